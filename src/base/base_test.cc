@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "base/prng.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "base/time.h"
+
+namespace stoker {
+namespace {
+
+TEST(Time, Rfc3339RoundTrips) {
+  for (const int64_t ms : {0LL, 1'763'000'000'123LL, -1LL, 951'782'400'000LL, 4'102'444'799'999LL}) {
+    const auto back = ParseRfc3339(FormatRfc3339(WallTime{ms}));
+    ASSERT_TRUE(back.ok());
+    EXPECT_EQ(back->ms, ms);
+  }
+  EXPECT_EQ(ParseRfc3339("2020-04-24T17:11:44Z")->ms, 1587748304000);
+  EXPECT_EQ(ParseRfc3339("2020-04-24T19:11:44.5+02:00")->ms, 1587748304500);
+}
+
+TEST(Time, RefusesWhatIsNoTime) {
+  for (const char* text : {"", "now", "2020-04-24", "2020-04-24T17:11:44", "2020-13-24T17:11:44Z"}) {
+    EXPECT_FALSE(ParseRfc3339(text).ok()) << text;
+  }
+}
+
+TEST(Time, DurationsRoundTripAndRefuse) {
+  for (const char* text : {"500ms", "90s", "1m30s", "8h", "2d", "1h30m"}) {
+    ASSERT_TRUE(ParseDuration(text).ok()) << text;
+    EXPECT_EQ(*ParseDuration(FormatDuration(*ParseDuration(text))), *ParseDuration(text));
+  }
+  for (const char* text : {"", "5", "-5s", "s", "5 s", "5x", "5s1h", "99999999999d", "1h1h"}) {
+    EXPECT_FALSE(ParseDuration(text).ok()) << text;
+  }
+}
+
+TEST(Text, PrintableDropsControlSequences) {
+  EXPECT_EQ(Printable("\x1b[31mred\x1b[0m \x1b]0;title\x07ok\r\n"), "red ok");
+  EXPECT_EQ(Printable("a\xff" "b\xc3\xa9\xc2\x9b"), "a?b\xc3\xa9??");
+  EXPECT_EQ(Printable("a\nb", true), "a\nb");
+}
+
+TEST(Text, NearestFindsTyposOnly) {
+  EXPECT_EQ(Nearest("epohcs", {"epochs", "lr"}), "epochs");
+  EXPECT_EQ(Nearest("zzz", {"epochs", "lr"}), "");
+}
+
+TEST(Text, SafeNamesAndPaths) {
+  EXPECT_TRUE(IsSafeName("digits-2.x_y"));
+  for (const char* bad : {"", "-x", ".x", "a/b", "a b", "a\nb", "é"}) EXPECT_FALSE(IsSafeName(bad));
+  EXPECT_TRUE(IsSafeRelativePath("a/b"));
+  for (const char* bad : {"", "/a", "a//b", "a/../b", ".", "a/"}) EXPECT_FALSE(IsSafeRelativePath(bad));
+}
+
+TEST(Text, SizesAndQuotes) {
+  EXPECT_EQ(*ParseSize("16GiB"), 16LL << 30);
+  EXPECT_EQ(*ParseSize("100MB"), 100'000'000);
+  EXPECT_FALSE(ParseSize("12 parsecs").ok());
+  EXPECT_EQ(ShellQuote("it's"), "'it'\\''s'");
+}
+
+TEST(Prng, SameSeedSameDraws) {
+  Prng a(7), b(7);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(a.Next(), b.Next());
+  EXPECT_EQ(Prng(1).Base32(8).size(), 8u);
+}
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/text.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+namespace stoker {
+namespace {
+
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t above = row[j];
+      const size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({above + 1, row[j - 1] + 1, change});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+// Length of the valid UTF-8 sequence at `at`, or 0.
+size_t Utf8Length(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(at);
+  if (lead < 0x80) return 1;
+  const size_t length = lead >= 0xf0 && lead < 0xf5 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 0;
+  if (length == 0 || lead >= 0xf5 || at + length > text.size()) return 0;
+  for (size_t i = 1; i < length; ++i) if ((byte(at + i) & 0xc0) != 0x80) return 0;
+  // C1 control characters (U+0080-U+009F) drive terminals just as ESC does.
+  if (length == 2 && lead == 0xc2 && byte(at + 1) < 0xa0) return 0;
+  return length;
+}
+
+// Position after the ESC sequence that starts at `at` (CSI and OSC; else ESC and one character).
+size_t SkipEscape(std::string_view text, size_t at) {
+  if (at + 1 >= text.size()) return text.size();
+  if (text[at + 1] == '[') {
+    size_t end = at + 2;
+    while (end < text.size() && (text[end] < 0x40 || text[end] > 0x7e)) ++end;
+    return std::min(end + 1, text.size());
+  }
+  if (text[at + 1] == ']') {
+    size_t end = at + 2;
+    while (end < text.size() && text[end] != 0x07 && text[end] != 0x1b && text[end] != '\n') ++end;
+    if (end < text.size() && text[end] == 0x1b) ++end;
+    return std::min(end + 1, text.size());
+  }
+  return at + 2;
+}
+
+}  // namespace
+
+std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string best;
+  size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const size_t distance = EditDistance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string Printable(std::string_view text, bool keep_newlines) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    const unsigned char c = static_cast<unsigned char>(text[at]);
+    if (c == 0x1b) {
+      at = SkipEscape(text, at);
+    } else if (c == '\t' || (c == '\n' && keep_newlines)) {
+      out += static_cast<char>(c);
+      ++at;
+    } else if (c < 0x20 || c == 0x7f) {
+      ++at;
+    } else if (const size_t length = Utf8Length(text, at); length > 0) {
+      out.append(text.substr(at, length));
+      at += length;
+    } else {
+      out += '?';
+      ++at;
+    }
+  }
+  return out;
+}
+
+Result<int64_t> ParseSize(std::string_view text) {
+  const Status bad(Code::kInvalid, "not a size: '" + std::string(text.substr(0, 40)) + "'",
+                   "Write a number and a unit: 512KB, 100MB, 16GiB or 2TB");
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number < 0) return bad;
+  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
+  struct Unit { std::string_view name; int64_t scale; };
+  static constexpr std::array<Unit, 10> kUnits = {{{"", 1}, {"B", 1},
+      {"KB", 1000}, {"MB", 1'000'000}, {"GB", 1'000'000'000}, {"TB", 1'000'000'000'000},
+      {"KiB", 1LL << 10}, {"MiB", 1LL << 20}, {"GiB", 1LL << 30}, {"TiB", 1LL << 40}}};
+  for (const Unit& u : kUnits) {
+    if (u.name == unit && number <= INT64_MAX / u.scale) return number * u.scale;
+  }
+  return bad;
+}
+
+std::string HumanSize(int64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+  double value = static_cast<double>(bytes);
+  int unit = 0;
+  while (value >= 999.5 && unit < 5) { value /= 1000; ++unit; }
+  char out[32];
+  std::snprintf(out, sizeof out, unit == 0 || value >= 99.5 ? "%.0f %s" : "%.1f %s", value,
+                kUnits[unit]);
+  return out;
+}
+
+bool IsSafeName(std::string_view name) {
+  if (name.empty() || name.size() > 63) return false;
+  const auto alnum = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
+  if (!alnum(name[0])) return false;
+  return std::all_of(name.begin(), name.end(),
+                     [&](char c) { return alnum(c) || c == '.' || c == '_' || c == '-'; });
+}
+
+bool IsSafeRelativePath(std::string_view path) {
+  if (path.empty() || path[0] == '/' || path.find('\0') != std::string_view::npos) return false;
+  for (const std::string& part : Split(path, '/')) {
+    if (part.empty() || part == "." || part == "..") return false;
+  }
+  return true;
+}
+
+std::vector<std::string> Split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (size_t at = 0;;) {
+    const size_t end = text.find(separator, at);
+    parts.emplace_back(text.substr(at, end == std::string_view::npos ? end : end - at));
+    if (end == std::string_view::npos) return parts;
+    at = end + 1;
+  }
+}
+
+std::string Join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string out;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) out += separator;
+    out += parts[i];
+  }
+  return out;
+}
+
+bool StartsWith(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+bool EndsWith(std::string_view text, std::string_view suffix) {
+  return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
+}
+
+std::string ShellQuote(std::string_view word) {
+  std::string out = "'";
+  for (const char c : word) {
+    if (c == '\'') out += "'\\''";
+    else out += c;
+  }
+  return out + "'";
+}
+
+std::string Padded(int64_t value, int width) {
+  char out[32];
+  std::snprintf(out, sizeof out, "%0*lld", width, static_cast<long long>(value));
+  return out;
+}
+
+}  // namespace stoker

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/time.h"
+
+namespace stoker {
+
+// The platform's warning that it will take this machine.
+struct Notice {
+  std::string action;  // "terminate", "stop", "hibernate"
+  WallTime until;      // by the platform's clock, which is also this machine's
+  bool operator==(const Notice&) const = default;
+};
+
+}  // namespace stoker

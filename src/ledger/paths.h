@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where everything lies under a ledger's root. docs/ledger.md describes it for people.
+#pragma once
+
+#include <string>
+
+#include "base/text.h"
+
+namespace stoker::paths {
+
+inline std::string LedgerId() { return "ledger.json"; }
+inline std::string Active(const std::string& job) { return "active/" + job; }
+inline std::string Record(const std::string& job) { return "records/" + job + ".json"; }
+inline std::string Reports(const std::string& job) { return "reports/" + job + "/"; }
+inline std::string Report(const std::string& job, int attempt, int rank) {
+  return Reports(job) + std::to_string(attempt) + "-" + std::to_string(rank) + ".json";
+}
+inline std::string Job(const std::string& job) { return "jobs/" + job + "/"; }
+inline std::string Spec(const std::string& job) { return Job(job) + "spec.yaml"; }
+inline std::string Claim(const std::string& job, int attempt, int slot) {
+  return Job(job) + "claims/" + std::to_string(attempt) + "-" + std::to_string(slot) + ".json";
+}
+// Log of one node in one attempt; segments below it are "<%012d first line>-<lines>.zst".
+inline std::string Log(const std::string& job, int attempt, int rank) {
+  return Job(job) + "log/" + std::to_string(attempt) + "-" + std::to_string(rank) + "/";
+}
+inline std::string Logs(const std::string& job) { return Job(job) + "log/"; }
+inline std::string Checkpoints(const std::string& job) { return Job(job) + "checkpoints/"; }
+inline std::string Artifacts(const std::string& job) { return Job(job) + "artifacts/"; }
+// Written by who follows the log; its age tells the agent whether somebody does.
+inline std::string Follow(const std::string& job) { return Job(job) + "follow"; }
+inline std::string Blob(const std::string& sha256) { return "blobs/" + sha256; }
+
+}  // namespace stoker::paths

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The store port: a bucket, or a folder that behaves like one. Everything durable goes through it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "base/time.h"
+
+namespace stoker {
+
+// Opaque and only comparable for equality: an ETag on S3, a generation on GCS, a revision locally.
+using Version = std::string;
+
+struct ObjectInfo {
+  std::string key;
+  int64_t size = 0;
+  Version version;
+  WallTime last_modified;  // by the store's clock
+};
+
+struct Object {
+  ObjectInfo info;
+  std::string data;
+  WallTime store_now;  // the store's clock when it answered (HTTP Date); age = now - last_modified
+};
+
+struct Listing {
+  std::vector<ObjectInfo> objects;  // ordered by key, bytewise
+  std::string next;                 // pass as `after` for the next page; "" = this was the last
+  WallTime store_now;
+};
+
+// What must be true of the key for a write to happen.
+struct Condition {
+  enum class Kind { kNone, kAbsent, kMatch } kind = Kind::kNone;
+  Version version;
+  static Condition None() { return {}; }
+  static Condition Absent() { return {Kind::kAbsent, {}}; }
+  static Condition Match(Version v) { return {Kind::kMatch, std::move(v)}; }
+};
+
+// One object being written in pieces, of any size. Nothing is visible before Commit returned ok;
+// destroying it without Commit aborts. Not thread-safe.
+class Upload {
+ public:
+  virtual ~Upload() = default;
+  virtual Status Write(std::string_view bytes) = 0;
+  // Data copied by the kernel where possible: all of [0, size) of `fd`, which stays the caller's.
+  virtual Status WriteFile(int fd, int64_t size) = 0;
+  // kExists / kConflict when `condition` (given at Begin) does not hold.
+  virtual Result<Version> Commit() = 0;
+};
+
+// One object being read. Not thread-safe.
+class Download {
+ public:
+  virtual ~Download() = default;
+  virtual const ObjectInfo& info() const = 0;
+  // Up to `size` bytes; 0 at the end.
+  virtual Result<int64_t> Read(char* buffer, int64_t size) = 0;
+};
+
+// What a caller must know of the store to choose its intervals; by value, no questions asked later.
+struct StoreTraits {
+  bool requests_are_free = false;  // a local folder: poll and flush often
+  Duration poll = Duration::Seconds(2);       // how often to look for changes
+  Duration flush = Duration::Seconds(30);     // longest time a log line waits when nobody follows
+  Duration follow_flush = Duration::Seconds(1);
+  Duration report = Duration::Seconds(15);    // how often an agent reports without news
+};
+
+// Keys are '/'-separated, valid by IsSafeRelativePath, at most 900 bytes. All calls are thread-safe
+// and block. Adapters never retry by themselves. After kUnavailable or kTimeout a write may or may
+// not have taken effect.
+class ObjectStore {
+ public:
+  virtual ~ObjectStore() = default;
+  virtual const StoreTraits& traits() const = 0;
+  // Where it is, for people and for other processes to open the same: "/path", "s3://bucket/prefix".
+  virtual std::string url() const = 0;
+
+  // kNotFound when there is none. Reads what was last committed before the call (strong).
+  virtual Result<Object> Get(const std::string& key) = 0;
+  // Atomic: readers see the old or the new, never a part. kExists when Absent does not hold,
+  // kConflict when Match does not hold, kNotFound when Match names a missing key.
+  virtual Result<Version> Put(const std::string& key, std::string_view data,
+                              const Condition& condition = {}) = 0;
+  virtual Result<ObjectInfo> Head(const std::string& key) = 0;
+  // Ok also when there was none.
+  virtual Status Delete(const std::string& key) = 0;
+  // Keys that start with `prefix` (any string, not only a folder) and sort after `after`.
+  virtual Result<Listing> List(const std::string& prefix, const std::string& after = "",
+                               int limit = 1000) = 0;
+  virtual Result<std::unique_ptr<Upload>> BeginUpload(const std::string& key,
+                                                      const Condition& condition = {}) = 0;
+  virtual Result<std::unique_ptr<Download>> OpenDownload(const std::string& key) = 0;
+};
+
+// All pages of List, in order. Stops at the first failure or when `each` returns a failure.
+Status ListAll(ObjectStore& store, const std::string& prefix,
+               const std::function<Status(const ObjectInfo&)>& each);
+
+}  // namespace stoker

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts the user's program so that everything it ever starts can be ended.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "port/log_sink.h"
+
+namespace stoker {
+
+struct TaskCommand {
+  std::vector<std::string> argv;                          // argv[0] is looked up in env's PATH
+  std::vector<std::pair<std::string, std::string>> env;   // the whole environment, in order
+  std::string cwd;
+  LogStream out = LogStream::kOut;  // which streams its output is filed under
+  LogStream err = LogStream::kErr;
+};
+
+struct TaskExit {
+  int exit_code = 0;   // meaningful when signal == 0
+  int signal = 0;
+  bool out_of_memory = false;  // the kernel's OOM killer took a process of this task
+  // As a shell reports it: 128 + signal, else the code.
+  int ShellCode() const { return signal != 0 ? 128 + signal : exit_code; }
+};
+
+struct TaskUsage {
+  double cpu_seconds = 0;      // of all processes of the task so far
+  int64_t resident_bytes = 0;  // of all processes now
+  int processes = 0;
+};
+
+// One running program and all that it started, wherever those went (setsid, double fork).
+// Destroying a Task ends all its processes. When the process that owns the Task dies, the kernel
+// ends the task too. Methods may be called from any thread.
+class Task {
+ public:
+  virtual ~Task() = default;
+  // Empty while the main process runs. Never blocks.
+  virtual std::optional<TaskExit> Poll() = 0;
+  // Blocks until the main process ended or `timeout_ms` passed.
+  virtual std::optional<TaskExit> Wait(int64_t timeout_ms) = 0;
+  // To every process of the task. With `handlers_only`, only to those that handle `signo`.
+  virtual Status Signal(int signo, bool handlers_only) = 0;
+  // SIGKILL to everything; returns when no process of the task is left and all output that was
+  // written has reached the LogSink. Harmless to repeat.
+  virtual Status End() = 0;
+  virtual TaskUsage Usage() = 0;
+  // "pidns", "cgroup" or "subreaper".
+  virtual std::string mechanism() const = 0;
+  // Pids (as this process sees them) of the task's processes right now.
+  virtual std::vector<int> Processes() = 0;
+};
+
+class ProcessRunner {
+ public:
+  virtual ~ProcessRunner() = default;
+  // `sink` must outlive the Task. kNotFound names a missing interpreter or program; kInvalid a
+  // missing working directory.
+  virtual Result<std::unique_ptr<Task>> Start(const TaskCommand& command, LogSink& sink) = 0;
+};
+
+}  // namespace stoker

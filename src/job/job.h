@@ -51,6 +51,7 @@ struct Launch {
   bool closed = false;
   std::string close_reason;   // "done", "lost", "interrupted", "refused", "never-came", "superseded"
   std::string close_why;      // the observations, for people
+  std::optional<WallTime> closed_at;
   std::string extra;          // unknown fields of this entry, as JSON; preserved
 };
 
@@ -66,6 +67,7 @@ struct Attempt {
   std::optional<Ending> ending;       // decided: agents stop the program; final once kEnded
   int64_t run_ms = 0;                 // program time, longest over the nodes
   std::string newest_checkpoint;      // newest committed by this attempt; "" = none
+  bool noticed = false;               // a notice came while it was the current attempt
   std::string extra;
 };
 
@@ -138,6 +140,9 @@ std::string_view Name(JobState s);
 std::string_view Name(AttemptState s);
 std::string_view Name(EndReason r);
 std::string_view Name(NodePhase p);
+// The value that Name() calls `name`; for exactly the four types above.
+template <typename E>
+std::optional<E> ParseName(std::string_view name);
 
 // Null when there is none.
 const Launch* FindLaunch(const Job& job, int number);

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/supervisor.h"
+
+#include <algorithm>
+
+namespace stoker {
+namespace {
+
+Ending MakeEnding(EndReason reason, std::string why) {
+  Ending ending;
+  ending.reason = reason;
+  ending.why = std::move(why);
+  return ending;
+}
+
+std::string Describe(const TaskExit& exit) {
+  if (exit.out_of_memory) return "the kernel killed it: out of memory";
+  if (exit.signal != 0) return "the program was ended by signal " + std::to_string(exit.signal);
+  return "the program ended with exit code " + std::to_string(exit.exit_code);
+}
+
+bool HasProgram(AgentPhase phase) {
+  return phase == AgentPhase::kRunning || phase == AgentPhase::kStopping ||
+         phase == AgentPhase::kKilling;
+}
+
+}  // namespace
+
+std::string_view Name(AgentPhase phase) {
+  static constexpr std::string_view kNames[] = {"idle", "waiting", "claiming", "staging", "ready",
+                                                "running", "stopping", "killing", "checking",
+                                                "finalizing", "ended", "off"};
+  return kNames[static_cast<size_t>(phase)];
+}
+
+Supervisor::Supervisor(SupervisorConfig config) : config_(std::move(config)) {
+  report_.job = config_.job;
+  report_.launch = config_.launch;
+  report_.instance_id = config_.instance_id;
+  report_.incarnation = config_.incarnation;
+  report_.address = config_.address;
+}
+
+std::vector<AgentAction> Supervisor::Step(const AgentEvent& event, Instant now) {
+  Actions out;
+  if (phase_ == AgentPhase::kOff) return out;
+  std::visit([&](const auto& e) { On(e, now, out); }, event);
+  CheckTimes(now, out);
+  return out;
+}
+
+std::optional<MonoTime> Supervisor::wake() const {
+  std::optional<MonoTime> first;
+  const auto consider = [&](MonoTime t) {
+    if (!first || t < *first) first = t;
+  };
+  if (phase_ == AgentPhase::kRunning) {
+    if (term_at_) consider(*term_at_);
+    if (config_.max_duration) {
+      consider(started_at_ + (*config_.max_duration - Duration{earlier_run_ms_}));
+    }
+    if (config_.stall) consider(last_activity_ + *config_.stall);
+  }
+  if (phase_ == AgentPhase::kStopping && kill_at_) consider(*kill_at_);
+  return first;
+}
+
+void Supervisor::SetPhase(AgentPhase phase, NodePhase shown, Actions& out) {
+  phase_ = phase;
+  report_.phase = shown;
+  out.push_back(Publish{});
+}
+
+void Supervisor::On(const RecordRead& event, Instant now, Actions& out) {
+  const Job& job = event.job;
+  const Launch* launch = FindLaunch(job, config_.launch);
+  earlier_run_ms_ = 0;
+  for (const Attempt& attempt : job.attempts) {
+    if (attempt.state == AttemptState::kEnded) earlier_run_ms_ += attempt.run_ms;
+  }
+  must_leave_ = IsFinal(job.state) || launch == nullptr || launch->closed;
+  if (phase_ == AgentPhase::kIdle || phase_ == AgentPhase::kEnded) {
+    FindWork(job, out);
+    return;
+  }
+  const Attempt* mine = FindAttempt(job, attempt_.number);
+  const bool over = mine == nullptr || mine->state == AttemptState::kEnded;
+  if (mine != nullptr) attempt_ = *mine;
+  if (must_leave_ || over || attempt_.ending) {
+    Stop(StopCause::kTold, now, out);
+    return;
+  }
+  if (phase_ != AgentPhase::kWaiting) return;
+  const auto rank = static_cast<size_t>(report_.rank);
+  if (rank >= attempt_.launches.size() || attempt_.launches[rank] != config_.launch) {
+    // Replaced before the attempt began: nothing was claimed.
+    phase_ = AgentPhase::kIdle;
+  } else if (attempt_.state != AttemptState::kProvisioning) {
+    phase_ = AgentPhase::kClaiming;
+    out.push_back(ClaimSlot{attempt_.number, report_.rank});
+  }
+}
+
+// The oldest open attempt that lists our launch and that we have not finished: a restarted agent
+// must first account for the attempt that its forerunner was in.
+void Supervisor::FindWork(const Job& job, Actions& out) {
+  if (must_leave_) {
+    phase_ = AgentPhase::kOff;
+    out.push_back(PowerOff{IsFinal(job.state) ? "the job ended" : "the launch is closed"});
+    return;
+  }
+  for (const Attempt& attempt : job.attempts) {
+    if (attempt.state == AttemptState::kEnded || attempt.number <= finished_attempt_) continue;
+    const auto& launches = attempt.launches;
+    const auto at = std::find(launches.begin(), launches.end(), config_.launch);
+    if (at == launches.end()) continue;
+    report_.rank = static_cast<int>(at - launches.begin());
+    Assign(attempt, out);
+    return;
+  }
+}
+
+void Supervisor::Assign(const Attempt& attempt, Actions& out) {
+  attempt_ = attempt;
+  report_.attempt = attempt.number;
+  report_.end.reset();
+  report_.stopped = false;
+  report_.end_checked = false;
+  report_.stderr_tail.clear();
+  report_.restored.clear();
+  report_.restore_error.clear();
+  report_.run_ms = 0;
+  report_.master_port = 0;
+  stop_cause_ = StopCause::kNone;
+  signalled_ = false;
+  started_ = false;
+  exit_ = {};
+  kill_at_.reset();
+  if (attempt.state == AttemptState::kProvisioning) {
+    SetPhase(AgentPhase::kWaiting, NodePhase::kWaiting, out);
+    out.push_back(Hurry{});
+  } else {
+    phase_ = AgentPhase::kClaiming;
+    report_.phase = NodePhase::kWaiting;
+    out.push_back(ClaimSlot{attempt_.number, report_.rank});
+  }
+}
+
+void Supervisor::On(const ReportsRead& event, Instant, Actions& out) {
+  peers_ = event.reports;
+  TryStart(out);
+}
+
+// The gang barrier: every node of the attempt is Ready, so every address is known.
+void Supervisor::TryStart(Actions& out) {
+  if (phase_ != AgentPhase::kReady) return;
+  std::vector<std::string> addresses(attempt_.launches.size());
+  int port = report_.master_port;
+  addresses[static_cast<size_t>(report_.rank)] = report_.address;
+  for (const NodeReport& peer : peers_) {
+    const auto rank = static_cast<size_t>(peer.rank);
+    if (peer.attempt != attempt_.number || rank >= addresses.size() || peer.rank == report_.rank) {
+      continue;
+    }
+    if (peer.launch != attempt_.launches[rank]) continue;
+    // A short program may have ended already; one that failed never lets the others start.
+    if (peer.phase == NodePhase::kWaiting || peer.phase == NodePhase::kStaging) continue;
+    if (peer.end && peer.end->reason != EndReason::kCompleted) continue;
+    addresses[rank] = peer.address;
+    if (rank == 0) port = peer.master_port;
+  }
+  for (const std::string& address : addresses) {
+    if (address.empty()) return;
+  }
+  phase_ = AgentPhase::kRunning;
+  out.push_back(StartProgram{attempt_.number, report_.rank, addresses, port});
+}
+
+void Supervisor::On(const ClaimAnswered& event, Instant, Actions& out) {
+  if (phase_ != AgentPhase::kClaiming || event.attempt != attempt_.number) return;
+  if (event.outcome == ClaimOutcome::kOther) {
+    phase_ = AgentPhase::kOff;
+    out.push_back(PowerOff{"another machine holds attempt " + std::to_string(attempt_.number) +
+                           " of this slot"});
+    return;
+  }
+  if (event.outcome == ClaimOutcome::kWon) {
+    if (must_leave_ || attempt_.ending) {
+      EndWithoutProgram(MakeEnding(EndReason::kCancelled, "stopped before it began"), true, out);
+      return;
+    }
+    SetPhase(AgentPhase::kStaging, NodePhase::kStaging, out);
+    out.push_back(StageNode{attempt_.number, report_.rank, attempt_.restore});
+    return;
+  }
+  // A former agent process on this machine had the slot. Its program died with it.
+  if (event.previous && event.previous->attempt == attempt_.number && event.previous->end) {
+    const NodeReport& before = *event.previous;
+    report_.end = before.end;
+    report_.stopped = before.stopped;
+    report_.end_checked = before.end_checked;
+    report_.stderr_tail = before.stderr_tail;
+    report_.restored = before.restored;
+    report_.restore_error = before.restore_error;
+    report_.newest_checkpoint = before.newest_checkpoint;
+    report_.run_ms = before.run_ms;
+    Finalize(*before.end, out);
+    return;
+  }
+  if (event.previous) {
+    report_.restored = event.previous->restored;
+    report_.newest_checkpoint = event.previous->newest_checkpoint;
+    report_.run_ms = event.previous->run_ms;
+  }
+  EndWithoutProgram(MakeEnding(EndReason::kNodeLost, "the agent died and was started again"), false,
+                    out);
+}
+
+void Supervisor::On(const StagingEnded& event, Instant, Actions& out) {
+  if (phase_ != AgentPhase::kStaging || event.attempt != attempt_.number) return;
+  report_.restored = event.restored;
+  report_.restore_error = event.restore_error;
+  if (stop_cause_ != StopCause::kNone) {
+    const bool notice = stop_cause_ == StopCause::kNotice || report_.notice;
+    EndWithoutProgram(notice ? MakeEnding(EndReason::kInterrupted, "its platform takes the machine")
+                             : MakeEnding(EndReason::kCancelled, "stopped while it was set up"),
+                      stop_cause_ == StopCause::kTold, out);
+    return;
+  }
+  if (!event.status.ok()) {
+    Ending ending = MakeEnding(event.setup_failed ? EndReason::kUserError : EndReason::kNodeFault,
+                               event.status.ToString());
+    ending.exit_code = event.setup_failed ? event.setup_code : 0;
+    report_.end_checked = true;
+    EndWithoutProgram(ending, false, out);
+    return;
+  }
+  report_.master_port = event.master_port;
+  SetPhase(AgentPhase::kReady, NodePhase::kReady, out);
+  TryStart(out);
+}
+
+void Supervisor::On(const ProgramStarted& event, Instant now, Actions& out) {
+  if (!HasProgram(phase_)) return;
+  started_at_ = now.mono;
+  last_activity_ = now.mono;
+  if (!event.status.ok()) {
+    Ending ending = MakeEnding(EndReason::kUserError, event.status.ToString());
+    ending.exit_code = event.status.Is(Code::kDenied) ? 126 : 127;  // as a shell reports it
+    report_.end_checked = true;
+    EndWithoutProgram(ending, false, out);
+    return;
+  }
+  started_ = true;
+  if (phase_ == AgentPhase::kRunning) {
+    report_.phase = report_.notice ? NodePhase::kDraining : NodePhase::kRunning;
+    out.push_back(Publish{});
+    out.push_back(Hurry{});
+  }
+}
+
+void Supervisor::On(const ProgramEnded& event, Instant now, Actions& out) {
+  if (!HasProgram(phase_) || !started_) return;
+  exit_ = event.exit;
+  report_.run_ms = RunMs(now);
+  // Whatever it left behind ends with it; harmless when nothing did.
+  out.push_back(KillProgram{});
+  const bool completed = exit_.signal == 0 && exit_.exit_code == 0 && !signalled_;
+  phase_ = AgentPhase::kChecking;
+  if (completed || report_.notice || stop_cause_ != StopCause::kNone) {
+    Finalize(JudgeExit(report_.notice.has_value()), out);
+  } else {
+    out.push_back(CheckEnd{});
+  }
+}
+
+void Supervisor::On(const EndChecked& event, Instant, Actions& out) {
+  if (phase_ != AgentPhase::kChecking) return;
+  report_.end_checked = !event.taken;
+  Finalize(JudgeExit(event.taken), out);
+}
+
+Ending Supervisor::JudgeExit(bool taken) const {
+  Ending ending;
+  ending.exit_code = exit_.exit_code;
+  ending.signal = exit_.signal;
+  ending.out_of_memory = exit_.out_of_memory;
+  ending.why = Describe(exit_);
+  const bool zero = exit_.signal == 0 && exit_.exit_code == 0;
+  if (zero && !signalled_) {
+    ending.reason = EndReason::kCompleted;
+  } else if (stop_cause_ == StopCause::kLimit) {
+    ending.reason = EndReason::kTimedOut;
+    ending.why = "max_duration of " + HumanDuration(*config_.max_duration) + " is over";
+  } else if (stop_cause_ == StopCause::kStall) {
+    ending.reason = EndReason::kStoppedByRule;
+    ending.why = "no output and no checkpoint for " + HumanDuration(*config_.stall);
+  } else if (taken || stop_cause_ == StopCause::kNotice) {
+    ending.reason = EndReason::kInterrupted;
+    ending.why = "its platform takes the machine; " + ending.why;
+  } else if (stop_cause_ == StopCause::kTold) {
+    ending.reason = EndReason::kCancelled;
+    ending.why = "stopped as told; " + ending.why;
+  } else {
+    ending.reason = EndReason::kUserError;
+  }
+  return ending;
+}
+
+void Supervisor::Finalize(Ending ending, Actions& out) {
+  report_.end = std::move(ending);
+  report_.stopped = report_.stopped || stop_cause_ == StopCause::kTold;
+  phase_ = AgentPhase::kFinalizing;
+  report_.phase = NodePhase::kStopping;  // Ended is promised only when everything is uploaded
+  out.push_back(FinalizeAttempt{attempt_.number, exit_, started_, signalled_, notice_end_});
+}
+
+void Supervisor::EndWithoutProgram(Ending ending, bool stopped, Actions& out) {
+  report_.stopped = stopped;
+  started_ = false;
+  Finalize(std::move(ending), out);
+}
+
+void Supervisor::On(const Finalized& event, Instant, Actions& out) {
+  if (phase_ != AgentPhase::kFinalizing || event.attempt != attempt_.number) return;
+  finished_attempt_ = attempt_.number;
+  SetPhase(AgentPhase::kEnded, NodePhase::kEnded, out);
+  out.push_back(Hurry{});
+}
+
+void Supervisor::On(const NoticeRead& event, Instant now, Actions& out) {
+  if (event.notice == report_.notice) return;
+  report_.notice = event.notice;
+  out.push_back(Publish{});
+  out.push_back(Hurry{});
+  if (!event.notice) {  // withdrawn
+    term_at_.reset();
+    notice_end_.reset();
+    if (report_.phase == NodePhase::kDraining) report_.phase = NodePhase::kRunning;
+    return;
+  }
+  const Duration lead = event.notice->until - now.wall;
+  const DrainPlan plan = PlanDrain(lead);
+  notice_end_ = now.mono + lead;
+  term_at_ = *notice_end_ - plan.term_before;
+  if (phase_ == AgentPhase::kRunning) {
+    report_.phase = NodePhase::kDraining;
+    out.push_back(AskForCheckpoint{});
+  }
+}
+
+void Supervisor::Stop(StopCause cause, Instant now, Actions& out) {
+  switch (phase_) {
+    case AgentPhase::kWaiting:
+      // Not begun on this node: nothing to end. The next record says what to do instead.
+      finished_attempt_ = attempt_.number;
+      phase_ = AgentPhase::kIdle;
+      return;
+    case AgentPhase::kStaging:
+      if (stop_cause_ == StopCause::kNone) out.push_back(CancelStaging{});
+      stop_cause_ = cause;
+      return;
+    case AgentPhase::kReady:
+      stop_cause_ = cause;
+      EndWithoutProgram(report_.notice ? MakeEnding(EndReason::kInterrupted, "its platform takes the machine")
+                                       : MakeEnding(EndReason::kCancelled, "stopped before it began"),
+                        cause == StopCause::kTold, out);
+      return;
+    case AgentPhase::kRunning:
+      stop_cause_ = cause;
+      signalled_ = true;
+      phase_ = AgentPhase::kStopping;
+      report_.phase = NodePhase::kStopping;
+      kill_at_ = now.mono + config_.stop_grace;
+      if (notice_end_) {
+        const MonoTime latest = *notice_end_ - PlanDrain(*notice_end_ - now.mono).kill_before;
+        kill_at_ = std::min(*kill_at_, latest);
+      }
+      out.push_back(TerminateProgram{});
+      out.push_back(Publish{});
+      return;
+    default:
+      return;
+  }
+}
+
+void Supervisor::On(const Activity&, Instant now, Actions&) { last_activity_ = now.mono; }
+void Supervisor::On(const Tick&, Instant, Actions&) {}
+
+void Supervisor::CheckTimes(Instant now, Actions& out) {
+  if (term_at_ && now.mono >= *term_at_ &&
+      (phase_ == AgentPhase::kRunning || phase_ == AgentPhase::kReady ||
+       (phase_ == AgentPhase::kStaging && stop_cause_ == StopCause::kNone))) {
+    Stop(StopCause::kNotice, now, out);
+  }
+  if (phase_ == AgentPhase::kRunning && started_) {
+    report_.run_ms = RunMs(now);
+    if (config_.max_duration &&
+        Duration{earlier_run_ms_ + report_.run_ms} >= *config_.max_duration) {
+      Stop(StopCause::kLimit, now, out);
+    } else if (config_.stall && now.mono - last_activity_ >= *config_.stall) {
+      Stop(StopCause::kStall, now, out);
+    }
+  }
+  if (phase_ == AgentPhase::kStopping && kill_at_ && now.mono >= *kill_at_) {
+    phase_ = AgentPhase::kKilling;
+    out.push_back(KillProgram{});
+  }
+}
+
+int64_t Supervisor::RunMs(Instant now) const {
+  return started_ ? (now.mono - started_at_).ms : report_.run_ms;
+}
+
+}  // namespace stoker

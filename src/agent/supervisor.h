@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a node's agent does next: a state machine without clock, thread or I/O. The loop around it
+// (agent/agent.h in the product, an event queue in the simulator) carries actions out and feeds
+// back what came of them.
+//
+//   Idle ──record lists our launch──▶ Waiting ──attempt begins──▶ Claiming ──won──▶ Staging
+//   Staging ──restored, set up──▶ Ready ──all nodes ready──▶ Running
+//   Running ──told to stop, notice nearly over, limit──▶ Stopping ──grace over──▶ Killing
+//   Running, Stopping, Killing ──program ended──▶ Checking ──▶ Finalizing ──▶ Ended
+//   Ended ──record opens another attempt with our launch──▶ Waiting …
+//   any ──launch closed or job over, and nothing left to upload──▶ Off
+//
+// Why Checking: a program that was killed by its machine's shutdown looks just like one that
+// crashed. The notice is asked for once more after the end, before the end is called an error.
+// Why Finalizing: a report of phase Ended promises that every log line and every checkpoint that
+// settled is in the store.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/status.h"
+#include "job/job.h"
+#include "policy/drain.h"
+#include "port/process_runner.h"
+
+namespace stoker {
+
+enum class AgentPhase {
+  kIdle, kWaiting, kClaiming, kStaging, kReady, kRunning, kStopping, kKilling, kChecking,
+  kFinalizing, kEnded, kOff,
+};
+std::string_view Name(AgentPhase phase);
+
+enum class ClaimOutcome { kWon, kOursBefore, kOther };
+
+// Both clocks of this machine at one moment. `wall` is only compared with the platform's notice,
+// which is of the same machine.
+struct Instant {
+  MonoTime mono;
+  WallTime wall;
+};
+
+// ---- what happened ----
+struct RecordRead { Job job; };
+struct ReportsRead { std::vector<NodeReport> reports; };
+struct ClaimAnswered {
+  int attempt = 0;
+  ClaimOutcome outcome = ClaimOutcome::kOther;
+  std::optional<NodeReport> previous;  // with kOursBefore: what the former agent process reported
+};
+struct StagingEnded {
+  int attempt = 0;
+  Status status;
+  bool setup_failed = false;      // the user's setup, not stoker's part
+  int setup_code = 0;
+  std::string restored;
+  std::string restore_error;
+  int master_port = 0;
+};
+struct ProgramStarted { Status status; };
+struct ProgramEnded { TaskExit exit; };
+struct EndChecked { bool taken = false; };  // a notice is out, or the host is shutting down
+struct Finalized { int attempt = 0; };
+struct NoticeRead { std::optional<Notice> notice; };
+struct Activity {};  // a log line or a checkpoint: the program is alive
+struct Tick {};
+using AgentEvent = std::variant<RecordRead, ReportsRead, ClaimAnswered, StagingEnded, ProgramStarted,
+                                ProgramEnded, EndChecked, Finalized, NoticeRead, Activity, Tick>;
+
+// ---- what to do ----
+struct ClaimSlot { int attempt; int rank; };
+struct StageNode { int attempt; int rank; std::string restore; };
+struct CancelStaging {};
+struct StartProgram {
+  int attempt;
+  int rank;
+  std::vector<std::string> addresses;  // by rank
+  int master_port;
+};
+struct AskForCheckpoint {};            // the job's signal, to programs that handle it
+struct TerminateProgram {};            // SIGTERM to every process
+struct KillProgram {};                 // ends every process
+struct CheckEnd {};                    // ask for a notice once more
+struct FinalizeAttempt {
+  int attempt;
+  TaskExit exit;
+  bool started;       // a program ran
+  bool signalled;     // we sent it a signal
+  std::optional<MonoTime> deadline;
+};
+struct Publish {};                     // the report changed
+struct Hurry {};                       // run reconcile now
+struct PowerOff { std::string why; };
+using AgentAction = std::variant<ClaimSlot, StageNode, CancelStaging, StartProgram, AskForCheckpoint,
+                                 TerminateProgram, KillProgram, CheckEnd, FinalizeAttempt, Publish,
+                                 Hurry, PowerOff>;
+
+struct SupervisorConfig {
+  std::string job;
+  int launch = 0;
+  std::string instance_id;
+  std::string incarnation;
+  std::string address;
+  Duration stop_grace = Duration::Seconds(30);
+  std::optional<Duration> max_duration;
+  std::optional<Duration> stall;
+};
+
+// Not thread-safe: one owner steps it.
+class Supervisor {
+ public:
+  explicit Supervisor(SupervisorConfig config);
+  std::vector<AgentAction> Step(const AgentEvent& event, Instant now);
+
+  AgentPhase phase() const { return phase_; }
+  // The part of the node's report that the supervisor knows; the loop adds usage and counters.
+  const NodeReport& report() const { return report_; }
+  // When a Tick must come at the latest; unset = none is needed.
+  std::optional<MonoTime> wake() const;
+
+ private:
+  enum class StopCause { kNone, kTold, kNotice, kLimit, kStall };
+  using Actions = std::vector<AgentAction>;
+
+  void On(const RecordRead& event, Instant now, Actions& out);
+  void On(const ReportsRead& event, Instant now, Actions& out);
+  void On(const ClaimAnswered& event, Instant now, Actions& out);
+  void On(const StagingEnded& event, Instant now, Actions& out);
+  void On(const ProgramStarted& event, Instant now, Actions& out);
+  void On(const ProgramEnded& event, Instant now, Actions& out);
+  void On(const EndChecked& event, Instant now, Actions& out);
+  void On(const Finalized& event, Instant now, Actions& out);
+  void On(const NoticeRead& event, Instant now, Actions& out);
+  void On(const Activity& event, Instant now, Actions& out);
+  void On(const Tick& event, Instant now, Actions& out);
+
+  void Assign(const Attempt& attempt, Actions& out);
+  void FindWork(const Job& job, Actions& out);
+  void Stop(StopCause cause, Instant now, Actions& out);
+  void EndWithoutProgram(Ending ending, bool stopped, Actions& out);
+  Ending JudgeExit(bool taken) const;
+  void Finalize(Ending ending, Actions& out);
+  void SetPhase(AgentPhase phase, NodePhase shown, Actions& out);
+  void TryStart(Actions& out);
+  void CheckTimes(Instant now, Actions& out);
+  int64_t RunMs(Instant now) const;
+
+  SupervisorConfig config_;
+  AgentPhase phase_ = AgentPhase::kIdle;
+  NodeReport report_;
+  Attempt attempt_;               // as last read, valid from Waiting on
+  int finished_attempt_ = 0;      // newest that this agent reported Ended
+  bool must_leave_ = false;       // launch closed or job over
+  int64_t earlier_run_ms_ = 0;    // program time of ended attempts
+  std::vector<NodeReport> peers_;
+  StopCause stop_cause_ = StopCause::kNone;
+  bool signalled_ = false;
+  bool started_ = false;
+  TaskExit exit_;
+  MonoTime started_at_;
+  MonoTime last_activity_;
+  std::optional<MonoTime> kill_at_;
+  std::optional<MonoTime> term_at_;      // because of a notice
+  std::optional<MonoTime> notice_end_;
+};
+
+}  // namespace stoker

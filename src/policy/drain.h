@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the time of an interruption notice is spent. Pure arithmetic.
+#pragma once
+
+#include <algorithm>
+
+#include "base/time.h"
+
+namespace stoker {
+
+// Times before the notice's deadline at which a node stops its program.
+struct DrainPlan {
+  Duration term_before;  // SIGTERM this long before the deadline
+  Duration kill_before;  // SIGKILL this long before the deadline; what is left is for the uploads
+};
+
+// `lead` = deadline minus when the notice was seen. Long notices are used for training (AWS gives
+// 120 s; leaving at once throws most of it away); short ones almost wholly for saving.
+inline DrainPlan PlanDrain(Duration lead) {
+  const Duration margin{std::clamp<int64_t>(lead.ms / 4, 0, 25'000)};
+  return {margin, margin * 2 / 3};
+}
+
+// A node that got a notice is taken to be gone this long after its deadline.
+inline constexpr Duration kDrainSlack = Duration::Seconds(60);
+
+}  // namespace stoker

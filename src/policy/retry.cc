@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/retry.h"
+
+#include <algorithm>
+
+namespace stoker {
+namespace {
+
+bool Progressed(const Attempt& attempt) { return !attempt.newest_checkpoint.empty(); }
+
+EndReason Reason(const Attempt& attempt) {
+  return attempt.ending ? attempt.ending->reason : EndReason::kInternal;
+}
+
+bool IsLoss(EndReason reason) {
+  return reason == EndReason::kNodeLost || reason == EndReason::kNodeFault ||
+         reason == EndReason::kInternal;
+}
+
+// Attempts at the end of the list, `ended` included, that were lost without notice or progress.
+// Interruptions in between are the market's doing and neither count nor reset.
+int LossesInARow(const Job& job, const Attempt& ended) {
+  int losses = 0;
+  for (auto it = job.attempts.rbegin(); it != job.attempts.rend(); ++it) {
+    if (it->number > ended.number) continue;
+    if (Progressed(*it)) break;
+    if (Reason(*it) == EndReason::kInterrupted || it->noticed) continue;
+    if (!IsLoss(Reason(*it))) break;
+    ++losses;
+  }
+  return losses;
+}
+
+// The first two retries are immediate: most losses are single accidents.
+Duration LossDelay(int losses) {
+  if (losses <= 2) return Duration{};
+  return std::min(Duration::Seconds(1) * (1LL << std::min(losses - 3, 9)), Duration::Minutes(5));
+}
+
+AfterAttempt Finished(JobState state, const Ending& result, std::string why) {
+  AfterAttempt after;
+  after.state = state;
+  after.result = result;
+  after.why = std::move(why);
+  return after;
+}
+
+AfterAttempt Retry(std::string why, Duration delay = {}) {
+  AfterAttempt after;
+  after.retry = true;
+  after.delay = delay;
+  after.why = std::move(why);
+  return after;
+}
+
+AfterAttempt AfterLoss(const Job& job, const Attempt& ended, bool restore_failed) {
+  if (restore_failed && !ended.restore.empty()) {
+    AfterAttempt after = Retry("checkpoint " + ended.restore + " could not be restored");
+    after.suspect = ended.restore;
+    return after;
+  }
+  const int losses = LossesInARow(job, ended);
+  if (losses >= kMostLossesWithoutProgress) {
+    Ending result = *ended.ending;
+    result.reason = EndReason::kNoProgress;
+    result.why = std::to_string(losses) + " attempts in a row were lost without a new checkpoint; " +
+                 "the last: " + result.why;
+    return Finished(JobState::kFailed, result, "no progress");
+  }
+  return Retry("the node was lost, not the program's doing", LossDelay(losses));
+}
+
+const Attempt* Previous(const Job& job, const Attempt& ended) {
+  const Attempt* previous = nullptr;
+  for (const Attempt& attempt : job.attempts) {
+    if (attempt.number < ended.number) previous = &attempt;
+  }
+  return previous;
+}
+
+AfterAttempt AfterUserError(const Job& job, const JobSpec& spec, const Attempt& ended) {
+  const Ending& ending = *ended.ending;
+  const int code = ending.signal != 0 ? 128 + ending.signal : ending.exit_code;
+  const auto& codes = spec.job_recovery.recover_on_exit_codes;
+  if (std::find(codes.begin(), codes.end(), code) != codes.end()) {
+    return Retry("exit code " + std::to_string(code) + " is in recover_on_exit_codes",
+                 LossDelay(Progressed(ended) ? 0 : static_cast<int>(job.attempts.size())));
+  }
+  if (job.error_restarts < spec.job_recovery.max_restarts_on_errors) {
+    AfterAttempt after = Retry("restart " + std::to_string(job.error_restarts + 1) + " of " +
+                               std::to_string(spec.job_recovery.max_restarts_on_errors) +
+                               " on errors (max_restarts_on_errors)");
+    after.counts_as_error_restart = true;
+    return after;
+  }
+  const bool nothing_new = !Progressed(ended);
+  if (nothing_new && !ended.restore.empty()) {
+    const Attempt* previous = Previous(job, ended);
+    if (previous != nullptr && Reason(*previous) == EndReason::kUserError &&
+        !Progressed(*previous)) {
+      Ending result = ending;
+      result.reason = EndReason::kNoProgress;
+      result.why = "two attempts failed before a new checkpoint, from different checkpoints; the last: " +
+                   ending.why;
+      return Finished(JobState::kFailed, result, "no progress");
+    }
+    AfterAttempt after = Retry("the program failed after restoring checkpoint " + ended.restore +
+                               " and before a new one: trying the one before it");
+    after.suspect = ended.restore;
+    return after;
+  }
+  return Finished(JobState::kFailed, ending, "the program failed");
+}
+
+}  // namespace
+
+AfterAttempt ChooseAfterAttempt(const Job& job, const JobSpec& spec, const Attempt& ended,
+                                bool restore_failed) {
+  switch (Reason(ended)) {
+    case EndReason::kCompleted:
+      return Finished(JobState::kSucceeded, *ended.ending, "the program ended with exit code 0");
+    case EndReason::kCancelled:
+      return Finished(JobState::kCancelled, *ended.ending, "cancelled");
+    case EndReason::kTimedOut:
+    case EndReason::kStoppedByRule:
+    case EndReason::kLaunchRefused:
+    case EndReason::kNoProgress:
+      return Finished(JobState::kFailed, *ended.ending, ended.ending->why);
+    case EndReason::kInterrupted:
+      return Retry("the machine was taken");
+    case EndReason::kNodeLost:
+    case EndReason::kNodeFault:
+    case EndReason::kInternal:
+    case EndReason::kNone:
+      return AfterLoss(job, ended, restore_failed);
+    case EndReason::kUserError:
+      return AfterUserError(job, spec, ended);
+  }
+  return AfterLoss(job, ended, restore_failed);
+}
+
+}  // namespace stoker

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attempts: opened, begun, drained, ended, and what follows.
+#include <algorithm>
+#include <cstdlib>
+
+#include "policy/retry.h"
+#include "reconcile/pass.h"
+
+namespace stoker::reconcile_internal {
+namespace {
+
+std::string Text(const Attempt& attempt) { return "attempt " + std::to_string(attempt.number); }
+
+bool Usable(const Pass& pass, int number) {
+  const Launch* launch = FindLaunch(pass.out.job, number);
+  return launch != nullptr && !launch->closed && !pass.Noticed(number) && !pass.MachineGone(number);
+}
+
+// Checkpoint ids are "<attempt>-<seq>".
+int AttemptOfCheckpoint(const std::string& id) { return std::atoi(id.c_str()); }
+
+void OpenAttempt(Pass& pass, const Attempt* from) {
+  Attempt next;
+  next.opened = pass.seen.now;
+  next.number = 1;
+  for (const Attempt& attempt : pass.job().attempts) {
+    next.number = std::max(next.number, attempt.number + 1);
+  }
+  const std::vector<int> old = from != nullptr ? from->launches : std::vector<int>();
+  for (int slot = 0; slot < pass.job().num_nodes; ++slot) {
+    const bool keep = !old.empty() && Usable(pass, old[static_cast<size_t>(slot)]);
+    next.launches.push_back(keep ? old[static_cast<size_t>(slot)] : OpenLaunch(pass, slot));
+  }
+  pass.Changed(Text(next) + " opened");
+  pass.job().attempts.push_back(std::move(next));
+}
+
+// An attempt that has not begun may still change its machines: nothing was claimed for it.
+void ReplaceLaunches(Pass& pass, size_t index) {
+  for (size_t slot = 0; slot < pass.job().attempts[index].launches.size(); ++slot) {
+    if (Usable(pass, pass.job().attempts[index].launches[slot])) continue;
+    const int number = OpenLaunch(pass, static_cast<int>(slot));
+    pass.job().attempts[index].launches[slot] = number;
+  }
+}
+
+void MarkEnded(Pass& pass, Attempt& attempt, const Ending& ending) {
+  attempt.state = AttemptState::kEnded;
+  attempt.ending = ending;
+  attempt.ended = pass.seen.now;
+  pass.Changed(Text(attempt) + " ended, " + std::string(Name(ending.reason)) + ": " + ending.why);
+}
+
+Ending NotNeeded(std::string why) {
+  Ending ending;
+  ending.reason = EndReason::kCancelled;
+  ending.why = std::move(why);
+  return ending;
+}
+
+void FinishJob(Pass& pass, JobState state, const Ending& result) {
+  Job& job = pass.job();
+  for (Attempt& attempt : job.attempts) {
+    if (attempt.state != AttemptState::kEnded) {
+      MarkEnded(pass, attempt, NotNeeded("not needed: the job ended"));
+    }
+  }
+  job.state = state;
+  job.result = result;
+  job.ended = pass.seen.now;
+  job.retry_after.reset();
+  pass.Changed("job " + std::string(Name(state)) + ": " + result.why);
+}
+
+// What the reports and the list of checkpoints say of an attempt that is over.
+void SumUp(Pass& pass, Attempt& attempt) {
+  for (int rank = 0; rank < static_cast<int>(attempt.launches.size()); ++rank) {
+    const ReportSeen* report = pass.Report(attempt, rank);
+    if (report != nullptr) attempt.run_ms = std::max(attempt.run_ms, report->report.run_ms);
+  }
+  for (const std::string& id : *pass.seen.checkpoints) {
+    if (AttemptOfCheckpoint(id) == attempt.number) {
+      attempt.newest_checkpoint = id;  // the list is newest first
+      break;
+    }
+  }
+}
+
+bool RestoreFailed(const Pass& pass, const Attempt& attempt) {
+  return std::any_of(pass.seen.reports.begin(), pass.seen.reports.end(), [&](const ReportSeen& r) {
+    return r.report.attempt == attempt.number && !r.report.restore_error.empty();
+  });
+}
+
+// Ends attempt `index`, and decides what follows, in one write.
+void Conclude(Pass& pass, size_t index) {
+  if (!pass.seen.checkpoints) {
+    pass.out.want_checkpoints = true;
+    return;
+  }
+  Job& job = pass.job();
+  SumUp(pass, job.attempts[index]);
+  MarkEnded(pass, job.attempts[index], FinalEnding(pass, job.attempts[index]));
+  const AfterAttempt after = ChooseAfterAttempt(job, pass.spec, job.attempts[index],
+                                                RestoreFailed(pass, job.attempts[index]));
+  pass.out.notes.push_back("next: " + after.why);
+  if (job.cancel && after.retry) {
+    Ending cancelled = *job.attempts[index].ending;
+    cancelled.reason = EndReason::kCancelled;
+    cancelled.why = "cancelled by " + job.cancel->by;
+    FinishJob(pass, JobState::kCancelled, cancelled);
+    return;
+  }
+  if (!after.retry) {
+    FinishJob(pass, after.state, after.result);
+    return;
+  }
+  if (!after.suspect.empty()) job.suspects.push_back(after.suspect);
+  if (after.counts_as_error_restart) ++job.error_restarts;
+  job.retry_after.reset();
+  if (after.delay.ms > 0) job.retry_after = pass.seen.now + after.delay;
+  if (index + 1 == job.attempts.size()) {
+    const Attempt from = job.attempts[index];
+    OpenAttempt(pass, &from);
+  }
+}
+
+bool AnyNoticed(const Pass& pass, const Attempt& attempt) {
+  return std::any_of(attempt.launches.begin(), attempt.launches.end(),
+                     [&](int launch) { return pass.Noticed(launch); });
+}
+
+// The notice: this attempt drains, and the next is opened at once so that its machines boot while
+// this one still trains.
+void Drain(Pass& pass, size_t index) {
+  Attempt& attempt = pass.job().attempts[index];
+  WallTime until{};
+  for (const int launch : attempt.launches) {
+    if (pass.Noticed(launch)) {
+      until = std::max(until, pass.NewestReport(launch)->report.notice->until);
+    }
+  }
+  if (attempt.state == AttemptState::kDraining && attempt.drain_until == until) return;
+  attempt.state = AttemptState::kDraining;
+  attempt.drain_until = until;
+  attempt.noticed = true;
+  pass.Changed(Text(attempt) + " draining until " + FormatRfc3339(until));
+  if (index + 1 == pass.job().attempts.size() && !pass.job().cancel) {
+    const Attempt from = attempt;
+    OpenAttempt(pass, &from);
+  }
+}
+
+// The notice was withdrawn: this attempt goes on, and the next is not needed.
+void Undrain(Pass& pass, size_t index) {
+  Attempt& attempt = pass.job().attempts[index];
+  attempt.state = attempt.running ? AttemptState::kRunning : AttemptState::kStaging;
+  attempt.drain_until.reset();
+  pass.Changed(Text(attempt) + " goes on: the notice was withdrawn");
+  for (size_t later = index + 1; later < pass.job().attempts.size(); ++later) {
+    MarkEnded(pass, pass.job().attempts[later], NotNeeded("not needed: the notice was withdrawn"));
+  }
+}
+
+void MarkRunning(Pass& pass, Attempt& attempt) {
+  for (int rank = 0; rank < static_cast<int>(attempt.launches.size()); ++rank) {
+    const ReportSeen* report = pass.Report(attempt, rank);
+    if (report == nullptr) return;
+    const NodePhase phase = report->report.phase;
+    if (phase != NodePhase::kRunning && phase != NodePhase::kDraining) return;
+  }
+  attempt.state = AttemptState::kRunning;
+  attempt.running = pass.seen.now;
+  if (!pass.job().cancel) pass.job().state = JobState::kRunning;
+  pass.Changed(Text(attempt) + " running");
+}
+
+void AdvanceBegun(Pass& pass, size_t index) {
+  Attempt* attempt = &pass.job().attempts[index];
+  if (!attempt->ending) {
+    if (auto reason = ReasonToStop(pass, *attempt)) {
+      attempt->ending = *reason;
+      if (!AllStopped(pass, *attempt)) {
+        pass.Changed(Text(*attempt) + " stops, " + std::string(Name(reason->reason)) + ": " +
+                     reason->why);
+      }
+    } else if (AnyNoticed(pass, *attempt)) {
+      Drain(pass, index);
+    } else if (attempt->state == AttemptState::kDraining) {
+      Undrain(pass, index);
+    } else if (attempt->state == AttemptState::kStaging) {
+      MarkRunning(pass, *attempt);
+    }
+  }
+  attempt = &pass.job().attempts[index];
+  if (attempt->ending && AllStopped(pass, *attempt)) Conclude(pass, index);
+}
+
+// The last attempt begins once everything before it is over: the checkpoint is chosen for good.
+void Begin(Pass& pass) {
+  Job& job = pass.job();
+  const size_t index = job.attempts.size() - 1;
+  if (job.attempts[index].state != AttemptState::kProvisioning) return;
+  ReplaceLaunches(pass, index);
+  for (size_t i = 0; i < index; ++i) {
+    if (job.attempts[i].state != AttemptState::kEnded) return;
+  }
+  if (job.retry_after && pass.seen.now < *job.retry_after) return;
+  std::string restore;
+  if (index > 0 || !job.retry_of.empty()) {
+    if (!pass.seen.checkpoints) {
+      pass.out.want_checkpoints = true;
+      return;
+    }
+    for (const std::string& id : *pass.seen.checkpoints) {
+      if (std::find(job.suspects.begin(), job.suspects.end(), id) == job.suspects.end()) {
+        restore = id;
+        break;
+      }
+    }
+  }
+  Attempt& attempt = job.attempts[index];
+  attempt.state = AttemptState::kStaging;
+  attempt.restore = restore;
+  job.retry_after.reset();
+  pass.Changed(Text(attempt) + " begins from " + (restore.empty() ? "the start" : restore));
+}
+
+}  // namespace
+
+void AdvanceAttempts(Pass& pass) {
+  Job& job = pass.job();
+  if (job.cancel && job.state != JobState::kStopping) {
+    job.state = JobState::kStopping;
+    pass.Changed("stopping: cancelled by " + job.cancel->by);
+  }
+  for (size_t index = 0; index < job.attempts.size(); ++index) {
+    const AttemptState state = job.attempts[index].state;
+    if (state == AttemptState::kEnded || state == AttemptState::kProvisioning) continue;
+    AdvanceBegun(pass, index);
+    if (IsFinal(job.state)) return;
+  }
+  const bool begun = std::any_of(job.attempts.begin(), job.attempts.end(), [](const Attempt& a) {
+    return a.state != AttemptState::kEnded && a.state != AttemptState::kProvisioning;
+  });
+  if (job.cancel && !begun) {
+    Ending cancelled;
+    cancelled.reason = EndReason::kCancelled;
+    cancelled.why = "cancelled by " + job.cancel->by + " before the program ran";
+    FinishJob(pass, JobState::kCancelled, cancelled);
+    return;
+  }
+  if (job.attempts.empty()) OpenAttempt(pass, nullptr);
+  if (!job.cancel) Begin(pass);
+}
+
+}  // namespace stoker::reconcile_internal

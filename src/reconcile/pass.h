@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// One pass of Reconcile: the working copy of the record and the questions every rule asks. Private
+// to the room.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reconcile/reconcile.h"
+
+namespace stoker::reconcile_internal {
+
+struct Pass {
+  const Job& before;       // the record as read
+  const JobSpec& spec;
+  const Observed& seen;
+  Decision out;            // out.job is the working copy
+
+  Job& job() { return out.job; }
+  void Changed(std::string note) {
+    out.changed = true;
+    out.notes.push_back(std::move(note));
+  }
+  const MachineSeen* Machine(int launch) const;
+  bool MachineGone(int launch) const;
+  // The report of `rank` in `attempt`, written by the launch that serves it there; else null.
+  const ReportSeen* Report(const Attempt& attempt, int rank) const;
+  // The newest report that the launch's node wrote, whatever the attempt; else null.
+  const ReportSeen* NewestReport(int launch) const;
+  bool Noticed(int launch) const;
+};
+
+// launches.cc: closes launches that are lost, refused or unused; picks what to send and to end.
+void CloseDeadLaunches(Pass& pass);
+void CloseUnusedLaunches(Pass& pass);
+void ChooseSends(Pass& pass);
+void ChooseTerminations(Pass& pass);
+void CloseLaunch(Pass& pass, Launch& launch, std::string reason, std::string why);
+int OpenLaunch(Pass& pass, int slot);
+
+// attempts.cc: opens, begins, drains and ends attempts.
+void AdvanceAttempts(Pass& pass);
+
+// judge.cc: how an attempt ended, or whether it must be stopped.
+// The reason to stop `attempt` now, if there is one.
+std::optional<Ending> ReasonToStop(const Pass& pass, const Attempt& attempt);
+// True when every node of `attempt` has reported its end or cannot any more.
+bool AllStopped(const Pass& pass, const Attempt& attempt);
+// The verdict over all that is known once AllStopped.
+Ending FinalEnding(const Pass& pass, const Attempt& attempt);
+
+}  // namespace stoker::reconcile_internal

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reconcile/reconcile.h"
+
+#include "reconcile/pass.h"
+
+namespace stoker {
+namespace reconcile_internal {
+
+const MachineSeen* Pass::Machine(int launch) const {
+  const MachineSeen* found = nullptr;
+  for (const MachineSeen& machine : seen.machines) {
+    // A launch that was asked for twice can show two machines: one that lives says more.
+    if (machine.launch == launch && (found == nullptr || found->state == MachineState::kGone)) {
+      found = &machine;
+    }
+  }
+  return found;
+}
+
+bool Pass::MachineGone(int launch) const {
+  const MachineSeen* machine = Machine(launch);
+  return machine != nullptr && machine->state == MachineState::kGone;
+}
+
+const ReportSeen* Pass::Report(const Attempt& attempt, int rank) const {
+  for (const ReportSeen& seen_report : seen.reports) {
+    const NodeReport& report = seen_report.report;
+    if (report.attempt == attempt.number && report.rank == rank &&
+        report.launch == attempt.launches[static_cast<size_t>(rank)]) {
+      return &seen_report;
+    }
+  }
+  return nullptr;
+}
+
+const ReportSeen* Pass::NewestReport(int launch) const {
+  const ReportSeen* newest = nullptr;
+  for (const ReportSeen& report : seen.reports) {
+    if (report.report.launch == launch &&
+        (newest == nullptr || report.report.attempt > newest->report.attempt)) {
+      newest = &report;
+    }
+  }
+  return newest;
+}
+
+bool Pass::Noticed(int launch) const {
+  const ReportSeen* report = NewestReport(launch);
+  return report != nullptr && report->report.notice.has_value();
+}
+
+}  // namespace reconcile_internal
+
+Decision Reconcile(const Job& job, const JobSpec& spec, const Observed& seen) {
+  using namespace reconcile_internal;
+  Pass pass{job, spec, seen, {}};
+  pass.out.job = job;
+  if (!IsFinal(job.state)) {
+    CloseDeadLaunches(pass);
+    AdvanceAttempts(pass);
+    CloseUnusedLaunches(pass);
+    ChooseSends(pass);
+  }
+  ChooseTerminations(pass);
+  pass.out.retire = IsFinal(job.state) && seen.machines_known && seen.machines.empty();
+  return std::move(pass.out);
+}
+
+}  // namespace stoker

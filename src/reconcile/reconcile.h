@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The heart of stoker: what to do next for one job, out of its record and of what was observed.
+// Pure: same inputs, same decision; reads no clock, does no I/O. Anyone may run it at any time,
+// several at once: what it decides is proposed by compare-and-swap on the revision that it saw, and
+// machines are asked for or ended only after that, out of entries in the record.
+//
+// The life of an attempt, as the record tells it:
+//   Provisioning  its launches are in the record; machines may come; nothing is claimed
+//   Staging       `restore` is chosen for good; nodes claim, restore, set up, wait for each other
+//   Running       every node has reported that the program runs
+//   Draining      a notice came (drain_until); the next attempt is open and its machines boot
+//   Ended         `ending` says how. A set `ending` before that tells the nodes to stop; the
+//                 attempt is Ended when each of them has reported its end or is gone
+// Two attempts are open at most: one that drains or ends, and the next, still Provisioning.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "job/job.h"
+#include "spec/job_spec.h"
+
+namespace stoker {
+
+enum class MachineState { kStarting, kRunning, kGone };
+
+// A machine as the provider sees it, matched to the launch whose token it carries.
+struct MachineSeen {
+  std::string instance_id;
+  int launch = 0;
+  MachineState state = MachineState::kStarting;
+  std::string why;
+};
+
+struct ReportSeen {
+  NodeReport report;
+  Duration age;        // store's clock minus Last-Modified
+  Duration unchanged;  // how long this observer has seen the same sequence number (its own clock)
+};
+
+// What became of asking for a machine, in this observer's last pass.
+struct LaunchOutcome {
+  int launch = 0;
+  Status status;
+};
+
+struct Observed {
+  WallTime now;                      // the store's clock
+  std::string ledger_id;
+  bool machines_known = false;       // the provider answered; else `machines` means nothing
+  bool absent_means_gone = false;    // ProviderTraits::describe_is_immediate
+  std::vector<MachineSeen> machines;
+  std::vector<ReportSeen> reports;
+  std::optional<std::vector<std::string>> checkpoints;  // whole ones, newest first; unset = not read
+  std::vector<LaunchOutcome> outcomes;
+};
+
+struct Decision {
+  bool changed = false;          // `job` differs from the input: propose it, then do the rest
+  Job job;
+  std::vector<int> send;         // launches to ask the provider for (repeatable by token)
+  std::vector<std::string> terminate;  // instances to end (repeatable)
+  bool want_checkpoints = false;  // decide again with Observed::checkpoints filled in
+  bool retire = false;           // ended, and its machines are gone: summary to index, leave active/
+  std::vector<std::string> notes;  // what was decided and why, for people
+};
+
+// `job` and `spec` belong together (spec_digest).
+Decision Reconcile(const Job& job, const JobSpec& spec, const Observed& seen);
+
+// Times that reconcile goes by; all by the store's clock.
+inline constexpr Duration kSendWithin = Duration::Minutes(10);     // a launch's not_after
+inline constexpr Duration kReportWithin = Duration::Minutes(10);   // boot to first report
+inline constexpr Duration kSilentAfter = Duration::Seconds(90);    // no new report
+inline constexpr Duration kLingerAfterClose = Duration::Seconds(60);  // to upload and power off
+inline constexpr Duration kDefaultLease = Duration::Hours(24);
+
+}  // namespace stoker

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sys/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <optional>
+#include <set>
+
+#include "gtest/gtest.h"
+
+namespace stoker::sys {
+namespace {
+
+class FileTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Result<TempDir> made = TempDir::Make("stoker-file-test");
+    ASSERT_TRUE(made.ok()) << made.status().ToString();
+    temp_.emplace(std::move(made).value());
+  }
+  std::string At(const std::string& name) const { return temp_->path() + "/" + name; }
+  std::optional<TempDir> temp_;
+};
+
+TEST_F(FileTest, WritesAtomicallyAndReadsBack) {
+  std::string data("a\0b\n", 4);
+  ASSERT_TRUE(WriteFileAtomic(At("f"), data, 0640).ok());
+  struct stat info;
+  ASSERT_EQ(stat(At("f").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0640u);
+  ASSERT_TRUE(WriteFileAtomic(At("f"), data + "more", 0600, false).ok());
+  EXPECT_EQ(ReadFile(At("f")).value(), data + "more");
+  EXPECT_EQ(ListDir(temp_->path())->size(), 1u) << "a temporary file was left";
+}
+
+TEST_F(FileTest, WriteThatFailsLeavesTheOldFileAndNoOther) {
+  ASSERT_TRUE(MakeDirs(At("d/e")).ok());
+  EXPECT_FALSE(WriteFileAtomic(At("d"), "x").ok());
+  EXPECT_TRUE(DirExists(At("d/e")));
+  EXPECT_EQ(ListDir(temp_->path())->size(), 1u);
+  EXPECT_EQ(WriteFileAtomic(At("none/f"), "x").code(), Code::kNotFound);
+  Status full = Status::Ok();
+  Result<ScopedFd> dev = Open("/dev/full", O_WRONLY);
+  if (dev.ok()) full = WriteAll(dev->get(), "x", "/dev/full");
+  EXPECT_EQ(full.code(), Code::kNoSpace);
+}
+
+TEST_F(FileTest, ReadBoundsAndErrors) {
+  ASSERT_TRUE(WriteFileAtomic(At("f"), std::string(5000, 'x'), 0644, false).ok());
+  EXPECT_EQ(ReadFile(At("f"), 4999).code(), Code::kInvalid);
+  EXPECT_EQ(ReadFile(At("f"), 5000)->size(), 5000u);
+  EXPECT_EQ(ReadFile(At("none")).code(), Code::kNotFound);
+  EXPECT_EQ(ReadFile(temp_->path()).code(), Code::kInvalid);
+  EXPECT_FALSE(ReadFile("/proc/self/status")->empty());
+}
+
+TEST_F(FileTest, MakeDirsIsIdempotentAndNamesTheObstacle) {
+  EXPECT_TRUE(MakeDirs(At("a/b//c/")).ok());
+  EXPECT_TRUE(MakeDirs(At("a/b/c")).ok());
+  ASSERT_TRUE(WriteFileAtomic(At("file"), "", 0644, false).ok());
+  Status status = MakeDirs(At("file/x"));
+  EXPECT_FALSE(status.ok());
+  EXPECT_NE(status.message().find("file"), std::string::npos);
+  EXPECT_FALSE(MakeDirs("").ok());
+}
+
+TEST_F(FileTest, RemoveTreeDoesNotFollowLinks) {
+  ASSERT_TRUE(MakeDirs(At("keep")).ok());
+  ASSERT_TRUE(WriteFileAtomic(At("keep/f"), "x", 0644, false).ok());
+  ASSERT_TRUE(MakeDirs(At("gone/sub")).ok());
+  ASSERT_EQ(symlink(At("keep").c_str(), At("gone/link").c_str()), 0);
+  ASSERT_EQ(symlink("/nowhere", At("gone/dangling").c_str()), 0);
+  EXPECT_TRUE(RemoveTree(At("gone")).ok());
+  EXPECT_FALSE(FileExists(At("gone")));
+  EXPECT_TRUE(FileExists(At("keep/f")));
+  ASSERT_EQ(symlink(At("keep").c_str(), At("top").c_str()), 0);
+  EXPECT_TRUE(RemoveTree(At("top")).ok());
+  EXPECT_TRUE(FileExists(At("keep/f")));
+  EXPECT_TRUE(RemoveTree(At("never-there")).ok());
+  EXPECT_EQ(RemoveTree("/").code(), Code::kInvalid);
+  EXPECT_EQ(RemoveTree(At("..")).code(), Code::kInvalid);
+}
+
+TEST_F(FileTest, RemoveTreeCopesWithModesAndDepth) {
+  ASSERT_TRUE(MakeDirs(At("t/locked/inner")).ok());
+  ASSERT_EQ(chmod(At("t/locked/inner").c_str(), 0), 0);
+  ASSERT_EQ(chmod(At("t/locked").c_str(), 0500), 0);
+  // Deeper than PATH_MAX and than the descriptor limit.
+  ScopedFd at = Open(At("t"), O_RDONLY | O_DIRECTORY).value();
+  const std::string name(60, 'n');
+  for (int i = 0; i < 3000; ++i) {
+    ASSERT_EQ(mkdirat(at.get(), name.c_str(), 0700), 0);
+    at.Reset(openat(at.get(), name.c_str(), O_RDONLY | O_DIRECTORY));
+    ASSERT_TRUE(at.valid());
+  }
+  at.Reset();
+  Status status = RemoveTree(At("t"));
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_FALSE(FileExists(At("t")));
+}
+
+TEST_F(FileTest, ListsSortedWithKinds) {
+  ASSERT_TRUE(MakeDirs(At("b")).ok());
+  ASSERT_TRUE(WriteFileAtomic(At("a\n"), "", 0644, false).ok());
+  ASSERT_EQ(symlink("b", At("c").c_str()), 0);
+  std::vector<DirEntry> got = ListDir(temp_->path()).value();
+  ASSERT_EQ(got.size(), 3u);
+  EXPECT_EQ(got[0].name, "a\n");
+  EXPECT_TRUE(got[0].is_file);
+  EXPECT_TRUE(got[1].is_dir);
+  EXPECT_TRUE(got[2].is_link && !got[2].is_dir);
+  EXPECT_EQ(ListDir(At("none")).code(), Code::kNotFound);
+}
+
+TEST_F(FileTest, TempDirsDisappear) {
+  std::string path;
+  {
+    TempDir dir = TempDir::Make("x", temp_->path()).value();
+    path = dir.path();
+    TempDir moved = std::move(dir);
+    EXPECT_TRUE(DirExists(path));
+    ASSERT_TRUE(WriteFileAtomic(path + "/f", "x", 0644, false).ok());
+  }
+  EXPECT_FALSE(FileExists(path));
+}
+
+TEST(SystemFacts, AreThere) {
+  EXPECT_EQ(HomeDir().front(), '/');
+  EXPECT_FALSE(Hostname().empty());
+  EXPECT_EQ(BootId(), BootId());
+  std::set<uint64_t> seen;
+  for (int i = 0; i < 1000; ++i) seen.insert(RandomU64());
+  EXPECT_EQ(seen.size(), 1000u);
+}
+
+}  // namespace
+}  // namespace stoker::sys

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rooms, layers and who may use whom: read from CMakeLists.txt, which is the only place they are
+written down, and checked against the includes."""
+import re
+
+LAYER = re.compile(r'^# layer (\d+)\s*$')
+ROOM = re.compile(r'\bstoker_room\(\s*(\w+)((?:[^()])*)\)')
+SIM_LAYER = 3  # the simulator sees no adapter
+
+
+class Rooms:
+    def __init__(self, cmake_lists):
+        with open(cmake_lists, encoding='utf-8') as source:
+            text = source.read()
+        self.layers = {}
+        self.uses = {}
+        self.lines = {}
+        layer = None
+        starts = {m.start(): m for m in ROOM.finditer(text)}
+        position = 0
+        for number, line in enumerate(text.splitlines(keepends=True), 1):
+            mark = LAYER.match(line)
+            if mark:
+                layer = int(mark.group(1))
+            room = starts.get(position)
+            if room:
+                self._add(room.group(1), room.group(2), layer, number)
+            position += len(line)
+
+    def _add(self, name, arguments, layer, line):
+        used = re.search(r'\bUSES\b(.*?)(?:\bLIBS\b|$)', arguments, re.S)
+        self.layers[name] = layer
+        self.uses[name] = used.group(1).split() if used else []
+        self.lines[name] = line
+
+    def check_order(self):
+        """A room uses only rooms listed above it, and none of a higher layer."""
+        seen = set()
+        for name, used in self.uses.items():
+            for other in used:
+                if other not in seen:
+                    yield self.lines[name], 'layer', f'{name} uses {other}, which is not above it'
+                elif self.layers[other] > self.layers[name]:
+                    yield self.lines[name], 'layer', f'{name} uses the higher {other}'
+            seen.add(name)
+
+    def room_of(self, path):
+        """The room of a file below src/, or None."""
+        parts = path.split('/')
+        return parts[1] if len(parts) > 2 and parts[0] == 'src' else None
+
+    def layer_of(self, path):
+        return self.layers.get(self.room_of(path))
+
+    def check_includes(self, path, found):
+        room = self.room_of(path)
+        test = path.endswith('_test.cc') or path.startswith('test/')
+        for line, included in found:
+            target = included.split('/')[0]
+            if target not in self.layers:
+                if path.startswith('src/') and not (test and included.startswith('test/')):
+                    yield line, 'include', f'"{included}" does not begin with a room'
+                continue
+            if path.startswith('sim/') and self.layers[target] > SIM_LAYER:
+                yield line, 'layer', f'sim/ includes {target} of layer {self.layers[target]}'
+            if room is None or target == room or test:
+                continue
+            if self.layers[target] > self.layers.get(room, -1):
+                yield (line, 'layer', f'{room} of layer {self.layers.get(room)} includes {target} '
+                       f'of layer {self.layers[target]}')
+            elif target not in self.uses[room]:
+                yield line, 'layer', f'{room} includes {target}, which its USES does not name'

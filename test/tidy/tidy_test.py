@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""tidy.py catches a file that breaks each rule, and nothing in a file that breaks none."""
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import cpp  # noqa: E402
+import tidy  # noqa: E402
+
+LISTS = """# SPDX-License-Identifier: Apache-2.0
+# layer 0
+stoker_room(base)
+# layer 1
+stoker_room(spec USES base LIBS yaml-cpp)
+stoker_room(job USES base)
+# layer 3
+stoker_room(ledger USES base job)
+# layer 4
+stoker_room(sys USES base)
+"""
+HEAD = '// SPDX-License-Identifier: Apache-2.0\n'
+
+
+class TidyTest(unittest.TestCase):
+    def breaches(self, files):
+        """The (file, line, rule) that tidy reports for a tree of `files` on a sound base."""
+        with tempfile.TemporaryDirectory() as root:
+            tree = {'CMakeLists.txt': LISTS, 'src/base/good.h': HEAD + 'int Good();\n', **files}
+            for name, text in tree.items():
+                path = os.path.join(root, name)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, 'w', encoding='utf-8') as out:
+                    out.write(text)
+            found, _ = tidy.check_tree(root)
+            return [(name, line, rule) for name, line, rule, _ in found]
+
+    def one(self, name, text, line, rule):
+        self.assertEqual(self.breaches({name: text}), [(name, line, rule)])
+
+    def test_a_sound_tree_passes(self):
+        self.assertEqual(self.breaches({}), [])
+
+    def test_licence(self):
+        self.one('src/base/x.h', 'int a;\n', 1, 'licence')
+        self.one('test/x.sh', '#!/bin/sh\n\n', 1, 'licence')
+        self.assertEqual(self.breaches({'test/x.sh': '#!/bin/sh\n# ' + tidy.SPDX + '\n'}), [])
+
+    def test_columns_count_characters(self):
+        self.assertEqual(self.breaches({'src/base/x.h': HEAD + '// ' + 'ü' * 97 + '\n'}), [])
+        self.one('src/base/x.h', HEAD + '// ' + 'x' * 98 + '\n', 2, 'columns')
+
+    def test_file_length(self):
+        self.one('src/base/x.cc', HEAD + '\n' * 600, 601, 'file length')
+        self.assertEqual(self.breaches({'src/base/x_test.cc': HEAD + '\n' * 700}), [])
+        self.one('src/base/x_test.cc', HEAD + '\n' * 800, 801, 'file length')
+
+    def test_function_length(self):
+        fits = 'int F() {\n' + '  g();\n' * 68 + '}\n'
+        long = 'int F() {\n' + '  g();\n' * 69 + '}\n'
+        self.assertEqual(self.breaches({'src/base/x.cc': HEAD + fits}), [])
+        self.one('src/base/x.cc', HEAD + long, 2, 'function length')
+        inside = 'namespace a {\nclass B {\n public:\n' + long + '};\n}\n'
+        self.one('src/base/x.cc', HEAD + inside, 5, 'function length')
+
+    def test_functions_of_every_shape_are_seen(self):
+        body = ' {\n' + '  g();\n' * 3 + '}\n'
+        for head in ('Foo::Foo(int a) : a_(a), b_{a}', 'auto F() -> std::vector<int>',
+                     'struct stat F(int a)', 'bool operator==(const A&) const noexcept',
+                     'template <class T>\nT F(T a)', 'TEST(A, B)', 'Foo::~Foo()',
+                     'std::string F(const std::string& s = "{")'):
+            found = list(cpp.functions(cpp.blank(head + body)))
+            self.assertEqual([length for _, length in found if length > 1], [5], head)
+
+    def test_data_is_no_function(self):
+        text = 'constexpr int kA[] = {\n1,\n2,\n};\nstruct S {\nint a;\n};\nenum class E {\nkA,\n};\n'
+        self.assertEqual(list(cpp.functions(text)), [])
+
+    def test_higher_layer(self):
+        self.one('src/job/x.cc', HEAD + '#include "ledger/a.h"\n', 2, 'layer')
+
+    def test_same_layer_only_by_uses(self):
+        self.one('src/spec/x.cc', HEAD + '#include "job/a.h"\n', 2, 'layer')
+        self.assertEqual(self.breaches({'src/ledger/x.cc': HEAD + '#include "job/a.h"\n'}), [])
+
+    def test_include_without_a_room(self):
+        self.one('src/job/x.cc', HEAD + '#include "a.h"\n', 2, 'include')
+
+    def test_simulator_sees_no_adapter(self):
+        self.one('sim/x.cc', HEAD + '#include "sys/a.h"\n', 2, 'layer')
+        self.assertEqual(self.breaches({'sim/x.cc': HEAD + '#include "ledger/a.h"\n'}), [])
+
+    def test_room_that_nobody_listed(self):
+        self.one('src/new/x.cc', HEAD, 1, 'layer')
+
+    def test_lists_out_of_order(self):
+        lists = LISTS.replace('(spec USES base', '(spec USES ledger base')
+        self.assertEqual(self.breaches({'CMakeLists.txt': lists}), [('CMakeLists.txt', 5, 'layer')])
+
+    def test_clocks_settings_and_chance_below_layer_4(self):
+        for call in ('time(nullptr)', 'std::time(nullptr)', '::clock_gettime(CLOCK_REALTIME, &t)',
+                     'std::chrono::steady_clock::now()', 'getenv("HOME")', 'std::getenv("HOME")',
+                     'rand()', 'return random()', 'usleep(5)', 'std::random_device{}()',
+                     'std::this_thread::sleep_for(x)'):
+            text = HEAD + f'int F() {{ {call}; }}\n'
+            self.one('src/ledger/x.cc', text, 2, 'banned call')
+            self.assertEqual(self.breaches({'src/sys/x.cc': text}), [], call)
+            self.assertEqual(self.breaches({'src/ledger/x_test.cc': text}), [], call)
+
+    def test_io_in_layers_0_and_1(self):
+        for call in ('open(p, 0)', '::socket(1, 2, 3)', 'fopen(p, "r")', 'std::ifstream in(p)',
+                     'std::thread t(f)', 'std::filesystem::path p', 'printf("x")', 'if (fork() < 0)'):
+            text = HEAD + f'int F() {{ {call}; }}\n'
+            self.one('src/job/x.cc', text, 2, 'banned call')
+            self.assertEqual(self.breaches({'src/ledger/x.cc': text}), [], call)
+        self.one('src/job/x.cc', HEAD + '#include <fstream>\n', 2, 'banned call')
+
+    def test_members_declarations_comments_and_strings_are_no_calls(self):
+        for text in ('int F() { return door.open(1) + p->rand(); }', 'Status open(int a);',
+                     '// time(nullptr) and open(x)', 'auto s = "getenv(\\"A\\") open(x)";',
+                     "char c = '\"'; // fopen(", 'auto r = R"(sleep(1) " )";', 'int reopen(int);',
+                     'int n = 1\'000\'000; // rand()', 'class Managed {};', 'Utilisation u;'):
+            self.assertEqual(self.breaches({'src/job/x.h': HEAD + text + '\n'}), [], text)
+
+    def test_names(self):
+        for word in ('class JobManager {};', 'struct PathHelper {};', 'namespace StringUtil {}',
+                     'int FileUtils;'):
+            self.one('src/base/x.h', HEAD + word + '\n', 2, 'name')
+        self.one('src/base/string_util.h', HEAD, 1, 'name')
+
+    def test_links(self):
+        self.assertEqual(self.breaches({'a.md': '# A b\n[x](docs/b.md#to-be) [y](#a-b) `[z](no)`\n',
+                                        'docs/b.md': '## To be\n[up](../a.md) [w](https://x.org)\n'
+                                                     '```\n[no](no.md)\n```\n'}), [])
+        self.one('a.md', '# A\n\n[x](b.md)\n', 3, 'link')
+        self.one('a.md', '# A\n[x](#b)\n', 2, 'link')
+        self.one('a.md', '[x](../b.md)\n', 1, 'link')
+
+
+if __name__ == '__main__':
+    unittest.main()

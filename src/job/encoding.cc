@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/encoding.h"
+
+#include "base/text.h"
+#include "job/json_fields.h"
+
+namespace stoker {
+namespace {
+
+bool SafeOrEmpty(const std::string& text) { return text.empty() || IsSafeName(text); }
+bool PathOrEmpty(const std::string& text) { return text.empty() || IsSafeRelativePath(text); }
+
+// Numbers of launches and attempts rise from 1: a number is looked up, stored in names, never
+// reused.
+template <typename List>
+bool NumbersRise(const List& list) {
+  int last = 0;
+  for (const auto& item : list) {
+    if (item.number <= last) return false;
+    last = item.number;
+  }
+  return true;
+}
+
+// T or const T.
+template <typename T, typename Noun>
+concept Is = std::is_same_v<std::remove_const_t<T>, Noun>;
+
+}  // namespace
+
+// Not in the anonymous namespace: json_fields.h finds these by argument-dependent lookup.
+
+template <class A, Is<Ending> T>
+void Fields(A& a, T& t) {
+  a.Need("reason", t.reason);
+  a("exit_code", t.exit_code);
+  a("signal", t.signal);
+  a("out_of_memory", t.out_of_memory);
+  a("rank", t.rank);
+  a("why", t.why);
+}
+
+template <class A, Is<Notice> T>
+void Fields(A& a, T& t) {
+  a("action", t.action);
+  a.Need("until", t.until);
+}
+
+template <class A, Is<CancelRequest> T>
+void Fields(A& a, T& t) {
+  a.Need("at", t.at);
+  a("by", t.by);
+}
+
+template <class A, Is<Launch> T>
+void Fields(A& a, T& t) {
+  a.Need("number", t.number);
+  a.Need("slot", t.slot);
+  a("provider", t.provider);
+  a("token", t.token);
+  a("opened", t.opened);
+  a("not_after", t.not_after);
+  a("limit_ms", t.limit);
+  a("instance_id", t.instance_id);
+  a("closed", t.closed);
+  a("close_reason", t.close_reason);
+  a("close_why", t.close_why);
+  a("closed_at", t.closed_at);
+  a.Check(t.slot >= 0, "slot", "is negative");
+  a.Extra(t.extra);
+}
+
+template <class A, Is<Attempt> T>
+void Fields(A& a, T& t) {
+  a.Need("number", t.number);
+  a.Need("state", t.state);
+  a("launches", t.launches);
+  a("restore", t.restore);
+  a("opened", t.opened);
+  a("running", t.running);
+  a("ended", t.ended);
+  a("drain_until", t.drain_until);
+  a("ending", t.ending);
+  a("run_ms", t.run_ms);
+  a("newest_checkpoint", t.newest_checkpoint);
+  a("noticed", t.noticed);
+  a.Check(PathOrEmpty(t.restore), "restore", "is not a checkpoint's name");
+  a.Check(PathOrEmpty(t.newest_checkpoint), "newest_checkpoint", "is not a checkpoint's name");
+  a.Extra(t.extra);
+}
+
+template <class A, Is<Job> T>
+void Fields(A& a, T& t) {
+  a.Need("format", t.format);
+  a.Need("id", t.id);
+  a.Need("rev", t.rev);
+  a("writer", t.writer);
+  a("name", t.name);
+  a("user", t.user);
+  a.Need("state", t.state);
+  a.Need("num_nodes", t.num_nodes);
+  a("created", t.created);
+  a("spec_digest", t.spec_digest);
+  a("code_digest", t.code_digest);
+  a("binary_digest", t.binary_digest);
+  a("workdir_note", t.workdir_note);
+  a("retry_of", t.retry_of);
+  a("launches", t.launches);
+  a("attempts", t.attempts);
+  a("cancel", t.cancel);
+  a("suspects", t.suspects);
+  a("error_restarts", t.error_restarts);
+  a("retry_after", t.retry_after);
+  a("ended", t.ended);
+  a("result", t.result);
+  a.Check(IsSafeName(t.id), "id", "is not a job id");
+  a.Check(t.rev >= 0, "rev", "is negative");
+  a.Check(t.num_nodes >= 1, "num_nodes", "is less than 1");
+  a.Check(SafeOrEmpty(t.spec_digest), "spec_digest", "is not a digest");
+  a.Check(SafeOrEmpty(t.code_digest), "code_digest", "is not a digest");
+  a.Check(SafeOrEmpty(t.binary_digest), "binary_digest", "is not a digest");
+  a.Check(SafeOrEmpty(t.retry_of), "retry_of", "is not a job id");
+  a.Check(NumbersRise(t.launches), "launches", "are not numbered upwards from 1");
+  a.Check(NumbersRise(t.attempts), "attempts", "are not numbered upwards from 1");
+  a.Extra(t.extra);
+}
+
+template <class A, Is<NodeReport> T>
+void Fields(A& a, T& t) {
+  a.Need("format", t.format);
+  a.Need("job", t.job);
+  a.Need("attempt", t.attempt);
+  a.Need("rank", t.rank);
+  a.Need("launch", t.launch);
+  a.Need("seq", t.seq);
+  a.Need("phase", t.phase);
+  a("instance_id", t.instance_id);
+  a("incarnation", t.incarnation);
+  a("address", t.address);
+  a("master_port", t.master_port);
+  a("mechanism", t.mechanism);
+  a("notice", t.notice);
+  a("end", t.end);
+  a("stopped", t.stopped);
+  a("end_checked", t.end_checked);
+  a("stderr_tail", t.stderr_tail);
+  a("restored", t.restored);
+  a("restore_error", t.restore_error);
+  a("newest_checkpoint", t.newest_checkpoint);
+  a("run_ms", t.run_ms);
+  a("log_lines", t.log_lines);
+  a("cpu_seconds", t.cpu_seconds);
+  a("resident_bytes", t.resident_bytes);
+  a("peak_resident_bytes", t.peak_resident_bytes);
+  a("disk_bytes", t.disk_bytes);
+  a.Raw("gpu", t.gpu);
+  a("trouble", t.trouble);
+  a.Check(IsSafeName(t.job), "job", "is not a job id");
+  a.Check(t.rank >= 0, "rank", "is negative");
+  a.Check(t.master_port >= 0 && t.master_port <= 65535, "master_port", "is not a port");
+  a.Check(PathOrEmpty(t.restored), "restored", "is not a checkpoint's name");
+  a.Check(PathOrEmpty(t.newest_checkpoint), "newest_checkpoint", "is not a checkpoint's name");
+  a.Extra(t.extra);
+}
+
+namespace {
+
+template <typename T>
+std::string Encode(const T& noun, int indent) {
+  json::JsonOut out;
+  Fields(out, noun);
+  return json::Dump(out.Take(), indent) + "\n";
+}
+
+template <typename T>
+Result<T> Decode(const std::string& key, std::string_view text) {
+  STOKER_ASSIGN(const json::Value object, json::ParseObject(key, text, kMaxRecordBytes));
+  STOKER_TRY(json::CheckFormat(key, object, kRecordFormat));
+  T noun;
+  json::JsonIn in(object, key + ": ");
+  Fields(in, noun);
+  if (!in.status().ok()) return in.status();
+  return noun;
+}
+
+}  // namespace
+
+std::string EncodeJob(const Job& job) { return Encode(job, 1); }
+std::string EncodeReport(const NodeReport& report) { return Encode(report, -1); }
+
+Result<Job> DecodeJob(const std::string& key, std::string_view text) {
+  return Decode<Job>(key, text);
+}
+Result<NodeReport> DecodeReport(const std::string& key, std::string_view text) {
+  return Decode<NodeReport>(key, text);
+}
+
+}  // namespace stoker

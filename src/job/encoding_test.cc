@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/encoding.h"
+
+#include <gtest/gtest.h>
+
+#include "base/prng.h"
+
+namespace stoker {
+namespace {
+
+// Any text: empty, long, quotes, controls, non-ASCII, NUL.
+std::string AnyText(Prng& prng) {
+  static const std::vector<std::string> kPieces = {"a",
+                                                   "\"",
+                                                   "\\",
+                                                   "\n",
+                                                   "\t",
+                                                   "\x01",
+                                                   "\x1b[0m",
+                                                   "é",
+                                                   "漢",
+                                                   "😀",
+                                                   "{",
+                                                   "]",
+                                                   std::string(1, '\0'),
+                                                   "0"};
+  std::string out;
+  for (uint64_t n = prng.Below(6); n > 0; --n) out += kPieces[prng.Below(kPieces.size())];
+  return out;
+}
+WallTime AnyTime(Prng& prng) { return WallTime{prng.Between(0, 4'000'000'000'000)}; }
+std::optional<WallTime> MaybeTime(Prng& prng) {
+  return prng.Chance(1, 2) ? std::optional(AnyTime(prng)) : std::nullopt;
+}
+std::string AnyId(Prng& prng) { return prng.Chance(1, 4) ? "" : prng.Base32(1 + prng.Below(20)); }
+std::string AnyExtra(Prng& prng) {
+  return prng.Chance(1, 2) ? "" : R"({"zz_new":{"a":[1,2.5,null,"x"]},"zz_too":true})";
+}
+
+Ending AnyEnding(Prng& prng) {
+  Ending e;
+  e.reason = static_cast<EndReason>(prng.Below(12));
+  e.exit_code = static_cast<int>(prng.Between(-1, 255));
+  e.signal = static_cast<int>(prng.Below(65));
+  e.out_of_memory = prng.Chance(1, 2);
+  e.rank = static_cast<int>(prng.Between(-1, 100));
+  e.why = AnyText(prng);
+  return e;
+}
+
+Launch AnyLaunch(Prng& prng, int number) {
+  Launch l;
+  l.number = number;
+  l.slot = static_cast<int>(prng.Below(9));
+  l.provider = "local";
+  l.token = AnyId(prng);
+  l.opened = AnyTime(prng);
+  l.not_after = AnyTime(prng);
+  l.limit = Duration{prng.Between(0, INT64_MAX - 1)};
+  l.instance_id = AnyText(prng);
+  l.closed = prng.Chance(1, 2);
+  l.close_reason = AnyText(prng);
+  l.close_why = AnyText(prng);
+  l.closed_at = MaybeTime(prng);
+  l.extra = AnyExtra(prng);
+  return l;
+}
+
+Attempt AnyAttempt(Prng& prng, int number) {
+  Attempt a;
+  a.number = number;
+  a.state = static_cast<AttemptState>(prng.Below(5));
+  for (uint64_t n = prng.Below(4); n > 0; --n) a.launches.push_back(static_cast<int>(n));
+  a.restore = AnyId(prng);
+  a.opened = AnyTime(prng);
+  a.running = MaybeTime(prng);
+  a.ended = MaybeTime(prng);
+  a.drain_until = MaybeTime(prng);
+  if (prng.Chance(1, 2)) a.ending = AnyEnding(prng);
+  a.run_ms = static_cast<int64_t>(prng.Below(1 << 30));
+  a.newest_checkpoint = AnyId(prng);
+  a.noticed = prng.Chance(1, 2);
+  a.extra = AnyExtra(prng);
+  return a;
+}
+
+Job AnyJob(Prng& prng) {
+  Job job;
+  job.rev = static_cast<int64_t>(prng.Below(1u << 31));
+  job.writer = AnyText(prng);
+  job.id = prng.Base32(10);
+  job.name = AnyText(prng);
+  job.user = AnyText(prng);
+  job.spec_digest = AnyId(prng);
+  job.code_digest = AnyId(prng);
+  job.binary_digest = AnyId(prng);
+  job.workdir_note = AnyText(prng);
+  job.retry_of = AnyId(prng);
+  job.created = AnyTime(prng);
+  job.num_nodes = static_cast<int>(prng.Between(1, 64));
+  job.state = static_cast<JobState>(prng.Below(7));
+  for (int n = 1; n <= static_cast<int>(prng.Below(5)); ++n) {
+    job.launches.push_back(AnyLaunch(prng, n));
+  }
+  for (int n = 1; n <= static_cast<int>(prng.Below(5)); ++n) {
+    job.attempts.push_back(AnyAttempt(prng, n));
+  }
+  if (prng.Chance(1, 2)) job.cancel = CancelRequest{AnyTime(prng), AnyText(prng)};
+  for (uint64_t n = prng.Below(3); n > 0; --n) job.suspects.push_back(prng.Base32(4));
+  job.error_restarts = static_cast<int>(prng.Below(9));
+  job.retry_after = MaybeTime(prng);
+  job.ended = MaybeTime(prng);
+  if (prng.Chance(1, 2)) job.result = AnyEnding(prng);
+  job.extra = AnyExtra(prng);
+  return job;
+}
+
+NodeReport AnyReport(Prng& prng) {
+  NodeReport r;
+  r.job = prng.Base32(10);
+  r.attempt = static_cast<int>(prng.Between(1, 9));
+  r.rank = static_cast<int>(prng.Below(9));
+  r.launch = static_cast<int>(prng.Below(9));
+  r.instance_id = AnyText(prng);
+  r.incarnation = AnyText(prng);
+  r.seq = static_cast<int64_t>(prng.Below(1 << 30));
+  r.phase = static_cast<NodePhase>(prng.Below(7));
+  r.address = AnyText(prng);
+  r.master_port = static_cast<int>(prng.Below(65536));
+  r.mechanism = AnyText(prng);
+  if (prng.Chance(1, 2)) r.notice = Notice{AnyText(prng), AnyTime(prng)};
+  if (prng.Chance(1, 2)) r.end = AnyEnding(prng);
+  r.stopped = prng.Chance(1, 2);
+  r.end_checked = prng.Chance(1, 2);
+  r.stderr_tail = AnyText(prng);
+  r.restored = AnyId(prng);
+  r.restore_error = AnyText(prng);
+  r.newest_checkpoint = AnyId(prng);
+  r.run_ms = 12;
+  r.log_lines = static_cast<int64_t>(prng.Next() >> 1);
+  r.cpu_seconds = static_cast<double>(prng.Below(1000)) / 7;
+  r.resident_bytes = static_cast<int64_t>(prng.Below(1ULL << 40));
+  r.peak_resident_bytes = 5;
+  r.disk_bytes = 6;
+  r.gpu = prng.Chance(1, 2) ? "" : R"([{"util":0.5}])";
+  r.trouble = AnyText(prng);
+  r.extra = AnyExtra(prng);
+  return r;
+}
+
+// Equality by the encoding: it writes every field, which SetsEveryField below makes sure of.
+TEST(Encoding, JobsRoundTrip) {
+  Prng prng(11);
+  for (int i = 0; i < 500; ++i) {
+    const Job job = AnyJob(prng);
+    const std::string text = EncodeJob(job);
+    const auto back = DecodeJob("records/x.json", text);
+    ASSERT_TRUE(back.ok()) << back.status().ToString() << text;
+    ASSERT_EQ(EncodeJob(*back), text);
+    EXPECT_EQ(back->extra, job.extra);
+    EXPECT_EQ(back->name, job.name);
+    EXPECT_EQ(back->result.has_value(), job.result.has_value());
+    ASSERT_EQ(back->launches.size(), job.launches.size());
+    ASSERT_EQ(back->attempts.size(), job.attempts.size());
+    for (size_t k = 0; k < job.launches.size(); ++k) {
+      EXPECT_EQ(back->launches[k].limit, job.launches[k].limit);
+      EXPECT_EQ(back->launches[k].closed_at, job.launches[k].closed_at);
+      EXPECT_EQ(back->launches[k].extra, job.launches[k].extra);
+    }
+    for (size_t k = 0; k < job.attempts.size(); ++k) {
+      EXPECT_EQ(back->attempts[k].drain_until, job.attempts[k].drain_until);
+      EXPECT_EQ(back->attempts[k].noticed, job.attempts[k].noticed);
+    }
+  }
+}
+
+TEST(Encoding, ReportsRoundTrip) {
+  Prng prng(12);
+  for (int i = 0; i < 500; ++i) {
+    const NodeReport report = AnyReport(prng);
+    const std::string text = EncodeReport(report);
+    const auto back = DecodeReport("reports/x/1-0.json", text);
+    ASSERT_TRUE(back.ok()) << back.status().ToString() << text;
+    ASSERT_EQ(EncodeReport(*back), text);
+    EXPECT_EQ(back->gpu, report.gpu);
+    EXPECT_EQ(back->notice, report.notice);
+    EXPECT_EQ(back->cpu_seconds, report.cpu_seconds);
+    EXPECT_EQ(back->log_lines, report.log_lines);
+    EXPECT_EQ(back->stderr_tail, report.stderr_tail);
+  }
+}
+
+struct Anything {
+  template <typename T>
+  operator T() const;  // NOLINT: implicit on purpose; never defined, only its type is used
+};
+// How many members an aggregate has.
+template <typename T, typename... Members>
+constexpr size_t CountMembers() {
+  if constexpr (requires { T{Members{}..., Anything{}}; }) {
+    return CountMembers<T, Members..., Anything>();
+  } else {
+    return sizeof...(Members);
+  }
+}
+
+// Not a test of the sizes but a reminder: a member that is added to a noun and forgotten in
+// Fields() of encoding.cc would be lost without a word. Add it there, to docs/ledger.md, and then
+// here.
+TEST(Encoding, KnowsEveryMember) {
+  EXPECT_EQ(CountMembers<Ending>(), 6u);
+  EXPECT_EQ(CountMembers<Notice>(), 2u);
+  EXPECT_EQ(CountMembers<CancelRequest>(), 2u);
+  EXPECT_EQ(CountMembers<Launch>(), 13u);
+  EXPECT_EQ(CountMembers<Attempt>(), 13u);
+  EXPECT_EQ(CountMembers<Job>(), 23u);
+  EXPECT_EQ(CountMembers<NodeReport>(), 29u);
+}
+
+TEST(Encoding, RefusesNewerFormats) {
+  Prng prng(1);
+  Job job = AnyJob(prng);
+  job.format = kRecordFormat + 1;
+  const auto back = DecodeJob("records/abc.json", EncodeJob(job));
+  ASSERT_EQ(back.code(), Code::kTooNew);
+  EXPECT_NE(back.status().message().find("records/abc.json"), std::string::npos);
+  EXPECT_FALSE(back.status().next().empty());
+  // Also when the rest has changed beyond recognition.
+  EXPECT_EQ(DecodeJob("k", R"({"format":18446744073709551615,"id":[1]})").code(), Code::kTooNew);
+  EXPECT_EQ(DecodeReport("k", R"({"format":2})").code(), Code::kTooNew);
+}
+
+TEST(Encoding, SaysWhichFieldIsWrong) {
+  const std::string good = R"("format":1,"id":"abcd","rev":3,"state":"Running","num_nodes":1)";
+  ASSERT_TRUE(DecodeJob("k", "{" + good + "}").ok());
+  const std::pair<const char*, const char*> kBad[] = {
+      {R"("name":7)", "name"},
+      {R"("state":"Dancing")", "state"},
+      {R"("rev":1.5)", "rev"},
+      {R"("rev":99999999999999999999)", "rev"},
+      {R"("rev":9223372036854775808)", "rev"},
+      {R"("num_nodes":0)", "num_nodes"},
+      {R"("num_nodes":4294967297)", "num_nodes"},
+      {R"("id":"../x")", "id"},
+      {R"("created":"yesterday")", "created"},
+      {R"("code_digest":"a/b")", "code_digest"},
+      {R"("launches":{})", "launches"},
+      {R"("launches":[{"number":1}])", "launches[0].slot"},
+      {R"("launches":[{"number":2,"slot":0},{"number":2,"slot":0}])", "launches"},
+      {R"("attempts":[{"number":1,"state":"Ended","ending":{"reason":"x"}}])",
+       "attempts[0].ending.reason"},
+      {R"("attempts":[{"number":1,"state":"Ended","restore":"../../etc"}])", "attempts[0].restore"},
+      {R"("cancel":{"by":"x"})", "cancel.at"},
+  };
+  for (const auto& [text, field] : kBad) {
+    const auto back = DecodeJob("records/j.json", "{" + good + "," + text + "}");
+    ASSERT_EQ(back.code(), Code::kCorrupt) << text;
+    EXPECT_NE(back.status().message().find(std::string("records/j.json: ") + field),
+              std::string::npos)
+        << back.status().message();
+  }
+  for (const char* text :
+       {"", "{", "[]", "null", "{}", "\xff\xfe", R"({"format":"1"})", R"({"format":0})"}) {
+    EXPECT_EQ(DecodeJob("k", text).code(), Code::kCorrupt) << text;
+  }
+}
+
+TEST(Encoding, RefusesTheHuge) {
+  const std::string deep =
+      R"({"format":1,"x":)" + std::string(200'000, '[') + std::string(200'000, ']') + "}";
+  EXPECT_EQ(DecodeJob("k", deep).code(), Code::kCorrupt);
+  EXPECT_EQ(DecodeJob("k", std::string(kMaxRecordBytes + 1, ' ')).code(), Code::kCorrupt);
+}
+
+TEST(Encoding, BadUtf8AndNonNumbersAreStillWritten) {
+  NodeReport report;
+  report.job = "abcd";
+  report.stderr_tail = "a\xff\xfe";
+  report.cpu_seconds = std::numeric_limits<double>::quiet_NaN();
+  report.gpu = "not json";
+  report.extra = "neither";
+  const auto back = DecodeReport("k", EncodeReport(report));
+  ASSERT_TRUE(back.ok()) << back.status().ToString();
+  EXPECT_EQ(back->stderr_tail, "a\xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(back->gpu, "not json");
+}
+
+// Any damage gives a job or one of the two errors; never a crash, and never another job's fields.
+TEST(Encoding, DamageIsAnErrorNeverACrash) {
+  Prng prng(13);
+  int refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string text = EncodeJob(AnyJob(prng));
+    for (uint64_t n = 1 + prng.Below(4); n > 0; --n) {
+      const size_t at = prng.Below(text.size());
+      switch (prng.Below(4)) {
+        case 0:
+          text[at] = static_cast<char>(prng.Below(256));
+          break;
+        case 1:
+          text.erase(at, 1 + prng.Below(20));
+          break;
+        case 2:
+          text.insert(at, text.substr(prng.Below(text.size()), prng.Below(30)));
+          break;
+        default:
+          text.resize(at);
+          break;
+      }
+      if (text.empty()) break;
+    }
+    const auto back = DecodeJob("k", text);
+    if (back.ok()) {
+      EXPECT_TRUE(DecodeJob("k", EncodeJob(*back)).ok());
+    } else {
+      ++refused;
+      EXPECT_TRUE(back.code() == Code::kCorrupt || back.code() == Code::kTooNew);
+    }
+    (void)DecodeReport("k", text);
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+TEST(Job, NamesAndLookups) {
+  for (int i = 0; i <= static_cast<int>(EndReason::kInternal); ++i) {
+    EXPECT_EQ(ParseName<EndReason>(Name(static_cast<EndReason>(i))), static_cast<EndReason>(i));
+  }
+  EXPECT_EQ(Name(JobState::kCancelled), "Cancelled");
+  EXPECT_EQ(ParseName<NodePhase>("Ended"), NodePhase::kEnded);
+  EXPECT_FALSE(ParseName<AttemptState>("ended").has_value());
+
+  Job job;
+  for (int n = 1; n <= 3; ++n) {
+    job.attempts.emplace_back().number = n;
+    job.attempts.back().launches = {1, n + 1};
+  }
+  job.attempts[2].state = AttemptState::kEnded;
+  ASSERT_NE(CurrentAttempt(job, 1), nullptr);
+  EXPECT_EQ(CurrentAttempt(job, 1)->number, 2);
+  EXPECT_EQ(CurrentAttempt(job, 4), nullptr);
+  EXPECT_EQ(FindAttempt(job, 3), &job.attempts[2]);
+  EXPECT_EQ(FindLaunch(job, 1), nullptr);
+}
+
+TEST(Job, TokensTellEntriesApart) {
+  Launch a;
+  a.number = 1;
+  Launch b = a;
+  b.limit = Duration::Hours(1);
+  EXPECT_EQ(LaunchToken("l", "j", a), LaunchToken("l", "j", a));
+  EXPECT_NE(LaunchToken("l", "j", a), LaunchToken("l", "j", b));
+  EXPECT_NE(LaunchToken("l", "j", a), LaunchToken("lj", "", a));
+  // What is learned later is no part of the request.
+  b = a;
+  b.instance_id = "i-1";
+  b.closed = true;
+  EXPECT_EQ(LaunchToken("l", "j", a), LaunchToken("l", "j", b));
+}
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/job.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "job/digest.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::string_view kJobStates[] = {"Pending",   "Waiting", "Running",  "Stopping",
+                                           "Succeeded", "Failed",  "Cancelled"};
+constexpr std::string_view kAttemptStates[] = {"Provisioning", "Staging", "Running", "Draining",
+                                               "Ended"};
+constexpr std::string_view kEndReasons[] = {
+    "None",          "Completed",  "UserError", "Interrupted",   "NodeLost",  "NodeFault",
+    "LaunchRefused", "NoProgress", "TimedOut",  "StoppedByRule", "Cancelled", "Internal"};
+constexpr std::string_view kNodePhases[] = {"Waiting",  "Staging",  "Ready", "Running",
+                                            "Draining", "Stopping", "Ended"};
+static_assert(std::size(kJobStates) == static_cast<size_t>(JobState::kCancelled) + 1);
+static_assert(std::size(kAttemptStates) == static_cast<size_t>(AttemptState::kEnded) + 1);
+static_assert(std::size(kEndReasons) == static_cast<size_t>(EndReason::kInternal) + 1);
+static_assert(std::size(kNodePhases) == static_cast<size_t>(NodePhase::kEnded) + 1);
+
+template <typename E, size_t N>
+std::string_view At(const std::string_view (&names)[N], E value) {
+  const auto index = static_cast<size_t>(value);
+  return index < N ? names[index] : "?";
+}
+
+template <typename E, size_t N>
+std::optional<E> Find(const std::string_view (&names)[N], std::string_view name) {
+  const auto* found = std::find(std::begin(names), std::end(names), name);
+  if (found == std::end(names)) return std::nullopt;
+  return static_cast<E>(found - std::begin(names));
+}
+
+template <typename List>
+auto* FindNumber(List& list, int number) {
+  const auto found = std::find_if(list.begin(), list.end(),
+                                  [&](const auto& item) { return item.number == number; });
+  return found == list.end() ? nullptr : &*found;
+}
+
+// Length-prefixed, so that no two different lists of fields read the same.
+void Feed(Sha256& hash, std::string_view field) {
+  hash.Update(std::to_string(field.size()));
+  hash.Update(":");
+  hash.Update(field);
+}
+
+}  // namespace
+
+std::string_view Name(JobState s) { return At(kJobStates, s); }
+std::string_view Name(AttemptState s) { return At(kAttemptStates, s); }
+std::string_view Name(EndReason r) { return At(kEndReasons, r); }
+std::string_view Name(NodePhase p) { return At(kNodePhases, p); }
+
+template <>
+std::optional<JobState> ParseName<JobState>(std::string_view name) {
+  return Find<JobState>(kJobStates, name);
+}
+template <>
+std::optional<AttemptState> ParseName<AttemptState>(std::string_view name) {
+  return Find<AttemptState>(kAttemptStates, name);
+}
+template <>
+std::optional<EndReason> ParseName<EndReason>(std::string_view name) {
+  return Find<EndReason>(kEndReasons, name);
+}
+template <>
+std::optional<NodePhase> ParseName<NodePhase>(std::string_view name) {
+  return Find<NodePhase>(kNodePhases, name);
+}
+
+const Launch* FindLaunch(const Job& job, int number) { return FindNumber(job.launches, number); }
+Launch* FindLaunch(Job& job, int number) { return FindNumber(job.launches, number); }
+const Attempt* FindAttempt(const Job& job, int number) { return FindNumber(job.attempts, number); }
+Attempt* FindAttempt(Job& job, int number) { return FindNumber(job.attempts, number); }
+
+const Attempt* CurrentAttempt(const Job& job, int launch) {
+  const Attempt* newest = nullptr;
+  for (const Attempt& attempt : job.attempts) {
+    const auto& mine = attempt.launches;
+    if (attempt.state == AttemptState::kEnded) continue;
+    if (std::find(mine.begin(), mine.end(), launch) == mine.end()) continue;
+    if (newest == nullptr || attempt.number > newest->number) newest = &attempt;
+  }
+  return newest;
+}
+
+std::string LaunchToken(const std::string& ledger_id, const std::string& job,
+                        const Launch& launch) {
+  Sha256 hash;
+  Feed(hash, "stoker launch 1");
+  Feed(hash, ledger_id);
+  Feed(hash, job);
+  Feed(hash, std::to_string(launch.number));
+  Feed(hash, std::to_string(launch.slot));
+  Feed(hash, launch.provider);
+  Feed(hash, std::to_string(launch.opened.ms));
+  Feed(hash, std::to_string(launch.not_after.ms));
+  Feed(hash, std::to_string(launch.limit.ms));
+  return hash.Hex();
+}
+
+}  // namespace stoker

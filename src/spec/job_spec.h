@@ -18,44 +18,51 @@ struct CheckpointSpec {
   bool path_given = false;           // false: the default folder, watched when the program makes it
   int keep = 3;                      // newest N stay whole; 0 = all
   Duration quiet = Duration::Seconds(2);  // a unit unchanged for this long has settled
-  std::string signal;                // e.g. "SIGUSR1": sent at a notice to programs that handle it
+  std::string signal;  // e.g. "SIGUSR1": sent at a notice to programs that handle it
+  bool operator==(const CheckpointSpec&) const = default;
 };
 
 struct RecoverySpec {  // job_recovery, as SkyPilot means it
+  // "", "FAILOVER" or "EAGER_NEXT_REGION": which region comes first; the same where there is one.
+  std::string strategy;
   int max_restarts_on_errors = 0;
   std::vector<int> recover_on_exit_codes;  // these do not count against max_restarts_on_errors
+  bool operator==(const RecoverySpec&) const = default;
 };
 
 struct LimitsSpec {
   std::optional<Duration> max_duration;  // of program time, over all attempts
   std::optional<Duration> stall;         // no log line and no checkpoint for this long
+  bool operator==(const LimitsSpec&) const = default;
 };
 
 struct ResourcesSpec {
   std::string infra = "local";
   bool use_spot = false;
   std::map<std::string, std::string> labels;
+  bool operator==(const ResourcesSpec&) const = default;
 };
 
 enum class RecoveryMode { kNode, kController };
 
 struct JobSpec {
-  std::string name;                  // IsSafeName
-  std::string workdir;               // absolute on the submitting machine; "" = none
+  std::string name;     // IsSafeName
+  std::string workdir;  // absolute on the submitting machine; "" = none
   int num_nodes = 1;
   ResourcesSpec resources;
   std::vector<std::pair<std::string, std::string>> envs;             // in the order written
   std::vector<std::pair<std::string, std::string>> hyperparameters;  // value: compact JSON text
-  std::string setup;                 // shell; "" = none
-  std::string run;                   // shell; exactly one of run and argv is set
-  std::vector<std::string> argv;     // the one-line form: executed as is, no shell
+  std::string setup;                                                 // shell; "" = none
+  std::string run;                // shell; exactly one of run and argv is set
+  std::vector<std::string> argv;  // the one-line form: executed as is, no shell
   CheckpointSpec checkpoints;
   std::vector<std::string> outputs;  // paths relative to the working directory
   LimitsSpec limits;
   RecoverySpec job_recovery;
   RecoveryMode recovery = RecoveryMode::kNode;
   Duration stop_grace = Duration::Seconds(30);  // SIGTERM to SIGKILL
-  std::string ending;                // "", "pidns", "cgroup", "subreaper" (config.stoker.ending)
+  std::string ending;  // "", "pidns", "cgroup", "subreaper" (config.stoker.ending)
+  bool operator==(const JobSpec&) const = default;
 };
 
 }  // namespace stoker

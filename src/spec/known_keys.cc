@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/known_keys.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::string_view kOtherMachines =
+    "Remove it: only infra: local is built, and this machine is as large as it is";
+constexpr std::string_view kPlacement =
+    "Remove it: only infra: local is built, which has one place";
+
+}  // namespace
+
+const RefusedKeys& RefusedTopKeys() {
+  static const RefusedKeys keys = {
+      {"secrets",
+       "Put the secret in a file that only you can read (chmod 600), outside the work "
+       "directory, and read that file in 'run'"},
+      {"managed_secrets", "Read a file with mode 0600 outside the work directory in 'run'"},
+      {"file_mounts", "Copy or download the files in 'setup', or put them in the work directory"},
+      {"volumes", "Use a path of this machine in 'run'"},
+      {"volume_mounts", "Use a path of this machine in 'run'"},
+      {"event_callback", "Use 'stoker wait' in a script of your own"},
+      {"service", "stoker trains and does not serve"},
+      {"pool", "stoker has no worker pools"},
+      {"inputs", "Name the data's path in 'run', or download it in 'setup'"},
+      {"api_server_access", "There is no server: remove it"},
+      {"file_mounts_mapping", "It is internal to SkyPilot: remove it"},
+      {"_metadata", "It is internal to SkyPilot: remove it"},
+      {"execution", "Pipelines come later: write one job a file"},
+      {"container", "Start the container in 'run'"},
+      {"metrics", "Print them: the log keeps every line"},
+      {"tensorboard", "Name its folder under 'outputs' to keep the files"},
+      {"stop_when", "Stop in the program itself, or set 'limits.stall'"},
+  };
+  return keys;
+}
+
+const RefusedKeys& RefusedResourceKeys() {
+  static const RefusedKeys keys = {
+      {"region", kPlacement},
+      {"zone", kPlacement},
+      {"any_of", kPlacement},
+      {"ordered", kPlacement},
+      {"cpus", kOtherMachines},
+      {"memory", kOtherMachines},
+      {"accelerators", kOtherMachines},
+      {"accelerator_args", kOtherMachines},
+      {"instance_type", kOtherMachines},
+      {"disk_size", kOtherMachines},
+      {"disk_tier", kOtherMachines},
+      {"network_tier", kOtherMachines},
+      {"local_disk", kOtherMachines},
+      {"image_id", "Remove it: the job runs on this machine's own system"},
+      {"ports", "Remove it: on this machine every port is open to you"},
+      {"autostop", "Remove it: a machine always ends with its job"},
+      {"max_hourly_cost", "Remove it: this machine costs nothing an hour"},
+      {"priority", "Remove it: there is no queue"},
+      {"priority_class", "Remove it: there is no queue"},
+      {"volumes", "Use a path of this machine in 'run'"},
+  };
+  return keys;
+}
+
+const RefusedKeys& RefusedCheckpointKeys() {
+  static const RefusedKeys keys;
+  return keys;
+}
+
+const RefusedKeys& RefusedLimitKeys() {
+  static const RefusedKeys keys = {
+      {"max_cost", "This machine costs nothing; 'limits.max_duration' bounds the time"},
+      {"deadline", "'limits.max_duration' bounds the program's own time"},
+      {"idle_gpu", "'limits.stall' stops a job that prints and saves nothing"},
+  };
+  return keys;
+}
+
+const RefusedKeys& RefusedConfigKeys() {
+  static const RefusedKeys keys = {
+      {"docker", "Start the container in 'run'"},
+      {"kubernetes", "Remove it: only infra: local is built"},
+      {"nvidia_gpus", "Remove it: only infra: local is built"},
+      {"aws", "Remove it: only infra: local is built"},
+      {"gcp", "Remove it: only infra: local is built"},
+      {"azure", "Remove it: only infra: local is built"},
+      {"slurm", "Remove it: only infra: local is built"},
+      {"ssh", "Remove it: only infra: local is built"},
+      {"hooks", "Handle SIGTERM in the program, or set 'checkpoints.signal'"},
+      {"jobs", "There is no controller machine: remove it"},
+      {"api_server", "There is no server: remove it"},
+      {"allowed_clouds", "Remove it: only infra: local is built"},
+      {"admin_policy", "Remove it: there is no server that could apply it"},
+  };
+  return keys;
+}
+
+std::string_view HomeOfKey(std::string_view key) {
+  static const std::map<std::string_view, std::string_view> homes = {
+      {"infra", "resources"},
+      {"cloud", "resources"},
+      {"use_spot", "resources"},
+      {"labels", "resources"},
+      {"spot_recovery", "resources"},
+      {"keep", "checkpoints"},
+      {"quiet", "checkpoints"},
+      {"signal", "checkpoints"},
+      {"every", "checkpoints"},
+      {"max_duration", "limits"},
+      {"stall", "limits"},
+      {"strategy", "job_recovery"},
+      {"max_restarts_on_errors", "job_recovery"},
+      {"recover_on_exit_codes", "job_recovery"},
+      {"ending", "config.stoker"},
+      {"name", kTopLevel},
+      {"workdir", kTopLevel},
+      {"num_nodes", kTopLevel},
+      {"resources", kTopLevel},
+      {"envs", kTopLevel},
+      {"hyperparameters", kTopLevel},
+      {"setup", kTopLevel},
+      {"run", kTopLevel},
+      {"command", kTopLevel},
+      {"checkpoints", kTopLevel},
+      {"outputs", kTopLevel},
+      {"limits", kTopLevel},
+      {"recovery", kTopLevel},
+      {"stop_grace", kTopLevel},
+      {"config", kTopLevel},
+  };
+  if (const auto found = homes.find(key); found != homes.end()) return found->second;
+  if (RefusedResourceKeys().count(key) > 0 && key != "volumes") return "resources";
+  if (RefusedLimitKeys().count(key) > 0) return "limits";
+  if (RefusedTopKeys().count(key) > 0) return kTopLevel;
+  return {};
+}
+
+}  // namespace stoker

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which keys exist where: those that are understood but not built yet, and where a misplaced one
+// belongs. The set is SkyPilot's task schema (sky/utils/schemas.py) and what stoker adds to it.
+// Inside spec/ only.
+#pragma once
+
+#include <string_view>
+
+#include "spec/spec_reader.h"
+
+namespace stoker {
+
+inline constexpr std::string_view kTopLevel = "the top level";
+
+const RefusedKeys& RefusedTopKeys();
+const RefusedKeys& RefusedResourceKeys();
+const RefusedKeys& RefusedCheckpointKeys();
+const RefusedKeys& RefusedLimitKeys();
+const RefusedKeys& RefusedConfigKeys();
+
+// The section that `key` belongs to, kTopLevel, or "" for a key that nobody knows.
+std::string_view HomeOfKey(std::string_view key);
+
+}  // namespace stoker

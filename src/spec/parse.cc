@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/parse.h"
+
+#include "base/text.h"
+#include "spec/known_keys.h"
+#include "spec/parse_state.h"
+#include "spec/sections.h"
+
+namespace stoker {
+namespace {
+
+void ReadName(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  const std::optional<std::string> name = reader->Text(node, "name");
+  if (!name) return;
+  if (IsSafeName(*name)) {
+    spec->name = *name;
+    return;
+  }
+  reader->Error(node, "the name " + Quoted(*name) + " is not usable as a path or a tag",
+                "Use 1 to 63 of letters, digits, '.', '_' and '-', a letter or digit first: '" +
+                    SafeNameFrom(*name) + "'");
+}
+
+// "/a//b/./c/" is "/a/b/c". ".." stays: only the file system knows what it means beside a link.
+std::string CleanAbsolute(const std::string& path) {
+  std::string out;
+  for (const std::string& part : Split(path, '/')) {
+    if (!part.empty() && part != ".") out += "/" + part;
+  }
+  return out.empty() ? "/" : out;
+}
+
+void ReadContract(const YamlNode& node, SpecReader* reader) {
+  for (const std::string_view later : {"sagemaker", "vertex", "mpi"}) {
+    if (!node.IsScalar() || node.text != later) continue;
+    reader->Error(node, "'contract: " + node.text + "' is understood but not built yet",
+                  "Write torchrun, which is the default");
+    return;
+  }
+  reader->Choice(node, "contract", {"torchrun"});
+}
+
+void ReadScriptInto(const YamlNode& node, std::string_view what, ParseState* state,
+                    std::string* target) {
+  if (auto script = ReadScript(node, what, state->judge, &state->reader)) *target = *script;
+}
+
+void ReadRun(const YamlNode& node, ParseState* state) {
+  state->has_command = true;
+  ReadScriptInto(node, "run", state, &state->spec.run);
+  if (node.IsScalar() && IsBlankScript(node.text)) {
+    state->reader.Error(node, "'run' is empty", "Write the commands that train");
+  }
+}
+
+void ReadStopGrace(const YamlNode& node, ParseState* state) {
+  if (const auto grace = ReadGrace(node, "stop_grace", &state->reader)) {
+    state->spec.stop_grace = *grace;
+  }
+}
+
+// Keys of the program itself; the rest is in ReadJobFile.
+std::vector<SpecField> ProgramFields(ParseState* state) {
+  SpecReader* reader = &state->reader;
+  JobSpec* spec = &state->spec;
+  return {
+      {"envs", [=](const YamlNode& v) { ReadEnvs(v, state->judge, reader, spec, &state->unset); }},
+      {"hyperparameters",
+       [=](const YamlNode& v) { ReadHyperparameters(v, state->judge, reader, spec); }},
+      {"setup", [=](const YamlNode& v) { ReadScriptInto(v, "setup", state, &spec->setup); }},
+      {"run", [=](const YamlNode& v) { ReadRun(v, state); }},
+      {"command",
+       [=](const YamlNode& v) {
+         state->has_command = true;
+         ReadCommand(v, state->judge, reader, spec);
+       }},
+      {"contract", [=](const YamlNode& v) { ReadContract(v, reader); }},
+  };
+}
+
+ParsedSpec Parse(std::string_view text, const ParseOptions& options, Judge judge) {
+  ParseState state(options, judge);
+  ApplyDefaults(&state);
+  const YamlNode root = ParseYamlTree(text, options.file_name, &state.reader.errors());
+  if (!state.reader.errors().empty()) return {std::move(state.spec), state.reader.errors()};
+  ReadJobFile(root, &state);
+  ApplyOverrides(&state);
+  FinishSpec(&state);
+  return {std::move(state.spec), std::move(state.reader.errors())};
+}
+
+}  // namespace
+
+YamlNode ParseState::PlaceOf(const std::string& key) const {
+  if (const auto found = places.find(key); found != places.end()) return found->second;
+  YamlNode start;
+  start.line = start.column = 1;
+  return start;
+}
+
+void ReadWorkdir(const YamlNode& node, SpecReader* reader, ParseState* state) {
+  if (node.IsMap()) {
+    reader->Error(node, "a git repository as 'workdir' is understood but not built yet",
+                  "Clone it and name the folder");
+    return;
+  }
+  const std::optional<std::string> line = reader->Line(node, "workdir");
+  if (!line) return;
+  std::string path = *line;
+  if (path.find("://") != std::string::npos || StartsWith(path, "git@")) {
+    reader->Error(node, "a repository or bucket as 'workdir' is understood but not built yet",
+                  "Name a folder of this machine");
+    return;
+  }
+  if (path == "~" || StartsWith(path, "~/")) {
+    if (!state->options.home.empty()) path = state->options.home + path.substr(1);
+  }
+  if (path[0] == '~') {
+    reader->Error(node, "'workdir' cannot be " + Quoted(*line) + ": that home is not known",
+                  "Write the whole path");
+    return;
+  }
+  if (path[0] != '/') {
+    if (state->options.base_dir.empty()) {
+      reader->Error(node, "'workdir' must be absolute here, not " + Quoted(*line));
+      return;
+    }
+    path = state->options.base_dir + "/" + path;
+  }
+  path = CleanAbsolute(path);
+  if (path == "/") {
+    reader->Error(node, "'workdir' is the whole file system", "Name the folder with the code");
+  } else if (state->options.is_directory && !state->options.is_directory(path)) {
+    reader->Error(node, "'workdir' " + Quoted(*line) + " is not a directory",
+                  path == *line ? "" : "It was looked for at " + path);
+  } else {
+    state->spec.workdir = path;
+  }
+}
+
+void ApplyDefaults(ParseState* state) {
+  const Settings& defaults = state->options.defaults;
+  JobSpec& spec = state->spec;
+  if (defaults.infra) spec.resources.infra = *defaults.infra;
+  if (defaults.recovery) spec.recovery = *defaults.recovery;
+  if (defaults.keep) spec.checkpoints.keep = *defaults.keep;
+  if (defaults.stop_grace) spec.stop_grace = *defaults.stop_grace;
+}
+
+void ReadJobFile(const YamlNode& root, ParseState* state) {
+  SpecReader* reader = &state->reader;
+  JobSpec* spec = &state->spec;
+  if (root.IsNull()) {
+    reader->Error(state->PlaceOf(""), "the job file is empty", "At least 'run' is needed");
+    return;
+  }
+  if (!root.IsMap()) {
+    reader->Error(root, "a job file is a map of keys, not " + Describe(root),
+                  "Begin with a key: 'run: python train.py'");
+    return;
+  }
+  for (const YamlEntry& entry : root.entries) state->places[entry.key.text] = entry.value;
+  std::vector<SpecField> fields = {
+      {"name", [=](const YamlNode& v) { ReadName(v, reader, spec); }},
+      {"workdir", [=](const YamlNode& v) { ReadWorkdir(v, reader, state); }},
+      {"num_nodes",
+       [=](const YamlNode& v) {
+         if (const auto n = ReadNumNodes(v, "num_nodes", reader)) spec->num_nodes = *n;
+       }},
+      {"resources", [=](const YamlNode& v) { ReadResources(v, reader, spec); }},
+      {"job_recovery", [=](const YamlNode& v) { ReadJobRecovery(v, reader, spec); }},
+      {"checkpoints", [=](const YamlNode& v) { ReadCheckpoints(v, reader, spec); }},
+      {"outputs", [=](const YamlNode& v) { ReadOutputs(v, reader, spec); }},
+      {"limits", [=](const YamlNode& v) { ReadLimits(v, reader, spec); }},
+      {"recovery",
+       [=](const YamlNode& v) {
+         if (const auto m = ReadRecovery(v, "recovery", reader)) spec->recovery = *m;
+       }},
+      {"stop_grace", [=](const YamlNode& v) { ReadStopGrace(v, state); }},
+      {"config", [=](const YamlNode& v) { ReadConfig(v, reader, spec); }},
+  };
+  for (SpecField& field : ProgramFields(state)) fields.push_back(std::move(field));
+  reader->ReadMap(root, "", fields, RefusedTopKeys());
+}
+
+ParsedSpec ParseJobSpecAll(std::string_view text, const ParseOptions& options) {
+  return Parse(text, options, Judge::kSubmitted);
+}
+
+Result<JobSpec> ParseJobSpec(std::string_view text, const ParseOptions& options) {
+  ParsedSpec parsed = Parse(text, options, Judge::kSubmitted);
+  if (!parsed.errors.empty()) return ErrorsToStatus(std::move(parsed.errors));
+  return std::move(parsed.spec);
+}
+
+Result<JobSpec> ParseStoredSpec(std::string_view text) {
+  ParseOptions options;
+  options.file_name = "spec.yaml";
+  ParsedSpec parsed = Parse(text, options, Judge::kStored);
+  if (!parsed.errors.empty()) return ErrorsToStatus(std::move(parsed.errors));
+  return std::move(parsed.spec);
+}
+
+}  // namespace stoker

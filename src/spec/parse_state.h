@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What parsing a job file carries from step to step. Inside spec/ only.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "spec/parse.h"
+#include "spec/program.h"
+#include "spec/spec_reader.h"
+
+namespace stoker {
+
+struct ParseState {
+  ParseState(const ParseOptions& o, Judge j) : options(o), judge(j), reader(o.file_name) {}
+  const ParseOptions& options;
+  Judge judge;
+  SpecReader reader;
+  JobSpec spec;
+  std::map<std::string, YamlNode> places;  // top-level key to where its value stood
+  std::map<std::string, YamlNode> unset;   // envs that a flag must give
+  bool has_command = false;                // `command` or `run` was there, right or wrong
+  // The value's place, or the beginning of the file.
+  YamlNode PlaceOf(const std::string& key) const;
+};
+
+// The defaults of the user's settings.
+void ApplyDefaults(ParseState* state);
+// The whole tree of a job file.
+void ReadJobFile(const YamlNode& root, ParseState* state);
+// Flags win over the file.
+void ApplyOverrides(ParseState* state);
+// What can be judged only when all is read: name, workdir, something to run, paths in each other.
+void FinishSpec(ParseState* state);
+
+// Sets spec.workdir from text in `node`, or adds an error.
+void ReadWorkdir(const YamlNode& node, SpecReader* reader, ParseState* state);
+
+}  // namespace stoker

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/print.h"
+
+#include <string_view>
+
+#include "base/text.h"
+#include "spec/json_text.h"
+
+namespace stoker {
+namespace {
+
+// A script that a literal block holds exactly, so that spec.yaml can be read by people. Everything
+// that YAML could trim, fold or normalise goes into quotes instead.
+bool FitsLiteralBlock(std::string_view text) {
+  if (text.size() < 2 || text.back() != '\n' || text[text.size() - 2] == '\n') return false;
+  if (text[0] == ' ' || text[0] == '\t' || text[0] == '\n') return false;
+  for (const std::string& line : Split(text.substr(0, text.size() - 1), '\n')) {
+    if (line.empty()) continue;
+    if (line.back() == ' ' || line.back() == '\t' || line[0] == '\t') return false;
+    if (JsonString(line).find("\\u") != std::string::npos) return false;
+    if (line.find('\r') != std::string::npos) return false;
+  }
+  return true;
+}
+
+void PrintScript(std::string_view key, std::string_view text, std::string* out) {
+  *out += std::string(key) + ":";
+  if (!FitsLiteralBlock(text)) {
+    *out += " " + JsonString(text) + "\n";
+    return;
+  }
+  *out += " |\n";
+  for (const std::string& line : Split(text.substr(0, text.size() - 1), '\n')) {
+    *out += line.empty() ? "\n" : "  " + line + "\n";
+  }
+}
+
+std::string List(const std::vector<std::string>& items) {
+  std::vector<std::string> quoted;
+  for (const std::string& item : items) quoted.push_back(JsonString(item));
+  return "[" + Join(quoted, ", ") + "]";
+}
+
+void PrintResources(const JobSpec& spec, std::string* out) {
+  *out += "resources:\n  infra: " + spec.resources.infra + "\n";
+  *out += std::string("  use_spot: ") + (spec.resources.use_spot ? "true" : "false") + "\n";
+  if (!spec.resources.labels.empty()) *out += "  labels:\n";
+  for (const auto& [key, value] : spec.resources.labels) {
+    *out += "    " + JsonString(key) + ": " + JsonString(value) + "\n";
+  }
+  const RecoverySpec& recovery = spec.job_recovery;
+  *out += "  job_recovery:\n";
+  if (!recovery.strategy.empty()) *out += "    strategy: " + recovery.strategy + "\n";
+  *out += "    max_restarts_on_errors: " + std::to_string(recovery.max_restarts_on_errors) + "\n";
+  if (recovery.recover_on_exit_codes.empty()) return;
+  std::vector<std::string> codes;
+  for (const int code : recovery.recover_on_exit_codes) codes.push_back(std::to_string(code));
+  *out += "    recover_on_exit_codes: [" + Join(codes, ", ") + "]\n";
+}
+
+void PrintProgram(const JobSpec& spec, std::string* out) {
+  if (!spec.envs.empty()) *out += "envs:\n";
+  for (const auto& [name, value] : spec.envs) *out += "  " + name + ": " + JsonString(value) + "\n";
+  if (!spec.hyperparameters.empty()) *out += "hyperparameters:\n";
+  for (const auto& [name, json] : spec.hyperparameters) {
+    *out += "  " + JsonString(name) + ": " + json + "\n";
+  }
+  if (!spec.setup.empty()) PrintScript("setup", spec.setup, out);
+  if (!spec.run.empty()) PrintScript("run", spec.run, out);
+  if (!spec.argv.empty()) *out += "command: " + List(spec.argv) + "\n";
+}
+
+}  // namespace
+
+std::string PrintJobSpec(const JobSpec& spec) {
+  std::string out = "name: " + JsonString(spec.name) + "\n";
+  if (!spec.workdir.empty()) out += "workdir: " + JsonString(spec.workdir) + "\n";
+  out += "num_nodes: " + std::to_string(spec.num_nodes) + "\n";
+  PrintResources(spec, &out);
+  PrintProgram(spec, &out);
+  out += "checkpoints:\n";
+  if (spec.checkpoints.path_given) out += "  path: " + JsonString(spec.checkpoints.path) + "\n";
+  out += "  keep: " + std::to_string(spec.checkpoints.keep) + "\n";
+  out += "  quiet: " + FormatDuration(spec.checkpoints.quiet) + "\n";
+  if (!spec.checkpoints.signal.empty()) out += "  signal: " + spec.checkpoints.signal + "\n";
+  if (!spec.outputs.empty()) out += "outputs: " + List(spec.outputs) + "\n";
+  if (spec.limits.max_duration || spec.limits.stall) out += "limits:\n";
+  if (spec.limits.max_duration) {
+    out += "  max_duration: " + FormatDuration(*spec.limits.max_duration) + "\n";
+  }
+  if (spec.limits.stall) out += "  stall: " + FormatDuration(*spec.limits.stall) + "\n";
+  out += std::string("recovery: ") +
+         (spec.recovery == RecoveryMode::kNode ? "node" : "controller") + "\n";
+  out += "stop_grace: " + FormatDuration(spec.stop_grace) + "\n";
+  if (!spec.ending.empty()) out += "config:\n  stoker:\n    ending: " + spec.ending + "\n";
+  return out;
+}
+
+}  // namespace stoker

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/sections.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "spec/known_keys.h"
+
+namespace stoker {
+namespace {
+
+constexpr int kMaxCount = 1'000'000;
+constexpr size_t kMaxLabels = 40;  // EC2 allows 50 tags; stoker's own need room
+
+void ReadLabels(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  if (!reader->ExpectMap(node, "resources.labels")) return;
+  for (const YamlEntry& entry : node.entries) {
+    const std::string& key = entry.key.text;
+    if (!IsSafeName(key)) {
+      reader->Error(entry.key, "label " + Quoted(key) + " is not usable as a tag",
+                    "Use 1 to 63 of letters, digits, '.', '_' and '-', a letter or digit first");
+    } else if (StartsWith(key, "stoker-")) {
+      reader->Error(entry.key, "label " + Quoted(key) + ": 'stoker-' marks stoker's own tags");
+    } else if (entry.value.IsScalar() && entry.value.text.empty()) {
+      spec->resources.labels[key] = "";
+    } else if (const auto value = reader->Line(entry.value, "resources.labels." + key)) {
+      if (value->size() > 255) {
+        reader->Error(entry.value, "the label's value has more than 255 bytes");
+      }
+      spec->resources.labels[key] = *value;
+    }
+  }
+  if (node.entries.size() > kMaxLabels) {
+    reader->Error(node, "more than " + std::to_string(kMaxLabels) + " labels");
+  }
+}
+
+void ReadStrategy(const YamlNode& node, std::string_view what, SpecReader* reader, JobSpec* spec) {
+  if (const auto strategy = reader->Choice(node, what, {"FAILOVER", "EAGER_NEXT_REGION"})) {
+    spec->job_recovery.strategy = *strategy;
+  }
+}
+
+void ReadExitCodes(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  constexpr std::string_view kWhat = "job_recovery.recover_on_exit_codes";
+  if (node.IsMap() || node.IsNull()) {
+    reader->ExpectList(node, kWhat, "a number or a list: [1, 137]");
+    return;
+  }
+  const auto add = [&](const YamlNode& item) {
+    if (const auto code = reader->Integer(item, kWhat, 0, 255)) {
+      spec->job_recovery.recover_on_exit_codes.push_back(static_cast<int>(*code));
+    }
+  };
+  if (node.IsScalar()) return add(node);
+  for (const YamlNode& item : node.items) add(item);
+}
+
+// "./a/b/" is "a/b": what the user's shell completes and what the ledger stores.
+std::string Trimmed(std::string path) {
+  while (StartsWith(path, "./")) path.erase(0, path.find_first_not_of('/', 1));
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+bool SafeAbsolutePath(const std::string& path) {
+  return path.size() > 1 && path[0] == '/' && IsSafeRelativePath(path.substr(1));
+}
+
+// Shared by checkpoints.path and outputs. nullopt = an error was added.
+std::optional<std::string> ReadPath(const YamlNode& node, std::string_view what, bool absolute,
+                                    SpecReader* reader) {
+  std::optional<std::string> line = reader->Line(node, what);
+  if (!line) return std::nullopt;
+  const std::string path = Trimmed(*line);
+  const std::string named = "'" + std::string(what) + "' ";
+  if (path.size() > 512) {
+    reader->Error(node, named + "is longer than 512 bytes");
+  } else if (path.find("://") != std::string::npos) {
+    reader->Error(node, named + "cannot be a URL: " + Quoted(path),
+                  "Name a folder of the work directory: stoker copies it to the store");
+  } else if (path[0] == '~' || path.find('$') != std::string::npos) {
+    reader->Error(node, named + "is taken as written, so '~' and '$' are refused: " + Quoted(path),
+                  absolute ? "Write the whole path" : "Write a path in the work directory");
+  } else if (path == "." || path.empty()) {
+    reader->Error(node, named + "is the whole work directory", "Name a folder in it");
+  } else if (path[0] == '/' && !absolute) {
+    reader->Error(node, named + "must lie in the work directory, but is absolute: " + Quoted(path),
+                  "Write a path relative to it");
+  } else if (path[0] == '/' ? !SafeAbsolutePath(path) : !IsSafeRelativePath(path)) {
+    reader->Error(node, named + "leaves its place: " + Quoted(path),
+                  "Write it without '.', '..' and empty parts");
+  } else {
+    return path;
+  }
+  return std::nullopt;
+}
+
+void ReadSignal(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  // Signals that a program can use as a message; SIGTERM is sent at the end anyway.
+  static const std::vector<std::string> kSignals = {"SIGUSR1", "SIGUSR2", "SIGHUP",   "SIGINT",
+                                                    "SIGQUIT", "SIGALRM", "SIGWINCH", "SIGURG"};
+  YamlNode full = node;
+  if (full.IsScalar() && !StartsWith(full.text, "SIG")) full.text = "SIG" + full.text;
+  const bool known = std::find(kSignals.begin(), kSignals.end(), full.text) != kSignals.end();
+  if (const auto signal = reader->Choice(known ? full : node, "checkpoints.signal", kSignals)) {
+    spec->checkpoints.signal = *signal;
+  }
+}
+
+void ReadEvery(const YamlNode& node, SpecReader* reader) {
+  if (node.IsScalar() && node.text == "auto") return;
+  if (node.IsScalar() && ParseDuration(node.text).ok()) {
+    reader->Error(node, "'checkpoints.every' with an interval is understood but not built yet",
+                  "Write auto: every checkpoint is kept as soon as it is whole");
+    return;
+  }
+  reader->Choice(node, "checkpoints.every", {"auto"});
+}
+
+}  // namespace
+
+void ReadInfra(const YamlNode& node, std::string_view what, SpecReader* reader, JobSpec* spec) {
+  const std::optional<std::string> line = reader->Line(node, what);
+  if (!line) return;
+  std::string cloud = line->substr(0, line->find('/'));
+  for (char& c : cloud) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  static const std::vector<std::string> kClouds = {
+      "aws",     "azure",          "cudo",   "do",  "ec2",        "fluidstack", "gce",
+      "gcp",     "hyperstack",     "ibm",    "k8s", "kubernetes", "lambda",     "nebius",
+      "oci",     "paperspace",     "runpod", "scp", "slurm",      "ssh",        "vast",
+      "vsphere", "primeintellect", "*"};
+  if (cloud == "local" && *line == cloud) {
+    spec->resources.infra = "local";
+  } else if (cloud == "local") {
+    reader->Error(node, "'" + std::string(what) + "': local has no regions: " + Quoted(*line),
+                  "Write local");
+  } else if (std::find(kClouds.begin(), kClouds.end(), cloud) != kClouds.end()) {
+    reader->Error(node,
+                  "'" + std::string(what) + ": " + Printable(*line).substr(0, 60) +
+                      "' is understood but not built yet",
+                  "Write local: this machine");
+  } else {
+    std::vector<std::string> known = kClouds;
+    known.emplace_back("local");
+    const std::string near = Nearest(cloud, known);
+    reader->Error(node, "'" + std::string(what) + "' cannot be " + Quoted(*line),
+                  near.empty() ? "Write local: this machine" : "Did you mean '" + near + "'?");
+  }
+}
+
+void ReadResources(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  if (!reader->ExpectMap(node, "resources")) return;
+  bool has_infra = false;
+  bool has_recovery = false;
+  const auto infra = [&](const YamlNode& value, std::string_view what) {
+    if (has_infra) reader->Error(value, "'resources' has both 'infra' and 'cloud'", "Keep 'infra'");
+    has_infra = true;
+    ReadInfra(value, what, reader, spec);
+  };
+  const auto recovery = [&](const YamlNode& value) {
+    if (has_recovery) {
+      reader->Error(value, "'resources' has both 'job_recovery' and 'spot_recovery'",
+                    "Keep 'job_recovery'");
+    }
+    has_recovery = true;
+    ReadJobRecovery(value, reader, spec);
+  };
+  reader->ReadMap(node, "resources",
+                  {{"infra", [&](const YamlNode& v) { infra(v, "resources.infra"); }},
+                   {"cloud", [&](const YamlNode& v) { infra(v, "resources.cloud"); }},
+                   {"use_spot",
+                    [&](const YamlNode& v) {
+                      if (const auto b = reader->Boolean(v, "resources.use_spot"))
+                        spec->resources.use_spot = *b;
+                    }},
+                   {"labels", [&](const YamlNode& v) { ReadLabels(v, reader, spec); }},
+                   {"job_recovery", recovery},
+                   {"spot_recovery", recovery}},
+                  RefusedResourceKeys());
+}
+
+void ReadJobRecovery(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  if (node.IsScalar()) return ReadStrategy(node, "job_recovery", reader, spec);
+  if (!reader->ExpectMap(node, "job_recovery")) return;
+  reader->ReadMap(
+      node, "job_recovery",
+      {{"strategy",
+        [&](const YamlNode& v) {
+          if (!v.IsNull()) ReadStrategy(v, "job_recovery.strategy", reader, spec);
+        },
+        true},
+       {"max_restarts_on_errors",
+        [&](const YamlNode& v) {
+          if (const auto n = ReadRestarts(v, "job_recovery.max_restarts_on_errors", reader)) {
+            spec->job_recovery.max_restarts_on_errors = *n;
+          }
+        }},
+       {"recover_on_exit_codes", [&](const YamlNode& v) { ReadExitCodes(v, reader, spec); }}},
+      {});
+}
+
+void ReadCheckpointPath(const YamlNode& node, std::string_view what, SpecReader* reader,
+                        JobSpec* spec) {
+  const std::optional<std::string> path = ReadPath(node, what, true, reader);
+  if (!path) return;
+  for (const std::string_view tree : {"/proc", "/sys", "/dev"}) {
+    const bool inside = *path == tree || StartsWith(*path, std::string(tree) + "/");
+    if (!inside || StartsWith(*path, "/dev/shm/")) continue;
+    reader->Error(node, "'" + std::string(what) + "' lies in " + std::string(tree),
+                  "Name a folder that holds files");
+    return;
+  }
+  spec->checkpoints.path = *path;
+  spec->checkpoints.path_given = true;
+}
+
+void ReadCheckpoints(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  if (!reader->ExpectMap(node, "checkpoints")) return;
+  reader->ReadMap(
+      node, "checkpoints",
+      {{"path",
+        [&](const YamlNode& v) { ReadCheckpointPath(v, "checkpoints.path", reader, spec); }},
+       {"keep",
+        [&](const YamlNode& v) {
+          if (const auto keep = ReadKeep(v, "checkpoints.keep", reader)) {
+            spec->checkpoints.keep = *keep;
+          }
+        }},
+       {"quiet",
+        [&](const YamlNode& v) {
+          const auto quiet =
+              reader->Length(v, "checkpoints.quiet", Duration::Ms(100), Duration::Hours(1));
+          if (quiet) spec->checkpoints.quiet = *quiet;
+        }},
+       {"signal", [&](const YamlNode& v) { ReadSignal(v, reader, spec); }},
+       {"every", [&](const YamlNode& v) { ReadEvery(v, reader); }}},
+      RefusedCheckpointKeys());
+}
+
+void ReadLimits(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  if (!reader->ExpectMap(node, "limits")) return;
+  reader->ReadMap(
+      node, "limits",
+      {{"max_duration",
+        [&](const YamlNode& v) {
+          spec->limits.max_duration = ReadLimit(v, "limits.max_duration", reader);
+        }},
+       {"stall",
+        [&](const YamlNode& v) { spec->limits.stall = ReadLimit(v, "limits.stall", reader); }}},
+      RefusedLimitKeys());
+}
+
+void ReadConfig(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  if (!reader->ExpectMap(node, "config")) return;
+  const auto read_stoker = [&](const YamlNode& own) {
+    if (!reader->ExpectMap(own, "config.stoker")) return;
+    const auto read_ending = [&](const YamlNode& v) {
+      if (const auto e = ReadEnding(v, "config.stoker.ending", reader)) spec->ending = *e;
+    };
+    reader->ReadMap(own, "config.stoker", {{"ending", read_ending}}, {});
+  };
+  reader->ReadMap(node, "config", {{"stoker", read_stoker}}, RefusedConfigKeys());
+}
+
+void AddOutput(const YamlNode& node, std::string_view what, SpecReader* reader, JobSpec* spec) {
+  const std::optional<std::string> path = ReadPath(node, what, false, reader);
+  if (!path) return;
+  for (const std::string& other : spec->outputs) {
+    const bool same = other == *path;
+    if (!same && !StartsWith(other, *path + "/") && !StartsWith(*path, other + "/")) continue;
+    reader->Error(node,
+                  same
+                      ? "output " + Quoted(*path) + " comes twice"
+                      : "outputs " + Quoted(other) + " and " + Quoted(*path) + " lie in each other",
+                  "Keep one of them");
+    return;
+  }
+  spec->outputs.push_back(*path);
+}
+
+void ReadOutputs(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  if (node.IsMap()) {
+    reader->Error(node, "'outputs' is a map: SkyPilot's size estimate is not used here",
+                  "Write the folders to keep: [output]");
+    return;
+  }
+  if (!reader->ExpectList(node, "outputs", "[output]")) return;
+  for (const YamlNode& item : node.items) AddOutput(item, "outputs", reader, spec);
+}
+
+std::optional<RecoveryMode> ReadRecovery(const YamlNode& node, std::string_view what,
+                                         SpecReader* reader) {
+  const auto mode = reader->Choice(node, what, {"node", "controller"});
+  if (!mode) return std::nullopt;
+  return *mode == "node" ? RecoveryMode::kNode : RecoveryMode::kController;
+}
+
+std::optional<int> ReadNumNodes(const YamlNode& node, std::string_view what, SpecReader* reader) {
+  const auto n = reader->Integer(node, what, 1, kMaxNodes);
+  return n ? std::optional<int>(static_cast<int>(*n)) : std::nullopt;
+}
+
+std::optional<int> ReadKeep(const YamlNode& node, std::string_view what, SpecReader* reader) {
+  const auto n = reader->Integer(node, what, 0, kMaxCount);
+  return n ? std::optional<int>(static_cast<int>(*n)) : std::nullopt;
+}
+
+std::optional<int> ReadRestarts(const YamlNode& node, std::string_view what, SpecReader* reader) {
+  const auto n = reader->Integer(node, what, 0, kMaxCount);
+  return n ? std::optional<int>(static_cast<int>(*n)) : std::nullopt;
+}
+
+std::optional<std::string> ReadEnding(const YamlNode& node, std::string_view what,
+                                      SpecReader* reader) {
+  return reader->Choice(node, what, {"pidns", "cgroup", "subreaper"});
+}
+
+std::optional<Duration> ReadLimit(const YamlNode& node, std::string_view what, SpecReader* reader) {
+  return reader->Length(node, what, Duration::Ms(1), Duration::Hours(24LL * 36'500));
+}
+
+std::optional<Duration> ReadGrace(const YamlNode& node, std::string_view what, SpecReader* reader) {
+  return reader->Length(node, what, Duration::Ms(0), Duration::Hours(24));
+}
+
+}  // namespace stoker

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sections of the job file, one function each: checked values go to the spec, mistakes to the
+// reader. Shared by the file and the flags. Inside spec/ only.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "spec/job_spec.h"
+#include "spec/spec_reader.h"
+
+namespace stoker {
+
+inline constexpr int kMaxNodes = 1024;
+// Linux refuses to execute with one argument or variable of 128 KiB (MAX_ARG_STRLEN).
+inline constexpr size_t kMaxArgumentBytes = (128 << 10) - 1;
+inline constexpr size_t kMaxScriptBytes = 100 << 10;
+
+void ReadResources(const YamlNode& node, SpecReader* reader, JobSpec* spec);
+void ReadInfra(const YamlNode& node, std::string_view what, SpecReader* reader, JobSpec* spec);
+void ReadJobRecovery(const YamlNode& node, SpecReader* reader, JobSpec* spec);
+void ReadCheckpoints(const YamlNode& node, SpecReader* reader, JobSpec* spec);
+void ReadCheckpointPath(const YamlNode& node, std::string_view what, SpecReader* reader,
+                        JobSpec* spec);
+void ReadLimits(const YamlNode& node, SpecReader* reader, JobSpec* spec);
+void ReadConfig(const YamlNode& node, SpecReader* reader, JobSpec* spec);
+void ReadOutputs(const YamlNode& node, SpecReader* reader, JobSpec* spec);
+void AddOutput(const YamlNode& node, std::string_view what, SpecReader* reader, JobSpec* spec);
+std::optional<RecoveryMode> ReadRecovery(const YamlNode& node, std::string_view what,
+                                         SpecReader* reader);
+
+std::optional<int> ReadNumNodes(const YamlNode& node, std::string_view what, SpecReader* reader);
+std::optional<int> ReadKeep(const YamlNode& node, std::string_view what, SpecReader* reader);
+std::optional<int> ReadRestarts(const YamlNode& node, std::string_view what, SpecReader* reader);
+std::optional<std::string> ReadEnding(const YamlNode& node, std::string_view what,
+                                      SpecReader* reader);
+// A limit: more than nothing, at most a hundred years less a day.
+std::optional<Duration> ReadLimit(const YamlNode& node, std::string_view what, SpecReader* reader);
+std::optional<Duration> ReadGrace(const YamlNode& node, std::string_view what, SpecReader* reader);
+
+}  // namespace stoker

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/settings.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "base/text.h"
+#include "spec/json_text.h"
+#include "spec/sections.h"
+
+namespace stoker {
+namespace {
+
+void ReadStore(const YamlNode& node, const std::string& home, SpecReader* reader, Settings* s) {
+  std::optional<std::string> line = reader->Line(node, "store");
+  if (!line) return;
+  std::string path = *line;
+  const size_t scheme = path.find("://");
+  if (scheme != std::string::npos) {
+    const bool bucket = StartsWith(path, "s3://") || StartsWith(path, "gs://");
+    reader->Error(node,
+                  bucket ? "a bucket as 'store' is understood but not built yet: " + Quoted(path)
+                         : "'store' cannot be " + Quoted(path),
+                  "Write the absolute path of a folder");
+    return;
+  }
+  if (!home.empty() && (path == "~" || StartsWith(path, "~/"))) path = home + path.substr(1);
+  if (path[0] != '/') {
+    reader->Error(node, "'store' must be an absolute path, not " + Quoted(path),
+                  "Begin with '/' or '~/'");
+    return;
+  }
+  std::string clean;
+  for (const std::string& part : Split(path, '/')) {
+    if (part == "..") {
+      reader->Error(node, "'store' holds '..': " + Quoted(path), "Write the path without it");
+      return;
+    }
+    if (!part.empty() && part != ".") clean += "/" + part;
+  }
+  if (clean.empty()) {
+    reader->Error(node, "'store' is the whole file system", "Name a folder");
+    return;
+  }
+  s->store = clean;
+}
+
+// One setting: how it is read, shown and removed.
+struct Setting {
+  SettingKey key;
+  std::function<void(const YamlNode&, const std::string& home, SpecReader*, Settings*)> read;
+  std::function<std::string(const Settings&)> show;  // "" = not set
+  std::function<void(Settings*)> unset;
+};
+
+std::string ShowRecovery(const Settings& s) {
+  if (!s.recovery) return "";
+  return *s.recovery == RecoveryMode::kNode ? "node" : "controller";
+}
+
+using Home = const std::string&;
+
+Setting StoreSetting() {
+  return {{"store", "the folder that holds every job's record, logs and checkpoints",
+           "~/.local/share/stoker"},
+          ReadStore,
+          [](const Settings& s) { return s.store; },
+          [](Settings* s) { s->store.clear(); }};
+}
+
+Setting InfraSetting() {
+  return {{"resources.infra", "where jobs run when neither file nor flag says it", "local"},
+          [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
+            JobSpec spec;
+            const size_t before = r->errors().size();
+            ReadInfra(v, "resources.infra", r, &spec);
+            if (r->errors().size() == before) s->infra = spec.resources.infra;
+          },
+          [](const Settings& s) { return s.infra.value_or(""); },
+          [](Settings* s) { s->infra.reset(); }};
+}
+
+Setting KeepSetting() {
+  return {{"checkpoints.keep", "how many checkpoints stay; 0 = all", "3"},
+          [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
+            if (const auto keep = ReadKeep(v, "checkpoints.keep", r)) s->keep = keep;
+          },
+          [](const Settings& s) { return s.keep ? std::to_string(*s.keep) : std::string(); },
+          [](Settings* s) { s->keep.reset(); }};
+}
+
+const std::vector<Setting>& AllSettings() {
+  static const std::vector<Setting> all = {
+      StoreSetting(),
+      InfraSetting(),
+      {{"recovery", "who may start a successor: node or controller", "node"},
+       [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
+         if (const auto mode = ReadRecovery(v, "recovery", r)) s->recovery = mode;
+       },
+       ShowRecovery,
+       [](Settings* s) { s->recovery.reset(); }},
+      KeepSetting(),
+      {{"stop_grace", "time between SIGTERM and SIGKILL", "30s"},
+       [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
+         if (const auto grace = ReadGrace(v, "stop_grace", r)) s->stop_grace = grace;
+       },
+       [](const Settings& s) {
+         return s.stop_grace ? FormatDuration(*s.stop_grace) : std::string();
+       },
+       [](Settings* s) { s->stop_grace.reset(); }},
+      {{"color", "colour in output: auto, always or never", "auto"},
+       [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
+         if (const auto word = r->Choice(v, "color", {"auto", "always", "never"})) s->color = *word;
+       },
+       [](const Settings& s) { return s.color; },
+       [](Settings* s) { s->color.clear(); }},
+  };
+  return all;
+}
+
+const Setting* Find(std::string_view name) {
+  for (const Setting& setting : AllSettings()) {
+    if (setting.key.name == name) return &setting;
+  }
+  return nullptr;
+}
+
+std::string NearestHint(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Setting& setting : AllSettings()) names.push_back(setting.key.name);
+  const std::string near = Nearest(name, names);
+  return near.empty() ? "Known: " + Join(names, ", ") : "Did you mean '" + near + "'?";
+}
+
+Status UnknownSetting(std::string_view name) {
+  return Status(Code::kUsage, "unknown setting " + Quoted(name), NearestHint(std::string(name)));
+}
+
+bool IsSection(const std::string& name) {
+  const auto& all = AllSettings();
+  return std::any_of(all.begin(), all.end(), [&](const Setting& setting) {
+    return StartsWith(setting.key.name, name + ".");
+  });
+}
+
+void ReadSettingsMap(const YamlNode& node, const std::string& prefix, const std::string& home,
+                     SpecReader* reader, Settings* settings) {
+  for (const YamlEntry& entry : node.entries) {
+    const std::string name = prefix + entry.key.text;
+    if (const Setting* setting = Find(name)) {
+      if (entry.value.IsNull()) {
+        reader->Error(entry.key, "'" + name + "' has no value", "Give it one, or remove the key");
+      } else {
+        setting->read(entry.value, home, reader, settings);
+      }
+    } else if (IsSection(name)) {
+      if (reader->ExpectMap(entry.value, name)) {
+        ReadSettingsMap(entry.value, name + ".", home, reader, settings);
+      }
+    } else if (name == "profiles" || prefix == "resources.") {
+      reader->Error(entry.key, "'" + name + "' is understood but not built yet as a setting",
+                    "Remove it");
+    } else {
+      reader->Error(entry.key, "unknown setting " + Quoted(name), NearestHint(name));
+    }
+  }
+}
+
+}  // namespace
+
+const std::vector<SettingKey>& SettingKeys() {
+  static const std::vector<SettingKey> keys = [] {
+    std::vector<SettingKey> out;
+    for (const Setting& setting : AllSettings()) out.push_back(setting.key);
+    return out;
+  }();
+  return keys;
+}
+
+Result<Settings> ParseSettings(std::string_view text, const std::string& file_name,
+                               const std::string& home) {
+  SpecReader reader(file_name);
+  Settings settings;
+  const YamlNode root = ParseYamlTree(text, file_name, &reader.errors());
+  if (reader.errors().empty() && root.IsMap()) {
+    ReadSettingsMap(root, "", home, &reader, &settings);
+  } else if (reader.errors().empty() && !root.IsNull()) {
+    reader.Error(root, "settings are a map of keys, not " + Describe(root),
+                 "Begin with a key: 'store: /path'");
+  }
+  if (!reader.errors().empty()) return ErrorsToStatus(reader.errors());
+  return settings;
+}
+
+std::string PrintSettings(const Settings& settings) {
+  std::string out;
+  std::string section;
+  for (const Setting& setting : AllSettings()) {
+    const std::string value = setting.show(settings);
+    if (value.empty()) continue;
+    std::string name = setting.key.name;
+    const size_t dot = name.find('.');
+    const std::string its = dot == std::string::npos ? "" : name.substr(0, dot);
+    if (!its.empty() && its != section) out += its + ":\n";
+    section = its;
+    if (!its.empty()) name = "  " + name.substr(dot + 1);
+    out += name + ": " + (setting.key.name == "store" ? JsonString(value) : value) + "\n";
+  }
+  return out;
+}
+
+Result<std::string> GetSetting(const Settings& settings, std::string_view name) {
+  const Setting* setting = Find(name);
+  if (setting == nullptr) return UnknownSetting(name);
+  return setting->show(settings);
+}
+
+Status SetSetting(Settings* settings, std::string_view name, const std::string& value,
+                  const std::string& home) {
+  const Setting* setting = Find(name);
+  if (setting == nullptr) return UnknownSetting(name);
+  YamlNode node;
+  node.kind = YamlNode::Kind::kScalar;
+  node.text = value;
+  SpecReader reader(std::string{name});
+  Settings changed = *settings;
+  setting->read(node, home, &reader, &changed);
+  if (!reader.errors().empty()) return ErrorsToStatus(reader.errors());
+  *settings = std::move(changed);
+  return Status::Ok();
+}
+
+Status UnsetSetting(Settings* settings, std::string_view name) {
+  const Setting* setting = Find(name);
+  if (setting == nullptr) return UnknownSetting(name);
+  setting->unset(settings);
+  return Status::Ok();
+}
+
+}  // namespace stoker

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/yaml_text.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "spec/yaml_tree.h"
+
+namespace stoker {
+namespace {
+
+// Length of the well-formed UTF-8 sequence at `at` (RFC 3629, table 3-7 of Unicode), or 0.
+size_t SequenceLength(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) -> unsigned {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+  };
+  const auto within = [&](size_t i, unsigned low, unsigned high) {
+    return byte(i) >= low && byte(i) <= high;
+  };
+  const unsigned lead = byte(at);
+  if (lead < 0x80) return 1;
+  if (lead >= 0xc2 && lead <= 0xdf) return within(at + 1, 0x80, 0xbf) ? 2 : 0;
+  if (lead >= 0xe0 && lead <= 0xef) {
+    const unsigned low = lead == 0xe0 ? 0xa0 : 0x80;
+    const unsigned high = lead == 0xed ? 0x9f : 0xbf;  // no surrogates
+    return within(at + 1, low, high) && within(at + 2, 0x80, 0xbf) ? 3 : 0;
+  }
+  if (lead >= 0xf0 && lead <= 0xf4) {
+    const unsigned low = lead == 0xf0 ? 0x90 : 0x80;
+    const unsigned high = lead == 0xf4 ? 0x8f : 0xbf;
+    const bool rest = within(at + 2, 0x80, 0xbf) && within(at + 3, 0x80, 0xbf);
+    return within(at + 1, low, high) && rest ? 4 : 0;
+  }
+  return 0;
+}
+
+struct Wording {
+  std::string_view library;  // how yaml-cpp's message begins
+  std::string_view message;
+  std::string_view hint;
+};
+
+// yaml-cpp 0.7, exceptions.h. "illegal map value" is what it says of most slips.
+constexpr std::array<Wording, 16> kWordings = {{
+    {"illegal map value", "a ':' where no value can begin",
+     "Check the indentation of this line and the one above, and quote text that holds ': '"},
+    {"illegal map key", "a key where none can be", "Check the indentation"},
+    {"illegal block entry", "a '-' where no list can be", "Check the indentation"},
+    {"end of map not found", "a key without ':' or with another indentation",
+     "Write 'key: value', with the indentation of its neighbours"},
+    {"end of map flow not found", "a '{' that is not closed", "Close it with '}'"},
+    {"end of sequence not found", "a list item without '- '", "Start every item with '- '"},
+    {"end of sequence flow not found", "a '[' that is not closed", "Close it with ']'"},
+    {"illegal flow end", "a closing bracket without an opening one",
+     "Remove it, or quote the text"},
+    {"illegal tab", "a tab in the indentation", "Indent with spaces"},
+    {"unknown token", "a character that cannot begin a value", "Put the text in quotes"},
+    {"the referenced anchor", "an alias to an anchor that does not exist",
+     "Define '&name' before '*name', or quote text that begins with '*'"},
+    {"alias not found", "a '*' that begins no alias", "Put the text in quotes"},
+    {"anchor not found", "a '&' that begins no anchor", "Put the text in quotes"},
+    {"illegal EOF in scalar", "a quote that is not closed", "Close it"},
+    {"unexpected character in block scalar", "text after '|' or '>'",
+     "Begin the text on the next line"},
+    {"bad character found while scanning hex", "a wrong \\x, \\u or \\U in double quotes",
+     "Use single quotes for text with backslashes"},
+}};
+
+}  // namespace
+
+bool IsUtf8(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = SequenceLength(text, at);
+    if (length == 0) return false;
+    at += length;
+  }
+  return true;
+}
+
+YamlText::YamlText(std::string_view text, std::string file) : text_(text), file_(std::move(file)) {
+  starts_.push_back(0);
+  for (size_t i = 0; i < text_.size(); ++i) {
+    if (text_[i] == '\n') starts_.push_back(i + 1);
+  }
+}
+
+std::string_view YamlText::Line(int line) const {
+  if (line < 0 || static_cast<size_t>(line) >= starts_.size()) return {};
+  const size_t start = starts_[static_cast<size_t>(line)];
+  const size_t next = static_cast<size_t>(line) + 1;
+  size_t end = next < starts_.size() ? starts_[next] - 1 : text_.size();
+  if (end > start && text_[end - 1] == '\r') --end;
+  return text_.substr(start, end - start);
+}
+
+int YamlText::CharacterColumn(int line, int byte_column) const {
+  const std::string_view before =
+      Line(line).substr(0, static_cast<size_t>(std::max(0, byte_column)));
+  const auto tails = std::count_if(before.begin(), before.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+  });
+  return std::max(0, byte_column) - static_cast<int>(tails) + 1;
+}
+
+SpecError YamlText::ErrorAt(int line, int byte_column, std::string message,
+                            std::string hint) const {
+  const std::string_view all = Line(line);
+  const size_t from = std::min(all.size(), static_cast<size_t>(std::max(0, byte_column)));
+  SpecError error{file_,
+                  std::max(0, line) + 1,
+                  CharacterColumn(line, byte_column),
+                  std::string(all.substr(from, 60)),
+                  std::move(message),
+                  std::move(hint)};
+  return error;
+}
+
+std::optional<SpecError> YamlText::CheckBytes() const {
+  if (static_cast<int64_t>(text_.size()) > kMaxYamlBytes) {
+    return SpecError{file_,
+                     1,
+                     1,
+                     "",
+                     "the file has " + HumanSize(static_cast<int64_t>(text_.size())),
+                     "A job file has at most 1 MiB: is this the right file?"};
+  }
+  int line = 0;
+  for (size_t at = 0; at < text_.size();) {
+    if (text_[at] == '\n') ++line;
+    const size_t length = SequenceLength(text_, at);
+    if (text_[at] != '\0' && length > 0) {
+      at += length;
+      continue;
+    }
+    const int column = static_cast<int>(at - starts_[static_cast<size_t>(line)]);
+    SpecError error = ErrorAt(line, column, text_[at] == '\0' ? "a NUL byte" : "not UTF-8");
+    error.text.clear();
+    error.hint = text_[at] == '\0' ? "A job file is text: is this the right file?"
+                                   : "Save the file as UTF-8";
+    return error;
+  }
+  return std::nullopt;
+}
+
+SpecError YamlText::SyntaxError(int line, int byte_column,
+                                const std::string& library_message) const {
+  for (const int near : {line, line - 1}) {
+    const std::string_view all = Line(near);
+    const size_t first = all.find_first_not_of(" \t");
+    const size_t tab = all.find('\t');
+    if (tab == std::string_view::npos || first == std::string_view::npos || tab > first) continue;
+    return ErrorAt(near, static_cast<int>(tab), "a tab in the indentation", "Indent with spaces");
+  }
+  const std::string_view all = Line(line);
+  const size_t at = std::min(all.size(), static_cast<size_t>(std::max(0, byte_column)));
+  const std::string near_by = at < all.size() ? " at " + Quoted(all.substr(at)) : "";
+  for (const Wording& wording : kWordings) {
+    if (!StartsWith(library_message, wording.library)) continue;
+    return ErrorAt(line, byte_column, "not YAML: " + std::string(wording.message) + near_by,
+                   std::string(wording.hint));
+  }
+  return ErrorAt(line, byte_column, "not YAML: " + library_message + near_by);
+}
+
+bool YamlText::QuoteStaysOpen(int line, int byte_column) const {
+  if (line < 0 || static_cast<size_t>(line) >= starts_.size()) return false;
+  size_t at = starts_[static_cast<size_t>(line)] + static_cast<size_t>(std::max(0, byte_column));
+  if (at < text_.size() && text_[at] == '&') {
+    at = std::min(text_.find_first_of(" \t\r\n", at), text_.size());
+    while (at < text_.size() && (text_[at] == ' ' || text_[at] == '\t')) ++at;
+  }
+  if (at >= text_.size() || (text_[at] != '\'' && text_[at] != '"')) return false;
+  const char quote = text_[at];
+  for (++at; at < text_.size(); ++at) {
+    if (quote == '"' && text_[at] == '\\') {
+      ++at;
+    } else if (text_[at] == quote) {
+      if (quote == '"' || at + 1 >= text_.size() || text_[at + 1] != quote) return false;
+      ++at;
+    }
+  }
+  return true;
+}
+
+bool YamlText::StartsDocument(int line) const {
+  return StartsWith(Line(line), "---") || (line > 0 && StartsWith(Line(line - 1), "---"));
+}
+
+}  // namespace stoker

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/yaml_tree.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "spec/yaml_text.h"
+
+namespace stoker {
+namespace {
+
+// Stops the library's parser; never leaves this file.
+struct Refusal {
+  SpecError error;
+};
+
+// What a tree may cost, in bytes of text plus a flat price per node: bounds what aliases expand to.
+constexpr int64_t kNodePrice = 64;
+constexpr int64_t kBudget = 8 << 20;
+
+int64_t Price(const YamlNode& node) {
+  int64_t price = kNodePrice + static_cast<int64_t>(node.text.size());
+  for (const YamlNode& item : node.items) price += Price(item);
+  for (const YamlEntry& entry : node.entries) price += Price(entry.key) + Price(entry.value);
+  return price;
+}
+
+int Height(const YamlNode& node) {
+  int height = 0;
+  for (const YamlNode& item : node.items) height = std::max(height, Height(item));
+  for (const YamlEntry& entry : node.entries) height = std::max(height, Height(entry.value));
+  return height + 1;
+}
+
+// Builds the tree out of the library's events, with a stack of its own: no recursion on input.
+class TreeBuilder : public YAML::EventHandler {
+ public:
+  explicit TreeBuilder(const YamlText& source) : source_(source) {}
+
+  YamlNode Take() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark& mark) override { document_ = mark; }
+  void OnDocumentEnd() override { ++documents_; }
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    YamlNode node = Begin(YamlNode::Kind::kNull, mark, "?");
+    // The library places a missing value where it noticed: people look for it at the key.
+    if (!stack_.empty() && stack_.back().has_key) {
+      const YamlNode& key = stack_.back().key;
+      if (key.line != node.line) node.line = key.line, node.column = key.column;
+    }
+    Finish(std::move(node), anchor);
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) Refuse(mark, "an alias inside its own anchor");
+    Pay(mark, Price(found->second));
+    if (static_cast<int>(stack_.size()) + Height(found->second) > kMaxYamlDepth) TooDeep(mark);
+    Finish(found->second, 0);
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    YamlNode node = Begin(YamlNode::Kind::kScalar, mark, tag);
+    node.quoted = tag == "!";
+    node.text = value;
+    Pay(mark, static_cast<int64_t>(value.size()));
+    if (value.find('\0') != std::string::npos) Refuse(mark, "a NUL character in a value");
+    if (node.quoted && source_.QuoteStaysOpen(mark.line, mark.column)) {
+      Refuse(mark, "not YAML: a quote that is not closed", "Close it");
+    }
+    Finish(std::move(node), anchor);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    Push(Begin(YamlNode::Kind::kList, mark, tag), anchor);
+  }
+  void OnSequenceEnd() override { Pop(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    Push(Begin(YamlNode::Kind::kMap, mark, tag), anchor);
+  }
+  void OnMapEnd() override { Pop(); }
+
+ private:
+  struct Level {
+    YamlNode node;
+    YAML::anchor_t anchor = 0;
+    YamlNode key;
+    bool has_key = false;
+    std::set<std::string> seen;
+  };
+
+  [[noreturn]] void Refuse(const YAML::Mark& mark, std::string message, std::string hint = "") {
+    throw Refusal{source_.ErrorAt(mark.line, mark.column, std::move(message), std::move(hint))};
+  }
+  [[noreturn]] void TooDeep(const YAML::Mark& mark) {
+    Refuse(mark, "nested more than " + std::to_string(kMaxYamlDepth) + " deep");
+  }
+  void Pay(const YAML::Mark& mark, int64_t price) {
+    spent_ += price;
+    if (spent_ > kBudget) Refuse(mark, "too many values, or aliases that expand to too many");
+  }
+
+  YamlNode Begin(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag) {
+    if (documents_ > 0 && kind != YamlNode::Kind::kNull) SecondDocument(mark);
+    if (static_cast<int>(stack_.size()) >= kMaxYamlDepth) TooDeep(mark);
+    Pay(mark, kNodePrice);
+    if (tag != "?" && tag != "!" && !tag.empty()) {
+      Refuse(mark, "the tag " + Quoted(tag), "Remove it: tags are not used here");
+    }
+    YamlNode node;
+    node.kind = kind;
+    node.line = mark.line + 1;
+    node.column = source_.CharacterColumn(mark.line, mark.column);
+    return node;
+  }
+
+  [[noreturn]] void SecondDocument(const YAML::Mark& mark) {
+    if (!source_.StartsDocument(document_.line) && !source_.StartsDocument(mark.line)) {
+      Refuse(mark, "not YAML: text after the end of the document", "Check the indentation");
+    }
+    Refuse(mark, "a second document: pipelines and job groups are understood but not built yet",
+           "Write one job a file");
+  }
+
+  void Push(YamlNode node, YAML::anchor_t anchor) {
+    if (!stack_.empty() && stack_.back().node.IsMap() && !stack_.back().has_key)
+      KeyMustBeText(node);
+    Level level;
+    level.node = std::move(node);
+    level.anchor = anchor;
+    stack_.push_back(std::move(level));
+  }
+
+  void Pop() {
+    Level level = std::move(stack_.back());
+    stack_.pop_back();
+    Finish(std::move(level.node), level.anchor);
+  }
+
+  [[noreturn]] void KeyMustBeText(const YamlNode& key) {
+    throw Refusal{Located(key, "a key that is " + Describe(key), "A key is plain text")};
+  }
+
+  SpecError Located(const YamlNode& node, std::string message, std::string hint) {
+    SpecError error = source_.ErrorAt(node.line - 1, 0, std::move(message), std::move(hint));
+    error.column = node.column;
+    error.text = node.text.substr(0, 60);
+    return error;
+  }
+
+  // Puts a whole node where it belongs: the key or value of a map, an item of a list, the root.
+  void Finish(YamlNode node, YAML::anchor_t anchor) {
+    if (anchor != 0) {
+      spent_ += Price(node);
+      if (spent_ > kBudget) throw Refusal{Located(node, "anchors that hold too much", "")};
+      anchors_[anchor] = node;
+    }
+    if (stack_.empty()) {
+      if (documents_ == 0) root_ = std::move(node);
+      return;
+    }
+    Level& level = stack_.back();
+    if (level.node.IsList()) {
+      level.node.items.push_back(std::move(node));
+    } else if (level.has_key) {
+      level.node.entries.push_back({std::move(level.key), std::move(node)});
+      level.has_key = false;
+    } else {
+      if (!node.IsScalar()) KeyMustBeText(node);
+      if (!level.seen.insert(node.text).second) {
+        throw Refusal{
+            Located(node, "the key " + Quoted(node.text) + " comes twice", "Keep one of them")};
+      }
+      level.key = std::move(node);
+      level.has_key = true;
+    }
+  }
+
+  const YamlText& source_;
+  YamlNode root_;
+  std::vector<Level> stack_;
+  std::map<YAML::anchor_t, YamlNode> anchors_;
+  YAML::Mark document_;
+  int documents_ = 0;
+  int64_t spent_ = 0;
+};
+
+}  // namespace
+
+std::string Describe(const YamlNode& node) {
+  switch (node.kind) {
+    case YamlNode::Kind::kNull:
+      return "no value";
+    case YamlNode::Kind::kList:
+      return "a list";
+    case YamlNode::Kind::kMap:
+      return "a map";
+    case YamlNode::Kind::kScalar:
+      break;
+  }
+  return Quoted(node.text);
+}
+
+YamlNode ParseYamlTree(std::string_view text, const std::string& file,
+                       std::vector<SpecError>* errors) {
+  if (text.substr(0, 3) == "\xef\xbb\xbf") text.remove_prefix(3);
+  const YamlText source(text, file);
+  if (std::optional<SpecError> error = source.CheckBytes()) {
+    errors->push_back(*std::move(error));
+    return {};
+  }
+  TreeBuilder builder(source);
+  try {
+    std::istringstream in{std::string(text)};
+    YAML::Parser parser(in);
+    while (parser.HandleNextDocument(builder)) {
+    }
+    return builder.Take();
+  } catch (const Refusal& refusal) {
+    errors->push_back(refusal.error);
+  } catch (const YAML::Exception& e) {
+    errors->push_back(source.SyntaxError(e.mark.line, e.mark.column, e.msg));
+  } catch (const std::exception& e) {
+    errors->push_back(source.ErrorAt(0, 0, std::string("not YAML: ") + e.what()));
+  }
+  return {};
+}
+
+}  // namespace stoker

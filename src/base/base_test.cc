@@ -43,6 +43,7 @@ TEST(Text, PrintableDropsControlSequences) {
 
 TEST(Text, NearestFindsTyposOnly) {
   EXPECT_EQ(Nearest("epohcs", {"epochs", "lr"}), "epochs");
+  EXPECT_EQ(Nearest("naem", {"name", "run"}), "name");
   EXPECT_EQ(Nearest("zzz", {"epochs", "lr"}), "");
 }
 

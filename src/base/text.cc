@@ -9,18 +9,21 @@
 namespace stoker {
 namespace {
 
+// Insertions, deletions, changes and swaps of neighbours ("naem"), each counted once.
 size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
+  std::vector<size_t> before(b.size() + 1), row(b.size() + 1), next(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
+    next[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t above = row[j];
-      const size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      row[j] = std::min({above + 1, row[j - 1] + 1, change});
-      diagonal = above;
+      const size_t change = row[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      next[j] = std::min({row[j] + 1, next[j - 1] + 1, change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        next[j] = std::min(next[j], before[j - 2] + 1);
+      }
     }
+    std::swap(before, row);
+    std::swap(row, next);
   }
   return row[b.size()];
 }

@@ -64,6 +64,8 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& candi
   std::string best;
   size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
+    // Lengths this far apart cannot be near: keeps a megabyte of garbage cheap.
+    if (candidate.size() + best_distance < word.size()) continue;
     const size_t distance = EditDistance(word, candidate);
     if (distance < best_distance) {
       best_distance = distance;

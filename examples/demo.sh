@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Trains digits under stoker, interrupts the job half-way, and checks that it went on from its last
+# checkpoint. Everything lives in a temporary home that is removed at the end (--keep: is not).
+# Usage: STOKER=build/stoker PYTHON=/usr/bin/python3 demo.sh [--keep]
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+stoker=$(realpath "${STOKER:?the stoker to show}")
+python=$(command -v "${PYTHON:-python3}")
+home=$(mktemp -d "${TMPDIR:-/tmp}/stoker-demo.XXXXXX")
+epochs=20 half=10 attached=
+
+finish() {
+  local code=$?
+  trap - EXIT INT TERM
+  if ((code != 0)) && [[ -s $home/output ]]; then
+    "$stoker" cancel digits >/dev/null 2>&1 || true
+  fi
+  [[ -z $attached ]] || kill "$attached" 2>/dev/null || true
+  [[ -z $attached ]] || wait "$attached" 2>/dev/null || true
+  if [[ ${keep:-} ]]; then
+    printf 'kept: HOME=%s\n' "$home"
+  else
+    rm -rf "$home"
+  fi
+  exit "$code"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+fail() {
+  printf 'demo: %s\n' "$*" >&2
+  exit 1
+}
+
+show() { # prints a command as one would type it, then runs it
+  printf '\n$ stoker %s\n' "$*"
+  "$stoker" "$@"
+}
+
+[[ ${1:-} == --keep ]] && keep=1
+unset XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME STOKER
+export HOME=$home PYTHONDONTWRITEBYTECODE=1
+mkdir "$home/bin"
+ln -s "$python" "$home/bin/python3" # so that the job's python3 is the one with torch
+PATH=$home/bin:$PATH
+
+cd "$here/digits"
+printf '$ stoker run job.yaml\n'
+"$stoker" run job.yaml --env EPOCHS=$epochs --env PAUSE=1 >"$home/output" 2>&1 &
+attached=$!
+tail -n +1 -F --pid=$attached "$home/output" 2>/dev/null &
+follower=$!
+
+for ((i = 0; i < 1200; i++)); do
+  grep -q "epoch $half/$epochs " "$home/output" && break
+  kill -0 $attached 2>/dev/null || fail "the job ended before it was half-way"
+  sleep 0.1
+done
+grep -q "epoch $half/$epochs " "$home/output" || fail "the job was not half-way after 2 minutes"
+
+show preempt digits
+code=0
+wait $attached || code=$?
+attached=
+wait $follower || true
+((code == 0)) || fail "stoker run ended with $code"
+show show digits
+
+accuracy=$(sed -n 's/.*test accuracy: \([0-9.]*\).*/\1/p' "$home/output" | tail -n 1)
+resumed=$(grep -o 'resumed after epoch [0-9]*' "$home/output" || true)
+twice=$(grep -o "epoch [0-9]*/$epochs " "$home/output" | sort | uniq -d | tr '\n' ' ')
+printf '\n'
+[[ -n $resumed ]] || fail "the job did not resume from a checkpoint"
+[[ -z $twice ]] || fail "trained twice: $twice"
+awk -v a="${accuracy:-0}" 'BEGIN { exit !(a >= 0.95) }' || fail "test accuracy ${accuracy:-unknown}"
+printf 'The job was interrupted at epoch %s, %s, and reached a test accuracy of %s.\n' \
+  "$half" "$resumed" "$accuracy"

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ledger/ledger.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "job/job.h"
+#include "ledger/paths.h"
+
+namespace stoker {
+namespace {
+
+Result<std::string> DecodeLedgerId(const std::string& where, const std::string& text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  const Status corrupt(Code::kCorrupt, where + ": not a ledger description",
+                       "If no ledger is there, remove the file; else restore it from a copy: the "
+                       "machines of its jobs carry its id");
+  if (!json.is_object() || !json.contains("format") || !json["format"].is_number_integer()) {
+    return corrupt;
+  }
+  if (json["format"].get<int64_t>() > kRecordFormat) {
+    return Status(Code::kTooNew, where + ": made by a newer stoker (format " + json["format"].dump() + ")",
+                  "Use that version, or another store");
+  }
+  if (!json.contains("id") || !json["id"].is_string()) return corrupt;
+  const std::string id = json["id"].get<std::string>();
+  if (!IsSafeName(id)) return corrupt;
+  return id;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Ledger>> Ledger::Open(ObjectStore& store, Clock& clock, uint64_t seed) {
+  std::unique_ptr<Ledger> ledger(new Ledger(store, clock, seed));
+  const std::string where = store.url() + "/" + paths::LedgerId();
+  auto read = store.Get(paths::LedgerId());
+  if (read.status().Is(Code::kNotFound)) {
+    const nlohmann::json fresh = {{"format", kRecordFormat},
+                                  {"id", "l" + ledger->Nonce()},
+                                  {"created", FormatRfc3339(clock.Wall())}};
+    const auto put = store.Put(paths::LedgerId(), fresh.dump() + "\n", Condition::Absent());
+    // Whoever was first, or whatever became of a request without answer: what is there counts.
+    if (!put.ok() && !put.status().Is(Code::kExists) && !put.status().transient()) {
+      return put.status().WithContext("making a ledger at " + store.url());
+    }
+    read = store.Get(paths::LedgerId());
+  }
+  if (!read.ok()) return read.status().WithContext("opening the ledger at " + store.url());
+  STOKER_ASSIGN(ledger->id_, DecodeLedgerId(where, read->data));
+  return ledger;
+}
+
+std::string Ledger::Nonce() {
+  const std::lock_guard lock(mutex_);
+  return prng_.Base32(16);
+}
+
+std::string Ledger::NewJobId() {
+  const std::lock_guard lock(mutex_);
+  return prng_.Base32(8);
+}
+
+}  // namespace stoker

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ledger/records.h"
+
+#include "base/text.h"
+#include "job/encoding.h"
+#include "ledger/paths.h"
+
+namespace stoker {
+namespace {
+
+constexpr int kMostConflicts = 200;
+
+Status CheckId(const std::string& id) {
+  if (IsSafeName(id)) return Status::Ok();
+  return Status(Code::kInvalid, "not a job id: '" + Printable(id) + "'");
+}
+
+// After a write that was not answered, or answered with a conflict that our own lost answer may
+// have caused: what is there says whether it took effect.
+Result<JobRead> SettleUpdate(Ledger& ledger, const Job& proposed, const Status& failure) {
+  auto read = ReadJob(ledger, proposed.id);
+  if (!read.ok()) return failure.transient() ? failure : read.status();
+  if (read->job.writer == proposed.writer) return read;
+  return Status(Code::kConflict, "job " + proposed.id + " was changed by somebody else");
+}
+
+}  // namespace
+
+Result<JobRead> CreateJob(Ledger& ledger, Job job, const std::string& spec_text) {
+  STOKER_TRY(CheckId(job.id));
+  ObjectStore& store = ledger.store();
+  job.rev = 1;
+  job.writer = ledger.Nonce();
+  const auto spec = store.Put(paths::Spec(job.id), spec_text, Condition::Absent());
+  if (!spec.ok()) return spec.status().WithContext("writing the spec of job " + job.id);
+  const auto active = store.Put(paths::Active(job.id), "");
+  if (!active.ok()) return active.status().WithContext("marking job " + job.id + " active");
+  const auto put = store.Put(paths::Record(job.id), EncodeJob(job), Condition::Absent());
+  if (!put.ok()) {
+    if (!put.status().transient() && !put.status().Is(Code::kExists)) {
+      return put.status().WithContext("writing the record of job " + job.id);
+    }
+    auto read = ReadJob(ledger, job.id);
+    if (!read.ok()) return put.status();
+    if (read->job.writer == job.writer) return read;
+    return Status(Code::kExists, "job id " + job.id + " is taken");
+  }
+  JobRead created{std::move(job), *put, ledger.clock().Wall()};
+  return created;
+}
+
+Result<JobRead> ReadJob(Ledger& ledger, const std::string& id) {
+  STOKER_TRY(CheckId(id));
+  const std::string key = paths::Record(id);
+  auto object = ledger.store().Get(key);
+  if (!object.ok()) {
+    if (object.status().Is(Code::kNotFound)) {
+      return Status(Code::kNotFound, "there is no job " + id + " in " + ledger.store().url(),
+                    "'stoker ls --all' lists the jobs");
+    }
+    return object.status().WithContext("reading job " + id);
+  }
+  STOKER_ASSIGN(Job job, DecodeJob(key, object->data));
+  if (job.id != id) {
+    return Status(Code::kCorrupt, key + ": the record says it is job '" + Printable(job.id) + "'");
+  }
+  return JobRead{std::move(job), object->info.version, object->store_now};
+}
+
+Result<std::string> ReadSpec(Ledger& ledger, const std::string& id) {
+  STOKER_TRY(CheckId(id));
+  auto object = ledger.store().Get(paths::Spec(id));
+  if (!object.ok()) return object.status().WithContext("reading the spec of job " + id);
+  return std::move(object->data);
+}
+
+Result<JobRead> UpdateJob(Ledger& ledger, const JobRead& read, Job changed) {
+  changed.rev = read.job.rev + 1;
+  changed.writer = ledger.Nonce();
+  const auto put = ledger.store().Put(paths::Record(changed.id), EncodeJob(changed),
+                                      Condition::Match(read.version));
+  if (put.ok()) return JobRead{std::move(changed), *put, read.store_now};
+  if (put.status().transient() || put.status().Is(Code::kConflict)) {
+    return SettleUpdate(ledger, changed, put.status());
+  }
+  return put.status().WithContext("writing the record of job " + changed.id);
+}
+
+Result<JobRead> MutateJob(Ledger& ledger, const std::string& id,
+                          const std::function<Result<bool>(Job&)>& change) {
+  Status last;
+  for (int tries = 0; tries < kMostConflicts; ++tries) {
+    STOKER_ASSIGN(JobRead read, ReadJob(ledger, id));
+    Job job = read.job;
+    STOKER_ASSIGN(const bool write, change(job));
+    if (!write) return read;
+    auto updated = UpdateJob(ledger, read, std::move(job));
+    if (updated.ok() || !updated.status().Is(Code::kConflict)) return updated;
+    last = updated.status();
+  }
+  return last;
+}
+
+Result<std::vector<std::string>> ActiveJobs(Ledger& ledger) {
+  std::vector<std::string> ids;
+  const std::string prefix = paths::Active("");
+  STOKER_TRY(ListAll(ledger.store(), prefix, [&](const ObjectInfo& object) {
+    const std::string id = object.key.substr(prefix.size());
+    if (IsSafeName(id)) ids.push_back(id);
+    return Status::Ok();
+  }));
+  return ids;
+}
+
+Status RemoveActive(Ledger& ledger, const std::string& id) {
+  STOKER_TRY(CheckId(id));
+  return ledger.store().Delete(paths::Active(id));
+}
+
+}  // namespace stoker

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the nodes of a job report: one object per (attempt, rank), one writer each.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "job/job.h"
+#include "ledger/ledger.h"
+
+namespace stoker {
+
+// Writes `report` (its seq is the caller's to raise). The one writer is the agent that holds the
+// claim of (attempt, rank), or waits for it.
+Status WriteReport(Ledger& ledger, const NodeReport& report);
+// kNotFound when there is none.
+Result<NodeReport> ReadReport(Ledger& ledger, const std::string& job, int attempt, int rank);
+
+struct ReportRead {
+  NodeReport report;
+  Duration age;  // the store's clock minus Last-Modified
+};
+
+// Reads all reports of a job, and gets only those that changed since it last looked. Not
+// thread-safe.
+class ReportReader {
+ public:
+  explicit ReportReader(Ledger& ledger) : ledger_(ledger) {}
+  // A report that is damaged or from a newer stoker is left out and named in `trouble`.
+  Result<std::vector<ReportRead>> Read(const std::string& job, std::string* trouble = nullptr);
+
+ private:
+  struct Cached { Version version; NodeReport report; };
+  Ledger& ledger_;
+  std::map<std::string, Cached> cache_;  // by key
+};
+
+}  // namespace stoker

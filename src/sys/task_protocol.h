@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the owner of a task and the shim that watches over it (`stoker __init`) say to each other.
+// Both are the same binary, so this is no durable format.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stoker {
+
+inline constexpr char kTaskInitVerb[] = "__init";
+
+// Descriptors of the shim, besides 0 = /dev/null and 1, 2 = the program's output.
+inline constexpr int kControlFd = 3;  // a socket; end of file = the owner is gone: end everything
+inline constexpr int kStatusFd = 4;   // write end of TaskMessages
+inline constexpr int kPayloadFd = 5;  // a memfd with a TaskPayload
+
+inline constexpr char kEndEverything = 'K';  // the only byte sent on kControlFd
+
+enum class TaskMechanism : uint32_t { kPidns, kCgroup, kSubreaper };
+
+struct TaskMessage {
+  enum Kind : int32_t { kStarted, kStartFailed, kExited } kind;
+  int32_t value;  // kStartFailed: errno; kExited: status as wait(2) gives it
+  int32_t stage;  // kStartFailed: one of TaskStage
+};
+
+enum TaskStage : int32_t { kStageCwd, kStageCgroup, kStageExec, kStageFork, kStagePayload };
+
+struct TaskPayload {
+  TaskMechanism mechanism = TaskMechanism::kPidns;
+  std::string program;  // what execve gets
+  std::string cwd;
+  std::string cgroup;  // "" unless mechanism is kCgroup
+  std::string comm;    // the shim's own name; "" = leave it
+  std::vector<std::string> argv;
+  std::vector<std::string> env;  // NAME=value
+};
+
+std::string EncodePayload(const TaskPayload& payload);
+// False when `bytes` is not what EncodePayload makes.
+bool DecodePayload(std::string_view bytes, TaskPayload& payload);
+
+}  // namespace stoker

@@ -13,6 +13,8 @@ Ending MakeEnding(EndReason reason, std::string why) {
   return ending;
 }
 
+constexpr char kAgentDied[] = "the agent died and was started again";
+
 std::string Describe(const TaskExit& exit) {
   if (exit.out_of_memory) return "the kernel killed it: out of memory";
   if (exit.signal != 0) return "the program was ended by signal " + std::to_string(exit.signal);
@@ -27,9 +29,9 @@ bool HasProgram(AgentPhase phase) {
 }  // namespace
 
 std::string_view Name(AgentPhase phase) {
-  static constexpr std::string_view kNames[] = {"idle", "waiting", "claiming", "staging", "ready",
-                                                "running", "stopping", "killing", "checking",
-                                                "finalizing", "ended", "off"};
+  static constexpr std::string_view kNames[] = {"idle",     "waiting",    "claiming", "staging",
+                                                "ready",    "running",    "stopping", "killing",
+                                                "checking", "finalizing", "ended",    "off"};
   return kNames[static_cast<size_t>(phase)];
 }
 
@@ -54,8 +56,10 @@ std::optional<MonoTime> Supervisor::wake() const {
   const auto consider = [&](MonoTime t) {
     if (!first || t < *first) first = t;
   };
-  if (phase_ == AgentPhase::kRunning) {
-    if (term_at_) consider(*term_at_);
+  const bool may_stop = phase_ == AgentPhase::kRunning || phase_ == AgentPhase::kReady ||
+                        (phase_ == AgentPhase::kStaging && stop_cause_ == StopCause::kNone);
+  if (may_stop && term_at_) consider(*term_at_);
+  if (phase_ == AgentPhase::kRunning && started_) {
     if (config_.max_duration) {
       consider(started_at_ + (*config_.max_duration - Duration{earlier_run_ms_}));
     }
@@ -63,6 +67,11 @@ std::optional<MonoTime> Supervisor::wake() const {
   }
   if (phase_ == AgentPhase::kStopping && kill_at_) consider(*kill_at_);
   return first;
+}
+
+bool Supervisor::publishes() const {
+  return report_.attempt > 0 && phase_ != AgentPhase::kIdle && phase_ != AgentPhase::kClaiming &&
+         phase_ != AgentPhase::kOff;
 }
 
 void Supervisor::SetPhase(AgentPhase phase, NodePhase shown, Actions& out) {
@@ -73,6 +82,8 @@ void Supervisor::SetPhase(AgentPhase phase, NodePhase shown, Actions& out) {
 
 void Supervisor::On(const RecordRead& event, Instant now, Actions& out) {
   const Job& job = event.job;
+  if (job.rev < rev_) return;
+  rev_ = job.rev;
   const Launch* launch = FindLaunch(job, config_.launch);
   earlier_run_ms_ = 0;
   for (const Attempt& attempt : job.attempts) {
@@ -86,18 +97,18 @@ void Supervisor::On(const RecordRead& event, Instant now, Actions& out) {
   const Attempt* mine = FindAttempt(job, attempt_.number);
   const bool over = mine == nullptr || mine->state == AttemptState::kEnded;
   if (mine != nullptr) attempt_ = *mine;
-  if (must_leave_ || over || attempt_.ending) {
+  if (phase_ == AgentPhase::kWaiting) {
+    const auto rank = static_cast<size_t>(report_.rank);
+    const bool replaced =
+        rank >= attempt_.launches.size() || attempt_.launches[rank] != config_.launch;
+    if (must_leave_ || over || replaced) {  // nothing was claimed, so there is nothing to end
+      phase_ = AgentPhase::kIdle;
+      FindWork(job, out);
+    } else if (attempt_.state != AttemptState::kProvisioning) {
+      Claim(out);  // also when it is to stop already: the record waits for this node's end
+    }
+  } else if (must_leave_ || over || attempt_.ending) {
     Stop(StopCause::kTold, now, out);
-    return;
-  }
-  if (phase_ != AgentPhase::kWaiting) return;
-  const auto rank = static_cast<size_t>(report_.rank);
-  if (rank >= attempt_.launches.size() || attempt_.launches[rank] != config_.launch) {
-    // Replaced before the attempt began: nothing was claimed.
-    phase_ = AgentPhase::kIdle;
-  } else if (attempt_.state != AttemptState::kProvisioning) {
-    phase_ = AgentPhase::kClaiming;
-    out.push_back(ClaimSlot{attempt_.number, report_.rank});
   }
 }
 
@@ -110,14 +121,21 @@ void Supervisor::FindWork(const Job& job, Actions& out) {
     return;
   }
   for (const Attempt& attempt : job.attempts) {
-    if (attempt.state == AttemptState::kEnded || attempt.number <= finished_attempt_) continue;
+    if (attempt.state == AttemptState::kEnded) continue;
     const auto& launches = attempt.launches;
     const auto at = std::find(launches.begin(), launches.end(), config_.launch);
     if (at == launches.end()) continue;
+    if (attempt.number <= finished_attempt_) return;  // our end of it has not been taken note of
     report_.rank = static_cast<int>(at - launches.begin());
     Assign(attempt, out);
     return;
   }
+}
+
+void Supervisor::Claim(Actions& out) {
+  phase_ = AgentPhase::kClaiming;
+  report_.phase = NodePhase::kWaiting;
+  out.push_back(ClaimSlot{attempt_.number, report_.rank});
 }
 
 void Supervisor::Assign(const Attempt& attempt, Actions& out) {
@@ -134,26 +152,25 @@ void Supervisor::Assign(const Attempt& attempt, Actions& out) {
   stop_cause_ = StopCause::kNone;
   signalled_ = false;
   started_ = false;
+  setup_error_.clear();
   exit_ = {};
   kill_at_.reset();
   if (attempt.state == AttemptState::kProvisioning) {
     SetPhase(AgentPhase::kWaiting, NodePhase::kWaiting, out);
     out.push_back(Hurry{});
   } else {
-    phase_ = AgentPhase::kClaiming;
-    report_.phase = NodePhase::kWaiting;
-    out.push_back(ClaimSlot{attempt_.number, report_.rank});
+    Claim(out);
   }
 }
 
-void Supervisor::On(const ReportsRead& event, Instant, Actions& out) {
+void Supervisor::On(const ReportsRead& event, Instant now, Actions& out) {
   peers_ = event.reports;
-  TryStart(out);
+  TryStart(now, out);
 }
 
 // The gang barrier: every node of the attempt is Ready, so every address is known.
-void Supervisor::TryStart(Actions& out) {
-  if (phase_ != AgentPhase::kReady) return;
+void Supervisor::TryStart(Instant now, Actions& out) {
+  if (phase_ != AgentPhase::kReady || (term_at_ && now.mono >= *term_at_)) return;
   std::vector<std::string> addresses(attempt_.launches.size());
   int port = report_.master_port;
   addresses[static_cast<size_t>(report_.rank)] = report_.address;
@@ -176,7 +193,7 @@ void Supervisor::TryStart(Actions& out) {
   out.push_back(StartProgram{attempt_.number, report_.rank, addresses, port});
 }
 
-void Supervisor::On(const ClaimAnswered& event, Instant, Actions& out) {
+void Supervisor::On(const ClaimAnswered& event, Instant now, Actions& out) {
   if (phase_ != AgentPhase::kClaiming || event.attempt != attempt_.number) return;
   if (event.outcome == ClaimOutcome::kOther) {
     phase_ = AgentPhase::kOff;
@@ -191,32 +208,44 @@ void Supervisor::On(const ClaimAnswered& event, Instant, Actions& out) {
     }
     SetPhase(AgentPhase::kStaging, NodePhase::kStaging, out);
     out.push_back(StageNode{attempt_.number, report_.rank, attempt_.restore});
+    if (report_.notice) out.push_back(Hurry{});  // could not be told before the claim
     return;
   }
   // A former agent process on this machine had the slot. Its program died with it.
-  if (event.previous && event.previous->attempt == attempt_.number && event.previous->end) {
+  if (event.previous && event.previous->attempt == attempt_.number) {
     const NodeReport& before = *event.previous;
-    report_.end = before.end;
-    report_.stopped = before.stopped;
-    report_.end_checked = before.end_checked;
-    report_.stderr_tail = before.stderr_tail;
-    report_.restored = before.restored;
-    report_.restore_error = before.restore_error;
-    report_.newest_checkpoint = before.newest_checkpoint;
-    report_.run_ms = before.run_ms;
-    Finalize(*before.end, out);
-    return;
+    // Until the notice has been asked for again it stands: else it would look withdrawn.
+    if (!report_.notice && before.notice) On(NoticeRead{before.notice}, now, out);
+    Resume(before, out);
+  } else {
+    EndWithoutProgram(MakeEnding(EndReason::kNodeLost, kAgentDied), false, out);
   }
-  if (event.previous) {
-    report_.restored = event.previous->restored;
-    report_.newest_checkpoint = event.previous->newest_checkpoint;
-    report_.run_ms = event.previous->run_ms;
-  }
-  EndWithoutProgram(MakeEnding(EndReason::kNodeLost, "the agent died and was started again"), false,
-                    out);
 }
 
-void Supervisor::On(const StagingEnded& event, Instant, Actions& out) {
+// Goes on where a former agent process stopped: an end that it had judged stands, and only has to
+// be finalized; else the program died with it.
+void Supervisor::Resume(const NodeReport& before, Actions& out) {
+  report_.restored = before.restored;
+  report_.newest_checkpoint = before.newest_checkpoint;
+  report_.run_ms = before.run_ms;
+  if (!before.end) {
+    EndWithoutProgram(MakeEnding(EndReason::kNodeLost, kAgentDied), false, out);
+    return;
+  }
+  report_.stopped = before.stopped;
+  report_.end_checked = before.end_checked;
+  report_.stderr_tail = before.stderr_tail;
+  report_.restore_error = before.restore_error;
+  exit_.exit_code = before.end->exit_code;
+  exit_.signal = before.end->signal;
+  exit_.out_of_memory = before.end->out_of_memory;
+  started_ = before.run_ms > 0 || before.end->reason == EndReason::kCompleted;
+  signalled_ =
+      before.end->reason != EndReason::kCompleted && before.end->reason != EndReason::kUserError;
+  Finalize(*before.end, out);
+}
+
+void Supervisor::On(const StagingEnded& event, Instant now, Actions& out) {
   if (phase_ != AgentPhase::kStaging || event.attempt != attempt_.number) return;
   report_.restored = event.restored;
   report_.restore_error = event.restore_error;
@@ -227,17 +256,21 @@ void Supervisor::On(const StagingEnded& event, Instant, Actions& out) {
                       stop_cause_ == StopCause::kTold, out);
     return;
   }
+  if (!event.status.ok() && event.setup_failed) {
+    // The setup is the user's program too: a shutdown of the machine kills it just the same.
+    setup_error_ = event.status.ToString();
+    exit_.exit_code = event.setup_code;
+    phase_ = AgentPhase::kChecking;
+    out.push_back(CheckEnd{});
+    return;
+  }
   if (!event.status.ok()) {
-    Ending ending = MakeEnding(event.setup_failed ? EndReason::kUserError : EndReason::kNodeFault,
-                               event.status.ToString());
-    ending.exit_code = event.setup_failed ? event.setup_code : 0;
-    report_.end_checked = true;
-    EndWithoutProgram(ending, false, out);
+    EndWithoutProgram(MakeEnding(EndReason::kNodeFault, event.status.ToString()), false, out);
     return;
   }
   report_.master_port = event.master_port;
   SetPhase(AgentPhase::kReady, NodePhase::kReady, out);
-  TryStart(out);
+  TryStart(now, out);
 }
 
 void Supervisor::On(const ProgramStarted& event, Instant now, Actions& out) {
@@ -245,10 +278,14 @@ void Supervisor::On(const ProgramStarted& event, Instant now, Actions& out) {
   started_at_ = now.mono;
   last_activity_ = now.mono;
   if (!event.status.ok()) {
-    Ending ending = MakeEnding(EndReason::kUserError, event.status.ToString());
-    ending.exit_code = event.status.Is(Code::kDenied) ? 126 : 127;  // as a shell reports it
+    const bool denied = event.status.Is(Code::kDenied);
+    const bool users =
+        denied || event.status.Is(Code::kNotFound) || event.status.Is(Code::kInvalid);
+    Ending ending =
+        MakeEnding(users ? EndReason::kUserError : EndReason::kNodeFault, event.status.ToString());
+    if (users) ending.exit_code = denied ? 126 : 127;  // as a shell reports it
     report_.end_checked = true;
-    EndWithoutProgram(ending, false, out);
+    EndWithoutProgram(ending, stop_cause_ == StopCause::kTold, out);
     return;
   }
   started_ = true;
@@ -256,6 +293,10 @@ void Supervisor::On(const ProgramStarted& event, Instant now, Actions& out) {
     report_.phase = report_.notice ? NodePhase::kDraining : NodePhase::kRunning;
     out.push_back(Publish{});
     out.push_back(Hurry{});
+  } else if (phase_ == AgentPhase::kStopping) {  // told to stop before there was a process
+    out.push_back(TerminateProgram{});
+  } else {
+    out.push_back(KillProgram{});
   }
 }
 
@@ -277,7 +318,22 @@ void Supervisor::On(const ProgramEnded& event, Instant now, Actions& out) {
 void Supervisor::On(const EndChecked& event, Instant, Actions& out) {
   if (phase_ != AgentPhase::kChecking) return;
   report_.end_checked = !event.taken;
-  Finalize(JudgeExit(event.taken), out);
+  if (setup_error_.empty()) {
+    Finalize(JudgeExit(event.taken || report_.notice), out);
+  } else {
+    EndWithoutProgram(JudgeSetup(event.taken || report_.notice), stop_cause_ == StopCause::kTold,
+                      out);
+  }
+}
+
+Ending Supervisor::JudgeSetup(bool taken) const {
+  Ending ending = MakeEnding(EndReason::kUserError, setup_error_);
+  ending.exit_code = exit_.exit_code;
+  if (taken) {
+    ending.reason = EndReason::kInterrupted;
+    ending.why = "its platform takes the machine; " + ending.why;
+  }
+  return ending;
 }
 
 Ending Supervisor::JudgeExit(bool taken) const {
@@ -331,10 +387,13 @@ void Supervisor::On(const Finalized& event, Instant, Actions& out) {
 void Supervisor::On(const NoticeRead& event, Instant now, Actions& out) {
   if (event.notice == report_.notice) return;
   report_.notice = event.notice;
-  out.push_back(Publish{});
-  out.push_back(Hurry{});
+  if (publishes()) {
+    out.push_back(Publish{});
+    out.push_back(Hurry{});
+  }
   if (!event.notice) {  // withdrawn
     term_at_.reset();
+    kill_by_.reset();
     notice_end_.reset();
     if (report_.phase == NodePhase::kDraining) report_.phase = NodePhase::kRunning;
     return;
@@ -343,6 +402,8 @@ void Supervisor::On(const NoticeRead& event, Instant now, Actions& out) {
   const DrainPlan plan = PlanDrain(lead);
   notice_end_ = now.mono + lead;
   term_at_ = *notice_end_ - plan.term_before;
+  kill_by_ = *notice_end_ - plan.kill_before;
+  if (kill_at_) kill_at_ = std::min(*kill_at_, *kill_by_);
   if (phase_ == AgentPhase::kRunning) {
     report_.phase = NodePhase::kDraining;
     out.push_back(AskForCheckpoint{});
@@ -351,19 +412,15 @@ void Supervisor::On(const NoticeRead& event, Instant now, Actions& out) {
 
 void Supervisor::Stop(StopCause cause, Instant now, Actions& out) {
   switch (phase_) {
-    case AgentPhase::kWaiting:
-      // Not begun on this node: nothing to end. The next record says what to do instead.
-      finished_attempt_ = attempt_.number;
-      phase_ = AgentPhase::kIdle;
-      return;
     case AgentPhase::kStaging:
       if (stop_cause_ == StopCause::kNone) out.push_back(CancelStaging{});
       stop_cause_ = cause;
       return;
     case AgentPhase::kReady:
       stop_cause_ = cause;
-      EndWithoutProgram(report_.notice ? MakeEnding(EndReason::kInterrupted, "its platform takes the machine")
-                                       : MakeEnding(EndReason::kCancelled, "stopped before it began"),
+      EndWithoutProgram(report_.notice
+                            ? MakeEnding(EndReason::kInterrupted, "its platform takes the machine")
+                            : MakeEnding(EndReason::kCancelled, "stopped before it began"),
                         cause == StopCause::kTold, out);
       return;
     case AgentPhase::kRunning:
@@ -372,10 +429,7 @@ void Supervisor::Stop(StopCause cause, Instant now, Actions& out) {
       phase_ = AgentPhase::kStopping;
       report_.phase = NodePhase::kStopping;
       kill_at_ = now.mono + config_.stop_grace;
-      if (notice_end_) {
-        const MonoTime latest = *notice_end_ - PlanDrain(*notice_end_ - now.mono).kill_before;
-        kill_at_ = std::min(*kill_at_, latest);
-      }
+      if (kill_by_) kill_at_ = std::min(*kill_at_, *kill_by_);
       out.push_back(TerminateProgram{});
       out.push_back(Publish{});
       return;

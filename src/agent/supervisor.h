@@ -7,13 +7,19 @@
 //   Staging ──restored, set up──▶ Ready ──all nodes ready──▶ Running
 //   Running ──told to stop, notice nearly over, limit──▶ Stopping ──grace over──▶ Killing
 //   Running, Stopping, Killing ──program ended──▶ Checking ──▶ Finalizing ──▶ Ended
-//   Ended ──record opens another attempt with our launch──▶ Waiting …
+//   Ended ──record ends the attempt and has another one with our launch──▶ Waiting …
 //   any ──launch closed or job over, and nothing left to upload──▶ Off
 //
 // Why Checking: a program that was killed by its machine's shutdown looks just like one that
 // crashed. The notice is asked for once more after the end, before the end is called an error.
 // Why Finalizing: a report of phase Ended promises that every log line and every checkpoint that
-// settled is in the store.
+// settled is in the store. The node stays Ended, and that report stays the one to publish, until
+// the record says that the attempt is Ended: nothing that the attempt waits for can get lost.
+//
+// What the loop owes: the first NoticeRead before the first RecordRead; ProgramStarted before
+// ProgramEnded; a Tick at wake(); RecordRead and ReportsRead again and again, also right after a
+// Finalized; and the report written again now and then while publishes() (another machine of our
+// launch, or of the one that ours replaced, may have written over it before it knew).
 #pragma once
 
 #include <optional>
@@ -29,8 +35,18 @@
 namespace stoker {
 
 enum class AgentPhase {
-  kIdle, kWaiting, kClaiming, kStaging, kReady, kRunning, kStopping, kKilling, kChecking,
-  kFinalizing, kEnded, kOff,
+  kIdle,
+  kWaiting,
+  kClaiming,
+  kStaging,
+  kReady,
+  kRunning,
+  kStopping,
+  kKilling,
+  kChecking,
+  kFinalizing,
+  kEnded,
+  kOff,
 };
 std::string_view Name(AgentPhase phase);
 
@@ -44,8 +60,12 @@ struct Instant {
 };
 
 // ---- what happened ----
-struct RecordRead { Job job; };
-struct ReportsRead { std::vector<NodeReport> reports; };
+struct RecordRead {
+  Job job;
+};
+struct ReportsRead {
+  std::vector<NodeReport> reports;
+};
 struct ClaimAnswered {
   int attempt = 0;
   ClaimOutcome outcome = ClaimOutcome::kOther;
@@ -54,25 +74,43 @@ struct ClaimAnswered {
 struct StagingEnded {
   int attempt = 0;
   Status status;
-  bool setup_failed = false;      // the user's setup, not stoker's part
+  bool setup_failed = false;  // the user's setup, not stoker's part
   int setup_code = 0;
   std::string restored;
   std::string restore_error;
   int master_port = 0;
 };
-struct ProgramStarted { Status status; };
-struct ProgramEnded { TaskExit exit; };
-struct EndChecked { bool taken = false; };  // a notice is out, or the host is shutting down
-struct Finalized { int attempt = 0; };
-struct NoticeRead { std::optional<Notice> notice; };
+struct ProgramStarted {
+  Status status;
+};
+struct ProgramEnded {
+  TaskExit exit;
+};
+struct EndChecked {
+  bool taken = false;
+};  // a notice is out, or the host is shutting down
+struct Finalized {
+  int attempt = 0;
+};
+struct NoticeRead {
+  std::optional<Notice> notice;
+};
 struct Activity {};  // a log line or a checkpoint: the program is alive
 struct Tick {};
-using AgentEvent = std::variant<RecordRead, ReportsRead, ClaimAnswered, StagingEnded, ProgramStarted,
-                                ProgramEnded, EndChecked, Finalized, NoticeRead, Activity, Tick>;
+using AgentEvent =
+    std::variant<RecordRead, ReportsRead, ClaimAnswered, StagingEnded, ProgramStarted, ProgramEnded,
+                 EndChecked, Finalized, NoticeRead, Activity, Tick>;
 
 // ---- what to do ----
-struct ClaimSlot { int attempt; int rank; };
-struct StageNode { int attempt; int rank; std::string restore; };
+struct ClaimSlot {
+  int attempt;
+  int rank;
+};
+struct StageNode {
+  int attempt;
+  int rank;
+  std::string restore;
+};
 struct CancelStaging {};
 struct StartProgram {
   int attempt;
@@ -80,23 +118,25 @@ struct StartProgram {
   std::vector<std::string> addresses;  // by rank
   int master_port;
 };
-struct AskForCheckpoint {};            // the job's signal, to programs that handle it
-struct TerminateProgram {};            // SIGTERM to every process
-struct KillProgram {};                 // ends every process
-struct CheckEnd {};                    // ask for a notice once more
+struct AskForCheckpoint {};  // the job's signal, to programs that handle it
+struct TerminateProgram {};  // SIGTERM to every process
+struct KillProgram {};       // ends every process
+struct CheckEnd {};          // ask for a notice once more
 struct FinalizeAttempt {
   int attempt;
   TaskExit exit;
-  bool started;       // a program ran
-  bool signalled;     // we sent it a signal
+  bool started;    // a program ran, maybe under a former agent process
+  bool signalled;  // it did not end by itself: we, or the death of a former agent, ended it
   std::optional<MonoTime> deadline;
 };
-struct Publish {};                     // the report changed
-struct Hurry {};                       // run reconcile now
-struct PowerOff { std::string why; };
-using AgentAction = std::variant<ClaimSlot, StageNode, CancelStaging, StartProgram, AskForCheckpoint,
-                                 TerminateProgram, KillProgram, CheckEnd, FinalizeAttempt, Publish,
-                                 Hurry, PowerOff>;
+struct Publish {};  // the report changed
+struct Hurry {};    // run reconcile now
+struct PowerOff {
+  std::string why;
+};
+using AgentAction = std::variant<ClaimSlot, StageNode, CancelStaging, StartProgram,
+                                 AskForCheckpoint, TerminateProgram, KillProgram, CheckEnd,
+                                 FinalizeAttempt, Publish, Hurry, PowerOff>;
 
 struct SupervisorConfig {
   std::string job;
@@ -118,6 +158,8 @@ class Supervisor {
   AgentPhase phase() const { return phase_; }
   // The part of the node's report that the supervisor knows; the loop adds usage and counters.
   const NodeReport& report() const { return report_; }
+  // False while the slot of report().attempt may be another's: the report must not be written.
+  bool publishes() const;
   // When a Tick must come at the latest; unset = none is needed.
   std::optional<MonoTime> wake() const;
 
@@ -139,31 +181,37 @@ class Supervisor {
 
   void Assign(const Attempt& attempt, Actions& out);
   void FindWork(const Job& job, Actions& out);
+  void Claim(Actions& out);
+  void Resume(const NodeReport& before, Actions& out);
   void Stop(StopCause cause, Instant now, Actions& out);
   void EndWithoutProgram(Ending ending, bool stopped, Actions& out);
   Ending JudgeExit(bool taken) const;
+  Ending JudgeSetup(bool taken) const;
   void Finalize(Ending ending, Actions& out);
   void SetPhase(AgentPhase phase, NodePhase shown, Actions& out);
-  void TryStart(Actions& out);
+  void TryStart(Instant now, Actions& out);
   void CheckTimes(Instant now, Actions& out);
   int64_t RunMs(Instant now) const;
 
   SupervisorConfig config_;
   AgentPhase phase_ = AgentPhase::kIdle;
   NodeReport report_;
-  Attempt attempt_;               // as last read, valid from Waiting on
-  int finished_attempt_ = 0;      // newest that this agent reported Ended
-  bool must_leave_ = false;       // launch closed or job over
-  int64_t earlier_run_ms_ = 0;    // program time of ended attempts
+  Attempt attempt_;             // as last read, valid from Waiting on
+  int64_t rev_ = 0;             // of the newest record read
+  int finished_attempt_ = 0;    // newest that this agent reported Ended
+  bool must_leave_ = false;     // launch closed or job over
+  int64_t earlier_run_ms_ = 0;  // program time of ended attempts
   std::vector<NodeReport> peers_;
   StopCause stop_cause_ = StopCause::kNone;
   bool signalled_ = false;
   bool started_ = false;
+  std::string setup_error_;  // the setup failed, and why
   TaskExit exit_;
   MonoTime started_at_;
   MonoTime last_activity_;
   std::optional<MonoTime> kill_at_;
-  std::optional<MonoTime> term_at_;      // because of a notice
+  std::optional<MonoTime> term_at_;  // because of a notice, as the next two
+  std::optional<MonoTime> kill_by_;
   std::optional<MonoTime> notice_end_;
 };
 

@@ -17,6 +17,23 @@ bool IsLoss(EndReason reason) {
          reason == EndReason::kInternal;
 }
 
+// True when a machine of the attempt never came: the market was empty, which says nothing about the
+// machines or the program, however long it lasts.
+bool NeverCame(const Job& job, const Attempt& attempt) {
+  return std::any_of(attempt.launches.begin(), attempt.launches.end(), [&](int number) {
+    const Launch* launch = FindLaunch(job, number);
+    return launch != nullptr && launch->close_reason == "never-came";
+  });
+}
+
+// True when the attempt says nothing about machines or program: it was interrupted, or never began
+// (a notice that was withdrawn, no capacity).
+bool Neutral(const Job& job, const Attempt& attempt) {
+  const EndReason reason = Reason(attempt);
+  return reason == EndReason::kInterrupted || reason == EndReason::kCancelled || attempt.noticed ||
+         NeverCame(job, attempt);
+}
+
 // Attempts at the end of the list, `ended` included, that were lost without notice or progress.
 // Interruptions in between are the market's doing and neither count nor reset.
 int LossesInARow(const Job& job, const Attempt& ended) {
@@ -24,7 +41,7 @@ int LossesInARow(const Job& job, const Attempt& ended) {
   for (auto it = job.attempts.rbegin(); it != job.attempts.rend(); ++it) {
     if (it->number > ended.number) continue;
     if (Progressed(*it)) break;
-    if (Reason(*it) == EndReason::kInterrupted || it->noticed) continue;
+    if (Neutral(job, *it)) continue;
     if (!IsLoss(Reason(*it))) break;
     ++losses;
   }
@@ -63,19 +80,25 @@ AfterAttempt AfterLoss(const Job& job, const Attempt& ended, bool restore_failed
   if (losses >= kMostLossesWithoutProgress) {
     Ending result = *ended.ending;
     result.reason = EndReason::kNoProgress;
-    result.why = std::to_string(losses) + " attempts in a row were lost without a new checkpoint; " +
+    result.why = std::to_string(losses) +
+                 " attempts in a row were lost without a new checkpoint; " +
                  "the last: " + result.why;
     return Finished(JobState::kFailed, result, "no progress");
   }
   return Retry("the node was lost, not the program's doing", LossDelay(losses));
 }
 
-const Attempt* Previous(const Job& job, const Attempt& ended) {
-  const Attempt* previous = nullptr;
-  for (const Attempt& attempt : job.attempts) {
-    if (attempt.number < ended.number) previous = &attempt;
+// True when, since the last progress, another attempt failed in the program from a checkpoint that
+// was then stepped over: `ended` was the one attempt made from the checkpoint before.
+bool SteppedOverOne(const Job& job, const Attempt& ended) {
+  for (auto it = job.attempts.rbegin(); it != job.attempts.rend(); ++it) {
+    if (it->number >= ended.number) continue;
+    if (Progressed(*it)) return false;
+    if (Reason(*it) != EndReason::kUserError || it->restore.empty()) continue;
+    const auto& suspects = job.suspects;
+    if (std::find(suspects.begin(), suspects.end(), it->restore) != suspects.end()) return true;
   }
-  return previous;
+  return false;
 }
 
 AfterAttempt AfterUserError(const Job& job, const JobSpec& spec, const Attempt& ended) {
@@ -95,13 +118,12 @@ AfterAttempt AfterUserError(const Job& job, const JobSpec& spec, const Attempt& 
   }
   const bool nothing_new = !Progressed(ended);
   if (nothing_new && !ended.restore.empty()) {
-    const Attempt* previous = Previous(job, ended);
-    if (previous != nullptr && Reason(*previous) == EndReason::kUserError &&
-        !Progressed(*previous)) {
+    if (SteppedOverOne(job, ended)) {
       Ending result = ending;
       result.reason = EndReason::kNoProgress;
-      result.why = "two attempts failed before a new checkpoint, from different checkpoints; the last: " +
-                   ending.why;
+      result.why =
+          "two attempts failed before a new checkpoint, from different checkpoints; the last: " +
+          ending.why;
       return Finished(JobState::kFailed, result, "no progress");
     }
     AfterAttempt after = Retry("the program failed after restoring checkpoint " + ended.restore +

@@ -16,6 +16,14 @@ bool Usable(const Pass& pass, int number) {
   return launch != nullptr && !launch->closed && !pass.Noticed(number) && !pass.MachineGone(number);
 }
 
+// True when the machine itself failed the attempt: another one may do better. A checkpoint that
+// cannot be restored is not the machine's fault.
+bool HadFault(const Pass& pass, const Attempt& attempt, int rank) {
+  const Ending* end = pass.EndOf(attempt, rank);
+  return end != nullptr && end->reason == EndReason::kNodeFault &&
+         pass.Report(attempt, rank)->report.restore_error.empty();
+}
+
 // Checkpoint ids are "<attempt>-<seq>".
 int AttemptOfCheckpoint(const std::string& id) { return std::atoi(id.c_str()); }
 
@@ -28,17 +36,21 @@ void OpenAttempt(Pass& pass, const Attempt* from) {
   }
   const std::vector<int> old = from != nullptr ? from->launches : std::vector<int>();
   for (int slot = 0; slot < pass.job().num_nodes; ++slot) {
-    const bool keep = !old.empty() && Usable(pass, old[static_cast<size_t>(slot)]);
-    next.launches.push_back(keep ? old[static_cast<size_t>(slot)] : OpenLaunch(pass, slot));
+    const auto at = static_cast<size_t>(slot);
+    const bool keep = at < old.size() && Usable(pass, old[at]) && !HadFault(pass, *from, slot);
+    next.launches.push_back(keep ? old[at] : OpenLaunch(pass, slot));
   }
   pass.Changed(Text(next) + " opened");
   pass.job().attempts.push_back(std::move(next));
 }
 
-// An attempt that has not begun may still change its machines: nothing was claimed for it.
+// An attempt that has not begun may still change its machines: nothing was claimed for it. What was
+// refused would be refused again: it is left for the attempt to fail of, once it is its turn.
 void ReplaceLaunches(Pass& pass, size_t index) {
   for (size_t slot = 0; slot < pass.job().attempts[index].launches.size(); ++slot) {
-    if (Usable(pass, pass.job().attempts[index].launches[slot])) continue;
+    const int old = pass.job().attempts[index].launches[slot];
+    const Launch* launch = FindLaunch(pass.job(), old);
+    if (Usable(pass, old) || (launch != nullptr && launch->close_reason == "refused")) continue;
     const int number = OpenLaunch(pass, static_cast<int>(slot));
     pass.job().attempts[index].launches[slot] = number;
   }
@@ -74,7 +86,7 @@ void FinishJob(Pass& pass, JobState state, const Ending& result) {
 
 // What the reports and the list of checkpoints say of an attempt that is over.
 void SumUp(Pass& pass, Attempt& attempt) {
-  for (int rank = 0; rank < static_cast<int>(attempt.launches.size()); ++rank) {
+  for (int rank = 0; rank < NumNodes(attempt); ++rank) {
     const ReportSeen* report = pass.Report(attempt, rank);
     if (report != nullptr) attempt.run_ms = std::max(attempt.run_ms, report->report.run_ms);
   }
@@ -126,8 +138,10 @@ void Conclude(Pass& pass, size_t index) {
 }
 
 bool AnyNoticed(const Pass& pass, const Attempt& attempt) {
-  return std::any_of(attempt.launches.begin(), attempt.launches.end(),
-                     [&](int launch) { return pass.Noticed(launch); });
+  for (int rank = 0; rank < NumNodes(attempt); ++rank) {
+    if (pass.NoticeOn(attempt, rank) != nullptr) return true;
+  }
+  return false;
 }
 
 // The notice: this attempt drains, and the next is opened at once so that its machines boot while
@@ -135,10 +149,8 @@ bool AnyNoticed(const Pass& pass, const Attempt& attempt) {
 void Drain(Pass& pass, size_t index) {
   Attempt& attempt = pass.job().attempts[index];
   WallTime until{};
-  for (const int launch : attempt.launches) {
-    if (pass.Noticed(launch)) {
-      until = std::max(until, pass.NewestReport(launch)->report.notice->until);
-    }
+  for (int rank = 0; rank < NumNodes(attempt); ++rank) {
+    if (const Notice* notice = pass.NoticeOn(attempt, rank)) until = std::max(until, notice->until);
   }
   if (attempt.state == AttemptState::kDraining && attempt.drain_until == until) return;
   attempt.state = AttemptState::kDraining;
@@ -151,23 +163,27 @@ void Drain(Pass& pass, size_t index) {
   }
 }
 
-// The notice was withdrawn: this attempt goes on, and the next is not needed.
+// The notice was withdrawn, or the node that had it has completed its part: this attempt goes on,
+// and the next is not needed.
 void Undrain(Pass& pass, size_t index) {
   Attempt& attempt = pass.job().attempts[index];
   attempt.state = attempt.running ? AttemptState::kRunning : AttemptState::kStaging;
   attempt.drain_until.reset();
-  pass.Changed(Text(attempt) + " goes on: the notice was withdrawn");
+  pass.Changed(Text(attempt) + " goes on: no machine that it needs is taken any more");
   for (size_t later = index + 1; later < pass.job().attempts.size(); ++later) {
-    MarkEnded(pass, pass.job().attempts[later], NotNeeded("not needed: the notice was withdrawn"));
+    MarkEnded(pass, pass.job().attempts[later], NotNeeded("not needed: the one before it goes on"));
   }
 }
 
 void MarkRunning(Pass& pass, Attempt& attempt) {
-  for (int rank = 0; rank < static_cast<int>(attempt.launches.size()); ++rank) {
+  for (int rank = 0; rank < NumNodes(attempt); ++rank) {
     const ReportSeen* report = pass.Report(attempt, rank);
     if (report == nullptr) return;
     const NodePhase phase = report->report.phase;
-    if (phase != NodePhase::kRunning && phase != NodePhase::kDraining) return;
+    if (phase == NodePhase::kRunning || phase == NodePhase::kDraining) continue;
+    // A short program may have ended on one node before another has reported that it runs.
+    const auto& end = report->report.end;
+    if (!end || end->reason != EndReason::kCompleted) return;
   }
   attempt.state = AttemptState::kRunning;
   attempt.running = pass.seen.now;
@@ -193,6 +209,10 @@ void AdvanceBegun(Pass& pass, size_t index) {
     }
   }
   attempt = &pass.job().attempts[index];
+  // Only when the record as read tells the nodes to stop: a machine that comes now reads it.
+  if (pass.before.attempts.size() > index && pass.before.attempts[index].ending) {
+    CloseNotArrived(pass, index);
+  }
   if (attempt->ending && AllStopped(pass, *attempt)) Conclude(pass, index);
 }
 

@@ -2,6 +2,7 @@
 // Judging an end. A failing exit is provisional: a lost or interrupted peer makes the survivors'
 // collectives fail seconds before anything else shows it. So a failure stops the whole attempt at
 // once, and the verdict is made when every node has told how it ended.
+#include "policy/drain.h"
 #include "reconcile/pass.h"
 
 namespace stoker::reconcile_internal {
@@ -17,38 +18,46 @@ Ending Make(EndReason reason, int rank, std::string why) {
   return ending;
 }
 
-const Ending* EndOf(const Pass& pass, const Attempt& attempt, int rank) {
-  const ReportSeen* report = pass.Report(attempt, rank);
-  if (report == nullptr || report->report.phase != NodePhase::kEnded) return nullptr;
-  return report->report.end ? &*report->report.end : nullptr;
+// A node whose notice has run out without an end from it: its platform has taken it by now.
+bool Departed(const Pass& pass, const Attempt& attempt, int rank) {
+  if (pass.EndOf(attempt, rank) != nullptr) return false;
+  const Notice* notice = pass.NoticeOn(attempt, rank);
+  return notice != nullptr && pass.seen.now > notice->until + kDrainSlack;
 }
 
-bool CompletedAt(const Pass& pass, const Attempt& attempt, int rank) {
-  const Ending* end = EndOf(pass, attempt, rank);
-  return end != nullptr && end->reason == EndReason::kCompleted;
+// What became of a node that has not told its end itself, as far as its launch says.
+std::optional<Ending> FromLaunch(const Pass& pass, const Attempt& attempt, int rank) {
+  const Launch* launch = FindLaunch(pass.out.job, attempt.launches[static_cast<size_t>(rank)]);
+  if (launch == nullptr) {
+    return Make(EndReason::kInternal, rank, NodeText(rank) + ": its launch is not in the record");
+  }
+  if (launch->closed) {
+    const std::string why = NodeText(rank) + ": " + launch->close_why;
+    if (launch->close_reason == "refused") return Make(EndReason::kLaunchRefused, rank, why);
+    if (launch->close_reason == "interrupted") return Make(EndReason::kInterrupted, rank, why);
+    // Given up because the attempt was ending already: says nothing about why it ended.
+    if (launch->close_reason == "superseded") return std::nullopt;
+    return Make(EndReason::kNodeLost, rank, why);
+  }
+  if (Departed(pass, attempt, rank)) {
+    return Make(EndReason::kInterrupted, rank,
+                NodeText(rank) + ": its notice ran out and it has not reported since");
+  }
+  return std::nullopt;
 }
 
-// What a closed launch says of the attempt it served.
-Ending FromClosed(const Launch& launch, int rank) {
-  const std::string why = NodeText(rank) + ": " + launch.close_why;
-  if (launch.close_reason == "refused") return Make(EndReason::kLaunchRefused, rank, why);
-  if (launch.close_reason == "interrupted") return Make(EndReason::kInterrupted, rank, why);
-  return Make(EndReason::kNodeLost, rank, why);
-}
-
-// The first of the reasons that outrank a failing exit, over all nodes.
+// The first of the reasons that outrank a failing exit, over all nodes. A node that has told its
+// end is taken at its word: what becomes of its machine afterwards does not change it.
 std::optional<Ending> TakenOrLost(const Pass& pass, const Attempt& attempt) {
   std::optional<Ending> lost;
-  for (int rank = 0; rank < static_cast<int>(attempt.launches.size()); ++rank) {
-    if (CompletedAt(pass, attempt, rank)) continue;
-    const Launch* launch = FindLaunch(pass.out.job, attempt.launches[static_cast<size_t>(rank)]);
+  for (int rank = 0; rank < NumNodes(attempt); ++rank) {
     std::optional<Ending> found;
-    if (launch != nullptr && launch->closed) found = FromClosed(*launch, rank);
-    const Ending* end = EndOf(pass, attempt, rank);
-    if (end != nullptr && (end->reason == EndReason::kInterrupted ||
-                           end->reason == EndReason::kNodeLost)) {
+    if (const Ending* end = pass.EndOf(attempt, rank)) {
+      if (end->reason != EndReason::kInterrupted && end->reason != EndReason::kNodeLost) continue;
       found = *end;
       found->rank = rank;
+    } else {
+      found = FromLaunch(pass, attempt, rank);
     }
     if (!found) continue;
     if (found->reason != EndReason::kNodeLost) return found;
@@ -57,29 +66,48 @@ std::optional<Ending> TakenOrLost(const Pass& pass, const Attempt& attempt) {
   return lost;
 }
 
-// The failing end that is most likely the cause: the lowest rank that was not told to stop.
+// The failing end that is most likely the cause: of the nodes that were not told to stop, one that
+// ran out of memory (its peers fail of its absence), else the lowest rank.
 std::optional<Ending> Failure(const Pass& pass, const Attempt& attempt) {
+  std::optional<Ending> first;
   std::optional<Ending> stopped;
-  for (int rank = 0; rank < static_cast<int>(attempt.launches.size()); ++rank) {
-    const Ending* end = EndOf(pass, attempt, rank);
+  for (int rank = 0; rank < NumNodes(attempt); ++rank) {
+    const Ending* end = pass.EndOf(attempt, rank);
     if (end == nullptr || end->reason == EndReason::kCompleted) continue;
     Ending found = *end;
     found.rank = rank;
-    if (!pass.Report(attempt, rank)->report.stopped) return found;
-    if (!stopped) stopped = found;
+    if (pass.Report(attempt, rank)->report.stopped) {
+      if (!stopped) stopped = found;
+      continue;
+    }
+    if (found.out_of_memory) return found;
+    if (!first) first = found;
   }
-  return stopped;
+  return first ? first : stopped;
 }
 
 bool AllCompleted(const Pass& pass, const Attempt& attempt) {
-  for (int rank = 0; rank < static_cast<int>(attempt.launches.size()); ++rank) {
-    if (!CompletedAt(pass, attempt, rank)) return false;
+  for (int rank = 0; rank < NumNodes(attempt); ++rank) {
+    if (!pass.CompletedAt(attempt, rank)) return false;
   }
   return true;
 }
 
-bool PastDrain(const Pass& pass, const Attempt& attempt) {
-  return attempt.drain_until && pass.seen.now > *attempt.drain_until + Duration::Seconds(60);
+// True when the program of `rank` runs no more, and nothing of it can still be committed.
+bool Stopped(const Pass& pass, const Attempt& attempt, int rank) {
+  if (pass.EndOf(attempt, rank) != nullptr || Departed(pass, attempt, rank)) return true;
+  const int number = attempt.launches[static_cast<size_t>(rank)];
+  // Closed in this very pass is too early: the node's last report may have been written after the
+  // reports were read. The next pass, which reads them again, knows all that there will ever be.
+  const Launch* launch = FindLaunch(pass.before, number);
+  if (launch == nullptr) return FindLaunch(pass.out.job, number) == nullptr;
+  if (!launch->closed) return false;
+  // A closed launch stops a node only when the node reads it: a silent one may still be training
+  // (no-fork). Its machine must be seen to be gone.
+  if (const MachineSeen* machine = pass.Machine(number))
+    return machine->state == MachineState::kGone;
+  return pass.seen.machines_known || launch->close_reason == "refused" ||
+         launch->close_reason == "never-came";
 }
 
 }  // namespace
@@ -92,18 +120,12 @@ std::optional<Ending> ReasonToStop(const Pass& pass, const Attempt& attempt) {
     return Make(EndReason::kCancelled, -1, "cancelled by " + pass.out.job.cancel->by);
   }
   if (auto taken = TakenOrLost(pass, attempt)) return taken;
-  if (auto failure = Failure(pass, attempt)) return failure;
-  if (PastDrain(pass, attempt)) {
-    return Make(EndReason::kInterrupted, -1, "a node's notice ran out and it has not reported since");
-  }
-  return std::nullopt;
+  return Failure(pass, attempt);
 }
 
 bool AllStopped(const Pass& pass, const Attempt& attempt) {
-  for (int rank = 0; rank < static_cast<int>(attempt.launches.size()); ++rank) {
-    const Launch* launch = FindLaunch(pass.out.job, attempt.launches[static_cast<size_t>(rank)]);
-    const bool gone = launch == nullptr || launch->closed;
-    if (!gone && EndOf(pass, attempt, rank) == nullptr && !PastDrain(pass, attempt)) return false;
+  for (int rank = 0; rank < NumNodes(attempt); ++rank) {
+    if (!Stopped(pass, attempt, rank)) return false;
   }
   return true;
 }
@@ -113,20 +135,20 @@ Ending FinalEnding(const Pass& pass, const Attempt& attempt) {
     return Make(EndReason::kCompleted, -1, "the program ended with exit code 0");
   }
   const Ending& provisional = *attempt.ending;
-  switch (provisional.reason) {
-    case EndReason::kCancelled:
-    case EndReason::kLaunchRefused:
-      return provisional;
-    default:
-      break;
+  if (provisional.reason == EndReason::kCancelled ||
+      provisional.reason == EndReason::kLaunchRefused) {
+    return provisional;
   }
   if (auto taken = TakenOrLost(pass, attempt)) return *taken;
-  if (auto failure = Failure(pass, attempt)) {
-    // A node that was told to stop says how it stopped, not why: the reason to stop stands.
-    const ReportSeen* report = pass.Report(attempt, failure->rank);
-    return report != nullptr && report->report.stopped ? provisional : *failure;
+  // The failure that was seen first is the likeliest cause of those that followed; and a node that
+  // was told to stop says how it stopped, not why. So the reason to stop stands, unless it was a
+  // loss that has turned out to be none.
+  if (provisional.reason != EndReason::kNodeLost && provisional.reason != EndReason::kInterrupted) {
+    return provisional;
   }
-  return provisional;
+  auto failure = Failure(pass, attempt);
+  if (!failure || pass.Report(attempt, failure->rank)->report.stopped) return provisional;
+  return *failure;
 }
 
 }  // namespace stoker::reconcile_internal

@@ -22,6 +22,8 @@ bool Refused(const Status& status) {
   return status.Is(Code::kDenied) || status.Is(Code::kInvalid) || status.Is(Code::kUsage);
 }
 
+bool Silent(const ReportSeen& report) { return report.age >= kSilentAfter; }
+
 // A machine that is gone was interrupted if its node had been told so, else it is lost.
 void CloseGone(Pass& pass, Launch& launch, const std::string& why) {
   const bool noticed = pass.Noticed(launch.number);
@@ -31,17 +33,19 @@ void CloseGone(Pass& pass, Launch& launch, const std::string& why) {
 void CheckPresent(Pass& pass, Launch& launch, const MachineSeen& machine) {
   if (launch.instance_id.empty()) launch.instance_id = machine.instance_id;  // goes with a write
   if (machine.state == MachineState::kGone) {
-    CloseGone(pass, launch, "the provider says it is gone" +
-                                (machine.why.empty() ? "" : ": " + machine.why));
+    CloseGone(pass, launch,
+              "the provider says it is gone" + (machine.why.empty() ? "" : ": " + machine.why));
     return;
   }
   const ReportSeen* report = pass.NewestReport(launch.number);
   if (report == nullptr) {
-    if (pass.seen.now - launch.opened > kReportWithin) {
-      CloseLaunch(pass, launch, "lost", "no report within " + HumanDuration(kReportWithin) +
-                                            " of its request: it did not come up");
+    // It may have been asked for as late as not_after, when capacity was short.
+    if (pass.seen.now - launch.not_after > kReportWithin) {
+      CloseLaunch(pass, launch, "lost",
+                  "no report within " + HumanDuration(kReportWithin) +
+                      " of its request: it did not come up");
     }
-  } else if (report->age >= kSilentAfter && report->unchanged >= kSilentAfter) {
+  } else if (Silent(*report) && report->unchanged >= kSilentAfter) {
     CloseLaunch(pass, launch, "lost",
                 "silent: its report is " + HumanDuration(report->age) + " old and report " +
                     std::to_string(report->report.seq) + " was the newest for " +
@@ -49,13 +53,20 @@ void CheckPresent(Pass& pass, Launch& launch, const MachineSeen& machine) {
   }
 }
 
+// What the provider leaves out does not exist, or is too new to be listed, or was left out by an
+// answer that is behind: a node that still reports is the better witness then.
 void CheckAbsent(Pass& pass, Launch& launch) {
-  const bool reported = pass.NewestReport(launch.number) != nullptr;
-  const bool old = pass.seen.now > launch.not_after;
-  if (reported && (pass.seen.absent_means_gone || old)) {
+  const ReportSeen* report = pass.NewestReport(launch.number);
+  if (report == nullptr) {
+    if (pass.seen.now > launch.not_after + kAppearWithin) {
+      CloseLaunch(pass, launch, "never-came",
+                  "no machine came within " + HumanDuration(kSendWithin + kAppearWithin));
+    }
+    return;
+  }
+  const bool old = pass.seen.now > launch.not_after && Silent(*report);
+  if (pass.seen.absent_means_gone || old) {
     CloseGone(pass, launch, "the provider does not list it any more");
-  } else if (!reported && old) {
-    CloseLaunch(pass, launch, "never-came", "no machine came within " + HumanDuration(kSendWithin));
   }
 }
 
@@ -90,13 +101,27 @@ void CloseDeadLaunches(Pass& pass) {
   for (Launch& launch : pass.job().launches) {
     if (launch.closed) continue;
     const LaunchOutcome* outcome = Outcome(pass, launch.number);
-    if (outcome != nullptr && Refused(outcome->status)) {
-      CloseLaunch(pass, launch, "refused", outcome->status.ToString());
-    } else if (const MachineSeen* machine = pass.Machine(launch.number)) {
+    // Somebody with more rights may have been given the machine that we were refused.
+    const bool refused = outcome != nullptr && Refused(outcome->status) &&
+                         pass.NewestReport(launch.number) == nullptr;
+    if (const MachineSeen* machine = pass.Machine(launch.number)) {
       CheckPresent(pass, launch, *machine);
+    } else if (refused) {
+      CloseLaunch(pass, launch, "refused", outcome->status.ToString());
     } else if (pass.seen.machines_known) {
       CheckAbsent(pass, launch);
     }
+  }
+}
+
+void CloseNotArrived(Pass& pass, size_t index) {
+  if (!pass.seen.machines_known) return;
+  for (const int number : pass.job().attempts[index].launches) {
+    Launch* launch = FindLaunch(pass.job(), number);
+    if (launch == nullptr || launch->closed || pass.NewestReport(number) != nullptr) continue;
+    // A machine that boots is of use to the next attempt, if there will be one.
+    if (pass.Machine(number) != nullptr && !pass.job().cancel) continue;
+    CloseLaunch(pass, *launch, "superseded", "the attempt was over before its machine came");
   }
 }
 
@@ -122,9 +147,10 @@ void CloseUnusedLaunches(Pass& pass) {
 }
 
 void ChooseSends(Pass& pass) {
-  if (IsFinal(pass.job().state)) return;
+  Job& job = pass.job();
+  if (IsFinal(job.state) || job.cancel) return;
   bool waiting = false;
-  for (const Launch& launch : pass.job().launches) {
+  for (const Launch& launch : job.launches) {
     if (launch.closed || pass.seen.now > launch.not_after) continue;
     const LaunchOutcome* outcome = Outcome(pass, launch.number);
     waiting |= outcome != nullptr && outcome->status.Is(Code::kNoSpace);
@@ -133,15 +159,17 @@ void ChooseSends(Pass& pass) {
     const bool is_new = FindLaunch(pass.before, launch.number) == nullptr;
     if (is_new || pass.seen.machines_known) pass.out.send.push_back(launch.number);
   }
-  Job& job = pass.job();
-  if (waiting && (job.state == JobState::kPending || job.state == JobState::kRunning)) {
+  const bool runs = std::any_of(job.attempts.begin(), job.attempts.end(), [](const Attempt& a) {
+    return a.state == AttemptState::kRunning || a.state == AttemptState::kDraining;
+  });
+  if (waiting && !runs && (job.state == JobState::kPending || job.state == JobState::kRunning)) {
     job.state = JobState::kWaiting;
     pass.Changed("waiting for capacity");
   }
 }
 
 // A machine is ended only on a launch that was closed in the record as read (no-blind-kill). One
-// that can still work is given time to upload its last lines and to power itself off.
+// that has worked is given time to upload its last lines and to power itself off.
 void ChooseTerminations(Pass& pass) {
   for (const MachineSeen& machine : pass.seen.machines) {
     const Launch* launch = FindLaunch(pass.before, machine.launch);
@@ -149,8 +177,9 @@ void ChooseTerminations(Pass& pass) {
     const bool leaves_by_itself = launch->close_reason == "done" ||
                                   launch->close_reason == "superseded" ||
                                   launch->close_reason == "interrupted";
+    const bool worked = pass.NewestReport(launch->number) != nullptr;
     const WallTime closed = launch->closed_at.value_or(WallTime{});
-    if (leaves_by_itself && machine.state != MachineState::kGone &&
+    if (leaves_by_itself && worked && machine.state != MachineState::kGone &&
         pass.seen.now - closed < kLingerAfterClose) {
       continue;
     }

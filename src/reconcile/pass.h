@@ -11,10 +11,10 @@
 namespace stoker::reconcile_internal {
 
 struct Pass {
-  const Job& before;       // the record as read
+  const Job& before;  // the record as read
   const JobSpec& spec;
   const Observed& seen;
-  Decision out;            // out.job is the working copy
+  Decision out;  // out.job is the working copy
 
   Job& job() { return out.job; }
   void Changed(std::string note) {
@@ -28,11 +28,20 @@ struct Pass {
   // The newest report that the launch's node wrote, whatever the attempt; else null.
   const ReportSeen* NewestReport(int launch) const;
   bool Noticed(int launch) const;
+  // The end that `rank` reported for `attempt`; null while it has not.
+  const Ending* EndOf(const Attempt& attempt, int rank) const;
+  bool CompletedAt(const Attempt& attempt, int rank) const;
+  // The notice of the machine of `rank`, unless the node has completed its part; else null.
+  const Notice* NoticeOn(const Attempt& attempt, int rank) const;
 };
+
+inline int NumNodes(const Attempt& attempt) { return static_cast<int>(attempt.launches.size()); }
 
 // launches.cc: closes launches that are lost, refused or unused; picks what to send and to end.
 void CloseDeadLaunches(Pass& pass);
 void CloseUnusedLaunches(Pass& pass);
+// Gives up machines that have not come yet and that attempt `index`, which is ending, waits for.
+void CloseNotArrived(Pass& pass, size_t index);
 void ChooseSends(Pass& pass);
 void ChooseTerminations(Pass& pass);
 void CloseLaunch(Pass& pass, Launch& launch, std::string reason, std::string why);

@@ -49,6 +49,24 @@ bool Pass::Noticed(int launch) const {
   return report != nullptr && report->report.notice.has_value();
 }
 
+const Ending* Pass::EndOf(const Attempt& attempt, int rank) const {
+  const ReportSeen* report = Report(attempt, rank);
+  if (report == nullptr || report->report.phase != NodePhase::kEnded) return nullptr;
+  return report->report.end ? &*report->report.end : nullptr;
+}
+
+bool Pass::CompletedAt(const Attempt& attempt, int rank) const {
+  const Ending* end = EndOf(attempt, rank);
+  return end != nullptr && end->reason == EndReason::kCompleted;
+}
+
+const Notice* Pass::NoticeOn(const Attempt& attempt, int rank) const {
+  if (CompletedAt(attempt, rank)) return nullptr;
+  const ReportSeen* report = NewestReport(attempt.launches[static_cast<size_t>(rank)]);
+  if (report == nullptr || !report->report.notice) return nullptr;
+  return &*report->report.notice;
+}
+
 }  // namespace reconcile_internal
 
 Decision Reconcile(const Job& job, const JobSpec& spec, const Observed& seen) {

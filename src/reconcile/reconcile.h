@@ -46,24 +46,28 @@ struct LaunchOutcome {
   Status status;
 };
 
+// Read in this order: the record, `now` and the reports, the machines, the checkpoints. A report
+// proves that its machine existed when the machines were listed; a machine that is gone writes no
+// report and no checkpoint that a later reading would miss.
 struct Observed {
-  WallTime now;                      // the store's clock
+  WallTime now;  // the store's clock
   std::string ledger_id;
-  bool machines_known = false;       // the provider answered; else `machines` means nothing
-  bool absent_means_gone = false;    // ProviderTraits::describe_is_immediate
+  bool machines_known = false;     // the provider answered; else `machines` means nothing
+  bool absent_means_gone = false;  // ProviderTraits::describe_is_immediate
   std::vector<MachineSeen> machines;
   std::vector<ReportSeen> reports;
-  std::optional<std::vector<std::string>> checkpoints;  // whole ones, newest first; unset = not read
+  std::optional<std::vector<std::string>>
+      checkpoints;  // whole ones, newest first; unset = not read
   std::vector<LaunchOutcome> outcomes;
 };
 
 struct Decision {
-  bool changed = false;          // `job` differs from the input: propose it, then do the rest
+  bool changed = false;  // `job` differs from the input: propose it, then do the rest
   Job job;
-  std::vector<int> send;         // launches to ask the provider for (repeatable by token)
+  std::vector<int> send;               // launches to ask the provider for (repeatable by token)
   std::vector<std::string> terminate;  // instances to end (repeatable)
-  bool want_checkpoints = false;  // decide again with Observed::checkpoints filled in
-  bool retire = false;           // ended, and its machines are gone: summary to index, leave active/
+  bool want_checkpoints = false;       // decide again with Observed::checkpoints filled in
+  bool retire = false;  // ended, and its machines are gone: summary to index, leave active/
   std::vector<std::string> notes;  // what was decided and why, for people
 };
 
@@ -71,9 +75,10 @@ struct Decision {
 Decision Reconcile(const Job& job, const JobSpec& spec, const Observed& seen);
 
 // Times that reconcile goes by; all by the store's clock.
-inline constexpr Duration kSendWithin = Duration::Minutes(10);     // a launch's not_after
-inline constexpr Duration kReportWithin = Duration::Minutes(10);   // boot to first report
-inline constexpr Duration kSilentAfter = Duration::Seconds(90);    // no new report
+inline constexpr Duration kSendWithin = Duration::Minutes(10);        // a launch's not_after
+inline constexpr Duration kAppearWithin = Duration::Minutes(1);       // not_after to being listed
+inline constexpr Duration kReportWithin = Duration::Minutes(10);      // not_after to first report
+inline constexpr Duration kSilentAfter = Duration::Seconds(90);       // no new report
 inline constexpr Duration kLingerAfterClose = Duration::Seconds(60);  // to upload and power off
 inline constexpr Duration kDefaultLease = Duration::Hours(24);
 

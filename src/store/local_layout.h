@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the local store names things below its root. Pure. docs/ledger.md tells it to people.
+//
+//   <key>               an object in plain form
+//   <key>.rev/          an object that was written by compare-and-swap:
+//     <revision>        its data
+//     at-<revision>     empty; the only one of its kind: which revision is current
+//   .tmp/               what is being written or deleted
+//
+// A <revision> is "<%012d number>-<16 hex nonce>-<16 hex base>". It is its own version, and no
+// other write ever has the same name: that is why renaming "at-<old>" to "at-<new>" succeeds for
+// exactly one of many writers. `base` is the plain object that the revisions grew out of.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "port/object_store.h"
+
+namespace stoker::local {
+
+inline constexpr std::string_view kTmp = ".tmp";
+inline constexpr std::string_view kRev = ".rev";
+inline constexpr std::string_view kPointer = "at-";
+
+struct Revision {
+  int64_t number = 0;
+  std::string nonce;
+  std::string base;
+  std::string Name() const;     // of its data; also its version
+  std::string Pointer() const;  // of its pointer
+};
+
+// nullopt when `name` is no name of data (or with Pointer: of a pointer).
+std::optional<Revision> ParseRevision(std::string_view name);
+std::optional<Revision> ParsePointer(std::string_view name);
+
+std::string Hex64(uint64_t value);
+
+// Tells one plain file from every other that ever had its name: inode, size, and a modification
+// time whose last digits are random.
+std::string BaseOf(const struct stat& file);
+Version PlainVersion(const struct stat& file);
+// The base that a plain version names; nullopt for a revision.
+std::optional<std::string> ParsePlainVersion(std::string_view version);
+
+// kInvalid, with the reason, for keys that cannot be files here.
+Status ValidateKey(const std::string& key);
+// The same for one component of a key.
+bool ReservedComponent(std::string_view component);
+
+inline std::string RevDir(const std::string& key) { return key + std::string(kRev); }
+// "" for a key at the root.
+std::string ParentOf(const std::string& key);
+
+WallTime ModifiedAt(const struct stat& file);
+
+}  // namespace stoker::local

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The store port over a folder, safe for any number of processes at once and for kill -9 at any
+// instruction, without locks. local_layout.h has the names; docs/decisions has the reasons.
+//
+// Mixing unconditional writes (Put without a condition) with compare-and-swap on one key is safe,
+// but a reader may see the loser of such a race for an instant.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "store/local_folder.h"
+
+namespace stoker {
+
+// Thread-safe. The clock is this machine's. Files are made with the umask's rights.
+class LocalStore : public ObjectStore {
+ public:
+  struct Options {
+    // fsync of data and directories before a write is confirmed. Without it a power cut (not the
+    // death of a process) may lose or tear what was written last.
+    bool durable = true;
+  };
+
+  // Makes the folder (mode 0700) when it is not there. `root` must be absolute.
+  static Result<std::unique_ptr<LocalStore>> Open(const std::string& root, Options options);
+  static Result<std::unique_ptr<LocalStore>> Open(const std::string& root) {
+    return Open(root, Options());
+  }
+
+  const StoreTraits& traits() const override { return traits_; }
+  std::string url() const override { return folder_.root(); }
+  Result<Object> Get(const std::string& key) override;
+  Result<Version> Put(const std::string& key, std::string_view data,
+                      const Condition& condition = {}) override;
+  Result<ObjectInfo> Head(const std::string& key) override;
+  Status Delete(const std::string& key) override;
+  Result<Listing> List(const std::string& prefix, const std::string& after = "",
+                       int limit = 1000) override;
+  Result<std::unique_ptr<Upload>> BeginUpload(const std::string& key,
+                                              const Condition& condition = {}) override;
+  Result<std::unique_ptr<Download>> OpenDownload(const std::string& key) override;
+
+ private:
+  class LocalUpload;
+  class LocalDownload;
+  struct Found {
+    ObjectInfo info;
+    sys::ScopedFd fd;
+  };
+
+  explicit LocalStore(local::Folder folder);
+
+  // The current data of `key`, open for reading; with `open` false only looked at.
+  Result<Found> Find(const std::string& key, bool open);
+  Result<Found> FindRevision(const std::string& key, int rev_dir, bool open, bool* again);
+  Status Missing(const std::string& key) const;
+  Status Lost(const std::string& key) const;
+
+  // Publishing a sealed file (local_commit.cc).
+  Result<Version> Commit(local::Staged staged, const std::string& key, const Condition& condition);
+  Result<Version> CommitAny(local::Staged staged, const std::string& key);
+  Result<Version> CommitAbsent(local::Staged staged, const std::string& key);
+  Result<Version> CommitFirstRevision(local::Staged staged, const std::string& key,
+                                      const std::string& base);
+  Result<Version> CommitRevision(local::Staged& staged, const std::string& key, int rev_dir,
+                                 const local::Revision& current);
+  Status ClearTheWay(const local::Staged& staged, const std::string& key, int error) const;
+  Status CheckMatch(const std::string& key, const Version& version) const;
+  Status ConfirmFirstRevision(const std::string& key, const local::Revision& mine);
+  Result<bool> GrewFrom(const std::string& key, const std::string& base, bool* exists) const;
+  void RemoveOlder(const std::string& key, int rev_dir, const local::Revision& newest) const;
+  Status RemoveDir(const std::string& relative) const;
+
+  StoreTraits traits_;
+  local::Folder folder_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/open.h"
+
+#include <filesystem>
+
+#include "base/text.h"
+#include "store/local_store.h"
+
+namespace stoker {
+
+Result<std::unique_ptr<ObjectStore>> OpenStore(const std::string& url) {
+  const std::string next = "Name a folder as the store: /path or file:///path";
+  const size_t scheme_end = url.find("://");
+  std::string path = url;
+  if (scheme_end != std::string::npos) {
+    const std::string scheme = url.substr(0, scheme_end);
+    if (scheme == "s3" || scheme == "gs") {
+      return Status(Code::kInvalid,
+                    "'" + Printable(url) + "': " + scheme + ":// stores are not built yet", next);
+    }
+    path = url.substr(scheme_end + 3);
+    if (scheme != "file" || !StartsWith(path, "/")) {
+      return Status(Code::kInvalid, "'" + Printable(url) + "' is not a store", next);
+    }
+  }
+  if (path.empty() || path.find('\0') != std::string::npos) {
+    return Status(Code::kInvalid, "the store has no name", next);
+  }
+  std::error_code failed;
+  std::string absolute = std::filesystem::absolute(path, failed).lexically_normal().string();
+  if (failed) return ErrnoStatus("the working directory", failed.value());
+  while (absolute.size() > 1 && absolute.back() == '/') absolute.pop_back();
+  STOKER_ASSIGN(auto store, LocalStore::Open(absolute));
+  return std::unique_ptr<ObjectStore>(std::move(store));
+}
+
+}  // namespace stoker

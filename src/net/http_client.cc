@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/http_client.h"
+
+#include "net/http_codec.h"
+#include "net/socket.h"
+
+namespace stoker {
+namespace {
+
+Result<HttpResponse> Exchange(const HttpUrl& url, const HttpRequest& request,
+                              const HttpClientOptions& options) {
+  STOKER_ASSIGN(const Socket socket,
+                ConnectTcp(url.host, url.port, Deadline(options.connect_timeout)));
+  const Deadline deadline(options.total_timeout);
+  const std::string host = url.host + (url.port == 80 ? "" : ":" + std::to_string(url.port));
+  STOKER_TRY(SendAll(socket, EncodeHttpRequest(request, host), deadline));
+  const auto read = [&](char* buffer, size_t size) {
+    return ReceiveSome(socket, buffer, size, deadline);
+  };
+  return ReadHttpResponse(read, request.method, {options.max_header_bytes, options.max_body_bytes});
+}
+
+}  // namespace
+
+Result<HttpResponse> HttpCall(const HttpUrl& url, HttpRequest request,
+                              const HttpClientOptions& options) {
+  request.target = url.prefix + request.target;
+  request.headers.emplace_back("Connection", "close");
+  auto response = Exchange(url, request, options);
+  if (response.ok()) return response;
+  return response.status().WithContext(request.method + " http://" + url.host + ":" +
+                                       std::to_string(url.port) + request.target);
+}
+
+}  // namespace stoker

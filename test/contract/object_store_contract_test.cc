@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the contract of the store port on every adapter.
+#include <gtest/gtest.h>
+
+#include "store/counted.h"
+#include "store/local_store.h"
+#include "store/memory_store.h"
+#include "sys/file.h"
+#include "test/contract/object_store_suite.h"
+
+namespace stoker::contract {
+namespace {
+
+class MemorySubject : public Subject {
+ public:
+  ObjectStore& store() override { return store_; }
+  std::unique_ptr<ObjectStore> Reopen() override { return nullptr; }
+
+ private:
+  MemoryStore store_;
+};
+
+class LocalSubject : public Subject {
+ public:
+  explicit LocalSubject(bool durable) : durable_(durable), dir_(*sys::TempDir::Make()) {
+    store_ = Open();
+  }
+  ObjectStore& store() override { return *store_; }
+  std::unique_ptr<ObjectStore> Reopen() override { return Open(); }
+  bool shares_names() const override { return false; }
+  const std::string& path() const { return dir_.path(); }
+
+ private:
+  std::unique_ptr<ObjectStore> Open() {
+    LocalStore::Options options;
+    options.durable = durable_;
+    auto store = LocalStore::Open(dir_.path(), options);
+    return store.ok() ? std::move(*store) : nullptr;
+  }
+  bool durable_;
+  sys::TempDir dir_;
+  std::unique_ptr<ObjectStore> store_;
+};
+
+class CountedSubject : public Subject {
+ public:
+  ObjectStore& store() override { return counted_; }
+  std::unique_ptr<ObjectStore> Reopen() override { return local_.Reopen(); }
+  bool shares_names() const override { return false; }
+
+ private:
+  LocalSubject local_{false};
+  CountedStore counted_{local_.store()};
+};
+
+struct Adapter {
+  std::string name;
+  bool processes;
+  std::function<std::unique_ptr<Subject>()> make;
+};
+
+std::vector<Adapter> Adapters() {
+  return {{"Memory", false, [] { return std::make_unique<MemorySubject>(); }},
+          {"Local", true, [] { return std::make_unique<LocalSubject>(false); }},
+          {"LocalDurable", true, [] { return std::make_unique<LocalSubject>(true); }},
+          {"CountedLocal", true, [] { return std::make_unique<CountedSubject>(); }}};
+}
+
+struct Case {
+  Adapter adapter;
+  Check check;
+};
+
+std::vector<Case> Cases() {
+  std::vector<Case> cases;
+  for (const Adapter& adapter : Adapters()) {
+    for (const Check& check : AllChecks()) {
+      if (adapter.processes || !check.processes) cases.push_back({adapter, check});
+    }
+  }
+  return cases;
+}
+
+class ObjectStoreContract : public ::testing::TestWithParam<Case> {};
+
+TEST_P(ObjectStoreContract, Holds) {
+  const auto subject = GetParam().adapter.make();
+  Findings findings;
+  GetParam().check.run(*subject, findings);
+  for (const std::string& finding : findings.all()) ADD_FAILURE() << finding;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ObjectStoreContract, ::testing::ValuesIn(Cases()),
+                         [](const ::testing::TestParamInfo<Case>& one) {
+                           return one.param.adapter.name + "_" + one.param.check.name;
+                         });
+
+}  // namespace
+}  // namespace stoker::contract

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one contract of the store port, as checks that run on any adapter. A check reports what is
+// wrong instead of asserting, so that the suite itself can be tested on stores that lie.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/prng.h"
+#include "port/object_store.h"
+
+namespace stoker::contract {
+
+// What a check works on. Each check gets a fresh, empty store.
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  virtual ObjectStore& store() = 0;
+  // The same store opened once more, as another process would (called after fork); null when it
+  // lives in this process only: checks of several processes then do nothing and say so.
+  virtual std::unique_ptr<ObjectStore> Reopen() = 0;
+  // False where a key cannot be the beginning ("a") of another one's folder ("a/b").
+  virtual bool shares_names() const { return true; }
+};
+
+// Thread-safe list of what is wrong.
+class Findings {
+ public:
+  Findings();
+  ~Findings();
+  void Add(std::string what);
+  // Adds `what` unless `holds`; returns `holds`.
+  bool Expect(bool holds, const std::string& what);
+  bool ExpectOk(const Status& status, const std::string& what);
+  bool ExpectCode(const Status& status, Code code, const std::string& what);
+  std::vector<std::string> all() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+struct Check {
+  std::string name;  // a C identifier
+  bool processes;    // forks: needs Reopen
+  std::function<void(Subject&, Findings&)> run;
+};
+
+// One value and one caller; many threads; many processes.
+std::vector<Check> BasicChecks();
+std::vector<Check> ListChecks();
+std::vector<Check> RaceChecks();
+std::vector<Check> ProcessChecks();
+std::vector<Check> AllChecks();
+
+}  // namespace stoker::contract

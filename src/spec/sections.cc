@@ -131,7 +131,7 @@ void ReadInfra(const YamlNode& node, std::string_view what, SpecReader* reader, 
       "gcp",     "hyperstack",     "ibm",    "k8s", "kubernetes", "lambda",     "nebius",
       "oci",     "paperspace",     "runpod", "scp", "slurm",      "ssh",        "vast",
       "vsphere", "primeintellect", "*"};
-  if (cloud == "local" && *line == cloud) {
+  if (cloud == "local" && line->find('/') == std::string::npos) {
     spec->resources.infra = "local";
   } else if (cloud == "local") {
     reader->Error(node, "'" + std::string(what) + "': local has no regions: " + Quoted(*line),

@@ -61,10 +61,6 @@ void SpecReader::UnknownKey(const YamlNode& key, std::string_view section,
     return;
   }
   const std::string in = section.empty() ? "" : " in " + Named(section);
-  if (key.text == "<<") {
-    Error(key, "the merge key '<<'" + in, "Merge keys are not used here: write the keys out");
-    return;
-  }
   std::vector<std::string> known;
   for (const SpecField& field : fields) known.emplace_back(field.name);
   for (const auto& [name, why] : refused) known.emplace_back(name);

@@ -129,16 +129,23 @@ std::optional<SpecError> YamlText::CheckBytes() const {
   for (size_t at = 0; at < text_.size();) {
     if (text_[at] == '\n') ++line;
     const size_t length = SequenceLength(text_, at);
-    if (text_[at] != '\0' && length > 0) {
+    const unsigned char c = static_cast<unsigned char>(text_[at]);
+    const bool line_end = c == '\r' && at + 1 < text_.size() && text_[at + 1] == '\n';
+    const bool control = (c < 0x20 && c != '\t' && c != '\n' && !line_end) || c == 0x7f;
+    if (!control && length > 0) {
       at += length;
       continue;
     }
     const int column = static_cast<int>(at - starts_[static_cast<size_t>(line)]);
-    SpecError error = ErrorAt(line, column, text_[at] == '\0' ? "a NUL byte" : "not UTF-8");
-    error.text.clear();
-    error.hint = text_[at] == '\0' ? "A job file is text: is this the right file?"
-                                   : "Save the file as UTF-8";
-    return error;
+    if (length == 0) return ErrorAt(line, column, "not UTF-8", "Save the file as UTF-8");
+    if (c == '\0') {
+      return ErrorAt(line, column, "a NUL byte", "A job file is text: is this the right file?");
+    }
+    static constexpr char kHex[] = "0123456789abcdef";
+    return ErrorAt(line, column, c == '\r' ? "a carriage return" : "a control character",
+                   c == '\r'
+                       ? "End lines with a line feed"
+                       : std::string("In double quotes, write \\x") + kHex[c >> 4] + kHex[c & 15]);
   }
   return std::nullopt;
 }
@@ -163,24 +170,77 @@ SpecError YamlText::SyntaxError(int line, int byte_column,
   return ErrorAt(line, byte_column, "not YAML: " + library_message + near_by);
 }
 
-bool YamlText::QuoteStaysOpen(int line, int byte_column) const {
-  if (line < 0 || static_cast<size_t>(line) >= starts_.size()) return false;
-  size_t at = starts_[static_cast<size_t>(line)] + static_cast<size_t>(std::max(0, byte_column));
-  if (at < text_.size() && text_[at] == '&') {
-    at = std::min(text_.find_first_of(" \t\r\n", at), text_.size());
-    while (at < text_.size() && (text_[at] == ' ' || text_[at] == '\t')) ++at;
-  }
-  if (at >= text_.size() || (text_[at] != '\'' && text_[at] != '"')) return false;
+size_t YamlText::Offset(int line, int byte_column) const {
+  if (line < 0 || static_cast<size_t>(line) >= starts_.size()) return text_.size();
+  const size_t at =
+      starts_[static_cast<size_t>(line)] + static_cast<size_t>(std::max(0, byte_column));
+  return std::min(at, text_.size());
+}
+
+size_t YamlText::SkipAnchor(size_t at) const {
+  if (at >= text_.size() || text_[at] != '&') return at;
+  at = std::min(text_.find_first_of(" \t\r\n", at), text_.size());
+  return std::min(text_.find_first_not_of(" \t\r\n", at), text_.size());
+}
+
+size_t YamlText::QuoteEnd(size_t at) const {
   const char quote = text_[at];
   for (++at; at < text_.size(); ++at) {
     if (quote == '"' && text_[at] == '\\') {
       ++at;
     } else if (text_[at] == quote) {
-      if (quote == '"' || at + 1 >= text_.size() || text_[at + 1] != quote) return false;
+      if (quote == '"' || at + 1 >= text_.size() || text_[at + 1] != quote) return at + 1;
       ++at;
     }
   }
-  return true;
+  return std::string_view::npos;
+}
+
+bool YamlText::QuoteStaysOpen(int line, int byte_column) const {
+  const size_t at = SkipAnchor(Offset(line, byte_column));
+  if (at >= text_.size() || (text_[at] != '\'' && text_[at] != '"')) return false;
+  return QuoteEnd(at) == std::string_view::npos;
+}
+
+bool YamlText::ColonFollows(int line, int byte_column, size_t length) const {
+  size_t at = SkipAnchor(Offset(line, byte_column));
+  if (at >= text_.size()) return false;
+  const bool quoted = text_[at] == '\'' || text_[at] == '"';
+  at = std::min(quoted ? QuoteEnd(at) : at + length, text_.size());
+  at = text_.find_first_not_of(" \t", at);
+  return at != std::string_view::npos && text_[at] == ':';
+}
+
+bool YamlText::SaysNull(int line, int byte_column) const {
+  const std::string_view rest = text_.substr(SkipAnchor(Offset(line, byte_column)));
+  for (const std::string_view word : {"~", "null", "Null", "NULL"}) {
+    if (!StartsWith(rest, word)) continue;
+    if (rest.size() == word.size()) return true;
+    return std::string_view(" \t\r\n,]}").find(rest[word.size()]) != std::string_view::npos;
+  }
+  return false;
+}
+
+char YamlText::At(int line, int byte_column) const {
+  const size_t at = SkipAnchor(Offset(line, byte_column));
+  return at < text_.size() ? text_[at] : '\0';
+}
+
+bool YamlText::OnlyBlankAfter(int line) const {
+  const size_t next = static_cast<size_t>(line) + 1;
+  if (next >= starts_.size()) return true;
+  return text_.find_first_not_of(" \t\r\n", starts_[next]) == std::string_view::npos;
+}
+
+std::optional<SpecError> YamlText::CheckDirectives() const {
+  for (int line = 0; static_cast<size_t>(line) < starts_.size(); ++line) {
+    const std::string_view all = Line(line);
+    const size_t first = all.find_first_not_of(" \t");
+    if (first == std::string_view::npos || all[first] == '#') continue;
+    if (all[0] != '%' || StartsWith(all, "%YAML 1.")) return std::nullopt;
+    return ErrorAt(line, 0, "the directive " + Quoted(all), "Remove it");
+  }
+  return std::nullopt;
 }
 
 bool YamlText::StartsDocument(int line) const {

@@ -43,6 +43,18 @@ class TreeBuilder : public YAML::EventHandler {
  public:
   explicit TreeBuilder(const YamlText& source) : source_(source) {}
 
+  // The innermost bracket that is open when the library gives up at the end of the text.
+  std::optional<SpecError> OpenBracket() const {
+    for (auto level = stack_.rbegin(); level != stack_.rend(); ++level) {
+      const char bracket = source_.At(level->mark.line, level->mark.column);
+      if (bracket != '[' && bracket != '{') continue;
+      return source_.ErrorAt(level->mark.line, level->mark.column,
+                             std::string("not YAML: a '") + bracket + "' that is not closed",
+                             std::string("Close it with '") + (bracket == '[' ? ']' : '}') + "'");
+    }
+    return std::nullopt;
+  }
+
   YamlNode Take() { return std::move(root_); }
 
   void OnDocumentStart(const YAML::Mark& mark) override { document_ = mark; }
@@ -50,10 +62,21 @@ class TreeBuilder : public YAML::EventHandler {
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     YamlNode node = Begin(YamlNode::Kind::kNull, mark, "?");
-    // The library places a missing value where it noticed: people look for it at the key.
-    if (!stack_.empty() && stack_.back().has_key) {
-      const YamlNode& key = stack_.back().key;
-      if (key.line != node.line) node.line = key.line, node.column = key.column;
+    const bool at_key = !stack_.empty() && stack_.back().key_mark.pos == mark.pos;
+    const bool said = !at_key && source_.SaysNull(mark.line, mark.column);
+    if (!stack_.empty() && stack_.back().has_key && !said) {
+      const Level& level = stack_.back();
+      if (!source_.ColonFollows(level.key_mark.line, level.key_mark.column,
+                                level.key.text.size())) {
+        if (source_.OnlyBlankAfter(level.key_mark.line)) RefuseOpenBracket();
+        Refuse(level.key_mark, "not YAML: " + Quoted(level.key.text) + " is no 'key: value'",
+               "Check the indentation, or put a ':' behind the key");
+      }
+      // The library places a missing value where it noticed: people look for it at the key.
+      node.line = level.key.line;
+      node.column = level.key.column;
+    } else if (!stack_.empty() && stack_.back().node.IsList() && !said) {
+      Refuse(mark, "an empty list item", "Write it, or remove its '-' or ','");
     }
     Finish(std::move(node), anchor);
   }
@@ -73,6 +96,7 @@ class TreeBuilder : public YAML::EventHandler {
     node.text = value;
     Pay(mark, static_cast<int64_t>(value.size()));
     if (value.find('\0') != std::string::npos) Refuse(mark, "a NUL character in a value");
+    if (!stack_.empty() && !stack_.back().has_key) stack_.back().key_mark = mark;
     if (node.quoted && source_.QuoteStaysOpen(mark.line, mark.column)) {
       Refuse(mark, "not YAML: a quote that is not closed", "Close it");
     }
@@ -81,26 +105,31 @@ class TreeBuilder : public YAML::EventHandler {
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
-    Push(Begin(YamlNode::Kind::kList, mark, tag), anchor);
+    Push(Begin(YamlNode::Kind::kList, mark, tag), mark, anchor);
   }
   void OnSequenceEnd() override { Pop(); }
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
-    Push(Begin(YamlNode::Kind::kMap, mark, tag), anchor);
+    Push(Begin(YamlNode::Kind::kMap, mark, tag), mark, anchor);
   }
   void OnMapEnd() override { Pop(); }
 
  private:
   struct Level {
     YamlNode node;
+    YAML::Mark mark;
     YAML::anchor_t anchor = 0;
     YamlNode key;
+    YAML::Mark key_mark;
     bool has_key = false;
     std::set<std::string> seen;
   };
 
   [[noreturn]] void Refuse(const YAML::Mark& mark, std::string message, std::string hint = "") {
     throw Refusal{source_.ErrorAt(mark.line, mark.column, std::move(message), std::move(hint))};
+  }
+  void RefuseOpenBracket() {
+    if (std::optional<SpecError> error = OpenBracket()) throw Refusal{*std::move(error)};
   }
   [[noreturn]] void TooDeep(const YAML::Mark& mark) {
     Refuse(mark, "nested more than " + std::to_string(kMaxYamlDepth) + " deep");
@@ -111,11 +140,15 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   YamlNode Begin(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag) {
-    if (documents_ > 0 && kind != YamlNode::Kind::kNull) SecondDocument(mark);
+    const bool separator_only =
+        kind == YamlNode::Kind::kNull && source_.StartsDocument(document_.line);
+    if (documents_ > 0 && !separator_only) SecondDocument(mark);
     if (static_cast<int>(stack_.size()) >= kMaxYamlDepth) TooDeep(mark);
     Pay(mark, kNodePrice);
-    if (tag != "?" && tag != "!" && !tag.empty()) {
-      Refuse(mark, "the tag " + Quoted(tag), "Remove it: tags are not used here");
+    const bool tagged = tag != "?" && tag != "!" && !tag.empty();
+    if (tagged || source_.At(mark.line, mark.column) == '!') {
+      Refuse(mark, "the tag " + Quoted(tag == "?" ? "!" : tag),
+             "Remove it: tags are not used here");
     }
     YamlNode node;
     node.kind = kind;
@@ -132,11 +165,18 @@ class TreeBuilder : public YAML::EventHandler {
            "Write one job a file");
   }
 
-  void Push(YamlNode node, YAML::anchor_t anchor) {
-    if (!stack_.empty() && stack_.back().node.IsMap() && !stack_.back().has_key)
+  void Push(YamlNode node, const YAML::Mark& mark, YAML::anchor_t anchor) {
+    if (!stack_.empty() && stack_.back().node.IsMap() && !stack_.back().has_key) {
+      const char bracket = source_.At(mark.line, mark.column);
+      if (bracket == '[' || bracket == '{') {
+        Refuse(mark, std::string("not YAML: a '") + bracket + "' that is not closed, or is a key",
+               "A key is plain text");
+      }
       KeyMustBeText(node);
+    }
     Level level;
     level.node = std::move(node);
+    level.mark = mark;
     level.anchor = anchor;
     stack_.push_back(std::move(level));
   }
@@ -177,6 +217,10 @@ class TreeBuilder : public YAML::EventHandler {
       level.has_key = false;
     } else {
       if (!node.IsScalar()) KeyMustBeText(node);
+      if (!node.quoted && node.text.find('\n') != std::string::npos) KeyMustBeText(node);
+      if (!node.quoted && node.text == "<<") {
+        throw Refusal{Located(node, "the merge key '<<'", "Write the keys out")};
+      }
       if (!level.seen.insert(node.text).second) {
         throw Refusal{
             Located(node, "the key " + Quoted(node.text) + " comes twice", "Keep one of them")};
@@ -215,12 +259,17 @@ YamlNode ParseYamlTree(std::string_view text, const std::string& file,
                        std::vector<SpecError>* errors) {
   if (text.substr(0, 3) == "\xef\xbb\xbf") text.remove_prefix(3);
   const YamlText source(text, file);
-  if (std::optional<SpecError> error = source.CheckBytes()) {
+  std::optional<SpecError> error = source.CheckBytes();
+  if (!error) error = source.CheckDirectives();
+  if (error) {
     errors->push_back(*std::move(error));
     return {};
   }
   TreeBuilder builder(source);
   try {
+    // A blank last line without an end becomes part of a folded scalar in the library.
+    const size_t last = text.find_last_not_of(" \t");
+    if (last != std::string_view::npos && text[last] == '\n') text = text.substr(0, last + 1);
     std::istringstream in{std::string(text)};
     YAML::Parser parser(in);
     while (parser.HandleNextDocument(builder)) {
@@ -229,6 +278,16 @@ YamlNode ParseYamlTree(std::string_view text, const std::string& file,
   } catch (const Refusal& refusal) {
     errors->push_back(refusal.error);
   } catch (const YAML::Exception& e) {
+    if (e.msg == YAML::ErrorMsg::EOF_IN_SCALAR && !text.empty() && text.back() != '\n') {
+      // With a line end the library goes on, and TreeBuilder says where the quote was opened.
+      return ParseYamlTree(std::string(text) + "\n", file, errors);
+    }
+    const bool bracket =
+        e.msg == YAML::ErrorMsg::END_OF_MAP_FLOW || e.msg == YAML::ErrorMsg::END_OF_SEQ_FLOW;
+    if (std::optional<SpecError> open = builder.OpenBracket(); open && bracket) {
+      errors->push_back(*std::move(open));
+      return {};
+    }
     errors->push_back(source.SyntaxError(e.mark.line, e.mark.column, e.msg));
   } catch (const std::exception& e) {
     errors->push_back(source.ErrorAt(0, 0, std::string("not YAML: ") + e.what()));

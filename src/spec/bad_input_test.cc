@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is refused, where exactly it is shown and what is said: one line a mistake.
+#include <gtest/gtest.h>
+
+#include "spec/parse.h"
+
+namespace stoker {
+namespace {
+
+struct Bad {
+  const char* text;
+  const char* place;    // line:column of the first error
+  const char* message;  // a part of the whole line
+};
+
+// Every text is a whole file: the mistake is the only one, so a parser that misses it accepts.
+const Bad kBad[] = {
+    // not a text, not YAML
+    {"", "1:1", "the job file is empty. At least 'run' is needed"},
+    {"# only a comment\n", "1:1", "the job file is empty"},
+    {"run: x\n\tsetup: y", "2:1", "a tab in the indentation. Indent with spaces"},
+    {"resources:\n\tinfra: local\nrun: x", "2:1", "a tab in the indentation"},
+    {"run: x\xff", "1:7", "not UTF-8"},
+    {"name: \xc3\xa9\xed\xa0\x80\nrun: x", "1:8", "not UTF-8"},
+    {"run: \x1b[31m", "1:6", "a control character. In double quotes, write \\x1b"},
+    {"run: x\rsetup: y", "1:7", "a carriage return"},
+    {"run: \"a\\0b\"", "1:6", "a NUL character in a value"},
+    {"run: 'python train.py", "1:6", "a quote that is not closed"},
+    {"envs: {A: \"x}\nrun: x\n", "1:11", "a quote that is not closed"},
+    {"run: x\noutputs: [a, b", "2:10", "a '[' that is not closed"},
+    {"run: x\nlimits: {stall: 5m", "2:9", "a '{' that is not closed"},
+    {"run: x\noutputs: ]", "2:10", "a closing bracket without an opening one"},
+    {"run: echo: x", "1:10", "a ':' where no value can begin at ': x'"},
+    {"run: x\n setup: y", "2:7", "a ':' where no value can begin"},
+    {"run: @x", "1:6", "a character that cannot begin a value"},
+    {"run: *x", "1:6", "an alias to an anchor that does not exist"},
+    {"run: \"\\q\"", "1:9", "unknown escape character"},
+    {"name: x\nrun", "2:1", "'run' is no 'key: value'"},
+    {"run: x\nhyperparameters:\n  lr: 1\n  epochs\n", "4:3", "'epochs' is no 'key: value'"},
+    {"python train.py", "1:1", "a job file is a map of keys, not 'python train.py'"},
+    {"- run: x", "1:1", "a job file is a map of keys, not a list"},
+    {"name: a\n---\nrun: x", "3:1", "a second document: pipelines and job groups are understood"},
+    {"  run: x\nname: y", "2:1", "text after the end of the document"},
+    {"run: !!python/object x", "1:6", "the tag"},
+    {"run: ! x", "1:6", "the tag '!'"},
+    {"%FOO\n---\nrun: x", "1:1", "the directive '%FOO'. Remove it"},
+    {"run: x\nrun: y", "2:1", "the key 'run' comes twice. Keep one of them"},
+    {"run: x\nenvs: {A: 1, A: 2}", "2:14", "the key 'A' comes twice"},
+    {"run: x\n? [a]\n: b", "2:3", "a '[' that is not closed, or is a key"},
+    {"run: x\nenvs: {<<: {A: b}}", "2:8", "the merge key '<<'"},
+    {"<<: {run: x}", "1:1", "the merge key '<<'. Write the keys out"},
+    {"run: x\noutputs: [a, , b]", "2:14", "an empty list item"},
+    {"hyperparameters: {a: &x [*x]}\nrun: x", "1:26", "an alias inside its own anchor"},
+    // keys
+    {"epohcs: 3\nrun: x", "1:1", "unknown key 'epohcs'"},
+    {"rnu: x", "1:1", "unknown key 'rnu'. Did you mean 'run'?"},
+    {"Run: x", "1:1", "Did you mean 'run'?"},
+    {"num-nodes: 2\nrun: x", "1:1", "unknown key 'num-nodes'. Did you mean 'num_nodes'?"},
+    {"use_spot: true\nrun: x", "1:1", "It belongs under 'resources'"},
+    {"accelerators: H100\nrun: x", "1:1", "It belongs under 'resources'"},
+    {"max_duration: 1h\nrun: x", "1:1", "It belongs under 'limits'"},
+    {"limits: {run: x}\nrun: x", "1:10", "It belongs at the top level"},
+    {"limits: {stal: 5m}\nrun: x", "1:10", "unknown key 'stal' in 'limits'. Did you mean 'stall'?"},
+    {"checkpoints:\n  pth: a\nrun: x", "2:3", "in 'checkpoints'. Did you mean 'path'?"},
+    {"config: {stoker: {endings: cgroup}}\nrun: x", "1:19", "Did you mean 'ending'?"},
+    {"config: {wandb: 1}\nrun: x", "1:10", "unknown key 'wandb' in 'config'"},
+    {"job_recovery: {max_restart: 1}\nrun: x", "1:16", "unknown key 'max_restart'"},
+    // understood but not built yet
+    {"inputs: {a: b}\nrun: x", "1:1", "'inputs' is understood but not built yet"},
+    {"file_mounts: {/a: ./b}\nrun: x", "1:1", "'file_mounts' is understood but not built yet"},
+    {"secrets: {A: b}\nrun: x", "1:1", "'secrets' is understood but not built yet. Put the secret"},
+    {"container: {image: x}\nrun: x", "1:1", "'container' is understood but not built yet"},
+    {"metrics: []\nrun: x", "1:1", "'metrics' is understood but not built yet"},
+    {"tensorboard: logs\nrun: x", "1:1", "'tensorboard' is understood but not built yet"},
+    {"stop_when: []\nrun: x", "1:1", "'stop_when' is understood but not built yet"},
+    {"service: {}\nrun: x", "1:1", "'service' is understood but not built yet"},
+    {"contract: sagemaker\nrun: x", "1:11", "'contract: sagemaker' is understood but not built"},
+    {"workdir: {url: x, ref: y}\nrun: x", "1:10", "a git repository as 'workdir' is understood"},
+    {"workdir: https://a/b\nrun: x", "1:10", "a repository or bucket as 'workdir' is understood"},
+    {"resources: {infra: aws/us-east-1}\nrun: x", "1:20",
+     "'resources.infra: aws/us-east-1' is und"},
+    {"resources: {cloud: gcp}\nrun: x", "1:20", "'resources.cloud: gcp' is understood but not"},
+    {"resources: {accelerators: {H100: 8}}\nrun: x", "1:13", "'resources.accelerators' is underst"},
+    {"resources: {cpus: 4+}\nrun: x", "1:13", "'resources.cpus' is understood but not built yet"},
+    {"resources: {any_of: []}\nrun: x", "1:13", "'resources.any_of' is understood but not built"},
+    {"limits: {max_cost: 20}\nrun: x", "1:10", "'limits.max_cost' is understood but not built"},
+    {"limits: {deadline: 1h}\nrun: x", "1:10", "'limits.deadline' is understood but not built"},
+    {"limits: {idle_gpu: {}}\nrun: x", "1:10", "'limits.idle_gpu' is understood but not built"},
+    {"checkpoints: {every: 10m}\nrun: x", "1:22", "with an interval is understood but not built"},
+    {"config: {hooks: []}\nrun: x", "1:10", "'config.hooks' is understood but not built yet"},
+    // wrong types
+    {"run: [a, b]", "1:6", "'run' must be text, not a list"},
+    {"run:\n  a: b", "2:3", "'run' must be text, not a map"},
+    {"name: {a: b}\nrun: x", "1:7", "'name' must be text, not a map"},
+    {"num_nodes: two\nrun: x", "1:12", "must be a whole number, not 'two'"},
+    {"num_nodes: 2.0\nrun: x", "1:12", "must be a whole number, not '2.0'"},
+    {"num_nodes: '2'\nrun: x", "1:12", "not '2'. Remove the quotes"},
+    {"num_nodes: [2]\nrun: x", "1:12", "must be a whole number, not a list"},
+    {"num_nodes:\nrun: x", "1:1", "'num_nodes' has no value. Give it one, or remove the key"},
+    {"run: ~", "1:1", "'run' has no value"},
+    {"setup: null\nrun: x", "1:1", "'setup' has no value"},
+    {"resources: local\nrun: x", "1:12", "'resources' must be a map, not 'local'"},
+    {"resources: {use_spot: maybe}\nrun: x", "1:23", "must be true or false, not 'maybe'"},
+    {"resources: {use_spot: 'true'}\nrun: x", "1:23", "must be true or false"},
+    {"resources: {labels: [a]}\nrun: x", "1:21", "'resources.labels' must be a map"},
+    {"envs: [A=1]\nrun: x", "1:7", "'envs' must be a map, not a list"},
+    {"envs: {A: [1]}\nrun: x", "1:11", "'envs.A' must be text, not a list"},
+    {"hyperparameters: [1]\nrun: x", "1:18", "'hyperparameters' must be a map"},
+    {"outputs: output\nrun: x", "1:10", "'outputs' must be a list, not 'output'. Write [output]"},
+    {"outputs: {a: 10GB}\nrun: x", "1:10", "SkyPilot's size estimate is not used here"},
+    {"outputs: [{a: b}]\nrun: x", "1:11", "'outputs' must be text, not a map"},
+    {"command: python train.py", "1:10", "'command' must be a list"},
+    {"command: [python, {a: b}]", "1:19", "'command' must be text, not a map"},
+    {"limits: 8h\nrun: x", "1:9", "'limits' must be a map, not '8h'"},
+    {"limits: {stall: [5m]}\nrun: x", "1:17", "'limits.stall' must be a duration, not a list"},
+    {"checkpoints: ckpt\nrun: x", "1:14", "'checkpoints' must be a map, not 'ckpt'"},
+    {"config: {stoker: cgroup}\nrun: x", "1:18", "'config.stoker' must be a map"},
+    {"job_recovery: {recover_on_exit_codes: {a: b}}\nrun: x", "1:39", "must be a list, not a map"},
+    // wrong values
+    {"num_nodes: 0\nrun: x", "1:12", "'num_nodes' is 0, which is out of range"},
+    {"num_nodes: -1\nrun: x", "1:12", "'num_nodes' is -1, which is out of range"},
+    {"num_nodes: 1025\nrun: x", "1:12", "Between 1 and 1024 is possible"},
+    {"num_nodes: 99999999999999999999\nrun: x", "1:12", "must be a whole number"},
+    {"name: a b\nrun: x", "1:7", "the name 'a b' is not usable as a path or a tag"},
+    {"name: ../../etc\nrun: x", "1:7", "digit first: 'etc'"},
+    {"name: ''\nrun: x", "1:7", "the name '' is not usable"},
+    {"name: -x\nrun: x", "1:7", "the name '-x' is not usable"},
+    {"run: ''", "1:6", "'run' is empty. Write the commands that train"},
+    {"run: |\n  # nothing\n\n", "1:6", "'run' is empty"},
+    {"name: x\nsetup: pip list", "1:1", "there is nothing to run"},
+    {"command: []", "1:10", "the command is empty"},
+    {"command: ['', a]", "1:10", "the command is empty"},
+    {"run: x\ncommand: [x]", "2:10", "both 'run' and 'command'"},
+    {"limits: {max_duration: 30}\nrun: x", "1:24", "'30'. Give it a unit: 30s, 30m or 30h"},
+    {"limits: {max_duration: 5 minutes}\nrun: x", "1:24", "is not a duration: '5 minutes'"},
+    {"limits: {stall: -5m}\nrun: x", "1:17", "is not a duration: '-5m'"},
+    {"limits: {stall: 0s}\nrun: x", "1:17", "'0s', which is out of range"},
+    {"limits: {stall: 99999999d}\nrun: x", "1:17", "is not a duration"},
+    {"stop_grace: 2d\nrun: x", "1:13", "'2d', which is out of range. Between 0s and 1d"},
+    {"checkpoints: {quiet: 1ms}\nrun: x", "1:22", "Between 100ms and 1h is possible"},
+    {"checkpoints: {keep: -1}\nrun: x", "1:21", "'checkpoints.keep' is -1, which is out of range"},
+    {"checkpoints: {signal: USR3}\nrun: x", "1:23", "'checkpoints.signal' cannot be 'USR3'"},
+    {"checkpoints: {signal: SIGKILL}\nrun: x", "1:23", "cannot be 'SIGKILL'"},
+    {"checkpoints: {every: often}\nrun: x", "1:22", "cannot be 'often'. Possible: auto"},
+    {"checkpoints: {path: ../x}\nrun: x", "1:21", "leaves its place: '../x'"},
+    {"checkpoints: {path: .}\nrun: x", "1:21", "is the whole work directory"},
+    {"checkpoints: {path: /}\nrun: x", "1:21", "leaves its place"},
+    {"checkpoints: {path: /a/../b}\nrun: x", "1:21", "leaves its place"},
+    {"checkpoints: {path: /proc/x}\nrun: x", "1:21", "lies in /proc"},
+    {"checkpoints: {path: ~/x}\nrun: x", "1:21", "is taken as written"},
+    {"checkpoints: {path: 's3://b/c'}\nrun: x", "1:21", "cannot be a URL"},
+    {"workdir: /w\ncheckpoints: {path: /w}\nrun: x", "2:14", "holds the work directory"},
+    {"outputs: [/abs]\nrun: x", "1:11", "must lie in the work directory, but is absolute: '/abs'"},
+    {"outputs: [a/../../b]\nrun: x", "1:11", "leaves its place: 'a/../../b'"},
+    {"outputs: [$HOME/x]\nrun: x", "1:11", "is taken as written, so '~' and '$' are refused"},
+    {"outputs: [a, a/]\nrun: x", "1:14", "output 'a' comes twice"},
+    {"outputs: [a, a/b]\nrun: x", "1:14", "outputs 'a' and 'a/b' lie in each other"},
+    {"outputs: [\"a\\nb\"]\nrun: x", "1:11", "holds a line break or another control character"},
+    {"outputs: [checkpoints]\nrun: x", "1:10", "and the checkpoints in 'checkpoints' lie in each"},
+    {"outputs: [o]\ncheckpoints: {path: o/c}\nrun: x", "1:10", "lie in each other"},
+    {"workdir: ''\nrun: x", "1:10", "'workdir' is empty"},
+    {"workdir: /\nrun: x", "1:10", "is the whole file system"},
+    {"workdir: ~bob/x\nrun: x", "1:10", "that home is not known"},
+    {"resources: {infra: locl}\nrun: x", "1:20", "cannot be 'locl'. Did you mean 'local'?"},
+    {"resources: {infra: local/a}\nrun: x", "1:20", "local has no regions"},
+    {"resources: {infra: local, cloud: local}\nrun: x", "1:34", "has both 'infra' and 'cloud'"},
+    {"resources: {labels: {'a b': c}}\nrun: x", "1:22", "label 'a b' is not usable as a tag"},
+    {"resources: {labels: {stoker-job: c}}\nrun: x", "1:22", "marks stoker's own tags"},
+    {"job_recovery: FAILOVR\nrun: x", "1:15", "Did you mean 'FAILOVER'?"},
+    {"job_recovery: {max_restarts_on_errors: -1}\nrun: x", "1:40", "is -1, which is out of range"},
+    {"job_recovery: {recover_on_exit_codes: [1, 256]}\nrun: x", "1:43", "is 256, which is out of"},
+    {"recovery: nodes\nrun: x", "1:11", "'recovery' cannot be 'nodes'. Did you mean 'node'?"},
+    {"config: {stoker: {ending: docker}}\nrun: x", "1:27", "Possible: pidns, cgroup, subreaper"},
+    {"contract: k8s\nrun: x", "1:11", "'contract' cannot be 'k8s'"},
+    // envs and hyperparameters
+    {"envs: {1A: x}\nrun: x", "1:8", "'1A' is not a name for a variable"},
+    {"envs: {A-B: x}\nrun: x", "1:8", "'A-B' is not a name for a variable"},
+    {"envs: {'': x}\nrun: x", "1:8", "'' is not a name for a variable"},
+    {"envs:\n  A:\nrun: x", "2:3", "the variable 'A' has no value. Give it with --env A=VALUE"},
+    {"envs: {STOKER_JOB_ID: x}\nrun: x", "1:8", "'STOKER_JOB_ID' is set by stoker itself"},
+    {"envs: {AWS_SECRET_ACCESS_KEY: x}\nrun: x", "1:8", "looks like a secret, by its name"},
+    {"envs: {HF_TOKEN: x}\nrun: x", "1:8", "the variable 'HF_TOKEN' looks like a secret"},
+    {"hyperparameters: {lr: .nan}\nrun: x", "1:23", "'.nan' has no form in JSON. Quote it"},
+    {"hyperparameters: {lr: -.inf}\nrun: x", "1:23", "'-.inf' has no form in JSON"},
+    {"hyperparameters: {lr: 1e999}\nrun: x", "1:23", "'1e999' is too large or too small"},
+    {"hyperparameters: {a: [010]}\nrun: x", "1:23", "'010' has a leading zero"},
+    {"hyperparameters: {'a b': 1}\nrun: x", "1:19", "is not a name for a hyperparameter"},
+    {"hyperparameters: {--lr: 1}\nrun: x", "1:19", "is not a name for a hyperparameter"},
+    {"hyperparameters: {a: {b: 1, b: 2}}\nrun: x", "1:29", "the key 'b' comes twice"},
+    {"# é\nname: x # é\nenvs: {\"é\": é, B: é, C-: x}\nrun: x", "3:8", "is not a name for a var"},
+};
+
+TEST(BadInput, TableHasEverythingTheFormatPromises) { EXPECT_GE(std::size(kBad), 60u); }
+
+TEST(BadInput, PlaceAndMessage) {
+  for (const Bad& bad : kBad) {
+    ParseOptions options;
+    options.base_dir = "/w";
+    const ParsedSpec parsed = ParseJobSpecAll(bad.text, options);
+    ASSERT_FALSE(parsed.errors.empty()) << "accepted: " << bad.text;
+    const std::string line = parsed.errors[0].ToString();
+    const std::string start = "job.yaml:" + std::string(bad.place) + ": ";
+    EXPECT_EQ(line.substr(0, start.size()), start) << bad.text << "\n" << line;
+    EXPECT_NE(line.find(bad.message), std::string::npos) << bad.text << "\n" << line;
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+    EXPECT_EQ(ParseJobSpec(bad.text, options).code(), Code::kInvalid) << bad.text;
+  }
+}
+
+// The same table has no case that fails for two reasons: without the mistake the rest is fine.
+TEST(BadInput, OneMistakeOneError) {
+  for (const Bad& bad : kBad) {
+    ParseOptions options;
+    options.base_dir = "/w";
+    const auto errors = ParseJobSpecAll(bad.text, options).errors;
+    const bool several = std::string(bad.message).find("is not a name for a var") == 0 ||
+                         std::string(bad.place) == "3:8";
+    if (several) continue;
+    EXPECT_EQ(errors.size(), 1u) << bad.text << "\n" << errors.back().ToString();
+  }
+}
+
+TEST(BadInput, FlagsNameTheFlag) {
+  const auto message = [](auto set) {
+    ParseOptions options;
+    options.base_dir = "/w";
+    set(&options.overrides);
+    const auto spec = ParseJobSpec("run: x", options);
+    EXPECT_EQ(spec.code(), Code::kUsage);
+    return spec.ok() ? "" : spec.status().message();
+  };
+  using O = SpecOverrides;
+  EXPECT_EQ(message([](O* o) { o->num_nodes = "0"; }).find("--num-nodes: 'num_nodes' is 0"), 0u);
+  EXPECT_EQ(message([](O* o) { o->name = "a/b"; }).find("--name: the name 'a/b' is not"), 0u);
+  EXPECT_EQ(message([](O* o) { o->infra = "aws"; }).find("--infra: 'resources.infra: aws' is u"),
+            0u);
+  EXPECT_EQ(message([](O* o) { o->envs = {"=x"}; }).find("--env: '' is not a name"), 0u);
+  EXPECT_EQ(message([](O* o) { o->envs = {"A=\xff"}; }).find("command line: the value of"), 0u);
+  EXPECT_EQ(message([](O* o) { o->envs = {"API_KEY=1"}; }).find("--env: the variable"), 0u);
+  EXPECT_EQ(message([](O* o) { o->hyperparameters = {"lr"}; }).find("--hp: 'lr' gives no"), 0u);
+  EXPECT_EQ(message([](O* o) { o->hyperparameters = {"a=[1"}; }).find("--hp: not YAML"), 0u);
+  EXPECT_EQ(message([](O* o) { o->outputs = {"/x"}; }).find("--output: 'outputs' must lie"), 0u);
+  EXPECT_EQ(message([](O* o) { o->checkpoints = ".."; }).find("--checkpoints: 'check"), 0u);
+  EXPECT_EQ(message([](O* o) { o->keep = ""; }).find("--keep: 'checkpoints.keep' must"), 0u);
+  EXPECT_EQ(message([](O* o) { o->max_duration = "9"; }).find("--max-duration: "), 0u);
+  EXPECT_EQ(message([](O* o) { o->stall = "x"; }).find("--stall: "), 0u);
+  EXPECT_EQ(message([](O* o) { o->recovery = "x"; }).find("--recovery: "), 0u);
+  EXPECT_EQ(message([](O* o) { o->stop_grace = "x"; }).find("--stop-grace: "), 0u);
+  EXPECT_EQ(message([](O* o) { o->max_restarts = "-1"; }).find("--max-restarts: "), 0u);
+  EXPECT_EQ(message([](O* o) { o->ending = "x"; }).find("--ending: "), 0u);
+  EXPECT_EQ(message([](O* o) { o->workdir = "~x"; }).find("--workdir: "), 0u);
+}
+
+TEST(BadInput, NulAndSize) {
+  const std::string nul("run: a\0b", 8);
+  EXPECT_EQ(ParseJobSpec(nul, {}).status().message(),
+            "job.yaml:1:7: a NUL byte. A job file is text: is this the right file?");
+  const std::string huge = "run: " + std::string(2 << 20, 'x');
+  EXPECT_EQ(ParseJobSpec(huge, {}).status().message().find("job.yaml:1:1: the file has 2.1 MB"),
+            0u);
+  const std::string script = "run: " + std::string(200 << 10, 'x');
+  EXPECT_NE(ParseJobSpec(script, {}).status().message().find("more than 100 KiB"),
+            std::string::npos);
+  const std::string env = "run: x\nenvs: {A: " + std::string(200 << 10, 'x') + "}";
+  EXPECT_NE(ParseJobSpec(env, {}).status().message().find("no program starts"), std::string::npos);
+}
+
+// Each of these is small and would be gigabytes, or a deep recursion, when taken literally.
+TEST(BadInput, BombsAreBounded) {
+  std::string laughs = "hyperparameters:\n  a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 12; ++i) {
+    const std::string n = std::to_string(i), p = "*a" + std::to_string(i - 1);
+    laughs += "  a" + n + ": &a" + n + " [" + p;
+    for (int k = 0; k < 9; ++k) laughs += ", " + p;
+    laughs += "]\n";
+  }
+  std::string nested_anchors = "hyperparameters: {a: ";
+  for (int i = 0; i < 50; ++i) nested_anchors += "&b" + std::to_string(i) + " [";
+  for (int i = 0; i < 30'000; ++i) nested_anchors += "1,";
+  nested_anchors += "1" + std::string(50, ']') + "}\n";
+  const std::string deep_flow = "hyperparameters: {a: " + std::string(100'000, '[');
+  const std::string deep_map = "hyperparameters: " + std::string(100'000, '{');
+  std::string deep_block = "hyperparameters:\n";
+  for (int i = 1; i < 600; ++i) deep_block += std::string(static_cast<size_t>(i), ' ') + "a:\n";
+  std::string dashes;
+  for (int i = 0; i < 100'000; ++i) dashes += "- ";
+  std::string questions;
+  for (int i = 0; i < 100'000; ++i) questions += "? ";
+  const std::string one_key = std::string(1'000'000, 'k') + ": x";
+  std::string many_keys;
+  for (int i = 0; i < 60'000; ++i) many_keys += "k" + std::to_string(i) + ": x\n";
+  for (const std::string& text : {laughs, nested_anchors, deep_flow, deep_map, deep_block, dashes,
+                                  questions, one_key, many_keys}) {
+    const auto spec = ParseJobSpec(text + "\nrun: x", {});
+    ASSERT_FALSE(spec.ok()) << text.substr(0, 60);
+    EXPECT_LT(spec.status().message().size(), 20'000u);
+  }
+}
+
+}  // namespace
+}  // namespace stoker

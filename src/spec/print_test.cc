@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stored form: what is printed is what was meant, for any spec and any bytes.
+#include "spec/print.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "base/prng.h"
+#include "spec/json_text.h"
+#include "spec/parse.h"
+
+namespace stoker {
+namespace {
+
+// UTF-8 text that YAML implementations stumble over, from the whole range of code points.
+std::string RandomText(Prng* prng, int64_t longest) {
+  static const std::vector<std::string> kTraps = {"\n",
+                                                  "\n\n",
+                                                  "\r\n",
+                                                  "\r",
+                                                  "\t",
+                                                  " ",
+                                                  "  ",
+                                                  ": ",
+                                                  "- ",
+                                                  "#",
+                                                  " #",
+                                                  "'",
+                                                  "\"",
+                                                  "\\",
+                                                  "---",
+                                                  "...",
+                                                  "%",
+                                                  "&a",
+                                                  "*a",
+                                                  "!t",
+                                                  "|",
+                                                  ">",
+                                                  "{",
+                                                  "}",
+                                                  "[",
+                                                  "]",
+                                                  ",",
+                                                  "null",
+                                                  "~",
+                                                  "true",
+                                                  "\\n",
+                                                  "\\u0041",
+                                                  "$X",
+                                                  "é",
+                                                  "数",
+                                                  "😀",
+                                                  "\xc2\x85",
+                                                  "\xe2\x80\xa8",
+                                                  "\xe2\x80\xa9",
+                                                  "\xef\xbb\xbf",
+                                                  "\x01",
+                                                  "\x1b",
+                                                  "\x7f",
+                                                  "\xc2\x9b",
+                                                  "abc",
+                                                  "0",
+                                                  "1e5",
+                                                  "\n---\n",
+                                                  "\n...\n",
+                                                  "\n  x",
+                                                  "\n\tx",
+                                                  " \n"};
+  std::string text;
+  for (int64_t n = prng->Between(0, longest); n > 0; --n) {
+    text += prng->Chance(1, 2) ? kTraps[prng->Below(kTraps.size())]
+                               : std::string(1, static_cast<char>(prng->Between(' ', '~')));
+  }
+  return text;
+}
+
+std::string RandomName(Prng* prng) { return "n" + prng->Base32(1 + prng->Below(12)); }
+
+std::string RandomJson(Prng* prng, int depth) {
+  switch (prng->Below(depth > 0 ? 8 : 6)) {
+    case 0:
+      return "null";
+    case 1:
+      return prng->Chance(1, 2) ? "true" : "false";
+    case 2:
+      return std::to_string(prng->Between(-1'000'000, 1'000'000));
+    case 3:
+      return std::to_string(prng->Between(0, 99)) + "." + std::to_string(prng->Below(1000));
+    case 4:
+      return std::to_string(prng->Between(1, 9)) + "e-" + std::to_string(prng->Below(30));
+    case 5:
+      return JsonString(RandomText(prng, 10));
+    case 6: {
+      std::string out = "[";
+      for (uint64_t n = prng->Below(4); n > 0; --n) {
+        out += (out.size() > 1 ? "," : "") + RandomJson(prng, depth - 1);
+      }
+      return out + "]";
+    }
+    default:
+      break;
+  }
+  std::string out = "{";
+  for (uint64_t n = prng->Below(4); n > 0; --n) {
+    const std::string key = JsonString(RandomText(prng, 5) + std::to_string(n));
+    out += (out.size() > 1 ? "," : "") + key + ":" + RandomJson(prng, depth - 1);
+  }
+  return out + "}";
+}
+
+void RandomProgram(Prng* prng, JobSpec* spec) {
+  for (uint64_t n = prng->Below(4); n > 0; --n) {
+    spec->envs.emplace_back("E" + std::to_string(n), RandomText(prng, 30));
+  }
+  for (uint64_t n = prng->Below(5); n > 0; --n) {
+    spec->hyperparameters.emplace_back(RandomName(prng) + "-" + std::to_string(n),
+                                       RandomJson(prng, 3));
+  }
+  spec->setup = RandomText(prng, 40);
+  if (prng->Chance(1, 3)) {
+    spec->argv.push_back("p" + RandomText(prng, 10));
+    for (uint64_t n = prng->Below(5); n > 0; --n) spec->argv.push_back(RandomText(prng, 20));
+  } else {
+    spec->run = "x" + RandomText(prng, 60) + (prng->Chance(1, 2) ? "\n" : "");
+  }
+}
+
+JobSpec RandomSpec(Prng* prng) {
+  JobSpec spec;
+  spec.name = RandomName(prng);
+  if (prng->Chance(1, 2)) spec.workdir = "/w/" + RandomName(prng) + "/é x'" + RandomName(prng);
+  spec.num_nodes = static_cast<int>(prng->Between(1, 1024));
+  spec.resources.use_spot = prng->Chance(1, 2);
+  for (uint64_t n = prng->Below(3); n > 0; --n) spec.resources.labels[RandomName(prng)] = "v: #";
+  if (prng->Chance(1, 2)) spec.job_recovery.strategy = "FAILOVER";
+  spec.job_recovery.max_restarts_on_errors = static_cast<int>(prng->Below(9));
+  for (uint64_t n = prng->Below(3); n > 0; --n) {
+    spec.job_recovery.recover_on_exit_codes.push_back(static_cast<int>(prng->Below(256)));
+  }
+  RandomProgram(prng, &spec);
+  spec.checkpoints.path_given = prng->Chance(1, 2);
+  if (spec.checkpoints.path_given) {
+    spec.checkpoints.path = (prng->Chance(1, 2) ? "/c/" : "c/") + RandomName(prng);
+  }
+  spec.checkpoints.keep = static_cast<int>(prng->Below(9));
+  spec.checkpoints.quiet = Duration::Ms(prng->Between(100, 3'600'000));
+  if (prng->Chance(1, 2)) spec.checkpoints.signal = "SIGUSR2";
+  for (uint64_t n = prng->Below(3); n > 0; --n) {
+    spec.outputs.push_back("o" + std::to_string(n) + "/" + RandomName(prng) + " ü");
+  }
+  if (prng->Chance(1, 2)) spec.limits.max_duration = Duration::Ms(prng->Between(1, 1LL << 40));
+  if (prng->Chance(1, 2)) spec.limits.stall = Duration::Ms(prng->Between(1, 1LL << 40));
+  spec.recovery = prng->Chance(1, 2) ? RecoveryMode::kNode : RecoveryMode::kController;
+  spec.stop_grace = Duration::Ms(prng->Between(0, 86'400'000));
+  if (prng->Chance(1, 2)) spec.ending = "subreaper";
+  return spec;
+}
+
+TEST(Print, ParsesBackToTheSameSpec) {
+  Prng prng(20261);
+  for (int i = 0; i < 3000; ++i) {
+    const JobSpec spec = RandomSpec(&prng);
+    const std::string text = PrintJobSpec(spec);
+    const Result<JobSpec> back = ParseStoredSpec(text);
+    ASSERT_TRUE(back.ok()) << i << "\n" << text << "\n" << back.status().message();
+    ASSERT_EQ(*back, spec) << i << "\n" << text << "\n" << PrintJobSpec(*back);
+    ASSERT_EQ(PrintJobSpec(*back), text) << i;
+  }
+}
+
+TEST(Print, CanBeReadByPeople) {
+  JobSpec spec;
+  spec.name = "digits";
+  spec.run = "set -e\n\npython train.py \\\n  --x '\"'\n";
+  spec.hyperparameters = {{"lr", "1e-3"}};
+  EXPECT_EQ(PrintJobSpec(spec),
+            "name: \"digits\"\nnum_nodes: 1\nresources:\n  infra: local\n  use_spot: false\n"
+            "  job_recovery:\n    max_restarts_on_errors: 0\nhyperparameters:\n  \"lr\": 1e-3\n"
+            "run: |\n  set -e\n\n  python train.py \\\n    --x '\"'\n"
+            "checkpoints:\n  keep: 3\n  quiet: 2s\nrecovery: node\nstop_grace: 30s\n");
+}
+
+TEST(Print, ScalarsAsJson) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"3", "3"},
+      {"+3", "3"},
+      {"-0", "0"},
+      {"0x1F", "31"},
+      {"0o17", "15"},
+      {".5", "0.5"},
+      {"5.", "5.0"},
+      {"1E+5", "1e5"},
+      {"-1.50", "-1.50"},
+      {"1e-3", "1e-3"},
+      {"True", "true"},
+      {"FALSE", "false"},
+      {"~", "null"},
+      {"yes", "\"yes\""},
+      {"1_000", "\"1_000\""},
+      {"2024-01-01", "\"2024-01-01\""},
+      {"1.2.3", "\"1.2.3\""},
+      {"-", "\"-\""},
+      {".", "\".\""},
+      {"e5", "\"e5\""},
+      {"nan", "\"nan\""},
+      {"0", "0"},
+      {"0.0", "0.0"},
+      {"1e", "\"1e\""},
+      {"123456789012345678901234567890", "123456789012345678901234567890"}};
+  for (const auto& [text, json] : cases) {
+    const auto got = PlainScalarToJson(text);
+    ASSERT_TRUE(got.ok()) << text;
+    EXPECT_EQ(*got, json) << text;
+    if (json[0] == '"') continue;
+    EXPECT_EQ(*PlainScalarToJson(json), json) << text;
+  }
+  for (const char* text : {".nan", ".inf", "-.Inf", "1e999", "-1e999", "010", "00.5", "-007",
+                           "0xffffffffffffffffff"}) {
+    EXPECT_FALSE(PlainScalarToJson(text).ok()) << text;
+  }
+}
+
+// Whatever comes in: no crash, no exception, an answer in time; and what is accepted can be stored.
+void Feed(const std::string& text, int* accepted) {
+  ParseOptions options;
+  options.base_dir = "/w";
+  const ParsedSpec parsed = ParseJobSpecAll(text, options);
+  for (const SpecError& error : parsed.errors) {
+    ASSERT_FALSE(error.message.empty());
+    ASSERT_GE(error.line, 1);
+    ASSERT_GE(error.column, 1);
+    ASSERT_EQ(error.ToString().find_first_of("\n\x1b\r"), std::string::npos);
+  }
+  (void)ParseSettings(text, "config.yaml", "/h");
+  if (!parsed.errors.empty()) return;
+  ++*accepted;
+  const Result<JobSpec> back = ParseStoredSpec(PrintJobSpec(parsed.spec));
+  ASSERT_TRUE(back.ok()) << text;
+  ASSERT_EQ(*back, parsed.spec) << text;
+}
+
+TEST(Fuzz, RandomBytes) {
+  Prng prng(1);
+  int accepted = 0;
+  for (int i = 0; i < 4000; ++i) {
+    std::string text;
+    for (uint64_t n = prng.Below(200); n > 0; --n) text += static_cast<char>(prng.Below(256));
+    Feed(text, &accepted);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Fuzz, RandomYamlPieces) {
+  Prng prng(2);
+  int accepted = 0;
+  for (int i = 0; i < 4000; ++i) {
+    Feed("run: x\n" + RandomText(&prng, 40), &accepted);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(accepted, 0);
+}
+
+TEST(Fuzz, MutatedJobFiles) {
+  Prng prng(3);
+  int accepted = 0;
+  for (int i = 0; i < 6000; ++i) {
+    std::string text = PrintJobSpec(RandomSpec(&prng));
+    for (uint64_t n = 1 + prng.Below(4); n > 0 && !text.empty(); --n) {
+      const size_t at = prng.Below(text.size());
+      const std::string piece = RandomText(&prng, 3);
+      switch (prng.Below(4)) {
+        case 0:
+          text.insert(at, piece);
+          break;
+        case 1:
+          text.erase(at, prng.Below(10));
+          break;
+        case 2:
+          text[at] = static_cast<char>(prng.Below(256));
+          break;
+        default:
+          text.insert(at, text.substr(prng.Below(text.size()), prng.Below(40)));
+          break;
+      }
+    }
+    Feed(text, &accepted);
+    if (HasFatalFailure()) return;
+  }
+  // Most mutants are wrong, some are not: otherwise the loop proves nothing.
+  EXPECT_GT(accepted, 100);
+  EXPECT_LT(accepted, 5000);
+}
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/secrets.h"
+
+#include <gtest/gtest.h>
+
+#include "spec/parse.h"
+
+namespace stoker {
+namespace {
+
+// Put together here, so that no scanner takes this file for a leak.
+std::string Fake(const std::string& prefix, const std::string& rest) { return prefix + rest; }
+
+const std::string kMixed = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5hJ7";
+
+TEST(Secrets, KnownFormatsAnywhereInText) {
+  const std::vector<std::string> secrets = {
+      Fake("AKIA", "IOSFODNN7EXAMPLE"),
+      Fake("hf_", kMixed),
+      Fake("ghp_", kMixed),
+      Fake("github_pat_", kMixed + kMixed),
+      Fake("sk-", kMixed),
+      Fake("sk-proj-", kMixed),
+      Fake("xoxb-", "123456789012-abcdefghijkl"),
+      Fake("AIza", kMixed),
+      Fake("-----BEGIN RSA ", "PRIVATE KEY-----\nMII"),
+      Fake("-----BEGIN ", "PRIVATE KEY-----"),
+      Fake("postgres://ada:", "hunter2@db/x"),
+  };
+  for (const std::string& secret : secrets) {
+    EXPECT_NE(SecretInText(secret), "") << secret;
+    EXPECT_NE(SecretInText("export X='" + secret + "'\npython train.py"), "") << secret;
+    EXPECT_NE(SecretInEnv("HARMLESS", secret), "") << secret;
+  }
+}
+
+TEST(Secrets, OrdinaryTextIsLeftAlone) {
+  for (const char* text :
+       {"", "python train.py --task-name sk-learn", "risk-aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5",
+        "hf_transfer", "hf_hub_download(repo)", "AKIA", "https://example.org:8080/a@b",
+        "http://proxy:3128", "https://$USER:$PASS@host/x", "git@github.com:a/b",
+        "-----BEGIN CERTIFICATE-----",
+        "7f83b1657ff1fc53b92dc18148a1d65dfc2d4b1fa3d677284addd200126d9069", "cat ~/.hf_token",
+        "echo ghp_short"}) {
+    EXPECT_EQ(SecretInText(text), "") << text;
+  }
+}
+
+TEST(Secrets, NamesTell) {
+  for (const char* name : {"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "HF_TOKEN", "TOKEN",
+                           "hf_token", "DB_PASSWORD", "PGPASSWORD", "WANDB_API_KEY",
+                           "OPENAI_APIKEY", "CLIENT_SECRET", "SSH_PRIVATE_KEY", "GITHUB_TOKEN"}) {
+    EXPECT_NE(SecretInEnv(name, "x"), "") << name;
+    EXPECT_EQ(SecretInEnv(name, ""), "") << name;
+  }
+  for (const char* name : {"PATH", "TOKENIZERS_PARALLELISM", "PAD_TOKEN", "TOKENIZER_EOS_TOKEN",
+                           "MAX_TOKENS", "HF_TOKEN_PATH", "PASSWORD_FILE", "KEY", "MONKEY",
+                           "GOOGLE_APPLICATION_CREDENTIALS", "MASTER_PORT"}) {
+    EXPECT_EQ(SecretInEnv(name, "x"), "") << name;
+  }
+}
+
+// The refusal must not print what it refuses.
+TEST(Secrets, NeverInMessages) {
+  const std::string secret = Fake("hf_", kMixed);
+  for (const std::string& text :
+       {"envs: {A: " + secret + "}\nrun: x", "run: export A=" + secret,
+        "setup: export A=" + secret + "\nrun: x", "hyperparameters: {a: [" + secret + "]}\nrun: x",
+        "command: [x, " + secret + "]"}) {
+    const ParsedSpec parsed = ParseJobSpecAll(text, ParseOptions{});
+    ASSERT_EQ(parsed.errors.size(), 1u) << text;
+    EXPECT_NE(parsed.errors[0].message.find("Hugging Face"), std::string::npos);
+    EXPECT_NE(parsed.errors[0].hint.find("chmod 600"), std::string::npos);
+    EXPECT_EQ(parsed.errors[0].ToString().find(secret), std::string::npos);
+    EXPECT_EQ(parsed.errors[0].text.find(secret), std::string::npos);
+  }
+  ParseOptions options;
+  options.overrides.envs = {"A=" + secret};
+  EXPECT_EQ(ParseJobSpec("run: x", options).status().message().find(secret), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stoker

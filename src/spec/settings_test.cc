@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/settings.h"
+
+#include <gtest/gtest.h>
+
+#include "base/prng.h"
+
+namespace stoker {
+namespace {
+
+std::string Message(const std::string& text) {
+  const auto settings = ParseSettings(text, "config.yaml", "/home/ada");
+  return settings.ok() ? "" : settings.status().message();
+}
+
+TEST(Settings, EveryKey) {
+  const auto s = ParseSettings(
+      "store: ~/stoker//data/\nresources:\n  infra: local\nrecovery: controller\n"
+      "checkpoints: {keep: 7}\nstop_grace: 2m\ncolor: never\n",
+      "config.yaml", "/home/ada");
+  ASSERT_TRUE(s.ok()) << s.status().message();
+  EXPECT_EQ(s->store, "/home/ada/stoker/data");
+  EXPECT_EQ(s->infra, "local");
+  EXPECT_EQ(s->recovery, RecoveryMode::kController);
+  EXPECT_EQ(s->keep, 7);
+  EXPECT_EQ(s->stop_grace, Duration::Minutes(2));
+  EXPECT_EQ(s->color, "never");
+  EXPECT_EQ(*ParseSettings(PrintSettings(*s), "", ""), *s);
+}
+
+TEST(Settings, NothingIsFine) {
+  for (const char* text : {"", "\n", "# comment\n", "---\n", "{}"}) {
+    ASSERT_EQ(Message(text), "") << text;
+    EXPECT_EQ(*ParseSettings(text, "c", ""), Settings{}) << text;
+  }
+  EXPECT_EQ(PrintSettings(Settings{}), "");
+}
+
+TEST(Settings, MistakesHavePlaceAndAdvice) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"stroe: /x", "config.yaml:1:1: unknown setting 'stroe'. Did you mean 'store'?"},
+      {"store: s3://b/p", "config.yaml:1:8: a bucket as 'store' is understood but not built yet"},
+      {"store: gs://b", "config.yaml:1:8: a bucket"},
+      {"store: ftp://b", "config.yaml:1:8: 'store' cannot be 'ftp://b'"},
+      {"store: data", "config.yaml:1:8: 'store' must be an absolute path"},
+      {"store: /", "config.yaml:1:8: 'store' is the whole file system"},
+      {"store: /a/../b", "config.yaml:1:8: 'store' holds '..'"},
+      {"store: ''", "config.yaml:1:8: 'store' is empty"},
+      {"store:", "config.yaml:1:1: 'store' has no value"},
+      {"color: pink", "config.yaml:1:8: 'color' cannot be 'pink'. Possible: auto, always, never"},
+      {"checkpoints: 3", "config.yaml:1:14: 'checkpoints' must be a map"},
+      {"checkpoints:\n  kep: 3",
+       "config.yaml:2:3: unknown setting 'checkpoints.kep'. Did you mean"},
+      {"checkpoints:\n  keep: x", "config.yaml:2:9: 'checkpoints.keep' must be a whole number"},
+      {"resources: {infra: aws}", "config.yaml:1:20: 'resources.infra: aws' is understood but not"},
+      {"resources: {cpus: 4}",
+       "config.yaml:1:13: 'resources.cpus' is understood but not built yet"},
+      {"profiles: {a: b}", "config.yaml:1:1: 'profiles' is understood but not built yet"},
+      {"stop_grace: 5", "config.yaml:1:13: 'stop_grace' is not a duration: '5'"},
+      {"recovery: me", "config.yaml:1:11: 'recovery' cannot be 'me'"},
+      {"[store]", "config.yaml:1:1: settings are a map of keys, not a list"},
+      {"store: /a\nstore: /b", "config.yaml:2:1: the key 'store' comes twice"},
+      {"store: '/a", "config.yaml:1:8: not YAML: a quote that is not closed"},
+  };
+  for (const auto& [text, message] : cases) {
+    EXPECT_EQ(Message(text).substr(0, message.size()), message) << text;
+  }
+}
+
+TEST(Settings, GetSetUnset) {
+  Settings s;
+  for (const auto& [name, value] :
+       std::vector<std::pair<std::string, std::string>>{{"store", "/data"},
+                                                        {"resources.infra", "local"},
+                                                        {"recovery", "node"},
+                                                        {"checkpoints.keep", "0"},
+                                                        {"stop_grace", "5s"},
+                                                        {"color", "always"}}) {
+    EXPECT_EQ(*GetSetting(s, name), "");
+    ASSERT_TRUE(SetSetting(&s, name, value, "/home/ada").ok()) << name;
+    EXPECT_EQ(*GetSetting(s, name), value);
+  }
+  const Settings all = s;
+  EXPECT_EQ(*ParseSettings(PrintSettings(all), "c", ""), all);
+  // A refused value changes nothing.
+  EXPECT_EQ(SetSetting(&s, "checkpoints.keep", "-1", "").code(), Code::kUsage);
+  EXPECT_EQ(s, all);
+  for (const SettingKey& key : SettingKeys()) ASSERT_TRUE(UnsetSetting(&s, key.name).ok());
+  EXPECT_EQ(s, Settings{});
+
+  const Status unknown = SetSetting(&s, "checkpoint.keep", "1", "");
+  EXPECT_EQ(unknown.code(), Code::kUsage);
+  EXPECT_EQ(unknown.next(), "Did you mean 'checkpoints.keep'?");
+  EXPECT_EQ(GetSetting(s, "x").code(), Code::kUsage);
+  EXPECT_EQ(UnsetSetting(&s, "x").code(), Code::kUsage);
+}
+
+TEST(Settings, AnyStorePathSurvivesPrinting) {
+  Prng prng(7);
+  for (int i = 0; i < 2000; ++i) {
+    std::string path = "/";
+    for (int k = 0; k < 12; ++k) path += static_cast<char>(prng.Between(' ', '~'));
+    Settings s;
+    if (!SetSetting(&s, "store", path, "").ok()) continue;
+    const auto back = ParseSettings(PrintSettings(s), "c", "");
+    ASSERT_TRUE(back.ok()) << path << back.status().message();
+    EXPECT_EQ(*back, s) << path;
+  }
+}
+
+}  // namespace
+}  // namespace stoker

@@ -157,7 +157,8 @@ Result<LocalStore::Found> LocalStore::Find(const std::string& key, bool open) {
     if (errno == EINTR) continue;
     if (errno != ENOENT && errno != ENOTDIR) return folder_.Failure("opening", key, errno);
     // It may have turned from the plain form into revisions between the two looks.
-    if (!folder_.Exists(RevDir(key))) return Missing(key);
+    STOKER_ASSIGN(const sys::ScopedFd changed, folder_.OpenDir(RevDir(key)));
+    if (!changed.valid()) return Missing(key);
   }
   return Status(Code::kCorrupt, folder_.Path(RevDir(key)) + ": says no current revision",
                 "Somebody removed files there by hand; restore the folder from a copy");

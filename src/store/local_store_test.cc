@@ -32,7 +32,8 @@ class LocalStoreTest : public ::testing::Test {
   }
   std::vector<std::string> Names(const std::string& relative) const {
     std::vector<std::string> names;
-    for (const auto& entry : *sys::ListDir(Path(relative))) names.push_back(entry.name);
+    const auto entries = sys::ListDir(Path(relative));
+    for (const auto& entry : entries.value()) names.push_back(entry.name);
     return names;
   }
 

@@ -16,6 +16,7 @@ constexpr int kPutsPerStep = 8;
 // A merge needs this many new segments; planning is cheap, this only makes it rare.
 constexpr size_t kPlanEvery = 4;
 constexpr Duration kUpkeepRetry = Duration::Seconds(30);
+constexpr Duration kEndingRetry = Duration::Seconds(1);
 
 std::optional<MonoTime> Earlier(std::optional<MonoTime> a, std::optional<MonoTime> b) {
   if (!a) return b;
@@ -48,6 +49,11 @@ LogShipper::LogShipper(ObjectStore& store, Clock& clock, LogSpool& spool, LogPla
 std::optional<MonoTime> LogShipper::Step() {
   std::optional<MonoTime> tick = spool_.Tick();
   MonoTime now = clock_.Mono();
+  if (ending_ && !ending_seen_) {
+    ending_seen_ = true;  // there may be seconds left: try now, whatever the back-off was
+    retry_at_.reset();
+    failures_ = 0;
+  }
   if (retry_at_ && now < *retry_at_) return Earlier(tick, retry_at_);
   Result<std::optional<MonoTime>> next = Work(now);
   if (!next.ok()) {
@@ -65,7 +71,9 @@ std::optional<MonoTime> LogShipper::Step() {
 
 void LogShipper::Failed(const Status& status) {
   ++failures_;
-  retry_at_ = clock_.Mono() + RetryDelay(failures_, prng_);
+  Duration delay = RetryDelay(failures_, prng_);
+  if (ending_) delay = std::min(delay, kEndingRetry);
+  retry_at_ = clock_.Mono() + delay;
   std::lock_guard<std::mutex> lock(mutex_);
   trouble_ = "log lines do not reach the store: " + status.ToString() + " (" +
              std::to_string(failures_) + (failures_ == 1 ? " try" : " tries") +
@@ -160,6 +168,7 @@ Status LogShipper::ShipOne() {
   segments_.Add(std::move(pending_->segment));
   pending_.reset();
   last_put_ = clock_.Mono();
+  failures_ = 0;
   return Status::Ok();
 }
 

@@ -71,6 +71,7 @@ class LogShipper {
   const LogPlace place_;
   std::atomic<bool> ending_{false};
 
+  bool ending_seen_ = false;
   bool begun_ = false;
   SegmentSet segments_;                 // in the store, as this process knows
   std::map<std::string, int64_t> raw_;  // unpacked sizes of segments

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/attach.h"
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "base/text.h"
+#include "cli/log_printer.h"
+#include "cli/story.h"
+#include "ledger/log_reader.h"
+#include "ledger/paths.h"
+
+namespace stoker::cli {
+namespace {
+
+std::atomic<int> interrupts{0};
+
+void OnInterrupt(int) {
+  // A second Ctrl-C ends the process at once, as without a handler.
+  if (interrupts.fetch_add(1) >= 1) std::_Exit(130);
+}
+
+// What changed from one look to the next, in sentences.
+class EventTeller {
+ public:
+  EventTeller(Context& context, bool enabled) : context_(context), enabled_(enabled) {}
+
+  void Tell(const PassResult& pass) {
+    if (!enabled_) return;
+    for (const Attempt& attempt : pass.job.attempts) TellAttempt(attempt);
+    for (const ReportSeen& seen : pass.reports) TellTrouble(seen.report);
+  }
+
+ private:
+  void TellAttempt(const Attempt& attempt) {
+    std::string now(Name(attempt.state));
+    if (attempt.state == AttemptState::kEnded && attempt.ending) {
+      if (attempt.ending->why.rfind("not needed", 0) == 0) return;
+      now = std::string(Name(attempt.ending->reason)) + ": " + Printable(attempt.ending->why);
+    } else if (attempt.state == AttemptState::kDraining) {
+      now = "draining: its machine will be taken";
+    } else if (attempt.state == AttemptState::kStaging) {
+      now = "starting from " +
+            (attempt.restore.empty() ? "the beginning" : "checkpoint " + attempt.restore);
+    } else if (attempt.state == AttemptState::kProvisioning) {
+      now = "asking for machines";
+    } else if (attempt.state == AttemptState::kRunning) {
+      now = "running";
+    }
+    std::string& told = told_[attempt.number];
+    if (told == now) return;
+    told = now;
+    context_.Say("attempt " + std::to_string(attempt.number) + " " + now);
+  }
+
+  void TellTrouble(const NodeReport& report) {
+    std::string& told = trouble_[report.rank];
+    if (told == report.trouble) return;
+    told = report.trouble;
+    if (!told.empty()) context_.Say("node " + std::to_string(report.rank) + ": " + Printable(told));
+  }
+
+  Context& context_;
+  bool enabled_;
+  std::map<int, std::string> told_;
+  std::map<int, std::string> trouble_;
+};
+
+// Prints everything that is new; true when there was something.
+Result<bool> Drain(LogReader& reader, LogPrinter& printer, Context& context) {
+  bool any = false;
+  for (;;) {
+    STOKER_ASSIGN(const std::vector<LogRecord> records, reader.Next());
+    if (records.empty()) return any;
+    any = true;
+    context.Print(printer.Format(records));
+  }
+}
+
+// Says that somebody follows, so that agents flush often. Rewritten every few seconds.
+class FollowMark {
+ public:
+  FollowMark(ObjectStore& store, Clock& clock, const std::string& job)
+      : store_(store), clock_(clock), key_(paths::Follow(job)) {}
+  void Keep() {
+    const MonoTime now = clock_.Mono();
+    if (last_ && now - *last_ < Duration::Seconds(5)) return;
+    last_ = now;
+    (void)store_.Put(key_, "");  // a hint: without it lines come later, not never
+  }
+
+ private:
+  ObjectStore& store_;
+  Clock& clock_;
+  std::string key_;
+  std::optional<MonoTime> last_;
+};
+
+class Attached {
+ public:
+  Attached(Context& context, const std::string& job, const AttachOptions& options)
+      : context_(context), job_(job), options_(options), events_(context, options.events) {}
+
+  Result<AttachResult> Run() {
+    STOKER_ASSIGN(store_, context_.store());
+    STOKER_ASSIGN(controller_, context_.controller());
+    STOKER_ASSIGN(reader_, LogReader::Open(*store_, job_));
+    FollowMark follow(*store_, context_.clock(), job_);
+    const Duration poll = std::min(store_->traits().poll, Duration::Seconds(2));
+    for (;;) {
+      if (options_.logs) follow.Keep();
+      auto pass = controller_->Pass(job_);
+      if (pass.ok()) {
+        away_ = false;
+        last_ = pass->job;
+        if (!printer_) printer_.emplace(context_.out_is_terminal(), last_.num_nodes > 1, context_.color());
+        events_.Tell(*pass);
+      } else if (!pass.status().transient() && !pass.status().Is(Code::kConflict)) {
+        return pass.status();
+      } else {
+        SayAway(pass.status());
+      }
+      STOKER_ASSIGN(const bool printed, Logs());
+      if (pass.ok() && IsFinal(last_.state) && !printed) return AttachResult{last_, false};
+      if (Interrupted()) return AttachResult{last_, true};
+      if (!printed) std::this_thread::sleep_for(std::chrono::milliseconds(Pause(poll).ms));
+    }
+  }
+
+ private:
+  // Short at first, so that the first line of a short program is not waited for.
+  Duration Pause(Duration poll) {
+    if (started_.ms == 0) started_ = context_.clock().Mono();
+    const bool young = context_.clock().Mono() - started_ < Duration::Seconds(2);
+    return young ? std::min(poll, Duration::Ms(5)) : poll;
+  }
+
+  Result<bool> Logs() {
+    if (!options_.logs || !printer_) return false;
+    auto drained = Drain(*reader_, *printer_, context_);
+    if (!drained.ok() && drained.status().transient()) {
+      SayAway(drained.status());
+      return false;
+    }
+    return drained;
+  }
+
+  void SayAway(const Status& status) {
+    if (!away_) context_.Say("the store does not answer, waiting: " + status.message());
+    away_ = true;
+  }
+
+  Context& context_;
+  const std::string job_;
+  const AttachOptions options_;
+  EventTeller events_;
+  ObjectStore* store_ = nullptr;
+  Controller* controller_ = nullptr;
+  std::unique_ptr<LogReader> reader_;
+  std::optional<LogPrinter> printer_;
+  Job last_;
+  MonoTime started_;
+  bool away_ = false;
+};
+
+}  // namespace
+
+void CatchInterrupts() {
+  std::signal(SIGINT, OnInterrupt);
+  std::signal(SIGTERM, OnInterrupt);
+}
+
+bool Interrupted() { return interrupts.load() > 0; }
+
+Result<AttachResult> Attach(Context& context, const std::string& job, const AttachOptions& options) {
+  CatchInterrupts();
+  return Attached(context, job, options).Run();
+}
+
+}  // namespace stoker::cli

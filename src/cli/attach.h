@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Staying with a job: its log on standard output, what happens to it on standard error, and a
+// reconcile pass each time it looks. Ctrl-C leaves; the job goes on.
+#pragma once
+
+#include <string>
+
+#include "cli/context.h"
+#include "job/job.h"
+
+namespace stoker::cli {
+
+struct AttachResult {
+  Job job;
+  bool detached = false;  // the user left before the end
+};
+
+struct AttachOptions {
+  bool logs = true;       // print the program's output
+  bool events = true;     // say what happens
+};
+
+// Returns when the job has ended and its log is printed, or when the user pressed Ctrl-C. The store
+// being away for a while is said and waited out.
+Result<AttachResult> Attach(Context& context, const std::string& job, const AttachOptions& options);
+
+// True once Ctrl-C (or SIGTERM) came; Attach and `logs -f` install the handler.
+void CatchInterrupts();
+bool Interrupted();
+
+}  // namespace stoker::cli

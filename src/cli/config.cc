@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/context.h"
+#include "cli/table.h"
+#include "cli/verb.h"
+#include "spec/settings.h"
+#include "sys/file.h"
+
+namespace stoker::cli {
+namespace {
+
+struct Options {
+  std::string action = "list";
+  std::string key;
+  std::string value;
+};
+
+Status List(Context& context, const Settings& settings) {
+  nlohmann::json all = nlohmann::json::object();
+  std::vector<std::vector<std::string>> rows = {{"KEY", "VALUE", "MEANING"}};
+  for (const SettingKey& key : SettingKeys()) {
+    STOKER_ASSIGN(const std::string value, GetSetting(settings, key.name));
+    all[key.name] = value.empty() ? nlohmann::json(nullptr) : nlohmann::json(value);
+    rows.push_back({key.name, value.empty() ? "(" + key.built_in + ")" : Printable(value), key.meaning});
+  }
+  context.Print(context.json ? all.dump() + "\n" : FormatTable(rows));
+  return Status::Ok();
+}
+
+Status Save(Context& context, const Settings& settings) {
+  const std::string& file = context.places().config_file;
+  STOKER_TRY(sys::MakeDirs(file.substr(0, file.rfind('/')), 0700));
+  STOKER_TRY(sys::WriteFileAtomic(file, PrintSettings(settings), 0600));
+  context.Say("written to " + file);
+  return Status::Ok();
+}
+
+Status Run(Context& context, const Options& options) {
+  STOKER_ASSIGN(const Settings* read, context.settings());
+  Settings settings = *read;
+  if (options.action == "list") return List(context, settings);
+  if (options.key.empty()) {
+    return Status(Code::kUsage, "stoker config " + options.action + ": which key?",
+                  "'stoker config list' shows them all");
+  }
+  if (options.action == "get") {
+    STOKER_ASSIGN(const std::string value, GetSetting(settings, options.key));
+    context.Print(context.json ? nlohmann::json(value).dump() + "\n" : value + "\n");
+    return Status::Ok();
+  }
+  if (options.action == "unset") {
+    STOKER_TRY(UnsetSetting(&settings, options.key));
+    return Save(context, settings);
+  }
+  if (options.value.empty()) {
+    return Status(Code::kUsage, "stoker config set " + options.key + ": to which value?",
+                  "'stoker config unset " + options.key + "' takes it away");
+  }
+  STOKER_TRY(SetSetting(&settings, options.key, options.value, sys::HomeDir()));
+  return Save(context, settings);
+}
+
+}  // namespace
+
+Verb ConfigVerb() {
+  auto options = std::make_shared<Options>();
+  Verb verb;
+  verb.name = "config";
+  verb.summary = "Show or change your settings";
+  verb.description =
+      "Shows or changes the settings in ~/.config/stoker/config.yaml: where the ledger is, and "
+      "defaults for jobs.";
+  verb.examples = {"stoker config", "stoker config set store /mnt/shared/stoker",
+                   "stoker config get store", "stoker config unset store"};
+  verb.options = {{"ACTION", "What to do", &options->action, "", false, {"list", "get", "set", "unset"}},
+                  {"KEY", "Which setting", &options->key, ""},
+                  {"VALUE", "Its new value", &options->value, ""}};
+  verb.run = [options](Context& context) { return Run(context, *options); };
+  verb.options_owner = options;
+  return verb;
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/context.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "ledger/resolve.h"
+#include "provider/local_provider.h"
+#include "store/open.h"
+#include "sys/file.h"
+#include "sys/real_clock.h"
+
+namespace stoker::cli {
+namespace {
+
+std::string FromEnvironment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string XdgFolder(const char* variable, const std::string& fallback) {
+  const std::string given = FromEnvironment(variable);
+  return (!given.empty() && given[0] == '/' ? given : sys::HomeDir() + fallback) + "/stoker";
+}
+
+std::string UserName() {
+  for (const char* name : {"USER", "LOGNAME"}) {
+    const std::string user = FromEnvironment(name);
+    if (IsSafeName(user)) return user;
+  }
+  return "uid" + std::to_string(::getuid());
+}
+
+}  // namespace
+
+Places FindPlaces() {
+  return {XdgFolder("XDG_CONFIG_HOME", "/.config") + "/config.yaml",
+          XdgFolder("XDG_DATA_HOME", "/.local/share"), XdgFolder("XDG_CACHE_HOME", "/.cache")};
+}
+
+Context::Context() : places_(FindPlaces()), clock_(std::make_unique<RealClock>()), user_(UserName()) {
+  out_terminal_ = ::isatty(STDOUT_FILENO) == 1;
+  err_terminal_ = ::isatty(STDERR_FILENO) == 1;
+  color_ = out_terminal_ && err_terminal_ && FromEnvironment("NO_COLOR").empty() &&
+           FromEnvironment("TERM") != "dumb";
+}
+
+Context::~Context() = default;
+
+std::string Context::self_exe() const {
+  const auto path = sys::RealPath("/proc/self/exe");
+  return path.ok() ? *path : "/proc/self/exe";
+}
+
+Result<const Settings*> Context::settings() {
+  if (settings_) return &*settings_;
+  const auto text = sys::ReadFile(places_.config_file, 1 << 20);
+  if (!text.ok() && !text.status().Is(Code::kNotFound)) return text.status();
+  STOKER_ASSIGN(settings_, ParseSettings(text.ok() ? *text : "", places_.config_file, sys::HomeDir()));
+  if (settings_->color == "never") color_ = false;
+  if (settings_->color == "always") color_ = true;
+  return &*settings_;
+}
+
+Result<ObjectStore*> Context::store() {
+  if (store_) return store_.get();
+  STOKER_ASSIGN(const Settings* mine, settings());
+  const std::string url = mine->store.empty() ? places_.state + "/ledger" : mine->store;
+  STOKER_ASSIGN(store_, OpenStore(url));
+  return store_.get();
+}
+
+Result<Ledger*> Context::ledger() {
+  if (ledger_) return ledger_.get();
+  STOKER_ASSIGN(ObjectStore * opened, store());
+  STOKER_ASSIGN(ledger_, Ledger::Open(*opened, *clock_, sys::RandomU64()));
+  return ledger_.get();
+}
+
+Result<Provider*> Context::provider(const std::string& name) {
+  if (name != "local") {
+    return Status(Code::kInvalid, "'" + Printable(name) + "' is no provider that this stoker has",
+                  "It has: local (this machine)");
+  }
+  if (!local_) {
+    LocalProviderOptions options;
+    options.state_dir = places_.state;
+    options.self_exe = self_exe();
+    local_ = MakeLocalProvider(options);
+  }
+  return local_.get();
+}
+
+Result<Controller*> Context::controller() {
+  if (controller_) return controller_.get();
+  STOKER_ASSIGN(Ledger * opened, ledger());
+  controller_ = std::make_unique<Controller>(
+      *opened, [this](const std::string& name) { return provider(name); }, *clock_);
+  return controller_.get();
+}
+
+Result<std::string> Context::ResolveJob(const std::string& word) {
+  STOKER_ASSIGN(Ledger * opened, ledger());
+  STOKER_ASSIGN(const ResolvedJob job, stoker::ResolveJob(*opened, word, user_));
+  if (!job.note.empty()) Say(job.note);
+  return job.id;
+}
+
+void Context::Print(std::string_view text) {
+  const std::lock_guard lock(terminal_);
+  if (progress_shown_) {
+    (void)!::write(STDERR_FILENO, "\r\x1b[K", 4);
+    progress_shown_ = false;
+  }
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    // A reader such as `head` that has enough is no error of ours.
+    if (written <= 0) std::_Exit(errno == EPIPE ? 0 : 1);
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+void Context::Say(const std::string& text) {
+  if (json) return;
+  const std::lock_guard lock(terminal_);
+  const std::string line = (progress_shown_ ? "\r\x1b[K" : "") + Style("2", "stoker: " + text) + "\n";
+  progress_shown_ = false;
+  (void)!::write(STDERR_FILENO, line.data(), line.size());
+}
+
+void Context::Progress(const std::string& text) {
+  if (json || !err_terminal_) return;
+  const std::lock_guard lock(terminal_);
+  const std::string line = "\r\x1b[K" + text;
+  progress_shown_ = true;
+  (void)!::write(STDERR_FILENO, line.data(), line.size());
+}
+
+void Context::PrintError(const Status& status) {
+  if (json) {
+    nlohmann::json error = {{"error", {{"code", CodeName(status.code())}, {"message", status.message()}}}};
+    if (!status.next().empty()) error["error"]["next"] = status.next();
+    Print(error.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    return;
+  }
+  std::string text = Style("31", "error: ") + Printable(status.message(), true) + "\n";
+  if (!status.next().empty()) text += Printable(status.next(), true) + "\n";
+  const std::lock_guard lock(terminal_);
+  if (progress_shown_) text = "\r\x1b[K" + text;
+  progress_shown_ = false;
+  (void)!::write(STDERR_FILENO, text.data(), text.size());
+}
+
+std::string Context::Style(std::string_view code, std::string_view text) const {
+  if (!color_) return std::string(text);
+  return "\x1b[" + std::string(code) + "m" + std::string(text) + "\x1b[0m";
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every verb needs: settings, places, the ledger, the terminal. Opened when first asked for,
+// so that 'stoker version' touches nothing.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/prng.h"
+#include "base/status.h"
+#include "controller/controller.h"
+#include "ledger/ledger.h"
+#include "port/clock.h"
+#include "port/object_store.h"
+#include "port/provider.h"
+#include "spec/settings.h"
+
+namespace stoker::cli {
+
+// Folders on this machine. All follow the XDG variables.
+struct Places {
+  std::string config_file;  // settings
+  std::string state;        // instances, binaries; default ledger below it
+  std::string cache;        // virtual environments, digests
+};
+Places FindPlaces();
+
+// Not thread-safe except where said.
+class Context {
+ public:
+  Context();
+  ~Context();
+
+  // ---- set by the parser ----
+  bool json = false;
+  bool has_command = false;
+  std::vector<std::string> command;  // the words after "--"
+  int exit_code = 0;
+
+  // ---- places and parts ----
+  const Places& places() const { return places_; }
+  Clock& clock() { return *clock_; }
+  const std::string& user() const { return user_; }
+  std::string self_exe() const;
+  Result<const Settings*> settings();
+  Result<ObjectStore*> store();
+  Result<Ledger*> ledger();
+  Result<Provider*> provider(const std::string& name);
+  Result<Controller*> controller();
+  // JOB -> id (id, unique prefix, name, "-"); says on stderr when a name stood for several.
+  Result<std::string> ResolveJob(const std::string& word);
+
+  // ---- the terminal ----
+  bool color() const { return color_; }
+  bool out_is_terminal() const { return out_terminal_; }
+  bool err_is_terminal() const { return err_terminal_; }
+  // To standard output, whole; a reader that went away ends the process quietly.
+  void Print(std::string_view text);
+  // A remark to standard error; silent with --json. Safe from any thread.
+  void Say(const std::string& text);
+  // A line that is overwritten by the next: progress. Only on a terminal.
+  void Progress(const std::string& text);
+  void PrintError(const Status& status);
+  // `text` in bold, dim, red … where colours are on.
+  std::string Style(std::string_view code, std::string_view text) const;
+
+ private:
+  Places places_;
+  std::unique_ptr<Clock> clock_;
+  std::string user_;
+  std::optional<Settings> settings_;
+  std::unique_ptr<ObjectStore> store_;
+  std::unique_ptr<Ledger> ledger_;
+  std::unique_ptr<Provider> local_;
+  std::unique_ptr<Controller> controller_;
+  bool color_ = false;
+  bool out_terminal_ = false;
+  bool err_terminal_ = false;
+  bool progress_shown_ = false;
+  std::mutex terminal_;
+};
+
+}  // namespace stoker::cli

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records of a job's log as a terminal or a file should get them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ledger/log_reader.h"
+
+namespace stoker::cli {
+
+// Keeps the programs' bytes as they are when the output is a file or a pipe, and makes them
+// harmless when it is a terminal. With several nodes each line says which node it is from.
+class LogPrinter {
+ public:
+  LogPrinter(bool terminal, bool many_nodes, bool color)
+      : terminal_(terminal), many_nodes_(many_nodes), color_(color) {}
+  std::string Format(const std::vector<LogRecord>& records);
+
+ private:
+  void Prefix(const LogRecord& record, std::string* out) const;
+
+  bool terminal_;
+  bool many_nodes_;
+  bool color_;
+  std::map<std::pair<int, int>, bool> open_line_;  // (attempt, rank): the last record goes on
+  std::pair<int, int> last_{-1, -1};
+};
+
+}  // namespace stoker::cli

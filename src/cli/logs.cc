@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <thread>
+
+#include "base/text.h"
+#include "cli/attach.h"
+#include "cli/context.h"
+#include "cli/log_printer.h"
+#include "cli/verb.h"
+#include "ledger/log_reader.h"
+#include "ledger/paths.h"
+#include "ledger/records.h"
+
+namespace stoker::cli {
+namespace {
+
+struct Options {
+  std::string job = "-";
+  bool follow = false;
+  int node = -1;
+  int attempt = 0;
+  int tail = 0;
+  std::string since;
+  std::string stream;
+  bool numbers = false;
+};
+
+Result<LogFilter> Filter(Context& context, const Options& options) {
+  LogFilter filter;
+  if (options.node >= 0) filter.rank = options.node;
+  if (options.attempt > 0) filter.attempt = options.attempt;
+  if (options.tail > 0) filter.tail = options.tail;
+  if (!options.stream.empty()) {
+    filter.stream = options.stream == "out"   ? LogStream::kOut
+                    : options.stream == "err" ? LogStream::kErr
+                                              : LogStream::kSystem;
+  }
+  if (options.since.empty()) return filter;
+  if (const auto age = ParseDuration(options.since); age.ok()) {
+    filter.since = context.clock().Wall() - *age;
+    return filter;
+  }
+  const auto time = ParseRfc3339(options.since);
+  if (!time.ok()) {
+    return Status(Code::kUsage, "--since '" + Printable(options.since) + "': neither an age nor a time",
+                  "Write 90s, 30m, 8h or 2026-11-21T15:04:05Z");
+  }
+  filter.since = *time;
+  return filter;
+}
+
+std::string JsonLines(const std::vector<LogRecord>& records) {
+  std::string out;
+  for (const LogRecord& record : records) {
+    nlohmann::json line = {{"attempt", record.attempt}, {"node", record.rank}, {"line", record.line},
+                           {"time", FormatRfc3339(record.time)},
+                           {"stream", std::string(1, static_cast<char>(record.stream))},
+                           {"text", record.text}};
+    if (record.continues) line["continues"] = true;
+    if (record.note) line["note"] = true;
+    out += line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  }
+  return out;
+}
+
+std::string Numbered(const std::vector<LogRecord>& records) {
+  std::string out;
+  for (const LogRecord& record : records) {
+    out += std::to_string(record.attempt) + "." + std::to_string(record.rank) + ":" +
+           std::to_string(record.line) + "  " + Printable(record.text) + "\n";
+  }
+  return out;
+}
+
+Status Run(Context& context, const Options& options) {
+  STOKER_ASSIGN(const std::string job, context.ResolveJob(options.job));
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  STOKER_ASSIGN(Controller * controller, context.controller());
+  STOKER_ASSIGN(const LogFilter filter, Filter(context, options));
+  STOKER_ASSIGN(const auto reader, LogReader::Open(ledger->store(), job, filter));
+  // Looking at a job is a chance to help it along; a failure of that is not a failure of this.
+  auto pass = controller->Pass(job);
+  STOKER_ASSIGN(JobRead read, ReadJob(*ledger, job));
+  LogPrinter printer(context.out_is_terminal(), read.job.num_nodes > 1 && options.node < 0,
+                     context.color());
+  if (options.follow) CatchInterrupts();
+  MonoTime marked{-60'000};
+  for (;;) {
+    bool final = IsFinal(read.job.state);
+    bool any = false;
+    for (;;) {
+      STOKER_ASSIGN(const auto records, reader->Next());
+      if (records.empty()) break;
+      any = true;
+      context.Print(context.json ? JsonLines(records)
+                    : options.numbers ? Numbered(records) : printer.Format(records));
+      if (Interrupted()) return Status::Ok();
+    }
+    if (!options.follow || (final && !any) || Interrupted()) return Status::Ok();
+    if (context.clock().Mono() - marked > Duration::Seconds(5)) {
+      marked = context.clock().Mono();
+      (void)ledger->store().Put(paths::Follow(job), "");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(ledger->store().traits().poll.ms));
+    pass = controller->Pass(job);
+    if (pass.ok()) read.job = pass->job;
+  }
+}
+
+}  // namespace
+
+Verb LogsVerb() {
+  auto options = std::make_shared<Options>();
+  Verb verb;
+  verb.name = "logs";
+  verb.summary = "Print a job's output, or follow it";
+  verb.description =
+      "Prints what the program of a job wrote, of all attempts and nodes in order; also while it "
+      "runs, and long after it ended, from any machine that sees the store.";
+  verb.examples = {"stoker logs -f digits", "stoker logs - --node 1 --since 10m",
+                   "stoker logs digits --attempt 2 --stream err"};
+  verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""},
+                  {"-f,--follow", "Keep printing until the job has ended", &options->follow},
+                  {"--node", "Only this node", &options->node, "RANK"},
+                  {"--attempt", "Only this attempt", &options->attempt, "N"},
+                  {"--since", "Only lines since then", &options->since, "AGE|TIME"},
+                  {"--tail", "Begin about so many lines before the end", &options->tail, "N"},
+                  {"--stream", "Only this stream", &options->stream, "", false, {"out", "err", "system"}},
+                  {"-n,--numbers", "Show attempt.node:line before each line", &options->numbers}};
+  verb.run = [options](Context& context) { return Run(context, *options); };
+  verb.options_owner = options;
+  return verb;
+}
+
+}  // namespace stoker::cli

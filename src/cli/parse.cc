@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line: parsed with CLI11 out of the table of verbs; errors name the nearest word.
+#include <CLI/CLI.hpp>
+
+#include <csignal>
+
+#include "base/text.h"
+#include "cli/context.h"
+#include "cli/verb.h"
+
+namespace stoker::cli {
+namespace {
+
+constexpr int kExitFailure = 1;
+constexpr int kExitUsage = 2;
+
+std::string Examples(const Verb& verb) {
+  if (verb.examples.empty()) return "";
+  std::string out = "Examples:\n";
+  for (const std::string& example : verb.examples) out += "  $ " + example + "\n";
+  return out;
+}
+
+void AddOption(CLI::App& app, const Option& option) {
+  CLI::Option* added = std::visit(
+      [&](auto* target) -> CLI::Option* {
+        using T = std::remove_pointer_t<decltype(target)>;
+        if constexpr (std::is_same_v<T, bool>) {
+          return app.add_flag(option.names, *target, option.help);
+        } else {
+          return app.add_option(option.names, *target, option.help);
+        }
+      },
+      option.target);
+  if (!option.value.empty()) added->type_name(option.value);
+  if (option.required) added->required();
+  if (!option.choices.empty()) added->check(CLI::IsMember(option.choices));
+  if (std::holds_alternative<std::vector<std::string>*>(option.target) && option.names[0] == '-') {
+    added->expected(1)->take_all();  // one value each time it is given
+  }
+}
+
+std::vector<std::string> OptionNames(const Verb& verb) {
+  std::vector<std::string> names = {"--json", "--help"};
+  for (const Option& option : verb.options) {
+    for (const std::string& name : Split(option.names, ',')) {
+      if (name[0] == '-') names.push_back(name);
+    }
+  }
+  return names;
+}
+
+std::string Hint(const Verb& verb, const std::vector<std::string>& args) {
+  const std::vector<std::string> known = OptionNames(verb);
+  for (const std::string& arg : args) {
+    const std::string name = arg.substr(0, arg.find('='));
+    if (name.size() < 2 || name[0] != '-') continue;
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string near = Nearest(name, known);
+    if (!near.empty()) return "Did you mean '" + near + "'? See 'stoker " + verb.name + " --help'";
+  }
+  return "See 'stoker " + verb.name + " --help'";
+}
+
+std::string Overview(const std::vector<Verb>& verbs) {
+  std::string out =
+      "stoker: managed ML training on unmanaged machines. No server: your store holds all state.\n\n"
+      "Usage: stoker VERB [options]\n\nVerbs:\n";
+  for (const Verb& verb : verbs) {
+    if (verb.hidden) continue;
+    out += "  " + verb.name + std::string(13 - std::min<size_t>(12, verb.name.size()), ' ') +
+           verb.summary + "\n";
+  }
+  return out +
+         "\n  $ stoker run -- python train.py --epochs 20\n  $ stoker run job.yaml\n  $ stoker ls\n\n"
+         "Every verb has --help and --json. JOB is an id, the start of one, a name (the newest of "
+         "that name) or '-' (your last job).\n";
+}
+
+int Report(Context& context, const Status& status) {
+  if (status.ok()) return context.exit_code;
+  context.PrintError(status);
+  if (context.exit_code != 0) return context.exit_code;
+  return status.Is(Code::kUsage) ? kExitUsage : kExitFailure;
+}
+
+Status Parse(Verb& verb, std::vector<std::string> args, Context& context, bool* done) {
+  CLI::App app(verb.description, "stoker " + verb.name);
+  app.footer(Examples(verb));
+  app.add_flag("--json", context.json, "Print one stable machine-readable form");
+  for (const Option& option : verb.options) AddOption(app, option);
+  const std::vector<std::string> given = args;
+  std::reverse(args.begin(), args.end());  // CLI11 takes them last first
+  try {
+    app.parse(args);
+  } catch (const CLI::CallForHelp&) {
+    context.Print(app.help());
+    *done = true;
+  } catch (const CLI::ParseError& error) {
+    return Status(Code::kUsage, "stoker " + verb.name + ": " + error.what(), Hint(verb, given));
+  }
+  return Status::Ok();
+}
+
+Status RunVerbByName(std::vector<Verb>& verbs, const std::string& name,
+                     std::vector<std::string> args, Context& context) {
+  for (Verb& verb : verbs) {
+    if (verb.name != name) continue;
+    const auto dashes = std::find(args.begin(), args.end(), "--");
+    if (dashes != args.end()) {
+      if (!verb.takes_command) {
+        return Status(Code::kUsage, "stoker " + name + ": '--' is not expected here",
+                      "Only 'stoker run' takes a command after '--'");
+      }
+      context.has_command = true;
+      context.command.assign(dashes + 1, args.end());
+      args.erase(dashes, args.end());
+    }
+    bool done = false;
+    STOKER_TRY(Parse(verb, args, context, &done));
+    return done ? Status::Ok() : verb.run(context);
+  }
+  std::vector<std::string> names;
+  for (const Verb& verb : verbs) names.push_back(verb.name);
+  const std::string near = Nearest(name, names);
+  return Status(Code::kUsage, "no such verb: '" + Printable(name) + "'",
+                near.empty() ? "See 'stoker --help'" : "Did you mean 'stoker " + near + "'?");
+}
+
+}  // namespace
+
+int Main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  Context context;
+  std::vector<std::string> args(argv + 1, argv + argc);
+  std::vector<Verb> verbs = AllVerbs();
+  if (args.empty() || args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
+    context.Print(Overview(verbs));
+    return args.empty() ? kExitUsage : 0;
+  }
+  std::string name = args[0] == "--version" ? "version" : args[0];
+  args.erase(args.begin());
+  // So that an error in the command line itself also comes as JSON where JSON was asked for.
+  const auto dashes = std::find(args.begin(), args.end(), "--");
+  context.json = std::find(args.begin(), dashes, "--json") != dashes;
+  return Report(context, RunVerbByName(verbs, name, std::move(args), context));
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "cli/context.h"
+#include "cli/story.h"
+#include "cli/tiers.h"
+#include "cli/verb.h"
+#include "ledger/records.h"
+#include "spec/parse.h"
+
+namespace stoker::cli {
+namespace {
+
+struct Options {
+  std::string job = "-";
+};
+
+Status Run(Context& context, const Options& options) {
+  STOKER_ASSIGN(const std::string id, context.ResolveJob(options.job));
+  STOKER_ASSIGN(Controller * controller, context.controller());
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  STOKER_ASSIGN(const PassResult pass, controller->Pass(id));
+  const auto text = ReadSpec(*ledger, id);
+  const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
+  const JobSpec* known = spec.ok() ? &*spec : nullptr;
+  const StoryInput input{pass.job, known, pass.reports, pass.store_now,
+                         RecoveryTiers(context, pass.job, known)};
+  if (context.json) {
+    nlohmann::json out = StoryJson(input);
+    if (text.ok()) out["spec"] = *text;
+    context.Print(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  } else {
+    context.Print(TellStory(input));
+  }
+  if (pass.trouble) context.Say(pass.trouble->ToString());
+  return Status::Ok();
+}
+
+}  // namespace
+
+Verb ShowVerb() {
+  auto options = std::make_shared<Options>();
+  Verb verb;
+  verb.name = "show";
+  verb.summary = "Tell the story of one job, attempt by attempt";
+  verb.description =
+      "Tells what became of a job, attempt by attempt and node by node: where it ran, from which "
+      "checkpoint, how it ended and why, and who would recover it now.";
+  verb.examples = {"stoker show digits", "stoker show - --json"};
+  verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""}};
+  verb.run = [options](Context& context) { return Run(context, *options); };
+  verb.options_owner = options;
+  return verb;
+}
+
+}  // namespace stoker::cli

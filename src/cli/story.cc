@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/story.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/table.h"
+#include "job/encoding.h"
+
+namespace stoker::cli {
+namespace {
+
+using nlohmann::json;
+
+bool NeverBegun(const Attempt& attempt) {
+  return attempt.state == AttemptState::kEnded && attempt.ending &&
+         attempt.ending->why.rfind("not needed", 0) == 0;
+}
+
+std::string EndingText(const Ending& ending) {
+  std::string text(Name(ending.reason));
+  if (ending.reason == EndReason::kUserError || ending.reason == EndReason::kNoProgress) {
+    if (ending.out_of_memory) text += ", out of memory";
+    else if (ending.signal != 0) text += ", signal " + std::to_string(ending.signal);
+    else text += ", exit code " + std::to_string(ending.exit_code);
+    if (ending.rank >= 0) text += " on node " + std::to_string(ending.rank);
+  }
+  return text;
+}
+
+std::string AttemptText(const Attempt& attempt, const std::vector<ReportSeen>& reports) {
+  std::string state = attempt.state == AttemptState::kEnded && attempt.ending
+                          ? EndingText(*attempt.ending)
+                          : std::string(Name(attempt.state));
+  if (attempt.state == AttemptState::kDraining && attempt.drain_until) {
+    state += " until " + FormatRfc3339(*attempt.drain_until);
+  }
+  int64_t run_ms = attempt.run_ms;
+  std::string newest = attempt.newest_checkpoint;
+  for (const ReportSeen& seen : reports) {
+    if (seen.report.attempt != attempt.number) continue;
+    run_ms = std::max(run_ms, seen.report.run_ms);
+    if (newest.empty()) newest = seen.report.newest_checkpoint;
+  }
+  std::string text = "  attempt " + std::to_string(attempt.number) + "  " + state + ", ran " +
+                     HumanDuration(Duration{run_ms}) + ", from " +
+                     (attempt.restore.empty() ? "the start" : "checkpoint " + attempt.restore);
+  if (!newest.empty() && newest != attempt.restore) text += ", newest checkpoint " + newest;
+  text += "\n";
+  if (attempt.ending && !attempt.ending->why.empty()) {
+    text += "      " + Printable(attempt.ending->why) + "\n";
+  }
+  return text;
+}
+
+std::string NodeText(const Job& job, const Attempt& attempt, int rank,
+                     const std::vector<ReportSeen>& reports) {
+  const int number = attempt.launches[static_cast<size_t>(rank)];
+  const Launch* launch = FindLaunch(job, number);
+  std::string text = "      node " + std::to_string(rank) + ": launch " + std::to_string(number);
+  if (launch != nullptr) text += " (" + launch->provider + ")";
+  for (const ReportSeen& seen : reports) {
+    const NodeReport& report = seen.report;
+    if (report.attempt != attempt.number || report.rank != rank) continue;
+    text += ", " + Printable(report.address) + ", " + std::string(Name(report.phase)) +
+            ", ended by " + Printable(report.mechanism);
+    if (report.notice) text += ", notice until " + FormatRfc3339(report.notice->until);
+    text += "\n        cpu " + HumanDuration(Duration{static_cast<int64_t>(report.cpu_seconds * 1000)}) +
+            ", memory " + HumanSize(report.resident_bytes) + " (peak " +
+            HumanSize(report.peak_resident_bytes) + "), disk " + HumanSize(report.disk_bytes) +
+            ", " + std::to_string(report.log_lines) + " log lines";
+    if (!report.trouble.empty()) text += "\n        trouble: " + Printable(report.trouble);
+    if (!report.restore_error.empty()) {
+      text += "\n        restore failed: " + Printable(report.restore_error);
+    }
+    if (report.end && report.end->reason == EndReason::kUserError && !report.stderr_tail.empty()) {
+      text += "\n        last lines of stderr:";
+      for (const std::string& line : Split(report.stderr_tail, '\n')) {
+        if (!line.empty()) text += "\n          " + Printable(line);
+      }
+    }
+  }
+  if (launch != nullptr && launch->closed) {
+    text += "\n        launch closed, " + launch->close_reason + ": " + Printable(launch->close_why);
+  }
+  return text + "\n";
+}
+
+std::string ProgramText(const JobSpec& spec) {
+  if (!spec.argv.empty()) {
+    std::string text;
+    for (const std::string& word : spec.argv) text += (text.empty() ? "" : " ") + Printable(word);
+    return text;
+  }
+  const std::string first = Split(spec.run, '\n')[0];
+  return Printable(first) + (spec.run.find('\n') + 1 < spec.run.size() ? " …" : "");
+}
+
+}  // namespace
+
+std::string Ago(WallTime then, WallTime now) {
+  return HumanDuration(std::max(Duration{}, now - then)) + " ago";
+}
+
+int AttemptsThatRan(const Job& job) {
+  return static_cast<int>(std::count_if(job.attempts.begin(), job.attempts.end(),
+                                        [](const Attempt& a) { return !NeverBegun(a); }));
+}
+
+std::string ReasonText(const Job& job) {
+  return job.result ? EndingText(*job.result) : "";
+}
+
+Duration RunTime(const Job& job, const std::vector<ReportSeen>& reports) {
+  int64_t total = 0;
+  for (const Attempt& attempt : job.attempts) {
+    int64_t longest = attempt.run_ms;
+    for (const ReportSeen& seen : reports) {
+      if (seen.report.attempt == attempt.number) longest = std::max(longest, seen.report.run_ms);
+    }
+    total += longest;
+  }
+  return Duration{total};
+}
+
+std::string NewestCheckpoint(const Job& job, const std::vector<ReportSeen>& reports) {
+  std::string newest;
+  for (const Attempt& attempt : job.attempts) {
+    if (!attempt.newest_checkpoint.empty()) newest = attempt.newest_checkpoint;
+    for (const ReportSeen& seen : reports) {
+      if (seen.report.attempt == attempt.number && !seen.report.newest_checkpoint.empty()) {
+        newest = seen.report.newest_checkpoint;
+      }
+    }
+  }
+  return newest;
+}
+
+int ExitCodeOf(const Job& job) {
+  if (job.state == JobState::kSucceeded) return 0;
+  if (!job.result) return 1;
+  const int code = job.result->signal != 0 ? 128 + job.result->signal : job.result->exit_code;
+  const bool from_program = job.result->reason == EndReason::kUserError ||
+                            job.result->reason == EndReason::kNoProgress;
+  return from_program && code != 0 ? code : 1;
+}
+
+std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, WallTime now) {
+  const WallTime end = job.ended.value_or(now);
+  std::string text = job.name + " (" + job.id + ") " + std::string(Name(job.state));
+  const std::string reason = ReasonText(job);
+  if (!reason.empty()) text += ": " + reason;
+  text += "\n  " + HumanDuration(end - job.created) + " from submit to end, " +
+          HumanDuration(RunTime(job, reports)) + " of program time";
+  const int attempts = AttemptsThatRan(job);
+  text += ", " + std::to_string(attempts) + (attempts == 1 ? " attempt" : " attempts");
+  int interrupted = 0;
+  for (const Attempt& a : job.attempts) {
+    interrupted += a.ending && a.ending->reason == EndReason::kInterrupted;
+  }
+  if (interrupted > 0) text += " (" + std::to_string(interrupted) + " interrupted)";
+  const std::string newest = NewestCheckpoint(job, reports);
+  if (!newest.empty()) text += "\n  last checkpoint " + newest;
+  if (job.result && job.state == JobState::kFailed) {
+    text += "\n  " + Printable(job.result->why);
+    for (const ReportSeen& seen : reports) {
+      if (seen.report.rank != std::max(0, job.result->rank) || seen.report.stderr_tail.empty() ||
+          job.attempts.empty() || seen.report.attempt != job.attempts.back().number) continue;
+      text += "\n  last lines of stderr:";
+      for (const std::string& line : Split(seen.report.stderr_tail, '\n')) {
+        if (!line.empty()) text += "\n    " + Printable(line);
+      }
+    }
+  }
+  text += "\n  more: stoker show " + job.id + " · stoker logs " + job.id;
+  if (job.state == JobState::kFailed) text += " · stoker retry " + job.id;
+  return text + "\n";
+}
+
+std::string TellStory(const StoryInput& input) {
+  const Job& job = input.job;
+  std::string text = job.name + "  " + job.id + "  " + std::string(Name(job.state));
+  const std::string reason = ReasonText(job);
+  if (!reason.empty()) text += " (" + reason + ")";
+  text += "\n  submitted   " + FormatRfc3339(job.created) + " (" + Ago(job.created, input.now) +
+          ") by " + Printable(job.user) + "\n";
+  if (input.spec != nullptr) text += "  program     " + ProgramText(*input.spec) + "\n";
+  if (input.spec != nullptr && !input.spec->hyperparameters.empty()) {
+    text += "  parameters ";
+    for (const auto& [name, value] : input.spec->hyperparameters) {
+      text += " " + Printable(name) + "=" + Printable(value);
+    }
+    text += "\n";
+  }
+  if (!job.workdir_note.empty()) text += "  code        " + Printable(job.workdir_note) + "\n";
+  text += "  nodes       " + std::to_string(job.num_nodes) + "\n";
+  if (!job.retry_of.empty()) text += "  retry of    " + job.retry_of + "\n";
+  for (size_t i = 0; i < input.tiers.size(); ++i) {
+    text += (i == 0 ? "  recovery    " : "              ") + input.tiers[i] + "\n";
+  }
+  if (job.cancel) {
+    text += "  cancelled   " + FormatRfc3339(job.cancel->at) + " by " + Printable(job.cancel->by) + "\n";
+  }
+  for (const std::string& id : job.suspects) text += "  suspect     checkpoint " + Printable(id) + "\n";
+  for (const Attempt& attempt : job.attempts) {
+    if (NeverBegun(attempt)) continue;
+    text += AttemptText(attempt, input.reports);
+    for (int rank = 0; rank < static_cast<int>(attempt.launches.size()); ++rank) {
+      text += NodeText(job, attempt, rank, input.reports);
+    }
+  }
+  if (IsFinal(job.state)) text += TellSummary(job, {}, input.now);
+  return text;
+}
+
+json StoryJson(const StoryInput& input) {
+  json reports = json::array();
+  for (const ReportSeen& seen : input.reports) {
+    reports.push_back(json::parse(EncodeReport(seen.report), nullptr, false));
+    reports.back()["age_ms"] = seen.age.ms;
+  }
+  return {{"job", json::parse(EncodeJob(input.job), nullptr, false)},
+          {"reports", reports},
+          {"recovery_tiers", input.tiers},
+          {"exit_code", IsFinal(input.job.state) ? json(ExitCodeOf(input.job)) : json(nullptr)},
+          {"attempts_ran", AttemptsThatRan(input.job)},
+          {"run_ms", RunTime(input.job, input.reports).ms},
+          {"newest_checkpoint", NewestCheckpoint(input.job, input.reports)}};
+}
+
+}  // namespace stoker::cli

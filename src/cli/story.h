@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// A job told to people, and the same facts as JSON. Pure: text out of records.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "job/job.h"
+#include "reconcile/reconcile.h"
+#include "spec/job_spec.h"
+
+namespace stoker::cli {
+
+struct StoryInput {
+  const Job& job;
+  const JobSpec* spec = nullptr;               // null when it could not be read
+  const std::vector<ReportSeen>& reports;
+  WallTime now;
+  std::vector<std::string> tiers;              // who would recover it; see RecoveryTiers
+};
+
+// The whole story, attempt by attempt, for a terminal.
+std::string TellStory(const StoryInput& input);
+// A few lines: what became of it, how long, what it cost in attempts; printed when a job ends.
+std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, WallTime now);
+nlohmann::json StoryJson(const StoryInput& input);
+
+// How the job ended or stands, in a few words: "UserError, exit code 3", "Completed".
+std::string ReasonText(const Job& job);
+// Attempts in which the program may have run (not those that were opened and never needed).
+int AttemptsThatRan(const Job& job);
+// Program time over all attempts.
+Duration RunTime(const Job& job, const std::vector<ReportSeen>& reports);
+std::string NewestCheckpoint(const Job& job, const std::vector<ReportSeen>& reports);
+// The exit code that `run` and `wait` end with.
+int ExitCodeOf(const Job& job);
+// "2m ago".
+std::string Ago(WallTime then, WallTime now);
+
+}  // namespace stoker::cli

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who would bring a job back, as of now: the recovery tiers of docs/architecture.md.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/context.h"
+#include "job/job.h"
+#include "spec/job_spec.h"
+
+namespace stoker::cli {
+
+// One sentence a tier, the missing ones with the way to get them. `spec` may be null.
+std::vector<std::string> RecoveryTiers(Context& context, const Job& job, const JobSpec* spec);
+
+// True when the timer of `stoker controller --install` is set up for this user on this machine.
+bool TimerInstalled(const Context& context);
+
+}  // namespace stoker::cli

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/timer.h"
+
+#include <unistd.h>
+
+#include "base/text.h"
+#include "job/digest.h"
+#include "pack/command.h"
+#include "sys/file.h"
+
+namespace stoker::cli {
+namespace {
+
+constexpr char kUnit[] = "stoker-controller";
+
+std::string UnitFolder(const Context& context) {
+  const std::string& config = context.places().config_file;  // …/stoker/config.yaml
+  return config.substr(0, config.rfind("/stoker/")) + "/systemd/user";
+}
+
+// The crontab line is found again by this mark, which also names the state folder it serves.
+std::string Mark(const Context& context) {
+  return "# stoker-controller " + Sha256Hex(context.places().state).substr(0, 12);
+}
+
+// The command with this user's own environment; its output when it ended with 0.
+Result<std::string> Capture(const std::vector<std::string>& argv) {
+  std::vector<std::string> env;
+  for (char** at = environ; *at != nullptr; ++at) env.emplace_back(*at);
+  const auto results = pack::RunCommands({{argv, env}}, 10'000);
+  if (!results[0].ok()) return results[0].status();
+  if (results[0]->exit_code != 0) {
+    return Status(Code::kUnavailable, Join(argv, " ") + " failed: " + Printable(results[0]->err));
+  }
+  return results[0]->out;
+}
+
+Status SetCrontab(const Context& context, const std::string& table) {
+  const std::string file = context.places().state + "/crontab.new";
+  STOKER_TRY(sys::WriteFileAtomic(file, table, 0600, false));
+  const Status set = Capture({"crontab", file}).status();
+  (void)sys::RemoveTree(file);
+  return set;
+}
+
+bool HaveUserManager() {
+  const auto answer = Capture({"systemctl", "--user", "show-environment"});
+  return answer.ok();
+}
+
+Status InstallSystemd(Context& context) {
+  const std::string folder = UnitFolder(context);
+  const std::string exe = context.self_exe();
+  STOKER_TRY(sys::MakeDirs(folder, 0755));
+  STOKER_TRY(sys::WriteFileAtomic(folder + "/" + kUnit + ".service",
+                                  "[Unit]\nDescription=Look after stoker jobs\n\n[Service]\nType=oneshot\n"
+                                  // Machines of this computer outlive the pass that started them.
+                                  "KillMode=process\nExecStart=\"" + exe + "\" controller --once\n"));
+  STOKER_TRY(sys::WriteFileAtomic(folder + "/" + kUnit + ".timer",
+                                  "[Unit]\nDescription=Look after stoker jobs every minute\n\n[Timer]\n"
+                                  "OnBootSec=30s\nOnUnitActiveSec=1min\nAccuracySec=5s\n\n[Install]\n"
+                                  "WantedBy=timers.target\n"));
+  STOKER_TRY(Capture({"systemctl", "--user", "daemon-reload"}).status());
+  STOKER_TRY(Capture({"systemctl", "--user", "enable", "--now", std::string(kUnit) + ".timer"}).status());
+  context.Say("installed the systemd user timer " + std::string(kUnit) + ".timer");
+  return Status::Ok();
+}
+
+std::string WithoutMark(const std::string& crontab, const std::string& mark) {
+  std::string out;
+  for (const std::string& line : Split(crontab, '\n')) {
+    if (!line.empty() && line.find(mark) == std::string::npos) out += line + "\n";
+  }
+  return out;
+}
+
+Status InstallCron(Context& context) {
+  const auto old = Capture({"crontab", "-l"});
+  if (old.status().Is(Code::kNotFound)) {
+    return Status(Code::kInvalid, "neither a systemd user manager nor crontab is here",
+                  "Install cron, or run 'stoker controller' under a supervisor of your choice");
+  }
+  // An empty crontab makes `crontab -l` fail: then there is nothing to keep.
+  std::string table = WithoutMark(old.ok() ? *old : "", Mark(context));
+  std::string command = ShellQuote(context.self_exe()) + " controller --once >/dev/null 2>&1";
+  std::string escaped;
+  for (const char c : command) escaped += c == '%' ? std::string("\\%") : std::string(1, c);
+  table += "* * * * * " + escaped + " " + Mark(context) + "\n";
+  STOKER_TRY(SetCrontab(context, table));
+  context.Say("added a line to your crontab: every minute");
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status InstallTimer(Context& context) {
+  STOKER_TRY(sys::MakeDirs(context.places().state, 0700));
+  STOKER_TRY(HaveUserManager() ? InstallSystemd(context) : InstallCron(context));
+  return sys::WriteFileAtomic(context.places().state + "/timer-installed", "");
+}
+
+Status UninstallTimer(Context& context) {
+  const std::string folder = UnitFolder(context);
+  if (sys::FileExists(folder + "/" + kUnit + ".timer")) {
+    (void)Capture({"systemctl", "--user", "disable", "--now", std::string(kUnit) + ".timer"});
+    STOKER_TRY(sys::RemoveTree(folder + "/" + kUnit + ".timer"));
+    STOKER_TRY(sys::RemoveTree(folder + "/" + kUnit + ".service"));
+  }
+  const auto table = Capture({"crontab", "-l"});
+  if (table.ok() && table->find(Mark(context)) != std::string::npos) {
+    STOKER_TRY(SetCrontab(context, WithoutMark(*table, Mark(context))));
+  }
+  context.Say("the timer is gone");
+  return sys::RemoveTree(context.places().state + "/timer-installed");
+}
+
+}  // namespace stoker::cli

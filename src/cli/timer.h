@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The user's own timer that runs `stoker controller --once` every minute: a systemd user timer
+// where there is a user manager, else a line in the user's crontab.
+#pragma once
+
+#include "base/status.h"
+#include "cli/context.h"
+
+namespace stoker::cli {
+
+// Harmless to repeat. Says which kind it set up.
+Status InstallTimer(Context& context);
+Status UninstallTimer(Context& context);
+
+}  // namespace stoker::cli

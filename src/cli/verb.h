@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A verb is data: the parser, the help, the completion scripts and the man page are made from the
+// same table. Only cli/parse.cc knows the command-line library.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/status.h"
+
+namespace stoker::cli {
+
+class Context;
+
+using Target = std::variant<bool*, int*, std::string*, std::vector<std::string>*>;
+
+struct Option {
+  std::string names;    // "-f,--follow"; without a dash it is positional: "JOB"
+  std::string help;
+  Target target;        // owned by the verb's Verb::options_owner
+  std::string value;    // what the value is called in help: "N", "TIME"
+  bool required = false;
+  std::vector<std::string> choices = {};  // offered by completion and enforced; empty = any
+};
+
+struct Verb {
+  std::string name;
+  std::string summary;       // one line
+  std::string description;   // a paragraph
+  std::vector<std::string> examples;
+  std::vector<Option> options;
+  std::function<Status(Context&)> run;  // sets Context::exit_code for anything but 0, 1 and 2
+  std::shared_ptr<void> options_owner;
+  bool takes_command = false;  // words after "--" are a command
+  bool hidden = false;
+};
+
+// Every verb of the tool, in the order of the help.
+std::vector<Verb> AllVerbs();
+
+// One function a verb; each lives in the file of its name.
+Verb RunVerb();
+Verb LsVerb();
+Verb ShowVerb();
+Verb LogsVerb();
+Verb WaitVerb();
+Verb CancelVerb();
+Verb RetryVerb();
+Verb PreemptVerb();
+Verb GetVerb();
+Verb CheckpointsVerb();
+Verb GcVerb();
+Verb ControllerVerb();
+Verb DoctorVerb();
+Verb ConfigVerb();
+Verb CompletionVerb();
+Verb VersionVerb();
+
+// Parses `argv` by the table and runs the verb; returns the process's exit code.
+int Main(int argc, char** argv);
+
+// Scripts and pages made from the table.
+std::string CompletionScript(const std::vector<Verb>& verbs, const std::string& shell);
+std::string ManPage(const std::vector<Verb>& verbs);
+
+}  // namespace stoker::cli

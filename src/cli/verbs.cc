@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/verb.h"
+
+namespace stoker::cli {
+
+std::vector<Verb> AllVerbs() {
+  return {RunVerb(),    LsVerb(),      ShowVerb(),        LogsVerb(), WaitVerb(),       CancelVerb(),
+          RetryVerb(),  PreemptVerb(), GetVerb(),         CheckpointsVerb(), GcVerb(),  ControllerVerb(),
+          DoctorVerb(), ConfigVerb(),  CompletionVerb(),  VersionVerb()};
+}
+
+}  // namespace stoker::cli

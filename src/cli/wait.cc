@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <thread>
+
+#include "cli/attach.h"
+#include "cli/context.h"
+#include "cli/story.h"
+#include "cli/verb.h"
+
+namespace stoker::cli {
+namespace {
+
+struct Options {
+  std::string job = "-";
+  std::string timeout;
+};
+
+Status Run(Context& context, const Options& options) {
+  STOKER_ASSIGN(const std::string job, context.ResolveJob(options.job));
+  STOKER_ASSIGN(Controller * controller, context.controller());
+  STOKER_ASSIGN(ObjectStore * store, context.store());
+  std::optional<MonoTime> deadline;
+  if (!options.timeout.empty()) {
+    auto within = ParseDuration(options.timeout);
+    if (!within.ok()) return Status(Code::kUsage, "--timeout: " + within.status().message(), within.status().next());
+    deadline = context.clock().Mono() + *within;
+  }
+  CatchInterrupts();
+  for (;;) {
+    const auto pass = controller->Pass(job);
+    if (!pass.ok() && !pass.status().transient()) return pass.status();
+    if (pass.ok() && IsFinal(pass->job.state)) {
+      const StoryInput input{pass->job, nullptr, pass->reports, pass->store_now, {}};
+      context.Print(context.json ? StoryJson(input).dump() + "\n"
+                                 : TellSummary(pass->job, pass->reports, pass->store_now));
+      context.exit_code = ExitCodeOf(pass->job);
+      return Status::Ok();
+    }
+    if (Interrupted()) {
+      context.exit_code = 130;
+      return Status(Code::kCancelled, "stopped waiting; the job goes on", "'stoker wait " + job + "' waits again");
+    }
+    if (deadline && context.clock().Mono() >= *deadline) {
+      return Status(Code::kTimeout, "job " + job + " has not ended within " + options.timeout,
+                    "It goes on; 'stoker show " + job + "' says what it does");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(store->traits().poll.ms));
+  }
+}
+
+}  // namespace
+
+Verb WaitVerb() {
+  auto options = std::make_shared<Options>();
+  Verb verb;
+  verb.name = "wait";
+  verb.summary = "Wait until a job has ended";
+  verb.description =
+      "Waits until a job has ended, helps it along meanwhile, prints its summary, and ends with the "
+      "exit code of its program.";
+  verb.examples = {"stoker wait digits && stoker get digits output ./out", "stoker wait - --timeout 2h"};
+  verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""},
+                  {"--timeout", "Give up waiting (not the job) after this long", &options->timeout, "DURATION"}};
+  verb.run = [options](Context& context) { return Run(context, *options); };
+  verb.options_owner = options;
+  return verb;
+}
+
+}  // namespace stoker::cli

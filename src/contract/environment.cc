@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "contract/environment.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace stoker::contract {
+namespace {
+
+// Later settings of the same name win and keep the earlier place.
+void Set(Environment& env, const std::string& name, const std::string& value) {
+  for (auto& [known, old] : env) {
+    if (known == name) {
+      old = value;
+      return;
+    }
+  }
+  env.emplace_back(name, value);
+}
+
+void SetBase(const NodeFacts& facts, Environment& env) {
+  Set(env, "PATH", facts.path.empty() ? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+                                      : facts.path);
+  Set(env, "HOME", facts.home.empty() ? "/" : facts.home);
+  Set(env, "USER", facts.user);
+  Set(env, "LOGNAME", facts.user);
+  Set(env, "LANG", "C.UTF-8");
+  Set(env, "TERM", "dumb");
+  // So that lines come as they are printed, not in blocks of 8 kB.
+  Set(env, "PYTHONUNBUFFERED", "1");
+}
+
+// The JSON text of a hyperparameter as a word: strings without their quotes.
+std::string Word(const std::string& json_text) {
+  const auto value = nlohmann::json::parse(json_text, nullptr, false);
+  return value.is_string() ? value.get<std::string>() : json_text;
+}
+
+void SetStoker(const JobSpec& spec, const NodeFacts& facts, Environment& env) {
+  Set(env, "STOKER_JOB_ID", facts.job_id);
+  Set(env, "STOKER_JOB_NAME", facts.job_name);
+  Set(env, "STOKER_ATTEMPT", std::to_string(facts.attempt));
+  Set(env, "STOKER_NODE_RANK", std::to_string(facts.rank));
+  Set(env, "STOKER_NUM_NODES", std::to_string(facts.num_nodes));
+  Set(env, "STOKER_NODE_IPS", Join(facts.addresses, "\n"));
+  Set(env, "STOKER_CHECKPOINT_DIR", facts.checkpoint_dir);
+  Set(env, "STOKER_OUTPUT_DIR", facts.output_dir);
+  Set(env, "STOKER_MODEL_DIR", facts.model_dir);
+  Set(env, "STOKER_RESUME", facts.resume ? "1" : "0");
+  nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
+  for (const auto& [name, text] : spec.hyperparameters) {
+    parameters[name] = nlohmann::ordered_json::parse(text, nullptr, false);
+    // A name with a dash or a dot is fine here: it goes straight into execve's environment.
+    Set(env, "STOKER_HP_" + name, Word(text));
+  }
+  Set(env, "STOKER_HPS",
+      parameters.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+void SetRendezvous(const NodeFacts& facts, Environment& env) {
+  const std::string rank = std::to_string(facts.rank);
+  const std::string nodes = std::to_string(facts.num_nodes);
+  const std::string master = facts.addresses.empty() ? "127.0.0.1" : facts.addresses[0];
+  const std::string port = std::to_string(facts.master_port);
+  Set(env, "MASTER_ADDR", master);
+  Set(env, "MASTER_PORT", port);
+  Set(env, "NODE_RANK", rank);
+  Set(env, "NNODES", nodes);
+  Set(env, "NODES", nodes);
+  Set(env, "NUM_NODES", nodes);
+  Set(env, "PET_NNODES", nodes);
+  Set(env, "PET_NODE_RANK", rank);
+  Set(env, "PET_MASTER_ADDR", master);
+  Set(env, "PET_MASTER_PORT", port);
+  Set(env, "PET_NPROC_PER_NODE", facts.gpus > 0 ? std::to_string(facts.gpus) : "1");
+}
+
+void SetSkyPilot(const NodeFacts& facts, const std::string& prefix, Environment& env) {
+  Set(env, prefix + "NODE_RANK", std::to_string(facts.rank));
+  Set(env, prefix + "NODE_IPS", Join(facts.addresses, "\n"));
+  Set(env, "SKYPILOT_NUM_NODES", std::to_string(facts.num_nodes));
+  Set(env, prefix + "NUM_GPUS_PER_NODE", std::to_string(facts.gpus));
+  // The same over all recoveries, so that it serves as an experiment id.
+  Set(env, "SKYPILOT_TASK_ID", "sky-managed-" + facts.job_id + "_" + facts.job_name + "_0-0");
+}
+
+void SetOwn(const JobSpec& spec, Environment& env) {
+  for (const auto& [name, value] : spec.envs) Set(env, name, value);
+}
+
+}  // namespace
+
+Environment ProgramEnvironment(const JobSpec& spec, const NodeFacts& facts) {
+  Environment env;
+  SetBase(facts, env);
+  SetStoker(spec, facts, env);
+  SetRendezvous(facts, env);
+  SetSkyPilot(facts, "SKYPILOT_", env);
+  SetOwn(spec, env);
+  return env;
+}
+
+Environment SetupEnvironment(const JobSpec& spec, const NodeFacts& facts) {
+  Environment env;
+  SetBase(facts, env);
+  SetStoker(spec, facts, env);
+  SetSkyPilot(facts, "SKYPILOT_SETUP_", env);
+  SetOwn(spec, env);
+  return env;
+}
+
+}  // namespace stoker::contract

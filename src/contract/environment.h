@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a training process may rely on: the environment of the program and of `setup`. Pure.
+// Sources of the names: torchrun's PET_<FLAG> defaults (torch.distributed.run), SkyPilot's
+// "Environment variables" page, and docs/job-file.md for STOKER_*.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "job/job.h"
+#include "spec/job_spec.h"
+
+namespace stoker::contract {
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+// What is known of one node when its program starts. Paths are absolute, on that node.
+struct NodeFacts {
+  std::string job_id;
+  std::string job_name;
+  std::string user;
+  int attempt = 1;
+  int rank = 0;
+  std::vector<std::string> addresses;  // by rank; during setup only this node's may be known
+  int master_port = 0;                 // 0 during setup
+  int num_nodes = 1;
+  int gpus = 0;                        // on this node
+  bool resume = false;                 // a checkpoint was restored
+  std::string checkpoint_dir;
+  std::string output_dir;
+  std::string model_dir;
+  std::string store_url;
+  std::string home;
+  std::string path;                    // PATH that the agent itself has
+};
+
+// The whole environment of the program: a small base, what launchers set, then the job's `envs`,
+// which win. RANK, LOCAL_RANK, WORLD_SIZE are left to torchrun: with them set at node level,
+// Lightning and accelerate take the process for one of torchrun's workers.
+Environment ProgramEnvironment(const JobSpec& spec, const NodeFacts& facts);
+// The same for `setup`: no rendezvous yet, SKYPILOT_SETUP_* instead.
+Environment SetupEnvironment(const JobSpec& spec, const NodeFacts& facts);
+
+}  // namespace stoker::contract

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// One pass over every active job.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "controller/controller.h"
+
+namespace stoker {
+
+struct AllJobsResult {
+  int active = 0;    // markers in active/
+  int passed = 0;    // jobs whose pass worked
+  int failed = 0;
+  Status first_failure;
+};
+
+// `each` (may be empty) gets every pass, or its failure. Stops early when `enough` says so. A job
+// that cannot be read does not keep the others from being looked after.
+Result<AllJobsResult> PassAll(
+    Ledger& ledger, Controller& controller,
+    const std::function<void(const std::string& id, const Result<PassResult>&)>& each = {},
+    const std::function<bool()>& enough = {});
+
+}  // namespace stoker

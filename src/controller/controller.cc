@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/controller.h"
+
+#include <algorithm>
+
+#include "ledger/index.h"
+#include "ledger/paths.h"
+#include "ledger/records.h"
+#include "spec/parse.h"
+#include "sync/checkpoints.h"
+
+namespace stoker {
+namespace {
+
+MachineState StateOf(InstanceState state) {
+  switch (state) {
+    case InstanceState::kRequested:
+    case InstanceState::kBooting:
+      return MachineState::kStarting;
+    case InstanceState::kRunning:
+    case InstanceState::kStopping:
+      return MachineState::kRunning;
+    case InstanceState::kStopped:
+    case InstanceState::kGone:
+      return MachineState::kGone;
+  }
+  return MachineState::kGone;
+}
+
+LaunchRequest RequestFor(const Ledger& ledger, const std::string& url, const Job& job,
+                         const JobSpec& spec, const Launch& launch) {
+  LaunchRequest request;
+  request.token = launch.token;
+  request.ledger_id = ledger.id();
+  request.store_url = url;
+  request.job = job.id;
+  request.launch = launch.number;
+  request.binary_digest = job.binary_digest;
+  request.limit = launch.limit;
+  request.not_after = launch.not_after;
+  request.ending = spec.ending;
+  return request;
+}
+
+}  // namespace
+
+Controller::Controller(Ledger& ledger, ProviderLookup providers, Clock& clock)
+    : ledger_(ledger), providers_(std::move(providers)), clock_(clock), reports_(ledger) {}
+
+Result<const JobSpec*> Controller::SpecOf(const Job& job) {
+  const auto found = specs_.find(job.spec_digest);
+  if (found != specs_.end()) return &found->second;
+  STOKER_ASSIGN(const std::string text, ReadSpec(ledger_, job.id));
+  auto spec = ParseStoredSpec(text);
+  if (!spec.ok()) return spec.status().WithContext("the spec of job " + job.id);
+  return &specs_.emplace(job.spec_digest, std::move(*spec)).first->second;
+}
+
+Status Controller::ObserveMachines(const Job& job, Observed* seen) {
+  seen->machines_known = true;
+  seen->absent_means_gone = true;
+  std::vector<std::string> names;
+  for (const Launch& launch : job.launches) {
+    if (std::find(names.begin(), names.end(), launch.provider) == names.end()) {
+      names.push_back(launch.provider);
+    }
+  }
+  for (const std::string& name : names) {
+    const auto provider = providers_(name);
+    const auto instances = provider.ok() ? (*provider)->Describe(ledger_.id(), job.id)
+                                         : Result<std::vector<InstanceSeen>>(provider.status());
+    if (!instances.ok()) {
+      // Not knowing is no reason to fail the pass: what needs no machine still goes on.
+      seen->machines_known = false;
+      return instances.status().WithContext("asking " + name + " for its machines");
+    }
+    seen->absent_means_gone &= (*provider)->traits().describe_is_immediate;
+    for (const InstanceSeen& instance : *instances) {
+      for (const Launch& launch : job.launches) {
+        if (launch.token != instance.token) continue;
+        seen->machines.push_back({instance.id, launch.number, StateOf(instance.state), instance.why});
+      }
+    }
+  }
+  return Status::Ok();
+}
+
+Status Controller::ObserveReports(const Job& job, Observed* seen) {
+  STOKER_ASSIGN(const std::vector<ReportRead> reports, reports_.Read(job.id));
+  const MonoTime now = clock_.Mono();
+  for (const ReportRead& read : reports) {
+    const NodeReport& report = read.report;
+    Sequence& sequence = sequences_[paths::Report(report.job, report.attempt, report.rank)];
+    if (sequence.seq != report.seq || sequence.incarnation != report.incarnation) {
+      sequence = {report.seq, report.incarnation, now};
+    }
+    seen->reports.push_back({report, read.age, now - sequence.since});
+  }
+  return Status::Ok();
+}
+
+Status Controller::ObserveCheckpoints(const Job& job, Observed* seen) {
+  STOKER_ASSIGN(const std::vector<std::string> own, WholeCheckpoints(ledger_.store(), job.id));
+  seen->checkpoints = own;
+  if (own.empty() && !job.retry_of.empty()) {
+    STOKER_ASSIGN(const std::vector<std::string> old,
+                  WholeCheckpoints(ledger_.store(), job.retry_of));
+    for (const std::string& id : old) seen->checkpoints->push_back(job.retry_of + "/" + id);
+  }
+  return Status::Ok();
+}
+
+// The outward half: only what the record, as written, says. Every step may be repeated.
+Status Controller::Act(const Job& job, const JobSpec& spec, const Decision& decision) {
+  Status first;
+  const auto keep = [&](const Status& status) {
+    if (first.ok() && !status.ok()) first = status;
+  };
+  auto& outcomes = outcomes_[job.id];
+  outcomes.clear();
+  for (const int number : decision.send) {
+    const Launch* launch = FindLaunch(job, number);
+    if (launch == nullptr) continue;
+    const auto provider = providers_(launch->provider);
+    const Status sent =
+        provider.ok()
+            ? (*provider)->Launch(RequestFor(ledger_, ledger_.store().url(), job, spec, *launch)).status()
+            : provider.status();
+    if (!sent.ok()) outcomes.push_back({number, sent});
+    keep(sent.WithContext("launch " + std::to_string(number)));
+  }
+  for (const std::string& instance : decision.terminate) {
+    for (const Launch& launch : job.launches) {
+      const auto provider = providers_(launch.provider);
+      if (!provider.ok()) continue;
+      keep((*provider)->Terminate(instance).WithContext("ending " + instance));
+      break;
+    }
+  }
+  if (decision.retire) {
+    const Status indexed = AppendSummary(ledger_, job);
+    keep(indexed);
+    if (indexed.ok()) keep(RemoveActive(ledger_, job.id));
+  }
+  return first;
+}
+
+Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
+  STOKER_ASSIGN(JobRead read, ReadJob(ledger_, job_id));
+  STOKER_ASSIGN(const JobSpec* spec, SpecOf(read.job));
+  Observed seen;
+  seen.now = read.store_now;
+  seen.ledger_id = ledger_.id();
+  seen.outcomes = outcomes_[job_id];
+  PassResult result;
+  const Status machines = ObserveMachines(read.job, &seen);
+  if (!machines.ok()) result.trouble = machines;
+  STOKER_TRY(ObserveReports(read.job, &seen));
+  Decision decision = Reconcile(read.job, *spec, seen);
+  if (decision.want_checkpoints) {
+    STOKER_TRY(ObserveCheckpoints(read.job, &seen));
+    decision = Reconcile(read.job, *spec, seen);
+  }
+  result.store_now = read.store_now;
+  result.reports = seen.reports;
+  result.machines = seen.machines;
+  result.job = read.job;
+  if (!act) return result;
+  result.notes = decision.notes;
+  if (decision.changed) {
+    auto written = UpdateJob(ledger_, read, decision.job);
+    if (written.status().Is(Code::kConflict)) return Pass(job_id, false);
+    if (!written.ok()) return written.status();
+    result.job = written->job;
+    result.changed = true;
+  }
+  const Status acted = Act(result.job, *spec, decision);
+  if (!acted.ok()) result.trouble = acted;
+  return result;
+}
+
+}  // namespace stoker

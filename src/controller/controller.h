@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Observe, reconcile, record, act: one pass over one job. The attached CLI, every verb, every agent
+// and the daemon run exactly this; passes overlap harmlessly, since a record changes only by
+// compare-and-swap and machines are asked for by token.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "job/job.h"
+#include "ledger/ledger.h"
+#include "ledger/reports.h"
+#include "port/clock.h"
+#include "port/provider.h"
+#include "reconcile/reconcile.h"
+#include "spec/job_spec.h"
+
+namespace stoker {
+
+struct PassResult {
+  Job job;                          // as it stands after the pass
+  WallTime store_now;
+  std::vector<ReportSeen> reports;
+  std::vector<MachineSeen> machines;
+  std::vector<std::string> notes;   // what was decided and done, for people
+  bool changed = false;             // the record was written by this pass
+  std::optional<Status> trouble;    // a machine action that failed; the next pass tries again
+};
+
+// Gives the provider of a name; kInvalid when there is none of that name.
+using ProviderLookup = std::function<Result<Provider*>(const std::string& name)>;
+
+// Not thread-safe: one per thread. Remembers, between passes, what this observer saw before.
+class Controller {
+ public:
+  Controller(Ledger& ledger, ProviderLookup providers, Clock& clock);
+
+  // `act` false: only looks (a node without the right to launch). Errors: kNotFound = no such job;
+  // others are the store's. A lost compare-and-swap is not an error: the next pass decides anew.
+  Result<PassResult> Pass(const std::string& job_id, bool act = true);
+
+ private:
+  struct Sequence { int64_t seq = 0; std::string incarnation; MonoTime since; };
+
+  Result<const JobSpec*> SpecOf(const Job& job);
+  Status ObserveMachines(const Job& job, Observed* seen);
+  Status ObserveReports(const Job& job, Observed* seen);
+  Status ObserveCheckpoints(const Job& job, Observed* seen);
+  Status Act(const Job& job, const JobSpec& spec, const Decision& decision);
+
+  Ledger& ledger_;
+  ProviderLookup providers_;
+  Clock& clock_;
+  ReportReader reports_;
+  std::map<std::string, JobSpec> specs_;                  // by digest
+  std::map<std::string, Sequence> sequences_;             // by report key
+  std::map<std::string, std::vector<LaunchOutcome>> outcomes_;  // by job, of the last pass
+};
+
+}  // namespace stoker

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/agent.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "base/text.h"
+#include "ledger/claims.h"
+#include "ledger/records.h"
+#include "ledger/reports.h"
+#include "provider/local_boot.h"
+#include "spec/parse.h"
+
+namespace stoker::node {
+namespace {
+
+constexpr int64_t kLongestWait = 1000;
+constexpr Duration kRenewEvery = Duration::Minutes(10);
+
+// Tries `call` until it succeeds or fails for good; the store may be away for long.
+template <typename T>
+Result<T> Persist(const std::atomic<bool>& stop, const std::function<Result<T>()>& call) {
+  int64_t pause = 50;
+  for (;;) {
+    Result<T> result = call();
+    if (result.ok() || !result.status().transient() || stop) return result;
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+    pause = std::min<int64_t>(pause * 2, 5000);
+  }
+}
+
+}  // namespace
+
+Agent::Agent(NodeParts parts, NodeIdentity me, std::unique_ptr<MetadataService> metadata,
+             Duration notice_poll)
+    : parts_(parts), me_(std::move(me)), incarnation_(parts.ledger.Nonce()),
+      usage_(parts.store, parts.clock) {
+  poller_ = std::make_unique<Poller>(
+      parts_.ledger, parts_.controller, parts_.clock, me_.job,
+      [this](AgentEvent event) { Post(std::move(event)); },
+      [this](NodeReport& report) { CompleteReport(report); });
+  notices_ = std::make_unique<NoticeWatch>(
+      std::move(metadata), parts_.clock, notice_poll,
+      [this](const std::optional<Notice>& notice) { Post(NoticeRead{notice}); });
+}
+
+Agent::~Agent() {
+  off_ = true;
+  notices_.reset();
+  poller_.reset();
+  work_.Close();
+  if (worker_.joinable()) worker_.join();
+}
+
+void Agent::HostStops(Duration left) { notices_->HostStops(left); }
+
+Status Agent::LearnSpec() {
+  STOKER_ASSIGN(const JobRead read, Persist<JobRead>(off_, [&] { return ReadJob(parts_.ledger, me_.job); }));
+  job_ = read.job;
+  STOKER_ASSIGN(const std::string text,
+                Persist<std::string>(off_, [&] { return ReadSpec(parts_.ledger, me_.job); }));
+  STOKER_ASSIGN(spec_, ParseStoredSpec(text));
+  return Status::Ok();
+}
+
+Status Agent::Run() {
+  STOKER_TRY(LearnSpec());
+  SupervisorConfig config;
+  config.job = me_.job;
+  config.launch = me_.launch;
+  config.instance_id = me_.instance_id;
+  config.incarnation = incarnation_;
+  config.address = me_.address;
+  config.stop_grace = spec_.stop_grace;
+  config.max_duration = spec_.limits.max_duration;
+  config.stall = spec_.limits.stall;
+  supervisor_ = std::make_unique<Supervisor>(config);
+  worker_ = std::thread([this] { RunWorker(); });
+  poller_->Start(spec_.recovery == RecoveryMode::kNode);
+  while (!off_) {
+    int64_t wait = kLongestWait;
+    if (const auto wake = supervisor_->wake()) {
+      wait = std::clamp<int64_t>((*wake - Now().mono).ms, 0, kLongestWait);
+    }
+    auto event = events_.Take(wait);
+    Handle(event ? *event : AgentEvent(Tick{}));
+    RenewLease();
+  }
+  // The last word must be in the ledger before the machine is gone.
+  poller_->Settle(Duration::Seconds(30));
+  return Status::Ok();
+}
+
+void Agent::Handle(const AgentEvent& event) {
+  for (const AgentAction& action : supervisor_->Step(event, Now())) {
+    std::visit([&](const auto& a) { Do(a); }, action);
+  }
+}
+
+void Agent::RunWorker() {
+  for (;;) {
+    auto job = work_.Take(kLongestWait);
+    if (job) (*job)();
+    else if (work_.closed()) return;
+  }
+}
+
+std::shared_ptr<AttemptRun> Agent::RunOf(int attempt, int rank) {
+  const std::lock_guard lock(run_mutex_);
+  if (!run_ || run_->attempt() != attempt) {
+    run_ = std::make_shared<AttemptRun>(
+        parts_.store, parts_.ledger, parts_.runner, parts_.clock,
+        AttemptRunConfig{spec_, job_, attempt, rank, me_.dir, me_.cache_dir, me_.address});
+  }
+  return run_;
+}
+
+void Agent::Do(const ClaimSlot& action) {
+  work_.Post([this, action] { Claim(action.attempt, action.rank); });
+}
+
+void Agent::Claim(int attempt, int rank) {
+  const ClaimHolder me{me_.instance_id, me_.boot_id, me_.launch, incarnation_};
+  const auto claim = Persist<ClaimRead>(
+      off_, [&] { return ClaimAttempt(parts_.ledger, me_.job, attempt, rank, me); });
+  ClaimAnswered answer;
+  answer.attempt = attempt;
+  if (claim.ok() && claim->result == ClaimResult::kWon) answer.outcome = ClaimOutcome::kWon;
+  if (claim.ok() && claim->result == ClaimResult::kOursBefore) {
+    answer.outcome = ClaimOutcome::kOursBefore;
+    const auto before = Persist<NodeReport>(
+        off_, [&] { return ReadReport(parts_.ledger, me_.job, attempt, rank); });
+    if (before.ok()) answer.previous = *before;
+  }
+  Post(answer);
+}
+
+void Agent::Do(const StageNode& action) {
+  work_.Post([this, action] {
+    const auto run = RunOf(action.attempt, action.rank);
+    StagingEnded ended = run->Stage(action.restore);
+    ended.attempt = action.attempt;
+    Post(std::move(ended));
+  });
+}
+
+void Agent::Do(const CancelStaging&) {
+  const std::lock_guard lock(run_mutex_);
+  if (run_) run_->CancelStaging();
+}
+
+void Agent::Do(const StartProgram& action) {
+  const auto run = RunOf(action.attempt, action.rank);
+  const Status status = run->Start(
+      action, [this](TaskExit exit) { Post(ProgramEnded{exit}); }, [this] { Post(Activity{}); });
+  Post(ProgramStarted{status});
+}
+
+void Agent::Do(const AskForCheckpoint&) {
+  const std::lock_guard lock(run_mutex_);
+  if (run_) run_->AskForCheckpoint();
+}
+
+void Agent::Do(const TerminateProgram&) {
+  const std::lock_guard lock(run_mutex_);
+  if (run_) run_->Terminate();
+}
+
+void Agent::Do(const KillProgram&) {
+  std::shared_ptr<AttemptRun> run;
+  {
+    const std::lock_guard lock(run_mutex_);
+    run = run_;
+  }
+  if (run) work_.Post([run] { run->Kill(); });
+}
+
+void Agent::Do(const CheckEnd&) {
+  work_.Post([this] { Post(EndChecked{notices_->TakenNow()}); });
+}
+
+void Agent::Do(const FinalizeAttempt& action) {
+  const int rank = supervisor_->report().rank;
+  work_.Post([this, action, rank] {
+    const auto run = RunOf(action.attempt, rank);
+    int64_t pause = 100;
+    for (;;) {
+      const Status status = run->Finalize(action);
+      const bool late = action.deadline && parts_.clock.Mono() >= *action.deadline;
+      if (status.ok() || late || off_) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+      pause = std::min<int64_t>(pause * 2, 5000);
+    }
+    Post(Finalized{action.attempt});
+  });
+}
+
+void Agent::Do(const Publish&) { poller_->Publish(supervisor_->report()); }
+void Agent::Do(const Hurry&) { poller_->Hurry(); }
+
+void Agent::Do(const PowerOff& action) {
+  off_why_ = action.why;
+  off_ = true;
+}
+
+void Agent::CompleteReport(NodeReport& report) {
+  {
+    const std::lock_guard lock(run_mutex_);
+    if (run_ && run_->attempt() == report.attempt) run_->Complete(report);
+  }
+  usage_.Sample(report, me_.dir);
+  for (const std::string& more : {notices_->trouble(), poller_->trouble()}) {
+    if (!more.empty()) report.trouble += (report.trouble.empty() ? "" : "; ") + more;
+  }
+}
+
+// A healthy agent keeps its machine; a dead or stopped one meets the limit.
+void Agent::RenewLease() {
+  if (me_.lease.ms == 0) return;
+  const MonoTime now = parts_.clock.Mono();
+  if (lease_renewed_.ms != 0 && now - lease_renewed_ < std::min(kRenewEvery, me_.lease / 4)) return;
+  lease_renewed_ = now;
+  (void)RenewLocalLease(me_.dir, parts_.clock.Wall() + me_.lease);
+}
+
+}  // namespace stoker::node

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent of one node: the real executor around agent/supervisor.h. The main thread takes events
+// and hands out actions; one worker does what blocks (claim, staging, ending, final uploads), in
+// order; the poller keeps in touch with the ledger; the notice watch asks the platform.
+//
+// The agent never dies of an error in its own upkeep while a program runs: what fails is retried
+// and said in the node's report (`trouble`).
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "agent/supervisor.h"
+#include "controller/controller.h"
+#include "ledger/ledger.h"
+#include "node/attempt_run.h"
+#include "node/mailbox.h"
+#include "node/notice_watch.h"
+#include "node/poller.h"
+#include "node/usage_sampler.h"
+#include "port/process_runner.h"
+#include "spec/job_spec.h"
+
+namespace stoker::node {
+
+// What the agent stands on; all must outlive it.
+struct NodeParts {
+  ObjectStore& store;
+  Ledger& ledger;
+  Controller& controller;
+  ProcessRunner& runner;
+  Clock& clock;
+};
+
+struct NodeIdentity {
+  std::string job;
+  int launch = 0;
+  std::string instance_id;
+  std::string boot_id;
+  std::string address;
+  std::string dir;        // the instance's own folder
+  std::string cache_dir;  // shared by all instances of this machine and user
+  Duration lease;         // renewed while the agent is healthy; 0 = cannot be renewed
+};
+
+class Agent {
+ public:
+  Agent(NodeParts parts, NodeIdentity me, std::unique_ptr<MetadataService> metadata,
+        Duration notice_poll);
+  ~Agent();
+  // Returns when the node has nothing more to do: the machine may be powered off. kCorrupt and
+  // kTooNew: the record cannot be understood, nothing was started.
+  Status Run();
+  // From a signal-watching thread: the host shuts down, `left` remains.
+  void HostStops(Duration left);
+
+ private:
+  using Job_ = std::function<void()>;
+
+  Status LearnSpec();
+  void Post(AgentEvent event) { events_.Post(std::move(event)); }
+  void Handle(const AgentEvent& event);
+  void Do(const ClaimSlot& action);
+  void Do(const StageNode& action);
+  void Do(const CancelStaging& action);
+  void Do(const StartProgram& action);
+  void Do(const AskForCheckpoint& action);
+  void Do(const TerminateProgram& action);
+  void Do(const KillProgram& action);
+  void Do(const CheckEnd& action);
+  void Do(const FinalizeAttempt& action);
+  void Do(const Publish& action);
+  void Do(const Hurry& action);
+  void Do(const PowerOff& action);
+  void Claim(int attempt, int rank);
+  void CompleteReport(NodeReport& report);
+  std::shared_ptr<AttemptRun> RunOf(int attempt, int rank);
+  void RenewLease();
+  Instant Now() { return {parts_.clock.Mono(), parts_.clock.Wall()}; }
+  void RunWorker();
+
+  NodeParts parts_;
+  const NodeIdentity me_;
+  JobSpec spec_;
+  Job job_;                             // as first read: what never changes of it
+  std::string incarnation_;
+  Mailbox<AgentEvent> events_;
+  Mailbox<Job_> work_;
+  std::unique_ptr<Supervisor> supervisor_;
+  std::mutex run_mutex_;
+  std::shared_ptr<AttemptRun> run_;     // the attempt at hand; guarded by run_mutex_
+  UsageSampler usage_;
+  std::atomic<bool> off_{false};
+  std::string off_why_;
+  MonoTime lease_renewed_;
+  std::unique_ptr<Poller> poller_;
+  std::unique_ptr<NoticeWatch> notices_;
+  std::thread worker_;
+};
+
+}  // namespace stoker::node

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// One attempt on one node: its folder, its log, its program, its checkpoints and outputs.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "agent/log_pump.h"
+#include "agent/supervisor.h"
+#include "contract/environment.h"
+#include "job/job.h"
+#include "ledger/ledger.h"
+#include "node/shell_step.h"
+#include "port/clock.h"
+#include "port/object_store.h"
+#include "port/process_runner.h"
+#include "spec/job_spec.h"
+#include "sync/keeper.h"
+#include "sync/outputs.h"
+
+namespace stoker::node {
+
+struct AttemptRunConfig {
+  const JobSpec& spec;
+  const Job& job;
+  int attempt = 0;
+  int rank = 0;
+  std::string dir;        // the instance's folder
+  std::string cache_dir;
+  std::string address;
+};
+
+// Stage, Finalize and the destructor come from the worker; Start, Terminate from the main thread;
+// the rest from any.
+class AttemptRun {
+ public:
+  AttemptRun(ObjectStore& store, Ledger& ledger, ProcessRunner& runner, Clock& clock,
+             AttemptRunConfig config);
+  ~AttemptRun();
+
+  int attempt() const { return config_.attempt; }
+  // Opens the log; until the store answers, it waits and tries again, unless cancelled.
+  Status OpenLog();
+  StagingEnded Stage(const std::string& restore);
+  void CancelStaging() { step_.Cancel(); }
+  // `ended` is called from a thread of this run when the main process ended.
+  Status Start(const StartProgram& start, std::function<void(TaskExit)> ended,
+               std::function<void()> activity);
+  void AskForCheckpoint();
+  void Terminate();
+  void Kill();
+  // The last checkpoint, the last outputs, the last lines. Returns when all is in the store, or at
+  // the deadline with what is not.
+  Status Finalize(const FinalizeAttempt& action);
+  void Complete(NodeReport& report);
+  void Say(const std::string& text);
+
+ private:
+  std::string WorkDir() const { return config_.dir + "/work"; }
+  std::string CheckpointDir() const;
+  contract::NodeFacts Facts(const std::vector<std::string>& addresses, int master_port,
+                            bool resume) const;
+  Status PrepareFolder();
+  Status FetchCode();
+  Status RunSetup(StagingEnded* result);
+  void WatchProgram(std::function<void(TaskExit)> ended, std::function<void()> activity);
+
+  ObjectStore& store_;
+  Ledger& ledger_;
+  ProcessRunner& runner_;
+  Clock& clock_;
+  const AttemptRunConfig config_;
+  ShellStep step_;
+  std::string venv_;
+  std::string restored_;
+  std::unique_ptr<LogPump> log_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<Task> task_;
+  std::string mechanism_;
+  TaskUsage usage_;
+  int64_t peak_resident_ = 0;
+  std::string trouble_;
+  std::thread watcher_;
+  std::unique_ptr<CheckpointRunner> checkpoints_;
+  std::unique_ptr<OutputSync> outputs_;
+};
+
+}  // namespace stoker::node

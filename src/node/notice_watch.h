@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks the platform, again and again, whether it will take this machine.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "node/mailbox.h"
+#include "port/clock.h"
+#include "port/metadata_service.h"
+
+namespace stoker::node {
+
+// Thread-safe. `changed` is called from the watch's own thread (or from HostStops) with each new
+// answer; a service that does not answer changes nothing.
+class NoticeWatch {
+ public:
+  using Changed = std::function<void(const std::optional<Notice>&)>;
+  NoticeWatch(std::unique_ptr<MetadataService> metadata, Clock& clock, Duration every,
+              Changed changed);
+  ~NoticeWatch();
+  // The host is shutting down: as good as a notice that runs out after `left`.
+  void HostStops(Duration left);
+  // Asks once more, now: true when a notice is out or the host is shutting down. An answer that
+  // does not come within the service's time-out counts as no notice.
+  bool TakenNow();
+  std::string trouble();
+
+ private:
+  void Run();
+  void Tell(const std::optional<Notice>& notice);
+  Result<std::optional<Notice>> Poll();
+
+  std::mutex metadata_mutex_;
+  const std::unique_ptr<MetadataService> metadata_;
+  Clock& clock_;
+  const Duration every_;
+  const Changed changed_;
+  Bell bell_;
+  std::atomic<bool> stop_{false};
+  std::mutex mutex_;
+  std::optional<Notice> told_;
+  std::optional<Notice> host_;
+  std::string trouble_;
+  std::thread thread_;
+};
+
+}  // namespace stoker::node

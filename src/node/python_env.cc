@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/python_env.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <thread>
+
+#include "job/digest.h"
+#include "sys/file.h"
+
+namespace stoker::node {
+namespace {
+
+constexpr char kMarker[] = "/.stoker-complete";
+
+// Collects a short output; used to ask the interpreter for its version.
+class TextSink : public LogSink {
+ public:
+  void Write(LogStream, std::string_view bytes) override {
+    if (text.size() < 4096) text.append(bytes);
+  }
+  std::string text;
+};
+
+TaskCommand Command(std::vector<std::string> argv, const std::string& cwd,
+                    const std::vector<std::pair<std::string, std::string>>& env) {
+  TaskCommand command;
+  command.argv = std::move(argv);
+  command.cwd = cwd;
+  command.env = env;
+  command.out = LogStream::kSystem;
+  command.err = LogStream::kSystem;
+  return command;
+}
+
+Status MustSucceed(const std::string& what, const Result<TaskExit>& exit) {
+  if (!exit.ok()) return exit.status().WithContext(what);
+  if (exit->ShellCode() == 0) return Status::Ok();
+  return Status(Code::kInvalid, what + " failed with exit code " + std::to_string(exit->ShellCode()),
+                "Its last lines are in the log");
+}
+
+// One builder at a time per environment: the kernel frees the lock when a builder dies.
+Result<sys::ScopedFd> Lock(const std::string& path, ShellStep& step) {
+  sys::ScopedFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (fd.get() < 0) return ErrnoStatus("open " + path, errno);
+  while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return ErrnoStatus("lock " + path, errno);
+    if (step.cancelled()) return Status(Code::kCancelled, "stopped while the node was set up");
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return fd;
+}
+
+Status Build(const std::string& requirements, const std::string& venv, const std::string& workdir,
+             const std::vector<std::pair<std::string, std::string>>& env, ShellStep& step,
+             LogSink& sink) {
+  STOKER_TRY(sys::RemoveTree(venv));
+  sink.Write(LogStream::kSystem, "stoker: making a virtual environment for requirements.txt\n");
+  STOKER_TRY(MustSucceed("python3 -m venv",
+                         step.Run(Command({"python3", "-m", "venv", "--system-site-packages", venv},
+                                          workdir, env), sink)));
+  STOKER_TRY(MustSucceed("pip install -r requirements.txt",
+                         step.Run(Command({venv + "/bin/python", "-m", "pip", "install",
+                                           "--disable-pip-version-check", "--no-input", "-r",
+                                           requirements}, workdir, env), sink)));
+  return sys::WriteFileAtomic(venv + kMarker, "", 0600, true);
+}
+
+}  // namespace
+
+Result<std::string> PreparePythonEnv(const std::string& workdir, const std::string& cache_dir,
+                                     const std::vector<std::pair<std::string, std::string>>& env,
+                                     ShellStep& step, LogSink& sink) {
+  const std::string requirements = workdir + "/requirements.txt";
+  if (!sys::FileExists(requirements)) return std::string();
+  STOKER_ASSIGN(const std::string text, sys::ReadFile(requirements, 1 << 20));
+  TextSink version;
+  STOKER_TRY(MustSucceed("python3 --version",
+                         step.Run(Command({"python3", "-c", "import sys; print(sys.executable, sys.version)"},
+                                          workdir, env), version)));
+  STOKER_TRY(sys::MakeDirs(cache_dir, 0700));
+  const std::string venv = cache_dir + "/" + Sha256Hex(version.text + "\n" + text).substr(0, 32);
+  STOKER_ASSIGN(const sys::ScopedFd lock, Lock(venv + ".lock", step));
+  if (!sys::FileExists(venv + kMarker)) {
+    STOKER_TRY(Build(requirements, venv, workdir, env, step, sink));
+  }
+  return venv;
+}
+
+void ActivatePythonEnv(const std::string& venv,
+                       std::vector<std::pair<std::string, std::string>>& env) {
+  if (venv.empty()) return;
+  std::erase_if(env, [](const auto& v) { return v.first == "PYTHONHOME" || v.first == "VIRTUAL_ENV"; });
+  env.emplace_back("VIRTUAL_ENV", venv);
+  for (auto& [name, value] : env) {
+    if (name == "PATH") value = venv + "/bin:" + value;
+  }
+}
+
+}  // namespace stoker::node

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/usage_sampler.h"
+
+#include <nlohmann/json.hpp>
+
+#include "ledger/paths.h"
+#include "sys/usage.h"
+
+namespace stoker::node {
+
+void UsageCourse::Add(UsageSample sample) {
+  if (!samples_.empty() && sample.at_ms - samples_.back().at_ms < spacing_ms_) return;
+  samples_.push_back(std::move(sample));
+  if (samples_.size() <= most_) return;
+  std::vector<UsageSample> half;
+  for (size_t i = 0; i < samples_.size(); i += 2) half.push_back(std::move(samples_[i]));
+  samples_ = std::move(half);
+  spacing_ms_ = (samples_.back().at_ms - samples_.front().at_ms) /
+                static_cast<int64_t>(samples_.size() - 1);
+}
+
+std::string UsageCourse::Json() const {
+  nlohmann::json out = {{"format", 1}, {"samples", nlohmann::json::array()}};
+  for (const UsageSample& sample : samples_) {
+    nlohmann::json one = {{"at_ms", sample.at_ms},
+                          {"cpu_seconds", sample.cpu_seconds},
+                          {"resident_bytes", sample.resident_bytes},
+                          {"disk_used_bytes", sample.disk_used_bytes}};
+    if (!sample.gpu.empty()) one["gpu"] = nlohmann::json::parse(sample.gpu, nullptr, false);
+    out["samples"].push_back(std::move(one));
+  }
+  return out.dump() + "\n";
+}
+
+void UsageCourse::Clear() {
+  samples_.clear();
+  spacing_ms_ = 0;
+}
+
+UsageSampler::UsageSampler(ObjectStore& store, Clock& clock)
+    : store_(store), clock_(clock), gpu_(GpuSampler::Start(Duration::Seconds(5))) {}
+
+void UsageSampler::Sample(NodeReport& report, const std::string& dir) {
+  const MonoTime now = clock_.Mono();
+  if (report.attempt != attempt_) {
+    attempt_ = report.attempt;
+    begun_ = now;
+    stored_ = now;
+    course_.Clear();
+  }
+  if (const auto disk = ReadDiskSpace(dir); disk.ok()) {
+    report.disk_bytes = disk->total_bytes - disk->available_bytes;
+  }
+  if (gpu_) report.gpu = gpu_->Latest();
+  course_.Add({(now - begun_).ms, report.cpu_seconds, report.resident_bytes, report.disk_bytes,
+               report.gpu});
+  const bool last = report.phase == NodePhase::kEnded;
+  if (!last && now - stored_ < Duration::Seconds(15)) return;
+  stored_ = now;
+  // Nice to have: when the store is away, the next one has it all.
+  (void)store_.Put(paths::Usage(report.job, report.attempt, report.rank), course_.Json());
+}
+
+}  // namespace stoker::node

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much of the machine a task uses: the latest figures go into the node's report, and the whole
+// course of an attempt into one small object, jobs/<job>/usage/<attempt>-<rank>.json.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "job/job.h"
+#include "port/clock.h"
+#include "port/object_store.h"
+#include "sys/gpu_usage.h"
+
+namespace stoker::node {
+
+struct UsageSample {
+  int64_t at_ms = 0;         // since the attempt's first sample
+  double cpu_seconds = 0;    // of the task so far
+  int64_t resident_bytes = 0;
+  int64_t disk_used_bytes = 0;  // of the file system that the node works on
+  std::string gpu;           // JSON, "" = none
+};
+
+// At most `most` samples: when there are more, every second one is dropped and the spacing
+// doubles, so that a week's course stays small and even.
+class UsageCourse {
+ public:
+  explicit UsageCourse(size_t most = 512) : most_(most) {}
+  void Add(UsageSample sample);
+  const std::vector<UsageSample>& samples() const { return samples_; }
+  std::string Json() const;
+  void Clear();
+
+ private:
+  const size_t most_;
+  int64_t spacing_ms_ = 0;
+  std::vector<UsageSample> samples_;
+};
+
+// Used by one thread.
+class UsageSampler {
+ public:
+  UsageSampler(ObjectStore& store, Clock& clock);
+  // Fills the figures that concern the machine, adds a sample, and stores the course when it is due
+  // or the report is the attempt's last.
+  void Sample(NodeReport& report, const std::string& dir);
+
+ private:
+  ObjectStore& store_;
+  Clock& clock_;
+  std::unique_ptr<GpuSampler> gpu_;
+  UsageCourse course_;
+  int attempt_ = 0;
+  MonoTime begun_;
+  MonoTime stored_;
+};
+
+}  // namespace stoker::node

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the end-to-end tests share: a private home for the real binary, and evidence of their own.
+
+Standard library only. Every test gets a World: its own HOME, store and state below one temporary
+folder, so that nothing of the user's is touched and whatever is left over can be counted."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+BINARY = os.environ.get("STOKER_BINARY") or str(
+    pathlib.Path(__file__).resolve().parents[2] / "build" / "stoker")
+
+
+class World:
+    def __init__(self, name="e2e", binary=BINARY):
+        self.binary = binary
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix=f"stoker-{name}-"))
+        self.home = self.root / "home"
+        self.work = self.root / "work"
+        self.evidence = self.root / "evidence"
+        for folder in (self.home, self.work, self.evidence):
+            folder.mkdir()
+        self.state = self.home / ".local" / "share" / "stoker"
+        self.store = self.state / "ledger"
+        self.env = {
+            "PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8", "NO_COLOR": "1",
+            "USER": "tester", "LOGNAME": "tester",
+        }
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        self.close(keep=kind is not None)
+
+    def close(self, keep=False):
+        """Ends every instance that this world started, then removes it (kept after a failure)."""
+        for instance in self.instances():
+            end_holders(instance)
+        if keep or os.environ.get("STOKER_KEEP"):
+            print(f"kept for inspection: {self.root}", file=sys.stderr)
+        else:
+            shutil.rmtree(self.root, ignore_errors=True)
+
+    def stoker(self, *args, cwd=None, timeout=60, env=None, check=False, stdin=subprocess.DEVNULL):
+        """Runs a verb to its end; returns the CompletedProcess with text output."""
+        done = subprocess.run([self.binary, *map(str, args)], cwd=cwd or self.work,
+                              env={**self.env, **(env or {})}, stdin=stdin, capture_output=True,
+                              timeout=timeout, text=True, errors="replace")
+        if check and done.returncode != 0:
+            raise AssertionError(f"stoker {' '.join(map(str, args))} -> {done.returncode}\n"
+                                 f"{done.stdout}\n{done.stderr}")
+        return done
+
+    def start(self, *args, cwd=None, env=None, **popen):
+        """Starts a verb in the background."""
+        popen.setdefault("stdout", subprocess.PIPE)
+        popen.setdefault("stderr", subprocess.PIPE)
+        return subprocess.Popen([self.binary, *map(str, args)], cwd=cwd or self.work,
+                                env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL, text=True,
+                                errors="replace", **popen)
+
+    def json(self, *args, **kwargs):
+        return json.loads(self.stoker(*args, "--json", check=True, **kwargs).stdout)
+
+    def submit(self, *args, **kwargs):
+        """stoker run --detach …: returns the job id."""
+        return self.json("run", "--detach", *args, **kwargs)["id"]
+
+    def job(self, job):
+        return self.json("show", job)["job"]
+
+    def instances(self):
+        folder = self.state / "instances"
+        return sorted(p for p in folder.iterdir()) if folder.is_dir() else []
+
+    def wait_for(self, what, condition, timeout=30, every=0.05):
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            value = condition()
+            if value:
+                return value
+            time.sleep(every)
+        raise AssertionError(f"not within {timeout} s: {what}")
+
+    def program(self, text, name="prog.py"):
+        path = self.work / name
+        path.write_text(text)
+        return path
+
+
+def lock_holder(path):
+    """Pid that holds a record lock on `path`, or None: asked of the kernel through /proc/locks."""
+    try:
+        inode = os.stat(path).st_ino
+    except OSError:
+        return None
+    for line in open("/proc/locks", encoding="ascii"):
+        fields = line.split()
+        if "->" in fields:
+            continue
+        if fields[1] == "POSIX" and fields[5].rsplit(":", 1)[1] == str(inode):
+            return int(fields[4])
+    return None
+
+
+def end_holders(instance):
+    pid = lock_holder(instance / "lock")
+    if pid:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def heartbeats_stop(folder, quiet=0.6, timeout=10):
+    """Names of heartbeat files in `folder` that still grow after `timeout`; [] is what one wants."""
+    def sizes():
+        return {p.name: p.stat().st_size for p in pathlib.Path(folder).iterdir()}
+    end = time.monotonic() + timeout
+    before = sizes()
+    while True:
+        time.sleep(quiet)
+        after = sizes()
+        alive = sorted(n for n in after if after[n] != before.get(n))
+        if not alive or time.monotonic() > end:
+            return alive
+        before = after
+
+
+class Results:
+    """Counts checks and prints the closing line that CI reads."""
+
+    def __init__(self):
+        self.passed = 0
+        self.failed = []
+
+    def check(self, name, good, detail=""):
+        if good:
+            self.passed += 1
+            print(f"ok    {name}", flush=True)
+        else:
+            self.failed.append(name)
+            print(f"FAIL  {name}: {detail}", flush=True)
+        return good
+
+    def run(self, name, function, *args):
+        try:
+            function(*args)
+        except Exception as error:  # noqa: BLE001: a test that breaks has failed
+            self.check(name, False, f"{type(error).__name__}: {error}")
+        else:
+            self.check(name, True)
+
+    def finish(self):
+        print(f"{self.passed} passed, {len(self.failed)} failed")
+        sys.exit(1 if self.failed or not self.passed else 0)

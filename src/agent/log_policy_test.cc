@@ -83,7 +83,8 @@ TEST(PlanMerge, StaysWithinItsLimits) {
   ASSERT_TRUE(range);
   EXPECT_EQ(range->count, 4u);
   EXPECT_FALSE(PlanMerge(Sizes({300, 300, 300, 300, 300}), {}, limits));
-  const std::map<std::string, int64_t> raw = {{"1", 2000}, {"11", 2000}, {"21", 2000}};
+  std::map<std::string, int64_t> raw;
+  for (const char* key : {"1", "11", "21", "31", "41"}) raw[key] = 1300;
   EXPECT_FALSE(PlanMerge(Sizes({10, 10, 10, 10, 10}), raw, limits));
 }
 

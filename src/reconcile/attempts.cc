@@ -98,6 +98,13 @@ void SumUp(Pass& pass, Attempt& attempt) {
   }
 }
 
+// Attempts after `index` may also be there and Ended: those that a withdrawn notice made needless.
+bool SuccessorOpen(Pass& pass, size_t index) {
+  const auto& attempts = pass.job().attempts;
+  return std::any_of(attempts.begin() + static_cast<ptrdiff_t>(index) + 1, attempts.end(),
+                     [](const Attempt& a) { return a.state != AttemptState::kEnded; });
+}
+
 bool RestoreFailed(const Pass& pass, const Attempt& attempt) {
   return std::any_of(pass.seen.reports.begin(), pass.seen.reports.end(), [&](const ReportSeen& r) {
     return r.report.attempt == attempt.number && !r.report.restore_error.empty();
@@ -131,7 +138,7 @@ void Conclude(Pass& pass, size_t index) {
   if (after.counts_as_error_restart) ++job.error_restarts;
   job.retry_after.reset();
   if (after.delay.ms > 0) job.retry_after = pass.seen.now + after.delay;
-  if (index + 1 == job.attempts.size()) {
+  if (!SuccessorOpen(pass, index)) {
     const Attempt from = job.attempts[index];
     OpenAttempt(pass, &from);
   }
@@ -157,7 +164,7 @@ void Drain(Pass& pass, size_t index) {
   attempt.drain_until = until;
   attempt.noticed = true;
   pass.Changed(Text(attempt) + " draining until " + FormatRfc3339(until));
-  if (index + 1 == pass.job().attempts.size() && !pass.job().cancel) {
+  if (!SuccessorOpen(pass, index) && !pass.job().cancel) {
     const Attempt from = attempt;
     OpenAttempt(pass, &from);
   }

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+// Notices, drains, losses, and what the next attempt keeps and restores.
+#include <gtest/gtest.h>
+
+#include "reconcile/reconcile.h"
+#include "reconcile/test_story.h"
+
+namespace stoker::story {
+namespace {
+
+Story Running(int nodes = 1) {
+  Story s(nodes);
+  s.Pass().See(AllRun()).Pass().Expect(nodes == 1 ? "Running; 1 Running L1; sent L1"
+                                                  : "Running; 1 Running L1,L2; sent L1 L2");
+  return s;
+}
+
+// ---- notices ----
+
+TEST(InterruptionTest, ANoticeDrainsOpensTheNextAttemptAndSendsItInOneWrite) {
+  Story s = Running();
+  s.See(NoticeOf(1, 0, 120)).Pass().Expect("Running; 1 Draining L1; 2 Provisioning L2; sent L2");
+  EXPECT_EQ(s.job.attempts[0].drain_until, s.seen.now + Duration::Seconds(120));
+  EXPECT_TRUE(s.job.attempts[0].noticed);
+  s.Settle().Expect("Running; 1 Draining L1; 2 Provisioning L2");
+}
+
+TEST(InterruptionTest, TheNextAttemptBeginsFromTheNewestCheckpointOnceTheDrainedOneEnded) {
+  Running()
+      .See(NoticeOf(1, 0, 120))
+      .Pass()
+      .See(In(2, 0, NodePhase::kWaiting), Committed({"1-3", "1-2"}))
+      .Settle()
+      .Expect("Running; 1 Draining L1; 2 Provisioning L2; sent L2")
+      .See(End(1, 0, EndReason::kInterrupted), Committed({"1-4", "1-3", "1-2"}))
+      .Settle()
+      .Expect("Running; 1 Ended L1 (Interrupted); 2 Staging L2 from 1-4; L1 interrupted");
+}
+
+TEST(InterruptionTest, SurvivorsAreKeptInPlace) {
+  Running(2)
+      .See(NoticeOf(1, 1, 120))
+      .Pass()
+      .Expect("Running; 1 Draining L1,L2; 2 Provisioning L1,L3; sent L3")
+      .See(End(1, 1, EndReason::kInterrupted), Committed({"1-1"}))
+      .Settle()
+      .Expect("Running; 1 Draining L1,L2 (Interrupted); 2 Provisioning L1,L3")
+      .See(Told(1, 0))
+      .Settle()
+      .Expect("Running; 1 Ended L1,L2 (Interrupted); 2 Staging L1,L3 from 1-1; L2 interrupted");
+}
+
+TEST(InterruptionTest, AWithdrawnNoticeClosesTheNextAttempt) {
+  Running()
+      .See(NoticeOf(1, 0, 120))
+      .Pass()
+      .See(NoticeOf(1, 0, -1))
+      .Settle()
+      .Expect("Running; 1 Running L1; 2 Ended L2 (Cancelled); L2 superseded; sent L2; ended m2");
+}
+
+TEST(InterruptionTest, AWithdrawnNoticeBeforeTheProgramRanGoesBackToStaging) {
+  Story(1)
+      .Pass()
+      .See(In(1, 0, NodePhase::kStaging), NoticeOf(1, 0, 120))
+      .Pass()
+      .Expect("Pending; 1 Draining L1; 2 Provisioning L2; sent L1 L2")
+      .See(NoticeOf(1, 0, -1))
+      .Pass()
+      .See(AllRun())
+      .Settle()
+      .Expect("Running; 1 Running L1; 2 Ended L2 (Cancelled); L2 superseded; ended m2");
+}
+
+TEST(InterruptionTest, ANewNoticeAfterAWithdrawnOneOpensYetAnotherAttempt) {
+  Running()
+      .See(NoticeOf(1, 0, 120))
+      .Pass()
+      .See(NoticeOf(1, 0, -1))
+      .Settle()
+      .See(NoticeOf(1, 0, 60))
+      .Settle()
+      .Expect(
+          "Running; 1 Draining L1; 2 Ended L2 (Cancelled); 3 Provisioning L3; "
+          "L2 superseded; sent L2 L3; ended m2");
+}
+
+TEST(InterruptionTest, ASecondNoticeWhileDrainingReplacesThatLaunchInTheNextAttempt) {
+  Story s = Running(2);
+  s.See(NoticeOf(1, 1, 30))
+      .Pass()
+      .See(NoticeOf(1, 0, 120))
+      .Settle()
+      .Expect("Running; 1 Draining L1,L2; 2 Provisioning L4,L3; sent L3 L4");
+  EXPECT_EQ(s.job.attempts[0].drain_until, s.seen.now + Duration::Seconds(120));
+}
+
+TEST(InterruptionTest, ANoticeToAMachineOfAnAttemptThatHasNotBegunReplacesIt) {
+  Running()
+      .See(NoticeOf(1, 0, 120))
+      .Pass()
+      .See(In(2, 0, NodePhase::kWaiting), NoticeOf(2, 0, 60))
+      .Settle()
+      .Expect("Running; 1 Draining L1; 2 Provisioning L3; L2 interrupted; sent L2 L3");
+}
+
+TEST(InterruptionTest, AMachineLostBeforeItsAttemptBeganIsReplaced) {
+  Running()
+      .See(NoticeOf(1, 0, 120))
+      .Pass()
+      .See(IsGone(2))
+      .Pass()
+      .Expect("Running; 1 Draining L1; 2 Provisioning L3; L2 lost; sent L2 L3");
+}
+
+TEST(InterruptionTest, ANodeThatCompletedMayBeTaken) {
+  Running(2)
+      .See(End(1, 0, EndReason::kCompleted), NoticeOf(1, 0, 30))
+      .Settle()
+      .Expect("Running; 1 Running L1,L2")
+      .See(After(300), IsGone(1))
+      .Settle()
+      .Expect("Running; 1 Running L1,L2; L1 interrupted; ended m1")
+      .See(End(1, 1, EndReason::kCompleted))
+      .Settle()
+      .Expect("Succeeded (Completed); 1 Ended L1,L2 (Completed); L2 done");
+}
+
+TEST(InterruptionTest, CompletingUnderANoticeIsSuccessAndTheNextAttemptIsNotNeeded) {
+  Running()
+      .See(NoticeOf(1, 0, 120))
+      .Pass()
+      .See(End(1, 0, EndReason::kCompleted))
+      .Settle()
+      .Expect("Succeeded (Completed); 2 Ended L2 (Cancelled); L1 done; L2 done; sent L2; ended m2");
+}
+
+TEST(InterruptionTest, ANodeThatSaysNothingAfterItsNoticeIsTakenToBeGone) {
+  Running()
+      .See(NoticeOf(1, 0, 30))
+      .Pass()
+      .See(After(90))
+      .Settle()
+      .Expect("Running; 1 Draining L1; 2 Provisioning L2; sent L2")
+      .See(After(1))
+      .Settle()
+      .Expect("Running; 1 Ended L1 (Interrupted); 2 Staging L2; L1 interrupted");
+}
+
+TEST(InterruptionTest, SurvivorsOfANoticeThatRanOutAreWaitedFor) {
+  Running(2)
+      .See(NoticeOf(1, 1, 30))
+      .Pass()
+      .See(After(91))
+      .Settle()
+      .Expect("Running; 1 Draining L1,L2 (Interrupted); 2 Provisioning L1,L3; sent L3")
+      .See(Told(1, 0))
+      .Settle()
+      .Expect("Running; 1 Ended L1,L2 (Interrupted); 2 Staging L1,L3; L2 interrupted");
+}
+
+TEST(InterruptionTest, AZeroSecondNoticeWorksTheSame) {
+  Running()
+      .See(NoticeOf(1, 0, 0), IsGone(1))
+      .Settle()
+      .Expect("Running; 1 Ended L1 (Interrupted); 2 Staging L2; L1 interrupted; sent L2; ended m1");
+}
+
+TEST(InterruptionTest, AfterAWithdrawnNoticeALossIsFollowedLikeAnyOther) {
+  Running()
+      .See(NoticeOf(1, 0, 120))
+      .Pass()
+      .See(NoticeOf(1, 0, -1))
+      .Settle()
+      .See(End(1, 0, EndReason::kNodeLost), Committed({"1-2"}))
+      .Settle()
+      .Expect(
+          "Running; 2 Ended L2 (Cancelled); 3 Staging L1 from 1-2; L2 superseded; sent L2; "
+          "ended m2");
+}
+
+// ---- losses ----
+
+TEST(InterruptionTest, AMachineThatIsGoneIsWrittenDownBeforeAnythingElseHappens) {
+  Running()
+      .See(IsGone(1))
+      .Pass()
+      .Expect("Running; 1 Running L1 (NodeLost); L1 lost")
+      .Pass()
+      .Expect("Running; 1 Ended L1 (NodeLost); 2 Staging L2; sent L2; ended m1");
+}
+
+TEST(InterruptionTest, TheLastWordOfALostMachineCounts) {
+  // Its report was written after the reports were read and before the machine was seen to be gone.
+  Running()
+      .See(IsGone(1))
+      .Pass()
+      .Expect("Running; 1 Running L1 (NodeLost); L1 lost")
+      .See(End(1, 0, EndReason::kCompleted))
+      .Settle()
+      .Expect("Succeeded (Completed); 1 Ended L1 (Completed); ended m1");
+}
+
+TEST(InterruptionTest, SilentNeedsBothTheAgeAndTheSameReportSeenForAsLong) {
+  struct Case {
+    int64_t age, unchanged;
+    bool lost;
+  };
+  for (const Case& c : {Case{89, 200, false}, Case{200, 89, false}, Case{90, 90, true}}) {
+    Running()
+        .See(Quiet(1, c.age, c.unchanged))
+        .Pass()
+        .Expect(c.lost ? "Running; 1 Running L1 (NodeLost); L1 lost" : "Running; 1 Running L1");
+  }
+}
+
+TEST(InterruptionTest, ASilentNodeIsNotFollowedBeforeItsMachineIsGone) {
+  Story s = Running();
+  s.See(Quiet(1, 90, 90)).Pass().Expect("Running; 1 Running L1 (NodeLost); L1 lost");
+  // The provider does not answer: nobody knows whether the program still runs.
+  s.See(ProviderSilent()).See(Vanishes(1)).Pass(3).Expect("Running; 1 Running L1 (NodeLost)");
+  s.See(ProviderSilent(false))
+      .Pass()
+      .Expect("Running; 1 Ended L1 (NodeLost); 2 Staging L2; sent L2");
+}
+
+TEST(InterruptionTest, ASilentMachineIsEndedOnlyInALaterPass) {
+  Running()
+      .See(Quiet(1, 90, 90))
+      .Pass()
+      .Expect("Running; 1 Running L1 (NodeLost); L1 lost")
+      .Pass()
+      .Expect("Running; 1 Running L1 (NodeLost); ended m1")
+      .Pass()
+      .Expect("Running; 1 Ended L1 (NodeLost); 2 Staging L2; sent L2");
+}
+
+TEST(InterruptionTest, AnAnswerThatLeavesOutAYoungMachineIsNotBelieved) {
+  Story s = Running();
+  s.seen.absent_means_gone = false;
+  s.See(Vanishes(1), Quiet(1, 300, 300), After(60)).Settle().Expect("Running; 1 Running L1");
+  s.See(After(600), Quiet(1, 5, 5)).Settle().Expect("Running; 1 Running L1");
+  s.See(Quiet(1, 90, 5))
+      .Settle()
+      .Expect("Running; 1 Ended L1 (NodeLost); 2 Staging L2; L1 lost; sent L2");
+}
+
+TEST(InterruptionTest, AbsentMeansGoneWhereTheProviderSaysSo) {
+  Running()
+      .See(Vanishes(1))
+      .Settle()
+      .Expect("Running; 1 Ended L1 (NodeLost); 2 Staging L2; L1 lost; sent L2");
+}
+
+TEST(InterruptionTest, WithoutAnAnswerFromTheProviderNobodyIsLost) {
+  Running()
+      .See(Vanishes(1), ProviderSilent(), After(3600))
+      .Settle()
+      .Expect("Running; 1 Running L1");
+}
+
+TEST(InterruptionTest, AnAgentThatWasStartedAgainBeginsANewAttemptInPlace) {
+  Running(2)
+      .See(End(1, 1, EndReason::kNodeLost), Committed({"1-7"}))
+      .Settle()
+      .Expect("Running; 1 Running L1,L2 (NodeLost)")
+      .See(Told(1, 0))
+      .Settle()
+      .Expect("Running; 1 Ended L1,L2 (NodeLost); 2 Staging L1,L2 from 1-7");
+}
+
+TEST(InterruptionTest, AMachineWithAFaultIsNotKept) {
+  Running(2)
+      .See(End(1, 1, EndReason::kNodeFault), Told(1, 0))
+      .Settle()
+      .Expect("Running; 1 Ended L1,L2 (NodeFault); 2 Staging L1,L3; L2 superseded; sent L3");
+}
+
+TEST(InterruptionTest, ALossDuringTheRetryDelayIsReplacedAndTheDelayKept) {
+  Story s = Running();
+  for (int i = 1; i <= 3; ++i) s.See(End(i, 0, EndReason::kNodeLost)).Pass();
+  ASSERT_TRUE(s.job.retry_after.has_value());
+  s.Expect("Running; 3 Ended L1 (NodeLost); 4 Provisioning L1");
+  s.See(IsGone(1)).Settle().Expect(
+      "Running; 3 Ended L1 (NodeLost); 4 Provisioning L2; L1 lost; sent L2; ended m1");
+  s.See(After(60)).Settle().Expect("Running; 3 Ended L1 (NodeLost); 4 Staging L2");
+}
+
+// ---- what is restored ----
+
+TEST(InterruptionTest, SuspectCheckpointsAreSteppedOver) {
+  Story s = Running();
+  s.job.suspects = {"1-3"};
+  s.See(End(1, 0, EndReason::kInterrupted), Committed({"1-3", "1-2"}))
+      .Settle()
+      .Expect("Running; 1 Ended L1 (Interrupted); 2 Staging L1 from 1-2");
+}
+
+TEST(InterruptionTest, APoisonedCheckpointGetsOneAttemptFromTheOneBeforeIt) {
+  Running()
+      .See(End(1, 0, EndReason::kInterrupted), Committed({"1-3", "1-2"}))
+      .Settle()
+      .Expect("Running; 1 Ended L1 (Interrupted); 2 Staging L1 from 1-3")
+      .See(End(2, 0, EndReason::kUserError, 1))
+      .Settle()
+      .Expect("Running; 2 Ended L1 from 1-3 (UserError 1); 3 Staging L1 from 1-2")
+      .See(End(3, 0, EndReason::kUserError, 1))
+      .Settle()
+      .Expect("Failed (NoProgress 1); 3 Ended L1 from 1-2 (UserError 1); L1 done");
+}
+
+TEST(InterruptionTest, ACheckpointThatCannotBeRestoredIsSuspectAndTheMachineIsKept) {
+  Story s = Running();
+  s.See(End(1, 0, EndReason::kInterrupted), Committed({"1-3", "1-2"})).Settle();
+  s.See(End(2, 0, EndReason::kNodeFault));
+  s.Report(2, 0).restore_error = "model.pt: wrong digest";
+  s.Settle().Expect("Running; 2 Ended L1 from 1-3 (NodeFault); 3 Staging L1 from 1-2");
+}
+
+TEST(InterruptionTest, WhatAnAttemptCommittedAndRanIsInTheRecordWhenItEnded) {
+  Story s = Running(2);
+  s.See(End(1, 0, EndReason::kInterrupted), Told(1, 1), Committed({"1-9", "1-8"}));
+  s.Report(1, 0).run_ms = 4000;
+  s.Report(1, 1).run_ms = 5000;
+  s.Settle();
+  EXPECT_EQ(s.job.attempts[0].newest_checkpoint, "1-9");
+  EXPECT_EQ(s.job.attempts[0].run_ms, 5000);
+  EXPECT_EQ(s.job.attempts[1].restore, "1-9");
+}
+
+TEST(InterruptionTest, CheckpointsAreAskedForOnlyWhenTheyDecide) {
+  Story s = Running();
+  EXPECT_FALSE(Reconcile(s.job, s.spec, s.seen).want_checkpoints);
+  s.See(End(1, 0, EndReason::kInterrupted));
+  const Decision without = Reconcile(s.job, s.spec, s.seen);
+  EXPECT_TRUE(without.want_checkpoints);
+  EXPECT_TRUE(without.send.empty());
+  EXPECT_EQ(without.job.attempts[0].state, AttemptState::kRunning);
+}
+
+TEST(InterruptionTest, AJobThatRetriesAnotherStartsFromItsCheckpoints) {
+  Story s(1);
+  s.job.retry_of = "zz99-first";
+  s.See(Committed({"0-1"})).Pass().Expect("Pending; 1 Staging L1 from 0-1; sent L1");
+}
+
+TEST(InterruptionTest, ManyInterruptionsAreNeverNoProgress) {
+  Story s = Running();
+  for (int i = 1; i <= 60; ++i) s.See(End(i, 0, EndReason::kInterrupted)).Settle();
+  EXPECT_EQ(s.job.attempts.size(), 61U);
+  EXPECT_EQ(s.job.state, JobState::kRunning);
+}
+
+TEST(InterruptionTest, ManyLossesWithoutProgressAre) {
+  Story s = Running();
+  for (int i = 1; i <= 20 && s.job.state == JobState::kRunning; ++i) {
+    s.See(End(i, 0, EndReason::kNodeLost), After(600)).Settle();
+  }
+  EXPECT_EQ(s.job.state, JobState::kFailed);
+  EXPECT_EQ(s.job.result->reason, EndReason::kNoProgress);
+  EXPECT_EQ(s.job.attempts.size(), 20U);
+}
+
+}  // namespace
+}  // namespace stoker::story

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of a job when nobody takes anything away: submit, run, end, cancel, machines that do not
+// come. Interruptions and losses are in interruption_test.cc, verdicts in judge_test.cc.
+#include "reconcile/reconcile.h"
+
+#include <gtest/gtest.h>
+
+#include "reconcile/test_story.h"
+
+namespace stoker::story {
+namespace {
+
+// A story whose program runs on every node.
+Story Running(int nodes = 1) {
+  Story s(nodes);
+  s.Pass().See(AllRun()).Pass().Expect(nodes == 1 ? "Running; 1 Running L1; sent L1"
+                                                  : "Running; 1 Running L1,L2; sent L1 L2");
+  return s;
+}
+
+TEST(ReconcileTest, SubmitOpensAndBeginsTheFirstAttemptInOneWrite) {
+  Story(1).Pass().Expect("Pending; 1 Staging L1; sent L1").Settle().Expect("Pending; 1 Staging L1");
+}
+
+TEST(ReconcileTest, IntentIsInTheRecordWithTokenAndTimesBeforeTheRequest) {
+  Story s(2);
+  const Decision decision = Reconcile(s.job, s.spec, s.seen);
+  ASSERT_TRUE(decision.changed);
+  ASSERT_EQ(decision.send, (std::vector<int>{1, 2}));
+  for (const int number : decision.send) {
+    const Launch* launch = FindLaunch(decision.job, number);
+    ASSERT_NE(launch, nullptr);
+    EXPECT_EQ(launch->token, LaunchToken("ledger", s.job.id, *launch));
+    EXPECT_EQ(launch->not_after - launch->opened, kSendWithin);
+    EXPECT_EQ(launch->slot, number - 1);
+  }
+  EXPECT_NE(decision.job.launches[0].token, decision.job.launches[1].token);
+}
+
+TEST(ReconcileTest, NothingIsSentAfterNotAfter) {
+  Story(1)
+      .See(Withhold(1))
+      .Pass()
+      .Expect("Pending; 1 Staging L1; sent L1")
+      .See(After(600))
+      .Pass()
+      .Expect("Pending; 1 Staging L1; sent L1")
+      .See(After(1))
+      .Pass()
+      .Expect("Pending; 1 Staging L1");
+}
+
+TEST(ReconcileTest, AnEntryOfTheRecordIsOnlySentAgainWhenTheProviderAnswered) {
+  Story(1)
+      .See(Withhold(1))
+      .Pass()
+      .Pass()
+      .Expect("Pending; 1 Staging L1; sent L1 L1")
+      .See(ProviderSilent())
+      .Pass()
+      .Expect("Pending; 1 Staging L1");
+}
+
+TEST(ReconcileTest, ANewEntryIsSentWithoutWaitingForTheProvidersList) {
+  Story(1).See(ProviderSilent()).Pass().Expect("Pending; 1 Staging L1; sent L1");
+}
+
+TEST(ReconcileTest, RunsWhenEveryNodeRuns) {
+  Story(2)
+      .Pass()
+      .See(In(1, 0, NodePhase::kRunning), In(1, 1, NodePhase::kReady))
+      .Pass()
+      .Expect("Pending; 1 Staging L1,L2; sent L1 L2")
+      .See(In(1, 1, NodePhase::kRunning))
+      .Settle()
+      .Expect("Running; 1 Running L1,L2");
+}
+
+TEST(ReconcileTest, ANodeThatIsDoneEarlyDoesNotKeepTheJobPending) {
+  Story(2)
+      .Pass()
+      .See(End(1, 0, EndReason::kCompleted), In(1, 1, NodePhase::kRunning))
+      .Settle()
+      .Expect("Running; 1 Running L1,L2; sent L1 L2");
+}
+
+TEST(ReconcileTest, SucceedsWhenAllNodesCompleted) {
+  Running(2)
+      .See(End(1, 1, EndReason::kCompleted))
+      .Settle()
+      .Expect("Running; 1 Running L1,L2")
+      .See(End(1, 0, EndReason::kCompleted))
+      .Settle()
+      .Expect("Succeeded (Completed); 1 Ended L1,L2 (Completed); L1 done; L2 done");
+}
+
+TEST(ReconcileTest, AnEndedJobDoesNothingButClearUp) {
+  Story s = Running();
+  s.See(End(1, 0, EndReason::kCompleted)).Settle();
+  const Job ended = s.job;
+  s.See(After(30), NoticeOf(1, 0, 5)).Pass();
+  EXPECT_FALSE(s.last.retire);
+  EXPECT_TRUE(s.ended.empty()) << "it is given time to upload and to leave by itself";
+  s.See(After(30)).Pass();
+  EXPECT_EQ(s.ended, std::vector<std::string>{"m1"});
+  s.See(Cancel(), End(1, 0, EndReason::kUserError, 3)).Pass();
+  EXPECT_TRUE(s.last.retire);
+  EXPECT_FALSE(s.last.changed);
+  EXPECT_TRUE(s.last.send.empty());
+  EXPECT_EQ(s.job.state, ended.state);
+  EXPECT_EQ(s.job.launches.size(), ended.launches.size());
+}
+
+TEST(ReconcileTest, RetiresOnlyWhenTheProviderAnswered) {
+  Story s = Running();
+  s.See(End(1, 0, EndReason::kCompleted)).Settle();
+  s.See(Vanishes(1), ProviderSilent()).Pass();
+  EXPECT_FALSE(s.last.retire);
+  s.See(ProviderSilent(false)).Pass();
+  EXPECT_TRUE(s.last.retire);
+}
+
+// ---- cancel, in every state ----
+
+TEST(ReconcileTest, CancelBeforeAnything) {
+  Story(1).See(Cancel()).Settle().Expect("Cancelled (Cancelled)");
+}
+
+TEST(ReconcileTest, CancelWhileTheMachineIsAskedFor) {
+  Story(1)
+      .See(Withhold(1))
+      .Pass()
+      .Expect("Pending; 1 Staging L1; sent L1")
+      .See(Cancel())
+      .Pass()
+      .Expect("Stopping; 1 Staging L1 (Cancelled)")
+      .Settle()
+      .Expect("Cancelled (Cancelled); 1 Ended L1 (Cancelled); L1 superseded");
+}
+
+TEST(ReconcileTest, CancelWhileTheMachineBootsEndsItAtOnceAndThenTheJob) {
+  Story(1)
+      .Pass()
+      .See(Boots(1), Cancel())
+      .Pass(2)
+      .Expect("Stopping; 1 Staging L1 (Cancelled); L1 superseded; sent L1")
+      .Settle()
+      .Expect("Cancelled (Cancelled); 1 Ended L1 (Cancelled); ended m1");
+}
+
+TEST(ReconcileTest, CancelWaitsForNodesThatHaveReported) {
+  for (const NodePhase phase : {NodePhase::kWaiting, NodePhase::kStaging, NodePhase::kReady,
+                                NodePhase::kRunning, NodePhase::kStopping}) {
+    Story(1)
+        .Pass()
+        .See(In(1, 0, phase))
+        .Pass()
+        .See(Cancel())
+        .Settle()
+        .Expect("Stopping; 1 " + std::string(phase == NodePhase::kRunning ? "Running" : "Staging") +
+                " L1 (Cancelled); sent L1")
+        .See(Told(1, 0))
+        .Settle()
+        .Expect("Cancelled (Cancelled); 1 Ended L1 (Cancelled); L1 done");
+  }
+}
+
+TEST(ReconcileTest, CancelWhileDrainingEndsBothAttempts) {
+  Running()
+      .See(NoticeOf(1, 0, 120))
+      .Pass()
+      .Expect("Running; 1 Draining L1; 2 Provisioning L2; sent L2")
+      .See(Cancel())
+      .Pass()
+      .See(Told(1, 0))
+      .Settle()
+      .Expect("Cancelled (Cancelled); 2 Ended L2 (Cancelled); L1 done; L2 done; ended m2");
+}
+
+TEST(ReconcileTest, CancelWhileARetryWaits) {
+  Story s = Running();
+  s.See(End(1, 0, EndReason::kNodeLost)).Pass();
+  s.job.retry_after = s.seen.now + Duration::Minutes(5);
+  s.job.attempts.back().state = AttemptState::kProvisioning;
+  s.See(Cancel()).Settle();
+  EXPECT_EQ(s.job.state, JobState::kCancelled);
+}
+
+TEST(ReconcileTest, CancelDoesNotUndoAResult) {
+  Running()
+      .See(Cancel(), End(1, 0, EndReason::kCompleted))
+      .Settle()
+      .Expect("Succeeded (Completed); 1 Ended L1 (Completed); L1 done");
+  Running()
+      .See(End(1, 0, EndReason::kUserError, 3), Cancel())
+      .Settle()
+      .Expect("Cancelled (Cancelled); 1 Ended L1 (Cancelled); L1 done");
+}
+
+TEST(ReconcileTest, CancelInsteadOfARetry) {
+  Running(2)
+      .See(IsGone(2))
+      .Pass(2)
+      .Expect("Running; 1 Running L1,L2 (NodeLost); L2 lost; ended m2")
+      .See(Cancel())
+      .Pass()
+      .See(Told(1, 0))
+      .Settle()
+      .Expect("Cancelled (Cancelled); 1 Ended L1,L2 (NodeLost); L1 done");
+}
+
+// ---- machines that do not come ----
+
+TEST(ReconcileTest, NoCapacityIsWaitingAndIsAskedForAgain) {
+  Story(1)
+      .See(Outcome(1, Code::kNoSpace))
+      .Pass(2)
+      .Expect("Waiting; 1 Staging L1; sent L1 L1")
+      .See(AllRun(), Boots(1))
+      .Pass()
+      .Expect("Running; 1 Running L1");
+}
+
+TEST(ReconcileTest, ASuccessorWithoutCapacityDoesNotHideThatTheProgramRuns) {
+  Story s = Running();
+  s.See(NoticeOf(1, 0, 120), Outcome(2, Code::kNoSpace))
+      .Pass(2)
+      .Expect("Running; 1 Draining L1; 2 Provisioning L2; sent L2 L2");
+  s.See(NoticeOf(1, 0, -1))
+      .Settle()
+      .Expect(
+          "Running; 1 Running L1; 2 Ended L2 (Cancelled); "
+          "L2 superseded");
+}
+
+TEST(ReconcileTest, AMarketThatIsEmptyForDaysIsNoFailure) {
+  Story s(1);
+  for (int launch = 1; launch < 100; ++launch) s.See(Withhold(launch));
+  for (int i = 0; i < 60; ++i) s.See(Outcome(i + 1, Code::kNoSpace), After(700)).Settle();
+  EXPECT_EQ(s.job.state, JobState::kWaiting);
+  EXPECT_GT(s.job.launches.size(), 50U);
+  EXPECT_LE(s.job.launches.size(), 62U) << "one launch in ten minutes, not one a pass";
+}
+
+TEST(ReconcileTest, NeverCameIsSaidOnlyWhenItCanNotComeAnyMore) {
+  Story(1)
+      .See(Withhold(1), Withhold(2))
+      .Pass()
+      .See(After(659))
+      .Pass()
+      .Expect("Pending; 1 Staging L1; sent L1")
+      .See(After(2))
+      .Settle()
+      .Expect("Pending; 1 Ended L1 (NodeLost); 2 Staging L2; L1 never-came; sent L2 L2");
+}
+
+TEST(ReconcileTest, RefusedEndsTheJob) {
+  for (const Code code : {Code::kDenied, Code::kInvalid}) {
+    Story(1)
+        .See(Outcome(1, code))
+        .Settle()
+        .Expect("Failed (LaunchRefused); 1 Ended L1 (LaunchRefused); L1 refused; sent L1");
+  }
+}
+
+TEST(ReconcileTest, RefusedToOneObserverWhileTheMachineRunsMeansNothing) {
+  Running().See(Outcome(1, Code::kDenied)).Settle().Expect("Running; 1 Running L1");
+}
+
+TEST(ReconcileTest, ARefusedSuccessorIsNotAskedForAgainAndAgain) {
+  Story s = Running();
+  s.See(NoticeOf(1, 0, 120)).Pass();
+  s.See(Vanishes(2), Outcome(2, Code::kDenied)).Pass(10);
+  EXPECT_EQ(s.job.launches.size(), 2U);
+  s.Expect("Running; 1 Draining L1; 2 Provisioning L2; L2 refused; sent L2");
+  s.See(End(1, 0, EndReason::kInterrupted))
+      .Settle()
+      .Expect("Failed (LaunchRefused); 2 Ended L2 (LaunchRefused); L1 interrupted");
+}
+
+TEST(ReconcileTest, AMachineThatNeverReportsIsGivenUp) {
+  Story(1)
+      .Pass()
+      .See(Boots(1), After(1200))
+      .Settle()
+      .Expect("Pending; 1 Staging L1; sent L1")
+      .See(After(1))
+      .Pass(2)
+      .Expect("Pending; 1 Staging L1 (NodeLost); L1 lost; ended m1")
+      .Settle()
+      .Expect("Pending; 1 Ended L1 (NodeLost); 2 Staging L2; sent L2");
+}
+
+TEST(ReconcileTest, MachinesThatAreNoneOfOursAreLeftAlone) {
+  Story s = Running();
+  s.seen.machines.push_back({"stranger", 77, MachineState::kRunning, ""});
+  s.See(End(1, 0, EndReason::kCompleted)).Settle();
+  s.See(After(120)).Pass();
+  EXPECT_EQ(s.ended, std::vector<std::string>{"m1"});
+}
+
+TEST(ReconcileTest, ARecordWithTooFewLaunchesIsSurvived) {
+  Story s = Running(2);
+  s.job.attempts[0].launches.pop_back();
+  s.See(End(1, 0, EndReason::kNodeLost)).Settle();
+  EXPECT_EQ(s.job.attempts.back().launches.size(), 2U);
+}
+
+}  // namespace
+}  // namespace stoker::story

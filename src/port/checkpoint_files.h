@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files that a program keeps its checkpoints in, as this machine sees them: what is there, who
+// writes, what just happened, and a verified copy of one moment.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "base/time.h"
+
+namespace stoker {
+
+enum class FileKind { kFile, kLink, kDirectory };
+
+// What stat says of one entry. `path` is relative to the directory, '/'-separated. Directories are
+// listed only when they are empty. Two equal facts do not prove equal contents (mmap).
+struct FileFact {
+  std::string path;
+  FileKind kind = FileKind::kFile;
+  uint64_t ino = 0;
+  int64_t size = 0;
+  int64_t allocated = 0;  // bytes that the file system really holds; less than size: holes
+  int64_t mtime_ns = 0;
+  int64_t ctime_ns = 0;
+  int mode = 0644;     // permission bits only
+  std::string target;  // of a link
+  bool operator==(const FileFact&) const = default;
+};
+
+// How whoever let go of a file went on.
+enum class Fate {
+  kLived,    // every older process of the task was alive and not dying, or ended with exit code 0
+  kUnknown,  // one of them was gone by the time it was looked for
+  kKilled,   // one of them was dying of a signal or of an error
+};
+
+// A hint of the kernel, in the order in which things happened.
+struct FileEvent {
+  enum class Kind {
+    kChanged,  // created or written
+    kClosed,   // the last writer let go of it (closed it, unmapped it, or died)
+    kMovedIn,  // renamed to `path`; from `from` when that lay in the directory, else ""
+    kGone,     // deleted, or moved out of the directory
+    kLost,     // events were lost: anything may have happened
+  };
+  Kind kind = Kind::kChanged;
+  std::string path;
+  std::string from;
+  bool directory = false;
+  MonoTime at;  // when it was read, at most some ms after it happened
+  // With kClosed and kMovedIn, looked at after the event: kLived means that the file was closed by
+  // its writer's own will and not by its death.
+  Fate fate = Fate::kUnknown;
+  bool disk_full = false;  // the file system had no room left at that time
+};
+
+struct DirectoryScan {
+  std::vector<FileFact> files;    // ordered by path
+  std::set<std::string> written;  // paths that some process has open for writing
+  std::set<std::string> mapped;   // paths that some process has mapped shared and writable
+  bool writers_known = false;     // false: some process could not be looked into
+  bool task_alive = false;        // at least one process of the task lives and is not dying
+  Fate fate = Fate::kLived;       // of the task's older processes since the scan before
+  bool disk_full = false;
+  int64_t size_limit = -1;           // smallest RLIMIT_FSIZE in the task; -1 = none
+  std::vector<std::string> skipped;  // sockets, devices, links to outside: cannot be kept
+};
+
+// A copy of files as they were at one moment. Destroying it frees the copy.
+class Snapshot {
+ public:
+  virtual ~Snapshot() = default;
+  // The files that were copied, ordered as asked.
+  virtual const std::vector<FileFact>& files() const = 0;
+  // Up to `size` bytes from `offset`; 0 at the end. Thread-safe for different files.
+  virtual Result<int64_t> Read(size_t index, int64_t offset, char* buffer, int64_t size) = 0;
+  // A descriptor at offset 0 that stays the snapshot's, for Upload::WriteFile; -1 = there is none.
+  virtual int Descriptor(size_t index) = 0;
+};
+
+struct SnapshotRequest {
+  std::vector<FileFact> copy;    // copied; must still be as these facts say
+  std::vector<FileFact> stay;    // not copied; must still be as these facts say
+  std::vector<FileFact> prefix;  // only ever appended to: copied up to the size in the fact
+  // How long a writer that wants in may be kept waiting (it waits in open) while the copy is made.
+  Duration patience = Duration::Ms(250);
+  bool even_if_open = false;  // the program said that it is done: an open writer does not mind
+  bool need_task = true;      // the task must live from before to after the copy
+};
+
+// One directory, one task. Take and Scan are called by one thread; Wait may be called by another.
+class CheckpointFiles {
+ public:
+  virtual ~CheckpointFiles() = default;
+  // Where to learn the task's pids (as this process sees them). Not set or an empty answer: no
+  // process of the task lives, and writers are looked for among all processes.
+  virtual void WatchTask(std::function<std::vector<int>()> processes) = 0;
+  // Blocks until there is an event, Wake was called or `timeout` passed.
+  virtual void Wait(Duration timeout) = 0;
+  virtual void Wake() = 0;
+  virtual std::vector<FileEvent> TakeEvents() = 0;
+  // Empty when the directory is not there (yet).
+  virtual Result<DirectoryScan> Scan() = 0;
+  // kBusy: somebody writes, or wanted in for longer than the patience. kConflict: a file is not as
+  // the request says, or changed meanwhile, or the task died. kNoSpace: no room for the copy.
+  virtual Result<std::unique_ptr<Snapshot>> Take(const SnapshotRequest& request) = 0;
+  // Deletes one file of the directory (the mark of `stoker checkpoint done`).
+  virtual Status Remove(const std::string& path) = 0;
+};
+
+// One file on its way into a directory. Nothing is visible under its name before Commit.
+class NewFile {
+ public:
+  virtual ~NewFile() = default;
+  virtual Status Write(std::string_view bytes) = 0;
+  virtual Status Commit(int mode, int64_t mtime_ms) = 0;
+};
+
+// A directory that is being made equal to a list (restore, download). Paths must satisfy
+// IsSafeRelativePath; no existing link is followed below the directory. Not thread-safe.
+class DirectoryWriter {
+ public:
+  virtual ~DirectoryWriter() = default;
+  virtual Result<std::unique_ptr<NewFile>> Create(const std::string& path) = 0;
+  virtual Status MakeLink(const std::string& path, const std::string& target) = 0;
+  virtual Status MakeDirectory(const std::string& path) = 0;
+  // Removes every entry that is not in `keep` and no parent of one.
+  virtual Status RemoveOthers(const std::set<std::string>& keep) = 0;
+};
+
+}  // namespace stoker

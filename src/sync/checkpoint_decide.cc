@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// The decisions of CheckpointPlan: which moments are checkpoints.
+#include <algorithm>
+
+#include "base/text.h"
+#include "sync/checkpoint_plan.h"
+
+namespace stoker {
+namespace {
+
+// A file held open this long without a sign of change does not hold others up.
+constexpr Duration kLingering = Duration::Seconds(30);
+
+bool AboutEqual(int64_t a, int64_t b) {
+  const int64_t slack = std::max<int64_t>(std::max(a, b) / 20, 64 << 10);
+  return a >= 0 && b >= 0 && (a > b ? a - b : b - a) <= slack;
+}
+
+}  // namespace
+
+bool CheckpointPlan::Numbered(const std::string& unit) const {
+  const std::string general = WithoutNumbers(unit);
+  return general != unit && numbered_.count(general) == 0;
+}
+
+// Cut short, or ended in a way that makes it likely: only its format can vouch for it.
+bool CheckpointPlan::Doubtful(const std::string& path, const File& file) const {
+  if (!file.fact || file.fact->kind != FileKind::kFile) return false;
+  if (file.doubtful || (file.fate == Fate::kKilled && !clean_)) return true;
+  if (ended_ && !clean_ && file.fate != Fate::kLived) return true;
+  int64_t before = file.size_before;
+  const std::string role = RoleOf(path);
+  bool own = true;
+  for (auto it = history_.rbegin(); it != history_.rend(); ++it) {
+    if (it->role != role || it->size < 0) continue;
+    if (own && it->path == path) {
+      own = false;
+      continue;
+    }
+    before = it->size;
+    break;
+  }
+  if (before < 0 || ended_) return false;
+  const int64_t slack =
+      std::max<int64_t>(file.fate == Fate::kLived ? before / 10 : before / 100, 4096);
+  return before - file.fact->size > slack;
+}
+
+CheckpointPlan::View CheckpointPlan::Look(MonoTime now) const {
+  View view;
+  for (const auto& [path, file] : files_) {
+    if (IsStream(path) || !file.open) continue;
+    const std::string unit = TopOf(path);
+    const bool lingers =
+        !file.mapped && now - file.begin >= kLingering && now - file.last_change >= kLingering;
+    if (!NeverTaken(unit)) {
+      view.blocked = true;
+    } else if (lingers) {
+      view.excluded.insert(unit);
+    } else {
+      view.open_new.insert(unit);
+    }
+  }
+  LookAtUnits(now, &view);
+  for (const auto& [path, file] : files_) {
+    if (IsStream(path) || file.version == file.taken) continue;
+    const std::string unit = TopOf(path);
+    if (file.refused) {
+      if (NeverTaken(unit)) {
+        view.excluded.insert(unit);
+      } else {
+        view.blocked = true;
+      }
+    }
+  }
+  for (const auto& [path, file] : files_) {
+    if (file.version == file.taken || view.excluded.count(TopOf(path)) != 0) continue;
+    if (IsStream(path)) continue;
+    view.changed.push_back(path);
+    view.unsure = view.unsure || file.fate == Fate::kUnknown;
+    if (!file.open && Doubtful(path, file)) view.prove.push_back(path);
+  }
+  return view;
+}
+
+void CheckpointPlan::LookAtUnits(MonoTime now, View* view) const {
+  std::map<std::string, MonoTime> marked;
+  std::map<std::string, MonoTime> newest;
+  for (const auto& [path, file] : files_) {
+    const std::string unit = TopOf(path);
+    if (explicit_.count(WithoutNumbers(unit)) == 0) continue;
+    if (path == unit + "/" + kCompleteMark && !file.open) marked[unit] = file.last_change;
+    newest[unit] = std::max(newest[unit], file.last_change);
+  }
+  for (const auto& [unit, at] : newest) {
+    const auto it = marked.find(unit);
+    if (it != marked.end() && it->second >= at) {
+      view->open_new.erase(unit);
+      continue;
+    }
+    if (NeverTaken(unit)) {
+      view->excluded.insert(unit);
+      view->open_new.erase(unit);
+    } else {
+      view->blocked = true;
+    }
+  }
+  for (const auto& [unit, at] : dying_) {
+    if (now - at >= options_.quiet) continue;
+    // A step that is being cleared away is left out; a fixed name that is being cleared away will
+    // come again, and then there is nothing to take until it has.
+    if (Numbered(unit)) {
+      view->excluded.insert(unit);
+    } else {
+      view->blocked = true;
+    }
+  }
+}
+
+bool CheckpointPlan::Complete(const Cycle& cycle, const Cycle& model) const {
+  if (cycle.roles != model.roles) return false;
+  for (const Episode& episode : cycle.episodes) {
+    if (!episode.lived) return false;
+    const bool fits =
+        std::any_of(model.episodes.begin(), model.episodes.end(), [&](const Episode& other) {
+          return other.role == episode.role && AboutEqual(other.size, episode.size);
+        });
+    if (!fits) return false;
+  }
+  return true;
+}
+
+// Files that always changed together so far have not all changed yet.
+bool CheckpointPlan::MissesSister() const {
+  if (rhythm_.together.size() < 2) return false;
+  std::set<std::string> written;
+  if (!rhythm_.cycles.empty()) {
+    for (const auto& [role, count] : rhythm_.cycles.back().roles) written.insert(role);
+  } else {
+    for (const Episode& episode : history_) written.insert(episode.role);
+  }
+  return !std::includes(written.begin(), written.end(), rhythm_.together.begin(),
+                        rhythm_.together.end());
+}
+
+// A name that was in the last moment, and is not one of a row of steps, is not there.
+bool CheckpointPlan::MissesUnit(const View& view) const {
+  for (const std::string& unit : taken_units_) {
+    if (Numbered(unit)) continue;
+    if (view.excluded.count(unit) != 0) return true;
+    const auto it = files_.lower_bound(unit);
+    if (it == files_.end() || TopOf(it->first) != unit) {
+      const auto below = files_.lower_bound(unit + "/");
+      if (below == files_.end() || !StartsWith(below->first, unit + "/")) return true;
+    }
+  }
+  return false;
+}
+
+bool CheckpointPlan::FastBoundary(const View& view, MonoTime now) const {
+  if (!rhythm_.steady || !rhythm_.restless || rhythm_.cycles.size() < 3) return false;
+  if (!view.prove.empty() || MissesUnit(view)) return false;
+  const Cycle& current = rhythm_.cycles.back();
+  if (!Complete(current, rhythm_.cycles[rhythm_.cycles.size() - 2])) return false;
+  if (now - last_change_ < rhythm_.hold) return false;
+  const bool plain_step =
+      rhythm_.lead.find('#') != std::string::npos && rhythm_.lead.find('/') == std::string::npos;
+  if (!plain_step) return true;
+  // "step-1.pt, step-2.pt, …" may be steps or the shards of one: steps never end, shards do.
+  return rhythm_.cycles.size() >= 5 && first_change_ &&
+         (now - *first_change_ >= options_.quiet * 2 || !taken_units_.empty());
+}
+
+bool CheckpointPlan::MarkedComplete(const View& view) const {
+  return std::any_of(view.changed.begin(), view.changed.end(), [&](const std::string& path) {
+    return EndsWith(path, std::string("/") + kCompleteMark);
+  });
+}
+
+std::optional<Candidate> CheckpointPlan::DecideAlive(const View& view, MonoTime now) const {
+  if (done_mark_) {
+    View all = view;
+    all.excluded.insert(view.open_new.begin(), view.open_new.end());
+    return Make(CandidateReason::kDone, view.open_new.empty() ? view : all);
+  }
+  if (done_used_ || !task_alive_ || refused_) return std::nullopt;
+  if (view.blocked) return std::nullopt;
+  if (view.open_new.empty()) {
+    const Duration still = now - last_change_;
+    if (MarkedComplete(view)) return Make(CandidateReason::kComplete, view);
+    const bool late = still >= std::max(options_.quiet * 10, rhythm_.lag * 4);
+    // Most crashes of a part bring the whole program down within moments.
+    const Duration quiet = view.unsure ? options_.quiet * 3 : options_.quiet;
+    if (still >= quiet && (late || (!MissesSister() && !MissesUnit(view)))) {
+      return Make(CandidateReason::kQuiet, view);
+    }
+    if (FastBoundary(view, now)) return Make(CandidateReason::kRhythm, view);
+  }
+  return BeforeTheNext(view);
+}
+
+// The program is at its next checkpoint already, in new files: the one before it lies there whole.
+std::optional<Candidate> CheckpointPlan::BeforeTheNext(View view) const {
+  if (!rhythm_.steady || rhythm_.cycles.size() < 3 || view.blocked) return std::nullopt;
+  size_t at = rhythm_.cycles.size() - 1;
+  if (!Complete(rhythm_.cycles[at], rhythm_.cycles[at - 1])) --at;
+  const Cycle& whole = rhythm_.cycles[at];
+  if (at >= 1 && !Complete(whole, rhythm_.cycles[at - 1])) return std::nullopt;
+  for (const auto& [path, file] : files_) {
+    if (IsStream(path)) continue;
+    const std::string unit = TopOf(path);
+    if (!file.open && file.last_change <= whole.end) continue;
+    if (!NeverTaken(unit)) return std::nullopt;
+    view.excluded.insert(unit);
+  }
+  for (const Episode& episode : whole.episodes) {
+    if (view.excluded.count(TopOf(episode.path)) != 0) return std::nullopt;
+  }
+  if (MissesUnit(view)) return std::nullopt;
+  std::erase_if(view.changed,
+                [&](const std::string& path) { return view.excluded.count(TopOf(path)) != 0; });
+  std::erase_if(view.prove,
+                [&](const std::string& path) { return view.excluded.count(TopOf(path)) != 0; });
+  if (!view.prove.empty()) return std::nullopt;
+  return Make(CandidateReason::kNext, view);
+}
+
+// The boundary that was seen while the program lived, if it still lies there.
+std::optional<Candidate> CheckpointPlan::Settled() const {
+  if (settled_.empty()) return std::nullopt;
+  View view;
+  std::set<std::string> units;
+  for (const auto& [path, version] : settled_) {
+    const auto it = files_.find(path);
+    if (it == files_.end() || it->second.version != version) return std::nullopt;
+    units.insert(TopOf(path));
+  }
+  for (const auto& [path, file] : files_) {
+    if (IsStream(path)) continue;
+    const std::string unit = TopOf(path);
+    if (settled_.count(path) == 0) {
+      if (units.count(unit) != 0) return std::nullopt;
+      view.excluded.insert(unit);
+    } else if (file.version != file.taken) {
+      view.changed.push_back(path);
+    }
+  }
+  return Make(settled_reason_, view);
+}
+
+// Could these changes be all of one checkpoint? Wholeness of each file is another question.
+bool CheckpointPlan::WholeSet(const View& view) const {
+  int files = 0;
+  for (const auto& [path, file] : files_) {
+    if (!IsStream(path) && view.excluded.count(TopOf(path)) == 0) ++files;
+  }
+  if (files == 1) return true;
+  std::set<std::string> written;
+  if (rhythm_.steady) {
+    const std::vector<Cycle>& cycles = rhythm_.cycles;
+    for (const auto& [role, count] : cycles.back().roles) written.insert(role);
+    std::set<std::string> usual;
+    for (const auto& [role, count] : cycles[cycles.size() - 2].roles) usual.insert(role);
+    return written == usual;
+  }
+  if (rhythm_.cycles.empty() && !options_.together.empty()) {
+    for (const Episode& episode : history_) {
+      if (!written.insert(episode.role).second) return false;
+    }
+    return written == options_.together;
+  }
+  // One new folder with the same files as a folder of an earlier step.
+  const std::string unit = view.changed.empty() ? "" : TopOf(view.changed.front());
+  if (!Numbered(unit) || !NeverTaken(unit)) return false;
+  std::map<std::string, std::set<std::string>> shapes;
+  for (const auto& [path, file] : files_) {
+    const std::string top = TopOf(path);
+    if (!IsStream(path) && WithoutNumbers(top) == WithoutNumbers(unit)) {
+      shapes[top].insert(RoleOf(path));
+    }
+  }
+  const bool alone = std::all_of(view.changed.begin(), view.changed.end(),
+                                 [&](const std::string& path) { return TopOf(path) == unit; });
+  return alone && std::any_of(shapes.begin(), shapes.end(), [&](const auto& shape) {
+           return !NeverTaken(shape.first) && shape.second == shapes[unit];
+         });
+}
+
+std::optional<Candidate> CheckpointPlan::Proven(View view) const {
+  if (view.blocked || !WholeSet(view)) return std::nullopt;
+  view.prove.clear();
+  for (const std::string& path : view.changed) {
+    const File& file = files_.at(path);
+    if (file.fate != Fate::kLived || file.doubtful) view.prove.push_back(path);
+  }
+  return Make(CandidateReason::kProven, view);
+}
+
+std::optional<Candidate> CheckpointPlan::DecideEnded(const View& view) const {
+  if (done_mark_) return Make(CandidateReason::kDone, view);
+  if (clean_) return view.blocked ? std::nullopt : Make(CandidateReason::kExit, view);
+  if (auto settled = Settled()) return settled;
+  if (done_used_ || refused_) return std::nullopt;
+  if (MarkedComplete(view) && !view.blocked && view.prove.empty()) {
+    return Make(CandidateReason::kComplete, view);
+  }
+  if (rhythm_.steady && rhythm_.cycles.size() >= 3 && !view.blocked && view.prove.empty() &&
+      !MissesUnit(view) &&
+      Complete(rhythm_.cycles.back(), rhythm_.cycles[rhythm_.cycles.size() - 2])) {
+    return Make(CandidateReason::kRhythm, view);
+  }
+  if (auto before = BeforeTheNext(view)) return before;
+  return Proven(view);
+}
+
+std::optional<Candidate> CheckpointPlan::Make(CandidateReason reason, const View& view) const {
+  Candidate out;
+  out.reason = reason;
+  out.excluded = view.excluded;
+  out.prove = view.prove;
+  bool news = reason == CandidateReason::kDone;
+  bool any = false;
+  for (const auto& [path, file] : files_) {
+    if (!file.fact || view.excluded.count(TopOf(path)) != 0) continue;
+    out.units.insert(TopOf(path));
+    if (IsStream(path)) {
+      out.prefix.push_back(*file.fact);
+      continue;
+    }
+    any = true;
+    if (file.version == file.taken) {
+      out.stay.push_back(*file.fact);
+      continue;
+    }
+    news = true;
+    out.copy.push_back(*file.fact);
+    out.step = std::max(out.step, Numbered(TopOf(path)) ? LastNumber(TopOf(path)) : -1);
+  }
+  if (!any || !news) return std::nullopt;
+  out.together = rhythm_.together;
+  out.cycle = cycle_;
+  return out;
+}
+
+std::optional<Candidate> CheckpointPlan::Decide(MonoTime now) {
+  const View view = Look(now);
+  if (ended_) return DecideEnded(view);
+  std::optional<Candidate> candidate = DecideAlive(view, now);
+  if (candidate && candidate->prove.empty()) {
+    settled_.clear();
+    settled_reason_ = candidate->reason;
+    for (const auto* list : {&candidate->copy, &candidate->stay}) {
+      for (const FileFact& fact : *list) settled_[fact.path] = files_.at(fact.path).version;
+    }
+  }
+  return candidate;
+}
+
+}  // namespace stoker

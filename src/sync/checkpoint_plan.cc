@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bookkeeping of CheckpointPlan: what hints and scans say of each file. The decisions are in
+// checkpoint_decide.cc.
+#include "sync/checkpoint_plan.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace stoker {
+namespace {
+
+constexpr size_t kHistory = 256;
+// A hint of a write that no scan confirms is over after this long (a hard link, for example, is
+// created without ever being closed).
+constexpr Duration kUnconfirmed = Duration::Ms(100);
+
+bool SameContent(const FileFact& a, const FileFact& b) {
+  return a.kind == b.kind && a.ino == b.ino && a.size == b.size && a.mtime_ns == b.mtime_ns &&
+         a.target == b.target;
+}
+
+// `path` with the digit runs that also occur in its first component replaced:
+// "checkpoint-100/global_step100/model.pt" -> "checkpoint-#/global_step#/model.pt".
+std::string WithoutStep(const std::string& path, const std::string& top) {
+  std::set<std::string> numbers;
+  std::string run;
+  for (char c : top + "/") {
+    if (c >= '0' && c <= '9') {
+      run += c;
+    } else if (!run.empty()) {
+      numbers.insert(run);
+      run.clear();
+    }
+  }
+  std::string out = WithoutNumbers(top);
+  for (char c : path.substr(top.size()) + '\0') {
+    if (c >= '0' && c <= '9') {
+      run += c;
+      continue;
+    }
+    if (!run.empty()) out += numbers.count(run) != 0 ? "#" : run;
+    run.clear();
+    if (c != '\0') out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string_view Name(CandidateReason reason) {
+  switch (reason) {
+    case CandidateReason::kQuiet:
+      return "quiet";
+    case CandidateReason::kRhythm:
+      return "rhythm";
+    case CandidateReason::kNext:
+      return "next";
+    case CandidateReason::kComplete:
+      return "complete";
+    case CandidateReason::kDone:
+      return "done";
+    case CandidateReason::kExit:
+      return "exit";
+    case CandidateReason::kProven:
+      return "proven";
+  }
+  return "quiet";
+}
+
+CheckpointPlan::CheckpointPlan(PlanOptions options) : options_(std::move(options)) {}
+
+std::string CheckpointPlan::RoleOf(const std::string& path) const {
+  const std::string top = TopOf(path);
+  const std::string general = WithoutNumbers(top);
+  if (general == top || numbered_.count(general) != 0) return path;
+  return WithoutStep(path, top);
+}
+
+void CheckpointPlan::Changed(const std::string& path, MonoTime at) {
+  if (IsStream(path)) return;
+  last_change_ = std::max(last_change_, at);
+  if (!first_change_) first_change_ = at;
+  refused_ = false;
+}
+
+void CheckpointPlan::Begin(const std::string& path, MonoTime at, bool by_event) {
+  File& file = files_[path];
+  Changed(path, at);
+  file.last_change = at;
+  if (file.open) return;
+  if (file.taken == file.version) {
+    if (file.fact) file.size_before = file.fact->size;
+    const std::string general = WithoutNumbers(TopOf(path));
+    if (general != TopOf(path) && numbered_.insert(general).second) {
+      // Its number does not count steps: the same name is written again and again.
+      for (Episode& episode : history_) episode.role = RoleOf(episode.path);
+    }
+  }
+  file.open = true;
+  file.by_event = by_event;
+  file.begin = at;
+  ++file.version;
+  file.doubtful = false;
+  file.refused = false;
+}
+
+void CheckpointPlan::End(const std::string& path, MonoTime at, Fate fate, bool disk_full) {
+  File& file = files_[path];
+  if (!file.open) Begin(path, at, true);
+  file.open = false;
+  file.mapped = false;
+  file.fate = fate;
+  file.doubtful = file.doubtful || disk_full;
+  file.last_change = at;
+  Changed(path, at);
+  Remember({path, "", file.begin, at, -1, fate == Fate::kLived});
+}
+
+void CheckpointPlan::Remember(Episode episode) {
+  if (IsStream(episode.path)) return;
+  episode.role = RoleOf(episode.path);
+  cycle_ = std::max<int64_t>(cycle_, ++written_[episode.role]);
+  history_.push_back(std::move(episode));
+  if (history_.size() > kHistory) history_.pop_front();
+}
+
+void CheckpointPlan::FillSize(const std::string& path, int64_t size) {
+  for (auto it = history_.rbegin(); it != history_.rend(); ++it) {
+    if (it->path == path && it->size < 0) it->size = size;
+  }
+}
+
+void CheckpointPlan::MoveDirectory(const FileEvent& event) {
+  const std::string from = event.from + "/";
+  Files moved;
+  for (auto it = files_.lower_bound(from); it != files_.end() && StartsWith(it->first, from);) {
+    moved[event.path + "/" + it->first.substr(from.size())] = std::move(it->second);
+    it = files_.erase(it);
+  }
+  for (auto& [path, file] : moved) {
+    file.taken = 0;
+    files_[path] = std::move(file);
+  }
+  for (Episode& episode : history_) {
+    if (!StartsWith(episode.path, from)) continue;
+    if (auto it = written_.find(episode.role); it != written_.end() && it->second > 0) --it->second;
+    episode.path = event.path + "/" + episode.path.substr(from.size());
+    episode.role = RoleOf(episode.path);
+    cycle_ = std::max<int64_t>(cycle_, ++written_[episode.role]);
+  }
+  dying_.erase(TopOf(event.path));
+  Changed(event.path, event.at);
+}
+
+void CheckpointPlan::MoveIn(const FileEvent& event) {
+  if (event.directory) {
+    if (!event.from.empty()) MoveDirectory(event);
+    Changed(event.path, event.at);
+    return;
+  }
+  MonoTime begin = event.at;
+  Fate fate = event.fate;
+  bool doubtful = event.disk_full;
+  bool open = false;
+  std::optional<FileFact> fact;
+  if (auto it = files_.find(event.from); !event.from.empty() && it != files_.end()) {
+    // What was written under another name was this file all along.
+    begin = it->second.begin;
+    fate = std::max(fate, it->second.fate);
+    doubtful = doubtful || it->second.doubtful;
+    open = it->second.open;
+    fact = it->second.fact;
+    files_.erase(it);
+    for (auto old = history_.rbegin(); old != history_.rend(); ++old) {
+      if (old->path != event.from) continue;
+      if (auto count = written_.find(old->role); count != written_.end()) --count->second;
+      history_.erase(std::next(old).base());
+      break;
+    }
+  }
+  Begin(event.path, event.at, true);
+  File& file = files_[event.path];
+  file.begin = std::min(begin, event.at);
+  if (fact) {
+    fact->path = event.path;
+    file.fact = fact;
+  }
+  file.doubtful = doubtful;
+  if (open) return;
+  End(event.path, event.at, fate, doubtful);
+}
+
+void CheckpointPlan::Gone(const std::string& path, MonoTime at) {
+  const std::string below = path + "/";
+  bool any = files_.erase(path) != 0;
+  for (auto it = files_.lower_bound(below); it != files_.end() && StartsWith(it->first, below);) {
+    it = files_.erase(it);
+    any = true;
+  }
+  if (!any) return;
+  const std::string unit = TopOf(path);
+  const auto rest = files_.lower_bound(unit + "/");
+  if (rest != files_.end() && StartsWith(rest->first, unit + "/")) {
+    dying_[unit] = at;
+  } else {
+    dying_.erase(unit);
+  }
+  if (!IsStream(path)) last_change_ = std::max(last_change_, at);
+  refused_ = false;
+}
+
+void CheckpointPlan::LoseAll(MonoTime at) {
+  // What was learned is as doubtful as what was missed: only quiet counts from here on.
+  history_.clear();
+  settled_.clear();
+  for (auto& [path, file] : files_) {
+    if (IsStream(path)) continue;
+    ++file.version;
+    file.last_change = at;
+    file.fate = Fate::kUnknown;
+  }
+  last_change_ = at;
+  if (!first_change_) first_change_ = at;
+}
+
+void CheckpointPlan::OnEvents(const std::vector<FileEvent>& events) {
+  for (const FileEvent& event : events) {
+    if (event.path == kDoneMark) {
+      done_mark_ = event.kind != FileEvent::Kind::kGone;
+      continue;
+    }
+    switch (event.kind) {
+      case FileEvent::Kind::kChanged:
+        if (event.directory) {
+          Changed(event.path, event.at);
+        } else {
+          Begin(event.path, event.at, true);
+        }
+        break;
+      case FileEvent::Kind::kClosed:
+        if (!event.directory) End(event.path, event.at, event.fate, event.disk_full);
+        break;
+      case FileEvent::Kind::kMovedIn:
+        MoveIn(event);
+        break;
+      case FileEvent::Kind::kGone:
+        Gone(event.path, event.at);
+        break;
+      case FileEvent::Kind::kLost:
+        LoseAll(event.at);
+        break;
+    }
+  }
+}
+
+void CheckpointPlan::Absorb(const FileFact& fact, const DirectoryScan& scan, MonoTime now) {
+  const bool known = files_.count(fact.path) != 0;
+  File& file = files_[fact.path];
+  const bool written = scan.written.count(fact.path) != 0 || scan.mapped.count(fact.path) != 0;
+  const bool same = file.fact && SameContent(*file.fact, fact);
+  const bool silent =
+      known ? file.fact && !same && !file.open && file.last_change <= last_scan_ : true;
+  if (silent) {
+    // Changed without a hint: seen late, so nobody knows how it ended.
+    if (!known) file.version = 0;
+    Begin(fact.path, now, false);
+    if (!written) End(fact.path, now, scan.fate, scan.disk_full);
+  }
+  if (written) {
+    if (!file.open) Begin(fact.path, now, false);
+    file.mapped = scan.mapped.count(fact.path) != 0;
+    file.doubtful = file.doubtful || scan.disk_full;
+  } else if (file.open && (same || fact.kind != FileKind::kFile)) {
+    const Duration patience = scan.writers_known ? kUnconfirmed : options_.quiet;
+    if (now - file.last_change >= patience) {
+      End(fact.path, file.last_change, scan.fate, scan.disk_full);
+    }
+  }
+  if (!same && scan.size_limit >= 0 && fact.size >= scan.size_limit) file.doubtful = true;
+  file.fact = fact;
+  if (!file.open) FillSize(fact.path, fact.size);
+}
+
+void CheckpointPlan::OnScan(const DirectoryScan& scan, MonoTime now) {
+  task_alive_ = scan.task_alive;
+  std::set<std::string> seen;
+  bool marked = false;
+  for (const FileFact& fact : scan.files) {
+    if (fact.path == kDoneMark) {
+      marked = true;
+      continue;
+    }
+    seen.insert(fact.path);
+    Absorb(fact, scan, now);
+    if (EndsWith(fact.path, std::string("/") + kCompleteMark)) {
+      explicit_.insert(WithoutNumbers(TopOf(fact.path)));
+    }
+  }
+  done_mark_ = marked;
+  std::vector<std::string> gone;
+  for (const auto& [path, file] : files_) {
+    // A file that a hint announced after the scan began is not in it yet.
+    if (seen.count(path) == 0 && !(file.open && now - file.last_change < kUnconfirmed)) {
+      gone.push_back(path);
+    }
+  }
+  for (const std::string& path : gone) Gone(path, now);
+  last_scan_ = now;
+  Relearn();
+}
+
+void CheckpointPlan::OnRestored(const DirectoryScan& scan, MonoTime now) {
+  files_.clear();
+  history_.clear();
+  for (const FileFact& fact : scan.files) {
+    if (fact.path == kDoneMark) continue;
+    File& file = files_[fact.path];
+    file.fact = fact;
+    file.taken = file.version;
+    file.size_before = fact.size;
+    taken_units_.insert(TopOf(fact.path));
+    if (EndsWith(fact.path, std::string("/") + kCompleteMark)) {
+      explicit_.insert(WithoutNumbers(TopOf(fact.path)));
+    }
+  }
+  last_scan_ = now;
+  first_change_.reset();
+}
+
+void CheckpointPlan::OnTaken(const Candidate& candidate) {
+  std::set<std::string> included;
+  for (const auto* list : {&candidate.copy, &candidate.stay, &candidate.prefix}) {
+    for (const FileFact& fact : *list) included.insert(fact.path);
+  }
+  first_change_.reset();
+  for (auto& [path, file] : files_) {
+    if (included.count(path) != 0) {
+      file.taken = file.version;
+      if (file.fact) file.size_before = file.fact->size;
+    } else {
+      file.taken = 0;
+      if (!first_change_) first_change_ = file.last_change;
+    }
+  }
+  taken_units_ = candidate.units;
+  settled_.clear();
+  if (candidate.reason == CandidateReason::kDone) {
+    done_used_ = true;
+    done_mark_ = false;
+  }
+}
+
+void CheckpointPlan::OnRefused(const Candidate& candidate, const std::set<std::string>& broken) {
+  if (broken.empty()) refused_ = true;
+  for (const std::string& path : broken) {
+    if (auto it = files_.find(path); it != files_.end()) it->second.refused = true;
+  }
+  if (candidate.reason == CandidateReason::kDone) done_mark_ = false;
+}
+
+void CheckpointPlan::OnEnded(bool clean, MonoTime now) {
+  ended_ = true;
+  clean_ = clean;
+  task_alive_ = false;
+  std::vector<std::string> open;
+  for (const auto& [path, file] : files_) {
+    if (file.open) open.push_back(path);
+  }
+  for (const std::string& path : open) {
+    // Still being written when the program ended: by something that it left behind.
+    End(path, now, Fate::kKilled, true);
+  }
+  for (const std::string& path : open) {
+    if (auto it = files_.find(path); it != files_.end() && it->second.fact) {
+      FillSize(path, it->second.fact->size);
+    }
+  }
+  Relearn();
+}
+
+void CheckpointPlan::ForgetTaken() {
+  for (auto& [path, file] : files_) file.taken = 0;
+  if (!first_change_) first_change_ = last_change_;
+}
+
+void CheckpointPlan::Relearn() {
+  rhythm_ = LearnRhythm(history_, options_.quiet, rhythm_.lead);
+  if (rhythm_.together.empty()) rhythm_.together = options_.together;
+}
+
+bool CheckpointPlan::Pending() const {
+  if (done_mark_) return true;
+  return std::any_of(files_.begin(), files_.end(), [](const auto& entry) {
+    return entry.second.version != entry.second.taken && !IsStream(entry.first);
+  });
+}
+
+MonoTime CheckpointPlan::NextLook(MonoTime now) const {
+  MonoTime next = now + Duration::Seconds(5);
+  if (!Pending()) return next;
+  for (Duration wait : {rhythm_.hold, options_.quiet, options_.quiet * 10}) {
+    const MonoTime at = last_change_ + wait;
+    if (at > now) next = std::min(next, at);
+  }
+  return std::max(next, now + Duration::Ms(1));
+}
+
+}  // namespace stoker

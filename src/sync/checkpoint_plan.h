@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// When is what lies in a checkpoint directory a checkpoint? Pure: hints, scans and times in; "copy
+// these files now" out. docs/checkpoints.md has the rules in words.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "port/checkpoint_files.h"
+#include "sync/rhythm.h"
+
+namespace stoker {
+
+// Made in the checkpoint directory by `stoker checkpoint done` (or by the program itself): what
+// lies there now is a checkpoint. The agent deletes it once it has its copy; until then nothing
+// should be written.
+inline constexpr char kDoneMark[] = ".stoker-done";
+// A file of this name inside a folder says that the folder is complete. Once one folder has had it,
+// its sisters without it are not.
+inline constexpr char kCompleteMark[] = ".complete";
+
+struct PlanOptions {
+  Duration quiet = Duration::Seconds(2);
+  // Roles that an earlier attempt found to change together (from the restored manifest).
+  std::set<std::string> together;
+};
+
+enum class CandidateReason { kQuiet, kRhythm, kNext, kComplete, kDone, kExit, kProven };
+std::string_view Name(CandidateReason reason);
+
+// One moment of the directory that may become a checkpoint.
+struct Candidate {
+  CandidateReason reason = CandidateReason::kQuiet;
+  std::vector<FileFact> copy;      // new or changed since the last moment taken
+  std::vector<FileFact> stay;      // as in the last moment taken
+  std::vector<FileFact> prefix;    // logs: changed at any time
+  std::vector<std::string> prove;  // of `copy`: only if their format shows that they are whole
+  std::set<std::string> excluded;  // units that are not in it though they are there
+  std::set<std::string> units;     // top-level entries that are in it
+  std::set<std::string> together;  // what the rhythm says now, for the next attempt
+  int64_t cycle = 0;               // most often that any one file was written in this attempt
+  int64_t step = -1;               // number of the newest unit, where names have one
+};
+
+// Not thread-safe.
+class CheckpointPlan {
+ public:
+  explicit CheckpointPlan(PlanOptions options);
+
+  void OnEvents(const std::vector<FileEvent>& events);
+  void OnScan(const DirectoryScan& scan, MonoTime now);
+  // What lies there now is the restored checkpoint: the state of the last moment taken.
+  void OnRestored(const DirectoryScan& scan, MonoTime now);
+  // `candidate` was copied; what changed since then counts from now on.
+  void OnTaken(const Candidate& candidate);
+  // The format of these files shows that they are not whole, or `candidate` names what is not in
+  // it: not before something changes.
+  void OnRefused(const Candidate& candidate, const std::set<std::string>& broken);
+  // The program ended. `clean`: with exit code 0, without having been told to.
+  void OnEnded(bool clean, MonoTime now);
+  // Nothing that was taken but not committed counts any more: take it again.
+  void ForgetTaken();
+
+  // What to copy now, judged on the last scan, which must be newer than the last event.
+  // A boundary that it finds while the program lives is remembered: it counts even when the copy
+  // cannot be made before the program dies.
+  std::optional<Candidate> Decide(MonoTime now);
+  // Something changed that has not been taken, or the program asked for a commit.
+  bool Pending() const;
+  // When Decide may say something new without any event.
+  MonoTime NextLook(MonoTime now) const;
+  bool done_marked() const { return done_mark_; }
+  const Rhythm& rhythm() const { return rhythm_; }
+  // This program's pauses are shorter than `quiet`: no time to lose at a boundary.
+  bool restless() const { return rhythm_.restless; }
+  int64_t cycle() const { return cycle_; }
+  // True when the program itself has written anything here in this attempt.
+  bool ever_written() const { return cycle_ > 0; }
+
+ private:
+  struct File {
+    std::optional<FileFact> fact;
+    bool open = false;  // being written, as far as is known
+    bool mapped = false;
+    bool by_event = false;  // `open` comes from a hint; a scan may disprove it
+    MonoTime begin;         // of the write under way
+    MonoTime last_change;
+    uint64_t version = 1;      // +1 a write
+    uint64_t taken = 0;        // version in the last moment taken; 0 = not in it
+    int64_t size_before = -1;  // size in the last moment taken
+    Fate fate = Fate::kLived;  // how the last write ended
+    bool doubtful = false;     // the disk was full or the size limit met
+    bool refused = false;      // its format said: not whole
+  };
+  using Files = std::map<std::string, File>;
+  // What Decide works on, made once per call.
+  struct View {
+    bool blocked = false;              // something that must be in it is being written
+    bool unsure = false;               // nobody saw how the last write of something in it ended
+    std::set<std::string> open_new;    // units never taken that are being written
+    std::set<std::string> excluded;    // units to leave out
+    std::vector<std::string> changed;  // paths, of units that are not excluded
+    std::vector<std::string> prove;
+  };
+
+  void Begin(const std::string& path, MonoTime at, bool by_event);
+  void End(const std::string& path, MonoTime at, Fate fate, bool disk_full);
+  void MoveIn(const FileEvent& event);
+  void Gone(const std::string& path, MonoTime at);
+  void MoveDirectory(const FileEvent& event);
+  void LoseAll(MonoTime at);
+  void Absorb(const FileFact& fact, const DirectoryScan& scan, MonoTime now);
+  void Changed(const std::string& path, MonoTime at);
+  void Remember(Episode episode);
+  void Relearn();
+  std::string RoleOf(const std::string& path) const;
+  void FillSize(const std::string& path, int64_t size);
+  int64_t SizeBefore(const std::string& path, const std::string& role) const;
+
+  View Look(MonoTime now) const;
+  void LookAtUnits(MonoTime now, View* view) const;
+  bool NeverTaken(const std::string& unit) const { return taken_units_.count(unit) == 0; }
+  bool Numbered(const std::string& unit) const;
+  bool Doubtful(const std::string& path, const File& file) const;
+  bool Complete(const Cycle& cycle, const Cycle& model) const;
+  bool MissesSister() const;
+  bool MissesUnit(const View& view) const;
+  bool FastBoundary(const View& view, MonoTime now) const;
+  bool MarkedComplete(const View& view) const;
+  std::optional<Candidate> DecideAlive(const View& view, MonoTime now) const;
+  std::optional<Candidate> DecideEnded(const View& view) const;
+  std::optional<Candidate> Settled() const;
+  std::optional<Candidate> BeforeTheNext(View view) const;
+  std::optional<Candidate> Proven(View view) const;
+  bool WholeSet(const View& view) const;
+  std::optional<Candidate> Make(CandidateReason reason, const View& view) const;
+
+  PlanOptions options_;
+  Files files_;
+  std::deque<Episode> history_;
+  Rhythm rhythm_;
+  std::set<std::string> numbered_;      // roles with '#' whose members were written again in place
+  std::set<std::string> explicit_;      // roles of units that use kCompleteMark
+  std::map<std::string, int> written_;  // episodes per role, for `cycle_`
+  std::map<std::string, MonoTime> dying_;  // units of which files are being deleted: last one when
+  std::set<std::string> taken_units_;      // of the last moment taken
+  int64_t cycle_ = 0;
+  bool done_mark_ = false;
+  bool done_used_ = false;
+  bool task_alive_ = false;
+  bool ended_ = false;
+  bool clean_ = false;
+  bool refused_ = false;                  // the last candidate named what was not in it
+  std::optional<MonoTime> first_change_;  // oldest change that has not been taken
+  MonoTime last_change_;
+  MonoTime last_scan_;
+  // The newest boundary seen while the program lived, not taken yet: versions of what was in it.
+  std::map<std::string, uint64_t> settled_;
+  CandidateReason settled_reason_ = CandidateReason::kQuiet;
+};
+
+}  // namespace stoker

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// CheckpointFiles and DirectoryWriter on this machine's file systems.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "port/checkpoint_files.h"
+#include "port/clock.h"
+
+namespace stoker {
+
+struct CheckpointFilesOptions {
+  std::string directory;  // absolute; need not exist yet
+  // Copies are made here, best on the same file system (then they may cost nothing). They have no
+  // names: nothing is left behind whatever happens to this process.
+  std::string staging;
+  int64_t reserve = 64 << 20;  // bytes of the staging file system that copies leave free
+};
+
+// `clock` must outlive it. How a copy is verified: a read lease (fcntl(2), F_SETLEASE) is held on
+// every file while it is copied, which makes a writer's open wait; processes are searched for
+// writers and shared mappings before and after, because overlay file systems let some past the
+// lease; where there are no leases (NFS, FUSE, files of others) the copy is compared with the
+// original afterwards.
+std::unique_ptr<CheckpointFiles> OpenCheckpointFiles(const CheckpointFilesOptions& options,
+                                                     Clock& clock);
+
+// Makes `directory` when it is not there.
+Result<std::unique_ptr<DirectoryWriter>> OpenDirectoryWriter(const std::string& directory);
+
+}  // namespace stoker

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sys/directory_scan.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/text.h"
+#include "sys/file.h"
+
+namespace stoker {
+namespace {
+
+constexpr int kMaxDepth = 40;
+
+// `target` of the link at `path`, made relative; "" when it leads out of `root`.
+std::string TargetInside(const std::string& root, const std::string& path,
+                         const std::string& target) {
+  std::string from_root;
+  if (StartsWith(target, root + "/")) {
+    from_root = target.substr(root.size() + 1);
+  } else if (target.empty() || target[0] == '/') {
+    return "";
+  }
+  std::vector<std::string> parts;
+  std::vector<std::string> folder = Split(path, '/');
+  folder.pop_back();
+  if (from_root.empty()) parts = folder;
+  for (const std::string& part : Split(from_root.empty() ? target : from_root, '/')) {
+    if (part.empty() || part == ".") continue;
+    if (part != "..") {
+      parts.push_back(part);
+    } else if (parts.empty()) {
+      return "";
+    } else {
+      parts.pop_back();
+    }
+  }
+  if (parts.empty()) return "";
+  if (from_root.empty()) return target;
+  std::string out;
+  for (size_t i = 0; i < folder.size(); ++i) out += "../";
+  return out + Join(parts, "/");
+}
+
+class Lister {
+ public:
+  Lister(const std::string& root, Tree* out) : root_(root), out_(out) {}
+
+  Status List(int dir, const std::string& path, int depth) {
+    DIR* stream = fdopendir(dir);
+    if (stream == nullptr) {
+      const int error = errno;
+      close(dir);
+      return ErrnoStatus("cannot list '" + Printable(path) + "'", error);
+    }
+    Status status;
+    bool empty = true;
+    while (const dirent* entry = readdir(stream)) {
+      const std::string name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      empty = false;
+      status = Look(dirfd(stream), name, path.empty() ? name : path + "/" + name, depth);
+      if (!status.ok()) break;
+    }
+    if (empty && !path.empty()) {
+      struct stat info;
+      if (fstat(dirfd(stream), &info) == 0) out_->files.push_back(FactOf(path, info));
+    }
+    closedir(stream);
+    return status;
+  }
+
+ private:
+  Status Look(int dir, const std::string& name, const std::string& path, int depth) {
+    struct stat info;
+    if (fstatat(dir, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno == ENOENT) return Status::Ok();
+      return ErrnoStatus("cannot look at '" + Printable(path) + "'", errno);
+    }
+    if (S_ISDIR(info.st_mode)) {
+      if (depth >= kMaxDepth || info.st_dev != out_->device) {
+        out_->skipped.push_back(path);
+        return Status::Ok();
+      }
+      const int below = openat(dir, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+      if (below < 0) {
+        if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) return Status::Ok();
+        return ErrnoStatus("cannot open '" + Printable(path) + "'", errno);
+      }
+      return List(below, path, depth + 1);
+    }
+    FileFact fact = FactOf(path, info);
+    if (S_ISLNK(info.st_mode)) {
+      char target[4096];
+      const ssize_t length = readlinkat(dir, name.c_str(), target, sizeof(target));
+      if (length < 0) return Status::Ok();
+      fact.target = TargetInside(root_, path, std::string(target, static_cast<size_t>(length)));
+      if (fact.target.empty()) {
+        out_->skipped.push_back(path);
+        return Status::Ok();
+      }
+    } else if (!S_ISREG(info.st_mode)) {
+      out_->skipped.push_back(path);
+      return Status::Ok();
+    }
+    out_->inodes[path] = {info.st_dev, info.st_ino};
+    out_->files.push_back(std::move(fact));
+    return Status::Ok();
+  }
+
+  const std::string& root_;
+  Tree* out_;
+};
+
+}  // namespace
+
+FileFact FactOf(const std::string& path, const struct stat& info) {
+  FileFact fact;
+  fact.path = path;
+  fact.kind = S_ISDIR(info.st_mode)   ? FileKind::kDirectory
+              : S_ISLNK(info.st_mode) ? FileKind::kLink
+                                      : FileKind::kFile;
+  fact.ino = info.st_ino;
+  fact.size = S_ISREG(info.st_mode) ? info.st_size : 0;
+  fact.allocated = static_cast<int64_t>(info.st_blocks) * 512;
+  fact.mtime_ns = info.st_mtim.tv_sec * 1'000'000'000LL + info.st_mtim.tv_nsec;
+  fact.ctime_ns = info.st_ctim.tv_sec * 1'000'000'000LL + info.st_ctim.tv_nsec;
+  fact.mode = static_cast<int>(info.st_mode & 0777);
+  return fact;
+}
+
+Result<Tree> ListTree(const std::string& root) {
+  Tree tree;
+  const int dir = open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (dir < 0) {
+    if (errno == ENOENT) return tree;
+    return ErrnoStatus("cannot open '" + Printable(root) + "'", errno);
+  }
+  struct stat info;
+  if (fstat(dir, &info) == 0) tree.device = info.st_dev;
+  STOKER_TRY(Lister(root, &tree).List(dir, "", 0));
+  std::sort(tree.files.begin(), tree.files.end(),
+            [](const FileFact& a, const FileFact& b) { return a.path < b.path; });
+  return tree;
+}
+
+}  // namespace stoker

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/stat.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "port/checkpoint_files.h"
+#include "sys/task_watch.h"
+
+namespace stoker {
+
+struct Tree {
+  std::vector<FileFact> files;  // ordered by path
+  std::map<std::string, InodeId> inodes;
+  std::vector<std::string> skipped;
+  dev_t device = 0;
+};
+
+FileFact FactOf(const std::string& path, const struct stat& info);
+// Everything below `root`; empty when `root` is not there. Follows no link; what vanishes meanwhile
+// is left out; does not enter other file systems.
+Result<Tree> ListTree(const std::string& root);
+
+}  // namespace stoker

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "base/text.h"
+#include "sys/checkpoint_files.h"
+#include "sys/directory_scan.h"
+#include "sys/file.h"
+
+namespace stoker {
+namespace {
+
+constexpr char kTemporary[] = ".stoker-new-";
+
+class RealNewFile : public NewFile {
+ public:
+  RealNewFile(sys::ScopedFd folder, std::string folder_path, std::string name)
+      : folder_(std::move(folder)), folder_path_(std::move(folder_path)), name_(std::move(name)) {}
+  ~RealNewFile() override {
+    if (fd_.valid()) (void)unlinkat(folder_.get(), temporary_.c_str(), 0);
+  }
+
+  Status Open() {
+    char suffix[24];
+    std::snprintf(suffix, sizeof(suffix), "%016llx",
+                  static_cast<unsigned long long>(sys::RandomU64()));
+    temporary_ = std::string(kTemporary) + suffix;
+    fd_.Reset(openat(folder_.get(), temporary_.c_str(),
+                     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    return fd_.valid() ? Status::Ok() : Failed();
+  }
+
+  Status Write(std::string_view bytes) override {
+    return sys::WriteAll(fd_.get(), bytes, "'" + Printable(name_) + "'");
+  }
+
+  Status Commit(int mode, int64_t mtime_ms) override {
+    const timespec time{mtime_ms / 1000, (mtime_ms % 1000) * 1'000'000};
+    const timespec times[2] = {time, time};
+    if (fchmod(fd_.get(), static_cast<mode_t>(mode & 0777)) != 0) return Failed();
+    (void)futimens(fd_.get(), times);
+    for (int attempt = 0;; ++attempt) {
+      if (renameat(folder_.get(), temporary_.c_str(), folder_.get(), name_.c_str()) == 0) break;
+      if (errno != EISDIR || attempt > 0) return Failed();
+      STOKER_TRY(sys::RemoveTree(folder_path_ + "/" + name_));
+    }
+    fd_.Reset();
+    return Status::Ok();
+  }
+
+ private:
+  Status Failed() const { return ErrnoStatus("cannot write '" + Printable(name_) + "'", errno); }
+
+  sys::ScopedFd folder_;
+  std::string folder_path_;
+  std::string name_;
+  std::string temporary_;
+  sys::ScopedFd fd_;
+};
+
+class RealDirectoryWriter : public DirectoryWriter {
+ public:
+  RealDirectoryWriter(std::string root, sys::ScopedFd fd)
+      : root_(std::move(root)), fd_(std::move(fd)) {}
+
+  Result<std::unique_ptr<NewFile>> Create(const std::string& path) override {
+    std::string name;
+    std::string folder_path;
+    STOKER_ASSIGN(sys::ScopedFd folder, Parent(path, &name, &folder_path));
+    auto file = std::make_unique<RealNewFile>(std::move(folder), folder_path, name);
+    STOKER_TRY(file->Open());
+    return std::unique_ptr<NewFile>(std::move(file));
+  }
+
+  Status MakeLink(const std::string& path, const std::string& target) override {
+    std::string name;
+    std::string folder_path;
+    STOKER_ASSIGN(sys::ScopedFd folder, Parent(path, &name, &folder_path));
+    STOKER_TRY(sys::RemoveTree(folder_path + "/" + name));
+    if (symlinkat(target.c_str(), folder.get(), name.c_str()) != 0) {
+      return ErrnoStatus("cannot make the link '" + Printable(path) + "'", errno);
+    }
+    return Status::Ok();
+  }
+
+  Status MakeDirectory(const std::string& path) override {
+    std::string name;
+    std::string folder_path;
+    STOKER_ASSIGN(sys::ScopedFd folder, Parent(path + "/x", &name, &folder_path));
+    return Status::Ok();
+  }
+
+  Status RemoveOthers(const std::set<std::string>& keep) override {
+    std::set<std::string> parents;
+    for (const std::string& path : keep) {
+      for (size_t at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1)) {
+        parents.insert(path.substr(0, at));
+      }
+    }
+    return RemoveIn("", keep, parents);
+  }
+
+ private:
+  Status RemoveIn(const std::string& folder, const std::set<std::string>& keep,
+                  const std::set<std::string>& parents) {
+    STOKER_ASSIGN(auto entries, sys::ListDir(folder.empty() ? root_ : root_ + "/" + folder));
+    for (const sys::DirEntry& entry : entries) {
+      const std::string path = folder.empty() ? entry.name : folder + "/" + entry.name;
+      if (keep.count(path) != 0) continue;
+      if (parents.count(path) != 0 && entry.is_dir) {
+        STOKER_TRY(RemoveIn(path, keep, parents));
+      } else {
+        STOKER_TRY(sys::RemoveTree(root_ + "/" + path));
+      }
+    }
+    return Status::Ok();
+  }
+
+  // The folder of `path`, made where needed. What lies in the way (a file, a link) is removed: a
+  // link could lead anywhere.
+  Result<sys::ScopedFd> Parent(const std::string& path, std::string* name,
+                               std::string* folder_path) {
+    if (!IsSafeRelativePath(path)) {
+      return Status(Code::kInvalid, "unsafe path '" + Printable(path) + "'");
+    }
+    const std::vector<std::string> parts = Split(path, '/');
+    *name = parts.back();
+    *folder_path = root_;
+    sys::ScopedFd folder(fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
+    for (size_t i = 0; i + 1 < parts.size(); ++i) {
+      *folder_path += "/" + parts[i];
+      sys::ScopedFd next;
+      for (int attempt = 0; attempt < 2 && !next.valid(); ++attempt) {
+        (void)mkdirat(folder.get(), parts[i].c_str(), 0755);
+        next.Reset(openat(folder.get(), parts[i].c_str(),
+                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        if (!next.valid() && attempt == 0) STOKER_TRY(sys::RemoveTree(*folder_path));
+      }
+      if (!next.valid()) {
+        return ErrnoStatus("cannot make the folder '" + Printable(*folder_path) + "'", errno);
+      }
+      folder = std::move(next);
+    }
+    return folder;
+  }
+
+  const std::string root_;
+  sys::ScopedFd fd_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<DirectoryWriter>> OpenDirectoryWriter(const std::string& directory) {
+  STOKER_TRY(sys::MakeDirs(directory));
+  STOKER_ASSIGN(std::string real, sys::RealPath(directory));
+  STOKER_ASSIGN(sys::ScopedFd fd, sys::Open(real, O_RDONLY | O_DIRECTORY));
+  return std::unique_ptr<DirectoryWriter>(
+      std::make_unique<RealDirectoryWriter>(real, std::move(fd)));
+}
+
+}  // namespace stoker

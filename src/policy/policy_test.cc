@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "policy/drain.h"
+#include "policy/retry.h"
+
+namespace stoker {
+namespace {
+
+// ---- retry: a history of attempts, and what follows the last of them ----
+
+struct Past {
+  EndReason reason = EndReason::kNone;
+  int code = 0;
+  std::string restore = {};
+  std::string committed = {};  // newest checkpoint of the attempt
+  bool noticed = false;
+  std::string close_reason = {};  // of its launch
+};
+
+class History {
+ public:
+  History& Had(const Past& past) {
+    Launch launch;
+    launch.number = static_cast<int>(job_.launches.size()) + 1;
+    launch.closed = !past.close_reason.empty();
+    launch.close_reason = past.close_reason;
+    job_.launches.push_back(launch);
+    Attempt attempt;
+    attempt.number = static_cast<int>(job_.attempts.size()) + 1;
+    attempt.launches = {launch.number};
+    attempt.state = AttemptState::kEnded;
+    attempt.restore = past.restore;
+    attempt.newest_checkpoint = past.committed;
+    attempt.noticed = past.noticed;
+    attempt.ending = Ending{past.reason, past.code, 0, false, 0, "so"};
+    job_.attempts.push_back(attempt);
+    return *this;
+  }
+  History& Had(int times, const Past& past) {
+    for (int i = 0; i < times; ++i) Had(past);
+    return *this;
+  }
+  History& Allows(int restarts, std::vector<int> codes = {}) {
+    spec_.job_recovery.max_restarts_on_errors = restarts;
+    spec_.job_recovery.recover_on_exit_codes = std::move(codes);
+    return *this;
+  }
+  History& Restarted(int times) {
+    job_.error_restarts = times;
+    return *this;
+  }
+  History& Suspects(std::vector<std::string> ids) {
+    job_.suspects = std::move(ids);
+    return *this;
+  }
+  History& RestoreFailed() {
+    restore_failed_ = true;
+    return *this;
+  }
+  // "retry [in N ms] [suspect X] [counted]" or "<state> <reason> [code]"
+  void Expect(const std::string& expected) {
+    const AfterAttempt after =
+        ChooseAfterAttempt(job_, spec_, job_.attempts.back(), restore_failed_);
+    std::string text;
+    if (after.retry) {
+      text = "retry";
+      if (after.delay.ms != 0) text += " in " + std::to_string(after.delay.ms) + " ms";
+      if (!after.suspect.empty()) text += " suspect " + after.suspect;
+      if (after.counts_as_error_restart) text += " counted";
+    } else {
+      text = std::string(Name(after.state)) + " " + std::string(Name(after.result.reason));
+      if (after.result.exit_code != 0) text += " " + std::to_string(after.result.exit_code);
+    }
+    EXPECT_EQ(text, expected) << after.why;
+    EXPECT_FALSE(after.why.empty());
+  }
+
+ private:
+  Job job_;
+  JobSpec spec_;
+  bool restore_failed_ = false;
+};
+
+constexpr EndReason kError = EndReason::kUserError;
+constexpr EndReason kTaken = EndReason::kInterrupted;
+constexpr EndReason kLost = EndReason::kNodeLost;
+
+TEST(RetryTest, OneAttempt) {
+  struct Row {
+    EndReason reason;
+    std::string after;
+  };
+  for (const Row& row : std::vector<Row>{{EndReason::kCompleted, "Succeeded Completed"},
+                                         {EndReason::kCancelled, "Cancelled Cancelled"},
+                                         {EndReason::kTimedOut, "Failed TimedOut"},
+                                         {EndReason::kStoppedByRule, "Failed StoppedByRule"},
+                                         {EndReason::kLaunchRefused, "Failed LaunchRefused"},
+                                         {EndReason::kNoProgress, "Failed NoProgress"},
+                                         {kError, "Failed UserError"},
+                                         {kTaken, "retry"},
+                                         {kLost, "retry"},
+                                         {EndReason::kNodeFault, "retry"},
+                                         {EndReason::kInternal, "retry"}}) {
+    History().Had({row.reason}).Expect(row.after);
+  }
+}
+
+TEST(RetryTest, AnErrorIsNotRetriedUnlessTheFileSaysSo) {
+  History().Had({kError, 3, "", "1-5"}).Expect("Failed UserError 3");
+  History().Allows(2).Had({kError, 3}).Expect("retry counted");
+  History().Allows(2).Restarted(1).Had(2, {kError, 3}).Expect("retry counted");
+  History().Allows(2).Restarted(2).Had(3, {kError, 3}).Expect("Failed UserError 3");
+}
+
+TEST(RetryTest, ExitCodesToRecoverOnAreNotCounted) {
+  History().Allows(0, {75}).Had({kError, 75, "", "1-1"}).Expect("retry");
+  History().Allows(0, {75}).Had({kError, 3}).Expect("Failed UserError 3");
+  History().Allows(1, {75}).Restarted(1).Had(2, {kError, 75, "", "1-1"}).Expect("retry");
+  History().Allows(0, {75}).Had(3, {kError, 75}).Expect("retry in 1000 ms");
+  History().Allows(0, {75}).Had(500, {kError, 75}).Expect("retry in 300000 ms");
+}
+
+TEST(RetryTest, ASignalIsReportedAsAShellDoes) {
+  Job job;
+  job.attempts.emplace_back();
+  job.attempts[0].ending = Ending{kError, 0, 9, true, 0, "out of memory"};
+  JobSpec spec;
+  spec.job_recovery.recover_on_exit_codes = {137};
+  EXPECT_TRUE(ChooseAfterAttempt(job, spec, job.attempts[0], false).retry);
+  spec.job_recovery.recover_on_exit_codes = {9};
+  EXPECT_FALSE(ChooseAfterAttempt(job, spec, job.attempts[0], false).retry);
+}
+
+TEST(RetryTest, AnErrorAfterARestoreAndBeforeAnythingNewStepsOverThatCheckpointOnce) {
+  const Past taken{kTaken, 0, "", "1-3"};
+  History().Had(taken).Had({kError, 1, "1-3"}).Expect("retry suspect 1-3");
+  History().Had(taken).Had({kError, 1, "1-3", "2-1"}).Expect("Failed UserError 1");
+  History()
+      .Had(taken)
+      .Had({kError, 1, "1-3"})
+      .Had({kError, 1, "1-2"})
+      .Suspects({"1-3"})
+      .Expect("Failed NoProgress 1");
+  History()
+      .Had(taken)
+      .Had({kError, 1, "1-3"})
+      .Had({kError, 1, ""})
+      .Suspects({"1-3"})
+      .Expect("Failed UserError 1");
+}
+
+TEST(RetryTest, WhatComesBetweenTheTwoFailuresDoesNotHideTheFirst) {
+  const Past taken{kTaken, 0, "", "1-3"};
+  for (const Past& between :
+       {Past{kTaken, 0, "1-2", "", true}, Past{kLost, 0, "1-2"}, Past{EndReason::kCancelled}}) {
+    History()
+        .Had(taken)
+        .Had({kError, 1, "1-3"})
+        .Had(between)
+        .Had({kError, 1, "1-2"})
+        .Suspects({"1-3"})
+        .Expect("Failed NoProgress 1");
+  }
+  History()
+      .Had(taken)
+      .Had({kError, 1, "1-3"})
+      .Had({kTaken, 0, "1-2", "3-1"})
+      .Had({kError, 1, "3-1"})
+      .Suspects({"1-3"})
+      .Expect("retry suspect 3-1");
+}
+
+TEST(RetryTest, AllowedRestartsUsedUpOnOneCheckpointStillLeaveTheOneBeforeIt) {
+  History()
+      .Allows(1)
+      .Restarted(1)
+      .Had({kTaken, 0, "", "1-3"})
+      .Had({kError, 1, "1-3"})
+      .Had({kError, 1, "1-3"})
+      .Expect("retry suspect 1-3");
+}
+
+TEST(RetryTest, ACheckpointThatCannotBeRestoredIsSuspect) {
+  History().Had({EndReason::kNodeFault, 0, "1-3"}).RestoreFailed().Expect("retry suspect 1-3");
+  History().Had({EndReason::kNodeFault, 0, ""}).RestoreFailed().Expect("retry");
+  History().Had({kError, 2, "1-3", "2-1"}).RestoreFailed().Expect("Failed UserError 2");
+}
+
+TEST(RetryTest, LossesBackOffAndEndAsNoProgress) {
+  History().Had(2, {kLost}).Expect("retry");
+  History().Had(3, {kLost}).Expect("retry in 1000 ms");
+  History().Had(6, {kLost}).Expect("retry in 8000 ms");
+  History().Had(19, {kLost}).Expect("retry in 300000 ms");
+  History().Had(20, {kLost}).Expect("Failed NoProgress");
+}
+
+TEST(RetryTest, ProgressForgivesLosses) {
+  History().Had(19, {kLost}).Had({kLost, 0, "", "20-1"}).Expect("retry");
+  History().Had(19, {kLost}).Had({kLost, 0, "", "20-1"}).Had(2, {kLost}).Expect("retry");
+}
+
+TEST(RetryTest, TheMarketIsNobodysFault) {
+  History().Had(500, {kTaken}).Expect("retry");
+  History().Had(500, {kLost, 0, "", "", true}).Expect("retry");
+  History().Had(500, {kLost, 0, "", "", false, "never-came"}).Expect("retry");
+  // It neither counts nor hides the losses before it.
+  History().Had(19, {kLost}).Had(5, {kTaken}).Had({kLost}).Expect("Failed NoProgress");
+  History().Had(19, {kLost}).Had({EndReason::kCancelled}).Had({kLost}).Expect("Failed NoProgress");
+}
+
+// ---- drain ----
+
+TEST(DrainTest, LongNoticesAreForTrainingShortOnesForSaving) {
+  struct Row {
+    int64_t lead, term, kill;  // milliseconds
+  };
+  for (const Row& row : {Row{120'000, 25'000, 16'666}, Row{30'000, 7'500, 5'000},
+                         Row{5'000, 1'250, 833}, Row{0, 0, 0}, Row{-9'000, 0, 0}}) {
+    const DrainPlan plan = PlanDrain(Duration{row.lead});
+    EXPECT_EQ(plan.term_before.ms, row.term) << row.lead;
+    EXPECT_EQ(plan.kill_before.ms, row.kill) << row.lead;
+  }
+}
+
+TEST(DrainTest, TheOrderIsAlwaysTermKillDeadline) {
+  for (int64_t lead = -5'000; lead < 400'000; lead += 137) {
+    const DrainPlan plan = PlanDrain(Duration{lead});
+    EXPECT_GE(plan.term_before, plan.kill_before);
+    EXPECT_GE(plan.kill_before.ms, 0);
+    EXPECT_LE(plan.term_before.ms, std::max<int64_t>(lead, 0));
+  }
+}
+
+}  // namespace
+}  // namespace stoker

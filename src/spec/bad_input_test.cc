@@ -276,7 +276,7 @@ TEST(BadInput, BombsAreBounded) {
   }
   std::string nested_anchors = "hyperparameters: {a: ";
   for (int i = 0; i < 50; ++i) nested_anchors += "&b" + std::to_string(i) + " [";
-  for (int i = 0; i < 30'000; ++i) nested_anchors += "1,";
+  for (int i = 0; i < 4'000; ++i) nested_anchors += "1,";
   nested_anchors += "1" + std::string(50, ']') + "}\n";
   const std::string deep_flow = "hyperparameters: {a: " + std::string(100'000, '[');
   const std::string deep_map = "hyperparameters: " + std::string(100'000, '{');
@@ -289,8 +289,12 @@ TEST(BadInput, BombsAreBounded) {
   const std::string one_key = std::string(1'000'000, 'k') + ": x";
   std::string many_keys;
   for (int i = 0; i < 60'000; ++i) many_keys += "k" + std::to_string(i) + ": x\n";
-  for (const std::string& text : {laughs, nested_anchors, deep_flow, deep_map, deep_block, dashes,
-                                  questions, one_key, many_keys}) {
+  std::string many_outputs = "outputs:\n";
+  for (int i = 0; i < 60'000; ++i) many_outputs += "- o" + std::to_string(i) + "\n";
+  std::string one_line = "hyperparameters: [";
+  for (int i = 0; i < 400'000; ++i) one_line += "1,";
+  for (const std::string& text : {many_outputs, one_line, laughs, nested_anchors, deep_flow,
+                                  deep_map, deep_block, dashes, questions, one_key, many_keys}) {
     const auto spec = ParseJobSpec(text + "\nrun: x", {});
     ASSERT_FALSE(spec.ok()) << text.substr(0, 60);
     EXPECT_LT(spec.status().message().size(), 20'000u);

@@ -86,6 +86,7 @@ void SetEnv(const YamlNode& key, const std::string& value, const YamlNode& at, J
 void ReadEnvs(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec* spec,
               std::map<std::string, YamlNode>* unset) {
   if (!reader->ExpectMap(node, "envs")) return;
+  if (!reader->ExpectAtMost(node, "envs", node.entries.size(), kMaxEnvs)) return;
   for (const YamlEntry& entry : node.entries) {
     if (entry.value.IsNull()) {
       // Keeps its place in the order; the flag gives the value.
@@ -117,6 +118,8 @@ void SetHyperparameter(const YamlNode& key, const YamlNode& value, Judge judge, 
 
 void ReadHyperparameters(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec* spec) {
   if (!reader->ExpectMap(node, "hyperparameters")) return;
+  const size_t count = node.entries.size();
+  if (!reader->ExpectAtMost(node, "hyperparameters", count, kMaxHyperparameters)) return;
   for (const YamlEntry& entry : node.entries) {
     SetHyperparameter(entry.key, entry.value, judge, reader, spec);
   }

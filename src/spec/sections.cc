@@ -15,6 +15,7 @@ constexpr size_t kMaxLabels = 40;  // EC2 allows 50 tags; stoker's own need room
 
 void ReadLabels(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
   if (!reader->ExpectMap(node, "resources.labels")) return;
+  if (!reader->ExpectAtMost(node, "resources.labels", node.entries.size(), kMaxLabels)) return;
   for (const YamlEntry& entry : node.entries) {
     const std::string& key = entry.key.text;
     if (!IsSafeName(key)) {
@@ -30,9 +31,6 @@ void ReadLabels(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
       }
       spec->resources.labels[key] = *value;
     }
-  }
-  if (node.entries.size() > kMaxLabels) {
-    reader->Error(node, "more than " + std::to_string(kMaxLabels) + " labels");
   }
 }
 
@@ -287,6 +285,7 @@ void ReadOutputs(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
     return;
   }
   if (!reader->ExpectList(node, "outputs", "[output]")) return;
+  if (!reader->ExpectAtMost(node, "outputs", node.items.size(), kMaxOutputs)) return;
   for (const YamlNode& item : node.items) AddOutput(item, "outputs", reader, spec);
 }
 

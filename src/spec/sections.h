@@ -15,6 +15,9 @@ namespace stoker {
 inline constexpr int kMaxNodes = 1024;
 // Linux refuses to execute with one argument or variable of 128 KiB (MAX_ARG_STRLEN).
 inline constexpr size_t kMaxArgumentBytes = (128 << 10) - 1;
+inline constexpr size_t kMaxEnvs = 2000;
+inline constexpr size_t kMaxHyperparameters = 2000;
+inline constexpr size_t kMaxOutputs = 200;
 inline constexpr size_t kMaxScriptBytes = 100 << 10;
 
 void ReadResources(const YamlNode& node, SpecReader* reader, JobSpec* spec);

@@ -10,6 +10,9 @@
 namespace stoker {
 namespace {
 
+// More than this is another kind of file; nobody reads on.
+constexpr size_t kMostErrors = 200;
+
 std::string Named(std::string_view what) { return "'" + std::string(what) + "'"; }
 
 std::string Joined(std::string_view section, std::string_view key) {
@@ -21,6 +24,14 @@ std::string Joined(std::string_view section, std::string_view key) {
 void SpecReader::Error(const YamlNode& at, std::string message, std::string hint) {
   errors_.push_back(
       {file_, at.line, at.column, at.text.substr(0, 60), std::move(message), std::move(hint)});
+}
+
+bool SpecReader::ExpectAtMost(const YamlNode& node, std::string_view what, size_t count,
+                              size_t most) {
+  if (count <= most) return true;
+  Error(node, Named(what) + " has " + std::to_string(count) + " entries",
+        "At most " + std::to_string(most) + " are possible");
+  return false;
 }
 
 bool SpecReader::ExpectMap(const YamlNode& node, std::string_view what) {
@@ -40,6 +51,7 @@ bool SpecReader::ExpectList(const YamlNode& node, std::string_view what, std::st
 void SpecReader::ReadMap(const YamlNode& node, std::string_view section,
                          const std::vector<SpecField>& fields, const RefusedKeys& refused) {
   for (const YamlEntry& entry : node.entries) {
+    if (errors_.size() >= kMostErrors) return;
     const auto field = std::find_if(fields.begin(), fields.end(),
                                     [&](const SpecField& f) { return f.name == entry.key.text; });
     if (field == fields.end()) {

@@ -55,6 +55,8 @@ class SpecReader {
   // One of `choices`.
   std::optional<std::string> Choice(const YamlNode& node, std::string_view what,
                                     const std::vector<std::string>& choices);
+  // `count` of `what` is at most `most`: bounds the work that a small file can cause.
+  bool ExpectAtMost(const YamlNode& node, std::string_view what, size_t count, size_t most);
   bool ExpectMap(const YamlNode& node, std::string_view what);
   bool ExpectList(const YamlNode& node, std::string_view what, std::string_view example);
 

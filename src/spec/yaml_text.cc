@@ -95,12 +95,17 @@ std::string_view YamlText::Line(int line) const {
 }
 
 int YamlText::CharacterColumn(int line, int byte_column) const {
-  const std::string_view before =
-      Line(line).substr(0, static_cast<size_t>(std::max(0, byte_column)));
-  const auto tails = std::count_if(before.begin(), before.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
-  });
-  return std::max(0, byte_column) - static_cast<int>(tails) + 1;
+  const std::string_view all = Line(line);
+  const size_t end = std::min(all.size(), static_cast<size_t>(std::max(0, byte_column)));
+  if (line != counted_line_ || end < counted_bytes_) {
+    counted_line_ = line;
+    counted_bytes_ = 0;
+    counted_tails_ = 0;
+  }
+  for (; counted_bytes_ < end; ++counted_bytes_) {
+    if ((static_cast<unsigned char>(all[counted_bytes_]) & 0xc0) == 0x80) ++counted_tails_;
+  }
+  return std::max(0, byte_column) - counted_tails_ + 1;
 }
 
 SpecError YamlText::ErrorAt(int line, int byte_column, std::string message,

@@ -14,7 +14,7 @@ namespace stoker {
 // True when all of `text` is well-formed UTF-8. Says nothing of NUL.
 bool IsUtf8(std::string_view text);
 
-// The text cut into lines, so that positions can be shown as editors show them.
+// The text cut into lines, so that positions can be shown as editors show them. One thread only.
 class YamlText {
  public:
   YamlText(std::string_view text, std::string file);
@@ -54,6 +54,11 @@ class YamlText {
   std::string_view text_;
   std::string file_;
   std::vector<size_t> starts_;
+  // Where CharacterColumn stopped counting: positions come in rising order, and one line may hold
+  // the whole file.
+  mutable int counted_line_ = -1;
+  mutable size_t counted_bytes_ = 0;
+  mutable int counted_tails_ = 0;
 };
 
 }  // namespace stoker

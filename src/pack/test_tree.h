@@ -28,6 +28,10 @@ inline std::vector<std::string> TestEnvironment() {
 class TestTree {
  public:
   TestTree() : dir_(sys::TempDir::Make("stoker-pack-test").value()) {
+    for (const std::string& entry : TestEnvironment()) {
+      const size_t equals = entry.find('=');
+      setenv(entry.substr(0, equals).c_str(), entry.substr(equals + 1).c_str(), 1);
+    }
     root_ = dir_.path() + "/work";
     EXPECT_TRUE(sys::MakeDirs(root_).ok());
   }

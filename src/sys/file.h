@@ -3,6 +3,9 @@
 // temporary names. Every call is thread-safe and says on failure which path it was about.
 #pragma once
 
+// src/ is an include root, so this file stands in front of glibc's <sys/file.h> (flock): give that
+// too to whoever asked for it.
+#include_next <sys/file.h>
 #include <sys/types.h>
 
 #include <cstdint>

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What git knows of a folder: the files that it would list, the commit, and what changed since.
+// git itself is asked (three short processes at once, about 3 ms), because only git knows its own
+// configuration, index, submodules and sparse checkouts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace stoker::pack {
+
+struct GitFile {
+  std::string path;  // relative to the folder, raw bytes
+  bool untracked = false;
+  bool repository = false;  // a submodule, or a work tree of its own: to be asked by itself
+};
+
+struct GitChange {
+  std::string path;  // relative to the folder
+  bool deleted = false;
+  std::string section;  // its part of the diff; "" when the diff was too long
+};
+
+struct GitAnswer {
+  std::vector<GitFile> files;      // may name files that are deleted, or are folders by now
+  std::string commit;              // 40 or 64 hex digits; "" before the first commit
+  std::vector<GitChange> changes;  // of tracked files under the folder, against the commit
+  bool diff_truncated = false;     // the diff is longer than `max_diff`, so sections are left empty
+};
+
+// The folder that holds the .git of the work tree around `dir` (absolute); "" = none. No process.
+std::string FindGitTop(const std::string& dir);
+
+// Asks git about `dir`, which may be any folder of a work tree. kNotFound: git is not installed;
+// kUnavailable: git refused, with its own words (dubious ownership, broken repository, …). Ignores
+// GIT_DIR and the like in the environment; writes nothing into the repository.
+Result<GitAnswer> AskGit(const std::string& dir, size_t max_diff);
+
+}  // namespace stoker::pack

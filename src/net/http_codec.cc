@@ -25,15 +25,14 @@ Result<bool> Fill(Parser& parser, const ReadBytes& read, std::string& ahead, Cod
   char buffer[kReadBytes];
   while (true) {
     error_code error;
-    if (!ahead.empty()) {
-      const size_t used = parser.put(boost::asio::buffer(ahead), error);
-      ahead.erase(0, used);
+    while (!ahead.empty() && !parser.is_done() && !error) {
+      ahead.erase(0, parser.put(boost::asio::buffer(ahead), error));
+      if (parser.is_header_done() && !error && !std::exchange(told, true)) STOKER_TRY(at_header());
     }
     if (error == http::error::need_more) error = {};
     if (error) {
       return Status(OverLimit(error) ? Code::kNoSpace : malformed, "HTTP: " + error.message());
     }
-    if (parser.is_header_done() && !std::exchange(told, true)) STOKER_TRY(at_header());
     if (parser.is_done()) return true;
     STOKER_ASSIGN(const size_t n, read(buffer, sizeof buffer));
     if (n > 0) {
@@ -62,7 +61,9 @@ void AddHeaders(std::string& out, const HttpHeaders& headers) {
 
 template <typename Parser>
 void Limit(Parser& parser, const HttpLimits& limits) {
-  parser.eager(true);
+  // An eager parser of Boost 1.74 forgets that the length is over the limit when the first bytes of
+  // the body come with the header.
+  parser.eager(false);
   parser.header_limit(static_cast<std::uint32_t>(limits.max_header_bytes));
   parser.body_limit(static_cast<std::uint64_t>(limits.max_body_bytes));
 }

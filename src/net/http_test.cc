@@ -149,6 +149,11 @@ TEST(Http, ClientDistrustsServers) {
       {"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort", false, Code::kCorrupt},
       {"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort", true, Code::kTimeout},
       {"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", false, Code::kNoSpace},
+      {"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n" + std::string(5000, 'x'), false,
+       Code::kNoSpace},
+      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1388\r\n" + std::string(5000, 'x') +
+           "\r\n0\r\n\r\n",
+       false, Code::kNoSpace},
       {"HTTP/1.1 200 OK\r\n\r\n" + std::string(9000, 'x'), false, Code::kNoSpace},
       {"HTTP/1.1 200 OK\r\nX: " + std::string(9000, 'x') + "\r\n\r\n", false, Code::kNoSpace},
       {"", true, Code::kTimeout},
@@ -159,6 +164,13 @@ TEST(Http, ClientDistrustsServers) {
     ASSERT_FALSE(response.ok()) << c.bytes.substr(0, 60);
     EXPECT_EQ(response.code(), c.code)
         << c.bytes.substr(0, 60) << " " << response.status().ToString();
+  }
+  {
+    Canned chunked(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nin p\r\n5;x=y\r\nieces\r\n"
+        "0\r\nTrailer: t\r\n\r\n",
+        false);
+    EXPECT_EQ(HttpCall(chunked.url(), {"GET", "/", {}, ""}, quick)->body, "in pieces");
   }
   Canned unbounded("HTTP/1.0 200 OK\r\n\r\nto the end", false);
   EXPECT_EQ(HttpCall(unbounded.url(), {"GET", "/", {}, ""}, quick)->body, "to the end");

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The folder of an instance on this machine, "<state>/instances/<token>": what its launcher, its
+// machine process, its agent and everyone who looks at it find there. docs/local-instances.md
+// describes it for people.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "base/time.h"
+#include "job/notice.h"
+#include "port/provider.h"
+
+namespace stoker {
+
+inline constexpr char kLocalMachineVerb[] = "__machine";  // stoker __machine DIR
+inline constexpr char kLocalAgentVerb[] = "__agent";      // stoker __agent DIR
+// In the agent's environment: "http://127.x.y.z:port", what MakeEc2Metadata takes as endpoint.
+inline constexpr char kMetadataVariable[] = "STOKER_METADATA";
+
+// boot.json: everything the instance was created from. Written once, before anything is started.
+struct LocalBoot {
+  LaunchRequest request;
+  std::string instance_id;  // equal to request.token
+  std::string binary;       // the stoker that it runs
+  std::vector<std::string> agent_argv;
+  WallTime created;
+  std::string boot_id;  // of the machine: an instance does not outlive a reboot
+};
+
+// machine.json: written by the machine process when it starts, so its presence says "was started".
+struct LocalMachineInfo {
+  int pid = 0;
+  std::string address;
+  int port = 0;
+  WallTime started;
+};
+
+// All take the folder. kNotFound = there is no such file; kCorrupt = it is not what it should be.
+Result<LocalBoot> ReadLocalBoot(const std::string& dir);
+Status WriteLocalBoot(const std::string& dir, const LocalBoot& boot);
+Result<LocalMachineInfo> ReadLocalMachineInfo(const std::string& dir);
+Status WriteLocalMachineInfo(const std::string& dir, const LocalMachineInfo& info);
+
+// lease.json: when the machine process ends the instance, whatever the agent does. A healthy agent
+// pushes it ahead.
+Result<WallTime> ReadLocalLease(const std::string& dir);
+Status RenewLocalLease(const std::string& dir, WallTime expires);
+
+// notice.json: the interruption notice. nullopt = none. Withdraw is ok also when there was none.
+Result<std::optional<Notice>> ReadLocalNotice(const std::string& dir);
+Status GiveLocalNotice(const std::string& dir, const Notice& notice);
+Status WithdrawLocalNotice(const std::string& dir);
+// {"action":"terminate","time":"…"} as EC2 serves it.
+std::string EncodeNotice(const Notice& notice);
+
+inline std::string LocalWorkDir(const std::string& dir) { return dir + "/work"; }
+inline std::string LocalAgentLog(const std::string& dir) { return dir + "/agent.log"; }
+inline std::string LocalMachineLog(const std::string& dir) { return dir + "/machine.log"; }
+
+}  // namespace stoker

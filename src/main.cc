@@ -1,3 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
-int main() { std::puts("stoker " STOKER_VERSION); }
+// One binary, four programs. What each needs of the real world (clocks, sockets, processes) is made
+// in the room that is called here, and nowhere below it.
+#include <cstring>
+
+#include "cli/verb.h"
+#include "node/agent_main.h"
+#include "provider/local_boot.h"
+#include "provider/local_machine.h"
+#include "sys/nss.h"
+#include "sys/task_init.h"
+
+int main(int argc, char** argv) {
+  // Before anything else: a static glibc must not load the host's name service modules.
+  stoker::PinNameServices();
+  const char* verb = argc > 1 ? argv[1] : "";
+  // Inside a task: starts the user's program, and ends with all that it started.
+  if (std::strcmp(verb, "__init") == 0) return stoker::TaskInitMain(argc, argv);
+  // An instance of the local provider: what a machine is on a cloud.
+  if (std::strcmp(verb, stoker::kLocalMachineVerb) == 0 && argc == 3) {
+    return stoker::LocalMachineMain(argv[2]);
+  }
+  // The agent of a node.
+  if (std::strcmp(verb, stoker::kLocalAgentVerb) == 0 && argc == 3) {
+    return stoker::node::AgentMain(argv[2]);
+  }
+  // What people type.
+  return stoker::cli::Main(argc, argv);
+}

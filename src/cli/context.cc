@@ -81,18 +81,22 @@ Result<Ledger*> Context::ledger() {
   return ledger_.get();
 }
 
+Result<LocalProvider*> Context::local_provider() {
+  if (!local_) {
+    LocalProviderOptions options;
+    options.state_dir = places_.state;
+    STOKER_ASSIGN(local_, MakeLocalProvider(options, *clock_));
+  }
+  return local_.get();
+}
+
 Result<Provider*> Context::provider(const std::string& name) {
   if (name != "local") {
     return Status(Code::kInvalid, "'" + Printable(name) + "' is no provider that this stoker has",
                   "It has: local (this machine)");
   }
-  if (!local_) {
-    LocalProviderOptions options;
-    options.state_dir = places_.state;
-    options.self_exe = self_exe();
-    local_ = MakeLocalProvider(options);
-  }
-  return local_.get();
+  STOKER_ASSIGN(LocalProvider * local, local_provider());
+  return static_cast<Provider*>(local);
 }
 
 Result<Controller*> Context::controller() {

@@ -16,6 +16,7 @@
 #include "port/clock.h"
 #include "port/object_store.h"
 #include "port/provider.h"
+#include "provider/local_provider.h"
 #include "spec/settings.h"
 
 namespace stoker::cli {
@@ -49,6 +50,7 @@ class Context {
   Result<ObjectStore*> store();
   Result<Ledger*> ledger();
   Result<Provider*> provider(const std::string& name);
+  Result<LocalProvider*> local_provider();
   Result<Controller*> controller();
   // JOB -> id (id, unique prefix, name, "-"); says on stderr when a name stood for several.
   Result<std::string> ResolveJob(const std::string& word);
@@ -74,7 +76,7 @@ class Context {
   std::optional<Settings> settings_;
   std::unique_ptr<ObjectStore> store_;
   std::unique_ptr<Ledger> ledger_;
-  std::unique_ptr<Provider> local_;
+  std::unique_ptr<LocalProvider> local_;
   std::unique_ptr<Controller> controller_;
   bool color_ = false;
   bool out_terminal_ = false;

@@ -21,7 +21,7 @@ struct Option {
   std::string names;    // "-f,--follow"; without a dash it is positional: "JOB"
   std::string help;
   Target target;        // owned by the verb's Verb::options_owner
-  std::string value;    // what the value is called in help: "N", "TIME"
+  std::string value = {};    // what the value is called in help: "N", "TIME"
   bool required = false;
   std::vector<std::string> choices = {};  // offered by completion and enforced; empty = any
 };

@@ -7,7 +7,7 @@
 #include "ledger/paths.h"
 #include "ledger/records.h"
 #include "spec/parse.h"
-#include "sync/checkpoints.h"
+#include "sync/manifest.h"
 
 namespace stoker {
 namespace {
@@ -25,6 +25,17 @@ MachineState StateOf(InstanceState state) {
       return MachineState::kGone;
   }
   return MachineState::kGone;
+}
+
+Result<std::vector<std::string>> WholeCheckpoints(ObjectStore& store, const std::string& job) {
+  std::vector<std::string> ids;
+  STOKER_TRY(ListAll(store, ManifestsPrefix(job), [&](const ObjectInfo& object) {
+    const auto id = IdOfManifestKey(object.key);
+    if (id) ids.push_back(id->ToString());
+    return Status::Ok();
+  }));
+  std::reverse(ids.begin(), ids.end());  // keys are zero-padded: the last is the newest
+  return ids;
 }
 
 LaunchRequest RequestFor(const Ledger& ledger, const std::string& url, const Job& job,

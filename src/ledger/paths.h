@@ -11,12 +11,17 @@ namespace stoker::paths {
 inline std::string LedgerId() { return "ledger.json"; }
 inline std::string Active(const std::string& job) { return "active/" + job; }
 inline std::string Record(const std::string& job) { return "records/" + job + ".json"; }
+inline std::string Records() { return "records/"; }
+inline std::string Index() { return "index/"; }
+inline std::string IndexSegment(const std::string& nonce) { return Index() + nonce + ".jsonl"; }
 inline std::string Reports(const std::string& job) { return "reports/" + job + "/"; }
 inline std::string Report(const std::string& job, int attempt, int rank) {
   return Reports(job) + std::to_string(attempt) + "-" + std::to_string(rank) + ".json";
 }
 inline std::string Job(const std::string& job) { return "jobs/" + job + "/"; }
 inline std::string Spec(const std::string& job) { return Job(job) + "spec.yaml"; }
+// What the packed work directory had beyond its git commit.
+inline std::string Diff(const std::string& job) { return Job(job) + "workdir.diff"; }
 inline std::string Claim(const std::string& job, int attempt, int slot) {
   return Job(job) + "claims/" + std::to_string(attempt) + "-" + std::to_string(slot) + ".json";
 }
@@ -27,6 +32,10 @@ inline std::string Log(const std::string& job, int attempt, int rank) {
 inline std::string Logs(const std::string& job) { return Job(job) + "log/"; }
 inline std::string Checkpoints(const std::string& job) { return Job(job) + "checkpoints/"; }
 inline std::string Artifacts(const std::string& job) { return Job(job) + "artifacts/"; }
+// CPU, memory, disk and GPU over the course of one node's attempt; one writer, the node's agent.
+inline std::string Usage(const std::string& job, int attempt, int rank) {
+  return Job(job) + "usage/" + std::to_string(attempt) + "-" + std::to_string(rank) + ".json";
+}
 // Written by who follows the log; its age tells the agent whether somebody does.
 inline std::string Follow(const std::string& job) { return Job(job) + "follow"; }
 inline std::string Blob(const std::string& sha256) { return "blobs/" + sha256; }

@@ -19,8 +19,6 @@
 #include "port/object_store.h"
 #include "port/process_runner.h"
 #include "spec/job_spec.h"
-#include "sync/keeper.h"
-#include "sync/outputs.h"
 
 namespace stoker::node {
 
@@ -67,6 +65,12 @@ class AttemptRun {
   Status PrepareFolder();
   Status FetchCode();
   Status RunSetup(StagingEnded* result);
+  // keepers.cc: checkpoints and outputs.
+  Status RestoreCheckpoint(const std::string& id, StagingEnded* result);
+  void StartKeepers();
+  Status FinalSync(const FinalizeAttempt& action);
+  std::string NewestCheckpoint() const;
+  std::string KeeperTrouble() const;
   void WatchProgram(std::function<void(TaskExit)> ended, std::function<void()> activity);
 
   ObjectStore& store_;
@@ -85,8 +89,6 @@ class AttemptRun {
   int64_t peak_resident_ = 0;
   std::string trouble_;
   std::thread watcher_;
-  std::unique_ptr<CheckpointRunner> checkpoints_;
-  std::unique_ptr<OutputSync> outputs_;
 };
 
 }  // namespace stoker::node

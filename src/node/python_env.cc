@@ -2,7 +2,6 @@
 #include "node/python_env.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,8 +47,11 @@ Status MustSucceed(const std::string& what, const Result<TaskExit>& exit) {
 Result<sys::ScopedFd> Lock(const std::string& path, ShellStep& step) {
   sys::ScopedFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (fd.get() < 0) return ErrnoStatus("open " + path, errno);
-  while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) return ErrnoStatus("lock " + path, errno);
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  while (::fcntl(fd.get(), F_OFD_SETLK, &whole) != 0) {
+    if (errno != EAGAIN && errno != EACCES && errno != EINTR) return ErrnoStatus("lock " + path, errno);
     if (step.cancelled()) return Status(Code::kCancelled, "stopped while the node was set up");
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }

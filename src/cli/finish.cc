@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/finish.h"
+
+#include <nlohmann/json.hpp>
+
+#include "cli/attach.h"
+#include "cli/story.h"
+#include "spec/print.h"
+
+namespace stoker::cli {
+namespace {
+
+Status Detach(Context& context, const Job& job) {
+  STOKER_ASSIGN(Controller * controller, context.controller());
+  const auto pass = controller->Pass(job.id);
+  if (context.json) {
+    context.Print(nlohmann::json({{"id", job.id}, {"name", job.name}}).dump() + "\n");
+  } else {
+    context.Print(job.id + "\n");
+    context.Say("follow it: stoker logs -f " + job.id);
+  }
+  // The job is in the ledger: a first pass that failed is worth a word, not a failure.
+  const Status trouble = !pass.ok() ? pass.status() : pass->trouble.value_or(Status::Ok());
+  if (!trouble.ok()) context.Say("no machine yet: " + trouble.ToString());
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status AfterSubmit(Context& context, const Job& job, bool detach, bool quiet) {
+  if (detach) return Detach(context, job);
+  context.Say("job " + job.id + " (" + job.name + "); Ctrl-C leaves, the job goes on");
+  AttachOptions options;
+  options.logs = !quiet && !context.json;
+  STOKER_ASSIGN(const AttachResult attached, Attach(context, job.id, options));
+  if (attached.detached) {
+    context.Say("left; the job goes on. Back to it: stoker logs -f " + job.id + "; stop it: stoker cancel " +
+                job.id);
+    return Status::Ok();
+  }
+  STOKER_ASSIGN(Controller * controller, context.controller());
+  STOKER_ASSIGN(const PassResult pass, controller->Pass(job.id));
+  const StoryInput story{pass.job, nullptr, pass.reports, pass.store_now, {}};
+  if (context.json) context.Print(StoryJson(story).dump() + "\n");
+  else context.Say("\n" + TellSummary(pass.job, pass.reports, pass.store_now));
+  context.exit_code = ExitCodeOf(pass.job);
+  return Status::Ok();
+}
+
+std::string PrintSpecFor(const Context& context, const JobSpec& spec) {
+  const std::string text = PrintJobSpec(spec);
+  return context.json ? nlohmann::json(text).dump() + "\n" : text;
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/context.h"
+#include "cli/finish.h"
+#include "cli/submit.h"
+#include "cli/verb.h"
+#include "ledger/records.h"
+#include "spec/parse.h"
+
+namespace stoker::cli {
+namespace {
+
+struct Options {
+  std::string job = "-";
+  bool detach = false;
+  bool fresh = false;
+};
+
+Status Run(Context& context, const Options& options) {
+  STOKER_ASSIGN(const std::string id, context.ResolveJob(options.job));
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  STOKER_ASSIGN(Controller * controller, context.controller());
+  STOKER_ASSIGN(const PassResult pass, controller->Pass(id));
+  if (!IsFinal(pass.job.state)) {
+    return Status(Code::kInvalid, "job " + id + " has not ended: it is " + std::string(Name(pass.job.state)),
+                  "'stoker cancel " + id + "' stops it; 'stoker logs -f " + id + "' follows it");
+  }
+  STOKER_ASSIGN(const std::string text, ReadSpec(*ledger, id));
+  SubmitRequest request;
+  STOKER_ASSIGN(request.spec, ParseStoredSpec(text));
+  // The same code, also when the folder has changed or is gone since.
+  request.spec.workdir.clear();
+  request.code_digest = pass.job.code_digest;
+  request.code_note = pass.job.workdir_note;
+  if (!options.fresh) request.retry_of = id;
+  STOKER_ASSIGN(const Job job, Submit(context, request));
+  return AfterSubmit(context, job, options.detach, false);
+}
+
+}  // namespace
+
+Verb RetryVerb() {
+  auto options = std::make_shared<Options>();
+  Verb verb;
+  verb.name = "retry";
+  verb.summary = "Run an ended job again, from its newest checkpoint";
+  verb.description =
+      "Submits a new job with the same spec and code as one that ended. It begins from the newest "
+      "checkpoint of the old one, unless told to begin afresh. The old job stays as it ended.";
+  verb.examples = {"stoker retry digits", "stoker retry k3f7 --fresh --detach"};
+  verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""},
+                  {"-d,--detach", "Do not stay with it", &options->detach},
+                  {"--fresh", "Begin without a checkpoint", &options->fresh}};
+  verb.run = [options](Context& context) { return Run(context, *options); };
+  verb.options_owner = options;
+  return verb;
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/attach.h"
+#include "cli/context.h"
+#include "cli/finish.h"
+#include "cli/submit.h"
+#include "cli/verb.h"
+#include "spec/parse.h"
+#include "sys/file.h"
+
+namespace stoker::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  bool detach = false;
+  bool yes = false;
+  bool quiet = false;
+  bool dry_run = false;
+  bool spot = false;
+  std::string name, workdir, infra, num_nodes, checkpoints, keep, max_duration, stall, recovery;
+  std::string stop_grace, max_restarts, ending;
+  std::vector<std::string> envs, hyperparameters, outputs;
+};
+
+std::optional<std::string> Given(const std::string& value) {
+  return value.empty() ? std::nullopt : std::optional<std::string>(value);
+}
+
+SpecOverrides Overrides(const Options& options) {
+  SpecOverrides overrides;
+  overrides.name = Given(options.name);
+  overrides.workdir = Given(options.workdir);
+  overrides.num_nodes = Given(options.num_nodes);
+  overrides.infra = Given(options.infra);
+  if (options.spot) overrides.use_spot = true;
+  overrides.envs = options.envs;
+  overrides.hyperparameters = options.hyperparameters;
+  overrides.outputs = options.outputs;
+  overrides.checkpoints = Given(options.checkpoints);
+  overrides.keep = Given(options.keep);
+  overrides.max_duration = Given(options.max_duration);
+  overrides.stall = Given(options.stall);
+  overrides.recovery = Given(options.recovery);
+  overrides.stop_grace = Given(options.stop_grace);
+  overrides.max_restarts = Given(options.max_restarts);
+  overrides.ending = Given(options.ending);
+  return overrides;
+}
+
+Result<ParseOptions> MakeParseOptions(Context& context, const Options& options) {
+  ParseOptions parse;
+  STOKER_ASSIGN(const Settings* settings, context.settings());
+  STOKER_ASSIGN(parse.base_dir, sys::RealPath("."));
+  parse.defaults = *settings;
+  parse.home = sys::HomeDir();
+  parse.overrides = Overrides(options);
+  parse.is_directory = [](const std::string& path) { return sys::DirExists(path); };
+  parse.environment = [](const std::string& name) -> std::optional<std::string> {
+    const char* value = std::getenv(name.c_str());
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  };
+  return parse;
+}
+
+Result<JobSpec> ReadJobFile(const Options& options, ParseOptions parse) {
+  const auto text = sys::ReadFile(options.file, 2 << 20);
+  if (!text.ok()) {
+    return Status(Code::kUsage, "job file " + text.status().message(),
+                  "For a command without a job file: stoker run -- python train.py");
+  }
+  STOKER_ASSIGN(const std::string path, sys::RealPath(options.file));
+  parse.file_name = options.file;
+  parse.base_dir = path.substr(0, path.rfind('/'));
+  if (parse.base_dir.empty()) parse.base_dir = "/";
+  const std::string base = path.substr(path.rfind('/') + 1);
+  parse.default_name = SafeNameFrom(base.substr(0, base.rfind('.')));
+  return ParseJobSpec(*text, parse);
+}
+
+Result<JobSpec> MakeSpec(Context& context, const Options& options) {
+  STOKER_ASSIGN(const ParseOptions parse, MakeParseOptions(context, options));
+  if (context.has_command && !options.file.empty()) {
+    return Status(Code::kUsage, "both a job file and a command after '--' were given",
+                  "Give one of them; arguments of a job file's program belong into the file");
+  }
+  if (context.has_command) return SpecFromCommand(context.command, parse);
+  if (options.file.empty()) {
+    return Status(Code::kUsage, "nothing to run: neither a job file nor a command was given",
+                  "stoker run job.yaml, or: stoker run -- python train.py");
+  }
+  return ReadJobFile(options, parse);
+}
+
+Status Run(Context& context, const Options& options) {
+  STOKER_ASSIGN(const JobSpec spec, MakeSpec(context, options));
+  if (options.dry_run) {
+    context.Print(PrintSpecFor(context, spec));
+    return Status::Ok();
+  }
+  SubmitRequest request;
+  request.spec = spec;
+  request.yes = options.yes;
+  STOKER_ASSIGN(const Job job, Submit(context, request));
+  return AfterSubmit(context, job, options.detach, options.quiet);
+}
+
+}  // namespace
+
+Verb RunVerb() {
+  auto options = std::make_shared<Options>();
+  Verb verb;
+  verb.name = "run";
+  verb.summary = "Run a job: a job file, or any command";
+  verb.description =
+      "Packs the work directory, writes the job into the ledger, asks for its machines, and stays "
+      "with it: the program's output comes here, Ctrl-C leaves and the job goes on. Ends with the "
+      "exit code of the program.";
+  verb.examples = {"stoker run -- python train.py --epochs 20", "stoker run job.yaml",
+                   "stoker run job.yaml --num-nodes 2 --hp lr=0.1 --detach"};
+  auto* o = options.get();
+  verb.options = {{"FILE", "The job file", &o->file, ""},
+                  {"-d,--detach", "Do not stay: print the job's id and return", &o->detach},
+                  {"-y,--yes", "Do not ask before packing a large work directory", &o->yes},
+                  {"-q,--quiet", "Do not print the program's output", &o->quiet},
+                  {"--dry-run", "Only check, and print the job as it would be stored", &o->dry_run},
+                  {"--name", "Name of the job", &o->name, "NAME"},
+                  {"--workdir", "Folder that is packed and run in", &o->workdir, "DIR"},
+                  {"--infra", "Where to run", &o->infra, "WHERE"},
+                  {"--spot", "Use interruptible machines", &o->spot},
+                  {"--num-nodes", "How many nodes", &o->num_nodes, "N"},
+                  {"--env", "Set a variable (NAME alone: as it is here)", &o->envs, "NAME=VALUE"},
+                  {"--hp", "Set a hyperparameter", &o->hyperparameters, "NAME=VALUE"},
+                  {"--output", "Keep this path of the work directory", &o->outputs, "PATH"},
+                  {"--checkpoints", "Where the program keeps its checkpoints", &o->checkpoints, "PATH"},
+                  {"--keep", "How many checkpoints stay (0 = all)", &o->keep, "N"},
+                  {"--max-duration", "End it after so much program time", &o->max_duration, "DURATION"},
+                  {"--stall", "End it when it neither prints nor saves for so long", &o->stall, "DURATION"},
+                  {"--max-restarts", "Restarts after errors of the program", &o->max_restarts, "N"},
+                  {"--recovery", "Who may launch successors", &o->recovery, "", false, {"node", "controller"}},
+                  {"--stop-grace", "Time between SIGTERM and SIGKILL", &o->stop_grace, "DURATION"},
+                  {"--ending", "How all processes of the task are ended", &o->ending, "", false,
+                   {"pidns", "cgroup", "subreaper"}}};
+  verb.takes_command = true;
+  verb.run = [options](Context& context) { return Run(context, *options); };
+  verb.options_owner = options;
+  return verb;
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/submit.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/text.h"
+#include "job/digest.h"
+#include "ledger/blobs.h"
+#include "ledger/paths.h"
+#include "ledger/records.h"
+#include "pack/archive.h"
+#include "pack/listing.h"
+#include "spec/print.h"
+#include "sys/file.h"
+
+namespace stoker::cli {
+namespace {
+
+constexpr int64_t kAskAbove = int64_t{1} << 30;
+
+// Asks on the terminal; without one the answer is no.
+bool Confirm(Context& context, const std::string& question) {
+  if (!context.err_is_terminal() || ::isatty(STDIN_FILENO) != 1) return false;
+  context.Progress(question + " [y/N] ");
+  char answer[8] = {};
+  return std::fgets(answer, sizeof answer, stdin) != nullptr && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+struct Packed {
+  std::string digest;
+  std::string note;
+  std::string diff;  // against the commit, for those who want to know later what really ran
+};
+
+Status PutFile(Ledger& ledger, const std::string& digest, const std::string& path) {
+  STOKER_ASSIGN(const sys::ScopedFd fd, sys::Open(path, O_RDONLY));
+  struct stat st {};
+  if (::fstat(fd.get(), &st) != 0) return ErrnoStatus("stat " + path, errno);
+  return PutBlob(ledger, digest, fd.get(), st.st_size).status();
+}
+
+// A home directory as work directory must not pack the ledger into itself.
+std::vector<std::string> OwnFolders(Context& context) {
+  std::vector<std::string> folders;
+  std::vector<std::string> candidates = {context.places().state, context.places().cache};
+  const auto store = context.store();
+  if (store.ok()) candidates.push_back((*store)->url());
+  for (const std::string& folder : candidates) {
+    const auto real = sys::RealPath(folder);
+    if (real.ok()) folders.push_back(*real);
+  }
+  return folders;
+}
+
+Result<Packed> PackWorkdir(Context& context, const SubmitRequest& request) {
+  const std::string& dir = request.spec.workdir;
+  pack::ListOptions listing_options;
+  listing_options.exclude = OwnFolders(context);
+  STOKER_ASSIGN(const pack::Listing listing, pack::ListWorkdir(dir, listing_options));
+  if (listing.bytes > kAskAbove && !request.yes &&
+      !Confirm(context, "The work directory has " + HumanSize(listing.bytes) + ". Pack all of it?")) {
+    return Status(Code::kUsage, "the work directory " + dir + " has " + HumanSize(listing.bytes) +
+                                    " in " + std::to_string(listing.entries.size()) + " files",
+                  "List what is not code in .stokerignore, or say --yes");
+  }
+  STOKER_TRY(sys::MakeDirs(context.places().cache, 0700));
+  STOKER_ASSIGN(const sys::TempDir temp, sys::TempDir::Make("pack", context.places().cache));
+  const std::string archive = temp.path() + "/code.tar.zst";
+  STOKER_ASSIGN(const pack::PackSummary summary, pack::Pack(listing, archive));
+  for (const std::string& note : summary.notes) context.Say(note);
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  STOKER_TRY(PutFile(*ledger, summary.sha256, archive));
+  return Packed{summary.sha256, pack::Describe(summary), listing.git.diff};
+}
+
+// The digest is remembered by the file's identity: hashing 8 MB costs more than the rest of submit.
+Result<std::string> DigestOfFile(const Context& context, const std::string& exe) {
+  struct stat st {};
+  if (::stat(exe.c_str(), &st) != 0) return ErrnoStatus("stat " + exe, errno);
+  const std::string identity = exe + " " + std::to_string(st.st_ino) + " " + std::to_string(st.st_size) +
+                               " " + std::to_string(st.st_mtim.tv_sec) + "." +
+                               std::to_string(st.st_mtim.tv_nsec) + " " +
+                               std::to_string(st.st_ctim.tv_sec) + "." + std::to_string(st.st_ctim.tv_nsec);
+  const std::string memo = context.places().cache + "/binary-digest";
+  const auto known = sys::ReadFile(memo, 4096);
+  if (known.ok() && StartsWith(*known, identity + " ") && known->size() == identity.size() + 65) {
+    return known->substr(identity.size() + 1);
+  }
+  STOKER_ASSIGN(const std::string data, sys::ReadFile(exe, 256 << 20));
+  const std::string digest = Sha256Hex(data);
+  STOKER_TRY(sys::MakeDirs(context.places().cache, 0700));
+  (void)sys::WriteFileAtomic(memo, identity + " " + digest, 0600, false);
+  return digest;
+}
+
+// In its place by rename, so that a machine never starts from half a binary.
+Status CopyForMachines(const Context& context, const std::string& exe, const std::string& digest) {
+  const std::string folder = context.places().state + "/bin/" + digest;
+  if (sys::FileExists(folder + "/stoker")) return Status::Ok();
+  STOKER_TRY(sys::MakeDirs(folder, 0700));
+  STOKER_ASSIGN(const std::string data, sys::ReadFile(exe, 256 << 20));
+  return sys::WriteFileAtomic(folder + "/stoker", data, 0700, false);
+}
+
+}  // namespace
+
+Result<std::string> StoreBinary(Context& context) {
+  const std::string exe = context.self_exe();
+  STOKER_ASSIGN(const std::string digest, DigestOfFile(context, exe));
+  STOKER_TRY(CopyForMachines(context, exe, digest).WithContext("keeping a copy of stoker for machines"));
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  STOKER_TRY(PutFile(*ledger, digest, exe));
+  return digest;
+}
+
+Result<Job> Submit(Context& context, const SubmitRequest& request) {
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  Job job;
+  std::string diff;
+  if (!request.code_digest.empty()) {
+    job.code_digest = request.code_digest;
+    job.workdir_note = request.code_note;
+  } else if (!request.spec.workdir.empty()) {
+    STOKER_ASSIGN(const Packed packed, PackWorkdir(context, request));
+    job.code_digest = packed.digest;
+    job.workdir_note = packed.note;
+    diff = packed.diff;
+    context.Say("packed " + packed.note);
+  }
+  STOKER_ASSIGN(job.binary_digest, StoreBinary(context));
+  const std::string spec_text = PrintJobSpec(request.spec);
+  job.name = request.spec.name;
+  job.user = context.user();
+  job.spec_digest = Sha256Hex(spec_text);
+  job.num_nodes = request.spec.num_nodes;
+  job.retry_of = request.retry_of;
+  job.created = context.clock().Wall();
+  for (int tries = 0; tries < 8; ++tries) {
+    job.id = ledger->NewJobId();
+    auto created = CreateJob(*ledger, job, spec_text);
+    if (created.ok()) {
+      if (!diff.empty()) (void)ledger->store().Put(paths::Diff(job.id), diff);
+      return created->job;
+    }
+    if (!created.status().Is(Code::kExists)) return created.status();
+  }
+  return Status(Code::kInternal, "eight random job ids were all taken");
+}
+
+}  // namespace stoker::cli

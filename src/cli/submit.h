@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a valid JobSpec to a job in the ledger: code packed and stored, binary stored, record made.
+#pragma once
+
+#include <string>
+
+#include "cli/context.h"
+#include "job/job.h"
+#include "spec/job_spec.h"
+
+namespace stoker::cli {
+
+struct SubmitRequest {
+  JobSpec spec;
+  bool yes = false;             // do not ask before packing very much
+  std::string retry_of;         // begin from that job's newest checkpoint …
+  std::string code_digest;      // … with the code that it was submitted with
+  std::string code_note;
+};
+
+// Nothing is written before the spec and the work directory have been found good. What it packed is
+// said on standard error.
+Result<Job> Submit(Context& context, const SubmitRequest& request);
+
+// The digest of this very binary, with its blob in the ledger and a copy below the state folder
+// from which machines of this computer run. Cheap when nothing changed.
+Result<std::string> StoreBinary(Context& context);
+
+}  // namespace stoker::cli

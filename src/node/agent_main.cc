@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/agent_main.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "node/agent.h"
+#include "provider/ec2_metadata.h"
+#include "provider/local_boot.h"
+#include "provider/local_provider.h"
+#include "store/open.h"
+#include "sys/file.h"
+#include "sys/process_runner.h"
+#include "sys/real_clock.h"
+
+namespace stoker::node {
+namespace {
+
+// What a host that shuts down gives its services before it kills them, as systemd's default minus
+// some air.
+constexpr Duration kShutdownLeft = Duration::Seconds(20);
+
+int Complain(const Status& status) {
+  std::fprintf(stderr, "stoker agent: %s\n", status.ToString().c_str());
+  return 1;
+}
+
+// SIGTERM is taken by a thread of its own, so that no handler runs inside anything.
+class ShutdownWatch {
+ public:
+  explicit ShutdownWatch(Agent& agent) {
+    sigemptyset(&set_);
+    sigaddset(&set_, SIGTERM);
+    thread_ = std::thread([this, &agent] {
+      const timespec half{0, 500'000'000};
+      while (!stop_) {
+        if (sigtimedwait(&set_, nullptr, &half) == SIGTERM) agent.HostStops(kShutdownLeft);
+      }
+    });
+  }
+  ~ShutdownWatch() {
+    stop_ = true;
+    thread_.join();
+  }
+
+ private:
+  sigset_t set_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+std::string StateDir(const std::string& instance_dir) {
+  const size_t at = instance_dir.rfind("/instances/");
+  return at == std::string::npos ? instance_dir : instance_dir.substr(0, at);
+}
+
+std::string CacheDir() {
+  const char* xdg = std::getenv("XDG_CACHE_HOME");
+  return (xdg != nullptr && xdg[0] == '/' ? std::string(xdg) : sys::HomeDir() + "/.cache") + "/stoker";
+}
+
+int RunAgent(const std::string& dir, const LocalBoot& boot) {
+  RealClock clock;
+  auto store = OpenStore(boot.request.store_url);
+  if (!store.ok()) return Complain(store.status());
+  auto ledger = Ledger::Open(**store, clock, sys::RandomU64());
+  if (!ledger.ok()) return Complain(ledger.status());
+  LocalProviderOptions provider_options;
+  provider_options.state_dir = StateDir(dir);
+  const auto provider = MakeLocalProvider(provider_options, clock);
+  if (!provider.ok()) return Complain(provider.status());
+  Controller controller(**ledger, [&](const std::string& name) -> Result<Provider*> {
+    if (name == "local") return provider->get();
+    return Status(Code::kInvalid, "no provider '" + name + "' on this node");
+  }, clock);
+  const auto runner = MakeProcessRunner({boot.request.ending, "/proc/self/exe"});
+  const char* endpoint = std::getenv(kMetadataVariable);
+  auto metadata = MakeEc2Metadata({endpoint == nullptr ? "" : endpoint}, clock);
+  if (!metadata.ok()) return Complain(metadata.status());
+  const auto identity = (*metadata)->Identity();
+  if (!identity.ok()) return Complain(identity.status());
+  NodeIdentity me{boot.request.job, boot.request.launch, boot.instance_id, sys::BootId(),
+                  identity->address, dir, CacheDir(), boot.request.limit};
+  Agent agent({**store, **ledger, controller, *runner, clock}, me, std::move(*metadata),
+              (*provider)->traits().notice_poll);
+  const ShutdownWatch shutdown(agent);
+  const Status done = agent.Run();
+  if (done.ok()) return 0;
+  Complain(done);
+  // A record that cannot be understood will not be understood later either; leave the machine.
+  return done.transient() ? 1 : 0;
+}
+
+}  // namespace
+
+int AgentMain(const std::string& dir) {
+  // Two arenas keep the threads' small allocations from spreading over many.
+  mallopt(M_ARENA_MAX, 2);
+  mallopt(M_TRIM_THRESHOLD, 256 << 10);
+  mallopt(M_MMAP_THRESHOLD, 256 << 10);
+  std::signal(SIGPIPE, SIG_IGN);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before any thread, so that all inherit it
+  (void)!::chdir("/");
+  const auto boot = ReadLocalBoot(dir);
+  if (!boot.ok()) return Complain(boot.status());
+  return RunAgent(dir, *boot);
+}
+
+}  // namespace stoker::node

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/attempt_run.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/text.h"
+#include "ledger/blobs.h"
+#include "node/gpus.h"
+#include "node/python_env.h"
+#include "pack/extract.h"
+#include "sys/file.h"
+#include "sys/gpu_usage.h"
+#include "sys/spool_file.h"
+
+namespace stoker::node {
+namespace {
+
+// A port that was free a moment ago on every address of this machine: rank 0's rendezvous listens
+// there. Several nodes of one machine share its ports, so a fixed one would collide.
+int FreePort() {
+  const sys::ScopedFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  socklen_t size = sizeof address;
+  if (fd.get() < 0 || ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    return 29500;
+  }
+  return ntohs(address.sin_port);
+}
+
+int SignalNumber(const std::string& name) {
+  static constexpr std::pair<const char*, int> kNames[] = {
+      {"SIGUSR1", SIGUSR1}, {"SIGUSR2", SIGUSR2}, {"SIGHUP", SIGHUP},
+      {"SIGINT", SIGINT},   {"SIGTERM", SIGTERM}, {"SIGCONT", SIGCONT}};
+  for (const auto& [known, number] : kNames) {
+    if (name == known) return number;
+  }
+  return 0;
+}
+
+TaskCommand ShellCommand(const std::string& script, const std::string& cwd,
+                         contract::Environment env) {
+  TaskCommand command;
+  // SkyPilot's scripts are bash; where there is none, a POSIX shell still runs most of them.
+  const bool bash = sys::FileExists("/bin/bash") || sys::FileExists("/usr/bin/bash");
+  command.argv = {bash ? "bash" : "/bin/sh", "-c", script};
+  command.env = std::move(env);
+  command.cwd = cwd;
+  return command;
+}
+
+}  // namespace
+
+AttemptRun::AttemptRun(ObjectStore& store, Ledger& ledger, ProcessRunner& runner, Clock& clock,
+                       AttemptRunConfig config)
+    : store_(store), ledger_(ledger), runner_(runner), clock_(clock), config_(config),
+      step_(runner) {}
+
+AttemptRun::~AttemptRun() {
+  Kill();
+  if (watcher_.joinable()) watcher_.join();
+}
+
+std::string AttemptRun::CheckpointDir() const {
+  const std::string& path = config_.spec.checkpoints.path;
+  return !path.empty() && path[0] == '/' ? path : WorkDir() + "/" + path;
+}
+
+Status AttemptRun::OpenLog() {
+  int64_t pause = 50;
+  while (!log_) {
+    const std::string folder = config_.dir + "/spool/" + std::to_string(config_.attempt);
+    STOKER_ASSIGN(std::unique_ptr<SpoolFolder> spool, OpenSpoolFolder(folder));
+    auto pump = LogPump::Start(store_, clock_, std::move(spool),
+                               LogPlace{config_.job.id, config_.attempt, config_.rank});
+    if (pump.ok()) {
+      const std::lock_guard lock(mutex_);
+      log_ = std::move(*pump);
+    } else if (!pump.status().transient() || step_.cancelled()) {
+      return pump.status();
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+      pause = std::min<int64_t>(pause * 2, 5000);
+    }
+  }
+  return Status::Ok();
+}
+
+void AttemptRun::Say(const std::string& text) {
+  if (log_) log_->sink().Say(text);
+}
+
+contract::NodeFacts AttemptRun::Facts(const std::vector<std::string>& addresses, int master_port,
+                                      bool resume) const {
+  contract::NodeFacts facts;
+  facts.job_id = config_.job.id;
+  facts.job_name = config_.job.name;
+  facts.user = config_.job.user;
+  facts.attempt = config_.attempt;
+  facts.rank = config_.rank;
+  facts.addresses = addresses;
+  facts.master_port = master_port;
+  facts.num_nodes = config_.job.num_nodes;
+  facts.gpus = CountGpus();
+  facts.resume = resume;
+  facts.checkpoint_dir = CheckpointDir();
+  facts.output_dir = WorkDir() + "/" + (config_.spec.outputs.empty() ? "output" : config_.spec.outputs[0]);
+  facts.model_dir = WorkDir() + "/model";
+  facts.store_url = store_.url();
+  facts.home = sys::HomeDir();
+  const char* path = std::getenv("PATH");
+  facts.path = path == nullptr ? "" : path;
+  return facts;
+}
+
+// A fresh folder for each attempt, at the same place: what the last one left half-written must not
+// look like this one's work.
+Status AttemptRun::PrepareFolder() {
+  STOKER_TRY(sys::RemoveTree(WorkDir()));
+  if (config_.job.code_digest.empty()) return sys::MakeDirs(WorkDir(), 0755);
+  return FetchCode();
+}
+
+Status AttemptRun::FetchCode() {
+  const std::string archive = config_.dir + "/code.tar.zst";
+  STOKER_ASSIGN(const sys::ScopedFd fd, sys::Open(archive, O_RDWR | O_CREAT | O_TRUNC, 0600));
+  STOKER_TRY(FetchBlob(ledger_, config_.job.code_digest, [&](std::string_view piece) {
+    return sys::WriteAll(fd.get(), piece, archive);
+  }));
+  STOKER_TRY(pack::ExtractFile(archive, WorkDir()));
+  return sys::RemoveTree(archive);
+}
+
+Status AttemptRun::RunSetup(StagingEnded* result) {
+  contract::Environment env =
+      contract::SetupEnvironment(config_.spec, Facts({config_.address}, 0, !restored_.empty()));
+  const auto venv = PreparePythonEnv(WorkDir(), config_.cache_dir + "/venv", env, step_, log_->sink());
+  if (!venv.ok()) {
+    result->setup_failed = venv.status().Is(Code::kInvalid) || venv.status().Is(Code::kNotFound);
+    result->setup_code = 1;
+    return venv.status().WithContext("requirements.txt");
+  }
+  venv_ = *venv;
+  if (config_.spec.setup.empty()) return Status::Ok();
+  ActivatePythonEnv(venv_, env);
+  TaskCommand command = ShellCommand(config_.spec.setup, WorkDir(), std::move(env));
+  command.out = LogStream::kSystem;
+  command.err = LogStream::kSystem;
+  STOKER_ASSIGN(const TaskExit exit, step_.Run(command, log_->sink()));
+  if (exit.ShellCode() == 0) return Status::Ok();
+  result->setup_failed = true;
+  result->setup_code = exit.ShellCode();
+  return Status(Code::kInvalid, "setup ended with exit code " + std::to_string(exit.ShellCode()),
+                "Its output is in the log (stoker logs --stream system)");
+}
+
+StagingEnded AttemptRun::Stage(const std::string& restore) {
+  StagingEnded result;
+  const auto work = [&]() -> Status {
+    STOKER_TRY(OpenLog());
+    STOKER_TRY(PrepareFolder().WithContext("preparing the work directory"));
+    STOKER_TRY(RestoreCheckpoint(restore, &result));
+    STOKER_TRY(RunSetup(&result));
+    if (step_.cancelled()) return Status(Code::kCancelled, "stopped while it was set up");
+    return Status::Ok();
+  };
+  result.status = work();
+  if (!result.status.ok()) Say("stoker: " + result.status.ToString());
+  if (config_.rank == 0) result.master_port = FreePort();
+  return result;
+}
+
+Status AttemptRun::Start(const StartProgram& start, std::function<void(TaskExit)> ended,
+                         std::function<void()> activity) {
+  contract::Environment env = contract::ProgramEnvironment(
+      config_.spec, Facts(start.addresses, start.master_port, !restored_.empty()));
+  ActivatePythonEnv(venv_, env);
+  TaskCommand command;
+  if (config_.spec.argv.empty()) {
+    command = ShellCommand(config_.spec.run, WorkDir(), std::move(env));
+  } else {
+    command.argv = config_.spec.argv;
+    command.env = std::move(env);
+    command.cwd = WorkDir();
+  }
+  auto task = runner_.Start(command, log_->sink());
+  if (!task.ok()) {
+    Say("stoker: " + task.status().ToString());
+    return task.status();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    task_ = std::move(*task);
+    mechanism_ = task_->mechanism();
+  }
+  StartKeepers();
+  watcher_ = std::thread([this, ended = std::move(ended), activity = std::move(activity)] {
+    WatchProgram(ended, activity);
+  });
+  return Status::Ok();
+}
+
+// Waits for the main process; meanwhile says now and then that the program shows signs of life.
+void AttemptRun::WatchProgram(std::function<void(TaskExit)> ended, std::function<void()> activity) {
+  int64_t seen_bytes = -1;
+  std::string seen_checkpoint;
+  for (;;) {
+    std::shared_ptr<Task> task;
+    {
+      const std::lock_guard lock(mutex_);
+      task = task_;
+    }
+    const auto exit = task->Wait(500);
+    if (exit) {
+      ended(*exit);
+      return;
+    }
+    const int64_t bytes = log_->spool().counters().bytes;
+    const std::string newest = NewestCheckpoint();
+    if (bytes != seen_bytes || newest != seen_checkpoint) activity();
+    seen_bytes = bytes;
+    seen_checkpoint = newest;
+  }
+}
+
+void AttemptRun::AskForCheckpoint() {
+  const int signo = SignalNumber(config_.spec.checkpoints.signal);
+  const std::lock_guard lock(mutex_);
+  if (task_ && signo != 0) (void)task_->Signal(signo, true);
+}
+
+void AttemptRun::Terminate() {
+  const std::lock_guard lock(mutex_);
+  if (task_) (void)task_->Signal(SIGTERM, false);
+}
+
+void AttemptRun::Kill() {
+  std::shared_ptr<Task> task;
+  {
+    const std::lock_guard lock(mutex_);
+    task = task_;
+    if (task) usage_ = task->Usage();
+  }
+  if (task) (void)task->End();
+}
+
+Status AttemptRun::Finalize(const FinalizeAttempt& action) {
+  if (!log_) STOKER_TRY(OpenLog());
+  if (watcher_.joinable()) watcher_.join();
+  Status first = FinalSync(action);
+  // Lines last: what the uploads have to say is among them.
+  if (!first.ok()) Say("stoker: " + first.ToString());
+  Duration within = Duration::Seconds(30);
+  if (action.deadline) within = std::max(Duration::Ms(200), *action.deadline - clock_.Mono());
+  const Status shipped = log_->ShipAll(within);
+  return first.ok() ? shipped : first;
+}
+
+void AttemptRun::Complete(NodeReport& report) {
+  const std::lock_guard lock(mutex_);
+  if (log_) {
+    report.log_lines = log_->spool().counters().records;
+    report.stderr_tail = log_->spool().stderr_tail();
+    trouble_ = log_->trouble();
+  }
+  report.mechanism = mechanism_;
+  if (task_ && !task_->Poll()) usage_ = task_->Usage();
+  peak_resident_ = std::max(peak_resident_, usage_.resident_bytes);
+  report.cpu_seconds = usage_.cpu_seconds;
+  report.resident_bytes = usage_.resident_bytes;
+  report.peak_resident_bytes = peak_resident_;
+  report.trouble = trouble_;
+  const std::string newest = NewestCheckpoint();
+  if (!newest.empty()) report.newest_checkpoint = newest;
+  const std::string more = KeeperTrouble();
+  if (!more.empty()) report.trouble += (report.trouble.empty() ? "" : "; ") + more;
+}
+
+}  // namespace stoker::node

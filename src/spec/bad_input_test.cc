@@ -35,6 +35,7 @@ const Bad kBad[] = {
     {"run: @x", "1:6", "a character that cannot begin a value"},
     {"run: *x", "1:6", "an alias to an anchor that does not exist"},
     {"run: \"\\q\"", "1:9", "unknown escape character"},
+    {"run: \"a\\_b\"", "1:6", "an escape that is not supported"},
     {"name: x\nrun", "2:1", "'run' is no 'key: value'"},
     {"run: x\nhyperparameters:\n  lr: 1\n  epochs\n", "4:3", "'epochs' is no 'key: value'"},
     {"python train.py", "1:1", "a job file is a map of keys, not 'python train.py'"},

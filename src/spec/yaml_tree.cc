@@ -97,6 +97,10 @@ class TreeBuilder : public YAML::EventHandler {
     Pay(mark, static_cast<int64_t>(value.size()));
     if (value.find('\0') != std::string::npos) Refuse(mark, "a NUL character in a value");
     if (!stack_.empty() && !stack_.back().has_key) stack_.back().key_mark = mark;
+    // yaml-cpp 0.7 turns \N and \_ into single bytes, which are no UTF-8.
+    if (!IsUtf8(value)) {
+      Refuse(mark, "an escape that is not supported: \\N or \\_", "Write \\u0085 or \\u00a0");
+    }
     if (node.quoted && source_.QuoteStaysOpen(mark.line, mark.column)) {
       Refuse(mark, "not YAML: a quote that is not closed", "Close it");
     }

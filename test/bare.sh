@@ -8,7 +8,7 @@
 # shellcheck disable=SC2016 # single quotes are meant: other shells expand them
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-((EUID == 0)) || { echo "bare.sh: must be root: it makes and enters a system of its own" >&2; exit 1; }
+((EUID == 0)) || { echo "bare.sh: only root can make and enter a system" >&2; exit 1; }
 
 commands='./dev build && ./dev build && ./dev demo' user=root
 for argument in "$@"; do
@@ -29,7 +29,7 @@ tree=$work/tree
 unshare --mount debootstrap --variant=minbase --include=git,ca-certificates bookworm \
   "$tree" "$mirror" >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; exit 1; }
 rm -rf "$tree"/etc/apt/sources.list*
-for name in sources.list sources.list.d apt.conf.d auth.conf.d keyrings trusted.gpg trusted.gpg.d; do
+for name in sources.list{,.d} apt.conf.d auth.conf.d keyrings trusted.gpg{,.d}; do
   [[ ! -e /etc/apt/$name ]] || cp -a "/etc/apt/$name" "$tree/etc/apt/"
 done
 cp /etc/resolv.conf /etc/hosts "$tree/etc/"

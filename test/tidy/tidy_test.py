@@ -75,7 +75,8 @@ class TidyTest(unittest.TestCase):
             self.assertEqual([length for _, length in found if length > 1], [5], head)
 
     def test_data_is_no_function(self):
-        text = 'constexpr int kA[] = {\n1,\n2,\n};\nstruct S {\nint a;\n};\nenum class E {\nkA,\n};\n'
+        text = 'constexpr int kA[] = {\n1,\n2,\n};\nstruct S {\nint a;\n};\n'
+        text += 'enum class E {\nkA,\n};\n'
         self.assertEqual(list(cpp.functions(text)), [])
 
     def test_higher_layer(self):
@@ -111,7 +112,8 @@ class TidyTest(unittest.TestCase):
 
     def test_io_in_layers_0_and_1(self):
         for call in ('open(p, 0)', '::socket(1, 2, 3)', 'fopen(p, "r")', 'std::ifstream in(p)',
-                     'std::thread t(f)', 'std::filesystem::path p', 'printf("x")', 'if (fork() < 0)'):
+                     'std::thread t(f)', 'std::filesystem::path p', 'printf("x")',
+                     'if (fork() < 0)'):
             text = HEAD + f'int F() {{ {call}; }}\n'
             self.one('src/job/x.cc', text, 2, 'banned call')
             self.assertEqual(self.breaches({'src/ledger/x.cc': text}), [], call)

@@ -265,7 +265,8 @@ void CheckpointPlan::Absorb(const FileFact& fact, const DirectoryScan& scan, Mon
     // Changed without a hint: seen late, so nobody knows how it ended.
     if (!known) file.version = 0;
     Begin(fact.path, now, false);
-    if (!written) End(fact.path, now, scan.fate, scan.disk_full);
+    const Fate fate = scan.task_alive ? scan.fate : std::max(scan.fate, Fate::kUnknown);
+    if (!written) End(fact.path, now, fate, scan.disk_full);
   }
   if (written) {
     if (!file.open) Begin(fact.path, now, false);

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sync/checkpoint_store.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "base/text.h"
+#include "job/digest.h"
+#include "ledger/paths.h"
+#include "sync/episode.h"
+
+namespace stoker {
+namespace {
+
+constexpr int64_t kReadPiece = 1 << 20;
+
+bool IsStoreFailure(const Status& status) {
+  return status.transient() || status.Is(Code::kDenied) || status.Is(Code::kInternal) ||
+         status.Is(Code::kNoSpace);
+}
+
+Result<std::vector<CheckpointId>> ListIds(ObjectStore& store, const std::string& job) {
+  std::vector<CheckpointId> ids;
+  STOKER_TRY(ListAll(store, ManifestsPrefix(job), [&](const ObjectInfo& info) {
+    if (auto id = IdOfManifestKey(info.key)) ids.push_back(*id);
+    return Status::Ok();
+  }));
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+CheckpointInfo Describe(const Manifest& manifest) {
+  CheckpointInfo info;
+  info.step = manifest.step;
+  info.created = manifest.created;
+  info.reason = manifest.reason;
+  std::set<std::string> paths;
+  for (const Part& part : manifest.parts) {
+    if (!part.none && !part.files.empty()) ++info.nodes;
+    for (const ManifestFile& file : part.files) {
+      if (file.kind != FileKind::kFile || !paths.insert(file.path).second) continue;
+      ++info.files;
+      info.bytes += file.size;
+    }
+  }
+  return info;
+}
+
+// Fails only when the store does.
+Result<CheckpointInfo> Inspect(ObjectStore& store, const std::string& job, const CheckpointId& id) {
+  CheckpointInfo info;
+  auto manifest = LoadManifest(store, job, id.ToString());
+  Status status = manifest.status();
+  if (manifest.ok()) {
+    info = Describe(*manifest);
+    status = CheckObjects(store, *manifest);
+  }
+  if (IsStoreFailure(status)) return status;
+  info.id = id.ToString();
+  info.attempt = id.attempt;
+  info.seq = id.seq;
+  info.whole = status.ok();
+  if (!status.ok()) info.why_not = status.message();
+  return info;
+}
+
+// "<root>…/data/<attempt>-<rank>-<seq>/…" -> id
+std::optional<CheckpointId> IdOfData(const std::string& name) {
+  const std::vector<std::string> parts = Split(TopOf(name), '-');
+  if (parts.size() != 3) return std::nullopt;
+  return ParseCheckpointId(parts[0] + "-" + parts[2]);
+}
+
+Status SweepData(ObjectStore& store, const std::string& job, const std::set<std::string>& named,
+                 const std::map<int, int64_t>& committed) {
+  const std::string root = paths::Checkpoints(job);
+  const int newest = committed.empty() ? 0 : committed.rbegin()->first;
+  std::vector<std::string> doomed;
+  STOKER_TRY(ListAll(store, root + "data/", [&](const ObjectInfo& info) {
+    const std::string object = info.key.substr(root.size());
+    if (named.count(object) != 0) return Status::Ok();
+    const auto id = IdOfData(object.substr(5));
+    if (!id) return Status::Ok();
+    const auto last = committed.find(id->attempt);
+    // Above the last committed number lies what a commit under way may name; an attempt two
+    // before the newest commits nothing any more.
+    const bool over =
+        (last != committed.end() && id->seq <= last->second) || id->attempt + 1 < newest;
+    if (over) doomed.push_back(info.key);
+    return Status::Ok();
+  }));
+  for (const std::string& key : doomed) STOKER_TRY(store.Delete(key));
+  return Status::Ok();
+}
+
+// Rounds and parts are in the manifests by now.
+Status SweepRounds(ObjectStore& store, const std::string& job,
+                   const std::map<int, int64_t>& committed) {
+  const int newest = committed.empty() ? 0 : committed.rbegin()->first;
+  std::vector<std::string> doomed;
+  for (const char* folder : {"rounds/", "parts/"}) {
+    const std::string prefix = paths::Checkpoints(job) + folder;
+    STOKER_TRY(ListAll(store, prefix, [&](const ObjectInfo& info) {
+      const std::string name = info.key.substr(prefix.size());
+      const std::vector<std::string> parts = Split(name.substr(0, name.find('.')), '-');
+      if (parts.size() < 2) return Status::Ok();
+      const auto id = ParseCheckpointId(parts[0] + "-" + parts[1]);
+      if (!id) return Status::Ok();
+      const auto last = committed.find(id->attempt);
+      if ((last != committed.end() && id->seq < last->second) || id->attempt + 1 < newest) {
+        doomed.push_back(info.key);
+      }
+      return Status::Ok();
+    }));
+  }
+  for (const std::string& key : doomed) STOKER_TRY(store.Delete(key));
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<Manifest> LoadManifest(ObjectStore& store, const std::string& job, const std::string& id) {
+  const auto parsed = ParseCheckpointId(id);
+  if (!parsed) {
+    return Status(Code::kInvalid, "'" + Printable(id) + "' is not a checkpoint id",
+                  "ids look like 2-14: see 'stoker checkpoints'");
+  }
+  auto object = store.Get(ManifestKey(job, *parsed));
+  if (!object.ok()) return object.status().WithContext("checkpoint " + id);
+  auto manifest = DecodeManifest(object->data);
+  if (!manifest.ok()) return manifest.status().WithContext("checkpoint " + id);
+  if (manifest->id != *parsed || manifest->job != job) {
+    return Status(Code::kCorrupt, "checkpoint " + id + " is that of another job or number");
+  }
+  return manifest;
+}
+
+Status CheckObjects(ObjectStore& store, const Manifest& manifest) {
+  std::map<std::string, int64_t> seen;
+  for (const Part& part : manifest.parts) {
+    for (const ManifestFile& file : part.files) {
+      if (file.kind != FileKind::kFile) continue;
+      auto [it, added] = seen.try_emplace(file.object, -1);
+      if (added) {
+        auto info = store.Head(paths::Checkpoints(manifest.job) + file.object);
+        if (info.code() == Code::kNotFound) {
+          return Status(Code::kCorrupt, "'" + Printable(file.path) + "' of checkpoint " +
+                                            manifest.id.ToString() + " is missing");
+        }
+        if (!info.ok()) return info.status();
+        it->second = info->size;
+      }
+      if (it->second != file.size) {
+        return Status(Code::kCorrupt, "'" + Printable(file.path) + "' of checkpoint " +
+                                          manifest.id.ToString() + " has the wrong size");
+      }
+    }
+  }
+  return Status::Ok();
+}
+
+Result<std::vector<CheckpointInfo>> ListCheckpoints(ObjectStore& store, const std::string& job) {
+  STOKER_ASSIGN(std::vector<CheckpointId> ids, ListIds(store, job));
+  std::vector<CheckpointInfo> out;
+  for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
+    STOKER_ASSIGN(CheckpointInfo info, Inspect(store, job, *id));
+    out.push_back(std::move(info));
+  }
+  return out;
+}
+
+Result<std::optional<CheckpointInfo>> NewestCheckpoint(ObjectStore& store, const std::string& job,
+                                                       const std::set<std::string>& suspects) {
+  STOKER_ASSIGN(std::vector<CheckpointId> ids, ListIds(store, job));
+  for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
+    if (suspects.count(id->ToString()) != 0) continue;
+    STOKER_ASSIGN(CheckpointInfo info, Inspect(store, job, *id));
+    if (info.whole) return std::optional<CheckpointInfo>(std::move(info));
+  }
+  return std::optional<CheckpointInfo>();
+}
+
+Status FetchFile(ObjectStore& store, const std::string& key, const ManifestFile& file,
+                 const std::string& as, DirectoryWriter& into) {
+  const std::string name = "'" + Printable(file.path) + "'";
+  auto download = store.OpenDownload(key);
+  if (download.code() == Code::kNotFound) {
+    return Status(Code::kCorrupt, name + " is missing in the store");
+  }
+  if (!download.ok()) return download.status().WithContext(name);
+  auto target = into.Create(as);
+  if (!target.ok()) return target.status().WithContext(name);
+  std::vector<char> buffer(static_cast<size_t>(kReadPiece));
+  Sha256 hash;
+  int64_t total = 0;
+  for (;;) {
+    auto got = (*download)->Read(buffer.data(), kReadPiece);
+    if (!got.ok()) return got.status().WithContext(name);
+    if (*got == 0) break;
+    total += *got;
+    if (total > file.size) break;
+    const std::string_view piece(buffer.data(), static_cast<size_t>(*got));
+    hash.Update(piece);
+    STOKER_TRY((*target)->Write(piece));
+  }
+  if (total != file.size || hash.Hex() != file.sha256) {
+    return Status(Code::kCorrupt, name + " in the store is not what was written: its " +
+                                      (total != file.size ? "size" : "hash") + " differs");
+  }
+  return (*target)->Commit(file.mode, file.mtime_ms);
+}
+
+Status RestoreCheckpoint(ObjectStore& store, const std::string& job, const std::string& id,
+                         int rank, DirectoryWriter& into) {
+  const std::string context = "cannot restore checkpoint " + id;
+  auto manifest = LoadManifest(store, job, id);
+  if (!manifest.ok()) return manifest.status().WithContext(context);
+  const std::vector<ManifestFile> files = UnionFor(*manifest, rank);
+  std::set<std::string> keep;
+  for (const ManifestFile& file : files) keep.insert(file.path);
+  // First, so that there is room for the rest.
+  STOKER_TRY(into.RemoveOthers(keep).WithContext(context));
+  for (const ManifestFile& file : files) {
+    Status status;
+    if (file.kind == FileKind::kDirectory) status = into.MakeDirectory(file.path);
+    if (file.kind == FileKind::kFile) {
+      status = FetchFile(store, paths::Checkpoints(job) + file.object, file, file.path, into);
+    }
+    if (!status.ok()) return status.WithContext(context);
+  }
+  for (const ManifestFile& file : files) {
+    if (file.kind != FileKind::kLink) continue;
+    STOKER_TRY(into.MakeLink(file.path, file.target).WithContext(context));
+  }
+  return Status::Ok();
+}
+
+Status RetainCheckpoints(ObjectStore& store, const std::string& job, int keep,
+                         const std::set<std::string>& protect) {
+  if (keep <= 0) return Status::Ok();
+  STOKER_ASSIGN(std::vector<CheckpointId> ids, ListIds(store, job));
+  std::map<int, int64_t> committed;
+  for (const CheckpointId& id : ids) committed[id.attempt] = id.seq;
+  std::set<std::string> named;
+  std::vector<CheckpointId> doomed;
+  int kept = 0;
+  bool readable = true;
+  for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
+    if (kept >= keep && protect.count(id->ToString()) == 0) {
+      doomed.push_back(*id);
+      continue;
+    }
+    auto manifest = LoadManifest(store, job, id->ToString());
+    if (!manifest.ok()) {
+      if (IsStoreFailure(manifest.status())) return manifest.status();
+      readable = false;  // whoever wrote it may know what it names
+      continue;
+    }
+    if (kept < keep) ++kept;
+    for (const Part& part : manifest->parts) {
+      for (const ManifestFile& file : part.files) named.insert(file.object);
+    }
+  }
+  for (const CheckpointId& id : doomed) STOKER_TRY(store.Delete(ManifestKey(job, id)));
+  if (readable) STOKER_TRY(SweepData(store, job, named, committed));
+  return SweepRounds(store, job, committed);
+}
+
+}  // namespace stoker

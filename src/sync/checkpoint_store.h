@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Committed checkpoints as the store has them: finding, checking, restoring and clearing away.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "port/checkpoint_files.h"
+#include "port/object_store.h"
+#include "sync/manifest.h"
+
+namespace stoker {
+
+struct CheckpointInfo {
+  std::string id;
+  int attempt = 0;
+  int64_t seq = 0;
+  int64_t step = -1;  // from the names; -1 = they carry none
+  int64_t bytes = 0;
+  int files = 0;
+  int nodes = 0;  // that had files of their own
+  WallTime created;
+  std::string reason;
+  bool whole = false;  // the manifest is sound and every object is there with the right size
+  std::string why_not;
+};
+
+// Newest first, damaged ones included. One listing, one read of each manifest, one Head of each
+// file; fails when the store does, and only then.
+Result<std::vector<CheckpointInfo>> ListCheckpoints(ObjectStore& store, const std::string& job);
+
+// The checkpoint to restore: of the highest attempt that committed, the highest sequence number
+// that is whole and not among `suspects`. nullopt = none: start from the beginning.
+Result<std::optional<CheckpointInfo>> NewestCheckpoint(ObjectStore& store, const std::string& job,
+                                                       const std::set<std::string>& suspects);
+
+Result<Manifest> LoadManifest(ObjectStore& store, const std::string& job, const std::string& id);
+// kCorrupt, naming the first object that is missing or of another size.
+Status CheckObjects(ObjectStore& store, const Manifest& manifest);
+
+// Makes the directory equal to what node `rank` gets of checkpoint `id`, with every byte's hash
+// checked on the way. What was there and does not belong is removed. On failure (kCorrupt names the
+// file) the directory is in between and must not be used.
+Status RestoreCheckpoint(ObjectStore& store, const std::string& job, const std::string& id,
+                         int rank, DirectoryWriter& into);
+
+// One object into one file, through the hash; kCorrupt when size or hash differ.
+Status FetchFile(ObjectStore& store, const std::string& key, const ManifestFile& file,
+                 const std::string& as, DirectoryWriter& into);
+
+// Deletes all but the newest `keep` checkpoints (0 = keeps all) and those in `protect`: first their
+// manifests, then data that no remaining manifest names and no commit under way can still name.
+Status RetainCheckpoints(ObjectStore& store, const std::string& job, int keep,
+                         const std::set<std::string>& protect);
+
+}  // namespace stoker

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a copied moment to a manifest: upload, agree with the other nodes, commit, clear away.
+#include <algorithm>
+
+#include "base/text.h"
+#include "sync/checkpoint_store.h"
+#include "sync/keeper.h"
+
+namespace stoker {
+namespace {
+
+constexpr Duration kFirstBackOff = Duration::Ms(500);
+constexpr Duration kLongestBackOff = Duration::Seconds(30);
+// Rounds in a row that failed because the nodes' counts differ, before counts are given up.
+constexpr int kLateRounds = 3;
+// How long rank 0, having nothing itself, waits at the end for the others' last parts.
+constexpr Duration kFinalPatience = Duration::Seconds(10);
+
+}  // namespace
+
+bool CheckpointKeeper::RunUpload() {
+  std::shared_ptr<Moment> moment;
+  {
+    const std::lock_guard lock(mutex_);
+    if (phase_ != Phase::kUpload) return false;
+    phase_ = Phase::kUploading;
+    moment = moment_;
+  }
+  const Status status = UploadMoment(store_, config_.job, {config_.attempt, seq_}, config_.rank,
+                                     known_, moment.get());
+  {
+    const std::lock_guard lock(mutex_);
+    uploaded_ = status;
+    phase_ = Phase::kUploaded;
+  }
+  files_.Wake();
+  return true;
+}
+
+void CheckpointKeeper::StartUpload(int64_t seq) {
+  seq_ = seq;
+  const std::lock_guard lock(mutex_);
+  phase_ = Phase::kUpload;
+}
+
+void CheckpointKeeper::Failed(const Status& status, MonoTime now) {
+  back_off_ = std::min(kLongestBackOff, std::max(kFirstBackOff, back_off_ * 2));
+  not_before_ = now + back_off_;
+  SetTrouble("checkpoint not saved yet: " + status.ToString());
+}
+
+void CheckpointKeeper::Advance(MonoTime now) {
+  if (now < not_before_) return;
+  Phase at = phase();
+  if (at == Phase::kUploaded) {
+    Status status;
+    {
+      const std::lock_guard lock(mutex_);
+      status = uploaded_;
+    }
+    if (!status.ok()) {
+      Failed(status, now);
+      // A newer moment takes its place; what is uploaded already is shared with it.
+      if (waiting_.empty() && !follower_) waiting_.push_back(moment_);
+      answering_.reset();
+      SetPhase(Phase::kIdle);
+      return;
+    }
+    back_off_ = {};
+    if (follower_) {
+      Follow(now);
+      return;
+    }
+    if (leader_) {
+      OpenRound(now);
+    } else {
+      SetPhase(Phase::kCommit);
+    }
+    at = phase();
+  }
+  if (at == Phase::kCollect) Collect(now);
+  if (phase() == Phase::kCommit) CommitManifest(now);
+  if (phase() == Phase::kIdle) {
+    if (follower_) {
+      Follow(now);
+    } else {
+      LeadIdle(now);
+    }
+  }
+}
+
+void CheckpointKeeper::LeadIdle(MonoTime now) {
+  if (!waiting_.empty()) {
+    {
+      const std::lock_guard lock(mutex_);
+      moment_ = std::move(waiting_.back());
+    }
+    waiting_.clear();
+    StartUpload(seq_ + 1);
+    return;
+  }
+  const bool silent = leader_ && !plan_.ever_written();
+  if (silent && now >= next_poll_) {
+    next_poll_ = now + Poll();
+    auto wish = leader_->Wished();
+    if (!wish.ok()) return Failed(wish.status(), now);
+    if (wish->has_value()) {
+      auto moment = std::make_shared<Moment>();
+      moment->files = staged_;
+      moment->cycle = (*wish)->cycle;
+      moment->step = (*wish)->step;
+      {
+        const std::lock_guard lock(mutex_);
+        moment_ = std::move(moment);
+        uploaded_ = Status::Ok();
+      }
+      StartUpload(seq_ + 1);
+      return;
+    }
+  }
+  if (!nothing_left_) return;
+  bool done = true;
+  if (silent && now - ended_at_ < kFinalPatience) {
+    auto all = leader_->AllFinal();
+    done = all.ok() && *all;
+    // A wish may have come with the last of them.
+    if (done) {
+      auto wish = leader_->Wished();
+      done = wish.ok() && !wish->has_value();
+    }
+  }
+  if (!done) return;
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+}
+
+void CheckpointKeeper::OpenRound(MonoTime now) {
+  Round round;
+  round.seq = seq_;
+  round.cycle = moment_->cycle;
+  round.step = moment_->step;
+  round.any = late_rounds_ >= kLateRounds;
+  const Status status = leader_->Open(round);
+  if (!status.ok()) return Failed(status, now);
+  round_since_ = now;
+  SetPhase(Phase::kCollect);
+}
+
+void CheckpointKeeper::Collect(MonoTime now) {
+  if (now < next_poll_) return;
+  next_poll_ = now + Poll();
+  auto state = leader_->Poll();
+  if (!state.ok()) return Failed(state.status(), now);
+  if (*state == RoundLeader::State::kComplete) {
+    late_rounds_ = 0;
+    SetPhase(Phase::kCommit);
+  } else if (*state == RoundLeader::State::kLate) {
+    ++late_rounds_;
+    GiveUpRound();
+  } else if (now - round_since_ >= config_.round_patience) {
+    SetTrouble("checkpoint not saved: not every node has answered for it");
+    GiveUpRound();
+  }
+}
+
+void CheckpointKeeper::GiveUpRound() {
+  // The next moment is a new round; until then, this one is asked for again under a new number.
+  if (waiting_.empty() && !nothing_left_) waiting_.push_back(moment_);
+  not_before_ = clock_.Mono() + Poll();
+  SetPhase(Phase::kIdle);
+}
+
+Status CheckpointKeeper::PutManifest() {
+  const std::string key = ManifestKey(config_.job, manifest_.id);
+  auto put = store_.Put(key, EncodeManifest(manifest_), Condition::Absent());
+  if (put.ok()) return Status::Ok();
+  if (!put.status().Is(Code::kExists) && !put.status().Is(Code::kConflict)) return put.status();
+  // Ours, when the answer to an earlier try was lost.
+  auto there = LoadManifest(store_, config_.job, manifest_.id.ToString());
+  if (there.ok() && there->writer == nonce_) return Status::Ok();
+  return put.status();
+}
+
+void CheckpointKeeper::CommitManifest(MonoTime now) {
+  if (config_.may_commit && !config_.may_commit()) {
+    SetTrouble("this attempt may not commit any more");
+    nothing_left_ = nothing_left_ || ended_seen_;
+    SetPhase(Phase::kIdle);
+    return;
+  }
+  const Moment& moment = *moment_;
+  manifest_ = Manifest();
+  manifest_.job = config_.job;
+  manifest_.id = {config_.attempt, seq_};
+  manifest_.created = clock_.Wall();
+  manifest_.writer = nonce_;
+  manifest_.reason = Name(moment.reason);
+  manifest_.step = moment.step;
+  manifest_.together = moment.together;
+  manifest_.parts.push_back(PartOf(moment, config_.rank));
+  if (leader_) {
+    for (Part& part : leader_->parts()) manifest_.parts.push_back(std::move(part));
+  }
+  manifest_.parts.front().none = moment.files.empty();
+  for (const Part& part : manifest_.parts) {
+    for (const ManifestFile& file : part.files) manifest_.bytes += file.size;
+  }
+  const Status status = PutManifest();
+  if (status.Is(Code::kExists) || status.Is(Code::kConflict)) {
+    ++seq_;  // somebody has this number: take the next
+    SetPhase(leader_ ? Phase::kUploaded : Phase::kCommit);
+    return Failed(status, now);
+  }
+  if (!status.ok()) return Failed(status, now);
+  back_off_ = {};
+  known_.clear();
+  for (const auto& [path, file] : moment.files) {
+    if (!file->object.empty()) known_[file->sha256] = file->object;
+  }
+  SetTrouble("");
+  NoteCommitted(manifest_.id);
+  bool hurry = false;
+  {
+    const std::lock_guard lock(mutex_);
+    hurry = hurry_;
+  }
+  if (!hurry) {
+    std::set<std::string> protect = config_.protect;
+    protect.insert(config_.restored);
+    const Status cleared = RetainCheckpoints(store_, config_.job, config_.keep, protect);
+    if (!cleared.ok()) SetTrouble("old checkpoints are not cleared away: " + cleared.message());
+  }
+  SetPhase(Phase::kIdle);
+}
+
+void CheckpointKeeper::NoteCommitted(const CheckpointId& id) {
+  const std::lock_guard lock(mutex_);
+  newest_ = id.ToString();
+  ++commits_;
+}
+
+// What a node other than rank 0 does when no upload is under way.
+void CheckpointKeeper::Follow(MonoTime now) {
+  if (phase() == Phase::kUploaded) {
+    const Part part = PartOf(*moment_, config_.rank);
+    const Status status = ending_for_good_ ? follower_->AnswerForGood(part)
+                          : answering_     ? follower_->Answer(*answering_, part)
+                                           : Status::Ok();
+    if (!status.ok()) return Failed(status, now);
+    last_answer_ = moment_;
+    std::erase(waiting_, last_answer_);
+    answering_.reset();
+    SetPhase(Phase::kIdle);
+    if (ending_for_good_) {
+      const std::lock_guard lock(mutex_);
+      finished_ = true;
+    }
+    return;
+  }
+  if (now < next_poll_) return;
+  next_poll_ = now + Poll();
+  auto committed = follower_->Committed();
+  if (committed.ok() && committed->has_value()) NoteCommitted(**committed);
+  auto round = follower_->Next();
+  if (!round.ok()) return Failed(round.status(), now);
+  back_off_ = {};
+  if (round->has_value()) AnswerRound(**round);
+  if (phase() != Phase::kIdle) return;
+  if (nothing_left_) return EndFollowing();
+  if (!waiting_.empty() && waiting_.back()->cycle > wished_cycle_ && !round->has_value()) {
+    const Status status = follower_->Wish(PartOf(*waiting_.back(), config_.rank));
+    if (!status.ok()) return Failed(status, now);
+    wished_cycle_ = waiting_.back()->cycle;
+  }
+}
+
+void CheckpointKeeper::AnswerRound(const Round& round) {
+  if (!plan_.ever_written()) {
+    Part none;
+    none.none = true;
+    const Status status = follower_->Answer(round, none);
+    if (!status.ok()) Failed(status, clock_.Mono());
+    return;
+  }
+  std::vector<std::shared_ptr<Moment>> mine = waiting_;
+  if (last_answer_) mine.insert(mine.begin(), last_answer_);
+  for (auto moment = mine.rbegin(); moment != mine.rend(); ++moment) {
+    if (!Matches(round, PartOf(**moment, config_.rank))) continue;
+    answering_ = round;
+    {
+      const std::lock_guard lock(mutex_);
+      moment_ = *moment;
+    }
+    StartUpload(round.seq);
+    return;
+  }
+  if (mine.empty()) return;
+  const Moment& newest = *mine.back();
+  const bool ahead =
+      round.step >= 0 && newest.step >= 0 ? newest.step > round.step : newest.cycle > round.cycle;
+  if (!ahead) return;  // its moment is still to come
+  Part late;
+  late.late = true;
+  const Status status = follower_->Answer(round, late);
+  if (!status.ok()) Failed(status, clock_.Mono());
+}
+
+// The last word of this node, which answers every later round.
+void CheckpointKeeper::EndFollowing() {
+  const std::shared_ptr<Moment> last = !waiting_.empty() ? waiting_.back() : last_answer_;
+  ending_for_good_ = true;
+  if (last) {
+    {
+      const std::lock_guard lock(mutex_);
+      moment_ = last;
+    }
+    (void)follower_->Wish(PartOf(*last, config_.rank));
+    StartUpload(follower_->free_seq());
+    return;
+  }
+  Part none;
+  none.none = !plan_.ever_written();
+  none.late = plan_.ever_written();
+  const Status status = follower_->AnswerForGood(none);
+  if (!status.ok()) return Failed(status, clock_.Mono());
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+}
+
+}  // namespace stoker

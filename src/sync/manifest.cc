@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sync/manifest.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "ledger/paths.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMaxKey = 900;
+constexpr int64_t kMaxNumber = 1'000'000'000'000'000;
+
+std::string_view KindName(FileKind kind) {
+  switch (kind) {
+    case FileKind::kFile:
+      return "file";
+    case FileKind::kLink:
+      return "link";
+    case FileKind::kDirectory:
+      return "directory";
+  }
+  return "file";
+}
+
+// Digits only, no sign, no more than 15 of them.
+std::optional<int64_t> Digits(std::string_view text) {
+  if (text.empty() || text.size() > 15) return std::nullopt;
+  int64_t value = 0;
+  for (char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    value = value * 10 + (c - '0');
+  }
+  return value;
+}
+
+bool ValidUtf8(const std::string& text) {
+  // The serializer is strict where it matters: it refuses what is not UTF-8.
+  try {
+    (void)json(text).dump();
+    return true;
+  } catch (const json::exception&) {
+    return false;
+  }
+}
+
+json FileJson(const ManifestFile& file) {
+  json out = {{"path", file.path}};
+  if (file.kind != FileKind::kFile) out["kind"] = KindName(file.kind);
+  if (file.kind == FileKind::kLink) out["target"] = file.target;
+  if (file.kind == FileKind::kFile) {
+    out["size"] = file.size;
+    out["sha256"] = file.sha256;
+    out["object"] = file.object;
+    out["mtime_ms"] = file.mtime_ms;
+  }
+  out["mode"] = file.mode;
+  if (file.restored) out["restored"] = true;
+  return out;
+}
+
+json PartJson(const Part& part) {
+  json files = json::array();
+  for (const ManifestFile& file : part.files) files.push_back(FileJson(file));
+  json out = {{"rank", part.rank}, {"cycle", part.cycle}, {"step", part.step}, {"files", files}};
+  if (part.none) out["none"] = true;
+  if (part.late) out["late"] = true;
+  return out;
+}
+
+Status Bad(const std::string& what) { return Status(Code::kCorrupt, "checkpoint record: " + what); }
+
+// A link must stay below the directory wherever it is restored.
+bool TargetStaysInside(const std::string& path, const std::string& target) {
+  if (target.empty() || target[0] == '/' || target.find('\0') != std::string::npos) return false;
+  auto depth = static_cast<int>(Split(path, '/').size()) - 1;
+  for (const std::string& part : Split(target, '/')) {
+    if (part.empty() || part == ".") continue;
+    depth += part == ".." ? -1 : 1;
+    if (depth < 0) return false;
+  }
+  return true;
+}
+
+bool IsSha256(const std::string& text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+Result<ManifestFile> ReadFileJson(const json& in) {
+  ManifestFile file;
+  file.path = in.at("path").get<std::string>();
+  if (!IsSafeRelativePath(file.path)) return Bad("unsafe path '" + Printable(file.path) + "'");
+  const std::string kind = in.value("kind", "file");
+  file.mode = in.value("mode", 0644) & 0777;
+  file.restored = in.value("restored", false);
+  if (kind == "link") {
+    file.kind = FileKind::kLink;
+    file.target = in.at("target").get<std::string>();
+    if (!TargetStaysInside(file.path, file.target)) {
+      return Bad("link '" + Printable(file.path) + "' leads out of the checkpoint");
+    }
+    return file;
+  }
+  if (kind == "directory") {
+    file.kind = FileKind::kDirectory;
+    return file;
+  }
+  if (kind != "file") return Bad("'" + Printable(file.path) + "' is of an unknown kind");
+  file.size = in.at("size").get<int64_t>();
+  file.sha256 = in.at("sha256").get<std::string>();
+  file.object = in.at("object").get<std::string>();
+  file.mtime_ms = in.value("mtime_ms", int64_t{0});
+  if (file.size < 0 || file.size > kMaxNumber || !IsSha256(file.sha256) ||
+      !IsSafeRelativePath(file.object) || !StartsWith(file.object, "data/")) {
+    return Bad("wrong size, hash or object of '" + Printable(file.path) + "'");
+  }
+  return file;
+}
+
+Result<Part> ReadPartJson(const json& in) {
+  Part part;
+  part.rank = in.at("rank").get<int>();
+  part.none = in.value("none", false);
+  part.late = in.value("late", false);
+  part.cycle = in.value("cycle", int64_t{0});
+  part.step = in.value("step", int64_t{-1});
+  std::set<std::string> paths;
+  for (const json& item : in.at("files")) {
+    STOKER_ASSIGN(ManifestFile file, ReadFileJson(item));
+    if (!paths.insert(file.path).second) return Bad("'" + Printable(file.path) + "' twice");
+    part.files.push_back(std::move(file));
+  }
+  if (part.rank < 0) return Bad("wrong rank");
+  return part;
+}
+
+template <typename Read>
+auto Decode(const std::string& text, Read read) -> decltype(read(json())) {
+  try {
+    const json in = json::parse(text);
+    if (!in.is_object()) return Bad("not an object");
+    if (in.at("format").get<int>() > kManifestFormat) {
+      return Status(Code::kTooNew, "this checkpoint was written by a newer stoker",
+                    "use that version, or a later one");
+    }
+    return read(in);
+  } catch (const json::exception& e) {
+    return Bad(Printable(e.what()));
+  }
+}
+
+}  // namespace
+
+std::string CheckpointId::ToString() const {
+  return std::to_string(attempt) + "-" + std::to_string(seq);
+}
+
+std::optional<CheckpointId> ParseCheckpointId(const std::string& text) {
+  const size_t dash = text.find('-');
+  if (dash == std::string::npos) return std::nullopt;
+  const auto attempt = Digits(std::string_view(text).substr(0, dash));
+  const auto seq = Digits(std::string_view(text).substr(dash + 1));
+  if (!attempt || !seq || *attempt > 1'000'000'000) return std::nullopt;
+  return CheckpointId{static_cast<int>(*attempt), *seq};
+}
+
+std::string EncodeManifest(const Manifest& manifest) {
+  json parts = json::array();
+  for (const Part& part : manifest.parts) parts.push_back(PartJson(part));
+  return json({{"format", kManifestFormat},
+               {"job", manifest.job},
+               {"id", manifest.id.ToString()},
+               {"created", FormatRfc3339(manifest.created)},
+               {"writer", manifest.writer},
+               {"reason", manifest.reason},
+               {"step", manifest.step},
+               {"bytes", manifest.bytes},
+               {"together", manifest.together},
+               {"parts", parts}})
+      .dump(1);
+}
+
+Result<Manifest> DecodeManifest(const std::string& text) {
+  return Decode(text, [](const json& in) -> Result<Manifest> {
+    Manifest out;
+    out.job = in.at("job").get<std::string>();
+    const auto id = ParseCheckpointId(in.at("id").get<std::string>());
+    if (!id) return Bad("wrong id");
+    out.id = *id;
+    STOKER_ASSIGN(out.created, ParseRfc3339(in.at("created").get<std::string>()));
+    out.writer = in.value("writer", "");
+    out.reason = in.value("reason", "");
+    out.step = in.value("step", int64_t{-1});
+    out.bytes = in.value("bytes", int64_t{0});
+    out.together = in.value("together", std::set<std::string>());
+    for (const json& item : in.at("parts")) {
+      STOKER_ASSIGN(Part part, ReadPartJson(item));
+      out.parts.push_back(std::move(part));
+    }
+    return out;
+  });
+}
+
+std::string EncodePart(const Part& part) {
+  json out = PartJson(part);
+  out["format"] = kManifestFormat;
+  return out.dump(1);
+}
+
+Result<Part> DecodePart(const std::string& text) {
+  return Decode(text, [](const json& in) { return ReadPartJson(in); });
+}
+
+std::string EncodeRound(const Round& round) {
+  return json({{"format", kManifestFormat},
+               {"seq", round.seq},
+               {"cycle", round.cycle},
+               {"step", round.step},
+               {"any", round.any}})
+      .dump(1);
+}
+
+Result<Round> DecodeRound(const std::string& text) {
+  return Decode(text, [](const json& in) -> Result<Round> {
+    return Round{in.at("seq").get<int64_t>(), in.value("cycle", int64_t{0}),
+                 in.value("step", int64_t{-1}), in.value("any", false)};
+  });
+}
+
+bool Matches(const Round& round, const Part& part) {
+  if (part.none || round.any) return true;
+  if (round.step >= 0 && part.step >= 0) return round.step == part.step;
+  return round.cycle == part.cycle;
+}
+
+std::string ManifestsPrefix(const std::string& job) {
+  return paths::Checkpoints(job) + "manifests/";
+}
+
+std::string ManifestKey(const std::string& job, const CheckpointId& id) {
+  return ManifestsPrefix(job) + Padded(id.attempt, 6) + "-" + Padded(id.seq, 6) + ".json";
+}
+
+std::optional<CheckpointId> IdOfManifestKey(const std::string& key) {
+  const size_t slash = key.rfind('/');
+  std::string name = slash == std::string::npos ? key : key.substr(slash + 1);
+  if (!EndsWith(name, ".json")) return std::nullopt;
+  return ParseCheckpointId(name.substr(0, name.size() - 5));
+}
+
+std::string PartKey(const std::string& job, const CheckpointId& id, int rank) {
+  return paths::Checkpoints(job) + "parts/" + id.ToString() + "-" + std::to_string(rank) + ".json";
+}
+
+std::string RoundKey(const std::string& job, const CheckpointId& id) {
+  return paths::Checkpoints(job) + "rounds/" + id.ToString() + ".json";
+}
+
+std::string FinalPartKey(const std::string& job, int attempt, int rank) {
+  return paths::Checkpoints(job) + "finals/" + std::to_string(attempt) + "-" +
+         std::to_string(rank) + ".json";
+}
+
+std::string WishKey(const std::string& job, int attempt, int rank) {
+  return paths::Checkpoints(job) + "wishes/" + std::to_string(attempt) + "-" +
+         std::to_string(rank) + ".json";
+}
+
+std::string DataObject(const CheckpointId& id, int rank, const std::string& path) {
+  return "data/" + std::to_string(id.attempt) + "-" + std::to_string(rank) + "-" +
+         std::to_string(id.seq) + "/" + path;
+}
+
+std::string WhyNotKept(const std::string& job, const std::string& path) {
+  if (!IsSafeRelativePath(path)) return "its name is not safe";
+  if (!ValidUtf8(path)) return "its name is not UTF-8";
+  if (paths::Checkpoints(job).size() + path.size() + 64 > kMaxKey) return "its name is too long";
+  return "";
+}
+
+std::vector<ManifestFile> UnionFor(const Manifest& manifest, int rank) {
+  struct Choice {
+    const ManifestFile* file;
+    int worth;
+  };
+  std::map<std::string, Choice> chosen;
+  for (const Part& part : manifest.parts) {
+    for (const ManifestFile& file : part.files) {
+      const int worth = (file.restored ? 0 : 4) + (part.rank == rank ? 2 : part.rank == 0 ? 1 : 0);
+      auto [it, added] = chosen.try_emplace(file.path, Choice{&file, worth});
+      if (!added && worth > it->second.worth) it->second = {&file, worth};
+    }
+  }
+  std::vector<ManifestFile> out;
+  for (const auto& [path, choice] : chosen) {
+    // A file and a folder of one name on two nodes: the folder's contents could not be made.
+    const bool inside_a_file = [&, &name = path] {
+      for (size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
+        const auto it = chosen.find(name.substr(0, at));
+        if (it != chosen.end() && it->second.file->kind != FileKind::kDirectory) return true;
+      }
+      return false;
+    }();
+    if (!inside_a_file) out.push_back(*choice.file);
+  }
+  return out;
+}
+
+}  // namespace stoker

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a committed checkpoint consists of, and its JSON form. docs/checkpoints.md has the layout.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "base/time.h"
+#include "port/checkpoint_files.h"
+
+namespace stoker {
+
+inline constexpr int kManifestFormat = 1;
+
+// "<attempt>-<seq>": names a checkpoint of a job.
+struct CheckpointId {
+  int attempt = 0;
+  int64_t seq = 0;
+  auto operator<=>(const CheckpointId&) const = default;
+  std::string ToString() const;
+};
+std::optional<CheckpointId> ParseCheckpointId(const std::string& text);
+
+struct ManifestFile {
+  std::string path;  // IsSafeRelativePath
+  FileKind kind = FileKind::kFile;
+  int64_t size = 0;
+  std::string sha256;
+  int mode = 0644;
+  int64_t mtime_ms = 0;
+  std::string target;     // of a link: relative, inside the directory
+  std::string object;     // key below jobs/<job>/checkpoints/
+  bool restored = false;  // as it was restored; nobody has written it in this attempt
+};
+
+// What one node has of a checkpoint.
+struct Part {
+  int rank = 0;
+  bool none = false;  // this node keeps no checkpoint files of its own
+  bool late = false;  // it has moved on: this round cannot be completed
+  int64_t cycle = 0;
+  int64_t step = -1;
+  std::vector<ManifestFile> files;  // ordered by path
+};
+
+struct Manifest {
+  std::string job;
+  CheckpointId id;
+  WallTime created;    // by rank 0's clock
+  std::string writer;  // random: an answer lost on the way can be told from a rival
+  std::string reason;  // how it was recognised; Name(CandidateReason)
+  int64_t step = -1;   // from the names, where they carry one
+  int64_t bytes = 0;   // of all files
+  std::set<std::string> together;
+  std::vector<Part> parts;  // ordered by rank
+};
+
+// A request of rank 0 to all others: what have you got of this?
+struct Round {
+  int64_t seq = 0;
+  int64_t cycle = 0;
+  int64_t step = -1;
+  bool any = false;  // counts never matched: the newest settled state of each will do
+};
+// Is `part` of the same moment as the round? By the number in the names where there is one, else by
+// how many checkpoints the node has written in this attempt.
+bool Matches(const Round& round, const Part& part);
+
+std::string EncodeManifest(const Manifest& manifest);
+// kCorrupt when it is not one (untrusted input), kTooNew when a newer stoker wrote it.
+Result<Manifest> DecodeManifest(const std::string& text);
+std::string EncodePart(const Part& part);
+Result<Part> DecodePart(const std::string& text);
+std::string EncodeRound(const Round& round);
+Result<Round> DecodeRound(const std::string& text);
+
+// Keys.
+std::string ManifestsPrefix(const std::string& job);
+std::string ManifestKey(const std::string& job, const CheckpointId& id);
+std::optional<CheckpointId> IdOfManifestKey(const std::string& key);
+std::string PartKey(const std::string& job, const CheckpointId& id, int rank);
+std::string RoundKey(const std::string& job, const CheckpointId& id);
+// What a node has for good, once its program ended: stands for its answer to every later round.
+std::string FinalPartKey(const std::string& job, int attempt, int rank);
+// A node other than rank 0 has something to commit.
+std::string WishKey(const std::string& job, int attempt, int rank);
+// Below jobs/<job>/checkpoints/.
+std::string DataObject(const CheckpointId& id, int rank, const std::string& path);
+// "" when a file of this name can be kept, else why not.
+std::string WhyNotKept(const std::string& job, const std::string& path);
+
+// The files that node `rank` gets of all parts together: ordered by path, each once. A file that
+// somebody wrote wins over one that was merely restored, then a node's own, then rank 0's.
+std::vector<ManifestFile> UnionFor(const Manifest& manifest, int rank);
+
+}  // namespace stoker

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A moment of the checkpoint directory that has been copied and is on its way into the store.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "port/checkpoint_files.h"
+#include "port/object_store.h"
+#include "sync/checkpoint_plan.h"
+#include "sync/manifest.h"
+
+namespace stoker {
+
+// One file of a moment. Moments that follow one another share those that did not change.
+struct StagedFile {
+  FileFact fact;
+  std::shared_ptr<Snapshot> snapshot;  // where its copy lies; null once it is in the store
+  size_t index = 0;                    // in `snapshot`
+  std::string sha256;                  // "" = not hashed yet
+  std::string object;                  // below jobs/<job>/checkpoints/; "" = not in the store yet
+  bool restored = false;
+};
+
+using StagedFiles = std::map<std::string, std::shared_ptr<StagedFile>>;  // by path
+
+struct Moment {
+  StagedFiles files;
+  CandidateReason reason = CandidateReason::kQuiet;
+  std::set<std::string> together;
+  int64_t cycle = 0;
+  int64_t step = -1;
+};
+
+// Hashes and uploads what is not in the store yet; blocks. What was done before a failure is not
+// done again. `known`: objects by "<sha256>" that need no second copy.
+Status UploadMoment(ObjectStore& store, const std::string& job, const CheckpointId& id, int rank,
+                    const std::map<std::string, std::string>& known, Moment* moment);
+
+// Valid once all files are in the store.
+Part PartOf(const Moment& moment, int rank);
+
+// The staged files that a restored checkpoint stands for: what lies in the directory as the
+// manifest says needs no upload.
+StagedFiles RestoredFiles(const Manifest& manifest, int rank, const DirectoryScan& scan);
+
+}  // namespace stoker

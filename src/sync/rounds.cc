@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sync/rounds.h"
+
+namespace stoker {
+namespace {
+
+Status PutObject(ObjectStore& store, const std::string& key, const std::string& data) {
+  auto put = store.Put(key, data);
+  return put.ok() ? Status::Ok() : put.status();
+}
+
+}  // namespace
+
+Status RoundLeader::Open(const Round& round) {
+  STOKER_TRY(PutObject(store_, RoundKey(job_, {attempt_, round.seq}), EncodeRound(round)));
+  round_ = round;
+  parts_.clear();
+  served_cycle_ = std::max(served_cycle_, round.cycle);
+  return Status::Ok();
+}
+
+Result<std::optional<Part>> RoundLeader::PartAt(const std::string& key) {
+  auto object = store_.Get(key);
+  if (object.code() == Code::kNotFound) return std::optional<Part>();
+  if (!object.ok()) return object.status();
+  STOKER_ASSIGN(Part part, DecodePart(object->data));
+  return std::optional<Part>(std::move(part));
+}
+
+Result<RoundLeader::State> RoundLeader::Poll() {
+  for (int rank = 1; rank < num_nodes_; ++rank) {
+    if (parts_.count(rank) != 0) continue;
+    STOKER_ASSIGN(std::optional<Part> part, PartAt(PartKey(job_, {attempt_, round_.seq}, rank)));
+    if (!part) {
+      STOKER_ASSIGN(part, PartAt(FinalPartKey(job_, attempt_, rank)));
+    }
+    if (!part) continue;
+    part->rank = rank;
+    if (part->late || !Matches(round_, *part)) return State::kLate;
+    parts_[rank] = std::move(*part);
+  }
+  return static_cast<int>(parts_.size()) == num_nodes_ - 1 ? State::kComplete : State::kWaiting;
+}
+
+std::vector<Part> RoundLeader::parts() const {
+  std::vector<Part> out;
+  for (const auto& [rank, part] : parts_) out.push_back(part);
+  return out;
+}
+
+Result<std::optional<Round>> RoundLeader::Wished() {
+  std::optional<Round> newest;
+  for (int rank = 1; rank < num_nodes_; ++rank) {
+    auto object = store_.Get(WishKey(job_, attempt_, rank));
+    if (object.code() == Code::kNotFound) continue;
+    if (!object.ok()) return object.status();
+    STOKER_ASSIGN(Round wish, DecodeRound(object->data));
+    if (wish.cycle > served_cycle_ && (!newest || wish.cycle > newest->cycle)) newest = wish;
+  }
+  return newest;
+}
+
+Result<bool> RoundLeader::AllFinal() {
+  for (int rank = 1; rank < num_nodes_; ++rank) {
+    STOKER_ASSIGN(std::optional<Part> part, PartAt(FinalPartKey(job_, attempt_, rank)));
+    if (!part) return false;
+  }
+  return true;
+}
+
+Result<std::optional<Round>> RoundFollower::Next() {
+  for (;;) {
+    auto object = store_.Get(RoundKey(job_, {attempt_, last_seen_ + 1}));
+    if (object.code() == Code::kNotFound) break;
+    if (!object.ok()) return object.status();
+    STOKER_ASSIGN(Round round, DecodeRound(object->data));
+    round.seq = ++last_seen_;
+    open_ = round;
+  }
+  if (open_ && open_->seq <= answered_) open_.reset();
+  return open_;
+}
+
+Status RoundFollower::Answer(const Round& round, Part part) {
+  part.rank = rank_;
+  STOKER_TRY(PutObject(store_, PartKey(job_, {attempt_, round.seq}, rank_), EncodePart(part)));
+  answered_ = round.seq;
+  if (!part.late) looked_for_ = round.seq;
+  return Status::Ok();
+}
+
+Status RoundFollower::AnswerForGood(Part part) {
+  part.rank = rank_;
+  return PutObject(store_, FinalPartKey(job_, attempt_, rank_), EncodePart(part));
+}
+
+Status RoundFollower::Wish(const Part& part) {
+  Round wish;
+  wish.cycle = part.cycle;
+  wish.step = part.step;
+  return PutObject(store_, WishKey(job_, attempt_, rank_), EncodeRound(wish));
+}
+
+Result<std::optional<CheckpointId>> RoundFollower::Committed() {
+  if (looked_for_ == 0) return std::optional<CheckpointId>();
+  const CheckpointId id{attempt_, looked_for_};
+  auto info = store_.Head(ManifestKey(job_, id));
+  if (info.code() == Code::kNotFound) return std::optional<CheckpointId>();
+  if (!info.ok()) return info.status();
+  looked_for_ = 0;
+  return std::optional<CheckpointId>(id);
+}
+
+}  // namespace stoker

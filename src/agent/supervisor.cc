@@ -368,6 +368,10 @@ void Supervisor::Finalize(Ending ending, Actions& out) {
   report_.stopped = report_.stopped || stop_cause_ == StopCause::kTold;
   phase_ = AgentPhase::kFinalizing;
   report_.phase = NodePhase::kStopping;  // Ended is promised only when everything is uploaded
+  if (report_.end->reason != EndReason::kCompleted && !report_.stopped) {
+    out.push_back(Publish{});  // the other nodes are stopped without waiting for the uploads
+    out.push_back(Hurry{});
+  }
   out.push_back(FinalizeAttempt{attempt_.number, exit_, started_, signalled_, notice_end_});
 }
 

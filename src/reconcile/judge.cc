@@ -52,12 +52,14 @@ std::optional<Ending> TakenOrLost(const Pass& pass, const Attempt& attempt) {
   std::optional<Ending> lost;
   for (int rank = 0; rank < NumNodes(attempt); ++rank) {
     std::optional<Ending> found;
-    if (const Ending* end = pass.EndOf(attempt, rank)) {
-      if (end->reason != EndReason::kInterrupted && end->reason != EndReason::kNodeLost) continue;
+    const Ending* end = pass.JudgedEnd(attempt, rank);
+    // Completed is a promise that everything is uploaded: only Ended makes it.
+    if (end == nullptr ||
+        (end->reason == EndReason::kCompleted && !pass.CompletedAt(attempt, rank))) {
+      found = FromLaunch(pass, attempt, rank);
+    } else if (end->reason == EndReason::kInterrupted || end->reason == EndReason::kNodeLost) {
       found = *end;
       found->rank = rank;
-    } else {
-      found = FromLaunch(pass, attempt, rank);
     }
     if (!found) continue;
     if (found->reason != EndReason::kNodeLost) return found;
@@ -66,13 +68,28 @@ std::optional<Ending> TakenOrLost(const Pass& pass, const Attempt& attempt) {
   return lost;
 }
 
+// A node whose program was stopped by a limit: our own doing, and the peers fail of it.
+std::optional<Ending> Limited(const Pass& pass, const Attempt& attempt) {
+  for (int rank = 0; rank < NumNodes(attempt); ++rank) {
+    const Ending* end = pass.JudgedEnd(attempt, rank);
+    if (end == nullptr ||
+        (end->reason != EndReason::kTimedOut && end->reason != EndReason::kStoppedByRule)) {
+      continue;
+    }
+    Ending found = *end;
+    found.rank = rank;
+    return found;
+  }
+  return std::nullopt;
+}
+
 // The failing end that is most likely the cause: of the nodes that were not told to stop, one that
 // ran out of memory (its peers fail of its absence), else the lowest rank.
 std::optional<Ending> Failure(const Pass& pass, const Attempt& attempt) {
   std::optional<Ending> first;
   std::optional<Ending> stopped;
   for (int rank = 0; rank < NumNodes(attempt); ++rank) {
-    const Ending* end = pass.EndOf(attempt, rank);
+    const Ending* end = pass.JudgedEnd(attempt, rank);
     if (end == nullptr || end->reason == EndReason::kCompleted) continue;
     Ending found = *end;
     found.rank = rank;
@@ -120,6 +137,7 @@ std::optional<Ending> ReasonToStop(const Pass& pass, const Attempt& attempt) {
     return Make(EndReason::kCancelled, -1, "cancelled by " + pass.out.job.cancel->by);
   }
   if (auto taken = TakenOrLost(pass, attempt)) return taken;
+  if (auto limited = Limited(pass, attempt)) return limited;
   return Failure(pass, attempt);
 }
 
@@ -140,6 +158,7 @@ Ending FinalEnding(const Pass& pass, const Attempt& attempt) {
     return provisional;
   }
   if (auto taken = TakenOrLost(pass, attempt)) return *taken;
+  if (auto limited = Limited(pass, attempt)) return *limited;
   // The failure that was seen first is the likeliest cause of those that followed; and a node that
   // was told to stop says how it stopped, not why. So the reason to stop stands, unless it was a
   // loss that has turned out to be none.

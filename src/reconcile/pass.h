@@ -30,6 +30,8 @@ struct Pass {
   bool Noticed(int launch) const;
   // The end that `rank` reported for `attempt`; null while it has not.
   const Ending* EndOf(const Attempt& attempt, int rank) const;
+  // The same as soon as the node has judged it, while it still uploads; final all the same.
+  const Ending* JudgedEnd(const Attempt& attempt, int rank) const;
   bool CompletedAt(const Attempt& attempt, int rank) const;
   // The notice of the machine of `rank`, unless the node has completed its part; else null.
   const Notice* NoticeOn(const Attempt& attempt, int rank) const;

@@ -49,10 +49,14 @@ bool Pass::Noticed(int launch) const {
   return report != nullptr && report->report.notice.has_value();
 }
 
-const Ending* Pass::EndOf(const Attempt& attempt, int rank) const {
+const Ending* Pass::JudgedEnd(const Attempt& attempt, int rank) const {
   const ReportSeen* report = Report(attempt, rank);
-  if (report == nullptr || report->report.phase != NodePhase::kEnded) return nullptr;
-  return report->report.end ? &*report->report.end : nullptr;
+  return report != nullptr && report->report.end ? &*report->report.end : nullptr;
+}
+
+const Ending* Pass::EndOf(const Attempt& attempt, int rank) const {
+  const Ending* end = JudgedEnd(attempt, rank);
+  return end != nullptr && Report(attempt, rank)->report.phase == NodePhase::kEnded ? end : nullptr;
 }
 
 bool Pass::CompletedAt(const Attempt& attempt, int rank) const {

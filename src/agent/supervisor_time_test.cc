@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node under notices and limits, started again, and from one attempt to the next.
+#include <gtest/gtest.h>
+
+#include "agent/supervisor.h"
+#include "agent/test_node.h"
+
+namespace stoker::node {
+namespace {
+
+// ---- notices ----
+
+TEST(SupervisorTest, ALongNoticeIsUsedForTraining) {
+  Node n = Running();
+  n.Notice(120).Does("publish; hurry; ask for checkpoint").Shows("running 1-0 Draining");
+  EXPECT_EQ(n.WakesIn(), 95'000);
+  n.After(94).Does("").After(1).Does("term; publish");
+  // Killed in time to leave the uploads what the plan leaves them, whatever the grace.
+  EXPECT_EQ(n.WakesIn(), 25'000 - 16'666);
+  n.After(9).Does("kill").Exits(0, 9);
+  n.Does("kill; publish; hurry; finalize started signalled by deadline");
+}
+
+TEST(SupervisorTest, AZeroSecondNotice) {
+  Node n = Running();
+  n.Notice(0).Does("publish; hurry; ask for checkpoint; term; publish; kill");
+  n.Exits(0, 9).On(Finalized{1}).Shows("ended 1-0 Ended Interrupted");
+}
+
+TEST(SupervisorTest, AWithdrawnNotice) {
+  Node n = Running();
+  n.Notice(120).Forget().On(NoticeRead{}).Does("publish; hurry").Shows("running 1-0 Running");
+  EXPECT_EQ(n.WakesIn(), std::nullopt);
+  n.After(200).Does("");
+}
+
+TEST(SupervisorTest, ANoticeWhileTheProgramHasItsGraceShortensIt) {
+  SupervisorConfig config;
+  config.stop_grace = Duration::Seconds(300);
+  Node n = Running(config);
+  n.Reads(Stops(1, EndReason::kCancelled)).Notice(30).Forget();
+  EXPECT_EQ(n.WakesIn(), 25'000);
+  n.After(25).Does("kill");
+}
+
+TEST(SupervisorTest, ANoticeWhileStagingOrReady) {
+  Node n = Staging();
+  n.Notice(40).Does("publish; hurry");
+  EXPECT_EQ(n.WakesIn(), 30'000);
+  n.After(30).Does("cancel staging");
+  n.On(Staged(1))
+      .Does("publish; hurry; finalize by deadline")
+      .On(Finalized{1})
+      .Shows("ended 1-0 Ended Interrupted");
+
+  n = Staging({kLaunch, 2});
+  n.On(Staged(1)).Notice(40).Forget();
+  EXPECT_EQ(n.WakesIn(), 30'000);
+  n.After(30)
+      .Does("publish; hurry; finalize by deadline")
+      .On(Finalized{1})
+      .Shows("ended 1-0 Ended Interrupted");
+}
+
+TEST(SupervisorTest, NothingIsStartedThatWouldHaveToStopAtOnce) {
+  Node n = Staging();
+  n.Notice(0).Does("publish; hurry; cancel staging");
+  n = Staging({kLaunch, 2});
+  n.On(Staged(1)).Forget();
+  n.ms += 1000;
+  n.Notice(0).Does("publish; hurry; publish; hurry; finalize by deadline");
+}
+
+// ---- limits ----
+
+TEST(SupervisorTest, MaxDurationCountsEarlierAttempts) {
+  SupervisorConfig config;
+  config.max_duration = Duration::Seconds(100);
+  Node n(config);
+  Opens(1, {9}, AttemptState::kEnded)(n.job);
+  n.job.attempts[0].run_ms = 70'000;
+  n.Reads(Opens(2, {kLaunch}, AttemptState::kStaging));
+  n.On(ClaimAnswered{2, ClaimOutcome::kWon, {}}).On(Staged(2)).On(ProgramStarted{}).Forget();
+  EXPECT_EQ(n.WakesIn(), 30'000);
+  n.After(29).Does("").After(1).Does("term; publish").Exits(0, 15).On(Finalized{2});
+  n.Shows("ended 2-0 Ended TimedOut");
+}
+
+TEST(SupervisorTest, StallIsFromTheLastSignOfLife) {
+  SupervisorConfig config;
+  config.stall = Duration::Seconds(60);
+  Node n = Running(config);
+  n.After(50).On(Activity{}).After(59).Does("");
+  EXPECT_EQ(n.WakesIn(), 1'000);
+  n.After(1).Does("term; publish").Exits(143).On(Finalized{1});
+  n.Shows("ended 1-0 Ended StoppedByRule 143");
+}
+
+// ---- a restarted agent ----
+
+TEST(SupervisorTest, ARestartedAgentBeginsNoProgramInTheOldAttempt) {
+  NodeReport previous;
+  previous.attempt = 1;
+  previous.phase = NodePhase::kRunning;
+  previous.restored = "1-2";
+  previous.run_ms = 7'000;
+  Node n = Claiming();
+  n.On(ClaimAnswered{1, ClaimOutcome::kOursBefore, previous}).Does("publish; hurry; finalize");
+  n.On(Finalized{1}).Shows("ended 1-0 Ended NodeLost");
+  EXPECT_EQ(n.supervisor->report().run_ms, 7'000);
+  Node without = Claiming();
+  without.On(ClaimAnswered{1, ClaimOutcome::kOursBefore, {}}).Does("publish; hurry; finalize");
+  without.On(Finalized{1}).Shows("ended 1-0 Ended NodeLost");
+}
+
+TEST(SupervisorTest, ARestartedAgentKeepsAnEndThatWasJudged) {
+  NodeReport previous;
+  previous.attempt = 1;
+  previous.phase = NodePhase::kStopping;
+  previous.run_ms = 7'000;
+  previous.end_checked = true;
+  previous.end = Ending{EndReason::kUserError, 3, 0, false, -1, "exit code 3"};
+  Node n = Claiming();
+  n.On(ClaimAnswered{1, ClaimOutcome::kOursBefore, previous})
+      .Does("publish; hurry; finalize started");
+  n.On(Finalized{1}).Shows("ended 1-0 Ended UserError 3 checked");
+
+  previous.end = Ending{EndReason::kCancelled, 0, 15, false, -1, "told"};
+  previous.stopped = true;
+  Node told = Claiming();
+  told.On(ClaimAnswered{1, ClaimOutcome::kOursBefore, previous}).Does("finalize started signalled");
+  told.On(Finalized{1}).Shows("ended 1-0 Ended Cancelled stopped checked");
+}
+
+TEST(SupervisorTest, ARestartedAgentDoesNotMakeANoticeLookWithdrawn) {
+  NodeReport previous;
+  previous.attempt = 1;
+  previous.notice = Notice{"terminate", WallTime{1'700'000'060'000}};
+  Node n = Claiming();
+  n.On(ClaimAnswered{1, ClaimOutcome::kOursBefore, previous});
+  EXPECT_TRUE(n.supervisor->report().notice.has_value());
+  n.On(NoticeRead{});
+  EXPECT_FALSE(n.supervisor->report().notice.has_value());
+}
+
+// ---- from one attempt to the next ----
+
+TEST(SupervisorTest, StaysWithItsEndUntilTheRecordHasTakenNoteOfIt) {
+  Node n = Running();
+  n.Exits(0).On(Finalized{1}).Forget();
+  n.Reads(Opens(2, {kLaunch})).Does("").Shows("ended 1-0 Ended Completed");
+  n.Reads(Ends(1)).Does("publish; hurry").Shows("waiting 2-0 Waiting");
+}
+
+TEST(SupervisorTest, ASurvivorGoesOnInPlaceAndRemembersNothing) {
+  Node n = Running();
+  n.Reads(Stops(1, EndReason::kInterrupted)).Exits(0, 15).On(Finalized{1}).Forget();
+  n.Reads([](Job& job) {
+    Ends(1)(job);
+    job.attempts[0].run_ms = 1;
+    Opens(2, {8, kLaunch}, AttemptState::kStaging)(job);
+  });
+  n.Does("claim 2-1").On(ClaimAnswered{2, ClaimOutcome::kWon, {}}).Does("publish; stage 2-1");
+  n.Shows("staging 2-1 Staging");
+}
+
+TEST(SupervisorTest, ReplacedWhileWaiting) {
+  Node n;
+  n.Reads(Opens(1, {kLaunch})).Forget();
+  n.Reads([](Job& job) { job.attempts[0].launches = {5}; }).Does("").Shows("idle 1-0 Waiting");
+  EXPECT_FALSE(n.supervisor->publishes());
+  n.Reads(Closes()).Does("off");
+  Node closed;
+  closed.Reads(Opens(1, {kLaunch})).Forget().Reads(Closes()).Does("off");
+}
+
+TEST(SupervisorTest, AnAttemptThatIsNotNeededIsLeftForTheNext) {
+  Node n;
+  n.Reads(Opens(2, {kLaunch})).Forget();
+  n.Reads([](Job& job) {
+    Ends(2)(job);
+    Opens(3, {kLaunch})(job);
+  });
+  n.Does("publish; hurry").Shows("waiting 3-0 Waiting");
+}
+
+TEST(SupervisorTest, AnswersOfAnotherAttemptAreNotTaken) {
+  Node n = Claiming();
+  n.On(ClaimAnswered{9, ClaimOutcome::kWon, {}}).Does("");
+  n.On(ClaimAnswered{1, ClaimOutcome::kWon, {}}).Forget().On(Staged(9)).Does("");
+  n.On(Finalized{1}).On(EndChecked{}).On(ProgramEnded{}).On(ProgramStarted{}).Does("");
+  n.Shows("staging 1-0 Staging");
+}
+
+}  // namespace
+}  // namespace stoker::node

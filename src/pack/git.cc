@@ -88,7 +88,10 @@ void ParseDiff(const CommandOutput& output, GitAnswer& answer) {
   while (StartsWith(text, ":")) {
     const size_t head = text.find('\0');
     const size_t path = head == std::string_view::npos ? head : text.find('\0', head + 1);
-    if (path == std::string_view::npos) break;
+    if (path == std::string_view::npos) {
+      text = "";  // cut off within a record
+      break;
+    }
     GitChange change;
     change.path = text.substr(head + 1, path - head - 1);
     change.deleted = text[head - 1] == 'D';
@@ -96,6 +99,7 @@ void ParseDiff(const CommandOutput& output, GitAnswer& answer) {
     text.remove_prefix(path + 1);
   }
   answer.diff_truncated = output.truncated;
+  answer.changes_truncated = output.truncated && text.empty();
   if (output.truncated || answer.changes.empty()) return;
   if (StartsWith(text, std::string_view("\0", 1))) text.remove_prefix(1);
   std::vector<std::string> sections = PatchSections(text);

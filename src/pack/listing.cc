@@ -141,7 +141,7 @@ void RecordState(const GitAnswer& answer, const TreeBuilder& builder,
     git.dirty = true;
     diff += change.section;
   }
-  git.dirty = git.dirty || untracked || answer.commit.empty();
+  git.dirty = git.dirty || untracked || answer.commit.empty() || answer.changes_truncated;
   if (!git.dirty) return;
   if (answer.diff_truncated) {
     listing.notes.push_back("the diff against the commit is not recorded: it is longer than " +

@@ -98,10 +98,11 @@ Status TarWriter::Add(const TarEntry& entry) {
       archive_entry_set_filetype(e, AE_IFREG);
       archive_entry_set_size(e, entry.size);
   }
-  // Rounded down, also before 1970: the fraction is never negative.
+  // Before 1970 in whole seconds, rounded down: libarchive writes negative fractions in a way of
+  // its own.
   const int64_t fraction = ((entry.mtime_ns % 1'000'000'000) + 1'000'000'000) % 1'000'000'000;
   archive_entry_set_mtime(e, (entry.mtime_ns - fraction) / 1'000'000'000,
-                          static_cast<long>(fraction));
+                          entry.mtime_ns < 0 ? 0 : static_cast<long>(fraction));
   const int code = archive_write_header(state_->archive, e);
   if (code == ARCHIVE_OK) return Status::Ok();
   STOKER_TRY(state_->Check(code));

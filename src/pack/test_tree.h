@@ -2,11 +2,15 @@
 // A folder for one test, and git with a clean environment. For the tests of this room only.
 #pragma once
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "job/digest.h"
 #include "pack/command.h"
 #include "sys/file.h"
 
@@ -27,7 +31,10 @@ inline std::vector<std::string> TestEnvironment() {
 
 class TestTree {
  public:
-  TestTree() : dir_(sys::TempDir::Make("stoker-pack-test").value()) {
+  // In memory where that is to be had: many small files are slow on a disk.
+  TestTree()
+      : dir_(sys::TempDir::Make("stoker-pack-test", sys::DirExists("/dev/shm") ? "/dev/shm" : "")
+                 .value()) {
     for (const std::string& entry : TestEnvironment()) {
       const size_t equals = entry.find('=');
       setenv(entry.substr(0, equals).c_str(), entry.substr(equals + 1).c_str(), 1);
@@ -61,5 +68,32 @@ class TestTree {
   sys::TempDir dir_;
   std::string root_;
 };
+
+inline std::string Text(const std::string& path) {
+  return sys::ReadFile(path).value_or("<unreadable>");
+}
+
+// Everything that an archive must carry, as text: kinds, modes, times, contents, targets.
+inline std::string Snapshot(const std::string& root, const std::string& below = "") {
+  std::string out;
+  const std::vector<sys::DirEntry> entries = sys::ListDir(root + "/" + below).value();
+  for (const sys::DirEntry& entry : entries) {
+    const std::string path = below.empty() ? entry.name : below + "/" + entry.name;
+    const std::string full = root + "/" + path;
+    struct stat info;
+    EXPECT_EQ(lstat(full.c_str(), &info), 0);
+    out += path + " " + std::to_string(info.st_mode) + " ";
+    if (entry.is_dir) {
+      out += "dir\n" + Snapshot(root, path);
+      continue;
+    }
+    out += std::to_string(info.st_mtim.tv_sec) + "." + std::to_string(info.st_mtim.tv_nsec) + " ";
+    char target[4096] = {};
+    if (entry.is_link && readlink(full.c_str(), target, sizeof(target) - 1) > 0) out += target;
+    if (entry.is_file) out += std::to_string(info.st_nlink) + " " + Sha256Hex(Text(full));
+    out += "\n";
+  }
+  return out;
+}
 
 }  // namespace stoker::pack

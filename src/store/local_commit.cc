@@ -68,26 +68,20 @@ Result<Version> LocalStore::Commit(Staged staged, const std::string& key,
   }
   STOKER_TRY(CheckMatch(key, condition.version));
   if (const auto base = local::ParsePlainVersion(condition.version)) {
-    return CommitFirstRevision(std::move(staged), key, *base);
+    return CommitFirstRevision(staged, key, *base);
   }
   const auto current = local::ParseRevision(condition.version);
   if (!current) return Lost(key);  // no version of ours, so it cannot be the current one
   STOKER_ASSIGN(const sys::ScopedFd rev_dir, folder_.OpenDir(RevDir(key)));
-  if (!rev_dir.valid()) return Missing(key);
-  return CommitRevision(staged, key, rev_dir.get(), *current);
+  if (!rev_dir.valid()) return Lost(key);
+  return CommitRevision(staged, key, rev_dir.get(), *current, current->base);
 }
 
-// kConflict or kNotFound when `version` is not the current one; a first look, not the decision.
-Status LocalStore::CheckMatch(const std::string& key, const Version& version) const {
-  const bool revised = folder_.Exists(RevDir(key));
-  struct stat info = {};
-  const bool plain =
-      fstatat(folder_.fd(), key.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode);
-  if (!revised && !plain) return Missing(key);
-  const auto revision = local::ParseRevision(version);
-  const bool current = revised ? revision && folder_.Exists(RevDir(key) + "/" + revision->Pointer())
-                               : local::PlainVersion(info) == version;
-  return current ? Status::Ok() : Lost(key);
+// Fails when `version` is not the current one; a first look, not the decision.
+Status LocalStore::CheckMatch(const std::string& key, const Version& version) {
+  STOKER_ASSIGN(const Found found, Find(key, false));
+  if (found.info.version == version) return Status::Ok();
+  return Status(Code::kConflict, folder_.Path(key) + ": has changed");
 }
 
 // Whether the revisions of `key` began with the plain object `base`.
@@ -119,7 +113,8 @@ Result<Version> LocalStore::CommitAbsent(Staged staged, const std::string& key) 
   const Status taken(Code::kExists, folder_.Path(key) + ": exists already");
   for (int round = 0;; ++round) {
     if (round == kRounds) return Crowded(key);
-    if (folder_.Exists(RevDir(key))) return taken;
+    STOKER_ASSIGN(const bool revised, HasRevision(key));
+    if (revised) return taken;
     if (RenameNew(folder_.fd(), staged.name(), key) == 0) break;
     const int error = errno;
     if (error == EEXIST) {
@@ -134,19 +129,27 @@ Result<Version> LocalStore::CommitAbsent(Staged staged, const std::string& key) 
   bool exists = false;
   STOKER_ASSIGN(const bool ours, GrewFrom(key, local::BaseOf(staged.info()), &exists));
   if (exists && !ours) {
-    unlinkat(folder_.fd(), key.c_str(), 0);
-    return taken;
+    STOKER_ASSIGN(const bool revised, HasRevision(key));
+    if (revised && PlainBase(key) == local::BaseOf(staged.info())) {
+      unlinkat(folder_.fd(), key.c_str(), 0);
+    }
+    if (revised) return taken;
   }
   return local::PlainVersion(staged.info());
 }
 
+// With a <key>.rev, whatever its state, the pointer in it decides about writes. Whoever writes the
+// plain form looks for a <key>.rev afterwards; whoever makes one looks at the plain form
+// afterwards, and before it moves the pointer. So one of two that meet sees the other, and nothing
+// that was confirmed is hidden.
 Result<Version> LocalStore::CommitAny(Staged staged, const std::string& key) {
   for (int round = 0; round < kRounds; ++round) {
     STOKER_ASSIGN(const sys::ScopedFd rev_dir, folder_.OpenDir(RevDir(key)));
     if (rev_dir.valid()) {
       STOKER_ASSIGN(const auto current, local::CurrentRevision(rev_dir.get()));
       if (!current) continue;
-      auto written = CommitRevision(staged, key, rev_dir.get(), *current);
+      const std::string base = current->number > 0 ? current->base : PlainBase(key);
+      auto written = CommitRevision(staged, key, rev_dir.get(), *current, base);
       const bool lost = written.code() == Code::kConflict || written.code() == Code::kNotFound;
       if (written.ok() || !lost) return written;
     } else if (renameat(folder_.fd(), staged.name().c_str(), folder_.fd(), key.c_str()) == 0) {
@@ -155,7 +158,7 @@ Result<Version> LocalStore::CommitAny(Staged staged, const std::string& key) {
       bool exists = false;
       STOKER_ASSIGN(const bool ours, GrewFrom(key, local::BaseOf(staged.info()), &exists));
       if (!exists || ours) return local::PlainVersion(staged.info());
-      // Revisions appeared meanwhile and hide the plain file: write ours again, on top of them.
+      // They may hide the plain file: write ours again, through the pointer.
     } else {
       const int error = errno;
       if (error == EISDIR || error == ENOTEMPTY || error == EEXIST) {
@@ -173,24 +176,31 @@ Result<Version> LocalStore::CommitAny(Staged staged, const std::string& key) {
   return Crowded(key);
 }
 
+std::string LocalStore::PlainBase(const std::string& key) const {
+  struct stat info = {};
+  const int failed = fstatat(folder_.fd(), key.c_str(), &info, AT_SYMLINK_NOFOLLOW);
+  return failed == 0 && S_ISREG(info.st_mode) ? local::BaseOf(info) : local::Hex64(0);
+}
+
 Result<Version> LocalStore::CommitRevision(Staged& staged, const std::string& key, int rev_dir,
-                                           const Revision& current) {
-  const Revision next{current.number + 1, local::Hex64(sys::RandomU64()), current.base};
+                                           const Revision& current, const std::string& base) {
+  const Revision next{current.number + 1, local::Hex64(sys::RandomU64()), base};
   const std::string name = next.Name();
   if (renameat(folder_.fd(), staged.name().c_str(), rev_dir, name.c_str()) != 0) {
-    if (errno == ENOENT && folder_.Exists(staged.name())) return Missing(key);
+    if (errno == ENOENT && folder_.Exists(staged.name())) return Lost(key);
     return folder_.Failure("writing", key, errno);
   }
   staged.Published();
-  if (renameat(rev_dir, current.Pointer().c_str(), rev_dir, next.Pointer().c_str()) != 0) {
-    const int error = errno;
+  // The last look before the decision; see CommitAny.
+  const bool stale = current.number == 0 && PlainBase(key) != base;
+  if (stale || renameat(rev_dir, current.Pointer().c_str(), rev_dir, next.Pointer().c_str()) != 0) {
+    const int error = stale ? ENOENT : errno;
     // Over NFS a rename that succeeded may be repeated and then say ENOENT.
-    const bool mine = error == ENOENT &&
+    const bool mine = error == ENOENT && !stale &&
                       faccessat(rev_dir, next.Pointer().c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     if (!mine) {
       unlinkat(rev_dir, name.c_str(), 0);
-      if (error != ENOENT) return folder_.Failure("writing", key, error);
-      return folder_.Exists(RevDir(key)) || folder_.Exists(key) ? Lost(key) : Missing(key);
+      return error == ENOENT ? Lost(key) : folder_.Failure("writing", key, error);
     }
   }
   STOKER_TRY(folder_.Sync(rev_dir, RevDir(key)));
@@ -212,59 +222,37 @@ void LocalStore::RemoveOlder(const std::string& key, int rev_dir, const Revision
   unlinkat(folder_.fd(), key.c_str(), 0);
 }
 
-Result<Version> LocalStore::CommitFirstRevision(Staged staged, const std::string& key,
+Result<Version> LocalStore::CommitFirstRevision(Staged& staged, const std::string& key,
                                                 const std::string& base) {
-  const Revision first{1, local::Hex64(sys::RandomU64()), base};
-  STOKER_ASSIGN(const std::string made, folder_.TempName());
-  if (mkdirat(folder_.fd(), made.c_str(), 0777) != 0) return folder_.Failure("making", made, errno);
-  const std::string data = made + "/" + first.Name();
-  const std::string pointer = made + "/" + first.Pointer();
-  const auto give_up = [&](Status why) {
-    (void)sys::RemoveTree(folder_.Path(made));
-    return why;
-  };
-  if (renameat(folder_.fd(), staged.name().c_str(), folder_.fd(), data.c_str()) != 0) {
-    return give_up(folder_.Failure("writing", key, errno));
-  }
-  staged.Published();
-  const sys::ScopedFd empty(
-      openat(folder_.fd(), pointer.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!empty.valid()) return give_up(folder_.Failure("writing", key, errno));
-  if (Status synced = folder_.SyncParent(data); !synced.ok()) return give_up(synced);
-  // Fails when the target is there, because it is never empty.
-  if (renameat(folder_.fd(), made.c_str(), folder_.fd(), RevDir(key).c_str()) != 0) {
-    if (errno == EEXIST || errno == ENOTEMPTY) return give_up(Lost(key));
-    if (errno == ENOENT) return give_up(Missing(key));
-    return give_up(folder_.Failure("writing", key, errno));
-  }
-  STOKER_TRY(folder_.SyncParent(key));
-  STOKER_TRY(ConfirmFirstRevision(key, first));
-  return first.Name();
+  STOKER_ASSIGN(const sys::ScopedFd rev_dir, MakeRevDir(key));
+  if (!rev_dir.valid()) return Lost(key);  // deleted again already, and the plain form before it
+  return CommitRevision(staged, key, rev_dir.get(), Revision{}, base);
 }
 
-// The revisions hide the plain file now. If that is no longer the one that was to be replaced,
-// somebody deleted it or wrote over it without a condition since we looked: we lost, and step back.
-Status LocalStore::ConfirmFirstRevision(const std::string& key, const Revision& mine) {
-  struct stat info = {};
-  const int missing = fstatat(folder_.fd(), key.c_str(), &info, AT_SYMLINK_NOFOLLOW);
-  if (missing == 0 && local::BaseOf(info) == mine.base) {
-    unlinkat(folder_.fd(), key.c_str(), 0);
-    return Status::Ok();
-  }
-  STOKER_ASSIGN(const std::string grave, folder_.TempName());
-  const std::string pointer = mine.Pointer();
-  // Somebody built on ours already, and removed the plain file: then ours was in time.
-  if (!folder_.Exists(RevDir(key) + "/" + pointer)) {
-    return folder_.Exists(RevDir(key)) ? Status::Ok() : Missing(key);
-  }
-  if (renameat(folder_.fd(), RevDir(key).c_str(), folder_.fd(), grave.c_str()) != 0) {
-    return errno == ENOENT ? Missing(key) : folder_.Failure("writing", key, errno);
-  }
-  if (!folder_.Exists(grave + "/" + pointer) && RenameNew(folder_.fd(), grave, RevDir(key)) == 0) {
-    return Status::Ok();
-  }
-  (void)sys::RemoveTree(folder_.Path(grave));
-  return missing == 0 ? Lost(key) : Missing(key);
+// <key>.rev, which is made in the unborn state unless it is there.
+Result<sys::ScopedFd> LocalStore::MakeRevDir(const std::string& key) {
+  const std::string dir = RevDir(key);
+  STOKER_ASSIGN(sys::ScopedFd there, folder_.OpenDir(dir));
+  if (there.valid()) return there;
+  // Made elsewhere and renamed: it must never be seen empty.
+  STOKER_ASSIGN(const std::string made, folder_.TempName());
+  const std::string unborn = made + "/" + std::string(local::kUnborn);
+  const auto give_up = [&](int error) {
+    (void)sys::RemoveTree(folder_.Path(made));
+    return folder_.Failure("making", dir, error);
+  };
+  if (mkdirat(folder_.fd(), made.c_str(), 0777) != 0) return give_up(errno);
+  const sys::ScopedFd empty(
+      openat(folder_.fd(), unborn.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!empty.valid()) return give_up(errno);
+  // Fails when the target is there, because that is never empty.
+  const bool renamed = renameat(folder_.fd(), made.c_str(), folder_.fd(), dir.c_str()) == 0;
+  if (!renamed && errno != EEXIST && errno != ENOTEMPTY && errno != ENOENT) return give_up(errno);
+  if (!renamed)
+    (void)sys::RemoveTree(folder_.Path(made));
+  else
+    STOKER_TRY(folder_.SyncParent(key));
+  return folder_.OpenDir(dir);
 }
 
 }  // namespace stoker

@@ -32,7 +32,9 @@ std::string Revision::Name() const {
   return Padded(number, kNumberWidth) + "-" + nonce + "-" + base;
 }
 
-std::string Revision::Pointer() const { return std::string(kPointer) + Name(); }
+std::string Revision::Pointer() const {
+  return number == 0 ? std::string(kUnborn) : std::string(kPointer) + Name();
+}
 
 std::optional<Revision> ParseRevision(std::string_view name) {
   // The number may outgrow its width; it never shrinks below it.
@@ -53,6 +55,7 @@ std::optional<Revision> ParseRevision(std::string_view name) {
 }
 
 std::optional<Revision> ParsePointer(std::string_view name) {
+  if (name == kUnborn) return Revision{};
   if (!StartsWith(name, kPointer)) return std::nullopt;
   return ParseRevision(name.substr(kPointer.size()));
 }

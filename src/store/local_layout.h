@@ -5,6 +5,8 @@
 //   <key>.rev/          an object that was written by compare-and-swap:
 //     <revision>        its data
 //     at-<revision>     empty; the only one of its kind: which revision is current
+//     unborn            empty, instead of it: the plain form still counts, but who writes it must
+//                       look here afterwards
 //   .tmp/               what is being written or deleted
 //
 // A <revision> is "<%012d number>-<16 hex nonce>-<16 hex base>". It is its own version, and no
@@ -27,16 +29,17 @@ namespace stoker::local {
 inline constexpr std::string_view kTmp = ".tmp";
 inline constexpr std::string_view kRev = ".rev";
 inline constexpr std::string_view kPointer = "at-";
+inline constexpr std::string_view kUnborn = "unborn";
 
 struct Revision {
-  int64_t number = 0;
+  int64_t number = 0;  // 0: unborn
   std::string nonce;
   std::string base;
   std::string Name() const;     // of its data; also its version
   std::string Pointer() const;  // of its pointer
 };
 
-// nullopt when `name` is no name of data (or with Pointer: of a pointer).
+// nullopt when `name` is no name of data (or with Pointer: of a pointer or of the unborn).
 std::optional<Revision> ParseRevision(std::string_view name);
 std::optional<Revision> ParsePointer(std::string_view name);
 

@@ -16,6 +16,7 @@ namespace {
 
 // A look at a <key>.rev that races with a write may miss the pointer; far fewer looks are enough.
 constexpr int kLooks = 200;
+constexpr int kQuickLooks = 20;
 constexpr Duration kStale = Duration::Hours(1);
 
 void Pause() {
@@ -103,62 +104,82 @@ Status LocalStore::Missing(const std::string& key) const {
   return Status(Code::kNotFound, folder_.Path(key) + ": no such object");
 }
 
-Status LocalStore::Lost(const std::string& key) const {
+Status LocalStore::Lost(const std::string& key) {
+  const auto there = Find(key, false);
+  if (!there.ok()) return there.status();
   return Status(Code::kConflict, folder_.Path(key) + ": has changed");
 }
 
-Result<LocalStore::Found> LocalStore::FindRevision(const std::string& key, int rev_dir, bool open,
-                                                   bool* again) {
+Result<std::optional<LocalStore::Found>> LocalStore::FindRevision(const std::string& key,
+                                                                  int rev_dir, bool open) {
   STOKER_ASSIGN(const auto current, local::CurrentRevision(rev_dir));
-  *again = true;
   if (!current) return Missing(key);
-  Found found;
+  if (current->number == 0) return std::optional<Found>();
+  std::optional<Found> found(std::in_place);
   struct stat info = {};
   const std::string name = current->Name();
   if (open) {
-    found.fd.Reset(openat(rev_dir, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-    if (!found.fd.valid() && errno == ENOENT) return Missing(key);
-    if (!found.fd.valid()) return folder_.Failure("opening", key, errno);
+    found->fd.Reset(openat(rev_dir, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (!found->fd.valid() && errno == ENOENT) return Missing(key);
+    if (!found->fd.valid()) return folder_.Failure("opening", key, errno);
   }
-  const int failed = open ? fstat(found.fd.get(), &info)
+  const int failed = open ? fstat(found->fd.get(), &info)
                           : fstatat(rev_dir, name.c_str(), &info, AT_SYMLINK_NOFOLLOW);
   if (failed != 0 && errno == ENOENT) return Missing(key);
   if (failed != 0) return folder_.Failure("looking at", key, errno);
-  *again = false;
-  found.info = {key, info.st_size, name, local::ModifiedAt(info)};
+  found->info = {key, info.st_size, name, local::ModifiedAt(info)};
   return found;
+}
+
+Result<std::optional<LocalStore::Found>> LocalStore::FindPlain(const std::string& key, bool open) {
+  std::optional<Found> found(std::in_place);
+  struct stat info = {};
+  int failed;
+  do {
+    if (open) {
+      // O_NONBLOCK: a pipe that somebody put there must not hang us.
+      found->fd.Reset(
+          openat(folder_.fd(), key.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+      failed = found->fd.valid() ? fstat(found->fd.get(), &info) : -1;
+    } else {
+      failed = fstatat(folder_.fd(), key.c_str(), &info, AT_SYMLINK_NOFOLLOW);
+    }
+  } while (failed != 0 && errno == EINTR);
+  // A folder, a link, a device: no object.
+  if (failed == 0 && !S_ISREG(info.st_mode)) return std::optional<Found>();
+  if (failed != 0) {
+    const int error = errno;
+    const bool absent = error == ENOENT || error == ENOTDIR || error == ELOOP || error == ENXIO;
+    if (!absent) return folder_.Failure("opening", key, error);
+    return std::optional<Found>();
+  }
+  found->info = {key, info.st_size, local::PlainVersion(info), local::ModifiedAt(info)};
+  return found;
+}
+
+Result<bool> LocalStore::HasRevision(const std::string& key) {
+  STOKER_ASSIGN(const sys::ScopedFd rev_dir, folder_.OpenDir(RevDir(key)));
+  if (!rev_dir.valid()) return false;
+  STOKER_ASSIGN(const auto current, local::CurrentRevision(rev_dir.get()));
+  return !current || current->number > 0;  // none seen: it is just changing
 }
 
 Result<LocalStore::Found> LocalStore::Find(const std::string& key, bool open) {
   STOKER_TRY(local::ValidateKey(key));
   for (int look = 0; look < kLooks; ++look) {
-    if (look >= 20) Pause();
+    if (look >= kQuickLooks) Pause();
     STOKER_ASSIGN(const sys::ScopedFd rev_dir, folder_.OpenDir(RevDir(key)));
     if (rev_dir.valid()) {
-      bool again = false;
-      auto found = FindRevision(key, rev_dir.get(), open, &again);
-      if (found.ok() || (!again && !found.status().Is(Code::kNotFound))) return found;
-      continue;
+      auto found = FindRevision(key, rev_dir.get(), open);
+      if (found.status().Is(Code::kNotFound)) continue;
+      if (!found.ok()) return found.status();
+      if (*found) return std::move(**found);
     }
-    Found found;
-    struct stat info = {};
-    if (open) {
-      // O_NONBLOCK: a pipe that somebody put there must not hang us.
-      found.fd.Reset(
-          openat(folder_.fd(), key.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    }
-    const bool there = open ? found.fd.valid() && fstat(found.fd.get(), &info) == 0
-                            : fstatat(folder_.fd(), key.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
-    if (there && S_ISREG(info.st_mode)) {
-      found.info = {key, info.st_size, local::PlainVersion(info), local::ModifiedAt(info)};
-      return found;
-    }
-    if (there || errno == ELOOP) return Missing(key);  // a folder, a link, a device: no object
-    if (errno == EINTR) continue;
-    if (errno != ENOENT && errno != ENOTDIR) return folder_.Failure("opening", key, errno);
+    STOKER_ASSIGN(auto found, FindPlain(key, open));
+    if (found) return std::move(*found);
     // It may have turned from the plain form into revisions between the two looks.
-    STOKER_ASSIGN(const sys::ScopedFd changed, folder_.OpenDir(RevDir(key)));
-    if (!changed.valid()) return Missing(key);
+    STOKER_ASSIGN(const bool revised, HasRevision(key));
+    if (!revised) return Missing(key);
   }
   return Status(Code::kCorrupt, folder_.Path(RevDir(key)) + ": says no current revision",
                 "Somebody removed files there by hand; restore the folder from a copy");

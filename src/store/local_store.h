@@ -53,21 +53,26 @@ class LocalStore : public ObjectStore {
 
   // The current data of `key`, open for reading; with `open` false only looked at.
   Result<Found> Find(const std::string& key, bool open);
-  Result<Found> FindRevision(const std::string& key, int rev_dir, bool open, bool* again);
+  // nullopt: go on with the plain form. kNotFound: look again.
+  Result<std::optional<Found>> FindRevision(const std::string& key, int rev_dir, bool open);
+  Result<std::optional<Found>> FindPlain(const std::string& key, bool open);
+  Result<bool> HasRevision(const std::string& key);
   Status Missing(const std::string& key) const;
-  Status Lost(const std::string& key) const;
+  // kConflict, or kNotFound when there is no such object (any more).
+  Status Lost(const std::string& key);
 
   // Publishing a sealed file (local_commit.cc).
   Result<Version> Commit(local::Staged staged, const std::string& key, const Condition& condition);
   Result<Version> CommitAny(local::Staged staged, const std::string& key);
   Result<Version> CommitAbsent(local::Staged staged, const std::string& key);
-  Result<Version> CommitFirstRevision(local::Staged staged, const std::string& key,
+  Result<Version> CommitFirstRevision(local::Staged& staged, const std::string& key,
                                       const std::string& base);
   Result<Version> CommitRevision(local::Staged& staged, const std::string& key, int rev_dir,
-                                 const local::Revision& current);
+                                 const local::Revision& current, const std::string& base);
+  Result<sys::ScopedFd> MakeRevDir(const std::string& key);
+  std::string PlainBase(const std::string& key) const;
   Status ClearTheWay(const local::Staged& staged, const std::string& key, int error) const;
-  Status CheckMatch(const std::string& key, const Version& version) const;
-  Status ConfirmFirstRevision(const std::string& key, const local::Revision& mine);
+  Status CheckMatch(const std::string& key, const Version& version);
   Result<bool> GrewFrom(const std::string& key, const std::string& base, bool* exists) const;
   void RemoveOlder(const std::string& key, int rev_dir, const local::Revision& newest) const;
   Status RemoveDir(const std::string& relative) const;

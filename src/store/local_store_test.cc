@@ -179,6 +179,30 @@ TEST_F(LocalStoreTest, FullDiskKeepsTheOldValue) {
   EXPECT_EQ(Names(".tmp"), std::vector<std::string>{});
 }
 
+// Died before it moved the pointer for the first time.
+TEST_F(LocalStoreTest, UnbornRevisionsLeaveThePlainForm) {
+  const auto version = store_->Put("r/j", "plain");
+  ASSERT_TRUE(sys::MakeDirs(Path("r/j.rev")).ok());
+  Write("r/j.rev/unborn", "");
+  Write("r/j.rev/000000000001-0123456789abcdef-0123456789abcdef", "torn");
+  EXPECT_EQ(store_->Get("r/j").value().data, "plain");
+  EXPECT_EQ(store_->List("").value().objects.size(), 1u);
+  EXPECT_EQ(store_->Put("r/j", "x", Condition::Absent()).code(), Code::kExists);
+  const auto first = store_->Put("r/j", "first", Condition::Match(*version));
+  ASSERT_TRUE(first.ok()) << first.status().ToString();
+  EXPECT_EQ(Names("r"), std::vector<std::string>{"j.rev"});
+  EXPECT_EQ(Names("r/j.rev"), (std::vector<std::string>{*first, "at-" + *first}));
+  // And without a plain form there is no object.
+  ASSERT_TRUE(sys::MakeDirs(Path("r/k.rev")).ok());
+  Write("r/k.rev/unborn", "");
+  EXPECT_EQ(store_->Get("r/k").code(), Code::kNotFound);
+  EXPECT_EQ(store_->Put("r/k", "x", Condition::Match(*version)).code(), Code::kNotFound);
+  ASSERT_TRUE(store_->Put("r/k", "new", Condition::Absent()).ok());
+  EXPECT_EQ(store_->Get("r/k").value().data, "new");
+  ASSERT_TRUE(store_->Put("r/k", "any").ok());
+  EXPECT_EQ(store_->Get("r/k").value().data, "any");
+}
+
 TEST_F(LocalStoreTest, StopsAtARevFolderWithoutPointer) {
   ASSERT_TRUE(sys::MakeDirs(Path("r/j.rev")).ok());
   Write("r/j.rev/000000000001-0123456789abcdef-0123456789abcdef", "x");

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ledger/index.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "ledger/paths.h"
+#include "ledger/records.h"
+
+namespace stoker {
+namespace {
+
+// A segment this large is not merged again, so that appending a line never costs a rewrite of
+// everything: about four thousand jobs.
+constexpr int64_t kFullSegment = 1 << 20;
+constexpr size_t kLinesOfRebuild = 4000;
+// Segments go while they are read, when somebody merges them; then another listing finds theirs.
+constexpr int kLooks = 20;
+
+struct Segments {
+  std::vector<Summary> lines;
+  std::vector<std::string> read;     // keys whose lines these are
+  std::vector<std::string> damaged;  // keys
+  std::vector<std::string> warnings;
+};
+
+Status WriteSegment(Ledger& ledger, const std::vector<Summary>& lines) {
+  const std::string key = paths::IndexSegment(ledger.Nonce());
+  const auto put = ledger.store().Put(key, EncodeSegment(lines), Condition::Absent());
+  // Nobody else draws this name: it is there because our own lost answer was a success.
+  if (put.ok() || put.status().Is(Code::kExists)) return Status::Ok();
+  return put.status().WithContext("writing " + key);
+}
+
+// Reads the segments that `wanted` takes. kConflict when one went away meanwhile: look again.
+Status ReadSegments(Ledger& ledger, const std::vector<ObjectInfo>& segments, Segments* out) {
+  for (const ObjectInfo& segment : segments) {
+    const auto object = ledger.store().Get(segment.key);
+    if (object.status().Is(Code::kNotFound)) return Status(Code::kConflict, segment.key + " went");
+    if (!object.ok()) return object.status().WithContext("reading " + segment.key);
+    const Status decoded = DecodeSegment(segment.key, object->data, &out->lines);
+    if (decoded.ok()) {
+      out->read.push_back(segment.key);
+      continue;
+    }
+    out->warnings.push_back(decoded.ToString());
+    if (decoded.Is(Code::kCorrupt)) out->damaged.push_back(segment.key);
+  }
+  return Status::Ok();
+}
+
+Result<std::vector<ObjectInfo>> ListSegments(Ledger& ledger) {
+  std::vector<ObjectInfo> segments;
+  STOKER_TRY(ListAll(ledger.store(), paths::Index(), [&](const ObjectInfo& object) {
+    segments.push_back(object);
+    return Status::Ok();
+  }));
+  return segments;
+}
+
+Result<Segments> ReadAllSegments(Ledger& ledger) {
+  for (int look = 0; look < kLooks; ++look) {
+    STOKER_ASSIGN(const std::vector<ObjectInfo> segments, ListSegments(ledger));
+    Segments out;
+    const Status read = ReadSegments(ledger, segments, &out);
+    if (read.ok()) return out;
+    if (!read.Is(Code::kConflict)) return read;
+  }
+  return Status(Code::kBusy, "the index changes faster than it can be read");
+}
+
+// One line a job, that of the highest revision, newest job first.
+void KeepHighest(std::vector<Summary>* lines) {
+  std::unordered_map<std::string_view, size_t> best;
+  best.reserve(lines->size());
+  for (size_t i = 0; i < lines->size(); ++i) {
+    const auto [at, fresh] = best.emplace((*lines)[i].id, i);
+    if (!fresh && (*lines)[at->second].rev < (*lines)[i].rev) at->second = i;
+  }
+  std::vector<size_t> order;
+  order.reserve(best.size());
+  for (const auto& [id, i] : best) order.push_back(i);
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    const Summary& one = (*lines)[a];
+    const Summary& other = (*lines)[b];
+    return one.created != other.created ? one.created > other.created : one.id < other.id;
+  });
+  std::vector<Summary> kept;
+  kept.reserve(order.size());
+  for (const size_t i : order) kept.push_back(std::move((*lines)[i]));
+  *lines = std::move(kept);
+}
+
+Status Remove(Ledger& ledger, const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) STOKER_TRY(ledger.store().Delete(key));
+  return Status::Ok();
+}
+
+Result<std::vector<std::string>> RecordIds(Ledger& ledger) {
+  std::vector<std::string> ids;
+  STOKER_TRY(ListAll(ledger.store(), paths::Records(), [&](const ObjectInfo& object) {
+    std::string id = object.key.substr(paths::Records().size());
+    if (!EndsWith(id, ".json")) return Status::Ok();
+    id.resize(id.size() - 5);
+    if (IsSafeName(id)) ids.push_back(std::move(id));
+    return Status::Ok();
+  }));
+  return ids;
+}
+
+// Whether ended jobs have records although the index is empty. Jobs leave active/ only after they
+// are in the index.
+Result<bool> LooksLost(Ledger& ledger) {
+  STOKER_ASSIGN(const std::vector<std::string> records, RecordIds(ledger));
+  if (records.empty()) return false;
+  STOKER_ASSIGN(const std::vector<std::string> active, ActiveJobs(ledger));
+  const std::set<std::string> known(active.begin(), active.end());
+  return std::any_of(records.begin(), records.end(),
+                     [&](const std::string& id) { return !known.contains(id); });
+}
+
+// Writes all ended jobs' lines. Returns how many there are.
+Result<size_t> WriteFromRecords(Ledger& ledger, std::vector<std::string>* warnings) {
+  STOKER_ASSIGN(const std::vector<std::string> ids, RecordIds(ledger));
+  std::vector<Summary> lines;
+  size_t count = 0;
+  for (const std::string& id : ids) {
+    const auto read = ReadJob(ledger, id);
+    if (!read.ok()) {
+      if (read.status().transient()) return read.status();
+      if (!read.status().Is(Code::kNotFound)) warnings->push_back(read.status().ToString());
+      continue;
+    }
+    if (!IsFinal(read->job.state)) continue;
+    ++count;
+    lines.push_back(SummaryOf(read->job));
+    if (lines.size() < kLinesOfRebuild) continue;
+    STOKER_TRY(WriteSegment(ledger, lines));
+    lines.clear();
+  }
+  if (!lines.empty()) STOKER_TRY(WriteSegment(ledger, lines));
+  return count;
+}
+
+}  // namespace
+
+Status AppendSummary(Ledger& ledger, const Job& job) {
+  STOKER_TRY(WriteSegment(ledger, {SummaryOf(job)}));
+  // The line is safe; merging is upkeep that whoever comes next can do as well.
+  (void)MergeIndex(ledger);
+  return Status::Ok();
+}
+
+Status MergeIndex(Ledger& ledger, int at_least) {
+  for (int look = 0; look < kLooks; ++look) {
+    STOKER_ASSIGN(std::vector<ObjectInfo> segments, ListSegments(ledger));
+    std::erase_if(segments, [](const ObjectInfo& one) { return one.size >= kFullSegment; });
+    if (static_cast<int>(segments.size()) < std::max(at_least, 2)) return Status::Ok();
+    Segments small;
+    const Status read = ReadSegments(ledger, segments, &small);
+    if (read.Is(Code::kConflict)) continue;
+    STOKER_TRY(read);
+    if (small.read.size() < 2) return Status::Ok();
+    KeepHighest(&small.lines);
+    // Dying between the two leaves lines twice, which is harmless; the other order would lose them.
+    STOKER_TRY(WriteSegment(ledger, small.lines));
+    return Remove(ledger, small.read);
+  }
+  return Status::Ok();  // others merge all the time: nothing left for us
+}
+
+Status RebuildIndex(Ledger& ledger) {
+  // Only segments that were there before the records are read may go: an ended job's line that
+  // comes meanwhile is in none of the new ones.
+  STOKER_ASSIGN(const Segments old, ReadAllSegments(ledger));
+  std::vector<std::string> warnings;
+  STOKER_TRY(WriteFromRecords(ledger, &warnings).status());
+  STOKER_TRY(Remove(ledger, old.damaged));
+  return Remove(ledger, old.read);
+}
+
+Result<JobList> ReadIndex(Ledger& ledger) {
+  STOKER_ASSIGN(Segments found, ReadAllSegments(ledger));
+  bool lost = !found.damaged.empty();
+  if (found.read.empty() && !lost) {
+    STOKER_ASSIGN(lost, LooksLost(ledger));
+  }
+  std::vector<std::string> warnings = std::move(found.warnings);
+  if (lost) {
+    const std::vector<std::string> damaged = found.damaged;
+    const auto written = WriteFromRecords(ledger, &warnings);
+    // Read-only stores and full disks still get the list of what can be read.
+    if (!written.ok()) {
+      warnings.push_back("the index could not be made again: " + written.status().ToString());
+    } else {
+      if (*written > 0) {
+        warnings.push_back("the index was made again from " + std::to_string(*written) +
+                           " records");
+      }
+      (void)Remove(ledger, damaged);
+      STOKER_ASSIGN(found, ReadAllSegments(ledger));
+    }
+  }
+  KeepHighest(&found.lines);
+  return JobList{std::move(found.lines), std::move(warnings)};
+}
+
+Result<JobList> ListJobs(Ledger& ledger) {
+  // First who is active: a job that ends meanwhile is in the index before it leaves there.
+  STOKER_ASSIGN(const std::vector<std::string> active, ActiveJobs(ledger));
+  std::vector<Summary> lines;
+  std::vector<std::string> warnings;
+  for (const std::string& id : active) {
+    const auto read = ReadJob(ledger, id);
+    if (read.ok())
+      lines.push_back(SummaryOf(read->job));
+    else if (read.status().transient())
+      return read.status();
+    else if (!read.status().Is(Code::kNotFound))
+      warnings.push_back(read.status().ToString());
+  }
+  STOKER_ASSIGN(JobList list, ReadIndex(ledger));
+  if (!lines.empty()) {
+    for (Summary& line : lines) list.jobs.push_back(std::move(line));
+    KeepHighest(&list.jobs);
+  }
+  list.warnings.insert(list.warnings.end(), warnings.begin(), warnings.end());
+  return list;
+}
+
+}  // namespace stoker

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The index: summaries of the jobs that ended, so that `ls` reads a few objects instead of every
+// record. A cache: what is lost or damaged is made again from the records. Segments are immutable
+// and may overlap; of several lines for one job the one with the highest revision counts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "ledger/ledger.h"
+#include "ledger/summary.h"
+
+namespace stoker {
+
+// Ordered by creation, newest first; one entry a job.
+struct JobList {
+  std::vector<Summary> jobs;
+  std::vector<std::string> warnings;  // for people: what was damaged, skipped or made again
+};
+
+// All are thread-safe, and safe in many processes at once.
+
+// Puts the summary of an ended job into the index; call it before RemoveActive. Now and then it
+// also merges small segments. Again is harmless.
+Status AppendSummary(Ledger& ledger, const Job& job);
+
+// The jobs in the index. When segments are damaged, or there are none although ended jobs have
+// records, it is made again from the records first (as a warning says).
+Result<JobList> ReadIndex(Ledger& ledger);
+
+// What `ls` shows: the index, and the records of the jobs that are active. A record that cannot be
+// read is a warning, not a failure.
+Result<JobList> ListJobs(Ledger& ledger);
+
+// Reads every record and writes the index anew; damaged segments go. For ReadIndex and `doctor`.
+Status RebuildIndex(Ledger& ledger);
+
+// Writes small segments together into one when there are at least `at_least` of them.
+Status MergeIndex(Ledger& ledger, int at_least = 32);
+
+}  // namespace stoker

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a user types for JOB -> the job's id.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "ledger/ledger.h"
+
+namespace stoker {
+
+struct ResolvedJob {
+  std::string id;
+  std::string note;  // one sentence when the word could have meant another job; "" = it is clear
+};
+
+// In this order: an id; "-" (the last job of `user`); a name (the newest of `user`'s jobs, else the
+// newest of anybody's, and the note says so); a beginning of exactly one id. kNotFound and kInvalid
+// (several) name the candidates. Thread-safe.
+Result<ResolvedJob> ResolveJob(Ledger& ledger, const std::string& word, const std::string& user);
+
+}  // namespace stoker

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// One job on one line: what `ls` shows, small enough that ten thousand are read in an instant.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "job/job.h"
+
+namespace stoker {
+
+// Plain data, a function of the record alone.
+struct Summary {
+  std::string id;
+  int64_t rev = 0;
+  std::string name;
+  std::string user;
+  JobState state = JobState::kPending;
+  int num_nodes = 1;
+  int attempts = 0;
+  std::string provider;  // where the newest launch was asked for: "local"
+  WallTime created;
+  std::optional<WallTime> started;  // when the program first ran on all nodes
+  std::optional<WallTime> ended;
+  int64_t run_ms = 0;                   // program time, over all attempts
+  EndReason reason = EndReason::kNone;  // of the result, else of the newest attempt that ended
+  int exit_code = 0;
+  int signal = 0;
+  bool out_of_memory = false;
+  std::string newest_checkpoint;
+  std::string retry_of;
+  bool operator==(const Summary&) const = default;
+};
+
+Summary SummaryOf(const Job& job);
+
+// A JSON array without line end. Text loses control characters and all beyond 200 bytes.
+std::string EncodeSummary(const Summary& summary);
+// nullopt when `line` is none. Entries after the known ones are for newer versions and are ignored.
+std::optional<Summary> DecodeSummary(std::string_view line);
+
+// A segment of the index: lines, and a last one that says how many and their digest.
+std::string EncodeSegment(const std::vector<Summary>& summaries);
+// Appends to `out`. kCorrupt: damaged, nothing is appended. kTooNew: from a newer stoker.
+Status DecodeSegment(const std::string& key, std::string_view text, std::vector<Summary>* out);
+
+}  // namespace stoker

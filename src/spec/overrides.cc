@@ -155,7 +155,7 @@ void ApplyOverrides(ParseState* state) {
       spec->name = v.text;
     } else {
       r->Error(v, "the name " + Quoted(v.text) + " is not usable as a path or a tag",
-               "Use 1 to 63 of letters, digits, '.', '_' and '-': '" + SafeNameFrom(v.text) + "'");
+               "Use 1 to 64 of letters, digits, '.', '_' and '-': '" + SafeNameFrom(v.text) + "'");
     }
   });
   ReadFlag("--workdir", flags.workdir, state,

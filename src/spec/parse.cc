@@ -17,7 +17,7 @@ void ReadName(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
     return;
   }
   reader->Error(node, "the name " + Quoted(*name) + " is not usable as a path or a tag",
-                "Use 1 to 63 of letters, digits, '.', '_' and '-', a letter or digit first: '" +
+                "Use 1 to 64 of letters, digits, '.', '_' and '-', a letter or digit first: '" +
                     SafeNameFrom(*name) + "'");
 }
 

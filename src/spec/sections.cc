@@ -20,7 +20,7 @@ void ReadLabels(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
     const std::string& key = entry.key.text;
     if (!IsSafeName(key)) {
       reader->Error(entry.key, "label " + Quoted(key) + " is not usable as a tag",
-                    "Use 1 to 63 of letters, digits, '.', '_' and '-', a letter or digit first");
+                    "Use 1 to 64 of letters, digits, '.', '_' and '-', a letter or digit first");
     } else if (StartsWith(key, "stoker-")) {
       reader->Error(entry.key, "label " + Quoted(key) + ": 'stoker-' marks stoker's own tags");
     } else if (entry.value.IsScalar() && entry.value.text.empty()) {

@@ -120,6 +120,7 @@ class LocalProviderTest : public testing::Test {
     return out;
   }
   pid_t Agent() { return std::atoi(Files("agent-").back().c_str() + 6); }
+  // The newest agent and its task both beat.
   bool Runs() { return !Files("task-").empty() && !Files("agent-").empty(); }
 
   RealClock clock_;
@@ -239,14 +240,16 @@ TEST_F(LocalProviderTest, LauncherThatDiedHalfWay) {
 TEST_F(LocalProviderTest, AgentIsStartedAgain) {
   Launch();
   for (size_t round = 1; round <= 3; ++round) {
-    ASSERT_TRUE(Until([&] { return Files("task-").size() == round; })) << round;
+    ASSERT_TRUE(Until([&] {
+      return Files("task-").size() == round && Files("agent-").size() == round;
+    })) << round;
     std::vector<pid_t> marked = MarkedProcesses(kInstanceMark, Dir());
     for (const std::string& f : Files("agent-")) {
       const pid_t pid = std::atoi(f.c_str() + 6);
       if (std::count(marked.begin(), marked.end(), pid) != 0) kill(pid, SIGKILL);
     }
   }
-  ASSERT_TRUE(Until([&] { return Files("task-").size() == 4; }));
+  ASSERT_TRUE(Until([&] { return Files("task-").size() == 4 && Files("agent-").size() == 4; }));
   EXPECT_EQ(Beating(), 2) << "one agent and one task, none of the former";
   EXPECT_EQ(See()->state, InstanceState::kRunning);
 }

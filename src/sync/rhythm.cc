@@ -12,6 +12,9 @@ constexpr size_t kFinishedCompared = 3;
 // Pauses this much longer than others are another kind of pause.
 constexpr int64_t kClearlyLonger = 3;
 constexpr double kParted = 4.0;
+// With few samples, what looks parted may be chance.
+constexpr double kClearlyParted = 8.0;
+constexpr size_t kFewPauses = 6;
 constexpr size_t kCertainSamples = 4;
 // A role written so often since the lead came last has become the rhythm itself.
 constexpr int kTakenOver = 6;
@@ -159,13 +162,13 @@ Duration PartingPause(const std::vector<Duration>& pauses) {
       cut = i;
     }
   }
-  if (best < kParted) return {};
+  if (best < (pauses.size() <= kFewPauses ? kClearlyParted : kParted)) return {};
   const Duration shortest_long = sorted[cut];
   const double product =
       static_cast<double>(sorted[cut - 1].ms + 5) * static_cast<double>(shortest_long.ms + 5);
   const Duration parting = Duration::Ms(static_cast<int64_t>(std::sqrt(product)));
   const size_t longs = sorted.size() - cut;
-  if (pauses.size() <= 6 || longs * 5 >= sorted.size()) return parting;
+  if (pauses.size() <= kFewPauses || longs * 5 >= sorted.size()) return parting;
   // Few long ones: every k-th write by plan, or an accident (a slow disk, an evaluation)?
   std::vector<size_t> distances;
   size_t previous = 0;

@@ -5,26 +5,28 @@
 
 #include "base/text.h"
 #include "job/job.h"
+#include "job/json_fields.h"
 #include "ledger/paths.h"
 
 namespace stoker {
 namespace {
 
+constexpr size_t kMaxDescription = 64 << 10;
+
 Result<std::string> DecodeLedgerId(const std::string& where, const std::string& text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  const Status corrupt(Code::kCorrupt, where + ": not a ledger description",
-                       "If no ledger is there, remove the file; else restore it from a copy: the "
-                       "machines of its jobs carry its id");
-  if (!json.is_object() || !json.contains("format") || !json["format"].is_number_integer()) {
-    return corrupt;
-  }
-  if (json["format"].get<int64_t>() > kRecordFormat) {
-    return Status(Code::kTooNew, where + ": made by a newer stoker (format " + json["format"].dump() + ")",
-                  "Use that version, or another store");
-  }
-  if (!json.contains("id") || !json["id"].is_string()) return corrupt;
-  const std::string id = json["id"].get<std::string>();
-  if (!IsSafeName(id)) return corrupt;
+  const std::string next =
+      "If no ledger is there, remove the file; else restore it from a copy: the machines of its "
+      "jobs carry its id";
+  const auto object = json::ParseObject(where, text, kMaxDescription);
+  if (!object.ok()) return object.status().WithNext(next);
+  const Status format = json::CheckFormat(where, *object, kRecordFormat);
+  if (format.Is(Code::kCorrupt)) return format.WithNext(next);
+  STOKER_TRY(format.WithNext("Use that version, or another store"));
+  std::string id;
+  json::JsonIn in(*object, where + ": ");
+  in.Need("id", id);
+  in.Check(IsSafeName(id), "id", "is not a ledger's id");
+  if (!in.status().ok()) return in.status().WithNext(next);
   return id;
 }
 

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ledger/index.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "job/digest.h"
+#include "ledger/blobs.h"
+#include "ledger/paths.h"
+#include "ledger/records.h"
+#include "ledger/resolve.h"
+#include "test/contract/ledger_kit.h"
+
+namespace stoker {
+namespace {
+
+Summary AnySummary(Prng& prng, int number) {
+  static const std::vector<std::string> kTexts = {"", "digits", "a \"quoted\\ one", "漢字", "x,y]"};
+  Summary s;
+  s.id = prng.Base32(8);
+  s.rev = number;
+  s.name = kTexts[prng.Below(kTexts.size())];
+  s.user = kTexts[prng.Below(kTexts.size())];
+  s.state = static_cast<JobState>(prng.Below(7));
+  s.num_nodes = static_cast<int>(prng.Between(1, 99));
+  s.attempts = static_cast<int>(prng.Below(9));
+  s.provider = "local";
+  s.created = WallTime{prng.Between(0, 4'000'000'000'000)};
+  if (prng.Chance(1, 2)) s.started = WallTime{prng.Between(0, 4'000'000'000'000)};
+  if (prng.Chance(1, 2)) s.ended = WallTime{prng.Between(0, 4'000'000'000'000)};
+  s.run_ms = prng.Between(0, 1'000'000'000);
+  s.reason = static_cast<EndReason>(prng.Below(12));
+  s.exit_code = static_cast<int>(prng.Between(-1, 255));
+  s.signal = static_cast<int>(prng.Below(65));
+  s.out_of_memory = prng.Chance(1, 2);
+  s.newest_checkpoint = prng.Base32(12);
+  s.retry_of = prng.Chance(1, 2) ? "" : prng.Base32(8);
+  return s;
+}
+
+TEST(Summary, RoundTrips) {
+  Prng prng(1);
+  std::vector<Summary> all;
+  for (int i = 0; i < 500; ++i) {
+    all.push_back(AnySummary(prng, i));
+    const auto back = DecodeSummary(EncodeSummary(all.back()));
+    ASSERT_TRUE(back.has_value()) << EncodeSummary(all.back());
+    ASSERT_EQ(*back, all.back());
+  }
+  std::vector<Summary> read;
+  ASSERT_TRUE(DecodeSegment("k", EncodeSegment(all), &read).ok());
+  EXPECT_EQ(read, all);
+  EXPECT_TRUE(DecodeSegment("k", EncodeSegment({}), &read).ok());
+}
+
+TEST(Summary, NewerEntriesAreIgnoredAndGarbageRefused) {
+  Prng prng(2);
+  const Summary one = AnySummary(prng, 1);
+  std::string line = EncodeSummary(one);
+  line.insert(line.size() - 1, ",\"new\",17");
+  EXPECT_EQ(DecodeSummary(line), one);
+  for (const char* bad : {"", "[", "[]", "{}", "[1]", "[\"a\"", "[\"../x\",1]"}) {
+    EXPECT_FALSE(DecodeSummary(bad).has_value()) << bad;
+  }
+}
+
+TEST(Summary, AnyDamageToASegmentIsSeen) {
+  Prng prng(3);
+  std::vector<Summary> all;
+  for (int i = 0; i < 20; ++i) all.push_back(AnySummary(prng, i));
+  const std::string good = EncodeSegment(all);
+  for (int i = 0; i < 3000; ++i) {
+    std::string bad = good;
+    const size_t at = prng.Below(bad.size());
+    if (prng.Chance(1, 3))
+      bad.resize(at);
+    else if (prng.Chance(1, 2))
+      bad.erase(at, 1 + prng.Below(300));
+    else
+      bad[at] = static_cast<char>(bad[at] ^ (1 << prng.Below(8)));
+    std::vector<Summary> read;
+    const Status decoded = DecodeSegment("k", bad, &read);
+    // A damaged format number may look newer.
+    ASSERT_TRUE(decoded.Is(Code::kCorrupt) || decoded.Is(Code::kTooNew)) << bad;
+    EXPECT_TRUE(read.empty());
+  }
+}
+
+TEST(Summary, TellsAJobInShort) {
+  Job job;
+  job.id = "j1";
+  job.name = "bad\x1b[31m\nname" + std::string(300, 'x');
+  job.launches.emplace_back().number = 1;
+  auto& first = job.attempts.emplace_back();
+  first.state = AttemptState::kEnded;
+  first.running = WallTime{5};
+  first.run_ms = 10;
+  first.newest_checkpoint = "1-step";
+  first.ending = Ending{EndReason::kInterrupted, 0, 0, false, 0, ""};
+  auto& second = job.attempts.emplace_back();
+  second.running = WallTime{50};
+  second.run_ms = 7;
+  const Summary s = SummaryOf(job);
+  EXPECT_EQ(s.attempts, 2);
+  EXPECT_EQ(s.started, WallTime{5});
+  EXPECT_EQ(s.run_ms, 17);
+  EXPECT_EQ(s.reason, EndReason::kInterrupted);
+  EXPECT_EQ(s.newest_checkpoint, "1-step");
+  EXPECT_EQ(s.name.substr(0, 7), "badname");
+  EXPECT_EQ(s.name.size(), 200u);
+  EXPECT_EQ(DecodeSummary(EncodeSummary(s)), s);
+}
+
+class IndexTest : public ::testing::Test {
+ protected:
+  // Submits, ends and retires a job as the controller does.
+  void RunJob(const std::string& id, const std::string& name, const std::string& user = "ann") {
+    ASSERT_TRUE(CreateJob(*kit_.ledger, kit_.MakeJob(id, name, user), "").ok());
+    End(id);
+  }
+  void End(const std::string& id) {
+    const auto ended = MutateJob(*kit_.ledger, id, [](Job& job) -> Result<bool> {
+      job.state = JobState::kSucceeded;
+      job.result = Ending{EndReason::kCompleted, 0, 0, false, -1, ""};
+      return true;
+    });
+    ASSERT_TRUE(ended.ok());
+    ASSERT_TRUE(AppendSummary(*kit_.ledger, ended->job).ok());
+    ASSERT_TRUE(RemoveActive(*kit_.ledger, id).ok());
+  }
+  std::vector<std::string> Segments() {
+    std::vector<std::string> keys;
+    const auto listing = kit_.memory.List("index/");
+    for (const ObjectInfo& object : listing.value().objects) keys.push_back(object.key);
+    return keys;
+  }
+  std::set<std::string> Ids(const Result<JobList>& list) {
+    std::set<std::string> ids;
+    for (const Summary& job : list.value().jobs) ids.insert(job.id);
+    EXPECT_EQ(ids.size(), list.value().jobs.size());
+    return ids;
+  }
+
+  LedgerKit kit_;
+};
+
+TEST_F(IndexTest, ListsEndedAndActiveNewestFirst) {
+  EXPECT_TRUE(ListJobs(*kit_.ledger)->jobs.empty());
+  RunJob("one", "a");
+  RunJob("two", "b");
+  ASSERT_TRUE(CreateJob(*kit_.ledger, kit_.MakeJob("three", "c"), "").ok());
+  const auto list = ListJobs(*kit_.ledger);
+  ASSERT_EQ(list->jobs.size(), 3u);
+  EXPECT_EQ(list->jobs[0].id, "three");
+  EXPECT_EQ(list->jobs[0].state, JobState::kPending);
+  EXPECT_EQ(list->jobs[2].id, "one");
+  EXPECT_EQ(list->jobs[2].reason, EndReason::kCompleted);
+  EXPECT_TRUE(list->warnings.empty());
+  ASSERT_TRUE(kit_.memory.Put(paths::Record("bad"), "garbage").ok());
+  ASSERT_TRUE(kit_.memory.Put(paths::Active("bad"), "").ok());
+  ASSERT_TRUE(kit_.memory.Put(paths::Active("orphan"), "").ok());
+  const auto again = ListJobs(*kit_.ledger);
+  EXPECT_EQ(again->jobs.size(), 3u);
+  EXPECT_EQ(again->warnings.size(), 1u);
+}
+
+TEST_F(IndexTest, MergesSmallSegments) {
+  for (int i = 0; i < 100; ++i) RunJob("job" + std::to_string(i), "n");
+  EXPECT_LT(Segments().size(), 34u);
+  EXPECT_EQ(Ids(ReadIndex(*kit_.ledger)).size(), 100u);
+  ASSERT_TRUE(MergeIndex(*kit_.ledger, 2).ok());
+  EXPECT_EQ(Segments().size(), 1u);
+  EXPECT_EQ(Ids(ReadIndex(*kit_.ledger)).size(), 100u);
+}
+
+TEST_F(IndexTest, HighestRevisionWins) {
+  Job job = kit_.MakeJob("job1", "old");
+  job.rev = 3;
+  ASSERT_TRUE(AppendSummary(*kit_.ledger, job).ok());
+  job.rev = 4;
+  job.name = "new";
+  ASSERT_TRUE(AppendSummary(*kit_.ledger, job).ok());
+  job.rev = 2;
+  job.name = "older";
+  ASSERT_TRUE(AppendSummary(*kit_.ledger, job).ok());
+  for (int i = 0; i < 2; ++i) {
+    const auto list = ReadIndex(*kit_.ledger);
+    ASSERT_EQ(list->jobs.size(), 1u);
+    EXPECT_EQ(list->jobs[0].name, "new");
+    ASSERT_TRUE(MergeIndex(*kit_.ledger, 2).ok());
+  }
+}
+
+TEST_F(IndexTest, IsMadeAgainWhenLost) {
+  for (int i = 0; i < 10; ++i) RunJob("job" + std::to_string(i), "n");
+  for (const std::string& key : Segments()) ASSERT_TRUE(kit_.memory.Delete(key).ok());
+  const auto list = ReadIndex(*kit_.ledger);
+  EXPECT_EQ(Ids(list).size(), 10u);
+  EXPECT_EQ(list->warnings.size(), 1u);
+  EXPECT_FALSE(Segments().empty());
+  EXPECT_TRUE(ReadIndex(*kit_.ledger)->warnings.empty());
+}
+
+TEST_F(IndexTest, DamagedSegmentsAreReplaced) {
+  for (int i = 0; i < 10; ++i) RunJob("job" + std::to_string(i), "n");
+  const auto segments = Segments();
+  ASSERT_TRUE(kit_.memory.Put(segments[3], "garbage").ok());
+  const std::string cut = kit_.memory.Get(segments[5])->data;
+  ASSERT_TRUE(kit_.memory.Put(segments[5], cut.substr(0, cut.size() / 2)).ok());
+  const auto list = ListJobs(*kit_.ledger);
+  EXPECT_EQ(Ids(list).size(), 10u);
+  EXPECT_EQ(list->warnings.size(), 3u);
+  EXPECT_TRUE(ListJobs(*kit_.ledger)->warnings.empty());
+}
+
+TEST_F(IndexTest, NewerSegmentsAreLeftAlone) {
+  RunJob("job1", "n");
+  ASSERT_TRUE(kit_.memory.Put("index/new.jsonl", "[\"future\"]\n{\"format\":2,\"x\":1}\n").ok());
+  const auto list = ReadIndex(*kit_.ledger);
+  EXPECT_EQ(Ids(list).size(), 1u);
+  EXPECT_EQ(list->warnings.size(), 1u);
+  ASSERT_TRUE(MergeIndex(*kit_.ledger, 2).ok());
+  ASSERT_TRUE(RebuildIndex(*kit_.ledger).ok());
+  EXPECT_TRUE(kit_.memory.Head("index/new.jsonl").ok());
+  EXPECT_EQ(Ids(ReadIndex(*kit_.ledger)).size(), 1u);
+}
+
+// Merging and rebuilding with failures anywhere loses no line.
+TEST_F(IndexTest, FaultsLoseNothing) {
+  for (int i = 0; i < 40; ++i) RunJob("job" + std::to_string(i), "n");
+  for (int round = 0; round < 60; ++round) {
+    FaultPlan plan;
+    plan.before = 60;
+    plan.after = 60;
+    kit_.faulty.SetPlan(plan);
+    (void)(round % 2 == 0 ? MergeIndex(*kit_.ledger, 2) : RebuildIndex(*kit_.ledger));
+    kit_.faulty.SetPlan({});
+    ASSERT_EQ(Ids(ReadIndex(*kit_.ledger)).size(), 40u) << round;
+  }
+}
+
+TEST_F(IndexTest, ManyAtOnce) {
+  for (int i = 0; i < 20; ++i) RunJob("base" + std::to_string(i), "n");
+  std::atomic<int> working = 3;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 60; ++i) {
+        Job job;
+        job.id = "t" + std::to_string(t) + "-" + std::to_string(i);
+        job.state = JobState::kSucceeded;
+        EXPECT_TRUE(AppendSummary(*kit_.ledger, job).ok());
+        if (i % 20 == 7) {
+          EXPECT_TRUE(MergeIndex(*kit_.ledger, 2).ok());
+        }
+      }
+      --working;
+    });
+  }
+  threads.emplace_back([&] {
+    while (working > 0) {
+      const auto list = ReadIndex(*kit_.ledger);
+      EXPECT_TRUE(list.ok() || list.code() == Code::kBusy) << list.status().ToString();
+      EXPECT_TRUE(!list.ok() || list.value().jobs.size() >= 20);
+    }
+  });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(Ids(ReadIndex(*kit_.ledger)).size(), 200u);
+}
+
+TEST_F(IndexTest, ReadsTenThousandQuickly) {
+  Prng prng(5);
+  std::vector<Summary> all;
+  for (int i = 0; i < 10'000; ++i) all.push_back(AnySummary(prng, i));
+  for (size_t i = 0; i < 10; ++i) {
+    const std::vector<Summary> part(all.begin() + static_cast<long>(i) * 1000,
+                                    all.begin() + static_cast<long>(i + 1) * 1000);
+    ASSERT_TRUE(kit_.memory.Put(paths::IndexSegment(std::to_string(i)), EncodeSegment(part)).ok());
+  }
+  double best = 1e9;
+  for (int i = 0; i < 5; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    ASSERT_EQ(ListJobs(*kit_.ledger)->jobs.size(), 10'000u);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    best = std::min(best, took.count());
+  }
+  std::printf("10,000 jobs in %.1f ms\n", best);
+  EXPECT_LT(best, 500);  // ten times what is measured: a change of order, not a busy machine
+}
+
+TEST_F(IndexTest, ResolvesWhatPeopleType) {
+  RunJob("abc1", "digits");
+  RunJob("abd2", "digits");
+  RunJob("xyz3", "other", "bob");
+  ASSERT_TRUE(CreateJob(*kit_.ledger, kit_.MakeJob("xyq4", "digits", "bob"), "").ok());
+  const auto id = [&](const std::string& word, const std::string& user = "ann") {
+    const auto job = ResolveJob(*kit_.ledger, word, user);
+    return job.ok() ? job->id : std::string(CodeName(job.code()));
+  };
+  EXPECT_EQ(id("abc1"), "abc1");
+  EXPECT_EQ(id("abd"), "abd2");
+  EXPECT_EQ(id("digits"), "abd2");
+  EXPECT_EQ(id("digits", "bob"), "xyq4");
+  EXPECT_EQ(id("-"), "abd2");
+  EXPECT_EQ(id("-", "bob"), "xyq4");
+  EXPECT_EQ(id("-", "eve"), "not_found");
+  EXPECT_EQ(id("other"), "xyz3");
+  EXPECT_EQ(id("ab"), "invalid");
+  EXPECT_EQ(id("nothing"), "not_found");
+  EXPECT_EQ(id("../x"), "not_found");
+  EXPECT_EQ(id(""), "not_found");
+  EXPECT_NE(ResolveJob(*kit_.ledger, "digits", "ann")->note.find("2 jobs"), std::string::npos);
+  EXPECT_EQ(ResolveJob(*kit_.ledger, "digits", "bob")->note, "");
+  EXPECT_NE(ResolveJob(*kit_.ledger, "other", "ann")->note.find("bob"), std::string::npos);
+  EXPECT_NE(ResolveJob(*kit_.ledger, "ab", "ann").status().message().find("abd2"),
+            std::string::npos);
+  EXPECT_NE(ResolveJob(*kit_.ledger, "digist", "ann").status().next().find("digits"),
+            std::string::npos);
+}
+
+TEST(Blobs, AreStoredOnceAndVerified) {
+  LedgerKit kit;
+  const std::string content(300'000, 'b');
+  const std::string sha256 = Sha256Hex(content);
+  EXPECT_TRUE(PutBlobText(*kit.ledger, sha256, content).value());
+  EXPECT_FALSE(PutBlobText(*kit.ledger, sha256, content).value());
+  std::string got;
+  const auto sink = [&](std::string_view piece) {
+    got.append(piece);
+    return Status::Ok();
+  };
+  ASSERT_TRUE(FetchBlob(*kit.ledger, sha256, sink).ok());
+  EXPECT_EQ(got, content);
+  // Damage of the same size is found at the end; damage of another size is repaired by the next
+  // put.
+  ASSERT_TRUE(kit.memory.Put(paths::Blob(sha256), std::string(300'000, 'x')).ok());
+  EXPECT_EQ(FetchBlob(*kit.ledger, sha256, sink).code(), Code::kCorrupt);
+  ASSERT_TRUE(kit.memory.Put(paths::Blob(sha256), "cut").ok());
+  EXPECT_TRUE(PutBlobText(*kit.ledger, sha256, content).value());
+  EXPECT_TRUE(FetchBlob(*kit.ledger, sha256, sink).ok());
+  EXPECT_EQ(FetchBlob(*kit.ledger, std::string(64, '0'), sink).code(), Code::kNotFound);
+  EXPECT_EQ(FetchBlob(*kit.ledger, "../../etc/passwd", sink).code(), Code::kInvalid);
+  const auto full = [](std::string_view) { return Status(Code::kNoSpace, "full"); };
+  EXPECT_EQ(FetchBlob(*kit.ledger, sha256, full).code(), Code::kNoSpace);
+}
+
+TEST(Blobs, AreRefreshedBeforeTheyAreSwept) {
+  WallTime now{1'000'000};
+  MemoryStore store([&] { return now; });
+  StillClock clock;
+  const auto ledger = Ledger::Open(store, clock, 1);
+  const std::string sha256 = Sha256Hex("x");
+  EXPECT_TRUE(PutBlobText(**ledger, sha256, "x").value());
+  now = now + kRefreshBlob - Duration::Hours(1);
+  EXPECT_FALSE(PutBlobText(**ledger, sha256, "x").value());
+  now = now + Duration::Hours(2);
+  EXPECT_TRUE(PutBlobText(**ledger, sha256, "x").value());
+  EXPECT_EQ(store.Head(paths::Blob(sha256))->last_modified, now);
+}
+
+}  // namespace
+}  // namespace stoker

@@ -41,11 +41,14 @@ class EvilTar {
     bytes_ += header + content + std::string((512 - content.size() % 512) % 512, '\0');
     return *this;
   }
-  // A pax record for the entry that comes next.
+  // Pax records for the entry that comes next.
   EvilTar& AddPax(const std::string& key, const std::string& value) {
+    return Add("pax", 'x', Record(key, value));
+  }
+  static std::string Record(const std::string& key, const std::string& value) {
     size_t length = key.size() + value.size() + 3;
     length += std::to_string(length + std::to_string(length).size()).size();
-    return Add("pax", 'x', std::to_string(length) + " " + key + "=" + value + "\n");
+    return std::to_string(length) + " " + key + "=" + value + "\n";
   }
   std::string Tar() const { return bytes_ + std::string(1024, '\0'); }
   std::string Packed() const { return Compress(Tar()); }

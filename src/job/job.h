@@ -49,7 +49,7 @@ struct Launch {
   Duration limit;
   std::string instance_id;    // "" until the provider answered
   bool closed = false;
-  std::string close_reason;   // "done", "lost", "interrupted", "refused", "never-came", "superseded"
+  std::string close_reason;   // done, lost, interrupted, refused, never-came, superseded
   std::string close_why;      // the observations, for people
   std::optional<WallTime> closed_at;
   std::string extra;          // unknown fields of this entry, as JSON; preserved
@@ -132,7 +132,7 @@ struct NodeReport {
   int64_t peak_resident_bytes = 0;
   int64_t disk_bytes = 0;
   std::string gpu;             // JSON of the latest sample; "" = none present
-  std::string trouble;         // upkeep errors that did not stop the program (disk full, store away)
+  std::string trouble;         // upkeep errors that did not stop the program (disk full, no store)
   std::string extra;
 };
 

@@ -184,6 +184,48 @@ TEST(Reader, AFailingStoreLosesNothing) {
   }
 }
 
+// Merges lines 1-6 of 1.0 into one segment at the worst moment: between the pages of a listing, or
+// just before a segment is read.
+class MergesMeanwhile : public ForwardingStore {
+ public:
+  enum class When { kBetweenPages, kBeforeGet };
+  MergesMeanwhile(ObjectStore& inner, When when) : ForwardingStore(inner), when_(when) {}
+  Result<Listing> List(const std::string& prefix, const std::string& after, int limit) override {
+    if (when_ == When::kBetweenPages && !after.empty()) Merge();
+    return inner_.List(prefix, after, std::min(limit, 3));
+  }
+  Result<Object> Get(const std::string& key) override {
+    if (when_ == When::kBeforeGet) Merge();
+    return inner_.Get(key);
+  }
+  bool merged() const { return merged_; }
+
+ private:
+  void Merge() {
+    if (std::exchange(merged_, true)) return;
+    PutSegment(inner_, 1, 0, 1, 6);
+    // Parts are deleted newest first; between the pages it has got to 4.
+    for (int64_t line = 6; line >= (when_ == When::kBetweenPages ? 4 : 1); --line) {
+      EXPECT_TRUE(inner_.Delete(SegmentKey(kJob, 1, 0, line, 1)).ok());
+    }
+  }
+  const When when_;
+  bool merged_ = false;
+};
+
+TEST(Reader, AMergeAtTheWorstMomentIsNoGap) {
+  using When = MergesMeanwhile::When;
+  for (When when : {When::kBetweenPages, When::kBeforeGet}) {
+    MemoryStore memory;
+    for (int64_t line = 1; line <= 8; ++line) PutSegment(memory, 1, 0, line, 1);
+    MergesMeanwhile store(memory, when);
+    const std::vector<LogRecord> records = ReadAll(store);
+    EXPECT_TRUE(store.merged());
+    ASSERT_EQ(records.size(), 8u);
+    for (const LogRecord& record : records) EXPECT_FALSE(record.note) << record.text;
+  }
+}
+
 // A writer that puts and merges all the time, and a reader that follows it.
 TEST(Reader, FollowingThroughMergesGivesEachLineOnce) {
   RealClock clock;

@@ -127,7 +127,7 @@ std::string HumanSize(int64_t bytes) {
 }
 
 bool IsSafeName(std::string_view name) {
-  if (name.empty() || name.size() > 63) return false;
+  if (name.empty() || name.size() > 64) return false;
   const auto alnum = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   };

@@ -23,7 +23,7 @@ Result<int64_t> ParseSize(std::string_view text);
 // For people: "3.2 MB".
 std::string HumanSize(int64_t bytes);
 
-// True for 1-63 of [A-Za-z0-9._-] that starts with a letter or digit: safe as a path component,
+// True for 1-64 of [A-Za-z0-9._-] that starts with a letter or digit: safe as a path component,
 // a tag value and a command-line argument.
 bool IsSafeName(std::string_view name);
 

@@ -7,7 +7,7 @@
 #include "ledger/paths.h"
 #include "ledger/records.h"
 #include "spec/parse.h"
-#include "sync/manifest.h"
+#include "sync/checkpoint_store.h"
 
 namespace stoker {
 namespace {
@@ -27,14 +27,13 @@ MachineState StateOf(InstanceState state) {
   return MachineState::kGone;
 }
 
+// Newest first. Looks into them one by one, since a damaged one must not be restored.
 Result<std::vector<std::string>> WholeCheckpoints(ObjectStore& store, const std::string& job) {
+  STOKER_ASSIGN(const std::vector<CheckpointInfo> all, ListCheckpoints(store, job));
   std::vector<std::string> ids;
-  STOKER_TRY(ListAll(store, ManifestsPrefix(job), [&](const ObjectInfo& object) {
-    const auto id = IdOfManifestKey(object.key);
-    if (id) ids.push_back(id->ToString());
-    return Status::Ok();
-  }));
-  std::reverse(ids.begin(), ids.end());  // keys are zero-padded: the last is the newest
+  for (const CheckpointInfo& info : all) {
+    if (info.whole) ids.push_back(info.id);
+  }
   return ids;
 }
 

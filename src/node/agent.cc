@@ -110,7 +110,7 @@ std::shared_ptr<AttemptRun> Agent::RunOf(int attempt, int rank) {
   if (!run_ || run_->attempt() != attempt) {
     run_ = std::make_shared<AttemptRun>(
         parts_.store, parts_.ledger, parts_.runner, parts_.clock,
-        AttemptRunConfig{spec_, job_, attempt, rank, me_.dir, me_.cache_dir, me_.address});
+        AttemptRunConfig{spec_, job_, me_.launch, attempt, rank, me_.dir, me_.cache_dir, me_.address});
   }
   return run_;
 }

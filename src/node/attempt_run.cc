@@ -192,6 +192,7 @@ Status AttemptRun::Start(const StartProgram& start, std::function<void(TaskExit)
     command.env = std::move(env);
     command.cwd = WorkDir();
   }
+  STOKER_TRY(BeginKeepers());
   auto task = runner_.Start(command, log_->sink());
   if (!task.ok()) {
     Say("stoker: " + task.status().ToString());
@@ -221,6 +222,8 @@ void AttemptRun::WatchProgram(std::function<void(TaskExit)> ended, std::function
     }
     const auto exit = task->Wait(500);
     if (exit) {
+      // Before anything is cleaned up: what is still open for writing now is not whole.
+      keeper_->ProgramEnded(*exit, signalled_);
       ended(*exit);
       return;
     }
@@ -233,12 +236,15 @@ void AttemptRun::WatchProgram(std::function<void(TaskExit)> ended, std::function
 }
 
 void AttemptRun::AskForCheckpoint() {
+  if (keeper_) keeper_->Hurry();
   const int signo = SignalNumber(config_.spec.checkpoints.signal);
   const std::lock_guard lock(mutex_);
   if (task_ && signo != 0) (void)task_->Signal(signo, true);
 }
 
 void AttemptRun::Terminate() {
+  signalled_ = true;
+  if (keeper_) keeper_->Hurry();
   const std::lock_guard lock(mutex_);
   if (task_) (void)task_->Signal(SIGTERM, false);
 }
@@ -248,7 +254,10 @@ void AttemptRun::Kill() {
   {
     const std::lock_guard lock(mutex_);
     task = task_;
-    if (task) usage_ = task->Usage();
+    if (task) {
+      usage_ = task->Usage();
+      if (!task->Poll()) signalled_ = true;
+    }
   }
   if (task) (void)task->End();
 }

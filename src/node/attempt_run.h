@@ -2,6 +2,7 @@
 // One attempt on one node: its folder, its log, its program, its checkpoints and outputs.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -19,12 +20,14 @@
 #include "port/object_store.h"
 #include "port/process_runner.h"
 #include "spec/job_spec.h"
+#include "sync/keeper_threads.h"
 
 namespace stoker::node {
 
 struct AttemptRunConfig {
   const JobSpec& spec;
   const Job& job;
+  int launch = 0;
   int attempt = 0;
   int rank = 0;
   std::string dir;        // the instance's folder
@@ -67,7 +70,9 @@ class AttemptRun {
   Status RunSetup(StagingEnded* result);
   // keepers.cc: checkpoints and outputs.
   Status RestoreCheckpoint(const std::string& id, StagingEnded* result);
-  void StartKeepers();
+  Status BeginKeepers();   // before the program starts
+  void StartKeepers();     // once it runs
+  bool MayCommit();
   Status FinalSync(const FinalizeAttempt& action);
   std::string NewestCheckpoint() const;
   std::string KeeperTrouble() const;
@@ -89,6 +94,11 @@ class AttemptRun {
   int64_t peak_resident_ = 0;
   std::string trouble_;
   std::thread watcher_;
+  std::atomic<bool> signalled_{false};
+  // In this order: each uses those before it until it is gone.
+  std::unique_ptr<CheckpointFiles> files_;
+  std::unique_ptr<CheckpointKeeper> keeper_;
+  std::unique_ptr<KeeperThreads> keeper_threads_;
 };
 
 }  // namespace stoker::node

@@ -1,9 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
+// The part of an attempt that keeps work: checkpoints and outputs.
+#include "ledger/records.h"
 #include "node/attempt_run.h"
+#include "sync/checkpoint_store.h"
+#include "sys/checkpoint_files.h"
+#include "sys/file.h"
+
 namespace stoker::node {
-Status AttemptRun::RestoreCheckpoint(const std::string&, StagingEnded*) { return Status::Ok(); }
-void AttemptRun::StartKeepers() {}
-Status AttemptRun::FinalSync(const FinalizeAttempt&) { return Status::Ok(); }
-std::string AttemptRun::NewestCheckpoint() const { return ""; }
-std::string AttemptRun::KeeperTrouble() const { return ""; }
+namespace {
+
+// With no notice in sight the uploads may take their time; the machine is paid for either way.
+constexpr Duration kFinalSyncWithin = Duration::Minutes(30);
+
+}  // namespace
+
+// `id` is "<attempt>-<seq>", or "<job>/<attempt>-<seq>" for a retry of another job.
+Status AttemptRun::RestoreCheckpoint(const std::string& id, StagingEnded* result) {
+  restored_.clear();
+  if (id.empty()) return Status::Ok();
+  const size_t slash = id.find('/');
+  const std::string job = slash == std::string::npos ? config_.job.id : id.substr(0, slash);
+  const std::string checkpoint = slash == std::string::npos ? id : id.substr(slash + 1);
+  Say("stoker: restoring checkpoint " + id);
+  STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(CheckpointDir()));
+  const Status restored = stoker::RestoreCheckpoint(store_, job, checkpoint, config_.rank, *writer);
+  result->restored = id;
+  if (!restored.ok()) {
+    // Only damage makes the checkpoint suspect; a store that is away does not.
+    if (!restored.transient()) result->restore_error = restored.ToString();
+    return restored.WithContext("restoring checkpoint " + id);
+  }
+  restored_ = id;
+  return Status::Ok();
+}
+
+// An attempt that is over, or whose machine was given up, must not add to what others restore.
+bool AttemptRun::MayCommit() {
+  const auto read = ReadJob(ledger_, config_.job.id);
+  if (!read.ok()) return !read.status().Is(Code::kNotFound);
+  const Launch* launch = FindLaunch(read->job, config_.launch);
+  const Attempt* attempt = FindAttempt(read->job, config_.attempt);
+  return launch != nullptr && !launch->closed && attempt != nullptr &&
+         attempt->state != AttemptState::kEnded;
+}
+
+Status AttemptRun::BeginKeepers() {
+  CheckpointFilesOptions options;
+  options.directory = CheckpointDir();
+  options.staging = config_.dir + "/staging";
+  STOKER_TRY(sys::MakeDirs(options.staging, 0700));
+  files_ = OpenCheckpointFiles(options, clock_);
+  KeeperConfig config;
+  config.job = config_.job.id;
+  config.attempt = config_.attempt;
+  config.rank = config_.rank;
+  config.num_nodes = config_.job.num_nodes;
+  config.quiet = config_.spec.checkpoints.quiet;
+  config.keep = config_.spec.checkpoints.keep;
+  // A checkpoint of another job lies in another place: it is kept anew.
+  if (restored_.find('/') == std::string::npos) config.restored = restored_;
+  if (!config.restored.empty()) config.protect.insert(config.restored);
+  config.nonce_seed = sys::RandomU64();
+  config.may_commit = [this] { return MayCommit(); };
+  keeper_ = std::make_unique<CheckpointKeeper>(std::move(config), store_, clock_, *files_);
+  return keeper_->Begin().WithContext("watching the checkpoint directory");
+}
+
+void AttemptRun::StartKeepers() {
+  files_->WatchTask([this]() -> std::vector<int> {
+    std::shared_ptr<Task> task;
+    {
+      const std::lock_guard lock(mutex_);
+      task = task_;
+    }
+    return task ? task->Processes() : std::vector<int>();
+  });
+  keeper_threads_ = std::make_unique<KeeperThreads>(*keeper_, clock_, *files_);
+}
+
+Status AttemptRun::FinalSync(const FinalizeAttempt& action) {
+  if (!keeper_threads_) return Status::Ok();
+  const MonoTime deadline = action.deadline.value_or(clock_.Mono() + kFinalSyncWithin);
+  return keeper_threads_->FinalSync(deadline).WithContext("the last checkpoint");
+}
+
+std::string AttemptRun::NewestCheckpoint() const { return keeper_ ? keeper_->newest() : ""; }
+std::string AttemptRun::KeeperTrouble() const { return keeper_ ? keeper_->trouble() : ""; }
+
 }  // namespace stoker::node

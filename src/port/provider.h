@@ -52,7 +52,8 @@ class Provider {
  public:
   virtual ~Provider() = default;
   virtual const ProviderTraits& traits() const = 0;
-  // Idempotent by token: repeating it returns the same instance id.
+  // Idempotent by token: repeating it returns the same instance id. kNotFound: the token's instance
+  // has come and gone, or not_after is past: the launch is over.
   virtual Result<std::string> Launch(const LaunchRequest& request) = 0;
   // Every instance of this ledger (and job, unless empty) that the provider knows of.
   virtual Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,

@@ -70,16 +70,16 @@ class Local : public LocalProvider {
       return Status(Code::kInvalid, "not a launch token: " + Printable(token));
     }
     const std::string dir = state_.Dir(token);
-    if (state_.Ended(token)) return token;
+    if (state_.Ended(token)) return Over();
     if (!sys::DirExists(dir)) {
       if (request.not_after.ms > 0 && clock_.Wall() > request.not_after) {
-        return Status(Code::kInvalid, "the time to send this launch is over");
+        return Status(Code::kNotFound, "the time to send this launch is over");
       }
       STOKER_TRY(MakeDir(request, dir));
       // It may have lived and ended between the two looks; then this folder is nobody's.
       if (state_.Ended(token)) {
         STOKER_TRY(state_.RemoveDir(token));
-        return token;
+        return Over();
       }
     }
     STOKER_ASSIGN(const pid_t holder, LockHolder(dir));
@@ -91,6 +91,8 @@ class Local : public LocalProvider {
   Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
                                              const std::string& job) override {
     std::vector<InstanceSeen> out;
+    // Whoever was clearing a folder away may have died over it.
+    state_.RemoveLeftovers(Duration::Seconds(2));
     for (const std::string& token : state_.Tokens()) {
       const auto boot = ReadLocalBoot(state_.Dir(token));
       if (!boot.ok() || boot->request.ledger_id != ledger_id) continue;
@@ -138,6 +140,10 @@ class Local : public LocalProvider {
   }
 
  private:
+  static Status Over() {
+    return Status(Code::kNotFound, "the instance of this launch is over; it is not started again");
+  }
+
   static bool WasStarted(const std::string& dir) { return sys::FileExists(dir + "/machine.json"); }
 
   Result<std::string> LivingDir(const std::string& id) {

@@ -35,7 +35,7 @@ class LocalProvider : public Provider {
 // Thread-safe; any number of processes may use one state folder. Launch starts the machine with
 // this process's environment (without what belongs to another instance) and returns once it runs;
 // repeating it never starts an instance a second time, nor one that is over. Errors besides the
-// port's: kInvalid for a token that is unsafe as a name, and past `not_after`.
+// port's: kInvalid for a token that is unsafe as a name.
 Result<std::unique_ptr<LocalProvider>> MakeLocalProvider(const LocalProviderOptions& options,
                                                          Clock& clock);
 

@@ -152,7 +152,7 @@ TEST_F(LocalProviderTest, LaunchDescribeTerminate) {
   EXPECT_TRUE(provider_->Terminate("t1").ok()) << "also when it is gone";
   EXPECT_TRUE(provider_->Terminate("never-was").ok());
   // The same token never makes a second machine.
-  EXPECT_EQ(*provider_->Launch(Request("t1")), "t1");
+  EXPECT_EQ(provider_->Launch(Request("t1")).code(), Code::kNotFound);
   EXPECT_FALSE(See());
 }
 
@@ -169,7 +169,7 @@ TEST_F(LocalProviderTest, EveryMechanismDiesWithTheMachine) {
     ASSERT_TRUE(Until([&] { return IsGone(token); })) << mode;
     EXPECT_EQ(Beating(), 0) << mode;
     EXPECT_EQ(See(token)->why, "the machine process was killed");
-    EXPECT_EQ(*provider_->Launch(Request(token)), token);
+    EXPECT_EQ(provider_->Launch(Request(token)).code(), Code::kNotFound);
     EXPECT_EQ(See(token)->state, InstanceState::kGone) << "it does not come back";
   }
   EXPECT_EQ(provider_->Leftovers()->size(), 3u);
@@ -226,7 +226,7 @@ TEST_F(LocalProviderTest, LauncherThatDiedHalfWay) {
   ASSERT_TRUE(sys::MakeDirs(LocalWorkDir(Dir("old"))).ok());
   ASSERT_TRUE(WriteLocalBoot(Dir("old"), boot).ok());
   EXPECT_EQ(See("old")->state, InstanceState::kGone);
-  Launch("old");
+  EXPECT_EQ(provider_->Launch(Request("old")).code(), Code::kNotFound);
   EXPECT_EQ(See("old")->state, InstanceState::kGone) << "what was called gone stays gone";
   // One of before a reboot.
   boot.request = Request("rebooted");
@@ -373,7 +373,7 @@ TEST_F(LocalProviderTest, BadInputs) {
   }
   LaunchRequest late = Request("late");
   late.not_after = clock_.Wall() - Duration::Seconds(1);
-  EXPECT_EQ(provider_->Launch(late).code(), Code::kInvalid);
+  EXPECT_EQ(provider_->Launch(late).code(), Code::kNotFound);
   auto missing = MakeLocalProvider({State(), "/no/such/stoker", {}}, clock_);
   const auto launched = (*missing)->Launch(Request("missing"));
   EXPECT_EQ(launched.code(), Code::kNotFound) << launched.status().ToString();

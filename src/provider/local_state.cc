@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <mutex>
@@ -16,6 +17,7 @@ namespace stoker {
 namespace {
 
 constexpr char kGonePrefix[] = ".gone-";
+constexpr int64_t kLaunchSeconds = 60;
 constexpr int64_t kMarkSeconds = 24 * 3600;
 
 struct flock WholeFile(short type) {
@@ -87,7 +89,10 @@ void LocalState::RemoveLeftovers(Duration age) const {
   if (!entries.ok()) return;
   for (const sys::DirEntry& entry : *entries) {
     const std::string path = Instances() + "/" + entry.name;
-    if (StartsWith(entry.name, ".") && AgeSeconds(path) * 1000 >= age.ms) {
+    if (!StartsWith(entry.name, ".")) continue;
+    // What is no longer named is nobody's; what is not yet named may be a launch under way.
+    const int64_t least = StartsWith(entry.name, kGonePrefix) ? age.ms : kLaunchSeconds * 1000;
+    if (AgeSeconds(path) * 1000 >= std::max(age.ms, least)) {
       (void)sys::RemoveTree(path);  // somebody else may be at it; the next sweep looks again
     }
   }

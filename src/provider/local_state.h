@@ -44,7 +44,7 @@ class LocalState {
 
   // Renames the folder away, so that it is gone at once, and removes it. Ok when there is none.
   Status RemoveDir(const std::string& token) const;
-  // Folders of RemoveDir and of launches that were cut short, if older than `age`.
+  // Folders of RemoveDir, if older than `age`, and of launches that were cut short.
   void RemoveLeftovers(Duration age) const;
   std::vector<std::string> Tokens() const;
 

@@ -108,6 +108,9 @@ void CloseDeadLaunches(Pass& pass) {
       CheckPresent(pass, launch, *machine);
     } else if (refused) {
       CloseLaunch(pass, launch, "refused", outcome->status.ToString());
+    } else if (outcome != nullptr && outcome->status.Is(Code::kNotFound)) {
+      // It came and went between two looks.
+      CloseGone(pass, launch, outcome->status.message());
     } else if (pass.seen.machines_known) {
       CheckAbsent(pass, launch);
     }

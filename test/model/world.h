@@ -178,6 +178,8 @@ class World {
   void CheckWrite(const Job& before, const Job& after);
   void CheckAttempts(const Job& before, const Job& after);
   void CheckRestore(const Attempt& attempt, const Job& after);
+  void CheckCommit(const Checkpoint& checkpoint);
+  bool NoticeRanOut(int attempt, int rank) const;
   void CheckStart(const Machine& machine, const Program& program);
   void CheckEndMachine(const Machine& machine);
   void CheckRequest(int launch, const std::string& token);

@@ -53,7 +53,7 @@ void World::Do(Machine& machine, const AgentAction& action) {
       Step(node, ended);
     });
   } else if (const auto* start = std::get_if<StartProgram>(&action)) {
-    Agent(id, incarnation, 1, 400,
+    Agent(id, incarnation, 1, rng_.Chance(1, 10) ? 15'000 : 400,
           [this, start = *start](Machine& node) { RunProgram(node, start); });
   } else if (std::holds_alternative<TerminateProgram>(action)) {
     if (!machine.program || plan_.ignores_term) return;

@@ -64,6 +64,23 @@ void World::CheckRestore(const Attempt& attempt, const Job& after) {
          "', but '" + expected + "' is committed");
 }
 
+bool World::NoticeRanOut(int attempt, int rank) const {
+  const auto report = reports_.find({attempt, rank});
+  return report != reports_.end() && report->second.report.notice &&
+         now_ > (report->second.report.notice->until + kDrainSlack).ms;
+}
+
+// What is committed after the next attempt chose its checkpoint is work that is lost.
+void World::CheckCommit(const Checkpoint& checkpoint) {
+  for (const Attempt& attempt : record_.attempts) {
+    if (attempt.number <= checkpoint.attempt || NoticeRanOut(checkpoint.attempt, 0)) continue;
+    if (attempt.state == AttemptState::kStaging || attempt.state == AttemptState::kRunning) {
+      Breach("checkpoint " + checkpoint.id + " comes too late for attempt " +
+             std::to_string(attempt.number));
+    }
+  }
+}
+
 // one-machine and no-fork.
 void World::CheckStart(const Machine& machine, const Program& program) {
   const auto claim = claims_.find({program.attempt, program.rank});
@@ -77,10 +94,7 @@ void World::CheckStart(const Machine& machine, const Program& program) {
       Breach("one-machine: two programs of one slot in one attempt");
     }
     if (other.program->attempt == program.attempt) continue;
-    const auto report = reports_.find({other.program->attempt, other.program->rank});
-    const bool run_out = report != reports_.end() && report->second.report.notice &&
-                         now_ > (report->second.report.notice->until + kDrainSlack).ms;
-    if (!run_out) {
+    if (!NoticeRanOut(other.program->attempt, other.program->rank)) {
       Breach("no-fork: attempts " + std::to_string(other.program->attempt) + " and " +
              std::to_string(program.attempt) + " run at once");
     }

@@ -141,8 +141,11 @@ void World::Act(std::shared_ptr<PassState> pass) {
     for (auto& [id, machine] : machines_) {
       if (machine.instance() != instance) continue;
       CheckEndMachine(machine);
-      EndMachine(machine, "ended by a controller");
-      removed_.insert(id);
+      // Ending takes its time, and the machine works on meanwhile.
+      Soon(0, rng_.Chance(1, 2) ? 0 : 40'000, [this, id = id] {
+        EndMachine(machines_[id], "ended by a controller");
+        removed_.insert(id);
+      });
     }
   } else {
     return Done(pass->reader, decision.changed);

@@ -120,6 +120,7 @@ void World::StepProgram(int id, int incarnation, int attempt) {
   if (!machine.program || machine.incarnation != incarnation) return;
   Program& program = *machine.program;
   if (program.attempt != attempt) return;
+  if (machine.agent->phase() == AgentPhase::kKilling) return Breach("a program outlives its end");
   const auto again = [this, id, incarnation, attempt] { StepProgram(id, incarnation, attempt); };
   bool peer_died = false;
   if (!PeersAllow(program, &peer_died)) {
@@ -175,6 +176,7 @@ void World::Commit(int attempt, int step) {
   const int index = static_cast<int>(checkpoints_.size());
   if (step == plan_.poisoned_step && poisoned_ < 0) poisoned_ = index;
   if (step == plan_.corrupt_step && corrupt_ < 0) corrupt_ = index;
+  CheckCommit(checkpoint);
   Tell("checkpoint " + checkpoint.id + " of step " + std::to_string(step));
   checkpoints_.push_back(checkpoint);
 }

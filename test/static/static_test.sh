@@ -68,7 +68,9 @@ busybox_only() {
 # inside TREE COMMAND: as root of a system that is only TREE, in process and mount namespaces of its
 # own, so that nothing outlives it.
 inside() {
-  unshare --mount --pid --fork --kill-child bash -euc '
+  timeout -k 5 60 unshare --mount --pid --fork --kill-child bash -euc '
+    mount --bind "$1" "$1" # a root file system is a mount point
+    cd "$1"
     mount -t proc proc "$1/proc"
     mount -t tmpfs tmp "$1/tmp"
     mount --rbind /dev "$1/dev"

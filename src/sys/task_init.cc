@@ -15,6 +15,7 @@
 
 #include "sys/cgroup.h"
 #include "sys/descriptors.h"
+#include "sys/exec_child.h"
 #include "sys/file.h"
 #include "sys/process_table.h"
 #include "sys/task_protocol.h"
@@ -41,7 +42,7 @@ bool OwnerIsGone() {
   return poll(&control, 1, 0) > 0 && (control.revents & (POLLHUP | POLLERR)) != 0;
 }
 
-// Everything that the child needs between vfork and exec, made before: no memory is taken there.
+// Everything that the child needs until it has exec'ed, made before: no memory is taken there.
 struct MainProgram {
   const char* program;
   const char* cwd;
@@ -50,28 +51,27 @@ struct MainProgram {
   pid_t shim;
   std::vector<char*> argv;
   std::vector<char*> env;
-  int error = 0;
-  int stage = 0;
 };
 
-[[noreturn]] void RunMain(MainProgram& main) {
-  const auto fail = [&main](int stage) {
-    main.error = errno;
-    main.stage = stage;
-    _exit(127);
+// The names of TaskStage in an ExecFailure.
+constexpr const char* kStages[] = {"cwd", "cgroup", "exec"};
+
+void RunMain(const MainProgram& main, ExecFailure& failure) {
+  const auto fail = [&failure](TaskStage stage) {
+    failure.error = errno;
+    failure.step = kStages[stage];
   };
-  if (main.cgroup_fd >= 0 && write(main.cgroup_fd, "0", 1) != 1) fail(kStageCgroup);
+  if (main.cgroup_fd >= 0 && write(main.cgroup_fd, "0", 1) != 1) return fail(kStageCgroup);
   if (main.die_with_shim) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != main.shim) _exit(127);
   }
   setsid();
-  if (chdir(main.cwd) != 0) fail(kStageCwd);
+  if (chdir(main.cwd) != 0) return fail(kStageCwd);
   CloseFrom(3);
   ResetSignals();
   execve(main.program, main.argv.data(), main.env.data());
   fail(kStageExec);
-  _exit(127);
 }
 
 // 0 after telling the owner what went wrong.
@@ -93,20 +93,17 @@ pid_t StartMain(TaskPayload& payload) {
       return 0;
     }
   }
-  const pid_t pid = vfork();
-  if (pid == 0) RunMain(main);
-  const int fork_error = errno;
+  ExecFailure failure;
+  const auto pid = CloneAndExec(
+      0, [&main](ExecFailure& out) { RunMain(main, out); }, &failure);
   if (main.cgroup_fd >= 0) close(main.cgroup_fd);
-  if (pid < 0) {
-    Tell(TaskMessage::kStartFailed, fork_error, kStageFork);
-    return 0;
+  if (pid.ok()) return *pid;
+  int stage = kStageFork;
+  for (int i = 0; i < static_cast<int>(std::size(kStages)); ++i) {
+    if (failure.step == kStages[i]) stage = i;
   }
-  if (main.error != 0) {
-    waitpid(pid, nullptr, 0);
-    Tell(TaskMessage::kStartFailed, main.error, main.stage);
-    return 0;
-  }
-  return pid;
+  Tell(TaskMessage::kStartFailed, failure.error != 0 ? failure.error : EAGAIN, stage);
+  return 0;
 }
 
 // Collects what has ended. False when this process has no child left at all: as the adopter of

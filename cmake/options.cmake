@@ -8,7 +8,7 @@ add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror=return-typ
                     -fno-strict-aliasing -ffp-contract=off)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
-    message(FATAL_ERROR "g++ ${CMAKE_CXX_COMPILER_VERSION} is too old: stoker needs g++ 12 or newer")
+    message(FATAL_ERROR "g++ ${CMAKE_CXX_COMPILER_VERSION} is too old: g++ 12 is needed")
   endif()
   # g++ 12 reports false positives on std::variant and std::optional of strings at -O2.
   add_compile_options(-Wno-maybe-uninitialized -Wno-restrict)

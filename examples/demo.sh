@@ -80,5 +80,5 @@ printf '\n'
 [[ -n $resumed ]] || fail "the job did not resume from a checkpoint"
 [[ -z $twice ]] || fail "trained twice: $twice"
 awk -v a="${accuracy:-0}" 'BEGIN { exit !(a >= 0.95) }' || fail "test accuracy ${accuracy:-unknown}"
-printf 'Noticed at epoch %s, interrupted, %s without training any epoch twice, test accuracy %s.\n' \
+printf 'Noticed at epoch %s, interrupted, %s, no epoch trained twice, test accuracy %s.\n' \
   "$half" "$resumed" "$accuracy"

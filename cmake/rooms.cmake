@@ -13,7 +13,8 @@ function(stoker_wants_tests name result)
 endfunction()
 
 # stoker_suite(NAME SOURCES file... USES room... [LABEL unit] [TIMEOUT 300] [SERIAL]): one
-# GoogleTest program NAME_test, every case known to ctest. SERIAL: no other test runs beside its cases.
+# GoogleTest program NAME_test, every case known to ctest. SERIAL: no other test runs beside its
+# cases.
 function(stoker_suite name)
   cmake_parse_arguments(SUITE "SERIAL" "LABEL;TIMEOUT" "SOURCES;USES" ${ARGN})
   stoker_wants_tests(${name} wanted)

@@ -26,6 +26,7 @@ struct LogCompressor::State {
   ZSTD_CCtx* context = nullptr;
   std::string in;  // gathered so that many small pieces cost few calls
   std::string out;
+  bool begun = false;  // zstd has seen some of it
   ~State() { ZSTD_freeCCtx(context); }
 };
 
@@ -59,10 +60,12 @@ Status LogCompressor::Add(std::string_view text) {
     ZSTD_CCtx_setParameter(state_->context, ZSTD_c_checksumFlag, 1);
   }
   if (state_->in.empty() && text.size() >= kGather) {
+    state_->begun = true;
     return Pump(state_->context, text, ZSTD_e_continue, state_->out);
   }
   state_->in += text;
   if (state_->in.size() < kGather) return Status::Ok();
+  state_->begun = true;
   Status packed = Pump(state_->context, state_->in, ZSTD_e_continue, state_->out);
   state_->in.clear();
   return packed;
@@ -70,6 +73,9 @@ Status LogCompressor::Add(std::string_view text) {
 
 Result<std::string> LogCompressor::Finish() {
   if (state_->context == nullptr) STOKER_TRY(Add(""));
+  // The size of a small one is known: zstd then works in tables of that size, not of the window's.
+  if (!state_->begun) ZSTD_CCtx_setPledgedSrcSize(state_->context, state_->in.size());
+  state_->begun = false;
   STOKER_TRY(Pump(state_->context, state_->in, ZSTD_e_end, state_->out));
   state_->in.clear();
   ZSTD_CCtx_reset(state_->context, ZSTD_reset_session_only);

@@ -2,6 +2,7 @@
 #include "pack/archive.h"
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -12,7 +13,6 @@
 #include <thread>
 
 #include "base/text.h"
-#include "gtest/gtest.h"
 #include "job/digest.h"
 #include "pack/extract.h"
 #include "pack/test_tree.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pack/credentials.h"
 
-#include "gtest/gtest.h"
+#include <gtest/gtest.h>
+
 #include "pack/exclusions.h"
 
 namespace stoker::pack {

@@ -2,6 +2,7 @@
 #include "pack/extract.h"
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -10,7 +11,6 @@
 #include <algorithm>
 
 #include "base/prng.h"
-#include "gtest/gtest.h"
 #include "job/digest.h"
 #include "pack/archive.h"
 #include "pack/evil_tar.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pack/ignore.h"
 
+#include <gtest/gtest.h>
 #include <set>
 
 #include "base/prng.h"
 #include "base/text.h"
-#include "gtest/gtest.h"
 #include "pack/command.h"
 #include "pack/test_tree.h"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pack/listing.h"
 
+#include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/text.h"
-#include "gtest/gtest.h"
 #include "pack/test_tree.h"
 
 namespace stoker::pack {

@@ -49,20 +49,18 @@ struct TarWriter::State {
   ByteSink sink;
   Status failed;
   ~State() {
-    archive_write_fail(archive);  // so that free does not write what the sink refused
+    if (failed.ok()) failed = Status(Code::kCancelled, "archive was given up");
     archive_write_free(archive);
   }
 
-  static la_ssize_t OnWrite(struct archive* archive, void* self, const void* data, size_t size) {
+  // libarchive never learns of a failure: told of one, it forgets to free its buffers (3.6).
+  static la_ssize_t OnWrite(struct archive*, void* self, const void* data, size_t size) {
     State& state = *static_cast<State*>(self);
-    state.failed = state.sink({static_cast<const char*>(data), size});
-    if (state.failed.ok()) return static_cast<la_ssize_t>(size);
-    archive_set_error(archive, EIO, "sink failed");
-    return -1;
+    if (state.failed.ok()) state.failed = state.sink({static_cast<const char*>(data), size});
+    return static_cast<la_ssize_t>(size);
   }
-  Status Check(int code) {
-    if (code >= 0) return Status::Ok();
-    if (!failed.ok()) return failed;
+  Status Check(bool ok) const {
+    if (ok || !failed.ok()) return failed;
     return Status(Code::kInternal, "cannot write the archive: " + Words(archive));
   }
 };
@@ -103,23 +101,22 @@ Status TarWriter::Add(const TarEntry& entry) {
   const int64_t fraction = ((entry.mtime_ns % 1'000'000'000) + 1'000'000'000) % 1'000'000'000;
   archive_entry_set_mtime(e, (entry.mtime_ns - fraction) / 1'000'000'000,
                           entry.mtime_ns < 0 ? 0 : static_cast<long>(fraction));
-  const int code = archive_write_header(state_->archive, e);
-  if (code == ARCHIVE_OK) return Status::Ok();
-  STOKER_TRY(state_->Check(code));
-  return Status(Code::kInternal, "cannot write the archive: " + Words(state_->archive));
+  return state_->Check(archive_write_header(state_->archive, e) == ARCHIVE_OK);
 }
 
 Status TarWriter::Write(std::string_view data) {
   while (!data.empty()) {
     const la_ssize_t wrote = archive_write_data(state_->archive, data.data(), data.size());
-    STOKER_TRY(state_->Check(wrote < 0 ? -1 : 0));
+    STOKER_TRY(state_->Check(wrote >= 0));
     if (wrote == 0) return Status(Code::kInternal, "archive entry is longer than announced");
     data.remove_prefix(static_cast<size_t>(wrote));
   }
   return Status::Ok();
 }
 
-Status TarWriter::Finish() { return state_->Check(archive_write_close(state_->archive)); }
+Status TarWriter::Finish() {
+  return state_->Check(archive_write_close(state_->archive) == ARCHIVE_OK);
+}
 
 struct TarReader::State {
   struct archive* archive = archive_read_new();

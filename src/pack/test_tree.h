@@ -2,6 +2,7 @@
 // A folder for one test, and git with a clean environment. For the tests of this room only.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
 #include "job/digest.h"
 #include "pack/command.h"
 #include "sys/file.h"

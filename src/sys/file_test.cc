@@ -2,13 +2,12 @@
 #include "sys/file.h"
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <optional>
 #include <set>
-
-#include "gtest/gtest.h"
 
 namespace stoker::sys {
 namespace {

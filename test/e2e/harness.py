@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-BINARY = os.environ.get("STOKER_BINARY") or str(
+BINARY = os.environ.get("STOKER_BINARY") or os.environ.get("STOKER") or str(
     pathlib.Path(__file__).resolve().parents[2] / "build" / "stoker")
 
 
@@ -68,7 +68,10 @@ class World:
                                 errors="replace", **popen)
 
     def json(self, *args, **kwargs):
-        return json.loads(self.stoker(*args, "--json", check=True, **kwargs).stdout)
+        words = list(args)
+        at = words.index("--") if "--" in words else len(words)
+        words.insert(at, "--json")
+        return json.loads(self.stoker(*words, check=True, **kwargs).stdout)
 
     def submit(self, *args, **kwargs):
         """stoker run --detach …: returns the job id."""

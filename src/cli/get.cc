@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/context.h"
+#include "cli/verb.h"
+#include "sync/checkpoint_store.h"
+#include "sys/checkpoint_files.h"
+#include "sys/file.h"
+
+namespace stoker::cli {
+namespace {
+
+struct Options {
+  std::string job;
+  std::string what;
+  std::string to;
+  int node = 0;
+};
+
+// "checkpoint" = the newest whole one.
+Result<std::string> CheckpointNamed(Context& context, const std::string& job, const std::string& what) {
+  STOKER_ASSIGN(ObjectStore * store, context.store());
+  if (what != "checkpoint") return what;
+  STOKER_ASSIGN(const auto newest, NewestCheckpoint(*store, job, {}));
+  if (newest) return newest->id;
+  return Status(Code::kNotFound, "job " + job + " has no checkpoint");
+}
+
+// What is there already is not overwritten: the destination would have to equal the checkpoint.
+Status CheckDestination(const std::string& to) {
+  if (!sys::FileExists(to)) return Status::Ok();
+  const auto entries = sys::ListDir(to);
+  if (entries.ok() && entries->empty()) return Status::Ok();
+  return Status(Code::kExists, to + " exists and is not an empty folder", "Name another folder");
+}
+
+Status GetCheckpoint(Context& context, const std::string& job, const Options& options) {
+  STOKER_ASSIGN(ObjectStore * store, context.store());
+  STOKER_ASSIGN(const std::string id, CheckpointNamed(context, job, options.what));
+  const std::string to = options.to.empty() ? "checkpoint-" + id : options.to;
+  STOKER_TRY(CheckDestination(to));
+  STOKER_TRY(sys::MakeDirs(to, 0755));
+  STOKER_ASSIGN(const std::string folder, sys::RealPath(to));
+  STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(folder));
+  STOKER_TRY(RestoreCheckpoint(*store, job, id, options.node, *writer));
+  context.Say("checkpoint " + id + " is in " + to);
+  if (context.json) {
+    context.Print(nlohmann::json({{"job", job}, {"checkpoint", id}, {"to", folder}}).dump() + "\n");
+  }
+  return Status::Ok();
+}
+
+Status Run(Context& context, const Options& options) {
+  STOKER_ASSIGN(const std::string job, context.ResolveJob(options.job));
+  return GetCheckpoint(context, job, options);
+}
+
+}  // namespace
+
+Verb GetVerb() {
+  auto options = std::make_shared<Options>();
+  Verb verb;
+  verb.name = "get";
+  verb.summary = "Fetch outputs and checkpoints of a job";
+  verb.description =
+      "Fetches what a job kept: all its outputs, one of them, or a checkpoint ('checkpoint' is the "
+      "newest). Every byte is checked against the digest that was recorded.";
+  verb.examples = {"stoker get digits", "stoker get digits output ./out", "stoker get digits checkpoint ./ckpt",
+                   "stoker get digits 2-14 ./ckpt"};
+  verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, "", true},
+                  {"WHAT", "An output, a checkpoint's id, or 'checkpoint'", &options->what, ""},
+                  {"DIR", "Where to", &options->to, ""},
+                  {"--node", "As which node sees it", &options->node, "RANK"}};
+  verb.run = [options](Context& context) { return Run(context, *options); };
+  verb.options_owner = options;
+  return verb;
+}
+
+}  // namespace stoker::cli

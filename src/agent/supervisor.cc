@@ -154,6 +154,7 @@ void Supervisor::Assign(const Attempt& attempt, Actions& out) {
   started_ = false;
   setup_error_.clear();
   exit_ = {};
+  early_exit_.reset();
   kill_at_.reset();
   if (attempt.state == AttemptState::kProvisioning) {
     SetPhase(AgentPhase::kWaiting, NodePhase::kWaiting, out);
@@ -223,12 +224,15 @@ void Supervisor::On(const ClaimAnswered& event, Instant now, Actions& out) {
 }
 
 // Goes on where a former agent process stopped: an end that it had judged stands, and only has to
-// be finalized; else the program died with it.
+// be finalized; else the program died with it. Completed stands only when everything had been
+// uploaded: nobody knows any more which files had settled.
 void Supervisor::Resume(const NodeReport& before, Actions& out) {
   report_.restored = before.restored;
   report_.newest_checkpoint = before.newest_checkpoint;
   report_.run_ms = before.run_ms;
-  if (!before.end) {
+  const bool cut_short = before.end && before.end->reason == EndReason::kCompleted &&
+                         before.phase != NodePhase::kEnded;
+  if (!before.end || cut_short) {
     EndWithoutProgram(MakeEnding(EndReason::kNodeLost, kAgentDied), false, out);
     return;
   }
@@ -298,11 +302,21 @@ void Supervisor::On(const ProgramStarted& event, Instant now, Actions& out) {
   } else {
     out.push_back(KillProgram{});
   }
+  if (early_exit_) Exited(*early_exit_, now, out);
 }
 
+// A short program may be over before the loop has said that it was started.
 void Supervisor::On(const ProgramEnded& event, Instant now, Actions& out) {
-  if (!HasProgram(phase_) || !started_) return;
-  exit_ = event.exit;
+  if (!HasProgram(phase_)) return;
+  if (started_) {
+    Exited(event.exit, now, out);
+  } else {
+    early_exit_ = event.exit;
+  }
+}
+
+void Supervisor::Exited(const TaskExit& exit, Instant now, Actions& out) {
+  exit_ = exit;
   report_.run_ms = RunMs(now);
   // Whatever it left behind ends with it; harmless when nothing did.
   out.push_back(KillProgram{});

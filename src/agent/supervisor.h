@@ -16,10 +16,9 @@
 // settled is in the store. The node stays Ended, and that report stays the one to publish, until
 // the record says that the attempt is Ended: nothing that the attempt waits for can get lost.
 //
-// What the loop owes: the first NoticeRead before the first RecordRead; ProgramStarted before
-// ProgramEnded; a Tick at wake(); RecordRead and ReportsRead again and again, also right after a
-// Finalized; and the report written again now and then while publishes() (another machine of our
-// launch, or of the one that ours replaced, may have written over it before it knew).
+// What the loop owes: a Tick at wake(); RecordRead and ReportsRead again and again, also right
+// after a Finalized; and the report written again now and then while publishes() (another machine
+// of our launch, or of the one that ours replaced, may have written over it before it knew).
 #pragma once
 
 #include <optional>
@@ -182,6 +181,7 @@ class Supervisor {
   void Assign(const Attempt& attempt, Actions& out);
   void FindWork(const Job& job, Actions& out);
   void Claim(Actions& out);
+  void Exited(const TaskExit& exit, Instant now, Actions& out);
   void Resume(const NodeReport& before, Actions& out);
   void Stop(StopCause cause, Instant now, Actions& out);
   void EndWithoutProgram(Ending ending, bool stopped, Actions& out);
@@ -207,6 +207,7 @@ class Supervisor {
   bool started_ = false;
   std::string setup_error_;  // the setup failed, and why
   TaskExit exit_;
+  std::optional<TaskExit> early_exit_;  // the end of a program that was told before its start
   MonoTime started_at_;
   MonoTime last_activity_;
   std::optional<MonoTime> kill_at_;

@@ -174,6 +174,13 @@ TEST(SupervisorTest, ANoticeThatComesWhileTheEndIsCheckedCounts) {
   n.Shows("finalizing 1-0 Stopping Interrupted 1 checked");
 }
 
+TEST(SupervisorTest, AProgramThatIsOverBeforeItsStartWasSaid) {
+  Node n = Staging();
+  n.On(Staged(1)).Forget().Exits(0).Does("");
+  n.On(ProgramStarted{}).Does("publish; hurry; kill; finalize started");
+  n.On(Finalized{1}).Shows("ended 1-0 Ended Completed");
+}
+
 TEST(SupervisorTest, AProgramThatCannotBeStarted) {
   struct Row {
     Code code;

@@ -132,6 +132,20 @@ TEST(SupervisorTest, ARestartedAgentKeepsAnEndThatWasJudged) {
   told.On(Finalized{1}).Shows("ended 1-0 Ended Cancelled stopped checked");
 }
 
+TEST(SupervisorTest, ARestartedAgentTakesCompletedOnlyWhenAllWasUploaded) {
+  NodeReport previous;
+  previous.attempt = 1;
+  previous.phase = NodePhase::kEnded;
+  previous.end = Ending{EndReason::kCompleted, 0, 0, false, -1, "exit code 0"};
+  Node n = Claiming();
+  n.On(ClaimAnswered{1, ClaimOutcome::kOursBefore, previous}).Does("finalize started");
+  n.On(Finalized{1}).Shows("ended 1-0 Ended Completed");
+  previous.phase = NodePhase::kStopping;
+  Node cut = Claiming();
+  cut.On(ClaimAnswered{1, ClaimOutcome::kOursBefore, previous}).On(Finalized{1});
+  cut.Shows("ended 1-0 Ended NodeLost");
+}
+
 TEST(SupervisorTest, ARestartedAgentDoesNotMakeANoticeLookWithdrawn) {
   NodeReport previous;
   previous.attempt = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attempts: opened, begun, drained, ended, and what follows.
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 
 #include "policy/retry.h"
 #include "reconcile/pass.h"
@@ -24,8 +24,15 @@ bool HadFault(const Pass& pass, const Attempt& attempt, int rank) {
          pass.Report(attempt, rank)->report.restore_error.empty();
 }
 
-// Checkpoint ids are "<attempt>-<seq>".
-int AttemptOfCheckpoint(const std::string& id) { return std::atoi(id.c_str()); }
+// Checkpoint ids are "<attempt>-<seq>"; another job's have that job's id in front, and are of no
+// attempt of this one.
+int AttemptOfCheckpoint(const std::string& id) {
+  int attempt = 0;
+  const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), attempt);
+  const bool own =
+      error == std::errc() && id.substr(static_cast<size_t>(end - id.data()), 1) == "-";
+  return own && id.find('/') == std::string::npos ? attempt : 0;
+}
 
 void OpenAttempt(Pass& pass, const Attempt* from) {
   Attempt next;

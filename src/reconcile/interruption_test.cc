@@ -328,6 +328,16 @@ TEST(InterruptionTest, WhatAnAttemptCommittedAndRanIsInTheRecordWhenItEnded) {
   EXPECT_EQ(s.job.attempts[1].restore, "1-9");
 }
 
+TEST(InterruptionTest, CheckpointsOfAnotherJobAreNoProgressOfThisOne) {
+  Story s(1);
+  s.job.retry_of = "1-b2-first";
+  s.See(Committed({"1-b2-first/1-7"})).Pass().See(AllRun(), End(1, 0, EndReason::kNodeLost));
+  s.Pass().Expect(
+      "Pending; 1 Ended L1 from 1-b2-first/1-7 (NodeLost); "
+      "2 Staging L1 from 1-b2-first/1-7; sent L1");
+  EXPECT_EQ(s.job.attempts[0].newest_checkpoint, "");
+}
+
 TEST(InterruptionTest, CheckpointsAreAskedForOnlyWhenTheyDecide) {
   Story s = Running();
   EXPECT_FALSE(Reconcile(s.job, s.spec, s.seen).want_checkpoints);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What must hold after every event, and how it must end.
+#include <algorithm>
+
 #include "job/encoding.h"
 #include "policy/drain.h"
 #include "test/model/world.h"
@@ -149,6 +151,10 @@ void World::CheckOutcome() {
   } else if (plan_.max_duration) {
     right = right || result.reason == EndReason::kTimedOut;
   }
+  const int last = plan_.steps - plan_.steps % plan_.checkpoint_every;
+  const bool saved = last == 0 || std::any_of(checkpoints_.begin(), checkpoints_.end(),
+                                              [&](const Checkpoint& c) { return c.step >= last; });
+  if (record_.state == JobState::kSucceeded && !saved) Breach("the last checkpoint is missing");
   if (!right && !cancelled) Breach("the wrong result: " + got + ", " + result.why);
 }
 

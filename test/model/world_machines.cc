@@ -93,7 +93,13 @@ void World::RunProgram(Machine& machine, const StartProgram& action) {
        std::to_string(program.rank) + " from step " + std::to_string(program.step));
   fates_[{program.attempt, program.rank}] = Fate::kRunning;
   machine.program = program;
-  Step(machine, ProgramStarted{});
+  // The loop may hear of the end first.
+  if (rng_.Chance(1, 50)) {
+    Agent(machine.id, machine.incarnation, 0, 2000,
+          [this](Machine& node) { Step(node, ProgramStarted{}); });
+  } else {
+    Step(machine, ProgramStarted{});
+  }
   const int id = machine.id;
   const int incarnation = machine.incarnation;
   const int number = program.attempt;

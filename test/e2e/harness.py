@@ -18,21 +18,33 @@ BINARY = os.environ.get("STOKER_BINARY") or os.environ.get("STOKER") or str(
     pathlib.Path(__file__).resolve().parents[2] / "build" / "stoker")
 
 
+# One that every user may run; what a developer's PATH has first may lie in a home.
+PYTHON = "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else sys.executable
+
+
 class World:
-    def __init__(self, name="e2e", binary=BINARY):
+    def __init__(self, name="e2e", binary=BINARY, uid=None):
+        """`uid`: everything runs as that user (needs root)."""
         self.binary = binary
+        self.user = {} if uid is None else {"user": uid, "group": uid, "extra_groups": []}
         self.root = pathlib.Path(tempfile.mkdtemp(prefix=f"stoker-{name}-"))
         self.home = self.root / "home"
         self.work = self.root / "work"
         self.evidence = self.root / "evidence"
         for folder in (self.home, self.work, self.evidence):
             folder.mkdir()
+        self.own(self.root, self.home, self.work, self.evidence)
         self.state = self.home / ".local" / "share" / "stoker"
         self.store = self.state / "ledger"
         self.env = {
             "PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8", "NO_COLOR": "1",
             "USER": "tester", "LOGNAME": "tester",
         }
+
+    def own(self, *paths):
+        """Gives `paths` to the user of this world."""
+        for path in paths if self.user else ():
+            os.chown(path, self.user["user"], self.user["group"])
 
     def __enter__(self):
         return self
@@ -53,7 +65,7 @@ class World:
         """Runs a verb to its end; returns the CompletedProcess with text output."""
         done = subprocess.run([self.binary, *map(str, args)], cwd=cwd or self.work,
                               env={**self.env, **(env or {})}, stdin=stdin, capture_output=True,
-                              timeout=timeout, text=True, errors="replace")
+                              timeout=timeout, text=True, errors="replace", **self.user)
         if check and done.returncode != 0:
             raise AssertionError(f"stoker {' '.join(map(str, args))} -> {done.returncode}\n"
                                  f"{done.stdout}\n{done.stderr}")
@@ -65,13 +77,18 @@ class World:
         popen.setdefault("stderr", subprocess.PIPE)
         return subprocess.Popen([self.binary, *map(str, args)], cwd=cwd or self.work,
                                 env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL, text=True,
-                                errors="replace", **popen)
+                                errors="replace", **self.user, **popen)
 
-    def json(self, *args, **kwargs):
+    def json(self, *args, ok=(0,), **kwargs):
+        """What a verb prints with --json; `ok` are the exit codes that are right."""
         words = list(args)
         at = words.index("--") if "--" in words else len(words)
         words.insert(at, "--json")
-        return json.loads(self.stoker(*words, check=True, **kwargs).stdout)
+        done = self.stoker(*words, **kwargs)
+        if done.returncode not in ok:
+            raise AssertionError(f"stoker {' '.join(map(str, words))} -> {done.returncode}\n"
+                                 f"{done.stdout}\n{done.stderr}")
+        return json.loads(done.stdout)
 
     def submit(self, *args, **kwargs):
         """stoker run --detach …: returns the job id."""

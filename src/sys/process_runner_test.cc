@@ -31,6 +31,11 @@ class Keep : public LogSink {
     std::lock_guard<std::mutex> lock(mutex_);
     (stream == LogStream::kOut ? out : stream == LogStream::kErr ? err : system) += bytes;
   }
+  // While the task runs; after End the members may be read as they are.
+  std::string Out() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return out;
+  }
   std::string out, err, system;
 
  private:
@@ -41,6 +46,17 @@ int64_t NowMs() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+// True once one of the task's processes has exec'ed the program `name`.
+bool AwaitProgram(Task& task, const std::string& name) {
+  for (int i = 0; i < 1000; ++i, usleep(10'000)) {
+    for (const int pid : task.Processes()) {
+      const auto stat = ReadProcessStat(pid);
+      if (stat && stat->comm == name) return true;
+    }
+  }
+  return false;
 }
 
 TaskCommand Sh(const std::string& script, const std::string& cwd = "/tmp") {
@@ -186,7 +202,7 @@ TEST_P(EachMechanism, ReportsMainReplacedByExec) {
   EXPECT_EQ(task->Processes().size(), 1u);
   const int64_t start = NowMs();
   EXPECT_TRUE(task->End().ok());
-  EXPECT_LT(NowMs() - start, 2000);
+  EXPECT_LT(NowMs() - start, 15'000) << "it waited for sleep";
 }
 
 TEST_P(EachMechanism, OutsiderHoldingThePipeDoesNotHangEnd) {
@@ -194,7 +210,7 @@ TEST_P(EachMechanism, OutsiderHoldingThePipeDoesNotHangEnd) {
   auto task = Start(Sh("echo before; sleep 30"));
   pid_t main = 0;
   for (int i = 0; i < 500 && main == 0; ++i, usleep(10'000)) {
-    if (sink_.out == "before\n" && !task->Processes().empty()) main = task->Processes()[0];
+    if (sink_.Out() == "before\n" && !task->Processes().empty()) main = task->Processes()[0];
   }
   ASSERT_GT(main, 0);
   const std::string link = "/proc/" + std::to_string(main) + "/fd/1";
@@ -202,15 +218,15 @@ TEST_P(EachMechanism, OutsiderHoldingThePipeDoesNotHangEnd) {
   ASSERT_GE(held, 0);
   const int64_t start = NowMs();
   EXPECT_TRUE(task->End().ok());
-  EXPECT_LT(NowMs() - start, 3000);
+  EXPECT_LT(NowMs() - start, 15'000);
   EXPECT_NE(sink_.system.find("still holds its output open"), std::string::npos);
   close(held);
 }
 
 TEST_P(EachMechanism, SignalsOnlyThoseThatHandle) {
   auto task = Start(Sh("trap 'echo got; exit 3' USR1; sleep 30 & echo up; while :; do wait; done"));
-  for (int i = 0; i < 500 && sink_.out.empty(); ++i) usleep(10'000);
-  usleep(50'000);  // so that sleep has exec'ed: it would die of an unhandled SIGUSR1
+  for (int i = 0; i < 500 && sink_.Out().empty(); ++i) usleep(10'000);
+  ASSERT_TRUE(AwaitProgram(*task, "sleep"));  // before, the shell's handler is its own
   EXPECT_TRUE(task->Signal(SIGUSR1, true).ok());
   const auto exit = task->Wait(5000);
   ASSERT_TRUE(exit);
@@ -244,7 +260,7 @@ TEST_P(EachMechanism, CleanStartingState) {
 
 TEST_P(EachMechanism, CountsUsage) {
   auto task = Start(Sh("(i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done); echo done; sleep 30"));
-  for (int i = 0; i < 1000 && sink_.out.empty(); ++i) usleep(10'000);
+  for (int i = 0; i < 1000 && sink_.Out().empty(); ++i) usleep(10'000);
   const TaskUsage usage = task->Usage();
   EXPECT_GT(usage.cpu_seconds, 0.02);
   EXPECT_GE(usage.processes, 1);
@@ -268,8 +284,7 @@ TEST_P(EachMechanism, FloodOfLinesArrivesWhole) {
 
 TEST_P(EachMechanism, LastOutputIsWholeWhenEnded) {
   auto task = Start(Sh("trap '' TERM; head -c 900000 /dev/zero; echo x; sleep 30"));
-  for (int i = 0; i < 500 && task->Processes().size() != 2; ++i) usleep(10'000);
-  usleep(100'000);
+  ASSERT_TRUE(AwaitProgram(*task, "sleep"));
   EXPECT_TRUE(task->End().ok());
   EXPECT_EQ(sink_.out.size(), 900'002u);
 }

@@ -64,7 +64,7 @@ TEST(ProcessTable, FindsAndEndsMarked) {
     execve("/bin/sleep", argv, env);
     _exit(127);
   }
-  usleep(50'000);
+  for (int i = 0; i < 500 && MarkedProcesses(kInstanceMark, value).empty(); ++i) usleep(10'000);
   EXPECT_EQ(MarkedProcesses(kInstanceMark, value), std::vector<pid_t>{child});
   EXPECT_TRUE(MarkedProcesses(kInstanceMark, value + "x").empty());
   EXPECT_TRUE(MarkedProcesses(kTaskMark, value).empty());

@@ -5,31 +5,23 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 #include "sys/cgroup.h"
+#include "sys/descendant_hunt.h"
 #include "sys/descriptors.h"
 #include "sys/exec_child.h"
 #include "sys/file.h"
-#include "sys/process_table.h"
 #include "sys/task_protocol.h"
 
 namespace stoker {
 namespace {
 
 constexpr int64_t kEndLimitMs = 10'000;
-
-int64_t NowMs() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<int64_t>(t.tv_sec) * 1000 + t.tv_nsec / 1'000'000;
-}
 
 void Tell(TaskMessage::Kind kind, int32_t value, int32_t stage = 0) {
   const TaskMessage message{kind, value, stage};
@@ -118,34 +110,6 @@ bool Reap(pid_t main) {
   }
 }
 
-void Stop(pid_t pid) {
-  // For anyone but root a fork fails from now on.
-  const rlimit none{0, 0};
-  prlimit(pid, RLIMIT_NPROC, &none, nullptr);
-  kill(pid, SIGSTOP);
-}
-
-// Best effort against programs that fork faster than /proc can be read: first everything is
-// stopped, which cannot be caught or ignored, and only when a walk finds nothing running, killed.
-bool EndDescendants(pid_t main) {
-  setpriority(PRIO_PROCESS, 0, -20);
-  const int64_t deadline = NowMs() + kEndLimitMs;
-  for (int round = 0; NowMs() < deadline; ++round) {
-    bool running = false;
-    for (const ProcessStat& p : DescendantsOf(getpid(), ListProcesses())) {
-      if (round % 8 == 7 || p.state == 'T' || p.state == 't') continue;
-      running = true;
-      Stop(p.pid);
-    }
-    if (!running || round % 8 == 7) {
-      for (const ProcessStat& p : DescendantsOf(getpid(), ListProcesses())) kill(p.pid, SIGKILL);
-    }
-    if (!Reap(main)) return true;
-    if (!running) usleep(300);  // those killed need a moment
-  }
-  return false;
-}
-
 // The exit code says whether anything is left.
 int EndEverything(const TaskPayload& payload, pid_t main) {
   // As pid 1 of a namespace, ending is all it takes: the kernel kills the rest.
@@ -155,7 +119,8 @@ int EndEverything(const TaskPayload& payload, pid_t main) {
     gone = EndCgroup(payload.cgroup, Duration::Ms(kEndLimitMs));
   }
   // Also what has left the cgroup.
-  return EndDescendants(main) && gone ? 0 : 1;
+  const bool none_left = EndDescendants([main] { return Reap(main); }, Duration::Ms(kEndLimitMs));
+  return none_left && gone ? 0 : 1;
 }
 
 int Watch(const TaskPayload& payload, pid_t main, int signals) {

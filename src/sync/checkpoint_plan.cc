@@ -103,6 +103,7 @@ void CheckpointPlan::Begin(const std::string& path, MonoTime at, bool by_event) 
   ++file.version;
   file.doubtful = false;
   file.refused = false;
+  file.shrunk = false;
 }
 
 void CheckpointPlan::End(const std::string& path, MonoTime at, Fate fate, bool disk_full) {
@@ -262,18 +263,24 @@ void CheckpointPlan::Absorb(const FileFact& fact, const DirectoryScan& scan, Mon
   const bool silent =
       known ? file.fact && !same && !file.open && file.last_change <= last_scan_ : true;
   if (silent) {
-    // Changed without a hint: seen late, so nobody knows how it ended.
+    // Changed without a hint, or before the hint has come. It is over when a later look finds no
+    // writer: while a file is being opened it is cut to nothing already, and no process has it.
     if (!known) file.version = 0;
     Begin(fact.path, now, false);
-    const Fate fate = scan.task_alive ? scan.fate : std::max(scan.fate, Fate::kUnknown);
-    if (!written) End(fact.path, now, fate, scan.disk_full);
+    if (ended_) {
+      End(fact.path, now, std::max(scan.fate, Fate::kUnknown), scan.disk_full);
+    } else if (file.fact && fact.size < file.fact->size) {
+      file.shrunk = true;
+    }
   }
   if (written) {
     if (!file.open) Begin(fact.path, now, false);
     file.mapped = scan.mapped.count(fact.path) != 0;
     file.doubtful = file.doubtful || scan.disk_full;
   } else if (file.open && (same || fact.kind != FileKind::kFile)) {
-    const Duration patience = scan.writers_known ? kUnconfirmed : options_.quiet;
+    // Cutting a huge file takes the kernel a while.
+    const bool sure = scan.writers_known && !file.shrunk;
+    const Duration patience = sure ? kUnconfirmed : options_.quiet;
     if (now - file.last_change >= patience) {
       End(fact.path, file.last_change, scan.fate, scan.disk_full);
     }

@@ -96,6 +96,7 @@ class CheckpointPlan {
     int64_t size_before = -1;  // size in the last moment taken
     Fate fate = Fate::kLived;  // how the last write ended
     bool doubtful = false;     // the disk was full or the size limit met
+    bool shrunk = false;       // the write under way was noticed by the file being shorter
     bool refused = false;      // its format said: not whole
   };
   using Files = std::map<std::string, File>;

@@ -122,7 +122,7 @@ class CheckpointKeeper {
   MonoTime take_after_;
   StagedFiles staged_;  // of the last moment taken
   int64_t taken_cycle_ = 0;
-  bool closed_ = false;           // one of them ended a write
+  bool closed_ = false;  // one of them ended a write
   std::optional<MonoTime> ended_news_;
   bool ended_seen_ = false;
   MonoTime ended_at_;

@@ -164,6 +164,8 @@ int64_t TaskWatch::SizeLimit() {
 
 Writers TaskWatch::Look(dev_t device, const std::string& root,
                         const std::map<std::string, InodeId>& inodes) {
+  // Most looks at most jobs: a walk over all processes only to find writers of nothing.
+  if (inodes.empty()) return {};
   std::vector<int> pids;
   {
     const std::lock_guard lock(mutex_);

@@ -113,6 +113,8 @@ def cancel_case(world, kind, mechanism):
     last = max(beats(evidence, n)[-1][1] for n in names) - asked
     if last > GRACE + NOTICED:
         problems.append(f"the last sign of life was {last:.1f} s after the request")
+    if kind in ("daemon", "respawn") and not (evidence / "main.term").exists():
+        problems.append("main got no SIGTERM")
     for name in names:
         path = evidence / f"{name}.term"
         if path.exists() and beats(evidence, name)[-1][1] - float(path.read_text().split()[0]) > GRACE + 0.5:

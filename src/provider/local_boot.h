@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The folder of an instance on this machine, "<state>/instances/<token>": what its launcher, its
-// machine process, its agent and everyone who looks at it find there. docs/local-instances.md
-// describes it for people.
+// machine process, its agent and everyone who looks at it find there.
 #pragma once
 
 #include <optional>

@@ -89,7 +89,7 @@ void CheckpointPlan::Begin(const std::string& path, MonoTime at, bool by_event) 
   Changed(path, at);
   file.last_change = at;
   if (file.open) return;
-  if (file.taken == file.version) {
+  if (file.taken != 0 && file.taken == file.version) {
     if (file.fact) file.size_before = file.fact->size;
     const std::string general = WithoutNumbers(TopOf(path));
     if (general != TopOf(path) && numbered_.insert(general).second) {
@@ -165,20 +165,22 @@ void CheckpointPlan::MoveIn(const FileEvent& event) {
   bool doubtful = event.disk_full;
   bool open = false;
   std::optional<FileFact> fact;
+  // What was written under another name was this file all along.
   if (auto it = files_.find(event.from); !event.from.empty() && it != files_.end()) {
-    // What was written under another name was this file all along.
     begin = it->second.begin;
     fate = std::max(fate, it->second.fate);
     doubtful = doubtful || it->second.doubtful;
     open = it->second.open;
     fact = it->second.fact;
     files_.erase(it);
-    for (auto old = history_.rbegin(); old != history_.rend(); ++old) {
-      if (old->path != event.from) continue;
-      if (auto count = written_.find(old->role); count != written_.end()) --count->second;
-      history_.erase(std::next(old).base());
-      break;
-    }
+  }
+  for (auto old = history_.rbegin(); !event.from.empty() && old != history_.rend(); ++old) {
+    if (old->path != event.from) continue;
+    begin = std::min(begin, old->begin);
+    if (!old->lived) fate = std::max(fate, Fate::kUnknown);
+    if (auto count = written_.find(old->role); count != written_.end()) --count->second;
+    history_.erase(std::next(old).base());
+    break;
   }
   Begin(event.path, event.at, true);
   File& file = files_[event.path];
@@ -290,8 +292,20 @@ void CheckpointPlan::Absorb(const FileFact& fact, const DirectoryScan& scan, Mon
   if (!file.open) FillSize(fact.path, fact.size);
 }
 
-void CheckpointPlan::OnScan(const DirectoryScan& scan, MonoTime now) {
+void CheckpointPlan::OnScan(const DirectoryScan& scan, MonoTime now,
+                            const std::vector<FileEvent>& later) {
   task_alive_ = scan.task_alive;
+  // Of what changed while the scan was made, the scan shows neither the old nor the new for sure.
+  std::vector<std::string> moving;
+  for (const FileEvent& event : later) {
+    moving.push_back(event.path);
+    if (!event.from.empty()) moving.push_back(event.from);
+  }
+  const auto in_motion = [&](const std::string& path) {
+    return std::any_of(moving.begin(), moving.end(), [&](const std::string& other) {
+      return path == other || (StartsWith(path, other) && path[other.size()] == '/');
+    });
+  };
   std::set<std::string> seen;
   bool marked = false;
   for (const FileFact& fact : scan.files) {
@@ -300,6 +314,7 @@ void CheckpointPlan::OnScan(const DirectoryScan& scan, MonoTime now) {
       continue;
     }
     seen.insert(fact.path);
+    if (in_motion(fact.path)) continue;
     Absorb(fact, scan, now);
     if (EndsWith(fact.path, std::string("/") + kCompleteMark)) {
       explicit_.insert(WithoutNumbers(TopOf(fact.path)));
@@ -309,7 +324,8 @@ void CheckpointPlan::OnScan(const DirectoryScan& scan, MonoTime now) {
   std::vector<std::string> gone;
   for (const auto& [path, file] : files_) {
     // A file that a hint announced after the scan began is not in it yet.
-    if (seen.count(path) == 0 && !(file.open && now - file.last_change < kUnconfirmed)) {
+    if (seen.count(path) == 0 && !in_motion(path) &&
+        !(file.open && now - file.last_change < kUnconfirmed)) {
       gone.push_back(path);
     }
   }

@@ -54,7 +54,8 @@ class CheckpointPlan {
   explicit CheckpointPlan(PlanOptions options);
 
   void OnEvents(const std::vector<FileEvent>& events);
-  void OnScan(const DirectoryScan& scan, MonoTime now);
+  // `later`: hints that came while the scan was made; they are to be given to OnEvents afterwards.
+  void OnScan(const DirectoryScan& scan, MonoTime now, const std::vector<FileEvent>& later = {});
   // What lies there now is the restored checkpoint: the state of the last moment taken.
   void OnRestored(const DirectoryScan& scan, MonoTime now);
   // `candidate` was copied; what changed since then counts from now on.

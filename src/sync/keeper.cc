@@ -125,14 +125,21 @@ void CheckpointKeeper::Observe(MonoTime now) {
     SetTrouble("cannot look at the checkpoints: " + scan.status().message());
     return;
   }
-  scanned_ = now;
-  dirty_ = false;
-  plan_.OnScan(*scan, now);
+  Learn(*scan, now);
   if (news) {
     ended_seen_ = true;
     ended_at_ = now;
     plan_.OnEnded(*ended, now);
   }
+}
+
+void CheckpointKeeper::Learn(const DirectoryScan& scan, MonoTime now) {
+  scanned_ = now;
+  const std::vector<FileEvent> later = files_.TakeEvents();
+  plan_.OnScan(scan, now, later);
+  plan_.OnEvents(later);
+  dirty_ = !later.empty();
+  closed_ = dirty_;
 }
 
 void CheckpointKeeper::Capture(MonoTime now) {
@@ -150,8 +157,7 @@ void CheckpointKeeper::Capture(MonoTime now) {
     plan_.OnEvents(files_.TakeEvents());
     auto scan = files_.Scan();
     if (!scan.ok()) return;
-    scanned_ = now;
-    plan_.OnScan(*scan, now);
+    Learn(*scan, now);
   }
 }
 

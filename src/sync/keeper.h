@@ -80,6 +80,7 @@ class CheckpointKeeper {
 
   // keeper.cc: seeing and copying
   void Observe(MonoTime now);
+  void Learn(const DirectoryScan& scan, MonoTime now);
   void Capture(MonoTime now);
   bool Take(Candidate candidate, MonoTime now);
   std::set<std::string> Broken(const Candidate& candidate, Snapshot& copy) const;

@@ -165,18 +165,34 @@ Status AttemptRun::RunSetup(StagingEnded* result) {
 
 StagingEnded AttemptRun::Stage(const std::string& restore) {
   StagingEnded result;
-  const auto work = [&]() -> Status {
-    STOKER_TRY(OpenLog());
-    STOKER_TRY(PrepareFolder().WithContext("preparing the work directory"));
-    STOKER_TRY(RestoreCheckpoint(restore, &result));
-    STOKER_TRY(RunSetup(&result));
-    if (step_.cancelled()) return Status(Code::kCancelled, "stopped while it was set up");
-    return Status::Ok();
-  };
-  result.status = work();
+  int64_t pause = 100;
+  for (;;) {
+    result.status = TryStage(restore, &result);
+    if (result.status.ok() || !result.status.transient() || step_.cancelled()) break;
+    // The store is away: the machine waits for it, it is not the machine's fault.
+    Say("stoker: " + result.status.ToString() + "; trying again");
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+    pause = std::min<int64_t>(pause * 2, 5000);
+  }
   if (!result.status.ok()) Say("stoker: " + result.status.ToString());
   if (config_.rank == 0) result.master_port = FreePort();
   return result;
+}
+
+Status AttemptRun::TryStage(const std::string& restore, StagingEnded* result) {
+  *result = {};
+  STOKER_TRY(OpenLog());
+  const Status prepared = PrepareFolder().WithContext("preparing the work directory");
+  if (prepared.Is(Code::kCorrupt) || prepared.Is(Code::kInvalid) || prepared.Is(Code::kNotFound)) {
+    // Code that cannot be unpacked here cannot be unpacked on any other machine either.
+    result->setup_failed = true;
+    result->setup_code = 1;
+  }
+  STOKER_TRY(prepared);
+  STOKER_TRY(RestoreCheckpoint(restore, result));
+  STOKER_TRY(RunSetup(result));
+  if (step_.cancelled()) return Status(Code::kCancelled, "stopped while it was set up");
+  return Status::Ok();
 }
 
 Status AttemptRun::Start(const StartProgram& start, std::function<void(TaskExit)> ended,

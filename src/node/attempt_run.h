@@ -65,6 +65,7 @@ class AttemptRun {
   std::string CheckpointDir() const;
   contract::NodeFacts Facts(const std::vector<std::string>& addresses, int master_port,
                             bool resume) const;
+  Status TryStage(const std::string& restore, StagingEnded* result);
   Status PrepareFolder();
   Status FetchCode();
   Status RunSetup(StagingEnded* result);

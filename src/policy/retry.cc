@@ -77,7 +77,8 @@ AfterAttempt AfterLoss(const Job& job, const Attempt& ended, bool restore_failed
     return after;
   }
   const int losses = LossesInARow(job, ended);
-  if (losses >= kMostLossesWithoutProgress) {
+  const bool fault = Reason(ended) == EndReason::kNodeFault;
+  if (losses >= (fault ? kMostFaultsInARow : kMostLossesWithoutProgress)) {
     Ending result = *ended.ending;
     result.reason = EndReason::kNoProgress;
     result.why = std::to_string(losses) +

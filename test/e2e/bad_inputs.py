@@ -154,9 +154,12 @@ def one_job(world):
 
 
 def newest_record(world, job):
-    revisions = sorted((world.store / "records" / f"{job}.json.rev").iterdir()) \
-        if (world.store / "records" / f"{job}.json.rev").is_dir() else [world.store / "records" / f"{job}.json"]
-    return revisions[-1]
+    """The file that holds the record: docs/ledger.md says how a changed object lies in a folder."""
+    folder = world.store / "records" / f"{job}.json.rev"
+    if not folder.is_dir():
+        return world.store / "records" / f"{job}.json"
+    current = next(p.name for p in folder.iterdir() if p.name.startswith("at-"))
+    return folder / current.removeprefix("at-")
 
 
 def test_ledger(results, world):

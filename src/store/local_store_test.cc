@@ -234,8 +234,8 @@ double MsOf(const std::function<void()>& what) {
       .count();
 }
 
-// Bounds ten times wider than measured: they catch a change of order, not a busy machine.
-TEST_F(LocalStoreTest, IsFastEnough) {
+// Numbers for people; what is asserted is a ratio, which a slow or busy machine does not change.
+TEST_F(LocalStoreTest, ListingCostsLessThanWriting) {
   const std::string data(1024, 'x');
   const double put = MsOf([&] {
     for (int i = 0; i < 10'000; ++i) ASSERT_TRUE(store_->Put("l/" + Padded(i, 6), data).ok());
@@ -252,14 +252,14 @@ TEST_F(LocalStoreTest, IsFastEnough) {
   const double match = MsOf([&] {
     for (int i = 0; i < 1000; ++i) version = store_->Put("r", data, Condition::Match(*version));
   });
+  EXPECT_TRUE(version.ok());
   const auto durable = Open(true);
   const double synced = MsOf([&] {
     for (int i = 0; i < 20; ++i) ASSERT_TRUE(durable->Put("s/" + Padded(i, 6), data).ok());
   });
   std::printf("put 1 KiB %.3f ms, durable %.2f ms; match %.3f ms; list of 10,000 %.1f ms\n",
               put / 10'000, synced / 20, match / 1000, list);
-  EXPECT_LT(put / 10'000, 3);
-  EXPECT_LT(list, 500);
+  EXPECT_LT(list, put);
 }
 
 }  // namespace

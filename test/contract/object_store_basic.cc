@@ -269,16 +269,16 @@ void DownloadsOneVersion(Subject& subject, Findings& f) {
 }  // namespace
 
 std::vector<Check> BasicChecks() {
-  return {{"RoundTrips", false, RoundTrips},
-          {"Missing", false, Missing},
-          {"CreatesOnce", false, CreatesOnce},
-          {"ComparesAndSwaps", false, ComparesAndSwaps},
-          {"VersionsNeverRepeat", false, VersionsNeverRepeat},
-          {"DeletesWhole", false, DeletesWhole},
-          {"RefusesBadKeys", false, RefusesBadKeys},
-          {"Uploads", false, Uploads},
-          {"UploadsKeepConditions", false, UploadsKeepConditions},
-          {"DownloadsOneVersion", false, DownloadsOneVersion}};
+  return {{"RoundTrips", false, false, RoundTrips},
+          {"Missing", false, false, Missing},
+          {"CreatesOnce", false, false, CreatesOnce},
+          {"ComparesAndSwaps", false, false, ComparesAndSwaps},
+          {"VersionsNeverRepeat", false, true, VersionsNeverRepeat},
+          {"DeletesWhole", false, false, DeletesWhole},
+          {"RefusesBadKeys", false, false, RefusesBadKeys},
+          {"Uploads", false, false, Uploads},
+          {"UploadsKeepConditions", false, false, UploadsKeepConditions},
+          {"DownloadsOneVersion", false, false, DownloadsOneVersion}};
 }
 
 }  // namespace stoker::contract

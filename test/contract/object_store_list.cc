@@ -173,9 +173,9 @@ void PagesJoin(Subject& subject, Findings& f) {
 }  // namespace
 
 std::vector<Check> ListChecks() {
-  return {{"OddKeysWork", false, OddKeysWork},
-          {"PrefixesAndPages", false, PrefixesAndPages},
-          {"PagesJoin", false, PagesJoin}};
+  return {{"OddKeysWork", false, true, OddKeysWork},
+          {"PrefixesAndPages", false, true, PrefixesAndPages},
+          {"PagesJoin", false, true, PagesJoin}};
 }
 
 }  // namespace stoker::contract

@@ -154,7 +154,6 @@ void ListsWhileWriting(Subject& subject, Findings& f) {
   std::set<std::string> stays;
   for (int i = 0; i < 300; ++i) {
     stays.insert("l/stays-" + std::to_string(i));
-    f.ExpectOk(store.Put(*stays.rbegin(), "0").status(), "put");
   }
   for (const std::string& key : stays) f.ExpectOk(store.Put(key, "0").status(), "put");
   std::atomic<bool> stop = false;
@@ -163,7 +162,6 @@ void ListsWhileWriting(Subject& subject, Findings& f) {
     std::string error;
     if (me == 0) {
       // Turns every one into its other form while it is listed.
-      for (const std::string& key : stays) f.Expect(Increment(store, key, &error), error);
       for (const std::string& key : stays) f.Expect(Increment(store, key, &error), error);
     } else if (me == 1) {
       for (int i = 0; i < 300; ++i) {
@@ -350,18 +348,18 @@ void KilledWriters(Subject& subject, Findings& f) {
 }  // namespace
 
 std::vector<Check> RaceChecks() {
-  return {{"ThreadsIncrement", false, ThreadsIncrement},
-          {"ThreadsCreateOnce", false, ThreadsCreateOnce},
-          {"ReadersSeeWholes", false, ReadersSeeWholes},
-          {"ValuesNeverGoBack", false, ValuesNeverGoBack},
-          {"ListsWhileWriting", false, ListsWhileWriting},
-          {"MixedWritersLoseNothing", false, MixedWritersLoseNothing}};
+  return {{"ThreadsIncrement", false, false, ThreadsIncrement},
+          {"ThreadsCreateOnce", false, false, ThreadsCreateOnce},
+          {"ReadersSeeWholes", false, false, ReadersSeeWholes},
+          {"ValuesNeverGoBack", false, false, ValuesNeverGoBack},
+          {"ListsWhileWriting", false, true, ListsWhileWriting},
+          {"MixedWritersLoseNothing", false, false, MixedWritersLoseNothing}};
 }
 
 std::vector<Check> ProcessChecks() {
-  return {{"ProcessesIncrement", true, ProcessesIncrement},
-          {"ProcessesCreateOnce", true, ProcessesCreateOnce},
-          {"KilledWriters", true, KilledWriters}};
+  return {{"ProcessesIncrement", true, false, ProcessesIncrement},
+          {"ProcessesCreateOnce", true, false, ProcessesCreateOnce},
+          {"KilledWriters", true, false, KilledWriters}};
 }
 
 }  // namespace stoker::contract

@@ -45,6 +45,7 @@ class Findings {
 struct Check {
   std::string name;  // a C identifier
   bool processes;    // forks: needs Reopen
+  bool many;         // writes hundreds of objects: takes long where each write is an fsync
   std::function<void(Subject&, Findings&)> run;
 };
 

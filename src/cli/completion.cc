@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completion scripts and the man page, out of the table of verbs.
+#include <nlohmann/json.hpp>
+
 #include "base/text.h"
 #include "cli/context.h"
 #include "cli/verb.h"
@@ -138,7 +140,9 @@ struct CompletionOptions {
 
 Status RunCompletion(Context& context, const CompletionOptions& options) {
   const std::vector<Verb> verbs = AllVerbs();
-  context.Print(options.shell == "man" ? ManPage(verbs) : CompletionScript(verbs, options.shell));
+  const std::string text =
+      options.shell == "man" ? ManPage(verbs) : CompletionScript(verbs, options.shell);
+  context.Print(context.json ? nlohmann::json(text).dump() + "\n" : text);
   return Status::Ok();
 }
 

@@ -17,23 +17,31 @@ struct Options {
   std::string value;
 };
 
+// A setting that is not set has no value.
+nlohmann::json Value(const std::string& value) {
+  return value.empty() ? nlohmann::json(nullptr) : nlohmann::json(value);
+}
+
 Status List(Context& context, const Settings& settings) {
   nlohmann::json all = nlohmann::json::object();
   std::vector<std::vector<std::string>> rows = {{"KEY", "VALUE", "MEANING"}};
   for (const SettingKey& key : SettingKeys()) {
     STOKER_ASSIGN(const std::string value, GetSetting(settings, key.name));
-    all[key.name] = value.empty() ? nlohmann::json(nullptr) : nlohmann::json(value);
+    all[key.name] = Value(value);
     rows.push_back({key.name, value.empty() ? "(" + key.built_in + ")" : Printable(value), key.meaning});
   }
   context.Print(context.json ? all.dump() + "\n" : FormatTable(rows));
   return Status::Ok();
 }
 
-Status Save(Context& context, const Settings& settings) {
+Status Save(Context& context, const Settings& settings, const std::string& key) {
   const std::string& file = context.places().config_file;
   STOKER_TRY(sys::MakeDirs(file.substr(0, file.rfind('/')), 0700));
   STOKER_TRY(sys::WriteFileAtomic(file, PrintSettings(settings), 0600));
   context.Say("written to " + file);
+  if (!context.json) return Status::Ok();
+  STOKER_ASSIGN(const std::string value, GetSetting(settings, key));
+  context.Print(nlohmann::json({{"key", key}, {"value", Value(value)}, {"file", file}}).dump() + "\n");
   return Status::Ok();
 }
 
@@ -47,19 +55,19 @@ Status Run(Context& context, const Options& options) {
   }
   if (options.action == "get") {
     STOKER_ASSIGN(const std::string value, GetSetting(settings, options.key));
-    context.Print(context.json ? nlohmann::json(value).dump() + "\n" : value + "\n");
+    context.Print(context.json ? Value(value).dump() + "\n" : value + "\n");
     return Status::Ok();
   }
   if (options.action == "unset") {
     STOKER_TRY(UnsetSetting(&settings, options.key));
-    return Save(context, settings);
+    return Save(context, settings, options.key);
   }
   if (options.value.empty()) {
     return Status(Code::kUsage, "stoker config set " + options.key + ": to which value?",
                   "'stoker config unset " + options.key + "' takes it away");
   }
   STOKER_TRY(SetSetting(&settings, options.key, options.value, sys::HomeDir()));
-  return Save(context, settings);
+  return Save(context, settings, options.key);
 }
 
 }  // namespace

@@ -32,7 +32,14 @@ std::string UserName() {
     const std::string user = FromEnvironment(name);
     if (IsSafeName(user)) return user;
   }
-  return "uid" + std::to_string(::getuid());
+  // No name service is asked: a static binary cannot load one.
+  const std::string uid = std::to_string(::getuid());
+  const auto passwd = sys::ReadFile("/etc/passwd", 4 << 20);
+  for (const std::string& line : Split(passwd.ok() ? *passwd : "", '\n')) {
+    const std::vector<std::string> fields = Split(line, ':');
+    if (fields.size() > 2 && fields[2] == uid && IsSafeName(fields[0])) return fields[0];
+  }
+  return "uid" + uid;
 }
 
 }  // namespace
@@ -135,6 +142,14 @@ void Context::Say(const std::string& text) {
   const std::string line = (progress_shown_ ? "\r\x1b[K" : "") + Style("2", "stoker: " + text) + "\n";
   progress_shown_ = false;
   (void)!::write(STDERR_FILENO, line.data(), line.size());
+}
+
+void Context::SayPlain(const std::string& text) {
+  if (json) return;
+  const std::lock_guard lock(terminal_);
+  const std::string all = (progress_shown_ ? "\r\x1b[K" : "") + text;
+  progress_shown_ = false;
+  (void)!::write(STDERR_FILENO, all.data(), all.size());
 }
 
 void Context::Progress(const std::string& text) {

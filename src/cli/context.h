@@ -63,6 +63,8 @@ class Context {
   void Print(std::string_view text);
   // A remark to standard error; silent with --json. Safe from any thread.
   void Say(const std::string& text);
+  // The same without a mark in front: several lines that stand for themselves.
+  void SayPlain(const std::string& text);
   // A line that is overwritten by the next: progress. Only on a terminal.
   void Progress(const std::string& text);
   void PrintError(const Status& status);

@@ -42,7 +42,7 @@ Status AfterSubmit(Context& context, const Job& job, bool detach, bool quiet) {
   STOKER_ASSIGN(const PassResult pass, controller->Pass(job.id));
   const StoryInput story{pass.job, nullptr, pass.reports, pass.store_now, {}};
   if (context.json) context.Print(StoryJson(story).dump() + "\n");
-  else context.Say("\n" + TellSummary(pass.job, pass.reports, pass.store_now));
+  else context.SayPlain("\n" + TellSummary(pass.job, pass.reports, pass.store_now));
   context.exit_code = ExitCodeOf(pass.job);
   return Status::Ok();
 }

@@ -30,10 +30,17 @@ std::optional<std::string> Given(const std::string& value) {
   return value.empty() ? std::nullopt : std::optional<std::string>(value);
 }
 
+std::string AbsoluteFrom(const std::string& path) {
+  if (path[0] == '/' || path[0] == '~') return path;
+  const auto here = sys::RealPath(".");
+  return here.ok() ? *here + "/" + path : path;
+}
+
 SpecOverrides Overrides(const Options& options) {
   SpecOverrides overrides;
   overrides.name = Given(options.name);
-  overrides.workdir = Given(options.workdir);
+  // On the command line a folder is meant as a shell means it, wherever the job file lies.
+  if (!options.workdir.empty()) overrides.workdir = AbsoluteFrom(options.workdir);
   overrides.num_nodes = Given(options.num_nodes);
   overrides.infra = Given(options.infra);
   if (options.spot) overrides.use_spot = true;

@@ -54,6 +54,13 @@ std::string AttemptText(const Attempt& attempt, const std::vector<ReportSeen>& r
   return text;
 }
 
+std::string MemoryText(const NodeReport& report) {
+  const std::string peak = "peak memory " + HumanSize(report.peak_resident_bytes);
+  if (report.phase == NodePhase::kEnded) return ", " + peak;
+  return ", memory " + HumanSize(report.resident_bytes) + ", " + peak + ", " +
+         HumanSize(report.disk_bytes) + " of its disk used";
+}
+
 std::string NodeText(const Job& job, const Attempt& attempt, int rank,
                      const std::vector<ReportSeen>& reports) {
   const int number = attempt.launches[static_cast<size_t>(rank)];
@@ -63,13 +70,11 @@ std::string NodeText(const Job& job, const Attempt& attempt, int rank,
   for (const ReportSeen& seen : reports) {
     const NodeReport& report = seen.report;
     if (report.attempt != attempt.number || report.rank != rank) continue;
-    text += ", " + Printable(report.address) + ", " + std::string(Name(report.phase)) +
-            ", ended by " + Printable(report.mechanism);
+    text += ", " + Printable(report.address) + ", " + std::string(Name(report.phase));
+    if (!report.mechanism.empty()) text += ", ended by " + Printable(report.mechanism);
     if (report.notice) text += ", notice until " + FormatRfc3339(report.notice->until);
     text += "\n        cpu " + HumanDuration(Duration{static_cast<int64_t>(report.cpu_seconds * 1000)}) +
-            ", memory " + HumanSize(report.resident_bytes) + " (peak " +
-            HumanSize(report.peak_resident_bytes) + "), disk " + HumanSize(report.disk_bytes) +
-            ", " + std::to_string(report.log_lines) + " log lines";
+            MemoryText(report) + ", " + std::to_string(report.log_lines) + " log lines";
     if (!report.trouble.empty()) text += "\n        trouble: " + Printable(report.trouble);
     if (!report.restore_error.empty()) {
       text += "\n        restore failed: " + Printable(report.restore_error);
@@ -210,7 +215,7 @@ std::string TellStory(const StoryInput& input) {
       text += NodeText(job, attempt, rank, input.reports);
     }
   }
-  if (IsFinal(job.state)) text += TellSummary(job, {}, input.now);
+  if (job.result) text += "  result      " + Printable(job.result->why) + "\n";
   return text;
 }
 

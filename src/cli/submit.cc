@@ -56,6 +56,19 @@ std::vector<std::string> OwnFolders(Context& context) {
   return folders;
 }
 
+// A folder for the archive that does not lie in what is packed (a home directory holds the cache).
+Result<sys::TempDir> PackingPlace(Context& context, const std::string& root) {
+  STOKER_TRY(sys::MakeDirs(context.places().cache, 0700));
+  STOKER_ASSIGN(const std::string cache, sys::RealPath(context.places().cache));
+  for (const std::string& place : {cache, std::string("/tmp"), std::string("/dev/shm")}) {
+    if (!StartsWith(place + "/", root + "/") && sys::DirExists(place)) {
+      return sys::TempDir::Make("stoker-pack", place);
+    }
+  }
+  return Status(Code::kInvalid, "the work directory " + root + " holds every place for its archive",
+                "Choose a smaller one with --workdir");
+}
+
 Result<Packed> PackWorkdir(Context& context, const SubmitRequest& request) {
   const std::string& dir = request.spec.workdir;
   pack::ListOptions listing_options;
@@ -67,8 +80,7 @@ Result<Packed> PackWorkdir(Context& context, const SubmitRequest& request) {
                                     " in " + std::to_string(listing.entries.size()) + " files",
                   "List what is not code in .stokerignore, or say --yes");
   }
-  STOKER_TRY(sys::MakeDirs(context.places().cache, 0700));
-  STOKER_ASSIGN(const sys::TempDir temp, sys::TempDir::Make("pack", context.places().cache));
+  STOKER_ASSIGN(const sys::TempDir temp, PackingPlace(context, listing.root));
   const std::string archive = temp.path() + "/code.tar.zst";
   STOKER_ASSIGN(const pack::PackSummary summary, pack::Pack(listing, archive));
   for (const std::string& note : summary.notes) context.Say(note);

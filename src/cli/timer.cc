@@ -43,7 +43,7 @@ Status SetCrontab(const Context& context, const std::string& table) {
   return set;
 }
 
-bool HaveUserManager() {
+bool SystemdServesThisUser() {
   const auto answer = Capture({"systemctl", "--user", "show-environment"});
   return answer.ok();
 }
@@ -95,7 +95,7 @@ Status InstallCron(Context& context) {
 
 Status InstallTimer(Context& context) {
   STOKER_TRY(sys::MakeDirs(context.places().state, 0700));
-  STOKER_TRY(HaveUserManager() ? InstallSystemd(context) : InstallCron(context));
+  STOKER_TRY(SystemdServesThisUser() ? InstallSystemd(context) : InstallCron(context));
   return sys::WriteFileAtomic(context.places().state + "/timer-installed", "");
 }
 

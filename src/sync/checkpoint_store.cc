@@ -211,29 +211,38 @@ Status FetchFile(ObjectStore& store, const std::string& key, const ManifestFile&
   return (*target)->Commit(file.mode, file.mtime_ms);
 }
 
-Status RestoreCheckpoint(ObjectStore& store, const std::string& job, const std::string& id,
-                         int rank, DirectoryWriter& into) {
-  const std::string context = "cannot restore checkpoint " + id;
-  auto manifest = LoadManifest(store, job, id);
-  if (!manifest.ok()) return manifest.status().WithContext(context);
-  const std::vector<ManifestFile> files = UnionFor(*manifest, rank);
+namespace {
+
+Status Fetch(ObjectStore& store, const std::string& job, const std::string& id, int rank,
+             bool exactly, DirectoryWriter& into) {
+  STOKER_ASSIGN(Manifest manifest, LoadManifest(store, job, id));
+  const std::vector<ManifestFile> files = UnionFor(manifest, rank);
   std::set<std::string> keep;
   for (const ManifestFile& file : files) keep.insert(file.path);
   // First, so that there is room for the rest.
-  STOKER_TRY(into.RemoveOthers(keep).WithContext(context));
+  if (exactly) STOKER_TRY(into.RemoveOthers(keep));
   for (const ManifestFile& file : files) {
-    Status status;
-    if (file.kind == FileKind::kDirectory) status = into.MakeDirectory(file.path);
+    if (file.kind == FileKind::kDirectory) STOKER_TRY(into.MakeDirectory(file.path));
     if (file.kind == FileKind::kFile) {
-      status = FetchFile(store, paths::Checkpoints(job) + file.object, file, file.path, into);
+      STOKER_TRY(FetchFile(store, paths::Checkpoints(job) + file.object, file, file.path, into));
     }
-    if (!status.ok()) return status.WithContext(context);
   }
   for (const ManifestFile& file : files) {
-    if (file.kind != FileKind::kLink) continue;
-    STOKER_TRY(into.MakeLink(file.path, file.target).WithContext(context));
+    if (file.kind == FileKind::kLink) STOKER_TRY(into.MakeLink(file.path, file.target));
   }
   return Status::Ok();
+}
+
+}  // namespace
+
+Status RestoreCheckpoint(ObjectStore& store, const std::string& job, const std::string& id,
+                         int rank, DirectoryWriter& into) {
+  return Fetch(store, job, id, rank, true, into).WithContext("cannot restore checkpoint " + id);
+}
+
+Status DownloadCheckpoint(ObjectStore& store, const std::string& job, const std::string& id,
+                          int rank, DirectoryWriter& into) {
+  return Fetch(store, job, id, rank, false, into).WithContext("cannot get checkpoint " + id);
 }
 
 Status RetainCheckpoints(ObjectStore& store, const std::string& job, int keep,

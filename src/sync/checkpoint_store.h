@@ -47,6 +47,10 @@ Status CheckObjects(ObjectStore& store, const Manifest& manifest);
 Status RestoreCheckpoint(ObjectStore& store, const std::string& job, const std::string& id,
                          int rank, DirectoryWriter& into);
 
+// The same for `stoker get`: what lies there already and is not part of the checkpoint stays.
+Status DownloadCheckpoint(ObjectStore& store, const std::string& job, const std::string& id,
+                          int rank, DirectoryWriter& into);
+
 // One object into one file, through the hash; kCorrupt when size or hash differ.
 Status FetchFile(ObjectStore& store, const std::string& key, const ManifestFile& file,
                  const std::string& as, DirectoryWriter& into);

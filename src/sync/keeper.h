@@ -40,6 +40,9 @@ struct KeeperConfig {
   Duration round_patience = Duration::Minutes(2);  // how long rank 0 waits for the others' parts
   // Asked right before a manifest is written; false: this attempt must not commit any more.
   std::function<bool()> may_commit;
+  // True: the node of `rank` answers nothing more in this attempt than what it has left in the
+  // store by now. Unset: never. Asked while rank 0 waits for an answer.
+  std::function<bool(int rank)> silent_for_good;
 };
 
 // At most one thread in Begin and Step, and one in RunUpload. Everything given must outlive it.
@@ -100,6 +103,7 @@ class CheckpointKeeper {
   void OpenRound(MonoTime now);
   void Collect(MonoTime now);
   void GiveUpRound();
+  bool WaitsForTheSilent(const std::vector<int>& ranks) const;
   void CommitManifest(MonoTime now);
   Status PutManifest();
   void Follow(MonoTime now);

@@ -121,8 +121,8 @@ void CheckpointKeeper::LeadIdle(MonoTime now) {
   if (!nothing_left_) return;
   bool done = true;
   if (silent && now - ended_at_ < kFinalPatience) {
-    auto all = leader_->AllFinal();
-    done = all.ok() && *all;
+    auto missing = leader_->NotFinal();
+    done = missing.ok() && (missing->empty() || WaitsForTheSilent(*missing));
     // A wish may have come with the last of them.
     if (done) {
       auto wish = leader_->Wished();
@@ -149,6 +149,8 @@ void CheckpointKeeper::OpenRound(MonoTime now) {
 void CheckpointKeeper::Collect(MonoTime now) {
   if (now < next_poll_) return;
   next_poll_ = now + Poll();
+  // Asked first: what it has left is there when it is looked for afterwards.
+  const bool in_vain = WaitsForTheSilent(leader_->Missing());
   auto state = leader_->Poll();
   if (!state.ok()) return Failed(state.status(), now);
   if (*state == RoundLeader::State::kComplete) {
@@ -157,10 +159,14 @@ void CheckpointKeeper::Collect(MonoTime now) {
   } else if (*state == RoundLeader::State::kLate) {
     ++late_rounds_;
     GiveUpRound();
-  } else if (now - round_since_ >= config_.round_patience) {
+  } else if (in_vain || now - round_since_ >= config_.round_patience) {
     SetTrouble("checkpoint not saved: not every node has answered for it");
     GiveUpRound();
   }
+}
+
+bool CheckpointKeeper::WaitsForTheSilent(const std::vector<int>& ranks) const {
+  return config_.silent_for_good && std::any_of(ranks.begin(), ranks.end(), config_.silent_for_good);
 }
 
 void CheckpointKeeper::GiveUpRound() {

@@ -115,7 +115,7 @@ Result<ManifestFile> ReadFileJson(const json& in) {
   file.object = in.at("object").get<std::string>();
   file.mtime_ms = in.value("mtime_ms", int64_t{0});
   if (file.size < 0 || file.size > kMaxNumber || !IsSha256(file.sha256) ||
-      !IsSafeRelativePath(file.object) || !StartsWith(file.object, "data/")) {
+      !IsSafeRelativePath(file.object)) {
     return Bad("wrong size, hash or object of '" + Printable(file.path) + "'");
   }
   return file;

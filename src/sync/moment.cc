@@ -28,7 +28,19 @@ Status ForEachPiece(const StagedFile& file, Each each) {
   return Status::Ok();
 }
 
-Status UploadFile(ObjectStore& store, const std::string& key, const StagedFile& file) {
+}  // namespace
+
+Status HashStaged(StagedFile* file) {
+  Sha256 hash;
+  STOKER_TRY(ForEachPiece(*file, [&](std::string_view piece) {
+    hash.Update(piece);
+    return Status::Ok();
+  }));
+  file->sha256 = hash.Hex();
+  return Status::Ok();
+}
+
+Status UploadStaged(ObjectStore& store, const std::string& key, const StagedFile& file) {
   STOKER_ASSIGN(std::unique_ptr<Upload> upload, store.BeginUpload(key));
   const int fd = file.snapshot->Descriptor(file.index);
   if (fd >= 0) {
@@ -40,24 +52,15 @@ Status UploadFile(ObjectStore& store, const std::string& key, const StagedFile& 
   return version.ok() ? Status::Ok() : version.status();
 }
 
-}  // namespace
-
 Status UploadMoment(ObjectStore& store, const std::string& job, const CheckpointId& id, int rank,
                     const std::map<std::string, std::string>& known, Moment* moment) {
   for (auto& [path, file] : moment->files) {
     if (file->fact.kind != FileKind::kFile || !file->object.empty()) continue;
-    if (file->sha256.empty()) {
-      Sha256 hash;
-      STOKER_TRY(ForEachPiece(*file, [&](std::string_view piece) {
-        hash.Update(piece);
-        return Status::Ok();
-      }));
-      file->sha256 = hash.Hex();
-    }
+    if (file->sha256.empty()) STOKER_TRY(HashStaged(file.get()));
     const auto same = known.find(file->sha256);
     std::string object = same != known.end() ? same->second : DataObject(id, rank, path);
     if (same == known.end()) {
-      const Status status = UploadFile(store, paths::Checkpoints(job) + object, *file);
+      const Status status = UploadStaged(store, paths::Checkpoints(job) + object, *file);
       if (!status.ok()) return status.WithContext("cannot upload '" + Printable(path) + "'");
     }
     file->object = std::move(object);

@@ -34,6 +34,9 @@ struct Moment {
   int64_t step = -1;
 };
 
+Status HashStaged(StagedFile* file);
+Status UploadStaged(ObjectStore& store, const std::string& key, const StagedFile& file);
+
 // Hashes and uploads what is not in the store yet; blocks. What was done before a failure is not
 // done again. `known`: objects by "<sha256>" that need no second copy.
 Status UploadMoment(ObjectStore& store, const std::string& job, const CheckpointId& id, int rank,

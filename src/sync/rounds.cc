@@ -60,12 +60,21 @@ Result<std::optional<Round>> RoundLeader::Wished() {
   return newest;
 }
 
-Result<bool> RoundLeader::AllFinal() {
+std::vector<int> RoundLeader::Missing() const {
+  std::vector<int> out;
+  for (int rank = 1; rank < num_nodes_; ++rank) {
+    if (parts_.count(rank) == 0) out.push_back(rank);
+  }
+  return out;
+}
+
+Result<std::vector<int>> RoundLeader::NotFinal() {
+  std::vector<int> out;
   for (int rank = 1; rank < num_nodes_; ++rank) {
     STOKER_ASSIGN(std::optional<Part> part, PartAt(FinalPartKey(job_, attempt_, rank)));
-    if (!part) return false;
+    if (!part) out.push_back(rank);
   }
-  return true;
+  return out;
 }
 
 Result<std::optional<Round>> RoundFollower::Next() {

@@ -29,10 +29,12 @@ class RoundLeader {
   Result<State> Poll();
   // The answers of the others, ordered by rank.
   std::vector<Part> parts() const;
+  // Those that have not answered, as of the last Poll.
+  std::vector<int> Missing() const;
   // The newest wish of another node that no round was opened for since.
   Result<std::optional<Round>> Wished();
-  // Every other node's program has ended, and said so.
-  Result<bool> AllFinal();
+  // The nodes whose programs have not ended, or not said so.
+  Result<std::vector<int>> NotFinal();
 
  private:
   Result<std::optional<Part>> PartAt(const std::string& key);

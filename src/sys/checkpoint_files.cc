@@ -78,20 +78,30 @@ class FileSnapshot : public Snapshot {
 class RealCheckpointFiles : public CheckpointFiles {
  public:
   RealCheckpointFiles(const CheckpointFilesOptions& options, Clock& clock)
-      : options_(options),
-        root_(ResolveRoot(options.directory)),
-        clock_(clock),
-        watch_(root_, clock, [this](std::vector<FileEvent>* events) { Judge(events); }) {
+      : options_(options), root_(ResolveRoot(options.directory)), clock_(clock) {
     RaiseDescriptorLimit();
+    if (!options.watch) return;
+    watch_ = std::make_unique<WatchTree>(root_, clock,
+                                         [this](std::vector<FileEvent>* events) { Judge(events); });
   }
 
   void WatchTask(std::function<std::vector<int>()> processes) override {
     task_.SetProcesses(std::move(processes));
     task_.Refresh(clock_.Mono());
   }
-  void Wait(Duration timeout) override { watch_.Wait(timeout); }
-  void Wake() override { watch_.Wake(); }
-  std::vector<FileEvent> TakeEvents() override { return watch_.Take(); }
+  void Wait(Duration timeout) override {
+    if (watch_) {
+      watch_->Wait(timeout);
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(std::min<int64_t>(timeout.ms, 100)));
+    }
+  }
+  void Wake() override {
+    if (watch_) watch_->Wake();
+  }
+  std::vector<FileEvent> TakeEvents() override {
+    return watch_ ? watch_->Take() : std::vector<FileEvent>();
+  }
 
   Result<DirectoryScan> Scan() override {
     const MonoTime now = clock_.Mono();
@@ -99,7 +109,7 @@ class RealCheckpointFiles : public CheckpointFiles {
       task_.Refresh(now);
       refreshed_ = now;
     }
-    STOKER_ASSIGN(Tree tree, ListTree(root_));
+    STOKER_ASSIGN(Tree tree, ListTree(root_, options_.only));
     DirectoryScan scan;
     const Writers writers = task_.Look(tree.device, root_, tree.inodes);
     for (const auto& [path, inode] : tree.inodes) {
@@ -249,7 +259,7 @@ class RealCheckpointFiles : public CheckpointFiles {
   Clock& clock_;
   TaskWatch task_;
   MonoTime refreshed_;
-  WatchTree watch_;  // last: its thread uses the others
+  std::unique_ptr<WatchTree> watch_;  // last: its thread uses the others
 };
 
 }  // namespace

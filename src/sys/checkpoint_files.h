@@ -15,6 +15,8 @@ struct CheckpointFilesOptions {
   // Copies are made here, best on the same file system (then they may cost nothing). They have no
   // names: nothing is left behind whatever happens to this process.
   std::string staging;
+  std::string only;   // nothing but this entry of the directory; "" = everything
+  bool watch = true;  // false: no hints and no thread, for those who only look now and then
   int64_t reserve = 64 << 20;  // bytes of the staging file system that copies leave free
 };
 

@@ -50,6 +50,14 @@ class Lister {
  public:
   Lister(const std::string& root, Tree* out) : root_(root), out_(out) {}
 
+  Status ListOnly(int dir, const std::string& name) {
+    struct stat info;
+    const bool there = fstatat(dir, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+    Status status = there ? Look(dir, name, name, 0) : Status::Ok();
+    close(dir);
+    return status;
+  }
+
   Status List(int dir, const std::string& path, int depth) {
     DIR* stream = fdopendir(dir);
     if (stream == nullptr) {
@@ -133,7 +141,7 @@ FileFact FactOf(const std::string& path, const struct stat& info) {
   return fact;
 }
 
-Result<Tree> ListTree(const std::string& root) {
+Result<Tree> ListTree(const std::string& root, const std::string& only) {
   Tree tree;
   const int dir = open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dir < 0) {
@@ -142,7 +150,8 @@ Result<Tree> ListTree(const std::string& root) {
   }
   struct stat info;
   if (fstat(dir, &info) == 0) tree.device = info.st_dev;
-  STOKER_TRY(Lister(root, &tree).List(dir, "", 0));
+  Lister lister(root, &tree);
+  STOKER_TRY(only.empty() ? lister.List(dir, "", 0) : lister.ListOnly(dir, only));
   std::sort(tree.files.begin(), tree.files.end(),
             [](const FileFact& a, const FileFact& b) { return a.path < b.path; });
   return tree;

@@ -22,7 +22,8 @@ struct Tree {
 
 FileFact FactOf(const std::string& path, const struct stat& info);
 // Everything below `root`; empty when `root` is not there. Follows no link; what vanishes meanwhile
-// is left out; does not enter other file systems.
-Result<Tree> ListTree(const std::string& root);
+// is left out; does not enter other file systems. With `only`, nothing but the entry of that name
+// and what is below it.
+Result<Tree> ListTree(const std::string& root, const std::string& only = "");
 
 }  // namespace stoker

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files that a job leaves behind (its `outputs:`): kept in the store while the program runs and
+// once more at its end, as plain objects under jobs/<job>/artifacts/.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "port/checkpoint_files.h"
+#include "port/clock.h"
+#include "port/object_store.h"
+#include "sync/manifest.h"
+
+namespace stoker {
+
+// One entry of `outputs:`. For "a/b/out": `files` looks at <workdir>/a/b and there at "out" only.
+struct OutputSource {
+  std::string prefix;  // "a/b"; "" for an entry at the top
+  CheckpointFiles* files = nullptr;
+};
+
+struct OutputsConfig {
+  std::string job;
+  int attempt = 1;
+  int rank = 0;
+  Duration quiet = Duration::Seconds(2);  // a file unchanged for this long is uploaded
+  Duration grow = Duration::Seconds(30);  // one that never rests is uploaded this often, as it is
+  std::vector<std::string> leave_out;     // paths (as in the work directory) of other directories
+};
+
+// Where a file of node `rank` lies below artifacts/: rank 0's under its own path, the others' under
+// "node-<rank>/".
+std::string ArtifactPath(int rank, const std::string& path);
+
+// Not thread-safe: one thread calls Step now and then, then Finish once.
+class OutputKeeper {
+ public:
+  OutputKeeper(OutputsConfig config, ObjectStore& store, Clock& clock,
+               std::vector<OutputSource> sources);
+
+  // Looks, uploads what has come to rest, and lists it in the manifest. Blocks while it uploads.
+  // Returns what does not work at present; the rest is done nevertheless, and tried again later.
+  Status Step();
+  // The program has ended: everything that changed, until `deadline`. kTimeout: something was left.
+  Status Finish(MonoTime deadline);
+  int64_t uploaded_files() const { return uploaded_; }
+
+ private:
+  struct Seen {
+    FileFact fact;
+    MonoTime since;  // looks like this since
+    FileFact sent;   // when it was uploaded
+    MonoTime sent_at;
+    bool ever_sent = false;
+  };
+  Status Pass(bool all, MonoTime deadline);
+  Status LookAt(const OutputSource& source, bool all, MonoTime deadline);
+  Status Send(const OutputSource& source, const std::string& path, Seen* seen, bool prefix);
+  Status WriteManifest();
+  bool LeftOut(const std::string& path) const;
+
+  const OutputsConfig config_;
+  ObjectStore& store_;
+  Clock& clock_;
+  const std::vector<OutputSource> sources_;
+  std::map<std::string, Seen> seen_;            // by path in the work directory
+  std::map<std::string, ManifestFile> listed_;  // by path in the work directory
+  bool manifest_due_ = false;
+  int64_t uploaded_ = 0;
+};
+
+struct OutputInfo {
+  std::string path;  // below artifacts/
+  int attempt = 0;
+  int rank = 0;
+  ManifestFile file;
+};
+
+// All outputs of a job: of each path what the newest attempt wrote. Ordered by path.
+Result<std::vector<OutputInfo>> ListOutputs(ObjectStore& store, const std::string& job);
+
+struct Downloaded {
+  int64_t files = 0;
+  int64_t bytes = 0;
+};
+// `what`: "" = everything, else a path or folder as listed, or the last part of one ("model").
+// Every byte's hash is checked; kCorrupt names the file. kNotFound names what there is. A file that
+// is replaced in the store meanwhile is read again.
+Result<Downloaded> DownloadOutputs(ObjectStore& store, const std::string& job,
+                                   const std::string& what, DirectoryWriter& into);
+
+}  // namespace stoker

@@ -3,8 +3,10 @@
 
 #include "base/text.h"
 #include "cli/context.h"
+#include "cli/table.h"
 #include "cli/verb.h"
 #include "sync/checkpoint_store.h"
+#include "sync/outputs.h"
 #include "sys/checkpoint_files.h"
 #include "sys/file.h"
 
@@ -16,6 +18,7 @@ struct Options {
   std::string what;
   std::string to;
   int node = 0;
+  bool list = false;
 };
 
 // "checkpoint" = the newest whole one.
@@ -51,9 +54,46 @@ Status GetCheckpoint(Context& context, const std::string& job, const Options& op
   return Status::Ok();
 }
 
+Status GetOutputs(Context& context, const std::string& job, const Options& options) {
+  STOKER_ASSIGN(ObjectStore * store, context.store());
+  const std::string to = options.to.empty() ? "." : options.to;
+  const bool made = !sys::FileExists(to);
+  STOKER_TRY(sys::MakeDirs(to, 0755));
+  STOKER_ASSIGN(const std::string folder, sys::RealPath(to));
+  STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(folder));
+  const auto got = DownloadOutputs(*store, job, options.what, *writer);
+  if (!got.ok()) {
+    if (made) (void)sys::RemoveTree(folder);
+    return got.status();
+  }
+  context.Say(std::to_string(got->files) + " files, " + HumanSize(got->bytes) + ", are in " + to);
+  if (context.json) {
+    context.Print(nlohmann::json({{"job", job}, {"files", got->files}, {"bytes", got->bytes}, {"to", folder}})
+                      .dump() + "\n");
+  }
+  return Status::Ok();
+}
+
+Status List(Context& context, const std::string& job) {
+  STOKER_ASSIGN(ObjectStore * store, context.store());
+  STOKER_ASSIGN(const auto outputs, ListOutputs(*store, job));
+  nlohmann::json all = nlohmann::json::array();
+  std::vector<std::vector<std::string>> rows = {{"OUTPUT", "SIZE", "ATTEMPT", "NODE"}};
+  for (const OutputInfo& info : outputs) {
+    all.push_back({{"path", info.path}, {"bytes", info.file.size}, {"attempt", info.attempt},
+                   {"node", info.rank}, {"sha256", info.file.sha256}});
+    rows.push_back({Printable(info.path), HumanSize(info.file.size), std::to_string(info.attempt),
+                    std::to_string(info.rank)});
+  }
+  context.Print(context.json ? all.dump() + "\n" : FormatTable(rows));
+  return Status::Ok();
+}
+
 Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(const std::string job, context.ResolveJob(options.job));
-  return GetCheckpoint(context, job, options);
+  if (options.list) return List(context, job);
+  const bool checkpoint = options.what == "checkpoint" || ParseCheckpointId(options.what).has_value();
+  return checkpoint ? GetCheckpoint(context, job, options) : GetOutputs(context, job, options);
 }
 
 }  // namespace
@@ -71,6 +111,7 @@ Verb GetVerb() {
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, "", true},
                   {"WHAT", "An output, a checkpoint's id, or 'checkpoint'", &options->what, ""},
                   {"DIR", "Where to", &options->to, ""},
+                  {"-l,--list", "Only list the outputs", &options->list},
                   {"--node", "As which node sees it", &options->node, "RANK"}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;

@@ -15,6 +15,7 @@
 #include "contract/environment.h"
 #include "job/job.h"
 #include "ledger/ledger.h"
+#include "node/output_sync.h"
 #include "node/shell_step.h"
 #include "port/clock.h"
 #include "port/object_store.h"
@@ -74,6 +75,7 @@ class AttemptRun {
   Status BeginKeepers();   // before the program starts
   void StartKeepers();     // once it runs
   bool MayCommit();
+  bool SilentForGood(int rank);
   Status FinalSync(const FinalizeAttempt& action);
   std::string NewestCheckpoint() const;
   std::string KeeperTrouble() const;
@@ -100,6 +102,7 @@ class AttemptRun {
   std::unique_ptr<CheckpointFiles> files_;
   std::unique_ptr<CheckpointKeeper> keeper_;
   std::unique_ptr<KeeperThreads> keeper_threads_;
+  std::unique_ptr<OutputSync> outputs_;
 };
 
 }  // namespace stoker::node

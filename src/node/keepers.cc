@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of an attempt that keeps work: checkpoints and outputs.
 #include "ledger/records.h"
+#include "ledger/reports.h"
 #include "node/attempt_run.h"
 #include "sync/checkpoint_store.h"
 #include "sys/checkpoint_files.h"
@@ -44,6 +45,19 @@ bool AttemptRun::MayCommit() {
          attempt->state != AttemptState::kEnded;
 }
 
+// The node of `rank` is lost, or has ended its part: nobody answers for it any more. An agent that
+// died and was started again ends its part without knowing what its forerunner had.
+bool AttemptRun::SilentForGood(int rank) {
+  const auto report = ReadReport(ledger_, config_.job.id, config_.attempt, rank);
+  if (report.ok() && report->phase == NodePhase::kEnded) return true;
+  const auto read = ReadJob(ledger_, config_.job.id);
+  if (!read.ok()) return false;
+  const Attempt* attempt = FindAttempt(read->job, config_.attempt);
+  if (attempt == nullptr || static_cast<size_t>(rank) >= attempt->launches.size()) return true;
+  const Launch* launch = FindLaunch(read->job, attempt->launches[static_cast<size_t>(rank)]);
+  return launch == nullptr || launch->closed;
+}
+
 Status AttemptRun::BeginKeepers() {
   CheckpointFilesOptions options;
   options.directory = CheckpointDir();
@@ -62,6 +76,7 @@ Status AttemptRun::BeginKeepers() {
   if (!config.restored.empty()) config.protect.insert(config.restored);
   config.nonce_seed = sys::RandomU64();
   config.may_commit = [this] { return MayCommit(); };
+  config.silent_for_good = [this](int rank) { return SilentForGood(rank); };
   keeper_ = std::make_unique<CheckpointKeeper>(std::move(config), store_, clock_, *files_);
   return keeper_->Begin().WithContext("watching the checkpoint directory");
 }
@@ -76,15 +91,31 @@ void AttemptRun::StartKeepers() {
     return task ? task->Processes() : std::vector<int>();
   });
   keeper_threads_ = std::make_unique<KeeperThreads>(*keeper_, clock_, *files_);
+  if (config_.spec.outputs.empty()) return;
+  outputs_ = std::make_unique<OutputSync>(
+      OutputSyncConfig{config_.spec, config_.job.id, config_.attempt, config_.rank, WorkDir(),
+                       config_.dir + "/staging"},
+      store_, clock_);
 }
 
 Status AttemptRun::FinalSync(const FinalizeAttempt& action) {
   if (!keeper_threads_) return Status::Ok();
   const MonoTime deadline = action.deadline.value_or(clock_.Mono() + kFinalSyncWithin);
-  return keeper_threads_->FinalSync(deadline).WithContext("the last checkpoint");
+  const Status checkpoint =
+      keeper_threads_->FinalSync(deadline).WithContext("the last checkpoint");
+  // Outputs of a run that failed or was taken are kept too: they say what happened.
+  const Status outputs =
+      outputs_ ? outputs_->Finish(deadline).WithContext("the last outputs") : Status::Ok();
+  return checkpoint.ok() ? outputs : checkpoint;
 }
 
 std::string AttemptRun::NewestCheckpoint() const { return keeper_ ? keeper_->newest() : ""; }
-std::string AttemptRun::KeeperTrouble() const { return keeper_ ? keeper_->trouble() : ""; }
+
+std::string AttemptRun::KeeperTrouble() const {
+  std::string trouble = keeper_ ? keeper_->trouble() : "";
+  const std::string more = outputs_ ? outputs_->trouble() : "";
+  if (!more.empty()) trouble += (trouble.empty() ? "" : "; ") + more;
+  return trouble;
+}
 
 }  // namespace stoker::node

@@ -103,7 +103,7 @@ class CheckpointKeeper {
   void OpenRound(MonoTime now);
   void Collect(MonoTime now);
   void GiveUpRound();
-  bool WaitsForTheSilent(const std::vector<int>& ranks) const;
+  std::vector<int> Silent(std::vector<int> ranks) const;
   void CommitManifest(MonoTime now);
   Status PutManifest();
   void Follow(MonoTime now);

@@ -16,6 +16,11 @@ constexpr int kLateRounds = 3;
 // How long rank 0, having nothing itself, waits at the end for the others' last parts.
 constexpr Duration kFinalPatience = Duration::Seconds(10);
 
+bool AnyOf(const std::vector<int>& some, const std::vector<int>& all) {
+  return std::any_of(some.begin(), some.end(),
+                     [&](int one) { return std::find(all.begin(), all.end(), one) != all.end(); });
+}
+
 }  // namespace
 
 bool CheckpointKeeper::RunUpload() {
@@ -122,7 +127,7 @@ void CheckpointKeeper::LeadIdle(MonoTime now) {
   bool done = true;
   if (silent && now - ended_at_ < kFinalPatience) {
     auto missing = leader_->NotFinal();
-    done = missing.ok() && (missing->empty() || WaitsForTheSilent(*missing));
+    done = missing.ok() && (missing->empty() || !Silent(*missing).empty());
     // A wish may have come with the last of them.
     if (done) {
       auto wish = leader_->Wished();
@@ -150,7 +155,7 @@ void CheckpointKeeper::Collect(MonoTime now) {
   if (now < next_poll_) return;
   next_poll_ = now + Poll();
   // Asked first: what it has left is there when it is looked for afterwards.
-  const bool in_vain = WaitsForTheSilent(leader_->Missing());
+  const std::vector<int> silent = Silent(leader_->Missing());
   auto state = leader_->Poll();
   if (!state.ok()) return Failed(state.status(), now);
   if (*state == RoundLeader::State::kComplete) {
@@ -159,14 +164,17 @@ void CheckpointKeeper::Collect(MonoTime now) {
   } else if (*state == RoundLeader::State::kLate) {
     ++late_rounds_;
     GiveUpRound();
-  } else if (in_vain || now - round_since_ >= config_.round_patience) {
+  } else if (AnyOf(silent, leader_->Missing()) || now - round_since_ >= config_.round_patience) {
     SetTrouble("checkpoint not saved: not every node has answered for it");
     GiveUpRound();
   }
 }
 
-bool CheckpointKeeper::WaitsForTheSilent(const std::vector<int>& ranks) const {
-  return config_.silent_for_good && std::any_of(ranks.begin(), ranks.end(), config_.silent_for_good);
+std::vector<int> CheckpointKeeper::Silent(std::vector<int> ranks) const {
+  std::erase_if(ranks, [this](int rank) {
+    return !config_.silent_for_good || !config_.silent_for_good(rank);
+  });
+  return ranks;
 }
 
 void CheckpointKeeper::GiveUpRound() {

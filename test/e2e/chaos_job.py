@@ -35,6 +35,7 @@ class Job:
         self.fate = rng.choices(["ends", "crashes", "cancelled"], [85, 10, 5])[0]
         self.packed = rng.random() < 0.3  # with a work directory
         self.keep = rng.choice([0, 0, 1, 3])
+        self.ending = rng.choice(["pidns", "pidns", "subreaper"])
         self.kill_submit = rng.random() < 0.15
         self.acts = [rng.choice(ACTS) for _ in range(rng.randint(2, 6))]
         if rng.random() < 0.2:
@@ -64,6 +65,7 @@ class Job:
 name: {self.name}
 num_nodes: {self.nodes}
 {extra}stop_grace: 2s
+config: {{stoker: {{ending: {self.ending}}}}}
 checkpoints: {{path: checkpoints, quiet: 100ms, keep: {self.keep}}}
 outputs: [output]
 job_recovery: {{recover_on_exit_codes: [137]}}

@@ -137,10 +137,10 @@ class Processes:
         if "__machine" in words[:2] or "__agent" in words[:2]:
             folder = next((w for w in words if "/instances/" in w), "")
             return words[1][2:], self.boot(folder)[0]
-        mark = next((e for e in environ.split("\0") if e.startswith("STOKER_INSTANCE_DIR=")), None)
-        if mark is None:
-            return "tool", None
-        job = self.boot(mark.partition("=")[2])[0]
+        names = dict(e.split("=", 1) for e in environ.split("\0") if "=" in e)
         if "__init" in words[:2]:
-            return "init", job
-        return ("program" if any("chaos_trainer" in w for w in words) else "other"), job
+            return "init", self.boot(names.get("STOKER_INSTANCE_DIR", ""))[0]
+        if "STOKER_JOB_ID" not in names:
+            return "tool", None
+        trains = any("chaos_trainer" in w for w in words)
+        return ("program" if trains else "other"), names["STOKER_JOB_ID"]

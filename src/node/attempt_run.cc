@@ -143,7 +143,9 @@ Status AttemptRun::FetchCode() {
 Status AttemptRun::RunSetup(StagingEnded* result) {
   contract::Environment env =
       contract::SetupEnvironment(config_.spec, Facts({config_.address}, 0, !restored_.empty()));
-  const auto venv = PreparePythonEnv(WorkDir(), config_.cache_dir + "/venv", env, step_, log_->sink());
+  const auto venv = PreparePythonEnv({WorkDir(), config_.cache_dir + "/venv", config_.dir + "/venv",
+                                      config_.job.code_digest},
+                                     env, step_, log_->sink());
   if (!venv.ok()) {
     result->setup_failed = venv.status().Is(Code::kInvalid) || venv.status().Is(Code::kNotFound);
     result->setup_code = 1;

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "job/digest.h"
+#include "node/requirements.h"
 #include "sys/file.h"
 
 namespace stoker::node {
@@ -39,7 +40,8 @@ TaskCommand Command(std::vector<std::string> argv, const std::string& cwd,
 Status MustSucceed(const std::string& what, const Result<TaskExit>& exit) {
   if (!exit.ok()) return exit.status().WithContext(what);
   if (exit->ShellCode() == 0) return Status::Ok();
-  return Status(Code::kInvalid, what + " failed with exit code " + std::to_string(exit->ShellCode()),
+  return Status(Code::kInvalid,
+                what + " failed with exit code " + std::to_string(exit->ShellCode()),
                 "Its last lines are in the log");
 }
 
@@ -51,7 +53,8 @@ Result<sys::ScopedFd> Lock(const std::string& path, ShellStep& step) {
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
   while (::fcntl(fd.get(), F_OFD_SETLK, &whole) != 0) {
-    if (errno != EAGAIN && errno != EACCES && errno != EINTR) return ErrnoStatus("lock " + path, errno);
+    if (errno != EAGAIN && errno != EACCES && errno != EINTR)
+      return ErrnoStatus("lock " + path, errno);
     if (step.cancelled()) return Status(Code::kCancelled, "stopped while the node was set up");
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
@@ -63,33 +66,44 @@ Status Build(const std::string& requirements, const std::string& venv, const std
              LogSink& sink) {
   STOKER_TRY(sys::RemoveTree(venv));
   sink.Write(LogStream::kSystem, "stoker: making a virtual environment for requirements.txt\n");
-  STOKER_TRY(MustSucceed("python3 -m venv",
-                         step.Run(Command({"python3", "-m", "venv", "--system-site-packages", venv},
-                                          workdir, env), sink)));
-  STOKER_TRY(MustSucceed("pip install -r requirements.txt",
-                         step.Run(Command({venv + "/bin/python", "-m", "pip", "install",
-                                           "--disable-pip-version-check", "--no-input", "-r",
-                                           requirements}, workdir, env), sink)));
+  STOKER_TRY(MustSucceed(
+      "python3 -m venv",
+      step.Run(Command({"python3", "-m", "venv", "--system-site-packages", venv}, workdir, env),
+               sink)));
+  STOKER_TRY(MustSucceed(
+      "pip install -r requirements.txt",
+      step.Run(Command({venv + "/bin/python", "-m", "pip", "install", "--disable-pip-version-check",
+                        "--no-input", "-r", requirements},
+                       workdir, env),
+               sink)));
   return sys::WriteFileAtomic(venv + kMarker, "", 0600, true);
 }
 
 }  // namespace
 
-Result<std::string> PreparePythonEnv(const std::string& workdir, const std::string& cache_dir,
+Result<std::string> PreparePythonEnv(const PythonEnvPlaces& places,
                                      const std::vector<std::pair<std::string, std::string>>& env,
                                      ShellStep& step, LogSink& sink) {
-  const std::string requirements = workdir + "/requirements.txt";
+  const std::string requirements = places.workdir + "/requirements.txt";
   if (!sys::FileExists(requirements)) return std::string();
   STOKER_ASSIGN(const std::string text, sys::ReadFile(requirements, 1 << 20));
   TextSink version;
-  STOKER_TRY(MustSucceed("python3 --version",
-                         step.Run(Command({"python3", "-c", "import sys; print(sys.executable, sys.version)"},
-                                          workdir, env), version)));
-  STOKER_TRY(sys::MakeDirs(cache_dir, 0700));
-  const std::string venv = cache_dir + "/" + Sha256Hex(version.text + "\n" + text).substr(0, 32);
+  STOKER_TRY(MustSucceed(
+      "python3 --version",
+      step.Run(Command({"python3", "-c", "import sys; print(sys.executable, sys.version)"},
+                       places.workdir, env),
+               version)));
+  const RequirementsScope scope = ScopeOfRequirements(text);
+  std::string key = version.text + "\n" + text;
+  if (scope != RequirementsScope::kFile) key += "\n" + places.code_digest;
+  const std::string& folder =
+      scope == RequirementsScope::kDirectory ? places.private_dir : places.cache_dir;
+  STOKER_TRY(sys::MakeDirs(folder, 0700));
+  const std::string venv = folder + "/" + Sha256Hex(key).substr(0, 32);
   STOKER_ASSIGN(const sys::ScopedFd lock, Lock(venv + ".lock", step));
-  if (!sys::FileExists(venv + kMarker)) {
-    STOKER_TRY(Build(requirements, venv, workdir, env, step, sink));
+  // The folder is a fresh one in each attempt, and an editable installation leaves files in it.
+  if (scope == RequirementsScope::kDirectory || !sys::FileExists(venv + kMarker)) {
+    STOKER_TRY(Build(requirements, venv, places.workdir, env, step, sink));
   }
   return venv;
 }
@@ -97,7 +111,8 @@ Result<std::string> PreparePythonEnv(const std::string& workdir, const std::stri
 void ActivatePythonEnv(const std::string& venv,
                        std::vector<std::pair<std::string, std::string>>& env) {
   if (venv.empty()) return;
-  std::erase_if(env, [](const auto& v) { return v.first == "PYTHONHOME" || v.first == "VIRTUAL_ENV"; });
+  std::erase_if(env,
+                [](const auto& v) { return v.first == "PYTHONHOME" || v.first == "VIRTUAL_ENV"; });
   env.emplace_back("VIRTUAL_ENV", venv);
   for (auto& [name, value] : env) {
     if (name == "PATH") value = venv + "/bin:" + value;

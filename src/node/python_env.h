@@ -11,13 +11,21 @@
 
 namespace stoker::node {
 
-// Makes (or finds) the environment for `workdir`/requirements.txt below `cache_dir` and returns its
-// folder; "" when there is no requirements.txt. Keyed by the file's content and the interpreter's
-// version, so that a changed line makes a new one and an unchanged file costs milliseconds. The
-// interpreter's own packages stay visible: what an image brings is not downloaded again. Safe when
-// several nodes of this machine ask at once, and when a builder is killed half-way.
-// `env` is the environment that setup gets. Errors: what pip printed last is in `sink`.
-Result<std::string> PreparePythonEnv(const std::string& workdir, const std::string& cache_dir,
+struct PythonEnvPlaces {
+  std::string workdir;      // requirements.txt lies in it
+  std::string cache_dir;    // environments that jobs share
+  std::string private_dir;  // for one that refers to `workdir` itself (-e .)
+  std::string code_digest;  // what `workdir` was unpacked from
+};
+
+// Makes (or finds) the environment for requirements.txt and returns its folder; "" when there is no
+// such file. Keyed by the file's content, what it refers to in the work directory, and the
+// interpreter, so that a changed line or a changed ./pkg makes a new one and an unchanged file
+// costs milliseconds. The interpreter's own packages stay visible: what an image brings is not
+// downloaded again. Safe when several nodes of this machine ask at once, and when a builder is
+// killed half-way. `env` is the environment that setup gets. Errors: what pip printed last is in
+// `sink`.
+Result<std::string> PreparePythonEnv(const PythonEnvPlaces& places,
                                      const std::vector<std::pair<std::string, std::string>>& env,
                                      ShellStep& step, LogSink& sink);
 

@@ -43,10 +43,15 @@ Status GetCheckpoint(Context& context, const std::string& job, const Options& op
   STOKER_ASSIGN(const std::string id, CheckpointNamed(context, job, options.what));
   const std::string to = options.to.empty() ? "checkpoint-" + id : options.to;
   STOKER_TRY(CheckDestination(to));
+  const bool ours = !sys::FileExists(to);
   STOKER_TRY(sys::MakeDirs(to, 0755));
   STOKER_ASSIGN(const std::string folder, sys::RealPath(to));
   STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(folder));
-  STOKER_TRY(RestoreCheckpoint(*store, job, id, options.node, *writer));
+  if (const Status restored = RestoreCheckpoint(*store, job, id, options.node, *writer); !restored.ok()) {
+    // Half of a checkpoint is worse than none.
+    if (ours) (void)sys::RemoveTree(folder);
+    return restored;
+  }
   context.Say("checkpoint " + id + " is in " + to);
   if (context.json) {
     context.Print(nlohmann::json({{"job", job}, {"checkpoint", id}, {"to", folder}}).dump() + "\n");

@@ -66,7 +66,8 @@ CheckpointPlan::View CheckpointPlan::Look(MonoTime now) const {
     if (IsStream(path) || file.version == file.taken) continue;
     const std::string unit = TopOf(path);
     if (file.refused) {
-      if (NeverTaken(unit)) {
+      // One of a row of steps can be left out. A fixed name belongs to what lies beside it.
+      if (NeverTaken(unit) && Numbered(unit)) {
         view.excluded.insert(unit);
       } else {
         view.blocked = true;
@@ -252,7 +253,7 @@ std::optional<Candidate> CheckpointPlan::Settled() const {
 bool CheckpointPlan::WholeSet(const View& view) const {
   int files = 0;
   for (const auto& [path, file] : files_) {
-    if (!IsStream(path) && view.excluded.count(TopOf(path)) == 0) ++files;
+    if (!IsStream(path)) ++files;
   }
   if (files == 1) return true;
   std::set<std::string> written;

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// A checkpoint directory that exists in memory only, with a program that writes it and a clock that
+// a test turns. For tests.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "port/checkpoint_files.h"
+#include "port/clock.h"
+
+namespace stoker::test {
+
+class HandClock : public Clock {
+ public:
+  MonoTime Mono() override { return now; }
+  WallTime Wall() override { return {1'800'000'000'000 + now.ms}; }
+  MonoTime now{1000};
+};
+
+class FakeSnapshot : public Snapshot {
+ public:
+  const std::vector<FileFact>& files() const override { return facts; }
+  Result<int64_t> Read(size_t index, int64_t offset, char* buffer, int64_t size) override {
+    const std::string& all = contents[index];
+    if (offset >= static_cast<int64_t>(all.size())) return int64_t{0};
+    return static_cast<int64_t>(
+        all.copy(buffer, static_cast<size_t>(size), static_cast<size_t>(offset)));
+  }
+  int Descriptor(size_t) override { return -1; }
+  std::vector<FileFact> facts;
+  std::vector<std::string> contents;
+};
+
+class FakeFiles : public CheckpointFiles {
+ public:
+  explicit FakeFiles(HandClock& clock) : clock_(clock) {}
+
+  // What the program does. Open cuts the file; Close ends the write with these contents.
+  void Open(const std::string& path) {
+    File& file = files_[path];
+    if (file.ino == 0) file.ino = ++last_ino_;
+    file.open = true;
+    file.bytes = "half";
+    file.changed = clock_.now;
+    Tell(FileEvent::Kind::kChanged, path);
+  }
+  void Close(const std::string& path, std::string bytes) {
+    File& file = files_[path];
+    file.open = false;
+    file.bytes = std::move(bytes);
+    file.changed = clock_.now;
+    Tell(FileEvent::Kind::kClosed, path);
+  }
+  void Write(const std::string& path, std::string bytes) {
+    Open(path);
+    Close(path, std::move(bytes));
+  }
+  void Rename(const std::string& from, const std::string& to) {
+    std::vector<std::pair<std::string, File>> moved;
+    for (auto it = files_.begin(); it != files_.end();) {
+      const bool inside = it->first == from || StartsWith(it->first, from + "/");
+      if (inside) moved.emplace_back(to + it->first.substr(from.size()), it->second);
+      it = inside ? files_.erase(it) : std::next(it);
+    }
+    const bool directory = !moved.empty() && moved.front().first != to;
+    for (auto& [path, file] : moved) files_[path] = file;
+    FileEvent event = Made(FileEvent::Kind::kMovedIn, to);
+    event.from = from;
+    event.directory = directory;
+    events_.push_back(event);
+  }
+  void Delete(const std::string& path) {
+    files_.erase(path);
+    Tell(FileEvent::Kind::kGone, path);
+  }
+  // The kernel ends the program: what was open stays as it is and is closed.
+  void Kill() {
+    alive = false;
+    for (auto& [path, file] : files_) {
+      if (!file.open) continue;
+      file.open = false;
+      FileEvent event = Made(FileEvent::Kind::kClosed, path);
+      event.fate = Fate::kKilled;
+      events_.push_back(event);
+    }
+  }
+  std::map<std::string, std::string> Contents() const {
+    std::map<std::string, std::string> out;
+    for (const auto& [path, file] : files_) out[path] = file.bytes;
+    return out;
+  }
+
+  void WatchTask(std::function<std::vector<int>()>) override {}
+  void Wait(Duration) override {}
+  void Wake() override {}
+  std::vector<FileEvent> TakeEvents() override { return std::exchange(events_, {}); }
+  Result<DirectoryScan> Scan() override {
+    DirectoryScan scan;
+    for (const auto& [path, file] : files_) {
+      scan.files.push_back(FactOf(path, file));
+      if (file.open) scan.written.insert(path);
+    }
+    scan.writers_known = true;
+    scan.task_alive = alive;
+    scan.disk_full = disk_full;
+    return scan;
+  }
+  Result<std::unique_ptr<Snapshot>> Take(const SnapshotRequest& request) override {
+    if (!take_fails.ok()) return take_fails;
+    auto snapshot = std::make_unique<FakeSnapshot>();
+    for (const auto* list : {&request.copy, &request.stay}) {
+      for (const FileFact& fact : *list) {
+        const auto it = files_.find(fact.path);
+        if (it == files_.end() || FactOf(fact.path, it->second) != fact) {
+          return Status(Code::kConflict, "changed");
+        }
+        if (it->second.open && !request.even_if_open) return Status(Code::kBusy, "open");
+        if (list != &request.copy) continue;
+        snapshot->facts.push_back(fact);
+        snapshot->contents.push_back(it->second.bytes);
+      }
+    }
+    for (const FileFact& fact : request.prefix) {
+      const auto it = files_.find(fact.path);
+      if (it == files_.end()) continue;
+      snapshot->facts.push_back(fact);
+      snapshot->contents.push_back(it->second.bytes.substr(0, static_cast<size_t>(fact.size)));
+    }
+    if (request.need_task && !alive) return Status(Code::kConflict, "dead");
+    return std::unique_ptr<Snapshot>(std::move(snapshot));
+  }
+  Status Remove(const std::string& path) override {
+    Delete(path);
+    return Status::Ok();
+  }
+
+  bool alive = true;
+  bool disk_full = false;
+  Status take_fails;
+
+ private:
+  struct File {
+    uint64_t ino = 0;
+    std::string bytes;
+    bool open = false;
+    MonoTime changed;
+  };
+  static FileFact FactOf(const std::string& path, const File& file) {
+    FileFact fact;
+    fact.path = path;
+    fact.ino = file.ino;
+    fact.size = static_cast<int64_t>(file.bytes.size());
+    fact.allocated = fact.size;
+    fact.mtime_ns = file.changed.ms * 1'000'000;
+    return fact;
+  }
+  FileEvent Made(FileEvent::Kind kind, const std::string& path) {
+    FileEvent event;
+    event.kind = kind;
+    event.path = path;
+    event.at = clock_.now;
+    event.fate = alive ? Fate::kLived : Fate::kKilled;
+    event.disk_full = disk_full;
+    return event;
+  }
+  void Tell(FileEvent::Kind kind, const std::string& path) { events_.push_back(Made(kind, path)); }
+
+  HandClock& clock_;
+  std::map<std::string, File> files_;
+  std::vector<FileEvent> events_;
+  uint64_t last_ino_ = 0;
+};
+
+// A directory that is restored into.
+class FakeDirectory : public DirectoryWriter {
+ public:
+  class File : public NewFile {
+   public:
+    File(FakeDirectory& owner, std::string path) : owner_(owner), path_(std::move(path)) {}
+    Status Write(std::string_view bytes) override {
+      bytes_ += bytes;
+      return Status::Ok();
+    }
+    Status Commit(int, int64_t) override {
+      owner_.files[path_] = bytes_;
+      return Status::Ok();
+    }
+
+   private:
+    FakeDirectory& owner_;
+    std::string path_;
+    std::string bytes_;
+  };
+  Result<std::unique_ptr<NewFile>> Create(const std::string& path) override {
+    return std::unique_ptr<NewFile>(std::make_unique<File>(*this, path));
+  }
+  Status MakeLink(const std::string& path, const std::string& target) override {
+    files[path] = "-> " + target;
+    return Status::Ok();
+  }
+  Status MakeDirectory(const std::string& path) override {
+    files[path] = "/";
+    return Status::Ok();
+  }
+  Status RemoveOthers(const std::set<std::string>& keep) override {
+    std::erase_if(files, [&](const auto& entry) { return keep.count(entry.first) == 0; });
+    return Status::Ok();
+  }
+  std::map<std::string, std::string> files;
+};
+
+}  // namespace stoker::test

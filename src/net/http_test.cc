@@ -17,7 +17,7 @@
 namespace stoker {
 namespace {
 
-std::unique_ptr<HttpServer> Echo(HttpServerOptions options = {}) {
+std::unique_ptr<HttpServer> Echo(const HttpServerOptions& options = {}) {
   auto server = HttpServer::Start(options, [](const HttpRequest& request) {
     const std::string* id = FindHeader(request.headers, "x-id");
     return HttpResponse{request.target == "/missing" ? 404 : 200,
@@ -31,11 +31,10 @@ std::unique_ptr<HttpServer> Echo(HttpServerOptions options = {}) {
 HttpUrl Url(const HttpServer& server) { return {"127.0.0.1", server.port(), ""}; }
 
 // Sends bytes as they are and returns all that comes back.
-std::string Raw(const HttpServer& server, const std::string& bytes, bool close_after = true) {
+std::string Raw(const HttpServer& server, const std::string& bytes) {
   const Deadline deadline(Duration::Seconds(5));
   auto socket = ConnectTcp("127.0.0.1", server.port(), deadline);
   EXPECT_TRUE(SendAll(*socket, bytes, deadline).ok());
-  (void)close_after;
   std::string out;
   char buffer[4096];
   while (true) {
@@ -48,7 +47,7 @@ std::string Raw(const HttpServer& server, const std::string& bytes, bool close_a
 // A server that answers every connection with `bytes`, then closes or stays silent.
 class Canned {
  public:
-  Canned(std::string bytes, bool hang) : listener_(ListenTcp("127.0.0.1", 0).value()) {
+  Canned(const std::string& bytes, bool hang) : listener_(ListenTcp("127.0.0.1", 0).value()) {
     thread_ = std::thread([this, bytes, hang] {
       pollfd p{listener_.fd(), POLLIN, 0};
       poll(&p, 1, 5000);
@@ -110,9 +109,9 @@ TEST(Http, SlowClientIsCutOff) {
   options.idle_timeout = Duration::Ms(200);
   options.max_connections = 2;
   auto server = Echo(options);
-  EXPECT_EQ(Raw(*server, "GET / HTT", false), "");
+  EXPECT_EQ(Raw(*server, "GET / HTT"), "");
   std::vector<std::thread> slow;
-  for (int i = 0; i < 6; ++i) slow.emplace_back([&] { Raw(*server, "GET", false); });
+  for (int i = 0; i < 6; ++i) slow.emplace_back([&] { Raw(*server, "GET"); });
   const auto fine = HttpCall(Url(*server), {"GET", "/", {}, ""});
   for (std::thread& t : slow) t.join();
   EXPECT_TRUE(fine.ok()) << fine.status().ToString();

@@ -31,12 +31,16 @@ void Beat(const std::string& file) {
   }
 }
 
-// Writes what it was given, starts a task that beats, and beats itself into `dir`/../../beats.
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// Writes what it was given to $TEST_BEATS, starts a task that beats there, and beats itself.
 int FakeAgent(const std::string& mode, const std::string& instance) {
-  const std::string out = std::getenv("TEST_BEATS");
+  const std::string out = Variable("TEST_BEATS");
   const std::string id = std::to_string(getpid());
-  (void)sys::WriteFileAtomic(out + "/env-" + id, std::string(std::getenv(kMetadataVariable)), 0644,
-                             false);
+  (void)sys::WriteFileAtomic(out + "/env-" + id, Variable(kMetadataVariable), 0644, false);
   if (mode == "quit") return 0;
   if (mode == "crash") {
     Beat(out + "/none/none");

@@ -32,7 +32,7 @@ struct StartedTask {
 const char* MechanismName(TaskMechanism mechanism);
 
 // One thread a task moves its output and listens to its shim.
-class RunningTask : public Task {
+class RunningTask final : public Task {
  public:
   RunningTask(StartedTask started, LogSink& sink);
   ~RunningTask() override;

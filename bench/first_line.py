@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""From the command to the first line of the program on the terminal: `stoker run -- PROGRAM`
+against PROGRAM alone, in turns. Goal: at most 100 ms more."""
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
+from sandbox import STOKER, Sandbox, Terminal, milliseconds, versus  # noqa: E402
+
+RUNS = int(os.environ.get("RUNS", "25"))
+
+
+def first_line(words, box, cwd):
+    terminal = Terminal(words, box.env, cwd)
+    seconds = terminal.wait_for(b"hello from the program") - terminal.began
+    terminal.close()
+    return seconds
+
+
+def compare(title, box, program, cwd):
+    bare, ours = [], []
+    for _ in range(RUNS + 1):
+        bare.append(first_line(program, box, cwd))
+        ours.append(first_line([STOKER, "run", "--", *program], box, cwd))
+    # The first one makes the ledger and copies the binary into it: once a version.
+    print(f"{title}: the very first job took {1e3 * ours[0]:.0f} ms")
+    versus(f"{title}, {RUNS} runs", "the program alone", milliseconds(bare[1:]),
+           milliseconds(ours[1:]), "at most 100 ms over it")
+
+
+def main():
+    with Sandbox() as box:
+        box.write("prog.sh", "#!/bin/sh\necho hello from the program\n")
+        box.write("prog.py", "print('hello from the program', flush=True)\n")
+        compare("a shell script", box, ["./prog.sh"], box.work)
+        compare("a Python program", box, ["python3", "prog.py"], box.work)
+        for number in range(200):
+            box.write(f"module{number}.py", f"NUMBER = {number}\n" * 200)
+        for words in (["init", "-q"], ["add", "-A"],
+                      ["-c", "user.name=b", "-c", "user.email=b@b", "commit", "-q", "-m", "x"]):
+            subprocess.run(["git", *words], cwd=box.work, check=True)
+        compare("a Python program in a git work tree of 200 files", box, ["python3", "prog.py"],
+                box.work)
+
+
+main()

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`stoker ls` with 10,000 jobs in the ledger, 20 of them running, against what one does without an
+index: reading every record. Goal: at most 100 ms."""
+import glob
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
+from sandbox import BENCH_BIN, STOKER, Sandbox, milliseconds, versus  # noqa: E402
+
+RUNS = int(os.environ.get("RUNS", "15"))
+JOBS = 10_000
+RUNNING = 20
+READ_ALL = """
+import json, os, sys
+for folder, _, names in os.walk(sys.argv[1]):
+    for name in names:
+        if name.startswith(("at-", "unborn")): continue
+        with open(os.path.join(folder, name)) as file: job = json.load(file)
+        if job["id"] is None: print(job)
+"""
+
+
+def timed(words, box):
+    began = time.monotonic()
+    subprocess.run(words, env=box.env, cwd=box.work, check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+    return time.monotonic() - began
+
+
+def main():
+    with Sandbox() as box:
+        subprocess.run([BENCH_BIN + "/many_jobs", box.ledger, str(JOBS)], check=True)
+        for _ in range(RUNNING):
+            box.submit("--", "sleep", "600")
+        plain, ours, every, ours_all = [], [], [], []
+        for _ in range(RUNS):
+            plain.append(timed(["find", box.ledger + "/records", "-type", "f", "-size", "+0",
+                                "-exec", "cat", "{}", "+"], box))
+            ours.append(timed([STOKER, "ls"], box))
+            ours_all.append(timed([STOKER, "ls", "--all"], box))
+        for _ in range(3):
+            every.append(timed([sys.executable, "-c", READ_ALL, box.ledger + "/records"], box))
+        rebuilt = []
+        for _ in range(3):
+            for segment in glob.glob(box.ledger + "/index/**", recursive=True):
+                if os.path.isfile(segment):
+                    os.unlink(segment)
+            rebuilt.append(timed([STOKER, "ls"], box))
+        title = f"`stoker ls`: {JOBS} jobs that ended, {RUNNING} that run"
+        versus(title, "cat of every record", milliseconds(plain), milliseconds(ours),
+               "at most 100 ms", over=False)
+        versus("the same", "Python reads every record", milliseconds(every), milliseconds(ours),
+               over=False)
+        versus("`stoker ls --all`", "cat of every record", milliseconds(plain),
+               milliseconds(ours_all), over=False)
+        versus("`stoker ls` that finds no index and makes it again", "Python reads every record",
+               milliseconds(every), milliseconds(rebuilt), over=False)
+
+
+main()

@@ -82,8 +82,8 @@ class Local : public LocalProvider {
         return Over();
       }
     }
-    STOKER_ASSIGN(const pid_t holder, LockHolder(dir));
-    if (holder != 0 || WasStarted(dir)) return token;
+    STOKER_ASSIGN(const bool held, IsHeld(dir));
+    if (held || WasStarted(dir)) return token;
     STOKER_TRY(StartMachine(token, dir));
     return token;
   }
@@ -142,6 +142,14 @@ class Local : public LocalProvider {
  private:
   static Status Over() {
     return Status(Code::kNotFound, "the instance of this launch is over; it is not started again");
+  }
+
+  // By whomever, also where this process cannot see who.
+  static Result<bool> IsHeld(const std::string& dir) {
+    const auto holder = LockHolder(dir);
+    if (holder.ok()) return *holder != 0;
+    if (holder.code() == Code::kDenied) return true;
+    return holder.status();
   }
 
   static bool WasStarted(const std::string& dir) { return sys::FileExists(dir + "/machine.json"); }
@@ -242,9 +250,9 @@ class Local : public LocalProvider {
     if (const auto lease = ReadLocalLease(dir); lease.ok()) seen.expires = *lease;
     if (const auto info = ReadLocalMachineInfo(dir); info.ok()) seen.address = info->address;
     // The order matters: an end is marked before the lock is given back.
-    STOKER_ASSIGN(const pid_t holder, LockHolder(dir));
+    STOKER_ASSIGN(const bool held, IsHeld(dir));
     const auto ended = state_.Ended(token);
-    if (holder != 0) {
+    if (held) {
       seen.state = ended             ? InstanceState::kStopping
                    : WasStarted(dir) ? InstanceState::kRunning
                                      : InstanceState::kBooting;

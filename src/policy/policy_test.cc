@@ -195,6 +195,15 @@ TEST(RetryTest, LossesBackOffAndEndAsNoProgress) {
   History().Had(20, {kLost}).Expect("Failed NoProgress");
 }
 
+TEST(RetryTest, FaultsThatNodesReportThemselvesEndSooner) {
+  const Past fault{EndReason::kNodeFault};
+  History().Had(4, fault).Expect("retry in 2000 ms");
+  History().Had(5, fault).Expect("Failed NoProgress");
+  History().Had(3, fault).Had({kTaken}).Had(2, fault).Expect("Failed NoProgress");
+  History().Had(4, {kLost}).Had(fault).Expect("retry in 4000 ms");
+  History().Had(4, fault).Had({kLost, 0, "", "5-1"}).Had(fault).Expect("retry");
+}
+
 TEST(RetryTest, ProgressForgivesLosses) {
   History().Had(19, {kLost}).Had({kLost, 0, "", "20-1"}).Expect("retry");
   History().Had(19, {kLost}).Had({kLost, 0, "", "20-1"}).Had(2, {kLost}).Expect("retry");

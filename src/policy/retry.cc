@@ -48,6 +48,18 @@ int LossesInARow(const Job& job, const Attempt& ended) {
   return losses;
 }
 
+// Of those, the faults at the end of the list: machines that were merely lost say nothing about
+// what the next one will meet.
+int FaultsInARow(const Job& job, const Attempt& ended) {
+  int faults = 0;
+  for (auto it = job.attempts.rbegin(); it != job.attempts.rend(); ++it) {
+    if (it->number > ended.number || Neutral(job, *it)) continue;
+    if (Progressed(*it) || Reason(*it) != EndReason::kNodeFault) break;
+    ++faults;
+  }
+  return faults;
+}
+
 // The first two retries are immediate: most losses are single accidents.
 Duration LossDelay(int losses) {
   if (losses <= 2) return Duration{};
@@ -77,8 +89,7 @@ AfterAttempt AfterLoss(const Job& job, const Attempt& ended, bool restore_failed
     return after;
   }
   const int losses = LossesInARow(job, ended);
-  const bool fault = Reason(ended) == EndReason::kNodeFault;
-  if (losses >= (fault ? kMostFaultsInARow : kMostLossesWithoutProgress)) {
+  if (losses >= kMostLossesWithoutProgress || FaultsInARow(job, ended) >= kMostFaultsInARow) {
     Ending result = *ended.ending;
     result.reason = EndReason::kNoProgress;
     result.why = std::to_string(losses) +

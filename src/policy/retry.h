@@ -26,7 +26,7 @@ AfterAttempt ChooseAfterAttempt(const Job& job, const JobSpec& spec, const Attem
 
 // Losses in a row, without a notice and without a new checkpoint, after which a job is NoProgress.
 inline constexpr int kMostLossesWithoutProgress = 20;
-// The same where the last of them was a fault that a node reported itself (its disk, its setup): the
+// The same where all of them were faults that a node reported itself (its disk, its setup): the
 // next machine is likely to meet it too.
 inline constexpr int kMostFaultsInARow = 5;
 

@@ -28,6 +28,7 @@ Plan World::Draw(uint64_t seed) {
   switch (rng.Below(10)) {
     case 0:
       plan.crash_at = static_cast<int>(rng.Between(0, plan.steps - 1));
+      plan.max_restarts = static_cast<int>(rng.Below(3));
       break;
     case 1:
       plan.crash_at = static_cast<int>(rng.Between(0, plan.steps - 1));

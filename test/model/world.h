@@ -64,6 +64,7 @@ struct Program {
   int rank = 0;
   int step = 0;
   bool fails_at_once = false;
+  bool announced = false;  // the supervisor knows that it was started
   std::vector<int> saved;  // steps whose checkpoint has settled but is not committed
 };
 

@@ -112,7 +112,7 @@ void World::Stage(Machine& machine, const StageNode& action) {
     if (corrupt_ >= 0 && checkpoints_[static_cast<size_t>(corrupt_)].id == action.restore) {
       ended.restore_error = "wrong digest";
       ended.status = Status(Code::kCorrupt, "wrong digest");
-    } else if (Noise()) {
+    } else if (Noise() && rng_.Chance(1, 3)) {
       ended.status = Status(Code::kNoSpace, "disk full");
     } else if (plan_.setup_fails && action.rank == 0) {
       ended.status = Status(Code::kInvalid, "setup failed");

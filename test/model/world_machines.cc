@@ -94,11 +94,14 @@ void World::RunProgram(Machine& machine, const StartProgram& action) {
   fates_[{program.attempt, program.rank}] = Fate::kRunning;
   machine.program = program;
   // The loop may hear of the end first.
-  if (rng_.Chance(1, 50)) {
-    Agent(machine.id, machine.incarnation, 0, 2000,
-          [this](Machine& node) { Step(node, ProgramStarted{}); });
+  const auto announce = [this](Machine& node) {
+    if (node.program) node.program->announced = true;
+    Step(node, ProgramStarted{});
+  };
+  if (rng_.Chance(1, 15)) {
+    Agent(machine.id, machine.incarnation, 0, 4000, announce);
   } else {
-    Step(machine, ProgramStarted{});
+    announce(machine);
   }
   const int id = machine.id;
   const int incarnation = machine.incarnation;
@@ -126,7 +129,9 @@ void World::StepProgram(int id, int incarnation, int attempt) {
   if (!machine.program || machine.incarnation != incarnation) return;
   Program& program = *machine.program;
   if (program.attempt != attempt) return;
-  if (machine.agent->phase() == AgentPhase::kKilling) return Breach("a program outlives its end");
+  if (program.announced && machine.agent->phase() == AgentPhase::kKilling) {
+    return Breach("a program outlives its end");
+  }
   const auto again = [this, id, incarnation, attempt] { StepProgram(id, incarnation, attempt); };
   bool peer_died = false;
   if (!PeersAllow(program, &peer_died)) {

@@ -267,6 +267,13 @@ TEST(ReconcileTest, RefusedToOneObserverWhileTheMachineRunsMeansNothing) {
   Running().See(Outcome(1, Code::kDenied)).Settle().Expect("Running; 1 Running L1");
 }
 
+TEST(ReconcileTest, AMachineThatCameAndWentBetweenTwoLooksIsLost) {
+  Story(1)
+      .See(Outcome(1, Code::kNotFound))
+      .Settle()
+      .Expect("Pending; 1 Ended L1 (NodeLost); 2 Staging L2; L1 lost; sent L1 L2");
+}
+
 TEST(ReconcileTest, ARefusedSuccessorIsNotAskedForAgainAndAgain) {
   Story s = Running();
   s.See(NoticeOf(1, 0, 120)).Pass();

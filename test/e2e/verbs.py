@@ -256,7 +256,7 @@ def test_outputs(results, world):
     job = world.submit("out.yaml")
     world.stoker("wait", job, check=True)
     to = world.root / "outputs"
-    done = world.stoker("get", job, to) if False else world.stoker("get", "maker", "output", to)
+    done = world.stoker("get", "maker", "output", to)
     found = {p.name: p.read_text() for p in to.rglob("*") if p.is_file()} if to.exists() else {}
     results.check("get OUTPUT", done.returncode == 0 and found == {"m.bin": "model\n"}, f"{done.stderr} {found}")
     folder = world.root / "all"
@@ -380,6 +380,7 @@ def main():
         results.run("cancel", test_cancel, results, world)
         again, _ = test_retry(results, world)
         results.run("get", test_get, results, world, again)
+        results.run("outputs", test_outputs, results, world)
         results.run("preempt", test_preempt, results, world)
         results.run("controller", test_controller, results, world)
         results.run("config", test_config, results, world)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completion scripts and the man page, out of the table of verbs.
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -123,13 +124,27 @@ std::string Fish(const std::vector<Verb>& verbs) {
   return out;
 }
 
+// The character that begins at `at`, not ASCII, as troff knows it: \[u2026].
+std::string RoffCharacter(std::string_view text, size_t* at) {
+  const auto lead = static_cast<unsigned char>(text[*at]);
+  const size_t more = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : 1;
+  unsigned code = lead & (0x3fu >> more);
+  for (size_t i = 0; i < more && *at + 1 < text.size(); ++i) {
+    code = code << 6 | (static_cast<unsigned char>(text[++*at]) & 0x3f);
+  }
+  char name[16];
+  std::snprintf(name, sizeof name, "\\[u%04X]", code);
+  return name;
+}
+
 // A line that begins with a dot or a quote would be a request to troff.
 std::string Roff(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    if (c == '\\') out += "\\e";
-    else if (c == '-') out += "\\-";
-    else out += c;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (static_cast<unsigned char>(text[i]) >= 0x80) out += RoffCharacter(text, &i);
+    else if (text[i] == '\\') out += "\\e";
+    else if (text[i] == '-') out += "\\-";
+    else out += text[i];
   }
   return !out.empty() && (out[0] == '.' || out[0] == '\'') ? "\\&" + out : out;
 }

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "base/text.h"
 #include "job/digest.h"
 #include "pack/command.h"
@@ -48,14 +50,37 @@ bool SystemdServesThisUser() {
   return answer.ok();
 }
 
+// Where this user's folders are is not known to cron and systemd: NAME, VALUE.
+std::vector<std::pair<std::string, std::string>> Folders() {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const char* name : {"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && value[0] == '/') out.emplace_back(name, value);
+  }
+  return out;
+}
+
+// A word of a unit file, see systemd.syntax(7) and, for '%', systemd.unit(5).
+std::string UnitWord(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c == '%') out += '%';
+    out += c;
+  }
+  return out + "\"";
+}
+
 Status InstallSystemd(Context& context) {
   const std::string folder = UnitFolder(context);
-  const std::string exe = context.self_exe();
+  std::string settings;
+  for (const auto& [name, value] : Folders()) settings += "Environment=" + UnitWord(name + "=" + value) + "\n";
   STOKER_TRY(sys::MakeDirs(folder, 0755));
   STOKER_TRY(sys::WriteFileAtomic(folder + "/" + kUnit + ".service",
                                   "[Unit]\nDescription=Look after stoker jobs\n\n[Service]\nType=oneshot\n"
                                   // Machines of this computer outlive the pass that started them.
-                                  "KillMode=process\nExecStart=\"" + exe + "\" controller --once\n"));
+                                  "KillMode=process\n" + settings +
+                                      "ExecStart=" + UnitWord(context.self_exe()) + " controller --once\n"));
   STOKER_TRY(sys::WriteFileAtomic(folder + "/" + kUnit + ".timer",
                                   "[Unit]\nDescription=Look after stoker jobs every minute\n\n[Timer]\n"
                                   "OnBootSec=30s\nOnUnitActiveSec=1min\nAccuracySec=5s\n\n[Install]\n"
@@ -82,7 +107,9 @@ Status InstallCron(Context& context) {
   }
   // An empty crontab makes `crontab -l` fail: then there is nothing to keep.
   std::string table = WithoutMark(old.ok() ? *old : "", Mark(context));
-  std::string command = ShellQuote(context.self_exe()) + " controller --once >/dev/null 2>&1";
+  std::string command;
+  for (const auto& [name, value] : Folders()) command += name + "=" + ShellQuote(value) + " ";
+  command += ShellQuote(context.self_exe()) + " controller --once >/dev/null 2>&1";
   std::string escaped;
   for (const char c : command) escaped += c == '%' ? std::string("\\%") : std::string(1, c);
   table += "* * * * * " + escaped + " " + Mark(context) + "\n";
@@ -96,7 +123,9 @@ Status InstallCron(Context& context) {
 Status InstallTimer(Context& context) {
   STOKER_TRY(sys::MakeDirs(context.places().state, 0700));
   STOKER_TRY(SystemdServesThisUser() ? InstallSystemd(context) : InstallCron(context));
-  return sys::WriteFileAtomic(context.places().state + "/timer-installed", "");
+  STOKER_TRY(sys::WriteFileAtomic(context.places().state + "/timer-installed", ""));
+  if (context.json) context.Print("{\"timer\": true}\n");
+  return Status::Ok();
 }
 
 Status UninstallTimer(Context& context) {
@@ -110,8 +139,10 @@ Status UninstallTimer(Context& context) {
   if (table.ok() && table->find(Mark(context)) != std::string::npos) {
     STOKER_TRY(SetCrontab(context, WithoutMark(*table, Mark(context))));
   }
+  STOKER_TRY(sys::RemoveTree(context.places().state + "/timer-installed"));
   context.Say("the timer is gone");
-  return sys::RemoveTree(context.places().state + "/timer-installed");
+  if (context.json) context.Print("{\"timer\": false}\n");
+  return Status::Ok();
 }
 
 }  // namespace stoker::cli

@@ -21,7 +21,7 @@ namespace stoker {
 
 struct LogSpoolOptions {
   int64_t first_line = 1;  // number of the first record when the folder is empty
-  int64_t rotate_bytes = 1 << 20;
+  int64_t rotate_bytes = 4 << 20;
   // More than this is not kept: Write waits while the shipper is getting on, else lines are lost
   // and counted, as with a full disk.
   int64_t max_bytes = int64_t{1} << 30;

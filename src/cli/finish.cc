@@ -5,18 +5,24 @@
 
 #include "cli/attach.h"
 #include "cli/story.h"
+#include "cli/tiers.h"
 #include "spec/print.h"
 
 namespace stoker::cli {
 namespace {
 
-Status Detach(Context& context, const Job& job) {
+Status Detach(Context& context, const Job& job, const JobSpec& spec) {
   STOKER_ASSIGN(Controller * controller, context.controller());
   const auto pass = controller->Pass(job.id);
   if (context.json) {
-    context.Print(nlohmann::json({{"id", job.id}, {"name", job.name}}).dump() + "\n");
+    context.Print(nlohmann::json({{"id", job.id},
+                                  {"name", job.name},
+                                  {"workdir", job.workdir_note},
+                                  {"recovery_tiers", RecoveryTiers(context, job, &spec)}})
+                      .dump() + "\n");
   } else {
     context.Print(job.id + "\n");
+    context.Say("recovered by " + RecoveryInShort(context, spec));
     context.Say("follow it: stoker logs -f " + job.id);
   }
   // The job is in the ledger: a first pass that failed is worth a word, not a failure.
@@ -27,9 +33,10 @@ Status Detach(Context& context, const Job& job) {
 
 }  // namespace
 
-Status AfterSubmit(Context& context, const Job& job, bool detach, bool quiet) {
-  if (detach) return Detach(context, job);
+Status AfterSubmit(Context& context, const Job& job, const JobSpec& spec, bool detach, bool quiet) {
+  if (detach) return Detach(context, job, spec);
   context.Say("job " + job.id + " (" + job.name + "); Ctrl-C leaves, the job goes on");
+  context.Say("recovered by " + RecoveryInShort(context, spec));
   AttachOptions options;
   options.logs = !quiet && !context.json;
   STOKER_ASSIGN(const AttachResult attached, Attach(context, job.id, options));

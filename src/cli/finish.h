@@ -12,7 +12,7 @@ namespace stoker::cli {
 
 // Starts the first pass; then stays with the job to its end (summary, its exit code), or prints its
 // id when detached.
-Status AfterSubmit(Context& context, const Job& job, bool detach, bool quiet);
+Status AfterSubmit(Context& context, const Job& job, const JobSpec& spec, bool detach, bool quiet);
 
 // The spec as it would be stored; with --json as a JSON string.
 std::string PrintSpecFor(const Context& context, const JobSpec& spec);

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "cli/context.h"
+#include "cli/meter.h"
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "sync/checkpoint_store.h"
@@ -47,7 +48,11 @@ Status GetCheckpoint(Context& context, const std::string& job, const Options& op
   STOKER_TRY(sys::MakeDirs(to, 0755));
   STOKER_ASSIGN(const std::string folder, sys::RealPath(to));
   STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(folder));
-  if (const Status restored = RestoreCheckpoint(*store, job, id, options.node, *writer); !restored.ok()) {
+  const Status restored = [&] {
+    Meter meter(context, "fetching", 0);
+    return RestoreCheckpoint(*store, job, id, options.node, *Metered(*writer, meter));
+  }();
+  if (!restored.ok()) {
     // Half of a checkpoint is worse than none.
     if (ours) (void)sys::RemoveTree(folder);
     return restored;
@@ -59,19 +64,31 @@ Status GetCheckpoint(Context& context, const std::string& job, const Options& op
   return Status::Ok();
 }
 
+Status NoOutputs(const std::string& job) {
+  return Status(Code::kNotFound, "job " + job + " has kept no outputs",
+                "Outputs are the paths under 'outputs:' or --output; 'stoker checkpoints " + job +
+                    "' lists its checkpoints");
+}
+
 Status GetOutputs(Context& context, const std::string& job, const Options& options) {
   STOKER_ASSIGN(ObjectStore * store, context.store());
+  STOKER_ASSIGN(const auto outputs, ListOutputs(*store, job));
+  if (outputs.empty()) return NoOutputs(job);
   const std::string to = options.to.empty() ? "." : options.to;
   const bool made = !sys::FileExists(to);
   STOKER_TRY(sys::MakeDirs(to, 0755));
   STOKER_ASSIGN(const std::string folder, sys::RealPath(to));
   STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(folder));
-  const auto got = DownloadOutputs(*store, job, options.what, *writer);
+  const auto got = [&] {
+    Meter meter(context, "fetching", 0);
+    return DownloadOutputs(*store, job, options.what, *Metered(*writer, meter));
+  }();
   if (!got.ok()) {
     if (made) (void)sys::RemoveTree(folder);
     return got.status();
   }
-  context.Say(std::to_string(got->files) + " files, " + HumanSize(got->bytes) + ", are in " + to);
+  context.Say(std::to_string(got->files) + (got->files == 1 ? " file, " : " files, ") +
+              HumanSize(got->bytes) + ", in " + (to == "." ? "this folder" : to));
   if (context.json) {
     context.Print(nlohmann::json({{"job", job}, {"files", got->files}, {"bytes", got->bytes}, {"to", folder}})
                       .dump() + "\n");
@@ -90,6 +107,7 @@ Status List(Context& context, const std::string& job) {
     rows.push_back({Printable(info.path), HumanSize(info.file.size), std::to_string(info.attempt),
                     std::to_string(info.rank)});
   }
+  if (!context.json && outputs.empty()) return NoOutputs(job);
   context.Print(context.json ? all.dump() + "\n" : FormatTable(rows));
   return Status::Ok();
 }

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include <chrono>
+#include <map>
 
 #include "base/text.h"
 #include "cli/context.h"
@@ -66,17 +67,32 @@ std::string ForPeople(Context& context, const std::vector<Summary>& jobs, WallTi
   return FormatTable(rows);
 }
 
-void HelpAlong(Context& context) {
+// What a pass saw that records do not hold until an attempt ends, by job id.
+struct Live {
+  std::string checkpoint;
+  int64_t run_ms = 0;
+};
+
+std::map<std::string, Live> HelpAlong(Context& context) {
+  std::map<std::string, Live> live;
   const auto ledger = context.ledger();
   const auto controller = context.controller();
-  if (!ledger.ok() || !controller.ok()) return;
+  if (!ledger.ok() || !controller.ok()) return live;
   const MonoTime end = context.clock().Mono() + kPassBudget;
-  (void)PassAll(**ledger, **controller, {}, [&] { return context.clock().Mono() >= end; });
+  (void)PassAll(
+      **ledger, **controller,
+      [&](const std::string& id, const Result<PassResult>& pass) {
+        if (!pass.ok()) return;
+        live[id] = {NewestCheckpoint(pass->job, pass->reports),
+                    RunTime(pass->job, pass->reports, pass->store_now).ms};
+      },
+      [&] { return context.clock().Mono() >= end; });
+  return live;
 }
 
 Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
-  HelpAlong(context);
+  const std::map<std::string, Live> live = HelpAlong(context);
   STOKER_ASSIGN(const JobList list, ListJobs(*ledger));
   for (const std::string& warning : list.warnings) context.Say(warning);
   std::vector<Summary> shown;
@@ -84,8 +100,15 @@ Status Run(Context& context, const Options& options) {
   for (const Summary& job : list.jobs) {
     if (!Wanted(options, job)) continue;
     const bool keep = options.all || context.json || !IsFinal(job.state) || shown.size() < kShown;
-    if (keep) shown.push_back(job);
-    else ++hidden;
+    if (!keep) {
+      ++hidden;
+      continue;
+    }
+    shown.push_back(job);
+    if (const auto seen = live.find(job.id); seen != live.end()) {
+      shown.back().newest_checkpoint = seen->second.checkpoint;
+      shown.back().run_ms = seen->second.run_ms;
+    }
   }
   if (options.ids) {
     std::string text;

@@ -14,6 +14,19 @@ namespace {
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
 
+// `text` in lines of at most `width` columns.
+std::string Wrapped(const std::string& text, size_t width) {
+  std::string out;
+  size_t column = 0;
+  for (const std::string& word : Split(text, ' ')) {
+    const bool fits = column + 1 + word.size() <= width;
+    if (column > 0) out += fits ? ' ' : '\n';
+    column = column > 0 && fits ? column + 1 + word.size() : word.size();
+    out += word;
+  }
+  return out + "\n";
+}
+
 std::string Examples(const Verb& verb) {
   if (verb.examples.empty()) return "";
   std::string out = "Examples:\n";
@@ -32,9 +45,15 @@ void AddOption(CLI::App& app, const Option& option) {
         }
       },
       option.target);
-  if (!option.value.empty()) added->type_name(option.value);
+  // What is not a flag shows what it takes; a place in the line is named already.
+  const bool flag = std::holds_alternative<bool*>(option.target);
+  if (!flag) {
+    added->type_name(!option.choices.empty() ? Join(option.choices, "|")
+                     : option.names[0] != '-' ? ""
+                                              : option.value);
+  }
   if (option.required) added->required();
-  if (!option.choices.empty()) added->check(CLI::IsMember(option.choices));
+  if (!option.choices.empty()) added->check(CLI::IsMember(option.choices).description(""));
   if (std::holds_alternative<std::vector<std::string>*>(option.target) && option.names[0] == '-') {
     added->expected(1)->take_all();  // one value each time it is given
   }
@@ -73,8 +92,8 @@ std::string Overview(const std::vector<Verb>& verbs) {
   }
   return out +
          "\n  $ stoker run -- python train.py --epochs 20\n  $ stoker run job.yaml\n  $ stoker ls\n\n"
-         "Every verb has --help and --json. JOB is an id, the start of one, a name (the newest of "
-         "that name) or '-' (your last job).\n";
+         "Every verb has --help and --json. JOB is an id, the start of one, a name (the newest\n"
+         "of that name) or '-' (your last job).\n";
 }
 
 int Report(Context& context, const Status& status) {
@@ -85,7 +104,7 @@ int Report(Context& context, const Status& status) {
 }
 
 Status Parse(Verb& verb, std::vector<std::string> args, Context& context, bool* done) {
-  CLI::App app(verb.description, "stoker " + verb.name);
+  CLI::App app(Wrapped(verb.description, 90), "stoker " + verb.name);
   app.footer(Examples(verb));
   app.add_flag("--json", context.json, "Print one stable machine-readable form");
   for (const Option& option : verb.options) AddOption(app, option);

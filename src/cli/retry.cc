@@ -33,7 +33,7 @@ Status Run(Context& context, const Options& options) {
   request.code_note = pass.job.workdir_note;
   if (!options.fresh) request.retry_of = id;
   STOKER_ASSIGN(const Job job, Submit(context, request));
-  return AfterSubmit(context, job, options.detach, false);
+  return AfterSubmit(context, job, request.spec, options.detach, false);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "cli/local_time.h"
 #include "cli/table.h"
 #include "job/encoding.h"
 
@@ -29,22 +30,34 @@ std::string EndingText(const Ending& ending) {
   return text;
 }
 
-std::string AttemptText(const Attempt& attempt, const std::vector<ReportSeen>& reports) {
+// Reports come every few seconds; between them the time since the start is nearer to the truth.
+int64_t RunMs(const Attempt& attempt, const std::vector<ReportSeen>& reports, WallTime now) {
+  int64_t longest = attempt.run_ms;
+  bool over = attempt.ended.has_value();
+  for (const ReportSeen& seen : reports) {
+    if (seen.report.attempt != attempt.number) continue;
+    longest = std::max(longest, seen.report.run_ms);
+    over |= seen.report.phase == NodePhase::kEnded;
+  }
+  if (!over && attempt.running) longest = std::max(longest, (now - *attempt.running).ms);
+  return longest;
+}
+
+std::string AttemptText(const Attempt& attempt, const std::vector<ReportSeen>& reports,
+                        WallTime now) {
   std::string state = attempt.state == AttemptState::kEnded && attempt.ending
                           ? EndingText(*attempt.ending)
                           : std::string(Name(attempt.state));
   if (attempt.state == AttemptState::kDraining && attempt.drain_until) {
-    state += " until " + FormatRfc3339(*attempt.drain_until);
+    state += " until " + LocalTime(*attempt.drain_until);
   }
-  int64_t run_ms = attempt.run_ms;
   std::string newest = attempt.newest_checkpoint;
   for (const ReportSeen& seen : reports) {
     if (seen.report.attempt != attempt.number) continue;
-    run_ms = std::max(run_ms, seen.report.run_ms);
     if (newest.empty()) newest = seen.report.newest_checkpoint;
   }
   std::string text = "  attempt " + std::to_string(attempt.number) + "  " + state + ", ran " +
-                     HumanDuration(Duration{run_ms}) + ", from " +
+                     HumanDuration(Duration{RunMs(attempt, reports, now)}) + ", from " +
                      (attempt.restore.empty() ? "the start" : "checkpoint " + attempt.restore);
   if (!newest.empty() && newest != attempt.restore) text += ", newest checkpoint " + newest;
   text += "\n";
@@ -71,8 +84,8 @@ std::string NodeText(const Job& job, const Attempt& attempt, int rank,
     const NodeReport& report = seen.report;
     if (report.attempt != attempt.number || report.rank != rank) continue;
     text += ", " + Printable(report.address) + ", " + std::string(Name(report.phase));
-    if (!report.mechanism.empty()) text += ", ended by " + Printable(report.mechanism);
-    if (report.notice) text += ", notice until " + FormatRfc3339(report.notice->until);
+    if (!report.mechanism.empty()) text += ", box " + Printable(report.mechanism);
+    if (report.notice) text += ", notice until " + LocalTime(report.notice->until);
     text += "\n        cpu " + HumanDuration(Duration{static_cast<int64_t>(report.cpu_seconds * 1000)}) +
             MemoryText(report) + ", " + std::to_string(report.log_lines) + " log lines";
     if (!report.trouble.empty()) text += "\n        trouble: " + Printable(report.trouble);
@@ -90,6 +103,12 @@ std::string NodeText(const Job& job, const Attempt& attempt, int rank,
     text += "\n        launch closed, " + launch->close_reason + ": " + Printable(launch->close_why);
   }
   return text + "\n";
+}
+
+// "Succeeded: Completed" would say one thing twice.
+bool SaysMore(const std::string& reason) {
+  return !reason.empty() && reason != Name(EndReason::kCompleted) &&
+         reason != Name(EndReason::kCancelled);
 }
 
 std::string ProgramText(const JobSpec& spec) {
@@ -117,15 +136,9 @@ std::string ReasonText(const Job& job) {
   return job.result ? EndingText(*job.result) : "";
 }
 
-Duration RunTime(const Job& job, const std::vector<ReportSeen>& reports) {
+Duration RunTime(const Job& job, const std::vector<ReportSeen>& reports, WallTime now) {
   int64_t total = 0;
-  for (const Attempt& attempt : job.attempts) {
-    int64_t longest = attempt.run_ms;
-    for (const ReportSeen& seen : reports) {
-      if (seen.report.attempt == attempt.number) longest = std::max(longest, seen.report.run_ms);
-    }
-    total += longest;
-  }
+  for (const Attempt& attempt : job.attempts) total += RunMs(attempt, reports, now);
   return Duration{total};
 }
 
@@ -155,9 +168,9 @@ std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, 
   const WallTime end = job.ended.value_or(now);
   std::string text = job.name + " (" + job.id + ") " + std::string(Name(job.state));
   const std::string reason = ReasonText(job);
-  if (!reason.empty()) text += ": " + reason;
+  if (SaysMore(reason)) text += ": " + reason;
   text += "\n  " + HumanDuration(end - job.created) + " from submit to end, " +
-          HumanDuration(RunTime(job, reports)) + " of program time";
+          HumanDuration(RunTime(job, reports, now)) + " of program time";
   const int attempts = AttemptsThatRan(job);
   text += ", " + std::to_string(attempts) + (attempts == 1 ? " attempt" : " attempts");
   int interrupted = 0;
@@ -187,8 +200,8 @@ std::string TellStory(const StoryInput& input) {
   const Job& job = input.job;
   std::string text = job.name + "  " + job.id + "  " + std::string(Name(job.state));
   const std::string reason = ReasonText(job);
-  if (!reason.empty()) text += " (" + reason + ")";
-  text += "\n  submitted   " + FormatRfc3339(job.created) + " (" + Ago(job.created, input.now) +
+  if (SaysMore(reason)) text += " (" + reason + ")";
+  text += "\n  submitted   " + LocalTime(job.created) + " (" + Ago(job.created, input.now) +
           ") by " + Printable(job.user) + "\n";
   if (input.spec != nullptr) text += "  program     " + ProgramText(*input.spec) + "\n";
   if (input.spec != nullptr && !input.spec->hyperparameters.empty()) {
@@ -205,12 +218,12 @@ std::string TellStory(const StoryInput& input) {
     text += (i == 0 ? "  recovery    " : "              ") + input.tiers[i] + "\n";
   }
   if (job.cancel) {
-    text += "  cancelled   " + FormatRfc3339(job.cancel->at) + " by " + Printable(job.cancel->by) + "\n";
+    text += "  cancelled   " + LocalTime(job.cancel->at) + " by " + Printable(job.cancel->by) + "\n";
   }
   for (const std::string& id : job.suspects) text += "  suspect     checkpoint " + Printable(id) + "\n";
   for (const Attempt& attempt : job.attempts) {
     if (NeverBegun(attempt)) continue;
-    text += AttemptText(attempt, input.reports);
+    text += AttemptText(attempt, input.reports, input.now);
     for (int rank = 0; rank < static_cast<int>(attempt.launches.size()); ++rank) {
       text += NodeText(job, attempt, rank, input.reports);
     }
@@ -230,7 +243,7 @@ json StoryJson(const StoryInput& input) {
           {"recovery_tiers", input.tiers},
           {"exit_code", IsFinal(input.job.state) ? json(ExitCodeOf(input.job)) : json(nullptr)},
           {"attempts_ran", AttemptsThatRan(input.job)},
-          {"run_ms", RunTime(input.job, input.reports).ms},
+          {"run_ms", RunTime(input.job, input.reports, input.now).ms},
           {"newest_checkpoint", NewestCheckpoint(input.job, input.reports)}};
 }
 

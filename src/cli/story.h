@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job told to people, and the same facts as JSON. Pure: text out of records.
+// A job told to people, in local time, and the same facts as JSON, in UTC.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -31,7 +31,7 @@ std::string ReasonText(const Job& job);
 // Attempts in which the program may have run (not those that were opened and never needed).
 int AttemptsThatRan(const Job& job);
 // Program time over all attempts.
-Duration RunTime(const Job& job, const std::vector<ReportSeen>& reports);
+Duration RunTime(const Job& job, const std::vector<ReportSeen>& reports, WallTime now);
 std::string NewestCheckpoint(const Job& job, const std::vector<ReportSeen>& reports);
 // The exit code that `run` and `wait` end with.
 int ExitCodeOf(const Job& job);

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "base/text.h"
+#include "cli/meter.h"
 #include "job/digest.h"
 #include "ledger/blobs.h"
 #include "ledger/paths.h"
@@ -21,6 +23,7 @@ namespace stoker::cli {
 namespace {
 
 constexpr int64_t kAskAbove = int64_t{1} << 30;
+constexpr int64_t kTellUploadAbove = int64_t{64} << 20;
 
 // Asks on the terminal; without one the answer is no.
 bool Confirm(Context& context, const std::string& question) {
@@ -82,11 +85,22 @@ Result<Packed> PackWorkdir(Context& context, const SubmitRequest& request) {
   }
   STOKER_ASSIGN(const sys::TempDir temp, PackingPlace(context, listing.root));
   const std::string archive = temp.path() + "/code.tar.zst";
-  STOKER_ASSIGN(const pack::PackSummary summary, pack::Pack(listing, archive));
+  pack::PackSummary summary;
+  {
+    Meter meter(context, "packing", listing.bytes);
+    pack::PackOptions packing;
+    packing.progress = [&](int64_t bytes) { meter.At(bytes); };
+    STOKER_ASSIGN(summary, pack::Pack(listing, archive, packing));
+  }
   for (const std::string& note : summary.notes) context.Say(note);
+  if (summary.packed_bytes > kTellUploadAbove) {
+    context.Progress("storing " + HumanSize(summary.packed_bytes) + " …");
+  }
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_TRY(PutFile(*ledger, summary.sha256, archive));
-  return Packed{summary.sha256, pack::Describe(summary), listing.git.diff};
+  return Packed{summary.sha256,
+                pack::Describe(summary) + " (" + HumanSize(summary.packed_bytes) + " packed)",
+                summary.git.diff};
 }
 
 // The digest is remembered by the file's identity: hashing 8 MB costs more than the rest of submit.
@@ -147,6 +161,9 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   const std::string spec_text = PrintJobSpec(request.spec);
   job.name = request.spec.name;
   job.user = context.user();
+  // A timer that starts a successor has another PATH than the shell that the job came from.
+  const char* path = std::getenv("PATH");
+  if (path != nullptr) job.path = Printable(path);
   job.spec_digest = Sha256Hex(spec_text);
   job.num_nodes = request.spec.num_nodes;
   job.retry_of = request.retry_of;

@@ -27,4 +27,12 @@ std::vector<std::string> RecoveryTiers(Context& context, const Job& job, const J
   return tiers;
 }
 
+std::string RecoveryInShort(const Context& context, const JobSpec& spec) {
+  const bool nodes = spec.recovery == RecoveryMode::kNode;
+  const bool timer = TimerInstalled(context);
+  std::string text = nodes ? "its own nodes, any stoker verb" : "any stoker verb";
+  if (timer) return text + ", a timer";
+  return text + "; no timer ('stoker controller --install')";
+}
+
 }  // namespace stoker::cli

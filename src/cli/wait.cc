@@ -38,6 +38,12 @@ Status Run(Context& context, const Options& options) {
       context.exit_code = ExitCodeOf(pass->job);
       return Status::Ok();
     }
+    if (pass.ok()) {
+      context.Progress("waiting for " + pass->job.name + " (" + job + "): " +
+                       std::string(Name(pass->job.state)) + ", attempt " +
+                       std::to_string(AttemptsThatRan(pass->job)) + ", submitted " +
+                       Ago(pass->job.created, pass->store_now));
+    }
     if (Interrupted()) {
       context.exit_code = 130;
       return Status(Code::kCancelled, "stopped waiting; the job goes on", "'stoker wait " + job + "' waits again");

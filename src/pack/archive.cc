@@ -55,8 +55,10 @@ bool PointsOutside(const std::string& path, const std::string& target) {
 // One try at packing one listing.
 class Packing {
  public:
-  Packing(const Listing& listing, int root, int out, const std::string& out_path)
+  Packing(const Listing& listing, int root, int out, const std::string& out_path,
+          const PackOptions& options)
       : listing_(listing),
+        options_(options),
         root_(root),
         zstd_([this, out, out_path](std::string_view data) { return Emit(out, data, out_path); },
               listing.bytes + static_cast<int64_t>(listing.entries.size()) * 2048),
@@ -167,6 +169,8 @@ class Packing {
       if (done == 0) Scan(entry.path, data);
       STOKER_TRY(tar_.Write(data));
       done += have;
+      read_ += have;
+      if (options_.progress) options_.progress(read_);
     }
     return Status::Ok();
   }
@@ -238,6 +242,8 @@ class Packing {
   }
 
   const Listing& listing_;
+  const PackOptions& options_;
+  int64_t read_ = 0;
   int root_;
   Sha256 hash_;
   ZstdWriter zstd_;
@@ -249,12 +255,13 @@ class Packing {
   std::string first_finding_;
 };
 
-Result<PackSummary> PackOnce(const Listing& listing, const std::string& out_path) {
+Result<PackSummary> PackOnce(const Listing& listing, const std::string& out_path,
+                             const PackOptions& options) {
   Result<sys::ScopedFd> root = sys::Open(listing.root, O_RDONLY | O_DIRECTORY);
   if (!root.ok()) return root.status();
   Result<sys::ScopedFd> out = sys::Open(out_path, O_WRONLY | O_CREAT | O_EXCL, 0600);
   if (!out.ok()) return out.status();
-  Result<PackSummary> summary = Packing(listing, root->get(), out->get(), out_path).Run();
+  Result<PackSummary> summary = Packing(listing, root->get(), out->get(), out_path, options).Run();
   if (!summary.ok()) unlink(out_path.c_str());
   return summary;
 }
@@ -276,7 +283,7 @@ Status CheckPlace(const Listing& listing, const std::string& out_path) {
 Result<PackSummary> Pack(const Listing& listing, const std::string& out_path,
                          const PackOptions& options) {
   STOKER_TRY(CheckPlace(listing, out_path));
-  Result<PackSummary> packed = PackOnce(listing, out_path);
+  Result<PackSummary> packed = PackOnce(listing, out_path, options);
   int64_t pause = kFirstPauseMs;
   for (int i = 0; i < options.retries && !packed.ok() && packed.status().Is(Code::kBusy); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(pause));
@@ -286,7 +293,7 @@ Result<PackSummary> Pack(const Listing& listing, const std::string& out_path,
       return Status(Code::kInvalid, Quoted(listing.root) + " grew to " + HumanSize(again.bytes) +
                                         " while it was packed");
     }
-    packed = PackOnce(again, out_path);
+    packed = PackOnce(again, out_path, options);
   }
   if (!packed.ok() && packed.status().Is(Code::kBusy)) {
     return packed.status().WithNext(

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct PackSummary {
 struct PackOptions {
   int64_t max_bytes = INT64_MAX;  // kInvalid when a repeated listing has grown beyond
   int retries = 4;                // how often a directory that changes is tried again
+  std::function<void(int64_t bytes)> progress;  // bytes of files read so far; may be empty
 };
 
 // Packs what was listed into `out_path`, which must not exist and must lie outside the directory.

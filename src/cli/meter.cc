@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/meter.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace stoker::cli {
+namespace {
+
+constexpr Duration kQuietAtFirst = Duration::Ms(500);
+constexpr Duration kEvery = Duration::Ms(100);
+
+class MeteredFile : public NewFile {
+ public:
+  MeteredFile(std::unique_ptr<NewFile> file, Meter& meter)
+      : file_(std::move(file)), meter_(meter) {}
+  Status Write(std::string_view bytes) override {
+    meter_.Add(static_cast<int64_t>(bytes.size()));
+    return file_->Write(bytes);
+  }
+  Status Commit(int mode, int64_t mtime_ms) override { return file_->Commit(mode, mtime_ms); }
+
+ private:
+  const std::unique_ptr<NewFile> file_;
+  Meter& meter_;
+};
+
+class MeteredWriter : public DirectoryWriter {
+ public:
+  MeteredWriter(DirectoryWriter& writer, Meter& meter) : writer_(writer), meter_(meter) {}
+  Result<std::unique_ptr<NewFile>> Create(const std::string& path) override {
+    STOKER_ASSIGN(std::unique_ptr<NewFile> file, writer_.Create(path));
+    return std::unique_ptr<NewFile>(std::make_unique<MeteredFile>(std::move(file), meter_));
+  }
+  Status MakeLink(const std::string& path, const std::string& target) override {
+    return writer_.MakeLink(path, target);
+  }
+  Status MakeDirectory(const std::string& path) override { return writer_.MakeDirectory(path); }
+  Status RemoveOthers(const std::set<std::string>& keep) override {
+    return writer_.RemoveOthers(keep);
+  }
+
+ private:
+  DirectoryWriter& writer_;
+  Meter& meter_;
+};
+
+}  // namespace
+
+Meter::Meter(Context& context, std::string what, int64_t total)
+    : context_(context), what_(std::move(what)), total_(total), begun_(context.clock().Mono()) {}
+
+Meter::~Meter() {
+  if (drawn_.ms != 0) context_.Progress("");
+}
+
+void Meter::At(int64_t done) {
+  done_ = done;
+  const MonoTime now = context_.clock().Mono();
+  const Duration spent = now - begun_;
+  if (spent < kQuietAtFirst || now - drawn_ < kEvery) return;
+  drawn_ = now;
+  const double rate = static_cast<double>(done) / spent.seconds();
+  std::string text = what_ + " " + HumanSize(done);
+  if (total_ > 0) text += " of " + HumanSize(std::max(total_, done));
+  text += ", " + HumanSize(static_cast<int64_t>(rate)) + "/s";
+  if (total_ > done && rate > 0) {
+    const double left = static_cast<double>(total_ - done) / rate;
+    text += ", " + HumanDuration(Duration::Seconds(static_cast<int64_t>(left) + 1)) + " left";
+  }
+  context_.Progress(text);
+}
+
+std::unique_ptr<DirectoryWriter> Metered(DirectoryWriter& writer, Meter& meter) {
+  return std::make_unique<MeteredWriter>(writer, meter);
+}
+
+}  // namespace stoker::cli

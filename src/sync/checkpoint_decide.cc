@@ -11,9 +11,10 @@ namespace {
 // A file held open this long without a sign of change does not hold others up.
 constexpr Duration kLingering = Duration::Seconds(30);
 
-bool AboutEqual(int64_t a, int64_t b) {
-  const int64_t slack = std::max<int64_t>(std::max(a, b) / 20, 64 << 10);
-  return a >= 0 && b >= 0 && (a > b ? a - b : b - a) <= slack;
+// As long as the one before: hardly shorter, and not much longer.
+bool Fits(int64_t size, int64_t before) {
+  return size >= 0 && before >= 0 && size >= before - std::max<int64_t>(before / 1000, 4096) &&
+         size <= before + std::max<int64_t>(before / 20, 64 << 10);
 }
 
 }  // namespace
@@ -40,9 +41,10 @@ bool CheckpointPlan::Doubtful(const std::string& path, const File& file) const {
     before = it->size;
     break;
   }
-  if (before < 0 || ended_) return false;
-  const int64_t slack =
-      std::max<int64_t>(file.fate == Fate::kLived ? before / 10 : before / 100, 4096);
+  if (before < 0 || (ended_ && clean_)) return false;
+  // An error in the middle of a write closes the file, too, before it ends the program.
+  const int64_t percent = file.fate == Fate::kLived && !ended_ ? 2 : 0;
+  const int64_t slack = std::max<int64_t>(before * percent / 100, 4096);
   return before - file.fact->size > slack;
 }
 
@@ -124,7 +126,7 @@ bool CheckpointPlan::Complete(const Cycle& cycle, const Cycle& model) const {
     if (!episode.lived) return false;
     const bool fits =
         std::any_of(model.episodes.begin(), model.episodes.end(), [&](const Episode& other) {
-          return other.role == episode.role && AboutEqual(other.size, episode.size);
+          return other.role == episode.role && Fits(episode.size, other.size);
         });
     if (!fits) return false;
   }
@@ -255,7 +257,10 @@ bool CheckpointPlan::WholeSet(const View& view) const {
   for (const auto& [path, file] : files_) {
     if (!IsStream(path)) ++files;
   }
-  if (files == 1) return true;
+  if (files == 1 && !view.changed.empty()) {
+    // Alone so far; but only a program that came to its own end had the time to write a second one.
+    return graceful_ || !NeverTaken(TopOf(view.changed.front()));
+  }
   std::set<std::string> written;
   if (rhythm_.steady) {
     const std::vector<Cycle>& cycles = rhythm_.cycles;
@@ -292,16 +297,20 @@ std::optional<Candidate> CheckpointPlan::Proven(View view) const {
   view.prove.clear();
   for (const std::string& path : view.changed) {
     const File& file = files_.at(path);
-    if (file.fate != Fate::kLived || file.doubtful) view.prove.push_back(path);
+    const bool first = NeverTaken(TopOf(path)) && !Numbered(TopOf(path));
+    if (file.fate != Fate::kLived || file.doubtful || first || Doubtful(path, file)) {
+      view.prove.push_back(path);
+    }
   }
   return Make(CandidateReason::kProven, view);
 }
 
 std::optional<Candidate> CheckpointPlan::DecideEnded(const View& view) const {
   if (done_mark_) return Make(CandidateReason::kDone, view);
+  if (refused_) return std::nullopt;
   if (clean_) return view.blocked ? std::nullopt : Make(CandidateReason::kExit, view);
   if (auto settled = Settled()) return settled;
-  if (done_used_ || refused_) return std::nullopt;
+  if (done_used_) return std::nullopt;
   if (MarkedComplete(view) && !view.blocked && view.prove.empty()) {
     return Make(CandidateReason::kComplete, view);
   }

@@ -377,15 +377,17 @@ void CheckpointPlan::OnTaken(const Candidate& candidate) {
 
 void CheckpointPlan::OnRefused(const Candidate& candidate, const std::set<std::string>& broken) {
   if (broken.empty()) refused_ = true;
+  settled_.clear();
   for (const std::string& path : broken) {
     if (auto it = files_.find(path); it != files_.end()) it->second.refused = true;
   }
   if (candidate.reason == CandidateReason::kDone) done_mark_ = false;
 }
 
-void CheckpointPlan::OnEnded(bool clean, MonoTime now) {
+void CheckpointPlan::OnEnded(bool clean, bool graceful, MonoTime now) {
   ended_ = true;
   clean_ = clean;
+  graceful_ = graceful;
   task_alive_ = false;
   std::vector<std::string> open;
   for (const auto& [path, file] : files_) {

@@ -63,8 +63,9 @@ class CheckpointPlan {
   // The format of these files shows that they are not whole, or `candidate` names what is not in
   // it: not before something changes.
   void OnRefused(const Candidate& candidate, const std::set<std::string>& broken);
-  // The program ended. `clean`: with exit code 0, without having been told to.
-  void OnEnded(bool clean, MonoTime now);
+  // The program ended. `clean`: with exit code 0, without having been told to. `graceful`: with
+  // exit code 0, but it was told to.
+  void OnEnded(bool clean, bool graceful, MonoTime now);
   // Nothing that was taken but not committed counts any more: take it again.
   void ForgetTaken();
 
@@ -158,6 +159,7 @@ class CheckpointPlan {
   bool task_alive_ = false;
   bool ended_ = false;
   bool clean_ = false;
+  bool graceful_ = false;
   bool refused_ = false;                  // the last candidate named what was not in it
   std::optional<MonoTime> first_change_;  // oldest change that has not been taken
   MonoTime last_change_;

@@ -104,7 +104,7 @@ void CheckpointKeeper::Observe(MonoTime now) {
   const std::vector<FileEvent> events = files_.TakeEvents();
   plan_.OnEvents(events);
   dirty_ = dirty_ || !events.empty();
-  std::optional<bool> ended;
+  std::optional<Ended> ended;
   {
     const std::lock_guard lock(mutex_);
     ended = ended_;
@@ -129,7 +129,7 @@ void CheckpointKeeper::Observe(MonoTime now) {
   if (news) {
     ended_seen_ = true;
     ended_at_ = now;
-    plan_.OnEnded(*ended, now);
+    plan_.OnEnded(ended->clean, ended->graceful, now);
   }
 }
 
@@ -316,7 +316,8 @@ void CheckpointKeeper::Hurry() {
 void CheckpointKeeper::ProgramEnded(const TaskExit& exit, bool signalled) {
   {
     const std::lock_guard lock(mutex_);
-    if (!ended_) ended_ = !signalled && exit.signal == 0 && exit.exit_code == 0;
+    const bool well = exit.signal == 0 && exit.exit_code == 0;
+    if (!ended_) ended_ = Ended{well && !signalled, well && signalled};
     hurry_ = true;
   }
   files_.Wake();

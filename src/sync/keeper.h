@@ -79,6 +79,10 @@ class CheckpointKeeper {
   std::string trouble() const;
 
  private:
+  struct Ended {
+    bool clean = false;     // with exit code 0, by itself
+    bool graceful = false;  // with exit code 0, after it was told to
+  };
   enum class Phase { kIdle, kUpload, kUploading, kUploaded, kCollect, kCommit };
 
   // keeper.cc: seeing and copying
@@ -154,7 +158,7 @@ class CheckpointKeeper {
   int64_t commits_ = 0;
   std::string trouble_;
   bool hurry_ = false;
-  std::optional<bool> ended_;  // the program ended; true = cleanly
+  std::optional<Ended> ended_;
   bool finished_ = false;
 };
 

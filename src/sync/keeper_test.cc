@@ -197,6 +197,20 @@ TEST(Keeper, APointerNeverNamesWhatIsNotThere) {
   EXPECT_EQ(bench.Restored()["latest"], "step-2");
 }
 
+TEST(Keeper, APointerToNothingDoesNotHoldUpTheEnd) {
+  for (const int code : {0, 1}) {
+    Bench bench;
+    bench.files.Write("step-1/model.bin", Whole("model", 1));
+    bench.files.Write("latest", "step-1");
+    bench.Run(Duration::Seconds(3));
+    bench.files.Write("latest", "step-2");
+    bench.Run(Duration::Seconds(3));
+    bench.End(code);
+    EXPECT_TRUE(bench.keeper->Finished()) << code;
+    EXPECT_EQ(bench.Restored()["latest"], "step-1");
+  }
+}
+
 TEST(Keeper, ARenameIsABoundary) {
   Bench bench;
   for (int step = 1; step <= 6; ++step) {

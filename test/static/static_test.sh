@@ -24,10 +24,12 @@ fail() {
   exit 1
 }
 
-# The archive that this machine's own apt uses.
+# The Debian archive that this machine's own apt uses; elsewhere (Ubuntu) the public one.
 mirror() {
-  apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -v security |
-    head -n 1 | sed 's,/*$,,'
+  local uri
+  uri=$(apt-get indextargets --format '$(LABEL)|$(REPO_URI)' 'Created-By: Packages' |
+    sed -n 's,/*$,,; s/^Debian|//p' | head -n 1)
+  echo "${uri:-http://deb.debian.org/debian}"
 }
 
 # A Debian 11 with the three modules, made once; later runs unpack it from the cache.

@@ -113,8 +113,8 @@ def check_log(world, job, shown):
 
 
 def check_left_over(world, jobs, results):
-    active = ledger_view.listing(world.store / "active")
-    results.check("active/ is empty", not active, active)
+    active = ledger_view.active(world.store)
+    results.check("no job is in active/", not active, active)
     listed = {j["id"]: j["state"] for j in world.json("ls", "--all")}
     wrong = [j.id for j in jobs
              if listed.get(j.id) != ledger_view.record(world.store, j.id)["state"]]
@@ -132,7 +132,8 @@ def check_strays(world, results):
     old = time.time() - LATER
     strays = ledger_view.listing(tmp)
     caches = [p for p in (world.home / ".cache" / "stoker").glob("*") if p.name.startswith("pack")]
-    for path in [tmp / n for n in strays] + caches:
+    orphans = [world.store / "active" / n for n in ledger_view.listing(world.store / "active")]
+    for path in [tmp / n for n in strays] + caches + orphans:
         os.utime(path, (old, old), follow_symlinks=False)
     world.stoker("gc", check=True)
     for _ in range(100):  # one opening of the store in sixteen sweeps
@@ -141,6 +142,8 @@ def check_strays(world, results):
         world.stoker("ls")
     left = ledger_view.listing(tmp)
     results.check(f"no stray file is left of {len(strays)} in the ledger", not left, left)
+    left = ledger_view.listing(world.store / "active")
+    results.check(f"no marker is left of {len(orphans)} whose submit was killed", not left, left)
     left = [p.name for p in caches if p.exists()]
     results.check(f"no stray folder is left of {len(caches)} in the cache", not left, left)
     known = {"ledger", "bin", "instances", "ended"}

@@ -50,6 +50,11 @@ def listing(folder):
         return []
 
 
+def active(store):
+    """Jobs in active/ that have a record; a marker alone is what a killed submit leaves."""
+    return [job for job in listing(store / "active") if job in job_ids(store)]
+
+
 def claims(store, job):
     """(attempt, slot) of every claim."""
     folder = store / "jobs" / job / "claims"

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sync/checkpoint_store.h"
+
+#include <gtest/gtest.h>
+
+#include "job/digest.h"
+#include "store/memory_store.h"
+#include "sync/outputs.h"
+#include "test/sync/fake_files.h"
+
+namespace stoker::test {
+namespace {
+
+constexpr char kJob[] = "job";
+const std::string kRoot = "jobs/job/checkpoints/";
+
+ManifestFile Stored(ObjectStore& store, const std::string& path, const std::string& bytes,
+                    const std::string& object) {
+  EXPECT_TRUE(store.Put(kRoot + object, bytes).ok());
+  ManifestFile file;
+  file.path = path;
+  file.size = static_cast<int64_t>(bytes.size());
+  file.sha256 = Sha256Hex(bytes);
+  file.object = object;
+  return file;
+}
+
+void Commit(ObjectStore& store, const CheckpointId& id, const std::vector<Part>& parts) {
+  Manifest manifest;
+  manifest.job = kJob;
+  manifest.id = id;
+  manifest.parts = parts;
+  ASSERT_TRUE(store.Put(ManifestKey(kJob, id), EncodeManifest(manifest)).ok());
+}
+
+void CommitOne(ObjectStore& store, const CheckpointId& id, const std::string& bytes) {
+  Part part;
+  part.files.push_back(Stored(store, "checkpoint.pt", bytes, DataObject(id, 0, "checkpoint.pt")));
+  Commit(store, id, {part});
+}
+
+std::string NewestId(ObjectStore& store, const std::set<std::string>& suspects = {}) {
+  auto newest = NewestCheckpoint(store, kJob, suspects);
+  EXPECT_TRUE(newest.ok());
+  return newest.ok() && newest->has_value() ? (*newest)->id : "";
+}
+
+TEST(Checkpoints, TheHighestAttemptWinsThenTheHighestNumber) {
+  MemoryStore store;
+  EXPECT_EQ(NewestId(store), "");
+  CommitOne(store, {1, 9}, "a");
+  CommitOne(store, {1, 10}, "b");
+  EXPECT_EQ(NewestId(store), "1-10");
+  CommitOne(store, {2, 1}, "c");
+  EXPECT_EQ(NewestId(store), "2-1");
+  EXPECT_EQ(NewestId(store, {"2-1"}), "1-10");
+  EXPECT_EQ(NewestId(store, {"2-1", "1-10", "1-9"}), "");
+}
+
+TEST(Checkpoints, DamagedOnesAreSteppedOver) {
+  MemoryStore store;
+  CommitOne(store, {1, 1}, "good");
+  CommitOne(store, {1, 2}, "gone");
+  ASSERT_TRUE(store.Delete(kRoot + "data/1-0-2/checkpoint.pt").ok());
+  CommitOne(store, {1, 3}, "short");
+  ASSERT_TRUE(store.Put(kRoot + "data/1-0-3/checkpoint.pt", "sh").ok());
+  ASSERT_TRUE(store.Put(ManifestKey(kJob, {1, 4}), "{not json").ok());
+  ASSERT_TRUE(store.Put(ManifestKey(kJob, {1, 5}), "{\"format\": 99}").ok());
+  EXPECT_EQ(NewestId(store), "1-1");
+  auto all = ListCheckpoints(store, kJob);
+  ASSERT_TRUE(all.ok());
+  ASSERT_EQ(all->size(), 5u);
+  for (const CheckpointInfo& info : *all) EXPECT_EQ(info.whole, info.id == "1-1") << info.why_not;
+}
+
+TEST(Checkpoints, RestoreChecksEveryByteAndNamesTheFile) {
+  MemoryStore store;
+  CommitOne(store, {1, 1}, "good bytes");
+  ASSERT_TRUE(store.Put(kRoot + "data/1-0-1/checkpoint.pt", "bad! bytes").ok());
+  FakeDirectory directory;
+  const Status status = RestoreCheckpoint(store, kJob, "1-1", 0, directory);
+  EXPECT_TRUE(status.Is(Code::kCorrupt));
+  EXPECT_NE(status.message().find("checkpoint.pt"), std::string::npos);
+  EXPECT_TRUE(directory.files.empty());
+}
+
+TEST(Checkpoints, RestoreMakesTheDirectoryEqual) {
+  MemoryStore store;
+  CommitOne(store, {1, 1}, "new");
+  FakeDirectory directory;
+  directory.files = {{"checkpoint.pt", "old"}, {"left-over", "x"}};
+  ASSERT_TRUE(RestoreCheckpoint(store, kJob, "1-1", 0, directory).ok());
+  EXPECT_EQ(directory.files, (std::map<std::string, std::string>{{"checkpoint.pt", "new"}}));
+  directory.files["mine"] = "x";
+  ASSERT_TRUE(DownloadCheckpoint(store, kJob, "1-1", 0, directory).ok());
+  EXPECT_EQ(directory.files.count("mine"), 1u);
+}
+
+TEST(Checkpoints, EachNodeGetsTheUnionWithItsOwnFirst) {
+  MemoryStore store;
+  Part zero;
+  zero.files = {Stored(store, "rng.pt", "rng 0", "data/1-0-1/rng.pt"),
+                Stored(store, "shard-0", "s0", "data/1-0-1/shard-0"),
+                Stored(store, "shard-1", "stale", "data/1-0-1/shard-1")};
+  zero.files[2].restored = true;
+  Part one;
+  one.rank = 1;
+  one.files = {Stored(store, "rng.pt", "rng 1", "data/1-1-1/rng.pt"),
+               Stored(store, "shard-1", "s1", "data/1-1-1/shard-1")};
+  Part two;
+  two.rank = 2;
+  two.none = true;
+  Commit(store, {1, 1}, {zero, one, two});
+  for (int rank = 0; rank < 3; ++rank) {
+    FakeDirectory directory;
+    ASSERT_TRUE(RestoreCheckpoint(store, kJob, "1-1", rank, directory).ok());
+    EXPECT_EQ(directory.files["shard-0"], "s0");
+    EXPECT_EQ(directory.files["shard-1"], "s1");
+    EXPECT_EQ(directory.files["rng.pt"], rank == 1 ? "rng 1" : "rng 0");
+  }
+}
+
+TEST(Checkpoints, HostileManifestsAreRefused) {
+  const std::vector<std::pair<std::string, std::string>> bad = {
+      {R"("path": "a")", R"("path": "../a")"},
+      {R"("path": "a")", R"("path": "/etc/passwd")"},
+      {R"("object": "data/1-0-1/a")", R"("object": "../../other/secret")"},
+      {R"("size": 1)", R"("size": -1)"},
+  };
+  Part part;
+  MemoryStore store;
+  part.files.push_back(Stored(store, "a", "x", "data/1-0-1/a"));
+  Manifest manifest;
+  manifest.job = kJob;
+  manifest.id = {1, 1};
+  manifest.parts = {part};
+  const std::string good = EncodeManifest(manifest);
+  ASSERT_TRUE(DecodeManifest(good).ok());
+  for (const auto& [from, to] : bad) {
+    std::string text = good;
+    const size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+    EXPECT_EQ(DecodeManifest(text).code(), Code::kCorrupt) << to;
+  }
+  ManifestFile link;
+  link.path = "sub/link";
+  link.kind = FileKind::kLink;
+  for (const char* target : {"../../outside", "/etc", ""}) {
+    link.target = target;
+    manifest.parts.front().files = {link};
+    EXPECT_EQ(DecodeManifest(EncodeManifest(manifest)).code(), Code::kCorrupt) << target;
+  }
+}
+
+TEST(Checkpoints, RetentionKeepsWhatIsNamedAndWhatIsUnderWay) {
+  MemoryStore store;
+  for (int64_t seq = 1; seq <= 5; ++seq) CommitOne(store, {1, seq}, std::to_string(seq));
+  // 1-5 still names a file of 1-1; 1-6 is being uploaded.
+  Part part;
+  part.files = {Stored(store, "old.json", "{}", "data/1-0-1/old.json"),
+                Stored(store, "checkpoint.pt", "5", "data/1-0-5/checkpoint.pt")};
+  Commit(store, {1, 5}, {part});
+  ASSERT_TRUE(store.Put(kRoot + "data/1-0-6/checkpoint.pt", "half").ok());
+  ASSERT_TRUE(RetainCheckpoints(store, kJob, 2, {"1-2"}).ok());
+  std::set<std::string> left;
+  ASSERT_TRUE(ListAll(store, kRoot, [&](const ObjectInfo& info) {
+                left.insert(info.key.substr(kRoot.size()));
+                return Status::Ok();
+              }).ok());
+  EXPECT_EQ(left, (std::set<std::string>{"data/1-0-1/old.json", "data/1-0-2/checkpoint.pt",
+                                         "data/1-0-4/checkpoint.pt", "data/1-0-5/checkpoint.pt",
+                                         "data/1-0-6/checkpoint.pt", "manifests/000001-000002.json",
+                                         "manifests/000001-000004.json",
+                                         "manifests/000001-000005.json"}));
+}
+
+TEST(Outputs, AreSyncedWhileTheJobRunsAndAtItsEnd) {
+  MemoryStore store;
+  HandClock clock;
+  FakeFiles files(clock);
+  OutputsConfig config;
+  config.job = kJob;
+  config.leave_out = {"output/checkpoints"};
+  OutputKeeper keeper(config, store, clock, {{"", &files}});
+  files.Write("output/model.bin", "weights");
+  files.Write("output/checkpoints/c.pt", "not an output");
+  files.Open("output/train.log");
+  ASSERT_TRUE(keeper.Step().ok());
+  EXPECT_EQ(keeper.uploaded_files(), 0);
+  clock.now = clock.now + Duration::Seconds(3);
+  ASSERT_TRUE(keeper.Step().ok());
+  EXPECT_EQ(keeper.uploaded_files(), 1);
+  clock.now = clock.now + Duration::Seconds(3);
+  ASSERT_TRUE(keeper.Step().ok());
+  EXPECT_EQ(keeper.uploaded_files(), 1);  // nothing has changed
+  clock.now = clock.now + Duration::Seconds(30);
+  ASSERT_TRUE(keeper.Step().ok());
+  EXPECT_EQ(keeper.uploaded_files(), 2);  // the log that never rests, as it is
+  files.Close("output/train.log", "the end");
+  files.alive = false;
+  ASSERT_TRUE(keeper.Finish(clock.now + Duration::Seconds(5)).ok());
+  FakeDirectory directory;
+  auto done = DownloadOutputs(store, kJob, "output", directory);
+  ASSERT_TRUE(done.ok());
+  EXPECT_EQ(done->files, 2);
+  EXPECT_EQ(directory.files["output/train.log"], "the end");
+  EXPECT_EQ(directory.files["output/model.bin"], "weights");
+  EXPECT_EQ(DownloadOutputs(store, kJob, "nothing", directory).code(), Code::kNotFound);
+}
+
+TEST(Outputs, OtherNodesHaveTheirOwnFolderAndNewerAttemptsWin) {
+  MemoryStore store;
+  HandClock clock;
+  for (int attempt = 1; attempt <= 2; ++attempt) {
+    for (int rank = 0; rank < 2; ++rank) {
+      FakeFiles files(clock);
+      OutputsConfig config;
+      config.job = kJob;
+      config.attempt = attempt;
+      config.rank = rank;
+      OutputKeeper keeper(config, store, clock, {{"", &files}});
+      files.Write("out/a", std::to_string(attempt) + std::to_string(rank));
+      ASSERT_TRUE(keeper.Finish(clock.now + Duration::Seconds(5)).ok());
+    }
+  }
+  FakeDirectory directory;
+  ASSERT_TRUE(DownloadOutputs(store, kJob, "", directory).ok());
+  EXPECT_EQ(directory.files,
+            (std::map<std::string, std::string>{{"node-1/out/a", "21"}, {"out/a", "20"}}));
+  ASSERT_TRUE(store.Put("jobs/job/artifacts/out/a", "xx").ok());
+  const auto broken = DownloadOutputs(store, kJob, "out", directory);
+  EXPECT_EQ(broken.code(), Code::kCorrupt);
+}
+
+}  // namespace
+}  // namespace stoker::test

@@ -163,9 +163,11 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
   seen.ledger_id = ledger_.id();
   seen.outcomes = outcomes_[job_id];
   PassResult result;
+  // In this order: a machine that comes between the two looks must not seem absent although its
+  // node has reported.
+  STOKER_TRY(ObserveReports(read.job, &seen));
   const Status machines = ObserveMachines(read.job, &seen);
   if (!machines.ok()) result.trouble = machines;
-  STOKER_TRY(ObserveReports(read.job, &seen));
   Decision decision = Reconcile(read.job, *spec, seen);
   if (decision.want_checkpoints) {
     STOKER_TRY(ObserveCheckpoints(read.job, &seen));
@@ -180,7 +182,11 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
   if (decision.changed) {
     auto written = UpdateJob(ledger_, read, decision.job);
     if (written.status().Is(Code::kConflict)) return Pass(job_id, false);
-    if (!written.ok()) return written.status();
+    if (!written.ok()) {
+      // What was read still counts: a node must see a cancel also while nothing can be written.
+      result.trouble = written.status();
+      return result;
+    }
     result.job = written->job;
     result.changed = true;
   }

@@ -104,6 +104,7 @@ void Fields(A& a, T& t) {
   a("code_digest", t.code_digest);
   a("binary_digest", t.binary_digest);
   a("workdir_note", t.workdir_note);
+  a("path", t.path);
   a("retry_of", t.retry_of);
   a("launches", t.launches);
   a("attempts", t.attempts);

@@ -95,6 +95,7 @@ void Agent::Handle(const AgentEvent& event) {
   for (const AgentAction& action : supervisor_->Step(event, Now())) {
     std::visit([&](const auto& a) { Do(a); }, action);
   }
+  poller_->Refresh(supervisor_->report(), supervisor_->publishes());
 }
 
 void Agent::RunWorker() {
@@ -121,8 +122,13 @@ void Agent::Do(const ClaimSlot& action) {
 
 void Agent::Claim(int attempt, int rank) {
   const ClaimHolder me{me_.instance_id, me_.boot_id, me_.launch, incarnation_};
-  const auto claim = Persist<ClaimRead>(
-      off_, [&] { return ClaimAttempt(parts_.ledger, me_.job, attempt, rank, me); });
+  auto claim = Result<ClaimRead>(Status(Code::kUnavailable, "not asked yet"));
+  for (int64_t pause = 50; !off_; pause = std::min<int64_t>(pause * 2, 5000)) {
+    claim = ClaimAttempt(parts_.ledger, me_.job, attempt, rank, me);
+    // A store that cannot be written (full, read-only) may be mended; nobody has the slot meanwhile.
+    if (claim.ok() || claim.status().Is(Code::kCorrupt)) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+  }
   ClaimAnswered answer;
   answer.attempt = attempt;
   if (claim.ok() && claim->result == ClaimResult::kWon) answer.outcome = ClaimOutcome::kWon;
@@ -136,8 +142,9 @@ void Agent::Claim(int attempt, int rank) {
 }
 
 void Agent::Do(const StageNode& action) {
-  work_.Post([this, action] {
-    const auto run = RunOf(action.attempt, action.rank);
+  // Made here, so that a cancel that comes before the worker begins finds it.
+  const auto run = RunOf(action.attempt, action.rank);
+  work_.Post([this, action, run] {
     StagingEnded ended = run->Stage(action.restore);
     ended.attempt = action.attempt;
     Post(std::move(ended));

@@ -78,7 +78,8 @@ int RunAgent(const std::string& dir, const LocalBoot& boot) {
   if (!provider.ok()) return Complain(provider.status());
   Controller controller(**ledger, [&](const std::string& name) -> Result<Provider*> {
     if (name == "local") return provider->get();
-    return Status(Code::kInvalid, "no provider '" + name + "' on this node");
+    // Not "invalid": that would count as a refusal of the launch, which others may well carry out.
+    return Status(Code::kUnavailable, "this node cannot ask '" + name + "' for machines");
   }, clock);
   const auto runner = MakeProcessRunner({boot.request.ending, "/proc/self/exe"});
   const char* endpoint = std::getenv(kMetadataVariable);

@@ -117,8 +117,8 @@ contract::NodeFacts AttemptRun::Facts(const std::vector<std::string>& addresses,
   facts.model_dir = WorkDir() + "/model";
   facts.store_url = store_.url();
   facts.home = sys::HomeDir();
-  const char* path = std::getenv("PATH");
-  facts.path = path == nullptr ? "" : path;
+  facts.path = config_.job.path;
+  if (const char* own = std::getenv("PATH"); facts.path.empty() && own != nullptr) facts.path = own;
   return facts;
 }
 

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/poller.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "ledger/reports.h"
 
 namespace stoker::node {
+namespace {
+
+// A job in which nothing has happened for so long is looked at half as often.
+constexpr Duration kQuiet = Duration::Seconds(3);
+
+}  // namespace
 
 Poller::Poller(Ledger& ledger, Controller& controller, Clock& clock, std::string job, Post post,
                Complete complete)
@@ -33,6 +40,12 @@ void Poller::Publish(const NodeReport& report) {
   bell_.Ring();
 }
 
+void Poller::Refresh(const NodeReport& report, bool publishes) {
+  const std::lock_guard lock(mutex_);
+  report_ = report;
+  publishes_ = publishes;
+}
+
 bool Poller::Settle(Duration within) {
   const MonoTime end = clock_.Mono() + within;
   for (;;) {
@@ -55,7 +68,7 @@ bool Poller::WriteReport() {
   NodeReport report;
   {
     const std::lock_guard lock(mutex_);
-    if (!have_report_) return false;
+    if (!have_report_ || (!dirty_ && !publishes_)) return false;
     const bool due = clock_.Mono() - last_write_ >= ledger_.store().traits().report;
     if (!dirty_ && !due) return false;
     report = report_;
@@ -78,6 +91,16 @@ void Poller::Pass() {
     trouble_ = pass.status().ToString();
     return;
   }
+  // What other nodes may be waiting for; the counters in reports are nobody's news.
+  std::string state = std::to_string(pass->job.rev);
+  for (const ReportSeen& seen : pass->reports) {
+    const NodeReport& report = seen.report;
+    state += " " + std::to_string(report.attempt) + "-" + std::to_string(report.rank) +
+             std::string(Name(report.phase));
+  }
+  if (state != state_) changed_at_ = clock_.Mono();
+  state_ = std::move(state);
+  if (pass->changed) bell_.Ring();  // what follows from it should not wait for the next turn
   // Each time, also when nothing changed: a supervisor that was busy looks at it when it is done.
   post_(RecordRead{pass->job});
   ReportsRead reports;
@@ -90,7 +113,8 @@ void Poller::Run() {
   while (!stop_) {
     WriteReport();
     Pass();
-    bell_.Wait(poll.ms);
+    const bool quiet = clock_.Mono() - changed_at_ >= std::max(kQuiet, poll * 20);
+    bell_.Wait(quiet ? 2 * poll.ms : poll.ms);
   }
   WriteReport();
 }

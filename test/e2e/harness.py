@@ -25,7 +25,10 @@ PYTHON = "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else sys.e
 class World:
     def __init__(self, name="e2e", binary=BINARY, uid=None):
         """`uid`: everything runs as that user (needs root)."""
+        if not os.access(binary, os.X_OK):
+            sys.exit(f"no stoker at {binary}: './dev build' makes it, STOKER_BINARY names another")
         self.binary = binary
+        self.started = []
         self.user = {} if uid is None else {"user": uid, "group": uid, "extra_groups": []}
         self.root = pathlib.Path(tempfile.mkdtemp(prefix=f"stoker-{name}-"))
         self.home = self.root / "home"
@@ -53,7 +56,11 @@ class World:
         self.close(keep=kind is not None)
 
     def close(self, keep=False):
-        """Ends every instance that this world started, then removes it (kept after a failure)."""
+        """Ends every process that this world started, then removes it (kept after a failure)."""
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
         for instance in self.instances():
             end_holders(instance)
         if keep or os.environ.get("STOKER_KEEP"):
@@ -75,9 +82,11 @@ class World:
         """Starts a verb in the background."""
         popen.setdefault("stdout", subprocess.PIPE)
         popen.setdefault("stderr", subprocess.PIPE)
-        return subprocess.Popen([self.binary, *map(str, args)], cwd=cwd or self.work,
-                                env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL, text=True,
-                                errors="replace", **self.user, **popen)
+        process = subprocess.Popen([self.binary, *map(str, args)], cwd=cwd or self.work,
+                                   env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL, text=True,
+                                   errors="replace", **self.user, **popen)
+        self.started.append(process)
+        return process
 
     def json(self, *args, ok=(0,), **kwargs):
         """What a verb prints with --json; `ok` are the exit codes that are right."""

@@ -10,12 +10,13 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import PYTHON, Results, World, heartbeats_stop  # noqa: E402
+from harness import PYTHON, Results, World, heartbeats_stop, lock_holder  # noqa: E402
 
 PROGRAM = pathlib.Path(__file__).parent / "programs" / "stubborn.py"
 GRACE = 2.0
@@ -78,16 +79,17 @@ def log_problem(world, job, folder, names):
     return None
 
 
-def submit(world, kind, mechanism):
-    work = world.root / f"work-{mechanism}-{kind}"
+def submit(world, kind, mechanism, label=None):
+    label = label or kind
+    work = world.root / f"work-{mechanism}-{label}"
     work.mkdir()
     shutil.copy(PROGRAM, work)
-    evidence = world.root / f"evidence-{mechanism}-{kind}"
+    evidence = world.root / f"evidence-{mechanism}-{label}"
     evidence.mkdir()
     world.own(work, evidence)
-    job = world.submit("--ending", mechanism, "--stop-grace", f"{int(GRACE)}s", "--name", f"{mechanism}-{kind}",
+    job = world.submit("--ending", mechanism, "--stop-grace", f"{int(GRACE)}s", "--name", f"{mechanism}-{label}",
                        "--env", f"EVIDENCE={evidence}", "--", *command(kind), cwd=work)
-    return job, evidence
+    return job, evidence / "1"
 
 
 def cancel_case(world, kind, mechanism):
@@ -137,12 +139,43 @@ def self_ending_case(world, mechanism):
     return log_problem(world, job, evidence, ["main", "child"])
 
 
+def killed_case(world, mechanism):
+    """The machine's processes die of kill -9: so does everything that the task started, and before
+    the next attempt begins."""
+    job, evidence = submit(world, "daemon", mechanism, label="killed")
+    names = CASES["daemon"]
+    world.wait_for(f"{names} beat", lambda: all(len(beats(evidence, n)) > 25 for n in names), timeout=60)
+    folder = world.state / "instances" / world.job(job)["launches"][0]["instance_id"]
+    machine = lock_holder(folder / "lock")
+    agents = [int(pid) for pid in pathlib.Path(f"/proc/{machine}/task/{machine}/children").read_text().split()]
+    killed = time.monotonic()
+    for pid in (machine, *agents):
+        os.kill(pid, signal.SIGKILL)
+    second = evidence.parent / "2"
+    controller = world.start("wait", job)
+    try:
+        world.wait_for("the next attempt", lambda: second.is_dir() and all(beats(second, n) for n in names), timeout=60)
+    finally:
+        world.stoker("cancel", job, check=True)
+        controller.communicate(timeout=30)
+    last = max(beats(evidence, n)[-1][1] for n in names)
+    first = min(beats(second, n)[0][1] for n in names)
+    print(f"      {mechanism}/killed: last sign of life {last - killed:.2f} s after the kill, the next attempt's first "
+          f"{first - last:.2f} s later", flush=True)
+    problems = [f"lived on for {last - killed:.1f} s"] if last - killed > 2 else []
+    problems += ["two attempts at the same time"] if first < last else []
+    alive = heartbeats_stop(evidence, quiet=0.3, timeout=0) + heartbeats_stop(second, quiet=0.3, timeout=0)
+    problems += [f"still alive: {alive}"] if alive else []
+    return "; ".join(problems)
+
+
 def test_mechanism(results, world, mechanism, who):
     """All programs at once: they mostly sleep."""
     kinds = [k for k in CASES if k != "worker" or TORCH]
-    with concurrent.futures.ThreadPoolExecutor(len(kinds) + 1) as pool:
+    with concurrent.futures.ThreadPoolExecutor(len(kinds) + 2) as pool:
         runs = {kind: pool.submit(cancel_case, world, kind, mechanism) for kind in kinds}
         runs["holder_ends"] = pool.submit(self_ending_case, world, mechanism)
+        runs["killed"] = pool.submit(killed_case, world, mechanism)
         for kind, run in runs.items():
             try:
                 problem = run.result()

@@ -112,7 +112,7 @@ def test_restarts(results, world):
 run: |
   echo x >> {path}-codes
   if test $(wc -l < {path}-codes) -lt 3; then exit 42; fi
-job_recovery: {{recover_on_exit_codes: [42]}}
+resources: {{job_recovery: {{recover_on_exit_codes: 42}}}}
 """)
     code, job, _ = ended(world, "job.yaml", cwd=work, timeout=90)
     results.check("recover_on_exit_codes", code == 0 and job["state"] == "Succeeded" and runs(world, "counted-codes") == 3

@@ -29,12 +29,15 @@ def texts(world, job, *flags):
             if r["stream"] in "oe" and not r.get("note")]
 
 
-def trainer(world, *args, flags=(), name="trainer"):
+def folder_of_trainer(world):
     work = world.root / "trainer"
-    if not work.exists():
-        work.mkdir()
-        shutil.copy(PROGRAMS / "trainer.py", work)
-    return world.submit("--name", name, "--stop-grace", "2s", *flags, "--", PYTHON, "trainer.py", *args, cwd=work)
+    work.mkdir(exist_ok=True)
+    shutil.copy(PROGRAMS / "trainer.py", work)
+    return work
+
+
+def trainer(world, *args, name="trainer"):
+    return world.submit("--name", name, "--stop-grace", "2s", "--", PYTHON, "trainer.py", *args, cwd=folder_of_trainer(world))
 
 
 def running(world, job, text=None):
@@ -225,7 +228,6 @@ def test_retry(results, world):
     fresh = world.stoker("retry", again, "--fresh")
     results.check("retry --fresh: attached, from the beginning", fresh.returncode == 5 and "start 0 resume 0" in fresh.stdout,
                   fresh.stdout + fresh.stderr)
-    (world.root / "trainer" / "trainer.py").unlink()
     shutil.rmtree(world.root / "trainer")
     busy = running(world, world.submit("--stop-grace", "1s", "--", "sleep", "60"))
     refused = world.stoker("retry", busy)
@@ -291,34 +293,82 @@ def test_preempt(results, world):
 
 
 def test_controller(results, world):
-    job = running(world, trainer(world, 80, "--pause", "0.1", name="orphaned"))
+    """The machine is killed; a controller with another PATH, as a timer has, brings the job back."""
+    tools = world.root / "tools"
+    tools.mkdir()
+    (tools / "teach").write_text(f'#!/bin/sh\nexec {PYTHON} trainer.py "$@"\n')
+    (tools / "teach").chmod(0o755)
+    work = folder_of_trainer(world)
+    job = running(world, world.submit("--name", "orphaned", "--", "teach", "80", "--pause", "0.1", cwd=work,
+                                      env={"PATH": f"{tools}:{world.env['PATH']}"}))
     world.wait_for("a checkpoint", lambda: world.json("checkpoints", job))
-    agent = next(pid for pid in (lock_holder(i / "lock") for i in world.instances()) if pid)
-    os.kill(agent, signal.SIGKILL)
-    passes = 0
+    timer = {"PATH": "/usr/bin:/bin"}
+    machine = next(pid for pid in (lock_holder(i / "lock") for i in world.instances()) if pid)
+    os.kill(machine, signal.SIGKILL)
+    passed = {}
     end = time.monotonic() + 30
-    while len(world.job(job)["attempts"]) < 2 and time.monotonic() < end:
-        passed = world.json("controller", "--once")
-        passes += 1
+    while len(record_now(world, job).get("attempts", [])) < 2:
+        passed = world.json("controller", "--once", env=timer)
+        if time.monotonic() > end:
+            break
         time.sleep(0.2)
     results.check("controller --once --json", set(passed) == {"active", "passed", "failed"} and passed["failed"] == 0, passed)
-    daemon = world.start("controller", "--interval", "200ms")
-    world.wait_for("succeeded, by the daemon", lambda: "Succeeded" in newest_record(world, job), timeout=40)
+    daemon = world.start("controller", "--interval", "200ms", env=timer)
+    world.wait_for("ended, by the daemon", lambda: "result" in record_now(world, job), timeout=40)
     daemon.send_signal(signal.SIGTERM)
     _, errors = daemon.communicate(timeout=10)
-    results.check("controller: a daemon recovers a killed agent, and ends when told", daemon.returncode == 0, errors)
+    results.check("controller: a daemon ends when told", daemon.returncode == 0, errors)
     record = world.job(job)
-    results.check("controller: the job went on where it was", record["state"] == "Succeeded"
-                  and texts(world, job, "--attempt", "2")[0].split()[1] != "0", texts(world, job, "--attempt", "2")[:1])
+    results.check("controller: the job went on where it was, with its own PATH", record["state"] == "Succeeded"
+                  and texts(world, job, "--attempt", "2")[0].split()[1] != "0", world.stoker("logs", job).stdout[-500:])
 
 
-def newest_record(world, job):
-    """The record's bytes as they lie in the store: looking at it with a verb would help it along."""
+def record_now(world, job):
+    """The record as it lies in the store: looking at it with a verb would help it along."""
     revisions = world.store / "records" / f"{job}.json.rev"
     try:
-        return max(p for p in revisions.iterdir() if p.name[0].isdigit()).read_text()
+        return json.loads(max(p for p in revisions.iterdir() if p.name[0].isdigit()).read_text())
     except (FileNotFoundError, ValueError):
-        return ""  # replaced in this moment
+        return {}  # replaced in this moment
+
+
+FAKES = {
+    "crontab": 'case $1 in -l) cat "$TABLE" 2>/dev/null ;; *) cp "$1" "$TABLE" ;; esac',
+    "systemctl": 'test -n "$SYSTEMD" && echo "$@" >> "$SYSTEMD"',
+}
+
+
+def test_timer(results, world):
+    """With a crontab and a systemctl that only note what they are told."""
+    fakes = world.root / "fakes"
+    fakes.mkdir()
+    for name, text in FAKES.items():
+        (fakes / name).write_text(f"#!/bin/sh\n{text}\n")
+        (fakes / name).chmod(0o755)
+    table, told = world.root / "crontab", world.root / "systemctl"
+    env = {"PATH": f"{fakes}:{world.env['PATH']}", "TABLE": str(table), "XDG_DATA_HOME": str(world.root / "data 100%")}
+    table.write_text("0 5 * * * /usr/bin/true\n")
+    for _ in "ab":  # twice is harmless
+        said = world.json("controller", "--install", env=env)
+    rows = lines(table.read_text())
+    results.check("controller --install: one line in the crontab, the others stay", said == {"timer": True} and len(rows) == 2
+                  and rows[0] == "0 5 * * * /usr/bin/true", rows)
+    command = rows[-1].removeprefix("* * * * * ").replace("\\%", "%")  # as cron reads it
+    done = subprocess.run(["sh", "-c", command], env={"HOME": str(world.home), "PATH": "/usr/bin:/bin"}, capture_output=True)
+    results.check("controller --install: the line works, on the same folders", done.returncode == 0
+                  and (world.root / "data 100%" / "stoker" / "ledger").is_dir(), [command, done])
+    timer = next(f for f in world.json("doctor", env=env) if f["what"] == "recovery timer")
+    results.check("doctor: sees the timer", timer["level"] == "ok", timer)
+    world.json("controller", "--uninstall", env=env)
+    results.check("controller --uninstall", table.read_text() == "0 5 * * * /usr/bin/true\n", table.read_text())
+    env["SYSTEMD"] = str(told)
+    said = world.json("controller", "--install", env=env)
+    units = world.home / ".config" / "systemd" / "user"
+    service = (units / "stoker-controller.service").read_text()
+    results.check("controller --install: systemd", said == {"timer": True} and "enable --now stoker-controller.timer" in told.read_text()
+                  and f'"{world.binary}" controller --once' in service.replace("%%", "%") and "data 100%%" in service, service)
+    world.json("controller", "--uninstall", env=env)
+    results.check("controller --uninstall: systemd", "disable" in told.read_text() and not list(units.iterdir()), told.read_text())
 
 
 def test_gc(results, world):
@@ -383,6 +433,7 @@ def main():
         results.run("outputs", test_outputs, results, world)
         results.run("preempt", test_preempt, results, world)
         results.run("controller", test_controller, results, world)
+        results.run("timer", test_timer, results, world)
         results.run("config", test_config, results, world)
         results.run("doctor", test_doctor, results, world)
         results.run("completion", lambda: world.json("completion", "man")[:3] == ".TH" or 1 / 0)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that do not want to end. Usage: stubborn.py KIND; $EVIDENCE is a folder.
+"""Programs that do not want to end. Usage: stubborn.py KIND; $EVIDENCE has a folder per attempt.
 
-Every process beats: it prints "NAME NUMBER", then notes number and time in $EVIDENCE/NAME.beats and
+Every process beats: it prints "NAME NUMBER", then notes number and time in NAME.beats there and
 syncs that file. So each noted line was in the pipe before, and a process lives while its file grows.
 The time of a SIGTERM goes to NAME.term. It is the same clock in every namespace."""
 
@@ -11,7 +11,8 @@ import signal
 import sys
 import time
 
-EVIDENCE = os.environ.get("EVIDENCE") or sys.argv[2]
+EVIDENCE = sys.argv[2] if len(sys.argv) > 2 else os.path.join(os.environ["EVIDENCE"], os.environ["STOKER_ATTEMPT"])
+os.makedirs(EVIDENCE, exist_ok=True)
 PAUSE = 0.02
 
 

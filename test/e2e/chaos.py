@@ -21,7 +21,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import chaos_checks  # noqa: E402
 import ledger_view  # noqa: E402
-from chaos_job import Job, kill  # noqa: E402
+from chaos_job import Job  # noqa: E402
 from harness import Results, World, heartbeats_stop  # noqa: E402
 
 
@@ -57,8 +57,8 @@ class Storm:
             return
         self.controller_due = time.monotonic() + 1 + 3 * self.rng.random()
         at = self.rng.randrange(2)
-        self.log(None, "controller", kill([self.controllers[at].pid]) or "dead already")
-        self.controllers[at].wait()
+        self.controllers[at].kill()
+        self.log(None, "controller", f"-> {self.controllers[at].wait()}")
         self.controllers[at] = self.start_controller()
 
     def run(self):
@@ -68,13 +68,13 @@ class Storm:
             if time.monotonic() - self.begun > self.args.limit:
                 return False
             while len(self.jobs) < self.args.jobs and len(self.live) < self.args.parallel:
-                job = Job(self.world, self.args.seed, len(self.jobs) + 1)
+                job = Job(self.world, self.processes, self.args.seed, len(self.jobs) + 1)
                 self.jobs.append(job)
                 self.live.append(job)
                 job.submit(self.log)
-            processes = self.processes.all()
+            running = self.processes.all()
             for job in self.live:
-                job.storm(processes, self.log)
+                job.storm(running, self.log)
             self.kill_controller()
             time.sleep(0.1)
             self.live = [job for job in self.live if not job.ended()]

@@ -3,7 +3,6 @@
 is drawn from (seed, number) alone, so that a seed always means the same jobs and the same acts;
 only their moments depend on the machine."""
 
-import os
 import pathlib
 import random
 import signal
@@ -17,15 +16,16 @@ PYTHON = "/usr/bin/python3"
 PATIENCE = 4.0  # an act that finds nothing to do violence to for so long is dropped
 TARGETS = ("agent", "machine", "program", "init")
 ACTS = (["agent"] * 4 + ["machine"] * 2 + ["program"] * 2 + ["init"] + ["notice"] * 5 + ["cli"] +
-        ["verb"] * 2 + ["all"] + ["notice+agent"] * 2 + ["agents"])
+        ["verb"] * 2 + ["all", "pause", "pause"] + ["notice+agent"] * 2 + ["agents"])
 VERBS = (["show"], ["logs", "-f"], ["ls"], ["preempt", "--in", "1s"], ["controller", "--once"],
          ["gc"], ["wait"], ["checkpoints"])
 
 
 class Job:
-    def __init__(self, world, seed, number):
+    def __init__(self, world, processes, seed, number):
         rng = self.rng = random.Random(f"{seed}-{number}")
         self.world = world
+        self.processes = processes
         self.number = number
         self.name = f"chaos-{number}"
         self.nodes = rng.choice([1, 1, 1, 2, 2, 3])
@@ -49,6 +49,7 @@ class Job:
         self.due = None
         self.done = []  # acts that happened
         self.waiting_since = None
+        self.paused = []  # (until, pid)
         self.write_file()
 
     def write_file(self):
@@ -109,14 +110,15 @@ run: |
 
     # ---- violence ----
 
-    def storm(self, processes, log):
+    def storm(self, running, log):
         """The next act, if its time has come; one that finds no victim waits a little for one."""
         now = time.monotonic()
+        self.wake(now)
         if not self.acts or now < self.due:
             return
         act = self.acts[0]
         self.waiting_since = self.waiting_since or now
-        what = self.act(act, processes)
+        what = self.act(act, running)
         if what is None and now - self.waiting_since < PATIENCE:
             return
         self.acts.pop(0)
@@ -126,16 +128,19 @@ run: |
         if what is not None:
             self.done.append(act)
 
-    def act(self, act, processes):
+    def act(self, act, running):
         """Text of what was done, or None."""
-        mine = [(pid, kind) for pid, kind, job in processes if job == self.id]
+        mine = [(pid, kind) for pid, kind, job in running if job == self.id]
         if act in TARGETS:
             pids = [pid for pid, kind in mine if kind == act]
-            return kill([self.rng.choice(pids)]) if pids else None
+            return self.kill([self.rng.choice(pids)]) if pids else None
         if act == "agents":
-            return kill([pid for pid, kind in mine if kind == "agent"])
+            return self.kill([pid for pid, kind in mine if kind == "agent"])
         if act == "all":
-            return kill([pid for pid, kind in mine if kind in ("agent", "machine")])
+            return self.kill([pid for pid, kind in mine if kind in ("agent", "machine")])
+        if act == "pause":
+            pids = [pid for pid, kind in mine if kind in ("agent", "machine")]
+            return self.pause(self.rng.choice(pids)) if pids else None
         if act == "cli":
             if not self.process or self.process.poll() is not None:
                 return None
@@ -150,8 +155,25 @@ run: |
         if text and act == "notice+agent":
             time.sleep(self.rng.random() * 0.3)
             pids = [pid for pid, kind in mine if kind == "agent"]
-            text += ", " + (kill([self.rng.choice(pids)]) or "no agent") if pids else ", no agent"
+            text += ", " + (self.kill([self.rng.choice(pids)]) or "no agent") if pids else ", no agent"
         return text
+
+    def kill(self, pids):
+        reached = self.processes.send(pids, signal.SIGKILL)
+        return f"pid {' '.join(map(str, reached))}" if reached else None
+
+    def pause(self, pid):
+        """As when a machine swaps, or is suspended: alive, and silent for a while."""
+        seconds = self.rng.uniform(0.2, 3)
+        if not self.processes.send([pid], signal.SIGSTOP):
+            return None
+        self.paused.append((time.monotonic() + seconds, pid))
+        return f"pid {pid} for {seconds:.1f} s"
+
+    def wake(self, now):
+        for until, pid in [p for p in self.paused if p[0] <= now]:
+            self.processes.send([pid], signal.SIGCONT)
+            self.paused.remove((until, pid))
 
     def notice(self):
         lead = self.rng.choice(["0s", "0s", "300ms", "1s", "2s", "5s"])
@@ -173,15 +195,5 @@ run: |
         if record is None or record["state"] not in ledger_view.FINAL:
             return False
         self.seconds = time.monotonic() - self.submitted
+        self.wake(float("inf"))
         return True
-
-
-def kill(pids):
-    killed = []
-    for pid in pids:
-        try:
-            os.kill(pid, signal.SIGKILL)
-            killed.append(str(pid))
-        except ProcessLookupError:
-            pass
-    return "pid " + " ".join(killed) if killed else None

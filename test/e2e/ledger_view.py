@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pathlib
+import signal
 import struct
 
 FINAL = ("Succeeded", "Failed", "Cancelled")
@@ -128,15 +129,40 @@ class Processes:
         for name in os.listdir("/proc"):
             if not name.isdigit() or int(name) == os.getpid():
                 continue
-            try:
-                words = pathlib.Path("/proc", name, "cmdline").read_bytes().decode(errors="replace").split("\0")
-                environ = pathlib.Path("/proc", name, "environ").read_bytes().decode(errors="replace")
-            except OSError:
-                continue
-            if self.root not in environ and not any(self.root in w for w in words):
-                continue
-            found.append((int(name), *self.describe(words, environ)))
+            words, environ = self.of_this_world(name)
+            if words:
+                found.append((int(name), *self.describe(words, environ)))
         return found
+
+    def of_this_world(self, pid):
+        """(command line, environment), or (None, None) for strangers and those that are gone."""
+        try:
+            words = pathlib.Path("/proc", str(pid), "cmdline").read_bytes()
+            environ = pathlib.Path("/proc", str(pid), "environ").read_bytes()
+        except OSError:
+            return None, None
+        words = words.decode(errors="replace").split("\0")
+        environ = environ.decode(errors="replace")
+        mine = self.root in environ or any(self.root in w for w in words)
+        return (words, environ) if mine else (None, None)
+
+    def send(self, pids, number):
+        """Pids that the signal reached: only processes of this world, whoever has the pid now."""
+        reached = []
+        for pid in pids:
+            try:
+                handle = os.pidfd_open(pid)
+            except ProcessLookupError:
+                continue
+            try:
+                if self.of_this_world(pid)[0]:
+                    signal.pidfd_send_signal(handle, number)
+                    reached.append(pid)
+            except ProcessLookupError:
+                pass
+            finally:
+                os.close(handle)
+        return reached
 
     def describe(self, words, environ):
         if "__machine" in words[:2] or "__agent" in words[:2]:

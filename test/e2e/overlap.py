@@ -75,25 +75,25 @@ class Overlap:
             if done.returncode != 0:
                 self.failed.append(f"{verb[0]}: {done.stderr.strip()}")
 
-    def preempt(self):
-        job = self.rng.choice(list(self.nodes))
-        node = self.rng.randrange(self.nodes[job])
-        done = self.world.stoker("preempt", job, "--node", node, "--in",
-                                 self.rng.choice(["0s", "200ms", "1s", "2s"]))
-        self.counts["notices"] += done.returncode == 0  # there may be no machine to take just now
+    def preempt(self, rng, end):
+        while time.monotonic() < end:
+            job = rng.choice(list(self.nodes))
+            node = rng.randrange(self.nodes[job])
+            done = self.world.stoker("preempt", job, "--node", node, "--in",
+                                     rng.choice(["0s", "200ms", "1s", "2s"]))
+            self.counts["notices"] += done.returncode == 0  # there may be no machine just now
 
     def run(self):
         """True when every job has ended and everything has come to rest by itself."""
         controllers = [self.start("controller", "--interval", "50ms") for _ in range(2)]
         self.submit()
-        loops = [threading.Thread(target=self.loop, args=(random.Random(f"{self.args.seed}-{i}"), v))
-                 for i, v in enumerate([[["ls"], ["show", "JOB"]], [["controller", "--once"]]])]
+        end = time.monotonic() + self.args.seconds
+        work = [(self.loop, [["ls"], ["show", "JOB"]]), (self.loop, [["controller", "--once"]]),
+                (self.preempt, end), (self.preempt, end)]
+        loops = [threading.Thread(target=f, args=(random.Random(f"{self.args.seed}-{i}"), what))
+                 for i, (f, what) in enumerate(work)]
         for thread in loops:
             thread.start()
-        end = time.monotonic() + self.args.seconds
-        while time.monotonic() < end:
-            self.preempt()
-            time.sleep(self.rng.random() * 0.3)
         try:
             self.world.wait_for("rest", self.at_rest, timeout=120, every=0.2)
             rested = True

@@ -11,6 +11,9 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <map>
+#include <memory>
+#include <mutex>
 
 #include "base/text.h"
 #include "provider/local_boot.h"
@@ -93,9 +96,8 @@ class Local : public LocalProvider {
     std::vector<InstanceSeen> out;
     // Whoever was clearing a folder away may have died over it.
     state_.RemoveLeftovers(Duration::Seconds(2));
-    for (const std::string& token : state_.Tokens()) {
-      const auto boot = ReadLocalBoot(state_.Dir(token));
-      if (!boot.ok() || boot->request.ledger_id != ledger_id) continue;
+    for (const auto& [token, boot] : Boots()) {
+      if (boot->request.ledger_id != ledger_id) continue;
       if (!job.empty() && boot->request.job != job) continue;
       STOKER_ASSIGN(InstanceSeen seen, Look(token, *boot));
       out.push_back(std::move(seen));
@@ -150,6 +152,23 @@ class Local : public LocalProvider {
     if (holder.ok()) return *holder != 0;
     if (holder.code() == Code::kDenied) return true;
     return holder.status();
+  }
+
+  // Of every instance folder. A folder's boot file never changes, and every agent of this machine
+  // asks many times a second, so that each file is read once.
+  std::map<std::string, std::shared_ptr<const LocalBoot>> Boots() {
+    std::map<std::string, std::shared_ptr<const LocalBoot>> now;
+    const std::lock_guard lock(boots_mutex_);
+    for (const std::string& token : state_.Tokens()) {
+      if (const auto known = boots_.find(token); known != boots_.end()) {
+        now.insert(*known);
+        continue;
+      }
+      auto boot = ReadLocalBoot(state_.Dir(token));
+      if (boot.ok()) now.emplace(token, std::make_shared<const LocalBoot>(std::move(*boot)));
+    }
+    boots_ = now;
+    return now;
   }
 
   static bool WasStarted(const std::string& dir) { return sys::FileExists(dir + "/machine.json"); }
@@ -328,6 +347,8 @@ class Local : public LocalProvider {
   const LocalState state_;
   Clock& clock_;
   ProviderTraits traits_;
+  std::mutex boots_mutex_;
+  std::map<std::string, std::shared_ptr<const LocalBoot>> boots_;  // by token
 };
 
 }  // namespace

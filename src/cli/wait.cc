@@ -28,6 +28,7 @@ Status Run(Context& context, const Options& options) {
     deadline = context.clock().Mono() + *within;
   }
   CatchInterrupts();
+  std::string shown;
   for (;;) {
     const auto pass = controller->Pass(job);
     if (!pass.ok() && !pass.status().transient()) return pass.status();
@@ -39,10 +40,11 @@ Status Run(Context& context, const Options& options) {
       return Status::Ok();
     }
     if (pass.ok()) {
-      context.Progress("waiting for " + pass->job.name + " (" + job + "): " +
-                       std::string(Name(pass->job.state)) + ", attempt " +
-                       std::to_string(AttemptsThatRan(pass->job)) + ", submitted " +
-                       Ago(pass->job.created, pass->store_now));
+      const std::string now = "waiting for " + pass->job.name + " (" + job + "): " +
+                              std::string(Name(pass->job.state)) + ", attempt " +
+                              std::to_string(AttemptsThatRan(pass->job));
+      if (now != shown) context.Progress(now);
+      shown = now;
     }
     if (Interrupted()) {
       context.exit_code = 130;

@@ -21,6 +21,7 @@ def check_job(world, job, results):
     problems += check_claims(world, job)
     if shown["state"] == "Succeeded":
         problems += check_log(world, job, shown)
+        problems += check_outputs(world, job, shown)
     results.check(f"job {job.number} {job.id} ({job.fate}, {job.style}, {job.nodes} nodes, "
                   f"{len(shown['attempts'])} attempts, {job.seconds:.0f} s; "
                   f"{' '.join(job.done) or 'in peace'})",
@@ -90,10 +91,7 @@ def check_claims(world, job):
 
 def check_log(world, job, shown):
     """Every line of the programs that completed is in the store, once and in order."""
-    last = shown["attempts"][-1]["number"]
-    for attempt in shown["attempts"]:
-        if attempt.get("ending", {}).get("reason") == "Completed":
-            last = attempt["number"]
+    last = completed(shown)
     printed = world.stoker("logs", job.id, "--attempt", last, "--json").stdout
     lines = collections.defaultdict(list)
     for line in printed.splitlines():
@@ -109,6 +107,24 @@ def check_log(world, job, shown):
         if got != want:
             problems.append(f"node {rank}: the log of attempt {last} has {len(got)} lines, not "
                             f"{len(want)}: {got[:3]} … {got[-2:]}")
+    return problems
+
+
+def completed(shown):
+    """Number of the attempt that succeeded."""
+    return next(a["number"] for a in shown["attempts"]
+                if a.get("ending", {}).get("reason") == "Completed")
+
+
+def check_outputs(world, job, shown):
+    """What is kept is of the attempt that succeeded, of every node."""
+    want = f"final {job.steps} of attempt {completed(shown)}\n"
+    problems = []
+    for rank in range(job.nodes):
+        key = f"jobs/{job.id}/artifacts/{f'node-{rank}/' if rank else ''}output/result.txt"
+        data = ledger_view.object_bytes(world.store, key)
+        if data != want.encode():
+            problems.append(f"output of node {rank}: {data}, not {want!r}")
     return problems
 
 

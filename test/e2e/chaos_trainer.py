@@ -123,7 +123,7 @@ def main():
             save(args.style, folder, step)
     os.makedirs("output", exist_ok=True)
     with open("output/result.txt", "w") as f:
-        f.write(f"final {step}\n")
+        f.write(f"final {step} of attempt {attempt}\n")
     print(f"final {step}", flush=True)
     sys.exit(args.exit_code)
 

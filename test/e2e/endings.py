@@ -30,6 +30,7 @@ CASES = {
     "replaced": ["main"],
     "holder": ["main", "child"],
     "respawn": ["main", "chain"],
+    "storm": ["main", "chain"],
     "worker": ["worker0", "worker1"],
 }
 
@@ -115,7 +116,7 @@ def cancel_case(world, kind, mechanism):
     last = max(beats(evidence, n)[-1][1] for n in names) - asked
     if last > GRACE + NOTICED:
         problems.append(f"the last sign of life was {last:.1f} s after the request")
-    if kind in ("daemon", "respawn") and not (evidence / "main.term").exists():
+    if kind in ("daemon", "respawn", "storm") and not (evidence / "main.term").exists():
         problems.append("main got no SIGTERM")
     for name in names:
         path = evidence / f"{name}.term"

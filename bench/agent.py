@@ -43,51 +43,48 @@ class Watched:
         return self
 
     def say(self, name, pid):
-        print(f"  {name:<26} {self.rss[pid] / 1000:6.1f} MB resident, {self.anonymous[pid] / 1000:5.1f}"
-              f" MB of it its own   {self.cpu[pid]:6.2f} % of a core", flush=True)
+        own = f"{self.anonymous[pid] / 1000:5.1f} MB of it its own"
+        print(f"  {name:<26} {self.rss[pid] / 1000:6.1f} MB resident, {own}"
+              f"   {self.cpu[pid]:6.2f} % of a core", flush=True)
         return self.rss[pid], self.cpu[pid]
 
 
-def supervised(box, program):
-    process = subprocess.Popen([sys.executable, "-c", SUPERVISOR, box.root + "/plain.log", *program],
-                               cwd=box.work, env=box.env, start_new_session=True)
-    time.sleep(1)
-    watched = Watched([process.pid]).watch(SECONDS)
-    os.killpg(process.pid, 9)
-    process.wait()
-    return watched.say("supervisor in Python", process.pid)
+def first_of(box, role, job=None):
+    return box.processes(role, job)[0]
 
 
 def compare(title, box, program, goal):
     print(title)
-    plain = supervised(box, program)
+    plain = subprocess.Popen([sys.executable, "-c", SUPERVISOR, box.root + "/plain.log", *program],
+                             cwd=box.work, env=box.env, start_new_session=True)
+    time.sleep(1)
+    tail = subprocess.Popen(["tail", "-n", "1", "-f", box.root + "/plain.log"],
+                            stdout=subprocess.PIPE)
+    reader = subprocess.Popen(["cat"], stdin=tail.stdout, stdout=subprocess.DEVNULL)
+    watched = Watched([plain.pid, tail.pid]).watch(SECONDS)
+    memory, _ = watched.say("supervisor in Python", plain.pid)
+    watched.say("tail -f", tail.pid)
+    os.killpg(plain.pid, 9)
+    for process in (plain, tail, reader):
+        process.kill()
+        process.wait()
     job = box.submit("--", *program)
     time.sleep(2)
-    agent = box.processes("__agent", job)[0]
-    machine = box.processes("__machine", job)[0]
-    init = [pid for pid in box.processes("__init")
-            if pid != agent and pid != machine][0]
-    follower = subprocess.Popen([STOKER, "logs", "-f", job], env=box.env, cwd=box.work,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    tail = subprocess.Popen(["tail", "-n", "+1", "-f", box.root + "/plain.log"],
-                            stdout=subprocess.DEVNULL)
-    alone = Watched([agent, machine, init])
-    time.sleep(0.5)
-    both = Watched([follower.pid, tail.pid])
-    alone.watch(SECONDS)
-    both.watch(0.1)
-    rss, cpu = alone.say("stoker's agent, followed", agent)
-    alone.say("stoker's machine process", machine)
-    alone.say("stoker's init of the task", init)
-    both.say("tail -f", tail.pid)
-    both.say("stoker logs -f", follower.pid)
-    tail.kill()
+    agent, machine = first_of(box, "__agent", job), first_of(box, "__machine", job)
+    init = first_of(box, "__init")
+    watched = Watched([agent, machine, init]).watch(SECONDS)
+    rss, _ = watched.say("stoker's agent", agent)
+    watched.say("stoker's machine process", machine)
+    watched.say("stoker's init of the task", init)
+    follower = subprocess.Popen([STOKER, "logs", "-f", "--since", "1s", job], env=box.env,
+                                cwd=box.work, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(2)
+    watched = Watched([agent, follower.pid]).watch(SECONDS)
+    watched.say("stoker's agent, followed", agent)
+    watched.say("stoker logs -f", follower.pid)
     follower.kill()
-    tail.wait()
     follower.wait()
-    quiet = Watched([agent]).watch(SECONDS)
-    quiet.say("stoker's agent, unfollowed", agent)
-    print(f"  ratio of the agent to the supervisor in Python: memory {rss / plain[0]:.2f}"
+    print(f"  ratio of the agent to the supervisor in Python: memory {rss / memory:.2f}"
           f"   (goal: {goal})", flush=True)
     box.stoker("cancel", job)
 

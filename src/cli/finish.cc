@@ -19,7 +19,8 @@ Status Detach(Context& context, const Job& job, const JobSpec& spec) {
                                   {"name", job.name},
                                   {"workdir", job.workdir_note},
                                   {"recovery_tiers", RecoveryTiers(context, job, &spec)}})
-                      .dump() + "\n");
+                      .dump() +
+                  "\n");
   } else {
     context.Print(job.id + "\n");
     context.Say("recovered by " + RecoveryInShort(context, spec));
@@ -41,15 +42,17 @@ Status AfterSubmit(Context& context, const Job& job, const JobSpec& spec, bool d
   options.logs = !quiet && !context.json;
   STOKER_ASSIGN(const AttachResult attached, Attach(context, job.id, options));
   if (attached.detached) {
-    context.Say("left; the job goes on. Back to it: stoker logs -f " + job.id + "; stop it: stoker cancel " +
-                job.id);
+    context.Say("left; the job goes on. Back to it: stoker logs -f " + job.id +
+                "; stop it: stoker cancel " + job.id);
     return Status::Ok();
   }
   STOKER_ASSIGN(Controller * controller, context.controller());
   STOKER_ASSIGN(const PassResult pass, controller->Pass(job.id));
   const StoryInput story{pass.job, nullptr, pass.reports, pass.store_now, {}};
-  if (context.json) context.Print(StoryJson(story).dump() + "\n");
-  else context.SayPlain("\n" + TellSummary(pass.job, pass.reports, pass.store_now));
+  if (context.json)
+    context.Print(StoryJson(story).dump() + "\n");
+  else
+    context.SayPlain("\n" + TellSummary(pass.job, pass.reports, pass.store_now));
   context.exit_code = ExitCodeOf(pass.job);
   return Status::Ok();
 }

@@ -23,7 +23,8 @@ struct Options {
 };
 
 // "checkpoint" = the newest whole one.
-Result<std::string> CheckpointNamed(Context& context, const std::string& job, const std::string& what) {
+Result<std::string> CheckpointNamed(Context& context, const std::string& job,
+                                    const std::string& what) {
   STOKER_ASSIGN(ObjectStore * store, context.store());
   if (what != "checkpoint") return what;
   STOKER_ASSIGN(const auto newest, NewestCheckpoint(*store, job, {}));
@@ -90,8 +91,10 @@ Status GetOutputs(Context& context, const std::string& job, const Options& optio
   context.Say(std::to_string(got->files) + (got->files == 1 ? " file, " : " files, ") +
               HumanSize(got->bytes) + ", in " + (to == "." ? "this folder" : to));
   if (context.json) {
-    context.Print(nlohmann::json({{"job", job}, {"files", got->files}, {"bytes", got->bytes}, {"to", folder}})
-                      .dump() + "\n");
+    context.Print(
+        nlohmann::json({{"job", job}, {"files", got->files}, {"bytes", got->bytes}, {"to", folder}})
+            .dump() +
+        "\n");
   }
   return Status::Ok();
 }
@@ -102,8 +105,11 @@ Status List(Context& context, const std::string& job) {
   nlohmann::json all = nlohmann::json::array();
   std::vector<std::vector<std::string>> rows = {{"OUTPUT", "SIZE", "ATTEMPT", "NODE"}};
   for (const OutputInfo& info : outputs) {
-    all.push_back({{"path", info.path}, {"bytes", info.file.size}, {"attempt", info.attempt},
-                   {"node", info.rank}, {"sha256", info.file.sha256}});
+    all.push_back({{"path", info.path},
+                   {"bytes", info.file.size},
+                   {"attempt", info.attempt},
+                   {"node", info.rank},
+                   {"sha256", info.file.sha256}});
     rows.push_back({Printable(info.path), HumanSize(info.file.size), std::to_string(info.attempt),
                     std::to_string(info.rank)});
   }
@@ -115,7 +121,8 @@ Status List(Context& context, const std::string& job) {
 Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(const std::string job, context.ResolveJob(options.job));
   if (options.list) return List(context, job);
-  const bool checkpoint = options.what == "checkpoint" || ParseCheckpointId(options.what).has_value();
+  const bool checkpoint =
+      options.what == "checkpoint" || ParseCheckpointId(options.what).has_value();
   return checkpoint ? GetCheckpoint(context, job, options) : GetOutputs(context, job, options);
 }
 
@@ -129,8 +136,8 @@ Verb GetVerb() {
   verb.description =
       "Fetches what a job kept: all its outputs, one of them, or a checkpoint ('checkpoint' is the "
       "newest). Every byte is checked against the digest that was recorded.";
-  verb.examples = {"stoker get digits", "stoker get digits output ./out", "stoker get digits checkpoint ./ckpt",
-                   "stoker get digits 2-14 ./ckpt"};
+  verb.examples = {"stoker get digits", "stoker get digits output ./out",
+                   "stoker get digits checkpoint ./ckpt", "stoker get digits 2-14 ./ckpt"};
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, "", true},
                   {"WHAT", "An output, a checkpoint's id, or 'checkpoint'", &options->what, ""},
                   {"DIR", "Where to", &options->to, ""},

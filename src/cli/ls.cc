@@ -45,24 +45,41 @@ bool Wanted(const Options& options, const Summary& job) {
 }
 
 json ToJson(const Summary& job) {
-  const auto time = [](const std::optional<WallTime>& t) { return t ? json(FormatRfc3339(*t)) : json(nullptr); };
-  return {{"id", job.id}, {"name", job.name}, {"user", job.user}, {"state", Name(job.state)},
-          {"attempts", job.attempts}, {"nodes", job.num_nodes}, {"where", job.provider},
-          {"created", FormatRfc3339(job.created)}, {"started", time(job.started)}, {"ended", time(job.ended)},
-          {"run_ms", job.run_ms}, {"reason", Name(job.reason)}, {"exit_code", job.exit_code},
-          {"signal", job.signal}, {"newest_checkpoint", job.newest_checkpoint}, {"retry_of", job.retry_of},
+  const auto time = [](const std::optional<WallTime>& t) {
+    return t ? json(FormatRfc3339(*t)) : json(nullptr);
+  };
+  return {{"id", job.id},
+          {"name", job.name},
+          {"user", job.user},
+          {"state", Name(job.state)},
+          {"attempts", job.attempts},
+          {"nodes", job.num_nodes},
+          {"where", job.provider},
+          {"created", FormatRfc3339(job.created)},
+          {"started", time(job.started)},
+          {"ended", time(job.ended)},
+          {"run_ms", job.run_ms},
+          {"reason", Name(job.reason)},
+          {"exit_code", job.exit_code},
+          {"signal", job.signal},
+          {"newest_checkpoint", job.newest_checkpoint},
+          {"retry_of", job.retry_of},
           {"rev", job.rev}};
 }
 
 std::string ForPeople(Context& context, const std::vector<Summary>& jobs, WallTime now) {
-  std::vector<std::vector<std::string>> rows = {
-      {"JOB", "NAME", "STATUS", "ATTEMPT", "NODES", "AGE", "DURATION", "WHERE", "REASON", "CHECKPOINT"}};
+  std::vector<std::vector<std::string>> rows = {{"JOB", "NAME", "STATUS", "ATTEMPT", "NODES", "AGE",
+                                                 "DURATION", "WHERE", "REASON", "CHECKPOINT"}};
   for (const Summary& job : jobs) {
-    const char* colour = job.state == JobState::kSucceeded ? "32" : job.state == JobState::kFailed ? "31" : "36";
+    const char* colour = job.state == JobState::kSucceeded ? "32"
+                         : job.state == JobState::kFailed  ? "31"
+                                                           : "36";
     const Duration ran = job.ended ? *job.ended - job.created : now - job.created;
-    rows.push_back({job.id, job.name, context.Style(colour, Name(job.state)), std::to_string(job.attempts),
-                    std::to_string(job.num_nodes), HumanDuration(std::max(Duration{}, now - job.created)),
-                    HumanDuration(std::max(Duration{}, ran)), job.provider, Reason(job), job.newest_checkpoint});
+    rows.push_back({job.id, job.name, context.Style(colour, Name(job.state)),
+                    std::to_string(job.attempts), std::to_string(job.num_nodes),
+                    HumanDuration(std::max(Duration{}, now - job.created)),
+                    HumanDuration(std::max(Duration{}, ran)), job.provider, Reason(job),
+                    job.newest_checkpoint});
   }
   return FormatTable(rows);
 }
@@ -112,7 +129,8 @@ Status Run(Context& context, const Options& options) {
   }
   if (options.ids) {
     std::string text;
-    for (const Summary& job : shown) text += job.id + "\n" + (job.name.empty() ? "" : job.name + "\n");
+    for (const Summary& job : shown)
+      text += job.id + "\n" + (job.name.empty() ? "" : job.name + "\n");
     context.Print(text);
   } else if (context.json) {
     std::string text = "[";
@@ -138,11 +156,16 @@ Verb LsVerb() {
       "Lists the jobs of the ledger: what they do, where, since when, how they ended. The newest, "
       "unless all are asked for. Also helps active jobs along.";
   verb.examples = {"stoker ls", "stoker ls --all --state Failed", "stoker ls --json"};
-  verb.options = {{"-a,--all", "All jobs, not only the newest", &options->all},
-                  {"--ids", "Only ids and names, one a line", &options->ids},
-                  {"--name", "Only jobs of this name", &options->name, "NAME"},
-                  {"--state", "Only jobs in this state", &options->state, "",
-                   false, {"Pending", "Waiting", "Running", "Stopping", "Succeeded", "Failed", "Cancelled"}}};
+  verb.options = {
+      {"-a,--all", "All jobs, not only the newest", &options->all},
+      {"--ids", "Only ids and names, one a line", &options->ids},
+      {"--name", "Only jobs of this name", &options->name, "NAME"},
+      {"--state",
+       "Only jobs in this state",
+       &options->state,
+       "",
+       false,
+       {"Pending", "Waiting", "Running", "Stopping", "Succeeded", "Failed", "Cancelled"}}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;
   return verb;

@@ -48,7 +48,7 @@ void AddOption(CLI::App& app, const Option& option) {
   // What is not a flag shows what it takes; a place in the line is named already.
   const bool flag = std::holds_alternative<bool*>(option.target);
   if (!flag) {
-    added->type_name(!option.choices.empty() ? Join(option.choices, "|")
+    added->type_name(!option.choices.empty()  ? Join(option.choices, "|")
                      : option.names[0] != '-' ? ""
                                               : option.value);
   }
@@ -83,7 +83,8 @@ std::string Hint(const Verb& verb, const std::vector<std::string>& args) {
 
 std::string Overview(const std::vector<Verb>& verbs) {
   std::string out =
-      "stoker: managed ML training on unmanaged machines. No server: your store holds all state.\n\n"
+      "stoker: managed ML training on unmanaged machines. No server: your store holds all "
+      "state.\n\n"
       "Usage: stoker VERB [options]\n\nVerbs:\n";
   for (const Verb& verb : verbs) {
     if (verb.hidden) continue;
@@ -91,7 +92,8 @@ std::string Overview(const std::vector<Verb>& verbs) {
            verb.summary + "\n";
   }
   return out +
-         "\n  $ stoker run -- python train.py --epochs 20\n  $ stoker run job.yaml\n  $ stoker ls\n\n"
+         "\n  $ stoker run -- python train.py --epochs 20\n  $ stoker run job.yaml\n  $ stoker "
+         "ls\n\n"
          "Every verb has --help and --json. JOB is an id, the start of one, a name (the newest\n"
          "of that name) or '-' (your last job).\n";
 }

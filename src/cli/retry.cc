@@ -21,7 +21,8 @@ Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(Controller * controller, context.controller());
   STOKER_ASSIGN(const PassResult pass, controller->Pass(id));
   if (!IsFinal(pass.job.state)) {
-    return Status(Code::kInvalid, "job " + id + " has not ended: it is " + std::string(Name(pass.job.state)),
+    return Status(Code::kInvalid,
+                  "job " + id + " has not ended: it is " + std::string(Name(pass.job.state)),
                   "'stoker cancel " + id + "' stops it; 'stoker logs -f " + id + "' follows it");
   }
   STOKER_ASSIGN(const std::string text, ReadSpec(*ledger, id));

@@ -22,9 +22,12 @@ bool NeverBegun(const Attempt& attempt) {
 std::string EndingText(const Ending& ending) {
   std::string text(Name(ending.reason));
   if (ending.reason == EndReason::kUserError || ending.reason == EndReason::kNoProgress) {
-    if (ending.out_of_memory) text += ", out of memory";
-    else if (ending.signal != 0) text += ", signal " + std::to_string(ending.signal);
-    else text += ", exit code " + std::to_string(ending.exit_code);
+    if (ending.out_of_memory)
+      text += ", out of memory";
+    else if (ending.signal != 0)
+      text += ", signal " + std::to_string(ending.signal);
+    else
+      text += ", exit code " + std::to_string(ending.exit_code);
     if (ending.rank >= 0) text += " on node " + std::to_string(ending.rank);
   }
   return text;
@@ -86,7 +89,8 @@ std::string NodeText(const Job& job, const Attempt& attempt, int rank,
     text += ", " + Printable(report.address) + ", " + std::string(Name(report.phase));
     if (!report.mechanism.empty()) text += ", box " + Printable(report.mechanism);
     if (report.notice) text += ", notice until " + LocalTime(report.notice->until);
-    text += "\n        cpu " + HumanDuration(Duration{static_cast<int64_t>(report.cpu_seconds * 1000)}) +
+    text += "\n        cpu " +
+            HumanDuration(Duration{static_cast<int64_t>(report.cpu_seconds * 1000)}) +
             MemoryText(report) + ", " + std::to_string(report.log_lines) + " log lines";
     if (!report.trouble.empty()) text += "\n        trouble: " + Printable(report.trouble);
     if (!report.restore_error.empty()) {
@@ -100,7 +104,8 @@ std::string NodeText(const Job& job, const Attempt& attempt, int rank,
     }
   }
   if (launch != nullptr && launch->closed) {
-    text += "\n        launch closed, " + launch->close_reason + ": " + Printable(launch->close_why);
+    text +=
+        "\n        launch closed, " + launch->close_reason + ": " + Printable(launch->close_why);
   }
   return text + "\n";
 }
@@ -132,9 +137,7 @@ int AttemptsThatRan(const Job& job) {
                                         [](const Attempt& a) { return !NeverBegun(a); }));
 }
 
-std::string ReasonText(const Job& job) {
-  return job.result ? EndingText(*job.result) : "";
-}
+std::string ReasonText(const Job& job) { return job.result ? EndingText(*job.result) : ""; }
 
 Duration RunTime(const Job& job, const std::vector<ReportSeen>& reports, WallTime now) {
   int64_t total = 0;
@@ -159,8 +162,8 @@ int ExitCodeOf(const Job& job) {
   if (job.state == JobState::kSucceeded) return 0;
   if (!job.result) return 1;
   const int code = job.result->signal != 0 ? 128 + job.result->signal : job.result->exit_code;
-  const bool from_program = job.result->reason == EndReason::kUserError ||
-                            job.result->reason == EndReason::kNoProgress;
+  const bool from_program =
+      job.result->reason == EndReason::kUserError || job.result->reason == EndReason::kNoProgress;
   return from_program && code != 0 ? code : 1;
 }
 
@@ -184,7 +187,8 @@ std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, 
     text += "\n  " + Printable(job.result->why);
     for (const ReportSeen& seen : reports) {
       if (seen.report.rank != std::max(0, job.result->rank) || seen.report.stderr_tail.empty() ||
-          job.attempts.empty() || seen.report.attempt != job.attempts.back().number) continue;
+          job.attempts.empty() || seen.report.attempt != job.attempts.back().number)
+        continue;
       text += "\n  last lines of stderr:";
       for (const std::string& line : Split(seen.report.stderr_tail, '\n')) {
         if (!line.empty()) text += "\n    " + Printable(line);
@@ -218,9 +222,11 @@ std::string TellStory(const StoryInput& input) {
     text += (i == 0 ? "  recovery    " : "              ") + input.tiers[i] + "\n";
   }
   if (job.cancel) {
-    text += "  cancelled   " + LocalTime(job.cancel->at) + " by " + Printable(job.cancel->by) + "\n";
+    text +=
+        "  cancelled   " + LocalTime(job.cancel->at) + " by " + Printable(job.cancel->by) + "\n";
   }
-  for (const std::string& id : job.suspects) text += "  suspect     checkpoint " + Printable(id) + "\n";
+  for (const std::string& id : job.suspects)
+    text += "  suspect     checkpoint " + Printable(id) + "\n";
   for (const Attempt& attempt : job.attempts) {
     if (NeverBegun(attempt)) continue;
     text += AttemptText(attempt, input.reports, input.now);

@@ -14,10 +14,10 @@ namespace stoker::cli {
 
 struct StoryInput {
   const Job& job;
-  const JobSpec* spec = nullptr;               // null when it could not be read
+  const JobSpec* spec = nullptr;  // null when it could not be read
   const std::vector<ReportSeen>& reports;
   WallTime now;
-  std::vector<std::string> tiers;              // who would recover it; see RecoveryTiers
+  std::vector<std::string> tiers;  // who would recover it; see RecoveryTiers
 };
 
 // The whole story, attempt by attempt, for a terminal.

@@ -30,7 +30,8 @@ bool Confirm(Context& context, const std::string& question) {
   if (!context.err_is_terminal() || ::isatty(STDIN_FILENO) != 1) return false;
   context.Progress(question + " [y/N] ");
   char answer[8] = {};
-  return std::fgets(answer, sizeof answer, stdin) != nullptr && (answer[0] == 'y' || answer[0] == 'Y');
+  return std::fgets(answer, sizeof answer, stdin) != nullptr &&
+         (answer[0] == 'y' || answer[0] == 'Y');
 }
 
 struct Packed {
@@ -78,9 +79,11 @@ Result<Packed> PackWorkdir(Context& context, const SubmitRequest& request) {
   listing_options.exclude = OwnFolders(context);
   STOKER_ASSIGN(const pack::Listing listing, pack::ListWorkdir(dir, listing_options));
   if (listing.bytes > kAskAbove && !request.yes &&
-      !Confirm(context, "The work directory has " + HumanSize(listing.bytes) + ". Pack all of it?")) {
-    return Status(Code::kUsage, "the work directory " + dir + " has " + HumanSize(listing.bytes) +
-                                    " in " + std::to_string(listing.entries.size()) + " files",
+      !Confirm(context,
+               "The work directory has " + HumanSize(listing.bytes) + ". Pack all of it?")) {
+    return Status(Code::kUsage,
+                  "the work directory " + dir + " has " + HumanSize(listing.bytes) + " in " +
+                      std::to_string(listing.entries.size()) + " files",
                   "List what is not code in .stokerignore, or say --yes");
   }
   STOKER_ASSIGN(const sys::TempDir temp, PackingPlace(context, listing.root));
@@ -107,10 +110,10 @@ Result<Packed> PackWorkdir(Context& context, const SubmitRequest& request) {
 Result<std::string> DigestOfFile(const Context& context, const std::string& exe) {
   struct stat st {};
   if (::stat(exe.c_str(), &st) != 0) return ErrnoStatus("stat " + exe, errno);
-  const std::string identity = exe + " " + std::to_string(st.st_ino) + " " + std::to_string(st.st_size) +
-                               " " + std::to_string(st.st_mtim.tv_sec) + "." +
-                               std::to_string(st.st_mtim.tv_nsec) + " " +
-                               std::to_string(st.st_ctim.tv_sec) + "." + std::to_string(st.st_ctim.tv_nsec);
+  const std::string identity =
+      exe + " " + std::to_string(st.st_ino) + " " + std::to_string(st.st_size) + " " +
+      std::to_string(st.st_mtim.tv_sec) + "." + std::to_string(st.st_mtim.tv_nsec) + " " +
+      std::to_string(st.st_ctim.tv_sec) + "." + std::to_string(st.st_ctim.tv_nsec);
   const std::string memo = context.places().cache + "/binary-digest";
   const auto known = sys::ReadFile(memo, 4096);
   if (known.ok() && StartsWith(*known, identity + " ") && known->size() == identity.size() + 65) {
@@ -137,7 +140,8 @@ Status CopyForMachines(const Context& context, const std::string& exe, const std
 Result<std::string> StoreBinary(Context& context) {
   const std::string exe = context.self_exe();
   STOKER_ASSIGN(const std::string digest, DigestOfFile(context, exe));
-  STOKER_TRY(CopyForMachines(context, exe, digest).WithContext("keeping a copy of stoker for machines"));
+  STOKER_TRY(
+      CopyForMachines(context, exe, digest).WithContext("keeping a copy of stoker for machines"));
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_TRY(PutFile(*ledger, digest, exe));
   return digest;

@@ -74,19 +74,23 @@ std::string UnitWord(const std::string& text) {
 Status InstallSystemd(Context& context) {
   const std::string folder = UnitFolder(context);
   std::string settings;
-  for (const auto& [name, value] : Folders()) settings += "Environment=" + UnitWord(name + "=" + value) + "\n";
+  for (const auto& [name, value] : Folders())
+    settings += "Environment=" + UnitWord(name + "=" + value) + "\n";
   STOKER_TRY(sys::MakeDirs(folder, 0755));
-  STOKER_TRY(sys::WriteFileAtomic(folder + "/" + kUnit + ".service",
-                                  "[Unit]\nDescription=Look after stoker jobs\n\n[Service]\nType=oneshot\n"
-                                  // Machines of this computer outlive the pass that started them.
-                                  "KillMode=process\n" + settings +
-                                      "ExecStart=" + UnitWord(context.self_exe()) + " controller --once\n"));
-  STOKER_TRY(sys::WriteFileAtomic(folder + "/" + kUnit + ".timer",
-                                  "[Unit]\nDescription=Look after stoker jobs every minute\n\n[Timer]\n"
-                                  "OnBootSec=30s\nOnUnitActiveSec=1min\nAccuracySec=5s\n\n[Install]\n"
-                                  "WantedBy=timers.target\n"));
+  STOKER_TRY(sys::WriteFileAtomic(
+      folder + "/" + kUnit + ".service",
+      "[Unit]\nDescription=Look after stoker jobs\n\n[Service]\nType=oneshot\n"
+      // Machines of this computer outlive the pass that started them.
+      "KillMode=process\n" +
+          settings + "ExecStart=" + UnitWord(context.self_exe()) + " controller --once\n"));
+  STOKER_TRY(
+      sys::WriteFileAtomic(folder + "/" + kUnit + ".timer",
+                           "[Unit]\nDescription=Look after stoker jobs every minute\n\n[Timer]\n"
+                           "OnBootSec=30s\nOnUnitActiveSec=1min\nAccuracySec=5s\n\n[Install]\n"
+                           "WantedBy=timers.target\n"));
   STOKER_TRY(Capture({"systemctl", "--user", "daemon-reload"}).status());
-  STOKER_TRY(Capture({"systemctl", "--user", "enable", "--now", std::string(kUnit) + ".timer"}).status());
+  STOKER_TRY(
+      Capture({"systemctl", "--user", "enable", "--now", std::string(kUnit) + ".timer"}).status());
   context.Say("installed the systemd user timer " + std::string(kUnit) + ".timer");
   return Status::Ok();
 }

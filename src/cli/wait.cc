@@ -24,7 +24,9 @@ Status Run(Context& context, const Options& options) {
   std::optional<MonoTime> deadline;
   if (!options.timeout.empty()) {
     auto within = ParseDuration(options.timeout);
-    if (!within.ok()) return Status(Code::kUsage, "--timeout: " + within.status().message(), within.status().next());
+    if (!within.ok())
+      return Status(Code::kUsage, "--timeout: " + within.status().message(),
+                    within.status().next());
     deadline = context.clock().Mono() + *within;
   }
   CatchInterrupts();
@@ -40,15 +42,16 @@ Status Run(Context& context, const Options& options) {
       return Status::Ok();
     }
     if (pass.ok()) {
-      const std::string now = "waiting for " + pass->job.name + " (" + job + "): " +
-                              std::string(Name(pass->job.state)) + ", attempt " +
+      const std::string now = "waiting for " + pass->job.name + " (" + job +
+                              "): " + std::string(Name(pass->job.state)) + ", attempt " +
                               std::to_string(AttemptsThatRan(pass->job));
       if (now != shown) context.Progress(now);
       shown = now;
     }
     if (Interrupted()) {
       context.exit_code = 130;
-      return Status(Code::kCancelled, "stopped waiting; the job goes on", "'stoker wait " + job + "' waits again");
+      return Status(Code::kCancelled, "stopped waiting; the job goes on",
+                    "'stoker wait " + job + "' waits again");
     }
     if (deadline && context.clock().Mono() >= *deadline) {
       return Status(Code::kTimeout, "job " + job + " has not ended within " + options.timeout,
@@ -66,11 +69,14 @@ Verb WaitVerb() {
   verb.name = "wait";
   verb.summary = "Wait until a job has ended";
   verb.description =
-      "Waits until a job has ended, helps it along meanwhile, prints its summary, and ends with the "
+      "Waits until a job has ended, helps it along meanwhile, prints its summary, and ends with "
+      "the "
       "exit code of its program.";
-  verb.examples = {"stoker wait digits && stoker get digits output ./out", "stoker wait - --timeout 2h"};
+  verb.examples = {"stoker wait digits && stoker get digits output ./out",
+                   "stoker wait - --timeout 2h"};
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""},
-                  {"--timeout", "Give up waiting (not the job) after this long", &options->timeout, "DURATION"}};
+                  {"--timeout", "Give up waiting (not the job) after this long", &options->timeout,
+                   "DURATION"}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;
   return verb;

@@ -26,8 +26,8 @@ struct PackSummary {
 };
 
 struct PackOptions {
-  int64_t max_bytes = INT64_MAX;  // kInvalid when a repeated listing has grown beyond
-  int retries = 4;                // how often a directory that changes is tried again
+  int64_t max_bytes = INT64_MAX;                // kInvalid when a repeated listing has grown beyond
+  int retries = 4;                              // how often a directory that changes is tried again
   std::function<void(int64_t bytes)> progress;  // bytes of files read so far; may be empty
 };
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
+
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/text.h"
 #include "cli/context.h"
@@ -7,6 +10,8 @@
 #include "controller/all_jobs.h"
 #include "ledger/collect.h"
 #include "ledger/index.h"
+#include "ledger/records.h"
+#include "sys/file.h"
 
 namespace stoker::cli {
 namespace {
@@ -19,8 +24,43 @@ struct Options {
 Result<std::optional<Duration>> Age(const Options& options) {
   if (options.older_than.empty()) return std::optional<Duration>();
   const auto age = ParseDuration(options.older_than);
-  if (!age.ok()) return Status(Code::kUsage, "--older-than: " + age.status().message(), age.status().next());
+  if (!age.ok())
+    return Status(Code::kUsage, "--older-than: " + age.status().message(), age.status().next());
   return std::optional<Duration>(*age);
+}
+
+constexpr Duration kBinaryAge = Duration::Hours(24 * 30);
+constexpr Duration kPackingAge = Duration::Hours(24);
+
+// Removes what lies in `folder` with this prefix, is older than `age` and not in `keep`.
+int64_t ClearFolder(Context& context, const std::string& folder, const std::string& prefix,
+                    Duration age, const std::set<std::string>& keep, bool dry_run) {
+  const auto entries = sys::ListDir(folder);
+  int64_t cleared = 0;
+  for (const auto& entry : entries.ok() ? *entries : std::vector<sys::DirEntry>()) {
+    struct stat st {};
+    const std::string path = folder + "/" + entry.name;
+    if (!StartsWith(entry.name, prefix) || keep.count(entry.name) > 0) continue;
+    if (::lstat(path.c_str(), &st) != 0) continue;
+    const WallTime changed{static_cast<int64_t>(st.st_mtim.tv_sec) * 1000};
+    if (context.clock().Wall() - changed < age) continue;
+    if (dry_run || sys::RemoveTree(path).ok()) ++cleared;
+  }
+  return cleared;
+}
+
+// Copies of stoker that machines were started from, and archives whose packing was broken off.
+Result<int64_t> ClearCopies(Context& context, Ledger& ledger, bool dry_run) {
+  std::set<std::string> used;
+  STOKER_ASSIGN(const auto active, ActiveJobs(ledger));
+  for (const std::string& id : active) {
+    // One that cannot be read may use any of them.
+    STOKER_ASSIGN(const JobRead read, ReadJob(ledger, id));
+    used.insert(read.job.binary_digest);
+  }
+  const Places& places = context.places();
+  return ClearFolder(context, places.state + "/bin", "", kBinaryAge, used, dry_run) +
+         ClearFolder(context, places.cache, "stoker-pack-", kPackingAge, {}, dry_run);
 }
 
 Status Run(Context& context, const Options& options) {
@@ -36,16 +76,25 @@ Status Run(Context& context, const Options& options) {
   request.progress = [&](const std::string& what) { context.Progress(what); };
   STOKER_ASSIGN(const Collected collected, CollectGarbage(*ledger, request));
   STOKER_ASSIGN(const auto instances, options.dry_run ? local->Leftovers() : local->Sweep());
+  const auto copies = ClearCopies(context, *ledger, options.dry_run);
+  if (!copies.ok()) context.Say("copies of stoker are kept: " + copies.status().ToString());
+  const int64_t cleared = copies.ok() ? *copies : 0;
   if (context.json) {
-    context.Print(nlohmann::json({{"jobs", collected.jobs}, {"blobs", collected.blobs},
-                                  {"blob_bytes", collected.blob_bytes}, {"instances", instances},
-                                  {"dry_run", options.dry_run}}).dump() + "\n");
+    context.Print(nlohmann::json({{"jobs", collected.jobs},
+                                  {"blobs", collected.blobs},
+                                  {"blob_bytes", collected.blob_bytes},
+                                  {"instances", instances},
+                                  {"copies", cleared},
+                                  {"dry_run", options.dry_run}})
+                      .dump() +
+                  "\n");
     return Status::Ok();
   }
   const std::string would = options.dry_run ? "would remove " : "removed ";
   context.Print(would + std::to_string(collected.jobs.size()) + " jobs, " +
-                std::to_string(collected.blobs) + " blobs (" + HumanSize(collected.blob_bytes) + "), " +
-                std::to_string(instances.size()) + " left-over instances\n");
+                std::to_string(collected.blobs) + " blobs (" + HumanSize(collected.blob_bytes) +
+                "), " + std::to_string(instances.size()) + " left-over instances, " +
+                std::to_string(cleared) + " unused copies\n");
   if (!age) context.Say("ended jobs are kept; --older-than 90d removes those that ended before");
   return Status::Ok();
 }
@@ -58,11 +107,13 @@ Verb GcVerb() {
   verb.name = "gc";
   verb.summary = "Clear away what nothing needs any more";
   verb.description =
-      "Removes left-over instances of this computer and code archives that no job refers to and "
+      "Removes left-over instances and old copies of stoker on this computer, and code archives "
+      "that no job refers to and "
       "that are more than 30 days old; with --older-than also whole ended jobs with their logs, "
       "checkpoints and outputs.";
   verb.examples = {"stoker gc --dry-run", "stoker gc --older-than 90d"};
-  verb.options = {{"--older-than", "Also remove jobs that ended longer ago than this", &options->older_than, "DURATION"},
+  verb.options = {{"--older-than", "Also remove jobs that ended longer ago than this",
+                   &options->older_than, "DURATION"},
                   {"--dry-run", "Only say what would go", &options->dry_run}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;

@@ -63,6 +63,8 @@ std::string AttemptText(const Attempt& attempt, const std::vector<ReportSeen>& r
                      HumanDuration(Duration{RunMs(attempt, reports, now)}) + ", from " +
                      (attempt.restore.empty() ? "the start" : "checkpoint " + attempt.restore);
   if (!newest.empty() && newest != attempt.restore) text += ", newest checkpoint " + newest;
+  text += "\n      opened " + LocalTime(attempt.opened);
+  if (attempt.ended) text += ", ended " + LocalTime(*attempt.ended);
   text += "\n";
   if (attempt.ending && !attempt.ending->why.empty()) {
     text += "      " + Printable(attempt.ending->why) + "\n";

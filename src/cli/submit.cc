@@ -129,7 +129,11 @@ Result<std::string> DigestOfFile(const Context& context, const std::string& exe)
 // In its place by rename, so that a machine never starts from half a binary.
 Status CopyForMachines(const Context& context, const std::string& exe, const std::string& digest) {
   const std::string folder = context.places().state + "/bin/" + digest;
-  if (sys::FileExists(folder + "/stoker")) return Status::Ok();
+  if (sys::FileExists(folder + "/stoker")) {
+    // In use: `stoker gc` goes by the folder's time.
+    (void)::utimensat(AT_FDCWD, folder.c_str(), nullptr, 0);
+    return Status::Ok();
+  }
   STOKER_TRY(sys::MakeDirs(folder, 0700));
   STOKER_ASSIGN(const std::string data, sys::ReadFile(exe, 256 << 20));
   return sys::WriteFileAtomic(folder + "/stoker", data, 0700, false);

@@ -102,24 +102,12 @@ Result<JobSpec> MakeSpec(Context& context, const Options& options) {
   return ReadJobFile(options, parse);
 }
 
-// On this machine a program finds other programs where whoever submits it does, also when a timer
-// with another PATH launches its successor.
-void KeepPath(JobSpec& spec) {
-  const char* path = std::getenv("PATH");
-  if (path == nullptr || spec.resources.infra != "local") return;
-  for (const auto& [name, value] : spec.envs) {
-    if (name == "PATH") return;
-  }
-  spec.envs.emplace_back("PATH", path);
-}
-
 Status Run(Context& context, const Options& options) {
-  STOKER_ASSIGN(JobSpec spec, MakeSpec(context, options));
+  STOKER_ASSIGN(const JobSpec spec, MakeSpec(context, options));
   if (options.dry_run) {
     context.Print(PrintSpecFor(context, spec));
     return Status::Ok();
   }
-  KeepPath(spec);
   SubmitRequest request;
   request.spec = spec;
   request.yes = options.yes;

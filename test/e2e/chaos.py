@@ -89,7 +89,7 @@ class Storm:
         def quiet():
             running = [p for p in self.processes.all() if p[1] != "tool"]
             folders = ledger_view.listing(self.world.state / "instances")
-            return not running and not folders and not ledger_view.active(self.world.store)
+            return not (running or folders or ledger_view.active(self.world.store))
         try:
             self.world.wait_for("rest", quiet, timeout=120, every=0.5)
             detail = ""

@@ -155,7 +155,8 @@ run: |
         if text and act == "notice+agent":
             time.sleep(self.rng.random() * 0.3)
             pids = [pid for pid, kind in mine if kind == "agent"]
-            text += ", " + (self.kill([self.rng.choice(pids)]) or "no agent") if pids else ", no agent"
+            killed = self.kill([self.rng.choice(pids)]) if pids else None
+            text += f", {killed or 'no agent'}"
         return text
 
     def kill(self, pids):

@@ -42,7 +42,7 @@ class Overlap:
         self.background = []
 
     def submit(self):
-        """Half of the jobs by a command line that stays attached, half detached and then watched."""
+        """Half of them by a command line that stays attached, half detached and watched."""
         for number in range(1, self.args.jobs + 1):
             nodes = 1 + number % 3
             path = self.world.work / f"job-{number}.yaml"

@@ -10,7 +10,8 @@ namespace stoker {
 namespace {
 
 TEST(Time, Rfc3339RoundTrips) {
-  for (const int64_t ms : {0LL, 1'763'000'000'123LL, -1LL, 951'782'400'000LL, 4'102'444'799'999LL}) {
+  for (const int64_t ms :
+       {0LL, 1'763'000'000'123LL, -1LL, 951'782'400'000LL, 4'102'444'799'999LL}) {
     const auto back = ParseRfc3339(FormatRfc3339(WallTime{ms}));
     ASSERT_TRUE(back.ok());
     EXPECT_EQ(back->ms, ms);
@@ -20,7 +21,8 @@ TEST(Time, Rfc3339RoundTrips) {
 }
 
 TEST(Time, RefusesWhatIsNoTime) {
-  for (const char* text : {"", "now", "2020-04-24", "2020-04-24T17:11:44", "2020-13-24T17:11:44Z"}) {
+  for (const char* text :
+       {"", "now", "2020-04-24", "2020-04-24T17:11:44", "2020-13-24T17:11:44Z"}) {
     EXPECT_FALSE(ParseRfc3339(text).ok()) << text;
   }
 }
@@ -37,7 +39,9 @@ TEST(Time, DurationsRoundTripAndRefuse) {
 
 TEST(Text, PrintableDropsControlSequences) {
   EXPECT_EQ(Printable("\x1b[31mred\x1b[0m \x1b]0;title\x07ok\r\n"), "red ok");
-  EXPECT_EQ(Printable("a\xff" "b\xc3\xa9\xc2\x9b"), "a?b\xc3\xa9??");
+  EXPECT_EQ(Printable("a\xff"
+                      "b\xc3\xa9\xc2\x9b"),
+            "a?b\xc3\xa9??");
   EXPECT_EQ(Printable("a\nb", true), "a\nb");
 }
 
@@ -51,7 +55,8 @@ TEST(Text, SafeNamesAndPaths) {
   EXPECT_TRUE(IsSafeName("digits-2.x_y"));
   for (const char* bad : {"", "-x", ".x", "a/b", "a b", "a\nb", "é"}) EXPECT_FALSE(IsSafeName(bad));
   EXPECT_TRUE(IsSafeRelativePath("a/b"));
-  for (const char* bad : {"", "/a", "a//b", "a/../b", ".", "a/"}) EXPECT_FALSE(IsSafeRelativePath(bad));
+  for (const char* bad : {"", "/a", "a//b", "a/../b", ".", "a/"})
+    EXPECT_FALSE(IsSafeRelativePath(bad));
 }
 
 TEST(Text, SizesAndQuotes) {

@@ -61,22 +61,32 @@ class [[nodiscard]] Status {
   std::string next_;
 };
 
-// Status out of errno: picks the code (ENOSPC, EACCES, ENOENT, EEXIST, …) and says "what: strerror".
+// Status out of errno: picks the code (ENOSPC, EACCES, ENOENT, EEXIST, …) and says "what:
+// strerror".
 Status ErrnoStatus(std::string_view what, int error);
 
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}                     // NOLINT: implicit on purpose
-  Result(Status status) : status_(std::move(status)) {              // NOLINT: implicit on purpose
+  Result(T value) : value_(std::move(value)) {}         // NOLINT: implicit on purpose
+  Result(Status status) : status_(std::move(status)) {  // NOLINT: implicit on purpose
     assert(!status_.ok());
   }
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
   Code code() const { return status_.code(); }
-  T& value() & { assert(ok()); return *value_; }
-  const T& value() const& { assert(ok()); return *value_; }
-  T&& value() && { assert(ok()); return std::move(*value_); }
+  T& value() & {
+    assert(ok());
+    return *value_;
+  }
+  const T& value() const& {
+    assert(ok());
+    return *value_;
+  }
+  T&& value() && {
+    assert(ok());
+    return std::move(*value_);
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
@@ -92,10 +102,10 @@ class [[nodiscard]] Result {
 #define STOKER_CONCAT_INNER(a, b) a##b
 #define STOKER_CONCAT(a, b) STOKER_CONCAT_INNER(a, b)
 // Returns the Status of `expression` from the enclosing function when it failed.
-#define STOKER_TRY(expression)                                   \
-  do {                                                           \
-    ::stoker::Status stoker_try_status = (expression);           \
-    if (!stoker_try_status.ok()) return stoker_try_status;       \
+#define STOKER_TRY(expression)                             \
+  do {                                                     \
+    ::stoker::Status stoker_try_status = (expression);     \
+    if (!stoker_try_status.ok()) return stoker_try_status; \
   } while (false)
 // `declaration` = value of the Result `expression`, or returns its Status.
 #define STOKER_ASSIGN(declaration, expression) \

@@ -35,7 +35,8 @@ size_t Utf8Length(std::string_view text, size_t at) {
   if (lead < 0x80) return 1;
   const size_t length = lead >= 0xf0 && lead < 0xf5 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 0;
   if (length == 0 || lead >= 0xf5 || at + length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i) if ((byte(at + i) & 0xc0) != 0x80) return 0;
+  for (size_t i = 1; i < length; ++i)
+    if ((byte(at + i) & 0xc0) != 0x80) return 0;
   // C1 control characters (U+0080-U+009F) drive terminals just as ESC does.
   if (length == 2 && lead == 0xc2 && byte(at + 1) < 0xa0) return 0;
   return length;
@@ -105,10 +106,20 @@ Result<int64_t> ParseSize(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || number < 0) return bad;
   const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
-  struct Unit { std::string_view name; int64_t scale; };
-  static constexpr std::array<Unit, 10> kUnits = {{{"", 1}, {"B", 1},
-      {"KB", 1000}, {"MB", 1'000'000}, {"GB", 1'000'000'000}, {"TB", 1'000'000'000'000},
-      {"KiB", 1LL << 10}, {"MiB", 1LL << 20}, {"GiB", 1LL << 30}, {"TiB", 1LL << 40}}};
+  struct Unit {
+    std::string_view name;
+    int64_t scale;
+  };
+  static constexpr std::array<Unit, 10> kUnits = {{{"", 1},
+                                                   {"B", 1},
+                                                   {"KB", 1000},
+                                                   {"MB", 1'000'000},
+                                                   {"GB", 1'000'000'000},
+                                                   {"TB", 1'000'000'000'000},
+                                                   {"KiB", 1LL << 10},
+                                                   {"MiB", 1LL << 20},
+                                                   {"GiB", 1LL << 30},
+                                                   {"TiB", 1LL << 40}}};
   for (const Unit& u : kUnits) {
     if (u.name == unit && number <= INT64_MAX / u.scale) return number * u.scale;
   }
@@ -119,7 +130,10 @@ std::string HumanSize(int64_t bytes) {
   static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB"};
   double value = static_cast<double>(bytes);
   int unit = 0;
-  while (value >= 999.5 && unit < 5) { value /= 1000; ++unit; }
+  while (value >= 999.5 && unit < 5) {
+    value /= 1000;
+    ++unit;
+  }
   char out[32];
   std::snprintf(out, sizeof out, unit == 0 || value >= 99.5 ? "%.0f %s" : "%.1f %s", value,
                 kUnits[unit]);
@@ -174,8 +188,10 @@ bool EndsWith(std::string_view text, std::string_view suffix) {
 std::string ShellQuote(std::string_view word) {
   std::string out = "'";
   for (const char c : word) {
-    if (c == '\'') out += "'\\''";
-    else out += c;
+    if (c == '\'')
+      out += "'\\''";
+    else
+      out += c;
   }
   return out + "'";
 }

@@ -20,7 +20,9 @@ int64_t DaysFromCivil(int64_t y, int64_t m, int64_t d) {
   return era * 146097 + doe - 719468;
 }
 
-struct Civil { int64_t year, month, day; };
+struct Civil {
+  int64_t year, month, day;
+};
 
 Civil CivilFromDays(int64_t z) {
   z += 719468;
@@ -44,7 +46,10 @@ bool Digits(std::string_view text, size_t at, size_t count, int64_t* out) {
   return true;
 }
 
-struct Unit { std::string_view name; int64_t ms; };
+struct Unit {
+  std::string_view name;
+  int64_t ms;
+};
 constexpr std::array<Unit, 5> kUnits = {
     {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1000}, {"ms", 1}}};
 
@@ -53,22 +58,27 @@ constexpr std::array<Unit, 5> kUnits = {
 std::string FormatRfc3339(WallTime t) {
   int64_t days = t.ms / 86'400'000;
   int64_t rest = t.ms % 86'400'000;
-  if (rest < 0) { rest += 86'400'000; --days; }
+  if (rest < 0) {
+    rest += 86'400'000;
+    --days;
+  }
   const Civil c = CivilFromDays(days);
   char out[64];
   std::snprintf(out, sizeof out, "%04lld-%02lld-%02lldT%02lld:%02lld:%02lld.%03lldZ",
                 static_cast<long long>(c.year), static_cast<long long>(c.month),
                 static_cast<long long>(c.day), static_cast<long long>(rest / 3'600'000),
-                static_cast<long long>(rest / 60'000 % 60), static_cast<long long>(rest / 1000 % 60),
-                static_cast<long long>(rest % 1000));
+                static_cast<long long>(rest / 60'000 % 60),
+                static_cast<long long>(rest / 1000 % 60), static_cast<long long>(rest % 1000));
   return out;
 }
 
 Result<WallTime> ParseRfc3339(std::string_view text) {
-  const Status bad(Code::kInvalid, "not an RFC 3339 time: '" + std::string(text.substr(0, 40)) + "'");
+  const Status bad(Code::kInvalid,
+                   "not an RFC 3339 time: '" + std::string(text.substr(0, 40)) + "'");
   int64_t y, mo, d, h, mi, s, ms = 0;
   if (!Digits(text, 0, 4, &y) || !Digits(text, 5, 2, &mo) || !Digits(text, 8, 2, &d) ||
-      !Digits(text, 11, 2, &h) || !Digits(text, 14, 2, &mi) || !Digits(text, 17, 2, &s)) return bad;
+      !Digits(text, 11, 2, &h) || !Digits(text, 14, 2, &mi) || !Digits(text, 17, 2, &s))
+    return bad;
   if (text[4] != '-' || text[7] != '-' || text[13] != ':' || text[16] != ':') return bad;
   if (mo < 1 || mo > 12 || d < 1 || d > 31 || h > 23 || mi > 59 || s > 60) return bad;
   size_t at = 19;
@@ -105,7 +115,8 @@ Result<Duration> ParseDuration(std::string_view text) {
     size_t length = 0;
     while (length < text.size() && text[length] >= 'a' && text[length] <= 'z') ++length;
     int64_t unit = 0;
-    for (const Unit& u : kUnits) if (u.name == text.substr(0, length)) unit = u.ms;
+    for (const Unit& u : kUnits)
+      if (u.name == text.substr(0, length)) unit = u.ms;
     // Units must fall ("1h30m"), and the sum must stay far from overflow.
     if (unit == 0 || unit >= last_unit || number > 36'500LL * 86'400'000 / unit) return bad;
     total += number * unit;

@@ -115,7 +115,8 @@ class Attached {
       if (pass.ok()) {
         away_ = false;
         last_ = pass->job;
-        if (!printer_) printer_.emplace(context_.out_is_terminal(), last_.num_nodes > 1, context_.color());
+        if (!printer_)
+          printer_.emplace(context_.out_is_terminal(), last_.num_nodes > 1, context_.color());
         events_.Tell(*pass);
       } else if (!pass.status().transient() && !pass.status().Is(Code::kConflict)) {
         return pass.status();
@@ -174,7 +175,8 @@ void CatchInterrupts() {
 
 bool Interrupted() { return interrupts.load() > 0; }
 
-Result<AttachResult> Attach(Context& context, const std::string& job, const AttachOptions& options) {
+Result<AttachResult> Attach(Context& context, const std::string& job,
+                            const AttachOptions& options) {
   CatchInterrupts();
   return Attached(context, job, options).Run();
 }

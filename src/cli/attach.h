@@ -16,8 +16,8 @@ struct AttachResult {
 };
 
 struct AttachOptions {
-  bool logs = true;       // print the program's output
-  bool events = true;     // say what happens
+  bool logs = true;    // print the program's output
+  bool events = true;  // say what happens
 };
 
 // Returns when the job has ended and its log is printed, or when the user pressed Ctrl-C. The store

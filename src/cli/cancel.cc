@@ -24,10 +24,10 @@ Result<Job> Cancel(Context& context, const std::string& job, bool wait) {
   STOKER_ASSIGN(const JobRead asked, ReadJob(*ledger, job));
   const WallTime now = asked.store_now;
   STOKER_ASSIGN(JobRead read, MutateJob(*ledger, job, [&](Job& record) -> Result<bool> {
-    if (IsFinal(record.state) || record.cancel) return false;
-    record.cancel = CancelRequest{now, context.user()};
-    return true;
-  }));
+                  if (IsFinal(record.state) || record.cancel) return false;
+                  record.cancel = CancelRequest{now, context.user()};
+                  return true;
+                }));
   if (IsFinal(read.job.state)) return read.job;
   for (;;) {
     const auto pass = controller->Pass(job);

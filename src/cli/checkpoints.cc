@@ -3,8 +3,8 @@
 
 #include "base/text.h"
 #include "cli/context.h"
-#include "cli/table.h"
 #include "cli/story.h"
+#include "cli/table.h"
 #include "cli/verb.h"
 #include "ledger/records.h"
 #include "sync/checkpoint_store.h"
@@ -27,14 +27,24 @@ Status Run(Context& context, const Options& options) {
       {"CHECKPOINT", "STEP", "AGE", "SIZE", "FILES", "NODES", "STATE"}};
   for (const CheckpointInfo& info : all) {
     const bool suspect = std::find(suspects.begin(), suspects.end(), info.id) != suspects.end();
-    out.push_back({{"id", info.id}, {"attempt", info.attempt}, {"seq", info.seq},
+    out.push_back({{"id", info.id},
+                   {"attempt", info.attempt},
+                   {"seq", info.seq},
                    {"step", info.step < 0 ? nlohmann::json(nullptr) : nlohmann::json(info.step)},
-                   {"bytes", info.bytes}, {"files", info.files}, {"nodes", info.nodes},
-                   {"created", FormatRfc3339(info.created)}, {"recognised_by", info.reason},
-                   {"whole", info.whole}, {"why_not", info.why_not}, {"suspect", suspect}});
-    rows.push_back({info.id, info.step < 0 ? "" : std::to_string(info.step), Ago(info.created, read.store_now),
-                    HumanSize(info.bytes), std::to_string(info.files), std::to_string(info.nodes),
-                    !info.whole ? "damaged: " + Printable(info.why_not) : suspect ? "suspect" : "whole"});
+                   {"bytes", info.bytes},
+                   {"files", info.files},
+                   {"nodes", info.nodes},
+                   {"created", FormatRfc3339(info.created)},
+                   {"recognised_by", info.reason},
+                   {"whole", info.whole},
+                   {"why_not", info.why_not},
+                   {"suspect", suspect}});
+    rows.push_back({info.id, info.step < 0 ? "" : std::to_string(info.step),
+                    Ago(info.created, read.store_now), HumanSize(info.bytes),
+                    std::to_string(info.files), std::to_string(info.nodes),
+                    !info.whole ? "damaged: " + Printable(info.why_not)
+                    : suspect   ? "suspect"
+                                : "whole"});
   }
   if (context.json) {
     context.Print(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");

@@ -47,12 +47,14 @@ constexpr char kJobWords[] = "stoker ls --all --ids 2>/dev/null";
 std::string Bash(const std::vector<Verb>& verbs) {
   std::string out =
       "# bash completion for stoker:  source <(stoker completion bash)\n"
-      "_stoker() {\n  local cur=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} words=\n  COMPREPLY=()\n"
-      "  if ((COMP_CWORD == 1)); then\n    COMPREPLY=($(compgen -W \"" + VerbNames(verbs) +
-      "\" -- \"$cur\"))\n    return\n  fi\n  case $verb in\n";
+      "_stoker() {\n  local cur=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} words=\n  "
+      "COMPREPLY=()\n"
+      "  if ((COMP_CWORD == 1)); then\n    COMPREPLY=($(compgen -W \"" +
+      VerbNames(verbs) + "\" -- \"$cur\"))\n    return\n  fi\n  case $verb in\n";
   for (const Verb& verb : verbs) {
     if (verb.hidden) continue;
-    out += "    " + verb.name + ")\n      if [[ $cur == -* ]]; then words=\"" + Join(Flags(verb), " ") + "\"\n";
+    out += "    " + verb.name + ")\n      if [[ $cur == -* ]]; then words=\"" +
+           Join(Flags(verb), " ") + "\"\n";
     if (TakesJob(verb)) {
       out += "      else words=$(" + std::string(kJobWords) + ")\n";
     } else if (!Choices(verb).empty()) {
@@ -62,22 +64,27 @@ std::string Bash(const std::vector<Verb>& verbs) {
   }
   return out +
          "  esac\n  if [[ -n $words ]]; then COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-         "  else COMPREPLY=($(compgen -f -- \"$cur\")); fi\n}\ncomplete -o filenames -F _stoker stoker\n";
+         "  else COMPREPLY=($(compgen -f -- \"$cur\")); fi\n}\ncomplete -o filenames -F _stoker "
+         "stoker\n";
 }
 
 std::string ZshWord(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c == '\'') out += "'\\''";
-    else if (c == '[' || c == ']' || c == ':') out += std::string("\\") + c;
-    else out += c;
+    if (c == '\'')
+      out += "'\\''";
+    else if (c == '[' || c == ']' || c == ':')
+      out += std::string("\\") + c;
+    else
+      out += c;
   }
   return out;
 }
 
 std::string Zsh(const std::vector<Verb>& verbs) {
   std::string out =
-      "#compdef stoker\n# zsh completion for stoker:  source <(stoker completion zsh)\n_stoker() {\n"
+      "#compdef stoker\n# zsh completion for stoker:  source <(stoker completion zsh)\n_stoker() "
+      "{\n"
       "  local -a verbs jobs\n  verbs=(\n";
   for (const Verb& verb : verbs) {
     if (!verb.hidden) out += "    '" + verb.name + ":" + ZshWord(verb.summary) + "'\n";
@@ -96,12 +103,15 @@ std::string Zsh(const std::vector<Verb>& verbs) {
     }
     out += "      fi ;;\n";
   }
-  return out + "  esac\n}\nif [[ $funcstack[1] == _stoker ]]; then _stoker \"$@\"; else compdef _stoker stoker; fi\n";
+  return out +
+         "  esac\n}\nif [[ $funcstack[1] == _stoker ]]; then _stoker \"$@\"; else compdef _stoker "
+         "stoker; fi\n";
 }
 
 std::string FishQuote(std::string_view text) {
   std::string out = "'";
-  for (const char c : text) out += c == '\'' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  for (const char c : text)
+    out += c == '\'' || c == '\\' ? std::string("\\") + c : std::string(1, c);
   return out + "'";
 }
 
@@ -114,7 +124,8 @@ std::string Fish(const std::vector<Verb>& verbs) {
            FishQuote(verb.summary) + "\n";
     for (const std::string& flag : Flags(verb)) {
       const bool is_long = StartsWith(flag, "--");
-      out += "complete -c stoker " + on + (is_long ? " -l " : " -s ") + flag.substr(is_long ? 2 : 1) + "\n";
+      out += "complete -c stoker " + on + (is_long ? " -l " : " -s ") +
+             flag.substr(is_long ? 2 : 1) + "\n";
     }
     if (TakesJob(verb)) out += "complete -c stoker -f " + on + " -a '(" + kJobWords + ")'\n";
     for (const std::string& choice : Choices(verb)) {
@@ -141,10 +152,14 @@ std::string RoffCharacter(std::string_view text, size_t* at) {
 std::string Roff(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (static_cast<unsigned char>(text[i]) >= 0x80) out += RoffCharacter(text, &i);
-    else if (text[i] == '\\') out += "\\e";
-    else if (text[i] == '-') out += "\\-";
-    else out += text[i];
+    if (static_cast<unsigned char>(text[i]) >= 0x80)
+      out += RoffCharacter(text, &i);
+    else if (text[i] == '\\')
+      out += "\\e";
+    else if (text[i] == '-')
+      out += "\\-";
+    else
+      out += text[i];
   }
   return !out.empty() && (out[0] == '.' || out[0] == '\'') ? "\\&" + out : out;
 }
@@ -177,13 +192,16 @@ std::string ManPage(const std::vector<Verb>& verbs) {
     if (verb.hidden) continue;
     out += ".SS " + Roff(verb.name) + "\n" + Roff(verb.description) + "\n";
     for (const Option& option : verb.options) {
-      out += ".TP\n.B " + Roff(option.names) + (option.value.empty() ? "" : " " + Roff(option.value)) +
-             "\n" + Roff(option.help) + "\n";
+      out += ".TP\n.B " + Roff(option.names) +
+             (option.value.empty() ? "" : " " + Roff(option.value)) + "\n" + Roff(option.help) +
+             "\n";
     }
-    for (const std::string& example : verb.examples) out += ".PP\n.nf\n$ " + Roff(example) + "\n.fi\n";
+    for (const std::string& example : verb.examples)
+      out += ".PP\n.nf\n$ " + Roff(example) + "\n.fi\n";
   }
   return out +
-         ".SH EXIT STATUS\n.BR run \" and \" wait\nend with the exit code of the job's program; else 2 "
+         ".SH EXIT STATUS\n.BR run \" and \" wait\nend with the exit code of the job's program; "
+         "else 2 "
          "for a wrong command line and 1 for any other failure.\n.SH FILES\n"
          ".I ~/.config/stoker/config.yaml\n";
 }
@@ -196,7 +214,11 @@ Verb CompletionVerb() {
   verb.description = "Prints the completion script of a shell, or the man page in troff.";
   verb.examples = {"source <(stoker completion bash)", "stoker completion fish | source",
                    "stoker completion man | man -l -"};
-  verb.options = {{"SHELL", "bash, zsh, fish, or man", &options->shell, "", true,
+  verb.options = {{"SHELL",
+                   "bash, zsh, fish, or man",
+                   &options->shell,
+                   "",
+                   true,
                    {"bash", "zsh", "fish", "man"}}};
   verb.run = [options](Context& context) { return RunCompletion(context, *options); };
   verb.options_owner = options;

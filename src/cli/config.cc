@@ -28,7 +28,8 @@ Status List(Context& context, const Settings& settings) {
   for (const SettingKey& key : SettingKeys()) {
     STOKER_ASSIGN(const std::string value, GetSetting(settings, key.name));
     all[key.name] = Value(value);
-    rows.push_back({key.name, value.empty() ? "(" + key.built_in + ")" : Printable(value), key.meaning});
+    rows.push_back(
+        {key.name, value.empty() ? "(" + key.built_in + ")" : Printable(value), key.meaning});
   }
   context.Print(context.json ? all.dump() + "\n" : FormatTable(rows));
   return Status::Ok();
@@ -41,7 +42,8 @@ Status Save(Context& context, const Settings& settings, const std::string& key) 
   context.Say("written to " + file);
   if (!context.json) return Status::Ok();
   STOKER_ASSIGN(const std::string value, GetSetting(settings, key));
-  context.Print(nlohmann::json({{"key", key}, {"value", Value(value)}, {"file", file}}).dump() + "\n");
+  context.Print(nlohmann::json({{"key", key}, {"value", Value(value)}, {"file", file}}).dump() +
+                "\n");
   return Status::Ok();
 }
 
@@ -82,9 +84,10 @@ Verb ConfigVerb() {
       "defaults for jobs.";
   verb.examples = {"stoker config", "stoker config set store /mnt/shared/stoker",
                    "stoker config get store", "stoker config unset store"};
-  verb.options = {{"ACTION", "What to do", &options->action, "", false, {"list", "get", "set", "unset"}},
-                  {"KEY", "Which setting", &options->key, ""},
-                  {"VALUE", "Its new value", &options->value, ""}};
+  verb.options = {
+      {"ACTION", "What to do", &options->action, "", false, {"list", "get", "set", "unset"}},
+      {"KEY", "Which setting", &options->key, ""},
+      {"VALUE", "Its new value", &options->value, ""}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;
   return verb;

@@ -49,7 +49,8 @@ Places FindPlaces() {
           XdgFolder("XDG_DATA_HOME", "/.local/share"), XdgFolder("XDG_CACHE_HOME", "/.cache")};
 }
 
-Context::Context() : places_(FindPlaces()), clock_(std::make_unique<RealClock>()), user_(UserName()) {
+Context::Context()
+    : places_(FindPlaces()), clock_(std::make_unique<RealClock>()), user_(UserName()) {
   out_terminal_ = ::isatty(STDOUT_FILENO) == 1;
   err_terminal_ = ::isatty(STDERR_FILENO) == 1;
   color_ = out_terminal_ && err_terminal_ && FromEnvironment("NO_COLOR").empty() &&
@@ -67,7 +68,8 @@ Result<const Settings*> Context::settings() {
   if (settings_) return &*settings_;
   const auto text = sys::ReadFile(places_.config_file, 1 << 20);
   if (!text.ok() && !text.status().Is(Code::kNotFound)) return text.status();
-  STOKER_ASSIGN(settings_, ParseSettings(text.ok() ? *text : "", places_.config_file, sys::HomeDir()));
+  STOKER_ASSIGN(settings_,
+                ParseSettings(text.ok() ? *text : "", places_.config_file, sys::HomeDir()));
   if (settings_->color == "never") color_ = false;
   if (settings_->color == "always") color_ = true;
   return &*settings_;
@@ -139,7 +141,8 @@ void Context::Print(std::string_view text) {
 void Context::Say(const std::string& text) {
   if (json) return;
   const std::lock_guard lock(terminal_);
-  const std::string line = (progress_shown_ ? "\r\x1b[K" : "") + Style("2", "stoker: " + text) + "\n";
+  const std::string line =
+      (progress_shown_ ? "\r\x1b[K" : "") + Style("2", "stoker: " + text) + "\n";
   progress_shown_ = false;
   (void)!::write(STDERR_FILENO, line.data(), line.size());
 }
@@ -162,7 +165,8 @@ void Context::Progress(const std::string& text) {
 
 void Context::PrintError(const Status& status) {
   if (json) {
-    nlohmann::json error = {{"error", {{"code", CodeName(status.code())}, {"message", status.message()}}}};
+    nlohmann::json error = {
+        {"error", {{"code", CodeName(status.code())}, {"message", status.message()}}}};
     if (!status.next().empty()) error["error"]["next"] = status.next();
     Print(error.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     return;

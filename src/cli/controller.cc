@@ -45,8 +45,11 @@ Status Loop(Context& context, const Options& options, Duration interval) {
     if (options.once) {
       if (!result.ok()) return result.status();
       if (context.json) {
-        context.Print(nlohmann::json({{"active", result->active}, {"passed", result->passed},
-                                      {"failed", result->failed}}).dump() + "\n");
+        context.Print(nlohmann::json({{"active", result->active},
+                                      {"passed", result->passed},
+                                      {"failed", result->failed}})
+                          .dump() +
+                      "\n");
       }
       return result->first_failure;
     }
@@ -67,7 +70,8 @@ Status Run(Context& context, const Options& options) {
   if (options.uninstall) return UninstallTimer(context);
   const auto interval = ParseDuration(options.interval);
   if (!interval.ok() || interval->ms < 50) {
-    return Status(Code::kUsage, "--interval '" + Printable(options.interval) + "' is no duration of 50ms or more");
+    return Status(Code::kUsage, "--interval '" + Printable(options.interval) +
+                                    "' is no duration of 50ms or more");
   }
   return Loop(context, options, *interval);
 }
@@ -83,7 +87,8 @@ Verb ControllerVerb() {
       "Runs the same reconcile pass as every other verb, over all active jobs: as a loop, once "
       "(--once), or from a timer of yours (--install) that closes the gap when a machine dies "
       "without notice and nobody looks.";
-  verb.examples = {"stoker controller --install", "stoker controller --once", "stoker controller --interval 5s"};
+  verb.examples = {"stoker controller --install", "stoker controller --once",
+                   "stoker controller --interval 5s"};
   verb.options = {{"--once", "One pass over all jobs, then end", &options->once},
                   {"--install", "Have a timer of this user run it every minute", &options->install},
                   {"--uninstall", "Take the timer away again", &options->uninstall},

@@ -46,8 +46,10 @@ class Doctor {
 
   void Settings() {
     const auto settings = context_.settings();
-    AddStatus("settings", settings.status(), context_.places().config_file +
-              (sys::FileExists(context_.places().config_file) ? "" : " (not there: built-in defaults)"));
+    AddStatus("settings", settings.status(),
+              context_.places().config_file + (sys::FileExists(context_.places().config_file)
+                                                   ? ""
+                                                   : " (not there: built-in defaults)"));
   }
 
   // A real write, a real compare-and-swap that must win and one that must lose.
@@ -72,7 +74,8 @@ class Doctor {
     const auto ledger = context_.ledger();
     if (!ledger.ok()) return Add("store", "bad", ledger.status().ToString());
     AddStatus("store", Probe(**store, **ledger),
-              (*store)->url() + ": readable, writable, conditional writes hold; ledger " + (*ledger)->id());
+              (*store)->url() + ": readable, writable, conditional writes hold; ledger " +
+                  (*ledger)->id());
     const auto active = ActiveJobs(**ledger);
     if (active.ok()) Add("jobs", "ok", std::to_string(active->size()) + " active");
     const auto space = ReadDiskSpace(context_.places().state);
@@ -90,7 +93,8 @@ class Doctor {
     const bool sure = works[0] != "subreaper";
     Add("ending tasks", sure ? "ok" : "note",
         Join(works, ", ") + (sure ? " work here; the first is used"
-                                  : " is all that works here: best effort against programs that fork without pause"));
+                                  : " is all that works here: best effort against programs that "
+                                    "fork without pause"));
   }
 
   void Programs() {
@@ -98,7 +102,8 @@ class Doctor {
       const auto found = FindProgram(name);
       Add(name, found.empty() ? "note" : "ok",
           !found.empty() ? found
-          : std::string(name) == "git" ? "not here: work directories are listed by .gitignore and .stokerignore alone"
+          : std::string(name) == "git"
+              ? "not here: work directories are listed by .gitignore and .stokerignore alone"
           : std::string(name) == "bash" ? "not here: 'run' and 'setup' are given to /bin/sh"
                                         : "not here: requirements.txt cannot be installed");
     }
@@ -113,9 +118,12 @@ class Doctor {
     int running = 0;
     int orphans = 0;
     const auto local = context_.local_provider();
-    const auto leftovers = local.ok() ? (*local)->Leftovers() : Result<std::vector<std::string>>(local.status());
+    const auto leftovers =
+        local.ok() ? (*local)->Leftovers() : Result<std::vector<std::string>>(local.status());
     if (leftovers.ok() && !leftovers->empty()) {
-      Add("left-overs", "note", std::to_string(leftovers->size()) + " instances are over but not cleared away; 'stoker gc' does it");
+      Add("left-overs", "note",
+          std::to_string(leftovers->size()) +
+              " instances are over but not cleared away; 'stoker gc' does it");
     }
     for (const InstanceSeen& instance : *instances) {
       running += instance.state != InstanceState::kGone;
@@ -124,15 +132,19 @@ class Doctor {
     }
     Add("machines", orphans > 0 ? "note" : "ok",
         std::to_string(running) + " of this ledger run on this computer" +
-            (orphans > 0 ? ", " + std::to_string(orphans) + " of jobs that have no record: they end by their own limit; "
-                           "'stoker gc' ends them when that is past" : ""));
+            (orphans > 0 ? ", " + std::to_string(orphans) +
+                               " of jobs that have no record: they end by their own limit; "
+                               "'stoker gc' ends them when that is past"
+                         : ""));
   }
 
   void Timer() {
     const bool installed = TimerInstalled(context_);
     Add("recovery timer", installed ? "ok" : "note",
-        installed ? "installed" : "not installed: a machine that dies without notice waits until a stoker verb runs; "
-                                  "'stoker controller --install' closes this gap");
+        installed
+            ? "installed"
+            : "not installed: a machine that dies without notice waits until a stoker verb runs; "
+              "'stoker controller --install' closes this gap");
   }
 
   static std::string FindProgram(const std::string& name) {

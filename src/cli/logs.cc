@@ -44,7 +44,8 @@ Result<LogFilter> Filter(Context& context, const Options& options) {
   }
   const auto time = ParseRfc3339(options.since);
   if (!time.ok()) {
-    return Status(Code::kUsage, "--since '" + Printable(options.since) + "': neither an age nor a time",
+    return Status(Code::kUsage,
+                  "--since '" + Printable(options.since) + "': neither an age nor a time",
                   "Write 90s, 30m, 8h or 2026-11-21T15:04:05Z");
   }
   filter.since = *time;
@@ -54,7 +55,9 @@ Result<LogFilter> Filter(Context& context, const Options& options) {
 std::string JsonLines(const std::vector<LogRecord>& records) {
   std::string out;
   for (const LogRecord& record : records) {
-    nlohmann::json line = {{"attempt", record.attempt}, {"node", record.rank}, {"line", record.line},
+    nlohmann::json line = {{"attempt", record.attempt},
+                           {"node", record.rank},
+                           {"line", record.line},
                            {"time", FormatRfc3339(record.time)},
                            {"stream", std::string(1, static_cast<char>(record.stream))},
                            {"text", record.text}};
@@ -94,8 +97,9 @@ Status Run(Context& context, const Options& options) {
       STOKER_ASSIGN(const auto records, reader->Next());
       if (records.empty()) break;
       any = true;
-      context.Print(context.json ? JsonLines(records)
-                    : options.numbers ? Numbered(records) : printer.Format(records));
+      context.Print(context.json      ? JsonLines(records)
+                    : options.numbers ? Numbered(records)
+                                      : printer.Format(records));
       if (Interrupted()) return Status::Ok();
     }
     if (!options.follow || (final && !any) || Interrupted()) return Status::Ok();
@@ -121,14 +125,15 @@ Verb LogsVerb() {
       "runs, and long after it ended, from any machine that sees the store.";
   verb.examples = {"stoker logs -f digits", "stoker logs - --node 1 --since 10m",
                    "stoker logs digits --attempt 2 --stream err"};
-  verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""},
-                  {"-f,--follow", "Keep printing until the job has ended", &options->follow},
-                  {"--node", "Only this node", &options->node, "RANK"},
-                  {"--attempt", "Only this attempt", &options->attempt, "N"},
-                  {"--since", "Only lines since then", &options->since, "AGE|TIME"},
-                  {"--tail", "Begin about so many lines before the end", &options->tail, "N"},
-                  {"--stream", "Only this stream", &options->stream, "", false, {"out", "err", "system"}},
-                  {"-n,--numbers", "Show attempt.node:line before each line", &options->numbers}};
+  verb.options = {
+      {"JOB", "Which job ('-' = your last)", &options->job, ""},
+      {"-f,--follow", "Keep printing until the job has ended", &options->follow},
+      {"--node", "Only this node", &options->node, "RANK"},
+      {"--attempt", "Only this attempt", &options->attempt, "N"},
+      {"--since", "Only lines since then", &options->since, "AGE|TIME"},
+      {"--tail", "Begin about so many lines before the end", &options->tail, "N"},
+      {"--stream", "Only this stream", &options->stream, "", false, {"out", "err", "system"}},
+      {"-n,--numbers", "Show attempt.node:line before each line", &options->numbers}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;
   return verb;

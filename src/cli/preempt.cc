@@ -28,16 +28,19 @@ const Attempt* Current(const Job& job) {
 Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(const std::string id, context.ResolveJob(options.job));
   auto lead = ParseDuration(options.in);
-  if (!lead.ok()) return Status(Code::kUsage, "--in: " + lead.status().message(), lead.status().next());
+  if (!lead.ok())
+    return Status(Code::kUsage, "--in: " + lead.status().message(), lead.status().next());
   STOKER_ASSIGN(Controller * controller, context.controller());
   STOKER_ASSIGN(const PassResult pass, controller->Pass(id));
   const Attempt* attempt = Current(pass.job);
-  const Status idle(Code::kInvalid, "job " + id + " has no machine to take: it is " +
-                                        std::string(Name(pass.job.state)),
-                    "'stoker show " + id + "' says what it does");
+  const Status idle(
+      Code::kInvalid,
+      "job " + id + " has no machine to take: it is " + std::string(Name(pass.job.state)),
+      "'stoker show " + id + "' says what it does");
   if (attempt == nullptr) return idle;
   if (options.node >= static_cast<int>(attempt->launches.size())) {
-    return Status(Code::kUsage, "--node " + std::to_string(options.node) + ": the job has nodes 0 to " +
+    return Status(Code::kUsage, "--node " + std::to_string(options.node) +
+                                    ": the job has nodes 0 to " +
                                     std::to_string(attempt->launches.size() - 1));
   }
   nlohmann::json told = nlohmann::json::array();

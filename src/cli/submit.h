@@ -12,9 +12,9 @@ namespace stoker::cli {
 
 struct SubmitRequest {
   JobSpec spec;
-  bool yes = false;             // do not ask before packing very much
-  std::string retry_of;         // begin from that job's newest checkpoint …
-  std::string code_digest;      // … with the code that it was submitted with
+  bool yes = false;         // do not ask before packing very much
+  std::string retry_of;     // begin from that job's newest checkpoint …
+  std::string code_digest;  // … with the code that it was submitted with
   std::string code_note;
 };
 

@@ -18,18 +18,18 @@ class Context;
 using Target = std::variant<bool*, int*, std::string*, std::vector<std::string>*>;
 
 struct Option {
-  std::string names;    // "-f,--follow"; without a dash it is positional: "JOB"
+  std::string names;  // "-f,--follow"; without a dash it is positional: "JOB"
   std::string help;
-  Target target;        // owned by the verb's Verb::options_owner
-  std::string value = {};    // what the value is called in help: "N", "TIME"
+  Target target;           // owned by the verb's Verb::options_owner
+  std::string value = {};  // what the value is called in help: "N", "TIME"
   bool required = false;
   std::vector<std::string> choices = {};  // offered by completion and enforced; empty = any
 };
 
 struct Verb {
   std::string name;
-  std::string summary;       // one line
-  std::string description;   // a paragraph
+  std::string summary;      // one line
+  std::string description;  // a paragraph
   std::vector<std::string> examples;
   std::vector<Option> options;
   std::function<Status(Context&)> run;  // sets Context::exit_code for anything but 0, 1 and 2

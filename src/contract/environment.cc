@@ -20,8 +20,9 @@ void Set(Environment& env, const std::string& name, const std::string& value) {
 }
 
 void SetBase(const NodeFacts& facts, Environment& env) {
-  Set(env, "PATH", facts.path.empty() ? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-                                      : facts.path);
+  Set(env, "PATH",
+      facts.path.empty() ? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+                         : facts.path);
   Set(env, "HOME", facts.home.empty() ? "/" : facts.home);
   Set(env, "USER", facts.user);
   Set(env, "LOGNAME", facts.user);

@@ -25,14 +25,14 @@ struct NodeFacts {
   std::vector<std::string> addresses;  // by rank; during setup only this node's may be known
   int master_port = 0;                 // 0 during setup
   int num_nodes = 1;
-  int gpus = 0;                        // on this node
-  bool resume = false;                 // a checkpoint was restored
+  int gpus = 0;         // on this node
+  bool resume = false;  // a checkpoint was restored
   std::string checkpoint_dir;
   std::string output_dir;
   std::string model_dir;
   std::string store_url;
   std::string home;
-  std::string path;                    // PATH that the agent itself has
+  std::string path;  // PATH that the agent itself has
 };
 
 // The whole environment of the program: a small base, what launchers set, then the job's `envs`,

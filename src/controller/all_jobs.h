@@ -10,8 +10,8 @@
 namespace stoker {
 
 struct AllJobsResult {
-  int active = 0;    // markers in active/
-  int passed = 0;    // jobs whose pass worked
+  int active = 0;  // markers in active/
+  int passed = 0;  // jobs whose pass worked
   int failed = 0;
   Status first_failure;
 };

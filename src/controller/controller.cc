@@ -88,7 +88,8 @@ Status Controller::ObserveMachines(const Job& job, Observed* seen) {
     for (const InstanceSeen& instance : *instances) {
       for (const Launch& launch : job.launches) {
         if (launch.token != instance.token) continue;
-        seen->machines.push_back({instance.id, launch.number, StateOf(instance.state), instance.why});
+        seen->machines.push_back(
+            {instance.id, launch.number, StateOf(instance.state), instance.why});
       }
     }
   }
@@ -133,9 +134,10 @@ Status Controller::Act(const Job& job, const JobSpec& spec, const Decision& deci
     if (launch == nullptr) continue;
     const auto provider = providers_(launch->provider);
     const Status sent =
-        provider.ok()
-            ? (*provider)->Launch(RequestFor(ledger_, ledger_.store().url(), job, spec, *launch)).status()
-            : provider.status();
+        provider.ok() ? (*provider)
+                            ->Launch(RequestFor(ledger_, ledger_.store().url(), job, spec, *launch))
+                            .status()
+                      : provider.status();
     if (!sent.ok()) outcomes.push_back({number, sent});
     keep(sent.WithContext("launch " + std::to_string(number)));
   }

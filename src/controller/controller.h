@@ -23,13 +23,13 @@
 namespace stoker {
 
 struct PassResult {
-  Job job;                          // as it stands after the pass
+  Job job;  // as it stands after the pass
   WallTime store_now;
   std::vector<ReportSeen> reports;
   std::vector<MachineSeen> machines;
-  std::vector<std::string> notes;   // what was decided and done, for people
-  bool changed = false;             // the record was written by this pass
-  std::optional<Status> trouble;    // a machine action that failed; the next pass tries again
+  std::vector<std::string> notes;  // what was decided and done, for people
+  bool changed = false;            // the record was written by this pass
+  std::optional<Status> trouble;   // a machine action that failed; the next pass tries again
 };
 
 // Gives the provider of a name; kInvalid when there is none of that name.
@@ -45,7 +45,11 @@ class Controller {
   Result<PassResult> Pass(const std::string& job_id, bool act = true);
 
  private:
-  struct Sequence { int64_t seq = 0; std::string incarnation; MonoTime since; };
+  struct Sequence {
+    int64_t seq = 0;
+    std::string incarnation;
+    MonoTime since;
+  };
 
   Result<const JobSpec*> SpecOf(const Job& job);
   Status ObserveMachines(const Job& job, Observed* seen);
@@ -57,8 +61,8 @@ class Controller {
   ProviderLookup providers_;
   Clock& clock_;
   ReportReader reports_;
-  std::map<std::string, JobSpec> specs_;                  // by digest
-  std::map<std::string, Sequence> sequences_;             // by report key
+  std::map<std::string, JobSpec> specs_;                        // by digest
+  std::map<std::string, Sequence> sequences_;                   // by report key
   std::map<std::string, std::vector<LaunchOutcome>> outcomes_;  // by job, of the last pass
 };
 

@@ -19,8 +19,18 @@ inline constexpr int kRecordFormat = 1;
 enum class JobState { kPending, kWaiting, kRunning, kStopping, kSucceeded, kFailed, kCancelled };
 enum class AttemptState { kProvisioning, kStaging, kRunning, kDraining, kEnded };
 enum class EndReason {
-  kNone, kCompleted, kUserError, kInterrupted, kNodeLost, kNodeFault, kLaunchRefused, kNoProgress,
-  kTimedOut, kStoppedByRule, kCancelled, kInternal,
+  kNone,
+  kCompleted,
+  kUserError,
+  kInterrupted,
+  kNodeLost,
+  kNodeFault,
+  kLaunchRefused,
+  kNoProgress,
+  kTimedOut,
+  kStoppedByRule,
+  kCancelled,
+  kInternal,
 };
 enum class NodePhase { kWaiting, kStaging, kReady, kRunning, kDraining, kStopping, kEnded };
 
@@ -31,43 +41,43 @@ inline bool IsFinal(JobState s) {
 // How a program or an attempt ended.
 struct Ending {
   EndReason reason = EndReason::kNone;
-  int exit_code = 0;        // meaningful for kCompleted and kUserError
+  int exit_code = 0;  // meaningful for kCompleted and kUserError
   int signal = 0;
   bool out_of_memory = false;
-  int rank = -1;            // the node whose end decided; -1 = none in particular
-  std::string why;          // one sentence for people
+  int rank = -1;    // the node whose end decided; -1 = none in particular
+  std::string why;  // one sentence for people
 };
 
 // One numbered request for one machine.
 struct Launch {
-  int number = 0;             // from 1, never reused
+  int number = 0;  // from 1, never reused
   int slot = 0;
   std::string provider = "local";
-  std::string token;          // see LaunchToken
-  WallTime opened;            // store's clock
-  WallTime not_after;         // nothing is sent after this
+  std::string token;   // see LaunchToken
+  WallTime opened;     // store's clock
+  WallTime not_after;  // nothing is sent after this
   Duration limit;
-  std::string instance_id;    // "" until the provider answered
+  std::string instance_id;  // "" until the provider answered
   bool closed = false;
-  std::string close_reason;   // done, lost, interrupted, refused, never-came, superseded
-  std::string close_why;      // the observations, for people
+  std::string close_reason;  // done, lost, interrupted, refused, never-came, superseded
+  std::string close_why;     // the observations, for people
   std::optional<WallTime> closed_at;
-  std::string extra;          // unknown fields of this entry, as JSON; preserved
+  std::string extra;  // unknown fields of this entry, as JSON; preserved
 };
 
 struct Attempt {
-  int number = 0;                     // from 1
+  int number = 0;  // from 1
   AttemptState state = AttemptState::kProvisioning;
-  std::vector<int> launches;          // launches[slot] = launch number
-  std::string restore;                // checkpoint id; "" = from the beginning
-  WallTime opened;                    // store's clock, like all times here
-  std::optional<WallTime> running;    // when all nodes ran the program
+  std::vector<int> launches;        // launches[slot] = launch number
+  std::string restore;              // checkpoint id; "" = from the beginning
+  WallTime opened;                  // store's clock, like all times here
+  std::optional<WallTime> running;  // when all nodes ran the program
   std::optional<WallTime> ended;
   std::optional<WallTime> drain_until;  // set with kDraining because of a notice
-  std::optional<Ending> ending;       // decided: agents stop the program; final once kEnded
-  int64_t run_ms = 0;                 // program time, longest over the nodes
-  std::string newest_checkpoint;      // newest committed by this attempt; "" = none
-  bool noticed = false;               // a notice came while it was the current attempt
+  std::optional<Ending> ending;         // decided: agents stop the program; final once kEnded
+  int64_t run_ms = 0;                   // program time, longest over the nodes
+  std::string newest_checkpoint;        // newest committed by this attempt; "" = none
+  bool noticed = false;                 // a notice came while it was the current attempt
   std::string extra;
 };
 
@@ -78,8 +88,8 @@ struct CancelRequest {
 
 struct Job {
   int format = kRecordFormat;
-  int64_t rev = 0;            // +1 a write
-  std::string writer;         // random nonce of the last write: contents never repeat
+  int64_t rev = 0;     // +1 a write
+  std::string writer;  // random nonce of the last write: contents never repeat
   std::string id;
   std::string name;
   std::string user;
@@ -95,8 +105,8 @@ struct Job {
   std::vector<Launch> launches;
   std::vector<Attempt> attempts;
   std::optional<CancelRequest> cancel;
-  std::vector<std::string> suspects;  // checkpoint ids that are not restored again
-  int error_restarts = 0;             // user errors already retried
+  std::vector<std::string> suspects;    // checkpoint ids that are not restored again
+  int error_restarts = 0;               // user errors already retried
   std::optional<WallTime> retry_after;  // back-off: no new attempt before this
   std::optional<WallTime> ended;
   std::optional<Ending> result;
@@ -111,29 +121,29 @@ struct NodeReport {
   int rank = 0;
   int launch = 0;
   std::string instance_id;
-  std::string incarnation;     // random per agent process
-  int64_t seq = 0;             // +1 a write
+  std::string incarnation;  // random per agent process
+  int64_t seq = 0;          // +1 a write
   NodePhase phase = NodePhase::kWaiting;
   std::string address;
-  int master_port = 0;         // rank 0's offer of a free port
-  std::string mechanism;       // how the task's processes are ended
+  int master_port = 0;    // rank 0's offer of a free port
+  std::string mechanism;  // how the task's processes are ended
   std::optional<Notice> notice;
   // With phase kEnded. All log lines are in the store then.
-  std::optional<Ending> end;   // reason as the node judges it: provisional
-  bool stopped = false;        // it ended because it was told to (ending, drain, cancel)
-  bool end_checked = false;    // a notice poll after the end was negative, host not shutting down
-  std::string stderr_tail;     // the last lines, at most 4 KiB
-  std::string restored;        // checkpoint id that was restored
-  std::string restore_error;   // why `restored` could not be
+  std::optional<Ending> end;  // reason as the node judges it: provisional
+  bool stopped = false;       // it ended because it was told to (ending, drain, cancel)
+  bool end_checked = false;   // a notice poll after the end was negative, host not shutting down
+  std::string stderr_tail;    // the last lines, at most 4 KiB
+  std::string restored;       // checkpoint id that was restored
+  std::string restore_error;  // why `restored` could not be
   std::string newest_checkpoint;  // newest that this node knows to be committed
-  int64_t run_ms = 0;          // program time in this attempt
+  int64_t run_ms = 0;             // program time in this attempt
   int64_t log_lines = 0;
   double cpu_seconds = 0;
   int64_t resident_bytes = 0;
   int64_t peak_resident_bytes = 0;
   int64_t disk_bytes = 0;
-  std::string gpu;             // JSON of the latest sample; "" = none present
-  std::string trouble;         // upkeep errors that did not stop the program (disk full, no store)
+  std::string gpu;      // JSON of the latest sample; "" = none present
+  std::string trouble;  // upkeep errors that did not stop the program (disk full, no store)
   std::string extra;
 };
 

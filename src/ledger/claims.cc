@@ -22,7 +22,8 @@ Result<ClaimHolder> Decode(const std::string& key, const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   const auto word = [&](const char* name) {
     return json.is_object() && json.contains(name) && json[name].is_string()
-               ? json[name].get<std::string>() : std::string();
+               ? json[name].get<std::string>()
+               : std::string();
   };
   ClaimHolder holder{word("instance_id"), word("boot_id"), 0, word("incarnation")};
   if (holder.instance_id.empty() || holder.incarnation.empty()) {

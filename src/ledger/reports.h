@@ -32,7 +32,10 @@ class ReportReader {
   Result<std::vector<ReportRead>> Read(const std::string& job, std::string* trouble = nullptr);
 
  private:
-  struct Cached { Version version; NodeReport report; };
+  struct Cached {
+    Version version;
+    NodeReport report;
+  };
   Ledger& ledger_;
   std::map<std::string, Cached> cache_;  // by key
 };

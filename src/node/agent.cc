@@ -33,7 +33,9 @@ Result<T> Persist(const std::atomic<bool>& stop, const std::function<Result<T>()
 
 Agent::Agent(NodeParts parts, NodeIdentity me, std::unique_ptr<MetadataService> metadata,
              Duration notice_poll)
-    : parts_(parts), me_(std::move(me)), incarnation_(parts.ledger.Nonce()),
+    : parts_(parts),
+      me_(std::move(me)),
+      incarnation_(parts.ledger.Nonce()),
       usage_(parts.store, parts.clock) {
   poller_ = std::make_unique<Poller>(
       parts_.ledger, parts_.controller, parts_.clock, me_.job,
@@ -55,7 +57,8 @@ Agent::~Agent() {
 void Agent::HostStops(Duration left) { notices_->HostStops(left); }
 
 Status Agent::LearnSpec() {
-  STOKER_ASSIGN(const JobRead read, Persist<JobRead>(off_, [&] { return ReadJob(parts_.ledger, me_.job); }));
+  STOKER_ASSIGN(const JobRead read,
+                Persist<JobRead>(off_, [&] { return ReadJob(parts_.ledger, me_.job); }));
   job_ = read.job;
   STOKER_ASSIGN(const std::string text,
                 Persist<std::string>(off_, [&] { return ReadSpec(parts_.ledger, me_.job); }));
@@ -101,17 +104,19 @@ void Agent::Handle(const AgentEvent& event) {
 void Agent::RunWorker() {
   for (;;) {
     auto job = work_.Take(kLongestWait);
-    if (job) (*job)();
-    else if (work_.closed()) return;
+    if (job)
+      (*job)();
+    else if (work_.closed())
+      return;
   }
 }
 
 std::shared_ptr<AttemptRun> Agent::RunOf(int attempt, int rank) {
   const std::lock_guard lock(run_mutex_);
   if (!run_ || run_->attempt() != attempt) {
-    run_ = std::make_shared<AttemptRun>(
-        parts_.store, parts_.ledger, parts_.runner, parts_.clock,
-        AttemptRunConfig{spec_, job_, me_.launch, attempt, rank, me_.dir, me_.cache_dir, me_.address});
+    run_ = std::make_shared<AttemptRun>(parts_.store, parts_.ledger, parts_.runner, parts_.clock,
+                                        AttemptRunConfig{spec_, job_, me_.launch, attempt, rank,
+                                                         me_.dir, me_.cache_dir, me_.address});
   }
   return run_;
 }
@@ -125,7 +130,8 @@ void Agent::Claim(int attempt, int rank) {
   auto claim = Result<ClaimRead>(Status(Code::kUnavailable, "not asked yet"));
   for (int64_t pause = 50; !off_; pause = std::min<int64_t>(pause * 2, 5000)) {
     claim = ClaimAttempt(parts_.ledger, me_.job, attempt, rank, me);
-    // A store that cannot be written (full, read-only) may be mended; nobody has the slot meanwhile.
+    // A store that cannot be written (full, read-only) may be mended; nobody has the slot
+    // meanwhile.
     if (claim.ok() || claim.status().Is(Code::kCorrupt)) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(pause));
   }

@@ -85,13 +85,13 @@ class Agent {
   NodeParts parts_;
   const NodeIdentity me_;
   JobSpec spec_;
-  Job job_;                             // as first read: what never changes of it
+  Job job_;  // as first read: what never changes of it
   std::string incarnation_;
   Mailbox<AgentEvent> events_;
   Mailbox<Job_> work_;
   std::unique_ptr<Supervisor> supervisor_;
   std::mutex run_mutex_;
-  std::shared_ptr<AttemptRun> run_;     // the attempt at hand; guarded by run_mutex_
+  std::shared_ptr<AttemptRun> run_;  // the attempt at hand; guarded by run_mutex_
   UsageSampler usage_;
   std::atomic<bool> off_{false};
   std::string off_why_;

@@ -63,7 +63,8 @@ std::string StateDir(const std::string& instance_dir) {
 
 std::string CacheDir() {
   const char* xdg = std::getenv("XDG_CACHE_HOME");
-  return (xdg != nullptr && xdg[0] == '/' ? std::string(xdg) : sys::HomeDir() + "/.cache") + "/stoker";
+  return (xdg != nullptr && xdg[0] == '/' ? std::string(xdg) : sys::HomeDir() + "/.cache") +
+         "/stoker";
 }
 
 int RunAgent(const std::string& dir, const LocalBoot& boot) {
@@ -76,19 +77,24 @@ int RunAgent(const std::string& dir, const LocalBoot& boot) {
   provider_options.state_dir = StateDir(dir);
   const auto provider = MakeLocalProvider(provider_options, clock);
   if (!provider.ok()) return Complain(provider.status());
-  Controller controller(**ledger, [&](const std::string& name) -> Result<Provider*> {
-    if (name == "local") return provider->get();
-    // Not "invalid": that would count as a refusal of the launch, which others may well carry out.
-    return Status(Code::kUnavailable, "this node cannot ask '" + name + "' for machines");
-  }, clock);
+  Controller controller(
+      **ledger,
+      [&](const std::string& name) -> Result<Provider*> {
+        if (name == "local") return provider->get();
+        // Not "invalid": that would count as a refusal of the launch, which others may well carry
+        // out.
+        return Status(Code::kUnavailable, "this node cannot ask '" + name + "' for machines");
+      },
+      clock);
   const auto runner = MakeProcessRunner({boot.request.ending, "/proc/self/exe"});
   const char* endpoint = std::getenv(kMetadataVariable);
   auto metadata = MakeEc2Metadata({endpoint == nullptr ? "" : endpoint}, clock);
   if (!metadata.ok()) return Complain(metadata.status());
   const auto identity = (*metadata)->Identity();
   if (!identity.ok()) return Complain(identity.status());
-  NodeIdentity me{boot.request.job, boot.request.launch, boot.instance_id, sys::BootId(),
-                  identity->address, dir, CacheDir(), boot.request.limit};
+  NodeIdentity me{boot.request.job, boot.request.launch, boot.instance_id,
+                  sys::BootId(),    identity->address,   dir,
+                  CacheDir(),       boot.request.limit};
   Agent agent({**store, **ledger, controller, *runner, clock}, me, std::move(*metadata),
               (*provider)->traits().notice_poll);
   const ShutdownWatch shutdown(agent);

@@ -62,7 +62,11 @@ TaskCommand ShellCommand(const std::string& script, const std::string& cwd,
 
 AttemptRun::AttemptRun(ObjectStore& store, Ledger& ledger, ProcessRunner& runner, Clock& clock,
                        AttemptRunConfig config)
-    : store_(store), ledger_(ledger), runner_(runner), clock_(clock), config_(config),
+    : store_(store),
+      ledger_(ledger),
+      runner_(runner),
+      clock_(clock),
+      config_(config),
       step_(runner) {}
 
 AttemptRun::~AttemptRun() {
@@ -113,7 +117,8 @@ contract::NodeFacts AttemptRun::Facts(const std::vector<std::string>& addresses,
   facts.gpus = CountGpus();
   facts.resume = resume;
   facts.checkpoint_dir = CheckpointDir();
-  facts.output_dir = WorkDir() + "/" + (config_.spec.outputs.empty() ? "output" : config_.spec.outputs[0]);
+  facts.output_dir =
+      WorkDir() + "/" + (config_.spec.outputs.empty() ? "output" : config_.spec.outputs[0]);
   facts.model_dir = WorkDir() + "/model";
   facts.store_url = store_.url();
   facts.home = sys::HomeDir();
@@ -143,9 +148,9 @@ Status AttemptRun::FetchCode() {
 Status AttemptRun::RunSetup(StagingEnded* result) {
   contract::Environment env =
       contract::SetupEnvironment(config_.spec, Facts({config_.address}, 0, !restored_.empty()));
-  const auto venv = PreparePythonEnv({WorkDir(), config_.cache_dir + "/venv", config_.dir + "/venv",
-                                      config_.job.code_digest},
-                                     env, step_, log_->sink());
+  const auto venv = PreparePythonEnv(
+      {WorkDir(), config_.cache_dir + "/venv", config_.dir + "/venv", config_.job.code_digest}, env,
+      step_, log_->sink());
   if (!venv.ok()) {
     result->setup_failed = venv.status().Is(Code::kInvalid) || venv.status().Is(Code::kNotFound);
     result->setup_code = 1;

@@ -31,7 +31,7 @@ struct AttemptRunConfig {
   int launch = 0;
   int attempt = 0;
   int rank = 0;
-  std::string dir;        // the instance's folder
+  std::string dir;  // the instance's folder
   std::string cache_dir;
   std::string address;
 };
@@ -72,8 +72,8 @@ class AttemptRun {
   Status RunSetup(StagingEnded* result);
   // keepers.cc: checkpoints and outputs.
   Status RestoreCheckpoint(const std::string& id, StagingEnded* result);
-  Status BeginKeepers();   // before the program starts
-  void StartKeepers();     // once it runs
+  Status BeginKeepers();  // before the program starts
+  void StartKeepers();    // once it runs
   bool MayCommit();
   bool SilentForGood(int rank);
   Status FinalSync(const FinalizeAttempt& action);

@@ -101,8 +101,7 @@ void AttemptRun::StartKeepers() {
 Status AttemptRun::FinalSync(const FinalizeAttempt& action) {
   if (!keeper_threads_) return Status::Ok();
   const MonoTime deadline = action.deadline.value_or(clock_.Mono() + kFinalSyncWithin);
-  const Status checkpoint =
-      keeper_threads_->FinalSync(deadline).WithContext("the last checkpoint");
+  const Status checkpoint = keeper_threads_->FinalSync(deadline).WithContext("the last checkpoint");
   // Outputs of a run that failed or was taken are kept too: they say what happened.
   const Status outputs =
       outputs_ ? outputs_->Finish(deadline).WithContext("the last outputs") : Status::Ok();

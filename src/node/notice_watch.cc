@@ -5,7 +5,10 @@ namespace stoker::node {
 
 NoticeWatch::NoticeWatch(std::unique_ptr<MetadataService> metadata, Clock& clock, Duration every,
                          Changed changed)
-    : metadata_(std::move(metadata)), clock_(clock), every_(every), changed_(std::move(changed)),
+    : metadata_(std::move(metadata)),
+      clock_(clock),
+      every_(every),
+      changed_(std::move(changed)),
       thread_([this] { Run(); }) {}
 
 NoticeWatch::~NoticeWatch() {

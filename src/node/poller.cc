@@ -16,8 +16,12 @@ constexpr Duration kQuiet = Duration::Seconds(3);
 
 Poller::Poller(Ledger& ledger, Controller& controller, Clock& clock, std::string job, Post post,
                Complete complete)
-    : ledger_(ledger), controller_(controller), clock_(clock), job_(std::move(job)),
-      post_(std::move(post)), complete_(std::move(complete)) {}
+    : ledger_(ledger),
+      controller_(controller),
+      clock_(clock),
+      job_(std::move(job)),
+      post_(std::move(post)),
+      complete_(std::move(complete)) {}
 
 Poller::~Poller() {
   stop_ = true;

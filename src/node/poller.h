@@ -30,8 +30,8 @@ class Poller {
   void Start(bool act);
   // The report to write as soon as possible. Thread-safe.
   void Publish(const NodeReport& report);
-  // What the next report would say, for the one that comes without news. `publishes` false: none may
-  // be written now (the slot is not this node's). Thread-safe.
+  // What the next report would say, for the one that comes without news. `publishes` false: none
+  // may be written now (the slot is not this node's). Thread-safe.
   void Refresh(const NodeReport& report, bool publishes);
   // Run a pass now. Thread-safe.
   void Hurry() { bell_.Ring(); }
@@ -54,10 +54,10 @@ class Poller {
   std::atomic<bool> stop_{false};
   bool act_ = true;
   MonoTime last_write_;
-  std::string state_;    // what the last pass saw, and when that last changed
+  std::string state_;  // what the last pass saw, and when that last changed
   MonoTime changed_at_;
   std::mutex mutex_;
-  NodeReport report_;      // guarded by mutex_, like what follows
+  NodeReport report_;  // guarded by mutex_, like what follows
   bool have_report_ = false;
   bool dirty_ = false;
   bool publishes_ = false;

@@ -15,8 +15,8 @@ void UsageCourse::Add(UsageSample sample) {
   std::vector<UsageSample> half;
   for (size_t i = 0; i < samples_.size(); i += 2) half.push_back(std::move(samples_[i]));
   samples_ = std::move(half);
-  spacing_ms_ = (samples_.back().at_ms - samples_.front().at_ms) /
-                static_cast<int64_t>(samples_.size() - 1);
+  spacing_ms_ =
+      (samples_.back().at_ms - samples_.front().at_ms) / static_cast<int64_t>(samples_.size() - 1);
 }
 
 std::string UsageCourse::Json() const {

@@ -16,11 +16,11 @@
 namespace stoker::node {
 
 struct UsageSample {
-  int64_t at_ms = 0;         // since the attempt's first sample
-  double cpu_seconds = 0;    // of the task so far
+  int64_t at_ms = 0;       // since the attempt's first sample
+  double cpu_seconds = 0;  // of the task so far
   int64_t resident_bytes = 0;
   int64_t disk_used_bytes = 0;  // of the file system that the node works on
-  std::string gpu;           // JSON, "" = none
+  std::string gpu;              // JSON, "" = none
 };
 
 // At most `most` samples: when there are more, every second one is dropped and the spacing

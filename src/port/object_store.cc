@@ -5,7 +5,8 @@ namespace stoker {
 
 Status ListAll(ObjectStore& store, const std::string& prefix,
                const std::function<Status(const ObjectInfo&)>& each) {
-  // A folder is read and sorted whole for each page: large ones are few. A bucket gives what it has.
+  // A folder is read and sorted whole for each page: large ones are few. A bucket gives what it
+  // has.
   constexpr int kPage = 10'000;
   std::string after;
   do {

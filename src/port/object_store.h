@@ -69,11 +69,11 @@ class Download {
 
 // What a caller must know of the store to choose its intervals; by value, no questions asked later.
 struct StoreTraits {
-  bool requests_are_free = false;  // a local folder: poll and flush often
-  Duration poll = Duration::Seconds(2);       // how often to look for changes
-  Duration flush = Duration::Seconds(30);     // longest time a log line waits when nobody follows
+  bool requests_are_free = false;          // a local folder: poll and flush often
+  Duration poll = Duration::Seconds(2);    // how often to look for changes
+  Duration flush = Duration::Seconds(30);  // longest time a log line waits when nobody follows
   Duration follow_flush = Duration::Seconds(1);
-  Duration report = Duration::Seconds(15);    // how often an agent reports without news
+  Duration report = Duration::Seconds(15);  // how often an agent reports without news
 };
 
 // Keys are '/'-separated, valid by IsSafeRelativePath, at most 900 bytes. All calls are thread-safe
@@ -83,7 +83,8 @@ class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
   virtual const StoreTraits& traits() const = 0;
-  // Where it is, for people and for other processes to open the same: "/path", "s3://bucket/prefix".
+  // Where it is, for people and for other processes to open the same: "/path",
+  // "s3://bucket/prefix".
   virtual std::string url() const = 0;
 
   // kNotFound when there is none. Reads what was last committed before the call (strong).

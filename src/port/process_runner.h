@@ -15,15 +15,15 @@
 namespace stoker {
 
 struct TaskCommand {
-  std::vector<std::string> argv;                          // argv[0] is looked up in env's PATH
-  std::vector<std::pair<std::string, std::string>> env;   // the whole environment, in order
+  std::vector<std::string> argv;                         // argv[0] is looked up in env's PATH
+  std::vector<std::pair<std::string, std::string>> env;  // the whole environment, in order
   std::string cwd;
   LogStream out = LogStream::kOut;  // which streams its output is filed under
   LogStream err = LogStream::kErr;
 };
 
 struct TaskExit {
-  int exit_code = 0;   // meaningful when signal == 0
+  int exit_code = 0;  // meaningful when signal == 0
   int signal = 0;
   bool out_of_memory = false;  // the kernel's OOM killer took a process of this task
   // As a shell reports it: 128 + signal, else the code.

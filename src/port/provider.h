@@ -15,15 +15,15 @@ enum class InstanceState { kRequested, kBooting, kRunning, kStopping, kStopped, 
 
 // Everything that the machine is created from: a pure function of the launch entry in the record.
 struct LaunchRequest {
-  std::string token;       // hash of the launch entry; the same token never makes a second machine
+  std::string token;  // hash of the launch entry; the same token never makes a second machine
   std::string ledger_id;
-  std::string store_url;   // the agent opens this
+  std::string store_url;  // the agent opens this
   std::string job;
   int launch = 0;
   std::string binary_digest;  // blobs/<sha256> of the stoker that the machine runs
   Duration limit;             // the machine ends itself after this long unless its lease is renewed
   WallTime not_after;         // nothing is sent after this (store's clock)
-  std::string ending;         // "", "pidns", "cgroup", "subreaper": how the agent ends a task's processes
+  std::string ending;  // "", "pidns", "cgroup", "subreaper": how the agent ends a task's processes
 };
 
 struct InstanceSeen {
@@ -33,21 +33,21 @@ struct InstanceSeen {
   std::string job;
   int launch = 0;
   InstanceState state = InstanceState::kRequested;
-  std::string address;   // "" until known
-  std::string why;       // why it is Gone or Stopped, in the provider's words
-  WallTime expires;      // absolute; anyone may end it after this (provider's clock)
+  std::string address;  // "" until known
+  std::string why;      // why it is Gone or Stopped, in the provider's words
+  WallTime expires;     // absolute; anyone may end it after this (provider's clock)
 };
 
 // How sure the provider is of what Describe leaves out.
 struct ProviderTraits {
-  std::string name;                       // "local", "ec2", "gce", "slurm"
-  bool describe_is_immediate = false;     // an instance that Describe leaves out does not exist
+  std::string name;                    // "local", "ec2", "gce", "slurm"
+  bool describe_is_immediate = false;  // an instance that Describe leaves out does not exist
   Duration appear_within = Duration::Minutes(10);  // else: absent only means gone after this long
   Duration notice_poll = Duration::Seconds(5);
 };
 
-// Thread-safe. Errors: kBusy = throttled; kDenied = permission; kInvalid = bad parameter; kNoSpace =
-// no capacity or quota (message says which); kUnavailable/kTimeout = may have taken effect.
+// Thread-safe. Errors: kBusy = throttled; kDenied = permission; kInvalid = bad parameter; kNoSpace
+// = no capacity or quota (message says which); kUnavailable/kTimeout = may have taken effect.
 class Provider {
  public:
   virtual ~Provider() = default;

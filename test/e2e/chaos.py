@@ -48,8 +48,13 @@ class Storm:
         self.counts[act if "dropped" not in text else "dropped"] += 1
 
     def start_controller(self):
-        return self.world.start("controller", "--interval", "200ms", stdout=subprocess.DEVNULL,
-                                stderr=open(self.world.root / "controllers.log", "a"))
+        return self.world.start(
+            "controller",
+            "--interval",
+            "200ms",
+            stdout=subprocess.DEVNULL,
+            stderr=open(self.world.root / "controllers.log", "a"),
+        )
 
     def kill_controller(self):
         """Now and then, as long as there is something to control."""
@@ -81,15 +86,18 @@ class Storm:
             done = len(self.jobs) - len(self.live)
             if done // 20 > told:
                 told = done // 20
-                print(f"chaos: {done} jobs ended, {time.monotonic() - self.begun:.0f} s", flush=True)
+                seconds = time.monotonic() - self.begun
+                print(f"chaos: {done} jobs ended, {seconds:.0f} s", flush=True)
         return True
 
     def calm(self, results):
         """What must come to rest by itself; then everything is looked at."""
+
         def quiet():
             running = [p for p in self.processes.all() if p[1] != "tool"]
             folders = ledger_view.listing(self.world.state / "instances")
             return not (running or folders or ledger_view.active(self.world.store))
+
         try:
             self.world.wait_for("rest", quiet, timeout=120, every=0.5)
             detail = ""
@@ -118,8 +126,11 @@ class Storm:
         alive = heartbeats_stop(self.world.evidence)
         results.check("no heartbeat goes on", not alive, alive)
         violations = self.world.evidence / "VIOLATIONS"
-        results.check("no violation seen by a program", not violations.exists(),
-                      violations.read_text() if violations.exists() else "")
+        results.check(
+            "no violation seen by a program",
+            not violations.exists(),
+            violations.read_text() if violations.exists() else "",
+        )
 
 
 def main():

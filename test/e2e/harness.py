@@ -83,7 +83,8 @@ class World:
         popen.setdefault("stdout", subprocess.PIPE)
         popen.setdefault("stderr", subprocess.PIPE)
         process = subprocess.Popen([self.binary, *map(str, args)], cwd=cwd or self.work,
-                                   env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL, text=True,
+                                   env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL,
+                                   text=True,
                                    errors="replace", **self.user, **popen)
         self.started.append(process)
         return process
@@ -150,7 +151,7 @@ def end_holders(instance):
 
 
 def heartbeats_stop(folder, quiet=0.6, timeout=10):
-    """Names of heartbeat files in `folder` that still grow after `timeout`; [] is what one wants."""
+    """Names of heartbeat files in `folder` that still grow after `timeout`; [] is good."""
     def sizes():
         return {p.name: p.stat().st_size for p in pathlib.Path(folder).iterdir()}
     end = time.monotonic() + timeout

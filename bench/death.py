@@ -3,6 +3,7 @@
 """From kill -9 of the agent to the first line that the program prints again on the terminal, which
 follows the job, against a shell loop that starts the program again. The program keeps no
 checkpoint, so there is nothing to restore. Goal: at most 2 s."""
+
 import os
 import signal
 import sys
@@ -23,8 +24,9 @@ def in_a_loop(box):
     terminal.wait_for(b"started by ")
     terminal.wait_for(b" again")
     time.sleep(1)
-    with open(f"/proc/{terminal.process.pid}/task/{terminal.process.pid}/children",
-              encoding="ascii") as file:
+    with open(
+        f"/proc/{terminal.process.pid}/task/{terminal.process.pid}/children", encoding="ascii"
+    ) as file:
         program = int(file.read())
     killed = time.monotonic()
     os.kill(program, signal.SIGKILL)
@@ -55,8 +57,13 @@ def main():
         for _ in range(RUNS):
             loop.append(in_a_loop(box))
             ours.append(in_a_job(box))
-        versus(f"agent killed -9 -> the program prints again, {RUNS} jobs", "shell loop, program "
-               "killed", milliseconds(loop), milliseconds(ours), "at most 2000 ms")
+        versus(
+            f"agent killed -9 -> the program prints again, {RUNS} jobs",
+            "shell loop, program " "killed",
+            milliseconds(loop),
+            milliseconds(ours),
+            "at most 2000 ms",
+        )
 
 
 main()

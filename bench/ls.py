@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`stoker ls` with 10,000 jobs in the ledger, 20 of them running, against what one does without an
 index: reading every record. Goal: at most 100 ms."""
+
 import glob
 import os
 import subprocess
@@ -26,8 +27,14 @@ for folder, _, names in os.walk(sys.argv[1]):
 
 def timed(words, box):
     began = time.monotonic()
-    subprocess.run(words, env=box.env, cwd=box.work, check=True, stdout=subprocess.DEVNULL,
-                   stderr=subprocess.DEVNULL)
+    subprocess.run(
+        words,
+        env=box.env,
+        cwd=box.work,
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     return time.monotonic() - began
 
 
@@ -38,8 +45,23 @@ def main():
             box.submit("--", "sleep", "600")
         plain, ours, every, ours_all = [], [], [], []
         for _ in range(RUNS):
-            plain.append(timed(["find", box.ledger + "/records", "-type", "f", "-size", "+0",
-                                "-exec", "cat", "{}", "+"], box))
+            plain.append(
+                timed(
+                    [
+                        "find",
+                        box.ledger + "/records",
+                        "-type",
+                        "f",
+                        "-size",
+                        "+0",
+                        "-exec",
+                        "cat",
+                        "{}",
+                        "+",
+                    ],
+                    box,
+                )
+            )
             ours.append(timed([STOKER, "ls"], box))
             ours_all.append(timed([STOKER, "ls", "--all"], box))
         for _ in range(3):
@@ -51,14 +73,35 @@ def main():
                     os.unlink(segment)
             rebuilt.append(timed([STOKER, "ls"], box))
         title = f"`stoker ls`: {JOBS} jobs that ended, {RUNNING} that run"
-        versus(title, "cat of every record", milliseconds(plain), milliseconds(ours),
-               "at most 100 ms", over=False)
-        versus("the same", "Python reads every record", milliseconds(every), milliseconds(ours),
-               over=False)
-        versus("`stoker ls --all`", "cat of every record", milliseconds(plain),
-               milliseconds(ours_all), over=False)
-        versus("`stoker ls` that finds no index and makes it again", "Python reads every record",
-               milliseconds(every), milliseconds(rebuilt), over=False)
+        versus(
+            title,
+            "cat of every record",
+            milliseconds(plain),
+            milliseconds(ours),
+            "at most 100 ms",
+            over=False,
+        )
+        versus(
+            "the same",
+            "Python reads every record",
+            milliseconds(every),
+            milliseconds(ours),
+            over=False,
+        )
+        versus(
+            "`stoker ls --all`",
+            "cat of every record",
+            milliseconds(plain),
+            milliseconds(ours_all),
+            over=False,
+        )
+        versus(
+            "`stoker ls` that finds no index and makes it again",
+            "Python reads every record",
+            milliseconds(every),
+            milliseconds(rebuilt),
+            over=False,
+        )
 
 
 main()

@@ -4,6 +4,7 @@
 
 Of a run of similar lines (epochs), only the first and the last two are drawn.
 """
+
 import html
 import re
 import sys
@@ -31,13 +32,17 @@ def main():
     lines = shortened(lines)
     width = int(max(len(line) for line in lines) * WIDTH + 2 * MARGIN)
     height = len(lines) * LINE + 2 * MARGIN
-    print(f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-          f'font-family="ui-monospace,Menlo,Consolas,monospace" font-size="14">')
+    print(
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'font-family="ui-monospace,Menlo,Consolas,monospace" font-size="14">'
+    )
     print(f'<rect width="{width}" height="{height}" rx="8" fill="#16181d"/>')
     for number, line in enumerate(lines):
         colour = '#8fd18f' if line.startswith('$ ') else '#d8dbe2'
-        print(f'<text xml:space="preserve" x="{MARGIN}" y="{MARGIN + 14 + number * LINE}" '
-              f'fill="{colour}">{html.escape(line)}</text>')
+        print(
+            f'<text xml:space="preserve" x="{MARGIN}" y="{MARGIN + 14 + number * LINE}" '
+            f'fill="{colour}">{html.escape(line)}</text>'
+        )
     print('</svg>')
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the benchmarks share: a stoker with folders of its own, and how figures are printed."""
+
 import contextlib
 import json
 import os
@@ -21,9 +22,14 @@ class Sandbox:
     def __enter__(self):
         self.root = tempfile.mkdtemp(prefix="stoker-bench-")
         self.work = self.folder("work")
-        self.env = dict(os.environ, XDG_CONFIG_HOME=self.folder("config"),
-                        XDG_DATA_HOME=self.folder("data"), XDG_CACHE_HOME=self.folder("cache"),
-                        NO_COLOR="1", PYTHONDONTWRITEBYTECODE="1")
+        self.env = dict(
+            os.environ,
+            XDG_CONFIG_HOME=self.folder("config"),
+            XDG_DATA_HOME=self.folder("data"),
+            XDG_CACHE_HOME=self.folder("cache"),
+            NO_COLOR="1",
+            PYTHONDONTWRITEBYTECODE="1",
+        )
         self.env.pop("STOKER", None)
         self.state = self.root + "/data/stoker"
         self.ledger = self.state + "/ledger"
@@ -53,9 +59,16 @@ class Sandbox:
         return path
 
     def stoker(self, *words, cwd=None):
-        done = subprocess.run([STOKER, *words], env=self.env, cwd=cwd or self.work, text=True,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, check=False)
+        done = subprocess.run(
+            [STOKER, *words],
+            env=self.env,
+            cwd=cwd or self.work,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
         if done.returncode != 0 and words[0] not in ("cancel",):
             raise SystemExit(f"stoker {' '.join(words)}: {done.returncode}\n{done.stderr}")
         return done.stdout
@@ -99,8 +112,15 @@ class Terminal:
     def __init__(self, words, env, cwd):
         self.fd, slave = pty.openpty()
         self.began = time.monotonic()
-        self.process = subprocess.Popen(words, env=env, cwd=cwd, stdin=slave, stdout=slave,
-                                        stderr=subprocess.DEVNULL, start_new_session=True)
+        self.process = subprocess.Popen(
+            words,
+            env=env,
+            cwd=cwd,
+            stdin=slave,
+            stdout=slave,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         os.close(slave)
         self.seen = b""
 
@@ -134,8 +154,10 @@ def milliseconds(seconds):
 def spread(values, unit="ms"):
     ordered = sorted(values)
     tenth = ordered[min(len(ordered) - 1, int(0.9 * len(ordered)))]
-    return (f"median {statistics.median(ordered):7.1f}  p90 {tenth:7.1f}  "
-            f"min {ordered[0]:7.1f} {unit}")
+    return (
+        f"median {statistics.median(ordered):7.1f}  p90 {tenth:7.1f}  "
+        f"min {ordered[0]:7.1f} {unit}"
+    )
 
 
 def versus(title, other_name, other, ours, goal="", unit="ms", over=True):

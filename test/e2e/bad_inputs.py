@@ -2,7 +2,8 @@
 """A table of bad inputs: each gets one clear error and its exit code, and nothing is left behind.
 
 Job files, flags, jobs that do not exist, ledgers with garbage or of a newer version, archives that
-want out of their folder, full disks, stores that cannot be written, programs that are not there."""
+want out of their folder, full disks, stores that cannot be written, programs that are not there.
+"""
 
 import hashlib
 import io
@@ -42,17 +43,42 @@ JOB_FILES = [
     ("name with an escape sequence", 'run: x\nname: "a\\e[31mb"\n', 1, ["name"]),
     ("bad variable name", "run: x\nenvs: {1A: b}\n", 1, ["1A"]),
     ("variable that must be given", "run: x\nenvs: {DATA: null}\n", 1, ["DATA", "--env"]),
-    ("secret in envs", "run: x\nenvs: {AWS_SECRET_ACCESS_KEY: abcdefgh}\n", 1, ["AWS_SECRET_ACCESS_KEY"]),
-    ("not built: inputs", "run: x\ninputs: {a: {source: s3://b/c}}\n", 1, ["inputs", "not built yet"]),
+    (
+        "secret in envs",
+        "run: x\nenvs: {AWS_SECRET_ACCESS_KEY: abcdefgh}\n",
+        1,
+        ["AWS_SECRET_ACCESS_KEY"],
+    ),
+    (
+        "not built: inputs",
+        "run: x\ninputs: {a: {source: s3://b/c}}\n",
+        1,
+        ["inputs", "not built yet"],
+    ),
     ("not built: container", "run: x\ncontainer: {image: a}\n", 1, ["container", "not built yet"]),
-    ("not built: file_mounts", "run: x\nfile_mounts: {/a: ./b}\n", 1, ["file_mounts", "not built yet"]),
+    (
+        "not built: file_mounts",
+        "run: x\nfile_mounts: {/a: ./b}\n",
+        1,
+        ["file_mounts", "not built yet"],
+    ),
     ("not built: aws", "run: x\nresources: {infra: aws/us-east-1}\n", 1, ["aws", "not built yet"]),
-    ("not built: accelerators", "run: x\nresources: {accelerators: H100:8}\n", 1, ["accelerators"]),
+    (
+        "not built: accelerators",
+        "run: x\nresources: {accelerators: H100:8}\n",
+        1,
+        ["accelerators"],
+    ),
     ("output outside", "run: x\noutputs: [../secrets]\n", 1, ["outputs", "../secrets"]),
     ("exit code 300", "run: x\njob_recovery: {recover_on_exit_codes: [300]}\n", 1, ["300"]),
     ("bad signal", "run: x\ncheckpoints: {signal: SIGNOPE}\n", 1, ["SIGNOPE"]),
     ("bad ending", "run: x\nconfig: {stoker: {ending: wishful}}\n", 1, ["wishful"]),
-    ("alias bomb", "a: &a [x,x,x,x]\nb: &b [*a,*a,*a,*a]\nc: [*b,*b,*b,*b]\nrun: x\n", 1, ["job.yaml:"]),
+    (
+        "alias bomb",
+        "a: &a [x,x,x,x]\nb: &b [*a,*a,*a,*a]\nc: [*b,*b,*b,*b]\nrun: x\n",
+        1,
+        ["job.yaml:"],
+    ),
     ("binary file", "run: \x01\x02\n", 1, ["job.yaml:1"]),
     ("very large file", "run: x\n#" + "x" * 2_000_000, 1, ["at most 1 MiB"]),
 ]
@@ -89,7 +115,11 @@ def snapshot(world):
     for root in (world.store, world.state / "instances"):
         for path in root.rglob("*") if root.exists() else []:
             rel = str(path.relative_to(root))
-            if path.is_file() and not rel.startswith(("blobs/", "index/")) and rel != "ledger.json":
+            if (
+                path.is_file()
+                and not rel.startswith(("blobs/", "index/"))
+                and rel != "ledger.json"
+            ):
                 found.append(rel)
     return sorted(found)
 
@@ -114,7 +144,15 @@ def test_tables(results, world):
     for name, text, code, fragments in JOB_FILES:
         (world.work / "job.yaml").write_text(text)
         before = snapshot(world)
-        check_error(results, world, f"job file: {name}", world.stoker("run", "job.yaml"), code, fragments, before)
+        check_error(
+            results,
+            world,
+            f"job file: {name}",
+            world.stoker("run", "job.yaml"),
+            code,
+            fragments,
+            before,
+        )
     (world.work / "job.yaml").write_text("run: 'true'\n")
     for name, args, code, fragments in FLAGS:
         before = snapshot(world)
@@ -128,21 +166,39 @@ def test_json_error(results, world):
         good = done.returncode == 1 and error["code"] == "not_found" and not done.stderr
     except (ValueError, KeyError):
         good = False
-    results.check("an error with --json is JSON on standard output", good, done.stdout + done.stderr)
+    results.check(
+        "an error with --json is JSON on standard output", good, done.stdout + done.stderr
+    )
 
 
 def test_workdir(results, world):
     folder = world.root / "leaky"
     folder.mkdir()
     # Put together here, so that no scanner takes this file for a leak.
-    (folder / "settings.py").write_text("TOKEN = '" + "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8" + "'\n")
+    (folder / "settings.py").write_text(
+        "TOKEN = '" + "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8" + "'\n"
+    )
     before = snapshot(world)
-    check_error(results, world, "work directory: a credential", world.stoker("run", "--", "true", cwd=folder),
-                1, ["settings.py", ".stokerignore"], before)
+    check_error(
+        results,
+        world,
+        "work directory: a credential",
+        world.stoker("run", "--", "true", cwd=folder),
+        1,
+        ["settings.py", ".stokerignore"],
+        before,
+    )
     empty = world.root / "noread"
     empty.mkdir()
-    check_error(results, world, "work directory: the whole file system",
-                world.stoker("run", "--workdir", "/", "--", "true", cwd=empty), 2, ["whole file system"], snapshot(world))
+    check_error(
+        results,
+        world,
+        "work directory: the whole file system",
+        world.stoker("run", "--workdir", "/", "--", "true", cwd=empty),
+        2,
+        ["whole file system"],
+        snapshot(world),
+    )
 
 
 def one_job(world):
@@ -169,29 +225,63 @@ def test_ledger(results, world):
     for name, data, fragments in [
         ("garbage", b"\x00garbage", [job]),
         ("not a record", b"[1,2,3]", [job]),
-        ("a newer format", good.replace(b'"format":1', b'"format":99').replace(b'"format": 1', b'"format": 99'), ["newer"]),
-        ("a wrong type", good.replace(b'"num_nodes":1', b'"num_nodes":"many"').replace(b'"num_nodes": 1', b'"num_nodes": "many"'), ["num_nodes"]),
-        ("cut short", good[:len(good) // 2], [job]),
+        (
+            "a newer format",
+            good.replace(b'"format":1', b'"format":99').replace(b'"format": 1', b'"format": 99'),
+            ["newer"],
+        ),
+        (
+            "a wrong type",
+            good.replace(b'"num_nodes":1', b'"num_nodes":"many"').replace(
+                b'"num_nodes": 1', b'"num_nodes": "many"'
+            ),
+            ["num_nodes"],
+        ),
+        ("cut short", good[: len(good) // 2], [job]),
         ("another job's record", good.replace(job.encode(), b"aaaaaaaa"), [job]),
     ]:
         record.write_bytes(data)
-        check_error(results, world, f"record: {name}", world.stoker("show", job), 1, fragments, snapshot(world))
-        results.check(f"record: {name}: the others are still listed", world.stoker("ls").returncode == 0)
+        check_error(
+            results,
+            world,
+            f"record: {name}",
+            world.stoker("show", job),
+            1,
+            fragments,
+            snapshot(world),
+        )
+        results.check(
+            f"record: {name}: the others are still listed", world.stoker("ls").returncode == 0
+        )
     record.write_bytes(good)
     results.check("record: made good again", world.stoker("show", job).returncode == 0)
     ledger = world.store / "ledger.json"
     good = ledger.read_bytes()
-    for name, data, fragments in [("garbage", b"{", ["ledger.json"]),
-                                  ("a newer version", b'{"format": 99, "id": "x"}', ["newer"])]:
+    for name, data, fragments in [
+        ("garbage", b"{", ["ledger.json"]),
+        ("a newer version", b'{"format": 99, "id": "x"}', ["newer"]),
+    ]:
         ledger.write_bytes(data)
-        check_error(results, world, f"ledger.json: {name}", world.stoker("ls"), 1, fragments, snapshot(world))
+        check_error(
+            results,
+            world,
+            f"ledger.json: {name}",
+            world.stoker("ls"),
+            1,
+            fragments,
+            snapshot(world),
+        )
     ledger.write_bytes(good)
     config = world.home / ".config" / "stoker" / "config.yaml"
     config.parent.mkdir(parents=True)
-    for name, text, fragments in [("unknown key", "stoer: /x\n", ["config.yaml:1:1", "store"]),
-                                  ("not built yet", "store: gs://bucket\n", ["not built yet"])]:
+    for name, text, fragments in [
+        ("unknown key", "stoer: /x\n", ["config.yaml:1:1", "store"]),
+        ("not built yet", "store: gs://bucket\n", ["not built yet"]),
+    ]:
         config.write_text(text)
-        check_error(results, world, f"settings: {name}", world.stoker("ls"), 1, fragments, snapshot(world))
+        check_error(
+            results, world, f"settings: {name}", world.stoker("ls"), 1, fragments, snapshot(world)
+        )
     config.unlink()
 
 
@@ -238,8 +328,15 @@ def test_archives(results, world):
     for name, archive in [
         ("a name with ..", compress(tar_of(member("../../../outside", data=b"x")))),
         ("an absolute name", compress(tar_of(member(str(outside), data=b"x")))),
-        ("a link out, then through it", compress(tar_of(member("l", tarfile.SYMTYPE, link=str(world.root)),
-                                                        member("l/outside", data=b"x")))),
+        (
+            "a link out, then through it",
+            compress(
+                tar_of(
+                    member("l", tarfile.SYMTYPE, link=str(world.root)),
+                    member("l/outside", data=b"x"),
+                )
+            ),
+        ),
         ("a hard link out", compress(tar_of(member("h", tarfile.LNKTYPE, link="/etc/passwd")))),
         ("a device", compress(tar_of(member("d", tarfile.CHRTYPE)))),
         ("a fifo", compress(tar_of(member("p", tarfile.FIFOTYPE)))),
@@ -253,15 +350,20 @@ def test_archives(results, world):
         shown = world.job(job)
         world.wait_for("its instances gone", lambda: not world.instances(), timeout=20)
         good = done.returncode == 1 and shown["state"] == "Failed" and not outside.exists()
-        results.check(f"archive: {name}", good, f"{done.returncode} {shown['state']} {shown.get('result')}")
+        results.check(
+            f"archive: {name}", good, f"{done.returncode} {shown['state']} {shown.get('result')}"
+        )
 
 
 def bomb_archive():
     """3 GiB of zeros in a few hundred kB: over the ratio that is accepted."""
     head = member("zeros")[0]
     head.size = 3 << 30
-    process = subprocess.Popen(["zstd", "-q", "-c", "-T1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        ["zstd", "-q", "-c", "-T1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
     import threading
+
     def feed():
         process.stdin.write(head.tobuf())
         block = b"\0" * (8 << 20)
@@ -269,6 +371,7 @@ def bomb_archive():
             process.stdin.write(block)
         process.stdin.write(b"\0" * 1024)
         process.stdin.close()
+
     threading.Thread(target=feed).start()
     return process.stdout.read()
 
@@ -298,8 +401,11 @@ def test_programs(results, world):
     ]:
         (world.work / "job.yaml").write_text(spec)
         done = world.stoker("run", "job.yaml")
-        results.check(f"program: {name}", done.returncode not in (0, 1, 2) and fragment in done.stdout + done.stderr,
-                      f"{done.returncode}: {done.stdout[-300:]} {done.stderr[-300:]}")
+        results.check(
+            f"program: {name}",
+            done.returncode not in (0, 1, 2) and fragment in done.stdout + done.stderr,
+            f"{done.returncode}: {done.stdout[-300:]} {done.stderr[-300:]}",
+        )
     world.wait_for("instances gone", lambda: not world.instances())
 
 
@@ -307,10 +413,24 @@ def test_store(results, world):
     blocked = world.root / "file"
     blocked.write_text("not a folder")
     env = {"XDG_DATA_HOME": str(blocked)}
-    check_error(results, world, "store: its place is a file", world.stoker("ls", env=env), 1, [str(blocked)],
-                snapshot(world))
-    check_error(results, world, "store: cannot be written", world.stoker("ls", env={"XDG_DATA_HOME": "/proc/nope"}),
-                1, ["/proc/nope"], snapshot(world))
+    check_error(
+        results,
+        world,
+        "store: its place is a file",
+        world.stoker("ls", env=env),
+        1,
+        [str(blocked)],
+        snapshot(world),
+    )
+    check_error(
+        results,
+        world,
+        "store: cannot be written",
+        world.stoker("ls", env={"XDG_DATA_HOME": "/proc/nope"}),
+        1,
+        ["/proc/nope"],
+        snapshot(world),
+    )
     if os.geteuid() != 0:
         print("skipped: full and read-only disks need root (mount)")
         return
@@ -320,13 +440,23 @@ def test_store(results, world):
     try:
         (disk / "ballast").write_bytes(b"x" * (2 << 20) if False else b"x" * ((2 << 20) - 20480))
         done = world.stoker("run", "--", "true", env={"XDG_DATA_HOME": str(disk)})
-        results.check("store: disk full", done.returncode == 1 and "No space left" in done.stderr
-                      and done.stderr.count("error:") == 1, done.stderr)
-        results.check("store: disk full: no job is half made", not list((disk / "stoker" / "ledger").glob("records/*"))
-                      and not list((disk / "stoker").glob("instances/*")))
+        results.check(
+            "store: disk full",
+            done.returncode == 1
+            and "No space left" in done.stderr
+            and done.stderr.count("error:") == 1,
+            done.stderr,
+        )
+        results.check(
+            "store: disk full: no job is half made",
+            not list((disk / "stoker" / "ledger").glob("records/*"))
+            and not list((disk / "stoker").glob("instances/*")),
+        )
         subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
         done = world.stoker("run", "--", "true", env={"XDG_DATA_HOME": str(disk)})
-        results.check("store: read-only", done.returncode == 1 and "ead-only" in done.stderr, done.stderr)
+        results.check(
+            "store: read-only", done.returncode == 1 and "ead-only" in done.stderr, done.stderr
+        )
     finally:
         subprocess.run(["umount", "-l", disk], check=True)
 

@@ -22,10 +22,13 @@ def check_job(world, job, results):
     if shown["state"] == "Succeeded":
         problems += check_log(world, job, shown)
         problems += check_outputs(world, job, shown)
-    results.check(f"job {job.number} {job.id} ({job.fate}, {job.style}, {job.nodes} nodes, "
-                  f"{len(shown['attempts'])} attempts, {job.seconds:.0f} s; "
-                  f"{' '.join(job.done) or 'in peace'})",
-                  not problems, "; ".join(problems))
+    results.check(
+        f"job {job.number} {job.id} ({job.fate}, {job.style}, {job.nodes} nodes, "
+        f"{len(shown['attempts'])} attempts, {job.seconds:.0f} s; "
+        f"{' '.join(job.done) or 'in peace'})",
+        not problems,
+        "; ".join(problems),
+    )
 
 
 def check_end(job, shown):
@@ -61,10 +64,16 @@ def check_starts(world, job, shown):
         if len(set(by_rank.values())) > 1:
             problems.append(f"attempt {attempt}: nodes start at different steps: {by_rank}")
         for before, seq, step in kept:
-            if before < attempt and step is not None and f"{before}-{seq}" not in suspects \
-                    and min(by_rank.values()) < step:
-                problems.append(f"attempt {attempt} starts at {min(by_rank.values())}, but "
-                                f"checkpoint {before}-{seq} of step {step} was committed")
+            if (
+                before < attempt
+                and step is not None
+                and f"{before}-{seq}" not in suspects
+                and min(by_rank.values()) < step
+            ):
+                problems.append(
+                    f"attempt {attempt} starts at {min(by_rank.values())}, but "
+                    f"checkpoint {before}-{seq} of step {step} was committed"
+                )
     newest = (0, 0)
     for attempt in shown["attempts"]:
         if attempt["number"] in starts and not suspects:
@@ -102,18 +111,24 @@ def check_log(world, job, shown):
     for rank in range(job.nodes):
         got = lines[rank]
         first = int(got[0].split()[-1]) if got and got[0].startswith("start at ") else -1
-        want = [f"start at {first}", *(f"step {s}" for s in range(first + 1, job.steps + 1)),
-                f"final {job.steps}"]
+        want = [
+            f"start at {first}",
+            *(f"step {s}" for s in range(first + 1, job.steps + 1)),
+            f"final {job.steps}",
+        ]
         if got != want:
-            problems.append(f"node {rank}: the log of attempt {last} has {len(got)} lines, not "
-                            f"{len(want)}: {got[:3]} … {got[-2:]}")
+            problems.append(
+                f"node {rank}: the log of attempt {last} has {len(got)} lines, not "
+                f"{len(want)}: {got[:3]} … {got[-2:]}"
+            )
     return problems
 
 
 def completed(shown):
     """Number of the attempt that succeeded."""
-    return next(a["number"] for a in shown["attempts"]
-                if a.get("ending", {}).get("reason") == "Completed")
+    return next(
+        a["number"] for a in shown["attempts"] if a.get("ending", {}).get("reason") == "Completed"
+    )
 
 
 def check_outputs(world, job, shown):
@@ -132,12 +147,16 @@ def check_left_over(world, jobs, results):
     active = ledger_view.active(world.store)
     results.check("no job is in active/", not active, active)
     listed = {j["id"]: j["state"] for j in world.json("ls", "--all")}
-    wrong = [j.id for j in jobs
-             if listed.get(j.id) != ledger_view.record(world.store, j.id)["state"]]
+    wrong = [
+        j.id for j in jobs if listed.get(j.id) != ledger_view.record(world.store, j.id)["state"]
+    ]
     results.check("ls lists every job as its record has it", not wrong, wrong)
     results.check("ls lists no other job", len(listed) == len(jobs), len(listed))
-    torn = [n for n in ledger_view.listing(world.store / "blobs")
-            if hashlib.sha256((world.store / "blobs" / n).read_bytes()).hexdigest() != n]
+    torn = [
+        n
+        for n in ledger_view.listing(world.store / "blobs")
+        if hashlib.sha256((world.store / "blobs" / n).read_bytes()).hexdigest() != n
+    ]
     results.check("every blob is what its name says", not torn, torn)
     check_strays(world, results)
 

@@ -15,10 +15,28 @@ TRAINER = pathlib.Path(__file__).with_name("chaos_trainer.py")
 PYTHON = "/usr/bin/python3"
 PATIENCE = 4.0  # an act that finds nothing to do violence to for so long is dropped
 TARGETS = ("agent", "machine", "program", "init")
-ACTS = (["agent"] * 4 + ["machine"] * 2 + ["program"] * 2 + ["init"] + ["notice"] * 5 + ["cli"] +
-        ["verb"] * 2 + ["all", "pause", "pause"] + ["notice+agent"] * 2 + ["agents"])
-VERBS = (["show"], ["logs", "-f"], ["ls"], ["preempt", "--in", "1s"], ["controller", "--once"],
-         ["gc"], ["wait"], ["checkpoints"])
+ACTS = (
+    ["agent"] * 4
+    + ["machine"] * 2
+    + ["program"] * 2
+    + ["init"]
+    + ["notice"] * 5
+    + ["cli"]
+    + ["verb"] * 2
+    + ["all", "pause", "pause"]
+    + ["notice+agent"] * 2
+    + ["agents"]
+)
+VERBS = (
+    ["show"],
+    ["logs", "-f"],
+    ["ls"],
+    ["preempt", "--in", "1s"],
+    ["controller", "--once"],
+    ["gc"],
+    ["wait"],
+    ["checkpoints"],
+)
 
 
 class Job:
@@ -97,8 +115,13 @@ run: |
         log(self, "submitted", self.id)
 
     def start_run(self, *more):
-        return self.world.start("run", self.file, *more, stdout=subprocess.DEVNULL,
-                                stderr=open(self.world.root / "cli.log", "a"))
+        return self.world.start(
+            "run",
+            self.file,
+            *more,
+            stdout=subprocess.DEVNULL,
+            stderr=open(self.world.root / "cli.log", "a"),
+        )
 
     def find(self):
         for job in ledger_view.job_ids(self.world.store) - self.world.known:

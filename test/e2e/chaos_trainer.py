@@ -51,7 +51,7 @@ def save(style, folder, step):
     if style == "overwrite":
         with open(os.path.join(folder, "checkpoint.pt"), "wb") as f:
             for at in range(0, len(data), 8192):
-                f.write(data[at:at + 8192])
+                f.write(data[at : at + 8192])
     elif style == "rename":
         path = os.path.join(folder, "state.bin")
         with open(path + ".tmp", "wb") as f:

@@ -37,9 +37,18 @@ CASES = {
 
 def torch_python():
     """An interpreter that has torch, or None."""
-    for python in ("/usr/bin/python3", shutil.which("python3"), os.environ.get("STOKER_TORCH_PYTHON")):
-        if python and subprocess.run([python, "-c", "import torch.distributed.run"],
-                                     capture_output=True).returncode == 0:
+    for python in (
+        "/usr/bin/python3",
+        shutil.which("python3"),
+        os.environ.get("STOKER_TORCH_PYTHON"),
+    ):
+        if (
+            python
+            and subprocess.run(
+                [python, "-c", "import torch.distributed.run"], capture_output=True
+            ).returncode
+            == 0
+        ):
             return python
     return None
 
@@ -50,8 +59,22 @@ TORCH = torch_python()
 def command(kind):
     if kind != "worker":
         return [PYTHON, "stubborn.py", kind]
-    return [TORCH, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2",
-            "--log_dir", "torchrun-logs", "--redirects", "9:1", "--tee", "9:1", "stubborn.py", "worker"]
+    return [
+        TORCH,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc_per_node",
+        "2",
+        "--log_dir",
+        "torchrun-logs",
+        "--redirects",
+        "9:1",
+        "--tee",
+        "9:1",
+        "stubborn.py",
+        "worker",
+    ]
 
 
 def beats(folder, name):
@@ -60,8 +83,7 @@ def beats(folder, name):
         text = (folder / f"{name}.beats").read_text()
     except FileNotFoundError:
         return []
-    return [(int(n), float(t)) for n, t in
-            (line.split() for line in text.split("\n")[:-1])]
+    return [(int(n), float(t)) for n, t in (line.split() for line in text.split("\n")[:-1])]
 
 
 def log_problem(world, job, folder, names):
@@ -88,8 +110,19 @@ def submit(world, kind, mechanism, label=None):
     evidence = world.root / f"evidence-{mechanism}-{label}"
     evidence.mkdir()
     world.own(work, evidence)
-    job = world.submit("--ending", mechanism, "--stop-grace", f"{int(GRACE)}s", "--name", f"{mechanism}-{label}",
-                       "--env", f"EVIDENCE={evidence}", "--", *command(kind), cwd=work)
+    job = world.submit(
+        "--ending",
+        mechanism,
+        "--stop-grace",
+        f"{int(GRACE)}s",
+        "--name",
+        f"{mechanism}-{label}",
+        "--env",
+        f"EVIDENCE={evidence}",
+        "--",
+        *command(kind),
+        cwd=work,
+    )
     return job, evidence / "1"
 
 
@@ -98,7 +131,9 @@ def cancel_case(world, kind, mechanism):
     names = CASES[kind]
     job, evidence = submit(world, kind, mechanism)
     try:
-        world.wait_for(f"{names} beat", lambda: all(len(beats(evidence, n)) > 25 for n in names), timeout=60)
+        world.wait_for(
+            f"{names} beat", lambda: all(len(beats(evidence, n)) > 25 for n in names), timeout=60
+        )
     except AssertionError as error:
         return f"{error}: {world.stoker('logs', job).stdout[-600:]} {world.stoker('show', job).stdout[-900:]}"
     used = {r["mechanism"] for r in world.json("show", job)["reports"]}
@@ -120,11 +155,16 @@ def cancel_case(world, kind, mechanism):
         problems.append("main got no SIGTERM")
     for name in names:
         path = evidence / f"{name}.term"
-        if path.exists() and beats(evidence, name)[-1][1] - float(path.read_text().split()[0]) > GRACE + 0.5:
+        if (
+            path.exists()
+            and beats(evidence, name)[-1][1] - float(path.read_text().split()[0]) > GRACE + 0.5
+        ):
             problems.append(f"{name} lived longer than the grace after its SIGTERM")
     problems.append(log_problem(world, job, evidence, names))
-    print(f"      {mechanism}/{kind}: last sign of life {last:.2f} s after the request, cancel took {took:.2f} s",
-          flush=True)
+    print(
+        f"      {mechanism}/{kind}: last sign of life {last:.2f} s after the request, cancel took {took:.2f} s",
+        flush=True,
+    )
     return "; ".join(p for p in problems if p)
 
 
@@ -145,27 +185,41 @@ def killed_case(world, mechanism):
     the next attempt begins."""
     job, evidence = submit(world, "daemon", mechanism, label="killed")
     names = CASES["daemon"]
-    world.wait_for(f"{names} beat", lambda: all(len(beats(evidence, n)) > 25 for n in names), timeout=60)
+    world.wait_for(
+        f"{names} beat", lambda: all(len(beats(evidence, n)) > 25 for n in names), timeout=60
+    )
     folder = world.state / "instances" / world.job(job)["launches"][0]["instance_id"]
     machine = lock_holder(folder / "lock")
-    agents = [int(pid) for pid in pathlib.Path(f"/proc/{machine}/task/{machine}/children").read_text().split()]
+    agents = [
+        int(pid)
+        for pid in pathlib.Path(f"/proc/{machine}/task/{machine}/children").read_text().split()
+    ]
     killed = time.monotonic()
     for pid in (machine, *agents):
         os.kill(pid, signal.SIGKILL)
     second = evidence.parent / "2"
     controller = world.start("wait", job)
     try:
-        world.wait_for("the next attempt", lambda: second.is_dir() and all(beats(second, n) for n in names), timeout=60)
+        world.wait_for(
+            "the next attempt",
+            lambda: second.is_dir() and all(beats(second, n) for n in names),
+            timeout=60,
+        )
     finally:
         world.stoker("cancel", job, check=True)
         controller.communicate(timeout=30)
     last = max(beats(evidence, n)[-1][1] for n in names)
     first = min(beats(second, n)[0][1] for n in names)
-    print(f"      {mechanism}/killed: last sign of life {last - killed:.2f} s after the kill, the next attempt's first "
-          f"{first - last:.2f} s later", flush=True)
+    print(
+        f"      {mechanism}/killed: last sign of life {last - killed:.2f} s after the kill, the next attempt's first "
+        f"{first - last:.2f} s later",
+        flush=True,
+    )
     problems = [f"lived on for {last - killed:.1f} s"] if last - killed > 2 else []
     problems += ["two attempts at the same time"] if first < last else []
-    alive = heartbeats_stop(evidence, quiet=0.3, timeout=0) + heartbeats_stop(second, quiet=0.3, timeout=0)
+    alive = heartbeats_stop(evidence, quiet=0.3, timeout=0) + heartbeats_stop(
+        second, quiet=0.3, timeout=0
+    )
     problems += [f"still alive: {alive}"] if alive else []
     return "; ".join(problems)
 
@@ -207,7 +261,9 @@ def test_user(results, who, uid):
 def main():
     results = Results()
     if not TORCH:
-        print("skipped: torchrun's workers: no python3 with torch here (STOKER_TORCH_PYTHON names one)")
+        print(
+            "skipped: torchrun's workers: no python3 with torch here (STOKER_TORCH_PYTHON names one)"
+        )
     test_user(results, "root" if os.geteuid() == 0 else "user", None)
     if os.geteuid() == 0:
         test_user(results, "nobody", NOBODY)

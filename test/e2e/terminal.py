@@ -25,7 +25,11 @@ class Terminal:
         pid, self.master = pty.fork()
         if pid == 0:
             os.chdir(world.work)
-            os.execve(world.binary, [world.binary, *args], {**world.env, "TERM": "xterm-256color", **(env or {})})
+            os.execve(
+                world.binary,
+                [world.binary, *args],
+                {**world.env, "TERM": "xterm-256color", **(env or {})},
+            )
         self.pid = pid
 
     def read(self, until=None, timeout=20):
@@ -79,25 +83,61 @@ def test_colours(results, world):
         seen = on_terminal(world, *words, env={**plain_env, "TERM": "dumb"})
         results.check(f"colours: {name} on a dumb terminal", ESCAPE not in seen, seen)
     piped = {**plain_env, "TERM": "xterm-256color"}
-    for words in (("ls",), ("doctor",), ("show", "plain"), ("logs", "plain"), ("checkpoints", "plain"), ("gc",), ("config",),
-                  ("run", "--", "echo", "x"), ("--help",), ("show", "nosuch"), ("rnu",), ("wait", "plain"), ("cancel", "plain")):
+    for words in (
+        ("ls",),
+        ("doctor",),
+        ("show", "plain"),
+        ("logs", "plain"),
+        ("checkpoints", "plain"),
+        ("gc",),
+        ("config",),
+        ("run", "--", "echo", "x"),
+        ("--help",),
+        ("show", "nosuch"),
+        ("rnu",),
+        ("wait", "plain"),
+        ("cancel", "plain"),
+    ):
         done = world.stoker(*words, env=piped)
-        results.check(f"colours: {' '.join(words)} into a pipe", "\x1b" not in done.stdout + done.stderr
-                      and "\r" not in done.stdout + done.stderr, repr(done.stdout + done.stderr))
+        results.check(
+            f"colours: {' '.join(words)} into a pipe",
+            "\x1b" not in done.stdout + done.stderr and "\r" not in done.stdout + done.stderr,
+            repr(done.stdout + done.stderr),
+        )
 
 
 def test_control_sequences(results, world):
     evil = r"\033]0;owned\007\033[2Jred\033[31m \302\233 end\n"
     seen = on_terminal(world, "run", "--name", "evil", "--", "printf", evil, env={"NO_COLOR": "1"})
-    results.check("control sequences do not reach a terminal: run", b"red" in seen and ESCAPE not in seen and b"\x07" not in seen
-                  and b"\xc2\x9b" not in seen, seen)
+    results.check(
+        "control sequences do not reach a terminal: run",
+        b"red" in seen and ESCAPE not in seen and b"\x07" not in seen and b"\xc2\x9b" not in seen,
+        seen,
+    )
     seen = on_terminal(world, "logs", "evil", env={"NO_COLOR": "1"})
-    results.check("control sequences do not reach a terminal: logs", b"red" in seen and ESCAPE not in seen and b"\x07" not in seen, seen)
-    raw = subprocess.run([world.binary, "logs", "evil"], env=world.env, capture_output=True, check=True).stdout
-    results.check("a pipe gets what the program wrote", raw == b"\x1b]0;owned\x07\x1b[2Jred\x1b[31m \xc2\x9b end\n", raw)
-    head = subprocess.run(["bash", "-c", f"set -o pipefail; {world.binary} ls --help | head -n 1"], env=world.env,
-                          capture_output=True)
-    results.check("a reader that has enough is no error", head.returncode == 0 and not head.stderr, head.stderr)
+    results.check(
+        "control sequences do not reach a terminal: logs",
+        b"red" in seen and ESCAPE not in seen and b"\x07" not in seen,
+        seen,
+    )
+    raw = subprocess.run(
+        [world.binary, "logs", "evil"], env=world.env, capture_output=True, check=True
+    ).stdout
+    results.check(
+        "a pipe gets what the program wrote",
+        raw == b"\x1b]0;owned\x07\x1b[2Jred\x1b[31m \xc2\x9b end\n",
+        raw,
+    )
+    head = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {world.binary} ls --help | head -n 1"],
+        env=world.env,
+        capture_output=True,
+    )
+    results.check(
+        "a reader that has enough is no error",
+        head.returncode == 0 and not head.stderr,
+        head.stderr,
+    )
 
 
 BEATS = "import os, time\nwhile True:\n print('tick', flush=True); open(os.environ['BEATS'], 'a').write('x'); time.sleep(0.1)\n"
@@ -110,21 +150,51 @@ def grows(path):
 
 
 def test_leaving(results, world):
-    for name, leave in (("Ctrl-C", lambda t: t.type(b"\x03")), ("the terminal closes", lambda t: t.hang_up())):
+    for name, leave in (
+        ("Ctrl-C", lambda t: t.type(b"\x03")),
+        ("the terminal closes", lambda t: t.hang_up()),
+    ):
         beats = world.evidence / f"beats-{name[:4]}"
-        terminal = Terminal(world, "run", "--name", "long", "--stop-grace", "1s", "--env", f"BEATS={beats}", "--", PYTHON, "-c", BEATS)
+        terminal = Terminal(
+            world,
+            "run",
+            "--name",
+            "long",
+            "--stop-grace",
+            "1s",
+            "--env",
+            f"BEATS={beats}",
+            "--",
+            PYTHON,
+            "-c",
+            BEATS,
+        )
         seen = terminal.read(until=b"tick")
         leave(terminal)
         if name == "Ctrl-C":
             seen = terminal.read()
-            results.check("Ctrl-C: says that the job goes on, and how to come back", b"the job goes on" in seen and b"logs -f" in seen, seen)
+            results.check(
+                "Ctrl-C: says that the job goes on, and how to come back",
+                b"the job goes on" in seen and b"logs -f" in seen,
+                seen,
+            )
         code = terminal.code()
-        results.check(f"{name}: the command ends", code is not None and (code == 0 or name != "Ctrl-C"), [code, seen])
-        results.check(f"{name}: the job goes on", world.job("long")["state"] == "Running" and grows(beats))
+        results.check(
+            f"{name}: the command ends",
+            code is not None and (code == 0 or name != "Ctrl-C"),
+            [code, seen],
+        )
+        results.check(
+            f"{name}: the job goes on", world.job("long")["state"] == "Running" and grows(beats)
+        )
         follower = Terminal(world, "logs", "-f", "long")
         follower.read(until=b"tick")
         follower.type(b"\x03")
-        results.check(f"{name}: logs -f comes back, and Ctrl-C leaves it", follower.code() == 0 and grows(beats), follower.seen)
+        results.check(
+            f"{name}: logs -f comes back, and Ctrl-C leaves it",
+            follower.code() == 0 and grows(beats),
+            follower.seen,
+        )
         follower.hang_up()
         world.stoker("cancel", "long", check=True)
 
@@ -137,13 +207,21 @@ def test_ask(results, world):
         big.truncate((1 << 30) + (1 << 20))
     before = len(world.json("ls"))
     done = world.stoker("run", "--", "true", cwd=work)
-    results.check("over 1 GiB: not without being asked to", done.returncode in (1, 2) and "--yes" in done.stderr, done.stderr)
+    results.check(
+        "over 1 GiB: not without being asked to",
+        done.returncode in (1, 2) and "--yes" in done.stderr,
+        done.stderr,
+    )
     terminal = Terminal(world, "run", "--workdir", str(work), "--", "true")
     terminal.read(until=b"?", timeout=10)
     terminal.type(b"n\n")
     seen = terminal.read()
     code = terminal.code()
-    results.check("over 1 GiB: no is no", code not in (0, None) and b"?" in seen and len(world.json("ls")) == before, [code, seen])
+    results.check(
+        "over 1 GiB: no is no",
+        code not in (0, None) and b"?" in seen and len(world.json("ls")) == before,
+        [code, seen],
+    )
     terminal.hang_up()
     shutil.rmtree(work)
 
@@ -152,8 +230,13 @@ def bash_completes(world, script, *words):
     text = f"""source {script}
 COMP_WORDS=({' '.join(repr(w) for w in ('stoker', *words))}); COMP_CWORD={len(words)}
 {'_stoker'}; printf '%s\\n' "${{COMPREPLY[@]}}" """
-    done = subprocess.run(["bash", "-euc", text], cwd=world.work, capture_output=True, text=True,
-                          env={**world.env, "PATH": f"{world.root}/bin:{world.env['PATH']}"})
+    done = subprocess.run(
+        ["bash", "-euc", text],
+        cwd=world.work,
+        capture_output=True,
+        text=True,
+        env={**world.env, "PATH": f"{world.root}/bin:{world.env['PATH']}"},
+    )
     return sorted(set(done.stdout.split())), done.stderr
 
 
@@ -170,12 +253,22 @@ def scripts(world):
 def test_bash(results, world, script):
     world.stoker("run", "--name", "findme", "--", "true", check=True)
     (world.work / "job.yaml").write_text("run: 'true'\n")
-    for words, wanted in [(["c"], ["cancel", "checkpoints", "completion", "config", "controller"]), (["sho"], ["show"]),
-                          (["show", "find"], ["findme"]), (["logs", "-f", "find"], ["findme"]), (["wait", "--time"], ["--timeout"]),
-                          (["config", "un"], ["unset"]), (["completion", "f"], ["fish"]), (["run", "jo"], ["job.yaml"]),
-                          (["run", "--max-"], ["--max-duration", "--max-restarts"]), (["nonsense", "jo"], ["job.yaml"])]:
+    for words, wanted in [
+        (["c"], ["cancel", "checkpoints", "completion", "config", "controller"]),
+        (["sho"], ["show"]),
+        (["show", "find"], ["findme"]),
+        (["logs", "-f", "find"], ["findme"]),
+        (["wait", "--time"], ["--timeout"]),
+        (["config", "un"], ["unset"]),
+        (["completion", "f"], ["fish"]),
+        (["run", "jo"], ["job.yaml"]),
+        (["run", "--max-"], ["--max-duration", "--max-restarts"]),
+        (["nonsense", "jo"], ["job.yaml"]),
+    ]:
         found, errors = bash_completes(world, script, *words)
-        results.check(f"bash completes '{' '.join(words)}'", found == wanted and not errors, [found, errors])
+        results.check(
+            f"bash completes '{' '.join(words)}'", found == wanted and not errors, [found, errors]
+        )
     job = world.job("findme")["id"]
     found, errors = bash_completes(world, script, "cancel", job[:5])
     results.check("bash completes ids", found == [job], [found, errors])
@@ -184,17 +277,47 @@ def test_bash(results, world, script):
 def test_other_shells(results, world, paths):
     env = {**world.env, "PATH": f"{world.root}/bin:{world.env['PATH']}"}
     if shutil.which("zsh"):
-        done = subprocess.run(["zsh", "-fc", f"autoload -U compinit; compinit -D; source {paths['zsh']}; print $_comps[stoker]"],
-                              env=env, capture_output=True, text=True)
-        results.check("zsh takes the completion", done.stdout == "_stoker\n" and not done.stderr, done.stdout + done.stderr)
+        done = subprocess.run(
+            [
+                "zsh",
+                "-fc",
+                f"autoload -U compinit; compinit -D; source {paths['zsh']}; print $_comps[stoker]",
+            ],
+            env=env,
+            capture_output=True,
+            text=True,
+        )
+        results.check(
+            "zsh takes the completion",
+            done.stdout == "_stoker\n" and not done.stderr,
+            done.stdout + done.stderr,
+        )
     else:
         print("skipped: zsh is not installed (apt install zsh)")
     if shutil.which("fish"):
-        for words, wanted in (("ca", "cancel"), ("show find", "findme"), ("config un", "unset"), ("wait --time", "--timeout")):
-            done = subprocess.run(["fish", "--no-config", "-c", f"source {paths['fish']}; complete -C 'stoker {words}'"], env=env,
-                                  capture_output=True, text=True)
+        for words, wanted in (
+            ("ca", "cancel"),
+            ("show find", "findme"),
+            ("config un", "unset"),
+            ("wait --time", "--timeout"),
+        ):
+            done = subprocess.run(
+                [
+                    "fish",
+                    "--no-config",
+                    "-c",
+                    f"source {paths['fish']}; complete -C 'stoker {words}'",
+                ],
+                env=env,
+                capture_output=True,
+                text=True,
+            )
             found = [line.split("\t")[0] for line in done.stdout.splitlines()]
-            results.check(f"fish completes '{words}'", found == [wanted] and not done.stderr, done.stdout + done.stderr)
+            results.check(
+                f"fish completes '{words}'",
+                found == [wanted] and not done.stderr,
+                done.stdout + done.stderr,
+            )
     else:
         print("skipped: fish is not installed (apt install fish)")
 
@@ -205,10 +328,19 @@ def test_man(results, world, page):
         return
     done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", page], capture_output=True, text=True)
     text = re.sub(r"\x1b\[[0-9;]*m|.\x08", "", done.stdout)
-    results.check("the man page is clean troff", done.returncode == 0 and not done.stderr, done.stderr)
-    missing = [verb for verb in ("run", "ls", "preempt", "controller", "completion")
-               if not re.search(rf"^\s+{verb}$", text, re.M)]
-    results.check("the man page has every verb and its examples", not missing and "$ stoker preempt - --node 1 --in 2m" in text, missing)
+    results.check(
+        "the man page is clean troff", done.returncode == 0 and not done.stderr, done.stderr
+    )
+    missing = [
+        verb
+        for verb in ("run", "ls", "preempt", "controller", "completion")
+        if not re.search(rf"^\s+{verb}$", text, re.M)
+    ]
+    results.check(
+        "the man page has every verb and its examples",
+        not missing and "$ stoker preempt - --node 1 --in 2m" in text,
+        missing,
+    )
 
 
 def main():
@@ -223,7 +355,9 @@ def main():
         results.run("bash", test_bash, results, world, paths["bash"])
         results.run("other shells", test_other_shells, results, world, paths)
         results.run("man", test_man, results, world, paths["man"])
-        results.run("nothing left", lambda: world.wait_for("no instance", lambda: not world.instances()))
+        results.run(
+            "nothing left", lambda: world.wait_for("no instance", lambda: not world.instances())
+        )
     results.finish()
 
 

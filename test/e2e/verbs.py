@@ -15,8 +15,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from harness import PYTHON, Results, World, lock_holder  # noqa: E402
 
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
-VERBS = ("run ls show logs wait cancel retry preempt get checkpoints gc controller doctor config "
-         "completion version").split()
+VERBS = (
+    "run ls show logs wait cancel retry preempt get checkpoints gc controller doctor config "
+    "completion version"
+).split()
 
 
 def lines(text):
@@ -25,8 +27,13 @@ def lines(text):
 
 def texts(world, job, *flags):
     """What the program wrote, out of the log; not what stoker itself noted there."""
-    return [r["text"] for r in map(json.loads, lines(world.stoker("logs", job, "--json", *flags, check=True).stdout))
-            if r["stream"] in "oe" and not r.get("note")]
+    return [
+        r["text"]
+        for r in map(
+            json.loads, lines(world.stoker("logs", job, "--json", *flags, check=True).stdout)
+        )
+        if r["stream"] in "oe" and not r.get("note")
+    ]
 
 
 def folder_of_trainer(world):
@@ -37,7 +44,17 @@ def folder_of_trainer(world):
 
 
 def trainer(world, *args, name="trainer"):
-    return world.submit("--name", name, "--stop-grace", "2s", "--", PYTHON, "trainer.py", *args, cwd=folder_of_trainer(world))
+    return world.submit(
+        "--name",
+        name,
+        "--stop-grace",
+        "2s",
+        "--",
+        PYTHON,
+        "trainer.py",
+        *args,
+        cwd=folder_of_trainer(world),
+    )
 
 
 def running(world, job, text=None):
@@ -52,8 +69,14 @@ def test_help(results, world):
     overview = world.stoker("--help")
     for verb in VERBS:
         done = world.stoker(verb, "--help")
-        results.check(f"help: {verb}", done.returncode == 0 and "Examples:" in done.stdout and not done.stderr
-                      and re.search(rf"^  {verb} ", overview.stdout, re.M), done.stdout + done.stderr)
+        results.check(
+            f"help: {verb}",
+            done.returncode == 0
+            and "Examples:" in done.stdout
+            and not done.stderr
+            and re.search(rf"^  {verb} ", overview.stdout, re.M),
+            done.stdout + done.stderr,
+        )
     results.check("help: no verb is exit code 2", world.stoker().returncode == 2)
     version = world.json("version")
     results.check("version", version["version"] in world.stoker("--version").stdout, version)
@@ -61,27 +84,62 @@ def test_help(results, world):
 
 
 def test_run(results, world):
-    for name, script, code in [("0", "true", 0), ("3", "exit 3", 3), ("255", "exit 255", 255),
-                               ("a signal", "kill -TERM $$", 143)]:
+    for name, script, code in [
+        ("0", "true", 0),
+        ("3", "exit 3", 3),
+        ("255", "exit 255", 255),
+        ("a signal", "kill -TERM $$", 143),
+    ]:
         done = world.stoker("run", "--", "sh", "-c", script)
-        results.check(f"run: exit code of the program: {name}", done.returncode == code, f"{done.returncode} {done.stderr}")
-        results.check(f"wait: exit code of the program: {name}", world.stoker("wait", "-").returncode == code)
+        results.check(
+            f"run: exit code of the program: {name}",
+            done.returncode == code,
+            f"{done.returncode} {done.stderr}",
+        )
+        results.check(
+            f"wait: exit code of the program: {name}", world.stoker("wait", "-").returncode == code
+        )
         shown = world.json("show", "-")
-        results.check(f"show: exit code of the program: {name}", shown["exit_code"] == code, shown["exit_code"])
-    raw = subprocess.run([world.binary, "run", "--", "printf", r"a\377\000b\n\tc"], cwd=world.work, env=world.env,
-                         capture_output=True, check=True)
-    results.check("run: a pipe gets the program's bytes", raw.stdout == b"a\xff\x00b\n\tc", raw.stdout)
+        results.check(
+            f"show: exit code of the program: {name}",
+            shown["exit_code"] == code,
+            shown["exit_code"],
+        )
+    raw = subprocess.run(
+        [world.binary, "run", "--", "printf", r"a\377\000b\n\tc"],
+        cwd=world.work,
+        env=world.env,
+        capture_output=True,
+        check=True,
+    )
+    results.check(
+        "run: a pipe gets the program's bytes", raw.stdout == b"a\xff\x00b\n\tc", raw.stdout
+    )
     done = world.stoker("run", "--quiet", "--", "echo", "word")
     results.check("run --quiet", done.returncode == 0 and "word" not in done.stdout, done.stdout)
     ended = world.json("run", "--", "sh", "-c", "echo out; exit 4", ok=(4,))
-    results.check("run --json", ended["exit_code"] == 4 and ended["job"]["state"] == "Failed", ended)
+    results.check(
+        "run --json", ended["exit_code"] == 4 and ended["job"]["state"] == "Failed", ended
+    )
     before = len(world.json("ls"))
-    done = world.stoker("run", "--dry-run", "--hp", "lr=0.1", "--num-nodes", "2", "--", "echo", "a b")
-    results.check("run --dry-run", done.returncode == 0 and "num_nodes: 2" in done.stdout and re.search(r'"?lr"?: 0.1', done.stdout)
-                  and len(world.json("ls")) == before, done.stdout)
+    done = world.stoker(
+        "run", "--dry-run", "--hp", "lr=0.1", "--num-nodes", "2", "--", "echo", "a b"
+    )
+    results.check(
+        "run --dry-run",
+        done.returncode == 0
+        and "num_nodes: 2" in done.stdout
+        and re.search(r'"?lr"?: 0.1', done.stdout)
+        and len(world.json("ls")) == before,
+        done.stdout,
+    )
     (world.work / "again.yaml").write_text(done.stdout)
     again = world.stoker("run", "--dry-run", "again.yaml")
-    results.check("run --dry-run: what it prints is a job file", again.stdout == done.stdout, again.stdout + again.stderr)
+    results.check(
+        "run --dry-run: what it prints is a job file",
+        again.stdout == done.stdout,
+        again.stdout + again.stderr,
+    )
 
 
 def test_names(results, world):
@@ -90,24 +148,40 @@ def test_names(results, world):
     for job in (first, second):
         world.stoker("wait", job, check=True)
     by_name = world.stoker("show", "twin")
-    results.check("names: the newest wins and says so", second in by_name.stdout.split("\n")[0]
-                  and "2 jobs" in by_name.stderr and second in by_name.stderr, by_name.stdout + by_name.stderr)
+    results.check(
+        "names: the newest wins and says so",
+        second in by_name.stdout.split("\n")[0]
+        and "2 jobs" in by_name.stderr
+        and second in by_name.stderr,
+        by_name.stdout + by_name.stderr,
+    )
     results.check("names: '-' is the last", world.job("-")["id"] == second)
     results.check("names: the start of an id", world.job(first[:6])["id"] == first)
     results.check("names: no argument is the last", world.json("show")["job"]["id"] == second)
     other = world.stoker("show", "-", env={"USER": "other", "LOGNAME": "other"})
-    results.check("names: '-' is one's own", other.returncode == 1 and "no job" in other.stderr, other.stderr)
+    results.check(
+        "names: '-' is one's own", other.returncode == 1 and "no job" in other.stderr, other.stderr
+    )
     typo = world.stoker("show", "twni")
-    results.check("names: a typo is told", typo.returncode == 1 and "twni" in typo.stderr, typo.stderr)
+    results.check(
+        "names: a typo is told", typo.returncode == 1 and "twni" in typo.stderr, typo.stderr
+    )
     ids = lines(world.stoker("ls", "--ids", "--all").stdout)
     results.check("ls --ids", {first, second, "twin"} <= set(ids), ids)
     listed = world.json("ls", "--name", "twin")
-    results.check("ls --name --json, newest first", [j["id"] for j in listed] == [second, first], listed)
+    results.check(
+        "ls --name --json, newest first", [j["id"] for j in listed] == [second, first], listed
+    )
     failed = world.json("ls", "--state", "Failed")
     results.check("ls --state", failed and all(j["state"] == "Failed" for j in failed), failed)
     table = lines(world.stoker("ls", "--name", "twin").stdout)
-    results.check("ls", len(table) == 3 and table[0].split()[:3] == ["JOB", "NAME", "STATUS"]
-                  and "Succeeded" in table[1], table)
+    results.check(
+        "ls",
+        len(table) == 3
+        and table[0].split()[:3] == ["JOB", "NAME", "STATUS"]
+        and "Succeeded" in table[1],
+        table,
+    )
 
 
 def test_follow(results, world):
@@ -120,18 +194,28 @@ def test_follow(results, world):
         number, at = line.split()
         late.append((int(number), time.monotonic() - float(at)))
     code = follower.wait(timeout=20)
-    results.check("logs -f: every line, then the end", code == 0 and [n for n, _ in late] == list(range(20)), [code, late])
+    results.check(
+        "logs -f: every line, then the end",
+        code == 0 and [n for n, _ in late] == list(range(20)),
+        [code, late],
+    )
     results.check("logs -f: while it runs", late and max(t for _, t in late[5:]) < 2.5, late)
     follower.stderr.close()
     follower.stdout.close()
     done = world.stoker("logs", "-f", job)
-    results.check("logs -f of an ended job ends", len(lines(done.stdout)) == 20 and done.returncode == 0)
+    results.check(
+        "logs -f of an ended job ends", len(lines(done.stdout)) == 20 and done.returncode == 0
+    )
     return job
 
 
 def test_logs(results, world, talk):
     numbered = lines(world.stoker("logs", talk, "-n", "--stream", "out").stdout)
-    results.check("logs -n", len(numbered) == 20 and all(re.match(r"1\.0:\d+  \d+ ", line) for line in numbered), numbered[:3])
+    results.check(
+        "logs -n",
+        len(numbered) == 20 and all(re.match(r"1\.0:\d+  \d+ ", line) for line in numbered),
+        numbered[:3],
+    )
     tail = texts(world, talk, "--tail", "3")
     results.check("logs --tail", tail and tail[-1].startswith("19 ") and len(tail) < 20, tail)
     records = [json.loads(line) for line in lines(world.stoker("logs", talk, "--json").stdout)]
@@ -139,16 +223,28 @@ def test_logs(results, world, talk):
     since = texts(world, talk, "--since", middle)
     results.check("logs --since TIME", 8 <= len(since) <= 12, [middle, since])
     results.check("logs --since AGE", len(texts(world, talk, "--since", "1h")) == 20)
-    results.check("logs --since: nothing is newer", texts(world, talk, "--since", "2099-01-01T00:00:00Z") == [])
-    job = world.submit("--num-nodes", "2", "--", "sh", "-c", "echo out $STOKER_NODE_RANK; echo err >&2; echo last")
+    results.check(
+        "logs --since: nothing is newer",
+        texts(world, talk, "--since", "2099-01-01T00:00:00Z") == [],
+    )
+    job = world.submit(
+        "--num-nodes", "2", "--", "sh", "-c", "echo out $STOKER_NODE_RANK; echo err >&2; echo last"
+    )
     world.stoker("wait", job, check=True)
     for node in (0, 1):
-        results.check(f"logs --node {node}", sorted(texts(world, job, "--node", node)) == ["err", "last", f"out {node}"],
-                      texts(world, job, "--node", node))
+        results.check(
+            f"logs --node {node}",
+            sorted(texts(world, job, "--node", node)) == ["err", "last", f"out {node}"],
+            texts(world, job, "--node", node),
+        )
     results.check("logs --stream err", texts(world, job, "--stream", "err") == ["err", "err"])
     plain = lines(world.stoker("logs", job).stdout)
-    results.check("logs: each line of several nodes names its node", len(plain) == 6
-                  and sum("0" in line.split("out")[0] for line in plain if "out" in line) == 1, plain)
+    results.check(
+        "logs: each line of several nodes names its node",
+        len(plain) == 6
+        and sum("0" in line.split("out")[0] for line in plain if "out" in line) == 1,
+        plain,
+    )
     results.check("logs --node of none", texts(world, job, "--node", "7") == [])
 
 
@@ -156,82 +252,159 @@ def test_wait(results, world):
     job = running(world, world.submit("--stop-grace", "1s", "--", "sleep", "60"))
     begun = time.monotonic()
     done = world.stoker("wait", job, "--timeout", "1s")
-    results.check("wait --timeout", done.returncode == 1 and "1s" in done.stderr and 0.9 < time.monotonic() - begun < 8, done.stderr)
+    results.check(
+        "wait --timeout",
+        done.returncode == 1 and "1s" in done.stderr and 0.9 < time.monotonic() - begun < 8,
+        done.stderr,
+    )
     results.check("wait --timeout: the job goes on", world.job(job)["state"] == "Running")
     waiter = world.start("wait", job)
     time.sleep(0.7)
     waiter.send_signal(signal.SIGINT)
     _, errors = waiter.communicate(timeout=20)
-    results.check("wait: Ctrl-C leaves", waiter.returncode == 130 and "goes on" in errors
-                  and world.job(job)["state"] == "Running", errors)
+    results.check(
+        "wait: Ctrl-C leaves",
+        waiter.returncode == 130 and "goes on" in errors and world.job(job)["state"] == "Running",
+        errors,
+    )
     cancelled = world.json("cancel", job)
-    results.check("cancel --json", cancelled == [{"id": job, "name": cancelled[0]["name"], "state": "Cancelled"}], cancelled)
+    results.check(
+        "cancel --json",
+        cancelled == [{"id": job, "name": cancelled[0]["name"], "state": "Cancelled"}],
+        cancelled,
+    )
     waited = world.json("wait", job, ok=(1,))
-    results.check("wait --json", waited["job"]["state"] == "Cancelled" and waited["exit_code"] == 1, waited)
+    results.check(
+        "wait --json", waited["job"]["state"] == "Cancelled" and waited["exit_code"] == 1, waited
+    )
 
 
 def cancel_one(results, world, name, job):
     begun = time.monotonic()
     done = world.stoker("cancel", job)
     record = world.job(job)
-    results.check(f"cancel: {name}", done.returncode == 0 and record["state"] == "Cancelled"
-                  and record["result"]["reason"] == "Cancelled" and time.monotonic() - begun < 15,
-                  f"{done.stdout}{done.stderr}{record}")
+    results.check(
+        f"cancel: {name}",
+        done.returncode == 0
+        and record["state"] == "Cancelled"
+        and record["result"]["reason"] == "Cancelled"
+        and time.monotonic() - begun < 15,
+        f"{done.stdout}{done.stderr}{record}",
+    )
 
 
 def test_cancel(results, world):
     cancel_one(results, world, "just submitted", world.submit("--", "sleep", "60"))
     (world.work / "setup.yaml").write_text("setup: sleep 60\nrun: 'true'\nstop_grace: 1s\n")
     job = world.submit("setup.yaml")
-    world.wait_for("setup", lambda: any(r["phase"] == "Staging" for r in world.json("show", job)["reports"]))
+    world.wait_for(
+        "setup", lambda: any(r["phase"] == "Staging" for r in world.json("show", job)["reports"])
+    )
     cancel_one(results, world, "during setup", job)
-    cancel_one(results, world, "running", running(world, world.submit("--stop-grace", "1s", "--", "sleep", "60")))
-    (world.work / "again.yaml").write_text("run: exit 9\njob_recovery: {max_restarts_on_errors: 100}\n")
+    cancel_one(
+        results,
+        world,
+        "running",
+        running(world, world.submit("--stop-grace", "1s", "--", "sleep", "60")),
+    )
+    (world.work / "again.yaml").write_text(
+        "run: exit 9\njob_recovery: {max_restarts_on_errors: 100}\n"
+    )
     job = world.submit("again.yaml")
-    world.wait_for("a second attempt", lambda: len(world.job(job)["attempts"]) >= 2 or world.job(job).get("retry_after"))
+    world.wait_for(
+        "a second attempt",
+        lambda: len(world.job(job)["attempts"]) >= 2 or world.job(job).get("retry_after"),
+    )
     cancel_one(results, world, "between attempts", job)
-    job = running(world, world.submit("--stop-grace", "1s", "--", "sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"))
+    job = running(
+        world,
+        world.submit(
+            "--stop-grace", "1s", "--", "sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"
+        ),
+    )
     world.json("preempt", job, "--in", "20s")
     world.wait_for("draining", lambda: world.job(job)["attempts"][0]["state"] == "Draining")
     cancel_one(results, world, "draining", job)
-    job = running(world, world.submit("--stop-grace", "2s", "--", "sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"))
+    job = running(
+        world,
+        world.submit(
+            "--stop-grace", "2s", "--", "sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"
+        ),
+    )
     left = world.json("cancel", job, "--no-wait")
     results.check("cancel --no-wait: Stopping", left[0]["state"] == "Stopping", left)
     cancel_one(results, world, "stopping", job)
-    one, two = (running(world, world.submit("--stop-grace", "1s", "--", "sleep", "60")) for _ in "ab")
+    one, two = (
+        running(world, world.submit("--stop-grace", "1s", "--", "sleep", "60")) for _ in "ab"
+    )
     both = world.json("cancel", one, two)
     results.check("cancel: several at once", [j["state"] for j in both] == ["Cancelled"] * 2, both)
     job = world.submit("--", "true")
     world.stoker("wait", job, check=True)
     before = world.job(job)
     done = world.stoker("cancel", job)
-    results.check("cancel: an ended job stays as it ended", done.returncode == 0 and "ended already" in done.stdout
-                  and world.job(job)["result"] == before["result"] and world.job(job)["state"] == "Succeeded", done.stdout)
+    results.check(
+        "cancel: an ended job stays as it ended",
+        done.returncode == 0
+        and "ended already" in done.stdout
+        and world.job(job)["result"] == before["result"]
+        and world.job(job)["state"] == "Succeeded",
+        done.stdout,
+    )
 
 
 def test_retry(results, world):
     job = trainer(world, 30, "--fail-at", 12, name="flaky")
     done = world.stoker("wait", job)
-    results.check("retry: the first fails with its code", done.returncode == 5 and "cannot go on" in done.stdout, done.stdout)
+    results.check(
+        "retry: the first fails with its code",
+        done.returncode == 5 and "cannot go on" in done.stdout,
+        done.stdout,
+    )
     kept = world.json("checkpoints", job)
-    results.check("checkpoints --json", kept and all(c["whole"] and not c["suspect"] for c in kept)
-                  and kept[0]["id"] == world.json("show", job)["newest_checkpoint"], kept)
+    results.check(
+        "checkpoints --json",
+        kept
+        and all(c["whole"] and not c["suspect"] for c in kept)
+        and kept[0]["id"] == world.json("show", job)["newest_checkpoint"],
+        kept,
+    )
     table = lines(world.stoker("checkpoints", job).stdout)
-    results.check("checkpoints", table[0].split()[0] == "CHECKPOINT" and len(table) == len(kept) + 1, table)
+    results.check(
+        "checkpoints", table[0].split()[0] == "CHECKPOINT" and len(table) == len(kept) + 1, table
+    )
     (world.root / "trainer" / "trainer.py").write_text("raise SystemExit('the wrong code')\n")
     again = world.json("retry", job, "--detach")["id"]
     code = world.stoker("wait", again).returncode
     log = texts(world, again)
-    results.check("retry: from the newest checkpoint, with the old code", code == 0 and log[0].startswith("start 12 resume 1"), log[:3])
-    results.check("retry: the steps follow", [t for t in log if t.startswith("step")] == [f"step {i}" for i in range(13, 31)], log)
-    results.check("retry: says of what", world.job(again)["retry_of"] == job and world.job(job)["state"] == "Failed")
+    results.check(
+        "retry: from the newest checkpoint, with the old code",
+        code == 0 and log[0].startswith("start 12 resume 1"),
+        log[:3],
+    )
+    results.check(
+        "retry: the steps follow",
+        [t for t in log if t.startswith("step")] == [f"step {i}" for i in range(13, 31)],
+        log,
+    )
+    results.check(
+        "retry: says of what",
+        world.job(again)["retry_of"] == job and world.job(job)["state"] == "Failed",
+    )
     fresh = world.stoker("retry", again, "--fresh")
-    results.check("retry --fresh: attached, from the beginning", fresh.returncode == 5 and "start 0 resume 0" in fresh.stdout,
-                  fresh.stdout + fresh.stderr)
+    results.check(
+        "retry --fresh: attached, from the beginning",
+        fresh.returncode == 5 and "start 0 resume 0" in fresh.stdout,
+        fresh.stdout + fresh.stderr,
+    )
     shutil.rmtree(world.root / "trainer")
     busy = running(world, world.submit("--stop-grace", "1s", "--", "sleep", "60"))
     refused = world.stoker("retry", busy)
-    results.check("retry: not while it runs", refused.returncode == 1 and busy in refused.stderr, refused.stderr)
+    results.check(
+        "retry: not while it runs",
+        refused.returncode == 1 and busy in refused.stderr,
+        refused.stderr,
+    )
     world.stoker("cancel", busy, check=True)
     return again, kept
 
@@ -241,53 +414,99 @@ def test_get(results, world, job):
     to = world.root / "fetched"
     got = world.json("get", job, "checkpoint", to)
     found = [p for p in to.rglob("*") if p.is_file()]
-    results.check("get checkpoint: the newest", got["checkpoint"] == kept[0]["id"] and [p.name for p in found] == ["state.txt"]
-                  and found[0].read_text() == "30", [got, found])
+    results.check(
+        "get checkpoint: the newest",
+        got["checkpoint"] == kept[0]["id"]
+        and [p.name for p in found] == ["state.txt"]
+        and found[0].read_text() == "30",
+        [got, found],
+    )
     again = world.stoker("get", job, "checkpoint", to)
-    results.check("get: does not overwrite", again.returncode == 1 and str(to) in again.stderr, again.stderr)
+    results.check(
+        "get: does not overwrite", again.returncode == 1 and str(to) in again.stderr, again.stderr
+    )
     older = world.stoker("get", job, kept[-1]["id"], world.root / "older")
-    results.check("get ID", older.returncode == 0 and any((world.root / "older").rglob("state.txt")), older.stderr)
+    results.check(
+        "get ID",
+        older.returncode == 0 and any((world.root / "older").rglob("state.txt")),
+        older.stderr,
+    )
     none = world.stoker("get", job, "99-99", world.root / "none")
-    results.check("get of no checkpoint", none.returncode == 1 and "99-99" in none.stderr
-                  and not (world.root / "none").exists(), f"{none.stderr} {list(world.root.glob('none*'))}")
+    results.check(
+        "get of no checkpoint",
+        none.returncode == 1 and "99-99" in none.stderr and not (world.root / "none").exists(),
+        f"{none.stderr} {list(world.root.glob('none*'))}",
+    )
 
 
 def test_outputs(results, world):
-    (world.work / "out.yaml").write_text("name: maker\noutputs: [output, report.txt]\nrun: |\n"
-                                         "  mkdir -p output/deep; echo model > output/deep/m.bin; echo fine > report.txt\n")
+    (world.work / "out.yaml").write_text(
+        "name: maker\noutputs: [output, report.txt]\nrun: |\n"
+        "  mkdir -p output/deep; echo model > output/deep/m.bin; echo fine > report.txt\n"
+    )
     job = world.submit("out.yaml")
     world.stoker("wait", job, check=True)
     to = world.root / "outputs"
     done = world.stoker("get", "maker", "output", to)
     found = {p.name: p.read_text() for p in to.rglob("*") if p.is_file()} if to.exists() else {}
-    results.check("get OUTPUT", done.returncode == 0 and found == {"m.bin": "model\n"}, f"{done.stderr} {found}")
+    results.check(
+        "get OUTPUT",
+        done.returncode == 0 and found == {"m.bin": "model\n"},
+        f"{done.stderr} {found}",
+    )
     folder = world.root / "all"
     folder.mkdir()
     done = world.stoker("get", "maker", cwd=folder)
     found = {p.name: p.read_text() for p in folder.rglob("*") if p.is_file()}
-    results.check("get: all outputs", done.returncode == 0 and found == {"m.bin": "model\n", "report.txt": "fine\n"},
-                  f"{done.stderr} {found}")
+    results.check(
+        "get: all outputs",
+        done.returncode == 0 and found == {"m.bin": "model\n", "report.txt": "fine\n"},
+        f"{done.stderr} {found}",
+    )
 
 
 def test_preempt(results, world):
     job = running(world, trainer(world, 60, "--pause", "0.1", name="moved"), "step 3")
     story = world.stoker("show", job).stdout
     tiers = world.json("show", job)["recovery_tiers"]
-    results.check("show: says who would recover it", len(tiers) >= 2 and all(tier in story for tier in tiers), story)
+    results.check(
+        "show: says who would recover it",
+        len(tiers) >= 2 and all(tier in story for tier in tiers),
+        story,
+    )
     told = world.json("preempt", job, "--in", "3s")
     results.check("preempt --json", [(t["node"], t["lead_ms"]) for t in told] == [(0, 3000)], told)
     code = world.stoker("wait", job).returncode
     shown = world.json("show", job)
-    results.check("preempt: resumed and succeeded", code == 0 and shown["attempts_ran"] == 2
-                  and shown["job"]["attempts"][0]["ending"]["reason"] == "Interrupted", shown["job"]["attempts"])
+    results.check(
+        "preempt: resumed and succeeded",
+        code == 0
+        and shown["attempts_ran"] == 2
+        and shown["job"]["attempts"][0]["ending"]["reason"] == "Interrupted",
+        shown["job"]["attempts"],
+    )
     second = texts(world, job, "--attempt", "2")
-    results.check("logs --attempt", second[0].startswith("start ") and "resume 1 attempt 2" in second[0]
-                  and second[-1] == "done", second[:2])
+    results.check(
+        "logs --attempt",
+        second[0].startswith("start ")
+        and "resume 1 attempt 2" in second[0]
+        and second[-1] == "done",
+        second[:2],
+    )
     story = world.stoker("show", job).stdout
-    results.check("show: tells both attempts and who would recover it", "attempt 1  Interrupted" in story
-                  and "attempt 2  Completed" in story and "checkpoint " in story, story)
+    results.check(
+        "show: tells both attempts and who would recover it",
+        "attempt 1  Interrupted" in story
+        and "attempt 2  Completed" in story
+        and "checkpoint " in story,
+        story,
+    )
     idle = world.stoker("preempt", job)
-    results.check("preempt of an ended job", idle.returncode == 1 and "no machine" in idle.stderr, idle.stderr)
+    results.check(
+        "preempt of an ended job",
+        idle.returncode == 1 and "no machine" in idle.stderr,
+        idle.stderr,
+    )
     bad = world.stoker("preempt", job, "--in", "soon")
     results.check("preempt --in nonsense", bad.returncode == 2, bad.stderr)
 
@@ -299,8 +518,20 @@ def test_controller(results, world):
     (tools / "teach").write_text(f'#!/bin/sh\nexec {PYTHON} trainer.py "$@"\n')
     (tools / "teach").chmod(0o755)
     work = folder_of_trainer(world)
-    job = running(world, world.submit("--name", "orphaned", "--", "teach", "80", "--pause", "0.1", cwd=work,
-                                      env={"PATH": f"{tools}:{world.env['PATH']}"}))
+    job = running(
+        world,
+        world.submit(
+            "--name",
+            "orphaned",
+            "--",
+            "teach",
+            "80",
+            "--pause",
+            "0.1",
+            cwd=work,
+            env={"PATH": f"{tools}:{world.env['PATH']}"},
+        ),
+    )
     world.wait_for("a checkpoint", lambda: world.json("checkpoints", job))
     timer = {"PATH": "/usr/bin:/bin"}
     machine = next(pid for pid in (lock_holder(i / "lock") for i in world.instances()) if pid)
@@ -312,15 +543,23 @@ def test_controller(results, world):
         if time.monotonic() > end:
             break
         time.sleep(0.2)
-    results.check("controller --once --json", set(passed) == {"active", "passed", "failed"} and passed["failed"] == 0, passed)
+    results.check(
+        "controller --once --json",
+        set(passed) == {"active", "passed", "failed"} and passed["failed"] == 0,
+        passed,
+    )
     daemon = world.start("controller", "--interval", "200ms", env=timer)
     world.wait_for("ended, by the daemon", lambda: "result" in record_now(world, job), timeout=40)
     daemon.send_signal(signal.SIGTERM)
     _, errors = daemon.communicate(timeout=10)
     results.check("controller: a daemon ends when told", daemon.returncode == 0, errors)
     record = world.job(job)
-    results.check("controller: the job went on where it was, with its own PATH", record["state"] == "Succeeded"
-                  and texts(world, job, "--attempt", "2")[0].split()[1] != "0", world.stoker("logs", job).stdout[-500:])
+    results.check(
+        "controller: the job went on where it was, with its own PATH",
+        record["state"] == "Succeeded"
+        and texts(world, job, "--attempt", "2")[0].split()[1] != "0",
+        world.stoker("logs", job).stdout[-500:],
+    )
 
 
 def record_now(world, job):
@@ -346,76 +585,152 @@ def test_timer(results, world):
         (fakes / name).write_text(f"#!/bin/sh\n{text}\n")
         (fakes / name).chmod(0o755)
     table, told = world.root / "crontab", world.root / "systemctl"
-    env = {"PATH": f"{fakes}:{world.env['PATH']}", "TABLE": str(table), "XDG_DATA_HOME": str(world.root / "data 100%")}
+    env = {
+        "PATH": f"{fakes}:{world.env['PATH']}",
+        "TABLE": str(table),
+        "XDG_DATA_HOME": str(world.root / "data 100%"),
+    }
     table.write_text("0 5 * * * /usr/bin/true\n")
     for _ in "ab":  # twice is harmless
         said = world.json("controller", "--install", env=env)
     rows = lines(table.read_text())
-    results.check("controller --install: one line in the crontab, the others stay", said == {"timer": True} and len(rows) == 2
-                  and rows[0] == "0 5 * * * /usr/bin/true", rows)
+    results.check(
+        "controller --install: one line in the crontab, the others stay",
+        said == {"timer": True} and len(rows) == 2 and rows[0] == "0 5 * * * /usr/bin/true",
+        rows,
+    )
     command = rows[-1].removeprefix("* * * * * ").replace("\\%", "%")  # as cron reads it
-    done = subprocess.run(["sh", "-c", command], env={"HOME": str(world.home), "PATH": "/usr/bin:/bin"}, capture_output=True)
-    results.check("controller --install: the line works, on the same folders", done.returncode == 0
-                  and (world.root / "data 100%" / "stoker" / "ledger").is_dir(), [command, done])
+    done = subprocess.run(
+        ["sh", "-c", command],
+        env={"HOME": str(world.home), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+    )
+    results.check(
+        "controller --install: the line works, on the same folders",
+        done.returncode == 0 and (world.root / "data 100%" / "stoker" / "ledger").is_dir(),
+        [command, done],
+    )
     timer = next(f for f in world.json("doctor", env=env) if f["what"] == "recovery timer")
     results.check("doctor: sees the timer", timer["level"] == "ok", timer)
     world.json("controller", "--uninstall", env=env)
-    results.check("controller --uninstall", table.read_text() == "0 5 * * * /usr/bin/true\n", table.read_text())
+    results.check(
+        "controller --uninstall",
+        table.read_text() == "0 5 * * * /usr/bin/true\n",
+        table.read_text(),
+    )
     env["SYSTEMD"] = str(told)
     said = world.json("controller", "--install", env=env)
     units = world.home / ".config" / "systemd" / "user"
     service = (units / "stoker-controller.service").read_text()
-    results.check("controller --install: systemd", said == {"timer": True} and "enable --now stoker-controller.timer" in told.read_text()
-                  and f'"{world.binary}" controller --once' in service.replace("%%", "%") and "data 100%%" in service, service)
+    results.check(
+        "controller --install: systemd",
+        said == {"timer": True}
+        and "enable --now stoker-controller.timer" in told.read_text()
+        and f'"{world.binary}" controller --once' in service.replace("%%", "%")
+        and "data 100%%" in service,
+        service,
+    )
     world.json("controller", "--uninstall", env=env)
-    results.check("controller --uninstall: systemd", "disable" in told.read_text() and not list(units.iterdir()), told.read_text())
+    results.check(
+        "controller --uninstall: systemd",
+        "disable" in told.read_text() and not list(units.iterdir()),
+        told.read_text(),
+    )
 
 
 def test_gc(results, world):
     world.wait_for("instances cleared away", lambda: not world.instances(), timeout=20)
-    busy = running(world, world.submit("--name", "busy", "--stop-grace", "1s", "--", "sleep", "60"))
+    busy = running(
+        world, world.submit("--name", "busy", "--stop-grace", "1s", "--", "sleep", "60")
+    )
     ended = {j["id"] for j in world.json("ls", "--all")} - {busy}
     dry = world.json("gc", "--dry-run", "--older-than", "1s")
-    results.check("gc --dry-run: names them, removes nothing", set(dry["jobs"]) == ended and dry["dry_run"]
-                  and {j["id"] for j in world.json("ls", "--all")} == ended | {busy}, dry)
-    results.check("gc: by itself keeps every job", world.json("gc")["jobs"] == []
-                  and len(world.json("ls", "--all")) == len(ended) + 1)
+    results.check(
+        "gc --dry-run: names them, removes nothing",
+        set(dry["jobs"]) == ended
+        and dry["dry_run"]
+        and {j["id"] for j in world.json("ls", "--all")} == ended | {busy},
+        dry,
+    )
+    results.check(
+        "gc: by itself keeps every job",
+        world.json("gc")["jobs"] == [] and len(world.json("ls", "--all")) == len(ended) + 1,
+    )
+    copies = world.state / "bin"
+    used = [p.name for p in copies.iterdir()]
+    for name in ["0" * 64, *used]:
+        (copies / name).mkdir(exist_ok=True)
+        os.utime(copies / name, (1, 1))
+    results.check(
+        "gc: old copies of stoker go, one in use stays",
+        world.json("gc")["copies"] == 1 and [p.name for p in copies.iterdir()] == used,
+        used,
+    )
     gone = world.json("gc", "--older-than", "1s")
-    results.check("gc --older-than", set(gone["jobs"]) == ended and [j["id"] for j in world.json("ls", "--all")] == [busy], gone)
+    results.check(
+        "gc --older-than",
+        set(gone["jobs"]) == ended and [j["id"] for j in world.json("ls", "--all")] == [busy],
+        gone,
+    )
     left = sorted(p.name for p in (world.store / "jobs").iterdir())
     results.check("gc: only the active job's files are left", left == [busy], left)
     results.check("gc: the active job goes on", world.job(busy)["state"] == "Running")
     world.stoker("cancel", busy, check=True)
-    results.check("gc: --older-than nonsense", world.stoker("gc", "--older-than", "old").returncode == 2)
+    results.check(
+        "gc: --older-than nonsense", world.stoker("gc", "--older-than", "old").returncode == 2
+    )
 
 
 def test_config(results, world):
     store = world.root / "elsewhere"
     results.check("config: built-in", world.json("config")["store"] is None)
     world.stoker("config", "set", "store", store, check=True)
-    results.check("config set, get", world.stoker("config", "get", "store").stdout == f"{store}\n"
-                  and world.json("config", "get", "store") == str(store) and world.json("config", "list")["store"] == str(store))
+    results.check(
+        "config set, get",
+        world.stoker("config", "get", "store").stdout == f"{store}\n"
+        and world.json("config", "get", "store") == str(store)
+        and world.json("config", "list")["store"] == str(store),
+    )
     said = world.json("config", "set", "stop_grace", "5s")
-    results.check("config set --json", (said["key"], said["value"]) == ("stop_grace", "5s") and world.stoker("config", "get", "stop_grace").stdout.strip() == "5s")
+    results.check(
+        "config set --json",
+        (said["key"], said["value"]) == ("stop_grace", "5s")
+        and world.stoker("config", "get", "stop_grace").stdout.strip() == "5s",
+    )
     spec = world.stoker("run", "--dry-run", "--", "true").stdout
     results.check("config: a default is used", "stop_grace: 5s" in spec, spec)
     done = world.stoker("run", "--", "true")
-    results.check("config: the other store is used", done.returncode == 0 and any((store / "records").iterdir()), done.stderr)
+    results.check(
+        "config: the other store is used",
+        done.returncode == 0 and any((store / "records").iterdir()),
+        done.stderr,
+    )
     results.check("config: and only that", len(world.json("ls")) == 1)
     mode = (world.home / ".config" / "stoker" / "config.yaml").stat().st_mode & 0o777
     results.check("config: the file is one's own", mode == 0o600, oct(mode))
     for key in ("store", "stop_grace"):
         world.stoker("config", "unset", key, check=True)
-    results.check("config unset", world.json("config", "get", "store") in ("", None) and len(world.json("ls")) > 1)
+    results.check(
+        "config unset",
+        world.json("config", "get", "store") in ("", None) and len(world.json("ls")) > 1,
+    )
     results.check("config get of no key", world.stoker("config", "get", "stor").returncode == 2)
 
 
 def test_doctor(results, world):
     findings = world.json("doctor")
-    results.check("doctor --json", {"store", "settings", "ending tasks", "recovery timer"} <= {f["what"] for f in findings}
-                  and all(f["level"] in ("ok", "note", "bad") for f in findings), findings)
+    results.check(
+        "doctor --json",
+        {"store", "settings", "ending tasks", "recovery timer"} <= {f["what"] for f in findings}
+        and all(f["level"] in ("ok", "note", "bad") for f in findings),
+        findings,
+    )
     bad = world.stoker("doctor", env={"XDG_DATA_HOME": "/proc/nowhere"})
-    results.check("doctor: a store that cannot be is bad", bad.returncode == 1 and "bad" in bad.stdout, bad.stdout)
+    results.check(
+        "doctor: a store that cannot be is bad",
+        bad.returncode == 1 and "bad" in bad.stdout,
+        bad.stdout,
+    )
 
 
 def main():
@@ -438,7 +753,9 @@ def main():
         results.run("doctor", test_doctor, results, world)
         results.run("completion", lambda: world.json("completion", "man")[:3] == ".TH" or 1 / 0)
         results.run("gc", test_gc, results, world)
-        results.run("nothing left", lambda: world.wait_for("no instance", lambda: not world.instances()))
+        results.run(
+            "nothing left", lambda: world.wait_for("no instance", lambda: not world.instances())
+        )
     results.finish()
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Links of Markdown pages: files and headings inside the repository must exist."""
+
 import os
 import re
 import urllib.parse

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rooms, layers and who may use whom: read from CMakeLists.txt, which is the only place they are
 written down, and checked against the includes."""
+
 import re
 
 LAYER = re.compile(r'^# layer (\d+)\s*$')
@@ -66,7 +67,11 @@ class Rooms:
             if room is None or target == room or test:
                 continue
             if self.layers[target] > self.layers.get(room, -1):
-                yield (line, 'layer', f'{room} of layer {self.layers.get(room)} includes {target} '
-                       f'of layer {self.layers[target]}')
+                yield (
+                    line,
+                    'layer',
+                    f'{room} of layer {self.layers.get(room)} includes {target} '
+                    f'of layer {self.layers[target]}',
+                )
             elif target not in self.uses[room]:
                 yield line, 'layer', f'{room} includes {target}, which its USES does not name'

@@ -4,6 +4,7 @@
 
 Prints "file:line: rule: what" for each breach and exits 1 when there is one.
 """
+
 import os
 import re
 import subprocess
@@ -25,8 +26,11 @@ CODE = ('.h', '.cc', '.py', '.sh', '.cmake', 'CMakeLists.txt', '/dev', '.ci/run'
 
 def files_of(root):
     """What git tracks or would track; without git, everything outside build folders."""
-    listed = subprocess.run(['git', '-C', root, 'ls-files', '-coz', '--exclude-standard'],
-                            capture_output=True, check=False)
+    listed = subprocess.run(
+        ['git', '-C', root, 'ls-files', '-coz', '--exclude-standard'],
+        capture_output=True,
+        check=False,
+    )
     if listed.returncode == 0 and os.path.exists(os.path.join(root, '.git')):
         names = {n for n in os.fsdecode(listed.stdout).split('\0') if n}
         return sorted(n for n in names if os.path.isfile(os.path.join(root, n)))

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """tidy.py catches a file that breaks each rule, and nothing in a file that breaks none."""
+
 import os
 import sys
 import tempfile
@@ -67,10 +68,16 @@ class TidyTest(unittest.TestCase):
 
     def test_functions_of_every_shape_are_seen(self):
         body = ' {\n' + '  g();\n' * 3 + '}\n'
-        for head in ('Foo::Foo(int a) : a_(a), b_{a}', 'auto F() -> std::vector<int>',
-                     'struct stat F(int a)', 'bool operator==(const A&) const noexcept',
-                     'template <class T>\nT F(T a)', 'TEST(A, B)', 'Foo::~Foo()',
-                     'std::string F(const std::string& s = "{")'):
+        for head in (
+            'Foo::Foo(int a) : a_(a), b_{a}',
+            'auto F() -> std::vector<int>',
+            'struct stat F(int a)',
+            'bool operator==(const A&) const noexcept',
+            'template <class T>\nT F(T a)',
+            'TEST(A, B)',
+            'Foo::~Foo()',
+            'std::string F(const std::string& s = "{")',
+        ):
             found = list(cpp.functions(cpp.blank(head + body)))
             self.assertEqual([length for _, length in found if length > 1], [5], head)
 
@@ -98,44 +105,81 @@ class TidyTest(unittest.TestCase):
 
     def test_lists_out_of_order(self):
         lists = LISTS.replace('(spec USES base', '(spec USES ledger base')
-        self.assertEqual(self.breaches({'CMakeLists.txt': lists}), [('CMakeLists.txt', 5, 'layer')])
+        self.assertEqual(
+            self.breaches({'CMakeLists.txt': lists}), [('CMakeLists.txt', 5, 'layer')]
+        )
 
     def test_clocks_settings_and_chance_below_layer_4(self):
-        for call in ('time(nullptr)', 'std::time(nullptr)', '::clock_gettime(CLOCK_REALTIME, &t)',
-                     'std::chrono::steady_clock::now()', 'getenv("HOME")', 'std::getenv("HOME")',
-                     'rand()', 'return random()', 'usleep(5)', 'std::random_device{}()',
-                     'std::this_thread::sleep_for(x)'):
+        for call in (
+            'time(nullptr)',
+            'std::time(nullptr)',
+            '::clock_gettime(CLOCK_REALTIME, &t)',
+            'std::chrono::steady_clock::now()',
+            'getenv("HOME")',
+            'std::getenv("HOME")',
+            'rand()',
+            'return random()',
+            'usleep(5)',
+            'std::random_device{}()',
+            'std::this_thread::sleep_for(x)',
+        ):
             text = HEAD + f'int F() {{ {call}; }}\n'
             self.one('src/ledger/x.cc', text, 2, 'banned call')
             self.assertEqual(self.breaches({'src/sys/x.cc': text}), [], call)
             self.assertEqual(self.breaches({'src/ledger/x_test.cc': text}), [], call)
 
     def test_io_in_layers_0_and_1(self):
-        for call in ('open(p, 0)', '::socket(1, 2, 3)', 'fopen(p, "r")', 'std::ifstream in(p)',
-                     'std::thread t(f)', 'std::filesystem::path p', 'printf("x")',
-                     'if (fork() < 0)'):
+        for call in (
+            'open(p, 0)',
+            '::socket(1, 2, 3)',
+            'fopen(p, "r")',
+            'std::ifstream in(p)',
+            'std::thread t(f)',
+            'std::filesystem::path p',
+            'printf("x")',
+            'if (fork() < 0)',
+        ):
             text = HEAD + f'int F() {{ {call}; }}\n'
             self.one('src/job/x.cc', text, 2, 'banned call')
             self.assertEqual(self.breaches({'src/ledger/x.cc': text}), [], call)
         self.one('src/job/x.cc', HEAD + '#include <fstream>\n', 2, 'banned call')
 
     def test_members_declarations_comments_and_strings_are_no_calls(self):
-        for text in ('int F() { return door.open(1) + p->rand(); }', 'Status open(int a);',
-                     '// time(nullptr) and open(x)', 'auto s = "getenv(\\"A\\") open(x)";',
-                     "char c = '\"'; // fopen(", 'auto r = R"(sleep(1) " )";', 'int reopen(int);',
-                     'int n = 1\'000\'000; // rand()', 'class Managed {};', 'Utilisation u;'):
+        for text in (
+            'int F() { return door.open(1) + p->rand(); }',
+            'Status open(int a);',
+            '// time(nullptr) and open(x)',
+            'auto s = "getenv(\\"A\\") open(x)";',
+            "char c = '\"'; // fopen(",
+            'auto r = R"(sleep(1) " )";',
+            'int reopen(int);',
+            'int n = 1\'000\'000; // rand()',
+            'class Managed {};',
+            'Utilisation u;',
+        ):
             self.assertEqual(self.breaches({'src/job/x.h': HEAD + text + '\n'}), [], text)
 
     def test_names(self):
-        for word in ('class JobManager {};', 'struct PathHelper {};', 'namespace StringUtil {}',
-                     'int FileUtils;'):
+        for word in (
+            'class JobManager {};',
+            'struct PathHelper {};',
+            'namespace StringUtil {}',
+            'int FileUtils;',
+        ):
             self.one('src/base/x.h', HEAD + word + '\n', 2, 'name')
         self.one('src/base/string_util.h', HEAD, 1, 'name')
 
     def test_links(self):
-        self.assertEqual(self.breaches({'a.md': '# A b\n[x](docs/b.md#to-be) [y](#a-b) `[z](no)`\n',
-                                        'docs/b.md': '## To be\n[up](../a.md) [w](https://x.org)\n'
-                                                     '```\n[no](no.md)\n```\n'}), [])
+        self.assertEqual(
+            self.breaches(
+                {
+                    'a.md': '# A b\n[x](docs/b.md#to-be) [y](#a-b) `[z](no)`\n',
+                    'docs/b.md': '## To be\n[up](../a.md) [w](https://x.org)\n'
+                    '```\n[no](no.md)\n```\n',
+                }
+            ),
+            [],
+        )
         self.one('a.md', '# A\n\n[x](b.md)\n', 3, 'link')
         self.one('a.md', '# A\n[x](#b)\n', 2, 'link')
         self.one('a.md', '[x](../b.md)\n', 1, 'link')

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """DistributedDataParallel on two nodes: one is preempted half-way, training goes on where it was.
 
-examples/ddp as it is. Node 0 keeps its machine, both nodes restore the last complete checkpoint, and
+examples/ddp as it is. Node 0 keeps its machine, both restore the last complete checkpoint, and
 the losses go on to the digit: the example seeds every epoch. Then: one failing rank ends all."""
 
 import json
@@ -137,7 +137,8 @@ def check_curve(results, world, job):
     old, new = curve.get(1, []), curve.get(second, [])
     began = starts(world, job, second)
     print(
-        f"      attempt 1: epochs 1-{len(old)}; checkpoint {checkpoint}; attempt {second}: from {began}"
+        f"      attempt 1: epochs 1-{len(old)}; checkpoint {checkpoint}; "
+        f"attempt {second}: from {began}"
     )
     print(f"      losses {[loss for _, loss in old]} then {[loss for _, loss in new]}", flush=True)
     results.check(
@@ -224,7 +225,8 @@ def main():
         != 0
     ):
         print(
-            f"FAIL  {PYTHON} has no torch and scikit-learn: './dev' installs them, STOKER_TORCH_PYTHON names another"
+            f"FAIL  {PYTHON} has no torch and scikit-learn: './dev' installs them, "
+            "STOKER_TORCH_PYTHON names another"
         )
         sys.exit(1)
     test_preempted(results)

@@ -87,7 +87,7 @@ def beats(folder, name):
 
 
 def log_problem(world, job, folder, names):
-    """What is wrong with the log of an ended job: gaps, or lines that were printed but are not there."""
+    """What is wrong with the log of an ended job: gaps, or printed lines that are not there."""
     seen = {name: [] for name in names}
     for line in world.stoker("logs", job, "--json", check=True).stdout.splitlines():
         words = json.loads(line)["text"].split()
@@ -95,7 +95,8 @@ def log_problem(world, job, folder, names):
             seen[words[0]].append(int(words[1]))
     for name, numbers in seen.items():
         if numbers != list(range(len(numbers))):
-            return f"{name}: {len(numbers)} lines, not in order or with gaps: {numbers[:5]} … {numbers[-5:]}"
+            ends = f"{numbers[:5]} … {numbers[-5:]}"
+            return f"{name}: {len(numbers)} lines, not in order or with gaps: {ends}"
         noted = beats(folder, name)
         if not noted or noted[-1][0] >= len(numbers):
             return f"{name}: {len(numbers)} lines in the log, but noted {noted[-1:]}"
@@ -135,7 +136,8 @@ def cancel_case(world, kind, mechanism):
             f"{names} beat", lambda: all(len(beats(evidence, n)) > 25 for n in names), timeout=60
         )
     except AssertionError as error:
-        return f"{error}: {world.stoker('logs', job).stdout[-600:]} {world.stoker('show', job).stdout[-900:]}"
+        log, story = world.stoker("logs", job).stdout, world.stoker("show", job).stdout
+        return f"{error}: {log[-600:]} {story[-900:]}"
     used = {r["mechanism"] for r in world.json("show", job)["reports"]}
     asked = time.monotonic()
     done = world.stoker("cancel", job)
@@ -162,7 +164,8 @@ def cancel_case(world, kind, mechanism):
             problems.append(f"{name} lived longer than the grace after its SIGTERM")
     problems.append(log_problem(world, job, evidence, names))
     print(
-        f"      {mechanism}/{kind}: last sign of life {last:.2f} s after the request, cancel took {took:.2f} s",
+        f"      {mechanism}/{kind}: last sign of life {last:.2f} s after the request, "
+        f"cancel took {took:.2f} s",
         flush=True,
     )
     return "; ".join(p for p in problems if p)
@@ -211,7 +214,8 @@ def killed_case(world, mechanism):
     last = max(beats(evidence, n)[-1][1] for n in names)
     first = min(beats(second, n)[0][1] for n in names)
     print(
-        f"      {mechanism}/killed: last sign of life {last - killed:.2f} s after the kill, the next attempt's first "
+        f"      {mechanism}/killed: last sign of life {last - killed:.2f} s after the kill, "
+        "the next attempt's first "
         f"{first - last:.2f} s later",
         flush=True,
     )
@@ -262,7 +266,7 @@ def main():
     results = Results()
     if not TORCH:
         print(
-            "skipped: torchrun's workers: no python3 with torch here (STOKER_TORCH_PYTHON names one)"
+            "skipped: torchrun's workers: no python3 with torch (STOKER_TORCH_PYTHON names one)"
         )
     test_user(results, "root" if os.geteuid() == 0 else "user", None)
     if os.geteuid() == 0:

@@ -253,7 +253,8 @@ def test_requirements(results, world):
     pkg = folder(
         world,
         "venv/pkg",
-        setup__py="from setuptools import setup\nsetup(name='tinypkg', version='1', py_modules=['tinypkg'])\n",
+        setup__py="from setuptools import setup\n"
+        "setup(name='tinypkg', version='1', py_modules=['tinypkg'])\n",
     )
     (pkg / "tinypkg.py").write_text("VERSION = 1\n")
     seen = []
@@ -261,7 +262,7 @@ def test_requirements(results, world):
         if change:
             (pkg / "tinypkg.py").write_text(change)
         begun = time.monotonic()
-        # Building in a fresh environment would fetch setuptools: pip is told to use the one that is here.
+        # Building in a fresh environment would fetch setuptools: pip must use the one here.
         done = world.stoker(
             "run",
             "--env",
@@ -326,7 +327,10 @@ def test_out_of_memory(results, world):
     if group is None:
         print(f"skipped: out of memory with the real kernel: {why} (sys_test has the judging)")
         return
-    eater = "import time\nkept = []\nprint('eating', flush=True)\nwhile True: kept.append(bytearray(8 << 20)); time.sleep(0.01)\n"
+    eater = (
+        "import time\nkept = []\nprint('eating', flush=True)\n"
+        "while True: kept.append(bytearray(8 << 20)); time.sleep(0.01)\n"
+    )
     enter = f"echo $$ > {group}/cgroup.procs && exec \"$@\""
     try:
         done = subprocess.run(

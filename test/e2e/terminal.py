@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person at a terminal meets: colours and their absence, Ctrl-C, completion, the man page."""
+"""What a person at a terminal meets: colours or none, Ctrl-C, completion, the man page."""
 
 import os
 import pathlib
@@ -140,7 +140,10 @@ def test_control_sequences(results, world):
     )
 
 
-BEATS = "import os, time\nwhile True:\n print('tick', flush=True); open(os.environ['BEATS'], 'a').write('x'); time.sleep(0.1)\n"
+BEATS = (
+    "import os, time\nwhile True:\n print('tick', flush=True)\n"
+    " open(os.environ['BEATS'], 'a').write('x'); time.sleep(0.1)\n"
+)
 
 
 def grows(path):

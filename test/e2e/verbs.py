@@ -186,7 +186,10 @@ def test_names(results, world):
 
 def test_follow(results, world):
     """logs -f from another process: every line in order, soon after it was printed, and an end."""
-    script = "import time\nfor i in range(20):\n print(i, time.monotonic(), flush=True); time.sleep(0.2)\n"
+    script = (
+        "import time\nfor i in range(20):\n"
+        " print(i, time.monotonic(), flush=True); time.sleep(0.2)\n"
+    )
     job = world.submit("--name", "talk", "--", PYTHON, "-c", script)
     late = []
     follower = world.start("logs", "-f", job)
@@ -512,7 +515,7 @@ def test_preempt(results, world):
 
 
 def test_controller(results, world):
-    """The machine is killed; a controller with another PATH, as a timer has, brings the job back."""
+    """The machine is killed; a controller with another PATH (a timer has one) brings it back."""
     tools = world.root / "tools"
     tools.mkdir()
     (tools / "teach").write_text(f'#!/bin/sh\nexec {PYTHON} trainer.py "$@"\n')

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Two nodes that reduce over gloo, without torchrun: node 1 ends with code 9 in the midst of it, and
+"""Two nodes that reduce over gloo, without torchrun: node 1 ends with code 9 half-way, and
 node 0 then fails for want of a peer, as survivors do."""
 import os
 import sys

@@ -3,7 +3,8 @@
 """Programs that do not want to end. Usage: stubborn.py KIND; $EVIDENCE has a folder per attempt.
 
 Every process beats: it prints "NAME NUMBER", then notes number and time in NAME.beats there and
-syncs that file. So each noted line was in the pipe before, and a process lives while its file grows.
+syncs that file. So each noted line was in the pipe before, and a process lives while
+its file grows.
 The time of a SIGTERM goes to NAME.term. It is the same clock in every namespace."""
 
 import os
@@ -11,7 +12,8 @@ import signal
 import sys
 import time
 
-EVIDENCE = sys.argv[2] if len(sys.argv) > 2 else os.path.join(os.environ["EVIDENCE"], os.environ["STOKER_ATTEMPT"])
+OWN = os.path.join(os.environ.get("EVIDENCE", ""), os.environ.get("STOKER_ATTEMPT", ""))
+EVIDENCE = sys.argv[2] if len(sys.argv) > 2 else OWN
 os.makedirs(EVIDENCE, exist_ok=True)
 PAUSE = 0.02
 

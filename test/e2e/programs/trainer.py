@@ -21,7 +21,8 @@ state = os.path.join(folder, "state.txt")
 step = 0
 if os.path.exists(state):
     step = int(open(state, encoding="ascii").read())
-print(f"start {step} resume {os.environ['STOKER_RESUME']} attempt {os.environ['STOKER_ATTEMPT']}", flush=True)
+resume, attempt = os.environ["STOKER_RESUME"], os.environ["STOKER_ATTEMPT"]
+print(f"start {step} resume {resume} attempt {attempt}", flush=True)
 while step < args.steps:
     step += 1
     with open(state + ".tmp", "w", encoding="ascii") as out:

@@ -110,7 +110,7 @@ class CheckpointFiles {
   // kBusy: somebody writes, or wanted in for longer than the patience. kConflict: a file is not as
   // the request says, or changed meanwhile, or the task died. kNoSpace: no room for the copy.
   virtual Result<std::unique_ptr<Snapshot>> Take(const SnapshotRequest& request) = 0;
-  // Deletes one file of the directory (the mark of `stoker checkpoint done`).
+  // Deletes one file of the directory (the mark that a checkpoint is done).
   virtual Status Remove(const std::string& path) = 0;
 };
 

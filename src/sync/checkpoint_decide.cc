@@ -209,13 +209,16 @@ std::optional<Candidate> CheckpointPlan::BeforeTheNext(View view) const {
   if (!Complete(rhythm_.cycles[at], rhythm_.cycles[at - 1])) --at;
   const Cycle& whole = rhythm_.cycles[at];
   if (at >= 1 && !Complete(whole, rhythm_.cycles[at - 1])) return std::nullopt;
+  bool moved_on = false;
   for (const auto& [path, file] : files_) {
     if (IsStream(path)) continue;
     const std::string unit = TopOf(path);
     if (!file.open && file.last_change <= whole.end) continue;
+    moved_on = true;
     if (!NeverTaken(unit)) return std::nullopt;
     view.excluded.insert(unit);
   }
+  if (!moved_on) return std::nullopt;
   for (const Episode& episode : whole.episodes) {
     if (view.excluded.count(TopOf(episode.path)) != 0) return std::nullopt;
   }
@@ -344,7 +347,11 @@ std::optional<Candidate> CheckpointPlan::Make(CandidateReason reason, const View
     }
     news = true;
     out.copy.push_back(*file.fact);
-    out.step = std::max(out.step, Numbered(TopOf(path)) ? LastNumber(TopOf(path)) : -1);
+    const std::string unit = TopOf(path);
+    if (!Numbered(unit) || LastNumber(unit) <= out.step) continue;
+    out.step = LastNumber(unit);
+    const auto row = rows_.find(WithoutNumbers(unit));
+    out.counted = row != rows_.end() && row->second.size() >= 2;
   }
   if (!any || !news) return std::nullopt;
   out.together = rhythm_.together;

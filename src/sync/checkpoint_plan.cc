@@ -88,13 +88,13 @@ void CheckpointPlan::Begin(const std::string& path, MonoTime at, bool by_event) 
   File& file = files_[path];
   Changed(path, at);
   file.last_change = at;
+  file.touched = true;
   if (file.open) return;
   if (file.taken != 0 && file.taken == file.version) {
     if (file.fact) file.size_before = file.fact->size;
     const std::string general = WithoutNumbers(TopOf(path));
     if (general != TopOf(path) && numbered_.insert(general).second) {
-      // Its number does not count steps: the same name is written again and again.
-      for (Episode& episode : history_) episode.role = RoleOf(episode.path);
+      NotSteps(general);
     }
   }
   file.open = true;
@@ -114,11 +114,35 @@ void CheckpointPlan::End(const std::string& path, MonoTime at, Fate fate, bool d
   file.fate = fate;
   file.doubtful = file.doubtful || disk_full;
   file.last_change = at;
+  file.touched = true;
   Changed(path, at);
   Remember({path, "", file.begin, at, -1, fate == Fate::kLived});
 }
 
+void CheckpointPlan::NoteUnit(const std::string& unit) {
+  const std::string row = WithoutNumbers(unit);
+  if (row != unit && rows_[row].size() < 2) rows_[row].insert(unit);
+}
+
+// The numbers of these names do not count steps: the same name is written again and again.
+void CheckpointPlan::NotSteps(const std::string& row) {
+  for (Episode& episode : history_) episode.role = RoleOf(episode.path);
+  std::erase_if(written_, [&](const auto& entry) { return TopOf(entry.first) == row; });
+  for (const auto& [path, count] : writes_) {
+    if (WithoutNumbers(TopOf(path)) == row) written_[path] = count;
+  }
+  cycle_ = 0;
+  for (const auto& [role, count] : written_) cycle_ = std::max<int64_t>(cycle_, count);
+}
+
+void CheckpointPlan::Uncount(const Episode& episode) {
+  if (auto it = written_.find(episode.role); it != written_.end() && it->second > 0) --it->second;
+  if (auto it = writes_.find(episode.path); it != writes_.end() && it->second > 0) --it->second;
+}
+
 void CheckpointPlan::Remember(Episode episode) {
+  ++writes_[episode.path];
+  NoteUnit(TopOf(episode.path));
   if (IsStream(episode.path)) return;
   episode.role = RoleOf(episode.path);
   cycle_ = std::max<int64_t>(cycle_, ++written_[episode.role]);
@@ -145,9 +169,11 @@ void CheckpointPlan::MoveDirectory(const FileEvent& event) {
   }
   for (Episode& episode : history_) {
     if (!StartsWith(episode.path, from)) continue;
-    if (auto it = written_.find(episode.role); it != written_.end() && it->second > 0) --it->second;
+    Uncount(episode);
     episode.path = event.path + "/" + episode.path.substr(from.size());
+    NoteUnit(TopOf(episode.path));
     episode.role = RoleOf(episode.path);
+    ++writes_[episode.path];
     cycle_ = std::max<int64_t>(cycle_, ++written_[episode.role]);
   }
   dying_.erase(TopOf(event.path));
@@ -178,7 +204,7 @@ void CheckpointPlan::MoveIn(const FileEvent& event) {
     if (old->path != event.from) continue;
     begin = std::min(begin, old->begin);
     if (!old->lived) fate = std::max(fate, Fate::kUnknown);
-    if (auto count = written_.find(old->role); count != written_.end()) --count->second;
+    Uncount(*old);
     history_.erase(std::next(old).base());
     break;
   }
@@ -202,6 +228,7 @@ void CheckpointPlan::Gone(const std::string& path, MonoTime at) {
     any = true;
   }
   if (!any) return;
+  writes_.erase(path);
   const std::string unit = TopOf(path);
   const auto rest = files_.lower_bound(unit + "/");
   if (rest != files_.end() && StartsWith(rest->first, unit + "/")) {
@@ -262,8 +289,7 @@ void CheckpointPlan::Absorb(const FileFact& fact, const DirectoryScan& scan, Mon
   File& file = files_[fact.path];
   const bool written = scan.written.count(fact.path) != 0 || scan.mapped.count(fact.path) != 0;
   const bool same = file.fact && SameContent(*file.fact, fact);
-  const bool silent =
-      known ? file.fact && !same && !file.open && file.last_change <= last_scan_ : true;
+  const bool silent = known ? file.fact && !same && !file.open && !file.touched : true;
   if (silent) {
     // Changed without a hint, or before the hint has come. It is over when a later look finds no
     // writer: while a file is being opened it is cut to nothing already, and no process has it.
@@ -289,6 +315,7 @@ void CheckpointPlan::Absorb(const FileFact& fact, const DirectoryScan& scan, Mon
   }
   if (!same && scan.size_limit >= 0 && fact.size >= scan.size_limit) file.doubtful = true;
   file.fact = fact;
+  file.touched = false;
   if (!file.open) FillSize(fact.path, fact.size);
 }
 
@@ -330,7 +357,6 @@ void CheckpointPlan::OnScan(const DirectoryScan& scan, MonoTime now,
     }
   }
   for (const std::string& path : gone) Gone(path, now);
-  last_scan_ = now;
   Relearn();
 }
 
@@ -344,11 +370,11 @@ void CheckpointPlan::OnRestored(const DirectoryScan& scan, MonoTime now) {
     file.taken = file.version;
     file.size_before = fact.size;
     taken_units_.insert(TopOf(fact.path));
+    NoteUnit(TopOf(fact.path));
     if (EndsWith(fact.path, std::string("/") + kCompleteMark)) {
       explicit_.insert(WithoutNumbers(TopOf(fact.path)));
     }
   }
-  last_scan_ = now;
   first_change_.reset();
 }
 

@@ -46,6 +46,7 @@ struct Candidate {
   std::set<std::string> together;  // what the rhythm says now, for the next attempt
   int64_t cycle = 0;               // most often that any one file was written in this attempt
   int64_t step = -1;               // number of the newest unit, where names have one
+  bool counted = false;            // that number grows from one checkpoint to the next
 };
 
 // Not thread-safe.
@@ -82,6 +83,7 @@ class CheckpointPlan {
   // This program's pauses are shorter than `quiet`: no time to lose at a boundary.
   bool restless() const { return rhythm_.restless; }
   int64_t cycle() const { return cycle_; }
+  MonoTime last_change() const { return last_change_; }
   // True when the program itself has written anything here in this attempt.
   bool ever_written() const { return cycle_ > 0; }
 
@@ -98,6 +100,7 @@ class CheckpointPlan {
     int64_t size_before = -1;  // size in the last moment taken
     Fate fate = Fate::kLived;  // how the last write ended
     bool doubtful = false;     // the disk was full or the size limit met
+    bool touched = false;      // a hint came since the last scan: no wonder it looks different
     bool shrunk = false;       // the write under way was noticed by the file being shorter
     bool refused = false;      // its format said: not whole
   };
@@ -121,6 +124,9 @@ class CheckpointPlan {
   void Absorb(const FileFact& fact, const DirectoryScan& scan, MonoTime now);
   void Changed(const std::string& path, MonoTime at);
   void Remember(Episode episode);
+  void NoteUnit(const std::string& unit);
+  void NotSteps(const std::string& row);
+  void Uncount(const Episode& episode);
   void Relearn();
   std::string RoleOf(const std::string& path) const;
   void FillSize(const std::string& path, int64_t size);
@@ -151,6 +157,9 @@ class CheckpointPlan {
   std::set<std::string> numbered_;      // roles with '#' whose members were written again in place
   std::set<std::string> explicit_;      // roles of units that use kCompleteMark
   std::map<std::string, int> written_;  // episodes per role, for `cycle_`
+  std::map<std::string, int> writes_;   // episodes per path that is there
+  // Units seen of each row of numbered names; two are enough to show that it grows.
+  std::map<std::string, std::set<std::string>> rows_;
   std::map<std::string, MonoTime> dying_;  // units of which files are being deleted: last one when
   std::set<std::string> taken_units_;      // of the last moment taken
   int64_t cycle_ = 0;
@@ -163,7 +172,6 @@ class CheckpointPlan {
   bool refused_ = false;                  // the last candidate named what was not in it
   std::optional<MonoTime> first_change_;  // oldest change that has not been taken
   MonoTime last_change_;
-  MonoTime last_scan_;
   // The newest boundary seen while the program lived, not taken yet: versions of what was in it.
   std::map<std::string, uint64_t> settled_;
   CandidateReason settled_reason_ = CandidateReason::kQuiet;

@@ -249,6 +249,7 @@ void CheckpointKeeper::Adopt(const Candidate& candidate, std::unique_ptr<Snapsho
   moment->together = candidate.together;
   moment->cycle = candidate.cycle;
   moment->step = candidate.step;
+  moment->counted = candidate.counted;
   for (const auto* list : {&candidate.copy, &candidate.stay}) {
     for (const FileFact& fact : *list) {
       if (list == &candidate.stay) {

@@ -107,6 +107,7 @@ class CheckpointKeeper {
   void OpenRound(MonoTime now);
   void Collect(MonoTime now);
   void GiveUpRound();
+  bool StillForLong(MonoTime now) const;
   std::vector<int> Silent(std::vector<int> ranks) const;
   void CommitManifest(MonoTime now);
   Status PutManifest();
@@ -145,6 +146,8 @@ class CheckpointKeeper {
   MonoTime next_poll_;
   MonoTime round_since_;
   int late_rounds_ = 0;
+  std::shared_ptr<Moment> late_moment_;  // the others were ahead of it
+  MonoTime late_again_;
   std::optional<Round> answering_;
   std::shared_ptr<Moment> last_answer_;
   int64_t wished_cycle_ = 0;

@@ -104,6 +104,15 @@ void CheckpointKeeper::LeadIdle(MonoTime now) {
     StartUpload(seq_ + 1);
     return;
   }
+  if (late_moment_ && !ended_seen_ && StillForLong(now) && now >= late_again_) {
+    late_again_ = now + config_.quiet * 5;
+    {
+      const std::lock_guard lock(mutex_);
+      moment_ = late_moment_;
+    }
+    StartUpload(seq_ + 1);
+    return;
+  }
   const bool silent = leader_ && !plan_.ever_written();
   if (silent && now >= next_poll_) {
     next_poll_ = now + Poll();
@@ -114,6 +123,7 @@ void CheckpointKeeper::LeadIdle(MonoTime now) {
       moment->files = staged_;
       moment->cycle = (*wish)->cycle;
       moment->step = (*wish)->step;
+      moment->counted = moment->step >= 0;
       {
         const std::lock_guard lock(mutex_);
         moment_ = std::move(moment);
@@ -139,12 +149,16 @@ void CheckpointKeeper::LeadIdle(MonoTime now) {
   finished_ = true;
 }
 
+bool CheckpointKeeper::StillForLong(MonoTime now) const {
+  return now - plan_.last_change() >= config_.quiet * 10;
+}
+
 void CheckpointKeeper::OpenRound(MonoTime now) {
   Round round;
   round.seq = seq_;
   round.cycle = moment_->cycle;
-  round.step = moment_->step;
-  round.any = late_rounds_ >= kLateRounds;
+  round.step = moment_->counted ? moment_->step : -1;
+  round.any = late_rounds_ >= kLateRounds && StillForLong(now);
   const Status status = leader_->Open(round);
   if (!status.ok()) return Failed(status, now);
   round_since_ = now;
@@ -160,10 +174,14 @@ void CheckpointKeeper::Collect(MonoTime now) {
   if (!state.ok()) return Failed(state.status(), now);
   if (*state == RoundLeader::State::kComplete) {
     late_rounds_ = 0;
+    late_moment_.reset();
     SetPhase(Phase::kCommit);
   } else if (*state == RoundLeader::State::kLate) {
+    // The others are ahead: a newer moment of ours will come. If none does, and everything rests
+    // for long, their counts and ours have nothing to do with one another.
     ++late_rounds_;
-    GiveUpRound();
+    late_moment_ = moment_;
+    SetPhase(Phase::kIdle);
   } else if (AnyOf(silent, leader_->Missing()) || now - round_since_ >= config_.round_patience) {
     SetTrouble("checkpoint not saved: not every node has answered for it");
     GiveUpRound();
@@ -299,6 +317,7 @@ void CheckpointKeeper::AnswerRound(const Round& round) {
   std::vector<std::shared_ptr<Moment>> mine = waiting_;
   if (last_answer_) mine.insert(mine.begin(), last_answer_);
   for (auto moment = mine.rbegin(); moment != mine.rend(); ++moment) {
+    if (round.any && !StillForLong(clock_.Mono())) continue;
     if (!Matches(round, PartOf(**moment, config_.rank))) continue;
     answering_ = round;
     {
@@ -310,8 +329,8 @@ void CheckpointKeeper::AnswerRound(const Round& round) {
   }
   if (mine.empty()) return;
   const Moment& newest = *mine.back();
-  const bool ahead =
-      round.step >= 0 && newest.step >= 0 ? newest.step > round.step : newest.cycle > round.cycle;
+  const bool by_step = round.step >= 0 && newest.counted;
+  const bool ahead = round.any || (by_step ? newest.step > round.step : newest.cycle > round.cycle);
   if (!ahead) return;  // its moment is still to come
   Part late;
   late.late = true;

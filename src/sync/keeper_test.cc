@@ -145,6 +145,29 @@ TEST(Keeper, ADiskThatWasFullTaints) {
   EXPECT_EQ(bench.Restored(), (Contents{{"checkpoint.pt", Whole("model", 1)}}));
 }
 
+TEST(Keeper, ADiskFullAtTheEndStillComesToAnEnd) {
+  for (const int writes : {1, 3, 5, 8}) {
+    for (const bool late : {false, true}) {
+      Bench bench;
+      for (int step = 1; step <= writes; ++step) {
+        bench.files.Open("checkpoint.pt");
+        bench.Run(Duration::Ms(100));
+        bench.files.Close("checkpoint.pt", Whole("model", step));
+        bench.Run(Duration::Ms(300));
+      }
+      bench.files.Open("checkpoint.pt");
+      bench.Run(Duration::Ms(50));
+      bench.files.disk_full = true;
+      bench.files.Close("checkpoint.pt", "half");
+      if (late) bench.Run(Duration::Seconds(3));
+      bench.End(1);
+      EXPECT_TRUE(bench.keeper->Finished()) << writes;
+      const Contents restored = bench.Restored();
+      if (!restored.empty()) EXPECT_EQ(restored.at("checkpoint.pt").substr(0, 5), "model");
+    }
+  }
+}
+
 TEST(Keeper, AFileCutShortIsNotTrusted) {
   Bench bench;
   bench.files.Write("checkpoint.pt", std::string(100'000, 'a'));

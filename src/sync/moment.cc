@@ -73,7 +73,7 @@ Part PartOf(const Moment& moment, int rank) {
   Part part;
   part.rank = rank;
   part.cycle = moment.cycle;
-  part.step = moment.step;
+  part.step = moment.counted ? moment.step : -1;
   for (const auto& [path, staged] : moment.files) {
     ManifestFile file;
     file.path = path;

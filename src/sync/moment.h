@@ -32,6 +32,7 @@ struct Moment {
   std::set<std::string> together;
   int64_t cycle = 0;
   int64_t step = -1;
+  bool counted = false;  // `step` tells one moment from another, on every node
 };
 
 Status HashStaged(StagedFile* file);

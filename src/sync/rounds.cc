@@ -31,12 +31,14 @@ Result<RoundLeader::State> RoundLeader::Poll() {
   for (int rank = 1; rank < num_nodes_; ++rank) {
     if (parts_.count(rank) != 0) continue;
     STOKER_ASSIGN(std::optional<Part> part, PartAt(PartKey(job_, {attempt_, round_.seq}, rank)));
+    Round exactly = round_;
     if (!part) {
       STOKER_ASSIGN(part, PartAt(FinalPartKey(job_, attempt_, rank)));
+      exactly.any = false;  // a node that ended early may be a checkpoint behind
     }
     if (!part) continue;
     part->rank = rank;
-    if (part->late || !Matches(round_, *part)) return State::kLate;
+    if (part->late || !Matches(exactly, *part)) return State::kLate;
     parts_[rank] = std::move(*part);
   }
   return static_cast<int>(parts_.size()) == num_nodes_ - 1 ? State::kComplete : State::kWaiting;

@@ -14,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import Results, World  # noqa: E402
+from harness import Results, World, patience  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = os.environ.get("STOKER_TORCH_PYTHON", "/usr/bin/python3")
@@ -78,7 +78,7 @@ def test_preempted(results):
         before = world.job(job)
         told = world.json("preempt", job, "--node", "1", "--in", "3s")
         results.check("preempt: node 1 alone was told", [t["node"] for t in told] == [1], told)
-        done = world.stoker("wait", job, "--timeout", "100s", timeout=110)
+        done = world.stoker("wait", job, "--timeout", f"{patience(100):.0f}s", timeout=110)
         check_story(results, world, job, done, before)
         check_curve(results, world, job)
         try:

@@ -16,7 +16,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import PYTHON, Results, World, heartbeats_stop, lock_holder  # noqa: E402
+from harness import PYTHON, Results, World, heartbeats_stop, lock_holder, patience  # noqa: E402
 
 PROGRAM = pathlib.Path(__file__).parent / "programs" / "stubborn.py"
 GRACE = 2.0
@@ -151,16 +151,14 @@ def cancel_case(world, kind, mechanism):
     if alive:
         problems.append(f"still alive after cancel: {alive}")
     last = max(beats(evidence, n)[-1][1] for n in names) - asked
-    if last > GRACE + NOTICED:
+    if last > GRACE + patience(NOTICED):
         problems.append(f"the last sign of life was {last:.1f} s after the request")
     if kind in ("daemon", "respawn", "storm") and not (evidence / "main.term").exists():
         problems.append("main got no SIGTERM")
     for name in names:
         path = evidence / f"{name}.term"
-        if (
-            path.exists()
-            and beats(evidence, name)[-1][1] - float(path.read_text().split()[0]) > GRACE + 0.5
-        ):
+        told = float(path.read_text().split()[0]) if path.exists() else asked + NOTICED
+        if beats(evidence, name)[-1][1] - told > GRACE + patience(0.5):
             problems.append(f"{name} lived longer than the grace after its SIGTERM")
     problems.append(log_problem(world, job, evidence, names))
     print(
@@ -174,7 +172,7 @@ def cancel_case(world, kind, mechanism):
 def self_ending_case(world, mechanism):
     """Main ends with 0 while its child holds the pipe: the job has succeeded, the child is gone."""
     job, evidence = submit(world, "holder_ends", mechanism)
-    done = world.stoker("wait", job, "--timeout", "40s")
+    done = world.stoker("wait", job, "--timeout", f"{patience(40):.0f}s")
     if done.returncode != 0 or world.job(job)["state"] != "Succeeded":
         return f"{done.returncode}: {done.stdout}{done.stderr}"
     alive = heartbeats_stop(evidence, quiet=0.3, timeout=0)
@@ -210,7 +208,7 @@ def killed_case(world, mechanism):
         )
     finally:
         world.stoker("cancel", job, check=True)
-        controller.communicate(timeout=30)
+        controller.communicate(timeout=patience(30))
     last = max(beats(evidence, n)[-1][1] for n in names)
     first = min(beats(second, n)[0][1] for n in names)
     print(
@@ -256,7 +254,7 @@ def test_user(results, who, uid):
                 test_mechanism(results, world, mechanism, who)
             else:
                 job = world.submit("--ending", mechanism, "--", "true")
-                world.stoker("wait", job, "--timeout", "30s")
+                world.stoker("wait", job, "--timeout", f"{patience(30):.0f}s")
                 why = (world.job(job).get("result") or {}).get("why", "")
                 print(f"skipped: {who}, {mechanism} does not work here: {why}", flush=True)
                 results.check(f"{who}, {mechanism}: refused with its name", mechanism in why, why)

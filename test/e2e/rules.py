@@ -13,7 +13,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import PYTHON, Results, World  # noqa: E402
+from harness import PYTHON, Results, World, patience  # noqa: E402
 
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
 MEMORY = pathlib.Path("/sys/fs/cgroup/memory")
@@ -163,7 +163,7 @@ def test_limits(results, world):
         code == 1
         and job["state"] == "Failed"
         and job["result"]["reason"] == "TimedOut"
-        and 2 <= took < 12,
+        and 2 <= took < patience(12),
         [code, took, job.get("result")],
     )
     code, job, took = ended(
@@ -181,7 +181,7 @@ def test_limits(results, world):
         "stall: not while it prints, then soon",
         code != 0
         and job["state"] == "Failed"
-        and 4.4 < took < 14
+        and 4.4 < took < patience(14)
         and "no output" in job["result"]["why"],
         [code, took, job.get("result")],
     )
@@ -339,7 +339,7 @@ def test_out_of_memory(results, world):
             env=world.env,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=patience(60),
         )
         result = world.job("-")["result"]
         results.check(

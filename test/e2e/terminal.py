@@ -12,7 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import PYTHON, Results, World  # noqa: E402
+from harness import PYTHON, Results, World, patience  # noqa: E402
 
 ESCAPE = b"\x1b"
 
@@ -34,7 +34,7 @@ class Terminal:
 
     def read(self, until=None, timeout=20):
         """Reads on to `until` (bytes), else to the end of the process's output."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + patience(timeout)
         while time.monotonic() < end and not (until and until in self.seen):
             if not select.select([self.master], [], [], 0.1)[0]:
                 continue
@@ -54,7 +54,7 @@ class Terminal:
         os.close(self.master)
 
     def code(self, timeout=20):
-        end = time.monotonic() + timeout
+        end = time.monotonic() + patience(timeout)
         while time.monotonic() < end:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs for the tests of the verbs, and what they printed."""
+
+import json
+import pathlib
+import shutil
+
+from harness import PYTHON
+
+PROGRAMS = pathlib.Path(__file__).parent / "programs"
+
+
+def lines(text):
+    return [line for line in text.split("\n") if line]
+
+
+def texts(world, job, *flags):
+    """What the program wrote, out of the log; not what stoker itself noted there."""
+    return [
+        r["text"]
+        for r in map(
+            json.loads, lines(world.stoker("logs", job, "--json", *flags, check=True).stdout)
+        )
+        if r["stream"] in "oe" and not r.get("note")
+    ]
+
+
+def folder_of_trainer(world):
+    work = world.root / "trainer"
+    work.mkdir(exist_ok=True)
+    shutil.copy(PROGRAMS / "trainer.py", work)
+    return work
+
+
+def trainer(world, *args, name="trainer"):
+    return world.submit(
+        "--name",
+        name,
+        "--stop-grace",
+        "2s",
+        "--",
+        PYTHON,
+        "trainer.py",
+        *args,
+        cwd=folder_of_trainer(world),
+    )
+
+
+def running(world, job, text=None):
+    """Waits until the program of `job` runs; until it has printed `text`, where given."""
+    world.wait_for(f"{job} runs", lambda: world.job(job)["state"] == "Running")
+    if text:
+        world.wait_for(f"{job} prints {text}", lambda: any(text in t for t in texts(world, job)))
+    return job

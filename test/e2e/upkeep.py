@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verbs that look after jobs, settings and the machine: controller, its timer, config, doctor, gc."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from harness import PYTHON, Results, World, lock_holder, patience  # noqa: E402
+from job_kit import folder_of_trainer, lines, running, texts  # noqa: E402
+
+
+def test_controller(results, world):
+    """The machine is killed; a controller with another PATH (a timer has one) brings it back."""
+    tools = world.root / "tools"
+    tools.mkdir()
+    (tools / "teach").write_text(f'#!/bin/sh\nexec {PYTHON} trainer.py "$@"\n')
+    (tools / "teach").chmod(0o755)
+    work = folder_of_trainer(world)
+    job = running(
+        world,
+        world.submit(
+            "--name",
+            "orphaned",
+            "--",
+            "teach",
+            "80",
+            "--pause",
+            "0.1",
+            cwd=work,
+            env={"PATH": f"{tools}:{world.env['PATH']}"},
+        ),
+    )
+    world.wait_for("a checkpoint", lambda: world.json("checkpoints", job))
+    timer = {"PATH": "/usr/bin:/bin"}
+    machine = next(pid for pid in (lock_holder(i / "lock") for i in world.instances()) if pid)
+    os.kill(machine, signal.SIGKILL)
+    passed = {}
+    end = time.monotonic() + 30
+    while len(record_now(world, job).get("attempts", [])) < 2:
+        passed = world.json("controller", "--once", env=timer)
+        if time.monotonic() > end:
+            break
+        time.sleep(0.2)
+    results.check(
+        "controller --once --json",
+        set(passed) == {"active", "passed", "failed"} and passed["failed"] == 0,
+        passed,
+    )
+    daemon = world.start("controller", "--interval", "200ms", env=timer)
+    world.wait_for("ended, by the daemon", lambda: "result" in record_now(world, job), timeout=40)
+    daemon.send_signal(signal.SIGTERM)
+    _, errors = daemon.communicate(timeout=patience(10))
+    results.check("controller: a daemon ends when told", daemon.returncode == 0, errors)
+    record = world.job(job)
+    results.check(
+        "controller: the job went on where it was, with its own PATH",
+        record["state"] == "Succeeded"
+        and texts(world, job, "--attempt", "2")[0].split()[1] != "0",
+        world.stoker("logs", job).stdout[-500:],
+    )
+
+
+def record_now(world, job):
+    """The record as it lies in the store: looking at it with a verb would help it along."""
+    revisions = world.store / "records" / f"{job}.json.rev"
+    try:
+        return json.loads(max(p for p in revisions.iterdir() if p.name[0].isdigit()).read_text())
+    except (FileNotFoundError, ValueError):
+        return {}  # replaced in this moment
+
+
+FAKES = {
+    "crontab": 'case $1 in -l) cat "$TABLE" 2>/dev/null ;; *) cp "$1" "$TABLE" ;; esac',
+    "systemctl": 'test -n "$SYSTEMD" && echo "$@" >> "$SYSTEMD"',
+}
+
+
+def test_timer(results, world):
+    """With a crontab and a systemctl that only note what they are told."""
+    fakes = world.root / "fakes"
+    fakes.mkdir()
+    for name, text in FAKES.items():
+        (fakes / name).write_text(f"#!/bin/sh\n{text}\n")
+        (fakes / name).chmod(0o755)
+    table, told = world.root / "crontab", world.root / "systemctl"
+    env = {
+        "PATH": f"{fakes}:{world.env['PATH']}",
+        "TABLE": str(table),
+        "XDG_DATA_HOME": str(world.root / "data 100%"),
+    }
+    table.write_text("0 5 * * * /usr/bin/true\n")
+    for _ in "ab":  # twice is harmless
+        said = world.json("controller", "--install", env=env)
+    rows = lines(table.read_text())
+    results.check(
+        "controller --install: one line in the crontab, the others stay",
+        said == {"timer": True} and len(rows) == 2 and rows[0] == "0 5 * * * /usr/bin/true",
+        rows,
+    )
+    command = rows[-1].removeprefix("* * * * * ").replace("\\%", "%")  # as cron reads it
+    done = subprocess.run(
+        ["sh", "-c", command],
+        env={"HOME": str(world.home), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+    )
+    results.check(
+        "controller --install: the line works, on the same folders",
+        done.returncode == 0 and (world.root / "data 100%" / "stoker" / "ledger").is_dir(),
+        [command, done],
+    )
+    timer = next(f for f in world.json("doctor", env=env) if f["what"] == "recovery timer")
+    results.check("doctor: sees the timer", timer["level"] == "ok", timer)
+    world.json("controller", "--uninstall", env=env)
+    results.check(
+        "controller --uninstall",
+        table.read_text() == "0 5 * * * /usr/bin/true\n",
+        table.read_text(),
+    )
+    env["SYSTEMD"] = str(told)
+    said = world.json("controller", "--install", env=env)
+    units = world.home / ".config" / "systemd" / "user"
+    service = (units / "stoker-controller.service").read_text()
+    results.check(
+        "controller --install: systemd",
+        said == {"timer": True}
+        and "enable --now stoker-controller.timer" in told.read_text()
+        and f'"{world.binary}" controller --once' in service.replace("%%", "%")
+        and "data 100%%" in service,
+        service,
+    )
+    world.json("controller", "--uninstall", env=env)
+    results.check(
+        "controller --uninstall: systemd",
+        "disable" in told.read_text() and not list(units.iterdir()),
+        told.read_text(),
+    )
+
+
+def test_gc(results, world):
+    world.wait_for("instances cleared away", lambda: not world.instances(), timeout=20)
+    busy = running(
+        world, world.submit("--name", "busy", "--stop-grace", "1s", "--", "sleep", "60")
+    )
+    ended = {j["id"] for j in world.json("ls", "--all")} - {busy}
+    dry = world.json("gc", "--dry-run", "--older-than", "1s")
+    results.check(
+        "gc --dry-run: names them, removes nothing",
+        set(dry["jobs"]) == ended
+        and dry["dry_run"]
+        and {j["id"] for j in world.json("ls", "--all")} == ended | {busy},
+        dry,
+    )
+    results.check(
+        "gc: by itself keeps every job",
+        world.json("gc")["jobs"] == [] and len(world.json("ls", "--all")) == len(ended) + 1,
+    )
+    copies = world.state / "bin"
+    used = [p.name for p in copies.iterdir()]
+    for name in ["0" * 64, *used]:
+        (copies / name).mkdir(exist_ok=True)
+        os.utime(copies / name, (1, 1))
+    results.check(
+        "gc: old copies of stoker go, one in use stays",
+        world.json("gc")["copies"] == 1 and [p.name for p in copies.iterdir()] == used,
+        used,
+    )
+    gone = world.json("gc", "--older-than", "1s")
+    results.check(
+        "gc --older-than",
+        set(gone["jobs"]) == ended and [j["id"] for j in world.json("ls", "--all")] == [busy],
+        gone,
+    )
+    left = sorted(p.name for p in (world.store / "jobs").iterdir())
+    results.check("gc: only the active job's files are left", left == [busy], left)
+    results.check("gc: the active job goes on", world.job(busy)["state"] == "Running")
+    world.stoker("cancel", busy, check=True)
+    results.check(
+        "gc: --older-than nonsense", world.stoker("gc", "--older-than", "old").returncode == 2
+    )
+
+
+def test_config(results, world):
+    store = world.root / "elsewhere"
+    results.check("config: built-in", world.json("config")["store"] is None)
+    world.stoker("config", "set", "store", store, check=True)
+    results.check(
+        "config set, get",
+        world.stoker("config", "get", "store").stdout == f"{store}\n"
+        and world.json("config", "get", "store") == str(store)
+        and world.json("config", "list")["store"] == str(store),
+    )
+    said = world.json("config", "set", "stop_grace", "5s")
+    results.check(
+        "config set --json",
+        (said["key"], said["value"]) == ("stop_grace", "5s")
+        and world.stoker("config", "get", "stop_grace").stdout.strip() == "5s",
+    )
+    spec = world.stoker("run", "--dry-run", "--", "true").stdout
+    results.check("config: a default is used", "stop_grace: 5s" in spec, spec)
+    done = world.stoker("run", "--", "true")
+    results.check(
+        "config: the other store is used",
+        done.returncode == 0 and any((store / "records").iterdir()),
+        done.stderr,
+    )
+    results.check("config: and only that", len(world.json("ls")) == 1)
+    mode = (world.home / ".config" / "stoker" / "config.yaml").stat().st_mode & 0o777
+    results.check("config: the file is one's own", mode == 0o600, oct(mode))
+    for key in ("store", "stop_grace"):
+        world.stoker("config", "unset", key, check=True)
+    results.check(
+        "config unset",
+        world.json("config", "get", "store") in ("", None) and len(world.json("ls")) > 1,
+    )
+    results.check("config get of no key", world.stoker("config", "get", "stor").returncode == 2)
+
+
+def test_doctor(results, world):
+    findings = world.json("doctor")
+    results.check(
+        "doctor --json",
+        {"store", "settings", "ending tasks", "recovery timer"} <= {f["what"] for f in findings}
+        and all(f["level"] in ("ok", "note", "bad") for f in findings),
+        findings,
+    )
+    bad = world.stoker("doctor", env={"XDG_DATA_HOME": "/proc/nowhere"})
+    results.check(
+        "doctor: a store that cannot be is bad",
+        bad.returncode == 1 and "bad" in bad.stdout,
+        bad.stdout,
+    )
+
+
+def main():
+    results = Results()
+    with World("upkeep") as world:
+        for name, code in (("good", 0), ("bad", 3)):  # something to list and to clear away
+            world.stoker("run", "--name", name, "--", "sh", "-c", f"exit {code}")
+        results.run("controller", test_controller, results, world)
+        results.run("timer", test_timer, results, world)
+        results.run("config", test_config, results, world)
+        results.run("doctor", test_doctor, results, world)
+        results.run("gc", test_gc, results, world)
+        results.run(
+            "nothing left", lambda: world.wait_for("no instance", lambda: not world.instances())
+        )
+    results.finish()
+
+
+main()

@@ -17,7 +17,7 @@
 
 namespace stoker {
 
-// Made in the checkpoint directory by `stoker checkpoint done` (or by the program itself): what
+// Made in the checkpoint directory by the program: what
 // lies there now is a checkpoint. The agent deletes it once it has its copy; until then nothing
 // should be written.
 inline constexpr char kDoneMark[] = ".stoker-done";

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that look after jobs, settings and the machine: controller, its timer, config, doctor, gc."""
+"""Verbs that look after jobs and the machine: controller, its timer, config, doctor, gc."""
 
 import json
 import os

@@ -32,7 +32,7 @@ WatchTree::WatchTree(std::string root, Clock& clock,
       inotify_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)),
       stop_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   std::vector<FileEvent> nothing;
-  Arm();
+  Arm(false);
   reader_ = std::thread([this] { Run(); });
 }
 
@@ -95,11 +95,11 @@ void WatchTree::AddTree(const std::string& path, bool announce, std::vector<File
   }
 }
 
-void WatchTree::Arm() {
+void WatchTree::Arm(bool news) {
   if (armed_ || !sys::DirExists(root_)) return;
   // Only at the very start is what lies there no news: the keeper scans before the program starts.
   std::vector<FileEvent> found;
-  AddTree("", reader_.joinable(), &found);
+  AddTree("", news, &found);
   armed_ = !watches_.empty();
   const std::lock_guard lock(mutex_);
   queue_.insert(queue_.end(), found.begin(), found.end());
@@ -200,7 +200,7 @@ void WatchTree::Run() {
       if (moved_directory_) Forget(moved_from_);
       moved_from_.clear();
     }
-    if (!armed_) Arm();
+    if (!armed_) Arm(true);
     ReadBatch(&events);
     if (events.empty()) continue;
     judge_(&events);

@@ -39,7 +39,7 @@ class WatchTree {
     bool modify = true;  // IN_MODIFY is wanted: only until the first one of a write
   };
   void Run();
-  void Arm();
+  void Arm(bool news);
   void AddTree(const std::string& path, bool announce, std::vector<FileEvent>* out);
   bool AddWatch(const std::string& path, bool modify);
   void SetModify(int descriptor, bool wanted);

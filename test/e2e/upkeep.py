@@ -37,7 +37,8 @@ def test_controller(results, world):
     )
     world.wait_for("a checkpoint", lambda: world.json("checkpoints", job))
     timer = {"PATH": "/usr/bin:/bin"}
-    machine = next(pid for pid in (lock_holder(i / "lock") for i in world.instances()) if pid)
+    instance = world.job(job)["launches"][0]["instance_id"]
+    machine = lock_holder(world.state / "instances" / instance / "lock")
     os.kill(machine, signal.SIGKILL)
     passed = {}
     end = time.monotonic() + 30
@@ -146,6 +147,7 @@ def test_gc(results, world):
     busy = running(
         world, world.submit("--name", "busy", "--stop-grace", "1s", "--", "sleep", "60")
     )
+    time.sleep(1.1)  # so that all ended ones are old enough
     ended = {j["id"] for j in world.json("ls", "--all")} - {busy}
     dry = world.json("gc", "--dry-run", "--older-than", "1s")
     results.check(

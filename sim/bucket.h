@@ -20,21 +20,29 @@
 
 namespace stoker::sim {
 
-// In a thousand requests, while it holds.
+// In a thousand requests, while it holds. A request suffers one of them at most, and
+// may be slow besides.
 struct BucketFaults {
   int before = 0;  // no effect, kUnavailable (5xx, connection refused)
   int after = 0;   // took effect, kTimeout
-  int late = 0;    // kTimeout, and takes effect up to `late_ms` after that was said (writes only)
+  // kTimeout, and takes effect up to `late_ms` after that was said (writes only), with its
+  // condition checked then, and also when the process that sent it has died meanwhile: it was on
+  // the wire.
+  int late = 0;
   int throttled = 0;  // no effect, kBusy (503 SlowDown, 429, S3's 409 of racing conditional writes)
-  int slow = 0;       // takes up to `slow_ms`
-  int torn = 0;       // a download ends early or an upload loses its connection: kUnavailable
+  int slow = 0;       // takes up to `slow_ms` longer
+  // A download ends early or an upload loses its connection: kUnavailable. Of such writes some took
+  // effect, as the connection was lost after their last byte.
+  int torn = 0;
   int64_t late_ms = 20'000;
   int64_t slow_ms = 30'000;
 };
 
 // A machine's way to the services. Shared by the processes on it; outlives them.
 struct Link {
-  int64_t cut_until = 0;  // true time; requests fail with kUnavailable or kTimeout until then
+  // True time; until then requests fail with kUnavailable or kTimeout: those that were on their way
+  // there without effect, those that were on their way back with it.
+  int64_t cut_until = 0;
 };
 
 // What one write changed. `before` and `after` are empty when there was, or is, none.
@@ -79,7 +87,8 @@ class Bucket {
   int64_t latency_low = 5;  // of one request there and back, without its bytes
   int64_t latency_high = 60;
   int64_t bytes_per_ms = 100'000;
-  StoreTraits traits;  // what every client says of it
+  int64_t timeout_ms = 10'000;  // how long clients wait at most for an answer that does not come
+  StoreTraits traits;           // what every client says of it
   // Called right after each change, before anybody else runs.
   std::function<void(const BucketChange&)> changed;
 
@@ -89,7 +98,10 @@ class Bucket {
   friend class BucketDownload;
   Result<Version> Store(const std::string& key, std::shared_ptr<const std::string> data,
                         const Condition& condition, const std::string& writer);
-  void Erase(const std::string& key, const std::string& writer);
+  Result<Version> Erase(const std::string& key, const std::string& writer);
+  // Tells `changed`. Last: it may kill the process that wrote.
+  void Tell(const std::string& key, std::shared_ptr<const std::string> before,
+            std::shared_ptr<const std::string> after, const std::string& writer);
 
   Scheduler& scheduler_;
   Prng& prng_;
@@ -99,7 +111,9 @@ class Bucket {
 };
 
 // Requests sleep in the calling fiber, take effect at one moment in between, and can be killed with
-// the process before or after that. Once the process is dead its requests have no effect.
+// the process before or after that. Once the process is dead its requests fail at once without
+// effect. Outside of fibers (setting up a world, looking at its end) they take no time and meet no
+// faults. One page of List holds 1000 objects at most, one Download::Read 64 KiB.
 class BucketClient : public ObjectStore {
  public:
   // `link` may be null: always connected.
@@ -113,7 +127,8 @@ class BucketClient : public ObjectStore {
   Status Delete(const std::string& key) override;
   Result<Listing> List(const std::string& prefix, const std::string& after = "",
                        int limit = 1000) override;
-  // WriteFile refuses (kInvalid): simulated files have no descriptors.
+  // WriteFile refuses (kInvalid): simulated files have no descriptors. The upload and the download
+  // must not outlive the client.
   Result<std::unique_ptr<Upload>> BeginUpload(const std::string& key,
                                               const Condition& condition = {}) override;
   Result<std::unique_ptr<Download>> OpenDownload(const std::string& key) override;
@@ -124,13 +139,42 @@ class BucketClient : public ObjectStore {
  private:
   friend class BucketUpload;
   friend class BucketDownload;
-  enum class Fault { kNone, kBefore, kAfter, kLate, kThrottled };
-  // Waits the way there (`bytes` with it) and says what becomes of the request. kNone and kAfter:
-  // the caller carries the effect out now, then calls Return.
-  Fault Send(int64_t bytes, bool write);
-  // Waits the way back; fails when the answer is lost.
-  Status Return(Fault fault, const std::string& key, int64_t bytes);
+  enum class Kind { kPut, kDelete, kGet, kHead, kList };
+  enum class Fault { kNone, kRefused, kUnheard, kUnanswered, kLate, kThrottled, kTorn, kTornLate };
+  // One request on its way.
+  struct Trip {
+    Fault fault = Fault::kNone;
+    bool real = false;  // in a living fiber: takes time and can fail
+    int64_t back = 0;   // ms that the way back takes
+    // Whether it takes effect at the moment after the way there.
+    bool arrives() const {
+      return fault == Fault::kNone || fault == Fault::kUnanswered || fault == Fault::kTornLate;
+    }
+  };
+  using Effect = std::function<Result<Version>()>;
+
+  // Counts the request, draws what becomes of it and waits the way there. Fails at once, with
+  // nothing counted, when the process is dead.
+  Result<Trip> Send(Kind kind, int64_t bytes);
+  Fault Draw(Kind kind);
+  // Waits the way back; fails when the request did or when its answer is lost.
+  Status Return(const Trip& trip, int64_t bytes);
+  // A whole request that writes. `effect` must hold by value all that it uses.
+  Result<Version> Change(Kind kind, int64_t bytes, Effect effect);
+  // `bytes` of it are still to be sent.
+  Result<Version> Write(const std::string& key, std::shared_ptr<const std::string> data,
+                        const Condition& condition, int64_t bytes);
+  // Lets the time pass that `bytes` and those in `unpaid` take; what is left of a ms stays there.
+  void Carry(int64_t bytes, int64_t* unpaid);
+  // Waits for a part of the time in which an answer does not come.
+  Status Silence(Trip trip);
+  static Status CheckKey(const std::string& key);
+  static Status Missing(const std::string& key);
+  static Status Lost();
   bool Cut() const;
+  // A fiber of a process that is dead.
+  bool Dead() const;
+  void Count(int64_t BucketCounts::*what, int64_t by);
 
   Bucket& bucket_;
   Scheduler& scheduler_;

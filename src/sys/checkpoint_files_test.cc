@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <functional>
 #include <thread>
 
@@ -173,7 +174,9 @@ TEST_F(CheckpointFilesTest, AWriterWaitsInOpenAndIsLetInAfterwards) {
     }
   });
   int whole = 0;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  // How many tries a whole copy takes depends on the machine and on sanitizers: a limit against
+  // a hang, no more.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (whole < 3 && std::chrono::steady_clock::now() < end) {
     SnapshotRequest request = Copy(*files);
     request.patience = Duration::Seconds(5);
@@ -183,7 +186,8 @@ TEST_F(CheckpointFilesTest, AWriterWaitsInOpenAndIsLetInAfterwards) {
       continue;
     }
     const std::string bytes = Read(**copy, 0);
-    EXPECT_EQ(bytes.find_first_not_of(bytes[0]), std::string::npos);
+    // Each byte is like the one before it: memcmp, because a loop over 64 MB is slow under TSan.
+    EXPECT_EQ(memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1), 0);
     ++whole;
   }
   stop = true;

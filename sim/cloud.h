@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A simulated provider of machines. Cloud is the service and the hosts; CloudClient is one
 // process's way to it. What runs on a machine is not its matter: see the hooks.
+//
+//   cloud.cc         machines: how they come, what becomes of them, and what Describe shows of them
+//   cloud_client.cc  requests: their way there, their moment, their way back
 #pragma once
 
 #include <cstdint>
@@ -9,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/prng.h"
@@ -40,6 +44,15 @@ struct Zone {
   int running = 0;
 };
 
+// What a Describe of a moment shows of a machine.
+struct CloudView {
+  int64_t since = 0;
+  InstanceState state = InstanceState::kRequested;
+  std::string why;
+  std::string address;
+  int64_t expires_at = 0;
+};
+
 struct CloudMachine {
   std::string id;
   LaunchRequest request;
@@ -53,12 +66,21 @@ struct CloudMachine {
   int boots = 0;
   std::optional<Notice> notice;  // until = the platform's clock, which is true time
   int64_t visible_at = 0;        // Describe leaves it out before
+  std::string address;           // "" before the first boot
+
+  // Of the cloud's own: what stale answers still show, oldest first; and how many notices and how
+  // many switchings of its power there were, so that timers of former ones do nothing.
+  std::vector<CloudView> views;
+  int64_t notices = 0;
+  int64_t power = 0;
 };
 
+// Requests of clients, whatever became of them.
 struct CloudCounts {
   int64_t launches = 0;
   int64_t describes = 0;
   int64_t terminates = 0;
+  int64_t interrupts = 0;
 };
 
 class Cloud {
@@ -68,11 +90,20 @@ class Cloud {
   std::map<std::string, CloudMachine>& machines() { return machines_; }
   CloudMachine* Find(const std::string& id);
   int Running() const;  // machines that are not gone
+  // The platform's clock.
+  WallTime Now() const { return {kEpochMs + scheduler_.now()}; }
 
   CloudFaults faults;
   std::vector<Zone> zones = {{"zone-a"}};
   int quota = 1'000'000;  // machines at once over all zones: kNoSpace beyond
-  int64_t stale_ms = 0;   // Describe shows states as of up to so long ago, and new ones late
+  // Describe shows states as of up to so long ago, and new ones late. Never more than the traits'
+  // appear_within, and nothing when they say that Describe is immediate.
+  int64_t stale_ms = 0;
+  int64_t away_until = 0;       // true time; nobody reaches the provider until then
+  int64_t timeout_ms = 30'000;  // clients wait so long at most for an answer that does not come
+  // A machine that is not up cannot end itself (EC2): one that is past its limit does so at its
+  // next boot. Else the platform does it whatever its state.
+  bool limit_needs_boot = false;
   int64_t boot_low = 500;
   int64_t boot_high = 60'000;
   int64_t latency_low = 20;
@@ -83,8 +114,10 @@ class Cloud {
 
   // Hooks; called outside of fibers or in the fiber of who caused it. `booted`: the host is up, an
   // agent should start. `ended`: everything on it stops at once (power off); its disk is lost.
-  // `stopped`: power off, the disk stays; `booted` may follow. `requested` is called before the
-  // effect of a launch; `terminating` before that of a terminate by a client.
+  // Called once for each machine, also for one that never came up. `stopped`: power off, the disk
+  // stays; `booted` may follow. `requested` is called before the effect of a launch, also of one
+  // that is repeated or will find no room; `terminating` before that of a terminate by a client, of
+  // a machine that the cloud knows, gone or not. The last two must not kill the process that asks.
   std::function<void(CloudMachine&)> booted;
   std::function<void(CloudMachine&)> stopped;
   std::function<void(CloudMachine&)> ended;
@@ -92,29 +125,48 @@ class Cloud {
   std::function<void(const CloudMachine&, const std::string& process)> terminating;
 
   // ---- what happens to machines, from outside ----
-  // The platform takes it: a notice with `lead` ms if `lead` > 0, then gone.
+  // The platform takes it: a notice with `lead` ms if `lead` > 0, then gone. One that has a notice
+  // keeps it unless this end is sooner.
   void Take(const std::string& id, int64_t lead);
   // The notice is withdrawn; a machine that is gone stays gone.
   void Withdraw(const std::string& id);
-  // STOP and, after `down_ms`, START of the same machine.
+  // STOP and, after `down_ms`, START of the same machine. Nothing when it is down already.
   void StopAndStart(const std::string& id, int64_t down_ms);
-  // By the machine itself (power off), or by the platform without notice.
+  // By the machine itself (power off), or by the platform without notice. Nothing when the process
+  // that calls it is dead.
   void End(const std::string& id, const std::string& why);
-  // The limit of the machine, moved by a healthy agent.
+  // The limit of the machine, moved by a healthy agent; true time. As End for dead processes.
   void Renew(const std::string& id, int64_t expires_at);
-  // Capacity of a zone changes; machines that no longer fit are taken with `lead`.
+  // Capacity of a zone changes; machines that no longer fit are taken with `lead`: those that have
+  // a notice first, then the newest. A name that is not known is a new zone.
   void SetCapacity(const std::string& zone, int capacity, int64_t lead);
 
  private:
   friend class CloudClient;
-  Result<std::string> Make(const LaunchRequest& request);
-  void Boot(const std::string& id);
+  // Effects of requests, at their moment.
+  Result<std::string> Make(const LaunchRequest& request, const std::string& process);
+  std::vector<InstanceSeen> Show(const std::string& ledger_id, const std::string& job, bool stale);
+  Status Finish(const std::string& id, const std::string& process);
+  Status Warn(const std::string& id, Duration lead);
+
+  Zone* RoomFor();
+  CloudMachine& Add(const LaunchRequest& request, Zone& zone);
+  // Draws how long a boot takes.
+  int64_t BootTime();
+  // Does `next` to the machine at that time, unless its power was switched meanwhile.
+  void Later(const CloudMachine& machine, int64_t at, std::function<void(CloudMachine&)> next);
+  void Enter(CloudMachine& machine, InstanceState state);
+  void Boot(CloudMachine& machine);
   void CheckLimit(const std::string& id);
+  int64_t Staleness() const;
+  void Remember(CloudMachine& machine);
+  bool CallerIsDead() const;
 
   Scheduler& scheduler_;
   Prng& prng_;
   std::map<std::string, CloudMachine> machines_;
   std::map<std::string, std::string> by_token_;
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> by_job_;
   int next_ = 1;
 };
 
@@ -131,6 +183,31 @@ class CloudClient : public Provider {
   Status Interrupt(const std::string& instance_id, Duration lead) override;
 
  private:
+  enum class Kind { kLaunch, kDescribe, kTerminate, kInterrupt };
+  enum class Fault {
+    kNone,
+    kRefused,     // did not arrive
+    kThrottled,   // arrived, no effect
+    kDenied,      // arrived, no effect
+    kNoSpace,     // arrived, no effect
+    kLate,        // takes effect after its client gave up
+    kUnanswered,  // took effect; the answer is lost
+    kUnheard,     // lost on the way there
+  };
+  struct Trip {
+    bool real = true;  // false outside of fibers: no time, no faults
+    Fault fault = Fault::kNone;
+    int64_t back = 0;
+    bool arrives() const { return fault == Fault::kNone || fault == Fault::kUnanswered; }
+  };
+  using Effect = std::function<Result<std::string>()>;
+  bool Cut() const;
+  Fault Draw(Kind kind);
+  Result<Trip> Send(Kind kind);
+  Status Return(const Trip& trip);
+  Status Silence(const Trip& trip);
+  Result<std::string> Change(Kind kind, Effect effect);
+
   Cloud& cloud_;
   Scheduler& scheduler_;
   Prng& prng_;

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// The service and its machines. Every draw is a statement of its own: the order of draws is the
+// order of the text, with every compiler.
+#include "sim/cloud.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "base/text.h"
+
+namespace stoker::sim {
+namespace {
+
+constexpr int64_t kListedAfterEnd = 3'600'000;  // EC2 shows terminated machines for about an hour
+constexpr int64_t kDefaultLimit = 86'400'000;
+constexpr int64_t kShutdown = 5'000;  // at most: of a machine that is being stopped
+
+// Of tokens and of machines, as the local provider says it.
+bool IsName(const std::string& text) {
+  return !text.empty() && text[0] != '.' && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+           c == '_' || c == '.';
+  });
+}
+
+bool IsGone(const CloudMachine& machine) { return machine.state == InstanceState::kGone; }
+
+bool IsDown(const CloudMachine& machine) {
+  return machine.state == InstanceState::kStopping || machine.state == InstanceState::kStopped;
+}
+
+std::string IdOf(int number) {
+  char text[20];
+  std::snprintf(text, sizeof text, "i-%08d", number);
+  return text;
+}
+
+std::string AddressOf(int number) {
+  return "10." + std::to_string(number >> 16 & 255) + "." + std::to_string(number >> 8 & 255) +
+         "." + std::to_string(number & 255);
+}
+
+}  // namespace
+
+Cloud::Cloud(Scheduler& scheduler, Prng& prng) : scheduler_(scheduler), prng_(prng) {
+  traits.name = "sim";
+}
+
+CloudMachine* Cloud::Find(const std::string& id) {
+  const auto found = machines_.find(id);
+  return found == machines_.end() ? nullptr : &found->second;
+}
+
+int Cloud::Running() const {
+  int all = 0;
+  for (const Zone& zone : zones) all += zone.running;
+  return all;
+}
+
+bool Cloud::CallerIsDead() const {
+  return scheduler_.current() != nullptr && scheduler_.current()->dead();
+}
+
+// ---- what Describe shows ----
+
+int64_t Cloud::Staleness() const {
+  if (traits.describe_is_immediate) return 0;
+  return std::clamp<int64_t>(stale_ms, 0, std::max<int64_t>(0, traits.appear_within.ms));
+}
+
+void Cloud::Remember(CloudMachine& machine) {
+  auto& views = machine.views;
+  const int64_t now = scheduler_.now();
+  // What no answer can show any more.
+  while (views.size() > 1 && views[1].since <= now - Staleness()) views.erase(views.begin());
+  if (!views.empty() && views.back().since == now) views.pop_back();
+  views.push_back({now, machine.state, machine.why, machine.address, machine.expires_at});
+}
+
+std::vector<InstanceSeen> Cloud::Show(const std::string& ledger_id, const std::string& job,
+                                      bool stale) {
+  const int64_t now = scheduler_.now();
+  int64_t as_of = now;
+  if (stale && Staleness() > 0) as_of -= prng_.Between(0, Staleness());
+  std::vector<InstanceSeen> out;
+  const auto show = [&](const CloudMachine& machine) {
+    const LaunchRequest& request = machine.request;
+    if (request.ledger_id != ledger_id || as_of < machine.made_at) return;
+    if (stale && Staleness() > 0 && now < machine.visible_at) return;
+    const CloudView* view = &machine.views.front();
+    for (const CloudView& other : machine.views) {
+      if (other.since <= as_of) view = &other;
+    }
+    const bool gone = view->state == InstanceState::kGone;
+    if (gone && as_of >= machine.gone_at + kListedAfterEnd) return;
+    InstanceSeen seen{machine.id,  request.token, request.ledger_id, request.job, request.launch,
+                      view->state, view->address, view->why,         {}};
+    seen.expires = {kEpochMs + view->expires_at};
+    out.push_back(std::move(seen));
+  };
+  if (job.empty()) {
+    for (const auto& [id, machine] : machines_) show(machine);
+  } else if (const auto found = by_job_.find({ledger_id, job}); found != by_job_.end()) {
+    for (const std::string& id : found->second) show(machines_.at(id));
+  }
+  return out;
+}
+
+// ---- how machines come ----
+
+Zone* Cloud::RoomFor() {
+  for (Zone& zone : zones) {
+    if (zone.running < zone.capacity) return &zone;
+  }
+  return nullptr;
+}
+
+Result<std::string> Cloud::Make(const LaunchRequest& request, const std::string& process) {
+  if (requested) requested(request, process);
+  if (!IsName(request.token)) {
+    return Status(Code::kInvalid, "sim: not a launch token: " + Printable(request.token));
+  }
+  if (const auto known = by_token_.find(request.token); known != by_token_.end()) {
+    const CloudMachine& machine = machines_.at(known->second);
+    if (!IsGone(machine)) return machine.id;
+    if (scheduler_.now() < machine.gone_at + token_memory_ms) {
+      return Status(Code::kNotFound, "sim: the instance of this launch is over: " + machine.why);
+    }
+  }
+  if (request.not_after.ms > 0 && Now() > request.not_after) {
+    return Status(Code::kNotFound, "sim: the time to send this launch is over");
+  }
+  if (Running() >= quota) return Status(Code::kNoSpace, "sim: the quota is used up");
+  Zone* const zone = RoomFor();
+  if (zone == nullptr) return Status(Code::kNoSpace, "sim: no capacity in any zone");
+  return Add(request, *zone).id;
+}
+
+CloudMachine& Cloud::Add(const LaunchRequest& request, Zone& zone) {
+  const int64_t now = scheduler_.now();
+  const int number = next_++;
+  CloudMachine& machine = machines_[IdOf(number)];
+  machine.id = IdOf(number);
+  machine.request = request;
+  machine.zone = zone.name;
+  machine.made_at = now;
+  machine.expires_at = now + (request.limit.ms > 0 ? request.limit.ms : kDefaultLimit);
+  machine.visible_at = now + prng_.Between(0, Staleness());
+  Remember(machine);
+  ++zone.running;
+  by_token_[request.token] = machine.id;
+  by_job_[{request.ledger_id, request.job}].push_back(machine.id);
+  const bool never = prng_.Chance(static_cast<uint64_t>(faults.never_boots), 1000);
+  const int64_t boot = BootTime();
+  Later(machine, now + boot / 10, [this](CloudMachine& m) { Enter(m, InstanceState::kBooting); });
+  if (!never) Later(machine, now + boot, [this](CloudMachine& m) { Boot(m); });
+  scheduler_.At(machine.expires_at, [this, id = machine.id] { CheckLimit(id); });
+  return machine;
+}
+
+int64_t Cloud::BootTime() {
+  const bool slow = prng_.Chance(static_cast<uint64_t>(faults.slow_boots), 1000);
+  const int64_t low = slow ? boot_high : boot_low;
+  const int64_t high = slow ? faults.slow_boot_ms : boot_high;
+  return prng_.Between(std::min(low, high), high);
+}
+
+void Cloud::Later(const CloudMachine& machine, int64_t at,
+                  std::function<void(CloudMachine&)> next) {
+  scheduler_.At(at, [this, id = machine.id, power = machine.power, next = std::move(next)] {
+    CloudMachine& there = machines_.at(id);
+    if (there.power == power) next(there);
+  });
+}
+
+void Cloud::Enter(CloudMachine& machine, InstanceState state) {
+  machine.state = state;
+  Remember(machine);
+}
+
+void Cloud::Boot(CloudMachine& machine) {
+  const int64_t now = scheduler_.now();
+  if (now >= machine.expires_at) return End(machine.id, "past its limit when it came up");
+  machine.booted_at = now;
+  ++machine.boots;
+  machine.why.clear();
+  machine.address = AddressOf(std::atoi(machine.id.c_str() + 2));
+  Enter(machine, InstanceState::kRunning);
+  if (booted) booted(machine);
+}
+
+// ---- what becomes of them ----
+
+void Cloud::CheckLimit(const std::string& id) {
+  const CloudMachine& machine = machines_.at(id);
+  if (IsGone(machine)) return;
+  if (scheduler_.now() < machine.expires_at) {
+    scheduler_.At(machine.expires_at, [this, id] { CheckLimit(id); });
+    return;
+  }
+  if (limit_needs_boot && machine.state != InstanceState::kRunning) return;
+  End(id, "its limit is over");
+}
+
+void Cloud::Renew(const std::string& id, int64_t expires_at) {
+  CloudMachine* const machine = Find(id);
+  if (machine == nullptr || IsGone(*machine) || CallerIsDead()) return;
+  const bool sooner = expires_at < machine->expires_at;
+  // With nothing armed: it was past its limit, and down.
+  const bool over = machine->expires_at <= scheduler_.now();
+  machine->expires_at = expires_at;
+  Remember(*machine);
+  if (sooner || over) scheduler_.At(expires_at, [this, id] { CheckLimit(id); });
+}
+
+void Cloud::Take(const std::string& id, int64_t lead) {
+  CloudMachine* const machine = Find(id);
+  if (machine == nullptr || IsGone(*machine)) return;
+  const std::string why = "taken by the platform";
+  if (lead <= 0) return End(id, why);
+  const WallTime until = Now() + Duration::Ms(lead);
+  if (machine->notice && machine->notice->until <= until) return;
+  machine->notice = Notice{"terminate", until};
+  const int64_t number = ++machine->notices;
+  scheduler_.In(lead, [this, id, number, why] {
+    if (machines_.at(id).notices == number) End(id, why);
+  });
+}
+
+void Cloud::Withdraw(const std::string& id) {
+  CloudMachine* const machine = Find(id);
+  if (machine == nullptr) return;
+  machine->notice.reset();
+  ++machine->notices;
+}
+
+void Cloud::StopAndStart(const std::string& id, int64_t down_ms) {
+  CloudMachine* const machine = Find(id);
+  if (machine == nullptr || IsGone(*machine) || IsDown(*machine)) return;
+  ++machine->power;
+  machine->notice.reset();
+  ++machine->notices;
+  machine->why = "stopped by the platform";
+  Enter(*machine, InstanceState::kStopping);
+  const int64_t boot = BootTime();
+  const int64_t now = scheduler_.now();
+  const int64_t down = std::max<int64_t>(down_ms, 0);
+  Later(*machine, now + std::min(down / 2, kShutdown),
+        [this](CloudMachine& m) { Enter(m, InstanceState::kStopped); });
+  Later(*machine, now + down, [this](CloudMachine& m) { Enter(m, InstanceState::kBooting); });
+  Later(*machine, now + down + boot, [this](CloudMachine& m) { Boot(m); });
+  if (stopped) stopped(*machine);  // last: it may kill the caller
+}
+
+void Cloud::End(const std::string& id, const std::string& why) {
+  CloudMachine* const machine = Find(id);
+  if (machine == nullptr || IsGone(*machine) || CallerIsDead()) return;
+  machine->why = why;
+  machine->gone_at = scheduler_.now();
+  machine->notice.reset();
+  ++machine->notices;
+  ++machine->power;
+  Enter(*machine, InstanceState::kGone);
+  for (Zone& zone : zones) {
+    if (zone.name == machine->zone) --zone.running;
+  }
+  if (ended) ended(*machine);  // last: it may kill the caller
+}
+
+void Cloud::SetCapacity(const std::string& name, int capacity, int64_t lead) {
+  auto zone =
+      std::find_if(zones.begin(), zones.end(), [&](const Zone& z) { return z.name == name; });
+  if (zone == zones.end()) zone = zones.insert(zones.end(), Zone{name});
+  zone->capacity = std::max(capacity, 0);
+  const int excess = zone->running - zone->capacity;
+  if (excess <= 0) return;
+  std::vector<std::string> noticed;
+  std::vector<std::string> others;
+  for (auto at = machines_.rbegin(); at != machines_.rend(); ++at) {
+    const CloudMachine& machine = at->second;
+    if (machine.zone != name || IsGone(machine)) continue;
+    (machine.notice ? noticed : others).push_back(machine.id);
+  }
+  noticed.insert(noticed.end(), others.begin(), others.end());
+  if (noticed.size() > static_cast<size_t>(excess)) noticed.resize(static_cast<size_t>(excess));
+  for (const std::string& id : noticed) Take(id, lead);
+}
+
+// ---- requests about machines that are there ----
+
+Status Cloud::Finish(const std::string& id, const std::string& process) {
+  if (!IsName(id)) return Status(Code::kInvalid, "sim: not an instance: " + Printable(id));
+  const CloudMachine* const machine = Find(id);
+  if (machine == nullptr) return Status::Ok();
+  if (terminating) terminating(*machine, process);
+  End(id, "terminated");
+  return Status::Ok();
+}
+
+Status Cloud::Warn(const std::string& id, Duration lead) {
+  const CloudMachine* const machine = Find(id);
+  if (machine == nullptr || IsGone(*machine)) {
+    return Status(Code::kNotFound, "sim: no machine " + Printable(id) + " runs");
+  }
+  Take(id, lead.ms);
+  return Status::Ok();
+}
+
+}  // namespace stoker::sim

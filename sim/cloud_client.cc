@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// One process's requests: their way there, their moment, their way back. Every draw is a statement
+// of its own: the order of draws is the order of the text, with every compiler.
+#include <algorithm>
+#include <utility>
+
+#include "sim/cloud.h"
+
+namespace stoker::sim {
+
+CloudClient::CloudClient(Cloud& cloud, Scheduler& scheduler, Prng& prng, std::string process,
+                         Link* link)
+    : cloud_(cloud),
+      scheduler_(scheduler),
+      prng_(prng),
+      process_(std::move(process)),
+      link_(link) {}
+
+const ProviderTraits& CloudClient::traits() const { return cloud_.traits; }
+
+bool CloudClient::Cut() const {
+  const int64_t now = scheduler_.now();
+  return now < cloud_.away_until || (link_ != nullptr && now < link_->cut_until);
+}
+
+CloudClient::Fault CloudClient::Draw(Kind kind) {
+  if (Cut()) return prng_.Chance(1, 2) ? Fault::kRefused : Fault::kUnheard;
+  const CloudFaults& faults = cloud_.faults;
+  auto roll = static_cast<int>(prng_.Below(1000));
+  const auto hits = [&roll](int rate) {
+    roll -= rate;
+    return roll < 0;
+  };
+  if (hits(faults.before)) return Fault::kRefused;
+  if (hits(faults.throttled)) return Fault::kThrottled;
+  if (hits(faults.denied)) return Fault::kDenied;
+  if (hits(faults.after)) return Fault::kUnanswered;
+  if (kind != Kind::kDescribe && hits(faults.late)) return Fault::kLate;
+  if (kind == Kind::kLaunch && hits(faults.no_capacity)) return Fault::kNoSpace;
+  return Fault::kNone;
+}
+
+Result<CloudClient::Trip> CloudClient::Send(Kind kind) {
+  Trip trip;
+  trip.real = scheduler_.current() != nullptr;
+  if (trip.real && scheduler_.current()->dead()) {
+    return Status(Code::kUnavailable, "sim: the process is dead");
+  }
+  static constexpr int64_t CloudCounts::*kCounters[] = {
+      &CloudCounts::launches, &CloudCounts::describes, &CloudCounts::terminates,
+      &CloudCounts::interrupts};
+  ++(cloud_.counts.*kCounters[static_cast<int>(kind)]);
+  if (!trip.real) return trip;
+  trip.fault = Draw(kind);
+  const int64_t both = prng_.Between(cloud_.latency_low, cloud_.latency_high);
+  trip.back = both / 2;
+  scheduler_.Sleep(both - trip.back);
+  // The way was cut meanwhile.
+  if (Cut() && trip.fault != Fault::kRefused) trip.fault = Fault::kUnheard;
+  return trip;
+}
+
+Status CloudClient::Silence(const Trip& trip) {
+  const int64_t wait = prng_.Between(trip.back, std::max(trip.back, cloud_.timeout_ms));
+  scheduler_.Sleep(wait);
+  return Status(Code::kTimeout, "sim: no answer");
+}
+
+Status CloudClient::Return(const Trip& trip) {
+  if (!trip.real) return Status::Ok();
+  if (trip.fault == Fault::kUnheard || trip.fault == Fault::kUnanswered) return Silence(trip);
+  scheduler_.Sleep(trip.back);
+  switch (trip.fault) {
+    case Fault::kRefused:
+      return Status(Code::kUnavailable, "sim: 503 Service Unavailable");
+    case Fault::kThrottled:
+      return Status(Code::kBusy, "sim: RequestLimitExceeded");
+    case Fault::kDenied:
+      return Status(Code::kDenied, "sim: UnauthorizedOperation");
+    case Fault::kNoSpace:
+      return Status(Code::kNoSpace, "sim: InsufficientInstanceCapacity");
+    default:
+      break;
+  }
+  if (Cut()) return Silence(trip);
+  return Status::Ok();
+}
+
+Result<std::string> CloudClient::Change(Kind kind, Effect effect) {
+  STOKER_ASSIGN(const Trip trip, Send(kind));
+  if (trip.fault == Fault::kLate) {
+    const int64_t wait = prng_.Between(trip.back, std::max(trip.back, cloud_.timeout_ms));
+    const int64_t later = prng_.Between(1, std::max<int64_t>(1, cloud_.faults.late_ms));
+    scheduler_.In(wait + later, [effect = std::move(effect)] { (void)effect(); });
+    scheduler_.Sleep(wait);
+    return Status(Code::kTimeout, "sim: no answer");
+  }
+  Result<std::string> result = trip.arrives() ? effect() : Result<std::string>(std::string());
+  STOKER_TRY(Return(trip));
+  return result;
+}
+
+Result<std::string> CloudClient::Launch(const LaunchRequest& request) {
+  return Change(Kind::kLaunch, [&cloud = cloud_, request, process = process_] {
+    return cloud.Make(request, process);
+  });
+}
+
+Result<std::vector<InstanceSeen>> CloudClient::Describe(const std::string& ledger_id,
+                                                        const std::string& job) {
+  STOKER_ASSIGN(const Trip trip, Send(Kind::kDescribe));
+  std::vector<InstanceSeen> seen;
+  if (trip.arrives()) seen = cloud_.Show(ledger_id, job, trip.real);
+  STOKER_TRY(Return(trip));
+  return seen;
+}
+
+Status CloudClient::Terminate(const std::string& instance_id) {
+  const auto effect = [&cloud = cloud_, instance_id, process = process_]() -> Result<std::string> {
+    STOKER_TRY(cloud.Finish(instance_id, process));
+    return instance_id;
+  };
+  return Change(Kind::kTerminate, effect).status();
+}
+
+Status CloudClient::Interrupt(const std::string& instance_id, Duration lead) {
+  const auto effect = [&cloud = cloud_, instance_id, lead]() -> Result<std::string> {
+    STOKER_TRY(cloud.Warn(instance_id, lead));
+    return instance_id;
+  };
+  return Change(Kind::kInterrupt, effect).status();
+}
+
+}  // namespace stoker::sim

@@ -35,9 +35,10 @@ struct FileFact {
 
 // How whoever let go of a file went on.
 enum class Fate {
-  kLived,    // every older process of the task was alive and not dying, or ended with exit code 0
-  kUnknown,  // one of them was gone by the time it was looked for
-  kKilled,   // one of them was dying of a signal or of an error
+  kLived,   // every process of the task was alive and not dying, or ended with exit code 0
+  kLikely,  // a young one failed or was gone by the time it was looked for: a script's step, mostly
+  kUnknown,  // an older one was gone by then, or nothing of the task was left
+  kKilled,   // an older one was dying of an error, or any one of a signal
 };
 
 // A hint of the kernel, in the order in which things happened.
@@ -55,7 +56,7 @@ struct FileEvent {
   bool directory = false;
   MonoTime at;  // when it was read, at most some ms after it happened
   // With kClosed and kMovedIn, looked at after the event: kLived means that the file was closed by
-  // its writer's own will and not by its death.
+  // its writer's own will and not by its death; kLikely that it was, unless the task ends badly.
   Fate fate = Fate::kUnknown;
   bool disk_full = false;  // the file system had no room left at that time
 };
@@ -66,7 +67,7 @@ struct DirectoryScan {
   std::set<std::string> mapped;   // paths that some process has mapped shared and writable
   bool writers_known = false;     // false: some process could not be looked into
   bool task_alive = false;        // at least one process of the task lives and is not dying
-  Fate fate = Fate::kLived;       // of the task's older processes since the scan before
+  Fate fate = Fate::kLived;       // of the task's processes since the scan before
   bool disk_full = false;
   int64_t size_limit = -1;           // smallest RLIMIT_FSIZE in the task; -1 = none
   std::vector<std::string> skipped;  // sockets, devices, links to outside: cannot be kept

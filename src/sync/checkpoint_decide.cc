@@ -28,7 +28,7 @@ bool CheckpointPlan::Numbered(const std::string& unit) const {
 bool CheckpointPlan::Doubtful(const std::string& path, const File& file) const {
   if (!file.fact || file.fact->kind != FileKind::kFile) return false;
   if (file.doubtful || (file.fate == Fate::kKilled && !clean_)) return true;
-  if (ended_ && !clean_ && file.fate != Fate::kLived) return true;
+  if (ended_ && !clean_ && file.fate > Fate::kLikely) return true;
   int64_t before = file.size_before;
   const std::string role = RoleOf(path);
   bool own = true;
@@ -43,7 +43,7 @@ bool CheckpointPlan::Doubtful(const std::string& path, const File& file) const {
   }
   if (before < 0 || (ended_ && clean_)) return false;
   // An error in the middle of a write closes the file, too, before it ends the program.
-  const int64_t percent = file.fate == Fate::kLived && !ended_ ? 2 : 0;
+  const int64_t percent = file.fate <= Fate::kLikely && !ended_ ? 2 : 0;
   const int64_t slack = std::max<int64_t>(before * percent / 100, 4096);
   return before - file.fact->size > slack;
 }

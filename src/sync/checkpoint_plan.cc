@@ -14,6 +14,8 @@ constexpr size_t kHistory = 256;
 // A hint of a write that no scan confirms is over after this long (a hard link, for example, is
 // created without ever being closed).
 constexpr Duration kUnconfirmed = Duration::Ms(100);
+// When a part of a program is killed, the rest follows within moments.
+constexpr Duration kAftermath = Duration::Seconds(2);
 
 bool SameContent(const FileFact& a, const FileFact& b) {
   return a.kind == b.kind && a.ino == b.ino && a.size == b.size && a.mtime_ns == b.mtime_ns &&
@@ -116,7 +118,7 @@ void CheckpointPlan::End(const std::string& path, MonoTime at, Fate fate, bool d
   file.last_change = at;
   file.touched = true;
   Changed(path, at);
-  Remember({path, "", file.begin, at, -1, fate == Fate::kLived});
+  Remember({path, "", file.begin, at, -1, fate <= Fate::kLikely});
 }
 
 void CheckpointPlan::NoteUnit(const std::string& unit) {
@@ -410,11 +412,27 @@ void CheckpointPlan::OnRefused(const Candidate& candidate, const std::set<std::s
   if (candidate.reason == CandidateReason::kDone) done_mark_ = false;
 }
 
+// The writer's end looked harmless because the program went on. It did not go on for long.
+void CheckpointPlan::DoubtTheLikely(MonoTime now) {
+  for (auto& [path, file] : files_) {
+    if (file.fate != Fate::kLikely || now - file.last_change >= kAftermath) continue;
+    file.fate = Fate::kUnknown;
+    for (auto it = history_.rbegin(); it != history_.rend(); ++it) {
+      if (it->path != path) continue;
+      it->lived = false;
+      break;
+    }
+    // A boundary that was seen in between stood on the same belief.
+    settled_.clear();
+  }
+}
+
 void CheckpointPlan::OnEnded(bool clean, bool graceful, MonoTime now) {
   ended_ = true;
   clean_ = clean;
   graceful_ = graceful;
   task_alive_ = false;
+  if (!clean) DoubtTheLikely(now);
   std::vector<std::string> open;
   for (const auto& [path, file] : files_) {
     if (file.open) open.push_back(path);

@@ -121,6 +121,7 @@ class CheckpointPlan {
   void Gone(const std::string& path, MonoTime at);
   void MoveDirectory(const FileEvent& event);
   void LoseAll(MonoTime at);
+  void DoubtTheLikely(MonoTime now);
   void Absorb(const FileFact& fact, const DirectoryScan& scan, MonoTime now);
   void Changed(const std::string& path, MonoTime at);
   void Remember(Episode episode);

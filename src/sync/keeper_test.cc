@@ -55,6 +55,55 @@ TEST(Keeper, AKilledWriterIsSeenEvenWhenTheEndIsToldLate) {
   EXPECT_EQ(bench.Restored(), (Contents{{"checkpoint.pt", Whole("model", 1)}}));
 }
 
+// Three writes over the same file by a mapping, each of the same length; the last one is half done.
+void MapThreeTimes(Bench& bench) {
+  for (int step = 1; step <= 3; ++step) {
+    bench.files.Open("checkpoint.pt", Whole("torn!", step));
+    bench.Run(Duration::Ms(100));
+    if (step < 3) bench.files.Close("checkpoint.pt", Whole("model", step));
+    bench.Run(Duration::Ms(100));
+  }
+}
+
+TEST(Keeper, AMappingThatEndsWithItsProgramIsNoCheckpoint) {
+  for (const Fate fate : {Fate::kLikely, Fate::kUnknown, Fate::kKilled}) {
+    Bench bench;
+    MapThreeTimes(bench);
+    bench.files.Kill(fate);
+    bench.End(0, 9);
+    EXPECT_TRUE(bench.keeper->Finished());
+    const Contents restored = bench.Restored();
+    if (!restored.empty()) EXPECT_EQ(restored.at("checkpoint.pt").substr(0, 5), "model");
+  }
+}
+
+TEST(Keeper, ABoundaryThatStoodOnAKilledWriterIsForgotten) {
+  Bench bench;
+  MapThreeTimes(bench);
+  bench.files.take_fails = Status(Code::kBusy, "wanted");
+  bench.files.CloseAll(Fate::kLikely);  // its parent goes on, for a moment
+  bench.Run(Duration::Ms(200));
+  bench.files.take_fails = Status::Ok();
+  bench.files.Kill();
+  bench.End(137);
+  EXPECT_TRUE(bench.keeper->Finished());
+  const Contents restored = bench.Restored();
+  if (!restored.empty()) EXPECT_EQ(restored.at("checkpoint.pt").substr(0, 5), "model");
+}
+
+TEST(Keeper, StepsOfAScriptThatEndAtOnceAreTrustedWhileItGoesOn) {
+  Bench bench;
+  for (int step = 1; step <= 6; ++step) {
+    bench.files.Open("checkpoint.pt", Whole("torn!", step));
+    bench.Run(Duration::Ms(100));
+    bench.files.Open("checkpoint.pt", Whole("model", step));
+    bench.files.CloseAll(Fate::kLikely);
+    bench.Run(Duration::Ms(600));
+  }
+  EXPECT_GE(bench.keeper->commits(), 3);
+  EXPECT_EQ(bench.Restored(), (Contents{{"checkpoint.pt", Whole("model", 6)}}));
+}
+
 TEST(Keeper, ACleanEndSettlesEverything) {
   Bench bench;
   bench.files.Write("checkpoint.pt", Whole("model", 1));

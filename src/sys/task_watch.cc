@@ -85,6 +85,8 @@ void TaskWatch::SetProcesses(std::function<std::vector<int>()> processes) {
   const std::lock_guard lock(mutex_);
   list_ = std::move(processes);
   known_.clear();
+  met_ = false;
+  deserted_ = false;
   bad_ = Fate::kLived;
 }
 
@@ -102,11 +104,10 @@ void TaskWatch::Refresh(MonoTime now) {
   if (!list) return;
   const std::vector<int> pids = list();
   const std::lock_guard lock(mutex_);
-  alive_ = false;
   for (int pid : pids) {
     const Vitals vitals = VitalsOf(pid);
     if (vitals.life != Life::kAlive) continue;
-    alive_ = true;
+    met_ = true;
     auto [it, added] = known_.try_emplace(pid, Process{vitals.start, now});
     if (!added && it->second.start != vitals.start) it->second = {vitals.start, now};
   }
@@ -114,30 +115,39 @@ void TaskWatch::Refresh(MonoTime now) {
 
 Fate TaskWatch::Judge(MonoTime now) {
   const std::lock_guard lock(mutex_);
+  // The end of the whole task stays in force, however late a hint is looked at.
+  if (!deserted_ && now - bad_at_ >= kBadEndCounts) bad_ = Fate::kLived;
+  bool alive = false;
   for (auto it = known_.begin(); it != known_.end();) {
     Vitals vitals = VitalsOf(it->first);
     if (vitals.start != it->second.start) vitals.life = Life::kGone;
     if (vitals.life == Life::kAlive) {
+      alive = true;
       ++it;
       continue;
     }
-    // A young one that is gone or failed is a step of a script; an older one may have been the
-    // trainer.
+    // A young one that is gone or failed is a step of a script as long as somebody is left to go on
+    // with it; an older one may have been the trainer.
     const bool older = now - it->second.first_seen >= kOlder;
     Fate fate = Fate::kLived;
     if (vitals.life == Life::kGone) {
-      if (older) fate = Fate::kUnknown;
-    } else if ((vitals.code & 0x7f) != 0 || (older && vitals.code != 0)) {
+      fate = older ? Fate::kUnknown : Fate::kLikely;
+    } else if ((vitals.code & 0x7f) != 0) {
       fate = Fate::kKilled;
+    } else if (vitals.code != 0) {
+      fate = older ? Fate::kKilled : Fate::kLikely;
     }
     if (fate != Fate::kLived) {
-      bad_ = now - bad_at_ < kBadEndCounts ? std::max(bad_, fate) : fate;
+      bad_ = std::max(bad_, fate);
       bad_at_ = now;
     }
     it = vitals.life == Life::kDying ? std::next(it) : known_.erase(it);
   }
-  if (bad_ != Fate::kLived && now - bad_at_ >= kBadEndCounts) bad_ = Fate::kLived;
-  return bad_;
+  deserted_ = met_ && !alive;
+  // Nobody is left to go on: it was the trainer, however young, and whoever collected it was faster
+  // than this look.
+  if (deserted_ && bad_ == Fate::kLikely) bad_ = Fate::kUnknown;
+  return list_ && !met_ ? Fate::kLikely : bad_;
 }
 
 bool TaskWatch::Alive() {

@@ -34,8 +34,8 @@ class TaskWatch {
 
   // Learns the task's processes anew. Processes that live for a second count as its older ones.
   void Refresh(MonoTime now);
-  // What became of the older processes up to now; a bad end is reported for half a second, so that
-  // files that the kernel closed at that end are seen in its light.
+  // What became of the processes up to now. A bad end is reported for half a second, and the end of
+  // the last one for good, so that files that the kernel closed at that end are seen in its light.
   Fate Judge(MonoTime now);
   bool Alive();
   // Smallest RLIMIT_FSIZE among the processes; -1 = none.
@@ -55,7 +55,8 @@ class TaskWatch {
   mutable std::mutex mutex_;
   std::function<std::vector<int>()> list_;
   std::map<int, Process> known_;
-  bool alive_ = false;
+  bool met_ = false;       // some process of the task has been seen alive
+  bool deserted_ = false;  // and then none was
   Fate bad_ = Fate::kLived;
   MonoTime bad_at_;
 };

@@ -41,11 +41,13 @@ class FakeFiles : public CheckpointFiles {
   explicit FakeFiles(HandClock& clock) : clock_(clock) {}
 
   // What the program does. Open cuts the file; Close ends the write with these contents.
-  void Open(const std::string& path) {
+  void Open(const std::string& path) { Open(path, "half"); }
+  // Through a mapping or without cutting, the file is as long as ever while it is half-written.
+  void Open(const std::string& path, std::string bytes) {
     File& file = files_[path];
     if (file.ino == 0) file.ino = ++last_ino_;
     file.open = true;
-    file.bytes = "half";
+    file.bytes = std::move(bytes);
     file.changed = clock_.now;
     Tell(FileEvent::Kind::kChanged, path);
   }
@@ -78,14 +80,19 @@ class FakeFiles : public CheckpointFiles {
     files_.erase(path);
     Tell(FileEvent::Kind::kGone, path);
   }
-  // The kernel ends the program: what was open stays as it is and is closed.
-  void Kill() {
+  // The kernel ends the program: what was open stays as it is and is closed. `fate`: how well its
+  // end could be seen.
+  void Kill(Fate fate = Fate::kKilled) {
     alive = false;
+    CloseAll(fate);
+  }
+  // Only the writer of what is open is ended; the program goes on.
+  void CloseAll(Fate fate) {
     for (auto& [path, file] : files_) {
       if (!file.open) continue;
       file.open = false;
       FileEvent event = Made(FileEvent::Kind::kClosed, path);
-      event.fate = Fate::kKilled;
+      event.fate = fate;
       events_.push_back(event);
     }
   }

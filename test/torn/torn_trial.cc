@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kills programs in the middle of writing checkpoints and looks at what would be restored.
 //
-//   torn_trial [--trials 3] [--size 8MB] [--seed 1] [--kind NAME] [--work DIR] [--keep]
+//   torn_trial [--trials 3] [--size 8MB] [--seed 1] [--kind NAME] [--parallel 1] [--work DIR]
+//              [--keep] [--verbose]
 //
+// A trial takes some seven times its size in DIR (a new folder below TMPDIR or /tmp, if not given);
+// those of one kind run N at a time with --parallel N. In memory (--work /dev/shm/torn) they are
+// fastest. What is tried depends on the seed alone.
 // Ends with "N passed, N failed"; exit code 0 only when nothing was torn or mixed and at least 95 %
 // of the trials of each kind restore something at most three writes old.
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +22,7 @@
 
 #include "base/prng.h"
 #include "base/text.h"
+#include "test/torn/side_by_side.h"
 #include "test/torn/trial.h"
 
 namespace torn {
@@ -26,6 +32,7 @@ namespace fs = std::filesystem;
 
 struct Settings {
   int trials = 3;
+  int parallel = 1;
   int64_t size = 8 << 20;
   uint64_t seed = 1;
   std::string kind;
@@ -46,11 +53,17 @@ struct Tally {
 const char* const kKinds[] = {"inplace", "killed", "diskfull", "pair",    "rename",
                               "mmap",    "folder", "patch",    "poisoned"};
 
-// One file system of its own for the trials with a full disk; "" when that is not allowed here.
-std::string MountSmall(const std::string& at, int64_t size) {
+// One file system of its own for the trials with a full disk; a limit on the size of files where
+// that is not allowed.
+void MountSmall(TrialOptions* trial, int64_t size) {
+  if (trial->writer.ballast.empty()) return;
+  const std::string at = trial->work + "/small";
   fs::create_directories(at);
   const std::string options = "size=" + std::to_string(size * 3 + (2 << 20));
-  return mount("tmpfs", at.c_str(), "tmpfs", 0, options.c_str()) == 0 ? at : "";
+  if (mount("tmpfs", at.c_str(), "tmpfs", 0, options.c_str()) == 0) return;
+  trial->writer.by_limit = true;
+  trial->writer.ballast.clear();
+  trial->writer.directory = trial->work + "/checkpoints";
 }
 
 TrialOptions MakeTrial(const std::string& kind, const Settings& settings, const std::string& work,
@@ -74,11 +87,10 @@ TrialOptions MakeTrial(const std::string& kind, const Settings& settings, const 
     trial.writer.kind = "inplace";
     trial.let_end = true;
     trial.writer.fill_at_step = trial.kill_at_step;
-    const std::string small = prng.Chance(2, 3) ? MountSmall(work + "/small", settings.size) : "";
-    trial.writer.by_limit = small.empty();
-    if (!small.empty()) {
-      trial.writer.directory = small + "/checkpoints";
-      trial.writer.ballast = small + "/ballast";
+    trial.writer.by_limit = !prng.Chance(2, 3);
+    if (!trial.writer.by_limit) {
+      trial.writer.directory = work + "/small/checkpoints";
+      trial.writer.ballast = work + "/small/ballast";
     }
   }
   if (kind == "poisoned") {
@@ -88,14 +100,39 @@ TrialOptions MakeTrial(const std::string& kind, const Settings& settings, const 
   return trial;
 }
 
+void Describe(const std::string& kind, int index, const TrialOptions& trial,
+              const TrialResult& result) {
+  std::printf(
+      "  %s %d (%s%s): killed in step %lld at %.2f, finished %lld, restored %lld, "
+      "%lld commits%s%s%s\n",
+      kind.c_str(), index, trial.writer.kind.c_str(),
+      trial.poison.empty() ? "" : (", " + trial.poison).c_str(),
+      static_cast<long long>(trial.kill_at_step), trial.kill_at_part,
+      static_cast<long long>(result.finished), static_cast<long long>(result.verdict.step),
+      static_cast<long long>(result.commits),
+      result.verdict.torn    ? ", TORN: "
+      : result.verdict.mixed ? ", MIXED: "
+                             : "",
+      result.verdict.why.c_str(), result.error.c_str());
+  std::fflush(stdout);
+}
+
+// The same for the same kind and seed, however many run side by side.
+TrialOptions TrialNumber(int i, const std::string& kind, const Settings& settings) {
+  stoker::Prng prng(settings.seed * 1'000'003 + static_cast<uint64_t>(i) * 7919 +
+                    std::hash<std::string>()(kind));
+  return MakeTrial(kind, settings, settings.work + "/" + kind + "-" + std::to_string(i), prng);
+}
+
 Tally RunKind(const std::string& kind, const Settings& settings, const std::string& self) {
   Tally tally;
-  for (int i = 0; i < settings.trials; ++i) {
-    stoker::Prng prng(settings.seed * 1'000'003 + static_cast<uint64_t>(i) * 7919 +
-                      std::hash<std::string>()(kind));
-    const std::string work = settings.work + "/" + kind + "-" + std::to_string(i);
-    const TrialOptions trial = MakeTrial(kind, settings, work, prng);
-    const TrialResult result = RunTrial(trial, self);
+  const auto run = [&](int i) {
+    TrialOptions trial = TrialNumber(i, kind, settings);
+    MountSmall(&trial, settings.size);
+    return RunTrial(trial, self);
+  };
+  const auto done = [&](int i, const TrialResult& result) {
+    const TrialOptions trial = TrialNumber(i, kind, settings);
     ++tally.trials;
     // The newest one is damaged on purpose: what counts is the one before it.
     const int64_t allowed = trial.poison.empty() ? 3 : 6;
@@ -106,24 +143,11 @@ Tally RunKind(const std::string& kind, const Settings& settings, const std::stri
     tally.fresh += fresh ? 1 : 0;
     ++tally.stale[result.stale()];
     const bool bad = result.verdict.torn || result.verdict.mixed || !result.error.empty();
-    if (bad || !fresh || settings.verbose) {
-      std::printf(
-          "  %s %d (%s%s): killed in step %lld at %.2f, finished %lld, restored %lld, "
-          "%lld commits%s%s%s\n",
-          kind.c_str(), i, trial.writer.kind.c_str(),
-          trial.poison.empty() ? "" : (", " + trial.poison).c_str(),
-          static_cast<long long>(trial.kill_at_step), trial.kill_at_part,
-          static_cast<long long>(result.finished), static_cast<long long>(result.verdict.step),
-          static_cast<long long>(result.commits),
-          result.verdict.torn    ? ", TORN: "
-          : result.verdict.mixed ? ", MIXED: "
-                                 : "",
-          result.verdict.why.c_str(), result.error.c_str());
-    }
-    if (kind == "diskfull") (void)umount2((work + "/small").c_str(), MNT_DETACH);
-    if (!(settings.keep && bad)) fs::remove_all(work);
-    std::fflush(stdout);
-  }
+    if (bad || !fresh || settings.verbose) Describe(kind, i, trial, result);
+    (void)umount2((trial.work + "/small").c_str(), MNT_DETACH);
+    if (!(settings.keep && bad)) fs::remove_all(trial.work);
+  };
+  RunSideBySide(settings.trials, settings.parallel, run, done);
   return tally;
 }
 
@@ -157,6 +181,8 @@ int Main(int argc, char** argv) {
     ++i;
     if (word == "--trials") {
       settings.trials = std::atoi(value.c_str());
+    } else if (word == "--parallel") {
+      settings.parallel = std::max(1, std::atoi(value.c_str()));
     } else if (word == "--size") {
       auto size = stoker::ParseSize(value);
       if (!size.ok()) return 2;
@@ -172,8 +198,10 @@ int Main(int argc, char** argv) {
       return 2;
     }
   }
-  const bool own = settings.work.empty();
-  if (own) {
+  bool own = settings.work.empty();
+  if (!own) {
+    own = fs::create_directories(settings.work);
+  } else {
     const char* parent = std::getenv("TMPDIR");
     std::string name = std::string(parent != nullptr ? parent : "/tmp") + "/torn-XXXXXX";
     if (mkdtemp(name.data()) == nullptr) return 2;

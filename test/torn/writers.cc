@@ -200,12 +200,13 @@ void FillBlock(char* block, int64_t step, const std::string& file, int64_t index
 }
 
 int64_t StepOfBlock(const char* block, const std::string& file, int64_t index) {
+  const uint64_t wanted = std::hash<std::string>()(file);
   int64_t step = -1;
   for (int64_t at = 0; at < kBlock; at += 512) {
     BlockHead head;
     std::memcpy(&head, block + at, sizeof(head));
-    if (std::memcmp(head.magic, "tornblk1", 8) != 0 || head.index != index ||
-        head.file != std::hash<std::string>()(file) || (at > 0 && head.step != step)) {
+    if (std::memcmp(head.magic, "tornblk1", 8) != 0 || head.index != index || head.file != wanted ||
+        (at > 0 && head.step != step)) {
       return -1;
     }
     step = head.step;

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sys/task_watch.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <vector>
+
+namespace stoker {
+namespace {
+
+constexpr MonoTime kStart{1'000'000};
+
+class TaskWatchTest : public ::testing::Test {
+ protected:
+  void TearDown() override {
+    for (pid_t pid : children_) {
+      kill(pid, SIGKILL);
+      waitpid(pid, nullptr, 0);
+    }
+  }
+  // A process of the task; it sleeps until a signal, then exits with `code` if that is SIGUSR1.
+  pid_t Start(int code = 0) {
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &wanted, nullptr);
+    const pid_t pid = fork();
+    if (pid == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      int got = 0;
+      sigwait(&wanted, &got);
+      _exit(code);
+    }
+    children_.push_back(pid);
+    return pid;
+  }
+  // Ends it; it can still be looked at unless its parent has `collected` it.
+  void End(pid_t pid, int signal, bool collected) {
+    kill(pid, signal);
+    siginfo_t info{};
+    waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT);
+    if (!collected) return;
+    waitpid(pid, nullptr, 0);
+    std::erase(children_, pid);
+  }
+  void Watch() {
+    watch_.SetProcesses([this] { return std::vector<int>(children_.begin(), children_.end()); });
+    watch_.Refresh(kStart);
+  }
+
+  TaskWatch watch_;
+  std::vector<pid_t> children_;
+};
+
+TEST_F(TaskWatchTest, WhoLivesLived) {
+  Start();
+  Watch();
+  EXPECT_EQ(watch_.Judge(kStart + Duration::Ms(50)), Fate::kLived);
+  EXPECT_EQ(watch_.Judge(kStart + Duration::Seconds(50)), Fate::kLived);
+}
+
+// A trainer in its first second, collected before anybody could see that a signal had ended it.
+TEST_F(TaskWatchTest, TheEndOfTheWholeTaskIsNeverHarmless) {
+  const pid_t pid = Start();
+  Watch();
+  EXPECT_EQ(watch_.Judge(kStart + Duration::Ms(50)), Fate::kLived);
+  End(pid, SIGKILL, true);
+  EXPECT_EQ(watch_.Judge(kStart + Duration::Ms(600)), Fate::kUnknown);
+  // A hint of it may be looked at much later.
+  EXPECT_EQ(watch_.Judge(kStart + Duration::Seconds(20)), Fate::kUnknown);
+}
+
+TEST_F(TaskWatchTest, AStepOfAScriptIsLikelyToHaveEndedWell) {
+  Start();
+  const pid_t step = Start();
+  Watch();
+  End(step, SIGUSR1, true);
+  EXPECT_EQ(watch_.Judge(kStart + Duration::Ms(600)), Fate::kLikely);
+  EXPECT_EQ(watch_.Judge(kStart + Duration::Ms(1200)), Fate::kLived);
+}
+
+TEST_F(TaskWatchTest, AStepOfAScriptThatTakesTheScriptAlongIsNot) {
+  const pid_t script = Start();
+  const pid_t step = Start();
+  Watch();
+  End(step, SIGKILL, true);
+  EXPECT_EQ(watch_.Judge(kStart + Duration::Ms(600)), Fate::kLikely);
+  End(script, SIGUSR1, true);
+  EXPECT_EQ(watch_.Judge(kStart + Duration::Ms(700)), Fate::kUnknown);
+}
+
+TEST_F(TaskWatchTest, AnOlderOneThatIsGoneMayHaveBeenKilled) {
+  Start();
+  const pid_t trainer = Start();
+  Watch();
+  End(trainer, SIGUSR1, true);
+  EXPECT_EQ(watch_.Judge(kStart + Duration::Seconds(5)), Fate::kUnknown);
+}
+
+TEST_F(TaskWatchTest, WhatCanStillBeSeenIsBelieved) {
+  const pid_t well = Start();
+  Watch();
+  End(well, SIGUSR1, false);
+  EXPECT_EQ(watch_.Judge(kStart + Duration::Ms(100)), Fate::kLived);
+  const pid_t killed = Start();
+  Start();
+  Watch();
+  End(killed, SIGKILL, false);
+  EXPECT_EQ(watch_.Judge(kStart + Duration::Ms(100)), Fate::kKilled);
+  const pid_t failed = Start(3);
+  Watch();
+  End(failed, SIGUSR1, false);
+  EXPECT_EQ(watch_.Judge(kStart + Duration::Ms(100)), Fate::kLikely);
+  const pid_t older = Start(3);
+  Watch();
+  End(older, SIGUSR1, false);
+  EXPECT_EQ(watch_.Judge(kStart + Duration::Seconds(2)), Fate::kKilled);
+}
+
+TEST_F(TaskWatchTest, NothingIsSureBeforeTheTaskHasBeenSeen) {
+  watch_.SetProcesses([] { return std::vector<int>(); });
+  watch_.Refresh(kStart);
+  EXPECT_EQ(watch_.Judge(kStart), Fate::kLikely);
+}
+
+}  // namespace
+}  // namespace stoker

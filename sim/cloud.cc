@@ -176,6 +176,9 @@ void Cloud::Later(const CloudMachine& machine, int64_t at,
 }
 
 void Cloud::Enter(CloudMachine& machine, InstanceState state) {
+  if (machine.state == InstanceState::kRunning) {
+    machine.ran_ms += scheduler_.now() - machine.booted_at;
+  }
   machine.state = state;
   Remember(machine);
 }

@@ -62,6 +62,7 @@ struct CloudMachine {
   int64_t made_at = 0;     // true time, as all here
   int64_t booted_at = -1;  // of the newest boot
   int64_t gone_at = -1;
+  int64_t ran_ms = 0;      // over all boots that are over
   int64_t expires_at = 0;  // ends itself then, whatever runs on it
   int boots = 0;
   std::optional<Notice> notice;  // until = the platform's clock, which is true time
@@ -88,6 +89,7 @@ class Cloud {
   Cloud(Scheduler& scheduler, Prng& prng);
 
   std::map<std::string, CloudMachine>& machines() { return machines_; }
+  const std::map<std::string, CloudMachine>& machines() const { return machines_; }
   CloudMachine* Find(const std::string& id);
   int Running() const;  // machines that are not gone
   // The platform's clock.

@@ -305,7 +305,11 @@ class Local : public LocalProvider {
       seen.state = InstanceState::kBooting;
       return seen;
     }
-    STOKER_TRY(locked);
+    if (locked.Is(Code::kNotFound)) {  // its folder was cleared away since it was listed
+      seen.why = state_.Ended(token).value_or("removed");
+    } else {
+      STOKER_TRY(locked);
+    }
     const bool gone = EndMarkedProcesses(kInstanceMark, dir, Duration::Ms(50), Duration::Ms(500));
     seen.state = gone ? InstanceState::kGone : InstanceState::kStopping;
     return seen;

@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "base/text.h"
 #include "provider/ec2_metadata.h"
@@ -385,6 +387,38 @@ TEST_F(LocalProviderTest, BadInputs) {
   EXPECT_TRUE(provider_->Describe("ledger", "").ok());
   EXPECT_TRUE(provider_->Sweep().ok());
   EXPECT_FALSE(sys::DirExists(State() + "/instances/garbage"));
+}
+
+TEST_F(LocalProviderTest, FoldersThatVanishWhileTheyAreDescribed) {
+  const std::string aside = dir_.path() + "/aside";
+  LocalBoot boot;
+  boot.request = Request("vanishes");
+  boot.instance_id = "vanishes";
+  boot.boot_id = "before a reboot";
+  ASSERT_TRUE(sys::MakeDirs(aside).ok());
+  ASSERT_TRUE(sys::MakeDirs(State() + "/instances").ok());
+  ASSERT_TRUE(WriteLocalBoot(aside, boot).ok());
+  std::atomic<bool> stop = false;
+  std::thread comes_and_goes([&] {
+    while (!stop) {
+      rename(aside.c_str(), Dir("vanishes").c_str());
+      rename(Dir("vanishes").c_str(), aside.c_str());
+    }
+  });
+  int seen = 0;
+  for (int i = 0; i < 2000 && seen < 50; ++i) {
+    const auto all = provider_->Describe("ledger", "job");
+    EXPECT_TRUE(all.ok()) << all.status().ToString();
+    if (!all.ok()) break;
+    for (const InstanceSeen& one : *all) {
+      ++seen;
+      EXPECT_EQ(one.state, InstanceState::kGone);
+      EXPECT_NE(one.why, "");
+    }
+  }
+  stop = true;
+  comes_and_goes.join();
+  EXPECT_GT(seen, 0);
 }
 
 // The fastest of some: what a launch itself takes, on a machine that has other work as well.

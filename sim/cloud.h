@@ -98,8 +98,9 @@ class Cloud {
   CloudFaults faults;
   std::vector<Zone> zones = {{"zone-a"}};
   int quota = 1'000'000;  // machines at once over all zones: kNoSpace beyond
-  // Describe shows states as of up to so long ago, and new ones late. Never more than the traits'
-  // appear_within, and nothing when they say that Describe is immediate.
+  // Describe shows states as of up to so long ago, each answer of a moment of its own: one that is
+  // older than a machine leaves it out, also after another has shown it. New ones are late besides.
+  // Never more than the traits' appear_within; nothing when they say that Describe is immediate.
   int64_t stale_ms = 0;
   int64_t away_until = 0;       // true time; nobody reaches the provider until then
   int64_t timeout_ms = 30'000;  // clients wait so long at most for an answer that does not come

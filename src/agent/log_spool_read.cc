@@ -82,7 +82,7 @@ Result<LogSpool::File> LogSpool::Scan(const std::string& name, int64_t limit, in
       begin = newline + 1;
     }
     data.erase(0, begin);
-    if (data.size() > static_cast<size_t>(kMaxRecordBytes)) break;
+    if (data.size() > static_cast<size_t>(kMaxLogRecordBytes)) break;
   }
   return file;
 }
@@ -121,7 +121,7 @@ Result<LogSpool::Chunk> LogSpool::Read(int64_t line, int64_t max_bytes) {
   if (offset < 0) {
     STOKER_ASSIGN(offset, OffsetOf(file, line));
   }
-  int64_t want = std::max(max_bytes, kMaxRecordBytes);
+  int64_t want = std::max(max_bytes, kMaxLogRecordBytes);
   // A small rest goes along: as a segment of its own it would cost as much as a whole one.
   if (file.bytes - offset <= want + want / 4) want = file.bytes - offset;
   STOKER_ASSIGN(std::string text, folder_->Read(file.name, offset, want));

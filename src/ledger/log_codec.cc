@@ -147,14 +147,14 @@ Result<std::optional<RecordView>> SegmentDecoder::Next() {
       s.last = std::string_view(s.buffer).substr(s.begin, newline + 1 - s.begin);
       s.begin = newline + 1;
       std::optional<RecordView> record = ParseRecord(s.last.substr(0, s.last.size() - 1));
-      if (!record || s.last.size() > static_cast<size_t>(kMaxRecordBytes)) {
+      if (!record || s.last.size() > static_cast<size_t>(kMaxLogRecordBytes)) {
         return fail(Status(Code::kCorrupt, "holds a line that is not a record"));
       }
       --s.lines_left;
       s.returned += static_cast<int64_t>(s.last.size());
       return record;
     }
-    if (s.buffer.size() - s.begin > static_cast<size_t>(kMaxRecordBytes) ||
+    if (s.buffer.size() - s.begin > static_cast<size_t>(kMaxLogRecordBytes) ||
         (s.lines_left == 0 && s.buffer.size() > s.begin)) {
       return fail(Status(Code::kCorrupt, "holds more than its name says"));
     }

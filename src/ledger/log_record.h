@@ -26,7 +26,7 @@ namespace stoker {
 
 inline constexpr int64_t kMaxRecordText = 64 * 1024;
 // Longest record as text, header and \n included; longer ones are damaged or hostile.
-inline constexpr int64_t kMaxRecordBytes = kMaxRecordText + 64;
+inline constexpr int64_t kMaxLogRecordBytes = kMaxRecordText + 64;
 inline constexpr int64_t kMaxLogLine = 999'999'999'999;  // 12 digits
 
 // A record as it lies in a buffer; `text` points into that.

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is there, out of the plan.
+#include "ledger/records.h"
+#include "sim/actor.h"
+
+namespace stoker::sim {
+namespace {
+
+Actor& Add(World& world, const std::string& name) {
+  world.actors().push_back(std::make_unique<Actor>(world, name));
+  return *world.actors().back();
+}
+
+std::string NameOf(int index) { return "j" + std::to_string(index); }
+
+void SubmitAndStay(Session& session, int index) {
+  const JobPlan& plan = session.world.plan().jobs[static_cast<size_t>(index)];
+  std::string job = FindJob(session, NameOf(index));
+  // After an answer that was lost, a user looks first.
+  for (int tries = 0; job.empty() && tries < 20; ++tries) {
+    const auto submitted = SubmitJob(session, index, "");
+    if (submitted.ok()) {
+      job = *submitted;
+    } else {
+      session.Sleep(30'000);
+      job = FindJob(session, NameOf(index));
+    }
+  }
+  if (job.empty()) return;
+  if (!plan.attached) {
+    (void)session.controller->Pass(job);
+    return;
+  }
+  const int64_t until = plan.leaves_after < 0 ? -1 : session.world.now() + plan.leaves_after;
+  Attach(session, job, until);
+}
+
+void AddSubmitter(World& world, int index) {
+  const JobPlan& plan = world.plan().jobs[static_cast<size_t>(index)];
+  Actor& user = Add(world, "user" + std::to_string(index));
+  const auto body = [index](Session& session) { SubmitAndStay(session, index); };
+  user.Once(plan.submit_at, body, true);
+  if (plan.submit_dies_at >= 0) {
+    world.scheduler().At(plan.submit_at + plan.submit_dies_at, [&user, body, &world] {
+      if (!user.running()) return;
+      user.Once(world.now() + 60'000, body, true);
+      user.Kill(0);
+    });
+  }
+}
+
+void AddCancels(World& world, int index) {
+  const JobPlan& plan = world.plan().jobs[static_cast<size_t>(index)];
+  for (const int64_t at : plan.cancel_at) {
+    Actor& user = Add(world, "canceller" + std::to_string(index));
+    user.Once(
+        at,
+        [index](Session& session) {
+          const std::string job = FindJob(session, NameOf(index));
+          if (!job.empty()) CancelJob(session, job);
+        },
+        true);
+  }
+}
+
+void Retry(Session& session, int index) {
+  for (int tries = 0; tries < 2'000; ++tries) {
+    const std::string job = FindJob(session, NameOf(index));
+    if (!job.empty()) {
+      const auto pass = session.controller->Pass(job);
+      if (pass.ok() && IsFinal(pass->job.state)) {
+        (void)SubmitJob(session, index, job);
+        return;
+      }
+    }
+    session.Sleep(20'000);
+  }
+}
+
+void AddRetries(World& world, int index) {
+  const JobPlan& plan = world.plan().jobs[static_cast<size_t>(index)];
+  for (const int64_t at : plan.retry_at) {
+    Actor& user = Add(world, "retrier" + std::to_string(index));
+    user.Once(
+        at, [index](Session& session) { Retry(session, index); }, true);
+  }
+}
+
+void AddController(World& world, const ControllerPlan& plan, int index) {
+  const std::string number = std::to_string(index);
+  switch (plan.kind) {
+    case ControllerKind::kDaemon:
+      Add(world, "daemon" + number).Daemon(plan.begin, plan.end, [plan](Session& session) {
+        for (;;) {
+          PassOnce(session);
+          session.Sleep(plan.period);
+        }
+      });
+      return;
+    case ControllerKind::kTimer:
+      Add(world, "timer" + number).Every(plan.begin, plan.period, plan.end, PassOnce);
+      return;
+    case ControllerKind::kVerb:
+      Add(world, "looker" + number).Every(plan.begin, plan.period, plan.end, Look);
+      return;
+  }
+}
+
+}  // namespace
+
+void AddActors(World& world) {
+  const Plan& plan = world.plan();
+  for (int i = 0; i < static_cast<int>(plan.jobs.size()); ++i) {
+    AddSubmitter(world, i);
+    AddCancels(world, i);
+    AddRetries(world, i);
+  }
+  for (size_t i = 0; i < plan.controllers.size(); ++i) {
+    AddController(world, plan.controllers[i], static_cast<int>(i));
+  }
+}
+
+}  // namespace stoker::sim

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// How it must end, once the faults have stopped and somebody looks.
+#include <algorithm>
+
+#include "base/text.h"
+#include "ledger/index.h"
+#include "sim/checks.h"
+
+namespace stoker::sim {
+namespace {
+
+// everything-ends: every job ends, no machine, marker, open launch or open attempt is left, and the
+// index shows what happened.
+class EverythingEnds : public Observer {
+ public:
+  explicit EverythingEnds(World& world)
+      : world_(world),
+        client_(world.bucket(), world.scheduler(), world.rng(), "checker", nullptr) {}
+
+  void OnEnd() override {
+    for (const auto& [id, job] : world_.jobs()) {
+      if (!IsFinal(job.state)) {
+        Breach(id, "is " + std::string(Name(job.state)) + " long after the last fault");
+      }
+      for (const Launch& launch : job.launches) {
+        if (!launch.closed) Breach(id, "launch " + std::to_string(launch.number) + " is left open");
+      }
+      for (const Attempt& attempt : job.attempts) {
+        if (attempt.state != AttemptState::kEnded) {
+          Breach(id, "attempt " + std::to_string(attempt.number) + " is left open");
+        }
+      }
+    }
+    if (world_.cloud().Running() > 0) Breach("", "machines are left");
+    for (const auto& [key, entry] : world_.bucket().objects()) {
+      if (StartsWith(key, "active/")) Breach("", key + " is left");
+    }
+    CheckIndex();
+  }
+
+ private:
+  void Breach(const std::string& job, const std::string& what) {
+    world_.Breach("everything-ends", (job.empty() ? "" : "job " + job + " ") + what, job);
+  }
+
+  void CheckIndex() {
+    SimClock clock(world_.scheduler());
+    auto ledger = Ledger::Open(client_, clock, 7);
+    if (!ledger.ok()) return Breach("", ledger.status().ToString());
+    const auto list = ReadIndex(**ledger);
+    if (!list.ok()) return Breach("", list.status().ToString());
+    for (const auto& [id, job] : world_.jobs()) {
+      const auto found = std::find_if(list->jobs.begin(), list->jobs.end(),
+                                      [&](const Summary& s) { return s.id == job.id; });
+      if (found == list->jobs.end()) {
+        Breach(id, "is not in the index");
+      } else if (found->state != job.state) {
+        Breach(id, "is " + std::string(Name(found->state)) + " in the index");
+      }
+    }
+  }
+
+  World& world_;
+  BucketClient client_;
+};
+
+// right-result: the job ends as its program and its users made it end, whatever else went wrong.
+class RightResult : public Observer {
+ public:
+  explicit RightResult(World& world) : world_(world) {}
+
+  void OnStep(const ProgramView& view) override {
+    int& best = best_[view.job];
+    best = std::max(best, view.step);
+  }
+
+  void OnEnd() override {
+    for (const auto& [id, job] : world_.jobs()) {
+      if (IsFinal(job.state) && job.result) Check(job);
+    }
+  }
+
+ private:
+  void Check(const Job& job) {
+    const JobPlan& plan = *world_.PlanOf(job.id);
+    const Ending& result = *job.result;
+    const bool done = best_[job.id] >= plan.program.steps || !job.retry_of.empty();
+    bool right = job.state == JobState::kSucceeded && done;
+    if (job.state == JobState::kCancelled) right = job.cancel.has_value();
+    if (job.state == JobState::kFailed) right = MayFail(plan, result);
+    if (job.state == JobState::kSucceeded && plan.program.on_term == OnTerm::kSavesAndSucceeds) {
+      right = done || plan.max_duration;
+    }
+    if (right) return;
+    world_.Breach("right-result",
+                  "it ends as " + std::string(Name(job.state)) + " " +
+                      std::string(Name(result.reason)) + " " + std::to_string(result.exit_code) +
+                      " after step " + std::to_string(best_[job.id]) + " of " +
+                      std::to_string(plan.program.steps) + ": " + result.why,
+                  job.id);
+  }
+
+  bool MayFail(const JobPlan& plan, const Ending& result) const {
+    const ProgramPlan& program = plan.program;
+    switch (result.reason) {
+      case EndReason::kUserError: {
+        if (program.setup_fails) return result.exit_code == 4;
+        const bool crashes = program.crash_at >= 0;
+        // The survivors of a gang may be seen to fail (with 1) before the node that is the cause.
+        const bool code =
+            result.exit_code == program.crash_code || (plan.nodes > 1 && result.exit_code == 1);
+        if (crashes && code) return true;
+        // A program that somebody else killed has failed as far as anybody can know.
+        return Has("kill-program");
+      }
+      case EndReason::kTimedOut:
+        return plan.max_duration.has_value();
+      case EndReason::kStoppedByRule:
+        return plan.stall.has_value();
+      case EndReason::kNoProgress:
+        // Nobody can train on machines that all die before the first checkpoint.
+        return world_.plan().faults.size() >= 5 || program.crash_at >= 0 || Has("full-disk") ||
+               program.checkpoint_every == 0;
+      case EndReason::kLaunchRefused:
+        return world_.plan().cloud.denied > 0;
+      case EndReason::kNodeFault:
+        return Has("full-disk");
+      default:
+        return false;
+    }
+  }
+
+  bool Has(const std::string& fault) const {
+    const auto& faults = world_.plan().faults;
+    return std::any_of(faults.begin(), faults.end(),
+                       [&](const FaultPlan& one) { return one.kind == fault; });
+  }
+
+  World& world_;
+  std::map<std::string, int> best_;
+};
+
+}  // namespace
+
+void AddEndChecks(World& world, Checks* checks) {
+  checks->push_back(std::make_unique<EverythingEnds>(world));
+  checks->push_back(std::make_unique<RightResult>(world));
+}
+
+}  // namespace stoker::sim

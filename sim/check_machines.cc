@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may run, be asked for and be ended.
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "ledger/paths.h"
+#include "policy/drain.h"
+#include "sim/checks.h"
+#include "sim/host.h"
+
+namespace stoker::sim {
+namespace {
+
+std::string Slot(const ProgramView& view) {
+  return view.job + " " + std::to_string(view.attempt) + "-" + std::to_string(view.rank);
+}
+
+// one-machine: at most one node runs the program of a (job, attempt, slot), and it has the claim.
+// no-fork: two attempts of a job run at once only when the older one's notice has run out.
+class OneMachine : public Observer {
+ public:
+  explicit OneMachine(World& world) : world_(world) {}
+
+  void OnProgramStarts(const ProgramView& view) override {
+    CheckClaim(view);
+    for (const auto& [machine, other] : running_) {
+      if (machine == view.machine) {
+        world_.Breach("one-machine", machine + " runs two programs", view.job);
+      } else if (Slot(other) == Slot(view)) {
+        world_.Breach("one-machine", Slot(view) + " runs on " + machine + " and " + view.machine,
+                      view.job);
+      } else if (other.job == view.job && other.attempt != view.attempt && !Outlived(other)) {
+        world_.Breach("no-fork",
+                      "attempts " + std::to_string(other.attempt) + " and " +
+                          std::to_string(view.attempt) + " run at once",
+                      view.job);
+      }
+    }
+    running_[view.machine] = view;
+  }
+  void OnProgramEnds(const ProgramView& view, int, int) override { running_.erase(view.machine); }
+
+ private:
+  void CheckClaim(const ProgramView& view) {
+    const auto* claim = world_.bucket().Find(paths::Claim(view.job, view.attempt, view.rank));
+    if (claim == nullptr) {
+      return world_.Breach("one-machine", Slot(view) + " starts without a claim", view.job);
+    }
+    const auto json = nlohmann::json::parse(*claim->data, nullptr, false);
+    if (json.is_discarded() ||
+        json.value("instance_id", "") != view.machine) {
+      world_.Breach(
+          "one-machine",
+          Slot(view) + " starts on " + view.machine + " with the claim of another: " + *claim->data,
+          view.job);
+    }
+  }
+
+  // Its machine should be gone by now: whoever takes over need not wait for it.
+  bool Outlived(const ProgramView& view) {
+    const auto* report = world_.bucket().Find(paths::Report(view.job, view.attempt, view.rank));
+    if (report == nullptr) return false;
+    const auto json = nlohmann::json::parse(*report->data, nullptr, false);
+    if (json.is_discarded() || !json.contains("notice")) return false;
+    const CloudMachine* machine = world_.cloud().Find(view.machine);
+    (void)machine;
+    const auto until = ParseRfc3339(json["notice"].value("until", ""));
+    return until.ok() && world_.bucket().Now() > *until + kDrainSlack;
+  }
+
+  World& world_;
+  std::map<std::string, ProgramView> running_;
+};
+
+// intent-first: no request without its entry in the record, written before, and none after its
+// time; its token is a hash of exactly that entry.
+class IntentFirst : public Observer {
+ public:
+  explicit IntentFirst(World& world) : world_(world) {}
+
+  void OnRequested(const LaunchRequest& request, const std::string&) override {
+    const auto job = world_.jobs().find(request.job);
+    if (job == world_.jobs().end()) {
+      return world_.Breach("intent-first", "a request for a job without record", request.job);
+    }
+    const Launch* launch = FindLaunch(job->second, request.launch);
+    const std::string name = "launch " + std::to_string(request.launch);
+    if (launch == nullptr) {
+      return world_.Breach("intent-first", name + " is not in the record", request.job);
+    }
+    if (launch->token != request.token ||
+        request.token != LaunchToken(request.ledger_id, request.job, *launch)) {
+      return world_.Breach("intent-first", name + " is asked for by another token", request.job);
+    }
+    if (launch->limit != request.limit || launch->not_after != request.not_after) {
+      world_.Breach("intent-first", name + " is not as its entry says", request.job);
+    }
+  }
+  // The other half of one-machine: one machine a token as long as the platform remembers it.
+  void OnBooted(const CloudMachine& machine) override {
+    if (machine.made_at + kEpochMs > machine.request.not_after.ms + kLateAnswer) {
+      world_.Breach("intent-first", machine.id + " was made after its request had expired",
+                    machine.request.job);
+    }
+  }
+
+ private:
+  static constexpr int64_t kLateAnswer = 60'000;  // a request on its way when the time was over
+  World& world_;
+};
+
+// no-blind-kill: a machine is ended by others only on a record that closes its launch or ends its
+// job, or after its own time.
+class NoBlindKill : public Observer {
+ public:
+  explicit NoBlindKill(World& world) : world_(world) {}
+  void OnTerminating(const CloudMachine& machine, const std::string& process) override {
+    if (machine.state == InstanceState::kGone || world_.now() >= machine.expires_at) return;
+    const auto job = world_.jobs().find(machine.request.job);
+    const Launch* launch =
+        job == world_.jobs().end() ? nullptr : FindLaunch(job->second, machine.request.launch);
+    if (launch != nullptr && launch->closed) return;
+    world_.Breach("no-blind-kill", process + " ends " + machine.id + ", whose launch is open",
+                  machine.request.job);
+  }
+
+ private:
+  World& world_;
+};
+
+// bounded-life: no machine outlives its limit, which only a healthy agent moves.
+class BoundedLife : public Observer {
+ public:
+  explicit BoundedLife(World& world) : world_(world) {}
+  void OnMachineEnded(const CloudMachine& machine) override {
+    if (world_.now() > machine.expires_at + 1'000) {
+      world_.Breach("bounded-life", machine.id + " outlived its limit", machine.request.job);
+    }
+  }
+
+ private:
+  World& world_;
+};
+
+}  // namespace
+
+void AddMachineChecks(World& world, Checks* checks) {
+  checks->push_back(std::make_unique<OneMachine>(world));
+  checks->push_back(std::make_unique<IntentFirst>(world));
+  checks->push_back(std::make_unique<NoBlindKill>(world));
+  checks->push_back(std::make_unique<BoundedLife>(world));
+}
+
+}  // namespace stoker::sim

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can go wrong at one moment, each a small component with a name. Scenarios compose them;
+// swarms draw them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/plan.h"
+#include "sim/world.h"
+
+namespace stoker::sim {
+
+struct FaultKind {
+  std::string name;
+  std::string amount;  // what FaultPlan::amount means, "" = nothing
+  int64_t low = 0;     // what a swarm draws it from
+  int64_t high = 0;
+  void (*strike)(World& world, const FaultPlan& fault);
+};
+
+// Ordered by name.
+const std::vector<FaultKind>& FaultKinds();
+// Null when there is none of that name.
+const FaultKind* FindFault(const std::string& name);
+// Puts those of the plan into the world's queue.
+void ScheduleFaults(World& world);
+
+}  // namespace stoker::sim

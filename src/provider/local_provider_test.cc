@@ -399,10 +399,12 @@ TEST_F(LocalProviderTest, FoldersThatVanishWhileTheyAreDescribed) {
   ASSERT_TRUE(sys::MakeDirs(State() + "/instances").ok());
   ASSERT_TRUE(WriteLocalBoot(aside, boot).ok());
   std::atomic<bool> stop = false;
-  std::thread comes_and_goes([&] {
+  std::thread comes_and_goes([&, there = Dir("vanishes")] {
     while (!stop) {
-      rename(aside.c_str(), Dir("vanishes").c_str());
-      rename(Dir("vanishes").c_str(), aside.c_str());
+      rename(aside.c_str(), there.c_str());
+      usleep(100);
+      rename(there.c_str(), aside.c_str());
+      usleep(100);
     }
   });
   int seen = 0;

@@ -417,6 +417,7 @@ TEST_F(CloudTest, AnswersShowThePastAsItWas) {
   cloud.StopAndStart(id, 20'000);
   RunUntil(10 * kMinute + 40'000);
   cloud.Renew(id, 48 * kHour);
+  RunUntil(10 * kMinute + 80'000);
   cloud.latency_low = cloud.latency_high = 10;
   std::set<InstanceState> states;
   std::set<int64_t> limits;
@@ -437,14 +438,20 @@ TEST_F(CloudTest, AnswersShowThePastAsItWas) {
 TEST_F(CloudTest, NewMachinesComeAndGoInAnswersThatAreBehind) {
   cloud.stale_ms = 10 * kMinute;
   cloud.latency_low = cloud.latency_high = 10;
-  const std::string id = Launch("t1");
-  const int64_t visible = cloud.Find(id)->visible_at;
-  ASSERT_GT(visible, kMinute);
-  ASSERT_LT(visible, 9 * kMinute);
+  std::string id;
+  int64_t visible = 0;
+  for (int i = 0; visible < kMinute || visible > 9 * kMinute; ++i) {
+    ASSERT_LT(i, 20);
+    id = Launch("t" + std::to_string(i));
+    visible = cloud.Find(id)->visible_at;
+  }
   const auto listed_of_100 = [&] {
     int listed = 0;
     for (int i = 0; i < 100; ++i) {
-      InFiber([&] { listed += static_cast<int>(client.Describe("ledger", "job")->size()); });
+      InFiber([&] {
+        const auto all = client.Describe("ledger", "job");
+        for (const InstanceSeen& seen : *all) listed += seen.id == id;
+      });
     }
     return listed;
   };
@@ -468,7 +475,9 @@ TEST_F(CloudTest, ImmediateDescribeSwitchesStalenessOff) {
       ASSERT_TRUE(id.ok() && all.ok() && !all->empty());
       EXPECT_EQ(all->back().id, *id);
       EXPECT_TRUE(client.Terminate(*id).ok());
-      EXPECT_EQ(client.Describe("ledger", "job")->back().state, InstanceState::kGone);
+      const auto after = client.Describe("ledger", "job");
+      ASSERT_TRUE(after.ok() && !after->empty());
+      EXPECT_EQ(after->back().state, InstanceState::kGone);
     });
   }
 }

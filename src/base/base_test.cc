@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
 #include "base/prng.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -8,6 +13,24 @@
 
 namespace stoker {
 namespace {
+
+using Words = std::vector<std::string>;
+static_assert(std::is_same_v<decltype(std::declval<Result<Words>>().value()), Words>);
+static_assert(std::is_same_v<decltype(*std::declval<Result<Words>>()), Words>);
+static_assert(std::is_same_v<decltype(std::declval<Result<Words>>().status()), Status>);
+static_assert(std::is_same_v<decltype(*std::declval<Result<Words>&>()), Words&>);
+static_assert(std::is_same_v<decltype(*std::declval<const Result<Words>&>()), const Words&>);
+
+Result<Words> TwoWords() { return Words{std::string(100, 'a'), std::string(100, 'b')}; }
+
+TEST(Result, WhatIsLoopedOverOutlivesTheCall) {
+  std::string all;
+  for (const std::string& word : *TwoWords()) all += word.substr(98);
+  for (const std::string& word : TwoWords().value()) all += word.substr(99);
+  EXPECT_EQ(all, "aabbab");
+  const Status& status = Result<Words>(Status(Code::kBusy, std::string(100, 'c'))).status();
+  EXPECT_EQ(status.message(), std::string(100, 'c'));
+}
 
 TEST(Time, Rfc3339RoundTrips) {
   for (const int64_t ms :

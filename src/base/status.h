@@ -73,7 +73,10 @@ class [[nodiscard]] Result {
     assert(!status_.ok());
   }
   bool ok() const { return value_.has_value(); }
-  const Status& status() const { return status_; }
+  // Of a Result that is about to end, these return values and not references into it: so
+  // `for (x : *Call())` does not outlive what it goes through.
+  const Status& status() const& { return status_; }
+  Status status() && { return std::move(status_); }
   Code code() const { return status_.code(); }
   T& value() & {
     assert(ok());
@@ -83,13 +86,13 @@ class [[nodiscard]] Result {
     assert(ok());
     return *value_;
   }
-  T&& value() && {
+  T value() && {
     assert(ok());
     return std::move(*value_);
   }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
+  T operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
   T value_or(T other) const { return ok() ? *value_ : std::move(other); }

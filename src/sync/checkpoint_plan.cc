@@ -4,6 +4,7 @@
 #include "sync/checkpoint_plan.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/text.h"
 
@@ -148,7 +149,10 @@ void CheckpointPlan::Remember(Episode episode) {
   if (IsStream(episode.path)) return;
   episode.role = RoleOf(episode.path);
   cycle_ = std::max<int64_t>(cycle_, ++written_[episode.role]);
-  history_.push_back(std::move(episode));
+  // A scan may notice late that a write is over: others may have come and gone since.
+  auto at = history_.end();
+  while (at != history_.begin() && std::prev(at)->end > episode.end) --at;
+  history_.insert(at, std::move(episode));
   if (history_.size() > kHistory) history_.pop_front();
 }
 

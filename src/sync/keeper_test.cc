@@ -256,6 +256,28 @@ TEST(Keeper, TheNextFolderShowsThatTheOneBeforeIsComplete) {
   EXPECT_EQ(seen.count("step-600/model.bin"), 0u);
 }
 
+// The first file of a new folder may be written before the folder is watched: only a scan shows
+// that it is whole, when the others have long been written.
+TEST(Keeper, FoldersWhoseFirstFileIsNoticedLateAreStillRounds) {
+  Bench bench;
+  for (int step = 1; step <= 8; ++step) {
+    const std::string unit = "step-" + std::to_string(step);
+    bench.files.Open(unit + "/model.bin");
+    if (step <= 2) {
+      bench.files.CloseUnheard(unit + "/model.bin", Whole("model", step));
+    } else {
+      bench.files.Close(unit + "/model.bin", Whole("model", step));
+    }
+    bench.Run(Duration::Ms(20));
+    bench.files.Write(unit + "/optim.bin", Whole("optim", step));
+    bench.Run(Duration::Ms(20));
+    bench.files.Write("latest", unit);
+    bench.Run(Duration::Ms(400));
+  }
+  EXPECT_GE(bench.keeper->commits(), 4);
+  EXPECT_EQ(bench.Restored().at("latest"), "step-8");
+}
+
 TEST(Keeper, APointerNeverNamesWhatIsNotThere) {
   Bench bench;
   bench.files.Write("step-1/model.bin", Whole("model", 1));

@@ -52,11 +52,15 @@ class FakeFiles : public CheckpointFiles {
     Tell(FileEvent::Kind::kChanged, path);
   }
   void Close(const std::string& path, std::string bytes) {
+    CloseUnheard(path, std::move(bytes));
+    Tell(FileEvent::Kind::kClosed, path);
+  }
+  // Before the new folder that it lies in was watched.
+  void CloseUnheard(const std::string& path, std::string bytes) {
     File& file = files_[path];
     file.open = false;
     file.bytes = std::move(bytes);
     file.changed = clock_.now;
-    Tell(FileEvent::Kind::kClosed, path);
   }
   void Write(const std::string& path, std::string bytes) {
     Open(path);

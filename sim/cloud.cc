@@ -98,6 +98,7 @@ std::vector<InstanceSeen> Cloud::Show(const std::string& ledger_id, const std::s
     InstanceSeen seen{machine.id,  request.token, request.ledger_id, request.job, request.launch,
                       view->state, view->address, view->why,         {}};
     seen.expires = {kEpochMs + view->expires_at};
+    seen.freed = gone;
     out.push_back(std::move(seen));
   };
   if (job.empty()) {
@@ -117,7 +118,12 @@ Zone* Cloud::RoomFor() {
   return nullptr;
 }
 
-Result<std::string> Cloud::Make(const LaunchRequest& request, const std::string& process) {
+bool Cloud::InTime(const LaunchRequest& request) const {
+  return request.not_after.ms <= 0 || Now() <= request.not_after;
+}
+
+Result<std::string> Cloud::Make(const LaunchRequest& request, const std::string& process,
+                                bool sent_in_time) {
   if (requested) requested(request, process);
   if (!IsName(request.token)) {
     return Status(Code::kInvalid, "sim: not a launch token: " + Printable(request.token));
@@ -129,7 +135,7 @@ Result<std::string> Cloud::Make(const LaunchRequest& request, const std::string&
       return Status(Code::kNotFound, "sim: the instance of this launch is over: " + machine.why);
     }
   }
-  if (request.not_after.ms > 0 && Now() > request.not_after) {
+  if (late_sends ? !sent_in_time : !InTime(request)) {
     return Status(Code::kNotFound, "sim: the time to send this launch is over");
   }
   if (Running() >= quota) return Status(Code::kNoSpace, "sim: the quota is used up");

@@ -107,6 +107,9 @@ class Cloud {
   // A machine that is not up cannot end itself (EC2): one that is past its limit does so at its
   // next boot. Else the platform does it whatever its state.
   bool limit_needs_boot = false;
+  // The platform knows nothing of not_after (EC2): only who sends looks at it, before the way
+  // there, and what is held up on the way makes a machine all the same.
+  bool late_sends = false;
   int64_t boot_low = 500;
   int64_t boot_high = 60'000;
   int64_t latency_low = 20;
@@ -147,7 +150,10 @@ class Cloud {
  private:
   friend class CloudClient;
   // Effects of requests, at their moment.
-  Result<std::string> Make(const LaunchRequest& request, const std::string& process);
+  // `sent_in_time`: it was not past not_after when it was sent.
+  Result<std::string> Make(const LaunchRequest& request, const std::string& process,
+                           bool sent_in_time);
+  bool InTime(const LaunchRequest& request) const;
   std::vector<InstanceSeen> Show(const std::string& ledger_id, const std::string& job, bool stale);
   Status Finish(const std::string& id, const std::string& process);
   Status Warn(const std::string& id, Duration lead);

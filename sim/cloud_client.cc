@@ -101,8 +101,9 @@ Result<std::string> CloudClient::Change(Kind kind, Effect effect) {
 }
 
 Result<std::string> CloudClient::Launch(const LaunchRequest& request) {
-  return Change(Kind::kLaunch, [&cloud = cloud_, request, process = process_] {
-    return cloud.Make(request, process);
+  const bool in_time = cloud_.InTime(request);
+  return Change(Kind::kLaunch, [&cloud = cloud_, request, process = process_, in_time] {
+    return cloud.Make(request, process, in_time);
   });
 }
 

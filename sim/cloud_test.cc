@@ -559,6 +559,23 @@ TEST_F(CloudTest, ALateLaunchMayFindItselfTooLate) {
   EXPECT_TRUE(cloud.machines().empty());
 }
 
+// A laptop that is closed while its request is under way sends it when it wakes.
+TEST_F(CloudTest, WhatIsHeldUpOnTheWayIsMadeWhereThePlatformKnowsNoNotAfter) {
+  for (const bool late_sends : {false, true}) {
+    cloud.late_sends = late_sends;
+    LaunchRequest request = Request(late_sends ? "t2" : "t1");
+    request.not_after = {kEpochMs + scheduler.now() + kMinute};
+    scheduler.In(1, [&] { laptop.PauseUntil(scheduler.now() + kHour); });
+    Code code = Code::kInternal;
+    InFiber([&] { code = client.Launch(request).code(); });
+    EXPECT_EQ(code, late_sends ? Code::kOk : Code::kNotFound);
+  }
+  EXPECT_EQ(cloud.machines().size(), 1u);
+  LaunchRequest past = Request("t3");
+  past.not_after = {kEpochMs + 1};
+  InFiber([&] { EXPECT_EQ(client.Launch(past).code(), Code::kNotFound); });
+}
+
 TEST_F(CloudTest, ACutLinkAndAServiceThatIsAway) {
   for (int64_t* const until : {&link.cut_until, &cloud.away_until}) {
     *until = scheduler.now() + kHour;

@@ -2,6 +2,8 @@
 // What is committed, what is restored, and what the program finds.
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "base/text.h"
 #include "job/digest.h"
@@ -14,6 +16,19 @@
 namespace stoker::sim {
 namespace {
 
+// Of a manifest's key, "jobs/<job>/checkpoints/<manifests>/<id>.json".
+struct Named {
+  std::string job;
+  CheckpointId id;
+};
+std::optional<Named> ManifestOf(const std::string& key) {
+  if (!StartsWith(key, "jobs/")) return std::nullopt;
+  const std::string job = key.substr(5, key.find('/', 5) - 5);
+  const auto id = IdOfManifestKey(key);
+  if (!id || ManifestKey(job, *id) != key) return std::nullopt;
+  return Named{job, *id};
+}
+
 // whole-checkpoint: what a manifest names is there, is what it says, and is of one moment; from the
 // instant that the manifest is, on every node.
 class WholeCheckpoint : public Observer {
@@ -21,8 +36,7 @@ class WholeCheckpoint : public Observer {
   explicit WholeCheckpoint(World& world) : world_(world) {}
 
   void OnChange(const BucketChange& change) override {
-    if (!change.after || change.key.find("/checkpoints/") == std::string::npos) return;
-    if (!IdOfManifestKey(change.key)) return;
+    if (!change.after || !ManifestOf(change.key)) return;
     const auto manifest = DecodeManifest(*change.after);
     if (!manifest.ok()) {
       return world_.Breach("whole-checkpoint", change.key + ": " + manifest.status().ToString());
@@ -78,15 +92,14 @@ class Newest : public Observer {
   explicit Newest(World& world) : world_(world) {}
 
   void OnChange(const BucketChange& change) override {
-    const auto id = IdOfManifestKey(change.key);
-    if (!id) return;
-    const std::string job = change.key.substr(5, change.key.find('/', 5) - 5);
+    const auto named = ManifestOf(change.key);
+    if (!named) return;
     if (!change.after) {
-      committed_[job].erase(*id);
+      committed_[named->job].erase(named->id);
       return;
     }
-    committed_[job].insert(*id);
-    CheckLate(job, *id);
+    committed_[named->job].insert(named->id);
+    CheckLate(named->job, named->id);
   }
 
   void OnRecord(const Job& before, const Job& after, const std::string&) override {

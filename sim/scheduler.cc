@@ -47,7 +47,7 @@ void Scheduler::Resume(Strand* strand, bool woken) {
 void Scheduler::Post(Strand* strand, uint64_t sleep, int64_t at, bool woken) {
   Process& process = strand->process;
   At(at, [this, &process, strand, sleep, woken, life = std::weak_ptr(process.life_)] {
-    if (life.expired()) return;
+    if (life.expired() || process.dead_) return;
     const auto& strands = process.strands_;
     const bool there = std::any_of(strands.begin(), strands.end(),
                                    [&](const auto& one) { return one.get() == strand; });

@@ -93,6 +93,17 @@ TEST(Scheduler, WhatUnwindsCannotWait) {
   EXPECT_EQ(left_at, 40);
 }
 
+TEST(Scheduler, WhatHasNotBegunWhenItsProcessIsKilledNeverDoes) {
+  Scheduler scheduler;
+  Process process(scheduler, "p");
+  bool ran = false;
+  process.Spawn([&] { ran = true; });
+  process.Kill();
+  while (scheduler.RunOne()) {
+  }
+  EXPECT_FALSE(ran);
+}
+
 TEST(Scheduler, APausedProcessGoesOnLater) {
   Scheduler scheduler;
   Process process(scheduler, "p");

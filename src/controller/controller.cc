@@ -89,7 +89,7 @@ Status Controller::ObserveMachines(const Job& job, Observed* seen) {
       for (const Launch& launch : job.launches) {
         if (launch.token != instance.token) continue;
         seen->machines.push_back(
-            {instance.id, launch.number, StateOf(instance.state), instance.why});
+            {instance.id, launch.number, StateOf(instance.state), instance.why, instance.freed});
       }
     }
   }

@@ -36,6 +36,9 @@ struct InstanceSeen {
   std::string address;  // "" until known
   std::string why;      // why it is Gone or Stopped, in the provider's words
   WallTime expires;     // absolute; anyone may end it after this (provider's clock)
+  // Gone, and nothing of it is left that Terminate would free: listed only to be told about, as EC2
+  // does for an hour.
+  bool freed = false;
 };
 
 // How sure the provider is of what Describe leaves out.

@@ -173,10 +173,23 @@ void ChooseSends(Pass& pass) {
 
 // A machine is ended only on a launch that was closed in the record as read (no-blind-kill). One
 // that has worked is given time to upload its last lines and to power itself off.
+bool NothingIsLeft(const Pass& pass) {
+  if (!pass.seen.machines_known) return false;
+  for (const MachineSeen& machine : pass.seen.machines) {
+    if (!machine.freed) return false;
+  }
+  // A machine whose request was answered too late, or not at all, may be listed only later.
+  for (const Launch& launch : pass.out.job.launches) {
+    if (pass.seen.absent_means_gone || pass.Machine(launch.number) != nullptr) continue;
+    if (pass.seen.now < launch.not_after + kAppearWithin) return false;
+  }
+  return true;
+}
+
 void ChooseTerminations(Pass& pass) {
   for (const MachineSeen& machine : pass.seen.machines) {
     const Launch* launch = FindLaunch(pass.before, machine.launch);
-    if (launch == nullptr || !launch->closed) continue;
+    if (launch == nullptr || !launch->closed || machine.freed) continue;
     const bool leaves_by_itself = launch->close_reason == "done" ||
                                   launch->close_reason == "superseded" ||
                                   launch->close_reason == "interrupted";

@@ -46,6 +46,8 @@ void CloseUnusedLaunches(Pass& pass);
 void CloseNotArrived(Pass& pass, size_t index);
 void ChooseSends(Pass& pass);
 void ChooseTerminations(Pass& pass);
+// No machine of the job is left, nor can one turn up: it may leave active/.
+bool NothingIsLeft(const Pass& pass);
 void CloseLaunch(Pass& pass, Launch& launch, std::string reason, std::string why);
 int OpenLaunch(Pass& pass, int slot);
 

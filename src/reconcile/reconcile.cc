@@ -84,7 +84,7 @@ Decision Reconcile(const Job& job, const JobSpec& spec, const Observed& seen) {
     ChooseSends(pass);
   }
   ChooseTerminations(pass);
-  pass.out.retire = IsFinal(job.state) && seen.machines_known && seen.machines.empty();
+  pass.out.retire = IsFinal(job.state) && NothingIsLeft(pass);
   return std::move(pass.out);
 }
 

@@ -32,6 +32,7 @@ struct MachineSeen {
   int launch = 0;
   MachineState state = MachineState::kStarting;
   std::string why;
+  bool freed = false;  // gone, and ending it once more would do nothing
 };
 
 struct ReportSeen {

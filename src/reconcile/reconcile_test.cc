@@ -120,6 +120,30 @@ TEST(ReconcileTest, RetiresOnlyWhenTheProviderAnswered) {
   EXPECT_TRUE(s.last.retire);
 }
 
+// EC2 lists a machine for an hour after its end, and one that was just made only after a while.
+TEST(ReconcileTest, AMachineThatIsListedAfterItsEndKeepsNothingOpen) {
+  Story s = Running();
+  s.seen.absent_means_gone = false;
+  s.See(End(1, 0, EndReason::kCompleted)).Settle();
+  s.seen.machines.at(0).state = MachineState::kGone;
+  s.seen.machines.at(0).freed = true;
+  s.ended.clear();
+  s.See(After(3600)).Pass();
+  EXPECT_TRUE(s.ended.empty());
+  EXPECT_TRUE(s.last.retire);
+}
+
+TEST(ReconcileTest, RetiresOnlyWhenNoMachineCanTurnUpAnyMore) {
+  Story s(1);
+  s.seen.absent_means_gone = false;
+  s.See(Withhold(1)).Pass();
+  s.See(Cancel()).Settle();
+  ASSERT_TRUE(IsFinal(s.job.state));
+  EXPECT_FALSE(s.last.retire);
+  s.See(After((kSendWithin + kAppearWithin).ms / 1000 + 1)).Pass();
+  EXPECT_TRUE(s.last.retire);
+}
+
 // ---- cancel, in every state ----
 
 TEST(ReconcileTest, CancelBeforeAnything) {

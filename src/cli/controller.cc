@@ -7,12 +7,15 @@
 #include "base/text.h"
 #include "cli/attach.h"
 #include "cli/context.h"
+#include "cli/story.h"
 #include "cli/timer.h"
 #include "cli/verb.h"
 #include "controller/all_jobs.h"
 
 namespace stoker::cli {
 namespace {
+
+using nlohmann::json;
 
 struct Options {
   bool once = false;
@@ -34,25 +37,75 @@ void TellNotes(Context& context, const Options& options, const std::string& id,
   if (pass->trouble) context.Say(id + ": " + pass->trouble->ToString());
 }
 
+// A pass over all jobs as one line of JSON.
+class Tally {
+ public:
+  void Add(const std::string& id, const Result<PassResult>& pass) {
+    if (!pass.ok()) {
+      trouble_.push_back({{"id", id}, {"error", pass.status().ToString()}});
+      return;
+    }
+    if (pass->changed) {
+      changed_.push_back({{"id", id},
+                          {"name", pass->job.name},
+                          {"state", Name(pass->job.state)},
+                          {"attempt", AttemptsThatRan(pass->job)},
+                          {"notes", pass->notes}});
+    }
+    if (pass->trouble) trouble_.push_back({{"id", id}, {"error", pass->trouble->ToString()}});
+  }
+
+  std::string Line(WallTime now, const Result<AllJobsResult>& result) const {
+    json out = {{"time", FormatRfc3339(now)}, {"changed", changed_}, {"trouble", trouble_}};
+    if (result.ok()) {
+      out.update(
+          json{{"active", result->active}, {"passed", result->passed}, {"failed", result->failed}});
+    } else {
+      out["trouble"].push_back({{"error", result.status().ToString()}});
+    }
+    return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  }
+
+  bool changed() const { return !changed_.empty(); }
+  const json& trouble() const { return trouble_; }
+
+ private:
+  json changed_ = json::array();
+  json trouble_ = json::array();
+};
+
+// Of a loop: who looks after nothing has nothing to say, and what goes on failing says it once.
+class News {
+ public:
+  bool Is(const Tally& tally, const Status& status) {
+    const bool news =
+        tally.changed() || tally.trouble() != trouble_ || status.message() != failure_;
+    trouble_ = tally.trouble();
+    failure_ = status.message();
+    return news;
+  }
+
+ private:
+  json trouble_ = json::array();
+  std::string failure_;
+};
+
 Status Loop(Context& context, const Options& options, Duration interval) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(Controller * controller, context.controller());
   CatchInterrupts();
+  News news;
   for (;;) {
+    Tally tally;
     const auto result = PassAll(*ledger, *controller, [&](const auto& id, const auto& pass) {
       TellNotes(context, options, id, pass);
+      tally.Add(id, pass);
     });
-    if (options.once) {
-      if (!result.ok()) return result.status();
-      if (context.json) {
-        context.Print(nlohmann::json({{"active", result->active},
-                                      {"passed", result->passed},
-                                      {"failed", result->failed}})
-                          .dump() +
-                      "\n");
-      }
-      return result->first_failure;
+    if (options.once && !result.ok()) return result.status();
+    if (context.json && (news.Is(tally, result.status()) || options.once)) {
+      context.Print(tally.Line(context.clock().Wall(), result));
     }
+    if (options.once) return result->first_failure;
     if (!result.ok()) context.Say(result.status().ToString());
     const MonoTime next = context.clock().Mono() + interval;
     while (context.clock().Mono() < next) {
@@ -86,9 +139,10 @@ Verb ControllerVerb() {
   verb.description =
       "Runs the same reconcile pass as every other verb, over all active jobs: as a loop, once "
       "(--once), or from a timer of yours (--install) that closes the gap when a machine dies "
-      "without notice and nobody looks.";
+      "without notice and nobody looks. With --json the loop prints one line for each pass that "
+      "changed something or met trouble that is new.";
   verb.examples = {"stoker controller --install", "stoker controller --once",
-                   "stoker controller --interval 5s"};
+                   "stoker controller --interval 5s --json"};
   verb.options = {{"--once", "One pass over all jobs, then end", &options->once},
                   {"--install", "Have a timer of this user run it every minute", &options->install},
                   {"--uninstall", "Take the timer away again", &options->uninstall},

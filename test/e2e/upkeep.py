@@ -49,7 +49,9 @@ def test_controller(results, world):
         time.sleep(0.2)
     results.check(
         "controller --once --json",
-        set(passed) == {"active", "passed", "failed"} and passed["failed"] == 0,
+        set(passed) == {"time", "active", "passed", "failed", "changed", "trouble"}
+        and passed["failed"] == 0
+        and [one["id"] for one in passed["changed"]] in ([], [job]),
         passed,
     )
     daemon = world.start("controller", "--interval", "200ms", env=timer)
@@ -63,6 +65,35 @@ def test_controller(results, world):
         record["state"] == "Succeeded"
         and texts(world, job, "--attempt", "2")[0].split()[1] != "0",
         world.stoker("logs", job).stdout[-500:],
+    )
+
+
+def test_controller_json(results, world):
+    """A line for each pass that changed something, none for those that did not."""
+    daemon = world.start("controller", "--interval", "100ms", "--json")
+    job = running(world, world.submit("--", "sleep", "60"))
+    machine = lock_holder(
+        world.state / "instances" / world.job(job)["launches"][0]["instance_id"] / "lock"
+    )
+    os.kill(machine, signal.SIGKILL)
+    world.wait_for(
+        "a second attempt, by the daemon",
+        lambda: len(record_now(world, job).get("attempts", [])) >= 2,
+    )
+    world.stoker("cancel", job, check=True)
+    time.sleep(2)
+    daemon.send_signal(signal.SIGTERM)
+    output, errors = daemon.communicate(timeout=patience(10))
+    passes = [json.loads(line) for line in lines(output)]
+    told = [one for line in passes for one in line["changed"] if one["id"] == job]
+    results.check(
+        "controller --json: a line for each pass that changed something",
+        any(one["notes"] and one["attempt"] >= 1 for one in told)
+        and len({line["time"] for line in passes if line["changed"]}) <= 15
+        and all(line["passed"] + line["failed"] == line["active"] for line in passes)
+        and daemon.returncode == 0
+        and not errors,
+        [output, errors],
     )
 
 
@@ -244,6 +275,7 @@ def main():
         for name, code in (("good", 0), ("bad", 3)):  # something to list and to clear away
             world.stoker("run", "--name", name, "--", "sh", "-c", f"exit {code}")
         results.run("controller", test_controller, results, world)
+        results.run("controller --json", test_controller_json, results, world)
         results.run("timer", test_timer, results, world)
         results.run("config", test_config, results, world)
         results.run("doctor", test_doctor, results, world)

@@ -40,6 +40,15 @@ Status CheckDestination(const std::string& to) {
   return Status(Code::kExists, to + " exists and is not an empty folder", "Name another folder");
 }
 
+// What a restore will write, for the progress: 0 when it cannot be known.
+int64_t BytesOf(ObjectStore& store, const std::string& job, const std::string& id, int node) {
+  const auto manifest = LoadManifest(store, job, id);
+  int64_t bytes = 0;
+  if (!manifest.ok()) return 0;  // the restore says why
+  for (const ManifestFile& file : UnionFor(*manifest, node)) bytes += file.size;
+  return bytes;
+}
+
 Status GetCheckpoint(Context& context, const std::string& job, const Options& options) {
   STOKER_ASSIGN(ObjectStore * store, context.store());
   STOKER_ASSIGN(const std::string id, CheckpointNamed(context, job, options.what));
@@ -50,7 +59,7 @@ Status GetCheckpoint(Context& context, const std::string& job, const Options& op
   STOKER_ASSIGN(const std::string folder, sys::RealPath(to));
   STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(folder));
   const Status restored = [&] {
-    Meter meter(context, "fetching", 0);
+    Meter meter(context, "fetching", BytesOf(*store, job, id, options.node));
     return RestoreCheckpoint(*store, job, id, options.node, *Metered(*writer, meter));
   }();
   if (!restored.ok()) {
@@ -71,6 +80,16 @@ Status NoOutputs(const std::string& job) {
                     "' lists its checkpoints");
 }
 
+// Of what DownloadOutputs takes for `what`, for the progress only.
+int64_t BytesOf(const std::vector<OutputInfo>& outputs, const std::string& what) {
+  int64_t bytes = 0;
+  for (const OutputInfo& info : outputs) {
+    const bool below = ("/" + info.path + "/").find("/" + what + "/") != std::string::npos;
+    if (what.empty() || below) bytes += info.file.size;
+  }
+  return bytes;
+}
+
 Status GetOutputs(Context& context, const std::string& job, const Options& options) {
   STOKER_ASSIGN(ObjectStore * store, context.store());
   STOKER_ASSIGN(const auto outputs, ListOutputs(*store, job));
@@ -81,7 +100,7 @@ Status GetOutputs(Context& context, const std::string& job, const Options& optio
   STOKER_ASSIGN(const std::string folder, sys::RealPath(to));
   STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(folder));
   const auto got = [&] {
-    Meter meter(context, "fetching", 0);
+    Meter meter(context, "fetching", BytesOf(outputs, options.what));
     return DownloadOutputs(*store, job, options.what, *Metered(*writer, meter));
   }();
   if (!got.ok()) {

@@ -7,6 +7,7 @@ import pty
 import re
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -229,6 +230,34 @@ def test_ask(results, world):
     shutil.rmtree(work)
 
 
+def test_progress(results, world):
+    """Fetching says how much of how much: of an output, of a checkpoint. Stopped on the way, so
+    that the fetch lasts long enough for progress on any machine."""
+    (world.work / "big.yaml").write_text(
+        "name: big\noutputs: [out.bin]\ncheckpoints: {path: ckpt}\nrun: |\n"
+        "  mkdir -p ckpt; head -c 150000000 /dev/zero > out.bin; cp out.bin ckpt/one.bin\n"
+    )
+    job = world.submit("big.yaml")
+    world.stoker("wait", job, check=True)
+    for what, file in (("out.bin", "out.bin"), ("checkpoint", "one.bin")):
+        to = world.root / f"got-{what}"
+        terminal = Terminal(world, "get", job, what, str(to))
+        world.wait_for("the fetch has begun", to.exists, every=0.002)
+        os.kill(terminal.pid, signal.SIGSTOP)
+        time.sleep(1)
+        os.kill(terminal.pid, signal.SIGCONT)
+        seen = terminal.read()
+        results.check(
+            f"progress: get {what}",
+            terminal.code() == 0
+            and re.search(rb"fetching [\d.]+ .?B of 150 MB, [\d.]+ .?B/s", seen)
+            and (to / file).stat().st_size == 150_000_000,
+            seen,
+        )
+        terminal.hang_up()
+        shutil.rmtree(to)
+
+
 def bash_completes(world, script, *words):
     text = f"""source {script}
 COMP_WORDS=({' '.join(repr(w) for w in ('stoker', *words))}); COMP_CWORD={len(words)}
@@ -354,6 +383,7 @@ def main():
         results.run("control sequences", test_control_sequences, results, world)
         results.run("leaving", test_leaving, results, world)
         results.run("asking", test_ask, results, world)
+        results.run("progress", test_progress, results, world)
         paths = scripts(world)
         results.run("bash", test_bash, results, world, paths["bash"])
         results.run("other shells", test_other_shells, results, world, paths)

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <map>
 #include <thread>
 
 #include "base/text.h"
@@ -29,15 +30,31 @@ class EventTeller {
 
   void Tell(const PassResult& pass) {
     if (!enabled_) return;
-    for (const Attempt& attempt : pass.job.attempts) TellAttempt(attempt);
+    for (const Attempt& attempt : pass.job.attempts) TellAttempt(attempt, pass.job);
     for (const ReportSeen& seen : pass.reports) TellTrouble(seen.report);
   }
 
+  // Was the reason for the job's end told, as that of its last attempt?
+  bool HasTold(const Job& job) const {
+    for (auto attempt = job.attempts.rbegin(); attempt != job.attempts.rend(); ++attempt) {
+      const auto why = whys_.find(attempt->number);
+      if (why != whys_.end()) return job.result && job.result->why == why->second;
+      if (!NotNeeded(*attempt)) return false;
+    }
+    return false;
+  }
+
  private:
-  void TellAttempt(const Attempt& attempt) {
+  static bool NotNeeded(const Attempt& attempt) {
+    return attempt.ending && attempt.ending->why.rfind("not needed", 0) == 0;
+  }
+
+  void TellAttempt(const Attempt& attempt, const Job& job) {
     std::string now(Name(attempt.state));
     if (attempt.state == AttemptState::kEnded && attempt.ending) {
-      if (attempt.ending->why.rfind("not needed", 0) == 0) return;
+      if (NotNeeded(attempt)) return;
+      // The summary that comes next says it.
+      if (IsFinal(job.state) && job.result && job.result->why == attempt.ending->why) return;
       now = std::string(Name(attempt.ending->reason)) + ": " + Printable(attempt.ending->why);
     } else if (attempt.state == AttemptState::kDraining) {
       now = "draining: its machine will be taken";
@@ -52,6 +69,7 @@ class EventTeller {
     std::string& told = told_[attempt.number];
     if (told == now) return;
     told = now;
+    if (attempt.ending) whys_[attempt.number] = attempt.ending->why;
     context_.Say("attempt " + std::to_string(attempt.number) + " " + now);
   }
 
@@ -66,6 +84,7 @@ class EventTeller {
   bool enabled_;
   std::map<int, std::string> told_;
   std::map<int, std::string> trouble_;
+  std::map<int, std::string> whys_;  // of the endings told, by attempt
 };
 
 // Prints everything that is new; true when there was something.
@@ -124,7 +143,9 @@ class Attached {
         SayAway(pass.status());
       }
       STOKER_ASSIGN(const bool printed, Logs());
-      if (pass.ok() && IsFinal(last_.state) && !printed) return AttachResult{last_, false};
+      if (pass.ok() && IsFinal(last_.state) && !printed) {
+        return AttachResult{last_, false, events_.HasTold(last_)};
+      }
       if (Interrupted()) return AttachResult{last_, true};
       if (!printed) std::this_thread::sleep_for(std::chrono::milliseconds(Pause(poll).ms));
     }

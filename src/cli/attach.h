@@ -13,6 +13,7 @@ namespace stoker::cli {
 struct AttachResult {
   Job job;
   bool detached = false;  // the user left before the end
+  bool why_told = false;  // the reason for the job's end was among the events
 };
 
 struct AttachOptions {

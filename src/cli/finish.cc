@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/finish.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/attach.h"
@@ -32,6 +35,14 @@ Status Detach(Context& context, const Job& job, const JobSpec& spec) {
   return Status::Ok();
 }
 
+// Whoever reads the remarks has read the program's output as well.
+bool OutIsErr() {
+  struct stat out {};
+  struct stat err {};
+  return fstat(STDOUT_FILENO, &out) == 0 && fstat(STDERR_FILENO, &err) == 0 &&
+         out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+}
+
 }  // namespace
 
 Status AfterSubmit(Context& context, const Job& job, const JobSpec& spec, bool detach, bool quiet) {
@@ -48,11 +59,14 @@ Status AfterSubmit(Context& context, const Job& job, const JobSpec& spec, bool d
   }
   STOKER_ASSIGN(Controller * controller, context.controller());
   STOKER_ASSIGN(const PassResult pass, controller->Pass(job.id));
-  const StoryInput story{pass.job, nullptr, pass.reports, pass.store_now, {}};
+  const StoryInput story{pass.job, nullptr, pass.reports, pass.store_now, {}, {}};
+  // Of several nodes the last words of the one that failed are hard to find in the output.
+  const bool all_seen = options.logs && pass.job.num_nodes == 1 && OutIsErr();
+  const Told told{attached.why_told, all_seen};
   if (context.json)
     context.Print(StoryJson(story).dump() + "\n");
   else
-    context.SayPlain("\n" + TellSummary(pass.job, pass.reports, pass.store_now));
+    context.SayPlain("\n" + TellSummary(pass.job, pass.reports, pass.store_now, told));
   context.exit_code = ExitCodeOf(pass.job);
   return Status::Ok();
 }

@@ -21,6 +21,7 @@ std::string ForTerminal(const std::string& text) {
 }  // namespace
 
 void LogPrinter::Prefix(const LogRecord& record, std::string* out) const {
+  if (times_) *out += FormatRfc3339(record.time) + " ";
   if (!many_nodes_) return;
   *out += color_ ? "\x1b[2m[node " + std::to_string(record.rank) + "]\x1b[0m "
                  : "[node " + std::to_string(record.rank) + "] ";

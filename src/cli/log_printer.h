@@ -12,11 +12,12 @@
 namespace stoker::cli {
 
 // Keeps the programs' bytes as they are when the output is a file or a pipe, and makes them
-// harmless when it is a terminal. With several nodes each line says which node it is from.
+// harmless when it is a terminal. With several nodes each line says which node it is from, and with
+// `times` each begins with when it was written: UTC, by the clock of its node.
 class LogPrinter {
  public:
-  LogPrinter(bool terminal, bool many_nodes, bool color)
-      : terminal_(terminal), many_nodes_(many_nodes), color_(color) {}
+  LogPrinter(bool terminal, bool many_nodes, bool color, bool times = false)
+      : terminal_(terminal), many_nodes_(many_nodes), color_(color), times_(times) {}
   std::string Format(const std::vector<LogRecord>& records);
 
  private:
@@ -25,6 +26,7 @@ class LogPrinter {
   bool terminal_;
   bool many_nodes_;
   bool color_;
+  bool times_;
   std::map<std::pair<int, int>, bool> open_line_;  // (attempt, rank): the last record goes on
   std::pair<int, int> last_{-1, -1};
 };

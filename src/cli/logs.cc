@@ -25,6 +25,7 @@ struct Options {
   std::string since;
   std::string stream;
   bool numbers = false;
+  bool timestamps = false;
 };
 
 Result<LogFilter> Filter(Context& context, const Options& options) {
@@ -68,11 +69,13 @@ std::string JsonLines(const std::vector<LogRecord>& records) {
   return out;
 }
 
-std::string Numbered(const std::vector<LogRecord>& records) {
+std::string Numbered(const std::vector<LogRecord>& records, bool timestamps) {
   std::string out;
   for (const LogRecord& record : records) {
     out += std::to_string(record.attempt) + "." + std::to_string(record.rank) + ":" +
-           std::to_string(record.line) + "  " + Printable(record.text) + "\n";
+           std::to_string(record.line) + "  " +
+           (timestamps && !record.note ? FormatRfc3339(record.time) + "  " : "") +
+           Printable(record.text) + "\n";
   }
   return out;
 }
@@ -87,7 +90,7 @@ Status Run(Context& context, const Options& options) {
   auto pass = controller->Pass(job);
   STOKER_ASSIGN(JobRead read, ReadJob(*ledger, job));
   LogPrinter printer(context.out_is_terminal(), read.job.num_nodes > 1 && options.node < 0,
-                     context.color());
+                     context.color(), options.timestamps);
   if (options.follow) CatchInterrupts();
   MonoTime marked{-60'000};
   for (;;) {
@@ -98,7 +101,7 @@ Status Run(Context& context, const Options& options) {
       if (records.empty()) break;
       any = true;
       context.Print(context.json      ? JsonLines(records)
-                    : options.numbers ? Numbered(records)
+                    : options.numbers ? Numbered(records, options.timestamps)
                                       : printer.Format(records));
       if (Interrupted()) return Status::Ok();
     }
@@ -133,7 +136,8 @@ Verb LogsVerb() {
       {"--since", "Only lines since then", &options->since, "AGE|TIME"},
       {"--tail", "Begin about so many lines before the end", &options->tail, "N"},
       {"--stream", "Only this stream", &options->stream, "", false, {"out", "err", "system"}},
-      {"-n,--numbers", "Show attempt.node:line before each line", &options->numbers}};
+      {"-n,--numbers", "Show attempt.node:line before each line", &options->numbers},
+      {"-t,--timestamps", "Show when each line was written (UTC)", &options->timestamps}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;
   return verb;

@@ -23,15 +23,22 @@ Status Run(Context& context, const Options& options) {
   const auto text = ReadSpec(*ledger, id);
   const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
   const JobSpec* known = spec.ok() ? &*spec : nullptr;
-  const StoryInput input{pass.job, known, pass.reports, pass.store_now,
-                         RecoveryTiers(context, pass.job, known)};
+  Status usage_trouble;
+  const StoryInput input{pass.job,
+                         known,
+                         pass.reports,
+                         pass.store_now,
+                         RecoveryTiers(context, pass.job, known),
+                         ReadUsage(ledger->store(), pass.job, &usage_trouble)};
   if (context.json) {
     nlohmann::json out = StoryJson(input);
+    out["usage"] = UsageJson(input.usage);
     if (text.ok()) out["spec"] = *text;
     context.Print(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   } else {
     context.Print(TellStory(input));
   }
+  if (!usage_trouble.ok()) context.Say(usage_trouble.ToString());
   if (pass.trouble) context.Say(pass.trouble->ToString());
   return Status::Ok();
 }
@@ -45,7 +52,8 @@ Verb ShowVerb() {
   verb.summary = "Tell the story of one job, attempt by attempt";
   verb.description =
       "Tells what became of a job, attempt by attempt and node by node: where it ran, from which "
-      "checkpoint, how it ended and why, and who would recover it now.";
+      "checkpoint, what it used of CPU, memory and GPU, how it ended and why, and who would "
+      "recover it now.";
   verb.examples = {"stoker show digits", "stoker show - --json"};
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""}};
   verb.run = [options](Context& context) { return Run(context, *options); };

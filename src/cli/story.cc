@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/text.h"
 #include "cli/local_time.h"
@@ -79,13 +80,19 @@ std::string MemoryText(const NodeReport& report) {
          HumanSize(report.disk_bytes) + " of its disk used";
 }
 
-std::string NodeText(const Job& job, const Attempt& attempt, int rank,
-                     const std::vector<ReportSeen>& reports) {
+std::string NodeText(const StoryInput& input, const Attempt& attempt, int rank) {
+  const Job& job = input.job;
   const int number = attempt.launches[static_cast<size_t>(rank)];
   const Launch* launch = FindLaunch(job, number);
   std::string text = "      node " + std::to_string(rank) + ": launch " + std::to_string(number);
   if (launch != nullptr) text += " (" + launch->provider + ")";
-  for (const ReportSeen& seen : reports) {
+  std::string used;
+  for (const UsageDigest& usage : input.usage) {
+    if (usage.attempt == attempt.number && usage.rank == rank) {
+      used = "\n        " + UsageText(usage);
+    }
+  }
+  for (const ReportSeen& seen : input.reports) {
     const NodeReport& report = seen.report;
     if (report.attempt != attempt.number || report.rank != rank) continue;
     text += ", " + Printable(report.address) + ", " + std::string(Name(report.phase));
@@ -94,6 +101,7 @@ std::string NodeText(const Job& job, const Attempt& attempt, int rank,
     text += "\n        cpu " +
             HumanDuration(Duration{static_cast<int64_t>(report.cpu_seconds * 1000)}) +
             MemoryText(report) + ", " + std::to_string(report.log_lines) + " log lines";
+    text += std::exchange(used, "");
     if (!report.trouble.empty()) text += "\n        trouble: " + Printable(report.trouble);
     if (!report.restore_error.empty()) {
       text += "\n        restore failed: " + Printable(report.restore_error);
@@ -105,11 +113,36 @@ std::string NodeText(const Job& job, const Attempt& attempt, int rank,
       }
     }
   }
+  text += used;  // where no report is left
   if (launch != nullptr && launch->closed) {
     text +=
         "\n        launch closed, " + launch->close_reason + ": " + Printable(launch->close_why);
   }
   return text + "\n";
+}
+
+// The reason has the code or signal already; then these words (agent/supervisor.cc) add nothing.
+bool WhySaysMore(const Ending& ending) {
+  if (ending.reason != EndReason::kUserError) return true;
+  const std::string plain =
+      ending.signal != 0 ? "the program was ended by signal " + std::to_string(ending.signal)
+                         : "the program ended with exit code " + std::to_string(ending.exit_code);
+  return ending.why != plain;
+}
+
+// The last that the deciding node's program wrote to standard error, "" when nothing is known.
+std::string LastWords(const Job& job, const std::vector<ReportSeen>& reports) {
+  std::string text;
+  for (const ReportSeen& seen : reports) {
+    if (seen.report.rank != std::max(0, job.result->rank) || seen.report.stderr_tail.empty() ||
+        job.attempts.empty() || seen.report.attempt != job.attempts.back().number)
+      continue;
+    text += "\n  last lines of stderr:";
+    for (const std::string& line : Split(seen.report.stderr_tail, '\n')) {
+      if (!line.empty()) text += "\n    " + Printable(line);
+    }
+  }
+  return text;
 }
 
 // "Succeeded: Completed" would say one thing twice.
@@ -169,7 +202,8 @@ int ExitCodeOf(const Job& job) {
   return from_program && code != 0 ? code : 1;
 }
 
-std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, WallTime now) {
+std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, WallTime now,
+                        const Told& told) {
   const WallTime end = job.ended.value_or(now);
   std::string text = job.name + " (" + job.id + ") " + std::string(Name(job.state));
   const std::string reason = ReasonText(job);
@@ -186,16 +220,8 @@ std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, 
   const std::string newest = NewestCheckpoint(job, reports);
   if (!newest.empty()) text += "\n  last checkpoint " + newest;
   if (job.result && job.state == JobState::kFailed) {
-    text += "\n  " + Printable(job.result->why);
-    for (const ReportSeen& seen : reports) {
-      if (seen.report.rank != std::max(0, job.result->rank) || seen.report.stderr_tail.empty() ||
-          job.attempts.empty() || seen.report.attempt != job.attempts.back().number)
-        continue;
-      text += "\n  last lines of stderr:";
-      for (const std::string& line : Split(seen.report.stderr_tail, '\n')) {
-        if (!line.empty()) text += "\n    " + Printable(line);
-      }
-    }
+    if (!told.why && WhySaysMore(*job.result)) text += "\n  " + Printable(job.result->why);
+    if (!told.output) text += LastWords(job, reports);
   }
   text += "\n  more: stoker show " + job.id + " · stoker logs " + job.id;
   if (job.state == JobState::kFailed) text += " · stoker retry " + job.id;
@@ -233,7 +259,7 @@ std::string TellStory(const StoryInput& input) {
     if (NeverBegun(attempt)) continue;
     text += AttemptText(attempt, input.reports, input.now);
     for (int rank = 0; rank < static_cast<int>(attempt.launches.size()); ++rank) {
-      text += NodeText(job, attempt, rank, input.reports);
+      text += NodeText(input, attempt, rank);
     }
   }
   if (job.result) text += "  result      " + Printable(job.result->why) + "\n";

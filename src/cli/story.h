@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/usage_digest.h"
 #include "job/job.h"
 #include "reconcile/reconcile.h"
 #include "spec/job_spec.h"
@@ -18,12 +19,20 @@ struct StoryInput {
   const std::vector<ReportSeen>& reports;
   WallTime now;
   std::vector<std::string> tiers;  // who would recover it; see RecoveryTiers
+  std::vector<UsageDigest> usage;  // of the nodes of which it is known; see ReadUsage
+};
+
+// What the reader of a summary has seen already.
+struct Told {
+  bool why = false;     // the reason for the job's end, in its own words
+  bool output = false;  // all that the program printed
 };
 
 // The whole story, attempt by attempt, for a terminal.
 std::string TellStory(const StoryInput& input);
 // A few lines: what became of it, how long, what it cost in attempts; printed when a job ends.
-std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, WallTime now);
+std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, WallTime now,
+                        const Told& told = {});
 nlohmann::json StoryJson(const StoryInput& input);
 
 // How the job ended or stands, in a few words: "UserError, exit code 3", "Completed".

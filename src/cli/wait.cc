@@ -35,7 +35,7 @@ Status Run(Context& context, const Options& options) {
     const auto pass = controller->Pass(job);
     if (!pass.ok() && !pass.status().transient()) return pass.status();
     if (pass.ok() && IsFinal(pass->job.state)) {
-      const StoryInput input{pass->job, nullptr, pass->reports, pass->store_now, {}};
+      const StoryInput input{pass->job, nullptr, pass->reports, pass->store_now, {}, {}};
       context.Print(context.json ? StoryJson(input).dump() + "\n"
                                  : TellSummary(pass->job, pass->reports, pass->store_now));
       context.exit_code = ExitCodeOf(pass->job);

@@ -76,6 +76,28 @@ def test_run(results, world):
     results.check(
         "run --json", ended["exit_code"] == 4 and ended["job"]["state"] == "Failed", ended
     )
+    done = subprocess.run(
+        [world.binary, "run", "--", "sh", "-c", "echo it broke >&2; exit 7"],
+        cwd=world.work,
+        env=world.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    results.check(
+        "run: a failure's reason and the last words once",
+        done.returncode == 7
+        and done.stdout.count("exit code 7") == 1
+        and done.stdout.count("it broke") == 1
+        and "Failed: UserError" in done.stdout,
+        done.stdout,
+    )
+    done = world.stoker("run", "--", "sh", "-c", "echo it broke >&2; exit 7")
+    results.check(
+        "run: the last words are in the summary when the output goes elsewhere",
+        done.stderr.count("it broke") == 1 and "it broke" in done.stdout,
+        done.stdout + done.stderr,
+    )
     before = len(world.json("ls"))
     done = world.stoker(
         "run", "--dry-run", "--hp", "lr=0.1", "--num-nodes", "2", "--", "echo", "a b"
@@ -175,6 +197,19 @@ def test_logs(results, world, talk):
         len(numbered) == 20 and all(re.match(r"1\.0:\d+  \d+ ", line) for line in numbered),
         numbered[:3],
     )
+    times = [r["time"] for r in map(json.loads, lines(world.stoker("logs", talk, "--json").stdout))]
+    timed = lines(world.stoker("logs", talk, "--timestamps").stdout)
+    results.check(
+        "logs --timestamps",
+        [line.split()[:2] for line in timed] == [[t, str(i)] for i, t in enumerate(times)],
+        timed[:3],
+    )
+    both = lines(world.stoker("logs", talk, "-n", "-t").stdout)
+    results.check(
+        "logs -n -t",
+        len(both) == 20 and re.match(rf"1\.0:\d+  {re.escape(times[0])}  0 ", both[0]),
+        both[:3],
+    )
     tail = texts(world, talk, "--tail", "3")
     results.check("logs --tail", tail and tail[-1].startswith("19 ") and len(tail) < 20, tail)
     records = [json.loads(line) for line in lines(world.stoker("logs", talk, "--json").stdout)]
@@ -205,6 +240,31 @@ def test_logs(results, world, talk):
         plain,
     )
     results.check("logs --node of none", texts(world, job, "--node", "7") == [])
+
+
+def test_usage(results, world):
+    """What the program used, of each attempt: it holds 200 MB and computes for 3 s."""
+    script = (
+        "import time\nkeep = bytearray(200_000_000); keep[::4096] = b'x' * len(keep[::4096])\n"
+        "end = time.monotonic() + 3\nwhile time.monotonic() < end: pass\n"
+    )
+    job = world.submit("--", PYTHON, "-c", script)
+    world.stoker("wait", job, check=True)
+    usage = world.json("show", job)["usage"]
+    memory, cpu = usage[0]["resident_bytes"], usage[0]["cpu_cores"]
+    results.check(
+        "show --json: usage over time",
+        len(usage) == 1
+        and (usage[0]["attempt"], usage[0]["node"]) == (1, 0)
+        and 200e6 < memory["peak"] < 300e6
+        and 0 < memory["mean"] <= memory["peak"]
+        and 0 < cpu["mean"] <= cpu["peak"] < 1.3
+        and usage[0]["span_ms"] >= 2000,
+        usage,
+    )
+    story = world.stoker("show", job).stdout
+    told = re.findall(r"CPU mean [\d.]+, peak [\d.]+ cores; memory mean .*, peak 2\d\d MB", story)
+    results.check("show: usage over time", len(told) == 1, story)
 
 
 def test_wait(results, world):
@@ -480,6 +540,7 @@ def main():
         results.run("names", test_names, results, world)
         talk = test_follow(results, world)
         results.run("logs", test_logs, results, world, talk)
+        results.run("usage", test_usage, results, world)
         results.run("wait", test_wait, results, world)
         results.run("cancel", test_cancel, results, world)
         again, _ = test_retry(results, world)

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a summary says, and that it does not say it twice.
+#include <gtest/gtest.h>
+
+#include "cli/story.h"
+
+namespace stoker::cli {
+namespace {
+
+struct Failed {
+  Failed() {
+    job.id = "abcd2345";
+    job.name = "digits";
+    job.num_nodes = 1;
+    job.state = JobState::kFailed;
+    job.ended = WallTime{5000};
+    Attempt attempt;
+    attempt.number = 1;
+    attempt.state = AttemptState::kEnded;
+    attempt.ended = job.ended;
+    Ending ending;
+    ending.reason = EndReason::kUserError;
+    ending.exit_code = 3;
+    ending.rank = 0;
+    ending.why = "the program ended with exit code 3";
+    attempt.ending = job.result = ending;
+    job.attempts = {attempt};
+    ReportSeen seen;
+    seen.report.attempt = 1;
+    seen.report.stderr_tail = "Traceback\nit broke\n";
+    reports = {seen};
+  }
+  std::string Tell(const Told& told = {}) const {
+    return TellSummary(job, reports, WallTime{5000}, told);
+  }
+  Job job;
+  std::vector<ReportSeen> reports;
+};
+
+int Times(const std::string& text, const std::string& part) {
+  int times = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++times;
+  return times;
+}
+
+TEST(Summary, TheExitCodeOnce) {
+  const Failed failed;
+  EXPECT_EQ(Times(failed.Tell(), "exit code 3"), 1) << failed.Tell();
+  EXPECT_EQ(Times(failed.Tell(), "it broke"), 1);
+}
+
+TEST(Summary, AReasonInItsOwnWordsOnce) {
+  Failed failed;
+  failed.job.result->why = "two attempts without progress";
+  EXPECT_EQ(Times(failed.Tell(), "without progress"), 1);
+  EXPECT_EQ(Times(failed.Tell({.why = true, .output = false}), "without progress"), 0);
+  EXPECT_EQ(Times(failed.Tell({.why = true, .output = false}), "exit code 3"), 1);
+}
+
+TEST(Summary, LastWordsUnlessTheyWereSeen) {
+  const Failed failed;
+  EXPECT_EQ(Times(failed.Tell({.why = false, .output = true}), "it broke"), 0);
+  EXPECT_EQ(Times(failed.Tell({.why = false, .output = true}), "last lines"), 0);
+}
+
+}  // namespace
+}  // namespace stoker::cli

@@ -14,6 +14,7 @@ struct Options {
   uint64_t seed = 1;
   uint64_t seeds = 1;
   bool story = false;
+  bool dump = false;
 };
 
 int Main(int argc, char** argv) {
@@ -22,6 +23,7 @@ int Main(int argc, char** argv) {
   app.add_option("--seed", options.seed, "The first seed");
   app.add_option("--seeds", options.seeds, "How many");
   app.add_flag("--story", options.story, "Tell what happens");
+  app.add_flag("--dump", options.dump, "Print records and reports at the end");
   CLI11_PARSE(app, argc, argv);
   int64_t lives = 0;
   int64_t events = 0;
@@ -39,6 +41,12 @@ int Main(int argc, char** argv) {
       std::printf("seed %llu: %s: %s (job %s)\n", static_cast<unsigned long long>(seed),
                   world.breach()->rule.c_str(), world.breach()->what.c_str(),
                   world.breach()->job.c_str());
+    }
+    if (options.dump) {
+      for (const auto& [key, entry] : world.bucket().objects()) {
+        const bool shown = key.rfind("records/", 0) == 0 || key.rfind("reports/", 0) == 0;
+        if (shown) std::printf("%s %s\n", key.c_str(), entry.data->c_str());
+      }
     }
     if (options.seeds == 1) {
       std::printf(

@@ -113,7 +113,7 @@ Status NodeAttempt::TryStage(const std::string& restore, StagingEnded* result) {
     return Status(Code::kInvalid, "setup ended with exit code 4");
   }
   if (cancelled_) return Status(Code::kCancelled, "stopped while it was set up");
-  return Status::Ok();
+  return BeginKeeper();
 }
 
 Status NodeAttempt::Restore(const std::string& id, StagingEnded* result) {
@@ -176,7 +176,6 @@ Status NodeAttempt::BeginKeeper() {
 }
 
 Status NodeAttempt::Start(std::function<void(TaskExit)> ended, std::function<void()> activity) {
-  STOKER_TRY(BeginKeeper());
   program_ = std::make_unique<Program>(
       host_.world, host_.disk,
       ProgramPlace{host_.id, job_.id, attempt_, rank_, host_.request.launch, job_.num_nodes},
@@ -221,7 +220,7 @@ void NodeAttempt::RunUploads() {
 }
 
 void NodeAttempt::Hurry() {
-  if (keeper_) keeper_->Hurry();
+  if (program_ && keeper_) keeper_->Hurry();
 }
 
 void NodeAttempt::Terminate() {
@@ -241,7 +240,7 @@ void NodeAttempt::KillFromOutside() {
 }
 
 Status NodeAttempt::FinalSync(MonoTime deadline) {
-  if (!keeper_) return Status::Ok();
+  if (!keeper_ || !program_) return Status::Ok();
   files_->Wake();
   while (!keeper_->Finished()) {
     if (host_.clock.Mono() >= deadline) {

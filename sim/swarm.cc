@@ -119,6 +119,10 @@ class Draw {
     job.quiet = Duration::Ms(Long(500, 3'000));
     job.keep = Int(1, 4);
     Misfortune(&job);
+    // Nodes that save at a signal, each at its own step, leave nothing that anybody could pair.
+    if (job.nodes > 1 && job.program.every_rank_saves && job.program.on_term != OnTerm::kIgnores) {
+      job.program.on_term = OnTerm::kDies;
+    }
     return job;
   }
 
@@ -134,6 +138,8 @@ class Draw {
     if (One(3)) plan->controllers.push_back({ControllerKind::kTimer, 0, -1, Long(15'000, 90'000)});
     // In the end somebody looks, again and again.
     plan->controllers.push_back({ControllerKind::kVerb, plan->calm + Long(0, 60'000), -1, 60'000});
+    // What a submitter left that died halfway goes with the first `controller --once` an hour later.
+    plan->controllers.push_back({ControllerKind::kTimer, plan->calm + 3'700'000, -1, 600'000});
     if (One(4)) {
       plan->controllers.push_back(
           {ControllerKind::kVerb, Long(0, plan->calm), plan->calm, Long(5'000, 60'000)});

@@ -27,6 +27,9 @@ MachineState StateOf(InstanceState state) {
   return MachineState::kGone;
 }
 
+// Between two looks of one observer; longer ones, and it has not been watching.
+constexpr Duration kLongestGap = Duration::Seconds(45);
+
 // Newest first. Looks into them one by one, since a damaged one must not be restored.
 Result<std::vector<std::string>> WholeCheckpoints(ObjectStore& store, const std::string& job) {
   STOKER_ASSIGN(const std::vector<CheckpointInfo> all, ListCheckpoints(store, job));
@@ -99,10 +102,15 @@ Status Controller::ObserveMachines(const Job& job, Observed* seen) {
 Status Controller::ObserveReports(const Job& job, Observed* seen) {
   STOKER_ASSIGN(const std::vector<ReportRead> reports, reports_.Read(job.id));
   const MonoTime now = clock_.Mono();
+  // Silence counts only while it was listened to: after an hour without the store, every node must
+  // first get the time to say something.
+  const auto looked = looked_.find(job.id);
+  const bool away = looked == looked_.end() || now - looked->second > kLongestGap;
+  looked_[job.id] = now;
   for (const ReportRead& read : reports) {
     const NodeReport& report = read.report;
     Sequence& sequence = sequences_[paths::Report(report.job, report.attempt, report.rank)];
-    if (sequence.seq != report.seq || sequence.incarnation != report.incarnation) {
+    if (away || sequence.seq != report.seq || sequence.incarnation != report.incarnation) {
       sequence = {report.seq, report.incarnation, now};
     }
     seen->reports.push_back({report, read.age, now - sequence.since});
@@ -158,7 +166,8 @@ Status Controller::Act(const Job& job, const JobSpec& spec, const Decision& deci
 }
 
 Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
-  STOKER_ASSIGN(JobRead read, ReadJob(ledger_, job_id));
+  STOKER_ASSIGN(JobRead read, ReadJob(ledger_, job_id, records_[job_id]));
+  records_[job_id] = read;
   STOKER_ASSIGN(const JobSpec* spec, SpecOf(read.job));
   Observed seen;
   seen.now = read.store_now;

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "job/job.h"
 #include "ledger/ledger.h"
+#include "ledger/records.h"
 #include "ledger/reports.h"
 #include "port/clock.h"
 #include "port/provider.h"
@@ -61,6 +62,8 @@ class Controller {
   ProviderLookup providers_;
   Clock& clock_;
   ReportReader reports_;
+  std::map<std::string, JobRead> records_;                      // as last read, by job
+  std::map<std::string, MonoTime> looked_;                      // at its reports, by job
   std::map<std::string, JobSpec> specs_;                        // by digest
   std::map<std::string, Sequence> sequences_;                   // by report key
   std::map<std::string, std::vector<LaunchOutcome>> outcomes_;  // by job, of the last pass

@@ -50,6 +50,10 @@ Result<JobRead> CreateJob(Ledger& ledger, Job job, const std::string& spec_text)
 }
 
 Result<JobRead> ReadJob(Ledger& ledger, const std::string& id) {
+  return ReadJob(ledger, id, JobRead{});
+}
+
+Result<JobRead> ReadJob(Ledger& ledger, const std::string& id, const JobRead& known) {
   STOKER_TRY(CheckId(id));
   const std::string key = paths::Record(id);
   auto object = ledger.store().Get(key);
@@ -59,6 +63,9 @@ Result<JobRead> ReadJob(Ledger& ledger, const std::string& id) {
                     "'stoker ls --all' lists the jobs");
     }
     return object.status().WithContext("reading job " + id);
+  }
+  if (known.job.id == id && known.version == object->info.version) {
+    return JobRead{known.job, known.version, object->store_now};
   }
   STOKER_ASSIGN(Job job, DecodeJob(key, object->data));
   if (job.id != id) {

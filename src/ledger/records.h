@@ -27,6 +27,8 @@ Result<JobRead> CreateJob(Ledger& ledger, Job job, const std::string& spec_text)
 
 // kNotFound: no such job. kTooNew, kCorrupt: see job/encoding.h.
 Result<JobRead> ReadJob(Ledger& ledger, const std::string& id);
+// The same; when `known` is what is there still, it is not decoded again.
+Result<JobRead> ReadJob(Ledger& ledger, const std::string& id, const JobRead& known);
 Result<std::string> ReadSpec(Ledger& ledger, const std::string& id);
 
 // Proposes `changed` in place of what `read` saw: rev + 1 and a fresh nonce. kConflict: somebody

@@ -199,7 +199,8 @@ Status AttemptRun::TryStage(const std::string& restore, StagingEnded* result) {
   STOKER_TRY(RestoreCheckpoint(restore, result));
   STOKER_TRY(RunSetup(result));
   if (step_.cancelled()) return Status(Code::kCancelled, "stopped while it was set up");
-  return Status::Ok();
+  // Here, where a store that is away is waited for, and not when the program starts.
+  return BeginKeepers();
 }
 
 Status AttemptRun::Start(const StartProgram& start, std::function<void(TaskExit)> ended,
@@ -215,7 +216,6 @@ Status AttemptRun::Start(const StartProgram& start, std::function<void(TaskExit)
     command.env = std::move(env);
     command.cwd = WorkDir();
   }
-  STOKER_TRY(BeginKeepers());
   auto task = runner_.Start(command, log_->sink());
   if (!task.ok()) {
     Say("stoker: " + task.status().ToString());
@@ -259,16 +259,16 @@ void AttemptRun::WatchProgram(std::function<void(TaskExit)> ended, std::function
 }
 
 void AttemptRun::AskForCheckpoint() {
-  if (keeper_) keeper_->Hurry();
   const int signo = SignalNumber(config_.spec.checkpoints.signal);
   const std::lock_guard lock(mutex_);
+  if (keeper_) keeper_->Hurry();
   if (task_ && signo != 0) (void)task_->Signal(signo, true);
 }
 
 void AttemptRun::Terminate() {
   signalled_ = true;
-  if (keeper_) keeper_->Hurry();
   const std::lock_guard lock(mutex_);
+  if (keeper_) keeper_->Hurry();
   if (task_) (void)task_->Signal(SIGTERM, false);
 }
 

@@ -72,7 +72,7 @@ class AttemptRun {
   Status RunSetup(StagingEnded* result);
   // keepers.cc: checkpoints and outputs.
   Status RestoreCheckpoint(const std::string& id, StagingEnded* result);
-  Status BeginKeepers();  // before the program starts
+  Status BeginKeepers();  // when all is set up, before the program starts
   void StartKeepers();    // once it runs
   bool MayCommit();
   bool SilentForGood(int rank);

@@ -63,7 +63,7 @@ Status AttemptRun::BeginKeepers() {
   options.directory = CheckpointDir();
   options.staging = config_.dir + "/staging";
   STOKER_TRY(sys::MakeDirs(options.staging, 0700));
-  files_ = OpenCheckpointFiles(options, clock_);
+  auto files = OpenCheckpointFiles(options, clock_);
   KeeperConfig config;
   config.job = config_.job.id;
   config.attempt = config_.attempt;
@@ -77,8 +77,13 @@ Status AttemptRun::BeginKeepers() {
   config.nonce_seed = sys::RandomU64();
   config.may_commit = [this] { return MayCommit(); };
   config.silent_for_good = [this](int rank) { return SilentForGood(rank); };
-  keeper_ = std::make_unique<CheckpointKeeper>(std::move(config), store_, clock_, *files_);
-  return keeper_->Begin().WithContext("watching the checkpoint directory");
+  auto keeper = std::make_unique<CheckpointKeeper>(std::move(config), store_, clock_, *files);
+  STOKER_TRY(keeper->Begin().WithContext("watching the checkpoint directory"));
+  const std::lock_guard lock(mutex_);
+  keeper_.reset();  // of a try that came to nothing later
+  files_ = std::move(files);
+  keeper_ = std::move(keeper);
+  return Status::Ok();
 }
 
 void AttemptRun::StartKeepers() {

@@ -38,7 +38,9 @@ struct MachineSeen {
 struct ReportSeen {
   NodeReport report;
   Duration age;        // store's clock minus Last-Modified
-  Duration unchanged;  // how long this observer has seen the same sequence number (its own clock)
+  // How long this observer has seen the same sequence number (its own clock), looking at it all the
+  // time: a node cannot be called silent by who did not listen.
+  Duration unchanged;
 };
 
 // What became of asking for a machine, in this observer's last pass.

@@ -138,7 +138,7 @@ class Draw {
     if (One(3)) plan->controllers.push_back({ControllerKind::kTimer, 0, -1, Long(15'000, 90'000)});
     // In the end somebody looks, again and again.
     plan->controllers.push_back({ControllerKind::kVerb, plan->calm + Long(0, 60'000), -1, 60'000});
-    // What a submitter left that died halfway goes with the first `controller --once` an hour later.
+    // What a submitter left that died halfway goes with a `controller --once` an hour later.
     plan->controllers.push_back({ControllerKind::kTimer, plan->calm + 3'700'000, -1, 600'000});
     if (One(4)) {
       plan->controllers.push_back(

@@ -36,7 +36,9 @@ function(stoker_suite name)
   target_link_libraries(${name}_test PRIVATE ${SUITE_USES} gtest gtest_main Threads::Threads)
   target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR})
   add_dependencies(unit_tests ${name}_test)
+  # NO_PRETTY_VALUES: a case's own name is all; CMake would add the bytes of its parameter.
   gtest_discover_tests(${name}_test TEST_PREFIX "${STOKER_TEST_PREFIX}" DISCOVERY_TIMEOUT 120
+    NO_PRETTY_VALUES
     PROPERTIES LABELS ${SUITE_LABEL} TIMEOUT ${SUITE_TIMEOUT} RUN_SERIAL ${serial})
 endfunction()
 

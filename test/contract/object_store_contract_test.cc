@@ -70,7 +70,10 @@ std::vector<Adapter> Adapters() {
 struct Case {
   Adapter adapter;
   Check check;
+  std::string name() const { return adapter.name + "_" + check.name; }
 };
+// For GoogleTest's messages: it would print the bytes.
+void PrintTo(const Case& one, std::ostream* out) { *out << one.name(); }
 
 std::vector<Case> Cases() {
   std::vector<Case> cases;
@@ -94,7 +97,7 @@ TEST_P(ObjectStoreContract, Holds) {
 
 INSTANTIATE_TEST_SUITE_P(All, ObjectStoreContract, ::testing::ValuesIn(Cases()),
                          [](const ::testing::TestParamInfo<Case>& one) {
-                           return one.param.adapter.name + "_" + one.param.check.name;
+                           return one.param.name();
                          });
 
 }  // namespace

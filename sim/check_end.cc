@@ -49,7 +49,8 @@ class EverythingEnds : public Observer {
     if (!ledger.ok()) return Breach("", ledger.status().ToString());
     const auto list = ReadIndex(**ledger);
     if (!list.ok()) return Breach("", list.status().ToString());
-    for (const auto& [id, job] : world_.jobs()) {
+    for (const auto& [id, record] : world_.jobs()) {
+      const Job& job = record;
       const auto found = std::find_if(list->jobs.begin(), list->jobs.end(),
                                       [&](const Summary& s) { return s.id == job.id; });
       if (found == list->jobs.end()) {

@@ -13,7 +13,8 @@ namespace stoker::sim {
 namespace {
 
 // every-line: when a node reports its part ended, each line that its program wrote is in the store,
-// once and in order.
+// once and in order. Unless its disk was full: then lines are lost, counted and said as soon as
+// there is room.
 class EveryLine : public Observer {
  public:
   explicit EveryLine(World& world)
@@ -86,8 +87,9 @@ class EveryLine : public Observer {
     const auto* object = world_.bucket().Find(paths::Report(job, attempt, rank));
     if (object == nullptr) return false;
     const auto report = DecodeReport("report", *object->data);
-    return report.ok() && report->phase == NodePhase::kEnded && !report->notice && report->end &&
-           report->end->reason != EndReason::kInterrupted;
+    return report.ok() && report->phase == NodePhase::kEnded &&
+           !world_.Happened("disk of " + report->instance_id + " full") && !report->notice &&
+           report->end && report->end->reason != EndReason::kInterrupted;
   }
 
   World& world_;

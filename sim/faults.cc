@@ -69,6 +69,7 @@ void Cut(World& world, Host& host, const FaultPlan& fault) {
 }
 void FullDisk(World& world, Host& host, const FaultPlan& fault) {
   host.disk.SetFull(true);
+  world.Once("disk of " + host.id + " full");
   world.scheduler().In(fault.amount, [&world, id = host.id] {
     const auto found = world.hosts().find(id);
     if (found != world.hosts().end()) found->second->disk.SetFull(false);

@@ -13,12 +13,15 @@ const Bucket::Entry* Bucket::Find(const std::string& key) const {
   return found == objects_.end() ? nullptr : &found->second;
 }
 
-void Bucket::Plant(const std::string& key, std::shared_ptr<const std::string> data) {
+void Bucket::Plant(const std::string& key, std::shared_ptr<const std::string> data,
+                   int64_t age_ms) {
   if (data == nullptr) {
     (void)Erase(key, "");
-  } else {
-    (void)Store(key, std::move(data), Condition::None(), "");
+    return;
   }
+  (void)Store(key, std::move(data), Condition::None(), "");
+  const auto planted = objects_.find(key);
+  if (planted != objects_.end()) planted->second.info.last_modified.ms -= age_ms;
 }
 
 Result<Version> Bucket::Store(const std::string& key, std::shared_ptr<const std::string> data,

@@ -79,8 +79,8 @@ class Bucket {
   WallTime Now() const { return {kEpochMs + scheduler_.now()}; }
   const BucketCounts& counts() const { return counts_; }
   // Puts it there without a request, as a hand with a console would: damage, garbage, other
-  // versions' objects. An empty pointer deletes.
-  void Plant(const std::string& key, std::shared_ptr<const std::string> data);
+  // versions' objects, what has been there for `age_ms`. An empty pointer deletes.
+  void Plant(const std::string& key, std::shared_ptr<const std::string> data, int64_t age_ms = 0);
 
   BucketFaults faults;      // of now; whoever runs the faults changes it
   int64_t away_until = 0;   // true time; nobody reaches it until then
@@ -88,6 +88,7 @@ class Bucket {
   int64_t latency_high = 60;
   int64_t bytes_per_ms = 100'000;
   int64_t timeout_ms = 10'000;  // how long clients wait at most for an answer that does not come
+  int page = 1000;              // objects in one answer to List at most; services may give fewer
   StoreTraits traits;           // what every client says of it
   // Called right after each change, before anybody else runs.
   std::function<void(const BucketChange&)> changed;
@@ -113,7 +114,8 @@ class Bucket {
 // Requests sleep in the calling fiber, take effect at one moment in between, and can be killed with
 // the process before or after that. Once the process is dead its requests fail at once without
 // effect. Outside of fibers (setting up a world, looking at its end) they take no time and meet no
-// faults. One page of List holds 1000 objects at most, one Download::Read 64 KiB.
+// faults. One page of List holds Bucket::page objects at most, one Download::Read
+// 64 KiB.
 class BucketClient : public ObjectStore {
  public:
   // `link` may be null: always connected.

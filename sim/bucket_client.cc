@@ -10,7 +10,6 @@
 namespace stoker::sim {
 namespace {
 
-constexpr int kPage = 1000;
 constexpr size_t kLongestKey = 900;
 
 }  // namespace
@@ -196,7 +195,7 @@ Result<Listing> BucketClient::List(const std::string& prefix, const std::string&
   STOKER_ASSIGN(const Trip trip, Send(Kind::kList, 0));
   Listing listing;
   listing.store_now = bucket_.Now();
-  const auto most = static_cast<size_t>(std::clamp(limit, 1, kPage));
+  const auto most = static_cast<size_t>(std::clamp(limit, 1, bucket_.page));
   const auto& objects = bucket_.objects();
   auto at =
       after >= prefix && !after.empty() ? objects.upper_bound(after) : objects.lower_bound(prefix);

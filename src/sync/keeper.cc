@@ -112,7 +112,8 @@ void CheckpointKeeper::Observe(MonoTime now) {
   if (ended && !ended_news_) ended_news_ = now;
   // The kernel's last hints may still be on their way when the program is known to be dead.
   const bool news = ended && !ended_seen_ && now - *ended_news_ >= kLastHints;
-  const bool due = now - scanned_ >= (plan_.Pending() ? kBusyLook : kIdleLook);
+  const bool busy = dirty_ || plan_.Pending();
+  const bool due = now - scanned_ >= (busy ? kBusyLook : kIdleLook);
   const bool closed = std::any_of(events.begin(), events.end(), [](const FileEvent& event) {
     return event.kind != FileEvent::Kind::kChanged;
   });
@@ -300,7 +301,8 @@ void CheckpointKeeper::Plan(MonoTime now) {
   if (at == Phase::kUploaded || at == Phase::kCommit || (at == Phase::kIdle && !waiting_.empty())) {
     next = std::min(next, std::max(not_before_, now + kRetry));
   }
-  if (leader_ || follower_) next = std::min(next, std::max(next_poll_, now + kRetry));
+  const bool listens = follower_ || at == Phase::kCollect || (leader_ && !plan_.ever_written());
+  if (listens) next = std::min(next, std::max(next_poll_, now + kRetry));
   next_step_ = std::max(next, now);
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "base/deliberate_bug.h"
 #include "base/text.h"
 #include "ledger/paths.h"
 
@@ -153,6 +154,7 @@ Status LogShipper::ShipOne() {
                     {}};
     pending_ = std::move(made);
   }
+  if (BugIsOn("shipped-before-put")) shipped_end_ = pending_->segment.end();
   Result<Version> put = store_.Put(pending_->segment.key, pending_->data, Condition::Absent());
   if (!put.ok() && put.code() == Code::kExists) {
     STOKER_TRY(Resolve(*pending_));

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/deliberate_bug.h"
+
 namespace stoker {
 namespace {
 
@@ -196,13 +198,14 @@ void Supervisor::TryStart(Instant now, Actions& out) {
 
 void Supervisor::On(const ClaimAnswered& event, Instant now, Actions& out) {
   if (phase_ != AgentPhase::kClaiming || event.attempt != attempt_.number) return;
-  if (event.outcome == ClaimOutcome::kOther) {
+  const bool won = event.outcome == ClaimOutcome::kWon || BugIsOn("claim-ignored");
+  if (event.outcome == ClaimOutcome::kOther && !won) {
     phase_ = AgentPhase::kOff;
     out.push_back(PowerOff{"another machine holds attempt " + std::to_string(attempt_.number) +
                            " of this slot"});
     return;
   }
-  if (event.outcome == ClaimOutcome::kWon) {
+  if (won) {
     if (must_leave_ || attempt_.ending) {
       EndWithoutProgram(MakeEnding(EndReason::kCancelled, "stopped before it began"), true, out);
       return;
@@ -357,7 +360,7 @@ Ending Supervisor::JudgeExit(bool taken) const {
   ending.out_of_memory = exit_.out_of_memory;
   ending.why = Describe(exit_);
   const bool zero = exit_.signal == 0 && exit_.exit_code == 0;
-  if (zero && !signalled_) {
+  if (zero && (!signalled_ || BugIsOn("told-is-completed"))) {
     ending.reason = EndReason::kCompleted;
   } else if (stop_cause_ == StopCause::kLimit) {
     ending.reason = EndReason::kTimedOut;
@@ -381,7 +384,9 @@ void Supervisor::Finalize(Ending ending, Actions& out) {
   report_.end = std::move(ending);
   report_.stopped = report_.stopped || stop_cause_ == StopCause::kTold;
   phase_ = AgentPhase::kFinalizing;
-  report_.phase = NodePhase::kStopping;  // Ended is promised only when everything is uploaded
+  report_.phase = BugIsOn("ended-before-uploaded")
+                      ? NodePhase::kEnded
+                      : NodePhase::kStopping;  // Ended is promised only when everything is uploaded
   if (report_.end->reason != EndReason::kCompleted && !report_.stopped) {
     out.push_back(Publish{});  // the other nodes are stopped without waiting for the uploads
     out.push_back(Hurry{});
@@ -474,7 +479,8 @@ void Supervisor::CheckTimes(Instant now, Actions& out) {
       Stop(StopCause::kStall, now, out);
     }
   }
-  if (phase_ == AgentPhase::kStopping && kill_at_ && now.mono >= *kill_at_) {
+  if (phase_ == AgentPhase::kStopping && kill_at_ && now.mono >= *kill_at_ &&
+      !BugIsOn("never-kills")) {
     phase_ = AgentPhase::kKilling;
     out.push_back(KillProgram{});
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/deliberate_bug.h"
 #include "ledger/index.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
@@ -40,17 +41,17 @@ Result<std::vector<std::string>> WholeCheckpoints(ObjectStore& store, const std:
   return ids;
 }
 
-LaunchRequest RequestFor(const Ledger& ledger, const std::string& url, const Job& job,
+LaunchRequest RequestFor(Ledger& ledger, const std::string& url, const Job& job,
                          const JobSpec& spec, const Launch& launch) {
   LaunchRequest request;
-  request.token = launch.token;
+  request.token = BugIsOn("invented-token") ? ledger.Nonce() : launch.token;
   request.ledger_id = ledger.id();
   request.store_url = url;
   request.job = job.id;
   request.launch = launch.number;
   request.binary_digest = job.binary_digest;
   request.limit = launch.limit;
-  request.not_after = launch.not_after;
+  if (!BugIsOn("request-never-expires")) request.not_after = launch.not_after;
   request.ending = spec.ending;
   return request;
 }
@@ -84,7 +85,7 @@ Status Controller::ObserveMachines(const Job& job, Observed* seen) {
                                          : Result<std::vector<InstanceSeen>>(provider.status());
     if (!instances.ok()) {
       // Not knowing is no reason to fail the pass: what needs no machine still goes on.
-      seen->machines_known = false;
+      seen->machines_known = BugIsOn("failed-describe-is-empty");
       return instances.status().WithContext("asking " + name + " for its machines");
     }
     seen->absent_means_gone &= (*provider)->traits().describe_is_immediate;
@@ -160,17 +161,23 @@ Status Controller::Act(const Job& job, const JobSpec& spec, const Decision& deci
   if (decision.retire) {
     const Status indexed = AppendSummary(ledger_, job);
     keep(indexed);
-    if (indexed.ok()) keep(RemoveActive(ledger_, job.id));
+    if (indexed.ok() || BugIsOn("retires-unindexed")) keep(RemoveActive(ledger_, job.id));
   }
   return first;
 }
 
 Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
-  STOKER_ASSIGN(JobRead read, ReadJob(ledger_, job_id, records_[job_id]));
+  auto found = ReadJob(ledger_, job_id, records_[job_id]);
+  if (BugIsOn("ends-on-failed-read") && !found.ok()) {  // "no record: its machines are strays"
+    for (const Launch& launch : records_[job_id].job.launches) {
+      (void)(*providers_(launch.provider))->Terminate(launch.instance_id);
+    }
+  }
+  STOKER_ASSIGN(JobRead read, std::move(found));
   records_[job_id] = read;
   STOKER_ASSIGN(const JobSpec* spec, SpecOf(read.job));
   Observed seen;
-  seen.now = read.store_now;
+  seen.now = BugIsOn("own-clock") ? clock_.Wall() : read.store_now;
   seen.ledger_id = ledger_.id();
   seen.outcomes = outcomes_[job_id];
   PassResult result;
@@ -190,8 +197,10 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
   result.job = read.job;
   if (!act) return result;
   result.notes = decision.notes;
+  if (BugIsOn("request-before-record")) (void)Act(decision.job, *spec, decision);
   if (decision.changed) {
     auto written = UpdateJob(ledger_, read, decision.job);
+    if (BugIsOn("acts-after-lost-race") && !written.ok()) written = JobRead{decision.job, {}, {}};
     if (written.status().Is(Code::kConflict)) return Pass(job_id, false);
     if (!written.ok()) {
       // What was read still counts: a node must see a cancel also while nothing can be written.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ledger/records.h"
 
+#include "base/deliberate_bug.h"
 #include "base/text.h"
 #include "job/encoding.h"
 #include "ledger/paths.h"
@@ -34,7 +35,8 @@ Result<JobRead> CreateJob(Ledger& ledger, Job job, const std::string& spec_text)
   const auto spec = store.Put(paths::Spec(job.id), spec_text, Condition::Absent());
   if (!spec.ok()) return spec.status().WithContext("writing the spec of job " + job.id);
   const auto active = store.Put(paths::Active(job.id), "");
-  if (!active.ok()) return active.status().WithContext("marking job " + job.id + " active");
+  if (!active.ok() && !BugIsOn("unmarked-job"))
+    return active.status().WithContext("marking job " + job.id + " active");
   const auto put = store.Put(paths::Record(job.id), EncodeJob(job), Condition::Absent());
   if (!put.ok()) {
     if (!put.status().transient() && !put.status().Is(Code::kExists)) {
@@ -64,8 +66,9 @@ Result<JobRead> ReadJob(Ledger& ledger, const std::string& id, const JobRead& kn
     }
     return object.status().WithContext("reading job " + id);
   }
-  if (known.job.id == id && known.version == object->info.version) {
-    return JobRead{known.job, known.version, object->store_now};
+  const bool stale = BugIsOn("stale-record") && known.job.id == id;
+  if (stale || (known.job.id == id && known.version == object->info.version)) {
+    return JobRead{known.job, object->info.version, object->store_now};
   }
   STOKER_ASSIGN(Job job, DecodeJob(key, object->data));
   if (job.id != id) {
@@ -84,8 +87,9 @@ Result<std::string> ReadSpec(Ledger& ledger, const std::string& id) {
 Result<JobRead> UpdateJob(Ledger& ledger, const JobRead& read, Job changed) {
   changed.rev = read.job.rev + 1;
   changed.writer = ledger.Nonce();
-  const auto put = ledger.store().Put(paths::Record(changed.id), EncodeJob(changed),
-                                      Condition::Match(read.version));
+  const auto put = ledger.store().Put(
+      paths::Record(changed.id), EncodeJob(changed),
+      BugIsOn("blind-write") ? Condition::None() : Condition::Match(read.version));
   if (put.ok()) return JobRead{std::move(changed), *put, read.store_now};
   if (put.status().transient() || put.status().Is(Code::kConflict)) {
     return SettleUpdate(ledger, changed, put.status());
@@ -96,9 +100,11 @@ Result<JobRead> UpdateJob(Ledger& ledger, const JobRead& read, Job changed) {
 Result<JobRead> MutateJob(Ledger& ledger, const std::string& id,
                           const std::function<Result<bool>(Job&)>& change) {
   Status last;
+  Job first;
   for (int tries = 0; tries < kMostConflicts; ++tries) {
     STOKER_ASSIGN(JobRead read, ReadJob(ledger, id));
     Job job = read.job;
+    if (BugIsOn("stale-retry")) job = tries == 0 ? first = job : first;
     STOKER_ASSIGN(const bool write, change(job));
     if (!write) return read;
     auto updated = UpdateJob(ledger, read, std::move(job));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/deliberate_bug.h"
 #include "policy/retry.h"
 #include "reconcile/pass.h"
 
@@ -139,10 +140,10 @@ void Conclude(Pass& pass, size_t index) {
   }
   if (!after.retry) {
     FinishJob(pass, after.state, after.result);
-    return;
+    if (!BugIsOn("finish-falls-through")) return;
   }
   if (!after.suspect.empty()) job.suspects.push_back(after.suspect);
-  if (after.counts_as_error_restart) ++job.error_restarts;
+  if (after.counts_as_error_restart && !BugIsOn("restarts-uncounted")) ++job.error_restarts;
   job.retry_after.reset();
   if (after.delay.ms > 0) job.retry_after = pass.seen.now + after.delay;
   if (!SuccessorOpen(pass, index)) {
@@ -237,7 +238,7 @@ void Begin(Pass& pass) {
   if (job.attempts[index].state != AttemptState::kProvisioning) return;
   ReplaceLaunches(pass, index);
   for (size_t i = 0; i < index; ++i) {
-    if (job.attempts[i].state != AttemptState::kEnded) return;
+    if (job.attempts[i].state != AttemptState::kEnded && !BugIsOn("begins-while-draining")) return;
   }
   if (job.retry_after && pass.seen.now < *job.retry_after) return;
   std::string restore;
@@ -247,7 +248,8 @@ void Begin(Pass& pass) {
       return;
     }
     for (const std::string& id : *pass.seen.checkpoints) {
-      if (std::find(job.suspects.begin(), job.suspects.end(), id) == job.suspects.end()) {
+      if (std::find(job.suspects.begin(), job.suspects.end(), id) == job.suspects.end() ||
+          BugIsOn("suspect-restored")) {
         restore = id;
         break;
       }

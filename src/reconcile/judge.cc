@@ -2,6 +2,7 @@
 // Judging an end. A failing exit is provisional: a lost or interrupted peer makes the survivors'
 // collectives fail seconds before anything else shows it. So a failure stops the whole attempt at
 // once, and the verdict is made when every node has told how it ended.
+#include "base/deliberate_bug.h"
 #include "policy/drain.h"
 #include "reconcile/pass.h"
 
@@ -119,6 +120,7 @@ bool Stopped(const Pass& pass, const Attempt& attempt, int rank) {
   const Launch* launch = FindLaunch(pass.before, number);
   if (launch == nullptr) return FindLaunch(pass.out.job, number) == nullptr;
   if (!launch->closed) return false;
+  if (BugIsOn("closed-is-gone")) return true;
   // A closed launch stops a node only when the node reads it: a silent one may still be training
   // (no-fork). Its machine must be seen to be gone.
   if (const MachineSeen* machine = pass.Machine(number))
@@ -133,10 +135,11 @@ std::optional<Ending> ReasonToStop(const Pass& pass, const Attempt& attempt) {
   if (AllCompleted(pass, attempt)) {
     return Make(EndReason::kCompleted, -1, "the program ended with exit code 0");
   }
-  if (pass.out.job.cancel) {
+  if (pass.out.job.cancel && !BugIsOn("cancel-forgotten")) {
     return Make(EndReason::kCancelled, -1, "cancelled by " + pass.out.job.cancel->by);
   }
-  if (auto taken = TakenOrLost(pass, attempt)) return taken;
+  if (auto taken = TakenOrLost(pass, attempt); taken && !BugIsOn("error-before-peers"))
+    return taken;
   if (auto limited = Limited(pass, attempt)) return limited;
   return Failure(pass, attempt);
 }
@@ -157,7 +160,8 @@ Ending FinalEnding(const Pass& pass, const Attempt& attempt) {
       provisional.reason == EndReason::kLaunchRefused) {
     return provisional;
   }
-  if (auto taken = TakenOrLost(pass, attempt)) return *taken;
+  if (auto taken = TakenOrLost(pass, attempt); taken && !BugIsOn("error-before-peers"))
+    return *taken;
   if (auto limited = Limited(pass, attempt)) return *limited;
   // The failure that was seen first is the likeliest cause of those that followed; and a node that
   // was told to stop says how it stopped, not why. So the reason to stop stands, unless it was a

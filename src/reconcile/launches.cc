@@ -2,6 +2,7 @@
 // Launches: which machines to ask for, which to give up, which to end.
 #include <algorithm>
 
+#include "base/deliberate_bug.h"
 #include "reconcile/pass.h"
 
 namespace stoker::reconcile_internal {
@@ -19,6 +20,7 @@ const LaunchOutcome* Outcome(const Pass& pass, int launch) {
 }
 
 bool Refused(const Status& status) {
+  if (BugIsOn("full-is-refused") && status.Is(Code::kNoSpace)) return true;
   return status.Is(Code::kDenied) || status.Is(Code::kInvalid) || status.Is(Code::kUsage);
 }
 
@@ -38,7 +40,9 @@ void CheckPresent(Pass& pass, Launch& launch, const MachineSeen& machine) {
     return;
   }
   const ReportSeen* report = pass.NewestReport(launch.number);
-  if (report == nullptr) {
+  if (BugIsOn("silent-is-ended") && report != nullptr && Silent(*report)) {
+    pass.out.terminate.push_back(machine.instance_id);
+  } else if (report == nullptr) {
     // It may have been asked for as late as not_after, when capacity was short.
     if (pass.seen.now - launch.not_after > kReportWithin) {
       CloseLaunch(pass, launch, "lost",
@@ -58,7 +62,7 @@ void CheckPresent(Pass& pass, Launch& launch, const MachineSeen& machine) {
 void CheckAbsent(Pass& pass, Launch& launch) {
   const ReportSeen* report = pass.NewestReport(launch.number);
   if (report == nullptr) {
-    if (pass.seen.now > launch.not_after + kAppearWithin) {
+    if (pass.seen.now > launch.not_after + kAppearWithin && !BugIsOn("never-given-up")) {
       CloseLaunch(pass, launch, "never-came",
                   "no machine came within " + HumanDuration(kSendWithin + kAppearWithin));
     }
@@ -90,7 +94,7 @@ int OpenLaunch(Pass& pass, int slot) {
   launch.provider = pass.spec.resources.infra;
   launch.opened = pass.seen.now;
   launch.not_after = pass.seen.now + kSendWithin;
-  launch.limit = kDefaultLease;
+  launch.limit = BugIsOn("limit-in-wrong-unit") ? kDefaultLease * 1000 : kDefaultLease;
   launch.token = LaunchToken(pass.seen.ledger_id, pass.job().id, launch);
   pass.Changed(Text(launch) + " opened");
   pass.job().launches.push_back(launch);
@@ -153,9 +157,11 @@ void ChooseSends(Pass& pass) {
   Job& job = pass.job();
   if (IsFinal(job.state) || job.cancel) return;
   bool waiting = false;
-  for (const Launch& launch : job.launches) {
+  for (Launch& launch : job.launches) {
     if (launch.closed || pass.seen.now > launch.not_after) continue;
     const LaunchOutcome* outcome = Outcome(pass, launch.number);
+    if (BugIsOn("launch-rewritten") && outcome != nullptr)
+      launch.not_after = pass.seen.now + kSendWithin;
     waiting |= outcome != nullptr && outcome->status.Is(Code::kNoSpace);
     if (pass.Machine(launch.number) != nullptr) continue;
     if (pass.NewestReport(launch.number) != nullptr) continue;
@@ -188,7 +194,8 @@ bool NothingIsLeft(const Pass& pass) {
 
 void ChooseTerminations(Pass& pass) {
   for (const MachineSeen& machine : pass.seen.machines) {
-    const Launch* launch = FindLaunch(pass.before, machine.launch);
+    const Launch* launch =
+        FindLaunch(pass.before, machine.launch - (BugIsOn("launch-off-by-one") ? 1 : 0));
     if (launch == nullptr || !launch->closed || machine.freed) continue;
     const bool leaves_by_itself = launch->close_reason == "done" ||
                                   launch->close_reason == "superseded" ||

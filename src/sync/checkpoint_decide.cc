@@ -2,6 +2,7 @@
 // The decisions of CheckpointPlan: which moments are checkpoints.
 #include <algorithm>
 
+#include "base/deliberate_bug.h"
 #include "base/text.h"
 #include "sync/checkpoint_plan.h"
 
@@ -193,7 +194,9 @@ std::optional<Candidate> CheckpointPlan::DecideAlive(const View& view, MonoTime 
     if (MarkedComplete(view)) return Make(CandidateReason::kComplete, view);
     const bool late = still >= std::max(options_.quiet * 10, rhythm_.lag * 4);
     // Most crashes of a part bring the whole program down within moments.
-    const Duration quiet = view.unsure ? options_.quiet * 3 : options_.quiet;
+    const Duration quiet = BugIsOn("quiet-ignored") ? Duration{}
+                           : view.unsure            ? options_.quiet * 3
+                                                    : options_.quiet;
     if (still >= quiet && (late || (!MissesSister() && !MissesUnit(view)))) {
       return Make(CandidateReason::kQuiet, view);
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/deliberate_bug.h"
 #include "base/text.h"
 
 namespace stoker {
@@ -114,7 +115,7 @@ void CheckpointPlan::End(const std::string& path, MonoTime at, Fate fate, bool d
   if (!file.open) Begin(path, at, true);
   file.open = false;
   file.mapped = false;
-  file.fate = fate;
+  file.fate = BugIsOn("death-is-a-close") ? Fate::kLived : fate;
   file.doubtful = file.doubtful || disk_full;
   file.last_change = at;
   file.touched = true;

@@ -2,6 +2,7 @@
 // From a copied moment to a manifest: upload, agree with the other nodes, commit, clear away.
 #include <algorithm>
 
+#include "base/deliberate_bug.h"
 #include "base/text.h"
 #include "sync/checkpoint_store.h"
 #include "sync/keeper.h"
@@ -114,7 +115,8 @@ void CheckpointKeeper::LeadIdle(MonoTime now) {
     return;
   }
   const bool silent = leader_ && !plan_.ever_written();
-  if (silent && now >= next_poll_) {
+  const bool polls = silent && now >= next_poll_;
+  if (polls) {
     next_poll_ = now + Poll();
     auto wish = leader_->Wished();
     if (!wish.ok()) return Failed(wish.status(), now);
@@ -136,6 +138,7 @@ void CheckpointKeeper::LeadIdle(MonoTime now) {
   if (!nothing_left_) return;
   bool done = true;
   if (silent && now - ended_at_ < kFinalPatience) {
+    if (!polls) return;
     auto missing = leader_->NotFinal();
     done = missing.ok() && (missing->empty() || !Silent(*missing).empty());
     // A wish may have come with the last of them.
@@ -214,7 +217,7 @@ Status CheckpointKeeper::PutManifest() {
 }
 
 void CheckpointKeeper::CommitManifest(MonoTime now) {
-  if (config_.may_commit && !config_.may_commit()) {
+  if (config_.may_commit && !BugIsOn("commits-after-given-up") && !config_.may_commit()) {
     SetTrouble("this attempt may not commit any more");
     nothing_left_ = nothing_left_ || ended_seen_;
     SetPhase(Phase::kIdle);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/deliberate_bug.h"
 #include "base/text.h"
 #include "job/digest.h"
 #include "ledger/paths.h"
@@ -59,9 +60,12 @@ Status UploadMoment(ObjectStore& store, const std::string& job, const Checkpoint
     if (file->sha256.empty()) STOKER_TRY(HashStaged(file.get()));
     const auto same = known.find(file->sha256);
     std::string object = same != known.end() ? same->second : DataObject(id, rank, path);
+    if (BugIsOn("named-before-uploaded")) file->object = object;
     if (same == known.end()) {
       const Status status = UploadStaged(store, paths::Checkpoints(job) + object, *file);
-      if (!status.ok()) return status.WithContext("cannot upload '" + Printable(path) + "'");
+      const bool lost = status.Is(Code::kTimeout) && BugIsOn("lost-answer-is-success");
+      if (!status.ok() && !lost)
+        return status.WithContext("cannot upload '" + Printable(path) + "'");
     }
     file->object = std::move(object);
     file->snapshot.reset();

@@ -12,11 +12,26 @@
 namespace stoker::sim {
 namespace {
 
+void Count(World& world, const FaultPlan& fault) { ++world.strikes[fault.kind]; }
+
+// Whether the fault means this machine, as far as it says.
+bool Means(World& world, const FaultPlan& fault, const Host& host) {
+  if (!fault.who.empty()) return StartsWith(fault.who + "/", host.id + "/");
+  if (fault.job.empty()) return true;
+  if (host.request.job != fault.job) return false;
+  const auto job = world.jobs().find(fault.job);
+  if (fault.attempt == 0 || job == world.jobs().end()) return true;
+  const Attempt* attempt = FindAttempt(job->second, fault.attempt);
+  if (attempt == nullptr) return true;
+  return std::find(attempt->launches.begin(), attempt->launches.end(), host.request.launch) !=
+         attempt->launches.end();
+}
+
 // The machine that a fault means: the n-th that is up, or any. Null: none is.
 Host* Pick(World& world, const FaultPlan& fault) {
   std::vector<Host*> up;
   for (const auto& [id, host] : world.hosts()) {
-    if (host->up()) up.push_back(host.get());
+    if (host->up() && Means(world, fault, *host)) up.push_back(host.get());
   }
   if (up.empty()) return nullptr;
   const size_t index = fault.target >= 0 ? static_cast<size_t>(fault.target) % up.size()
@@ -27,9 +42,11 @@ Host* Pick(World& world, const FaultPlan& fault) {
 Actor* PickActor(World& world, const FaultPlan& fault) {
   std::vector<Actor*> running;
   for (const auto& actor : world.actors()) {
-    if (actor->running()) running.push_back(actor.get());
+    const bool meant = fault.who.empty() || StartsWith(fault.who + "/", actor->name() + "/");
+    if (actor->running() && meant) running.push_back(actor.get());
   }
   if (running.empty()) return nullptr;
+  Count(world, fault);
   const size_t index = fault.target >= 0 ? static_cast<size_t>(fault.target) % running.size()
                                          : static_cast<size_t>(world.rng().Below(running.size()));
   return running[index];
@@ -39,6 +56,7 @@ template <void (*Act)(World&, Host&, const FaultPlan&)>
 void OnMachine(World& world, const FaultPlan& fault) {
   Host* const host = Pick(world, fault);
   if (host == nullptr) return;
+  Count(world, fault);
   world.Tell("fault", fault.kind + " " + std::to_string(fault.amount) + " on " + host->id);
   Act(world, *host, fault);
 }
@@ -78,6 +96,7 @@ void FullDisk(World& world, Host& host, const FaultPlan& fault) {
 void StepClock(World&, Host& host, const FaultPlan& fault) { host.clock.skew += fault.amount; }
 
 void StoreAway(World& world, const FaultPlan& fault) {
+  Count(world, fault);
   world.Tell("fault", "the store is away for " + std::to_string(fault.amount) + " ms");
   world.bucket().away_until = std::max(world.bucket().away_until, world.now() + fault.amount);
 }
@@ -95,13 +114,56 @@ void CutActor(World& world, const FaultPlan& fault) {
     actor->link.cut_until = world.now() + fault.amount;
   }
 }
-// Every machine of the zone gets a notice at once, and nothing is to be had there for a while.
+// Whoever did what the fault waited for dies, before it hears of it: a command or an agent.
+void KillCause(World& world, const FaultPlan& fault) {
+  if (Actor* const actor = PickActor(world, fault)) return actor->Kill(fault.amount);
+  if (Host* const host = Pick(world, fault)) {
+    Count(world, fault);
+    host->KillAgent(fault.amount);
+  }
+}
+
+// Nothing is to be had in the zone ("" = anywhere) for so long; false: nor was it.
+bool CloseFor(World& world, const std::string& zone, int64_t ms) {
+  int64_t& until = world.nothing_until[zone];
+  const bool open = until <= world.now();
+  until = std::max(until, world.now() + ms);
+  return open;
+}
+int CapacityOf(World& world, const std::string& zone) {
+  for (const Zone& one : world.plan().zones) {
+    if (one.name == zone) return one.capacity;
+  }
+  return Zone().capacity;
+}
+void ReopenZone(World& world, const std::string& zone) {
+  const int64_t left = world.nothing_until[zone] - world.now();
+  if (left > 0) return world.scheduler().In(left, [&world, zone] { ReopenZone(world, zone); });
+  world.cloud().SetCapacity(zone, CapacityOf(world, zone), 0);
+}
+// Every machine of the zone gets a notice at once, and nothing is to be had there for a while;
+// after that as much as before.
 void Storm(World& world, const FaultPlan& fault) {
   const std::string zone = fault.zone.empty() ? world.cloud().zones.front().name : fault.zone;
+  Count(world, fault);
   world.Tell("fault", "a storm in " + zone);
   world.cloud().SetCapacity(zone, 0, fault.amount);
-  world.scheduler().In(fault.amount + 600'000,
-                       [&world, zone] { world.cloud().SetCapacity(zone, 1'000'000, 0); });
+  const int64_t length = fault.amount + 600'000;
+  if (!CloseFor(world, zone, length)) return;
+  world.scheduler().In(length, [&world, zone] { ReopenZone(world, zone); });
+}
+void EndDrought(World& world) {
+  const int64_t left = world.nothing_until[""] - world.now();
+  if (left > 0) return world.scheduler().In(left, [&world] { EndDrought(world); });
+  world.cloud().faults.no_capacity = world.calm() ? 0 : world.plan().cloud.no_capacity;
+}
+// What runs stays; who asks for a machine gets none. Ends with the calm.
+void Drought(World& world, const FaultPlan& fault) {
+  Count(world, fault);
+  world.Tell("fault", "no machine is to be had for " + std::to_string(fault.amount) + " ms");
+  world.cloud().faults.no_capacity = 1'000;
+  if (!CloseFor(world, "", fault.amount)) return;
+  world.scheduler().In(fault.amount, [&world] { EndDrought(world); });
 }
 // An object of some job is damaged in the store: its newest checkpoint's data.
 void RotCheckpoint(World& world, const FaultPlan&) {
@@ -119,6 +181,32 @@ void RotCheckpoint(World& world, const FaultPlan&) {
   world.Tell("fault", "rots " + newest);
   world.Once("rotten");
   world.bucket().Plant(newest, std::make_shared<const std::string>(std::move(rotten)));
+}
+// A stoker that is newer than all that run here has written the record; what was there comes back
+// after a while, unless somebody has touched it.
+void NewerRecord(World& world, const FaultPlan& fault) {
+  std::string job = fault.job;
+  for (const auto& [id, record] : world.jobs()) {
+    if (job.empty() && !IsFinal(record.state)) job = id;
+  }
+  const std::string key = paths::Record(job);
+  const auto* const entry = world.bucket().Find(key);
+  const std::string word = "\"format\":";
+  const size_t at = entry == nullptr ? std::string::npos : entry->data->find(word);
+  if (at == std::string::npos) return;
+  const auto before = entry->data;
+  std::string text = *before;
+  text.replace(at + word.size(), 1, std::to_string(kRecordFormat + 1));
+  const auto newer = std::make_shared<const std::string>(std::move(text));
+  Count(world, fault);
+  world.Tell("fault", "a newer stoker has written the record of " + job);
+  world.bucket().Plant(key, newer);
+  world.scheduler().In(fault.amount, [&world, key, before, newer] {
+    const auto* const now = world.bucket().Find(key);
+    if (now == nullptr || now->data != newer) return;
+    world.Tell("fault", key + " is as it was");
+    world.bucket().Plant(key, before);
+  });
 }
 
 }  // namespace
@@ -145,18 +233,42 @@ const std::vector<FaultKind>& FaultKinds() {
   return kinds;
 }
 
+const std::vector<FaultKind>& ScenarioKinds() {
+  static const std::vector<FaultKind> kinds = {
+      {"drought", "ms", 1'000, 7'200'000, Drought},
+      {"kill-cause", "ms until it is back", 0, 60'000, KillCause},
+      {"newer-record", "ms until it is as before", 1'000, 600'000, NewerRecord},
+  };
+  return kinds;
+}
+
 const FaultKind* FindFault(const std::string& name) {
-  for (const FaultKind& kind : FaultKinds()) {
-    if (kind.name == name) return &kind;
+  for (const auto* kinds : {&FaultKinds(), &ScenarioKinds()}) {
+    for (const FaultKind& kind : *kinds) {
+      if (kind.name == name) return &kind;
+    }
   }
   return nullptr;
 }
 
+namespace {
+
+void Strike(World& world, const FaultPlan& fault, const FaultKind& kind, int left) {
+  if (world.calm() && fault.count > 1) return;
+  kind.strike(world, fault);
+  if (left <= 1 || fault.every <= 0) return;
+  world.scheduler().In(fault.every,
+                       [&world, &fault, &kind, left] { Strike(world, fault, kind, left - 1); });
+}
+
+}  // namespace
+
 void ScheduleFaults(World& world) {
   for (const FaultPlan& fault : world.plan().faults) {
     const FaultKind* const kind = FindFault(fault.kind);
-    if (kind == nullptr) continue;
-    world.scheduler().At(fault.at, [&world, &fault, kind] { kind->strike(world, fault); });
+    if (kind == nullptr || !fault.on.empty()) continue;
+    world.scheduler().At(fault.at,
+                         [&world, &fault, kind] { Strike(world, fault, *kind, fault.count); });
   }
 }
 

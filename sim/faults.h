@@ -21,9 +21,11 @@ struct FaultKind {
 
 // Ordered by name.
 const std::vector<FaultKind>& FaultKinds();
-// Null when there is none of that name.
+// What only scenarios ask for. Ordered by name.
+const std::vector<FaultKind>& ScenarioKinds();
+// Of any of these; null when there is none of that name.
 const FaultKind* FindFault(const std::string& name);
-// Puts those of the plan into the world's queue.
+// Puts those of the plan into the world's queue that wait for nothing but their time.
 void ScheduleFaults(World& world);
 
 }  // namespace stoker::sim

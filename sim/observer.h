@@ -42,6 +42,8 @@ class Observer {
   virtual void OnProgramEnds(const ProgramView&, int /*exit_code*/, int /*signal*/) {}
   // A process that acts for a user or a timer began (verb, attached, daemon, timer).
   virtual void OnActor(const std::string& /*process*/, const std::string& /*what*/) {}
+  // A line of the story (World::Tell).
+  virtual void OnTold(const std::string& /*who*/, const std::string& /*what*/) {}
   // Faults have stopped.
   virtual void OnCalm() {}
   // The world has nothing more to do, or has reached its limit.

@@ -10,6 +10,7 @@
 #include "sim/actor.h"
 #include "sim/faults.h"
 #include "sim/host.h"
+#include "sim/triggers.h"
 
 namespace stoker::sim {
 namespace {
@@ -67,7 +68,8 @@ void World::Prepare() {
     found->second->PowerOff();
   };
   cloud_.requested = [this](const LaunchRequest& request, const std::string& process) {
-    Tell(process, "asks for a machine for launch " + std::to_string(request.launch));
+    Tell(process, "asks for a machine for launch " + std::to_string(request.launch) + " of " +
+                      request.job);
     Each([&](Observer& o) { o.OnRequested(request, process); });
   };
   cloud_.terminating = [this](const CloudMachine& machine, const std::string& process) {
@@ -76,6 +78,8 @@ void World::Prepare() {
   };
   AddActors(*this);
   ScheduleFaults(*this);
+  triggers_ = WatchTriggers(*this);
+  if (triggers_) Watch(triggers_.get());
   scheduler_.At(plan_.calm, [this] { EndNoise(); });
 }
 
@@ -123,14 +127,15 @@ void World::Changed(const BucketChange& change) {
   Mix(change.after ? std::string_view(*change.after) : std::string_view());
   Each([&](Observer& o) { o.OnChange(change); });
   if (!StartsWith(change.key, paths::Records()) || !change.after) return;
+  if (change.writer.empty()) return;  // planted by a fault
   auto decoded = DecodeJob(change.key, *change.after);
-  if (!decoded.ok()) return;  // planted by a fault
+  if (!decoded.ok()) return;
   Job& known = jobs_[decoded->id];
   if (known.rev == 0) ++lives;
   const Job before = std::move(known);
   known = std::move(*decoded);
   if (tell) {
-    Tell(change.writer, "writes " + known.id + " rev " + std::to_string(known.rev) + ": " +
+    Note(change.writer, "writes " + known.id + " rev " + std::to_string(known.rev) + ": " +
                             std::string(Name(known.state)));
   }
   Each([&](Observer& o) { o.OnRecord(before, known, change.writer); });
@@ -160,6 +165,11 @@ void World::Tell(const std::string& who, const std::string& what) {
   Mix(static_cast<uint64_t>(scheduler_.now()));
   Mix(who);
   Mix(what);
+  Each([&](Observer& o) { o.OnTold(who, what); });
+  Note(who, what);
+}
+
+void World::Note(const std::string& who, const std::string& what) {
   if (!tell || story_.size() >= kMostStory) return;
   char time[32];
   std::snprintf(time, sizeof time, "%lld.%03lld", static_cast<long long>(now() / 1000),

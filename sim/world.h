@@ -49,7 +49,8 @@ class World {
   const std::optional<BreachFound>& breach() const { return breach_; }
   // The same on every machine and compiler for the same seed and plan.
   uint64_t hash() const { return hash_; }
-  // Lines "<seconds> <who> <what>" for people; empty unless `tell` was set before Run.
+  // Lines "<seconds> <who> <what>" for people; empty unless `tell` was set before Run. Whether it
+  // was changes nothing else.
   const std::vector<std::string>& story() const { return story_; }
   bool tell = false;
   std::function<void(const std::string&)> live;  // gets every line of the story at once
@@ -85,9 +86,14 @@ class World {
   void Each(const std::function<void(Observer&)>& call);
 
   int64_t lives = 0;  // jobs that were created
+  // Of each kind of fault: how often it found something to strike.
+  std::map<std::string, int64_t> strikes;
+  // By zone ("" = all): until when a fault lets nothing be had there.
+  std::map<std::string, int64_t> nothing_until;
 
  private:
   void Prepare();
+  void Note(const std::string& who, const std::string& what);
   void Changed(const BucketChange& change);
   void EndNoise();
   bool Done() const;
@@ -101,6 +107,7 @@ class World {
   std::map<std::pair<std::string, int>, std::unique_ptr<Gang>> gangs_;
   std::set<std::string> once_;
   std::vector<Observer*> observers_;
+  std::unique_ptr<Observer> triggers_;
   std::optional<BreachFound> breach_;
   uint64_t hash_ = 14695981039346656037ULL;
   std::vector<std::string> story_;

@@ -94,5 +94,10 @@ void Look(Session& session);
 void PassOnce(Session& session);
 // What `stoker show NAME` takes NAME for; waits for the store. "" = there is no such job.
 std::string FindJob(Session& session, const std::string& name);
+// One of the rarer verbs, drawn; housekeeper.cc.
+void KeepHouse(Session& session);
+// `stoker logs -f` of a job that is drawn, with the body's own memory of what was shown when its
+// session was killed; reader.cc.
+Actor::Body ReaderBody();
 
 }  // namespace stoker::sim

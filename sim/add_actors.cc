@@ -103,6 +103,12 @@ void AddController(World& world, const ControllerPlan& plan, int index) {
     case ControllerKind::kVerb:
       Add(world, "looker" + number).Every(plan.begin, plan.period, plan.end, Look);
       return;
+    case ControllerKind::kHousekeeper:
+      Add(world, "housekeeper" + number).Every(plan.begin, plan.period, plan.end, KeepHouse);
+      return;
+    case ControllerKind::kReader:
+      Add(world, "reader" + number).Every(plan.begin, plan.period, plan.end, ReaderBody());
+      return;
   }
 }
 

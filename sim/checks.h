@@ -21,6 +21,7 @@ void AddMachineChecks(World& world, Checks* checks);     // one-machine, intent-
 void AddRecordChecks(World& world, Checks* checks);      // done-is-done, the record's order
 void AddCheckpointChecks(World& world, Checks* checks);  // whole-checkpoint, newest, no-fork
 void AddLogChecks(World& world, Checks* checks);         // every line of what ended
+void AddLedgerChecks(World& world, Checks* checks);      // blobs-kept
 void AddEndChecks(World& world, Checks* checks);         // liveness, results, nothing left
 
 }  // namespace stoker::sim

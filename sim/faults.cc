@@ -243,7 +243,7 @@ const std::vector<FaultKind>& ScenarioKinds() {
 }
 
 const FaultKind* FindFault(const std::string& name) {
-  for (const auto* kinds : {&FaultKinds(), &ScenarioKinds()}) {
+  for (const auto* kinds : {&FaultKinds(), &DamageKinds(), &ScenarioKinds()}) {
     for (const FaultKind& kind : *kinds) {
       if (kind.name == name) return &kind;
     }

@@ -21,6 +21,9 @@ struct FaultKind {
 
 // Ordered by name.
 const std::vector<FaultKind>& FaultKinds();
+// Damage to what lies in the store (faults_damage.cc). Only worlds that are about it draw from
+// these: while an object is unreadable, not everything that else holds can. Ordered by name.
+const std::vector<FaultKind>& DamageKinds();
 // What only scenarios ask for. Ordered by name.
 const std::vector<FaultKind>& ScenarioKinds();
 // Of any of these; null when there is none of that name.

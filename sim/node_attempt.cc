@@ -176,6 +176,16 @@ Status NodeAttempt::BeginKeeper() {
 }
 
 Status NodeAttempt::Start(std::function<void(TaskExit)> ended, std::function<void()> activity) {
+  switch (host_.world.PlanOf(job_.id)->program.start_fails) {
+    case StartFails::kNever:
+      break;
+    case StartFails::kNotFound:
+      return Status(Code::kNotFound, "there is no program 'python'");
+    case StartFails::kDenied:
+      return Status(Code::kDenied, "'python' may not be run");
+    case StartFails::kMachine:
+      return Status(Code::kInternal, "no more processes");
+  }
   program_ = std::make_unique<Program>(
       host_.world, host_.disk,
       ProgramPlace{host_.id, job_.id, attempt_, rank_, host_.request.launch, job_.num_nodes},

@@ -15,6 +15,8 @@
 namespace stoker::sim {
 
 enum class WriteStyle { kInPlace, kRename, kFolders, kTwoFiles };
+// Starting it fails: no such program, no right to, or the machine's own fault.
+enum class StartFails { kNever, kNotFound, kDenied, kMachine };
 enum class OnTerm { kDies, kIgnores, kSavesAndSucceeds, kSavesAndFails };
 
 // What the user's program does, on every node alike.
@@ -36,6 +38,9 @@ struct ProgramPlan {
   int hang_at = -1;            // neither steps nor lines from this step on; -1 = never
   bool hang_once = true;
   int poisoned_step = -1;  // the first checkpoint of this step makes whoever loads it fail
+  bool resume_fails = false;  // whatever it loads: its loading code is broken
+  StartFails start_fails = StartFails::kNever;
+  int64_t spawn_ms = 0;  // up to so long passes until its agent knows that it has begun
   bool setup_fails = false;
   int64_t setup_ms = 200;
 };
@@ -59,8 +64,10 @@ struct JobPlan {
   int keep = 3;
 };
 
-// kVerb: a user looks (`stoker ls`, then `stoker show` of each job that goes on).
-enum class ControllerKind { kDaemon, kTimer, kVerb };
+// kVerb: a user looks (`stoker ls`, then `stoker show` of each job that goes on). kHousekeeper: a
+// user who also types the rarer verbs: gc, doctor, get, words that are no job's. kReader: one who
+// follows a log (`stoker logs -f`).
+enum class ControllerKind { kDaemon, kTimer, kVerb, kHousekeeper, kReader };
 
 struct ControllerPlan {
   ControllerKind kind = ControllerKind::kDaemon;
@@ -106,6 +113,8 @@ struct Plan {
   Tier tier = Tier::kAll;
   bool logs = true;  // output is spooled and shipped
   bool garbage_collected = false;
+  int page = 1000;  // objects in one answer to a listing
+  int past = 0;     // jobs of three users that ended days or months before the world begins
   // The platform.
   std::vector<Zone> zones = {{"zone-a"}};
   int quota = 1'000'000;

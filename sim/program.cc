@@ -129,9 +129,9 @@ void Program::Start() {
                                   std::to_string(step_));
   const ProgramView view = View();
   world_.Each([&](Observer& o) { o.OnProgramStarts(view); });
-  process_->Spawn([this, poisoned = hold.poisoned] {
+  process_->Spawn([this, fails = hold.poisoned || (plan_.resume_fails && step_ > 0)] {
     Rest(plan_.start_ms);
-    if (poisoned) return Leave(9);
+    if (fails) return Leave(9);
     Work(step_ + 1);
   });
 }
@@ -274,6 +274,7 @@ void Program::Kill() {
 
 // Ends the program from within.
 void Program::Leave(int code) {
+  if (sink_ != nullptr && code != 0) sink_->Write(LogStream::kErr, "it fails\n");
   End(TaskExit{code, 0, false});
   process_->Kill();  // throws: nothing of it runs any more
 }

@@ -196,7 +196,9 @@ class Draw {
 
 Plan DrawPlan(uint64_t seed) {
   Draw draw(seed);
-  return draw.Make(seed);
+  Plan plan = draw.Make(seed);
+  DrawLedger(seed, &plan);
+  return plan;
 }
 
 }  // namespace stoker::sim

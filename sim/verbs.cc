@@ -99,11 +99,8 @@ void CancelJob(Session& session, const std::string& job) {
 }
 
 void Look(Session& session) {
-  const auto list = ListJobs(*session.ledger);
-  if (!list.ok()) return;
-  for (const Summary& summary : list->jobs) {
-    (void)session.controller->Pass(summary.id);
-  }
+  if (!ListJobs(*session.ledger).ok()) return;
+  PassOnce(session);
   if (session.world.plan().garbage_collected) (void)CollectGarbage(*session.ledger, {});
 }
 

@@ -10,6 +10,7 @@
 #include "sim/actor.h"
 #include "sim/faults.h"
 #include "sim/host.h"
+#include "sim/past.h"
 #include "sim/triggers.h"
 
 namespace stoker::sim {
@@ -36,6 +37,7 @@ World::~World() {
 void World::Prepare() {
   bucket_.faults = plan_.bucket;
   bucket_.latency_high = plan_.latency_high;
+  bucket_.page = plan_.page;
   bucket_.traits.poll = plan_.poll;
   bucket_.traits.flush = plan_.flush;
   bucket_.traits.report = plan_.report;
@@ -76,6 +78,7 @@ void World::Prepare() {
     Tell(process, "ends " + machine.id);
     Each([&](Observer& o) { o.OnTerminating(machine, process); });
   };
+  PlantPast(*this);
   AddActors(*this);
   ScheduleFaults(*this);
   triggers_ = WatchTriggers(*this);
@@ -127,7 +130,7 @@ void World::Changed(const BucketChange& change) {
   Mix(change.after ? std::string_view(*change.after) : std::string_view());
   Each([&](Observer& o) { o.OnChange(change); });
   if (!StartsWith(change.key, paths::Records()) || !change.after) return;
-  if (change.writer.empty()) return;  // planted by a fault
+  if (change.writer.empty()) return;  // by hand: damage, what was there before it, or the past
   auto decoded = DecodeJob(change.key, *change.after);
   if (!decoded.ok()) return;
   Job& known = jobs_[decoded->id];

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/damage.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "job/digest.h"
+
+namespace stoker::sim {
+namespace {
+
+std::string Flip(Prng& rng, std::string text) {
+  if (text.empty()) return "x";
+  const uint64_t at = rng.Below(text.size());
+  const uint64_t bit = rng.Below(7);
+  text[at] = static_cast<char>(text[at] ^ (1 << bit));
+  return text;
+}
+
+// "format":1 becomes 99. What has no format becomes garbage.
+std::string Newer(std::string text) {
+  const std::string word = "\"format\":";
+  const size_t at = text.find(word);
+  if (at == std::string::npos) return "{\"format\":99}";
+  return text.replace(at + word.size(), 1, "99");
+}
+
+// The same JSON with one of its words changed: of another type, or of another job.
+std::string OtherWord(Prng& rng, std::string text) {
+  static constexpr const char* kWords[] = {"\"id\":\"", "\"instance_id\":\"", "\"incarnation\":\"",
+                                           "\"state\":\"", "\"launch\":"};
+  const uint64_t which = rng.Below(5);
+  const std::string word = kWords[which];
+  const size_t at = text.find(word);
+  if (at == std::string::npos) return "[1, \"two\"]";
+  return text.insert(at + word.size(), word.back() == ':' ? "\"x\"," : "x");
+}
+
+}  // namespace
+
+std::string Spoil(Prng& rng, const std::string& text) {
+  const uint64_t form = rng.Below(7);
+  switch (form) {
+    case 0:
+      return "";
+    case 1:
+      return "garbage\n";
+    case 2: {
+      const uint64_t length = rng.Below(text.size() + 1);
+      return text.substr(0, length);
+    }
+    case 3:
+      return Newer(text);
+    case 4:
+      return OtherWord(rng, text);
+    case 5:
+      return "{}";
+    default:
+      return Flip(rng, text);
+  }
+}
+
+std::string HostileSegment(Prng& rng, const std::string& segment) {
+  static constexpr const char* kLines[] = {
+      "[",
+      "[]",
+      "[\"x",
+      "[\"x\\n",
+      "[\"x\\\"y\\\\z",
+      "[1,2,3]",
+      "[\"x\",99999999999999999999]",
+      "[\"x\",-7,\"n\"]",
+      "no array",
+  };
+  const uint64_t which = rng.Below(13);
+  const size_t first = segment.find('\n');
+  std::string line = segment.substr(0, std::min(first, segment.size()));
+  if (which < 9) {
+    line = kLines[which];
+  } else if (which == 9) {
+    line.insert(std::min<size_t>(2, line.size()), "../");  // an id that is no name
+  } else if (which == 10 && !line.empty()) {
+    line.back() = 'x';
+  } else if (which == 11 && !line.empty()) {
+    line.insert(line.size() - 1, ",\"what newer versions add\",1");
+  } else {
+    line = Flip(rng, line);
+  }
+  // A line is a line: what would end it is left out.
+  std::erase(line, '\n');
+  const std::string lines = line + "\n";
+  return lines + "{\"format\":1,\"lines\":1,\"sha256\":\"" + Sha256Hex(lines) + "\"}\n";
+}
+
+}  // namespace stoker::sim

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// A user of the rarer verbs: `ls --all`, `gc`, `doctor`, `show` and `get` of old jobs, and words
+// that mean no job. ls-complete: whatever else goes on, a list shows every job, as new as it was
+// when the list was asked for.
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "ledger/blobs.h"
+#include "ledger/collect.h"
+#include "ledger/index.h"
+#include "ledger/paths.h"
+#include "ledger/records.h"
+#include "ledger/reports.h"
+#include "ledger/resolve.h"
+#include "sim/actor.h"
+#include "sim/past.h"
+
+namespace stoker::sim {
+namespace {
+
+constexpr const char* kUsers[] = {"ada", "bob", "eve"};
+
+// Jobs of the world whose record can be read, with the revision that it has.
+std::map<std::string, int64_t> Readable(World& world) {
+  std::map<std::string, int64_t> jobs;
+  for (const auto& [id, job] : world.jobs()) {
+    const bool damaged = world.Happened("damaged " + id) || world.Happened("dropped index");
+    if (!damaged) jobs[id] = job.rev;
+  }
+  return jobs;
+}
+
+void List(Session& session) {
+  const auto before = Readable(session.world);
+  const auto list = ListJobs(*session.ledger);
+  if (!list.ok()) return;
+  for (const auto& [id, rev] : before) {
+    const bool damaged =
+        session.world.Happened("damaged " + id) || session.world.Happened("dropped index");
+    const auto found = std::find_if(list->jobs.begin(), list->jobs.end(),
+                                    [&id = id](const Summary& line) { return line.id == id; });
+    if (damaged) continue;
+    if (found == list->jobs.end()) {
+      session.world.Breach("ls-complete", "a list leaves it out", id);
+    } else if (found->rev < rev) {
+      session.world.Breach(
+          "ls-complete",
+          "a list shows revision " + std::to_string(found->rev) + " after " + std::to_string(rev),
+          id);
+    }
+  }
+}
+
+void Collect(Session& session) {
+  Prng& rng = session.world.rng();
+  CollectRequest request;
+  const uint64_t age = rng.Below(3);
+  // Never so young that a job of this world could go.
+  if (age == 1) request.jobs_older_than = Duration::Hours(24 * 20);
+  if (age == 2) request.jobs_older_than = Duration::Hours(24 * 100);
+  request.dry_run = rng.Chance(1, 3);
+  const bool told = rng.Chance(1, 2);
+  if (told) request.progress = [](const std::string&) {};
+  (void)CollectGarbage(*session.ledger, request);
+}
+
+std::string DrawWord(World& world) {
+  const uint64_t kind = world.rng().Below(4);
+  if (kind == 0) return "j" + std::to_string(world.rng().Below(world.plan().jobs.size()));
+  if (kind == 1) {
+    const auto words = PastWords();
+    return words[world.rng().Below(words.size())];
+  }
+  // The beginning of an id that is there.
+  std::vector<std::string> ids;
+  const auto& objects = world.bucket().objects();
+  for (auto at = objects.lower_bound(paths::Records()); at != objects.end(); ++at) {
+    if (!StartsWith(at->first, paths::Records())) break;
+    ids.push_back(at->first.substr(paths::Records().size()));
+  }
+  if (ids.empty()) return "none";
+  const uint64_t which = world.rng().Below(ids.size());
+  const uint64_t length = kind == 2 ? 8 : world.rng().Between(1, 7);
+  return ids[which].substr(0, length);
+}
+
+void Resolve(Session& session) {
+  const std::string word = DrawWord(session.world);
+  const uint64_t user = session.world.rng().Below(3);
+  const auto found = ResolveJob(*session.ledger, word, kUsers[user]);
+  if (!found.ok() || word == "-" || StartsWith(found->id, word)) return;
+  const auto read = ReadJob(*session.ledger, found->id);
+  if (read.ok() && read->job.name != word) {
+    session.world.Breach("ls-complete", "'" + word + "' was taken for " + found->id, found->id);
+  }
+}
+
+// `stoker show` and `stoker get` of whatever the word means, also when that is nothing.
+void Show(Session& session) {
+  const std::string word = DrawWord(session.world);
+  const uint64_t user = session.world.rng().Below(3);
+  const auto found = ResolveJob(*session.ledger, word, kUsers[user]);
+  const std::string id = found.ok() ? found->id : word;
+  (void)session.controller->Pass(id);
+  (void)ReadSpec(*session.ledger, id);
+  (void)ReadReport(*session.ledger, id, 1, 0);
+  const auto read = ReadJob(*session.ledger, id);
+  if (!read.ok()) {
+    (void)RemoveActive(*session.ledger, word + "/");
+    (void)FetchBlob(*session.ledger, word, [](std::string_view) { return Status::Ok(); });
+    Job job;
+    job.id = word + "/";
+    (void)CreateJob(*session.ledger, job, "run: x\n");
+    return;
+  }
+  const bool full = session.world.rng().Chance(1, 3);  // the user's disk
+  (void)FetchBlob(*session.ledger, read->job.code_digest, [&](std::string_view) {
+    return full ? Status(Code::kNoSpace, "no space left") : Status::Ok();
+  });
+}
+
+}  // namespace
+
+void KeepHouse(Session& session) {
+  const uint64_t verb = session.world.rng().Below(8);
+  switch (verb) {
+    case 0:
+      return Collect(session);
+    case 1:
+      (void)RebuildIndex(*session.ledger);
+      return;
+    case 2:
+      (void)MergeIndex(*session.ledger, 2);
+      return;
+    case 3:
+      (void)ReadIndex(*session.ledger);
+      return;
+    case 4:
+      return Show(session);
+    case 5:
+      return Resolve(session);
+    default:
+      return List(session);
+  }
+}
+
+}  // namespace stoker::sim

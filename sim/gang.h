@@ -26,9 +26,11 @@ struct Gang {
     }
     return true;
   }
-  bool AnyDied() const {
+  // A collective operation of `step` can never complete.
+  bool BrokenAt(int step) const {
     for (const auto& [rank, member] : members) {
       if (member.state == MemberState::kDied) return true;
+      if (member.state == MemberState::kCompleted && member.step < step) return true;
     }
     return false;
   }

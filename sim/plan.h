@@ -27,6 +27,7 @@ struct ProgramPlan {
   int checkpoint_every = 5;  // steps; 0 = never
   WriteStyle style = WriteStyle::kInPlace;
   int64_t write_ms = 200;        // from opening to closing one file
+  int64_t pause_ms = 0;          // between two files of one checkpoint: shorter than `quiet`
   int bytes = 600;               // of one file, at least
   bool every_rank_saves = true;  // else only rank 0, as with DistributedDataParallel
   int lines_per_step = 1;

@@ -190,8 +190,8 @@ bool Program::Step(int step) {
 }
 
 void Program::AwaitPeers(int step) {
-  while (!gang_.AllAt(step, place_.nodes)) {
-    if (gang_.AnyDied()) {
+  while (gang_.BrokenAt(step) || !gang_.AllAt(step, place_.nodes)) {
+    if (gang_.BrokenAt(step)) {
       // A collective operation fails, sooner or later.
       const int64_t later = world_.rng().Between(10, 8'000);
       Rest(later);
@@ -214,7 +214,8 @@ std::string Program::Contents(int step, const std::string& name) {
 
 void Program::Save(int step) {
   if (plan_.style == WriteStyle::kFolders) {
-    for (const char* name : {"model.pt", "optim.pt"}) {
+    for (const std::string name : {"model.pt", "optim.pt"}) {
+      if (name != "model.pt" && plan_.pause_ms > 0) world_.scheduler().Sleep(plan_.pause_ms);
       WriteFile(Folder(step) + "/" + name, Contents(step, name), false);
     }
     std::vector<std::string> old;
@@ -230,6 +231,7 @@ void Program::Save(int step) {
   if (plan_.style == WriteStyle::kTwoFiles) names = {"model.pt", "optim.pt"};
   for (const std::string& name : names) {
     const std::string text = Contents(step, name);
+    if (name == "optim.pt" && plan_.pause_ms > 0) world_.scheduler().Sleep(plan_.pause_ms);
     if (plan_.style == WriteStyle::kRename) {
       WriteFile(name + ".tmp", text, false);
       (void)disk_.Rename(name + ".tmp", name);

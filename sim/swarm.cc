@@ -17,6 +17,9 @@ class Draw {
   Plan Make(uint64_t seed) {
     Plan plan;
     plan.seed = seed;
+    // Most lives are short: of rare combinations, a million short lives meet more than some long
+    // ones.
+    brief_ = !One(4);
     Platform(&plan);
     const int jobs = One(6) ? Int(2, 3) : 1;
     for (int i = 0; i < jobs; ++i) plan.jobs.push_back(Job(plan.calm));
@@ -32,18 +35,18 @@ class Draw {
   int64_t Long(int64_t low, int64_t high) { return rng_.Between(low, high); }
 
   void Platform(Plan* plan) {
-    plan->calm = Long(60, 700) * 1000;
+    plan->calm = brief_ ? Long(20, 160) * 1000 : Long(60, 700) * 1000;
     plan->describe_is_immediate = One(3);
     if (!plan->describe_is_immediate) plan->stale_ms = One(2) ? 0 : Long(1'000, 30'000);
     plan->boot_low = Long(100, 2'000);
     plan->boot_high = plan->boot_low + (One(2) ? Long(0, 2'000) : Long(2'000, 90'000));
     plan->skew_ms = One(4) ? Long(1'000, 900'000) : Long(0, 2'000);
-    plan->poll = Duration::Ms(One(3) ? Long(200, 2'000) : Long(2'000, 15'000));
+    plan->poll = Duration::Ms(One(brief_ ? 12 : 3) ? Long(200, 2'000) : Long(2'000, 15'000));
     plan->report = Duration::Ms(Long(5'000, 30'000));
     plan->flush = Duration::Ms(Long(1'000, 30'000));
     plan->notice_poll = Duration::Ms(Long(1'000, 5'000));
     plan->latency_high = One(3) ? Long(60, 1'500) : 60;
-    plan->logs = One(2);
+    plan->logs = One(brief_ ? 4 : 2);
     plan->garbage_collected = One(8);
     if (One(6)) plan->zones = {{"zone-a"}, {"zone-b"}};
     if (One(10)) plan->quota = Int(2, 6);
@@ -53,8 +56,9 @@ class Draw {
     ProgramPlan program;
     // Some go on for longer than it takes to give up a node that is silent.
     program.steps = One(3) ? Int(100, 300) : Int(1, 100);
-    program.step_ms = One(4) ? Long(2'000, 6'000) : Long(200, 2'000);
-    program.checkpoint_every = Int(2, 20);
+    if (brief_) program.steps = Int(1, 24);
+    program.step_ms = One(4) || brief_ ? Long(2'000, 6'000) : Long(200, 2'000);
+    program.checkpoint_every = brief_ ? Int(1, 6) : Int(2, 20);
     program.style = static_cast<WriteStyle>(Int(0, 3));
     program.write_ms = Long(0, 900);
     program.bytes = One(10) ? 20'000 : 600;
@@ -111,7 +115,7 @@ class Draw {
     job.submit_at = One(2) ? 0 : Long(0, calm / 2);
     job.attached = !One(3);
     if (One(3)) job.leaves_after = Long(0, calm);
-    if (One(10)) job.submit_dies_at = Long(0, 2'000);
+    if (One(40)) job.submit_dies_at = Long(0, 2'000);
     if (One(6)) job.cancel_at.push_back(Long(0, calm));
     if (One(24)) job.cancel_at.push_back(Long(0, calm));
     if (One(16)) job.retry_at.push_back(Long(0, calm));
@@ -190,6 +194,7 @@ class Draw {
   }
 
   Prng rng_;
+  bool brief_ = false;
 };
 
 }  // namespace

@@ -34,6 +34,14 @@ Result<std::vector<OldBlob>> OldBlobs(Ledger& ledger) {
   return old;
 }
 
+// Whoever submits writes a blob of that age again before naming it: it may have become young since
+// the listing, and is then wanted by a record that was not there when the records were read.
+Result<bool> StillOld(Ledger& ledger, const std::string& key) {
+  STOKER_ASSIGN(const Listing page, ledger.store().List(key, "", 1));
+  if (page.objects.empty() || page.objects[0].key != key) return false;
+  return page.store_now - page.objects[0].last_modified >= kBlobAge;
+}
+
 Result<std::vector<std::string>> AllRecords(Ledger& ledger) {
   std::vector<std::string> ids;
   const std::string prefix = "records/";
@@ -113,7 +121,10 @@ Result<Collected> CollectGarbage(Ledger& ledger, const CollectRequest& request) 
   if (!request.dry_run && !collected.jobs.empty()) STOKER_TRY(RebuildIndex(ledger));
   for (const OldBlob& blob : old) {
     if (!records.all_read || records.digests.contains(blob.digest)) continue;
-    if (!request.dry_run) STOKER_TRY(ledger.store().Delete(paths::Blob(blob.digest)));
+    const std::string key = paths::Blob(blob.digest);
+    STOKER_ASSIGN(const bool still, StillOld(ledger, key));
+    if (!still) continue;
+    if (!request.dry_run) STOKER_TRY(ledger.store().Delete(key));
     ++collected.blobs;
     collected.blob_bytes += blob.size;
   }

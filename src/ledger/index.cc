@@ -19,6 +19,7 @@ constexpr int64_t kFullSegment = 1 << 20;
 constexpr size_t kLinesOfRebuild = 4000;
 // Segments go while they are read, when somebody merges them; then another listing finds theirs.
 constexpr int kLooks = 20;
+constexpr int kPage = 10'000;
 
 struct Segments {
   std::vector<Summary> lines;
@@ -52,22 +53,42 @@ Status ReadSegments(Ledger& ledger, const std::vector<ObjectInfo>& segments, Seg
   return Status::Ok();
 }
 
-Result<std::vector<ObjectInfo>> ListSegments(Ledger& ledger) {
+struct Names {
   std::vector<ObjectInfo> segments;
-  STOKER_TRY(ListAll(ledger.store(), paths::Index(), [&](const ObjectInfo& object) {
-    segments.push_back(object);
-    return Status::Ok();
-  }));
-  return segments;
+  bool of_one_moment = true;  // one answer holds them all
+};
+
+Result<Names> ListSegments(Ledger& ledger) {
+  Names names;
+  std::string after;
+  do {
+    STOKER_ASSIGN(Listing page, ledger.store().List(paths::Index(), after, kPage));
+    after = page.next;
+    names.of_one_moment &= after.empty() && names.segments.empty();
+    for (ObjectInfo& object : page.objects) names.segments.push_back(std::move(object));
+  } while (!after.empty());
+  return names;
+}
+
+// A merge between two answers may hide its lines altogether: what it wrote sorts before the place
+// that was reached, and what it removed behind it. Nothing did if a second look shows the same.
+Result<bool> IsSame(Ledger& ledger, const Names& names) {
+  if (names.of_one_moment) return true;
+  STOKER_ASSIGN(const Names again, ListSegments(ledger));
+  return std::equal(names.segments.begin(), names.segments.end(), again.segments.begin(),
+                    again.segments.end(),
+                    [](const ObjectInfo& a, const ObjectInfo& b) { return a.key == b.key; });
 }
 
 Result<Segments> ReadAllSegments(Ledger& ledger) {
   for (int look = 0; look < kLooks; ++look) {
-    STOKER_ASSIGN(const std::vector<ObjectInfo> segments, ListSegments(ledger));
+    STOKER_ASSIGN(const Names names, ListSegments(ledger));
     Segments out;
-    const Status read = ReadSegments(ledger, segments, &out);
-    if (read.ok()) return out;
-    if (!read.Is(Code::kConflict)) return read;
+    const Status read = ReadSegments(ledger, names.segments, &out);
+    if (read.Is(Code::kConflict)) continue;
+    STOKER_TRY(read);
+    STOKER_ASSIGN(const bool same, IsSame(ledger, names));
+    if (same) return out;
   }
   return Status(Code::kBusy, "the index changes faster than it can be read");
 }
@@ -122,27 +143,34 @@ Result<bool> LooksLost(Ledger& ledger) {
                      [&](const std::string& id) { return !known.contains(id); });
 }
 
-// Writes all ended jobs' lines. Returns how many there are.
-Result<size_t> WriteFromRecords(Ledger& ledger, std::vector<std::string>* warnings) {
+struct FromRecords {
+  size_t lines = 0;
+  std::set<std::string> unreadable;  // jobs whose record is damaged, or from a newer stoker
+};
+
+// Writes all ended jobs' lines.
+Result<FromRecords> WriteFromRecords(Ledger& ledger, std::vector<std::string>* warnings) {
   STOKER_ASSIGN(const std::vector<std::string> ids, RecordIds(ledger));
   std::vector<Summary> lines;
-  size_t count = 0;
+  FromRecords result;
   for (const std::string& id : ids) {
     const auto read = ReadJob(ledger, id);
     if (!read.ok()) {
       if (read.status().transient()) return read.status();
-      if (!read.status().Is(Code::kNotFound)) warnings->push_back(read.status().ToString());
+      if (read.status().Is(Code::kNotFound)) continue;
+      warnings->push_back(read.status().ToString());
+      result.unreadable.insert(id);
       continue;
     }
     if (!IsFinal(read->job.state)) continue;
-    ++count;
+    ++result.lines;
     lines.push_back(SummaryOf(read->job));
     if (lines.size() < kLinesOfRebuild) continue;
     STOKER_TRY(WriteSegment(ledger, lines));
     lines.clear();
   }
   if (!lines.empty()) STOKER_TRY(WriteSegment(ledger, lines));
-  return count;
+  return result;
 }
 
 }  // namespace
@@ -156,7 +184,8 @@ Status AppendSummary(Ledger& ledger, const Job& job) {
 
 Status MergeIndex(Ledger& ledger, int at_least) {
   for (int look = 0; look < kLooks; ++look) {
-    STOKER_ASSIGN(std::vector<ObjectInfo> segments, ListSegments(ledger));
+    STOKER_ASSIGN(Names names, ListSegments(ledger));
+    std::vector<ObjectInfo>& segments = names.segments;
     std::erase_if(segments, [](const ObjectInfo& one) { return one.size >= kFullSegment; });
     if (static_cast<int>(segments.size()) < std::max(at_least, 2)) return Status::Ok();
     Segments small;
@@ -175,9 +204,14 @@ Status MergeIndex(Ledger& ledger, int at_least) {
 Status RebuildIndex(Ledger& ledger) {
   // Only segments that were there before the records are read may go: an ended job's line that
   // comes meanwhile is in none of the new ones.
-  STOKER_ASSIGN(const Segments old, ReadAllSegments(ledger));
+  STOKER_ASSIGN(Segments old, ReadAllSegments(ledger));
   std::vector<std::string> warnings;
-  STOKER_TRY(WriteFromRecords(ledger, &warnings).status());
+  STOKER_ASSIGN(const FromRecords written, WriteFromRecords(ledger, &warnings));
+  // Of a job whose record cannot be read now, the line is all that there is.
+  std::erase_if(old.lines,
+                [&](const Summary& line) { return !written.unreadable.contains(line.id); });
+  KeepHighest(&old.lines);
+  if (!old.lines.empty()) STOKER_TRY(WriteSegment(ledger, old.lines));
   STOKER_TRY(Remove(ledger, old.damaged));
   return Remove(ledger, old.read);
 }
@@ -196,8 +230,8 @@ Result<JobList> ReadIndex(Ledger& ledger) {
     if (!written.ok()) {
       warnings.push_back("the index could not be made again: " + written.status().ToString());
     } else {
-      if (*written > 0) {
-        warnings.push_back("the index was made again from " + std::to_string(*written) +
+      if (written->lines > 0) {
+        warnings.push_back("the index was made again from " + std::to_string(written->lines) +
                            " records");
       }
       (void)Remove(ledger, damaged);

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ledger/collect.h"
+
+#include <gtest/gtest.h>
+
+#include "job/digest.h"
+#include "ledger/blobs.h"
+#include "ledger/index.h"
+#include "ledger/paths.h"
+#include "ledger/records.h"
+#include "store/forwarding.h"
+#include "test/contract/ledger_kit.h"
+
+namespace stoker {
+namespace {
+
+// What somebody else does right after a listing of records was asked for, or between two answers of
+// one listing.
+class BusyStore : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Result<Listing> List(const std::string& prefix, const std::string& after, int limit) override {
+    auto listing = ForwardingStore::List(prefix, after, std::min(limit, page));
+    if (prefix == watched && meanwhile) {
+      const auto act = std::exchange(meanwhile, nullptr);
+      act();
+    }
+    return listing;
+  }
+  int page = 1000;
+  std::string watched;
+  std::function<void()> meanwhile;
+};
+
+class CollectTest : public ::testing::Test {
+ protected:
+  // A job that ended, as the controller leaves it.
+  void RunJob(const std::string& id, const std::string& code) {
+    Job job;
+    job.id = id;
+    job.created = now_;
+    job.code_digest = Sha256Hex(code);
+    job.binary_digest = Sha256Hex("binary");
+    ASSERT_TRUE(PutBlobText(*ledger_, job.code_digest, code).ok());
+    ASSERT_TRUE(CreateJob(*ledger_, job, "run: x\n").ok());
+    const auto ended = MutateJob(*ledger_, id, [&](Job& record) -> Result<bool> {
+      record.state = JobState::kSucceeded;
+      record.ended = now_;
+      return true;
+    });
+    ASSERT_TRUE(ended.ok());
+    ASSERT_TRUE(AppendSummary(*ledger_, ended->job).ok());
+    ASSERT_TRUE(RemoveActive(*ledger_, id).ok());
+  }
+  bool HasBlob(const std::string& code) { return memory_.Head(paths::Blob(Sha256Hex(code))).ok(); }
+
+  WallTime now_{1'767'225'600'000};
+  MemoryStore memory_{[this] { return now_; }};
+  BusyStore store_{memory_};
+  StillClock clock_;
+  std::unique_ptr<Ledger> ledger_ = std::move(*Ledger::Open(store_, clock_, 1));
+};
+
+TEST_F(CollectTest, RemovesOldBlobsThatNoRecordNames) {
+  RunJob("one", "wanted");
+  ASSERT_TRUE(PutBlobText(*ledger_, Sha256Hex("nobody's"), "nobody's").ok());
+  now_ = now_ + Duration::Hours(24 * 31);
+  ASSERT_TRUE(PutBlobText(*ledger_, Sha256Hex("young"), "young").ok());
+  CollectRequest request;
+  request.dry_run = true;
+  EXPECT_EQ(CollectGarbage(*ledger_, request)->blobs, 1);
+  EXPECT_TRUE(HasBlob("nobody's"));
+  request.dry_run = false;
+  EXPECT_EQ(CollectGarbage(*ledger_, request)->blobs, 1);
+  EXPECT_FALSE(HasBlob("nobody's"));
+  EXPECT_TRUE(HasBlob("wanted"));
+  EXPECT_TRUE(HasBlob("young"));
+}
+
+TEST_F(CollectTest, ABlobThatIsUsedAgainMeanwhileStays) {
+  ASSERT_TRUE(PutBlobText(*ledger_, Sha256Hex("code"), "code").ok());
+  now_ = now_ + Duration::Hours(24 * 31);
+  // Somebody submits after the records were listed: no record names it yet.
+  store_.watched = "records/";
+  store_.meanwhile = [this] { RunJob("late", "code"); };
+  const auto collected = CollectGarbage(*ledger_, {});
+  ASSERT_TRUE(collected.ok());
+  EXPECT_EQ(collected->blobs, 0);
+  EXPECT_TRUE(HasBlob("code"));
+}
+
+TEST_F(CollectTest, OldJobsGoWithAllThatIsTheirs) {
+  RunJob("one", "a");
+  ASSERT_TRUE(memory_.Put(paths::Report("one", 1, 0), "a report").ok());
+  now_ = now_ + Duration::Hours(24 * 40);
+  RunJob("two", "b");
+  CollectRequest request;
+  request.jobs_older_than = Duration::Hours(24 * 30);
+  const auto collected = CollectGarbage(*ledger_, request);
+  ASSERT_TRUE(collected.ok());
+  EXPECT_EQ(collected->jobs, std::vector<std::string>{"one"});
+  EXPECT_TRUE(memory_.List(paths::Job("one"))->objects.empty());
+  EXPECT_TRUE(memory_.List(paths::Reports("one"))->objects.empty());
+  EXPECT_FALSE(HasBlob("a"));
+  const auto left = ReadIndex(*ledger_);
+  ASSERT_EQ(left->jobs.size(), 1u);
+  EXPECT_EQ(left->jobs[0].id, "two");
+}
+
+TEST_F(CollectTest, ARecordThatCannotBeReadKeepsEveryBlobAndItsLine) {
+  RunJob("one", "a");
+  RunJob("old", "b");
+  ASSERT_TRUE(PutBlobText(*ledger_, Sha256Hex("nobody's"), "nobody's").ok());
+  now_ = now_ + Duration::Hours(24 * 31);
+  const std::string record = memory_.Get(paths::Record("one"))->data;
+  ASSERT_TRUE(memory_.Put(paths::Record("one"), "damaged").ok());
+  CollectRequest request;
+  request.jobs_older_than = Duration::Hours(24);
+  const auto collected = CollectGarbage(*ledger_, request);
+  ASSERT_TRUE(collected.ok());
+  EXPECT_EQ(collected->jobs, std::vector<std::string>{"old"});
+  EXPECT_EQ(collected->blobs, 0);
+  EXPECT_TRUE(HasBlob("nobody's"));
+  // The index was made again from the records, but of this one the old line is all that there is.
+  ASSERT_TRUE(memory_.Put(paths::Record("one"), record).ok());
+  const auto left = ReadIndex(*ledger_);
+  ASSERT_EQ(left->jobs.size(), 1u);
+  EXPECT_EQ(left->jobs[0].id, "one");
+}
+
+TEST_F(CollectTest, AMergeBetweenTwoAnswersHidesNothing) {
+  for (const char* id : {"one", "two", "three", "four"}) RunJob(id, "a");
+  // The merged segment gets a name before those that are listed already, whenever that can be.
+  for (int trial = 0; trial < 50; ++trial) {
+    RunJob("job" + std::to_string(trial), "a");
+    store_.page = 1;
+    store_.watched = paths::Index();
+    store_.meanwhile = [this] { ASSERT_TRUE(MergeIndex(*ledger_, 2).ok()); };
+    const auto list = ReadIndex(*ledger_);
+    ASSERT_TRUE(list.ok());
+    EXPECT_EQ(list->jobs.size(), static_cast<size_t>(trial) + 5) << trial;
+    store_.page = 1000;
+  }
+}
+
+}  // namespace
+}  // namespace stoker

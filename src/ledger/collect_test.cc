@@ -130,18 +130,23 @@ TEST_F(CollectTest, ARecordThatCannotBeReadKeepsEveryBlobAndItsLine) {
 }
 
 TEST_F(CollectTest, AMergeBetweenTwoAnswersHidesNothing) {
-  // A segment that is no part of any merge. What is written by a merge after this one was listed
+  // A segment too full to be merged again. What is written by a merge after this one was listed
   // gets a name before it in some of the trials.
-  ASSERT_TRUE(memory_.Put(paths::IndexSegment("m"), "{\"format\":99}\n").ok());
+  std::vector<Summary> full(8000);
+  for (size_t i = 0; i < full.size(); ++i) {
+    full[i].id = "full" + std::to_string(i);
+    full[i].name = std::string(100, 'n');
+  }
+  ASSERT_TRUE(memory_.Put(paths::IndexSegment("m"), EncodeSegment(full)).ok());
   RunJob("first", "a");
-  for (int trial = 0; trial < 100; ++trial) {
+  for (int trial = 0; trial < 40; ++trial) {
     RunJob("job" + std::to_string(trial), "a");
     store_.page = 1;
     store_.watched = paths::Index();
     store_.meanwhile = [this] { ASSERT_TRUE(MergeIndex(*ledger_, 2).ok()); };
     const auto list = ReadIndex(*ledger_);
     ASSERT_TRUE(list.ok());
-    EXPECT_EQ(list->jobs.size(), static_cast<size_t>(trial) + 2) << trial;
+    EXPECT_EQ(list->jobs.size(), full.size() + static_cast<size_t>(trial) + 2) << trial;
     store_.page = 1000;
   }
 }

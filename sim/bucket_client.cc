@@ -100,7 +100,10 @@ Status BucketClient::Silence(Trip trip) {
 }
 
 Status BucketClient::Return(const Trip& trip, int64_t bytes) {
-  if (!trip.real) return Status::Ok();
+  if (!trip.real) {
+    Count(&BucketCounts::bytes_down, bytes);
+    return Status::Ok();
+  }
   if (trip.fault == Fault::kUnheard || trip.fault == Fault::kUnanswered) return Silence(trip);
   scheduler_.Sleep(trip.back + bytes / bucket_.bytes_per_ms);
   switch (trip.fault) {

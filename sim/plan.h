@@ -38,7 +38,7 @@ struct ProgramPlan {
   bool crash_one_rank = true;  // only rank 0 (the others follow); else all at once
   int hang_at = -1;            // neither steps nor lines from this step on; -1 = never
   bool hang_once = true;
-  int poisoned_step = -1;  // the first checkpoint of this step makes whoever loads it fail
+  int poisoned_step = -1;     // the first checkpoint of this step makes whoever loads it fail
   bool resume_fails = false;  // whatever it loads: its loading code is broken
   StartFails start_fails = StartFails::kNever;
   int64_t spawn_ms = 0;  // up to so long passes until its agent knows that it has begun
@@ -50,10 +50,10 @@ struct JobPlan {
   ProgramPlan program;
   int nodes = 1;
   int64_t submit_at = 0;
-  bool attached = true;         // the submitter stays until the end, or until `leaves_after`
-  int64_t leaves_after = -1;    // -1 = stays
-  int64_t submit_dies_at = -1;  // the submitting process is killed so long after its start; the
-                                // user looks after a while and submits again if there is no job
+  bool attached = true;            // the submitter stays until the end, or until `leaves_after`
+  int64_t leaves_after = -1;       // -1 = stays
+  int64_t submit_dies_at = -1;     // the submitting process is killed so long after its start; the
+                                   // user looks after a while and submits again if there is no job
   std::vector<int64_t> cancel_at;  // by users who do not know of each other
   std::vector<int64_t> retry_at;   // tried until the job has ended, then once
   int max_restarts_on_errors = 0;

@@ -70,8 +70,8 @@ void World::Prepare() {
     found->second->PowerOff();
   };
   cloud_.requested = [this](const LaunchRequest& request, const std::string& process) {
-    Tell(process, "asks for a machine for launch " + std::to_string(request.launch) + " of " +
-                      request.job);
+    Tell(process,
+         "asks for a machine for launch " + std::to_string(request.launch) + " of " + request.job);
     Each([&](Observer& o) { o.OnRequested(request, process); });
   };
   cloud_.terminating = [this](const CloudMachine& machine, const std::string& process) {

@@ -23,6 +23,7 @@ class Draw {
     Platform(&plan);
     const int jobs = One(6) ? Int(2, 3) : 1;
     for (int i = 0; i < jobs; ++i) plan.jobs.push_back(Job(plan.calm));
+    Quota(&plan);
     Controllers(&plan);
     if (!One(8)) Faults(&plan);
     if (!One(4)) Noise(&plan);
@@ -50,6 +51,14 @@ class Draw {
     plan->garbage_collected = One(8);
     if (One(6)) plan->zones = {{"zone-a"}, {"zone-b"}};
     if (One(10)) plan->quota = Int(2, 6);
+  }
+
+  // A job that its quota has no room for waits for a day: worlds that are dear to run.
+  void Quota(Plan* plan) {
+    int largest = 1;
+    for (const JobPlan& job : plan->jobs) largest = std::max(largest, job.nodes);
+    if (plan->quota >= largest || One(10)) return;
+    plan->quota = largest;
   }
 
   ProgramPlan Program() {

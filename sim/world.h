@@ -61,6 +61,7 @@ class World {
   Prng& rng() { return rng_; }
   Bucket& bucket() { return bucket_; }
   Cloud& cloud() { return cloud_; }
+  const Cloud& cloud() const { return cloud_; }
   std::map<std::string, std::unique_ptr<Host>>& hosts() { return hosts_; }
   std::vector<std::unique_ptr<Actor>>& actors() { return actors_; }
   // By id: every job whose record was ever written, as it stands.

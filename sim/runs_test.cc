@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/runs.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <set>
+
+#include "sim/swarm.h"
+
+namespace stoker::sim {
+namespace {
+
+Outcome Made(uint64_t index) {
+  Outcome outcome;
+  outcome.seed = index;
+  outcome.hash = index * 77;
+  outcome.lives = 1;
+  outcome.events = static_cast<int64_t>(index);
+  return outcome;
+}
+
+Totals Sum(uint64_t count, int parallel) {
+  Totals totals;
+  RunMany(count, parallel, Made, [&](const Outcome& outcome) { totals.Add(outcome); });
+  return totals;
+}
+
+TEST(Runs, TheSumIsThatOfOneProcess) {
+  const Totals one = Sum(500, 1);
+  EXPECT_EQ(one.seeds, 500U);
+  EXPECT_EQ(one.lives, 500);
+  for (const int parallel : {2, 3, 7}) {
+    const Totals many = Sum(500, parallel);
+    EXPECT_EQ(many.seeds, 500U);
+    EXPECT_EQ(many.events, one.events);
+    EXPECT_EQ(many.hash, one.hash);
+  }
+  EXPECT_NE(Sum(499, 1).hash, one.hash);
+}
+
+TEST(Runs, WhatTakesTheProcessWithItIsAnOutcome) {
+  std::set<uint64_t> done;
+  std::vector<Outcome> crashes;
+  const pid_t self = ::getpid();
+  RunMany(
+      40, 3,
+      [self](uint64_t index) {
+        if (index == 11 && ::getpid() != self) ::raise(SIGKILL);
+        return Made(index);
+      },
+      [&](const Outcome& outcome) {
+        if (outcome.broke) {
+          crashes.push_back(outcome);
+        } else {
+          done.insert(outcome.index);
+        }
+      });
+  EXPECT_EQ(done.size(), 39U);
+  ASSERT_EQ(crashes.size(), 1U);
+  EXPECT_EQ(crashes[0].index, 11U);
+  EXPECT_STREQ(crashes[0].rule, "crash");
+  EXPECT_STREQ(crashes[0].what, "the simulator died of signal 9");
+}
+
+TEST(Runs, ASeedIsTheSameWorldEachTime) {
+  Totals first;
+  Totals second;
+  for (Totals* totals : {&first, &second}) {
+    RunMany(
+        20, totals == &first ? 1 : 2, [](uint64_t index) { return RunPlan(DrawPlan(index + 1)); },
+        [&](const Outcome& outcome) { totals->Add(outcome); });
+  }
+  EXPECT_EQ(first.hash, second.hash);
+  EXPECT_EQ(first.events, second.events);
+  EXPECT_EQ(first.breaches, 0U);
+}
+
+}  // namespace
+}  // namespace stoker::sim

@@ -36,7 +36,8 @@ class WholeCheckpoint : public Observer {
   explicit WholeCheckpoint(World& world) : world_(world) {}
 
   void OnChange(const BucketChange& change) override {
-    if (!change.after || !ManifestOf(change.key)) return;
+    // An empty one only takes the number.
+    if (!change.after || change.after->empty() || !ManifestOf(change.key)) return;
     const auto manifest = DecodeManifest(*change.after);
     if (!manifest.ok()) {
       return world_.Breach("whole-checkpoint", change.key + ": " + manifest.status().ToString());
@@ -94,7 +95,7 @@ class Newest : public Observer {
   void OnChange(const BucketChange& change) override {
     const auto named = ManifestOf(change.key);
     if (!named) return;
-    if (!change.after) {
+    if (!change.after || change.after->empty()) {
       committed_[named->job].erase(named->id);
       return;
     }

@@ -137,9 +137,10 @@ Status NodeAttempt::Restore(const std::string& id, StagingEnded* result) {
 
 // ---- program and checkpoints ----
 
-bool NodeAttempt::MayCommit() {
+Result<bool> NodeAttempt::MayCommit() {
   const auto read = ReadJob(ledger_, job_.id);
-  if (!read.ok()) return !read.status().Is(Code::kNotFound);
+  if (read.status().transient()) return read.status();
+  if (!read.ok()) return read.code() != Code::kNotFound;
   const Launch* launch = FindLaunch(read->job, host_.request.launch);
   const Attempt* attempt = FindAttempt(read->job, attempt_);
   return launch != nullptr && !launch->closed && attempt != nullptr &&

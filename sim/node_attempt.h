@@ -50,7 +50,7 @@ class NodeAttempt {
   void RunShipper();
   Status FinalSync(MonoTime deadline);
   Status ShipAll(MonoTime deadline);
-  bool MayCommit();
+  Result<bool> MayCommit();
   bool SilentForGood(int rank);
   void Sleep(int64_t ms) { host_.world.scheduler().Sleep(ms); }
 

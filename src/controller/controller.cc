@@ -120,6 +120,13 @@ Status Controller::ObserveReports(const Job& job, Observed* seen) {
 }
 
 Status Controller::ObserveCheckpoints(const Job& job, Observed* seen) {
+  // The newest is asked for when an attempt is over: from now on it must stay the newest.
+  for (const Attempt& attempt : job.attempts) {
+    if (attempt.state == AttemptState::kProvisioning || attempt.state == AttemptState::kEnded) {
+      continue;
+    }
+    STOKER_TRY(SealAttempt(ledger_.store(), job.id, attempt.number));
+  }
   STOKER_ASSIGN(const std::vector<std::string> own, WholeCheckpoints(ledger_.store(), job.id));
   seen->checkpoints = own;
   if (own.empty() && !job.retry_of.empty()) {

@@ -74,7 +74,7 @@ class AttemptRun {
   Status RestoreCheckpoint(const std::string& id, StagingEnded* result);
   Status BeginKeepers();  // when all is set up, before the program starts
   void StartKeepers();    // once it runs
-  bool MayCommit();
+  Result<bool> MayCommit();
   bool SilentForGood(int rank);
   Status FinalSync(const FinalizeAttempt& action);
   std::string NewestCheckpoint() const;

@@ -36,9 +36,10 @@ Status AttemptRun::RestoreCheckpoint(const std::string& id, StagingEnded* result
 }
 
 // An attempt that is over, or whose machine was given up, must not add to what others restore.
-bool AttemptRun::MayCommit() {
+Result<bool> AttemptRun::MayCommit() {
   const auto read = ReadJob(ledger_, config_.job.id);
-  if (!read.ok()) return !read.status().Is(Code::kNotFound);
+  if (read.status().transient()) return read.status();
+  if (!read.ok()) return read.code() != Code::kNotFound;
   const Launch* launch = FindLaunch(read->job, config_.launch);
   const Attempt* attempt = FindAttempt(read->job, config_.attempt);
   return launch != nullptr && !launch->closed && attempt != nullptr &&

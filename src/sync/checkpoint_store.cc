@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "job/digest.h"
 #include "ledger/paths.h"
-#include "sync/episode.h"
 
 namespace stoker {
 namespace {
@@ -24,7 +23,8 @@ bool IsStoreFailure(const Status& status) {
 Result<std::vector<CheckpointId>> ListIds(ObjectStore& store, const std::string& job) {
   std::vector<CheckpointId> ids;
   STOKER_TRY(ListAll(store, ManifestsPrefix(job), [&](const ObjectInfo& info) {
-    if (auto id = IdOfManifestKey(info.key)) ids.push_back(*id);
+    const auto id = IdOfManifestKey(info.key);
+    if (id && IsCommitted(info)) ids.push_back(*id);
     return Status::Ok();
   }));
   std::sort(ids.begin(), ids.end(), [](const CheckpointId& a, const CheckpointId& b) {
@@ -68,29 +68,17 @@ Result<CheckpointInfo> Inspect(ObjectStore& store, const std::string& job, const
   return info;
 }
 
-// "<root>…/data/<attempt>-<rank>-<seq>/…" -> id
-std::optional<CheckpointId> IdOfData(const std::string& name) {
-  const std::vector<std::string> parts = Split(TopOf(name), '-');
-  if (parts.size() != 3) return std::nullopt;
-  return ParseCheckpointId(parts[0] + "-" + parts[2]);
-}
-
+// Of the attempt that clears away, what lies above its last committed number may be part of a
+// commit under way on other nodes. Those before it are sealed.
 Status SweepData(ObjectStore& store, const std::string& job, const std::set<std::string>& named,
-                 const std::map<int, int64_t>& committed) {
+                 const CheckpointId& last) {
   const std::string root = paths::Checkpoints(job);
-  const int newest = committed.empty() ? 0 : committed.rbegin()->first;
   std::vector<std::string> doomed;
   STOKER_TRY(ListAll(store, root + "data/", [&](const ObjectInfo& info) {
     const std::string object = info.key.substr(root.size());
     if (named.count(object) != 0 && !BugIsOn("named-data-swept")) return Status::Ok();
     const auto id = IdOfData(object.substr(5));
-    if (!id) return Status::Ok();
-    const auto last = committed.find(id->attempt);
-    // Above the last committed number lies what a commit under way may name; an attempt two
-    // before the newest commits nothing any more.
-    const bool over =
-        (last != committed.end() && id->seq <= last->second) || id->attempt + 1 < newest;
-    if (over) doomed.push_back(info.key);
+    if (id && *id <= last) doomed.push_back(info.key);
     return Status::Ok();
   }));
   for (const std::string& key : doomed) STOKER_TRY(store.Delete(key));
@@ -98,9 +86,7 @@ Status SweepData(ObjectStore& store, const std::string& job, const std::set<std:
 }
 
 // Rounds and parts are in the manifests by now.
-Status SweepRounds(ObjectStore& store, const std::string& job,
-                   const std::map<int, int64_t>& committed) {
-  const int newest = committed.empty() ? 0 : committed.rbegin()->first;
+Status SweepRounds(ObjectStore& store, const std::string& job, const CheckpointId& last) {
   std::vector<std::string> doomed;
   for (const char* folder : {"rounds/", "parts/"}) {
     const std::string prefix = paths::Checkpoints(job) + folder;
@@ -109,11 +95,7 @@ Status SweepRounds(ObjectStore& store, const std::string& job,
       const std::vector<std::string> parts = Split(name.substr(0, name.find('.')), '-');
       if (parts.size() < 2) return Status::Ok();
       const auto id = ParseCheckpointId(parts[0] + "-" + parts[1]);
-      if (!id) return Status::Ok();
-      const auto last = committed.find(id->attempt);
-      if ((last != committed.end() && id->seq < last->second) || id->attempt + 1 < newest) {
-        doomed.push_back(info.key);
-      }
+      if (id && *id < last) doomed.push_back(info.key);
       return Status::Ok();
     }));
   }
@@ -131,6 +113,9 @@ Result<Manifest> LoadManifest(ObjectStore& store, const std::string& job, const 
   }
   auto object = store.Get(ManifestKey(job, *parsed));
   if (!object.ok()) return object.status().WithContext("checkpoint " + id);
+  if (!IsCommitted(object->info)) {
+    return Status(Code::kNotFound, "checkpoint " + id + " has been cleared away");
+  }
   auto manifest = DecodeManifest(object->data);
   if (!manifest.ok()) return manifest.status().WithContext("checkpoint " + id);
   if (manifest->id != *parsed || manifest->job != job) {
@@ -248,18 +233,16 @@ Status DownloadCheckpoint(ObjectStore& store, const std::string& job, const std:
   return Fetch(store, job, id, rank, false, into).WithContext("cannot get checkpoint " + id);
 }
 
-Status RetainCheckpoints(ObjectStore& store, const std::string& job, int keep,
-                         const std::set<std::string>& protect) {
-  if (keep <= 0) return Status::Ok();
+Status RetainCheckpoints(ObjectStore& store, const std::string& job, const Retention& retention) {
+  if (retention.keep <= 0) return Status::Ok();
   STOKER_ASSIGN(std::vector<CheckpointId> ids, ListIds(store, job));
-  std::map<int, int64_t> committed;
-  for (const CheckpointId& id : ids) committed[id.attempt] = id.seq;
+  if (ids.empty() || ids.back().attempt != retention.attempt) return Status::Ok();
   std::set<std::string> named;
   std::vector<CheckpointId> doomed;
   int kept = 0;
   bool readable = true;
   for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
-    if (kept >= keep && protect.count(id->ToString()) == 0) {
+    if (kept >= retention.keep && retention.protect.count(id->ToString()) == 0) {
       doomed.push_back(*id);
       continue;
     }
@@ -269,14 +252,45 @@ Status RetainCheckpoints(ObjectStore& store, const std::string& job, int keep,
       readable = false;  // whoever wrote it may know what it names
       continue;
     }
-    if (kept < keep) ++kept;
+    if (kept < retention.keep) ++kept;
     for (const Part& part : manifest->parts) {
       for (const ManifestFile& file : part.files) named.insert(file.object);
     }
   }
-  for (const CheckpointId& id : doomed) STOKER_TRY(store.Delete(ManifestKey(job, id)));
-  if (readable) STOKER_TRY(SweepData(store, job, named, committed));
-  return SweepRounds(store, job, committed);
+  for (const CheckpointId& id : doomed) {
+    // What an agent that is gone has sent, only it knew.
+    const bool sure = id.attempt == retention.attempt && retention.unsure.count(id) == 0;
+    const std::string key = ManifestKey(job, id);
+    STOKER_TRY(sure ? store.Delete(key) : store.Put(key, "").status());
+  }
+  if (readable) STOKER_TRY(SweepData(store, job, named, ids.back()));
+  return SweepRounds(store, job, ids.back());
+}
+
+Status SealAttempt(ObjectStore& store, const std::string& job, int attempt) {
+  const std::string root = paths::Checkpoints(job);
+  int64_t last = 0;
+  STOKER_TRY(ListAll(store, ManifestsPrefix(job), [&](const ObjectInfo& info) {
+    const auto id = IdOfManifestKey(info.key);
+    if (id && id->attempt == attempt) last = std::max(last, id->seq);
+    return Status::Ok();
+  }));
+  std::set<int64_t> begun;
+  for (const std::string folder : {"data/", "rounds/"}) {
+    const std::string prefix = root + folder + std::to_string(attempt) + "-";
+    STOKER_TRY(ListAll(store, prefix, [&](const ObjectInfo& info) {
+      const std::string name = info.key.substr(root.size() + folder.size());
+      const auto id =
+          folder == "data/" ? IdOfData(name) : ParseCheckpointId(name.substr(0, name.find('.')));
+      if (id && id->seq > last) begun.insert(id->seq);
+      return Status::Ok();
+    }));
+  }
+  for (const int64_t seq : begun) {
+    auto put = store.Put(ManifestKey(job, {attempt, seq}), "", Condition::Absent());
+    if (!put.ok() && !put.status().Is(Code::kExists)) return put.status();
+  }
+  return Status::Ok();
 }
 
 }  // namespace stoker

@@ -55,9 +55,22 @@ Status DownloadCheckpoint(ObjectStore& store, const std::string& job, const std:
 Status FetchFile(ObjectStore& store, const std::string& key, const ManifestFile& file,
                  const std::string& as, DirectoryWriter& into);
 
-// Deletes all but the newest `keep` checkpoints (0 = keeps all) and those in `protect`: first their
-// manifests, then data that no remaining manifest names and no commit under way can still name.
-Status RetainCheckpoints(ObjectStore& store, const std::string& job, int keep,
-                         const std::set<std::string>& protect);
+struct Retention {
+  int attempt = 0;                // whose rank 0 clears away, and commits nothing meanwhile
+  int keep = 0;                   // the newest; 0 = clears nothing away
+  std::set<std::string> protect;  // ids
+  // Of this attempt's, those whose manifest may have been sent more often than it has arrived.
+  std::set<CheckpointId> unsure;
+};
+
+// Clears away all but the newest `keep` checkpoints: first their manifests, then data that no
+// remaining manifest names and no commit under way can still name. The number of a manifest that
+// may come once more stays taken. Does nothing when a later attempt has committed.
+Status RetainCheckpoints(ObjectStore& store, const std::string& job, const Retention& retention);
+
+// Once nobody may begin a commit in `attempt` any more: sees to it that what is still on its way
+// comes to nothing, so that the newest checkpoint is the newest for good. Such a commit is known by
+// its number, which has data or a round in the store before its manifest is sent.
+Status SealAttempt(ObjectStore& store, const std::string& job, int attempt);
 
 }  // namespace stoker

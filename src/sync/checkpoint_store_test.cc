@@ -162,7 +162,7 @@ TEST(Checkpoints, RetentionKeepsWhatIsNamedAndWhatIsUnderWay) {
                 Stored(store, "checkpoint.pt", "5", "data/1-0-5/checkpoint.pt")};
   Commit(store, {1, 5}, {part});
   ASSERT_TRUE(store.Put(kRoot + "data/1-0-6/checkpoint.pt", "half").ok());
-  ASSERT_TRUE(RetainCheckpoints(store, kJob, 2, {"1-2"}).ok());
+  ASSERT_TRUE(RetainCheckpoints(store, kJob, {1, 2, {"1-2"}, {}}).ok());
   std::set<std::string> left;
   ASSERT_TRUE(ListAll(store, kRoot, [&](const ObjectInfo& info) {
                 left.insert(info.key.substr(kRoot.size()));

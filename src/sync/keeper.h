@@ -38,8 +38,9 @@ struct KeeperConfig {
   std::set<std::string> protect;  // ids that are never cleared away
   uint64_t nonce_seed = 0;        // random
   Duration round_patience = Duration::Minutes(2);  // how long rank 0 waits for the others' parts
-  // Asked right before a manifest is written; false: this attempt must not commit any more.
-  std::function<bool()> may_commit;
+  // Asked right before a manifest is written; false: this attempt must not commit any more. A
+  // failure: it cannot be told now, and is asked again later.
+  std::function<Result<bool>()> may_commit;
   // True: the node of `rank` answers nothing more in this attempt than what it has left in the
   // store by now. Unset: never. Asked while rank 0 waits for an answer.
   std::function<bool(int rank)> silent_for_good;
@@ -110,7 +111,10 @@ class CheckpointKeeper {
   bool StillForLong(MonoTime now) const;
   std::vector<int> Silent(std::vector<int> ranks) const;
   void CommitManifest(MonoTime now);
+  Manifest MakeManifest() const;
+  Status ShowNumber();
   Status PutManifest();
+  void ClearAway();
   void Follow(MonoTime now);
   void AnswerRound(const Round& round);
   void EndFollowing();
@@ -140,8 +144,12 @@ class CheckpointKeeper {
   std::vector<std::shared_ptr<Moment>> waiting_;  // copied; rank 0 keeps the newest, others two
   std::map<std::string, std::string> known_;      // sha256 -> object, of the last commit
   int64_t seq_ = 0;
-  Manifest manifest_;    // under way
-  MonoTime not_before_;  // back-off of the store
+  std::string folder_;             // of the upload under way
+  int64_t highest_seq_ = 0;        // that an upload began under
+  int again_ = 0;                  // uploads that began under a number that had been used
+  std::set<CheckpointId> unsure_;  // whose manifest may have been sent more than once
+  Manifest manifest_;              // under way
+  MonoTime not_before_;            // back-off of the store
   Duration back_off_;
   MonoTime next_poll_;
   MonoTime round_since_;

@@ -32,8 +32,7 @@ bool CheckpointKeeper::RunUpload() {
     phase_ = Phase::kUploading;
     moment = moment_;
   }
-  const Status status = UploadMoment(store_, config_.job, {config_.attempt, seq_}, config_.rank,
-                                     known_, moment.get());
+  const Status status = UploadMoment(store_, config_.job, folder_, known_, moment.get());
   {
     const std::lock_guard lock(mutex_);
     uploaded_ = status;
@@ -45,6 +44,9 @@ bool CheckpointKeeper::RunUpload() {
 
 void CheckpointKeeper::StartUpload(int64_t seq) {
   seq_ = seq;
+  again_ += seq > highest_seq_ ? 0 : 1;
+  folder_ = DataFolder({config_.attempt, seq}, config_.rank, seq > highest_seq_ ? 0 : again_);
+  highest_seq_ = std::max(highest_seq_, seq);
   const std::lock_guard lock(mutex_);
   phase_ = Phase::kUpload;
 }
@@ -205,42 +207,67 @@ void CheckpointKeeper::GiveUpRound() {
   SetPhase(Phase::kIdle);
 }
 
+// Whoever seals this attempt must be able to see under which number a manifest may be on its way.
+Status CheckpointKeeper::ShowNumber() {
+  if (leader_) return Status::Ok();  // the round
+  const std::string folder = DataFolder(manifest_.id, config_.rank);
+  for (const ManifestFile& file : manifest_.parts.front().files) {
+    if (StartsWith(file.object, folder)) return Status::Ok();
+  }
+  Round round;
+  round.seq = seq_;
+  return store_.Put(RoundKey(config_.job, manifest_.id), EncodeRound(round)).status();
+}
+
 Status CheckpointKeeper::PutManifest() {
+  STOKER_TRY(ShowNumber());
+  if (config_.may_commit && !BugIsOn("commits-after-given-up")) {
+    STOKER_ASSIGN(const bool may, config_.may_commit());
+    if (!may) return Status(Code::kCancelled, "this attempt may not commit any more");
+  }
   const std::string key = ManifestKey(config_.job, manifest_.id);
   auto put = store_.Put(key, EncodeManifest(manifest_), Condition::Absent());
   if (put.ok()) return Status::Ok();
-  if (!put.status().Is(Code::kExists) && !put.status().Is(Code::kConflict)) return put.status();
+  if (!put.status().Is(Code::kExists) && !put.status().Is(Code::kConflict)) {
+    if (!put.status().Is(Code::kBusy)) unsure_.insert(manifest_.id);
+    return put.status();
+  }
   // Ours, when the answer to an earlier try was lost.
   auto there = LoadManifest(store_, config_.job, manifest_.id.ToString());
   if (there.ok() && there->writer == nonce_) return Status::Ok();
-  return put.status();
+  return there.status().transient() ? there.status() : put.status();
+}
+
+Manifest CheckpointKeeper::MakeManifest() const {
+  const Moment& moment = *moment_;
+  Manifest manifest;
+  manifest.job = config_.job;
+  manifest.id = {config_.attempt, seq_};
+  manifest.created = clock_.Wall();
+  manifest.writer = nonce_;
+  manifest.reason = Name(moment.reason);
+  manifest.step = moment.step;
+  manifest.together = moment.together;
+  manifest.parts.push_back(PartOf(moment, config_.rank));
+  if (leader_) {
+    for (Part& part : leader_->parts()) manifest.parts.push_back(std::move(part));
+  }
+  manifest.parts.front().none = moment.files.empty();
+  for (const Part& part : manifest.parts) {
+    for (const ManifestFile& file : part.files) manifest.bytes += file.size;
+  }
+  return manifest;
 }
 
 void CheckpointKeeper::CommitManifest(MonoTime now) {
-  if (config_.may_commit && !BugIsOn("commits-after-given-up") && !config_.may_commit()) {
-    SetTrouble("this attempt may not commit any more");
+  manifest_ = MakeManifest();
+  const Status status = PutManifest();
+  if (status.Is(Code::kCancelled)) {
+    SetTrouble(status.message());
     nothing_left_ = nothing_left_ || ended_seen_;
     SetPhase(Phase::kIdle);
     return;
   }
-  const Moment& moment = *moment_;
-  manifest_ = Manifest();
-  manifest_.job = config_.job;
-  manifest_.id = {config_.attempt, seq_};
-  manifest_.created = clock_.Wall();
-  manifest_.writer = nonce_;
-  manifest_.reason = Name(moment.reason);
-  manifest_.step = moment.step;
-  manifest_.together = moment.together;
-  manifest_.parts.push_back(PartOf(moment, config_.rank));
-  if (leader_) {
-    for (Part& part : leader_->parts()) manifest_.parts.push_back(std::move(part));
-  }
-  manifest_.parts.front().none = moment.files.empty();
-  for (const Part& part : manifest_.parts) {
-    for (const ManifestFile& file : part.files) manifest_.bytes += file.size;
-  }
-  const Status status = PutManifest();
   if (status.Is(Code::kExists) || status.Is(Code::kConflict)) {
     ++seq_;  // somebody has this number: take the next
     SetPhase(leader_ ? Phase::kUploaded : Phase::kCommit);
@@ -249,23 +276,24 @@ void CheckpointKeeper::CommitManifest(MonoTime now) {
   if (!status.ok()) return Failed(status, now);
   back_off_ = {};
   known_.clear();
-  for (const auto& [path, file] : moment.files) {
+  for (const auto& [path, file] : moment_->files) {
     if (!file->object.empty()) known_[file->sha256] = file->object;
   }
   SetTrouble("");
   NoteCommitted(manifest_.id);
-  bool hurry = false;
+  ClearAway();
+  SetPhase(Phase::kIdle);
+}
+
+void CheckpointKeeper::ClearAway() {
   {
     const std::lock_guard lock(mutex_);
-    hurry = hurry_;
+    if (hurry_) return;
   }
-  if (!hurry) {
-    std::set<std::string> protect = config_.protect;
-    protect.insert(config_.restored);
-    const Status cleared = RetainCheckpoints(store_, config_.job, config_.keep, protect);
-    if (!cleared.ok()) SetTrouble("old checkpoints are not cleared away: " + cleared.message());
-  }
-  SetPhase(Phase::kIdle);
+  Retention retention{config_.attempt, config_.keep, config_.protect, unsure_};
+  retention.protect.insert(config_.restored);
+  const Status cleared = RetainCheckpoints(store_, config_.job, retention);
+  if (!cleared.ok()) SetTrouble("old checkpoints are not cleared away: " + cleared.message());
 }
 
 void CheckpointKeeper::NoteCommitted(const CheckpointId& id) {

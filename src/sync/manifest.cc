@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "ledger/paths.h"
+#include "sync/episode.h"
 
 namespace stoker {
 namespace {
@@ -270,9 +271,21 @@ std::string WishKey(const std::string& job, int attempt, int rank) {
          std::to_string(rank) + ".json";
 }
 
-std::string DataObject(const CheckpointId& id, int rank, const std::string& path) {
-  return "data/" + std::to_string(id.attempt) + "-" + std::to_string(rank) + "-" +
-         std::to_string(id.seq) + "/" + path;
+std::string DataFolder(const CheckpointId& id, int rank, int again) {
+  std::string folder = "data/" + std::to_string(id.attempt) + "-" + std::to_string(rank) + "-" +
+                       std::to_string(id.seq);
+  if (again > 0) folder += "." + std::to_string(again);
+  return folder + "/";
+}
+
+std::string DataObject(const CheckpointId& id, int rank, const std::string& path, int again) {
+  return DataFolder(id, rank, again) + path;
+}
+
+std::optional<CheckpointId> IdOfData(const std::string& name) {
+  const std::vector<std::string> parts = Split(TopOf(name), '-');
+  if (parts.size() != 3) return std::nullopt;
+  return ParseCheckpointId(parts[0] + "-" + parts[2].substr(0, parts[2].find('.')));
 }
 
 std::string WhyNotKept(const std::string& job, const std::string& path) {

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "port/checkpoint_files.h"
+#include "port/object_store.h"
 
 namespace stoker {
 
@@ -82,14 +83,21 @@ Result<Round> DecodeRound(const std::string& text);
 std::string ManifestsPrefix(const std::string& job);
 std::string ManifestKey(const std::string& job, const CheckpointId& id);
 std::optional<CheckpointId> IdOfManifestKey(const std::string& key);
+// An empty one only takes the number, for good: a manifest that is still on its way to this key
+// comes to nothing there.
+inline bool IsCommitted(const ObjectInfo& manifest) { return manifest.size > 0; }
 std::string PartKey(const std::string& job, const CheckpointId& id, int rank);
 std::string RoundKey(const std::string& job, const CheckpointId& id);
 // What a node has for good, once its program ended: stands for its answer to every later round.
 std::string FinalPartKey(const std::string& job, int attempt, int rank);
 // A node other than rank 0 has something to commit.
 std::string WishKey(const std::string& job, int attempt, int rank);
-// Below jobs/<job>/checkpoints/.
-std::string DataObject(const CheckpointId& id, int rank, const std::string& path);
+// Below jobs/<job>/checkpoints/. `again` > 0 tells one upload under the same number from another:
+// a write that was given up may still come, and must not fall on what another one has put there.
+std::string DataFolder(const CheckpointId& id, int rank, int again = 0);
+std::string DataObject(const CheckpointId& id, int rank, const std::string& path, int again = 0);
+// The other way round, from a key below "data/".
+std::optional<CheckpointId> IdOfData(const std::string& name);
 // "" when a file of this name can be kept, else why not.
 std::string WhyNotKept(const std::string& job, const std::string& path);
 

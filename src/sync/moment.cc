@@ -53,13 +53,13 @@ Status UploadStaged(ObjectStore& store, const std::string& key, const StagedFile
   return version.ok() ? Status::Ok() : version.status();
 }
 
-Status UploadMoment(ObjectStore& store, const std::string& job, const CheckpointId& id, int rank,
+Status UploadMoment(ObjectStore& store, const std::string& job, const std::string& folder,
                     const std::map<std::string, std::string>& known, Moment* moment) {
   for (auto& [path, file] : moment->files) {
     if (file->fact.kind != FileKind::kFile || !file->object.empty()) continue;
     if (file->sha256.empty()) STOKER_TRY(HashStaged(file.get()));
     const auto same = known.find(file->sha256);
-    std::string object = same != known.end() ? same->second : DataObject(id, rank, path);
+    std::string object = same != known.end() ? same->second : folder + path;
     if (BugIsOn("named-before-uploaded")) file->object = object;
     if (same == known.end()) {
       const Status status = UploadStaged(store, paths::Checkpoints(job) + object, *file);

@@ -39,8 +39,9 @@ Status HashStaged(StagedFile* file);
 Status UploadStaged(ObjectStore& store, const std::string& key, const StagedFile& file);
 
 // Hashes and uploads what is not in the store yet; blocks. What was done before a failure is not
-// done again. `known`: objects by "<sha256>" that need no second copy.
-Status UploadMoment(ObjectStore& store, const std::string& job, const CheckpointId& id, int rank,
+// done again. `folder`: DataFolder, which no other upload has had. `known`: objects by "<sha256>"
+// that need no second copy.
+Status UploadMoment(ObjectStore& store, const std::string& job, const std::string& folder,
                     const std::map<std::string, std::string>& known, Moment* moment);
 
 // Valid once all files are in the store.

@@ -122,6 +122,7 @@ Result<std::optional<CheckpointId>> RoundFollower::Committed() {
   if (info.code() == Code::kNotFound) return std::optional<CheckpointId>();
   if (!info.ok()) return info.status();
   looked_for_ = 0;
+  if (!IsCommitted(*info)) return std::optional<CheckpointId>();
   return std::optional<CheckpointId>(id);
 }
 

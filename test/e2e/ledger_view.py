@@ -70,9 +70,12 @@ def checkpoints(store, job):
     for name in listing(root / "manifests"):
         attempt, seq = map(int, name.removesuffix(".json").split("-"))
         try:
-            manifest = json.loads((root / "manifests" / name).read_bytes())
+            text = (root / "manifests" / name).read_bytes()
         except FileNotFoundError:
             continue  # retention took it
+        if not text:
+            continue  # only takes the number
+        manifest = json.loads(text)
         found.append((attempt, seq, manifest_step(root, manifest)))
     return found
 

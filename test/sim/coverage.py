@@ -21,8 +21,8 @@ import subprocess
 import sys
 from collections import defaultdict
 
-# Conditions that are settled when they are compiled.
-SETTLED = re.compile(r'^(true|false)$|BugIsOn\(')
+SETTLED = re.compile(r'^(true|false)$')  # when it is compiled
+BUG = 'BugIsOn('  # false in everything that ships, at compile time: so is what it guards
 EXPANSION = 1  # kind of a region that stands for a macro's text
 ROOMS = ('src/reconcile', 'src/policy', 'src/ledger', 'src/agent')
 REASON = re.compile(r'^(\S+) (\S+): `(.+)` (true|false): (\S.*)$')
@@ -51,6 +51,9 @@ class Source:
         if text == ':' or re.fullmatch('[A-Z_]+', text):  # of a loop over a range; a macro's name
             return self.lines[file][first - 1].strip()
         return text
+
+    def is_bug(self, file, place):
+        return any(BUG in line for line in self.lines[file][place[0] - 1 : place[2]])
 
 
 class Branch:
@@ -104,7 +107,7 @@ def read_branches(export, root):
             if not file.startswith(ROOMS):
                 continue
             text = source.text(file, place)
-            if SETTLED.search(source.text(files[region_file], inner)):
+            if SETTLED.search(source.text(files[region_file], inner)) or source.is_bug(file, place):
                 continue
             key = (file, place, inner)
             branch = branches.setdefault(key, Branch(short[function['name']], text))

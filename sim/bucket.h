@@ -29,6 +29,7 @@ struct BucketFaults {
   // condition checked then, and also when the process that sent it has died meanwhile: it was on
   // the wire.
   int late = 0;
+  int denied = 0;     // no effect, kDenied (403: credentials that a service forgets for a moment)
   int throttled = 0;  // no effect, kBusy (503 SlowDown, 429, S3's 409 of racing conditional writes)
   int slow = 0;       // takes up to `slow_ms` longer
   // A download ends early or an upload loses its connection: kUnavailable. Of such writes some took
@@ -142,7 +143,17 @@ class BucketClient : public ObjectStore {
   friend class BucketUpload;
   friend class BucketDownload;
   enum class Kind { kPut, kDelete, kGet, kHead, kList };
-  enum class Fault { kNone, kRefused, kUnheard, kUnanswered, kLate, kThrottled, kTorn, kTornLate };
+  enum class Fault {
+    kNone,
+    kRefused,
+    kUnheard,
+    kUnanswered,
+    kLate,
+    kThrottled,
+    kDenied,
+    kTorn,
+    kTornLate,
+  };
   // One request on its way.
   struct Trip {
     Fault fault = Fault::kNone;

@@ -63,6 +63,7 @@ BucketClient::Fault BucketClient::Draw(Kind kind) {
   if (hits(faults.before)) return Fault::kRefused;
   if (hits(faults.after)) return Fault::kUnanswered;
   if (hits(faults.throttled)) return Fault::kThrottled;
+  if (hits(faults.denied)) return Fault::kDenied;
   if (writes && hits(faults.late)) return Fault::kLate;
   if (carries && hits(faults.torn)) {
     return kind == Kind::kPut && prng.Chance(1, 4) ? Fault::kTornLate : Fault::kTorn;
@@ -111,6 +112,8 @@ Status BucketClient::Return(const Trip& trip, int64_t bytes) {
       return Status(Code::kUnavailable, "sim: 503 Service Unavailable");
     case Fault::kThrottled:
       return Status(Code::kBusy, "sim: 503 Slow Down");
+    case Fault::kDenied:
+      return Status(Code::kDenied, "sim: 403 Forbidden");
     case Fault::kTorn:
     case Fault::kTornLate:
       return Lost();

@@ -105,7 +105,8 @@ class RightResult : public Observer {
 
   // What it needs could not be read for a while: machine after machine may have failed of that.
   bool Damaged(const Job& job) const {
-    return world_.Happened("damaged " + job.id) || world_.Happened("damaged ledger");
+    return world_.Happened("damaged " + job.id) || world_.Happened("damaged ledger") ||
+           world_.plan().bucket.denied > 0;
   }
 
   bool MayFail(const JobPlan& plan, const Ending& result) const {
@@ -115,7 +116,9 @@ class RightResult : public Observer {
         if (program.setup_fails) return result.exit_code == 4;
         if (program.start_fails == StartFails::kNotFound) return result.exit_code == 127;
         if (program.start_fails == StartFails::kDenied) return result.exit_code == 126;
+        if (program.start_fails == StartFails::kInvalid) return result.exit_code == 127;
         const bool crashes = program.crash_at >= 0;
+        if (crashes && program.out_of_memory && result.out_of_memory) return true;
         // The survivors of a gang may be seen to fail (with 1) before the node that is the cause.
         const bool code =
             result.exit_code == program.crash_code || (plan.nodes > 1 && result.exit_code == 1);

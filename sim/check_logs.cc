@@ -111,6 +111,7 @@ Checks WatchAll(World& world) {
   AddCheckpointChecks(world, &checks);
   AddLogChecks(world, &checks);
   AddLedgerChecks(world, &checks);
+  AddLateChecks(world, &checks);
   AddEndChecks(world, &checks);
   for (const auto& check : checks) world.Watch(check.get());
   return checks;

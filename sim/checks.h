@@ -22,6 +22,7 @@ void AddRecordChecks(World& world, Checks* checks);      // done-is-done, the re
 void AddCheckpointChecks(World& world, Checks* checks);  // whole-checkpoint, newest, no-fork
 void AddLogChecks(World& world, Checks* checks);         // every line of what ended
 void AddLedgerChecks(World& world, Checks* checks);      // blobs-kept
+void AddLateChecks(World& world, Checks* checks);        // what comes after its time
 void AddEndChecks(World& world, Checks* checks);         // liveness, results, nothing left
 
 }  // namespace stoker::sim

@@ -128,7 +128,9 @@ Result<std::string> Cloud::Make(const LaunchRequest& request, const std::string&
   if (!IsName(request.token)) {
     return Status(Code::kInvalid, "sim: not a launch token: " + Printable(request.token));
   }
-  if (const auto known = by_token_.find(request.token); known != by_token_.end()) {
+  const bool doubled =
+      faults.doubled > 0 && prng_.Chance(static_cast<uint64_t>(faults.doubled), 1000);
+  if (const auto known = by_token_.find(request.token); known != by_token_.end() && !doubled) {
     const CloudMachine& machine = machines_.at(known->second);
     if (!IsGone(machine)) return machine.id;
     if (scheduler_.now() < machine.gone_at + token_memory_ms) {

@@ -32,6 +32,8 @@ struct CloudFaults {
   int late = 0;         // kTimeout, takes effect up to `late_ms` after that was said
   int no_capacity = 0;  // kNoSpace
   int denied = 0;       // kDenied for this request
+  int doubled = 0;      // a launch whose machine is there already makes another one: tokens are
+                        // good for one zone only, or are forgotten
   int never_boots = 0;  // in a thousand machines: listed as booting until it is ended
   int slow_boots = 0;   // in a thousand machines: takes up to `slow_boot_ms`
   int64_t late_ms = 30'000;

@@ -29,7 +29,8 @@ std::string Newer(std::string text) {
 std::string OtherWord(Prng& rng, std::string text) {
   static constexpr const char* kWords[] = {"\"id\":\"", "\"instance_id\":\"", "\"incarnation\":\"",
                                            "\"state\":\"", "\"launch\":"};
-  const uint64_t which = rng.Below(5);
+  const uint64_t kind = rng.Below(8);
+  const uint64_t which = kind < 5 ? kind : 0;
   const std::string word = kWords[which];
   const size_t at = text.find(word);
   if (at == std::string::npos) return "[1, \"two\"]";

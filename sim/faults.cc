@@ -68,6 +68,13 @@ void Withdraw(World& world, Host& host, const FaultPlan& fault) {
   world.cloud().Take(host.id, fault.amount);
   world.scheduler().In(fault.amount / 2, [&world, id = host.id] { world.cloud().Withdraw(id); });
 }
+// When the program has been told to end already.
+void WithdrawLate(World& world, Host& host, const FaultPlan& fault) {
+  world.cloud().Take(host.id, fault.amount);
+  const int64_t margin = std::min<int64_t>(fault.amount / 4, 25'000);
+  world.scheduler().In(fault.amount - margin + margin / 8,
+                       [&world, id = host.id] { world.cloud().Withdraw(id); });
+}
 void Kill(World& world, Host& host, const FaultPlan&) {
   world.cloud().End(host.id, "the host failed");
 }
@@ -99,6 +106,11 @@ void StoreAway(World& world, const FaultPlan& fault) {
   Count(world, fault);
   world.Tell("fault", "the store is away for " + std::to_string(fault.amount) + " ms");
   world.bucket().away_until = std::max(world.bucket().away_until, world.now() + fault.amount);
+}
+void CloudAway(World& world, const FaultPlan& fault) {
+  world.Tell("fault", "the provider is away for " + std::to_string(fault.amount) + " ms");
+  int64_t& until = world.cloud().away_until;
+  until = std::max(until, world.now() + fault.amount);
 }
 void KillActor(World& world, const FaultPlan& fault) {
   if (Actor* const actor = PickActor(world, fault)) actor->Kill(fault.amount);
@@ -235,9 +247,11 @@ const std::vector<FaultKind>& FaultKinds() {
 
 const std::vector<FaultKind>& ScenarioKinds() {
   static const std::vector<FaultKind> kinds = {
+      {"cloud-away", "ms", 1'000, 900'000, CloudAway},
       {"drought", "ms", 1'000, 7'200'000, Drought},
       {"kill-cause", "ms until it is back", 0, 60'000, KillCause},
       {"newer-record", "ms until it is as before", 1'000, 600'000, NewerRecord},
+      {"withdraw-late", "lead in ms", 10'000, 120'000, OnMachine<WithdrawLate>},
   };
   return kinds;
 }

@@ -17,6 +17,7 @@
 #include "ledger/paths.h"
 #include "sim/damage.h"
 #include "sim/faults.h"
+#include "sim/host.h"
 #include "spec/parse.h"
 
 namespace stoker::sim {
@@ -132,6 +133,28 @@ void DamageClaim(World& world, const FaultPlan& fault) {
   const uint64_t form = world.rng().Below(8);
   world.Once("damaged " + job);
   WriteForAWhile(world, key, kForms[form], fault.amount);
+  // Whoever holds it looks at it only when it is started again.
+  const bool restart = world.rng().Chance(3, 4);
+  if (!restart) return;
+  for (const auto& [id, host] : world.hosts()) {
+    if (host->up() && host->request.job == job) host->KillAgent(200);
+  }
+}
+
+// A report that somebody has copied to another name, and changed so that it shows. It speaks of no
+// launch that there is.
+void StrangeReport(World& world, const FaultPlan&) {
+  const std::string job = PickJob(world);
+  const std::string key = job.empty() ? "" : PickKey(world, paths::Reports(job));
+  if (key.empty()) return;
+  auto report = DecodeReport(key, *world.bucket().Find(key)->data);
+  if (!report.ok()) return;
+  report->launch = 99;
+  const bool other = world.rng().Chance(1, 2);
+  if (other) report->rank = 9;
+  const std::string name =
+      other ? paths::Report(job, report->attempt, 9) : paths::Reports(job) + "copy.json";
+  Write(world, name, EncodeReport(*report));
 }
 
 void DamageLedger(World& world, const FaultPlan& fault) {
@@ -159,11 +182,13 @@ void DamageIndex(World& world, const FaultPlan&) {
   const std::string key = PickKey(world, paths::Index());
   if (key.empty()) return;
   const std::string text = *world.bucket().Find(key)->data;
-  const bool hostile = world.rng().Chance(1, 2);
-  if (!hostile) return Write(world, key, Spoil(world.rng(), text));
-  // Beside the true one, so that nothing is lost.
-  const std::string name = world.rng().Base32(16);
-  Write(world, paths::IndexSegment(name), HostileSegment(world.rng(), text));
+  Write(world, key, Spoil(world.rng(), text));
+  // Beside the true ones, so that nothing is lost.
+  const int64_t more = world.rng().Between(0, 4);
+  for (int64_t i = 0; i < more; ++i) {
+    const std::string name = world.rng().Base32(16);
+    Write(world, paths::IndexSegment(name), HostileSegment(world.rng(), text));
+  }
 }
 
 // All of it: a rule for old objects that somebody has set for the bucket.
@@ -187,18 +212,29 @@ void DamageLog(World& world, const FaultPlan&) {
 
 // A segment as no stoker writes one: too large, too many lines, lines that are none.
 std::string OddSegment(World& world) {
-  const uint64_t form = world.rng().Below(8);
+  const uint64_t form = world.rng().Below(14);
   LogCompressor packer;
-  std::string line = "1763739845123 o odd";
+  const std::string header = "1763739845123 o ";
+  const std::string longest(static_cast<size_t>(kMaxRecordText), 'y');
   if (form == 0) {
-    line = "1763739845123 o " + std::string(static_cast<size_t>(kMaxRecordText), 'y');
-    for (int i = 0; i < 1025; ++i) (void)packer.Add(line + "\n");
-    return packer.Finish().value();
+    for (int i = 0; i < 1025; ++i) (void)packer.Add(header + longest + "\n");
+  } else if (form == 1) {
+    return std::string(static_cast<size_t>(kMaxSegmentObject) + 1, 'x');
+  } else if (form == 2) {
+    (void)packer.Add(header + longest + longest + "\n");
+  } else if (form == 3) {
+    (void)packer.Add(header + longest + longest);  // no end of the line
+  } else if (form == 4) {
+    for (int i = 0; i < 4'000; ++i) (void)packer.Add(header + "more than its name says\n");
+  } else if (form == 5) {
+    (void)packer.Add(header + "one line\n" + header + "and half of one");
+  } else {
+    static constexpr const char* kLines[] = {"",          "x",      "17 ",
+                                             "17 z text", "17o xx", "17 o-x",
+                                             "-1 o x",    "17 ox",  "99999999999999999999 o text"};
+    const uint64_t which = world.rng().Below(std::size(kLines));
+    (void)packer.Add(std::string(kLines[which]) + "\n");
   }
-  if (form == 1) return std::string(static_cast<size_t>(kMaxSegmentObject) + 1, 'x');
-  static constexpr const char* kLines[] = {"x",   "17 ",   "17 z text",
-                                           "17o", "17 o-", "99999999999999999999 o text"};
-  (void)packer.Add(std::string(kLines[form - 2]) + "\n");
   return packer.Finish().value();
 }
 
@@ -279,8 +315,11 @@ void Stray(World& world, const FaultPlan& fault) {
       "blobs/" + std::string(64, 'f') + "x",
       "index/notes.txt",
   };
-  const uint64_t index = world.rng().Below(keys.size());
-  Write(world, keys[index], "put here by hand\n");
+  const int64_t count = world.rng().Between(1, 6);
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t index = world.rng().Below(keys.size());
+    Write(world, keys[index], "put here by hand\n");
+  }
   // A marker of no job goes by itself after an hour; one that no job can have, by hand again.
   const bool orphan = world.rng().Chance(1, 2);
   const std::string marker = orphan ? "active/gone0000" : "active/no job";
@@ -304,6 +343,7 @@ const std::vector<FaultKind>& DamageKinds() {
       {"double-log", "", 0, 0, DoubleLog},
       {"drop-index", "", 0, 0, DropIndex},
       {"strange-log", "", 0, 0, StrangeLog},
+      {"strange-report", "", 0, 0, StrangeReport},
       {"stray", "ms until its marker is removed", 1'000, 60'000, Stray},
   };
   return kinds;

@@ -52,19 +52,6 @@ void List(Session& session) {
   }
 }
 
-void Collect(Session& session) {
-  Prng& rng = session.world.rng();
-  CollectRequest request;
-  const uint64_t age = rng.Below(3);
-  // Never so young that a job of this world could go.
-  if (age == 1) request.jobs_older_than = Duration::Hours(24 * 20);
-  if (age == 2) request.jobs_older_than = Duration::Hours(24 * 100);
-  request.dry_run = rng.Chance(1, 3);
-  const bool told = rng.Chance(1, 2);
-  if (told) request.progress = [](const std::string&) {};
-  (void)CollectGarbage(*session.ledger, request);
-}
-
 std::string DrawWord(World& world) {
   const uint64_t kind = world.rng().Below(4);
   if (kind == 0) return "j" + std::to_string(world.rng().Below(world.plan().jobs.size()));
@@ -83,6 +70,25 @@ std::string DrawWord(World& world) {
   const uint64_t which = world.rng().Below(ids.size());
   const uint64_t length = kind == 2 ? 8 : world.rng().Between(1, 7);
   return ids[which].substr(0, length);
+}
+
+void Collect(Session& session) {
+  Prng& rng = session.world.rng();
+  CollectRequest request;
+  const uint64_t age = rng.Below(3);
+  // Never so young that a job of this world could go.
+  if (age == 1) request.jobs_older_than = Duration::Hours(24 * 20);
+  if (age == 2) request.jobs_older_than = Duration::Hours(24 * 100);
+  request.dry_run = rng.Chance(1, 3);
+  // Somebody looks at an old job before, and once more after it is gone.
+  ReportReader reader(*session.ledger);
+  const std::string id = DrawWord(session.world);
+  std::string trouble;
+  (void)reader.Read(id, &trouble);
+  const bool told = rng.Chance(1, 2);
+  if (told) request.progress = [](const std::string&) {};
+  (void)CollectGarbage(*session.ledger, request);
+  (void)reader.Read(id, &trouble);
 }
 
 void Resolve(Session& session) {
@@ -108,12 +114,20 @@ void Show(Session& session) {
   const auto read = ReadJob(*session.ledger, id);
   if (!read.ok()) {
     (void)RemoveActive(*session.ledger, word + "/");
+    const std::string digest = word + std::string(64 - std::min<size_t>(word.size(), 64), 'z');
     (void)FetchBlob(*session.ledger, word, [](std::string_view) { return Status::Ok(); });
+    (void)FetchBlob(*session.ledger, digest, [](std::string_view) { return Status::Ok(); });
+    (void)PutBlobText(*session.ledger, word, "content");
     Job job;
     job.id = word + "/";
     (void)CreateJob(*session.ledger, job, "run: x\n");
     return;
   }
+  // What may not be done to a job that has ended is refused, with its record as it was.
+  (void)MutateJob(*session.ledger, id, [](Job& job) -> Result<bool> {
+    if (IsFinal(job.state)) return Status(Code::kInvalid, "it has ended");
+    return false;
+  });
   const bool full = session.world.rng().Chance(1, 3);  // the user's disk
   (void)FetchBlob(*session.ledger, read->job.code_digest, [&](std::string_view) {
     return full ? Status(Code::kNoSpace, "no space left") : Status::Ok();

@@ -227,9 +227,11 @@ void NodeAgent::Do(const KillProgram&) {
 
 void NodeAgent::Do(const CheckEnd&) {
   Work([this] {
-    const int64_t time = host_.world.rng().Between(1, 300);
-    Sleep(time);
+    const int64_t there = host_.world.rng().Between(1, 200);
+    Sleep(there);
     const auto notice = NoticeNow();
+    const int64_t back = host_.world.rng().Between(0, 100);
+    Sleep(back);
     Post(EndChecked{notice.has_value() || host_.shutting_down});
   });
 }

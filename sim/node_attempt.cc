@@ -184,6 +184,8 @@ Status NodeAttempt::Start(std::function<void(TaskExit)> ended, std::function<voi
       return Status(Code::kNotFound, "there is no program 'python'");
     case StartFails::kDenied:
       return Status(Code::kDenied, "'python' may not be run");
+    case StartFails::kInvalid:
+      return Status(Code::kInvalid, "'python' is no program");
     case StartFails::kMachine:
       return Status(Code::kInternal, "no more processes");
   }

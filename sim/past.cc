@@ -25,7 +25,7 @@ std::shared_ptr<const std::string> Shared(std::string text) {
 
 std::string LongName() {
   std::string name;
-  while (name.size() < 230) name += "\xc3\xa9";  // two bytes each: cut between, not inside
+  while (name.size() < 230) name += "\xe6\xbc\xa2";  // three bytes each: cut between, not inside
   return name;
 }
 
@@ -157,7 +157,10 @@ void PlantBlobs(World& world) {
   const auto put = [&](const std::string& content) {
     const int64_t age = world.rng().Between(1, 60) * kDay;
     const bool other = world.rng().Chance(1, 6);
-    world.bucket().Plant(paths::Blob(Sha256Hex(content)), Shared(other ? "cut of" : content), age);
+    const bool beside = world.rng().Chance(1, 4);
+    // A name that begins with the one that is looked for.
+    const std::string key = paths::Blob(Sha256Hex(content)) + (beside ? "-copy" : "");
+    world.bucket().Plant(key, Shared(other ? "cut of" : content), age);
   };
   for (size_t i = 0; i < world.plan().jobs.size(); ++i) put("code of j" + std::to_string(i));
   put("stoker");

@@ -16,7 +16,7 @@ namespace stoker::sim {
 
 enum class WriteStyle { kInPlace, kRename, kFolders, kTwoFiles };
 // Starting it fails: no such program, no right to, or the machine's own fault.
-enum class StartFails { kNever, kNotFound, kDenied, kMachine };
+enum class StartFails { kNever, kNotFound, kDenied, kInvalid, kMachine };
 enum class OnTerm { kDies, kIgnores, kSavesAndSucceeds, kSavesAndFails };
 
 // What the user's program does, on every node alike.
@@ -31,9 +31,11 @@ struct ProgramPlan {
   int bytes = 600;               // of one file, at least
   bool every_rank_saves = true;  // else only rank 0, as with DistributedDataParallel
   int lines_per_step = 1;
+  int line_bytes = 0;  // each is as long at least, and does not pack well
   OnTerm on_term = OnTerm::kDies;
   int crash_at = -1;  // fails from this step on; -1 = never
   int crash_code = 3;
+  bool out_of_memory = false;  // it is the kernel that ends it, at crash_at
   bool crash_once = false;     // only the first time
   bool crash_one_rank = true;  // only rank 0 (the others follow); else all at once
   int hang_at = -1;            // neither steps nor lines from this step on; -1 = never
@@ -121,6 +123,7 @@ struct Plan {
   int quota = 1'000'000;
   bool describe_is_immediate = false;
   int64_t stale_ms = 0;
+  int64_t token_memory_ms = 86'400'000;  // after a machine's end its token means nothing any more
   int64_t boot_low = 500;
   int64_t boot_high = 60'000;
   int64_t skew_ms = 2'000;  // machines' clocks are off by up to so much, either way

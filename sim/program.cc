@@ -168,6 +168,7 @@ bool Program::Step(int step) {
   const bool mine = !plan_.crash_one_rank || place_.rank == 0;
   if (plan_.crash_at >= 0 && step >= plan_.crash_at && mine &&
       (!plan_.crash_once || world_.Once("crash " + run))) {
+    if (plan_.out_of_memory) Leave(TaskExit{0, 9, true});
     Leave(plan_.crash_code);
   }
   if (plan_.hang_at >= 0 && step >= plan_.hang_at &&
@@ -178,8 +179,10 @@ bool Program::Step(int step) {
   ++signs_;
   if (sink_ != nullptr) {
     for (int i = 0; i < plan_.lines_per_step; ++i) {
-      sink_->Write(LogStream::kOut, "step " + std::to_string(step) + " of rank " +
-                                        std::to_string(place_.rank) + "\n");
+      std::string line = "step " + std::to_string(step) + " of rank " + std::to_string(place_.rank);
+      const auto length = static_cast<size_t>(plan_.line_bytes);
+      if (line.size() < length) line += " " + world_.rng().Base32(length - line.size());
+      sink_->Write(LogStream::kOut, line + "\n");
     }
   }
   const ProgramView view = View();
@@ -277,7 +280,11 @@ void Program::Kill() {
 // Ends the program from within.
 void Program::Leave(int code) {
   if (sink_ != nullptr && code != 0) sink_->Write(LogStream::kErr, "it fails\n");
-  End(TaskExit{code, 0, false});
+  Leave(TaskExit{code, 0, false});
+}
+
+void Program::Leave(const TaskExit& exit) {
+  End(exit);
   process_->Kill();  // throws: nothing of it runs any more
 }
 

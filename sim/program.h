@@ -61,6 +61,7 @@ class Program {
   FilesHold Resume() const;
   void End(TaskExit exit);
   void Leave(int code);
+  void Leave(const TaskExit& exit);
   std::string Contents(int step, const std::string& name);
 
   World& world_;

@@ -43,7 +43,9 @@ std::string Breaks(const Plan& plan) {
 
 // Two jobs, noise everywhere, a dozen faults; among them what matters.
 Plan Crowded() {
-  Plan plan = DrawPlan(5);
+  Plan plan;
+  plan.seed = 5;
+  plan.controllers = {ControllerPlan()};
   plan.calm = 300'000;
   plan.quota = 1'000'000;
   plan.jobs = {JobPlan(), JobPlan()};

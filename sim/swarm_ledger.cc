@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iterator>
+
 #include "base/prng.h"
 #include "sim/faults.h"
 #include "sim/swarm.h"
@@ -18,7 +21,10 @@ class LedgerDraw {
     if (One(10)) Add(ControllerKind::kHousekeeper);
     if (plan_.past > 0) Add(ControllerKind::kHousekeeper);
     if (plan_.logs && One(4)) Add(ControllerKind::kReader);
-    if (One(12)) Damage();
+    if (One(10)) Damage();
+    if (One(6)) Moments();
+    if (One(30)) plan_.bucket.denied = static_cast<int>(Long(1, 20));
+    if (One(12)) plan_.token_memory_ms = Long(0, 600'000);
     for (JobPlan& job : plan_.jobs) Program(&job.program);
   }
 
@@ -47,6 +53,7 @@ class LedgerDraw {
       fault.kind = kind.name;
       fault.at = Long(0, plan_.calm);
       fault.amount = Long(kind.low, kind.high);
+      if (kind.name.find("log") != std::string::npos) plan_.logs = true;
       plan_.faults.push_back(fault);
     }
     const bool kept = One(2);
@@ -55,11 +62,43 @@ class LedgerDraw {
     if (read) Add(ControllerKind::kReader);
   }
 
+  // What strikes in one moment of a job's life and not somewhere near it.
+  void Moments() {
+    static constexpr const char* kWhen[] = {
+        "attempt-draining", "attempt-ended",  "attempt-running", "first-commit",    "machine-up",
+        "program-ends",     "program-starts", "restored",        "launch-requested"};
+    static constexpr const char* kWhat[] = {
+        "kill-cause", "kill-agent", "kill-agent",  "notice",       "withdraw-late", "cloud-away",
+        "cut",        "kill",       "pause-agent", "damage-claim", "full-disk",     "kill-program"};
+    const int64_t moments = Long(1, 4);
+    for (int64_t i = 0; i < moments; ++i) {
+      FaultPlan fault;
+      const uint64_t when = rng_.Below(std::size(kWhen));
+      const uint64_t what = rng_.Below(std::size(kWhat));
+      fault.on = kWhen[when];
+      fault.kind = kWhat[what];
+      const FaultKind& kind = *FindFault(fault.kind);
+      fault.amount = Long(kind.low, kind.high);
+      if (One(2)) fault.amount = Long(kind.low, kind.low + (kind.high - kind.low) / 10);
+      fault.after_ms = One(2) ? 0 : Long(0, 3'000);
+      if (One(4)) fault.after_ms = Long(0, 40'000);
+      if (One(2)) fault.who = "cause";
+      fault.count = static_cast<int>(Long(1, 4));
+      plan_.faults.push_back(fault);
+    }
+  }
+
   void Program(ProgramPlan* program) {
     if (One(4)) program->spawn_ms = Long(1, 3'000);
     if (One(16)) program->start_ms = 0;
     if (One(30)) program->resume_fails = true;
-    if (One(60)) program->start_fails = static_cast<StartFails>(Long(1, 3));
+    if (One(60)) program->start_fails = static_cast<StartFails>(Long(1, 4));
+    if (program->crash_at >= 0 && One(4)) program->out_of_memory = true;
+    if (plan_.logs && One(30)) {
+      program->line_bytes = static_cast<int>(One(2) ? Long(1'000, 20'000) : Long(20'000, 140'000));
+      program->lines_per_step = 1;
+      program->steps = std::min(program->steps, 20);
+    }
   }
 
   Prng rng_;

@@ -46,6 +46,7 @@ void World::Prepare() {
   cloud_.zones = plan_.zones;
   cloud_.quota = plan_.quota;
   cloud_.stale_ms = plan_.stale_ms;
+  cloud_.token_memory_ms = plan_.token_memory_ms;
   cloud_.boot_low = plan_.boot_low;
   cloud_.boot_high = plan_.boot_high;
   cloud_.traits.name = "local";

@@ -18,9 +18,9 @@ struct Bug {
   std::string mistake;             // what somebody did wrong
   std::vector<std::string> rules;  // one of these must not hold
   PlanOfSeed plan;
-  int within = 400;  // seeds, from 1 on
+  int within = 100;  // seeds, from 1 on
 };
 
-const std::vector<Bug>& Bugs();
+std::vector<Bug> Bugs();
 
 }  // namespace stoker::sim

@@ -1,10 +1,347 @@
 // SPDX-License-Identifier: Apache-2.0
+// Every draw is a statement of its own: the order of draws is the order of the text.
 #include "sim/bugs/plans.h"
 
-#include "sim/swarm.h"
+#include <string>
+
+#include "base/prng.h"
 
 namespace stoker::sim {
+namespace {
 
-Plan SmallPlan(uint64_t seed) { return DrawPlan(seed); }
+class Draw {
+ public:
+  explicit Draw(uint64_t seed) : rng_(seed * 0x9e3779b97f4a7c15ULL + 77) {
+    plan.seed = seed;
+    plan.name = "bugs";
+    plan.calm = Long(100'000, 140'000);
+    plan.limit = 4LL * 3'600'000;
+    plan.describe_is_immediate = One(2);
+    plan.boot_low = 300;
+    plan.boot_high = Long(500, 4'000);
+    plan.skew_ms = 1'000;
+    plan.notice_poll = Duration::Seconds(1);
+    plan.poll = Duration::Ms(Long(1'000, 3'000));
+    plan.report = Duration::Ms(Long(4'000, 8'000));
+    plan.flush = Duration::Ms(Long(1'000, 5'000));
+    plan.jobs.push_back(Job());
+    plan.controllers.push_back({ControllerKind::kDaemon, Long(0, 5'000), -1, Long(3'000, 8'000)});
+    plan.controllers.push_back({ControllerKind::kVerb, plan.calm, -1, 60'000});
+  }
+
+  bool One(uint64_t in) { return rng_.Chance(1, in); }
+  int Int(int64_t low, int64_t high) { return static_cast<int>(rng_.Between(low, high)); }
+  int64_t Long(int64_t low, int64_t high) { return rng_.Between(low, high); }
+
+  JobPlan Job() {
+    JobPlan job;
+    job.attached = One(2);
+    ProgramPlan& program = job.program;
+    program.steps = Int(40, 100);
+    program.step_ms = Long(300, 1'000);
+    program.start_ms = 200;
+    program.checkpoint_every = Int(2, 6);
+    program.style = static_cast<WriteStyle>(Int(0, 3));
+    program.write_ms = Long(0, 600);
+    program.on_term = static_cast<OnTerm>(Int(0, 3));
+    job.stop_grace = Duration::Seconds(Int(2, 10));
+    job.quiet = Duration::Ms(Long(500, 1'500));
+    program.pause_ms = job.quiet.ms / 2;
+    return job;
+  }
+  JobPlan& job() { return plan.jobs.front(); }
+
+  void Gang() {
+    job().nodes = Int(2, 3);
+    job().program.every_rank_saves = true;
+    // Nodes that save at a signal, each at its own step, leave nothing that anybody could pair.
+    job().program.on_term = OnTerm::kDies;
+  }
+  void Daemons(int more) {
+    for (int i = 0; i < more; ++i) {
+      const int64_t begin = Long(0, 3'000);
+      const int64_t period = Long(1'000, 4'000);
+      plan.controllers.push_back({ControllerKind::kDaemon, begin, -1, period});
+    }
+  }
+  // `count` faults of the kind, at times of the first minutes.
+  void Faults(const std::string& kind, int count, int64_t low, int64_t high) {
+    for (int i = 0; i < count; ++i) {
+      FaultPlan fault;
+      fault.kind = kind;
+      fault.at = Long(3'000, 50'000);
+      fault.amount = Long(low, high);
+      plan.faults.push_back(fault);
+    }
+  }
+  void StoreNoise(int rate) {
+    plan.bucket.before = rate;
+    plan.bucket.after = rate;
+    plan.bucket.late = rate / 2;
+    plan.bucket.throttled = rate;
+  }
+  void CloudNoise(int rate) {
+    plan.cloud.before = rate;
+    plan.cloud.after = rate;
+    plan.cloud.late = rate / 2;
+    plan.cloud.throttled = rate;
+  }
+
+  Plan plan;
+
+ private:
+  Prng rng_;
+};
+
+void Take(Draw* draw) {
+  draw->Faults("notice", 2, 3'000, 40'000);
+  draw->Faults("kill-program", 2, 0, 0);
+  draw->Faults("kill", 1, 0, 0);
+  draw->Faults("withdraw", draw->Int(0, 1), 10'000, 40'000);
+  draw->job().program.write_ms = draw->Long(300, 900);
+}
+
+}  // namespace
+
+Plan GoodDay(uint64_t seed) {
+  Draw draw(seed);
+  draw.Daemons(1);
+  return draw.plan;
+}
+
+Plan BadNetwork(uint64_t seed) {
+  Draw draw(seed);
+  draw.StoreNoise(60);
+  draw.CloudNoise(100);
+  draw.Daemons(2);
+  return draw.plan;
+}
+
+Plan DeafProvider(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.describe_is_immediate = true;
+  draw.CloudNoise(100);
+  draw.Daemons(1);
+  draw.Faults("notice", 2, 3'000, 40'000);
+  return draw.plan;
+}
+
+Plan Taken(uint64_t seed) {
+  Draw draw(seed);
+  Take(&draw);
+  return draw.plan;
+}
+
+Plan TakenGang(uint64_t seed) {
+  Draw draw(seed);
+  draw.Gang();
+  Take(&draw);
+  return draw.plan;
+}
+
+Plan CutOff(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.calm = 260'000;
+  draw.job().program.steps = 400;
+  draw.job().program.checkpoint_every = 20;
+  draw.CloudNoise(250);
+  draw.Faults("cut", 2, 100'000, 200'000);
+  draw.Faults("pause-agent", 1, 100'000, 200'000);
+  return draw.plan;
+}
+
+Plan WithdrawnUnheard(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.calm = 1'000'000;
+  draw.plan.describe_is_immediate = true;
+  // Nobody ends the machine after its attempt has been given up.
+  draw.plan.tier = Tier::kVerbs;
+  draw.job().attached = false;
+  draw.plan.controllers = {{ControllerKind::kDaemon, 0, 150'000, 3'000},
+                           {ControllerKind::kVerb, draw.plan.calm, -1, 60'000}};
+  draw.job().program.steps = 1'400;
+  draw.job().program.step_ms = 1'000;
+  draw.job().program.checkpoint_every = 40;
+  FaultPlan withdraw;
+  withdraw.kind = "withdraw";
+  withdraw.target = 0;
+  withdraw.at = draw.Long(20'000, 30'000);
+  withdraw.amount = 20'000;
+  FaultPlan cut;
+  cut.kind = "cut";
+  cut.target = 0;
+  cut.at = withdraw.at + draw.Long(4'000, 9'000);
+  cut.amount = 900'000;
+  draw.plan.faults = {withdraw, cut};
+  return draw.plan;
+}
+
+Plan TwinMachines(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.cloud.doubled = 900;
+  draw.plan.cloud.after = 300;
+  draw.plan.describe_is_immediate = false;
+  draw.plan.stale_ms = draw.Long(2'000, 10'000);
+  draw.plan.boot_high = 2'000;
+  draw.Daemons(2);
+  return draw.plan;
+}
+
+Plan CrashingProgram(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.limit = 360'000;
+  draw.plan.describe_is_immediate = true;
+  draw.job().program.crash_at = draw.Int(1, 10);
+  draw.job().max_restarts_on_errors = 1;
+  return draw.plan;
+}
+
+Plan PoisonedCheckpoint(uint64_t seed) {
+  Draw draw(seed);
+  draw.job().program.poisoned_step = draw.job().program.checkpoint_every * draw.Int(1, 3);
+  draw.Faults("kill", 3, 0, 0);
+  return draw.plan;
+}
+
+Plan HangingProgram(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.limit = 900'000;
+  draw.plan.describe_is_immediate = true;
+  ProgramPlan& program = draw.job().program;
+  program.hang_at = draw.Int(1, 10);
+  program.hang_once = false;
+  program.on_term = OnTerm::kIgnores;
+  draw.job().cancel_at.push_back(draw.Long(20'000, 60'000));
+  return draw.plan;
+}
+
+Plan ManyHands(uint64_t seed) {
+  Draw draw(seed);
+  draw.Gang();
+  JobPlan& job = draw.job();
+  job.program.crash_at = draw.Int(5, 20);
+  job.program.crash_one_rank = true;
+  job.program.on_term = OnTerm::kIgnores;
+  job.stop_grace = Duration::Seconds(20);
+  draw.Daemons(2);
+  for (int i = 0; i < 4; ++i) job.cancel_at.push_back(draw.Long(5'000, 40'000));
+  return draw.plan;
+}
+
+Plan EarlyCancel(uint64_t seed) {
+  Draw draw(seed);
+  for (int i = 0; i < 3; ++i) draw.plan.jobs.push_back(draw.Job());
+  for (JobPlan& job : draw.plan.jobs) {
+    job.attached = true;
+    job.cancel_at.push_back(draw.Long(1'000, 12'000));
+  }
+  draw.plan.latency_high = 1'500;
+  draw.Daemons(3);
+  return draw.plan;
+}
+
+Plan LateCancel(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.poll = Duration::Seconds(10);
+  draw.plan.report = Duration::Seconds(30);
+  draw.job().program.steps = 800;
+  draw.job().program.step_ms = 2'000;
+  draw.job().program.checkpoint_every = 50;
+  draw.job().program.lines_per_step = 0;
+  draw.job().cancel_at.push_back(draw.Long(10'000, 60'000));
+  return draw.plan;
+}
+
+Plan EmptyMarket(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.calm = 900'000;
+  draw.plan.limit = 2LL * 3'600'000;
+  draw.plan.cloud.no_capacity = 1'000;
+  return draw.plan;
+}
+
+Plan ShortJobs(uint64_t seed) {
+  Draw draw(seed);
+  for (int i = 0; i < 3; ++i) draw.plan.jobs.push_back(draw.Job());
+  for (JobPlan& job : draw.plan.jobs) {
+    job.program.steps = draw.Int(2, 12);
+    job.attached = false;
+  }
+  draw.plan.describe_is_immediate = true;
+  draw.StoreNoise(80);
+  return draw.plan;
+}
+
+Plan Housekeeping(uint64_t seed) {
+  Draw draw(seed);
+  for (int i = 0; i < 3; ++i) draw.plan.jobs.push_back(draw.Job());
+  for (JobPlan& job : draw.plan.jobs) {
+    job.program.steps = draw.Int(2, 12);
+    job.submit_at = draw.Long(0, 20'000);
+  }
+  draw.StoreNoise(40);
+  for (int i = 0; i < 3; ++i) {
+    const int64_t period = draw.Long(500, 1'500);
+    draw.plan.controllers.push_back(
+        {ControllerKind::kHousekeeper, 0, draw.plan.calm + 60'000, period});
+  }
+  return draw.plan;
+}
+
+Plan Forsaken(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.tier = Tier::kVerbs;
+  draw.plan.limit = 32LL * 3'600'000;
+  draw.job().attached = false;
+  draw.plan.controllers = {{ControllerKind::kVerb, 30LL * 3'600'000, -1, 60'000}};
+  FaultPlan fault;
+  fault.kind = "kill-agent";
+  fault.at = draw.Long(10'000, 30'000);
+  fault.amount = 100LL * 3'600'000;
+  draw.plan.faults.push_back(fault);
+  return draw.plan;
+}
+
+Plan RottenStore(uint64_t seed) {
+  Draw draw(seed);
+  for (int i = 0; i < 3; ++i) {
+    FaultPlan rot;
+    rot.kind = "rot-checkpoint";
+    rot.at = draw.Long(10'000, 60'000);
+    FaultPlan kill;
+    kill.kind = "kill";
+    kill.at = rot.at + 100;
+    draw.plan.faults.push_back(rot);
+    draw.plan.faults.push_back(kill);
+  }
+  return draw.plan;
+}
+
+Plan WrongClocks(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.skew_ms = 900'000;
+  draw.Daemons(2);
+  draw.Faults("notice", 3, 20'000, 60'000);
+  return draw.plan;
+}
+
+Plan TornUploads(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.bucket.torn = 250;
+  draw.job().program.on_term = OnTerm::kSavesAndFails;
+  draw.Faults("notice", 3, 10'000, 30'000);
+  return draw.plan;
+}
+
+Plan LostPeer(uint64_t seed) {
+  Draw draw(seed);
+  draw.Gang();
+  // The survivors say that they failed before anybody hears of the loss.
+  draw.plan.describe_is_immediate = false;
+  draw.plan.stale_ms = 30'000;
+  draw.Faults("kill", 3, 0, 0);
+  draw.Faults("notice", 1, 3'000, 20'000);
+  return draw.plan;
+}
 
 }  // namespace stoker::sim

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Worlds for the deliberate bugs.
+// Small worlds for the deliberate bugs, each drawn from its seed around one kind of trouble. The
+// swarm meets most of the bugs as well, but not each of them within seconds.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,49 @@
 
 namespace stoker::sim {
 
-// The swarm's world of this seed, made small: the same mix of sizes, noise and faults, in a tenth
-// of the time.
-Plan SmallPlan(uint64_t seed);
+// One short job on a good day; two who reconcile.
+Plan GoodDay(uint64_t seed);
+// Store and provider fail, throttle, lose answers; several reconcile at once.
+Plan BadNetwork(uint64_t seed);
+// Only the provider does, and it answers at once when it does.
+Plan DeafProvider(uint64_t seed);
+// Machines are taken with notices and without, programs killed while they write.
+Plan Taken(uint64_t seed);
+// The same with several nodes that all write.
+Plan TakenGang(uint64_t seed);
+// Nodes are cut off, or their agents stand still, while their programs go on.
+Plan CutOff(uint64_t seed);
+// Notices that are withdrawn while the node is cut off.
+Plan WithdrawnUnheard(uint64_t seed);
+// The same token makes several machines.
+Plan TwinMachines(uint64_t seed);
+// A program that fails again and again, and may be started again once.
+Plan CrashingProgram(uint64_t seed);
+// A checkpoint that kills whoever loads it.
+Plan PoisonedCheckpoint(uint64_t seed);
+// A program that hangs and ignores SIGTERM, and is cancelled.
+Plan HangingProgram(uint64_t seed);
+// Users cancel, again and again, a gang that fails by itself.
+Plan ManyHands(uint64_t seed);
+// Jobs that are cancelled while they begin, by a slow store.
+Plan EarlyCancel(uint64_t seed);
+// A long job that is cancelled soon.
+Plan LateCancel(uint64_t seed);
+// No machine is to be had for a long time.
+Plan EmptyMarket(uint64_t seed);
+// Some jobs that end while the store fails.
+Plan ShortJobs(uint64_t seed);
+// Jobs are submitted while somebody collects garbage and lists jobs all the time.
+Plan Housekeeping(uint64_t seed);
+// Nobody looks for more than a day, and the agent is dead.
+Plan Forsaken(uint64_t seed);
+// Objects of checkpoints rot in the store.
+Plan RottenStore(uint64_t seed);
+// Machines' clocks are wrong by minutes.
+Plan WrongClocks(uint64_t seed);
+// Most uploads break off, so that the last checkpoint comes late.
+Plan TornUploads(uint64_t seed);
+// Machines of a gang die under it.
+Plan LostPeer(uint64_t seed);
 
 }  // namespace stoker::sim

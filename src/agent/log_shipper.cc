@@ -154,7 +154,7 @@ Status LogShipper::ShipOne() {
                     {}};
     pending_ = std::move(made);
   }
-  if (BugIsOn("shipped-before-put")) shipped_end_ = pending_->segment.end();
+  if (BugIsOn("lines-done-before-put")) shipped_end_ = pending_->segment.end();
   Result<Version> put = store_.Put(pending_->segment.key, pending_->data, Condition::Absent());
   if (!put.ok() && put.code() == Code::kExists) {
     STOKER_TRY(Resolve(*pending_));

@@ -451,7 +451,7 @@ void Supervisor::Stop(StopCause cause, Instant now, Actions& out) {
       signalled_ = true;
       phase_ = AgentPhase::kStopping;
       report_.phase = NodePhase::kStopping;
-      kill_at_ = now.mono + config_.stop_grace;
+      kill_at_ = now.mono + config_.stop_grace * (BugIsOn("grace-in-wrong-unit") ? 1000 : 1);
       if (kill_by_) kill_at_ = std::min(*kill_at_, *kill_by_);
       out.push_back(TerminateProgram{});
       out.push_back(Publish{});
@@ -479,8 +479,7 @@ void Supervisor::CheckTimes(Instant now, Actions& out) {
       Stop(StopCause::kStall, now, out);
     }
   }
-  if (phase_ == AgentPhase::kStopping && kill_at_ && now.mono >= *kill_at_ &&
-      !BugIsOn("never-kills")) {
+  if (phase_ == AgentPhase::kStopping && kill_at_ && now.mono >= *kill_at_) {
     phase_ = AgentPhase::kKilling;
     out.push_back(KillProgram{});
   }

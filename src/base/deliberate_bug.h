@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deliberate bugs: mistakes that somebody could make in this very line, for the proof that the
-// simulator's checkers can fail (docs/decisions/0011). They exist in one test program only
+// simulator's checkers can fail (docs/decisions/0012). They exist in one test program only
 // (sim/bugs); everywhere else BugIsOn is false at compile time, and the compiler leaves nothing of
 // it. Only for .cc files: what a header says must not differ between the two.
 #pragma once

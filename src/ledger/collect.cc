@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/deliberate_bug.h"
 #include "base/text.h"
 #include "ledger/index.h"
 #include "ledger/paths.h"
@@ -13,6 +14,8 @@ namespace stoker {
 namespace {
 
 constexpr Duration kBlobAge = Duration::Hours(24 * 30);
+
+bool IsOld(Duration age) { return age >= kBlobAge || BugIsOn("young-blob-collected"); }
 
 struct OldBlob {
   std::string digest;
@@ -26,7 +29,7 @@ Result<std::vector<OldBlob>> OldBlobs(Ledger& ledger) {
   do {
     STOKER_ASSIGN(const Listing page, ledger.store().List(prefix, after));
     for (const ObjectInfo& object : page.objects) {
-      if (page.store_now - object.last_modified < kBlobAge) continue;
+      if (!IsOld(page.store_now - object.last_modified)) continue;
       old.push_back({object.key.substr(prefix.size()), object.size});
     }
     after = page.next;
@@ -39,7 +42,7 @@ Result<std::vector<OldBlob>> OldBlobs(Ledger& ledger) {
 Result<bool> StillOld(Ledger& ledger, const std::string& key) {
   STOKER_ASSIGN(const Listing page, ledger.store().List(key, "", 1));
   if (page.objects.empty() || page.objects[0].key != key) return false;
-  return page.store_now - page.objects[0].last_modified >= kBlobAge;
+  return IsOld(page.store_now - page.objects[0].last_modified);
 }
 
 Result<std::vector<std::string>> AllRecords(Ledger& ledger) {

@@ -138,8 +138,7 @@ std::optional<Ending> ReasonToStop(const Pass& pass, const Attempt& attempt) {
   if (pass.out.job.cancel && !BugIsOn("cancel-forgotten")) {
     return Make(EndReason::kCancelled, -1, "cancelled by " + pass.out.job.cancel->by);
   }
-  if (auto taken = TakenOrLost(pass, attempt); taken && !BugIsOn("error-before-peers"))
-    return taken;
+  if (auto taken = TakenOrLost(pass, attempt)) return taken;
   if (auto limited = Limited(pass, attempt)) return limited;
   return Failure(pass, attempt);
 }
@@ -160,8 +159,10 @@ Ending FinalEnding(const Pass& pass, const Attempt& attempt) {
       provisional.reason == EndReason::kLaunchRefused) {
     return provisional;
   }
-  if (auto taken = TakenOrLost(pass, attempt); taken && !BugIsOn("error-before-peers"))
-    return *taken;
+  if (provisional.reason == EndReason::kUserError && BugIsOn("error-before-peers")) {
+    return provisional;
+  }
+  if (auto taken = TakenOrLost(pass, attempt)) return *taken;
   if (auto limited = Limited(pass, attempt)) return *limited;
   // The failure that was seen first is the likeliest cause of those that followed; and a node that
   // was told to stop says how it stopped, not why. So the reason to stop stands, unless it was a

@@ -94,7 +94,7 @@ int OpenLaunch(Pass& pass, int slot) {
   launch.provider = pass.spec.resources.infra;
   launch.opened = pass.seen.now;
   launch.not_after = pass.seen.now + kSendWithin;
-  launch.limit = BugIsOn("limit-in-wrong-unit") ? kDefaultLease * 1000 : kDefaultLease;
+  launch.limit = BugIsOn("time-limit-in-wrong-unit") ? kDefaultLease * 1000 : kDefaultLease;
   launch.token = LaunchToken(pass.seen.ledger_id, pass.job().id, launch);
   pass.Changed(Text(launch) + " opened");
   pass.job().launches.push_back(launch);

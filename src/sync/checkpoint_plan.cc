@@ -115,7 +115,7 @@ void CheckpointPlan::End(const std::string& path, MonoTime at, Fate fate, bool d
   if (!file.open) Begin(path, at, true);
   file.open = false;
   file.mapped = false;
-  file.fate = BugIsOn("death-is-a-close") ? Fate::kLived : fate;
+  file.fate = BugIsOn("tainted-file") ? Fate::kLived : fate;
   file.doubtful = file.doubtful || disk_full;
   file.last_change = at;
   file.touched = true;

@@ -27,9 +27,7 @@ Result<std::vector<CheckpointId>> ListIds(ObjectStore& store, const std::string&
     if (id && IsCommitted(info)) ids.push_back(*id);
     return Status::Ok();
   }));
-  std::sort(ids.begin(), ids.end(), [](const CheckpointId& a, const CheckpointId& b) {
-    return BugIsOn("lower-attempt-restored") ? a.seq < b.seq : a < b;
-  });
+  std::sort(ids.begin(), ids.end());
   return ids;
 }
 
@@ -150,6 +148,9 @@ Status CheckObjects(ObjectStore& store, const Manifest& manifest) {
 
 Result<std::vector<CheckpointInfo>> ListCheckpoints(ObjectStore& store, const std::string& job) {
   STOKER_ASSIGN(std::vector<CheckpointId> ids, ListIds(store, job));
+  if (BugIsOn("lower-attempt-restored")) {
+    std::stable_sort(ids.begin(), ids.end(), [](auto& a, auto& b) { return a.seq < b.seq; });
+  }
   std::vector<CheckpointInfo> out;
   for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
     STOKER_ASSIGN(CheckpointInfo info, Inspect(store, job, *id));

@@ -60,7 +60,7 @@ Status UploadMoment(ObjectStore& store, const std::string& job, const std::strin
     if (file->sha256.empty()) STOKER_TRY(HashStaged(file.get()));
     const auto same = known.find(file->sha256);
     std::string object = same != known.end() ? same->second : folder + path;
-    if (BugIsOn("named-before-uploaded")) file->object = object;
+    if (BugIsOn("manifest-before-data")) file->object = object;
     if (same == known.end()) {
       const Status status = UploadStaged(store, paths::Checkpoints(job) + object, *file);
       const bool lost = status.Is(Code::kTimeout) && BugIsOn("lost-answer-is-success");

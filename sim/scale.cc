@@ -215,8 +215,17 @@ PassCost ScaleWorld::Pass() {
     if (pass.ok()) passed_.push_back(id);
   };
   PassCost cost;
-  const auto result = PassAll(*ledger_, *controller_, each);
-  if (result.ok()) cost.result = *result;
+  const int64_t begin = scheduler_.now();
+  bool done = false;
+  Process process(scheduler_, "observer");
+  process.Spawn([&] {
+    const auto result = PassAll(*ledger_, *controller_, each);
+    if (result.ok()) cost.result = *result;
+    done = true;
+  });
+  while (!done && scheduler_.RunOne()) {
+  }
+  cost.took_ms = scheduler_.now() - begin;
   const BucketCounts& after = bucket_.counts();
   cost.store.gets = after.gets - before.gets;
   cost.store.puts = after.puts - before.puts;

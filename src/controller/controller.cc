@@ -50,7 +50,7 @@ LaunchRequest RequestFor(Ledger& ledger, const std::string& url, const Job& job,
   request.job = job.id;
   request.launch = launch.number;
   request.binary_digest = job.binary_digest;
-  request.limit = launch.limit;
+  if (!BugIsOn("time-limit-forgotten")) request.limit = launch.limit;
   if (!BugIsOn("request-never-expires")) request.not_after = launch.not_after;
   request.ending = spec.ending;
   return request;
@@ -70,7 +70,7 @@ Result<const JobSpec*> Controller::SpecOf(const Job& job) {
   return &specs_.emplace(job.spec_digest, std::move(*spec)).first->second;
 }
 
-Status Controller::ObserveMachines(const Job& job, Observed* seen) {
+Status Controller::ObserveMachines(const Job& job, const Describe& describe, Observed* seen) {
   seen->machines_known = true;
   seen->absent_means_gone = true;
   std::vector<std::string> names;
@@ -81,7 +81,7 @@ Status Controller::ObserveMachines(const Job& job, Observed* seen) {
   }
   for (const std::string& name : names) {
     const auto provider = providers_(name);
-    const auto instances = provider.ok() ? (*provider)->Describe(ledger_.id(), job.id)
+    const auto instances = provider.ok() ? describe(name, **provider)
                                          : Result<std::vector<InstanceSeen>>(provider.status());
     if (!instances.ok()) {
       // Not knowing is no reason to fail the pass: what needs no machine still goes on.
@@ -100,23 +100,22 @@ Status Controller::ObserveMachines(const Job& job, Observed* seen) {
   return Status::Ok();
 }
 
-Status Controller::ObserveReports(const Job& job, Observed* seen) {
-  STOKER_ASSIGN(const std::vector<ReportRead> reports, reports_.Read(job.id));
-  const MonoTime now = clock_.Mono();
+void Controller::ObserveReports(const Job& job, const std::vector<ReportRead>& reports,
+                                MonoTime listened, Observed* seen) {
   // Silence counts only while it was listened to: after an hour without the store, every node must
   // first get the time to say something.
   const auto looked = looked_.find(job.id);
-  const bool away = looked == looked_.end() || now - looked->second > kLongestGap;
-  looked_[job.id] = now;
+  const bool away = looked == looked_.end() || listened - looked->second > kLongestGap;
+  looked_[job.id] = listened;
+  auto& sequences = sequences_[job.id];
   for (const ReportRead& read : reports) {
     const NodeReport& report = read.report;
-    Sequence& sequence = sequences_[paths::Report(report.job, report.attempt, report.rank)];
+    Sequence& sequence = sequences[paths::Report(report.job, report.attempt, report.rank)];
     if (away || sequence.seq != report.seq || sequence.incarnation != report.incarnation) {
-      sequence = {report.seq, report.incarnation, now};
+      sequence = {report.seq, report.incarnation, listened};
     }
-    seen->reports.push_back({report, read.age, now - sequence.since});
+    seen->reports.push_back({report, read.age, listened - sequence.since});
   }
-  return Status::Ok();
 }
 
 Status Controller::ObserveCheckpoints(const Job& job, Observed* seen) {
@@ -173,6 +172,22 @@ Status Controller::Act(const Job& job, const JobSpec& spec, const Decision& deci
   return first;
 }
 
+Observed Controller::Observe(const JobRead& read, const std::vector<ReportRead>& reports,
+                             MonoTime listened, const Describe& describe, PassResult* result) {
+  Observed seen;
+  seen.now = BugIsOn("own-clock") ? clock_.Wall() : read.store_now;
+  seen.ledger_id = ledger_.id();
+  seen.outcomes = outcomes_[read.job.id];
+  ObserveReports(read.job, reports, listened, &seen);
+  const Status machines = ObserveMachines(read.job, describe, &seen);
+  if (!machines.ok()) result->trouble = machines;
+  result->store_now = read.store_now;
+  result->reports = seen.reports;
+  result->machines = seen.machines;
+  result->job = read.job;
+  return seen;
+}
+
 Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
   auto found = ReadJob(ledger_, job_id, records_[job_id]);
   if (BugIsOn("ends-on-failed-read") && !found.ok()) {  // "no record: its machines are strays"
@@ -183,25 +198,19 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
   STOKER_ASSIGN(JobRead read, std::move(found));
   records_[job_id] = read;
   STOKER_ASSIGN(const JobSpec* spec, SpecOf(read.job));
-  Observed seen;
-  seen.now = BugIsOn("own-clock") ? clock_.Wall() : read.store_now;
-  seen.ledger_id = ledger_.id();
-  seen.outcomes = outcomes_[job_id];
   PassResult result;
   // In this order: a machine that comes between the two looks must not seem absent although its
   // node has reported.
-  STOKER_TRY(ObserveReports(read.job, &seen));
-  const Status machines = ObserveMachines(read.job, &seen);
-  if (!machines.ok()) result.trouble = machines;
+  STOKER_ASSIGN(const std::vector<ReportRead> reports, reports_.Read(job_id));
+  const auto describe = [&](const std::string&, Provider& provider) {
+    return provider.Describe(ledger_.id(), job_id);
+  };
+  Observed seen = Observe(read, reports, clock_.Mono(), describe, &result);
   Decision decision = Reconcile(read.job, *spec, seen);
   if (decision.want_checkpoints) {
     STOKER_TRY(ObserveCheckpoints(read.job, &seen));
     decision = Reconcile(read.job, *spec, seen);
   }
-  result.store_now = read.store_now;
-  result.reports = seen.reports;
-  result.machines = seen.machines;
-  result.job = read.job;
   if (!act) return result;
   result.notes = decision.notes;
   if (BugIsOn("request-before-record")) (void)Act(decision.job, *spec, decision);
@@ -220,6 +229,43 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
   const Status acted = Act(result.job, *spec, decision);
   if (!acted.ok()) result.trouble = acted;
   return result;
+}
+
+Result<PassResult> Controller::Pass(const std::string& job_id, LedgerLook& look) {
+  JobRead& known = records_[job_id];
+  const Listed* listed = look.RecordOf(job_id);
+  if (listed != nullptr && known.job.id == job_id && known.version == listed->object.version) {
+    known.store_now = listed->now;
+  } else {
+    STOKER_ASSIGN(known, ReadJob(ledger_, job_id, known));
+  }
+  STOKER_ASSIGN(const JobSpec* spec, SpecOf(known.job));
+  STOKER_ASSIGN(const std::vector<ReportRead> reports,
+                reports_.Read(job_id, look.ReportsOf(job_id)));
+  const auto describe = [&](const std::string& name, Provider& provider) {
+    return look.MachinesOf(name, provider, job_id);
+  };
+  PassResult result;
+  const Observed seen = Observe(known, reports, look.taken(), describe, &result);
+  const Decision decision = Reconcile(known.job, *spec, seen);
+  const bool idle = !decision.changed && decision.send.empty() && decision.terminate.empty() &&
+                    !decision.retire && !decision.want_checkpoints;
+  if (!idle) return Pass(job_id);
+  outcomes_.erase(job_id);
+  result.notes = decision.notes;
+  return result;
+}
+
+void Controller::KeepOnly(const std::set<std::string>& jobs) {
+  const auto ended = [&](const auto& entry) { return !jobs.contains(entry.first); };
+  std::erase_if(records_, ended);
+  std::erase_if(looked_, ended);
+  std::erase_if(sequences_, ended);
+  std::erase_if(outcomes_, ended);
+  reports_.KeepOnly(jobs);
+  std::set<std::string> specs;
+  for (const auto& [id, read] : records_) specs.insert(read.job.spec_digest);
+  std::erase_if(specs_, [&](const auto& entry) { return !specs.contains(entry.first); });
 }
 
 }  // namespace stoker

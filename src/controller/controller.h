@@ -8,10 +8,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "controller/look.h"
 #include "job/job.h"
 #include "ledger/ledger.h"
 #include "ledger/records.h"
@@ -44,6 +46,12 @@ class Controller {
   // `act` false: only looks (a node without the right to launch). Errors: kNotFound = no such job;
   // others are the store's. A lost compare-and-swap is not an error: the next pass decides anew.
   Result<PassResult> Pass(const std::string& job_id, bool act = true);
+  // The same for one of many jobs: what `look` shows decides only whether there is anything to do.
+  // Then it is looked at anew and done as Pass(job_id) does: nothing is ever written, asked for or
+  // ended by an observation that others share, or that is as old as a pass over all jobs takes.
+  Result<PassResult> Pass(const std::string& job_id, LedgerLook& look);
+  // Lets go of what it remembers of other jobs: they have ended.
+  void KeepOnly(const std::set<std::string>& jobs);
 
  private:
   struct Sequence {
@@ -53,8 +61,15 @@ class Controller {
   };
 
   Result<const JobSpec*> SpecOf(const Job& job);
-  Status ObserveMachines(const Job& job, Observed* seen);
-  Status ObserveReports(const Job& job, Observed* seen);
+  using Describe =
+      std::function<Result<std::vector<InstanceSeen>>(const std::string& name, Provider& provider)>;
+  Status ObserveMachines(const Job& job, const Describe& describe, Observed* seen);
+  // `listened` = when the reports were listed, by this observer's clock.
+  void ObserveReports(const Job& job, const std::vector<ReportRead>& reports, MonoTime listened,
+                      Observed* seen);
+  // What Reconcile decides by, and all of it that a pass tells.
+  Observed Observe(const JobRead& read, const std::vector<ReportRead>& reports, MonoTime listened,
+                   const Describe& describe, PassResult* result);
   Status ObserveCheckpoints(const Job& job, Observed* seen);
   Status Act(const Job& job, const JobSpec& spec, const Decision& decision);
 
@@ -62,11 +77,11 @@ class Controller {
   ProviderLookup providers_;
   Clock& clock_;
   ReportReader reports_;
-  std::map<std::string, JobRead> records_;                      // as last read, by job
-  std::map<std::string, MonoTime> looked_;                      // at its reports, by job
-  std::map<std::string, JobSpec> specs_;                        // by digest
-  std::map<std::string, Sequence> sequences_;                   // by report key
-  std::map<std::string, std::vector<LaunchOutcome>> outcomes_;  // by job, of the last pass
+  std::map<std::string, JobRead> records_;                            // as last read, by job
+  std::map<std::string, MonoTime> looked_;                            // at its reports, by job
+  std::map<std::string, JobSpec> specs_;                              // by digest
+  std::map<std::string, std::map<std::string, Sequence>> sequences_;  // by job, then by report key
+  std::map<std::string, std::vector<LaunchOutcome>> outcomes_;        // by job, of the last pass
 };
 
 }  // namespace stoker

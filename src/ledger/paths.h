@@ -14,7 +14,8 @@ inline std::string Record(const std::string& job) { return "records/" + job + ".
 inline std::string Records() { return "records/"; }
 inline std::string Index() { return "index/"; }
 inline std::string IndexSegment(const std::string& nonce) { return Index() + nonce + ".jsonl"; }
-inline std::string Reports(const std::string& job) { return "reports/" + job + "/"; }
+inline std::string AllReports() { return "reports/"; }
+inline std::string Reports(const std::string& job) { return AllReports() + job + "/"; }
 inline std::string Report(const std::string& job, int attempt, int rank) {
   return Reports(job) + std::to_string(attempt) + "-" + std::to_string(rank) + ".json";
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <set>
 
-#include "base/text.h"
 #include "job/encoding.h"
 #include "ledger/paths.h"
 
@@ -24,36 +23,46 @@ Result<NodeReport> ReadReport(Ledger& ledger, const std::string& job, int attemp
 }
 
 Result<std::vector<ReportRead>> ReportReader::Read(const std::string& job, std::string* trouble) {
-  std::vector<ReportRead> reports;
-  std::set<std::string> seen;
-  const std::string prefix = paths::Reports(job);
+  std::vector<Listed> listed;
   std::string after;
   do {
-    STOKER_ASSIGN(const Listing page, ledger_.store().List(prefix, after));
-    for (const ObjectInfo& object : page.objects) {
-      seen.insert(object.key);
-      Cached& cached = cache_[object.key];
-      if (cached.version.empty() || cached.version != object.version) {
-        auto read = ledger_.store().Get(object.key);
-        if (read.status().Is(Code::kNotFound)) continue;
-        if (!read.ok()) return read.status().WithContext("reading " + object.key);
-        auto report = DecodeReport(object.key, read->data);
-        if (!report.ok()) {
-          if (trouble != nullptr) *trouble = report.status().ToString();
-          cache_.erase(object.key);
-          continue;
-        }
-        cached = {read->info.version, std::move(*report)};
-      }
-      const Duration age = page.store_now - object.last_modified;
-      reports.push_back({cached.report, std::max(Duration{}, age)});
-    }
+    STOKER_ASSIGN(const Listing page, ledger_.store().List(paths::Reports(job), after));
+    for (const ObjectInfo& object : page.objects) listed.push_back({object, page.store_now});
     after = page.next;
   } while (!after.empty());
-  std::erase_if(cache_, [&](const auto& entry) {
-    return StartsWith(entry.first, prefix) && !seen.contains(entry.first);
-  });
+  return Read(job, listed, trouble);
+}
+
+Result<std::vector<ReportRead>> ReportReader::Read(const std::string& job,
+                                                   const std::vector<Listed>& listed,
+                                                   std::string* trouble) {
+  std::vector<ReportRead> reports;
+  std::set<std::string> seen;
+  std::map<std::string, Cached>& cache = cache_[job];
+  for (const auto& [object, now] : listed) {
+    seen.insert(object.key);
+    Cached& cached = cache[object.key];
+    if (cached.version.empty() || cached.version != object.version) {
+      auto read = ledger_.store().Get(object.key);
+      if (read.status().Is(Code::kNotFound)) continue;
+      if (!read.ok()) return read.status().WithContext("reading " + object.key);
+      auto report = DecodeReport(object.key, read->data);
+      if (!report.ok()) {
+        if (trouble != nullptr) *trouble = report.status().ToString();
+        cache.erase(object.key);
+        continue;
+      }
+      cached = {read->info.version, std::move(*report)};
+    }
+    const Duration age = now - object.last_modified;
+    reports.push_back({cached.report, std::max(Duration{}, age)});
+  }
+  std::erase_if(cache, [&](const auto& entry) { return !seen.contains(entry.first); });
   return reports;
+}
+
+void ReportReader::KeepOnly(const std::set<std::string>& jobs) {
+  std::erase_if(cache_, [&](const auto& entry) { return !jobs.contains(entry.first); });
 }
 
 }  // namespace stoker

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "job/job.h"
 #include "ledger/ledger.h"
+#include "ledger/scan.h"
 
 namespace stoker {
 
@@ -30,6 +32,11 @@ class ReportReader {
   explicit ReportReader(Ledger& ledger) : ledger_(ledger) {}
   // A report that is damaged or from a newer stoker is left out and named in `trouble`.
   Result<std::vector<ReportRead>> Read(const std::string& job, std::string* trouble = nullptr);
+  // The same without listing: `listed` are all objects below the job's reports.
+  Result<std::vector<ReportRead>> Read(const std::string& job, const std::vector<Listed>& listed,
+                                       std::string* trouble = nullptr);
+  // Lets go of what it remembers of other jobs' reports.
+  void KeepOnly(const std::set<std::string>& jobs);
 
  private:
   struct Cached {
@@ -37,7 +44,7 @@ class ReportReader {
     NodeReport report;
   };
   Ledger& ledger_;
-  std::map<std::string, Cached> cache_;  // by key
+  std::map<std::string, std::map<std::string, Cached>> cache_;  // by job, then by key
 };
 
 }  // namespace stoker

@@ -114,6 +114,29 @@ Status StartFailure(const TaskMessage& message, const TaskPayload& payload) {
   }
 }
 
+bool Reap(pid_t pid, int options, int* how) {
+  pid_t got;
+  while ((got = waitpid(pid, how, options)) < 0 && errno == EINTR) {
+  }
+  return got == pid;
+}
+
+// A shim that someone else ended: the kernel for want of memory, an operator. It says nothing about
+// the mechanism and nothing about the program. A shim that the kernel does not let do its work ends
+// by another signal (SIGSYS) or by itself.
+bool Interrupts(int how) {
+  return WIFSIGNALED(how) && (WTERMSIG(how) == SIGKILL || WTERMSIG(how) == SIGTERM);
+}
+
+Status Interrupted(const TaskPayload& payload, bool ended, int how) {
+  const std::string what = "starting " + payload.program + ": the process that watches over it ";
+  if (!ended) {
+    return Status(Code::kTimeout,
+                  what + "said nothing for " + std::to_string(kStartLimitMs / 1000) + " s");
+  }
+  return Status(Code::kUnavailable, what + "was ended by signal " + std::to_string(WTERMSIG(how)));
+}
+
 // A failure with `mechanism_works` false says that another mechanism may do better.
 struct Attempt {
   Result<StartedTask> task = Status(Code::kInternal, "not started");
@@ -256,10 +279,19 @@ class LocalRunner : public ProcessRunner {
       attempt.task = std::move(task);
       return attempt;
     }
-    kill(task.shim, SIGKILL);
-    while (waitpid(task.shim, nullptr, 0) < 0 && errno == EINTR) {
+    // Was it ended from without? Asked before we end it ourselves.
+    int how = 0;
+    const bool ended = Reap(task.shim, answered || ready == 0 ? WNOHANG : 0, &how);
+    if (!ended) {
+      kill(task.shim, SIGKILL);
+      Reap(task.shim, 0, &how);
     }
-    attempt.mechanism_works = answered && message.stage != kStageCgroup;
+    const bool interrupted = !answered && (!ended || Interrupts(how));
+    attempt.mechanism_works = interrupted || (answered && message.stage != kStageCgroup);
+    if (interrupted) {
+      attempt.task = Interrupted(payload, ended, how);
+      return attempt;
+    }
     attempt.task = StartFailure(message, payload);
     return attempt;
   }

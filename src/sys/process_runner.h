@@ -25,7 +25,8 @@ struct ProcessRunnerOptions {
 
 // Thread-safe. Nobody else in the process may wait for any child (waitpid(-1)). Start's errors:
 // kNotFound program, interpreter; kInvalid working directory, file that is no program, an unknown
-// or impossible mechanism asked for by name (says why); kDenied not executable.
+// or impossible mechanism asked for by name (says why); kDenied not executable; kUnavailable or
+// kTimeout the process that watches over the program was ended, or said nothing, while it started.
 std::unique_ptr<ProcessRunner> MakeProcessRunner(ProcessRunnerOptions options = {});
 
 // The mechanisms that work for this process here, best first; tries each one once with a real

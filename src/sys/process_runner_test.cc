@@ -356,6 +356,19 @@ TEST(ProcessRunner, EachRefusalHasItsReason) {
             std::string::npos);
 }
 
+// Found by chaos: the box died of kill -9 while the program was being started, and the user got
+// the blame. It is no reason to end processes in a lesser way from then on either.
+TEST(ProcessRunner, BoxThatDiesWhileItStartsIsTheMachinesFault) {
+  const std::string dying = testing::TempDir() + "dying-" + std::to_string(getpid());
+  ASSERT_TRUE(sys::WriteFileAtomic(dying, "#!/bin/sh\nkill -9 $$\n", 0755, false).ok());
+  Keep keep;
+  const auto task = MakeProcessRunner({"subreaper", dying})->Start({{"true"}, {}, "/"}, keep);
+  EXPECT_EQ(task.status().code(), Code::kUnavailable) << task.status().ToString();
+  EXPECT_NE(task.status().message().find("signal 9"), std::string::npos)
+      << task.status().ToString();
+  unlink(dying.c_str());
+}
+
 TEST(ProcessRunner, LeavesNoDescriptorAndNoChild) {
   const auto descriptors = [] { return sys::ListDir("/proc/self/fd")->size(); };
   Keep sink;

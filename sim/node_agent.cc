@@ -241,13 +241,12 @@ void NodeAgent::Do(const FinalizeAttempt& action) {
   Work([this, action, rank] { Finalize(action, rank); });
 }
 
-void NodeAgent::Finalize(const FinalizeAttempt& action, int rank) {
+void NodeAgent::Finalize(FinalizeAttempt action, int rank) {
   const auto run = RunOf(action.attempt, rank);
   for (int64_t pause = 100;; pause = std::min<int64_t>(pause * 2, 5000)) {
-    const Status status = run->Finalize(action);
-    const bool late = action.deadline && host_.clock.Mono() >= *action.deadline;
-    if (status.ok() || late || off_) break;
+    if (run->Finalize(action).ok() || off_) break;
     Sleep(pause);
+    if (action.deadline) action.deadline = LaterDeadline(*action.deadline, host_.clock.Mono());
   }
   Post(Finalized{action.attempt});
 }

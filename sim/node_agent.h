@@ -57,7 +57,7 @@ class NodeAgent {
   void Do(const Hurry& action);
   void Do(const PowerOff& action);
   void Claim(int attempt, int rank);
-  void Finalize(const FinalizeAttempt& action, int rank);
+  void Finalize(FinalizeAttempt action, int rank);
   std::shared_ptr<NodeAttempt> RunOf(int attempt, int rank);
   // Waits with growing pauses until `call` works or fails for good.
   template <typename T>

@@ -325,11 +325,15 @@ Plan WrongClocks(uint64_t seed) {
   return draw.plan;
 }
 
-Plan TornUploads(uint64_t seed) {
+Plan KilledOnceEnded(uint64_t seed) {
   Draw draw(seed);
-  draw.plan.bucket.torn = 250;
-  draw.job().program.on_term = OnTerm::kSavesAndFails;
-  draw.Faults("notice", 3, 10'000, 30'000);
+  draw.job().program.steps = draw.Int(5, 20);
+  draw.job().program.on_term = OnTerm::kDies;
+  draw.StoreNoise(80);
+  FaultPlan fault;
+  fault.kind = "kill";
+  fault.on = "attempt-ended";
+  draw.plan.faults.push_back(fault);
   return draw.plan;
 }
 

@@ -128,6 +128,12 @@ struct FinalizeAttempt {
   bool signalled;  // it did not end by itself: we, or the death of a former agent, ended it
   std::optional<MonoTime> deadline;
 };
+// Until when the next try to upload what is left may take. Nobody gives up while the machine lives:
+// one that has outlived its notice may stay, and lines and files that are not in the store are lost
+// with it.
+inline MonoTime LaterDeadline(MonoTime deadline, MonoTime now) {
+  return deadline > now ? deadline : now + Duration::Seconds(5);
+}
 struct Publish {};  // the report changed
 struct Hurry {};    // run reconcile now
 struct PowerOff {

@@ -194,15 +194,12 @@ void Agent::Do(const CheckEnd&) {
 
 void Agent::Do(const FinalizeAttempt& action) {
   const int rank = supervisor_->report().rank;
-  work_.Post([this, action, rank] {
+  work_.Post([this, action = action, rank]() mutable {
     const auto run = RunOf(action.attempt, rank);
-    int64_t pause = 100;
-    for (;;) {
-      const Status status = run->Finalize(action);
-      const bool late = action.deadline && parts_.clock.Mono() >= *action.deadline;
-      if (status.ok() || late || off_) break;
+    for (int64_t pause = 100;; pause = std::min<int64_t>(pause * 2, 5000)) {
+      if (run->Finalize(action).ok() || off_) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(pause));
-      pause = std::min<int64_t>(pause * 2, 5000);
+      if (action.deadline) action.deadline = LaterDeadline(*action.deadline, parts_.clock.Mono());
     }
     Post(Finalized{action.attempt});
   });

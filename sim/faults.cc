@@ -84,6 +84,13 @@ void StopStart(World& world, Host& host, const FaultPlan& fault) {
 }
 void KillAgent(World&, Host& host, const FaultPlan& fault) { host.KillAgent(fault.amount); }
 void PauseAgent(World&, Host& host, const FaultPlan& fault) { host.PauseAgent(fault.amount); }
+// Everything on the machine stands still, and the platform says that it runs.
+void Hang(World&, Host& host, const FaultPlan& fault) {
+  if (host.agent() != nullptr && host.agent()->attempt() != nullptr) {
+    host.agent()->attempt()->PauseProgram(fault.amount);
+  }
+  host.PauseAgent(fault.amount);
+}
 void KillProgram(World&, Host& host, const FaultPlan&) {
   if (host.agent() != nullptr && host.agent()->attempt() != nullptr) {
     host.agent()->attempt()->KillFromOutside();
@@ -249,6 +256,7 @@ const std::vector<FaultKind>& ScenarioKinds() {
   static const std::vector<FaultKind> kinds = {
       {"cloud-away", "ms", 1'000, 900'000, CloudAway},
       {"drought", "ms", 1'000, 7'200'000, Drought},
+      {"hang", "ms", 60'000, 86'400'000, OnMachine<Hang>},
       {"kill-cause", "ms until it is back", 0, 60'000, KillCause},
       {"newer-record", "ms until it is as before", 1'000, 600'000, NewerRecord},
       {"withdraw-late", "lead in ms", 10'000, 120'000, OnMachine<WithdrawLate>},

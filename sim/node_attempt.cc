@@ -252,6 +252,10 @@ void NodeAttempt::KillFromOutside() {
   if (program_) program_->Kill();
 }
 
+void NodeAttempt::PauseProgram(int64_t ms) {
+  if (program_) program_->Pause(ms);
+}
+
 Status NodeAttempt::FinalSync(MonoTime deadline) {
   if (!keeper_ || !program_) return Status::Ok();
   files_->Wake();

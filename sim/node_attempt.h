@@ -33,6 +33,8 @@ class NodeAttempt {
   void Kill();
   // kill -9 by somebody else: the program just dies.
   void KillFromOutside();
+  // The machine hangs: its program stands still for so long.
+  void PauseProgram(int64_t ms);
   Status Finalize(const FinalizeAttempt& action);
   void Complete(NodeReport& report);
   // The agent dies: so does the program, and nobody hears of its end.

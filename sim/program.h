@@ -46,6 +46,8 @@ class Program {
   // SIGTERM, SIGKILL. Harmless when it has ended.
   void Terminate();
   void Kill();
+  // SIGSTOP; goes on after so long.
+  void Pause(int64_t ms) { process_->PauseUntil(world_.now() + ms); }
   bool running() const { return running_; }
   int64_t signs_of_life() const { return signs_; }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who is there, out of the plan.
+#include <algorithm>
+
 #include "ledger/records.h"
 #include "sim/actor.h"
 
@@ -35,15 +37,25 @@ void SubmitAndStay(Session& session, int index) {
   Attach(session, job, until);
 }
 
+bool HasJob(World& world, int index) {
+  const auto& jobs = world.jobs();
+  return std::any_of(jobs.begin(), jobs.end(),
+                     [&](const auto& job) { return world.PlanIndexOf(job.first) == index; });
+}
+
 void AddSubmitter(World& world, int index) {
   const JobPlan& plan = world.plan().jobs[static_cast<size_t>(index)];
   Actor& user = Add(world, "user" + std::to_string(index));
   const auto body = [index](Session& session) { SubmitAndStay(session, index); };
   user.Once(plan.submit_at, body, true);
+  // A user whose command died looks whether there is a job, and submits it if there is none.
+  user.killed = [&user, body, &world, index] {
+    if (!world.finished() && !HasJob(world, index)) user.Once(world.now() + 60'000, body, true);
+  };
   if (plan.submit_dies_at >= 0) {
-    world.scheduler().At(plan.submit_at + plan.submit_dies_at, [&user, body, &world] {
+    world.scheduler().At(plan.submit_at + plan.submit_dies_at, [&user, body, &world, index] {
       if (!user.running()) return;
-      user.Once(world.now() + 60'000, body, true);
+      if (HasJob(world, index)) user.Once(world.now() + 60'000, body, true);
       user.Kill(0);
     });
   }

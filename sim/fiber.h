@@ -3,11 +3,10 @@
 // simulator's one thread. Everything here is for that thread only.
 #pragma once
 
-#include <ucontext.h>
-
 #include <cstddef>
 #include <functional>
-#include <memory>
+
+#include "sim/fiber_switch.h"
 
 namespace stoker::sim {
 
@@ -15,22 +14,9 @@ namespace stoker::sim {
 // two instructions. Not a std::exception, so that no handler of libraries' errors catches it.
 struct Killed {};
 
-// Stacks are kept for reuse: a world makes thousands of short fibers.
-class StackPool {
- public:
-  ~StackPool();
-  void* Take();
-  void Give(void* stack);
-  static size_t size();
-
- private:
-  struct Free;
-  Free* free_ = nullptr;
-};
-
 class Fiber {
  public:
-  Fiber(StackPool& stacks, std::function<void()> body);
+  explicit Fiber(std::function<void()> body);
   // Must have ended, or never have been resumed.
   ~Fiber();
   Fiber(const Fiber&) = delete;
@@ -45,23 +31,24 @@ class Fiber {
   bool begun() const { return begun_; }
 
  private:
-  static void Enter(unsigned high, unsigned low);
+  static void Enter(void* self);
   void Run();
   void SwitchIn();
   void SwitchOut(bool for_good);
 
-  StackPool& stacks_;
   std::function<void()> body_;
   void* stack_ = nullptr;
-  ucontext_t here_{};
-  ucontext_t back_{};
+  SwitchPoint here_{};
+  SwitchPoint back_{};
   bool begun_ = false;
   bool ended_ = false;
-  // What the sanitizers must be told of stacks that change under them.
+#ifdef STOKER_SIM_ASAN
+  // What the sanitizer must be told of stacks that change under it.
   void* fake_stack_here_ = nullptr;
   void* fake_stack_back_ = nullptr;
   const void* back_bottom_ = nullptr;
   size_t back_size_ = 0;
+#endif
 };
 
 }  // namespace stoker::sim

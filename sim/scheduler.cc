@@ -6,30 +6,80 @@
 #include <cstdlib>
 
 namespace stoker::sim {
+namespace {
+
+// Of two in the queue, the one that is further from its front.
+constexpr auto Later = [](const auto& a, const auto& b) {
+  return a.at != b.at ? a.at > b.at : a.order > b.order;
+};
+
+}  // namespace
 
 struct Scheduler::Strand {
-  Strand(StackPool& stacks, Process& owner, std::function<void()> body)
-      : process(owner), fiber(stacks, std::move(body)) {}
+  Strand(Scheduler& s, Process& owner, std::function<void()> body)
+      : scheduler(s), process(owner), fiber(std::move(body)), bed(s.TakeBed(this)) {}
+  ~Strand() { scheduler.GiveBed(bed); }
+  Scheduler& scheduler;
   Process& process;
   Fiber fiber;
-  uint64_t sleep = 0;  // of this suspension alone: an alarm of a former one does nothing
+  Bed* const bed;
   bool woken = false;
   bool unwinding = false;
 };
 
 Scheduler::~Scheduler() = default;
 
+void Scheduler::Push(const Item& item) {
+  queue_.push_back(item);
+  std::push_heap(queue_.begin(), queue_.end(), Later);
+}
+
 void Scheduler::At(int64_t when, std::function<void()> event) {
-  queue_.emplace(std::pair(std::max(when, now_), order_++), std::move(event));
+  Item item;
+  item.at = std::max(when, now_);
+  item.order = order_++;
+  if (free_bodies_.empty()) {
+    item.event = bodies_.size();
+    bodies_.push_back(std::move(event));
+  } else {
+    item.event = free_bodies_.back();
+    free_bodies_.pop_back();
+    bodies_[item.event] = std::move(event);
+  }
+  Push(item);
 }
 
 bool Scheduler::RunOne() {
   if (queue_.empty()) return false;
-  auto first = queue_.extract(queue_.begin());
-  now_ = first.key().first;
+  const Item item = queue_.front();
+  std::pop_heap(queue_.begin(), queue_.end(), Later);
+  queue_.pop_back();
+  now_ = item.at;
   ++events_;
-  first.mapped()();
+  if (item.bed != nullptr) {
+    Ring(item);
+    return true;
+  }
+  const auto body = std::exchange(bodies_[item.event], nullptr);
+  free_bodies_.push_back(item.event);
+  body();
   return true;
+}
+
+Scheduler::Bed* Scheduler::TakeBed(Strand* strand) {
+  if (free_beds_.empty()) {
+    beds_.push_back(std::make_unique<Bed>());
+    free_beds_.push_back(beds_.back().get());
+  }
+  Bed* const bed = free_beds_.back();
+  free_beds_.pop_back();
+  *bed = {strand, ++sleeps_};
+  return bed;
+}
+
+void Scheduler::GiveBed(Bed* bed) {
+  *bed = {};
+  free_beds_.push_back(bed);
 }
 
 void Scheduler::Resume(Strand* strand, bool woken) {
@@ -38,24 +88,26 @@ void Scheduler::Resume(Strand* strand, bool woken) {
   current_ = &strand->process;
   running_ = strand;
   strand->woken = woken;
-  strand->sleep = ++sleeps_;
+  strand->bed->sleep = ++sleeps_;
   strand->fiber.Resume();
   current_ = outer;
   running_ = outer_strand;
 }
 
 void Scheduler::Post(Strand* strand, uint64_t sleep, int64_t at, bool woken) {
+  Push({std::max(at, now_), order_++, strand->bed, sleep, 0, woken});
+}
+
+void Scheduler::Ring(const Item& alarm) {
+  if (alarm.bed->sleep != alarm.sleep) return;
+  Strand* const strand = alarm.bed->strand;
   Process& process = strand->process;
-  At(at, [this, &process, strand, sleep, woken, life = std::weak_ptr(process.life_)] {
-    if (life.expired() || process.dead_) return;
-    const auto& strands = process.strands_;
-    const bool there = std::any_of(strands.begin(), strands.end(),
-                                   [&](const auto& one) { return one.get() == strand; });
-    if (!there || strand->sleep != sleep || strand->fiber.ended()) return;
-    if (process.paused_until_ > now_) return Post(strand, sleep, process.paused_until_, woken);
-    Resume(strand, woken);
-    process.Reap();
-  });
+  if (process.dead_ || strand->fiber.ended()) return;
+  if (process.paused_until_ > now_) {
+    return Post(strand, alarm.sleep, process.paused_until_, alarm.woken);
+  }
+  Resume(strand, alarm.woken);
+  process.Reap();
 }
 
 bool Scheduler::Suspend(int64_t at) {
@@ -66,7 +118,7 @@ bool Scheduler::Suspend(int64_t at) {
   }
   if (strand->unwinding) return false;
   if (!strand->process.dead_) {
-    Post(strand, strand->sleep, at, false);
+    Post(strand, strand->bed->sleep, at, false);
     strand->fiber.Yield();
   }
   if (strand->process.dead_) {
@@ -93,11 +145,10 @@ Process::~Process() {
 
 void Process::Spawn(std::function<void()> body) {
   if (dead_) return;
-  auto strand = std::make_unique<Scheduler::Strand>(scheduler_.stacks_, *this, std::move(body));
-  strand->sleep = ++scheduler_.sleeps_;
+  auto strand = std::make_unique<Scheduler::Strand>(scheduler_, *this, std::move(body));
   Scheduler::Strand* const raw = strand.get();
   strands_.push_back(std::move(strand));
-  scheduler_.Post(raw, raw->sleep, scheduler_.now(), false);
+  scheduler_.Post(raw, raw->bed->sleep, scheduler_.now(), false);
 }
 
 void Process::Kill() {
@@ -143,7 +194,7 @@ bool Signal::Wait(int64_t ms) {
       std::erase_if(signal.waiting_, [&](const auto& one) { return one.first == strand; });
     }
   } const leave{*this, strand};
-  if (strand != nullptr) waiting_.emplace_back(strand, strand->sleep);
+  if (strand != nullptr) waiting_.emplace_back(strand, strand->bed->sleep);
   return scheduler_.Suspend(scheduler_.now() + std::max<int64_t>(ms, 0));
 }
 

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -33,7 +32,7 @@ class Scheduler {
   // The next event; false when there is none.
   bool RunOne();
   // Time of the next event; -1 = none.
-  int64_t next() const { return queue_.empty() ? -1 : queue_.begin()->first.first; }
+  int64_t next() const { return queue_.empty() ? -1 : queue_.front().at; }
 
   // From a fiber: lets `ms` pass. Throws Killed when its process dies meanwhile.
   void Sleep(int64_t ms);
@@ -44,18 +43,39 @@ class Scheduler {
   friend class Process;
   friend class Signal;
   struct Strand;
+  // Where alarms look for the strand that they are to wake. Used again by other strands, but not
+  // destroyed: an alarm may come long after its strand has ended.
+  struct Bed {
+    Strand* strand = nullptr;
+    uint64_t sleep = 0;  // of this suspension alone: an alarm of a former one does nothing
+  };
+  struct Item {
+    int64_t at = 0;
+    uint64_t order = 0;
+    Bed* bed = nullptr;  // null: it is `bodies_[event]`
+    uint64_t sleep = 0;
+    size_t event = 0;
+    bool woken = false;
+  };
+  void Push(const Item& item);
+  Bed* TakeBed(Strand* strand);
+  void GiveBed(Bed* bed);
   // Suspends the running fiber until Wake or `at`; true = woken.
   bool Suspend(int64_t at);
   void Resume(Strand* strand, bool woken);
   // Resumes the strand at `at`, unless it left the sleep of that number before.
   void Post(Strand* strand, uint64_t sleep, int64_t at, bool woken);
+  void Ring(const Item& alarm);
 
   int64_t now_ = 0;
   int64_t events_ = 0;
   uint64_t order_ = 0;
   uint64_t sleeps_ = 0;
-  std::map<std::pair<int64_t, uint64_t>, std::function<void()>> queue_;
-  StackPool stacks_;
+  std::vector<Item> queue_;  // a heap: the next one is in front
+  std::vector<std::function<void()>> bodies_;
+  std::vector<size_t> free_bodies_;
+  std::vector<std::unique_ptr<Bed>> beds_;
+  std::vector<Bed*> free_beds_;
   Process* current_ = nullptr;
   Strand* running_ = nullptr;
 };
@@ -89,8 +109,6 @@ class Process {
   Scheduler& scheduler_;
   const std::string name_;
   std::vector<std::unique_ptr<Scheduler::Strand>> strands_;
-  // Expires with the process: alarms that are still in the queue look at it.
-  std::shared_ptr<int> life_ = std::make_shared<int>(0);
   bool dead_ = false;
   int64_t paused_until_ = 0;
 };

@@ -17,6 +17,7 @@ namespace stoker::sim {
 namespace {
 
 constexpr size_t kMostStory = 200'000;
+constexpr int64_t kLongestLate = 60'000;  // more than BucketFaults::late_ms
 
 }  // namespace
 
@@ -96,7 +97,9 @@ void World::EndNoise() {
 }
 
 bool World::Done() const {
-  if (busy_ > 0 || jobs_.empty() || cloud_.Running() > 0) return false;
+  if (busy_ > 0 || cloud_.Running() > 0) return false;
+  // All who would submit a job are gone; what they had sent may still arrive.
+  if (jobs_.empty() && now() < plan_.calm + kLongestLate) return false;
   const auto active = bucket_.objects().lower_bound("active/");
   return active == bucket_.objects().end() || !StartsWith(active->first, "active/");
 }

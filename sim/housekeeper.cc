@@ -41,9 +41,11 @@ void List(Session& session) {
     const auto found = std::find_if(list->jobs.begin(), list->jobs.end(),
                                     [&id = id](const Summary& line) { return line.id == id; });
     if (damaged) continue;
-    if (found == list->jobs.end()) {
+    // What it was not let read, it says.
+    const bool refused = session.world.plan().bucket.denied > 0 && !list->warnings.empty();
+    if (found == list->jobs.end() && !refused) {
       session.world.Breach("ls-complete", "a list leaves it out", id);
-    } else if (found->rev < rev) {
+    } else if (found != list->jobs.end() && found->rev < rev) {
       session.world.Breach(
           "ls-complete",
           "a list shows revision " + std::to_string(found->rev) + " after " + std::to_string(rev),

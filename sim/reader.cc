@@ -91,6 +91,11 @@ struct Following {
 
 namespace {
 
+// The user types it again.
+bool MayFail(const World& world, const Status& status) {
+  return status.transient() || (status.Is(Code::kDenied) && world.plan().bucket.denied > 0);
+}
+
 bool JobEnded(Session& session, const std::string& job) {
   const auto read = ReadJob(*session.ledger, job);
   return read.ok() ? IsFinal(read->job.state) : !read.status().transient();
@@ -110,7 +115,7 @@ void ReadToTheEnd(Session& session, LogReader& reader, Following* place) {
   while (empty < 3) {
     const auto records = reader.Next();
     if (!records.ok()) {
-      if (!records.status().transient()) {
+      if (!MayFail(session.world, records.status())) {
         session.world.Breach("every-line", records.status().ToString(), place->job);
         return;
       }
@@ -138,6 +143,7 @@ std::function<void(Session&)> ReaderBody() {
                            place->job);
     }
     reader = LogReader::Open(session.store, place->job, place->filter, place->cursor);
+    if (!reader.ok() && MayFail(session.world, reader.status())) return;
     if (!reader.ok()) {
       session.world.Breach("every-line", reader.status().ToString(), place->job);
       return;

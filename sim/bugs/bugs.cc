@@ -169,7 +169,7 @@ const std::vector<Bug> kData = {
     {"ended-before-uploaded",
      "a node reports its end before everything is in the store",
      {"every-line"},
-     KilledOnceEnded},
+     FailsAndIsGone},
     {"lines-done-before-put",
      "lines count as stored before the put that stores them",
      {"every-line"},

@@ -325,10 +325,9 @@ Plan WrongClocks(uint64_t seed) {
   return draw.plan;
 }
 
-Plan KilledOnceEnded(uint64_t seed) {
+Plan FailsAndIsGone(uint64_t seed) {
   Draw draw(seed);
-  draw.job().program.steps = draw.Int(5, 20);
-  draw.job().program.on_term = OnTerm::kDies;
+  draw.job().program.crash_at = draw.Int(5, 20);
   draw.StoreNoise(80);
   FaultPlan fault;
   fault.kind = "kill";

@@ -49,8 +49,8 @@ Plan Forsaken(uint64_t seed);
 Plan RottenStore(uint64_t seed);
 // Machines' clocks are wrong by minutes.
 Plan WrongClocks(uint64_t seed);
-// The machine dies as soon as the record says that its attempt ended.
-Plan KilledOnceEnded(uint64_t seed);
+// A program that fails, and a machine that dies as soon as the record says so.
+Plan FailsAndIsGone(uint64_t seed);
 // Machines of a gang die under it.
 Plan LostPeer(uint64_t seed);
 

@@ -246,7 +246,9 @@ void StrangeLog(World& world, const FaultPlan&) {
   if (!segment) return;
   world.Once("strange log of " + job);
   const int64_t lines = world.rng().Between(1, 3'000);
-  const std::string name = SegmentKey(job, segment->attempt, segment->rank, segment->first, lines);
+  const bool inside = world.rng().Chance(1, 3);
+  const int64_t first = segment->first + (inside ? segment->lines / 2 : 0);
+  const std::string name = SegmentKey(job, segment->attempt, segment->rank, first, lines);
   if (world.bucket().Find(name) != nullptr) return;
   Write(world, name, OddSegment(world));
 }

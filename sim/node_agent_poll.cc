@@ -67,6 +67,9 @@ std::optional<Notice> NodeAgent::NoticeNow() const {
 }
 
 void NodeAgent::WatchNotices() {
+  // Whoever has just started does not know yet what its platform says.
+  const int64_t first = host_.world.rng().Between(0, 500);
+  Sleep(first);
   for (;;) {
     const auto notice = NoticeNow();
     if (notice != told_notice_) {

@@ -1,41 +1,43 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Which branches of the deciding rooms the simulator reaches: coverage.sh SIM [SEEDS]
-# SIM is built by the preset "coverage" (clang counts the branches that stand in the source). Runs
-# SEEDS worlds of the swarm and every scenario, prints what coverage.py says and ends as it does, or
-# with 1 when a rule was broken.
+# Which branches of the deciding rooms the simulator reaches: coverage.sh SIM SIM_SCALE [SEEDS]
+# Both programs are built by the preset "coverage" (clang counts the branches that stand in the
+# source). Runs SEEDS worlds of the swarm, every scenario, the worlds of test/sim/worlds and a pass
+# over many jobs; prints what coverage.py says and ends as it does, or with 1 when a rule was broken.
 set -euo pipefail
+sim=$(realpath "$1")
+scale=$(realpath "$2")
+seeds=${3:-3000}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-sim=$1
-seeds=${2:-1000}
-out=build/coverage/profiles
+out=$(dirname "$sim")/profiles
 broken=0
 rm -rf "$out"
 mkdir -p "$out"
 
-# As many processes as there are cores, each with its share of the seeds.
+# What one of CORES processes runs, one after the other: its share of the seeds and of the files.
+share() {
+  local core=$1 cores=$2 each words=() status=0
+  each=$(((seeds + cores - 1) / cores))
+  LLVM_PROFILE_FILE=$out/swarm-$core.profraw "$sim" --seed $((core * each + 1)) --seeds "$each" ||
+    status=1
+  local files=(sim/scenarios/*.txt test/sim/worlds/*.txt)
+  for ((i = core; i < ${#files[@]}; i += cores)); do words+=(--scenario "${files[i]}"); done
+  LLVM_PROFILE_FILE=$out/worlds-$core.profraw "$sim" --seeds 20 "${words[@]}" || status=1
+  return "$status"
+}
+
 cores=$(nproc)
-each=$(((seeds + cores - 1) / cores))
 pids=()
 for ((core = 0; core < cores; ++core)); do
-  LLVM_PROFILE_FILE=$out/swarm-$core.profraw \
-    "$sim" --seed $((core * each + 1)) --seeds "$each" >"$out/swarm-$core.txt" &
+  share "$core" "$cores" >"$out/share-$core.log" 2>/dev/null &
   pids+=($!)
 done
 for pid in "${pids[@]}"; do wait "$pid" || broken=1; done
-cat "$out"/swarm-*.txt
-
-for scenario in sim/scenarios/*.txt; do
-  [[ -f $scenario ]] || continue
-  name=$(basename "$scenario" .txt)
-  LLVM_PROFILE_FILE=$out/scenario-$name.profraw "$sim" --scenario "$scenario" \
-    >"$out/scenario-$name.log" || {
-    cat "$out/scenario-$name.log"
-    broken=1
-  }
-done
+LLVM_PROFILE_FILE=$out/scale.profraw "$scale" --finished 1200 --active 600,1000 --one-node \
+  >"$out/scale.log" || broken=1
+cat "$out"/share-*.log
 
 llvm-profdata-14 merge -sparse "$out"/*.profraw -o "$out/all.profdata"
-llvm-cov-14 export "$sim" -instr-profile="$out/all.profdata" |
-  python3 test/sim/coverage.py --reasons test/sim/unreached.txt || broken=1
+llvm-cov-14 export "$sim" -instr-profile="$out/all.profdata" >"$out/export.json"
+python3 test/sim/coverage.py --reasons test/sim/unreached.txt <"$out/export.json" || broken=1
 exit "$broken"

@@ -3,7 +3,7 @@
 # Which branches of the deciding rooms the simulator reaches: coverage.sh SIM SIM_SCALE [SEEDS]
 # Both programs are built by the preset "coverage" (clang counts the branches that stand in the
 # source). Runs SEEDS worlds of the swarm, every scenario, the worlds of test/sim/worlds and a pass
-# over many jobs; prints what coverage.py says and ends as it does, or with 1 when a rule was broken.
+# over many jobs; prints what coverage.py says and ends as it does, or with 1 if a rule was broken.
 set -euo pipefail
 sim=$(realpath "$1")
 scale=$(realpath "$2")

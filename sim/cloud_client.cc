@@ -34,6 +34,7 @@ CloudClient::Fault CloudClient::Draw(Kind kind) {
   if (hits(faults.before)) return Fault::kRefused;
   if (hits(faults.throttled)) return Fault::kThrottled;
   if (hits(faults.denied)) return Fault::kDenied;
+  if (hits(faults.malformed)) return Fault::kMalformed;
   if (hits(faults.after)) return Fault::kUnanswered;
   if (kind != Kind::kDescribe && hits(faults.late)) return Fault::kLate;
   if (kind == Kind::kLaunch && hits(faults.no_capacity)) return Fault::kNoSpace;
@@ -77,6 +78,8 @@ Status CloudClient::Return(const Trip& trip) {
       return Status(Code::kBusy, "sim: RequestLimitExceeded");
     case Fault::kDenied:
       return Status(Code::kDenied, "sim: UnauthorizedOperation");
+    case Fault::kMalformed:
+      return Status(trip.back % 2 == 0 ? Code::kInvalid : Code::kUsage, "sim: ValidationError");
     case Fault::kNoSpace:
       return Status(Code::kNoSpace, "sim: InsufficientInstanceCapacity");
     default:

@@ -27,14 +27,17 @@ std::string Newer(std::string text) {
 
 // The same JSON with one of its words changed: of another type, or of another job.
 std::string OtherWord(Prng& rng, std::string text) {
-  static constexpr const char* kWords[] = {"\"id\":\"", "\"instance_id\":\"", "\"incarnation\":\"",
-                                           "\"state\":\"", "\"launch\":"};
+  static constexpr const char* kWords[] = {
+      "\"id\":", "\"instance_id\":", "\"incarnation\":", "\"state\":", "\"launch\":"};
   const uint64_t kind = rng.Below(8);
   const uint64_t which = kind < 5 ? kind : 0;
   const std::string word = kWords[which];
   const size_t at = text.find(word);
   if (at == std::string::npos) return "[1, \"two\"]";
-  return text.insert(at + word.size(), word.back() == ':' ? "\"x\"," : "x");
+  const size_t value = text.find_first_not_of(' ', at + word.size());
+  if (value == std::string::npos) return "[1, \"two\"]";
+  if (text[value] == '"') return text.insert(value + 1, "x");
+  return text.insert(value, "\"x\",\"was\":");
 }
 
 }  // namespace
@@ -73,7 +76,7 @@ std::string HostileSegment(Prng& rng, const std::string& segment) {
       "[\"x\",-7,\"n\"]",
       "no array",
   };
-  const uint64_t which = rng.Below(13);
+  const uint64_t which = rng.Below(17);
   const size_t first = segment.find('\n');
   std::string line = segment.substr(0, std::min(first, segment.size()));
   if (which < 9) {
@@ -84,6 +87,14 @@ std::string HostileSegment(Prng& rng, const std::string& segment) {
     line.back() = 'x';
   } else if (which == 11 && !line.empty()) {
     line.insert(line.size() - 1, ",\"what newer versions add\",1");
+  } else if (which == 13 && !line.empty()) {
+    line.pop_back();
+  } else if (which == 14 && !line.empty()) {
+    line.insert(line.size() - 1, "x");
+  } else if (which == 15) {
+    line = "[\"x\\";  // ends in the middle of an escape
+  } else if (which == 16) {
+    line = "[\"x\",1,\"n\",\"u\",\"Failed\",99999999999]";  // of that many nodes
   } else {
     line = Flip(rng, line);
   }

@@ -205,6 +205,7 @@ const std::vector<Field<CloudFaults>>& CloudFields() {
       OfCloud<&CloudFaults::late>("late"),
       OfCloud<&CloudFaults::no_capacity>("no-capacity"),
       OfCloud<&CloudFaults::denied>("denied"),
+      OfCloud<&CloudFaults::malformed>("malformed"),
       OfCloud<&CloudFaults::doubled>("doubled"),
       OfCloud<&CloudFaults::never_boots>("never-boots"),
       OfCloud<&CloudFaults::slow_boots>("slow-boots"),

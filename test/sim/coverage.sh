@@ -22,7 +22,7 @@ share() {
     status=1
   local files=(sim/scenarios/*.txt test/sim/worlds/*.txt)
   for ((i = core; i < ${#files[@]}; i += cores)); do words+=(--scenario "${files[i]}"); done
-  LLVM_PROFILE_FILE=$out/worlds-$core.profraw "$sim" --seeds 20 "${words[@]}" || status=1
+  LLVM_PROFILE_FILE=$out/worlds-$core.profraw "$sim" --seeds 30 "${words[@]}" || status=1
   return "$status"
 }
 
@@ -33,7 +33,7 @@ for ((core = 0; core < cores; ++core)); do
   pids+=($!)
 done
 for pid in "${pids[@]}"; do wait "$pid" || broken=1; done
-LLVM_PROFILE_FILE=$out/scale.profraw "$scale" --finished 1200 --active 600,1000 --one-node \
+LLVM_PROFILE_FILE=$out/scale.profraw "$scale" --finished 1200,60000 --active 600 --one-node \
   >"$out/scale.log" || broken=1
 cat "$out"/share-*.log
 

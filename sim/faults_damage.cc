@@ -221,7 +221,7 @@ std::string OddSegment(World& world) {
   } else if (form == 1) {
     return std::string(static_cast<size_t>(kMaxSegmentObject) + 1, 'x');
   } else if (form == 2) {
-    (void)packer.Add(header + longest + longest + "\n");
+    (void)packer.Add(header + longest + header + header + header + header + "\n");
   } else if (form == 3) {
     (void)packer.Add(header + longest + longest);  // no end of the line
   } else if (form == 4) {

@@ -31,6 +31,15 @@ std::map<std::string, int64_t> Readable(World& world) {
   return jobs;
 }
 
+// Lines that are missing are owned up to: a segment that only a newer stoker can read, or damaged
+// ones that a store that fails did not let it make again.
+bool SaysSo(const JobList& list) {
+  return std::any_of(list.warnings.begin(), list.warnings.end(), [](const std::string& warning) {
+    return warning.find("by a newer stoker") != std::string::npos ||
+           warning.find("could not be made again") != std::string::npos;
+  });
+}
+
 void List(Session& session) {
   const auto before = Readable(session.world);
   const auto list = ListJobs(*session.ledger);
@@ -42,7 +51,8 @@ void List(Session& session) {
                                     [&id = id](const Summary& line) { return line.id == id; });
     if (damaged) continue;
     // What it was not let read, it says.
-    const bool refused = session.world.plan().bucket.denied > 0 && !list->warnings.empty();
+    const bool refused =
+        (session.world.plan().bucket.denied > 0 && !list->warnings.empty()) || SaysSo(*list);
     if (found == list->jobs.end() && !refused) {
       session.world.Breach("ls-complete", "a list leaves it out", id);
     } else if (found != list->jobs.end() && found->rev < rev) {

@@ -166,6 +166,10 @@ void PlantBlobs(World& world) {
   put("stoker");
   put("stoker of the past");
   put("nobody's");
+  // Old, and so is a copy beside it whose name begins alike.
+  const std::string old = paths::Blob(Sha256Hex("nobody's either"));
+  world.bucket().Plant(old, Shared("old"), 40 * kDay);
+  world.bucket().Plant(old + "-copy", Shared("old"), 40 * kDay);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 //   sim --seed 17 --story                        one world, as it happens
 //   sim --seed 17 --prose                        the same, one sentence an event
 //   sim --seeds 3000 --parallel 2                many, in two processes
+//   sim --lives 1000000 --parallel 2             seed after seed until so many jobs have lived
 //   sim --scenario sim/scenarios/x.txt --seeds 20
 //   sim --seed 17 --shrink                       the least plan that still breaks the same rule
 #include <CLI/CLI.hpp>
@@ -26,10 +27,12 @@ namespace stoker::sim {
 namespace {
 
 constexpr uint64_t kMostStories = 3;
+constexpr uint64_t kEndless = uint64_t{1} << 62;
 
 struct Options {
   uint64_t seed = 1;
   uint64_t seeds = 1;
+  int64_t lives = 0;  // 0 = as many as the seeds have
   std::vector<std::string> scenarios;
   int parallel = 1;
   bool story = false;
@@ -98,7 +101,7 @@ class Runner {
       : options_(options), sources_(std::move(sources)), each_(sources_.size()) {}
 
   int Run() {
-    const uint64_t count = options_.seeds * sources_.size();
+    const uint64_t count = options_.lives > 0 ? kEndless : options_.seeds * sources_.size();
     RunMany(
         count, count == 1 ? 1 : options_.parallel,
         [&](uint64_t index) {
@@ -106,7 +109,10 @@ class Runner {
           if (options_.story || options_.dump) return Watch(scenario, options_);
           return RunPlan(scenario.plan, scenario.expectations);
         },
-        [&](const Outcome& outcome) { Take(outcome, count); });
+        [&](const Outcome& outcome) {
+          // Which seeds are enough must not depend on who is faster.
+          return order_.Take(outcome, [&](const Outcome& next) { return Take(next, count); });
+        });
     if (each_.size() > 1) {
       for (size_t i = 0; i < each_.size(); ++i) {
         std::printf("%-50s %s\n", sources_[i].name.c_str(), Summary(each_[i]).c_str());
@@ -121,8 +127,13 @@ class Runner {
   }
 
  private:
-  const Source& SourceOf(uint64_t index) const { return sources_[index / options_.seeds]; }
-  uint64_t SeedOf(uint64_t index) const { return options_.seed + index % options_.seeds; }
+  size_t WhichSource(uint64_t index) const {
+    return options_.lives > 0 ? index % sources_.size() : index / options_.seeds;
+  }
+  const Source& SourceOf(uint64_t index) const { return sources_[WhichSource(index)]; }
+  uint64_t SeedOf(uint64_t index) const {
+    return options_.seed + (options_.lives > 0 ? index / sources_.size() : index % options_.seeds);
+  }
 
   static std::string Summary(const Totals& totals) {
     char text[256];
@@ -134,15 +145,20 @@ class Runner {
     return text;
   }
 
-  void Take(const Outcome& outcome, uint64_t count) {
+  // False: these are enough.
+  bool Take(const Outcome& outcome, uint64_t count) {
     all_.Add(outcome);
-    each_[outcome.index / options_.seeds].Add(outcome);
+    each_[WhichSource(outcome.index)].Add(outcome);
     if (outcome.broke) Report(outcome);
     const double now = Since(begin_);
-    if (now < told_ + 10 || all_.seeds == count) return;
+    const bool enough = options_.lives > 0 && all_.lives >= options_.lives;
+    if (now < told_ + 10 || all_.seeds == count || enough) return !enough;
     told_ = now;
-    std::fprintf(stderr, "%3llu %% after %.0f s: %s\n",
-                 static_cast<Number>(100 * all_.seeds / count), now, Summary(all_).c_str());
+    const int64_t percent = options_.lives > 0 ? 100 * all_.lives / options_.lives
+                                               : static_cast<int64_t>(100 * all_.seeds / count);
+    std::fprintf(stderr, "%3lld %% after %.0f s: %s\n", static_cast<long long>(percent), now,
+                 Summary(all_).c_str());
+    return true;
   }
 
   void Report(const Outcome& outcome) {
@@ -164,6 +180,7 @@ class Runner {
   const std::vector<Source> sources_;
   Totals all_;
   std::vector<Totals> each_;
+  InOrder order_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   double told_ = 0;
 };
@@ -194,6 +211,8 @@ int Main(int argc, char** argv) {
   Options options;
   app.add_option("--seed", options.seed, "The first seed");
   app.add_option("--seeds", options.seeds, "How many")->check(CLI::PositiveNumber);
+  app.add_option("--lives", options.lives, "Instead of --seeds: until so many jobs have lived")
+      ->check(CLI::PositiveNumber);
   app.add_option("--scenario", options.scenarios, "Files of sim/scenarios/, instead of the swarm");
   app.add_option("--parallel", options.parallel, "Processes that share the seeds")
       ->check(CLI::Range(1, 256));

@@ -113,6 +113,7 @@ struct Plan {
   CloudFaults cloud;
   int64_t calm = 400'000;
   int64_t limit = 72LL * 3'600'000;  // a world that is not done by then never will be
+  int64_t most_events = -1;          // more of them break everything-ends; -1 = no limit
   Tier tier = Tier::kAll;
   bool logs = true;  // output is spooled and shipped
   bool garbage_collected = false;

@@ -147,7 +147,8 @@ void Program::Rest(int64_t ms) {
   if (!told_) return;
   told_ = false;
   if (plan_.on_term == OnTerm::kIgnores) return;
-  if (step_ > 0) Save(step_);
+  const bool saves = place_.rank == 0 || plan_.every_rank_saves;
+  if (saves && step_ > 0) Save(step_);
   Leave(plan_.on_term == OnTerm::kSavesAndSucceeds ? 0 : 143);
 }
 

@@ -118,8 +118,51 @@ std::vector<std::string> StoryOf(const Plan& plan) {
   return narrator.Story(world.breach() ? world.breach()->job : "");
 }
 
+namespace {
+
+// The processes of one RunMany, as their parent sees them.
+class Crew {
+ public:
+  Crew(Shared* shared, const std::function<bool(const Outcome&)>& done)
+      : shared_(shared), done_(done) {}
+
+  void Add(pid_t child) { children_.push_back(child); }
+
+  // False: enough.
+  bool Give(const Outcome& outcome) {
+    if (going_ && !done_(outcome)) going_ = false;
+    return going_;
+  }
+
+  // Looks who has ended. `wait`: until all have.
+  void Bury(bool wait) {
+    for (size_t self = 0; self < children_.size(); ++self) {
+      pid_t& child = children_[self];
+      if (child == 0) continue;
+      int status = 0;
+      const bool made = child > 0;
+      if (made && ::waitpid(child, &status, wait ? 0 : WNOHANG) == 0) continue;
+      child = 0;
+      if (made && status == 0) continue;
+      const uint64_t current = shared_->current[self].load();
+      Outcome crash;
+      crash.index = current == 0 ? 0 : current - 1;
+      Break(&crash, "crash", made ? HowItDied(status) : "no process could be made");
+      Give(crash);
+    }
+  }
+
+ private:
+  Shared* const shared_;
+  const std::function<bool(const Outcome&)>& done_;
+  std::vector<pid_t> children_;  // 0 = has ended
+  bool going_ = true;
+};
+
+}  // namespace
+
 void RunMany(uint64_t count, int parallel, const std::function<Outcome(uint64_t)>& run,
-             const std::function<void(const Outcome&)>& done) {
+             const std::function<bool(const Outcome&)>& done) {
   parallel = std::clamp(parallel, 1, kMostProcesses);
   int pipe[2];
   void* const memory = parallel == 1 ? MAP_FAILED
@@ -129,12 +172,12 @@ void RunMany(uint64_t count, int parallel, const std::function<Outcome(uint64_t)
     for (uint64_t index = 0; index < count; ++index) {
       Outcome outcome = run(index);
       outcome.index = index;
-      done(outcome);
+      if (!done(outcome)) return;
     }
     return;
   }
   auto* const shared = new (memory) Shared();
-  std::vector<pid_t> children;
+  Crew crew(shared, done);
   std::fflush(nullptr);
   for (int self = 0; self < parallel; ++self) {
     const pid_t child = ::fork();
@@ -142,23 +185,30 @@ void RunMany(uint64_t count, int parallel, const std::function<Outcome(uint64_t)
       ::close(pipe[0]);
       Work(shared, self, pipe[1], count, run);
     }
-    children.push_back(child);
+    crew.Add(child);
   }
   ::close(pipe[1]);
   Outcome outcome;
-  while (Receive(pipe[0], &outcome)) done(outcome);
-  ::close(pipe[0]);
-  for (size_t self = 0; self < children.size(); ++self) {
-    int status = 0;
-    if (children[self] > 0) ::waitpid(children[self], &status, 0);
-    const uint64_t current = shared->current[self].load();
-    if (children[self] > 0 && status == 0) continue;
-    Outcome crash;
-    crash.index = current == 0 ? 0 : current - 1;
-    Break(&crash, "crash", children[self] > 0 ? HowItDied(status) : "no process could be made");
-    done(crash);
+  while (Receive(pipe[0], &outcome)) {
+    if (!crew.Give(outcome)) shared->next.store(count);  // nobody begins another
+    crew.Bury(false);
   }
+  ::close(pipe[0]);
+  crew.Bury(true);
   ::munmap(memory, sizeof(Shared));
+}
+
+bool InOrder::Take(const Outcome& outcome, const std::function<bool(const Outcome&)>& done) {
+  if (outcome.index < next_) return done(outcome);  // of a process that could not be made
+  waiting_[outcome.index] = outcome;
+  for (;;) {
+    const auto first = waiting_.find(next_);
+    if (first == waiting_.end()) return true;
+    const Outcome given = first->second;
+    waiting_.erase(first);
+    ++next_;
+    if (!done(given)) return false;
+  }
 }
 
 void Totals::Add(const Outcome& outcome) {

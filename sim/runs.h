@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -35,9 +36,21 @@ std::vector<std::string> StoryOf(const Plan& plan);
 
 // Calls `run` for 0 … count-1, in `parallel` processes (1 = in this one), and `done` here with each
 // outcome, in any order. A process that dies takes its world with it, which is an outcome too.
+// Ends when `done` says false: `done` gets no more then, whatever runs still.
 // Kills nothing but its own processes, and leaves none behind.
 void RunMany(uint64_t count, int parallel, const std::function<Outcome(uint64_t index)>& run,
-             const std::function<void(const Outcome&)>& done);
+             const std::function<bool(const Outcome&)>& done);
+
+// Gives outcomes on in the order of their indices, from 0.
+class InOrder {
+ public:
+  // `done` as of RunMany, and so the answer.
+  bool Take(const Outcome& outcome, const std::function<bool(const Outcome&)>& done);
+
+ private:
+  uint64_t next_ = 0;
+  std::map<uint64_t, Outcome> waiting_;
+};
 
 // Sums that do not depend on the order of the outcomes.
 struct Totals {

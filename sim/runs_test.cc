@@ -23,7 +23,10 @@ Outcome Made(uint64_t index) {
 
 Totals Sum(uint64_t count, int parallel) {
   Totals totals;
-  RunMany(count, parallel, Made, [&](const Outcome& outcome) { totals.Add(outcome); });
+  RunMany(count, parallel, Made, [&](const Outcome& outcome) {
+    totals.Add(outcome);
+    return true;
+  });
   return totals;
 }
 
@@ -56,6 +59,7 @@ TEST(Runs, WhatTakesTheProcessWithItIsAnOutcome) {
         } else {
           done.insert(outcome.index);
         }
+        return true;
       });
   EXPECT_EQ(done.size(), 39U);
   ASSERT_EQ(crashes.size(), 1U);
@@ -64,13 +68,48 @@ TEST(Runs, WhatTakesTheProcessWithItIsAnOutcome) {
   EXPECT_STREQ(crashes[0].what, "the simulator died of signal 9");
 }
 
+TEST(Runs, EndsWhenThereIsEnoughAndTheSameAreEnoughForAll) {
+  for (const int parallel : {1, 2, 5}) {
+    InOrder order;
+    std::vector<uint64_t> given;
+    int64_t lives = 0;
+    const auto enough = [&](const Outcome& outcome) {
+      given.push_back(outcome.index);
+      lives += outcome.lives;
+      return lives < 100;
+    };
+    RunMany(uint64_t{1} << 62, parallel, Made,
+            [&](const Outcome& outcome) { return order.Take(outcome, enough); });
+    ASSERT_EQ(given.size(), 100U);
+    for (uint64_t i = 0; i < given.size(); ++i) EXPECT_EQ(given[i], i);
+  }
+}
+
+TEST(Runs, WhatComesTwiceIsNotHeldBack) {
+  InOrder order;
+  std::vector<uint64_t> given;
+  const auto done = [&](const Outcome& outcome) {
+    given.push_back(outcome.index);
+    return true;
+  };
+  for (const uint64_t index : {1, 0, 2, 0}) {
+    Outcome outcome = Made(index);
+    outcome.index = index;
+    order.Take(outcome, done);
+  }
+  EXPECT_EQ(given, (std::vector<uint64_t>{0, 1, 2, 0}));
+}
+
 TEST(Runs, ASeedIsTheSameWorldEachTime) {
   Totals first;
   Totals second;
   for (Totals* totals : {&first, &second}) {
     RunMany(
         20, totals == &first ? 1 : 2, [](uint64_t index) { return RunPlan(DrawPlan(index + 1)); },
-        [&](const Outcome& outcome) { totals->Add(outcome); });
+        [&](const Outcome& outcome) {
+          totals->Add(outcome);
+          return true;
+        });
   }
   EXPECT_EQ(first.hash, second.hash);
   EXPECT_EQ(first.events, second.events);

@@ -68,7 +68,9 @@ Plan Crowded() {
 }
 
 TEST(Shrink, LeavesWhatMatters) {
-  const Plan crowded = Crowded();
+  Plan crowded = Crowded();
+  // Of the seeds, one in which the rule breaks: which do changes with every draw in the simulator.
+  while (crowded.seed < 50 && Breaks(crowded).empty()) ++crowded.seed;
   ASSERT_EQ(Breaks(crowded), "nobody-fails-late");
   const Shrunk shrunk = Shrink(crowded, Breaks, 1'500);
   EXPECT_EQ(shrunk.rule, "nobody-fails-late");

@@ -108,6 +108,10 @@ void World::Run() {
   Prepare();
   while (!breach_ && scheduler_.now() < plan_.limit && !Done()) {
     if (!scheduler_.RunOne()) break;
+    if (scheduler_.events() == plan_.most_events) {
+      Breach("everything-ends",
+             "there is no end after " + std::to_string(plan_.most_events) + " events");
+    }
   }
   Mix(static_cast<uint64_t>(scheduler_.now()));
   Mix(static_cast<uint64_t>(scheduler_.events()));

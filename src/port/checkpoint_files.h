@@ -69,7 +69,8 @@ struct DirectoryScan {
   bool task_alive = false;        // at least one process of the task lives and is not dying
   Fate fate = Fate::kLived;       // of the task's processes since the scan before
   bool disk_full = false;
-  int64_t size_limit = -1;           // smallest RLIMIT_FSIZE in the task; -1 = none
+  bool torn = false;        // names came or went while they were listed: some may be missing
+  int64_t size_limit = -1;  // smallest RLIMIT_FSIZE in the task; -1 = none
   std::vector<std::string> skipped;  // sockets, devices, links to outside: cannot be kept
 };
 

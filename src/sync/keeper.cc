@@ -139,7 +139,7 @@ void CheckpointKeeper::Learn(const DirectoryScan& scan, MonoTime now) {
   const std::vector<FileEvent> later = files_.TakeEvents();
   plan_.OnScan(scan, now, later);
   plan_.OnEvents(later);
-  dirty_ = !later.empty();
+  dirty_ = !later.empty() || scan.torn;
   closed_ = dirty_;
 }
 

@@ -135,12 +135,12 @@ int StepOf(const Style& style, const Contents& files, std::string* why) {
     return -1;
   }
   const auto pointer = files.find("latest");
-  if (pointer != files.end() && newest > 0) {
-    const std::string first = Named(style.files.front(), newest);
-    if (pointer->second > first && pointer->second.size() >= first.size()) {
-      *why = "latest names " + pointer->second;
-      return -1;
-    }
+  if (pointer == files.end()) return newest;
+  const std::string first = Named(style.files.front(), newest);
+  const bool ahead = pointer->second > first && pointer->second.size() >= first.size();
+  if (newest == 0 || ahead) {
+    *why = "latest names " + pointer->second + ", the newest step is " + std::to_string(newest);
+    return -1;
   }
   return newest;
 }
@@ -201,6 +201,40 @@ TEST_P(KeeperModel, NeverTornNeverMixedSeldomOld) {
   }
   EXPECT_LE(old, kTrials / 10) << style.name << ", pauses " << pauses[0] << "-" << pauses[1];
 }
+
+// A machine that is busy with other things: the keeper comes to look now and then only, and what is
+// written into new folders meanwhile is not heard of.
+class BusyMachine : public ::testing::TestWithParam<int> {};
+
+TEST_P(BusyMachine, NeverTornNeverMixed) {
+  const Style folders = {{"step-%/model.bin", "step-%/optim.bin"}, false, true, 0, "folders"};
+  Prng prng(static_cast<uint64_t>(GetParam()));
+  Bench bench;
+  bench.files.deaf = Duration::Ms(prng.Between(0, 400));
+  const int64_t pause = prng.Between(40, 400);
+  const int64_t longest = prng.Between(30, 900);
+  int step = 0;
+  MonoTime write = bench.clock.now;
+  MonoTime look = bench.clock.now;
+  for (int i = 0; i < 400; ++i) {
+    bench.clock.now = bench.clock.now + Duration::Ms(prng.Between(1, 20));
+    if (bench.clock.now >= write) {
+      ++step;
+      if (prng.Chance(1, 2)) bench.files.BeginScan();
+      for (const std::string& file : folders.files)
+        bench.files.Write(Named(file, step), Bytes(step));
+      bench.files.Write("latest", "step-" + std::to_string(step));
+      write = bench.clock.now + Duration::Ms(pause + prng.Between(0, pause / 8));
+    }
+    if (bench.clock.now < look) continue;
+    look = bench.clock.now + Duration::Ms(prng.Between(3, longest));
+    bench.Pass();
+    std::string why;
+    ASSERT_GE(StepOf(folders, bench.Restored(), &why), 0) << why << ", at step " << step;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, BusyMachine, ::testing::Range(1, 41));
 
 INSTANTIATE_TEST_SUITE_P(All, KeeperModel,
                          ::testing::Combine(::testing::Range<size_t>(0, Styles().size()),

@@ -40,6 +40,11 @@ bool PointsOutside(std::string_view text, const std::set<std::string>& units,
       if (WithoutNumbers(unit) == row) newest = std::max(newest, LastNumber(unit));
     }
     if (newest >= 0 && LastNumber(name) > newest) return true;
+    // All of the row that is known of is left out: what it names cannot be in the checkpoint.
+    const bool left_out = std::any_of(excluded.begin(), excluded.end(), [&](const std::string& o) {
+      return WithoutNumbers(o) == row;
+    });
+    if (newest < 0 && left_out) return true;
   }
   return false;
 }

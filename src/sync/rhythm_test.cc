@@ -98,6 +98,8 @@ TEST(Pointers, PointForwardOrIntoWhatIsLeftOut) {
   EXPECT_TRUE(PointsOutside("step-300", units, {}));
   EXPECT_TRUE(PointsOutside("path/to/step-100x", units, {"step-100x"}));
   EXPECT_FALSE(PointsOutside("epoch 17", units, {}));
+  // The folder that it names had not been listed yet.
+  EXPECT_TRUE(PointsOutside("step-10", {"latest"}, {"step-5"}));
 }
 
 }  // namespace

@@ -118,6 +118,7 @@ class RealCheckpointFiles : public CheckpointFiles {
     }
     scan.files = std::move(tree.files);
     scan.skipped = std::move(tree.skipped);
+    scan.torn = tree.torn;
     scan.writers_known = writers.known;
     scan.disk_full = DiskFull(root_);
     scan.size_limit = task_.SizeLimit();

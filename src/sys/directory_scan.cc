@@ -15,6 +15,7 @@ namespace stoker {
 namespace {
 
 constexpr int kMaxDepth = 40;
+constexpr int kTries = 4;
 
 // `target` of the link at `path`, made relative; "" when it leads out of `root`.
 std::string TargetInside(const std::string& root, const std::string& path,
@@ -67,6 +68,7 @@ class Lister {
     }
     Status status;
     bool empty = true;
+    const int64_t before = ChangedAt(dirfd(stream));
     while (const dirent* entry = readdir(stream)) {
       const std::string name = entry->d_name;
       if (name == "." || name == "..") continue;
@@ -74,6 +76,7 @@ class Lister {
       status = Look(dirfd(stream), name, path.empty() ? name : path + "/" + name, depth);
       if (!status.ok()) break;
     }
+    out_->torn = out_->torn || ChangedAt(dirfd(stream)) != before;
     if (empty && !path.empty()) {
       struct stat info;
       if (fstat(dirfd(stream), &info) == 0) out_->files.push_back(FactOf(path, info));
@@ -83,6 +86,11 @@ class Lister {
   }
 
  private:
+  static int64_t ChangedAt(int dir) {
+    struct stat info;
+    return fstat(dir, &info) == 0 ? FactOf("", info).mtime_ns : -1;
+  }
+
   Status Look(int dir, const std::string& name, const std::string& path, int depth) {
     struct stat info;
     if (fstatat(dir, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -141,7 +149,9 @@ FileFact FactOf(const std::string& path, const struct stat& info) {
   return fact;
 }
 
-Result<Tree> ListTree(const std::string& root, const std::string& only) {
+namespace {
+
+Result<Tree> ListOnce(const std::string& root, const std::string& only) {
   Tree tree;
   const int dir = open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dir < 0) {
@@ -155,6 +165,15 @@ Result<Tree> ListTree(const std::string& root, const std::string& only) {
   std::sort(tree.files.begin(), tree.files.end(),
             [](const FileFact& a, const FileFact& b) { return a.path < b.path; });
   return tree;
+}
+
+}  // namespace
+
+Result<Tree> ListTree(const std::string& root, const std::string& only) {
+  for (int tries = 1;; ++tries) {
+    STOKER_ASSIGN(Tree tree, ListOnce(root, only));
+    if (!tree.torn || tries == kTries) return tree;
+  }
 }
 
 }  // namespace stoker

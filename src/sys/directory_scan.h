@@ -18,11 +18,13 @@ struct Tree {
   std::map<std::string, InodeId> inodes;
   std::vector<std::string> skipped;
   dev_t device = 0;
+  bool torn = false;  // names came or went while they were listed: some may be missing
 };
 
 FileFact FactOf(const std::string& path, const struct stat& info);
 // Everything below `root`; empty when `root` is not there. Follows no link; what vanishes meanwhile
-// is left out; does not enter other file systems. With `only`, nothing but the entry of that name
+// is left out, and it is listed anew, a few times, when names have come or gone; does not enter
+// other file systems. With `only`, nothing but the entry of that name
 // and what is below it.
 Result<Tree> ListTree(const std::string& root, const std::string& only = "");
 

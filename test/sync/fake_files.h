@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -110,9 +111,17 @@ class FakeFiles : public CheckpointFiles {
   void Wait(Duration) override {}
   void Wake() override {}
   std::vector<FileEvent> TakeEvents() override { return std::exchange(events_, {}); }
+  // The next scan began before what is written from now on: it does not list new folders' files.
+  void BeginScan() {
+    listed_.clear();
+    for (const auto& [path, file] : files_) listed_.insert(path);
+    scan_began_ = true;
+  }
   Result<DirectoryScan> Scan() override {
+    const bool torn = std::exchange(scan_began_, false);
     DirectoryScan scan;
     for (const auto& [path, file] : files_) {
+      if (torn && path.find('/') != std::string::npos && listed_.count(path) == 0) continue;
       scan.files.push_back(FactOf(path, file));
       if (file.open) scan.written.insert(path);
     }
@@ -152,6 +161,8 @@ class FakeFiles : public CheckpointFiles {
 
   bool alive = true;
   bool disk_full = false;
+  // What happens in a new folder is not heard for so long: it is not watched yet.
+  Duration deaf;
   Status take_fails;
 
  private:
@@ -179,10 +190,20 @@ class FakeFiles : public CheckpointFiles {
     event.disk_full = disk_full;
     return event;
   }
-  void Tell(FileEvent::Kind kind, const std::string& path) { events_.push_back(Made(kind, path)); }
+  void Tell(FileEvent::Kind kind, const std::string& path) {
+    const size_t slash = path.find('/');
+    if (slash != std::string::npos) {
+      const auto folder = folders_.emplace(path.substr(0, slash), clock_.now).first;
+      if (clock_.now - folder->second < deaf) return;
+    }
+    events_.push_back(Made(kind, path));
+  }
 
   HandClock& clock_;
   std::map<std::string, File> files_;
+  std::map<std::string, MonoTime> folders_;  // by name, when they were new
+  std::set<std::string> listed_;
+  bool scan_began_ = false;
   std::vector<FileEvent> events_;
   uint64_t last_ino_ = 0;
 };

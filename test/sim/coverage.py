@@ -79,6 +79,8 @@ def short_names(mangled):
         while re.search(r'<[^<>]*>', full):
             full = re.sub(r'<[^<>]*>', '', full)
         full = re.sub(r'\[abi:\w+\]', '', full)
+        while re.search(r'\([^()]*\)', full):
+            full = re.sub(r'\([^()]*\)', '', full)
         short[name] = full.split('::')[-1].split('(')[0] or full
     return short
 

@@ -7,22 +7,29 @@
 set -euo pipefail
 sim=$(realpath "$1")
 scale=$(realpath "$2")
-seeds=${3:-3000}
+seeds=${3:-6000}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 out=$(dirname "$sim")/profiles
 broken=0
 rm -rf "$out"
 mkdir -p "$out"
 
+# files CORE CORES SEEDS FILE...: so many seeds of each file that falls to this core.
+files() {
+  local core=$1 cores=$2 count=$3 words=() i
+  shift 3
+  for ((i = core + 1; i <= $#; i += cores)); do words+=(--scenario "${!i}"); done
+  LLVM_PROFILE_FILE=$out/files-$count-$core.profraw "$sim" --seeds "$count" "${words[@]}"
+}
+
 # What one of CORES processes runs, one after the other: its share of the seeds and of the files.
 share() {
-  local core=$1 cores=$2 each words=() status=0
+  local core=$1 cores=$2 each status=0
   each=$(((seeds + cores - 1) / cores))
   LLVM_PROFILE_FILE=$out/swarm-$core.profraw "$sim" --seed $((core * each + 1)) --seeds "$each" ||
     status=1
-  local files=(sim/scenarios/*.txt test/sim/worlds/*.txt)
-  for ((i = core; i < ${#files[@]}; i += cores)); do words+=(--scenario "${files[i]}"); done
-  LLVM_PROFILE_FILE=$out/worlds-$core.profraw "$sim" --seeds 30 "${words[@]}" || status=1
+  files "$core" "$cores" 20 sim/scenarios/*.txt || status=1
+  files "$core" "$cores" 30 test/sim/worlds/*.txt || status=1
   return "$status"
 }
 
@@ -33,7 +40,7 @@ for ((core = 0; core < cores; ++core)); do
   pids+=($!)
 done
 for pid in "${pids[@]}"; do wait "$pid" || broken=1; done
-LLVM_PROFILE_FILE=$out/scale.profraw "$scale" --finished 1200,60000 --active 600 --one-node \
+LLVM_PROFILE_FILE=$out/scale.profraw "$scale" --finished 1200,60000 --active 600,1000 --one-node \
   >"$out/scale.log" || broken=1
 cat "$out"/share-*.log
 

@@ -10,7 +10,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 words=()
 for file in sim/scenarios/*.txt; do words+=(--scenario "$file"); done
 
-# hash SIM WORDS...: of all that ran. A broken rule is no matter here: the same must break everywhere.
+# hash SIM WORDS...: of all that ran. A broken rule is no matter here: the same must break
+# everywhere.
 hash() {
   local said
   said=$("$@" 2>/dev/null) || [[ $? == 1 ]]
@@ -40,4 +41,5 @@ if ((differ)); then
   echo "replay: the same seed is not the same world"
   exit 1
 fi
-echo "replay: $seeds seeds and $((${#words[@]} / 2)) scenarios, $# programs, the same hashes: $expected"
+stories=$((${#words[@]} / 2))
+echo "replay: $seeds seeds, $stories scenarios, $# programs, the same hashes: $expected"

@@ -108,7 +108,7 @@ const std::vector<Bug> kRecords = {
     {"told-is-completed",
      "exit code 0 of a program that was told to stop counts as completed",
      {"right-result"},
-     Taken},
+     LeavesWhenTold},
     {"cancel-forgotten",
      "a running attempt is not stopped by a cancel",
      {"right-result"},

@@ -325,6 +325,13 @@ Plan WrongClocks(uint64_t seed) {
   return draw.plan;
 }
 
+Plan LeavesWhenTold(uint64_t seed) {
+  Draw draw(seed);
+  draw.job().program.on_term = OnTerm::kSavesAndSucceeds;
+  draw.Faults("notice", 3, 3'000, 40'000);
+  return draw.plan;
+}
+
 Plan FailsAndIsGone(uint64_t seed) {
   Draw draw(seed);
   draw.job().program.crash_at = draw.Int(5, 20);

@@ -49,6 +49,8 @@ Plan Forsaken(uint64_t seed);
 Plan RottenStore(uint64_t seed);
 // Machines' clocks are wrong by minutes.
 Plan WrongClocks(uint64_t seed);
+// Notices for a program that saves and ends well when it is told to stop.
+Plan LeavesWhenTold(uint64_t seed);
 // A program that fails, and a machine that dies as soon as the record says so.
 Plan FailsAndIsGone(uint64_t seed);
 // Machines of a gang die under it.

@@ -230,12 +230,12 @@ Plan ManyHands(uint64_t seed) {
 
 Plan EarlyCancel(uint64_t seed) {
   Draw draw(seed);
-  for (int i = 0; i < 3; ++i) draw.plan.jobs.push_back(draw.Job());
+  for (int i = 0; i < 12; ++i) draw.plan.jobs.push_back(draw.Job());
   for (JobPlan& job : draw.plan.jobs) {
     job.attached = true;
-    job.cancel_at.push_back(draw.Long(1'000, 12'000));
+    job.cancel_at.push_back(draw.Long(500, 4'000));
   }
-  draw.plan.latency_high = 1'500;
+  draw.plan.latency_high = 300;
   draw.Daemons(3);
   return draw.plan;
 }

@@ -12,6 +12,7 @@ which is kept after a failure, tells each act with its time."""
 
 import argparse
 import collections
+import os
 import pathlib
 import random
 import subprocess
@@ -95,16 +96,16 @@ class Storm:
 
         def quiet():
             running = [p for p in self.processes.all() if p[1] != "tool"]
-            folders = ledger_view.listing(self.world.state / "instances")
+            folders = [f for f in self.folders() if not f.startswith(".new-")]
             return not (running or folders or ledger_view.active(self.world.store))
 
         try:
             self.world.wait_for("rest", quiet, timeout=120, every=0.5)
             detail = ""
         except AssertionError:
-            folders = ledger_view.listing(self.world.state / "instances")
-            detail = f"{self.processes.all()} {folders}"
+            detail = f"{self.processes.all()} {self.folders()}"
         results.check("no process of a machine and no instance folder is left", not detail, detail)
+        self.collect(results)
         for controller in self.controllers:
             controller.kill()
             controller.wait()
@@ -118,6 +119,18 @@ class Storm:
                 job.process.kill()
         left = self.processes.all()
         results.check("no process at all is left", not left, left)
+
+    def folders(self):
+        return ledger_view.listing(self.world.state / "instances")
+
+    def collect(self, results):
+        """What a launch left that was killed half-way goes with the next look at the machines, or,
+        when no job is left that anybody looks after, with `stoker gc`; once it is old enough."""
+        long_ago = time.time() - 3600
+        for name in self.folders():
+            os.utime(self.world.state / "instances" / name, (long_ago, long_ago))
+        self.world.stoker("gc", check=True)
+        results.check("gc leaves no folder", not self.folders(), self.folders())
 
     def judge(self, results):
         for job in self.jobs:

@@ -111,6 +111,18 @@ bool AllCompleted(const Pass& pass, const Attempt& attempt) {
   return true;
 }
 
+// What looked like a loss was this failure, reported before the node was given up. Other failures,
+// and later ones, may be our own doing: peers were told to stop.
+bool WasTheLoss(const Pass& pass, const Attempt& attempt, const Ending& failure) {
+  if (failure.rank != attempt.ending->rank) return false;
+  const ReportSeen* report = pass.Report(attempt, failure.rank);
+  if (report->report.stopped) return false;
+  const auto number = attempt.launches[static_cast<size_t>(failure.rank)];
+  const Launch* launch = FindLaunch(pass.before, number);
+  return launch == nullptr || !launch->closed_at ||
+         pass.seen.now - report->age <= *launch->closed_at;
+}
+
 // True when the program of `rank` runs no more, and nothing of it can still be committed.
 bool Stopped(const Pass& pass, const Attempt& attempt, int rank) {
   if (pass.EndOf(attempt, rank) != nullptr || Departed(pass, attempt, rank)) return true;
@@ -171,8 +183,7 @@ Ending FinalEnding(const Pass& pass, const Attempt& attempt) {
     return provisional;
   }
   auto failure = Failure(pass, attempt);
-  if (!failure || pass.Report(attempt, failure->rank)->report.stopped) return provisional;
-  return *failure;
+  return failure && WasTheLoss(pass, attempt, *failure) ? *failure : provisional;
 }
 
 }  // namespace stoker::reconcile_internal

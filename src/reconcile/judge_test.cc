@@ -158,6 +158,15 @@ TEST(VerdictTest, AFailureIsNotFinalBeforeEveryNodeHasSpoken) {
       .Expect("Running; 1 Running L1,L2 (UserError 1)");
 }
 
+// Found by sim: a node is heard of again right after it was given up, and its program fails because
+// its peers were told to stop.
+TEST(VerdictTest, AFailureOfANodeThatWasGivenUpMayBeOurOwnDoing) {
+  Story s = Gang();
+  s.See(Quiet(2, 100, 100)).Settle();
+  s.See(After(5), Told(1, 0), End(1, 1, kError, 1), Quiet(2, 0, 0)).Settle();
+  s.Expect("Running; 1 Ended L1,L2 (NodeLost); 2 Staging L1,L3; L2 lost; sent L3; ended m2");
+}
+
 TEST(VerdictTest, ASetupThatFailsDoesNotWaitForMachinesThatNeverComeAndStaysAnError) {
   Story(2)
       .See(Withhold(2))

@@ -37,11 +37,18 @@ cp /etc/ssl/certs/ca-certificates.crt "$tree/etc/ssl/certs/"
 git clone -q --no-local "$PWD" "$tree/srv/stoker"
 
 inside() { # inside USER COMMANDS: in process and mount namespaces that end with the commands
+  # The tree becomes the root for good: in a chroot the kernel gives an ordinary user no namespaces.
   unshare --mount --pid --fork --kill-child bash -euc '
+    mount --bind "$1" "$1"
     mount -t proc proc "$1/proc"
-    mount -t sysfs -o ro sys "$1/sys"
+    mount --rbind /sys "$1/sys"
     mount --rbind /dev "$1/dev"
-    exec chroot "$1" su -s /bin/bash "$2" -c "$3"' inside "$tree" "$1" "$2"
+    cd "$1"
+    mkdir -p .machine
+    pivot_root . .machine
+    umount -l /.machine
+    rmdir /.machine
+    exec chroot / su -s /bin/bash "$2" -c "$3"' inside "$tree" "$1" "$2"
 }
 
 if [[ $user != root ]]; then

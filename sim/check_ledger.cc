@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the ledger keeps for jobs that go on.
 #include "base/text.h"
+#include "ledger/blobs.h"
 #include "ledger/paths.h"
 #include "sim/checks.h"
 
@@ -15,24 +16,38 @@ class BlobsKept : public Observer {
   void OnRecord(const Job& before, const Job& after, const std::string&) override {
     if (before.rev != 0) return;
     for (const std::string& digest : {after.code_digest, after.binary_digest}) {
-      if (world_.bucket().Find(paths::Blob(digest)) == nullptr) {
+      if (!IsThere(digest, "")) {
         world_.Breach("blobs-kept", "its record names " + digest + ", which is not there",
                       after.id);
       }
     }
   }
   void OnChange(const BucketChange& change) override {
-    if (change.after || change.writer.empty() || !StartsWith(change.key, paths::Blob(""))) return;
+    if (change.after || change.writer.empty() || !StartsWith(change.key, paths::Blobs())) return;
     for (const auto& [id, job] : world_.jobs()) {
       if (IsFinal(job.state)) continue;
-      if (change.key == paths::Blob(job.code_digest) ||
-          change.key == paths::Blob(job.binary_digest)) {
-        world_.Breach("blobs-kept", change.writer + " removes " + change.key, id);
+      for (const std::string& digest : {job.code_digest, job.binary_digest}) {
+        if (!StartsWith(change.key, paths::Blobs() + digest) || IsThere(digest, change.key)) {
+          continue;
+        }
+        world_.Breach("blobs-kept", change.writer + " removes the last " + change.key, id);
       }
     }
   }
 
  private:
+  // A copy other than `but`.
+  bool IsThere(const std::string& digest, const std::string& but) const {
+    const auto& objects = world_.bucket().objects();
+    const std::string prefix = paths::Blobs() + digest;
+    for (auto at = objects.lower_bound(prefix);
+         at != objects.end() && StartsWith(at->first, prefix); ++at) {
+      const bool copy = ParseBlobCopy({at->second.info, {}}).has_value();
+      if (copy && at->first != but && at->second.data) return true;
+    }
+    return false;
+  }
+
   World& world_;
 };
 

@@ -172,7 +172,7 @@ void DamageLedger(World& world, const FaultPlan& fault) {
 }
 
 void DamageBlob(World& world, const FaultPlan& fault) {
-  const std::string key = PickKey(world, paths::Blob(""));
+  const std::string key = PickKey(world, paths::Blobs());
   if (key.empty()) return;
   world.Once("damaged ledger");
   WriteForAWhile(world, key, Spoil(world.rng(), *world.bucket().Find(key)->data), fault.amount);
@@ -313,7 +313,7 @@ void Stray(World& world, const FaultPlan& fault) {
       log + "1-0/99999999999999999999-1.zst",
       log + "1-0/000000000001-9999999999999.zst",
       paths::Checkpoints(of) + "notes.txt",
-      paths::Blob("note.txt"),
+      paths::Blobs() + "note.txt",
       "blobs/" + std::string(64, 'f') + "x",
       "index/notes.txt",
   };

@@ -126,7 +126,7 @@ Status NodeAttempt::Restore(const std::string& id, StagingEnded* result) {
   const Status restored = RestoreCheckpoint(store_, job, checkpoint, rank_, *writer);
   result->restored = id;
   if (!restored.ok()) {
-    if (!restored.transient()) result->restore_error = restored.ToString();
+    if (BlamesCheckpoint(restored)) result->restore_error = restored.ToString();
     return restored;
   }
   restored_ = id;

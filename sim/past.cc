@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "job/digest.h"
 #include "job/encoding.h"
+#include "ledger/blobs.h"
 #include "ledger/ledger.h"
 #include "ledger/log_codec.h"
 #include "ledger/paths.h"
@@ -27,6 +28,11 @@ std::string LongName() {
   std::string name;
   while (name.size() < 230) name += "\xe6\xbc\xa2";  // three bytes each: cut between, not inside
   return name;
+}
+
+// As it was named when it was written.
+std::string BlobOfAge(const std::string& digest, int64_t age_ms) {
+  return paths::Blob(digest, BlobPeriod({kEpochMs - age_ms}));
 }
 
 // One job of the past. Every draw is a statement of its own.
@@ -58,7 +64,7 @@ class PastJob {
     job_.spec_digest = Sha256Hex(spec);
     Put(paths::Spec(job_.id), spec);
     Put(paths::Record(job_.id), EncodeJob(job_));
-    Put(paths::Blob(job_.code_digest), "code of the past");
+    Put(BlobOfAge(job_.code_digest, age_), "code of the past");
     Put(paths::Checkpoints(job_.id) + "data/x", "what is left of a checkpoint");
     for (const Attempt& attempt : job_.attempts) {
       Report(attempt);
@@ -159,17 +165,26 @@ void PlantBlobs(World& world) {
     const bool other = world.rng().Chance(1, 6);
     const bool beside = world.rng().Chance(1, 4);
     // A name that begins with the one that is looked for.
-    const std::string key = paths::Blob(Sha256Hex(content)) + (beside ? "-copy" : "");
+    const std::string key = BlobOfAge(Sha256Hex(content), age) + (beside ? "-copy" : "");
     world.bucket().Plant(key, Shared(other ? "cut of" : content), age);
+    // And one that was written when this one was no longer young.
+    const int64_t later = world.rng().Between(0, 40) * kDay;
+    if (later >= age) return;
+    world.bucket().Plant(BlobOfAge(Sha256Hex(content), later), Shared(content), later);
   };
   for (size_t i = 0; i < world.plan().jobs.size(); ++i) put("code of j" + std::to_string(i));
   put("stoker");
   put("stoker of the past");
   put("nobody's");
-  // Old, and so is a copy beside it whose name begins alike.
-  const std::string old = paths::Blob(Sha256Hex("nobody's either"));
-  world.bucket().Plant(old, Shared("old"), 40 * kDay);
-  world.bucket().Plant(old + "-copy", Shared("old"), 40 * kDay);
+  // Old, and so are names beside it that begin alike, or like none of ours.
+  const std::string digest = Sha256Hex("nobody's either");
+  const std::string old = BlobOfAge(digest, 40 * kDay);
+  for (const std::string& key : {old, old + "-copy", paths::Blobs() + digest,
+                                 paths::Blobs() + digest + "-7", paths::Blobs() + digest + "-x"}) {
+    world.bucket().Plant(key, Shared("old"), 40 * kDay);
+  }
+  // Of the future: it hides nothing.
+  world.bucket().Plant(BlobOfAge(Sha256Hex("stoker"), -99 * kDay), Shared("later"), kDay);
 }
 
 }  // namespace

@@ -44,9 +44,12 @@ Result<int64_t> Number(const std::string& text) {
   return value;
 }
 
+// The generator itself counts upwards: seeds beside each other would share their draws.
+Prng StreamOf(uint64_t seed) { return Prng(Prng(seed * 2 + 1).Next() + 7); }
+
 class Parser {
  public:
-  explicit Parser(uint64_t seed) : seed_(seed), rng_(seed * 0x9e3779b97f4a7c15ULL + 7) {}
+  explicit Parser(uint64_t seed) : seed_(seed), rng_(StreamOf(seed)) {}
 
   Result<Scenario> Parse(const std::string& text, const std::string& name) {
     STOKER_TRY(FindSeed(text, name));
@@ -82,7 +85,7 @@ class Parser {
         return Wrong("a seed is one whole number").WithContext(name + ":" + std::to_string(line_));
       }
       seed_ = value;
-      rng_ = Prng(seed_ * 0x9e3779b97f4a7c15ULL + 7);
+      rng_ = StreamOf(seed_);
     }
     return Status::Ok();
   }

@@ -50,7 +50,7 @@ void DrawMoment(const TierStory& story, Prng& rng, Plan* plan) {
 }
 
 Plan PlanOf(const TierSetting& setting) {
-  Prng rng(setting.seed * 0x9e3779b97f4a7c15ULL + 11);
+  Prng rng(Prng(setting.seed * 2 + 1).Next() + 11);  // as in scenario.cc
   const TierCast& cast = setting.cast;
   Plan plan = PlanLongJob(setting.job, setting.seed);
   plan.name = setting.story.name + ", " + cast.name;

@@ -67,13 +67,8 @@ Status LedgerLook::ListReports(const std::vector<std::string>& jobs, bool many) 
         done, ListWhileDense(ledger_.store(), paths::AllReports(), prefixes, kWorthReports, keep));
   }
   for (size_t index = done; index < sorted.size(); ++index) {
-    reports_[sorted[index].second].clear();
-    std::string after;
-    do {
-      STOKER_ASSIGN(const Listing page, ledger_.store().List(prefixes[index], after));
-      for (const ObjectInfo& object : page.objects) keep(index, {object, page.store_now});
-      after = page.next;
-    } while (!after.empty());
+    STOKER_ASSIGN(reports_[sorted[index].second],
+                  ListBelow(ledger_.store(), prefixes[index]));
   }
   return Status::Ok();
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/encoding.h"
 
-#include <functional>
-#include <vector>
-
+#include "base/remembered.h"
 #include "base/text.h"
 #include "job/json_fields.h"
 
@@ -176,42 +174,17 @@ std::string Encode(const T& noun, int indent) {
   return json::Dump(out.Take(), indent) + "\n";
 }
 
-// What was decoded last. Records and reports are read far more often than they change: whoever
-// looks every few seconds parses each only once.
-template <typename T>
-class Decoded {
- public:
-  // Null: not there.
-  const T* Find(size_t hash, std::string_view text) const {
-    const Entry& entry = entries_[hash % kEntries];
-    return entry.text == text && !text.empty() ? &entry.noun : nullptr;
-  }
-  void Keep(size_t hash, std::string_view text, const T& noun) {
-    if (text.size() <= kLongest) entries_[hash % kEntries] = {std::string(text), noun};
-  }
-
- private:
-  static constexpr size_t kEntries = 128;
-  static constexpr size_t kLongest = size_t{16} << 10;
-  struct Entry {
-    std::string text;
-    T noun;
-  };
-  std::vector<Entry> entries_{kEntries};
-};
-
 template <typename T>
 Result<T> Decode(const std::string& key, std::string_view text) {
-  thread_local Decoded<T> decoded;
-  const size_t hash = std::hash<std::string_view>()(text);
-  if (const T* known = decoded.Find(hash, text)) return *known;
+  thread_local Remembered<T> decoded;
+  if (const T* known = decoded.Find(text)) return *known;
   STOKER_ASSIGN(const json::Value object, json::ParseObject(key, text, kMaxRecordBytes));
   STOKER_TRY(json::CheckFormat(key, object, kRecordFormat));
   T noun;
   json::JsonIn in(object, key + ": ");
   Fields(in, noun);
   if (!in.status().ok()) return in.status();
-  decoded.Keep(hash, text, noun);
+  decoded.Keep(text, noun);
   return noun;
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ledger/blobs.h"
 
+#include <algorithm>
+#include <charconv>
 #include <memory>
+#include <utility>
 
 #include "base/text.h"
 #include "job/digest.h"
@@ -12,29 +15,47 @@ namespace {
 
 constexpr int64_t kPiece = 1 << 18;
 
+bool IsDigest(std::string_view sha256) {
+  return sha256.size() == 64 &&
+         sha256.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 Status CheckDigest(const std::string& sha256) {
-  if (sha256.size() == 64 && sha256.find_first_not_of("0123456789abcdef") == std::string::npos) {
-    return Status::Ok();
-  }
+  if (IsDigest(sha256)) return Status::Ok();
   return Status(Code::kInvalid, "not a blob's name: '" + Printable(sha256.substr(0, 80)) + "'");
 }
 
-// A listing of one key tells its age by the store's own clock.
-Result<bool> IsThere(Ledger& ledger, const std::string& key, int64_t size) {
-  const auto page = ledger.store().List(key, "", 1);
-  if (!page.ok()) return page.status().WithContext("looking for " + key);
-  if (page->objects.empty() || page->objects[0].key != key) return false;
-  const ObjectInfo& blob = page->objects[0];
-  return blob.size == size && page->store_now - blob.last_modified < kRefreshBlob;
+// A name of the future is nobody's: it would hide what is written now.
+bool IsOfTheFuture(const BlobCopy& copy, WallTime store_now) {
+  // One server's clock may be ahead of another's when a period begins.
+  return copy.period > BlobPeriod(store_now) + 1;
+}
+
+struct Newest {
+  std::optional<BlobCopy> copy;
+  WallTime store_now;
+};
+
+Result<Newest> NewestCopy(Ledger& ledger, const std::string& sha256) {
+  STOKER_TRY(CheckDigest(sha256));
+  const std::string prefix = paths::Blobs() + sha256;
+  Newest newest;
+  const auto listed = ListBelow(ledger.store(), prefix, &newest.store_now);
+  if (!listed.ok()) return listed.status().WithContext("looking for " + prefix);
+  for (const Listed& found : *listed) {
+    auto copy = ParseBlobCopy(found);
+    if (!copy || IsOfTheFuture(*copy, found.now)) continue;
+    newest.copy = std::move(copy);  // they come in order
+  }
+  return newest;
 }
 
 Result<bool> PutUnlessThere(Ledger& ledger, const std::string& sha256, int64_t size,
                             const std::function<Status(Upload&)>& write) {
-  STOKER_TRY(CheckDigest(sha256));
-  const std::string key = paths::Blob(sha256);
-  STOKER_ASSIGN(const bool there, IsThere(ledger, key, size));
-  if (there) return false;
-  // Without condition: the content is the same whoever writes it, and an old or damaged one goes.
+  STOKER_ASSIGN(const Newest newest, NewestCopy(ledger, sha256));
+  if (newest.copy && newest.copy->size == size && newest.copy->age < kBlobPeriod) return false;
+  const std::string key = paths::Blob(sha256, BlobPeriod(newest.store_now));
+  // Without condition: the content is the same whoever writes it, and a damaged one of now goes.
   auto upload = ledger.store().BeginUpload(key);
   if (!upload.ok()) return upload.status().WithContext("uploading " + key);
   const Status written = write(**upload);
@@ -45,6 +66,23 @@ Result<bool> PutUnlessThere(Ledger& ledger, const std::string& sha256, int64_t s
 }
 
 }  // namespace
+
+std::optional<BlobCopy> ParseBlobCopy(const Listed& found) {
+  std::string_view name = found.object.key;
+  name.remove_prefix(std::min(name.size(), paths::Blobs().size()));
+  const std::string_view digest = name.substr(0, 64);
+  if (!IsDigest(digest) || name.size() < 66 || name[64] != '-') return std::nullopt;
+  int64_t period = 0;
+  const std::string_view digits = name.substr(65);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), period);
+  BlobCopy copy{found.object.key, std::string(digest), period, found.object.size,
+                found.now - found.object.last_modified};
+  // Only names as they are written: two of one period are one.
+  if (error != std::errc() || period < 0 || paths::Blob(copy.sha256, period) != copy.key) {
+    return std::nullopt;
+  }
+  return copy;
+}
 
 Result<bool> PutBlob(Ledger& ledger, const std::string& sha256, int fd, int64_t size) {
   return PutUnlessThere(ledger, sha256, size,
@@ -58,8 +96,9 @@ Result<bool> PutBlobText(Ledger& ledger, const std::string& sha256, std::string_
 
 Status FetchBlob(Ledger& ledger, const std::string& sha256,
                  const std::function<Status(std::string_view piece)>& sink) {
-  STOKER_TRY(CheckDigest(sha256));
-  const std::string key = paths::Blob(sha256);
+  STOKER_ASSIGN(const Newest newest, NewestCopy(ledger, sha256));
+  if (!newest.copy) return Status(Code::kNotFound, "there is no blob " + sha256);
+  const std::string& key = newest.copy->key;
   auto download = ledger.store().OpenDownload(key);
   if (!download.ok()) return download.status().WithContext("fetching " + key);
   const std::unique_ptr<char[]> buffer(new char[kPiece]);

@@ -4,26 +4,43 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/status.h"
 #include "ledger/ledger.h"
+#include "ledger/scan.h"
 
 namespace stoker {
 
-// A blob that nothing refers to goes 30 days after it was written; one in use is written again
-// before.
-inline constexpr Duration kRefreshBlob = Duration::Hours(24 * 15);
+// A copy of a blob is named by the content and by the period of 15 days, of the store's clock, in
+// which it was written: whoever needs one that is older than a period writes another beside it, and
+// what is old enough to be collected is never written again.
+inline constexpr Duration kBlobPeriod = Duration::Hours(24 * 15);
 
-// Makes sure that the blob `sha256` is there and young: [0, size) of `fd` is uploaded unless it is.
-// The caller has hashed the content: it is not hashed again here. Returns whether it was uploaded.
+struct BlobCopy {
+  std::string key;
+  std::string sha256;
+  int64_t period = 0;
+  int64_t size = 0;
+  Duration age;  // since it was written, by the store's clock
+};
+
+inline int64_t BlobPeriod(WallTime store_now) { return store_now.ms / kBlobPeriod.ms; }
+
+// None: the object's name is not that of a copy.
+std::optional<BlobCopy> ParseBlobCopy(const Listed& found);
+
+// Makes sure that a young copy of the blob `sha256` is there: [0, size) of `fd` is uploaded unless
+// it is. The caller has hashed the content: it is not hashed again here. Returns whether it was
+// uploaded.
 Result<bool> PutBlob(Ledger& ledger, const std::string& sha256, int fd, int64_t size);
 Result<bool> PutBlobText(Ledger& ledger, const std::string& sha256, std::string_view content);
 
-// Gives the content to `sink` piece by piece, then checks it. kCorrupt: it is not what its name
-// says; what the sink got must be thrown away. kNotFound when there is none. A failure of `sink`
-// ends it.
+// Gives the content of the newest copy to `sink` piece by piece, then checks it. kCorrupt: it is
+// not what its name says; what the sink got must be thrown away. kNotFound when there is none. A
+// failure of `sink` ends it.
 Status FetchBlob(Ledger& ledger, const std::string& sha256,
                  const std::function<Status(std::string_view piece)>& sink);
 

@@ -2,10 +2,13 @@
 #include "ledger/collect.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "base/deliberate_bug.h"
 #include "base/text.h"
+#include "ledger/blobs.h"
 #include "ledger/index.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
@@ -13,36 +16,32 @@
 namespace stoker {
 namespace {
 
-constexpr Duration kBlobAge = Duration::Hours(24 * 30);
+constexpr Duration kBlobAge = kBlobPeriod + kBlobPeriod;
+// Whoever saw only the old copy has long opened it.
+constexpr Duration kSuperseded = Duration::Hours(1);
 
 bool IsOld(Duration age) { return age >= kBlobAge || BugIsOn("young-blob-collected"); }
 
-struct OldBlob {
-  std::string digest;
-  int64_t size = 0;
+// The copies that are old, and of each content the newest one that is not.
+struct Blobs {
+  std::vector<BlobCopy> old;
+  std::map<std::string, BlobCopy> young;
 };
 
-Result<std::vector<OldBlob>> OldBlobs(Ledger& ledger) {
-  std::vector<OldBlob> old;
-  const std::string prefix = paths::Blob("");
-  std::string after;
-  do {
-    STOKER_ASSIGN(const Listing page, ledger.store().List(prefix, after));
-    for (const ObjectInfo& object : page.objects) {
-      if (!IsOld(page.store_now - object.last_modified)) continue;
-      old.push_back({object.key.substr(prefix.size()), object.size});
+Result<Blobs> ListBlobs(Ledger& ledger) {
+  Blobs blobs;
+  STOKER_ASSIGN(const std::vector<Listed> listed, ListBelow(ledger.store(), paths::Blobs()));
+  for (const Listed& found : listed) {
+    auto copy = ParseBlobCopy(found);
+    if (!copy) continue;  // not ours to judge
+    if (IsOld(copy->age)) {
+      blobs.old.push_back(std::move(*copy));
+    } else {
+      const std::string sha256 = copy->sha256;
+      blobs.young.insert_or_assign(sha256, std::move(*copy));  // they come in order
     }
-    after = page.next;
-  } while (!after.empty());
-  return old;
-}
-
-// Whoever submits writes a blob of that age again before naming it: it may have become young since
-// the listing, and is then wanted by a record that was not there when the records were read.
-Result<bool> StillOld(Ledger& ledger, const std::string& key) {
-  STOKER_ASSIGN(const Listing page, ledger.store().List(key, "", 1));
-  if (page.objects.empty() || page.objects[0].key != key) return false;
-  return IsOld(page.store_now - page.objects[0].last_modified);
+  }
+  return blobs;
 }
 
 Result<std::vector<std::string>> AllRecords(Ledger& ledger) {
@@ -114,7 +113,7 @@ Result<Records> ReadRecords(Ledger& ledger, const CollectRequest& request) {
 
 Result<Collected> CollectGarbage(Ledger& ledger, const CollectRequest& request) {
   Collected collected;
-  STOKER_ASSIGN(const std::vector<OldBlob> old, OldBlobs(ledger));  // before the records: see above
+  STOKER_ASSIGN(const Blobs blobs, ListBlobs(ledger));  // before the records: see the header
   STOKER_ASSIGN(const Records records, ReadRecords(ledger, request));
   for (const std::string& id : records.removable) {
     if (request.progress) request.progress("removing job " + id);
@@ -122,12 +121,13 @@ Result<Collected> CollectGarbage(Ledger& ledger, const CollectRequest& request) 
     collected.jobs.push_back(id);
   }
   if (!request.dry_run && !collected.jobs.empty()) STOKER_TRY(RebuildIndex(ledger));
-  for (const OldBlob& blob : old) {
-    if (!records.all_read || records.digests.contains(blob.digest)) continue;
-    const std::string key = paths::Blob(blob.digest);
-    STOKER_ASSIGN(const bool still, StillOld(ledger, key));
-    if (!still) continue;
-    if (!request.dry_run) STOKER_TRY(ledger.store().Delete(key));
+  for (const BlobCopy& blob : blobs.old) {
+    const auto young = blobs.young.find(blob.sha256);
+    const bool superseded = young != blobs.young.end() && young->second.size == blob.size &&
+                            young->second.age >= kSuperseded;
+    const bool named = !records.all_read || records.digests.contains(blob.sha256);
+    if (named && !superseded) continue;
+    if (!request.dry_run) STOKER_TRY(ledger.store().Delete(blob.key));
     ++collected.blobs;
     collected.blob_bytes += blob.size;
   }

@@ -24,10 +24,12 @@ struct Collected {
   int64_t blob_bytes = 0;
 };
 
-// A blob goes only when no record names it in a listing that began after the blob was 30 days old:
-// whoever submits writes the record after making sure that the blob is young. Jobs that are active
-// are never touched. A record that cannot be read keeps every blob: it may name any of them. Safe
-// to kill and to repeat: a job's data goes first, its record last.
+// A copy of a blob goes when it is 30 days old and either a younger copy is there or no record
+// names it that was there when the copy was old already: whoever submits makes sure of a copy of at
+// most 15 days, then writes the record, and nobody writes the name of an old copy again. So a
+// deletion can be late, or come twice, and takes nothing that is wanted. Jobs that are active are
+// never touched. A record that cannot be read keeps every content: it may name any of them. Safe to
+// kill and to repeat: a job's data goes first, its record last.
 Result<Collected> CollectGarbage(Ledger& ledger, const CollectRequest& request);
 
 }  // namespace stoker

@@ -52,7 +52,9 @@ class CollectTest : public ::testing::Test {
     ASSERT_TRUE(AppendSummary(*ledger_, ended->job).ok());
     ASSERT_TRUE(RemoveActive(*ledger_, id).ok());
   }
-  bool HasBlob(const std::string& code) { return memory_.Head(paths::Blob(Sha256Hex(code))).ok(); }
+  bool HasBlob(const std::string& code) {
+    return !memory_.List(paths::Blobs() + Sha256Hex(code))->objects.empty();
+  }
 
   WallTime now_{1'767'225'600'000};
   MemoryStore memory_{[this] { return now_; }};
@@ -85,8 +87,33 @@ TEST_F(CollectTest, ABlobThatIsUsedAgainMeanwhileStays) {
   store_.meanwhile = [this] { RunJob("late", "code"); };
   const auto collected = CollectGarbage(*ledger_, {});
   ASSERT_TRUE(collected.ok());
-  EXPECT_EQ(collected->blobs, 0);
+  EXPECT_EQ(collected->blobs, 1);  // the old copy; the job has its own
   EXPECT_TRUE(HasBlob("code"));
+}
+
+TEST_F(CollectTest, AnOldCopyGoesWhenAYoungerOneIsThere) {
+  RunJob("one", "code");
+  now_ = now_ + Duration::Hours(24 * 31);
+  EXPECT_EQ(CollectGarbage(*ledger_, {})->blobs, 0);
+  RunJob("two", "code");
+  const auto copies = [this] { return memory_.List(paths::Blobs())->objects.size(); };
+  EXPECT_EQ(copies(), 2u);
+  // Somebody who saw the old copy alone may be about to open it.
+  EXPECT_EQ(CollectGarbage(*ledger_, {})->blobs, 0);
+  now_ = now_ + Duration::Hours(1);
+  EXPECT_EQ(CollectGarbage(*ledger_, {})->blobs, 1);
+  EXPECT_EQ(copies(), 1u);
+  EXPECT_TRUE(HasBlob("code"));
+}
+
+TEST_F(CollectTest, WhatOthersPutThereStays) {
+  const std::string digest = Sha256Hex("x");
+  for (const std::string& name : {std::string("note.txt"), digest, digest + "-copy"}) {
+    ASSERT_TRUE(memory_.Put(paths::Blobs() + name, "x").ok());
+  }
+  now_ = now_ + Duration::Hours(24 * 31);
+  EXPECT_EQ(CollectGarbage(*ledger_, {})->blobs, 0);
+  EXPECT_EQ(memory_.List(paths::Blobs())->objects.size(), 3u);
 }
 
 TEST_F(CollectTest, OldJobsGoWithAllThatIsTheirs) {

@@ -8,8 +8,6 @@
 #include <set>
 #include <thread>
 
-#include "job/digest.h"
-#include "ledger/blobs.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
 #include "ledger/resolve.h"
@@ -330,46 +328,6 @@ TEST_F(IndexTest, ResolvesWhatPeopleType) {
             std::string::npos);
   EXPECT_NE(ResolveJob(*kit_.ledger, "digist", "ann").status().next().find("digits"),
             std::string::npos);
-}
-
-TEST(Blobs, AreStoredOnceAndVerified) {
-  LedgerKit kit;
-  const std::string content(300'000, 'b');
-  const std::string sha256 = Sha256Hex(content);
-  EXPECT_TRUE(PutBlobText(*kit.ledger, sha256, content).value());
-  EXPECT_FALSE(PutBlobText(*kit.ledger, sha256, content).value());
-  std::string got;
-  const auto sink = [&](std::string_view piece) {
-    got.append(piece);
-    return Status::Ok();
-  };
-  ASSERT_TRUE(FetchBlob(*kit.ledger, sha256, sink).ok());
-  EXPECT_EQ(got, content);
-  // Damage of the same size is found at the end; damage of another size is repaired by the next
-  // put.
-  ASSERT_TRUE(kit.memory.Put(paths::Blob(sha256), std::string(300'000, 'x')).ok());
-  EXPECT_EQ(FetchBlob(*kit.ledger, sha256, sink).code(), Code::kCorrupt);
-  ASSERT_TRUE(kit.memory.Put(paths::Blob(sha256), "cut").ok());
-  EXPECT_TRUE(PutBlobText(*kit.ledger, sha256, content).value());
-  EXPECT_TRUE(FetchBlob(*kit.ledger, sha256, sink).ok());
-  EXPECT_EQ(FetchBlob(*kit.ledger, std::string(64, '0'), sink).code(), Code::kNotFound);
-  EXPECT_EQ(FetchBlob(*kit.ledger, "../../etc/passwd", sink).code(), Code::kInvalid);
-  const auto full = [](std::string_view) { return Status(Code::kNoSpace, "full"); };
-  EXPECT_EQ(FetchBlob(*kit.ledger, sha256, full).code(), Code::kNoSpace);
-}
-
-TEST(Blobs, AreRefreshedBeforeTheyAreSwept) {
-  WallTime now{1'000'000};
-  MemoryStore store([&] { return now; });
-  StillClock clock;
-  const auto ledger = Ledger::Open(store, clock, 1);
-  const std::string sha256 = Sha256Hex("x");
-  EXPECT_TRUE(PutBlobText(**ledger, sha256, "x").value());
-  now = now + kRefreshBlob - Duration::Hours(1);
-  EXPECT_FALSE(PutBlobText(**ledger, sha256, "x").value());
-  now = now + Duration::Hours(2);
-  EXPECT_TRUE(PutBlobText(**ledger, sha256, "x").value());
-  EXPECT_EQ(store.Head(paths::Blob(sha256))->last_modified, now);
 }
 
 }  // namespace

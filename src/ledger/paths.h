@@ -2,6 +2,7 @@
 // Where everything lies under a ledger's root. docs/ledger.md describes it for people.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/text.h"
@@ -39,6 +40,12 @@ inline std::string Usage(const std::string& job, int attempt, int rank) {
 }
 // Written by who follows the log; its age tells the agent whether somebody does.
 inline std::string Follow(const std::string& job) { return Job(job) + "follow"; }
-inline std::string Blob(const std::string& sha256) { return "blobs/" + sha256; }
+inline std::string Blobs() { return "blobs/"; }
+// One copy of a blob; ledger/blobs.h says what a period is.
+inline std::string Blob(const std::string& sha256, int64_t period) {
+  const std::string digits = std::to_string(period);
+  return Blobs() + sha256 + "-" + std::string(digits.size() < 5 ? 5 - digits.size() : 0, '0') +
+         digits;
+}
 
 }  // namespace stoker::paths

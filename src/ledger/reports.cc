@@ -23,13 +23,8 @@ Result<NodeReport> ReadReport(Ledger& ledger, const std::string& job, int attemp
 }
 
 Result<std::vector<ReportRead>> ReportReader::Read(const std::string& job, std::string* trouble) {
-  std::vector<Listed> listed;
-  std::string after;
-  do {
-    STOKER_ASSIGN(const Listing page, ledger_.store().List(paths::Reports(job), after));
-    for (const ObjectInfo& object : page.objects) listed.push_back({object, page.store_now});
-    after = page.next;
-  } while (!after.empty());
+  STOKER_ASSIGN(const std::vector<Listed> listed,
+                ListBelow(ledger_.store(), paths::Reports(job)));
   return Read(job, listed, trouble);
 }
 

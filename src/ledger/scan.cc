@@ -7,6 +7,19 @@
 
 namespace stoker {
 
+Result<std::vector<Listed>> ListBelow(ObjectStore& store, const std::string& prefix,
+                                      WallTime* now) {
+  std::vector<Listed> found;
+  std::string after;
+  do {
+    STOKER_ASSIGN(const Listing page, store.List(prefix, after));
+    for (const ObjectInfo& object : page.objects) found.push_back({object, page.store_now});
+    if (now != nullptr) *now = page.store_now;
+    after = page.next;
+  } while (!after.empty());
+  return found;
+}
+
 Result<size_t> ListWhileDense(ObjectStore& store, const std::string& common,
                               const std::vector<std::string>& prefixes, size_t worth,
                               const FoundBelow& found) {

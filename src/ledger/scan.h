@@ -18,6 +18,12 @@ struct Listed {
   WallTime now;
 };
 
+// Everything whose key begins with `prefix`, in the order of the keys, of all pages; each with the
+// clock of its page. `now`, unless null, gets the clock of the last page, also when nothing was found.
+// Thread-safe.
+Result<std::vector<Listed>> ListBelow(ObjectStore& store, const std::string& prefix,
+                                      WallTime* now = nullptr);
+
 // Gets every object below prefixes[index], in the order of the keys; `now` is the store's clock.
 using FoundBelow = std::function<void(size_t index, Listed found)>;
 

@@ -27,8 +27,7 @@ Status AttemptRun::RestoreCheckpoint(const std::string& id, StagingEnded* result
   const Status restored = stoker::RestoreCheckpoint(store_, job, checkpoint, config_.rank, *writer);
   result->restored = id;
   if (!restored.ok()) {
-    // Only damage makes the checkpoint suspect; a store that is away does not.
-    if (!restored.transient()) result->restore_error = restored.ToString();
+    if (BlamesCheckpoint(restored)) result->restore_error = restored.ToString();
     return restored.WithContext("restoring checkpoint " + id);
   }
   restored_ = id;

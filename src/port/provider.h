@@ -20,7 +20,7 @@ struct LaunchRequest {
   std::string store_url;  // the agent opens this
   std::string job;
   int launch = 0;
-  std::string binary_digest;  // blobs/<sha256> of the stoker that the machine runs
+  std::string binary_digest;  // SHA-256 of the stoker that the machine runs
   Duration limit;             // the machine ends itself after this long unless its lease is renewed
   WallTime not_after;         // nothing is sent after this (store's clock)
   std::string ending;  // "", "pidns", "cgroup", "subreaper": how the agent ends a task's processes

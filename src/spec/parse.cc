@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spec/parse.h"
 
+#include "base/remembered.h"
 #include "base/text.h"
 #include "spec/known_keys.h"
 #include "spec/parse_state.h"
@@ -194,10 +195,13 @@ Result<JobSpec> ParseJobSpec(std::string_view text, const ParseOptions& options)
 }
 
 Result<JobSpec> ParseStoredSpec(std::string_view text) {
+  thread_local Remembered<JobSpec> parsed_before;
+  if (const JobSpec* known = parsed_before.Find(text)) return *known;
   ParseOptions options;
   options.file_name = "spec.yaml";
   ParsedSpec parsed = Parse(text, options, Judge::kStored);
   if (!parsed.errors.empty()) return ErrorsToStatus(std::move(parsed.errors));
+  parsed_before.Keep(text, parsed.spec);
   return std::move(parsed.spec);
 }
 

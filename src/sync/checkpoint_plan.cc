@@ -273,6 +273,9 @@ void CheckpointPlan::OnEvents(const std::vector<FileEvent>& events) {
           Changed(event.path, event.at);
         } else {
           Begin(event.path, event.at, true);
+          // It may have room again before the file is closed.
+          File& file = files_[event.path];
+          file.doubtful = file.doubtful || event.disk_full;
         }
         break;
       case FileEvent::Kind::kClosed:
@@ -460,6 +463,11 @@ void CheckpointPlan::ForgetTaken() {
 }
 
 void CheckpointPlan::Relearn() {
+  // The same episodes teach the same.
+  if (learned_from_ && learned_from_->first == history_ && learned_from_->second == rhythm_.lead) {
+    return;
+  }
+  learned_from_ = {history_, rhythm_.lead};
   rhythm_ = LearnRhythm(history_, options_.quiet, rhythm_.lead);
   if (rhythm_.together.empty()) rhythm_.together = options_.together;
 }

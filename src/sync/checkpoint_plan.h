@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -155,6 +156,7 @@ class CheckpointPlan {
   Files files_;
   std::deque<Episode> history_;
   Rhythm rhythm_;
+  std::optional<std::pair<std::deque<Episode>, std::string>> learned_from_;  // and its lead then
   std::set<std::string> numbered_;      // roles with '#' whose members were written again in place
   std::set<std::string> explicit_;      // roles of units that use kCompleteMark
   std::map<std::string, int> written_;  // episodes per role, for `cycle_`

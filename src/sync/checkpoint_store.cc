@@ -224,6 +224,11 @@ Status Fetch(ObjectStore& store, const std::string& job, const std::string& id, 
 
 }  // namespace
 
+bool BlamesCheckpoint(const Status& failure) {
+  return failure.Is(Code::kCorrupt) || failure.Is(Code::kNotFound) || failure.Is(Code::kInvalid) ||
+         failure.Is(Code::kTooNew);
+}
+
 Status RestoreCheckpoint(ObjectStore& store, const std::string& job, const std::string& id,
                          int rank, DirectoryWriter& into) {
   return Fetch(store, job, id, rank, true, into).WithContext("cannot restore checkpoint " + id);

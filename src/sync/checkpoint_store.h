@@ -41,6 +41,10 @@ Result<Manifest> LoadManifest(ObjectStore& store, const std::string& job, const 
 // kCorrupt, naming the first object that is missing or of another size.
 Status CheckObjects(ObjectStore& store, const Manifest& manifest);
 
+// True when a failure of RestoreCheckpoint says something about the checkpoint: its data are damaged
+// or missing. A full disk, a store that is away or rights that are missing say nothing about it.
+bool BlamesCheckpoint(const Status& failure);
+
 // Makes the directory equal to what node `rank` gets of checkpoint `id`, with every byte's hash
 // checked on the way. What was there and does not belong is removed. On failure (kCorrupt names the
 // file) the directory is in between and must not be used.

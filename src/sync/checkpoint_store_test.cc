@@ -35,7 +35,7 @@ void Commit(ObjectStore& store, const CheckpointId& id, const std::vector<Part>&
 
 void CommitOne(ObjectStore& store, const CheckpointId& id, const std::string& bytes) {
   Part part;
-  part.files.push_back(Stored(store, "checkpoint.pt", bytes, DataObject(id, 0, "checkpoint.pt")));
+  part.files.push_back(Stored(store, "checkpoint.pt", bytes, DataFolder(id, 0) + "checkpoint.pt"));
   Commit(store, id, {part});
 }
 
@@ -82,6 +82,24 @@ TEST(Checkpoints, RestoreChecksEveryByteAndNamesTheFile) {
   EXPECT_TRUE(status.Is(Code::kCorrupt));
   EXPECT_NE(status.message().find("checkpoint.pt"), std::string::npos);
   EXPECT_TRUE(directory.files.empty());
+}
+
+TEST(Checkpoints, OnlyWhatIsWrongWithTheCheckpointBlamesIt) {
+  MemoryStore store;
+  CommitOne(store, {1, 1}, "bytes");
+  FakeDirectory directory;
+  // Seed 12835 of the simulator: one by one, all checkpoints were given up for want of room.
+  directory.full = true;
+  const Status full = RestoreCheckpoint(store, kJob, "1-1", 0, directory);
+  EXPECT_EQ(full.code(), Code::kNoSpace);
+  EXPECT_FALSE(BlamesCheckpoint(full));
+  directory.full = false;
+  const Status none = RestoreCheckpoint(store, kJob, "1-2", 0, directory);
+  EXPECT_TRUE(BlamesCheckpoint(none)) << none.ToString();
+  for (const Code code : {Code::kUnavailable, Code::kTimeout, Code::kBusy, Code::kDenied}) {
+    EXPECT_FALSE(BlamesCheckpoint(Status(code, "x")));
+  }
+  EXPECT_TRUE(BlamesCheckpoint(Status(Code::kCorrupt, "x")));
 }
 
 TEST(Checkpoints, RestoreMakesTheDirectoryEqual) {

@@ -17,6 +17,7 @@ struct Episode {
   MonoTime end;
   int64_t size = -1;   // when it ended; -1 = not looked at yet
   bool lived = false;  // who wrote it let go by its own will
+  bool operator==(const Episode&) const = default;
 };
 
 // First component of a path.

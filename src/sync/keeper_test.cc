@@ -194,6 +194,17 @@ TEST(Keeper, ADiskThatWasFullTaints) {
   EXPECT_EQ(bench.Restored(), (Contents{{"checkpoint.pt", Whole("model", 1)}}));
 }
 
+// Seed 12835 of the simulator: a write was refused, then there was room before the file was closed.
+TEST(Keeper, ADiskThatWasFullWhenAFileWasBegunTaints) {
+  Bench bench;
+  bench.files.disk_full = true;
+  bench.files.Open("checkpoint.pt");
+  bench.files.disk_full = false;
+  bench.files.Close("checkpoint.pt", "half");
+  bench.Run(Duration::Seconds(10));
+  EXPECT_EQ(bench.Restored(), Contents{});
+}
+
 TEST(Keeper, ADiskFullAtTheEndStillComesToAnEnd) {
   for (const int writes : {1, 3, 5, 8}) {
     for (const bool late : {false, true}) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/remembered.h"
 #include "base/text.h"
 #include "ledger/paths.h"
 #include "sync/episode.h"
@@ -186,7 +187,9 @@ std::string EncodeManifest(const Manifest& manifest) {
 }
 
 Result<Manifest> DecodeManifest(const std::string& text) {
-  return Decode(text, [](const json& in) -> Result<Manifest> {
+  thread_local Remembered<Manifest> decoded;
+  if (const Manifest* known = decoded.Find(text)) return *known;
+  auto manifest = Decode(text, [](const json& in) -> Result<Manifest> {
     Manifest out;
     out.job = in.at("job").get<std::string>();
     const auto id = ParseCheckpointId(in.at("id").get<std::string>());
@@ -204,6 +207,8 @@ Result<Manifest> DecodeManifest(const std::string& text) {
     }
     return out;
   });
+  if (manifest.ok()) decoded.Keep(text, *manifest);
+  return manifest;
 }
 
 std::string EncodePart(const Part& part) {
@@ -276,10 +281,6 @@ std::string DataFolder(const CheckpointId& id, int rank, int again) {
                        std::to_string(id.seq);
   if (again > 0) folder += "." + std::to_string(again);
   return folder + "/";
-}
-
-std::string DataObject(const CheckpointId& id, int rank, const std::string& path, int again) {
-  return DataFolder(id, rank, again) + path;
 }
 
 std::optional<CheckpointId> IdOfData(const std::string& name) {

@@ -95,7 +95,6 @@ std::string WishKey(const std::string& job, int attempt, int rank);
 // Below jobs/<job>/checkpoints/. `again` > 0 tells one upload under the same number from another:
 // a write that was given up may still come, and must not fall on what another one has put there.
 std::string DataFolder(const CheckpointId& id, int rank, int again = 0);
-std::string DataObject(const CheckpointId& id, int rank, const std::string& path, int again = 0);
 // The other way round, from a key below "data/".
 std::optional<CheckpointId> IdOfData(const std::string& name);
 // "" when a file of this name can be kept, else why not.

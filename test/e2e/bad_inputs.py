@@ -306,7 +306,9 @@ def member(name, kind=tarfile.REGTYPE, data=b"", link=""):
 def forge(world, template, archive):
     """A job whose code is `archive`: a copy of an ended job's record, pending again."""
     digest = hashlib.sha256(archive).hexdigest()
-    (world.store / "blobs" / digest).write_bytes(archive)
+    # A copy is named by content and by the period of 15 days in which it was written.
+    copy = f"{digest}-{int(time.time()) // (15 * 86400):05d}"
+    (world.store / "blobs" / copy).write_bytes(archive)
     record = json.loads(newest_record(world, template).read_text())
     job = "f" + digest[:7]
     for key in ("launches", "attempts", "ended", "result", "cancel"):

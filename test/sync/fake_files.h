@@ -215,6 +215,7 @@ class FakeDirectory : public DirectoryWriter {
    public:
     File(FakeDirectory& owner, std::string path) : owner_(owner), path_(std::move(path)) {}
     Status Write(std::string_view bytes) override {
+      if (owner_.full) return Status(Code::kNoSpace, "no space left");
       bytes_ += bytes;
       return Status::Ok();
     }
@@ -244,6 +245,7 @@ class FakeDirectory : public DirectoryWriter {
     return Status::Ok();
   }
   std::map<std::string, std::string> files;
+  bool full = false;
 };
 
 }  // namespace stoker::test

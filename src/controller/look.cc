@@ -67,8 +67,7 @@ Status LedgerLook::ListReports(const std::vector<std::string>& jobs, bool many) 
         done, ListWhileDense(ledger_.store(), paths::AllReports(), prefixes, kWorthReports, keep));
   }
   for (size_t index = done; index < sorted.size(); ++index) {
-    STOKER_ASSIGN(reports_[sorted[index].second],
-                  ListBelow(ledger_.store(), prefixes[index]));
+    STOKER_ASSIGN(reports_[sorted[index].second], ListBelow(ledger_.store(), prefixes[index]));
   }
   return Status::Ok();
 }

@@ -23,8 +23,7 @@ Result<NodeReport> ReadReport(Ledger& ledger, const std::string& job, int attemp
 }
 
 Result<std::vector<ReportRead>> ReportReader::Read(const std::string& job, std::string* trouble) {
-  STOKER_ASSIGN(const std::vector<Listed> listed,
-                ListBelow(ledger_.store(), paths::Reports(job)));
+  STOKER_ASSIGN(const std::vector<Listed> listed, ListBelow(ledger_.store(), paths::Reports(job)));
   return Read(job, listed, trouble);
 }
 

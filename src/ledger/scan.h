@@ -19,8 +19,8 @@ struct Listed {
 };
 
 // Everything whose key begins with `prefix`, in the order of the keys, of all pages; each with the
-// clock of its page. `now`, unless null, gets the clock of the last page, also when nothing was found.
-// Thread-safe.
+// clock of its page. `now`, unless null, gets the clock of the last page, also when nothing was
+// found. Thread-safe.
 Result<std::vector<Listed>> ListBelow(ObjectStore& store, const std::string& prefix,
                                       WallTime* now = nullptr);
 

@@ -41,8 +41,8 @@ Result<Manifest> LoadManifest(ObjectStore& store, const std::string& job, const 
 // kCorrupt, naming the first object that is missing or of another size.
 Status CheckObjects(ObjectStore& store, const Manifest& manifest);
 
-// True when a failure of RestoreCheckpoint says something about the checkpoint: its data are damaged
-// or missing. A full disk, a store that is away or rights that are missing say nothing about it.
+// True when a failure of RestoreCheckpoint says something about the checkpoint: its data are
+// damaged or missing. A full disk, a store that is away or missing rights say nothing about it.
 bool BlamesCheckpoint(const Status& failure);
 
 // Makes the directory equal to what node `rank` gets of checkpoint `id`, with every byte's hash

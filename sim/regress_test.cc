@@ -31,7 +31,10 @@ TEST_P(Regress, HoldsNow) {
 INSTANTIATE_TEST_SUITE_P(Seeds, Regress,
                          testing::Values(Found{1261, kLateManifest}, Found{1330, kLateManifest},
                                          Found{1749, kLateManifest}, Found{1941, kLateManifest},
-                                         Found{2189, kLateManifest}),
+                                         Found{2189, kLateManifest},
+                                         Found{11432, "gc removed what was just written again"},
+                                         Found{12835, "a file begun on a full disk counted"},
+                                         Found{32551, "moments of different steps were paired"}),
                          [](const auto& test) { return "Seed" + std::to_string(test.param.seed); });
 
 }  // namespace

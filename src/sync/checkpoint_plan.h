@@ -85,6 +85,8 @@ class CheckpointPlan {
   bool restless() const { return rhythm_.restless; }
   int64_t cycle() const { return cycle_; }
   MonoTime last_change() const { return last_change_; }
+  // Nothing has changed since the last moment was taken.
+  bool all_taken() const { return !first_change_; }
   // True when the program itself has written anything here in this attempt.
   bool ever_written() const { return cycle_ > 0; }
 

@@ -155,7 +155,7 @@ void CheckpointKeeper::LeadIdle(MonoTime now) {
 }
 
 bool CheckpointKeeper::StillForLong(MonoTime now) const {
-  return now - plan_.last_change() >= config_.quiet * 10;
+  return plan_.all_taken() && now - plan_.last_change() >= config_.quiet * 10;
 }
 
 void CheckpointKeeper::OpenRound(MonoTime now) {
@@ -163,7 +163,8 @@ void CheckpointKeeper::OpenRound(MonoTime now) {
   round.seq = seq_;
   round.cycle = moment_->cycle;
   round.step = moment_->counted ? moment_->step : -1;
-  round.any = late_rounds_ >= kLateRounds && StillForLong(now);
+  // Counts are given up only for what lies there now: of this moment, and of none before it.
+  round.any = late_rounds_ >= kLateRounds && waiting_.empty() && StillForLong(now);
   const Status status = leader_->Open(round);
   if (!status.ok()) return Failed(status, now);
   round_since_ = now;

@@ -94,6 +94,7 @@ struct SegmentDecoder::State {
   int64_t returned = 0;
   std::string_view last;
   Status failure;
+  std::unique_ptr<char[]> step;  // what comes out of the frame at once
   ~State() { ZSTD_freeDCtx(context); }
 
   bool more_input() const { return in_pos < packed.size() || frame_open; }
@@ -109,12 +110,11 @@ Status SegmentDecoder::State::Fill() {
   }
   buffer.erase(0, begin);
   begin = 0;
-  size_t used = buffer.size();
-  buffer.resize(used + kStep);
+  if (step == nullptr) step.reset(new char[kStep]);  // not zeroed: most segments are short
   ZSTD_inBuffer in{packed.data(), packed.size(), in_pos};
-  ZSTD_outBuffer out{buffer.data() + used, kStep, 0};
+  ZSTD_outBuffer out{step.get(), kStep, 0};
   size_t code = ZSTD_decompressStream(context, &out, &in);
-  buffer.resize(used + out.pos);
+  buffer.append(step.get(), out.pos);
   if (ZSTD_isError(code)) return Status(Code::kCorrupt, ZSTD_getErrorName(code));
   bool progress = in.pos != in_pos || out.pos != 0;
   in_pos = in.pos;

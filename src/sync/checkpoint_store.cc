@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <memory>
 
 #include "base/deliberate_bug.h"
 #include "base/text.h"
@@ -180,16 +181,16 @@ Status FetchFile(ObjectStore& store, const std::string& key, const ManifestFile&
   if (!download.ok()) return download.status().WithContext(name);
   auto target = into.Create(as);
   if (!target.ok()) return target.status().WithContext(name);
-  std::vector<char> buffer(static_cast<size_t>(kReadPiece));
+  const std::unique_ptr<char[]> buffer(new char[kReadPiece]);  // not zeroed: it is large
   Sha256 hash;
   int64_t total = 0;
   for (;;) {
-    auto got = (*download)->Read(buffer.data(), kReadPiece);
+    auto got = (*download)->Read(buffer.get(), kReadPiece);
     if (!got.ok()) return got.status().WithContext(name);
     if (*got == 0) break;
     total += *got;
     if (total > file.size) break;
-    const std::string_view piece(buffer.data(), static_cast<size_t>(*got));
+    const std::string_view piece(buffer.get(), static_cast<size_t>(*got));
     hash.Update(piece);
     STOKER_TRY((*target)->Write(piece));
   }

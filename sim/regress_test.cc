@@ -34,7 +34,9 @@ INSTANTIATE_TEST_SUITE_P(Seeds, Regress,
                                          Found{2189, kLateManifest},
                                          Found{11432, "gc removed what was just written again"},
                                          Found{12835, "a file begun on a full disk counted"},
-                                         Found{32551, "moments of different steps were paired"}),
+                                         Found{32551, "moments of different steps were paired"},
+                                         Found{80849, "one of two files met a full disk"},
+                                         Found{93397, "ends of different steps were paired"}),
                          [](const auto& test) { return "Seed" + std::to_string(test.param.seed); });
 
 }  // namespace

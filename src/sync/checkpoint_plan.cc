@@ -16,6 +16,8 @@ constexpr size_t kHistory = 256;
 // A hint of a write that no scan confirms is over after this long (a hard link, for example, is
 // created without ever being closed).
 constexpr Duration kUnconfirmed = Duration::Ms(100);
+// How long before a look that found room a write may have been refused: idle looks are 3 s apart.
+constexpr Duration kFullMargin = Duration::Seconds(10);
 // When a part of a program is killed, the rest follows within moments.
 constexpr Duration kAftermath = Duration::Seconds(2);
 
@@ -110,13 +112,19 @@ void CheckpointPlan::Begin(const std::string& path, MonoTime at, bool by_event) 
   file.shrunk = false;
 }
 
+// The disk was full while a file was written that was opened about `begin`. It is looked at now and
+// then; a write that it refuses changes nothing and is not heard of, nor is the file's opening.
+bool CheckpointPlan::FullSince(MonoTime begin) const {
+  return last_full_ && *last_full_ + kFullMargin >= begin;
+}
+
 void CheckpointPlan::End(const std::string& path, MonoTime at, Fate fate, bool disk_full) {
   File& file = files_[path];
   if (!file.open) Begin(path, at, true);
   file.open = false;
   file.mapped = false;
   file.fate = BugIsOn("tainted-file") ? Fate::kLived : fate;
-  file.doubtful = file.doubtful || disk_full;
+  file.doubtful = file.doubtful || disk_full || FullSince(file.begin);
   file.last_change = at;
   file.touched = true;
   Changed(path, at);
@@ -263,6 +271,7 @@ void CheckpointPlan::LoseAll(MonoTime at) {
 
 void CheckpointPlan::OnEvents(const std::vector<FileEvent>& events) {
   for (const FileEvent& event : events) {
+    if (event.disk_full) last_full_ = event.at;
     if (event.path == kDoneMark) {
       done_mark_ = event.kind != FileEvent::Kind::kGone;
       continue;
@@ -332,6 +341,7 @@ void CheckpointPlan::Absorb(const FileFact& fact, const DirectoryScan& scan, Mon
 void CheckpointPlan::OnScan(const DirectoryScan& scan, MonoTime now,
                             const std::vector<FileEvent>& later) {
   task_alive_ = scan.task_alive;
+  if (scan.disk_full) last_full_ = now;
   // Of what changed while the scan was made, the scan shows neither the old nor the new for sure.
   std::vector<std::string> moving;
   for (const FileEvent& event : later) {

@@ -85,8 +85,8 @@ class CheckpointPlan {
   bool restless() const { return rhythm_.restless; }
   int64_t cycle() const { return cycle_; }
   MonoTime last_change() const { return last_change_; }
-  // Nothing has changed since the last moment was taken.
-  bool all_taken() const { return !first_change_; }
+  // Nothing has changed since the last moment was taken, and nothing broke off.
+  bool all_taken() const { return !first_change_ && (!ended_ || clean_); }
   // True when the program itself has written anything here in this attempt.
   bool ever_written() const { return cycle_ > 0; }
 
@@ -120,6 +120,7 @@ class CheckpointPlan {
 
   void Begin(const std::string& path, MonoTime at, bool by_event);
   void End(const std::string& path, MonoTime at, Fate fate, bool disk_full);
+  bool FullSince(MonoTime begin) const;
   void MoveIn(const FileEvent& event);
   void Gone(const std::string& path, MonoTime at);
   void MoveDirectory(const FileEvent& event);
@@ -177,6 +178,7 @@ class CheckpointPlan {
   bool refused_ = false;                  // the last candidate named what was not in it
   std::optional<MonoTime> first_change_;  // oldest change that has not been taken
   MonoTime last_change_;
+  std::optional<MonoTime> last_full_;  // when the disk was last seen full
   // The newest boundary seen while the program lived, not taken yet: versions of what was in it.
   std::map<std::string, uint64_t> settled_;
   CandidateReason settled_reason_ = CandidateReason::kQuiet;

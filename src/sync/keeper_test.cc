@@ -205,6 +205,28 @@ TEST(Keeper, ADiskThatWasFullWhenAFileWasBegunTaints) {
   EXPECT_EQ(bench.Restored(), Contents{});
 }
 
+// Seed 80849: the disk refused all of one file, of which nothing is heard, and took the other.
+TEST(Keeper, WhatWasWrittenSoonAfterADiskWasFullIsDoubted) {
+  Bench bench;
+  const auto step = [&](int number, bool both) {
+    if (both) bench.files.Write("model.pt", Whole("model", number));
+    bench.files.Write("optim.pt", Whole("optim", number));
+    bench.Run(Duration::Seconds(5));
+  };
+  step(1, true);
+  step(2, true);
+  bench.files.disk_full = true;
+  bench.Run(Duration::Seconds(4));
+  bench.files.disk_full = false;
+  step(3, false);
+  EXPECT_EQ(bench.Restored(),
+            (Contents{{"model.pt", Whole("model", 2)}, {"optim.pt", Whole("optim", 2)}}));
+  bench.Run(Duration::Seconds(10));
+  step(4, true);
+  EXPECT_EQ(bench.Restored(),
+            (Contents{{"model.pt", Whole("model", 4)}, {"optim.pt", Whole("optim", 4)}}));
+}
+
 TEST(Keeper, ADiskFullAtTheEndStillComesToAnEnd) {
   for (const int writes : {1, 3, 5, 8}) {
     for (const bool late : {false, true}) {

@@ -122,27 +122,7 @@ TEST(Rounds, ANodeThatIsBehindIsWaitedForAndNeverMixed) {
   EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 4));
 }
 
-// Seed 32551 of the simulator: rank 0 was still uploading an older moment than the others had.
-TEST(Rounds, CountsAreGivenUpOnlyForWhatLiesThereNow) {
-  Gang gang(2);
-  for (int more = 0; more < 6; ++more) {
-    gang.files[1]->Write("shard-1", Shard(1, 0));
-    gang.Run(Duration::Seconds(3));
-  }
-  const auto step = [&](int number) {
-    gang.files[0]->Write("shard-0", Shard(0, number));
-    gang.files[1]->Write("shard-1", Shard(1, number));
-    gang.Run(Duration::Seconds(6));
-  };
-  for (int number = 1; number <= 4; ++number) step(number);
-  gang.slow_leader = true;
-  step(5);
-  step(6);
-  gang.Run(Duration::Minutes(1));
-  gang.slow_leader = false;
-  gang.Run(Duration::Minutes(2));
-  EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 6));
-  EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 6));
+void ExpectNeverMixed(Gang& gang) {
   auto all = ListCheckpoints(gang.store, "job");
   ASSERT_TRUE(all.ok());
   for (const CheckpointInfo& info : *all) {
@@ -151,6 +131,50 @@ TEST(Rounds, CountsAreGivenUpOnlyForWhatLiesThereNow) {
     if (directory.files.count("shard-0") == 0) continue;  // of before rank 0 wrote anything
     EXPECT_EQ(directory.files["shard-0"].substr(7), directory.files["shard-1"].substr(7))
         << info.id;
+  }
+}
+
+// Two nodes whose counts of writes have nothing to do with one another.
+class Uneven : public Gang {
+ public:
+  Uneven() : Gang(2) {
+    for (int more = 0; more < 6; ++more) {
+      files[1]->Write("shard-1", Shard(1, 0));
+      Run(Duration::Seconds(3));
+    }
+    for (int number = 1; number <= 4; ++number) Step(number);
+  }
+  void Step(int number) {
+    files[0]->Write("shard-0", Shard(0, number));
+    files[1]->Write("shard-1", Shard(1, number));
+    Run(Duration::Seconds(6));
+  }
+};
+
+// Seed 32551 of the simulator: rank 0 was still uploading an older moment than the others had.
+TEST(Rounds, CountsAreGivenUpOnlyForWhatLiesThereNow) {
+  Uneven gang;
+  gang.slow_leader = true;
+  gang.Step(5);
+  gang.Step(6);
+  gang.Run(Duration::Minutes(1));
+  gang.slow_leader = false;
+  gang.Run(Duration::Minutes(2));
+  EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 6));
+  EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 6));
+  ExpectNeverMixed(gang);
+}
+
+// Seed 93397: one node's program failed before it wrote what the others had written.
+TEST(Rounds, CountsAreNotGivenUpForProgramsThatFailed) {
+  for (const int code : {3, 0}) {
+    Uneven gang;
+    gang.files[code == 0 ? 0 : 1]->Write(code == 0 ? "shard-0" : "shard-1",
+                                         Shard(code == 0 ? 0 : 1, 5));
+    if (code == 0) gang.files[1]->Write("shard-1", Shard(1, 5));
+    gang.End(code);
+    gang.Run(Duration::Minutes(1));
+    ExpectNeverMixed(gang);
   }
 }
 

@@ -28,6 +28,19 @@ class OneMachine : public Observer {
     const bool claim = change.key.find("/claims/") != std::string::npos;
     if (claim && change.after && !change.writer.empty()) claims_[change.key] = change.after;
   }
+  // Whoever ends an attempt goes by what its node told until then.
+  void OnRecord(const Job& before, const Job& after, const std::string&) override {
+    for (const auto& [machine, view] : running_) {
+      if (view.job != after.id) continue;
+      const Attempt* was = FindAttempt(before, view.attempt);
+      const Attempt* is = FindAttempt(after, view.attempt);
+      if (was == nullptr || is == nullptr || was->state == AttemptState::kEnded ||
+          is->state != AttemptState::kEnded) {
+        continue;
+      }
+      if (Outlived(view)) outlived_.insert(Slot(view));
+    }
+  }
   void OnProgramStarts(const ProgramView& view) override {
     CheckClaim(view);
     for (const auto& [machine, other] : running_) {
@@ -36,7 +49,8 @@ class OneMachine : public Observer {
       } else if (Slot(other) == Slot(view)) {
         world_.Breach("one-machine", Slot(view) + " runs on " + machine + " and " + view.machine,
                       view.job);
-      } else if (other.job == view.job && other.attempt != view.attempt && !Outlived(other)) {
+      } else if (other.job == view.job && other.attempt != view.attempt && !Outlived(other) &&
+                 outlived_.count(Slot(other)) == 0) {
         world_.Breach("no-fork",
                       "attempts " + std::to_string(other.attempt) + " and " +
                           std::to_string(view.attempt) + " run at once",
@@ -77,6 +91,7 @@ class OneMachine : public Observer {
   World& world_;
   std::map<std::string, ProgramView> running_;
   std::map<std::string, std::shared_ptr<const std::string>> claims_;  // by key
+  std::set<std::string> outlived_;  // slots that were, when their attempt was ended
 };
 
 // intent-first: no request without its entry in the record, written before, and none after its

@@ -35,13 +35,14 @@ bool NodeAgent::WriteReport() {
 }
 
 void NodeAgent::Pass() {
+  const Instant begun{host_.clock.Mono(), host_.clock.Wall()};
   const auto pass = controller_->Pass(host_.request.job, MayAct());
   if (!pass.ok()) {
     trouble_ = pass.status().ToString();
     return;
   }
   if (pass->changed) bell_.Notify();
-  Post(RecordRead{pass->job});
+  Post(RecordRead{pass->job, begun});
   ReportsRead reports;
   for (const ReportSeen& seen : pass->reports) reports.reports.push_back(seen.report);
   Post(std::move(reports));

@@ -36,7 +36,9 @@ INSTANTIATE_TEST_SUITE_P(Seeds, Regress,
                                          Found{12835, "a file begun on a full disk counted"},
                                          Found{32551, "moments of different steps were paired"},
                                          Found{80849, "one of two files met a full disk"},
-                                         Found{93397, "ends of different steps were paired"}),
+                                         Found{93397, "ends of different steps were paired"},
+                                         Found{141454, "an agent that stood still began anew"},
+                                         Found{191946, "the same bytes were committed twice"}),
                          [](const auto& test) { return "Seed" + std::to_string(test.param.seed); });
 
 }  // namespace

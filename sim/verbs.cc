@@ -108,7 +108,10 @@ void PassOnce(Session& session) { (void)PassAll(*session.ledger, *session.contro
 
 std::string FindJob(Session& session, const std::string& name) {
   const auto found = Insist(session, [&] { return ResolveJob(*session.ledger, name, kUser); });
-  return found.ok() ? found->id : "";
+  if (!found.ok()) return "";
+  // The start of another job's id, while there is none of the name: its user sees that.
+  const auto read = Insist(session, [&] { return ReadJob(*session.ledger, found->id); });
+  return read.ok() && read->job.name == name ? found->id : "";
 }
 
 }  // namespace stoker::sim

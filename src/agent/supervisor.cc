@@ -15,6 +15,8 @@ Ending MakeEnding(EndReason reason, std::string why) {
   return ending;
 }
 
+// Others give a node up no sooner than a minute after it was last seen.
+constexpr Duration kRecordIsFresh = Duration::Seconds(30);
 constexpr char kAgentDied[] = "the agent died and was started again";
 
 std::string Describe(const TaskExit& exit) {
@@ -86,6 +88,7 @@ void Supervisor::On(const RecordRead& event, Instant now, Actions& out) {
   const Job& job = event.job;
   if (job.rev < rev_) return;
   rev_ = job.rev;
+  record_at_ = event.at.value_or(now);
   const Launch* launch = FindLaunch(job, config_.launch);
   earlier_run_ms_ = 0;
   for (const Attempt& attempt : job.attempts) {
@@ -166,6 +169,15 @@ void Supervisor::Assign(const Attempt& attempt, Actions& out) {
   }
 }
 
+// A machine that stood still, or an agent that was stopped, may wake up long after the others gave
+// it up: what it read before is no leave to start anything. Either clock may have stood still, too.
+bool Supervisor::RecordIsFresh(Instant now) const {
+  if (!record_at_) return false;
+  const Duration wall = now.wall - record_at_->wall;
+  return now.mono - record_at_->mono <= kRecordIsFresh && wall <= kRecordIsFresh &&
+         wall >= Duration{} - kRecordIsFresh;
+}
+
 void Supervisor::On(const ReportsRead& event, Instant now, Actions& out) {
   peers_ = event.reports;
   TryStart(now, out);
@@ -191,6 +203,10 @@ void Supervisor::TryStart(Instant now, Actions& out) {
   }
   for (const std::string& address : addresses) {
     if (address.empty()) return;
+  }
+  if (!RecordIsFresh(now)) {
+    out.push_back(Hurry{});  // the reports that come with the record bring us back here
+    return;
   }
   phase_ = AgentPhase::kRunning;
   out.push_back(StartProgram{attempt_.number, report_.rank, addresses, port});

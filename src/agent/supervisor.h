@@ -61,6 +61,7 @@ struct Instant {
 // ---- what happened ----
 struct RecordRead {
   Job job;
+  std::optional<Instant> at;  // before it was read; unset = just now
 };
 struct ReportsRead {
   std::vector<NodeReport> reports;
@@ -172,6 +173,7 @@ class Supervisor {
   enum class StopCause { kNone, kTold, kNotice, kLimit, kStall };
   using Actions = std::vector<AgentAction>;
 
+  bool RecordIsFresh(Instant now) const;
   void On(const RecordRead& event, Instant now, Actions& out);
   void On(const ReportsRead& event, Instant now, Actions& out);
   void On(const ClaimAnswered& event, Instant now, Actions& out);
@@ -202,11 +204,12 @@ class Supervisor {
   SupervisorConfig config_;
   AgentPhase phase_ = AgentPhase::kIdle;
   NodeReport report_;
-  Attempt attempt_;             // as last read, valid from Waiting on
-  int64_t rev_ = 0;             // of the newest record read
-  int finished_attempt_ = 0;    // newest that this agent reported Ended
-  bool must_leave_ = false;     // launch closed or job over
-  int64_t earlier_run_ms_ = 0;  // program time of ended attempts
+  Attempt attempt_;                   // as last read, valid from Waiting on
+  int64_t rev_ = 0;                   // of the newest record read
+  std::optional<Instant> record_at_;  // when that was
+  int finished_attempt_ = 0;          // newest that this agent reported Ended
+  bool must_leave_ = false;           // launch closed or job over
+  int64_t earlier_run_ms_ = 0;        // program time of ended attempts
   std::vector<NodeReport> peers_;
   StopCause stop_cause_ = StopCause::kNone;
   bool signalled_ = false;

@@ -78,6 +78,20 @@ TEST(SupervisorTest, TheProgramStartsWhenEveryNodeIsReady) {
   }
 }
 
+// Seed 141454 of the simulator: an agent stood still for minutes, and its attempt was over.
+TEST(SupervisorTest, NothingStartsOnARecordOfLongAgo) {
+  Node n = Staging({kLaunch});
+  n.ms += 60'000;
+  n.On(Staged(1)).Does("publish; hurry");
+  // Read before it stood still, and handled after.
+  n.On(RecordRead{n.job, Instant{MonoTime{n.ms - 50'000}, WallTime{1'700'000'000'000 + n.ms}}});
+  n.On(ReportsRead{}).Does("hurry");
+  // The machine was asleep: one of its clocks was, too.
+  n.On(RecordRead{n.job, Instant{MonoTime{n.ms}, WallTime{1'700'000'000'000 + n.ms - 50'000}}});
+  n.On(ReportsRead{}).Does("hurry");
+  n.Reads().On(ReportsRead{}).Does("start 1-0 127.0.0.2:29500");
+}
+
 TEST(SupervisorTest, OthersTakeThePortOfRankZero) {
   Node n;
   n.job.launches.push_back({});

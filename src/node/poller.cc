@@ -89,6 +89,7 @@ bool Poller::WriteReport() {
 }
 
 void Poller::Pass() {
+  const Instant begun{clock_.Mono(), clock_.Wall()};
   const auto pass = controller_.Pass(job_, act_);
   if (!pass.ok()) {
     const std::lock_guard lock(mutex_);
@@ -106,7 +107,7 @@ void Poller::Pass() {
   state_ = std::move(state);
   if (pass->changed) bell_.Ring();  // what follows from it should not wait for the next turn
   // Each time, also when nothing changed: a supervisor that was busy looks at it when it is done.
-  post_(RecordRead{pass->job});
+  post_(RecordRead{pass->job, begun});
   ReportsRead reports;
   for (const ReportSeen& seen : pass->reports) reports.reports.push_back(seen.report);
   post_(std::move(reports));

@@ -67,6 +67,7 @@ Status CheckpointKeeper::Begin() {
     STOKER_ASSIGN(Manifest manifest, LoadManifest(store_, config_.job, config_.restored));
     staged_ = RestoredFiles(manifest, config_.rank, scan);
     together = manifest.together;
+    committed_ = ContentOf(manifest);
     for (const auto& [path, file] : staged_) {
       if (!file->object.empty()) known_[file->sha256] = file->object;
     }

@@ -149,6 +149,7 @@ class CheckpointKeeper {
   int again_ = 0;                  // uploads that began under a number that had been used
   std::set<CheckpointId> unsure_;  // whose manifest may have been sent more than once
   Manifest manifest_;              // under way
+  std::string committed_;          // ContentOf the last one, or of what was restored
   MonoTime not_before_;            // back-off of the store
   Duration back_off_;
   MonoTime next_poll_;

@@ -262,6 +262,14 @@ Manifest CheckpointKeeper::MakeManifest() const {
 
 void CheckpointKeeper::CommitManifest(MonoTime now) {
   manifest_ = MakeManifest();
+  const std::string content = ContentOf(manifest_);
+  // A file that was touched is no news. As a checkpoint of its own it would pass for progress, and
+  // whatever is wrong with the one before would be wrong with it.
+  if (content == committed_ && moment_->reason != CandidateReason::kDone) {
+    SetTrouble("");
+    SetPhase(Phase::kIdle);
+    return;
+  }
   const Status status = PutManifest();
   if (status.Is(Code::kCancelled)) {
     SetTrouble(status.message());
@@ -281,6 +289,7 @@ void CheckpointKeeper::CommitManifest(MonoTime now) {
     if (!file->object.empty()) known_[file->sha256] = file->object;
   }
   SetTrouble("");
+  committed_ = content;
   NoteCommitted(manifest_.id);
   ClearAway();
   SetPhase(Phase::kIdle);

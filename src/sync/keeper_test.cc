@@ -227,6 +227,19 @@ TEST(Keeper, WhatWasWrittenSoonAfterADiskWasFullIsDoubted) {
             (Contents{{"model.pt", Whole("model", 4)}, {"optim.pt", Whole("optim", 4)}}));
 }
 
+// Seed 191946: the same bytes once more would have been the checkpoint to fall back on.
+TEST(Keeper, AFileThatWasOnlyTouchedIsNoCheckpoint) {
+  Bench bench;
+  for (int time = 0; time < 3; ++time) {
+    bench.files.Write("checkpoint.pt", Whole("model", 1));
+    bench.Run(Duration::Seconds(5));
+  }
+  EXPECT_EQ(bench.keeper->commits(), 1);
+  bench.files.Write("checkpoint.pt", Whole("model", 2));
+  bench.Run(Duration::Seconds(5));
+  EXPECT_EQ(bench.keeper->commits(), 2);
+}
+
 TEST(Keeper, ADiskFullAtTheEndStillComesToAnEnd) {
   for (const int writes : {1, 3, 5, 8}) {
     for (const bool late : {false, true}) {

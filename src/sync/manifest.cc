@@ -237,6 +237,18 @@ Result<Round> DecodeRound(const std::string& text) {
   });
 }
 
+std::string ContentOf(const Manifest& manifest) {
+  std::string content;
+  for (const Part& part : manifest.parts) {
+    content += std::to_string(part.rank) + "\n";
+    for (const ManifestFile& file : part.files) {
+      content += file.path + "\n" + std::to_string(static_cast<int>(file.kind)) + file.sha256 +
+                 file.target + "\n";
+    }
+  }
+  return content;
+}
+
 bool Matches(const Round& round, const Part& part) {
   if (part.none || round.any) return true;
   if (round.step >= 0 && part.step >= 0) return round.step == part.step;

@@ -60,6 +60,9 @@ struct Manifest {
   std::vector<Part> parts;  // ordered by rank
 };
 
+// Equal for two checkpoints that hold the same files for the same nodes, byte for byte.
+std::string ContentOf(const Manifest& manifest);
+
 // A request of rank 0 to all others: what have you got of this?
 struct Round {
   int64_t seq = 0;

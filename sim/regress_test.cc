@@ -38,7 +38,8 @@ INSTANTIATE_TEST_SUITE_P(Seeds, Regress,
                                          Found{80849, "one of two files met a full disk"},
                                          Found{93397, "ends of different steps were paired"},
                                          Found{141454, "an agent that stood still began anew"},
-                                         Found{191946, "the same bytes were committed twice"}),
+                                         Found{191946, "the same bytes were committed twice"},
+                                         Found{257323, "a node answered with an older moment"}),
                          [](const auto& test) { return "Seed" + std::to_string(test.param.seed); });
 
 }  // namespace

@@ -108,7 +108,8 @@ class CheckpointKeeper {
   void OpenRound(MonoTime now);
   void Collect(MonoTime now);
   void GiveUpRound();
-  bool StillForLong(MonoTime now) const;
+  // `moment` is of what lies there now, and has lain there for long.
+  bool StillForLong(const Moment& moment, MonoTime now) const;
   std::vector<int> Silent(std::vector<int> ranks) const;
   void CommitManifest(MonoTime now);
   Manifest MakeManifest() const;

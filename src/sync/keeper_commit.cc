@@ -107,7 +107,7 @@ void CheckpointKeeper::LeadIdle(MonoTime now) {
     StartUpload(seq_ + 1);
     return;
   }
-  if (late_moment_ && !ended_seen_ && StillForLong(now) && now >= late_again_) {
+  if (late_moment_ && !ended_seen_ && StillForLong(*late_moment_, now) && now >= late_again_) {
     late_again_ = now + config_.quiet * 5;
     {
       const std::lock_guard lock(mutex_);
@@ -154,8 +154,9 @@ void CheckpointKeeper::LeadIdle(MonoTime now) {
   finished_ = true;
 }
 
-bool CheckpointKeeper::StillForLong(MonoTime now) const {
-  return plan_.all_taken() && now - plan_.last_change() >= config_.quiet * 10;
+bool CheckpointKeeper::StillForLong(const Moment& moment, MonoTime now) const {
+  return plan_.all_taken() && moment.cycle == plan_.cycle() &&
+         now - plan_.last_change() >= config_.quiet * 10;
 }
 
 void CheckpointKeeper::OpenRound(MonoTime now) {
@@ -164,7 +165,7 @@ void CheckpointKeeper::OpenRound(MonoTime now) {
   round.cycle = moment_->cycle;
   round.step = moment_->counted ? moment_->step : -1;
   // Counts are given up only for what lies there now: of this moment, and of none before it.
-  round.any = late_rounds_ >= kLateRounds && waiting_.empty() && StillForLong(now);
+  round.any = late_rounds_ >= kLateRounds && waiting_.empty() && StillForLong(*moment_, now);
   const Status status = leader_->Open(round);
   if (!status.ok()) return Failed(status, now);
   round_since_ = now;
@@ -358,7 +359,7 @@ void CheckpointKeeper::AnswerRound(const Round& round) {
   std::vector<std::shared_ptr<Moment>> mine = waiting_;
   if (last_answer_) mine.insert(mine.begin(), last_answer_);
   for (auto moment = mine.rbegin(); moment != mine.rend(); ++moment) {
-    if (round.any && !StillForLong(clock_.Mono())) continue;
+    if (round.any && !StillForLong(**moment, clock_.Mono())) continue;
     if (!Matches(round, PartOf(**moment, config_.rank))) continue;
     answering_ = round;
     {

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "job/digest.h"
-#include "pack/command.h"
+#include "sys/command.h"
 #include "sys/file.h"
 
 namespace stoker::cli {
@@ -29,7 +29,7 @@ std::string Mark(const Context& context) {
 Result<std::string> Capture(const std::vector<std::string>& argv) {
   std::vector<std::string> env;
   for (char** at = environ; *at != nullptr; ++at) env.emplace_back(*at);
-  const auto results = pack::RunCommands({{argv, env}}, 10'000);
+  const auto results = sys::RunCommands({{argv, env}}, 10'000);
   if (!results[0].ok()) return results[0].status();
   if (results[0]->exit_code != 0) {
     return Status(Code::kUnavailable, Join(argv, " ") + " failed: " + Printable(results[0]->err));

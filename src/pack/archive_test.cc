@@ -113,10 +113,10 @@ TEST(Archive, OtherToolsReadIt) {
   tar.resize(static_cast<size_t>(size));
   ASSERT_TRUE(sys::WriteFileAtomic(tree.Beside("a.tar"), tar).ok());
   ASSERT_TRUE(sys::MakeDirs(tree.Beside("gnu")).ok());
-  const Command untar = {
+  const sys::Command untar = {
       {"tar", "--no-same-owner", "-p", "-xf", tree.Beside("a.tar"), "-C", tree.Beside("gnu")},
       TestEnvironment()};
-  Result<CommandOutput> got = std::move(RunCommands({untar}, 20000)[0]);
+  Result<sys::CommandOutput> got = std::move(sys::RunCommands({untar}, 20000)[0]);
   ASSERT_TRUE(got.ok()) << got.status().ToString();
   ASSERT_EQ(got->exit_code, 0) << got->err;
   EXPECT_EQ(Snapshot(tree.Beside("gnu")), Snapshot(tree.root()));

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "pack/command.h"
+#include "sys/command.h"
 #include "sys/file.h"
 
 namespace stoker::pack {
@@ -29,8 +29,8 @@ std::vector<std::string> GitEnvironment() {
   return env;
 }
 
-Command Git(const std::string& dir, std::vector<std::string> arguments, size_t max_output) {
-  Command command;
+sys::Command Git(const std::string& dir, std::vector<std::string> arguments, size_t max_output) {
+  sys::Command command;
   // Without fsmonitor: it would leave a daemon behind.
   command.argv = {"git", "-C", dir, "-c", "core.fsmonitor=false"};
   command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
@@ -83,7 +83,7 @@ std::vector<std::string> PatchSections(std::string_view patch) {
 
 // Output of `diff --raw -p -z`: ":<modes> <hashes> <status>\0<path>\0" each, an empty record, then
 // the patch in the same order.
-void ParseDiff(const CommandOutput& output, GitAnswer& answer) {
+void ParseDiff(const sys::CommandOutput& output, GitAnswer& answer) {
   std::string_view text = output.out;
   while (StartsWith(text, ":")) {
     const size_t head = text.find('\0');
@@ -126,7 +126,7 @@ std::string FindGitTop(const std::string& dir) {
 }
 
 Result<GitAnswer> AskGit(const std::string& dir, size_t max_diff) {
-  std::vector<Result<CommandOutput>> got = RunCommands(
+  std::vector<Result<sys::CommandOutput>> got = sys::RunCommands(
       {Git(dir, {"ls-files", "-c", "-o", "-s", "-z", "-t", "--exclude-standard"}, 1 << 30),
        Git(dir, {"rev-parse", "--verify", "-q", "HEAD"}, 1 << 12),
        Git(dir,
@@ -135,7 +135,7 @@ Result<GitAnswer> AskGit(const std::string& dir, size_t max_diff) {
             "--dst-prefix=b/", "HEAD", "--", "."},
            max_diff)},
       kTimeoutMs);
-  const Result<CommandOutput>& files = got[0];
+  const Result<sys::CommandOutput>& files = got[0];
   if (!files.ok()) return files.status();
   if (files->exit_code != 0 || files->truncated) {
     const std::string words = FirstLine(files->err);

@@ -6,8 +6,8 @@
 
 #include "base/prng.h"
 #include "base/text.h"
-#include "pack/command.h"
 #include "pack/test_tree.h"
+#include "sys/command.h"
 
 namespace stoker::pack {
 namespace {
@@ -135,10 +135,10 @@ TEST(Ignore, AgreesWithGitCheckIgnore) {
   tree.Git({"init", "-q"});
   std::vector<std::string> subjects = Paths();
   subjects.insert(subjects.end(), dirs.begin(), dirs.end());
-  const Command check = {{"git", "-C", tree.root(), "check-ignore", "--no-index", "-z", "-v",
-                          "--non-matching", "--stdin"},
-                         TestEnvironment(),
-                         tree.Beside("subjects")};
+  const sys::Command check = {{"git", "-C", tree.root(), "check-ignore", "--no-index", "-z", "-v",
+                               "--non-matching", "--stdin"},
+                              TestEnvironment(),
+                              tree.Beside("subjects")};
   ASSERT_TRUE(sys::WriteFileAtomic(check.input, Join(subjects, std::string(1, '\0'))).ok());
   Prng prng(20261121);
   int ignored = 0;
@@ -155,7 +155,7 @@ TEST(Ignore, AgreesWithGitCheckIgnore) {
       tree.Write(std::string(dir) + (dir[0] == 0 ? "" : "/") + ".gitignore", text);
       shown += std::string("[") + dir + "]\n" + text;
     }
-    Result<CommandOutput> git = std::move(RunCommands({check}, 20000)[0]);
+    Result<sys::CommandOutput> git = std::move(sys::RunCommands({check}, 20000)[0]);
     ASSERT_TRUE(git.ok()) << git.status().ToString();
     ASSERT_LE(git->exit_code, 1) << git->err;
     // Records of four: source, line, pattern, path; a pattern that begins with '!' keeps.

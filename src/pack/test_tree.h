@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "job/digest.h"
-#include "pack/command.h"
+#include "sys/command.h"
 #include "sys/file.h"
 
 namespace stoker::pack {
@@ -57,7 +57,8 @@ class TestTree {
     std::vector<std::string> argv = {"git", "-C", below.empty() ? root_ : At(below), "-c",
                                      "protocol.file.allow=always"};
     argv.insert(argv.end(), arguments.begin(), arguments.end());
-    Result<CommandOutput> got = std::move(RunCommands({{argv, TestEnvironment()}}, 20000)[0]);
+    Result<sys::CommandOutput> got =
+        std::move(sys::RunCommands({{argv, TestEnvironment()}}, 20000)[0]);
     EXPECT_TRUE(got.ok()) << got.status().ToString();
     if (!got.ok()) return "";
     EXPECT_EQ(got->exit_code, 0) << "git " << arguments[0] << ": " << got->err;

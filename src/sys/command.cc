@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pack/command.h"
+#include "sys/command.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 
 #include "sys/file.h"
 
-namespace stoker::pack {
+namespace stoker::sys {
 namespace {
 
 constexpr size_t kMaxError = 64 << 10;
@@ -182,4 +182,4 @@ std::vector<Result<CommandOutput>> RunCommands(const std::vector<Command>& comma
   return results;
 }
 
-}  // namespace stoker::pack
+}  // namespace stoker::sys

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs short commands and collects what they print. For asking git, nothing more: the user's
-// program is started by port/process_runner.h.
+// Runs short commands and collects what they print. For asking git and the like, nothing more: the
+// user's program is started by port/process_runner.h.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 
-namespace stoker::pack {
+namespace stoker::sys {
 
 struct Command {
   std::vector<std::string> argv;    // argv[0] is looked up in this process's PATH
@@ -30,4 +30,4 @@ struct CommandOutput {
 std::vector<Result<CommandOutput>> RunCommands(const std::vector<Command>& commands,
                                                int64_t timeout_ms);
 
-}  // namespace stoker::pack
+}  // namespace stoker::sys

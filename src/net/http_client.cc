@@ -12,8 +12,7 @@ Result<HttpResponse> Exchange(const HttpUrl& url, const HttpRequest& request,
   STOKER_ASSIGN(const Socket socket,
                 ConnectTcp(url.host, url.port, Deadline(options.connect_timeout)));
   const Deadline deadline(options.total_timeout);
-  const std::string host = url.host + (url.port == 80 ? "" : ":" + std::to_string(url.port));
-  STOKER_TRY(SendAll(socket, EncodeHttpRequest(request, host), deadline));
+  STOKER_TRY(SendAll(socket, EncodeHttpRequest(request, HostHeader(url)), deadline));
   const auto read = [&](char* buffer, size_t size) {
     return ReceiveSome(socket, buffer, size, deadline);
   };
@@ -24,12 +23,12 @@ Result<HttpResponse> Exchange(const HttpUrl& url, const HttpRequest& request,
 
 Result<HttpResponse> HttpCall(const HttpUrl& url, HttpRequest request,
                               const HttpClientOptions& options) {
+  if (url.tls) return Status(Code::kInvalid, OriginText(url) + ": http:// is wanted here");
   request.target = url.prefix + request.target;
   request.headers.emplace_back("Connection", "close");
   auto response = Exchange(url, request, options);
   if (response.ok()) return response;
-  return response.status().WithContext(request.method + " http://" + url.host + ":" +
-                                       std::to_string(url.port) + request.target);
+  return response.status().WithContext(request.method + " " + OriginText(url) + request.target);
 }
 
 }  // namespace stoker

@@ -111,16 +111,21 @@ Result<HttpResponse> ReadHttpResponse(const ReadBytes& read, const std::string& 
   }
 }
 
-std::string EncodeHttpRequest(const HttpRequest& request, const std::string& host) {
+std::string EncodeHttpRequestHead(const HttpRequest& request, const std::string& host,
+                                  int64_t body_size) {
   std::string out = request.method + " " + request.target + " HTTP/1.1\r\n";
   if (FindHeader(request.headers, "Host") == nullptr) out += "Host: " + host + "\r\n";
   AddHeaders(out, request.headers);
-  const bool has_body =
-      !request.body.empty() || request.method == "PUT" || request.method == "POST";
+  const bool has_body = body_size > 0 || request.method == "PUT" || request.method == "POST";
   if (has_body && FindHeader(request.headers, "Content-Length") == nullptr) {
-    out += "Content-Length: " + std::to_string(request.body.size()) + "\r\n";
+    out += "Content-Length: " + std::to_string(body_size) + "\r\n";
   }
-  return out + "\r\n" + request.body;
+  return out + "\r\n";
+}
+
+std::string EncodeHttpRequest(const HttpRequest& request, const std::string& host) {
+  return EncodeHttpRequestHead(request, host, static_cast<int64_t>(request.body.size())) +
+         request.body;
 }
 
 std::string EncodeHttpResponse(const HttpResponse& response, const std::string& method,

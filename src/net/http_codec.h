@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -35,6 +36,30 @@ Result<std::optional<ReceivedRequest>> ReadHttpRequest(const ReadBytes& read,
 Result<HttpResponse> ReadHttpResponse(const ReadBytes& read, const std::string& method,
                                       const HttpLimits& limits);
 
+// The body of one response, piece by piece. Not thread-safe.
+class HttpBodyReader {
+ public:
+  virtual ~HttpBodyReader() = default;
+  // Up to `size` > 0 bytes; 0 at the end. Of a body whose length is known they come from `read`
+  // straight into `buffer`. kCorrupt = malformed or cut off, else what `read` failed with.
+  virtual Result<int64_t> Read(const ReadBytes& read, char* buffer, int64_t size) = 0;
+  virtual std::optional<int64_t> body_size() const = 0;  // nullopt: not known before its end
+  // The whole body was read, and the peer keeps the connection for another request.
+  virtual bool ReadyForNext() const = 0;
+};
+
+struct HttpResponseStart {
+  HttpResponse head;  // its body is empty
+  std::unique_ptr<HttpBodyReader> body;
+};
+
+// As ReadHttpResponse, but only to the end of the header.
+Result<HttpResponseStart> ReadHttpResponseStart(const ReadBytes& read, const std::string& method,
+                                                int64_t max_header_bytes);
+
+// Without the body, which follows: `body_size` bytes of it.
+std::string EncodeHttpRequestHead(const HttpRequest& request, const std::string& host,
+                                  int64_t body_size);
 std::string EncodeHttpRequest(const HttpRequest& request, const std::string& host);
 // `keep_alive` false adds "Connection: close".
 std::string EncodeHttpResponse(const HttpResponse& response, const std::string& method,

@@ -28,12 +28,18 @@ struct HttpResponse {
   std::string body;
 };
 
-// "http://host[:port][/prefix]"; the prefix comes without a trailing slash. kInvalid otherwise.
+// "http[s]://host[:port][/prefix]"; the host of an IPv6 number comes without its brackets, the
+// prefix without a trailing slash. kInvalid otherwise.
 struct HttpUrl {
   std::string host;
   int port = 80;
   std::string prefix;
+  bool tls = false;
 };
+// What the Host header says: "host", "host:port" where the port is not the scheme's own.
+std::string HostHeader(const HttpUrl& url);
+// "http://host:port" for messages.
+std::string OriginText(const HttpUrl& url);
 Result<HttpUrl> ParseHttpUrl(std::string_view url);
 
 }  // namespace stoker

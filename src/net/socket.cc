@@ -56,6 +56,10 @@ Status Connect(const Socket& socket, const addrinfo& to, const Deadline& deadlin
 
 }  // namespace
 
+Status AwaitSocket(const Socket& socket, short events, const Deadline& deadline, const char* what) {
+  return Await(socket.fd(), events, deadline, what);
+}
+
 Socket::~Socket() {
   if (fd_ >= 0) close(fd_);
 }

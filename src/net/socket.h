@@ -41,6 +41,9 @@ Result<Socket> ConnectTcp(const std::string& host, int port, const Deadline& dea
 Result<Socket> ListenTcp(const std::string& address, int port);
 Result<int> LocalPort(const Socket& socket);
 
+// Waits for `events` of poll(2). kTimeout names `what`.
+Status AwaitSocket(const Socket& socket, short events, const Deadline& deadline, const char* what);
+
 // 0 at the end of the stream.
 Result<size_t> ReceiveSome(const Socket& socket, char* buffer, size_t size,
                            const Deadline& deadline);

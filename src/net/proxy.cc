@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/proxy.h"
+
+#include <boost/beast/core/detail/base64.hpp>
+
+#include "base/text.h"
+
+namespace stoker {
+namespace {
+
+using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+
+std::string FirstOf(const Environment& environment, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    const auto value = environment(name);
+    if (value && !value->empty()) return *value;
+  }
+  return "";
+}
+
+std::string LowerCase(std::string text) {
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return text;
+}
+
+// "example.com", ".example.com", "*.example.com", "10.0.0.1", "host:8443".
+bool Names(std::string entry, const HttpUrl& url) {
+  entry = LowerCase(entry);
+  if (entry == "*") return true;
+  const std::string host = LowerCase(url.host);
+  const size_t colon = entry.rfind(':');
+  if (colon != std::string::npos && entry.find(':') == colon) {
+    if (entry.substr(colon + 1) != std::to_string(url.port)) return false;
+    entry.resize(colon);
+  }
+  if (StartsWith(entry, "*")) entry.erase(0, 1);
+  if (StartsWith(entry, ".")) entry.erase(0, 1);
+  return !entry.empty() && (host == entry || EndsWith(host, "." + entry));
+}
+
+bool GoesStraight(const Environment& environment, const HttpUrl& url) {
+  std::string list = FirstOf(environment, {"no_proxy", "NO_PROXY"});
+  for (char& c : list) {
+    if (c == ' ' || c == '\t') c = ',';
+  }
+  for (const std::string& entry : Split(list, ',')) {
+    if (!entry.empty() && Names(entry, url)) return true;
+  }
+  return false;
+}
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+std::string Unescape(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size() && HexDigit(text[i + 1]) >= 0 &&
+        HexDigit(text[i + 2]) >= 0) {
+      out += static_cast<char>(HexDigit(text[i + 1]) * 16 + HexDigit(text[i + 2]));
+      i += 2;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+std::string Base64(const std::string& text) {
+  namespace base64 = boost::beast::detail::base64;
+  std::string out(base64::encoded_size(text.size()), '\0');
+  out.resize(base64::encode(out.data(), text.data(), text.size()));
+  return out;
+}
+
+Result<HttpProxy> Parse(std::string text) {
+  HttpProxy proxy;
+  if (text.find("://") == std::string::npos) text = "http://" + text;
+  const size_t begin = text.find("://") + 3;
+  const size_t end = std::min(text.find('/', begin), text.size());
+  const size_t at = text.substr(0, end).rfind('@');
+  std::string shown = text;
+  if (at != std::string::npos && at >= begin) {
+    proxy.authorization = "Basic " + Base64(Unescape(text.substr(begin, at - begin)));
+    text.erase(begin, at - begin + 1);
+    shown = text;
+  }
+  auto url = ParseHttpUrl(text);
+  if (!url.ok()) {
+    return Status(Code::kInvalid,
+                  "the proxy of the environment, '" + Printable(shown) +
+                      "', is not http://host:port or https://host:port",
+                  "Set https_proxy and http_proxy to such an address, or unset them");
+  }
+  proxy.url = std::move(*url);
+  return proxy;
+}
+
+}  // namespace
+
+Result<std::optional<HttpProxy>> ProxyFor(const HttpUrl& url, const Environment& environment) {
+  const std::string text =
+      url.tls ? FirstOf(environment, {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"})
+              : FirstOf(environment, {"http_proxy", "all_proxy", "ALL_PROXY"});
+  if (text.empty() || GoesStraight(environment, url)) return std::optional<HttpProxy>();
+  STOKER_ASSIGN(HttpProxy proxy, Parse(text));
+  return std::optional<HttpProxy>(std::move(proxy));
+}
+
+}  // namespace stoker

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aws/config.h"
+
+#include <array>
+#include <utility>
+
+#include "base/text.h"
+
+namespace stoker {
+namespace {
+
+std::string PathFrom(const AwsEnvironment& environment, const std::string& variable,
+                     const std::string& usual) {
+  const std::string path = environment.variable(variable).value_or(usual);
+  return StartsWith(path, "~/") ? environment.home + path.substr(1) : path;
+}
+
+// Empty when there is no file.
+Result<std::map<std::string, IniSection>> ReadIni(const AwsEnvironment& environment,
+                                                  const std::string& path, bool* there) {
+  auto text = environment.read_file(path);
+  *there = text.ok();
+  if (text.code() == Code::kNotFound && !text.ok()) return std::map<std::string, IniSection>();
+  if (!text.ok()) return std::move(text).status();
+  return ParseIni(path, *text);
+}
+
+// "profile x", "sso-session x", "services x" and "default" go where they belong; else nowhere.
+void FileSection(const std::string& header, IniSection values, AwsConfig* config) {
+  if (header == "default") {
+    config->from_config.insert_or_assign(header, std::move(values));
+    return;
+  }
+  const auto words = ShellWords(header);
+  if (!words.ok() || words->size() != 2) return;
+  const std::string& name = (*words)[1];
+  if ((*words)[0] == "profile") config->from_config.insert_or_assign(name, std::move(values));
+  if ((*words)[0] == "sso-session") config->sso_sessions.insert_or_assign(name, std::move(values));
+  if ((*words)[0] == "services") config->services.insert_or_assign(name, std::move(values));
+}
+
+Status ChooseProfile(const AwsEnvironment& environment, const std::string& profile,
+                     AwsConfig* config) {
+  config->profile = profile;
+  for (const char* name : {"AWS_DEFAULT_PROFILE", "AWS_PROFILE"}) {
+    if (config->profile.empty()) config->profile = environment.variable(name).value_or("");
+  }
+  config->chosen = !config->profile.empty();
+  if (!config->chosen) config->profile = "default";
+  if (!config->chosen || config->Profile(config->profile) != nullptr) return Status::Ok();
+  std::vector<std::string> names;
+  for (const auto& [name, values] : config->profiles) names.push_back(name);
+  const std::string near = Nearest(config->profile, names);
+  return Status(Code::kNotFound,
+                "there is no AWS profile '" + Printable(config->profile) + "' in " +
+                    config->config_path + " or " + config->credentials_path,
+                near.empty() ? "Set AWS_PROFILE to one that exists, or unset it"
+                             : "Did you mean '" + Printable(near) + "'?");
+}
+
+}  // namespace
+
+const IniSection* AwsConfig::Profile(const std::string& name) const {
+  const auto at = profiles.find(name);
+  return at == profiles.end() ? nullptr : &at->second;
+}
+
+const std::string* AwsConfig::Find(const std::string& name, const std::string& key) const {
+  const IniSection* section = Profile(name);
+  if (section == nullptr) return nullptr;
+  const auto at = section->find(key);
+  return at == section->end() ? nullptr : &at->second;
+}
+
+Result<AwsConfig> ReadAwsConfig(const AwsEnvironment& environment, const std::string& profile) {
+  AwsConfig config;
+  config.config_path = PathFrom(environment, "AWS_CONFIG_FILE", "~/.aws/config");
+  config.credentials_path =
+      PathFrom(environment, "AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials");
+  STOKER_ASSIGN(auto sections, ReadIni(environment, config.config_path, &config.has_config));
+  for (auto& [header, values] : sections) FileSection(header, std::move(values), &config);
+  STOKER_ASSIGN(config.from_credentials,
+                ReadIni(environment, config.credentials_path, &config.has_credentials));
+  config.profiles = config.from_config;
+  for (const auto& [name, values] : config.from_credentials) {
+    IniSection& merged = config.profiles[name];  // an empty section is a profile too
+    for (const auto& [key, value] : values) merged[key] = value;
+  }
+  STOKER_TRY(ChooseProfile(environment, profile, &config));
+  return config;
+}
+
+std::string AwsRegion(const AwsEnvironment& environment, const AwsConfig& config) {
+  for (const char* name : {"AWS_REGION", "AWS_DEFAULT_REGION"}) {
+    if (auto region = environment.variable(name)) return *region;
+  }
+  const std::string* region = config.Find(config.profile, "region");
+  return region == nullptr ? "" : *region;
+}
+
+Result<std::string> AwsEndpointUrl(const AwsEnvironment& environment, const AwsConfig& config,
+                                   const std::string& service) {
+  const std::string* off = config.Find(config.profile, "ignore_configured_endpoint_urls");
+  const auto ignore = environment.variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
+  if (AwsFlag(ignore) || (!ignore && off != nullptr && AwsFlag(*off))) return std::string();
+  std::string upper = service;
+  for (char& c : upper) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  for (const std::string& name : {"AWS_ENDPOINT_URL_" + upper, std::string("AWS_ENDPOINT_URL")}) {
+    if (auto url = environment.variable(name)) return *url;
+  }
+  if (const std::string* name = config.Find(config.profile, "services")) {
+    const auto section = config.services.find(*name);
+    if (section == config.services.end()) {
+      return Status(Code::kInvalid,
+                    config.config_path + ": profile '" + Printable(config.profile) +
+                        "' refers to services '" + Printable(*name) + "', which is not there",
+                    "Add [services " + Printable(*name) + "], or remove the line");
+    }
+    const auto url = section->second.find(service + ".endpoint_url");
+    if (url != section->second.end()) return url->second;
+  }
+  const std::string* url = config.Find(config.profile, "endpoint_url");
+  return url == nullptr ? std::string() : *url;
+}
+
+std::string AwsRegionalUrl(const std::string& service, const std::string& region) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kSuffixes = {
+      {{"cn-", "amazonaws.com.cn"},
+       {"eusc-", "amazonaws.eu"},
+       {"us-iso-", "c2s.ic.gov"},
+       {"us-isob-", "sc2s.sgov.gov"},
+       {"eu-isoe-", "cloud.adc-e.uk"},
+       {"us-isof-", "csp.hci.ic.gov"}}};
+  std::string_view suffix = "amazonaws.com";
+  for (const auto& [prefix, its] : kSuffixes) {
+    if (StartsWith(region, prefix)) suffix = its;
+  }
+  return "https://" + service + "." + region + "." + std::string(suffix);
+}
+
+bool AwsFlag(const std::optional<std::string>& value) {
+  if (!value || value->size() != 4) return false;
+  std::string lower = *value;
+  for (char& c : lower) c = static_cast<char>(c | 0x20);
+  return lower == "true";
+}
+
+}  // namespace stoker

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The outside world as aws/ needs it; all of it is handed in, so that tests can make one up.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "base/time.h"
+#include "net/http_message.h"
+
+namespace stoker {
+
+// Sends `request` to `base_url` ("http://host[:port]" or "https://host[:port]", IPv6 addresses in
+// brackets) and returns whatever answer there is: any status is a response. It does not follow
+// redirects, and says no header and no body in its errors. Thread-safe.
+using HttpSend =
+    std::function<Result<HttpResponse>(const std::string& base_url, const HttpRequest& request)>;
+
+struct AwsProcessOutput {
+  int exit_code = 0;
+  std::string out;
+  std::string err;
+};
+
+// Every member is set, and may be called from several threads at once.
+struct AwsEnvironment {
+  // The value of an environment variable; an empty one counts as unset.
+  std::function<std::optional<std::string>(const std::string& name)> variable;
+  // A whole file. kNotFound: it is not there.
+  std::function<Result<std::string>(const std::string& path)> read_file;
+  std::function<WallTime()> now;
+  // For the metadata services too, which do not exist on most machines: a connection that is not
+  // made within a second or two should be given up.
+  HttpSend http;
+  // Runs a program (argv[0] is looked up in PATH) with this process's environment, for at most a
+  // minute. A program that ran and failed is a result with its exit code.
+  std::function<Result<AwsProcessOutput>(const std::vector<std::string>& argv)> run;
+  std::string home;  // what "~" is
+};
+
+}  // namespace stoker

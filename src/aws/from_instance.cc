@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Source: "Use the Instance Metadata Service" and "Retrieve security credentials from instance
+// metadata" (EC2 user guide).
+#include <algorithm>
+
+#include "aws/credential_json.h"
+#include "aws/sources.h"
+#include "aws/url.h"
+#include "base/text.h"
+#include "net/percent.h"
+
+namespace stoker {
+namespace {
+
+constexpr char kRoles[] = "/latest/meta-data/iam/security-credentials/";
+constexpr char kSource[] = "the instance's role (EC2 metadata)";
+// While the service cannot renew them, it hands out credentials that are over or almost, and EC2
+// and its services honour them for longer: they are asked for again after 10 minutes.
+constexpr Duration kExtension = Duration::Minutes(25);
+
+std::string Setting(const AwsLookup& lookup, const char* variable, const char* key) {
+  if (auto value = lookup.environment.variable(variable)) return *value;
+  const std::string* value = lookup.config.Find(lookup.config.profile, key);
+  return value == nullptr ? "" : *value;
+}
+
+Result<AwsUrl> Endpoint(const AwsLookup& lookup) {
+  const std::string url =
+      Setting(lookup, "AWS_EC2_METADATA_SERVICE_ENDPOINT", "ec2_metadata_service_endpoint");
+  if (!url.empty()) return ParseAwsUrl("AWS_EC2_METADATA_SERVICE_ENDPOINT", url);
+  std::string mode = Setting(lookup, "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE",
+                             "ec2_metadata_service_endpoint_mode");
+  std::transform(mode.begin(), mode.end(), mode.begin(), [](char c) { return c | 0x20; });
+  return ParseAwsUrl("", mode == "ipv6" ? "http://[fd00:ec2::254]" : "http://169.254.169.254");
+}
+
+class Metadata {
+ public:
+  Metadata(const AwsLookup& lookup, AwsUrl url) : lookup_(lookup), url_(std::move(url)) {
+    while (EndsWith(url_.target, "/")) url_.target.pop_back();
+  }
+
+  Result<HttpResponse> Call(const char* method, const std::string& path, const char* header,
+                            const std::string& value) {
+    HttpRequest request{method, url_.target + path, {}, ""};
+    request.headers = {{"Host", url_.host_header}, {header, value}};
+    return lookup_.environment.http(url_.base, request);
+  }
+  Result<HttpResponse> Get(const std::string& path) {
+    return Call("GET", path, "X-aws-ec2-metadata-token", token);
+  }
+
+  std::string token;
+
+ private:
+  const AwsLookup& lookup_;
+  AwsUrl url_;
+};
+
+bool OneLine(const std::string& text) {
+  return !text.empty() && text.size() <= 512 && Printable(text) == text;
+}
+
+}  // namespace
+
+AwsFound FromInstance(const AwsLookup& lookup) {
+  const auto miss = [&](const std::string& why) {
+    lookup.Miss("no EC2 instance role (" + why + ")");
+    return std::optional<AwsCredentials>();
+  };
+  if (AwsFlag(lookup.environment.variable("AWS_EC2_METADATA_DISABLED"))) {
+    return miss("AWS_EC2_METADATA_DISABLED is set");
+  }
+  STOKER_ASSIGN(AwsUrl url, Endpoint(lookup));
+  Metadata metadata(lookup, std::move(url));
+  const auto answered = [](const HttpResponse& response) {
+    return "the metadata service answered " + std::to_string(response.status);
+  };
+  auto token =
+      metadata.Call("PUT", "/latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds", "21600");
+  if (!token.ok()) return miss("no metadata service: " + token.status().message());
+  if (token->status != 200) return miss(answered(*token) + " to the request for a token");
+  if (!OneLine(token->body)) return miss("the metadata service gives no token");
+  metadata.token = token->body;
+  STOKER_ASSIGN(const HttpResponse roles, metadata.Get(kRoles));
+  if (roles.status == 404) return miss("the instance has none");
+  const std::string role = roles.body.substr(0, roles.body.find('\n'));
+  if (roles.status != 200 || !OneLine(role)) return miss(answered(roles));
+  STOKER_ASSIGN(const HttpResponse keys, metadata.Get(kRoles + PercentEncode(role)));
+  if (keys.status != 200) return miss(answered(keys) + " about role " + role);
+  const std::string code = JsonMember(keys.body, "Code");
+  if (!code.empty() && code != "Success") return miss("role " + role + ": " + Printable(code));
+  STOKER_ASSIGN(AwsCredentials out, CredentialsOfJson(kSource, keys.body, {}));
+  const WallTime now = lookup.environment.now();
+  if (*out.expires - now < kExtension - Duration::Minutes(10)) out.expires = now + kExtension;
+  return std::optional(std::move(out));
+}
+
+}  // namespace stoker

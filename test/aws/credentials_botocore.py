@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Given the same files, variables and servers, stoker and botocore find the same credentials:
+credentials_botocore.py DRIVER [COUNT [SEED]]"""
+
+import hashlib
+import http.server
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import urllib.parse
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+import cloud_env  # noqa: E402
+
+cloud_env.enter()
+import botocore.exceptions  # noqa: E402
+import botocore.session  # noqa: E402
+
+EXPIRES = '2037-01-01T00:00:00Z'
+PROFILES = ['default', 'user', 'role', 'my profile', 'chain']
+STS = """<{0}Response xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><{0}Result><Credentials>
+<AccessKeyId>{1}</AccessKeyId><SecretAccessKey>secret of {1}</SecretAccessKey>
+<SessionToken>token of {1}</SessionToken><Expiration>{2}</Expiration></Credentials>
+<AssumedRoleUser><Arn>arn:aws:sts::123456789012:assumed-role/r/s</Arn>
+<AssumedRoleId>A:s</AssumedRoleId></AssumedRoleUser></{0}Result></{0}Response>"""
+
+
+class Servers(http.server.BaseHTTPRequestHandler):
+    """STS, which gives keys that tell the role and who assumed it; a container's service."""
+
+    def log_message(self, *_):
+        pass
+
+    def answer(self, text, kind):
+        body = text.encode()
+        self.send_response(200)
+        self.send_header('Content-Type', kind)
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self):
+        form = self.rfile.read(int(self.headers['Content-Length'])).decode()
+        asked = {key: values[0] for key, values in urllib.parse.parse_qs(form).items()}
+        giver = re.search(r'Credential=([^/]+)/', self.headers.get('Authorization', ''))
+        told = [giver.group(1) if giver else 'nobody']
+        told += [asked.get(key, '') for key in ('RoleArn', 'ExternalId', 'WebIdentityToken')]
+        told += [asked.get('DurationSeconds', '')]
+        key = 'ASIA' + hashlib.sha256(repr(told).encode()).hexdigest()[:12]
+        self.answer(STS.format(asked['Action'], key, EXPIRES), 'text/xml')
+
+    def do_GET(self):
+        token = self.headers.get('Authorization', 'none')
+        keys = {'AccessKeyId': 'CONTAINER-' + token, 'SecretAccessKey': 's', 'Token': 't'}
+        self.answer(json.dumps(keys | {'Expiration': EXPIRES}), 'application/json')
+
+
+def keys(name, dice):
+    lines = [f'aws_access_key_id = {name}', f'aws_secret_access_key = secret of {name}']
+    if dice.random() < 0.3:
+        lines.append(f'aws_session_token={name}+/=')
+    if dice.random() < 0.05:
+        lines.pop(dice.randrange(2))
+    return lines
+
+
+def profile_lines(profile, name, dice, folder):
+    """What a profile may hold, sensible or not; `name` goes into its keys."""
+    lines = []
+    if dice.random() < 0.5:
+        lines += keys(name, dice)
+    if dice.random() < 0.3:
+        giver = dice.choice(PROFILES * 2 + ['user'] * 4 + ['gone'])
+        lines += [f'role_arn = arn:aws:iam::123456789012:role/{name}']
+        lines += dice.choice(
+            [[f'source_profile = {giver}'], [f'source_profile={giver}', 'external_id = x/+1'],
+             [f'source_profile={giver}', 'duration_seconds = 900'],
+             ['credential_source = Environment'], ['credential_source = EcsContainer'],
+             ['credential_source = Moon'], []]
+        )  # fmt: skip
+    if dice.random() < 0.1:
+        lines += [f'web_identity_token_file = {folder}/token']
+    if dice.random() < 0.15:
+        lines += [f"credential_process = '{folder}/give keys' {name} \"a b\""]
+    if dice.random() < 0.3:
+        lines += ['s3 =', '  addressing_style = path', '', '  # a comment', '  max_queue_size = 9']
+    if dice.random() < 0.4:
+        lines += [f'region = {dice.choice(["eu-west-1", "us-east-2"])}']
+    return lines
+
+
+def write_files(dice, folder):
+    os.makedirs(f'{folder}/.aws', exist_ok=True)
+    for path, prefix in (('config', 'profile '), ('credentials', '')):
+        lines = []
+        for profile in PROFILES:
+            if dice.random() < 0.2:
+                continue
+            header = f'"{profile}"' if prefix and ' ' in profile else profile
+            lines += ['', f'[{"" if profile == "default" else prefix}{header}]']
+            name = (path + '-' + profile).upper().replace(' ', '-')
+            lines += profile_lines(profile, name, dice, folder)
+        with open(f'{folder}/.aws/{path}', 'w', encoding='utf-8') as out:
+            out.write('\n'.join(lines) + '\n')
+        if dice.random() < 0.1:
+            os.remove(f'{folder}/.aws/{path}')
+
+
+def write_programs(folder):
+    with open(f'{folder}/token', 'w', encoding='utf-8') as out:
+        out.write('web identity token')
+    with open(f'{folder}/give keys', 'w', encoding='utf-8') as out:
+        out.write(
+            '#!/bin/sh\n[ "$2" = "a b" ] || exit 1\n'
+            'echo "{\\"Version\\": 1, \\"AccessKeyId\\": \\"PROCESS-$1\\",'
+            ' \\"SecretAccessKey\\": \\"s\\"}"\n'
+        )
+    os.chmod(f'{folder}/give keys', 0o755)
+
+
+def variables(dice, folder, port):
+    out = {
+        'HOME': folder,
+        'PATH': os.environ['PATH'],
+        'AWS_EC2_METADATA_DISABLED': 'true',
+        'AWS_ENDPOINT_URL_STS': f'http://127.0.0.1:{port}',
+    }
+    maybe = [
+        (0.5, {'AWS_PROFILE': dice.choice(PROFILES)}),
+        (0.1, {'AWS_DEFAULT_PROFILE': dice.choice(PROFILES)}),
+        (0.2, {'AWS_ACCESS_KEY_ID': 'VARIABLES', 'AWS_SECRET_ACCESS_KEY': 'v'}),
+        (0.1, {'AWS_SESSION_TOKEN': 'variable token'}),
+        (0.3, {'AWS_DEFAULT_REGION': 'ap-south-1'}),
+        (0.1, {'AWS_WEB_IDENTITY_TOKEN_FILE': f'{folder}/token'}),
+        (0.1, {'AWS_ROLE_ARN': 'arn:aws:iam::123456789012:role/variable'}),
+        (0.3, {'AWS_CONTAINER_CREDENTIALS_FULL_URI': f'http://127.0.0.1:{port}/c'}),
+        (0.1, {'AWS_CONTAINER_AUTHORIZATION_TOKEN': 'bearer'}),
+    ]
+    for chance, more in maybe:
+        if dice.random() < chance:
+            out.update(more)
+    return out
+
+
+def botocore_finds(env):
+    kept = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(env)
+    try:
+        session = botocore.session.Session()
+        # STS needs a region, and stoker takes the first one where none is set.
+        region = session.get_config_variable('region')
+        if region is None:
+            session.set_config_variable('region', 'us-east-1')
+        found = session.get_credentials()
+        if found is None:
+            return {'error': 'none found'}
+        frozen = found.get_frozen_credentials()
+        return {
+            'access_key': frozen.access_key,
+            'secret_key': frozen.secret_key,
+            'token': frozen.token or '',
+            'region': region or '',
+        }
+    except botocore.exceptions.BotoCoreError as error:
+        return {'error': f'{type(error).__name__}: {error}'}
+    finally:
+        os.environ.clear()
+        os.environ.update(kept)
+
+
+def differ(ours, theirs):
+    if 'error' in ours or 'error' in theirs:
+        return ('error' in ours) != ('error' in theirs)
+    return any(ours[key] != theirs[key] for key in theirs)
+
+
+def main(argv):
+    count = int(argv[2]) if len(argv) > 2 else 400
+    dice = random.Random(int(argv[3]) if len(argv) > 3 else 1)
+    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Servers)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    wrong, kinds = 0, {}
+    with tempfile.TemporaryDirectory(prefix='stoker-aws') as folder:
+        write_programs(folder)
+        for number in range(count):
+            write_files(dice, folder)
+            env = variables(dice, folder, server.server_port)
+            done = subprocess.run(
+                [argv[1]], env=env, capture_output=True, text=True, timeout=60, check=True
+            )
+            ours, theirs = json.loads(done.stdout), botocore_finds(env)
+            kind = ours.get('access_key', 'error').split('-')[0]
+            kinds[kind[:4]] = kinds.get(kind[:4], 0) + 1
+            if differ(ours, theirs):
+                wrong += 1
+                print(f'case {number}: stoker {ours}\n  botocore {theirs}\n  {env}')
+                for path in ('config', 'credentials'):
+                    if wrong <= 2 and os.path.exists(f'{folder}/.aws/{path}'):
+                        with open(f'{folder}/.aws/{path}', encoding='utf-8') as text:
+                            print(f'--- {path}\n{text.read()}')
+    server.shutdown()
+    print(f'{count} worlds, found: {kinds}; {wrong} unlike botocore')
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv))

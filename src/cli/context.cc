@@ -112,7 +112,11 @@ Result<Controller*> Context::controller() {
   if (controller_) return controller_.get();
   STOKER_ASSIGN(Ledger * opened, ledger());
   controller_ = std::make_unique<Controller>(
-      *opened, [this](const std::string& name) { return provider(name); }, *clock_);
+      *opened, [this](const std::string& name) { return provider(name); }, *clock_,
+      [this]() -> std::string {
+        const auto local = local_provider();
+        return local.ok() ? (*local)->host() : "";
+      });
   return controller_.get();
 }
 

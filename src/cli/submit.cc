@@ -172,6 +172,8 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   // A timer that starts a successor has another PATH than the shell that the job came from.
   const char* path = std::getenv("PATH");
   if (path != nullptr) job.path = Printable(path);
+  STOKER_ASSIGN(LocalProvider * local, context.local_provider());
+  job.host = local->host();
   job.spec_digest = Sha256Hex(spec_text);
   job.num_nodes = request.spec.num_nodes;
   job.retry_of = request.retry_of;

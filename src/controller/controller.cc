@@ -58,8 +58,12 @@ LaunchRequest RequestFor(Ledger& ledger, const std::string& url, const Job& job,
 
 }  // namespace
 
-Controller::Controller(Ledger& ledger, ProviderLookup providers, Clock& clock)
-    : ledger_(ledger), providers_(std::move(providers)), clock_(clock), reports_(ledger) {}
+Controller::Controller(Ledger& ledger, ProviderLookup providers, Clock& clock, HostLookup host)
+    : ledger_(ledger),
+      providers_(std::move(providers)),
+      clock_(clock),
+      host_(std::move(host)),
+      reports_(ledger) {}
 
 Result<const JobSpec*> Controller::SpecOf(const Job& job) {
   const auto found = specs_.find(job.spec_digest);
@@ -188,6 +192,10 @@ Observed Controller::Observe(const JobRead& read, const std::vector<ReportRead>&
   return seen;
 }
 
+bool Controller::IsHere(const Job& job) const {
+  return job.host.empty() || (host_ && host_() == job.host);
+}
+
 Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
   auto found = ReadJob(ledger_, job_id, records_[job_id]);
   if (BugIsOn("ends-on-failed-read") && !found.ok()) {  // "no record: its machines are strays"
@@ -211,7 +219,7 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
     STOKER_TRY(ObserveCheckpoints(read.job, &seen));
     decision = Reconcile(read.job, *spec, seen);
   }
-  if (!act) return result;
+  if (!act || !IsHere(read.job)) return result;
   result.notes = decision.notes;
   if (BugIsOn("request-before-record")) (void)Act(decision.job, *spec, decision);
   if (decision.changed) {

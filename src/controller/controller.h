@@ -41,10 +41,15 @@ using ProviderLookup = std::function<Result<Provider*>(const std::string& name)>
 // Not thread-safe: one per thread. Remembers, between passes, what this observer saw before.
 class Controller {
  public:
-  Controller(Ledger& ledger, ProviderLookup providers, Clock& clock);
+  // `host`: the machine that this is, as far as local machines are its own; asked for when a job
+  // names one. Unset: of none.
+  using HostLookup = std::function<std::string()>;
+  Controller(Ledger& ledger, ProviderLookup providers, Clock& clock, HostLookup host = nullptr);
 
-  // `act` false: only looks (a node without the right to launch). Errors: kNotFound = no such job;
-  // others are the store's. A lost compare-and-swap is not an error: the next pass decides anew.
+  // `act` false: only looks (a node without the right to launch). So does one whose `host` is not
+  // that of the job: what "local" means there, it cannot see and must not ask for. Errors:
+  // kNotFound = no such job; others are the store's. A lost compare-and-swap is not an error: the
+  // next pass decides anew.
   Result<PassResult> Pass(const std::string& job_id, bool act = true);
   // The same for one of many jobs: what `look` shows decides only whether there is anything to do.
   // Then it is looked at anew and done as Pass(job_id) does: nothing is ever written, asked for or
@@ -60,6 +65,7 @@ class Controller {
     MonoTime since;
   };
 
+  bool IsHere(const Job& job) const;
   Result<const JobSpec*> SpecOf(const Job& job);
   using Describe =
       std::function<Result<std::vector<InstanceSeen>>(const std::string& name, Provider& provider)>;
@@ -76,6 +82,7 @@ class Controller {
   Ledger& ledger_;
   ProviderLookup providers_;
   Clock& clock_;
+  const HostLookup host_;
   ReportReader reports_;
   std::map<std::string, JobRead> records_;                            // as last read, by job
   std::map<std::string, MonoTime> looked_;                            // at its reports, by job

@@ -106,6 +106,7 @@ void Fields(A& a, T& t) {
   a("binary_digest", t.binary_digest);
   a("workdir_note", t.workdir_note);
   a("path", t.path);
+  a("host", t.host);
   a("retry_of", t.retry_of);
   a("launches", t.launches);
   a("attempts", t.attempts);
@@ -121,6 +122,7 @@ void Fields(A& a, T& t) {
   a.Check(SafeOrEmpty(t.spec_digest), "spec_digest", "is not a digest");
   a.Check(SafeOrEmpty(t.code_digest), "code_digest", "is not a digest");
   a.Check(SafeOrEmpty(t.binary_digest), "binary_digest", "is not a digest");
+  a.Check(SafeOrEmpty(t.host), "host", "is not the id of a machine");
   a.Check(SafeOrEmpty(t.retry_of), "retry_of", "is not a job id");
   a.Check(NumbersRise(t.launches), "launches", "are not numbered upwards from 1");
   a.Check(NumbersRise(t.attempts), "attempts", "are not numbered upwards from 1");

@@ -98,6 +98,7 @@ struct Job {
   std::string binary_digest;  // blob of the stoker that its nodes run
   std::string workdir_note;   // "git 1a2b3c4 dirty, 12 files, 34 kB"
   std::string path;           // the submitter's PATH, for nodes on the same machine
+  std::string host;           // whose machine its nodes are on; "" = machines that all can ask for
   std::string retry_of;       // job id; "" = first
   WallTime created;
   int num_nodes = 1;

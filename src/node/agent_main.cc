@@ -85,7 +85,7 @@ int RunAgent(const std::string& dir, const LocalBoot& boot) {
         // out.
         return Status(Code::kUnavailable, "this node cannot ask '" + name + "' for machines");
       },
-      clock);
+      clock, [&] { return (*provider)->host(); });
   const auto runner = MakeProcessRunner({boot.request.ending, "/proc/self/exe"});
   const char* endpoint = std::getenv(kMetadataVariable);
   auto metadata = MakeEc2Metadata({endpoint == nullptr ? "" : endpoint}, clock);

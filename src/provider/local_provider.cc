@@ -57,8 +57,11 @@ std::vector<std::string> CleanEnvironment() {
 
 class Local : public LocalProvider {
  public:
-  Local(LocalProviderOptions options, LocalState state, Clock& clock)
-      : options_(std::move(options)), state_(std::move(state)), clock_(clock) {
+  Local(LocalProviderOptions options, LocalState state, std::string host, Clock& clock)
+      : options_(std::move(options)),
+        state_(std::move(state)),
+        host_(std::move(host)),
+        clock_(clock) {
     traits_.name = "local";
     traits_.describe_is_immediate = true;
     traits_.appear_within = kYoung;
@@ -66,6 +69,7 @@ class Local : public LocalProvider {
   }
 
   const ProviderTraits& traits() const override { return traits_; }
+  const std::string& host() const override { return host_; }
 
   Result<std::string> Launch(const LaunchRequest& request) override {
     const std::string& token = request.token;
@@ -349,6 +353,7 @@ class Local : public LocalProvider {
 
   const LocalProviderOptions options_;
   const LocalState state_;
+  const std::string host_;
   Clock& clock_;
   ProviderTraits traits_;
   std::mutex boots_mutex_;
@@ -363,7 +368,9 @@ Result<std::unique_ptr<LocalProvider>> MakeLocalProvider(const LocalProviderOpti
   STOKER_TRY(sys::MakeDirs(options.state_dir, 0700));
   // One spelling, because processes are found by it.
   STOKER_ASSIGN(const std::string root, sys::RealPath(options.state_dir));
-  return std::unique_ptr<LocalProvider>(std::make_unique<Local>(options, LocalState(root), clock));
+  const LocalState state(root);
+  STOKER_ASSIGN(const std::string host, state.HostId());
+  return std::unique_ptr<LocalProvider>(std::make_unique<Local>(options, state, host, clock));
 }
 
 }  // namespace stoker

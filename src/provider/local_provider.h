@@ -23,6 +23,8 @@ struct LocalProviderOptions {
 
 class LocalProvider : public Provider {
  public:
+  // Random, and the same for all who use this state folder: tells whose "local" a job means.
+  virtual const std::string& host() const = 0;
   // Removes what is left of instances that are over, their processes too, also where no record
   // knows them any more; returns their ids. For gc and doctor.
   virtual Result<std::vector<std::string>> Sweep() = 0;

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <mutex>
 
+#include "base/prng.h"
 #include "base/text.h"
 
 namespace stoker {
@@ -82,6 +83,26 @@ Status LocalState::RemoveDir(const std::string& token) const {
     return ErrnoStatus("removing " + Dir(token), errno);
   }
   return sys::RemoveTree(gone);
+}
+
+Result<std::string> LocalState::HostId() const {
+  const std::string path = root_ + "/host";
+  for (int tries = 0; tries < 3; ++tries) {
+    auto known = sys::ReadFile(path, 64);
+    if (known.ok() && IsSafeName(*known)) return known;
+    if (!known.ok() && !known.status().Is(Code::kNotFound)) return known.status();
+    // Whole before it has its name, and never in place of another's.
+    Prng prng(sys::RandomU64());
+    const std::string id = "h" + prng.Base32(15);
+    const std::string staged = path + "." + id;
+    STOKER_TRY(sys::WriteFileAtomic(staged, id, 0600));
+    if (known.ok()) (void)::rename(staged.c_str(), path.c_str());  // it held no id
+    const int linked = ::link(staged.c_str(), path.c_str());
+    const int error = errno;
+    (void)::unlink(staged.c_str());
+    if (linked != 0 && error != EEXIST && error != ENOENT) return ErrnoStatus(path, error);
+  }
+  return Status(Code::kCorrupt, path + " holds no id", "Remove it");
 }
 
 void LocalState::RemoveLeftovers(Duration age) const {

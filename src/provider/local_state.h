@@ -35,6 +35,9 @@ class LocalState {
   static LocalState Of(const std::string& dir);
   static std::string TokenOf(const std::string& dir);
 
+  // The random id of this state folder, made by whoever asks first.
+  Result<std::string> HostId() const;
+
   // Why the instance is over; nullopt while it may live. The mark outlives the instance's folder by
   // a day, longer than any launch may be sent.
   std::optional<std::string> Ended(const std::string& token) const;

@@ -12,19 +12,33 @@
 namespace stoker {
 namespace {
 
+// "s3://bucket" or "s3://bucket/prefix". What names a bucket may have, store/ knows.
+void ReadBucket(const YamlNode& node, const std::string& text, SpecReader* reader, Settings* s) {
+  if (StartsWith(text, "gs://")) {
+    reader->Error(
+        node, "a bucket of Google's as 'store' is understood but not built yet: " + Quoted(text),
+        "Write s3://bucket/prefix, or the absolute path of a folder");
+    return;
+  }
+  if (!StartsWith(text, "s3://")) {
+    reader->Error(node, "'store' cannot be " + Quoted(text),
+                  "Write s3://bucket/prefix, or the absolute path of a folder");
+    return;
+  }
+  std::string rest = text.substr(5);
+  while (EndsWith(rest, "/")) rest.pop_back();
+  if (!IsSafeRelativePath(rest) || rest.find_first_of(" ?#@:") < rest.find('/')) {
+    reader->Error(node, "'store' names no bucket: " + Quoted(text), "Write s3://bucket/prefix");
+    return;
+  }
+  s->store = "s3://" + rest;
+}
+
 void ReadStore(const YamlNode& node, const std::string& home, SpecReader* reader, Settings* s) {
   std::optional<std::string> line = reader->Line(node, "store");
   if (!line) return;
   std::string path = *line;
-  const size_t scheme = path.find("://");
-  if (scheme != std::string::npos) {
-    const bool bucket = StartsWith(path, "s3://") || StartsWith(path, "gs://");
-    reader->Error(node,
-                  bucket ? "a bucket as 'store' is understood but not built yet: " + Quoted(path)
-                         : "'store' cannot be " + Quoted(path),
-                  "Write the absolute path of a folder");
-    return;
-  }
+  if (path.find("://") != std::string::npos) return ReadBucket(node, path, reader, s);
   if (!home.empty() && (path == "~" || StartsWith(path, "~/"))) path = home + path.substr(1);
   if (path[0] != '/') {
     reader->Error(node, "'store' must be an absolute path, not " + Quoted(path),

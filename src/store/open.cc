@@ -5,16 +5,18 @@
 
 #include "base/text.h"
 #include "store/local_store.h"
+#include "store/open_s3.h"
 
 namespace stoker {
 
 Result<std::unique_ptr<ObjectStore>> OpenStore(const std::string& url) {
-  const std::string next = "Name a folder as the store: /path or file:///path";
+  const std::string next = "Name the store as s3://bucket/prefix, /path or file:///path";
   const size_t scheme_end = url.find("://");
   std::string path = url;
   if (scheme_end != std::string::npos) {
     const std::string scheme = url.substr(0, scheme_end);
-    if (scheme == "s3" || scheme == "gs") {
+    if (scheme == "s3") return OpenS3(url);
+    if (scheme == "gs") {
       return Status(Code::kInvalid,
                     "'" + Printable(url) + "': " + scheme + ":// stores are not built yet", next);
     }

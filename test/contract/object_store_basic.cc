@@ -119,7 +119,8 @@ void VersionsNeverRepeat(Subject& subject, Findings& f) {
   std::set<Version> seen;
   Version last;
   for (int i = 0; i < 300; ++i) {
-    const std::string data = i % 2 == 0 ? "A" : "B";
+    std::string data = i % 2 == 0 ? "A" : "B";
+    if (subject.versions_name_contents()) data += std::to_string(i);
     Condition condition = Condition::None();
     if (i % 50 == 49)
       f.ExpectOk(store.Delete("v/x"), "delete");

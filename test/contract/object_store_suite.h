@@ -23,6 +23,9 @@ class Subject {
   virtual std::unique_ptr<ObjectStore> Reopen() = 0;
   // False where a key cannot be the beginning ("a") of another one's folder ("a/b").
   virtual bool shares_names() const { return true; }
+  // True where a version is that of the content (an ETag of S3 is its MD5): the same content has
+  // the same one again. Whoever compares and swaps writes nothing twice.
+  virtual bool versions_name_contents() const { return false; }
 };
 
 // Thread-safe list of what is wrong.

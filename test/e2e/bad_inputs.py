@@ -101,7 +101,7 @@ FLAGS = [
     ("job id that is a path", ["show", "../../etc/passwd"], 1, ["passwd"]),
     ("bad --since", ["logs", "nosuchjob", "--since", "yesterday"], 1, ["nosuchjob"]),
     ("bad config key", ["config", "set", "stoer", "/x"], 2, ["store"]),
-    ("bad config value", ["config", "set", "store", "s3://bucket/x"], 2, ["not built yet"]),
+    ("bad config value", ["config", "set", "store", "gs://bucket/x"], 2, ["not built yet"]),
     ("cancel without a job", ["cancel"], 2, ["cancel"]),
     ("bad interval", ["controller", "--interval", "now"], 2, ["now"]),
     ("command after another verb", ["ls", "--", "true"], 2, ["--"]),

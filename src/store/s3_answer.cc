@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/s3_answer.h"
+
+#include <charconv>
+#include <pugixml.hpp>
+
+#include "base/text.h"
+#include "net/http_date.h"
+#include "net/percent.h"
+
+namespace stoker::s3 {
+namespace {
+
+// pugixml loads no external entity and expands none that a document defines.
+Result<pugi::xml_document> Parse(const std::string& what, std::string_view xml,
+                                 const char* document) {
+  pugi::xml_document parsed;
+  const pugi::xml_parse_result result =
+      parsed.load_buffer(xml.data(), xml.size(), pugi::parse_minimal | pugi::parse_escapes);
+  if (!result) {
+    return Status(Code::kCorrupt, what + ": the answer is no XML: " + result.description());
+  }
+  if (std::string_view(parsed.document_element().name()) != document) {
+    return Status(Code::kCorrupt, what + ": the answer is '" +
+                                      Printable(parsed.document_element().name()) + "', not '" +
+                                      document + "'");
+  }
+  return parsed;
+}
+
+Result<int64_t> Number(const std::string& what, std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) {
+    return Status(Code::kCorrupt, what + ": '" + Printable(text.substr(0, 40)) + "' is no size");
+  }
+  return value;
+}
+
+// encoding-type=url writes a space as '+', and a plus as %2B.
+std::string DecodeKey(std::string key) {
+  for (char& c : key) {
+    if (c == '+') c = ' ';
+  }
+  return PercentDecode(key);
+}
+
+Result<ObjectInfo> ParseEntry(const std::string& what, const pugi::xml_node& entry,
+                              const std::string& root) {
+  ObjectInfo info;
+  const std::string key = DecodeKey(entry.child_value("Key"));
+  if (!StartsWith(key, root)) {
+    return Status(Code::kCorrupt, what + ": lists '" + Printable(key.substr(0, 200)) +
+                                      "', which is not below what was asked for");
+  }
+  info.key = key.substr(root.size());
+  STOKER_ASSIGN(info.size, Number(what, entry.child_value("Size")));
+  info.version = entry.child_value("ETag");
+  const auto modified = ParseRfc3339(entry.child_value("LastModified"));
+  if (!modified.ok()) return modified.status().WithContext(what);
+  info.last_modified = *modified;
+  return info;
+}
+
+bool IsOneOf(std::string_view code, std::initializer_list<std::string_view> codes) {
+  for (const std::string_view each : codes) {
+    if (code == each) return true;
+  }
+  return false;
+}
+
+// What the code alone decides, whatever the status.
+Code CodeOf(int status, std::string_view code) {
+  if (IsOneOf(code,
+              {"SlowDown", "RequestLimitExceeded", "Throttling", "ThrottlingException",
+               "RequestTimeTooSkewed", "ExpiredToken", "TokenRefreshRequired", "OperationAborted",
+               "ConditionalRequestConflict", "RestoreAlreadyInProgress"})) {
+    return Code::kBusy;
+  }
+  if (IsOneOf(code, {"RequestTimeout", "InternalError", "BadDigest", "IncompleteBody",
+                     "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch"})) {
+    return Code::kUnavailable;  // what arrived is not what was sent: send it again
+  }
+  if (code == "PreconditionFailed") return Code::kConflict;  // also with 200, on completion
+  if (IsOneOf(code, {"NoSuchBucket", "NoSuchUpload", "NotImplemented"})) return Code::kInvalid;
+  switch (status) {
+    case 404:
+      return Code::kNotFound;
+    case 401:
+    case 403:
+      return Code::kDenied;
+    case 409:
+    case 429:
+    case 503:
+      return Code::kBusy;
+    case 408:
+      return Code::kUnavailable;
+    case 412:
+      return Code::kConflict;
+    case 507:
+      return Code::kNoSpace;
+    default:
+      return status >= 500 ? Code::kUnavailable : Code::kInvalid;
+  }
+}
+
+std::string NextOf(Code status, std::string_view code) {
+  if (code == "NoSuchBucket") return "Make the bucket first, or look at its name in `store`";
+  if (code == "NotImplemented") {
+    return "This service lacks what stoker needs of S3: writes on a condition";
+  }
+  if (status == Code::kDenied) {
+    return "Look at the credentials and their rights on the bucket: stoker doctor";
+  }
+  return "";
+}
+
+}  // namespace
+
+Failure ParseFailure(const HttpResponse& answer) {
+  Failure failure;
+  if (const std::string* region = FindHeader(answer.headers, "x-amz-bucket-region")) {
+    failure.region = *region;
+  }
+  auto parsed = Parse("", answer.body, "Error");
+  if (!parsed.ok()) return failure;
+  const pugi::xml_node error = parsed->document_element();
+  failure.code = error.child_value("Code");
+  failure.message = error.child_value("Message");
+  if (failure.region.empty()) failure.region = error.child_value("Region");
+  return failure;
+}
+
+Status FailureStatus(const std::string& what, int status, const Failure& failure) {
+  const Code code = CodeOf(status, failure.code);
+  std::string said = std::to_string(status);
+  if (!failure.code.empty()) said += " " + Printable(failure.code.substr(0, 100));
+  if (!failure.message.empty()) said += ": " + Printable(failure.message.substr(0, 300));
+  return Status(code, what + ": the store answers " + said, NextOf(code, failure.code));
+}
+
+Result<Listing> ParseListing(const std::string& what, std::string_view xml,
+                             const std::string& root) {
+  STOKER_ASSIGN(const pugi::xml_document parsed, Parse(what, xml, "ListBucketResult"));
+  const pugi::xml_node list = parsed.document_element();
+  Listing listing;
+  for (const pugi::xml_node& entry : list.children("Contents")) {
+    STOKER_ASSIGN(ObjectInfo info, ParseEntry(what, entry, root));
+    listing.objects.push_back(std::move(info));
+  }
+  const bool more = std::string_view(list.child_value("IsTruncated")) == "true";
+  if (more && listing.objects.empty()) {
+    return Status(Code::kCorrupt, what + ": a list that has more, but nothing in it");
+  }
+  if (more) listing.next = listing.objects.back().key;
+  return listing;
+}
+
+Result<std::string> ElementOf(const std::string& what, std::string_view xml, const char* document,
+                              const char* element) {
+  STOKER_ASSIGN(const pugi::xml_document parsed, Parse(what, xml, document));
+  return std::string(parsed.document_element().child_value(element));
+}
+
+Result<UploadList> ParseUploads(const std::string& what, std::string_view xml) {
+  STOKER_ASSIGN(const pugi::xml_document parsed, Parse(what, xml, "ListMultipartUploadsResult"));
+  const pugi::xml_node list = parsed.document_element();
+  UploadList out;
+  for (const pugi::xml_node& entry : list.children("Upload")) {
+    const auto begun = ParseRfc3339(entry.child_value("Initiated"));
+    if (!begun.ok()) return begun.status().WithContext(what);
+    out.uploads.push_back(
+        {DecodeKey(entry.child_value("Key")), entry.child_value("UploadId"), *begun});
+  }
+  if (std::string_view(list.child_value("IsTruncated")) == "true") {
+    out.next_key = DecodeKey(list.child_value("NextKeyMarker"));
+    out.next_id = list.child_value("NextUploadIdMarker");
+  }
+  return out;
+}
+
+WallTime DateOf(const HttpHeaders& headers, WallTime otherwise) {
+  const std::string* date = FindHeader(headers, "Date");
+  const auto parsed = date == nullptr ? Result<WallTime>(otherwise) : ParseHttpDate(*date);
+  return parsed.ok() ? *parsed : otherwise;
+}
+
+Result<ObjectInfo> InfoOf(const std::string& what, const HttpHeaders& headers) {
+  ObjectInfo info;
+  const std::string* size = FindHeader(headers, "Content-Length");
+  const std::string* etag = FindHeader(headers, "ETag");
+  const std::string* modified = FindHeader(headers, "Last-Modified");
+  if (size == nullptr || etag == nullptr || modified == nullptr) {
+    return Status(Code::kCorrupt,
+                  what + ": the answer lacks Content-Length, ETag or Last-Modified");
+  }
+  STOKER_ASSIGN(info.size, Number(what, *size));
+  info.version = *etag;
+  const auto time = ParseHttpDate(*modified);
+  if (!time.ok()) return time.status().WithContext(what);
+  info.last_modified = *time;
+  return info;
+}
+
+}  // namespace stoker::s3

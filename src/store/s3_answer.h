@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What S3 answers, as stoker's words; inside store/ only. Pure. Source: Amazon S3 API reference
+// (error responses, ListObjectsV2, multipart uploads).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "net/http_message.h"
+#include "port/object_store.h"
+
+namespace stoker::s3 {
+
+struct Failure {
+  std::string code;     // "SlowDown", "NoSuchKey"; "" where there was no body (HEAD)
+  std::string message;  // the service's own
+  std::string region;   // the bucket's, where the answer tells it
+};
+
+// Never fails: what is no error document has no code.
+Failure ParseFailure(const HttpResponse& answer);
+
+// `what` says the request, "PUT bucket/key". 409 is kBusy: it had no effect, and may be sent again.
+// 412 is kConflict: whoever sent the condition knows what it means.
+Status FailureStatus(const std::string& what, int status, const Failure& failure);
+
+// Of ListObjectsV2 with encoding-type=url. `root` is cut off the keys; keys that do not begin with
+// it are corrupt. `next` is the last key where there is more.
+Result<Listing> ParseListing(const std::string& what, std::string_view xml,
+                             const std::string& root);
+
+// The text of the first element of that name below the document's own, "" = there is none.
+// kCorrupt: no XML, or the document is called otherwise.
+Result<std::string> ElementOf(const std::string& what, std::string_view xml, const char* document,
+                              const char* element);
+
+struct StaleUpload {
+  std::string key;
+  std::string id;
+  WallTime begun;
+};
+struct UploadList {
+  std::vector<StaleUpload> uploads;
+  std::string next_key, next_id;  // both "" = no more
+};
+// Of ListMultipartUploads with encoding-type=url.
+Result<UploadList> ParseUploads(const std::string& what, std::string_view xml);
+
+// The Date header; `otherwise` where there is none.
+WallTime DateOf(const HttpHeaders& headers, WallTime otherwise);
+
+// Size, version and time out of the headers of GET or HEAD. kCorrupt: one is missing.
+Result<ObjectInfo> InfoOf(const std::string& what, const HttpHeaders& headers);
+
+}  // namespace stoker::s3

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/s3_retrying.h"
+
+#include <utility>
+
+namespace stoker::s3 {
+
+RetryingCarrier::RetryingCarrier(Carrier& inner, RetryPolicy policy, uint64_t seed,
+                                 std::function<void(Duration)> sleep)
+    : inner_(inner), policy_(policy), sleep_(std::move(sleep)), prng_(seed) {}
+
+bool RetryingCarrier::Again(int next, const Status& failure, bool conditional) {
+  const bool worth = failure.transient() || failure.Is(Code::kCorrupt);
+  if (!worth || (conditional && !failure.Is(Code::kBusy))) return false;
+  if (next > policy_.tries || !budget_.Spend()) return false;
+  Duration delay;
+  {
+    const std::lock_guard lock(mutex_);
+    delay = RetryDelay(policy_, next, prng_);
+  }
+  sleep_(delay);
+  return true;
+}
+
+Result<HttpResponse> RetryingCarrier::Call(const Request& request) {
+  budget_.Earn();
+  for (int next = 2;; ++next) {
+    auto answer = inner_.Call(request);
+    if (answer.ok() || !Again(next, answer.status(), request.conditional)) return answer;
+  }
+}
+
+Result<std::unique_ptr<HttpAnswer>> RetryingCarrier::Open(const Request& request) {
+  budget_.Earn();
+  for (int next = 2;; ++next) {
+    auto answer = inner_.Open(request);
+    if (answer.ok() || !Again(next, answer.status(), request.conditional)) return answer;
+  }
+}
+
+}  // namespace stoker::s3

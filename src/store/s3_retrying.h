@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks again where that is safe and may help; inside store/ only.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/prng.h"
+#include "net/retry.h"
+#include "store/s3_client.h"
+
+namespace stoker::s3 {
+
+// A carrier that repeats what failed in passing: throttled, unavailable, no answer. A conditional
+// request only where the service said that it did nothing with it: whether an unanswered one took
+// effect, the caller finds out from what is there. Thread-safe.
+class RetryingCarrier : public Carrier {
+ public:
+  // `inner` outlives it. `sleep` waits.
+  RetryingCarrier(Carrier& inner, RetryPolicy policy, uint64_t seed,
+                  std::function<void(Duration)> sleep);
+
+  Result<HttpResponse> Call(const Request& request) override;
+  Result<std::unique_ptr<HttpAnswer>> Open(const Request& request) override;
+  std::string Describe(const Request& request) const override { return inner_.Describe(request); }
+  WallTime ServiceNow() const override { return inner_.ServiceNow(); }
+
+  // Waits before try number `next` of something; false when there is to be none.
+  bool Again(int next, const Status& failure, bool conditional);
+
+ private:
+  Carrier& inner_;
+  const RetryPolicy policy_;
+  const std::function<void(Duration)> sleep_;
+  RetryBudget budget_;
+  std::mutex mutex_;
+  Prng prng_;
+};
+
+}  // namespace stoker::s3

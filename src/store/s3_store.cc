@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/s3_store.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "base/text.h"
+#include "net/percent.h"
+#include "store/s3_answer.h"
+#include "store/s3_download.h"
+#include "store/s3_upload.h"
+
+namespace stoker {
+namespace {
+
+constexpr size_t kMaxKey = 900;
+constexpr int kMaxPage = 1000;                // the service gives no more
+constexpr int64_t kWhole = int64_t{1} << 30;  // objects that are read at once, by Get
+
+}  // namespace
+
+Result<std::unique_ptr<S3Store>> S3Store::Open(S3StoreOptions options) {
+  if (!options.prefix.empty() && !IsSafeRelativePath(options.prefix)) {
+    return Status(Code::kInvalid, "'" + Printable(options.prefix) + "' cannot be a store's prefix",
+                  "Name the store as s3://bucket/prefix");
+  }
+  STOKER_ASSIGN(auto client, s3::Client::Make(options.client));
+  return std::unique_ptr<S3Store>(new S3Store(std::move(options), std::move(client)));
+}
+
+S3Store::S3Store(S3StoreOptions options, std::unique_ptr<s3::Client> client)
+    : options_(std::move(options)),
+      root_(options_.prefix.empty() ? "" : options_.prefix + "/"),
+      url_("s3://" + options_.client.bucket + (root_.empty() ? "" : "/" + options_.prefix)),
+      client_(std::move(client)),
+      carrier_(*client_, options_.retry, options_.seed, [](Duration time) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(time.ms));
+      }) {}
+
+S3Store::~S3Store() = default;
+
+Status S3Store::CheckKey(const std::string& key) const {
+  if (IsSafeRelativePath(key) && key.size() <= kMaxKey && root_.size() + key.size() <= 1024) {
+    return Status::Ok();
+  }
+  return Status(Code::kInvalid, "'" + Printable(key.substr(0, 200)) + "' cannot be a key");
+}
+
+Result<Object> S3Store::Get(const std::string& key) {
+  STOKER_TRY(CheckKey(key));
+  STOKER_ASSIGN(const auto download, s3::OpenDownload(carrier_, root_ + key, key));
+  Object object;
+  object.info = download->info();
+  if (object.info.size > kWhole) {
+    return Status(Code::kNoSpace, url_ + "/" + key + " is too large to be read at once");
+  }
+  object.data.resize(static_cast<size_t>(object.info.size));
+  int64_t at = 0;
+  while (true) {
+    // One byte more than there is: the end is seen, and checked.
+    char end = 0;
+    char* into = at < object.info.size ? object.data.data() + at : &end;
+    STOKER_ASSIGN(const int64_t got,
+                  download->Read(into, std::max<int64_t>(object.info.size - at, 1)));
+    if (got == 0) break;
+    at += got;
+  }
+  object.store_now = download->store_now();
+  return object;
+}
+
+Result<Version> S3Store::Put(const std::string& key, std::string_view data,
+                             const Condition& condition) {
+  STOKER_TRY(CheckKey(key));
+  return s3::PutWhole(carrier_, root_ + key, std::string(data), condition);
+}
+
+Result<ObjectInfo> S3Store::Head(const std::string& key) {
+  STOKER_TRY(CheckKey(key));
+  const s3::Request request{"HEAD", root_ + key, "", {}, "", {}, false};
+  STOKER_ASSIGN(const HttpResponse answer, carrier_.Call(request));
+  STOKER_ASSIGN(ObjectInfo info, s3::InfoOf(carrier_.Describe(request), answer.headers));
+  info.key = key;
+  return info;
+}
+
+Status S3Store::Delete(const std::string& key) {
+  STOKER_TRY(CheckKey(key));
+  const auto answer = carrier_.Call({"DELETE", root_ + key, "", {}, "", {}, false});
+  return answer.status().Is(Code::kNotFound) ? Status::Ok() : answer.status();
+}
+
+Result<Listing> S3Store::List(const std::string& prefix, const std::string& after, int limit) {
+  const int page = std::clamp(limit, 1, kMaxPage);
+  s3::Request request{"GET", "", "list-type=2&encoding-type=url&max-keys=", {}, "", {}, false};
+  request.query += std::to_string(page) + "&prefix=" + PercentEncode(root_ + prefix);
+  if (!after.empty()) request.query += "&start-after=" + PercentEncode(root_ + after);
+  STOKER_ASSIGN(const HttpResponse answer, carrier_.Call(request));
+  STOKER_ASSIGN(Listing listing, s3::ParseListing(carrier_.Describe(request), answer.body, root_));
+  listing.store_now = s3::DateOf(answer.headers, carrier_.ServiceNow());
+  return listing;
+}
+
+Result<std::unique_ptr<Upload>> S3Store::BeginUpload(const std::string& key,
+                                                     const Condition& condition) {
+  STOKER_TRY(CheckKey(key));
+  return s3::BeginUpload(carrier_, root_ + key, condition, options_.part_bytes, options_.parallel);
+}
+
+Result<std::unique_ptr<Download>> S3Store::OpenDownload(const std::string& key) {
+  STOKER_TRY(CheckKey(key));
+  STOKER_ASSIGN(auto download, s3::OpenDownload(carrier_, root_ + key, key));
+  return std::unique_ptr<Download>(std::move(download));
+}
+
+Status S3Store::Probe() {
+  const std::string key = "probe/conditions";
+  const auto first = Put(key, "a write on a condition", Condition::None());
+  if (!first.ok()) return first.status();
+  const std::string lacks = url_ + ": this service does not honour writes on a condition";
+  const std::string next = "stoker needs If-None-Match and If-Match on PutObject; S3 has them";
+  const auto again = Put(key, "again", Condition::Absent());
+  const auto other = Put(key, "other", Condition::Match("\"00000000000000000000000000000000\""));
+  STOKER_TRY(Delete(key));
+  for (const auto* result : {&again, &other}) {
+    if (result->ok() || result->status().Is(Code::kInvalid)) {
+      return Status(Code::kInvalid, lacks, next);
+    }
+    if (result->status().transient()) return result->status();
+  }
+  return Status::Ok();
+}
+
+}  // namespace stoker

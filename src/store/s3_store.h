@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The store port over a bucket of S3, or of a service that speaks as S3 does. Versions are ETags,
+// as they came, quotes included. A Put is one PUT; an upload of more than one part is a multipart
+// upload, whose condition is judged when it is completed.
+//
+// Reads, lists and conditions are strongly consistent on S3 (since December 2020). What the service
+// must have: If-None-Match and If-Match on PutObject and CompleteMultipartUpload; Probe finds out.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "port/object_store.h"
+#include "store/s3_client.h"
+#include "store/s3_retrying.h"
+
+namespace stoker {
+
+struct S3StoreOptions {
+  s3::Options client;
+  std::string prefix;  // "" or "a/b": what all keys lie below
+  // Parts of uploads: so large that 10,000 of them are enough, so small that one is held in memory.
+  int64_t part_bytes = 16 << 20;
+  int parallel = 4;  // parts of one upload under way at once
+  RetryPolicy retry;
+  uint64_t seed = 1;  // of the pauses between tries
+};
+
+// Thread-safe.
+class S3Store : public ObjectStore {
+ public:
+  // Sends nothing yet.
+  static Result<std::unique_ptr<S3Store>> Open(S3StoreOptions options);
+  ~S3Store() override;
+
+  // Ok: the bucket is there, and writes on a condition mean something: a create-only write of what
+  // is there was refused, and so was one on another version. Leaves nothing behind.
+  Status Probe();
+
+  const StoreTraits& traits() const override { return traits_; }
+  std::string url() const override { return url_; }
+  Result<Object> Get(const std::string& key) override;
+  Result<Version> Put(const std::string& key, std::string_view data,
+                      const Condition& condition = {}) override;
+  Result<ObjectInfo> Head(const std::string& key) override;
+  Status Delete(const std::string& key) override;
+  Result<Listing> List(const std::string& prefix, const std::string& after = "",
+                       int limit = 1000) override;
+  Result<std::unique_ptr<Upload>> BeginUpload(const std::string& key,
+                                              const Condition& condition = {}) override;
+  Result<std::unique_ptr<Download>> OpenDownload(const std::string& key) override;
+
+ private:
+  S3Store(S3StoreOptions options, std::unique_ptr<s3::Client> client);
+  Status CheckKey(const std::string& key) const;
+
+  const S3StoreOptions options_;
+  const std::string root_;  // "" or "a/b/"
+  const std::string url_;
+  StoreTraits traits_;
+  std::unique_ptr<s3::Client> client_;
+  s3::RetryingCarrier carrier_;
+};
+
+}  // namespace stoker

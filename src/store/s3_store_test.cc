@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the adapter takes what a service may answer, on a server that is told what to say.
+// test/contract runs it on servers that others wrote.
+#include "store/s3_store.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <mutex>
+
+#include "base/text.h"
+#include "net/http_server.h"
+#include "sys/crc32c.h"
+
+namespace stoker {
+namespace {
+
+constexpr char kDate[] = "Sun, 22 Nov 2026 10:00:00 GMT";
+
+HttpResponse Refusal(int status, const std::string& code, const std::string& more = "") {
+  return {status, {{"Date", kDate}}, "<Error><Code>" + code + "</Code>" + more + "</Error>"};
+}
+HttpResponse Stored(const std::string& etag) {
+  return {200, {{"Date", kDate}, {"ETag", etag}}, ""};
+}
+HttpResponse Holding(const std::string& data, const std::string& checksum = "") {
+  HttpResponse answer{200, {{"Date", kDate}, {"ETag", "\"e\""}, {"Last-Modified", kDate}}, data};
+  if (!checksum.empty()) answer.headers.emplace_back("x-amz-checksum-crc32c", checksum);
+  return answer;
+}
+
+class S3StoreTest : public ::testing::Test {
+ protected:
+  S3StoreTest() {
+    HttpServerOptions options;
+    options.max_body_bytes = 64 << 20;
+    server_ = std::move(*HttpServer::Start(options, [this](const HttpRequest& request) {
+      const std::lock_guard lock(mutex_);
+      requests_.push_back(request);
+      if (answers_.empty()) return Refusal(500, "InternalError");
+      HttpResponse answer = answers_.front();
+      if (answers_.size() > 1 || !forever_) answers_.pop_front();
+      return answer;
+    }));
+    S3StoreOptions store;
+    store.client.bucket = "bucket";
+    store.client.endpoint = "http://127.0.0.1:" + std::to_string(server_->port());
+    store.client.now = [this] { return now_; };
+    store.client.credentials = [this]() -> Result<AwsCredentials> {
+      AwsCredentials keys;
+      keys.access_key = "AK" + std::to_string(refused_);
+      keys.secret_key = "top secret";
+      return keys;
+    };
+    store.client.credentials_refused = [this] { ++refused_; };
+    store.prefix = "team";
+    store.part_bytes = 1000;
+    store.retry.first = Duration::Ms(1);
+    store.retry.longest = Duration::Ms(4);
+    store_ = std::move(*S3Store::Open(store));
+  }
+  void Answer(std::deque<HttpResponse> answers, bool forever = false) {
+    const std::lock_guard lock(mutex_);
+    answers_ = std::move(answers);
+    forever_ = forever;
+    requests_.clear();
+  }
+  // "PUT /bucket/team/key" of each request.
+  std::string Heard() {
+    const std::lock_guard lock(mutex_);
+    std::string out;
+    for (const HttpRequest& request : requests_)
+      out += request.method + " " + request.target + "\n";
+    return out;
+  }
+  std::string Header(size_t request, const std::string& name) {
+    const std::string* value = FindHeader(requests_.at(request).headers, name);
+    return value == nullptr ? "" : *value;
+  }
+
+  std::mutex mutex_;
+  std::deque<HttpResponse> answers_;
+  bool forever_ = false;
+  std::vector<HttpRequest> requests_;
+  WallTime now_{1'795'341'600'000};  // as kDate
+  int refused_ = 0;
+  std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<S3Store> store_;
+};
+
+TEST_F(S3StoreTest, WhatFailsInPassingIsSentAgain) {
+  Answer({Refusal(503, "SlowDown"), Refusal(500, "InternalError"), Stored("\"e\"")});
+  const auto put = store_->Put("a b+c", "data");
+  ASSERT_TRUE(put.ok()) << put.status().ToString();
+  EXPECT_EQ(*put, "\"e\"");
+  EXPECT_EQ(Heard(),
+            "PUT /bucket/team/a%20b%2Bc\nPUT /bucket/team/a%20b%2Bc\n"
+            "PUT /bucket/team/a%20b%2Bc\n");
+  EXPECT_EQ(Header(0, "x-amz-checksum-crc32c"), Crc32cText(Crc32c("data")));
+  // And ends.
+  Answer({Refusal(503, "SlowDown")}, true);
+  EXPECT_EQ(store_->Get("a").code(), Code::kBusy);
+  EXPECT_LE(requests_.size(), 8u);
+  Answer({Refusal(403, "AccessDenied")}, true);
+  EXPECT_EQ(store_->Get("a").code(), Code::kDenied);
+  EXPECT_EQ(requests_.size(), 1u);
+}
+
+// Whether it took effect, only what is there can tell: sent again, it would be refused by itself.
+TEST_F(S3StoreTest, AConditionIsSentAgainOnlyWhereItHadNoEffect) {
+  Answer({Refusal(500, "InternalError"), Refusal(412, "PreconditionFailed")});
+  EXPECT_EQ(store_->Put("a", "x", Condition::Absent()).code(), Code::kUnavailable);
+  EXPECT_EQ(requests_.size(), 1u);
+  Answer({Refusal(409, "ConditionalRequestConflict"), Stored("\"n\"")});
+  EXPECT_TRUE(store_->Put("a", "x", Condition::Match("\"e\"")).ok());
+  EXPECT_EQ(Header(1, "If-Match"), "\"e\"");
+  Answer({Refusal(412, "PreconditionFailed")});
+  EXPECT_EQ(store_->Put("a", "x", Condition::Absent()).code(), Code::kExists);
+  EXPECT_EQ(Header(0, "If-None-Match"), "*");
+  Answer({Refusal(412, "PreconditionFailed")});
+  EXPECT_EQ(store_->Put("a", "x", Condition::Match("\"e\"")).code(), Code::kConflict);
+  Answer({Refusal(404, "NoSuchKey")});
+  EXPECT_EQ(store_->Put("a", "x", Condition::Match("\"e\"")).code(), Code::kNotFound);
+  Answer({});
+  EXPECT_EQ(store_->Put("a", "x", Condition::Match("e\r\nX: y")).code(), Code::kConflict);
+  EXPECT_TRUE(requests_.empty());
+}
+
+TEST_F(S3StoreTest, AWrongClockIsSetByTheServices) {
+  now_ = now_ - Duration::Minutes(20);
+  Answer({Refusal(403, "RequestTimeTooSkewed"), Stored("\"e\"")});
+  ASSERT_TRUE(store_->Put("a", "x").ok());
+  EXPECT_EQ(Header(0, "x-amz-date"), "20261122T094000Z");
+  EXPECT_EQ(Header(1, "x-amz-date"), "20261122T100000Z");
+}
+
+TEST_F(S3StoreTest, ExpiredKeysAreRenewed) {
+  Answer({Refusal(400, "ExpiredToken"), Stored("\"e\"")});
+  ASSERT_TRUE(store_->Put("a", "x").ok());
+  EXPECT_NE(Header(0, "Authorization").find("AK0"), std::string::npos);
+  EXPECT_NE(Header(1, "Authorization").find("AK1"), std::string::npos);
+}
+
+TEST_F(S3StoreTest, TheBucketsRegionIsTakenFromTheAnswer) {
+  Answer({Refusal(400, "AuthorizationHeaderMalformed", "<Region>eu-central-1</Region>"),
+          Stored("\"e\""), Stored("\"e\"")});
+  ASSERT_TRUE(store_->Put("a", "x").ok());
+  ASSERT_TRUE(store_->Put("a", "x").ok());
+  EXPECT_NE(Header(0, "Authorization").find("/us-east-1/s3"), std::string::npos);
+  EXPECT_NE(Header(1, "Authorization").find("/eu-central-1/s3"), std::string::npos);
+  EXPECT_NE(Header(2, "Authorization").find("/eu-central-1/s3"), std::string::npos);
+}
+
+TEST_F(S3StoreTest, DamageOnTheWayIsNotAccepted) {
+  Answer({Holding("data", Crc32cText(Crc32c("data")))});
+  EXPECT_EQ(store_->Get("a")->data, "data");
+  Answer({Holding("dada", Crc32cText(Crc32c("data")))}, true);
+  EXPECT_EQ(store_->Get("a").code(), Code::kCorrupt);
+  // The checksum of an object of several parts is not over its bytes.
+  Answer({Holding("data", "AAAAAA==-2")});
+  EXPECT_EQ(store_->Get("a")->data, "data");
+}
+
+TEST_F(S3StoreTest, PartsAreCommittedOrAborted) {
+  const std::string begun =
+      "<InitiateMultipartUploadResult><UploadId>u/1</UploadId></InitiateMultipartUploadResult>";
+  const std::string done =
+      "<CompleteMultipartUploadResult><ETag>&quot;x-2&quot;</ETag></CompleteMultipartUploadResult>";
+  Answer({{200, {}, begun},
+          Stored("\"1\""),
+          Refusal(500, "InternalError"),
+          Stored("\"2\""),
+          {200, {}, done}});
+  {
+    auto upload = store_->BeginUpload("a", Condition::Absent());
+    ASSERT_TRUE((*upload)->Write(std::string(1500, 'x')).ok());
+    const auto version = (*upload)->Commit();
+    ASSERT_TRUE(version.ok()) << version.status().ToString();
+    EXPECT_EQ(*version, "\"x-2\"");
+  }
+  EXPECT_EQ(Heard(),
+            "POST /bucket/team/a?uploads=\n"
+            "PUT /bucket/team/a?partNumber=1&uploadId=u%2F1\n"
+            "PUT /bucket/team/a?partNumber=2&uploadId=u%2F1\n"
+            "PUT /bucket/team/a?partNumber=2&uploadId=u%2F1\n"
+            "POST /bucket/team/a?uploadId=u%2F1\n");
+  EXPECT_EQ(Header(4, "If-None-Match"), "*");
+  // The failure of a completion comes with status 200.
+  Answer({{200, {}, begun},
+          Stored("\"1\""),
+          Stored("\"2\""),
+          {200, {}, "<Error><Code>PreconditionFailed</Code></Error>"},
+          {204, {}, ""}});
+  {
+    auto upload = store_->BeginUpload("a", Condition::Absent());
+    ASSERT_TRUE((*upload)->Write(std::string(1500, 'x')).ok());
+    EXPECT_EQ((*upload)->Commit().code(), Code::kExists);
+  }
+  EXPECT_TRUE(EndsWith(Heard(), "DELETE /bucket/team/a?uploadId=u%2F1\n")) << Heard();
+  Answer({{200, {}, begun}, Stored("\"1\""), {204, {}, ""}});
+  {
+    auto upload = store_->BeginUpload("a");
+    ASSERT_TRUE((*upload)->Write(std::string(1500, 'x')).ok());
+  }
+  EXPECT_TRUE(EndsWith(Heard(), "DELETE /bucket/team/a?uploadId=u%2F1\n")) << Heard();
+}
+
+TEST_F(S3StoreTest, NoSecretIsInAnyMessage) {
+  for (const int status : {400, 403, 500}) {
+    Answer({Refusal(status, "SignatureDoesNotMatch")}, true);
+    const auto got = store_->Get("a");
+    EXPECT_EQ(got.status().ToString().find("top secret"), std::string::npos);
+    EXPECT_EQ(got.status().ToString().find("Signature="), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace stoker

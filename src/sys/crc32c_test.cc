@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sys/crc32c.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace stoker {
+namespace {
+
+// RFC 3720, B.4, and the check value of the catalogue of CRCs.
+TEST(Crc32c, KnownValues) {
+  EXPECT_EQ(Crc32c(""), 0u);
+  EXPECT_EQ(Crc32c("123456789"), 0xe3069283u);
+  EXPECT_EQ(Crc32c(std::string(32, '\0')), 0x8a9136aau);
+  EXPECT_EQ(Crc32c(std::string(32, '\xff')), 0x62a8ab43u);
+  std::string rising;
+  for (int i = 0; i < 32; ++i) rising += static_cast<char>(i);
+  EXPECT_EQ(Crc32c(rising), 0x46dd794eu);
+  EXPECT_EQ(Crc32cText(0xe3069283u), "4waSgw==");
+}
+
+uint32_t BitByBit(std::string_view bytes) {
+  uint32_t crc = ~0u;
+  for (const char byte : bytes) {
+    crc ^= static_cast<unsigned char>(byte);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0x82f63b78u : 0);
+  }
+  return ~crc;
+}
+
+// Every way through the three lanes and what is left of them, begun at odd addresses.
+TEST(Crc32c, AnyLengthAnySplit) {
+  std::mt19937 random(7);
+  std::string bytes(40'000, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random());
+  for (int i = 0; i < 200; ++i) {
+    const size_t begin = random() % 64;
+    const size_t size = random() % (bytes.size() - begin);
+    const std::string_view text = std::string_view(bytes).substr(begin, size);
+    const uint32_t whole = BitByBit(text);
+    EXPECT_EQ(Crc32c(text), whole);
+    const size_t cut = size == 0 ? 0 : random() % size;
+    EXPECT_EQ(Crc32c(text.substr(cut), Crc32c(text.substr(0, cut))), whole);
+  }
+}
+
+}  // namespace
+}  // namespace stoker

@@ -235,9 +235,11 @@ Plan EarlyCancel(uint64_t seed) {
   for (JobPlan& job : draw.plan.jobs) {
     job.attached = true;
     job.cancel_at.push_back(draw.Long(500, 4'000));
+    job.cancel_at.push_back(draw.Long(500, 4'000));
   }
-  draw.plan.latency_high = 300;
-  draw.Daemons(3);
+  // Many at once, each slow enough for the others to come between its read and its write.
+  draw.plan.latency_high = 900;
+  draw.Daemons(6);
   return draw.plan;
 }
 

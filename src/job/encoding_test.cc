@@ -96,6 +96,7 @@ Job AnyJob(Prng& prng) {
   job.binary_digest = AnyId(prng);
   job.workdir_note = AnyText(prng);
   job.path = AnyText(prng);
+  job.host = AnyId(prng);
   job.retry_of = AnyId(prng);
   job.created = AnyTime(prng);
   job.num_nodes = static_cast<int>(prng.Between(1, 64));
@@ -214,7 +215,7 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<CancelRequest>(), 2u);
   EXPECT_EQ(CountMembers<Launch>(), 13u);
   EXPECT_EQ(CountMembers<Attempt>(), 13u);
-  EXPECT_EQ(CountMembers<Job>(), 24u);
+  EXPECT_EQ(CountMembers<Job>(), 25u);
   EXPECT_EQ(CountMembers<NodeReport>(), 29u);
 }
 

@@ -128,7 +128,8 @@ TEST_F(LocalStoreTest, SaysWhatIsWrongWithTheFolder) {
   ASSERT_FALSE(unwritable.ok());
   EXPECT_NE(unwritable.status().message().find("/proc/stoker"), std::string::npos);
   EXPECT_EQ(LocalStore::Open("relative").code(), Code::kInvalid);
-  EXPECT_EQ(OpenStore("s3://bucket").code(), Code::kInvalid);
+  EXPECT_EQ(OpenStore("s3://bucket/../x").code(), Code::kInvalid);
+  EXPECT_EQ((*OpenStore("s3://bucket/team/"))->url(), "s3://bucket/team");
   EXPECT_NE(OpenStore("gs://bucket").status().message().find("not built yet"), std::string::npos);
   EXPECT_EQ(OpenStore("ftp://x").code(), Code::kInvalid);
   EXPECT_EQ(OpenStore("").code(), Code::kInvalid);

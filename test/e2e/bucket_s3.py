@@ -53,7 +53,7 @@ def test_preempted(results, server, here, there):
     return job
 
 
-def test_layout(results, server, job):
+def test_layout(results, server, here, job):
     record = json.loads(server.read(f"team/records/{job}.json"))
     results.check("boto3 reads the record", record["state"] == "Succeeded", record)
     for member in ("code_digest", "binary_digest"):
@@ -131,7 +131,7 @@ def main():
         machine("s3b", server) as there,
     ):
         job = test_preempted(results, server, here, there)
-        test_layout(results, server, job)
+        test_layout(results, server, here, job)
         test_followed(results, here, there)
         test_cancelled(results, here, there)
         test_trouble(results, server, here)

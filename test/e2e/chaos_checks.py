@@ -182,6 +182,6 @@ def check_strays(world, results):
     results.check(f"no marker is left of {len(orphans)} whose submit was killed", not left, left)
     left = [p.name for p in caches if p.exists()]
     results.check(f"no stray folder is left of {len(caches)} in the cache", not left, left)
-    known = {"ledger", "bin", "instances", "ended"}
+    known = {"ledger", "bin", "instances", "ended", "host"}
     odd = [n for n in ledger_view.listing(world.state) if n not in known]
     results.check("nothing unknown lies in the state folder", not odd, odd)

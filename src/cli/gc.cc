@@ -29,6 +29,8 @@ Result<std::optional<Duration>> Age(const Options& options) {
   return std::optional<Duration>(*age);
 }
 
+// Longer than anything is uploaded, also over a slow line.
+constexpr Duration kUploadAge = Duration::Hours(72);
 constexpr Duration kBinaryAge = Duration::Hours(24 * 30);
 constexpr Duration kPackingAge = Duration::Hours(24);
 
@@ -76,6 +78,9 @@ Status Run(Context& context, const Options& options) {
   request.progress = [&](const std::string& what) { context.Progress(what); };
   STOKER_ASSIGN(const Collected collected, CollectGarbage(*ledger, request));
   STOKER_ASSIGN(const auto instances, options.dry_run ? local->Leftovers() : local->Sweep());
+  const auto swept = options.dry_run ? Result<int>(0) : ledger->store().SweepUnfinished(kUploadAge);
+  if (!swept.ok()) context.Say("unfinished uploads are kept: " + swept.status().ToString());
+  const int uploads = swept.ok() ? *swept : 0;
   const auto copies = ClearCopies(context, *ledger, options.dry_run);
   if (!copies.ok()) context.Say("copies of stoker are kept: " + copies.status().ToString());
   const int64_t cleared = copies.ok() ? *copies : 0;
@@ -84,6 +89,7 @@ Status Run(Context& context, const Options& options) {
                                   {"blobs", collected.blobs},
                                   {"blob_bytes", collected.blob_bytes},
                                   {"instances", instances},
+                                  {"unfinished_uploads", uploads},
                                   {"copies", cleared},
                                   {"dry_run", options.dry_run}})
                       .dump() +
@@ -94,7 +100,8 @@ Status Run(Context& context, const Options& options) {
   context.Print(would + std::to_string(collected.jobs.size()) + " jobs, " +
                 std::to_string(collected.blobs) + " blobs (" + HumanSize(collected.blob_bytes) +
                 "), " + std::to_string(instances.size()) + " left-over instances, " +
-                std::to_string(cleared) + " unused copies\n");
+                std::to_string(cleared) + " unused copies" +
+                (uploads > 0 ? ", " + std::to_string(uploads) + " unfinished uploads" : "") + "\n");
   if (!age) context.Say("ended jobs are kept; --older-than 90d removes those that ended before");
   return Status::Ok();
 }

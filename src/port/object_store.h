@@ -102,6 +102,13 @@ class ObjectStore {
   virtual Result<std::unique_ptr<Upload>> BeginUpload(const std::string& key,
                                                       const Condition& condition = {}) = 0;
   virtual Result<std::unique_ptr<Download>> OpenDownload(const std::string& key) = 0;
+  // Takes away what uploads whose writers died have left, where that costs money and does not go by
+  // itself: all that was begun longer than `age` ago, by the store's clock, also by somebody who is
+  // slow. Returns how many.
+  virtual Result<int> SweepUnfinished(Duration age) {
+    (void)age;
+    return 0;
+  }
 };
 
 // All pages of List, in order. Stops at the first failure or when `each` returns a failure.

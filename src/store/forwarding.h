@@ -33,6 +33,7 @@ class ForwardingStore : public ObjectStore {
   Result<std::unique_ptr<Download>> OpenDownload(const std::string& key) override {
     return inner_.OpenDownload(key);
   }
+  Result<int> SweepUnfinished(Duration age) override { return inner_.SweepUnfinished(age); }
 
  protected:
   ObjectStore& inner_;

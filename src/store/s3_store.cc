@@ -115,6 +115,35 @@ Result<std::unique_ptr<Download>> S3Store::OpenDownload(const std::string& key) 
   return std::unique_ptr<Download>(std::move(download));
 }
 
+// Multipart uploads: their parts are stored, and paid for, until somebody completes or aborts them.
+Result<int> S3Store::SweepUnfinished(Duration age) {
+  int swept = 0;
+  s3::UploadList page;
+  do {
+    s3::Request list{
+        "GET", "", "uploads=&encoding-type=url&prefix=" + PercentEncode(root_), {}, "", {}, false};
+    if (!page.next_key.empty()) {
+      list.query += "&key-marker=" + PercentEncode(page.next_key) +
+                    "&upload-id-marker=" + PercentEncode(page.next_id);
+    }
+    STOKER_ASSIGN(const HttpResponse answer, carrier_.Call(list));
+    STOKER_ASSIGN(page, s3::ParseUploads(carrier_.Describe(list), answer.body));
+    const WallTime now = s3::DateOf(answer.headers, carrier_.ServiceNow());
+    for (const s3::StaleUpload& upload : page.uploads) {
+      if (now - upload.begun < age || !StartsWith(upload.key, root_)) continue;
+      const auto aborted = carrier_.Call(
+          {"DELETE", upload.key, "uploadId=" + PercentEncode(upload.id), {}, "", {}, false});
+      // Its writer may have ended it in the meantime.
+      if (!aborted.ok() && !aborted.status().Is(Code::kNotFound) &&
+          !aborted.status().Is(Code::kInvalid)) {
+        return aborted.status();
+      }
+      if (aborted.ok()) ++swept;
+    }
+  } while (!page.next_key.empty());
+  return swept;
+}
+
 Status S3Store::Probe() {
   const std::string key = "probe/conditions";
   const auto first = Put(key, "a write on a condition", Condition::None());

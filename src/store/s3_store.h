@@ -49,6 +49,7 @@ class S3Store : public ObjectStore {
   Result<std::unique_ptr<Upload>> BeginUpload(const std::string& key,
                                               const Condition& condition = {}) override;
   Result<std::unique_ptr<Download>> OpenDownload(const std::string& key) override;
+  Result<int> SweepUnfinished(Duration age) override;
 
  private:
   S3Store(S3StoreOptions options, std::unique_ptr<s3::Client> client);

@@ -205,6 +205,35 @@ TEST_F(S3StoreTest, PartsAreCommittedOrAborted) {
   EXPECT_TRUE(EndsWith(Heard(), "DELETE /bucket/team/a?uploadId=u%2F1\n")) << Heard();
 }
 
+TEST_F(S3StoreTest, OnlyOldUploadsOfThisPrefixAreSwept) {
+  const auto upload = [](const std::string& key, const std::string& id, const std::string& begun) {
+    return "<Upload><Key>" + key + "</Key><UploadId>" + id + "</UploadId><Initiated>" + begun +
+           "</Initiated></Upload>";
+  };
+  const auto list = [](const std::string& uploads) {
+    return HttpResponse{200,
+                        {{"Date", kDate}},
+                        "<ListMultipartUploadsResult>" + uploads + "</ListMultipartUploadsResult>"};
+  };
+  Answer({list(upload("team/a%2Bb", "1", "2026-11-22T06:00:00.000Z") +
+               upload("team/c", "2", "2026-11-22T09:30:00.000Z") +
+               "<IsTruncated>true</IsTruncated><NextKeyMarker>team/c</NextKeyMarker>"
+               "<NextUploadIdMarker>2</NextUploadIdMarker>"),
+          {204, {}, ""},
+          list(upload("other/x", "3", "2026-11-20T06:00:00.000Z") +
+               upload("team/d", "4", "2026-11-20T06:00:00.000Z")),
+          Refusal(404, "NoSuchUpload")});
+  const auto swept = store_->SweepUnfinished(Duration::Hours(1));
+  ASSERT_TRUE(swept.ok()) << swept.status().ToString();
+  EXPECT_EQ(*swept, 1);
+  EXPECT_EQ(Heard(),
+            "GET /bucket/?uploads=&encoding-type=url&prefix=team%2F\n"
+            "DELETE /bucket/team/a%2Bb?uploadId=1\n"
+            "GET /bucket/?uploads=&encoding-type=url&prefix=team%2F&key-marker=team%2Fc"
+            "&upload-id-marker=2\n"
+            "DELETE /bucket/team/d?uploadId=4\n");
+}
+
 TEST_F(S3StoreTest, NoSecretIsInAnyMessage) {
   for (const int status : {400, 403, 500}) {
     Answer({Refusal(status, "SignatureDoesNotMatch")}, true);

@@ -119,6 +119,22 @@ TEST_F(S3Store_, LargeObjectsComeBackAsTheyWere) {
   }
 }
 
+// Of a writer that was killed; other prefixes of the bucket are other people's.
+TEST_F(S3Store_, UnfinishedUploadsAreSwept) {
+  S3Subject other;
+  const auto begin = [](ObjectStore& store) {
+    // Never ended: as a process that is gone.
+    auto* upload = std::move(*store.BeginUpload("large")).release();
+    EXPECT_TRUE(upload->Write(std::string(6u << 20, 'x')).ok());
+  };
+  for (int i = 0; i < 3; ++i) begin(store_);
+  begin(other.store());
+  // moto says of every upload that it was begun in 2010: what is too young is tried in store/.
+  EXPECT_EQ(store_.SweepUnfinished(Duration::Hours(1)).value(), 3);
+  EXPECT_EQ(store_.SweepUnfinished(Duration::Hours(1)).value(), 0);
+  EXPECT_EQ(other.store().SweepUnfinished(Duration::Hours(1)).value(), 1);
+}
+
 TEST_F(S3Store_, WhatIsWrongIsSaid) {
   S3StoreOptions options = OptionsFor("x");
   options.client.bucket = "no-such-bucket";

@@ -4,6 +4,7 @@
 #include <boost/beast/core/detail/base64.hpp>
 
 #include "base/text.h"
+#include "net/percent.h"
 
 namespace stoker {
 namespace {
@@ -51,27 +52,6 @@ bool GoesStraight(const Environment& environment, const HttpUrl& url) {
   return false;
 }
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-std::string Unescape(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size() && HexDigit(text[i + 1]) >= 0 &&
-        HexDigit(text[i + 2]) >= 0) {
-      out += static_cast<char>(HexDigit(text[i + 1]) * 16 + HexDigit(text[i + 2]));
-      i += 2;
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
-
 std::string Base64(const std::string& text) {
   namespace base64 = boost::beast::detail::base64;
   std::string out(base64::encoded_size(text.size()), '\0');
@@ -87,7 +67,7 @@ Result<HttpProxy> Parse(std::string text) {
   const size_t at = text.substr(0, end).rfind('@');
   std::string shown = text;
   if (at != std::string::npos && at >= begin) {
-    proxy.authorization = "Basic " + Base64(Unescape(text.substr(begin, at - begin)));
+    proxy.authorization = "Basic " + Base64(PercentDecode(text.substr(begin, at - begin)));
     text.erase(begin, at - begin + 1);
     shown = text;
   }

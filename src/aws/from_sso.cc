@@ -7,6 +7,7 @@
 #include "aws/sources.h"
 #include "aws/url.h"
 #include "base/text.h"
+#include "job/digest.h"
 #include "net/percent.h"
 
 namespace stoker {
@@ -21,13 +22,7 @@ std::string Sha1Hex(const std::string& text) {
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned int size = 0;
   EVP_Digest(text.data(), text.size(), digest, &size, EVP_sha1(), nullptr);
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string out;
-  for (unsigned int i = 0; i < size; ++i) {
-    out += kHex[digest[i] >> 4];
-    out += kHex[digest[i] & 15];
-  }
-  return out;
+  return HexOf({reinterpret_cast<const char*>(digest), size});
 }
 
 Result<Login> LoginOf(const AwsConfig& config, const std::string& profile) {

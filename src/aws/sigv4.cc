@@ -25,16 +25,6 @@ std::string Hmac(std::string_view key, std::string_view text) {
   return {reinterpret_cast<const char*>(digest), size};
 }
 
-std::string Hex(std::string_view bytes) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string out;
-  for (const char c : bytes) {
-    out += kHex[static_cast<unsigned char>(c) >> 4];
-    out += kHex[static_cast<unsigned char>(c) & 15];
-  }
-  return out;
-}
-
 // "20130524T000000Z"
 std::string Timestamp(WallTime time) {
   std::string out;
@@ -93,7 +83,7 @@ std::string AwsSigner::Signature(const AwsCredentials& credentials, const std::s
                            "\n" + Sha256Hex(canonical_request);
   const std::string key =
       last_key_->Get(credentials.secret_key, timestamp.substr(0, 8), region_, service_);
-  return Hex(Hmac(key, text));
+  return HexOf(Hmac(key, text));
 }
 
 Status AwsSigner::Sign(const AwsCredentials& credentials, WallTime now, HttpRequest* request,

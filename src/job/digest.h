@@ -8,7 +8,10 @@
 
 namespace stoker {
 
-// Lower-case hex of the SHA-256 of `data`.
+// Two lower-case digits a byte.
+std::string HexOf(std::string_view bytes);
+
+// HexOf the SHA-256 of `data`.
 std::string Sha256Hex(std::string_view data);
 
 // The same, fed in pieces. Not thread-safe.

@@ -213,11 +213,17 @@ void NewerRecord(World& world, const FaultPlan& fault) {
   const std::string word = "\"format\":";
   const size_t at = entry == nullptr ? std::string::npos : entry->data->find(word);
   if (at == std::string::npos) return;
-  const auto before = entry->data;
-  std::string text = *before;
-  text.replace(at + word.size(), 1, std::to_string(kRecordFormat + 1));
-  const auto newer = std::make_shared<const std::string>(std::move(text));
   Count(world, fault);
+  const auto before = entry->data;
+  const std::string ours = std::to_string(kRecordFormat) + ",";
+  if (before->compare(at + word.size(), ours.size(), ours) != 0) {
+    // What would come back after this one is the other newer record, and that would stay.
+    world.Tell("fault", "the record of " + job + " is a newer stoker's already");
+    return;
+  }
+  std::string text = *before;
+  text.replace(at + word.size(), ours.size() - 1, std::to_string(kRecordFormat + 1));
+  const auto newer = std::make_shared<const std::string>(std::move(text));
   world.Tell("fault", "a newer stoker has written the record of " + job);
   world.bucket().Plant(key, newer);
   world.scheduler().In(fault.amount, [&world, key, before, newer] {

@@ -174,6 +174,20 @@ Result<FromRecords> WriteFromRecords(Ledger& ledger, std::vector<std::string>* w
   return result;
 }
 
+// A job that has neither a line in the index nor a record that can be read is active again: lists
+// name it, and whoever reconciles retires it once its record is back. Without this, a record that
+// was damaged together with its segment would be left out for ever.
+Status KeepInSight(Ledger& ledger, const std::set<std::string>& unreadable,
+                   const std::vector<Summary>& lines) {
+  std::set<std::string> hidden = unreadable;
+  for (const Summary& line : lines) hidden.erase(line.id);
+  for (const std::string& id : hidden) {
+    const auto put = ledger.store().Put(paths::Active(id), "");
+    if (!put.ok()) return put.status().WithContext("marking " + id + " as active");
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 Status AppendSummary(Ledger& ledger, const Job& job) {
@@ -213,6 +227,7 @@ Status RebuildIndex(Ledger& ledger) {
                 [&](const Summary& line) { return !written.unreadable.contains(line.id); });
   KeepHighest(&old.lines);
   if (!old.lines.empty()) STOKER_TRY(WriteSegment(ledger, old.lines));
+  STOKER_TRY(KeepInSight(ledger, written.unreadable, old.lines));
   STOKER_TRY(Remove(ledger, old.damaged));
   return Remove(ledger, old.read);
 }
@@ -226,7 +241,11 @@ Result<JobList> ReadIndex(Ledger& ledger) {
   std::vector<std::string> warnings = std::move(found.warnings);
   if (lost) {
     const std::vector<std::string> damaged = found.damaged;
-    const auto written = WriteFromRecords(ledger, &warnings);
+    auto written = WriteFromRecords(ledger, &warnings);
+    if (written.ok()) {
+      const Status kept = KeepInSight(ledger, written->unreadable, found.lines);
+      if (!kept.ok()) written = kept;
+    }
     // Read-only stores and full disks still get the list of what can be read.
     if (!written.ok()) {
       warnings.push_back("the index could not be made again: " + written.status().ToString());

@@ -215,6 +215,23 @@ TEST_F(IndexTest, DamagedSegmentsAreReplaced) {
   EXPECT_TRUE(ListJobs(*kit_.ledger)->warnings.empty());
 }
 
+// What seed 330313 of the simulator found: the line is gone with its segment, and the record cannot
+// be read when the index is made again.
+TEST_F(IndexTest, ADamagedRecordInADamagedSegmentIsNotForgotten) {
+  for (int i = 0; i < 3; ++i) RunJob("job" + std::to_string(i), "n");
+  const std::string record = kit_.memory.Get(paths::Record("job1"))->data;
+  ASSERT_TRUE(kit_.memory.Put(paths::Record("job1"), "garbage").ok());
+  for (const std::string& key : Segments()) ASSERT_TRUE(kit_.memory.Put(key, "garbage").ok());
+  EXPECT_EQ(Ids(ListJobs(*kit_.ledger)).size(), 2u);
+  const auto again = ListJobs(*kit_.ledger);
+  EXPECT_EQ(Ids(again).size(), 2u);
+  ASSERT_EQ(again->warnings.size(), 1u);
+  EXPECT_NE(again->warnings[0].find("job1"), std::string::npos);
+  EXPECT_EQ(ActiveJobs(*kit_.ledger).value(), std::vector<std::string>{"job1"});
+  ASSERT_TRUE(kit_.memory.Put(paths::Record("job1"), record).ok());
+  EXPECT_EQ(Ids(ListJobs(*kit_.ledger)).size(), 3u);
+}
+
 TEST_F(IndexTest, NewerSegmentsAreLeftAlone) {
   RunJob("job1", "n");
   ASSERT_TRUE(kit_.memory.Put("index/new.jsonl", "[\"future\"]\n{\"format\":2,\"x\":1}\n").ok());

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "job/digest.h"
 #include "ledger/blobs.h"
 #include "ledger/collect.h"
 #include "ledger/index.h"
@@ -129,6 +130,8 @@ void Show(Session& session) {
     const std::string digest = word + std::string(64 - std::min<size_t>(word.size(), 64), 'z');
     (void)FetchBlob(*session.ledger, word, [](std::string_view) { return Status::Ok(); });
     (void)FetchBlob(*session.ledger, digest, [](std::string_view) { return Status::Ok(); });
+    (void)FetchBlob(*session.ledger, Sha256Hex("never put"),
+                    [](std::string_view) { return Status::Ok(); });
     (void)PutBlobText(*session.ledger, word, "content");
     Job job;
     job.id = word + "/";

@@ -179,10 +179,11 @@ void PlantBlobs(World& world) {
   // Old, and so are names beside it that begin alike, or like none of ours.
   const std::string digest = Sha256Hex("nobody's either");
   const std::string old = BlobOfAge(digest, 40 * kDay);
-  for (const std::string& key : {old, old + "-copy", paths::Blobs() + digest,
-                                 paths::Blobs() + digest + "-7", paths::Blobs() + digest + "-x"}) {
-    world.bucket().Plant(key, Shared("old"), 40 * kDay);
+  world.bucket().Plant(old, Shared("old"), 40 * kDay);
+  for (const char* rest : {"", "-7", "-x", "x00001", "--0001", "-00001x", "-123456"}) {
+    world.bucket().Plant(paths::Blobs() + digest + rest, Shared("old"), 40 * kDay);
   }
+  world.bucket().Plant(old + "-copy", Shared("old"), 40 * kDay);
   // Of the future: it hides nothing.
   world.bucket().Plant(BlobOfAge(Sha256Hex("stoker"), -99 * kDay), Shared("later"), kDay);
 }

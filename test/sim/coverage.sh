@@ -29,7 +29,7 @@ share() {
   LLVM_PROFILE_FILE=$out/swarm-$core.profraw "$sim" --seed $((core * each + 1)) --seeds "$each" ||
     status=1
   files "$core" "$cores" 20 sim/scenarios/*.txt || status=1
-  files "$core" "$cores" 30 test/sim/worlds/*.txt || status=1
+  files "$core" "$cores" 60 test/sim/worlds/*.txt || status=1
   return "$status"
 }
 

@@ -30,14 +30,19 @@ def make(folder):
         pass
 
 
-def folder():
-    """The environment's folder; waits while another test makes it."""
+def cache_root():
+    """Where tests keep what they have made once."""
     cache = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
     root = os.path.join(cache, 'stoker-test')
     os.makedirs(root, exist_ok=True)
+    return root
+
+
+def folder():
+    """The environment's folder; waits while another test makes it."""
     with open(REQUIREMENTS, 'rb') as source:
         version = hashlib.sha256(source.read()).hexdigest()[:12]
-    path = os.path.join(root, f'cloud-{version}')
+    path = os.path.join(cache_root(), f'cloud-{version}')
     with open(path + '.lock', 'w', encoding='utf-8') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not os.path.exists(os.path.join(path, 'whole')):

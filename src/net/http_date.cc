@@ -36,4 +36,10 @@ Duration ParseRetryAfter(std::string_view text, WallTime now) {
   return date.ok() ? std::max(Duration{}, *date - now) : Duration{};
 }
 
+WallTime DateOf(const HttpHeaders& headers, WallTime otherwise) {
+  const std::string* date = FindHeader(headers, "Date");
+  const auto parsed = date == nullptr ? Result<WallTime>(otherwise) : ParseHttpDate(*date);
+  return parsed.ok() ? *parsed : otherwise;
+}
+
 }  // namespace stoker

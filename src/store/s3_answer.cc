@@ -179,12 +179,6 @@ Result<UploadList> ParseUploads(const std::string& what, std::string_view xml) {
   return out;
 }
 
-WallTime DateOf(const HttpHeaders& headers, WallTime otherwise) {
-  const std::string* date = FindHeader(headers, "Date");
-  const auto parsed = date == nullptr ? Result<WallTime>(otherwise) : ParseHttpDate(*date);
-  return parsed.ok() ? *parsed : otherwise;
-}
-
 Result<ObjectInfo> InfoOf(const std::string& what, const HttpHeaders& headers) {
   ObjectInfo info;
   const std::string* size = FindHeader(headers, "Content-Length");

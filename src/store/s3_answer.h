@@ -47,9 +47,6 @@ struct UploadList {
 // Of ListMultipartUploads with encoding-type=url.
 Result<UploadList> ParseUploads(const std::string& what, std::string_view xml);
 
-// The Date header; `otherwise` where there is none.
-WallTime DateOf(const HttpHeaders& headers, WallTime otherwise);
-
 // Size, version and time out of the headers of GET or HEAD. kCorrupt: one is missing.
 Result<ObjectInfo> InfoOf(const std::string& what, const HttpHeaders& headers);
 

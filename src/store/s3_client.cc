@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/s3_client.h"
 
-#include <algorithm>
-#include <chrono>
-#include <thread>
+#include <cstdlib>
 
 #include "aws/config.h"
 #include "base/text.h"
@@ -17,11 +15,6 @@ namespace {
 constexpr int64_t kMaxErrorBody = 256 << 10;
 // Signatures are good for 15 minutes; a Date header is whole seconds, and answers take their time.
 constexpr int64_t kTolerableSkewMs = 120'000;
-
-MonoTime Now() {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return {std::chrono::duration_cast<std::chrono::milliseconds>(since).count()};
-}
 
 // A name that can stand in front of a host name, under a certificate for "*.s3….amazonaws.com".
 bool IsHostLabel(const std::string& bucket) {
@@ -81,24 +74,6 @@ std::string Client::Describe(const Request& request) const {
 
 WallTime Client::ServiceNow() const { return options_.now() + Duration::Ms(skew_ms_.load()); }
 
-void Client::AwaitPause() {
-  MonoTime until;
-  {
-    const std::lock_guard lock(mutex_);
-    until = not_before_;
-  }
-  const Duration left = std::min(until - Now(), kMostPause);
-  if (left.ms > 0) std::this_thread::sleep_for(std::chrono::milliseconds(left.ms));
-}
-
-void Client::NotePause(const HttpResponse& head) {
-  const std::string* after = FindHeader(head.headers, "Retry-After");
-  if (after == nullptr || (head.status != 503 && head.status != 429)) return;
-  const Duration pause = std::min(ParseRetryAfter(*after, ServiceNow()), kMostPause);
-  const std::lock_guard lock(mutex_);
-  not_before_ = std::max(not_before_, Now() + pause);
-}
-
 Result<std::unique_ptr<HttpAnswer>> Client::SendOnce(const Place& place, const Request& request) {
   HttpRequest http;
   http.method = request.method;
@@ -110,7 +85,7 @@ Result<std::unique_ptr<HttpAnswer>> Client::SendOnce(const Place& place, const R
   STOKER_ASSIGN(const AwsCredentials credentials, options_.credentials());
   const std::string_view payload = request.file.fd >= 0 ? kUnsignedPayload : "";
   STOKER_TRY(place.signer->Sign(credentials, ServiceNow(), &http, payload));
-  AwaitPause();
+  pause_.Await();
   return pool_.Open(place.url, http, request.file);
 }
 
@@ -119,7 +94,7 @@ Status Client::Refused(const Request& request, HttpAnswer& answer, std::string* 
   HttpResponse whole = answer.head();
   auto body = ReadWhole(answer, kMaxErrorBody);
   if (body.ok()) whole.body = std::move(*body);
-  NotePause(whole);
+  pause_.Note(whole, ServiceNow());
   const Failure failure = ParseFailure(whole);
   if (failure.code == "RequestTimeTooSkewed") {
     const std::string* date = FindHeader(whole.headers, "Date");
@@ -164,10 +139,8 @@ Result<std::unique_ptr<HttpAnswer>> Client::Open(const Request& request) {
 
 Result<HttpResponse> Client::Call(const Request& request) {
   STOKER_ASSIGN(const std::unique_ptr<HttpAnswer> answer, Open(request));
-  HttpResponse whole = answer->head();
-  auto body = ReadWhole(*answer, options_.http.max_body_bytes);
-  if (!body.ok()) return body.status().WithContext(Describe(request));
-  whole.body = std::move(*body);
+  auto whole = bucket::WholeAnswer(*answer, options_.http.max_body_bytes);
+  if (!whole.ok()) return whole.status().WithContext(Describe(request));
   return whole;
 }
 

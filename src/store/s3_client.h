@@ -15,6 +15,7 @@
 #include "aws/credentials.h"
 #include "aws/sigv4.h"
 #include "net/http_client.h"
+#include "store/carrier.h"
 
 namespace stoker::s3 {
 
@@ -31,38 +32,13 @@ struct Options {
   HttpPoolOptions http;
 };
 
-struct Request {
-  std::string method;
-  std::string key;    // below the bucket; "" = the bucket itself
-  std::string query;  // encoded, without '?'
-  HttpHeaders headers;
-  std::string body;
-  HttpFileBody file;  // instead of `body`
-  // Sent twice, it may be refused for what it did itself the first time.
-  bool conditional = false;
-};
-
-// Whoever carries requests to the bucket. Thread-safe.
-class Carrier {
- public:
-  virtual ~Carrier() = default;
-  // A 2xx answer, else what FailureStatus makes of it. Its body is read to the end.
-  virtual Result<HttpResponse> Call(const Request& request) = 0;
-  // The same, with the body to be read.
-  virtual Result<std::unique_ptr<HttpAnswer>> Open(const Request& request) = 0;
-  // "PUT s3://bucket/key" for messages.
-  virtual std::string Describe(const Request& request) const = 0;
-  // By the service's clock, as far as the last answer told; else this machine's.
-  virtual WallTime ServiceNow() const = 0;
-};
+using bucket::Carrier;
+using bucket::Request;
 
 // Thread-safe. Sends each request once; only one that was refused because it went to the wrong
-// region is sent again, to the right one. While the service asks for a pause (Retry-After), all
-// requests wait for it, at most kMostPause.
+// region is sent again, to the right one.
 class Client : public Carrier {
  public:
-  static constexpr Duration kMostPause = Duration::Seconds(20);
-
   static Result<std::unique_ptr<Client>> Make(Options options);
 
   Result<HttpResponse> Call(const Request& request) override;
@@ -80,14 +56,12 @@ class Client : public Carrier {
   Result<Place> FindPlace(const std::string& region) const;
   Result<std::unique_ptr<HttpAnswer>> SendOnce(const Place& place, const Request& request);
   Status Refused(const Request& request, HttpAnswer& answer, std::string* region);
-  void NotePause(const HttpResponse& head);
-  void AwaitPause();
 
   const Options options_;
   mutable std::mutex mutex_;
   std::string region_;
   Place place_;
-  MonoTime not_before_{};
+  bucket::Pause pause_;
   std::atomic<int64_t> skew_ms_ = 0;  // the service's clock minus ours
   HttpPool pool_{options_.http};      // last: its answers use nothing of ours
 };

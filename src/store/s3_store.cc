@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "net/http_date.h"
 #include "net/percent.h"
 #include "store/s3_answer.h"
 #include "store/s3_download.h"
@@ -99,7 +100,7 @@ Result<Listing> S3Store::List(const std::string& prefix, const std::string& afte
   if (!after.empty()) request.query += "&start-after=" + PercentEncode(root_ + after);
   STOKER_ASSIGN(const HttpResponse answer, carrier_.Call(request));
   STOKER_ASSIGN(Listing listing, s3::ParseListing(carrier_.Describe(request), answer.body, root_));
-  listing.store_now = s3::DateOf(answer.headers, carrier_.ServiceNow());
+  listing.store_now = DateOf(answer.headers, carrier_.ServiceNow());
   return listing;
 }
 
@@ -128,7 +129,7 @@ Result<int> S3Store::SweepUnfinished(Duration age) {
     }
     STOKER_ASSIGN(const HttpResponse answer, carrier_.Call(list));
     STOKER_ASSIGN(page, s3::ParseUploads(carrier_.Describe(list), answer.body));
-    const WallTime now = s3::DateOf(answer.headers, carrier_.ServiceNow());
+    const WallTime now = DateOf(answer.headers, carrier_.ServiceNow());
     for (const s3::StaleUpload& upload : page.uploads) {
       if (now - upload.begun < age || !StartsWith(upload.key, root_)) continue;
       const auto aborted = carrier_.Call(

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "port/object_store.h"
+#include "store/retrying_carrier.h"
 #include "store/s3_client.h"
-#include "store/s3_retrying.h"
 
 namespace stoker {
 
@@ -60,7 +60,7 @@ class S3Store : public ObjectStore {
   const std::string url_;
   StoreTraits traits_;
   std::unique_ptr<s3::Client> client_;
-  s3::RetryingCarrier carrier_;
+  bucket::RetryingCarrier carrier_;
 };
 
 }  // namespace stoker

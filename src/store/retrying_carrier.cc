@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/s3_retrying.h"
+#include "store/retrying_carrier.h"
 
 #include <utility>
 
-namespace stoker::s3 {
+namespace stoker::bucket {
 
 RetryingCarrier::RetryingCarrier(Carrier& inner, RetryPolicy policy, uint64_t seed,
                                  std::function<void(Duration)> sleep)
@@ -38,4 +38,4 @@ Result<std::unique_ptr<HttpAnswer>> RetryingCarrier::Open(const Request& request
   }
 }
 
-}  // namespace stoker::s3
+}  // namespace stoker::bucket

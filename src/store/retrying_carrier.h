@@ -4,12 +4,13 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 
 #include "base/prng.h"
 #include "net/retry.h"
-#include "store/s3_client.h"
+#include "store/carrier.h"
 
-namespace stoker::s3 {
+namespace stoker::bucket {
 
 // A carrier that repeats what failed in passing: throttled, unavailable, no answer. A conditional
 // request only where the service said that it did nothing with it: whether an unanswered one took
@@ -37,4 +38,4 @@ class RetryingCarrier : public Carrier {
   Prng prng_;
 };
 
-}  // namespace stoker::s3
+}  // namespace stoker::bucket

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/resuming_download.h"
+
+#include <utility>
+
+#include "net/http_date.h"
+#include "sys/crc32c.h"
+
+namespace stoker::bucket {
+namespace {
+
+class Resuming : public BucketDownload {
+ public:
+  Resuming(RetryingCarrier& carrier, Opened opened)
+      : carrier_(carrier),
+        same_(std::move(opened.same)),
+        what_(carrier.Describe(same_)),
+        answer_(std::move(opened.answer)),
+        info_(std::move(opened.info)),
+        checksum_(std::move(opened.checksum)),
+        store_now_(DateOf(answer_->head().headers, carrier.ServiceNow())) {}
+
+  const ObjectInfo& info() const override { return info_; }
+  WallTime store_now() const override { return store_now_; }
+
+  Result<int64_t> Read(char* buffer, int64_t size) override {
+    for (int next = 2;; ++next) {
+      auto got = answer_ ? answer_->Read(buffer, size) : Resume(buffer, size);
+      if (got.ok()) {
+        STOKER_TRY(Absorb({buffer, static_cast<size_t>(*got)}));
+        return *got;
+      }
+      answer_.reset();
+      if (!carrier_.Again(next, got.status(), false)) return got.status().WithContext(what_);
+    }
+  }
+
+ private:
+  // The rest, of this very version.
+  Result<int64_t> Resume(char* buffer, int64_t size) {
+    if (at_ == info_.size) return int64_t{0};
+    Request rest = same_;
+    rest.headers.emplace_back("Range", "bytes=" + std::to_string(at_) + "-");
+    auto answer = carrier_.Open(rest);
+    if (answer.status().Is(Code::kNotFound)) {
+      return Status(Code::kConflict, "it was replaced or deleted while it was read");
+    }
+    if (!answer.ok()) return answer.status();
+    answer_ = std::move(*answer);
+    const std::string* range = FindHeader(answer_->head().headers, "Content-Range");
+    const std::string wanted = "bytes " + std::to_string(at_) + "-";
+    if (range == nullptr || range->compare(0, wanted.size(), wanted) != 0) {
+      return Status(Code::kInvalid, "the service does not give the part that was asked for");
+    }
+    return answer_->Read(buffer, size);
+  }
+
+  Status Absorb(std::string_view bytes) {
+    at_ += static_cast<int64_t>(bytes.size());
+    if (!bytes.empty()) {
+      if (!checksum_.empty()) crc_ = Crc32c(bytes, crc_);
+      return Status::Ok();
+    }
+    if (at_ != info_.size) {
+      return Status(Code::kCorrupt, what_ + ": " + std::to_string(at_) + " bytes came instead of " +
+                                        std::to_string(info_.size));
+    }
+    if (checksum_.empty() || Crc32cText(crc_) == checksum_) return Status::Ok();
+    return Status(Code::kCorrupt, what_ + ": what arrived does not have the object's checksum");
+  }
+
+  RetryingCarrier& carrier_;
+  const Request same_;
+  const std::string what_;
+  std::unique_ptr<HttpAnswer> answer_;  // null: broken off
+  const ObjectInfo info_;
+  const std::string checksum_;
+  const WallTime store_now_;
+  int64_t at_ = 0;
+  uint32_t crc_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<BucketDownload> ReadResuming(RetryingCarrier& carrier, Opened opened) {
+  return std::make_unique<Resuming>(carrier, std::move(opened));
+}
+
+}  // namespace stoker::bucket

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects on their way out of a bucket. Inside store/ only.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "port/object_store.h"
+#include "store/retrying_carrier.h"
+
+namespace stoker::bucket {
+
+class BucketDownload : public Download {
+ public:
+  // The service's clock when it began to answer.
+  virtual WallTime store_now() const = 0;
+};
+
+struct Opened {
+  std::unique_ptr<HttpAnswer> answer;
+  ObjectInfo info;
+  std::string checksum;  // Crc32cText of the whole; "" = the service does not know it
+  // Asks for the very same version, and for no other; a Range header is added.
+  Request same;
+};
+
+// When the body breaks off, the rest is asked for: kConflict when that version is gone. What was
+// read is checked at the end against the checksum. `carrier` outlives it.
+std::unique_ptr<BucketDownload> ReadResuming(RetryingCarrier& carrier, Opened opened);
+
+}  // namespace stoker::bucket

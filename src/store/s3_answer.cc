@@ -37,8 +37,10 @@ Result<int64_t> Number(const std::string& what, std::string_view text) {
   return value;
 }
 
-// encoding-type=url writes a space as '+', and a plus as %2B.
-std::string DecodeKey(std::string key) {
+// As encoding-type=url writes it: a space as '+', a plus as %2B. A service that does not know that
+// parameter says nothing of it in its answer, and writes the key as it is.
+std::string DecodeKey(const pugi::xml_node& list, std::string key) {
+  if (std::string_view(list.child_value("EncodingType")) != "url") return key;
   for (char& c : key) {
     if (c == '+') c = ' ';
   }
@@ -48,7 +50,7 @@ std::string DecodeKey(std::string key) {
 Result<ObjectInfo> ParseEntry(const std::string& what, const pugi::xml_node& entry,
                               const std::string& root) {
   ObjectInfo info;
-  const std::string key = DecodeKey(entry.child_value("Key"));
+  const std::string key = DecodeKey(entry.parent(), entry.child_value("Key"));
   if (!StartsWith(key, root)) {
     return Status(Code::kCorrupt, what + ": lists '" + Printable(key.substr(0, 200)) +
                                       "', which is not below what was asked for");
@@ -170,10 +172,10 @@ Result<UploadList> ParseUploads(const std::string& what, std::string_view xml) {
     const auto begun = ParseRfc3339(entry.child_value("Initiated"));
     if (!begun.ok()) return begun.status().WithContext(what);
     out.uploads.push_back(
-        {DecodeKey(entry.child_value("Key")), entry.child_value("UploadId"), *begun});
+        {DecodeKey(list, entry.child_value("Key")), entry.child_value("UploadId"), *begun});
   }
   if (std::string_view(list.child_value("IsTruncated")) == "true") {
-    out.next_key = DecodeKey(list.child_value("NextKeyMarker"));
+    out.next_key = DecodeKey(list, list.child_value("NextKeyMarker"));
     out.next_id = list.child_value("NextUploadIdMarker");
   }
   return out;

@@ -28,6 +28,16 @@ TEST(S3Answer, ReadsListings) {
   EXPECT_EQ(listing->next, "z");
 }
 
+// versitygw does not know encoding-type, and says so by saying nothing of it.
+TEST(S3Answer, DecodesOnlyWhatIsEncoded) {
+  std::string plain = kList;
+  const std::string said = "<EncodingType>url</EncodingType>";
+  plain.replace(plain.find(said), said.size(), "<EncodingType></EncodingType>");
+  const auto listing = ParseListing("GET b", plain, "team/");
+  ASSERT_TRUE(listing.ok()) << listing.status().ToString();
+  EXPECT_EQ(listing->objects[0].key, "a+b%2Bc%20d%C3%A9");
+}
+
 TEST(S3Answer, RefusesListingsThatAreNone) {
   const std::string good = kList;
   const auto with = [&](const std::string& from, const std::string& to) {

@@ -213,7 +213,8 @@ TEST_F(S3StoreTest, OnlyOldUploadsOfThisPrefixAreSwept) {
   const auto list = [](const std::string& uploads) {
     return HttpResponse{200,
                         {{"Date", kDate}},
-                        "<ListMultipartUploadsResult>" + uploads + "</ListMultipartUploadsResult>"};
+                        "<ListMultipartUploadsResult><EncodingType>url</EncodingType>" + uploads +
+                            "</ListMultipartUploadsResult>"};
   };
   Answer({list(upload("team/a%2Bb", "1", "2026-11-22T06:00:00.000Z") +
                upload("team/c", "2", "2026-11-22T09:30:00.000Z") +

@@ -144,8 +144,14 @@ void PrefixesAndPages(Subject& subject, Findings& f) {
         f.Expect(std::equal(got.begin(), got.end(), wanted.begin(),
                             wanted.begin() + static_cast<long>(count)),
                  what + " gave " + Join(got, " "));
-        f.Expect(page->next.empty() == (wanted.size() <= static_cast<size_t>(limit)),
+        const bool more = wanted.size() > static_cast<size_t>(limit);
+        const bool said = !page->next.empty();
+        f.Expect(said == more || (said && got.size() == count && !subject.knows_the_last_page()),
                  what + " is wrong about a next page");
+        if (!said || more) continue;
+        const auto next = store.List(prefix, page->next, limit);
+        f.Expect(next.ok() && next->objects.empty() && next->next.empty(),
+                 what + " has a next page that is not empty");
       }
     }
   }

@@ -51,21 +51,21 @@ void InThreads(int count, Body body) {
 void ThreadsIncrement(Subject& subject, Findings& f) {
   ObjectStore& store = subject.store();
   f.ExpectOk(store.Put("n/x", "0", Condition::Absent()).status(), "create");
-  InThreads(8, [&](int) {
+  InThreads(16, [&](int) {
     std::string error;
-    for (int i = 0; i < 25; ++i) {
+    for (int i = 0; i < 15; ++i) {
       if (!f.Expect(Increment(store, "n/x", &error), "increment: " + error)) return;
     }
   });
-  f.Expect(Value(store, "n/x") == 200,
-           "200 increments give " + std::to_string(Value(store, "n/x")));
+  f.Expect(Value(store, "n/x") == 240,
+           "240 increments give " + std::to_string(Value(store, "n/x")));
 }
 
 void ThreadsCreateOnce(Subject& subject, Findings& f) {
   ObjectStore& store = subject.store();
   std::vector<std::atomic<int>> winners(30);
   std::vector<std::atomic<int>> who(30);
-  InThreads(8, [&](int me) {
+  InThreads(16, [&](int me) {
     for (size_t key = 0; key < winners.size(); ++key) {
       const auto put =
           store.Put("c/" + std::to_string(key), std::to_string(me), Condition::Absent());

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ class Subject {
   virtual std::unique_ptr<ObjectStore> Reopen() = 0;
   // False where a key cannot be the beginning ("a") of another one's folder ("a/b").
   virtual bool shares_names() const { return true; }
+  // False where a page may promise another one, which is empty then.
+  virtual bool knows_the_last_page() const { return true; }
   // True where a version is that of the content (an ETag of S3 is its MD5): the same content has
   // the same one again. Whoever compares and swaps writes nothing twice.
   virtual bool versions_name_contents() const { return false; }
@@ -51,6 +54,9 @@ struct Check {
   bool many;         // writes hundreds of objects: takes long where each write is an fsync
   std::function<void(Subject&, Findings&)> run;
 };
+
+// For GoogleTest's messages: it would print the bytes.
+inline void PrintTo(const Check& check, std::ostream* out) { *out << check.name; }
 
 // One value and one caller; many threads; many processes.
 std::vector<Check> BasicChecks();

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the contract of the store port on moto's S3: s3_contract.py PROGRAM [ARG…]"""
+"""Runs the contract of the store port on an S3 server that others wrote:
+s3_contract.py moto|versity PROGRAM [ARG…]"""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -11,10 +13,13 @@ import cloud_env  # noqa: E402
 
 cloud_env.enter()
 import moto_s3  # noqa: E402
+import versity_s3  # noqa: E402
+
+SERVERS = {'moto': moto_s3.MotoS3, 'versity': versity_s3.VersityS3}
 
 
-def main(argv):
-    with moto_s3.MotoS3() as server:
+def main(name, argv):
+    with SERVERS[name]() as server:
         ran = subprocess.run(
             argv,
             env={
@@ -22,13 +27,19 @@ def main(argv):
                 **moto_s3.KEYS,
                 'STOKER_TEST_S3': server.endpoint,
                 'STOKER_TEST_BUCKET': moto_s3.BUCKET,
+                'STOKER_TEST_SERVER': name,
             },
+            stdout=subprocess.PIPE,
+            text=True,
         )
         left = server.uploads()
+    print(ran.stdout, end='')
     if left:
         print(f's3_contract: {len(left)} multipart uploads were left behind', file=sys.stderr)
-    return ran.returncode or bool(left)
+    passed = re.search(r'\[  PASSED  \] (\d+) tests?', ran.stdout)
+    print(f's3_contract: {passed[1] if passed else 0} cases hold on {name}')
+    return ran.returncode or bool(left) or not passed
 
 
 if __name__ == '__main__':
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/resuming_download.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "net/http_date.h"
@@ -84,6 +85,28 @@ class Resuming : public BucketDownload {
 
 std::unique_ptr<BucketDownload> ReadResuming(RetryingCarrier& carrier, Opened opened) {
   return std::make_unique<Resuming>(carrier, std::move(opened));
+}
+
+Result<Object> ReadObject(BucketDownload& download, const std::string& what) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  Object object;
+  object.info = download.info();
+  if (object.info.size > kMost) {
+    return Status(Code::kNoSpace, what + " is too large to be read at once");
+  }
+  object.data.resize(static_cast<size_t>(object.info.size));
+  int64_t at = 0;
+  while (true) {
+    // One byte more than there is: the end is seen, and checked.
+    char end = 0;
+    char* into = at < object.info.size ? object.data.data() + at : &end;
+    STOKER_ASSIGN(const int64_t got,
+                  download.Read(into, std::max<int64_t>(object.info.size - at, 1)));
+    if (got == 0) break;
+    at += got;
+  }
+  object.store_now = download.store_now();
+  return object;
 }
 
 }  // namespace stoker::bucket

@@ -29,4 +29,7 @@ struct Opened {
 // read is checked at the end against the checksum. `carrier` outlives it.
 std::unique_ptr<BucketDownload> ReadResuming(RetryingCarrier& carrier, Opened opened);
 
+// All of it, with its checksum checked. kNoSpace: too large to be held; `what` names it.
+Result<Object> ReadObject(BucketDownload& download, const std::string& what);
+
 }  // namespace stoker::bucket

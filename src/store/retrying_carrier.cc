@@ -30,6 +30,11 @@ Result<HttpResponse> RetryingCarrier::Call(const Request& request) {
   }
 }
 
+Result<HttpResponse> RetryingCarrier::Once(const Request& request) {
+  budget_.Earn();
+  return inner_.Call(request);
+}
+
 Result<std::unique_ptr<HttpAnswer>> RetryingCarrier::Open(const Request& request) {
   budget_.Earn();
   for (int next = 2;; ++next) {

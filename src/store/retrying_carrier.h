@@ -26,6 +26,9 @@ class RetryingCarrier : public Carrier {
   std::string Describe(const Request& request) const override { return inner_.Describe(request); }
   WallTime ServiceNow() const override { return inner_.ServiceNow(); }
 
+  // Not repeated: for requests whose failure asks for something else than the same again.
+  Result<HttpResponse> Once(const Request& request);
+
   // Waits before try number `next` of something; false when there is to be none.
   bool Again(int next, const Status& failure, bool conditional);
 

@@ -17,8 +17,7 @@ namespace stoker {
 namespace {
 
 constexpr size_t kMaxKey = 900;
-constexpr int kMaxPage = 1000;                // the service gives no more
-constexpr int64_t kWhole = int64_t{1} << 30;  // objects that are read at once, by Get
+constexpr int kMaxPage = 1000;  // the service gives no more
 
 }  // namespace
 
@@ -52,24 +51,7 @@ Status S3Store::CheckKey(const std::string& key) const {
 Result<Object> S3Store::Get(const std::string& key) {
   STOKER_TRY(CheckKey(key));
   STOKER_ASSIGN(const auto download, s3::OpenDownload(carrier_, root_ + key, key));
-  Object object;
-  object.info = download->info();
-  if (object.info.size > kWhole) {
-    return Status(Code::kNoSpace, url_ + "/" + key + " is too large to be read at once");
-  }
-  object.data.resize(static_cast<size_t>(object.info.size));
-  int64_t at = 0;
-  while (true) {
-    // One byte more than there is: the end is seen, and checked.
-    char end = 0;
-    char* into = at < object.info.size ? object.data.data() + at : &end;
-    STOKER_ASSIGN(const int64_t got,
-                  download->Read(into, std::max<int64_t>(object.info.size - at, 1)));
-    if (got == 0) break;
-    at += got;
-  }
-  object.store_now = download->store_now();
-  return object;
+  return bucket::ReadObject(*download, url_ + "/" + key);
 }
 
 Result<Version> S3Store::Put(const std::string& key, std::string_view data,

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/s3_upload.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "base/text.h"
 #include "net/percent.h"
+#include "store/file_range.h"
 #include "store/s3_answer.h"
 #include "sys/crc32c.h"
 
@@ -19,7 +17,6 @@ namespace stoker::s3 {
 namespace {
 
 constexpr int kMostParts = 10'000;
-constexpr int64_t kPiece = 1 << 20;
 
 HttpHeaders ConditionHeaders(const Condition& condition) {
   switch (condition.kind) {
@@ -56,22 +53,6 @@ Result<std::string> EtagOf(const HttpResponse& answer, const std::string& what) 
   return *etag;
 }
 
-Result<uint32_t> ChecksumOfRange(int fd, int64_t offset, int64_t size) {
-  const std::unique_ptr<char[]> buffer(new char[kPiece]);
-  uint32_t crc = 0;
-  while (size > 0) {
-    const ssize_t got =
-        pread(fd, buffer.get(), static_cast<size_t>(std::min(size, kPiece)), offset);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return ErrnoStatus("reading the file to be uploaded", errno);
-    if (got == 0) return Status(Code::kCorrupt, "the file became shorter while it was uploaded");
-    crc = Crc32c({buffer.get(), static_cast<size_t>(got)}, crc);
-    offset += got;
-    size -= got;
-  }
-  return crc;
-}
-
 struct DonePart {
   std::string etag;
   std::string checksum;
@@ -103,17 +84,7 @@ class S3Upload : public Upload {
 
   Status WriteFile(int fd, int64_t size) override {
     if (buffer_.empty() && size > part_bytes_) return SendFile(fd, size);
-    const std::unique_ptr<char[]> piece(new char[kPiece]);
-    for (int64_t at = 0; at < size;) {
-      const size_t want = static_cast<size_t>(std::min(size - at, kPiece));
-      const ssize_t got = pread(fd, piece.get(), want, at);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return ErrnoStatus("reading the file to be uploaded", errno);
-      if (got == 0) return Status(Code::kCorrupt, "the file became shorter while it was uploaded");
-      STOKER_TRY(Write({piece.get(), static_cast<size_t>(got)}));
-      at += got;
-    }
-    return Status::Ok();
+    return ReadRange(fd, 0, size, [this](std::string_view piece) { return Write(piece); });
   }
 
   Result<Version> Commit() override {

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+
+namespace stoker {
+
+// What a request to Google's services carries. A value. `secret` goes into no message, no log and
+// no record.
+struct GoogleToken {
+  std::string secret;               // "" = none is needed: an emulator
+  std::optional<WallTime> expires;  // by this machine's clock; unset = it does not
+  // Whose project is billed for requests, where the credentials name one; "" = the bucket's.
+  std::string quota_project;
+  std::string source;  // for people: "service account key in /home/u/key.json"
+  std::string who;     // "trainer@p.iam.gserviceaccount.com"; "" = the credentials do not say
+};
+
+}  // namespace stoker

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/file_range.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+#include "sys/crc32c.h"
+
+namespace stoker {
+
+Status ReadRange(int fd, int64_t offset, int64_t size,
+                 const std::function<Status(std::string_view)>& each) {
+  constexpr int64_t kPiece = 1 << 20;
+  const std::unique_ptr<char[]> buffer(new char[kPiece]);
+  while (size > 0) {
+    const ssize_t got =
+        pread(fd, buffer.get(), static_cast<size_t>(std::min(size, kPiece)), offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return ErrnoStatus("reading the file to be uploaded", errno);
+    if (got == 0) return Status(Code::kCorrupt, "the file became shorter while it was uploaded");
+    STOKER_TRY(each({buffer.get(), static_cast<size_t>(got)}));
+    offset += got;
+    size -= got;
+  }
+  return Status::Ok();
+}
+
+Result<uint32_t> ChecksumOfRange(int fd, int64_t offset, int64_t size, uint32_t before) {
+  uint32_t crc = before;
+  STOKER_TRY(ReadRange(fd, offset, size, [&crc](std::string_view piece) {
+    crc = Crc32c(piece, crc);
+    return Status::Ok();
+  }));
+  return crc;
+}
+
+}  // namespace stoker

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects on their way out of Google Cloud Storage. Inside store/ only.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "store/gcs_upload.h"
+#include "store/resuming_download.h"
+
+namespace stoker::gcs {
+
+// Of `key` in the bucket; `info().key` is `name`. As it is stored: what was compressed before it
+// was uploaded stays so.
+Result<std::unique_ptr<bucket::BucketDownload>> OpenDownload(const Bucket& bucket,
+                                                             const std::string& key,
+                                                             const std::string& name);
+
+}  // namespace stoker::gcs

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/gcs_store.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "base/text.h"
+#include "net/http_date.h"
+#include "net/percent.h"
+#include "store/gcs_answer.h"
+#include "store/gcs_download.h"
+
+namespace stoker {
+namespace {
+
+constexpr size_t kMaxKey = 900;
+constexpr int kMaxPage = 1000;  // the service gives no more
+constexpr int64_t kChunkUnit = 256 << 10;
+
+}  // namespace
+
+Result<std::unique_ptr<GcsStore>> GcsStore::Open(GcsStoreOptions options) {
+  if (!options.prefix.empty() && !IsSafeRelativePath(options.prefix)) {
+    return Status(Code::kInvalid, "'" + Printable(options.prefix) + "' cannot be a store's prefix",
+                  "Name the store as gs://bucket/prefix");
+  }
+  if (options.chunk_bytes <= 0 || options.chunk_bytes % kChunkUnit != 0) {
+    return Status(Code::kInternal, "chunks must be multiples of 256 KiB");
+  }
+  STOKER_ASSIGN(auto client, gcs::Client::Make(options.client));
+  return std::unique_ptr<GcsStore>(new GcsStore(std::move(options), std::move(client)));
+}
+
+GcsStore::GcsStore(GcsStoreOptions options, std::unique_ptr<gcs::Client> client)
+    : options_(std::move(options)),
+      root_(options_.prefix.empty() ? "" : options_.prefix + "/"),
+      url_("gs://" + options_.client.bucket + (root_.empty() ? "" : "/" + options_.prefix)),
+      client_(std::move(client)),
+      carrier_(*client_, options_.retry, options_.seed, [](Duration time) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(time.ms));
+      }) {}
+
+GcsStore::~GcsStore() = default;
+
+// "Object naming requirements": 1,024 bytes, no line breaks, and a folder that the web has taken.
+Status GcsStore::CheckKey(const std::string& key) const {
+  const std::string name = root_ + key;
+  if (IsSafeRelativePath(key) && key.size() <= kMaxKey && name.size() <= 1024 &&
+      name.find_first_of("\r\n") == std::string::npos &&
+      !StartsWith(name, ".well-known/acme-challenge/")) {
+    return Status::Ok();
+  }
+  return Status(Code::kInvalid, "'" + Printable(key.substr(0, 200)) + "' cannot be a key");
+}
+
+Result<Object> GcsStore::Get(const std::string& key) {
+  STOKER_TRY(CheckKey(key));
+  STOKER_ASSIGN(const auto download, gcs::OpenDownload(bucket_, root_ + key, key));
+  return bucket::ReadObject(*download, url_ + "/" + key);
+}
+
+Result<Version> GcsStore::Put(const std::string& key, std::string_view data,
+                              const Condition& condition) {
+  STOKER_TRY(CheckKey(key));
+  return gcs::PutWhole(bucket_, root_ + key, data, condition);
+}
+
+Result<ObjectInfo> GcsStore::Head(const std::string& key) {
+  STOKER_TRY(CheckKey(key));
+  const auto request = gcs::OnObject(bucket_.name, "GET", root_ + key,
+                                     "fields=name,size,generation,timeCreated,crc32c");
+  STOKER_ASSIGN(const HttpResponse answer, carrier_.Call(request));
+  STOKER_ASSIGN(gcs::Resource resource,
+                gcs::ParseResource(carrier_.Describe(request), answer.body));
+  resource.info.key = key;
+  return std::move(resource.info);
+}
+
+Status GcsStore::Delete(const std::string& key) {
+  STOKER_TRY(CheckKey(key));
+  const auto answer = carrier_.Call(gcs::OnObject(bucket_.name, "DELETE", root_ + key));
+  return answer.status().Is(Code::kNotFound) ? Status::Ok() : answer.status();
+}
+
+// The service's own order is that of the port. Its startOffset is inclusive: one more is asked for,
+// and `after` itself passed over. A page may be empty though others follow.
+Result<Listing> GcsStore::List(const std::string& prefix, const std::string& after, int limit) {
+  const auto most = static_cast<size_t>(std::clamp(limit, 1, kMaxPage));
+  const std::string first = root_ + after;
+  std::string query = "fields=items(name,size,generation,timeCreated),nextPageToken&prefix=" +
+                      PercentEncode(root_ + prefix) + "&maxResults=";
+  query += std::to_string(std::min<size_t>(most + (after.empty() ? 0 : 1), kMaxPage));
+  if (!after.empty()) query += "&startOffset=" + PercentEncode(first);
+  gcs::Page page;
+  do {
+    const std::string on =
+        page.page_token.empty() ? "" : "&pageToken=" + PercentEncode(page.page_token);
+    const auto request = gcs::OnList(bucket_.name, query + on);
+    const auto answer = carrier_.Call(request);
+    if (answer.status().Is(Code::kNotFound)) {
+      return Status(Code::kInvalid, answer.status().message(),
+                    "Make the bucket first, or look at its name in `store`");
+    }
+    if (!answer.ok()) return answer.status();
+    STOKER_ASSIGN(page, gcs::ParsePage(carrier_.Describe(request), answer->body, root_));
+    page.listing.store_now = DateOf(answer->headers, carrier_.ServiceNow());
+    std::erase_if(page.listing.objects, [&](const ObjectInfo& each) { return each.key <= after; });
+  } while (page.listing.objects.empty() && !page.page_token.empty());
+  Listing& listing = page.listing;
+  const bool more = !page.page_token.empty() || listing.objects.size() > most;
+  if (listing.objects.size() > most) listing.objects.resize(most);
+  if (more && !listing.objects.empty()) listing.next = listing.objects.back().key;
+  return std::move(listing);
+}
+
+Result<std::unique_ptr<Upload>> GcsStore::BeginUpload(const std::string& key,
+                                                      const Condition& condition) {
+  STOKER_TRY(CheckKey(key));
+  return gcs::BeginUpload(bucket_, root_ + key, condition, options_.chunk_bytes);
+}
+
+Result<std::unique_ptr<Download>> GcsStore::OpenDownload(const std::string& key) {
+  STOKER_TRY(CheckKey(key));
+  STOKER_ASSIGN(auto download, gcs::OpenDownload(bucket_, root_ + key, key));
+  return std::unique_ptr<Download>(std::move(download));
+}
+
+}  // namespace stoker

@@ -86,7 +86,7 @@ Result<ObjectStore*> Context::store() {
 Result<Ledger*> Context::ledger() {
   if (ledger_) return ledger_.get();
   STOKER_ASSIGN(ObjectStore * opened, store());
-  STOKER_ASSIGN(ledger_, Ledger::Open(*opened, *clock_, sys::RandomU64()));
+  STOKER_ASSIGN(ledger_, Ledger::Open(*opened, *clock_, sys::RandomU64(), NewLedger::kProbe));
   return ledger_.get();
 }
 

@@ -8,6 +8,7 @@
 #include "cli/table.h"
 #include "cli/tiers.h"
 #include "cli/verb.h"
+#include "ledger/probe.h"
 #include "ledger/records.h"
 #include "sys/file.h"
 #include "sys/process_runner.h"
@@ -52,28 +53,12 @@ class Doctor {
                                                    : " (not there: built-in defaults)"));
   }
 
-  // A real write, a real compare-and-swap that must win and one that must lose.
-  Status Probe(ObjectStore& store, Ledger& ledger) {
-    const std::string key = "probe/" + ledger.Nonce();
-    STOKER_ASSIGN(const Version first, store.Put(key, "1", Condition::Absent()));
-    const auto again = store.Put(key, "2", Condition::Absent());
-    const auto second = store.Put(key, "3", Condition::Match(first));
-    const auto stale = store.Put(key, "4", Condition::Match(first));
-    STOKER_TRY(store.Delete(key));
-    STOKER_TRY(second.status());
-    if (again.ok() || stale.ok()) {
-      return Status(Code::kInternal, store.url() + " does not honour conditional writes",
-                    "stoker cannot keep its promises there: use another store");
-    }
-    return Status::Ok();
-  }
-
   void Store() {
     const auto store = context_.store();
     if (!store.ok()) return Add("store", "bad", store.status().ToString());
     const auto ledger = context_.ledger();
     if (!ledger.ok()) return Add("store", "bad", ledger.status().ToString());
-    AddStatus("store", Probe(**store, **ledger),
+    AddStatus("store", ProbeConditions(**store, "probe/" + (*ledger)->Nonce()),
               (*store)->url() + ": readable, writable, conditional writes hold; ledger " +
                   (*ledger)->id());
     const auto active = ActiveJobs(**ledger);

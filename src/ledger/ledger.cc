@@ -7,6 +7,7 @@
 #include "job/job.h"
 #include "job/json_fields.h"
 #include "ledger/paths.h"
+#include "ledger/probe.h"
 
 namespace stoker {
 namespace {
@@ -32,11 +33,15 @@ Result<std::string> DecodeLedgerId(const std::string& where, const std::string& 
 
 }  // namespace
 
-Result<std::unique_ptr<Ledger>> Ledger::Open(ObjectStore& store, Clock& clock, uint64_t seed) {
+Result<std::unique_ptr<Ledger>> Ledger::Open(ObjectStore& store, Clock& clock, uint64_t seed,
+                                             NewLedger when_new) {
   std::unique_ptr<Ledger> ledger(new Ledger(store, clock, seed));
   const std::string where = store.url() + "/" + paths::LedgerId();
   auto read = store.Get(paths::LedgerId());
   if (read.status().Is(Code::kNotFound)) {
+    if (when_new == NewLedger::kProbe) {
+      STOKER_TRY(ProbeConditions(store, "probe/" + ledger->Nonce()));
+    }
     const nlohmann::json fresh = {{"format", kRecordFormat},
                                   {"id", "l" + ledger->Nonce()},
                                   {"created", FormatRfc3339(clock.Wall())}};

@@ -14,12 +14,16 @@
 
 namespace stoker {
 
+// kProbe: a ledger is made only where ProbeConditions (ledger/probe.h) finds nothing wrong.
+enum class NewLedger { kTrust, kProbe };
+
 // Thread-safe. Store and clock must outlive it.
 class Ledger {
  public:
   // Reads ledger.json, or makes it (several may try at once: one wins). `seed` comes from the
   // kernel: nonces of two processes must differ. kTooNew: a newer stoker made this ledger.
-  static Result<std::unique_ptr<Ledger>> Open(ObjectStore& store, Clock& clock, uint64_t seed);
+  static Result<std::unique_ptr<Ledger>> Open(ObjectStore& store, Clock& clock, uint64_t seed,
+                                              NewLedger when_new = NewLedger::kTrust);
 
   ObjectStore& store() { return store_; }
   Clock& clock() { return clock_; }

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <poll.h>
@@ -13,6 +14,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <utility>
+
+#include "net/ca_bundle.h"
 
 namespace stoker {
 namespace {
@@ -216,16 +219,10 @@ std::string FindBundle() {
   return "";
 }
 
-}  // namespace
-
-Result<std::shared_ptr<TlsTrust>> TlsTrust::Load(const std::string& ca_file) {
+// A context that trusts nobody yet.
+Result<std::shared_ptr<Trust>> NewTrust() {
   // The host's openssl.cnf may name engines and modules that a static program cannot load.
   OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
-  const std::string path = ca_file.empty() ? FindBundle() : ca_file;
-  if (path.empty()) {
-    return Status(Code::kNotFound, "TLS: this machine has no list of trusted certificates",
-                  "Install the package ca-certificates, or name a file in $SSL_CERT_FILE");
-  }
   auto trust = std::make_shared<Trust>(SSL_CTX_new(TLS_client_method()));
   SSL_CTX* context = trust->context();
   if (context == nullptr) return Status(Code::kInternal, "TLS: " + WhyOfOpenSsl());
@@ -236,11 +233,38 @@ Result<std::shared_ptr<TlsTrust>> TlsTrust::Load(const std::string& ca_file) {
   SSL_CTX_set_read_ahead(context, 1);
   SSL_CTX_set_default_read_buffer_len(context, kReadAhead);
   ERR_clear_error();
-  if (SSL_CTX_load_verify_file(context, path.c_str()) != 1) {
+  return trust;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<TlsTrust>> TlsTrust::Load(const std::string& ca_file) {
+  const std::string path = ca_file.empty() ? FindBundle() : ca_file;
+  if (path.empty()) return Embedded();
+  STOKER_ASSIGN(const std::shared_ptr<Trust> trust, NewTrust());
+  if (SSL_CTX_load_verify_file(trust->context(), path.c_str()) != 1) {
     return Status(Code::kInvalid, "TLS: no trusted certificate in " + path + ": " + WhyOfOpenSsl(),
                   "Name a file of PEM certificates in $SSL_CERT_FILE");
   }
-  return std::shared_ptr<TlsTrust>(std::move(trust));
+  return std::shared_ptr<TlsTrust>(trust);
+}
+
+Result<std::shared_ptr<TlsTrust>> TlsTrust::Embedded() {
+  STOKER_ASSIGN(const std::shared_ptr<Trust> trust, NewTrust());
+  BIO* bio = BIO_new_mem_buf(kCaBundle.data(), static_cast<int>(kCaBundle.size()));
+  X509_STORE* store = SSL_CTX_get_cert_store(trust->context());
+  int added = 0;
+  while (X509* certificate = PEM_read_bio_X509(bio, nullptr, nullptr, nullptr)) {
+    added += X509_STORE_add_cert(store, certificate);
+    X509_free(certificate);
+  }
+  BIO_free(bio);
+  ERR_clear_error();  // the end of the list counts as one
+  if (added == 0) {
+    return Status(Code::kNotFound, "TLS: neither this machine nor stoker has trusted certificates",
+                  "Install the package ca-certificates, or name a file in $SSL_CERT_FILE");
+  }
+  return std::shared_ptr<TlsTrust>(trust);
 }
 
 }  // namespace stoker

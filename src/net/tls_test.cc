@@ -15,6 +15,7 @@
 #include <atomic>
 #include <thread>
 
+#include "net/ca_bundle.h"
 #include "net/http_client.h"
 
 namespace stoker {
@@ -153,9 +154,7 @@ TEST(Tls, WhoIsNotTrustedGetsNothing) {
     Server server(kNames, -60, kYear);
     HttpPool pool(Trusting(""));  // the system's
     const auto answer = pool.Call(server.url("127.0.0.1"), {"GET", "/secret", {}, ""});
-    // A machine without any list of certificates trusts nobody either.
-    EXPECT_TRUE(answer.code() == Code::kDenied || answer.code() == Code::kNotFound)
-        << answer.status().ToString();
+    EXPECT_EQ(answer.code(), Code::kDenied) << answer.status().ToString();
     EXPECT_EQ(server.handshakes, 0);
   }
   {
@@ -173,6 +172,23 @@ TEST(Tls, WhoIsNotTrustedGetsNothing) {
     EXPECT_EQ(answer.code(), Code::kDenied);
     EXPECT_NE(answer.status().message().find("expired"), std::string::npos);
   }
+}
+
+// What a machine without any list of certificates goes by.
+TEST(Tls, TheEmbeddedListTrustsMozillasAndNobodyElse) {
+  size_t certificates = 0;
+  const std::string begin = "-----BEGIN CERTIFICATE-----";
+  for (size_t at = 0; (at = kCaBundle.find(begin, at)) != std::string_view::npos; ++at) {
+    ++certificates;
+  }
+  EXPECT_GE(certificates, 100u);
+  const auto trust = TlsTrust::Embedded();
+  ASSERT_TRUE(trust.ok()) << trust.status().ToString();
+  Server server(kNames, -60, kYear);
+  const Deadline deadline(Duration::Seconds(10));
+  auto socket = ConnectTcp("127.0.0.1", server.url("").port, deadline);
+  ASSERT_TRUE(socket.ok()) << socket.status().ToString();
+  EXPECT_EQ((*trust)->Connect(std::move(*socket), "127.0.0.1", deadline).code(), Code::kDenied);
 }
 
 TEST(Tls, ACutAnswerIsNoAnswer) {

@@ -127,22 +127,4 @@ Result<int> S3Store::SweepUnfinished(Duration age) {
   return swept;
 }
 
-Status S3Store::Probe() {
-  const std::string key = "probe/conditions";
-  const auto first = Put(key, "a write on a condition", Condition::None());
-  if (!first.ok()) return first.status();
-  const std::string lacks = url_ + ": this service does not honour writes on a condition";
-  const std::string next = "stoker needs If-None-Match and If-Match on PutObject; S3 has them";
-  const auto again = Put(key, "again", Condition::Absent());
-  const auto other = Put(key, "other", Condition::Match("\"00000000000000000000000000000000\""));
-  STOKER_TRY(Delete(key));
-  for (const auto* result : {&again, &other}) {
-    if (result->ok() || result->status().Is(Code::kInvalid)) {
-      return Status(Code::kInvalid, lacks, next);
-    }
-    if (result->status().transient()) return result->status();
-  }
-  return Status::Ok();
-}
-
 }  // namespace stoker

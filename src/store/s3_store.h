@@ -4,7 +4,8 @@
 // upload, whose condition is judged when it is completed.
 //
 // Reads, lists and conditions are strongly consistent on S3 (since December 2020). What the service
-// must have: If-None-Match and If-Match on PutObject and CompleteMultipartUpload; Probe finds out.
+// must have: If-None-Match and If-Match on PutObject and CompleteMultipartUpload; ledger/probe.h
+// finds out.
 #pragma once
 
 #include <memory>
@@ -32,10 +33,6 @@ class S3Store : public ObjectStore {
   // Sends nothing yet.
   static Result<std::unique_ptr<S3Store>> Open(S3StoreOptions options);
   ~S3Store() override;
-
-  // Ok: the bucket is there, and writes on a condition mean something: a create-only write of what
-  // is there was refused, and so was one on another version. Leaves nothing behind.
-  Status Probe();
 
   const StoreTraits& traits() const override { return traits_; }
   std::string url() const override { return url_; }

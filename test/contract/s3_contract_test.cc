@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "ledger/probe.h"
 #include "store/s3_store.h"
 #include "sys/file.h"
 #include "test/contract/object_store_suite.h"
@@ -90,7 +91,7 @@ class S3Store_ : public ::testing::Test {
 
 TEST_F(S3Store_, HonoursConditions) {
   auto store = S3Store::Open(OptionsFor("probe"));
-  const Status status = (*store)->Probe();
+  const Status status = ProbeConditions(**store, "probe/x");
   EXPECT_TRUE(status.ok()) << status.ToString();
   const auto left = (*store)->List("");
   ASSERT_TRUE(left.ok()) << left.status().ToString();

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ledger/probe.h"
+
+#include <gtest/gtest.h>
+
+#include "ledger/ledger.h"
+#include "store/forwarding.h"
+#include "store/memory_store.h"
+#include "test/contract/ledger_kit.h"
+
+namespace stoker {
+namespace {
+
+// A service that takes every write, or refuses all that carry a condition.
+class Careless : public ForwardingStore {
+ public:
+  Careless(ObjectStore& inner, Condition::Kind ignored, bool refuses)
+      : ForwardingStore(inner), ignored_(ignored), refuses_(refuses) {}
+  Result<Version> Put(const std::string& key, std::string_view data,
+                      const Condition& condition) override {
+    if (condition.kind != ignored_) return ForwardingStore::Put(key, data, condition);
+    if (refuses_) return Status(Code::kInvalid, "NotImplemented");
+    return ForwardingStore::Put(key, data, Condition::None());
+  }
+
+ private:
+  const Condition::Kind ignored_;
+  const bool refuses_;
+};
+
+TEST(Probe, AGoodStoreIsLeftAsItWas) {
+  MemoryStore store;
+  const Status status = ProbeConditions(store, "probe/x");
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_TRUE(store.List("")->objects.empty());
+}
+
+TEST(Probe, WhatIgnoresOrRefusesConditionsIsNoStore) {
+  for (const auto kind : {Condition::Kind::kAbsent, Condition::Kind::kMatch}) {
+    for (const bool refuses : {false, true}) {
+      MemoryStore memory;
+      Careless store(memory, kind, refuses);
+      const Status status = ProbeConditions(store, "probe/x");
+      EXPECT_EQ(status.code(), Code::kInvalid) << status.ToString();
+      EXPECT_NE(status.message().find("does not honour conditional writes"), std::string::npos);
+      EXPECT_TRUE(memory.List("")->objects.empty());
+    }
+  }
+}
+
+// A ledger is not begun where it could not be kept; one that is there is not probed again.
+TEST(Probe, NoLedgerIsMadeOnSuchAStore) {
+  MemoryStore memory;
+  StillClock clock;
+  Careless store(memory, Condition::Kind::kMatch, false);
+  EXPECT_EQ(Ledger::Open(store, clock, 1, NewLedger::kProbe).code(), Code::kInvalid);
+  EXPECT_TRUE(memory.List("")->objects.empty());
+  EXPECT_TRUE(Ledger::Open(memory, clock, 1, NewLedger::kProbe).ok());
+  EXPECT_TRUE(Ledger::Open(store, clock, 2, NewLedger::kProbe).ok());
+}
+
+}  // namespace
+}  // namespace stoker

@@ -8,16 +8,9 @@
 namespace stoker {
 
 AwsCredentialSource::AwsCredentialSource(AwsEnvironment environment, std::string profile)
-    : environment_(std::move(environment)), profile_(std::move(profile)) {}
-
-AwsCredentialSource::Need AwsCredentialSource::NeedAt(WallTime now) const {
-  if (!current_) return Need::kNow;
-  if (!current_->expires || *current_->expires - now >= kSoon) return Need::kNothing;
-  const bool over = *current_->expires <= now;
-  // After a failure, what still lasts is good enough for a while.
-  if (!over && !failure_.ok() && now < not_before_) return Need::kNothing;
-  return *current_->expires - now >= kNow ? Need::kSoon : Need::kNow;
-}
+    : environment_(std::move(environment)),
+      profile_(std::move(profile)),
+      renewing_({kSoon, kNow, [this] { return Find(); }, environment_.now}) {}
 
 Result<AwsCredentials> AwsCredentialSource::Find() const {
   STOKER_ASSIGN(const AwsConfig config, ReadAwsConfig(environment_, profile_));
@@ -38,57 +31,13 @@ Result<AwsCredentials> AwsCredentialSource::Find() const {
   return std::move(*found);
 }
 
-void AwsCredentialSource::Take(Result<AwsCredentials> found, WallTime now) {
-  ++looks_;
-  if (found.ok()) {
-    current_ = std::move(*found);
-    failure_ = Status::Ok();
-    return;
-  }
-  failure_ = std::move(found).status();
-  const bool soon = current_ && current_->expires && *current_->expires - now >= kNow;
-  not_before_ = now + (soon ? Duration::Minutes(1) : Duration::Seconds(10));
-}
-
-// What a caller gets when a look has just ended.
-Result<AwsCredentials> AwsCredentialSource::Outcome(WallTime now) const {
-  if (current_ && (!current_->expires || *current_->expires > now)) return *current_;
-  if (!current_) return failure_;
-  // It worked before, so it may work again: not the end of anything.
-  return Status(Code::kUnavailable,
-                "the credentials of " + current_->source + " expired at " +
-                    FormatRfc3339(*current_->expires) +
-                    " and could not be renewed: " + failure_.message(),
-                failure_.next());
-}
-
-Result<AwsCredentials> AwsCredentialSource::Get() {
-  std::unique_lock lock(mutex_);
-  const Need need = NeedAt(environment_.now());
-  if (need == Need::kNothing || (need == Need::kSoon && looking_)) return *current_;
-  if (looking_) {
-    const int64_t seen = looks_;
-    changed_.wait(lock, [&] { return looks_ != seen; });
-    return Outcome(environment_.now());
-  }
-  looking_ = true;
-  lock.unlock();
-  auto found = Find();
-  lock.lock();
-  const WallTime now = environment_.now();
-  looking_ = false;
-  Take(std::move(found), now);
-  changed_.notify_all();
-  return Outcome(now);
-}
+Result<AwsCredentials> AwsCredentialSource::Get() { return renewing_.Get(); }
 
 void AwsCredentialSource::Reject(const AwsCredentials& rejected) {
-  const std::lock_guard lock(mutex_);
-  if (!current_ || current_->access_key != rejected.access_key ||
-      current_->session_token != rejected.session_token) {
-    return;
-  }
-  current_.reset();
+  renewing_.Reject([&](const AwsCredentials& current) {
+    return current.access_key == rejected.access_key &&
+           current.session_token == rejected.session_token;
+  });
 }
 
 }  // namespace stoker

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
-#include <optional>
 #include <string>
 
 #include "aws/credentials.h"
 #include "aws/environment.h"
 #include "base/status.h"
+#include "sys/renewing.h"
 
 namespace stoker {
 
@@ -37,21 +35,11 @@ class AwsCredentialSource {
   void Reject(const AwsCredentials& rejected);
 
  private:
-  enum class Need { kNothing, kSoon, kNow };
-  Need NeedAt(WallTime now) const;
   Result<AwsCredentials> Find() const;
-  Result<AwsCredentials> Outcome(WallTime now) const;
-  void Take(Result<AwsCredentials> found, WallTime now);
 
   const AwsEnvironment environment_;
   const std::string profile_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool looking_ = false;
-  int64_t looks_ = 0;
-  std::optional<AwsCredentials> current_;
-  Status failure_;         // of the last look
-  WallTime not_before_{};  // no look earlier than this after a failure
+  Renewing<AwsCredentials> renewing_;
 };
 
 }  // namespace stoker

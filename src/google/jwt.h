@@ -24,7 +24,8 @@ struct GoogleAssertion {
 // it.
 Result<std::string> SignGoogleAssertion(const GoogleAssertion& assertion);
 
-// Without padding, as RFC 7515 has it.
+// RFC 4648, 4; and 5 without padding, as RFC 7515 has it.
+std::string Base64(std::string_view bytes);
 std::string Base64Url(std::string_view bytes);
 
 }  // namespace stoker

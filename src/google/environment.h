@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The outside world as google/ needs it; all of it is handed in, so that tests can make one up.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "base/time.h"
+#include "net/http_send.h"
+
+namespace stoker {
+
+// Every member is set, and may be called from several threads at once.
+struct GoogleEnvironment {
+  // The value of an environment variable; an empty one counts as unset.
+  std::function<std::optional<std::string>(const std::string& name)> variable;
+  // A whole file. kNotFound: it is not there.
+  std::function<Result<std::string>(const std::string& path)> read_file;
+  std::function<WallTime()> now;
+  // For the metadata server too, which does not exist on most machines: a connection that is not
+  // made within a second or two should be given up.
+  HttpSend http;
+  std::string home;  // what "~" is
+};
+
+// This machine's: its variables, files, home and clock. Nothing may change the process's
+// environment while it is in use.
+GoogleEnvironment HostGoogleEnvironment(HttpSend http);
+
+}  // namespace stoker

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <cstdlib>
+#include <utility>
+
+#include "google/environment.h"
+#include "sys/file.h"
+
+namespace stoker {
+
+GoogleEnvironment HostGoogleEnvironment(HttpSend http) {
+  constexpr int64_t kMaxFile = 4 << 20;
+  GoogleEnvironment out;
+  out.variable = [](const std::string& name) -> std::optional<std::string> {
+    const char* value = std::getenv(name.c_str());
+    if (value == nullptr || *value == '\0') return std::nullopt;
+    return value;
+  };
+  out.read_file = [](const std::string& path) { return sys::ReadFile(path, kMaxFile); };
+  out.now = [] {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return WallTime{std::chrono::duration_cast<std::chrono::milliseconds>(now).count()};
+  };
+  out.http = std::move(http);
+  out.home = sys::HomeDir();
+  return out;
+}
+
+}  // namespace stoker

@@ -12,26 +12,23 @@
 namespace stoker {
 namespace {
 
-// "s3://bucket" or "s3://bucket/prefix". What names a bucket may have, store/ knows.
+// "s3://bucket", "gs://bucket/prefix". What names a bucket may have, store/ knows.
 void ReadBucket(const YamlNode& node, const std::string& text, SpecReader* reader, Settings* s) {
-  if (StartsWith(text, "gs://")) {
-    reader->Error(
-        node, "a bucket of Google's as 'store' is understood but not built yet: " + Quoted(text),
-        "Write s3://bucket/prefix, or the absolute path of a folder");
-    return;
-  }
-  if (!StartsWith(text, "s3://")) {
+  const size_t scheme_end = text.find("://") + 3;
+  const std::string scheme = text.substr(0, scheme_end);
+  if (scheme != "s3://" && scheme != "gs://") {
     reader->Error(node, "'store' cannot be " + Quoted(text),
-                  "Write s3://bucket/prefix, or the absolute path of a folder");
+                  "Write s3://bucket/prefix, gs://bucket/prefix, or the absolute path of a folder");
     return;
   }
-  std::string rest = text.substr(5);
+  std::string rest = text.substr(scheme_end);
   while (EndsWith(rest, "/")) rest.pop_back();
   if (!IsSafeRelativePath(rest) || rest.find_first_of(" ?#@:") < rest.find('/')) {
-    reader->Error(node, "'store' names no bucket: " + Quoted(text), "Write s3://bucket/prefix");
+    reader->Error(node, "'store' names no bucket: " + Quoted(text),
+                  "Write " + scheme + "bucket/prefix");
     return;
   }
-  s->store = "s3://" + rest;
+  s->store = scheme + rest;
 }
 
 void ReadStore(const YamlNode& node, const std::string& home, SpecReader* reader, Settings* s) {

@@ -39,9 +39,8 @@ TEST(Settings, NothingIsFine) {
 TEST(Settings, MistakesHavePlaceAndAdvice) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"stroe: /x", "config.yaml:1:1: unknown setting 'stroe'. Did you mean 'store'?"},
-      {"store: gs://b/p",
-       "config.yaml:1:8: a bucket of Google's as 'store' is understood but not built yet"},
-      {"store: gs://b", "config.yaml:1:8: a bucket"},
+      {"store: gs://", "config.yaml:1:8: 'store' names no bucket: 'gs://'. Write gs://"},
+      {"store: gs://b//c", "config.yaml:1:8: 'store' names no bucket"},
       {"store: s3://", "config.yaml:1:8: 'store' names no bucket"},
       {"store: s3://b/../c", "config.yaml:1:8: 'store' names no bucket"},
       {"store: s3://user@b/c", "config.yaml:1:8: 'store' names no bucket"},

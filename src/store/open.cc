@@ -5,21 +5,20 @@
 
 #include "base/text.h"
 #include "store/local_store.h"
+#include "store/open_gcs.h"
 #include "store/open_s3.h"
 
 namespace stoker {
 
 Result<std::unique_ptr<ObjectStore>> OpenStore(const std::string& url) {
-  const std::string next = "Name the store as s3://bucket/prefix, /path or file:///path";
+  const std::string next =
+      "Name the store as s3://bucket/prefix, gs://bucket/prefix, /path or file:///path";
   const size_t scheme_end = url.find("://");
   std::string path = url;
   if (scheme_end != std::string::npos) {
     const std::string scheme = url.substr(0, scheme_end);
     if (scheme == "s3") return OpenS3(url);
-    if (scheme == "gs") {
-      return Status(Code::kInvalid,
-                    "'" + Printable(url) + "': " + scheme + ":// stores are not built yet", next);
-    }
+    if (scheme == "gs") return OpenGcs(url);
     path = url.substr(scheme_end + 3);
     if (scheme != "file" || !StartsWith(path, "/")) {
       return Status(Code::kInvalid, "'" + Printable(url) + "' is not a store", next);

@@ -9,8 +9,8 @@
 
 namespace stoker {
 
-// "s3://bucket/prefix", "/path", "path" (relative to the working directory) or "file:///path".
-// kInvalid, saying why, for gs:// (not built yet) and for anything else.
+// "s3://bucket/prefix", "gs://bucket/prefix", "/path", "path" (relative to the working directory)
+// or "file:///path". kInvalid, saying why, for anything else.
 Result<std::unique_ptr<ObjectStore>> OpenStore(const std::string& url);
 
 }  // namespace stoker

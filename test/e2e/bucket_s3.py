@@ -1,141 +1,31 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The main line with a bucket as the store: two homes that share nothing else, on moto's S3, which
-boto3 reads back."""
+"""The main line with a bucket as the store, on moto's S3, which boto3 reads back."""
 
-import hashlib
-import json
 import pathlib
-import statistics
 import sys
-import time
 
 HERE = pathlib.Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 import cloud_env  # noqa: E402
 
 cloud_env.enter()
+import bucket_line  # noqa: E402
 import moto_s3  # noqa: E402
-from harness import PYTHON, Results, World  # noqa: E402
-from job_kit import running, texts, trainer  # noqa: E402
+from harness import Results  # noqa: E402
 
-STORE = f"s3://{moto_s3.BUCKET}/team"
-
-
-def machine(name, server):
-    world = World(name)
-    world.env.update(server.env())
-    world.stoker("config", "set", "store", STORE, check=True)
-    return world
-
-
-def test_preempted(results, server, here, there):
-    job = running(here, trainer(here, 150, "--pause", "0.1", name="moved"))
-    there.wait_for("a checkpoint is seen", lambda: there.json("checkpoints", job), timeout=60)
-    here.stoker("preempt", job, "--in", "5s", check=True)
-    code = there.stoker("wait", job, timeout=120).returncode
-    shown = there.json("show", job)
-    results.check(
-        "preempted and resumed, as another machine sees it",
-        code == 0 and shown["attempts_ran"] == 2,
-        shown["job"]["attempts"],
-    )
-    second = texts(there, job, "--attempt", "2")
-    results.check(
-        "its log: the second attempt went on from a checkpoint",
-        "resume 1 attempt 2" in second[0] and second[-1] == "done",
-        second[:3],
-    )
-    checkpoints = there.json("checkpoints", job)
-    results.check("its checkpoints are whole", checkpoints and all(c["whole"] for c in checkpoints),
-                  checkpoints)  # fmt: skip
-    there.stoker("get", job, "checkpoint", there.work / "fetched", check=True)
-    return job
-
-
-def test_layout(results, server, here, job):
-    record = json.loads(server.read(f"team/records/{job}.json"))
-    results.check("boto3 reads the record", record["state"] == "Succeeded", record)
-    for member in ("code_digest", "binary_digest"):
-        copies = server.keys(f"team/blobs/{record[member]}-")
-        good = copies and hashlib.sha256(server.read(copies[-1])).hexdigest() == record[member]
-        results.check(f"boto3 reads the blob of {member}", good, copies)
-    manifests = server.keys(f"team/jobs/{job}/checkpoints/manifests/")
-    newest = json.loads(server.read(manifests[-1]))
-    files = newest["parts"][0]["files"]
-    wrong = [
-        f["path"]
-        for f in files
-        if hashlib.sha256(
-            server.read(f"team/jobs/{job}/checkpoints/{f['object']}")
-        ).hexdigest() != f["sha256"]
-    ]  # fmt: skip
-    results.check("boto3 reads the newest checkpoint", files and not wrong, wrong)
-    here.stoker("ls", check=True)  # whoever may act for the job's machine clears up after it
-    results.check("nothing is active", not server.keys("team/active/"), server.keys("team/active/"))
-
-
-def test_followed(results, here, there):
-    here.program(
-        "import time\n"
-        "for i in range(24):\n"
-        "    print('at', time.time(), flush=True)\n"
-        "    time.sleep(0.5)\n"
-    )
-    job = here.submit("--name", "followed", "--", PYTHON, "prog.py")
-    follower = there.start("logs", "-f", job)
-    lags = []
-    for line in follower.stdout:
-        words = line.split()
-        if words[:1] == ["at"]:
-            lags.append(time.time() - float(words[1]))
-    follower.wait()
-    results.check("another machine follows to the end", len(lags) == 24, len(lags))
-    # The first lines come from before anybody was known to follow.
-    later = lags[6:]
-    print(f"      a followed line is {statistics.median(later):.2f} s old in the middle, "
-          f"{max(later):.2f} s at most")  # fmt: skip
-
-
-def test_cancelled(results, here, there):
-    job = running(here, here.submit("--name", "endless", "--", "sh", "-c", "sleep 600"))
-    listed = {j["id"]: j["state"] for j in there.json("ls")}
-    results.check("another machine lists it", listed.get(job) == "Running", listed)
-    there.stoker("cancel", job, check=True)
-    here.stoker("wait", job)
-    ended = here.job(job)
-    results.check("another machine cancels it", ended["state"] == "Cancelled", ended)
-    here.wait_for("its machine ends", lambda: not here.instances(), timeout=60)
-
-
-def test_trouble(results, server, here):
-    for name, env, words in [
-        ("a wrong bucket", {}, ["NoSuchBucket", "Make the bucket"]),
-        ("no credentials", {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "",
-                            "AWS_EC2_METADATA_DISABLED": "true"}, ["credentials"]),
-        ("nobody there", {"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1"}, ["127.0.0.1:1"]),
-    ]:  # fmt: skip
-        if name == "a wrong bucket":
-            here.stoker("config", "set", "store", "s3://no-such-bucket-here", check=True)
-        done = here.stoker("run", "--detach", "--", "true", env=env, timeout=120)
-        good = done.returncode == 1 and all(word in done.stderr for word in words)
-        results.check(f"trouble: {name}", good and "secret" not in done.stderr, done.stderr)
-        here.stoker("config", "set", "store", STORE, check=True)
+CASES = [
+    ("a wrong bucket", "s3://no-such-bucket-here", {}, ["NoSuchBucket", "Make the bucket"]),
+    ("no credentials", None, {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "",
+                              "AWS_EC2_METADATA_DISABLED": "true"}, ["credentials"]),
+    ("nobody there", None, {"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1"}, ["127.0.0.1:1"]),
+]  # fmt: skip
 
 
 def main():
     results = Results()
-    with (
-        moto_s3.MotoS3() as server,
-        machine("s3a", server) as here,
-        machine("s3b", server) as there,
-    ):
-        job = test_preempted(results, server, here, there)
-        test_layout(results, server, here, job)
-        test_followed(results, here, there)
-        test_cancelled(results, here, there)
-        test_trouble(results, server, here)
-        here.stoker("gc", check=True)
+    with moto_s3.MotoS3() as server:
+        bucket_line.run(results, server, f"s3://{moto_s3.BUCKET}/team", CASES, "s3")
         results.check("no multipart upload is left", not server.uploads(), server.uploads())
     results.finish()
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the adapters of buckets take from this machine; inside store/ only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "base/time.h"
+#include "net/http_client.h"
+#include "net/http_send.h"
+
+namespace stoker {
+
+// An environment variable; an empty one counts as unset.
+std::optional<std::string> HostVariable(const std::string& name);
+WallTime HostNow();
+// For pauses between tries: those of two processes should differ.
+uint64_t HostSeed();
+
+// With proxies from the environment, and the certificates in the file that `ca_variable` names.
+HttpPoolOptions HostPoolOptions(const char* ca_variable);
+
+// For requests for credentials: to services beside us, which a proxy does not know and which are
+// often not there at all, and to the cloud's.
+HttpSend HostCredentialSender(HttpPoolOptions options);
+
+// "scheme://bucket/a/b/" of which the scheme is known: its bucket and "a/b".
+struct BucketUrl {
+  std::string bucket;
+  std::string prefix;
+};
+BucketUrl ParseBucketUrl(const std::string& url);
+
+}  // namespace stoker

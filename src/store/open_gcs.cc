@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/open_gcs.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "store/gcs_store.h"
+#include "store/host.h"
+
+namespace stoker {
+namespace {
+
+// As gcloud's. Beside it, what the system trusts counts.
+constexpr char kCaVariable[] = "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE";
+
+// "" = Google's. "host:port" is what some of Google's clients take, and "http://host:port" others.
+std::string Emulator() {
+  const std::string host = HostVariable("STORAGE_EMULATOR_HOST").value_or("");
+  return host.empty() || host.find("://") != std::string::npos ? host : "http://" + host;
+}
+
+GoogleToken NoToken() {
+  GoogleToken none;
+  none.source = "none: STORAGE_EMULATOR_HOST is set";
+  return none;
+}
+
+std::shared_ptr<GoogleCredentialSource> HostSource() {
+  return std::make_shared<GoogleCredentialSource>(
+      HostGoogleEnvironment(HostCredentialSender(HostPoolOptions(kCaVariable))));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ObjectStore>> OpenGcs(const std::string& url) {
+  GcsStoreOptions options;
+  BucketUrl place = ParseBucketUrl(url);
+  options.client.bucket = std::move(place.bucket);
+  options.prefix = std::move(place.prefix);
+  options.client.endpoint = Emulator();
+  if (!options.client.endpoint.empty()) {
+    options.client.token = []() -> Result<GoogleToken> { return NoToken(); };
+  } else {
+    auto source = HostSource();
+    options.client.token = [source] { return source->Get(); };
+    options.client.token_refused = [source](const GoogleToken& token) { source->Reject(token); };
+  }
+  options.client.now = HostNow;
+  options.client.http = HostPoolOptions(kCaVariable);
+  options.seed = HostSeed();
+  STOKER_ASSIGN(auto store, GcsStore::Open(std::move(options)));
+  return std::unique_ptr<ObjectStore>(std::move(store));
+}
+
+Result<GoogleToken> FindGcsCredentials() {
+  if (!Emulator().empty()) return NoToken();
+  return HostSource()->Get();
+}
+
+}  // namespace stoker

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "google/credential_source.h"
+#include "port/object_store.h"
+
+namespace stoker {
+
+// "gs://bucket" or "gs://bucket/prefix", with the credentials that the user's other programs would
+// use (google/). Where STORAGE_EMULATOR_HOST is set, that server and no credentials, as Google's
+// own clients have it. Sends nothing yet.
+Result<std::unique_ptr<ObjectStore>> OpenGcs(const std::string& url);
+
+// Looks for the credentials that OpenGcs would use, now; Describe() says what they are. `secret` is
+// "" with an emulator.
+Result<GoogleToken> FindGcsCredentials();
+
+}  // namespace stoker

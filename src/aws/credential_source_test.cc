@@ -105,6 +105,32 @@ TEST_F(Source, LooksAgainForWhatWasRejected) {
   EXPECT_EQ(asked(), 2u);
 }
 
+// Many requests are refused at once, with the same keys or with those that came after them: whoever
+// waits for new ones gets some, also when these are rejected before it wakes.
+TEST_F(Source, ManyRejectWhatManyWaitFor) {
+  AwsEnvironment environment = aws_.Environment();
+  std::atomic<int> issued = 0;
+  const std::string until = FormatRfc3339(aws_.now + Duration::Hours(1));
+  environment.http = [&](const std::string&, const HttpRequest&) -> Result<HttpResponse> {
+    return HttpResponse{200, {}, JsonAnswer("K" + std::to_string(++issued), until)};
+  };
+  AwsCredentialSource source(environment);
+  std::atomic<int> failed = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 2000; ++round) {
+        const auto got = source.Get();
+        if (got.ok()) source.Reject(*got);
+        if (!got.ok()) ++failed;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_GT(issued, 100);
+}
+
 TEST_F(Source, OneThreadLooksForAll) {
   Give("A", Duration::Hours(1));
   AwsEnvironment environment = aws_.Environment();

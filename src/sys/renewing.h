@@ -34,22 +34,15 @@ class Renewing {
   // it has worked once is kUnavailable: ask again later.
   Result<T> Get() {
     std::unique_lock lock(mutex_);
-    const Need need = NeedAt(options_.now());
-    if (need == Need::kNothing || (need == Need::kSoon && looking_)) return *current_;
-    if (looking_) {
+    while (true) {
+      const Need need = NeedAt(options_.now());
+      if (need == Need::kNothing || (need == Need::kSoon && looking_)) return *current_;
+      if (!looking_) return Look(lock);
       const int64_t seen = looks_;
       changed_.wait(lock, [&] { return looks_ != seen; });
-      return Outcome(options_.now());
+      // What was found may have been rejected before this thread woke.
+      if (current_ || !failure_.ok()) return Outcome(options_.now());
     }
-    looking_ = true;
-    lock.unlock();
-    auto found = options_.find();
-    lock.lock();
-    const WallTime now = options_.now();
-    looking_ = false;
-    Take(std::move(found), now);
-    changed_.notify_all();
-    return Outcome(now);
   }
 
   // What is there is taken no longer, if `is` says that it is that: the next Get() looks again.
@@ -60,6 +53,18 @@ class Renewing {
 
  private:
   enum class Need { kNothing, kSoon, kNow };
+
+  Result<T> Look(std::unique_lock<std::mutex>& lock) {
+    looking_ = true;
+    lock.unlock();
+    auto found = options_.find();
+    lock.lock();
+    const WallTime now = options_.now();
+    looking_ = false;
+    Take(std::move(found), now);
+    changed_.notify_all();
+    return Outcome(now);
+  }
 
   Need NeedAt(WallTime now) const {
     if (!current_) return Need::kNow;

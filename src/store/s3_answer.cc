@@ -93,8 +93,9 @@ Code CodeOf(int status, std::string_view code) {
       return Code::kDenied;
     case 409:
     case 429:
-    case 503:
       return Code::kBusy;
+    case 503:  // of a gateway, and not of S3, it says nothing about what happened behind it
+      return code.empty() ? Code::kUnavailable : Code::kBusy;
     case 408:
       return Code::kUnavailable;
     case 412:

@@ -102,6 +102,7 @@ TEST(S3Answer, FailuresBecomeWhatToDo) {
   EXPECT_EQ(code(400, "BadDigest"), Code::kUnavailable);
   EXPECT_EQ(code(500, "InternalError"), Code::kUnavailable);
   EXPECT_EQ(code(502, ""), Code::kUnavailable);
+  EXPECT_EQ(code(503, ""), Code::kUnavailable);  // of whoever stands between: it may have happened
   EXPECT_EQ(code(501, "NotImplemented"), Code::kInvalid);
   EXPECT_EQ(code(400, "InvalidArgument"), Code::kInvalid);
   const Status hostile =

@@ -92,10 +92,16 @@ Result<std::unique_ptr<HttpAnswer>> Client::SendOnce(const Place& place, const R
 // Reads why, and takes from the answer what later requests should know.
 Status Client::Refused(const Request& request, HttpAnswer& answer, std::string* region) {
   HttpResponse whole = answer.head();
-  auto body = ReadWhole(answer, kMaxErrorBody);
-  if (body.ok()) whole.body = std::move(*body);
   pause_.Note(whole, ServiceNow());
+  // What was cut off, or is damaged, may have said that it can be tried again.
+  auto body = ReadWhole(answer, kMaxErrorBody);
+  if (!body.ok()) return body.status().WithContext(Describe(request));
+  whole.body = std::move(*body);
   const Failure failure = ParseFailure(whole);
+  if (failure.code.empty() && StartsWith(whole.body, "<?xml")) {
+    return Status(Code::kCorrupt, Describe(request) + ": the store answers " +
+                                      std::to_string(whole.status) + ", the rest is unreadable");
+  }
   if (failure.code == "RequestTimeTooSkewed") {
     const std::string* date = FindHeader(whole.headers, "Date");
     const auto theirs = date == nullptr ? Result<WallTime>(Status(Code::kCorrupt, "no Date"))

@@ -51,6 +51,7 @@ class S3Store : public ObjectStore {
  private:
   S3Store(S3StoreOptions options, std::unique_ptr<s3::Client> client);
   Status CheckKey(const std::string& key) const;
+  Result<Object> GetOnce(const std::string& key);
 
   const S3StoreOptions options_;
   const std::string root_;  // "" or "a/b/"

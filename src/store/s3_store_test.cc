@@ -156,6 +156,15 @@ TEST_F(S3StoreTest, DamageOnTheWayIsNotAccepted) {
   EXPECT_EQ(store_->Get("a")->data, "data");
   Answer({Holding("dada", Crc32cText(Crc32c("data")))}, true);
   EXPECT_EQ(store_->Get("a").code(), Code::kCorrupt);
+  // Damage passes: what is read at once is read again.
+  const std::string sum = Crc32cText(Crc32c("data"));
+  Answer({Holding("dada", sum), Holding("dat", sum), Holding("data", sum)});
+  EXPECT_EQ(store_->Get("a").value_or({}).data, "data");
+  EXPECT_EQ(requests_.size(), 3u);
+  // An answer that is damaged may have said anything: it is not believed.
+  Answer(
+      {{403, {{"Date", kDate}}, "<?xml version=\"1.0\"?><Error><Code>Req"}, Holding("data", sum)});
+  EXPECT_EQ(store_->Get("a").value_or({}).data, "data");
   // The checksum of an object of several parts is not over its bytes.
   Answer({Holding("data", "AAAAAA==-2")});
   EXPECT_EQ(store_->Get("a")->data, "data");

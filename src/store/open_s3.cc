@@ -57,7 +57,7 @@ class Keys {
 
 }  // namespace
 
-Result<std::unique_ptr<ObjectStore>> OpenS3(const std::string& url) {
+Result<S3StoreOptions> FindS3Options(const std::string& url) {
   S3StoreOptions options;
   BucketUrl place = ParseBucketUrl(url);
   options.client.bucket = std::move(place.bucket);
@@ -76,6 +76,11 @@ Result<std::unique_ptr<ObjectStore>> OpenS3(const std::string& url) {
   options.client.now = HostNow;
   options.client.http = HostPoolOptions(kCaVariable);
   options.seed = HostSeed();
+  return options;
+}
+
+Result<std::unique_ptr<ObjectStore>> OpenS3(const std::string& url) {
+  STOKER_ASSIGN(S3StoreOptions options, FindS3Options(url));
   STOKER_ASSIGN(auto store, S3Store::Open(std::move(options)));
   return std::unique_ptr<ObjectStore>(std::move(store));
 }

@@ -4,12 +4,14 @@
 #include <memory>
 #include <string>
 
-#include "port/object_store.h"
+#include "store/s3_store.h"
 
 namespace stoker {
 
 // "s3://bucket" or "s3://bucket/prefix", with the credentials, the region and the endpoint that the
 // user's other AWS tools would use (aws/). Sends nothing yet.
+Result<S3StoreOptions> FindS3Options(const std::string& url);
+// A store of these.
 Result<std::unique_ptr<ObjectStore>> OpenS3(const std::string& url);
 
 }  // namespace stoker

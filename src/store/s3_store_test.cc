@@ -214,6 +214,43 @@ TEST_F(S3StoreTest, PartsAreCommittedOrAborted) {
   EXPECT_TRUE(EndsWith(Heard(), "DELETE /bucket/team/a?uploadId=u%2F1\n")) << Heard();
 }
 
+// The whole has a checksum over its bytes, which whoever reads it checks.
+TEST_F(S3StoreTest, PartsHaveOneChecksum) {
+  const HttpResponse begun{
+      200,
+      {{"x-amz-checksum-type", "FULL_OBJECT"}},
+      "<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>"};
+  const std::string data(1500, 'x');
+  const std::string sum = Crc32cText(Crc32c(data));
+  HttpResponse there = Holding(data, sum);
+  const auto commit = [&](HttpResponse head) {
+    Answer({begun,
+            Stored("\"1\""),
+            Stored("\"2\""),
+            Refusal(500, "InternalError"),
+            Refusal(404, "NoSuchUpload"),
+            std::move(head),
+            {204, {}, ""}});
+    auto upload = store_->BeginUpload("a");
+    EXPECT_TRUE((*upload)->Write(data).ok());
+    return (*upload)->Commit();
+  };
+  // The answer was lost, and the upload is done: so says what is there.
+  EXPECT_EQ(commit(there).value_or(""), "\"e\"");
+  EXPECT_EQ(Header(0, "x-amz-checksum-type"), "FULL_OBJECT");
+  EXPECT_EQ(Header(3, "x-amz-checksum-crc32c"), sum);
+  EXPECT_EQ(requests_.size(), 6u);
+  EXPECT_EQ(commit(Holding(data, "AAAAAA==")).code(), Code::kInvalid);
+  EXPECT_EQ(commit(Holding(data + "x", sum)).code(), Code::kInvalid);
+  EXPECT_EQ(commit(Refusal(404, "")).code(), Code::kInvalid);
+  // A completion on a condition is not sent again: it would be refused for what it did itself.
+  Answer({begun, Stored("\"1\""), Stored("\"2\""), Refusal(500, "InternalError"), {204, {}, ""}});
+  auto upload = store_->BeginUpload("a", Condition::Absent());
+  ASSERT_TRUE((*upload)->Write(data).ok());
+  EXPECT_EQ((*upload)->Commit().code(), Code::kUnavailable);
+  EXPECT_EQ(Header(3, "If-None-Match"), "*");
+}
+
 TEST_F(S3StoreTest, OnlyOldUploadsOfThisPrefixAreSwept) {
   const auto upload = [](const std::string& key, const std::string& id, const std::string& begun) {
     return "<Upload><Key>" + key + "</Key><UploadId>" + id + "</UploadId><Initiated>" + begun +

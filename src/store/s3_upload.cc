@@ -55,8 +55,16 @@ Result<std::string> EtagOf(const HttpResponse& answer, const std::string& what) 
 
 struct DonePart {
   std::string etag;
-  std::string checksum;
+  uint32_t checksum = 0;
+  int64_t size = 0;
 };
+
+// The checksum of what the parts make together.
+uint32_t ChecksumOf(const std::vector<DonePart>& parts) {
+  uint32_t crc = 0;
+  for (const DonePart& part : parts) crc = Crc32cCombine(crc, part.checksum, part.size);
+  return crc;
+}
 
 class S3Upload : public Upload {
  public:
@@ -102,9 +110,13 @@ class S3Upload : public Upload {
 
   Status Begin() {
     if (!upload_id_.empty()) return Status::Ok();
-    const Request request{"POST", key_, "uploads=", {{"x-amz-checksum-algorithm", "CRC32C"}},
-                          "",     {}};
+    Request request{"POST", key_, "uploads=", {}, "", {}};
+    request.headers = {{"x-amz-checksum-algorithm", "CRC32C"},
+                       {"x-amz-checksum-type", "FULL_OBJECT"}};
     STOKER_ASSIGN(const HttpResponse answer, client_.Call(request));
+    // Services that do not know it make a checksum of the parts' checksums, as S3 did before 2025.
+    const std::string* type = FindHeader(answer.headers, "x-amz-checksum-type");
+    full_checksum_ = type != nullptr && *type == "FULL_OBJECT";
     STOKER_ASSIGN(upload_id_, ElementOf(client_.Describe(request), answer.body,
                                         "InitiateMultipartUploadResult", "UploadId"));
     if (!upload_id_.empty()) return Status::Ok();
@@ -117,8 +129,9 @@ class S3Upload : public Upload {
     request.query =
         "partNumber=" + std::to_string(number) + "&uploadId=" + PercentEncode(upload_id_);
     DonePart done;
-    done.checksum = Crc32cText(crc);
-    request.headers.emplace_back("x-amz-checksum-crc32c", done.checksum);
+    done.checksum = crc;
+    done.size = static_cast<int64_t>(request.body.size()) + (file.fd >= 0 ? file.size : 0);
+    request.headers.emplace_back("x-amz-checksum-crc32c", Crc32cText(crc));
     STOKER_ASSIGN(const HttpResponse answer, client_.Call(request));
     STOKER_ASSIGN(done.etag, EtagOf(answer, client_.Describe(request)));
     const std::lock_guard lock(mutex_);
@@ -168,32 +181,64 @@ class S3Upload : public Upload {
     return failed;
   }
 
-  Result<Version> Complete() {
-    Request request{"POST",
-                    key_,
-                    "uploadId=" + PercentEncode(upload_id_),
-                    ConditionHeaders(condition_),
-                    "<CompleteMultipartUpload>",
-                    {}};
+  Request Completion() const {
+    Request request{"POST", key_, "uploadId=" + PercentEncode(upload_id_), {}, "", {}};
+    request.headers = ConditionHeaders(condition_);
+    request.conditional = condition_.kind != Condition::Kind::kNone;
+    if (full_checksum_) {
+      request.headers.emplace_back("x-amz-checksum-type", "FULL_OBJECT");
+      request.headers.emplace_back("x-amz-checksum-crc32c", Crc32cText(ChecksumOf(parts_)));
+    }
+    request.body = "<CompleteMultipartUpload>";
     for (size_t i = 0; i < parts_.size(); ++i) {
       request.body += "<Part><PartNumber>" + std::to_string(i + 1) + "</PartNumber><ETag>" +
-                      EscapeXml(parts_[i].etag) + "</ETag><ChecksumCRC32C>" + parts_[i].checksum +
-                      "</ChecksumCRC32C></Part>";
+                      EscapeXml(parts_[i].etag) + "</ETag><ChecksumCRC32C>" +
+                      Crc32cText(parts_[i].checksum) + "</ChecksumCRC32C></Part>";
     }
     request.body += "</CompleteMultipartUpload>";
+    return request;
+  }
+
+  Result<Version> Complete() {
+    const Request request = Completion();
     const std::string what = client_.Describe(request);
     const auto answer = client_.Call(request);
-    if (!answer.ok()) return Meant(condition_, answer.status(), what);
-    // It says 200 before it knows: what went wrong then is in the body.
-    const Failure failure = ParseFailure(*answer);
-    if (!failure.code.empty()) {
-      return Meant(condition_, FailureStatus(what, 500, failure), what);
+    Status refused = answer.status();
+    if (answer.ok()) {
+      // It says 200 before it knows: what went wrong then is in the body.
+      const Failure failure = ParseFailure(*answer);
+      if (failure.code.empty()) return Completed(what, answer->body);
+      refused = FailureStatus(what, 500, failure);
     }
+    if (refused.message().find("NoSuchUpload") != std::string::npos) {
+      if (auto version = FindCompleted(); version.ok()) return version;
+    }
+    return Meant(condition_, refused, what);
+  }
+
+  Result<Version> Completed(const std::string& what, const std::string& body) {
     STOKER_ASSIGN(const std::string etag,
-                  ElementOf(what, answer->body, "CompleteMultipartUploadResult", "ETag"));
+                  ElementOf(what, body, "CompleteMultipartUploadResult", "ETag"));
     if (etag.empty()) return Status(Code::kCorrupt, what + ": the answer has no ETag");
     upload_id_.clear();
     return etag;
+  }
+
+  // The answer to a completion may get lost; asked again, some services know of no such upload any
+  // more. What lies there then is ours if it has our size and our checksum.
+  Result<Version> FindCompleted() {
+    if (!full_checksum_) return Status(Code::kNotFound, "not to be told");
+    const Request head{"HEAD", key_, "", {{"x-amz-checksum-mode", "ENABLED"}}, "", {}, false};
+    STOKER_ASSIGN(const HttpResponse answer, client_.Call(head));
+    STOKER_ASSIGN(const ObjectInfo info, InfoOf(client_.Describe(head), answer.headers));
+    const std::string* checksum = FindHeader(answer.headers, "x-amz-checksum-crc32c");
+    int64_t size = 0;
+    for (const DonePart& part : parts_) size += part.size;
+    if (info.size != size || checksum == nullptr || *checksum != Crc32cText(ChecksumOf(parts_))) {
+      return Status(Code::kNotFound, "something else is there");
+    }
+    upload_id_.clear();
+    return info.version;
   }
 
   static std::string EscapeXml(const std::string& text) {
@@ -232,7 +277,8 @@ class S3Upload : public Upload {
   const int64_t part_bytes_;
   const int parallel_;
   std::string buffer_;
-  std::string upload_id_;  // "" = none begun, or completed
+  std::string upload_id_;       // "" = none begun, or completed
+  bool full_checksum_ = false;  // the object's checksum is over its bytes
   int next_part_ = 1;
   bool committed_ = false;
   std::mutex mutex_;

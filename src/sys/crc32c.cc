@@ -97,6 +97,34 @@ uint32_t Crc32c(std::string_view bytes, uint32_t before) {
   return ~ByTable(~before, bytes.data(), bytes.size());
 }
 
+// A checksum is a polynomial over GF(2): behind `size` zero bytes it is multiplied by x^(8 * size)
+// modulo the generator, by repeated squaring. Source: Mark Adler's crc32_combine of zlib.
+uint32_t Crc32cCombine(uint32_t first, uint32_t second, int64_t size) {
+  const auto multiply = [](uint32_t a, uint32_t b) {
+    uint32_t product = 0;
+    for (uint32_t bit = uint32_t{1} << 31; bit != 0; bit >>= 1) {
+      if ((a & bit) != 0) product ^= b;
+      b = (b & 1) != 0 ? (b >> 1) ^ kPolynomial : b >> 1;
+    }
+    return product;
+  };
+  uint32_t shift = uint32_t{1} << 31;  // x^0
+  uint32_t power = uint32_t{1} << 23;  // x^8: one byte
+  for (auto left = static_cast<uint64_t>(size); left > 0; left >>= 1) {
+    if ((left & 1) != 0) shift = multiply(power, shift);
+    power = multiply(power, power);
+  }
+  return multiply(shift, first) ^ second;
+}
+
+std::optional<uint32_t> ParseCrc32cText(std::string_view text) {
+  if (text.size() != 8 || text.substr(6) != "==") return std::nullopt;
+  unsigned char bytes[6] = {};
+  const auto* from = reinterpret_cast<const unsigned char*>(text.data());
+  if (EVP_DecodeBlock(bytes, from, 8) != 6) return std::nullopt;
+  return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 | bytes[3];
+}
+
 std::string Crc32cText(uint32_t crc) {
   const unsigned char bytes[4] = {
       static_cast<unsigned char>(crc >> 24), static_cast<unsigned char>(crc >> 16),

@@ -45,5 +45,24 @@ TEST(Crc32c, AnyLengthAnySplit) {
   }
 }
 
+TEST(Crc32c, OfPiecesIsThatOfTheWhole) {
+  std::string text;
+  for (int i = 0; i < 3000; ++i) text += std::to_string(i * 7919);
+  for (const size_t cut : {size_t{0}, size_t{1}, size_t{777}, size_t{8192}, text.size()}) {
+    const std::string_view first(text.data(), cut), second(text.data() + cut, text.size() - cut);
+    EXPECT_EQ(Crc32cCombine(Crc32c(first), Crc32c(second), static_cast<int64_t>(second.size())),
+              Crc32c(text));
+  }
+}
+
+TEST(Crc32c, TextIsReadBack) {
+  for (const uint32_t crc : {0u, 1u, 0xe3069283u, 0xffffffffu}) {
+    EXPECT_EQ(ParseCrc32cText(Crc32cText(crc)).value_or(7), crc);
+  }
+  for (const char* bad : {"", "AAAA", "AAAAAA==-2", "AAAAAAAA", "AAAA!!==", "AAAAAA=="}) {
+    EXPECT_EQ(ParseCrc32cText(bad).has_value(), std::string(bad) == "AAAAAA==") << bad;
+  }
+}
+
 }  // namespace
 }  // namespace stoker

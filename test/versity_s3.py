@@ -7,6 +7,7 @@ part of a key between slashes has at most 255 bytes, and a page of a list may pr
 that is empty."""
 
 import ctypes
+import json
 import os
 import shutil
 import signal
@@ -35,9 +36,11 @@ def free_port(host='127.0.0.1'):
 
 
 class VersityS3(S3Server):
-    def __init__(self, host='127.0.0.1', wrap=()):
-        """`wrap`: words before the command, such as those that enter a network namespace."""
+    def __init__(self, host='127.0.0.1', wrap=(), users=0):
+        """`wrap`: words before the command, such as those that enter a network namespace. `users`:
+        how many others than that of KEYS may do everything: USER0, whose secret is secret0, …"""
         self.host = host
+        self.users = users
         self.wrap = list(wrap)
 
     def __enter__(self):
@@ -52,12 +55,13 @@ class VersityS3(S3Server):
     def start(self):
         data = os.path.join(self.root, 'data')
         os.makedirs(data)
+        more = ['--iam-dir', self.write_users()] if self.users else []
         port = free_port() if self.host == '127.0.0.1' else 9000
         self.endpoint = f'http://{self.host}:{port}'
         self.log = open(os.path.join(self.root, 'log'), 'wb')
         self.process = subprocess.Popen(
             [*self.wrap, go_tools.tool(MODULE), '--port', f'{self.host}:{port}', '--quiet',
-             '--keep-alive', 'posix', data],
+             '--keep-alive', *more, 'posix', data],
             env={
                 'PATH': os.environ['PATH'],
                 'HOME': self.root,
@@ -73,6 +77,17 @@ class VersityS3(S3Server):
                 with open(self.log.name, encoding='utf-8', errors='replace') as said:
                     raise RuntimeError('versitygw did not start: ' + said.read()[-2000:])
             time.sleep(0.05)
+
+    def write_users(self):
+        folder = os.path.join(self.root, 'iam')
+        os.makedirs(folder)
+        users = {
+            f'USER{i}': {'access': f'USER{i}', 'secret': f'secret{i}', 'role': 'admin'}
+            for i in range(self.users)
+        }
+        with open(os.path.join(folder, 'users.json'), 'w', encoding='utf-8') as out:
+            json.dump({'accessAccounts': users}, out)
+        return folder
 
     def answers(self):
         try:

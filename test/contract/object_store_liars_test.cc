@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proves that the contract suite notices stores that break the contract: each liar below must be
-// found out by at least one check that is named for it.
+// found out by at least one check that is named for it, whichever wrapper of store/ it is made of.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +9,8 @@
 #include <mutex>
 #include <thread>
 
+#include "store/counted.h"
+#include "store/faulty.h"
 #include "store/forwarding.h"
 #include "store/memory_store.h"
 #include "test/contract/object_store_suite.h"
@@ -19,21 +21,23 @@ namespace {
 // In the middle of a lie: long enough that another thread is sure to look.
 void LetOthersIn() { std::this_thread::sleep_for(std::chrono::microseconds(500)); }
 
-class IgnoresConditions : public ForwardingStore {
+template <typename Wrapper>
+class IgnoresConditions : public Wrapper {
  public:
-  using ForwardingStore::ForwardingStore;
+  using Wrapper::Wrapper;
   Result<Version> Put(const std::string& key, std::string_view data, const Condition&) override {
-    return inner_.Put(key, data);
+    return Wrapper::Put(key, data);
   }
 };
 
 // Looks, waits, and writes: right for one caller, wrong for two.
-class ChecksThenWrites : public ForwardingStore {
+template <typename Wrapper>
+class ChecksThenWrites : public Wrapper {
  public:
-  using ForwardingStore::ForwardingStore;
+  using Wrapper::Wrapper;
   Result<Version> Put(const std::string& key, std::string_view data,
                       const Condition& condition) override {
-    const auto head = inner_.Head(key);
+    const auto head = Wrapper::Head(key);
     if (condition.kind == Condition::Kind::kAbsent && head.ok()) {
       return Status(Code::kExists, key);
     }
@@ -42,41 +46,43 @@ class ChecksThenWrites : public ForwardingStore {
       if (head->version != condition.version) return Status(Code::kConflict, key);
     }
     LetOthersIn();
-    return inner_.Put(key, data);
+    return Wrapper::Put(key, data);
   }
 };
 
-class TearsData : public ForwardingStore {
+template <typename Wrapper>
+class TearsData : public Wrapper {
  public:
-  using ForwardingStore::ForwardingStore;
+  using Wrapper::Wrapper;
   Result<Version> Put(const std::string& key, std::string_view data,
                       const Condition& condition) override {
-    if (condition.kind != Condition::Kind::kNone) return inner_.Put(key, data, condition);
-    const auto old = inner_.Get(key);
+    if (condition.kind != Condition::Kind::kNone) return Wrapper::Put(key, data, condition);
+    const auto old = Wrapper::Get(key);
     if (old.ok()) {
       std::string mixed = old->data;
       mixed.replace(0, std::min(mixed.size(), data.size() / 2), data.substr(0, data.size() / 2));
-      (void)inner_.Put(key, mixed);
+      (void)Wrapper::Put(key, mixed);
       LetOthersIn();
     }
-    return inner_.Put(key, data);
+    return Wrapper::Put(key, data);
   }
 };
 
 // An ETag that is the hash of the content, as on S3.
-class NamesVersionsByContent : public ForwardingStore {
+template <typename Wrapper>
+class NamesVersionsByContent : public Wrapper {
  public:
-  using ForwardingStore::ForwardingStore;
+  using Wrapper::Wrapper;
   Result<Version> Put(const std::string& key, std::string_view data,
                       const Condition& condition) override {
     const std::lock_guard lock(mutex_);
     Condition real = condition;
     const auto known = real_.find(key);
     if (condition.kind == Condition::Kind::kMatch && known != real_.end()) {
-      const auto object = inner_.Get(key);
+      const auto object = Wrapper::Get(key);
       if (object.ok() && Etag(object->data) == condition.version) real.version = known->second;
     }
-    STOKER_ASSIGN(real_[key], inner_.Put(key, data, real));
+    STOKER_ASSIGN(real_[key], Wrapper::Put(key, data, real));
     return Etag(data);
   }
   Result<ObjectInfo> Head(const std::string& key) override {
@@ -84,7 +90,7 @@ class NamesVersionsByContent : public ForwardingStore {
     return object.info;
   }
   Result<Object> Get(const std::string& key) override {
-    STOKER_ASSIGN(Object object, inner_.Get(key));
+    STOKER_ASSIGN(Object object, Wrapper::Get(key));
     object.info.version = Etag(object.data);
     return object;
   }
@@ -97,13 +103,14 @@ class NamesVersionsByContent : public ForwardingStore {
   std::map<std::string, Version> real_;
 };
 
-class ReadsFromCache : public ForwardingStore {
+template <typename Wrapper>
+class ReadsFromCache : public Wrapper {
  public:
-  using ForwardingStore::ForwardingStore;
+  using Wrapper::Wrapper;
   Result<Object> Get(const std::string& key) override {
     const std::lock_guard lock(mutex_);
     auto& [uses, object] = cache_[key];
-    if (uses++ % 3 == 0) object = inner_.Get(key);
+    if (uses++ % 3 == 0) object = Wrapper::Get(key);
     return *object;
   }
 
@@ -112,49 +119,111 @@ class ReadsFromCache : public ForwardingStore {
   std::map<std::string, std::pair<int, std::optional<Result<Object>>>> cache_;
 };
 
-class ForgetsDeletes : public ForwardingStore {
+template <typename Wrapper>
+class ForgetsDeletes : public Wrapper {
  public:
-  using ForwardingStore::ForwardingStore;
+  using Wrapper::Wrapper;
   Status Delete(const std::string&) override { return Status::Ok(); }
 };
 
-class ListsOutOfOrder : public ForwardingStore {
+template <typename Wrapper>
+class ListsOutOfOrder : public Wrapper {
  public:
-  using ForwardingStore::ForwardingStore;
+  using Wrapper::Wrapper;
   Result<Listing> List(const std::string& prefix, const std::string& after, int limit) override {
-    STOKER_ASSIGN(Listing listing, inner_.List(prefix, after, limit));
+    STOKER_ASSIGN(Listing listing, Wrapper::List(prefix, after, limit));
     if (listing.objects.size() > 2) std::swap(listing.objects[0], listing.objects[1]);
     return listing;
   }
 };
 
-class DropsAPagesLast : public ForwardingStore {
+template <typename Wrapper>
+class DropsAPagesLast : public Wrapper {
  public:
-  using ForwardingStore::ForwardingStore;
+  using Wrapper::Wrapper;
   Result<Listing> List(const std::string& prefix, const std::string& after, int limit) override {
-    STOKER_ASSIGN(Listing listing, inner_.List(prefix, after, limit));
+    STOKER_ASSIGN(Listing listing, Wrapper::List(prefix, after, limit));
     if (!listing.next.empty() && listing.objects.size() > 1) listing.objects.pop_back();
     return listing;
   }
 };
 
-class TakesAnyKey : public ForwardingStore {
+template <typename Wrapper>
+class TakesAnyKey : public Wrapper {
  public:
-  using ForwardingStore::ForwardingStore;
+  using Wrapper::Wrapper;
   Result<Version> Put(const std::string& key, std::string_view data,
                       const Condition& condition) override {
-    return inner_.Put(key.empty() ? "empty" : key, data, condition);
+    return Wrapper::Put(key.empty() ? "empty" : key, data, condition);
   }
 };
 
-class PublishesEarly : public ForwardingStore {
+template <typename Wrapper>
+class PublishesEarly : public Wrapper {
  public:
-  using ForwardingStore::ForwardingStore;
+  using Wrapper::Wrapper;
   Result<std::unique_ptr<Upload>> BeginUpload(const std::string& key,
                                               const Condition& condition) override {
-    (void)inner_.Put(key, "");
-    return inner_.BeginUpload(key, condition);
+    (void)Wrapper::Put(key, "");
+    return Wrapper::BeginUpload(key, condition);
   }
+};
+
+// Loses what it reads last.
+template <typename Wrapper>
+class ServesLess : public Wrapper {
+ public:
+  using Wrapper::Wrapper;
+  Result<std::unique_ptr<Download>> OpenDownload(const std::string& key) override {
+    STOKER_ASSIGN(auto download, Wrapper::OpenDownload(key));
+    return std::unique_ptr<Download>(std::make_unique<Short>(std::move(download)));
+  }
+
+ private:
+  class Short : public Download {
+   public:
+    explicit Short(std::unique_ptr<Download> inner) : inner_(std::move(inner)) {}
+    const ObjectInfo& info() const override { return inner_->info(); }
+    Result<int64_t> Read(char* buffer, int64_t size) override {
+      STOKER_ASSIGN(const int64_t got, inner_->Read(buffer, size));
+      at_ += got;
+      return at_ == info().size && got > 1 ? got - 1 : got;
+    }
+
+   private:
+    std::unique_ptr<Download> inner_;
+    int64_t at_ = 0;
+  };
+};
+
+// Sends a write on a condition again when its answer is lost: it is refused by itself.
+template <typename Wrapper>
+class RepeatsConditions : public Wrapper {
+ public:
+  explicit RepeatsConditions(ObjectStore& inner)
+      : Wrapper(static_cast<ObjectStore&>(faulty_)), faulty_(inner, 1, Plan()) {}
+  Result<Version> Put(const std::string& key, std::string_view data,
+                      const Condition& condition) override {
+    while (true) {
+      auto put = Wrapper::Put(key, data, condition);
+      if (!put.status().Is(Code::kTimeout)) return put;
+    }
+  }
+
+ private:
+  static FaultPlan Plan() {
+    FaultPlan plan;
+    plan.after = 200;
+    plan.only = [](StoreCall call, const std::string&) { return call == StoreCall::kPut; };
+    return plan;
+  }
+  FaultyStore faulty_;
+};
+
+// The wrappers of store/, as they are when they do nothing but their work.
+class Faultless : public FaultyStore {
+ public:
+  explicit Faultless(ObjectStore& inner) : FaultyStore(inner, 1, {}) {}
 };
 
 template <typename Liar>
@@ -183,25 +252,32 @@ bool FoundOutBy(const std::string& check, int tries = 20) {
   return false;
 }
 
-TEST(ObjectStoreLiars, AreFoundOut) {
-  EXPECT_TRUE(FoundOutBy<IgnoresConditions>("CreatesOnce"));
-  EXPECT_TRUE(FoundOutBy<IgnoresConditions>("ComparesAndSwaps"));
-  EXPECT_TRUE(FoundOutBy<ChecksThenWrites>("ThreadsIncrement"));
-  EXPECT_TRUE(FoundOutBy<ChecksThenWrites>("ThreadsCreateOnce"));
-  EXPECT_TRUE(FoundOutBy<TearsData>("ReadersSeeWholes"));
-  EXPECT_TRUE(FoundOutBy<NamesVersionsByContent>("VersionsNeverRepeat"));
-  EXPECT_TRUE(FoundOutBy<ReadsFromCache>("ComparesAndSwaps"));
-  EXPECT_TRUE(FoundOutBy<ForgetsDeletes>("DeletesWhole"));
-  EXPECT_TRUE(FoundOutBy<ListsOutOfOrder>("PrefixesAndPages"));
-  EXPECT_TRUE(FoundOutBy<DropsAPagesLast>("PagesJoin"));
-  EXPECT_TRUE(FoundOutBy<TakesAnyKey>("RefusesBadKeys"));
-  EXPECT_TRUE(FoundOutBy<PublishesEarly>("Uploads"));
+template <typename Wrapper>
+class ObjectStoreLiars : public ::testing::Test {};
+using Wrappers = ::testing::Types<ForwardingStore, CountedStore, Faultless>;
+TYPED_TEST_SUITE(ObjectStoreLiars, Wrappers);
+
+TYPED_TEST(ObjectStoreLiars, AreFoundOut) {
+  EXPECT_TRUE(FoundOutBy<IgnoresConditions<TypeParam>>("CreatesOnce"));
+  EXPECT_TRUE(FoundOutBy<IgnoresConditions<TypeParam>>("ComparesAndSwaps"));
+  EXPECT_TRUE(FoundOutBy<ChecksThenWrites<TypeParam>>("ThreadsIncrement"));
+  EXPECT_TRUE(FoundOutBy<ChecksThenWrites<TypeParam>>("ThreadsCreateOnce"));
+  EXPECT_TRUE(FoundOutBy<RepeatsConditions<TypeParam>>("ThreadsCreateOnce"));
+  EXPECT_TRUE(FoundOutBy<TearsData<TypeParam>>("ReadersSeeWholes"));
+  EXPECT_TRUE(FoundOutBy<NamesVersionsByContent<TypeParam>>("VersionsNeverRepeat"));
+  EXPECT_TRUE(FoundOutBy<ReadsFromCache<TypeParam>>("ComparesAndSwaps"));
+  EXPECT_TRUE(FoundOutBy<ForgetsDeletes<TypeParam>>("DeletesWhole"));
+  EXPECT_TRUE(FoundOutBy<ListsOutOfOrder<TypeParam>>("PrefixesAndPages"));
+  EXPECT_TRUE(FoundOutBy<DropsAPagesLast<TypeParam>>("PagesJoin"));
+  EXPECT_TRUE(FoundOutBy<TakesAnyKey<TypeParam>>("RefusesBadKeys"));
+  EXPECT_TRUE(FoundOutBy<PublishesEarly<TypeParam>>("Uploads"));
+  EXPECT_TRUE(FoundOutBy<ServesLess<TypeParam>>("DownloadsOneVersion"));
 }
 
-TEST(ObjectStoreLiars, TheHonestAreNot) {
+TYPED_TEST(ObjectStoreLiars, TheHonestAreNot) {
   for (const Check& check : AllChecks()) {
     if (check.processes) continue;
-    EXPECT_FALSE(FoundOutBy<ForwardingStore>(check.name, 1)) << check.name;
+    EXPECT_FALSE(FoundOutBy<TypeParam>(check.name, 1)) << check.name;
   }
 }
 

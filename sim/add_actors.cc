@@ -61,17 +61,23 @@ void AddSubmitter(World& world, int index) {
   }
 }
 
+// Who is to give up a job once the world is calm waits until it is there: its own user may have
+// slept through the faults.
+void Cancel(Session& session, int index, int64_t at) {
+  for (int tries = 0; tries < 200; ++tries) {
+    const std::string job = FindJob(session, NameOf(index));
+    if (!job.empty()) return CancelJob(session, job);
+    if (at < session.world.plan().calm) return;
+    session.Sleep(20'000);
+  }
+}
+
 void AddCancels(World& world, int index) {
   const JobPlan& plan = world.plan().jobs[static_cast<size_t>(index)];
   for (const int64_t at : plan.cancel_at) {
     Actor& user = Add(world, "canceller" + std::to_string(index));
     user.Once(
-        at,
-        [index](Session& session) {
-          const std::string job = FindJob(session, NameOf(index));
-          if (!job.empty()) CancelJob(session, job);
-        },
-        true);
+        at, [index, at](Session& session) { Cancel(session, index, at); }, true);
   }
 }
 

@@ -47,7 +47,8 @@ class Disk {
   const std::map<std::string, File>& files() const { return files_; }
   bool full() const { return full_; }
   // While full, every byte is refused with kNoSpace (files can still be created, closed, removed).
-  void SetFull(bool full) { full_ = full; }
+  // Who watches looks every half second: a shorter time without room may be missed.
+  void SetFull(bool full);
 
   // Creates or truncates, as open(O_TRUNC) does.
   Status Open(const std::string& path);
@@ -122,6 +123,7 @@ class Disk {
   uint64_t next_ino_ = 1;
   int64_t stamps_ = 0;
   bool full_ = false;
+  int64_t full_since_ = 0;  // virtual time
   bool task_alive_ = false;
 };
 

@@ -96,7 +96,7 @@ class DiskFiles : public CheckpointFiles {
     scan.writers_known = true;
     scan.task_alive = disk_.task_alive_;
     scan.fate = fate_;
-    scan.disk_full = disk_.full_;
+    scan.disk_full = std::exchange(was_full_, false) || disk_.full_;
     return scan;
   }
 
@@ -139,7 +139,7 @@ class DiskFiles : public CheckpointFiles {
     }
     event.at = disk_.clock_.Mono();
     event.fate = fate_;
-    event.disk_full = disk_.full_;
+    event.disk_full = std::exchange(was_full_, false) || disk_.full_;
     events_.push_back(std::move(event));
     if (kind == FileEvent::Kind::kClosed) quiet_.erase(FolderOf(path));
     changed_.Notify();
@@ -151,6 +151,7 @@ class DiskFiles : public CheckpointFiles {
   }
 
   void SetFate(Fate fate) { fate_ = fate; }
+  void WasFull() { was_full_ = true; }
 
   void Forget() {
     events_.clear();
@@ -186,6 +187,7 @@ class DiskFiles : public CheckpointFiles {
   std::set<std::string> quiet_;  // folders whose writes are no news
   Fate fate_ = Fate::kLived;     // of the task that began while this looked
   bool woken_ = false;
+  bool was_full_ = false;  // since the hint or look before
 };
 
 std::unique_ptr<CheckpointFiles> Disk::OpenCheckpointFiles() {
@@ -203,6 +205,15 @@ void Disk::EmitWrite(const std::string& path) {
 
 void Disk::SetFate(Fate fate) {
   for (DiskFiles* const view : views_) view->SetFate(fate);
+}
+
+void Disk::SetFull(bool full) {
+  constexpr int64_t kGlanceMs = 500;
+  if (full && !full_) full_since_ = scheduler_.now();
+  if (!full && full_ && scheduler_.now() - full_since_ >= kGlanceMs) {
+    for (DiskFiles* const view : views_) view->WasFull();
+  }
+  full_ = full;
 }
 
 void Disk::LoseEvents() { Emit(FileEvent::Kind::kLost, ""); }

@@ -197,6 +197,28 @@ TEST(Disk, AFullDiskRefusesBytesAndNothingElse) {
   EXPECT_TRUE(bench.view->Take(bench.All()).ok());
 }
 
+// Seed 415383: the next hint or look says so, whichever comes first.
+TEST(Disk, ATimeWithoutRoomIsToldOfLater) {
+  Bench bench;
+  bench.Write("a", "whole");
+  bench.disk.TaskBegins();
+  (void)bench.view->TakeEvents();
+  const auto full_for = [&](int64_t ms) {
+    bench.disk.SetFull(true);
+    bench.Run([&] { bench.scheduler.Sleep(ms); });
+    bench.disk.SetFull(false);
+  };
+  full_for(600);
+  bench.Write("b", "x");
+  EXPECT_EQ(Story(bench.view->TakeEvents()), "changed b full; changed b; closed b; ");
+  EXPECT_FALSE(bench.view->Scan()->disk_full);
+  full_for(600);
+  EXPECT_TRUE(bench.view->Scan()->disk_full);
+  EXPECT_FALSE(bench.view->Scan()->disk_full);
+  full_for(100);
+  EXPECT_FALSE(bench.view->Scan()->disk_full);
+}
+
 TEST(Disk, SnapshotsAreOfOneMoment) {
   Bench bench;
   bench.disk.TaskBegins();

@@ -39,7 +39,10 @@ INSTANTIATE_TEST_SUITE_P(Seeds, Regress,
                                          Found{93397, "ends of different steps were paired"},
                                          Found{141454, "an agent that stood still began anew"},
                                          Found{191946, "the same bytes were committed twice"},
-                                         Found{257323, "a node answered with an older moment"}),
+                                         Found{257323, "a node answered with an older moment"},
+                                         Found{415383, "nobody looked while the disk was full"},
+                                         Found{490767, "a job was given up before it was there"},
+                                         Found{598255, "the same bytes on more nodes were new"}),
                          [](const auto& test) { return "Seed" + std::to_string(test.param.seed); });
 
 }  // namespace

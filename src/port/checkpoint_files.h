@@ -58,7 +58,9 @@ struct FileEvent {
   // With kClosed and kMovedIn, looked at after the event: kLived means that the file was closed by
   // its writer's own will and not by its death; kLikely that it was, unless the task ends badly.
   Fate fate = Fate::kUnknown;
-  bool disk_full = false;  // the file system had no room left at that time
+  // The file system had no room left at that time, or since the hint or scan before: what it
+  // refuses is not heard of. Half a second without room may be missed.
+  bool disk_full = false;
 };
 
 struct DirectoryScan {
@@ -68,9 +70,9 @@ struct DirectoryScan {
   bool writers_known = false;     // false: some process could not be looked into
   bool task_alive = false;        // at least one process of the task lives and is not dying
   Fate fate = Fate::kLived;       // of the task's processes since the scan before
-  bool disk_full = false;
-  bool torn = false;        // names came or went while they were listed: some may be missing
-  int64_t size_limit = -1;  // smallest RLIMIT_FSIZE in the task; -1 = none
+  bool disk_full = false;         // as with events
+  bool torn = false;              // names came or went while they were listed: some may be missing
+  int64_t size_limit = -1;        // smallest RLIMIT_FSIZE in the task; -1 = none
   std::vector<std::string> skipped;  // sockets, devices, links to outside: cannot be kept
 };
 

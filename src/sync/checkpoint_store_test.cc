@@ -138,6 +138,33 @@ TEST(Checkpoints, EachNodeGetsTheUnionWithItsOwnFirst) {
   }
 }
 
+// Seed 598255: every node restored what rank 0 had written; rank 0 wrote the same bytes once more.
+TEST(Checkpoints, WhatGivesEveryNodeTheSameIsTheSameContent) {
+  const auto file = [](const std::string& path, const std::string& sha256, bool restored) {
+    ManifestFile made;
+    made.path = path;
+    made.sha256 = sha256;
+    made.restored = restored;
+    return made;
+  };
+  Manifest first;
+  first.parts = {{0, false, false, 1, -1, {file("model.pt", "aa", false)}},
+                 {1, true, false, 1, -1, {}}};
+  Manifest again;
+  again.parts = {{0, false, false, 1, -1, {file("model.pt", "aa", false)}},
+                 {1, false, false, 0, -1, {file("model.pt", "aa", true)}}};
+  EXPECT_EQ(ContentOf(first), ContentOf(again));
+  again.parts[1].files[0].sha256 = "old";  // rank 0's counts: it was written, this one was not
+  EXPECT_EQ(ContentOf(first), ContentOf(again));
+  again.parts[1].files[0].restored = false;  // node 1 has one of its own
+  EXPECT_NE(ContentOf(first), ContentOf(again));
+  again.parts[1].files.clear();
+  again.parts[0].files[0].sha256 = "bb";
+  EXPECT_NE(ContentOf(first), ContentOf(again));
+  again.parts[0].files = {file("model.pt", "aa", false), file("optim.pt", "bb", false)};
+  EXPECT_NE(ContentOf(first), ContentOf(again));
+}
+
 TEST(Checkpoints, HostileManifestsAreRefused) {
   const std::vector<std::pair<std::string, std::string>> bad = {
       {R"("path": "a")", R"("path": "../a")"},

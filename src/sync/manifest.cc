@@ -12,6 +12,8 @@
 namespace stoker {
 namespace {
 
+constexpr int kOfNoNode = -1;
+
 using nlohmann::json;
 
 constexpr size_t kMaxKey = 900;
@@ -237,13 +239,25 @@ Result<Round> DecodeRound(const std::string& text) {
   });
 }
 
+// What a node has beside, and what it restored of others' files, is no content of its own.
 std::string ContentOf(const Manifest& manifest) {
+  const auto text = [](const ManifestFile& file) {
+    return file.path + "\n" + std::to_string(static_cast<int>(file.kind)) + file.sha256 +
+           file.target + "\n";
+  };
   std::string content;
+  std::map<std::string, const ManifestFile*> common;
+  const std::vector<ManifestFile> all = UnionFor(manifest, kOfNoNode);
+  for (const ManifestFile& file : all) {
+    content += text(file);
+    common[file.path] = &file;
+  }
   for (const Part& part : manifest.parts) {
-    content += std::to_string(part.rank) + "\n";
     for (const ManifestFile& file : part.files) {
-      content += file.path + "\n" + std::to_string(static_cast<int>(file.kind)) + file.sha256 +
-                 file.target + "\n";
+      const auto it = common.find(file.path);
+      const bool its_own = it == common.end() || !file.restored || it->second->restored;
+      if (!its_own || (it != common.end() && text(file) == text(*it->second))) continue;
+      content += std::to_string(part.rank) + "\n" + text(file);
     }
   }
   return content;

@@ -60,7 +60,7 @@ struct Manifest {
   std::vector<Part> parts;  // ordered by rank
 };
 
-// Equal for two checkpoints that hold the same files for the same nodes, byte for byte.
+// Equal for two checkpoints that give every node the same files, byte for byte.
 std::string ContentOf(const Manifest& manifest);
 
 // A request of rank 0 to all others: what have you got of this?

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -25,6 +26,8 @@ namespace {
 
 constexpr int64_t kFull = 1 << 20;
 constexpr Duration kRefresh = Duration::Ms(200);
+// Longer than this between two looks at the room on the disk: nobody knows what it was meanwhile.
+constexpr Duration kUnseen = Duration::Seconds(10);
 // Without leases: how long after the copy the original is read again.
 constexpr auto kSecondLook = std::chrono::milliseconds(200);
 
@@ -120,7 +123,7 @@ class RealCheckpointFiles : public CheckpointFiles {
     scan.skipped = std::move(tree.skipped);
     scan.torn = tree.torn;
     scan.writers_known = writers.known;
-    scan.disk_full = DiskFull(root_);
+    scan.disk_full = DiskFull(root_) || was_full_.exchange(false);
     scan.size_limit = task_.SizeLimit();
     scan.fate = task_.Judge(clock_.Mono());
     scan.task_alive = task_.Alive();
@@ -169,9 +172,14 @@ class RealCheckpointFiles : public CheckpointFiles {
     return real.ok() ? *real : directory;
   }
 
+  // On the watch's thread: it goes on while whoever scans waits for the store.
   void Judge(std::vector<FileEvent>* events) {
-    const Fate fate = task_.Judge(clock_.Mono());
-    const bool full = DiskFull(root_);
+    const MonoTime now = clock_.Mono();
+    if (DiskFull(root_) || now - glanced_ > kUnseen) was_full_ = true;
+    glanced_ = now;
+    if (events->empty()) return;
+    const Fate fate = task_.Judge(now);
+    const bool full = was_full_.exchange(false);
     for (FileEvent& event : *events) {
       event.fate = fate;
       event.disk_full = full;
@@ -260,6 +268,8 @@ class RealCheckpointFiles : public CheckpointFiles {
   Clock& clock_;
   TaskWatch task_;
   MonoTime refreshed_;
+  MonoTime glanced_ = clock_.Mono();  // the watch's thread alone
+  std::atomic<bool> was_full_ = false;
   std::unique_ptr<WatchTree> watch_;  // last: its thread uses the others
 };
 

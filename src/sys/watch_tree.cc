@@ -18,6 +18,7 @@ namespace {
 constexpr uint32_t kMask = IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE |
                            IN_DELETE_SELF | IN_ONLYDIR | IN_DONT_FOLLOW;
 constexpr int kLookForRootMs = 100;
+constexpr int kGlanceMs = 500;
 // The second half of a rename comes right after the first.
 constexpr int kRenamePatienceMs = 5;
 constexpr size_t kMaxQueue = 100'000;
@@ -191,7 +192,8 @@ void WatchTree::ReadBatch(std::vector<FileEvent>* out) {
 void WatchTree::Run() {
   for (;;) {
     pollfd fds[2] = {{stop_.get(), POLLIN, 0}, {inotify_.get(), POLLIN, 0}};
-    const int timeout = !moved_from_.empty() ? kRenamePatienceMs : armed_ ? -1 : kLookForRootMs;
+    const int idle = armed_ ? kGlanceMs : kLookForRootMs;
+    const int timeout = moved_from_.empty() ? idle : kRenamePatienceMs;
     const int ready = poll(fds, inotify_.valid() ? 2 : 1, timeout);
     if ((fds[0].revents & POLLIN) != 0) return;
     std::vector<FileEvent> events;
@@ -202,8 +204,8 @@ void WatchTree::Run() {
     }
     if (!armed_) Arm(true);
     ReadBatch(&events);
-    if (events.empty()) continue;
     judge_(&events);
+    if (events.empty()) continue;
     const std::lock_guard lock(mutex_);
     if (queue_.size() + events.size() > kMaxQueue) {
       queue_.clear();

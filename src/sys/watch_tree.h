@@ -22,7 +22,8 @@ namespace stoker {
 // true right after it. Public calls are thread-safe.
 class WatchTree {
  public:
-  // `judge` fills in `fate` and `disk_full` of a batch just read; it runs on the reading thread.
+  // `judge` fills in `fate` and `disk_full` of a batch just read; it runs on the reading thread,
+  // and twice a second also for a batch of nothing.
   WatchTree(std::string root, Clock& clock, std::function<void(std::vector<FileEvent>*)> judge);
   ~WatchTree();
   WatchTree(const WatchTree&) = delete;

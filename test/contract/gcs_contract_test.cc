@@ -57,9 +57,6 @@ class GcsSubject : public Subject {
   std::unique_ptr<ObjectStore> store_;
 };
 
-// For GoogleTest's messages: it would print the bytes.
-void PrintTo(const Check& check, std::ostream* out) { *out << check.name; }
-
 class GcsContract : public ::testing::TestWithParam<Check> {};
 
 TEST_P(GcsContract, Holds) {

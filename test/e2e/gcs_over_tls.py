@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A bucket of Google's by Google's own names: through a proxy (CONNECT), over TLS under a
+certificate of our own, with the key of a service account, whose tokens the service stops taking
+every few requests. Behind it is fake-gcs-server."""
+
+import datetime
+import hashlib
+import http.client
+import http.server
+import json
+import pathlib
+import random
+import ssl
+import sys
+import tempfile
+import threading
+import urllib.parse
+
+HERE = pathlib.Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "google")]
+import cloud_env  # noqa: E402
+
+cloud_env.enter()
+import fake_gcs  # noqa: E402
+import fake_google  # noqa: E402
+from cryptography import x509  # noqa: E402
+from cryptography.hazmat.primitives import hashes, serialization  # noqa: E402
+from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: E402
+from harness import Results, World  # noqa: E402
+
+NAMES = ["storage.googleapis.com", "oauth2.googleapis.com"]
+GOOD_FOR = 12  # requests that one token is taken for
+KEPT = ("content-type", "content-range", "range", "location", "last-modified", "date")
+
+
+def new_key():
+    return rsa.generate_private_key(65537, 2048)
+
+
+def pem(key):
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+
+
+def certify(folder):
+    """The paths of an authority's certificate, and of a server's with its key."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    signer, issuer = new_key(), x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "ours")])
+
+    def make(key, subject, extensions):
+        builder = x509.CertificateBuilder(
+            issuer, subject, key.public_key(), x509.random_serial_number(),
+            now - datetime.timedelta(hours=1), now + datetime.timedelta(hours=8),
+        )  # fmt: skip
+        for extension, critical in extensions:
+            builder = builder.add_extension(extension, critical)
+        return builder.sign(signer, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+
+    ca, server = folder / "ca.pem", folder / "server.pem"
+    ca.write_bytes(make(signer, issuer, [(x509.BasicConstraints(True, None), True)]))
+    key, names = new_key(), x509.SubjectAlternativeName([x509.DNSName(name) for name in NAMES])
+    server.write_bytes(make(key, x509.Name([]), [(names, True)]) + pem(key))
+    return ca, server
+
+
+class Google:
+    """Tokens for assertions that verify, and a bucket for the newest of them."""
+
+    def __init__(self, bucket, public):
+        self.bucket = urllib.parse.urlsplit(bucket.endpoint).netloc
+        self.world = fake_google.World(public)
+        self.lock = threading.Lock()
+        self.given = self.left = self.refused = self.served = 0
+
+    def give_token(self, path, headers, body):
+        status, _, text = self.world.serve(f"https://{NAMES[1]}", path, headers, body.decode())
+        with self.lock:
+            self.given, self.left = self.given + 1, GOOD_FOR
+            answer = json.loads(text)
+            answer["access_token"] += f".{self.given}"
+            self.token = answer["access_token"]
+        return status, {}, json.dumps(answer).encode()
+
+    def takes(self, headers):
+        with self.lock:
+            self.left -= 1
+            good = self.left > 0 and headers.get("authorization") == f"Bearer {self.token}"
+            self.served += good
+            self.refused += not good
+            return good
+
+    def store(self, method, path, headers, body):
+        if not self.takes(headers):
+            return 401, {}, b'{"error": {"code": 401, "message": "Invalid Credentials"}}'
+        headers.pop("authorization")
+        connection = http.client.HTTPConnection(self.bucket, timeout=30)
+        try:
+            connection.request(method, path, body, {**headers, "host": self.bucket})
+            answer = connection.getresponse()
+            told = {name: value for name, value in answer.getheaders()
+                    if name.lower() in KEPT or name.lower().startswith("x-goog-")}  # fmt: skip
+            return answer.status, told, answer.read()
+        finally:
+            connection.close()
+
+
+def proxy(google, certificate):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        host = None
+
+        def log_message(self, *_):
+            pass
+
+        def do_CONNECT(self):
+            self.send_response(200)
+            self.end_headers()
+            self.host = self.path.rsplit(":", 1)[0]
+            self.connection = context.wrap_socket(self.connection, server_side=True)
+            self.rfile = self.connection.makefile("rb")
+            self.wfile = self.connection.makefile("wb", 0)
+            self.close_connection = False
+
+        def answer(self):
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            body = self.rfile.read(int(headers.pop("content-length", 0)))
+            if self.host == NAMES[1]:
+                status, told, text = google.give_token(self.path, headers, body)
+            else:
+                status, told, text = google.store(self.command, self.path, headers, body)
+            self.send_response_only(status)
+            for name, value in {**told, "Content-Length": str(len(text))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(text)
+
+        do_GET = do_POST = do_PUT = do_DELETE = answer
+
+    class Server(http.server.ThreadingHTTPServer):
+        def handle_error(self, *_):
+            pass  # who does not trust us closes
+
+    server = Server(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def works(results, google, world):
+    # More than one chunk, so that a token is refused in the middle of an upload too.
+    data = random.Random(1).randbytes(40 << 20)
+    (world.work / "big").write_bytes(data)
+    digest = hashlib.sha256(data).hexdigest()
+    job = world.submit("--name", "tls", "--", "sh", "-c", f"sha256sum big | grep {digest}")
+    code = world.stoker("wait", job, timeout=120).returncode
+    results.check("a job runs on the bucket", code == 0, world.json("show", job))
+    listed = [entry["id"] for entry in world.json("ls")]
+    results.check("it is listed", listed == [job], listed)
+    results.check("tokens were refused, and renewed", google.refused > 1 and google.given > 1,
+                  (google.refused, google.given))  # fmt: skip
+    results.check("all that was asked was right", not google.world.wrong, google.world.wrong)
+    print(f"      {google.served} requests, {google.given} tokens, {google.refused} refused")
+
+
+def is_refused(results, google, world):
+    served = google.served + google.given
+    done = world.stoker("run", "--detach", "--", "true", timeout=120,
+                        env={"CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE": ""})  # fmt: skip
+    results.check(
+        "nobody is told anything under a certificate that is not trusted",
+        done.returncode == 1 and "certificate" in done.stderr
+        and google.served + google.given == served,
+        done.stderr,
+    )  # fmt: skip
+
+
+def main():
+    results, key = Results(), new_key()
+    public = key.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    with fake_gcs.FakeGcs() as bucket, World("tls") as world, tempfile.TemporaryDirectory() as kept:
+        folder = pathlib.Path(kept)
+        ca, certificate = certify(folder)
+        account = folder / "key.json"
+        account.write_text(json.dumps({
+            "type": "service_account", "client_email": "s@p.test", "private_key_id": "k",
+            "private_key": pem(key).decode(), "token_uri": f"https://{NAMES[1]}/token",
+        }))  # fmt: skip
+        google = Google(bucket, public)
+        server = proxy(google, certificate)
+        world.env.update({
+            "https_proxy": f"http://127.0.0.1:{server.server_port}",
+            "GOOGLE_APPLICATION_CREDENTIALS": str(account),
+            "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE": str(ca),
+        })  # fmt: skip
+        world.stoker("config", "set", "store", f"gs://{fake_gcs.BUCKET}/team", check=True)
+        works(results, google, world)
+        is_refused(results, google, world)
+        server.shutdown()
+    results.finish()
+
+
+if __name__ == "__main__":
+    main()

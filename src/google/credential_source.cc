@@ -21,6 +21,9 @@ Result<GoogleToken> GoogleCredentialSource::Find() const {
                   "Run 'gcloud auth application-default login', set "
                   "GOOGLE_APPLICATION_CREDENTIALS, or give the machine a service account");
   }
+  if (found->quota_project.find_first_of("\r\n") != std::string::npos) {
+    return Status(Code::kInvalid, found->source + ": the project to be billed has a line break");
+  }
   if (found->expires && *found->expires <= environment_.now()) {
     return Status(
         Code::kDenied,

@@ -125,6 +125,10 @@ TEST_F(GoogleSource, FilesThatCannotBeRight) {
     Name(json);
     EXPECT_TRUE(Says(words)) << json;
   }
+  google_.variables["GOOGLE_CLOUD_QUOTA_PROJECT"] = "a\r\nX: b";
+  google_.GiveToken("A", 3600);
+  Name(R"({"type":"authorized_user","client_id":"c","client_secret":"s","refresh_token":"r"})");
+  EXPECT_TRUE(Says("has a line break"));
   google_.files.clear();
   google_.Login();  // not looked for: the variable names another
   EXPECT_TRUE(Says("GOOGLE_APPLICATION_CREDENTIALS: /k.json"));

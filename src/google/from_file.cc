@@ -45,9 +45,6 @@ Result<GoogleToken> FromText(const GoogleLookup& lookup, const std::string& path
   const bool key = file.Text("type") == "service_account";
   token.quota_project = lookup.environment.variable("GOOGLE_CLOUD_QUOTA_PROJECT")
                             .value_or(key ? "" : file.Text("quota_project_id"));
-  if (token.quota_project.find_first_of("\r\n") != std::string::npos) {
-    return Status(Code::kInvalid, path + ": quota_project_id has a line break");
-  }
   return token;
 }
 

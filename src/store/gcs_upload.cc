@@ -174,7 +174,7 @@ class GcsUpload : public Upload {
       if (trouble.Is(Code::kNotFound)) {
         return Status(Code::kUnavailable, What() + ": the service forgot the upload");
       }
-      if (trouble.Is(Code::kConflict) && last) {
+      if (trouble.Is(Code::kConflict)) {
         STOKER_TRY(Refused(trouble));
         return std::optional<HttpResponse>();
       }

@@ -67,14 +67,15 @@ Result<std::unique_ptr<HttpAnswer>> Client::Open(const Request& request) {
     const int64_t skew = (DateOf(head.headers, options_.now()) - options_.now()).ms;
     skew_ms_ = std::abs(skew) > kTolerableSkewMs ? skew : 0;
     if (head.status / 100 == 2 || head.status == 308) return answer;
-    auto whole = bucket::WholeAnswer(**answer, kMaxErrorBody);
-    const HttpResponse refusal = whole.ok() ? std::move(*whole) : head;
-    pause_.Note(refusal, ServiceNow());
+    pause_.Note(head, ServiceNow());
     if (head.status == 401 && time == 0 && options_.token_refused && !token.secret.empty()) {
       options_.token_refused(token);
       continue;
     }
-    return FailureStatus(Describe(request), refusal);
+    // What was cut off may have said that it can be tried again.
+    const auto refusal = bucket::WholeAnswer(**answer, kMaxErrorBody);
+    if (!refusal.ok()) return refusal.status().WithContext(Describe(request));
+    return FailureStatus(Describe(request), *refusal);
   }
 }
 

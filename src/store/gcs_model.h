@@ -35,6 +35,7 @@ class GcsModel {
   // Which fault the next request meets.
   std::function<Fault(const HttpRequest&)> fault = [](const HttpRequest&) { return Fault::kNone; };
   std::string token;  // what requests must carry; "" = nothing
+  int damaged = 0;    // so many downloads have a wrong byte
   bool says_modified = true;
   size_t cut_after = 0;     // bytes of a whole download that are sent; 0 = all
   int64_t writes = 0;       // objects made
@@ -187,6 +188,7 @@ class GcsModel {
     if (says_modified) {
       answer.headers.emplace_back("Last-Modified", "Sun, 22 Nov 2026 09:00:00 GMT");
     }
+    if (damaged > 0 && damaged-- > 0) answer.body[0] ^= 1;
     const std::string* range = FindHeader(request.headers, "Range");
     if (range != nullptr) {
       const size_t from = std::stoul(range->substr(6));

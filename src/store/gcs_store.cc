@@ -57,8 +57,10 @@ Status GcsStore::CheckKey(const std::string& key) const {
 
 Result<Object> GcsStore::Get(const std::string& key) {
   STOKER_TRY(CheckKey(key));
-  STOKER_ASSIGN(const auto download, gcs::OpenDownload(bucket_, root_ + key, key));
-  return bucket::ReadObject(*download, url_ + "/" + key);
+  return bucket::ReadAnew(carrier_, [&]() -> Result<Object> {
+    STOKER_ASSIGN(const auto download, gcs::OpenDownload(bucket_, root_ + key, key));
+    return bucket::ReadObject(*download, url_ + "/" + key);
+  });
 }
 
 Result<Version> GcsStore::Put(const std::string& key, std::string_view data,

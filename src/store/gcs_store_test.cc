@@ -250,9 +250,33 @@ TEST_F(GcsCutTest, ADownloadGoesOnWithTheSameGeneration) {
   EXPECT_EQ(status.code(), Code::kConflict) << status.ToString();
 }
 
+TEST_F(GcsCutTest, WhatWasReplacedMeanwhileIsReadAnew) {
+  model_.objects["team/a"] = {std::string(1000, 'x'), 7};
+  model_.cut_after = 400;
+  model_.fault = [this](const HttpRequest& request) {
+    if (request.target.find("generation=7") != std::string::npos) {
+      model_.cut_after = 0;
+      model_.objects["team/a"] = {"other", 8};
+    }
+    return Fault::kNone;
+  };
+  const auto got = store_->Get("a");
+  ASSERT_TRUE(got.ok()) << got.status().ToString();
+  EXPECT_EQ(got->data, "other");
+  EXPECT_EQ(got->info.version, "8");
+}
+
 TEST_F(GcsStoreTest, DamageOnTheWayIsNotAccepted) {
   model_.objects["team/a"] = {"data", 5};
+  model_.damaged = 2;
   EXPECT_EQ(store_->Get("a")->data, "data");
+  EXPECT_EQ(model_.requests.size(), 3u);
+  model_.damaged = 1000;
+  EXPECT_EQ(store_->Get("a").code(), Code::kCorrupt);
+}
+
+// Its hashes may come in a header each.
+TEST_F(GcsStoreTest, TheChecksumIsFoundWhereverItIs) {
   server_.reset();
   server_ = std::move(*HttpServer::Start({}, [](const HttpRequest&) {
     return HttpResponse{200,
@@ -266,6 +290,7 @@ TEST_F(GcsStoreTest, DamageOnTheWayIsNotAccepted) {
   options.client.bucket = "bucket";
   options.client.endpoint = "http://127.0.0.1:" + std::to_string(server_->port());
   options.client.now = [] { return WallTime{}; };
+  options.retry.longest = Duration::Ms(4);
   options.client.token = []() -> Result<GoogleToken> { return GoogleToken(); };
   const auto other = std::move(*GcsStore::Open(options));
   EXPECT_EQ(other->Get("a").code(), Code::kCorrupt);

@@ -109,4 +109,14 @@ Result<Object> ReadObject(BucketDownload& download, const std::string& what) {
   return object;
 }
 
+Result<Object> ReadAnew(RetryingCarrier& carrier, const std::function<Result<Object>()>& once) {
+  for (int next = 2;; ++next) {
+    auto object = once();
+    const Code code = object.code();
+    if (object.ok() || (code != Code::kCorrupt && code != Code::kConflict)) return object;
+    const Status failure(Code::kCorrupt, object.status().message());
+    if (!carrier.Again(next, failure, false)) return failure;
+  }
+}
+
 }  // namespace stoker::bucket

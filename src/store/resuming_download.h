@@ -32,4 +32,8 @@ std::unique_ptr<BucketDownload> ReadResuming(RetryingCarrier& carrier, Opened op
 // All of it, with its checksum checked. kNoSpace: too large to be held; `what` names it.
 Result<Object> ReadObject(BucketDownload& download, const std::string& what);
 
+// What `once` reads. When the bytes are not those of the checksum, or the connection broke and by
+// the time the rest was asked for the object was another one, it begins anew, of what is there now.
+Result<Object> ReadAnew(RetryingCarrier& carrier, const std::function<Result<Object>()>& once);
+
 }  // namespace stoker::bucket

@@ -50,15 +50,7 @@ Status S3Store::CheckKey(const std::string& key) const {
 
 Result<Object> S3Store::Get(const std::string& key) {
   STOKER_TRY(CheckKey(key));
-  for (int next = 2;; ++next) {
-    auto object = GetOnce(key);
-    // The bytes are not those of the checksum; or the connection broke, and by the time the rest
-    // was asked for, the object was another one. Both begin anew, of what is there now.
-    const Code code = object.code();
-    if (object.ok() || (code != Code::kCorrupt && code != Code::kConflict)) return object;
-    const Status failure(Code::kCorrupt, object.status().message());
-    if (!carrier_.Again(next, failure, false)) return failure;
-  }
+  return bucket::ReadAnew(carrier_, [&] { return GetOnce(key); });
 }
 
 Result<Object> S3Store::GetOnce(const std::string& key) {

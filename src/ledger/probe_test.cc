@@ -48,6 +48,19 @@ TEST(Probe, WhatIgnoresOrRefusesConditionsIsNoStore) {
   }
 }
 
+TEST(Probe, WhatTakesNoWriteAtAllSaysWhy) {
+  class NoBucket : public ForwardingStore {
+   public:
+    using ForwardingStore::ForwardingStore;
+    Result<Version> Put(const std::string&, std::string_view, const Condition&) override {
+      return Status(Code::kInvalid, "no such bucket", "Make it");
+    }
+  };
+  MemoryStore memory;
+  NoBucket store(memory);
+  EXPECT_EQ(ProbeConditions(store, "probe/x").ToString(), "no such bucket. Make it");
+}
+
 // A ledger is not begun where it could not be kept; one that is there is not probed again.
 TEST(Probe, NoLedgerIsMadeOnSuchAStore) {
   MemoryStore memory;

@@ -12,18 +12,10 @@
 
 #include "base/status.h"
 #include "base/time.h"
+#include "port/object_info.h"
+#include "port/object_parts.h"
 
 namespace stoker {
-
-// Opaque and only comparable for equality: an ETag on S3, a generation on GCS, a revision locally.
-using Version = std::string;
-
-struct ObjectInfo {
-  std::string key;
-  int64_t size = 0;
-  Version version;
-  WallTime last_modified;  // by the store's clock
-};
 
 struct Object {
   ObjectInfo info;
@@ -35,15 +27,6 @@ struct Listing {
   std::vector<ObjectInfo> objects;  // ordered by key, bytewise
   std::string next;                 // pass as `after` for the next page; "" = this was the last
   WallTime store_now;
-};
-
-// What must be true of the key for a write to happen.
-struct Condition {
-  enum class Kind { kNone, kAbsent, kMatch } kind = Kind::kNone;
-  Version version;
-  static Condition None() { return {}; }
-  static Condition Absent() { return {Kind::kAbsent, {}}; }
-  static Condition Match(Version v) { return {Kind::kMatch, std::move(v)}; }
 };
 
 // One object being written in pieces, of any size. Nothing is visible before Commit returned ok;
@@ -74,6 +57,8 @@ struct StoreTraits {
   Duration flush = Duration::Seconds(30);  // longest time a log line waits when nobody follows
   Duration follow_flush = Duration::Seconds(1);
   Duration report = Duration::Seconds(15);  // how often an agent reports without news
+  // Objects of more bytes are worth several parts at once; 0 = none is.
+  int64_t part_bytes = 0;
 };
 
 // Keys are '/'-separated, valid by IsSafeRelativePath, at most 900 bytes. All calls are thread-safe
@@ -102,6 +87,26 @@ class ObjectStore {
   virtual Result<std::unique_ptr<Upload>> BeginUpload(const std::string& key,
                                                       const Condition& condition = {}) = 0;
   virtual Result<std::unique_ptr<Download>> OpenDownload(const std::string& key) = 0;
+
+  // ---- for transfers; the defaults are made of the calls above ----
+
+  // Of the version that `info` (from List, Head or Get) names; the default notices another one by
+  // its size and version when it begins to read.
+  virtual Result<std::unique_ptr<ObjectReader>> OpenReader(const ObjectInfo& info);
+  // The whole of `from` as one object, at once. Its Confirm must hold before the object is visible,
+  // as far as it can be known by then.
+  virtual Result<ObjectInfo> PutFrom(const std::string& key, ObjectReader& from,
+                                     const Condition& condition = {});
+  // `size` bytes in parts. `resume` is the id of an earlier one of the same key, size and source,
+  // or "": what cannot be gone on with is begun anew.
+  virtual Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, int64_t size,
+                                                          const Condition& condition = {},
+                                                          const std::string& resume = "");
+  // Delete of each; stops at the first failure.
+  virtual Status DeleteAll(const std::vector<std::string>& keys);
+  // How often the service has asked to slow down so far.
+  virtual int64_t throttled() const { return 0; }
+
   // Takes away what uploads whose writers died have left, where that costs money and does not go by
   // itself: all that was begun longer than `age` ago, by the store's clock, also by somebody who is
   // slow. Returns how many.

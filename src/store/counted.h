@@ -54,7 +54,58 @@ class CountedStore : public ForwardingStore {
     return inner_.OpenDownload(key);
   }
 
+  // Every range that is read, and every part, is a request.
+  Result<std::unique_ptr<ObjectReader>> OpenReader(const ObjectInfo& info) override {
+    STOKER_ASSIGN(auto reader, inner_.OpenReader(info));
+    return std::unique_ptr<ObjectReader>(new CountedReader(*this, std::move(reader)));
+  }
+  Result<ObjectInfo> PutFrom(const std::string& key, ObjectReader& from,
+                             const Condition& condition = {}) override {
+    ++put_;
+    return inner_.PutFrom(key, from, condition);
+  }
+  Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, int64_t size,
+                                                  const Condition& condition = {},
+                                                  const std::string& resume = "") override {
+    ++put_;
+    STOKER_ASSIGN(auto parts, inner_.BeginParts(key, size, condition, resume));
+    return std::unique_ptr<PartsUpload>(new CountedParts(*this, std::move(parts)));
+  }
+  Status DeleteAll(const std::vector<std::string>& keys) override {
+    delete_ += static_cast<int64_t>(keys.size());
+    return inner_.DeleteAll(keys);
+  }
+
  private:
+  class CountedReader : public ForwardingReader {
+   public:
+    CountedReader(CountedStore& store, std::unique_ptr<ObjectReader> inner)
+        : ForwardingReader(std::move(inner)), store_(store) {}
+    Status Read(int64_t offset, int64_t size, const TakeBytes& take) override {
+      ++store_.get_;
+      return inner_->Read(offset, size, take);
+    }
+
+   private:
+    CountedStore& store_;
+  };
+  class CountedParts : public ForwardingParts {
+   public:
+    CountedParts(CountedStore& store, std::unique_ptr<PartsUpload> inner)
+        : ForwardingParts(std::move(inner)), store_(store) {}
+    Result<PartSum> WritePart(int n, ObjectReader& from) override {
+      ++store_.put_;
+      return inner_->WritePart(n, from);
+    }
+    Result<ObjectInfo> Commit() override {
+      ++store_.put_;
+      return inner_->Commit();
+    }
+
+   private:
+    CountedStore& store_;
+  };
+
   std::atomic<int64_t> get_ = 0, put_ = 0, head_ = 0, delete_ = 0, list_ = 0;
 };
 

@@ -67,6 +67,25 @@ class FaultyStore : public ForwardingStore {
     return Run(StoreCall::kGet, key, [&] { return inner_.OpenDownload(key); });
   }
 
+  Result<std::unique_ptr<ObjectReader>> OpenReader(const ObjectInfo& info) override {
+    STOKER_ASSIGN(auto reader, inner_.OpenReader(info));
+    return std::unique_ptr<ObjectReader>(new FaultyReader(*this, std::move(reader)));
+  }
+  Result<ObjectInfo> PutFrom(const std::string& key, ObjectReader& from,
+                             const Condition& condition = {}) override {
+    return Run(StoreCall::kPut, key, [&] { return inner_.PutFrom(key, from, condition); });
+  }
+  Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, int64_t size,
+                                                  const Condition& condition = {},
+                                                  const std::string& resume = "") override {
+    STOKER_ASSIGN(auto parts, inner_.BeginParts(key, size, condition, resume));
+    return std::unique_ptr<PartsUpload>(new FaultyParts(*this, key, std::move(parts)));
+  }
+  Status DeleteAll(const std::vector<std::string>& keys) override {
+    return Run(StoreCall::kDelete, keys.empty() ? "" : keys.front(),
+               [&] { return inner_.DeleteAll(keys); });
+  }
+
  private:
   enum class Fault { kNone, kBefore, kAfter, kThrottled };
 
@@ -76,6 +95,36 @@ class FaultyStore : public ForwardingStore {
     FaultyUpload(FaultyStore& store, std::string key, std::unique_ptr<Upload> inner)
         : ForwardingUpload(std::move(inner)), store_(store), key_(std::move(key)) {}
     Result<Version> Commit() override {
+      return store_.Run(StoreCall::kPut, key_, [&] { return inner_->Commit(); });
+    }
+
+   private:
+    FaultyStore& store_;
+    std::string key_;
+  };
+
+  class FaultyReader : public ForwardingReader {
+   public:
+    FaultyReader(FaultyStore& store, std::unique_ptr<ObjectReader> inner)
+        : ForwardingReader(std::move(inner)), store_(store) {}
+    Status Read(int64_t offset, int64_t size, const TakeBytes& take) override {
+      return store_.Run(StoreCall::kGet, info().key,
+                        [&] { return inner_->Read(offset, size, take); });
+    }
+
+   private:
+    FaultyStore& store_;
+  };
+
+  // Every part counts as a write, and so does the Commit.
+  class FaultyParts : public ForwardingParts {
+   public:
+    FaultyParts(FaultyStore& store, std::string key, std::unique_ptr<PartsUpload> inner)
+        : ForwardingParts(std::move(inner)), store_(store), key_(std::move(key)) {}
+    Result<PartSum> WritePart(int n, ObjectReader& from) override {
+      return store_.Run(StoreCall::kPut, key_, [&] { return inner_->WritePart(n, from); });
+    }
+    Result<ObjectInfo> Commit() override {
       return store_.Run(StoreCall::kPut, key_, [&] { return inner_->Commit(); });
     }
 

@@ -5,23 +5,22 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
 
+#include "store/transfer_buffer.h"
 #include "sys/crc32c.h"
 
 namespace stoker {
 
 Status ReadRange(int fd, int64_t offset, int64_t size,
                  const std::function<Status(std::string_view)>& each) {
-  constexpr int64_t kPiece = 1 << 20;
-  const std::unique_ptr<char[]> buffer(new char[kPiece]);
+  char* const buffer = TransferBuffer();
   while (size > 0) {
-    const ssize_t got =
-        pread(fd, buffer.get(), static_cast<size_t>(std::min(size, kPiece)), offset);
+    const auto want = static_cast<size_t>(std::min(size, kTransferBuffer));
+    const ssize_t got = pread(fd, buffer, want, offset);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return ErrnoStatus("reading the file to be uploaded", errno);
     if (got == 0) return Status(Code::kCorrupt, "the file became shorter while it was uploaded");
-    STOKER_TRY(each({buffer.get(), static_cast<size_t>(got)}));
+    STOKER_TRY(each({buffer, static_cast<size_t>(got)}));
     offset += got;
     size -= got;
   }

@@ -33,6 +33,20 @@ class ForwardingStore : public ObjectStore {
   Result<std::unique_ptr<Download>> OpenDownload(const std::string& key) override {
     return inner_.OpenDownload(key);
   }
+  Result<std::unique_ptr<ObjectReader>> OpenReader(const ObjectInfo& info) override {
+    return inner_.OpenReader(info);
+  }
+  Result<ObjectInfo> PutFrom(const std::string& key, ObjectReader& from,
+                             const Condition& condition = {}) override {
+    return inner_.PutFrom(key, from, condition);
+  }
+  Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, int64_t size,
+                                                  const Condition& condition = {},
+                                                  const std::string& resume = "") override {
+    return inner_.BeginParts(key, size, condition, resume);
+  }
+  Status DeleteAll(const std::vector<std::string>& keys) override { return inner_.DeleteAll(keys); }
+  int64_t throttled() const override { return inner_.throttled(); }
   Result<int> SweepUnfinished(Duration age) override { return inner_.SweepUnfinished(age); }
 
  protected:
@@ -49,6 +63,40 @@ class ForwardingUpload : public Upload {
 
  protected:
   std::unique_ptr<Upload> inner_;
+};
+
+// The same for what is read and written by several threads.
+class ForwardingReader : public ObjectReader {
+ public:
+  explicit ForwardingReader(std::unique_ptr<ObjectReader> inner) : inner_(std::move(inner)) {}
+  const ObjectInfo& info() const override { return inner_->info(); }
+  bool ranged() const override { return inner_->ranged(); }
+  Status Read(int64_t offset, int64_t size, const TakeBytes& take) override {
+    return inner_->Read(offset, size, take);
+  }
+  int fd() const override { return inner_->fd(); }
+  Status Confirm(const std::vector<PartSum>& parts) override { return inner_->Confirm(parts); }
+
+ protected:
+  std::unique_ptr<ObjectReader> inner_;
+};
+
+class ForwardingParts : public PartsUpload {
+ public:
+  explicit ForwardingParts(std::unique_ptr<PartsUpload> inner) : inner_(std::move(inner)) {}
+  const std::string& id() const override { return inner_->id(); }
+  int64_t part_size() const override { return inner_->part_size(); }
+  const std::map<int, PartSum>& done() const override { return inner_->done(); }
+  bool parallel() const override { return inner_->parallel(); }
+  int64_t memory(const ObjectReader& from) const override { return inner_->memory(from); }
+  Result<PartSum> WritePart(int n, ObjectReader& from) override {
+    return inner_->WritePart(n, from);
+  }
+  Result<ObjectInfo> Commit() override { return inner_->Commit(); }
+  void Abort() override { inner_->Abort(); }
+
+ protected:
+  std::unique_ptr<PartsUpload> inner_;
 };
 
 }  // namespace stoker

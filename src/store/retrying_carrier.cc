@@ -10,6 +10,7 @@ RetryingCarrier::RetryingCarrier(Carrier& inner, RetryPolicy policy, uint64_t se
     : inner_(inner), policy_(policy), sleep_(std::move(sleep)), prng_(seed) {}
 
 bool RetryingCarrier::Again(int next, const Status& failure, bool conditional) {
+  if (failure.Is(Code::kBusy)) ++throttled_;
   const bool worth = failure.transient() || failure.Is(Code::kCorrupt);
   if (!worth || (conditional && !failure.Is(Code::kBusy))) return false;
   if (next > policy_.tries || !budget_.Spend()) return false;

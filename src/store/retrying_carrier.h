@@ -2,6 +2,7 @@
 // Asks again where that is safe and may help; inside store/ only.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -31,12 +32,15 @@ class RetryingCarrier : public Carrier {
 
   // Waits before try number `next` of something; false when there is to be none.
   bool Again(int next, const Status& failure, bool conditional);
+  // How often the service said that it is too much.
+  int64_t throttled() const { return throttled_; }
 
  private:
   Carrier& inner_;
   const RetryPolicy policy_;
   const std::function<void(Duration)> sleep_;
   RetryBudget budget_;
+  std::atomic<int64_t> throttled_ = 0;
   std::mutex mutex_;
   Prng prng_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/s3_answer.h"
 
+#include <algorithm>
 #include <charconv>
 #include <pugixml.hpp>
 
@@ -180,6 +181,52 @@ Result<UploadList> ParseUploads(const std::string& what, std::string_view xml) {
     out.next_id = list.child_value("NextUploadIdMarker");
   }
   return out;
+}
+
+Result<PartList> ParseParts(const std::string& what, std::string_view xml) {
+  // Services that speak as S3 does have called it otherwise, moto among them.
+  const bool other = xml.find("<ListPartsResponse") != std::string_view::npos;
+  STOKER_ASSIGN(const pugi::xml_document parsed,
+                Parse(what, xml, other ? "ListPartsResponse" : "ListPartsResult"));
+  const pugi::xml_node list = parsed.document_element();
+  PartList out;
+  for (const pugi::xml_node& entry : list.children("Part")) {
+    ListedPart part;
+    STOKER_ASSIGN(const int64_t number, Number(what, entry.child_value("PartNumber")));
+    STOKER_ASSIGN(part.size, Number(what, entry.child_value("Size")));
+    if (number < 1 || number > 10'000) return Status(Code::kCorrupt, what + ": an odd part number");
+    part.number = static_cast<int>(number);
+    part.etag = entry.child_value("ETag");
+    part.checksum = entry.child_value("ChecksumCRC32C");
+    out.parts.push_back(std::move(part));
+  }
+  if (std::string_view(list.child_value("IsTruncated")) == "true") {
+    STOKER_ASSIGN(const int64_t next, Number(what, list.child_value("NextPartNumberMarker")));
+    out.next = static_cast<int>(std::min<int64_t>(next, 10'000));
+  }
+  return out;
+}
+
+Status ParseDeleted(const std::string& what, std::string_view xml) {
+  STOKER_ASSIGN(const pugi::xml_document parsed, Parse(what, xml, "DeleteResult"));
+  const pugi::xml_node error = parsed.document_element().child("Error");
+  if (!error) return Status::Ok();
+  Failure failure;
+  failure.code = error.child_value("Code");
+  failure.message = error.child_value("Message");
+  return FailureStatus(what + ": " + Printable(error.child_value("Key")), 200, failure);
+}
+
+KnownSum ChecksumOf(const HttpHeaders& headers) {
+  const std::string* text = FindHeader(headers, "x-amz-checksum-crc32c");
+  if (text == nullptr) return {};
+  const size_t dash = text->find('-');
+  if (dash != std::string::npos) return {text->substr(0, dash), true};
+  const std::string* etag = FindHeader(headers, "ETag");
+  const std::string* type = FindHeader(headers, "x-amz-checksum-type");
+  const bool parts = etag != nullptr && etag->find('-') != std::string::npos;
+  if (parts && (type == nullptr || *type != "FULL_OBJECT")) return {};
+  return {*text, false};
 }
 
 Result<ObjectInfo> InfoOf(const std::string& what, const HttpHeaders& headers) {

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "net/http_message.h"
@@ -46,6 +47,31 @@ struct UploadList {
 };
 // Of ListMultipartUploads with encoding-type=url.
 Result<UploadList> ParseUploads(const std::string& what, std::string_view xml);
+
+struct ListedPart {
+  int number = 0;
+  std::string etag;
+  std::string checksum;  // CRC32C; "" = not told
+  int64_t size = 0;
+};
+struct PartList {
+  std::vector<ListedPart> parts;
+  int next = 0;  // the marker of the next page; 0 = no more
+};
+// Of ListParts.
+Result<PartList> ParseParts(const std::string& what, std::string_view xml);
+
+// Of DeleteObjects: Ok, or the first failure that it names.
+Status ParseDeleted(const std::string& what, std::string_view xml);
+
+// What the object's own CRC32C says of all of its bytes, or of its parts' checksums one behind the
+// other: that of an object of several parts ends in "-<parts>" then. Believed of such an object
+// only where the service says which of the two it is: emulators have told others.
+struct KnownSum {
+  std::string text;  // "" = nothing
+  bool over_parts = false;
+};
+KnownSum ChecksumOf(const HttpHeaders& headers);
 
 // Size, version and time out of the headers of GET or HEAD. kCorrupt: one is missing.
 Result<ObjectInfo> InfoOf(const std::string& what, const HttpHeaders& headers);

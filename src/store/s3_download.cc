@@ -8,11 +8,10 @@
 namespace stoker::s3 {
 namespace {
 
-// What the object's own checksum says about all of its bytes; "" = nothing. That of an object of
-// several parts may be over the parts' checksums: it ends in "-<parts>" then.
-std::string ChecksumOf(const HttpHeaders& headers) {
-  const std::string* text = FindHeader(headers, "x-amz-checksum-crc32c");
-  return text != nullptr && text->find('-') == std::string::npos ? *text : "";
+// Of all of its bytes; "" = nothing is known.
+std::string WholeSum(const HttpHeaders& headers) {
+  const KnownSum known = ChecksumOf(headers);
+  return known.over_parts ? "" : known.text;
 }
 
 }  // namespace
@@ -26,7 +25,7 @@ Result<std::unique_ptr<bucket::BucketDownload>> OpenDownload(bucket::RetryingCar
   const HttpHeaders& headers = opened.answer->head().headers;
   STOKER_ASSIGN(opened.info, InfoOf(carrier.Describe(request), headers));
   opened.info.key = name;
-  opened.checksum = ChecksumOf(headers);
+  opened.checksum = WholeSum(headers);
   opened.same = request;
   opened.same.headers = {{"If-Match", opened.info.version}};
   return bucket::ReadResuming(carrier, std::move(opened));

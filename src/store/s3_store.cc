@@ -11,6 +11,7 @@
 #include "net/percent.h"
 #include "store/s3_answer.h"
 #include "store/s3_download.h"
+#include "store/s3_parts.h"
 #include "store/s3_upload.h"
 
 namespace stoker {
@@ -37,7 +38,9 @@ S3Store::S3Store(S3StoreOptions options, std::unique_ptr<s3::Client> client)
       client_(std::move(client)),
       carrier_(*client_, options_.retry, options_.seed, [](Duration time) {
         std::this_thread::sleep_for(std::chrono::milliseconds(time.ms));
-      }) {}
+      }) {
+  traits_.part_bytes = options_.part_bytes;
+}
 
 S3Store::~S3Store() = default;
 
@@ -100,6 +103,35 @@ Result<std::unique_ptr<Download>> S3Store::OpenDownload(const std::string& key) 
   STOKER_TRY(CheckKey(key));
   STOKER_ASSIGN(auto download, s3::OpenDownload(carrier_, root_ + key, key));
   return std::unique_ptr<Download>(std::move(download));
+}
+
+Result<std::unique_ptr<ObjectReader>> S3Store::OpenReader(const ObjectInfo& info) {
+  STOKER_TRY(CheckKey(info.key));
+  return s3::OpenReader(carrier_, root_ + info.key, info);
+}
+
+Result<ObjectInfo> S3Store::PutFrom(const std::string& key, ObjectReader& from,
+                                    const Condition& condition) {
+  STOKER_TRY(CheckKey(key));
+  STOKER_ASSIGN(Version version, s3::PutFrom(carrier_, root_ + key, from, condition));
+  return ObjectInfo{key, from.info().size, std::move(version), {}};
+}
+
+Result<std::unique_ptr<PartsUpload>> S3Store::BeginParts(const std::string& key, int64_t size,
+                                                         const Condition& condition,
+                                                         const std::string& resume) {
+  STOKER_TRY(CheckKey(key));
+  return s3::BeginParts(carrier_, root_ + key, {key, size, "", {}}, condition, options_.part_bytes,
+                        resume);
+}
+
+Status S3Store::DeleteAll(const std::vector<std::string>& keys) {
+  std::vector<std::string> whole;
+  for (const std::string& key : keys) {
+    STOKER_TRY(CheckKey(key));
+    whole.push_back(root_ + key);
+  }
+  return s3::DeleteAll(carrier_, whole);
 }
 
 // Multipart uploads: their parts are stored, and paid for, until somebody completes or aborts them.

@@ -46,6 +46,14 @@ class S3Store : public ObjectStore {
   Result<std::unique_ptr<Upload>> BeginUpload(const std::string& key,
                                               const Condition& condition = {}) override;
   Result<std::unique_ptr<Download>> OpenDownload(const std::string& key) override;
+  Result<std::unique_ptr<ObjectReader>> OpenReader(const ObjectInfo& info) override;
+  Result<ObjectInfo> PutFrom(const std::string& key, ObjectReader& from,
+                             const Condition& condition = {}) override;
+  Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, int64_t size,
+                                                  const Condition& condition = {},
+                                                  const std::string& resume = "") override;
+  Status DeleteAll(const std::vector<std::string>& keys) override;
+  int64_t throttled() const override { return carrier_.throttled(); }
   Result<int> SweepUnfinished(Duration age) override;
 
  private:

@@ -7,64 +7,12 @@
 #include <thread>
 #include <vector>
 
-#include "base/text.h"
-#include "net/percent.h"
 #include "store/file_range.h"
-#include "store/s3_answer.h"
+#include "store/s3_multipart.h"
 #include "sys/crc32c.h"
 
 namespace stoker::s3 {
 namespace {
-
-constexpr int kMostParts = 10'000;
-
-HttpHeaders ConditionHeaders(const Condition& condition) {
-  switch (condition.kind) {
-    case Condition::Kind::kNone:
-      return {};
-    case Condition::Kind::kAbsent:
-      return {{"If-None-Match", "*"}};
-    case Condition::Kind::kMatch:
-      return {{"If-Match", condition.version}};
-  }
-  return {};
-}
-
-// 412 says that the condition does not hold; which one, the caller knows.
-Status Meant(const Condition& condition, const Status& status, const std::string& what) {
-  if (!status.Is(Code::kConflict) || condition.kind != Condition::Kind::kAbsent) return status;
-  return Status(Code::kExists, what + ": it is there already");
-}
-
-// A version goes into a header as it is.
-Status CheckCondition(const Condition& condition) {
-  if (condition.kind != Condition::Kind::kMatch) return Status::Ok();
-  if (!condition.version.empty() && condition.version.find_first_of("\r\n") == std::string::npos) {
-    return Status::Ok();
-  }
-  return Status(Code::kConflict, "'" + Printable(condition.version) + "' is no version");
-}
-
-Result<std::string> EtagOf(const HttpResponse& answer, const std::string& what) {
-  const std::string* etag = FindHeader(answer.headers, "ETag");
-  if (etag == nullptr || etag->empty()) {
-    return Status(Code::kCorrupt, what + ": the answer has no ETag");
-  }
-  return *etag;
-}
-
-struct DonePart {
-  std::string etag;
-  uint32_t checksum = 0;
-  int64_t size = 0;
-};
-
-// The checksum of what the parts make together.
-uint32_t ChecksumOf(const std::vector<DonePart>& parts) {
-  uint32_t crc = 0;
-  for (const DonePart& part : parts) crc = Crc32cCombine(crc, part.checksum, part.size);
-  return crc;
-}
 
 class S3Upload : public Upload {
  public:
@@ -98,7 +46,7 @@ class S3Upload : public Upload {
   Result<Version> Commit() override {
     if (committed_) return Status(Code::kInvalid, What("PUT") + ": committed twice");
     committed_ = true;
-    if (upload_id_.empty()) return PutWhole(client_, key_, std::move(buffer_), condition_);
+    if (upload_.id.empty()) return PutWhole(client_, key_, std::move(buffer_), condition_);
     if (!buffer_.empty()) STOKER_TRY(SendBuffer());
     return Complete();
   }
@@ -109,31 +57,15 @@ class S3Upload : public Upload {
   }
 
   Status Begin() {
-    if (!upload_id_.empty()) return Status::Ok();
-    Request request{"POST", key_, "uploads=", {}, "", {}};
-    request.headers = {{"x-amz-checksum-algorithm", "CRC32C"},
-                       {"x-amz-checksum-type", "FULL_OBJECT"}};
-    STOKER_ASSIGN(const HttpResponse answer, client_.Call(request));
-    // Services that do not know it make a checksum of the parts' checksums, as S3 did before 2025.
-    const std::string* type = FindHeader(answer.headers, "x-amz-checksum-type");
-    full_checksum_ = type != nullptr && *type == "FULL_OBJECT";
-    STOKER_ASSIGN(upload_id_, ElementOf(client_.Describe(request), answer.body,
-                                        "InitiateMultipartUploadResult", "UploadId"));
-    if (!upload_id_.empty()) return Status::Ok();
-    return Status(Code::kCorrupt, client_.Describe(request) + ": the answer has no UploadId");
+    if (!upload_.id.empty()) return Status::Ok();
+    STOKER_ASSIGN(upload_, BeginMultipart(client_, key_));
+    return Status::Ok();
   }
 
   // Numbers begin at 1.
-  Status SendPart(int number, uint32_t crc, std::string body, const HttpFileBody& file) {
-    Request request{"PUT", key_, "", {}, std::move(body), file, false};
-    request.query =
-        "partNumber=" + std::to_string(number) + "&uploadId=" + PercentEncode(upload_id_);
-    DonePart done;
-    done.checksum = crc;
-    done.size = static_cast<int64_t>(request.body.size()) + (file.fd >= 0 ? file.size : 0);
-    request.headers.emplace_back("x-amz-checksum-crc32c", Crc32cText(crc));
-    STOKER_ASSIGN(const HttpResponse answer, client_.Call(request));
-    STOKER_ASSIGN(done.etag, EtagOf(answer, client_.Describe(request)));
+  Status Send(int number, uint32_t crc, std::string body, const HttpFileBody& file) {
+    STOKER_ASSIGN(DonePart done,
+                  SendPart(client_, key_, upload_.id, number, crc, std::move(body), file));
     const std::lock_guard lock(mutex_);
     if (parts_.size() < static_cast<size_t>(number)) parts_.resize(static_cast<size_t>(number));
     parts_[static_cast<size_t>(number) - 1] = std::move(done);
@@ -147,7 +79,7 @@ class S3Upload : public Upload {
                                         " parts of " + std::to_string(part_bytes_) + " bytes");
     }
     const uint32_t crc = Crc32c(buffer_);
-    return SendPart(next_part_++, crc, std::exchange(buffer_, {}), {});
+    return Send(next_part_++, crc, std::exchange(buffer_, {}), {});
   }
 
   // Several parts at once, each read twice: once for its checksum, once into the socket.
@@ -165,7 +97,7 @@ class S3Upload : public Upload {
         const HttpFileBody range{fd, i * part, std::min(part, size - i * part)};
         const auto crc = ChecksumOfRange(fd, range.offset, range.size);
         const Status sent =
-            crc.ok() ? SendPart(next_part_ + static_cast<int>(i), *crc, "", range) : crc.status();
+            crc.ok() ? Send(next_part_ + static_cast<int>(i), *crc, "", range) : crc.status();
         if (sent.ok()) continue;
         next = parts;
         const std::lock_guard lock(mutex_);
@@ -181,94 +113,16 @@ class S3Upload : public Upload {
     return failed;
   }
 
-  Request Completion() const {
-    Request request{"POST", key_, "uploadId=" + PercentEncode(upload_id_), {}, "", {}};
-    request.headers = ConditionHeaders(condition_);
-    request.conditional = condition_.kind != Condition::Kind::kNone;
-    if (full_checksum_) {
-      request.headers.emplace_back("x-amz-checksum-type", "FULL_OBJECT");
-      request.headers.emplace_back("x-amz-checksum-crc32c", Crc32cText(ChecksumOf(parts_)));
-    }
-    request.body = "<CompleteMultipartUpload>";
-    for (size_t i = 0; i < parts_.size(); ++i) {
-      request.body += "<Part><PartNumber>" + std::to_string(i + 1) + "</PartNumber><ETag>" +
-                      EscapeXml(parts_[i].etag) + "</ETag><ChecksumCRC32C>" +
-                      Crc32cText(parts_[i].checksum) + "</ChecksumCRC32C></Part>";
-    }
-    request.body += "</CompleteMultipartUpload>";
-    return request;
-  }
-
   Result<Version> Complete() {
-    const Request request = Completion();
-    const std::string what = client_.Describe(request);
-    const auto answer = client_.Call(request);
-    Status refused = answer.status();
-    if (answer.ok()) {
-      // It says 200 before it knows: what went wrong then is in the body.
-      const Failure failure = ParseFailure(*answer);
-      if (failure.code.empty()) return Completed(what, answer->body);
-      refused = FailureStatus(what, 500, failure);
-    }
-    if (refused.message().find("NoSuchUpload") != std::string::npos) {
-      if (auto version = FindCompleted(); version.ok()) return version;
-    }
-    return Meant(condition_, refused, what);
-  }
-
-  Result<Version> Completed(const std::string& what, const std::string& body) {
-    STOKER_ASSIGN(const std::string etag,
-                  ElementOf(what, body, "CompleteMultipartUploadResult", "ETag"));
-    if (etag.empty()) return Status(Code::kCorrupt, what + ": the answer has no ETag");
-    upload_id_.clear();
-    return etag;
-  }
-
-  // The answer to a completion may get lost; asked again, some services know of no such upload any
-  // more. What lies there then is ours if it has our size and our checksum.
-  Result<Version> FindCompleted() {
-    if (!full_checksum_) return Status(Code::kNotFound, "not to be told");
-    const Request head{"HEAD", key_, "", {{"x-amz-checksum-mode", "ENABLED"}}, "", {}, false};
-    STOKER_ASSIGN(const HttpResponse answer, client_.Call(head));
-    STOKER_ASSIGN(const ObjectInfo info, InfoOf(client_.Describe(head), answer.headers));
-    const std::string* checksum = FindHeader(answer.headers, "x-amz-checksum-crc32c");
-    int64_t size = 0;
-    for (const DonePart& part : parts_) size += part.size;
-    if (info.size != size || checksum == nullptr || *checksum != Crc32cText(ChecksumOf(parts_))) {
-      return Status(Code::kNotFound, "something else is there");
-    }
-    upload_id_.clear();
-    return info.version;
-  }
-
-  static std::string EscapeXml(const std::string& text) {
-    std::string out;
-    for (const char c : text) {
-      switch (c) {
-        case '&':
-          out += "&amp;";
-          break;
-        case '<':
-          out += "&lt;";
-          break;
-        case '>':
-          out += "&gt;";
-          break;
-        case '"':
-          out += "&quot;";
-          break;
-        default:
-          out += c;
-      }
-    }
-    return out;
+    STOKER_ASSIGN(Version version, CompleteMultipart(client_, key_, upload_, parts_, condition_));
+    upload_.id.clear();
+    return version;
   }
 
   // What is not aborted costs money until somebody sweeps: `gc` does.
   void Abort() {
-    if (upload_id_.empty()) return;
-    (void)client_.Call(
-        {"DELETE", key_, "uploadId=" + PercentEncode(upload_id_), {}, "", {}, false});
+    if (upload_.id.empty()) return;
+    (void)AbortMultipart(client_, key_, upload_.id);
   }
 
   Carrier& client_;
@@ -277,8 +131,7 @@ class S3Upload : public Upload {
   const int64_t part_bytes_;
   const int parallel_;
   std::string buffer_;
-  std::string upload_id_;       // "" = none begun, or completed
-  bool full_checksum_ = false;  // the object's checksum is over its bytes
+  Multipart upload_;  // its id is "" while none is begun, and once it is completed
   int next_part_ = 1;
   bool committed_ = false;
   std::mutex mutex_;
@@ -289,14 +142,8 @@ class S3Upload : public Upload {
 
 Result<Version> PutWhole(Carrier& client, const std::string& key, std::string data,
                          const Condition& condition) {
-  STOKER_TRY(CheckCondition(condition));
-  Request request{"PUT", key, "", ConditionHeaders(condition), std::move(data), {}, false};
-  request.conditional = condition.kind != Condition::Kind::kNone;
-  request.headers.emplace_back("x-amz-checksum-crc32c", Crc32cText(Crc32c(request.body)));
-  const std::string what = client.Describe(request);
-  const auto answer = client.Call(request);
-  if (!answer.ok()) return Meant(condition, answer.status(), what);
-  return EtagOf(*answer, what);
+  const uint32_t crc = Crc32c(data);
+  return PutObject(client, key, std::move(data), {}, crc, condition);
 }
 
 Result<std::unique_ptr<Upload>> BeginUpload(Carrier& client, const std::string& key,

@@ -29,6 +29,28 @@ uint32_t BitByBit(std::string_view bytes) {
   return ~crc;
 }
 
+TEST(Crc32c, CombinesPieces) {
+  std::mt19937 random(11);
+  std::string bytes(30'000, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random());
+  const std::string_view all = bytes;
+  for (int i = 0; i < 100; ++i) {
+    const size_t cut = random() % (bytes.size() + 1);
+    const uint32_t first = Crc32c(all.substr(0, cut));
+    const uint32_t second = Crc32c(all.substr(cut));
+    EXPECT_EQ(Crc32cCombine(first, second, static_cast<int64_t>(bytes.size() - cut)), Crc32c(all));
+  }
+}
+
+TEST(Crc32c, TextAndBack) {
+  for (const uint32_t crc : {0u, 1u, 0xe3069283u, 0xffffffffu}) {
+    EXPECT_EQ(ParseCrc32cText(Crc32cText(crc)), crc);
+  }
+  for (const char* text : {"", "4waSgw", "4waSgw==-3", "4waSg===", "????????", "4waSgwAA"}) {
+    EXPECT_FALSE(ParseCrc32cText(text)) << text;
+  }
+}
+
 // Every way through the three lanes and what is left of them, begun at odd addresses.
 TEST(Crc32c, AnyLengthAnySplit) {
   std::mt19937 random(7);

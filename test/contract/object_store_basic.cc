@@ -2,6 +2,7 @@
 // The contract for one caller at a time.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <set>
 
@@ -268,6 +269,145 @@ void DownloadsOneVersion(Subject& subject, Findings& f) {
   f.Expect(got == data, "a download mixes two versions");
 }
 
+// What is written in parts comes from: memory, and also a file where it has one.
+class SourceReader : public ObjectReader {
+ public:
+  SourceReader(const std::string& data, int fd) : data_(data), fd_(fd) {
+    info_.key = "source";
+    info_.size = static_cast<int64_t>(data.size());
+  }
+  const ObjectInfo& info() const override { return info_; }
+  bool ranged() const override { return true; }
+  int fd() const override { return fd_; }
+  Status Read(int64_t offset, int64_t size, const TakeBytes& take) override {
+    constexpr int64_t kPiece = 100'000;
+    for (int64_t at = 0; at < size; at += kPiece) {
+      const auto from = static_cast<size_t>(offset + at);
+      const auto count = static_cast<size_t>(std::min(kPiece, size - at));
+      STOKER_TRY(take(std::string_view(data_).substr(from, count)));
+    }
+    return Status::Ok();
+  }
+  Status Confirm(const std::vector<PartSum>&) override { return changed_; }
+  void Change() { changed_ = Status(Code::kConflict, "the source changed"); }
+
+ private:
+  const std::string& data_;
+  const int fd_;
+  ObjectInfo info_;
+  Status changed_;
+};
+
+Result<std::string> ReadRange(ObjectReader& reader, int64_t offset, int64_t size) {
+  std::string got;
+  STOKER_TRY(reader.Read(offset, size, [&](std::string_view bytes) {
+    got += bytes;
+    return Status::Ok();
+  }));
+  return got;
+}
+
+void ReadsRanges(Subject& subject, Findings& f) {
+  ObjectStore& store = subject.store();
+  const std::string data = AllBytes(3'000'001);
+  f.ExpectOk(store.Put("r/x", data).status(), "put");
+  f.ExpectOk(store.Put("r/empty", "").status(), "put");
+  const auto info = store.Head("r/x");
+  const auto empty = store.Head("r/empty");
+  if (!f.ExpectOk(info.status(), "head") || !f.ExpectOk(empty.status(), "head")) return;
+  auto reader = store.OpenReader(*info);
+  if (!f.ExpectOk(reader.status(), "open")) return;
+  for (const auto& [offset, size] : std::vector<std::pair<int64_t, int64_t>>{
+           {0, 10}, {10, 1'000'000}, {5, 5}, {3'000'000, 1}, {0, 3'000'001}, {2'999'000, 1'001}}) {
+    const auto got = ReadRange(**reader, offset, size);
+    const std::string name = std::to_string(size) + " bytes at " + std::to_string(offset);
+    if (!f.ExpectOk(got.status(), "read " + name)) continue;
+    f.Expect(*got == data.substr(static_cast<size_t>(offset), static_cast<size_t>(size)),
+             "read other than " + name);
+  }
+  const Status stop(Code::kCancelled, "enough");
+  const auto stopped = (*reader)->Read(0, 1000, [&](std::string_view) { return stop; });
+  f.ExpectCode(stopped, Code::kCancelled, "a read that is given up");
+  auto nothing = store.OpenReader(*empty);
+  f.Expect(nothing.ok() && ReadRange(**nothing, 0, 0).value_or("?").empty(), "an empty object");
+  f.ExpectOk(store.Put("r/x", std::string(data.size(), 'z')).status(), "overwrite");
+  auto late = store.OpenReader(*info);
+  f.ExpectCode(late.ok() ? ReadRange(**late, 0, 10).status() : late.status(), Code::kConflict,
+               "a read of what was overwritten");
+}
+
+void PutsFrom(Subject& subject, Findings& f) {
+  ObjectStore& store = subject.store();
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{700'001}}) {
+    const std::string data = AllBytes(size);
+    const Scratch file(data);
+    for (const int fd : {-1, file.fd()}) {
+      SourceReader from(data, fd);
+      const std::string key = "p/" + std::to_string(size) + (fd < 0 ? "m" : "f");
+      const auto put = store.PutFrom(key, from, Condition::Absent());
+      if (!f.ExpectOk(put.status(), "put " + key)) continue;
+      Same(store, f, key, data, "after PutFrom");
+      const auto head = store.Head(key);
+      f.Expect(head.ok() && head->version == put->version, "PutFrom and head disagree");
+      f.ExpectCode(store.PutFrom(key, from, Condition::Absent()).status(), Code::kExists, "again");
+    }
+  }
+  const std::string data = AllBytes(1000);
+  SourceReader changing(data, -1);
+  changing.Change();
+  f.ExpectCode(store.PutFrom("p/changed", changing).status(), Code::kConflict, "a changed source");
+  f.ExpectCode(store.Head("p/changed").status(), Code::kNotFound, "of a changed source");
+  f.ExpectOk(store.DeleteAll({"p/0m", "p/1f", "p/nothing"}), "delete several");
+  f.ExpectCode(store.Head("p/1f").status(), Code::kNotFound, "deleted with others");
+  f.ExpectOk(store.Head("p/1m").status(), "not deleted");
+}
+
+// Every part that is not there, the last first where any order will do.
+Status WriteRest(PartsUpload& upload, ObjectReader& from) {
+  const int64_t size = upload.part_size();
+  const auto count = static_cast<int>((from.info().size + size - 1) / size);
+  for (int i = 0; i < count; ++i) {
+    const int n = upload.parallel() ? count - 1 - i : i;
+    if (upload.done().count(n) == 0) STOKER_TRY(upload.WritePart(n, from).status());
+  }
+  return Status::Ok();
+}
+
+void WritesParts(Subject& subject, Findings& f) {
+  ObjectStore& store = subject.store();
+  const std::string data = AllBytes(11'000'003);
+  const auto size = static_cast<int64_t>(data.size());
+  const Scratch file(data);
+  for (const int fd : {-1, file.fd()}) {
+    SourceReader from(data, fd);
+    const std::string key = fd < 0 ? "m/memory" : "m/file";
+    auto first = store.BeginParts(key, size, Condition::Absent());
+    if (!f.ExpectOk(first.status(), "begin")) return;
+    const std::string id = (*first)->id();
+    if (!id.empty()) f.ExpectOk((*first)->WritePart(1, from).status(), "a part");
+    first->reset();
+    auto upload = store.BeginParts(key, size, Condition::Absent(), id);
+    if (!f.ExpectOk(upload.status(), "go on")) return;
+    f.Expect((*upload)->done().size() == (id.empty() ? 0u : 1u), "the part that was written");
+    f.ExpectOk(WriteRest(**upload, from), "the other parts");
+    f.ExpectCode(store.Head(key).status(), Code::kNotFound, "visible before commit");
+    const auto info = (*upload)->Commit();
+    if (!f.ExpectOk(info.status(), "commit")) return;
+    Same(store, f, key, data, "after parts");
+    const auto head = store.Head(key);
+    f.Expect(head.ok() && head->version == info->version, "Commit and head disagree");
+    auto again = store.BeginParts(key, size, Condition::Absent(), id);
+    if (!f.ExpectOk(again.status(), "begin again, with an id that is over")) return;
+    f.ExpectOk(WriteRest(**again, from), "all parts again");
+    f.ExpectCode((*again)->Commit().status(), Code::kExists, "commit again");
+    (*again)->Abort();
+  }
+  auto given_up = store.BeginParts("m/none", size);
+  (*given_up)->Abort();
+  const auto list = store.List("");
+  f.Expect(list.ok() && list->objects.size() == 2, "parts that were given up left something");
+}
+
 }  // namespace
 
 std::vector<Check> BasicChecks() {
@@ -280,7 +420,10 @@ std::vector<Check> BasicChecks() {
           {"RefusesBadKeys", false, false, RefusesBadKeys},
           {"Uploads", false, false, Uploads},
           {"UploadsKeepConditions", false, false, UploadsKeepConditions},
-          {"DownloadsOneVersion", false, false, DownloadsOneVersion}};
+          {"DownloadsOneVersion", false, false, DownloadsOneVersion},
+          {"ReadsRanges", false, false, ReadsRanges},
+          {"PutsFrom", false, false, PutsFrom},
+          {"WritesParts", false, false, WritesParts}};
 }
 
 }  // namespace stoker::contract

@@ -52,6 +52,7 @@ Verb RetryVerb();
 Verb PreemptVerb();
 Verb GetVerb();
 Verb CheckpointsVerb();
+Verb SyncVerb();
 Verb GcVerb();
 Verb ControllerVerb();
 Verb DoctorVerb();

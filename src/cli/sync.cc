@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/context.h"
+#include "cli/meter.h"
+#include "cli/sync_filter.h"
+#include "cli/verb.h"
+#include "job/digest.h"
+#include "store/open_side.h"
+#include "sync/store_side.h"
+#include "sync/transfer.h"
+#include "sys/journal_file.h"
+#include "sys/thread_crew.h"
+
+namespace stoker::cli {
+namespace {
+
+struct Options {
+  std::string source;
+  std::string target;
+  bool remove = false;
+  bool dry_run = false;
+  std::vector<std::string> include;
+  std::vector<std::string> exclude;
+  int jobs = 64;
+  std::string memory = "256MiB";
+};
+
+constexpr int kMostJobs = 512;
+// What the program itself and its connections take besides the buffers.
+constexpr int64_t kBesides = int64_t{64} << 20;
+constexpr int64_t kLeastMemory = int64_t{96} << 20;
+constexpr size_t kMostNamed = 20;
+
+struct Side {
+  std::unique_ptr<ObjectStore> store;  // behind `side`, where it is a bucket
+  std::unique_ptr<TransferSide> side;
+};
+
+Result<Side> OpenSide(const std::string& url, bool must_exist) {
+  Side opened;
+  if (NamesBucket(url)) {
+    STOKER_ASSIGN(opened.store, OpenStore(url));
+    opened.side = std::make_unique<StoreSide>(*opened.store);
+  } else {
+    STOKER_ASSIGN(opened.side, OpenFolder(url, must_exist));
+  }
+  return opened;
+}
+
+Result<TransferOptions> OptionsOf(const Options& options) {
+  TransferOptions out;
+  if (options.jobs < 1 || options.jobs > kMostJobs) {
+    return Status(Code::kUsage, "--jobs: 1 to " + std::to_string(kMostJobs) + " are possible");
+  }
+  out.hands = options.jobs;
+  const auto memory = ParseSize(options.memory);
+  if (!memory.ok()) {
+    return Status(Code::kUsage, "--memory: " + memory.status().message(), memory.status().next());
+  }
+  if (*memory < kLeastMemory) {
+    return Status(Code::kUsage, "--memory: less than " + HumanSize(kLeastMemory) +
+                                    " is not enough for the program itself");
+  }
+  out.memory = *memory - kBesides;
+  return out;
+}
+
+std::string Files(int64_t count) {
+  return std::to_string(count) + (count == 1 ? " file" : " files");
+}
+
+void Name(Context& context, const std::vector<OddKey>& odd, const std::string& what) {
+  for (size_t i = 0; i < std::min(odd.size(), kMostNamed); ++i) {
+    context.Say(what + " " + Printable(odd[i].key) + ": " + odd[i].why.ToString());
+  }
+  if (odd.size() > kMostNamed) {
+    context.Say(what + ": " + std::to_string(odd.size() - kMostNamed) + " more");
+  }
+}
+
+nlohmann::json Named(const std::vector<OddKey>& odd) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const OddKey& each : odd) {
+    all.push_back({{"path", Printable(each.key)}, {"error", each.why.ToString()}});
+  }
+  return all;
+}
+
+void ShowPlan(Context& context, const SyncPlan& plan) {
+  if (context.json) {
+    nlohmann::json copy = nlohmann::json::array();
+    for (const ObjectInfo& file : plan.copy) {
+      copy.push_back({{"path", Printable(file.key)}, {"bytes", file.size}});
+    }
+    context.Print(nlohmann::json({{"dry_run", true},
+                                  {"copy", copy},
+                                  {"bytes", plan.copy_bytes},
+                                  {"remove", plan.remove},
+                                  {"same", plan.same},
+                                  {"left_out", plan.left_out},
+                                  {"skipped", Named(plan.skipped)},
+                                  {"failed", Named(plan.refused)}})
+                      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
+                  "\n");
+    return;
+  }
+  std::string text;
+  for (const ObjectInfo& file : plan.copy) {
+    text += "copy    " + Printable(file.key) + "  " + HumanSize(file.size) + "\n";
+  }
+  for (const std::string& key : plan.remove) text += "remove  " + Printable(key) + "\n";
+  context.Print(text + "would copy " + Files(static_cast<int64_t>(plan.copy.size())) + " (" +
+                HumanSize(plan.copy_bytes) + ") and remove " + std::to_string(plan.remove.size()) +
+                "; " + Files(plan.same) + " are the same\n");
+}
+
+void ShowReport(Context& context, const SyncPlan& plan, const TransferReport& report,
+                Duration spent) {
+  if (context.json) {
+    context.Print(nlohmann::json({{"files", report.files},
+                                  {"bytes", report.bytes},
+                                  {"kept_bytes", report.kept_bytes},
+                                  {"same", plan.same},
+                                  {"left_out", plan.left_out},
+                                  {"removed", report.removed},
+                                  {"skipped", Named(plan.skipped)},
+                                  {"failed", Named(report.failed)},
+                                  {"seconds", spent.seconds()}})
+                      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
+                  "\n");
+    return;
+  }
+  const double rate = static_cast<double>(report.bytes) / std::max(spent.seconds(), 0.001);
+  std::string text = "copied " + Files(report.files) + " (" + HumanSize(report.bytes) + " in " +
+                     HumanDuration(spent) + ", " + HumanSize(static_cast<int64_t>(rate)) + "/s)";
+  if (report.kept_bytes > 0) {
+    text += "; " + HumanSize(report.kept_bytes) + " were there from an earlier run";
+  }
+  if (report.removed > 0) text += "; removed " + std::to_string(report.removed);
+  context.Print(text + "; " + std::to_string(plan.same) + " were the same\n");
+}
+
+// A failed file is no failed command line: the others were copied.
+void ShowTrouble(Context& context, const SyncPlan& plan, const TransferReport& report) {
+  Name(context, plan.skipped, "skipped");
+  Name(context, report.failed, "not copied:");
+  if (report.remove_skipped) context.Say("nothing was removed, as not all could be copied");
+  if (plan.incomplete) context.Say("nothing was removed, as not all could be looked at");
+  if (report.failed.empty()) return;
+  context.exit_code = 1;
+  context.Say(std::to_string(report.failed.size()) + " of " +
+              Files(static_cast<int64_t>(plan.copy.size() + plan.refused.size())) +
+              " failed; the same command again goes on with them");
+}
+
+// Two names of one folder would copy it into itself.
+Status CheckApart(const std::string& source, const std::string& target) {
+  if (source != target && !StartsWith(target, source + "/") && !StartsWith(source, target + "/")) {
+    return Status::Ok();
+  }
+  return Status(Code::kUsage, source + " and " + target + " lie in each other",
+                "Name two places that have nothing in common");
+}
+
+Status Run(Context& context, const Options& options) {
+  STOKER_ASSIGN(const TransferOptions how, OptionsOf(options));
+  STOKER_ASSIGN(const Side source, OpenSide(options.source, true));
+  STOKER_ASSIGN(const Side target, OpenSide(options.target, false));
+  const std::string from = source.side->url();
+  const std::string to = target.side->url();
+  STOKER_TRY(CheckApart(from, to));
+  const SyncFilter filter(options.include, options.exclude);
+  const auto journal = OpenJournalFile(context.places().state + "/sync/" +
+                                       Sha256Hex(from + "\n" + to).substr(0, 32));
+  SyncMemory memory(*journal);
+  // What is not remembered is compared by size and time.
+  const Status loaded = memory.Load();
+  if (!loaded.ok()) context.Say("what was copied before is not known: " + loaded.ToString());
+  context.Progress("listing");
+  const MonoTime begun = context.clock().Mono();
+  auto lists = ListSides(*source.side, *target.side, context.clock());
+  context.Progress("");
+  if (!lists.ok()) return lists.status();
+  PlanRules rules;
+  rules.target_keeps_times = target.side->keeps_times();
+  rules.remove = options.remove;
+  rules.taken = [&](const std::string& key) { return filter.Takes(key); };
+  const SyncPlan plan = PlanSync(lists->source, lists->target, memory.known(), rules);
+  if (options.dry_run) {
+    ShowPlan(context, plan);
+    Name(context, plan.skipped, "skipped");
+    Name(context, plan.refused, "cannot be copied:");
+    return Status::Ok();
+  }
+  ThreadCrew crew;
+  TransferReport report = [&] {
+    Meter meter(context, "copying", plan.copy_bytes);
+    return RunTransfer({*source.side, *target.side, memory, crew, context.clock()}, plan, how,
+                       [&](const TransferProgress& now) { meter.At(now.bytes); });
+  }();
+  report.failed.insert(report.failed.end(), plan.refused.begin(), plan.refused.end());
+  const Status compacted = memory.Compact(lists->source.objects);
+  if (!compacted.ok()) context.Say("what was copied is not remembered: " + compacted.ToString());
+  ShowReport(context, plan, report, context.clock().Mono() - begun);
+  ShowTrouble(context, plan, report);
+  return Status::Ok();
+}
+
+}  // namespace
+
+Verb SyncVerb() {
+  auto options = std::make_shared<Options>();
+  Verb verb;
+  verb.name = "sync";
+  verb.summary = "Copy what differs between a folder and a bucket";
+  verb.description =
+      "Makes DST hold what SRC holds: folders or buckets (s3://bucket/prefix), in any combination. "
+      "Files that are the same are not copied; large ones go in several parts at once, and a "
+      "command that was killed goes on where it stopped when it is given again. Links to files "
+      "inside the folder count as these files, other links are left out. Files get the times of "
+      "their sources, and the rights that new files have.";
+  verb.examples = {"stoker sync ./data s3://bucket/data", "stoker sync s3://bucket/data ./data",
+                   "stoker sync ./runs s3://bucket/runs --exclude '*.tmp' --delete --dry-run"};
+  verb.options = {
+      {"SRC", "From where: a folder, a file or s3://bucket/prefix", &options->source, "", true},
+      {"DST", "To where: a folder or s3://bucket/prefix", &options->target, "", true},
+      {"--delete", "Remove from DST what SRC does not have", &options->remove},
+      {"--dry-run", "Only say what would be done", &options->dry_run},
+      {"--include", "Only what matches; may be given again", &options->include, "PATTERN"},
+      {"--exclude", "Not what matches; may be given again", &options->exclude, "PATTERN"},
+      {"--jobs", "At most so many files and parts at once", &options->jobs, "N"},
+      {"--memory", "At most so much memory", &options->memory, "SIZE"}};
+  verb.run = [options](Context& context) { return Run(context, *options); };
+  verb.options_owner = options;
+  return verb;
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// One end of a transfer: a bucket below a prefix, or a folder of plain files.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "port/object_parts.h"
+
+namespace stoker {
+
+// Keys are relative and '/'-separated. All calls are thread-safe and block.
+class TransferSide {
+ public:
+  virtual ~TransferSide() = default;
+  // "s3://bucket/prefix", "/path": for people, and the same for every process.
+  virtual std::string url() const = 0;
+  // All there is, in any order. `odd` hears of what cannot be transferred, and why; it does not
+  // stop the listing. `now` becomes the time at its end, by the clock that stamps last_modified.
+  virtual Status List(const std::function<void(ObjectInfo)>& each,
+                      const std::function<void(std::string key, Status why)>& odd,
+                      WallTime* now) = 0;
+  // True: what is written here keeps the time of its source as last_modified.
+  virtual bool keeps_times() const = 0;
+  // Larger ones are written with BeginParts; what PutFrom may be asked to take at once.
+  virtual int64_t whole_bytes() const = 0;
+  virtual Result<std::unique_ptr<ObjectReader>> OpenReader(const ObjectInfo& info) = 0;
+  // Replaces what is there; atomic. As those of ObjectStore.
+  virtual Result<ObjectInfo> PutFrom(const std::string& key, ObjectReader& from) = 0;
+  // How many bytes of memory PutFrom holds at most.
+  virtual int64_t memory(const ObjectReader& from) const = 0;
+  // As large as `from`, with its time where times are kept.
+  virtual Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key,
+                                                          const ObjectInfo& from,
+                                                          const std::string& resume) = 0;
+  virtual Status DeleteAll(const std::vector<std::string>& keys) = 0;
+  // How often it was asked to slow down so far.
+  virtual int64_t throttled() const { return 0; }
+};
+
+// Several at work on one thing. The simulator has one that is alone.
+class Crew {
+ public:
+  virtual ~Crew() = default;
+  // Calls work(0) … work(hands - 1), at the same time, and returns when all have returned. The
+  // first is called on the caller's own thread.
+  virtual void Work(int hands, const std::function<void(int hand)>& work) = 0;
+};
+
+// What survives this process: lines, in the order in which they were added.
+class Journal {
+ public:
+  virtual ~Journal() = default;
+  virtual Result<std::vector<std::string>> Lines() = 0;
+  // One line, without its end; after a crash of this process it is there whole or not at all, but
+  // the last may be torn after a power cut. Thread-safe.
+  virtual Status Add(const std::string& line) = 0;
+  // All lines anew; atomic.
+  virtual Status Replace(const std::vector<std::string>& lines) = 0;
+};
+
+}  // namespace stoker

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/folder_files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/text.h"
+#include "store/folder_part.h"
+#include "store/transfer_buffer.h"
+#include "sys/crc32c.h"
+
+namespace stoker::folder {
+namespace {
+
+constexpr int64_t kPartBytes = 16 << 20;
+constexpr int64_t kMostParts = 10'000;  // as S3 has them: the same parts can be checked
+
+class Reader : public ObjectReader {
+ public:
+  Reader(sys::ScopedFd fd, ObjectInfo info, std::string path)
+      : fd_(std::move(fd)), info_(std::move(info)), path_(std::move(path)) {}
+  const ObjectInfo& info() const override { return info_; }
+  bool ranged() const override { return true; }
+  int fd() const override { return fd_.get(); }
+
+  Status Read(int64_t offset, int64_t size, const TakeBytes& take) override {
+    char* const buffer = TransferBuffer();
+    while (size > 0) {
+      const auto want = static_cast<size_t>(std::min(size, kTransferBuffer));
+      const ssize_t got = pread(fd_.get(), buffer, want, offset);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return ErrnoStatus("reading " + path_, errno);
+      if (got == 0) return Changed();
+      STOKER_TRY(take({buffer, static_cast<size_t>(got)}));
+      offset += got;
+      size -= got;
+    }
+    return Status::Ok();
+  }
+
+  Status Confirm(const std::vector<PartSum>&) override {
+    struct stat now {};
+    if (fstat(fd_.get(), &now) != 0) return ErrnoStatus("looking at " + path_, errno);
+    return InfoOf(info_.key, now).version == info_.version ? Status::Ok() : Changed();
+  }
+
+ private:
+  Status Changed() const {
+    return Status(Code::kConflict, path_ + " changed while it was read",
+                  "Sync again when nobody writes it");
+  }
+
+  const sys::ScopedFd fd_;
+  const ObjectInfo info_;
+  const std::string path_;
+};
+
+// Copies [at, at + size) in the kernel; how far it came.
+int64_t CopyInKernel(int source, int target, int64_t at, int64_t size) {
+  const int64_t end = at + size;
+  while (at < end) {
+    loff_t from = at;
+    loff_t to = at;
+    const ssize_t got =
+        copy_file_range(source, &from, target, &to, static_cast<size_t>(end - at), 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    at += got;
+  }
+  return at;
+}
+
+// [offset, offset + size) of `from` to the same place of `part`.
+Result<PartSum> CopyRange(PartFile& part, ObjectReader& from, int64_t offset, int64_t size) {
+  const int64_t end = offset + size;
+  const int64_t at = from.fd() < 0 ? offset : CopyInKernel(from.fd(), part.fd(), offset, size);
+  if (at == end && size > 0) return PartSum{size, std::nullopt};
+  uint32_t crc = 0;
+  int64_t to = at;
+  STOKER_TRY(from.Read(at, end - at, [&](std::string_view bytes) -> Status {
+    crc = Crc32c(bytes, crc);
+    STOKER_TRY(part.WriteAt(to, bytes));
+    to += static_cast<int64_t>(bytes.size());
+    return Status::Ok();
+  }));
+  return PartSum{size, at == offset ? std::optional<uint32_t>(crc) : std::nullopt};
+}
+
+class Parts : public PartsUpload {
+ public:
+  Parts(std::unique_ptr<PartFile> file, ObjectInfo from) : file_(std::move(file)) {
+    from_ = std::move(from);
+    done_ = file_->done();
+  }
+  const std::string& id() const override { return file_->id(); }
+  int64_t part_size() const override { return file_->part_size(); }
+  const std::map<int, PartSum>& done() const override { return done_; }
+  bool parallel() const override { return true; }
+  int64_t memory(const ObjectReader&) const override { return kTransferBuffer; }
+  Result<PartSum> WritePart(int n, ObjectReader& from) override {
+    const int64_t offset = n * part_size();
+    const int64_t size = std::min(part_size(), from_.size - offset);
+    STOKER_ASSIGN(const PartSum sum, CopyRange(*file_, from, offset, size));
+    STOKER_TRY(file_->Note(n, sum));
+    return sum;
+  }
+  Result<ObjectInfo> Commit() override { return file_->Publish(from_.last_modified); }
+  void Abort() override { file_->Remove(); }
+
+ private:
+  const std::unique_ptr<PartFile> file_;
+  ObjectInfo from_;
+  std::map<int, PartSum> done_;
+};
+
+}  // namespace
+
+ObjectInfo InfoOf(const std::string& key, const struct stat& file) {
+  const int64_t seconds = file.st_mtim.tv_sec;
+  ObjectInfo info;
+  info.key = key;
+  info.size = file.st_size;
+  info.last_modified = {seconds * 1000 + file.st_mtim.tv_nsec / 1'000'000};
+  info.version = std::to_string(seconds) + "." + std::to_string(file.st_mtim.tv_nsec) + "-" +
+                 std::to_string(file.st_size) + "-" + std::to_string(file.st_ino);
+  return info;
+}
+
+Result<std::unique_ptr<ObjectReader>> MakeReader(sys::ScopedFd fd, ObjectInfo info,
+                                                 std::string path) {
+  auto reader = std::make_unique<Reader>(std::move(fd), std::move(info), std::move(path));
+  STOKER_TRY(reader->Confirm({}));
+  return std::unique_ptr<ObjectReader>(std::move(reader));
+}
+
+Result<ObjectInfo> WriteWhole(Place place, ObjectReader& from) {
+  const ObjectInfo& info = from.info();
+  STOKER_ASSIGN(const auto file, PartFile::Open(std::move(place), info.size, 0, ""));
+  const auto sum = CopyRange(*file, from, 0, info.size);
+  Status status = sum.ok() ? from.Confirm({*sum}) : sum.status();
+  if (status.ok()) return file->Publish(info.last_modified);
+  file->Remove();
+  return status;
+}
+
+Result<std::unique_ptr<PartsUpload>> MakeParts(Place place, const ObjectInfo& from,
+                                               const std::string& resume) {
+  const int64_t part = std::max(kPartBytes, (from.size + kMostParts - 1) / kMostParts);
+  STOKER_ASSIGN(auto file, PartFile::Open(std::move(place), from.size, part, resume));
+  return std::unique_ptr<PartsUpload>(std::make_unique<Parts>(std::move(file), from));
+}
+
+}  // namespace stoker::folder

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of a FolderSide, one at a time. Inside store/ only.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "port/object_parts.h"
+#include "sys/file.h"
+
+namespace stoker::folder {
+
+inline constexpr std::string_view kPart = ".stoker-part";
+
+// Another one whenever the file was written to or replaced, as far as its time of modification,
+// its size and its inode tell.
+ObjectInfo InfoOf(const std::string& key, const struct stat& file);
+
+// `fd` is the file that `info` is of: kConflict otherwise. `path` is for messages.
+Result<std::unique_ptr<ObjectReader>> MakeReader(sys::ScopedFd fd, ObjectInfo info,
+                                                 std::string path);
+
+// Where a new file is to be.
+struct Place {
+  sys::ScopedFd folder;
+  std::string name;
+  std::string key;
+  std::string path;  // for messages
+};
+Result<ObjectInfo> WriteWhole(Place place, ObjectReader& from);
+Result<std::unique_ptr<PartsUpload>> MakeParts(Place place, const ObjectInfo& from,
+                                               const std::string& resume);
+
+}  // namespace stoker::folder

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "port/object_store.h"
+#include "port/transfer_side.h"
+#include "store/open.h"
+
+namespace stoker {
+
+// True: `url` names a bucket, which OpenStore opens; false: a folder here.
+bool NamesBucket(const std::string& url);
+
+// "/path", "path" or "file:///path" as a folder of plain files. `must_exist` as FolderSide::Open.
+Result<std::unique_ptr<TransferSide>> OpenFolder(const std::string& url, bool must_exist);
+
+}  // namespace stoker

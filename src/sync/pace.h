@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many transfers are under way at once. Pure: it is told what came of the last interval.
+#pragma once
+
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace stoker {
+
+// Additive increase while more of them move more, multiplicative decrease when the other side says
+// that it is too much. As many hands as are needed and no more: a hand that gains nothing costs
+// memory and processor time here and requests there. Not thread-safe.
+class Pace {
+ public:
+  // Between 1 and `most`; `first` to begin with.
+  Pace(int first, int most);
+  int hands() const { return hands_; }
+  // What the last `time` moved, and how often it was to slow down in it. `small` files count for
+  // more than their bytes: each is a round trip.
+  void Note(int64_t bytes, int64_t files, int64_t slow_downs, Duration time);
+
+ private:
+  enum class Trial { kNone, kMore, kFewer };
+  void Try(Trial trial, int hands, double rate);
+
+  const int most_;
+  int hands_;
+  int before_ = 0;   // the trial
+  double rate_ = 0;  // before the trial
+  Trial trial_ = Trial::kNone;
+  int rest_ = 0;  // intervals to wait before the next trial
+  bool fewer_next_ = false;
+};
+
+}  // namespace stoker

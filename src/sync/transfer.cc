@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sync/transfer.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "base/text.h"
+#include "sync/transfer_queue.h"
+
+namespace stoker {
+namespace {
+
+// What was written so far is of no use to another try.
+bool Spoilt(const Status& failure) {
+  return failure.Is(Code::kConflict) || failure.Is(Code::kCorrupt) || failure.Is(Code::kInvalid) ||
+         failure.Is(Code::kExists) || failure.Is(Code::kNotFound);
+}
+
+class Memory {
+ public:
+  Memory(TransferQueue& queue, int64_t bytes) : queue_(queue), bytes_(bytes) {
+    queue_.TakeMemory(bytes_);
+  }
+  ~Memory() { queue_.GiveMemory(bytes_); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+ private:
+  TransferQueue& queue_;
+  const int64_t bytes_;
+};
+
+class Run {
+ public:
+  Run(const TransferParts& parts, const SyncPlan& plan, const TransferOptions& options,
+      const std::function<void(const TransferProgress&)>& progress)
+      : parts_(parts),
+        progress_(progress),
+        queue_(plan, parts.target.whole_bytes(), options, parts.clock) {}
+
+  void Hand(int hand) {
+    while (true) {
+      Unit unit = queue_.Next(hand);
+      switch (unit.kind) {
+        case Unit::Kind::kNone:
+          return;
+        case Unit::Kind::kWhole:
+          MoveWhole(*unit.file);
+          break;
+        case Unit::Kind::kOpen:
+          Open(*unit.file);
+          break;
+        case Unit::Kind::kPart:
+          MovePart(*unit.big, unit.part);
+          break;
+      }
+      queue_.Slowed(parts_.source.throttled() + parts_.target.throttled());
+      Show();
+    }
+  }
+
+  TransferReport report() {
+    std::sort(report_.failed.begin(), report_.failed.end(),
+              [](const OddKey& a, const OddKey& b) { return a.key < b.key; });
+    return std::move(report_);
+  }
+
+ private:
+  void MoveWhole(const ObjectInfo& file) {
+    const Status status = [&]() -> Status {
+      STOKER_ASSIGN(const auto reader, parts_.source.OpenReader(file));
+      const Memory memory(queue_, parts_.target.memory(*reader));
+      auto put = parts_.target.PutFrom(file.key, *reader);
+      if (!put.ok()) return Blame(*reader, put.status());
+      return parts_.memory.NoteSame(file.key, file.version, put->version);
+    }();
+    End(file, status, file.size);
+    queue_.Done(1, file.size);
+  }
+
+  // A file that changes while it is sent makes the other side refuse it in many ways.
+  static Status Blame(ObjectReader& reader, const Status& failure) {
+    if (reader.fd() < 0) return failure;
+    const Status changed = reader.Confirm({});
+    return changed.ok() ? failure : changed;
+  }
+
+  void Open(const ObjectInfo& file) {
+    auto big = std::make_shared<BigFile>();
+    big->info = file;
+    const Status status = Begin(*big);
+    if (!status.ok()) {
+      End(file, status, 0);
+      queue_.Opened(nullptr);
+      queue_.Done(1, file.size);
+      return;
+    }
+    const bool together = big->reader->ranged() && big->upload->parallel();
+    if (together && !big->to_do.empty()) {
+      queue_.Opened(std::move(big));
+      return;
+    }
+    queue_.Opened(nullptr);
+    OneAfterTheOther(*big);
+  }
+
+  Status Begin(BigFile& big) {
+    STOKER_ASSIGN(big.reader, parts_.source.OpenReader(big.info));
+    const std::string begun = parts_.memory.Begun(big.info.key, big.info.version);
+    STOKER_ASSIGN(big.upload, parts_.target.BeginParts(big.info.key, big.info, begun));
+    if (big.upload->id() != begun) {
+      STOKER_TRY(parts_.memory.NoteBegun(big.info.key, big.info.version, big.upload->id()));
+    }
+    big.sums = big.upload->done();
+    int64_t kept = 0;
+    for (const auto& [n, sum] : big.sums) kept += sum.size;
+    const int64_t size = big.upload->part_size();
+    const auto count = static_cast<int>((big.info.size + size - 1) / size);
+    for (int n = count - 1; n >= 0; --n) {
+      if (big.sums.count(n) == 0) big.to_do.push_back(n);
+    }
+    queue_.Done(0, kept);
+    const std::lock_guard lock(mutex_);
+    report_.kept_bytes += kept;
+    return Status::Ok();
+  }
+
+  void OneAfterTheOther(BigFile& big) {
+    Status status;
+    while (!big.to_do.empty() && status.ok()) {
+      const int n = big.to_do.back();
+      big.to_do.pop_back();
+      const Memory memory(queue_, big.upload->memory(*big.reader));
+      const auto moved = big.upload->WritePart(n, *big.reader);
+      if (moved.ok()) {
+        big.sums[n] = *moved;
+        queue_.Done(0, moved->size);
+      }
+      status = moved.status();
+    }
+    big.failed = status;
+    Finish(big);
+  }
+
+  void MovePart(BigFile& big, int n) {
+    const auto moved = [&] {
+      const Memory memory(queue_, big.upload->memory(*big.reader));
+      return big.upload->WritePart(n, *big.reader);
+    }();
+    if (queue_.PartDone(big, n, moved)) Finish(big);
+  }
+
+  void Finish(BigFile& big) {
+    Status status = big.failed;
+    if (!status.ok()) {
+      status = Blame(*big.reader, status);
+    } else {
+      std::vector<PartSum> sums;
+      for (const auto& [n, sum] : big.sums) sums.push_back(sum);
+      status = big.reader->Confirm(sums);
+    }
+    if (status.ok()) {
+      const auto done = big.upload->Commit();
+      status = done.ok() ? parts_.memory.NoteSame(big.info.key, big.info.version, done->version)
+                         : done.status();
+    }
+    if (Spoilt(status)) big.upload->Abort();
+    int64_t kept = 0;
+    for (const auto& [n, sum] : big.upload->done()) kept += sum.size;
+    End(big.info, status, big.info.size - kept);
+    big.reader.reset();
+    big.upload.reset();
+    queue_.Done(1, 0);
+  }
+
+  void End(const ObjectInfo& file, const Status& status, int64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (!status.ok()) {
+      report_.failed.push_back({file.key, status});
+      return;
+    }
+    ++report_.files;
+    report_.bytes += bytes;
+  }
+
+  void Show() {
+    if (!progress_) return;
+    const TransferProgress now = queue_.progress();
+    const std::lock_guard lock(mutex_);
+    progress_(now);
+  }
+
+  const TransferParts& parts_;
+  const std::function<void(const TransferProgress&)>& progress_;
+  TransferQueue queue_;
+  std::mutex mutex_;
+  TransferReport report_;
+};
+
+constexpr size_t kRemovedAtOnce = 1000;
+
+void RemoveOld(TransferSide& target, const std::vector<std::string>& keys, TransferReport* report) {
+  for (size_t at = 0; at < keys.size(); at += kRemovedAtOnce) {
+    const auto begin = keys.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto end =
+        keys.begin() + static_cast<std::ptrdiff_t>(std::min(at + kRemovedAtOnce, keys.size()));
+    const std::vector<std::string> some(begin, end);
+    const Status status = target.DeleteAll(some);
+    if (!status.ok()) {
+      report->failed.push_back({some.front(), status.WithContext("removing")});
+      return;
+    }
+    report->removed += static_cast<int64_t>(some.size());
+  }
+}
+
+Result<SideListing> ListSide(TransferSide& side, Clock& clock) {
+  SideListing listing;
+  WallTime now;
+  STOKER_TRY(side.List([&](ObjectInfo info) { listing.objects.push_back(std::move(info)); },
+                       [&](const std::string& key, const Status& why) {
+                         listing.odd.push_back({key, why});
+                       },
+                       &now));
+  listing.ahead = now - clock.Wall();
+  return listing;
+}
+
+}  // namespace
+
+Result<TransferLists> ListSides(TransferSide& source, TransferSide& target, Clock& clock) {
+  TransferLists lists;
+  STOKER_ASSIGN(lists.source, ListSide(source, clock));
+  STOKER_ASSIGN(lists.target, ListSide(target, clock));
+  return lists;
+}
+
+TransferReport RunTransfer(const TransferParts& parts, const SyncPlan& plan,
+                           const TransferOptions& options,
+                           const std::function<void(const TransferProgress&)>& progress) {
+  Run run(parts, plan, options, progress);
+  // More hands than files are of use only where files have parts.
+  const bool large = !plan.copy.empty() && plan.copy.front().size > parts.target.whole_bytes();
+  const auto files = static_cast<int>(std::min<size_t>(plan.copy.size(), 1 << 16));
+  const int hands = large ? options.hands : std::min(options.hands, files);
+  if (hands > 0) parts.crew.Work(hands, [&](int hand) { run.Hand(hand); });
+  TransferReport report = run.report();
+  report.remove_skipped = !plan.remove.empty() && !report.failed.empty();
+  if (!report.remove_skipped) RemoveOld(parts.target, plan.remove, &report);
+  return report;
+}
+
+}  // namespace stoker

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads that work on one thing and end with it.
+#pragma once
+
+#include <exception>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "port/transfer_side.h"
+
+namespace stoker {
+
+class ThreadCrew : public Crew {
+ public:
+  // Fewer, where the system gives no more threads.
+  void Work(int hands, const std::function<void(int hand)>& work) override {
+    std::vector<std::thread> others;
+    for (int hand = 1; hand < hands; ++hand) {
+      try {
+        others.emplace_back([&work, hand] { work(hand); });
+      } catch (const std::system_error&) {
+        break;
+      }
+    }
+    work(0);
+    for (std::thread& other : others) other.join();
+  }
+};
+
+}  // namespace stoker

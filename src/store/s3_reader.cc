@@ -39,13 +39,23 @@ class RangeRead {
     STOKER_ASSIGN(const std::unique_ptr<HttpAnswer> answer, Ask());
     char* const buffer = TransferBuffer();
     while (at_ < end_) {
-      STOKER_ASSIGN(const int64_t got, answer->Read(buffer, std::min(end_ - at_, kTransferBuffer)));
-      if (got == 0) return Status(Code::kCorrupt, "the answer is shorter than was asked for");
-      const std::string_view bytes(buffer, static_cast<size_t>(got));
+      // Full buffers: then files are written in whole pages, which need not be cleared first.
+      const int64_t want = std::min(end_ - at_, kTransferBuffer);
+      int64_t filled = 0;
+      Status broken;
+      while (filled < want) {
+        const auto got = answer->Read(buffer + filled, want - filled);
+        if (!got.ok()) broken = got.status();
+        if (got.ok() && *got == 0) broken = Status(Code::kCorrupt, "the answer is cut off");
+        if (!broken.ok()) break;
+        filled += *got;
+      }
+      const std::string_view bytes(buffer, static_cast<size_t>(filled));
       if (whole_ && !checksum_.empty()) crc_ = Crc32c(bytes, crc_);
-      at_ += got;
-      *taken = take(bytes);
+      at_ += filled;
+      if (filled > 0) *taken = take(bytes);
       if (!taken->ok()) return *taken;
+      if (!broken.ok()) return broken;
     }
     // The end, so that the connection can be kept.
     STOKER_ASSIGN(const int64_t more, answer->Read(buffer, 1));

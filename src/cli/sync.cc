@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/text.h"
 #include "cli/context.h"
@@ -31,6 +32,7 @@ struct Options {
 };
 
 constexpr int kMostJobs = 512;
+constexpr int64_t kPerJob = int64_t{2} << 20;  // a buffer, and what a request holds
 // What the program itself and its connections take besides the buffers.
 constexpr int64_t kBesides = int64_t{64} << 20;
 constexpr int64_t kLeastMemory = int64_t{96} << 20;
@@ -57,7 +59,6 @@ Result<TransferOptions> OptionsOf(const Options& options) {
   if (options.jobs < 1 || options.jobs > kMostJobs) {
     return Status(Code::kUsage, "--jobs: 1 to " + std::to_string(kMostJobs) + " are possible");
   }
-  out.hands = options.jobs;
   const auto memory = ParseSize(options.memory);
   if (!memory.ok()) {
     return Status(Code::kUsage, "--memory: " + memory.status().message(), memory.status().next());
@@ -67,6 +68,9 @@ Result<TransferOptions> OptionsOf(const Options& options) {
                                     " is not enough for the program itself");
   }
   out.memory = *memory - kBesides;
+  out.hands = static_cast<int>(std::min<int64_t>(options.jobs, out.memory / kPerJob));
+  // As many as can be at work here; a wire that is far away asks for more soon.
+  out.first_hands = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
   return out;
 }
 

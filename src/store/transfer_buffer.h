@@ -7,8 +7,9 @@
 
 namespace stoker {
 
-// Small enough to stay in the processor's own cache between the copy in and the copy out.
-inline constexpr int64_t kTransferBuffer = 256 << 10;
+// Small enough to stay in the processor's own cache between the copy in and the copy out, and large
+// enough that calls cost little.
+inline constexpr int64_t kTransferBuffer = 1 << 20;
 
 // This thread's; what is in it is gone when anything else of store/ runs on the thread.
 inline char* TransferBuffer() {

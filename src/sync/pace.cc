@@ -32,6 +32,7 @@ void Pace::Note(int64_t bytes, int64_t files, int64_t slow_downs, Duration time)
   if (slow_downs > 0) {
     // Once for all that were refused together.
     trial_ = Trial::kNone;
+    starting_ = false;
     if (rest_ > kRestThrottled - kGrace) {
       --rest_;
       return;
@@ -49,6 +50,7 @@ void Pace::Note(int64_t bytes, int64_t files, int64_t slow_downs, Duration time)
     hands_ = before_;
     rest_ = kRest;
     fewer_next_ = true;
+    starting_ = false;
     return;
   }
   if (trial == Trial::kFewer && rate < rate_ * kLoss) {
@@ -65,7 +67,7 @@ void Pace::Note(int64_t bytes, int64_t files, int64_t slow_downs, Duration time)
     fewer_next_ = false;
     Try(Trial::kFewer, hands_ - std::max(hands_ / 4, 1), rate);
   } else {
-    Try(Trial::kMore, hands_ + std::max(hands_ / 2, 1), rate);
+    Try(Trial::kMore, hands_ + (starting_ ? hands_ : std::max(hands_ / 2, 1)), rate);
   }
 }
 

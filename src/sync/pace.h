@@ -8,7 +8,7 @@
 
 namespace stoker {
 
-// Additive increase while more of them move more, multiplicative decrease when the other side says
+// Doubles at first, while that moves more; then additive increase while more of them move more, multiplicative decrease when the other side says
 // that it is too much. As many hands as are needed and no more: a hand that gains nothing costs
 // memory and processor time here and requests there. Not thread-safe.
 class Pace {
@@ -31,6 +31,7 @@ class Pace {
   Trial trial_ = Trial::kNone;
   int rest_ = 0;  // intervals to wait before the next trial
   bool fewer_next_ = false;
+  bool starting_ = true;  // nothing has gained too little yet
 };
 
 }  // namespace stoker

@@ -6,7 +6,7 @@
 namespace stoker {
 namespace {
 
-constexpr int64_t kPiece = 256 << 10;
+constexpr int64_t kPiece = 1 << 20;
 constexpr int64_t kStreamed = 16 << 20;  // of stores that know no parts
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace stoker {
 
 struct TransferOptions {
   int hands = 64;       // at most so many files and parts at once
-  int first_hands = 8;  // to begin with
+  int first_hands = 4;  // to begin with
   // What buffers and parts in memory may take together. Lists of names come on top: some 300 bytes
   // a file.
   int64_t memory = int64_t{192} << 20;

@@ -112,7 +112,7 @@ void TransferQueue::Note(int64_t files, int64_t bytes) {
   ++units_;
   const MonoTime now = clock_.Mono();
   // Whole parts are counted when they end: too few of them say nothing.
-  if (now - since_ < kInterval || units_ < 3 * pace_.hands()) return;
+  if (now - since_ < kInterval || units_ < 2 * pace_.hands()) return;
   const int before = pace_.hands();
   pace_.Note(moved_, ended_, slowed_ - slowed_before_, now - since_);
   since_ = now;

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/folder_side.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "store/folder_files.h"
+#include "sys/file.h"
+
+namespace stoker {
+namespace {
+
+constexpr int64_t kPart = 16 << 20;
+
+class FolderSideTest : public ::testing::Test {
+ protected:
+  FolderSideTest() : dir_(*sys::TempDir::Make()), root_(dir_.path() + "/side") {}
+  std::unique_ptr<FolderSide> Open(const std::string& path, bool must_exist = false) {
+    auto side = FolderSide::Open(path, must_exist);
+    EXPECT_TRUE(side.ok()) << side.status().ToString();
+    return side.ok() ? std::move(*side) : nullptr;
+  }
+  void Write(const std::string& path, const std::string& data) {
+    ASSERT_TRUE(sys::MakeDirs(path.substr(0, path.rfind('/'))).ok());
+    ASSERT_TRUE(sys::WriteFileAtomic(path, data, 0644, false).ok());
+  }
+  std::map<std::string, ObjectInfo> List(FolderSide& side) {
+    std::map<std::string, ObjectInfo> out;
+    WallTime now;
+    odd_.clear();
+    EXPECT_TRUE(side.List([&](const ObjectInfo& info) { out[info.key] = info; },
+                          [&](const std::string& key, const Status& why) { odd_[key] = why; }, &now)
+                    .ok());
+    return out;
+  }
+  // Of what lies in `from_` under `key`.
+  std::unique_ptr<ObjectReader> Reader(const std::string& key) {
+    auto reader = from_->OpenReader(List(*from_).at(key));
+    EXPECT_TRUE(reader.ok()) << reader.status().ToString();
+    return reader.ok() ? std::move(*reader) : nullptr;
+  }
+
+  sys::TempDir dir_;
+  const std::string root_;
+  std::map<std::string, Status> odd_;
+  std::unique_ptr<FolderSide> from_ = Open(dir_.path() + "/from");
+};
+
+// As one that has no descriptor: what comes over a wire.
+class Wire : public ObjectReader {
+ public:
+  explicit Wire(std::unique_ptr<ObjectReader> inner) : inner_(std::move(inner)) {}
+  const ObjectInfo& info() const override { return inner_->info(); }
+  bool ranged() const override { return true; }
+  Status Read(int64_t offset, int64_t size, const TakeBytes& take) override {
+    return inner_->Read(offset, size, take);
+  }
+  Status Confirm(const std::vector<PartSum>& parts) override { return inner_->Confirm(parts); }
+
+ private:
+  const std::unique_ptr<ObjectReader> inner_;
+};
+
+TEST_F(FolderSideTest, ListsFilesAndNamesTheRest) {
+  const std::string from = dir_.path() + "/from";
+  Write(from + "/a/b/c", "x");
+  Write(from + "/d", "");
+  Write(from + "/e.stoker-part", "half");
+  ASSERT_EQ(symlink("a/b/c", (from + "/inside").c_str()), 0);
+  ASSERT_EQ(symlink("a", (from + "/folder").c_str()), 0);
+  ASSERT_EQ(symlink("../outside", (from + "/out").c_str()), 0);
+  Write(dir_.path() + "/outside", "secret");
+  ASSERT_EQ(symlink("nothing", (from + "/dangling").c_str()), 0);
+  ASSERT_EQ(mkfifo((from + "/pipe").c_str(), 0600), 0);
+  const auto files = List(*from_);
+  ASSERT_EQ(files.size(), 3u);
+  EXPECT_EQ(files.at("a/b/c").size, 1);
+  EXPECT_EQ(files.count("d") + files.count("inside"), 2u);
+  ASSERT_EQ(odd_.size(), 4u);
+  for (const char* key : {"folder", "out", "dangling", "pipe"}) {
+    EXPECT_EQ(odd_[key].code(), Code::kInvalid) << key;
+  }
+  EXPECT_TRUE(List(*Open(root_)).empty());
+  EXPECT_EQ(FolderSide::Open(root_, true).code(), Code::kNotFound);
+  EXPECT_EQ(List(*Open(from + "/d", true)).size(), 1u);
+}
+
+TEST_F(FolderSideTest, WritesWithTheSourcesTimeAndOverNoLink) {
+  Write(dir_.path() + "/from/f", "content");
+  const timespec times[2] = {{1000, 0}, {1'700'000'000, 123'000'000}};
+  ASSERT_EQ(utimensat(AT_FDCWD, (dir_.path() + "/from/f").c_str(), times, 0), 0);
+  const auto side = Open(root_);
+  const auto put = side->PutFrom("x/y/f", *Reader("f"));
+  ASSERT_TRUE(put.ok()) << put.status().ToString();
+  const auto there = List(*side);
+  ASSERT_EQ(there.size(), 1u);
+  EXPECT_EQ(there.at("x/y/f").version, put->version);
+  EXPECT_EQ(there.at("x/y/f").last_modified.ms, 1'700'000'000'123);
+  EXPECT_EQ(sys::ReadFile(root_ + "/x/y/f").value_or("?"), "content");
+  ASSERT_EQ(symlink(dir_.path().c_str(), (root_ + "/way").c_str()), 0);
+  EXPECT_EQ(side->PutFrom("way/f", *Reader("f")).code(), Code::kExists);
+  for (const char* key : {"../f", "/f", "a/../../f", ""}) {
+    EXPECT_EQ(side->PutFrom(key, *Reader("f")).code(), Code::kInvalid) << key;
+  }
+  EXPECT_EQ(side->PutFrom("x/y", *Reader("f")).code(), Code::kExists);
+  ASSERT_EQ(symlink("/etc/hostname", (root_ + "/link").c_str()), 0);
+  EXPECT_TRUE(side->PutFrom("link", *Reader("f")).ok());
+  EXPECT_EQ(sys::ReadFile(root_ + "/link").value_or("?"), "content");
+  EXPECT_TRUE(side->DeleteAll({"x/y/f", "nothing/there"}).ok());
+  EXPECT_FALSE(sys::FileExists(root_ + "/x"));
+}
+
+TEST_F(FolderSideTest, AFileThatChangesIsNotTaken) {
+  const std::string path = dir_.path() + "/from/f";
+  Write(path, "before");
+  const auto reader = Reader("f");
+  const ObjectInfo before = reader->info();
+  Write(path, "after!");
+  EXPECT_TRUE(reader->Confirm({}).ok()) << "the file that was opened is what it was";
+  EXPECT_EQ(from_->OpenReader(before).code(), Code::kConflict);
+  const auto open = Reader("f");
+  const sys::ScopedFd fd = *sys::Open(path, O_WRONLY | O_APPEND);
+  ASSERT_EQ(write(fd.get(), "more", 4), 4);
+  const auto side = Open(root_);
+  EXPECT_EQ(side->PutFrom("f", *open).code(), Code::kConflict);
+  EXPECT_TRUE(List(*side).empty());
+  EXPECT_FALSE(sys::FileExists(root_ + "/f.stoker-part"));
+}
+
+TEST_F(FolderSideTest, PartsAreGoneOnWith) {
+  std::string data(static_cast<size_t>(2 * kPart + 5), 'a');
+  for (size_t i = 0; i < data.size(); i += 4096) data[i] = static_cast<char>(i / 4096);
+  Write(dir_.path() + "/from/f", data);
+  const auto side = Open(root_);
+  Wire wire(Reader("f"));
+  auto upload = side->BeginParts("f", wire.info(), "");
+  ASSERT_TRUE(upload.ok()) << upload.status().ToString();
+  const std::string id = (*upload)->id();
+  EXPECT_EQ(side->BeginParts("f", wire.info(), id).code(), Code::kBusy) << "somebody writes it";
+  ASSERT_TRUE((*upload)->WritePart(2, wire).ok());
+  const auto first = (*upload)->WritePart(0, wire);
+  ASSERT_TRUE(first.ok());
+  upload->reset();  // as a process that is gone
+  EXPECT_TRUE(List(*side).empty());
+  upload = side->BeginParts("f", wire.info(), id);
+  ASSERT_TRUE(upload.ok()) << upload.status().ToString();
+  ASSERT_EQ((*upload)->done().size(), 2u);
+  EXPECT_EQ((*upload)->done().at(0).crc32c, first->crc32c);
+  ASSERT_TRUE((*upload)->WritePart(1, wire).ok());
+  const auto info = (*upload)->Commit();
+  ASSERT_TRUE(info.ok()) << info.status().ToString();
+  EXPECT_EQ(sys::ReadFile(root_ + "/f", 1 << 30).value_or("") == data, true);
+  EXPECT_EQ(List(*side).at("f").version, info->version);
+  // Another id, or another size: from the beginning.
+  upload = side->BeginParts("f", wire.info(), "");
+  ASSERT_TRUE((*upload)->WritePart(0, wire).ok());
+  const std::string second = (*upload)->id();
+  upload->reset();
+  ObjectInfo shorter = wire.info();
+  shorter.size -= 1;
+  upload = side->BeginParts("f", shorter, second);
+  EXPECT_TRUE((*upload)->done().empty());
+  (*upload)->Abort();
+  EXPECT_FALSE(sys::FileExists(root_ + "/f.stoker-part"));
+}
+
+TEST_F(FolderSideTest, LongNamesHaveRoomForTheirParts) {
+  const std::string name(255, 'n');
+  Write(dir_.path() + "/from/f", "x");
+  EXPECT_TRUE(Open(root_)->PutFrom(name, *Reader("f")).ok());
+  EXPECT_TRUE(sys::FileExists(root_ + "/" + name));
+}
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranges and parts, on a service that is told what to say; test/contract runs them on real ones.
+#include "store/s3_parts.h"
+
+#include <gtest/gtest.h>
+
+#include "store/s3_answer.h"
+#include "store/test_s3.h"
+#include "sys/crc32c.h"
+
+namespace stoker {
+namespace {
+
+HttpResponse Range(const std::string& data, int64_t from, const std::string& etag = "\"e\"") {
+  const std::string last = std::to_string(from + static_cast<int64_t>(data.size()) - 1);
+  return {206,
+          {{"Date", kDate},
+           {"ETag", etag},
+           {"Content-Range", "bytes " + std::to_string(from) + "-" + last + "/100"}},
+          data};
+}
+HttpResponse Sum(const std::string& checksum, const std::string& size = "") {
+  HttpResponse answer{200, {{"Date", kDate}, {"ETag", "\"e\""}}, ""};
+  if (!checksum.empty()) answer.headers.emplace_back("x-amz-checksum-crc32c", checksum);
+  if (!size.empty()) {
+    answer.headers.emplace_back("Content-Length", size);
+    answer.headers.emplace_back("x-amz-mp-parts-count", "2");
+  }
+  return answer;
+}
+HttpResponse Xml(const std::string& text) { return {200, {{"Date", kDate}}, text}; }
+
+class S3PartsTest : public S3StoreTest {
+ protected:
+  Result<std::string> Read(int64_t offset, int64_t size, int64_t whole) {
+    STOKER_ASSIGN(const auto reader, store_->OpenReader({"a", whole, "\"e\"", {}}));
+    std::string got;
+    STOKER_TRY(reader->Read(offset, size, [&](std::string_view bytes) {
+      got += bytes;
+      return Status::Ok();
+    }));
+    return got;
+  }
+};
+
+TEST_F(S3PartsTest, ARangeIsOfOneVersionAndNoOther) {
+  Answer({Range("abc", 10)});
+  EXPECT_EQ(Read(10, 3, 100).value_or("?"), "abc");
+  EXPECT_EQ(Header(0, "Range"), "bytes=10-12");
+  EXPECT_EQ(Header(0, "If-Match"), "\"e\"");
+  Answer({Refusal(412, "PreconditionFailed")});
+  EXPECT_EQ(Read(10, 3, 100).code(), Code::kConflict);
+  // Of services that do not know If-Match with GET.
+  Answer({Range("abc", 10, "\"other\"")});
+  EXPECT_EQ(Read(10, 3, 100).code(), Code::kConflict);
+  Answer({Range("abc", 20)}, true);
+  EXPECT_EQ(Read(10, 3, 100).code(), Code::kInvalid);
+  Answer({Holding("abc")}, true);
+  EXPECT_EQ(Read(10, 3, 100).code(), Code::kInvalid);
+}
+
+TEST_F(S3PartsTest, WhatBreaksOffIsAskedForFromThere) {
+  Answer({Range("ab", 10), Range("cd", 12)});
+  EXPECT_EQ(Read(10, 4, 100).value_or("?"), "abcd");
+  EXPECT_EQ(Header(1, "Range"), "bytes=12-13");
+  Answer({Range("ab", 10), Refusal(503, "SlowDown"), Range("cd", 12)});
+  EXPECT_EQ(Read(10, 4, 100).value_or("?"), "abcd");
+}
+
+TEST_F(S3PartsTest, AWholeIsHeldAgainstItsChecksum) {
+  Answer({Holding("abc", Crc32cText(Crc32c("abc")))});
+  EXPECT_EQ(Read(0, 3, 3).value_or("?"), "abc");
+  Answer({Holding("abd", Crc32cText(Crc32c("abc")))}, true);
+  EXPECT_EQ(Read(0, 3, 3).code(), Code::kCorrupt);
+}
+
+TEST_F(S3PartsTest, PiecesAreHeldAgainstTheObjectsChecksum) {
+  const std::string one(60, 'x');
+  const std::string two(40, 'y');
+  const std::vector<PartSum> read = {{60, Crc32c(one)}, {40, Crc32c(two)}};
+  std::string sums;
+  for (const PartSum& part : read) {
+    for (int shift = 24; shift >= 0; shift -= 8) {
+      sums += static_cast<char>((*part.crc32c >> shift) & 0xff);
+    }
+  }
+  const std::string of_parts = Crc32cText(Crc32c(sums)) + "-2";
+  const auto confirm = [&](std::deque<HttpResponse> answers) {
+    Answer(std::move(answers));
+    return (*store_->OpenReader({"a", 100, "\"e\"", {}}))->Confirm(read);
+  };
+  EXPECT_TRUE(confirm({Sum(Crc32cText(Crc32c(one + two)))}).ok());
+  EXPECT_EQ(confirm({Sum(Crc32cText(Crc32c(two + one)))}).code(), Code::kCorrupt);
+  EXPECT_TRUE(confirm({Sum("")}).ok());
+  // The checksum of the parts' checksums: only where they were cut as ours are.
+  EXPECT_TRUE(confirm({Sum(of_parts), Sum("", "60")}).ok());
+  EXPECT_EQ(confirm({Sum("4waSgw==-2"), Sum("", "60")}).code(), Code::kCorrupt);
+  EXPECT_TRUE(confirm({Sum("4waSgw==-2"), Sum("", "50")}).ok());
+  HttpResponse other = Sum("");
+  other.headers = {{"Date", kDate}, {"ETag", "\"other\""}};
+  EXPECT_EQ(confirm({other}).code(), Code::kConflict);
+}
+
+// A checksum without "-<parts>" of an object of several parts may be of anything.
+TEST_F(S3PartsTest, AnOddChecksumIsNotBelieved) {
+  HttpHeaders headers = {{"ETag", "\"abc-2\""}, {"x-amz-checksum-crc32c", "4waSgw=="}};
+  EXPECT_EQ(s3::ChecksumOf(headers).text, "");
+  headers.emplace_back("x-amz-checksum-type", "FULL_OBJECT");
+  EXPECT_EQ(s3::ChecksumOf(headers).text, "4waSgw==");
+}
+
+constexpr char kPartList[] =
+    "<ListPartsResult><Part><PartNumber>1</PartNumber><ETag>\"p1\"</ETag><Size>1000</Size>"
+    "<ChecksumCRC32C>4waSgw==</ChecksumCRC32C></Part><Part><PartNumber>2</PartNumber>"
+    "<ETag>\"p2\"</ETag><Size>7</Size></Part><IsTruncated>false</IsTruncated></ListPartsResult>";
+
+TEST_F(S3PartsTest, AnUploadIsGoneOnWith) {
+  Answer({Xml(kPartList)});
+  auto upload = store_->BeginParts("a", 2500, {}, "1000:the id");
+  ASSERT_TRUE(upload.ok()) << upload.status().ToString();
+  EXPECT_EQ(Heard(), "GET /bucket/team/a?uploadId=the%20id\n");
+  // Part 2 is of another size than it should be: not ours.
+  ASSERT_EQ((*upload)->done().size(), 1u);
+  EXPECT_EQ((*upload)->done().at(0).crc32c, 0xe3069283u);
+  EXPECT_EQ((*upload)->id(), "1000:the id");
+  EXPECT_EQ((*upload)->Commit().code(), Code::kInternal);  // parts are missing
+  const HttpResponse begun = Xml(
+      "<InitiateMultipartUploadResult><UploadId>new</UploadId></InitiateMultipartUploadResult>");
+  Answer({Refusal(404, "NoSuchUpload"), begun});
+  upload = store_->BeginParts("a", 2500, {}, "1000:gone");
+  ASSERT_TRUE(upload.ok()) << upload.status().ToString();
+  EXPECT_EQ((*upload)->id(), "1000:new");
+  Answer({begun});
+  upload = store_->BeginParts("a", 2500, {}, "500:of another size");
+  EXPECT_EQ((*upload)->id(), "1000:new");
+  EXPECT_EQ(requests_.size(), 1u);
+  // A list that is none must not be taken for an empty one.
+  Answer({Xml("<html/>")}, true);
+  EXPECT_EQ(store_->BeginParts("a", 2500, {}, "1000:the id").code(), Code::kCorrupt);
+}
+
+TEST_F(S3PartsTest, ManyAreDeletedAtOnce) {
+  Answer({Xml("<DeleteResult/>")});
+  EXPECT_TRUE(store_->DeleteAll({"a<b", "c&d"}).ok());
+  EXPECT_EQ(Heard(), "POST /bucket/?delete=\n");
+  EXPECT_NE(requests_[0].body.find("<Key>team/a&lt;b</Key>"), std::string::npos);
+  EXPECT_EQ(Header(0, "x-amz-checksum-crc32c"), Crc32cText(Crc32c(requests_[0].body)));
+  Answer(
+      {Xml("<DeleteResult><Error><Key>x</Key><Code>AccessDenied</Code></Error></DeleteResult>")});
+  EXPECT_FALSE(store_->DeleteAll({"x"}).ok());
+  Answer({HttpResponse{204, {{"Date", kDate}}, ""}, Xml("<DeleteResult/>")});
+  EXPECT_TRUE(store_->DeleteAll({std::string("a\x01z"), "b"}).ok());
+  EXPECT_EQ(Heard(), "DELETE /bucket/team/a%01z\nPOST /bucket/?delete=\n");
+  std::vector<std::string> many(2500, "k");
+  Answer({Xml("<DeleteResult/>")}, true);
+  EXPECT_TRUE(store_->DeleteAll(many).ok());
+  EXPECT_EQ(requests_.size(), 3u);
+}
+
+}  // namespace
+}  // namespace stoker

@@ -8,9 +8,10 @@
 
 namespace stoker {
 
-// Doubles at first, while that moves more; then additive increase while more of them move more, multiplicative decrease when the other side says
-// that it is too much. As many hands as are needed and no more: a hand that gains nothing costs
-// memory and processor time here and requests there. Not thread-safe.
+// Doubles at first, while that moves more; then additive increase, while more of them move more,
+// and multiplicative decrease when the other side says that it is too much. As many hands as are
+// needed and no more: a hand that gains nothing costs memory and processor time here and requests
+// there. Not thread-safe.
 class Pace {
  public:
   // Between 1 and `most`; `first` to begin with.

@@ -116,27 +116,27 @@ constexpr char kPartList[] =
 
 TEST_F(S3PartsTest, AnUploadIsGoneOnWith) {
   Answer({Xml(kPartList)});
-  auto upload = store_->BeginParts("a", 2500, {}, "1000:the id");
+  auto upload = store_->BeginParts("a", 2500, {}, "1000c:the id");
   ASSERT_TRUE(upload.ok()) << upload.status().ToString();
   EXPECT_EQ(Heard(), "GET /bucket/team/a?uploadId=the%20id\n");
   // Part 2 is of another size than it should be: not ours.
   ASSERT_EQ((*upload)->done().size(), 1u);
   EXPECT_EQ((*upload)->done().at(0).crc32c, 0xe3069283u);
-  EXPECT_EQ((*upload)->id(), "1000:the id");
+  EXPECT_EQ((*upload)->id(), "1000c:the id");
   EXPECT_EQ((*upload)->Commit().code(), Code::kInternal);  // parts are missing
   const HttpResponse begun = Xml(
       "<InitiateMultipartUploadResult><UploadId>new</UploadId></InitiateMultipartUploadResult>");
   Answer({Refusal(404, "NoSuchUpload"), begun});
-  upload = store_->BeginParts("a", 2500, {}, "1000:gone");
+  upload = store_->BeginParts("a", 2500, {}, "1000c:gone");
   ASSERT_TRUE(upload.ok()) << upload.status().ToString();
-  EXPECT_EQ((*upload)->id(), "1000:new");
+  EXPECT_EQ((*upload)->id(), "1000c:new");
   Answer({begun});
-  upload = store_->BeginParts("a", 2500, {}, "500:of another size");
-  EXPECT_EQ((*upload)->id(), "1000:new");
+  upload = store_->BeginParts("a", 2500, {}, "500c:of another size");
+  EXPECT_EQ((*upload)->id(), "1000c:new");
   EXPECT_EQ(requests_.size(), 1u);
   // A list that is none must not be taken for an empty one.
   Answer({Xml("<html/>")}, true);
-  EXPECT_EQ(store_->BeginParts("a", 2500, {}, "1000:the id").code(), Code::kCorrupt);
+  EXPECT_EQ(store_->BeginParts("a", 2500, {}, "1000c:the id").code(), Code::kCorrupt);
 }
 
 TEST_F(S3PartsTest, ManyAreDeletedAtOnce) {

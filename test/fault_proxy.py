@@ -345,8 +345,8 @@ async def main(to, seed, host):
 
 
 class FaultProxy:
-    def __init__(self, to, seed, host='127.0.0.1', wrap=()):
-        self.words = [*wrap, sys.executable, os.path.abspath(__file__), to, str(seed), host]
+    def __init__(self, to, seed, host='127.0.0.1'):
+        self.words = [sys.executable, os.path.abspath(__file__), to, str(seed), host]
 
     def __enter__(self):
         self.process = subprocess.Popen(

@@ -29,19 +29,18 @@ def _end_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
-def free_port(host='127.0.0.1'):
+def free_port():
     with socket.socket() as probe:
-        probe.bind((host, 0))
+        probe.bind(('127.0.0.1', 0))
         return probe.getsockname()[1]
 
 
 class VersityS3(S3Server):
-    def __init__(self, host='127.0.0.1', wrap=(), users=0):
-        """`wrap`: words before the command, such as those that enter a network namespace. `users`:
-        how many others than that of KEYS may do everything: USER0, whose secret is secret0, …"""
+    def __init__(self, host='127.0.0.1', users=0):
+        """`host`: where it listens, this machine among them. `users`: how many others than that of
+        KEYS may do everything: USER0, whose secret is secret0, …"""
         self.host = host
         self.users = users
-        self.wrap = list(wrap)
 
     def __enter__(self):
         self.root = tempfile.mkdtemp(prefix='stoker-versity-')
@@ -56,11 +55,11 @@ class VersityS3(S3Server):
         data = os.path.join(self.root, 'data')
         os.makedirs(data)
         more = ['--iam-dir', self.write_users()] if self.users else []
-        port = free_port() if self.host == '127.0.0.1' else 9000
-        self.endpoint = f'http://{self.host}:{port}'
+        port = free_port()
+        self.endpoint = f'http://127.0.0.1:{port}'
         self.log = open(os.path.join(self.root, 'log'), 'wb')
         self.process = subprocess.Popen(
-            [*self.wrap, go_tools.tool(MODULE), '--port', f'{self.host}:{port}', '--quiet',
+            [go_tools.tool(MODULE), '--port', f'{self.host}:{port}', '--quiet',
              '--keep-alive', *more, 'posix', data],
             env={
                 'PATH': os.environ['PATH'],

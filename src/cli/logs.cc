@@ -92,6 +92,8 @@ Status Run(Context& context, const Options& options) {
   LogPrinter printer(context.out_is_terminal(), read.job.num_nodes > 1 && options.node < 0,
                      context.color(), options.timestamps);
   if (options.follow) CatchInterrupts();
+  const StoreTraits& traits = ledger->store().traits();
+  MonoTime passed = context.clock().Mono();
   MonoTime marked{-60'000};
   for (;;) {
     bool final = IsFinal(read.job.state);
@@ -110,7 +112,10 @@ Status Run(Context& context, const Options& options) {
       marked = context.clock().Mono();
       (void)ledger->store().Put(paths::Follow(job), "");
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(ledger->store().traits().poll.ms));
+    std::this_thread::sleep_for(std::chrono::milliseconds(traits.follow.ms));
+    // Lines are looked for more often than the job: a look at that costs several requests.
+    if (context.clock().Mono() - passed < traits.poll) continue;
+    passed = context.clock().Mono();
     pass = controller->Pass(job);
     if (pass.ok()) read.job = pass->job;
   }

@@ -56,6 +56,7 @@ struct StoreTraits {
   Duration poll = Duration::Seconds(2);    // how often to look for changes
   Duration flush = Duration::Seconds(30);  // longest time a log line waits when nobody follows
   Duration follow_flush = Duration::Seconds(1);
+  Duration follow = Duration::Ms(600);      // how often a follower looks for lines
   Duration report = Duration::Seconds(15);  // how often an agent reports without news
   // Objects of more bytes are worth several parts at once; 0 = none is.
   int64_t part_bytes = 0;

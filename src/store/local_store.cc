@@ -70,6 +70,7 @@ LocalStore::LocalStore(local::Folder folder) : folder_(std::move(folder)) {
   traits_.poll = Duration::Ms(50);
   traits_.flush = Duration::Ms(200);
   traits_.follow_flush = Duration::Ms(100);
+  traits_.follow = Duration::Ms(50);
   traits_.report = Duration::Seconds(1);
 }
 

@@ -27,6 +27,7 @@ class MemoryStore : public ObjectStore {
     traits_.poll = Duration::Ms(50);
     traits_.flush = Duration::Ms(200);
     traits_.follow_flush = Duration::Ms(100);
+    traits_.follow = Duration::Ms(50);
     traits_.report = Duration::Seconds(1);
   }
 

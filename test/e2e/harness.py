@@ -78,9 +78,13 @@ class World:
         else:
             shutil.rmtree(self.root, ignore_errors=True)
 
+    def command(self, args, cwd):
+        """The words that run stoker in `cwd`."""
+        return [self.binary, *map(str, args)]
+
     def stoker(self, *args, cwd=None, timeout=60, env=None, check=False, stdin=subprocess.DEVNULL):
         """Runs a verb to its end; returns the CompletedProcess with text output."""
-        done = subprocess.run([self.binary, *map(str, args)], cwd=cwd or self.work,
+        done = subprocess.run(self.command(args, cwd or self.work), cwd=cwd or self.work,
                               env={**self.env, **(env or {})}, stdin=stdin, capture_output=True,
                               timeout=patience(timeout), text=True, errors="replace", **self.user)
         if check and done.returncode != 0:
@@ -92,7 +96,8 @@ class World:
         """Starts a verb in the background."""
         popen.setdefault("stdout", subprocess.PIPE)
         popen.setdefault("stderr", subprocess.PIPE)
-        process = subprocess.Popen([self.binary, *map(str, args)], cwd=cwd or self.work,
+        process = subprocess.Popen(self.command(args, cwd or self.work),
+                                   cwd=cwd or self.work,
                                    env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL,
                                    text=True,
                                    errors="replace", **self.user, **popen)

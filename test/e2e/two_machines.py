@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Two machines that share only the bucket: one submits and runs, the other lists, follows, shows
+and cancels. Each has its own network, files, processes, host name and boot (apart.py); the bucket
+is versitygw's, which verifies signatures."""
+
+import os
+import pathlib
+import statistics
+import sys
+import time
+
+HERE = pathlib.Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+import cloud_env  # noqa: E402
+
+cloud_env.enter()
+import apart  # noqa: E402
+import versity_s3  # noqa: E402
+from harness import PYTHON, Results, World, patience  # noqa: E402
+from job_kit import running  # noqa: E402
+
+STORE = f"s3://{versity_s3.BUCKET}/team"
+LAG = 2.0  # seconds that a followed line may be old, at most
+
+
+class Remote(World):
+    """A world on a machine of its own."""
+
+    def __init__(self, number, name, server, hidden=()):
+        super().__init__(name)
+        self.machine = apart.Machine(number, name, self.root, hidden)
+        port = server.endpoint.rsplit(":", 1)[1]
+        self.env.update(server.env(f"http://{self.machine.here}:{port}"))
+        self.stoker("config", "set", "store", STORE, check=True)
+
+    def command(self, args, cwd):
+        return [*self.machine.wrap, f"--wdns={cwd}", "--", *super().command(args, cwd)]
+
+    def close(self, keep=False):
+        self.machine.close()
+        super().close(keep)
+
+
+def test_apart(results, server, here, there):
+    port = int(server.endpoint.rsplit(":", 1)[1])
+    listening = here.machine.listens()
+    results.check(
+        "both reach the bucket, and not one another",
+        here.machine.reaches(here.machine.here, port)
+        and there.machine.reaches(there.machine.here, port)
+        and not there.machine.reaches(here.machine.there, listening),
+    )
+
+
+def clock(world, seconds):
+    world.program(
+        "import time\n"
+        f"for i in range({2 * seconds}):\n"
+        "    print('at', time.time(), flush=True)\n"
+        "    time.sleep(0.5)\n"
+    )
+
+
+def test_followed(results, here, there):
+    clock(here, 20)
+    job = running(here, here.submit("--name", "followed", "--", PYTHON, "prog.py"))
+    listed = {j["id"]: j for j in there.json("ls")}
+    results.check(
+        "the other lists it", listed.get(job, {}).get("state") == "Running", listed.get(job)
+    )
+    shown = there.json("show", job)["job"]
+    results.check("the other shows it", shown["name"] == "followed", shown)
+    lags = lags_of(there, job)
+    # The first lines come from before anybody was known to follow.
+    later = lags[8:]
+    results.check("the other follows it to its end", len(lags) == 40, len(lags))
+    middle, most = statistics.median(later), max(later)
+    results.check(
+        f"a followed line is {middle:.2f} s old in the middle, {most:.2f} s at most, not over "
+        f"{LAG} s",
+        middle <= LAG and most <= patience(LAG),
+    )
+    ended = there.job(job)
+    results.check("the other sees its end", ended["state"] == "Succeeded", ended.get("result"))
+    return job
+
+
+def lags_of(world, job):
+    follower = world.start("logs", "-f", job)
+    lags = []
+    for line in follower.stdout:
+        words = line.split()
+        if words[:1] == ["at"]:
+            lags.append(time.time() - float(words[1]))
+    follower.wait()
+    return lags
+
+
+def test_cancelled(results, here, there):
+    job = running(here, here.submit("--name", "endless", "--", "sh", "-c", "sleep 600"))
+    there.stoker("cancel", job, check=True)
+    waited = here.stoker("wait", job, timeout=60)
+    ended = here.job(job)
+    results.check("the other cancels", ended["state"] == "Cancelled", (waited.stderr, ended))
+    here.wait_for("its machine ends", lambda: not here.instances(), timeout=60)
+    results.check("and its machine ends", not here.instances(), here.instances())
+    results.check("nothing of it ran on the other", not there.instances(), there.instances())
+
+
+def test_both(results, here, there):
+    """At the same time, each its own, and each sees both."""
+    jobs = [w.submit("--name", "own", "--", "sh", "-c", "sleep 2; hostname") for w in (here, there)]
+    codes = [w.stoker("wait", jobs[1 - at]).returncode for at, w in enumerate((here, there))]
+    said = [w.stoker("logs", jobs[1 - at]).stdout for at, w in enumerate((here, there))]
+    results.check(
+        "each waits for the other's job, and reads where it ran",
+        codes == [0, 0]
+        and there.machine.name in said[0]
+        and here.machine.name in said[1],
+        (codes, said),
+    )
+    records = [here.job(job) for job in jobs]
+    results.check("two hosts", records[0].get("host") != records[1].get("host"), records)
+
+
+def main():
+    apart.enter()
+    results = Results()
+    print(f"as {'an ordinary user' if os.environ.get(apart.USER) != '0' else 'root'}", flush=True)
+    with versity_s3.VersityS3(host="0.0.0.0") as server:
+        with Remote(1, "birch", server) as here:
+            with Remote(2, "maple", server, hidden=[here.root]) as there:
+                here.machine.inside("mount", "-t", "tmpfs", "nothing", there.root)
+                test_apart(results, server, here, there)
+                test_followed(results, here, there)
+                test_cancelled(results, here, there)
+                test_both(results, here, there)
+                there.stoker("gc", check=True)
+                results.check("no multipart upload is left", not server.uploads())
+    results.finish()
+
+
+if __name__ == "__main__":
+    main()

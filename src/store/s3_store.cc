@@ -87,10 +87,13 @@ Result<Listing> S3Store::List(const std::string& prefix, const std::string& afte
   s3::Request request{"GET", "", "list-type=2&encoding-type=url&max-keys=", {}, "", {}, false};
   request.query += std::to_string(page) + "&prefix=" + PercentEncode(root_ + prefix);
   if (!after.empty()) request.query += "&start-after=" + PercentEncode(root_ + after);
-  STOKER_ASSIGN(const HttpResponse answer, carrier_.Call(request));
-  STOKER_ASSIGN(Listing listing, s3::ParseListing(carrier_.Describe(request), answer.body, root_));
-  listing.store_now = DateOf(answer.headers, carrier_.ServiceNow());
-  return listing;
+  for (int next = 2;; ++next) {
+    STOKER_ASSIGN(const HttpResponse answer, carrier_.Call(request));
+    auto listing = s3::ParseListing(carrier_.Describe(request), answer.body, root_);
+    if (listing.ok()) listing->store_now = DateOf(answer.headers, carrier_.ServiceNow());
+    // What cannot be read may have been damaged on the way.
+    if (listing.ok() || !carrier_.Again(next, listing.status(), false)) return listing;
+  }
 }
 
 Result<std::unique_ptr<Upload>> S3Store::BeginUpload(const std::string& key,

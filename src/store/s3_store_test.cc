@@ -85,6 +85,11 @@ TEST_F(S3StoreTest, DamageOnTheWayIsNotAccepted) {
   Answer({Holding("dada", sum), Holding("dat", sum), Holding("data", sum)});
   EXPECT_EQ(store_->Get("a").value_or({}).data, "data");
   EXPECT_EQ(requests_.size(), 3u);
+  const HttpResponse list{200, {{"Date", kDate}}, "<ListBucketResult></ListBucketResult>"};
+  const HttpResponse torn{200, {{"Date", kDate}}, "<ListBucketResult></ListBu"};
+  Answer({torn, torn, list});
+  EXPECT_TRUE(store_->List("").ok());
+  EXPECT_EQ(requests_.size(), 3u);
   // An answer that is damaged may have said anything: it is not believed.
   Answer(
       {{403, {{"Date", kDate}}, "<?xml version=\"1.0\"?><Error><Code>Req"}, Holding("data", sum)});

@@ -10,6 +10,7 @@ class S3Server:
     """`endpoint` is set by who starts the server; the tests look past it with boto3."""
 
     endpoint = None
+    bucket = BUCKET
 
     def boto3(self, endpoint=None):
         import boto3

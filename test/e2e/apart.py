@@ -2,8 +2,8 @@
 """Machines that share nothing but what they reach over their one wire: network, mount, process,
 host name and boot of their own, as root or, in a user namespace, as anybody.
 
-The test itself is the place where the wires end: enter() once, before anything else. Each Machine is
-10.77.N.2, sees the test at 10.77.N.1, and has no way to any other."""
+The test itself is the place where the wires end: enter() once, before anything else. Each Machine
+is 10.77.N.2, sees the test at 10.77.N.1, and has no way to any other."""
 
 import ctypes
 import os

@@ -4,7 +4,10 @@
 with the right result, no start may lie before a committed checkpoint, nothing torn may have been
 committed or restored, and no process and no folder may be left.
 
-  chaos.py [--jobs 300] [--seed 1] [--parallel 6] [--limit 3000]
+  chaos.py [--jobs 300] [--seed 1] [--parallel 6] [--limit 3000] [--store s3]
+
+With --store s3 everything durable lies in a bucket of versitygw, and between it and stoker stands
+fault_proxy.py; the checks read the bucket past it.
 
 Each job meets at most six acts, drawn from the seed (chaos_job.py). The programs leave evidence
 through kernel locks and self-checking files (chaos_trainer.py). acts.log in the world's folder,
@@ -12,24 +15,64 @@ which is kept after a failure, tells each act with its time."""
 
 import argparse
 import collections
+import contextlib
 import pathlib
 import random
 import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 import chaos_checks  # noqa: E402
 import ledger_view  # noqa: E402
 from chaos_job import Job  # noqa: E402
 from harness import Results, World, heartbeats_stop  # noqa: E402
 
 
+# In a thousand requests: about one in thirteen meets something. Stalls last for stall_s.
+HARM = {
+    "reset_request": 6, "reset_answer": 8, "reset_body": 8, "stall_request": 1, "stall_answer": 1,
+    "stall_body": 1, "error_500": 6, "error_after": 8, "gateway_after": 4, "early_error": 4,
+    "storm": 1, "truncate_answer": 6, "shorten_answer": 4, "shorten_request": 6, "flip_request": 6,
+    "flip_answer": 6, "wrong_etag": 4,
+}  # fmt: skip
+
+
+class Bucket:
+    """The store of `world` is a bucket behind faults, until they are told to be calm."""
+
+    def __init__(self, server, proxy, world):
+        from bucket_view import BucketPath
+
+        self.server = server
+        self.proxy = proxy
+        world.env.update(server.env(proxy.endpoint))
+        world.stoker("config", "set", "store", f"s3://{server.bucket}/team", check=True)
+        world.store = BucketPath(server, "team")
+        proxy.set(**HARM, stall_s=4.0, storm_ms=200)
+
+    def calm(self):
+        told = self.proxy.calm()
+        print(f"chaos: {sum(told['requests'].values())} requests; faults: {told['faults']}")
+
+    def check(self, world, results):
+        """Of writers that were killed: what is old goes with gc."""
+        from bucket_view import age_uploads
+
+        began = len(self.server.uploads())
+        age_uploads(self.server, time.time() - 100 * 3600)
+        world.stoker("gc", check=True)
+        left = self.server.uploads()
+        results.check(f"gc leaves none of {began} unfinished uploads", not left, left)
+
+
 class Storm:
-    def __init__(self, args):
+    def __init__(self, args, servers):
         self.args = args
         self.rng = random.Random(args.seed)
         self.world = World("chaos")
+        self.bucket = Bucket(*servers, self.world) if servers else None
         self.world.known = set()
         self.processes = ledger_view.Processes(self.world.root)
         self.acts = open(self.world.root / "acts.log", "a", buffering=1)
@@ -93,6 +136,9 @@ class Storm:
     def calm(self, results):
         """What must come to rest by itself; then everything is looked at."""
 
+        if self.bucket:
+            self.bucket.calm()
+
         def quiet():
             running = [p for p in self.processes.all() if p[1] != "tool"]
             folders = [f for f in self.folders() if not f.startswith(".new-")]
@@ -141,6 +187,8 @@ class Storm:
         for job in self.jobs:
             chaos_checks.check_job(self.world, job, results)
         chaos_checks.check_left_over(self.world, self.jobs, results)
+        if self.bucket:
+            self.bucket.check(self.world, results)
         alive = heartbeats_stop(self.world.evidence)
         results.check("no heartbeat goes on", not alive, alive)
         violations = self.world.evidence / "VIOLATIONS"
@@ -157,10 +205,32 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--parallel", type=int, default=6)
     parser.add_argument("--limit", type=int, default=3000, help="seconds for all jobs")
+    parser.add_argument("--store", choices=["folder", "s3"], default="folder")
     args = parser.parse_args()
+    if args.store == "s3":
+        import cloud_env
+
+        cloud_env.enter()
     results = Results()
     print(f"chaos: seed {args.seed}, {args.jobs} jobs, {args.parallel} at a time", flush=True)
-    storm = Storm(args)
+    with contextlib.ExitStack() as stack:
+        weather(args, stack, results)
+    results.finish()
+
+
+def servers_of(args, stack):
+    """The server and the faults before it, until the stack is left; None = a local folder."""
+    if args.store != "s3":
+        return None
+    from fault_proxy import FaultProxy
+    from versity_s3 import VersityS3
+
+    server = stack.enter_context(VersityS3())
+    return server, stack.enter_context(FaultProxy(server.endpoint, args.seed))
+
+
+def weather(args, stack, results):
+    storm = Storm(args, servers_of(args, stack))
     ended = storm.run()
     print(f"chaos: {time.monotonic() - storm.begun:.0f} s; acts: {dict(storm.counts)}", flush=True)
     results.check("every job ended", ended, [(j.number, j.id) for j in storm.live])
@@ -171,7 +241,6 @@ def main():
         for controller in storm.controllers:
             controller.kill()
     storm.world.close(keep=bool(results.failed))
-    results.finish()
 
 
 main()

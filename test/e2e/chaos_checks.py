@@ -4,7 +4,6 @@
 import collections
 import hashlib
 import json
-import os
 import re
 import time
 
@@ -170,7 +169,7 @@ def check_strays(world, results):
     caches = [p for p in (world.home / ".cache" / "stoker").glob("*") if p.name.startswith("pack")]
     orphans = [world.store / "active" / n for n in ledger_view.listing(world.store / "active")]
     for path in [tmp / n for n in strays] + caches + orphans:
-        os.utime(path, (old, old), follow_symlinks=False)
+        ledger_view.age(path, old)
     world.stoker("gc", check=True)
     for _ in range(100):  # one opening of the store in sixteen sweeps
         if not ledger_view.listing(tmp):

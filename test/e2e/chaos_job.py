@@ -3,6 +3,7 @@
 is drawn from (seed, number) alone, so that a seed always means the same jobs and the same acts;
 only their moments depend on the machine."""
 
+import json
 import pathlib
 import random
 import signal
@@ -107,12 +108,32 @@ run: |
             log(self, "submit killed", "in the ledger" if self.id else "nothing in the ledger")
         elif self.attached:
             self.process = self.start_run()
-            self.id = self.world.wait_for(f"{self.name} in the ledger", self.find, 60, 0.02)
+            # It may fail and say why, where the store fails.
+            self.world.wait_for(f"{self.name} in the ledger", self.found_or_ended, 60, 0.02)
+            self.process = self.process if self.id else None
         if not self.id:
-            self.id = self.world.submit(self.file)
+            self.id = self.submit_again(log)
         self.submitted = time.monotonic()
         self.due = self.submitted + self.rng.random() * 1.5
         log(self, "submitted", self.id)
+
+    def found_or_ended(self):
+        over = self.process.poll() is not None
+        self.id = self.find()
+        return self.id or over
+
+    def submit_again(self, log):
+        """Where the store fails, a submit may fail and say why; the job may be there anyway."""
+        for _ in range(5):
+            done = self.world.stoker("run", self.file, "--detach", "--json")
+            if done.returncode == 0:
+                return json.loads(done.stdout)["id"]
+            log(self, "submit failed", done.stdout.strip())
+            if isinstance(self.world.store, pathlib.Path):
+                break
+            if found := self.find():
+                return found
+        raise AssertionError(f"{self.name}: {done.stdout} {done.stderr}")
 
     def start_run(self, *more):
         return self.world.start(

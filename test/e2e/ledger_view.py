@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger in a local folder and the machines beside it, read without stoker: what the chaos
-tests go by must not come from the binary that they judge. docs/ledger.md is the format."""
+"""The ledger in a local folder, or in a bucket (bucket_view.py), and the machines beside it, read
+without stoker: what the chaos tests go by must not come from the binary that they judge.
+docs/ledger.md is the format."""
 
 import hashlib
 import json
@@ -17,7 +18,7 @@ def object_bytes(store, key):
     for _ in range(20):
         folder = store / (key + ".rev")
         try:
-            pointer = next((n for n in os.listdir(folder) if n.startswith("at-")), None)
+            pointer = next((n for n in revisions(folder) if n.startswith("at-")), None)
             if pointer:
                 return (folder / pointer[3:]).read_bytes()
         except FileNotFoundError:
@@ -30,6 +31,11 @@ def object_bytes(store, key):
     return None
 
 
+def revisions(folder):
+    """Of an object in a local folder; a bucket keeps one."""
+    return os.listdir(folder) if isinstance(folder, pathlib.Path) else []
+
+
 def record(store, job):
     data = object_bytes(store, f"records/{job}.json")
     return json.loads(data) if data else None
@@ -37,18 +43,24 @@ def record(store, job):
 
 def job_ids(store):
     """Of every job that has a record."""
-    try:
-        names = os.listdir(store / "records")
-    except FileNotFoundError:
-        return set()
-    return {n.removesuffix(".rev").removesuffix(".json") for n in names}
+    return {n.removesuffix(".rev").removesuffix(".json") for n in listing(store / "records")}
 
 
 def listing(folder):
+    if not isinstance(folder, pathlib.Path):
+        return folder.names()
     try:
         return sorted(os.listdir(folder))
     except FileNotFoundError:
         return []
+
+
+def age(path, when):
+    """Makes `path` as old as if it had been written at `when`."""
+    if isinstance(path, pathlib.Path):
+        os.utime(path, (when, when), follow_symlinks=False)
+    else:
+        path.age(when)
 
 
 def active(store):

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Trains digits under stoker, interrupts the job half-way, and checks that it went on from its last
-# checkpoint. Everything lives in a temporary home that is removed at the end (--keep: is not).
-# Usage: STOKER=build/stoker PYTHON=/usr/bin/python3 demo.sh [--keep]
+# checkpoint. Everything lives in a temporary home that is removed at the end (--keep: is not); with
+# --store, what is durable lies in a bucket, reached with the credentials of the environment.
+# Usage: STOKER=build/stoker PYTHON=/usr/bin/python3 demo.sh [--keep] [--store s3://bucket/prefix]
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -44,12 +45,22 @@ show() { # prints a command as one would type it, then runs it
   "$stoker" "$@"
 }
 
-[[ ${1:-} == --keep ]] && keep=1
+store=
+while (($#)); do
+  case $1 in
+  --keep) keep=1 ;;
+  --store) store=${2:?--store wants an address} && shift ;;
+  *) fail "what is '$1'?" ;;
+  esac
+  shift
+done
 unset XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME STOKER
 export HOME=$home PYTHONDONTWRITEBYTECODE=1
 mkdir "$home/bin"
 ln -s "$python" "$home/bin/python3" # so that the job's python3 is the one with torch
 PATH=$home/bin:$PATH
+
+[[ -z $store ]] || show config set store "$store"
 
 cd "$here/digits"
 printf '$ stoker run job.yaml\n'

@@ -99,7 +99,8 @@ class Request(Message):
         if not self.of_object:
             return 'ListUploads' if 'uploads' in self.query else f'{self.method} bucket'
         if 'uploadId=' in self.query:
-            return {'PUT': 'UploadPart', 'POST': 'Complete', 'DELETE': 'Abort'}[self.method]
+            return {'PUT': 'UploadPart', 'POST': 'Complete', 'DELETE': 'Abort',
+                    'GET': 'ListParts'}.get(self.method, self.method)  # fmt: skip
         if 'uploads' in self.query:
             return 'CreateUpload'
         return {'PUT': 'PutObject', 'GET': 'GetObject', 'HEAD': 'HeadObject',

@@ -15,6 +15,7 @@ SYNC_BYTES=4GiB SYNC_FILES=10000 SYNC_ROUNDS=3 SYNC_ONLY=large,small SYNC_CLIENT
 import os
 import pathlib
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -130,6 +131,7 @@ def measure(title, clients, source, files, size, root):
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing is left behind
     bench = os.environ["BENCH_BIN"]
     folder = os.environ.get("SYNC_FOLDER", "/dev/shm" if os.path.isdir("/dev/shm") else None)
     with tempfile.TemporaryDirectory(prefix="stoker-bench-sync-", dir=folder) as root:

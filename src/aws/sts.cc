@@ -3,6 +3,7 @@
 
 #include <pugixml.hpp>
 
+#include "aws/caller.h"
 #include "aws/sigv4.h"
 #include "aws/url.h"
 #include "base/text.h"
@@ -18,7 +19,7 @@ struct Call {
 };
 
 // In the user's region; without one, at the first region, which serves all.
-Result<Call> Prepare(const AwsLookup& lookup, const std::string& action, const AwsRole& role) {
+Result<Call> Prepare(const AwsLookup& lookup, const std::string& action) {
   Call call;
   call.region = AwsRegion(lookup.environment, lookup.config);
   if (call.region.empty()) call.region = "us-east-1";
@@ -34,12 +35,16 @@ Result<Call> Prepare(const AwsLookup& lookup, const std::string& action, const A
   request.target = call.url.target.empty() ? "/" : call.url.target;
   request.headers = {{"Host", call.url.host_header},
                      {"Content-Type", "application/x-www-form-urlencoded; charset=utf-8"}};
+  request.body = "Action=" + action + "&Version=2011-06-15";
+  return call;
+}
+
+Result<Call> PrepareForRole(const AwsLookup& lookup, const std::string& action,
+                            const AwsRole& role) {
+  STOKER_ASSIGN(Call call, Prepare(lookup, action));
   const auto add = [&](const std::string& key, const std::string& value) {
-    if (!request.body.empty()) request.body += '&';
-    request.body += key + "=" + PercentEncode(value);
+    call.request.body += "&" + key + "=" + PercentEncode(value);
   };
-  add("Action", action);
-  add("Version", "2011-06-15");
   add("RoleArn", role.arn);
   add("RoleSessionName", role.session_name.empty() ? "stoker" : role.session_name);
   if (!role.external_id.empty()) add("ExternalId", role.external_id);
@@ -93,7 +98,7 @@ Result<AwsCredentials> Send(const AwsLookup& lookup, const Call& call, const Aws
 
 Result<AwsCredentials> AssumeRole(const AwsLookup& lookup, const AwsRole& role,
                                   const AwsCredentials& giver) {
-  STOKER_ASSIGN(Call call, Prepare(lookup, "AssumeRole", role));
+  STOKER_ASSIGN(Call call, PrepareForRole(lookup, "AssumeRole", role));
   const AwsSigner signer(call.region, "sts");
   STOKER_TRY(signer.Sign(giver, lookup.environment.now(), &call.request));
   return Send(lookup, call, role, "AssumeRole");
@@ -101,9 +106,28 @@ Result<AwsCredentials> AssumeRole(const AwsLookup& lookup, const AwsRole& role,
 
 Result<AwsCredentials> AssumeRoleWithToken(const AwsLookup& lookup, const AwsRole& role,
                                            const std::string& token) {
-  STOKER_ASSIGN(Call call, Prepare(lookup, "AssumeRoleWithWebIdentity", role));
+  STOKER_ASSIGN(Call call, PrepareForRole(lookup, "AssumeRoleWithWebIdentity", role));
   call.request.body += "&WebIdentityToken=" + PercentEncode(token);
   return Send(lookup, call, role, "AssumeRoleWithWebIdentity");
+}
+
+Result<std::string> CallerArn(const AwsEnvironment& environment, const AwsConfig& config,
+                              const AwsCredentials& credentials) {
+  std::vector<std::string> tried;
+  STOKER_ASSIGN(Call call, Prepare({environment, config, &tried}, "GetCallerIdentity"));
+  const AwsSigner signer(call.region, "sts");
+  STOKER_TRY(signer.Sign(credentials, environment.now(), &call.request));
+  STOKER_ASSIGN(const HttpResponse response, environment.http(call.url.base, call.request));
+  AwsRole nobody;
+  nobody.source = "who the credentials are for";
+  if (response.status != 200) return Refusal(nobody, response);
+  pugi::xml_document document;
+  (void)document.load_buffer(response.body.data(), response.body.size());
+  const std::string arn = document.child("GetCallerIdentityResponse")
+                              .child("GetCallerIdentityResult")
+                              .child_value("Arn");
+  if (arn.empty()) return Status(Code::kCorrupt, nobody.source + ": STS did not say");
+  return Printable(arn);
 }
 
 }  // namespace stoker

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Is everything here that a job needs? Every check says what it found and, if bad, what to do.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -10,12 +13,20 @@
 #include "cli/verb.h"
 #include "ledger/probe.h"
 #include "ledger/records.h"
+#include "store/bucket_facts.h"
+#include "store/rights.h"
+#include "sync/checkpoint_store.h"
 #include "sys/file.h"
 #include "sys/process_runner.h"
 #include "sys/usage.h"
 
 namespace stoker::cli {
 namespace {
+
+struct Options {
+  std::string job;
+  bool iam = false;
+};
 
 struct Finding {
   std::string what;
@@ -25,11 +36,12 @@ struct Finding {
 
 class Doctor {
  public:
-  explicit Doctor(Context& context) : context_(context) {}
+  Doctor(Context& context, std::string job) : context_(context), job_(std::move(job)) {}
 
   std::vector<Finding> Examine() {
     Settings();
     Store();
+    if (!job_.empty()) Checkpoints();
     Endings();
     Programs();
     Machines();
@@ -54,6 +66,14 @@ class Doctor {
   }
 
   void Store() {
+    const auto settings = context_.settings();
+    if (settings.ok()) bucket_ = FindBucketFacts((*settings)->store);
+    for (BucketFact& fact : bucket_.facts) {
+      const char* level = fact.level == BucketFact::Level::kOk     ? "ok"
+                          : fact.level == BucketFact::Level::kNote ? "note"
+                                                                   : "bad";
+      Add(std::move(fact.what), level, std::move(fact.text));
+    }
     const auto store = context_.store();
     if (!store.ok()) return Add("store", "bad", store.status().ToString());
     const auto ledger = context_.ledger();
@@ -68,6 +88,58 @@ class Doctor {
       Add("disk", space->available_bytes < (1 << 30) ? "note" : "ok",
           HumanSize(space->available_bytes) + " free at " + context_.places().state);
     }
+  }
+
+  // What the store costs at the rate at which this job saves.
+  void Checkpoints() {
+    const auto rate = SavingRate();
+    if (!rate.ok()) return Add("checkpoints", "note", rate.status().message());
+    const double price = bucket_.dollars_per_gb_month;
+    std::string text = HumanSize(rate->bytes) + " each " + HumanDuration(rate->interval) + ": " +
+                       HumanSize(rate->bytes_per_hour) + " an hour";
+    if (price > 0) {
+      const double days = bucket_.keeps_deleted_days;
+      const double gb_hour = static_cast<double>(rate->bytes_per_hour) / 1e9;
+      text += fmt::format("; of those kept, {:.2f} $ a month at list price",
+                          static_cast<double>(rate->kept_bytes) / 1e9 * price);
+      if (days > 0) {
+        text += fmt::format("; old ones that the bucket keeps for {:g} days: {:.2f} $ a month more",
+                            days, gb_hour * 24 * days * price);
+      } else if (days < 0) {
+        text += fmt::format(
+            "; old versions, which nothing clears away: {:.2f} $ a month more for "
+            "each day of training",
+            gb_hour * 24 * price);
+      }
+    }
+    Add("checkpoints", "ok", text);
+  }
+
+  struct Rate {
+    int64_t bytes = 0;  // of one
+    Duration interval;
+    int64_t bytes_per_hour = 0;
+    int64_t kept_bytes = 0;
+  };
+  Result<Rate> SavingRate() {
+    STOKER_ASSIGN(const std::string id, context_.ResolveJob(job_));
+    STOKER_ASSIGN(Ledger * ledger, context_.ledger());
+    STOKER_ASSIGN(const auto all, ListCheckpoints(ledger->store(), id));
+    if (all.size() < 2) return Status(Code::kNotFound, "fewer than two: no rate to tell of");
+    Rate rate;
+    WallTime first = all.front().created;
+    WallTime last = first;
+    for (const CheckpointInfo& info : all) {
+      first = std::min(first, info.created);
+      last = std::max(last, info.created);
+      rate.kept_bytes += info.bytes;
+    }
+    const auto count = static_cast<int64_t>(all.size());
+    rate.bytes = rate.kept_bytes / count;
+    rate.interval = Duration::Ms(std::max<int64_t>((last - first).ms / (count - 1), 1));
+    rate.bytes_per_hour = static_cast<int64_t>(static_cast<double>(rate.bytes) * 3.6e6 /
+                                               static_cast<double>(rate.interval.ms));
+    return rate;
   }
 
   void Endings() {
@@ -141,11 +213,29 @@ class Doctor {
   }
 
   Context& context_;
+  const std::string job_;  // "" = none
+  BucketFacts bucket_;
   std::vector<Finding> findings_;
 };
 
-Status Run(Context& context) {
-  const std::vector<Finding> findings = Doctor(context).Examine();
+Status PrintRights(Context& context) {
+  STOKER_ASSIGN(const stoker::Settings* settings, context.settings());
+  STOKER_ASSIGN(const Rights rights, RightsFor(settings->store));
+  if (context.json) {
+    const nlohmann::ordered_json both = {
+        {"submitter", nlohmann::ordered_json::parse(rights.submitter)},
+        {"node", nlohmann::ordered_json::parse(rights.node)}};
+    context.Print(both.dump() + "\n");
+    return Status::Ok();
+  }
+  context.Print("submitter.json, for whoever submits and looks:\n" + rights.submitter +
+                "\n\nnode.json, for machines that run jobs:\n" + rights.node + "\n\n" + rights.how);
+  return Status::Ok();
+}
+
+Status Run(Context& context, const Options& options) {
+  if (options.iam) return PrintRights(context);
+  const std::vector<Finding> findings = Doctor(context, options.job).Examine();
   nlohmann::json all = nlohmann::json::array();
   std::vector<std::vector<std::string>> rows;
   bool bad = false;
@@ -168,9 +258,16 @@ Verb DoctorVerb() {
   verb.summary = "Check this machine, the store and the settings";
   verb.description =
       "Checks what a job needs: the store and its conditional writes, ways to end tasks, programs, "
-      "left-over machines, the recovery timer. Ends with 1 when something is bad.";
-  verb.examples = {"stoker doctor", "stoker doctor --json"};
-  verb.run = [](Context& context) { return Run(context); };
+      "left-over machines, the recovery timer. Of a bucket it also says with whose credentials it "
+      "is asked, and what it keeps of what is deleted; with JOB, what that costs at the rate at "
+      "which the job saves. --iam prints the least rights that a bucket must give. Ends with 1 "
+      "when something is bad.";
+  verb.examples = {"stoker doctor", "stoker doctor --json", "stoker doctor --iam"};
+  auto options = std::make_shared<Options>();
+  verb.options_owner = options;
+  verb.options = {{"JOB", "A job, by id or name: the cost of its checkpoints", &options->job},
+                  {"--iam", "Print the least rights for the store's bucket", &options->iam}};
+  verb.run = [options](Context& context) { return Run(context, *options); };
   return verb;
 }
 

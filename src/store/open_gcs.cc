@@ -32,7 +32,7 @@ std::shared_ptr<GoogleCredentialSource> HostSource() {
 
 }  // namespace
 
-Result<std::unique_ptr<ObjectStore>> OpenGcs(const std::string& url) {
+Result<GcsStoreOptions> FindGcsOptions(const std::string& url) {
   GcsStoreOptions options;
   BucketUrl place = ParseBucketUrl(url);
   options.client.bucket = std::move(place.bucket);
@@ -48,6 +48,11 @@ Result<std::unique_ptr<ObjectStore>> OpenGcs(const std::string& url) {
   options.client.now = HostNow;
   options.client.http = HostPoolOptions(kCaVariable);
   options.seed = HostSeed();
+  return options;
+}
+
+Result<std::unique_ptr<ObjectStore>> OpenGcs(const std::string& url) {
+  STOKER_ASSIGN(GcsStoreOptions options, FindGcsOptions(url));
   STOKER_ASSIGN(auto store, GcsStore::Open(std::move(options)));
   return std::unique_ptr<ObjectStore>(std::move(store));
 }

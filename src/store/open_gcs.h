@@ -6,12 +6,14 @@
 
 #include "google/credential_source.h"
 #include "port/object_store.h"
+#include "store/gcs_store.h"
 
 namespace stoker {
 
 // "gs://bucket" or "gs://bucket/prefix", with the credentials that the user's other programs would
 // use (google/). Where STORAGE_EMULATOR_HOST is set, that server and no credentials, as Google's
 // own clients have it. Sends nothing yet.
+Result<GcsStoreOptions> FindGcsOptions(const std::string& url);
 Result<std::unique_ptr<ObjectStore>> OpenGcs(const std::string& url);
 
 // Looks for the credentials that OpenGcs would use, now; Describe() says what they are. `secret` is

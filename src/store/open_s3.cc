@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "aws/caller.h"
 #include "aws/config.h"
 #include "aws/credential_source.h"
 #include "aws/host_environment.h"
@@ -55,6 +56,10 @@ class Keys {
   AwsCredentials last_;
 };
 
+AwsEnvironment Outside() {
+  return HostAwsEnvironment(HostCredentialSender(HostPoolOptions(kCaVariable)), RunProgram);
+}
+
 }  // namespace
 
 Result<S3StoreOptions> FindS3Options(const std::string& url) {
@@ -62,8 +67,7 @@ Result<S3StoreOptions> FindS3Options(const std::string& url) {
   BucketUrl place = ParseBucketUrl(url);
   options.client.bucket = std::move(place.bucket);
   options.prefix = std::move(place.prefix);
-  const AwsEnvironment outside =
-      HostAwsEnvironment(HostCredentialSender(HostPoolOptions(kCaVariable)), RunProgram);
+  const AwsEnvironment outside = Outside();
   STOKER_ASSIGN(const AwsConfig config, ReadAwsConfig(outside));
   options.client.region = AwsRegion(outside, config);
   STOKER_ASSIGN(options.client.endpoint, AwsEndpointUrl(outside, config, "s3"));
@@ -83,6 +87,15 @@ Result<std::unique_ptr<ObjectStore>> OpenS3(const std::string& url) {
   STOKER_ASSIGN(S3StoreOptions options, FindS3Options(url));
   STOKER_ASSIGN(auto store, S3Store::Open(std::move(options)));
   return std::unique_ptr<ObjectStore>(std::move(store));
+}
+
+Result<std::string> FindS3Caller(const AwsCredentials& credentials) {
+  const AwsEnvironment outside = Outside();
+  STOKER_ASSIGN(const AwsConfig config, ReadAwsConfig(outside));
+  STOKER_ASSIGN(const std::string s3, AwsEndpointUrl(outside, config, "s3"));
+  STOKER_ASSIGN(const std::string sts, AwsEndpointUrl(outside, config, "sts"));
+  if (!s3.empty() && sts.empty()) return Status(Code::kNotFound, "the store is not Amazon's");
+  return CallerArn(outside, config, credentials);
 }
 
 }  // namespace stoker

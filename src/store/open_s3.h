@@ -14,4 +14,7 @@ Result<S3StoreOptions> FindS3Options(const std::string& url);
 // A store of these.
 Result<std::unique_ptr<ObjectStore>> OpenS3(const std::string& url);
 
+// Whom Amazon takes `credentials` for. kNotFound: they are for another service, which nobody asks.
+Result<std::string> FindS3Caller(const AwsCredentials& credentials);
+
 }  // namespace stoker

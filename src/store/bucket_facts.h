@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the owner of a bucket should know of it, for `stoker doctor`: who asks, with what, and what
+// the bucket keeps of what is deleted.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace stoker {
+
+struct BucketFact {
+  enum class Level { kOk, kNote, kBad } level = Level::kOk;
+  std::string what;  // "credentials", "versioning"
+  std::string text;  // never a secret; with what to do where something is to be done
+};
+
+struct BucketFacts {
+  std::vector<BucketFact> facts;
+  // How long the bucket keeps, and bills, what was overwritten or deleted; 0 = not at all, negative
+  // = until somebody clears it away. As far as it could be read.
+  double keeps_deleted_days = 0;
+  double dollars_per_gb_month = 0;  // of what lies there, at list price
+};
+
+// Asks the service of "s3://…" or "gs://…" now, a few requests; none for a folder, which has no
+// facts. What may not be read is a note, not a failure. Blocks; thread-safe.
+BucketFacts FindBucketFacts(const std::string& url);
+
+// Inside store/ only: what answers say. Pure.
+void ReadVersioning(const Result<std::string>& xml, BucketFacts* out);  // GetBucketVersioning
+void ReadLifecycle(const Result<std::string>& xml, BucketFacts* out);   // …LifecycleConfiguration
+void ReadGcsBucket(const Result<std::string>& json, BucketFacts* out);  // Buckets: get
+
+}  // namespace stoker

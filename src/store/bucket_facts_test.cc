@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/bucket_facts.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "store/rights.h"
+
+namespace stoker {
+namespace {
+
+using Level = BucketFact::Level;
+
+const BucketFact& Of(const BucketFacts& facts, const std::string& what) {
+  for (const BucketFact& fact : facts.facts) {
+    if (fact.what == what) return fact;
+  }
+  static const BucketFact none{Level::kBad, "", "there is no such fact"};
+  return none;
+}
+
+TEST(BucketFacts, VersionsStayUntilARuleClearsThemAway) {
+  BucketFacts facts;
+  ReadVersioning(std::string("<VersioningConfiguration><Status>Enabled</Status>"
+                             "</VersioningConfiguration>"),
+                 &facts);
+  EXPECT_EQ(Of(facts, "versioning").level, Level::kNote);
+  EXPECT_LT(facts.keeps_deleted_days, 0);
+  ReadLifecycle(std::string("<LifecycleConfiguration><Rule><Status>Enabled</Status>"
+                            "<NoncurrentVersionExpiration><NoncurrentDays>30</NoncurrentDays>"
+                            "</NoncurrentVersionExpiration><AbortIncompleteMultipartUpload>"
+                            "<DaysAfterInitiation>7</DaysAfterInitiation>"
+                            "</AbortIncompleteMultipartUpload></Rule></LifecycleConfiguration>"),
+                &facts);
+  EXPECT_EQ(Of(facts, "lifecycle").level, Level::kOk);
+  EXPECT_EQ(facts.keeps_deleted_days, 30);
+}
+
+TEST(BucketFacts, ABucketAsItIsMadeKeepsNothing) {
+  BucketFacts facts;
+  ReadVersioning(std::string("<VersioningConfiguration/>"), &facts);
+  ReadLifecycle(Status(Code::kNotFound, "NoSuchLifecycleConfiguration"), &facts);
+  EXPECT_EQ(Of(facts, "versioning").level, Level::kOk);
+  EXPECT_EQ(Of(facts, "lifecycle").level, Level::kNote);
+  EXPECT_EQ(facts.keeps_deleted_days, 0);
+}
+
+// A rule that is off counts for nothing; one that deletes objects is told of.
+TEST(BucketFacts, ARuleThatWouldDeleteTheLedgerIsTold) {
+  BucketFacts facts;
+  ReadLifecycle(std::string("<LifecycleConfiguration><Rule><Status>Enabled</Status><Expiration>"
+                            "<Days>90</Days></Expiration></Rule><Rule><Status>Disabled</Status>"
+                            "<AbortIncompleteMultipartUpload/></Rule></LifecycleConfiguration>"),
+                &facts);
+  EXPECT_NE(Of(facts, "lifecycle").text.find("90 days"), std::string::npos);
+  EXPECT_EQ(Of(facts, "lifecycle").level, Level::kNote);
+}
+
+TEST(BucketFacts, SoftDeleteOfGoogleIsReadAndCounted) {
+  BucketFacts facts;
+  ReadGcsBucket(std::string(R"({"location":"US","storageClass":"STANDARD",
+                                "softDeletePolicy":{"retentionDurationSeconds":"604800"},
+                                "versioning":{"enabled":false}})"),
+                &facts);
+  EXPECT_EQ(facts.keeps_deleted_days, 7);
+  EXPECT_NE(Of(facts, "soft delete").text.find("--clear-soft-delete"), std::string::npos);
+  EXPECT_EQ(Of(facts, "versioning").level, Level::kOk);
+  ReadGcsBucket(std::string(R"({"versioning":{"enabled":true}})"), &facts);
+  EXPECT_LT(facts.keeps_deleted_days, 0);
+}
+
+TEST(BucketFacts, WhatCannotBeReadIsANote) {
+  for (const Result<std::string>& answer :
+       {Result<std::string>(Status(Code::kDenied, "AccessDenied")),
+        Result<std::string>(std::string("<html")), Result<std::string>(std::string("[1,2"))}) {
+    BucketFacts facts;
+    ReadVersioning(answer, &facts);
+    ReadLifecycle(answer, &facts);
+    ReadGcsBucket(answer, &facts);
+    ASSERT_EQ(facts.facts.size(), 3u);
+    for (const BucketFact& fact : facts.facts) EXPECT_EQ(fact.level, Level::kNote) << fact.text;
+  }
+}
+
+TEST(Rights, ArePoliciesOfTheBucketAndItsPrefix) {
+  const auto rights = RightsFor("s3://ours/team/a");
+  ASSERT_TRUE(rights.ok());
+  for (const std::string& text : {rights->submitter, rights->node}) {
+    const auto policy = nlohmann::json::parse(text);
+    EXPECT_EQ(policy["Statement"][0]["Resource"], "arn:aws:s3:::ours/team/a/*");
+    EXPECT_EQ(policy["Statement"][1]["Condition"]["StringLike"]["s3:prefix"], "team/a/*");
+    EXPECT_EQ(text.find("\"*\""), std::string::npos);
+  }
+  EXPECT_EQ(RightsFor("/folder").code(), Code::kInvalid);
+  const auto google = RightsFor("gs://ours/a");
+  ASSERT_TRUE(google.ok());
+  EXPECT_EQ(nlohmann::json::parse(google->node)["includedPermissions"].size(), 4u);
+}
+
+}  // namespace
+}  // namespace stoker

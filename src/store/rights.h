@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The least that a bucket's owner must allow for stoker to work, in the service's own words.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+
+namespace stoker {
+
+struct Rights {
+  std::string submitter;  // for people and what they run: an IAM policy, or the role's permissions
+  std::string node;       // for machines that run jobs
+  std::string how;        // commands and remarks for people
+};
+
+// Of "s3://bucket/prefix" or "gs://bucket/prefix". Pure. kInvalid: a folder, whose rights are those
+// of its files. test/e2e/rights.py runs stoker under what this says.
+Result<Rights> RightsFor(const std::string& url);
+
+}  // namespace stoker

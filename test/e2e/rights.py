@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""stoker under exactly the rights that `stoker doctor --iam` prints: moto holds the policies and
+refuses what they do not allow."""
+
+import json
+import pathlib
+import sys
+import urllib.request
+
+HERE = pathlib.Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+import cloud_env  # noqa: E402
+
+cloud_env.enter()
+import moto_s3  # noqa: E402
+from harness import Results, World  # noqa: E402
+from job_kit import texts, trainer  # noqa: E402
+
+STORE = f"s3://{moto_s3.BUCKET}/team"
+
+
+def iam(server):
+    import boto3
+
+    return boto3.client(
+        "iam", endpoint_url=server.endpoint, region_name="us-east-1",
+        aws_access_key_id=moto_s3.KEYS["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=moto_s3.KEYS["AWS_SECRET_ACCESS_KEY"],
+    )  # fmt: skip
+
+
+def user(server, name, policy):
+    """Keys of a new user who may do what `policy` says."""
+    client = iam(server)
+    client.create_user(UserName=name)
+    client.put_user_policy(UserName=name, PolicyName="stoker", PolicyDocument=json.dumps(policy))
+    key = client.create_access_key(UserName=name)["AccessKey"]
+    return {
+        "AWS_ACCESS_KEY_ID": key["AccessKeyId"],
+        "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"],
+        "AWS_ENDPOINT_URL_STS": server.endpoint,
+    }
+
+
+def enforce(server):
+    """From here on moto checks signatures and policies of every request."""
+    request = urllib.request.Request(
+        f"{server.endpoint}/moto-api/reset-auth", b"0", {"Content-Type": "text/plain"}
+    )
+    urllib.request.urlopen(request).read()
+
+
+def machine(server, name, keys):
+    world = World(name)
+    world.env.update({**server.env(), **keys})
+    world.stoker("config", "set", "store", STORE, check=True)
+    return world
+
+
+def trains(results, world, who):
+    job = trainer(world, "4", name=who)
+    code = world.stoker("wait", job, timeout=120).returncode
+    kept = world.json("checkpoints", job)
+    results.check(f"{who}: a job trains, and its checkpoints are whole",
+                  code == 0 and kept and all(c["whole"] for c in kept), kept)  # fmt: skip
+    results.check(f"{who}: its log is read", texts(world, job)[-1] == "done")
+    world.stoker("get", job, "checkpoint", world.work / "fetched", check=True)
+
+
+def said(world, what):
+    return [f for f in world.json("doctor", ok=(0, 1)) if f["what"] == what]
+
+
+def main():
+    results = Results()
+    with moto_s3.MotoS3() as server:
+        planner = machine(server, "planner", {})
+        rights = planner.json("doctor", "--iam")
+        keys = {who: user(server, who, rights[who]) for who in ("submitter", "node")}
+        enforce(server)
+        worlds = {who: machine(server, who, keys[who]) for who in keys}
+        for who, world in worlds.items():
+            trains(results, world, who)
+        submitter, node = worlds["submitter"], worlds["node"]
+        results.check("submitter: gc may sweep", submitter.stoker("gc").returncode == 0)
+        found = said(submitter, "credentials")
+        results.check("doctor says for whom, and no secret",
+                      found and "user/submitter" in found[0]["text"]
+                      and keys["submitter"]["AWS_SECRET_ACCESS_KEY"] not in json.dumps(found)
+                      and keys["submitter"]["AWS_ACCESS_KEY_ID"] not in json.dumps(found),
+                      found)  # fmt: skip
+        found = said(submitter, "versioning")
+        results.check("submitter: the bucket's settings are read",
+                      found and "gone" in found[0]["text"], found)  # fmt: skip
+        found = said(node, "versioning")
+        results.check("node: they are not, and doctor says which right is missing",
+                      found and "s3:GetBucketVersioning" in found[0]["text"], found)  # fmt: skip
+        submitter.stoker("config", "set", "store", f"s3://{moto_s3.BUCKET}/others", check=True)
+        refused = submitter.stoker("ls")
+        results.check("another prefix is refused, and said to be",
+                      refused.returncode == 1 and "AccessDenied" in refused.stderr,
+                      refused.stderr)  # fmt: skip
+    results.finish()
+
+
+if __name__ == "__main__":
+    main()

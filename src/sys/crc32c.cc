@@ -118,7 +118,8 @@ uint32_t Crc32cCombine(uint32_t first, uint32_t second, int64_t size) {
 }
 
 std::optional<uint32_t> ParseCrc32cText(std::string_view text) {
-  if (text.size() != 8 || text.substr(6) != "==") return std::nullopt;
+  // OpenSSL takes any number of '=' for zeros, depending on its version.
+  if (text.size() != 8 || text.find('=') != 6 || text[7] != '=') return std::nullopt;
   unsigned char bytes[6] = {};
   const auto* from = reinterpret_cast<const unsigned char*>(text.data());
   if (EVP_DecodeBlock(bytes, from, 8) != 6) return std::nullopt;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A bucket of Google's by Google's own names: through a proxy (CONNECT), over TLS under a
-certificate of our own, with the key of a service account, whose tokens the service stops taking
-every few requests. Behind it is fake-gcs-server."""
+certificate of our own, with the key of a service account, each of whose tokens the service stops
+taking after a few requests. Behind it is fake-gcs-server."""
 
 import datetime
 import hashlib
@@ -68,27 +68,29 @@ def certify(folder):
 
 
 class Google:
-    """Tokens for assertions that verify, and a bucket for the newest of them."""
+    """Tokens for assertions that verify, and a bucket for them."""
 
     def __init__(self, bucket, public):
         self.bucket = urllib.parse.urlsplit(bucket.endpoint).netloc
         self.world = fake_google.World(public)
         self.lock = threading.Lock()
-        self.given = self.left = self.refused = self.served = 0
+        self.given = self.refused = self.served = 0
+        self.left = {}  # requests by token: processes have one each
 
     def give_token(self, path, headers, body):
         status, _, text = self.world.serve(f"https://{NAMES[1]}", path, headers, body.decode())
         with self.lock:
-            self.given, self.left = self.given + 1, GOOD_FOR
+            self.given += 1
             answer = json.loads(text)
             answer["access_token"] += f".{self.given}"
-            self.token = answer["access_token"]
+            self.left[answer["access_token"]] = GOOD_FOR
         return status, {}, json.dumps(answer).encode()
 
     def takes(self, headers):
         with self.lock:
-            self.left -= 1
-            good = self.left > 0 and headers.get("authorization") == f"Bearer {self.token}"
+            token = headers.get("authorization", "").removeprefix("Bearer ")
+            good = self.left.get(token, 0) > 0
+            self.left[token] = self.left.get(token, 0) - 1
             self.served += good
             self.refused += not good
             return good

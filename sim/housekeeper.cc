@@ -11,6 +11,7 @@
 #include "ledger/collect.h"
 #include "ledger/index.h"
 #include "ledger/paths.h"
+#include "ledger/probe.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
 #include "ledger/resolve.h"
@@ -101,6 +102,7 @@ void Collect(Session& session) {
   const bool told = rng.Chance(1, 2);
   if (told) request.progress = [](const std::string&) {};
   (void)CollectGarbage(*session.ledger, request);
+  (void)ProbeConditions(session.ledger->store(), "probe/" + session.ledger->Nonce());
   (void)reader.Read(id, &trouble);
 }
 

@@ -103,6 +103,8 @@ void Collect(Session& session) {
   if (told) request.progress = [](const std::string&) {};
   (void)CollectGarbage(*session.ledger, request);
   (void)ProbeConditions(session.ledger->store(), "probe/" + session.ledger->Nonce());
+  // A store that refuses every write, as one that is not there does: this key is refused as such.
+  (void)ProbeConditions(session.ledger->store(), "probe/../" + session.ledger->Nonce());
   (void)reader.Read(id, &trouble);
 }
 

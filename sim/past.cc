@@ -195,7 +195,7 @@ void PlantPast(World& world) {
   BucketClient client(world.bucket(), world.scheduler(), world.rng(), "", nullptr);
   SimClock clock(world.scheduler());
   const uint64_t seed = world.rng().Next();
-  (void)Ledger::Open(client, clock, seed);
+  (void)Ledger::Open(client, clock, seed, NewLedger::kProbe);
   for (int number = 0; number < world.plan().past; ++number) PastJob(world, number).Plant();
   PlantBlobs(world);
 }

@@ -61,6 +61,24 @@ TEST(Probe, WhatTakesNoWriteAtAllSaysWhy) {
   EXPECT_EQ(ProbeConditions(store, "probe/x").ToString(), "no such bucket. Make it");
 }
 
+// Who may create, and may not overwrite, is told so, and not that the store is no good.
+TEST(Probe, ADenialIsSaidAsWhatItIs) {
+  class NoOverwrite : public ForwardingStore {
+   public:
+    using ForwardingStore::ForwardingStore;
+    Result<Version> Put(const std::string& key, std::string_view data,
+                        const Condition& condition) override {
+      if (Head(key).ok()) return Status(Code::kDenied, "s3:PutObject is not allowed");
+      return ForwardingStore::Put(key, data, condition);
+    }
+  };
+  MemoryStore memory;
+  NoOverwrite store(memory);
+  const Status status = ProbeConditions(store, "probe/x");
+  EXPECT_EQ(status.code(), Code::kDenied) << status.ToString();
+  EXPECT_EQ(status.message(), "s3:PutObject is not allowed");
+}
+
 // A ledger is not begun where it could not be kept; one that is there is not probed again.
 TEST(Probe, NoLedgerIsMadeOnSuchAStore) {
   MemoryStore memory;

@@ -15,8 +15,8 @@ Session::Session(Actor& actor, std::string name)
 void Session::Sleep(int64_t ms) { world.scheduler().Sleep(ms); }
 
 void Session::Open() {
-  const uint64_t seed = world.rng().Next();
   for (int64_t pause = 100;; pause = std::min<int64_t>(pause * 2, 10'000)) {
+    const uint64_t seed = world.rng().Next();
     auto opened = Ledger::Open(store, clock, seed, NewLedger::kProbe);
     if (opened.ok()) {
       ledger = std::move(*opened);

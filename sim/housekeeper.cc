@@ -86,6 +86,37 @@ std::string DrawWord(World& world) {
   return ids[which].substr(0, length);
 }
 
+// A service that takes every write, or that refuses those on one kind of condition.
+class Careless : public BucketClient {
+ public:
+  explicit Careless(Session& session)
+      : BucketClient(session.world.bucket(), session.world.scheduler(), session.world.rng(),
+                     session.process.name(), nullptr) {
+    Prng& rng = session.world.rng();
+    ignored_ = rng.Chance(1, 2) ? Condition::Kind::kAbsent : Condition::Kind::kMatch;
+    refuses_ = rng.Chance(1, 2);
+  }
+  Result<Version> Put(const std::string& key, std::string_view data,
+                      const Condition& condition) override {
+    if (condition.kind != ignored_) return BucketClient::Put(key, data, condition);
+    if (refuses_) return Status(Code::kInvalid, "sim: 501 Not Implemented");
+    return BucketClient::Put(key, data);
+  }
+
+ private:
+  Condition::Kind ignored_;
+  bool refuses_;
+};
+
+void Probe(Session& session) {
+  const auto fresh = [&session] { return "probe/" + session.ledger->Nonce(); };
+  (void)ProbeConditions(session.ledger->store(), fresh());
+  // A store that refuses every write, as one that is not there does: this key is refused as such.
+  (void)ProbeConditions(session.ledger->store(), "probe/../x");
+  Careless careless(session);
+  (void)ProbeConditions(careless, fresh());
+}
+
 void Collect(Session& session) {
   Prng& rng = session.world.rng();
   CollectRequest request;
@@ -102,9 +133,7 @@ void Collect(Session& session) {
   const bool told = rng.Chance(1, 2);
   if (told) request.progress = [](const std::string&) {};
   (void)CollectGarbage(*session.ledger, request);
-  (void)ProbeConditions(session.ledger->store(), "probe/" + session.ledger->Nonce());
-  // A store that refuses every write, as one that is not there does: this key is refused as such.
-  (void)ProbeConditions(session.ledger->store(), "probe/../" + session.ledger->Nonce());
+  Probe(session);
   (void)reader.Read(id, &trouble);
 }
 

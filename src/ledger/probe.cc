@@ -4,6 +4,8 @@
 namespace stoker {
 namespace {
 
+constexpr int kTries = 4;
+
 Status Lacks(const ObjectStore& store, const std::string& what) {
   return Status(Code::kInvalid, store.url() + " does not honour conditional writes: " + what,
                 "Jobs would run twice there. Use another store: a folder, Amazon S3, Google Cloud "
@@ -21,6 +23,8 @@ Status MustFail(ObjectStore& store, const std::string& key, const Condition& con
   return Lacks(store, what + " was answered with: " + put.status().message());
 }
 
+// kExists or kConflict: a write that a good store takes was refused. That is said when a first copy
+// of it took effect without an answer.
 Status Try(ObjectStore& store, const std::string& key) {
   const auto first = store.Put(key, "1", Condition::Absent());
   if (first.status().Is(Code::kInvalid)) {
@@ -44,10 +48,16 @@ Status Try(ObjectStore& store, const std::string& key) {
 }  // namespace
 
 Status ProbeConditions(ObjectStore& store, const std::string& key) {
-  const Status tried = Try(store, key);
-  const Status removed = store.Delete(key);
-  STOKER_TRY(tried);
-  return removed;
+  Status tried = Status::Ok();
+  for (int i = 0; i < kTries; ++i) {
+    const std::string mine = key + "-" + std::to_string(i);
+    tried = Try(store, mine);
+    const Status removed = store.Delete(mine);
+    if (tried.Is(Code::kExists) || tried.Is(Code::kConflict)) continue;
+    STOKER_TRY(tried);
+    return removed;
+  }
+  return tried;
 }
 
 }  // namespace stoker

@@ -9,9 +9,10 @@
 
 namespace stoker {
 
-// Writes `key`, which must be nobody else's, a few times under conditions that hold and that do
-// not, and removes it. kInvalid when the store does not honour them: it must not be used. Other
-// failures are those of the store, and say nothing about it. Thread-safe.
+// Writes objects whose names begin with `key`, which must be nobody else's and never used before (a
+// removal of then may come late), under conditions that hold and that do not, and removes them.
+// kInvalid when the store does not honour them: it must not be used. Other failures are those of
+// the store, and say nothing about it. Thread-safe.
 Status ProbeConditions(ObjectStore& store, const std::string& key);
 
 }  // namespace stoker

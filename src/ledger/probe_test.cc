@@ -61,6 +61,31 @@ TEST(Probe, WhatTakesNoWriteAtAllSaysWhy) {
   EXPECT_EQ(ProbeConditions(store, "probe/x").ToString(), "no such bucket. Make it");
 }
 
+// A write that took effect without an answer is sent again by whoever retries, and is refused then.
+TEST(Probe, ALostAnswerIsNoVerdict) {
+  class Deaf : public ForwardingStore {
+   public:
+    Deaf(ObjectStore& inner, Condition::Kind unheard) : ForwardingStore(inner), unheard_(unheard) {}
+    Result<Version> Put(const std::string& key, std::string_view data,
+                        const Condition& condition) override {
+      auto put = ForwardingStore::Put(key, data, condition);
+      if (condition.kind != unheard_ || !put.ok() || ++lost_ > 2) return put;
+      return ForwardingStore::Put(key, data, condition);
+    }
+
+   private:
+    const Condition::Kind unheard_;
+    int lost_ = 0;
+  };
+  for (const auto kind : {Condition::Kind::kAbsent, Condition::Kind::kMatch}) {
+    MemoryStore memory;
+    Deaf store(memory, kind);
+    const Status status = ProbeConditions(store, "probe/x");
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    EXPECT_TRUE(memory.List("")->objects.empty());
+  }
+}
+
 // Who may create, and may not overwrite, is told so, and not that the store is no good.
 TEST(Probe, ADenialIsSaidAsWhatItIs) {
   class NoOverwrite : public ForwardingStore {

@@ -61,15 +61,25 @@ void AddSubmitter(World& world, int index) {
   }
 }
 
-// Who is to give up a job once the world is calm waits until it is there: its own user may have
-// slept through the faults.
-void Cancel(Session& session, int index, int64_t at) {
+// Who is to give up a job once the world is calm goes on until no job of that plan is open: its
+// user may have slept through the faults, or have submitted it twice.
+void GiveUp(Session& session, int index) {
+  World& world = session.world;
   for (int tries = 0; tries < 200; ++tries) {
-    const std::string job = FindJob(session, NameOf(index));
-    if (!job.empty()) return CancelJob(session, job);
-    if (at < session.world.plan().calm) return;
+    std::vector<std::string> open;
+    for (const auto& [id, job] : world.jobs()) {
+      if (world.PlanIndexOf(id) == index && !IsFinal(job.state)) open.push_back(id);
+    }
+    if (open.empty() && HasJob(world, index)) return;
+    for (const std::string& id : open) CancelJob(session, id);
     session.Sleep(20'000);
   }
+}
+
+void Cancel(Session& session, int index, int64_t at) {
+  if (at >= session.world.plan().calm) return GiveUp(session, index);
+  const std::string job = FindJob(session, NameOf(index));
+  if (!job.empty()) CancelJob(session, job);
 }
 
 void AddCancels(World& world, int index) {

@@ -16,6 +16,7 @@
 #include "ledger/reports.h"
 #include "ledger/resolve.h"
 #include "sim/actor.h"
+#include "sim/checks.h"
 #include "sim/past.h"
 
 namespace stoker::sim {
@@ -31,15 +32,6 @@ std::map<std::string, int64_t> Readable(World& world) {
     if (!damaged) jobs[id] = job.rev;
   }
   return jobs;
-}
-
-// Lines that are missing are owned up to: a segment that only a newer stoker can read, or damaged
-// ones that a store that fails did not let it make again.
-bool SaysSo(const JobList& list) {
-  return std::any_of(list.warnings.begin(), list.warnings.end(), [](const std::string& warning) {
-    return warning.find("by a newer stoker") != std::string::npos ||
-           warning.find("could not be made again") != std::string::npos;
-  });
 }
 
 void List(Session& session) {
@@ -183,6 +175,13 @@ void Show(Session& session) {
 }
 
 }  // namespace
+
+bool SaysSo(const JobList& list) {
+  return std::any_of(list.warnings.begin(), list.warnings.end(), [](const std::string& warning) {
+    return warning.find("by a newer stoker") != std::string::npos ||
+           warning.find("could not be made again") != std::string::npos;
+  });
+}
 
 void KeepHouse(Session& session) {
   const uint64_t verb = session.world.rng().Below(8);

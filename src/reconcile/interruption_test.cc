@@ -142,9 +142,38 @@ TEST(InterruptionTest, ANodeThatSaysNothingAfterItsNoticeIsTakenToBeGone) {
       .See(After(90))
       .Settle()
       .Expect("Running; 1 Draining L1; 2 Provisioning L2; sent L2")
-      .See(After(1))
+      .See(After(1), Vanishes(1), ListsMayLag())
       .Settle()
       .Expect("Running; 1 Ended L1 (Interrupted); 2 Staging L2; L1 interrupted");
+}
+
+// The notice may have been withdrawn while the node could not reach the store: it still trains.
+TEST(InterruptionTest, AfterANoticeAMachineThatIsThereIsWaitedFor) {
+  Running()
+      .See(NoticeOf(1, 0, 30))
+      .Pass()
+      .See(After(91))
+      .Settle()
+      .Expect("Running; 1 Draining L1 (Interrupted); 2 Provisioning L2; sent L2")
+      .See(ProviderSilent(), Vanishes(1), ListsMayLag())
+      .Settle()
+      .Expect("Running; 1 Draining L1 (Interrupted); 2 Provisioning L2")
+      .See(ProviderSilent(false))
+      .Settle()
+      .Expect("Running; 1 Ended L1 (Interrupted); 2 Staging L2; L1 interrupted");
+}
+
+// Seed 169511: it was cut off, went on, heard that it was given up, and failed as its peers left.
+TEST(InterruptionTest, WhatFailsAfterItWasGivenUpForItsNoticeIsNoUserError) {
+  Running(2)
+      .See(NoticeOf(1, 1, 30))
+      .Pass()
+      .See(After(91))
+      .Settle()
+      .Expect("Running; 1 Draining L1,L2 (Interrupted); 2 Provisioning L1,L3; sent L3")
+      .See(Told(1, 0), NoticeOf(1, 1, -1), End(1, 1, EndReason::kUserError, 1))
+      .Settle()
+      .Expect("Running; 1 Ended L1,L2 (Interrupted); 2 Staging L1,L3; L2 superseded");
 }
 
 TEST(InterruptionTest, SurvivorsOfANoticeThatRanOutAreWaitedFor) {
@@ -154,9 +183,9 @@ TEST(InterruptionTest, SurvivorsOfANoticeThatRanOutAreWaitedFor) {
       .See(After(91))
       .Settle()
       .Expect("Running; 1 Draining L1,L2 (Interrupted); 2 Provisioning L1,L3; sent L3")
-      .See(Told(1, 0))
+      .See(Told(1, 0), IsGone(2))
       .Settle()
-      .Expect("Running; 1 Ended L1,L2 (Interrupted); 2 Staging L1,L3; L2 interrupted");
+      .Expect("Running; 1 Ended L1,L2 (Interrupted); 2 Staging L1,L3; L2 interrupted; ended m2");
 }
 
 TEST(InterruptionTest, AZeroSecondNoticeWorksTheSame) {

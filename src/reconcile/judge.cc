@@ -19,7 +19,8 @@ Ending Make(EndReason reason, int rank, std::string why) {
   return ending;
 }
 
-// A node whose notice has run out without an end from it: its platform has taken it by now.
+// A node whose notice has run out without an end from it: its platform has taken it by now, or has
+// changed its mind while the node could not reach the store to say so.
 bool Departed(const Pass& pass, const Attempt& attempt, int rank) {
   if (pass.EndOf(attempt, rank) != nullptr) return false;
   const Notice* notice = pass.NoticeOn(attempt, rank);
@@ -112,26 +113,27 @@ bool AllCompleted(const Pass& pass, const Attempt& attempt) {
 }
 
 // What looked like a loss was this failure, reported before the node was given up. Other failures,
-// and later ones, may be our own doing: peers were told to stop.
+// and later ones, may be our own doing: peers were told to stop. So may that of a node that was
+// given up for its notice alone, which closes no launch: nobody wrote down when that was.
 bool WasTheLoss(const Pass& pass, const Attempt& attempt, const Ending& failure) {
   if (failure.rank != attempt.ending->rank) return false;
   const ReportSeen* report = pass.Report(attempt, failure.rank);
   if (report->report.stopped) return false;
   const auto number = attempt.launches[static_cast<size_t>(failure.rank)];
   const Launch* launch = FindLaunch(pass.before, number);
-  return launch == nullptr || !launch->closed_at ||
+  return launch != nullptr && launch->closed_at &&
          pass.seen.now - report->age <= *launch->closed_at;
 }
 
 // True when the program of `rank` runs no more, and nothing of it can still be committed.
 bool Stopped(const Pass& pass, const Attempt& attempt, int rank) {
-  if (pass.EndOf(attempt, rank) != nullptr || Departed(pass, attempt, rank)) return true;
+  if (pass.EndOf(attempt, rank) != nullptr) return true;
   const int number = attempt.launches[static_cast<size_t>(rank)];
   // Closed in this very pass is too early: the node's last report may have been written after the
   // reports were read. The next pass, which reads them again, knows all that there will ever be.
   const Launch* launch = FindLaunch(pass.before, number);
   if (launch == nullptr) return FindLaunch(pass.out.job, number) == nullptr;
-  if (!launch->closed) return false;
+  if (!launch->closed && !Departed(pass, attempt, rank)) return false;
   if (BugIsOn("closed-is-gone")) return true;
   // A closed launch stops a node only when the node reads it: a silent one may still be training
   // (no-fork). Its machine must be seen to be gone.

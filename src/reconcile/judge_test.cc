@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
                         "NodeLost of 1",
                         JobState::kRunning},
                     Row{"the survivor fails while its peer drains, and the peer never speaks again",
-                        {{NoticeOf(1, 1, 10)}, {End(1, 0, kError, 1)}, {After(71)}},
+                        {{NoticeOf(1, 1, 10)}, {End(1, 0, kError, 1)}, {After(71), IsGone(2)}},
                         "Interrupted of 1",
                         JobState::kRunning},
                     Row{"interrupted outranks lost",

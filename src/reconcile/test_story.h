@@ -276,6 +276,10 @@ inline Fact Committed(std::vector<std::string> newest_first) {
 inline Fact ProviderSilent(bool silent = true) {
   return [=](Story& s) { s.seen.machines_known = !silent; };
 }
+// What the provider does not list may be there nevertheless.
+inline Fact ListsMayLag() {
+  return [](Story& s) { s.seen.absent_means_gone = false; };
+}
 
 // All nodes of attempt 1 run the program.
 inline Fact AllRun(int attempt = 1) {

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "ledger/paths.h"
-#include "policy/drain.h"
 #include "sim/checks.h"
 #include "sim/host.h"
 
@@ -18,7 +16,7 @@ std::string Slot(const ProgramView& view) {
 }
 
 // one-machine: at most one node runs the program of a (job, attempt, slot), and it has the claim.
-// no-fork: two attempts of a job run at once only when the older one's notice has run out.
+// no-fork: no two attempts of a job run at once.
 class OneMachine : public Observer {
  public:
   explicit OneMachine(World& world) : world_(world) {}
@@ -28,19 +26,6 @@ class OneMachine : public Observer {
     const bool claim = change.key.find("/claims/") != std::string::npos;
     if (claim && change.after && !change.writer.empty()) claims_[change.key] = change.after;
   }
-  // Whoever ends an attempt goes by what its node told until then.
-  void OnRecord(const Job& before, const Job& after, const std::string&) override {
-    for (const auto& [machine, view] : running_) {
-      if (view.job != after.id) continue;
-      const Attempt* was = FindAttempt(before, view.attempt);
-      const Attempt* is = FindAttempt(after, view.attempt);
-      if (was == nullptr || is == nullptr || was->state == AttemptState::kEnded ||
-          is->state != AttemptState::kEnded) {
-        continue;
-      }
-      if (Outlived(view)) outlived_.insert(Slot(view));
-    }
-  }
   void OnProgramStarts(const ProgramView& view) override {
     CheckClaim(view);
     for (const auto& [machine, other] : running_) {
@@ -49,8 +34,7 @@ class OneMachine : public Observer {
       } else if (Slot(other) == Slot(view)) {
         world_.Breach("one-machine", Slot(view) + " runs on " + machine + " and " + view.machine,
                       view.job);
-      } else if (other.job == view.job && other.attempt != view.attempt && !Outlived(other) &&
-                 outlived_.count(Slot(other)) == 0) {
+      } else if (other.job == view.job && other.attempt != view.attempt) {
         world_.Breach("no-fork",
                       "attempts " + std::to_string(other.attempt) + " and " +
                           std::to_string(view.attempt) + " run at once",
@@ -76,22 +60,9 @@ class OneMachine : public Observer {
     }
   }
 
-  // Its machine should be gone by now: whoever takes over need not wait for it.
-  bool Outlived(const ProgramView& view) {
-    const auto* report = world_.bucket().Find(paths::Report(view.job, view.attempt, view.rank));
-    if (report == nullptr) return false;
-    const auto json = nlohmann::json::parse(*report->data, nullptr, false);
-    if (json.is_discarded() || !json.contains("notice")) return false;
-    const CloudMachine* machine = world_.cloud().Find(view.machine);
-    (void)machine;
-    const auto until = ParseRfc3339(json["notice"].value("until", ""));
-    return until.ok() && world_.bucket().Now() > *until + kDrainSlack;
-  }
-
   World& world_;
   std::map<std::string, ProgramView> running_;
   std::map<std::string, std::shared_ptr<const std::string>> claims_;  // by key
-  std::set<std::string> outlived_;  // slots that were, when their attempt was ended
 };
 
 // intent-first: no request without its entry in the record, written before, and none after its

@@ -2,7 +2,6 @@
 // From a copied moment to a manifest: upload, agree with the other nodes, commit, clear away.
 #include <algorithm>
 
-#include "base/deliberate_bug.h"
 #include "base/text.h"
 #include "sync/checkpoint_store.h"
 #include "sync/keeper.h"
@@ -223,7 +222,7 @@ Status CheckpointKeeper::ShowNumber() {
 
 Status CheckpointKeeper::PutManifest() {
   STOKER_TRY(ShowNumber());
-  if (config_.may_commit && !BugIsOn("commits-after-given-up")) {
+  if (config_.may_commit) {
     STOKER_ASSIGN(const bool may, config_.may_commit());
     if (!may) return Status(Code::kCancelled, "this attempt may not commit any more");
   }

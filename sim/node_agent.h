@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/look_pace.h"
 #include "agent/supervisor.h"
 #include "controller/controller.h"
 #include "ledger/ledger.h"
@@ -69,6 +70,7 @@ class NodeAgent {
   // node_agent_poll.cc
   void Poll();
   bool WriteReport();
+  void Look(bool rung);
   void Pass();
   bool MayAct() const;
   void WatchNotices();
@@ -102,6 +104,7 @@ class NodeAgent {
   bool publishes_ = false;
   int64_t seq_ = 0;
   std::optional<MonoTime> last_write_;
+  std::optional<LookPace> pace_;
   std::string trouble_;
 };
 

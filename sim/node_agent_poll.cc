@@ -30,17 +30,38 @@ bool NodeAgent::WriteReport() {
   const Status written = stoker::WriteReport(*ledger_, report);
   last_write_ = host_.clock.Mono();
   trouble_ = written.ok() ? "" : written.ToString();
-  if (!written.ok()) dirty_ = true;
+  if (!written.ok()) {
+    dirty_ = true;
+    pace_->Disturb();
+  }
   return written.ok();
+}
+
+void NodeAgent::Look(bool rung) {
+  if (rung) pace_->Disturb();
+  const Instant begun{host_.clock.Mono(), host_.clock.Wall()};
+  if (pace_->Whole(begun.mono)) return Pass();
+  auto seen = controller_->Glance(host_.request.job);
+  if (!seen.ok()) {
+    pace_->Disturb();
+    trouble_ = seen.status().ToString();
+  } else if (*seen) {
+    Post(RecordRead{std::move(**seen), begun});
+  } else {
+    Pass();
+  }
 }
 
 void NodeAgent::Pass() {
   const Instant begun{host_.clock.Mono(), host_.clock.Wall()};
   const auto pass = controller_->Pass(host_.request.job, MayAct());
   if (!pass.ok()) {
+    pace_->Disturb();
     trouble_ = pass.status().ToString();
     return;
   }
+  pace_->Looked(begun.mono, pass->job, pass->reports, pass->machines, pass->changed);
+  if (pass->trouble) pace_->Disturb();
   if (pass->changed) bell_.Notify();
   Post(RecordRead{pass->job, begun});
   ReportsRead reports;
@@ -49,10 +70,12 @@ void NodeAgent::Pass() {
 }
 
 void NodeAgent::Poll() {
+  pace_.emplace(store_.traits());
+  bool rung = true;
   while (!off_) {
     WriteReport();
-    Pass();
-    bell_.Wait(store_.traits().poll.ms);
+    Look(rung);
+    rung = bell_.Wait(pace_->Pause(host_.clock.Mono()).ms);
   }
   WriteReport();
   while (dirty_) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/world.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -40,6 +41,9 @@ void World::Prepare() {
   bucket_.latency_high = plan_.latency_high;
   bucket_.page = plan_.page;
   bucket_.traits.poll = plan_.poll;
+  // In the proportions of the product's, and no more seldom than there.
+  bucket_.traits.glance = std::min(bucket_.traits.glance, plan_.poll * 4);
+  bucket_.traits.look = std::min(bucket_.traits.look, plan_.poll * 15);
   bucket_.traits.flush = plan_.flush;
   bucket_.traits.report = plan_.report;
   bucket_.changed = [this](const BucketChange& change) { Changed(change); };

@@ -239,6 +239,13 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
   return result;
 }
 
+Result<std::optional<Job>> Controller::Glance(const std::string& job_id) {
+  const JobRead& known = records_[job_id];
+  STOKER_ASSIGN(JobRead read, ReadJob(ledger_, job_id, known));
+  if (known.job.id != job_id || known.version != read.version) return std::optional<Job>();
+  return std::optional<Job>(std::move(read.job));
+}
+
 Result<PassResult> Controller::Pass(const std::string& job_id, LedgerLook& look) {
   JobRead& known = records_[job_id];
   const Listed* listed = look.RecordOf(job_id);

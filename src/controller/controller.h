@@ -51,6 +51,9 @@ class Controller {
   // kNotFound = no such job; others are the store's. A lost compare-and-swap is not an error: the
   // next pass decides anew.
   Result<PassResult> Pass(const std::string& job_id, bool act = true);
+  // Reads the record alone. Unset: it is not what the last pass here read, and another one is due.
+  // Errors as Pass.
+  Result<std::optional<Job>> Glance(const std::string& job_id);
   // The same for one of many jobs: what `look` shows decides only whether there is anything to do.
   // Then it is looked at anew and done as Pass(job_id) does: nothing is ever written, asked for or
   // ended by an observation that others share, or that is as old as a pass over all jobs takes.

@@ -7,6 +7,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 namespace stoker::node {
 
@@ -49,7 +50,7 @@ class Mailbox {
   bool closed_ = false;
 };
 
-// A sleeping thread's alarm: Wait returns when woken, or after the time.
+// A sleeping thread's alarm: Wait returns when woken (true), or after the time.
 class Bell {
  public:
   void Ring() {
@@ -59,10 +60,10 @@ class Bell {
     }
     rang_.notify_one();
   }
-  void Wait(int64_t timeout_ms) {
+  bool Wait(int64_t timeout_ms) {
     std::unique_lock lock(mutex_);
     rang_.wait_for(lock, std::chrono::milliseconds(timeout_ms), [&] { return rung_; });
-    rung_ = false;
+    return std::exchange(rung_, false);
   }
 
  private:

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/poller.h"
 
-#include <algorithm>
 #include <chrono>
 
 #include "ledger/reports.h"
 
 namespace stoker::node {
-namespace {
-
-// A job in which nothing has happened for so long is looked at half as often.
-constexpr Duration kQuiet = Duration::Seconds(3);
-
-}  // namespace
-
 Poller::Poller(Ledger& ledger, Controller& controller, Clock& clock, std::string job, Post post,
                Complete complete)
     : ledger_(ledger),
@@ -21,7 +13,8 @@ Poller::Poller(Ledger& ledger, Controller& controller, Clock& clock, std::string
       clock_(clock),
       job_(std::move(job)),
       post_(std::move(post)),
-      complete_(std::move(complete)) {}
+      complete_(std::move(complete)),
+      pace_(ledger.store().traits()) {}
 
 Poller::~Poller() {
   stop_ = true;
@@ -82,29 +75,35 @@ bool Poller::WriteReport() {
   report.seq = ++seq_;
   const Status written = stoker::WriteReport(ledger_, report);
   last_write_ = clock_.Mono();
+  if (!written.ok()) pace_.Disturb();
   const std::lock_guard lock(mutex_);
   trouble_ = written.ok() ? "" : written.ToString();
   if (!written.ok()) dirty_ = true;  // again at the next turn
   return written.ok();
 }
 
+void Poller::Failed(const Status& status) {
+  pace_.Disturb();
+  const std::lock_guard lock(mutex_);
+  trouble_ = status.ToString();
+}
+
+void Poller::Look(bool rung) {
+  if (rung) pace_.Disturb();
+  const Instant begun{clock_.Mono(), clock_.Wall()};
+  if (pace_.Whole(begun.mono)) return Pass();
+  auto seen = controller_.Glance(job_);
+  if (!seen.ok()) return Failed(seen.status());
+  if (!*seen) return Pass();
+  post_(RecordRead{std::move(**seen), begun});
+}
+
 void Poller::Pass() {
   const Instant begun{clock_.Mono(), clock_.Wall()};
   const auto pass = controller_.Pass(job_, act_);
-  if (!pass.ok()) {
-    const std::lock_guard lock(mutex_);
-    trouble_ = pass.status().ToString();
-    return;
-  }
-  // What other nodes may be waiting for; the counters in reports are nobody's news.
-  std::string state = std::to_string(pass->job.rev);
-  for (const ReportSeen& seen : pass->reports) {
-    const NodeReport& report = seen.report;
-    state += " " + std::to_string(report.attempt) + "-" + std::to_string(report.rank) +
-             std::string(Name(report.phase));
-  }
-  if (state != state_) changed_at_ = clock_.Mono();
-  state_ = std::move(state);
+  if (!pass.ok()) return Failed(pass.status());
+  pace_.Looked(begun.mono, pass->job, pass->reports, pass->machines, pass->changed);
+  if (pass->trouble) pace_.Disturb();
   if (pass->changed) bell_.Ring();  // what follows from it should not wait for the next turn
   // Each time, also when nothing changed: a supervisor that was busy looks at it when it is done.
   post_(RecordRead{pass->job, begun});
@@ -114,12 +113,11 @@ void Poller::Pass() {
 }
 
 void Poller::Run() {
-  const Duration poll = ledger_.store().traits().poll;
+  bool rung = true;
   while (!stop_) {
     WriteReport();
-    Pass();
-    const bool quiet = clock_.Mono() - changed_at_ >= std::max(kQuiet, poll * 20);
-    bell_.Wait(quiet ? 2 * poll.ms : poll.ms);
+    Look(rung);
+    rung = bell_.Wait(pace_.Pause(clock_.Mono()).ms);
   }
   WriteReport();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread that keeps a node and the ledger in touch: writes the node's report, runs a reconcile
-// pass, and posts what it read. One thread does all three, so that a report is in the store before
-// the pass that goes by it.
+// pass (or, while the job runs undisturbed, glances at the record), and posts what it read. One
+// thread does all three, so that a report is in the store before the pass that goes by it.
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "agent/look_pace.h"
 #include "agent/supervisor.h"
 #include "controller/controller.h"
 #include "ledger/ledger.h"
@@ -42,7 +43,9 @@ class Poller {
  private:
   void Run();
   bool WriteReport();
+  void Look(bool rung);
   void Pass();
+  void Failed(const Status& status);
 
   Ledger& ledger_;
   Controller& controller_;
@@ -54,8 +57,7 @@ class Poller {
   std::atomic<bool> stop_{false};
   bool act_ = true;
   MonoTime last_write_;
-  std::string state_;  // what the last pass saw, and when that last changed
-  MonoTime changed_at_;
+  LookPace pace_;
   std::mutex mutex_;
   NodeReport report_;  // guarded by mutex_, like what follows
   bool have_report_ = false;

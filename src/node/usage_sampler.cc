@@ -55,7 +55,7 @@ void UsageSampler::Sample(NodeReport& report, const std::string& dir) {
   course_.Add({(now - begun_).ms, report.cpu_seconds, report.resident_bytes, report.disk_bytes,
                report.gpu});
   const bool last = report.phase == NodePhase::kEnded;
-  if (!last && now - stored_ < Duration::Seconds(15)) return;
+  if (!last && now - stored_ < store_.traits().usage) return;
   stored_ = now;
   // Nice to have: when the store is away, the next one has it all.
   (void)store_.Put(paths::Usage(report.job, report.attempt, report.rank), course_.Json());

@@ -52,12 +52,17 @@ class Download {
 
 // What a caller must know of the store to choose its intervals; by value, no questions asked later.
 struct StoreTraits {
-  bool requests_are_free = false;          // a local folder: poll and flush often
-  Duration poll = Duration::Seconds(2);    // how often to look for changes
+  bool requests_are_free = false;        // a local folder: poll and flush often
+  Duration poll = Duration::Seconds(2);  // how often to look for changes
+  // The same while a job runs undisturbed: at its record alone, and at all of it; see
+  // agent/look_pace.h. `look` stays well below the gap after which silence no longer counts.
+  Duration glance = Duration::Seconds(8);
+  Duration look = Duration::Seconds(30);
   Duration flush = Duration::Seconds(30);  // longest time a log line waits when nobody follows
   Duration follow_flush = Duration::Seconds(1);
   Duration follow = Duration::Ms(600);      // how often a follower looks for lines
-  Duration report = Duration::Seconds(15);  // how often an agent reports without news
+  Duration report = Duration::Seconds(30);  // how often an agent reports without news
+  Duration usage = Duration::Minutes(1);    // how often it writes down what its node uses
   // Objects of more bytes are worth several parts at once; 0 = none is.
   int64_t part_bytes = 0;
 };

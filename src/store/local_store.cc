@@ -72,6 +72,7 @@ LocalStore::LocalStore(local::Folder folder) : folder_(std::move(folder)) {
   traits_.follow_flush = Duration::Ms(100);
   traits_.follow = Duration::Ms(50);
   traits_.report = Duration::Seconds(1);
+  traits_.usage = Duration::Seconds(15);
 }
 
 Result<std::unique_ptr<LocalStore>> LocalStore::Open(const std::string& root, Options options) {

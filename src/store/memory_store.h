@@ -29,6 +29,7 @@ class MemoryStore : public ObjectStore {
     traits_.follow_flush = Duration::Ms(100);
     traits_.follow = Duration::Ms(50);
     traits_.report = Duration::Seconds(1);
+    traits_.usage = Duration::Seconds(15);
   }
 
   const StoreTraits& traits() const override { return traits_; }

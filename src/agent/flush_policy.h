@@ -8,15 +8,29 @@
 
 #include "base/prng.h"
 #include "base/time.h"
+#include "port/object_store.h"
 
 namespace stoker {
 
 // So much text makes a segment without waiting any longer.
 inline constexpr int64_t kSegmentBytes = 1 << 20;
-// A follower rewrites paths::Follow at least this often while it follows.
-inline constexpr Duration kFollowFresh = Duration::Seconds(15);
-// How often the agent looks for followers, and only while lines wait: about $0.20 a month at most.
-inline constexpr Duration kFollowCheck = Duration::Seconds(5);
+// Who follows a log writes paths::Follow so often, and counts as following for so long after it.
+inline constexpr Duration kFollowMark = Duration::Seconds(10);
+inline constexpr Duration kFollowFresh = Duration::Seconds(25);
+
+// How long the agent waits before it looks for followers again, only while lines wait: a mark is a
+// get. Where nobody has followed for long, whoever comes waits somewhat longer for the first lines.
+inline Duration FollowCheck(Duration since_followed) {
+  return Duration::Seconds(since_followed < Duration::Minutes(10) ? 5 : 10);
+}
+
+// How long a follower waits before it looks for lines again, `silent` after it last got some. When
+// they have not come for longer than a line may wait for others, none waits: the next one goes to
+// the store at once, and a longer pause does not make it later than a line among many.
+inline Duration FollowPause(const StoreTraits& traits, Duration silent) {
+  const bool none_waits = silent >= traits.follow_flush + traits.follow;
+  return traits.requests_are_free || !none_waits ? traits.follow : traits.follow * 5 / 2;
+}
 
 struct FlushInput {
   MonoTime now;

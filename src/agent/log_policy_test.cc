@@ -27,6 +27,43 @@ TEST(FlushPolicy, FirstLineAtOnceThenTogether) {
   EXPECT_FALSE(DecideFlush(in).flush);
 }
 
+TEST(FlushPolicy, NobodyFollowsForLongIsAskedLessOften) {
+  EXPECT_EQ(FollowCheck({}), Duration::Seconds(5));
+  EXPECT_EQ(FollowCheck(Duration::Minutes(10) - Duration::Ms(1)), Duration::Seconds(5));
+  EXPECT_EQ(FollowCheck(Duration::Hours(9)), Duration::Seconds(10));
+  EXPECT_GT(kFollowFresh, kFollowMark + FollowCheck(Duration::Hours(9)))
+      << "one mark that comes late must not look like the end";
+}
+
+// Lines come at any moment, go by DecideFlush, and are looked for by FollowPause; requests take
+// 70 ms.
+TEST(FlushPolicy, AFollowedLineIsShownWithinTwoSeconds) {
+  const StoreTraits traits;
+  const Duration request = Duration::Ms(70);
+  Prng prng(3);
+  for (int world = 0; world < 500; ++world) {
+    std::vector<std::pair<MonoTime, MonoTime>> lines;  // when written, when in the store
+    std::optional<MonoTime> put;
+    MonoTime line{prng.Between(0, 8000)};
+    for (int i = 0; i < 30; ++i) {
+      const FlushChoice choice = DecideFlush({line, 1, put, traits.follow_flush, false});
+      put = (choice.flush ? line : choice.wake) + request;
+      lines.emplace_back(line, *put);
+      line = *put + Duration::Ms(prng.Between(1, prng.Between(0, 1) == 0 ? 900 : 9000));
+    }
+    MonoTime got{0};
+    size_t next = 0;
+    for (MonoTime look{0}; next < lines.size();) {
+      const bool any = lines[next].second <= look;
+      if (any) got = look + request * 2;  // the list, and the segment
+      for (; next < lines.size() && lines[next].second <= look; ++next) {
+        ASSERT_LE((got - lines[next].first).ms, 2000) << "world " << world << " line " << next;
+      }
+      look = (any ? got : look + request) + FollowPause(traits, look - got);
+    }
+  }
+}
+
 TEST(FlushPolicy, RetryDoublesUpToTenSeconds) {
   Prng prng(1);
   int64_t expected = 100;

@@ -84,6 +84,7 @@ class LogShipper {
   std::optional<MonoTime> last_put_;
   std::optional<MonoTime> follow_check_;
   bool followed_ = false;
+  std::optional<MonoTime> followed_at_;  // the last time; at first, when it was first asked
   int failures_ = 0;
   std::optional<MonoTime> retry_at_;
   MonoTime upkeep_at_;

@@ -7,7 +7,9 @@
 #include <map>
 #include <thread>
 
+#include "agent/flush_policy.h"
 #include "base/text.h"
+#include "cli/job_watch.h"
 #include "cli/log_printer.h"
 #include "cli/story.h"
 #include "ledger/log_reader.h"
@@ -105,7 +107,7 @@ class FollowMark {
       : store_(store), clock_(clock), key_(paths::Follow(job)) {}
   void Keep() {
     const MonoTime now = clock_.Mono();
-    if (last_ && now - *last_ < Duration::Seconds(5)) return;
+    if (last_ && now - *last_ < kFollowMark) return;
     last_ = now;
     (void)store_.Put(key_, "");  // a hint: without it lines come later, not never
   }
@@ -124,19 +126,17 @@ class Attached {
 
   Result<AttachResult> Run() {
     STOKER_ASSIGN(store_, context_.store());
-    STOKER_ASSIGN(controller_, context_.controller());
+    STOKER_ASSIGN(Controller * controller, context_.controller());
+    JobWatch watch(*controller, context_.clock(), store_->traits(), job_);
     STOKER_ASSIGN(reader_, LogReader::Open(*store_, job_));
     FollowMark follow(*store_, context_.clock(), job_);
     const Duration poll = std::min(store_->traits().poll, Duration::Seconds(2));
     for (;;) {
       if (options_.logs) follow.Keep();
-      auto pass = controller_->Pass(job_);
+      const auto pass = watch.Look();
       if (pass.ok()) {
         away_ = false;
-        last_ = pass->job;
-        if (!printer_)
-          printer_.emplace(context_.out_is_terminal(), last_.num_nodes > 1, context_.color());
-        events_.Tell(*pass);
+        if (*pass) Tell(**pass);
       } else if (!pass.status().transient() && !pass.status().Is(Code::kConflict)) {
         return pass.status();
       } else {
@@ -152,6 +152,14 @@ class Attached {
   }
 
  private:
+  void Tell(const PassResult& pass) {
+    last_ = pass.job;
+    if (!printer_) {
+      printer_.emplace(context_.out_is_terminal(), last_.num_nodes > 1, context_.color());
+    }
+    events_.Tell(pass);
+  }
+
   // Short at first, so that the first line of a short program is not waited for.
   Duration Pause(Duration poll) {
     if (started_.ms == 0) started_ = context_.clock().Mono();
@@ -179,7 +187,6 @@ class Attached {
   const AttachOptions options_;
   EventTeller events_;
   ObjectStore* store_ = nullptr;
-  Controller* controller_ = nullptr;
   std::unique_ptr<LogReader> reader_;
   std::optional<LogPrinter> printer_;
   Job last_;

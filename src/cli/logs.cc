@@ -4,9 +4,11 @@
 #include <chrono>
 #include <thread>
 
+#include "agent/flush_policy.h"
 #include "base/text.h"
 #include "cli/attach.h"
 #include "cli/context.h"
+#include "cli/job_watch.h"
 #include "cli/log_printer.h"
 #include "cli/verb.h"
 #include "ledger/log_reader.h"
@@ -87,13 +89,15 @@ Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(const LogFilter filter, Filter(context, options));
   STOKER_ASSIGN(const auto reader, LogReader::Open(ledger->store(), job, filter));
   // Looking at a job is a chance to help it along; a failure of that is not a failure of this.
-  auto pass = controller->Pass(job);
+  const StoreTraits& traits = ledger->store().traits();
+  JobWatch watch(*controller, context.clock(), traits, job);
+  (void)watch.Look();
   STOKER_ASSIGN(JobRead read, ReadJob(*ledger, job));
   LogPrinter printer(context.out_is_terminal(), read.job.num_nodes > 1 && options.node < 0,
                      context.color(), options.timestamps);
   if (options.follow) CatchInterrupts();
-  const StoreTraits& traits = ledger->store().traits();
   MonoTime passed = context.clock().Mono();
+  MonoTime read_at = passed;
   MonoTime marked{-60'000};
   for (;;) {
     bool final = IsFinal(read.job.state);
@@ -102,22 +106,24 @@ Status Run(Context& context, const Options& options) {
       STOKER_ASSIGN(const auto records, reader->Next());
       if (records.empty()) break;
       any = true;
+      read_at = context.clock().Mono();
       context.Print(context.json      ? JsonLines(records)
                     : options.numbers ? Numbered(records, options.timestamps)
                                       : printer.Format(records));
       if (Interrupted()) return Status::Ok();
     }
     if (!options.follow || (final && !any) || Interrupted()) return Status::Ok();
-    if (context.clock().Mono() - marked > Duration::Seconds(5)) {
+    if (context.clock().Mono() - marked >= kFollowMark) {
       marked = context.clock().Mono();
       (void)ledger->store().Put(paths::Follow(job), "");
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(traits.follow.ms));
+    const Duration pause = FollowPause(traits, context.clock().Mono() - read_at);
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause.ms));
     // Lines are looked for more often than the job: a look at that costs several requests.
     if (context.clock().Mono() - passed < traits.poll) continue;
     passed = context.clock().Mono();
-    pass = controller->Pass(job);
-    if (pass.ok()) read.job = pass->job;
+    const auto pass = watch.Look();
+    if (pass.ok() && *pass) read.job = (*pass)->job;
   }
 }
 

@@ -67,38 +67,45 @@ Result<CheckpointInfo> Inspect(ObjectStore& store, const std::string& job, const
   return info;
 }
 
-// Of the attempt that clears away, what lies above its last committed number may be part of a
-// commit under way on other nodes. Those before it are sealed.
-Status SweepData(ObjectStore& store, const std::string& job, const std::set<std::string>& named,
-                 const CheckpointId& last) {
+// What lies below a job's checkpoints, by what it is; from one listing, which as long as there are
+// fewer than a thousand objects is one request.
+struct Stored {
+  std::vector<CheckpointId> committed;
+  std::vector<std::string> data;                             // as manifests name it
+  std::vector<std::pair<std::string, CheckpointId>> beside;  // keys of rounds and of their parts
+};
+
+Result<Stored> ListStored(ObjectStore& store, const std::string& job) {
   const std::string root = paths::Checkpoints(job);
-  std::vector<std::string> doomed;
-  STOKER_TRY(ListAll(store, root + "data/", [&](const ObjectInfo& info) {
+  Stored stored;
+  STOKER_TRY(ListAll(store, root, [&](const ObjectInfo& info) {
     const std::string object = info.key.substr(root.size());
-    if (named.count(object) != 0 && !BugIsOn("named-data-swept")) return Status::Ok();
-    const auto id = IdOfData(object.substr(5));
-    if (id && *id <= last) doomed.push_back(info.key);
+    if (StartsWith(object, "data/")) stored.data.push_back(object);
+    if (StartsWith(info.key, ManifestsPrefix(job))) {
+      const auto id = IdOfManifestKey(info.key);
+      if (id && IsCommitted(info)) stored.committed.push_back(*id);
+    }
+    if (!StartsWith(object, "rounds/") && !StartsWith(object, "parts/")) return Status::Ok();
+    const std::string name = object.substr(object.find('/') + 1);
+    const std::vector<std::string> parts = Split(name.substr(0, name.find('.')), '-');
+    if (parts.size() < 2) return Status::Ok();
+    const auto id = ParseCheckpointId(parts[0] + "-" + parts[1]);
+    if (id) stored.beside.emplace_back(info.key, *id);
     return Status::Ok();
   }));
-  for (const std::string& key : doomed) STOKER_TRY(store.Delete(key));
-  return Status::Ok();
+  std::sort(stored.committed.begin(), stored.committed.end());
+  return stored;
 }
 
-// Rounds and parts are in the manifests by now.
-Status SweepRounds(ObjectStore& store, const std::string& job, const CheckpointId& last) {
-  std::vector<std::string> doomed;
-  for (const char* folder : {"rounds/", "parts/"}) {
-    const std::string prefix = paths::Checkpoints(job) + folder;
-    STOKER_TRY(ListAll(store, prefix, [&](const ObjectInfo& info) {
-      const std::string name = info.key.substr(prefix.size());
-      const std::vector<std::string> parts = Split(name.substr(0, name.find('.')), '-');
-      if (parts.size() < 2) return Status::Ok();
-      const auto id = ParseCheckpointId(parts[0] + "-" + parts[1]);
-      if (id && *id < last) doomed.push_back(info.key);
-      return Status::Ok();
-    }));
+// Of the attempt that clears away, what lies above its last committed number may be part of a
+// commit under way on other nodes. Those before it are sealed.
+Status SweepData(ObjectStore& store, const std::string& job, const std::vector<std::string>& data,
+                 const std::set<std::string>& named, const CheckpointId& last) {
+  for (const std::string& object : data) {
+    if (named.count(object) != 0 && !BugIsOn("named-data-swept")) continue;
+    const auto id = IdOfData(object.substr(5));
+    if (id && *id <= last) STOKER_TRY(store.Delete(paths::Checkpoints(job) + object));
   }
-  for (const std::string& key : doomed) STOKER_TRY(store.Delete(key));
   return Status::Ok();
 }
 
@@ -242,7 +249,8 @@ Status DownloadCheckpoint(ObjectStore& store, const std::string& job, const std:
 
 Status RetainCheckpoints(ObjectStore& store, const std::string& job, const Retention& retention) {
   if (retention.keep <= 0) return Status::Ok();
-  STOKER_ASSIGN(std::vector<CheckpointId> ids, ListIds(store, job));
+  STOKER_ASSIGN(const Stored stored, ListStored(store, job));
+  const std::vector<CheckpointId>& ids = stored.committed;
   if (ids.empty() || ids.back().attempt != retention.attempt) return Status::Ok();
   std::set<std::string> named;
   std::vector<CheckpointId> doomed;
@@ -270,8 +278,12 @@ Status RetainCheckpoints(ObjectStore& store, const std::string& job, const Reten
     const std::string key = ManifestKey(job, id);
     STOKER_TRY(sure ? store.Delete(key) : store.Put(key, "").status());
   }
-  if (readable) STOKER_TRY(SweepData(store, job, named, ids.back()));
-  return SweepRounds(store, job, ids.back());
+  if (readable) STOKER_TRY(SweepData(store, job, stored.data, named, ids.back()));
+  // Rounds and parts are in the manifests by now.
+  for (const auto& [key, id] : stored.beside) {
+    if (id < ids.back()) STOKER_TRY(store.Delete(key));
+  }
+  return Status::Ok();
 }
 
 Status SealAttempt(ObjectStore& store, const std::string& job, int attempt) {

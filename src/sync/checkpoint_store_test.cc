@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "job/digest.h"
+#include "store/counted.h"
 #include "store/memory_store.h"
 #include "sync/outputs.h"
 #include "test/sync/fake_files.h"
@@ -207,7 +208,12 @@ TEST(Checkpoints, RetentionKeepsWhatIsNamedAndWhatIsUnderWay) {
                 Stored(store, "checkpoint.pt", "5", "data/1-0-5/checkpoint.pt")};
   Commit(store, {1, 5}, {part});
   ASSERT_TRUE(store.Put(kRoot + "data/1-0-6/checkpoint.pt", "half").ok());
-  ASSERT_TRUE(RetainCheckpoints(store, kJob, {1, 2, {"1-2"}, {}}).ok());
+  for (const char* beside : {"rounds/1-3.json", "parts/1-3-1.json", "rounds/1-5.json"}) {
+    ASSERT_TRUE(store.Put(kRoot + beside, "{}").ok());
+  }
+  CountedStore counted(store);
+  ASSERT_TRUE(RetainCheckpoints(counted, kJob, {1, 2, {"1-2"}, {}}).ok());
+  EXPECT_EQ(counted.counts().list, 1) << "it is done after each commit";
   std::set<std::string> left;
   ASSERT_TRUE(ListAll(store, kRoot, [&](const ObjectInfo& info) {
                 left.insert(info.key.substr(kRoot.size()));
@@ -217,7 +223,7 @@ TEST(Checkpoints, RetentionKeepsWhatIsNamedAndWhatIsUnderWay) {
                                          "data/1-0-4/checkpoint.pt", "data/1-0-5/checkpoint.pt",
                                          "data/1-0-6/checkpoint.pt", "manifests/000001-000002.json",
                                          "manifests/000001-000004.json",
-                                         "manifests/000001-000005.json"}));
+                                         "manifests/000001-000005.json", "rounds/1-5.json"}));
 }
 
 TEST(Outputs, AreSyncedWhileTheJobRunsAndAtItsEnd) {

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills a ledger in a local folder with jobs that have ended, as years of use would: records with
-// several revisions, and the index. many_jobs STORE COUNT
+// Fills a ledger in a local folder, or in a bucket, with jobs that have ended, as years of use
+// would: records with several revisions, and the index. many_jobs STORE COUNT
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "base/prng.h"
 #include "ledger/index.h"
 #include "ledger/ledger.h"
 #include "ledger/records.h"
 #include "store/local_store.h"
+#include "store/open.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
 
@@ -55,27 +60,52 @@ Job Finished(Job job, Prng& prng) {
   return job;
 }
 
-Status Fill(const std::string& root, int count) {
-  RealClock clock;
+Status Add(Ledger& ledger, WallTime created, Prng& prng) {
+  Job job;
+  job.id = ledger.NewJobId();
+  job.name = "train-" + std::to_string(prng.Below(50));
+  job.user = "bench";
+  job.created = created;
+  job.workdir_note = "git 1a2b3c4 dirty, 12 files, 34 kB";
+  STOKER_ASSIGN(const JobRead made, CreateJob(ledger, job, "run: python train.py\n"));
+  STOKER_ASSIGN(const JobRead ended, UpdateJob(ledger, made, Finished(made.job, prng)));
+  STOKER_TRY(AppendSummary(ledger, ended.job));
+  return RemoveActive(ledger, job.id);
+}
+
+Result<std::unique_ptr<ObjectStore>> Open(const std::string& where) {
+  if (where.find("://") != std::string::npos) return OpenStore(where);
   LocalStore::Options options;
   options.durable = false;  // only to make them faster; what is there afterwards is the same
-  STOKER_ASSIGN(const auto store, LocalStore::Open(root, options));
+  STOKER_ASSIGN(auto store, LocalStore::Open(where, options));
+  return std::unique_ptr<ObjectStore>(std::move(store));
+}
+
+Status Fill(const std::string& where, int count) {
+  RealClock clock;
+  STOKER_ASSIGN(const auto store, Open(where));
   STOKER_ASSIGN(const auto ledger, Ledger::Open(*store, clock, sys::RandomU64()));
-  Prng prng(1);
   const WallTime now = clock.Wall();
-  for (int i = 0; i < count; ++i) {
-    Job job;
-    job.id = ledger->NewJobId();
-    job.name = "train-" + std::to_string(prng.Below(50));
-    job.user = "bench";
-    job.created = now + Duration::Minutes(-40 * static_cast<int64_t>(count - i) - 60);
-    job.workdir_note = "git 1a2b3c4 dirty, 12 files, 34 kB";
-    STOKER_ASSIGN(const JobRead created, CreateJob(*ledger, job, "run: python train.py\n"));
-    STOKER_ASSIGN(const JobRead ended, UpdateJob(*ledger, created, Finished(created.job, prng)));
-    STOKER_TRY(AppendSummary(*ledger, ended.job));
-    STOKER_TRY(RemoveActive(*ledger, job.id));
-  }
-  return Status::Ok();
+  std::atomic<int> next = 0;
+  std::mutex mutex;
+  Status first;
+  const auto work = [&](int seed) {
+    Prng prng(static_cast<uint64_t>(seed));
+    for (int i = next++; i < count; i = next++) {
+      const Duration ago = Duration::Minutes(40 * static_cast<int64_t>(count - i) + 60);
+      const Status added = Add(*ledger, now - ago, prng);
+      if (added.ok()) continue;
+      const std::lock_guard lock(mutex);
+      if (first.ok()) first = added;
+      next = count;
+    }
+  };
+  std::vector<std::thread> crew;
+  // Requests to a bucket are mostly waited for.
+  const int hands = store->traits().requests_are_free ? 1 : 8;
+  for (int seed = 1; seed <= hands; ++seed) crew.emplace_back(work, seed);
+  for (std::thread& one : crew) one.join();
+  return first;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "provider/local_provider.h"
 #include "store/open.h"
 #include "sys/file.h"
+#include "sys/folder_cache.h"
 #include "sys/real_clock.h"
 
 namespace stoker::cli {
@@ -87,6 +88,10 @@ Result<Ledger*> Context::ledger() {
   if (ledger_) return ledger_.get();
   STOKER_ASSIGN(ObjectStore * opened, store());
   STOKER_ASSIGN(ledger_, Ledger::Open(*opened, *clock_, sys::RandomU64(), NewLedger::kProbe));
+  if (!opened->traits().requests_are_free) {
+    cache_ = sys::MakeFolderCache(places_.cache + "/index-" + ledger_->id());
+    ledger_->UseCache(cache_.get());
+  }
   return ledger_.get();
 }
 

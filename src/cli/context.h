@@ -77,6 +77,7 @@ class Context {
   std::string user_;
   std::optional<Settings> settings_;
   std::unique_ptr<ObjectStore> store_;
+  std::unique_ptr<Cache> cache_;  // the ledger's; null while requests are free
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<LocalProvider> local_;
   std::unique_ptr<Controller> controller_;

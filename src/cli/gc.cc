@@ -62,7 +62,8 @@ Result<int64_t> ClearCopies(Context& context, Ledger& ledger, bool dry_run) {
   }
   const Places& places = context.places();
   return ClearFolder(context, places.state + "/bin", "", kBinaryAge, used, dry_run) +
-         ClearFolder(context, places.cache, "stoker-pack-", kPackingAge, {}, dry_run);
+         ClearFolder(context, places.cache, "stoker-pack-", kPackingAge, {}, dry_run) +
+         ClearFolder(context, places.cache, "index-", kBinaryAge, {}, dry_run);
 }
 
 Status Run(Context& context, const Options& options) {

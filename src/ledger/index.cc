@@ -8,6 +8,7 @@
 
 #include "base/deliberate_bug.h"
 #include "base/text.h"
+#include "job/digest.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
 
@@ -37,15 +38,34 @@ Status WriteSegment(Ledger& ledger, const std::vector<Summary>& lines) {
   return put.status().WithContext("writing " + key);
 }
 
-// Reads the segments that `wanted` takes. kConflict when one went away meanwhile: look again.
+// A copy is of one version: somebody may have mended a damaged segment under its name.
+std::string CachedName(const std::string& key, const Version& version) {
+  return Sha256Hex(key + "\n" + version);
+}
+
+// Whether this machine has a whole copy; its lines go to `lines`.
+bool ReadCopy(Cache* cache, const ObjectInfo& segment, std::vector<Summary>* lines) {
+  if (cache == nullptr) return false;
+  const auto copy = cache->Get(CachedName(segment.key, segment.version));
+  return copy && DecodeSegment(segment.key, *copy, lines).ok();
+}
+
+// Reads the segments. kConflict when one went away meanwhile: look again.
 Status ReadSegments(Ledger& ledger, const std::vector<ObjectInfo>& segments, Segments* out) {
   for (const ObjectInfo& segment : segments) {
+    if (ReadCopy(ledger.cache(), segment, &out->lines)) {
+      out->read.push_back(segment.key);
+      continue;
+    }
     const auto object = ledger.store().Get(segment.key);
     if (object.status().Is(Code::kNotFound)) return Status(Code::kConflict, segment.key + " went");
     if (!object.ok()) return object.status().WithContext("reading " + segment.key);
     const Status decoded = DecodeSegment(segment.key, object->data, &out->lines);
     if (decoded.ok()) {
       out->read.push_back(segment.key);
+      if (ledger.cache() != nullptr) {
+        ledger.cache()->Keep(CachedName(segment.key, object->info.version), object->data);
+      }
       continue;
     }
     out->warnings.push_back(decoded.ToString());
@@ -81,6 +101,14 @@ Result<bool> IsSame(Ledger& ledger, const Names& names) {
                     [](const ObjectInfo& a, const ObjectInfo& b) { return a.key == b.key; });
 }
 
+// Copies of segments that have been merged or mended are of no use any more.
+void TidyCache(Ledger& ledger, const std::vector<ObjectInfo>& segments) {
+  if (ledger.cache() == nullptr) return;
+  std::set<std::string> names;
+  for (const ObjectInfo& segment : segments) names.insert(CachedName(segment.key, segment.version));
+  ledger.cache()->KeepOnly(names);
+}
+
 Result<Segments> ReadAllSegments(Ledger& ledger) {
   for (int look = 0; look < kLooks; ++look) {
     STOKER_ASSIGN(const Names names, ListSegments(ledger));
@@ -89,7 +117,9 @@ Result<Segments> ReadAllSegments(Ledger& ledger) {
     if (read.Is(Code::kConflict)) continue;
     STOKER_TRY(read);
     STOKER_ASSIGN(const bool same, IsSame(ledger, names));
-    if (same) return out;
+    if (!same) continue;
+    TidyCache(ledger, names.segments);
+    return out;
   }
   return Status(Code::kBusy, "the index changes faster than it can be read");
 }

@@ -11,6 +11,7 @@
 #include "ledger/paths.h"
 #include "ledger/records.h"
 #include "ledger/resolve.h"
+#include "store/counted.h"
 #include "test/contract/ledger_kit.h"
 
 namespace stoker {
@@ -173,6 +174,58 @@ TEST_F(IndexTest, MergesSmallSegments) {
   ASSERT_TRUE(MergeIndex(*kit_.ledger, 2).ok());
   EXPECT_EQ(Segments().size(), 1u);
   EXPECT_EQ(Ids(ReadIndex(*kit_.ledger)).size(), 100u);
+}
+
+class MapCache : public Cache {
+ public:
+  std::optional<std::string> Get(const std::string& name) override {
+    const auto found = copies.find(name);
+    return found == copies.end() ? std::nullopt : std::optional(found->second);
+  }
+  void Keep(const std::string& name, std::string_view data) override { copies[name] = data; }
+  void KeepOnly(const std::set<std::string>& names) override {
+    std::erase_if(copies, [&](const auto& copy) { return !names.contains(copy.first); });
+  }
+  std::map<std::string, std::string> copies;
+};
+
+// What `ls` asks of a bucket: docs/benchmarks.md has it for 10,000 jobs.
+TEST_F(IndexTest, WithCopiesAListIsAHandfulOfRequests) {
+  for (int i = 0; i < 62; ++i) RunJob("job" + std::to_string(i), "n");
+  ASSERT_EQ(Segments().size(), 31u) << "as many as there are before they are merged";
+  CountedStore counted(kit_.memory);
+  const auto ledger = std::move(*Ledger::Open(counted, kit_.clock, 2));
+  MapCache cache;
+  ledger->UseCache(&cache);
+  counted.Reset();
+  EXPECT_EQ(Ids(ListJobs(*ledger)).size(), 62u);
+  EXPECT_EQ(counted.counts().get, 31);
+  counted.Reset();
+  EXPECT_EQ(Ids(ListJobs(*ledger)).size(), 62u);
+  EXPECT_EQ(counted.counts().get, 0);
+  EXPECT_EQ(counted.counts().all(), 2) << "who is active, and the names of the segments";
+  RunJob("later", "n");  // merges, among other things
+  EXPECT_EQ(Segments().size(), 1u);
+  counted.Reset();
+  EXPECT_EQ(Ids(ListJobs(*ledger)).size(), 63u);
+  EXPECT_EQ(counted.counts().all(), 3);
+  EXPECT_EQ(cache.copies.size(), 1u) << "copies of what was merged are not kept";
+}
+
+TEST_F(IndexTest, ADamagedCopyIsFetchedAgainAndAMendedSegmentIsRead) {
+  for (int i = 0; i < 5; ++i) RunJob("job" + std::to_string(i), "n");
+  MapCache cache;
+  kit_.ledger->UseCache(&cache);
+  ASSERT_EQ(Ids(ReadIndex(*kit_.ledger)).size(), 5u);
+  for (auto& [name, copy] : cache.copies) copy.resize(copy.size() / 2);
+  const auto list = ReadIndex(*kit_.ledger);
+  EXPECT_EQ(Ids(list).size(), 5u);
+  EXPECT_TRUE(list->warnings.empty()) << list->warnings[0];
+  // Somebody wrote another text under the name of a segment.
+  Job job = kit_.MakeJob("by-hand", "n");
+  job.rev = 1;
+  ASSERT_TRUE(kit_.memory.Put(Segments()[0], EncodeSegment({SummaryOf(job)})).ok());
+  EXPECT_EQ(Ids(ReadIndex(*kit_.ledger)).count("by-hand"), 1u);
 }
 
 TEST_F(IndexTest, HighestRevisionWins) {

@@ -9,6 +9,7 @@
 
 #include "base/prng.h"
 #include "base/status.h"
+#include "port/cache.h"
 #include "port/clock.h"
 #include "port/object_store.h"
 
@@ -28,6 +29,10 @@ class Ledger {
   ObjectStore& store() { return store_; }
   Clock& clock() { return clock_; }
   const std::string& id() const { return id_; }
+  // Where copies of what never changes may lie on this machine; null = nowhere. Must outlive the
+  // ledger; set it before other threads know the ledger.
+  Cache* cache() const { return cache_; }
+  void UseCache(Cache* cache) { cache_ = cache; }
   // 16 random characters, never the same twice.
   std::string Nonce();
   // A fresh job id: 8 random characters.
@@ -40,6 +45,7 @@ class Ledger {
   ObjectStore& store_;
   Clock& clock_;
   std::string id_;
+  Cache* cache_ = nullptr;
   std::mutex mutex_;
   Prng prng_;
 };

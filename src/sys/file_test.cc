@@ -9,6 +9,8 @@
 #include <optional>
 #include <set>
 
+#include "sys/folder_cache.h"
+
 namespace stoker::sys {
 namespace {
 
@@ -132,6 +134,32 @@ TEST(SystemFacts, AreThere) {
   std::set<uint64_t> seen;
   for (int i = 0; i < 1000; ++i) seen.insert(RandomU64());
   EXPECT_EQ(seen.size(), 1000u);
+}
+
+TEST_F(FileTest, ACacheKeepsAndForgets) {
+  const std::string folder = At("a/cache");
+  const auto cache = MakeFolderCache(folder);
+  EXPECT_EQ(cache->Get("one"), std::nullopt);
+  cache->KeepOnly({});
+  EXPECT_FALSE(DirExists(folder)) << "it is made when something is kept";
+  cache->Keep("one", "first");
+  cache->Keep("one", std::string("an\0other", 8));
+  cache->Keep("two", "");
+  EXPECT_EQ(cache->Get("one"), std::string("an\0other", 8));
+  EXPECT_EQ(cache->Get("two"), "");
+  ASSERT_TRUE(WriteFileAtomic(folder + "/mine.txt", "of the user").ok());
+  cache->KeepOnly({"two", "three"});
+  EXPECT_EQ(cache->Get("one"), std::nullopt);
+  EXPECT_EQ(MakeFolderCache(folder)->Get("two"), "");
+  EXPECT_TRUE(FileExists(folder + "/mine.txt"));
+}
+
+TEST_F(FileTest, ACacheThatCannotBeWrittenIsEmpty) {
+  ASSERT_TRUE(WriteFileAtomic(At("file"), "").ok());
+  const auto cache = MakeFolderCache(At("file/cache"));
+  cache->Keep("one", "first");
+  EXPECT_EQ(cache->Get("one"), std::nullopt);
+  cache->KeepOnly({});
 }
 
 }  // namespace

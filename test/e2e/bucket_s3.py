@@ -12,7 +12,10 @@ import cloud_env  # noqa: E402
 cloud_env.enter()
 import bucket_line  # noqa: E402
 import moto_s3  # noqa: E402
+from fault_proxy import FaultProxy  # noqa: E402
 from harness import Results  # noqa: E402
+
+LS = 4  # requests: what ledger it is, twice who is active, the names of the index
 
 CASES = [
     ("a wrong bucket", "s3://no-such-bucket-here", {}, ["NoSuchBucket", "Make the bucket"]),
@@ -22,10 +25,23 @@ CASES = [
 ]  # fmt: skip
 
 
+def listed(results, server, store):
+    """A list costs no more requests for what this machine has seen before."""
+    world = bucket_line.machine("s3ls", server, store)
+    with world, FaultProxy(server.endpoint, seed=1) as proxy:
+        first = world.stoker("ls", "--ids", check=True).stdout
+        again = world.stoker("ls", "--ids", check=True, env=server.env(proxy.endpoint)).stdout
+        kinds = proxy.told()["requests"]
+    results.check("a machine lists the same again", first == again and "moved" in first, again)
+    results.check(f"with {LS} requests", sum(kinds.values()) == LS, kinds)
+
+
 def main():
     results = Results()
+    store = f"s3://{moto_s3.BUCKET}/team"
     with moto_s3.MotoS3() as server:
-        bucket_line.run(results, server, f"s3://{moto_s3.BUCKET}/team", CASES, "s3")
+        bucket_line.run(results, server, store, CASES, "s3")
+        listed(results, server, store)
         results.check("no multipart upload is left", not server.uploads(), server.uploads())
     results.finish()
 

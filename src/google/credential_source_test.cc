@@ -117,8 +117,8 @@ TEST_F(GoogleSource, FilesThatCannotBeRight) {
             "not an RSA key"},
            {R"({"type":"service_account","universe_domain":"x.test"})", "'x.test'"},
            {R"({"type":"external_account","audience":"a","subject_token_type":"t",)"
-            R"("token_url":"https://t","credential_source":{"executable":{}}})",
-            "from an executable are not supported"},
+            R"("token_url":"https://t","credential_source":{"certificate":{}}})",
+            "from a certificate are not supported"},
            {R"({"type":"impersonated_service_account","service_account_impersonation_url":"x"})",
             "names no service account"},
            {R"({"type":"authorized_user","client_id":7})", "it has no client_id"}}) {
@@ -159,6 +159,64 @@ TEST(GoogleJwt, Base64AsTheStandardHasIt) {
   EXPECT_EQ(Base64Url("fooba"), "Zm9vYmE");
   EXPECT_EQ(Base64Url("\xfb\xff\xfe"), "-__-");
   EXPECT_EQ(Base64("\xfb\xff\xfe!"), "+//+IQ==");
+}
+
+// What google-auth is not compared with in test/google: no secret in errors, and what cannot be in
+// a request or an answer.
+class GoogleExternal : public GoogleSource {
+ protected:
+  void Federate(const std::string& type, const std::string& source) {
+    Name(R"({"type":"external_account","audience":"//pool","subject_token_type":")" + type +
+         R"(","token_url":"https://sts.test/token","credential_source":)" + source + "}");
+  }
+  void Program(const std::string& said, int exit_code = 0) {
+    google_.programs["/give"] = {exit_code, said};
+    Federate("urn:ietf:params:oauth:token-type:jwt",
+             R"({"executable":{"command":"/give 'a b'","timeout_millis":5000}})");
+  }
+};
+
+TEST_F(GoogleExternal, AProgramIsRunWhereItIsAllowedAlone) {
+  const std::string good =
+      R"({"version":1,"success":true,"token_type":"urn:ietf:params:oauth:token-type:jwt",)"
+      R"("id_token":"hush"})";
+  Program(good);
+  EXPECT_TRUE(Says("GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES is not 1"));
+  EXPECT_TRUE(google_.given.empty()) << "it was run";
+  google_.variables["GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES"] = "1";
+  google_.answers["POST https://sts.test /token"] = {
+      200, {}, R"({"access_token":"A","expires_in":60})"};
+  EXPECT_EQ(Find(), "A");
+  EXPECT_EQ(google_.given[0],
+            (std::pair<std::string, std::string>("GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE", "//pool")));
+  for (const auto& [said, words] : std::vector<std::pair<std::string, std::string>>{
+           {"hush", "is not a JSON object"},
+           {R"({"version":1,"success":true,"token_type":"urn:other"})", "which nobody takes"},
+           {R"({"version":"hush","success":true})", "has no version"},
+           {R"({"version":1,"success":true,"expiration_time":"hush"})", "expiration_time"},
+           {R"({"version":1,"success":false,"code":"7","message":"log in\n"})", "7: log in"}}) {
+    Program(said);
+    EXPECT_TRUE(Says(words)) << said;
+  }
+  Program(good, 3);
+  EXPECT_TRUE(Says("failed with exit code 3"));
+}
+
+TEST_F(GoogleExternal, WhatEc2SaysMustFitIntoARequest) {
+  const std::string source =
+      R"({"environment_id":"aws1","region_url":"http://ec2/zone","url":"http://ec2/keys",)"
+      R"("regional_cred_verification_url":"https://sts.{region}.test?Action=GetCallerIdentity"})";
+  Federate("urn:ietf:params:aws:token-type:aws4_request", source);
+  EXPECT_TRUE(Says("nobody answers"));
+  google_.answers["GET http://ec2 /zone"] = {200, {}, "eu-1a\r\nX: y"};
+  EXPECT_TRUE(Says("more than a line"));
+  google_.answers["GET http://ec2 /zone"] = {200, {}, "eu 1a"};
+  google_.answers["GET http://ec2 /keys"] = {200, {}, "role"};
+  google_.answers["GET http://ec2 /keys/role"] = {200, {}, R"({"AccessKeyId":"k"})"};
+  EXPECT_TRUE(Says("gives no keys"));
+  google_.answers["GET http://ec2 /keys/role"] = {
+      200, {}, R"({"AccessKeyId":"k","SecretAccessKey":"hush"})"};
+  EXPECT_TRUE(Says("is not an https:// address"));
 }
 
 }  // namespace

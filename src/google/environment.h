@@ -5,12 +5,21 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "base/time.h"
 #include "net/http_send.h"
 
 namespace stoker {
+
+using GoogleVariables = std::vector<std::pair<std::string, std::string>>;
+
+struct GoogleProcessOutput {
+  int exit_code = 0;
+  std::string out;
+};
 
 // Every member is set, and may be called from several threads at once.
 struct GoogleEnvironment {
@@ -22,6 +31,11 @@ struct GoogleEnvironment {
   // For the metadata server too, which does not exist on most machines: a connection that is not
   // made within a second or two should be given up.
   HttpSend http;
+  // Runs a program (argv[0] is looked up in PATH) with this process's environment and `more`, for
+  // at most `within`: then kTimeout. A program that ran and failed is a result with its exit code.
+  std::function<Result<GoogleProcessOutput>(const std::vector<std::string>& argv,
+                                            const GoogleVariables& more, Duration within)>
+      run;
   std::string home;  // what "~" is
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "google/exchange.h"
+#include "google/external.h"
 #include "google/jwt.h"
 #include "google/sources.h"
 #include "net/percent.h"
@@ -13,11 +14,6 @@ namespace stoker {
 namespace {
 
 using Json = nlohmann::json;
-
-struct Subject {
-  std::string text;
-  std::string found;  // for messages
-};
 
 Result<std::string> TokenIn(const std::string& where, const Json& source, std::string text) {
   const Json format = source.value("format", Json::object());
@@ -35,10 +31,10 @@ Result<std::string> TokenIn(const std::string& where, const Json& source, std::s
 }
 
 Status Refused(const GoogleFile& file, const std::string& kind) {
-  return Status(Code::kInvalid,
-                file.where + ": external credentials from " + kind + " are not supported",
-                "stoker takes credential_source with 'file' or 'url'; elsewhere, name the key file "
-                "of a service account in GOOGLE_APPLICATION_CREDENTIALS");
+  return Status(
+      Code::kInvalid, file.where + ": external credentials from " + kind + " are not supported",
+      "stoker takes credential_source of AWS, with 'file', 'url' or 'executable'; elsewhere, "
+      "name the key file of a service account in GOOGLE_APPLICATION_CREDENTIALS");
 }
 
 HttpHeaders HeadersOf(const Json& source) {
@@ -55,16 +51,19 @@ HttpHeaders HeadersOf(const Json& source) {
   return out;
 }
 
-Result<Subject> ReadSubject(const GoogleLookup& lookup, const GoogleFile& file) {
+Result<ExternalSubject> ReadSubject(const GoogleLookup& lookup, const GoogleFile& file) {
   const auto at = file.json.find("credential_source");
   if (at == file.json.end() || !at->is_object()) {
     return Status(Code::kInvalid, file.where + ": it has no credential_source");
   }
   const GoogleFile source{file.where, *at};
   if (file.Text("subject_token_type") == "urn:ietf:params:aws:token-type:aws4_request") {
-    return Refused(file, "AWS");
+    return SubjectOfAws(lookup, file, source);
   }
-  if (source.json.contains("executable")) return Refused(file, "an executable");
+  const auto program = source.json.find("executable");
+  if (program != source.json.end() && !program->is_null()) {
+    return SubjectOfExecutable(lookup, file, source);
+  }
   if (source.json.contains("certificate")) return Refused(file, "a certificate");
   const std::string path = source.Text("file");
   const std::string url = source.Text("url");
@@ -72,7 +71,7 @@ Result<Subject> ReadSubject(const GoogleLookup& lookup, const GoogleFile& file) 
     return Status(Code::kInvalid,
                   file.where + ": credential_source must have one of 'file' and 'url'");
   }
-  Subject subject;
+  ExternalSubject subject;
   subject.found = "workload identity of " + file.where + " (token of " +
                   (path.empty() ? "a service" : Printable(path)) + ")";
   if (!path.empty()) {
@@ -109,7 +108,7 @@ Result<GoogleToken> FromExternalAccount(const GoogleLookup& lookup, const Google
   STOKER_ASSIGN(const std::string audience, file.Need("audience"));
   STOKER_ASSIGN(const std::string type, file.Need("subject_token_type"));
   STOKER_ASSIGN(const std::string url, file.Need("token_url"));
-  STOKER_ASSIGN(const Subject subject, ReadSubject(lookup, file));
+  STOKER_ASSIGN(const ExternalSubject subject, ReadSubject(lookup, file));
   const std::string impersonation = file.Text("service_account_impersonation_url");
   GoogleForm form = {
       {"grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"},

@@ -17,6 +17,8 @@ struct FakeGoogle {
   std::map<std::string, std::string> files;
   std::map<std::string, HttpResponse> answers;  // by "METHOD base target"
   std::vector<std::pair<std::string, HttpRequest>> asked;
+  std::map<std::string, GoogleProcessOutput> programs;     // by argv[0]
+  std::vector<std::pair<std::string, std::string>> given;  // variables, to the last of them
   WallTime now = *ParseRfc3339("2026-01-01T00:00:00Z");
   std::mutex mutex;  // of `asked`
 
@@ -32,6 +34,13 @@ struct FakeGoogle {
     out.read_file = [this](const std::string& path) -> Result<std::string> {
       const auto at = files.find(path);
       if (at == files.end()) return Status(Code::kNotFound, path + ": not there");
+      return at->second;
+    };
+    out.run = [this](const std::vector<std::string>& argv, const GoogleVariables& more,
+                     Duration) -> Result<GoogleProcessOutput> {
+      given = more;
+      const auto at = programs.find(argv[0]);
+      if (at == programs.end()) return Status(Code::kNotFound, argv[0] + ": not there");
       return at->second;
     };
     out.http = [this](const std::string& base, const HttpRequest& request) -> Result<HttpResponse> {

@@ -6,6 +6,7 @@ credentials_google_auth.py DRIVER [COUNT [SEED]]"""
 import datetime
 import json
 import os
+import pathlib
 import random
 import subprocess
 import sys
@@ -89,6 +90,82 @@ def impersonated(dice, name, pems):
     return out
 
 
+def of_aws(dice):
+    """A credential_source of AWS, and now and then one that cannot work."""
+    base = dice.choice([fake_google.EC2, f'{fake_google.EC2}/v2'])
+    out = {
+        'environment_id': dice.choice(['aws1'] * 8 + ['aws2', 'azure']),
+        'region_url': f'{base}/zone',
+        'url': f'{base}/keys',
+        'imdsv2_session_token_url': f'{fake_google.EC2}/token',
+        'regional_cred_verification_url': 'https://sts.{region}.amazonaws.com'
+                                          '?Action=GetCallerIdentity&Version=2011-06-15',
+    }  # fmt: skip
+    if dice.random() < 0.3:
+        out.pop(dice.choice(list(out)))
+    if dice.random() < 0.2:
+        out['regional_cred_verification_url'] = dice.choice(
+            ['https://sts-fips.{region}.amazonaws.com/?Version=2011-06-15&Action=GetCallerIdentity',
+             'http://sts.amazonaws.com/?Action=GetCallerIdentity']
+        )  # fmt: skip
+    return out
+
+
+OIDC = {'version': 1, 'success': True, 'token_type': 'urn:ietf:params:oauth:token-type:id_token',
+        'id_token': 'of a program', 'expiration_time': 4102444800}  # fmt: skip
+ANSWERS = [
+    OIDC, OIDC, OIDC,
+    {**OIDC, 'token_type': 'urn:ietf:params:oauth:token-type:jwt', 'expiration_time': None},
+    {**OIDC, 'token_type': 'urn:ietf:params:oauth:token-type:saml2', 'saml_response': 'saml'},
+    {**OIDC, 'token_type': 'urn:other'},
+    {**OIDC, 'token_type': None},
+    {**OIDC, 'id_token': None},
+    {**OIDC, 'expiration_time': 1262304000},
+    {**OIDC, 'version': 2},
+    {**OIDC, 'version': None},
+    {**OIDC, 'success': None},
+    {'version': 1, 'success': False, 'code': '401', 'message': 'nobody is logged in'},
+    {'version': 1, 'success': False},
+    'no JSON',
+    None,
+]  # fmt: skip
+
+
+def written(answer):
+    if not isinstance(answer, dict):
+        return answer or ''
+    return json.dumps({key: value for key, value in answer.items() if value is not None})
+
+
+def of_program(dice, name, folder):
+    """A credential_source that is a program, whose files are written. Often it tells in its token
+    what it was told by variables; but for whom, of which google-auth says nothing to the program
+    although AIP-4117 wants it."""
+    told = ' '.join(f'$GOOGLE_EXTERNAL_ACCOUNT_{word}' for word in
+                    ('AUDIENCE', 'TOKEN_TYPE', 'INTERACTIVE', 'REVOKE', 'OUTPUT_FILE'))
+    answer = written(dice.choice(ANSWERS)).replace('of a program', f'of {name}: {told} $1')
+    output = f'{folder}/output-{name}.json'
+    if os.path.exists(output):
+        os.remove(output)
+    if dice.random() < 0.4:
+        with open(output, 'w', encoding='utf-8') as out:
+            out.write(written(dice.choice(ANSWERS)).replace('of a program', 'of an output file'))
+    with open(f'{folder}/program-{name}', 'w', encoding='utf-8') as out:
+        into = dice.choice(['', '', '', ' > "$GOOGLE_EXTERNAL_ACCOUNT_OUTPUT_FILE"'])
+        out.write(f'cat{into} <<END\n{answer}\nEND\n' if answer else '')
+        out.write(f'exit {dice.choice([0] * 9 + [3])}\n')
+    executable = {'command': f"/bin/sh {folder}/program-{name} 'a b'"}
+    if dice.random() < 0.6 or into:
+        executable['output_file'] = output
+    if dice.random() < 0.4:
+        executable['timeout_millis'] = dice.choice([5000, 60000, 4999, 120001, 0])
+    if dice.random() < 0.1:
+        executable['interactive_timeout_millis'] = dice.choice([30000, 5])
+    if dice.random() < 0.1:
+        executable['command'] = dice.choice(['', f'{folder}/gone'])
+    return {'executable': executable}
+
+
 def external(dice, name, folder):
     source = dice.choice(
         [
@@ -110,6 +187,12 @@ def external(dice, name, folder):
         'token_url': 'https://sts.googleapis.com/v1/token',
         'credential_source': source,
     }
+    kind = dice.random()
+    if kind < 0.3:
+        out['credential_source'] = of_aws(dice)
+        out['subject_token_type'] = 'urn:ietf:params:aws:token-type:aws4_request'
+    elif kind < 0.6:
+        out['credential_source'] = of_program(dice, name, folder)
     if dice.random() < 0.4:
         out['service_account_impersonation_url'] = impersonation(f'of-{name}')
         if dice.random() < 0.5:
@@ -122,14 +205,14 @@ def external(dice, name, folder):
 
 
 def credentials_file(dice, name, folder, pems):
-    kind = dice.randrange(19) / 2
+    kind = dice.randrange(27) / 2
     if kind < 3:
         out = service_account(dice, name, pems)
     elif kind < 5:
         out = user(dice, name)
     elif kind < 7:
         out = impersonated(dice, name, pems)
-    elif kind < 9:
+    elif kind < 13:
         out = external(dice, name, folder)
     else:
         return dice.choice(['', '[]', '{}', 'no JSON', '{"type": "other"}', '{"type": 7}'])
@@ -164,6 +247,15 @@ def make_world(dice, folder, pems, world):
         env['GOOGLE_CLOUD_QUOTA_PROJECT'] = 'quota-of-variable'
     if dice.random() < 0.1:
         env['NO_GCE_CHECK'] = dice.choice(['true', 'false'])
+    if dice.random() < 0.9:
+        env['GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES'] = dice.choice(['1'] * 9 + ['true'])
+    keys = {'AWS_ACCESS_KEY_ID': 'AKIDVARIABLE', 'AWS_SESSION_TOKEN': 'of a/variable',
+            'AWS_SECRET_ACCESS_KEY': fake_google.AWS_SECRETS['AKIDVARIABLE']}  # fmt: skip
+    if dice.random() < 0.5:
+        env |= dict(dice.sample(list(keys.items()), dice.choice([1, 2, 3, 3, 3])))
+    for variable in ('AWS_REGION', 'AWS_DEFAULT_REGION'):
+        if dice.random() < 0.3:
+            env[variable] = f'of-{variable}'.lower().replace('_', '-')
     world.metadata = dice.choice(['google'] * 4 + ['other', 'none'])
     host = urllib.parse.urlsplit(fake_google.METADATA).netloc
     return env | {'GCE_METADATA_HOST': host, 'GCE_METADATA_IP': host}
@@ -185,13 +277,14 @@ class Asking(google.auth.transport.Request):
     def __call__(self, url, method='GET', body=None, headers=None, timeout=None, **_):
         parts = urllib.parse.urlsplit(url)
         text = body.decode() if isinstance(body, bytes) else body or ''
+        told = {k: v.decode() if isinstance(v, bytes) else v for k, v in (headers or {}).items()}
         target = parts.path + (f'?{parts.query}' if parts.query else '')
-        status, told, data = self.world.serve(
-            f'{parts.scheme}://{parts.netloc}', target, headers or {}, text
+        status, headers, data = self.world.serve(
+            f'{parts.scheme}://{parts.netloc}', target, told, text, method
         )
         if status == fake_google.NOBODY:
             raise google.auth.exceptions.TransportError('nobody answers')
-        return Answer(status, told, data)
+        return Answer(status, headers, data)
 
 
 def google_auth_finds(env, world):
@@ -207,7 +300,8 @@ def google_auth_finds(env, world):
         found.refresh(request)
         expiry = found.expiry.replace(tzinfo=datetime.timezone.utc).timestamp()
         return {'token': found.token, 'quota': found.quota_project_id or '', 'expires': expiry}
-    except (google.auth.exceptions.GoogleAuthError, ValueError, AttributeError, TypeError) as error:
+    except (google.auth.exceptions.GoogleAuthError, ValueError, AttributeError, TypeError, KeyError,
+            OSError) as error:  # fmt: skip
         return {'error': f'{type(error).__name__}: {error}'}
     finally:
         os.environ.clear()
@@ -227,17 +321,32 @@ def stoker_finds(driver, env, server):
     return json.loads(done.stdout)
 
 
+SUBJECTS = ['of AWS', 'token of a program', 'token of a service']
+JWT = {'subject_token_type': 'urn:ietf:params:oauth:token-type:jwt'}
+
+
+class Outputs:
+    """What programs have written by now in a folder: each of two clients finds the same."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.were = {path: path.read_bytes() for path in self.folder.glob('output-*')}
+
+    def restore(self):
+        for path in self.folder.glob('output-*'):
+            path.unlink()
+        for path, text in self.were.items():
+            path.write_bytes(text)
+
+
 def refused_by_name(driver, folder, server):
     """What google-auth takes and stoker does not: it says so."""
     wrong = []
-    aws = {'subject_token_type': 'urn:ietf:params:aws:token-type:aws4_request'}
     for what, change in [
-        ('AWS', aws | {'credential_source': {'environment_id': 'aws1'}}),
-        ('an executable', {'credential_source': {'executable': {'command': '/bin/false'}}}),
         ('a certificate', {'credential_source': {'certificate': {}}}),
         ('external_account_authorized_user', {'type': 'external_account_authorized_user'}),
     ]:
-        config = external(random.Random(1), 'x', folder) | change
+        config = external(random.Random(1), 'x', folder) | JWT | change
         with open(f'{folder}/named.json', 'w', encoding='utf-8') as out:
             json.dump(config, out)
         env = {'HOME': folder, 'GOOGLE_APPLICATION_CREDENTIALS': f'{folder}/named.json'}
@@ -263,8 +372,13 @@ def main(argv):
                 out.write(text)
         for number in range(count):
             env = make_world(dice, folder, pems, world)
-            ours, theirs = stoker_finds(argv[1], env, server), google_auth_finds(env, world)
-            kind = ours.get('described', 'error').split(' in ')[0].split(' of ')[0]
+            outputs = Outputs(folder)
+            ours = stoker_finds(argv[1], env, server)
+            outputs.restore()
+            theirs = google_auth_finds(env, world)
+            described = ours.get('described', 'error')
+            kind = described.split(' in ')[0].split(' of ')[0]
+            kind += next((f' {how}' for how in SUBJECTS if f'({how})' in described), '')
             kinds[kind] = kinds.get(kind, 0) + 1
             secret = ours.get('token', 'ya29.') in ours.get('described', '')
             if differ(ours, theirs) or secret:

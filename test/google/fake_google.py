@@ -3,6 +3,7 @@
 asked, and for what. Call cloud_env.enter() before."""
 
 import hashlib
+import hmac
 import http.server
 import json
 import threading
@@ -14,10 +15,44 @@ NOBODY = 599  # stands for a connection that is refused
 LIFE = 3599
 IAM = 'https://iamcredentials.googleapis.com'
 METADATA = 'http://metadata.test'
+EC2 = 'http://ec2.test'
+AWS_SECRETS = {'AKIDVARIABLE': 'secret/of a variable', 'ASIAROLE': 'secret+of a role'}
+SESSION = {'x-aws-ec2-metadata-token': 'a session of EC2'}
 
 
 def named(*told):
     return 'ya29.' + hashlib.sha256(repr(told).encode()).hexdigest()[:20]
+
+
+def signed_by(subject):
+    """Of a serialised request for sts:GetCallerIdentity, what Amazon would check and tell of it.
+    The signature is worked out as the IAM user guide says."""
+    request = json.loads(urllib.parse.unquote(subject))
+    url = urllib.parse.urlsplit(request['url'])
+    headers = {each['key'].lower(): each['value'] for each in request['headers']}
+    words = headers['authorization'].split(' ', 1)[1].split(', ')
+    said = dict(word.split('=', 1) for word in words)
+    key, day, region, service, last = said['Credential'].split('/')
+    names = said['SignedHeaders'].split(';')
+    query = '&'.join(sorted(
+        f'{urllib.parse.quote(name, safe="-_.~")}={urllib.parse.quote(value, safe="-_.~")}'
+        for name, value in urllib.parse.parse_qsl(url.query, keep_blank_values=True)
+    ))  # fmt: skip
+    canonical = '\n'.join(
+        [request['method'], url.path or '/', query, *(f'{n}:{headers[n]}' for n in names), '',
+         said['SignedHeaders'], hashlib.sha256(b'').hexdigest()]
+    )  # fmt: skip
+    text = '\n'.join(['AWS4-HMAC-SHA256', headers['x-amz-date'], f'{day}/{region}/{service}/{last}',
+                      hashlib.sha256(canonical.encode()).hexdigest()])  # fmt: skip
+    sign = ('AWS4' + AWS_SECRETS[key]).encode()
+    for word in (day, region, service, last, text):
+        sign = hmac.new(sign, word.encode(), hashlib.sha256).digest()
+    return {
+        'request': (request['method'], request['url'], headers['host']),
+        'by': (key, region, service, headers.get('x-amz-security-token', '')),
+        'for': headers['x-goog-cloud-target-resource'],
+        'good': sign.hex() == said['Signature'] and 'host' in names,
+    }
 
 
 class World:
@@ -28,12 +63,14 @@ class World:
         self.metadata = 'none'  # 'google', 'other', 'none'
         self.wrong = []  # what somebody asked that the real services would refuse
 
-    def serve(self, base, target, headers, body):
+    def serve(self, base, target, headers, body, method='GET'):
         """(status, headers, text)"""
         headers = {name.lower(): value for name, value in headers.items()}
         path = urllib.parse.urlsplit(target).path
         if base == METADATA:
             return self.of_metadata(path, headers)
+        if base == EC2:
+            return self.of_ec2(method, path, headers)
         if base == 'http://subject.test':
             return self.of_subject(headers)
         if base == IAM and path.endswith(':generateAccessToken'):
@@ -66,6 +103,18 @@ class World:
             return 404, flavor, ''
         return 200, flavor, answers[path]
 
+    def of_ec2(self, method, path, headers):
+        if path == '/token':
+            good = method == 'PUT' and headers.get('x-aws-ec2-metadata-token-ttl-seconds')
+            return (200, {}, *SESSION.values()) if good else (400, {}, '')
+        if path.startswith('/v2') and not SESSION.items() <= headers.items():
+            return 401, {}, ''
+        keys = {'Code': 'Success', 'AccessKeyId': 'ASIAROLE', 'Token': 'of/the+role',
+                'SecretAccessKey': AWS_SECRETS['ASIAROLE']}  # fmt: skip
+        answers = {'/zone': 'eu-west-1b', '/keys': 'the-role', '/keys/the-role': json.dumps(keys)}
+        told = answers.get(path.removeprefix('/v2'))
+        return (200, {}, told) if told and method == 'GET' else (404, {}, 'not there')
+
     def of_subject(self, headers):
         if headers.get('x-who') != 'me':
             return 403, {}, 'no'
@@ -97,9 +146,13 @@ class World:
             head = sorted(jwt.decode_header(form['assertion']).items())
             told = (head, claims['iss'], claims['scope'])
         else:
+            if form['subject_token_type'].endswith(':aws4_request'):
+                form['subject_token'] = told = signed_by(form['subject_token'])
+                if not told['good'] or told['for'] != form['audience']:
+                    self.wrong.append(f'Amazon would refuse {told}')
             if 'options' in form:  # JSON, written as one likes
                 form['options'] = json.loads(urllib.parse.unquote(form['options']))
-            told = (sorted(form.items()), headers.get('authorization', ''))
+            told = (sorted(form.items(), key=str), headers.get('authorization', ''))
         answer = {'access_token': named(base, path, kind, told), 'expires_in': LIFE}
         return 200, {}, json.dumps(answer | {'token_type': 'Bearer'})
 
@@ -113,7 +166,7 @@ class World:
             def do_GET(self):
                 body = self.rfile.read(int(self.headers.get('Content-Length') or 0)).decode()
                 status, headers, text = world.serve(
-                    self.headers['X-Meant-For'], self.path, dict(self.headers), body
+                    self.headers['X-Meant-For'], self.path, dict(self.headers), body, self.command
                 )
                 self.send_response(status)
                 for name, value in {**headers, 'Content-Length': str(len(text))}.items():
@@ -121,7 +174,7 @@ class World:
                 self.end_headers()
                 self.wfile.write(text.encode())
 
-            do_POST = do_GET
+            do_POST = do_PUT = do_GET
 
         server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -115,7 +115,8 @@ class Server:
         self.to = urlsplit(to)
         self.rng = random.Random(seed)
         self.rates = {}
-        self.settings = {'stall_s': 3.0, 'storm_ms': 400, 'ms_per_mib': 0}
+        self.settings = {'stall_s': 3.0, 'storm_ms': 400, 'ms_per_mib': 0, 'keys_since': 0,
+                         'key_lasts_s': 0}  # fmt: skip
         self.faults = collections.Counter()
         self.requests = collections.Counter()
         self.bytes = collections.Counter()
@@ -176,7 +177,7 @@ class Server:
             return await self.slow_down(request, reader, writer)
         if fault == 'expired':
             self.expired.add(signer)
-        if signer in self.expired:
+        if self.is_over(signer):
             self.faults['expired'] += 1
             await self.skip(request.length, reader)
             return self.refuse(writer, '400 Bad Request', 'ExpiredToken')
@@ -190,6 +191,15 @@ class Server:
             await self.skip(request.length, reader)
             return self.refuse(writer, '500 Internal Server Error', 'InternalError')
         await self.relay(request, reader, writer, fault)
+
+    def is_over(self, signer):
+        """USER0's keys end `key_lasts_s` after `keys_since`, a time in Unix seconds, USER1's as
+        much later, and so on; 0 = they do not."""
+        number = re.fullmatch(r'USER(\d+)', signer)
+        lasts = self.settings['key_lasts_s']
+        if not lasts or not number:
+            return signer in self.expired
+        return time.time() >= self.settings['keys_since'] + (int(number[1]) + 1) * lasts
 
     async def slow_down(self, request, reader, writer):
         await self.skip(request.length, reader)
@@ -364,7 +374,8 @@ class FaultProxy:
         self.process.wait()
 
     def set(self, **rates):
-        """Rates in a thousand requests, or stall_s, storm_ms, ms_per_mib (slows bodies down)."""
+        """Rates in a thousand requests, or stall_s, storm_ms, ms_per_mib (slows bodies down),
+        keys_since and key_lasts_s (the server's users end one after the other)."""
         return self.ask({'set': rates})
 
     def calm(self):

@@ -7,7 +7,8 @@ committed or restored, and no process and no folder may be left.
   chaos.py [--jobs 300] [--seed 1] [--parallel 6] [--limit 3000] [--store s3]
 
 With --store s3 everything durable lies in a bucket of versitygw, and between it and stoker stands
-fault_proxy.py; the checks read the bucket past it.
+fault_proxy.py; the checks read the bucket past it. Keys come from a credential_process, and the
+server takes each for KEY_LASTS_S seconds alone.
 
 Each job meets at most six acts, drawn from the seed (chaos_job.py). The programs leave evidence
 through kernel locks and self-checking files (chaos_trainer.py). acts.log in the world's folder,
@@ -39,6 +40,22 @@ HARM = {
 }  # fmt: skip
 
 
+# Of each key, in seconds. Stoker takes another one RENEWED_S before what the program that gives it
+# calls its end. So the program says so much more, and LATE_S less or, for every other key, more: of
+# one stoker learns by its own clock that it is over, of the next by a refusal.
+KEY_LASTS_S, RENEWED_S, LATE_S = 15, 600, 3
+GIVE_KEY = """\
+number=$((($(date +%s) - {since}) / {lasts}))
+end=$(({since} + (number + 1) * {lasts} + {renewed} + {late} * (number % 2 * 2 - 1)))
+printf '{{"Version": 1, "AccessKeyId": "USER%d", "SecretAccessKey": "secret%d", ' $number $number
+printf '"Expiration": "%s"}}' $(date -u -d @$end +%Y-%m-%dT%H:%M:%SZ)
+"""
+
+
+def users_for(limit):
+    """How many keys a storm of `limit` seconds needs, and its checks, on a slow machine too."""
+    return 4 * (limit + 600) 
+
 class Bucket:
     """The store of `world` is a bucket behind faults, until they are told to be calm."""
 
@@ -47,10 +64,27 @@ class Bucket:
 
         self.server = server
         self.proxy = proxy
-        world.env.update(server.env(proxy.endpoint))
+        world.env.update(self.keys(int(time.time())))
         world.stoker("config", "set", "store", f"s3://{server.bucket}/team", check=True)
         world.store = BucketPath(server, "team")
         proxy.set(**HARM, stall_s=4.0, storm_ms=200)
+
+    def keys(self, since):
+        """The variables of who gets a new key every few seconds, from `since` on."""
+        from s3_server import KEYS
+
+        folder = pathlib.Path(self.server.root)
+        text = GIVE_KEY.format(since=since, lasts=KEY_LASTS_S, renewed=RENEWED_S, late=LATE_S)
+        (folder / "give_key").write_text(text)
+        config = folder / "aws_config"
+        config.write_text(f"[default]\ncredential_process = /bin/sh {folder / 'give_key'}\n")
+        self.proxy.set(keys_since=since, key_lasts_s=KEY_LASTS_S)
+        known = self.server.env(self.proxy.endpoint)
+        return {
+            **{name: value for name, value in known.items() if name not in KEYS},
+            "AWS_CONFIG_FILE": str(config),
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
 
     def calm(self):
         told = self.proxy.calm()
@@ -60,6 +94,9 @@ class Bucket:
         """Of writers that were killed: what is old goes with gc."""
         from bucket_view import age_uploads
 
+        expired = self.proxy.told()["faults"].get("expired", 0)
+        results.check("keys ended, and some were noticed by a refusal", expired > 0)
+
         began = len(self.server.uploads())
         age_uploads(self.server, time.time() - 100 * 3600)
         world.stoker("gc", check=True)
@@ -68,10 +105,10 @@ class Bucket:
 
 
 class Storm:
-    def __init__(self, args, servers):
+    def __init__(self, args, world, servers):
         self.args = args
         self.rng = random.Random(args.seed)
-        self.world = World("chaos")
+        self.world = world
         self.bucket = Bucket(*servers, self.world) if servers else None
         self.world.known = set()
         self.processes = ledger_view.Processes(self.world.root)
@@ -162,7 +199,10 @@ class Storm:
             except subprocess.TimeoutExpired:
                 results.check(f"the command line of job {job.number} ended", False)
                 job.process.kill()
-        left = self.processes.all()
+        # What a killed controller had asked for a key ends by itself.
+        end = time.monotonic() + 20
+        while (left := self.processes.all()) and time.monotonic() < end:
+            time.sleep(0.2)
         results.check("no process at all is left", not left, left)
 
     def folders(self):
@@ -214,7 +254,15 @@ def main():
     results = Results()
     print(f"chaos: seed {args.seed}, {args.jobs} jobs, {args.parallel} at a time", flush=True)
     with contextlib.ExitStack() as stack:
-        weather(args, stack, results)
+        servers = servers_of(args, stack)
+        world = World("chaos")
+        try:
+            weather(args, world, servers, results)
+        except BaseException:  # of the test itself, or of who stops it: nothing is left of either
+            tell_acts(world)
+            world.close()
+            raise
+        world.close(keep=bool(results.failed))
     results.finish()
 
 
@@ -225,12 +273,12 @@ def servers_of(args, stack):
     from fault_proxy import FaultProxy
     from versity_s3 import VersityS3
 
-    server = stack.enter_context(VersityS3())
+    server = stack.enter_context(VersityS3(users=users_for(args.limit)))
     return server, stack.enter_context(FaultProxy(server.endpoint, args.seed))
 
 
-def weather(args, stack, results):
-    storm = Storm(args, servers_of(args, stack))
+def weather(args, world, servers, results):
+    storm = Storm(args, world, servers)
     ended = storm.run()
     print(f"chaos: {time.monotonic() - storm.begun:.0f} s; acts: {dict(storm.counts)}", flush=True)
     results.check("every job ended", ended, [(j.number, j.id) for j in storm.live])
@@ -240,7 +288,14 @@ def weather(args, stack, results):
     else:
         for controller in storm.controllers:
             controller.kill()
-    storm.world.close(keep=bool(results.failed))
+
+
+def tell_acts(world):
+    """What had happened, of a world that is about to go."""
+    log = world.root / "acts.log"
+    acts = log.read_text().splitlines() if log.exists() else []
+    print("chaos: it broke off; the last acts were:", *acts[-20:], sep="\n  ", file=sys.stderr)
+
 
 
 main()

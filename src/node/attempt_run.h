@@ -22,6 +22,7 @@
 #include "port/process_runner.h"
 #include "spec/job_spec.h"
 #include "sync/keeper_threads.h"
+#include "sys/thread_crew.h"
 
 namespace stoker::node {
 
@@ -98,6 +99,10 @@ class AttemptRun {
   std::string trouble_;
   std::thread watcher_;
   std::atomic<bool> signalled_{false};
+  // Threads beside a job that needs the processors: they wait for the wire most of their time, and
+  // end with what they move.
+  ThreadCrew crew_;
+  const Movers movers_{&crew_, &clock_, {16, 8, int64_t{64} << 20}};
   // In this order: each uses those before it until it is gone.
   std::unique_ptr<CheckpointFiles> files_;
   std::unique_ptr<CheckpointKeeper> keeper_;

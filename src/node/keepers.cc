@@ -77,6 +77,7 @@ Status AttemptRun::BeginKeepers() {
   config.nonce_seed = sys::RandomU64();
   config.may_commit = [this] { return MayCommit(); };
   config.silent_for_good = [this](int rank) { return SilentForGood(rank); };
+  config.movers = movers_;
   auto keeper = std::make_unique<CheckpointKeeper>(std::move(config), store_, clock_, *files);
   STOKER_TRY(keeper->Begin().WithContext("watching the checkpoint directory"));
   const std::lock_guard lock(mutex_);

@@ -82,9 +82,10 @@ class Snapshot {
   virtual ~Snapshot() = default;
   // The files that were copied, ordered as asked.
   virtual const std::vector<FileFact>& files() const = 0;
-  // Up to `size` bytes from `offset`; 0 at the end. Thread-safe for different files.
+  // Up to `size` bytes from `offset`; 0 at the end. Thread-safe for different files, and for one
+  // that has a descriptor.
   virtual Result<int64_t> Read(size_t index, int64_t offset, char* buffer, int64_t size) = 0;
-  // A descriptor at offset 0 that stays the snapshot's, for Upload::WriteFile; -1 = there is none.
+  // A descriptor at offset 0 that stays the snapshot's, for ObjectReader::fd; -1 = there is none.
   virtual int Descriptor(size_t index) = 0;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end of a transfer: a bucket below a prefix, or a folder of plain files.
+// The ends of a transfer: a bucket below a prefix, a folder of plain files, or whatever else can be
+// read or written as objects.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,36 @@
 
 namespace stoker {
 
-// Keys are relative and '/'-separated. All calls are thread-safe and block.
-class TransferSide {
+// Where a transfer reads. All calls are thread-safe and block.
+class TransferSource {
  public:
-  virtual ~TransferSide() = default;
+  virtual ~TransferSource() = default;
+  virtual Result<std::unique_ptr<ObjectReader>> OpenReader(const ObjectInfo& info) = 0;
+  // How often it was asked to slow down so far.
+  virtual int64_t throttled() const { return 0; }
+};
+
+// Where a transfer writes. All calls are thread-safe and block.
+class TransferTarget {
+ public:
+  virtual ~TransferTarget() = default;
+  // Larger ones are written with BeginParts; what PutFrom may be asked to take at once.
+  virtual int64_t whole_bytes() const = 0;
+  // Replaces what is there; atomic. As those of ObjectStore.
+  virtual Result<ObjectInfo> PutFrom(const std::string& key, ObjectReader& from) = 0;
+  // How many bytes of memory PutFrom holds at most.
+  virtual int64_t memory(const ObjectReader& from) const = 0;
+  // As large as `from`, with its time where times are kept.
+  virtual Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key,
+                                                          const ObjectInfo& from,
+                                                          const std::string& resume) = 0;
+  // How often it was asked to slow down so far.
+  virtual int64_t throttled() const { return 0; }
+};
+
+// One end of a sync, which may be either. Keys are relative and '/'-separated.
+class TransferSide : public TransferSource, public TransferTarget {
+ public:
   // "s3://bucket/prefix", "/path": for people, and the same for every process.
   virtual std::string url() const = 0;
   // All there is, in any order. `odd` hears of what cannot be transferred, and why; it does not
@@ -26,29 +53,25 @@ class TransferSide {
                       WallTime* now) = 0;
   // True: what is written here keeps the time of its source as last_modified.
   virtual bool keeps_times() const = 0;
-  // Larger ones are written with BeginParts; what PutFrom may be asked to take at once.
-  virtual int64_t whole_bytes() const = 0;
-  virtual Result<std::unique_ptr<ObjectReader>> OpenReader(const ObjectInfo& info) = 0;
-  // Replaces what is there; atomic. As those of ObjectStore.
-  virtual Result<ObjectInfo> PutFrom(const std::string& key, ObjectReader& from) = 0;
-  // How many bytes of memory PutFrom holds at most.
-  virtual int64_t memory(const ObjectReader& from) const = 0;
-  // As large as `from`, with its time where times are kept.
-  virtual Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key,
-                                                          const ObjectInfo& from,
-                                                          const std::string& resume) = 0;
   virtual Status DeleteAll(const std::vector<std::string>& keys) = 0;
-  // How often it was asked to slow down so far.
-  virtual int64_t throttled() const { return 0; }
+  int64_t throttled() const override { return 0; }
 };
 
-// Several at work on one thing. The simulator has one that is alone.
+// Several at work on one thing.
 class Crew {
  public:
   virtual ~Crew() = default;
   // Calls work(0) … work(hands - 1), at the same time, and returns when all have returned. The
   // first is called on the caller's own thread.
   virtual void Work(int hands, const std::function<void(int hand)>& work) = 0;
+};
+
+// The caller and nobody else: where there must be no threads, and where they are not worth it.
+class Alone : public Crew {
+ public:
+  void Work(int hands, const std::function<void(int hand)>& work) override {
+    if (hands > 0) work(0);
+  }
 };
 
 // What survives this process: lines, in the order in which they were added.

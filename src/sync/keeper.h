@@ -37,6 +37,7 @@ struct KeeperConfig {
   std::string restored;           // checkpoint id that lies in the directory now; "" = none
   std::set<std::string> protect;  // ids that are never cleared away
   uint64_t nonce_seed = 0;        // random
+  Movers movers;                  // who uploads, besides the thread in RunUpload
   Duration round_patience = Duration::Minutes(2);  // how long rank 0 waits for the others' parts
   // Asked right before a manifest is written; false: this attempt must not commit any more. A
   // failure: it cannot be told now, and is asked again later.

@@ -31,7 +31,8 @@ bool CheckpointKeeper::RunUpload() {
     phase_ = Phase::kUploading;
     moment = moment_;
   }
-  const Status status = UploadMoment(store_, config_.job, folder_, known_, moment.get());
+  const Status status =
+      UploadMoment(store_, config_.movers, config_.job, folder_, known_, moment.get());
   {
     const std::lock_guard lock(mutex_);
     uploaded_ = status;

@@ -11,18 +11,9 @@
 #include "port/object_store.h"
 #include "sync/checkpoint_plan.h"
 #include "sync/manifest.h"
+#include "sync/staged_upload.h"
 
 namespace stoker {
-
-// One file of a moment. Moments that follow one another share those that did not change.
-struct StagedFile {
-  FileFact fact;
-  std::shared_ptr<Snapshot> snapshot;  // where its copy lies; null once it is in the store
-  size_t index = 0;                    // in `snapshot`
-  std::string sha256;                  // "" = not hashed yet
-  std::string object;                  // below jobs/<job>/checkpoints/; "" = not in the store yet
-  bool restored = false;
-};
 
 using StagedFiles = std::map<std::string, std::shared_ptr<StagedFile>>;  // by path
 
@@ -35,14 +26,12 @@ struct Moment {
   bool counted = false;  // `step` tells one moment from another, on every node
 };
 
-Status HashStaged(StagedFile* file);
-Status UploadStaged(ObjectStore& store, const std::string& key, const StagedFile& file);
-
 // Hashes and uploads what is not in the store yet; blocks. What was done before a failure is not
 // done again. `folder`: DataFolder, which no other upload has had. `known`: objects by "<sha256>"
 // that need no second copy.
-Status UploadMoment(ObjectStore& store, const std::string& job, const std::string& folder,
-                    const std::map<std::string, std::string>& known, Moment* moment);
+Status UploadMoment(ObjectStore& store, const Movers& movers, const std::string& job,
+                    const std::string& folder, const std::map<std::string, std::string>& known,
+                    Moment* moment);
 
 // Valid once all files are in the store.
 Part PartOf(const Moment& moment, int rank);

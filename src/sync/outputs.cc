@@ -74,10 +74,11 @@ Status OutputKeeper::Send(const OutputSource& source, const std::string& path, S
     StagedFile staged;
     staged.fact = copy->files().front();
     staged.snapshot = std::move(copy);
-    STOKER_TRY(HashStaged(&staged));
+    STOKER_TRY(HashStaged({&staged}, {}));
     file.size = staged.fact.size;
     file.sha256 = staged.sha256;
-    STOKER_TRY(UploadStaged(store_, paths::Artifacts(config_.job) + file.object, staged));
+    STOKER_TRY(SendStaged(store_, {}, {{paths::Artifacts(config_.job) + file.object, &staged}},
+                          [](StagedFile*) {}));
   }
   listed_[path] = std::move(file);
   seen->sent = seen->fact;

@@ -2,6 +2,7 @@
 #include "sync/transfer.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <utility>
 
@@ -33,11 +34,15 @@ class Memory {
 
 class Run {
  public:
-  Run(const TransferParts& parts, const SyncPlan& plan, const TransferOptions& options,
+  Run(TransferSource& source, TransferTarget& target, TransferMemory& memory, const Movers& movers,
+      const std::vector<ObjectInfo>& files,
       const std::function<void(const TransferProgress&)>& progress)
-      : parts_(parts),
+      : source_(source),
+        target_(target),
+        memory_(memory),
+        all_or_nothing_(movers.options.all_or_nothing),
         progress_(progress),
-        queue_(plan, parts.target.whole_bytes(), options, parts.clock) {}
+        queue_(files, target.whole_bytes(), movers.options, movers.clock) {}
 
   void Hand(int hand) {
     while (true) {
@@ -55,7 +60,7 @@ class Run {
           MovePart(*unit.big, unit.part);
           break;
       }
-      queue_.Slowed(parts_.source.throttled() + parts_.target.throttled());
+      queue_.Slowed(source_.throttled() + target_.throttled());
       Show();
     }
   }
@@ -69,11 +74,11 @@ class Run {
  private:
   void MoveWhole(const ObjectInfo& file) {
     const Status status = [&]() -> Status {
-      STOKER_ASSIGN(const auto reader, parts_.source.OpenReader(file));
-      const Memory memory(queue_, parts_.target.memory(*reader));
-      auto put = parts_.target.PutFrom(file.key, *reader);
+      STOKER_ASSIGN(const auto reader, source_.OpenReader(file));
+      const Memory memory(queue_, target_.memory(*reader));
+      auto put = target_.PutFrom(file.key, *reader);
       if (!put.ok()) return Blame(*reader, put.status());
-      return parts_.memory.NoteSame(file.key, file.version, put->version);
+      return memory_.NoteSame(file.key, file.version, put->version);
     }();
     End(file, status, file.size);
     queue_.Done(1, file.size);
@@ -98,7 +103,7 @@ class Run {
     }
     const bool together = big->reader->ranged() && big->upload->parallel();
     if (together && !big->to_do.empty()) {
-      queue_.Opened(std::move(big));
+      if (!queue_.Opened(big)) Finish(*big);
       return;
     }
     queue_.Opened(nullptr);
@@ -106,11 +111,11 @@ class Run {
   }
 
   Status Begin(BigFile& big) {
-    STOKER_ASSIGN(big.reader, parts_.source.OpenReader(big.info));
-    const std::string begun = parts_.memory.Begun(big.info.key, big.info.version);
-    STOKER_ASSIGN(big.upload, parts_.target.BeginParts(big.info.key, big.info, begun));
+    STOKER_ASSIGN(big.reader, source_.OpenReader(big.info));
+    const std::string begun = memory_.Begun(big.info.key, big.info.version);
+    STOKER_ASSIGN(big.upload, target_.BeginParts(big.info.key, big.info, begun));
     if (big.upload->id() != begun) {
-      STOKER_TRY(parts_.memory.NoteBegun(big.info.key, big.info.version, big.upload->id()));
+      STOKER_TRY(memory_.NoteBegun(big.info.key, big.info.version, big.upload->id()));
     }
     big.sums = big.upload->done();
     int64_t kept = 0;
@@ -129,6 +134,10 @@ class Run {
   void OneAfterTheOther(BigFile& big) {
     Status status;
     while (!big.to_do.empty() && status.ok()) {
+      if (queue_.gave_up()) {
+        status = GivenUp();
+        break;
+      }
       const int n = big.to_do.back();
       big.to_do.pop_back();
       const Memory memory(queue_, big.upload->memory(*big.reader));
@@ -162,10 +171,10 @@ class Run {
     }
     if (status.ok()) {
       const auto done = big.upload->Commit();
-      status = done.ok() ? parts_.memory.NoteSame(big.info.key, big.info.version, done->version)
+      status = done.ok() ? memory_.NoteSame(big.info.key, big.info.version, done->version)
                          : done.status();
     }
-    if (Spoilt(status)) big.upload->Abort();
+    if (Spoilt(status) || (!status.ok() && !memory_.lasts())) big.upload->Abort();
     int64_t kept = 0;
     for (const auto& [n, sum] : big.upload->done()) kept += sum.size;
     End(big.info, status, big.info.size - kept);
@@ -175,13 +184,18 @@ class Run {
   }
 
   void End(const ObjectInfo& file, const Status& status, int64_t bytes) {
-    const std::lock_guard lock(mutex_);
-    if (!status.ok()) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (status.ok()) {
+        ++report_.files;
+        report_.bytes += bytes;
+        return;
+      }
+      if (all_or_nothing_ && status.Is(Code::kCancelled)) return;
       report_.failed.push_back({file.key, status});
-      return;
     }
-    ++report_.files;
-    report_.bytes += bytes;
+    if (!all_or_nothing_) return;
+    for (const auto& big : queue_.GiveUp()) Finish(*big);
   }
 
   void Show() {
@@ -191,7 +205,10 @@ class Run {
     progress_(now);
   }
 
-  const TransferParts& parts_;
+  TransferSource& source_;
+  TransferTarget& target_;
+  TransferMemory& memory_;
+  const bool all_or_nothing_;
   const std::function<void(const TransferProgress&)>& progress_;
   TransferQueue queue_;
   std::mutex mutex_;
@@ -236,16 +253,53 @@ Result<TransferLists> ListSides(TransferSide& source, TransferSide& target, Cloc
   return lists;
 }
 
+Status WorkThrough(const Movers& movers, size_t count,
+                   const std::function<Status(size_t index)>& work) {
+  std::atomic<size_t> next = 0;
+  std::mutex mutex;
+  Status failed;
+  const auto hand = [&](int) {
+    for (size_t i = next++; i < count; i = next++) {
+      const Status status = work(i);
+      if (status.ok()) continue;
+      next = count;
+      const std::lock_guard lock(mutex);
+      if (failed.ok()) failed = status;
+    }
+  };
+  Alone alone;
+  Crew& crew = movers.crew == nullptr ? alone : *movers.crew;
+  const auto hands = static_cast<int>(
+      std::min<size_t>(count, static_cast<size_t>(std::max(movers.options.hands, 1))));
+  if (hands > 0) crew.Work(hands, hand);
+  return failed;
+}
+
+void SortLargeFirst(std::vector<ObjectInfo>* files) {
+  std::sort(files->begin(), files->end(), [](const ObjectInfo& a, const ObjectInfo& b) {
+    return a.size != b.size ? a.size > b.size : a.key < b.key;
+  });
+}
+
+TransferReport MoveFiles(TransferSource& source, TransferTarget& target, TransferMemory& memory,
+                         const Movers& movers, const std::vector<ObjectInfo>& files,
+                         const std::function<void(const TransferProgress&)>& progress) {
+  Run run(source, target, memory, movers, files, progress);
+  // More hands than files are of use only where files have parts.
+  const bool large = !files.empty() && files.front().size > target.whole_bytes();
+  const auto count = static_cast<int>(std::min<size_t>(files.size(), 1 << 16));
+  const int hands = large ? movers.options.hands : std::min(movers.options.hands, count);
+  Alone alone;
+  Crew& crew = movers.crew == nullptr ? alone : *movers.crew;
+  if (hands > 0) crew.Work(hands, [&](int hand) { run.Hand(hand); });
+  return run.report();
+}
+
 TransferReport RunTransfer(const TransferParts& parts, const SyncPlan& plan,
                            const TransferOptions& options,
                            const std::function<void(const TransferProgress&)>& progress) {
-  Run run(parts, plan, options, progress);
-  // More hands than files are of use only where files have parts.
-  const bool large = !plan.copy.empty() && plan.copy.front().size > parts.target.whole_bytes();
-  const auto files = static_cast<int>(std::min<size_t>(plan.copy.size(), 1 << 16));
-  const int hands = large ? options.hands : std::min(options.hands, files);
-  if (hands > 0) parts.crew.Work(hands, [&](int hand) { run.Hand(hand); });
-  TransferReport report = run.report();
+  TransferReport report = MoveFiles(parts.source, parts.target, parts.memory,
+                                    {&parts.crew, &parts.clock, options}, plan.copy, progress);
   report.remove_skipped = !plan.remove.empty() && !report.failed.empty();
   if (!report.remove_skipped) RemoveOld(parts.target, plan.remove, &report);
   return report;

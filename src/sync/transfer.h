@@ -12,6 +12,7 @@
 #include "port/transfer_side.h"
 #include "sync/sync_memory.h"
 #include "sync/sync_plan.h"
+#include "sync/transfer_memory.h"
 
 namespace stoker {
 
@@ -21,6 +22,8 @@ struct TransferOptions {
   // What buffers and parts in memory may take together. Lists of names come on top: some 300 bytes
   // a file.
   int64_t memory = int64_t{192} << 20;
+  // The files are of use together only: after the first failure nothing more is begun.
+  bool all_or_nothing = false;
 };
 
 struct TransferProgress {
@@ -35,8 +38,30 @@ struct TransferReport {
   int64_t kept_bytes = 0;  // of parts that an earlier run had moved
   int64_t removed = 0;
   bool remove_skipped = false;  // as something failed
-  std::vector<OddKey> failed;   // by key
+  std::vector<OddKey> failed;   // by key; not what was only not begun
 };
+
+// Who moves files, and with how much.
+struct Movers {
+  Crew* crew = nullptr;  // null: the calling thread alone
+  // Tells how much so many hands move; null: all of them work from the start.
+  Clock* clock = nullptr;
+  TransferOptions options{1, 1};
+};
+
+// What each hand of `movers` can do `count` times in all: work(0) … work(count - 1), in any order.
+// Nothing is begun after a failure; returns the first.
+Status WorkThrough(const Movers& movers, size_t count,
+                   const std::function<Status(size_t index)>& work);
+
+// `files`, large ones first, from `source` to `target`, under the same keys. Never fails as a
+// whole: what failed is in the report, file by file. `progress` is called by any thread, one at a
+// time.
+TransferReport MoveFiles(TransferSource& source, TransferTarget& target, TransferMemory& memory,
+                         const Movers& movers, const std::vector<ObjectInfo>& files,
+                         const std::function<void(const TransferProgress&)>& progress = nullptr);
+// The order that MoveFiles wants.
+void SortLargeFirst(std::vector<ObjectInfo>* files);
 
 // Both sides, listed at once.
 struct TransferLists {
@@ -53,8 +78,7 @@ struct TransferParts {
   Clock& clock;
 };
 
-// Never fails as a whole: what failed is in the report, file by file. `progress` is called by any
-// thread, one at a time.
+// MoveFiles of what the plan copies; then removes what it removes, unless something failed.
 TransferReport RunTransfer(const TransferParts& parts, const SyncPlan& plan,
                            const TransferOptions& options,
                            const std::function<void(const TransferProgress&)>& progress = nullptr);

@@ -10,14 +10,16 @@ constexpr Duration kInterval = Duration::Ms(400);
 
 }  // namespace
 
-TransferQueue::TransferQueue(const SyncPlan& plan, int64_t whole_bytes,
-                             const TransferOptions& options, Clock& clock)
-    : files_(plan.copy),
+Status GivenUp() { return Status(Code::kCancelled, "another file failed"); }
+
+TransferQueue::TransferQueue(const std::vector<ObjectInfo>& files, int64_t whole_bytes,
+                             const TransferOptions& options, Clock* clock)
+    : files_(files),
       free_(options.memory),
       all_(options.memory),
       clock_(clock),
-      pace_(options.first_hands, options.hands),
-      since_(clock.Mono()) {
+      pace_(clock == nullptr ? options.hands : options.first_hands, options.hands) {
+  if (clock_ != nullptr) since_ = clock_->Mono();
   while (small_ < files_.size() && files_[small_].size > whole_bytes) ++small_;
   first_small_ = small_;
 }
@@ -75,11 +77,36 @@ Unit TransferQueue::Next(int hand) {
   }
 }
 
-void TransferQueue::Opened(std::shared_ptr<BigFile> big) {
+bool TransferQueue::Opened(const std::shared_ptr<BigFile>& big) {
   const std::lock_guard lock(mutex_);
   --opening_;
-  if (big) open_.push_back(std::move(big));
+  if (big && gave_up_) big->failed = GivenUp();
+  if (big && !gave_up_) open_.push_back(big);
   work_.notify_all();
+  return !big || !gave_up_;
+}
+
+std::vector<std::shared_ptr<BigFile>> TransferQueue::GiveUp() {
+  const std::lock_guard lock(mutex_);
+  gave_up_ = true;
+  small_ = files_.size();
+  big_ = first_small_;
+  std::vector<std::shared_ptr<BigFile>> idle;
+  for (const std::shared_ptr<BigFile>& big : open_) {
+    // What has all of its parts under way may still arrive; what has failed is somebody's already.
+    if (big->to_do.empty() || !big->failed.ok()) continue;
+    big->failed = GivenUp();
+    if (big->under_way == 0) idle.push_back(big);
+  }
+  open_.clear();
+  allowed_.notify_all();
+  work_.notify_all();
+  return idle;
+}
+
+bool TransferQueue::gave_up() const {
+  const std::lock_guard lock(mutex_);
+  return gave_up_;
 }
 
 bool TransferQueue::PartDone(BigFile& big, int n, const Result<PartSum>& moved) {
@@ -110,7 +137,8 @@ void TransferQueue::Note(int64_t files, int64_t bytes) {
   moved_ += bytes;
   ended_ += files;
   ++units_;
-  const MonoTime now = clock_.Mono();
+  if (clock_ == nullptr) return;
+  const MonoTime now = clock_->Mono();
   // Whole parts are counted when they end: too few of them say nothing.
   if (now - since_ < kInterval || units_ < 2 * pace_.hands()) return;
   const int before = pace_.hands();

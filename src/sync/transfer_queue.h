@@ -26,6 +26,9 @@ struct BigFile {
   Status failed;  // the first failure; no further part is begun then
 };
 
+// What becomes of a file that was not ended as another one failed: kCancelled.
+Status GivenUp();
+
 struct Unit {
   enum class Kind {
     kNone,   // nothing is left
@@ -43,17 +46,24 @@ struct Unit {
 // Thread-safe.
 class TransferQueue {
  public:
-  TransferQueue(const SyncPlan& plan, int64_t whole_bytes, const TransferOptions& options,
-                Clock& clock);
+  // `files`: large ones first; outlive it. `clock` may be null: then all hands work.
+  TransferQueue(const std::vector<ObjectInfo>& files, int64_t whole_bytes,
+                const TransferOptions& options, Clock* clock);
 
   // Blocks while there are enough hands at work, or while a file is being opened.
   Unit Next(int hand);
-  void Opened(std::shared_ptr<BigFile> big);
+  // Null: it was not opened, or has no parts for others. False: all was given up meanwhile, and
+  // `big` is the caller's to end.
+  bool Opened(const std::shared_ptr<BigFile>& big);
   // Part `n` was moved, or was not. True: it was the last one under way of `big`, which is the
   // caller's to end; it ends with Done.
   bool PartDone(BigFile& big, int n, const Result<PartSum>& moved);
   // A file is over. `bytes`: those that PartDone has not been told of. `slow_downs`: so far.
   void Done(int64_t files, int64_t bytes);
+  // Nothing more is begun. Returns files that were open and that nobody works on: they are the
+  // caller's to end.
+  std::vector<std::shared_ptr<BigFile>> GiveUp();
+  bool gave_up() const;
   // How often the sides have asked to slow down so far.
   void Slowed(int64_t times);
 
@@ -81,7 +91,9 @@ class TransferQueue {
   int64_t free_;
   const int64_t all_;
 
-  Clock& clock_;
+  bool gave_up_ = false;
+
+  Clock* const clock_;
   Pace pace_;
   TransferProgress progress_;
   MonoTime since_;

@@ -6,33 +6,16 @@
 
 #include <atomic>
 #include <mutex>
-#include <thread>
 
 #include "base/prng.h"
 #include "sync/store_side.h"
+#include "test/sync/threads.h"
 
 namespace stoker {
 namespace {
 
-class TickingClock : public Clock {
- public:
-  MonoTime Mono() override { return {++now_}; }
-  WallTime Wall() override { return {kStart + ++now_}; }
-
- private:
-  static constexpr int64_t kStart = 1'767'225'600'000;
-  std::atomic<int64_t> now_ = 0;
-};
-
-class Threads : public Crew {
- public:
-  void Work(int hands, const std::function<void(int hand)>& work) override {
-    std::vector<std::thread> threads;
-    for (int hand = 1; hand < hands; ++hand) threads.emplace_back([&work, hand] { work(hand); });
-    work(0);
-    for (std::thread& thread : threads) thread.join();
-  }
-};
+using test::Threads;
+using test::TickingClock;
 
 class MemoryJournal : public Journal {
  public:
@@ -281,6 +264,70 @@ TEST_F(TransferTest, WhatChangesMeanwhileIsNotPublished) {
   for (const OddKey& failed : report.failed) EXPECT_TRUE(failed.why.Is(Code::kConflict));
   EXPECT_TRUE(target_.files.empty());
   EXPECT_TRUE(target_.uploads.empty());
+}
+
+// What a checkpoint's files are to their transfer: worth nothing by themselves.
+class NothingLasts : public TransferMemory {
+ public:
+  std::string Begun(const std::string&, const Version&) const override { return ""; }
+  Status NoteBegun(const std::string&, const Version&, const std::string&) override {
+    return Status::Ok();
+  }
+  Status NoteSame(const std::string&, const Version&, const Version&) override {
+    ++arrived;
+    return Status::Ok();
+  }
+  bool lasts() const override { return false; }
+  std::atomic<int> arrived = 0;
+};
+
+TEST_F(TransferTest, AllOrNothingGivesUpAtTheFirstFailureAndLeavesNothingBegun) {
+  int gave_up = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    Fill(seed);
+    target_.files.clear();
+    target_.fails_in_1000 = 20;
+    auto lists = ListSides(source_, target_, clock_);
+    std::vector<ObjectInfo> files = lists->source.objects;
+    SortLargeFirst(&files);
+    NothingLasts memory;
+    TransferOptions options{seed % 2 == 0 ? 1 : 8, 2, 50, true};
+    const TransferReport report =
+        MoveFiles(source_, target_, memory, {&crew_, &clock_, options}, files);
+    EXPECT_EQ(report.files, memory.arrived);
+    EXPECT_EQ(report.files, static_cast<int64_t>(target_.files.size()));
+    EXPECT_TRUE(target_.uploads.empty()) << "what was begun is taken back";
+    for (const auto& [key, data] : target_.files) EXPECT_EQ(data, source_.files[key]) << key;
+    if (report.failed.empty()) {
+      EXPECT_EQ(target_.files, source_.files);
+      continue;
+    }
+    ++gave_up;
+    for (const OddKey& failed : report.failed) EXPECT_TRUE(failed.why.Is(Code::kUnavailable));
+    EXPECT_LE(report.failed.size(), static_cast<size_t>(options.hands));
+    if (options.hands == 1) EXPECT_EQ(report.failed.size(), 1u);
+  }
+  EXPECT_GT(gave_up, 20);
+}
+
+TEST_F(TransferTest, WorkThroughEndsAtTheFirstFailure) {
+  for (const int hands : {1, 8}) {
+    const Movers movers{&crew_, nullptr, {hands, hands}};
+    std::atomic<int> done = 0;
+    EXPECT_TRUE(WorkThrough(movers, 0, [&](size_t) { return Status(Code::kInternal, ""); }).ok());
+    EXPECT_TRUE(WorkThrough(movers, 100, [&](size_t) {
+                  ++done;
+                  return Status::Ok();
+                }).ok());
+    EXPECT_EQ(done, 100);
+    done = 0;
+    const Status status = WorkThrough(movers, 1000, [&](size_t index) {
+      ++done;
+      return index == 5 ? Status(Code::kNoSpace, "full") : Status::Ok();
+    });
+    EXPECT_TRUE(status.Is(Code::kNoSpace));
+    EXPECT_LT(done, 1000);
+  }
 }
 
 }  // namespace

@@ -42,6 +42,11 @@ class LateStore : public ForwardingStore {
     if (!Late(key)) return inner_.BeginUpload(key, condition);
     return std::unique_ptr<Upload>(std::make_unique<LateUpload>(*this, key, condition));
   }
+  // As the port makes it, out of BeginUpload.
+  Result<ObjectInfo> PutFrom(const std::string& key, ObjectReader& from,
+                             const Condition& condition = {}) override {
+    return ObjectStore::PutFrom(key, from, condition);
+  }
 
  private:
   class LateUpload : public Upload {

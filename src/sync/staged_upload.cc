@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sync/staged_upload.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/deliberate_bug.h"
+#include "base/text.h"
+#include "job/digest.h"
+#include "sync/store_side.h"
+
+namespace stoker {
+namespace {
+
+constexpr int64_t kPiece = 1 << 20;
+
+// [offset, offset + size) of a copy, in pieces.
+Status ReadCopy(const StagedFile& file, int64_t offset, int64_t size, const TakeBytes& take) {
+  const int64_t piece = std::min(kPiece, std::max<int64_t>(size, 1));
+  const std::unique_ptr<char[]> buffer(new char[static_cast<size_t>(piece)]);
+  for (int64_t at = offset; at < offset + size;) {
+    const int64_t wanted = std::min(piece, offset + size - at);
+    STOKER_ASSIGN(const int64_t got, file.snapshot->Read(file.index, at, buffer.get(), wanted));
+    if (got <= 0) {
+      return Status(Code::kCorrupt, "the copy of '" + Printable(file.fact.path) + "' is short");
+    }
+    STOKER_TRY(take({buffer.get(), static_cast<size_t>(got)}));
+    at += got;
+  }
+  return Status::Ok();
+}
+
+class CopyReader : public ObjectReader {
+ public:
+  // `file` is one that keeps the copy while this reads, whatever becomes of the other.
+  CopyReader(StagedFile file, ObjectInfo info)
+      : file_(std::move(file)),
+        info_(std::move(info)),
+        fd_(file_.snapshot->Descriptor(file_.index)) {}
+  const ObjectInfo& info() const override { return info_; }
+  // Without a descriptor the copy is read by one at a time.
+  bool ranged() const override { return fd_ >= 0; }
+  int fd() const override { return fd_; }
+  Status Read(int64_t offset, int64_t size, const TakeBytes& take) override {
+    return ReadCopy(file_, offset, size, take);
+  }
+  // Nobody else can write to a copy; only its length can be told from here.
+  Status Confirm(const std::vector<PartSum>&) override {
+    char byte = 0;
+    const int64_t size = info_.size;
+    if (size > 0) STOKER_TRY(ReadCopy(file_, size - 1, 1, [](auto) { return Status::Ok(); }));
+    STOKER_ASSIGN(const int64_t more, file_.snapshot->Read(file_.index, size, &byte, 1));
+    if (more == 0) return Status::Ok();
+    return Status(Code::kCorrupt, "the copy of '" + Printable(file_.fact.path) + "' has grown");
+  }
+
+ private:
+  const StagedFile file_;
+  const ObjectInfo info_;
+  const int fd_;
+};
+
+class Copies : public TransferSource {
+ public:
+  explicit Copies(const std::map<std::string, StagedFile*>& files) : files_(files) {}
+  Result<std::unique_ptr<ObjectReader>> OpenReader(const ObjectInfo& info) override {
+    return std::unique_ptr<ObjectReader>(std::make_unique<CopyReader>(*files_.at(info.key), info));
+  }
+
+ private:
+  const std::map<std::string, StagedFile*>& files_;
+};
+
+class CopyTarget : public StoreSide {
+ public:
+  using StoreSide::StoreSide;
+  Result<ObjectInfo> PutFrom(const std::string& key, ObjectReader& from) override {
+    auto put = StoreSide::PutFrom(key, from);
+    const bool lost = put.code() == Code::kTimeout && BugIsOn("lost-answer-is-success");
+    return lost ? Result<ObjectInfo>(ObjectInfo{key, from.info().size, "", {}}) : std::move(put);
+  }
+};
+
+// Copies have no names: whoever comes after this process has nothing to go on with.
+class SentCopies : public TransferMemory {
+ public:
+  SentCopies(const std::map<std::string, StagedFile*>& files,
+             const std::function<void(StagedFile* file)>& sent)
+      : files_(files), sent_(sent) {}
+  std::string Begun(const std::string&, const Version&) const override { return ""; }
+  Status NoteBegun(const std::string&, const Version&, const std::string&) override {
+    return Status::Ok();
+  }
+  Status NoteSame(const std::string& key, const Version&, const Version&) override {
+    sent_(files_.at(key));
+    return Status::Ok();
+  }
+  bool lasts() const override { return false; }
+
+ private:
+  const std::map<std::string, StagedFile*>& files_;
+  const std::function<void(StagedFile* file)>& sent_;
+};
+
+}  // namespace
+
+Status HashStaged(const std::vector<StagedFile*>& files, const Movers& movers) {
+  return WorkThrough(movers, files.size(), [&](size_t index) -> Status {
+    StagedFile& file = *files[index];
+    if (!file.sha256.empty()) return Status::Ok();
+    Sha256 hash;
+    STOKER_TRY(ReadCopy(file, 0, file.fact.size, [&](std::string_view piece) {
+      hash.Update(piece);
+      return Status::Ok();
+    }));
+    file.sha256 = hash.Hex();
+    return Status::Ok();
+  });
+}
+
+Status SendStaged(ObjectStore& store, const Movers& movers,
+                  const std::map<std::string, StagedFile*>& files,
+                  const std::function<void(StagedFile* file)>& sent) {
+  Copies source(files);
+  CopyTarget target(store);
+  SentCopies memory(files, sent);
+  Movers together = movers;
+  together.options.all_or_nothing = true;
+  std::vector<ObjectInfo> all;
+  for (const auto& [key, file] : files) all.push_back({key, file->fact.size, "", {}});
+  SortLargeFirst(&all);
+  const TransferReport report = MoveFiles(source, target, memory, together, all);
+  if (report.failed.empty()) return Status::Ok();
+  const OddKey& failed = report.failed.front();
+  return failed.why.WithContext("cannot upload '" + Printable(files.at(failed.key)->fact.path) +
+                                "'");
+}
+
+}  // namespace stoker

@@ -2,9 +2,11 @@
 // As much of S3 as transfers need, at the speed of the socket: what is uploaded is counted and
 // thrown away by the kernel (MSG_TRUNC), what is downloaded comes out of memory with sendfile. So
 // a client is measured and not the server. Signatures are not looked at; objects keep only their
-// sizes, and their bytes are those of one pattern: byte i of every object is the same.
+// sizes, and their bytes are those of one pattern (bench/lib/pattern.h): byte i of every object is
+// the same. Only what is named ".json" is kept as it is: lists that clients read again.
 //
-//   wire_server [PORT]     prints its address; ends when standard input ends
+//   wire_server [PORT [MS]]     prints its address; ends when standard input ends. Each answer
+//                               comes MS milliseconds late, as from far away.
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <sys/mman.h>
@@ -15,6 +17,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -26,16 +29,21 @@
 #include <string_view>
 #include <thread>
 
+#include "bench/lib/pattern.h"
+
 namespace {
 
-constexpr int64_t kPattern = 64 << 20;
+constexpr int64_t kPattern = bench::kPattern;
+constexpr int64_t kMostKept = 4 << 20;
 constexpr char kTime[] = "2026-01-01T00:00:00.000Z";
 constexpr char kDate[] = "Thu, 01 Jan 2026 00:00:00 GMT";
 constexpr char kXml[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 
 int g_pattern = -1;
+std::chrono::milliseconds g_late{0};
 std::mutex g_mutex;
 std::map<std::string, int64_t> g_objects;                 // "bucket/key" -> size
+std::map<std::string, std::string> g_lists;               // the bytes of those that are kept
 std::map<std::string, std::map<int, int64_t>> g_uploads;  // by id: part -> size
 std::atomic<int64_t> g_next = 0;
 
@@ -148,7 +156,13 @@ class Connection {
     return true;
   }
 
-  // The body, of which at most a megabyte is kept.
+  static bool Kept(const Request& request, int64_t size) {
+    if (request.method == "POST") return size <= (1 << 20);
+    return size <= kMostKept && request.path.size() > 5 &&
+           request.path.compare(request.path.size() - 5, 5, ".json") == 0;
+  }
+
+  // The body, as far as it is kept.
   bool TakeBody(const Request& request, int64_t* size, std::string* kept) {
     int64_t left = std::atoll(request.Header("content-length").c_str());
     *size = left;
@@ -158,7 +172,7 @@ class Connection {
     *kept = ahead_.substr(0, ready);
     ahead_.erase(0, ready);
     left -= static_cast<int64_t>(ready);
-    const bool keep = request.method == "POST" && left <= (1 << 20);
+    const bool keep = Kept(request, *size);
     char buffer[16 << 10];
     while (left > 0) {
       const auto want =
@@ -192,7 +206,8 @@ class Connection {
     if (request.method == "PUT" || request.method == "POST") {
       if (!TakeBody(request, &size, &body)) return false;
     }
-    if (request.method == "PUT") return Put(request, size);
+    if (g_late.count() > 0) std::this_thread::sleep_for(g_late);
+    if (request.method == "PUT") return Put(request, size, body);
     if (request.method == "POST") return Post(request, body);
     if (request.method == "DELETE") return Delete(request);
     std::string bucket = request.path;
@@ -203,10 +218,11 @@ class Connection {
     return List(request, bucket);
   }
 
-  bool Put(const Request& request, int64_t size) {
+  bool Put(const Request& request, int64_t size, const std::string& body) {
     const std::string id = request.Query("uploadId");
     {
       const std::lock_guard lock(g_mutex);
+      if (Kept(request, size)) g_lists[request.path] = body;
       if (!id.empty())
         g_uploads[id][std::atoi(request.Query("partNumber").c_str())] = size;
       else
@@ -291,10 +307,13 @@ class Connection {
 
   bool Get(const Request& request) {
     int64_t size = -1;
+    std::string kept;
     {
       const std::lock_guard lock(g_mutex);
       const auto found = g_objects.find(request.path);
       if (found != g_objects.end()) size = found->second;
+      const auto list = g_lists.find(request.path);
+      if (list != g_lists.end()) kept = list->second;
     }
     if (size < 0) {
       return Reply(404, "",
@@ -314,6 +333,10 @@ class Connection {
     }
     head += "Content-Length: " + std::to_string(last - first + 1) + "\r\n\r\n";
     const bool body = request.method == "GET" && last >= first;
+    if (body && !kept.empty()) {
+      return Send(head +
+                  kept.substr(static_cast<size_t>(first), static_cast<size_t>(last - first + 1)));
+    }
     if (send(fd_, head.data(), head.size(), MSG_NOSIGNAL | (body ? MSG_MORE : 0)) <= 0)
       return false;
     for (int64_t at = first; body && at <= last;) {
@@ -330,19 +353,11 @@ class Connection {
   std::string ahead_;
 };
 
-// Not a constant: nothing on the way should find out that it could be shorter.
 void MakePattern() {
   g_pattern = memfd_create("pattern", 0);
-  std::string block(1 << 20, '\0');
-  uint64_t x = 88172645463325252u;
-  for (int64_t done = 0; done < kPattern; done += static_cast<int64_t>(block.size())) {
-    for (size_t i = 0; i + 8 <= block.size(); i += 8) {
-      x ^= x << 13;
-      x ^= x >> 7;
-      x ^= x << 17;
-      std::memcpy(block.data() + i, &x, 8);
-    }
-    if (write(g_pattern, block.data(), block.size()) < 0) std::exit(1);
+  bench::Pattern pattern;
+  for (int64_t done = 0; done < kPattern; done += bench::Pattern::kBlock) {
+    if (write(g_pattern, pattern.Next().data(), bench::Pattern::kBlock) < 0) std::exit(1);
   }
 }
 
@@ -357,6 +372,7 @@ int main(int argc, char** argv) {
   at.sin_port = htons(static_cast<uint16_t>(argc > 1 ? std::atoi(argv[1]) : 0));
   at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int one = 1;
+  if (argc > 2) g_late = std::chrono::milliseconds(std::atoi(argv[2]));
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
   socklen_t size = sizeof at;
   if (bind(listener, reinterpret_cast<sockaddr*>(&at), size) != 0 || listen(listener, 512) != 0 ||

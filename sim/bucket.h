@@ -130,8 +130,8 @@ class BucketClient : public ObjectStore {
   Status Delete(const std::string& key) override;
   Result<Listing> List(const std::string& prefix, const std::string& after = "",
                        int limit = 1000) override;
-  // WriteFile refuses (kInvalid): simulated files have no descriptors. The upload and the download
-  // must not outlive the client.
+  // WriteFile reads a file of this machine, which tests have; simulated ones have no descriptors.
+  // The upload and the download must not outlive the client.
   Result<std::unique_ptr<Upload>> BeginUpload(const std::string& key,
                                               const Condition& condition = {}) override;
   Result<std::unique_ptr<Download>> OpenDownload(const std::string& key) override;

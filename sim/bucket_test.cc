@@ -65,8 +65,6 @@ TEST_P(BucketContract, Holds) {
 // What the world of fibers cannot run, by name; everything else of the suite must.
 const std::set<std::string>& LeftOut() {
   static const std::set<std::string> names = {
-      // Copy from a descriptor; UploadsShowNothingBeforeCommit stands in.
-      "Uploads", "PutsFrom", "WritesParts",
       // Threads; FibersIncrement stands in.
       "ThreadsIncrement", "ThreadsCreateOnce", "ReadersSeeWholes", "ValuesNeverGoBack",
       "ListsWhileWriting", "MixedWritersLoseNothing",
@@ -92,7 +90,7 @@ TEST(Bucket, ChecksLeftOutOfTheContractExist) {
   std::set<std::string> names;
   for (const contract::Check& check : contract::AllChecks()) names.insert(check.name);
   for (const std::string& name : LeftOut()) {
-    std::printf("left out of the contract (threads, processes or descriptors): %s\n", name.c_str());
+    std::printf("left out of the contract (threads or processes): %s\n", name.c_str());
     EXPECT_EQ(names.count(name), 1U) << name;
   }
   EXPECT_EQ(Checks().size() + LeftOut().size(), contract::AllChecks().size());
@@ -106,7 +104,6 @@ TEST(Bucket, UploadsShowNothingBeforeCommit) {
     ASSERT_TRUE(upload.ok());
     EXPECT_TRUE((*upload)->Write("head ").ok());
     EXPECT_TRUE((*upload)->Write("tail").ok());
-    EXPECT_TRUE((*upload)->WriteFile(0, 1).Is(Code::kInvalid));
     EXPECT_EQ(world.At("u/x"), "(none)");
     EXPECT_TRUE((*upload)->Commit().ok());
     EXPECT_FALSE((*upload)->Commit().ok());

@@ -72,8 +72,8 @@ Status Run(const std::string& url, const std::string& folder, int files, int64_t
   if (!newest) return Status(Code::kInternal, "there is no checkpoint");
   STOKER_ASSIGN(const auto writer, stoker::OpenDirectoryWriter(folder + "/restored"));
   begun = clock.Mono();
-  STOKER_TRY(
-      stoker::RestoreCheckpoint(*store, "speed-" + std::to_string(files), newest->id, 0, *writer));
+  STOKER_TRY(stoker::RestoreCheckpoint(*store, "speed-" + std::to_string(files), newest->id, 0,
+                                       *writer, {&crew, &clock, {16, 8, int64_t{64} << 20}}));
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
   std::printf(

@@ -10,9 +10,13 @@
 #include "sync/outputs.h"
 #include "sys/checkpoint_files.h"
 #include "sys/file.h"
+#include "sys/thread_crew.h"
 
 namespace stoker::cli {
 namespace {
+
+// Files and ranges at once, to begin with, and in memory.
+constexpr TransferOptions kMoves{32, 8, int64_t{128} << 20};
 
 struct Options {
   std::string job;
@@ -60,7 +64,9 @@ Status GetCheckpoint(Context& context, const std::string& job, const Options& op
   STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(folder));
   const Status restored = [&] {
     Meter meter(context, "fetching", BytesOf(*store, job, id, options.node));
-    return RestoreCheckpoint(*store, job, id, options.node, *Metered(*writer, meter));
+    ThreadCrew crew;
+    return RestoreCheckpoint(*store, job, id, options.node, *Metered(*writer, meter),
+                             {&crew, &context.clock(), kMoves});
   }();
   if (!restored.ok()) {
     // Half of a checkpoint is worse than none.
@@ -101,7 +107,9 @@ Status GetOutputs(Context& context, const std::string& job, const Options& optio
   STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(folder));
   const auto got = [&] {
     Meter meter(context, "fetching", BytesOf(outputs, options.what));
-    return DownloadOutputs(*store, job, options.what, *Metered(*writer, meter));
+    ThreadCrew crew;
+    return DownloadOutputs(*store, job, options.what, *Metered(*writer, meter),
+                           {&crew, &context.clock(), kMoves});
   }();
   if (!got.ok()) {
     if (made) (void)sys::RemoveTree(folder);

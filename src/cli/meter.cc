@@ -2,6 +2,7 @@
 #include "cli/meter.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "base/text.h"
 
@@ -11,19 +12,40 @@ namespace {
 constexpr Duration kQuietAtFirst = Duration::Ms(500);
 constexpr Duration kEvery = Duration::Ms(100);
 
+class SharedMeter {
+ public:
+  explicit SharedMeter(Meter& meter) : meter_(meter) {}
+  void Add(size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    meter_.Add(static_cast<int64_t>(bytes));
+  }
+
+ private:
+  std::mutex mutex_;
+  Meter& meter_;
+};
+
 class MeteredFile : public NewFile {
  public:
-  MeteredFile(std::unique_ptr<NewFile> file, Meter& meter)
+  MeteredFile(std::unique_ptr<NewFile> file, SharedMeter& meter)
       : file_(std::move(file)), meter_(meter) {}
   Status Write(std::string_view bytes) override {
-    meter_.Add(static_cast<int64_t>(bytes.size()));
+    meter_.Add(bytes.size());
     return file_->Write(bytes);
+  }
+  bool ranged() const override { return file_->ranged(); }
+  Status WriteAt(int64_t offset, std::string_view bytes) override {
+    meter_.Add(bytes.size());
+    return file_->WriteAt(offset, bytes);
+  }
+  Result<int64_t> ReadAt(int64_t offset, char* buffer, int64_t size) override {
+    return file_->ReadAt(offset, buffer, size);
   }
   Status Commit(int mode, int64_t mtime_ms) override { return file_->Commit(mode, mtime_ms); }
 
  private:
   const std::unique_ptr<NewFile> file_;
-  Meter& meter_;
+  SharedMeter& meter_;
 };
 
 class MeteredWriter : public DirectoryWriter {
@@ -43,7 +65,7 @@ class MeteredWriter : public DirectoryWriter {
 
  private:
   DirectoryWriter& writer_;
-  Meter& meter_;
+  SharedMeter meter_;
 };
 
 }  // namespace

@@ -32,7 +32,7 @@ class Meter {
   MonoTime drawn_;
 };
 
-// `writer`, with every byte counted by `meter`. Both must outlive the result.
+// `writer`, with every byte counted by `meter`, one thread at a time. Both must outlive the result.
 std::unique_ptr<DirectoryWriter> Metered(DirectoryWriter& writer, Meter& meter);
 
 }  // namespace stoker::cli

@@ -24,7 +24,8 @@ Status AttemptRun::RestoreCheckpoint(const std::string& id, StagingEnded* result
   const std::string checkpoint = slash == std::string::npos ? id : id.substr(slash + 1);
   Say("stoker: restoring checkpoint " + id);
   STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(CheckpointDir()));
-  const Status restored = stoker::RestoreCheckpoint(store_, job, checkpoint, config_.rank, *writer);
+  const Status restored =
+      stoker::RestoreCheckpoint(store_, job, checkpoint, config_.rank, *writer, movers_);
   result->restored = id;
   if (!restored.ok()) {
     if (BlamesCheckpoint(restored)) result->restore_error = restored.ToString();
@@ -100,7 +101,7 @@ void AttemptRun::StartKeepers() {
   if (config_.spec.outputs.empty()) return;
   outputs_ = std::make_unique<OutputSync>(
       OutputSyncConfig{config_.spec, config_.job.id, config_.attempt, config_.rank, WorkDir(),
-                       config_.dir + "/staging"},
+                       config_.dir + "/staging", movers_},
       store_, clock_);
 }
 

@@ -15,6 +15,7 @@ OutputSync::OutputSync(OutputSyncConfig config, ObjectStore& store, Clock& clock
   outputs.job = config.job;
   outputs.attempt = config.attempt;
   outputs.rank = config.rank;
+  outputs.movers = config.movers;
   outputs.leave_out = {config.spec.checkpoints.path};
   std::vector<OutputSource> sources;
   for (const std::string& path : config.spec.outputs) {

@@ -22,6 +22,7 @@ struct OutputSyncConfig {
   int rank = 0;
   std::string workdir;
   std::string staging;
+  Movers movers;
 };
 
 class OutputSync {

@@ -123,12 +123,25 @@ class CheckpointFiles {
 class NewFile {
  public:
   virtual ~NewFile() = default;
+  // Behind what Write wrote before.
   virtual Status Write(std::string_view bytes) = 0;
+  // Instead of Write, where `ranged` says so: anywhere, by several threads at once, and to be read
+  // again before Commit. ReadAt gives up to `size` bytes; 0 behind the end.
+  virtual bool ranged() const { return false; }
+  virtual Status WriteAt(int64_t offset, std::string_view bytes) {
+    (void)offset, (void)bytes;
+    return Status(Code::kInvalid, "this file is written from its beginning to its end");
+  }
+  virtual Result<int64_t> ReadAt(int64_t offset, char* buffer, int64_t size) {
+    (void)offset, (void)buffer, (void)size;
+    return Status(Code::kInvalid, "this file is not read before it is whole");
+  }
   virtual Status Commit(int mode, int64_t mtime_ms) = 0;
 };
 
 // A directory that is being made equal to a list (restore, download). Paths must satisfy
-// IsSafeRelativePath; no existing link is followed below the directory. Not thread-safe.
+// IsSafeRelativePath; no existing link is followed below the directory. One thread at a time is in
+// its calls and in Commit of its files; different files may be written at once.
 class DirectoryWriter {
  public:
   virtual ~DirectoryWriter() = default;

@@ -8,13 +8,11 @@
 
 #include "base/deliberate_bug.h"
 #include "base/text.h"
-#include "job/digest.h"
 #include "ledger/paths.h"
+#include "sync/fetch.h"
 
 namespace stoker {
 namespace {
-
-constexpr int64_t kReadPiece = 1 << 20;
 
 bool IsStoreFailure(const Status& status) {
   return status.transient() || status.Is(Code::kDenied) || status.Is(Code::kInternal) ||
@@ -131,24 +129,22 @@ Result<Manifest> LoadManifest(ObjectStore& store, const std::string& job, const 
 }
 
 Status CheckObjects(ObjectStore& store, const Manifest& manifest) {
-  std::map<std::string, int64_t> seen;
+  const std::string root = paths::Checkpoints(manifest.job);
+  std::vector<std::string> keys;
+  for (const Part& part : manifest.parts) {
+    for (const ManifestFile& file : part.files) {
+      if (file.kind == FileKind::kFile) keys.push_back(root + file.object);
+    }
+  }
+  STOKER_ASSIGN(const auto found, LookUp(store, {}, keys));
   for (const Part& part : manifest.parts) {
     for (const ManifestFile& file : part.files) {
       if (file.kind != FileKind::kFile) continue;
-      auto [it, added] = seen.try_emplace(file.object, -1);
-      if (added) {
-        auto info = store.Head(paths::Checkpoints(manifest.job) + file.object);
-        if (info.code() == Code::kNotFound) {
-          return Status(Code::kCorrupt, "'" + Printable(file.path) + "' of checkpoint " +
-                                            manifest.id.ToString() + " is missing");
-        }
-        if (!info.ok()) return info.status();
-        it->second = info->size;
-      }
-      if (it->second != file.size) {
-        return Status(Code::kCorrupt, "'" + Printable(file.path) + "' of checkpoint " +
-                                          manifest.id.ToString() + " has the wrong size");
-      }
+      const auto& info = found.at(root + file.object);
+      if (info && info->size == file.size) continue;
+      return Status(Code::kCorrupt, "'" + Printable(file.path) + "' of checkpoint " +
+                                        manifest.id.ToString() +
+                                        (info ? " has the wrong size" : " is missing"));
     }
   }
   return Status::Ok();
@@ -178,56 +174,39 @@ Result<std::optional<CheckpointInfo>> NewestCheckpoint(ObjectStore& store, const
   return std::optional<CheckpointInfo>();
 }
 
-Status FetchFile(ObjectStore& store, const std::string& key, const ManifestFile& file,
-                 const std::string& as, DirectoryWriter& into) {
-  const std::string name = "'" + Printable(file.path) + "'";
-  auto download = store.OpenDownload(key);
-  if (download.code() == Code::kNotFound) {
-    return Status(Code::kCorrupt, name + " is missing in the store");
-  }
-  if (!download.ok()) return download.status().WithContext(name);
-  auto target = into.Create(as);
-  if (!target.ok()) return target.status().WithContext(name);
-  const std::unique_ptr<char[]> buffer(new char[kReadPiece]);  // not zeroed: it is large
-  Sha256 hash;
-  int64_t total = 0;
-  for (;;) {
-    auto got = (*download)->Read(buffer.get(), kReadPiece);
-    if (!got.ok()) return got.status().WithContext(name);
-    if (*got == 0) break;
-    total += *got;
-    if (total > file.size) break;
-    const std::string_view piece(buffer.get(), static_cast<size_t>(*got));
-    hash.Update(piece);
-    STOKER_TRY((*target)->Write(piece));
-  }
-  if (total != file.size || (hash.Hex() != file.sha256 && !BugIsOn("hash-unchecked"))) {
-    return Status(Code::kCorrupt, name + " in the store is not what was written: its " +
-                                      (total != file.size ? "size" : "hash") + " differs");
-  }
-  return (*target)->Commit(file.mode, file.mtime_ms);
-}
-
 namespace {
 
-Status Fetch(ObjectStore& store, const std::string& job, const std::string& id, int rank,
-             bool exactly, DirectoryWriter& into) {
+Status FetchOnce(ObjectStore& store, const std::string& job, const std::string& id, int rank,
+                 bool exactly, DirectoryWriter& into, const Movers& movers) {
   STOKER_ASSIGN(Manifest manifest, LoadManifest(store, job, id));
   const std::vector<ManifestFile> files = UnionFor(manifest, rank);
   std::set<std::string> keep;
   for (const ManifestFile& file : files) keep.insert(file.path);
   // First, so that there is room for the rest.
   if (exactly) STOKER_TRY(into.RemoveOthers(keep));
+  std::vector<WantedFile> wanted;
   for (const ManifestFile& file : files) {
     if (file.kind == FileKind::kDirectory) STOKER_TRY(into.MakeDirectory(file.path));
-    if (file.kind == FileKind::kFile) {
-      STOKER_TRY(FetchFile(store, paths::Checkpoints(job) + file.object, file, file.path, into));
-    }
+    if (file.kind != FileKind::kFile) continue;
+    wanted.push_back({paths::Checkpoints(job) + file.object, file, file.path});
   }
+  STOKER_TRY(FetchFiles(store, movers, wanted, into));
   for (const ManifestFile& file : files) {
     if (file.kind == FileKind::kLink) STOKER_TRY(into.MakeLink(file.path, file.target));
   }
   return Status::Ok();
+}
+
+// The same bytes may arrive once more while they are read, from a writer whose answer was lost.
+Status Fetch(ObjectStore& store, const std::string& job, const std::string& id, int rank,
+             bool exactly, DirectoryWriter& into, const Movers& movers) {
+  constexpr int kTries = 3;
+  Status status;
+  for (int tries = 0; tries < kTries; ++tries) {
+    status = FetchOnce(store, job, id, rank, exactly, into, movers);
+    if (!status.Is(Code::kConflict)) return status;
+  }
+  return Status(Code::kUnavailable, status.message());
 }
 
 }  // namespace
@@ -238,13 +217,15 @@ bool BlamesCheckpoint(const Status& failure) {
 }
 
 Status RestoreCheckpoint(ObjectStore& store, const std::string& job, const std::string& id,
-                         int rank, DirectoryWriter& into) {
-  return Fetch(store, job, id, rank, true, into).WithContext("cannot restore checkpoint " + id);
+                         int rank, DirectoryWriter& into, const Movers& movers) {
+  return Fetch(store, job, id, rank, true, into, movers)
+      .WithContext("cannot restore checkpoint " + id);
 }
 
 Status DownloadCheckpoint(ObjectStore& store, const std::string& job, const std::string& id,
-                          int rank, DirectoryWriter& into) {
-  return Fetch(store, job, id, rank, false, into).WithContext("cannot get checkpoint " + id);
+                          int rank, DirectoryWriter& into, const Movers& movers) {
+  return Fetch(store, job, id, rank, false, into, movers)
+      .WithContext("cannot get checkpoint " + id);
 }
 
 Status RetainCheckpoints(ObjectStore& store, const std::string& job, const Retention& retention) {

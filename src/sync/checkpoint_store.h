@@ -11,6 +11,7 @@
 #include "port/checkpoint_files.h"
 #include "port/object_store.h"
 #include "sync/manifest.h"
+#include "sync/transfer.h"
 
 namespace stoker {
 
@@ -28,8 +29,8 @@ struct CheckpointInfo {
   std::string why_not;
 };
 
-// Newest first, damaged ones included. One listing, one read of each manifest, one Head of each
-// file; fails when the store does, and only then.
+// Newest first, damaged ones included. One listing, one read of each manifest, and what LookUp
+// needs for its files; fails when the store does, and only then.
 Result<std::vector<CheckpointInfo>> ListCheckpoints(ObjectStore& store, const std::string& job);
 
 // The checkpoint to restore: of the highest attempt that committed, the highest sequence number
@@ -47,17 +48,13 @@ bool BlamesCheckpoint(const Status& failure);
 
 // Makes the directory equal to what node `rank` gets of checkpoint `id`, with every byte's hash
 // checked on the way. What was there and does not belong is removed. On failure (kCorrupt names the
-// file) the directory is in between and must not be used.
+// file) the directory is in between and must not be used. Several files at once, by `movers`.
 Status RestoreCheckpoint(ObjectStore& store, const std::string& job, const std::string& id,
-                         int rank, DirectoryWriter& into);
+                         int rank, DirectoryWriter& into, const Movers& movers = {});
 
 // The same for `stoker get`: what lies there already and is not part of the checkpoint stays.
 Status DownloadCheckpoint(ObjectStore& store, const std::string& job, const std::string& id,
-                          int rank, DirectoryWriter& into);
-
-// One object into one file, through the hash; kCorrupt when size or hash differ.
-Status FetchFile(ObjectStore& store, const std::string& key, const ManifestFile& file,
-                 const std::string& as, DirectoryWriter& into);
+                          int rank, DirectoryWriter& into, const Movers& movers = {});
 
 struct Retention {
   int attempt = 0;                // whose rank 0 clears away, and commits nothing meanwhile

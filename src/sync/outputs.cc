@@ -6,14 +6,18 @@
 
 #include "base/text.h"
 #include "ledger/paths.h"
-#include "sync/checkpoint_store.h"
-#include "sync/moment.h"
+#include "sync/episode.h"
+#include "sync/fetch.h"
+#include "sync/staged_upload.h"
 
 namespace stoker {
 namespace {
 
 constexpr char kManifestPrefix[] = "manifest-";
 constexpr int kReadTries = 3;
+// Copies need room until they are sent.
+constexpr size_t kMostTogether = 128;
+constexpr int64_t kBytesTogether = int64_t{256} << 20;
 
 std::string OutputsManifestKey(const std::string& job, int attempt, int rank) {
   return paths::Artifacts(job) + kManifestPrefix + std::to_string(attempt) + "-" +
@@ -56,42 +60,77 @@ bool OutputKeeper::LeftOut(const std::string& path) const {
   });
 }
 
-Status OutputKeeper::Send(const OutputSource& source, const std::string& path, Seen* seen,
-                          bool prefix) {
-  ManifestFile file;
-  file.path = ArtifactPath(config_.rank, path);
-  file.object = file.path;
-  file.kind = seen->fact.kind;
-  file.target = seen->fact.target;
-  file.mode = seen->fact.mode;
-  file.mtime_ms = seen->fact.mtime_ns / 1'000'000;
-  if (file.kind == FileKind::kFile) {
+struct OutputKeeper::Batch {
+  struct One {
+    std::string path;  // in the work directory
+    Seen* seen = nullptr;
+    FileFact fact;  // that it was copied by
+    ManifestFile listed;
+    StagedFile copy;
+  };
+  std::vector<One> files;
+  int64_t bytes = 0;
+  bool full() const { return files.size() >= kMostTogether || bytes >= kBytesTogether; }
+};
+
+// Copies the file; what is no file is listed at once.
+Status OutputKeeper::Stage(const OutputSource& source, const std::string& path, Seen* seen,
+                           bool prefix, Batch* batch) {
+  Batch::One one{path, seen, seen->fact, {}, {}};
+  one.listed.path = ArtifactPath(config_.rank, path);
+  one.listed.object = one.listed.path;
+  one.listed.kind = seen->fact.kind;
+  one.listed.target = seen->fact.target;
+  one.listed.mode = seen->fact.mode;
+  one.listed.mtime_ms = seen->fact.mtime_ns / 1'000'000;
+  if (one.listed.kind == FileKind::kFile) {
     SnapshotRequest request;
     (prefix ? request.prefix : request.copy).push_back(seen->fact);
     request.need_task = false;
     STOKER_ASSIGN(std::unique_ptr<Snapshot> copy, source.files->Take(request));
     if (copy->files().empty()) return Status::Ok();  // gone meanwhile
-    StagedFile staged;
-    staged.fact = copy->files().front();
-    staged.snapshot = std::move(copy);
-    STOKER_TRY(HashStaged({&staged}, {}));
-    file.size = staged.fact.size;
-    file.sha256 = staged.sha256;
-    STOKER_TRY(SendStaged(store_, {}, {{paths::Artifacts(config_.job) + file.object, &staged}},
-                          [](StagedFile*) {}));
+    one.copy.fact = copy->files().front();
+    one.copy.snapshot = std::move(copy);
+    one.listed.size = one.copy.fact.size;
+    batch->bytes += one.listed.size;
   }
-  listed_[path] = std::move(file);
-  seen->sent = seen->fact;
-  seen->sent_at = clock_.Mono();
-  seen->ever_sent = true;
-  manifest_due_ = true;
-  ++uploaded_;
+  batch->files.push_back(std::move(one));
   return Status::Ok();
+}
+
+Status OutputKeeper::Send(Batch* batch) {
+  std::vector<StagedFile*> copies;
+  std::map<std::string, StagedFile*> files;
+  for (Batch::One& one : batch->files) {
+    if (one.listed.kind != FileKind::kFile) continue;
+    copies.push_back(&one.copy);
+    files[paths::Artifacts(config_.job) + one.listed.object] = &one.copy;
+  }
+  Status status = HashStaged(copies, config_.movers);
+  if (status.ok()) {
+    // Each hand has its own file to mark.
+    status = SendStaged(store_, config_.movers, files,
+                        [](StagedFile* file) { file->object = file->fact.path; });
+  }
+  for (Batch::One& one : batch->files) {
+    const bool sent = one.listed.kind != FileKind::kFile || !one.copy.object.empty();
+    if (!sent) continue;
+    one.listed.sha256 = one.copy.sha256;
+    listed_[one.path] = std::move(one.listed);
+    one.seen->sent = one.fact;
+    one.seen->sent_at = clock_.Mono();
+    one.seen->ever_sent = true;
+    manifest_due_ = true;
+    ++uploaded_;
+  }
+  *batch = {};
+  return status;
 }
 
 Status OutputKeeper::LookAt(const OutputSource& source, bool all, MonoTime deadline) {
   STOKER_ASSIGN(DirectoryScan scan, source.files->Scan());
   Status first;
+  Batch batch;
   for (const FileFact& fact : scan.files) {
     const MonoTime now = clock_.Mono();
     const std::string path = source.prefix.empty() ? fact.path : source.prefix + "/" + fact.path;
@@ -105,23 +144,30 @@ Status OutputKeeper::LookAt(const OutputSource& source, bool all, MonoTime deadl
     if (!SameFact(seen.fact, fact)) seen.since = now;
     seen.fact = fact;
     if (seen.ever_sent && SameFact(seen.sent, fact)) continue;
-    if (now >= deadline) return Status(Code::kTimeout, "not every output could be saved in time");
+    if (now >= deadline) {
+      first = Status(Code::kTimeout, "not every output could be saved in time");
+      break;
+    }
     const bool written = scan.written.count(fact.path) != 0 || scan.mapped.count(fact.path) != 0;
     const bool rests = !written && now - seen.since >= config_.quiet;
     const bool due =
         !seen.ever_sent ? now - seen.since >= config_.grow : now - seen.sent_at >= config_.grow;
     if (!all && !rests && !due) continue;
-    Status status = Send(source, path, &seen, !rests && !all);
+    Status status = Stage(source, path, &seen, !rests && !all, &batch);
     // At the end nobody of the job is left who could write; strangers do not matter.
     if (all && (status.Is(Code::kBusy) || status.Is(Code::kConflict))) {
-      status = Send(source, path, &seen, true);
+      status = Stage(source, path, &seen, true, &batch);
     }
     const bool moving = status.Is(Code::kBusy) || status.Is(Code::kConflict);
     if (!status.ok() && !(moving && !all) && first.ok()) {
       first = status.WithContext("output '" + Printable(path) + "'");
     }
+    if (!batch.full()) continue;
+    const Status sent = Send(&batch);
+    if (!sent.ok() && first.ok()) first = sent.WithContext("outputs");
   }
-  return first;
+  const Status sent = Send(&batch);
+  return sent.ok() || !first.ok() ? first : sent.WithContext("outputs");
 }
 
 Status OutputKeeper::WriteManifest() {
@@ -185,28 +231,40 @@ Result<std::vector<OutputInfo>> ListOutputs(ObjectStore& store, const std::strin
   return out;
 }
 
+namespace {
+
+Status FetchWanted(ObjectStore& store, const std::string& job, const std::vector<OutputInfo>& all,
+                   const std::string& what, DirectoryWriter& into, const Movers& movers,
+                   Downloaded* done) {
+  std::vector<WantedFile> wanted;
+  for (const OutputInfo& output : all) {
+    if (!Wanted(output.path, what)) continue;
+    ++done->files;
+    if (output.file.kind == FileKind::kDirectory) STOKER_TRY(into.MakeDirectory(output.path));
+    if (output.file.kind != FileKind::kFile) continue;
+    wanted.push_back({paths::Artifacts(job) + output.file.object, output.file, output.path});
+    done->bytes += output.file.size;
+  }
+  STOKER_TRY(FetchFiles(store, movers, wanted, into));
+  for (const OutputInfo& output : all) {
+    if (output.file.kind != FileKind::kLink || !Wanted(output.path, what)) continue;
+    STOKER_TRY(into.MakeLink(output.path, output.file.target));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
 Result<Downloaded> DownloadOutputs(ObjectStore& store, const std::string& job,
-                                   const std::string& what, DirectoryWriter& into) {
+                                   const std::string& what, DirectoryWriter& into,
+                                   const Movers& movers) {
   for (int attempt = 1;; ++attempt) {
     STOKER_ASSIGN(std::vector<OutputInfo> all, ListOutputs(store, job));
     Downloaded done;
-    Status status;
-    for (const OutputInfo& output : all) {
-      if (!Wanted(output.path, what)) continue;
-      if (output.file.kind == FileKind::kDirectory) {
-        status = into.MakeDirectory(output.path);
-      } else if (output.file.kind == FileKind::kLink) {
-        status = into.MakeLink(output.path, output.file.target);
-      } else {
-        status = FetchFile(store, paths::Artifacts(job) + output.file.object, output.file,
-                           output.path, into);
-        done.bytes += output.file.size;
-      }
-      if (!status.ok()) break;
-      ++done.files;
-    }
+    const Status status = FetchWanted(store, job, all, what, into, movers, &done);
     // Being replaced just now: the list that names the new one follows.
-    if (status.Is(Code::kCorrupt) && attempt < kReadTries) continue;
+    const bool moving = status.Is(Code::kCorrupt) || status.Is(Code::kConflict);
+    if (moving && attempt < kReadTries) continue;
     if (!status.ok()) return status;
     if (done.files > 0 || what.empty()) return done;
     std::set<std::string> tops;

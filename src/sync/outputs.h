@@ -12,6 +12,7 @@
 #include "port/clock.h"
 #include "port/object_store.h"
 #include "sync/manifest.h"
+#include "sync/transfer.h"
 
 namespace stoker {
 
@@ -27,6 +28,7 @@ struct OutputsConfig {
   int rank = 0;
   Duration quiet = Duration::Seconds(2);  // a file unchanged for this long is uploaded
   Duration grow = Duration::Seconds(30);  // one that never rests is uploaded this often, as it is
+  Movers movers;                          // who uploads, besides the thread in Step
   std::vector<std::string> leave_out;     // paths (as in the work directory) of other directories
 };
 
@@ -57,7 +59,11 @@ class OutputKeeper {
   };
   Status Pass(bool all, MonoTime deadline);
   Status LookAt(const OutputSource& source, bool all, MonoTime deadline);
-  Status Send(const OutputSource& source, const std::string& path, Seen* seen, bool prefix);
+  // Files that are copied, and wait to be sent together.
+  struct Batch;
+  Status Stage(const OutputSource& source, const std::string& path, Seen* seen, bool prefix,
+               Batch* batch);
+  Status Send(Batch* batch);
   Status WriteManifest();
   bool LeftOut(const std::string& path) const;
 
@@ -89,6 +95,7 @@ struct Downloaded {
 // Every byte's hash is checked; kCorrupt names the file. kNotFound names what there is. A file that
 // is replaced in the store meanwhile is read again.
 Result<Downloaded> DownloadOutputs(ObjectStore& store, const std::string& job,
-                                   const std::string& what, DirectoryWriter& into);
+                                   const std::string& what, DirectoryWriter& into,
+                                   const Movers& movers = {});
 
 }  // namespace stoker

@@ -30,12 +30,31 @@ class RealNewFile : public NewFile {
                   static_cast<unsigned long long>(sys::RandomU64()));
     temporary_ = std::string(kTemporary) + suffix;
     fd_.Reset(openat(folder_.get(), temporary_.c_str(),
-                     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+                     O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     return fd_.valid() ? Status::Ok() : Failed();
   }
 
   Status Write(std::string_view bytes) override {
     return sys::WriteAll(fd_.get(), bytes, "'" + Printable(name_) + "'");
+  }
+
+  bool ranged() const override { return true; }
+  Status WriteAt(int64_t offset, std::string_view bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t wrote = pwrite(fd_.get(), bytes.data(), bytes.size(), offset);
+      if (wrote < 0 && errno == EINTR) continue;
+      if (wrote < 0) return Failed();
+      offset += wrote;
+      bytes.remove_prefix(static_cast<size_t>(wrote));
+    }
+    return Status::Ok();
+  }
+  Result<int64_t> ReadAt(int64_t offset, char* buffer, int64_t size) override {
+    while (true) {
+      const ssize_t got = pread(fd_.get(), buffer, static_cast<size_t>(size), offset);
+      if (got >= 0) return static_cast<int64_t>(got);
+      if (errno != EINTR) return ErrnoStatus("cannot read '" + Printable(name_) + "'", errno);
+    }
   }
 
   Status Commit(int mode, int64_t mtime_ms) override {

@@ -3,8 +3,10 @@
 // a test turns. For tests.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
@@ -219,6 +221,20 @@ class FakeDirectory : public DirectoryWriter {
       bytes_ += bytes;
       return Status::Ok();
     }
+    bool ranged() const override { return owner_.ranged; }
+    Status WriteAt(int64_t offset, std::string_view bytes) override {
+      if (owner_.full) return Status(Code::kNoSpace, "no space left");
+      const std::lock_guard lock(mutex_);
+      const auto at = static_cast<size_t>(offset);
+      bytes_.resize(std::max(bytes_.size(), at + bytes.size()));
+      bytes_.replace(at, bytes.size(), bytes);
+      return Status::Ok();
+    }
+    Result<int64_t> ReadAt(int64_t offset, char* buffer, int64_t size) override {
+      const std::lock_guard lock(mutex_);
+      const auto at = std::min(static_cast<size_t>(offset), bytes_.size());
+      return static_cast<int64_t>(bytes_.copy(buffer, static_cast<size_t>(size), at));
+    }
     Status Commit(int, int64_t) override {
       owner_.files[path_] = bytes_;
       return Status::Ok();
@@ -227,6 +243,7 @@ class FakeDirectory : public DirectoryWriter {
    private:
     FakeDirectory& owner_;
     std::string path_;
+    std::mutex mutex_;
     std::string bytes_;
   };
   Result<std::unique_ptr<NewFile>> Create(const std::string& path) override {
@@ -246,6 +263,7 @@ class FakeDirectory : public DirectoryWriter {
   }
   std::map<std::string, std::string> files;
   bool full = false;
+  bool ranged = true;
 };
 
 }  // namespace stoker::test

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sync/fetch.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "sync/restore_target.h"
+
+namespace stoker {
+namespace {
+
+constexpr int kPage = 10'000;
+constexpr size_t kWorthAList = 3;  // wanted files of one folder
+
+std::string FolderOf(const std::string& key) { return key.substr(0, key.rfind('/') + 1); }
+
+using Found = std::map<std::string, std::optional<ObjectInfo>>;
+
+// All wanted keys of one folder. `last` is the last of them: nobody asks for what comes behind.
+Status ListWanted(ObjectStore& store, const std::string& folder, const std::string& last,
+                  Found* found) {
+  std::string after;
+  do {
+    STOKER_ASSIGN(Listing page, store.List(folder, after, kPage));
+    for (ObjectInfo& info : page.objects) {
+      const auto wanted = found->find(info.key);
+      if (wanted != found->end()) wanted->second = std::move(info);
+    }
+    after = page.next;
+  } while (!after.empty() && after < last);
+  return Status::Ok();
+}
+
+// Objects of the store, under the names that their files are to have.
+class WantedObjects : public TransferSource {
+ public:
+  WantedObjects(ObjectStore& store, std::map<std::string, ObjectInfo> objects)
+      : store_(store), objects_(std::move(objects)) {}
+  Result<std::unique_ptr<ObjectReader>> OpenReader(const ObjectInfo& info) override {
+    return store_.OpenReader(objects_.at(info.key));
+  }
+  int64_t throttled() const override { return store_.throttled(); }
+
+ private:
+  ObjectStore& store_;
+  const std::map<std::string, ObjectInfo> objects_;
+};
+
+// Half a directory is of no use: it is fetched anew.
+class NothingKept : public TransferMemory {
+ public:
+  std::string Begun(const std::string&, const Version&) const override { return ""; }
+  Status NoteBegun(const std::string&, const Version&, const std::string&) override {
+    return Status::Ok();
+  }
+  Status NoteSame(const std::string&, const Version&, const Version&) override {
+    return Status::Ok();
+  }
+  bool lasts() const override { return false; }
+};
+
+}  // namespace
+
+Result<Found> LookUp(ObjectStore& store, const Movers& movers,
+                     const std::vector<std::string>& keys) {
+  Found found;
+  for (const std::string& key : keys) found[key] = std::nullopt;
+  std::map<std::string, std::vector<std::string>> folders;
+  for (const auto& [key, info] : found) folders[FolderOf(key)].push_back(key);
+  std::vector<std::string> alone;
+  for (const auto& [folder, wanted] : folders) {
+    if (wanted.size() >= kWorthAList) {
+      STOKER_TRY(ListWanted(store, folder, wanted.back(), &found));
+    } else {
+      alone.insert(alone.end(), wanted.begin(), wanted.end());
+    }
+  }
+  STOKER_TRY(WorkThrough(movers, alone.size(), [&](size_t index) {
+    auto info = store.Head(alone[index]);
+    if (info.ok()) found.at(alone[index]) = std::move(*info);
+    return info.code() == Code::kNotFound ? Status::Ok() : info.status();
+  }));
+  return found;
+}
+
+Status FetchFiles(ObjectStore& store, const Movers& movers, const std::vector<WantedFile>& files,
+                  DirectoryWriter& into) {
+  std::vector<std::string> keys;
+  for (const WantedFile& file : files) keys.push_back(file.key);
+  STOKER_ASSIGN(const Found found, LookUp(store, movers, keys));
+  std::map<std::string, ObjectInfo> objects;
+  std::map<std::string, ManifestFile> wanted;
+  std::vector<ObjectInfo> all;
+  for (const WantedFile& file : files) {
+    const auto& info = found.at(file.key);
+    if (!info) return MissingFile(file.file);
+    if (info->size != file.file.size) return DamagedFile(file.file, "size");
+    all.push_back({file.as, info->size, info->version, {}});
+    objects[file.as] = *info;
+    wanted[file.as] = file.file;
+  }
+  SortLargeFirst(&all);
+  WantedObjects source(store, std::move(objects));
+  RestoreTarget target(into, wanted);
+  NothingKept memory;
+  Movers together = movers;
+  together.options.all_or_nothing = true;
+  const TransferReport report = MoveFiles(source, target, memory, together, all);
+  if (report.failed.empty()) return Status::Ok();
+  const OddKey& failed = report.failed.front();
+  if (failed.why.Is(Code::kCorrupt)) return failed.why;  // names it
+  if (failed.why.Is(Code::kNotFound)) return MissingFile(wanted.at(failed.key));
+  return failed.why.WithContext("'" + Printable(wanted.at(failed.key).path) + "'");
+}
+
+}  // namespace stoker

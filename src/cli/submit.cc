@@ -11,13 +11,15 @@
 #include "base/text.h"
 #include "cli/meter.h"
 #include "job/digest.h"
-#include "ledger/blobs.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
 #include "pack/archive.h"
 #include "pack/listing.h"
 #include "spec/print.h"
+#include "sync/blob_transfer.h"
 #include "sys/file.h"
+#include "sys/file_snapshot.h"
+#include "sys/thread_crew.h"
 
 namespace stoker::cli {
 namespace {
@@ -41,10 +43,17 @@ struct Packed {
 };
 
 Status PutFile(Ledger& ledger, const std::string& digest, const std::string& path) {
-  STOKER_ASSIGN(const sys::ScopedFd fd, sys::Open(path, O_RDONLY));
+  STOKER_ASSIGN(sys::ScopedFd fd, sys::Open(path, O_RDONLY));
   struct stat st {};
   if (::fstat(fd.get(), &st) != 0) return ErrnoStatus("stat " + path, errno);
-  return PutBlob(ledger, digest, fd.get(), st.st_size).status();
+  FileFact fact;
+  fact.path = path;
+  fact.size = st.st_size;
+  auto file = std::make_shared<FileSnapshot>();
+  file->Add(std::move(fact), std::move(fd));
+  ThreadCrew crew;
+  const Movers movers{&crew, &ledger.clock(), {16, 8, int64_t{64} << 20}};
+  return SendBlob(ledger, movers, digest, std::move(file)).status();
 }
 
 // A home directory as work directory must not pack the ledger into itself.

@@ -50,21 +50,6 @@ Result<Newest> NewestCopy(Ledger& ledger, const std::string& sha256) {
   return newest;
 }
 
-Result<bool> PutUnlessThere(Ledger& ledger, const std::string& sha256, int64_t size,
-                            const std::function<Status(Upload&)>& write) {
-  STOKER_ASSIGN(const Newest newest, NewestCopy(ledger, sha256));
-  if (newest.copy && newest.copy->size == size && newest.copy->age < kBlobPeriod) return false;
-  const std::string key = paths::Blob(sha256, BlobPeriod(newest.store_now));
-  // Without condition: the content is the same whoever writes it, and a damaged one of now goes.
-  auto upload = ledger.store().BeginUpload(key);
-  if (!upload.ok()) return upload.status().WithContext("uploading " + key);
-  const Status written = write(**upload);
-  if (!written.ok()) return written.WithContext("uploading " + key);
-  const auto committed = (*upload)->Commit();
-  if (!committed.ok()) return committed.status().WithContext("uploading " + key);
-  return true;
-}
-
 }  // namespace
 
 std::optional<BlobCopy> ParseBlobCopy(const Listed& found) {
@@ -84,21 +69,37 @@ std::optional<BlobCopy> ParseBlobCopy(const Listed& found) {
   return copy;
 }
 
-Result<bool> PutBlob(Ledger& ledger, const std::string& sha256, int fd, int64_t size) {
-  return PutUnlessThere(ledger, sha256, size,
-                        [&](Upload& upload) { return upload.WriteFile(fd, size); });
+Result<std::optional<std::string>> KeyForBlob(Ledger& ledger, const std::string& sha256,
+                                              int64_t size) {
+  STOKER_ASSIGN(const Newest newest, NewestCopy(ledger, sha256));
+  if (newest.copy && newest.copy->size == size && newest.copy->age < kBlobPeriod) {
+    return std::optional<std::string>();
+  }
+  return std::optional<std::string>(paths::Blob(sha256, BlobPeriod(newest.store_now)));
+}
+
+Result<BlobCopy> FindBlob(Ledger& ledger, const std::string& sha256) {
+  STOKER_ASSIGN(Newest newest, NewestCopy(ledger, sha256));
+  if (!newest.copy) return Status(Code::kNotFound, "there is no blob " + sha256);
+  return std::move(*newest.copy);
 }
 
 Result<bool> PutBlobText(Ledger& ledger, const std::string& sha256, std::string_view content) {
-  return PutUnlessThere(ledger, sha256, static_cast<int64_t>(content.size()),
-                        [&](Upload& upload) { return upload.Write(content); });
+  STOKER_ASSIGN(const auto key, KeyForBlob(ledger, sha256, static_cast<int64_t>(content.size())));
+  if (!key) return false;
+  const auto put = [&]() -> Result<Version> {
+    STOKER_ASSIGN(const auto upload, ledger.store().BeginUpload(*key));
+    STOKER_TRY(upload->Write(content));
+    return upload->Commit();
+  }();
+  if (!put.ok()) return put.status().WithContext("uploading " + *key);
+  return true;
 }
 
 Status FetchBlob(Ledger& ledger, const std::string& sha256,
                  const std::function<Status(std::string_view piece)>& sink) {
-  STOKER_ASSIGN(const Newest newest, NewestCopy(ledger, sha256));
-  if (!newest.copy) return Status(Code::kNotFound, "there is no blob " + sha256);
-  const std::string& key = newest.copy->key;
+  STOKER_ASSIGN(const BlobCopy copy, FindBlob(ledger, sha256));
+  const std::string& key = copy.key;
   auto download = ledger.store().OpenDownload(key);
   if (!download.ok()) return download.status().WithContext("fetching " + key);
   const std::unique_ptr<char[]> buffer(new char[kPiece]);

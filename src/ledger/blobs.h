@@ -32,10 +32,16 @@ inline int64_t BlobPeriod(WallTime store_now) { return store_now.ms / kBlobPerio
 // None: the object's name is not that of a copy.
 std::optional<BlobCopy> ParseBlobCopy(const Listed& found);
 
-// Makes sure that a young copy of the blob `sha256` is there: [0, size) of `fd` is uploaded unless
-// it is. The caller has hashed the content: it is not hashed again here. Returns whether it was
-// uploaded.
-Result<bool> PutBlob(Ledger& ledger, const std::string& sha256, int fd, int64_t size);
+// The key that a copy of the blob `sha256` is to be written to now; nullopt: a young one of `size`
+// bytes is there. To be written without condition: the content is the same whoever writes it, and a
+// damaged one of now goes.
+Result<std::optional<std::string>> KeyForBlob(Ledger& ledger, const std::string& sha256,
+                                              int64_t size);
+// The newest copy; kNotFound when there is none.
+Result<BlobCopy> FindBlob(Ledger& ledger, const std::string& sha256);
+
+// Makes sure that a young copy of the blob `sha256` is there. The caller has hashed the content: it
+// is not hashed again here. Returns whether it was uploaded. For files: SendBlob, in sync/.
 Result<bool> PutBlobText(Ledger& ledger, const std::string& sha256, std::string_view content);
 
 // Gives the content of the newest copy to `sink` piece by piece, then checks it. kCorrupt: it is

@@ -12,10 +12,11 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "ledger/blobs.h"
 #include "node/gpus.h"
 #include "node/python_env.h"
 #include "pack/extract.h"
+#include "sync/blob_transfer.h"
+#include "sys/checkpoint_files.h"
 #include "sys/file.h"
 #include "sys/gpu_usage.h"
 #include "sys/spool_file.h"
@@ -137,10 +138,8 @@ Status AttemptRun::PrepareFolder() {
 
 Status AttemptRun::FetchCode() {
   const std::string archive = config_.dir + "/code.tar.zst";
-  STOKER_ASSIGN(const sys::ScopedFd fd, sys::Open(archive, O_RDWR | O_CREAT | O_TRUNC, 0600));
-  STOKER_TRY(FetchBlob(ledger_, config_.job.code_digest, [&](std::string_view piece) {
-    return sys::WriteAll(fd.get(), piece, archive);
-  }));
+  STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(config_.dir));
+  STOKER_TRY(FetchBlobFile(ledger_, movers_, config_.job.code_digest, "code.tar.zst", *writer));
   STOKER_TRY(pack::ExtractFile(archive, WorkDir()));
   return sys::RemoveTree(archive);
 }

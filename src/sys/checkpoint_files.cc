@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "sys/directory_scan.h"
 #include "sys/file.h"
+#include "sys/file_snapshot.h"
 #include "sys/task_watch.h"
 #include "sys/verified_copy.h"
 #include "sys/watch_tree.h"
@@ -51,32 +52,6 @@ void RaiseDescriptorLimit() {
     (void)setrlimit(RLIMIT_NOFILE, &limit);
   }
 }
-
-class FileSnapshot : public Snapshot {
- public:
-  void Add(FileFact fact, sys::ScopedFd fd) {
-    facts_.push_back(std::move(fact));
-    fds_.push_back(std::move(fd));
-  }
-  const std::vector<FileFact>& files() const override { return facts_; }
-  Result<int64_t> Read(size_t index, int64_t offset, char* buffer, int64_t size) override {
-    for (;;) {
-      const ssize_t got = pread(fds_[index].get(), buffer, static_cast<size_t>(size), offset);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return ErrnoStatus("cannot read the copy of a checkpoint file", errno);
-      return static_cast<int64_t>(got);
-    }
-  }
-  int Descriptor(size_t index) override {
-    const int fd = fds_[index].get();
-    if (lseek(fd, 0, SEEK_SET) != 0) return -1;
-    return fd;
-  }
-
- private:
-  std::vector<FileFact> facts_;
-  std::vector<sys::ScopedFd> fds_;
-};
 
 class RealCheckpointFiles : public CheckpointFiles {
  public:

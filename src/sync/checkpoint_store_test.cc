@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "job/digest.h"
 #include "store/counted.h"
+#include "store/faulty.h"
 #include "store/memory_store.h"
 #include "sync/outputs.h"
 #include "test/sync/fake_files.h"
+#include "test/sync/threads.h"
 
 namespace stoker::test {
 namespace {
@@ -258,6 +261,42 @@ TEST(Outputs, AreSyncedWhileTheJobRunsAndAtItsEnd) {
   EXPECT_EQ(directory.files["output/train.log"], "the end");
   EXPECT_EQ(directory.files["output/model.bin"], "weights");
   EXPECT_EQ(DownloadOutputs(store, kJob, "nothing", directory).code(), Code::kNotFound);
+}
+
+TEST(Outputs, OneThatFailsKeepsNoneOfTheOthers) {
+  for (const int hands : {1, 4}) {
+    MemoryStore store;
+    bool denied = true;
+    FaultPlan plan;
+    plan.before = 1000;
+    plan.only = [&](StoreCall call, const std::string& key) {
+      return denied && call == StoreCall::kPut && EndsWith(key, "out/f7");
+    };
+    FaultyStore faulty(store, 1, plan);
+    HandClock clock;
+    FakeFiles files(clock);
+    Threads crew;
+    OutputsConfig config;
+    config.job = kJob;
+    config.movers = {&crew, nullptr, {hands, hands}};
+    OutputKeeper keeper(config, faulty, clock, {{"", &files}});
+    for (int i = 0; i < 200; ++i) {
+      files.Write("out/f" + std::to_string(i), std::string(static_cast<size_t>(i), 'x'));
+    }
+    (void)keeper.Step();
+    clock.now = clock.now + Duration::Seconds(3);
+    const Status status = keeper.Step();
+    EXPECT_TRUE(status.Is(Code::kUnavailable)) << status.ToString();
+    EXPECT_NE(status.message().find("'out/f7'"), std::string::npos) << status.ToString();
+    EXPECT_EQ(keeper.uploaded_files(), 199);
+    FakeDirectory directory;
+    EXPECT_EQ(DownloadOutputs(store, kJob, "", directory)->files, 199);
+    denied = false;
+    ASSERT_TRUE(keeper.Step().ok());
+    EXPECT_EQ(keeper.uploaded_files(), 200);
+    EXPECT_EQ(DownloadOutputs(store, kJob, "", directory)->files, 200);
+    EXPECT_EQ(directory.files["out/f7"], "xxxxxxx");
+  }
 }
 
 TEST(Outputs, OtherNodesHaveTheirOwnFolderAndNewerAttemptsWin) {

@@ -27,7 +27,9 @@ Status UploadMoment(ObjectStore& store, const Movers& movers, const std::string&
     file->object = same->second;
     file->snapshot.reset();
   }
-  return SendStaged(store, movers, missing, [&](StagedFile* file) {
+  Movers together = movers;
+  together.options.all_or_nothing = true;  // the next try may be of a newer moment
+  return SendStaged(store, together, missing, [&](StagedFile* file) {
     file->object = folder + file->fact.path;
     file->snapshot.reset();  // gives its room back
   });

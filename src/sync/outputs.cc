@@ -99,22 +99,27 @@ Status OutputKeeper::Stage(const OutputSource& source, const std::string& path, 
 }
 
 Status OutputKeeper::Send(Batch* batch) {
-  std::vector<StagedFile*> copies;
+  std::vector<Status> hashed(batch->files.size());
+  (void)WorkThrough(config_.movers, batch->files.size(), [&](size_t index) {
+    Batch::One& one = batch->files[index];
+    if (one.listed.kind == FileKind::kFile) hashed[index] = HashStaged({&one.copy}, {});
+    return Status::Ok();  // a file that fails does not keep the others
+  });
   std::map<std::string, StagedFile*> files;
-  for (Batch::One& one : batch->files) {
-    if (one.listed.kind != FileKind::kFile) continue;
-    copies.push_back(&one.copy);
+  Status status;
+  for (size_t i = 0; i < hashed.size(); ++i) {
+    Batch::One& one = batch->files[i];
+    if (!hashed[i].ok() && status.ok()) status = hashed[i];
+    if (!hashed[i].ok() || one.listed.kind != FileKind::kFile) continue;
     files[paths::Artifacts(config_.job) + one.listed.object] = &one.copy;
   }
-  Status status = HashStaged(copies, config_.movers);
-  if (status.ok()) {
-    // Each hand has its own file to mark.
-    status = SendStaged(store_, config_.movers, files,
-                        [](StagedFile* file) { file->object = file->fact.path; });
-  }
+  // Each hand has its own file to mark.
+  const Status sent = SendStaged(store_, config_.movers, files,
+                                 [](StagedFile* file) { file->object = file->fact.path; });
+  if (status.ok()) status = sent;
   for (Batch::One& one : batch->files) {
-    const bool sent = one.listed.kind != FileKind::kFile || !one.copy.object.empty();
-    if (!sent) continue;
+    const bool there = one.listed.kind != FileKind::kFile || !one.copy.object.empty();
+    if (!there) continue;
     one.listed.sha256 = one.copy.sha256;
     listed_[one.path] = std::move(one.listed);
     one.seen->sent = one.fact;

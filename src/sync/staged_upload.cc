@@ -124,12 +124,10 @@ Status SendStaged(ObjectStore& store, const Movers& movers,
   Copies source(files);
   CopyTarget target(store);
   SentCopies memory(files, sent);
-  Movers together = movers;
-  together.options.all_or_nothing = true;
   std::vector<ObjectInfo> all;
   for (const auto& [key, file] : files) all.push_back({key, file->fact.size, "", {}});
   SortLargeFirst(&all);
-  const TransferReport report = MoveFiles(source, target, memory, together, all);
+  const TransferReport report = MoveFiles(source, target, memory, movers, all);
   if (report.failed.empty()) return Status::Ok();
   const OddKey& failed = report.failed.front();
   return failed.why.WithContext("cannot upload '" + Printable(files.at(failed.key)->fact.path) +

@@ -75,8 +75,8 @@ Result<std::unique_ptr<HttpConnection>> HttpConnection::Open(const HttpUrl& url,
 }
 
 Status HttpConnection::Send(const HttpRequest& request, const HttpFileBody& file) {
-  const int64_t file_size = file.fd >= 0 ? file.size : 0;
-  const int64_t size = static_cast<int64_t>(request.body.size()) + file_size;
+  const int64_t behind = file.fd >= 0 ? file.size + static_cast<int64_t>(file.tail.size()) : 0;
+  const int64_t size = static_cast<int64_t>(request.body.size()) + behind;
   std::string head;
   if (through_proxy_) {
     HttpRequest whole{request.method, OriginText(url_) + request.target, request.headers, ""};
@@ -91,7 +91,8 @@ Status HttpConnection::Send(const HttpRequest& request, const HttpFileBody& file
   STOKER_TRY(stream_->Write(head, timeouts_.stall));
   if (!small) STOKER_TRY(stream_->Write(request.body, timeouts_.stall));
   if (file.fd < 0) return Status::Ok();
-  return stream_->WriteFile(file.fd, file.offset, file.size, timeouts_.stall);
+  STOKER_TRY(stream_->WriteFile(file.fd, file.offset, file.size, timeouts_.stall));
+  return file.tail.empty() ? Status::Ok() : stream_->Write(file.tail, timeouts_.stall);
 }
 
 Result<HttpResponse> HttpConnection::Exchange(const HttpRequest& request,

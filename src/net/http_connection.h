@@ -22,11 +22,13 @@ struct HttpTimeouts {
   Duration stall = Duration::Seconds(30);       // no byte moves in the middle of something
 };
 
-// What is sent besides `HttpRequest::body`: a part of a file, which stays the caller's.
+// What is sent behind `HttpRequest::body`: a part of a file, which stays the caller's, and a few
+// bytes behind it.
 struct HttpFileBody {
-  int fd = -1;  // -1 = none
+  int fd = -1;  // -1 = none, and nothing behind it
   int64_t offset = 0;
   int64_t size = 0;
+  std::string tail = "";
 };
 
 // Not thread-safe.

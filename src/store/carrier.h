@@ -18,7 +18,7 @@ struct Request {
   std::string query;  // encoded, without '?'
   HttpHeaders headers;
   std::string body;
-  HttpFileBody file;  // instead of `body`
+  HttpFileBody file;  // behind `body`
   // Sent twice, it may be refused for what it did itself the first time.
   bool conditional = false;
   // Where the adapter knows the whole path and query: these, whatever `key` and `query` are.

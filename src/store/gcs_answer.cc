@@ -19,6 +19,12 @@ std::string Text(const Json& object, const char* name) {
   return at != object.end() && at->is_string() ? at->get<std::string>() : "";
 }
 
+bool IsTrue(const Json& object, const char* name) {
+  if (!object.is_object()) return false;
+  const auto at = object.find(name);
+  return at != object.end() && at->is_boolean() && at->get<bool>();
+}
+
 Result<int64_t> Number(const std::string& what, const std::string& text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -62,6 +68,10 @@ Result<Resource> ResourceOf(const std::string& what, const Json& object) {
   out.info.key = Text(object, "name");
   out.info.version = Text(object, "generation");
   out.crc32c = Text(object, "crc32c");
+  const std::string storage = Text(object, "storageClass");
+  out.standard = storage.empty() || storage == "STANDARD";
+  out.held = IsTrue(object, "eventBasedHold") || IsTrue(object, "temporaryHold") ||
+             !Text(object, "retentionExpirationTime").empty();
   STOKER_ASSIGN(out.info.size, Number(what, Text(object, "size")));
   STOKER_ASSIGN(const int64_t generation, Number(what, out.info.version));
   // When this generation was written; `updated` moves with its metadata too.
@@ -123,8 +133,22 @@ Result<Page> ParsePage(const std::string& what, const std::string& json, const s
     }
     resource.info.key.erase(0, root.size());
     page.listing.objects.push_back(std::move(resource.info));
+    page.checksums.push_back(std::move(resource.crc32c));
   }
   return page;
+}
+
+// "x-goog-hash: crc32c=…,md5=…", or a header for each.
+std::string ChecksumOf(const HttpHeaders& headers) {
+  for (const auto& [name, value] : headers) {
+    const HttpHeaders one{{name, ""}};
+    if (FindHeader(one, "x-goog-hash") == nullptr) continue;
+    for (std::string hash : Split(value, ',')) {
+      while (StartsWith(hash, " ")) hash.erase(0, 1);
+      if (StartsWith(hash, "crc32c=")) return hash.substr(7);
+    }
+  }
+  return "";
 }
 
 Result<Head> ParseHead(const std::string& what, const HttpHeaders& headers) {
@@ -138,15 +162,7 @@ Result<Head> ParseHead(const std::string& what, const HttpHeaders& headers) {
   }
   out.info.version = *generation;
   STOKER_ASSIGN(out.info.size, Number(what, *size));
-  // "crc32c=…,md5=…", or a header for each.
-  for (const auto& [name, value] : headers) {
-    HttpHeaders one{{name, ""}};
-    if (FindHeader(one, "x-goog-hash") == nullptr) continue;
-    for (std::string hash : Split(value, ',')) {
-      while (StartsWith(hash, " ")) hash.erase(0, 1);
-      if (StartsWith(hash, "crc32c=")) out.crc32c = hash.substr(7);
-    }
-  }
+  out.crc32c = ChecksumOf(headers);
   const std::string* modified = FindHeader(headers, "Last-Modified");
   if (modified == nullptr) return out;
   const auto time = ParseHttpDate(*modified);

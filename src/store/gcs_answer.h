@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "net/http_message.h"
@@ -20,13 +21,16 @@ Status FailureStatus(const std::string& what, const HttpResponse& refusal);
 struct Resource {
   ObjectInfo info;     // by its whole name in the bucket; the time in whole seconds, as Date has it
   std::string crc32c;  // Crc32cText; "" = the service does not say
+  bool standard = true;  // of STANDARD storage, or the service does not say
+  bool held = false;     // something keeps it from being deleted
 };
 // kCorrupt: something is missing.
 Result<Resource> ParseResource(const std::string& what, const std::string& json);
 
 struct Page {
-  Listing listing;         // without `next`
-  std::string page_token;  // "" = no more
+  Listing listing;                     // without `next`
+  std::vector<std::string> checksums;  // of each, where they were asked for
+  std::string page_token;              // "" = no more
 };
 // `root` is cut off the keys; keys that do not begin with it are corrupt.
 Result<Page> ParsePage(const std::string& what, const std::string& json, const std::string& root);
@@ -39,6 +43,9 @@ struct Head {
   bool modified = false;
 };
 Result<Head> ParseHead(const std::string& what, const HttpHeaders& headers);
+
+// Of the whole object, out of the headers of a download of it or of a part: Crc32cText; "" = none.
+std::string ChecksumOf(const HttpHeaders& headers);
 
 // How many bytes the session has, out of an answer of 308: "Range: bytes=0-524287"; without that
 // header none. kCorrupt: not such a header.

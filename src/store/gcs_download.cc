@@ -9,9 +9,6 @@
 namespace stoker::gcs {
 namespace {
 
-// Without it, the service would decompress objects that say that they are gzip ("Transcoding").
-const HttpHeaders kAsStored = {{"Accept-Encoding", "gzip"}};
-
 Result<WallTime> WrittenAt(const Bucket& bucket, const std::string& key, const Version& version) {
   const Request request = OnObject(bucket.name, "GET", key, "generation=" + PercentEncode(version));
   STOKER_ASSIGN(const HttpResponse answer, bucket.carrier.Call(request));
@@ -22,11 +19,13 @@ Result<WallTime> WrittenAt(const Bucket& bucket, const std::string& key, const V
 
 }  // namespace
 
+HttpHeaders AsStored() { return {{"Accept-Encoding", "gzip"}}; }
+
 Result<std::unique_ptr<bucket::BucketDownload>> OpenDownload(const Bucket& bucket,
                                                              const std::string& key,
                                                              const std::string& name) {
   Request request = OnObject(bucket.name, "GET", key, "alt=media");
-  request.headers = kAsStored;
+  request.headers = AsStored();
   bucket::Opened opened;
   STOKER_ASSIGN(opened.answer, bucket.carrier.Open(request));
   STOKER_ASSIGN(Head head,
@@ -39,7 +38,7 @@ Result<std::unique_ptr<bucket::BucketDownload>> OpenDownload(const Bucket& bucke
   opened.checksum = std::move(head.crc32c);
   opened.same = OnObject(bucket.name, "GET", key,
                          "alt=media&generation=" + PercentEncode(opened.info.version));
-  opened.same.headers = kAsStored;
+  opened.same.headers = AsStored();
   return bucket::ReadResuming(bucket.carrier, std::move(opened));
 }
 

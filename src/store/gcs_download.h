@@ -16,4 +16,12 @@ Result<std::unique_ptr<bucket::BucketDownload>> OpenDownload(const Bucket& bucke
                                                              const std::string& key,
                                                              const std::string& name);
 
+// Ranges of the generation that `info` names, by several threads at once. Sends nothing yet; what
+// `bucket` names outlives it.
+std::unique_ptr<ObjectReader> OpenReader(const Bucket& bucket, std::string key, ObjectInfo info);
+
+// Headers without which the service would decompress objects that say that they are gzip
+// ("Transcoding of gzip-compressed files").
+HttpHeaders AsStored();
+
 }  // namespace stoker::gcs

@@ -30,13 +30,16 @@ class GcsModel {
   struct Stored {
     std::string data;
     int64_t generation = 0;
+    std::string created = "2026-11-22T09:00:00.750Z";
   };
 
   // Which fault the next request meets.
   std::function<Fault(const HttpRequest&)> fault = [](const HttpRequest&) { return Fault::kNone; };
   std::string token;  // what requests must carry; "" = nothing
   int damaged = 0;    // so many downloads have a wrong byte
+  int damaged_compositions = 0;
   bool says_modified = true;
+  std::string storage_class = "STANDARD";
   size_t cut_after = 0;     // bytes of a whole download that are sent; 0 = all
   int64_t writes = 0;       // objects made
   int64_t chunk_bytes = 0;  // of chunks, as they came
@@ -90,19 +93,56 @@ class GcsModel {
     return condition.empty() || std::to_string(there) == condition;
   }
 
-  HttpResponse Made(const std::string& name) const {
+  nlohmann::json Described(const std::string& name) const {
     const Stored& stored = objects.at(name);
-    const nlohmann::json json = {{"name", name},
-                                 {"generation", std::to_string(stored.generation)},
-                                 {"size", std::to_string(stored.data.size())},
-                                 {"timeCreated", "2026-11-22T09:00:00.750Z"},
-                                 {"crc32c", Crc32cText(Crc32c(stored.data))}};
-    return {200, {}, json.dump()};
+    return {{"name", name},
+            {"generation", std::to_string(stored.generation)},
+            {"size", std::to_string(stored.data.size())},
+            {"timeCreated", stored.created},
+            {"storageClass", storage_class},
+            {"crc32c", Crc32cText(Crc32c(stored.data))}};
+  }
+
+  HttpResponse Made(const std::string& name) const { return {200, {}, Described(name).dump()}; }
+
+  // A page has three entries, so that there are several.
+  HttpResponse List(const HttpRequest& request) const {
+    const std::string prefix = Query(request.target, "prefix");
+    const std::string from = Query(request.target, "pageToken");
+    nlohmann::json page = {{"items", nlohmann::json::array()}};
+    for (auto at = objects.lower_bound(std::max(prefix, from)); at != objects.end(); ++at) {
+      if (!StartsWith(at->first, prefix)) break;
+      if (page["items"].size() == 3) {
+        page["nextPageToken"] = at->first;
+        break;
+      }
+      page["items"].push_back(Described(at->first));
+    }
+    return {200, {}, page.dump()};
+  }
+
+  // Source: "Objects: compose".
+  HttpResponse Compose(const std::string& name, const HttpRequest& request) {
+    const auto asked = nlohmann::json::parse(request.body);
+    std::string data;
+    if (asked["sourceObjects"].empty() || asked["sourceObjects"].size() > 32) {
+      return Refusal(400, "invalid");
+    }
+    for (const auto& source : asked["sourceObjects"]) {
+      const auto at = objects.find(source["name"].get<std::string>());
+      if (at == objects.end() || source["generation"] != std::to_string(at->second.generation)) {
+        return Refusal(404, "notFound");
+      }
+      data += at->second.data;
+    }
+    if (damaged_compositions > 0 && damaged_compositions-- > 0) data[0] ^= 1;
+    return Write(name, Query(request.target, "ifGenerationMatch"), std::move(data));
   }
 
   HttpResponse Write(const std::string& name, const std::string& condition, std::string data) {
     if (!Holds(name, condition)) return Refusal(412, "conditionNotMet");
-    objects[name] = {std::move(data), ++generation_};
+    objects[name].data = std::move(data);
+    objects[name].generation = ++generation_;
     ++writes;
     return Made(name);
   }
@@ -117,10 +157,23 @@ class GcsModel {
       return Multipart(name, condition, request.body);
     }
     const std::string begin = "/storage/v1/b/bucket/o/";
+    if (StartsWith(request.target, "/storage/v1/b/bucket/o?")) return List(request);
     if (!StartsWith(request.target, begin)) return Refusal(404, "notFound");
     const std::string path = request.target.substr(0, request.target.find('?'));
-    const auto at = objects.find(PercentDecode(path.substr(begin.size())));
+    const std::string name = path.substr(begin.size());
+    if (request.method == "POST" && EndsWith(name, "/compose")) {
+      return Compose(PercentDecode(name.substr(0, name.size() - 8)), request);
+    }
+    const auto at = objects.find(PercentDecode(name));
     if (at == objects.end()) return Refusal(404, "notFound");
+    if (request.method == "DELETE") {
+      objects.erase(at);
+      return {204, {}, ""};
+    }
+    const std::string generation = Query(request.target, "generation");
+    if (!generation.empty() && generation != std::to_string(at->second.generation)) {
+      return Refusal(404, "notFound");
+    }
     if (Query(request.target, "alt") == "media") return Media(request, at->second);
     return Made(at->first);
   }
@@ -177,10 +230,6 @@ class GcsModel {
   }
 
   HttpResponse Media(const HttpRequest& request, const Stored& stored) {
-    const std::string generation = Query(request.target, "generation");
-    if (!generation.empty() && generation != std::to_string(stored.generation)) {
-      return Refusal(404, "notFound");
-    }
     HttpResponse answer{200, {}, stored.data};
     answer.headers = {{"x-goog-generation", std::to_string(stored.generation)},
                       {"x-goog-hash", "crc32c=" + Crc32cText(Crc32c(stored.data)) + ",md5=x"},
@@ -192,11 +241,13 @@ class GcsModel {
     const std::string* range = FindHeader(request.headers, "Range");
     if (range != nullptr) {
       const size_t from = std::stoul(range->substr(6));
+      const std::string last = range->substr(range->find('-') + 1);
+      const size_t end = last.empty() ? stored.data.size() : std::stoul(last) + 1;
       answer.status = 206;
-      answer.body = stored.data.substr(from);
+      answer.body = answer.body.substr(from, end - from);
       answer.headers.emplace_back("Content-Range", "bytes " + std::to_string(from) + "-" +
-                                                       std::to_string(stored.data.size() - 1) +
-                                                       "/" + std::to_string(stored.data.size()));
+                                                       std::to_string(end - 1) + "/" +
+                                                       std::to_string(stored.data.size()));
     } else if (cut_after > 0 && cut_after < stored.data.size()) {
       // The rest never comes: the server closes what is idle.
       answer.headers.emplace_back("Content-Length", std::to_string(stored.data.size()));

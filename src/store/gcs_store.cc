@@ -11,6 +11,7 @@
 #include "net/percent.h"
 #include "store/gcs_answer.h"
 #include "store/gcs_download.h"
+#include "store/gcs_parts.h"
 
 namespace stoker {
 namespace {
@@ -40,16 +41,19 @@ GcsStore::GcsStore(GcsStoreOptions options, std::unique_ptr<gcs::Client> client)
       client_(std::move(client)),
       carrier_(*client_, options_.retry, options_.seed, [](Duration time) {
         std::this_thread::sleep_for(std::chrono::milliseconds(time.ms));
-      }) {}
+      }) {
+  traits_.part_bytes = options_.part_bytes;
+}
 
 GcsStore::~GcsStore() = default;
 
 // "Object naming requirements": 1,024 bytes, no line breaks, and a folder that the web has taken.
+// Another one is taken by parts.
 Status GcsStore::CheckKey(const std::string& key) const {
   const std::string name = root_ + key;
   if (IsSafeRelativePath(key) && key.size() <= kMaxKey && name.size() <= 1024 &&
       name.find_first_of("\r\n") == std::string::npos &&
-      !StartsWith(name, ".well-known/acme-challenge/")) {
+      !StartsWith(name, ".well-known/acme-challenge/") && !StartsWith(name, gcs::kPartsFolder)) {
     return Status::Ok();
   }
   return Status(Code::kInvalid, "'" + Printable(key.substr(0, 200)) + "' cannot be a key");
@@ -108,7 +112,9 @@ Result<Listing> GcsStore::List(const std::string& prefix, const std::string& aft
     if (!answer.ok()) return answer.status();
     STOKER_ASSIGN(page, gcs::ParsePage(carrier_.Describe(request), answer->body, root_));
     page.listing.store_now = DateOf(answer->headers, carrier_.ServiceNow());
-    std::erase_if(page.listing.objects, [&](const ObjectInfo& each) { return each.key <= after; });
+    std::erase_if(page.listing.objects, [&](const ObjectInfo& each) {
+      return each.key <= after || StartsWith(root_ + each.key, gcs::kPartsFolder);
+    });
   } while (page.listing.objects.empty() && !page.page_token.empty());
   Listing& listing = page.listing;
   const bool more = !page.page_token.empty() || listing.objects.size() > most;
@@ -128,5 +134,51 @@ Result<std::unique_ptr<Download>> GcsStore::OpenDownload(const std::string& key)
   STOKER_ASSIGN(auto download, gcs::OpenDownload(bucket_, root_ + key, key));
   return std::unique_ptr<Download>(std::move(download));
 }
+
+Result<std::unique_ptr<ObjectReader>> GcsStore::OpenReader(const ObjectInfo& info) {
+  STOKER_TRY(CheckKey(info.key));
+  return gcs::OpenReader(bucket_, root_ + info.key, info);
+}
+
+Result<ObjectInfo> GcsStore::PutFrom(const std::string& key, ObjectReader& from,
+                                     const Condition& condition) {
+  STOKER_TRY(CheckKey(key));
+  STOKER_ASSIGN(Version version, gcs::PutFrom(bucket_, root_ + key, from, condition));
+  return ObjectInfo{key, from.info().size, std::move(version), {}};
+}
+
+Result<bool> GcsStore::PartsPay() {
+  const std::lock_guard lock(parts_mutex_);
+  if (!parts_pay_) {
+    STOKER_ASSIGN(parts_pay_, gcs::PartsPay(bucket_, root_));
+  }
+  return *parts_pay_;
+}
+
+Result<std::unique_ptr<PartsUpload>> GcsStore::BeginParts(const std::string& key, int64_t size,
+                                                          const Condition& condition,
+                                                          const std::string& resume) {
+  STOKER_TRY(CheckKey(key));
+  bool pays = gcs::HasPlaceForParts(root_);
+  if (pays) {
+    STOKER_ASSIGN(pays, PartsPay());
+  }
+  // Through a resumable session, one chunk behind the other.
+  if (!pays) return ObjectStore::BeginParts(key, size, condition, resume);
+  return gcs::BeginParts(bucket_, root_, root_ + key, {key, size, "", {}}, condition,
+                         options_.part_bytes, resume);
+}
+
+Status GcsStore::DeleteAll(const std::vector<std::string>& keys) {
+  std::vector<std::string> whole;
+  for (const std::string& key : keys) {
+    STOKER_TRY(CheckKey(key));
+    whole.push_back(root_ + key);
+  }
+  return gcs::DeleteAll(bucket_, whole);
+}
+
+// Resumable sessions go by themselves; parts are objects, and paid for.
+Result<int> GcsStore::SweepUnfinished(Duration age) { return gcs::SweepParts(bucket_, root_, age); }
 
 }  // namespace stoker

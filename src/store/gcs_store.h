@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The store port over a bucket of Google Cloud Storage. Versions are generations. A Put is one
 // request; an upload of more than one chunk is a resumable upload, whose condition is judged when
-// it begins and again when it ends.
+// it begins and again when it ends; BeginParts writes parts that are composed (gcs_parts.h).
 //
 // Reads, lists and conditions are strongly consistent ("Cloud Storage consistency"): nothing is
 // stale, unless somebody made the bucket's objects cacheable by the public. What dead writers leave
-// (resumable sessions) goes by itself after a week and is not charged: SweepUnfinished does
-// nothing. One object can be written about once a second: more is refused with 429, and sent again.
+// of resumable sessions goes by itself after a week and is not charged; parts are swept. One object
+// can be written about once a second: more is refused with 429, and sent again.
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 
 #include "port/object_store.h"
@@ -24,6 +26,7 @@ struct GcsStoreOptions {
   std::string prefix;  // "" or "a/b": what all keys lie below
   // Of resumable uploads; a multiple of 256 KiB. One is held in memory.
   int64_t chunk_bytes = 16 << 20;
+  int64_t part_bytes = 16 << 20;  // of uploads in parts, each of which is an object for a while
   RetryPolicy retry;
   uint64_t seed = 1;  // of the pauses between tries
 };
@@ -47,10 +50,20 @@ class GcsStore : public ObjectStore {
   Result<std::unique_ptr<Upload>> BeginUpload(const std::string& key,
                                               const Condition& condition = {}) override;
   Result<std::unique_ptr<Download>> OpenDownload(const std::string& key) override;
+  Result<std::unique_ptr<ObjectReader>> OpenReader(const ObjectInfo& info) override;
+  Result<ObjectInfo> PutFrom(const std::string& key, ObjectReader& from,
+                             const Condition& condition = {}) override;
+  Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, int64_t size,
+                                                  const Condition& condition = {},
+                                                  const std::string& resume = "") override;
+  Status DeleteAll(const std::vector<std::string>& keys) override;
+  int64_t throttled() const override { return carrier_.throttled(); }
+  Result<int> SweepUnfinished(Duration age) override;
 
  private:
   GcsStore(GcsStoreOptions options, std::unique_ptr<gcs::Client> client);
   Status CheckKey(const std::string& key) const;
+  Result<bool> PartsPay();
 
   const GcsStoreOptions options_;
   const std::string root_;  // "" or "a/b/"
@@ -59,6 +72,8 @@ class GcsStore : public ObjectStore {
   std::unique_ptr<gcs::Client> client_;
   bucket::RetryingCarrier carrier_;
   const gcs::Bucket bucket_{carrier_, options_.client.bucket};
+  std::mutex parts_mutex_;
+  std::optional<bool> parts_pay_;  // unset: nobody has looked yet
 };
 
 }  // namespace stoker

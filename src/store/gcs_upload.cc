@@ -4,30 +4,13 @@
 #include <optional>
 #include <utility>
 
-#include "base/text.h"
-#include "net/percent.h"
 #include "store/file_range.h"
 #include "store/gcs_condition.h"
+#include "store/gcs_insert.h"
 #include "sys/crc32c.h"
 
 namespace stoker::gcs {
 namespace {
-
-constexpr char kType[] = "application/octet-stream";
-
-// What the service says it has made, compared with what was sent.
-Result<Version> Made(const Bucket& bucket, const Request& request, const HttpResponse& answer,
-                     uint32_t crc) {
-  const std::string what = bucket.carrier.Describe(request);
-  STOKER_ASSIGN(const Resource made, ParseResource(what, answer.body));
-  if (made.crc32c.empty() || made.crc32c == Crc32cText(crc)) return made.info.version;
-  // Not checked before it could be seen: nobody shall go on from it.
-  const std::string that = "ifGenerationMatch=" + made.info.version;
-  (void)bucket.carrier.Call(OnObject(bucket.name, "DELETE", request.key, that));
-  return Status(Code::kCorrupt, what +
-                                    ": what was stored does not have the checksum of what was "
-                                    "sent");
-}
 
 // Bytes that a session is to get: of memory, or of a file.
 struct Chunk {
@@ -87,15 +70,16 @@ class GcsUpload : public Upload {
     crc_ = Crc32c(buffer_, crc_);
     STOKER_ASSIGN(const auto answer, Send({buffer_, {}}, /*last=*/true));
     if (!refused_.ok()) return refused_;
-    return Made(bucket_, session_, *answer, crc_);
+    STOKER_ASSIGN(Resource made, Made(bucket_, session_, *answer, crc_));
+    return std::move(made.info.version);
   }
 
  private:
   Status Begin() {
     Request request = OnUpload(bucket_.name, "resumable", key_, ConditionQuery(condition_));
     request.headers = {{"Content-Type", "application/json; charset=UTF-8"},
-                       {"X-Upload-Content-Type", kType}};
-    request.body = std::string(R"({"contentType":")") + kType + "\"}";
+                       {"X-Upload-Content-Type", kContentType}};
+    request.body = std::string(R"({"contentType":")") + kContentType + "\"}";
     const auto answer = bucket_.carrier.Call(request);
     if (!answer.ok()) return Refused(answer.status());
     const std::string* location = FindHeader(answer->headers, "Location");
@@ -133,7 +117,7 @@ class GcsUpload : public Upload {
       range = "bytes " + std::to_string(stored_) + "-" + std::to_string(stored_ + left - 1) + "/";
     }
     range += last ? std::to_string(begin_ + chunk.size()) : "*";
-    request.headers = {{"Content-Range", range}, {"Content-Type", kType}};
+    request.headers = {{"Content-Range", range}, {"Content-Type", kContentType}};
     if (last) request.headers.emplace_back("X-Goog-Hash", "crc32c=" + Crc32cText(crc_));
     if (chunk.file.fd >= 0) {
       request.file = {chunk.file.fd, chunk.file.offset + skip, left};
@@ -208,32 +192,22 @@ class GcsUpload : public Upload {
   bool committed_ = false;
 };
 
-// A line that is nowhere in the data.
-std::string Boundary(std::string_view data) {
-  std::string boundary = "stoker";
-  for (int i = 0; data.find(boundary) != std::string_view::npos; ++i) {
-    boundary = "stoker-" + std::to_string(i) + "-" + std::to_string(Crc32c(data) + i);
-  }
-  return boundary;
-}
-
 }  // namespace
 
 Result<Version> PutWhole(const Bucket& bucket, const std::string& key, std::string_view data,
                          const Condition& condition) {
-  const uint32_t crc = Crc32c(data);
-  const std::string boundary = Boundary(data);
-  Request request = OnUpload(bucket.name, "multipart", key, ConditionQuery(condition));
-  request.conditional = condition.kind != Condition::Kind::kNone;
-  request.headers = {{"Content-Type", "multipart/related; boundary=" + boundary}};
-  request.body = "--" + boundary + "\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n" +
-                 R"({"contentType":")" + kType + R"(","crc32c":")" + Crc32cText(crc) + "\"}\r\n--" +
-                 boundary + "\r\nContent-Type: " + kType + "\r\n\r\n";
-  request.body += data;
-  request.body += "\r\n--" + boundary + "--\r\n";
-  const auto answer = bucket.carrier.Call(request);
-  if (!answer.ok()) return Meant(bucket, key, condition, answer.status());
-  return Made(bucket, request, *answer, crc);
+  STOKER_ASSIGN(Resource made, Insert(bucket, key, MessageOf(data), condition));
+  return std::move(made.info.version);
+}
+
+Result<Version> PutFrom(const Bucket& bucket, const std::string& key, ObjectReader& from,
+                        const Condition& condition) {
+  const int64_t size = from.info().size;
+  STOKER_ASSIGN(Message message, MessageOf(from, 0, size));
+  // What changes from here on does not have the checksum: the service refuses it.
+  STOKER_TRY(from.Confirm({{size, message.crc}}));
+  STOKER_ASSIGN(Resource made, Insert(bucket, key, std::move(message), condition));
+  return std::move(made.info.version);
 }
 
 std::unique_ptr<Upload> BeginUpload(Bucket bucket, const std::string& key,

@@ -24,6 +24,10 @@ struct Bucket {
 Result<Version> PutWhole(const Bucket& bucket, const std::string& key, std::string_view data,
                          const Condition& condition);
 
+// As ObjectStore::PutFrom, in one request too; files are sent from where they are.
+Result<Version> PutFrom(const Bucket& bucket, const std::string& key, ObjectReader& from,
+                        const Condition& condition);
+
 // What fits into one chunk goes as one request. `chunk_bytes` is a multiple of 256 KiB; one chunk
 // is held in memory, files are sent from where they are. After a cut the session is asked how much
 // it has. An answer lost at the end is told apart: the session says whether it made the object.

@@ -21,8 +21,11 @@ constexpr int64_t kMostParts = 10'000;  // as S3 has them: the same parts can be
 
 class Reader : public ObjectReader {
  public:
-  Reader(sys::ScopedFd fd, ObjectInfo info, std::string path)
-      : fd_(std::move(fd)), info_(std::move(info)), path_(std::move(path)) {}
+  Reader(sys::ScopedFd fd, ObjectInfo info, std::string path, Version stamp)
+      : fd_(std::move(fd)),
+        info_(std::move(info)),
+        path_(std::move(path)),
+        stamp_(std::move(stamp)) {}
   const ObjectInfo& info() const override { return info_; }
   bool ranged() const override { return true; }
   int fd() const override { return fd_.get(); }
@@ -45,7 +48,7 @@ class Reader : public ObjectReader {
   Status Confirm(const std::vector<PartSum>&) override {
     struct stat now {};
     if (fstat(fd_.get(), &now) != 0) return ErrnoStatus("looking at " + path_, errno);
-    return InfoOf(info_.key, now).version == info_.version ? Status::Ok() : Changed();
+    return InfoOf(info_.key, now).version == stamp_ ? Status::Ok() : Changed();
   }
 
  private:
@@ -57,6 +60,7 @@ class Reader : public ObjectReader {
   const sys::ScopedFd fd_;
   const ObjectInfo info_;
   const std::string path_;
+  const Version stamp_;  // what the file itself looks like, as InfoOf tells it
 };
 
 // Copies [at, at + size) in the kernel; how far it came.
@@ -92,28 +96,37 @@ Result<PartSum> CopyRange(PartFile& part, ObjectReader& from, int64_t offset, in
 
 class Parts : public PartsUpload {
  public:
-  Parts(std::unique_ptr<PartFile> file, ObjectInfo from) : file_(std::move(file)) {
-    from_ = std::move(from);
+  Parts(std::unique_ptr<PartFile> file, ObjectInfo from, std::string id,
+        std::function<Result<ObjectInfo>(PartFile&)> publish)
+      : file_(std::move(file)),
+        from_(std::move(from)),
+        id_(std::move(id)),
+        publish_(std::move(publish)) {
     done_ = file_->done();
   }
-  const std::string& id() const override { return file_->id(); }
+  const std::string& id() const override { return id_; }
   int64_t part_size() const override { return file_->part_size(); }
   const std::map<int, PartSum>& done() const override { return done_; }
   bool parallel() const override { return true; }
   int64_t memory(const ObjectReader&) const override { return kTransferBuffer; }
   Result<PartSum> WritePart(int n, ObjectReader& from) override {
     const int64_t offset = n * part_size();
+    if (n < 0 || offset >= from_.size) {
+      return Status(Code::kInternal, "part " + std::to_string(n) + " of " + from_.key);
+    }
     const int64_t size = std::min(part_size(), from_.size - offset);
     STOKER_ASSIGN(const PartSum sum, CopyRange(*file_, from, offset, size));
     STOKER_TRY(file_->Note(n, sum));
     return sum;
   }
-  Result<ObjectInfo> Commit() override { return file_->Publish(from_.last_modified); }
+  Result<ObjectInfo> Commit() override { return publish_(*file_); }
   void Abort() override { file_->Remove(); }
 
  private:
   const std::unique_ptr<PartFile> file_;
-  ObjectInfo from_;
+  const ObjectInfo from_;
+  const std::string id_;
+  const std::function<Result<ObjectInfo>(PartFile&)> publish_;
   std::map<int, PartSum> done_;
 };
 
@@ -132,9 +145,19 @@ ObjectInfo InfoOf(const std::string& key, const struct stat& file) {
 
 Result<std::unique_ptr<ObjectReader>> MakeReader(sys::ScopedFd fd, ObjectInfo info,
                                                  std::string path) {
-  auto reader = std::make_unique<Reader>(std::move(fd), std::move(info), std::move(path));
+  const Version stamp = info.version;
+  auto reader = std::make_unique<Reader>(std::move(fd), std::move(info), std::move(path), stamp);
   STOKER_TRY(reader->Confirm({}));
   return std::unique_ptr<ObjectReader>(std::move(reader));
+}
+
+Result<std::unique_ptr<ObjectReader>> MakeReaderAsItIs(sys::ScopedFd fd, ObjectInfo info,
+                                                       std::string path) {
+  struct stat now {};
+  if (fstat(fd.get(), &now) != 0) return ErrnoStatus("looking at " + path, errno);
+  const Version stamp = InfoOf(info.key, now).version;
+  return std::unique_ptr<ObjectReader>(
+      std::make_unique<Reader>(std::move(fd), std::move(info), std::move(path), stamp));
 }
 
 Result<ObjectInfo> WriteWhole(Place place, ObjectReader& from) {
@@ -147,11 +170,24 @@ Result<ObjectInfo> WriteWhole(Place place, ObjectReader& from) {
   return status;
 }
 
+int64_t PartBytes(int64_t size, int64_t least) {
+  return std::max(least, (size + kMostParts - 1) / kMostParts);
+}
+
+std::unique_ptr<PartsUpload> PartsInto(std::unique_ptr<PartFile> file, const ObjectInfo& from,
+                                       std::string id,
+                                       std::function<Result<ObjectInfo>(PartFile&)> publish) {
+  return std::make_unique<Parts>(std::move(file), from, std::move(id), std::move(publish));
+}
+
 Result<std::unique_ptr<PartsUpload>> MakeParts(Place place, const ObjectInfo& from,
                                                const std::string& resume) {
-  const int64_t part = std::max(kPartBytes, (from.size + kMostParts - 1) / kMostParts);
-  STOKER_ASSIGN(auto file, PartFile::Open(std::move(place), from.size, part, resume));
-  return std::unique_ptr<PartsUpload>(std::make_unique<Parts>(std::move(file), from));
+  STOKER_ASSIGN(auto file, PartFile::Open(std::move(place), from.size,
+                                          PartBytes(from.size, kPartBytes), resume));
+  const std::string id = file->id();
+  const WallTime modified = from.last_modified;
+  return PartsInto(std::move(file), from, id,
+                   [modified](PartFile& whole) { return whole.Publish(modified); });
 }
 
 }  // namespace stoker::folder

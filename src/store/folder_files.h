@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,6 +23,10 @@ ObjectInfo InfoOf(const std::string& key, const struct stat& file);
 // `fd` is the file that `info` is of: kConflict otherwise. `path` is for messages.
 Result<std::unique_ptr<ObjectReader>> MakeReader(sys::ScopedFd fd, ObjectInfo info,
                                                  std::string path);
+// The same for a file whose versions are told otherwise, and were looked at: it must not change
+// from here on.
+Result<std::unique_ptr<ObjectReader>> MakeReaderAsItIs(sys::ScopedFd fd, ObjectInfo info,
+                                                       std::string path);
 
 // Where a new file is to be.
 struct Place {
@@ -33,5 +38,14 @@ struct Place {
 Result<ObjectInfo> WriteWhole(Place place, ObjectReader& from);
 Result<std::unique_ptr<PartsUpload>> MakeParts(Place place, const ObjectInfo& from,
                                                const std::string& resume);
+
+class PartFile;
+// How large the parts of a file of `size` bytes are: `least`, or more where they would be too many.
+int64_t PartBytes(int64_t size, int64_t least);
+// An upload into `file`, of as many bytes as `from` has; `publish` is what makes an object of it.
+// `id` is what another process needs to go on with it.
+std::unique_ptr<PartsUpload> PartsInto(std::unique_ptr<PartFile> file, const ObjectInfo& from,
+                                       std::string id,
+                                       std::function<Result<ObjectInfo>(PartFile& file)> publish);
 
 }  // namespace stoker::folder

@@ -124,10 +124,18 @@ Status PartFile::Note(int n, const PartSum& sum) {
   return WriteAt(at, {bytes, sizeof row});
 }
 
+Status PartFile::CutTable() {
+  if (part_size_ == 0 || ftruncate(fd_.get(), size_) == 0) return Status::Ok();
+  return ErrnoStatus("writing " + place_.path, errno);
+}
+
+Result<PartFile::Released> PartFile::Release() {
+  STOKER_TRY(CutTable());
+  return Released{std::move(fd_), temp_};
+}
+
 Result<ObjectInfo> PartFile::Publish(WallTime modified) {
-  if (part_size_ > 0 && ftruncate(fd_.get(), size_) != 0) {
-    return ErrnoStatus("writing " + place_.path, errno);
-  }
+  STOKER_TRY(CutTable());
   timespec times[2] = {{0, UTIME_OMIT}, {}};
   times[1].tv_sec = modified.ms / 1000;
   times[1].tv_nsec = modified.ms % 1000 * 1'000'000;

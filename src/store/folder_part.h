@@ -35,6 +35,13 @@ class PartFile {
   Status Note(int n, const PartSum& sum);
   // Cuts the table off and gives the file its name and time.
   Result<ObjectInfo> Publish(WallTime modified);
+  // Cuts the table off and gives the file away, with its lock, under the name that it has in the
+  // folder of its place. Nothing else may be called afterwards.
+  struct Released {
+    sys::ScopedFd fd;
+    std::string name;
+  };
+  Result<Released> Release();
   void Remove();
 
  private:
@@ -42,6 +49,7 @@ class PartFile {
       : place_(std::move(place)), size_(size), part_size_(part_size) {}
   Status Claim();
   Status Begin();
+  Status CutTable();
   bool Resume(const std::string& id);
   std::string Header(const std::string& nonce) const;
 

@@ -68,6 +68,8 @@ class Folder {
 class Staged {
  public:
   static Result<Staged> Make(const Folder& folder);
+  // A file in .tmp that is all written, by its name relative to the root.
+  static Staged Adopt(const Folder& folder, std::string name, sys::ScopedFd fd, int64_t size);
   ~Staged();
   Staged(Staged&& other) noexcept;
   Staged& operator=(Staged&& other) noexcept;

@@ -42,6 +42,12 @@ Result<Staged> Staged::Make(const Folder& folder) {
   }
 }
 
+Staged Staged::Adopt(const Folder& folder, std::string name, sys::ScopedFd fd, int64_t size) {
+  Staged staged(folder, std::move(name), std::move(fd));
+  staged.size_ = size;
+  return staged;
+}
+
 Staged::Staged(Staged&& other) noexcept
     : folder_(other.folder_),
       name_(std::exchange(other.name_, "")),

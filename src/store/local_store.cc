@@ -65,7 +65,8 @@ class LocalStore::LocalUpload : public Upload {
   Condition condition_;
 };
 
-LocalStore::LocalStore(local::Folder folder) : folder_(std::move(folder)) {
+LocalStore::LocalStore(local::Folder folder, int64_t part_bytes)
+    : folder_(std::move(folder)), part_bytes_(part_bytes) {
   traits_.requests_are_free = true;
   traits_.poll = Duration::Ms(50);
   traits_.flush = Duration::Ms(200);
@@ -97,7 +98,7 @@ Result<std::unique_ptr<LocalStore>> LocalStore::Open(const std::string& root, Op
         .WithNext("Give yourself the right to read " + root + ", or choose another store");
   }
   local::Folder folder(root, std::move(fd).value(), options.durable);
-  std::unique_ptr<LocalStore> store(new LocalStore(std::move(folder)));
+  std::unique_ptr<LocalStore> store(new LocalStore(std::move(folder), options.part_bytes));
   if (sys::RandomU64() % 16 == 0) store->folder_.SweepTmp(kStale);
   return store;
 }

@@ -20,6 +20,7 @@ class LocalStore : public ObjectStore {
     // fsync of data and directories before a write is confirmed. Without it a power cut (not the
     // death of a process) may lose or tear what was written last.
     bool durable = true;
+    int64_t part_bytes = 16 << 20;  // of uploads in parts
   };
 
   // Makes the folder (mode 0700) when it is not there. `root` must be absolute.
@@ -40,6 +41,12 @@ class LocalStore : public ObjectStore {
   Result<std::unique_ptr<Upload>> BeginUpload(const std::string& key,
                                               const Condition& condition = {}) override;
   Result<std::unique_ptr<Download>> OpenDownload(const std::string& key) override;
+  // PutFrom is the port's: a file is cloned or copied by the kernel in BeginUpload's WriteFile.
+  Result<std::unique_ptr<ObjectReader>> OpenReader(const ObjectInfo& info) override;
+  // Into a file in .tmp, which is swept when nobody has written it for an hour.
+  Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, int64_t size,
+                                                  const Condition& condition = {},
+                                                  const std::string& resume = "") override;
 
  private:
   class LocalUpload;
@@ -49,7 +56,7 @@ class LocalStore : public ObjectStore {
     sys::ScopedFd fd;
   };
 
-  explicit LocalStore(local::Folder folder);
+  LocalStore(local::Folder folder, int64_t part_bytes);
 
   // The current data of `key`, open for reading; with `open` false only looked at.
   Result<Found> Find(const std::string& key, bool open);
@@ -79,6 +86,7 @@ class LocalStore : public ObjectStore {
 
   StoreTraits traits_;
   local::Folder folder_;
+  const int64_t part_bytes_;
 };
 
 }  // namespace stoker

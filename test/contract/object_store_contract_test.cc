@@ -34,6 +34,7 @@ class LocalSubject : public Subject {
   std::unique_ptr<ObjectStore> Open() {
     LocalStore::Options options;
     options.durable = durable_;
+    options.part_bytes = 5 << 20;  // so that objects of tests have several
     auto store = LocalStore::Open(dir_.path(), options);
     return store.ok() ? std::move(*store) : nullptr;
   }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <string>
 
 #include "base/text.h"
@@ -17,8 +16,7 @@ Result<WallTime> ParseHttpDate(std::string_view text) {
   if (text.size() != 29 || text.substr(3, 2) != ", " || text.substr(25) != " GMT") return bad;
   const size_t month = kMonths.find(text.substr(8, 3));
   if (month == std::string_view::npos || month % 3 != 0) return bad;
-  char number[8];
-  std::snprintf(number, sizeof number, "%02zu", month / 3 + 1);
+  const std::string number = Padded(static_cast<int64_t>(month / 3 + 1), 2);
   const std::string rfc3339 = std::string(text.substr(12, 4)) + "-" + number + "-" +
                               std::string(text.substr(5, 2)) + "T" +
                               std::string(text.substr(17, 8)) + "Z";

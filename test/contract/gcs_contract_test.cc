@@ -5,35 +5,17 @@
 // fake-gcs-server judges no condition of a composition: that the condition of an upload in parts
 // does not hold is seen here by the look before it. The composition's own is tried on the model in
 // src/store/gcs_parts_test.cc.
-#include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <chrono>
-#include <cstdlib>
-
 #include "store/gcs_store.h"
-#include "sys/file.h"
-#include "test/contract/object_store_suite.h"
+#include "test/contract/bucket_subject.h"
 
 namespace stoker::contract {
 namespace {
-
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  EXPECT_NE(value, nullptr) << name << " is not set: run test/contract/gcs_contract.py";
-  return value == nullptr ? "" : value;
-}
 
 GcsStoreOptions OptionsFor(const std::string& prefix) {
   GcsStoreOptions options;
   options.client.bucket = Variable("STOKER_TEST_BUCKET");
   options.client.endpoint = Variable("STOKER_TEST_GCS");
-  options.client.now = [] {
-    const auto since = std::chrono::system_clock::now().time_since_epoch();
-    return WallTime{std::chrono::duration_cast<std::chrono::milliseconds>(since).count()};
-  };
+  options.client.now = Now;
   options.client.token = []() -> Result<GoogleToken> { return GoogleToken(); };
   options.prefix = prefix;
   // Small, so that objects of tests have several.
@@ -42,72 +24,9 @@ GcsStoreOptions OptionsFor(const std::string& prefix) {
   return options;
 }
 
-class GcsSubject : public Subject {
- public:
-  GcsSubject() {
-    static std::atomic<int> count = 0;
-    prefix_ = "contract/" + std::to_string(getpid()) + "-" + std::to_string(++count);
-    store_ = Open();
-  }
-  ObjectStore& store() override { return *store_; }
-  std::unique_ptr<ObjectStore> Reopen() override { return Open(); }
-
- private:
-  std::unique_ptr<ObjectStore> Open() const {
-    auto store = GcsStore::Open(OptionsFor(prefix_));
-    EXPECT_TRUE(store.ok()) << store.status().ToString();
-    return store.ok() ? std::move(*store) : nullptr;
-  }
-  std::string prefix_;
-  std::unique_ptr<ObjectStore> store_;
-};
-
-class GcsContract : public ::testing::TestWithParam<Check> {};
-
-TEST_P(GcsContract, Holds) {
-  GcsSubject subject;
-  Findings findings;
-  GetParam().run(subject, findings);
-  for (const std::string& finding : findings.all()) ADD_FAILURE() << finding;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, GcsContract, ::testing::ValuesIn(AllChecks()),
-                         [](const ::testing::TestParamInfo<Check>& one) { return one.param.name; });
-
-class GcsStore_ : public ::testing::Test {
- protected:
-  GcsSubject subject_;
-  ObjectStore& store_ = subject_.store();
-};
-
-// In parts, from a file and from memory, under every condition.
-TEST_F(GcsStore_, LargeObjectsComeBackAsTheyWere) {
-  std::string data;
-  for (int64_t i = 0; data.size() < (1900u << 10); ++i) data += std::to_string(i * 7919);
-  const sys::ScopedFd file(memfd_create("large", 0));
-  ASSERT_EQ(write(file.get(), data.data(), data.size()), static_cast<ssize_t>(data.size()));
-  for (const bool from_file : {true, false}) {
-    const std::string key = from_file ? "file" : "memory";
-    auto upload = store_.BeginUpload(key, Condition::Absent());
-    ASSERT_TRUE(upload.ok());
-    const auto size = static_cast<int64_t>(data.size());
-    const Status wrote =
-        from_file ? (*upload)->WriteFile(file.get(), size) : (*upload)->Write(data);
-    ASSERT_TRUE(wrote.ok()) << wrote.ToString();
-    EXPECT_FALSE(store_.Head(key).ok());
-    const auto version = (*upload)->Commit();
-    ASSERT_TRUE(version.ok()) << version.status().ToString();
-    EXPECT_EQ(store_.Head(key)->version, *version);
-    EXPECT_EQ(store_.Get(key)->data, data);
-    auto again = store_.BeginUpload(key, Condition::Absent());
-    ASSERT_TRUE((*again)->Write(data).ok());
-    EXPECT_EQ((*again)->Commit().code(), Code::kExists);
-  }
-}
-
 // Of a writer that was killed; other prefixes of the bucket are other people's.
-TEST_F(GcsStore_, UnfinishedUploadsAreSwept) {
-  GcsSubject other;
+TEST_F(BucketTest, UnfinishedUploadsAreSwept) {
+  const auto other = FreshSubject();
   const std::string data(6u << 20, 'x');
   const auto write = [&data](ObjectStore& store) {
     EXPECT_TRUE(store.Put("source", data).ok());
@@ -117,16 +36,16 @@ TEST_F(GcsStore_, UnfinishedUploadsAreSwept) {
     EXPECT_TRUE(upload->WritePart(1, *from).ok());
   };
   for (int i = 0; i < 3; ++i) write(store_);
-  write(other.store());
+  write(other->store());
   EXPECT_EQ(store_.SweepUnfinished(Duration::Hours(1)).value(), 0);
   const Duration now = Duration::Seconds(-2);  // times are whole seconds
   EXPECT_EQ(store_.SweepUnfinished(now).value(), 3);
   EXPECT_EQ(store_.SweepUnfinished(now).value(), 0);
-  EXPECT_EQ(other.store().SweepUnfinished(now).value(), 1);
+  EXPECT_EQ(other->store().SweepUnfinished(now).value(), 1);
   EXPECT_EQ(store_.List("")->objects.size(), 1u);
 }
 
-TEST_F(GcsStore_, WhatIsWrongIsSaid) {
+TEST_F(BucketTest, WhatIsWrongIsSaid) {
   GcsStoreOptions options = OptionsFor("x");
   options.client.bucket = "no-such-bucket";
   auto missing = GcsStore::Open(options);
@@ -149,4 +68,15 @@ TEST_F(GcsStore_, WhatIsWrongIsSaid) {
 }
 
 }  // namespace
+
+std::unique_ptr<Subject> FreshSubject() {
+  return std::make_unique<BucketSubject>(
+      [](const std::string& prefix) -> Result<std::unique_ptr<ObjectStore>> {
+        STOKER_ASSIGN(auto store, GcsStore::Open(OptionsFor(prefix)));
+        return std::unique_ptr<ObjectStore>(std::move(store));
+      });
+}
+
+size_t LargeObjectBytes() { return 1900 << 10; }
+
 }  // namespace stoker::contract

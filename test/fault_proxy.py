@@ -95,7 +95,11 @@ class Request(Message):
         self.of_object = path.strip('/').count('/') > 0
 
     def kind(self):
-        """What it is, in the words of S3's API."""
+        """What it is, in the words of S3's API, or of Google's."""
+        if self.target.startswith('/upload/storage/'):
+            return 'Insert'
+        if self.target.startswith('/storage/v1/'):
+            return 'Media' if 'alt=media' in self.query else f'{self.method} gcs'
         if not self.of_object:
             return 'ListUploads' if 'uploads' in self.query else f'{self.method} bucket'
         if 'uploadId=' in self.query:
@@ -116,7 +120,7 @@ class Server:
         self.rng = random.Random(seed)
         self.rates = {}
         self.settings = {'stall_s': 3.0, 'storm_ms': 400, 'ms_per_mib': 0, 'keys_since': 0,
-                         'key_lasts_s': 0}  # fmt: skip
+                         'key_lasts_s': 0, 'ahead_s': 0}  # fmt: skip
         self.faults = collections.Counter()
         self.requests = collections.Counter()
         self.bytes = collections.Counter()
@@ -297,6 +301,8 @@ class Server:
             return self.refuse(writer, '503 Service Unavailable', '', xml=False)
         if fault == 'wrong_etag' and answer.get('etag'):
             answer.put('ETag', '"%032x"' % self.rng.getrandbits(128))
+        if self.settings['ahead_s']:
+            answer.put('Date', formatdate(time.time() + self.settings['ahead_s'], usegmt=True))
         known = answer.get('content-length') != '' or answer.start.split(' ')[1] in ('204', '304')
         if known:
             answer.drop('Connection')
@@ -375,7 +381,8 @@ class FaultProxy:
 
     def set(self, **rates):
         """Rates in a thousand requests, or stall_s, storm_ms, ms_per_mib (slows bodies down),
-        keys_since and key_lasts_s (the server's users end one after the other)."""
+        keys_since and key_lasts_s (the server's users end one after the other), or ahead_s (the
+        service's clock is ahead, as its answers tell it)."""
         return self.ask({'set': rates})
 
     def calm(self):

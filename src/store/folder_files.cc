@@ -87,9 +87,9 @@ Result<PartSum> CopyRange(PartFile& part, ObjectReader& from, int64_t offset, in
   int64_t to = at;
   STOKER_TRY(from.Read(at, end - at, [&](std::string_view bytes) -> Status {
     crc = Crc32c(bytes, crc);
-    STOKER_TRY(part.WriteAt(to, bytes));
-    to += static_cast<int64_t>(bytes.size());
-    return Status::Ok();
+    const Status wrote = part.WriteAt(to, bytes);
+    if (wrote.ok()) to += static_cast<int64_t>(bytes.size());
+    return wrote;
   }));
   return PartSum{size, at == offset ? std::optional<uint32_t>(crc) : std::nullopt};
 }

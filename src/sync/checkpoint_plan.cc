@@ -380,7 +380,7 @@ void CheckpointPlan::OnScan(const DirectoryScan& scan, MonoTime now,
   Relearn();
 }
 
-void CheckpointPlan::OnRestored(const DirectoryScan& scan, MonoTime now) {
+void CheckpointPlan::OnRestored(const DirectoryScan& scan) {
   files_.clear();
   history_.clear();
   for (const FileFact& fact : scan.files) {

@@ -59,7 +59,7 @@ class CheckpointPlan {
   // `later`: hints that came while the scan was made; they are to be given to OnEvents afterwards.
   void OnScan(const DirectoryScan& scan, MonoTime now, const std::vector<FileEvent>& later = {});
   // What lies there now is the restored checkpoint: the state of the last moment taken.
-  void OnRestored(const DirectoryScan& scan, MonoTime now);
+  void OnRestored(const DirectoryScan& scan);
   // `candidate` was copied; what changed since then counts from now on.
   void OnTaken(const Candidate& candidate);
   // The format of these files shows that they are not whole, or `candidate` names what is not in

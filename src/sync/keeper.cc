@@ -73,7 +73,7 @@ Status CheckpointKeeper::Begin() {
     }
   }
   plan_ = CheckpointPlan({config_.quiet, together});
-  plan_.OnRestored(scan, now);
+  plan_.OnRestored(scan);
   // An agent that died may have committed in this attempt already.
   STOKER_TRY(ListAll(store_, ManifestsPrefix(config_.job), [&](const ObjectInfo& info) {
     const auto id = IdOfManifestKey(info.key);

@@ -134,7 +134,8 @@ bool Stopped(const Pass& pass, const Attempt& attempt, int rank) {
   const Launch* launch = FindLaunch(pass.before, number);
   if (launch == nullptr) return FindLaunch(pass.out.job, number) == nullptr;
   if (!launch->closed && !Departed(pass, attempt, rank)) return false;
-  if (BugIsOn(launch->closed ? "closed-is-gone" : "departed-is-gone")) return true;
+  if (launch->closed && BugIsOn("closed-is-gone")) return true;
+  if (!launch->closed && BugIsOn("departed-is-gone")) return true;
   // A closed launch stops a node only when the node reads it: a silent one may still be training
   // (no-fork). Its machine must be seen to be gone.
   if (const MachineSeen* machine = pass.Machine(number))

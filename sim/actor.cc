@@ -10,7 +10,8 @@ Session::Session(Actor& actor, std::string name)
       process(world.scheduler(), name),
       store(world.bucket(), world.scheduler(), world.rng(), name, &actor.link),
       cloud(world.cloud(), world.scheduler(), world.rng(), name, &actor.link),
-      clock(actor.clock) {}
+      clock(actor.clock),
+      cache(actor.cache) {}
 
 void Session::Sleep(int64_t ms) { world.scheduler().Sleep(ms); }
 
@@ -20,6 +21,7 @@ void Session::Open() {
     auto opened = Ledger::Open(store, clock, seed, NewLedger::kProbe);
     if (opened.ok()) {
       ledger = std::move(*opened);
+      ledger->UseCache(&cache);
       break;
     }
     Sleep(pause);

@@ -13,6 +13,7 @@
 #include "controller/controller.h"
 #include "ledger/ledger.h"
 #include "sim/bucket.h"
+#include "sim/cache.h"
 #include "sim/clock.h"
 #include "sim/cloud.h"
 #include "sim/scheduler.h"
@@ -35,6 +36,7 @@ class Session {
   BucketClient store;
   CloudClient cloud;
   Clock& clock;
+  SimCache& cache;
   std::unique_ptr<Ledger> ledger;
   std::unique_ptr<Controller> controller;
 };
@@ -63,6 +65,7 @@ class Actor {
   World& world;
   Link link;
   SimClock clock;
+  SimCache cache;
   std::function<void()> killed;  // for what a user does when a command of theirs died
 
  private:

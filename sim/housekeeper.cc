@@ -35,6 +35,7 @@ std::map<std::string, int64_t> Readable(World& world) {
 }
 
 void List(Session& session) {
+  if (session.world.rng().Chance(1, 4)) session.cache.Damage();
   const auto before = Readable(session.world);
   const auto list = ListJobs(*session.ledger);
   if (!list.ok()) return;

@@ -124,6 +124,9 @@ class RightResult : public Observer {
         const bool code =
             result.exit_code == program.crash_code || (plan.nodes > 1 && result.exit_code == 1);
         if (crashes && code) return true;
+        // A peer that was told to stop before it had loaded what kills them saved anew: progress.
+        const bool loads = program.poisoned_step >= 0 || program.resume_fails;
+        if (loads && plan.nodes > 1 && SavesWhenTold(program)) return result.exit_code == 9;
         // A program that somebody else killed has failed as far as anybody can know.
         return Has("kill-program");
       }
@@ -143,6 +146,11 @@ class RightResult : public Observer {
       default:
         return false;
     }
+  }
+
+  static bool SavesWhenTold(const ProgramPlan& program) {
+    return program.on_term == OnTerm::kSavesAndSucceeds ||
+           program.on_term == OnTerm::kSavesAndFails;
   }
 
   bool Has(const std::string& fault) const {

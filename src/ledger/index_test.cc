@@ -2,8 +2,8 @@
 #include "ledger/index.h"
 
 #include <gtest/gtest.h>
+#include <time.h>
 
-#include <chrono>
 #include <map>
 #include <set>
 #include <thread>
@@ -340,6 +340,13 @@ TEST_F(IndexTest, ManyAtOnce) {
   EXPECT_EQ(Ids(ReadIndex(*kit_.ledger)).size(), 200u);
 }
 
+// Processor time of this thread: what else runs on the machine does not count.
+double ThreadMs() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
 // Against a tenth of the jobs, so that it says the same on a slow or busy machine.
 TEST_F(IndexTest, TimeGrowsWithTheNumberOfJobs) {
   Prng prng(5);
@@ -354,11 +361,9 @@ TEST_F(IndexTest, TimeGrowsWithTheNumberOfJobs) {
   const auto best_ms = [&](size_t jobs) {
     double best = 1e9;
     for (int i = 0; i < 5; ++i) {
-      const auto start = std::chrono::steady_clock::now();
+      const double start = ThreadMs();
       EXPECT_EQ(ListJobs(*kit_.ledger).value().jobs.size(), jobs);
-      const std::chrono::duration<double, std::milli> took =
-          std::chrono::steady_clock::now() - start;
-      best = std::min(best, took.count());
+      best = std::min(best, ThreadMs() - start);
     }
     return best;
   };

@@ -223,7 +223,7 @@ Verb SyncVerb() {
   verb.name = "sync";
   verb.summary = "Copy what differs between a folder and a bucket";
   verb.description =
-      "Makes DST hold what SRC holds: folders or buckets (s3://bucket/prefix), in any combination. "
+      "Makes DST hold what SRC holds: folders or buckets (s3:// or gs://), in any combination. "
       "Files that are the same are not copied; large ones go in several parts at once, and a "
       "command that was killed goes on where it stopped when it is given again. Links to files "
       "inside the folder count as these files, other links are left out. Files get the times of "
@@ -231,8 +231,9 @@ Verb SyncVerb() {
   verb.examples = {"stoker sync ./data s3://bucket/data", "stoker sync s3://bucket/data ./data",
                    "stoker sync ./runs s3://bucket/runs --exclude '*.tmp' --delete --dry-run"};
   verb.options = {
-      {"SRC", "From where: a folder, a file or s3://bucket/prefix", &options->source, "", true},
-      {"DST", "To where: a folder or s3://bucket/prefix", &options->target, "", true},
+      {"SRC", "From where: a folder, a file, s3:// or gs://bucket/prefix", &options->source, "",
+       true},
+      {"DST", "To where: a folder, s3:// or gs://bucket/prefix", &options->target, "", true},
       {"--delete", "Remove from DST what SRC does not have", &options->remove},
       {"--dry-run", "Only say what would be done", &options->dry_run},
       {"--include", "Only what matches; may be given again", &options->include, "PATTERN"},

@@ -21,7 +21,9 @@ inline DrainPlan PlanDrain(Duration lead) {
   return {margin, margin * 2 / 3};
 }
 
-// A node that got a notice is taken to be gone this long after its deadline.
+// A node that has not told its end so long after the deadline of its notice is given up: the others
+// stop. What is begun anew waits until its machine is seen to be gone: the notice may have been
+// withdrawn while the node could not reach the store.
 inline constexpr Duration kDrainSlack = Duration::Seconds(60);
 
 }  // namespace stoker

@@ -126,7 +126,8 @@ class RightResult : public Observer {
         if (crashes && code) return true;
         // A peer that was told to stop before it had loaded what kills them saved anew: progress.
         const bool loads = program.poisoned_step >= 0 || program.resume_fails;
-        if (loads && plan.nodes > 1 && SavesWhenTold(program)) return result.exit_code == 9;
+        const bool saved = loads && plan.nodes > 1 && SavesWhenTold(program);
+        if (saved && result.exit_code == 9) return true;
         // A program that somebody else killed has failed as far as anybody can know.
         return Has("kill-program");
       }

@@ -152,10 +152,11 @@ class RightResult : public Observer {
       case EndReason::kStoppedByRule:
         return plan.stall.has_value();
       case EndReason::kNoProgress:
-        // Nobody can train on machines that all die before the first checkpoint.
+        // Nobody can train on machines that all die before the first checkpoint, nor when somebody
+        // kills the program again and again before the next one.
         return world_.plan().faults.size() >= 5 || program.crash_at >= 0 || Has("full-disk") ||
                program.checkpoint_every == 0 || program.resume_fails ||
-               program.start_fails == StartFails::kMachine;
+               program.start_fails == StartFails::kMachine || Has("kill-program");
       case EndReason::kLaunchRefused:
         return world_.plan().cloud.denied > 0;
       case EndReason::kNodeFault:

@@ -47,6 +47,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, Regress,
                                          Found{257323, "a node answered with an older moment"},
                                          Found{369995, "two gangs shared a small quota"},
                                          Found{415383, "nobody looked while the disk was full"},
+                                         Found{435275, "a program was killed twice, by others"},
                                          Found{490767, "a job was given up before it was there"},
                                          Found{598255, "the same bytes on more nodes were new"}),
                          [](const auto& test) { return "Seed" + std::to_string(test.param.seed); });

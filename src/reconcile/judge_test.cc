@@ -167,6 +167,20 @@ TEST(VerdictTest, AFailureOfANodeThatWasGivenUpMayBeOurOwnDoing) {
   s.Expect("Running; 1 Ended L1,L2 (NodeLost); 2 Staging L1,L3; L2 lost; sent L3; ended m2");
 }
 
+// Found by sim: the report of the node that was the cause had been damaged in the store.
+TEST(VerdictTest, ANodeWhoseReportCannotBeReadHasNotFailedToCome) {
+  Story s = Gang();
+  s.See(Unread(1, 1), End(1, 0, kError, 1), Cancel()).Settle();
+  s.Expect("Stopping; 1 Running L1,L2 (Cancelled)");
+  s.See(End(1, 1, EndReason::kNodeLost)).Settle();
+  s.Expect("Cancelled (Cancelled); 1 Ended L1,L2 (Cancelled); L1 done; L2 done");
+  Story told = Gang();
+  told.See(End(1, 0, kError, 1)).Pass().See(Unread(1, 1), Cancel()).Settle();
+  told.Expect("Stopping; 1 Running L1,L2 (UserError 1)");
+  told.See(End(1, 1, EndReason::kNodeLost)).Settle();
+  told.Expect("Cancelled (Cancelled); 1 Ended L1,L2 (NodeLost); L1 done; L2 done");
+}
+
 TEST(VerdictTest, ASetupThatFailsDoesNotWaitForMachinesThatNeverComeAndStaysAnError) {
   Story(2)
       .See(Withhold(2))

@@ -122,7 +122,8 @@ void CloseDeadLaunches(Pass& pass) {
 }
 
 void CloseNotArrived(Pass& pass, size_t index) {
-  if (!pass.seen.machines_known) return;
+  // Once it ran, all have come: a report that is not there now has been damaged.
+  if (!pass.seen.machines_known || pass.job().attempts[index].running) return;
   for (const int number : pass.job().attempts[index].launches) {
     Launch* launch = FindLaunch(pass.job(), number);
     if (launch == nullptr || launch->closed || pass.NewestReport(number) != nullptr) continue;

@@ -223,6 +223,14 @@ inline Fact End(int attempt, int rank, EndReason reason, int code = 0, bool stop
     report.end_checked = true;
   };
 }
+// What the node wrote last cannot be read.
+inline Fact Unread(int attempt, int rank) {
+  return [=](Story& s) {
+    std::erase_if(s.seen.reports, [&](const ReportSeen& r) {
+      return r.report.attempt == attempt && r.report.rank == rank;
+    });
+  };
+}
 inline Fact Told(int attempt, int rank) {
   return End(attempt, rank, EndReason::kCancelled, 0, true);
 }

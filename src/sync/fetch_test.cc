@@ -116,7 +116,9 @@ TEST_F(FetchTest, GivesWhatWasWrittenHoweverItComes) {
     ASSERT_TRUE(status.ok()) << status.ToString();
     EXPECT_TRUE(directory_.files == expected_);
     // The empty one needs none, and the large one is read in three ranges.
-    if (&way.store == &ranged_) EXPECT_EQ(ranged_.reads, 29 + 3);
+    if (&way.store == &ranged_) {
+      EXPECT_EQ(ranged_.reads, 29 + 3);
+    }
   }
 }
 

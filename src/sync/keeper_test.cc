@@ -73,7 +73,9 @@ TEST(Keeper, AMappingThatEndsWithItsProgramIsNoCheckpoint) {
     bench.End(0, 9);
     EXPECT_TRUE(bench.keeper->Finished());
     const Contents restored = bench.Restored();
-    if (!restored.empty()) EXPECT_EQ(restored.at("checkpoint.pt").substr(0, 5), "model");
+    if (!restored.empty()) {
+      EXPECT_EQ(restored.at("checkpoint.pt").substr(0, 5), "model");
+    }
   }
 }
 
@@ -88,7 +90,9 @@ TEST(Keeper, ABoundaryThatStoodOnAKilledWriterIsForgotten) {
   bench.End(137);
   EXPECT_TRUE(bench.keeper->Finished());
   const Contents restored = bench.Restored();
-  if (!restored.empty()) EXPECT_EQ(restored.at("checkpoint.pt").substr(0, 5), "model");
+  if (!restored.empty()) {
+    EXPECT_EQ(restored.at("checkpoint.pt").substr(0, 5), "model");
+  }
 }
 
 TEST(Keeper, StepsOfAScriptThatEndAtOnceAreTrustedWhileItGoesOn) {
@@ -175,7 +179,9 @@ TEST(Keeper, AFileWrittenInSeveralGoesIsNotTakenBetweenThem) {
       bench.files.Close("checkpoint.pt", bytes);
       bench.Run(Duration::Ms(20));
       const Contents seen = bench.Restored();
-      if (!seen.empty()) EXPECT_EQ(seen.at("checkpoint.pt").substr(0, 5), "model");
+      if (!seen.empty()) {
+        EXPECT_EQ(seen.at("checkpoint.pt").substr(0, 5), "model");
+      }
     }
     bench.Run(Duration::Ms(900));
   }
@@ -258,7 +264,9 @@ TEST(Keeper, ADiskFullAtTheEndStillComesToAnEnd) {
       bench.End(1);
       EXPECT_TRUE(bench.keeper->Finished()) << writes;
       const Contents restored = bench.Restored();
-      if (!restored.empty()) EXPECT_EQ(restored.at("checkpoint.pt").substr(0, 5), "model");
+      if (!restored.empty()) {
+        EXPECT_EQ(restored.at("checkpoint.pt").substr(0, 5), "model");
+      }
     }
   }
 }

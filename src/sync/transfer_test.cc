@@ -305,7 +305,9 @@ TEST_F(TransferTest, AllOrNothingGivesUpAtTheFirstFailureAndLeavesNothingBegun) 
     ++gave_up;
     for (const OddKey& failed : report.failed) EXPECT_TRUE(failed.why.Is(Code::kUnavailable));
     EXPECT_LE(report.failed.size(), static_cast<size_t>(options.hands));
-    if (options.hands == 1) EXPECT_EQ(report.failed.size(), 1u);
+    if (options.hands == 1) {
+      EXPECT_EQ(report.failed.size(), 1u);
+    }
   }
   EXPECT_GT(gave_up, 20);
 }

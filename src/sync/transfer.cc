@@ -191,7 +191,8 @@ class Run {
         report_.bytes += bytes;
         return;
       }
-      if (all_or_nothing_ && status.Is(Code::kCancelled)) return;
+      // Given up for another one; a side may say the same of itself, and then it is the failure.
+      if (all_or_nothing_ && !report_.failed.empty() && status.Is(Code::kCancelled)) return;
       report_.failed.push_back({file.key, status});
     }
     if (!all_or_nothing_) return;

@@ -79,7 +79,7 @@ class FakeSide : public TransferSide {
   Status Fails() {
     const std::lock_guard lock(mutex_);
     if (static_cast<int>(prng.Below(1000)) >= fails_in_1000) return Status::Ok();
-    return Status(Code::kUnavailable, "injected");
+    return Status(fails_as, "injected");
   }
   ObjectInfo InfoOf(const std::string& key) {
     const std::string& data = files[key];
@@ -92,6 +92,7 @@ class FakeSide : public TransferSide {
   std::atomic<int> parts_written = 0;
   Prng prng{1};
   int fails_in_1000 = 0;
+  Code fails_as = Code::kUnavailable;
 };
 
 class FakeReader : public ObjectReader {
@@ -310,6 +311,22 @@ TEST_F(TransferTest, AllOrNothingGivesUpAtTheFirstFailureAndLeavesNothingBegun) 
     }
   }
   EXPECT_GT(gave_up, 20);
+}
+
+TEST_F(TransferTest, ASideThatGivesUpByItselfHasFailed) {
+  for (const int hands : {1, 8}) {
+    Fill(1);
+    target_.fails_in_1000 = 1000;
+    target_.fails_as = Code::kCancelled;
+    auto lists = ListSides(source_, target_, clock_);
+    SortLargeFirst(&lists->source.objects);
+    NothingLasts memory;
+    const TransferReport report = MoveFiles(
+        source_, target_, memory, {&crew_, &clock_, {hands, 2, 50, true}}, lists->source.objects);
+    EXPECT_EQ(report.files, 0);
+    ASSERT_FALSE(report.failed.empty());
+    EXPECT_TRUE(report.failed.front().why.Is(Code::kCancelled));
+  }
 }
 
 TEST_F(TransferTest, WorkThroughEndsAtTheFirstFailure) {

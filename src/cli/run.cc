@@ -23,7 +23,7 @@ struct Options {
   bool spot = false;
   std::string name, workdir, infra, num_nodes, checkpoints, keep, max_duration, stall, recovery;
   std::string stop_grace, max_restarts, ending;
-  std::vector<std::string> envs, hyperparameters, outputs;
+  std::vector<std::string> envs, hyperparameters, inputs, outputs;
 };
 
 std::optional<std::string> Given(const std::string& value) {
@@ -36,6 +36,15 @@ std::string AbsoluteFrom(const std::string& path) {
   return here.ok() ? *here + "/" + path : path;
 }
 
+// NAME=PATH, with the path as a shell means it.
+std::string InputFrom(const std::string& text) {
+  const size_t sign = text.find('=');
+  if (sign == std::string::npos || sign + 1 == text.size()) return text;
+  const std::string source = text.substr(sign + 1);
+  if (source.find("://") != std::string::npos) return text;
+  return text.substr(0, sign + 1) + AbsoluteFrom(source);
+}
+
 SpecOverrides Overrides(const Options& options) {
   SpecOverrides overrides;
   overrides.name = Given(options.name);
@@ -46,6 +55,7 @@ SpecOverrides Overrides(const Options& options) {
   if (options.spot) overrides.use_spot = true;
   overrides.envs = options.envs;
   overrides.hyperparameters = options.hyperparameters;
+  for (const std::string& input : options.inputs) overrides.inputs.push_back(InputFrom(input));
   overrides.outputs = options.outputs;
   overrides.checkpoints = Given(options.checkpoints);
   overrides.keep = Given(options.keep);
@@ -66,6 +76,9 @@ Result<ParseOptions> MakeParseOptions(Context& context, const Options& options) 
   parse.home = sys::HomeDir();
   parse.overrides = Overrides(options);
   parse.is_directory = [](const std::string& path) { return sys::DirExists(path); };
+  parse.exists = [](const std::string& path) {
+    return sys::FileExists(path) || sys::DirExists(path);
+  };
   parse.environment = [](const std::string& name) -> std::optional<std::string> {
     const char* value = std::getenv(name.c_str());
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
@@ -142,6 +155,7 @@ Verb RunVerb() {
       {"--num-nodes", "How many nodes", &o->num_nodes, "N"},
       {"--env", "Set a variable (NAME alone: as it is here)", &o->envs, "NAME=VALUE"},
       {"--hp", "Set a hyperparameter", &o->hyperparameters, "NAME=VALUE"},
+      {"--input", "Bring data before it starts: a folder or a bucket", &o->inputs, "NAME=SOURCE"},
       {"--output", "Keep this path of the work directory", &o->outputs, "PATH"},
       {"--checkpoints", "Where the program keeps its checkpoints", &o->checkpoints, "PATH"},
       {"--keep", "How many checkpoints stay (0 = all)", &o->keep, "N"},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "contract/environment.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -38,6 +39,17 @@ std::string Word(const std::string& json_text) {
   return value.is_string() ? value.get<std::string>() : json_text;
 }
 
+// The form of SM_CHANNELS and SM_CHANNEL_<NAME>, which sagemaker_training.environment documents.
+void SetChannels(const JobSpec& spec, const NodeFacts& facts, Environment& env) {
+  std::vector<std::string> names;
+  for (const InputSpec& input : spec.inputs) {
+    names.push_back(input.name);
+    Set(env, "STOKER_CHANNEL_" + ChannelVariable(input.name), facts.inputs_dir + "/" + input.name);
+  }
+  std::sort(names.begin(), names.end());
+  Set(env, "STOKER_CHANNELS", nlohmann::json(names).dump());
+}
+
 void SetStoker(const JobSpec& spec, const NodeFacts& facts, Environment& env) {
   Set(env, "STOKER_JOB_ID", facts.job_id);
   Set(env, "STOKER_JOB_NAME", facts.job_name);
@@ -49,6 +61,7 @@ void SetStoker(const JobSpec& spec, const NodeFacts& facts, Environment& env) {
   Set(env, "STOKER_OUTPUT_DIR", facts.output_dir);
   Set(env, "STOKER_MODEL_DIR", facts.model_dir);
   Set(env, "STOKER_RESUME", facts.resume ? "1" : "0");
+  SetChannels(spec, facts, env);
   nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
   for (const auto& [name, text] : spec.hyperparameters) {
     parameters[name] = nlohmann::ordered_json::parse(text, nullptr, false);

@@ -51,6 +51,7 @@ TEST(Environment, NamesThatScriptsUse) {
       {"STOKER_MODEL_DIR", "/work/code/model"},
       {"STOKER_RESUME", "0"},
       {"STOKER_HPS", "{}"},
+      {"STOKER_CHANNELS", "[]"},
       {"MASTER_ADDR", "127.0.0.2"},
       {"MASTER_PORT", "29517"},
       {"NODE_RANK", "1"},
@@ -72,6 +73,19 @@ TEST(Environment, NamesThatScriptsUse) {
       {"PYTHONUNBUFFERED", "1"},
   };
   for (const auto& [name, value] : expected) EXPECT_EQ(env[name], value) << name;
+}
+
+TEST(Environment, Channels) {
+  JobSpec spec;
+  spec.inputs = {{"val-1", "s3://bucket/val"}, {"training", "/data"}};
+  NodeFacts facts = Facts();
+  facts.inputs_dir = "/launch/inputs";
+  for (const Environment& one : {ProgramEnvironment(spec, facts), SetupEnvironment(spec, facts)}) {
+    auto env = AsMap(one);
+    EXPECT_EQ(env["STOKER_CHANNELS"], R"(["training","val-1"])") << "sorted";
+    EXPECT_EQ(env["STOKER_CHANNEL_TRAINING"], "/launch/inputs/training");
+    EXPECT_EQ(env["STOKER_CHANNEL_VAL_1"], "/launch/inputs/val-1");
+  }
 }
 
 // With these at node level, Lightning and accelerate believe to be inside torchrun.

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "node/channels.h"
 #include "node/gpus.h"
 #include "node/python_env.h"
 #include "pack/extract.h"
@@ -120,6 +121,7 @@ contract::NodeFacts AttemptRun::Facts(const std::vector<std::string>& addresses,
   facts.checkpoint_dir = CheckpointDir();
   facts.output_dir =
       WorkDir() + "/" + (config_.spec.outputs.empty() ? "output" : config_.spec.outputs[0]);
+  facts.inputs_dir = InputsDir();
   facts.model_dir = WorkDir() + "/model";
   facts.store_url = store_.url();
   facts.home = sys::HomeDir();
@@ -142,6 +144,18 @@ Status AttemptRun::FetchCode() {
   STOKER_TRY(FetchBlobFile(ledger_, movers_, config_.job.code_digest, "code.tar.zst", *writer));
   STOKER_TRY(pack::ExtractFile(archive, WorkDir()));
   return sys::RemoveTree(archive);
+}
+
+Status AttemptRun::BringInputs(StagingEnded* result) {
+  const ChannelsConfig channels{InputsDir(), config_.dir + "/inputs-known", clock_,
+                                [this] { return step_.cancelled(); },
+                                [this](const std::string& line) { Say(line); }};
+  const Status brought = BringChannels(config_.spec.inputs, channels);
+  if (!brought.ok() && BlamesInputs(brought)) {
+    result->setup_failed = true;
+    result->setup_code = 1;
+  }
+  return brought;
 }
 
 Status AttemptRun::RunSetup(StagingEnded* result) {
@@ -196,6 +210,7 @@ Status AttemptRun::TryStage(const std::string& restore, StagingEnded* result) {
   }
   STOKER_TRY(prepared);
   STOKER_TRY(RestoreCheckpoint(restore, result));
+  STOKER_TRY(BringInputs(result));
   STOKER_TRY(RunSetup(result));
   if (step_.cancelled()) return Status(Code::kCancelled, "stopped while it was set up");
   // Here, where a store that is away is waited for, and not when the program starts.

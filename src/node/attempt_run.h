@@ -64,12 +64,15 @@ class AttemptRun {
 
  private:
   std::string WorkDir() const { return config_.dir + "/work"; }
+  // Of the launch: an attempt after this one finds it.
+  std::string InputsDir() const { return config_.dir + "/inputs"; }
   std::string CheckpointDir() const;
   contract::NodeFacts Facts(const std::vector<std::string>& addresses, int master_port,
                             bool resume) const;
   Status TryStage(const std::string& restore, StagingEnded* result);
   Status PrepareFolder();
   Status FetchCode();
+  Status BringInputs(StagingEnded* result);
   Status RunSetup(StagingEnded* result);
   // keepers.cc: checkpoints and outputs.
   Status RestoreCheckpoint(const std::string& id, StagingEnded* result);

@@ -22,6 +22,13 @@ struct CheckpointSpec {
   bool operator==(const CheckpointSpec&) const = default;
 };
 
+// A channel: data that the program finds on every node before it starts.
+struct InputSpec {
+  std::string name;    // letters, digits, '-' and '_'; of each channel another ChannelVariable
+  std::string source;  // "s3://…", "gs://…", or an absolute path on the submitting machine
+  bool operator==(const InputSpec&) const = default;
+};
+
 struct RecoverySpec {  // job_recovery, as SkyPilot means it
   // "", "FAILOVER" or "EAGER_NEXT_REGION": which region comes first; the same where there is one.
   std::string strategy;
@@ -54,6 +61,7 @@ struct JobSpec {
   std::vector<std::pair<std::string, std::string>> hyperparameters;  // value: compact JSON text
   std::string setup;                                                 // shell; "" = none
   std::string run;                // shell; exactly one of run and argv is set
+  std::vector<InputSpec> inputs;  // in the order written
   std::vector<std::string> argv;  // the one-line form: executed as is, no shell
   CheckpointSpec checkpoints;
   std::vector<std::string> outputs;  // paths relative to the working directory
@@ -64,5 +72,15 @@ struct JobSpec {
   std::string ending;  // "", "pidns", "cgroup", "subreaper" (config.stoker.ending)
   bool operator==(const JobSpec&) const = default;
 };
+
+// What the name of a channel becomes in the name of a variable: "val-1" is "VAL_1". As SageMaker's
+// SM_CHANNEL_<NAME> is made by its training toolkit (sagemaker_training.environment).
+inline std::string ChannelVariable(std::string name) {
+  for (char& c : name) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    if (c == '-') c = '_';
+  }
+  return name;
+}
 
 }  // namespace stoker

@@ -17,13 +17,12 @@ const RefusedKeys& RefusedTopKeys() {
        "Put the secret in a file that only you can read (chmod 600), outside the work "
        "directory, and read that file in 'run'"},
       {"managed_secrets", "Read a file with mode 0600 outside the work directory in 'run'"},
-      {"file_mounts", "Copy or download the files in 'setup', or put them in the work directory"},
+      {"file_mounts", "Name their place under 'inputs', or put them in the work directory"},
       {"volumes", "Use a path of this machine in 'run'"},
       {"volume_mounts", "Use a path of this machine in 'run'"},
       {"event_callback", "Use 'stoker wait' in a script of your own"},
       {"service", "stoker trains and does not serve"},
       {"pool", "stoker has no worker pools"},
-      {"inputs", "Name the data's path in 'run', or download it in 'setup'"},
       {"api_server_access", "There is no server: remove it"},
       {"file_mounts_mapping", "It is internal to SkyPilot: remove it"},
       {"_metadata", "It is internal to SkyPilot: remove it"},
@@ -64,6 +63,14 @@ const RefusedKeys& RefusedResourceKeys() {
 
 const RefusedKeys& RefusedCheckpointKeys() {
   static const RefusedKeys keys;
+  return keys;
+}
+
+const RefusedKeys& RefusedInputKeys() {
+  static const RefusedKeys keys = {
+      {"include", "Name a folder that has nothing else"},
+      {"exclude", "Name a folder that has nothing else"},
+  };
   return keys;
 }
 
@@ -123,6 +130,7 @@ std::string_view HomeOfKey(std::string_view key) {
       {"command", kTopLevel},
       {"checkpoints", kTopLevel},
       {"outputs", kTopLevel},
+      {"inputs", kTopLevel},
       {"limits", kTopLevel},
       {"recovery", kTopLevel},
       {"stop_grace", kTopLevel},

@@ -15,6 +15,7 @@ inline constexpr std::string_view kTopLevel = "the top level";
 const RefusedKeys& RefusedTopKeys();
 const RefusedKeys& RefusedResourceKeys();
 const RefusedKeys& RefusedCheckpointKeys();
+const RefusedKeys& RefusedInputKeys();
 const RefusedKeys& RefusedLimitKeys();
 const RefusedKeys& RefusedConfigKeys();
 

@@ -76,6 +76,15 @@ void ReadHyperparameterFlag(const std::string& text, ParseState* state, SpecRead
   SetHyperparameter(key, node, state->judge, reader, &state->spec);
 }
 
+void ReadInputFlag(const std::string& text, ParseState* state, SpecReader* reader) {
+  const size_t sign = text.find('=');
+  if (sign == std::string::npos) {
+    reader->Error(Flag(text), Quoted(text) + " gives no source", "Write NAME=SOURCE");
+    return;
+  }
+  ReadInputFlag(Flag(text.substr(0, sign)), Flag(text.substr(sign + 1)), reader, state);
+}
+
 void ApplyListFlags(ParseState* state) {
   const SpecOverrides& flags = state->options.overrides;
   for (const std::string& text : flags.envs) {
@@ -84,6 +93,9 @@ void ApplyListFlags(ParseState* state) {
   for (const std::string& text : flags.hyperparameters) {
     ReadFlag("--hp", state,
              [&](SpecReader* reader) { ReadHyperparameterFlag(text, state, reader); });
+  }
+  for (const std::string& text : flags.inputs) {
+    ReadFlag("--input", state, [&](SpecReader* reader) { ReadInputFlag(text, state, reader); });
   }
   for (const std::string& text : flags.outputs) {
     ReadFlag("--output", state,
@@ -105,6 +117,9 @@ void CheckText(ParseState* state) {
   }
   if (!IsUtf8(state->spec.workdir)) refuse("the path of the work directory");
   if (!IsUtf8(state->spec.checkpoints.path)) refuse("the path of the checkpoints");
+  for (const InputSpec& input : state->spec.inputs) {
+    if (!IsUtf8(input.source)) refuse("the source of the input " + Quoted(input.name));
+  }
   for (const std::string& output : state->spec.outputs) {
     if (!IsUtf8(output)) refuse("the path of an output");
   }

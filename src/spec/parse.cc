@@ -99,6 +99,29 @@ YamlNode ParseState::PlaceOf(const std::string& key) const {
   return start;
 }
 
+std::optional<std::string> ResolvePath(const YamlNode& node, std::string_view what,
+                                       const std::string& path, SpecReader* reader,
+                                       const ParseOptions& options) {
+  const std::string named = "'" + std::string(what) + "'";
+  std::string whole = path;
+  if (path == "~" || StartsWith(path, "~/")) {
+    if (!options.home.empty()) whole = options.home + path.substr(1);
+  }
+  if (whole[0] == '~') {
+    reader->Error(node, named + " cannot be " + Quoted(path) + ": that home is not known",
+                  "Write the whole path");
+    return std::nullopt;
+  }
+  if (whole[0] != '/') {
+    if (options.base_dir.empty()) {
+      reader->Error(node, named + " must be absolute here, not " + Quoted(path));
+      return std::nullopt;
+    }
+    whole = options.base_dir + "/" + whole;
+  }
+  return CleanAbsolute(whole);
+}
+
 void ReadWorkdir(const YamlNode& node, SpecReader* reader, ParseState* state) {
   if (node.IsMap()) {
     reader->Error(node, "a git repository as 'workdir' is understood but not built yet",
@@ -107,28 +130,14 @@ void ReadWorkdir(const YamlNode& node, SpecReader* reader, ParseState* state) {
   }
   const std::optional<std::string> line = reader->Line(node, "workdir");
   if (!line) return;
-  std::string path = *line;
-  if (path.find("://") != std::string::npos || StartsWith(path, "git@")) {
+  if (line->find("://") != std::string::npos || StartsWith(*line, "git@")) {
     reader->Error(node, "a repository or bucket as 'workdir' is understood but not built yet",
                   "Name a folder of this machine");
     return;
   }
-  if (path == "~" || StartsWith(path, "~/")) {
-    if (!state->options.home.empty()) path = state->options.home + path.substr(1);
-  }
-  if (path[0] == '~') {
-    reader->Error(node, "'workdir' cannot be " + Quoted(*line) + ": that home is not known",
-                  "Write the whole path");
-    return;
-  }
-  if (path[0] != '/') {
-    if (state->options.base_dir.empty()) {
-      reader->Error(node, "'workdir' must be absolute here, not " + Quoted(*line));
-      return;
-    }
-    path = state->options.base_dir + "/" + path;
-  }
-  path = CleanAbsolute(path);
+  const auto resolved = ResolvePath(node, "workdir", *line, reader, state->options);
+  if (!resolved) return;
+  const std::string& path = *resolved;
   if (path == "/") {
     reader->Error(node, "'workdir' is the whole file system", "Name the folder with the code");
   } else if (state->options.is_directory && !state->options.is_directory(path)) {
@@ -171,6 +180,7 @@ void ReadJobFile(const YamlNode& root, ParseState* state) {
       {"resources", [=](const YamlNode& v) { ReadResources(v, reader, spec); }},
       {"job_recovery", [=](const YamlNode& v) { ReadJobRecovery(v, reader, spec); }},
       {"checkpoints", [=](const YamlNode& v) { ReadCheckpoints(v, reader, spec); }},
+      {"inputs", [=](const YamlNode& v) { ReadInputs(v, reader, state); }},
       {"outputs", [=](const YamlNode& v) { ReadOutputs(v, reader, spec); }},
       {"limits", [=](const YamlNode& v) { ReadLimits(v, reader, spec); }},
       {"recovery",

@@ -26,6 +26,7 @@ struct SpecOverrides {
   std::optional<bool> use_spot;              // --spot, --no-spot
   std::vector<std::string> envs;             // --env NAME=VALUE, or NAME alone: see environment
   std::vector<std::string> hyperparameters;  // --hp NAME=VALUE; VALUE is read as YAML
+  std::vector<std::string> inputs;           // --input NAME=SOURCE; a path is relative to base_dir
   std::vector<std::string> outputs;          // --output PATH; added to those of the file
   std::optional<std::string> checkpoints;    // --checkpoints PATH
   std::optional<std::string> keep;           // --keep
@@ -40,12 +41,14 @@ struct SpecOverrides {
 struct ParseOptions {
   std::string file_name = "job.yaml";  // as shown in messages
   std::string default_name;  // the job's name when nobody gives one; made safe. "" = "job"
-  std::string base_dir;      // absolute; a relative workdir is below it
-  std::string home;          // absolute; for "~/…" in workdir. "" = "~" is refused
+  std::string base_dir;      // absolute; what is relative is below it
+  std::string home;          // absolute; for "~/…" in paths. "" = "~" is refused
   Settings defaults;         // for what neither the file nor a flag says
   SpecOverrides overrides;
   // Whether an absolute path is a directory. Empty = workdir is not checked.
   std::function<bool(const std::string&)> is_directory;
+  // Whether there is anything at an absolute path. Empty = sources of inputs are not checked.
+  std::function<bool(const std::string&)> exists;
   // The caller's environment, for "--env NAME" without a value. Empty = that form is refused.
   std::function<std::optional<std::string>(const std::string&)> environment;
 };

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "spec/parse.h"
@@ -34,6 +36,16 @@ void ApplyOverrides(ParseState* state);
 // What can be judged only when all is read: name, workdir, something to run, paths in each other.
 void FinishSpec(ParseState* state);
 
+// "~/…" and what is relative to the job file, as one absolute path without "." and double slashes;
+// nullopt = an error was added. `what` is the key's full name; `path` stands in `node`.
+std::optional<std::string> ResolvePath(const YamlNode& node, std::string_view what,
+                                       const std::string& path, SpecReader* reader,
+                                       const ParseOptions& options);
+// inputs.cc: the channels.
+void ReadInputs(const YamlNode& node, SpecReader* reader, ParseState* state);
+// NAME=SOURCE of a flag; replaces a channel of that name.
+void ReadInputFlag(const YamlNode& name, const YamlNode& source, SpecReader* reader,
+                   ParseState* state);
 // Sets spec.workdir from text in `node`, or adds an error.
 void ReadWorkdir(const YamlNode& node, SpecReader* reader, ParseState* state);
 

@@ -58,6 +58,14 @@ void PrintResources(const JobSpec& spec, std::string* out) {
   *out += "    recover_on_exit_codes: [" + Join(codes, ", ") + "]\n";
 }
 
+void PrintInputs(const JobSpec& spec, std::string* out) {
+  if (!spec.inputs.empty()) *out += "inputs:\n";
+  for (const InputSpec& input : spec.inputs) {
+    *out += "  " + JsonString(input.name) + ": {source: " + JsonString(input.source) +
+            ", mode: file}\n";
+  }
+}
+
 void PrintProgram(const JobSpec& spec, std::string* out) {
   if (!spec.envs.empty()) *out += "envs:\n";
   for (const auto& [name, value] : spec.envs) *out += "  " + name + ": " + JsonString(value) + "\n";
@@ -77,6 +85,7 @@ std::string PrintJobSpec(const JobSpec& spec) {
   if (!spec.workdir.empty()) out += "workdir: " + JsonString(spec.workdir) + "\n";
   out += "num_nodes: " + std::to_string(spec.num_nodes) + "\n";
   PrintResources(spec, &out);
+  PrintInputs(spec, &out);
   PrintProgram(spec, &out);
   out += "checkpoints:\n";
   if (spec.checkpoints.path_given) out += "  path: " + JsonString(spec.checkpoints.path) + "\n";

@@ -138,6 +138,11 @@ JobSpec RandomSpec(Prng* prng) {
   for (uint64_t n = prng->Below(3); n > 0; --n) {
     spec.job_recovery.recover_on_exit_codes.push_back(static_cast<int>(prng->Below(256)));
   }
+  for (uint64_t n = prng->Below(4); n > 0; --n) {
+    const std::string place = prng->Chance(1, 2) ? "/d/" : "s3://bucket/";
+    spec.inputs.push_back({RandomName(prng) + "-" + std::to_string(n),
+                           place + RandomName(prng) + "/é x' #: " + RandomName(prng)});
+  }
   RandomProgram(prng, &spec);
   spec.checkpoints.path_given = prng->Chance(1, 2);
   if (spec.checkpoints.path_given) {

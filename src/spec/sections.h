@@ -18,6 +18,7 @@ inline constexpr size_t kMaxArgumentBytes = (128 << 10) - 1;
 inline constexpr size_t kMaxEnvs = 2000;
 inline constexpr size_t kMaxHyperparameters = 2000;
 inline constexpr size_t kMaxOutputs = 200;
+inline constexpr size_t kMaxInputs = 100;
 inline constexpr size_t kMaxScriptBytes = 100 << 10;
 
 void ReadResources(const YamlNode& node, SpecReader* reader, JobSpec* spec);

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/channels.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/text.h"
+#include "node/stoppable.h"
+#include "store/open_side.h"
+#include "sync/store_side.h"
+#include "sync/transfer.h"
+#include "sys/file.h"
+#include "sys/journal_file.h"
+#include "sys/thread_crew.h"
+
+namespace stoker::node {
+namespace {
+
+constexpr int kPasses = 3;  // over a source that changes while it is copied
+constexpr int kHands = 64;
+constexpr int64_t kMemory = int64_t{128} << 20;
+constexpr Duration kTellEvery = Duration::Seconds(10);
+constexpr size_t kMostNamed = 5;
+
+std::string Files(int64_t count, int64_t bytes) {
+  return std::to_string(count) + (count == 1 ? " file, " : " files, ") + HumanSize(bytes);
+}
+
+std::string Rate(int64_t bytes, Duration spent) {
+  return HumanSize(
+             static_cast<int64_t>(static_cast<double>(bytes) / std::max(spent.seconds(), 0.001))) +
+         "/s";
+}
+
+// What the source was found to hold, and what it can be read from.
+struct Source {
+  std::unique_ptr<ObjectStore> store;  // behind `stoppable`, where it is a bucket
+  std::unique_ptr<ObjectStore> stoppable;
+  std::unique_ptr<TransferSide> side;
+};
+
+Result<Source> OpenSource(const std::string& url, const Stopped& stopped) {
+  Source source;
+  if (NamesBucket(url)) {
+    STOKER_ASSIGN(source.store, OpenStore(url));
+    source.stoppable = std::make_unique<StoppableStore>(*source.store, stopped);
+    source.side = std::make_unique<StoreSide>(*source.stoppable);
+  } else {
+    STOKER_ASSIGN(source.side, OpenFolder(url, true));
+  }
+  return source;
+}
+
+// "s3://bucket/a/b" is "s3://bucket/a" and "b"; nullopt where no object can be meant.
+std::optional<std::pair<std::string, std::string>> AsObject(const std::string& url) {
+  if (!NamesBucket(url) || EndsWith(url, "/")) return std::nullopt;
+  const size_t slash = url.rfind('/');
+  if (slash < url.find("://") + 3) return std::nullopt;
+  return std::pair(url.substr(0, slash), url.substr(slash + 1));
+}
+
+// One channel on its way.
+class Channel {
+ public:
+  Channel(const InputSpec& input, const ChannelsConfig& config)
+      : input_(input),
+        config_(config),
+        folder_(config.dir + "/" + input.name),
+        journal_(OpenJournalFile(config.journal + "/" + input.name)),
+        memory_(*journal_),
+        begun_(config.clock.Mono()) {}
+
+  Status Bring() {
+    STOKER_TRY(sys::MakeDirs(config_.dir));
+    STOKER_TRY(CheckApart());
+    for (int pass = 1;; ++pass) {
+      const Status status = Pass();
+      if (config_.stopped()) return StoppedStatus();
+      if (status.ok()) break;
+      if (status.Is(Code::kExists) && pass == 1) {
+        // A program has made a folder where a file is to be, or the other way round.
+        STOKER_TRY(sys::RemoveTree(folder_));
+        continue;
+      }
+      const bool moves = status.Is(Code::kConflict) || status.Is(Code::kCorrupt) || vanished_;
+      if (!moves || pass == kPasses) return status;
+      Say("changes while it is copied: " + status.ToString() + "; looking at it again");
+    }
+    Tell();
+    return Status::Ok();
+  }
+
+ private:
+  void Say(const std::string& text) { config_.say("stoker: input " + input_.name + ": " + text); }
+
+  // A home directory as source would be copied into itself.
+  Status CheckApart() const {
+    if (NamesBucket(input_.source)) return Status::Ok();
+    const auto from = sys::RealPath(input_.source);
+    const auto to = sys::RealPath(config_.dir);
+    if (!from.ok() || !to.ok()) return Status::Ok();  // told when it is read, or written
+    if (!StartsWith(*to + "/", *from + "/") && !StartsWith(*from + "/", *to + "/")) {
+      return Status::Ok();
+    }
+    return Status(Code::kInvalid, "the source holds stoker's own folder " + *to,
+                  "Name a folder that has the data alone");
+  }
+
+  Status Pass() {
+    vanished_ = false;
+    // What is not remembered is compared by size and time.
+    const Status loaded = memory_.Load();
+    if (!loaded.ok()) Say("what was copied before is not known: " + loaded.ToString());
+    STOKER_ASSIGN(Source source, OpenSource(input_.source, config_.stopped));
+    STOKER_ASSIGN(std::unique_ptr<TransferSide> target, OpenTarget());
+    auto lists = ListSides(*source.side, *target, config_.clock);
+    if (!lists.ok()) return Located(lists.status());
+    if (!lists->target.odd.empty()) {
+      // Links and the like, which a program has made there.
+      STOKER_TRY(sys::RemoveTree(folder_));
+      STOKER_ASSIGN(target, OpenTarget());
+      lists->target = {};
+    }
+    if (lists->source.objects.empty()) STOKER_TRY(LookForObject(&source, &lists->source));
+    PlanRules rules;
+    rules.target_keeps_times = true;
+    rules.remove = true;
+    const SyncPlan plan = PlanSync(lists->source, lists->target, memory_.known(), rules);
+    STOKER_TRY(CheckPlan(plan));
+    // First, so that a file can take the place of a folder, and as room is made.
+    if (!plan.remove.empty()) STOKER_TRY(target->DeleteAll(plan.remove));
+    removed_ += static_cast<int64_t>(plan.remove.size());
+    STOKER_TRY(Move(*source.side, *target, plan));
+    return memory_.Compact(lists->source.objects);
+  }
+
+  Result<std::unique_ptr<TransferSide>> OpenTarget() const {
+    struct stat info {};
+    if (::lstat(folder_.c_str(), &info) == 0 && !S_ISDIR(info.st_mode)) {
+      STOKER_TRY(sys::RemoveTree(folder_));
+    }
+    STOKER_TRY(sys::MakeDirs(folder_));
+    return OpenFolder(folder_, false);
+  }
+
+  static Status Located(const Status& failure) {
+    if (!failure.Is(Code::kInvalid) && !failure.Is(Code::kNotFound)) return failure;
+    return failure.WithNext("Look at the address, and whether there is such a bucket or folder");
+  }
+
+  // The address may be that of one object.
+  Status LookForObject(Source* source, SideListing* list) {
+    if (const auto object = AsObject(input_.source)) {
+      STOKER_ASSIGN(Source around, OpenSource(object->first, config_.stopped));
+      const auto head = around.store->Head(object->second);
+      if (head.ok()) {
+        *source = std::move(around);
+        list->objects.push_back(*head);
+        return Status::Ok();
+      }
+      if (!head.status().Is(Code::kNotFound)) return Located(head.status());
+    }
+    const std::string odd = list->odd.empty() ? ""
+                                              : ": " + Printable(list->odd[0].key) + " is " +
+                                                    list->odd[0].why.message();
+    return Status(Code::kNotFound, "there is no file" + odd, "Look at the address");
+  }
+
+  Status CheckPlan(const SyncPlan& plan) {
+    if (!plan.refused.empty()) {
+      const OddKey& odd = plan.refused[0];
+      return odd.why.WithContext(Printable(odd.key));
+    }
+    for (size_t i = 0; i < plan.skipped.size() && !told_skipped_; ++i) {
+      if (i == kMostNamed) {
+        Say(std::to_string(plan.skipped.size() - i) + " more were left out");
+        break;
+      }
+      Say("left out " + Printable(plan.skipped[i].key) + ": " + plan.skipped[i].why.message());
+    }
+    told_skipped_ = true;
+    files_ = plan.same + static_cast<int64_t>(plan.copy.size());
+    bytes_ = plan.same_bytes + plan.copy_bytes;
+    return Status::Ok();
+  }
+
+  Status Move(TransferSide& from, TransferSide& target, const SyncPlan& plan) {
+    if (plan.copy.empty()) return Status::Ok();
+    Say("copying " + Files(static_cast<int64_t>(plan.copy.size()), plan.copy_bytes) + ", from " +
+        Printable(input_.source));
+    StoppableSource source(from, config_.stopped);
+    ThreadCrew crew;
+    TransferOptions options;
+    options.hands = kHands;
+    options.first_hands = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
+    options.memory = kMemory;
+    options.all_or_nothing = true;
+    const MonoTime begun = config_.clock.Mono();
+    MonoTime told = begun;
+    const TransferReport report =
+        MoveFiles(source, target, memory_, {&crew, &config_.clock, options}, plan.copy,
+                  [&](const TransferProgress& now) {
+                    const MonoTime at = config_.clock.Mono();
+                    if (at - told < kTellEvery) return;
+                    told = at;
+                    Say(HumanSize(now.bytes) + " of " + HumanSize(plan.copy_bytes) + " (" +
+                        Rate(now.bytes, at - begun) + ")");
+                  });
+    copied_ += report.files;
+    copied_bytes_ += report.bytes;
+    if (report.failed.empty()) return Status::Ok();
+    const OddKey& failed = report.failed[0];
+    vanished_ = failed.why.Is(Code::kNotFound);
+    const Status named = failed.why.WithContext(Printable(failed.key));
+    if (named.Is(Code::kExists)) {
+      return named.WithNext("The source has a file and a folder of one name: rename one of them");
+    }
+    if (!named.Is(Code::kNoSpace)) return named;
+    return named.WithNext("The copy needs " + HumanSize(plan.copy_bytes) + " more on the disk of " +
+                          config_.dir);
+  }
+
+  void Tell() {
+    const Duration spent = config_.clock.Mono() - begun_;
+    std::string text;
+    if (copied_ > 0) {
+      text = Files(copied_, copied_bytes_) + " in " + HumanDuration(spent) + " (" +
+             Rate(copied_bytes_, spent) + ")";
+    }
+    const int64_t there = std::max<int64_t>(0, files_ - copied_);
+    const int64_t there_bytes = std::max<int64_t>(0, bytes_ - copied_bytes_);
+    if (copied_ == 0 || there > 0) {
+      text += (text.empty() ? "" : "; ") + Files(there, there_bytes) + " were there already";
+    } else if (there_bytes > 0) {
+      text += "; " + HumanSize(there_bytes) + " were there already";
+    }
+    if (removed_ > 0) text += "; removed " + std::to_string(removed_);
+    Say(text);
+  }
+
+  const InputSpec& input_;
+  const ChannelsConfig& config_;
+  const std::string folder_;
+  const std::unique_ptr<Journal> journal_;
+  SyncMemory memory_;
+  const MonoTime begun_;
+  bool told_skipped_ = false;
+  bool vanished_ = false;  // a file was there when it was listed, and then was not
+  // What the source holds, as it was last seen, and what of it was copied by this call.
+  int64_t files_ = 0, bytes_ = 0, copied_ = 0, copied_bytes_ = 0, removed_ = 0;
+};
+
+}  // namespace
+
+Status BringChannels(const std::vector<InputSpec>& inputs, const ChannelsConfig& config) {
+  for (const InputSpec& input : inputs) {
+    if (config.stopped()) return StoppedStatus();
+    STOKER_TRY(Channel(input, config)
+                   .Bring()
+                   .WithContext("input " + input.name + " from " + Printable(input.source)));
+  }
+  return Status::Ok();
+}
+
+bool BlamesInputs(const Status& failure) {
+  switch (failure.code()) {
+    case Code::kInvalid:
+    case Code::kNotFound:
+    case Code::kDenied:
+    case Code::kExists:
+    case Code::kConflict:
+    case Code::kCorrupt:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace stoker::node

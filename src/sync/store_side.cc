@@ -29,8 +29,9 @@ Status StoreSide::List(const std::function<void(ObjectInfo)>& each,
     STOKER_ASSIGN(Listing page, store_.List("", after, kPage));
     *now = page.store_now;
     for (ObjectInfo& object : page.objects) {
-      // What consoles write to show an empty folder.
-      if (object.size == 0 && EndsWith(object.key, "/")) continue;
+      // What consoles write to show an empty folder; that of the prefix itself has no name here.
+      const bool folder = object.key.empty() || EndsWith(object.key, "/");
+      if (object.size == 0 && folder) continue;
       each(std::move(object));
     }
     after = page.next;

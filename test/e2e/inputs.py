@@ -72,7 +72,8 @@ def make_data(world, server):
         (data / name).write_bytes(content)
     for name, content in files["val-1"].items():
         server.client.put_object(Bucket=moto_s3.BUCKET, Key=f"val/{name}", Body=content)
-    server.client.put_object(Bucket=moto_s3.BUCKET, Key="val/", Body=b"")
+    for marker in ("val/", "val/x/", "val/nothing/"):  # as consoles make folders
+        server.client.put_object(Bucket=moto_s3.BUCKET, Key=marker, Body=b"")
     for key, content in (("one/labels.txt", b"cat dog"), ("one/labels.txt2", b"no")):
         server.client.put_object(Bucket=moto_s3.BUCKET, Key=key, Body=content)
     return sorted(

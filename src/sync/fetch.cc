@@ -11,6 +11,8 @@ namespace {
 
 constexpr int kPage = 10'000;
 constexpr size_t kWorthAList = 3;  // wanted files of one folder
+// What was damaged on its way is whole when it comes again; what is damaged in the store is not.
+constexpr int kTries = 3;
 
 std::string FolderOf(const std::string& key) { return key.substr(0, key.rfind('/') + 1); }
 
@@ -105,8 +107,14 @@ Status FetchFiles(ObjectStore& store, const Movers& movers, const std::vector<Wa
   NothingKept memory;
   Movers together = movers;
   together.options.all_or_nothing = true;
-  const TransferReport report = MoveFiles(source, target, memory, together, all);
-  if (report.failed.empty()) return Status::Ok();
+  TransferReport report;
+  std::map<std::string, int> damaged;
+  do {
+    std::erase_if(all, [&target](const ObjectInfo& file) { return target.Has(file.key); });
+    report = MoveFiles(source, target, memory, together, all);
+    if (report.failed.empty()) return Status::Ok();
+  } while (report.failed.front().why.Is(Code::kCorrupt) &&
+           ++damaged[report.failed.front().key] < kTries);
   const OddKey& failed = report.failed.front();
   if (failed.why.Is(Code::kCorrupt)) return failed.why;  // names it
   if (failed.why.Is(Code::kNotFound)) return MissingFile(wanted.at(failed.key));

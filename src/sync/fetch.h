@@ -28,6 +28,7 @@ struct WantedFile {
 
 // Several at once, and large ones in ranges where the directory takes them so. Every byte passes
 // the hash, as it came or as it was read back from the directory, before its file has its name.
+// What arrives damaged is asked for again, as it may be whole in the store: three times in all.
 // Blocks. After a failure nothing more is begun. kCorrupt: one is missing in the store, or its size
 // or hash differ; kConflict: one was replaced while it was read. Both name the file.
 Status FetchFiles(ObjectStore& store, const Movers& movers, const std::vector<WantedFile>& files,

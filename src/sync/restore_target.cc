@@ -34,8 +34,12 @@ Status CheckHash(const ManifestFile& file, Sha256& hash) {
 class Ranges : public PartsUpload {
  public:
   Ranges(std::unique_ptr<NewFile> target, const ManifestFile& file, std::string key,
-         std::mutex& names)
-      : target_(std::move(target)), file_(file), key_(std::move(key)), names_(names) {}
+         std::mutex& names, std::set<std::string>& done)
+      : target_(std::move(target)),
+        file_(file),
+        key_(std::move(key)),
+        names_(names),
+        finished_(done) {}
   const std::string& id() const override { return id_; }
   int64_t part_size() const override { return kRange; }
   const std::map<int, PartSum>& done() const override { return done_; }
@@ -72,6 +76,7 @@ class Ranges : public PartsUpload {
     STOKER_TRY(CheckHash(file_, hash_));
     const std::lock_guard lock(names_);
     STOKER_TRY(target_->Commit(file_.mode, file_.mtime_ms));
+    finished_.insert(key_);
     return ObjectInfo{key_, file_.size, "", {}};
   }
   void Abort() override {
@@ -121,7 +126,8 @@ class Ranges : public PartsUpload {
   std::unique_ptr<NewFile> target_;
   const ManifestFile& file_;
   const std::string key_;
-  std::mutex& names_;
+  std::mutex& names_;                // of the directory, and of the next
+  std::set<std::string>& finished_;  // files
   const std::string id_;
   const std::map<int, PartSum> done_;
   std::mutex mutex_;       // of the next two
@@ -164,6 +170,7 @@ Result<ObjectInfo> RestoreTarget::PutFrom(const std::string& key, ObjectReader& 
   STOKER_TRY(CheckHash(file, hash));
   const std::lock_guard lock(mutex_);
   STOKER_TRY(target->Commit(file.mode, file.mtime_ms));
+  done_.insert(key);
   return ObjectInfo{key, file.size, "", {}};
 }
 
@@ -172,7 +179,7 @@ Result<std::unique_ptr<PartsUpload>> RestoreTarget::BeginParts(const std::string
                                                                const std::string&) {
   STOKER_ASSIGN(std::unique_ptr<NewFile> target, Create(key));
   return std::unique_ptr<PartsUpload>(
-      std::make_unique<Ranges>(std::move(target), files_.at(key), key, mutex_));
+      std::make_unique<Ranges>(std::move(target), files_.at(key), key, mutex_, done_));
 }
 
 }  // namespace stoker

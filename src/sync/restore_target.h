@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "port/checkpoint_files.h"
@@ -28,13 +29,16 @@ class RestoreTarget : public TransferTarget {
   int64_t memory(const ObjectReader& from) const override;
   Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, const ObjectInfo& from,
                                                   const std::string& resume) override;
+  // Whether it is there, whole. Not while files move.
+  bool Has(const std::string& key) const { return done_.contains(key); }
 
  private:
   Result<std::unique_ptr<NewFile>> Create(const std::string& key);
 
   DirectoryWriter& into_;
   const std::map<std::string, ManifestFile>& files_;
-  std::mutex mutex_;  // of `into_`: one at a time makes names
+  std::mutex mutex_;  // of `into_`: one at a time makes names; and of `done_`
+  std::set<std::string> done_;
 };
 
 }  // namespace stoker

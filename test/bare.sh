@@ -59,5 +59,5 @@ fi
 start=$SECONDS
 inside "$user" "cd /srv/stoker && $commands" </dev/null
 echo "bare.sh: done as $user in $((SECONDS - start)) s after the system was made"
-left=$(find "$tree/tmp" "$tree/var/tmp" -mindepth 1 ! -name '.*' | head)
+left=$(find "$tree/tmp" "$tree/var/tmp" -mindepth 1 -maxdepth 1 ! -name '.*')
 [[ -z $left ]] || { echo "bare.sh: left behind: $left" >&2; exit 1; }

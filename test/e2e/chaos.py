@@ -41,12 +41,12 @@ HARM = {
 
 
 # Of each key, in seconds. Stoker takes another one RENEWED_S before what the program that gives it
-# calls its end. So the program says so much more, and LATE_S less or, for every other key, more: of
-# one stoker learns by its own clock that it is over, of the next by a refusal.
-KEY_LASTS_S, RENEWED_S, LATE_S = 15, 600, 3
+# calls its end. So the program says so much more, and EARLY_S less or, for every other key, a life
+# more: of one stoker learns by its own clock that it is over, of the next by a refusal.
+KEY_LASTS_S, RENEWED_S, EARLY_S = 6, 600, 2
 GIVE_KEY = """\
 number=$((($(date +%s) - {since}) / {lasts}))
-end=$(({since} + (number + 1) * {lasts} + {renewed} + {late} * (number % 2 * 2 - 1)))
+end=$(({since} + (number + 1) * {lasts} + {renewed} + (number % 2 ? {lasts} : -{early})))
 printf '{{"Version": 1, "AccessKeyId": "USER%d", "SecretAccessKey": "secret%d", ' $number $number
 printf '"Expiration": "%s"}}' $(date -u -d @$end +%Y-%m-%dT%H:%M:%SZ)
 """
@@ -74,7 +74,7 @@ class Bucket:
         from s3_server import KEYS
 
         folder = pathlib.Path(self.server.root)
-        text = GIVE_KEY.format(since=since, lasts=KEY_LASTS_S, renewed=RENEWED_S, late=LATE_S)
+        text = GIVE_KEY.format(since=since, lasts=KEY_LASTS_S, renewed=RENEWED_S, early=EARLY_S)
         (folder / "give_key").write_text(text)
         config = folder / "aws_config"
         config.write_text(f"[default]\ncredential_process = /bin/sh {folder / 'give_key'}\n")

@@ -145,6 +145,8 @@ bool CheckName(const YamlNode& key, const JobSpec& spec, SpecReader* reader) {
   return true;
 }
 
+}  // namespace
+
 void SetInput(const YamlNode& key, const YamlNode& value, SpecReader* reader, ParseState* state) {
   std::vector<InputSpec>& inputs = state->spec.inputs;
   if (!CheckName(key, state->spec, reader)) return;
@@ -159,8 +161,6 @@ void SetInput(const YamlNode& key, const YamlNode& value, SpecReader* reader, Pa
   }
 }
 
-}  // namespace
-
 void ReadInputs(const YamlNode& node, SpecReader* reader, ParseState* state) {
   if (!reader->ExpectMap(node, "inputs")) return;
   if (!reader->ExpectAtMost(node, "inputs", node.entries.size(), kMaxInputs)) return;
@@ -172,11 +172,6 @@ void ReadInputs(const YamlNode& node, SpecReader* reader, ParseState* state) {
       SetInput(entry.key, entry.value, reader, state);
     }
   }
-}
-
-void ReadInputFlag(const YamlNode& name, const YamlNode& source, SpecReader* reader,
-                   ParseState* state) {
-  SetInput(name, source, reader, state);
 }
 
 }  // namespace stoker

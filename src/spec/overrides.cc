@@ -82,7 +82,7 @@ void ReadInputFlag(const std::string& text, ParseState* state, SpecReader* reade
     reader->Error(Flag(text), Quoted(text) + " gives no source", "Write NAME=SOURCE");
     return;
   }
-  ReadInputFlag(Flag(text.substr(0, sign)), Flag(text.substr(sign + 1)), reader, state);
+  SetInput(Flag(text.substr(0, sign)), Flag(text.substr(sign + 1)), reader, state);
 }
 
 void ApplyListFlags(ParseState* state) {

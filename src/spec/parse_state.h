@@ -43,9 +43,8 @@ std::optional<std::string> ResolvePath(const YamlNode& node, std::string_view wh
                                        const ParseOptions& options);
 // inputs.cc: the channels.
 void ReadInputs(const YamlNode& node, SpecReader* reader, ParseState* state);
-// NAME=SOURCE of a flag; replaces a channel of that name.
-void ReadInputFlag(const YamlNode& name, const YamlNode& source, SpecReader* reader,
-                   ParseState* state);
+// One channel, of the file or of a flag; replaces one of that name.
+void SetInput(const YamlNode& key, const YamlNode& value, SpecReader* reader, ParseState* state);
 // Sets spec.workdir from text in `node`, or adds an error.
 void ReadWorkdir(const YamlNode& node, SpecReader* reader, ParseState* state);
 

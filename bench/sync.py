@@ -56,8 +56,10 @@ class Sample:
         self.seconds, self.processor, self.peak = seconds, processor, peak
 
 
-def run(words, env):
-    """Runs a client to its end: wall time, processor time and peak memory are the kernel's word."""
+def run(what, words, env):
+    """Runs a client to its end: wall time, processor time and peak memory are the kernel's word.
+    Each is told as it ends, since some take minutes."""
+    print(f"  {what}: ", end="", file=sys.stderr, flush=True)
     began = time.monotonic()
     with tempfile.TemporaryFile() as said:
         child = subprocess.Popen(words, env=env, stdout=said, stderr=said, stdin=subprocess.DEVNULL)
@@ -68,6 +70,7 @@ def run(words, env):
             said.seek(0)
             sys.exit(f"{' '.join(map(str, words))}: {child.returncode}\n"
                      f"{said.read()[-3000:].decode(errors='replace')}")  # fmt: skip
+    print(f"{seconds:.2f} s", file=sys.stderr, flush=True)
     return Sample(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10)
 
 
@@ -118,11 +121,12 @@ def measure(title, clients, source, files, size, root):
         for name, client in clients.items():
             client.forget()
             client.round += 1
-            up[name].append(run(client.up(source, title), client.env))
+            up[name].append(run(f"{title} up, {name}", client.up(source, title), client.env))
         for name, client in clients.items():
             into = f"{root}/into"
             client.forget()
-            down[name].append(run(client.down(title, into, source), client.env))
+            words = client.down(title, into, source)
+            down[name].append(run(f"{title} down, {name}", words, client.env))
             left = source + ".raw" if name == "raw" else into
             check(left, files, size, name)
             shutil.rmtree(left)

@@ -140,14 +140,20 @@ std::string HumanSize(int64_t bytes) {
   return out;
 }
 
+std::string HumanRate(int64_t bytes, Duration spent) {
+  const double rate = static_cast<double>(bytes) / std::max(spent.seconds(), 0.001);
+  return HumanSize(static_cast<int64_t>(rate)) + "/s";
+}
+
+bool IsAlnum(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
 bool IsSafeName(std::string_view name) {
   if (name.empty() || name.size() > 64) return false;
-  const auto alnum = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  };
-  if (!alnum(name[0])) return false;
+  if (!IsAlnum(name[0])) return false;
   return std::all_of(name.begin(), name.end(),
-                     [&](char c) { return alnum(c) || c == '.' || c == '_' || c == '-'; });
+                     [](char c) { return IsAlnum(c) || c == '.' || c == '_' || c == '-'; });
 }
 
 bool IsSafeRelativePath(std::string_view path) {

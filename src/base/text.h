@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/time.h"
 
 namespace stoker {
 
@@ -22,6 +23,12 @@ std::string Printable(std::string_view text, bool keep_newlines = false);
 Result<int64_t> ParseSize(std::string_view text);
 // For people: "3.2 MB".
 std::string HumanSize(int64_t bytes);
+
+// For people: the bytes a second, "3.2 MB/s".
+std::string HumanRate(int64_t bytes, Duration spent);
+
+// An ASCII letter or digit, whatever the locale.
+bool IsAlnum(char c);
 
 // True for 1-64 of [A-Za-z0-9._-] that starts with a letter or digit: safe as a path component,
 // a tag value and a command-line argument.

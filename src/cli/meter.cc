@@ -86,7 +86,7 @@ void Meter::At(int64_t done) {
   const double rate = static_cast<double>(done) / spent.seconds();
   std::string text = what_ + " " + HumanSize(done);
   if (total_ > 0) text += " of " + HumanSize(std::max(total_, done));
-  text += ", " + HumanSize(static_cast<int64_t>(rate)) + "/s";
+  text += ", " + HumanRate(done, spent);
   if (total_ > done && rate > 0) {
     const double left = static_cast<double>(total_ - done) / rate;
     text += ", " + HumanDuration(Duration::Seconds(static_cast<int64_t>(left) + 1)) + " left";

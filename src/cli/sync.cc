@@ -139,9 +139,8 @@ void ShowReport(Context& context, const SyncPlan& plan, const TransferReport& re
                   "\n");
     return;
   }
-  const double rate = static_cast<double>(report.bytes) / std::max(spent.seconds(), 0.001);
   std::string text = "copied " + Files(report.files) + " (" + HumanSize(report.bytes) + " in " +
-                     HumanDuration(spent) + ", " + HumanSize(static_cast<int64_t>(rate)) + "/s)";
+                     HumanDuration(spent) + ", " + HumanRate(report.bytes, spent) + ")";
   if (report.kept_bytes > 0) {
     text += "; " + HumanSize(report.kept_bytes) + " were there from an earlier run";
   }

@@ -31,12 +31,6 @@ std::string Files(int64_t count, int64_t bytes) {
   return std::to_string(count) + (count == 1 ? " file, " : " files, ") + HumanSize(bytes);
 }
 
-std::string Rate(int64_t bytes, Duration spent) {
-  return HumanSize(
-             static_cast<int64_t>(static_cast<double>(bytes) / std::max(spent.seconds(), 0.001))) +
-         "/s";
-}
-
 // What the source was found to hold, and what it can be read from.
 struct Source {
   std::unique_ptr<ObjectStore> store;  // behind `stoppable`, where it is a bucket
@@ -47,7 +41,7 @@ struct Source {
 Result<Source> OpenSource(const std::string& url, const Stopped& stopped) {
   Source source;
   if (NamesBucket(url)) {
-    STOKER_ASSIGN(source.store, OpenStore(url));
+    STOKER_ASSIGN(source.store, OpenStore(url, stopped));
     source.stoppable = std::make_unique<StoppableStore>(*source.store, stopped);
     source.side = std::make_unique<StoreSide>(*source.stoppable);
   } else {
@@ -209,7 +203,7 @@ class Channel {
                     if (at - told < kTellEvery) return;
                     told = at;
                     Say(HumanSize(now.bytes) + " of " + HumanSize(plan.copy_bytes) + " (" +
-                        Rate(now.bytes, at - begun) + ")");
+                        HumanRate(now.bytes, at - begun) + ")");
                   });
     copied_ += report.files;
     copied_bytes_ += report.bytes;
@@ -230,7 +224,7 @@ class Channel {
     std::string text;
     if (copied_ > 0) {
       text = Files(copied_, copied_bytes_) + " in " + HumanDuration(spent) + " (" +
-             Rate(copied_bytes_, spent) + ")";
+             HumanRate(copied_bytes_, spent) + ")";
     }
     const int64_t there = std::max<int64_t>(0, files_ - copied_);
     const int64_t there_bytes = std::max<int64_t>(0, bytes_ - copied_bytes_);

@@ -14,10 +14,6 @@ namespace {
 constexpr size_t kMaxNameBytes = 64;
 constexpr size_t kMaxSourceBytes = 2048;
 
-bool IsAlnum(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 // Safe as a folder and, after its '-' became '_', as a part of a variable's name.
 bool IsChannelName(std::string_view name) {
   return !name.empty() && name.size() <= kMaxNameBytes && IsAlnum(name[0]) &&

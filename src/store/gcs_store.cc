@@ -2,8 +2,6 @@
 #include "store/gcs_store.h"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 #include <utility>
 
 #include "base/text.h"
@@ -39,9 +37,7 @@ GcsStore::GcsStore(GcsStoreOptions options, std::unique_ptr<gcs::Client> client)
       root_(options_.prefix.empty() ? "" : options_.prefix + "/"),
       url_("gs://" + options_.client.bucket + (root_.empty() ? "" : "/" + options_.prefix)),
       client_(std::move(client)),
-      carrier_(*client_, options_.retry, options_.seed, [](Duration time) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(time.ms));
-      }) {
+      carrier_(*client_, options_.retry, options_.seed, options_.stopped) {
   traits_.part_bytes = options_.part_bytes;
 }
 

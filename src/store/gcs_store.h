@@ -9,6 +9,7 @@
 // can be written about once a second: more is refused with 429, and sent again.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -29,6 +30,8 @@ struct GcsStoreOptions {
   int64_t part_bytes = 16 << 20;  // of uploads in parts, each of which is an object for a while
   RetryPolicy retry;
   uint64_t seed = 1;  // of the pauses between tries
+  // Nothing is tried again once it says so; thread-safe, may be empty.
+  std::function<bool()> stopped;
 };
 
 // Thread-safe.

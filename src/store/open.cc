@@ -2,6 +2,7 @@
 #include "store/open.h"
 
 #include <filesystem>
+#include <utility>
 
 #include "base/text.h"
 #include "store/local_store.h"
@@ -10,15 +11,16 @@
 
 namespace stoker {
 
-Result<std::unique_ptr<ObjectStore>> OpenStore(const std::string& url) {
+Result<std::unique_ptr<ObjectStore>> OpenStore(const std::string& url,
+                                               std::function<bool()> stopped) {
   const std::string next =
       "Name the store as s3://bucket/prefix, gs://bucket/prefix, /path or file:///path";
   const size_t scheme_end = url.find("://");
   std::string path = url;
   if (scheme_end != std::string::npos) {
     const std::string scheme = url.substr(0, scheme_end);
-    if (scheme == "s3") return OpenS3(url);
-    if (scheme == "gs") return OpenGcs(url);
+    if (scheme == "s3") return OpenS3(url, std::move(stopped));
+    if (scheme == "gs") return OpenGcs(url, std::move(stopped));
     path = url.substr(scheme_end + 3);
     if (scheme != "file" || !StartsWith(path, "/")) {
       return Status(Code::kInvalid, "'" + Printable(url) + "' is not a store", next);

@@ -2,6 +2,7 @@
 // From what the user wrote as `store:` to the store.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -10,7 +11,9 @@
 namespace stoker {
 
 // "s3://bucket/prefix", "gs://bucket/prefix", "/path", "path" (relative to the working directory)
-// or "file:///path". kInvalid, saying why, for anything else.
-Result<std::unique_ptr<ObjectStore>> OpenStore(const std::string& url);
+// or "file:///path". kInvalid, saying why, for anything else. Once `stopped` says so (thread-safe;
+// empty: never), a bucket's failed requests are not tried again.
+Result<std::unique_ptr<ObjectStore>> OpenStore(const std::string& url,
+                                               std::function<bool()> stopped = {});
 
 }  // namespace stoker

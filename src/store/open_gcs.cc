@@ -51,8 +51,10 @@ Result<GcsStoreOptions> FindGcsOptions(const std::string& url) {
   return options;
 }
 
-Result<std::unique_ptr<ObjectStore>> OpenGcs(const std::string& url) {
+Result<std::unique_ptr<ObjectStore>> OpenGcs(const std::string& url,
+                                             std::function<bool()> stopped) {
   STOKER_ASSIGN(GcsStoreOptions options, FindGcsOptions(url));
+  options.stopped = std::move(stopped);
   STOKER_ASSIGN(auto store, GcsStore::Open(std::move(options)));
   return std::unique_ptr<ObjectStore>(std::move(store));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -14,7 +15,7 @@ namespace stoker {
 // use (google/). Where STORAGE_EMULATOR_HOST is set, that server and no credentials, as Google's
 // own clients have it. Sends nothing yet.
 Result<GcsStoreOptions> FindGcsOptions(const std::string& url);
-Result<std::unique_ptr<ObjectStore>> OpenGcs(const std::string& url);
+Result<std::unique_ptr<ObjectStore>> OpenGcs(const std::string& url, std::function<bool()> stopped);
 
 // Looks for the credentials that OpenGcs would use, now; Describe() says what they are. `secret` is
 // "" with an emulator.

@@ -83,8 +83,9 @@ Result<S3StoreOptions> FindS3Options(const std::string& url) {
   return options;
 }
 
-Result<std::unique_ptr<ObjectStore>> OpenS3(const std::string& url) {
+Result<std::unique_ptr<ObjectStore>> OpenS3(const std::string& url, std::function<bool()> stopped) {
   STOKER_ASSIGN(S3StoreOptions options, FindS3Options(url));
+  options.stopped = std::move(stopped);
   STOKER_ASSIGN(auto store, S3Store::Open(std::move(options)));
   return std::unique_ptr<ObjectStore>(std::move(store));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -12,7 +13,7 @@ namespace stoker {
 // user's other AWS tools would use (aws/). Sends nothing yet.
 Result<S3StoreOptions> FindS3Options(const std::string& url);
 // A store of these.
-Result<std::unique_ptr<ObjectStore>> OpenS3(const std::string& url);
+Result<std::unique_ptr<ObjectStore>> OpenS3(const std::string& url, std::function<bool()> stopped);
 
 // Whom Amazon takes `credentials` for. kNotFound: they are for another service, which nobody asks.
 Result<std::string> FindS3Caller(const AwsCredentials& credentials);

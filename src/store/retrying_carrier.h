@@ -18,9 +18,9 @@ namespace stoker::bucket {
 // effect, the caller finds out from what is there. Thread-safe.
 class RetryingCarrier : public Carrier {
  public:
-  // `inner` outlives it. `sleep` waits.
-  RetryingCarrier(Carrier& inner, RetryPolicy policy, uint64_t seed,
-                  std::function<void(Duration)> sleep);
+  // `inner` outlives it. Once `stopped` says so (thread-safe, asked ten times a second; empty:
+  // never), the failure at hand stands and nothing is waited for any more.
+  RetryingCarrier(Carrier& inner, RetryPolicy policy, uint64_t seed, std::function<bool()> stopped);
 
   Result<HttpResponse> Call(const Request& request) override;
   Result<std::unique_ptr<HttpAnswer>> Open(const Request& request) override;
@@ -36,9 +36,11 @@ class RetryingCarrier : public Carrier {
   int64_t throttled() const { return throttled_; }
 
  private:
+  bool Wait(Duration delay) const;
+
   Carrier& inner_;
   const RetryPolicy policy_;
-  const std::function<void(Duration)> sleep_;
+  const std::function<bool()> stopped_;
   RetryBudget budget_;
   std::atomic<int64_t> throttled_ = 0;
   std::mutex mutex_;

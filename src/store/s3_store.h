@@ -8,6 +8,7 @@
 // finds out.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -25,6 +26,8 @@ struct S3StoreOptions {
   int parallel = 4;  // parts of one upload under way at once
   RetryPolicy retry;
   uint64_t seed = 1;  // of the pauses between tries
+  // Nothing is tried again once it says so; thread-safe, may be empty.
+  std::function<bool()> stopped;
 };
 
 // Thread-safe.

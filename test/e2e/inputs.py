@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Channels: a job finds its inputs, out of a folder and out of a bucket of moto's S3."""
+"""Channels: a job finds its inputs, out of a folder and out of a bucket: of moto's S3, and of
+fake-gcs-server."""
 
 import hashlib
 import json
@@ -13,11 +14,11 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import cloud_env  # noqa: E402
 
 cloud_env.enter()
+import fake_gcs  # noqa: E402
 import moto_s3  # noqa: E402
 from harness import PYTHON, Results, World  # noqa: E402
 from job_kit import lines, running  # noqa: E402
 
-BUCKET = f"s3://{moto_s3.BUCKET}"
 BIG = 20 << 20  # two parts
 
 # Says what its channels have, then spoils its copy. The first attempt ends as it is told.
@@ -38,18 +39,40 @@ if os.environ["STOKER_ATTEMPT"] == "1":
     time.sleep(600)
 """
 
-JOB = f"""
+JOB = """
 name: fed
 workdir: .
 inputs:
-  training: {{source: ../data, mode: file}}
-  val-1: {BUCKET}/val
-  labels: {BUCKET}/one/labels.txt
+  training: {source: ../data, mode: file}
+  val-1: BUCKET/val
+  labels: BUCKET/one/labels.txt
 setup: echo "setup has $(cat "$STOKER_CHANNEL_LABELS/labels.txt")"
 stop_grace: 1s
-job_recovery: {{max_restarts_on_errors: 1}}
-run: {PYTHON} prog.py MODE
+job_recovery: {max_restarts_on_errors: 1}
+run: PYTHON prog.py MODE
 """
+
+
+class S3Bucket:
+    url = f"s3://{moto_s3.BUCKET}"
+    server = moto_s3.MotoS3
+    missing = "NoSuchBucket"
+    away = {"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1"}
+
+    @staticmethod
+    def put(server, key, content):
+        bucket.put(server, key, content)
+
+
+class GcsBucket:
+    url = f"gs://{fake_gcs.BUCKET}"
+    server = fake_gcs.FakeGcs
+    missing = "404"
+    away = {"STORAGE_EMULATOR_HOST": "http://127.0.0.1:1"}
+
+    @staticmethod
+    def put(server, key, content):
+        server.client().bucket(fake_gcs.BUCKET).blob(key).upload_from_string(content)
 
 
 def told(world, job, attempt):
@@ -58,7 +81,7 @@ def told(world, job, attempt):
     return [json.loads(line).get("text", "") for line in lines(done.stdout)]
 
 
-def make_data(world, server):
+def make_data(world, bucket, server):
     """Files of the three sources; returns the lines that the program is to print of them."""
     rng = random.Random(4)
     data = world.work / "data"
@@ -71,11 +94,11 @@ def make_data(world, server):
     for name, content in files["training"].items():
         (data / name).write_bytes(content)
     for name, content in files["val-1"].items():
-        server.client.put_object(Bucket=moto_s3.BUCKET, Key=f"val/{name}", Body=content)
+        bucket.put(server, f"val/{name}", content)
     for marker in ("val/", "val/x/", "val/nothing/"):  # as consoles make folders
-        server.client.put_object(Bucket=moto_s3.BUCKET, Key=marker, Body=b"")
+        bucket.put(server, marker, b"")
     for key, content in (("one/labels.txt", b"cat dog"), ("one/labels.txt2", b"no")):
-        server.client.put_object(Bucket=moto_s3.BUCKET, Key=key, Body=content)
+        bucket.put(server, key, content)
     return sorted(
         f"has {channel} {name} {hashlib.sha256(content).hexdigest()[:16]}"
         for channel, held in files.items()
@@ -83,11 +106,12 @@ def make_data(world, server):
     )
 
 
-def submit(world, mode):
+def submit(world, bucket, mode):
     work = world.work / mode
     work.mkdir()
     (work / "prog.py").write_text(PROGRAM)
-    (work / "job.yaml").write_text(JOB.replace("MODE", mode))
+    job = JOB.replace("BUCKET", bucket.url).replace("PYTHON", str(PYTHON)).replace("MODE", mode)
+    (work / "job.yaml").write_text(job)
     return world.submit("job.yaml", cwd=work)
 
 
@@ -99,8 +123,8 @@ def inputs_said(texts):
     return [t for t in texts if t.startswith("stoker: input ")]
 
 
-def test_kept_launch(results, world, expected):
-    job = submit(world, "fail")
+def test_kept_launch(results, world, bucket, expected):
+    job = submit(world, bucket, "fail")
     code = world.stoker("wait", job, timeout=120).returncode
     first, second = told(world, job, 1), told(world, job, 2)
     results.check("the program finds its inputs", code == 0 and has(first) == expected, first)
@@ -135,8 +159,8 @@ def test_kept_launch(results, world, expected):
     world.wait_for("the copies go with their machine", lambda: not world.instances(), timeout=60)
 
 
-def test_preempted(results, world, expected):
-    job = submit(world, "stay")
+def test_preempted(results, world, bucket, expected):
+    job = submit(world, bucket, "stay")
     running(world, job, "ready")
     world.stoker("preempt", job, "--in", "2s", check=True)
     code = world.stoker("wait", job, timeout=120).returncode
@@ -145,10 +169,11 @@ def test_preempted(results, world, expected):
                   expected, second)  # fmt: skip
 
 
-def test_wrong(results, world):
+def test_wrong(results, world, bucket):
     for name, source, words in (
-        ("a missing bucket", "s3://no-such-bucket-here/x", ["input training", "NoSuchBucket"]),
-        ("nothing there", f"{BUCKET}/nothing/here", ["input training", "there is no file"]),
+        ("a missing bucket", f"{bucket.url[:5]}no-such-bucket-here/x",
+         ["input training", bucket.missing]),
+        ("nothing there", f"{bucket.url}/nothing/here", ["input training", "there is no file"]),
     ):
         args = ("--input", f"training={source}", "--", "true")
         job = world.submit(*args)
@@ -163,10 +188,9 @@ def test_wrong(results, world):
         )
 
 
-def test_away(results, world):
+def test_away(results, world, bucket):
     """A service that is away is waited for, as long as nobody says stop."""
-    env = {"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1"}
-    job = world.submit("--input", f"training={BUCKET}/val", "--", "true", env=env)
+    job = world.submit("--input", f"training={bucket.url}/val", "--", "true", env=bucket.away)
     world.wait_for(
         "it is said that it is tried again",
         lambda: any("trying again" in t for t in told(world, job, 1)),
@@ -180,15 +204,16 @@ def test_away(results, world):
 
 def main():
     results = Results()
-    with moto_s3.MotoS3() as server, World("inputs") as world:
-        world.env.update(server.env())
-        expected = make_data(world, server)
-        for test in (test_kept_launch, test_preempted):
-            results.run(test.__name__, test, results, world, expected)
-        for test in (test_wrong, test_away):
-            results.run(test.__name__, test, results, world)
-        for instance in world.instances():
-            world.wait_for("machines end", lambda i=instance: not i.exists(), timeout=60)
+    for bucket in (S3Bucket, GcsBucket):
+        with bucket.server() as server, World("inputs") as world:
+            world.env.update(server.env())
+            expected = make_data(world, bucket, server)
+            for test in (test_kept_launch, test_preempted):
+                results.run(f"{test.__name__} {bucket.url}", test, results, world, bucket, expected)
+            for test in (test_wrong, test_away):
+                results.run(f"{test.__name__} {bucket.url}", test, results, world, bucket)
+            for instance in world.instances():
+                world.wait_for("machines end", lambda i=instance: not i.exists(), timeout=60)
     results.finish()
 
 

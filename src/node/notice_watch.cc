@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/notice_watch.h"
 
+#include <chrono>
+
 namespace stoker::node {
+namespace {
+
+constexpr int kTries = 3;
+constexpr std::chrono::milliseconds kBetweenTries{400};
+
+}  // namespace
 
 NoticeWatch::NoticeWatch(std::unique_ptr<MetadataService> metadata, Clock& clock, Duration every,
                          Changed changed)
@@ -19,7 +27,9 @@ NoticeWatch::~NoticeWatch() {
 
 Result<std::optional<Notice>> NoticeWatch::Poll() {
   const std::lock_guard lock(metadata_mutex_);
-  return metadata_->PollNotice();
+  auto answer = metadata_->PollNotice();
+  if (answer.ok()) answered_ = true;
+  return answer;
 }
 
 void NoticeWatch::Tell(const std::optional<Notice>& notice) {
@@ -54,14 +64,22 @@ void NoticeWatch::HostStops(Duration left) {
   Tell(std::nullopt);
 }
 
+bool NoticeWatch::HostIsStopping() {
+  const std::lock_guard lock(mutex_);
+  return host_.has_value();
+}
+
 bool NoticeWatch::TakenNow() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (host_) return true;
+  for (int tries = 1;; ++tries) {
+    if (HostIsStopping()) return true;
+    const auto answer = Poll();
+    if (answer.ok()) {
+      Tell(*answer);
+      return answer->has_value() || HostIsStopping();
+    }
+    if (tries == kTries || stop_) return answered_;
+    std::this_thread::sleep_for(kBetweenTries);
   }
-  const auto answer = Poll();
-  if (answer.ok()) Tell(*answer);
-  return answer.ok() && answer->has_value();
 }
 
 std::string NoticeWatch::trouble() {

@@ -25,13 +25,15 @@ class NoticeWatch {
   ~NoticeWatch();
   // The host is shutting down: as good as a notice that runs out after `left`.
   void HostStops(Duration left);
-  // Asks once more, now: true when a notice is out or the host is shutting down. An answer that
-  // does not come within the service's time-out counts as no notice.
+  // Asks now: true when a notice is out or the host is shutting down. Without an answer it asks
+  // twice more within a second. A service that has answered before and now does not counts as a
+  // host that goes away; one that never did tells nothing, so false.
   bool TakenNow();
   std::string trouble();
 
  private:
   void Run();
+  bool HostIsStopping();
   void Tell(const std::optional<Notice>& notice);
   Result<std::optional<Notice>> Poll();
 
@@ -42,6 +44,7 @@ class NoticeWatch {
   const Changed changed_;
   Bell bell_;
   std::atomic<bool> stop_{false};
+  std::atomic<bool> answered_{false};
   std::mutex mutex_;
   std::optional<Notice> told_;
   std::optional<Notice> host_;

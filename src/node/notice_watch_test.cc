@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/notice_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "sys/real_clock.h"
+
+namespace stoker::node {
+namespace {
+
+// Answers what a test says, in turn, and the last of it from then on.
+class Scripted : public MetadataService {
+ public:
+  using Answer = Result<std::optional<Notice>>;
+  Scripted(std::vector<Answer> answers, std::atomic<size_t>& asked)
+      : answers_(std::move(answers)), asked_(asked) {}
+  Answer PollNotice() override { return answers_[std::min(asked_++, answers_.size() - 1)]; }
+  Result<MachineIdentity> Identity() override { return MachineIdentity{}; }
+
+ private:
+  std::vector<Answer> answers_;
+  std::atomic<size_t>& asked_;
+};
+
+const Scripted::Answer kNone = std::optional<Notice>();
+const Scripted::Answer kTaken = std::optional<Notice>(Notice{"terminate", WallTime{1}});
+const Scripted::Answer kAway = Status(Code::kUnavailable, "no answer");
+
+// What TakenNow says once the watch itself has asked for the first time.
+bool Taken(std::vector<Scripted::Answer> answers) {
+  RealClock clock;
+  std::atomic<size_t> asked = 0;
+  NoticeWatch watch(std::make_unique<Scripted>(std::move(answers), asked), clock,
+                    Duration::Hours(1), [](const std::optional<Notice>&) {});
+  while (asked == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return watch.TakenNow();
+}
+
+TEST(NoticeWatch, AsksOnceMoreWhenAProgramHasEnded) {
+  EXPECT_FALSE(Taken({kNone}));
+  EXPECT_TRUE(Taken({kNone, kTaken}));
+  EXPECT_FALSE(Taken({kTaken, kNone}));  // withdrawn
+}
+
+TEST(NoticeWatch, NoAnswerIsNoNegativeOne) {
+  EXPECT_FALSE(Taken({kNone, kAway, kNone}));
+  EXPECT_TRUE(Taken({kNone, kAway, kAway, kTaken}));
+  EXPECT_TRUE(Taken({kNone, kAway}));
+  EXPECT_FALSE(Taken({kAway}));  // there is no such service here
+}
+
+}  // namespace
+}  // namespace stoker::node

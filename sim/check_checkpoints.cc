@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "job/digest.h"
 #include "ledger/paths.h"
-#include "policy/drain.h"
 #include "sim/checks.h"
 #include "sim/program.h"
 #include "sync/manifest.h"
@@ -30,7 +29,7 @@ std::optional<Named> ManifestOf(const std::string& key) {
 }
 
 // whole-checkpoint: what a manifest names is there, is what it says, and is of one moment; from the
-// instant that the manifest is, on every node.
+// instant that the manifest is, on every node. Who restores it has that moment.
 class WholeCheckpoint : public Observer {
  public:
   explicit WholeCheckpoint(World& world) : world_(world) {}
@@ -54,6 +53,27 @@ class WholeCheckpoint : public Observer {
                         " of one node and " + std::to_string(step) + " of another",
                     manifest->job);
     }
+    if (!steps.empty()) steps_[manifest->job + "/" + manifest->id.ToString()] = steps[0];
+  }
+
+  void OnProgramStarts(const ProgramView& view) override {
+    const Job& job = world_.jobs().at(view.job);
+    const Attempt* attempt = FindAttempt(job, view.attempt);
+    if (attempt == nullptr) return;
+    int expected = 0;
+    if (!attempt->restore.empty()) {
+      const bool others = attempt->restore.find('/') != std::string::npos;
+      const auto found = steps_.find((others ? "" : view.job + "/") + attempt->restore);
+      if (found == steps_.end()) return;  // committed over damaged data
+      expected = found->second;
+    }
+    if (view.step == expected) return;
+    world_.Breach("whole-checkpoint",
+                  "node " + std::to_string(view.rank) + " of attempt " +
+                      std::to_string(view.attempt) + " begins after step " +
+                      std::to_string(view.step) + ", but '" + attempt->restore + "' has " +
+                      std::to_string(expected),
+                  view.job);
   }
 
  private:
@@ -68,7 +88,7 @@ class WholeCheckpoint : public Observer {
       }
       if (object->info.size != file.size || Sha256Hex(*object->data) != file.sha256) {
         // A checkpoint that names what a fault has damaged since is not its writer's doing.
-        if (world_.Happened("rotten")) return;
+        if (world_.Happened("rotten " + paths::Checkpoints(manifest.job) + file.object)) return;
         return world_.Breach("whole-checkpoint", name + " is not what the manifest says",
                              manifest.job);
       }
@@ -84,6 +104,7 @@ class WholeCheckpoint : public Observer {
   }
 
   World& world_;
+  std::map<std::string, int> steps_;  // by job and checkpoint
 };
 
 // no-fork and newest: an attempt begins from the newest checkpoint that is committed at that moment
@@ -147,11 +168,13 @@ class Newest : public Observer {
 
   void CheckRestore(const Attempt& attempt, const Job& job) {
     std::string expected = NewestOf(job.id, job, "");
+    std::string of = job.id;
     const auto own = committed_.find(job.id);
     if (!job.retry_of.empty() && (own == committed_.end() || own->second.empty())) {
       expected = NewestOf(job.retry_of, job, job.retry_of + "/");
+      of = job.retry_of;
     }
-    if (attempt.restore == expected || world_.Happened("rotten")) return;
+    if (attempt.restore == expected || world_.Happened("rotten " + of)) return;
     world_.Breach("newest",
                   "attempt " + std::to_string(attempt.number) + " begins from '" + attempt.restore +
                       "', but '" + expected + "' is committed",
@@ -165,11 +188,6 @@ class Newest : public Observer {
       if (attempt.number <= id.attempt || attempt.state == AttemptState::kProvisioning ||
           attempt.state == AttemptState::kEnded) {
         continue;
-      }
-      const Attempt* own = FindAttempt(record->second, id.attempt);
-      if (own != nullptr && own->drain_until &&
-          world_.bucket().Now() > *own->drain_until + kDrainSlack) {
-        continue;  // its machine was to be gone by then
       }
       world_.Breach("no-fork",
                     "checkpoint " + id.ToString() + " comes after attempt " +

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // How it must end, once the faults have stopped and somebody looks.
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
-#include "job/encoding.h"
 #include "ledger/index.h"
-#include "ledger/paths.h"
+#include "policy/retry.h"
 #include "sim/checks.h"
 
 namespace stoker::sim {
@@ -18,6 +18,29 @@ class EverythingEnds : public Observer {
   explicit EverythingEnds(World& world)
       : world_(world),
         client_(world.bucket(), world.scheduler(), world.rng(), "checker", nullptr) {}
+
+  void OnRecord(const Job&, const Job& after, const std::string&) override {
+    for (const Launch& launch : after.launches) {
+      if (launch.closed) closed_.try_emplace({after.id, launch.number}, world_.now());
+    }
+  }
+
+  // Where somebody looks all the time, no machine is left until its limit, or for long once its
+  // launch is closed.
+  void OnMachineEnded(const CloudMachine& machine) override {
+    if (world_.plan().tier != Tier::kAll) return;
+    for (const FaultPlan& fault : world_.plan().faults) {
+      if (fault.kind == "hang") return;
+    }
+    const std::string& job = machine.request.job;
+    if (machine.why == "its limit is over") Breach(job, machine.id + " was left until its limit");
+    const auto closed = closed_.find({job, machine.request.launch});
+    if (closed == closed_.end()) return;
+    const int64_t since = world_.now() - std::max(closed->second, world_.plan().calm);
+    if (since <= kLeftOver) return;
+    Breach(job, machine.id + " was left for " + std::to_string(since / 60'000) +
+                    " min after its launch was closed");
+  }
 
   void OnEnd() override {
     for (const auto& [id, job] : world_.jobs()) {
@@ -57,29 +80,18 @@ class EverythingEnds : public Observer {
       const auto found = std::find_if(list->jobs.begin(), list->jobs.end(),
                                       [&](const Summary& s) { return s.id == job.id; });
       if (found == list->jobs.end()) {
-        const bool excused =
-            world_.Happened("dropped index") || SaysSo(*list) || WaitsForItsRecord(*list, id);
-        if (!excused) Breach(id, "is not in the index");
+        if (!world_.Happened("hidden " + id)) Breach(id, "is not in the index");
       } else if (found->state != job.state) {
         Breach(id, "is " + std::string(Name(found->state)) + " in the index");
       }
     }
   }
 
-  // A record that is still damaged, as is the segment with its line: the list names it, and the
-  // job is active again until the record is back.
-  bool WaitsForItsRecord(const JobList& list, const std::string& id) {
-    const std::string key = paths::Record(id);
-    const auto* record = world_.bucket().Find(key);
-    if (record == nullptr || DecodeJob(key, *record->data).ok()) return false;
-    const bool named = std::any_of(
-        list.warnings.begin(), list.warnings.end(),
-        [&](const std::string& warning) { return warning.find(key) != std::string::npos; });
-    return named && world_.bucket().Find(paths::Active(id)) != nullptr;
-  }
+  static constexpr int64_t kLeftOver = 5 * 60'000;
 
   World& world_;
   BucketClient client_;
+  std::map<std::pair<std::string, int>, int64_t> closed_;
 };
 
 // right-result: the job ends as its program and its users made it end, whatever else went wrong.
@@ -87,6 +99,7 @@ class RightResult : public Observer {
  public:
   explicit RightResult(World& world) : world_(world) {}
 
+  void OnProgramStarts(const ProgramView& view) override { OnStep(view); }
   void OnStep(const ProgramView& view) override {
     int& best = best_[view.job];
     best = std::max(best, view.step);
@@ -102,14 +115,15 @@ class RightResult : public Observer {
   void Check(const Job& job) {
     const JobPlan& plan = *world_.PlanOf(job.id);
     const Ending& result = *job.result;
-    const bool done = best_[job.id] >= plan.program.steps || !job.retry_of.empty();
+    const bool done = best_[job.id] >= plan.program.steps;
     bool right = job.state == JobState::kSucceeded && done;
     if (job.state == JobState::kCancelled) right = job.cancel.has_value();
     if (job.state == JobState::kFailed) {
-      right = MayFail(plan, result) || (Damaged(job) && result.reason == EndReason::kNoProgress);
+      right =
+          MayFail(job, plan, result) || (Damaged(job) && result.reason == EndReason::kNoProgress);
     }
     if (job.state == JobState::kSucceeded && plan.program.on_term == OnTerm::kSavesAndSucceeds) {
-      right = done || plan.max_duration;
+      right = done;
     }
     if (right) return;
     world_.Breach("right-result",
@@ -126,7 +140,7 @@ class RightResult : public Observer {
            world_.plan().bucket.denied > 0;
   }
 
-  bool MayFail(const JobPlan& plan, const Ending& result) const {
+  bool MayFail(const Job& job, const JobPlan& plan, const Ending& result) const {
     const ProgramPlan& program = plan.program;
     switch (result.reason) {
       case EndReason::kUserError: {
@@ -145,22 +159,21 @@ class RightResult : public Observer {
         const bool saved = loads && plan.nodes > 1 && SavesWhenTold(program);
         if (saved && result.exit_code == 9) return true;
         // A program that somebody else killed has failed as far as anybody can know.
-        return Has("kill-program");
+        return world_.Happened("killed " + job.id) &&
+               (result.signal == 9 || (plan.nodes > 1 && result.exit_code == 1));
       }
       case EndReason::kTimedOut:
         return plan.max_duration.has_value();
       case EndReason::kStoppedByRule:
-        return plan.stall.has_value();
+        return plan.stall && program.hang_at >= 0;
       case EndReason::kNoProgress:
         // Nobody can train on machines that all die before the first checkpoint, nor when somebody
         // kills the program again and again before the next one.
-        return world_.plan().faults.size() >= 5 || program.crash_at >= 0 || Has("full-disk") ||
+        return Struck() >= kMostFaultsInARow || program.crash_at >= 0 || Has("full-disk") ||
                program.checkpoint_every == 0 || program.resume_fails ||
-               program.start_fails == StartFails::kMachine || Has("kill-program");
+               program.start_fails == StartFails::kMachine || world_.Happened("killed " + job.id);
       case EndReason::kLaunchRefused:
         return world_.plan().cloud.denied > 0;
-      case EndReason::kNodeFault:
-        return Has("full-disk");
       default:
         return false;
     }
@@ -169,6 +182,17 @@ class RightResult : public Observer {
   static bool SavesWhenTold(const ProgramPlan& program) {
     return program.on_term == OnTerm::kSavesAndSucceeds ||
            program.on_term == OnTerm::kSavesAndFails;
+  }
+
+  // How often something struck that a node may die of.
+  int64_t Struck() const {
+    int64_t sum = 0;
+    for (const auto& [kind, times] : world_.strikes) {
+      static const std::set<std::string> kHarmless = {"cut-actor", "kill-actor", "pause-actor",
+                                                      "step-clock"};
+      if (kHarmless.count(kind) == 0) sum += times;
+    }
+    return sum;
   }
 
   bool Has(const std::string& fault) const {

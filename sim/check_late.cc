@@ -54,12 +54,14 @@ class GivenUp : public Observer {
     }
   }
   void OnChange(const BucketChange& change) override {
-    if (!change.after || change.before) return;
+    // An empty one only takes the number.
+    if (!change.after || change.after->empty() || change.before) return;
     const auto id = IdOfManifestKey(change.key);
     if (!id || !StartsWith(change.key, "jobs/")) return;
     const std::string job = change.key.substr(5, change.key.find('/', 5) - 5);
+    if (ManifestKey(job, *id) != change.key) return;
     const auto ended = ended_.find({job, id->attempt});
-    if (ended == ended_.end() || world_.now() - ended->second <= kOnItsWay) return;
+    if (ended == ended_.end() || world_.now() <= ended->second) return;
     world_.Breach("no-fork",
                   "checkpoint " + id->ToString() + " is committed " +
                       std::to_string((world_.now() - ended->second) / 60'000) +
@@ -70,6 +72,27 @@ class GivenUp : public Observer {
  private:
   World& world_;
   std::map<std::pair<std::string, int>, int64_t> ended_;
+};
+
+// done-is-done: no program goes on once its job has ended.
+class EndedStops : public Observer {
+ public:
+  explicit EndedStops(World& world) : world_(world) {}
+  void OnRecord(const Job&, const Job& after, const std::string&) override {
+    if (IsFinal(after.state)) ended_.try_emplace(after.id, world_.now());
+  }
+  void OnStep(const ProgramView& view) override {
+    const auto ended = ended_.find(view.job);
+    if (ended == ended_.end() || world_.now() <= ended->second) return;
+    world_.Breach("done-is-done",
+                  "its program goes on " + std::to_string((world_.now() - ended->second) / 1000) +
+                      " s after it has ended",
+                  view.job);
+  }
+
+ private:
+  World& world_;
+  std::map<std::string, int64_t> ended_;
 };
 
 // right-result: where machines reconcile, the program of a job that was cancelled does not go on.
@@ -103,6 +126,7 @@ class CancelStops : public Observer {
 void AddLateChecks(World& world, Checks* checks) {
   checks->push_back(std::make_unique<OneLease>(world));
   checks->push_back(std::make_unique<GivenUp>(world));
+  checks->push_back(std::make_unique<EndedStops>(world));
   checks->push_back(std::make_unique<CancelStops>(world));
 }
 

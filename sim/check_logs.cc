@@ -14,7 +14,7 @@ namespace {
 
 // every-line: when a node reports its part ended, each line that its program wrote is in the store,
 // once and in order. Unless its disk was full: then lines are lost, counted and said as soon as
-// there is room.
+// there is room; or a segment was damaged in the store: then the log says so where it is missing.
 class EveryLine : public Observer {
  public:
   explicit EveryLine(World& world)
@@ -48,13 +48,13 @@ class EveryLine : public Observer {
   using Place = std::pair<int, int>;  // attempt, rank
   struct Lines {
     std::map<Place, std::vector<int>> steps;
-    std::map<Place, bool> lost;  // the log says so itself
+    std::map<Place, bool> holes;  // as the log says itself
   };
 
   static void Take(const LogRecord& record, Lines* lines) {
     const Place place{record.attempt, record.rank};
     int step = 0;
-    if (record.note || record.stream == LogStream::kSystem) lines->lost[place] = true;
+    if (record.note) lines->holes[place] = true;
     if (record.stream == LogStream::kOut &&
         std::sscanf(record.text.c_str(), "step %d of", &step) == 1) {
       lines->steps[place].push_back(step);
@@ -69,8 +69,7 @@ class EveryLine : public Observer {
       std::vector<int> expected;
       for (const int step : steps) expected.insert(expected.end(), static_cast<size_t>(each), step);
       const Place place{attempt, rank};
-      const auto lost = lines.lost.find(place);
-      if (lost != lines.lost.end() && lost->second) continue;
+      if (world_.Happened("damaged log of " + job) && lines.holes.count(place) > 0) continue;
       const auto got = lines.steps.find(place);
       const auto& there = got == lines.steps.end() ? std::vector<int>() : got->second;
       if (there == expected) continue;

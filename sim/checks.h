@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "ledger/index.h"
 #include "sim/observer.h"
 #include "sim/world.h"
 
@@ -25,9 +24,5 @@ void AddLogChecks(World& world, Checks* checks);         // every line of what e
 void AddLedgerChecks(World& world, Checks* checks);      // blobs-kept
 void AddLateChecks(World& world, Checks* checks);        // what comes after its time
 void AddEndChecks(World& world, Checks* checks);         // liveness, results, nothing left
-
-// Whether a list owns up to lines that are missing: in a segment that only a newer stoker can read,
-// or in damaged ones that a store that fails did not let it make again.
-bool SaysSo(const JobList& list);
 
 }  // namespace stoker::sim

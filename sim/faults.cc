@@ -91,8 +91,9 @@ void Hang(World&, Host& host, const FaultPlan& fault) {
   }
   host.PauseAgent(fault.amount);
 }
-void KillProgram(World&, Host& host, const FaultPlan&) {
+void KillProgram(World& world, Host& host, const FaultPlan&) {
   if (host.agent() != nullptr && host.agent()->attempt() != nullptr) {
+    world.Once("killed " + host.request.job);
     host.agent()->attempt()->KillFromOutside();
   }
 }
@@ -198,7 +199,8 @@ void RotCheckpoint(World& world, const FaultPlan&) {
   if (rotten.empty()) return;
   rotten[rotten.size() / 2] = static_cast<char>(rotten[rotten.size() / 2] ^ 1);
   world.Tell("fault", "rots " + newest);
-  world.Once("rotten");
+  world.Once("rotten " + newest);
+  world.Once("rotten " + newest.substr(5, newest.find('/', 5) - 5));  // the job
   world.bucket().Plant(newest, std::make_shared<const std::string>(std::move(rotten)));
 }
 // A stoker that is newer than all that run here has written the record; what was there comes back

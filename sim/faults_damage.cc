@@ -5,8 +5,8 @@
 // stays as it is.
 //
 // Facts that checkers may ask for (World::Happened): "damaged <job>", "damaged ledger" (every job),
-// "strange log of <job>" (lines that nobody wrote stand before those that somebody did),
-// "dropped index".
+// "damaged log of <job>", "strange log of <job>" (lines that nobody wrote stand before those that
+// somebody did), "hidden <job>" (its line in the index).
 #include <algorithm>
 #include <functional>
 
@@ -178,10 +178,18 @@ void DamageBlob(World& world, const FaultPlan& fault) {
   WriteForAWhile(world, key, Spoil(world.rng(), *world.bucket().Find(key)->data), fault.amount);
 }
 
+// The jobs of which this segment of the index speaks may be missing from lists from now on.
+void Hide(World& world, const std::string& segment) {
+  for (const auto& [id, job] : world.jobs()) {
+    if (segment.find(id) != std::string::npos) world.Once("hidden " + id);
+  }
+}
+
 void DamageIndex(World& world, const FaultPlan&) {
   const std::string key = PickKey(world, paths::Index());
   if (key.empty()) return;
   const std::string text = *world.bucket().Find(key)->data;
+  Hide(world, text);
   Write(world, key, Spoil(world.rng(), text));
   // Beside the true ones, so that nothing is lost.
   const int64_t more = world.rng().Between(0, 4);
@@ -193,9 +201,9 @@ void DamageIndex(World& world, const FaultPlan&) {
 
 // All of it: a rule for old objects that somebody has set for the bucket.
 void DropIndex(World& world, const FaultPlan&) {
-  world.Once("dropped index");
   std::string key = PickKey(world, paths::Index());
   while (!key.empty()) {
+    Hide(world, *world.bucket().Find(key)->data);
     world.bucket().Plant(key, nullptr);
     key = PickKey(world, paths::Index());
   }
@@ -207,6 +215,7 @@ void DamageLog(World& world, const FaultPlan&) {
   const std::string job = PickJob(world);
   const std::string key = job.empty() ? "" : PickKey(world, paths::Logs(job), IsLog);
   if (key.empty()) return;
+  world.Once("damaged log of " + job);
   Write(world, key, Spoil(world.rng(), *world.bucket().Find(key)->data));
 }
 

@@ -28,7 +28,7 @@ constexpr const char* kUsers[] = {"ada", "bob", "eve"};
 std::map<std::string, int64_t> Readable(World& world) {
   std::map<std::string, int64_t> jobs;
   for (const auto& [id, job] : world.jobs()) {
-    const bool damaged = world.Happened("damaged " + id) || world.Happened("dropped index");
+    const bool damaged = world.Happened("damaged " + id) || world.Happened("hidden " + id);
     if (!damaged) jobs[id] = job.rev;
   }
   return jobs;
@@ -41,13 +41,12 @@ void List(Session& session) {
   if (!list.ok()) return;
   for (const auto& [id, rev] : before) {
     const bool damaged =
-        session.world.Happened("damaged " + id) || session.world.Happened("dropped index");
+        session.world.Happened("damaged " + id) || session.world.Happened("hidden " + id);
     const auto found = std::find_if(list->jobs.begin(), list->jobs.end(),
                                     [&id = id](const Summary& line) { return line.id == id; });
     if (damaged) continue;
     // What it was not let read, it says.
-    const bool refused =
-        (session.world.plan().bucket.denied > 0 && !list->warnings.empty()) || SaysSo(*list);
+    const bool refused = session.world.plan().bucket.denied > 0 && !list->warnings.empty();
     if (found == list->jobs.end() && !refused) {
       session.world.Breach("ls-complete", "a list leaves it out", id);
     } else if (found != list->jobs.end() && found->rev < rev) {
@@ -176,13 +175,6 @@ void Show(Session& session) {
 }
 
 }  // namespace
-
-bool SaysSo(const JobList& list) {
-  return std::any_of(list.warnings.begin(), list.warnings.end(), [](const std::string& warning) {
-    return warning.find("by a newer stoker") != std::string::npos ||
-           warning.find("could not be made again") != std::string::npos;
-  });
-}
 
 void KeepHouse(Session& session) {
   const uint64_t verb = session.world.rng().Below(8);

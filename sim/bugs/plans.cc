@@ -127,6 +127,27 @@ Plan DeafProvider(uint64_t seed) {
   return draw.plan;
 }
 
+Plan DeadOnArrival(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.cloud.never_boots = 500;
+  return draw.plan;
+}
+
+Plan LateWrites(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.describe_is_immediate = true;
+  draw.plan.boot_high = 500;
+  draw.Daemons(2);
+  draw.plan.bucket.late = 200;
+  draw.job().program.checkpoint_every = 1;
+  draw.job().program.steps = 100;
+  draw.job().quiet = Duration::Ms(200);
+  draw.job().program.pause_ms = 100;
+  draw.job().program.write_ms = 60;
+  draw.Faults("kill", 8, 0, 0);
+  return draw.plan;
+}
+
 Plan Taken(uint64_t seed) {
   Draw draw(seed);
   Take(&draw);

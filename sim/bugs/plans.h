@@ -39,6 +39,10 @@ Plan EarlyCancel(uint64_t seed);
 Plan LateCancel(uint64_t seed);
 // No machine is to be had for a long time.
 Plan EmptyMarket(uint64_t seed);
+// Machines that never come up.
+Plan DeadOnArrival(uint64_t seed);
+// Writes that take effect long after their answer was lost; machines die all the time.
+Plan LateWrites(uint64_t seed);
 // Some jobs that end while the store fails.
 Plan ShortJobs(uint64_t seed);
 // Jobs are submitted while somebody collects garbage and lists jobs all the time.

@@ -158,7 +158,10 @@ Status LogShipper::ShipOne() {
     pending_ = std::move(made);
   }
   if (BugIsOn("lines-done-before-put")) shipped_end_ = pending_->segment.end();
-  Result<Version> put = store_.Put(pending_->segment.key, pending_->data, Condition::Absent());
+  const bool skips = BugIsOn("segment-skipped") && pending_->segment.first > 1;
+  Result<Version> put =
+      skips ? Result<Version>("")
+            : store_.Put(pending_->segment.key, pending_->data, Condition::Absent());
   if (!put.ok() && put.code() == Code::kExists) {
     STOKER_TRY(Resolve(*pending_));
   } else if (!put.ok()) {

@@ -228,7 +228,8 @@ void AdvanceBegun(Pass& pass, size_t index) {
   if (pass.before.attempts.size() > index && pass.before.attempts[index].ending) {
     CloseNotArrived(pass, index);
   }
-  if (attempt->ending && AllStopped(pass, *attempt)) Conclude(pass, index);
+  const bool stopped = AllStopped(pass, *attempt) || BugIsOn("ends-before-stopped");
+  if (attempt->ending && stopped) Conclude(pass, index);
 }
 
 // The last attempt begins once everything before it is over: the checkpoint is chosen for good.

@@ -24,9 +24,10 @@ files() {
 
 # What one of CORES processes runs, one after the other: its share of the seeds and of the files.
 share() {
-  local core=$1 cores=$2 each status=0
-  each=$(((seeds + cores - 1) / cores))
-  LLVM_PROFILE_FILE=$out/swarm-$core.profraw "$sim" --seed $((core * each + 1)) --seeds "$each" ||
+  local core=$1 cores=$2 first each status=0
+  first=$((seeds * core / cores))
+  each=$((seeds * (core + 1) / cores - first))
+  LLVM_PROFILE_FILE=$out/swarm-$core.profraw "$sim" --seed $((first + 1)) --seeds "$each" ||
     status=1
   files "$core" "$cores" 20 sim/scenarios/*.txt || status=1
   files "$core" "$cores" 60 test/sim/worlds/*.txt || status=1

@@ -105,6 +105,40 @@ TEST_F(Source, LooksAgainForWhatWasRejected) {
   EXPECT_EQ(asked(), 2u);
 }
 
+TEST_F(Source, AfterARefusalNothingNewIsNotTheEnd) {
+  Give("A", Duration::Hours(1));
+  AwsCredentialSource source(aws_.Environment());
+  const auto first = source.Get();
+  ASSERT_TRUE(first.ok());
+  aws_.answers[kCall] = {404, {}, ""};
+  source.Reject(*first);
+  const auto refused = source.Get();
+  EXPECT_EQ(refused.code(), Code::kUnavailable);
+  EXPECT_NE(refused.status().message().find("were refused by the service and could not be renewed"),
+            std::string::npos);
+  // Requests do not each look anew.
+  EXPECT_EQ(source.Get().code(), Code::kUnavailable);
+  EXPECT_EQ(asked(), 2u);
+  aws_.now = aws_.now + Duration::Seconds(11);
+  EXPECT_EQ(source.Get().code(), Code::kUnavailable);
+  EXPECT_EQ(asked(), 3u);
+  Give("B", Duration::Hours(1));
+  aws_.now = aws_.now + Duration::Seconds(11);
+  EXPECT_EQ(Key(source), "B");
+}
+
+// The pause after a renewal that failed is not one for what was refused in the meantime.
+TEST_F(Source, ARefusalIsLookedIntoAtOnce) {
+  Give("A", Duration::Minutes(14));
+  AwsCredentialSource source(aws_.Environment());
+  const auto first = source.Get();
+  aws_.answers.clear();
+  EXPECT_EQ(Key(source), "A");
+  source.Reject(*first);
+  Give("B", Duration::Hours(1));
+  EXPECT_EQ(Key(source), "B");
+}
+
 // Many requests are refused at once, with the same keys or with those that came after them: whoever
 // waits for new ones gets some, also when these are rejected before it wakes.
 TEST_F(Source, ManyRejectWhatManyWaitFor) {

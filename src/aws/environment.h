@@ -29,6 +29,9 @@ struct AwsEnvironment {
   // For the metadata services too, which do not exist on most machines: a connection that is not
   // made within a second or two should be given up.
   HttpSend http;
+  // Whether somebody takes connections at such a base URL, asked of metadata services alone: what
+  // does not is taken for not there, and what fails in another way for out of order.
+  std::function<bool(const std::string& base_url)> listens;
   // Runs a program (argv[0] is looked up in PATH) with this process's environment, for at most a
   // minute. A program that ran and failed is a result with its exit code.
   std::function<Result<AwsProcessOutput>(const std::vector<std::string>& argv)> run;

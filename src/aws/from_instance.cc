@@ -34,17 +34,31 @@ Result<AwsUrl> Endpoint(const AwsLookup& lookup) {
   return ParseAwsUrl("", mode == "ipv6" ? "http://[fd00:ec2::254]" : "http://169.254.169.254");
 }
 
+std::string Answered(const HttpResponse& response) {
+  return "the metadata service answered " + std::to_string(response.status);
+}
+
 class Metadata {
  public:
   Metadata(const AwsLookup& lookup, AwsUrl url) : lookup_(lookup), url_(std::move(url)) {
     while (EndsWith(url_.target, "/")) url_.target.pop_back();
   }
 
+  bool IsThere() const { return lookup_.environment.listens(url_.base); }
+
+  // Of a service that is there: no answer, or a damaged one, is an answer that may come later.
   Result<HttpResponse> Call(const char* method, const std::string& path, const char* header,
                             const std::string& value) {
     HttpRequest request{method, url_.target + path, {}, ""};
     request.headers = {{"Host", url_.host_header}, {header, value}};
-    return lookup_.environment.http(url_.base, request);
+    auto response = lookup_.environment.http(url_.base, request);
+    const bool later = response.ok() && (response->status >= 500 || response->status == 429);
+    if (response.ok() && !later) return response;
+    return Status(
+        Code::kUnavailable,
+        std::string(kSource) + ": " + (later ? Answered(*response) : response.status().message()),
+        "Try again; in a container, the instance's metadata hop limit must be 2 or more; "
+        "AWS_EC2_METADATA_DISABLED=true says that there is no role");
   }
   Result<HttpResponse> Get(const std::string& path) {
     return Call("GET", path, "X-aws-ec2-metadata-token", token);
@@ -73,21 +87,19 @@ AwsFound FromInstance(const AwsLookup& lookup) {
   }
   STOKER_ASSIGN(AwsUrl url, Endpoint(lookup));
   Metadata metadata(lookup, std::move(url));
-  const auto answered = [](const HttpResponse& response) {
-    return "the metadata service answered " + std::to_string(response.status);
-  };
-  auto token =
-      metadata.Call("PUT", "/latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds", "21600");
-  if (!token.ok()) return miss("no metadata service: " + token.status().message());
-  if (token->status != 200) return miss(answered(*token) + " to the request for a token");
-  if (!OneLine(token->body)) return miss("the metadata service gives no token");
-  metadata.token = token->body;
+  if (!metadata.IsThere()) return miss("no metadata service: nobody takes a connection");
+  STOKER_ASSIGN(
+      const HttpResponse token,
+      metadata.Call("PUT", "/latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds", "21600"));
+  if (token.status != 200) return miss(Answered(token) + " to the request for a token");
+  if (!OneLine(token.body)) return miss("the metadata service gives no token");
+  metadata.token = token.body;
   STOKER_ASSIGN(const HttpResponse roles, metadata.Get(kRoles));
   if (roles.status == 404) return miss("the instance has none");
   const std::string role = roles.body.substr(0, roles.body.find('\n'));
-  if (roles.status != 200 || !OneLine(role)) return miss(answered(roles));
+  if (roles.status != 200 || !OneLine(role)) return miss(Answered(roles));
   STOKER_ASSIGN(const HttpResponse keys, metadata.Get(kRoles + PercentEncode(role)));
-  if (keys.status != 200) return miss(answered(keys) + " about role " + role);
+  if (keys.status != 200) return miss(Answered(keys) + " about role " + role);
   const std::string code = JsonMember(keys.body, "Code");
   if (!code.empty() && code != "Success") return miss("role " + role + ": " + Printable(code));
   STOKER_ASSIGN(AwsCredentials out, CredentialsOfJson(kSource, keys.body, {}));

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "net/http_client.h"
 #include "sys/file.h"
 
 namespace stoker {
@@ -22,6 +23,7 @@ AwsEnvironment HostAwsEnvironment(HttpSend http, decltype(AwsEnvironment::run) r
     return WallTime{std::chrono::duration_cast<std::chrono::milliseconds>(now).count()};
   };
   out.http = std::move(http);
+  out.listens = Listens;
   out.run = std::move(run);
   out.home = sys::HomeDir();
   return out;

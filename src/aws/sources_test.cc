@@ -322,8 +322,28 @@ TEST(Instance, SpeaksVersionTwo) {
   EXPECT_EQ(aws.asked.size(), before);
   aws.variables = {{"AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://127.0.0.1:5000/"}};
   EXPECT_EQ(aws.Key(), "none");
+  EXPECT_EQ(aws.asked.size(), before);
+  aws.silent.insert("http://127.0.0.1:5000");
+  EXPECT_EQ(aws.Search().code(), Code::kUnavailable);
   EXPECT_EQ(aws.asked.back().first, "http://127.0.0.1:5000");
   EXPECT_EQ(aws.asked.back().second.target, "/latest/api/token");
+}
+
+// A service that is there and has a bad moment is not one that has nothing.
+TEST(Instance, WhatIsOutOfOrderIsAskedAgainLater) {
+  const std::string base = kImds;
+  for (const std::string at : {"PUT " + base + " /latest/api/token", "GET " + base + " " + kRoles,
+                               "GET " + base + " " + kRoles + "trainer"}) {
+    FakeAws aws;
+    GiveInstanceRole(&aws);
+    for (const int status : {429, 500, 503}) {
+      aws.answers[at] = {status, {}, "hush"};
+      EXPECT_EQ(aws.Search().code(), Code::kUnavailable) << at;
+      EXPECT_TRUE(Hushed(aws.Key()) && Has(aws.Key(), std::to_string(status))) << at;
+    }
+    aws.answers.erase(at);
+    EXPECT_EQ(aws.Search().code(), Code::kUnavailable) << at;
+  }
 }
 
 TEST(Everywhere, FollowsBotocoresOrder) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct FakeAws {
   std::map<std::string, std::string> variables;
   std::map<std::string, std::string> files;
   std::map<std::string, HttpResponse> answers;       // by "METHOD base target"
+  std::set<std::string> silent;                      // bases that take connections all the same
   std::map<std::string, AwsProcessOutput> programs;  // by ' '-joined words
   std::vector<std::pair<std::string, HttpRequest>> asked;
   WallTime now = *ParseRfc3339("2026-01-01T00:00:00Z");
@@ -39,6 +41,12 @@ struct FakeAws {
     };
     out.http = [this](const std::string& base, const HttpRequest& request) {
       return Send(base, request);
+    };
+    out.listens = [this](const std::string& base) {
+      for (const auto& [of, answer] : answers) {
+        if (of.find(" " + base + " ") != std::string::npos) return true;
+      }
+      return silent.count(base) > 0;
     };
     out.run = [this](const std::vector<std::string>& argv) -> Result<AwsProcessOutput> {
       std::string line;

@@ -140,6 +140,8 @@ TEST_F(GoogleSource, TheMachinesAccount) {
   google_.variables["GCE_METADATA_HOST"] = "m.test";
   google_.answers["GET http://m.test /"] = {200, flavor, "computeMetadata/"};
   EXPECT_TRUE(Says("m.test: nobody answers"));
+  GoogleCredentialSource source(google_.Environment());
+  EXPECT_EQ(source.Get().code(), Code::kUnavailable);
   google_.answers[account + "default/token"] = {404, flavor, ""};
   EXPECT_TRUE(Says("the machine has no service account"));
   google_.answers[account + "default/token"] = {
@@ -151,6 +153,29 @@ TEST_F(GoogleSource, TheMachinesAccount) {
   }
   google_.variables["NO_GCE_CHECK"] = "true";
   EXPECT_TRUE(Says("NO_GCE_CHECK is set"));
+}
+
+// A server that is there and has a bad moment is not "another service".
+TEST_F(GoogleSource, AServerOutOfOrderIsAskedAgainLater) {
+  const HttpHeaders flavor = {{"Metadata-Flavor", "Google"}};
+  const std::string base = "http://169.254.169.254";
+  const std::string token =
+      "GET " + base + " /computeMetadata/v1/instance/service-accounts/default/token";
+  google_.answers["GET " + base + " /"] = {503, {}, ""};
+  GoogleCredentialSource source(google_.Environment());
+  EXPECT_EQ(source.Get().code(), Code::kUnavailable);
+  google_.answers["GET " + base + " /"] = {200, flavor, ""};
+  google_.answers[token] = {200, flavor, R"({"access_token":"T","expires_in":3000})"};
+  const auto first = source.Get();
+  ASSERT_TRUE(first.ok()) << first.status().ToString();
+  google_.answers[token] = {404, flavor, ""};
+  source.Reject(*first);
+  EXPECT_EQ(source.Get().code(), Code::kUnavailable);
+  google_.answers.clear();
+  google_.silent.insert(base);
+  EXPECT_TRUE(Says("nobody answers"));
+  GoogleCredentialSource another(google_.Environment());
+  EXPECT_EQ(another.Get().code(), Code::kUnavailable);
 }
 
 TEST(GoogleJwt, Base64AsTheStandardHasIt) {

@@ -31,6 +31,9 @@ struct GoogleEnvironment {
   // For the metadata server too, which does not exist on most machines: a connection that is not
   // made within a second or two should be given up.
   HttpSend http;
+  // Whether somebody takes connections at such a base URL, asked of metadata services alone: what
+  // does not is taken for not there, and what fails in another way for out of order.
+  std::function<bool(const std::string& base_url)> listens;
   // Runs a program (argv[0] is looked up in PATH) with this process's environment and `more`, for
   // at most `within`: then kTimeout. A program that ran and failed is a result with its exit code.
   std::function<Result<GoogleProcessOutput>(const std::vector<std::string>& argv,

@@ -23,6 +23,17 @@ bool IsGoogles(const HttpResponse& response) {
   return flavor != nullptr && *flavor == "Google";
 }
 
+bool Later(int status) { return status >= 500 || status == 429; }
+
+// Of a server that is there: no answer, or a damaged one, is an answer that may come later.
+Result<HttpResponse> AskServer(const GoogleLookup& lookup, const std::string& where,
+                               const std::string& url) {
+  auto answer = CallUrl(lookup, where, url, {"GET", "", {{"Metadata-Flavor", "Google"}}, ""});
+  if (!answer.ok()) return Status(Code::kUnavailable, answer.status().message());
+  if (!Later(answer->status)) return answer;
+  return Status(Code::kUnavailable, where + ": it answered " + std::to_string(answer->status));
+}
+
 }  // namespace
 
 GoogleFound FromMetadata(const GoogleLookup& lookup) {
@@ -36,18 +47,15 @@ GoogleFound FromMetadata(const GoogleLookup& lookup) {
   }
   const std::string base = "http://" + Host(environment);
   const std::string where = "service account of this machine (metadata server)";
-  const HttpHeaders flavor = {{"Metadata-Flavor", "Google"}};
+  if (!environment.listens(base)) return miss("nobody answers at " + Printable(base));
   // Other clouds answer here too: nothing of theirs is taken for Google's.
-  const auto there = CallUrl(lookup, where, base + "/", {"GET", "", flavor, ""});
-  if (!there.ok()) return miss(there.status().message());
-  if (there->status != 200 || !IsGoogles(*there)) return miss("another service answers there");
+  STOKER_ASSIGN(const HttpResponse there, AskServer(lookup, where, base + "/"));
+  if (there.status != 200 || !IsGoogles(there)) return miss("another service answers there");
   const WallTime asked = environment.now();
-  STOKER_ASSIGN(const HttpResponse answer,
-                CallUrl(lookup, where, base + kAccount + "token", {"GET", "", flavor, ""}));
+  STOKER_ASSIGN(const HttpResponse answer, AskServer(lookup, where, base + kAccount + "token"));
   if (answer.status == 404) return miss("the machine has no service account");
   if (answer.status != 200) {
-    return Status(answer.status >= 500 || answer.status == 429 ? Code::kUnavailable : Code::kDenied,
-                  where + ": it answered " + std::to_string(answer.status));
+    return Status(Code::kDenied, where + ": it answered " + std::to_string(answer.status));
   }
   GoogleFile file{where, nlohmann::json::parse(answer.body, nullptr, false)};
   const auto life = file.json.is_object() ? file.json.find("expires_in") : file.json.end();
@@ -61,7 +69,7 @@ GoogleFound FromMetadata(const GoogleLookup& lookup) {
   token.expires = asked + Duration::Seconds(life->get<int64_t>());
   token.quota_project = environment.variable("GOOGLE_CLOUD_QUOTA_PROJECT").value_or("");
   // For people; not worth failing for.
-  const auto email = CallUrl(lookup, where, base + kAccount + "email", {"GET", "", flavor, ""});
+  const auto email = AskServer(lookup, where, base + kAccount + "email");
   if (email.ok() && email->status == 200) token.who = Printable(email->body.substr(0, 200));
   return std::optional(std::move(token));
 }

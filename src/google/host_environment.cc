@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "google/environment.h"
+#include "net/http_client.h"
 #include "sys/command.h"
 #include "sys/file.h"
 
@@ -49,6 +50,7 @@ GoogleEnvironment HostGoogleEnvironment(HttpSend http) {
     return WallTime{std::chrono::duration_cast<std::chrono::milliseconds>(now).count()};
   };
   out.http = std::move(http);
+  out.listens = Listens;
   out.run = Run;
   out.home = sys::HomeDir();
   return out;

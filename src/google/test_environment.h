@@ -4,6 +4,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@ struct FakeGoogle {
   std::map<std::string, std::string> variables;
   std::map<std::string, std::string> files;
   std::map<std::string, HttpResponse> answers;  // by "METHOD base target"
+  std::set<std::string> silent;                 // bases that take connections all the same
   std::vector<std::pair<std::string, HttpRequest>> asked;
   std::map<std::string, GoogleProcessOutput> programs;     // by argv[0]
   std::vector<std::pair<std::string, std::string>> given;  // variables, to the last of them
@@ -42,6 +44,12 @@ struct FakeGoogle {
       const auto at = programs.find(argv[0]);
       if (at == programs.end()) return Status(Code::kNotFound, argv[0] + ": not there");
       return at->second;
+    };
+    out.listens = [this](const std::string& base) {
+      for (const auto& [of, answer] : answers) {
+        if (of.find(" " + base + " ") != std::string::npos) return true;
+      }
+      return silent.count(base) > 0;
     };
     out.http = [this](const std::string& base, const HttpRequest& request) -> Result<HttpResponse> {
       const std::lock_guard lock(mutex);

@@ -21,6 +21,11 @@ Result<HttpResponse> Exchange(const HttpUrl& url, const HttpRequest& request,
 
 }  // namespace
 
+bool Listens(const std::string& base_url) {
+  const auto url = ParseHttpUrl(base_url);
+  return url.ok() && ConnectTcp(url->host, url->port, Deadline(Duration::Seconds(2))).ok();
+}
+
 Result<HttpResponse> HttpCall(const HttpUrl& url, HttpRequest request,
                               const HttpClientOptions& options) {
   if (url.tls) return Status(Code::kInvalid, OriginText(url) + ": http:// is wanted here");

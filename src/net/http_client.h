@@ -29,6 +29,10 @@ struct HttpClientOptions {
 Result<HttpResponse> HttpCall(const HttpUrl& url, HttpRequest request,
                               const HttpClientOptions& options = {});
 
+// Whether a connection to "http://host[:port]" is taken, within two seconds and past any proxy.
+// Thread-safe.
+bool Listens(const std::string& base_url);
+
 struct HttpPoolOptions {
   HttpTimeouts timeouts;
   std::string ca_file;  // trusted certificates; "" = those of the system

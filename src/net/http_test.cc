@@ -79,6 +79,15 @@ TEST(Http, CallAndAnswer) {
   EXPECT_EQ(head->body, "");
 }
 
+TEST(Http, SomebodyListensOrNot) {
+  auto server = Echo();
+  const std::string base = "http://127.0.0.1:" + std::to_string(server->port());
+  EXPECT_TRUE(Listens(base));
+  server.reset();
+  EXPECT_FALSE(Listens(base));
+  EXPECT_FALSE(Listens("no address"));
+}
+
 TEST(Http, KeepsAliveAndPipelines) {
   auto server = Echo();
   const std::string out = Raw(*server,

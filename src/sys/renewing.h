@@ -7,6 +7,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/status.h"
@@ -31,11 +32,13 @@ class Renewing {
 
   // May take as long as finding takes. When renewal fails, what was there is handed out while it
   // lasts, and renewal is tried again after a minute (soon) or ten seconds (must). What fails after
-  // it has worked once is kUnavailable: ask again later.
+  // it has worked once is kUnavailable, whatever `find` calls it: ask again later.
   Result<T> Get() {
     std::unique_lock lock(mutex_);
     while (true) {
-      const Need need = NeedAt(options_.now());
+      const WallTime now = options_.now();
+      const Need need = NeedAt(now);
+      if (need == Need::kPause) return Outcome(now);
       if (need == Need::kNothing || (need == Need::kSoon && looking_)) return *current_;
       if (!looking_) return Look(lock);
       const int64_t seen = looks_;
@@ -45,14 +48,17 @@ class Renewing {
     }
   }
 
-  // What is there is taken no longer, if `is` says that it is that: the next Get() looks again.
+  // What is there is taken no longer, if `is` says that it is that: the next Get() looks again, and
+  // when that fails, those of the ten seconds after it get its failure.
   void Reject(const std::function<bool(const T&)>& is) {
     const std::lock_guard lock(mutex_);
-    if (current_ && is(*current_)) current_.reset();
+    if (!current_ || !is(*current_)) return;
+    current_.reset();
+    failure_ = Status::Ok();  // that of an earlier look holds nobody up
   }
 
  private:
-  enum class Need { kNothing, kSoon, kNow };
+  enum class Need { kNothing, kSoon, kNow, kPause };
 
   Result<T> Look(std::unique_lock<std::mutex>& lock) {
     looking_ = true;
@@ -67,7 +73,10 @@ class Renewing {
   }
 
   Need NeedAt(WallTime now) const {
-    if (!current_) return Need::kNow;
+    if (!current_) {
+      const bool pause = !worked_with_.empty() && !failure_.ok() && now < not_before_;
+      return pause ? Need::kPause : Need::kNow;
+    }
     if (!current_->expires || *current_->expires - now >= options_.soon) return Need::kNothing;
     const bool over = *current_->expires <= now;
     // After a failure, what still lasts is good enough for a while.
@@ -79,6 +88,7 @@ class Renewing {
     ++looks_;
     if (found.ok()) {
       current_ = std::move(*found);
+      worked_with_ = current_->source;
       failure_ = Status::Ok();
       return;
     }
@@ -90,11 +100,12 @@ class Renewing {
   // What a caller gets when a look has just ended.
   Result<T> Outcome(WallTime now) const {
     if (current_ && (!current_->expires || *current_->expires > now)) return *current_;
-    if (!current_) return failure_;
+    if (worked_with_.empty()) return failure_;
+    const std::string how = current_ ? "expired at " + FormatRfc3339(*current_->expires)
+                                     : std::string("were refused by the service");
     // It worked before, so it may work again: not the end of anything.
     return Status(Code::kUnavailable,
-                  "the credentials of " + current_->source + " expired at " +
-                      FormatRfc3339(*current_->expires) +
+                  "the credentials of " + worked_with_ + " " + how +
                       " and could not be renewed: " + failure_.message(),
                   failure_.next());
   }
@@ -105,8 +116,9 @@ class Renewing {
   bool looking_ = false;
   int64_t looks_ = 0;
   std::optional<T> current_;
-  Status failure_;         // of the last look
-  WallTime not_before_{};  // no look earlier than this after a failure
+  std::string worked_with_;  // the source of what was found last; "" = nothing was found yet
+  Status failure_;           // of the last look
+  WallTime not_before_{};    // no look earlier than this after a failure
 };
 
 }  // namespace stoker

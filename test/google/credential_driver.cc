@@ -21,7 +21,11 @@ Result<HttpResponse> Send(const std::string& base_url, const HttpRequest& reques
 }
 
 nlohmann::json Answer() {
-  GoogleCredentialSource source(HostGoogleEnvironment(Send));
+  GoogleEnvironment environment = HostGoogleEnvironment(Send);
+  environment.listens = [](const std::string& base_url) {
+    return Send(base_url, {"GET", "/", {{"Metadata-Flavor", "Google"}}, ""}).ok();
+  };
+  GoogleCredentialSource source(std::move(environment));
   const auto found = source.Get();
   if (!found.ok()) return {{"error", found.status().ToString()}};
   return {{"token", found->secret},

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
@@ -12,6 +11,7 @@
 #include "google/credential_source.h"
 #include "store/gcs_client.h"
 #include "store/host.h"
+#include "store/lifecycle.h"
 #include "store/open_gcs.h"
 #include "store/open_s3.h"
 #include "store/retrying_carrier.h"
@@ -78,7 +78,7 @@ BucketFacts S3Facts(const std::string& url) {
       (endpoint.empty() ? "Amazon's" : endpoint) + ", region " +
           (region.empty() ? "not set: the bucket's own is found out" : region));
   ReadVersioning(Ask(**client, {"GET", "", "versioning=", {}, "", {}}), &out);
-  ReadLifecycle(Ask(**client, {"GET", "", "lifecycle=", {}, "", {}}), &out);
+  ReadLifecycle(Ask(**client, {"GET", "", "lifecycle=", {}, "", {}}), options->prefix, &out);
   return out;
 }
 
@@ -98,13 +98,37 @@ BucketFacts GcsFacts(const std::string& url) {
   bucket::Request request{"GET", "", "", {}, "", {}};
   request.target = "/storage/v1/b/" + options->client.bucket +
                    "?fields=softDeletePolicy,versioning,lifecycle,location,storageClass";
-  ReadGcsBucket(Ask(**client, request), &out);
+  ReadGcsBucket(Ask(**client, request), options->prefix, &out);
   return out;
 }
 
 void KeptFor(BucketFacts* out, double days) {
   const bool longer = days < 0 || (out->keeps_deleted_days >= 0 && days > out->keeps_deleted_days);
   if (longer) out->keeps_deleted_days = days;
+}
+
+// Rules that take away what stoker still needs.
+void Deletions(const Lifecycle& rules, BucketFacts* out) {
+  for (const std::string& what : rules.deletes) {
+    Add(out, Level::kNote, "lifecycle",
+        "a rule deletes " + what +
+            ": records, logs and checkpoints must not be among it, so give the rule another "
+            "prefix, or the store a bucket without one");
+  }
+}
+
+// What soft delete keeps, it keeps once a version is cleared away.
+void GcsVersioning(bool on, const Lifecycle& rules, BucketFacts* out) {
+  if (!on) return Add(out, Level::kOk, "versioning", "off");
+  const std::string stays = "on: what stoker overwrites or deletes stays, and is paid for, ";
+  if (!rules.clears_versions) {
+    KeptFor(out, -1);
+    return Add(out, Level::kNote, "versioning",
+               stays + "until a lifecycle rule with daysSinceNoncurrentTime clears it away");
+  }
+  out->keeps_deleted_days += *rules.clears_versions;
+  Add(out, Level::kNote, "versioning",
+      stays + fmt::format("until a rule clears it away after {:g} days", *rules.clears_versions));
 }
 
 }  // namespace
@@ -119,6 +143,12 @@ void ReadVersioning(const Result<std::string>& xml, BucketFacts* out) {
     return Add(out, Level::kNote, "versioning", "the service's answer is no XML");
   }
   const std::string status = document.child("VersioningConfiguration").child_value("Status");
+  if (status == "Suspended") {
+    return Add(out, Level::kNote, "versioning",
+               "suspended: what stoker overwrites or deletes now is gone, but versions from before "
+               "are still there, and paid for, until a lifecycle rule with "
+               "NoncurrentVersionExpiration clears them away");
+  }
   if (status != "Enabled") {
     return Add(out, Level::kOk, "versioning", "off: what is deleted is gone, and not paid for");
   }
@@ -128,7 +158,7 @@ void ReadVersioning(const Result<std::string>& xml, BucketFacts* out) {
       "lifecycle rule with NoncurrentVersionExpiration clears it away");
 }
 
-void ReadLifecycle(const Result<std::string>& xml, BucketFacts* out) {
+void ReadLifecycle(const Result<std::string>& xml, const std::string& prefix, BucketFacts* out) {
   const std::string swept =
       "unfinished uploads are swept by 'stoker gc' alone; a rule with "
       "AbortIncompleteMultipartUpload of 7 days would do it without";
@@ -141,26 +171,18 @@ void ReadLifecycle(const Result<std::string>& xml, BucketFacts* out) {
                "could not be read (s3:GetLifecycleConfiguration)" +
                    (xml.ok() ? std::string() : ": " + xml.status().message()));
   }
-  bool aborts = false;
-  double versions = 0;
-  for (const pugi::xml_node& rule : document.child("LifecycleConfiguration").children("Rule")) {
-    if (std::string_view(rule.child_value("Status")) != "Enabled") continue;
-    aborts |= !rule.child("AbortIncompleteMultipartUpload").empty();
-    versions = std::max(
-        versions,
-        rule.child("NoncurrentVersionExpiration").child("NoncurrentDays").text().as_double());
-    if (!rule.child("Expiration").child("Days").empty()) {
-      Add(out, Level::kNote, "lifecycle",
-          fmt::format("a rule deletes objects after {} days: the ledger must not be among them",
-                      rule.child("Expiration").child_value("Days")));
-    }
+  const Lifecycle rules = ReadS3Lifecycle(document.child("LifecycleConfiguration"), prefix);
+  Deletions(rules, out);
+  if (rules.clears_versions && out->keeps_deleted_days < 0) {
+    out->keeps_deleted_days = *rules.clears_versions;
+    Add(out, Level::kOk, "lifecycle",
+        fmt::format("old versions go by a rule after {:g} days", *rules.clears_versions));
   }
-  if (versions > 0 && out->keeps_deleted_days < 0) out->keeps_deleted_days = versions;
-  Add(out, aborts ? Level::kOk : Level::kNote, "lifecycle",
-      aborts ? "unfinished uploads go by a rule" : swept);
+  Add(out, rules.aborts ? Level::kOk : Level::kNote, "lifecycle",
+      rules.aborts ? "unfinished uploads go by a rule" : swept);
 }
 
-void ReadGcsBucket(const Result<std::string>& json, BucketFacts* out) {
+void ReadGcsBucket(const Result<std::string>& json, const std::string& prefix, BucketFacts* out) {
   if (!json.ok()) {
     return Add(out, Level::kNote, "bucket",
                "its settings could not be read (storage.buckets.get): " + json.status().message());
@@ -188,12 +210,9 @@ void ReadGcsBucket(const Result<std::string>& json, BucketFacts* out) {
   } else {
     Add(out, Level::kOk, "soft delete", "off: what is deleted is gone, and not paid for");
   }
-  const bool versions = text("/versioning/enabled") == "true";
-  if (versions) KeptFor(out, -1);
-  Add(out, versions ? Level::kNote : Level::kOk, "versioning",
-      versions ? "on: what stoker overwrites or deletes stays, and is paid for, until a lifecycle "
-                 "rule with daysSinceNoncurrentTime clears it away"
-               : "off");
+  const Lifecycle rules = ReadGcsLifecycle(bucket.value("lifecycle", nlohmann::json()), prefix);
+  GcsVersioning(text("/versioning/enabled") == "true", rules, out);
+  Deletions(rules, out);
 }
 
 BucketFacts FindBucketFacts(const std::string& url) {

@@ -31,7 +31,9 @@ BucketFacts FindBucketFacts(const std::string& url);
 
 // Inside store/ only: what answers say. Pure.
 void ReadVersioning(const Result<std::string>& xml, BucketFacts* out);  // GetBucketVersioning
-void ReadLifecycle(const Result<std::string>& xml, BucketFacts* out);   // …LifecycleConfiguration
-void ReadGcsBucket(const Result<std::string>& json, BucketFacts* out);  // Buckets: get
+// …LifecycleConfiguration, after ReadVersioning(); `prefix` is the store's.
+void ReadLifecycle(const Result<std::string>& xml, const std::string& prefix, BucketFacts* out);
+// Buckets: get
+void ReadGcsBucket(const Result<std::string>& json, const std::string& prefix, BucketFacts* out);
 
 }  // namespace stoker

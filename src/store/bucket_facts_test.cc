@@ -32,15 +32,16 @@ TEST(BucketFacts, VersionsStayUntilARuleClearsThemAway) {
                             "</NoncurrentVersionExpiration><AbortIncompleteMultipartUpload>"
                             "<DaysAfterInitiation>7</DaysAfterInitiation>"
                             "</AbortIncompleteMultipartUpload></Rule></LifecycleConfiguration>"),
-                &facts);
+                "a", &facts);
   EXPECT_EQ(Of(facts, "lifecycle").level, Level::kOk);
+  EXPECT_EQ(facts.facts.back().text, "unfinished uploads go by a rule");
   EXPECT_EQ(facts.keeps_deleted_days, 30);
 }
 
 TEST(BucketFacts, ABucketAsItIsMadeKeepsNothing) {
   BucketFacts facts;
   ReadVersioning(std::string("<VersioningConfiguration/>"), &facts);
-  ReadLifecycle(Status(Code::kNotFound, "NoSuchLifecycleConfiguration"), &facts);
+  ReadLifecycle(Status(Code::kNotFound, "NoSuchLifecycleConfiguration"), "", &facts);
   EXPECT_EQ(Of(facts, "versioning").level, Level::kOk);
   EXPECT_EQ(Of(facts, "lifecycle").level, Level::kNote);
   EXPECT_EQ(facts.keeps_deleted_days, 0);
@@ -52,9 +53,33 @@ TEST(BucketFacts, ARuleThatWouldDeleteTheLedgerIsTold) {
   ReadLifecycle(std::string("<LifecycleConfiguration><Rule><Status>Enabled</Status><Expiration>"
                             "<Days>90</Days></Expiration></Rule><Rule><Status>Disabled</Status>"
                             "<AbortIncompleteMultipartUpload/></Rule></LifecycleConfiguration>"),
-                &facts);
+                "", &facts);
   EXPECT_NE(Of(facts, "lifecycle").text.find("90 days"), std::string::npos);
   EXPECT_EQ(Of(facts, "lifecycle").level, Level::kNote);
+}
+
+TEST(BucketFacts, VersionsFromBeforeTheyWereSuspendedAreThere) {
+  BucketFacts facts;
+  ReadVersioning(std::string("<VersioningConfiguration><Status>Suspended</Status>"
+                             "</VersioningConfiguration>"),
+                 &facts);
+  EXPECT_EQ(Of(facts, "versioning").level, Level::kNote);
+  EXPECT_NE(Of(facts, "versioning").text.find("suspended"), std::string::npos);
+  EXPECT_EQ(facts.keeps_deleted_days, 0);
+}
+
+TEST(BucketFacts, RulesOfGoogleAreTold) {
+  BucketFacts facts;
+  ReadGcsBucket(std::string(R"({"versioning":{"enabled":true},
+                                "softDeletePolicy":{"retentionDurationSeconds":"604800"},
+                                "lifecycle":{"rule":[
+    {"action":{"type":"Delete"},"condition":{"age":30,"matchesPrefix":["b/","a/x"]}},
+    {"action":{"type":"Delete"},"condition":{"daysSinceNoncurrentTime":3}}]}})"),
+                "a", &facts);
+  EXPECT_EQ(facts.keeps_deleted_days, 10);
+  EXPECT_NE(Of(facts, "versioning").text.find("after 3 days"), std::string::npos);
+  EXPECT_EQ(Of(facts, "lifecycle").level, Level::kNote);
+  EXPECT_EQ(Of(facts, "lifecycle").text.find("a rule deletes what begins with 'a/x', 30 days"), 0u);
 }
 
 TEST(BucketFacts, SoftDeleteOfGoogleIsReadAndCounted) {
@@ -62,11 +87,11 @@ TEST(BucketFacts, SoftDeleteOfGoogleIsReadAndCounted) {
   ReadGcsBucket(std::string(R"({"location":"US","storageClass":"STANDARD",
                                 "softDeletePolicy":{"retentionDurationSeconds":"604800"},
                                 "versioning":{"enabled":false}})"),
-                &facts);
+                "a", &facts);
   EXPECT_EQ(facts.keeps_deleted_days, 7);
   EXPECT_NE(Of(facts, "soft delete").text.find("--clear-soft-delete"), std::string::npos);
   EXPECT_EQ(Of(facts, "versioning").level, Level::kOk);
-  ReadGcsBucket(std::string(R"({"versioning":{"enabled":true}})"), &facts);
+  ReadGcsBucket(std::string(R"({"versioning":{"enabled":true}})"), "a", &facts);
   EXPECT_LT(facts.keeps_deleted_days, 0);
 }
 
@@ -76,8 +101,8 @@ TEST(BucketFacts, WhatCannotBeReadIsANote) {
         Result<std::string>(std::string("<html")), Result<std::string>(std::string("[1,2"))}) {
     BucketFacts facts;
     ReadVersioning(answer, &facts);
-    ReadLifecycle(answer, &facts);
-    ReadGcsBucket(answer, &facts);
+    ReadLifecycle(answer, "a", &facts);
+    ReadGcsBucket(answer, "a", &facts);
     ASSERT_EQ(facts.facts.size(), 3u);
     for (const BucketFact& fact : facts.facts) EXPECT_EQ(fact.level, Level::kNote) << fact.text;
   }

@@ -25,6 +25,8 @@ struct AwsEnvironment {
   std::function<std::optional<std::string>(const std::string& name)> variable;
   // A whole file. kNotFound: it is not there.
   std::function<Result<std::string>(const std::string& path)> read_file;
+  // Replaces a whole file, or makes it, for this user's eyes alone: others see the old or the new.
+  std::function<Status(const std::string& path, const std::string& text)> write_private;
   std::function<WallTime()> now;
   // For the metadata services too, which do not exist on most machines: a connection that is not
   // made within a second or two should be given up.

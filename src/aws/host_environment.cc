@@ -18,6 +18,9 @@ AwsEnvironment HostAwsEnvironment(HttpSend http, decltype(AwsEnvironment::run) r
     return value;
   };
   out.read_file = [](const std::string& path) { return sys::ReadFile(path, kMaxFile); };
+  out.write_private = [](const std::string& path, const std::string& text) {
+    return sys::WriteFileAtomic(path, text, 0600);
+  };
   out.now = [] {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     return WallTime{std::chrono::duration_cast<std::chrono::milliseconds>(now).count()};

@@ -40,7 +40,7 @@ AwsFound FromRole(const AwsLookup& lookup, const std::string& profile);
 // AWS_ROLE_SESSION_NAME if `variables`, else of the profile.
 AwsFound FromWebIdentity(const AwsLookup& lookup, const std::string& profile, bool variables);
 
-// What `aws sso login` left.
+// What `aws sso login` left, renewed where it can be.
 AwsFound FromSso(const AwsLookup& lookup, const std::string& profile);
 
 // aws_access_key_id and aws_secret_access_key of a profile in one of the two files.

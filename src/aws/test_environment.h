@@ -39,6 +39,10 @@ struct FakeAws {
       if (at == files.end()) return Status(Code::kNotFound, path + ": not there");
       return at->second;
     };
+    out.write_private = [this](const std::string& path, const std::string& text) {
+      files[path] = text;
+      return Status::Ok();
+    };
     out.http = [this](const std::string& base, const HttpRequest& request) {
       return Send(base, request);
     };

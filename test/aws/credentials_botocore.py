@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Given the same files, variables and servers, stoker and botocore find the same credentials:
+"""Given the same files, variables and servers, stoker and botocore find the same credentials, and
+leave the same login behind where they renew one:
 credentials_botocore.py DRIVER [COUNT [SEED]]"""
 
+import datetime
 import hashlib
 import http.server
 import json
@@ -19,11 +21,15 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import cloud_env  # noqa: E402
 
 cloud_env.enter()
+import botocore.credentials  # noqa: E402
 import botocore.exceptions  # noqa: E402
 import botocore.session  # noqa: E402
+import botocore.tokens  # noqa: E402
 
 EXPIRES = '2037-01-01T00:00:00Z'
 PROFILES = ['default', 'user', 'role', 'my profile', 'chain']
+LOGINS = ['corp', 'https://old.test']  # of an sso-session, of a start URL
+SSO = ['sso_account_id = 123456789012', 'sso_role_name = R/1']
 STS = """<{0}Response xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><{0}Result><Credentials>
 <AccessKeyId>{1}</AccessKeyId><SecretAccessKey>secret of {1}</SecretAccessKey>
 <SessionToken>token of {1}</SessionToken><Expiration>{2}</Expiration></Credentials>
@@ -32,14 +38,15 @@ STS = """<{0}Response xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><{0}Resu
 
 
 class Servers(http.server.BaseHTTPRequestHandler):
-    """STS, which gives keys that tell the role and who assumed it; a container's service."""
+    """STS, which gives keys that tell the role and who assumed it; a container's service; those of
+    SSO, where a login is renewed and gives keys that tell it."""
 
     def log_message(self, *_):
         pass
 
-    def answer(self, text, kind):
+    def answer(self, text, kind, status=200):
         body = text.encode()
-        self.send_response(200)
+        self.send_response(status)
         self.send_header('Content-Type', kind)
         self.send_header('Content-Length', str(len(body)))
         self.end_headers()
@@ -47,6 +54,8 @@ class Servers(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         form = self.rfile.read(int(self.headers['Content-Length'])).decode()
+        if self.path == '/token':
+            return self.renew(json.loads(form))
         asked = {key: values[0] for key, values in urllib.parse.parse_qs(form).items()}
         giver = re.search(r'Credential=([^/]+)/', self.headers.get('Authorization', ''))
         told = [giver.group(1) if giver else 'nobody']
@@ -55,7 +64,21 @@ class Servers(http.server.BaseHTTPRequestHandler):
         key = 'ASIA' + hashlib.sha256(repr(told).encode()).hexdigest()[:12]
         self.answer(STS.format(asked['Action'], key, EXPIRES), 'text/xml')
 
+    def renew(self, asked):
+        if asked.get('grantType') != 'refresh_token' or asked.get('refreshToken') != 'good':
+            return self.answer('{"error": "invalid_grant"}', 'application/json', 400)
+        told = hashlib.sha256(repr(sorted(asked.items())).encode()).hexdigest()[:8]
+        answer = {'accessToken': 'renewed-' + told, 'expiresIn': 28800}
+        if told < '8':
+            answer['refreshToken'] = 'next'
+        self.answer(json.dumps(answer), 'application/json')
+
     def do_GET(self):
+        if self.path.startswith('/federation/credentials'):
+            token = self.headers.get('x-amz-sso_bearer_token', '')
+            keys = {'accessKeyId': 'SSO-' + token, 'secretAccessKey': 's', 'sessionToken': 't'}
+            keys['expiration'] = 2114380800000
+            return self.answer(json.dumps({'roleCredentials': keys}), 'application/json')
         token = self.headers.get('Authorization', 'none')
         keys = {'AccessKeyId': 'CONTAINER-' + token, 'SecretAccessKey': 's', 'Token': 't'}
         self.answer(json.dumps(keys | {'Expiration': EXPIRES}), 'application/json')
@@ -72,6 +95,10 @@ def keys(name, dice):
 
 def profile_lines(profile, name, dice, folder):
     """What a profile may hold, sensible or not; `name` goes into its keys."""
+    # Its session is in that file alone, and botocore's requests to STS trip over one that is not
+    # there, though they have no use for it.
+    if name.startswith('CONFIG') and dice.random() < 0.25:
+        return SSO + ['sso_session = corp']
     lines = []
     if dice.random() < 0.5:
         lines += keys(name, dice)
@@ -88,6 +115,8 @@ def profile_lines(profile, name, dice, folder):
         lines += [f'web_identity_token_file = {folder}/token']
     if dice.random() < 0.15:
         lines += [f"credential_process = '{folder}/give keys' {name} \"a b\""]
+    if dice.random() < 0.1:
+        lines += SSO + ['sso_start_url = https://old.test', 'sso_region = eu-west-1']
     if dice.random() < 0.3:
         lines += ['s3 =', '  addressing_style = path', '', '  # a comment', '  max_queue_size = 9']
     if dice.random() < 0.4:
@@ -106,10 +135,70 @@ def write_files(dice, folder):
             lines += ['', f'[{"" if profile == "default" else prefix}{header}]']
             name = (path + '-' + profile).upper().replace(' ', '-')
             lines += profile_lines(profile, name, dice, folder)
+        if prefix:
+            lines += ['', '[sso-session corp]', 'sso_region = eu-west-1']
+            lines += ['sso_start_url = https://corp.test']
         with open(f'{folder}/.aws/{path}', 'w', encoding='utf-8') as out:
             out.write('\n'.join(lines) + '\n')
         if dice.random() < 0.1:
             os.remove(f'{folder}/.aws/{path}')
+
+
+def login_path(folder, login):
+    return f'{folder}/.aws/sso/cache/{hashlib.sha1(login.encode()).hexdigest()}.json'
+
+
+def make_logins(dice):
+    """What `aws sso login` may have left: good, about to end, over; whole or not."""
+
+    def at(**later):
+        when = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(**later)
+        return when.strftime('%Y-%m-%dT%H:%M:%SZ')
+
+    logins = {}
+    for login in LOGINS:
+        cached = {
+            'startUrl': 'https://corp.test',
+            'region': 'eu-west-1',
+            'accessToken': f'token-{dice.randrange(9)}',
+            'expiresAt': at(minutes=dice.choice([-90, -1, 5, 14, 90])),
+            'clientId': f'id {dice.randrange(99)}',
+            'clientSecret': 'secret',
+            'registrationExpiresAt': at(days=dice.choice([-1, 30, 60, 80])),
+            'refreshToken': dice.choice(['good', 'good', 'good', 'bad']),
+        }
+        if dice.random() < 0.2:
+            del cached[dice.choice(list(cached))]
+        logins[login] = cached if dice.random() < 0.9 else None
+    return logins
+
+
+def write_logins(folder, logins):
+    os.makedirs(f'{folder}/.aws/sso/cache', exist_ok=True)
+    for login, cached in logins.items():
+        path = login_path(folder, login)
+        if cached is not None:
+            with open(path, 'w', encoding='utf-8') as out:
+                json.dump(cached, out)
+        elif os.path.exists(path):
+            os.remove(path)
+
+
+def read_logins(folder):
+    """Of those that were renewed, whether they last for the eight hours."""
+    logins = {}
+    for login in LOGINS:
+        if not os.path.exists(login_path(folder, login)):
+            continue
+        with open(login_path(folder, login), encoding='utf-8') as text:
+            logins[login] = json.load(text)
+        if logins[login].get('accessToken', '').startswith('renewed'):
+            until = datetime.datetime.strptime(
+                logins[login]['expiresAt'] + '+0000', '%Y-%m-%dT%H:%M:%SZ%z'
+            )
+            left = until - datetime.datetime.now(datetime.timezone.utc)
+            logins[login]['expiresAt'] = 28600 < left.total_seconds() <= 28800
+    return logins
 
 
 def write_programs(folder):
@@ -130,6 +219,8 @@ def variables(dice, folder, port):
         'PATH': os.environ['PATH'],
         'AWS_EC2_METADATA_DISABLED': 'true',
         'AWS_ENDPOINT_URL_STS': f'http://127.0.0.1:{port}',
+        'AWS_ENDPOINT_URL_SSO': f'http://127.0.0.1:{port}',
+        'AWS_ENDPOINT_URL_SSO_OIDC': f'http://127.0.0.1:{port}',
     }
     maybe = [
         (0.5, {'AWS_PROFILE': dice.choice(PROFILES)}),
@@ -175,6 +266,16 @@ def botocore_finds(env):
         os.environ.update(kept)
 
 
+def leave_the_same(driver, env, folder, logins):
+    """What stoker and botocore find, what stoker left, and whether botocore left the same."""
+    write_logins(folder, logins)
+    done = subprocess.run([driver], env=env, capture_output=True, text=True, timeout=60, check=True)
+    left = read_logins(folder)
+    write_logins(folder, logins)
+    theirs = botocore_finds(env)
+    return json.loads(done.stdout), theirs, left, left == read_logins(folder)
+
+
 def differ(ours, theirs):
     if 'error' in ours or 'error' in theirs:
         return ('error' in ours) != ('error' in theirs)
@@ -186,27 +287,29 @@ def main(argv):
     dice = random.Random(int(argv[3]) if len(argv) > 3 else 1)
     server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Servers)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    wrong, kinds = 0, {}
+    wrong, renewed, kinds = 0, 0, {}
     with tempfile.TemporaryDirectory(prefix='stoker-aws') as folder:
         write_programs(folder)
+        for provider in (botocore.credentials.SSOProvider, botocore.tokens.SSOTokenProvider):
+            provider._SSO_TOKEN_CACHE_DIR = f'{folder}/.aws/sso/cache'
         for number in range(count):
             write_files(dice, folder)
             env = variables(dice, folder, server.server_port)
-            done = subprocess.run(
-                [argv[1]], env=env, capture_output=True, text=True, timeout=60, check=True
-            )
-            ours, theirs = json.loads(done.stdout), botocore_finds(env)
+            logins = make_logins(dice)
+            ours, theirs, left, same = leave_the_same(argv[1], env, folder, logins)
+            renewed += left.get('corp', {}).get('accessToken', '').startswith('renewed')
             kind = ours.get('access_key', 'error').split('-')[0]
             kinds[kind[:4]] = kinds.get(kind[:4], 0) + 1
-            if differ(ours, theirs):
+            if differ(ours, theirs) or not same:
                 wrong += 1
                 print(f'case {number}: stoker {ours}\n  botocore {theirs}\n  {env}')
+                print(f'  logins {logins}\n  stoker left {left}, botocore {read_logins(folder)}')
                 for path in ('config', 'credentials'):
                     if wrong <= 2 and os.path.exists(f'{folder}/.aws/{path}'):
                         with open(f'{folder}/.aws/{path}', encoding='utf-8') as text:
                             print(f'--- {path}\n{text.read()}')
     server.shutdown()
-    print(f'{count} worlds, found: {kinds}; {wrong} unlike botocore')
+    print(f'{count} worlds, found: {kinds}; {renewed} logins renewed; {wrong} unlike botocore')
     return 1 if wrong else 0
 
 

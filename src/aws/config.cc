@@ -58,6 +58,26 @@ Status ChooseProfile(const AwsEnvironment& environment, const std::string& profi
                              : "Did you mean '" + Printable(near) + "'?");
 }
 
+struct Partition {
+  std::string_view prefix, id, suffix, dualstack;
+};
+
+const Partition& PartitionOf(std::string_view region) {
+  static constexpr std::array<Partition, 8> kPartitions = {
+      {{"cn-", "aws-cn", "amazonaws.com.cn", "api.amazonwebservices.com.cn"},
+       {"us-gov-", "aws-us-gov", "amazonaws.com", "api.aws"},
+       {"eusc-", "aws-eusc", "amazonaws.eu", "api.amazonwebservices.eu"},
+       {"us-iso-", "aws-iso", "c2s.ic.gov", "api.aws.ic.gov"},
+       {"us-isob-", "aws-iso-b", "sc2s.sgov.gov", "api.aws.scloud"},
+       {"eu-isoe-", "aws-iso-e", "cloud.adc-e.uk", "api.cloud-aws.adc-e.uk"},
+       {"us-isof-", "aws-iso-f", "csp.hci.ic.gov", "api.aws.hci.ic.gov"},
+       {"", "aws", "amazonaws.com", "api.aws"}}};
+  for (const Partition& partition : kPartitions) {
+    if (StartsWith(region, partition.prefix)) return partition;
+  }
+  return kPartitions.back();
+}
+
 }  // namespace
 
 const IniSection* AwsConfig::Profile(const std::string& name) const {
@@ -123,20 +143,40 @@ Result<std::string> AwsEndpointUrl(const AwsEnvironment& environment, const AwsC
   return url == nullptr ? std::string() : *url;
 }
 
-std::string AwsRegionalUrl(const std::string& service, const std::string& region) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kSuffixes = {
-      {{"cn-", "amazonaws.com.cn"},
-       {"eusc-", "amazonaws.eu"},
-       {"us-iso-", "c2s.ic.gov"},
-       {"us-isob-", "sc2s.sgov.gov"},
-       {"eu-isoe-", "cloud.adc-e.uk"},
-       {"us-isof-", "csp.hci.ic.gov"}}};
-  std::string_view suffix = "amazonaws.com";
-  for (const auto& [prefix, its] : kSuffixes) {
-    if (StartsWith(region, prefix)) suffix = its;
-  }
-  return "https://" + service + "." + region + "." + std::string(suffix);
+std::string AwsSetting(const AwsEnvironment& environment, const AwsConfig& config,
+                       const std::string& variable, const std::string& key) {
+  if (auto value = environment.variable(variable)) return *value;
+  const std::string* value = config.Find(config.profile, key);
+  return value == nullptr ? "" : *value;
 }
+
+AwsVariant AwsVariantOf(const AwsEnvironment& environment, const AwsConfig& config,
+                        const std::string& service) {
+  const auto flag = [&](const char* variable, const char* key) {
+    return AwsFlag(AwsSetting(environment, config, variable, key));
+  };
+  AwsVariant out;
+  out.dualstack = flag("AWS_USE_DUALSTACK_ENDPOINT", "use_dualstack_endpoint");
+  out.fips = flag("AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint");
+  const std::string* more = config.Find(config.profile, "s3.use_dualstack_endpoint");
+  if (service == "s3" && more != nullptr) out.dualstack |= AwsFlag(*more);
+  return out;
+}
+
+std::string AwsRegionalUrl(const std::string& service, const std::string& region,
+                           const AwsVariant& variant) {
+  const Partition& partition = PartitionOf(region);
+  const bool s3 = service == "s3";
+  // What the regions of the US government have is FIPS's anyway, but for S3.
+  const bool gov = partition.id == "aws-us-gov" && !s3 && !variant.dualstack;
+  std::string url = "https://" + service;
+  if (variant.fips && !gov) url += "-fips";
+  if (variant.dualstack && s3) url += ".dualstack";
+  const bool other = variant.dualstack && !s3;
+  return url + "." + region + "." + std::string(other ? partition.dualstack : partition.suffix);
+}
+
+std::string AwsPartition(const std::string& region) { return std::string(PartitionOf(region).id); }
 
 bool AwsFlag(const std::optional<std::string>& value) {
   if (!value || value->size() != 4) return false;

@@ -45,9 +45,28 @@ std::string AwsRegion(const AwsEnvironment& environment, const AwsConfig& config
 Result<std::string> AwsEndpointUrl(const AwsEnvironment& environment, const AwsConfig& config,
                                    const std::string& service);
 
+// A setting that a variable has, else the profile; "" = neither.
+std::string AwsSetting(const AwsEnvironment& environment, const AwsConfig& config,
+                       const std::string& variable, const std::string& key);
+
+// Which of Amazon's own addresses the user wants: those that IPv6 reaches too, those of FIPS 140.
+struct AwsVariant {
+  bool dualstack = false;
+  bool fips = false;
+};
+// AWS_USE_DUALSTACK_ENDPOINT and AWS_USE_FIPS_ENDPOINT, else `use_dualstack_endpoint` and
+// `use_fips_endpoint` of the profile; for "s3", `s3.use_dualstack_endpoint` may ask for it too.
+AwsVariant AwsVariantOf(const AwsEnvironment& environment, const AwsConfig& config,
+                        const std::string& service);
+
 // Amazon's own: "https://sts.eu-central-1.amazonaws.com", with the suffix of the region's
-// partition. Source: partitions.json of botocore.
-std::string AwsRegionalUrl(const std::string& service, const std::string& region);
+// partition. Source: partitions.json and the endpoint rules of botocore.
+std::string AwsRegionalUrl(const std::string& service, const std::string& region,
+                           const AwsVariant& variant = {});
+
+// The part of Amazon's cloud that a region is in, as ARNs name it: "aws", "aws-cn". Source: the
+// same.
+std::string AwsPartition(const std::string& region);
 
 // "true" in any case.
 bool AwsFlag(const std::optional<std::string>& value);

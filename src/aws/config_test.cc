@@ -133,9 +133,50 @@ TEST(AwsConfig, Endpoints) {
   aws.Config("[default]\nservices = gone\n");
   const auto config = ReadAwsConfig(aws.Environment());
   EXPECT_EQ(AwsEndpointUrl(aws.Environment(), *config, "s3").code(), Code::kInvalid);
+}
+
+// The addresses that botocore 1.43 makes up.
+TEST(AwsConfig, AmazonsOwnAddresses) {
   EXPECT_EQ(AwsRegionalUrl("sts", "eu-central-1"), "https://sts.eu-central-1.amazonaws.com");
   EXPECT_EQ(AwsRegionalUrl("sts", "cn-north-1"), "https://sts.cn-north-1.amazonaws.com.cn");
   EXPECT_EQ(AwsRegionalUrl("s3", "us-gov-west-1"), "https://s3.us-gov-west-1.amazonaws.com");
+  const AwsVariant dual{true, false}, fips{false, true}, both{true, true};
+  EXPECT_EQ(AwsRegionalUrl("s3", "eu-west-1", dual),
+            "https://s3.dualstack.eu-west-1.amazonaws.com");
+  EXPECT_EQ(AwsRegionalUrl("s3", "us-east-1", fips), "https://s3-fips.us-east-1.amazonaws.com");
+  EXPECT_EQ(AwsRegionalUrl("s3", "us-gov-west-1", both),
+            "https://s3-fips.dualstack.us-gov-west-1.amazonaws.com");
+  EXPECT_EQ(AwsRegionalUrl("s3", "cn-north-1", dual),
+            "https://s3.dualstack.cn-north-1.amazonaws.com.cn");
+  EXPECT_EQ(AwsRegionalUrl("sts", "us-east-1", dual), "https://sts.us-east-1.api.aws");
+  EXPECT_EQ(AwsRegionalUrl("sts", "us-east-1", both), "https://sts-fips.us-east-1.api.aws");
+  EXPECT_EQ(AwsRegionalUrl("sts", "us-gov-west-1", fips),
+            "https://sts.us-gov-west-1.amazonaws.com");
+  EXPECT_EQ(AwsRegionalUrl("sts", "us-gov-west-1", both), "https://sts-fips.us-gov-west-1.api.aws");
+  EXPECT_EQ(AwsRegionalUrl("sts", "cn-north-1", dual),
+            "https://sts.cn-north-1.api.amazonwebservices.com.cn");
+  EXPECT_EQ(AwsRegionalUrl("portal.sso", "us-east-1", fips),
+            "https://portal.sso-fips.us-east-1.amazonaws.com");
+}
+
+TEST(AwsConfig, WhichOfAmazonsAddresses) {
+  FakeAws aws;
+  const auto variant = [&](const char* service) {
+    const AwsVariant out =
+        AwsVariantOf(aws.Environment(), *ReadAwsConfig(aws.Environment()), service);
+    return std::string(out.dualstack ? "dual " : "") + (out.fips ? "fips" : "");
+  };
+  EXPECT_EQ(variant("s3"), "");
+  aws.Config("[default]\nuse_dualstack_endpoint = TRUE\nuse_fips_endpoint = true\n");
+  EXPECT_EQ(variant("s3"), "dual fips");
+  aws.variables = {{"AWS_USE_DUALSTACK_ENDPOINT", "false"}, {"AWS_USE_FIPS_ENDPOINT", "no"}};
+  EXPECT_EQ(variant("s3"), "");
+  aws.Config("[default]\ns3 =\n  use_dualstack_endpoint = true\n");
+  EXPECT_EQ(variant("s3"), "dual ");
+  EXPECT_EQ(variant("sts"), "");
+  aws.Config("[default]\ns3 =\n  use_dualstack_endpoint = false\nuse_fips_endpoint = true\n");
+  aws.variables = {{"AWS_USE_DUALSTACK_ENDPOINT", "true"}};
+  EXPECT_EQ(variant("s3"), "dual fips");
 }
 
 }  // namespace

@@ -18,18 +18,15 @@ constexpr char kSource[] = "the instance's role (EC2 metadata)";
 // and its services honour them for longer: they are asked for again after 10 minutes.
 constexpr Duration kExtension = Duration::Minutes(25);
 
-std::string Setting(const AwsLookup& lookup, const char* variable, const char* key) {
-  if (auto value = lookup.environment.variable(variable)) return *value;
-  const std::string* value = lookup.config.Find(lookup.config.profile, key);
-  return value == nullptr ? "" : *value;
-}
-
 Result<AwsUrl> Endpoint(const AwsLookup& lookup) {
+  const auto setting = [&](const char* variable, const char* key) {
+    return AwsSetting(lookup.environment, lookup.config, variable, key);
+  };
   const std::string url =
-      Setting(lookup, "AWS_EC2_METADATA_SERVICE_ENDPOINT", "ec2_metadata_service_endpoint");
+      setting("AWS_EC2_METADATA_SERVICE_ENDPOINT", "ec2_metadata_service_endpoint");
   if (!url.empty()) return ParseAwsUrl("AWS_EC2_METADATA_SERVICE_ENDPOINT", url);
-  std::string mode = Setting(lookup, "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE",
-                             "ec2_metadata_service_endpoint_mode");
+  std::string mode =
+      setting("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE", "ec2_metadata_service_endpoint_mode");
   std::transform(mode.begin(), mode.end(), mode.begin(), [](char c) { return c | 0x20; });
   return ParseAwsUrl("", mode == "ipv6" ? "http://[fd00:ec2::254]" : "http://169.254.169.254");
 }

@@ -54,7 +54,10 @@ AwsFound FromSso(const AwsLookup& lookup, const std::string& profile) {
   STOKER_ASSIGN(const SsoLogin login, LoginOf(config, profile));
   STOKER_ASSIGN(const std::string token, FindSsoToken(lookup, profile, login));
   STOKER_ASSIGN(std::string endpoint, AwsEndpointUrl(lookup.environment, config, "sso"));
-  if (endpoint.empty()) endpoint = AwsRegionalUrl("portal.sso", login.region);
+  if (endpoint.empty()) {
+    const AwsVariant variant = AwsVariantOf(lookup.environment, config, "sso");
+    endpoint = AwsRegionalUrl("portal.sso", login.region, variant);
+  }
   STOKER_ASSIGN(const AwsUrl url, ParseAwsUrl("the address of AWS SSO", endpoint));
   HttpRequest request;
   request.target = "/federation/credentials?role_name=" + PercentEncode(login.role) +

@@ -72,7 +72,10 @@ Result<std::string> Ask(const AwsLookup& lookup, const SsoLogin& login, const Ca
   if (!whole) return std::string();
   STOKER_ASSIGN(std::string endpoint,
                 AwsEndpointUrl(lookup.environment, lookup.config, "sso_oidc"));
-  if (endpoint.empty()) endpoint = AwsRegionalUrl("oidc", login.region);
+  if (endpoint.empty()) {
+    const AwsVariant variant = AwsVariantOf(lookup.environment, lookup.config, "sso");
+    endpoint = AwsRegionalUrl("oidc", login.region, variant);
+  }
   STOKER_ASSIGN(AwsUrl url, ParseAwsUrl("the address of AWS SSO OIDC", endpoint));
   while (EndsWith(url.target, "/")) url.target.pop_back();
   HttpRequest request{"POST", url.target + "/token", {}, ""};

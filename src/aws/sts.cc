@@ -28,7 +28,10 @@ Result<Call> Prepare(const AwsLookup& lookup, const std::string& action) {
                   "Correct AWS_REGION, or the profile's region");
   }
   STOKER_ASSIGN(std::string endpoint, AwsEndpointUrl(lookup.environment, lookup.config, "sts"));
-  if (endpoint.empty()) endpoint = AwsRegionalUrl("sts", call.region);
+  if (endpoint.empty()) {
+    const AwsVariant variant = AwsVariantOf(lookup.environment, lookup.config, "sts");
+    endpoint = AwsRegionalUrl("sts", call.region, variant);
+  }
   STOKER_ASSIGN(call.url, ParseAwsUrl("the address of STS", endpoint));
   HttpRequest& request = call.request;
   request.method = "POST";

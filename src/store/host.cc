@@ -30,10 +30,10 @@ uint64_t HostSeed() {
   return seed;
 }
 
-HttpPoolOptions HostPoolOptions(const char* ca_variable) {
+HttpPoolOptions HostPoolOptions(std::string ca_file) {
   HttpPoolOptions options;
   options.environment = HostVariable;
-  options.ca_file = HostVariable(ca_variable).value_or("");
+  options.ca_file = std::move(ca_file);
   return options;
 }
 

@@ -19,8 +19,8 @@ WallTime HostNow();
 // For pauses between tries: those of two processes should differ.
 uint64_t HostSeed();
 
-// With proxies from the environment, and the certificates in the file that `ca_variable` names.
-HttpPoolOptions HostPoolOptions(const char* ca_variable);
+// With proxies from the environment, and the certificates in `ca_file`; "" = the system's.
+HttpPoolOptions HostPoolOptions(std::string ca_file);
 
 // For requests for credentials: to services beside us, which a proxy does not know and which are
 // often not there at all, and to the cloud's.

@@ -19,6 +19,8 @@ std::string Emulator() {
   return host.empty() || host.find("://") != std::string::npos ? host : "http://" + host;
 }
 
+HttpPoolOptions PoolOptions() { return HostPoolOptions(HostVariable(kCaVariable).value_or("")); }
+
 GoogleToken NoToken() {
   GoogleToken none;
   none.source = "none: STORAGE_EMULATOR_HOST is set";
@@ -27,7 +29,7 @@ GoogleToken NoToken() {
 
 std::shared_ptr<GoogleCredentialSource> HostSource() {
   return std::make_shared<GoogleCredentialSource>(
-      HostGoogleEnvironment(HostCredentialSender(HostPoolOptions(kCaVariable))));
+      HostGoogleEnvironment(HostCredentialSender(PoolOptions())));
 }
 
 }  // namespace
@@ -46,7 +48,7 @@ Result<GcsStoreOptions> FindGcsOptions(const std::string& url) {
     options.client.token_refused = [source](const GoogleToken& token) { source->Reject(token); };
   }
   options.client.now = HostNow;
-  options.client.http = HostPoolOptions(kCaVariable);
+  options.client.http = PoolOptions();
   options.seed = HostSeed();
   return options;
 }

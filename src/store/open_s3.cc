@@ -56,8 +56,20 @@ class Keys {
   AwsCredentials last_;
 };
 
-AwsEnvironment Outside() {
-  return HostAwsEnvironment(HostCredentialSender(HostPoolOptions(kCaVariable)), RunProgram);
+// What this machine and its user say.
+struct World {
+  AwsEnvironment outside;
+  AwsConfig config;
+  HttpPoolOptions http;
+};
+
+Result<World> FindWorld() {
+  World world;
+  world.outside = HostAwsEnvironment(nullptr, RunProgram);
+  STOKER_ASSIGN(world.config, ReadAwsConfig(world.outside));
+  world.http = HostPoolOptions(AwsSetting(world.outside, world.config, kCaVariable, "ca_bundle"));
+  world.outside.http = HostCredentialSender(world.http);
+  return world;
 }
 
 }  // namespace
@@ -67,18 +79,19 @@ Result<S3StoreOptions> FindS3Options(const std::string& url) {
   BucketUrl place = ParseBucketUrl(url);
   options.client.bucket = std::move(place.bucket);
   options.prefix = std::move(place.prefix);
-  const AwsEnvironment outside = Outside();
-  STOKER_ASSIGN(const AwsConfig config, ReadAwsConfig(outside));
-  options.client.region = AwsRegion(outside, config);
-  STOKER_ASSIGN(options.client.endpoint, AwsEndpointUrl(outside, config, "s3"));
+  STOKER_ASSIGN(const World world, FindWorld());
+  const AwsConfig& config = world.config;
+  options.client.region = AwsRegion(world.outside, config);
+  STOKER_ASSIGN(options.client.endpoint, AwsEndpointUrl(world.outside, config, "s3"));
+  options.client.variant = AwsVariantOf(world.outside, config, "s3");
   const std::string* style = config.Find(config.profile, "s3.addressing_style");
   if (style != nullptr && *style == "path") options.client.path_style = true;
   if (style != nullptr && *style == "virtual") options.client.path_style = false;
-  auto keys = std::make_shared<Keys>(outside);
+  auto keys = std::make_shared<Keys>(world.outside);
   options.client.credentials = [keys] { return keys->Get(); };
   options.client.credentials_refused = [keys] { keys->Refused(); };
   options.client.now = HostNow;
-  options.client.http = HostPoolOptions(kCaVariable);
+  options.client.http = world.http;
   options.seed = HostSeed();
   return options;
 }
@@ -91,12 +104,11 @@ Result<std::unique_ptr<ObjectStore>> OpenS3(const std::string& url, std::functio
 }
 
 Result<std::string> FindS3Caller(const AwsCredentials& credentials) {
-  const AwsEnvironment outside = Outside();
-  STOKER_ASSIGN(const AwsConfig config, ReadAwsConfig(outside));
-  STOKER_ASSIGN(const std::string s3, AwsEndpointUrl(outside, config, "s3"));
-  STOKER_ASSIGN(const std::string sts, AwsEndpointUrl(outside, config, "sts"));
+  STOKER_ASSIGN(const World world, FindWorld());
+  STOKER_ASSIGN(const std::string s3, AwsEndpointUrl(world.outside, world.config, "s3"));
+  STOKER_ASSIGN(const std::string sts, AwsEndpointUrl(world.outside, world.config, "sts"));
   if (!s3.empty() && sts.empty()) return Status(Code::kNotFound, "the store is not Amazon's");
-  return CallerArn(outside, config, credentials);
+  return CallerArn(world.outside, world.config, credentials);
 }
 
 }  // namespace stoker

@@ -53,7 +53,12 @@ Result<std::unique_ptr<Client>> Client::Make(Options options) {
 Result<Client::Place> Client::FindPlace(const std::string& region) const {
   Place place;
   const bool amazon = options_.endpoint.empty();
-  const std::string base = amazon ? AwsRegionalUrl("s3", region) : options_.endpoint;
+  if (amazon && options_.variant.fips && AwsPartition(region) == "aws-cn") {
+    return Status(Code::kInvalid, "S3 has no FIPS endpoint in region " + Printable(region),
+                  "Unset AWS_USE_FIPS_ENDPOINT, or the profile's use_fips_endpoint");
+  }
+  const std::string base =
+      amazon ? AwsRegionalUrl("s3", region, options_.variant) : options_.endpoint;
   auto url = ParseHttpUrl(base);
   if (!url.ok()) return url.status().WithContext("the endpoint of the store");
   place.url = std::move(*url);

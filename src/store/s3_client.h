@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "aws/config.h"
 #include "aws/credentials.h"
 #include "aws/sigv4.h"
 #include "net/http_client.h"
@@ -23,6 +24,7 @@ struct Options {
   std::string bucket;
   std::string region;              // "" = us-east-1, corrected by the service's own answer
   std::string endpoint;            // "" = Amazon's, else "https://host[:port]" of another service
+  AwsVariant variant = {};         // which of Amazon's
   std::optional<bool> path_style;  // unset: for endpoints and for bucket names with dots
   // Thread-safe, and quick but when they must be renewed.
   std::function<Result<AwsCredentials>()> credentials;

@@ -220,7 +220,7 @@ class Doctor {
 
 Status PrintRights(Context& context) {
   STOKER_ASSIGN(const stoker::Settings* settings, context.settings());
-  STOKER_ASSIGN(const Rights rights, RightsFor(settings->store));
+  STOKER_ASSIGN(const Rights rights, RightsFor(settings->store, RegionOfRights(settings->store)));
   if (context.json) {
     const nlohmann::ordered_json both = {
         {"submitter", nlohmann::ordered_json::parse(rights.submitter)},

@@ -108,8 +108,22 @@ TEST(BucketFacts, WhatCannotBeReadIsANote) {
   }
 }
 
+TEST(Rights, NameThePartOfTheCloud) {
+  for (const auto& [region, begin] : std::vector<std::pair<std::string, std::string>>{
+           {"", "arn:aws:s3:::ours"},
+           {"us-gov-west-1", "arn:aws-us-gov:s3:::ours"},
+           {"cn-north-1", "arn:aws-cn:s3:::ours"}}) {
+    const auto rights = RightsFor("s3://ours", region);
+    ASSERT_TRUE(rights.ok());
+    const auto policy = nlohmann::json::parse(rights->node);
+    EXPECT_EQ(policy["Statement"][0]["Resource"], begin + "/*");
+    EXPECT_EQ(policy["Statement"][1]["Resource"], begin);
+    EXPECT_NE(rights->how.find("kms:GenerateDataKey"), std::string::npos);
+  }
+}
+
 TEST(Rights, ArePoliciesOfTheBucketAndItsPrefix) {
-  const auto rights = RightsFor("s3://ours/team/a");
+  const auto rights = RightsFor("s3://ours/team/a", "eu-west-1");
   ASSERT_TRUE(rights.ok());
   for (const std::string& text : {rights->submitter, rights->node}) {
     const auto policy = nlohmann::json::parse(text);
@@ -117,8 +131,8 @@ TEST(Rights, ArePoliciesOfTheBucketAndItsPrefix) {
     EXPECT_EQ(policy["Statement"][1]["Condition"]["StringLike"]["s3:prefix"], "team/a/*");
     EXPECT_EQ(text.find("\"*\""), std::string::npos);
   }
-  EXPECT_EQ(RightsFor("/folder").code(), Code::kInvalid);
-  const auto google = RightsFor("gs://ours/a");
+  EXPECT_EQ(RightsFor("/folder", "").code(), Code::kInvalid);
+  const auto google = RightsFor("gs://ours/a", "");
   ASSERT_TRUE(google.ok());
   EXPECT_EQ(nlohmann::json::parse(google->node)["includedPermissions"].size(), 4u);
 }

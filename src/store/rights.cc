@@ -4,8 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "aws/config.h"
 #include "base/text.h"
 #include "store/host.h"
+#include "store/open_s3.h"
 
 namespace stoker {
 namespace {
@@ -14,8 +16,8 @@ using nlohmann::ordered_json;
 
 // Source: "Actions, resources, and condition keys for Amazon S3". Overwriting and deleting are of
 // the work: records and reports are written again, old checkpoints go.
-ordered_json S3Policy(const BucketUrl& place, bool submitter) {
-  const std::string bucket = "arn:aws:s3:::" + place.bucket;
+ordered_json S3Policy(const BucketUrl& place, const std::string& region, bool submitter) {
+  const std::string bucket = "arn:" + AwsPartition(region) + ":s3:::" + place.bucket;
   const std::string below = place.prefix.empty() ? "" : place.prefix + "/";
   ordered_json objects = {{"Sid", "Objects"},
                           {"Effect", "Allow"},
@@ -39,14 +41,16 @@ ordered_json S3Policy(const BucketUrl& place, bool submitter) {
   return {{"Version", "2012-10-17"}, {"Statement", statements}};
 }
 
-Rights S3Rights(const BucketUrl& place) {
+Rights S3Rights(const BucketUrl& place, const std::string& region) {
   Rights rights;
-  rights.submitter = S3Policy(place, true).dump(2);
-  rights.node = S3Policy(place, false).dump(2);
+  rights.submitter = S3Policy(place, region, true).dump(2);
+  rights.node = S3Policy(place, region, false).dump(2);
   rights.how =
       "Attach the first to the users or roles that submit, and the second to the role of the "
       "machines:\n  aws iam put-user-policy --user-name NAME --policy-name stoker "
-      "--policy-document file://submitter.json\n";
+      "--policy-document file://submitter.json\n"
+      "Where the bucket encrypts with a key of KMS (SSE-KMS), both need kms:GenerateDataKey and "
+      "kms:Decrypt on that key too.\n";
   return rights;
 }
 
@@ -75,11 +79,17 @@ Rights GcsRights(const BucketUrl& place) {
 
 }  // namespace
 
-Result<Rights> RightsFor(const std::string& url) {
-  if (StartsWith(url, "s3://")) return S3Rights(ParseBucketUrl(url));
+Result<Rights> RightsFor(const std::string& url, const std::string& region) {
+  if (StartsWith(url, "s3://")) return S3Rights(ParseBucketUrl(url), region);
   if (StartsWith(url, "gs://")) return GcsRights(ParseBucketUrl(url));
   return Status(Code::kInvalid, "'" + Printable(url) + "' is a folder: it needs no policy",
                 "Set the store first: stoker config set store s3://bucket/prefix");
+}
+
+std::string RegionOfRights(const std::string& url) {
+  if (!StartsWith(url, "s3://")) return "";
+  const auto options = FindS3Options(url);
+  return options.ok() ? options->client.region : "";
 }
 
 }  // namespace stoker

@@ -14,8 +14,12 @@ struct Rights {
   std::string how;        // commands and remarks for people
 };
 
-// Of "s3://bucket/prefix" or "gs://bucket/prefix". Pure. kInvalid: a folder, whose rights are those
-// of its files. test/e2e/rights.py runs stoker under what this says.
-Result<Rights> RightsFor(const std::string& url);
+// Of "s3://bucket/prefix" or "gs://bucket/prefix". `region` says in which part of Amazon's cloud an
+// S3 bucket is; "" = in the usual one. Pure. kInvalid: a folder, whose rights are those of its
+// files. test/e2e/rights.py runs stoker under what this says.
+Result<Rights> RightsFor(const std::string& url, const std::string& region);
+
+// The region that the user's AWS settings name for "s3://…"; "" = none, or another kind of store.
+std::string RegionOfRights(const std::string& url);
 
 }  // namespace stoker

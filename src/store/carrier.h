@@ -23,6 +23,8 @@ struct Request {
   bool conditional = false;
   // Where the adapter knows the whole path and query: these, whatever `key` and `query` are.
   std::string target = "";
+  // The service may answer 200 before it knows, and say in the body that it failed.
+  bool may_fail_late = false;
 };
 
 // Whoever carries requests to the bucket. Thread-safe.

@@ -72,7 +72,17 @@ bool IsOneOf(std::string_view code, std::initializer_list<std::string_view> code
   return false;
 }
 
-// What the code alone decides, whatever the status.
+// The status that a code has of its own, for those that come inside of a 200.
+int UsualStatus(std::string_view code) {
+  if (code == "AccessDenied") return 403;
+  if (code == "NoSuchKey") return 404;
+  if (code == "ServiceUnavailable") return 503;
+  const bool ours =
+      StartsWith(code, "Invalid") || StartsWith(code, "Malformed") || code == "EntityTooSmall";
+  return ours ? 400 : 500;
+}
+
+// What the code alone decides, whatever the status; then what that says.
 Code CodeOf(int status, std::string_view code) {
   if (IsOneOf(code,
               {"SlowDown", "RequestLimitExceeded", "Throttling", "ThrottlingException",
@@ -86,7 +96,7 @@ Code CodeOf(int status, std::string_view code) {
   }
   if (code == "PreconditionFailed") return Code::kConflict;  // also with 200, on completion
   if (IsOneOf(code, {"NoSuchBucket", "NoSuchUpload", "NotImplemented"})) return Code::kInvalid;
-  switch (status) {
+  switch (status == 200 ? UsualStatus(code) : status) {
     case 404:
       return Code::kNotFound;
     case 401:

@@ -23,7 +23,8 @@ struct Failure {
 Failure ParseFailure(const HttpResponse& answer);
 
 // `what` says the request, "PUT bucket/key". 409 is kBusy: it had no effect, and may be sent again.
-// 412 is kConflict: whoever sent the condition knows what it means.
+// 412 is kConflict: whoever sent the condition knows what it means. Of a `status` of 200, with the
+// failure inside, the code alone tells.
 Status FailureStatus(const std::string& what, int status, const Failure& failure);
 
 // Of ListObjectsV2 with encoding-type=url. `root` is cut off the keys; keys that do not begin with

@@ -107,8 +107,13 @@ Status Client::Refused(const Request& request, HttpAnswer& answer, std::string* 
     return Status(Code::kCorrupt, Describe(request) + ": the store answers " +
                                       std::to_string(whole.status) + ", the rest is unreadable");
   }
+  if (WrongRegion(whole.status, failure)) *region = failure.region;
+  return Learn(request, whole, failure);
+}
+
+Status Client::Learn(const Request& request, const HttpResponse& answer, const Failure& failure) {
   if (failure.code == "RequestTimeTooSkewed") {
-    const std::string* date = FindHeader(whole.headers, "Date");
+    const std::string* date = FindHeader(answer.headers, "Date");
     const auto theirs = date == nullptr ? Result<WallTime>(Status(Code::kCorrupt, "no Date"))
                                         : ParseHttpDate(*date);
     if (theirs.ok()) skew_ms_ = (*theirs - options_.now()).ms;
@@ -116,8 +121,7 @@ Status Client::Refused(const Request& request, HttpAnswer& answer, std::string* 
   if (failure.code == "ExpiredToken" || failure.code == "TokenRefreshRequired") {
     if (options_.credentials_refused) options_.credentials_refused();
   }
-  if (WrongRegion(whole.status, failure)) *region = failure.region;
-  return FailureStatus(Describe(request), whole.status, failure);
+  return FailureStatus(Describe(request), answer.status, failure);
 }
 
 Result<std::unique_ptr<HttpAnswer>> Client::Open(const Request& request) {
@@ -152,6 +156,9 @@ Result<HttpResponse> Client::Call(const Request& request) {
   STOKER_ASSIGN(const std::unique_ptr<HttpAnswer> answer, Open(request));
   auto whole = bucket::WholeAnswer(*answer, options_.http.max_body_bytes);
   if (!whole.ok()) return whole.status().WithContext(Describe(request));
+  if (!request.may_fail_late) return whole;
+  const Failure failure = ParseFailure(*whole);
+  if (!failure.code.empty()) return Learn(request, *whole, failure);
   return whole;
 }
 

@@ -34,6 +34,7 @@ struct Options {
   HttpPoolOptions http;
 };
 
+struct Failure;
 using bucket::Carrier;
 using bucket::Request;
 
@@ -58,6 +59,7 @@ class Client : public Carrier {
   Result<Place> FindPlace(const std::string& region) const;
   Result<std::unique_ptr<HttpAnswer>> SendOnce(const Place& place, const Request& request);
   Status Refused(const Request& request, HttpAnswer& answer, std::string* region);
+  Status Learn(const Request& request, const HttpResponse& answer, const Failure& failure);
 
   const Options options_;
   mutable std::mutex mutex_;

@@ -54,6 +54,7 @@ Request Completion(const std::string& key, const std::string& id,
                    const Condition& condition) {
   Request request{"POST", key, IdQuery(id), ConditionHeaders(condition), "", {}, false};
   request.conditional = condition.kind != Condition::Kind::kNone;
+  request.may_fail_late = true;
   if (whole) {
     request.headers.emplace_back("x-amz-checksum-type", "FULL_OBJECT");
     request.headers.emplace_back("x-amz-checksum-crc32c", Crc32cText(*whole));
@@ -184,23 +185,17 @@ Result<Version> CompleteMultipart(Carrier& client, const std::string& key, const
   const Request request = Completion(key, upload.id, parts, whole, condition);
   const std::string what = client.Describe(request);
   const auto answer = client.Call(request);
-  Status refused = answer.status();
   if (answer.ok()) {
-    // It says 200 before it knows: what went wrong then is in the body.
-    const Failure failure = ParseFailure(*answer);
-    if (failure.code.empty()) {
-      STOKER_ASSIGN(std::string etag,
-                    ElementOf(what, answer->body, "CompleteMultipartUploadResult", "ETag"));
-      if (etag.empty()) return Status(Code::kCorrupt, what + ": the answer has no ETag");
-      return etag;
-    }
-    refused = FailureStatus(what, 500, failure);
+    STOKER_ASSIGN(std::string etag,
+                  ElementOf(what, answer->body, "CompleteMultipartUploadResult", "ETag"));
+    if (etag.empty()) return Status(Code::kCorrupt, what + ": the answer has no ETag");
+    return etag;
   }
-  if (whole && refused.message().find("NoSuchUpload") != std::string::npos) {
+  if (whole && answer.status().message().find("NoSuchUpload") != std::string::npos) {
     auto version = FindCompleted(client, key, parts, *whole);
     if (version.ok()) return version;
   }
-  return Meant(condition, refused, what);
+  return Meant(condition, answer.status(), what);
 }
 
 Status AbortMultipart(Carrier& client, const std::string& key, const std::string& id) {

@@ -143,6 +143,41 @@ TEST_F(S3StoreTest, PartsAreCommittedOrAborted) {
   EXPECT_TRUE(EndsWith(Heard(), "DELETE /bucket/team/a?uploadId=u%2F1\n")) << Heard();
 }
 
+// "A 200 OK response can contain either a success or an error": that may come once the service has
+// begun to answer with blanks, so that the connection stays open.
+TEST_F(S3StoreTest, ACompletionThatFailsAfterItsStatusIsSentAgain) {
+  const std::string begun =
+      "<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>";
+  const std::string done =
+      "<CompleteMultipartUploadResult><ETag>&quot;x-2&quot;</ETag></CompleteMultipartUploadResult>";
+  const auto late = [](const std::string& code) {
+    return HttpResponse{200,
+                        {{"Date", kDate}},
+                        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n   \n<Error><Code>" + code +
+                            "</Code></Error>"};
+  };
+  const auto commit = [&](std::deque<HttpResponse> answers, const Condition& condition) {
+    answers.insert(answers.begin(), {{200, {}, begun}, Stored("\"1\""), Stored("\"2\"")});
+    Answer(std::move(answers));
+    auto upload = store_->BeginUpload("a", condition);
+    EXPECT_TRUE((*upload)->Write(std::string(1500, 'x')).ok());
+    return (*upload)->Commit();
+  };
+  const HttpResponse aborted{204, {}, ""};
+  EXPECT_EQ(commit({late("InternalError"), late("SlowDown"), {200, {}, done}}, {}).value_or(""),
+            "\"x-2\"");
+  EXPECT_EQ(requests_.size(), 6u);
+  // What sending it again cannot change stands.
+  EXPECT_EQ(commit({late("InvalidPart"), aborted}, {}).code(), Code::kInvalid);
+  const auto denied = commit({late("AccessDenied"), aborted}, {});
+  EXPECT_EQ(denied.code(), Code::kDenied);
+  EXPECT_NE(denied.status().next().find("stoker doctor"), std::string::npos);
+  // On a condition: whether it took effect is not known, unless it says that it did not.
+  EXPECT_EQ(commit({late("InternalError"), aborted}, Condition::Absent()).code(),
+            Code::kUnavailable);
+  EXPECT_TRUE(commit({late("SlowDown"), {200, {}, done}}, Condition::Absent()).ok());
+}
+
 // The whole has a checksum over its bytes, which whoever reads it checks.
 TEST_F(S3StoreTest, PartsHaveOneChecksum) {
   const HttpResponse begun{

@@ -36,6 +36,14 @@ bool WrongRegion(int status, const Failure& failure) {
          failure.code == "IllegalLocationConstraintException";
 }
 
+// Expired keys are a bare 400 to HEAD, and a wrong clock is a bare 403.
+bool CannotTell(const Request& request, int status) {
+  return request.method == "HEAD" && !request.key.empty() && (status == 400 || status == 403);
+}
+
+// A first byte: of an empty object there is none.
+bool Allowed(int status) { return status / 100 == 2 || status == 416; }
+
 }  // namespace
 
 Result<std::unique_ptr<Client>> Client::Make(Options options) {
@@ -94,6 +102,27 @@ Result<std::unique_ptr<HttpAnswer>> Client::SendOnce(const Place& place, const R
   return pool_.Open(place.url, http, request.file);
 }
 
+void Client::NoteClock(const HttpResponse& answer) {
+  const std::string* date = FindHeader(answer.headers, "Date");
+  if (date == nullptr) return;
+  const auto theirs = ParseHttpDate(*date);
+  const int64_t skew = theirs.ok() ? (*theirs - options_.now()).ms : 0;
+  skew_ms_ = std::abs(skew) > kTolerableSkewMs ? skew : 0;
+}
+
+// The same as GET. A number of a part and a range exclude each other, and it has nothing to do with
+// why.
+Result<std::unique_ptr<HttpAnswer>> Client::AskWhy(const Place& place, const Request& head) {
+  Request get = head;
+  get.method = "GET";
+  get.query.clear();
+  get.headers.emplace_back("Range", "bytes=0-0");
+  auto answer = SendOnce(place, get);
+  if (!answer.ok()) return answer.status().WithContext(Describe(head));
+  NoteClock((*answer)->head());
+  return answer;
+}
+
 // Reads why, and takes from the answer what later requests should know.
 Status Client::Refused(const Request& request, HttpAnswer& answer, std::string* region) {
   HttpResponse whole = answer.head();
@@ -136,14 +165,19 @@ Result<std::unique_ptr<HttpAnswer>> Client::Open(const Request& request) {
     auto answer = SendOnce(place, request);
     if (!answer.ok()) return answer.status().WithContext(Describe(request));
     const HttpResponse& head = (*answer)->head();
-    if (const std::string* date = FindHeader(head.headers, "Date")) {
-      const auto theirs = ParseHttpDate(*date);
-      const int64_t skew = theirs.ok() ? (*theirs - options_.now()).ms : 0;
-      skew_ms_ = std::abs(skew) > kTolerableSkewMs ? skew : 0;
-    }
+    NoteClock(head);
     if (head.status / 100 == 2) return answer;
     std::string region;
-    const Status refused = Refused(request, **answer, &region);
+    Status refused = Refused(request, **answer, &region);
+    if (CannotTell(request, head.status)) {
+      STOKER_ASSIGN(const std::unique_ptr<HttpAnswer> why, AskWhy(place, request));
+      if (Allowed(why->head().status)) {
+        // The clock, which the refusal has set, or the keys, which are others by now.
+        if (time > 0) return refused;
+        continue;
+      }
+      refused = Refused(request, *why, &region);
+    }
     if (region.empty() || region == asked || time > 0) return refused;
     STOKER_ASSIGN(Place right, FindPlace(region));
     const std::lock_guard lock(mutex_);

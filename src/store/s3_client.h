@@ -39,7 +39,8 @@ using bucket::Carrier;
 using bucket::Request;
 
 // Thread-safe. Sends each request once; only one that was refused because it went to the wrong
-// region is sent again, to the right one.
+// region is sent again, to the right one. A HEAD that is refused for a reason that it cannot tell,
+// having no body, is followed by a GET of the first byte, which can.
 class Client : public Carrier {
  public:
   static Result<std::unique_ptr<Client>> Make(Options options);
@@ -58,6 +59,8 @@ class Client : public Carrier {
   };
   Result<Place> FindPlace(const std::string& region) const;
   Result<std::unique_ptr<HttpAnswer>> SendOnce(const Place& place, const Request& request);
+  void NoteClock(const HttpResponse& answer);
+  Result<std::unique_ptr<HttpAnswer>> AskWhy(const Place& place, const Request& head);
   Status Refused(const Request& request, HttpAnswer& answer, std::string* region);
   Status Learn(const Request& request, const HttpResponse& answer, const Failure& failure);
 

@@ -101,6 +101,15 @@ TEST_F(S3PartsTest, PiecesAreHeldAgainstTheObjectsChecksum) {
   EXPECT_EQ(confirm({other}).code(), Code::kConflict);
 }
 
+// Else all that was read of a large object would be thrown away for keys that expired meanwhile.
+TEST_F(S3PartsTest, KeysMayExpireBeforeTheLastLook) {
+  const HttpResponse bare{400, {{"Date", kDate}}, ""};
+  const std::vector<PartSum> read = {{60, Crc32c("x")}, {40, Crc32c("y")}};
+  Answer({bare, Refusal(400, "ExpiredToken"), Sum("")});
+  EXPECT_TRUE((*store_->OpenReader({"a", 100, "\"e\"", {}}))->Confirm(read).ok());
+  EXPECT_EQ(refused_, 1);
+}
+
 // A checksum without "-<parts>" of an object of several parts may be of anything.
 TEST_F(S3PartsTest, AnOddChecksumIsNotBelieved) {
   HttpHeaders headers = {{"ETag", "\"abc-2\""}, {"x-amz-checksum-crc32c", "4waSgw=="}};

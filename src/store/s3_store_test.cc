@@ -65,6 +65,42 @@ TEST_F(S3StoreTest, ExpiredKeysAreRenewed) {
   EXPECT_NE(Header(1, "Authorization").find("AK1"), std::string::npos);
 }
 
+// HEAD has no body that could name the reason.
+TEST_F(S3StoreTest, AHeadThatIsRefusedIsAskedForItsReason) {
+  const HttpResponse bare400{400, {{"Date", kDate}}, ""};
+  const HttpResponse bare403{403, {{"Date", kDate}}, ""};
+  const std::string asked = "HEAD /bucket/team/a\nGET /bucket/team/a\nHEAD /bucket/team/a\n";
+  Answer({bare400, Refusal(400, "ExpiredToken"), Holding("data")});
+  auto head = store_->Head("a");
+  ASSERT_TRUE(head.ok()) << head.status().ToString();
+  EXPECT_EQ(Heard(), asked);
+  EXPECT_EQ(Header(1, "Range"), "bytes=0-0");
+  EXPECT_NE(Header(2, "Authorization").find("AK1"), std::string::npos);
+  // The refusal's own Date has set the clock: the GET is allowed.
+  now_ = now_ - Duration::Minutes(20);
+  Answer({bare403, Holding("d"), Holding("data")});
+  head = store_->Head("a");
+  ASSERT_TRUE(head.ok()) << head.status().ToString();
+  EXPECT_EQ(Heard(), asked);
+  EXPECT_EQ(Header(2, "x-amz-date"), "20261122T100000Z");
+  now_ = now_ + Duration::Minutes(20);
+  Answer({bare403, Refusal(416, "InvalidRange"), Holding("")});
+  EXPECT_TRUE(store_->Head("a").ok());
+  // What is denied is denied, at once; also where it is only HEAD that is.
+  Answer({bare403, Refusal(403, "AccessDenied")});
+  head = store_->Head("a");
+  EXPECT_EQ(head.code(), Code::kDenied);
+  EXPECT_NE(head.status().message().find("HEAD s3://bucket/team/a"), std::string::npos);
+  EXPECT_NE(head.status().message().find("AccessDenied"), std::string::npos);
+  EXPECT_EQ(requests_.size(), 2u);
+  Answer({bare403, Holding("d"), bare403, Holding("d")});
+  EXPECT_EQ(store_->Head("a").code(), Code::kDenied);
+  EXPECT_EQ(requests_.size(), 4u);
+  Answer({{404, {{"Date", kDate}}, ""}});
+  EXPECT_EQ(store_->Head("a").code(), Code::kNotFound);
+  EXPECT_EQ(requests_.size(), 1u);
+}
+
 TEST_F(S3StoreTest, TheBucketsRegionIsTakenFromTheAnswer) {
   Answer({Refusal(400, "AuthorizationHeaderMalformed", "<Region>eu-central-1</Region>"),
           Stored("\"e\""), Stored("\"e\"")});

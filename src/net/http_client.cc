@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/http_client.h"
 
+#include "net/connect.h"
 #include "net/http_codec.h"
-#include "net/socket.h"
 
 namespace stoker {
 namespace {

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "net/connect.h"
+
 namespace stoker {
 namespace {
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "net/connect.h"
 #include "net/http_client.h"
 #include "net/http_codec.h"
 #include "net/http_server.h"

@@ -2,37 +2,16 @@
 #include "net/socket.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
-#include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <memory>
 
 namespace stoker {
 namespace {
-
-using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
-
-Result<AddressList> Resolve(const std::string& host, int port) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const std::string service = std::to_string(port);
-  int error = 0;
-  for (const int flags : {AI_NUMERICHOST | AI_NUMERICSERV, AI_NUMERICSERV}) {
-    hints.ai_flags = flags;
-    error = getaddrinfo(host.c_str(), service.c_str(), &hints, &found);
-    if (error == 0) return AddressList(found, &freeaddrinfo);
-  }
-  return Status(Code::kUnavailable, "looking up " + host + ": " + gai_strerror(error));
-}
 
 Status Await(int fd, short events, const Deadline& deadline, const char* what) {
   while (true) {
@@ -42,16 +21,6 @@ Status Await(int fd, short events, const Deadline& deadline, const char* what) {
     if (n == 0) return Status(Code::kTimeout, std::string(what) + ": no progress in time");
     if (errno != EINTR) return ErrnoStatus(what, errno);
   }
-}
-
-Status Connect(const Socket& socket, const addrinfo& to, const Deadline& deadline) {
-  if (connect(socket.fd(), to.ai_addr, to.ai_addrlen) == 0) return Status::Ok();
-  if (errno != EINPROGRESS && errno != EINTR) return ErrnoStatus("connecting", errno);
-  STOKER_TRY(Await(socket.fd(), POLLOUT, deadline, "connecting"));
-  int error = 0;
-  socklen_t size = sizeof error;
-  getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &size);
-  return error == 0 ? Status::Ok() : ErrnoStatus("connecting", error);
 }
 
 }  // namespace
@@ -78,22 +47,6 @@ int Deadline::remaining_ms() const {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
       at_ - std::chrono::steady_clock::now() + std::chrono::microseconds(999));
   return static_cast<int>(std::clamp<int64_t>(left.count(), 0, 1'000'000'000));
-}
-
-Result<Socket> ConnectTcp(const std::string& host, int port, const Deadline& deadline) {
-  const std::string where = host + ":" + std::to_string(port);
-  STOKER_ASSIGN(const AddressList list, Resolve(host, port));
-  Status last(Code::kUnavailable, "no address");
-  for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
-    Socket socket(::socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (socket.fd() < 0) return ErrnoStatus("making a socket", errno);
-    last = Connect(socket, *at, deadline);
-    if (!last.ok()) continue;
-    const int one = 1;
-    setsockopt(socket.fd(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    return socket;
-  }
-  return last.WithContext(where);
 }
 
 Result<Socket> ListenTcp(const std::string& address, int port) {

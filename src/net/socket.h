@@ -35,8 +35,6 @@ class Deadline {
   std::chrono::steady_clock::time_point at_;
 };
 
-// `host` may be a name; numbers are tried without any look-up. kUnavailable, kTimeout.
-Result<Socket> ConnectTcp(const std::string& host, int port, const Deadline& deadline);
 // `address` is an IPv4 number; `port` 0 takes a free one. kExists when it is taken.
 Result<Socket> ListenTcp(const std::string& address, int port);
 Result<int> LocalPort(const Socket& socket);

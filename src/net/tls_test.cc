@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "net/ca_bundle.h"
+#include "net/connect.h"
 #include "net/http_client.h"
 
 namespace stoker {

@@ -151,13 +151,14 @@ void ShowReport(Context& context, const SyncPlan& plan, const TransferReport& re
 // A failed file is no failed command line: the others were copied.
 void ShowTrouble(Context& context, const SyncPlan& plan, const TransferReport& report) {
   Name(context, plan.skipped, "skipped");
-  Name(context, report.failed, "not copied:");
+  Name(context, report.failed, "failed:");
   if (report.remove_skipped) context.Say("nothing was removed, as not all could be copied");
   if (plan.incomplete) context.Say("nothing was removed, as not all could be looked at");
   if (report.failed.empty()) return;
   context.exit_code = 1;
   context.Say(std::to_string(report.failed.size()) + " of " +
-              Files(static_cast<int64_t>(plan.copy.size() + plan.refused.size())) +
+              Files(static_cast<int64_t>(plan.copy.size() + plan.refused.size() +
+                                         (report.remove_skipped ? 0 : plan.remove.size()))) +
               " failed; the same command again goes on with them");
 }
 

@@ -127,7 +127,8 @@ class Channel {
     const SyncPlan plan = PlanSync(lists->source, lists->target, memory_.known(), rules);
     STOKER_TRY(CheckPlan(plan));
     // First, so that a file can take the place of a folder, and as room is made.
-    if (!plan.remove.empty()) STOKER_TRY(target->DeleteAll(plan.remove));
+    const std::vector<OddKey> stuck = target->DeleteAll(plan.remove);
+    if (!stuck.empty()) return stuck.front().why;
     removed_ += static_cast<int64_t>(plan.remove.size());
     STOKER_TRY(Move(*source.side, *target, plan));
     return memory_.Compact(lists->source.objects);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/status.h"
 #include "base/time.h"
 
 namespace stoker {
@@ -18,6 +19,12 @@ struct ObjectInfo {
   int64_t size = 0;
   Version version;
   WallTime last_modified;  // by the store's clock
+};
+
+// One of many that could not be done with, and why.
+struct OddKey {
+  std::string key;
+  Status why;
 };
 
 // What must be true of the key for a write to happen.

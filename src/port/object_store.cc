@@ -118,9 +118,15 @@ Result<std::unique_ptr<PartsUpload>> ObjectStore::BeginParts(const std::string& 
   return std::unique_ptr<PartsUpload>(std::make_unique<OnePart>(*this, key, size, condition));
 }
 
-Status ObjectStore::DeleteAll(const std::vector<std::string>& keys) {
-  for (const std::string& key : keys) STOKER_TRY(Delete(key));
-  return Status::Ok();
+std::vector<OddKey> ObjectStore::DeleteAll(const std::vector<std::string>& keys) {
+  std::vector<OddKey> failed;
+  Status away;
+  for (const std::string& key : keys) {
+    const Status status = away.ok() ? Delete(key) : away;
+    if (status.transient()) away = status;
+    if (!status.ok()) failed.push_back({key, status});
+  }
+  return failed;
 }
 
 Status ListAll(ObjectStore& store, const std::string& prefix,

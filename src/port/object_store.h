@@ -108,8 +108,9 @@ class ObjectStore {
   virtual Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, int64_t size,
                                                           const Condition& condition = {},
                                                           const std::string& resume = "");
-  // Delete of each; stops at the first failure.
-  virtual Status DeleteAll(const std::vector<std::string>& keys);
+  // Delete of each, whatever becomes of the others; the result is those that failed. Where the
+  // store itself does not answer, or denies all, the rest is not tried and fails with that.
+  [[nodiscard]] virtual std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys);
   // How often the service has asked to slow down so far.
   virtual int64_t throttled() const { return 0; }
 

@@ -53,7 +53,8 @@ class TransferSide : public TransferSource, public TransferTarget {
                       WallTime* now) = 0;
   // True: what is written here keeps the time of its source as last_modified.
   virtual bool keeps_times() const = 0;
-  virtual Status DeleteAll(const std::vector<std::string>& keys) = 0;
+  // As ObjectStore's.
+  [[nodiscard]] virtual std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys) = 0;
   int64_t throttled() const override { return 0; }
 };
 

@@ -71,7 +71,7 @@ class CountedStore : public ForwardingStore {
     STOKER_ASSIGN(auto parts, inner_.BeginParts(key, size, condition, resume));
     return std::unique_ptr<PartsUpload>(new CountedParts(*this, std::move(parts)));
   }
-  Status DeleteAll(const std::vector<std::string>& keys) override {
+  std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys) override {
     delete_ += static_cast<int64_t>(keys.size());
     return inner_.DeleteAll(keys);
   }

@@ -81,9 +81,16 @@ class FaultyStore : public ForwardingStore {
     STOKER_ASSIGN(auto parts, inner_.BeginParts(key, size, condition, resume));
     return std::unique_ptr<PartsUpload>(new FaultyParts(*this, key, std::move(parts)));
   }
-  Status DeleteAll(const std::vector<std::string>& keys) override {
-    return Run(StoreCall::kDelete, keys.empty() ? "" : keys.front(),
-               [&] { return inner_.DeleteAll(keys); });
+  std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys) override {
+    std::vector<OddKey> failed;
+    const Status all = Run(StoreCall::kDelete, keys.empty() ? "" : keys.front(), [&] {
+      failed = inner_.DeleteAll(keys);
+      return Status::Ok();
+    });
+    if (all.ok()) return failed;
+    failed.clear();
+    for (const std::string& key : keys) failed.push_back({key, all});
+    return failed;
   }
 
  private:

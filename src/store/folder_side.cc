@@ -207,28 +207,34 @@ Result<std::unique_ptr<PartsUpload>> FolderSide::BeginParts(const std::string& k
   return folder::MakeParts(std::move(place), from, resume);
 }
 
-Status FolderSide::DeleteAll(const std::vector<std::string>& keys) {
-  for (const std::string& key : keys) {
-    std::string at = key;
-    int flags = 0;
-    while (true) {
-      auto folder = Parent(at, false);
-      if (folder.code() == Code::kNotFound) break;
-      if (!folder.ok()) return folder.status();
-      const std::string name = at.substr(at.rfind('/') + 1);
-      const int failed = unlinkat(folder->get(), name.c_str(), flags);
-      if (failed != 0 && flags == 0 && errno != ENOENT) {
-        return ErrnoStatus("deleting " + root_ + "/" + key, errno);
-      }
-      if (failed != 0 && flags != 0) break;  // it has something else in it
-      // Folders that it leaves empty go with it.
-      const size_t slash = at.rfind('/');
-      if (slash == std::string::npos) break;
-      at.resize(slash);
-      flags = AT_REMOVEDIR;
+Status FolderSide::Delete(const std::string& key) {
+  std::string at = key;
+  int flags = 0;
+  while (true) {
+    auto folder = Parent(at, false);
+    if (folder.code() == Code::kNotFound) return Status::Ok();
+    if (!folder.ok()) return folder.status();
+    const std::string name = at.substr(at.rfind('/') + 1);
+    const int failed = unlinkat(folder->get(), name.c_str(), flags);
+    if (failed != 0 && flags == 0 && errno != ENOENT) {
+      return ErrnoStatus("deleting " + root_ + "/" + key, errno);
     }
+    if (failed != 0 && flags != 0) return Status::Ok();  // it has something else in it
+    // Folders that it leaves empty go with it.
+    const size_t slash = at.rfind('/');
+    if (slash == std::string::npos) return Status::Ok();
+    at.resize(slash);
+    flags = AT_REMOVEDIR;
   }
-  return Status::Ok();
+}
+
+std::vector<OddKey> FolderSide::DeleteAll(const std::vector<std::string>& keys) {
+  std::vector<OddKey> failed;
+  for (const std::string& key : keys) {
+    const Status status = Delete(key);
+    if (!status.ok()) failed.push_back({key, status});
+  }
+  return failed;
 }
 
 }  // namespace stoker

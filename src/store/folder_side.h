@@ -32,13 +32,14 @@ class FolderSide : public TransferSide {
   int64_t memory(const ObjectReader& from) const override;
   Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, const ObjectInfo& from,
                                                   const std::string& resume) override;
-  Status DeleteAll(const std::vector<std::string>& keys) override;
+  std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys) override;
 
  private:
   FolderSide(std::string root, std::string only) : root_(std::move(root)), only_(std::move(only)) {}
   Result<int> Root(bool create);
   // The open folder that `key` lies in.
   Result<sys::ScopedFd> Parent(const std::string& key, bool create);
+  Status Delete(const std::string& key);
 
   const std::string root_;
   const std::string only_;  // "" = all that is in the folder

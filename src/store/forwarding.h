@@ -45,7 +45,9 @@ class ForwardingStore : public ObjectStore {
                                                   const std::string& resume = "") override {
     return inner_.BeginParts(key, size, condition, resume);
   }
-  Status DeleteAll(const std::vector<std::string>& keys) override { return inner_.DeleteAll(keys); }
+  std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys) override {
+    return inner_.DeleteAll(keys);
+  }
   int64_t throttled() const override { return inner_.throttled(); }
   Result<int> SweepUnfinished(Duration age) override { return inner_.SweepUnfinished(age); }
 

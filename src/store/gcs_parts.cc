@@ -62,11 +62,15 @@ Result<Found> FindBelow(const Bucket& bucket, const std::string& prefix) {
   return found;
 }
 
+Status FirstOf(const std::vector<OddKey>& failed) {
+  return failed.empty() ? Status::Ok() : failed.front().why;
+}
+
 Status DeleteBelow(const Bucket& bucket, const std::string& prefix) {
   STOKER_ASSIGN(const Found found, FindBelow(bucket, prefix));
   std::vector<std::string> keys;
   for (const Resource& object : found.objects) keys.push_back(object.info.key);
-  return DeleteAll(bucket, keys);
+  return FirstOf(DeleteAll(bucket, keys));
 }
 
 // Parts by their number, as far as their names and sizes are those of this upload.
@@ -220,23 +224,30 @@ Result<int> SweepParts(const Bucket& bucket, const std::string& root, Duration a
   int swept = 0;
   for (const auto& [folder, upload] : uploads) {
     if (found.now - upload.begun < age) continue;
-    STOKER_TRY(DeleteAll(bucket, upload.keys));
+    STOKER_TRY(FirstOf(DeleteAll(bucket, upload.keys)));
     ++swept;
   }
   return swept;
 }
 
-Status DeleteAll(const Bucket& bucket, const std::vector<std::string>& keys) {
+std::vector<OddKey> DeleteAll(const Bucket& bucket, const std::vector<std::string>& keys) {
   std::atomic<size_t> next = 0;
   std::mutex mutex;
-  Status failed;
+  Status away;
+  std::vector<OddKey> failed;
   const auto work = [&](int) {
     for (size_t i = next++; i < keys.size(); i = next++) {
-      const auto one = bucket.carrier.Call(OnObject(bucket.name, "DELETE", keys[i]));
-      if (one.ok() || one.status().Is(Code::kNotFound)) continue;
-      next = keys.size();
+      Status status;
+      {
+        const std::lock_guard lock(mutex);
+        status = away;
+      }
+      if (status.ok())
+        status = bucket.carrier.Call(OnObject(bucket.name, "DELETE", keys[i])).status();
+      if (status.ok() || status.Is(Code::kNotFound)) continue;
       const std::lock_guard lock(mutex);
-      if (failed.ok()) failed = one.status();
+      if (status.transient()) away = status;
+      failed.push_back({keys[i], std::move(status)});
     }
   };
   const auto hands = static_cast<int>(std::min<size_t>(keys.size(), kDeleters));

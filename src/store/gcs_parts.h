@@ -38,8 +38,9 @@ Result<std::unique_ptr<PartsUpload>> BeginParts(const Bucket& bucket, const std:
 // uploads they were.
 Result<int> SweepParts(const Bucket& bucket, const std::string& root, Duration age);
 
-// Several at once, as the API has no request for many but for a hundred in a batch, each of which
-// counts. Stops at the first failure; those that are not there are no failure.
-Status DeleteAll(const Bucket& bucket, const std::vector<std::string>& keys);
+// As ObjectStore's; keys are whole. Several at once, as the API has no request for many but for a
+// hundred in a batch, each of which counts.
+[[nodiscard]] std::vector<OddKey> DeleteAll(const Bucket& bucket,
+                                            const std::vector<std::string>& keys);
 
 }  // namespace stoker::gcs

@@ -257,10 +257,18 @@ TEST_F(GcsPartsTest, ManyAreDeletedAtOnce) {
     if (i % 2 == 0) model_.objects["team/" + keys.back()] = {"1", 3};
   }
   model_.objects["team/other"] = {"1", 3};
-  ASSERT_TRUE(store_->DeleteAll(keys).ok());
+  ASSERT_TRUE(store_->DeleteAll(keys).empty());
   EXPECT_EQ(model_.objects.size(), 1u);
   model_.fault = [](const HttpRequest&) { return Fault::kRefused; };
-  EXPECT_EQ(store_->DeleteAll({"other"}).code(), Code::kUnavailable);
+  const auto away = store_->DeleteAll({"other", "another"});
+  ASSERT_EQ(away.size(), 2u);
+  EXPECT_EQ(away[0].why.code(), Code::kUnavailable);
+  // One that cannot be deleted keeps no other one there.
+  model_.fault = [](const HttpRequest&) { return Fault::kNone; };
+  const auto failed = store_->DeleteAll({"../x", "other"});
+  ASSERT_EQ(failed.size(), 1u);
+  EXPECT_EQ(failed[0].key, "../x");
+  EXPECT_TRUE(model_.objects.empty());
 }
 
 }  // namespace

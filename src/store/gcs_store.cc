@@ -165,13 +165,21 @@ Result<std::unique_ptr<PartsUpload>> GcsStore::BeginParts(const std::string& key
                          options_.part_bytes, resume);
 }
 
-Status GcsStore::DeleteAll(const std::vector<std::string>& keys) {
+std::vector<OddKey> GcsStore::DeleteAll(const std::vector<std::string>& keys) {
+  std::vector<OddKey> failed;
   std::vector<std::string> whole;
   for (const std::string& key : keys) {
-    STOKER_TRY(CheckKey(key));
-    whole.push_back(root_ + key);
+    const Status status = CheckKey(key);
+    if (!status.ok()) {
+      failed.push_back({key, status});
+    } else {
+      whole.push_back(root_ + key);
+    }
   }
-  return gcs::DeleteAll(bucket_, whole);
+  for (OddKey& each : gcs::DeleteAll(bucket_, whole)) {
+    failed.push_back({each.key.substr(root_.size()), std::move(each.why)});
+  }
+  return failed;
 }
 
 // Resumable sessions go by themselves; parts are objects, and paid for.

@@ -59,7 +59,7 @@ class GcsStore : public ObjectStore {
   Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, int64_t size,
                                                   const Condition& condition = {},
                                                   const std::string& resume = "") override;
-  Status DeleteAll(const std::vector<std::string>& keys) override;
+  std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys) override;
   int64_t throttled() const override { return carrier_.throttled(); }
   Result<int> SweepUnfinished(Duration age) override;
 

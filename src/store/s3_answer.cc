@@ -217,14 +217,14 @@ Result<PartList> ParseParts(const std::string& what, std::string_view xml) {
   return out;
 }
 
-Status ParseDeleted(const std::string& what, std::string_view xml) {
+Result<std::vector<NotDeleted>> ParseDeleted(const std::string& what, std::string_view xml) {
   STOKER_ASSIGN(const pugi::xml_document parsed, Parse(what, xml, "DeleteResult"));
-  const pugi::xml_node error = parsed.document_element().child("Error");
-  if (!error) return Status::Ok();
-  Failure failure;
-  failure.code = error.child_value("Code");
-  failure.message = error.child_value("Message");
-  return FailureStatus(what + ": " + Printable(error.child_value("Key")), 200, failure);
+  std::vector<NotDeleted> out;
+  for (const pugi::xml_node& error : parsed.document_element().children("Error")) {
+    out.push_back(
+        {error.child_value("Key"), {error.child_value("Code"), error.child_value("Message"), ""}});
+  }
+  return out;
 }
 
 KnownSum ChecksumOf(const HttpHeaders& headers) {

@@ -62,8 +62,12 @@ struct PartList {
 // Of ListParts.
 Result<PartList> ParseParts(const std::string& what, std::string_view xml);
 
-// Of DeleteObjects: Ok, or the first failure that it names.
-Status ParseDeleted(const std::string& what, std::string_view xml);
+struct NotDeleted {
+  std::string key;
+  Failure why;
+};
+// Of DeleteObjects: those that it names as failed.
+Result<std::vector<NotDeleted>> ParseDeleted(const std::string& what, std::string_view xml);
 
 // What the object's own CRC32C says of all of its bytes, or of its parts' checksums one behind the
 // other: that of an object of several parts ends in "-<parts>" then. Believed of such an object

@@ -2,7 +2,10 @@
 #include "store/s3_parts.h"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -137,7 +140,7 @@ bool IsXmlText(const std::string& key) {
                       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
-Status DeleteSome(Carrier& carrier, const std::vector<std::string>& keys) {
+Request DeleteObjects(const std::vector<std::string>& keys) {
   Request request{"POST", "", "delete=", {}, "<Delete><Quiet>true</Quiet>", {}, false};
   for (const std::string& key : keys) {
     request.body += "<Object><Key>" + EscapeXml(key) + "</Key></Object>";
@@ -146,8 +149,54 @@ Status DeleteSome(Carrier& carrier, const std::vector<std::string>& keys) {
   request.headers.emplace_back("Content-Type", "application/xml");
   request.headers.emplace_back("x-amz-checksum-crc32c", Crc32cText(Crc32c(request.body)));
   request.headers.emplace_back("x-amz-sdk-checksum-algorithm", "CRC32C");
-  STOKER_ASSIGN(const HttpResponse answer, carrier.Call(request));
-  return ParseDeleted(carrier.Describe(request), answer.body);
+  return request;
+}
+
+// Those of `keys` that `answer` says are still there.
+Result<std::vector<OddKey>> StillThere(Carrier& carrier, const std::string& what,
+                                       const std::vector<std::string>& keys,
+                                       const HttpResponse& answer) {
+  STOKER_ASSIGN(const std::vector<NotDeleted> named, ParseDeleted(what, answer.body));
+  const std::set<std::string_view> asked(keys.begin(), keys.end());
+  std::vector<OddKey> out;
+  for (const NotDeleted& each : named) {
+    if (asked.count(each.key) == 0) {
+      return Status(Code::kCorrupt, what + ": the answer names '" + Printable(each.key) +
+                                        "', which was not to be deleted");
+    }
+    const std::string one = carrier.Describe({"DELETE", each.key, "", {}, "", {}, false});
+    const Status status = FailureStatus(one, 200, each.why);
+    if (!status.Is(Code::kNotFound)) out.push_back({each.key, status});
+  }
+  return out;
+}
+
+// Not ok: the service itself failed.
+Status DeleteSome(bucket::RetryingCarrier& carrier, std::vector<std::string> keys,
+                  std::vector<OddKey>* failed) {
+  for (int next = 2;; ++next) {
+    const Request request = DeleteObjects(keys);
+    const auto answer = carrier.Call(request);
+    auto there = answer.ok() ? StillThere(carrier, carrier.Describe(request), keys, *answer)
+                             : Result<std::vector<OddKey>>(answer.status());
+    Status again = there.status();
+    if (there.ok()) {
+      keys.clear();
+      for (OddKey& each : *there) {
+        if (!each.why.transient()) {
+          failed->push_back(std::move(each));
+          continue;
+        }
+        keys.push_back(each.key);
+        again = each.why;
+      }
+      if (keys.empty()) return Status::Ok();
+    }
+    // A request that failed, the carrier has sent often enough.
+    if (answer.ok() && carrier.Again(next, again, false)) continue;
+    for (const std::string& key : keys) failed->push_back({key, again});
+    return there.ok() ? Status::Ok() : again;
+  }
 }
 
 }  // namespace
@@ -186,21 +235,32 @@ Result<std::unique_ptr<PartsUpload>> BeginParts(Carrier& carrier, std::string ke
       carrier, std::move(key), std::move(info), std::move(condition), part, std::move(begun)));
 }
 
-Status DeleteAll(Carrier& carrier, const std::vector<std::string>& keys) {
+std::vector<OddKey> DeleteAll(bucket::RetryingCarrier& carrier,
+                              const std::vector<std::string>& keys) {
+  std::vector<OddKey> failed;
   std::vector<std::string> some;
-  for (size_t i = 0; i < keys.size(); ++i) {
-    if (IsXmlText(keys[i])) {
-      some.push_back(keys[i]);
+  Status away;
+  const auto end = [&] {
+    if (away.ok() && !some.empty()) {
+      away = DeleteSome(carrier, some, &failed);
     } else {
-      const auto one = carrier.Call({"DELETE", keys[i], "", {}, "", {}, false});
-      if (!one.ok() && !one.status().Is(Code::kNotFound)) return one.status();
+      for (const std::string& key : some) failed.push_back({key, away});
     }
-    if (some.size() == kMostDeletes || (i + 1 == keys.size() && !some.empty())) {
-      STOKER_TRY(DeleteSome(carrier, some));
-      some.clear();
+    some.clear();
+  };
+  for (const std::string& key : keys) {
+    if (IsXmlText(key)) {
+      some.push_back(key);
+      if (some.size() == kMostDeletes) end();
+      continue;
     }
+    const Status one =
+        away.ok() ? carrier.Call({"DELETE", key, "", {}, "", {}, false}).status() : away;
+    if (one.transient()) away = one;
+    if (!one.ok() && !one.Is(Code::kNotFound)) failed.push_back({key, one});
   }
-  return Status::Ok();
+  end();
+  return failed;
 }
 
 }  // namespace stoker::s3

@@ -26,7 +26,9 @@ Result<std::unique_ptr<PartsUpload>> BeginParts(Carrier& carrier, std::string ke
                                                 Condition condition, int64_t part_bytes,
                                                 const std::string& resume);
 
-// DeleteObjects, a thousand at once; those whose names XML cannot hold one by one.
-Status DeleteAll(Carrier& carrier, const std::vector<std::string>& keys);
+// As ObjectStore's. DeleteObjects, a thousand at once, and again for those that failed in passing;
+// those whose names XML cannot hold one by one.
+[[nodiscard]] std::vector<OddKey> DeleteAll(bucket::RetryingCarrier& carrier,
+                                            const std::vector<std::string>& keys);
 
 }  // namespace stoker::s3

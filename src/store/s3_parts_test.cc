@@ -150,20 +150,71 @@ TEST_F(S3PartsTest, AnUploadIsGoneOnWith) {
 
 TEST_F(S3PartsTest, ManyAreDeletedAtOnce) {
   Answer({Xml("<DeleteResult/>")});
-  EXPECT_TRUE(store_->DeleteAll({"a<b", "c&d"}).ok());
+  EXPECT_TRUE(store_->DeleteAll({"a<b", "c&d"}).empty());
   EXPECT_EQ(Heard(), "POST /bucket/?delete=\n");
   EXPECT_NE(requests_[0].body.find("<Key>team/a&lt;b</Key>"), std::string::npos);
   EXPECT_EQ(Header(0, "x-amz-checksum-crc32c"), Crc32cText(Crc32c(requests_[0].body)));
-  Answer(
-      {Xml("<DeleteResult><Error><Key>x</Key><Code>AccessDenied</Code></Error></DeleteResult>")});
-  EXPECT_FALSE(store_->DeleteAll({"x"}).ok());
   Answer({HttpResponse{204, {{"Date", kDate}}, ""}, Xml("<DeleteResult/>")});
-  EXPECT_TRUE(store_->DeleteAll({std::string("a\x01z"), "b"}).ok());
+  EXPECT_TRUE(store_->DeleteAll({std::string("a\x01z"), "b"}).empty());
   EXPECT_EQ(Heard(), "DELETE /bucket/team/a%01z\nPOST /bucket/?delete=\n");
   std::vector<std::string> many(2500, "k");
   Answer({Xml("<DeleteResult/>")}, true);
-  EXPECT_TRUE(store_->DeleteAll(many).ok());
+  EXPECT_TRUE(store_->DeleteAll(many).empty());
   EXPECT_EQ(requests_.size(), 3u);
+}
+
+HttpResponse NotDeleted(const std::vector<std::pair<std::string, std::string>>& keys) {
+  std::string text = "<DeleteResult>";
+  for (const auto& [key, code] : keys) {
+    text += "<Error><Key>team/" + key + "</Key><Code>" + code + "</Code></Error>";
+  }
+  return Xml(text + "</DeleteResult>");
+}
+
+TEST_F(S3PartsTest, OfManyEachThatIsNotDeletedHasItsReason) {
+  Answer(
+      {NotDeleted(
+           {{"a", "InternalError"}, {"b", "AccessDenied"}, {"c", "SlowDown"}, {"d", "NoSuchKey"}}),
+       NotDeleted({{"c", "SlowDown"}}), Xml("<DeleteResult/>")});
+  const auto failed = store_->DeleteAll({"a", "b", "c", "d", "e"});
+  ASSERT_EQ(failed.size(), 1u);
+  EXPECT_EQ(failed[0].key, "b");
+  EXPECT_EQ(failed[0].why.code(), Code::kDenied);
+  EXPECT_NE(failed[0].why.message().find("DELETE s3://bucket/team/b: "), std::string::npos);
+  EXPECT_NE(failed[0].why.next().find("stoker doctor"), std::string::npos);
+  // What failed in passing was asked for again, and nothing else.
+  ASSERT_EQ(requests_.size(), 3u);
+  EXPECT_NE(
+      requests_[1].body.find("<Key>team/a</Key></Object><Object><Key>team/c</Key></Object></"),
+      std::string::npos);
+  EXPECT_EQ(requests_[2].body.find("<Key>team/a<"), std::string::npos);
+  // And ends.
+  Answer({NotDeleted({{"a", "SlowDown"}})}, true);
+  const auto slow = store_->DeleteAll({"a", "b"});
+  ASSERT_EQ(slow.size(), 1u);
+  EXPECT_EQ(slow[0].why.code(), Code::kBusy);
+  EXPECT_LE(requests_.size(), 8u);
+  // Damaged, it may name anything.
+  Answer({NotDeleted({{"x", "AccessDenied"}}), Xml("<DeleteRes"), Xml("<DeleteResult/>")});
+  EXPECT_TRUE(store_->DeleteAll({"a"}).empty());
+  EXPECT_EQ(requests_.size(), 3u);
+}
+
+TEST_F(S3PartsTest, WhereTheServiceIsAwayTheRestIsNotTried) {
+  std::vector<std::string> many;
+  for (int i = 0; i < 2500; ++i) many.push_back("k" + std::to_string(i));
+  many[2] = "../k";
+  Answer({Xml("<DeleteResult/>"), Refusal(403, "AccessDenied")});
+  const auto failed = store_->DeleteAll(many);
+  ASSERT_EQ(failed.size(), 1500u);
+  EXPECT_EQ(failed[0].key, "../k");
+  EXPECT_EQ(failed[1].key, "k1001");
+  EXPECT_EQ(failed[1499].key, "k2499");
+  EXPECT_EQ(failed[1499].why.code(), Code::kDenied);
+  EXPECT_EQ(requests_.size(), 2u);
+  // Not twice those of which something is known by then.
+  Answer({NotDeleted({{"a", "AccessDenied"}, {"b", "SlowDown"}}), Refusal(403, "AccessDenied")});
+  EXPECT_EQ(store_->DeleteAll({"a", "b", "c"}).size(), 2u);
 }
 
 }  // namespace

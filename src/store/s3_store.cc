@@ -124,13 +124,21 @@ Result<std::unique_ptr<PartsUpload>> S3Store::BeginParts(const std::string& key,
                         resume);
 }
 
-Status S3Store::DeleteAll(const std::vector<std::string>& keys) {
+std::vector<OddKey> S3Store::DeleteAll(const std::vector<std::string>& keys) {
+  std::vector<OddKey> failed;
   std::vector<std::string> whole;
   for (const std::string& key : keys) {
-    STOKER_TRY(CheckKey(key));
-    whole.push_back(root_ + key);
+    const Status status = CheckKey(key);
+    if (!status.ok()) {
+      failed.push_back({key, status});
+    } else {
+      whole.push_back(root_ + key);
+    }
   }
-  return s3::DeleteAll(carrier_, whole);
+  for (OddKey& each : s3::DeleteAll(carrier_, whole)) {
+    failed.push_back({each.key.substr(root_.size()), std::move(each.why)});
+  }
+  return failed;
 }
 
 // Multipart uploads: their parts are stored, and paid for, until somebody completes or aborts them.

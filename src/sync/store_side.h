@@ -31,7 +31,9 @@ class StoreSide : public TransferSide {
                                                   const std::string& resume) override {
     return store_.BeginParts(key, from.size, {}, resume);
   }
-  Status DeleteAll(const std::vector<std::string>& keys) override { return store_.DeleteAll(keys); }
+  std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys) override {
+    return store_.DeleteAll(keys);
+  }
   int64_t throttled() const override { return store_.throttled(); }
 
  private:

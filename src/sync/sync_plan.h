@@ -25,15 +25,10 @@ struct OpenUpload {
   std::string id;
 };
 
-struct OddKey {
-  std::string key;
-  Status why;  // kInvalid: it is no file; anything else: it could not be looked at
-};
-
 struct SideListing {
   std::vector<ObjectInfo> objects;
-  std::vector<OddKey> odd;
-  Duration ahead;  // the clock that stamps last_modified, of this machine's
+  std::vector<OddKey> odd;  // kInvalid: it is no file; anything else: it could not be looked at
+  Duration ahead;           // the clock that stamps last_modified, of this machine's
 };
 
 struct PlanRules {

@@ -224,12 +224,14 @@ void RemoveOld(TransferSide& target, const std::vector<std::string>& keys, Trans
     const auto end =
         keys.begin() + static_cast<std::ptrdiff_t>(std::min(at + kRemovedAtOnce, keys.size()));
     const std::vector<std::string> some(begin, end);
-    const Status status = target.DeleteAll(some);
-    if (!status.ok()) {
-      report->failed.push_back({some.front(), status.WithContext("removing")});
-      return;
+    std::vector<OddKey> failed = target.DeleteAll(some);
+    std::sort(failed.begin(), failed.end(),
+              [](const OddKey& a, const OddKey& b) { return a.key < b.key; });
+    for (const OddKey& each : failed) {
+      report->failed.push_back({each.key, each.why.WithContext("removing")});
     }
-    report->removed += static_cast<int64_t>(some.size());
+    report->removed += static_cast<int64_t>(some.size() - failed.size());
+    if (failed.size() == some.size()) return;  // nor would the rest go
   }
 }
 

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <map>
 #include <mutex>
+#include <set>
 
 #include "base/prng.h"
 #include "sync/store_side.h"
@@ -70,10 +72,17 @@ class FakeSide : public TransferSide {
   }
   Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, const ObjectInfo& from,
                                                   const std::string& resume) override;
-  Status DeleteAll(const std::vector<std::string>& keys) override {
+  std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys) override {
     const std::lock_guard lock(mutex_);
-    for (const std::string& key : keys) files.erase(key);
-    return Status::Ok();
+    std::vector<OddKey> failed;
+    for (const std::string& key : keys) {
+      if (held.count(key) > 0) {
+        failed.push_back({key, Status(Code::kDenied, "held")});
+      } else {
+        files.erase(key);
+      }
+    }
+    return failed;
   }
 
   Status Fails() {
@@ -88,6 +97,7 @@ class FakeSide : public TransferSide {
 
   std::mutex mutex_;
   std::map<std::string, std::string> files;
+  std::set<std::string> held;  // cannot be deleted
   std::map<std::string, std::map<int, std::string>> uploads;
   std::atomic<int> parts_written = 0;
   Prng prng{1};
@@ -221,6 +231,19 @@ TEST_F(TransferTest, CopiesEverythingWithAnyNumberOfHands) {
     EXPECT_TRUE(target_.uploads.empty());
     EXPECT_EQ(Sync(hands).files, 0);
   }
+}
+
+TEST_F(TransferTest, WhatCannotBeRemovedIsNamedAndTheRestIsRemoved) {
+  source_.files["f"] = "x";
+  for (int i = 0; i < 1500; ++i) target_.files["old" + std::to_string(i)] = "x";
+  target_.held = {"old3", "old7"};
+  const TransferReport report = Sync(1, true);
+  EXPECT_EQ(report.removed, 1498);
+  ASSERT_EQ(report.failed.size(), 2u);
+  EXPECT_EQ(report.failed[0].key, "old3");
+  EXPECT_EQ(report.failed[1].key, "old7");
+  EXPECT_EQ(report.failed[1].why.code(), Code::kDenied);
+  EXPECT_NE(report.failed[1].why.message().find("removing"), std::string::npos);
 }
 
 TEST_F(TransferTest, FailuresAreOfOneFileAndTheRestIsGoneOnWith) {

@@ -357,7 +357,11 @@ void PutsFrom(Subject& subject, Findings& f) {
   changing.Change();
   f.ExpectCode(store.PutFrom("p/changed", changing).status(), Code::kConflict, "a changed source");
   f.ExpectCode(store.Head("p/changed").status(), Code::kNotFound, "of a changed source");
-  f.ExpectOk(store.DeleteAll({"p/0m", "p/1f", "p/nothing"}), "delete several");
+  f.Expect(store.DeleteAll({"p/0m", "p/1f", "p/nothing"}).empty(), "delete several");
+  const auto failed = store.DeleteAll({"p/../1", "p/700001f"});
+  f.Expect(failed.size() == 1 && failed[0].key == "p/../1" && failed[0].why.Is(Code::kInvalid),
+           "of several, one cannot be deleted");
+  f.ExpectCode(store.Head("p/700001f").status(), Code::kNotFound, "deleted after one that failed");
   f.ExpectCode(store.Head("p/1f").status(), Code::kNotFound, "deleted with others");
   f.ExpectOk(store.Head("p/1m").status(), "not deleted");
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/s3_multipart.h"
 
+#include <openssl/evp.h>
+
 #include <utility>
 
 #include "base/text.h"
+#include "job/digest.h"
 #include "net/percent.h"
 #include "store/s3_answer.h"
 #include "sys/crc32c.h"
@@ -72,15 +75,58 @@ Request Completion(const std::string& key, const std::string& id,
   return request;
 }
 
+std::string Md5(const std::string& bytes) {
+  std::string digest(EVP_MAX_MD_SIZE, '\0');
+  unsigned size = 0;
+  const bool done =
+      EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(digest.data()), &size,
+                 EVP_md5(), nullptr) == 1;
+  digest.resize(done ? size : 0);
+  return digest;
+}
+
+// The bytes of an ETag that is an MD5, quoted or not; "" = it is none.
+std::string Md5Of(const std::string& etag) {
+  std::string digits;
+  for (const char c : etag) {
+    if (c != '"') digits += c;
+  }
+  if (digits.size() != 32 || digits.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    return "";
+  }
+  std::string out;
+  for (size_t i = 0; i < digits.size(); i += 2) {
+    out += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
+  }
+  return out;
+}
+
+// The ETag that S3 gives to what is made of these parts: the MD5 of their MD5s, and their number.
+// "" = it cannot be told, as parts are encrypted, or the service has ETags of its own.
+std::string EtagOfAll(const std::vector<DonePart>& parts) {
+  std::string sums;
+  for (const DonePart& part : parts) {
+    const std::string sum = Md5Of(part.etag);
+    if (sum.empty()) return "";
+    sums += sum;
+  }
+  const std::string all = Md5(sums);
+  return all.empty() ? "" : "\"" + HexOf(all) + "-" + std::to_string(parts.size()) + "\"";
+}
+
+// What is there, if it is what the parts make: by its size, and by its checksum or its ETag.
 Result<Version> FindCompleted(Carrier& client, const std::string& key,
-                              const std::vector<DonePart>& parts, uint32_t whole) {
+                              const std::vector<DonePart>& parts, std::optional<uint32_t> whole) {
   const Request head{"HEAD", key, "", {{"x-amz-checksum-mode", "ENABLED"}}, "", {}, false};
   STOKER_ASSIGN(const HttpResponse answer, client.Call(head));
   STOKER_ASSIGN(const ObjectInfo info, InfoOf(client.Describe(head), answer.headers));
   const std::string* checksum = FindHeader(answer.headers, "x-amz-checksum-crc32c");
   int64_t size = 0;
   for (const DonePart& part : parts) size += part.size;
-  if (info.size != size || checksum == nullptr || *checksum != Crc32cText(whole)) {
+  const bool same_sum = whole && checksum != nullptr && *checksum == Crc32cText(*whole);
+  const std::string etag = EtagOfAll(parts);
+  const bool same_etag = !etag.empty() && info.version == etag;
+  if (info.size != size || !(same_sum || same_etag)) {
     return Status(Code::kNotFound, "something else is there");
   }
   return info.version;
@@ -191,8 +237,8 @@ Result<Version> CompleteMultipart(Carrier& client, const std::string& key, const
     if (etag.empty()) return Status(Code::kCorrupt, what + ": the answer has no ETag");
     return etag;
   }
-  if (whole && answer.status().message().find("NoSuchUpload") != std::string::npos) {
-    auto version = FindCompleted(client, key, parts, *whole);
+  if (answer.status().message().find("NoSuchUpload") != std::string::npos) {
+    auto version = FindCompleted(client, key, parts, whole);
     if (version.ok()) return version;
   }
   return Meant(condition, answer.status(), what);

@@ -42,7 +42,7 @@ Result<DonePart> SendPart(Carrier& client, const std::string& key, const std::st
 Result<std::map<int, DonePart>> ListParts(Carrier& client, const std::string& key,
                                           const std::string& id);
 // `parts` are those numbered 1, 2, … The answer may get lost; asked again, some services know of no
-// such upload any more: what lies there then is ours if it has our size and our checksum.
+// such upload any more: what lies there then is ours if it has our size, and our checksum or ETag.
 Result<Version> CompleteMultipart(Carrier& client, const std::string& key, const Multipart& upload,
                                   const std::vector<DonePart>& parts, const Condition& condition);
 Status AbortMultipart(Carrier& client, const std::string& key, const std::string& id);

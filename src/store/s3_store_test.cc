@@ -251,6 +251,35 @@ TEST_F(S3StoreTest, PartsHaveOneChecksum) {
   EXPECT_EQ(Header(3, "If-None-Match"), "*");
 }
 
+// Of services that know no checksum over all bytes, the ETag tells.
+TEST_F(S3StoreTest, ALostCompletionIsFoundByItsEtag) {
+  const std::string begun =
+      "<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>";
+  const std::string data = std::string(1000, 'x') + std::string(500, 'y');
+  const auto commit = [&](const std::string& first, const std::string& etag, size_t size) {
+    HttpResponse there = Holding(std::string(size, 'z'));
+    there.headers[1].second = etag;
+    Answer({{200, {}, begun},
+            Stored(first),
+            Stored("\"0244f7b1811d982dd932dd7de01465ac\""),
+            Refusal(500, "InternalError"),
+            Refusal(404, "NoSuchUpload"),
+            there,
+            {204, {}, ""}});
+    auto upload = store_->BeginUpload("a");
+    EXPECT_TRUE((*upload)->Write(data).ok());
+    return (*upload)->Commit();
+  };
+  // md5(unhex(md5("x" * 1000)) + unhex(md5("y" * 500))), by Python's hashlib.
+  const std::string first = "\"398533d48111e9f664b1f64cb10c4b63\"";
+  const std::string whole = "\"062e27c4b80be911969d5fd07de509bb-2\"";
+  EXPECT_EQ(commit(first, whole, 1500).value_or(""), whole);
+  EXPECT_EQ(commit(first, whole, 1499).code(), Code::kInvalid);
+  EXPECT_EQ(commit(first, "\"0123456789abcdef0123456789abcdef-2\"", 1500).code(), Code::kInvalid);
+  EXPECT_EQ(commit("\"of its own\"", whole, 1500).code(), Code::kInvalid);
+  EXPECT_EQ(commit("\"of its own\"", "", 1500).code(), Code::kInvalid);
+}
+
 TEST_F(S3StoreTest, OnlyOldUploadsOfThisPrefixAreSwept) {
   const auto upload = [](const std::string& key, const std::string& id, const std::string& begun) {
     return "<Upload><Key>" + key + "</Key><UploadId>" + id + "</UploadId><Initiated>" + begun +

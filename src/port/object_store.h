@@ -67,9 +67,10 @@ struct StoreTraits {
   int64_t part_bytes = 0;
 };
 
-// Keys are '/'-separated, valid by IsSafeRelativePath, at most 900 bytes. All calls are thread-safe
-// and block. Adapters never retry by themselves. After kUnavailable or kTimeout a write may or may
-// not have taken effect.
+// Keys are '/'-separated and valid by IsSafeRelativePath. Every store takes 900 bytes of them, and
+// those of whoever else writes to a bucket may be longer: what a store cannot hold is kInvalid. All
+// calls are thread-safe and block. Adapters never retry by themselves. After kUnavailable or
+// kTimeout a write may or may not have taken effect.
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;

@@ -250,6 +250,12 @@ TEST_F(GcsPartsTest, PartsAreInNoList) {
   EXPECT_TRUE(all->Put("a/.stoker-parts/x", "").ok());
 }
 
+TEST_F(GcsPartsTest, KeysAreAsLongAsTheServiceTakesThem) {
+  const std::string longest(1024 - std::string("team/").size(), 'k');
+  EXPECT_TRUE(store_->Put(longest, "x").ok());
+  EXPECT_EQ(store_->Put(longest + "k", "x").code(), Code::kInvalid);
+}
+
 TEST_F(GcsPartsTest, ManyAreDeletedAtOnce) {
   std::vector<std::string> keys;
   for (int i = 0; i < 100; ++i) {

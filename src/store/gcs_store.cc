@@ -14,7 +14,7 @@
 namespace stoker {
 namespace {
 
-constexpr size_t kMaxKey = 900;
+constexpr size_t kMostName = 1024;
 constexpr int kMaxPage = 1000;  // the service gives no more
 constexpr int64_t kChunkUnit = 256 << 10;
 
@@ -47,7 +47,7 @@ GcsStore::~GcsStore() = default;
 // Another one is taken by parts.
 Status GcsStore::CheckKey(const std::string& key) const {
   const std::string name = root_ + key;
-  if (IsSafeRelativePath(key) && key.size() <= kMaxKey && name.size() <= 1024 &&
+  if (IsSafeRelativePath(key) && name.size() <= kMostName &&
       name.find_first_of("\r\n") == std::string::npos &&
       !StartsWith(name, ".well-known/acme-challenge/") && !StartsWith(name, gcs::kPartsFolder)) {
     return Status::Ok();

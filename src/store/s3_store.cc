@@ -15,8 +15,8 @@
 namespace stoker {
 namespace {
 
-constexpr size_t kMaxKey = 900;
-constexpr int kMaxPage = 1000;  // the service gives no more
+constexpr size_t kMostKey = 1024;  // "Naming Amazon S3 objects": with the prefix
+constexpr int kMaxPage = 1000;     // the service gives no more
 
 }  // namespace
 
@@ -41,9 +41,7 @@ S3Store::S3Store(S3StoreOptions options, std::unique_ptr<s3::Client> client)
 S3Store::~S3Store() = default;
 
 Status S3Store::CheckKey(const std::string& key) const {
-  if (IsSafeRelativePath(key) && key.size() <= kMaxKey && root_.size() + key.size() <= 1024) {
-    return Status::Ok();
-  }
+  if (IsSafeRelativePath(key) && root_.size() + key.size() <= kMostKey) return Status::Ok();
   return Status(Code::kInvalid, "'" + Printable(key.substr(0, 200)) + "' cannot be a key");
 }
 

@@ -310,6 +310,15 @@ TEST_F(S3StoreTest, OnlyOldUploadsOfThisPrefixAreSwept) {
             "DELETE /bucket/team/d?uploadId=4\n");
 }
 
+// What others have written may have names as long as the service takes.
+TEST_F(S3StoreTest, KeysAreAsLongAsTheServiceTakesThem) {
+  const std::string longest(1024 - std::string("team/").size(), 'k');
+  Answer({Stored("\"e\"")});
+  EXPECT_TRUE(store_->Put(longest, "x").ok());
+  EXPECT_EQ(store_->Put(longest + "k", "x").code(), Code::kInvalid);
+  EXPECT_EQ(requests_.size(), 1u);
+}
+
 TEST_F(S3StoreTest, NoSecretIsInAnyMessage) {
   for (const int status : {400, 403, 500}) {
     Answer({Refusal(status, "SignatureDoesNotMatch")}, true);

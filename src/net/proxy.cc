@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/proxy.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include <boost/beast/core/detail/base64.hpp>
+#include <charconv>
 
 #include "base/text.h"
 #include "net/percent.h"
@@ -26,16 +30,54 @@ std::string LowerCase(std::string text) {
   return text;
 }
 
-// "example.com", ".example.com", "*.example.com", "10.0.0.1", "host:8443".
+// The bytes of an IP number, 4 or 16; "" = it is none.
+std::string NumberOf(const std::string& text) {
+  char bytes[sizeof(in6_addr)];
+  if (inet_pton(AF_INET, text.c_str(), bytes) == 1) return {bytes, sizeof(in_addr)};
+  if (inet_pton(AF_INET6, text.c_str(), bytes) == 1) return {bytes, sizeof(in6_addr)};
+  return "";
+}
+
+// Of "10.0.0.0/8" or "fd00::/8"; a block that is none has nobody in it.
+bool IsInBlock(const std::string& number, const std::string& block) {
+  const size_t slash = block.find('/');
+  const std::string first = NumberOf(block.substr(0, slash));
+  const std::string length = block.substr(slash + 1);
+  size_t bits = 0;
+  const auto [end, error] = std::from_chars(length.data(), length.data() + length.size(), bits);
+  if (error != std::errc() || end != length.data() + length.size()) return false;
+  if (number.empty() || first.size() != number.size() || bits > 8 * first.size()) return false;
+  const size_t whole = bits / 8;
+  if (first.compare(0, whole, number, 0, whole) != 0) return false;
+  if (bits % 8 == 0) return true;
+  const int differ = static_cast<unsigned char>(first[whole] ^ number[whole]);
+  return differ >> (8 - bits % 8) == 0;
+}
+
+// Cuts ":port" off. False: the entry names another port.
+bool TakePort(std::string* entry, int port) {
+  const size_t bracket = entry->find(']');
+  const size_t colon = entry->rfind(':');
+  // That of "fd00::1" is part of the number, unless the number stands in brackets.
+  const bool has = colon != std::string::npos &&
+                   (StartsWith(*entry, "[") ? colon > bracket && bracket != std::string::npos
+                                            : entry->find(':') == colon);
+  if (!has) return true;
+  if (entry->substr(colon + 1) != std::to_string(port)) return false;
+  entry->resize(colon);
+  return true;
+}
+
+// "example.com", ".example.com", "*.example.com", "10.0.0.1", "10.0.0.0/8", "[::1]", "host:8443".
 bool Names(std::string entry, const HttpUrl& url) {
   entry = LowerCase(entry);
   if (entry == "*") return true;
+  if (!TakePort(&entry, url.port)) return false;
+  if (StartsWith(entry, "[") && EndsWith(entry, "]")) entry = entry.substr(1, entry.size() - 2);
   const std::string host = LowerCase(url.host);
-  const size_t colon = entry.rfind(':');
-  if (colon != std::string::npos && entry.find(':') == colon) {
-    if (entry.substr(colon + 1) != std::to_string(url.port)) return false;
-    entry.resize(colon);
-  }
+  const std::string number = NumberOf(host);
+  if (entry.find('/') != std::string::npos) return IsInBlock(number, entry);
+  if (!number.empty()) return number == NumberOf(entry);
   if (StartsWith(entry, "*")) entry.erase(0, 1);
   if (StartsWith(entry, ".")) entry.erase(0, 1);
   return !entry.empty() && (host == entry || EndsWith(host, "." + entry));

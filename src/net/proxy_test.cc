@@ -48,8 +48,33 @@ TEST(Proxy, NoProxyNamesHostsAndDomains) {
   EXPECT_EQ(way("http://h:81", "h:80"), "http://p");
   EXPECT_EQ(way("http://h:81", "h:81"), "");
   EXPECT_EQ(way("http://[fd00:ec2::254]", "fd00:ec2::254"), "");
+  EXPECT_EQ(way("http://[fd00:ec2::254]", "[fd00:ec2:0::254]"), "");
+  EXPECT_EQ(way("http://[::1]:81", "[::1]:81"), "");
+  EXPECT_EQ(way("http://[::1]:81", "[::1]:80"), "http://p");
+  EXPECT_EQ(way("http://[::1]", "[::2]"), "http://p");
   EXPECT_EQ(way("http://anything", "*"), "");
   EXPECT_EQ(way("http://anything", ""), "http://p");
+}
+
+TEST(Proxy, NoProxyNamesBlocksOfNumbers) {
+  const auto straight = [](const std::string& url, const std::string& list) {
+    return Way(url, {{"all_proxy", "http://p"}, {"no_proxy", list}}).empty();
+  };
+  EXPECT_TRUE(straight("http://10.1.2.3:9000", "localhost,10.0.0.0/8"));
+  EXPECT_FALSE(straight("http://11.1.2.3", "10.0.0.0/8"));
+  EXPECT_TRUE(straight("http://172.31.255.255", "172.16.0.0/12"));
+  EXPECT_FALSE(straight("http://172.32.0.0", "172.16.0.0/12"));
+  EXPECT_TRUE(straight("http://1.2.3.4", "1.2.3.4/32"));
+  EXPECT_FALSE(straight("http://1.2.3.5", "1.2.3.4/32"));
+  EXPECT_TRUE(straight("http://1.2.3.5", "0.0.0.0/0"));
+  EXPECT_TRUE(straight("http://[fd12::1]", "fd00::/8"));
+  EXPECT_FALSE(straight("http://[fe12::1]", "fd00::/8"));
+  EXPECT_FALSE(straight("http://1.2.3.4", "::/0"));  // of the other family
+  // Names are not looked up for it, and what is no block has nobody in it.
+  EXPECT_FALSE(straight("http://host", "0.0.0.0/0"));
+  for (const char* odd : {"10.0.0.0/33", "10.0.0.0/", "10.0.0.0/x", "10.0.0.0/-1", "10/8", "/8"}) {
+    EXPECT_FALSE(straight("http://10.0.0.0", odd)) << odd;
+  }
 }
 
 TEST(Proxy, ItsPasswordGoesIntoAHeaderAndIntoNoMessage) {

@@ -2,6 +2,7 @@
 // What the adapters of buckets share: requests, and whoever carries them. Inside store/ only.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -44,13 +45,17 @@ class Carrier {
 // The head of `answer` with its whole body. kNoSpace: more than `max_bytes`.
 Result<HttpResponse> WholeAnswer(HttpAnswer& answer, int64_t max_bytes);
 
+// Sleeps, but no longer than until `stopped` says so (asked ten times a second; empty: never).
+// False: it does.
+bool SleepUnless(const std::function<bool()>& stopped, Duration delay);
+
 // While the service asks for a pause (Retry-After), all requests wait for it. Thread-safe.
 class Pause {
  public:
   static constexpr Duration kMost = Duration::Seconds(20);
 
   void Note(const HttpResponse& refusal, WallTime service_now);
-  void Await();
+  void Await(const std::function<bool()>& stopped);
 
  private:
   std::mutex mutex_;

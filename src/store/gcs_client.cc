@@ -54,7 +54,7 @@ Result<std::unique_ptr<HttpAnswer>> Client::SendOnce(const Request& request,
     http.headers.emplace_back("x-goog-user-project", token.quota_project);
   }
   http.body = request.body;
-  pause_.Await();
+  pause_.Await(options_.stopped);
   return pool_.Open(url_, http, request.file);
 }
 

@@ -23,6 +23,8 @@ struct Options {
   // The service does not take that one: the next one should be another. May be empty.
   std::function<void(const GoogleToken&)> token_refused;
   std::function<WallTime()> now;
+  // The service's pauses are not waited for once it says so; thread-safe, may be empty.
+  std::function<bool()> stopped;
   HttpPoolOptions http;
 };
 

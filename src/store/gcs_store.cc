@@ -28,6 +28,7 @@ Result<std::unique_ptr<GcsStore>> GcsStore::Open(GcsStoreOptions options) {
   if (options.chunk_bytes <= 0 || options.chunk_bytes % kChunkUnit != 0) {
     return Status(Code::kInternal, "chunks must be multiples of 256 KiB");
   }
+  options.client.stopped = options.stopped;
   STOKER_ASSIGN(auto client, gcs::Client::Make(options.client));
   return std::unique_ptr<GcsStore>(new GcsStore(std::move(options), std::move(client)));
 }

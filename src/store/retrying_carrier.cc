@@ -1,32 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/retrying_carrier.h"
 
-#include <algorithm>
-#include <chrono>
-#include <thread>
 #include <utility>
 
 namespace stoker::bucket {
-namespace {
-
-constexpr Duration kAskStopped = Duration::Ms(100);
-
-}  // namespace
-
 RetryingCarrier::RetryingCarrier(Carrier& inner, RetryPolicy policy, uint64_t seed,
                                  std::function<bool()> stopped)
     : inner_(inner), policy_(policy), stopped_(std::move(stopped)), prng_(seed) {}
-
-// False: stopped.
-bool RetryingCarrier::Wait(Duration delay) const {
-  while (!stopped_ || !stopped_()) {
-    if (delay.ms <= 0) return true;
-    const Duration step = stopped_ ? std::min(delay, kAskStopped) : delay;
-    std::this_thread::sleep_for(std::chrono::milliseconds(step.ms));
-    delay = delay - step;
-  }
-  return false;
-}
 
 bool RetryingCarrier::Again(int next, const Status& failure, bool conditional) {
   if (failure.Is(Code::kBusy)) ++throttled_;
@@ -38,7 +18,7 @@ bool RetryingCarrier::Again(int next, const Status& failure, bool conditional) {
     const std::lock_guard lock(mutex_);
     delay = RetryDelay(policy_, next, prng_);
   }
-  return Wait(delay);
+  return SleepUnless(stopped_, delay);
 }
 
 Result<HttpResponse> RetryingCarrier::Call(const Request& request) {

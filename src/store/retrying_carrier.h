@@ -36,8 +36,6 @@ class RetryingCarrier : public Carrier {
   int64_t throttled() const { return throttled_; }
 
  private:
-  bool Wait(Duration delay) const;
-
   Carrier& inner_;
   const RetryPolicy policy_;
   const std::function<bool()> stopped_;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 namespace stoker::bucket {
 namespace {
 
@@ -52,6 +54,17 @@ TEST(RetryingCarrier, AsksOnceWhereItIsStoppedAlready) {
   RetryingCarrier carrier(away, kFast, 1, [] { return true; });
   EXPECT_EQ(carrier.Open(Ask()).code(), Code::kUnavailable);
   EXPECT_EQ(away.calls, 1);
+}
+
+// "Retry-After: 20" is not waited for by who is told to stop.
+TEST(Pause, StopsWaitingWhereItIsStopped) {
+  Pause pause;
+  pause.Note({503, {{"Retry-After", "20"}}, ""}, {});
+  int asked = 0;
+  const auto begun = std::chrono::steady_clock::now();
+  pause.Await([&] { return ++asked == 3; });
+  EXPECT_EQ(asked, 3);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(15));
 }
 
 }  // namespace

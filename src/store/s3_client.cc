@@ -98,7 +98,7 @@ Result<std::unique_ptr<HttpAnswer>> Client::SendOnce(const Place& place, const R
   STOKER_ASSIGN(const AwsCredentials credentials, options_.credentials());
   const std::string_view payload = request.file.fd >= 0 ? kUnsignedPayload : "";
   STOKER_TRY(place.signer->Sign(credentials, ServiceNow(), &http, payload));
-  pause_.Await();
+  pause_.Await(options_.stopped);
   return pool_.Open(place.url, http, request.file);
 }
 

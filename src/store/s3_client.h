@@ -31,6 +31,8 @@ struct Options {
   // The service takes the present ones no longer: the next ones should be new. May be empty.
   std::function<void()> credentials_refused;
   std::function<WallTime()> now;
+  // The service's pauses are not waited for once it says so; thread-safe, may be empty.
+  std::function<bool()> stopped;
   HttpPoolOptions http;
 };
 

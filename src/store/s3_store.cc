@@ -25,6 +25,7 @@ Result<std::unique_ptr<S3Store>> S3Store::Open(S3StoreOptions options) {
     return Status(Code::kInvalid, "'" + Printable(options.prefix) + "' cannot be a store's prefix",
                   "Name the store as s3://bucket/prefix");
   }
+  options.client.stopped = options.stopped;
   STOKER_ASSIGN(auto client, s3::Client::Make(options.client));
   return std::unique_ptr<S3Store>(new S3Store(std::move(options), std::move(client)));
 }

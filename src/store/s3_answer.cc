@@ -153,21 +153,23 @@ Status FailureStatus(const std::string& what, int status, const Failure& failure
   return Status(code, what + ": the store answers " + said, NextOf(code, failure.code));
 }
 
-Result<Listing> ParseListing(const std::string& what, std::string_view xml,
-                             const std::string& root) {
+Result<ListPage> ParseListing(const std::string& what, std::string_view xml,
+                              const std::string& root) {
   STOKER_ASSIGN(const pugi::xml_document parsed, Parse(what, xml, "ListBucketResult"));
   const pugi::xml_node list = parsed.document_element();
-  Listing listing;
+  ListPage page;
   for (const pugi::xml_node& entry : list.children("Contents")) {
     STOKER_ASSIGN(ObjectInfo info, ParseEntry(what, entry, root));
-    listing.objects.push_back(std::move(info));
+    page.listing.objects.push_back(std::move(info));
   }
-  const bool more = std::string_view(list.child_value("IsTruncated")) == "true";
-  if (more && listing.objects.empty()) {
-    return Status(Code::kCorrupt, what + ": a list that has more, but nothing in it");
+  if (std::string_view(list.child_value("IsTruncated")) != "true") return page;
+  if (!page.listing.objects.empty()) {
+    page.listing.next = page.listing.objects.back().key;
+    return page;
   }
-  if (more) listing.next = listing.objects.back().key;
-  return listing;
+  page.token = list.child_value("NextContinuationToken");
+  if (!page.token.empty()) return page;
+  return Status(Code::kCorrupt, what + ": a list that has more, but nothing in it");
 }
 
 Result<std::string> ElementOf(const std::string& what, std::string_view xml, const char* document,

@@ -27,10 +27,14 @@ Failure ParseFailure(const HttpResponse& answer);
 // failure inside, the code alone tells.
 Status FailureStatus(const std::string& what, int status, const Failure& failure);
 
+struct ListPage {
+  Listing listing;    // `next` is the last key where there is more
+  std::string token;  // of a page that has nothing in it, though there is more: how to get on
+};
 // Of ListObjectsV2 with encoding-type=url. `root` is cut off the keys; keys that do not begin with
-// it are corrupt. `next` is the last key where there is more.
-Result<Listing> ParseListing(const std::string& what, std::string_view xml,
-                             const std::string& root);
+// it are corrupt.
+Result<ListPage> ParseListing(const std::string& what, std::string_view xml,
+                              const std::string& root);
 
 // The text of the first element of that name below the document's own, "" = there is none.
 // kCorrupt: no XML, or the document is called otherwise.

@@ -18,14 +18,14 @@ constexpr char kList[] = R"(<?xml version="1.0" encoding="UTF-8"?>
 <ETag>"x-2"</ETag><Size>5368709120</Size></Contents></ListBucketResult>)";
 
 TEST(S3Answer, ReadsListings) {
-  const auto listing = ParseListing("GET b", kList, "team/");
-  ASSERT_TRUE(listing.ok()) << listing.status().ToString();
-  ASSERT_EQ(listing->objects.size(), 2u);
-  EXPECT_EQ(listing->objects[0].key, "a b+c d\xc3\xa9");
-  EXPECT_EQ(listing->objects[0].version, "\"900150983cd24fb0d6963f7d28e17f72\"");
-  EXPECT_EQ(FormatRfc3339(listing->objects[0].last_modified), "2026-11-21T10:00:00.123Z");
-  EXPECT_EQ(listing->objects[1].size, 5'368'709'120);
-  EXPECT_EQ(listing->next, "z");
+  const auto page = ParseListing("GET b", kList, "team/");
+  ASSERT_TRUE(page.ok()) << page.status().ToString();
+  ASSERT_EQ(page->listing.objects.size(), 2u);
+  EXPECT_EQ(page->listing.objects[0].key, "a b+c d\xc3\xa9");
+  EXPECT_EQ(page->listing.objects[0].version, "\"900150983cd24fb0d6963f7d28e17f72\"");
+  EXPECT_EQ(FormatRfc3339(page->listing.objects[0].last_modified), "2026-11-21T10:00:00.123Z");
+  EXPECT_EQ(page->listing.objects[1].size, 5'368'709'120);
+  EXPECT_EQ(page->listing.next, "z");
 }
 
 // versitygw does not know encoding-type, and says so by saying nothing of it.
@@ -33,9 +33,9 @@ TEST(S3Answer, DecodesOnlyWhatIsEncoded) {
   std::string plain = kList;
   const std::string said = "<EncodingType>url</EncodingType>";
   plain.replace(plain.find(said), said.size(), "<EncodingType></EncodingType>");
-  const auto listing = ParseListing("GET b", plain, "team/");
-  ASSERT_TRUE(listing.ok()) << listing.status().ToString();
-  EXPECT_EQ(listing->objects[0].key, "a+b%2Bc%20d%C3%A9");
+  const auto page = ParseListing("GET b", plain, "team/");
+  ASSERT_TRUE(page.ok()) << page.status().ToString();
+  EXPECT_EQ(page->listing.objects[0].key, "a+b%2Bc%20d%C3%A9");
 }
 
 TEST(S3Answer, RefusesListingsThatAreNone) {

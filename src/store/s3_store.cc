@@ -78,16 +78,29 @@ Status S3Store::Delete(const std::string& key) {
 }
 
 Result<Listing> S3Store::List(const std::string& prefix, const std::string& after, int limit) {
-  const int page = std::clamp(limit, 1, kMaxPage);
+  const int most = std::clamp(limit, 1, kMaxPage);
   s3::Request request{"GET", "", "list-type=2&encoding-type=url&max-keys=", {}, "", {}, false};
-  request.query += std::to_string(page) + "&prefix=" + PercentEncode(root_ + prefix);
+  request.query += std::to_string(most) + "&prefix=" + PercentEncode(root_ + prefix);
+  const std::string same = request.query;
   if (!after.empty()) request.query += "&start-after=" + PercentEncode(root_ + after);
-  for (int next = 2;; ++next) {
+  std::string token;
+  for (int next = 2;;) {
     STOKER_ASSIGN(const HttpResponse answer, carrier_.Call(request));
-    auto listing = s3::ParseListing(carrier_.Describe(request), answer.body, root_);
-    if (listing.ok()) listing->store_now = DateOf(answer.headers, carrier_.ServiceNow());
-    // What cannot be read may have been damaged on the way.
-    if (listing.ok() || !carrier_.Again(next, listing.status(), false)) return listing;
+    auto page = s3::ParseListing(carrier_.Describe(request), answer.body, root_);
+    if (!page.ok()) {
+      // What cannot be read may have been damaged on the way.
+      if (carrier_.Again(next++, page.status(), false)) continue;
+      return page.status();
+    }
+    if (page->token.empty()) {
+      page->listing.store_now = DateOf(answer.headers, carrier_.ServiceNow());
+      return std::move(page->listing);
+    }
+    if (page->token == token) {
+      return Status(Code::kCorrupt, carrier_.Describe(request) + ": a list that does not go on");
+    }
+    token = page->token;
+    request.query = same + "&continuation-token=" + PercentEncode(token);
   }
 }
 

@@ -280,6 +280,31 @@ TEST_F(S3StoreTest, ALostCompletionIsFoundByItsEtag) {
   EXPECT_EQ(commit("\"of its own\"", "", 1500).code(), Code::kInvalid);
 }
 
+// Services that pass over what was deleted may have nothing for a whole page.
+TEST_F(S3StoreTest, APageMayBeEmptyThoughThereIsMore) {
+  const auto list = [](const std::string& in) {
+    return HttpResponse{200, {{"Date", kDate}}, "<ListBucketResult>" + in + "</ListBucketResult>"};
+  };
+  const auto more = [&](const std::string& token) {
+    return list("<IsTruncated>true</IsTruncated><NextContinuationToken>" + token +
+                "</NextContinuationToken>");
+  };
+  const std::string last =
+      "<Contents><Key>team/k</Key><LastModified>2026-11-21T10:00:00.123Z</LastModified>"
+      "<ETag>\"e\"</ETag><Size>3</Size></Contents>";
+  Answer({more("a/1"), more("b"), list(last)});
+  const auto listing = store_->List("", "c", 10);
+  ASSERT_TRUE(listing.ok()) << listing.status().ToString();
+  ASSERT_EQ(listing->objects.size(), 1u);
+  EXPECT_EQ(listing->objects[0].key, "k");
+  const std::string same = "GET /bucket/?list-type=2&encoding-type=url&max-keys=10&prefix=team%2F";
+  EXPECT_EQ(Heard(), same + "&start-after=team%2Fc\n" + same + "&continuation-token=a%2F1\n" +
+                         same + "&continuation-token=b\n");
+  Answer({more("a")}, true);
+  EXPECT_EQ(store_->List("").code(), Code::kCorrupt);
+  EXPECT_EQ(requests_.size(), 2u);
+}
+
 TEST_F(S3StoreTest, OnlyOldUploadsOfThisPrefixAreSwept) {
   const auto upload = [](const std::string& key, const std::string& id, const std::string& begun) {
     return "<Upload><Key>" + key + "</Key><UploadId>" + id + "</UploadId><Initiated>" + begun +

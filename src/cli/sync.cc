@@ -14,6 +14,7 @@
 #include "store/open_side.h"
 #include "sync/store_side.h"
 #include "sync/transfer.h"
+#include "sys/file.h"
 #include "sys/journal_file.h"
 #include "sys/thread_crew.h"
 
@@ -171,6 +172,22 @@ Status CheckApart(const std::string& source, const std::string& target) {
                 "Name two places that have nothing in common");
 }
 
+Result<TransferReport> Carry(Context& context, const TransferParts& parts, const SyncPlan& plan,
+                             const TransferOptions& how) {
+  if (!plan.copy.empty()) STOKER_TRY(parts.memory.BeginWriting(parts.target));
+  TransferReport report = [&] {
+    Meter meter(context, "copying", plan.copy_bytes);
+    return RunTransfer(parts, plan, how, [&](const TransferProgress& now) { meter.At(now.bytes); });
+  }();
+  report.failed.insert(report.failed.end(), plan.refused.begin(), plan.refused.end());
+  context.Progress("waiting for the disk");
+  const Status settled = parts.memory.EndWriting(
+      parts.target, report.failed.empty() && plan.left_out == 0 && !plan.incomplete);
+  context.Progress("");
+  STOKER_TRY(settled);
+  return report;
+}
+
 Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(const TransferOptions how, OptionsOf(options));
   STOKER_ASSIGN(const Side source, OpenSide(options.source, true));
@@ -181,7 +198,7 @@ Status Run(Context& context, const Options& options) {
   const SyncFilter filter(options.include, options.exclude);
   const auto journal = OpenJournalFile(context.places().state + "/sync/" +
                                        Sha256Hex(from + "\n" + to).substr(0, 32));
-  SyncMemory memory(*journal);
+  SyncMemory memory(*journal, sys::BootId());
   // What is not remembered is compared by size and time.
   const Status loaded = memory.Load();
   if (!loaded.ok()) context.Say("what was copied before is not known: " + loaded.ToString());
@@ -193,6 +210,7 @@ Status Run(Context& context, const Options& options) {
   PlanRules rules;
   rules.target_keeps_times = target.side->keeps_times();
   rules.remove = options.remove;
+  if (memory.in_doubt()) rules.doubt_up_to = target.side->whole_bytes();
   rules.taken = [&](const std::string& key) { return filter.Takes(key); };
   const SyncPlan plan = PlanSync(lists->source, lists->target, memory.known(), rules);
   if (options.dry_run) {
@@ -202,12 +220,9 @@ Status Run(Context& context, const Options& options) {
     return Status::Ok();
   }
   ThreadCrew crew;
-  TransferReport report = [&] {
-    Meter meter(context, "copying", plan.copy_bytes);
-    return RunTransfer({*source.side, *target.side, memory, crew, context.clock()}, plan, how,
-                       [&](const TransferProgress& now) { meter.At(now.bytes); });
-  }();
-  report.failed.insert(report.failed.end(), plan.refused.begin(), plan.refused.end());
+  STOKER_ASSIGN(
+      const TransferReport report,
+      Carry(context, {*source.side, *target.side, memory, crew, context.clock()}, plan, how));
   const Status compacted = memory.Compact(lists->source.objects);
   if (!compacted.ok()) context.Say("what was copied is not remembered: " + compacted.ToString());
   ShowReport(context, plan, report, context.clock().Mono() - begun);

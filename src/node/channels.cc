@@ -66,7 +66,7 @@ class Channel {
         config_(config),
         folder_(config.dir + "/" + input.name),
         journal_(OpenJournalFile(config.journal + "/" + input.name)),
-        memory_(*journal_),
+        memory_(*journal_, sys::BootId()),
         begun_(config.clock.Mono()) {}
 
   Status Bring() {
@@ -124,6 +124,7 @@ class Channel {
     PlanRules rules;
     rules.target_keeps_times = true;
     rules.remove = true;
+    if (memory_.in_doubt()) rules.doubt_up_to = target->whole_bytes();
     const SyncPlan plan = PlanSync(lists->source, lists->target, memory_.known(), rules);
     STOKER_TRY(CheckPlan(plan));
     // First, so that a file can take the place of a folder, and as room is made.
@@ -131,6 +132,7 @@ class Channel {
     if (!stuck.empty()) return stuck.front().why;
     removed_ += static_cast<int64_t>(plan.remove.size());
     STOKER_TRY(Move(*source.side, *target, plan));
+    STOKER_TRY(memory_.EndWriting(*target, true));
     return memory_.Compact(lists->source.objects);
   }
 
@@ -195,6 +197,7 @@ class Channel {
     options.first_hands = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
     options.memory = kMemory;
     options.all_or_nothing = true;
+    STOKER_TRY(memory_.BeginWriting(target));
     const MonoTime begun = config_.clock.Mono();
     MonoTime told = begun;
     const TransferReport report =

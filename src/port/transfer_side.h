@@ -55,6 +55,9 @@ class TransferSide : public TransferSource, public TransferTarget {
   virtual bool keeps_times() const = 0;
   // As ObjectStore's.
   [[nodiscard]] virtual std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys) = 0;
+  // What was written so far survives a power cut. Larger files than whole_bytes() do from the
+  // moment on at which they have their names, also where this was never called.
+  virtual Status Settle() { return Status::Ok(); }
   int64_t throttled() const override { return 0; }
 };
 
@@ -83,6 +86,8 @@ class Journal {
   // One line, without its end; after a crash of this process it is there whole or not at all, but
   // the last may be torn after a power cut. Thread-safe.
   virtual Status Add(const std::string& line) = 0;
+  // What was added so far survives a power cut.
+  virtual Status Settle() = 0;
   // All lines anew; atomic.
   virtual Status Replace(const std::vector<std::string>& lines) = 0;
 };

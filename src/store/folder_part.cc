@@ -120,6 +120,7 @@ Status PartFile::Note(int n, const PartSum& sum) {
   const Row row{sum.crc32c ? kWhole : kWholeUnsummed, sum.crc32c.value_or(0)};
   char bytes[sizeof row];
   std::memcpy(bytes, &row, sizeof row);
+  (void)sync_file_range(fd_.get(), n * part_size_, sum.size, SYNC_FILE_RANGE_WRITE);
   const auto at = size_ + static_cast<int64_t>(kHeader + static_cast<size_t>(n) * sizeof row);
   return WriteAt(at, {bytes, sizeof row});
 }
@@ -140,6 +141,9 @@ Result<ObjectInfo> PartFile::Publish(WallTime modified) {
   times[1].tv_sec = modified.ms / 1000;
   times[1].tv_nsec = modified.ms % 1000 * 1'000'000;
   if (futimens(fd_.get(), times) != 0) return ErrnoStatus("stamping " + place_.path, errno);
+  if (part_size_ > 0 && fsync(fd_.get()) != 0) {
+    return ErrnoStatus("writing " + place_.path + " to the disk", errno);
+  }
   struct stat info {};
   if (fstat(fd_.get(), &info) != 0) return ErrnoStatus("looking at " + place_.path, errno);
   const int folder = place_.folder.get();

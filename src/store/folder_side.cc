@@ -207,6 +207,14 @@ Result<std::unique_ptr<PartsUpload>> FolderSide::BeginParts(const std::string& k
   return folder::MakeParts(std::move(place), from, resume);
 }
 
+Status FolderSide::Settle() {
+  auto root = Root(false);
+  if (root.code() == Code::kNotFound) return Status::Ok();
+  if (!root.ok()) return root.status();
+  if (syncfs(*root) != 0) return ErrnoStatus("writing " + root_ + " to the disk", errno);
+  return Status::Ok();
+}
+
 Status FolderSide::Delete(const std::string& key) {
   std::string at = key;
   int flags = 0;

@@ -3,8 +3,10 @@
 //
 // What is being written is called "NAME.stoker-part" beside its place, is locked by whoever writes
 // it, and is renamed when it is whole. Folders, owners and rights are not transferred; files get
-// the time of their source. A link to a file inside the folder counts as that file; other links are
-// not followed. Nothing is read or written through a link among the folders of a key.
+// the time of their source. Large ones are on the disk before they have their names; small ones are
+// not waited for one by one, but by Settle. A link to a file inside the folder counts as that file;
+// other links are not followed. Nothing is read or written through a link among the folders of a
+// key.
 #pragma once
 
 #include <memory>
@@ -33,6 +35,8 @@ class FolderSide : public TransferSide {
   Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, const ObjectInfo& from,
                                                   const std::string& resume) override;
   std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys) override;
+  // Of the file system that the folder is in: waits for all that anybody has written there.
+  Status Settle() override;
 
  private:
   FolderSide(std::string root, std::string only) : root_(std::move(root)), only_(std::move(only)) {}

@@ -18,16 +18,53 @@ bool FitsLine(const std::string& text) {
 Status SyncMemory::Load() {
   STOKER_ASSIGN(const std::vector<std::string> lines, journal_.Lines());
   lines_ = lines.size();
+  in_doubt_ = false;
+  writing_ = false;
+  unsettled_.clear();
+  std::string boot;
   for (const std::string& line : lines) {
     std::vector<std::string> words = Split(line, '\t');
+    if (words[0] == "!" && words.size() == 2) {
+      if (writing_ && boot != words[1]) Doubt();
+      writing_ = true;
+      boot = words[1];
+    } else if (line == ".") {
+      in_doubt_ = writing_ = false;
+      unsettled_.clear();
+    }
     if (words.size() != 4) continue;
     if (words[0] == "=") {
+      if (writing_) unsettled_.insert(words[1]);
       begun_.erase(words[1]);
       known_[words[1]] = {std::move(words[2]), std::move(words[3])};
     } else if (words[0] == "+") {
       begun_[words[1]] = {std::move(words[2]), std::move(words[3])};
     }
   }
+  if (writing_ && (boot != boot_ || boot_.empty())) Doubt();
+  return Status::Ok();
+}
+
+void SyncMemory::Doubt() {
+  for (const std::string& key : unsettled_) known_.erase(key);
+  unsettled_.clear();
+  in_doubt_ = true;
+}
+
+Status SyncMemory::BeginWriting(const TransferSide& target) {
+  // Elsewhere times are not trusted, and what was acknowledged lasts.
+  if (!target.keeps_times()) return Status::Ok();
+  writing_ = true;
+  STOKER_TRY(journal_.Add("!\t" + boot_));
+  return journal_.Settle();
+}
+
+Status SyncMemory::EndWriting(TransferSide& target, bool all) {
+  if (!writing_) return Status::Ok();
+  STOKER_TRY(target.Settle());
+  if (in_doubt_ && !all) return Status::Ok();
+  STOKER_TRY(journal_.Add("."));
+  in_doubt_ = writing_ = false;
   return Status::Ok();
 }
 
@@ -47,6 +84,7 @@ Status SyncMemory::NoteBegun(const std::string& key, const Version& source, cons
 }
 
 Status SyncMemory::Compact(const std::vector<ObjectInfo>& source) {
+  if (writing_) return Status::Ok();
   // Lines of this run are not known yet: they count the next time.
   if (lines_ < 2 * (known_.size() + begun_.size()) + 1000 &&
       known_.size() <= source.size() + 1000) {

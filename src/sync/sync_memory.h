@@ -4,7 +4,9 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "port/transfer_side.h"
@@ -13,12 +15,13 @@
 
 namespace stoker {
 
-// Thread-safe after Load. Lines of the journal: "=", key, source, target; "+", key, source, id;
-// separated by tabs; a later line of a key counts.
+// Thread-safe after Load, but for BeginWriting and EndWriting. Lines of the journal: "=", key,
+// source, target; "+", key, source, id; "!", boot: files are being written; ".": they are on the
+// disk. Words are separated by tabs; a later line of a key counts.
 class SyncMemory : public TransferMemory {
  public:
-  // `journal` outlives it.
-  explicit SyncMemory(Journal& journal) : journal_(journal) {}
+  // `journal` outlives it. `boot` changes when the machine is started anew; "" = nobody knows.
+  SyncMemory(Journal& journal, std::string boot) : journal_(journal), boot_(std::move(boot)) {}
   // Lines that make no sense are passed over: they may be torn.
   Status Load();
   const std::map<std::string, KnownPair>& known() const { return known_; }
@@ -27,11 +30,26 @@ class SyncMemory : public TransferMemory {
   Status NoteBegun(const std::string& key, const Version& source, const std::string& id) override;
   bool lasts() const override { return true; }
 
-  // Writes the journal anew when it holds much that nobody needs: what is not in `source`.
+  // The machine went down before what was written had settled: what is not known() may be torn,
+  // although its size and its time are right. Lasts until all of it was written anew.
+  bool in_doubt() const { return in_doubt_; }
+  // Before and after files are written into `target`. BeginWriting waits for the disk that has the
+  // journal, EndWriting for the target's. `all`: nothing that in_doubt() speaks of is left.
+  Status BeginWriting(const TransferSide& target);
+  Status EndWriting(TransferSide& target, bool all);
+
+  // Writes the journal anew when it holds much that nobody needs: what is not in `source`. Nothing
+  // between BeginWriting and EndWriting.
   Status Compact(const std::vector<ObjectInfo>& source);
 
  private:
+  void Doubt();
+
   Journal& journal_;
+  const std::string boot_;
+  bool in_doubt_ = false;
+  bool writing_ = false;             // "!" without "."
+  std::set<std::string> unsettled_;  // known since then
   std::map<std::string, KnownPair> known_;
   std::map<std::string, OpenUpload> begun_;
   size_t lines_ = 0;

@@ -24,7 +24,9 @@ class Comparison {
     if (known != known_.end() && known->second.target == target.version) {
       return known->second.source == source.version;
     }
-    if (rules_.target_keeps_times) return source.last_modified == target.last_modified;
+    if (rules_.target_keeps_times) {
+      return source.last_modified == target.last_modified && source.size > rules_.doubt_up_to;
+    }
     return target.last_modified - ahead_ >= source.last_modified + kUnsure;
   }
 

@@ -34,6 +34,8 @@ struct SideListing {
 struct PlanRules {
   // The target keeps the time of its source, so that equal times mean equal files.
   bool target_keeps_times = false;
+  // Files of at most so many bytes in the target may be torn, whatever their times say.
+  int64_t doubt_up_to = -1;
   // Keys that are taken; others are neither copied nor removed. Empty: all.
   std::function<bool(const std::string& key)> taken;
   bool remove = false;  // what is only in the target
@@ -53,7 +55,7 @@ struct SyncPlan {
 };
 
 // Two files are the same when they were seen to be (`known`), or when their sizes are equal and
-//  - where the target keeps times: so are their times;
+//  - where the target keeps times: so are their times, and the file is not in doubt;
 //  - else: the target was written clearly after the source was, by the target's clock. What was
 //    changed only just before is copied once more rather than once too little.
 SyncPlan PlanSync(const SideListing& source, const SideListing& target,

@@ -42,6 +42,19 @@ TEST(SyncPlan, ComparesSizeThenTime) {
   EXPECT_EQ(Copied(PlanSync(source, target, {}, times)).count("newer"), 0u);
 }
 
+TEST(SyncPlan, OfWhatIsInDoubtTimesTellNothing) {
+  SideListing source;
+  source.objects = {File("empty", 0, 0, "s"), File("small", 9, 0, "s"), File("known", 9, 0, "s"),
+                    File("large", 10, 0, "s")};
+  const SideListing target = source;
+  PlanRules rules;
+  rules.target_keeps_times = true;
+  EXPECT_TRUE(PlanSync(source, target, {}, rules).copy.empty());
+  rules.doubt_up_to = 9;
+  EXPECT_EQ(Copied(PlanSync(source, target, {{"known", {"s", "s"}}}, rules)),
+            (std::set<std::string>{"empty", "small"}));
+}
+
 TEST(SyncPlan, BelievesWhatWasSeenToBeEqual) {
   SideListing source;
   SideListing target;

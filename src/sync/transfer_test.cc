@@ -30,6 +30,7 @@ class MemoryJournal : public Journal {
     lines_.push_back(line);
     return Status::Ok();
   }
+  Status Settle() override { return Status::Ok(); }
   Status Replace(const std::vector<std::string>& lines) override {
     const std::lock_guard lock(mutex_);
     lines_ = lines;
@@ -85,6 +86,11 @@ class FakeSide : public TransferSide {
     return failed;
   }
 
+  Status Settle() override {
+    ++settled;
+    return Status::Ok();
+  }
+
   Status Fails() {
     const std::lock_guard lock(mutex_);
     if (static_cast<int>(prng.Below(1000)) >= fails_in_1000) return Status::Ok();
@@ -100,6 +106,7 @@ class FakeSide : public TransferSide {
   std::set<std::string> held;  // cannot be deleted
   std::map<std::string, std::map<int, std::string>> uploads;
   std::atomic<int> parts_written = 0;
+  int settled = 0;
   Prng prng{1};
   int fails_in_1000 = 0;
   Code fails_as = Code::kUnavailable;
@@ -198,23 +205,30 @@ class TransferTest : public ::testing::Test {
       source_.files["f" + std::to_string(i)] = data;
     }
   }
-  TransferReport Sync(int hands, bool remove = false) {
-    SyncMemory memory(journal_);
+  // `cut`: the power goes before it has settled.
+  TransferReport Sync(int hands, bool remove = false, bool cut = false) {
+    SyncMemory memory(journal_, boot_);
     EXPECT_TRUE(memory.Load().ok());
     auto lists = ListSides(source_, target_, clock_);
     PlanRules rules;
     rules.target_keeps_times = true;
     rules.remove = remove;
+    if (memory.in_doubt()) rules.doubt_up_to = target_.whole_bytes();
     plan_ = PlanSync(lists->source, lists->target, memory.known(), rules);
     TransferOptions options;
     options.hands = hands;
     options.memory = 50;  // a hand with 400 bytes has it for itself
-    return RunTransfer({source_, target_, memory, crew_, clock_}, plan_, options);
+    EXPECT_TRUE(memory.BeginWriting(target_).ok());
+    auto report = RunTransfer({source_, target_, memory, crew_, clock_}, plan_, options);
+    const bool all = report.failed.empty();
+    EXPECT_TRUE(cut || memory.EndWriting(target_, all).ok());
+    return report;
   }
 
   FakeSide source_;
   FakeSide target_;
   MemoryJournal journal_;
+  std::string boot_ = "first boot";
   Threads crew_;
   TickingClock clock_;
   SyncPlan plan_;
@@ -275,11 +289,32 @@ TEST_F(TransferTest, FailuresAreOfOneFileAndTheRestIsGoneOnWith) {
   }
 }
 
+TEST_F(TransferTest, WhatAPowerCutMayHaveTornIsCopiedAgain) {
+  source_.files = {{"settled", "abc"}, {"large", std::string(95, 'x')}};
+  EXPECT_EQ(Sync(2).files, 2);
+  EXPECT_EQ(target_.settled, 1);
+  source_.files["small"] = "efgh";
+  EXPECT_EQ(Sync(2, false, true).files, 1);
+  EXPECT_EQ(target_.settled, 1);
+  // The same machine is still up: only the process has died, or not even that.
+  EXPECT_EQ(Sync(2, false, true).files, 0);
+  boot_ = "second boot";
+  target_.files["small"] = std::string(4, '\0');  // its size and time are right
+  target_.fails_in_1000 = 1000;
+  EXPECT_EQ(Sync(2).failed.size(), 1u) << "what was settled is not asked for again";
+  target_.fails_in_1000 = 0;
+  boot_ = "third boot";
+  EXPECT_EQ(Sync(2).files, 1) << "still in doubt";
+  EXPECT_EQ(target_.files, source_.files);
+  boot_ = "fourth boot";
+  EXPECT_EQ(Sync(2).files, 0);
+}
+
 // Changes a file while it is on its way.
 TEST_F(TransferTest, WhatChangesMeanwhileIsNotPublished) {
   source_.files = {{"small", "abc"}, {"large", std::string(95, 'x')}};
   auto lists = ListSides(source_, target_, clock_);
-  SyncMemory memory(journal_);
+  SyncMemory memory(journal_, "boot");
   const SyncPlan plan = PlanSync(lists->source, lists->target, {}, {});
   source_.files = {{"small", "other"}, {"large", std::string(95, 'y')}};
   const TransferReport report =

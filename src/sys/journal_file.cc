@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <mutex>
 #include <utility>
 
@@ -34,6 +35,13 @@ class JournalFile : public Journal {
     const std::lock_guard lock(mutex_);
     if (!fd_.valid()) STOKER_TRY(Open());
     return sys::WriteAll(fd_.get(), line + "\n", path_);
+  }
+
+  Status Settle() override {
+    const std::lock_guard lock(mutex_);
+    if (!fd_.valid()) return Status::Ok();
+    if (fsync(fd_.get()) != 0) return ErrnoStatus("writing " + path_, errno);
+    return sys::SyncDir(path_.substr(0, path_.rfind('/')));
   }
 
   Status Replace(const std::vector<std::string>& lines) override {

@@ -25,6 +25,7 @@ struct Options {
   std::string source;
   std::string target;
   bool remove = false;
+  bool allow_empty = false;
   bool dry_run = false;
   std::vector<std::string> include;
   std::vector<std::string> exclude;
@@ -172,6 +173,15 @@ Status CheckApart(const std::string& source, const std::string& target) {
                 "Name two places that have nothing in common");
 }
 
+// An empty prefix is no error in a bucket: a name that was mistyped would remove all there is.
+Status CheckNotEmpty(const SyncPlan& plan, const std::string& source, const std::string& target) {
+  if (plan.remove.empty() || !plan.copy.empty() || plan.same > 0) return Status::Ok();
+  return Status(Code::kNotFound,
+                source + " has no file to copy, and --delete would remove " +
+                    Files(static_cast<int64_t>(plan.remove.size())) + " from " + target,
+                "Look at SRC; if it is meant to be empty, add --allow-empty");
+}
+
 Result<TransferReport> Carry(Context& context, const TransferParts& parts, const SyncPlan& plan,
                              const TransferOptions& how) {
   if (!plan.copy.empty()) STOKER_TRY(parts.memory.BeginWriting(parts.target));
@@ -213,6 +223,7 @@ Status Run(Context& context, const Options& options) {
   if (memory.in_doubt()) rules.doubt_up_to = target.side->whole_bytes();
   rules.taken = [&](const std::string& key) { return filter.Takes(key); };
   const SyncPlan plan = PlanSync(lists->source, lists->target, memory.known(), rules);
+  if (!options.allow_empty) STOKER_TRY(CheckNotEmpty(plan, from, to));
   if (options.dry_run) {
     ShowPlan(context, plan);
     Name(context, plan.skipped, "skipped");
@@ -250,6 +261,8 @@ Verb SyncVerb() {
        true},
       {"DST", "To where: a folder, s3:// or gs://bucket/prefix", &options->target, "", true},
       {"--delete", "Remove from DST what SRC does not have", &options->remove},
+      {"--allow-empty", "Let --delete remove everything when SRC has nothing",
+       &options->allow_empty},
       {"--dry-run", "Only say what would be done", &options->dry_run},
       {"--include", "Only what matches; may be given again", &options->include, "PATTERN"},
       {"--exclude", "Not what matches; may be given again", &options->exclude, "PATTERN"},

@@ -164,6 +164,22 @@ def test_killed(results, server, world):
     results.check("and goes on", down["kept_bytes"] > 0 and tree(back) == tree(source), down)
 
 
+def test_empty_source(results, server, world):
+    data = world.work / "precious"
+    data.mkdir()
+    (data / "only").write_text("copy")
+    for more in ([], ["--dry-run"], ["--exclude", "nothing.*"]):
+        done = world.stoker("sync", f"{BUCKET}/typo", data, "--delete", *more)
+        results.check(f"an empty source does not empty its target {more}",
+                      done.returncode == 1 and "--allow-empty" in done.stderr
+                      and (data / "only").exists(), done.stderr)  # fmt: skip
+    done = world.json("sync", f"{BUCKET}/typo", data)
+    results.check("nothing is refused without --delete", done["removed"] == 0, done)
+    done = world.json("sync", f"{BUCKET}/typo", data, "--delete", "--allow-empty")
+    results.check("but with --allow-empty", done["removed"] == 1 and not tree(data), done)
+    world.json("sync", f"{BUCKET}/typo", data, "--delete")
+
+
 def test_power_cut(results, server, world):
     """A cut cannot be had here: a torn file, and a journal as it leaves it, can."""
     back = world.work / "cut"
@@ -209,6 +225,7 @@ def main():
         test_changes(results, server, world, source, back)
         test_odd_names(results, server, world)
         test_killed(results, server, world)
+        test_empty_source(results, server, world)
         test_power_cut(results, server, world)
         test_trouble(results, world)
     results.finish()

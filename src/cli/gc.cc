@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/context.h"
+#include "cli/sweep.h"
 #include "cli/verb.h"
 #include "controller/all_jobs.h"
 #include "ledger/collect.h"
@@ -29,8 +30,6 @@ Result<std::optional<Duration>> Age(const Options& options) {
   return std::optional<Duration>(*age);
 }
 
-// Longer than anything is uploaded, also over a slow line.
-constexpr Duration kUploadAge = Duration::Hours(72);
 constexpr Duration kBinaryAge = Duration::Hours(24 * 30);
 constexpr Duration kPackingAge = Duration::Hours(24);
 
@@ -79,9 +78,7 @@ Status Run(Context& context, const Options& options) {
   request.progress = [&](const std::string& what) { context.Progress(what); };
   STOKER_ASSIGN(const Collected collected, CollectGarbage(*ledger, request));
   STOKER_ASSIGN(const auto instances, options.dry_run ? local->Leftovers() : local->Sweep());
-  const auto swept = options.dry_run ? Result<int>(0) : ledger->store().SweepUnfinished(kUploadAge);
-  if (!swept.ok()) context.Say("unfinished uploads are kept: " + swept.status().ToString());
-  const int uploads = swept.ok() ? *swept : 0;
+  const int64_t uploads = SweepUploads(context, *ledger, options.dry_run);
   const auto copies = ClearCopies(context, *ledger, options.dry_run);
   if (!copies.ok()) context.Say("copies of stoker are kept: " + copies.status().ToString());
   const int64_t cleared = copies.ok() ? *copies : 0;
@@ -115,9 +112,10 @@ Verb GcVerb() {
   verb.name = "gc";
   verb.summary = "Clear away what nothing needs any more";
   verb.description =
-      "Removes left-over instances and old copies of stoker on this computer, and code archives "
-      "that no job refers to and "
-      "that are more than 30 days old; with --older-than also whole ended jobs with their logs, "
+      "Removes left-over instances and old copies of stoker on this computer, code archives that "
+      "no job refers to and that are more than 30 days old, and what uploads have left in buckets "
+      "that were begun three days ago and not ended, those of this computer's `stoker sync` among "
+      "them; with --older-than also whole ended jobs with their logs, "
       "checkpoints and outputs.";
   verb.examples = {"stoker gc --dry-run", "stoker gc --older-than 90d"};
   verb.options = {{"--older-than", "Also remove jobs that ended longer ago than this",

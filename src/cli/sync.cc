@@ -185,6 +185,9 @@ Status CheckNotEmpty(const SyncPlan& plan, const std::string& source, const std:
 Result<TransferReport> Carry(Context& context, const TransferParts& parts, const SyncPlan& plan,
                              const TransferOptions& how) {
   if (!plan.copy.empty()) STOKER_TRY(parts.memory.BeginWriting(parts.target));
+  if (!plan.copy.empty() && NamesBucket(parts.target.url())) {
+    STOKER_TRY(parts.memory.NoteBucket(parts.target.url()));
+  }
   TransferReport report = [&] {
     Meter meter(context, "copying", plan.copy_bytes);
     return RunTransfer(parts, plan, how, [&](const TransferProgress& now) { meter.At(now.bytes); });

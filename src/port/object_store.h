@@ -67,6 +67,14 @@ struct StoreTraits {
   int64_t part_bytes = 0;
 };
 
+// Which unfinished uploads are swept.
+struct Sweep {
+  // Of which keys; empty: of all. Asked where uploads of other programs can be seen; where only
+  // stoker's own can, as in Google Cloud Storage, all are taken.
+  std::function<bool(const std::string& key)> taken;
+  bool dry_run = false;  // they are only counted
+};
+
 // Keys are '/'-separated and valid by IsSafeRelativePath. Every store takes 900 bytes of them, and
 // those of whoever else writes to a bucket may be longer: what a store cannot hold is kInvalid. All
 // calls are thread-safe and block. Adapters never retry by themselves. After kUnavailable or
@@ -118,8 +126,9 @@ class ObjectStore {
   // Takes away what uploads whose writers died have left, where that costs money and does not go by
   // itself: all that was begun longer than `age` ago, by the store's clock, also by somebody who is
   // slow. Returns how many.
-  virtual Result<int> SweepUnfinished(Duration age) {
+  virtual Result<int> SweepUnfinished(Duration age, const Sweep& sweep = {}) {
     (void)age;
+    (void)sweep;
     return 0;
   }
 };

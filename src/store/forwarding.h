@@ -49,7 +49,9 @@ class ForwardingStore : public ObjectStore {
     return inner_.DeleteAll(keys);
   }
   int64_t throttled() const override { return inner_.throttled(); }
-  Result<int> SweepUnfinished(Duration age) override { return inner_.SweepUnfinished(age); }
+  Result<int> SweepUnfinished(Duration age, const Sweep& sweep = {}) override {
+    return inner_.SweepUnfinished(age, sweep);
+  }
 
  protected:
   ObjectStore& inner_;

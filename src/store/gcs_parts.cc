@@ -207,7 +207,7 @@ Result<std::unique_ptr<PartsUpload>> BeginParts(const Bucket& bucket, const std:
   return std::unique_ptr<PartsUpload>(std::move(upload));
 }
 
-Result<int> SweepParts(const Bucket& bucket, const std::string& root, Duration age) {
+Result<int> SweepParts(const Bucket& bucket, const std::string& root, Duration age, bool dry_run) {
   const std::string below = kPartsFolder + root;
   STOKER_ASSIGN(const Found found, FindBelow(bucket, below));
   struct Stale {
@@ -224,7 +224,7 @@ Result<int> SweepParts(const Bucket& bucket, const std::string& root, Duration a
   int swept = 0;
   for (const auto& [folder, upload] : uploads) {
     if (found.now - upload.begun < age) continue;
-    STOKER_TRY(FirstOf(DeleteAll(bucket, upload.keys)));
+    if (!dry_run) STOKER_TRY(FirstOf(DeleteAll(bucket, upload.keys)));
     ++swept;
   }
   return swept;

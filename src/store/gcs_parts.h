@@ -35,8 +35,8 @@ Result<std::unique_ptr<PartsUpload>> BeginParts(const Bucket& bucket, const std:
                                                 const std::string& resume);
 
 // Deletes the parts below `root` of uploads whose first is older than `age`, and says of how many
-// uploads they were.
-Result<int> SweepParts(const Bucket& bucket, const std::string& root, Duration age);
+// uploads they were. `dry_run`: only says it.
+Result<int> SweepParts(const Bucket& bucket, const std::string& root, Duration age, bool dry_run);
 
 // As ObjectStore's; keys are whole. Several at once, as the API has no request for many but for a
 // hundred in a batch, each of which counts.

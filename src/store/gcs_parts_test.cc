@@ -211,6 +211,8 @@ TEST_F(GcsPartsTest, WhatKilledUploadsLeftIsSwept) {
   model_.objects["other/.stoker-parts/x"] = {"somebody's", 3, "2026-11-01T00:00:00Z"};
   model_.objects[".stoker-parts/other/1-2/0"] = {"another store's", 3, "2026-11-01T00:00:00Z"};
   EXPECT_EQ(store_->SweepUnfinished(Duration::Hours(5)).value(), 0);
+  EXPECT_EQ(store_->SweepUnfinished(Duration::Hours(3), {{}, true}).value(), 1);
+  EXPECT_EQ(model_.objects.size(), 2u + 9u);
   EXPECT_EQ(store_->SweepUnfinished(Duration::Hours(3)).value(), 1);
   EXPECT_EQ(model_.objects.size(), 2u + 6u);
   EXPECT_EQ(store_->SweepUnfinished(Duration::Seconds(-1)).value(), 2);

@@ -184,6 +184,8 @@ std::vector<OddKey> GcsStore::DeleteAll(const std::vector<std::string>& keys) {
 }
 
 // Resumable sessions go by themselves; parts are objects, and paid for.
-Result<int> GcsStore::SweepUnfinished(Duration age) { return gcs::SweepParts(bucket_, root_, age); }
+Result<int> GcsStore::SweepUnfinished(Duration age, const Sweep& sweep) {
+  return gcs::SweepParts(bucket_, root_, age, sweep.dry_run);
+}
 
 }  // namespace stoker

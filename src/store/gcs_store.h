@@ -61,7 +61,7 @@ class GcsStore : public ObjectStore {
                                                   const std::string& resume = "") override;
   std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys) override;
   int64_t throttled() const override { return carrier_.throttled(); }
-  Result<int> SweepUnfinished(Duration age) override;
+  Result<int> SweepUnfinished(Duration age, const Sweep& sweep = {}) override;
 
  private:
   GcsStore(GcsStoreOptions options, std::unique_ptr<gcs::Client> client);

@@ -154,7 +154,7 @@ std::vector<OddKey> S3Store::DeleteAll(const std::vector<std::string>& keys) {
 }
 
 // Multipart uploads: their parts are stored, and paid for, until somebody completes or aborts them.
-Result<int> S3Store::SweepUnfinished(Duration age) {
+Result<int> S3Store::SweepUnfinished(Duration age, const Sweep& sweep) {
   int swept = 0;
   s3::UploadList page;
   do {
@@ -169,6 +169,11 @@ Result<int> S3Store::SweepUnfinished(Duration age) {
     const WallTime now = DateOf(answer.headers, carrier_.ServiceNow());
     for (const s3::StaleUpload& upload : page.uploads) {
       if (now - upload.begun < age || !StartsWith(upload.key, root_)) continue;
+      if (sweep.taken && !sweep.taken(upload.key.substr(root_.size()))) continue;
+      if (sweep.dry_run) {
+        ++swept;
+        continue;
+      }
       const auto aborted = carrier_.Call(
           {"DELETE", upload.key, "uploadId=" + PercentEncode(upload.id), {}, "", {}, false});
       // Its writer may have ended it in the meantime.

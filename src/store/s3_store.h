@@ -57,7 +57,7 @@ class S3Store : public ObjectStore {
                                                   const std::string& resume = "") override;
   std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys) override;
   int64_t throttled() const override { return carrier_.throttled(); }
-  Result<int> SweepUnfinished(Duration age) override;
+  Result<int> SweepUnfinished(Duration age, const Sweep& sweep = {}) override;
 
  private:
   S3Store(S3StoreOptions options, std::unique_ptr<s3::Client> client);

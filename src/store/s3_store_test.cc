@@ -333,6 +333,18 @@ TEST_F(S3StoreTest, OnlyOldUploadsOfThisPrefixAreSwept) {
             "GET /bucket/?uploads=&encoding-type=url&prefix=team%2F&key-marker=team%2Fc"
             "&upload-id-marker=2\n"
             "DELETE /bucket/team/d?uploadId=4\n");
+  // Only what is asked for, and only counted.
+  const auto all = list(upload("team/mine", "5", "2026-11-20T06:00:00.000Z") +
+                        upload("team/not", "6", "2026-11-20T06:00:00.000Z"));
+  Sweep sweep{[](const std::string& key) { return key == "mine"; }, true};
+  Answer({all}, true);
+  EXPECT_EQ(store_->SweepUnfinished(Duration::Hours(1), sweep).value(), 1);
+  EXPECT_EQ(Heard().find("DELETE"), std::string::npos);
+  sweep.dry_run = false;
+  Answer({all, {204, {}, ""}});
+  EXPECT_EQ(store_->SweepUnfinished(Duration::Hours(1), sweep).value(), 1);
+  EXPECT_NE(Heard().find("DELETE /bucket/team/mine?uploadId=5"), std::string::npos);
+  EXPECT_EQ(Heard().find("team/not?"), std::string::npos);
 }
 
 // What others have written may have names as long as the service takes.

@@ -31,6 +31,8 @@ Status SyncMemory::Load() {
     } else if (line == ".") {
       in_doubt_ = writing_ = false;
       unsettled_.clear();
+    } else if (words[0] == "@" && words.size() == 2) {
+      bucket_ = words[1];
     }
     if (words.size() != 4) continue;
     if (words[0] == "=") {
@@ -83,6 +85,19 @@ Status SyncMemory::NoteBegun(const std::string& key, const Version& source, cons
   return journal_.Add("+\t" + key + "\t" + source + "\t" + id);
 }
 
+Status SyncMemory::NoteBucket(const std::string& url) {
+  if (url == bucket_ || !FitsLine(url)) return Status::Ok();
+  bucket_ = url;
+  return journal_.Add("@\t" + url);
+}
+
+Status SyncMemory::ForgetBegun() {
+  STOKER_ASSIGN(std::vector<std::string> lines, journal_.Lines());
+  std::erase_if(lines, [](const std::string& line) { return StartsWith(line, "+\t"); });
+  begun_.clear();
+  return journal_.Replace(lines);
+}
+
 Status SyncMemory::Compact(const std::vector<ObjectInfo>& source) {
   if (writing_) return Status::Ok();
   // Lines of this run are not known yet: they count the next time.
@@ -99,6 +114,7 @@ Status SyncMemory::Compact(const std::vector<ObjectInfo>& source) {
     if (words.size() == 4 && there.count(words[1]) > 0) last[words[1]] = &line;
   }
   std::vector<std::string> kept;
+  if (!bucket_.empty()) kept.push_back("@\t" + bucket_);
   for (const auto& [key, line] : last) kept.push_back(*line);
   return journal_.Replace(kept);
 }

@@ -17,7 +17,7 @@ namespace stoker {
 
 // Thread-safe after Load, but for BeginWriting and EndWriting. Lines of the journal: "=", key,
 // source, target; "+", key, source, id; "!", boot: files are being written; ".": they are on the
-// disk. Words are separated by tabs; a later line of a key counts.
+// disk; "@", the url of the target. Words are separated by tabs; a later line of a key counts.
 class SyncMemory : public TransferMemory {
  public:
   // `journal` outlives it. `boot` changes when the machine is started anew; "" = nobody knows.
@@ -25,6 +25,14 @@ class SyncMemory : public TransferMemory {
   // Lines that make no sense are passed over: they may be torn.
   Status Load();
   const std::map<std::string, KnownPair>& known() const { return known_; }
+  // Of uploads in parts that were begun and not ended: the bucket they are in, and their keys. "" =
+  // not noted, or no bucket.
+  const std::string& bucket() const { return bucket_; }
+  const std::map<std::string, OpenUpload>& begun() const { return begun_; }
+  // So that what a killed run has begun can be found when it is never repeated.
+  Status NoteBucket(const std::string& url);
+  // They were swept.
+  Status ForgetBegun();
   std::string Begun(const std::string& key, const Version& source) const override;
   Status NoteSame(const std::string& key, const Version& source, const Version& target) override;
   Status NoteBegun(const std::string& key, const Version& source, const std::string& id) override;
@@ -47,6 +55,7 @@ class SyncMemory : public TransferMemory {
 
   Journal& journal_;
   const std::string boot_;
+  std::string bucket_;
   bool in_doubt_ = false;
   bool writing_ = false;             // "!" without "."
   std::set<std::string> unsettled_;  // known since then

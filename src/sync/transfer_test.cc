@@ -310,6 +310,37 @@ TEST_F(TransferTest, WhatAPowerCutMayHaveTornIsCopiedAgain) {
   EXPECT_EQ(Sync(2).files, 0);
 }
 
+TEST_F(TransferTest, WhatWasBegunAndNeverEndedCanBeFound) {
+  source_.files = {{"ended", std::string(95, 'x')}, {"begun", std::string(95, 'y')}};
+  {
+    SyncMemory memory(journal_, boot_);
+    EXPECT_TRUE(memory.NoteBucket("fake:").ok());
+    EXPECT_TRUE(memory.NoteBucket("fake:").ok()) << "once";
+    EXPECT_TRUE(memory.NoteBegun("begun", "v", "id-1").ok());
+    EXPECT_TRUE(memory.NoteBegun("ended", "v", "id-2").ok());
+    EXPECT_TRUE(memory.NoteSame("ended", "v", "w").ok());
+  }
+  EXPECT_EQ(journal_.Lines()->size(), 4u);
+  SyncMemory memory(journal_, boot_);
+  EXPECT_TRUE(memory.Load().ok());
+  EXPECT_EQ(memory.bucket(), "fake:");
+  ASSERT_EQ(memory.begun().size(), 1u);
+  EXPECT_EQ(memory.begun().count("begun"), 1u);
+  EXPECT_TRUE(memory.ForgetBegun().ok());
+  SyncMemory after(journal_, boot_);
+  EXPECT_TRUE(after.Load().ok());
+  EXPECT_TRUE(after.begun().empty());
+  EXPECT_EQ(after.known().size(), 1u);
+  EXPECT_EQ(after.bucket(), "fake:");
+  for (int i = 0; i < 2000; ++i) EXPECT_TRUE(after.NoteSame("ended", "v", "w").ok());
+  SyncMemory compacted(journal_, boot_);
+  EXPECT_TRUE(compacted.Load().ok());
+  EXPECT_TRUE(compacted.Compact(ListSides(source_, target_, clock_)->source.objects).ok());
+  EXPECT_EQ(journal_.Lines()->size(), 2u);
+  EXPECT_TRUE(compacted.Load().ok());
+  EXPECT_EQ(compacted.bucket(), "fake:");
+}
+
 // Changes a file while it is on its way.
 TEST_F(TransferTest, WhatChangesMeanwhileIsNotPublished) {
   source_.files = {{"small", "abc"}, {"large", std::string(95, 'x')}};

@@ -37,6 +37,7 @@ class OnS3:
     """versitygw, and what the trial asks of it past the proxy."""
 
     scheme, bucket = "s3", BUCKET
+    store = f"s3://{BUCKET}"  # so that nothing but the names tells whose an upload is
     kinds = {"up": ("PutObject", "UploadPart"), "down": ("GetObject",)}
 
     def __init__(self):
@@ -75,7 +76,15 @@ class OnS3:
         )
 
     def unfinished(self):
-        return self.server.uploads()
+        return [up for up in self.server.uploads() if not up["Key"].endswith("/anothers")]
+
+    def begin_anothers(self):
+        """What some other program uploads is none of gc's business."""
+        for key in ("elsewhere/0/anothers", "anywhere/anothers"):
+            self.server.client.create_multipart_upload(Bucket=BUCKET, Key=key)
+
+    def anothers(self):
+        return len(self.server.uploads()) - len(self.unfinished())
 
     def age(self, _, seconds):
         age_uploads(self.server, time.time() - seconds)
@@ -85,6 +94,7 @@ class OnGcs:
     """fake-gcs-server: parts are objects."""
 
     scheme, bucket = "gs", fake_gcs.BUCKET
+    store = f"gs://{fake_gcs.BUCKET}/team"
     kinds = {"up": ("Insert",), "down": ("Media",)}
 
     def __init__(self):
@@ -118,6 +128,12 @@ class OnGcs:
 
     def unfinished(self):
         return list(self.objects(".stoker-parts/"))
+
+    def begin_anothers(self):
+        pass  # their sessions cannot be seen
+
+    def anothers(self):
+        return 2
 
     def age(self, proxy, seconds):
         proxy.set(ahead_s=seconds)
@@ -250,7 +266,7 @@ def main():
         World("killed") as world,
     ):
         world.env.update(service.env(proxy.endpoint))
-        world.stoker("config", "set", "store", f"{args.on}://{service.bucket}/team", check=True)
+        world.stoker("config", "set", "store", service.store, check=True)
         proxy.set(ms_per_mib=SLOW)
         trial = Killed(args, world, service, proxy)
         trial.measure()
@@ -262,15 +278,20 @@ def main():
         results.check("most were killed in the middle", trial.interrupted > args.trials // 2)
         # Killed, and never given again.
         for number in range(20):
-            trial.killed(str(trial.source), f"{trial.url}team/abandoned/{number}/")
+            trial.killed(str(trial.source), f"{trial.url}elsewhere/{number}/")
             if service.unfinished():
                 break
         began = len(service.unfinished())
+        service.begin_anothers()
         service.age(proxy, 100 * 3600)
+        would = world.json("gc", "--dry-run")["unfinished_uploads"]
+        results.check("gc --dry-run counts it", would == 1, would)
+        results.check("and keeps it", len(service.unfinished()) == began, service.unfinished())
         world.stoker("gc", check=True)
         left = service.unfinished()
         results.check(f"gc leaves nothing of {began} unfinished uploads or parts",
                       began and not left, left)  # fmt: skip
+        results.check("but what another program began", service.anothers() == 2)
     results.finish()
 
 

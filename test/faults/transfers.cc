@@ -6,8 +6,9 @@
 //   transfers COUNT SEED THREADS CLOCK_MINUTES STORE_URL DIRECT_ENDPOINT
 //
 // The store is found as stoker finds it, in the environment; the direct way takes the keys of
-// $STOKER_TEST_KEY and $STOKER_TEST_SECRET. fault_transfers.py sets all this up. The last line is
-// "sum RIGHT SAID_WHY WRONG LONGEST_SECONDS"; exit code 1 = something was wrong.
+// $STOKER_TEST_KEY and $STOKER_TEST_SECRET, or none with gs://. fault_transfers.py sets all this
+// up. The last line is "sum RIGHT SAID_WHY WRONG LONGEST_SECONDS"; exit code 1 = something was
+// wrong.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -19,9 +20,11 @@
 
 #include "base/prng.h"
 #include "base/text.h"
+#include "store/open_gcs.h"
 #include "store/open_s3.h"
 #include "sys/file.h"
 #include "test/faults/tally.h"
+#include "test/faults/trees.h"
 
 namespace stoker::faults {
 namespace {
@@ -59,7 +62,7 @@ class Trial {
       STOKER_TRY(upload->Commit().status());
     }
     for (int i = 0; i < kCounters; ++i) STOKER_TRY(direct_.Put(CounterKey(i), "\n").status());
-    return Status::Ok();
+    return trees_.Prepare(seed_);
   }
 
   void Run(int number) {
@@ -68,12 +71,18 @@ class Trial {
     const uint64_t draw = prng.Below(100);
     std::string kind;
     Status status;
-    if (draw < 25) {
+    if (draw < 20) {
       status = Put(number, prng, &kind);
-    } else if (draw < 55) {
+    } else if (draw < 44) {
       status = Read(prng, &kind);
-    } else if (draw < 70) {
+    } else if (draw < 56) {
       status = SendParts(number, prng, &kind);
+    } else if (draw < 66) {
+      kind = "tree up";
+      status = trees_.Up(number);
+    } else if (draw < 76) {
+      kind = "tree down";
+      status = trees_.Down(number);
     } else {
       status = Swap(number, prng, &kind);
     }
@@ -237,24 +246,48 @@ class Trial {
   ObjectStore& direct_;
   const uint64_t seed_;
   Tally tally_;
+  Trees trees_{harmed_, direct_, tally_};
   std::vector<std::string> standing_;
   std::mutex mutex_;
   std::map<int, std::vector<std::string>> won_, lost_;
 };
 
-Result<std::unique_ptr<S3Store>> OpenHarmed(const std::string& url, uint64_t seed, int minutes) {
-  STOKER_ASSIGN(S3StoreOptions options, FindS3Options(url));
-  const auto right = options.client.now;
-  options.client.now = [right, minutes] { return right() + Duration::Minutes(minutes); };
-  options.client.http.timeouts = {Duration::Seconds(3), Duration::Seconds(3), Duration::Seconds(2)};
-  options.retry.first = Duration::Ms(20);
-  options.retry.longest = Duration::Seconds(1);
-  options.part_bytes = kPart;
-  options.seed = seed;
-  return S3Store::Open(std::move(options));
+// Of either kind of bucket.
+template <typename Options>
+void Harden(Options* options, uint64_t seed, int minutes) {
+  const auto right = options->client.now;
+  options->client.now = [right, minutes] { return right() + Duration::Minutes(minutes); };
+  options->client.http.timeouts = {Duration::Seconds(3), Duration::Seconds(3),
+                                   Duration::Seconds(2)};
+  options->retry.first = Duration::Ms(20);
+  options->retry.longest = Duration::Seconds(1);
+  options->part_bytes = kPart;
+  options->seed = seed;
 }
 
-Result<std::unique_ptr<S3Store>> OpenDirect(const std::string& url, const std::string& endpoint) {
+using Opened = Result<std::unique_ptr<ObjectStore>>;
+
+Opened OpenHarmed(const std::string& url, uint64_t seed, int minutes) {
+  if (StartsWith(url, "gs://")) {
+    STOKER_ASSIGN(GcsStoreOptions options, FindGcsOptions(url));
+    Harden(&options, seed, minutes);
+    options.chunk_bytes = kPart;
+    STOKER_ASSIGN(auto store, GcsStore::Open(std::move(options)));
+    return std::unique_ptr<ObjectStore>(std::move(store));
+  }
+  STOKER_ASSIGN(S3StoreOptions options, FindS3Options(url));
+  Harden(&options, seed, minutes);
+  STOKER_ASSIGN(auto store, S3Store::Open(std::move(options)));
+  return std::unique_ptr<ObjectStore>(std::move(store));
+}
+
+Opened OpenDirect(const std::string& url, const std::string& endpoint) {
+  if (StartsWith(url, "gs://")) {
+    STOKER_ASSIGN(GcsStoreOptions options, FindGcsOptions(url));
+    options.client.endpoint = endpoint;
+    STOKER_ASSIGN(auto store, GcsStore::Open(std::move(options)));
+    return std::unique_ptr<ObjectStore>(std::move(store));
+  }
   STOKER_ASSIGN(S3StoreOptions options, FindS3Options(url));
   options.client.endpoint = endpoint;
   options.client.credentials = []() -> Result<AwsCredentials> {
@@ -265,7 +298,8 @@ Result<std::unique_ptr<S3Store>> OpenDirect(const std::string& url, const std::s
   };
   options.client.credentials_refused = nullptr;
   options.part_bytes = kPart;
-  return S3Store::Open(std::move(options));
+  STOKER_ASSIGN(auto store, S3Store::Open(std::move(options)));
+  return std::unique_ptr<ObjectStore>(std::move(store));
 }
 
 int Main(int argc, char** argv) {

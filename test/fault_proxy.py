@@ -145,7 +145,7 @@ class Server:
         if name in ('stall_request', 'reset_request', 'early_error'):
             return request.length > 1
         if name == 'flip_answer':
-            return kind == 'GetObject'
+            return kind in ('GetObject', 'Media')
         if name in ('reset_body', 'stall_body', 'truncate_answer', 'shorten_answer'):
             return request.method == 'GET'
         return True

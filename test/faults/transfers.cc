@@ -75,7 +75,8 @@ class Trial {
       status = Put(number, prng, &kind);
     } else if (draw < 44) {
       status = Read(prng, &kind);
-    } else if (draw < 56) {
+    } else if (draw < 56 && !StartsWith(direct_.url(), "gs://")) {
+      // fake-gcs-server ends an upload in a session, half as it is, when asked how much it has.
       status = SendParts(number, prng, &kind);
     } else if (draw < 66) {
       kind = "tree up";

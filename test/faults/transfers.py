@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Transfers through faults: transfers.py PROGRAM [--transfers 1000] [--seed 1] [--threads 12]
+"""Transfers through faults: transfers.py PROGRAM [--on s3|gs] [--transfers 1000] [--seed 1]
+[--threads 12]
 
-PROGRAM (transfers.cc) moves objects through fault_proxy.py to versitygw, which verifies signatures
-and checksums, and looks past the proxy at what became of them. While it does, the service's name
+PROGRAM (transfers.cc) moves objects, and small trees, through fault_proxy.py to versitygw, which
+verifies signatures and checksums, or to fake-gcs-server, and looks past the proxy at what became of
+them. While it does, the service's name
 stops resolving now and then (in a mount namespace with a hosts file of its own), the credentials
 expire and are renewed by a credential_process, and in two of four parts the client's clock is 20
 minutes wrong."""
@@ -25,9 +27,13 @@ import cloud_env  # noqa: E402
 
 cloud_env.enter()
 from fault_proxy import FaultProxy  # noqa: E402
+from fake_gcs import BUCKET as GCS_BUCKET  # noqa: E402
+from fake_gcs import FakeGcs  # noqa: E402
 from s3_server import BUCKET, KEYS  # noqa: E402
 from versity_s3 import VersityS3  # noqa: E402
 
+BUCKETS = {'s3': BUCKET, 'gs': GCS_BUCKET}
+ENDPOINTS = {'s3': 'AWS_ENDPOINT_URL_S3', 'gs': 'STORAGE_EMULATOR_HOST'}
 CLOCKS = (0, 20, -20, 0)  # minutes
 USERS = 400
 NAME = 's3.faults.test'
@@ -88,12 +94,13 @@ class Trial:
         enter = ['unshare', '-m'] if os.geteuid() == 0 else ['unshare', '-Urm']
         seed = self.args.seed * 100 + part
         words = [*enter, 'sh', '-ec', ALONE, 'sh', self.hosts, self.resolv, self.args.program,
-                 count, seed, self.args.threads, clock, f's3://{BUCKET}/part-{part}',
+                 count, seed, self.args.threads, clock,
+                 f'{self.args.on}://{BUCKETS[self.args.on]}/part-{part}',
                  self.server.endpoint]  # fmt: skip
         env = {
             'PATH': os.environ['PATH'], 'HOME': str(self.config.parent), 'LANG': 'C.UTF-8',
             'AWS_CONFIG_FILE': str(self.config), 'AWS_EC2_METADATA_DISABLED': 'true',
-            'AWS_ENDPOINT_URL_S3': f'http://{NAME}:{port}',
+            ENDPOINTS[self.args.on]: f'http://{NAME}:{port}',
             'STOKER_TEST_KEY': KEYS['AWS_ACCESS_KEY_ID'],
             'STOKER_TEST_SECRET': KEYS['AWS_SECRET_ACCESS_KEY'],
         }  # fmt: skip
@@ -113,6 +120,7 @@ class Trial:
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('program')
+    parser.add_argument('--on', choices=('s3', 'gs'), default='s3')
     parser.add_argument('--transfers', type=int, default=1000)
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--threads', type=int, default=12)
@@ -122,11 +130,13 @@ def main():
     begun = time.monotonic()
     with (
         tempfile.TemporaryDirectory(prefix='stoker-faults-') as folder,
-        VersityS3(users=USERS) as server,
+        (VersityS3(users=USERS) if args.on == 's3' else FakeGcs()) as server,
         FaultProxy(server.endpoint, args.seed) as proxy,
     ):
         trial = Trial(args, pathlib.Path(folder), server, proxy)
         proxy.set(**HARM, stall_s=4.0, storm_ms=300)
+        if args.on == 'gs':
+            proxy.set(expired=0)  # nobody signs what goes to an emulator
         for part, clock in enumerate(CLOCKS):
             count = args.transfers // len(CLOCKS)
             out, code = trial.run(part, clock, count)
@@ -139,7 +149,7 @@ def main():
                 sums = [sums[0] + int(last[1]), sums[1] + int(last[2]), sums[2] + int(last[3]),
                         max(sums[3], float(last[4]))]  # fmt: skip
         told = proxy.told()
-        left = server.uploads()
+        left = server.uploads() if args.on == 's3' else server.keys('.stoker-parts/')
         issued = trial.issued.stat().st_size
     print(f'faults: {json.dumps(told["faults"], sort_keys=True)}; the name was lost '
           f'{trial.nameless} times, credentials were issued {issued} times')  # fmt: skip

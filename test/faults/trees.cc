@@ -107,7 +107,7 @@ Status Trees::Up(int number) {
     Check("tree up: " + key, name, !Failed(failed, key),
           object.ok() ? Result<std::string>(std::move(object->data)) : object.status());
   }
-  STOKER_TRY(direct_.DeleteAll(keys));
+  for (const OddKey& left : direct_.DeleteAll(keys)) return left.why;
   STOKER_TRY(sys::RemoveTree(dir_->path() + "/" + folder));
   return failed.empty() ? Status::Ok() : failed[0].why.WithContext(failed[0].key);
 }

@@ -19,6 +19,14 @@ namespace {
 // Longer than anything is uploaded, also over a slow line.
 constexpr Duration kUploadAge = Duration::Hours(72);
 
+// What lies in a bucket without a prefix need not be ours: docs/bucket-layout.md.
+bool IsOfLedger(const std::string& key) {
+  for (const char* folder : {"active/", "blobs/", "index/", "jobs/", "records/", "reports/"}) {
+    if (StartsWith(key, folder)) return true;
+  }
+  return key == paths::LedgerId();
+}
+
 // Journals of one bucket's url, and the keys that they say were begun.
 struct Abandoned {
   std::vector<std::string> journals;
@@ -68,7 +76,7 @@ int64_t SweepUploads(Context& context, Ledger& ledger, bool dry_run) {
     return some.ok();
   };
   count(ledger.store().url(),
-        ledger.store().SweepUnfinished(kUploadAge, {paths::IsOfLedger, dry_run}));
+        ledger.store().SweepUnfinished(kUploadAge, {IsOfLedger, dry_run}));
   for (const auto& [url, abandoned] : FindAbandoned(context.places().state + "/sync")) {
     // Parts of Google's have folders of their own, and all below the ledger's were swept with it.
     if (StartsWith(url, "gs://") && StartsWith(url + "/", ledger.store().url() + "/")) continue;

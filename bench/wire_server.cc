@@ -273,6 +273,7 @@ class Connection {
     const std::string prefix = bucket + "/" + Decode(request.Query("prefix"));
     std::string after = Decode(request.Query("continuation-token"));
     if (after.empty()) after = Decode(request.Query("start-after"));
+    if (after.empty()) after = Decode(request.Query("marker"));  // the older version of the call
     const int most = std::max(std::atoi(request.Query("max-keys").c_str()), 0);
     const int limit = most == 0 ? 1000 : std::min(most, 1000);
     std::string body;
@@ -300,7 +301,10 @@ class Connection {
                        Encode(Decode(request.Query("prefix"))) + "</Prefix><KeyCount>" +
                        std::to_string(count) + "</KeyCount><MaxKeys>" + std::to_string(limit) +
                        "</MaxKeys><IsTruncated>" + (more ? "true" : "false") + "</IsTruncated>";
-    if (more) head += "<NextContinuationToken>" + Encode(last) + "</NextContinuationToken>";
+    if (more) {
+      head += "<NextContinuationToken>" + Encode(last) + "</NextContinuationToken><NextMarker>" +
+              Encode(last) + "</NextMarker>";
+    }
     if (request.Asks("encoding-type")) head += "<EncodingType>url</EncodingType>";
     return ReplyXml("<ListBucketResult>" + head + body + "</ListBucketResult>");
   }

@@ -75,8 +75,7 @@ int64_t SweepUploads(Context& context, Ledger& ledger, bool dry_run) {
     }
     return some.ok();
   };
-  count(ledger.store().url(),
-        ledger.store().SweepUnfinished(kUploadAge, {IsOfLedger, dry_run}));
+  count(ledger.store().url(), ledger.store().SweepUnfinished(kUploadAge, {IsOfLedger, dry_run}));
   for (const auto& [url, abandoned] : FindAbandoned(context.places().state + "/sync")) {
     // Parts of Google's have folders of their own, and all below the ledger's were swept with it.
     if (StartsWith(url, "gs://") && StartsWith(url + "/", ledger.store().url() + "/")) continue;

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/context.h"
+#include "cli/other_words.h"
 #include "cli/verb.h"
 
 namespace stoker::cli {
@@ -55,7 +56,9 @@ void AddOption(CLI::App& app, const Option& option) {
   if (option.required) added->required();
   if (!option.choices.empty()) added->check(CLI::IsMember(option.choices).description(""));
   if (std::holds_alternative<std::vector<std::string>*>(option.target) && option.names[0] == '-') {
-    added->expected(1)->take_all();  // one value each time it is given
+    // One value each time it is given: without the second call the library lets such an option
+    // take every word that follows, the job file too.
+    added->take_all()->allow_extra_args(false);
   }
 }
 
@@ -70,6 +73,7 @@ std::vector<std::string> OptionNames(const Verb& verb) {
 }
 
 std::string Hint(const Verb& verb, const std::vector<std::string>& args) {
+  if (const std::string dashes = HintForMissingDashes(verb, args); !dashes.empty()) return dashes;
   const std::vector<std::string> known = OptionNames(verb);
   for (const std::string& arg : args) {
     const std::string name = arg.substr(0, arg.find('='));
@@ -111,6 +115,11 @@ Status Parse(Verb& verb, std::vector<std::string> args, Context& context, bool* 
   app.add_flag("--json", context.json, "Print one stable machine-readable form");
   for (const Option& option : verb.options) AddOption(app, option);
   const std::vector<std::string> given = args;
+  if (const std::string option = OptionWithoutValue(verb, args); !option.empty()) {
+    return Status(Code::kUsage,
+                  "stoker " + verb.name + ": '" + Printable(option) + "' has no value",
+                  "Give it one, or leave it out");
+  }
   std::reverse(args.begin(), args.end());  // CLI11 takes them last first
   try {
     app.parse(args);
@@ -143,9 +152,12 @@ Status RunVerbByName(std::vector<Verb>& verbs, const std::string& name,
   }
   std::vector<std::string> names;
   for (const Verb& verb : verbs) names.push_back(verb.name);
-  const std::string near = Nearest(name, names);
+  const std::string known = HintForForeignVerb(name);
+  const std::string near = known.empty() ? Nearest(name, names) : "";
   return Status(Code::kUsage, "no such verb: '" + Printable(name) + "'",
-                near.empty() ? "See 'stoker --help'" : "Did you mean 'stoker " + near + "'?");
+                !known.empty() ? known
+                : near.empty() ? "See 'stoker --help'"
+                               : "Did you mean 'stoker " + near + "'?");
 }
 
 }  // namespace
@@ -155,6 +167,10 @@ int Main(int argc, char** argv) {
   Context context;
   std::vector<std::string> args(argv + 1, argv + argc);
   std::vector<Verb> verbs = AllVerbs();
+  // "stoker --json ls" and "stoker help ls", as other tools have it.
+  const bool early_json = args.size() > 1 && args[0] == "--json";
+  if (early_json) std::rotate(args.begin(), args.begin() + 1, args.begin() + 2);
+  if (args.size() > 1 && args[0] == "help") args = {args[1], "--help"};
   if (args.empty() || args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
     context.Print(Overview(verbs));
     return args.empty() ? kExitUsage : 0;

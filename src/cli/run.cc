@@ -6,6 +6,7 @@
 #include "cli/attach.h"
 #include "cli/context.h"
 #include "cli/finish.h"
+#include "cli/other_words.h"
 #include "cli/submit.h"
 #include "cli/verb.h"
 #include "spec/parse.h"
@@ -86,11 +87,29 @@ Result<ParseOptions> MakeParseOptions(Context& context, const Options& options) 
   return parse;
 }
 
+// "stoker run train.py": how the program that was given as a job file is run; "" = it is none.
+std::string ProgramGiven(const std::string& file, std::string_view text) {
+  const std::string word = AsTyped(file);
+  if (EndsWith(file, ".py")) return "python3 " + word;
+  if (EndsWith(file, ".sh")) return "bash " + word;
+  const bool program = StartsWith(text, "#!") || StartsWith(text,
+                                                            "\x7f"
+                                                            "ELF");
+  if (!program) return "";
+  return file.find('/') == std::string::npos ? "./" + word : word;
+}
+
 Result<JobSpec> ReadJobFile(const Options& options, ParseOptions parse) {
   const auto text = sys::ReadFile(options.file, 2 << 20);
+  const std::string program = ProgramGiven(options.file, text.ok() ? *text : "");
   if (!text.ok()) {
     return Status(Code::kUsage, "job file " + text.status().message(),
-                  "For a command without a job file: stoker run -- python train.py");
+                  "For a command without a job file: stoker run -- " +
+                      (program.empty() ? "python train.py" : program));
+  }
+  if (!program.empty()) {
+    return Status(Code::kUsage, "'" + Printable(options.file) + "' is a program, not a job file",
+                  "A command stands behind '--': stoker run -- " + program);
   }
   STOKER_ASSIGN(const std::string path, sys::RealPath(options.file));
   parse.file_name = options.file;

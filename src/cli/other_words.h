@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people type who come from another tool, or who leave a word out: what to write instead.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/verb.h"
+
+namespace stoker::cli {
+
+// For the name of a verb that stoker does not have, "submit" or "squeue": a sentence, or "".
+std::string HintForForeignVerb(const std::string& name);
+
+// For a command line of `stoker run` with a program where a job file belongs: the same line with
+// the "--" where it is missing, as a sentence; "" when that is not what happened. `args` are the
+// words behind the verb.
+std::string HintForMissingDashes(const Verb& verb, const std::vector<std::string>& args);
+
+// `word` as one would type it in a shell: in quotes only where they are needed.
+std::string AsTyped(const std::string& word);
+
+// The options that `args` give a name to but, as in "--env= x", no value; "" for none. The library
+// would take the next word for it.
+std::string OptionWithoutValue(const Verb& verb, const std::vector<std::string>& args);
+
+}  // namespace stoker::cli

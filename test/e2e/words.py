@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line in the orders that people type it, and what is said to those who come from
+another tool."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from harness import Results, World  # noqa: E402
+
+# Each line is the same job: A=1, lr 0.1, output "out".
+ORDERS = """
+--env A=1 --hp lr=0.1 --output out job.yaml
+job.yaml --env A=1 --hp lr=0.1 --output out
+--env A=1 job.yaml --hp lr=0.1 --output out
+--env=A=1 job.yaml --hp=lr=0.1 --output=out
+--output out --hp lr=0.1 --env A=1 -q -y job.yaml
+-qy --hp lr=0.1 job.yaml --output out --env A=1 -d
+--env A=0 --env A=1 --hp lr=0.1 --output out job.yaml
+"""
+COMMANDS = """
+--env A=1 --hp lr=0.1 --output out -- echo --env A=2 job.yaml
+--output=out -q --env=A=1 --hp=lr=0.1 -- echo --env A=2 job.yaml
+"""
+# Wrong: the words, and what the answer must name.
+WRONG = [
+    ("run job.yaml --env A=1 B=2", "not expected: B=2"),
+    ("run --env", "--env"),
+    ("run --env= job.yaml", "'--env=' has no value"),
+    ("run --name= job.yaml", "'--name=' has no value"),
+    ("run --hp lr=0.1", "nothing to run"),
+    ("run job.yaml -- echo", "both a job file and a command"),
+    ("run python3 x.py", "stoker run -- python3 x.py"),
+    ("run -q --env A=1 python3 x.py --lr 0.1", "stoker run -q --env A=1 -- python3 x.py --lr 0.1"),
+    ("run x.py", "stoker run -- python3 x.py"),
+    ("run tool", "stoker run -- ./tool"),
+    ("run absent.sh", "stoker run -- bash absent.sh"),
+    ("ls -- x", "'--' is not expected here"),
+    ("status", "stoker ls"),
+    ("queue", "stoker ls"),
+    ("ps", "stoker ls"),
+    ("stop", "stoker cancel JOB"),
+    ("down", "stoker cancel JOB"),
+    ("rm", "stoker gc"),
+    ("submit", "stoker run job.yaml"),
+    ("launch", "stoker run job.yaml"),
+    ("exec", "stoker run job.yaml"),
+    ("lgos", "stoker logs"),
+]
+# Around one job that ended: each pair says the same.
+SAME = [
+    ("logs -f one", "logs one -f"),
+    ("logs -n --tail 1 one", "logs one --tail=1 -n"),
+    ("logs --node 0 --attempt 1 one", "logs one --attempt=1 --node=0"),
+    ("wait --timeout 9s one", "wait one --timeout=9s"),
+    ("cancel --no-wait one", "cancel one --no-wait"),
+    ("get -l one", "get one -l"),
+    ("ls --name one --state Succeeded --ids", "ls --ids --state=Succeeded --name=one"),
+    ("--json checkpoints one", "checkpoints one --json"),
+    ("help logs", "logs --help"),
+]
+
+
+def main():
+    results = Results()
+    with World("words") as world:
+        (world.work / "job.yaml").write_text("run: echo hi\n")
+        (world.work / "x.py").write_text("print(1)\n")
+        (world.work / "tool").write_text("#!/bin/sh\necho hi\n")
+        for orders in (ORDERS, COMMANDS):
+            seen = [world.stoker("run", "--dry-run", *words.split()) for words in
+                    orders.strip().split("\n")]
+            for words, done in zip(orders.strip().split("\n"), seen):
+                good = 'A: "1"' in done.stdout and "lr" in done.stdout and "out" in done.stdout
+                results.check(f"run {words}", done.returncode == 0 and good and
+                              done.stdout == seen[0].stdout, done.stdout + done.stderr)
+        for words, said in WRONG:
+            done = world.stoker(*words.split())
+            results.check(f"{words}: is told", done.returncode == 2 and said in done.stderr,
+                          f"{done.returncode} {done.stderr}")
+        job = world.submit("--name", "one", "--output", "out", "--", "sh", "-c",
+                           "mkdir out; echo a > out/f; echo said")
+        world.stoker("wait", job, check=True)
+        for first, second in SAME:
+            one, other = (world.stoker(*words.split()) for words in (first, second))
+            results.check(f"{first} is {second}",
+                          one.returncode == other.returncode == 0 and one.stdout == other.stdout
+                          and one.stdout, f"{one.stdout}{one.stderr} {other.stdout}{other.stderr}")
+        done = world.stoker("cancel", "one", "--no-wait", job)
+        results.check("cancel JOB --flag JOB", done.stdout.count("ended already") == 2, done.stdout)
+    results.finish()
+
+
+main()

@@ -81,7 +81,8 @@ void SetRendezvous(const NodeFacts& facts, Environment& env) {
   Set(env, "MASTER_PORT", port);
   Set(env, "NODE_RANK", rank);
   Set(env, "NNODES", nodes);
-  Set(env, "NODES", nodes);
+  // As the recipe for several nodes reads it: NODES.split().index(socket.gethostname()).
+  Set(env, "NODES", Join(facts.host_names, " "));
   Set(env, "NUM_NODES", nodes);
   Set(env, "PET_NNODES", nodes);
   Set(env, "PET_NODE_RANK", rank);
@@ -104,6 +105,18 @@ void SetOwn(const JobSpec& spec, Environment& env) {
 }
 
 }  // namespace
+
+std::string NodeHostName(const std::string& job_id, int rank) {
+  const std::string end = "-" + std::to_string(rank);
+  std::string label;
+  for (const char c : job_id) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    label += upper ? static_cast<char>(c - 'A' + 'a') : IsAlnum(c) ? c : '-';
+  }
+  label.resize(std::min(label.size(), 63 - end.size()));
+  while (!label.empty() && label.back() == '-') label.pop_back();
+  return label + end;
+}
 
 Environment ProgramEnvironment(const JobSpec& spec, const NodeFacts& facts) {
   Environment env;

@@ -22,8 +22,9 @@ struct NodeFacts {
   std::string user;
   int attempt = 1;
   int rank = 0;
-  std::vector<std::string> addresses;  // by rank; during setup only this node's may be known
-  int master_port = 0;                 // 0 during setup
+  std::vector<std::string> addresses;   // by rank; during setup only this node's may be known
+  std::vector<std::string> host_names;  // by rank: what gethostname() says there
+  int master_port = 0;                  // 0 during setup
   int num_nodes = 1;
   int gpus = 0;         // on this node
   bool resume = false;  // a checkpoint was restored
@@ -35,6 +36,10 @@ struct NodeFacts {
   std::string home;
   std::string path;  // PATH that the agent itself has
 };
+
+// The host name that a node of several has, where the system lets it have one: the job's id and the
+// rank as one label of the domain name system (RFC 1123), the same for all who ask.
+std::string NodeHostName(const std::string& job_id, int rank);
 
 // The whole environment of the program: a small base, what launchers set, then the job's `envs`,
 // which win. RANK, LOCAL_RANK, WORLD_SIZE are left to torchrun: with them set at node level,

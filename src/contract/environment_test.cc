@@ -17,6 +17,7 @@ NodeFacts Facts() {
   facts.attempt = 3;
   facts.rank = 1;
   facts.addresses = {"127.0.0.2", "127.0.0.3"};
+  facts.host_names = {"abcd-digits-0", "abcd-digits-1"};
   facts.master_port = 29'517;
   facts.num_nodes = 2;
   facts.checkpoint_dir = "/work/code/checkpoints";
@@ -56,7 +57,7 @@ TEST(Environment, NamesThatScriptsUse) {
       {"MASTER_PORT", "29517"},
       {"NODE_RANK", "1"},
       {"NNODES", "2"},
-      {"NODES", "2"},
+      {"NODES", "abcd-digits-0 abcd-digits-1"},
       {"NUM_NODES", "2"},
       {"PET_NNODES", "2"},
       {"PET_NPROC_PER_NODE", "1"},
@@ -73,6 +74,14 @@ TEST(Environment, NamesThatScriptsUse) {
       {"PYTHONUNBUFFERED", "1"},
   };
   for (const auto& [name, value] : expected) EXPECT_EQ(env[name], value) << name;
+}
+
+TEST(Environment, HostNamesAreLabels) {
+  EXPECT_EQ(NodeHostName("k3f7-digits", 0), "k3f7-digits-0");
+  EXPECT_EQ(NodeHostName("k3f7-My_run.v2", 11), "k3f7-my-run-v2-11");
+  const std::string longest = NodeHostName("k3f7-" + std::string(64, 'x'), 1023);
+  EXPECT_EQ(longest.size(), 63U);
+  EXPECT_EQ(longest.substr(58), "-1023");
 }
 
 TEST(Environment, Channels) {

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "node/channels.h"
 #include "node/gpus.h"
+#include "node/host_names.h"
 #include "node/python_env.h"
 #include "pack/extract.h"
 #include "sync/blob_transfer.h"
@@ -114,6 +115,7 @@ contract::NodeFacts AttemptRun::Facts(const std::vector<std::string>& addresses,
   facts.attempt = config_.attempt;
   facts.rank = config_.rank;
   facts.addresses = addresses;
+  facts.host_names = HostNames(config_.job.id, config_.job.num_nodes);
   facts.master_port = master_port;
   facts.num_nodes = config_.job.num_nodes;
   facts.gpus = CountGpus();
@@ -128,6 +130,10 @@ contract::NodeFacts AttemptRun::Facts(const std::vector<std::string>& addresses,
   facts.path = config_.job.path;
   if (const char* own = std::getenv("PATH"); facts.path.empty() && own != nullptr) facts.path = own;
   return facts;
+}
+
+HostPlan AttemptRun::Hosts(const std::vector<std::string>& addresses) const {
+  return {config_.job.id, config_.job.num_nodes, config_.rank, addresses, config_.dir + "/hosts"};
 }
 
 // A fresh folder for each attempt, at the same place: what the last one left half-written must not
@@ -175,6 +181,7 @@ Status AttemptRun::RunSetup(StagingEnded* result) {
   TaskCommand command = ShellCommand(config_.spec.setup, WorkDir(), std::move(env));
   command.out = LogStream::kSystem;
   command.err = LogStream::kSystem;
+  STOKER_TRY(AskForHostName(Hosts({config_.address}), command));
   STOKER_ASSIGN(const TaskExit exit, step_.Run(command, log_->sink()));
   if (exit.ShellCode() == 0) return Status::Ok();
   result->setup_failed = true;
@@ -230,11 +237,13 @@ Status AttemptRun::Start(const StartProgram& start, std::function<void(TaskExit)
     command.env = std::move(env);
     command.cwd = WorkDir();
   }
+  STOKER_TRY(AskForHostName(Hosts(start.addresses), command));
   auto task = runner_.Start(command, log_->sink());
   if (!task.ok()) {
     Say("stoker: " + task.status().ToString());
     return task.status();
   }
+  if (!command.host.name.empty() && !(*task)->has_host_name()) Say("stoker: " + NoHostName());
   {
     const std::lock_guard lock(mutex_);
     task_ = std::move(*task);

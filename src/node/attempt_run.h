@@ -15,6 +15,7 @@
 #include "contract/environment.h"
 #include "job/job.h"
 #include "ledger/ledger.h"
+#include "node/host_names.h"
 #include "node/output_sync.h"
 #include "node/shell_step.h"
 #include "port/clock.h"
@@ -69,6 +70,7 @@ class AttemptRun {
   std::string CheckpointDir() const;
   contract::NodeFacts Facts(const std::vector<std::string>& addresses, int master_port,
                             bool resume) const;
+  HostPlan Hosts(const std::vector<std::string>& addresses) const;
   Status TryStage(const std::string& restore, StagingEnded* result);
   Status PrepareFolder();
   Status FetchCode();

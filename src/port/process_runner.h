@@ -14,10 +14,20 @@
 
 namespace stoker {
 
+// A host name of its own for a task, where the system lets it have one: the box then has it, and
+// `hosts_file` in the place of /etc/hosts, so that it and its peers' names resolve.
+struct TaskHost {
+  std::string name;  // "" = the machine's
+  std::string hosts_file;
+  // Set instead of what `env` says of these names where it cannot be.
+  std::vector<std::pair<std::string, std::string>> env_without;
+};
+
 struct TaskCommand {
   std::vector<std::string> argv;                         // argv[0] is looked up in env's PATH
   std::vector<std::pair<std::string, std::string>> env;  // the whole environment, in order
   std::string cwd;
+  TaskHost host;
   LogStream out = LogStream::kOut;  // which streams its output is filed under
   LogStream err = LogStream::kErr;
 };
@@ -54,6 +64,8 @@ class Task {
   virtual TaskUsage Usage() = 0;
   // "pidns", "cgroup" or "subreaper".
   virtual std::string mechanism() const = 0;
+  // The task has the host name that was asked for.
+  virtual bool has_host_name() const = 0;
   // Pids (as this process sees them) of the task's processes right now.
   virtual std::vector<int> Processes() = 0;
 };

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -153,8 +154,17 @@ class LocalRunner : public ProcessRunner {
     std::string path = kDefaultPath;
     for (const auto& [name, value] : command.env) {
       if (name == "PATH") path = value;
-      payload.env.push_back(name + "=" + value);
+      // Of what depends on the host name the shim decides: it knows whether there is one.
+      const auto& others = command.host.env_without;
+      const bool depends = std::any_of(others.begin(), others.end(),
+                                       [&](const auto& other) { return other.first == name; });
+      (depends ? payload.env_with_host_name : payload.env).push_back(name + "=" + value);
     }
+    for (const auto& [name, value] : command.host.env_without) {
+      payload.env_without_host_name.push_back(name + "=" + value);
+    }
+    payload.host_name = command.host.name;
+    payload.hosts_file = command.host.hosts_file;
     STOKER_ASSIGN(payload.program, FindProgram(command.argv[0], path, command.cwd));
     payload.argv = command.argv;
     payload.cwd = command.cwd;
@@ -196,6 +206,8 @@ class LocalRunner : public ProcessRunner {
       }
       task.cgroup = payload.cgroup = *cgroup;
     }
+    spawn.host_name = payload.host_name;
+    spawn.hosts_file = payload.hosts_file;
     Mark(task, payload, spawn);
     task.oom = std::make_unique<OomWatch>(task.cgroup);
     const std::string cgroup = task.cgroup;
@@ -276,6 +288,7 @@ class LocalRunner : public ProcessRunner {
         ready > 0 && read(task.status.get(), &message, sizeof message) == sizeof message;
     if (answered && message.kind == TaskMessage::kStarted) {
       attempt.mechanism_works = true;
+      task.has_host_name = message.stage == 1;
       attempt.task = std::move(task);
       return attempt;
     }

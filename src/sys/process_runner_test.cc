@@ -413,5 +413,33 @@ TEST(ProcessRunner, ManyAtOnce) {
   EXPECT_EQ(good, 40);
 }
 
+// Where namespaces can be had; elsewhere the program is told so.
+TEST(ProcessRunner, AHostNameOfItsOwn) {
+  const auto folder = sys::TempDir::Make();
+  ASSERT_TRUE(folder.ok());
+  const std::string hosts = folder->path() + "/hosts";
+  ASSERT_TRUE(sys::WriteFileAtomic(hosts, "127.64.3.2 k3f7-job-1\n").ok());
+  for (const std::string& mechanism : WorkingMechanisms()) {
+    Keep keep;
+    TaskCommand command{{"sh", "-c", "cat /proc/sys/kernel/hostname; cat /etc/hosts; echo $NODES"},
+                        {{"PATH", "/usr/bin:/bin"}, {"NODES", "k3f7-job-0 k3f7-job-1"}},
+                        "/"};
+    command.host = {"k3f7-job-1", hosts, {{"NODES", "127.64.3.1 127.64.3.2"}}};
+    auto task = MakeProcessRunner({mechanism})->Start(command, keep);
+    ASSERT_TRUE(task.ok()) << task.status().ToString();
+    ASSERT_TRUE((*task)->Wait(20'000));
+    ASSERT_TRUE((*task)->End().ok());
+    const std::string own = "k3f7-job-1\n127.64.3.2 k3f7-job-1\nk3f7-job-0 k3f7-job-1\n";
+    EXPECT_EQ((*task)->has_host_name(), mechanism == "pidns");
+    if (mechanism == "pidns") {
+      EXPECT_EQ(keep.out, own);
+    } else {
+      EXPECT_TRUE(StartsWith(keep.out, sys::Hostname() + "\n")) << keep.out;
+      EXPECT_TRUE(EndsWith(keep.out, "\n127.64.3.1 127.64.3.2\n")) << keep.out;
+    }
+  }
+  EXPECT_NE(sys::Hostname(), "k3f7-job-1");
+}
+
 }  // namespace
 }  // namespace stoker

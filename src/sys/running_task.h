@@ -20,8 +20,9 @@ namespace stoker {
 // What the runner hands over once the program runs.
 struct StartedTask {
   TaskMechanism mechanism = TaskMechanism::kPidns;
-  pid_t shim = 0;                           // our child; reaped by End
-  std::string cgroup;                       // "" unless mechanism is kCgroup
+  pid_t shim = 0;      // our child; reaped by End
+  std::string cgroup;  // "" unless mechanism is kCgroup
+  bool has_host_name = false;
   std::string mark;                         // value of kTaskMark; "" unless mechanism is kSubreaper
   sys::ScopedFd out, err, control, status;  // our ends; out, err and status do not block
   LogStream out_stream = LogStream::kOut;
@@ -43,6 +44,7 @@ class RunningTask final : public Task {
   Status End() override;
   TaskUsage Usage() override;
   std::string mechanism() const override { return MechanismName(task_.mechanism); }
+  bool has_host_name() const override { return task_.has_host_name; }
   std::vector<int> Processes() override;
 
  private:

@@ -66,8 +66,13 @@ void RunMain(const MainProgram& main, ExecFailure& failure) {
   fail(kStageExec);
 }
 
+bool IsCalled(const std::string& name) {
+  char own[256] = {};
+  return !name.empty() && gethostname(own, sizeof own - 1) == 0 && name == own;
+}
+
 // 0 after telling the owner what went wrong.
-pid_t StartMain(TaskPayload& payload) {
+pid_t StartMain(TaskPayload& payload, bool has_host_name) {
   MainProgram main{};
   main.program = payload.program.c_str();
   main.cwd = payload.cwd.c_str();
@@ -75,6 +80,10 @@ pid_t StartMain(TaskPayload& payload) {
   main.shim = getpid();
   for (std::string& arg : payload.argv) main.argv.push_back(arg.data());
   for (std::string& entry : payload.env) main.env.push_back(entry.data());
+  for (std::string& entry :
+       has_host_name ? payload.env_with_host_name : payload.env_without_host_name) {
+    main.env.push_back(entry.data());
+  }
   main.argv.push_back(nullptr);
   main.env.push_back(nullptr);
   main.cgroup_fd = -1;
@@ -174,12 +183,13 @@ int TaskInitMain(int, char**) {
   CloseFrom(kPayloadFd);
   if (!payload.comm.empty()) prctl(PR_SET_NAME, payload.comm.c_str());
   const int signals = ArrangeSignals();
-  const pid_t main = StartMain(payload);
+  const bool has_host_name = IsCalled(payload.host_name);
+  const pid_t main = StartMain(payload, has_host_name);
   if (main == 0) return 2;
   // Only the program and its children keep the output open, so that its end can be seen.
   dup2(0, 1);
   dup2(0, 2);
-  Tell(TaskMessage::kStarted, main);
+  Tell(TaskMessage::kStarted, main, has_host_name ? 1 : 0);
   return Watch(payload, main, signals);
 }
 

@@ -56,6 +56,9 @@ std::string EncodePayload(const TaskPayload& payload) {
   AddText(out, payload.comm);
   AddList(out, payload.argv);
   AddList(out, payload.env);
+  AddText(out, payload.host_name);
+  AddList(out, payload.env_with_host_name);
+  AddList(out, payload.env_without_host_name);
   return out;
 }
 
@@ -65,8 +68,9 @@ bool DecodePayload(std::string_view bytes, TaskPayload& payload) {
   payload.mechanism = static_cast<TaskMechanism>(mechanism);
   return TakeText(bytes, payload.program) && TakeText(bytes, payload.cwd) &&
          TakeText(bytes, payload.cgroup) && TakeText(bytes, payload.comm) &&
-         TakeList(bytes, payload.argv) && TakeList(bytes, payload.env) && bytes.empty() &&
-         !payload.argv.empty();
+         TakeList(bytes, payload.argv) && TakeList(bytes, payload.env) &&
+         TakeText(bytes, payload.host_name) && TakeList(bytes, payload.env_with_host_name) &&
+         TakeList(bytes, payload.env_without_host_name) && bytes.empty() && !payload.argv.empty();
 }
 
 }  // namespace stoker

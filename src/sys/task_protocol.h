@@ -24,7 +24,7 @@ enum class TaskMechanism : uint32_t { kPidns, kCgroup, kSubreaper };
 struct TaskMessage {
   enum Kind : int32_t { kStarted, kStartFailed, kExited } kind;
   int32_t value;  // kStartFailed: errno; kExited: status as wait(2) gives it
-  int32_t stage;  // kStartFailed: one of TaskStage
+  int32_t stage;  // kStartFailed: one of TaskStage; kStarted: 1 = it has the host name
 };
 
 enum TaskStage : int32_t { kStageCwd, kStageCgroup, kStageExec, kStageFork, kStagePayload };
@@ -36,7 +36,11 @@ struct TaskPayload {
   std::string cgroup;  // "" unless mechanism is kCgroup
   std::string comm;    // the shim's own name; "" = leave it
   std::vector<std::string> argv;
-  std::vector<std::string> env;  // NAME=value
+  std::vector<std::string> env;                 // NAME=value
+  std::string host_name;                        // what this should be called; "" = as the machine
+  std::string hosts_file;                       // for the owner alone
+  std::vector<std::string> env_with_host_name;  // added where it is
+  std::vector<std::string> env_without_host_name;  // added where it is not
 };
 
 std::string EncodePayload(const TaskPayload& payload);

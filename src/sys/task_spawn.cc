@@ -31,6 +31,14 @@ bool WriteOnce(const char* path, const char* text, size_t size) {
   return ok;
 }
 
+// No failure: the shim sees by its host name whether this went well. The name comes last, so that
+// one that does not resolve is never given.
+void TakeHostName(const ShimSpawn& spawn) {
+  if (spawn.host_name.empty() || unshare(CLONE_NEWUTS) != 0) return;
+  if (mount(spawn.hosts_file.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) != 0) return;
+  (void)!sethostname(spawn.host_name.data(), spawn.host_name.size());
+}
+
 bool EnterNamespaces(Child& child, const char*& step) {
   if (child.spawn->user_namespace) {
     step = "mapping the user in a user namespace";
@@ -42,6 +50,7 @@ bool EnterNamespaces(Child& child, const char*& step) {
   }
   step = "detaching from the machine's mounts";
   if (mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return false;
+  TakeHostName(*child.spawn);
   step = "mounting /proc in a pid namespace";
   return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
 }

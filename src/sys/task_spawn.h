@@ -12,9 +12,11 @@
 namespace stoker {
 
 struct ShimSpawn {
-  std::string executable;        // "/proc/self/exe", or another file with the same verbs
-  bool namespaces = false;       // its own pid and mount namespaces, with /proc mounted anew
-  bool user_namespace = false;   // and a user namespace in which this user is itself
+  std::string executable;       // "/proc/self/exe", or another file with the same verbs
+  bool namespaces = false;      // its own pid and mount namespaces, with /proc mounted anew
+  bool user_namespace = false;  // and a user namespace in which this user is itself
+  std::string host_name;   // with `namespaces`: what it is called, where that can be; "" = as here
+  std::string hosts_file;  // what it finds as /etc/hosts then
   std::vector<std::string> env;  // of the shim, not of the program
   int fds[kPayloadFd + 1] = {};  // what its descriptors 0 … kPayloadFd are copies of
 };

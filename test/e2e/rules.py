@@ -90,7 +90,7 @@ def check_node(results, job, rank, node, ips):
         "MASTER_ADDR": ips[0],
         "NODE_RANK": str(rank),
         "NNODES": "2",
-        "NODES": "2",
+        "NODES": f"{job.lower()}-0 {job.lower()}-1",
         "NUM_NODES": "2",
         "PET_NNODES": "2",
         "PET_NODE_RANK": str(rank),

@@ -15,6 +15,10 @@ namespace stoker::contract {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
+// In the work directory: $STOKER_OUTPUT_DIR and $STOKER_MODEL_DIR, which are always kept.
+inline constexpr char kOutputFolder[] = "output";
+inline constexpr char kModelFolder[] = "model";
+
 // What is known of one node when its program starts. Paths are absolute, on that node.
 struct NodeFacts {
   std::string job_id;

@@ -121,10 +121,9 @@ contract::NodeFacts AttemptRun::Facts(const std::vector<std::string>& addresses,
   facts.gpus = CountGpus();
   facts.resume = resume;
   facts.checkpoint_dir = CheckpointDir();
-  facts.output_dir =
-      WorkDir() + "/" + (config_.spec.outputs.empty() ? "output" : config_.spec.outputs[0]);
+  facts.output_dir = WorkDir() + "/" + contract::kOutputFolder;
   facts.inputs_dir = InputsDir();
-  facts.model_dir = WorkDir() + "/model";
+  facts.model_dir = WorkDir() + "/" + contract::kModelFolder;
   facts.store_url = store_.url();
   facts.home = sys::HomeDir();
   facts.path = config_.job.path;
@@ -150,6 +149,18 @@ Status AttemptRun::FetchCode() {
   STOKER_TRY(FetchBlobFile(ledger_, movers_, config_.job.code_digest, "code.tar.zst", *writer));
   STOKER_TRY(pack::ExtractFile(archive, WorkDir()));
   return sys::RemoveTree(archive);
+}
+
+// So that a program which trusts its variables need not make what they name. One that is not to be
+// had, as a file lies in the way, is said: the program may do without it.
+void AttemptRun::MakeNamedFolders() {
+  const contract::NodeFacts facts = Facts({config_.address}, 0, false);
+  for (const auto& [variable, path] : {std::pair{"STOKER_CHECKPOINT_DIR", facts.checkpoint_dir},
+                                       {"STOKER_OUTPUT_DIR", facts.output_dir},
+                                       {"STOKER_MODEL_DIR", facts.model_dir}}) {
+    const Status made = sys::MakeDirs(path, 0755);
+    if (!made.ok()) Say("stoker: " + made.WithContext(variable).ToString());
+  }
 }
 
 Status AttemptRun::BringInputs(StagingEnded* result) {
@@ -217,6 +228,7 @@ Status AttemptRun::TryStage(const std::string& restore, StagingEnded* result) {
   }
   STOKER_TRY(prepared);
   STOKER_TRY(RestoreCheckpoint(restore, result));
+  MakeNamedFolders();
   STOKER_TRY(BringInputs(result));
   STOKER_TRY(RunSetup(result));
   if (step_.cancelled()) return Status(Code::kCancelled, "stopped while it was set up");

@@ -74,6 +74,7 @@ class AttemptRun {
   Status TryStage(const std::string& restore, StagingEnded* result);
   Status PrepareFolder();
   Status FetchCode();
+  void MakeNamedFolders();
   Status BringInputs(StagingEnded* result);
   Status RunSetup(StagingEnded* result);
   // keepers.cc: checkpoints and outputs.

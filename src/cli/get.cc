@@ -3,11 +3,10 @@
 
 #include "base/text.h"
 #include "cli/context.h"
+#include "cli/get_outputs.h"
 #include "cli/meter.h"
-#include "cli/table.h"
 #include "cli/verb.h"
 #include "sync/checkpoint_store.h"
-#include "sync/outputs.h"
 #include "sys/checkpoint_files.h"
 #include "sys/file.h"
 #include "sys/thread_crew.h"
@@ -24,6 +23,7 @@ struct Options {
   std::string to;
   int node = 0;
   bool list = false;
+  bool force = false;
 };
 
 // "checkpoint" = the newest whole one.
@@ -80,77 +80,22 @@ Status GetCheckpoint(Context& context, const std::string& job, const Options& op
   return Status::Ok();
 }
 
-Status NoOutputs(const std::string& job) {
-  return Status(Code::kNotFound, "job " + job + " has kept no outputs",
-                "Outputs are the paths under 'outputs:' or --output; 'stoker checkpoints " + job +
-                    "' lists its checkpoints");
-}
-
-// Of what DownloadOutputs takes for `what`, for the progress only.
-int64_t BytesOf(const std::vector<OutputInfo>& outputs, const std::string& what) {
-  int64_t bytes = 0;
-  for (const OutputInfo& info : outputs) {
-    const bool below = ("/" + info.path + "/").find("/" + what + "/") != std::string::npos;
-    if (what.empty() || below) bytes += info.file.size;
-  }
-  return bytes;
-}
-
-Status GetOutputs(Context& context, const std::string& job, const Options& options) {
-  STOKER_ASSIGN(ObjectStore * store, context.store());
-  STOKER_ASSIGN(const auto outputs, ListOutputs(*store, job));
-  if (outputs.empty()) return NoOutputs(job);
-  const std::string to = options.to.empty() ? "." : options.to;
-  const bool made = !sys::FileExists(to);
-  STOKER_TRY(sys::MakeDirs(to, 0755));
-  STOKER_ASSIGN(const std::string folder, sys::RealPath(to));
-  STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(folder));
-  const auto got = [&] {
-    Meter meter(context, "fetching", BytesOf(outputs, options.what));
-    ThreadCrew crew;
-    return DownloadOutputs(*store, job, options.what, *Metered(*writer, meter),
-                           {&crew, &context.clock(), kMoves});
-  }();
-  if (!got.ok()) {
-    if (made) (void)sys::RemoveTree(folder);
-    return got.status();
-  }
-  context.Say(std::to_string(got->files) + (got->files == 1 ? " file, " : " files, ") +
-              HumanSize(got->bytes) + ", in " + (to == "." ? "this folder" : to));
-  if (context.json) {
-    context.Print(
-        nlohmann::json({{"job", job}, {"files", got->files}, {"bytes", got->bytes}, {"to", folder}})
-            .dump() +
-        "\n");
-  }
-  return Status::Ok();
-}
-
-Status List(Context& context, const std::string& job) {
-  STOKER_ASSIGN(ObjectStore * store, context.store());
-  STOKER_ASSIGN(const auto outputs, ListOutputs(*store, job));
-  nlohmann::json all = nlohmann::json::array();
-  std::vector<std::vector<std::string>> rows = {{"OUTPUT", "SIZE", "ATTEMPT", "NODE"}};
-  for (const OutputInfo& info : outputs) {
-    all.push_back({{"path", info.path},
-                   {"bytes", info.file.size},
-                   {"attempt", info.attempt},
-                   {"node", info.rank},
-                   {"sha256", info.file.sha256}});
-    rows.push_back({Printable(info.path), HumanSize(info.file.size), std::to_string(info.attempt),
-                    std::to_string(info.rank)});
-  }
-  if (!context.json && outputs.empty()) return NoOutputs(job);
-  context.Print(context.json ? all.dump() + "\n" : FormatTable(rows));
-  return Status::Ok();
+// "stoker get JOB ./here" means a folder: no output is called so.
+bool IsFolder(const std::string& word) {
+  return word == "." || word == ".." || StartsWith(word, "./") || StartsWith(word, "../") ||
+         StartsWith(word, "/");
 }
 
 Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(const std::string job, context.ResolveJob(options.job));
-  if (options.list) return List(context, job);
+  if (options.list) return ListKept(context, job);
   const bool checkpoint =
       options.what == "checkpoint" || ParseCheckpointId(options.what).has_value();
-  return checkpoint ? GetCheckpoint(context, job, options) : GetOutputs(context, job, options);
+  if (checkpoint) return GetCheckpoint(context, job, options);
+  const bool folder = options.to.empty() && IsFolder(options.what);
+  return GetOutputs(context, job,
+                    folder ? GetOutputsOptions{"", options.what, options.force}
+                           : GetOutputsOptions{options.what, options.to, options.force});
 }
 
 }  // namespace
@@ -162,12 +107,17 @@ Verb GetVerb() {
   verb.summary = "Fetch outputs and checkpoints of a job";
   verb.description =
       "Fetches what a job kept: all its outputs, one of them, or a checkpoint ('checkpoint' is the "
-      "newest). Every byte is checked against the digest that was recorded.";
-  verb.examples = {"stoker get digits", "stoker get digits output ./out",
+      "newest). Every byte is checked against the digest that was recorded. Outputs go into a "
+      "folder "
+      "named after the job, NAME-ID, unless DIR is given. What is there already and differs is "
+      "left "
+      "as it is and named, unless --force is given; a folder is never replaced by a file.";
+  verb.examples = {"stoker get digits", "stoker get digits ./out", "stoker get digits output ./out",
                    "stoker get digits checkpoint ./ckpt", "stoker get digits 2-14 ./ckpt"};
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, "", true},
                   {"WHAT", "An output, a checkpoint's id, or 'checkpoint'", &options->what, ""},
                   {"DIR", "Where to", &options->to, ""},
+                  {"--force", "Replace outputs that are there and differ", &options->force},
                   {"-l,--list", "Only list the outputs", &options->list},
                   {"--node", "As which node sees it", &options->node, "RANK"}};
   verb.run = [options](Context& context) { return Run(context, *options); };

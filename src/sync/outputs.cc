@@ -238,22 +238,29 @@ Result<std::vector<OutputInfo>> ListOutputs(ObjectStore& store, const std::strin
 
 namespace {
 
+using MayFetch = std::function<Result<bool>(const OutputInfo&)>;
+
 Status FetchWanted(ObjectStore& store, const std::string& job, const std::vector<OutputInfo>& all,
                    const std::string& what, DirectoryWriter& into, const Movers& movers,
-                   Downloaded* done) {
+                   const MayFetch& may, Downloaded* done) {
   std::vector<WantedFile> wanted;
+  std::vector<const OutputInfo*> links;
   for (const OutputInfo& output : all) {
     if (!Wanted(output.path, what)) continue;
     ++done->files;
+    if (may) {
+      STOKER_ASSIGN(const bool fetched, may(output));
+      if (!fetched) continue;
+    }
+    if (output.file.kind == FileKind::kLink) links.push_back(&output);
     if (output.file.kind == FileKind::kDirectory) STOKER_TRY(into.MakeDirectory(output.path));
     if (output.file.kind != FileKind::kFile) continue;
     wanted.push_back({paths::Artifacts(job) + output.file.object, output.file, output.path});
     done->bytes += output.file.size;
   }
   STOKER_TRY(FetchFiles(store, movers, wanted, into));
-  for (const OutputInfo& output : all) {
-    if (output.file.kind != FileKind::kLink || !Wanted(output.path, what)) continue;
-    STOKER_TRY(into.MakeLink(output.path, output.file.target));
+  for (const OutputInfo* link : links) {
+    STOKER_TRY(into.MakeLink(link->path, link->file.target));
   }
   return Status::Ok();
 }
@@ -262,11 +269,11 @@ Status FetchWanted(ObjectStore& store, const std::string& job, const std::vector
 
 Result<Downloaded> DownloadOutputs(ObjectStore& store, const std::string& job,
                                    const std::string& what, DirectoryWriter& into,
-                                   const Movers& movers) {
+                                   const Movers& movers, const MayFetch& may) {
   for (int attempt = 1;; ++attempt) {
     STOKER_ASSIGN(std::vector<OutputInfo> all, ListOutputs(store, job));
     Downloaded done;
-    const Status status = FetchWanted(store, job, all, what, into, movers, &done);
+    const Status status = FetchWanted(store, job, all, what, into, movers, may, &done);
     // Being replaced just now: the list that names the new one follows.
     const bool moving = status.Is(Code::kCorrupt) || status.Is(Code::kConflict);
     if (moving && attempt < kReadTries) continue;

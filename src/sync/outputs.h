@@ -3,6 +3,7 @@
 // once more at its end, as plain objects under jobs/<job>/artifacts/.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -93,9 +94,11 @@ struct Downloaded {
 };
 // `what`: "" = everything, else a path or folder as listed, or the last part of one ("model").
 // Every byte's hash is checked; kCorrupt names the file. kNotFound names what there is. A file that
-// is replaced in the store meanwhile is read again.
+// is replaced in the store meanwhile is read again. `may` is asked of each before it is fetched,
+// and once more after such a replacement; false leaves it out, and it is counted nevertheless.
 Result<Downloaded> DownloadOutputs(ObjectStore& store, const std::string& job,
                                    const std::string& what, DirectoryWriter& into,
-                                   const Movers& movers = {});
+                                   const Movers& movers = {},
+                                   const std::function<Result<bool>(const OutputInfo&)>& may = {});
 
 }  // namespace stoker

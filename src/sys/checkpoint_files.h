@@ -28,7 +28,15 @@ struct CheckpointFilesOptions {
 std::unique_ptr<CheckpointFiles> OpenCheckpointFiles(const CheckpointFilesOptions& options,
                                                      Clock& clock);
 
-// Makes `directory` when it is not there.
-Result<std::unique_ptr<DirectoryWriter>> OpenDirectoryWriter(const std::string& directory);
+// What a writer does with something that lies where it writes.
+enum class InTheWay {
+  kRemove,   // whatever it is: for folders that are stoker's to make equal to a list
+  kReplace,  // files and links, never a folder: kExists
+  kRefuse,   // kExists, also when it came between a look and the write
+};
+
+// Makes `directory` when it is not there. Below it no link is ever followed.
+Result<std::unique_ptr<DirectoryWriter>> OpenDirectoryWriter(
+    const std::string& directory, InTheWay in_the_way = InTheWay::kRemove);
 
 }  // namespace stoker

@@ -295,6 +295,39 @@ TEST_F(CheckpointFilesTest, RestoringFollowsNoLinkAndReplacesWhatIsInTheWay) {
   EXPECT_EQ(info.st_mtim.tv_sec, 1'700'000'000);
 }
 
+TEST_F(CheckpointFilesTest, AWriterThatMayNotReplaceLeavesWhatIsThere) {
+  const std::string outside = temp_->path() + "/outside";
+  ASSERT_TRUE(sys::MakeDirs(outside).ok());
+  ASSERT_EQ(symlink(outside.c_str(), (dir_ + "/sub").c_str()), 0);
+  Write("file", "mine");
+  ASSERT_TRUE(sys::MakeDirs(dir_ + "/folder/inside").ok());
+  auto writer = OpenDirectoryWriter(dir_, InTheWay::kRefuse);
+  ASSERT_TRUE(writer.ok());
+  const auto put = [&](const char* path) {
+    auto file = (*writer)->Create(path);
+    return file.ok() ? (*file)->Commit(0640, 0) : file.status();
+  };
+  for (const char* path : {"file", "file/below", "sub/a", "sub", "folder"}) {
+    EXPECT_EQ(put(path).code(), Code::kExists) << path;
+    EXPECT_EQ((*writer)->MakeLink(path, "x").code(), Code::kExists) << path;
+  }
+  EXPECT_TRUE(put("new").ok());
+  EXPECT_TRUE(sys::ListDir(outside)->empty());
+  EXPECT_EQ(*sys::ReadFile(dir_ + "/file"), "mine");
+
+  writer = OpenDirectoryWriter(dir_, InTheWay::kReplace);
+  ASSERT_TRUE(writer.ok());
+  EXPECT_EQ(put("folder").code(), Code::kExists) << "a folder is not removed for a file";
+  EXPECT_EQ((*writer)->MakeLink("folder", "x").code(), Code::kExists);
+  EXPECT_TRUE(put("file/below").ok());
+  EXPECT_TRUE(put("sub").ok());
+  EXPECT_TRUE(sys::ListDir(outside)->empty());
+  EXPECT_TRUE(sys::DirExists(dir_ + "/folder/inside"));
+  for (const auto& entry : *sys::ListDir(dir_)) {
+    EXPECT_NE(entry.name[0], '.') << "a temporary file is left: " << entry.name;
+  }
+}
+
 TEST_F(CheckpointFilesTest, AnUnfinishedFileIsNeverSeen) {
   auto writer = OpenDirectoryWriter(dir_);
   ASSERT_TRUE(writer.ok());

@@ -16,10 +16,36 @@ namespace {
 
 constexpr char kTemporary[] = ".stoker-new-";
 
+Status Lies(const std::string& path) {
+  return Status(Code::kExists, "'" + Printable(path) + "' is there already");
+}
+
+// Makes room for `name` in `folder`, whose path is `folder_path`, as far as that is allowed.
+Status ClearWay(InTheWay allowed, int folder, const std::string& folder_path,
+                const std::string& name) {
+  const std::string path = folder_path + "/" + name;
+  if (allowed == InTheWay::kRemove) return sys::RemoveTree(path);
+  if (allowed == InTheWay::kRefuse) return sys::FileExists(path) ? Lies(path) : Status::Ok();
+  if (unlinkat(folder, name.c_str(), 0) == 0 || errno == ENOENT) return Status::Ok();
+  return errno == EISDIR || errno == EPERM ? Lies(path) : ErrnoStatus("'" + path + "'", errno);
+}
+
+// rename(2) onto a name that must not be taken. Where the file system has no such call, a second
+// name is made and the first removed.
+int RenameAnew(int folder, const std::string& from, const std::string& to) {
+  if (renameat2(folder, from.c_str(), folder, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -1;
+  if (linkat(folder, from.c_str(), folder, to.c_str(), 0) != 0) return -1;
+  return unlinkat(folder, from.c_str(), 0);
+}
+
 class RealNewFile : public NewFile {
  public:
-  RealNewFile(sys::ScopedFd folder, std::string folder_path, std::string name)
-      : folder_(std::move(folder)), folder_path_(std::move(folder_path)), name_(std::move(name)) {}
+  RealNewFile(sys::ScopedFd folder, std::string folder_path, std::string name, InTheWay allowed)
+      : folder_(std::move(folder)),
+        folder_path_(std::move(folder_path)),
+        name_(std::move(name)),
+        allowed_(allowed) {}
   ~RealNewFile() override {
     if (fd_.valid()) (void)unlinkat(folder_.get(), temporary_.c_str(), 0);
   }
@@ -63,34 +89,40 @@ class RealNewFile : public NewFile {
     if (fchmod(fd_.get(), static_cast<mode_t>(mode & 0777)) != 0) return Failed();
     (void)futimens(fd_.get(), times);
     for (int attempt = 0;; ++attempt) {
-      if (renameat(folder_.get(), temporary_.c_str(), folder_.get(), name_.c_str()) == 0) break;
+      if (Rename() == 0) break;
+      if (errno == EEXIST) return Lies(folder_path_ + "/" + name_);
       if (errno != EISDIR || attempt > 0) return Failed();
-      STOKER_TRY(sys::RemoveTree(folder_path_ + "/" + name_));
+      STOKER_TRY(ClearWay(allowed_, folder_.get(), folder_path_, name_));
     }
     fd_.Reset();
     return Status::Ok();
   }
 
  private:
+  int Rename() {
+    if (allowed_ == InTheWay::kRefuse) return RenameAnew(folder_.get(), temporary_, name_);
+    return renameat(folder_.get(), temporary_.c_str(), folder_.get(), name_.c_str());
+  }
   Status Failed() const { return ErrnoStatus("cannot write '" + Printable(name_) + "'", errno); }
 
   sys::ScopedFd folder_;
   std::string folder_path_;
   std::string name_;
+  InTheWay allowed_;
   std::string temporary_;
   sys::ScopedFd fd_;
 };
 
 class RealDirectoryWriter : public DirectoryWriter {
  public:
-  RealDirectoryWriter(std::string root, sys::ScopedFd fd)
-      : root_(std::move(root)), fd_(std::move(fd)) {}
+  RealDirectoryWriter(std::string root, sys::ScopedFd fd, InTheWay allowed)
+      : root_(std::move(root)), fd_(std::move(fd)), allowed_(allowed) {}
 
   Result<std::unique_ptr<NewFile>> Create(const std::string& path) override {
     std::string name;
     std::string folder_path;
     STOKER_ASSIGN(sys::ScopedFd folder, Parent(path, &name, &folder_path));
-    auto file = std::make_unique<RealNewFile>(std::move(folder), folder_path, name);
+    auto file = std::make_unique<RealNewFile>(std::move(folder), folder_path, name, allowed_);
     STOKER_TRY(file->Open());
     return std::unique_ptr<NewFile>(std::move(file));
   }
@@ -99,7 +131,7 @@ class RealDirectoryWriter : public DirectoryWriter {
     std::string name;
     std::string folder_path;
     STOKER_ASSIGN(sys::ScopedFd folder, Parent(path, &name, &folder_path));
-    STOKER_TRY(sys::RemoveTree(folder_path + "/" + name));
+    STOKER_TRY(ClearWay(allowed_, folder.get(), folder_path, name));
     if (symlinkat(target.c_str(), folder.get(), name.c_str()) != 0) {
       return ErrnoStatus("cannot make the link '" + Printable(path) + "'", errno);
     }
@@ -139,8 +171,8 @@ class RealDirectoryWriter : public DirectoryWriter {
     return Status::Ok();
   }
 
-  // The folder of `path`, made where needed. What lies in the way (a file, a link) is removed: a
-  // link could lead anywhere.
+  // The folder of `path`, made where needed. What lies in the way (a file, a link) is removed, or
+  // refused: a link could lead anywhere.
   Result<sys::ScopedFd> Parent(const std::string& path, std::string* name,
                                std::string* folder_path) {
     if (!IsSafeRelativePath(path)) {
@@ -157,7 +189,9 @@ class RealDirectoryWriter : public DirectoryWriter {
         (void)mkdirat(folder.get(), parts[i].c_str(), 0755);
         next.Reset(openat(folder.get(), parts[i].c_str(),
                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-        if (!next.valid() && attempt == 0) STOKER_TRY(sys::RemoveTree(*folder_path));
+        if (next.valid() || attempt > 0) break;
+        const std::string above = folder_path->substr(0, folder_path->rfind('/'));
+        STOKER_TRY(ClearWay(allowed_, folder.get(), above, parts[i]));
       }
       if (!next.valid()) {
         return ErrnoStatus("cannot make the folder '" + Printable(*folder_path) + "'", errno);
@@ -169,16 +203,18 @@ class RealDirectoryWriter : public DirectoryWriter {
 
   const std::string root_;
   sys::ScopedFd fd_;
+  const InTheWay allowed_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<DirectoryWriter>> OpenDirectoryWriter(const std::string& directory) {
+Result<std::unique_ptr<DirectoryWriter>> OpenDirectoryWriter(const std::string& directory,
+                                                             InTheWay in_the_way) {
   STOKER_TRY(sys::MakeDirs(directory));
   STOKER_ASSIGN(std::string real, sys::RealPath(directory));
   STOKER_ASSIGN(sys::ScopedFd fd, sys::Open(real, O_RDONLY | O_DIRECTORY));
   return std::unique_ptr<DirectoryWriter>(
-      std::make_unique<RealDirectoryWriter>(real, std::move(fd)));
+      std::make_unique<RealDirectoryWriter>(real, std::move(fd), in_the_way));
 }
 
 }  // namespace stoker

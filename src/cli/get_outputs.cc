@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/get_outputs.h"
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/in_the_way.h"
+#include "cli/meter.h"
+#include "cli/table.h"
+#include "ledger/records.h"
+#include "sync/outputs.h"
+#include "sys/checkpoint_files.h"
+#include "sys/file.h"
+#include "sys/thread_crew.h"
+
+namespace stoker::cli {
+namespace {
+
+using nlohmann::json;
+
+// Files and ranges at once, to begin with, and in memory.
+constexpr TransferOptions kMoves{32, 8, int64_t{128} << 20};
+constexpr size_t kNamed = 20;  // of what was refused, to people; --json names all
+
+Status NoOutputs(const std::string& job) {
+  return Status(Code::kNotFound, "job " + job + " has kept no outputs",
+                "Outputs are the paths under 'outputs:' or --output; 'stoker checkpoints " + job +
+                    "' lists its checkpoints");
+}
+
+// Of what DownloadOutputs takes for `what`, for the progress only.
+int64_t BytesOf(const std::vector<OutputInfo>& outputs, const std::string& what) {
+  int64_t bytes = 0;
+  for (const OutputInfo& info : outputs) {
+    const bool below = ("/" + info.path + "/").find("/" + what + "/") != std::string::npos;
+    if (what.empty() || below) bytes += info.file.size;
+  }
+  return bytes;
+}
+
+std::string Files(int64_t count) {
+  return std::to_string(count) + (count == 1 ? " file" : " files");
+}
+
+// Decides, file by file, whether it is fetched.
+class Sieve {
+ public:
+  Sieve(std::string folder, bool force) : folder_(std::move(folder)), force_(force) {}
+
+  // Asked once more of each file when something was replaced in the store meanwhile.
+  Result<bool> Wants(const OutputInfo& output) {
+    STOKER_ASSIGN(const Found found, LookInTheWay(folder_, output.path, output.file));
+    refused_.erase(output.path);
+    same_.erase(output.path);
+    if (found.lies == Lies::kSame) {
+      if (asked_.count(output.path) == 0) same_.insert(output.path);
+      return false;
+    }
+    const bool free = found.lies == Lies::kNothing || (found.lies == Lies::kOther && force_);
+    if (!free) {
+      refused_[output.path] = {found.why, found.lies == Lies::kOther};
+      return false;
+    }
+    if (asked_.insert(output.path).second) bytes_ += output.file.size;
+    return true;
+  }
+
+  struct Refusal {
+    std::string why;
+    bool by_force = false;  // --force would replace it
+  };
+  int64_t fetched() const { return static_cast<int64_t>(asked_.size()); }
+  int64_t bytes() const { return bytes_; }
+  int64_t same() const { return static_cast<int64_t>(same_.size()); }
+  const std::map<std::string, Refusal>& refused() const { return refused_; }
+
+ private:
+  const std::string folder_;
+  const bool force_;
+  std::set<std::string> asked_;
+  std::set<std::string> same_;
+  std::map<std::string, Refusal> refused_;
+  int64_t bytes_ = 0;
+};
+
+void Tell(Context& context, const std::string& job, const std::string& to,
+          const std::string& folder, const Sieve& sieve) {
+  std::string text = Files(sieve.fetched()) + ", " + HumanSize(sieve.bytes()) + ", in " + to;
+  if (sieve.same() > 0) text += "; " + Files(sieve.same()) + " there already and the same";
+  context.Say(text);
+  size_t named = 0;
+  for (const auto& [path, refusal] : sieve.refused()) {
+    if (++named > kNamed) break;
+    context.Say("not fetched: " + Printable(path) + ": " + refusal.why);
+  }
+  if (named > kNamed) {
+    context.Say("not fetched: " + std::to_string(sieve.refused().size() - kNamed) + " more");
+  }
+  if (!context.json) return;
+  json refused = json::array();
+  for (const auto& [path, refusal] : sieve.refused()) {
+    refused.push_back({{"path", path}, {"why", refusal.why}});
+  }
+  context.Print(json({{"job", job},
+                      {"files", sieve.fetched()},
+                      {"bytes", sieve.bytes()},
+                      {"same", sieve.same()},
+                      {"refused", refused},
+                      {"to", folder}})
+                    .dump(-1, ' ', false, json::error_handler_t::replace) +
+                "\n");
+}
+
+Status Refusals(const Sieve& sieve, const std::string& to) {
+  if (sieve.refused().empty()) return Status::Ok();
+  bool by_force = false;
+  for (const auto& [path, refusal] : sieve.refused()) by_force = by_force || refusal.by_force;
+  const auto count = static_cast<int64_t>(sieve.refused().size());
+  return Status(Code::kExists,
+                Files(count) + (count == 1 ? " was" : " were") +
+                    " not fetched, so that nothing in " + to + " is overwritten",
+                by_force ? "Name another folder, or --force" : "Name another folder");
+}
+
+Result<std::string> FolderOfJob(Context& context, const std::string& job) {
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  STOKER_ASSIGN(const JobRead read, ReadJob(*ledger, job));
+  return read.job.name + "-" + job;
+}
+
+}  // namespace
+
+Status GetOutputs(Context& context, const std::string& job, const GetOutputsOptions& options) {
+  STOKER_ASSIGN(ObjectStore * store, context.store());
+  STOKER_ASSIGN(const auto outputs, ListOutputs(*store, job));
+  if (outputs.empty()) return NoOutputs(job);
+  std::string to = options.to;
+  if (to.empty()) {
+    STOKER_ASSIGN(to, FolderOfJob(context, job));
+  }
+  const bool made = !sys::FileExists(to);
+  STOKER_TRY(sys::MakeDirs(to, 0755));
+  STOKER_ASSIGN(const std::string folder, sys::RealPath(to));
+  STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(folder, options.force ? InTheWay::kReplace
+                                                                             : InTheWay::kRefuse));
+  Sieve sieve(folder, options.force);
+  const auto got = [&] {
+    Meter meter(context, "fetching", BytesOf(outputs, options.what));
+    ThreadCrew crew;
+    return DownloadOutputs(*store, job, options.what, *Metered(*writer, meter),
+                           {&crew, &context.clock(), kMoves},
+                           [&sieve](const OutputInfo& output) { return sieve.Wants(output); });
+  }();
+  if (!got.ok()) {
+    if (made) (void)sys::RemoveTree(folder);
+    return got.status();
+  }
+  Tell(context, job, to == "." ? "this folder" : to, folder, sieve);
+  const Status refused = Refusals(sieve, to == "." ? "this folder" : to);
+  if (!context.json || refused.ok()) return refused;
+  context.exit_code = 1;  // what is printed says why
+  return Status::Ok();
+}
+
+Status ListKept(Context& context, const std::string& job) {
+  STOKER_ASSIGN(ObjectStore * store, context.store());
+  STOKER_ASSIGN(const auto outputs, ListOutputs(*store, job));
+  json all = json::array();
+  std::vector<std::vector<std::string>> rows = {{"OUTPUT", "SIZE", "ATTEMPT", "NODE"}};
+  for (const OutputInfo& info : outputs) {
+    all.push_back({{"path", info.path},
+                   {"bytes", info.file.size},
+                   {"attempt", info.attempt},
+                   {"node", info.rank},
+                   {"sha256", info.file.sha256}});
+    rows.push_back({Printable(info.path), HumanSize(info.file.size), std::to_string(info.attempt),
+                    std::to_string(info.rank)});
+  }
+  if (!context.json && outputs.empty()) return NoOutputs(job);
+  context.Print(context.json ? all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"
+                             : FormatTable(rows));
+  return Status::Ok();
+}
+
+}  // namespace stoker::cli

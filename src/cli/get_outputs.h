@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// 'stoker get JOB [WHAT] [DIR]' for what a job kept of its files.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "cli/context.h"
+
+namespace stoker::cli {
+
+struct GetOutputsOptions {
+  std::string what;    // "" = all
+  std::string to;      // "" = a folder named after the job
+  bool force = false;  // what is there and differs is replaced
+};
+
+// Fetches, and says what came, what was the same already and what was refused. kExists: something
+// was refused, as it would have been overwritten; all else is there then.
+Status GetOutputs(Context& context, const std::string& job, const GetOutputsOptions& options);
+// Prints what there is.
+Status ListKept(Context& context, const std::string& job);
+
+}  // namespace stoker::cli

@@ -181,12 +181,23 @@ bool CheckpointPlan::MarkedComplete(const View& view) const {
   });
 }
 
-std::optional<Candidate> CheckpointPlan::DecideAlive(const View& view, MonoTime now) const {
-  if (done_mark_) {
-    View all = view;
-    all.excluded.insert(view.open_new.begin(), view.open_new.end());
-    return Make(CandidateReason::kDone, view.open_new.empty() ? view : all);
+// The program says that what lies there is whole: a file that it keeps open or mapped is, too. The
+// next one of a row of steps may be on its way already.
+std::optional<Candidate> CheckpointPlan::Done(View view) const {
+  std::set<std::string> next = view.open_new;
+  for (const auto& [path, file] : files_) {
+    if (file.open && file.mapped) next.erase(TopOf(path));
   }
+  std::erase_if(next, [&](const std::string& unit) { return !Numbered(unit); });
+  const bool others =
+      std::any_of(view.changed.begin(), view.changed.end(),
+                  [&](const std::string& path) { return next.count(TopOf(path)) == 0; });
+  if (others) view.excluded.insert(next.begin(), next.end());
+  return Make(CandidateReason::kDone, view);
+}
+
+std::optional<Candidate> CheckpointPlan::DecideAlive(const View& view, MonoTime now) const {
+  if (done_mark_) return Done(view);
   if (done_used_ || !task_alive_ || refused_) return std::nullopt;
   if (view.blocked) return std::nullopt;
   if (view.open_new.empty()) {
@@ -219,6 +230,8 @@ std::optional<Candidate> CheckpointPlan::BeforeTheNext(View view) const {
     if (!file.open && file.last_change <= whole.end) continue;
     moved_on = true;
     if (!NeverTaken(unit)) return std::nullopt;
+    // Open all along, under a name that is no step's: of this one as much as of the next.
+    if (file.open && file.begin <= whole.end && !Numbered(unit)) return std::nullopt;
     view.excluded.insert(unit);
   }
   if (!moved_on) return std::nullopt;

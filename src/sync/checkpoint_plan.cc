@@ -322,6 +322,11 @@ void CheckpointPlan::Absorb(const FileFact& fact, const DirectoryScan& scan, Mon
   }
   if (written) {
     if (!file.open) Begin(fact.path, now, false);
+    // Hints of a write end with the first one of it.
+    if (!same) {
+      file.last_change = now;
+      Changed(fact.path, now);
+    }
     file.mapped = scan.mapped.count(fact.path) != 0;
     file.doubtful = file.doubtful || scan.disk_full;
   } else if (file.open && (same || fact.kind != FileKind::kFile)) {
@@ -408,6 +413,8 @@ void CheckpointPlan::OnTaken(const Candidate& candidate) {
     if (included.count(path) != 0) {
       file.taken = file.version;
       if (file.fact) file.size_before = file.fact->size;
+      // What stays open or mapped is written on without any further sign.
+      if (file.open) ++file.version;
     } else {
       file.taken = 0;
       if (!first_change_) first_change_ = file.last_change;

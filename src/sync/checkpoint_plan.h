@@ -148,6 +148,7 @@ class CheckpointPlan {
   bool FastBoundary(const View& view, MonoTime now) const;
   bool MarkedComplete(const View& view) const;
   std::optional<Candidate> DecideAlive(const View& view, MonoTime now) const;
+  std::optional<Candidate> Done(View view) const;
   std::optional<Candidate> DecideEnded(const View& view) const;
   std::optional<Candidate> Settled() const;
   std::optional<Candidate> BeforeTheNext(View view) const;

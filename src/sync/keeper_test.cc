@@ -415,6 +415,41 @@ TEST(Keeper, TheDoneMarkCommitsAtOnceAndIsTakenAway) {
   EXPECT_EQ(bench.Restored(), (Contents{{"checkpoint.pt", Whole("model", 1)}}));
 }
 
+// A mapping, or a database, is open for as long as the program runs.
+TEST(Keeper, TheDoneMarkSpeaksForFilesThatStayOpen) {
+  Bench bench;
+  for (int step = 1; step <= 3; ++step) {
+    bench.files.Open("state.db", Whole("model", step));
+    bench.Run(Duration::Seconds(4));
+    bench.files.Write(kDoneMark, "");
+    bench.Run(Duration::Ms(500));
+    EXPECT_EQ(bench.Restored(), (Contents{{"state.db", Whole("model", step)}}));
+    EXPECT_EQ(bench.files.Contents().count(kDoneMark), 0u);
+  }
+}
+
+TEST(Keeper, TheDoneMarkLeavesTheNextStepOut) {
+  Bench bench;
+  bench.files.Write("step-1/model.pt", Whole("model", 1));
+  bench.files.Open("step-2/model.pt");
+  bench.files.Write(kDoneMark, "");
+  bench.Run(Duration::Ms(200));
+  EXPECT_EQ(bench.Restored(), (Contents{{"step-1/model.pt", Whole("model", 1)}}));
+}
+
+// A database keeps its file open; its journal comes, goes, and is nothing without it.
+TEST(Keeper, AFileThatIsHeldOpenAndChangesIsNotLeftOut) {
+  Bench bench;
+  for (int step = 1; step <= 60; ++step) {
+    bench.files.Write("s.db-journal", Whole("journal", step));
+    bench.files.Open("s.db", Whole("model", step));
+    bench.Run(Duration::Ms(50));
+    bench.files.Delete("s.db-journal");
+    bench.Run(Duration::Ms(950));
+  }
+  EXPECT_EQ(bench.keeper->commits(), 0);
+}
+
 TEST(Keeper, LogsInTheFolderDoNotDisturb) {
   Bench bench;
   bench.files.Open("events.out.tfevents.1.host");

@@ -22,6 +22,8 @@ namespace {
 
 constexpr Duration kOlder = Duration::Seconds(1);
 constexpr Duration kBadEndCounts = Duration::Ms(500);
+// Who has used no more of a processor than this in all its life has only waited (sleep, tail).
+constexpr double kWaiterSeconds = 0.1;
 constexpr unsigned kExiting = 0x4;  // PF_EXITING of the kernel's task flags (linux/sched.h)
 
 enum class Life { kAlive, kDying, kDead, kGone };
@@ -30,9 +32,11 @@ struct Vitals {
   Life life = Life::kGone;
   long code = 0;  // as wait(2) gives it, once it is dying
   uint64_t start = 0;
+  uint64_t ticks = 0;  // of a processor, used so far
 };
 
-// Fields of /proc/<pid>/stat as proc(5) numbers them: 3 state, 9 flags, 22 start, 52 exit code.
+// Fields of /proc/<pid>/stat as proc(5) numbers them: 3 state, 9 flags, 14 and 15 time used, 22
+// start, 52 exit code.
 Vitals VitalsOf(int pid) {
   Vitals out;
   auto content = sys::ReadFile("/proc/" + std::to_string(pid) + "/stat", 1 << 16);
@@ -45,6 +49,8 @@ Vitals VitalsOf(int pid) {
   if (values.size() < 20) return out;
   const char state = values[0][0];
   const unsigned long flags = std::strtoul(values[6].c_str(), nullptr, 10);
+  out.ticks = std::strtoull(values[11].c_str(), nullptr, 10) +
+              std::strtoull(values[12].c_str(), nullptr, 10);
   out.start = std::strtoull(values[19].c_str(), nullptr, 10);
   if (values.size() > 49) out.code = std::strtol(values[49].c_str(), nullptr, 10);
   if (state == 'Z' || state == 'X' || state == 'x') {
@@ -95,6 +101,11 @@ bool TaskWatch::has_task() const {
   return static_cast<bool>(list_);
 }
 
+bool TaskWatch::OnlyWaited(const Process& process) {
+  static const double per_second = static_cast<double>(sysconf(_SC_CLK_TCK));
+  return !process.wrote && static_cast<double>(process.ticks) <= kWaiterSeconds * per_second;
+}
+
 void TaskWatch::Refresh(MonoTime now) {
   std::function<std::vector<int>()> list;
   {
@@ -108,8 +119,10 @@ void TaskWatch::Refresh(MonoTime now) {
     const Vitals vitals = VitalsOf(pid);
     if (vitals.life != Life::kAlive) continue;
     met_ = true;
-    auto [it, added] = known_.try_emplace(pid, Process{vitals.start, now});
-    if (!added && it->second.start != vitals.start) it->second = {vitals.start, now};
+    const Process fresh{vitals.start, now, vitals.ticks, false};
+    auto [it, added] = known_.try_emplace(pid, fresh);
+    if (!added && it->second.start != vitals.start) it->second = fresh;
+    it->second.ticks = vitals.ticks;
   }
 }
 
@@ -123,12 +136,13 @@ Fate TaskWatch::Judge(MonoTime now) {
     if (vitals.start != it->second.start) vitals.life = Life::kGone;
     if (vitals.life == Life::kAlive) {
       alive = true;
+      it->second.ticks = vitals.ticks;
       ++it;
       continue;
     }
     // A young one that is gone or failed is a step of a script as long as somebody is left to go on
-    // with it; an older one may have been the trainer.
-    const bool older = now - it->second.first_seen >= kOlder;
+    // with it, and so is one that did nothing but wait; any other may have been the trainer.
+    const bool older = now - it->second.first_seen >= kOlder && !OnlyWaited(it->second);
     Fate fate = Fate::kLived;
     if (vitals.life == Life::kGone) {
       fate = older ? Fate::kUnknown : Fate::kLikely;
@@ -184,14 +198,19 @@ Writers TaskWatch::Look(dev_t device, const std::string& root,
   const bool all = pids.empty();
   if (all) pids = AllProcesses();
   Writers out;
-  for (int pid : pids) LookInto(pid, device, root, inodes, &out);
+  for (int pid : pids) {
+    if (!LookInto(pid, device, root, inodes, &out)) continue;
+    const std::lock_guard lock(mutex_);
+    if (const auto it = known_.find(pid); it != known_.end()) it->second.wrote = true;
+  }
   // Strangers that cannot be looked into do not matter when there is no task.
   if (all) out.known = true;
   return out;
 }
 
-void TaskWatch::LookInto(int pid, dev_t device, const std::string& root,
+bool TaskWatch::LookInto(int pid, dev_t device, const std::string& root,
                          const std::map<std::string, InodeId>& inodes, Writers* out) {
+  bool writes = false;
   const std::string process = "/proc/" + std::to_string(pid);
   const std::string below = root + "/";
   DIR* dir = opendir((process + "/fd").c_str());
@@ -210,6 +229,7 @@ void TaskWatch::LookInto(int pid, dev_t device, const std::string& root,
                         StartsWith(std::string_view(target, static_cast<size_t>(length)), below);
       if (here && OpenForWriting(process, entry->d_name)) {
         out->open.insert({info.st_dev, info.st_ino});
+        writes = true;
       }
     }
     closedir(dir);
@@ -217,7 +237,7 @@ void TaskWatch::LookInto(int pid, dev_t device, const std::string& root,
   auto maps = sys::ReadFile(process + "/maps", 256 << 20);
   if (!maps.ok()) {
     if (maps.code() != Code::kNotFound) out->known = false;
-    return;
+    return writes;
   }
   std::istringstream lines(*maps);
   for (std::string line; std::getline(lines, line);) {
@@ -234,13 +254,18 @@ void TaskWatch::LookInto(int pid, dev_t device, const std::string& root,
       continue;
     }
     const dev_t map_device = makedev(major_number, minor_number);
-    if (map_device == device) out->mapped.insert({device, inode});
+    if (map_device == device) {
+      out->mapped.insert({device, inode});
+      writes = true;
+    }
     const std::string path = line.substr(space + 5 + static_cast<size_t>(path_at));
     if (!StartsWith(path, below)) continue;
     if (auto it = inodes.find(path.substr(below.size())); it != inodes.end()) {
       out->mapped.insert(it->second);
+      writes = true;
     }
   }
+  return writes;
 }
 
 }  // namespace stoker

@@ -32,7 +32,8 @@ class TaskWatch {
   void SetProcesses(std::function<std::vector<int>()> processes);
   bool has_task() const;
 
-  // Learns the task's processes anew. Processes that live for a second count as its older ones.
+  // Learns the task's processes anew. Processes that live for a second count as its older ones,
+  // unless they have done nothing but wait in all their life.
   void Refresh(MonoTime now);
   // What became of the processes up to now. A bad end is reported for half a second, and the end of
   // the last one for good, so that files that the kernel closed at that end are seen in its light.
@@ -48,8 +49,12 @@ class TaskWatch {
   struct Process {
     uint64_t start = 0;
     MonoTime first_seen;
+    uint64_t ticks = 0;  // of a processor that it had used when it was last seen alive
+    bool wrote = false;  // it has been seen with a file on the device open for writing
   };
-  void LookInto(int pid, dev_t device, const std::string& root,
+  static bool OnlyWaited(const Process& process);
+  // True when it has anything there open for writing.
+  bool LookInto(int pid, dev_t device, const std::string& root,
                 const std::map<std::string, InodeId>& inodes, Writers* out);
 
   mutable std::mutex mutex_;

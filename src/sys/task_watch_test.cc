@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <vector>
@@ -23,7 +24,8 @@ class TaskWatchTest : public ::testing::Test {
     }
   }
   // A process of the task; it sleeps until a signal, then exits with `code` if that is SIGUSR1.
-  pid_t Start(int code = 0) {
+  // `works`: it has used the processor before, as whoever computes something has.
+  pid_t Start(int code = 0, bool works = false) {
     sigset_t wanted;
     sigemptyset(&wanted);
     sigaddset(&wanted, SIGUSR1);
@@ -31,6 +33,7 @@ class TaskWatchTest : public ::testing::Test {
     const pid_t pid = fork();
     if (pid == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
+      while (works && clock() < CLOCKS_PER_SEC / 5) continue;
       int got = 0;
       sigwait(&wanted, &got);
       _exit(code);
@@ -46,6 +49,13 @@ class TaskWatchTest : public ::testing::Test {
     if (!collected) return;
     waitpid(pid, nullptr, 0);
     std::erase(children_, pid);
+  }
+  // Until it has used enough of the processor to be no mere waiter.
+  static void AwaitWork(pid_t pid) {
+    clockid_t its = 0;
+    ASSERT_EQ(clock_getcpuclockid(pid, &its), 0);
+    timespec used{};
+    while (used.tv_sec == 0 && used.tv_nsec < 150'000'000) clock_gettime(its, &used);
   }
   void Watch() {
     watch_.SetProcesses([this] { return std::vector<int>(children_.begin(), children_.end()); });
@@ -95,10 +105,22 @@ TEST_F(TaskWatchTest, AStepOfAScriptThatTakesTheScriptAlongIsNot) {
 
 TEST_F(TaskWatchTest, AnOlderOneThatIsGoneMayHaveBeenKilled) {
   Start();
-  const pid_t trainer = Start();
+  const pid_t trainer = Start(0, true);
   Watch();
+  AwaitWork(trainer);
+  watch_.Judge(kStart + Duration::Seconds(1));
   End(trainer, SIGUSR1, true);
   EXPECT_EQ(watch_.Judge(kStart + Duration::Seconds(5)), Fate::kUnknown);
+}
+
+// "sleep 6" between two steps of a script.
+TEST_F(TaskWatchTest, AnOlderOneThatOnlyWaitedIsLikeAStepOfAScript) {
+  Start();
+  const pid_t wait = Start();
+  Watch();
+  watch_.Judge(kStart + Duration::Seconds(1));
+  End(wait, SIGUSR1, true);
+  EXPECT_EQ(watch_.Judge(kStart + Duration::Seconds(5)), Fate::kLikely);
 }
 
 TEST_F(TaskWatchTest, WhatCanStillBeSeenIsBelieved) {
@@ -115,7 +137,8 @@ TEST_F(TaskWatchTest, WhatCanStillBeSeenIsBelieved) {
   Watch();
   End(failed, SIGUSR1, false);
   EXPECT_EQ(watch_.Judge(kStart + Duration::Ms(100)), Fate::kLikely);
-  const pid_t older = Start(3);
+  const pid_t older = Start(3, true);
+  AwaitWork(older);
   Watch();
   End(older, SIGUSR1, false);
   EXPECT_EQ(watch_.Judge(kStart + Duration::Seconds(2)), Fate::kKilled);

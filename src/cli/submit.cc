@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "cli/confirm.h"
 #include "cli/meter.h"
 #include "job/digest.h"
 #include "ledger/paths.h"
@@ -26,15 +27,6 @@ namespace {
 
 constexpr int64_t kAskAbove = int64_t{1} << 30;
 constexpr int64_t kTellUploadAbove = int64_t{64} << 20;
-
-// Asks on the terminal; without one the answer is no.
-bool Confirm(Context& context, const std::string& question) {
-  if (!context.err_is_terminal() || ::isatty(STDIN_FILENO) != 1) return false;
-  context.Progress(question + " [y/N] ");
-  char answer[8] = {};
-  return std::fgets(answer, sizeof answer, stdin) != nullptr &&
-         (answer[0] == 'y' || answer[0] == 'Y');
-}
 
 struct Packed {
   std::string digest;

@@ -9,6 +9,7 @@
 #include "cli/context.h"
 #include "cli/meter.h"
 #include "cli/sync_filter.h"
+#include "cli/sync_guard.h"
 #include "cli/verb.h"
 #include "job/digest.h"
 #include "store/open_side.h"
@@ -26,6 +27,8 @@ struct Options {
   std::string target;
   bool remove = false;
   bool allow_empty = false;
+  bool yes = false;
+  std::vector<std::string> delete_in;
   bool dry_run = false;
   std::vector<std::string> include;
   std::vector<std::string> exclude;
@@ -40,18 +43,15 @@ constexpr int64_t kBesides = int64_t{64} << 20;
 constexpr int64_t kLeastMemory = int64_t{96} << 20;
 constexpr size_t kMostNamed = 20;
 
-struct Side {
-  std::unique_ptr<ObjectStore> store;  // behind `side`, where it is a bucket
-  std::unique_ptr<TransferSide> side;
-};
-
-Result<Side> OpenSide(const std::string& url, bool must_exist) {
-  Side opened;
+Result<SyncSide> OpenSide(const std::string& url, bool must_exist) {
+  SyncSide opened;
   if (NamesBucket(url)) {
     STOKER_ASSIGN(opened.store, OpenStore(url));
     opened.side = std::make_unique<StoreSide>(*opened.store);
   } else {
-    STOKER_ASSIGN(opened.side, OpenFolder(url, must_exist));
+    STOKER_ASSIGN(auto folder, OpenFolder(url, must_exist));
+    opened.folder = folder.get();
+    opened.side = std::move(folder);
   }
   return opened;
 }
@@ -164,15 +164,6 @@ void ShowTrouble(Context& context, const SyncPlan& plan, const TransferReport& r
               " failed; the same command again goes on with them");
 }
 
-// Two names of one folder would copy it into itself.
-Status CheckApart(const std::string& source, const std::string& target) {
-  if (source != target && !StartsWith(target, source + "/") && !StartsWith(source, target + "/")) {
-    return Status::Ok();
-  }
-  return Status(Code::kUsage, source + " and " + target + " lie in each other",
-                "Name two places that have nothing in common");
-}
-
 // An empty prefix is no error in a bucket: a name that was mistyped would remove all there is.
 Status CheckNotEmpty(const SyncPlan& plan, const std::string& source, const std::string& target) {
   if (plan.remove.empty() || !plan.copy.empty() || plan.same > 0) return Status::Ok();
@@ -203,11 +194,12 @@ Result<TransferReport> Carry(Context& context, const TransferParts& parts, const
 
 Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(const TransferOptions how, OptionsOf(options));
-  STOKER_ASSIGN(const Side source, OpenSide(options.source, true));
-  STOKER_ASSIGN(const Side target, OpenSide(options.target, false));
+  STOKER_ASSIGN(const SyncSide source, OpenSide(options.source, true));
+  STOKER_ASSIGN(SyncSide target, OpenSide(options.target, false));
   const std::string from = source.side->url();
   const std::string to = target.side->url();
-  STOKER_TRY(CheckApart(from, to));
+  STOKER_TRY(CheckApart(source, target));
+  if (options.remove) STOKER_TRY(CheckWholePlaces(target, options.delete_in));
   const SyncFilter filter(options.include, options.exclude);
   const auto journal = OpenJournalFile(context.places().state + "/sync/" +
                                        Sha256Hex(from + "\n" + to).substr(0, 32));
@@ -220,6 +212,9 @@ Status Run(Context& context, const Options& options) {
   auto lists = ListSides(*source.side, *target.side, context.clock());
   context.Progress("");
   if (!lists.ok()) return lists.status();
+  if (source.folder != nullptr && target.folder != nullptr) {
+    STOKER_TRY(target.folder->KeepApart(*source.folder));
+  }
   PlanRules rules;
   rules.target_keeps_times = target.side->keeps_times();
   rules.remove = options.remove;
@@ -227,12 +222,14 @@ Status Run(Context& context, const Options& options) {
   rules.taken = [&](const std::string& key) { return filter.Takes(key); };
   const SyncPlan plan = PlanSync(lists->source, lists->target, memory.known(), rules);
   if (!options.allow_empty) STOKER_TRY(CheckNotEmpty(plan, from, to));
+  STOKER_TRY(CheckLedgers(target, lists->target, plan, options.delete_in));
   if (options.dry_run) {
     ShowPlan(context, plan);
     Name(context, plan.skipped, "skipped");
     Name(context, plan.refused, "cannot be copied:");
     return Status::Ok();
   }
+  STOKER_TRY(CheckShare(context, to, lists->target.objects.size(), plan, options.yes));
   ThreadCrew crew;
   STOKER_ASSIGN(
       const TransferReport report,
@@ -266,6 +263,9 @@ Verb SyncVerb() {
       {"--delete", "Remove from DST what SRC does not have", &options->remove},
       {"--allow-empty", "Let --delete remove everything when SRC has nothing",
        &options->allow_empty},
+      {"--yes", "Let --delete remove more than half of many files unasked", &options->yes},
+      {"--delete-in", "Let --delete work on a whole place of this kind, or in it",
+       &options->delete_in, "", false, kDeleteIn},
       {"--dry-run", "Only say what would be done", &options->dry_run},
       {"--include", "Only what matches; may be given again", &options->include, "PATTERN"},
       {"--exclude", "Not what matches; may be given again", &options->exclude, "PATTERN"},

@@ -36,6 +36,7 @@ struct Source {
   std::unique_ptr<ObjectStore> store;  // behind `stoppable`, where it is a bucket
   std::unique_ptr<ObjectStore> stoppable;
   std::unique_ptr<TransferSide> side;
+  FolderSide* folder = nullptr;  // `side`, where it is one
 };
 
 Result<Source> OpenSource(const std::string& url, const Stopped& stopped) {
@@ -45,7 +46,9 @@ Result<Source> OpenSource(const std::string& url, const Stopped& stopped) {
     source.stoppable = std::make_unique<StoppableStore>(*source.store, stopped);
     source.side = std::make_unique<StoreSide>(*source.stoppable);
   } else {
-    STOKER_ASSIGN(source.side, OpenFolder(url, true));
+    STOKER_ASSIGN(auto folder, OpenFolder(url, true));
+    source.folder = folder.get();
+    source.side = std::move(folder);
   }
   return source;
 }
@@ -92,7 +95,8 @@ class Channel {
  private:
   void Say(const std::string& text) { config_.say("stoker: input " + input_.name + ": " + text); }
 
-  // A home directory as source would be copied into itself.
+  // A home directory as source would be copied into itself. KeepApart looks closer; this says it in
+  // better words.
   Status CheckApart() const {
     if (NamesBucket(input_.source)) return Status::Ok();
     const auto from = sys::RealPath(input_.source);
@@ -111,9 +115,11 @@ class Channel {
     const Status loaded = memory_.Load();
     if (!loaded.ok()) Say("what was copied before is not known: " + loaded.ToString());
     STOKER_ASSIGN(Source source, OpenSource(input_.source, config_.stopped));
-    STOKER_ASSIGN(std::unique_ptr<TransferSide> target, OpenTarget());
+    STOKER_ASSIGN(std::unique_ptr<FolderSide> target, OpenTarget());
+    if (source.folder != nullptr) STOKER_TRY(Apart(target->CheckApart(*source.folder)));
     auto lists = ListSides(*source.side, *target, config_.clock);
     if (!lists.ok()) return Located(lists.status());
+    if (source.folder != nullptr) STOKER_TRY(Apart(target->KeepApart(*source.folder)));
     if (!lists->target.odd.empty()) {
       // Links and the like, which a program has made there.
       STOKER_TRY(sys::RemoveTree(folder_));
@@ -136,7 +142,12 @@ class Channel {
     return memory_.Compact(lists->source.objects);
   }
 
-  Result<std::unique_ptr<TransferSide>> OpenTarget() const {
+  // What a command line is told is here the job file's fault.
+  static Status Apart(const Status& found) {
+    return found.ok() ? found : Status(Code::kInvalid, found.message(), found.next());
+  }
+
+  Result<std::unique_ptr<FolderSide>> OpenTarget() const {
     struct stat info {};
     if (::lstat(folder_.c_str(), &info) == 0 && !S_ISDIR(info.st_mode)) {
       STOKER_TRY(sys::RemoveTree(folder_));

@@ -14,8 +14,6 @@
 
 namespace stoker::folder {
 
-inline constexpr std::string_view kPart = ".stoker-part";
-
 // Another one whenever the file was written to or replaced, as far as its time of modification,
 // its size and its inode tell.
 ObjectInfo InfoOf(const std::string& key, const struct stat& file);
@@ -34,6 +32,8 @@ struct Place {
   std::string name;
   std::string key;
   std::string path;  // for messages
+  // Told of what has the name now; by any thread. Empty: nobody wants to know.
+  std::function<void(const ObjectInfo&)> written = nullptr;
 };
 Result<ObjectInfo> WriteWhole(Place place, ObjectReader& from);
 Result<std::unique_ptr<PartsUpload>> MakeParts(Place place, const ObjectInfo& from,

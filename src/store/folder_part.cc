@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "job/digest.h"
 #include "store/local_layout.h"
 
 namespace stoker::folder {
@@ -28,14 +29,32 @@ struct Row {
 constexpr uint32_t kWhole = 0x70617274;          // with a checksum
 constexpr uint32_t kWholeUnsummed = 0x50415254;  // without
 
-// A name beside `name` that is short enough.
-std::string TempName(const std::string& name) {
-  if (name.size() + kPart.size() <= kMostName) return name + std::string(kPart);
-  return name.substr(0, 200) + "." + std::to_string(std::hash<std::string>()(name)) +
-         std::string(kPart);
+constexpr std::string_view kPart = ".stoker-part";
+constexpr size_t kMark = 16;  // hex digits
+
+// Nobody's file has it by chance.
+std::string MarkOf(const std::string& stem) {
+  return Sha256Hex("stoker-part\n" + stem).substr(0, kMark);
 }
 
 }  // namespace
+
+std::string PartName(const std::string& name) {
+  std::string stem = name;
+  if (stem.size() + 1 + kMark + kPart.size() > kMostName) {
+    size_t cut = kMostName - 2 * (kMark + 1) - kPart.size();
+    while (cut > 0 && (static_cast<unsigned char>(stem[cut]) & 0xc0) == 0x80) --cut;
+    stem = stem.substr(0, cut) + "-" + Sha256Hex(name).substr(0, kMark);
+  }
+  return stem + "." + MarkOf(stem) + std::string(kPart);
+}
+
+bool IsPartName(const std::string& name) {
+  const size_t tail = 1 + kMark + kPart.size();
+  if (name.size() <= tail || !EndsWith(name, kPart)) return false;
+  const std::string stem = name.substr(0, name.size() - tail);
+  return name[stem.size()] == '.' && name.compare(stem.size() + 1, kMark, MarkOf(stem)) == 0;
+}
 
 Status PartFile::Claim() {
   for (int i = 0; i < kTries; ++i) {
@@ -96,7 +115,7 @@ Status PartFile::Begin() {
 Result<std::unique_ptr<PartFile>> PartFile::Open(Place place, int64_t size, int64_t part_size,
                                                  const std::string& resume) {
   std::unique_ptr<PartFile> file(new PartFile(std::move(place), size, part_size));
-  file->temp_ = TempName(file->place_.name);
+  file->temp_ = PartName(file->place_.name);
   STOKER_TRY(file->Claim());
   if (!resume.empty() && part_size > 0 && file->Resume(resume)) return file;
   STOKER_TRY(file->Begin());
@@ -155,7 +174,9 @@ Result<ObjectInfo> PartFile::Publish(WallTime modified) {
     }
     return ErrnoStatus("writing " + place_.path, error);
   }
-  return InfoOf(place_.key, info);
+  ObjectInfo published = InfoOf(place_.key, info);
+  if (place_.written) place_.written(published);
+  return published;
 }
 
 void PartFile::Remove() { (void)unlinkat(place_.folder.get(), temp_.c_str(), 0); }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// "NAME.stoker-part": a file on its way into a folder. Inside store/ only.
+// A file on its way into a folder: "NAME.<mark>.stoker-part" beside its place, where <mark> are 16
+// hex digits that follow from NAME. By them it is told from whatever else ends in ".stoker-part":
+// that is somebody's file like any other. Inside store/ only.
 //
 // Behind the bytes of the file lies, until it is published, a table of the parts that are whole, so
 // that another process can go on. It is believed only in the same life of the machine: what a power
@@ -15,6 +17,11 @@
 #include "store/folder_files.h"
 
 namespace stoker::folder {
+
+// What is called `name` in the end is called so on its way; at most as long as a name may be.
+std::string PartName(const std::string& name);
+// It is one of those.
+bool IsPartName(const std::string& name);
 
 // WriteAt and Note are thread-safe, for different parts.
 class PartFile {

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
@@ -14,6 +15,7 @@
 
 #include "base/text.h"
 #include "store/folder_files.h"
+#include "store/folder_part.h"
 #include "store/transfer_buffer.h"
 
 namespace stoker {
@@ -32,8 +34,9 @@ WallTime Now() {
 class Walk {
  public:
   Walk(std::string root, const std::function<void(ObjectInfo)>& each,
-       const std::function<void(std::string, Status)>& odd)
-      : root_(std::move(root)), each_(each), odd_(odd) {
+       const std::function<void(std::string, Status)>& odd,
+       std::map<std::string, folder::Identity>* folders)
+      : root_(std::move(root)), each_(each), odd_(odd), folders_(folders) {
     char* const real = realpath(root_.c_str(), nullptr);
     real_root_ = real == nullptr ? root_ : real;
     std::free(real);
@@ -41,6 +44,8 @@ class Walk {
 
   // Takes `fd`. `prefix` is "" or ends with a slash.
   void Folder(int fd, const std::string& prefix) {
+    const auto identity = folder::IdentityOf(fd);
+    if (identity.ok()) (*folders_)[prefix.substr(0, prefix.rfind('/'))] = *identity;
     DIR* const folder = fdopendir(fd);
     if (folder == nullptr) {
       odd_(prefix, ErrnoStatus("reading " + root_ + "/" + prefix, errno));
@@ -53,7 +58,7 @@ class Walk {
       const dirent* const entry = readdir(folder);
       if (entry == nullptr) break;
       const std::string name = entry->d_name;
-      if (name == "." || name == ".." || EndsWith(name, folder::kPart)) continue;
+      if (name == "." || name == ".." || folder::IsPartName(name)) continue;
       struct stat info {};
       if (fstatat(dirfd(folder), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno != ENOENT) odd_(prefix + name, ErrnoStatus("looking at it", errno));
@@ -101,6 +106,7 @@ class Walk {
   std::string real_root_;
   const std::function<void(ObjectInfo)>& each_;
   const std::function<void(std::string, Status)>& odd_;
+  std::map<std::string, folder::Identity>* const folders_;
 };
 
 }  // namespace
@@ -134,12 +140,63 @@ Result<int> FolderSide::Root(bool create) {
   return fd_.get();
 }
 
-Result<sys::ScopedFd> FolderSide::Parent(const std::string& key, bool create) {
+Status FolderSide::CheckApart(const FolderSide& source) const {
+  if (!sys::DirExists(source.root_)) return Status::Ok();
+  return folder::CheckNesting(source.root_, !source.only_.empty(), root_);
+}
+
+Status FolderSide::KeepApart(const FolderSide& source) {
+  std::map<folder::Identity, std::string> theirs;
+  for (const auto& [prefix, identity] : source.folders_) theirs.emplace(identity, prefix);
+  if (!source.only_.empty()) {
+    const auto around = folder::ChainOf(source.root_);
+    if (around.ok()) theirs.emplace(around->folders.front(), "");
+  }
+  for (const auto& [prefix, identity] : folders_) {
+    const auto found = theirs.find(identity);
+    if (found == theirs.end()) continue;
+    const auto name = [](const std::string& root, const std::string& below) {
+      return below.empty() ? root : root + "/" + Printable(below);
+    };
+    return Status(Code::kUsage,
+                  name(root_, prefix) + " is the same folder as " +
+                      name(source.root_, found->second) + ", as by a mount",
+                  "Name two places that have nothing in common");
+  }
+  for (const auto& [identity, prefix] : theirs) theirs_.push_back(identity);
+  return Status::Ok();
+}
+
+bool FolderSide::Holds(const std::string& path) const {
+  const auto mine = folder::ChainOf(root_);
+  const auto theirs = folder::ChainOf(path);
+  if (!mine.ok() || !mine->whole || !theirs.ok() || !theirs->whole) return false;
+  return std::find(theirs->folders.begin(), theirs->folders.end(), mine->folders.front()) !=
+         theirs->folders.end();
+}
+
+Status FolderSide::MayEnter(int fd, const std::string& prefix, For what) const {
+  if (what == For::kRead) return Status::Ok();
+  STOKER_ASSIGN(const folder::Identity here, folder::IdentityOf(fd));
+  if (std::binary_search(theirs_.begin(), theirs_.end(), here)) {
+    return Status(Code::kConflict, root_ + "/" + prefix + " is a folder of the source by now");
+  }
+  if (what == For::kWrite) return Status::Ok();
+  const auto listed = folders_.find(prefix);
+  if (listed != folders_.end() && listed->second == here) return Status::Ok();
+  return Status(Code::kConflict,
+                root_ + "/" + prefix + " is not the folder any more that it was at the beginning");
+}
+
+Result<sys::ScopedFd> FolderSide::Parent(const std::string& key, For what) {
+  const bool create = what == For::kWrite;
   if (!IsSafeRelativePath(key)) {
     return Status(Code::kInvalid, "'" + Printable(key) + "' cannot be a file here");
   }
   STOKER_ASSIGN(const int root, Root(create));
   sys::ScopedFd at(openat(root, ".", kFolder));
+  if (!at.valid()) return ErrnoStatus("opening " + root_, errno);
+  STOKER_TRY(MayEnter(at.get(), "", what));
   size_t begin = 0;
   for (size_t slash = key.find('/'); slash != std::string::npos; slash = key.find('/', begin)) {
     const std::string name = key.substr(begin, slash - begin);
@@ -157,8 +214,8 @@ Result<sys::ScopedFd> FolderSide::Parent(const std::string& key, bool create) {
     }
     if (next < 0) return ErrnoStatus("opening " + root_ + "/" + key.substr(0, slash), errno);
     at.Reset(next);
+    STOKER_TRY(MayEnter(at.get(), key.substr(0, slash), what));
   }
-  if (!at.valid()) return ErrnoStatus("opening " + root_, errno);
   return at;
 }
 
@@ -169,7 +226,8 @@ Status FolderSide::List(const std::function<void(ObjectInfo)>& each,
   auto root = Root(false);
   if (root.code() == Code::kNotFound) return Status::Ok();
   if (!root.ok()) return root.status();
-  Walk walk(root_, each, odd);
+  folders_.clear();
+  Walk walk(root_, each, odd, &folders_);
   if (!only_.empty()) {
     struct stat info {};
     if (fstatat(*root, only_.c_str(), &info, 0) != 0) return ErrnoStatus(url(), errno);
@@ -184,7 +242,7 @@ Status FolderSide::List(const std::function<void(ObjectInfo)>& each,
 }
 
 Result<std::unique_ptr<ObjectReader>> FolderSide::OpenReader(const ObjectInfo& info) {
-  STOKER_ASSIGN(const sys::ScopedFd folder, Parent(info.key, false));
+  STOKER_ASSIGN(const sys::ScopedFd folder, Parent(info.key, For::kRead));
   const std::string name = info.key.substr(info.key.rfind('/') + 1);
   const std::string path = root_ + "/" + info.key;
   // O_NONBLOCK: a pipe that somebody put there must not hang us.
@@ -193,17 +251,26 @@ Result<std::unique_ptr<ObjectReader>> FolderSide::OpenReader(const ObjectInfo& i
   return folder::MakeReader(std::move(fd), info, path);
 }
 
-Result<ObjectInfo> FolderSide::PutFrom(const std::string& key, ObjectReader& from) {
-  STOKER_ASSIGN(sys::ScopedFd folder, Parent(key, true));
+Result<folder::Place> FolderSide::PlaceOf(const std::string& key) {
+  STOKER_ASSIGN(sys::ScopedFd folder, Parent(key, For::kWrite));
   folder::Place place{std::move(folder), key.substr(key.rfind('/') + 1), key, root_ + "/" + key};
+  if (theirs_.empty() && folders_.empty()) return place;
+  place.written = [this](const ObjectInfo& info) {
+    const std::lock_guard lock(mutex_);
+    written_.insert(std::hash<Version>()(info.version));
+  };
+  return place;
+}
+
+Result<ObjectInfo> FolderSide::PutFrom(const std::string& key, ObjectReader& from) {
+  STOKER_ASSIGN(folder::Place place, PlaceOf(key));
   return folder::WriteWhole(std::move(place), from);
 }
 
 Result<std::unique_ptr<PartsUpload>> FolderSide::BeginParts(const std::string& key,
                                                             const ObjectInfo& from,
                                                             const std::string& resume) {
-  STOKER_ASSIGN(sys::ScopedFd folder, Parent(key, true));
-  folder::Place place{std::move(folder), key.substr(key.rfind('/') + 1), key, root_ + "/" + key};
+  STOKER_ASSIGN(folder::Place place, PlaceOf(key));
   return folder::MakeParts(std::move(place), from, resume);
 }
 
@@ -219,10 +286,18 @@ Status FolderSide::Delete(const std::string& key) {
   std::string at = key;
   int flags = 0;
   while (true) {
-    auto folder = Parent(at, false);
+    auto folder = Parent(at, For::kDelete);
     if (folder.code() == Code::kNotFound) return Status::Ok();
     if (!folder.ok()) return folder.status();
     const std::string name = at.substr(at.rfind('/') + 1);
+    struct stat there {};
+    if (flags == 0 && fstatat(folder->get(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+        written_.count(std::hash<Version>()(folder::InfoOf(at, there).version)) > 0) {
+      return Status(
+          Code::kExists,
+          root_ + "/" + key + " is a file that was just written, under a " + "name in another case",
+          "Rename one of them in the source");
+    }
     const int failed = unlinkat(folder->get(), name.c_str(), flags);
     if (failed != 0 && flags == 0 && errno != ENOENT) {
       return ErrnoStatus("deleting " + root_ + "/" + key, errno);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "store/folder_files.h"
+#include "store/folder_part.h"
 #include "sys/file.h"
 
 namespace {
@@ -95,7 +96,7 @@ TEST_F(FolderSideTest, ListsFilesAndNamesTheRest) {
   const std::string from = dir_.path() + "/from";
   Write(from + "/a/b/c", "x");
   Write(from + "/d", "");
-  Write(from + "/e.stoker-part", "half");
+  Write(from + "/" + folder::PartName("e"), "half");
   ASSERT_EQ(symlink("a/b/c", (from + "/inside").c_str()), 0);
   ASSERT_EQ(symlink("a", (from + "/folder").c_str()), 0);
   ASSERT_EQ(symlink("../outside", (from + "/out").c_str()), 0);
@@ -154,7 +155,7 @@ TEST_F(FolderSideTest, AFileThatChangesIsNotTaken) {
   const auto side = Open(root_);
   EXPECT_EQ(side->PutFrom("f", *open).code(), Code::kConflict);
   EXPECT_TRUE(List(*side).empty());
-  EXPECT_FALSE(sys::FileExists(root_ + "/f.stoker-part"));
+  EXPECT_FALSE(sys::FileExists(root_ + "/" + folder::PartName("f")));
 }
 
 TEST_F(FolderSideTest, PartsAreGoneOnWith) {
@@ -191,7 +192,7 @@ TEST_F(FolderSideTest, PartsAreGoneOnWith) {
   upload = side->BeginParts("f", shorter, second);
   EXPECT_TRUE((*upload)->done().empty());
   (*upload)->Abort();
-  EXPECT_FALSE(sys::FileExists(root_ + "/f.stoker-part"));
+  EXPECT_FALSE(sys::FileExists(root_ + "/" + folder::PartName("f")));
 }
 
 TEST_F(FolderSideTest, LargeFilesAreOnTheDiskBeforeTheyHaveTheirNames) {
@@ -208,7 +209,7 @@ TEST_F(FolderSideTest, LargeFilesAreOnTheDiskBeforeTheyHaveTheirNames) {
   EXPECT_TRUE(synced.empty());
   ASSERT_TRUE((*upload)->Commit().ok());
   ASSERT_EQ(synced.size(), 1u);
-  EXPECT_EQ(synced[0].path, root_ + "/large.stoker-part");
+  EXPECT_EQ(synced[0].path, root_ + "/" + folder::PartName("large"));
   EXPECT_EQ(synced[0].size, kPart + 5);
   EXPECT_TRUE(side->Settle().ok());
   EXPECT_TRUE(Open(dir_.path() + "/nowhere")->Settle().ok());
@@ -219,6 +220,101 @@ TEST_F(FolderSideTest, LongNamesHaveRoomForTheirParts) {
   Write(dir_.path() + "/from/f", "x");
   EXPECT_TRUE(Open(root_)->PutFrom(name, *Reader("f")).ok());
   EXPECT_TRUE(sys::FileExists(root_ + "/" + name));
+}
+
+TEST_F(FolderSideTest, FilesThatEndAsPartsDoAreFiles) {
+  for (const std::string& name : {std::string("f"), std::string(254, 'n'), std::string(120, '\xe9'),
+                                  "\xc3" + std::string(254, '\xa9')}) {
+    const std::string part = folder::PartName(name);
+    EXPECT_TRUE(folder::IsPartName(part));
+    EXPECT_LE(part.size(), 255u);
+    EXPECT_FALSE(folder::IsPartName("x" + part)) << "renamed, it is somebody's";
+  }
+  EXPECT_FALSE(folder::IsPartName("f.0123456789abcdef.stoker-part"));
+  EXPECT_FALSE(folder::IsPartName(".stoker-part"));
+  const std::string from = dir_.path() + "/from";
+  Write(from + "/f", "new");
+  Write(from + "/g.stoker-part", "mine");
+  const auto side = Open(root_);
+  Write(root_ + "/f.stoker-part", "theirs");
+  ASSERT_TRUE(side->PutFrom("f", *Reader("f")).ok());
+  EXPECT_EQ(sys::ReadFile(root_ + "/f.stoker-part").value_or("?"), "theirs");
+  EXPECT_EQ(List(*side).count("f.stoker-part"), 1u);
+  EXPECT_EQ(List(*from_).count("g.stoker-part"), 1u);
+}
+
+TEST_F(FolderSideTest, PlacesThatLieInEachOtherAreToldWhateverTheyAreCalled) {
+  const std::string from = dir_.path() + "/from";
+  Write(from + "/a/f", "x");
+  ASSERT_EQ(symlink(from.c_str(), (dir_.path() + "/link").c_str()), 0);
+  const auto check = [&](const std::string& source, const std::string& target) {
+    return Open(target)->CheckApart(*Open(source, true)).code();
+  };
+  EXPECT_EQ(check(from, dir_.path() + "/link"), Code::kUsage) << "the same";
+  EXPECT_EQ(check(from + "/a", dir_.path() + "/link"), Code::kUsage) << "around it";
+  EXPECT_EQ(check(from, dir_.path() + "/link/a"), Code::kUsage) << "in it";
+  EXPECT_EQ(check(from, dir_.path() + "/link/new/folder"), Code::kUsage) << "in it, once made";
+  EXPECT_EQ(check(from + "/a/f", dir_.path() + "/link"), Code::kUsage) << "one file";
+  EXPECT_EQ(check(from + "/a/f", from + "/a/copies"), Code::kOk) << "one file, beside it";
+  EXPECT_EQ(check(from, root_), Code::kOk);
+  EXPECT_TRUE(Open(from)->Holds(dir_.path() + "/link/a"));
+  EXPECT_FALSE(Open(from)->Holds(dir_.path()));
+  EXPECT_FALSE(Open(root_)->Holds("/")) << "not there";
+}
+
+TEST_F(FolderSideTest, NothingIsDeletedWhereAFolderWasReplaced) {
+  for (const char* at : {"/side/x/f", "/side/y/f", "/side/z/f", "/elsewhere/f"}) {
+    Write(dir_.path() + at, "precious");
+  }
+  const auto side = Open(root_);
+  ASSERT_EQ(List(*side).size(), 3u);
+  const std::string elsewhere = dir_.path() + "/elsewhere";
+  ASSERT_TRUE(sys::RemoveTree(root_ + "/x").ok());
+  ASSERT_EQ(symlink(elsewhere.c_str(), (root_ + "/x").c_str()), 0);
+  ASSERT_TRUE(sys::RemoveTree(root_ + "/y").ok());
+  ASSERT_EQ(rename(elsewhere.c_str(), (root_ + "/y").c_str()), 0);
+  const auto failed = side->DeleteAll({"x/f", "y/f", "z/f"});
+  ASSERT_EQ(failed.size(), 2u);
+  EXPECT_EQ(failed[0].why.code(), Code::kExists);
+  EXPECT_EQ(failed[1].why.code(), Code::kConflict);
+  EXPECT_EQ(sys::ReadFile(root_ + "/y/f").value_or("?"), "precious");
+  EXPECT_FALSE(sys::FileExists(root_ + "/z"));
+}
+
+TEST_F(FolderSideTest, NothingIsWrittenIntoAFolderOfTheSource) {
+  const std::string from = dir_.path() + "/from";
+  Write(from + "/a/f", "source");
+  Write(from + "/f", "other");
+  Write(root_ + "/a/f", "target");
+  const auto side = Open(root_);
+  (void)List(*from_);
+  ASSERT_EQ(List(*side).size(), 1u);
+  ASSERT_TRUE(side->KeepApart(*from_).ok());
+  const auto reader = Reader("f");
+  ASSERT_TRUE(sys::RemoveTree(root_ + "/a").ok());
+  ASSERT_EQ(rename((from + "/a").c_str(), (root_ + "/a").c_str()), 0);
+  EXPECT_EQ(side->PutFrom("a/f", *reader).code(), Code::kConflict);
+  EXPECT_EQ(side->DeleteAll({"a/f"}).size(), 1u);
+  EXPECT_EQ(sys::ReadFile(root_ + "/a/f").value_or("?"), "source");
+  // Listed again, it is known.
+  EXPECT_EQ(Open(root_)->KeepApart(*from_).code(), Code::kOk) << "nothing was listed";
+  const auto again = Open(root_);
+  (void)List(*again);
+  EXPECT_EQ(again->KeepApart(*from_).code(), Code::kUsage);
+}
+
+TEST_F(FolderSideTest, WhatWasJustWrittenIsNotDeletedAsAnOldFile) {
+  Write(dir_.path() + "/from/f", "new");
+  Write(root_ + "/old", "old");
+  const auto side = Open(root_);
+  ASSERT_EQ(List(*side).size(), 1u);
+  ASSERT_TRUE(side->PutFrom("f", *Reader("f")).ok());
+  // As a file system does that does not tell upper from lower case.
+  ASSERT_EQ(rename((root_ + "/f").c_str(), (root_ + "/old").c_str()), 0);
+  const auto failed = side->DeleteAll({"old"});
+  ASSERT_EQ(failed.size(), 1u);
+  EXPECT_EQ(failed[0].why.code(), Code::kExists);
+  EXPECT_EQ(sys::ReadFile(root_ + "/old").value_or("?"), "new");
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/open_side.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/text.h"
-#include "store/folder_side.h"
 
 namespace stoker {
 
@@ -12,7 +12,7 @@ bool NamesBucket(const std::string& url) {
   return url.find("://") != std::string::npos && !StartsWith(url, "file://");
 }
 
-Result<std::unique_ptr<TransferSide>> OpenFolder(const std::string& url, bool must_exist) {
+Result<std::unique_ptr<FolderSide>> OpenFolder(const std::string& url, bool must_exist) {
   std::string path = url;
   if (StartsWith(url, "file://")) path = url.substr(7);
   if (path.empty() || (path != url && path[0] != '/') || path.find('\0') != std::string::npos) {
@@ -20,10 +20,14 @@ Result<std::unique_ptr<TransferSide>> OpenFolder(const std::string& url, bool mu
                   "Name a folder as /path or file:///path, a bucket as s3://bucket/prefix");
   }
   std::error_code failed;
-  const auto absolute = std::filesystem::absolute(path, failed).lexically_normal();
+  auto absolute = std::filesystem::absolute(path, failed);
   if (failed) return ErrnoStatus("the working directory", failed.value());
-  STOKER_ASSIGN(auto side, FolderSide::Open(absolute.string(), must_exist));
-  return std::unique_ptr<TransferSide>(std::move(side));
+  // "link/.." is the folder around what the link leads to, not the one around the link.
+  if (std::find(absolute.begin(), absolute.end(), "..") != absolute.end()) {
+    absolute = std::filesystem::weakly_canonical(absolute, failed);
+    if (failed) return ErrnoStatus(Printable(path), failed.value());
+  }
+  return FolderSide::Open(absolute.lexically_normal().string(), must_exist);
 }
 
 }  // namespace stoker

@@ -6,6 +6,7 @@
 
 #include "port/object_store.h"
 #include "port/transfer_side.h"
+#include "store/folder_side.h"
 #include "store/open.h"
 
 namespace stoker {
@@ -13,7 +14,8 @@ namespace stoker {
 // True: `url` names a bucket, which OpenStore opens; false: a folder here.
 bool NamesBucket(const std::string& url);
 
-// "/path", "path" or "file:///path" as a folder of plain files. `must_exist` as FolderSide::Open.
-Result<std::unique_ptr<TransferSide>> OpenFolder(const std::string& url, bool must_exist);
+// "/path", "path" or "file:///path" as a folder of plain files: '..' as the kernel reads it, behind
+// links. `must_exist` as FolderSide::Open.
+Result<std::unique_ptr<FolderSide>> OpenFolder(const std::string& url, bool must_exist);
 
 }  // namespace stoker

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/prng.h"
+#include "base/text.h"
 #include "store/folder_side.h"
 #include "sync/store_side.h"
 #include "sync/transfer.h"
@@ -48,6 +49,13 @@ std::vector<OddKey> Move(TransferSide& source, TransferSide& target, const std::
 bool Failed(const std::vector<OddKey>& failed, const std::string& key) {
   return std::any_of(failed.begin(), failed.end(),
                      [&](const OddKey& each) { return each.key == key; });
+}
+
+bool PartLeft(const std::string& folder) {
+  const auto entries = sys::ListDir(folder);
+  return entries.ok() && std::any_of(entries->begin(), entries->end(), [](const auto& entry) {
+           return EndsWith(entry.name, ".stoker-part");
+         });
 }
 
 }  // namespace
@@ -122,7 +130,7 @@ Status Trees::Down(int number) {
     const std::string path = into + "/" + key;
     Check("tree down: " + path, name, !Failed(failed, key), sys::ReadFile(path, 2 * kLarge));
   }
-  if (failed.empty() && sys::FileExists(into + "/" + kStanding + "large.stoker-part")) {
+  if (failed.empty() && PartLeft(into + "/" + kStanding)) {
     tally_.Wrong("tree down: a part file is left in " + into);
   }
   STOKER_TRY(sys::RemoveTree(into));

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "base/letter_case.h"
 #include "base/text.h"
 #include "net/percent.h"
 
@@ -29,14 +30,6 @@ constexpr std::array<std::string_view, 15> kUnsignedHeaders = {"authorization",
                                                                "user-agent",
                                                                "x-amzn-trace-id"};
 
-std::string Lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
-
 // Without white space at the ends, and one space for any inside.
 std::string Trimmed(std::string_view value) {
   std::string out;
@@ -57,7 +50,7 @@ std::string Trimmed(std::string_view value) {
 std::map<std::string, std::string> SignedHeaders(const HttpHeaders& headers) {
   std::map<std::string, std::string> out;
   for (const auto& [name, value] : headers) {
-    const std::string key = Lower(name);
+    const std::string key = LowerCase(name);
     if (std::find(kUnsignedHeaders.begin(), kUnsignedHeaders.end(), key) !=
         kUnsignedHeaders.end()) {
       continue;

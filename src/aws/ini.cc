@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aws/ini.h"
 
+#include "base/letter_case.h"
 #include "base/text.h"
 
 namespace stoker {
@@ -11,14 +12,6 @@ std::string_view Stripped(std::string_view text) {
   const size_t begin = text.find_first_not_of(kSpace);
   if (begin == std::string_view::npos) return "";
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
-
-std::string Lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
 }
 
 class IniReader {
@@ -37,7 +30,7 @@ class IniReader {
     }
     const size_t delimiter = text.find_first_of("=:");
     if (section_ == nullptr || delimiter == std::string_view::npos || delimiter == 0) return false;
-    key_ = Lower(Stripped(text.substr(0, delimiter)));
+    key_ = LowerCase(Stripped(text.substr(0, delimiter)));
     (*section_)[key_] = Stripped(text.substr(delimiter + 1));
     return true;
   }
@@ -55,7 +48,7 @@ class IniReader {
     }
     const size_t equals = text.find('=');
     if (equals == std::string_view::npos || equals == 0) return false;
-    const std::string inner = key_ + "." + Lower(Stripped(text.substr(0, equals)));
+    const std::string inner = key_ + "." + LowerCase(Stripped(text.substr(0, equals)));
     (*section_)[inner] = Stripped(text.substr(equals + 1));
     return true;
   }

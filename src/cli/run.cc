@@ -99,7 +99,7 @@ std::string ProgramGiven(const std::string& file, std::string_view text) {
   return file.find('/') == std::string::npos ? "./" + word : word;
 }
 
-Result<JobSpec> ReadJobFile(const Options& options, ParseOptions parse) {
+Result<JobSpec> ReadJobFile(Context& context, const Options& options, ParseOptions parse) {
   const auto text = sys::ReadFile(options.file, 2 << 20);
   const std::string program = ProgramGiven(options.file, text.ok() ? *text : "");
   if (!text.ok()) {
@@ -113,11 +113,15 @@ Result<JobSpec> ReadJobFile(const Options& options, ParseOptions parse) {
   }
   STOKER_ASSIGN(const std::string path, sys::RealPath(options.file));
   parse.file_name = options.file;
+  parse.standing = parse.base_dir;
   parse.base_dir = path.substr(0, path.rfind('/'));
   if (parse.base_dir.empty()) parse.base_dir = "/";
   const std::string base = path.substr(path.rfind('/') + 1);
   parse.default_name = SafeNameFrom(base.substr(0, base.rfind('.')));
-  return ParseJobSpec(*text, parse);
+  ParsedSpec parsed = ParseJobSpecAll(*text, parse);
+  if (!parsed.errors.empty()) return ErrorsToStatus(std::move(parsed.errors));
+  for (const std::string& note : parsed.notes) context.Say(note);
+  return std::move(parsed.spec);
 }
 
 Result<JobSpec> MakeSpec(Context& context, const Options& options) {
@@ -131,7 +135,7 @@ Result<JobSpec> MakeSpec(Context& context, const Options& options) {
     return Status(Code::kUsage, "nothing to run: neither a job file nor a command was given",
                   "stoker run job.yaml, or: stoker run -- python train.py");
   }
-  return ReadJobFile(options, parse);
+  return ReadJobFile(context, options, parse);
 }
 
 Status Run(Context& context, const Options& options) {

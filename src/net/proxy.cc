@@ -7,6 +7,7 @@
 #include <boost/beast/core/detail/base64.hpp>
 #include <charconv>
 
+#include "base/letter_case.h"
 #include "base/text.h"
 #include "net/percent.h"
 
@@ -21,13 +22,6 @@ std::string FirstOf(const Environment& environment, std::initializer_list<const 
     if (value && !value->empty()) return *value;
   }
   return "";
-}
-
-std::string LowerCase(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
 }
 
 // The bytes of an IP number, 4 or 16; "" = it is none.

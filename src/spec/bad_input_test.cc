@@ -102,7 +102,7 @@ const Bad kBad[] = {
     {"inputs: {a: {source: }}\nrun: x", "1:14", "'inputs.a.source' has no value"},
     {"inputs: {a: {mode: file}}\nrun: x", "1:13", "'inputs.a' has no source"},
     {"inputs: {a: {sorce: /a}}\nrun: x", "1:14", "Did you mean 'source'?"},
-    {"inputs: {a: {source: /a, mode: File}}\nrun: x", "1:32", "Did you mean 'file'?"},
+    {"inputs: {a: {source: /a, mode: fiel}}\nrun: x", "1:32", "Did you mean 'file'?"},
     {"inputs: {a: {source: /a, mode: [file]}}\nrun: x", "1:32", "'inputs.a.mode' cannot be"},
     {"inputs: {a.b: /a}\nrun: x", "1:10", "'a.b' is not a name for an input. Use 1 to 64 of"},
     {"inputs: {../a: /a}\nrun: x", "1:10", "is not a name for an input"},

@@ -2,6 +2,7 @@
 // The channels of a job: what they are called and where their data come from.
 #include <algorithm>
 
+#include "base/letter_case.h"
 #include "base/text.h"
 #include "spec/known_keys.h"
 #include "spec/parse_state.h"
@@ -91,7 +92,7 @@ std::optional<std::string> ReadSource(const YamlNode& node, const std::string& w
 
 void ReadMode(const YamlNode& node, const std::string& what, SpecReader* reader) {
   for (const std::string_view later : {"stream", "pipe"}) {
-    if (!node.IsScalar() || node.text != later) continue;
+    if (!node.IsScalar() || LowerCase(node.text) != later) continue;
     reader->Error(node, "'" + what + ": " + node.text + "' is understood but not built yet",
                   "Write file: the data are copied before the program starts");
     return;

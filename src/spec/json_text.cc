@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/text.h"
+
 namespace stoker {
 namespace {
 
@@ -148,6 +150,14 @@ Result<std::string> PlainScalarToJson(std::string_view text) {
   return JsonString(text);
 }
 
+void RefuseLostColon(const YamlNode& key, const YamlNode& value, SpecReader* reader) {
+  const size_t colon = key.text.find(':');
+  if (!value.IsNull() || key.quoted || colon == std::string::npos) return;
+  reader->Error(key, Quoted(key.text) + " is one word to YAML, without a value",
+                "Put a blank behind its ':': '" + Printable(key.text.substr(0, colon)) + ": " +
+                    Printable(key.text.substr(colon + 1)).substr(0, 40) + "'");
+}
+
 std::string NodeToJson(const YamlNode& node, SpecReader* reader) {
   switch (node.kind) {
     case YamlNode::Kind::kNull:
@@ -173,6 +183,7 @@ std::string NodeToJson(const YamlNode& node, SpecReader* reader) {
   std::string out = "{";
   for (const YamlEntry& entry : node.entries) {
     if (out.size() > 1) out += ",";
+    RefuseLostColon(entry.key, entry.value, reader);
     out += JsonString(entry.key.text) + ":" + NodeToJson(entry.value, reader);
   }
   return out + "}";

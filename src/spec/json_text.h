@@ -19,6 +19,9 @@ std::string JsonString(std::string_view text);
 // cannot say (.nan, 1e999) and for what YAML 1.1 and 1.2 read differently (010).
 Result<std::string> PlainScalarToJson(std::string_view text);
 
+// `{lr:1}` is the key "lr:1" and no value: an error where people mean names and values.
+void RefuseLostColon(const YamlNode& key, const YamlNode& value, SpecReader* reader);
+
 // The whole node, keys in the order written. Errors go to `reader`; the text is then incomplete.
 // What it returns parses back, as YAML, to exactly itself.
 std::string NodeToJson(const YamlNode& node, SpecReader* reader);

@@ -5,9 +5,9 @@ namespace stoker {
 namespace {
 
 constexpr std::string_view kOtherMachines =
-    "Remove it: only infra: local is built, and this machine is as large as it is";
+    "Remove it, as this machine is as large as it is; or --infra local ignores it";
 constexpr std::string_view kPlacement =
-    "Remove it: only infra: local is built, which has one place";
+    "Remove it, as this machine is one place; or --infra local ignores it";
 
 }  // namespace
 
@@ -44,6 +44,7 @@ const RefusedKeys& RefusedResourceKeys() {
       {"cpus", kOtherMachines},
       {"memory", kOtherMachines},
       {"accelerators", kOtherMachines},
+      {"gpus", kOtherMachines},
       {"accelerator_args", kOtherMachines},
       {"instance_type", kOtherMachines},
       {"disk_size", kOtherMachines},
@@ -58,6 +59,22 @@ const RefusedKeys& RefusedResourceKeys() {
       {"priority_class", "Remove it: there is no queue"},
       {"volumes", "Use a path of this machine in 'run'"},
   };
+  return keys;
+}
+
+const std::vector<std::string_view>& MachineKeys() {
+  static const std::vector<std::string_view> keys = {
+      "any_of",        "ordered",   "region",       "zone",           "cpus",
+      "memory",        "gpus",      "accelerators", "image_id",       "accelerator_args",
+      "instance_type", "disk_size", "disk_tier",    "ports",          "network_tier",
+      "local_disk",    "autostop",  "priority",     "priority_class", "max_hourly_cost"};
+  return keys;
+}
+
+const std::vector<std::string_view>& MachineConfigKeys() {
+  static const std::vector<std::string_view> keys = {"docker", "kubernetes", "nvidia_gpus",
+                                                     "aws",    "gcp",        "azure",
+                                                     "slurm",  "ssh",        "allowed_clouds"};
   return keys;
 }
 

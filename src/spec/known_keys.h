@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "spec/spec_reader.h"
 
@@ -18,6 +19,11 @@ const RefusedKeys& RefusedCheckpointKeys();
 const RefusedKeys& RefusedInputKeys();
 const RefusedKeys& RefusedLimitKeys();
 const RefusedKeys& RefusedConfigKeys();
+
+// Those of 'resources' and of 'config' that say which machines, and nothing about the program: what
+// --infra local ignores. The image is one: the job runs on this machine's own system.
+const std::vector<std::string_view>& MachineKeys();
+const std::vector<std::string_view>& MachineConfigKeys();
 
 // The section that `key` belongs to, kTopLevel, or "" for a key that nobody knows.
 std::string_view HomeOfKey(std::string_view key);

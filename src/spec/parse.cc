@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spec/parse.h"
 
+#include "base/letter_case.h"
 #include "base/remembered.h"
 #include "base/text.h"
 #include "spec/known_keys.h"
@@ -33,7 +34,7 @@ std::string CleanAbsolute(const std::string& path) {
 
 void ReadContract(const YamlNode& node, SpecReader* reader) {
   for (const std::string_view later : {"sagemaker", "vertex", "mpi"}) {
-    if (!node.IsScalar() || node.text != later) continue;
+    if (!node.IsScalar() || LowerCase(node.text) != later) continue;
     reader->Error(node, "'contract: " + node.text + "' is understood but not built yet",
                   "Write torchrun, which is the default");
     return;
@@ -83,11 +84,15 @@ ParsedSpec Parse(std::string_view text, const ParseOptions& options, Judge judge
   ParseState state(options, judge);
   ApplyDefaults(&state);
   const YamlNode root = ParseYamlTree(text, options.file_name, &state.reader.errors());
-  if (!state.reader.errors().empty()) return {std::move(state.spec), state.reader.errors()};
+  if (!state.reader.errors().empty()) return {std::move(state.spec), state.reader.errors(), {}};
   ReadJobFile(root, &state);
   ApplyOverrides(&state);
   FinishSpec(&state);
-  return {std::move(state.spec), std::move(state.reader.errors())};
+  if (const auto& ignored = state.reader.ignored(); !ignored.empty()) {
+    state.notes.push_back("--infra local: this machine is taken as it is, and ignored are " +
+                          Join(ignored, ", "));
+  }
+  return {std::move(state.spec), std::move(state.reader.errors()), std::move(state.notes)};
 }
 
 }  // namespace
@@ -122,6 +127,21 @@ std::optional<std::string> ResolvePath(const YamlNode& node, std::string_view wh
   return CleanAbsolute(whole);
 }
 
+namespace {
+
+// The folder that SkyPilot would take for `line`, relative to where one stands; "" when it is the
+// same one, is not there, or `node` is no place in a file.
+std::string FromStanding(const YamlNode& node, const std::string& line, const std::string& resolved,
+                         const ParseOptions& options) {
+  const bool relative = line[0] != '/' && line[0] != '~';
+  if (!relative || node.line == 0 || options.standing.empty()) return "";
+  const std::string other = CleanAbsolute(options.standing + "/" + line);
+  const bool there = options.is_directory && options.is_directory(other);
+  return other == resolved || !there ? "" : other;
+}
+
+}  // namespace
+
 void ReadWorkdir(const YamlNode& node, SpecReader* reader, ParseState* state) {
   if (node.IsMap()) {
     reader->Error(node, "a git repository as 'workdir' is understood but not built yet",
@@ -138,13 +158,23 @@ void ReadWorkdir(const YamlNode& node, SpecReader* reader, ParseState* state) {
   const auto resolved = ResolvePath(node, "workdir", *line, reader, state->options);
   if (!resolved) return;
   const std::string& path = *resolved;
+  const std::string standing = FromStanding(node, *line, *resolved, state->options);
   if (path == "/") {
     reader->Error(node, "'workdir' is the whole file system", "Name the folder with the code");
   } else if (state->options.is_directory && !state->options.is_directory(path)) {
     reader->Error(node, "'workdir' " + Quoted(*line) + " is not a directory",
-                  path == *line ? "" : "It was looked for at " + path);
+                  path == *line      ? ""
+                  : standing.empty() ? "It was looked for at " + path
+                                     : "It was looked for at " + path +
+                                           ", from the job file's folder; for the one where you "
+                                           "stand, as SkyPilot reads it: --workdir " +
+                                           ShellQuote(*line));
   } else {
     state->spec.workdir = path;
+    if (standing.empty()) return;
+    state->notes.push_back("the work directory is " + path +
+                           ", from the job file's folder (SkyPilot would take " + standing +
+                           ", from where you stand: --workdir " + ShellQuote(*line) + ")");
   }
 }
 
@@ -169,6 +199,8 @@ void ReadJobFile(const YamlNode& root, ParseState* state) {
                   "Begin with a key: 'run: python train.py'");
     return;
   }
+  const std::string infra = state->options.overrides.infra.value_or("");
+  const bool here = LowerCase(infra) == "local";
   for (const YamlEntry& entry : root.entries) state->places[entry.key.text] = entry.value;
   std::vector<SpecField> fields = {
       {"name", [=](const YamlNode& v) { ReadName(v, reader, spec); }},
@@ -177,7 +209,7 @@ void ReadJobFile(const YamlNode& root, ParseState* state) {
        [=](const YamlNode& v) {
          if (const auto n = ReadNumNodes(v, "num_nodes", reader)) spec->num_nodes = *n;
        }},
-      {"resources", [=](const YamlNode& v) { ReadResources(v, reader, spec); }},
+      {"resources", [=](const YamlNode& v) { ReadResources(v, here, reader, spec); }, true},
       {"job_recovery", [=](const YamlNode& v) { ReadJobRecovery(v, reader, spec); }},
       {"checkpoints", [=](const YamlNode& v) { ReadCheckpoints(v, reader, spec); }},
       {"inputs", [=](const YamlNode& v) { ReadInputs(v, reader, state); }},
@@ -188,7 +220,7 @@ void ReadJobFile(const YamlNode& root, ParseState* state) {
          if (const auto m = ReadRecovery(v, "recovery", reader)) spec->recovery = *m;
        }},
       {"stop_grace", [=](const YamlNode& v) { ReadStopGrace(v, state); }},
-      {"config", [=](const YamlNode& v) { ReadConfig(v, reader, spec); }},
+      {"config", [=](const YamlNode& v) { ReadConfig(v, here, reader, spec); }},
   };
   for (SpecField& field : ProgramFields(state)) fields.push_back(std::move(field));
   reader->ReadMap(root, "", fields, RefusedTopKeys());

@@ -42,8 +42,11 @@ struct ParseOptions {
   std::string file_name = "job.yaml";  // as shown in messages
   std::string default_name;  // the job's name when nobody gives one; made safe. "" = "job"
   std::string base_dir;      // absolute; what is relative is below it
-  std::string home;          // absolute; for "~/…" in paths. "" = "~" is refused
-  Settings defaults;         // for what neither the file nor a flag says
+  // Where the caller stands, absolute: to say so when SkyPilot would read a path from there. "" =
+  // nothing is said.
+  std::string standing;
+  std::string home;   // absolute; for "~/…" in paths. "" = "~" is refused
+  Settings defaults;  // for what neither the file nor a flag says
   SpecOverrides overrides;
   // Whether an absolute path is a directory. Empty = workdir is not checked.
   std::function<bool(const std::string&)> is_directory;
@@ -57,6 +60,8 @@ struct ParseOptions {
 struct ParsedSpec {
   JobSpec spec;
   std::vector<SpecError> errors;
+  // What its owner should know: one sentence each.
+  std::vector<std::string> notes;
 };
 
 // Never throws; any bytes may come in. Time and memory follow the size of the text.

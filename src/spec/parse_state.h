@@ -22,6 +22,7 @@ struct ParseState {
   JobSpec spec;
   std::map<std::string, YamlNode> places;  // top-level key to where its value stood
   std::map<std::string, YamlNode> unset;   // envs that a flag must give
+  std::vector<std::string> notes;          // see ParsedSpec
   bool has_command = false;                // `command` or `run` was there, right or wrong
   // The value's place, or the beginning of the file.
   YamlNode PlaceOf(const std::string& key) const;

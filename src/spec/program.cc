@@ -106,6 +106,7 @@ void SetHyperparameter(const YamlNode& key, const YamlNode& value, Judge judge, 
                   "Use letters, digits and _ . - / : @ +, a letter, digit or '_' first");
     return;
   }
+  RefuseLostColon(key, value, reader);
   std::string json = NodeToJson(value, reader);
   const std::string what = "the hyperparameter " + Quoted(key.text);
   if (RefuseSecret(value, what, json, judge, reader)) return;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/letter_case.h"
 #include "base/text.h"
 #include "spec/known_keys.h"
 
@@ -100,6 +101,7 @@ void ReadSignal(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
   static const std::vector<std::string> kSignals = {"SIGUSR1", "SIGUSR2", "SIGHUP",   "SIGINT",
                                                     "SIGQUIT", "SIGALRM", "SIGWINCH", "SIGURG"};
   YamlNode full = node;
+  full.text = UpperCase(full.text);
   if (full.IsScalar() && !StartsWith(full.text, "SIG")) full.text = "SIG" + full.text;
   const bool known = std::find(kSignals.begin(), kSignals.end(), full.text) != kSignals.end();
   if (const auto signal = reader->Choice(known ? full : node, "checkpoints.signal", kSignals)) {
@@ -108,7 +110,7 @@ void ReadSignal(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
 }
 
 void ReadEvery(const YamlNode& node, SpecReader* reader) {
-  if (node.IsScalar() && node.text == "auto") return;
+  if (node.IsScalar() && LowerCase(node.text) == "auto") return;
   if (node.IsScalar() && ParseDuration(node.text).ok()) {
     reader->Error(node, "'checkpoints.every' with an interval is understood but not built yet",
                   "Write auto: every checkpoint is kept as soon as it is whole");
@@ -122,8 +124,7 @@ void ReadEvery(const YamlNode& node, SpecReader* reader) {
 void ReadInfra(const YamlNode& node, std::string_view what, SpecReader* reader, JobSpec* spec) {
   const std::optional<std::string> line = reader->Line(node, what);
   if (!line) return;
-  std::string cloud = line->substr(0, line->find('/'));
-  for (char& c : cloud) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string cloud = LowerCase(line->substr(0, line->find('/')));
   static const std::vector<std::string> kClouds = {
       "aws",     "azure",          "cudo",   "do",  "ec2",        "fluidstack", "gce",
       "gcp",     "hyperstack",     "ibm",    "k8s", "kubernetes", "lambda",     "nebius",
@@ -148,7 +149,8 @@ void ReadInfra(const YamlNode& node, std::string_view what, SpecReader* reader, 
   }
 }
 
-void ReadResources(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+void ReadResources(const YamlNode& node, bool here, SpecReader* reader, JobSpec* spec) {
+  if (node.IsNull()) return;  // as SkyPilot takes it; its lines are often commented out
   if (!reader->ExpectMap(node, "resources")) return;
   bool has_infra = false;
   bool has_recovery = false;
@@ -165,18 +167,28 @@ void ReadResources(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
     has_recovery = true;
     ReadJobRecovery(value, reader, spec);
   };
-  reader->ReadMap(node, "resources",
-                  {{"infra", [&](const YamlNode& v) { infra(v, "resources.infra"); }},
-                   {"cloud", [&](const YamlNode& v) { infra(v, "resources.cloud"); }},
-                   {"use_spot",
-                    [&](const YamlNode& v) {
-                      if (const auto b = reader->Boolean(v, "resources.use_spot"))
-                        spec->resources.use_spot = *b;
-                    }},
-                   {"labels", [&](const YamlNode& v) { ReadLabels(v, reader, spec); }},
-                   {"job_recovery", recovery},
-                   {"spot_recovery", recovery}},
-                  RefusedResourceKeys());
+  std::vector<SpecField> fields = {
+      {"use_spot",
+       [&](const YamlNode& v) {
+         if (const auto b = reader->Boolean(v, "resources.use_spot")) spec->resources.use_spot = *b;
+       }},
+      {"labels", [&](const YamlNode& v) { ReadLabels(v, reader, spec); }},
+      {"job_recovery", recovery},
+      {"spot_recovery", recovery}};
+  if (here) {
+    for (SpecField& field : reader->IgnoredFields("resources", {"infra", "cloud"})) {
+      fields.push_back({field.name, [ignore = field.read](const YamlNode& v) {
+                          if (!v.IsScalar() || LowerCase(v.text) != "local") ignore(v);
+                        }});
+    }
+    for (SpecField& field : reader->IgnoredFields("resources", MachineKeys())) {
+      fields.push_back(std::move(field));
+    }
+  } else {
+    fields.push_back({"infra", [&](const YamlNode& v) { infra(v, "resources.infra"); }});
+    fields.push_back({"cloud", [&](const YamlNode& v) { infra(v, "resources.cloud"); }});
+  }
+  reader->ReadMap(node, "resources", fields, RefusedResourceKeys());
 }
 
 void ReadJobRecovery(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
@@ -250,7 +262,7 @@ void ReadLimits(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
       RefusedLimitKeys());
 }
 
-void ReadConfig(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+void ReadConfig(const YamlNode& node, bool here, SpecReader* reader, JobSpec* spec) {
   if (!reader->ExpectMap(node, "config")) return;
   const auto read_stoker = [&](const YamlNode& own) {
     if (!reader->ExpectMap(own, "config.stoker")) return;
@@ -259,7 +271,10 @@ void ReadConfig(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
     };
     reader->ReadMap(own, "config.stoker", {{"ending", read_ending}}, {});
   };
-  reader->ReadMap(node, "config", {{"stoker", read_stoker}}, RefusedConfigKeys());
+  std::vector<SpecField> fields;
+  if (here) fields = reader->IgnoredFields("config", MachineConfigKeys());
+  fields.push_back({"stoker", read_stoker});
+  reader->ReadMap(node, "config", fields, RefusedConfigKeys());
 }
 
 void AddOutput(const YamlNode& node, std::string_view what, SpecReader* reader, JobSpec* spec) {

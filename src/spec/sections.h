@@ -21,14 +21,16 @@ inline constexpr size_t kMaxOutputs = 200;
 inline constexpr size_t kMaxInputs = 100;
 inline constexpr size_t kMaxScriptBytes = 100 << 10;
 
-void ReadResources(const YamlNode& node, SpecReader* reader, JobSpec* spec);
+// `here`: the command line says that the job runs on this machine, so that what says which other
+// machines is ignored, and remembered by `reader`.
+void ReadResources(const YamlNode& node, bool here, SpecReader* reader, JobSpec* spec);
 void ReadInfra(const YamlNode& node, std::string_view what, SpecReader* reader, JobSpec* spec);
 void ReadJobRecovery(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void ReadCheckpoints(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void ReadCheckpointPath(const YamlNode& node, std::string_view what, SpecReader* reader,
                         JobSpec* spec);
 void ReadLimits(const YamlNode& node, SpecReader* reader, JobSpec* spec);
-void ReadConfig(const YamlNode& node, SpecReader* reader, JobSpec* spec);
+void ReadConfig(const YamlNode& node, bool here, SpecReader* reader, JobSpec* spec);
 void ReadOutputs(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void AddOutput(const YamlNode& node, std::string_view what, SpecReader* reader, JobSpec* spec);
 std::optional<RecoveryMode> ReadRecovery(const YamlNode& node, std::string_view what,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/letter_case.h"
 #include "base/text.h"
 #include "spec/known_keys.h"
 
@@ -63,6 +64,18 @@ void SpecReader::ReadMap(const YamlNode& node, std::string_view section,
       field->read(entry.value);
     }
   }
+}
+
+std::vector<SpecField> SpecReader::IgnoredFields(std::string_view section,
+                                                 const std::vector<std::string_view>& names) {
+  std::vector<SpecField> fields;
+  for (const std::string_view name : names) {
+    const auto ignore = [this, key = Joined(section, name)](const YamlNode&) {
+      ignored_.push_back(key);
+    };
+    fields.push_back({name, ignore, true});
+  }
+  return fields;
 }
 
 void SpecReader::UnknownKey(const YamlNode& key, std::string_view section,
@@ -174,8 +187,8 @@ std::optional<Duration> SpecReader::Length(const YamlNode& node, std::string_vie
 
 std::optional<std::string> SpecReader::Choice(const YamlNode& node, std::string_view what,
                                               const std::vector<std::string>& choices) {
-  if (node.IsScalar() && std::find(choices.begin(), choices.end(), node.text) != choices.end()) {
-    return node.text;
+  for (const std::string& choice : choices) {
+    if (node.IsScalar() && LowerCase(choice) == LowerCase(node.text)) return choice;
   }
   const std::string near = node.IsScalar() ? Nearest(node.text, choices) : "";
   Error(node, Named(what) + " cannot be " + Describe(node),

@@ -33,6 +33,8 @@ class SpecReader {
   explicit SpecReader(std::string file) : file_(std::move(file)) {}
 
   std::vector<SpecError>& errors() { return errors_; }
+  // The full names of the keys that were ignored, in the order written.
+  const std::vector<std::string>& ignored() const { return ignored_; }
   const std::string& file() const { return file_; }
 
   // At the node; offending text is the node's.
@@ -43,6 +45,10 @@ class SpecReader {
   void ReadMap(const YamlNode& node, std::string_view section, const std::vector<SpecField>& fields,
                const RefusedKeys& refused);
 
+  // Fields that take any value, or none, and remember that it was ignored.
+  std::vector<SpecField> IgnoredFields(std::string_view section,
+                                       const std::vector<std::string_view>& names);
+
   // nullopt = an error was added. `what` is the key's full name, e.g. "limits.stall".
   std::optional<std::string> Text(const YamlNode& node, std::string_view what);
   // One line without control characters, not empty.
@@ -52,7 +58,7 @@ class SpecReader {
   std::optional<bool> Boolean(const YamlNode& node, std::string_view what);
   std::optional<Duration> Length(const YamlNode& node, std::string_view what, Duration low,
                                  Duration high);
-  // One of `choices`.
+  // One of `choices`, in capitals or not; returned as it stands there.
   std::optional<std::string> Choice(const YamlNode& node, std::string_view what,
                                     const std::vector<std::string>& choices);
   // `count` of `what` is at most `most`: bounds the work that a small file can cause.
@@ -66,6 +72,7 @@ class SpecReader {
 
   std::string file_;
   std::vector<SpecError> errors_;
+  std::vector<std::string> ignored_;
 };
 
 }  // namespace stoker

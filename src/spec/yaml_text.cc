@@ -207,13 +207,22 @@ bool YamlText::QuoteStaysOpen(int line, int byte_column) const {
   return QuoteEnd(at) == std::string_view::npos;
 }
 
-bool YamlText::ColonFollows(int line, int byte_column, size_t length) const {
+size_t YamlText::AfterKey(int line, int byte_column, size_t length, std::string_view blanks) const {
   size_t at = SkipAnchor(Offset(line, byte_column));
-  if (at >= text_.size()) return false;
+  if (at >= text_.size()) return std::string_view::npos;
   const bool quoted = text_[at] == '\'' || text_[at] == '"';
   at = std::min(quoted ? QuoteEnd(at) : at + length, text_.size());
-  at = text_.find_first_not_of(" \t", at);
+  return text_.find_first_not_of(blanks, at);
+}
+
+bool YamlText::ColonFollows(int line, int byte_column, size_t length) const {
+  const size_t at = AfterKey(line, byte_column, length, " \t");
   return at != std::string_view::npos && text_[at] == ':';
+}
+
+bool YamlText::FlowEntryEnds(int line, int byte_column, size_t length) const {
+  const size_t at = AfterKey(line, byte_column, length, " \t\r\n");
+  return at != std::string_view::npos && (text_[at] == ',' || text_[at] == '}');
 }
 
 bool YamlText::SaysNull(int line, int byte_column) const {

@@ -32,6 +32,9 @@ class YamlText {
   // True when the key that starts here, with `length` bytes of plain text, is followed by ':'.
   // yaml-cpp 0.7 takes a line without ':' for a key without a value.
   bool ColonFollows(int line, int byte_column, size_t length) const;
+  // True when the key that starts here stands alone in a flow map, `{L4:1, A100:1}`: a key without
+  // a value, as YAML means it.
+  bool FlowEntryEnds(int line, int byte_column, size_t length) const;
   // The byte here, after an anchor; '\\0' at the end.
   char At(int line, int byte_column) const;
   // True when no line after this one holds anything.
@@ -46,6 +49,8 @@ class YamlText {
   std::string_view Line(int line) const;                 // "" when there is no such line
 
  private:
+  // What follows the plain or quoted key that starts here, blanks left out; npos = nothing.
+  size_t AfterKey(int line, int byte_column, size_t length, std::string_view blanks) const;
   size_t Offset(int line, int byte_column) const;
   size_t SkipAnchor(size_t at) const;
   // Past the closing quote of the quoted text at `at`; npos = it never closes.

@@ -66,8 +66,10 @@ class TreeBuilder : public YAML::EventHandler {
     const bool said = !at_key && source_.SaysNull(mark.line, mark.column);
     if (!stack_.empty() && stack_.back().has_key && !said) {
       const Level& level = stack_.back();
-      if (!source_.ColonFollows(level.key_mark.line, level.key_mark.column,
-                                level.key.text.size())) {
+      const YAML::Mark& key = level.key_mark;
+      const size_t length = level.key.text.size();
+      const bool alone = level.flow && source_.FlowEntryEnds(key.line, key.column, length);
+      if (!alone && !source_.ColonFollows(key.line, key.column, length)) {
         if (source_.OnlyBlankAfter(level.key_mark.line)) RefuseOpenBracket();
         Refuse(level.key_mark, "not YAML: " + Quoted(level.key.text) + " is no 'key: value'",
                "Check the indentation, or put a ':' behind the key");
@@ -113,8 +115,9 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void OnSequenceEnd() override { Pop(); }
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value) override {
+                  YAML::EmitterStyle::value style) override {
     Push(Begin(YamlNode::Kind::kMap, mark, tag), mark, anchor);
+    stack_.back().flow = style == YAML::EmitterStyle::Flow;
   }
   void OnMapEnd() override { Pop(); }
 
@@ -126,6 +129,7 @@ class TreeBuilder : public YAML::EventHandler {
     YamlNode key;
     YAML::Mark key_mark;
     bool has_key = false;
+    bool flow = false;
     std::set<std::string> seen;
   };
 

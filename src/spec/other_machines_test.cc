@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Job files that were written for other machines or for SkyPilot, run on this one.
+#include <gtest/gtest.h>
+
+#include "spec/parse.h"
+
+namespace stoker {
+namespace {
+
+ParseOptions Here() {
+  ParseOptions options;
+  options.base_dir = "/files";
+  options.overrides.infra = "Local";
+  return options;
+}
+
+std::string Message(const ParsedSpec& parsed) {
+  std::string out;
+  for (const SpecError& error : parsed.errors) out += error.ToString() + "\n";
+  return out;
+}
+
+constexpr const char* kElsewhere = R"(resources:
+  infra: aws/us-east-1
+  accelerators: {L4:1, A100:8}
+  any_of:
+    - {cloud: gcp}
+    - {region: eu-west-4}
+  image_id: docker:pytorch/pytorch
+  ports: 8080-8090
+  disk_tier: BEST
+  autostop: {idle_minutes: 5}
+  use_spot: true
+  labels: {team: vision}
+  job_recovery: eager_next_region
+config: {kubernetes: {pod_config: {}}, stoker: {ending: CGroup}}
+run: x
+)";
+
+TEST(OtherMachines, AreIgnoredWhereTheCommandLineSaysHere) {
+  const ParsedSpec parsed = ParseJobSpecAll(kElsewhere, Here());
+  EXPECT_EQ(Message(parsed), "");
+  ASSERT_EQ(parsed.notes.size(), 1u);
+  EXPECT_EQ(parsed.notes[0],
+            "--infra local: this machine is taken as it is, and ignored are resources.infra, "
+            "resources.accelerators, resources.any_of, resources.image_id, resources.ports, "
+            "resources.disk_tier, resources.autostop, config.kubernetes");
+  EXPECT_EQ(parsed.spec.resources.infra, "local");
+  EXPECT_TRUE(parsed.spec.resources.use_spot);
+  EXPECT_EQ(parsed.spec.resources.labels.at("team"), "vision");
+  EXPECT_EQ(parsed.spec.job_recovery.strategy, "EAGER_NEXT_REGION");
+  EXPECT_EQ(parsed.spec.ending, "cgroup");
+}
+
+TEST(OtherMachines, AreRefusedByNameWhereNobodySaysHere) {
+  ParseOptions options = Here();
+  options.overrides.infra.reset();
+  const std::string message = Message(ParseJobSpecAll(kElsewhere, options));
+  for (const char* said :
+       {":2:10: 'resources.infra: aws/us-east-1'", ":3:3: 'resources.accelerators'",
+        ":4:3: 'resources.any_of'", ":7:3: 'resources.image_id'", "--infra local ignores it"}) {
+    EXPECT_NE(message.find(said), std::string::npos) << said << " is not in\n" << message;
+  }
+}
+
+TEST(OtherMachines, NothingIsSaidWhereNothingIsIgnored) {
+  for (const char* text : {"run: x", "resources: {infra: LOCAL}\nrun: x", "resources:\nrun: x",
+                           "resources: {cloud: local}\nrun: x"}) {
+    const ParsedSpec parsed = ParseJobSpecAll(text, Here());
+    EXPECT_EQ(Message(parsed), "") << text;
+    EXPECT_TRUE(parsed.notes.empty()) << text << ": " << parsed.notes[0];
+  }
+}
+
+TEST(OtherMachines, WhatConcernsTheProgramIsStillRefused) {
+  for (const char* text :
+       {"resources: {volumes: []}\nrun: x", "resources: {acelerators: L4}\nrun: x",
+        "config: {hooks: []}\nrun: x", "file_mounts: {/a: b}\nrun: x", "service: {}\nrun: x",
+        "event_callback: x\nrun: x", "config: {jobs: {}}\nrun: x", "resources: 3\nrun: x"}) {
+    EXPECT_NE(Message(ParseJobSpecAll(text, Here())), "") << text;
+  }
+}
+
+TEST(OtherMachines, KeysAloneInAFlowMapHaveNoValue) {
+  const ParsedSpec parsed =
+      ParseJobSpecAll("hyperparameters: {lr, 'q:1' ,\n last}\nrun: x", Here());
+  EXPECT_EQ(Message(parsed), "");
+  ASSERT_EQ(parsed.spec.hyperparameters.size(), 3u);
+  EXPECT_EQ(parsed.spec.hyperparameters[1], (std::pair<std::string, std::string>("q:1", "null")));
+  for (const char* lost : {"hyperparameters: {lr:1}", "hyperparameters: {opt: {a: 1, lr:1}}"}) {
+    const std::string message = Message(ParseJobSpecAll(lost + std::string("\nrun: x"), Here()));
+    EXPECT_NE(message.find("'lr:1' is one word to YAML"), std::string::npos) << message;
+    EXPECT_NE(message.find("'lr: 1'"), std::string::npos) << message;
+  }
+  EXPECT_NE(Message(ParseJobSpecAll("limits: {stall:1m}\nrun: x", Here())), "");
+  EXPECT_NE(Message(ParseJobSpecAll("limits: {stall: 1m, b\nrun: x", Here())), "");
+}
+
+TEST(OtherMachines, EnumerationsInAnyCase) {
+  const ParsedSpec parsed = ParseJobSpecAll(
+      "recovery: Controller\ncontract: TorchRun\ncheckpoints: {signal: sigusr1, every: AUTO}\n"
+      "run: x",
+      Here());
+  EXPECT_EQ(Message(parsed), "");
+  EXPECT_EQ(parsed.spec.recovery, RecoveryMode::kController);
+  EXPECT_EQ(parsed.spec.checkpoints.signal, "SIGUSR1");
+}
+
+TEST(OtherMachines, AWorkDirectoryIsTheFilesAndTheOtherOneIsNamed) {
+  ParseOptions options = Here();
+  options.standing = "/stands";
+  std::string there = "/files/code /stands/code";
+  options.is_directory = [&](const std::string& path) {
+    return (there + " ").find(path + " ") != std::string::npos;
+  };
+  const ParsedSpec both = ParseJobSpecAll("workdir: code\nrun: x", options);
+  EXPECT_EQ(both.spec.workdir, "/files/code");
+  ASSERT_EQ(both.notes.size(), 1u);
+  EXPECT_NE(both.notes[0].find("SkyPilot would take /stands/code"), std::string::npos);
+  EXPECT_TRUE(ParseJobSpecAll("workdir: /files/code\nrun: x", options).notes.empty());
+  there = "/stands/code";
+  EXPECT_NE(Message(ParseJobSpecAll("workdir: code\nrun: x", options)).find("--workdir 'code'"),
+            std::string::npos);
+  there = "/files/code";
+  EXPECT_TRUE(ParseJobSpecAll("workdir: code\nrun: x", options).notes.empty());
+  options.standing = "/files";
+  EXPECT_TRUE(ParseJobSpecAll("workdir: code\nrun: x", options).notes.empty());
+}
+
+}  // namespace
+}  // namespace stoker

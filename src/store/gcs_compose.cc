@@ -48,8 +48,14 @@ Result<Piece> Compose(const Bucket& bucket, const std::string& name,
                   "Write it again: somebody has ended the same upload, or swept it");
   }
   if (!answer.ok()) return Meant(bucket, name, condition, answer.status());
-  STOKER_ASSIGN(Resource made, Made(bucket, request, *answer, out.crc));
-  out.generation = std::move(made.info.version);
+  Version wrong;
+  auto made = Made(bucket, request, *answer, out.crc, &wrong);
+  // The service joins what it has and compares it with nothing: nobody shall go on from this.
+  if (!wrong.empty()) {
+    (void)bucket.carrier.Call(OnObject(bucket.name, "DELETE", name, "ifGenerationMatch=" + wrong));
+  }
+  if (!made.ok()) return made.status();
+  out.generation = std::move(made->info.version);
   return out;
 }
 

@@ -79,16 +79,27 @@ Result<Resource> Insert(const Bucket& bucket, const std::string& key, Message me
 }
 
 Result<Resource> Made(const Bucket& bucket, const Request& request, const HttpResponse& answer,
-                      uint32_t crc) {
+                      uint32_t crc, Version* wrong) {
   const std::string what = bucket.carrier.Describe(request);
-  STOKER_ASSIGN(Resource made, ParseResource(what, answer.body));
-  if (made.crc32c.empty() || made.crc32c == Crc32cText(crc)) return made;
-  // Not checked before it could be seen: nobody shall go on from it.
-  const std::string that = "ifGenerationMatch=" + made.info.version;
-  (void)bucket.carrier.Call(OnObject(bucket.name, "DELETE", request.key, that));
-  return Status(Code::kCorrupt, what +
-                                    ": what was stored does not have the checksum of what was "
-                                    "sent");
+  auto made = ParseResource(what, answer.body);
+  const auto right = [&](const Result<Resource>& one) {
+    return one.ok() && one->crc32c == Crc32cText(crc);
+  };
+  if (right(made) || (made.ok() && made->crc32c.empty())) return made;
+  // The answer may have been damaged on its way, and what it tells of be whole, and all that there
+  // is of a record.
+  const auto look = bucket.carrier.Call(OnObject(bucket.name, "GET", request.key, ""));
+  auto there = look.ok() ? ParseResource(what, look->body) : Result<Resource>(look.status());
+  if (right(there)) return there;
+  const bool said_twice = made.ok() && there.ok() && !there->crc32c.empty() &&
+                          there->info.version == made->info.version &&
+                          there->crc32c == made->crc32c;
+  const std::string other = what + ": what is stored does not have the checksum of what was sent";
+  if (!said_twice || request.conditional) {
+    return Status(Code::kUnavailable, other + ", by an answer that may be damaged itself");
+  }
+  if (wrong != nullptr) *wrong = there->info.version;
+  return Status(Code::kCorrupt, other);
 }
 
 }  // namespace stoker::gcs

@@ -32,8 +32,11 @@ Result<Resource> Insert(const Bucket& bucket, const std::string& key, Message me
                         const Condition& condition);
 
 // What the service says in `answer` to `request` that it has made, compared with what it should
-// have; another one is deleted. kCorrupt: it is another one.
+// have; where they differ, it is asked once more. Nothing is deleted. kCorrupt: it has said twice
+// that it is another one, whose version is put into `wrong`, unless that is null. kUnavailable:
+// nobody can tell what is there; so too for a write on a condition, which may be a record: who
+// wrote it reads it back.
 Result<Resource> Made(const Bucket& bucket, const Request& request, const HttpResponse& answer,
-                      uint32_t crc);
+                      uint32_t crc, Version* wrong = nullptr);
 
 }  // namespace stoker::gcs

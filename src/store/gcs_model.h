@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "net/percent.h"
 #include "base/text.h"
 #include "net/http_message.h"
-#include "net/percent.h"
 #include "sys/crc32c.h"
 
 namespace stoker {
@@ -38,6 +38,7 @@ class GcsModel {
   std::string token;  // what requests must carry; "" = nothing
   int damaged = 0;    // so many downloads have a wrong byte
   int damaged_compositions = 0;
+  int damaged_sums = 0;  // so many answers to a write have another checksum than the object
   bool says_modified = true;
   std::string storage_class = "STANDARD";
   size_t cut_after = 0;     // bytes of a whole download that are sent; 0 = all
@@ -103,7 +104,11 @@ class GcsModel {
             {"crc32c", Crc32cText(Crc32c(stored.data))}};
   }
 
-  HttpResponse Made(const std::string& name) const { return {200, {}, Described(name).dump()}; }
+  HttpResponse Made(const std::string& name) {
+    nlohmann::json made = Described(name);
+    if (damaged_sums > 0 && damaged_sums-- > 0) made["crc32c"] = Crc32cText(0x12345678);
+    return {200, {}, made.dump()};
+  }
 
   // A page has three entries, so that there are several.
   HttpResponse List(const HttpRequest& request) const {

@@ -207,6 +207,23 @@ TEST_F(GcsStoreTest, DamageOnTheWayIsNotAccepted) {
   EXPECT_EQ(store_->Get("a").code(), Code::kCorrupt);
 }
 
+// An answer that was damaged on its way says nothing of the object, which may be all there is.
+TEST_F(GcsStoreTest, NothingIsDeletedForAnAnswerWithAnotherChecksum) {
+  for (const Condition& condition : {Condition::None(), Condition::Absent()}) {
+    const std::string key = condition.kind == Condition::Kind::kNone ? "a" : "b";
+    model_.damaged_sums = 1;
+    const auto put = store_->Put(key, "data", condition);
+    ASSERT_TRUE(put.ok()) << put.status().ToString();
+    EXPECT_EQ(store_->Head(key)->version, *put);
+    model_.damaged_sums = 1000;
+    const bool any = condition.kind == Condition::Kind::kNone;
+    const auto unknown = store_->Put(key, "more", any ? condition : Condition::Match(*put));
+    EXPECT_EQ(unknown.code(), any ? Code::kCorrupt : Code::kUnavailable);
+    model_.damaged_sums = 0;
+    EXPECT_EQ(store_->Get(key)->data, "more") << "read back, it is there";
+  }
+}
+
 // Its hashes may come in a header each.
 TEST_F(GcsStoreTest, TheChecksumIsFoundWhereverItIs) {
   server_.reset();

@@ -72,13 +72,16 @@ Result<Version> LocalStore::Commit(Staged staged, const std::string& key,
   }
   const auto current = local::ParseRevision(condition.version);
   if (!current) return Lost(key);  // no version of ours, so it cannot be the current one
-  STOKER_ASSIGN(const sys::ScopedFd rev_dir, folder_.OpenDir(RevDir(key)));
+  STOKER_ASSIGN(const sys::ScopedFd rev_dir, OpenRevDir(key));
   if (!rev_dir.valid()) return Lost(key);
   return CommitRevision(staged, key, rev_dir.get(), *current, current->base);
 }
 
 // Fails when `version` is not the current one; a first look, not the decision.
 Status LocalStore::CheckMatch(const std::string& key, const Version& version) {
+  if (local::Versionless(key)) {
+    return Status(Code::kInvalid, folder_.Path(key) + ": is never written on a version");
+  }
   STOKER_ASSIGN(const Found found, Find(key, false));
   if (found.info.version == version) return Status::Ok();
   return Status(Code::kConflict, folder_.Path(key) + ": has changed");
@@ -87,7 +90,7 @@ Status LocalStore::CheckMatch(const std::string& key, const Version& version) {
 // Whether the revisions of `key` began with the plain object `base`.
 Result<bool> LocalStore::GrewFrom(const std::string& key, const std::string& base,
                                   bool* exists) const {
-  STOKER_ASSIGN(const sys::ScopedFd rev_dir, folder_.OpenDir(RevDir(key)));
+  STOKER_ASSIGN(const sys::ScopedFd rev_dir, OpenRevDir(key));
   *exists = rev_dir.valid();
   if (!rev_dir.valid()) return false;
   std::vector<local::Entry> entries;
@@ -144,7 +147,7 @@ Result<Version> LocalStore::CommitAbsent(Staged staged, const std::string& key) 
 // that was confirmed is hidden.
 Result<Version> LocalStore::CommitAny(Staged staged, const std::string& key) {
   for (int round = 0; round < kRounds; ++round) {
-    STOKER_ASSIGN(const sys::ScopedFd rev_dir, folder_.OpenDir(RevDir(key)));
+    STOKER_ASSIGN(const sys::ScopedFd rev_dir, OpenRevDir(key));
     if (rev_dir.valid()) {
       STOKER_ASSIGN(const auto current, local::CurrentRevision(rev_dir.get()));
       if (!current) continue;

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kNumberWidth = 12;
 constexpr size_t kHexWidth = 16;
 constexpr size_t kMaxKey = 900;
-constexpr size_t kMaxComponent = 255 - kRev.size();
+constexpr size_t kMaxName = 255;  // of a file
 
 bool IsHex64(std::string_view text) {
   return text.size() == kHexWidth && text.find_first_not_of("0123456789abcdef") == text.npos;
@@ -77,9 +77,7 @@ std::optional<std::string> ParsePlainVersion(std::string_view version) {
   return std::string(version.substr(2));
 }
 
-bool ReservedComponent(std::string_view component) {
-  return StartsWith(component, kTmp) || EndsWith(component, kRev);
-}
+bool Versionless(std::string_view key) { return StartsWith(key, kVersionless); }
 
 Status ValidateKey(const std::string& key) {
   const auto bad = [&](const std::string& why) {
@@ -87,12 +85,15 @@ Status ValidateKey(const std::string& key) {
   };
   if (key.size() > kMaxKey) return bad("longer than " + std::to_string(kMaxKey) + " bytes");
   if (!IsSafeRelativePath(key)) return bad("not a relative path without '.', '..' and '//'");
+  const bool plain = Versionless(key);
+  const size_t longest = plain ? kMaxName : kMaxName - kRev.size();
   for (size_t at = 0; at <= key.size();) {
     const size_t end = std::min(key.find('/', at), key.size());
     const std::string_view component = std::string_view(key).substr(at, end - at);
-    if (component.size() > kMaxComponent) return bad("a part is too long for a file name");
-    if (ReservedComponent(component))
+    if (component.size() > longest) return bad("a part is too long for a file name");
+    if (!plain && (StartsWith(component, kTmp) || EndsWith(component, kRev))) {
       return bad("names that end in .rev or begin with .tmp are taken");
+    }
     at = end + 1;
   }
   return Status::Ok();

@@ -9,6 +9,9 @@
 //                       look here afterwards
 //   .tmp/               what is being written or deleted
 //
+// Keys below kVersionless have the plain form alone, so that their names may look like any of
+// these: "jobs/j/model.rev" and "jobs/j/.tmpfile" are files like all others.
+//
 // A <revision> is "<%012d number>-<16 hex nonce>-<16 hex base>". It is its own version, and no
 // other write ever has the same name: that is why renaming "at-<old>" to "at-<new>" succeeds for
 // exactly one of many writers. `base` is the plain object that the revisions grew out of.
@@ -25,6 +28,10 @@
 #include "port/object_store.h"
 
 namespace stoker::local {
+
+// Where names of users' files lie in a ledger (docs/ledger.md). Nothing below it is ever written on
+// the condition of a version, which is kInvalid there.
+inline constexpr std::string_view kVersionless = "jobs/";
 
 inline constexpr std::string_view kTmp = ".tmp";
 inline constexpr std::string_view kRev = ".rev";
@@ -54,8 +61,8 @@ std::optional<std::string> ParsePlainVersion(std::string_view version);
 
 // kInvalid, with the reason, for keys that cannot be files here.
 Status ValidateKey(const std::string& key);
-// The same for one component of a key.
-bool ReservedComponent(std::string_view component);
+// Of these there is the plain form alone.
+bool Versionless(std::string_view key);
 
 inline std::string RevDir(const std::string& key) { return key + std::string(kRev); }
 // "" for a key at the root.

@@ -25,15 +25,16 @@ struct Step {
   }
 };
 
-std::optional<Step> StepOf(int dir, local::Entry entry) {
-  if (StartsWith(entry.name, local::kTmp)) return std::nullopt;
+// `plain`: in a folder of keys that have no revisions.
+std::optional<Step> StepOf(int dir, local::Entry entry, bool plain) {
+  if (!plain && StartsWith(entry.name, local::kTmp)) return std::nullopt;
   unsigned char type = entry.type;
   if (type == DT_UNKNOWN) {
     struct stat info = {};
     if (fstatat(dir, entry.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
     type = S_ISREG(info.st_mode) ? DT_REG : S_ISDIR(info.st_mode) ? DT_DIR : DT_UNKNOWN;
   }
-  const bool rev = EndsWith(entry.name, local::kRev);
+  const bool rev = !plain && EndsWith(entry.name, local::kRev);
   if (type == DT_REG && !rev) return Step{Step::Kind::kPlain, std::move(entry.name)};
   if (type != DT_DIR) return std::nullopt;
   if (!rev) return Step{Step::Kind::kFolder, std::move(entry.name) + "/"};
@@ -44,7 +45,7 @@ std::optional<Step> StepOf(int dir, local::Entry entry) {
 // Sorted, each name once (revisions win over a plain leftover). An object that turns from the plain
 // form into revisions while a long directory is read could be missed in both; it does that once in
 // its life, so that a second look at a directory that is being changed finds it.
-Status ReadSteps(const local::Folder& folder, int dir, std::vector<Step>* steps) {
+Status ReadSteps(const local::Folder& folder, int dir, bool plain, std::vector<Step>* steps) {
   std::vector<local::Entry> entries;
   struct stat before = {};
   struct stat after = {};
@@ -58,7 +59,7 @@ Status ReadSteps(const local::Folder& folder, int dir, std::vector<Step>* steps)
   }
   steps->reserve(entries.size());
   for (local::Entry& entry : entries) {
-    if (auto step = StepOf(dir, std::move(entry))) steps->push_back(std::move(*step));
+    if (auto step = StepOf(dir, std::move(entry), plain)) steps->push_back(std::move(*step));
   }
   std::sort(steps->begin(), steps->end());
   const auto same = [](const Step& a, const Step& b) { return a.name == b.name; };
@@ -107,7 +108,7 @@ struct Walk {
     STOKER_ASSIGN(const sys::ScopedFd dir, folder.OpenDir(path));
     if (!dir.valid()) return Status::Ok();
     std::vector<Step> steps;
-    STOKER_TRY(ReadSteps(folder, dir.get(), &steps));
+    STOKER_TRY(ReadSteps(folder, dir.get(), local::Versionless(folder_key), &steps));
     for (const Step& step : steps) {
       if (Full()) return Status::Ok();
       const bool is_folder = step.kind == Step::Kind::kFolder;

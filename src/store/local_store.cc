@@ -160,8 +160,13 @@ Result<std::optional<LocalStore::Found>> LocalStore::FindPlain(const std::string
   return found;
 }
 
+Result<sys::ScopedFd> LocalStore::OpenRevDir(const std::string& key) const {
+  if (local::Versionless(key)) return sys::ScopedFd();
+  return folder_.OpenDir(RevDir(key));
+}
+
 Result<bool> LocalStore::HasRevision(const std::string& key) {
-  STOKER_ASSIGN(const sys::ScopedFd rev_dir, folder_.OpenDir(RevDir(key)));
+  STOKER_ASSIGN(const sys::ScopedFd rev_dir, OpenRevDir(key));
   if (!rev_dir.valid()) return false;
   STOKER_ASSIGN(const auto current, local::CurrentRevision(rev_dir.get()));
   return !current || current->number > 0;  // none seen: it is just changing
@@ -171,7 +176,7 @@ Result<LocalStore::Found> LocalStore::Find(const std::string& key, bool open) {
   STOKER_TRY(local::ValidateKey(key));
   for (int look = 0; look < kLooks; ++look) {
     if (look >= kQuickLooks) Pause();
-    STOKER_ASSIGN(const sys::ScopedFd rev_dir, folder_.OpenDir(RevDir(key)));
+    STOKER_ASSIGN(const sys::ScopedFd rev_dir, OpenRevDir(key));
     if (rev_dir.valid()) {
       auto found = FindRevision(key, rev_dir.get(), open);
       if (found.status().Is(Code::kNotFound)) continue;
@@ -247,7 +252,9 @@ Status LocalStore::Delete(const std::string& key) {
       errno != ENOTDIR) {
     return folder_.Failure("deleting", key, errno);
   }
-  if (folder_.Exists(RevDir(key))) STOKER_TRY(RemoveDir(RevDir(key)));
+  if (!local::Versionless(key) && folder_.Exists(RevDir(key))) {
+    STOKER_TRY(RemoveDir(RevDir(key)));
+  }
   folder_.RemoveEmptyParents(key);
   return Status::Ok();
 }

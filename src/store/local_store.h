@@ -63,6 +63,8 @@ class LocalStore : public ObjectStore {
   // nullopt: go on with the plain form. kNotFound: look again.
   Result<std::optional<Found>> FindRevision(const std::string& key, int rev_dir, bool open);
   Result<std::optional<Found>> FindPlain(const std::string& key, bool open);
+  // Invalid: there is none.
+  Result<sys::ScopedFd> OpenRevDir(const std::string& key) const;
   Result<bool> HasRevision(const std::string& key);
   Status Missing(const std::string& key) const;
   // kConflict, or kNotFound when there is no such object (any more).

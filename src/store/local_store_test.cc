@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <set>
 
 #include "base/prng.h"
 #include "base/text.h"
@@ -114,6 +115,43 @@ TEST_F(LocalStoreTest, ForeignThingsAreNoObjects) {
   EXPECT_EQ(below.code(), Code::kInvalid);
   EXPECT_EQ(store_->Put("a", "x").code(), Code::kInvalid);
   EXPECT_EQ(store_->Put("a", "x", Condition::Absent()).code(), Code::kInvalid);
+}
+
+// Below jobs/ lie files of users: no name is taken there, and none is anybody else's.
+TEST_F(LocalStoreTest, TakesEveryNameBelowJobs) {
+  const std::string root = "jobs/j/artifacts/";
+  const std::vector<std::string> names = {".tmp",
+                                          ".tmpfile",
+                                          "model",
+                                          "model.rev",
+                                          "a.rev/b.rev",
+                                          "a",
+                                          "b.rev/at-1",
+                                          "b.rev/unborn",
+                                          "b",
+                                          std::string(255, 'l'),
+                                          std::string(251, 'r') + ".rev",
+                                          "\xff\n\x01"};
+  for (const std::string& name : names) {
+    const auto put = store_->Put(root + name, name, Condition::Absent());
+    ASSERT_TRUE(put.ok()) << put.status().ToString();
+    ASSERT_TRUE(store_->Put(root + name, name).ok()) << name;
+    EXPECT_EQ(*sys::ReadFile(Path(root + name)), name) << "a file of this very name";
+    EXPECT_EQ(store_->Put(root + name, "x", Condition::Match(*put)).code(), Code::kInvalid);
+  }
+  std::set<std::string> listed;
+  ASSERT_TRUE(ListAll(*store_, "", [&](const ObjectInfo& info) {
+                listed.insert(info.key.substr(root.size()));
+                return Status::Ok();
+              }).ok());
+  EXPECT_EQ(listed, std::set<std::string>(names.begin(), names.end()));
+  ASSERT_TRUE(store_->Delete(root + "b").ok());
+  ASSERT_TRUE(store_->Delete(root + "model").ok());
+  for (const std::string& name : names) {
+    const bool deleted = name == "b" || name == "model";
+    EXPECT_EQ(store_->Get(root + name).code(), deleted ? Code::kNotFound : Code::kOk) << name;
+    EXPECT_EQ(store_->Head(root + name).code(), deleted ? Code::kNotFound : Code::kOk) << name;
+  }
 }
 
 TEST_F(LocalStoreTest, SaysWhatIsWrongWithTheFolder) {

@@ -10,6 +10,8 @@
 #include "cli/meter.h"
 #include "cli/table.h"
 #include "ledger/records.h"
+#include "spec/yaml_text.h"
+#include "sync/object_name.h"
 #include "sync/outputs.h"
 #include "sys/checkpoint_files.h"
 #include "sys/file.h"
@@ -170,11 +172,13 @@ Status ListKept(Context& context, const std::string& job) {
   json all = json::array();
   std::vector<std::vector<std::string>> rows = {{"OUTPUT", "SIZE", "ATTEMPT", "NODE"}};
   for (const OutputInfo& info : outputs) {
-    all.push_back({{"path", info.path},
-                   {"bytes", info.file.size},
-                   {"attempt", info.attempt},
-                   {"node", info.rank},
-                   {"sha256", info.file.sha256}});
+    json one({{"path", info.path},
+              {"bytes", info.file.size},
+              {"attempt", info.attempt},
+              {"node", info.rank},
+              {"sha256", info.file.sha256}});
+    if (!IsUtf8(info.path)) one["path_encoded"] = one["path"] = EncodeName(info.path);
+    all.push_back(std::move(one));
     rows.push_back({Printable(info.path), HumanSize(info.file.size), std::to_string(info.attempt),
                     std::to_string(info.rank)});
   }

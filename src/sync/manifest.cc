@@ -7,16 +7,18 @@
 #include "base/remembered.h"
 #include "base/text.h"
 #include "ledger/paths.h"
+#include "spec/yaml_text.h"
 #include "sync/episode.h"
+#include "sync/object_name.h"
 
 namespace stoker {
 namespace {
 
 constexpr int kOfNoNode = -1;
+constexpr char kEncoded[] = "_encoded";
 
 using nlohmann::json;
 
-constexpr size_t kMaxKey = 900;
 constexpr int64_t kMaxNumber = 1'000'000'000'000'000;
 
 std::string_view KindName(FileKind kind) {
@@ -42,20 +44,24 @@ std::optional<int64_t> Digits(std::string_view text) {
   return value;
 }
 
-bool ValidUtf8(const std::string& text) {
-  // The serializer is strict where it matters: it refuses what is not UTF-8.
-  try {
-    (void)json(text).dump();
-    return true;
-  } catch (const json::exception&) {
-    return false;
-  }
+// JSON is UTF-8, names are bytes. Who does not know the second member finds the file under a name
+// that says which bytes they are.
+void WriteName(json& out, const std::string& member, const std::string& name) {
+  const bool plain = IsUtf8(name);
+  out[member] = plain ? name : EncodeName(name);
+  if (!plain) out[member + kEncoded] = out[member];
+}
+
+std::string ReadName(const json& in, const std::string& member) {
+  const std::string encoded = in.value(member + kEncoded, "");
+  return encoded.empty() ? in.at(member).get<std::string>() : DecodeName(encoded);
 }
 
 json FileJson(const ManifestFile& file) {
-  json out = {{"path", file.path}};
+  json out;
+  WriteName(out, "path", file.path);
   if (file.kind != FileKind::kFile) out["kind"] = KindName(file.kind);
-  if (file.kind == FileKind::kLink) out["target"] = file.target;
+  if (file.kind == FileKind::kLink) WriteName(out, "target", file.target);
   if (file.kind == FileKind::kFile) {
     out["size"] = file.size;
     out["sha256"] = file.sha256;
@@ -96,14 +102,14 @@ bool IsSha256(const std::string& text) {
 
 Result<ManifestFile> ReadFileJson(const json& in) {
   ManifestFile file;
-  file.path = in.at("path").get<std::string>();
+  file.path = ReadName(in, "path");
   if (!IsSafeRelativePath(file.path)) return Bad("unsafe path '" + Printable(file.path) + "'");
   const std::string kind = in.value("kind", "file");
   file.mode = in.value("mode", 0644) & 0777;
   file.restored = in.value("restored", false);
   if (kind == "link") {
     file.kind = FileKind::kLink;
-    file.target = in.at("target").get<std::string>();
+    file.target = ReadName(in, "target");
     if (!TargetStaysInside(file.path, file.target)) {
       return Bad("link '" + Printable(file.path) + "' leads out of the checkpoint");
     }
@@ -175,17 +181,27 @@ std::optional<CheckpointId> ParseCheckpointId(const std::string& text) {
 std::string EncodeManifest(const Manifest& manifest) {
   json parts = json::array();
   for (const Part& part : manifest.parts) parts.push_back(PartJson(part));
-  return json({{"format", kManifestFormat},
-               {"job", manifest.job},
-               {"id", manifest.id.ToString()},
-               {"created", FormatRfc3339(manifest.created)},
-               {"writer", manifest.writer},
-               {"reason", manifest.reason},
-               {"step", manifest.step},
-               {"bytes", manifest.bytes},
-               {"together", manifest.together},
-               {"parts", parts}})
-      .dump(1);
+  std::set<std::string> plain;
+  json encoded = json::array();
+  for (const std::string& role : manifest.together) {
+    if (IsUtf8(role)) {
+      plain.insert(role);
+    } else {
+      encoded.push_back(EncodeName(role));
+    }
+  }
+  json out({{"format", kManifestFormat},
+            {"job", manifest.job},
+            {"id", manifest.id.ToString()},
+            {"created", FormatRfc3339(manifest.created)},
+            {"writer", manifest.writer},
+            {"reason", manifest.reason},
+            {"step", manifest.step},
+            {"bytes", manifest.bytes},
+            {"together", plain},
+            {"parts", parts}});
+  if (!encoded.empty()) out[std::string("together") + kEncoded] = encoded;
+  return out.dump(1);
 }
 
 Result<Manifest> DecodeManifest(const std::string& text) {
@@ -203,6 +219,9 @@ Result<Manifest> DecodeManifest(const std::string& text) {
     out.step = in.value("step", int64_t{-1});
     out.bytes = in.value("bytes", int64_t{0});
     out.together = in.value("together", std::set<std::string>());
+    for (const json& role : in.value(std::string("together") + kEncoded, json::array())) {
+      out.together.insert(DecodeName(role.get<std::string>()));
+    }
     for (const json& item : in.at("parts")) {
       STOKER_ASSIGN(Part part, ReadPartJson(item));
       out.parts.push_back(std::move(part));
@@ -316,10 +335,8 @@ std::optional<CheckpointId> IdOfData(const std::string& name) {
 }
 
 std::string WhyNotKept(const std::string& job, const std::string& path) {
-  if (!IsSafeRelativePath(path)) return "its name is not safe";
-  if (!ValidUtf8(path)) return "its name is not UTF-8";
-  if (paths::Checkpoints(job).size() + path.size() + 64 > kMaxKey) return "its name is too long";
-  return "";
+  (void)job;
+  return IsSafeRelativePath(path) ? "" : "its name is not safe";
 }
 
 std::vector<ManifestFile> UnionFor(const Manifest& manifest, int rank) {

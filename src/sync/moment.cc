@@ -3,6 +3,7 @@
 
 #include "base/deliberate_bug.h"
 #include "ledger/paths.h"
+#include "sync/named_upload.h"
 
 namespace stoker {
 
@@ -14,14 +15,12 @@ Status UploadMoment(ObjectStore& store, const Movers& movers, const std::string&
     if (file->fact.kind == FileKind::kFile && file->object.empty()) due.push_back(file.get());
   }
   STOKER_TRY(HashStaged(due, movers));
-  const std::string root = paths::Checkpoints(job);
-  std::map<std::string, StagedFile*> missing;  // by the key that they are to have
+  std::map<std::string, StagedFile*> missing;  // by path
   for (StagedFile* file : due) {
     const auto same = known.find(file->sha256);
     if (same == known.end()) {
-      const std::string object = folder + file->fact.path;
-      missing[root + object] = file;
-      if (BugIsOn("manifest-before-data")) file->object = object;
+      missing[file->fact.path] = file;
+      if (BugIsOn("manifest-before-data")) file->object = folder + file->fact.path;
       continue;
     }
     file->object = same->second;
@@ -29,10 +28,8 @@ Status UploadMoment(ObjectStore& store, const Movers& movers, const std::string&
   }
   Movers together = movers;
   together.options.all_or_nothing = true;  // the next try may be of a newer moment
-  return SendStaged(store, together, missing, [&](StagedFile* file) {
-    file->object = folder + file->fact.path;
-    file->snapshot.reset();  // gives its room back
-  });
+  return SendNamed(store, together, {paths::Checkpoints(job), folder}, missing,
+                   [](StagedFile* file) { file->snapshot.reset(); });  // gives its room back
 }
 
 Part PartOf(const Moment& moment, int rank) {

@@ -8,13 +8,15 @@
 #include "ledger/paths.h"
 #include "sync/episode.h"
 #include "sync/fetch.h"
-#include "sync/staged_upload.h"
+#include "sync/named_upload.h"
 
 namespace stoker {
 namespace {
 
 constexpr char kManifestPrefix[] = "manifest-";
 constexpr int kReadTries = 3;
+constexpr char kNoFile[] =
+    "no plain file: a socket, a device, a link that leads out of its folder, or too deep";
 // Copies need room until they are sent.
 constexpr size_t kMostTogether = 128;
 constexpr int64_t kBytesTogether = int64_t{256} << 20;
@@ -34,6 +36,12 @@ std::optional<CheckpointId> IdOfOutputsManifest(const std::string& name) {
   const std::string prefix = kManifestPrefix;
   if (!StartsWith(name, prefix) || !EndsWith(name, ".json")) return std::nullopt;
   return ParseCheckpointId(name.substr(prefix.size(), name.size() - prefix.size() - 5));
+}
+
+// Names below artifacts/ that are the lists', or other nodes' folders.
+bool Taken(int rank, const std::string& path) {
+  if (rank != 0) return false;
+  return IdOfOutputsManifest(path) || StartsWith(path, "node-");
 }
 
 bool Wanted(const std::string& path, const std::string& what) {
@@ -73,22 +81,32 @@ struct OutputKeeper::Batch {
   bool full() const { return files.size() >= kMostTogether || bytes >= kBytesTogether; }
 };
 
-// Copies the file; what is no file is listed at once.
-Status OutputKeeper::Stage(const OutputSource& source, const std::string& path, Seen* seen,
-                           bool prefix, Batch* batch) {
+void OutputKeeper::LeaveOut(const std::string& path, Seen* seen, const std::string& why) {
+  left_out_[path] = why;
+  if (seen == nullptr) return;
+  seen->sent = seen->fact;
+  seen->sent_at = clock_.Mono();
+  seen->refused = true;
+}
+
+void OutputKeeper::Failed(const std::string& path, Seen* seen, const Status& why) {
+  if (RefusesName(why) || why.Is(Code::kTooNew)) {
+    LeaveOut(path, seen, why.message());
+  } else {
+    waiting_[path] = why;
+  }
+}
+
+// A file and the copy of it, null for what is no file; on its way with the others.
+Status OutputKeeper::Add(const std::string& path, Seen* seen, std::unique_ptr<Snapshot> copy,
+                         Batch* batch) {
   Batch::One one{path, seen, seen->fact, {}, {}};
   one.listed.path = ArtifactPath(config_.rank, path);
-  one.listed.object = one.listed.path;
   one.listed.kind = seen->fact.kind;
   one.listed.target = seen->fact.target;
   one.listed.mode = seen->fact.mode;
   one.listed.mtime_ms = seen->fact.mtime_ns / 1'000'000;
-  if (one.listed.kind == FileKind::kFile) {
-    SnapshotRequest request;
-    (prefix ? request.prefix : request.copy).push_back(seen->fact);
-    request.need_task = false;
-    STOKER_ASSIGN(std::unique_ptr<Snapshot> copy, source.files->Take(request));
-    if (copy->files().empty()) return Status::Ok();  // gone meanwhile
+  if (copy) {
     one.copy.fact = copy->files().front();
     one.copy.snapshot = std::move(copy);
     one.listed.size = one.copy.fact.size;
@@ -96,6 +114,46 @@ Status OutputKeeper::Stage(const OutputSource& source, const std::string& path, 
   }
   batch->files.push_back(std::move(one));
   return Status::Ok();
+}
+
+// Copies the file; what is no file is listed at once.
+Status OutputKeeper::Stage(const OutputSource& source, const std::string& path, Seen* seen,
+                           bool prefix, Batch* batch) {
+  if (seen->fact.kind != FileKind::kFile) return Add(path, seen, nullptr, batch);
+  SnapshotRequest request;
+  (prefix ? request.prefix : request.copy).push_back(seen->fact);
+  request.need_task = false;
+  STOKER_ASSIGN(std::unique_ptr<Snapshot> copy, source.files->Take(request));
+  if (copy->files().empty()) return Status::Ok();  // gone meanwhile
+  return Add(path, seen, std::move(copy), batch);
+}
+
+// As long as it was when it was seen: nobody of the job can write to it any more, and strangers do
+// not matter. Where there is no room, what was copied before is sent first.
+Result<std::unique_ptr<Snapshot>> OutputKeeper::CopyLast(const OutputSource& source,
+                                                         const FileFact& fact, Batch* batch) {
+  SnapshotRequest request;
+  request.prefix = {fact};
+  request.need_task = false;
+  auto copy = source.files->Take(request);
+  if (copy.ok() && !(*copy)->files().empty()) return copy;
+  // This one says why not.
+  request.copy.swap(request.prefix);
+  copy = source.files->Take(request);
+  if (copy.code() == Code::kNoSpace && !batch->files.empty()) {
+    (void)Send(batch);  // says itself what failed
+    copy = source.files->Take(request);
+  }
+  return copy;
+}
+
+Status OutputKeeper::StageLast(const OutputSource& source, const std::string& path, Seen* seen,
+                               Batch* batch) {
+  if (seen->fact.kind != FileKind::kFile) return Add(path, seen, nullptr, batch);
+  auto copy = CopyLast(source, seen->fact, batch);
+  if (copy.status().Is(Code::kNotFound)) return Status::Ok();  // gone meanwhile
+  if (!copy.ok()) return copy.status();
+  return Add(path, seen, std::move(*copy), batch);
 }
 
 Status OutputKeeper::Send(Batch* batch) {
@@ -106,25 +164,32 @@ Status OutputKeeper::Send(Batch* batch) {
     return Status::Ok();  // a file that fails does not keep the others
   });
   std::map<std::string, StagedFile*> files;
-  Status status;
+  std::map<std::string, Status> failed;
   for (size_t i = 0; i < hashed.size(); ++i) {
     Batch::One& one = batch->files[i];
-    if (!hashed[i].ok() && status.ok()) status = hashed[i];
+    if (!hashed[i].ok()) failed[one.path] = hashed[i];
     if (!hashed[i].ok() || one.listed.kind != FileKind::kFile) continue;
-    files[paths::Artifacts(config_.job) + one.listed.object] = &one.copy;
+    files[one.path] = &one.copy;
   }
-  // Each hand has its own file to mark.
-  const Status sent = SendStaged(store_, config_.movers, files,
-                                 [](StagedFile* file) { file->object = file->fact.path; });
-  if (status.ok()) status = sent;
+  const SendPlace place{paths::Artifacts(config_.job), ArtifactPath(config_.rank, ""),
+                        [this](const std::string& path) { return Taken(config_.rank, path); }};
+  (void)SendNamed(
+      store_, config_.movers, place, files, [](StagedFile*) {}, &failed);
+  Status status;
   for (Batch::One& one : batch->files) {
-    const bool there = one.listed.kind != FileKind::kFile || !one.copy.object.empty();
-    if (!there) continue;
+    if (const auto bad = failed.find(one.path); bad != failed.end()) {
+      if (status.ok()) status = bad->second.WithContext("output '" + Printable(one.path) + "'");
+      Failed(one.path, one.seen, bad->second);
+      continue;
+    }
+    one.listed.object = one.copy.object;
     one.listed.sha256 = one.copy.sha256;
     listed_[one.path] = std::move(one.listed);
+    left_out_.erase(one.path);
     one.seen->sent = one.fact;
     one.seen->sent_at = clock_.Mono();
     one.seen->ever_sent = true;
+    one.seen->refused = false;
     manifest_due_ = true;
     ++uploaded_;
   }
@@ -134,45 +199,40 @@ Status OutputKeeper::Send(Batch* batch) {
 
 Status OutputKeeper::LookAt(const OutputSource& source, bool all, MonoTime deadline) {
   STOKER_ASSIGN(DirectoryScan scan, source.files->Scan());
-  Status first;
+  const auto whole = [&](const std::string& path) {
+    return source.prefix.empty() ? path : source.prefix + "/" + path;
+  };
+  for (const std::string& path : scan.skipped) {
+    if (!LeftOut(whole(path))) LeaveOut(whole(path), nullptr, kNoFile);
+  }
   Batch batch;
   for (const FileFact& fact : scan.files) {
     const MonoTime now = clock_.Mono();
-    const std::string path = source.prefix.empty() ? fact.path : source.prefix + "/" + fact.path;
-    if (LeftOut(path) || IdOfOutputsManifest(path)) continue;
-    const std::string why = WhyNotKept(config_.job, path);
-    if (!why.empty()) {
-      if (first.ok()) first = Status(Code::kInvalid, "'" + Printable(path) + "': " + why);
-      continue;
-    }
+    const std::string path = whole(fact.path);
+    if (LeftOut(path)) continue;
     Seen& seen = seen_[path];
     if (!SameFact(seen.fact, fact)) seen.since = now;
     seen.fact = fact;
-    if (seen.ever_sent && SameFact(seen.sent, fact)) continue;
+    if ((seen.ever_sent || seen.refused) && SameFact(seen.sent, fact)) continue;
     if (now >= deadline) {
-      first = Status(Code::kTimeout, "not every output could be saved in time");
-      break;
+      waiting_[path] = Status(Code::kTimeout, "there was no time left to save it");
+      continue;
     }
     const bool written = scan.written.count(fact.path) != 0 || scan.mapped.count(fact.path) != 0;
     const bool rests = !written && now - seen.since >= config_.quiet;
     const bool due =
         !seen.ever_sent ? now - seen.since >= config_.grow : now - seen.sent_at >= config_.grow;
     if (!all && !rests && !due) continue;
-    Status status = Stage(source, path, &seen, !rests && !all, &batch);
-    // At the end nobody of the job is left who could write; strangers do not matter.
-    if (all && (status.Is(Code::kBusy) || status.Is(Code::kConflict))) {
-      status = Stage(source, path, &seen, true, &batch);
-    }
+    const Status status =
+        all ? StageLast(source, path, &seen, &batch) : Stage(source, path, &seen, !rests, &batch);
     const bool moving = status.Is(Code::kBusy) || status.Is(Code::kConflict);
-    if (!status.ok() && !(moving && !all) && first.ok()) {
-      first = status.WithContext("output '" + Printable(path) + "'");
-    }
-    if (!batch.full()) continue;
-    const Status sent = Send(&batch);
-    if (!sent.ok() && first.ok()) first = sent.WithContext("outputs");
+    if (!status.ok() && moving) waiting_[path] = Status(Code::kBusy, status.message());
+    if (!status.ok() && !moving) Failed(path, &seen, status);
+    if (!all && moving) waiting_.erase(path);
+    if (batch.full()) (void)Send(&batch);
   }
-  const Status sent = Send(&batch);
-  return sent.ok() || !first.ok() ? first : sent.WithContext("outputs");
+  (void)Send(&batch);
+  return Status::Ok();
 }
 
 Status OutputKeeper::WriteManifest() {
@@ -188,13 +248,19 @@ Status OutputKeeper::WriteManifest() {
 }
 
 Status OutputKeeper::Pass(bool all, MonoTime deadline) {
+  waiting_.clear();
   Status first;
   for (const OutputSource& source : sources_) {
     const Status status = LookAt(source, all, deadline);
     if (!status.ok() && first.ok()) first = status;
   }
   const Status listed = WriteManifest();
-  return first.ok() ? listed : first;
+  if (first.ok()) first = listed;
+  if (!first.ok() || waiting_.empty()) return first;
+  const auto& [path, why] = *waiting_.begin();
+  const std::string more =
+      waiting_.size() == 1 ? "" : " and " + std::to_string(waiting_.size() - 1) + " more";
+  return why.WithContext("output '" + Printable(path) + "'" + more);
 }
 
 Status OutputKeeper::Step() { return Pass(false, clock_.Mono() + Duration::Hours(24 * 365)); }
@@ -207,6 +273,13 @@ Status OutputKeeper::Finish(MonoTime deadline) {
     status = Pass(true, deadline);
   }
   return status;
+}
+
+void OutputKeeper::GiveUp() {
+  for (const auto& [path, why] : waiting_) LeaveOut(path, &seen_[path], why.message());
+  waiting_.clear();
+  const Status listed = WriteManifest();
+  if (!listed.ok()) left_out_["(the list of outputs)"] = listed.message();
 }
 
 Result<std::vector<OutputInfo>> ListOutputs(ObjectStore& store, const std::string& job) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files that a job leaves behind (its `outputs:`): kept in the store while the program runs and
-// once more at its end, as plain objects under jobs/<job>/artifacts/.
+// once more at its end, as plain objects under jobs/<job>/artifacts/. A file whose name the store
+// cannot hold lies there under another one, which the manifest names. What cannot be kept at all is
+// left out by name, and keeps none of the others.
 #pragma once
 
 #include <functional>
@@ -46,9 +48,15 @@ class OutputKeeper {
   // Looks, uploads what has come to rest, and lists it in the manifest. Blocks while it uploads.
   // Returns what does not work at present; the rest is done nevertheless, and tried again later.
   Status Step();
-  // The program has ended: everything that changed, until `deadline`. kTimeout: something was left.
+  // The program has ended: everything that changed, until `deadline`. Not ok: something is left
+  // that may be kept when it is called again; kTimeout: the time was over.
   Status Finish(MonoTime deadline);
+  // After a Finish that was not ok, and instead of another: what is left is left out.
+  void GiveUp();
   int64_t uploaded_files() const { return uploaded_; }
+  // What will never be in the store as it is now, by path in the work directory, and why; for
+  // people.
+  const std::map<std::string, std::string>& left_out() const { return left_out_; }
 
  private:
   struct Seen {
@@ -57,6 +65,7 @@ class OutputKeeper {
     FileFact sent;   // when it was uploaded
     MonoTime sent_at;
     bool ever_sent = false;
+    bool refused = false;  // `sent` is what was left out
   };
   Status Pass(bool all, MonoTime deadline);
   Status LookAt(const OutputSource& source, bool all, MonoTime deadline);
@@ -64,6 +73,14 @@ class OutputKeeper {
   struct Batch;
   Status Stage(const OutputSource& source, const std::string& path, Seen* seen, bool prefix,
                Batch* batch);
+  // At the end, when nobody of the job is left who could write.
+  Status StageLast(const OutputSource& source, const std::string& path, Seen* seen, Batch* batch);
+  Result<std::unique_ptr<Snapshot>> CopyLast(const OutputSource& source, const FileFact& fact,
+                                             Batch* batch);
+  Status Add(const std::string& path, Seen* seen, std::unique_ptr<Snapshot> copy, Batch* batch);
+  // One that is not in the store: left out for good, or tried again.
+  void Failed(const std::string& path, Seen* seen, const Status& why);
+  void LeaveOut(const std::string& path, Seen* seen, const std::string& why);
   Status Send(Batch* batch);
   Status WriteManifest();
   bool LeftOut(const std::string& path) const;
@@ -74,6 +91,8 @@ class OutputKeeper {
   const std::vector<OutputSource> sources_;
   std::map<std::string, Seen> seen_;            // by path in the work directory
   std::map<std::string, ManifestFile> listed_;  // by path in the work directory
+  std::map<std::string, std::string> left_out_;
+  std::map<std::string, Status> waiting_;  // of the last look: what failed, and may not fail again
   bool manifest_due_ = false;
   int64_t uploaded_ = 0;
 };

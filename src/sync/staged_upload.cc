@@ -7,6 +7,8 @@
 #include "base/deliberate_bug.h"
 #include "base/text.h"
 #include "job/digest.h"
+#include "sync/named_upload.h"
+#include "sync/object_name.h"
 #include "sync/store_side.h"
 
 namespace stoker {
@@ -118,20 +120,81 @@ Status HashStaged(const std::vector<StagedFile*>& files, const Movers& movers) {
   });
 }
 
-Status SendStaged(ObjectStore& store, const Movers& movers,
-                  const std::map<std::string, StagedFile*>& files,
-                  const std::function<void(StagedFile* file)>& sent) {
+namespace {
+
+TransferReport SendAll(ObjectStore& store, const Movers& movers,
+                       const std::map<std::string, StagedFile*>& files,
+                       const std::function<void(StagedFile* file)>& sent) {
   Copies source(files);
   CopyTarget target(store);
   SentCopies memory(files, sent);
   std::vector<ObjectInfo> all;
   for (const auto& [key, file] : files) all.push_back({key, file->fact.size, "", {}});
   SortLargeFirst(&all);
-  const TransferReport report = MoveFiles(source, target, memory, movers, all);
+  return MoveFiles(source, target, memory, movers, all);
+}
+
+}  // namespace
+
+Status SendStaged(ObjectStore& store, const Movers& movers,
+                  const std::map<std::string, StagedFile*>& files,
+                  const std::function<void(StagedFile* file)>& sent) {
+  const TransferReport report = SendAll(store, movers, files, sent);
   if (report.failed.empty()) return Status::Ok();
   const OddKey& failed = report.failed.front();
   return failed.why.WithContext("cannot upload '" + Printable(files.at(failed.key)->fact.path) +
                                 "'");
+}
+
+bool RefusesName(const Status& status) {
+  return status.Is(Code::kInvalid) || status.Is(Code::kExists) || status.Is(Code::kConflict);
+}
+
+Status SendNamed(ObjectStore& store, const Movers& movers, const SendPlace& place,
+                 const std::map<std::string, StagedFile*>& files,
+                 const std::function<void(StagedFile* file)>& sent,
+                 std::map<std::string, Status>* failed) {
+  struct Way {
+    std::string path;
+    std::string name;  // below the folder
+    bool over = false;
+  };
+  const std::string before = place.root + place.folder;
+  std::map<const StagedFile*, Way> ways;  // each hand has its own to mark
+  for (const auto& [path, file] : files) {
+    const bool taken = place.taken && place.taken(path);
+    ways[file] = {path, taken ? OddObject(path) : ObjectOf(path, before.size())};
+  }
+  Status first;
+  for (bool again = true; again;) {
+    std::map<std::string, StagedFile*> due;
+    for (const auto& [path, file] : files) {
+      if (!ways.at(file).over) due[before + ways.at(file).name] = file;
+    }
+    const auto arrived = [&](StagedFile* file) {
+      Way& way = ways.at(file);
+      way.over = true;
+      file->object = place.folder + way.name;
+      sent(file);
+    };
+    const TransferReport report = SendAll(store, movers, due, arrived);
+    again = false;
+    for (const OddKey& each : report.failed) {
+      Way& way = ways.at(due.at(each.key));
+      if (RefusesName(each.why) && way.name != OddObject(way.path)) {
+        way.name = OddObject(way.path);
+        again = true;
+        continue;
+      }
+      way.over = true;
+      if (first.ok()) {
+        first = each.why.WithContext("cannot upload '" + Printable(way.path) + "'");
+      }
+      if (failed != nullptr) (*failed)[way.path] = each.why;
+    }
+    if (!first.ok() && movers.options.all_or_nothing) return first;
+  }
+  return first;
 }
 
 }  // namespace stoker

@@ -14,7 +14,7 @@
 namespace stoker {
 namespace {
 
-constexpr int kMaxDepth = 40;
+constexpr int kMaxDepth = 250;  // each level of a walk has a descriptor
 constexpr int kTries = 4;
 
 // `target` of the link at `path`, made relative; "" when it leads out of `root`.

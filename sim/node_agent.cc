@@ -245,6 +245,8 @@ void NodeAgent::Finalize(FinalizeAttempt action, int rank) {
   const auto run = RunOf(action.attempt, rank);
   for (int64_t pause = 100;; pause = std::min<int64_t>(pause * 2, 5000)) {
     if (run->Finalize(action).ok() || off_) break;
+    const auto until = supervisor_->saves_until();  // as node/agent.cc
+    if (until && host_.clock.Mono() >= *until) break;
     Sleep(pause);
     if (action.deadline) action.deadline = LaterDeadline(*action.deadline, host_.clock.Mono());
   }

@@ -70,7 +70,13 @@ std::optional<MonoTime> Supervisor::wake() const {
     if (config_.stall) consider(last_activity_ + *config_.stall);
   }
   if (phase_ == AgentPhase::kStopping && kill_at_) consider(*kill_at_);
+  if (cancelled_) consider(*cancelled_ + config_.stop_grace + kLeaveAfterCancel);
   return first;
+}
+
+std::optional<MonoTime> Supervisor::saves_until() const {
+  if (!cancelled_) return std::nullopt;
+  return *cancelled_ + config_.stop_grace + kSaveAfterCancel;
 }
 
 bool Supervisor::publishes() const {
@@ -89,6 +95,7 @@ void Supervisor::On(const RecordRead& event, Instant now, Actions& out) {
   if (job.rev < rev_) return;
   rev_ = job.rev;
   record_at_ = event.at.value_or(now);
+  if (job.cancel && !cancelled_) cancelled_ = now.mono;
   const Launch* launch = FindLaunch(job, config_.launch);
   earlier_run_ms_ = 0;
   for (const Attempt& attempt : job.attempts) {
@@ -481,6 +488,12 @@ void Supervisor::On(const Activity&, Instant now, Actions&) { last_activity_ = n
 void Supervisor::On(const Tick&, Instant, Actions&) {}
 
 void Supervisor::CheckTimes(Instant now, Actions& out) {
+  if (cancelled_ && now.mono >= *cancelled_ + config_.stop_grace + kLeaveAfterCancel) {
+    phase_ = AgentPhase::kOff;
+    out.push_back(
+        PowerOff{"the job was cancelled, and this node could not be done with it in time"});
+    return;
+  }
   if (term_at_ && now.mono >= *term_at_ &&
       (phase_ == AgentPhase::kRunning || phase_ == AgentPhase::kReady ||
        (phase_ == AgentPhase::kStaging && stop_cause_ == StopCause::kNone))) {

@@ -135,6 +135,13 @@ struct FinalizeAttempt {
 inline MonoTime LaterDeadline(MonoTime deadline, MonoTime now) {
   return deadline > now ? deadline : now + Duration::Seconds(5);
 }
+// How long a node goes on trying to keep what is left while nothing of it gets into the store; its
+// machine is paid for meanwhile.
+inline constexpr Duration kKeepTrying = Duration::Hours(1);
+// Once a cancel was read and the program had its grace: until when what is left may still be kept,
+// and from when on the node leaves whatever it is doing, with a store or without.
+inline constexpr Duration kSaveAfterCancel = Duration::Minutes(1);
+inline constexpr Duration kLeaveAfterCancel = Duration::Minutes(2);
 struct Publish {};  // the report changed
 struct Hurry {};    // run reconcile now
 struct PowerOff {
@@ -166,6 +173,8 @@ class Supervisor {
   const NodeReport& report() const { return report_; }
   // False while the slot of report().attempt may be another's: the report must not be written.
   bool publishes() const;
+  // From when on what is not in the store is not tried any more; unset = nobody said so.
+  std::optional<MonoTime> saves_until() const;
   // When a Tick must come at the latest; unset = none is needed.
   std::optional<MonoTime> wake() const;
 
@@ -204,12 +213,13 @@ class Supervisor {
   SupervisorConfig config_;
   AgentPhase phase_ = AgentPhase::kIdle;
   NodeReport report_;
-  Attempt attempt_;                   // as last read, valid from Waiting on
-  int64_t rev_ = 0;                   // of the newest record read
-  std::optional<Instant> record_at_;  // when that was
-  int finished_attempt_ = 0;          // newest that this agent reported Ended
-  bool must_leave_ = false;           // launch closed or job over
-  int64_t earlier_run_ms_ = 0;        // program time of ended attempts
+  Attempt attempt_;                    // as last read, valid from Waiting on
+  int64_t rev_ = 0;                    // of the newest record read
+  std::optional<Instant> record_at_;   // when that was
+  int finished_attempt_ = 0;           // newest that this agent reported Ended
+  bool must_leave_ = false;            // launch closed or job over
+  std::optional<MonoTime> cancelled_;  // when a cancel was first read
+  int64_t earlier_run_ms_ = 0;         // program time of ended attempts
   std::vector<NodeReport> peers_;
   StopCause stop_cause_ = StopCause::kNone;
   bool signalled_ = false;

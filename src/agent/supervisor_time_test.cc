@@ -43,6 +43,26 @@ TEST(SupervisorTest, ANoticeWhileTheProgramHasItsGraceShortensIt) {
   n.After(25).Does("kill");
 }
 
+// Whatever it waits for, the store among it, a node that has read a cancel is gone in time.
+TEST(SupervisorTest, ACancelIsObeyedInTimeWithAStoreOrWithout) {
+  const auto cancelled = [](Job& job) {
+    job.cancel = CancelRequest{};
+    Stops(1, EndReason::kCancelled)(job);
+  };
+  Node n = Running();
+  EXPECT_EQ(n.supervisor->saves_until(), std::nullopt);
+  n.Reads(cancelled).Does("term; publish");
+  const MonoTime by{n.ms + 30'000};  // its grace
+  EXPECT_EQ(n.supervisor->saves_until(), by + kSaveAfterCancel);
+  n.After(1).Exits(0, 15).Does("kill; finalize started signalled");
+  EXPECT_EQ(n.WakesIn(), 29'000 + kLeaveAfterCancel.ms);
+  n.After(100).Reads();  // again, which is no new cancel
+  n.After(48).Does("").After(1).Does("off");
+
+  Node stuck = Staging();
+  stuck.Reads(cancelled).Does("cancel staging").After(149).Does("").After(1).Does("off");
+}
+
 TEST(SupervisorTest, ANoticeWhileStagingOrReady) {
   Node n = Staging();
   n.Notice(40).Does("publish; hurry");

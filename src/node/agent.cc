@@ -98,6 +98,11 @@ void Agent::Handle(const AgentEvent& event) {
   for (const AgentAction& action : supervisor_->Step(event, Now())) {
     std::visit([&](const auto& a) { Do(a); }, action);
   }
+  const auto until = supervisor_->saves_until();
+  if (until && parts_.clock.Mono() >= *until) {
+    const std::lock_guard lock(run_mutex_);
+    if (run_) run_->SaveNoLonger();
+  }
   poller_->Refresh(supervisor_->report(), supervisor_->publishes());
 }
 
@@ -196,8 +201,19 @@ void Agent::Do(const FinalizeAttempt& action) {
   const int rank = supervisor_->report().rank;
   work_.Post([this, action = action, rank]() mutable {
     const auto run = RunOf(action.attempt, rank);
+    int64_t saved = run->saved();
+    MonoTime progress = parts_.clock.Mono();
     for (int64_t pause = 100;; pause = std::min<int64_t>(pause * 2, 5000)) {
       if (run->Finalize(action).ok() || off_) break;
+      const MonoTime now = parts_.clock.Mono();
+      if (run->saved() != saved) {
+        saved = run->saved();
+        progress = now;
+      }
+      if (run->hurried() || now - progress >= kKeepTrying) {
+        run->GiveUp();
+        break;
+      }
       std::this_thread::sleep_for(std::chrono::milliseconds(pause));
       if (action.deadline) action.deadline = LaterDeadline(*action.deadline, parts_.clock.Mono());
     }

@@ -69,7 +69,8 @@ std::string CacheDir() {
 
 int RunAgent(const std::string& dir, const LocalBoot& boot) {
   RealClock clock;
-  auto store = OpenStore(boot.request.store_url);
+  std::atomic<bool> leaving{false};  // no try at the store is followed by another then
+  auto store = OpenStore(boot.request.store_url, [&leaving] { return leaving.load(); });
   if (!store.ok()) return Complain(store.status());
   auto ledger = Ledger::Open(**store, clock, sys::RandomU64());
   if (!ledger.ok()) return Complain(ledger.status());
@@ -99,6 +100,7 @@ int RunAgent(const std::string& dir, const LocalBoot& boot) {
               (*provider)->traits().notice_poll);
   const ShutdownWatch shutdown(agent);
   const Status done = agent.Run();
+  leaving = true;
   if (done.ok()) return 0;
   Complain(done);
   // A record that cannot be understood will not be understood later either; leave the machine.

@@ -325,11 +325,22 @@ Status AttemptRun::Finalize(const FinalizeAttempt& action) {
   if (watcher_.joinable()) watcher_.join();
   Status first = FinalSync(action);
   // Lines last: what the uploads have to say is among them.
-  if (!first.ok()) Say("stoker: " + first.ToString());
+  if (!first.ok()) SayNow(first);
   Duration within = Duration::Seconds(30);
   if (action.deadline) within = std::max(Duration::Ms(200), *action.deadline - clock_.Mono());
+  if (hurried_) within = Duration::Ms(200);
   const Status shipped = log_->ShipAll(within);
   return first.ok() ? shipped : first;
+}
+
+// A trouble that lasts is said each minute.
+void AttemptRun::SayNow(const Status& trouble) {
+  const std::string text = trouble.ToString();
+  const MonoTime now = clock_.Mono();
+  if (text == said_ && now - said_at_ < Duration::Minutes(1)) return;
+  said_ = text;
+  said_at_ = now;
+  Say("stoker: " + text + "; trying again");
 }
 
 void AttemptRun::Complete(NodeReport& report) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "agent/log_pump.h"
 #include "agent/supervisor.h"
@@ -60,6 +61,13 @@ class AttemptRun {
   // The last checkpoint, the last outputs, the last lines. Returns when all is in the store, or at
   // the deadline with what is not.
   Status Finalize(const FinalizeAttempt& action);
+  // Instead of another Finalize: what is left is not kept, and said.
+  void GiveUp();
+  // Ends a Finalize that waits for the store; from then on it is time to give up. Any thread.
+  void SaveNoLonger() { hurried_ = true; }
+  bool hurried() const { return hurried_; }
+  // How much has been kept so far: what changes when a try has got something into the store.
+  int64_t saved() const;
   void Complete(NodeReport& report);
   void Say(const std::string& text);
 
@@ -84,6 +92,8 @@ class AttemptRun {
   Result<bool> MayCommit();
   bool SilentForGood(int rank);
   Status FinalSync(const FinalizeAttempt& action);
+  Status FinalCheckpoint(MonoTime deadline);
+  void SayNow(const Status& trouble);
   std::string NewestCheckpoint() const;
   std::string KeeperTrouble() const;
   void WatchProgram(std::function<void(TaskExit)> ended, std::function<void()> activity);
@@ -105,6 +115,10 @@ class AttemptRun {
   std::string trouble_;
   std::thread watcher_;
   std::atomic<bool> signalled_{false};
+  std::atomic<bool> hurried_{false};
+  std::string said_;  // of what does not work at the end, last, and when
+  MonoTime said_at_;
+  std::vector<std::string> lost_;  // what was given up, besides outputs
   // Threads beside a job that needs the processors: they wait for the wire most of their time, and
   // end with what they move.
   ThreadCrew crew_;

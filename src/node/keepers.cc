@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of an attempt that keeps work: checkpoints and outputs.
+#include <algorithm>
+
 #include "ledger/records.h"
 #include "ledger/reports.h"
 #include "node/attempt_run.h"
@@ -101,18 +103,48 @@ void AttemptRun::StartKeepers() {
   if (config_.spec.outputs.empty()) return;
   outputs_ = std::make_unique<OutputSync>(
       OutputSyncConfig{config_.spec, config_.job.id, config_.attempt, config_.rank, WorkDir(),
-                       config_.dir + "/staging", movers_},
+                       config_.dir + "/staging", movers_,
+                       [this](const std::string& line) { Say(line); }},
       store_, clock_);
 }
 
 Status AttemptRun::FinalSync(const FinalizeAttempt& action) {
   if (!keeper_threads_) return Status::Ok();
   const MonoTime deadline = action.deadline.value_or(clock_.Mono() + kFinalSyncWithin);
-  const Status checkpoint = keeper_threads_->FinalSync(deadline).WithContext("the last checkpoint");
+  const Status checkpoint = FinalCheckpoint(deadline).WithContext("the last checkpoint");
   // Outputs of a run that failed or was taken are kept too: they say what happened.
   const Status outputs =
       outputs_ ? outputs_->Finish(deadline).WithContext("the last outputs") : Status::Ok();
   return checkpoint.ok() ? outputs : checkpoint;
+}
+
+// In pieces, as somebody may lose patience meanwhile.
+Status AttemptRun::FinalCheckpoint(MonoTime deadline) {
+  for (;;) {
+    const MonoTime now = clock_.Mono();
+    const Status done = keeper_threads_->FinalSync(std::min(deadline, now + Duration::Seconds(1)));
+    if (!done.Is(Code::kTimeout) || clock_.Mono() >= deadline || hurried_) return done;
+  }
+}
+
+void AttemptRun::GiveUp() {
+  std::vector<std::string> lost;
+  if (keeper_ && keeper_threads_ && !keeper_->Finished()) {
+    const std::string why = keeper_->trouble();
+    lost.push_back("what was saved last is in no checkpoint" + (why.empty() ? "" : ": " + why));
+    Say("stoker: " + lost.back());
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    lost_ = lost;
+  }
+  if (outputs_) outputs_->GiveUp();
+  Say("stoker: gave up saving what is left");
+  if (log_) (void)log_->ShipAll(Duration::Ms(200));
+}
+
+int64_t AttemptRun::saved() const {
+  return (keeper_ ? keeper_->commits() : 0) + (outputs_ ? outputs_->uploaded() : 0);
 }
 
 std::string AttemptRun::NewestCheckpoint() const { return keeper_ ? keeper_->newest() : ""; }
@@ -121,6 +153,14 @@ std::string AttemptRun::KeeperTrouble() const {
   std::string trouble = keeper_ ? keeper_->trouble() : "";
   const std::string more = outputs_ ? outputs_->trouble() : "";
   if (!more.empty()) trouble += (trouble.empty() ? "" : "; ") + more;
+  std::vector<std::string> lost = lost_;
+  if (outputs_) {
+    for (std::string& line : outputs_->left_out()) lost.push_back(std::move(line));
+  }
+  constexpr size_t kNamed = 20;  // the log names all
+  for (size_t i = 0; i < lost.size() && i < kNamed; ++i) {
+    trouble += (trouble.empty() ? "" : "; ") + lost[i];
+  }
   return trouble;
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -23,19 +25,29 @@ struct OutputSyncConfig {
   std::string workdir;
   std::string staging;
   Movers movers;
+  // Takes a line for the log of what is left out; from the thread, and from Finish and GiveUp.
+  std::function<void(const std::string& line)> say;
 };
 
 class OutputSync {
  public:
   OutputSync(OutputSyncConfig config, ObjectStore& store, Clock& clock);
   ~OutputSync();
-  // After the program ended: stops the thread and sends what is left.
+  // After the program ended: stops the thread and sends what is left. Not ok: something is left
+  // that another call may still keep.
   Status Finish(MonoTime deadline);
+  // Instead of another Finish: what is left is left out.
+  void GiveUp();
   std::string trouble();
+  // What was left out, a line each, for the job's owner. Any thread.
+  std::vector<std::string> left_out();
+  // Files that have been uploaded so far. Any thread.
+  int64_t uploaded() const { return uploaded_; }
 
  private:
   void Run();
   void Stop();
+  void Look(const Status& status);
 
   std::vector<std::unique_ptr<CheckpointFiles>> files_;
   std::unique_ptr<OutputKeeper> keeper_;
@@ -43,6 +55,9 @@ class OutputSync {
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
   std::string trouble_;
+  std::map<std::string, std::string> left_out_;  // path -> the line that was said
+  std::atomic<int64_t> uploaded_{0};
+  const std::function<void(const std::string& line)> say_;
   std::thread thread_;
 };
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "net/percent.h"
 #include "base/text.h"
 #include "net/http_message.h"
+#include "net/percent.h"
 #include "sys/crc32c.h"
 
 namespace stoker {

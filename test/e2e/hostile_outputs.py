@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Files with every name that a file system takes, through outputs and checkpoints and back, byte for
-byte: with a local folder, S3 (moto) and Google Cloud Storage (fake-gcs-server) as the store."""
+"""Files with every name that a file system takes, through outputs and checkpoints and back, byte
+for byte: with a local folder, S3 (moto) and Google Cloud Storage (fake-gcs-server) as the store."""
 
 import argparse
 import pathlib

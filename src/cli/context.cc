@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/context.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -59,6 +60,14 @@ Context::Context()
 }
 
 Context::~Context() = default;
+
+size_t Context::out_width() const {
+  winsize size{};
+  if (!out_terminal_ || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
+    return SIZE_MAX;
+  }
+  return size.ws_col;
+}
 
 std::string Context::self_exe() const {
   const auto path = sys::RealPath("/proc/self/exe");

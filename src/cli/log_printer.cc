@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/log_printer.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace stoker::cli {
@@ -36,6 +38,10 @@ std::string LogPrinter::Format(const std::vector<LogRecord>& records) {
       out += '\n';
       open_line_[last_] = false;
     }
+    if (between_ && newest_ > 0 && record.attempt > newest_) {
+      out += "stoker: " + Printable(between_(newest_, record.attempt)) + "\n";
+    }
+    newest_ = std::max(newest_, record.attempt);
     const bool goes_on = open_line_[from];
     if (record.note) {
       if (goes_on) out += '\n';

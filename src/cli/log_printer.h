@@ -2,6 +2,7 @@
 // Records of a job's log as a terminal or a file should get them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -16,8 +17,12 @@ namespace stoker::cli {
 // `times` each begins with when it was written: UTC, by the clock of its node.
 class LogPrinter {
  public:
+  // Said before the first line of an attempt that follows another: from, to. Empty = nothing is.
+  using Between = std::function<std::string(int from, int to)>;
+
   LogPrinter(bool terminal, bool many_nodes, bool color, bool times = false)
       : terminal_(terminal), many_nodes_(many_nodes), color_(color), times_(times) {}
+  void set_between(Between between) { between_ = std::move(between); }
   std::string Format(const std::vector<LogRecord>& records);
 
  private:
@@ -29,6 +34,8 @@ class LogPrinter {
   bool times_;
   std::map<std::pair<int, int>, bool> open_line_;  // (attempt, rank): the last record goes on
   std::pair<int, int> last_{-1, -1};
+  Between between_;
+  int newest_ = 0;  // the highest attempt that had a line
 };
 
 }  // namespace stoker::cli

@@ -28,6 +28,21 @@ TEST(LogPrinter, TimesBeginLinesAndNotTheirParts) {
   EXPECT_EQ(plain.Format({note}), "stoker: lines 1-9 are missing\n");
 }
 
+TEST(LogPrinter, SaysWhereOneAttemptEndsAndTheNextBegins) {
+  LogPrinter printer(false, true, false);
+  printer.set_between([](int from, int to) {
+    return "from " + std::to_string(from) + " to " + std::to_string(to);
+  });
+  LogRecord next = Record(1, "c");
+  next.attempt = Record(0, "").attempt + 2;
+  LogRecord late = Record(0, "late");
+  EXPECT_EQ(printer.Format({Record(0, "a"), Record(1, "b", true), next, late, next}),
+            "[node 0] a\n[node 1] b\nstoker: from 1 to 3\n[node 1] c\n[node 0] late\n"
+            "[node 1] c\n");
+  LogPrinter quiet(false, false, false);
+  EXPECT_EQ(quiet.Format({Record(0, "a"), next}), "a\nc\n");
+}
+
 TEST(LogPrinter, NoTimesUnlessAskedFor) {
   LogPrinter printer(false, false, false);
   EXPECT_EQ(printer.Format({Record(0, "a\x1b[31m")}), "a\x1b[31m\n");

@@ -82,6 +82,23 @@ std::string Numbered(const std::vector<LogRecord>& records, bool timestamps) {
   return out;
 }
 
+// How the attempts from `from` on ended and where attempt `to` began.
+std::string BetweenAttempts(const Job& job, int from, int to) {
+  std::vector<std::string> parts;
+  for (const Attempt& attempt : job.attempts) {
+    const std::string name = "attempt " + std::to_string(attempt.number);
+    if (attempt.number >= from && attempt.number < to && attempt.ending) {
+      parts.push_back(name + " ended: " + std::string(Name(attempt.ending->reason)) + ": " +
+                      attempt.ending->why);
+    } else if (attempt.number == to) {
+      parts.push_back(
+          name + " begins from " +
+          (attempt.restore.empty() ? "the beginning" : "checkpoint " + attempt.restore));
+    }
+  }
+  return "---- " + Join(parts, "; ") + " ----";
+}
+
 Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(const std::string job, context.ResolveJob(options.job));
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
@@ -95,6 +112,12 @@ Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(JobRead read, ReadJob(*ledger, job));
   LogPrinter printer(context.out_is_terminal(), read.job.num_nodes > 1 && options.node < 0,
                      context.color(), options.timestamps);
+  // The record that was read may be older than the lines: it is read again for this.
+  printer.set_between([&](int from, int to) {
+    auto now = ReadJob(*ledger, job);
+    if (now.ok()) read.job = std::move(now->job);
+    return BetweenAttempts(read.job, from, to);
+  });
   if (options.follow) CatchInterrupts();
   MonoTime passed = context.clock().Mono();
   MonoTime read_at = passed;

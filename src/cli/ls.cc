@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <functional>
 #include <map>
 
 #include "base/text.h"
@@ -11,6 +13,8 @@
 #include "cli/verb.h"
 #include "controller/all_jobs.h"
 #include "ledger/index.h"
+#include "ledger/records.h"
+#include "spec/parse.h"
 
 namespace stoker::cli {
 namespace {
@@ -24,6 +28,7 @@ constexpr size_t kShown = 20;
 struct Options {
   bool all = false;
   bool ids = false;
+  bool hyperparameters = false;
   std::string state;
   std::string name;
 };
@@ -44,6 +49,19 @@ bool Wanted(const Options& options, const Summary& job) {
   return options.state.empty() || Name(job.state) == options.state;
 }
 
+// "lr=0.1 opt={...}", as they were given; "?" where the job file cannot be read.
+std::string Hyperparameters(Ledger& ledger, const std::string& id) {
+  const auto text = ReadSpec(ledger, id);
+  const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
+  if (!spec.ok()) return "?";
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : spec->hyperparameters) {
+    const bool quoted = value.size() > 1 && value[0] == '"';
+    parts.push_back(Printable(name + "=" + (quoted ? value.substr(1, value.size() - 2) : value)));
+  }
+  return Join(parts, " ");
+}
+
 json ToJson(const Summary& job) {
   const auto time = [](const std::optional<WallTime>& t) {
     return t ? json(FormatRfc3339(*t)) : json(nullptr);
@@ -51,6 +69,7 @@ json ToJson(const Summary& job) {
   return {{"id", job.id},
           {"name", job.name},
           {"user", job.user},
+          {"host", job.host},
           {"state", Name(job.state)},
           {"attempts", job.attempts},
           {"nodes", job.num_nodes},
@@ -67,21 +86,76 @@ json ToJson(const Summary& job) {
           {"rev", job.rev}};
 }
 
-std::string ForPeople(Context& context, const std::vector<Summary>& jobs, WallTime now) {
-  std::vector<std::vector<std::string>> rows = {{"JOB", "NAME", "STATUS", "ATTEMPT", "NODES", "AGE",
-                                                 "DURATION", "WHERE", "REASON", "CHECKPOINT"}};
-  for (const Summary& job : jobs) {
+struct Column {
+  std::string head;
+  ColumnRule rule;
+  std::function<std::string(const Summary&)> cell;
+};
+
+// Whose each job is and where it was submitted, when not all are this user's from this machine.
+std::optional<Column> Owner(Context& context, const std::vector<Summary>& jobs) {
+  const auto local = context.local_provider();
+  const std::string here = local.ok() ? (*local)->host() : "";
+  const auto mine = [&](const Summary& job) {
+    return job.user == context.user() && (job.host.empty() || job.host == here);
+  };
+  if (std::all_of(jobs.begin(), jobs.end(), mine)) return std::nullopt;
+  return Column{"OWNER", {8, 2}, [here](const Summary& job) {
+                  const std::string at = job.host.empty() ? "" : job.host.substr(0, 8);
+                  return job.user + (at.empty() ? "" : job.host == here ? "@here" : "@" + at);
+                }};
+}
+
+std::vector<Column> Columns(Context& context, const std::vector<Summary>& jobs,
+                            const Options& options, Ledger& ledger) {
+  const WallTime now = context.clock().Wall();
+  const auto status = [&](const Summary& job) {
     const char* colour = job.state == JobState::kSucceeded ? "32"
                          : job.state == JobState::kFailed  ? "31"
                                                            : "36";
+    return context.Style(colour, Name(job.state));
+  };
+  const auto duration = [now](const Summary& job) {
     const Duration ran = job.ended ? *job.ended - job.created : now - job.created;
-    rows.push_back({job.id, job.name, context.Style(colour, Name(job.state)),
-                    std::to_string(job.attempts), std::to_string(job.num_nodes),
-                    HumanDuration(std::max(Duration{}, now - job.created)),
-                    HumanDuration(std::max(Duration{}, ran)), job.provider, Reason(job),
-                    job.newest_checkpoint});
+    return HumanDuration(std::max(Duration{}, ran));
+  };
+  const auto age = [now](const Summary& job) {
+    return HumanDuration(std::max(Duration{}, now - job.created));
+  };
+  std::vector<Column> columns = {
+      {"JOB", {}, [](const Summary& job) { return job.id; }},
+      {"NAME", {10, 0}, [](const Summary& job) { return job.name; }},
+      {"STATUS", {}, status},
+      {"ATTEMPT", {0, 5}, [](const Summary& job) { return std::to_string(job.attempts); }},
+      {"NODES", {0, 6}, [](const Summary& job) { return std::to_string(job.num_nodes); }},
+      {"AGE", {0, 1}, age},
+      {"DURATION", {0, 4}, duration},
+      {"WHERE", {0, 7}, [](const Summary& job) { return job.provider; }},
+      {"REASON", {12, 0}, Reason},
+      {"CHECKPOINT", {10, 3}, [](const Summary& job) { return job.newest_checkpoint; }}};
+  if (const auto owner = Owner(context, jobs)) columns.insert(columns.begin() + 2, *owner);
+  if (options.hyperparameters) {
+    columns.push_back({"HYPERPARAMETERS", {12, 0}, [&ledger](const Summary& job) {
+                         return Hyperparameters(ledger, job.id);
+                       }});
   }
-  return FormatTable(rows);
+  return columns;
+}
+
+void PrintForPeople(Context& context, const std::vector<Summary>& jobs, const Options& options,
+                    Ledger& ledger) {
+  std::vector<std::vector<std::string>> rows(1 + jobs.size());
+  std::vector<ColumnRule> rules;
+  for (const Column& column : Columns(context, jobs, options, ledger)) {
+    rules.push_back(column.rule);
+    rows[0].push_back(column.head);
+    for (size_t i = 0; i < jobs.size(); ++i) rows[i + 1].push_back(column.cell(jobs[i]));
+  }
+  const FittedTable table = FitTable(std::move(rows), std::move(rules), context.out_width());
+  context.Print(table.text);
+  if (!table.left_out.empty()) {
+    context.Say("too narrow for " + Join(table.left_out, ", ") + ": stoker ls | cat has all");
+  }
 }
 
 // What a pass saw that records do not hold until an attempt ends, by job id.
@@ -134,12 +208,16 @@ Status Run(Context& context, const Options& options) {
     context.Print(text);
   } else if (context.json) {
     std::string text = "[";
-    for (const Summary& job : shown) text += (text.size() > 1 ? ",\n " : "") + ToJson(job).dump();
+    for (const Summary& job : shown) {
+      json line = ToJson(job);
+      if (options.hyperparameters) line["hyperparameters"] = Hyperparameters(*ledger, job.id);
+      text += (text.size() > 1 ? ",\n " : "") + line.dump();
+    }
     context.Print(text + "]\n");
   } else if (shown.empty()) {
     context.Say("no jobs yet: stoker run -- python train.py");
   } else {
-    context.Print(ForPeople(context, shown, context.clock().Wall()));
+    PrintForPeople(context, shown, options, *ledger);
     if (hidden > 0) context.Say(std::to_string(hidden) + " older jobs: stoker ls --all");
   }
   return Status::Ok();
@@ -154,10 +232,13 @@ Verb LsVerb() {
   verb.summary = "List jobs, newest first";
   verb.description =
       "Lists the jobs of the ledger: what they do, where, since when, how they ended. The newest, "
-      "unless all are asked for. Also helps active jobs along.";
-  verb.examples = {"stoker ls", "stoker ls --all --state Failed", "stoker ls --json"};
+      "unless all are asked for. A terminal gets as many columns as fit. OWNER (user@here is "
+      "this machine) appears where not all are yours. Also helps active jobs along.";
+  verb.examples = {"stoker ls", "stoker ls --all --state Failed", "stoker ls --hyperparameters",
+                   "stoker ls --json"};
   verb.options = {
       {"-a,--all", "All jobs, not only the newest", &options->all},
+      {"--hyperparameters", "Also the hyperparameters", &options->hyperparameters},
       {"--ids", "Only ids and names, one a line", &options->ids},
       {"--name", "Only jobs of this name", &options->name, "NAME"},
       {"--state",

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/confirm.h"
 #include "cli/meter.h"
+#include "cli/packing_notes.h"
 #include "job/digest.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
@@ -80,11 +81,11 @@ Result<Packed> PackWorkdir(Context& context, const SubmitRequest& request) {
   listing_options.exclude = OwnFolders(context);
   STOKER_ASSIGN(const pack::Listing listing, pack::ListWorkdir(dir, listing_options));
   if (listing.bytes > kAskAbove && !request.yes &&
-      !Confirm(context,
-               "The work directory has " + HumanSize(listing.bytes) + ". Pack all of it?")) {
+      !Confirm(context, "The work directory has " + HumanSize(listing.bytes) + " (" +
+                            LargestParts(listing) + "). Pack all of it?")) {
     return Status(Code::kUsage,
                   "the work directory " + dir + " has " + HumanSize(listing.bytes) + " in " +
-                      std::to_string(listing.entries.size()) + " files",
+                      std::to_string(listing.files) + " files: " + LargestParts(listing),
                   "List what is not code in .stokerignore, or say --yes");
   }
   STOKER_ASSIGN(const sys::TempDir temp, PackingPlace(context, listing.root));
@@ -97,6 +98,7 @@ Result<Packed> PackWorkdir(Context& context, const SubmitRequest& request) {
     STOKER_ASSIGN(summary, pack::Pack(listing, archive, packing));
   }
   for (const std::string& note : summary.notes) context.Say(note);
+  if (const std::string left = WhatIsLeftBehind(listing); !left.empty()) context.Say(left);
   if (summary.packed_bytes > kTellUploadAbove) {
     context.Progress("storing " + HumanSize(summary.packed_bytes) + " …");
   }

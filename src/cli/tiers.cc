@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/tiers.h"
 
+#include "cli/timer.h"
 #include "sys/file.h"
 
 namespace stoker::cli {
@@ -20,10 +21,12 @@ std::vector<std::string> RecoveryTiers(Context& context, const Job& job, const J
   } else {
     tiers.push_back("no node: 'recovery: controller' gives nodes no right to launch");
   }
-  tiers.push_back(TimerInstalled(context)
-                      ? "a timer on this machine (stoker controller --install)"
+  tiers.push_back(TimerInstalled(context) ? "a timer on this machine (stoker controller --install)"
+                  : TimerPossible()
+                      ? "no timer: a machine that dies without notice waits for one of the above; "
+                        "'stoker controller --install' closes this gap"
                       : "no timer: a machine that dies without notice waits for one of the above; "
-                        "'stoker controller --install' closes this gap");
+                        "a 'stoker controller' that you keep running closes this gap");
   return tiers;
 }
 
@@ -32,7 +35,8 @@ std::string RecoveryInShort(const Context& context, const JobSpec& spec) {
   const bool timer = TimerInstalled(context);
   std::string text = nodes ? "its own nodes, any stoker verb" : "any stoker verb";
   if (timer) return text + ", a timer";
-  return text + "; no timer ('stoker controller --install')";
+  return text + (TimerPossible() ? "; no timer ('stoker controller --install')"
+                                 : "; no timer (a 'stoker controller' kept running is one)");
 }
 
 }  // namespace stoker::cli

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "base/text.h"
 #include "job/digest.h"
@@ -103,26 +104,64 @@ std::string WithoutMark(const std::string& crontab, const std::string& mark) {
   return out;
 }
 
+bool CronRuns() {
+  for (const char* file : {"/run/crond.pid", "/run/cron.pid", "/var/run/crond.pid"}) {
+    if (sys::FileExists(file)) return true;
+  }
+  std::error_code error;
+  for (const auto& process : std::filesystem::directory_iterator("/proc", error)) {
+    const auto name = sys::ReadFile(process.path().string() + "/comm", 64);
+    if (name.ok() && (*name == "cron\n" || *name == "crond\n" || *name == "fcron\n")) return true;
+  }
+  return false;
+}
+
+bool OnPath(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  for (const std::string& folder : Split(path == nullptr ? "" : path, ':')) {
+    if (::access((folder + "/" + program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+std::string OncePass(const Context& context) {
+  std::string command;
+  for (const auto& [name, value] : Folders()) command += name + "=" + ShellQuote(value) + " ";
+  return command + ShellQuote(context.self_exe()) + " controller --once >/dev/null 2>&1";
+}
+
 Status InstallCron(Context& context) {
   const auto old = Capture({"crontab", "-l"});
   if (old.status().Is(Code::kNotFound)) {
-    return Status(Code::kInvalid, "neither a systemd user manager nor crontab is here",
-                  "Install cron, or run 'stoker controller' under a supervisor of your choice");
+    return Status(
+        Code::kInvalid, "no timer was installed: neither a systemd user manager nor cron is here",
+        "Have whatever starts programs here run this each minute:\n  " + OncePass(context) +
+            "\nor keep this running:\n  " + ShellQuote(context.self_exe()) + " controller");
   }
   // An empty crontab makes `crontab -l` fail: then there is nothing to keep.
   std::string table = WithoutMark(old.ok() ? *old : "", Mark(context));
-  std::string command;
-  for (const auto& [name, value] : Folders()) command += name + "=" + ShellQuote(value) + " ";
-  command += ShellQuote(context.self_exe()) + " controller --once >/dev/null 2>&1";
+  const std::string command = OncePass(context);
   std::string escaped;
   for (const char c : command) escaped += c == '%' ? std::string("\\%") : std::string(1, c);
   table += "* * * * * " + escaped + " " + Mark(context) + "\n";
   STOKER_TRY(SetCrontab(context, table));
   context.Say("added a line to your crontab: every minute");
+  if (!CronRuns()) {
+    context.Say(
+        "no cron seems to run here, and nothing happens before it does: start it, or keep "
+        "'stoker controller' running");
+  }
   return Status::Ok();
 }
 
 }  // namespace
+
+bool TimerPossible() {
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  const std::string folder =
+      runtime != nullptr && runtime[0] == '/' ? runtime : "/run/user/" + std::to_string(::getuid());
+  return sys::FileExists(folder + "/systemd/private") || (OnPath("crontab") && CronRuns());
+}
 
 Status InstallTimer(Context& context) {
   STOKER_TRY(sys::MakeDirs(context.places().state, 0700));

@@ -8,7 +8,12 @@
 
 namespace stoker::cli {
 
-// Harmless to repeat. Says which kind it set up.
+// Whether a timer would run here: a systemd user manager, or crontab and a cron that runs. Starts
+// no process.
+bool TimerPossible();
+
+// Harmless to repeat. Where neither is there: kInvalid, with the line to give to another scheduler.
+// Says which kind it set up.
 Status InstallTimer(Context& context);
 Status UninstallTimer(Context& context);
 

@@ -114,6 +114,17 @@ TEST(Summary, TellsAJobInShort) {
   EXPECT_EQ(DecodeSummary(EncodeSummary(s)), s);
 }
 
+TEST(Summary, OfAnOlderStokerHasNoHost) {
+  Summary s;
+  s.id = "abcdefgh";
+  s.host = "machine";
+  const std::string line = EncodeSummary(s);
+  EXPECT_EQ(DecodeSummary(line), s);
+  const std::string old = line.substr(0, line.rfind(",\"machine\"")) + "]";
+  s.host = "";
+  EXPECT_EQ(DecodeSummary(old), s);
+}
+
 class IndexTest : public ::testing::Test {
  protected:
   // Submits, ends and retires a job as the controller does.

@@ -79,6 +79,8 @@ class LineReader {
     if (!value) ok_ = false;
     return value.value_or(E{});
   }
+  // Nothing is left: lines of an older stoker have fewer entries.
+  bool AtEnd() const { return ok_ && rest_ == "]"; }
   // All that was asked for was there, and the array ends.
   bool Done() const {
     return ok_ && !rest_.empty() && rest_.back() == ']' && (rest_.size() == 1 || rest_[0] == ',');
@@ -141,6 +143,7 @@ Summary SummaryOf(const Job& job) {
   summary.rev = job.rev;
   summary.name = Short(job.name);
   summary.user = Short(job.user);
+  summary.host = Short(job.host);
   summary.state = job.state;
   summary.num_nodes = job.num_nodes;
   summary.attempts = static_cast<int>(job.attempts.size());
@@ -187,6 +190,7 @@ std::string EncodeSummary(const Summary& s) {
   line.Number(s.out_of_memory ? 1 : 0);
   line.Text(s.newest_checkpoint);
   line.Text(s.retry_of);
+  line.Text(s.host);
   return line.Take();
 }
 
@@ -211,6 +215,7 @@ std::optional<Summary> DecodeSummary(std::string_view text) {
   s.out_of_memory = line.Number(0, 1) == 1;
   line.Text(&s.newest_checkpoint);
   line.Text(&s.retry_of);
+  if (!line.AtEnd()) line.Text(&s.host);
   if (!line.Done() || !IsSafeName(s.id)) return std::nullopt;
   return s;
 }

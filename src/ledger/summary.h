@@ -33,6 +33,7 @@ struct Summary {
   bool out_of_memory = false;
   std::string newest_checkpoint;
   std::string retry_of;
+  std::string host;  // Job::host; "" also in what an older stoker wrote
   bool operator==(const Summary&) const = default;
 };
 

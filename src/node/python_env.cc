@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <mutex>
 #include <thread>
 
+#include "base/text.h"
 #include "job/digest.h"
 #include "node/requirements.h"
 #include "sys/file.h"
@@ -26,6 +28,43 @@ class TextSink : public LogSink {
   std::string text;
 };
 
+// Passes everything on and keeps the end: what pip says last is why it failed.
+class TailSink : public LogSink {
+ public:
+  explicit TailSink(LogSink& to) : to_(to) {}
+  void Write(LogStream stream, std::string_view bytes) override {
+    to_.Write(stream, bytes);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    tail_.append(bytes);
+    if (tail_.size() > 2 * kKept) tail_.erase(0, tail_.size() - kKept);
+  }
+  // On one line: from the first "ERROR" that is kept, else the last three lines.
+  std::string Last() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::vector<std::string> lines;
+    bool found = false;
+    for (const std::string& line : Split(tail_, '\n')) {
+      const size_t first = line.find_first_not_of(" \t\r");
+      if (first == std::string::npos || StartsWith(line, "[notice]")) continue;
+      if (!found && StartsWith(line.substr(first), "ERROR")) {
+        found = true;
+        lines.clear();
+      }
+      lines.push_back(Printable(line.substr(first)));
+      if (!found && lines.size() > 3) lines.erase(lines.begin());
+    }
+    const std::string all = Join(lines, " / ");
+    return all.size() <= kShown ? all : all.substr(0, kShown) + "…";
+  }
+
+ private:
+  static constexpr size_t kKept = 4096;
+  static constexpr size_t kShown = 400;
+  LogSink& to_;
+  std::mutex mutex_;
+  std::string tail_;
+};
+
 TaskCommand Command(std::vector<std::string> argv, const std::string& cwd,
                     const std::vector<std::pair<std::string, std::string>>& env) {
   TaskCommand command;
@@ -37,12 +76,14 @@ TaskCommand Command(std::vector<std::string> argv, const std::string& cwd,
   return command;
 }
 
-Status MustSucceed(const std::string& what, const Result<TaskExit>& exit) {
+Status MustSucceed(const std::string& what, const Result<TaskExit>& exit,
+                   const std::string& last = "") {
   if (!exit.ok()) return exit.status().WithContext(what);
   if (exit->ShellCode() == 0) return Status::Ok();
   return Status(Code::kInvalid,
-                what + " failed with exit code " + std::to_string(exit->ShellCode()),
-                "Its last lines are in the log");
+                what + " failed with exit code " + std::to_string(exit->ShellCode()) +
+                    (last.empty() ? "" : ": " + last),
+                last.empty() ? "Its last lines are in the log" : "All of it is in the log");
 }
 
 // One builder at a time per environment: the kernel frees the lock when a builder dies.
@@ -70,12 +111,13 @@ Status Build(const std::string& requirements, const std::string& venv, const std
       "python3 -m venv",
       step.Run(Command({"python3", "-m", "venv", "--system-site-packages", venv}, workdir, env),
                sink)));
-  STOKER_TRY(MustSucceed(
-      "pip install -r requirements.txt",
+  TailSink tail(sink);
+  const auto installed =
       step.Run(Command({venv + "/bin/python", "-m", "pip", "install", "--disable-pip-version-check",
                         "--no-input", "-r", requirements},
                        workdir, env),
-               sink)));
+               tail);
+  STOKER_TRY(MustSucceed("pip install -r requirements.txt", installed, tail.Last()));
   return sys::WriteFileAtomic(venv + kMarker, "", 0600, true);
 }
 

@@ -157,4 +157,21 @@ Result<GitAnswer> AskGit(const std::string& dir, size_t max_diff) {
   return answer;
 }
 
+Result<std::vector<std::string>> AskGitIgnored(const std::string& dir) {
+  constexpr int64_t kPatienceMs = 10'000;  // only for a remark
+  const auto got = sys::RunCommands(
+      {Git(dir, {"ls-files", "-o", "-i", "-z", "--exclude-standard", "--directory"}, 64 << 20)},
+      kPatienceMs);
+  if (!got[0].ok()) return got[0].status();
+  if (got[0]->exit_code != 0) {
+    return Status(Code::kUnavailable, Printable(FirstLine(got[0]->err)));
+  }
+  std::vector<std::string> paths;
+  for (std::string& path : Split(got[0]->out, '\0')) {
+    const std::string plain = EndsWith(path, "/") ? path.substr(0, path.size() - 1) : path;
+    if (IsSafeRelativePath(plain)) paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
 }  // namespace stoker::pack

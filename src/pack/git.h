@@ -39,4 +39,8 @@ std::string FindGitTop(const std::string& dir);
 // GIT_DIR and the like in the environment; writes nothing into the repository.
 Result<GitAnswer> AskGit(const std::string& dir, size_t max_diff);
 
+// What git ignores below `dir`: relative paths; a folder of which all is ignored once, with '/' at
+// its end. Errors as of AskGit, and kTimeout after some seconds.
+Result<std::vector<std::string>> AskGitIgnored(const std::string& dir);
+
 }  // namespace stoker::pack

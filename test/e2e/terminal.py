@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a person at a terminal meets: colours or none, Ctrl-C, completion, the man page."""
 
+import fcntl
 import os
 import pathlib
 import pty
@@ -8,8 +9,10 @@ import re
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -21,10 +24,11 @@ ESCAPE = b"\x1b"
 class Terminal:
     """The binary on a terminal of its own, as the leader of the session."""
 
-    def __init__(self, world, *args, env=None):
+    def __init__(self, world, *args, env=None, size=0):
         self.seen = b""
         pid, self.master = pty.fork()
         if pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, size, 0, 0))
             os.chdir(world.work)
             os.execve(
                 world.binary,
@@ -213,7 +217,7 @@ def test_ask(results, world):
     done = world.stoker("run", "--", "true", cwd=work)
     results.check(
         "over 1 GiB: not without being asked to",
-        done.returncode in (1, 2) and "--yes" in done.stderr,
+        done.returncode in (1, 2) and "--yes" in done.stderr and "data.bin 1.1 GB" in done.stderr,
         done.stderr,
     )
     terminal = Terminal(world, "run", "--workdir", str(work), "--", "true")
@@ -256,6 +260,29 @@ def test_progress(results, world):
         )
         terminal.hang_up()
         shutil.rmtree(to)
+
+
+def test_width(results, world):
+    """`ls` fits the terminal that it is on; whose a job is, where a store is shared."""
+    world.stoker("run", "--name", "a-name-that-is-rather-long-for-a-table-of-jobs", "--hp",
+                 "note=模型模型模型模型模型模型", "--hp", "lr=0.1", "--", "sh", "-c", "exit 3")
+    other = {"USER": "somebody", "LOGNAME": "somebody"}
+    world.stoker("run", "--name", "theirs", "--", "true", env=other, check=True)
+    for columns in (60, 80, 120):
+        for words in (["ls"], ["ls", "--hyperparameters"]):
+            terminal = Terminal(world, *words, size=columns)
+            seen = re.sub(r"\x1b\[[0-9;]*m", "", terminal.read().decode())
+            terminal.code()
+            terminal.hang_up()
+            rows = [row for row in seen.split("\r\n") if not row.startswith("stoker:")]
+            wide = [row for row in rows if len(row) + sum(c in "模型" for c in row) > columns]
+            results.check(f"{' '.join(words)} fits {columns} columns",
+                          not wide and "theirs" in seen and "Succeeded" in seen, seen)
+    whole = world.stoker("ls", "--hyperparameters").stdout
+    results.check("ls elsewhere has all columns",
+                  all(word in whole for word in ("WHERE", "OWNER", "somebody@here", "lr=0.1",
+                                                 "a-name-that-is-rather-long-for-a-table-of-jobs")),
+                  whole)
 
 
 def bash_completes(world, script, *words):
@@ -306,52 +333,51 @@ def test_bash(results, world, script):
     results.check("bash completes ids", found == [job], [found, errors])
 
 
+ZSH = r"""
+autoload -U compinit; compinit -D; source $SCRIPT
+# What the completion offers, instead of a menu: compadd and _files note it.
+compadd() { local -a given; while [[ $1 == -* && $1 != -- ]]; do
+  [[ $1 == -a ]] && given+=(${(P)2}) && shift; shift; done
+  [[ $1 == -- ]] && shift; print -rl -- $given $@; }
+_describe() { print -rl -- ${${(P)2}%%:*}; }
+_files() { print -rl -- *; }
+words=(stoker ${=TYPED} "$LAST"); CURRENT=$#words; _stoker
+"""
+
+
+def zsh_offers(env, cwd, script, typed, last):
+    done = subprocess.run(["zsh", "-fc", ZSH], cwd=cwd, capture_output=True, text=True,
+                          env={**env, "SCRIPT": script, "TYPED": typed, "LAST": last})
+    return sorted({w for w in done.stdout.split("\n") if w.startswith(last)} - {""}), done.stderr
+
+
+def fish_offers(env, cwd, script, typed, last):
+    line = f"stoker {typed} {last}".replace("  ", " ")
+    done = subprocess.run(["fish", "--no-config", "-c", f"source {script}; complete -C '{line}'"],
+                          cwd=cwd, capture_output=True, text=True, env=env)
+    return sorted({w.split("\t")[0] for w in done.stdout.splitlines()}), done.stderr
+
+
 def test_other_shells(results, world, paths):
     env = {**world.env, "PATH": f"{world.root}/bin:{world.env['PATH']}"}
-    if shutil.which("zsh"):
-        done = subprocess.run(
-            [
-                "zsh",
-                "-fc",
-                f"autoload -U compinit; compinit -D; source {paths['zsh']}; print $_comps[stoker]",
-            ],
-            env=env,
-            capture_output=True,
-            text=True,
-        )
-        results.check(
-            "zsh takes the completion",
-            done.stdout == "_stoker\n" and not done.stderr,
-            done.stdout + done.stderr,
-        )
-    else:
-        print("skipped: zsh is not installed (apt install zsh)")
-    if shutil.which("fish"):
-        for words, wanted in (
-            ("ca", "cancel"),
-            ("show find", "findme"),
-            ("config un", "unset"),
-            ("wait --time", "--timeout"),
+    for shell, offers in (("zsh", zsh_offers), ("fish", fish_offers)):
+        if not shutil.which(shell):
+            print(f"skipped: {shell} is not installed (apt install {shell})")
+            continue
+        for typed, last, wanted in (
+            ("", "ca", ["cancel"]),
+            ("", "c", ["cancel", "checkpoints", "completion", "config", "controller"]),
+            ("show", "find", ["findme"]),
+            ("logs -f", "find", ["findme"]),
+            ("cancel findme", "find", ["findme"]),
+            ("config", "un", ["unset"]),
+            ("wait", "--time", ["--timeout"]),
+            ("run", "--max-", ["--max-duration", "--max-restarts"]),
+            ("run", "jo", ["job.yaml"]),
         ):
-            done = subprocess.run(
-                [
-                    "fish",
-                    "--no-config",
-                    "-c",
-                    f"source {paths['fish']}; complete -C 'stoker {words}'",
-                ],
-                env=env,
-                capture_output=True,
-                text=True,
-            )
-            found = [line.split("\t")[0] for line in done.stdout.splitlines()]
-            results.check(
-                f"fish completes '{words}'",
-                found == [wanted] and not done.stderr,
-                done.stdout + done.stderr,
-            )
-    else:
-        print("skipped: fish is not installed (apt install fish)")
+            found, errors = offers(env, world.work, str(paths[shell]), typed, last)
+            results.check(f"{shell} completes '{typed} {last}'", found == wanted and not errors,
+                          f"{found} {errors}")
 
 
 def test_man(results, world, page):
@@ -381,6 +407,7 @@ def main():
         world.stoker("ls", check=True)
         results.run("colours", test_colours, results, world)
         results.run("control sequences", test_control_sequences, results, world)
+        results.run("width", test_width, results, world)
         results.run("leaving", test_leaving, results, world)
         results.run("asking", test_ask, results, world)
         results.run("progress", test_progress, results, world)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said aloud: what packing leaves behind, why pip failed, where an attempt ends, how to
+have a timer where nothing can install one."""
+
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from harness import Results, World  # noqa: E402
+
+
+def git(folder, *words):
+    subprocess.run(["git", "-C", folder, "-c", "user.name=t", "-c", "user.email=t@t", *words],
+                   check=True, capture_output=True)
+
+
+def test_left_behind(results, world):
+    work = world.work / "repository"
+    (work / "data").mkdir(parents=True)
+    (work / "__pycache__").mkdir()
+    (work / "node_modules").mkdir()
+    (work / ".gitignore").write_text("data/\n*.pt\n__pycache__\nnode_modules\n")
+    (work / "train.py").write_text("print(1)\n")
+    git(work, "init", "-q")
+    done = world.stoker("run", "--", "true", cwd=work, check=True)
+    results.check("nothing is left behind, nothing is said", "left behind" not in done.stderr,
+                  done.stderr)
+    for name in ("data/a.bin", "data/b.bin", "model.pt", "__pycache__/x.pyc", "node_modules/big"):
+        (work / name).write_bytes(b"x" * (9000 if "big" in name else 1000))
+    done = world.stoker("run", "--", "true", cwd=work, check=True)
+    results.check("what git ignores is counted aloud",
+                  "left behind, as git ignores it: 3 files, 3.0 kB; the largest is data/ with "
+                  "2.0 kB. 'git add -f PATH'" in done.stderr, done.stderr)
+    (work / "data" / "a.bin").rename(work / "a.txt")
+    git(work, "add", "-f", "data/b.bin")
+    done = world.stoker("run", "--", "true", cwd=work, check=True)
+    results.check("git add -f takes a file along", "1 file, 1.0 kB: model.pt" in done.stderr and
+                  "3 files" not in done.stderr.split("left behind")[1], done.stderr)
+
+
+def test_pip(results, world):
+    work = world.work / "pip"
+    work.mkdir()
+    (work / "requirements.txt").write_text("--no-index\nnot-there-at-all\n")
+    done = world.stoker("run", "--", "true", cwd=work, timeout=120)
+    shown = world.stoker("show", "-").stdout
+    for where, text in (("run", done.stdout + done.stderr), ("show", shown)):
+        results.check(f"{where}: pip's own last words",
+                      "pip install -r requirements.txt failed with exit code 1: ERROR: " in text
+                      and "not-there-at-all" in text.split("exit code 1: ERROR: ")[1], text)
+
+
+def test_attempts(results, world):
+    job = world.submit("--max-restarts", "1", "--", "sh", "-c", "echo a line; exit 3")
+    done = world.stoker("logs", "-f", job, timeout=60)
+    mark = [line for line in done.stdout.split("\n") if line.startswith("stoker: ----")]
+    results.check("logs -f marks where an attempt ends and the next begins",
+                  len(mark) == 1 and "attempt 1 ended: UserError" in mark[0]
+                  and "attempt 2 begins from the beginning" in mark[0]
+                  and done.stdout.index("a line") < done.stdout.index("----")
+                  < done.stdout.rindex("a line"), done.stdout)
+    last = world.stoker("logs", job, "--attempt", "2").stdout
+    results.check("logs of one attempt have no mark", "----" not in last and "a line" in last, last)
+
+
+def test_timer(results, world):
+    bare = {"PATH": "/nothing", "XDG_RUNTIME_DIR": "/nothing"}
+    done = world.stoker("controller", "--install", env=bare)
+    results.check("controller --install says what to do without systemd and cron",
+                  done.returncode == 1 and "controller --once" in done.stderr
+                  and "each minute" in done.stderr and "keep this running" in done.stderr,
+                  f"{done.returncode} {done.stderr}")
+    done = world.stoker("run", "--detach", "--", "true", env=bare)
+    results.check("and is not advertised there", "controller --install" not in done.stderr
+                  and "'stoker controller' kept running" in done.stderr, done.stderr)
+    world.stoker("cancel", "-", check=True)
+
+
+def main():
+    results = Results()
+    with World("said") as world:
+        results.run("left behind", test_left_behind, results, world)
+        results.run("attempts", test_attempts, results, world)
+        results.run("timer", test_timer, results, world)
+        results.run("pip", test_pip, results, world)
+    results.finish()
+
+
+main()

@@ -121,6 +121,17 @@ std::string NodeText(const StoryInput& input, const Attempt& attempt, int rank) 
   return text + "\n";
 }
 
+// What nodes had trouble with to their end: what was not kept, first of all.
+std::vector<std::string> TroublesAtTheEnd(const std::vector<ReportSeen>& reports) {
+  std::vector<std::string> troubles;
+  for (const ReportSeen& seen : reports) {
+    if (seen.report.phase != NodePhase::kEnded || seen.report.trouble.empty()) continue;
+    troubles.push_back("attempt " + std::to_string(seen.report.attempt) + ", node " +
+                       std::to_string(seen.report.rank) + ": " + seen.report.trouble);
+  }
+  return troubles;
+}
+
 // The reason has the code or signal already; then these words (agent/supervisor.cc) add nothing.
 bool WhySaysMore(const Ending& ending) {
   if (ending.reason != EndReason::kUserError) return true;
@@ -219,6 +230,7 @@ std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, 
   if (interrupted > 0) text += " (" + std::to_string(interrupted) + " interrupted)";
   const std::string newest = NewestCheckpoint(job, reports);
   if (!newest.empty()) text += "\n  last checkpoint " + newest;
+  for (const std::string& line : TroublesAtTheEnd(reports)) text += "\n  " + Printable(line);
   if (job.result && job.state == JobState::kFailed) {
     if (!told.why && WhySaysMore(*job.result)) text += "\n  " + Printable(job.result->why);
     if (!told.output) text += LastWords(job, reports);
@@ -278,7 +290,8 @@ json StoryJson(const StoryInput& input) {
           {"exit_code", IsFinal(input.job.state) ? json(ExitCodeOf(input.job)) : json(nullptr)},
           {"attempts_ran", AttemptsThatRan(input.job)},
           {"run_ms", RunTime(input.job, input.reports, input.now).ms},
-          {"newest_checkpoint", NewestCheckpoint(input.job, input.reports)}};
+          {"newest_checkpoint", NewestCheckpoint(input.job, input.reports)},
+          {"troubles", TroublesAtTheEnd(input.reports)}};
 }
 
 }  // namespace stoker::cli

@@ -57,6 +57,13 @@ TEST(Summary, AReasonInItsOwnWordsOnce) {
   EXPECT_EQ(Times(failed.Tell({.why = true, .output = false}), "exit code 3"), 1);
 }
 
+TEST(Summary, WhatWasNotKept) {
+  Failed failed;
+  failed.reports[0].report.phase = NodePhase::kEnded;
+  failed.reports[0].report.trouble = "output 'x' is not kept: \x1b[2Jwhy";
+  EXPECT_EQ(Times(failed.Tell(), "output 'x' is not kept: why"), 1) << failed.Tell();
+}
+
 TEST(Summary, LastWordsUnlessTheyWereSeen) {
   const Failed failed;
   EXPECT_EQ(Times(failed.Tell({.why = false, .output = true}), "it broke"), 0);

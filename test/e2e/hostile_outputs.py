@@ -78,6 +78,23 @@ def carried(results, world, where):
     results.check(f"{where}: all are listed", len(listed) == len(expected), len(listed))
 
 
+def left_out(results):
+    """What cannot be kept is named wherever its owner looks, and the rest is kept."""
+    with World("leftout") as world:
+        script = "mkdir out; mkfifo out/pipe; echo 1 > out/.tmpfile; ln -s /etc/passwd out/away"
+        told = world.json("run", "--output", "out", "--", "sh", "-c", script)
+        troubles = " ".join(told["troubles"])
+        named = all(f"'out/{name}' is not kept" in troubles for name in ("pipe", "away"))
+        results.check("left out: the result names it", named, told["troubles"])
+        job = told["job"]["id"]
+        shown = world.stoker("show", job, check=True).stdout
+        results.check("left out: so does show", "'out/pipe' is not kept" in shown, shown)
+        log = world.stoker("logs", job, "--stream", "system", check=True).stdout
+        results.check("left out: so does the log", log.count("'out/pipe' is not kept") == 1, log)
+        kept = [one["path"] for one in world.json("get", job, "--list")]
+        results.check("left out: the rest is kept", kept == ["out/.tmpfile"], kept)
+
+
 def on(results, where, server=None, store=None):
     with World("names") as world:
         if server:
@@ -93,6 +110,7 @@ def main():
     results = Results()
     if "folder" in chosen:
         on(results, "folder")
+        results.run("left out: done", left_out, results)
     if "s3" in chosen:
         with moto_s3.MotoS3() as server:
             on(results, "s3", server, f"s3://{moto_s3.BUCKET}/team")

@@ -139,7 +139,7 @@ void ReadInfra(const YamlNode& node, std::string_view what, SpecReader* reader, 
     reader->Error(node,
                   "'" + std::string(what) + ": " + Printable(*line).substr(0, 60) +
                       "' is understood but not built yet",
-                  "Write local: this machine");
+                  "Write local: this machine; or --infra local wins over it");
   } else {
     std::vector<std::string> known = kClouds;
     known.emplace_back("local");

@@ -39,6 +39,7 @@ class Context {
   bool json = false;
   bool has_command = false;
   std::vector<std::string> command;  // the words after "--"
+  std::vector<std::string> given;    // names of options in the order in which they were written
   int exit_code = 0;
 
   // ---- places and parts ----

@@ -123,6 +123,7 @@ Status Parse(Verb& verb, std::vector<std::string> args, Context& context, bool* 
   std::reverse(args.begin(), args.end());  // CLI11 takes them last first
   try {
     app.parse(args);
+    for (const CLI::Option* each : app.parse_order()) context.given.push_back(each->get_name());
   } catch (const CLI::CallForHelp&) {
     context.Print(app.help());
     *done = true;

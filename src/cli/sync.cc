@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cli/context.h"
 #include "cli/meter.h"
 #include "cli/sync_filter.h"
@@ -82,7 +83,7 @@ std::string Files(int64_t count) {
 
 void Name(Context& context, const std::vector<OddKey>& odd, const std::string& what) {
   for (size_t i = 0; i < std::min(odd.size(), kMostNamed); ++i) {
-    context.Say(what + " " + Printable(odd[i].key) + ": " + odd[i].why.ToString());
+    context.Say(what + " " + Spelled(odd[i].key) + ": " + odd[i].why.ToString());
   }
   if (odd.size() > kMostNamed) {
     context.Say(what + ": " + std::to_string(odd.size() - kMostNamed) + " more");
@@ -92,7 +93,7 @@ void Name(Context& context, const std::vector<OddKey>& odd, const std::string& w
 nlohmann::json Named(const std::vector<OddKey>& odd) {
   nlohmann::json all = nlohmann::json::array();
   for (const OddKey& each : odd) {
-    all.push_back({{"path", Printable(each.key)}, {"error", each.why.ToString()}});
+    all.push_back({{"path", Spelled(each.key)}, {"error", each.why.ToString()}});
   }
   return all;
 }
@@ -101,12 +102,14 @@ void ShowPlan(Context& context, const SyncPlan& plan) {
   if (context.json) {
     nlohmann::json copy = nlohmann::json::array();
     for (const ObjectInfo& file : plan.copy) {
-      copy.push_back({{"path", Printable(file.key)}, {"bytes", file.size}});
+      copy.push_back({{"path", Spelled(file.key)}, {"bytes", file.size}});
     }
+    nlohmann::json remove = nlohmann::json::array();
+    for (const std::string& key : plan.remove) remove.push_back(Spelled(key));
     context.Print(nlohmann::json({{"dry_run", true},
                                   {"copy", copy},
                                   {"bytes", plan.copy_bytes},
-                                  {"remove", plan.remove},
+                                  {"remove", remove},
                                   {"same", plan.same},
                                   {"left_out", plan.left_out},
                                   {"skipped", Named(plan.skipped)},
@@ -117,9 +120,9 @@ void ShowPlan(Context& context, const SyncPlan& plan) {
   }
   std::string text;
   for (const ObjectInfo& file : plan.copy) {
-    text += "copy    " + Printable(file.key) + "  " + HumanSize(file.size) + "\n";
+    text += "copy    " + Spelled(file.key) + "  " + HumanSize(file.size) + "\n";
   }
-  for (const std::string& key : plan.remove) text += "remove  " + Printable(key) + "\n";
+  for (const std::string& key : plan.remove) text += "remove  " + Spelled(key) + "\n";
   context.Print(text + "would copy " + Files(static_cast<int64_t>(plan.copy.size())) + " (" +
                 HumanSize(plan.copy_bytes) + ") and remove " + std::to_string(plan.remove.size()) +
                 "; " + Files(plan.same) + " are the same\n");
@@ -173,6 +176,37 @@ Status CheckNotEmpty(const SyncPlan& plan, const std::string& source, const std:
                 "Look at SRC; if it is meant to be empty, add --allow-empty");
 }
 
+std::vector<FilterRule> RulesOf(const Context& context, const Options& options) {
+  std::vector<FilterRule> rules;
+  size_t included = 0;
+  size_t excluded = 0;
+  for (const std::string& name : context.given) {
+    if (name == "--include") rules.push_back({true, options.include[included++]});
+    if (name == "--exclude") rules.push_back({false, options.exclude[excluded++]});
+  }
+  return rules;
+}
+
+// Says what of the filter is not as it was meant. kUsage: it takes nothing that there is.
+Status CheckFilter(Context& context, const SyncFilter& filter, const TransferLists& lists,
+                   const Options& options) {
+  if (options.include.empty() && options.exclude.empty()) return Status::Ok();
+  std::vector<std::string> keys;
+  for (const auto* side : {&lists.source, &lists.target}) {
+    for (const ObjectInfo& object : side->objects) keys.push_back(object.key);
+  }
+  const std::vector<std::string> remarks = filter.Remarks(keys);
+  const bool any = std::any_of(keys.begin(), keys.end(),
+                               [&](const std::string& key) { return filter.Takes(key); });
+  if (!any && !keys.empty() && !options.include.empty()) {
+    return Status(Code::kUsage, "the filters leave out everything: " + Join(remarks, "; "),
+                  "A pattern is held against the whole path, and the last that matches counts: "
+                  "--exclude '*' --include 'folder/*'");
+  }
+  for (const std::string& remark : remarks) context.Say(remark);
+  return Status::Ok();
+}
+
 Result<TransferReport> Carry(Context& context, const TransferParts& parts, const SyncPlan& plan,
                              const TransferOptions& how) {
   if (!plan.copy.empty()) STOKER_TRY(parts.memory.BeginWriting(parts.target));
@@ -200,7 +234,7 @@ Status Run(Context& context, const Options& options) {
   const std::string to = target.side->url();
   STOKER_TRY(CheckApart(source, target));
   if (options.remove) STOKER_TRY(CheckWholePlaces(target, options.delete_in));
-  const SyncFilter filter(options.include, options.exclude);
+  STOKER_ASSIGN(const SyncFilter filter, SyncFilter::Make(RulesOf(context, options)));
   const auto journal = OpenJournalFile(context.places().state + "/sync/" +
                                        Sha256Hex(from + "\n" + to).substr(0, 32));
   SyncMemory memory(*journal, sys::BootId());
@@ -209,18 +243,22 @@ Status Run(Context& context, const Options& options) {
   if (!loaded.ok()) context.Say("what was copied before is not known: " + loaded.ToString());
   context.Progress("listing");
   const MonoTime begun = context.clock().Mono();
-  auto lists = ListSides(*source.side, *target.side, context.clock());
+  auto lists = ListSides(*source.side, *target.side);
   context.Progress("");
   if (!lists.ok()) return lists.status();
   if (source.folder != nullptr && target.folder != nullptr) {
     STOKER_TRY(target.folder->KeepApart(*source.folder));
   }
-  PlanRules rules;
-  rules.target_keeps_times = target.side->keeps_times();
+  PlanRules rules = RulesFor(*source.side, *target.side);
   rules.remove = options.remove;
   if (memory.in_doubt()) rules.doubt_up_to = target.side->whole_bytes();
   rules.taken = [&](const std::string& key) { return filter.Takes(key); };
-  const SyncPlan plan = PlanSync(lists->source, lists->target, memory.known(), rules);
+  STOKER_TRY(CheckFilter(context, filter, *lists, options));
+  SyncPlan plan = PlanSync(lists->source, lists->target, memory.known(), rules);
+  ThreadCrew crew;
+  const TransferParts parts{*source.side, *target.side, memory, crew, context.clock()};
+  if (!plan.unsure.empty()) context.Progress("comparing");
+  SettleUnsure(parts, how, !options.dry_run, &plan);
   if (!options.allow_empty) STOKER_TRY(CheckNotEmpty(plan, from, to));
   STOKER_TRY(CheckLedgers(target, lists->target, plan, options.delete_in));
   if (options.dry_run) {
@@ -230,10 +268,7 @@ Status Run(Context& context, const Options& options) {
     return Status::Ok();
   }
   STOKER_TRY(CheckShare(context, to, lists->target.objects.size(), plan, options.yes));
-  ThreadCrew crew;
-  STOKER_ASSIGN(
-      const TransferReport report,
-      Carry(context, {*source.side, *target.side, memory, crew, context.clock()}, plan, how));
+  STOKER_ASSIGN(const TransferReport report, Carry(context, parts, plan, how));
   const Status compacted = memory.Compact(lists->source.objects);
   if (!compacted.ok()) context.Say("what was copied is not remembered: " + compacted.ToString());
   ShowReport(context, plan, report, context.clock().Mono() - begun);
@@ -253,7 +288,8 @@ Verb SyncVerb() {
       "Files that are the same are not copied; large ones go in several parts at once, and a "
       "command that was killed goes on where it stopped when it is given again. Links to files "
       "inside the folder count as these files, other links are left out. Files get the times of "
-      "their sources, and the rights that new files have.";
+      "their sources, and the rights that new files have. Patterns are those of aws-cli: held "
+      "against the whole path, where '*' is anything, '/' too.";
   verb.examples = {"stoker sync ./data s3://bucket/data", "stoker sync s3://bucket/data ./data",
                    "stoker sync ./runs s3://bucket/runs --exclude '*.tmp' --delete --dry-run"};
   verb.options = {
@@ -267,8 +303,10 @@ Verb SyncVerb() {
       {"--delete-in", "Let --delete work on a whole place of this kind, or in it",
        &options->delete_in, "", false, kDeleteIn},
       {"--dry-run", "Only say what would be done", &options->dry_run},
-      {"--include", "Only what matches; may be given again", &options->include, "PATTERN"},
-      {"--exclude", "Not what matches; may be given again", &options->exclude, "PATTERN"},
+      {"--exclude", "Not what matches; of several, the last that matches counts", &options->exclude,
+       "PATTERN"},
+      {"--include", "Yet what matches, of what was excluded before: --exclude '*' --include '*.py'",
+       &options->include, "PATTERN"},
       {"--jobs", "At most so many files and parts at once", &options->jobs, "N"},
       {"--memory", "At most so much memory", &options->memory, "SIZE"}};
   verb.run = [options](Context& context) { return Run(context, *options); };

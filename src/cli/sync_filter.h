@@ -1,32 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files `stoker sync` takes. Pure.
+// Which files `stoker sync` takes: `--include` and `--exclude` as aws-cli means them. Pure.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "pack/glob.h"
+#include "base/status.h"
 
 namespace stoker::cli {
 
-// A pattern without '/' is held against every part of a key, as in .gitignore; one with '/' against
-// the whole key and against the folders that it lies in.
+// One --include or --exclude.
+struct FilterRule {
+  bool include = false;
+  std::string pattern;
+};
+
+// A pattern is held against the whole key: '*' is anything, '/' too; '?' one character; [abc],
+// [a-c] and [!a] one of some; everything else is itself. A '/' in front is dropped, "folder/" is
+// "folder/*". All files are taken, but for what a rule says: of those that match, the last counts.
 class SyncFilter {
  public:
-  SyncFilter(const std::vector<std::string>& include, const std::vector<std::string>& exclude);
-  // Is among what is included, if anything is, and not among what is excluded.
+  // kUsage: a pattern has a '[' that is not closed.
+  static Result<SyncFilter> Make(const std::vector<FilterRule>& rules);
+
   bool Takes(const std::string& key) const;
+  // What the user should hear of, a line each: rules that match none of `keys` though they were
+  // meant to, and a mix that rclone would read otherwise.
+  std::vector<std::string> Remarks(const std::vector<std::string>& keys) const;
 
  private:
-  struct Pattern {
-    pack::Glob glob;
-    bool whole = false;  // has a '/'
+  struct Token {
+    enum class Kind : char { kOne, kAny, kStar, kClass } kind = Kind::kOne;
+    char32_t one = 0;
+    bool negated = false;
+    std::vector<std::pair<char32_t, char32_t>> ranges;
   };
-  static std::vector<Pattern> Compile(const std::vector<std::string>& patterns);
-  static bool Among(const std::vector<Pattern>& patterns, const std::string& key);
+  using Pattern = std::vector<Token>;
+  struct Rule {
+    FilterRule given;
+    Pattern pattern;
+  };
 
-  const std::vector<Pattern> include_;
-  const std::vector<Pattern> exclude_;
+  static Result<Pattern> Compile(const std::string& text);
+  static bool Matches(const Pattern& pattern, const std::u32string& key);
+  bool RcloneAgrees() const;
+
+  std::vector<Rule> rules_;
 };
 
 }  // namespace stoker::cli

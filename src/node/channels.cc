@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "node/stoppable.h"
 #include "store/open_side.h"
 #include "sync/store_side.h"
@@ -25,7 +26,7 @@ constexpr int kPasses = 3;  // over a source that changes while it is copied
 constexpr int kHands = 64;
 constexpr int64_t kMemory = int64_t{128} << 20;
 constexpr Duration kTellEvery = Duration::Seconds(10);
-constexpr size_t kMostNamed = 5;
+constexpr size_t kMostNamed = 100;
 
 std::string Files(int64_t count, int64_t bytes) {
   return std::to_string(count) + (count == 1 ? " file, " : " files, ") + HumanSize(bytes);
@@ -117,7 +118,7 @@ class Channel {
     STOKER_ASSIGN(Source source, OpenSource(input_.source, config_.stopped));
     STOKER_ASSIGN(std::unique_ptr<FolderSide> target, OpenTarget());
     if (source.folder != nullptr) STOKER_TRY(Apart(target->CheckApart(*source.folder)));
-    auto lists = ListSides(*source.side, *target, config_.clock);
+    auto lists = ListSides(*source.side, *target);
     if (!lists.ok()) return Located(lists.status());
     if (source.folder != nullptr) STOKER_TRY(Apart(target->KeepApart(*source.folder)));
     if (!lists->target.odd.empty()) {
@@ -127,12 +128,11 @@ class Channel {
       lists->target = {};
     }
     if (lists->source.objects.empty()) STOKER_TRY(LookForObject(&source, &lists->source));
-    PlanRules rules;
-    rules.target_keeps_times = true;
+    PlanRules rules = RulesFor(*source.side, *target);
     rules.remove = true;
     if (memory_.in_doubt()) rules.doubt_up_to = target->whole_bytes();
-    const SyncPlan plan = PlanSync(lists->source, lists->target, memory_.known(), rules);
-    STOKER_TRY(CheckPlan(plan));
+    SyncPlan plan = PlanSync(lists->source, lists->target, memory_.known(), rules);
+    STOKER_TRY(CheckPlan(&plan));
     // First, so that a file can take the place of a folder, and as room is made.
     const std::vector<OddKey> stuck = target->DeleteAll(plan.remove);
     if (!stuck.empty()) return stuck.front().why;
@@ -179,22 +179,32 @@ class Channel {
     return Status(Code::kNotFound, "there is no file" + odd, "Look at the address");
   }
 
-  Status CheckPlan(const SyncPlan& plan) {
-    if (!plan.refused.empty()) {
-      const OddKey& odd = plan.refused[0];
-      return odd.why.WithContext(Printable(odd.key));
+  // What could not be looked at ends it. What cannot be held here for its name never will be: it is
+  // named and left out, and the job goes on with the rest.
+  Status CheckPlan(SyncPlan* plan) {
+    for (const OddKey& odd : plan->refused) {
+      if (!odd.why.Is(Code::kInvalid)) return odd.why.WithContext(Spelled(odd.key));
     }
-    for (size_t i = 0; i < plan.skipped.size() && !told_skipped_; ++i) {
-      if (i == kMostNamed) {
-        Say(std::to_string(plan.skipped.size() - i) + " more were left out");
-        break;
-      }
-      Say("left out " + Printable(plan.skipped[i].key) + ": " + plan.skipped[i].why.message());
+    unheld_ = static_cast<int64_t>(plan->refused.size());
+    if (!told_skipped_) {
+      NameAll("cannot be held here, and is left out: ", plan->refused);
+      NameAll("left out ", plan->skipped);
     }
     told_skipped_ = true;
-    files_ = plan.same + static_cast<int64_t>(plan.copy.size());
-    bytes_ = plan.same_bytes + plan.copy_bytes;
-    return Status::Ok();
+    files_ = plan->same + static_cast<int64_t>(plan->copy.size());
+    bytes_ = plan->same_bytes + plan->copy_bytes;
+    if (files_ > 0 || plan->refused.empty()) return Status::Ok();
+    return Status(Code::kInvalid, "none of its files can be held here, for their names",
+                  "Rename them at the source");
+  }
+
+  void NameAll(const std::string& what, const std::vector<OddKey>& odd) {
+    for (size_t i = 0; i < std::min(odd.size(), kMostNamed); ++i) {
+      Say(what + Spelled(odd[i].key) + ": " + odd[i].why.message());
+    }
+    if (odd.size() > kMostNamed) {
+      Say(what + std::to_string(odd.size() - kMostNamed) + " more");
+    }
   }
 
   Status Move(TransferSide& from, TransferSide& target, const SyncPlan& plan) {
@@ -225,7 +235,7 @@ class Channel {
     if (report.failed.empty()) return Status::Ok();
     const OddKey& failed = report.failed[0];
     vanished_ = failed.why.Is(Code::kNotFound);
-    const Status named = failed.why.WithContext(Printable(failed.key));
+    const Status named = failed.why.WithContext(Spelled(failed.key));
     if (named.Is(Code::kExists)) {
       return named.WithNext("The source has a file and a folder of one name: rename one of them");
     }
@@ -249,6 +259,7 @@ class Channel {
       text += "; " + HumanSize(there_bytes) + " were there already";
     }
     if (removed_ > 0) text += "; removed " + std::to_string(removed_);
+    if (unheld_ > 0) text += "; NOT ALL: " + std::to_string(unheld_) + " cannot be held, see above";
     Say(text);
   }
 
@@ -262,6 +273,7 @@ class Channel {
   bool vanished_ = false;  // a file was there when it was listed, and then was not
   // What the source holds, as it was last seen, and what of it was copied by this call.
   int64_t files_ = 0, bytes_ = 0, copied_ = 0, copied_bytes_ = 0, removed_ = 0;
+  int64_t unheld_ = 0;  // for their names
 };
 
 }  // namespace

@@ -10,31 +10,6 @@
 namespace stoker {
 namespace {
 
-// Length of the well-formed UTF-8 sequence at `at` (RFC 3629, table 3-7 of Unicode), or 0.
-size_t SequenceLength(std::string_view text, size_t at) {
-  const auto byte = [&](size_t i) -> unsigned {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
-  };
-  const auto within = [&](size_t i, unsigned low, unsigned high) {
-    return byte(i) >= low && byte(i) <= high;
-  };
-  const unsigned lead = byte(at);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xc2 && lead <= 0xdf) return within(at + 1, 0x80, 0xbf) ? 2 : 0;
-  if (lead >= 0xe0 && lead <= 0xef) {
-    const unsigned low = lead == 0xe0 ? 0xa0 : 0x80;
-    const unsigned high = lead == 0xed ? 0x9f : 0xbf;  // no surrogates
-    return within(at + 1, low, high) && within(at + 2, 0x80, 0xbf) ? 3 : 0;
-  }
-  if (lead >= 0xf0 && lead <= 0xf4) {
-    const unsigned low = lead == 0xf0 ? 0x90 : 0x80;
-    const unsigned high = lead == 0xf4 ? 0x8f : 0xbf;
-    const bool rest = within(at + 2, 0x80, 0xbf) && within(at + 3, 0x80, 0xbf);
-    return within(at + 1, low, high) && rest ? 4 : 0;
-  }
-  return 0;
-}
-
 struct Wording {
   std::string_view library;  // how yaml-cpp's message begins
   std::string_view message;
@@ -68,15 +43,6 @@ constexpr std::array<Wording, 16> kWordings = {{
 }};
 
 }  // namespace
-
-bool IsUtf8(std::string_view text) {
-  for (size_t at = 0; at < text.size();) {
-    const size_t length = SequenceLength(text, at);
-    if (length == 0) return false;
-    at += length;
-  }
-  return true;
-}
 
 YamlText::YamlText(std::string_view text, std::string file) : text_(text), file_(std::move(file)) {
   starts_.push_back(0);
@@ -133,7 +99,7 @@ std::optional<SpecError> YamlText::CheckBytes() const {
   int line = 0;
   for (size_t at = 0; at < text_.size();) {
     if (text_[at] == '\n') ++line;
-    const size_t length = SequenceLength(text_, at);
+    const size_t length = Utf8At(text_, at);
     const unsigned char c = static_cast<unsigned char>(text_[at]);
     const bool line_end = c == '\r' && at + 1 < text_.size() && text_[at + 1] == '\n';
     const bool control = (c < 0x20 && c != '\t' && c != '\n' && !line_end) || c == 0x7f;

@@ -7,12 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.h"
 #include "spec/spec_error.h"
 
 namespace stoker {
-
-// True when all of `text` is well-formed UTF-8. Says nothing of NUL.
-bool IsUtf8(std::string_view text);
 
 // The text cut into lines, so that positions can be shown as editors show them. One thread only.
 class YamlText {

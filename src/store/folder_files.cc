@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "port/checksummed.h"
 #include "store/folder_part.h"
 #include "store/transfer_buffer.h"
 #include "sys/crc32c.h"
@@ -19,7 +20,7 @@ namespace {
 constexpr int64_t kPartBytes = 16 << 20;
 constexpr int64_t kMostParts = 10'000;  // as S3 has them: the same parts can be checked
 
-class Reader : public ObjectReader {
+class Reader : public ObjectReader, public Checksummed {
  public:
   Reader(sys::ScopedFd fd, ObjectInfo info, std::string path, Version stamp)
       : fd_(std::move(fd)),
@@ -43,6 +44,16 @@ class Reader : public ObjectReader {
       size -= got;
     }
     return Status::Ok();
+  }
+
+  Result<std::optional<uint32_t>> Checksum() override {
+    uint32_t crc = 0;
+    STOKER_TRY(Read(0, info_.size, [&](std::string_view bytes) {
+      crc = Crc32c(bytes, crc);
+      return Status::Ok();
+    }));
+    STOKER_TRY(Confirm({}));
+    return std::optional<uint32_t>(crc);
   }
 
   Status Confirm(const std::vector<PartSum>&) override {

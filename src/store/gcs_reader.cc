@@ -2,9 +2,11 @@
 #include <utility>
 
 #include "net/percent.h"
+#include "port/checksummed.h"
 #include "store/gcs_answer.h"
 #include "store/gcs_download.h"
 #include "store/range_read.h"
+#include "sys/crc32c.h"
 
 namespace stoker::gcs {
 namespace {
@@ -26,7 +28,7 @@ bucket::OneVersion AskFor(const Bucket& bucket, const std::string& key, const Ve
   return out;
 }
 
-class Reader : public ObjectReader {
+class Reader : public ObjectReader, public Checksummed {
  public:
   Reader(Bucket bucket, std::string key, ObjectInfo info)
       : bucket_(std::move(bucket)),
@@ -41,6 +43,18 @@ class Reader : public ObjectReader {
 
   Status Confirm(const std::vector<PartSum>& parts) override {
     if (parts.size() < 2) return Status::Ok();  // was checked as it came
+    STOKER_ASSIGN(const std::string known, Ask());
+    return bucket::CheckWhole(bucket_.carrier.Describe(version_.whole), known, parts);
+  }
+
+  Result<std::optional<uint32_t>> Checksum() override {
+    STOKER_ASSIGN(const std::string known, Ask());
+    return ParseCrc32cText(known);
+  }
+
+ private:
+  // Crc32cText; "" = not told.
+  Result<std::string> Ask() {
     const Request request = OnObject(bucket_.name, "GET", key_,
                                      "generation=" + PercentEncode(info_.version) +
                                          "&fields=name,size,generation,timeCreated,crc32c");
@@ -50,14 +64,13 @@ class Reader : public ObjectReader {
       return Status(Code::kConflict, what + ": it was replaced or deleted while it was read");
     }
     if (!answer.ok()) return answer.status();
-    STOKER_ASSIGN(const Resource there, ParseResource(what, answer->body));
+    STOKER_ASSIGN(Resource there, ParseResource(what, answer->body));
     if (there.info.version != info_.version) {
       return Status(Code::kConflict, what + ": the object has changed");
     }
-    return bucket::CheckWhole(what, there.crc32c, parts);
+    return std::move(there.crc32c);
   }
 
- private:
   const Bucket bucket_;
   const std::string key_;
   const ObjectInfo info_;

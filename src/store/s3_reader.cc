@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
+#include "port/checksummed.h"
 #include "store/range_read.h"
 #include "store/s3_answer.h"
 #include "store/s3_parts.h"
@@ -25,7 +26,7 @@ bucket::OneVersion AskFor(const std::string& key, const Version& version) {
   return out;
 }
 
-class Reader : public ObjectReader {
+class Reader : public ObjectReader, public Checksummed {
  public:
   Reader(bucket::RetryingCarrier& carrier, std::string key, ObjectInfo info)
       : carrier_(carrier),
@@ -43,18 +44,27 @@ class Reader : public ObjectReader {
     for (const PartSum& part : parts) {
       if (!part.crc32c) return Status::Ok();
     }
+    STOKER_ASSIGN(const KnownSum known, Ask());
+    if (known.over_parts) return CheckParts(known.text, parts);
+    return bucket::CheckWhole(carrier_.Describe(version_.whole), known.text, parts);
+  }
+
+  Result<std::optional<uint32_t>> Checksum() override {
+    STOKER_ASSIGN(const KnownSum known, Ask());
+    return known.over_parts ? std::nullopt : ParseCrc32cText(known.text);
+  }
+
+ private:
+  Result<KnownSum> Ask() {
     const Request request{"HEAD", key_, "", {{"x-amz-checksum-mode", "ENABLED"}}, "", {}, false};
     STOKER_ASSIGN(const HttpResponse answer, carrier_.Call(request));
     const std::string* etag = FindHeader(answer.headers, "ETag");
     if (etag == nullptr || *etag != info_.version) {
       return Status(Code::kConflict, carrier_.Describe(request) + ": the object has changed");
     }
-    const KnownSum known = ChecksumOf(answer.headers);
-    if (known.over_parts) return CheckParts(known.text, parts);
-    return bucket::CheckWhole(carrier_.Describe(version_.whole), known.text, parts);
+    return ChecksumOf(answer.headers);
   }
 
- private:
   // Only where the parts are those that it was written in.
   Status CheckParts(const std::string& known, const std::vector<PartSum>& parts) {
     const Request request{"HEAD", key_, "partNumber=1", {}, "", {}, false};

@@ -28,7 +28,6 @@ struct OpenUpload {
 struct SideListing {
   std::vector<ObjectInfo> objects;
   std::vector<OddKey> odd;  // kInvalid: it is no file; anything else: it could not be looked at
-  Duration ahead;           // the clock that stamps last_modified, of this machine's
 };
 
 struct PlanRules {
@@ -36,14 +35,27 @@ struct PlanRules {
   bool target_keeps_times = false;
   // Files of at most so many bytes in the target may be torn, whatever their times say.
   int64_t doubt_up_to = -1;
+  // What names may be: any bytes, as between two folders; else UTF-8 without control characters.
+  bool any_bytes = false;
+  size_t most_key = 0;   // bytes of a key that the target takes; 0 = any number
+  size_t most_part = 0;  // bytes between two slashes that it takes; 0 = any number
+  // The target cannot hold both "a" and "a/b".
+  bool folders = false;
   // Keys that are taken; others are neither copied nor removed. Empty: all.
   std::function<bool(const std::string& key)> taken;
   bool remove = false;  // what is only in the target
 };
 
+struct UnsurePair {
+  ObjectInfo source;
+  ObjectInfo target;
+};
+
 struct SyncPlan {
   std::vector<ObjectInfo> copy;  // large ones first
   std::vector<std::string> remove;
+  // The same size on both sides, and nothing else is known of them: only their bytes can tell.
+  std::vector<UnsurePair> unsure;
   std::vector<OddKey> refused;  // of the source: cannot be transferred
   std::vector<OddKey> skipped;  // of the source: no files
   int64_t copy_bytes = 0;
@@ -54,15 +66,14 @@ struct SyncPlan {
   bool incomplete = false;
 };
 
-// Two files are the same when they were seen to be (`known`), or when their sizes are equal and
-//  - where the target keeps times: so are their times, and the file is not in doubt;
-//  - else: the target was written clearly after the source was, by the target's clock. What was
-//    changed only just before is copied once more rather than once too little.
+// Two files are the same when they were seen to be (`known`), or when their sizes are equal and,
+// where the target keeps times, so are their times, and the file is not in doubt. Elsewhere times
+// tell nothing: what was put in the place of a file may well be older than it.
 SyncPlan PlanSync(const SideListing& source, const SideListing& target,
                   const std::map<std::string, KnownPair>& known, const PlanRules& rules);
 
-// Why `key` is not transferred, in either direction: it could lead out of a folder, or drive a
-// terminal. Ok for others.
-Status CheckSyncKey(const std::string& key);
+// Why `key` is not transferred: it could lead out of a folder, or one of the sides cannot hold it.
+// kInvalid. Ok for others.
+Status CheckSyncKey(const std::string& key, const PlanRules& rules);
 
 }  // namespace stoker

@@ -7,6 +7,7 @@
 
 #include "base/prng.h"
 #include "sync/pace.h"
+#include "sync/transfer.h"
 
 namespace stoker {
 namespace {
@@ -23,6 +24,12 @@ std::set<std::string> Copied(const SyncPlan& plan) {
   return keys;
 }
 
+std::set<std::string> Unsure(const SyncPlan& plan) {
+  std::set<std::string> keys;
+  for (const UnsurePair& pair : plan.unsure) keys.insert(pair.source.key);
+  return keys;
+}
+
 TEST(SyncPlan, ComparesSizeThenTime) {
   SideListing source;
   SideListing target;
@@ -30,11 +37,11 @@ TEST(SyncPlan, ComparesSizeThenTime) {
                     File("newer", 3, 0, "a")};
   target.objects = {File("size", 3, 99'000, "x"), File("older", 3, 9'000, "x"),
                     File("newer", 3, 9'000, "x")};
-  EXPECT_EQ(Copied(PlanSync(source, target, {}, {})),
-            (std::set<std::string>{"new", "size", "older"}));
-  // A clock that is ahead makes nothing younger.
-  target.ahead = Duration::Seconds(60);
-  EXPECT_EQ(Copied(PlanSync(source, target, {}, {})).count("newer"), 1u);
+  const SyncPlan plan = PlanSync(source, target, {}, {});
+  EXPECT_EQ(Copied(plan), (std::set<std::string>{"new", "size"}));
+  // Where times are not kept they tell nothing: an older file may have taken its place.
+  EXPECT_EQ(Unsure(plan), (std::set<std::string>{"older", "newer"}));
+  EXPECT_EQ(plan.same, 0);
   PlanRules times;
   times.target_keeps_times = true;
   EXPECT_EQ(Copied(PlanSync(source, target, {}, times)).count("newer"), 1u);
@@ -63,7 +70,7 @@ TEST(SyncPlan, BelievesWhatWasSeenToBeEqual) {
   const std::map<std::string, KnownPair> known = {{"f", {"s1", "t1"}}};
   EXPECT_TRUE(PlanSync(source, target, known, {}).copy.empty());
   target.objects[0].version = "t2";
-  EXPECT_EQ(PlanSync(source, target, known, {}).copy.size(), 1u);
+  EXPECT_EQ(PlanSync(source, target, known, {}).unsure.size(), 1u);
   target.objects[0].version = "t1";
   source.objects[0].version = "s2";
   // Written anew with an old date: the memory knows better than the times.
@@ -80,7 +87,10 @@ TEST(SyncPlan, RemovesNothingThatItDidNotSee) {
   PlanRules rules;
   rules.remove = true;
   rules.taken = [](const std::string& key) { return key != "mine"; };
-  EXPECT_EQ(PlanSync(source, target, {}, rules).remove, std::vector<std::string>{"gone"});
+  const SyncPlan some = PlanSync(source, target, {}, rules);
+  EXPECT_EQ(some.remove, std::vector<std::string>{"gone"});
+  ASSERT_EQ(some.skipped.size(), 2u);
+  EXPECT_EQ(some.skipped[1].key, "../out") << "what is not removed is named";
   source.odd.push_back({"locked", Status(Code::kDenied, "no right to read it")});
   const SyncPlan plan = PlanSync(source, target, {}, rules);
   EXPECT_TRUE(plan.incomplete);
@@ -95,6 +105,40 @@ TEST(SyncPlan, RefusesNamesThatLeadElsewhere) {
   const SyncPlan plan = PlanSync(source, {}, {}, {});
   EXPECT_EQ(Copied(plan), std::set<std::string>{"fine"});
   EXPECT_EQ(plan.refused.size(), 7u);
+}
+
+TEST(SyncPlan, NamesWhatTheOtherSideCannotHold) {
+  SideListing source;
+  for (const std::string& key : {std::string("a\nb"), std::string("caf\xe9"), std::string(300, 'n'),
+                                 "d/" + std::string(256, 'n'), std::string("fine")}) {
+    source.objects.push_back(File(key, 1, 0, "x"));
+  }
+  PlanRules bucket;
+  bucket.most_key = 299;
+  EXPECT_EQ(Copied(PlanSync(source, {}, {}, bucket)),
+            (std::set<std::string>{"fine", "d/" + std::string(256, 'n')}));
+  PlanRules folder;
+  folder.any_bytes = true;
+  folder.most_part = 255;
+  const SyncPlan plan = PlanSync(source, {}, {}, folder);
+  EXPECT_EQ(Copied(plan), (std::set<std::string>{"fine", "a\nb", "caf\xe9"}));
+  for (const OddKey& odd : plan.refused) EXPECT_EQ(odd.why.code(), Code::kInvalid);
+}
+
+TEST(SyncPlan, AFileWhereAFolderIsIsNamed) {
+  SideListing source;
+  for (const char* key : {"a", "a-b", "a/b", "a/b/c", "a0", "b", "c/x"}) {
+    source.objects.push_back(File(key, 1, 0, "x"));
+  }
+  PlanRules rules;
+  rules.folders = true;
+  rules.target_keeps_times = true;
+  const SyncPlan plan = PlanSync(source, {}, {}, rules);
+  EXPECT_EQ(Copied(plan), (std::set<std::string>{"a-b", "a/b/c", "a0", "b", "c/x"}));
+  EXPECT_EQ(plan.refused.size(), 2u);
+  EXPECT_EQ(plan.copy_bytes, 5);
+  rules.taken = [](const std::string& key) { return key != "a/b" && key != "a/b/c"; };
+  EXPECT_EQ(Copied(PlanSync(source, {}, {}, rules)).count("a"), 1u) << "the others are left out";
 }
 
 // Whatever both sides hold: once the plan is carried out, the next one is empty, everything of the
@@ -118,8 +162,17 @@ TEST(SyncPlan, ConvergesFromAnyState) {
     PlanRules rules;
     rules.remove = true;
     rules.target_keeps_times = seed % 2 == 0;
-    const SyncPlan plan = PlanSync(source, target, {}, rules);
+    SyncPlan plan = PlanSync(source, target, {}, rules);
     std::map<std::string, KnownPair> known;
+    for (const UnsurePair& pair : plan.unsure) {
+      if (pair.source.version == pair.target.version) {
+        ++plan.same;
+        known[pair.source.key] = {pair.source.version, pair.target.version};
+      } else {
+        plan.copy.push_back(pair.source);
+      }
+    }
+    SortLargeFirst(&plan.copy);
     int64_t last = INT64_MAX;
     for (const ObjectInfo& file : plan.copy) {
       EXPECT_LE(file.size, last);
@@ -134,7 +187,7 @@ TEST(SyncPlan, ConvergesFromAnyState) {
     target.objects.clear();
     for (const auto& [key, file] : to) target.objects.push_back(file);
     const SyncPlan next = PlanSync(source, target, known, rules);
-    EXPECT_TRUE(next.copy.empty() && next.remove.empty()) << seed;
+    EXPECT_TRUE(next.copy.empty() && next.remove.empty() && next.unsure.empty()) << seed;
   }
 }
 

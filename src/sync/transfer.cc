@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "port/checksummed.h"
 #include "sync/transfer_queue.h"
 
 namespace stoker {
@@ -235,7 +236,14 @@ void RemoveOld(TransferSide& target, const std::vector<std::string>& keys, Trans
   }
 }
 
-Result<SideListing> ListSide(TransferSide& side, Clock& clock) {
+Result<std::optional<uint32_t>> ChecksumOf(TransferSide& side, const ObjectInfo& info) {
+  STOKER_ASSIGN(const auto reader, side.OpenReader(info));
+  auto* const knows = dynamic_cast<Checksummed*>(reader.get());
+  if (knows == nullptr) return std::optional<uint32_t>();
+  return knows->Checksum();
+}
+
+Result<SideListing> ListSide(TransferSide& side) {
   SideListing listing;
   WallTime now;
   STOKER_TRY(side.List([&](ObjectInfo info) { listing.objects.push_back(std::move(info)); },
@@ -243,17 +251,36 @@ Result<SideListing> ListSide(TransferSide& side, Clock& clock) {
                          listing.odd.push_back({key, why});
                        },
                        &now));
-  listing.ahead = now - clock.Wall();
   return listing;
 }
 
 }  // namespace
 
-Result<TransferLists> ListSides(TransferSide& source, TransferSide& target, Clock& clock) {
+Result<TransferLists> ListSides(TransferSide& source, TransferSide& target) {
   TransferLists lists;
-  STOKER_ASSIGN(lists.source, ListSide(source, clock));
-  STOKER_ASSIGN(lists.target, ListSide(target, clock));
+  STOKER_ASSIGN(lists.source, ListSide(source));
+  STOKER_ASSIGN(lists.target, ListSide(target));
   return lists;
+}
+
+PlanRules RulesFor(const TransferSide& source, const TransferSide& target) {
+  // "Object key naming guidelines" of S3 and "Object naming requirements" of Google: 1,024 bytes of
+  // UTF-8. What else one of them does not take, it says itself, file by file.
+  constexpr size_t kMostKey = 1024;
+  constexpr size_t kMostPart = 255;  // NAME_MAX
+  PlanRules rules;
+  rules.target_keeps_times = target.keeps_times();
+  rules.any_bytes = source.keeps_times() && target.keeps_times();
+  if (target.keeps_times()) {
+    rules.most_part = kMostPart;
+    rules.folders = !rules.any_bytes;
+  } else {
+    const std::string url = target.url();
+    const size_t bucket = url.find("://");
+    const size_t slash = bucket == std::string::npos ? bucket : url.find('/', bucket + 3);
+    rules.most_key = kMostKey - (slash == std::string::npos ? 0 : url.size() - slash);
+  }
+  return rules;
 }
 
 Status WorkThrough(const Movers& movers, size_t count,
@@ -296,6 +323,33 @@ TransferReport MoveFiles(TransferSource& source, TransferTarget& target, Transfe
   Crew& crew = movers.crew == nullptr ? alone : *movers.crew;
   if (hands > 0) crew.Work(hands, [&](int hand) { run.Hand(hand); });
   return run.report();
+}
+
+void SettleUnsure(const TransferParts& parts, const TransferOptions& options, bool note,
+                  SyncPlan* plan) {
+  const auto equal = [&](const UnsurePair& pair) -> Result<bool> {
+    STOKER_ASSIGN(const auto theirs, ChecksumOf(parts.target, pair.target));
+    if (!theirs) return false;
+    STOKER_ASSIGN(const auto ours, ChecksumOf(parts.source, pair.source));
+    return ours == theirs;
+  };
+  std::vector<char> same(plan->unsure.size());
+  (void)WorkThrough({&parts.crew, &parts.clock, options}, same.size(), [&](size_t i) {
+    const UnsurePair& pair = plan->unsure[i];
+    // What fails here fails again when it is copied, and is named then.
+    same[i] = equal(pair).value_or(false) ? 1 : 0;
+    if (same[i] == 0 || !note) return Status::Ok();
+    return parts.memory.NoteSame(pair.source.key, pair.source.version, pair.target.version);
+  });
+  for (size_t i = 0; i < same.size(); ++i) {
+    const ObjectInfo& file = plan->unsure[i].source;
+    plan->same += same[i];
+    plan->same_bytes += same[i] != 0 ? file.size : 0;
+    plan->copy_bytes += same[i] != 0 ? 0 : file.size;
+    if (same[i] == 0) plan->copy.push_back(file);
+  }
+  plan->unsure.clear();
+  SortLargeFirst(&plan->copy);
 }
 
 TransferReport RunTransfer(const TransferParts& parts, const SyncPlan& plan,

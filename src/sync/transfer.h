@@ -68,7 +68,9 @@ struct TransferLists {
   SideListing source;
   SideListing target;
 };
-Result<TransferLists> ListSides(TransferSide& source, TransferSide& target, Clock& clock);
+Result<TransferLists> ListSides(TransferSide& source, TransferSide& target);
+// What follows from the sides themselves: times, and what names may be.
+PlanRules RulesFor(const TransferSide& source, const TransferSide& target);
 
 struct TransferParts {
   TransferSide& source;
@@ -77,6 +79,12 @@ struct TransferParts {
   Crew& crew;
   Clock& clock;
 };
+
+// Settles what `plan` is unsure of, by the checksums of both sides: a file of a folder is read for
+// it, an object of a bucket is asked for its own. Those that differ, or cannot be compared, are to
+// be copied; `note`: those that do not are remembered. None is left in plan->unsure.
+void SettleUnsure(const TransferParts& parts, const TransferOptions& options, bool note,
+                  SyncPlan* plan);
 
 // MoveFiles of what the plan copies; then removes what it removes, unless something failed.
 TransferReport RunTransfer(const TransferParts& parts, const SyncPlan& plan,

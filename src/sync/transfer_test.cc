@@ -209,7 +209,7 @@ class TransferTest : public ::testing::Test {
   TransferReport Sync(int hands, bool remove = false, bool cut = false) {
     SyncMemory memory(journal_, boot_);
     EXPECT_TRUE(memory.Load().ok());
-    auto lists = ListSides(source_, target_, clock_);
+    auto lists = ListSides(source_, target_);
     PlanRules rules;
     rules.target_keeps_times = true;
     rules.remove = remove;
@@ -335,7 +335,7 @@ TEST_F(TransferTest, WhatWasBegunAndNeverEndedCanBeFound) {
   for (int i = 0; i < 2000; ++i) EXPECT_TRUE(after.NoteSame("ended", "v", "w").ok());
   SyncMemory compacted(journal_, boot_);
   EXPECT_TRUE(compacted.Load().ok());
-  EXPECT_TRUE(compacted.Compact(ListSides(source_, target_, clock_)->source.objects).ok());
+  EXPECT_TRUE(compacted.Compact(ListSides(source_, target_)->source.objects).ok());
   EXPECT_EQ(journal_.Lines()->size(), 2u);
   EXPECT_TRUE(compacted.Load().ok());
   EXPECT_EQ(compacted.bucket(), "fake:");
@@ -344,7 +344,7 @@ TEST_F(TransferTest, WhatWasBegunAndNeverEndedCanBeFound) {
 // Changes a file while it is on its way.
 TEST_F(TransferTest, WhatChangesMeanwhileIsNotPublished) {
   source_.files = {{"small", "abc"}, {"large", std::string(95, 'x')}};
-  auto lists = ListSides(source_, target_, clock_);
+  auto lists = ListSides(source_, target_);
   SyncMemory memory(journal_, "boot");
   const SyncPlan plan = PlanSync(lists->source, lists->target, {}, {});
   source_.files = {{"small", "other"}, {"large", std::string(95, 'y')}};
@@ -377,7 +377,7 @@ TEST_F(TransferTest, AllOrNothingGivesUpAtTheFirstFailureAndLeavesNothingBegun) 
     Fill(seed);
     target_.files.clear();
     target_.fails_in_1000 = 20;
-    auto lists = ListSides(source_, target_, clock_);
+    auto lists = ListSides(source_, target_);
     std::vector<ObjectInfo> files = lists->source.objects;
     SortLargeFirst(&files);
     NothingLasts memory;
@@ -407,7 +407,7 @@ TEST_F(TransferTest, ASideThatGivesUpByItselfHasFailed) {
     Fill(1);
     target_.fails_in_1000 = 1000;
     target_.fails_as = Code::kCancelled;
-    auto lists = ListSides(source_, target_, clock_);
+    auto lists = ListSides(source_, target_);
     SortLargeFirst(&lists->source.objects);
     NothingLasts memory;
     const TransferReport report = MoveFiles(

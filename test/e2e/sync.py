@@ -92,7 +92,8 @@ def test_changes(results, server, world, source, back):
     results.check("down with --delete: the same, but what is excluded",
                   tree(back) == {**tree(source), "mine.txt": digest(b"only here")}, counts(down))
     results.check("an empty folder goes", not (back / "d3").exists(), "")
-    some = world.json("sync", source, f"{BUCKET}/some", "--include", "d1", "--exclude", "*file 1*")
+    some = world.json("sync", source, f"{BUCKET}/some", "--exclude", "*", "--include", "d1/*",
+                      "--exclude", "*file 1*")  # fmt: skip
     keys = server.keys("some/")
     good = keys and all(k.startswith("some/d1/") and "file 1" not in k for k in keys)
     results.check("--include and --exclude", good and some["left_out"] > 0, keys)
@@ -118,7 +119,8 @@ def test_odd_names(results, server, world):
                   and len(up["skipped"]) == 2, up)  # fmt: skip
     os.symlink("/tmp", into / "dir2")
     server.client.put_object(Bucket=moto_s3.BUCKET, Key="odd/dir2/trap", Body=b"x")
-    down = world.json("sync", f"{BUCKET}/odd", into, "--include", "dir2", ok=(1,))
+    down = world.json("sync", f"{BUCKET}/odd", into, "--exclude", "*", "--include", "dir2/*",
+                      ok=(1,))  # fmt: skip
     results.check("nothing is written through a link", len(down["failed"]) == 1, down)
 
 
@@ -208,12 +210,32 @@ def test_power_cut(results, server, world):
     results.check("and once", again["files"] == 0, again)
 
 
+def test_filters_said(results, world):
+    """What a filter does not do is said, once."""
+    for words, said in (
+        (("--include", "*.bin"), "rclone would read this mix otherwise"),
+        (("--exclude", "*", "--include", "large.bin", "--include", "*.pt"),
+         "--include '*.pt' matches nothing that exists"),
+        (("--exclude", "d1"), "--exclude 'd1' matches no file; what a folder has in it is 'd1/*'"),
+        (("--exclude", "*.tmp"), ""),
+    ):  # fmt: skip
+        folder = "source" if "d1" in words else "large"
+        done = world.stoker("sync", folder, f"{BUCKET}/said", *words, "--dry-run")
+        results.check(f"{' '.join(words)}: '{said}'",
+                      done.returncode == 0 and said in done.stderr and bool(said) ==
+                      bool(done.stderr), (done.returncode, done.stderr))  # fmt: skip
+
+
 def test_trouble(results, world):
     for name, words, code in [
         ("no source", ("nowhere", f"{BUCKET}/x"), 1),
         ("in each other", (".", "./below"), 2),
         ("a file as target", ("large", "large-back/large.bin"), 1),
         ("no memory", ("large", f"{BUCKET}/x", "--memory", "1MB"), 2),
+        ("a glob that is not closed", ("large", f"{BUCKET}/x", "--exclude", "[a"), 2),
+        ("nothing is included", ("large", f"{BUCKET}/x", "--exclude", "*", "--include", "*.pt"), 2),
+        ("an order that excludes all", ("large", f"{BUCKET}/x", "--include", "*", "--exclude", "*"),
+         2),
         ("no scheme", ("large", "ftp://host/x"), 1),
     ]:
         done = world.stoker("sync", *words)
@@ -230,6 +252,7 @@ def main():
         test_killed(results, server, world)
         test_empty_source(results, server, world)
         test_power_cut(results, server, world)
+        test_filters_said(results, world)
         test_trouble(results, world)
     results.finish()
 

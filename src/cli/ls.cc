@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <set>
 
 #include "base/text.h"
 #include "cli/context.h"
@@ -162,7 +163,16 @@ void PrintForPeople(Context& context, const std::vector<Summary>& jobs, const Op
 struct Live {
   std::string checkpoint;
   int64_t run_ms = 0;
+  std::string trouble;  // that its nodes have now
 };
+
+std::string TroubleOf(const std::vector<ReportSeen>& reports) {
+  std::set<std::string> all;
+  for (const ReportSeen& seen : reports) {
+    if (!seen.report.trouble.empty()) all.insert(Printable(seen.report.trouble));
+  }
+  return Join({all.begin(), all.end()}, "; ");
+}
 
 std::map<std::string, Live> HelpAlong(Context& context) {
   std::map<std::string, Live> live;
@@ -175,7 +185,8 @@ std::map<std::string, Live> HelpAlong(Context& context) {
       [&](const std::string& id, const Result<PassResult>& pass) {
         if (!pass.ok()) return;
         live[id] = {NewestCheckpoint(pass->job, pass->reports),
-                    RunTime(pass->job, pass->reports, pass->store_now).ms};
+                    RunTime(pass->job, pass->reports, pass->store_now).ms,
+                    IsFinal(pass->job.state) ? "" : TroubleOf(pass->reports)};
       },
       [&] { return context.clock().Mono() >= end; });
   return live;
@@ -218,6 +229,11 @@ Status Run(Context& context, const Options& options) {
     context.Say("no jobs yet: stoker run -- python train.py");
   } else {
     PrintForPeople(context, shown, options, *ledger);
+    for (const Summary& job : shown) {
+      const auto seen = live.find(job.id);
+      if (seen == live.end() || seen->second.trouble.empty()) continue;
+      context.Say(job.id + ": " + seen->second.trouble);
+    }
     if (hidden > 0) context.Say(std::to_string(hidden) + " older jobs: stoker ls --all");
   }
   return Status::Ok();

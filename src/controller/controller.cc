@@ -214,12 +214,12 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
     return provider.Describe(ledger_.id(), job_id);
   };
   Observed seen = Observe(read, reports, clock_.Mono(), describe, &result);
+  if (!act || !IsHere(read.job)) return result;
   Decision decision = Reconcile(read.job, *spec, seen);
   if (decision.want_checkpoints) {
     STOKER_TRY(ObserveCheckpoints(read.job, &seen));
     decision = Reconcile(read.job, *spec, seen);
   }
-  if (!act || !IsHere(read.job)) return result;
   result.notes = decision.notes;
   if (BugIsOn("request-before-record")) (void)Act(decision.job, *spec, decision);
   if (decision.changed) {

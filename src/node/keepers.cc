@@ -81,6 +81,7 @@ Status AttemptRun::BeginKeepers() {
   config.may_commit = [this] { return MayCommit(); };
   config.silent_for_good = [this](int rank) { return SilentForGood(rank); };
   config.movers = movers_;
+  config.say = [this](const std::string& line) { Say("stoker: " + line); };
   auto keeper = std::make_unique<CheckpointKeeper>(std::move(config), store_, clock_, *files);
   STOKER_TRY(keeper->Begin().WithContext("watching the checkpoint directory"));
   const std::lock_guard lock(mutex_);
@@ -101,11 +102,13 @@ void AttemptRun::StartKeepers() {
   });
   keeper_threads_ = std::make_unique<KeeperThreads>(*keeper_, clock_, *files_);
   if (config_.spec.outputs.empty()) return;
-  outputs_ = std::make_unique<OutputSync>(
+  auto outputs = std::make_unique<OutputSync>(
       OutputSyncConfig{config_.spec, config_.job.id, config_.attempt, config_.rank, WorkDir(),
                        config_.dir + "/staging", movers_,
                        [this](const std::string& line) { Say(line); }},
       store_, clock_);
+  const std::lock_guard lock(mutex_);  // the report is written by another thread
+  outputs_ = std::move(outputs);
 }
 
 Status AttemptRun::FinalSync(const FinalizeAttempt& action) {

@@ -33,14 +33,15 @@ Result<std::optional<Notice>> NoticeWatch::Poll() {
 }
 
 void NoticeWatch::Tell(const std::optional<Notice>& notice) {
+  std::optional<Notice> now;
   {
     const std::lock_guard lock(mutex_);
     // A host that is shutting down does not take it back.
-    const std::optional<Notice> now = host_ ? host_ : notice;
+    now = host_ ? host_ : notice;
     if (now == told_) return;
     told_ = now;
   }
-  changed_(host_ ? host_ : notice);
+  changed_(now);
 }
 
 void NoticeWatch::Run() {

@@ -48,7 +48,7 @@ bool Poller::Settle(Duration within) {
   for (;;) {
     {
       const std::lock_guard lock(mutex_);
-      if (!dirty_) return true;
+      if (!dirty_ && !writing_) return true;
     }
     if (clock_.Mono() >= end) return false;
     bell_.Ring();
@@ -70,6 +70,7 @@ bool Poller::WriteReport() {
     if (!dirty_ && !due) return false;
     report = report_;
     dirty_ = false;
+    writing_ = true;
   }
   complete_(report);
   report.seq = ++seq_;
@@ -77,6 +78,7 @@ bool Poller::WriteReport() {
   last_write_ = clock_.Mono();
   if (!written.ok()) pace_.Disturb();
   const std::lock_guard lock(mutex_);
+  writing_ = false;
   trouble_ = written.ok() ? "" : written.ToString();
   if (!written.ok()) dirty_ = true;  // again at the next turn
   return written.ok();

@@ -62,6 +62,7 @@ class Poller {
   NodeReport report_;  // guarded by mutex_, like what follows
   bool have_report_ = false;
   bool dirty_ = false;
+  bool writing_ = false;  // a report is on its way
   bool publishes_ = false;
   std::string trouble_;
   int64_t seq_ = 0;

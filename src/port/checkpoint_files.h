@@ -87,6 +87,11 @@ class Snapshot {
   virtual Result<int64_t> Read(size_t index, int64_t offset, char* buffer, int64_t size) = 0;
   // A descriptor at offset 0 that stays the snapshot's, for ObjectReader::fd; -1 = there is none.
   virtual int Descriptor(size_t index) = 0;
+  // False: there was no room for a copy, and Read gives what the file itself holds at that time
+  // (SnapshotRequest::or_original). It counts only if StillSame is ok after all was read.
+  virtual bool copied(size_t index) const { return (void)index, true; }
+  // kConflict: the file is not as it was. Any thread.
+  virtual Status StillSame(size_t index) { return (void)index, Status::Ok(); }
 };
 
 struct SnapshotRequest {
@@ -97,6 +102,7 @@ struct SnapshotRequest {
   Duration patience = Duration::Ms(250);
   bool even_if_open = false;  // the program said that it is done: an open writer does not mind
   bool need_task = true;      // the task must live from before to after the copy
+  bool or_original = false;   // where there is no room for a copy: see Snapshot::copied
 };
 
 // One directory, one task. Take and Scan are called by one thread; Wait may be called by another.

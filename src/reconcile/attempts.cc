@@ -186,7 +186,9 @@ void Undrain(Pass& pass, size_t index) {
   attempt.drain_until.reset();
   pass.Changed(Text(attempt) + " goes on: no machine that it needs is taken any more");
   for (size_t later = index + 1; later < pass.job().attempts.size(); ++later) {
-    MarkEnded(pass, pass.job().attempts[later], NotNeeded("not needed: the one before it goes on"));
+    Attempt& next = pass.job().attempts[later];
+    if (next.state == AttemptState::kEnded) continue;  // of an earlier notice that was withdrawn
+    MarkEnded(pass, next, NotNeeded("not needed: the one before it goes on"));
   }
 }
 

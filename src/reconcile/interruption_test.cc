@@ -85,6 +85,15 @@ TEST(InterruptionTest, ANewNoticeAfterAWithdrawnOneOpensYetAnotherAttempt) {
           "L2 superseded; sent L2 L3; ended m2");
 }
 
+TEST(InterruptionTest, AnAttemptThatANoticeWithdrawnBeforeHadEndedIsNotEndedAgain) {
+  Story s = Running();
+  s.See(NoticeOf(1, 0, 120)).Pass().See(NoticeOf(1, 0, -1)).Settle();
+  const auto ended = s.job.attempts.at(1).ended;
+  s.See(After(30), NoticeOf(1, 0, 60)).Settle().See(After(30), NoticeOf(1, 0, -1)).Settle();
+  EXPECT_EQ(s.job.attempts.at(1).ended, ended);
+  EXPECT_EQ(s.job.attempts.at(2).state, AttemptState::kEnded);
+}
+
 TEST(InterruptionTest, ASecondNoticeWhileDrainingReplacesThatLaunchInTheNextAttempt) {
   Story s = Running(2);
   s.See(NoticeOf(1, 1, 30))

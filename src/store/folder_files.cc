@@ -74,14 +74,36 @@ class Reader : public ObjectReader, public Checksummed {
   const Version stamp_;  // what the file itself looks like, as InfoOf tells it
 };
 
-// Copies [at, at + size) in the kernel; how far it came.
+// Makes [at, end) a hole, whatever was there before. False: it must be written.
+bool MakeHole(int file, int64_t at, int64_t end) {
+  struct stat now {};
+  return fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, end - at) == 0 &&
+         fstat(file, &now) == 0 && (now.st_size >= end || ftruncate(file, end) == 0);
+}
+
+// Where the bytes from `at` on end that are all in a hole, or all in none.
+int64_t EndOfKind(int file, int64_t at, int64_t end, bool* hole) {
+  const off_t data = lseek(file, at, SEEK_DATA);
+  *hole = data > at || (data < 0 && errno == ENXIO);
+  if (*hole) return data < 0 ? end : std::min<int64_t>(data, end);
+  const off_t next = data < 0 ? data : lseek(file, at, SEEK_HOLE);
+  return next > at ? std::min<int64_t>(next, end) : end;
+}
+
+// Copies [at, at + size) in the kernel; how far it came. Holes stay holes.
 int64_t CopyInKernel(int source, int target, int64_t at, int64_t size) {
   const int64_t end = at + size;
   while (at < end) {
+    bool hole = false;
+    const int64_t until = EndOfKind(source, at, end, &hole);
+    if (hole && MakeHole(target, at, until)) {
+      at = until;
+      continue;
+    }
     loff_t from = at;
     loff_t to = at;
     const ssize_t got =
-        copy_file_range(source, &from, target, &to, static_cast<size_t>(end - at), 0);
+        copy_file_range(source, &from, target, &to, static_cast<size_t>(until - at), 0);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     at += got;

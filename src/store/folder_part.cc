@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "job/digest.h"
 #include "store/local_layout.h"
+#include "sys/sparse_write.h"
 
 namespace stoker::folder {
 namespace {
@@ -125,14 +126,9 @@ Result<std::unique_ptr<PartFile>> PartFile::Open(Place place, int64_t size, int6
 Status PartFile::WriteAt(int64_t offset, std::string_view bytes) {
   // The kernel lets one writer of a file in at a time and has the others spin: here they sleep.
   const std::lock_guard lock(writing_);
-  while (!bytes.empty()) {
-    const ssize_t wrote = pwrite(fd_.get(), bytes.data(), bytes.size(), offset);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return ErrnoStatus("writing " + place_.path, errno);
-    offset += wrote;
-    bytes.remove_prefix(static_cast<size_t>(wrote));
-  }
-  return Status::Ok();
+  const bool written = part_size_ > 0 ? sys::WriteSparse(fd_.get(), offset, bytes)
+                                      : sys::WriteWhole(fd_.get(), offset, bytes);
+  return written ? Status::Ok() : ErrnoStatus("writing " + place_.path, errno);
 }
 
 Status PartFile::Note(int n, const PartSum& sum) {

@@ -14,12 +14,24 @@
 namespace stoker::local {
 namespace {
 
+// Where the next byte is that is in no hole; `size` when there is none. Holes stay what they are:
+// whoever copies makes the file as long as it is to be.
+int64_t SkipHole(int source, int64_t at, int64_t size) {
+  const off_t data = lseek(source, at, SEEK_DATA);
+  if (data < 0) return errno == ENXIO ? size : at;
+  return std::min<int64_t>(data, size);
+}
+
 // Copies [at, size) in the kernel. Returns how far it came; the rest is for read and write.
 int64_t CopyInKernel(int source, int target, int64_t at, int64_t size) {
   while (at < size) {
+    at = SkipHole(source, at, size);
+    if (at == size) return ftruncate(target, size) == 0 ? size : 0;
+    const off_t hole = lseek(source, at, SEEK_HOLE);
+    const int64_t end = hole > at ? std::min<int64_t>(hole, size) : size;
     loff_t from = at;
     loff_t to = at;
-    const auto want = static_cast<size_t>(std::min<int64_t>(size - at, int64_t{1} << 30));
+    const auto want = static_cast<size_t>(std::min<int64_t>(end - at, int64_t{1} << 30));
     const ssize_t got = copy_file_range(source, &from, target, &to, want, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;

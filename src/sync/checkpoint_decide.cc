@@ -11,6 +11,8 @@ namespace {
 
 // A file held open this long without a sign of change does not hold others up.
 constexpr Duration kLingering = Duration::Seconds(30);
+// One that is open for so many times `quiet` is not merely being written.
+constexpr int kHeldQuiets = 5;
 
 // As long as the one before: hardly shorter, and not much longer.
 bool Fits(int64_t size, int64_t before) {
@@ -373,6 +375,47 @@ std::optional<Candidate> CheckpointPlan::Make(CandidateReason reason, const View
   out.together = rhythm_.together;
   out.cycle = cycle_;
   return out;
+}
+
+CheckpointPlan::Obstacle CheckpointPlan::WhyNotYet(MonoTime now) const {
+  const auto named = [](const std::string& path) { return "'" + Printable(path) + "'"; };
+  if (done_used_ && !done_mark_) {
+    return {"done", std::string("the program has made ") + kDoneMark + " before, and not since"};
+  }
+  std::string latest;
+  for (const auto& [path, file] : files_) {
+    if (IsStream(path) || file.version == file.taken) continue;
+    if (file.open && now - file.begin >= options_.quiet * kHeldQuiets) {
+      return {"open",
+              named(path) + (file.mapped ? " is mapped" : " is open") +
+                  " for writing all the time; a program that keeps it so says by the file " +
+                  kDoneMark + " that it is whole"};
+    }
+    if (file.refused) {
+      return {"format", named(path) + " is not whole by its format, and its writer was cut short"};
+    }
+    if (latest.empty() || file.last_change > files_.at(latest).last_change) latest = path;
+  }
+  if (latest.empty()) return {};
+  const View view = Look(now);
+  const auto unmarked = std::find_if(
+      view.excluded.begin(), view.excluded.end(),
+      [&](const std::string& unit) { return explicit_.count(WithoutNumbers(unit)) != 0; });
+  if (unmarked != view.excluded.end()) {
+    return {"complete", named(*unmarked) + " has no file " + kCompleteMark + ", as others had"};
+  }
+  if (refused_) return {"pointer", named(latest) + " names what is not there, or it was refused"};
+  const std::string pause = FormatDuration(options_.quiet * (view.unsure ? 3 : 1));
+  if (now - last_change_ < options_.quiet * (view.unsure ? 3 : 1)) {
+    return {"pauses", "there is no pause of " + pause +
+                          " between the writes, the last of which was " + named(latest) +
+                          ", and no round of them is like the one before"};
+  }
+  if (MissesSister() || MissesUnit(view)) {
+    return {"together", "not all files have been written again that used to change together with " +
+                            named(latest)};
+  }
+  return {};
 }
 
 std::optional<Candidate> CheckpointPlan::Decide(MonoTime now) {

@@ -348,15 +348,18 @@ void CheckpointPlan::OnScan(const DirectoryScan& scan, MonoTime now,
   task_alive_ = scan.task_alive;
   if (scan.disk_full) last_full_ = now;
   // Of what changed while the scan was made, the scan shows neither the old nor the new for sure.
-  std::vector<std::string> moving;
+  std::set<std::string> moving;
   for (const FileEvent& event : later) {
-    moving.push_back(event.path);
-    if (!event.from.empty()) moving.push_back(event.from);
+    moving.insert(event.path);
+    if (!event.from.empty()) moving.insert(event.from);
   }
+  // It, or a folder that it lies in.
   const auto in_motion = [&](const std::string& path) {
-    return std::any_of(moving.begin(), moving.end(), [&](const std::string& other) {
-      return path == other || (StartsWith(path, other) && path[other.size()] == '/');
-    });
+    if (moving.empty()) return false;
+    for (size_t at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1)) {
+      if (moving.count(path.substr(0, at)) != 0) return true;
+    }
+    return moving.count(path) != 0;
   };
   std::set<std::string> seen;
   bool marked = false;

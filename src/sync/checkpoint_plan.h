@@ -75,6 +75,13 @@ class CheckpointPlan {
   // A boundary that it finds while the program lives is remembered: it counts even when the copy
   // cannot be made before the program dies.
   std::optional<Candidate> Decide(MonoTime now);
+  // Why what has changed is no checkpoint as it lies there, in words that name a file. `kind` is
+  // the same for all files that the same keeps back. Empty: nothing keeps it back.
+  struct Obstacle {
+    std::string kind;
+    std::string text;
+  };
+  Obstacle WhyNotYet(MonoTime now) const;
   // Something changed that has not been taken, or the program asked for a commit.
   bool Pending() const;
   // When Decide may say something new without any event.

@@ -23,6 +23,12 @@ constexpr Duration kPatience = Duration::Ms(250);
 constexpr Duration kFirmPatience = Duration::Seconds(10);
 constexpr Duration kNoRoomRetry = Duration::Seconds(5);
 constexpr int kTries = 3;
+// A look at a hundred thousand files takes a while; looking is to take a fifth of the time at most.
+constexpr int kLookShare = 4;
+// Longer than it takes to commit a checkpoint twice: by what is usual, and by what was seen.
+constexpr Duration kSilentAtLeast = Duration::Seconds(60);
+constexpr int kSilentQuiets = 15;
+constexpr int kSilentUpload = 10;  // so many times that, while an upload goes on without a failure
 
 class SnapshotSource : public ByteSource {
  public:
@@ -114,12 +120,14 @@ void CheckpointKeeper::Observe(MonoTime now) {
   // The kernel's last hints may still be on their way when the program is known to be dead.
   const bool news = ended && !ended_seen_ && now - *ended_news_ >= kLastHints;
   const bool busy = dirty_ || plan_.Pending();
-  const bool due = now - scanned_ >= (busy ? kBusyLook : kIdleLook);
+  const Duration often = std::max(busy ? kBusyLook : kIdleLook, look_cost_ * kLookShare);
+  const bool due = now - scanned_ >= often;
   const bool closed = std::any_of(events.begin(), events.end(), [](const FileEvent& event) {
     return event.kind != FileEvent::Kind::kChanged;
   });
   closed_ = closed_ || closed;
-  const bool soon = (closed_ || plan_.done_marked()) && now - scanned_ >= kCloseLook;
+  const bool soon =
+      (closed_ || plan_.done_marked()) && now - scanned_ >= std::max(kCloseLook, look_cost_ * 2);
   if (!news && !due && !soon) return;
   closed_ = false;
   auto scan = files_.Scan();
@@ -142,19 +150,23 @@ void CheckpointKeeper::Learn(const DirectoryScan& scan, MonoTime now) {
   plan_.OnEvents(later);
   dirty_ = !later.empty() || scan.torn;
   closed_ = dirty_;
+  look_cost_ = clock_.Mono() - now;
 }
 
 void CheckpointKeeper::Capture(MonoTime now) {
-  if (now < take_after_ && !ended_seen_ && !plan_.done_marked()) return;
+  if (mark_owed_ || (now < take_after_ && !ended_seen_ && !plan_.done_marked())) return;
   for (int attempt = 0; attempt < kTries; ++attempt) {
     if (dirty_) return;
+    const MonoTime asked = clock_.Mono();
     std::optional<Candidate> candidate = plan_.Decide(now);
+    look_cost_ = std::max(look_cost_, clock_.Mono() - asked);
     if (!candidate) {
       nothing_left_ = ended_seen_;
       return;
     }
     if (Take(std::move(*candidate), now)) continue;
     // It changed under our hands: look again, at once.
+    take_after_ = std::max(take_after_, clock_.Mono() + (clock_.Mono() - now));
     now = clock_.Mono();
     plan_.OnEvents(files_.TakeEvents());
     auto scan = files_.Scan();
@@ -184,7 +196,9 @@ bool CheckpointKeeper::Take(Candidate candidate, MonoTime now) {
   request.patience = behind || ended_seen_ ? kFirmPatience : kPatience;
   request.even_if_open = candidate.reason == CandidateReason::kDone;
   request.need_task = !ended_seen_;
+  request.or_original = true;
   auto copy = files_.Take(request);
+  take_failed_ = copy.status();
   if (copy.code() == Code::kNoSpace) {
     SetTrouble(copy.status().ToString());
     take_after_ = clock_.Mono() + kNoRoomRetry;
@@ -269,11 +283,13 @@ void CheckpointKeeper::Adopt(const Candidate& candidate, std::unique_ptr<Snapsho
     auto file = std::make_shared<StagedFile>();
     file->fact = copy->files()[i];
     file->snapshot = copy;
+    if (!copy->copied(i)) file->original = copy;
     file->index = i;
     moment->files[file->fact.path] = std::move(file);
   }
   plan_.OnTaken(candidate);
-  if (candidate.reason == CandidateReason::kDone) {
+  mark_owed_ = candidate.reason == CandidateReason::kDone && HasOriginals(*moment);
+  if (candidate.reason == CandidateReason::kDone && !mark_owed_) {
     const Status removed = files_.Remove(kDoneMark);
     if (!removed.ok()) SetTrouble(removed.message());
   }
@@ -289,14 +305,69 @@ void CheckpointKeeper::Step() {
   Observe(now);
   Capture(now);
   Advance(clock_.Mono());
+  TellUnsaved(clock_.Mono());
   Plan(clock_.Mono());
+}
+
+void CheckpointKeeper::NoteSaved(MonoTime now) {
+  if (behind_) slowest_ = std::max(slowest_, now - *behind_);
+  behind_.reset();
+  const bool told = !told_.empty();
+  told_.clear();
+  {
+    const std::lock_guard lock(mutex_);
+    unsaved_.clear();
+  }
+  if (told && config_.say) config_.say("checkpoints are saved again");
+}
+
+// Nothing is silent for longer than two commits take.
+void CheckpointKeeper::TellUnsaved(MonoTime now) {
+  if (ended_seen_) return;
+  const bool under_way = phase() != Phase::kIdle || !waiting_.empty();
+  if (!plan_.Pending() && !under_way) {
+    if (behind_) NoteSaved(now);
+    return;
+  }
+  if (!behind_) behind_ = now;
+  Duration patience = std::max({kSilentAtLeast, config_.quiet * kSilentQuiets, slowest_ * 2});
+  if (now - *behind_ < patience) return;
+  const CheckpointPlan::Obstacle why = WhyUnsaved(now);
+  if (why.kind.empty()) return;
+  // Short pauses are also what follows when something else has come to an end.
+  if (why.kind == "pauses" && !told_.empty()) return;
+  const bool slow = why.kind == "upload";
+  if (slow && now - *behind_ < patience * kSilentUpload) return;
+  const bool news = told_.insert(why.kind).second;
+  const std::string text = "no checkpoint has been saved for " + FormatDuration(now - *behind_) +
+                           " although there is something new: " + why.text;
+  {
+    const std::lock_guard lock(mutex_);
+    if (news || unsaved_.empty()) unsaved_ = text;
+  }
+  if (news && config_.say) config_.say(text);
+}
+
+CheckpointPlan::Obstacle CheckpointKeeper::WhyUnsaved(MonoTime now) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!trouble_.empty()) return {"trouble", trouble_};
+  }
+  if (phase() != Phase::kIdle) return {"upload", "its upload goes on"};
+  const CheckpointPlan::Obstacle why = plan_.WhyNotYet(now);
+  if (!why.kind.empty() || take_failed_.ok()) return why;
+  return {"copy", "it could not be copied: " + take_failed_.ToString()};
 }
 
 void CheckpointKeeper::Plan(MonoTime now) {
   const Phase at = phase();
   MonoTime next = now + kIdleLook;
-  if (plan_.Pending()) next = std::min({next, plan_.NextLook(now), now + kBusyLook});
-  if (dirty_) next = std::min(next, scanned_ + (closed_ ? kCloseLook : kBusyLook));
+  const Duration busy = std::max(kBusyLook, look_cost_ * kLookShare);
+  if (plan_.Pending()) {
+    next = std::min(next, std::max(plan_.NextLook(now), now + look_cost_ * kLookShare));
+    next = std::min(next, now + busy);
+  }
+  if (dirty_) next = std::min(next, scanned_ + (closed_ ? kCloseLook : busy));
   if (ended_news_ && !ended_seen_) next = std::min(next, *ended_news_ + kLastHints);
   if (take_after_ > now) next = std::min(next, take_after_);
   if (at == Phase::kUploaded || at == Phase::kCommit || (at == Phase::kIdle && !waiting_.empty())) {
@@ -322,7 +393,7 @@ void CheckpointKeeper::ProgramEnded(const TaskExit& exit, bool signalled) {
     const std::lock_guard lock(mutex_);
     const bool well = exit.signal == 0 && exit.exit_code == 0;
     if (!ended_) ended_ = Ended{well && !signalled, well && signalled};
-    hurry_ = true;
+    hurry_ = hurry_ || signalled;
   }
   files_.Wake();
 }
@@ -344,7 +415,7 @@ int64_t CheckpointKeeper::commits() const {
 
 std::string CheckpointKeeper::trouble() const {
   const std::lock_guard lock(mutex_);
-  return trouble_;
+  return trouble_.empty() ? unsaved_ : trouble_;
 }
 
 bool CheckpointKeeper::UploadWaiting() const {

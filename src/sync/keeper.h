@@ -45,6 +45,9 @@ struct KeeperConfig {
   // True: the node of `rank` answers nothing more in this attempt than what it has left in the
   // store by now. Unset: never. Asked while rank 0 waits for an answer.
   std::function<bool(int rank)> silent_for_good;
+  // Told, once for each reason, that nothing could be saved for long, and why; and that it is over.
+  // Called from Step. Unset: nobody.
+  std::function<void(const std::string& line)> say;
 };
 
 // At most one thread in Begin and Step, and one in RunUpload. Everything given must outlive it.
@@ -97,6 +100,10 @@ class CheckpointKeeper {
   void Adopt(const Candidate& candidate, std::unique_ptr<Snapshot> copy);
   void Plan(MonoTime now);
   void SetTrouble(const std::string& what);
+  void NoteSaved(MonoTime now);
+  void TellUnsaved(MonoTime now);
+  CheckpointPlan::Obstacle WhyUnsaved(MonoTime now) const;
+  void OriginalsChanged(const Status& status, MonoTime now);
   Duration Poll() const;
   Phase phase() const;
   void SetPhase(Phase phase);
@@ -136,7 +143,13 @@ class CheckpointKeeper {
   bool dirty_ = true;  // an event came after the last scan
   MonoTime next_step_;
   MonoTime take_after_;
-  StagedFiles staged_;  // of the last moment taken
+  Duration look_cost_;              // of the last scan
+  bool mark_owed_ = false;          // kDoneMark goes when the moment is in the store
+  Status take_failed_;              // the last try of a copy
+  std::optional<MonoTime> behind_;  // since when something lies there that is not committed
+  Duration slowest_;                // from such a change to its commit
+  std::set<std::string> told_;      // kinds of reasons, since the last commit
+  StagedFiles staged_;              // of the last moment taken
   int64_t taken_cycle_ = 0;
   bool closed_ = false;  // one of them ended a write
   std::optional<MonoTime> ended_news_;
@@ -171,6 +184,8 @@ class CheckpointKeeper {
   std::string newest_;
   int64_t commits_ = 0;
   std::string trouble_;
+  std::string unsaved_;             // what TellUnsaved says now
+  bool originals_changed_ = false;  // during the upload
   bool hurry_ = false;
   std::optional<Ended> ended_;
   bool finished_ = false;

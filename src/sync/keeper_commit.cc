@@ -31,11 +31,15 @@ bool CheckpointKeeper::RunUpload() {
     phase_ = Phase::kUploading;
     moment = moment_;
   }
-  const Status status =
-      UploadMoment(store_, config_.movers, config_.job, folder_, known_, moment.get());
+  Status status = UploadMoment(store_, config_.movers, config_.job, folder_, known_, moment.get());
+  const Status same = OriginalsSame(*moment);
+  if (same.ok() && status.ok()) {
+    for (const auto& [path, file] : moment->files) file->original.reset();
+  }
   {
     const std::lock_guard lock(mutex_);
-    uploaded_ = status;
+    uploaded_ = same.ok() ? status : same;
+    originals_changed_ = !same.ok();
     phase_ = Phase::kUploaded;
   }
   files_.Wake();
@@ -62,10 +66,13 @@ void CheckpointKeeper::Advance(MonoTime now) {
   Phase at = phase();
   if (at == Phase::kUploaded) {
     Status status;
+    bool changed = false;
     {
       const std::lock_guard lock(mutex_);
       status = uploaded_;
+      changed = originals_changed_;
     }
+    if (changed) return OriginalsChanged(status, now);
     if (!status.ok()) {
       Failed(status, now);
       // A newer moment takes its place; what is uploaded already is shared with it.
@@ -75,6 +82,11 @@ void CheckpointKeeper::Advance(MonoTime now) {
       return;
     }
     back_off_ = {};
+    if (mark_owed_) {
+      mark_owed_ = false;
+      const Status removed = files_.Remove(kDoneMark);
+      if (!removed.ok()) SetTrouble(removed.message());
+    }
     if (follower_) {
       Follow(now);
       return;
@@ -95,6 +107,22 @@ void CheckpointKeeper::Advance(MonoTime now) {
       LeadIdle(now);
     }
   }
+}
+
+// There was no room for a copy, and the program went on before the files themselves were saved:
+// what has been sent of them is of no moment.
+void CheckpointKeeper::OriginalsChanged(const Status& status, MonoTime now) {
+  SetTrouble(
+      "no room for a copy of the checkpoint, and it did not stay as it was until it was "
+      "saved: " +
+      status.message());
+  plan_.ForgetTaken();
+  staged_.clear();
+  std::erase_if(waiting_, [](const auto& moment) { return HasOriginals(*moment); });
+  mark_owed_ = false;
+  answering_.reset();
+  take_after_ = std::max(take_after_, now + kFirstBackOff);
+  SetPhase(Phase::kIdle);
 }
 
 void CheckpointKeeper::LeadIdle(MonoTime now) {
@@ -268,6 +296,7 @@ void CheckpointKeeper::CommitManifest(MonoTime now) {
   // whatever is wrong with the one before would be wrong with it.
   if (content == committed_ && moment_->reason != CandidateReason::kDone) {
     SetTrouble("");
+    NoteSaved(now);
     SetPhase(Phase::kIdle);
     return;
   }
@@ -292,6 +321,7 @@ void CheckpointKeeper::CommitManifest(MonoTime now) {
   SetTrouble("");
   committed_ = content;
   NoteCommitted(manifest_.id);
+  NoteSaved(now);
   ClearAway();
   SetPhase(Phase::kIdle);
 }

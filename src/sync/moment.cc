@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/moment.h"
 
+#include <algorithm>
+
 #include "base/deliberate_bug.h"
 #include "ledger/paths.h"
 #include "sync/named_upload.h"
@@ -30,6 +32,18 @@ Status UploadMoment(ObjectStore& store, const Movers& movers, const std::string&
   together.options.all_or_nothing = true;  // the next try may be of a newer moment
   return SendNamed(store, together, {paths::Checkpoints(job), folder}, missing,
                    [](StagedFile* file) { file->snapshot.reset(); });  // gives its room back
+}
+
+bool HasOriginals(const Moment& moment) {
+  return std::any_of(moment.files.begin(), moment.files.end(),
+                     [](const auto& entry) { return entry.second->original != nullptr; });
+}
+
+Status OriginalsSame(const Moment& moment) {
+  for (const auto& [path, file] : moment.files) {
+    if (file->original) STOKER_TRY(file->original->StillSame(file->index));
+  }
+  return Status::Ok();
 }
 
 Part PartOf(const Moment& moment, int rank) {

@@ -33,6 +33,11 @@ Status UploadMoment(ObjectStore& store, const Movers& movers, const std::string&
                     const std::string& folder, const std::map<std::string, std::string>& known,
                     Moment* moment);
 
+// Some of its files were read where they lie (Snapshot::copied) and are not known yet to be the
+// same. kConflict: one of them is not; nothing of the moment may be used then.
+bool HasOriginals(const Moment& moment);
+Status OriginalsSame(const Moment& moment);
+
 // Valid once all files are in the store.
 Part PartOf(const Moment& moment, int rank);
 

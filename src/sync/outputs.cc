@@ -123,6 +123,7 @@ Status OutputKeeper::Stage(const OutputSource& source, const std::string& path, 
   SnapshotRequest request;
   (prefix ? request.prefix : request.copy).push_back(seen->fact);
   request.need_task = false;
+  request.or_original = true;
   STOKER_ASSIGN(std::unique_ptr<Snapshot> copy, source.files->Take(request));
   if (copy->files().empty()) return Status::Ok();  // gone meanwhile
   return Add(path, seen, std::move(copy), batch);
@@ -135,6 +136,7 @@ Result<std::unique_ptr<Snapshot>> OutputKeeper::CopyLast(const OutputSource& sou
   SnapshotRequest request;
   request.prefix = {fact};
   request.need_task = false;
+  request.or_original = true;
   auto copy = source.files->Take(request);
   if (copy.ok() && !(*copy)->files().empty()) return copy;
   // This one says why not.
@@ -183,6 +185,14 @@ Status OutputKeeper::Send(Batch* batch) {
       continue;
     }
     one.listed.object = one.copy.object;
+    // For want of room it was read where it lies.
+    const Status same =
+        one.copy.snapshot ? one.copy.snapshot->StillSame(one.copy.index) : Status::Ok();
+    if (!same.ok()) {
+      if (status.ok()) status = same.WithContext("output '" + Printable(one.path) + "'");
+      Failed(one.path, one.seen, same);
+      continue;
+    }
     one.listed.sha256 = one.copy.sha256;
     listed_[one.path] = std::move(one.listed);
     left_out_.erase(one.path);

@@ -20,8 +20,10 @@ struct StagedFile {
   FileFact fact;
   std::shared_ptr<Snapshot> snapshot;  // where its copy lies; null once it is in the store
   size_t index = 0;                    // in `snapshot`
-  std::string sha256;                  // "" = not hashed yet
-  std::string object;                  // below jobs/<job>/checkpoints/; "" = not in the store yet
+  // Where that is no copy but the file itself: what was read counts once it is seen to be the same.
+  std::shared_ptr<Snapshot> original;
+  std::string sha256;  // "" = not hashed yet
+  std::string object;  // below jobs/<job>/checkpoints/; "" = not in the store yet
   bool restored = false;
 };
 

@@ -17,7 +17,10 @@ struct CheckpointFilesOptions {
   std::string staging;
   std::string only;   // nothing but this entry of the directory; "" = everything
   bool watch = true;  // false: no hints and no thread, for those who only look now and then
-  int64_t reserve = 64 << 20;  // bytes of the staging file system that copies leave free
+  // Bytes of the staging file system that copies leave free, unless they take less than an eighth
+  // of what is.
+  int64_t reserve = 64 << 20;
+  size_t hold_at_once = 0;  // files held open during a copy; 0 = as the limit of descriptors allows
 };
 
 // `clock` must outlive it. How a copy is verified: a read lease (fcntl(2), F_SETLEASE) is held on

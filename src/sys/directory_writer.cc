@@ -3,13 +3,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <mutex>
 
 #include "base/text.h"
 #include "sys/checkpoint_files.h"
 #include "sys/directory_scan.h"
 #include "sys/file.h"
+#include "sys/sparse_write.h"
 
 namespace stoker {
 namespace {
@@ -61,32 +65,37 @@ class RealNewFile : public NewFile {
   }
 
   Status Write(std::string_view bytes) override {
-    return sys::WriteAll(fd_.get(), bytes, "'" + Printable(name_) + "'");
+    STOKER_TRY(WriteAt(next_, bytes));
+    next_ += static_cast<int64_t>(bytes.size());
+    return Status::Ok();
   }
 
   bool ranged() const override { return true; }
+  // Blocks of zeros become holes: a file that had some would not fit where it came from.
   Status WriteAt(int64_t offset, std::string_view bytes) override {
-    while (!bytes.empty()) {
-      const ssize_t wrote = pwrite(fd_.get(), bytes.data(), bytes.size(), offset);
-      if (wrote < 0 && errno == EINTR) continue;
-      if (wrote < 0) return Failed();
-      offset += wrote;
-      bytes.remove_prefix(static_cast<size_t>(wrote));
+    const int64_t end = offset + static_cast<int64_t>(bytes.size());
+    {
+      const std::lock_guard lock(mutex_);
+      end_ = std::max(end_, end);
     }
-    return Status::Ok();
+    return sys::WriteSparse(fd_.get(), offset, bytes) ? Status::Ok() : Failed();
   }
   Result<int64_t> ReadAt(int64_t offset, char* buffer, int64_t size) override {
-    while (true) {
-      const ssize_t got = pread(fd_.get(), buffer, static_cast<size_t>(size), offset);
-      if (got >= 0) return static_cast<int64_t>(got);
-      if (errno != EINTR) return ErrnoStatus("cannot read '" + Printable(name_) + "'", errno);
-    }
+    STOKER_ASSIGN(const int64_t got, Get(offset, buffer, size));
+    const std::lock_guard lock(mutex_);
+    const int64_t there = std::clamp<int64_t>(end_ - offset, 0, size);
+    if (got < there) std::memset(buffer + got, 0, static_cast<size_t>(there - got));
+    return std::max(got, there);
   }
 
   Status Commit(int mode, int64_t mtime_ms) override {
     const timespec time{mtime_ms / 1000, (mtime_ms % 1000) * 1'000'000};
     const timespec times[2] = {time, time};
-    if (fchmod(fd_.get(), static_cast<mode_t>(mode & 0777)) != 0) return Failed();
+    struct stat info;
+    // A hole at the end.
+    const bool whole =
+        fstat(fd_.get(), &info) == 0 && (info.st_size >= end_ || ftruncate(fd_.get(), end_) == 0);
+    if (!whole || fchmod(fd_.get(), static_cast<mode_t>(mode & 0777)) != 0) return Failed();
     (void)futimens(fd_.get(), times);
     for (int attempt = 0;; ++attempt) {
       if (Rename() == 0) break;
@@ -99,6 +108,13 @@ class RealNewFile : public NewFile {
   }
 
  private:
+  Result<int64_t> Get(int64_t offset, char* buffer, int64_t size) const {
+    while (true) {
+      const ssize_t got = pread(fd_.get(), buffer, static_cast<size_t>(size), offset);
+      if (got >= 0) return static_cast<int64_t>(got);
+      if (errno != EINTR) return ErrnoStatus("cannot read '" + Printable(name_) + "'", errno);
+    }
+  }
   int Rename() {
     if (allowed_ == InTheWay::kRefuse) return RenameAnew(folder_.get(), temporary_, name_);
     return renameat(folder_.get(), temporary_.c_str(), folder_.get(), name_.c_str());
@@ -111,6 +127,9 @@ class RealNewFile : public NewFile {
   InTheWay allowed_;
   std::string temporary_;
   sys::ScopedFd fd_;
+  int64_t next_ = 0;  // of Write
+  std::mutex mutex_;
+  int64_t end_ = 0;  // of what was written, guarded by mutex_; the file may be shorter by a hole
 };
 
 class RealDirectoryWriter : public DirectoryWriter {

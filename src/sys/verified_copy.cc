@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -20,6 +21,8 @@ namespace stoker {
 namespace {
 
 constexpr int64_t kPiece = 8 << 20;
+constexpr int64_t kLarge = 1 << 20;  // from here on a descriptor is worth it
+constexpr int64_t kBlock = 4096;
 
 // After this long the kernel takes a wanted lease away (proc(5), fs/lease-break-time).
 Duration LeaseBreakTime() {
@@ -32,8 +35,8 @@ Status Failed(const std::string& what, const std::string& path) {
   return ErrnoStatus(what + " '" + Printable(path) + "'", errno);
 }
 
-// Plain copying of [from, to) for file systems without copy_file_range.
-Status CopyByHand(int in, int out, int64_t from, int64_t to) {
+// Plain copying of [from, to) to `shift` bytes behind, for file systems without copy_file_range.
+Status CopyByHand(int in, int out, int64_t from, int64_t to, int64_t shift) {
   std::vector<char> buffer(1 << 20);
   while (from < to) {
     const size_t wanted = static_cast<size_t>(std::min<int64_t>(to - from, 1 << 20));
@@ -43,7 +46,7 @@ Status CopyByHand(int in, int out, int64_t from, int64_t to) {
     if (got == 0) return Status(Code::kConflict, "a checkpoint file became shorter");
     for (ssize_t done = 0; done < got;) {
       const ssize_t put =
-          pwrite(out, buffer.data() + done, static_cast<size_t>(got - done), from + done);
+          pwrite(out, buffer.data() + done, static_cast<size_t>(got - done), from + shift + done);
       if (put < 0 && errno == EINTR) continue;
       if (put < 0) return ErrnoStatus("cannot copy a checkpoint file", errno);
       done += put;
@@ -53,10 +56,10 @@ Status CopyByHand(int in, int out, int64_t from, int64_t to) {
   return Status::Ok();
 }
 
-Status CopyPiece(int in, int out, int64_t from, int64_t to) {
+Status CopyPiece(int in, int out, int64_t from, int64_t to, int64_t shift) {
   while (from < to) {
     loff_t in_at = from;
-    loff_t out_at = from;
+    loff_t out_at = from + shift;
     const ssize_t moved =
         copy_file_range(in, &in_at, out, &out_at, static_cast<size_t>(to - from), 0);
     if (moved > 0) {
@@ -67,9 +70,49 @@ Status CopyPiece(int in, int out, int64_t from, int64_t to) {
     if (moved < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO)) {
       return ErrnoStatus("cannot copy a checkpoint file", errno);
     }
-    return CopyByHand(in, out, from, to);
+    return CopyByHand(in, out, from, to, shift);
   }
   return Status::Ok();
+}
+
+// The next piece of [at, end) that is no hole; {end, end} when there is none. A file system that
+// knows of no holes has none.
+std::pair<int64_t, int64_t> NextData(int fd, int64_t at, int64_t end) {
+  const off_t data = lseek(fd, at, SEEK_DATA);
+  if (data < 0) return errno == ENXIO ? std::pair{end, end} : std::pair{at, end};
+  const off_t hole = lseek(fd, data, SEEK_HOLE);
+  const int64_t to = hole < 0 ? end : std::min<int64_t>(hole, end);
+  return {std::min<int64_t>(data, end), to};
+}
+
+// `going_on` is asked after each piece.
+template <class GoingOn>
+Status CopyData(int in, int out, const FileFact& fact, int64_t shift, GoingOn going_on) {
+  const bool holes = fact.allocated < fact.size;
+  for (int64_t at = 0; at < fact.size;) {
+    const auto [from, hole] = holes ? NextData(in, at, fact.size) : std::pair{at, fact.size};
+    at = std::min(from + kPiece, hole);
+    STOKER_TRY(CopyPiece(in, out, from, at, shift));
+    STOKER_TRY(going_on());
+  }
+  return Status::Ok();
+}
+
+// A nameless file in `folder`.
+Result<sys::ScopedFd> NamelessFile(const std::string& folder) {
+  sys::ScopedFd fd(open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (fd.valid()) return fd;
+  if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT) {
+    return Failed("cannot make a copy in", folder);
+  }
+  STOKER_TRY(sys::MakeDirs(folder, 0700));
+  std::string name = folder + "/copy-XXXXXX";
+  fd.Reset(open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (fd.valid()) return fd;
+  fd.Reset(mkostemp(name.data(), O_CLOEXEC));
+  if (!fd.valid()) return Failed("cannot make a copy in", folder);
+  (void)unlink(name.c_str());
+  return fd;
 }
 
 }  // namespace
@@ -119,54 +162,67 @@ Status HeldFile::StillSame(Clock& clock) const {
   return Status::Ok();
 }
 
-Result<sys::ScopedFd> NamelessFile(const std::string& folder) {
-  sys::ScopedFd fd(open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (fd.valid()) return fd;
-  if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT) {
-    return Failed("cannot make a copy in", folder);
+Result<Copier::Place> Copier::MakePlace(int64_t size) {
+  Place place;
+  if ((few_ || size >= kLarge) && own_left_ > 0) {
+    STOKER_ASSIGN(place.own, NamelessFile(folder_));
+    --own_left_;
+    place.fd = place.own.get();
+    return place;
   }
-  STOKER_TRY(sys::MakeDirs(folder, 0700));
-  std::string name = folder + "/copy-XXXXXX";
-  fd.Reset(open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (fd.valid()) return fd;
-  fd.Reset(mkostemp(name.data(), O_CLOEXEC));
-  if (!fd.valid()) return Failed("cannot make a copy in", folder);
-  (void)unlink(name.c_str());
-  return fd;
-}
-
-Result<sys::ScopedFd> CopyHeld(const HeldFile& held, const std::string& staging, MonoTime deadline,
-                               Clock& clock) {
-  STOKER_ASSIGN(sys::ScopedFd out, NamelessFile(staging));
-  if (ioctl(out.get(), FICLONE, held.fd()) == 0) return out;
-  for (int64_t at = 0; at < held.fact().size;) {
-    const int64_t to = std::min(at + kPiece, held.fact().size);
-    STOKER_TRY(CopyPiece(held.fd(), out.get(), at, to));
-    at = to;
-    if (clock.Mono() > deadline && held.Wanted()) {
-      return Status(Code::kBusy, "'" + held.fact().path + "' is wanted by its writer");
-    }
+  if (into_.pack() < 0) {
+    STOKER_ASSIGN(sys::ScopedFd pack, NamelessFile(folder_));
+    into_.SetPack(std::move(pack));
   }
-  return out;
+  place.fd = into_.pack();
+  // Where blocks begin they can be shared; tiny files would lose more by that than they win.
+  const int64_t grain = size >= kBlock ? kBlock : 1;
+  place.base = (into_.pack_size() + grain - 1) / grain * grain;
+  return place;
 }
 
-Result<sys::ScopedFd> CopyPrefix(int fd, int64_t size, const std::string& staging) {
-  STOKER_ASSIGN(sys::ScopedFd out, NamelessFile(staging));
-  STOKER_TRY(CopyPiece(fd, out.get(), 0, size));
-  return out;
+Status Copier::Done(Place place, const FileFact& fact) {
+  // A hole at the end.
+  if (ftruncate(place.fd, place.base + fact.size) != 0) {
+    return ErrnoStatus("cannot copy a checkpoint file", errno);
+  }
+  if (place.own.valid()) {
+    into_.Add(fact, std::move(place.own));
+  } else {
+    into_.AddPacked(fact, place.base);
+  }
+  return Status::Ok();
 }
 
-Status CompareContents(int a, int b, int64_t size) {
+Status Copier::Copy(const HeldFile& held, MonoTime deadline, Clock& clock) {
+  const FileFact& fact = held.fact();
+  STOKER_ASSIGN(Place place, MakePlace(fact.size));
+  if (!place.own.valid() || ioctl(place.fd, FICLONE, held.fd()) != 0) {
+    STOKER_TRY(CopyData(held.fd(), place.fd, fact, place.base, [&]() -> Status {
+      if (clock.Mono() <= deadline || !held.Wanted()) return Status::Ok();
+      return Status(Code::kBusy, "'" + fact.path + "' is wanted by its writer");
+    }));
+  }
+  return Done(std::move(place), fact);
+}
+
+Status Copier::CopyPrefix(int fd, const FileFact& fact) {
+  STOKER_ASSIGN(Place place, MakePlace(fact.size));
+  STOKER_TRY(CopyData(fd, place.fd, fact, place.base, [] { return Status::Ok(); }));
+  return Done(std::move(place), fact);
+}
+
+Status CompareContents(int original, FileSnapshot::Copy copy, int64_t size) {
   std::vector<char> left(1 << 20);
   std::vector<char> right(1 << 20);
   for (int64_t at = 0; at < size;) {
     const size_t wanted = static_cast<size_t>(std::min<int64_t>(size - at, 1 << 20));
-    const ssize_t got = pread(a, left.data(), wanted, at);
+    const ssize_t got = pread(original, left.data(), wanted, at);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return Status(Code::kConflict, "a checkpoint file became shorter");
     for (ssize_t done = 0; done < got;) {
-      const ssize_t other =
-          pread(b, right.data() + done, static_cast<size_t>(got - done), at + done);
+      const ssize_t other = pread(copy.fd, right.data() + done, static_cast<size_t>(got - done),
+                                  copy.base + at + done);
       if (other < 0 && errno == EINTR) continue;
       if (other <= 0) return Status(Code::kConflict, "a copy is shorter than its original");
       done += other;

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "base/status.h"
 #include "port/checkpoint_files.h"
 #include "port/clock.h"
 #include "sys/file.h"
+#include "sys/file_snapshot.h"
 
 namespace stoker {
 
@@ -34,15 +36,36 @@ class HeldFile {
   MonoTime since_;
 };
 
-// A nameless file in `folder`.
-Result<sys::ScopedFd> NamelessFile(const std::string& folder);
-// A copy of `held`, by reference where the file system shares blocks. kBusy when a writer has
-// waited for longer than until `deadline`.
-Result<sys::ScopedFd> CopyHeld(const HeldFile& held, const std::string& staging, MonoTime deadline,
-                               Clock& clock);
-// The first `size` bytes of a file that is only appended to.
-Result<sys::ScopedFd> CopyPrefix(int fd, int64_t size, const std::string& staging);
-// Reads both again. kConflict when they differ.
-Status CompareContents(int a, int b, int64_t size);
+// Copies files into nameless ones, by reference where the file system shares blocks, and with the
+// holes that they have. Nothing is left behind whatever happens to this process. A few large files
+// get a descriptor each; the rest lie behind one another in one file. Not thread-safe.
+class Copier {
+ public:
+  // Copies go below `folder`; at most `own` of them get a descriptor of their own: all, when no
+  // more are copied (`few`), else large ones.
+  Copier(std::string folder, size_t own, bool few, FileSnapshot& into)
+      : folder_(std::move(folder)), own_left_(own), few_(few), into_(into) {}
+  // kBusy when a writer has waited for longer than until `deadline`.
+  Status Copy(const HeldFile& held, MonoTime deadline, Clock& clock);
+  // The first `fact.size` bytes of a file that is only appended to.
+  Status CopyPrefix(int fd, const FileFact& fact);
+
+ private:
+  struct Place {
+    sys::ScopedFd own;
+    int fd = -1;
+    int64_t base = 0;
+  };
+  Result<Place> MakePlace(int64_t size);
+  Status Done(Place place, const FileFact& fact);
+
+  const std::string folder_;
+  size_t own_left_;
+  const bool few_;
+  FileSnapshot& into_;
+};
+
+// Reads `size` bytes of both again. kConflict when they differ.
+Status CompareContents(int original, FileSnapshot::Copy copy, int64_t size);
 
 }  // namespace stoker

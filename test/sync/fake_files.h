@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -29,12 +30,21 @@ class FakeSnapshot : public Snapshot {
  public:
   const std::vector<FileFact>& files() const override { return facts; }
   Result<int64_t> Read(size_t index, int64_t offset, char* buffer, int64_t size) override {
-    const std::string& all = contents[index];
+    std::string all = contents[index];
+    if (live) (void)live(facts[index], &all);
     if (offset >= static_cast<int64_t>(all.size())) return int64_t{0};
     return static_cast<int64_t>(
         all.copy(buffer, static_cast<size_t>(size), static_cast<size_t>(offset)));
   }
   int Descriptor(size_t) override { return -1; }
+  bool copied(size_t) const override { return !live; }
+  Status StillSame(size_t index) override {
+    std::string now;
+    if (!live || live(facts[index], &now)) return Status::Ok();
+    return Status(Code::kConflict, "'" + facts[index].path + "' changed");
+  }
+  // Without room for a copy: the file as it is now; false when it is not as it was.
+  std::function<bool(const FileFact& fact, std::string* bytes)> live;
   std::vector<FileFact> facts;
   std::vector<std::string> contents;
 };
@@ -135,6 +145,15 @@ class FakeFiles : public CheckpointFiles {
   Result<std::unique_ptr<Snapshot>> Take(const SnapshotRequest& request) override {
     if (!take_fails.ok()) return take_fails;
     auto snapshot = std::make_unique<FakeSnapshot>();
+    if (no_room && !request.or_original) return Status(Code::kNoSpace, "no room for a copy");
+    if (no_room) {
+      snapshot->live = [this](const FileFact& fact, std::string* bytes) {
+        const auto it = files_.find(fact.path);
+        if (it == files_.end()) return false;
+        *bytes = it->second.bytes;
+        return FactOf(fact.path, it->second) == fact && !it->second.open;
+      };
+    }
     for (const auto* list : {&request.copy, &request.stay}) {
       for (const FileFact& fact : *list) {
         const auto it = files_.find(fact.path);
@@ -163,6 +182,7 @@ class FakeFiles : public CheckpointFiles {
 
   bool alive = true;
   bool disk_full = false;
+  bool no_room = false;  // for copies
   // What happens in a new folder is not heard for so long: it is not watched yet.
   Duration deaf;
   Status take_fails;

@@ -2,11 +2,12 @@
 // Kills programs in the middle of writing checkpoints and looks at what would be restored.
 //
 //   torn_trial [--trials 3] [--size 8MB] [--seed 1] [--kind NAME] [--parallel 1] [--work DIR]
-//              [--keep] [--verbose]
+//              [--at-once N] [--keep] [--verbose]
 //
 // A trial takes some seven times its size in DIR (a new folder below TMPDIR or /tmp, if not given);
 // those of one kind run N at a time with --parallel N. In memory (--work /dev/shm/torn) they are
-// fastest. What is tried depends on the seed alone.
+// fastest. With --at-once 1 copies are verified as those of very many files are: held one by one.
+// What is tried depends on the seed alone.
 // Ends with "N passed, N failed"; exit code 0 only when nothing was torn or mixed and at least 95 %
 // of the trials of each kind restore something at most three writes old.
 #include <sys/mount.h>
@@ -35,6 +36,7 @@ struct Settings {
   int parallel = 1;
   int64_t size = 8 << 20;
   uint64_t seed = 1;
+  size_t at_once = 0;
   std::string kind;
   std::string work;
   bool keep = false;
@@ -70,6 +72,7 @@ TrialOptions MakeTrial(const std::string& kind, const Settings& settings, const 
                        stoker::Prng& prng) {
   TrialOptions trial;
   trial.work = work;
+  trial.at_once = settings.at_once;
   trial.writer.size = settings.size;
   trial.writer.seed = prng.Next();
   trial.writer.directory = work + "/checkpoints";
@@ -189,6 +192,8 @@ int Main(int argc, char** argv) {
       settings.size = *size / (kBlock * 4) * (kBlock * 4);
     } else if (word == "--seed") {
       settings.seed = std::strtoull(value.c_str(), nullptr, 10);
+    } else if (word == "--at-once") {
+      settings.at_once = std::strtoull(value.c_str(), nullptr, 10);
     } else if (word == "--kind") {
       settings.kind = value;
     } else if (word == "--work") {

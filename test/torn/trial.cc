@@ -155,6 +155,7 @@ stoker::Status Run(const TrialOptions& options, const std::string& self, Progres
   stoker::CheckpointFilesOptions where;
   where.directory = options.writer.directory;
   where.staging = options.work + "/staging";
+  where.hold_at_once = options.at_once;
   auto files = stoker::OpenCheckpointFiles(where, clock);
   stoker::KeeperConfig config;
   config.job = kJob;

@@ -15,6 +15,7 @@ struct TrialOptions {
   double kill_at_part = 0.5;  // of that step's bytes; > 1: in the pause after it
   bool let_end = false;       // the program ends by itself (disk full, or all steps written)
   std::string poison;         // "": nothing; "flip", "cut", "delete", "suspect": the newest one
+  size_t at_once = 0;         // files held open during a copy; 0 = as many as there may be
   bool by_term = false;       // told to end (SIGTERM) instead of killed
 };
 

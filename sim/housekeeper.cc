@@ -147,9 +147,9 @@ void Show(Session& session) {
   const auto found = ResolveJob(*session.ledger, word, kUsers[user]);
   const std::string id = found.ok() ? found->id : word;
   (void)session.controller->Pass(id);
-  (void)ReadSpec(*session.ledger, id);
   (void)ReadReport(*session.ledger, id, 1, 0);
   const auto read = ReadJob(*session.ledger, id);
+  if (read.ok()) (void)ReadSpec(*session.ledger, read->job);
   if (!read.ok()) {
     (void)RemoveActive(*session.ledger, word + "/");
     const std::string digest = word + std::string(64 - std::min<size_t>(word.size(), 64), 'z');

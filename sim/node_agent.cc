@@ -64,7 +64,7 @@ Status NodeAgent::Prepare() {
                 Persist<JobRead>([&] { return ReadJob(*ledger_, host_.request.job); }));
   job_ = read.job;
   STOKER_ASSIGN(const std::string text,
-                Persist<std::string>([&] { return ReadSpec(*ledger_, host_.request.job); }));
+                Persist<std::string>([&] { return ReadSpec(*ledger_, job_); }));
   STOKER_ASSIGN(spec_, ParseStoredSpec(text));
   return Status::Ok();
 }

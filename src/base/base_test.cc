@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/prng.h"
+#include "base/screen.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -60,12 +61,34 @@ TEST(Time, DurationsRoundTripAndRefuse) {
   }
 }
 
+TEST(Text, PrintableKeepsTheColoursThatItIsToldTo) {
+  const std::string text = "\x1b[31mred\x1b[0m\x1b[8mhidden\x1b[2J\x1b[38;5;9mx\x1b[1";
+  EXPECT_EQ(Printable(text, false, Colours::kOwn), "\x1b[31mred\x1b[0mhiddenx");
+  EXPECT_EQ(Printable(text, false, Colours::kAll), "\x1b[31mred\x1b[0m\x1b[8mhidden\x1b[38;5;9mx");
+}
+
+TEST(Text, JsonLosesNothing) {
+  EXPECT_EQ(PrintableJson("{\"a\": \"\xc2\x9b\x7f\xe2\x80\xae\xc3\xa9\"}\n"),
+            "{\"a\": \"\\u009b\\u007f\\u202e\xc3\xa9\"}\n");
+  EXPECT_EQ(PrintableJson("\xff\xe2"), "\xff\xe2");
+}
+
 TEST(Text, PrintableDropsControlSequences) {
   EXPECT_EQ(Printable("\x1b[31mred\x1b[0m \x1b]0;title\x07ok\r\n"), "red ok");
   EXPECT_EQ(Printable("a\xff"
                       "b\xc3\xa9\xc2\x9b"),
             "a?b\xc3\xa9??");
   EXPECT_EQ(Printable("a\nb", true), "a\nb");
+  EXPECT_EQ(Printable("\xc2\x9b"
+                      "31m\xc2\x85 a\xe2\x80\xae"
+                      "b\xe2\x81\xa9\xd8\x9c"),
+            "?"
+            "?31m?"
+            "? a??"
+            "?b??"
+            "???");
+  EXPECT_EQ(Printable("caf\xc3\xa9 \xe2\x86\x92 \xe2\x80\xa6"),
+            "caf\xc3\xa9 \xe2\x86\x92 \xe2\x80\xa6");
 }
 
 TEST(Text, NearestFindsTyposOnly) {

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/screen.h"
+
 namespace stoker {
 namespace {
 
@@ -28,37 +30,6 @@ size_t EditDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// Length of the valid UTF-8 sequence at `at`, or 0.
-size_t Utf8Length(std::string_view text, size_t at) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(at);
-  if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xf0 && lead < 0xf5 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 0;
-  if (length == 0 || lead >= 0xf5 || at + length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i)
-    if ((byte(at + i) & 0xc0) != 0x80) return 0;
-  // C1 control characters (U+0080-U+009F) drive terminals just as ESC does.
-  if (length == 2 && lead == 0xc2 && byte(at + 1) < 0xa0) return 0;
-  return length;
-}
-
-// Position after the ESC sequence that starts at `at` (CSI and OSC; else ESC and one character).
-size_t SkipEscape(std::string_view text, size_t at) {
-  if (at + 1 >= text.size()) return text.size();
-  if (text[at + 1] == '[') {
-    size_t end = at + 2;
-    while (end < text.size() && (text[end] < 0x40 || text[end] > 0x7e)) ++end;
-    return std::min(end + 1, text.size());
-  }
-  if (text[at + 1] == ']') {
-    size_t end = at + 2;
-    while (end < text.size() && text[end] != 0x07 && text[end] != 0x1b && text[end] != '\n') ++end;
-    if (end < text.size() && text[end] == 0x1b) ++end;
-    return std::min(end + 1, text.size());
-  }
-  return at + 2;
-}
-
 }  // namespace
 
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {
@@ -77,26 +48,7 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& candi
 }
 
 std::string Printable(std::string_view text, bool keep_newlines) {
-  std::string out;
-  out.reserve(text.size());
-  for (size_t at = 0; at < text.size();) {
-    const unsigned char c = static_cast<unsigned char>(text[at]);
-    if (c == 0x1b) {
-      at = SkipEscape(text, at);
-    } else if (c == '\t' || (c == '\n' && keep_newlines)) {
-      out += static_cast<char>(c);
-      ++at;
-    } else if (c < 0x20 || c == 0x7f) {
-      ++at;
-    } else if (const size_t length = Utf8Length(text, at); length > 0) {
-      out.append(text.substr(at, length));
-      at += length;
-    } else {
-      out += '?';
-      ++at;
-    }
-  }
-  return out;
+  return Printable(text, keep_newlines, Colours::kNone);
 }
 
 Result<int64_t> ParseSize(std::string_view text) {

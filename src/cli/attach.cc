@@ -96,7 +96,7 @@ Result<bool> Drain(LogReader& reader, LogPrinter& printer, Context& context) {
     STOKER_ASSIGN(const std::vector<LogRecord> records, reader.Next());
     if (records.empty()) return any;
     any = true;
-    context.Print(printer.Format(records));
+    PrintRaw(context, printer.Format(records));
   }
 }
 

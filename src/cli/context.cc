@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "base/screen.h"
 #include "base/text.h"
 #include "ledger/resolve.h"
 #include "provider/local_provider.h"
@@ -141,7 +142,12 @@ Result<std::string> Context::ResolveJob(const std::string& word) {
   return job.id;
 }
 
-void Context::Print(std::string_view text) {
+// What is printed may be of a record, a report or a job file that anybody wrote; bytes of programs
+// go past this, by cli/log_printer.h.
+void Context::Print(std::string_view anything) {
+  const std::string clean =
+      json ? PrintableJson(anything) : Printable(anything, true, Colours::kOwn);
+  std::string_view text = clean;
   const std::lock_guard lock(terminal_);
   if (progress_shown_) {
     (void)!::write(STDERR_FILENO, "\r\x1b[K", 4);
@@ -160,7 +166,7 @@ void Context::Say(const std::string& text) {
   if (json) return;
   const std::lock_guard lock(terminal_);
   const std::string line =
-      (progress_shown_ ? "\r\x1b[K" : "") + Style("2", "stoker: " + text) + "\n";
+      (progress_shown_ ? "\r\x1b[K" : "") + Style("2", "stoker: " + Printable(text, true)) + "\n";
   progress_shown_ = false;
   (void)!::write(STDERR_FILENO, line.data(), line.size());
 }
@@ -168,7 +174,8 @@ void Context::Say(const std::string& text) {
 void Context::SayPlain(const std::string& text) {
   if (json) return;
   const std::lock_guard lock(terminal_);
-  const std::string all = (progress_shown_ ? "\r\x1b[K" : "") + text;
+  const std::string all =
+      (progress_shown_ ? "\r\x1b[K" : "") + Printable(text, true, Colours::kOwn);
   progress_shown_ = false;
   (void)!::write(STDERR_FILENO, all.data(), all.size());
 }
@@ -176,7 +183,7 @@ void Context::SayPlain(const std::string& text) {
 void Context::Progress(const std::string& text) {
   if (json || !err_terminal_) return;
   const std::lock_guard lock(terminal_);
-  const std::string line = "\r\x1b[K" + text;
+  const std::string line = "\r\x1b[K" + Printable(text, false, Colours::kOwn);
   progress_shown_ = true;
   (void)!::write(STDERR_FILENO, line.data(), line.size());
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/stat.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -65,13 +66,37 @@ Result<int64_t> ClearCopies(Context& context, Ledger& ledger, bool dry_run) {
          ClearFolder(context, places.cache, "index-", kBinaryAge, {}, dry_run);
 }
 
+// What stood in the way of jobs that are not finished, by job.
+using Unfinished = std::map<std::string, std::string>;
+
+// First finish what is unfinished: a job whose end nobody noticed holds on to its blobs. Jobs that
+// no list names any more are found again on the way.
+Result<Unfinished> FinishJobs(Context& context, Ledger& ledger, Controller& controller) {
+  STOKER_ASSIGN(const std::vector<std::string> hidden, FindHidden(ledger));
+  if (!hidden.empty()) context.Say("found again, though in no list: " + Join(hidden, ", "));
+  Unfinished unfinished;
+  STOKER_TRY(
+      PassAll(ledger, controller, [&](const std::string& id, const Result<PassResult>& pass) {
+        if (!pass.ok() && !pass.status().Is(Code::kNotFound)) {
+          unfinished[id] = pass.status().ToString();
+        } else if (pass.ok() && pass->trouble) {
+          unfinished[id] = pass->trouble->ToString();
+        }
+      }).status());
+  return unfinished;
+}
+
 Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(const std::optional<Duration> age, Age(options));
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(Controller * controller, context.controller());
   STOKER_ASSIGN(LocalProvider * local, context.local_provider());
-  // First finish what is unfinished: a job whose end nobody noticed holds on to its blobs.
-  if (!options.dry_run) STOKER_TRY(PassAll(*ledger, *controller).status());
+  Unfinished unfinished;
+  if (!options.dry_run) {
+    STOKER_ASSIGN(unfinished, FinishJobs(context, *ledger, *controller));
+  }
+  for (const auto& [id, why] : unfinished) context.Say("job " + id + " is kept: " + why);
+  if (!unfinished.empty()) context.exit_code = 1;
   CollectRequest request;
   request.jobs_older_than = age;
   request.dry_run = options.dry_run;
@@ -89,6 +114,7 @@ Status Run(Context& context, const Options& options) {
                                   {"instances", instances},
                                   {"unfinished_uploads", uploads},
                                   {"copies", cleared},
+                                  {"unfinished", unfinished},
                                   {"dry_run", options.dry_run}})
                       .dump() +
                   "\n");

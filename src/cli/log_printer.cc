@@ -1,26 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/log_printer.h"
 
-#include <algorithm>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/screen.h"
 #include "base/text.h"
+#include "cli/context.h"
 
 namespace stoker::cli {
 namespace {
 
-// Printable, but with the carriage returns that progress bars live on.
+// Printable, but with colours and the carriage returns that progress bars live on. What moves the
+// cursor otherwise, clears the screen or sets its title could unwrite what others have said.
 std::string ForTerminal(const std::string& text) {
   std::string out;
   bool first = true;
   for (const std::string& part : Split(text, '\r')) {
     if (!first) out += '\r';
     first = false;
-    out += Printable(part);
+    out += Printable(part, false, Colours::kAll);
   }
   return out;
 }
 
 }  // namespace
+
+void PrintRaw(Context& context, std::string_view bytes) {
+  context.Print("");  // a line of progress goes first
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    // A reader such as `head` that has enough is no error of ours.
+    if (written <= 0) std::_Exit(errno == EPIPE ? 0 : 1);
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+}
 
 void LogPrinter::Prefix(const LogRecord& record, std::string* out) const {
   if (times_) *out += FormatRfc3339(record.time) + " ";
@@ -45,7 +63,8 @@ std::string LogPrinter::Format(const std::vector<LogRecord>& records) {
     const bool goes_on = open_line_[from];
     if (record.note) {
       if (goes_on) out += '\n';
-      out += "stoker: " + Printable(record.text) + "\n";
+      out +=
+          (StartsWith(record.text, "stoker: ") ? "" : "stoker: ") + Printable(record.text) + "\n";
       open_line_[from] = false;
       continue;
     }

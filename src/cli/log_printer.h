@@ -5,12 +5,18 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "ledger/log_reader.h"
 
 namespace stoker::cli {
+
+class Context;
+
+// To standard output as it is, past the filter of Context::Print: what LogPrinter has made.
+void PrintRaw(Context& context, std::string_view bytes);
 
 // Keeps the programs' bytes as they are when the output is a file or a pipe, and makes them
 // harmless when it is a terminal. With several nodes each line says which node it is from, and with

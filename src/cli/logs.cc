@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include <chrono>
+#include <map>
 #include <thread>
 
 #include "agent/flush_policy.h"
@@ -99,6 +100,22 @@ std::string BetweenAttempts(const Job& job, int from, int to) {
   return "---- " + Join(parts, "; ") + " ----";
 }
 
+// Prints, of a job that has ended, what its nodes have counted and nobody can find.
+void TellMissing(Context& context, const LogReader& reader, const LogFilter& filter,
+                 const std::vector<ReportSeen>& reports, LogPrinter* printer) {
+  if (filter.stream || filter.since) return;  // no count is of these
+  std::map<std::pair<int, int>, int64_t> counted;
+  for (const ReportSeen& seen : reports) {
+    const NodeReport& report = seen.report;
+    if (report.phase == NodePhase::kEnded) {
+      counted[{report.attempt, report.rank}] = report.log_lines;
+    }
+  }
+  const auto notes = reader.MissingAtEnd(counted);
+  if (notes.empty()) return;
+  context.Print(context.json ? JsonLines(notes) : printer->Format(notes));
+}
+
 Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(const std::string job, context.ResolveJob(options.job));
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
@@ -108,7 +125,14 @@ Status Run(Context& context, const Options& options) {
   // Looking at a job is a chance to help it along; a failure of that is not a failure of this.
   const StoreTraits& traits = ledger->store().traits();
   JobWatch watch(*controller, context.clock(), traits, job);
-  (void)watch.Look();
+  std::vector<ReportSeen> reports;
+  const auto look = [&](Job* seen) {
+    const auto pass = watch.Look();
+    if (!pass.ok() || !*pass) return;
+    reports = (*pass)->reports;
+    if (seen != nullptr) *seen = (*pass)->job;
+  };
+  look(nullptr);
   STOKER_ASSIGN(JobRead read, ReadJob(*ledger, job));
   LogPrinter printer(context.out_is_terminal(), read.job.num_nodes > 1 && options.node < 0,
                      context.color(), options.timestamps);
@@ -130,12 +154,17 @@ Status Run(Context& context, const Options& options) {
       if (records.empty()) break;
       any = true;
       read_at = context.clock().Mono();
-      context.Print(context.json      ? JsonLines(records)
-                    : options.numbers ? Numbered(records, options.timestamps)
-                                      : printer.Format(records));
+      if (context.json || options.numbers) {
+        context.Print(context.json ? JsonLines(records) : Numbered(records, options.timestamps));
+      } else {
+        PrintRaw(context, printer.Format(records));
+      }
       if (Interrupted()) return Status::Ok();
     }
-    if (!options.follow || (final && !any) || Interrupted()) return Status::Ok();
+    if (!options.follow || (final && !any) || Interrupted()) {
+      if (final) TellMissing(context, *reader, filter, reports, &printer);
+      return Status::Ok();
+    }
     if (context.clock().Mono() - marked >= kFollowMark) {
       marked = context.clock().Mono();
       (void)ledger->store().Put(paths::Follow(job), "");
@@ -145,8 +174,7 @@ Status Run(Context& context, const Options& options) {
     // Lines are looked for more often than the job: a look at that costs several requests.
     if (context.clock().Mono() - passed < traits.poll) continue;
     passed = context.clock().Mono();
-    const auto pass = watch.Look();
-    if (pass.ok() && *pass) read.job = (*pass)->job;
+    look(&read.job);
   }
 }
 

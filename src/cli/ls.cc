@@ -52,7 +52,9 @@ bool Wanted(const Options& options, const Summary& job) {
 
 // "lr=0.1 opt={...}", as they were given; "?" where the job file cannot be read.
 std::string Hyperparameters(Ledger& ledger, const std::string& id) {
-  const auto text = ReadSpec(ledger, id);
+  Job job;  // not compared with the record, which `ls` does not read
+  job.id = id;
+  const auto text = ReadSpec(ledger, job);
   const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
   if (!spec.ok()) return "?";
   std::vector<std::string> parts;
@@ -85,6 +87,14 @@ json ToJson(const Summary& job) {
           {"newest_checkpoint", job.newest_checkpoint},
           {"retry_of", job.retry_of},
           {"rev", job.rev}};
+}
+
+// Of a job whose record cannot be read there is only its id; what is wrong stands where all else
+// would.
+json ToJson(const UnreadableJob& job) {
+  return {{"id", job.id},
+          {"state", nullptr},
+          {"unreadable", {{"code", CodeName(job.why.code())}, {"message", job.why.message()}}}};
 }
 
 struct Column {
@@ -195,7 +205,16 @@ std::map<std::string, Live> HelpAlong(Context& context) {
 Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   const std::map<std::string, Live> live = HelpAlong(context);
-  STOKER_ASSIGN(const JobList list, ListJobs(*ledger));
+  STOKER_ASSIGN(JobList list, ListJobs(*ledger));
+  if (options.all) {
+    // What has lost its marker is in no other list; a request for each thousand jobs finds it.
+    const auto hidden = FindHidden(*ledger);
+    if (!hidden.ok()) context.Say("looking for hidden jobs: " + hidden.status().ToString());
+    if (hidden.ok() && !hidden->empty()) {
+      context.Say("found again, though in no list: " + Join(*hidden, ", "));
+      STOKER_ASSIGN(list, ListJobs(*ledger));
+    }
+  }
   for (const std::string& warning : list.warnings) context.Say(warning);
   std::vector<Summary> shown;
   size_t hidden = 0;
@@ -223,6 +242,10 @@ Status Run(Context& context, const Options& options) {
       json line = ToJson(job);
       if (options.hyperparameters) line["hyperparameters"] = Hyperparameters(*ledger, job.id);
       text += (text.size() > 1 ? ",\n " : "") + line.dump();
+    }
+    const bool any_state = options.state.empty() && options.name.empty();
+    for (const UnreadableJob& job : any_state ? list.unreadable : std::vector<UnreadableJob>()) {
+      text += (text.size() > 1 ? ",\n " : "") + ToJson(job).dump();
     }
     context.Print(text + "]\n");
   } else if (shown.empty()) {

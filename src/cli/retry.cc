@@ -25,7 +25,7 @@ Status Run(Context& context, const Options& options) {
                   "job " + id + " has not ended: it is " + std::string(Name(pass.job.state)),
                   "'stoker cancel " + id + "' stops it; 'stoker logs -f " + id + "' follows it");
   }
-  STOKER_ASSIGN(const std::string text, ReadSpec(*ledger, id));
+  STOKER_ASSIGN(const std::string text, ReadSpec(*ledger, pass.job));
   SubmitRequest request;
   STOKER_ASSIGN(request.spec, ParseStoredSpec(text));
   // The same code, also when the folder has changed or is gone since.

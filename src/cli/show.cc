@@ -20,7 +20,7 @@ Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(Controller * controller, context.controller());
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(const PassResult pass, controller->Pass(id));
-  const auto text = ReadSpec(*ledger, id);
+  const auto text = ReadSpec(*ledger, pass.job);
   const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
   const JobSpec* known = spec.ok() ? &*spec : nullptr;
   Status usage_trouble;

@@ -41,6 +41,17 @@ Result<std::vector<std::string>> WholeCheckpoints(ObjectStore& store, const std:
   return ids;
 }
 
+// Nothing is begun for a job that has ended or is to end: it gets there also when its spec is lost,
+// or another one than was submitted.
+Result<const JobSpec*> SpecToGoBy(Result<const JobSpec*> spec, const Job& job, PassResult* result) {
+  static const JobSpec kNone;
+  const Code code = spec.code();
+  const bool lost = code == Code::kCorrupt || code == Code::kInvalid || code == Code::kNotFound;
+  if (!lost || (!IsFinal(job.state) && !job.cancel)) return spec;
+  result->trouble = spec.status();
+  return &kNone;
+}
+
 LaunchRequest RequestFor(Ledger& ledger, const std::string& url, const Job& job,
                          const JobSpec& spec, const Launch& launch) {
   LaunchRequest request;
@@ -68,7 +79,7 @@ Controller::Controller(Ledger& ledger, ProviderLookup providers, Clock& clock, H
 Result<const JobSpec*> Controller::SpecOf(const Job& job) {
   const auto found = specs_.find(job.spec_digest);
   if (found != specs_.end()) return &found->second;
-  STOKER_ASSIGN(const std::string text, ReadSpec(ledger_, job.id));
+  STOKER_ASSIGN(const std::string text, ReadSpec(ledger_, job));
   auto spec = ParseStoredSpec(text);
   if (!spec.ok()) return spec.status().WithContext("the spec of job " + job.id);
   return &specs_.emplace(job.spec_digest, std::move(*spec)).first->second;
@@ -205,8 +216,8 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
   }
   STOKER_ASSIGN(JobRead read, std::move(found));
   records_[job_id] = read;
-  STOKER_ASSIGN(const JobSpec* spec, SpecOf(read.job));
   PassResult result;
+  STOKER_ASSIGN(const JobSpec* spec, SpecToGoBy(SpecOf(read.job), read.job, &result));
   // In this order: a machine that comes between the two looks must not seem absent although its
   // node has reported.
   STOKER_ASSIGN(const std::vector<ReportRead> reports, reports_.Read(job_id));
@@ -254,13 +265,13 @@ Result<PassResult> Controller::Pass(const std::string& job_id, LedgerLook& look)
   } else {
     STOKER_ASSIGN(known, ReadJob(ledger_, job_id, known));
   }
-  STOKER_ASSIGN(const JobSpec* spec, SpecOf(known.job));
+  PassResult result;
+  STOKER_ASSIGN(const JobSpec* spec, SpecToGoBy(SpecOf(known.job), known.job, &result));
   STOKER_ASSIGN(const std::vector<ReportRead> reports,
                 reports_.Read(job_id, look.ReportsOf(job_id)));
   const auto describe = [&](const std::string& name, Provider& provider) {
     return look.MachinesOf(name, provider, job_id);
   };
-  PassResult result;
   const Observed seen = Observe(known, reports, look.taken(), describe, &result);
   const Decision decision = Reconcile(known.job, *spec, seen);
   const bool idle = !decision.changed && decision.send.empty() && decision.terminate.empty() &&

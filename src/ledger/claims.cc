@@ -5,7 +5,9 @@
 
 #include "base/deliberate_bug.h"
 #include "job/job.h"
+#include "job/json_fields.h"
 #include "ledger/paths.h"
+#include "ledger/read_again.h"
 
 namespace stoker {
 namespace {
@@ -19,20 +21,20 @@ std::string Encode(const ClaimHolder& holder) {
       .dump();
 }
 
+constexpr size_t kMaxClaim = 64 << 10;
+
 Result<ClaimHolder> Decode(const std::string& key, const std::string& text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  const auto word = [&](const char* name) {
-    return json.is_object() && json.contains(name) && json[name].is_string()
-               ? json[name].get<std::string>()
-               : std::string();
-  };
-  ClaimHolder holder{word("instance_id"), word("boot_id"), 0, word("incarnation")};
-  if (holder.instance_id.empty() || holder.incarnation.empty()) {
-    return Status(Code::kCorrupt, key + ": not a claim");
-  }
-  if (json.contains("launch") && json["launch"].is_number_integer()) {
-    holder.launch = json["launch"].get<int>();
-  }
+  STOKER_ASSIGN(const json::Value object, json::ParseObject(key, text, kMaxClaim));
+  STOKER_TRY(json::CheckFormat(key, object, kRecordFormat));
+  ClaimHolder holder;
+  json::JsonIn in(object, key + ": ");
+  in.Need("instance_id", holder.instance_id);
+  in("boot_id", holder.boot_id);
+  in("launch", holder.launch);
+  in.Need("incarnation", holder.incarnation);
+  in.Check(!holder.instance_id.empty(), "instance_id", "is empty");
+  in.Check(!holder.incarnation.empty(), "incarnation", "is empty");
+  if (!in.status().ok()) return in.status();
   return holder;
 }
 
@@ -47,9 +49,10 @@ Result<ClaimRead> ClaimAttempt(Ledger& ledger, const std::string& job, int attem
   if (!put.status().Is(Code::kExists) && !put.status().transient()) {
     return put.status().WithContext("claiming " + key);
   }
-  const auto object = ledger.store().Get(key);
-  if (!object.ok()) return put.status().transient() ? put.status() : object.status();
-  STOKER_ASSIGN(const ClaimHolder holder, Decode(key, object->data));
+  const auto read = GetJudged(ledger.store(), key,
+                              [&](const Object& object) { return Decode(key, object.data); });
+  if (!read.ok() && !MayBeMomentary(read.status()) && put.status().transient()) return put.status();
+  STOKER_ASSIGN(const ClaimHolder holder, read);
   if (holder.incarnation == me.incarnation) return ClaimRead{ClaimResult::kWon, holder};
   const bool same = holder.instance_id == me.instance_id;
   return ClaimRead{same ? ClaimResult::kOursBefore : ClaimResult::kOther, holder};

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "job/digest.h"
 #include "ledger/paths.h"
+#include "ledger/read_again.h"
 #include "ledger/records.h"
 
 namespace stoker {
@@ -25,6 +26,7 @@ constexpr int kPage = 10'000;
 
 struct Segments {
   std::vector<Summary> lines;
+  std::vector<Summary> salvaged;     // what can be read of those that are damaged
   std::vector<std::string> read;     // keys whose lines these are
   std::vector<std::string> damaged;  // keys
   std::vector<std::string> warnings;
@@ -47,7 +49,10 @@ std::string CachedName(const std::string& key, const Version& version) {
 bool ReadCopy(Cache* cache, const ObjectInfo& segment, std::vector<Summary>* lines) {
   if (cache == nullptr) return false;
   const auto copy = cache->Get(CachedName(segment.key, segment.version));
-  return copy && DecodeSegment(segment.key, *copy, lines).ok();
+  const size_t before = lines->size();
+  if (copy && DecodeSegment(segment.key, *copy, lines).ok()) return true;
+  lines->resize(before);
+  return false;
 }
 
 // Reads the segments. kConflict when one went away meanwhile: look again.
@@ -57,19 +62,27 @@ Status ReadSegments(Ledger& ledger, const std::vector<ObjectInfo>& segments, Seg
       out->read.push_back(segment.key);
       continue;
     }
-    const auto object = ledger.store().Get(segment.key);
+    std::vector<Summary> lines;
+    const auto object =
+        GetJudged(ledger.store(), segment.key, [&](const Object& got) -> Result<Object> {
+          lines.clear();
+          STOKER_TRY(DecodeSegment(segment.key, got.data, &lines));
+          return got;
+        });
     if (object.status().Is(Code::kNotFound)) return Status(Code::kConflict, segment.key + " went");
-    if (!object.ok()) return object.status().WithContext("reading " + segment.key);
-    const Status decoded = DecodeSegment(segment.key, object->data, &out->lines);
-    if (decoded.ok()) {
+    if (object.ok()) {
       out->read.push_back(segment.key);
+      for (Summary& line : lines) out->lines.push_back(std::move(line));
       if (ledger.cache() != nullptr) {
         ledger.cache()->Keep(CachedName(segment.key, object->info.version), object->data);
       }
       continue;
     }
-    out->warnings.push_back(decoded.ToString());
-    if (decoded.Is(Code::kCorrupt)) out->damaged.push_back(segment.key);
+    if (!MayBeMomentary(object.status()))
+      return object.status().WithContext("reading " + segment.key);
+    out->warnings.push_back(object.status().ToString());
+    for (Summary& line : lines) out->salvaged.push_back(std::move(line));
+    if (object.status().Is(Code::kCorrupt)) out->damaged.push_back(segment.key);
   }
   return Status::Ok();
 }
@@ -279,6 +292,7 @@ Result<JobList> ReadIndex(Ledger& ledger) {
     // Read-only stores and full disks still get the list of what can be read.
     if (!written.ok()) {
       warnings.push_back("the index could not be made again: " + written.status().ToString());
+      for (Summary& line : found.salvaged) found.lines.push_back(std::move(line));
     } else {
       if (written->lines > 0) {
         warnings.push_back("the index was made again from " + std::to_string(written->lines) +
@@ -289,14 +303,14 @@ Result<JobList> ReadIndex(Ledger& ledger) {
     }
   }
   KeepHighest(&found.lines);
-  return JobList{std::move(found.lines), std::move(warnings)};
+  return JobList{std::move(found.lines), {}, std::move(warnings)};
 }
 
 Result<JobList> ListJobs(Ledger& ledger) {
   // First who is active: a job that ends meanwhile is in the index before it leaves there.
   STOKER_ASSIGN(const std::vector<std::string> active, ActiveJobs(ledger));
   std::vector<Summary> lines;
-  std::vector<std::string> warnings;
+  std::vector<UnreadableJob> unreadable;
   for (const std::string& id : active) {
     const auto read = ReadJob(ledger, id);
     if (read.ok())
@@ -304,15 +318,38 @@ Result<JobList> ListJobs(Ledger& ledger) {
     else if (read.status().transient() && !BugIsOn("unread-is-left-out"))
       return read.status();
     else if (!read.status().Is(Code::kNotFound))
-      warnings.push_back(read.status().ToString());
+      unreadable.push_back({id, read.status()});
   }
   STOKER_ASSIGN(JobList list, ReadIndex(ledger));
   if (!lines.empty()) {
     for (Summary& line : lines) list.jobs.push_back(std::move(line));
     KeepHighest(&list.jobs);
   }
-  list.warnings.insert(list.warnings.end(), warnings.begin(), warnings.end());
+  for (UnreadableJob& job : unreadable) {
+    const bool has_line = std::any_of(list.jobs.begin(), list.jobs.end(),
+                                      [&](const Summary& line) { return line.id == job.id; });
+    list.warnings.push_back(job.why.ToString());
+    if (!has_line) list.unreadable.push_back(std::move(job));
+  }
   return list;
+}
+
+Result<std::vector<std::string>> FindHidden(Ledger& ledger, bool dry_run) {
+  // In this order: see the header.
+  STOKER_ASSIGN(const std::vector<std::string> records, RecordIds(ledger));
+  STOKER_ASSIGN(const std::vector<std::string> active, ActiveJobs(ledger));
+  STOKER_ASSIGN(const JobList indexed, ReadIndex(ledger));
+  std::set<std::string> known(active.begin(), active.end());
+  for (const Summary& line : indexed.jobs) known.insert(line.id);
+  std::vector<std::string> hidden;
+  for (const std::string& id : records) {
+    if (known.contains(id)) continue;
+    hidden.push_back(id);
+    if (dry_run) continue;
+    const auto put = ledger.store().Put(paths::Active(id), "");
+    if (!put.ok()) return put.status().WithContext("marking " + id + " as active");
+  }
+  return hidden;
 }
 
 }  // namespace stoker

@@ -13,10 +13,17 @@
 
 namespace stoker {
 
+// A job that is known, but whose record cannot be read: damaged, or of a newer stoker.
+struct UnreadableJob {
+  std::string id;
+  Status why;
+};
+
 // Ordered by creation, newest first; one entry a job.
 struct JobList {
   std::vector<Summary> jobs;
-  std::vector<std::string> warnings;  // for people: what was damaged, skipped or made again
+  std::vector<UnreadableJob> unreadable;  // those of them that have no line in `jobs`
+  std::vector<std::string> warnings;      // for people: what was damaged, skipped or made again
 };
 
 // All are thread-safe, and safe in many processes at once.
@@ -30,8 +37,16 @@ Status AppendSummary(Ledger& ledger, const Job& job);
 Result<JobList> ReadIndex(Ledger& ledger);
 
 // What `ls` shows: the index, and the records of the jobs that are active. A record that cannot be
-// read is a warning, not a failure.
+// read is no failure: its job is in `unreadable`, or the index has a line for it and a warning says
+// so.
 Result<JobList> ListJobs(Ledger& ledger);
+
+// Marks the jobs of records that have no marker in active/ and no line in the index: somebody has
+// deleted their marker, and nobody would look at them, or list them, any more. Returns their ids.
+// Costs a list of all records, active jobs and segments: one request for each thousand of them.
+// One that another process is just submitting is marked by it before its record is there; one that
+// ends meanwhile is in the index before its marker goes. `dry_run`: they are only named.
+Result<std::vector<std::string>> FindHidden(Ledger& ledger, bool dry_run = false);
 
 // Reads every record and writes the index anew; damaged segments go. For ReadIndex and `doctor`.
 Status RebuildIndex(Ledger& ledger);

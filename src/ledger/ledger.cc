@@ -8,26 +8,39 @@
 #include "job/json_fields.h"
 #include "ledger/paths.h"
 #include "ledger/probe.h"
+#include "ledger/read_again.h"
 
 namespace stoker {
 namespace {
 
 constexpr size_t kMaxDescription = 64 << 10;
 
+// It holds the ledger's id and no more: all else is whole. So it is written anew, and never to be
+// taken away: whoever came next would make a ledger of another id, which ends none of the machines
+// that run now.
+std::string HowToMend(const std::string& where, const std::string& fresh_id) {
+  return "The jobs are not damaged: this file only holds the ledger's id. Write it again, as one "
+         "line: {\"format\":1,\"id\":\"ID\"} to " +
+         where +
+         "; ID is the \"ledger_id\" in the boot.json of a machine that runs a job of it "
+         "(~/.local/share/stoker/instances/*/boot.json); when none runs, any will do: " +
+         fresh_id;
+}
+
 Result<std::string> DecodeLedgerId(const std::string& where, const std::string& text) {
-  const std::string next =
-      "If no ledger is there, remove the file; else restore it from a copy: the machines of its "
-      "jobs carry its id";
-  const auto object = json::ParseObject(where, text, kMaxDescription);
-  if (!object.ok()) return object.status().WithNext(next);
-  const Status format = json::CheckFormat(where, *object, kRecordFormat);
-  if (format.Is(Code::kCorrupt)) return format.WithNext(next);
-  STOKER_TRY(format.WithNext("Use that version, or another store"));
+  auto object = json::ParseObject(where, text, kMaxDescription);
+  if (!object.ok()) {
+    return Status(Code::kCorrupt, object.status().message() + ", but " +
+                                      std::to_string(text.size()) + " bytes: '" +
+                                      Printable(text.substr(0, 60)) + "'");
+  }
+  STOKER_TRY(json::CheckFormat(where, *object, kRecordFormat)
+                 .WithNext("Use that version, or another store"));
   std::string id;
   json::JsonIn in(*object, where + ": ");
   in.Need("id", id);
   in.Check(IsSafeName(id), "id", "is not a ledger's id");
-  if (!in.status().ok()) return in.status().WithNext(next);
+  if (!in.status().ok()) return in.status();
   return id;
 }
 
@@ -37,8 +50,12 @@ Result<std::unique_ptr<Ledger>> Ledger::Open(ObjectStore& store, Clock& clock, u
                                              NewLedger when_new) {
   std::unique_ptr<Ledger> ledger(new Ledger(store, clock, seed));
   const std::string where = store.url() + "/" + paths::LedgerId();
-  auto read = store.Get(paths::LedgerId());
-  if (read.status().Is(Code::kNotFound)) {
+  const auto read = [&] {
+    return GetJudged(store, paths::LedgerId(),
+                     [&](const Object& object) { return DecodeLedgerId(where, object.data); });
+  };
+  auto id = read();
+  if (id.status().Is(Code::kNotFound)) {
     if (when_new == NewLedger::kProbe) {
       STOKER_TRY(ProbeConditions(store, "probe/" + ledger->Nonce()));
     }
@@ -50,11 +67,17 @@ Result<std::unique_ptr<Ledger>> Ledger::Open(ObjectStore& store, Clock& clock, u
     if (!put.ok() && !put.status().Is(Code::kExists) && !put.status().transient()) {
       return put.status().WithContext("making a ledger at " + store.url());
     }
-    read = store.Get(paths::LedgerId());
+    id = read();
   }
-  if (!read.ok()) return read.status().WithContext("opening the ledger at " + store.url());
-  STOKER_ASSIGN(ledger->id_, DecodeLedgerId(where, read->data));
-  return ledger;
+  if (id.ok()) {
+    ledger->id_ = std::move(*id);
+    return ledger;
+  }
+  if (!MayBeMomentary(id.status())) {
+    return id.status().WithContext("opening the ledger at " + store.url());
+  }
+  if (!id.status().Is(Code::kCorrupt)) return id.status();
+  return id.status().WithNext(HowToMend(where, "l" + ledger->Nonce()));
 }
 
 std::string Ledger::Nonce() {

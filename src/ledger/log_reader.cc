@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "ledger/read_again.h"
 
 namespace stoker {
 namespace {
@@ -29,6 +30,15 @@ bool TakeChar(std::string_view& text, char c) {
   if (text.empty() || text[0] != c) return false;
   text.remove_prefix(1);
   return true;
+}
+
+// Lines [from, end).
+std::string MissingText(std::pair<int, int> id, int64_t from, int64_t end) {
+  const std::string lines =
+      end - from == 1 ? "line " + std::to_string(from) + " is"
+                      : "lines " + std::to_string(from) + "-" + std::to_string(end - 1) + " are";
+  return "stoker: " + lines + " missing from the log of attempt " + std::to_string(id.first) +
+         ", node " + std::to_string(id.second);
 }
 
 }  // namespace
@@ -101,6 +111,12 @@ Status LogReader::FillFromOpen(Id id, Source& source) {
   while (!source.head) {
     Result<std::optional<RecordView>> record = source.open->Next();
     if (!record.ok() && record.code() != Code::kCorrupt) return record.status();
+    if (!record.ok() && source.doubted.insert(source.open_key).second) {
+      // Once more, from its beginning: it may have been damaged on the way.
+      Rest(store_, PauseBeforeRead(2));
+      source.open.reset();
+      return Status::Ok();
+    }
     if (!record.ok()) {
       source.bad.insert(source.open_key);
       source.why_bad = "segment " + source.open_key + " " + record.status().message();
@@ -155,11 +171,7 @@ Status LogReader::MeetGap(Id id, Source& source, bool* relisted) {
     return Refresh();
   }
   source.gap_seen = false;
-  std::string lines = end - source.next == 1 ? "line " + std::to_string(source.next) + " is"
-                                             : "lines " + std::to_string(source.next) + "-" +
-                                                   std::to_string(end - 1) + " are";
-  std::string text = "stoker: " + lines + " missing from the log of attempt " +
-                     std::to_string(id.first) + ", node " + std::to_string(id.second);
+  std::string text = MissingText(id, source.next, end);
   if (!source.why_bad.empty()) text += " (" + source.why_bad + ")";
   source.why_bad.clear();
   source.head = LogRecord{id.first,           id.second, source.next, source.last_time,
@@ -191,6 +203,29 @@ Status LogReader::Fill(Id id, Source& source) {
     STOKER_TRY(opened);
   }
   return Status::Ok();
+}
+
+std::vector<LogRecord> LogReader::MissingAtEnd(
+    const std::map<std::pair<int, int>, int64_t>& counted) const {
+  std::vector<LogRecord> notes;
+  for (const auto& [id, lines] : counted) {
+    if ((filter_.attempt && *filter_.attempt != id.first) ||
+        (filter_.rank && *filter_.rank != id.second)) {
+      continue;
+    }
+    const auto source = sources_.find(id);
+    const int64_t end = source == sources_.end() ? 1 : source->second.segments.end();
+    if (end > lines) continue;
+    LogRecord note;
+    note.attempt = id.first;
+    note.rank = id.second;
+    note.line = end;
+    note.stream = LogStream::kSystem;
+    note.note = true;
+    note.text = MissingText(id, end, lines + 1) + ": its node counted " + std::to_string(lines);
+    notes.push_back(std::move(note));
+  }
+  return notes;
 }
 
 Result<std::vector<LogRecord>> LogReader::Next() {

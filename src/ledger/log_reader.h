@@ -58,11 +58,16 @@ class LogReader {
   // "1.0:12 1.1:40": the next line of each (attempt, rank).
   std::string Cursor() const;
 
+  // A note for each (attempt, rank) of which all that is stored was read, and less than `counted`,
+  // which its node has reported: the last segments are gone, and nothing behind them shows it.
+  std::vector<LogRecord> MissingAtEnd(const std::map<std::pair<int, int>, int64_t>& counted) const;
+
  private:
   struct Source {
     int64_t next = 1;
     SegmentSet segments;
-    std::set<std::string> bad;  // keys that cannot be read
+    std::set<std::string> doubted;  // keys that were damaged when they were read first
+    std::set<std::string> bad;      // keys that cannot be read
     std::string why_bad;
     bool gap_seen = false;  // listed again since the gap at `next` was found
     std::string open_key;

@@ -3,8 +3,10 @@
 
 #include "base/deliberate_bug.h"
 #include "base/text.h"
+#include "job/digest.h"
 #include "job/encoding.h"
 #include "ledger/paths.h"
+#include "ledger/read_again.h"
 
 namespace stoker {
 namespace {
@@ -58,30 +60,38 @@ Result<JobRead> ReadJob(Ledger& ledger, const std::string& id) {
 Result<JobRead> ReadJob(Ledger& ledger, const std::string& id, const JobRead& known) {
   STOKER_TRY(CheckId(id));
   const std::string key = paths::Record(id);
-  auto object = ledger.store().Get(key);
-  if (!object.ok()) {
-    if (object.status().Is(Code::kNotFound)) {
-      return Status(Code::kNotFound, "there is no job " + id + " in " + ledger.store().url(),
-                    "'stoker ls --all' lists the jobs");
+  auto read = GetJudged(ledger.store(), key, [&](const Object& object) -> Result<JobRead> {
+    const bool stale = BugIsOn("stale-record") && known.job.id == id;
+    if (stale || (known.job.id == id && known.version == object.info.version)) {
+      return JobRead{known.job, object.info.version, object.store_now};
     }
-    return object.status().WithContext("reading job " + id);
-  }
-  const bool stale = BugIsOn("stale-record") && known.job.id == id;
-  if (stale || (known.job.id == id && known.version == object->info.version)) {
-    return JobRead{known.job, object->info.version, object->store_now};
-  }
-  STOKER_ASSIGN(Job job, DecodeJob(key, object->data));
-  if (job.id != id) {
+    STOKER_ASSIGN(Job job, DecodeJob(key, object.data));
+    if (job.id == id) return JobRead{std::move(job), object.info.version, object.store_now};
     return Status(Code::kCorrupt, key + ": the record says it is job '" + Printable(job.id) + "'");
+  });
+  if (read.ok() || MayBeMomentary(read.status())) return read;
+  if (read.status().Is(Code::kNotFound)) {
+    return Status(Code::kNotFound, "there is no job " + id + " in " + ledger.store().url(),
+                  "'stoker ls --all' lists the jobs");
   }
-  return JobRead{std::move(job), object->info.version, object->store_now};
+  return read.status().WithContext("reading job " + id);
 }
 
-Result<std::string> ReadSpec(Ledger& ledger, const std::string& id) {
-  STOKER_TRY(CheckId(id));
-  auto object = ledger.store().Get(paths::Spec(id));
-  if (!object.ok()) return object.status().WithContext("reading the spec of job " + id);
-  return std::move(object->data);
+Result<std::string> ReadSpec(Ledger& ledger, const Job& job) {
+  STOKER_TRY(CheckId(job.id));
+  const std::string key = paths::Spec(job.id);
+  auto text = GetJudged(ledger.store(), key, [&](const Object& object) -> Result<std::string> {
+    const std::string found = Sha256Hex(object.data);
+    if (job.spec_digest.empty() || found == job.spec_digest) return object.data;
+    return Status(Code::kCorrupt,
+                  ledger.store().url() + "/" + key + ": is not what was submitted: changed " +
+                      FormatRfc3339(object.info.last_modified) + ", its SHA-256 is " +
+                      found.substr(0, 12) + "… instead of " + job.spec_digest.substr(0, 12) + "…",
+                  "Put the submitted file back from a copy. To run what it says now instead: "
+                  "'stoker cancel " +
+                      job.id + "' unless it has ended, then 'stoker run' with a copy of that file");
+  });
+  return text.ok() ? text : text.status().WithContext("the spec of job " + job.id);
 }
 
 Result<JobRead> UpdateJob(Ledger& ledger, const JobRead& read, Job changed) {

@@ -25,11 +25,12 @@ struct JobRead {
 // kExists: the id is taken (draw another).
 Result<JobRead> CreateJob(Ledger& ledger, Job job, const std::string& spec_text);
 
-// kNotFound: no such job. kTooNew, kCorrupt: see job/encoding.h.
+// kNotFound: no such job. kTooNew, kCorrupt: see job/encoding.h; both only after reading again.
 Result<JobRead> ReadJob(Ledger& ledger, const std::string& id);
 // The same; when `known` is what is there still, it is not decoded again.
 Result<JobRead> ReadJob(Ledger& ledger, const std::string& id, const JobRead& known);
-Result<std::string> ReadSpec(Ledger& ledger, const std::string& id);
+// The job file as submitted. kCorrupt: it is another one than the record's `spec_digest` says.
+Result<std::string> ReadSpec(Ledger& ledger, const Job& job);
 
 // Proposes `changed` in place of what `read` saw: rev + 1 and a fresh nonce. kConflict: somebody
 // else wrote first; read and decide again. A request without an answer is settled by reading back.

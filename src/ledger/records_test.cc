@@ -68,7 +68,7 @@ TEST(Records, LiveTheirLife) {
   const auto created = CreateJob(*kit.ledger, kit.MakeJob("job1", "digits"), "run: x\n");
   ASSERT_TRUE(created.ok()) << created.status().ToString();
   EXPECT_EQ(created->job.rev, 1);
-  EXPECT_EQ(ReadSpec(*kit.ledger, "job1").value(), "run: x\n");
+  EXPECT_EQ(ReadSpec(*kit.ledger, created->job).value(), "run: x\n");
   EXPECT_EQ(ActiveJobs(*kit.ledger).value(), std::vector<std::string>{"job1"});
   EXPECT_EQ(CreateJob(*kit.ledger, kit.MakeJob("job1", "other"), "run: y\n").code(), Code::kExists);
 

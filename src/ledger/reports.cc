@@ -6,6 +6,7 @@
 
 #include "job/encoding.h"
 #include "ledger/paths.h"
+#include "ledger/read_again.h"
 
 namespace stoker {
 
@@ -17,9 +18,8 @@ Status WriteReport(Ledger& ledger, const NodeReport& report) {
 
 Result<NodeReport> ReadReport(Ledger& ledger, const std::string& job, int attempt, int rank) {
   const std::string key = paths::Report(job, attempt, rank);
-  auto object = ledger.store().Get(key);
-  if (!object.ok()) return object.status();
-  return DecodeReport(key, object->data);
+  return GetJudged(ledger.store(), key,
+                   [&](const Object& object) { return DecodeReport(key, object.data); });
 }
 
 Result<std::vector<ReportRead>> ReportReader::Read(const std::string& job, std::string* trouble) {
@@ -37,16 +37,19 @@ Result<std::vector<ReportRead>> ReportReader::Read(const std::string& job,
     seen.insert(object.key);
     Cached& cached = cache[object.key];
     if (cached.version.empty() || cached.version != object.version) {
-      auto read = ledger_.store().Get(object.key);
+      const std::string& key = object.key;
+      auto read = GetJudged(ledger_.store(), key, [&](const Object& there) -> Result<Cached> {
+        STOKER_ASSIGN(NodeReport report, DecodeReport(key, there.data));
+        return Cached{there.info.version, std::move(report)};
+      });
       if (read.status().Is(Code::kNotFound)) continue;
-      if (!read.ok()) return read.status().WithContext("reading " + object.key);
-      auto report = DecodeReport(object.key, read->data);
-      if (!report.ok()) {
-        if (trouble != nullptr) *trouble = report.status().ToString();
-        cache.erase(object.key);
+      if (MayBeMomentary(read.status())) {
+        if (trouble != nullptr) *trouble = read.status().ToString();
+        cache.erase(key);
         continue;
       }
-      cached = {read->info.version, std::move(*report)};
+      if (!read.ok()) return read.status().WithContext("reading " + key);
+      cached = std::move(*read);
     }
     const Duration age = now - object.last_modified;
     reports.push_back({cached.report, std::max(Duration{}, age)});

@@ -30,7 +30,10 @@ class LineWriter {
     }
     line_ += '"';
   }
-  void Time(const std::optional<WallTime>& time) { Number(time ? time->ms : -1); }
+  // A negative one would read as "never", or not at all.
+  void Time(const std::optional<WallTime>& time) {
+    Number(time ? std::max<int64_t>(time->ms, 0) : -1);
+  }
   std::string Take() { return std::move(line_) + "]"; }
 
  private:
@@ -244,19 +247,20 @@ Status DecodeSegment(const std::string& key, std::string_view text, std::vector<
   }
   const auto count = static_cast<size_t>(std::count(lines.begin(), lines.end(), '\n'));
   if (footer != Footer(lines, count)) return corrupt;
-  const size_t before = out->size();
-  out->reserve(before + count);
+  out->reserve(out->size() + count);
+  size_t wrong = 0;
   for (size_t at = 0; at < lines.size();) {
     const size_t stop = lines.find('\n', at);
     auto summary = DecodeSummary(lines.substr(at, stop - at));
-    if (!summary) {
-      out->resize(before);
-      return corrupt;
-    }
-    out->push_back(std::move(*summary));
+    if (summary)
+      out->push_back(std::move(*summary));
+    else
+      ++wrong;
     at = stop + 1;
   }
-  return Status::Ok();
+  if (wrong == 0) return Status::Ok();
+  return Status(Code::kCorrupt, key + ": " + std::to_string(wrong) + " of " +
+                                    std::to_string(count) + " lines cannot be read");
 }
 
 }  // namespace stoker

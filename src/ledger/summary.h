@@ -46,7 +46,8 @@ std::optional<Summary> DecodeSummary(std::string_view line);
 
 // A segment of the index: lines, and a last one that says how many and their digest.
 std::string EncodeSegment(const std::vector<Summary>& summaries);
-// Appends to `out`. kCorrupt: damaged, nothing is appended. kTooNew: from a newer stoker.
+// Appends to `out`. kCorrupt: damaged; appended are the lines that can be read when the digest is
+// right and only lines are wrong, else none. kTooNew: from a newer stoker.
 Status DecodeSegment(const std::string& key, std::string_view text, std::vector<Summary>* out);
 
 }  // namespace stoker

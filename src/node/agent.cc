@@ -40,7 +40,13 @@ Agent::Agent(NodeParts parts, NodeIdentity me, std::unique_ptr<MetadataService> 
   poller_ = std::make_unique<Poller>(
       parts_.ledger, parts_.controller, parts_.clock, me_.job,
       [this](AgentEvent event) { Post(std::move(event)); },
-      [this](NodeReport& report) { CompleteReport(report); });
+      [this](NodeReport& report) { CompleteReport(report); },
+      [this](const std::string& why) {
+        if (off_) return;
+        gone_why_ = why;
+        off_ = true;
+        Post(Tick{});
+      });
   notices_ = std::make_unique<NoticeWatch>(
       std::move(metadata), parts_.clock, notice_poll,
       [this](const std::optional<Notice>& notice) { Post(NoticeRead{notice}); });
@@ -48,8 +54,8 @@ Agent::Agent(NodeParts parts, NodeIdentity me, std::unique_ptr<MetadataService> 
 
 Agent::~Agent() {
   off_ = true;
+  poller_.reset();  // its last report asks the watch for its trouble
   notices_.reset();
-  poller_.reset();
   work_.Close();
   if (worker_.joinable()) worker_.join();
 }
@@ -61,7 +67,7 @@ Status Agent::LearnSpec() {
                 Persist<JobRead>(off_, [&] { return ReadJob(parts_.ledger, me_.job); }));
   job_ = read.job;
   STOKER_ASSIGN(const std::string text,
-                Persist<std::string>(off_, [&] { return ReadSpec(parts_.ledger, me_.job); }));
+                Persist<std::string>(off_, [&] { return ReadSpec(parts_.ledger, job_); }));
   STOKER_ASSIGN(spec_, ParseStoredSpec(text));
   return Status::Ok();
 }
@@ -88,6 +94,10 @@ Status Agent::Run() {
     auto event = events_.Take(wait);
     Handle(event ? *event : AgentEvent(Tick{}));
     RenewLease();
+  }
+  if (!gone_why_.empty()) {
+    Do(CancelStaging{});
+    return Status(Code::kNotFound, gone_why_ + "; the program is ended, and this machine");
   }
   // The last word must be in the ledger before the machine is gone.
   poller_->Settle(Duration::Seconds(30));

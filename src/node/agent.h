@@ -95,6 +95,7 @@ class Agent {
   UsageSampler usage_;
   std::atomic<bool> off_{false};
   std::string off_why_;
+  std::string gone_why_;  // set before `off_` by the poller, read after it
   MonoTime lease_renewed_;
   std::unique_ptr<Poller> poller_;
   std::unique_ptr<NoticeWatch> notices_;

@@ -6,11 +6,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
 
+#include "agent/ledger_watch.h"
+#include "ledger/paths.h"
 #include "node/agent.h"
 #include "provider/ec2_metadata.h"
 #include "provider/local_boot.h"
@@ -67,12 +70,34 @@ std::string CacheDir() {
          "/stoker";
 }
 
+// Leaves the machine, which ends with it, and says why where that is kept for a day.
+int Leave(const std::string& dir, const Status& why) {
+  (void)Complain(why);
+  (void)WriteLocalReason(dir, why.ToString());
+  return 0;
+}
+
+// One that is not there may be mounted again (agent/ledger_watch.h); none is ever made here.
+Result<std::unique_ptr<Ledger>> OpenLedger(ObjectStore& store, Clock& clock) {
+  LedgerWatch watch;
+  for (;;) {
+    const auto there = store.Head(paths::LedgerId());
+    if (!there.status().Is(Code::kNotFound)) return Ledger::Open(store, clock, sys::RandomU64());
+    watch.Missing(clock.Mono());
+    if (watch.Gone(clock.Mono())) {
+      return Status(Code::kNotFound, "the ledger " + store.url() + " has been deleted");
+    }
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
+}
+
 int RunAgent(const std::string& dir, const LocalBoot& boot) {
   RealClock clock;
   std::atomic<bool> leaving{false};  // no try at the store is followed by another then
   auto store = OpenStore(boot.request.store_url, [&leaving] { return leaving.load(); });
   if (!store.ok()) return Complain(store.status());
-  auto ledger = Ledger::Open(**store, clock, sys::RandomU64());
+  auto ledger = OpenLedger(**store, clock);
+  if (ledger.status().Is(Code::kNotFound)) return Leave(dir, ledger.status());
   if (!ledger.ok()) return Complain(ledger.status());
   LocalProviderOptions provider_options;
   provider_options.state_dir = StateDir(dir);
@@ -102,9 +127,8 @@ int RunAgent(const std::string& dir, const LocalBoot& boot) {
   const Status done = agent.Run();
   leaving = true;
   if (done.ok()) return 0;
-  Complain(done);
   // A record that cannot be understood will not be understood later either; leave the machine.
-  return done.transient() ? 1 : 0;
+  return done.transient() ? Complain(done) : Leave(dir, done);
 }
 
 }  // namespace

@@ -3,17 +3,19 @@
 
 #include <chrono>
 
+#include "ledger/paths.h"
 #include "ledger/reports.h"
 
 namespace stoker::node {
 Poller::Poller(Ledger& ledger, Controller& controller, Clock& clock, std::string job, Post post,
-               Complete complete)
+               Complete complete, Gone gone)
     : ledger_(ledger),
       controller_(controller),
       clock_(clock),
       job_(std::move(job)),
       post_(std::move(post)),
       complete_(std::move(complete)),
+      gone_(std::move(gone)),
       pace_(ledger.store().traits()) {}
 
 Poller::~Poller() {
@@ -84,7 +86,23 @@ bool Poller::WriteReport() {
   return written.ok();
 }
 
+// A failure of the store to answer says nothing about what is in it.
+void Poller::LookForRecord(const Status& failure) {
+  const auto there = [this](const std::string& key) { return ledger_.store().Head(key).code(); };
+  if (failure.transient() || there(paths::Record(job_)) != Code::kNotFound) {
+    return ledger_watch_.Otherwise();
+  }
+  ledger_watch_.Missing(clock_.Mono());
+  if (!ledger_watch_.Gone(clock_.Mono())) return;
+  const bool all = there(paths::LedgerId()) == Code::kNotFound;
+  gone_((all ? "the ledger " + ledger_.store().url() + " has been deleted"
+             : "the record of job " + job_ + " has been deleted from " + ledger_.store().url()) +
+        ": its store has answered for " + HumanDuration(LedgerWatch::kGone) +
+        ", and has it no more");
+}
+
 void Poller::Failed(const Status& status) {
+  LookForRecord(status);
   pace_.Disturb();
   const std::lock_guard lock(mutex_);
   trouble_ = status.ToString();
@@ -96,6 +114,7 @@ void Poller::Look(bool rung) {
   if (pace_.Whole(begun.mono)) return Pass();
   auto seen = controller_.Glance(job_);
   if (!seen.ok()) return Failed(seen.status());
+  ledger_watch_.Otherwise();
   if (!*seen) return Pass();
   post_(RecordRead{std::move(**seen), begun});
 }
@@ -104,6 +123,7 @@ void Poller::Pass() {
   const Instant begun{clock_.Mono(), clock_.Wall()};
   const auto pass = controller_.Pass(job_, act_);
   if (!pass.ok()) return Failed(pass.status());
+  ledger_watch_.Otherwise();
   pace_.Looked(begun.mono, pass->job, pass->reports, pass->machines, pass->changed);
   if (pass->trouble) pace_.Disturb();
   if (pass->changed) bell_.Ring();  // what follows from it should not wait for the next turn

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "agent/ledger_watch.h"
 #include "agent/look_pace.h"
 #include "agent/supervisor.h"
 #include "controller/controller.h"
@@ -23,8 +24,10 @@ class Poller {
   using Post = std::function<void(AgentEvent)>;
   // Adds what only the node knows (usage, log counters, trouble) just before a report is written.
   using Complete = std::function<void(NodeReport&)>;
+  // Gets, once, that the job's record is gone for good (agent/ledger_watch.h), and why that is so.
+  using Gone = std::function<void(const std::string& why)>;
   Poller(Ledger& ledger, Controller& controller, Clock& clock, std::string job, Post post,
-         Complete complete);
+         Complete complete, Gone gone);
   ~Poller();
 
   // `act` false: this node only looks (recovery: controller). Until Start nothing is done.
@@ -46,6 +49,7 @@ class Poller {
   void Look(bool rung);
   void Pass();
   void Failed(const Status& status);
+  void LookForRecord(const Status& failure);
 
   Ledger& ledger_;
   Controller& controller_;
@@ -53,11 +57,13 @@ class Poller {
   const std::string job_;
   const Post post_;
   const Complete complete_;
+  const Gone gone_;
   Bell bell_;
   std::atomic<bool> stop_{false};
   bool act_ = true;
   MonoTime last_write_;
   LookPace pace_;
+  LedgerWatch ledger_watch_;
   std::mutex mutex_;
   NodeReport report_;  // guarded by mutex_, like what follows
   bool have_report_ = false;

@@ -181,4 +181,13 @@ Status WithdrawLocalNotice(const std::string& dir) {
   return ErrnoStatus("removing " + NoticeFile(dir), errno);
 }
 
+Status WriteLocalReason(const std::string& dir, const std::string& why) {
+  return sys::WriteFileAtomic(dir + "/why", why, 0600, false);
+}
+
+std::string ReadLocalReason(const std::string& dir) {
+  constexpr int64_t kMost = 4096;
+  return sys::ReadFile(dir + "/why", kMost).value_or("");
+}
+
 }  // namespace stoker

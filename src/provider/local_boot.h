@@ -55,6 +55,10 @@ Status WithdrawLocalNotice(const std::string& dir);
 // {"action":"terminate","time":"…"} as EC2 serves it.
 std::string EncodeNotice(const Notice& notice);
 
+// Why the agent leaves the machine, for the machine to keep; "" = it did not say.
+Status WriteLocalReason(const std::string& dir, const std::string& why);
+std::string ReadLocalReason(const std::string& dir);
+
 inline std::string LocalWorkDir(const std::string& dir) { return dir + "/work"; }
 inline std::string LocalAgentLog(const std::string& dir) { return dir + "/agent.log"; }
 inline std::string LocalMachineLog(const std::string& dir) { return dir + "/machine.log"; }

@@ -291,7 +291,8 @@ void LocalMachine::ReapAgent() {
   agent_ = 0;
   dirty_ = true;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-    why_ = "the agent powered it off";
+    const std::string said = ReadLocalReason(dir_);
+    why_ = "the agent powered it off" + (said.empty() ? "" : ": " + said);
     return;
   }
   const int64_t now = BootMs();

@@ -6,11 +6,12 @@
 #include <string>
 
 #include "port/object_store.h"
+#include "port/rest.h"
 
 namespace stoker {
 
 // Does not own `inner`, which outlives it. As thread-safe as the inner store.
-class ForwardingStore : public ObjectStore {
+class ForwardingStore : public ObjectStore, public CanRest {
  public:
   explicit ForwardingStore(ObjectStore& inner) : inner_(inner) {}
   const StoreTraits& traits() const override { return inner_.traits(); }
@@ -49,6 +50,7 @@ class ForwardingStore : public ObjectStore {
     return inner_.DeleteAll(keys);
   }
   int64_t throttled() const override { return inner_.throttled(); }
+  void Rest(Duration time) override { stoker::Rest(inner_, time); }
   Result<int> SweepUnfinished(Duration age, const Sweep& sweep = {}) override {
     return inner_.SweepUnfinished(age, sweep);
   }

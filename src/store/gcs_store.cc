@@ -97,7 +97,7 @@ Result<Listing> GcsStore::List(const std::string& prefix, const std::string& aft
   query += std::to_string(std::min<size_t>(most + (after.empty() ? 0 : 1), kMaxPage));
   if (!after.empty()) query += "&startOffset=" + PercentEncode(first);
   gcs::Page page;
-  do {
+  for (int next = 2;;) {
     const std::string on =
         page.page_token.empty() ? "" : "&pageToken=" + PercentEncode(page.page_token);
     const auto request = gcs::OnList(bucket_.name, query + on);
@@ -107,12 +107,19 @@ Result<Listing> GcsStore::List(const std::string& prefix, const std::string& aft
                     "Make the bucket first, or look at its name in `store`");
     }
     if (!answer.ok()) return answer.status();
-    STOKER_ASSIGN(page, gcs::ParsePage(carrier_.Describe(request), answer->body, root_));
+    auto read = gcs::ParsePage(carrier_.Describe(request), answer->body, root_);
+    if (!read.ok()) {
+      // What cannot be read may have been damaged on the way.
+      if (carrier_.Again(next++, read.status(), false)) continue;
+      return read.status();
+    }
+    page = std::move(*read);
     page.listing.store_now = DateOf(answer->headers, carrier_.ServiceNow());
     std::erase_if(page.listing.objects, [&](const ObjectInfo& each) {
       return each.key <= after || StartsWith(root_ + each.key, gcs::kPartsFolder);
     });
-  } while (page.listing.objects.empty() && !page.page_token.empty());
+    if (!page.listing.objects.empty() || page.page_token.empty()) break;
+  }
   Listing& listing = page.listing;
   const bool more = !page.page_token.empty() || listing.objects.size() > most;
   if (listing.objects.size() > most) listing.objects.resize(most);

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "port/object_store.h"
+#include "port/rest.h"
 #include "store/gcs_client.h"
 #include "store/gcs_upload.h"
 #include "store/retrying_carrier.h"
@@ -35,7 +36,7 @@ struct GcsStoreOptions {
 };
 
 // Thread-safe.
-class GcsStore : public ObjectStore {
+class GcsStore : public ObjectStore, public CanRest {
  public:
   // Sends nothing yet.
   static Result<std::unique_ptr<GcsStore>> Open(GcsStoreOptions options);
@@ -61,6 +62,7 @@ class GcsStore : public ObjectStore {
                                                   const std::string& resume = "") override;
   std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys) override;
   int64_t throttled() const override { return carrier_.throttled(); }
+  void Rest(Duration time) override { (void)bucket::SleepUnless(options_.stopped, time); }
   Result<int> SweepUnfinished(Duration age, const Sweep& sweep = {}) override;
 
  private:

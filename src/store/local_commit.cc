@@ -244,9 +244,9 @@ Result<sys::ScopedFd> LocalStore::MakeRevDir(const std::string& key) {
     (void)sys::RemoveTree(folder_.Path(made));
     return folder_.Failure("making", dir, error);
   };
-  if (mkdirat(folder_.fd(), made.c_str(), 0777) != 0) return give_up(errno);
-  const sys::ScopedFd empty(
-      openat(folder_.fd(), unborn.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (mkdirat(folder_.fd(), made.c_str(), folder_.folder_mode()) != 0) return give_up(errno);
+  const sys::ScopedFd empty(openat(folder_.fd(), unborn.c_str(),
+                                   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, folder_.file_mode()));
   if (!empty.valid()) return give_up(errno);
   // Fails when the target is there, because that is never empty.
   const bool renamed = renameat(folder_.fd(), made.c_str(), folder_.fd(), dir.c_str()) == 0;

@@ -60,6 +60,14 @@ Result<std::optional<Revision>> CurrentRevision(int rev_dir) {
   return current;
 }
 
+Folder::Folder(std::string root, sys::ScopedFd fd, bool durable)
+    : root_(std::move(root)), fd_(std::move(fd)), durable_(durable) {
+  struct stat info = {};
+  if (fstat(fd_.get(), &info) != 0) return;
+  if ((info.st_mode & S_IWGRP) != 0) rights_ |= 0070;
+  if ((info.st_mode & S_IWOTH) != 0) rights_ |= 0007;
+}
+
 WallTime Folder::Now() const {
   struct timespec now = {};
   clock_gettime(CLOCK_REALTIME, &now);
@@ -101,7 +109,7 @@ Result<sys::ScopedFd> Folder::OpenDir(const std::string& relative) const {
 Status Folder::MakeParents(const std::string& key) const {
   for (size_t slash = key.find('/'); slash != std::string::npos; slash = key.find('/', slash + 1)) {
     const std::string dir = key.substr(0, slash);
-    if (mkdirat(fd(), dir.c_str(), 0777) == 0) {
+    if (mkdirat(fd(), dir.c_str(), folder_mode()) == 0) {
       STOKER_TRY(SyncParent(dir));
     } else if (errno == ENOENT || errno == ENOTDIR) {
       return Status::Ok();  // removed again below us, or in the way: the caller finds out
@@ -139,7 +147,7 @@ Status Folder::SyncParent(const std::string& key) const {
 
 Result<std::string> Folder::TempName() const {
   const std::string tmp(kTmp);
-  if (!Exists(tmp) && mkdirat(fd(), tmp.c_str(), 0777) != 0 && errno != EEXIST) {
+  if (!Exists(tmp) && mkdirat(fd(), tmp.c_str(), folder_mode()) != 0 && errno != EEXIST) {
     return Failure("making the folder", tmp, errno);
   }
   return tmp + "/" + std::to_string(getpid()) + "-" + Hex64(sys::RandomU64());

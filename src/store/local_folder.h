@@ -30,11 +30,14 @@ Result<std::optional<Revision>> CurrentRevision(int rev_dir);
 // Thread-safe: holds only the descriptor of the root.
 class Folder {
  public:
-  Folder(std::string root, sys::ScopedFd fd, bool durable)
-      : root_(std::move(root)), fd_(std::move(fd)), durable_(durable) {}
+  Folder(std::string root, sys::ScopedFd fd, bool durable);
 
   int fd() const { return fd_.get(); }
   bool durable() const { return durable_; }
+  // Of what is made in it, before the umask: one's own alone, unless the root may be written by its
+  // group, or by all. So a folder that others may merely look at shows them no job's files.
+  mode_t folder_mode() const { return 0777 & rights_; }
+  mode_t file_mode() const { return 0666 & rights_; }
   const std::string& root() const { return root_; }
   std::string Path(const std::string& relative) const { return root_ + "/" + relative; }
   WallTime Now() const;
@@ -62,6 +65,7 @@ class Folder {
   std::string root_;
   sys::ScopedFd fd_;
   bool durable_;
+  mode_t rights_ = 0700;
 };
 
 // A file in .tmp on its way to become an object. Not thread-safe. Removed when not published.

@@ -95,6 +95,9 @@ struct Walk {
     }
     auto info = store.Head(key);
     if (info.ok()) listing.objects.push_back(std::move(info).value());
+    // Damaged by hand: it is there, and who gets it is told what is wrong. The others are whole.
+    else if (info.status().Is(Code::kCorrupt))
+      listing.objects.push_back({key, 0, "damaged", {}});
     // Deleted since, or no valid key (a file that somebody else put there).
     else if (!info.status().Is(Code::kNotFound) && !info.status().Is(Code::kInvalid)) {
       return info.status();

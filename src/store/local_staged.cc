@@ -46,7 +46,8 @@ Result<Staged> Staged::Make(const Folder& folder) {
   // Again when somebody removed .tmp between the two calls.
   for (int tries = 0;; ++tries) {
     STOKER_ASSIGN(std::string name, folder.TempName());
-    const int fd = openat(folder.fd(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int fd = openat(folder.fd(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+                          folder.file_mode());
     if (fd >= 0) return Staged(folder, std::move(name), sys::ScopedFd(fd));
     if (errno != EINTR && (errno != ENOENT || tries > 10)) {
       return folder.Failure("making", name, errno);

@@ -19,6 +19,12 @@ constexpr int kLooks = 200;
 constexpr int kQuickLooks = 20;
 constexpr Duration kStale = Duration::Hours(1);
 
+// A pipe, a device, a folder in place of what was written there.
+Status NoFile(const std::string& path) {
+  return Status(Code::kCorrupt, path + ": is no plain file",
+                "Somebody put it there by hand; restore the file from a copy");
+}
+
 void Pause() {
   const struct timespec wait = {0, 1'000'000};
   nanosleep(&wait, nullptr);
@@ -122,7 +128,8 @@ Result<std::optional<LocalStore::Found>> LocalStore::FindRevision(const std::str
   struct stat info = {};
   const std::string name = current->Name();
   if (open) {
-    found->fd.Reset(openat(rev_dir, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    // O_NONBLOCK: a pipe that somebody put there must not hang us.
+    found->fd.Reset(openat(rev_dir, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!found->fd.valid() && errno == ENOENT) return Missing(key);
     if (!found->fd.valid()) return folder_.Failure("opening", key, errno);
   }
@@ -130,6 +137,7 @@ Result<std::optional<LocalStore::Found>> LocalStore::FindRevision(const std::str
                           : fstatat(rev_dir, name.c_str(), &info, AT_SYMLINK_NOFOLLOW);
   if (failed != 0 && errno == ENOENT) return Missing(key);
   if (failed != 0) return folder_.Failure("looking at", key, errno);
+  if (!S_ISREG(info.st_mode)) return NoFile(folder_.Path(RevDir(key)) + "/" + name);
   found->info = {key, info.st_size, name, local::ModifiedAt(info)};
   return found;
 }
@@ -191,6 +199,10 @@ Result<LocalStore::Found> LocalStore::Find(const std::string& key, bool open) {
   }
   return Status(Code::kCorrupt, folder_.Path(RevDir(key)) + ": says no current revision",
                 "Somebody removed files there by hand; restore the folder from a copy");
+}
+
+void LocalStore::Rest(Duration time) {
+  if (time.ms > 0) Pause();
 }
 
 Result<Object> LocalStore::Get(const std::string& key) {

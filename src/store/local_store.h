@@ -9,12 +9,14 @@
 #include <memory>
 #include <string>
 
+#include "port/rest.h"
 #include "store/local_folder.h"
 
 namespace stoker {
 
-// Thread-safe. The clock is this machine's. Files are made with the umask's rights.
-class LocalStore : public ObjectStore {
+// Thread-safe. The clock is this machine's. Files are one's own, or those
+// of whoever may write in the root.
+class LocalStore : public ObjectStore, public CanRest {
  public:
   struct Options {
     // fsync of data and directories before a write is confirmed. Without it a power cut (not the
@@ -43,6 +45,8 @@ class LocalStore : public ObjectStore {
   Result<std::unique_ptr<Download>> OpenDownload(const std::string& key) override;
   // PutFrom is the port's: a file is cloned or copied by the kernel in BeginUpload's WriteFile.
   Result<std::unique_ptr<ObjectReader>> OpenReader(const ObjectInfo& info) override;
+  // A disk damages nothing on the way that is whole a moment later.
+  void Rest(Duration time) override;
   // Into a file in .tmp, which is swept when nobody has written it for an hour.
   Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, int64_t size,
                                                   const Condition& condition = {},

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -249,6 +250,43 @@ TEST_F(LocalStoreTest, StopsAtARevFolderWithoutPointer) {
   const auto object = store_->Get("r/j");
   EXPECT_EQ(object.code(), Code::kCorrupt);
   EXPECT_NE(object.status().message().find("r/j.rev"), std::string::npos);
+  // One damaged object costs one object.
+  ASSERT_TRUE(store_->Put("r/k", "x").ok());
+  const auto listing = store_->List("r/");
+  ASSERT_TRUE(listing.ok()) << listing.status().ToString();
+  ASSERT_EQ(listing->objects.size(), 2u);
+  EXPECT_EQ(listing->objects[0].key, "r/j");
+}
+
+TEST_F(LocalStoreTest, APipeAmongTheRevisionsHangsNobody) {
+  const auto first = store_->Put("r/k", "1", Condition::Absent());
+  const auto second = store_->Put("r/k", "2", Condition::Match(*first));
+  ASSERT_TRUE(second.ok());
+  const std::string file = Path("r/k.rev/" + *second);
+  ASSERT_EQ(unlink(file.c_str()), 0);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  const auto object = store_->Get("r/k");
+  EXPECT_EQ(object.code(), Code::kCorrupt);
+  EXPECT_NE(object.status().message().find(*second), std::string::npos);
+  EXPECT_FALSE(object.status().next().empty());
+}
+
+TEST_F(LocalStoreTest, FilesAreForThoseWhoMayWriteInTheRoot) {
+  const mode_t before = umask(0);
+  const auto modes = [&](mode_t root) {
+    EXPECT_EQ(chmod(root_.c_str(), root), 0);
+    store_ = Open();
+    const std::string name = "of-" + std::to_string(root);
+    EXPECT_TRUE(store_->Put(name + "/k", "x").ok());
+    struct stat folder = {}, file = {};
+    EXPECT_EQ(stat(Path(name).c_str(), &folder), 0);
+    EXPECT_EQ(stat(Path(name + "/k").c_str(), &file), 0);
+    return std::pair{folder.st_mode & 0777, file.st_mode & 0777};
+  };
+  EXPECT_EQ(modes(0755), (std::pair<mode_t, mode_t>(0700, 0600)));
+  EXPECT_EQ(modes(0770), (std::pair<mode_t, mode_t>(0770, 0660)));
+  EXPECT_EQ(modes(0777), (std::pair<mode_t, mode_t>(0777, 0666)));
+  umask(before);
 }
 
 TEST(LocalLayout, NamesRoundTrip) {

@@ -162,7 +162,22 @@ Result<ListPage> ParseListing(const std::string& what, std::string_view xml,
     STOKER_ASSIGN(ObjectInfo info, ParseEntry(what, entry, root));
     page.listing.objects.push_back(std::move(info));
   }
-  if (std::string_view(list.child_value("IsTruncated")) != "true") return page;
+  // The service counts them: what a flipped bit took away is noticed.
+  const pugi::xml_node counted = list.child("KeyCount");
+  if (counted && !list.child("CommonPrefixes")) {
+    STOKER_ASSIGN(const int64_t count, Number(what, counted.child_value()));
+    if (count != static_cast<int64_t>(page.listing.objects.size())) {
+      return Status(Code::kCorrupt, what + ": a list of " + std::to_string(count) +
+                                        " keys that has " +
+                                        std::to_string(page.listing.objects.size()));
+    }
+  }
+  const std::string_view truncated = list.child_value("IsTruncated");
+  if (truncated != "true" && truncated != "false" && !truncated.empty()) {
+    return Status(Code::kCorrupt, what + ": a list that is truncated or not: '" +
+                                      Printable(truncated.substr(0, 40)) + "'");
+  }
+  if (truncated != "true") return page;
   if (!page.listing.objects.empty()) {
     page.listing.next = page.listing.objects.back().key;
     return page;

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "port/object_store.h"
+#include "port/rest.h"
 #include "store/retrying_carrier.h"
 #include "store/s3_client.h"
 
@@ -31,7 +32,7 @@ struct S3StoreOptions {
 };
 
 // Thread-safe.
-class S3Store : public ObjectStore {
+class S3Store : public ObjectStore, public CanRest {
  public:
   // Sends nothing yet.
   static Result<std::unique_ptr<S3Store>> Open(S3StoreOptions options);
@@ -57,6 +58,7 @@ class S3Store : public ObjectStore {
                                                   const std::string& resume = "") override;
   std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys) override;
   int64_t throttled() const override { return carrier_.throttled(); }
+  void Rest(Duration time) override { (void)bucket::SleepUnless(options_.stopped, time); }
   Result<int> SweepUnfinished(Duration age, const Sweep& sweep = {}) override;
 
  private:

@@ -9,6 +9,7 @@
 #include "base/deliberate_bug.h"
 #include "base/text.h"
 #include "ledger/paths.h"
+#include "ledger/read_again.h"
 #include "sync/fetch.h"
 
 namespace stoker {
@@ -28,6 +29,20 @@ Result<std::vector<CheckpointId>> ListIds(ObjectStore& store, const std::string&
   }));
   std::sort(ids.begin(), ids.end());
   return ids;
+}
+
+// What a list leaves out is not restored, and nobody would know. So it is asked for until it comes
+// twice alike; where nothing travels, once is enough.
+Result<std::vector<CheckpointId>> ListIdsSurely(ObjectStore& store, const std::string& job) {
+  STOKER_ASSIGN(std::vector<CheckpointId> ids, ListIds(store, job));
+  if (store.traits().requests_are_free) return ids;
+  for (int reads = 2; reads <= 1 + kReads; ++reads) {
+    STOKER_ASSIGN(std::vector<CheckpointId> again, ListIds(store, job));
+    if (again == ids) return ids;
+    ids = std::move(again);
+    Rest(store, PauseBeforeRead(reads));
+  }
+  return Status(Code::kUnavailable, "no two lists of the checkpoints of job " + job + " are alike");
 }
 
 CheckpointInfo Describe(const Manifest& manifest) {
@@ -115,28 +130,27 @@ Result<Manifest> LoadManifest(ObjectStore& store, const std::string& job, const 
     return Status(Code::kInvalid, "'" + Printable(id) + "' is not a checkpoint id",
                   "ids look like 2-14: see 'stoker checkpoints'");
   }
-  auto object = store.Get(ManifestKey(job, *parsed));
-  if (!object.ok()) return object.status().WithContext("checkpoint " + id);
-  if (!IsCommitted(object->info)) {
-    return Status(Code::kNotFound, "checkpoint " + id + " has been cleared away");
-  }
-  auto manifest = DecodeManifest(object->data);
-  if (!manifest.ok()) return manifest.status().WithContext("checkpoint " + id);
-  if (manifest->id != *parsed || manifest->job != job) {
-    return Status(Code::kCorrupt, "checkpoint " + id + " is that of another job or number");
-  }
-  return manifest;
+  auto read =
+      GetJudged(store, ManifestKey(job, *parsed), [&](const Object& object) -> Result<Manifest> {
+        if (!IsCommitted(object.info)) {
+          return Status(Code::kNotFound, "it has been cleared away");
+        }
+        STOKER_ASSIGN(Manifest manifest, DecodeManifest(object.data));
+        if (manifest.id == *parsed && manifest.job == job) return manifest;
+        return Status(Code::kCorrupt, "it is that of another job or number");
+      });
+  return read.ok() ? read : read.status().WithContext("checkpoint " + id);
 }
 
 Status CheckObjects(ObjectStore& store, const Manifest& manifest) {
   const std::string root = paths::Checkpoints(manifest.job);
-  std::vector<std::string> keys;
+  std::map<std::string, int64_t> sizes;
   for (const Part& part : manifest.parts) {
     for (const ManifestFile& file : part.files) {
-      if (file.kind == FileKind::kFile) keys.push_back(root + file.object);
+      if (file.kind == FileKind::kFile) sizes[root + file.object] = file.size;
     }
   }
-  STOKER_ASSIGN(const auto found, LookUp(store, {}, keys));
+  STOKER_ASSIGN(const auto found, LookUpWanted(store, {}, sizes));
   for (const Part& part : manifest.parts) {
     for (const ManifestFile& file : part.files) {
       if (file.kind != FileKind::kFile) continue;
@@ -151,7 +165,7 @@ Status CheckObjects(ObjectStore& store, const Manifest& manifest) {
 }
 
 Result<std::vector<CheckpointInfo>> ListCheckpoints(ObjectStore& store, const std::string& job) {
-  STOKER_ASSIGN(std::vector<CheckpointId> ids, ListIds(store, job));
+  STOKER_ASSIGN(std::vector<CheckpointId> ids, ListIdsSurely(store, job));
   if (BugIsOn("lower-attempt-restored")) {
     std::stable_sort(ids.begin(), ids.end(), [](auto& a, auto& b) { return a.seq < b.seq; });
   }

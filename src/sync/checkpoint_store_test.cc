@@ -9,6 +9,7 @@
 #include "store/faulty.h"
 #include "store/memory_store.h"
 #include "sync/outputs.h"
+#include "test/contract/momentary.h"
 #include "test/sync/fake_files.h"
 #include "test/sync/threads.h"
 
@@ -75,6 +76,32 @@ TEST(Checkpoints, DamagedOnesAreSteppedOver) {
   ASSERT_TRUE(all.ok());
   ASSERT_EQ(all->size(), 5u);
   for (const CheckpointInfo& info : *all) EXPECT_EQ(info.whole, info.id == "1-1") << info.why_not;
+}
+
+// Over plain HTTP: what is stored is whole, and an attempt must not begin at step 0.
+TEST(Checkpoints, WhatIsDamagedOnItsWayIsStillWhole) {
+  MemoryStore memory;
+  CommitOne(memory, {1, 1}, "good");
+  CommitOne(memory, {1, 2}, "newer");
+  MomentaryStore store(memory);
+  const auto whole = [&] {
+    std::string ids;
+    const auto all = ListCheckpoints(store, kJob);
+    for (const CheckpointInfo& info : *all) ids += (info.whole ? info.id : "damaged") + " ";
+    return ids;
+  };
+  store.DamageGets("manifests/", 1, [](std::string* text) { (*text)[3] = '!'; });
+  EXPECT_EQ(whole(), "1-2 1-1 ");
+  store.DamageGets("manifests/", 1, [](std::string* text) {
+    const size_t at = text->find("\"1-2\"");
+    if (at != std::string::npos) (*text)[at + 3] = '7';
+  });
+  EXPECT_EQ(whole(), "1-2 1-1 ");
+  store.CutLists("manifests/", 1);
+  EXPECT_EQ(whole(), "1-2 1-1 ");
+  // A file that a list does not show, or with another size, is asked for by itself.
+  store.CutLists("data/", 9);
+  EXPECT_EQ(whole(), "1-2 1-1 ");
 }
 
 TEST(Checkpoints, RestoreChecksEveryByteAndNamesTheFile) {
@@ -173,6 +200,13 @@ TEST(Checkpoints, HostileManifestsAreRefused) {
   const std::vector<std::pair<std::string, std::string>> bad = {
       {R"("path": "a")", R"("path": "../a")"},
       {R"("path": "a")", R"("path": "/etc/passwd")"},
+      {R"("bytes": 0)", R"("bytes": 1e22)"},
+      {R"("bytes": 0)", R"("bytes": -1)"},
+      {R"("step": -1)", R"("step": 1.5)"},
+      {R"("rank": 0)", R"("rank": 4294967296)"},
+      {R"("mode": 420)", R"("mode": 1e30)"},
+      {R"("mtime_ms": 0)", R"("mtime_ms": 18446744073709551615)"},
+      {R"("format": 1)", R"("format": -1)"},
       {R"("object": "data/1-0-1/a")", R"("object": "../../other/secret")"},
       {R"("size": 1)", R"("size": -1)"},
   };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "ledger/read_again.h"
 #include "sync/restore_target.h"
 
 namespace stoker {
@@ -85,11 +86,30 @@ Result<Found> LookUp(ObjectStore& store, const Movers& movers,
   return found;
 }
 
+Result<Found> LookUpWanted(ObjectStore& store, const Movers& movers,
+                           const std::map<std::string, int64_t>& sizes) {
+  std::vector<std::string> keys;
+  for (const auto& [key, size] : sizes) keys.push_back(key);
+  STOKER_ASSIGN(Found found, LookUp(store, movers, keys));
+  for (auto& [key, info] : found) {
+    const int64_t size = sizes.at(key);
+    const auto right = [&] { return info && info->size == size; };
+    for (int reads = 2; reads <= kReads && !right(); ++reads) {
+      Rest(store, PauseBeforeRead(reads));
+      auto head = store.Head(key);
+      if (!head.ok() && !head.status().Is(Code::kNotFound)) return head.status();
+      info = head.ok() ? std::optional(*head) : std::nullopt;
+    }
+    if (!right()) break;
+  }
+  return found;
+}
+
 Status FetchFiles(ObjectStore& store, const Movers& movers, const std::vector<WantedFile>& files,
                   DirectoryWriter& into) {
-  std::vector<std::string> keys;
-  for (const WantedFile& file : files) keys.push_back(file.key);
-  STOKER_ASSIGN(const Found found, LookUp(store, movers, keys));
+  std::map<std::string, int64_t> sizes;
+  for (const WantedFile& file : files) sizes[file.key] = file.file.size;
+  STOKER_ASSIGN(const Found found, LookUpWanted(store, movers, sizes));
   std::map<std::string, ObjectInfo> objects;
   std::map<std::string, ManifestFile> wanted;
   std::vector<ObjectInfo> all;

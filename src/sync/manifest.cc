@@ -100,12 +100,27 @@ bool IsSha256(const std::string& text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
+// A member that is a whole number from `low` to `high`; `otherwise` where there is none. Throws, as
+// `at` does: a number of another kind would be cut, or worse, and is no number of ours.
+int64_t Number(const json& in, const char* name, int64_t low, int64_t high,
+               std::optional<int64_t> otherwise = std::nullopt) {
+  const auto found = in.find(name);
+  if (found == in.end() && otherwise) return *otherwise;
+  const json& value = in.at(name);
+  const bool whole = value.is_number_integer();
+  const bool large = value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX;
+  if (whole && !large && value.get<int64_t>() >= low && value.get<int64_t>() <= high) {
+    return value.get<int64_t>();
+  }
+  throw json::other_error::create(501, std::string(name) + " is no whole number in range", &in);
+}
+
 Result<ManifestFile> ReadFileJson(const json& in) {
   ManifestFile file;
   file.path = ReadName(in, "path");
   if (!IsSafeRelativePath(file.path)) return Bad("unsafe path '" + Printable(file.path) + "'");
   const std::string kind = in.value("kind", "file");
-  file.mode = in.value("mode", 0644) & 0777;
+  file.mode = static_cast<int>(Number(in, "mode", 0, kMaxNumber, 0644)) & 0777;
   file.restored = in.value("restored", false);
   if (kind == "link") {
     file.kind = FileKind::kLink;
@@ -120,12 +135,11 @@ Result<ManifestFile> ReadFileJson(const json& in) {
     return file;
   }
   if (kind != "file") return Bad("'" + Printable(file.path) + "' is of an unknown kind");
-  file.size = in.at("size").get<int64_t>();
+  file.size = Number(in, "size", 0, kMaxNumber);
   file.sha256 = in.at("sha256").get<std::string>();
   file.object = in.at("object").get<std::string>();
-  file.mtime_ms = in.value("mtime_ms", int64_t{0});
-  if (file.size < 0 || file.size > kMaxNumber || !IsSha256(file.sha256) ||
-      !IsSafeRelativePath(file.object)) {
+  file.mtime_ms = Number(in, "mtime_ms", INT64_MIN, INT64_MAX, 0);
+  if (!IsSha256(file.sha256) || !IsSafeRelativePath(file.object)) {
     return Bad("wrong size, hash or object of '" + Printable(file.path) + "'");
   }
   return file;
@@ -133,27 +147,47 @@ Result<ManifestFile> ReadFileJson(const json& in) {
 
 Result<Part> ReadPartJson(const json& in) {
   Part part;
-  part.rank = in.at("rank").get<int>();
+  part.rank = static_cast<int>(Number(in, "rank", 0, INT32_MAX));
   part.none = in.value("none", false);
   part.late = in.value("late", false);
-  part.cycle = in.value("cycle", int64_t{0});
-  part.step = in.value("step", int64_t{-1});
+  part.cycle = Number(in, "cycle", INT64_MIN, INT64_MAX, 0);
+  part.step = Number(in, "step", INT64_MIN, INT64_MAX, -1);
   std::set<std::string> paths;
   for (const json& item : in.at("files")) {
     STOKER_ASSIGN(ManifestFile file, ReadFileJson(item));
     if (!paths.insert(file.path).second) return Bad("'" + Printable(file.path) + "' twice");
     part.files.push_back(std::move(file));
   }
-  if (part.rank < 0) return Bad("wrong rank");
   return part;
+}
+
+// Ours have six levels; a parser that recurses must not be led down for ever.
+bool IsShallow(const std::string& text) {
+  constexpr int kDeepest = 32;
+  int depth = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\' && quoted)
+      ++i;
+    else if (c == '"')
+      quoted = !quoted;
+    else if (!quoted && (c == '{' || c == '['))
+      depth += 1;
+    else if (!quoted && (c == '}' || c == ']'))
+      depth -= 1;
+    if (depth > kDeepest) return false;
+  }
+  return true;
 }
 
 template <typename Read>
 auto Decode(const std::string& text, Read read) -> decltype(read(json())) {
   try {
+    if (!IsShallow(text)) return Bad("is nested too deeply");
     const json in = json::parse(text);
     if (!in.is_object()) return Bad("not an object");
-    if (in.at("format").get<int>() > kManifestFormat) {
+    if (Number(in, "format", 1, INT64_MAX) > kManifestFormat) {
       return Status(Code::kTooNew, "this checkpoint was written by a newer stoker",
                     "use that version, or a later one");
     }
@@ -216,8 +250,8 @@ Result<Manifest> DecodeManifest(const std::string& text) {
     STOKER_ASSIGN(out.created, ParseRfc3339(in.at("created").get<std::string>()));
     out.writer = in.value("writer", "");
     out.reason = in.value("reason", "");
-    out.step = in.value("step", int64_t{-1});
-    out.bytes = in.value("bytes", int64_t{0});
+    out.step = Number(in, "step", INT64_MIN, INT64_MAX, -1);
+    out.bytes = Number(in, "bytes", 0, kMaxNumber, 0);
     out.together = in.value("together", std::set<std::string>());
     for (const json& role : in.value(std::string("together") + kEncoded, json::array())) {
       out.together.insert(DecodeName(role.get<std::string>()));
@@ -253,8 +287,9 @@ std::string EncodeRound(const Round& round) {
 
 Result<Round> DecodeRound(const std::string& text) {
   return Decode(text, [](const json& in) -> Result<Round> {
-    return Round{in.at("seq").get<int64_t>(), in.value("cycle", int64_t{0}),
-                 in.value("step", int64_t{-1}), in.value("any", false)};
+    return Round{Number(in, "seq", INT64_MIN, INT64_MAX),
+                 Number(in, "cycle", INT64_MIN, INT64_MAX, 0),
+                 Number(in, "step", INT64_MIN, INT64_MAX, -1), in.value("any", false)};
   });
 }
 

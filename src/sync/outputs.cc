@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "ledger/paths.h"
+#include "ledger/read_again.h"
 #include "sync/episode.h"
 #include "sync/fetch.h"
 #include "sync/named_upload.h"
@@ -305,10 +306,9 @@ Result<std::vector<OutputInfo>> ListOutputs(ObjectStore& store, const std::strin
   std::map<std::string, OutputInfo> newest;
   for (const CheckpointId& id : ids) {
     const int rank = static_cast<int>(id.seq);
-    auto object = store.Get(OutputsManifestKey(job, id.attempt, rank));
-    if (object.code() == Code::kNotFound) continue;
-    if (!object.ok()) return object.status();
-    auto part = DecodePart(object->data);
+    auto part = GetJudged(store, OutputsManifestKey(job, id.attempt, rank),
+                          [](const Object& object) { return DecodePart(object.data); });
+    if (part.code() == Code::kNotFound) continue;
     if (!part.ok()) return part.status().WithContext("outputs of attempt " + id.ToString());
     for (const ManifestFile& file : part->files) {
       newest[file.path] = OutputInfo{file.path, id.attempt, rank, file};

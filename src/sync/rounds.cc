@@ -2,6 +2,7 @@
 #include "sync/rounds.h"
 
 #include "base/deliberate_bug.h"
+#include "ledger/read_again.h"
 
 namespace stoker {
 namespace {
@@ -9,6 +10,10 @@ namespace {
 Status PutObject(ObjectStore& store, const std::string& key, const std::string& data) {
   auto put = store.Put(key, data);
   return put.ok() ? Status::Ok() : put.status();
+}
+
+Result<Round> RoundAt(ObjectStore& store, const std::string& key) {
+  return GetJudged(store, key, [](const Object& object) { return DecodeRound(object.data); });
 }
 
 }  // namespace
@@ -22,11 +27,10 @@ Status RoundLeader::Open(const Round& round) {
 }
 
 Result<std::optional<Part>> RoundLeader::PartAt(const std::string& key) {
-  auto object = store_.Get(key);
-  if (object.code() == Code::kNotFound) return std::optional<Part>();
-  if (!object.ok()) return object.status();
-  STOKER_ASSIGN(Part part, DecodePart(object->data));
-  return std::optional<Part>(std::move(part));
+  auto part = GetJudged(store_, key, [](const Object& object) { return DecodePart(object.data); });
+  if (part.code() == Code::kNotFound) return std::optional<Part>();
+  if (!part.ok()) return part.status();
+  return std::optional<Part>(std::move(*part));
 }
 
 Result<RoundLeader::State> RoundLeader::Poll() {
@@ -56,11 +60,10 @@ std::vector<Part> RoundLeader::parts() const {
 Result<std::optional<Round>> RoundLeader::Wished() {
   std::optional<Round> newest;
   for (int rank = 1; rank < num_nodes_; ++rank) {
-    auto object = store_.Get(WishKey(job_, attempt_, rank));
-    if (object.code() == Code::kNotFound) continue;
-    if (!object.ok()) return object.status();
-    STOKER_ASSIGN(Round wish, DecodeRound(object->data));
-    if (wish.cycle > served_cycle_ && (!newest || wish.cycle > newest->cycle)) newest = wish;
+    const auto wish = RoundAt(store_, WishKey(job_, attempt_, rank));
+    if (wish.code() == Code::kNotFound) continue;
+    if (!wish.ok()) return wish.status();
+    if (wish->cycle > served_cycle_ && (!newest || wish->cycle > newest->cycle)) newest = *wish;
   }
   return newest;
 }
@@ -84,12 +87,11 @@ Result<std::vector<int>> RoundLeader::NotFinal() {
 
 Result<std::optional<Round>> RoundFollower::Next() {
   for (;;) {
-    auto object = store_.Get(RoundKey(job_, {attempt_, last_seen_ + 1}));
-    if (object.code() == Code::kNotFound) break;
-    if (!object.ok()) return object.status();
-    STOKER_ASSIGN(Round round, DecodeRound(object->data));
-    round.seq = ++last_seen_;
-    open_ = round;
+    auto round = RoundAt(store_, RoundKey(job_, {attempt_, last_seen_ + 1}));
+    if (round.code() == Code::kNotFound) break;
+    if (!round.ok()) return round.status();
+    round->seq = ++last_seen_;
+    open_ = *round;
   }
   if (open_ && open_->seq <= answered_) open_.reset();
   return open_;

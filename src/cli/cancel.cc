@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "cli/context.h"
+#include "cli/private_env.h"
 #include "cli/story.h"
 #include "cli/verb.h"
 #include "ledger/records.h"
@@ -49,6 +50,7 @@ Status Run(Context& context, const Options& options) {
                     (job.cancel ? "" : ": it had ended already") + "\n");
     }
   }
+  ForgetPrivate(context);
   if (context.json) context.Print(all.dump() + "\n");
   return Status::Ok();
 }

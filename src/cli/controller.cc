@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/attach.h"
 #include "cli/context.h"
+#include "cli/private_env.h"
 #include "cli/story.h"
 #include "cli/timer.h"
 #include "cli/verb.h"
@@ -101,6 +102,7 @@ Status Loop(Context& context, const Options& options, Duration interval) {
       TellNotes(context, options, id, pass);
       tally.Add(id, pass);
     });
+    ForgetPrivate(context);
     if (options.once && !result.ok()) return result.status();
     if (context.json && (news.Is(tally, result.status()) || options.once)) {
       context.Print(tally.Line(context.clock().Wall(), result));

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/attach.h"
+#include "cli/private_env.h"
 #include "cli/story.h"
 #include "cli/tiers.h"
 #include "spec/print.h"
@@ -59,6 +60,7 @@ Status AfterSubmit(Context& context, const Job& job, const JobSpec& spec, bool d
   }
   STOKER_ASSIGN(Controller * controller, context.controller());
   STOKER_ASSIGN(const PassResult pass, controller->Pass(job.id));
+  ForgetPrivate(context);
   const StoryInput story{pass.job, nullptr, pass.reports, pass.store_now, {}, {}};
   // Of several nodes the last words of the one that failed are hard to find in the output.
   const bool all_seen = options.logs && pass.job.num_nodes == 1 && OutIsErr();

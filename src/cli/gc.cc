@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/context.h"
+#include "cli/private_env.h"
 #include "cli/sweep.h"
 #include "cli/verb.h"
 #include "controller/all_jobs.h"
@@ -94,6 +95,7 @@ Status Run(Context& context, const Options& options) {
   Unfinished unfinished;
   if (!options.dry_run) {
     STOKER_ASSIGN(unfinished, FinishJobs(context, *ledger, *controller));
+    ForgetPrivate(context);
   }
   for (const auto& [id, why] : unfinished) context.Say("job " + id + " is kept: " + why);
   if (!unfinished.empty()) context.exit_code = 1;

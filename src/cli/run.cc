@@ -8,6 +8,7 @@
 #include "cli/finish.h"
 #include "cli/other_words.h"
 #include "cli/submit.h"
+#include "cli/variables.h"
 #include "cli/verb.h"
 #include "spec/parse.h"
 #include "sys/file.h"
@@ -24,7 +25,8 @@ struct Options {
   bool spot = false;
   std::string name, workdir, infra, num_nodes, checkpoints, keep, max_duration, stall, recovery;
   std::string stop_grace, max_restarts, ending;
-  std::vector<std::string> envs, hyperparameters, inputs, outputs;
+  bool no_shell_env = false;
+  std::vector<std::string> envs, env_files, secrets, hyperparameters, inputs, outputs;
 };
 
 std::optional<std::string> Given(const std::string& value) {
@@ -46,7 +48,7 @@ std::string InputFrom(const std::string& text) {
   return text.substr(0, sign + 1) + AbsoluteFrom(source);
 }
 
-SpecOverrides Overrides(const Options& options) {
+SpecOverrides Overrides(const Options& options, const GivenVariables& given) {
   SpecOverrides overrides;
   overrides.name = Given(options.name);
   // On the command line a folder is meant as a shell means it, wherever the job file lies.
@@ -54,7 +56,8 @@ SpecOverrides Overrides(const Options& options) {
   overrides.num_nodes = Given(options.num_nodes);
   overrides.infra = Given(options.infra);
   if (options.spot) overrides.use_spot = true;
-  overrides.envs = options.envs;
+  overrides.envs = given.envs;
+  overrides.secrets = given.secrets;
   overrides.hyperparameters = options.hyperparameters;
   for (const std::string& input : options.inputs) overrides.inputs.push_back(InputFrom(input));
   overrides.outputs = options.outputs;
@@ -69,13 +72,14 @@ SpecOverrides Overrides(const Options& options) {
   return overrides;
 }
 
-Result<ParseOptions> MakeParseOptions(Context& context, const Options& options) {
+Result<ParseOptions> MakeParseOptions(Context& context, const Options& options,
+                                      const GivenVariables& given) {
   ParseOptions parse;
   STOKER_ASSIGN(const Settings* settings, context.settings());
   STOKER_ASSIGN(parse.base_dir, sys::RealPath("."));
   parse.defaults = *settings;
   parse.home = sys::HomeDir();
-  parse.overrides = Overrides(options);
+  parse.overrides = Overrides(options, given);
   parse.is_directory = [](const std::string& path) { return sys::DirExists(path); };
   parse.exists = [](const std::string& path) {
     return sys::FileExists(path) || sys::DirExists(path);
@@ -124,8 +128,8 @@ Result<JobSpec> ReadJobFile(Context& context, const Options& options, ParseOptio
   return std::move(parsed.spec);
 }
 
-Result<JobSpec> MakeSpec(Context& context, const Options& options) {
-  STOKER_ASSIGN(const ParseOptions parse, MakeParseOptions(context, options));
+Result<JobSpec> MakeSpec(Context& context, const Options& options, const GivenVariables& given) {
+  STOKER_ASSIGN(const ParseOptions parse, MakeParseOptions(context, options, given));
   if (context.has_command && !options.file.empty()) {
     return Status(Code::kUsage, "both a job file and a command after '--' were given",
                   "Give one of them; arguments of a job file's program belong into the file");
@@ -139,7 +143,9 @@ Result<JobSpec> MakeSpec(Context& context, const Options& options) {
 }
 
 Status Run(Context& context, const Options& options) {
-  STOKER_ASSIGN(const JobSpec spec, MakeSpec(context, options));
+  STOKER_ASSIGN(const GivenVariables given,
+                ReadVariables({options.envs, options.env_files, options.secrets}));
+  STOKER_ASSIGN(const JobSpec spec, MakeSpec(context, options, given));
   if (options.dry_run) {
     context.Print(PrintSpecFor(context, spec));
     return Status::Ok();
@@ -147,6 +153,8 @@ Status Run(Context& context, const Options& options) {
   SubmitRequest request;
   request.spec = spec;
   request.yes = options.yes;
+  request.secret_values = given.secret_values;
+  request.shell_env = !options.no_shell_env;
   STOKER_ASSIGN(const Job job, Submit(context, request));
   return AfterSubmit(context, job, spec, options.detach, options.quiet);
 }
@@ -176,7 +184,10 @@ Verb RunVerb() {
       {"--infra", "Where to run", &o->infra, "WHERE"},
       {"--spot", "Use interruptible machines", &o->spot},
       {"--num-nodes", "How many nodes", &o->num_nodes, "N"},
-      {"--env", "Set a variable (NAME alone: as it is here)", &o->envs, "NAME=VALUE"},
+      {"--env", "Set a variable (NAME or 'PATTERN*' alone: as it is here)", &o->envs, "NAME=VALUE"},
+      {"--env-file", "Set the variables of a file of NAME=VALUE lines", &o->env_files, "FILE"},
+      {"--secret", "Give a secret: as it is here, or NAME=@FILE", &o->secrets, "NAME"},
+      {"--no-shell-env", "Leave the variables of this shell behind", &o->no_shell_env},
       {"--hp", "Set a hyperparameter", &o->hyperparameters, "NAME=VALUE"},
       {"--input", "Bring data before it starts: a folder or a bucket", &o->inputs, "NAME=SOURCE"},
       {"--output", "Keep this path of the work directory", &o->outputs, "PATH"},

@@ -12,6 +12,7 @@
 #include "cli/confirm.h"
 #include "cli/meter.h"
 #include "cli/packing_notes.h"
+#include "cli/private_env.h"
 #include "job/digest.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
@@ -109,6 +110,18 @@ Result<Packed> PackWorkdir(Context& context, const SubmitRequest& request) {
                 summary.git.diff};
 }
 
+// What SkyPilot's recipes do, on machines that are the job's own.
+bool AppendsToShellFile(const std::string& setup) {
+  for (const std::string& line : Split(setup, '\n')) {
+    const size_t at = std::min(line.find(">>"), line.find("tee -a"));
+    if (at == std::string::npos || line.find('#') == 0) continue;
+    for (const char* name : {".bashrc", ".bash_profile", ".profile", ".zshrc"}) {
+      if (line.find(name, at) != std::string::npos) return true;
+    }
+  }
+  return false;
+}
+
 // The digest is remembered by the file's identity: hashing 8 MB costs more than the rest of submit.
 Result<std::string> DigestOfFile(const Context& context, const std::string& exe) {
   struct stat st {};
@@ -156,17 +169,27 @@ Result<std::string> StoreBinary(Context& context) {
 
 Result<Job> Submit(Context& context, const SubmitRequest& request) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  const std::string& packed_from =
+      request.packed_from.empty() ? request.spec.workdir : request.packed_from;
+  STOKER_ASSIGN(const LocalPrivate own, GatherPrivate(context, {request.spec, request.secret_values,
+                                                                request.shell_env, packed_from}));
   Job job;
   std::string diff;
   if (!request.code_digest.empty()) {
     job.code_digest = request.code_digest;
     job.workdir_note = request.code_note;
   } else if (!request.spec.workdir.empty()) {
+    STOKER_TRY(CheckRequirements(request.spec.workdir));
     STOKER_ASSIGN(const Packed packed, PackWorkdir(context, request));
     job.code_digest = packed.digest;
     job.workdir_note = packed.note;
     diff = packed.diff;
     context.Say("packed " + packed.note);
+  }
+  if (AppendsToShellFile(request.spec.setup)) {
+    context.Say(
+        "setup appends to a file such as ~/.bashrc: on this machine that is your own, and 'run' "
+        "does not read it. Lines of NAME=VALUE in the file $STOKER_ENV reach 'run'");
   }
   STOKER_ASSIGN(job.binary_digest, StoreBinary(context));
   const std::string spec_text = PrintJobSpec(request.spec);
@@ -183,12 +206,17 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   job.created = context.clock().Wall();
   for (int tries = 0; tries < 8; ++tries) {
     job.id = ledger->NewJobId();
+    // First, so that whoever launches the job finds it.
+    if (own != LocalPrivate()) {
+      STOKER_TRY(WriteLocalPrivate(context.places().state, ledger->id(), job.id, own));
+    }
     auto created = CreateJob(*ledger, job, spec_text);
     if (created.ok()) {
       if (!diff.empty()) (void)ledger->store().Put(paths::Diff(job.id), diff);
       return created->job;
     }
     if (!created.status().Is(Code::kExists)) return created.status();
+    (void)RemoveLocalPrivate(context.places().state, ledger->id(), job.id);
   }
   return Status(Code::kInternal, "eight random job ids were all taken");
 }

@@ -2,6 +2,7 @@
 // From a valid JobSpec to a job in the ledger: code packed and stored, binary stored, record made.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "cli/context.h"
@@ -16,6 +17,9 @@ struct SubmitRequest {
   std::string retry_of;     // begin from that job's newest checkpoint …
   std::string code_digest;  // … with the code that it was submitted with
   std::string code_note;
+  std::map<std::string, std::string> secret_values;  // those that flags gave
+  bool shell_env = true;                             // variables of this shell go along
+  std::string packed_from;  // with `code_digest`: the folder that it was packed from
 };
 
 // Nothing is written before the spec and the work directory have been found good. What it packed is

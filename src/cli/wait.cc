@@ -6,6 +6,7 @@
 
 #include "cli/attach.h"
 #include "cli/context.h"
+#include "cli/private_env.h"
 #include "cli/story.h"
 #include "cli/verb.h"
 
@@ -35,6 +36,7 @@ Status Run(Context& context, const Options& options) {
     const auto pass = controller->Pass(job);
     if (!pass.ok() && !pass.status().transient()) return pass.status();
     if (pass.ok() && IsFinal(pass->job.state)) {
+      ForgetPrivate(context);
       const StoryInput input{pass->job, nullptr, pass->reports, pass->store_now, {}, {}};
       context.Print(context.json ? StoryJson(input).dump() + "\n"
                                  : TellSummary(pass->job, pass->reports, pass->store_now));

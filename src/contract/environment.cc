@@ -72,6 +72,21 @@ void SetStoker(const JobSpec& spec, const NodeFacts& facts, Environment& env) {
       parameters.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
+// Of the node's GPUs those that CUDA lets a program see: a list that ends at the first that is
+// none.
+int VisibleGpus(const NodeFacts& facts, const Environment& env) {
+  const auto found = std::find_if(env.begin(), env.end(), [](const auto& variable) {
+    return variable.first == "CUDA_VISIBLE_DEVICES";
+  });
+  if (found == env.end()) return facts.gpus;
+  int count = 0;
+  for (const std::string& device : Split(found->second, ',')) {
+    if (device.empty() || device[0] == '-' || device == "NoDevFiles") break;
+    ++count;
+  }
+  return std::min(count, facts.gpus);
+}
+
 void SetRendezvous(const NodeFacts& facts, Environment& env) {
   const std::string rank = std::to_string(facts.rank);
   const std::string nodes = std::to_string(facts.num_nodes);
@@ -100,8 +115,28 @@ void SetSkyPilot(const NodeFacts& facts, const std::string& prefix, Environment&
   Set(env, "SKYPILOT_TASK_ID", "sky-managed-" + facts.job_id + "_" + facts.job_name + "_0-0");
 }
 
-void SetOwn(const JobSpec& spec, Environment& env) {
-  for (const auto& [name, value] : spec.envs) Set(env, name, value);
+void SetAll(const Environment& variables, Environment& env) {
+  for (const auto& [name, value] : variables) Set(env, name, value);
+}
+
+// What the program finds whoever launches it, and how many GPUs it sees.
+NodeFacts Begin(const JobSpec& spec, const NodeFacts& facts, Environment& env) {
+  SetBase(facts, env);
+  SetAll(facts.shell, env);
+  SetStoker(spec, facts, env);
+  Environment seen = facts.shell;
+  SetAll(spec.envs, seen);
+  SetAll(facts.from_setup, seen);
+  NodeFacts visible = facts;
+  visible.gpus = VisibleGpus(facts, seen);
+  return visible;
+}
+
+// What wins: the job's own, what `setup` made of it, the secrets.
+void End(const JobSpec& spec, const NodeFacts& facts, Environment& env) {
+  SetAll(spec.envs, env);
+  SetAll(facts.from_setup, env);
+  SetAll(facts.secrets, env);
 }
 
 }  // namespace
@@ -120,20 +155,17 @@ std::string NodeHostName(const std::string& job_id, int rank) {
 
 Environment ProgramEnvironment(const JobSpec& spec, const NodeFacts& facts) {
   Environment env;
-  SetBase(facts, env);
-  SetStoker(spec, facts, env);
-  SetRendezvous(facts, env);
-  SetSkyPilot(facts, "SKYPILOT_", env);
-  SetOwn(spec, env);
+  const NodeFacts visible = Begin(spec, facts, env);
+  SetRendezvous(visible, env);
+  SetSkyPilot(visible, "SKYPILOT_", env);
+  End(spec, facts, env);
   return env;
 }
 
 Environment SetupEnvironment(const JobSpec& spec, const NodeFacts& facts) {
   Environment env;
-  SetBase(facts, env);
-  SetStoker(spec, facts, env);
-  SetSkyPilot(facts, "SKYPILOT_SETUP_", env);
-  SetOwn(spec, env);
+  SetSkyPilot(Begin(spec, facts, env), "SKYPILOT_SETUP_", env);
+  End(spec, facts, env);
   return env;
 }
 

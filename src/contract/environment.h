@@ -38,16 +38,20 @@ struct NodeFacts {
   std::string inputs_dir;  // each channel has the folder of its name in it
   std::string store_url;
   std::string home;
-  std::string path;  // PATH that the agent itself has
+  std::string path;        // PATH that the agent itself has
+  Environment shell;       // of the submitter's shell, for a job on the submitter's machine
+  Environment secrets;     // by name and value; they win over all
+  Environment from_setup;  // what `setup` wrote into $STOKER_ENV; wins over what the file says
 };
 
 // The host name that a node of several has, where the system lets it have one: the job's id and the
 // rank as one label of the domain name system (RFC 1123), the same for all who ask.
 std::string NodeHostName(const std::string& job_id, int rank);
 
-// The whole environment of the program: a small base, what launchers set, then the job's `envs`,
-// which win. RANK, LOCAL_RANK, WORLD_SIZE are left to torchrun: with them set at node level,
-// Lightning and accelerate take the process for one of torchrun's workers.
+// The whole environment of the program: a small base, the submitter's shell, what launchers set,
+// the job's `envs`, what `setup` added, the secrets; later ones win. RANK, LOCAL_RANK, WORLD_SIZE
+// are left to torchrun: with them set at node level, Lightning and accelerate take the process for
+// one of torchrun's workers.
 Environment ProgramEnvironment(const JobSpec& spec, const NodeFacts& facts);
 // The same for `setup`: no rendezvous yet, SKYPILOT_SETUP_* instead.
 Environment SetupEnvironment(const JobSpec& spec, const NodeFacts& facts);

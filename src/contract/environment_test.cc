@@ -84,6 +84,28 @@ TEST(Environment, HostNamesAreLabels) {
   EXPECT_EQ(longest.substr(58), "-1023");
 }
 
+TEST(Environment, WhoWins) {
+  NodeFacts facts = Facts();
+  facts.gpus = 8;
+  facts.shell = {{"OMP_NUM_THREADS", "1"}, {"CUDA_VISIBLE_DEVICES", "2,3"}, {"A", "shell"}};
+  facts.from_setup = {{"B", "setup"}, {"PATH", "/setup/bin"}};
+  facts.secrets = {{"HF_TOKEN", "s"}};
+  JobSpec spec;
+  spec.envs = {{"A", "file"}, {"B", "file"}};
+  auto env = AsMap(ProgramEnvironment(spec, facts));
+  EXPECT_EQ(env["OMP_NUM_THREADS"], "1");
+  EXPECT_EQ(env["A"], "file");
+  EXPECT_EQ(env["B"], "setup");
+  EXPECT_EQ(env["PATH"], "/setup/bin");
+  EXPECT_EQ(env["HF_TOKEN"], "s");
+  EXPECT_EQ(env["PET_NPROC_PER_NODE"], "2");
+  EXPECT_EQ(env["SKYPILOT_NUM_GPUS_PER_NODE"], "2");
+  spec.envs = {{"CUDA_VISIBLE_DEVICES", "0,-1,3"}};
+  EXPECT_EQ(AsMap(ProgramEnvironment(spec, facts))["PET_NPROC_PER_NODE"], "1");
+  spec.envs = {{"CUDA_VISIBLE_DEVICES", ""}};
+  EXPECT_EQ(AsMap(SetupEnvironment(spec, facts))["SKYPILOT_SETUP_NUM_GPUS_PER_NODE"], "0");
+}
+
 TEST(Environment, Channels) {
   JobSpec spec;
   spec.inputs = {{"val-1", "s3://bucket/val"}, {"training", "/data"}};

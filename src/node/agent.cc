@@ -9,6 +9,7 @@
 #include "ledger/records.h"
 #include "ledger/reports.h"
 #include "provider/local_boot.h"
+#include "provider/local_private.h"
 #include "spec/parse.h"
 
 namespace stoker::node {
@@ -101,7 +102,18 @@ Status Agent::Run() {
   }
   // The last word must be in the ledger before the machine is gone.
   poller_->Settle(Duration::Seconds(30));
+  ForgetOwn();
   return Status::Ok();
+}
+
+// With the job its secrets end.
+void Agent::ForgetOwn() {
+  const std::string& ledger = parts_.ledger.id();
+  if (ReadLocalPrivate(me_.state_dir, ledger, me_.job).status().Is(Code::kNotFound)) return;
+  const auto read = ReadJob(parts_.ledger, me_.job);
+  if (read.ok() && IsFinal(read->job.state)) {
+    (void)RemoveLocalPrivate(me_.state_dir, ledger, me_.job);
+  }
 }
 
 void Agent::Handle(const AgentEvent& event) {
@@ -129,9 +141,10 @@ void Agent::RunWorker() {
 std::shared_ptr<AttemptRun> Agent::RunOf(int attempt, int rank) {
   const std::lock_guard lock(run_mutex_);
   if (!run_ || run_->attempt() != attempt) {
-    run_ = std::make_shared<AttemptRun>(parts_.store, parts_.ledger, parts_.runner, parts_.clock,
-                                        AttemptRunConfig{spec_, job_, me_.launch, attempt, rank,
-                                                         me_.dir, me_.cache_dir, me_.address});
+    run_ = std::make_shared<AttemptRun>(
+        parts_.store, parts_.ledger, parts_.runner, parts_.clock,
+        AttemptRunConfig{spec_, job_, me_.launch, attempt, rank, me_.dir, me_.cache_dir,
+                         me_.state_dir, me_.address});
   }
   return run_;
 }

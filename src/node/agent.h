@@ -43,6 +43,7 @@ struct NodeIdentity {
   std::string address;
   std::string dir;        // the instance's own folder
   std::string cache_dir;  // shared by all instances of this machine and user
+  std::string state_dir;  // of the provider of this machine
   Duration lease;         // renewed while the agent is healthy; 0 = cannot be renewed
 };
 
@@ -78,6 +79,7 @@ class Agent {
   void Claim(int attempt, int rank);
   void CompleteReport(NodeReport& report);
   std::shared_ptr<AttemptRun> RunOf(int attempt, int rank);
+  void ForgetOwn();
   void RenewLease();
   Instant Now() { return {parts_.clock.Mono(), parts_.clock.Wall()}; }
   void RunWorker();

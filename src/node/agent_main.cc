@@ -120,7 +120,7 @@ int RunAgent(const std::string& dir, const LocalBoot& boot) {
   if (!identity.ok()) return Complain(identity.status());
   NodeIdentity me{boot.request.job, boot.request.launch, boot.instance_id,
                   sys::BootId(),    identity->address,   dir,
-                  CacheDir(),       boot.request.limit};
+                  CacheDir(),       StateDir(dir),       boot.request.limit};
   Agent agent({**store, **ledger, controller, *runner, clock}, me, std::move(*metadata),
               (*provider)->traits().notice_poll);
   const ShutdownWatch shutdown(agent);

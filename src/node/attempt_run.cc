@@ -16,6 +16,7 @@
 #include "node/gpus.h"
 #include "node/host_names.h"
 #include "node/python_env.h"
+#include "node/setup_env.h"
 #include "pack/extract.h"
 #include "sync/blob_transfer.h"
 #include "sys/checkpoint_files.h"
@@ -103,7 +104,38 @@ Status AttemptRun::OpenLog() {
 }
 
 void AttemptRun::Say(const std::string& text) {
-  if (log_) log_->sink().Say(text);
+  if (!log_) return;
+  std::shared_ptr<LogMask> mask;
+  {
+    const std::lock_guard lock(mutex_);
+    mask = mask_;
+  }
+  log_->sink().Say(mask ? mask->Masked(text) : text);
+}
+
+LogSink& AttemptRun::Sink() {
+  const std::lock_guard lock(mutex_);
+  if (mask_) return *mask_;
+  return log_->sink();
+}
+
+Status AttemptRun::LearnVariables(StagingEnded* result) {
+  auto own =
+      FindOwnVariables(config_.spec, {config_.state_dir, ledger_.id(), config_.job.id, WorkDir()});
+  if (!own.ok()) {
+    result->setup_failed = own.status().Is(Code::kInvalid) || own.status().Is(Code::kCorrupt);
+    result->setup_code = 1;
+    return own.status();
+  }
+  const bool first = own_.shell.empty() && own_.secrets.empty();
+  own_ = std::move(*own);
+  if (!own_.masked.empty()) {
+    const std::lock_guard lock(mutex_);
+    if (!mask_) mask_ = std::make_shared<LogMask>(log_->sink(), own_.masked);
+  }
+  const std::string told = first ? TellOwnVariables(own_) : "";
+  if (!told.empty()) Say("stoker: " + told);
+  return Status::Ok();
 }
 
 contract::NodeFacts AttemptRun::Facts(const std::vector<std::string>& addresses, int master_port,
@@ -126,6 +158,8 @@ contract::NodeFacts AttemptRun::Facts(const std::vector<std::string>& addresses,
   facts.model_dir = WorkDir() + "/" + contract::kModelFolder;
   facts.store_url = store_.url();
   facts.home = sys::HomeDir();
+  facts.shell = own_.shell;
+  facts.secrets = own_.secrets;
   facts.path = config_.job.path;
   if (const char* own = std::getenv("PATH"); facts.path.empty() && own != nullptr) facts.path = own;
   return facts;
@@ -178,23 +212,38 @@ Status AttemptRun::BringInputs(StagingEnded* result) {
 Status AttemptRun::RunSetup(StagingEnded* result) {
   contract::Environment env =
       contract::SetupEnvironment(config_.spec, Facts({config_.address}, 0, !restored_.empty()));
-  const auto venv = PreparePythonEnv(
-      {WorkDir(), config_.cache_dir + "/venv", config_.dir + "/venv", config_.job.code_digest}, env,
-      step_, log_->sink());
+  venv_ = PythonEnv();  // what a try before this one held
+  auto venv = PreparePythonEnv({WorkDir(), config_.cache_dir + "/venv", config_.dir + "/venv",
+                                config_.job.code_digest, config_.spec.setup},
+                               env, step_, Sink());
   if (!venv.ok()) {
     result->setup_failed = venv.status().Is(Code::kInvalid) || venv.status().Is(Code::kNotFound);
     result->setup_code = 1;
-    return venv.status().WithContext("requirements.txt");
+    // Pip's own words are in it, and it goes into the report.
+    Status why = venv.status().WithContext("requirements.txt");
+    return mask_ ? Status(why.code(), mask_->Masked(why.message()), why.next()) : why;
   }
-  venv_ = *venv;
+  venv_ = std::move(*venv);
   if (config_.spec.setup.empty()) return Status::Ok();
-  ActivatePythonEnv(venv_, env);
+  ActivatePythonEnv(venv_.folder, env);
+  const std::string left_in = config_.dir + "/setup-env";
+  STOKER_TRY(MakeSetupFile(left_in));
+  env.emplace_back("STOKER_ENV", left_in);
+  const ShellFiles shell_files(sys::HomeDir());
   TaskCommand command = ShellCommand(config_.spec.setup, WorkDir(), std::move(env));
   command.out = LogStream::kSystem;
   command.err = LogStream::kSystem;
   STOKER_TRY(AskForHostName(Hosts({config_.address}), command));
-  STOKER_ASSIGN(const TaskExit exit, step_.Run(command, log_->sink()));
-  if (exit.ShellCode() == 0) return Status::Ok();
+  STOKER_ASSIGN(const TaskExit exit, step_.Run(command, Sink()));
+  const std::string changed = shell_files.Changed();
+  if (!changed.empty()) Say("stoker: " + changed);
+  if (exit.ShellCode() == 0) {
+    SetupLeft left = ReadSetupFile(left_in);
+    for (const std::string& note : left.notes) Say("stoker: " + note);
+    from_setup_ = std::move(left.variables);
+    return Status::Ok();
+  }
+  SpoilPythonEnv(venv_);
   result->setup_failed = true;
   result->setup_code = exit.ShellCode();
   return Status(Code::kInvalid, "setup ended with exit code " + std::to_string(exit.ShellCode()),
@@ -227,6 +276,7 @@ Status AttemptRun::TryStage(const std::string& restore, StagingEnded* result) {
     result->setup_code = 1;
   }
   STOKER_TRY(prepared);
+  STOKER_TRY(LearnVariables(result));
   STOKER_TRY(RestoreCheckpoint(restore, result));
   MakeNamedFolders();
   STOKER_TRY(BringInputs(result));
@@ -238,9 +288,10 @@ Status AttemptRun::TryStage(const std::string& restore, StagingEnded* result) {
 
 Status AttemptRun::Start(const StartProgram& start, std::function<void(TaskExit)> ended,
                          std::function<void()> activity) {
-  contract::Environment env = contract::ProgramEnvironment(
-      config_.spec, Facts(start.addresses, start.master_port, !restored_.empty()));
-  ActivatePythonEnv(venv_, env);
+  contract::NodeFacts facts = Facts(start.addresses, start.master_port, !restored_.empty());
+  facts.from_setup = from_setup_;
+  contract::Environment env = contract::ProgramEnvironment(config_.spec, facts);
+  ActivatePythonEnv(venv_.folder, env);
   TaskCommand command;
   if (config_.spec.argv.empty()) {
     command = ShellCommand(config_.spec.run, WorkDir(), std::move(env));
@@ -250,7 +301,7 @@ Status AttemptRun::Start(const StartProgram& start, std::function<void(TaskExit)
     command.cwd = WorkDir();
   }
   STOKER_TRY(AskForHostName(Hosts(start.addresses), command));
-  auto task = runner_.Start(command, log_->sink());
+  auto task = runner_.Start(command, Sink());
   if (!task.ok()) {
     Say("stoker: " + task.status().ToString());
     return task.status();
@@ -323,6 +374,7 @@ void AttemptRun::Kill() {
 Status AttemptRun::Finalize(const FinalizeAttempt& action) {
   if (!log_) STOKER_TRY(OpenLog());
   if (watcher_.joinable()) watcher_.join();
+  if (mask_) mask_->Flush();  // the program has ended, and all that it wrote has come
   Status first = FinalSync(action);
   // Lines last: what the uploads have to say is among them.
   if (!first.ok()) SayNow(first);

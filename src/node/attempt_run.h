@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "agent/log_mask.h"
 #include "agent/log_pump.h"
 #include "agent/supervisor.h"
 #include "contract/environment.h"
@@ -18,6 +19,8 @@
 #include "ledger/ledger.h"
 #include "node/host_names.h"
 #include "node/output_sync.h"
+#include "node/own_variables.h"
+#include "node/python_env.h"
 #include "node/shell_step.h"
 #include "port/clock.h"
 #include "port/object_store.h"
@@ -36,6 +39,7 @@ struct AttemptRunConfig {
   int rank = 0;
   std::string dir;  // the instance's folder
   std::string cache_dir;
+  std::string state_dir;  // of the local provider
   std::string address;
 };
 
@@ -80,6 +84,8 @@ class AttemptRun {
                             bool resume) const;
   HostPlan Hosts(const std::vector<std::string>& addresses) const;
   Status TryStage(const std::string& restore, StagingEnded* result);
+  LogSink& Sink();  // masks the job's secrets
+  Status LearnVariables(StagingEnded* result);
   Status PrepareFolder();
   Status FetchCode();
   void MakeNamedFolders();
@@ -104,9 +110,12 @@ class AttemptRun {
   Clock& clock_;
   const AttemptRunConfig config_;
   ShellStep step_;
-  std::string venv_;
+  PythonEnv venv_;
+  contract::Environment from_setup_;
+  OwnVariables own_;
   std::string restored_;
   std::unique_ptr<LogPump> log_;
+  std::shared_ptr<LogMask> mask_;  // guarded by mutex_; null while there is nothing to mask
   mutable std::mutex mutex_;
   std::shared_ptr<Task> task_;
   std::string mechanism_;

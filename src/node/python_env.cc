@@ -18,6 +18,7 @@ namespace stoker::node {
 namespace {
 
 constexpr char kMarker[] = "/.stoker-complete";
+constexpr int kMaxOwn = 1024;
 
 // Collects a short output; used to ask the interpreter for its version.
 class TextSink : public LogSink {
@@ -86,31 +87,76 @@ Status MustSucceed(const std::string& what, const Result<TaskExit>& exit,
                 last.empty() ? "Its last lines are in the log" : "All of it is in the log");
 }
 
-// One builder at a time per environment: the kernel frees the lock when a builder dies.
-Result<sys::ScopedFd> Lock(const std::string& path, ShellStep& step) {
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+// The kernel frees the lock when its holder dies. kBusy when somebody has it.
+Result<sys::ScopedFd> TryLock(const std::string& path) {
   sys::ScopedFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (fd.get() < 0) return ErrnoStatus("open " + path, errno);
   struct flock whole {};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
   while (::fcntl(fd.get(), F_OFD_SETLK, &whole) != 0) {
-    if (errno != EAGAIN && errno != EACCES && errno != EINTR)
-      return ErrnoStatus("lock " + path, errno);
-    if (step.cancelled()) return Status(Code::kCancelled, "stopped while the node was set up");
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (errno == EAGAIN || errno == EACCES) return Status(Code::kBusy, path + " is taken");
+    if (errno != EINTR) return ErrnoStatus("lock " + path, errno);
   }
   return fd;
 }
 
-Status Build(const std::string& requirements, const std::string& venv, const std::string& workdir,
-             const std::vector<std::pair<std::string, std::string>>& env, ShellStep& step,
-             LogSink& sink) {
+// One builder at a time per environment.
+Result<sys::ScopedFd> Lock(const std::string& path, ShellStep& step) {
+  for (;;) {
+    auto fd = TryLock(path);
+    if (fd.ok() || !fd.status().Is(Code::kBusy)) return fd;
+    if (step.cancelled()) return Status(Code::kCancelled, "stopped while the node was set up");
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
+// The interpreter that the job's PATH has, and, where that is one of a virtual environment, its
+// packages: "parent FOLDER" with the time of their last change, on a line of its own.
+constexpr char kAsk[] =
+    "import sys; print(sys.executable, sys.version)\n"
+    "if sys.prefix != sys.base_prefix:\n"
+    "  import os, sysconfig; p = sysconfig.get_paths()['purelib']\n"
+    "  print('changed', os.stat(p).st_mtime_ns); print('parent ' + p)\n";
+
+std::string ParentPackages(const std::string& asked) {
+  const size_t at = asked.rfind("\nparent ");
+  if (at == std::string::npos) return "";
+  const std::string rest = asked.substr(at + 8);
+  return rest.substr(0, rest.find('\n'));
+}
+
+// Packages of `parent` become visible in `venv`, behind its own. addsitedir, and not the path
+// alone, because what is installed there for editing is found by files of the same kind.
+Status SeeParent(const std::string& venv, const std::string& parent) {
+  if (parent.empty()) return Status::Ok();
+  std::string quoted;
+  for (const char c : parent) {
+    if (c == '\\' || c == '\'') quoted += '\\';
+    quoted += c;
+  }
+  STOKER_ASSIGN(const auto versions, sys::ListDir(venv + "/lib"));
+  for (const auto& version : versions) {
+    const std::string packages = venv + "/lib/" + version.name + "/site-packages";
+    if (!StartsWith(version.name, "python") || !sys::DirExists(packages)) continue;
+    STOKER_TRY(sys::WriteFileAtomic(packages + "/stoker-parent.pth",
+                                    "import site; site.addsitedir('" + quoted + "')\n", 0644,
+                                    false));
+  }
+  return Status::Ok();
+}
+
+Status Build(const std::string& requirements, const std::string& parent, const std::string& venv,
+             const std::string& workdir, const Variables& env, ShellStep& step, LogSink& sink) {
   STOKER_TRY(sys::RemoveTree(venv));
   sink.Write(LogStream::kSystem, "stoker: making a virtual environment for requirements.txt\n");
   STOKER_TRY(MustSucceed(
       "python3 -m venv",
       step.Run(Command({"python3", "-m", "venv", "--system-site-packages", venv}, workdir, env),
                sink)));
+  STOKER_TRY(SeeParent(venv, parent));
   TailSink tail(sink);
   const auto installed =
       step.Run(Command({venv + "/bin/python", "-m", "pip", "install", "--disable-pip-version-check",
@@ -121,33 +167,112 @@ Status Build(const std::string& requirements, const std::string& venv, const std
   return sys::WriteFileAtomic(venv + kMarker, "", 0600, true);
 }
 
+// For setup alone: takes a tenth of a second where pip need not be unpacked, since the interpreter
+// has one that can be seen from here.
+Status BuildBare(const std::string& parent, const std::string& venv, const std::string& workdir,
+                 const Variables& env, ShellStep& step, LogSink& sink) {
+  STOKER_TRY(sys::RemoveTree(venv));
+  STOKER_TRY(MustSucceed(
+      "python3 -m venv",
+      step.Run(Command({"python3", "-m", "venv", "--without-pip", "--system-site-packages", venv},
+                       workdir, env),
+               sink)));
+  STOKER_TRY(SeeParent(venv, parent));
+  TextSink quiet;
+  const auto has_pip =
+      step.Run(Command({venv + "/bin/python", "-c", "import pip"}, workdir, env), quiet);
+  if (has_pip.ok() && has_pip->ShellCode() == 0) {
+    for (const char* name : {"/bin/pip", "/bin/pip3"}) {
+      STOKER_TRY(sys::WriteFileAtomic(
+          venv + name, "#!/bin/sh\nexec " + ShellQuote(venv + "/bin/python") + " -m pip \"$@\"\n",
+          0755, false));
+    }
+  } else {
+    STOKER_TRY(MustSucceed(
+        "python3 -m ensurepip",
+        step.Run(Command({venv + "/bin/python", "-m", "ensurepip"}, workdir, env), quiet)));
+  }
+  return sys::WriteFileAtomic(venv + kMarker, "", 0600, true);
+}
+
+// The first that nobody has: "<key>-1", "<key>-2", …
+Result<PythonEnv> TakeOwn(const std::string& folder, const std::string& key) {
+  for (int n = 1; n <= kMaxOwn; ++n) {
+    PythonEnv own;
+    own.folder = folder + "/" + key + "-" + std::to_string(n);
+    auto held = TryLock(own.folder + ".lock");
+    if (held.ok()) {
+      own.held = std::move(*held);
+      return own;
+    }
+    if (!held.status().Is(Code::kBusy)) return held.status();
+  }
+  return Status(Code::kUnavailable, "all environments of this setup are in use");
+}
+
+Result<PythonEnv> ForSetup(const PythonEnvPlaces& places, const Variables& env, ShellStep& step,
+                           LogSink& sink) {
+  TextSink asked;
+  const auto python = step.Run(Command({"python3", "-c", kAsk}, places.workdir, env), asked);
+  if (step.cancelled()) return python.status();
+  Status status = MustSucceed("python3", python);
+  if (status.ok()) {
+    STOKER_TRY(sys::MakeDirs(places.cache_dir, 0700));
+    const std::string key = Sha256Hex("setup\n" + asked.text + "\n" + places.setup);
+    STOKER_ASSIGN(PythonEnv own, TakeOwn(places.cache_dir, key.substr(0, 32)));
+    if (sys::FileExists(own.folder + kMarker)) return own;
+    status = BuildBare(ParentPackages(asked.text), own.folder, places.workdir, env, step, sink);
+    if (status.ok() || step.cancelled()) {
+      if (status.ok()) return own;
+      return status;
+    }
+  }
+  const std::string told =
+      "stoker: setup has no Python environment of its own: " + status.message() +
+      " (on Debian: apt install python3-venv)\n";
+  sink.Write(LogStream::kSystem, told);
+  return PythonEnv();
+}
+
 }  // namespace
 
-Result<std::string> PreparePythonEnv(const PythonEnvPlaces& places,
-                                     const std::vector<std::pair<std::string, std::string>>& env,
-                                     ShellStep& step, LogSink& sink) {
+Result<PythonEnv> PreparePythonEnv(const PythonEnvPlaces& places, const Variables& env,
+                                   ShellStep& step, LogSink& sink) {
   const std::string requirements = places.workdir + "/requirements.txt";
-  if (!sys::FileExists(requirements)) return std::string();
+  if (!sys::FileExists(requirements)) {
+    if (places.setup.empty()) return PythonEnv();
+    return ForSetup(places, env, step, sink);
+  }
   STOKER_ASSIGN(const std::string text, sys::ReadFile(requirements, 1 << 20));
-  TextSink version;
-  STOKER_TRY(MustSucceed(
-      "python3 --version",
-      step.Run(Command({"python3", "-c", "import sys; print(sys.executable, sys.version)"},
-                       places.workdir, env),
-               version)));
+  TextSink asked;
+  STOKER_TRY(MustSucceed("python3 --version",
+                         step.Run(Command({"python3", "-c", kAsk}, places.workdir, env), asked)));
   const RequirementsScope scope = ScopeOfRequirements(text);
-  std::string key = version.text + "\n" + text;
+  std::string key = asked.text + "\n" + text;
   if (scope != RequirementsScope::kFile) key += "\n" + places.code_digest;
+  if (!places.setup.empty()) key += "\nsetup\n" + places.setup;
+  key = Sha256Hex(key).substr(0, 32);
   const std::string& folder =
       scope == RequirementsScope::kDirectory ? places.private_dir : places.cache_dir;
   STOKER_TRY(sys::MakeDirs(folder, 0700));
-  const std::string venv = folder + "/" + Sha256Hex(key).substr(0, 32);
-  STOKER_ASSIGN(const sys::ScopedFd lock, Lock(venv + ".lock", step));
-  // The folder is a fresh one in each attempt, and an editable installation leaves files in it.
-  if (scope == RequirementsScope::kDirectory || !sys::FileExists(venv + kMarker)) {
-    STOKER_TRY(Build(requirements, venv, places.workdir, env, step, sink));
+  PythonEnv made;
+  sys::ScopedFd lock;
+  if (places.setup.empty()) {
+    made.folder = folder + "/" + key;
+    STOKER_ASSIGN(lock, Lock(made.folder + ".lock", step));
+  } else {
+    STOKER_ASSIGN(made, TakeOwn(folder, key));
   }
-  return venv;
+  // The folder is a fresh one in each attempt, and an editable installation leaves files in it.
+  if (scope == RequirementsScope::kDirectory || !sys::FileExists(made.folder + kMarker)) {
+    STOKER_TRY(Build(requirements, ParentPackages(asked.text), made.folder, places.workdir, env,
+                     step, sink));
+  }
+  return made;
+}
+
+void SpoilPythonEnv(const PythonEnv& env) {
+  if (!env.folder.empty()) (void)sys::RemoveTree(env.folder + kMarker);
 }
 
 void ActivatePythonEnv(const std::string& venv,
@@ -157,7 +282,9 @@ void ActivatePythonEnv(const std::string& venv,
                 [](const auto& v) { return v.first == "PYTHONHOME" || v.first == "VIRTUAL_ENV"; });
   env.emplace_back("VIRTUAL_ENV", venv);
   for (auto& [name, value] : env) {
-    if (name == "PATH") value = venv + "/bin:" + value;
+    // Where setup has arranged it, its order stands.
+    const bool there = (":" + value + ":").find(":" + venv + "/bin:") != std::string::npos;
+    if (name == "PATH" && !there) value = venv + "/bin:" + value;
   }
 }
 

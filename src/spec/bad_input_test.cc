@@ -68,7 +68,12 @@ const Bad kBad[] = {
     {"job_recovery: {max_restart: 1}\nrun: x", "1:16", "unknown key 'max_restart'"},
     // understood but not built yet
     {"file_mounts: {/a: ./b}\nrun: x", "1:1", "'file_mounts' is understood but not built yet"},
-    {"secrets: {A: b}\nrun: x", "1:1", "'secrets' is understood but not built yet. Put the secret"},
+    {"secrets: {A: b}\nrun: x", "1:11", "'A' has its value in the file. Take it out and write"},
+    {"secrets: [hf-x]\nrun: x", "1:11", "a secret's name is letters, digits and '_'"},
+    {"secrets: A\nrun: x", "1:10", "'secrets' must be a list"},
+    {"secrets: [A]\nenvs: {A: b}\nrun: x", "1:10", "'A' is both a variable and a secret"},
+    {"secrets: [STOKER_X]\nrun: x", "1:11", "is set by stoker itself"},
+    {"envs: {HF_TOKEN: }\nrun: x", "1:8", "Give it with --secret HF_TOKEN"},
     {"container: {image: x}\nrun: x", "1:1", "'container' is understood but not built yet"},
     {"metrics: []\nrun: x", "1:1", "'metrics' is understood but not built yet"},
     {"tensorboard: logs\nrun: x", "1:1", "'tensorboard' is understood but not built yet"},

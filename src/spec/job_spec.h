@@ -57,7 +57,8 @@ struct JobSpec {
   std::string workdir;  // absolute on the submitting machine; "" = none
   int num_nodes = 1;
   ResourcesSpec resources;
-  std::vector<std::pair<std::string, std::string>> envs;             // in the order written
+  std::vector<std::pair<std::string, std::string>> envs;  // in the order written
+  std::vector<std::string> secrets;  // names of variables; their values are in no ledger
   std::vector<std::pair<std::string, std::string>> hyperparameters;  // value: compact JSON text
   std::string setup;                                                 // shell; "" = none
   std::string run;                // shell; exactly one of run and argv is set

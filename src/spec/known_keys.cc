@@ -13,10 +13,7 @@ constexpr std::string_view kPlacement =
 
 const RefusedKeys& RefusedTopKeys() {
   static const RefusedKeys keys = {
-      {"secrets",
-       "Put the secret in a file that only you can read (chmod 600), outside the work "
-       "directory, and read that file in 'run'"},
-      {"managed_secrets", "Read a file with mode 0600 outside the work directory in 'run'"},
+      {"managed_secrets", "Name the variables under 'secrets'"},
       {"file_mounts", "Name their place under 'inputs', or put them in the work directory"},
       {"volumes", "Use a path of this machine in 'run'"},
       {"volume_mounts", "Use a path of this machine in 'run'"},
@@ -141,6 +138,7 @@ std::string_view HomeOfKey(std::string_view key) {
       {"num_nodes", kTopLevel},
       {"resources", kTopLevel},
       {"envs", kTopLevel},
+      {"secrets", kTopLevel},
       {"hyperparameters", kTopLevel},
       {"setup", kTopLevel},
       {"run", kTopLevel},

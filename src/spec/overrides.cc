@@ -5,6 +5,8 @@
 #include "base/text.h"
 #include "spec/parse_state.h"
 #include "spec/print.h"
+#include "spec/program.h"
+#include "spec/secrets.h"
 #include "spec/sections.h"
 #include "spec/yaml_text.h"
 
@@ -89,6 +91,11 @@ void ApplyListFlags(ParseState* state) {
   const SpecOverrides& flags = state->options.overrides;
   for (const std::string& text : flags.envs) {
     ReadFlag("--env", state, [&](SpecReader* reader) { ReadEnvFlag(text, state, reader); });
+  }
+  for (const std::string& name : flags.secrets) {
+    ReadFlag("--secret", state, [&](SpecReader* reader) {
+      SetSecret(Flag(name), state->judge, reader, &state->spec);
+    });
   }
   for (const std::string& text : flags.hyperparameters) {
     ReadFlag("--hp", state,
@@ -211,9 +218,12 @@ void ApplyOverrides(ParseState* state) {
 
 void FinishSpec(ParseState* state) {
   JobSpec& spec = state->spec;
+  FinishSecrets(state);
   for (const auto& [name, key] : state->unset) {
+    const bool secret = !SecretInEnv(name, "x").empty();
     state->reader.Error(key, "the variable " + Quoted(name) + " has no value",
-                        "Give it with --env " + name + "=VALUE");
+                        secret ? "Give it with --secret " + name + ", and its value in your shell"
+                               : "Give it with --env " + name + "=VALUE");
   }
   const bool has_both = state->places.count("run") > 0 && state->places.count("command") > 0;
   if (has_both) {

@@ -67,6 +67,7 @@ std::vector<SpecField> ProgramFields(ParseState* state) {
   JobSpec* spec = &state->spec;
   return {
       {"envs", [=](const YamlNode& v) { ReadEnvs(v, state->judge, reader, spec, &state->unset); }},
+      {"secrets", [=](const YamlNode& v) { ReadSecrets(v, state->judge, reader, spec); }},
       {"hyperparameters",
        [=](const YamlNode& v) { ReadHyperparameters(v, state->judge, reader, spec); }},
       {"setup", [=](const YamlNode& v) { ReadScriptInto(v, "setup", state, &spec->setup); }},

@@ -25,6 +25,7 @@ struct SpecOverrides {
   std::optional<std::string> infra;          // --infra
   std::optional<bool> use_spot;              // --spot, --no-spot
   std::vector<std::string> envs;             // --env NAME=VALUE, or NAME alone: see environment
+  std::vector<std::string> secrets;          // --secret NAME; its value is the caller's to find
   std::vector<std::string> hyperparameters;  // --hp NAME=VALUE; VALUE is read as YAML
   std::vector<std::string> inputs;           // --input NAME=SOURCE; a path is relative to base_dir
   std::vector<std::string> outputs;          // --output PATH; added to those of the file

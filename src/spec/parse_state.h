@@ -34,6 +34,8 @@ void ApplyDefaults(ParseState* state);
 void ReadJobFile(const YamlNode& root, ParseState* state);
 // Flags win over the file.
 void ApplyOverrides(ParseState* state);
+// secret_names.cc: a name that is a variable too.
+void FinishSecrets(ParseState* state);
 // What can be judged only when all is read: name, workdir, something to run, paths in each other.
 void FinishSpec(ParseState* state);
 

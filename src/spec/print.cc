@@ -69,6 +69,7 @@ void PrintInputs(const JobSpec& spec, std::string* out) {
 void PrintProgram(const JobSpec& spec, std::string* out) {
   if (!spec.envs.empty()) *out += "envs:\n";
   for (const auto& [name, value] : spec.envs) *out += "  " + name + ": " + JsonString(value) + "\n";
+  if (!spec.secrets.empty()) *out += "secrets: " + List(spec.secrets) + "\n";
   if (!spec.hyperparameters.empty()) *out += "hyperparameters:\n";
   for (const auto& [name, json] : spec.hyperparameters) {
     *out += "  " + JsonString(name) + ": " + json + "\n";

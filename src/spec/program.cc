@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "spec/env_text.h"
 #include "spec/json_text.h"
 #include "spec/secrets.h"
 #include "spec/sections.h"
@@ -16,11 +17,6 @@ constexpr size_t kMaxCommandBytes = 1 << 20;
 
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-bool IsEnvName(std::string_view name) {
-  return !name.empty() && name.size() <= 255 && IsLetter(name[0]) &&
-         std::all_of(name.begin(), name.end(), [](char c) { return IsLetter(c) || IsDigit(c); });
-}
 
 // Becomes an argument ("--name value"), part of a variable's name and a column title.
 bool IsHyperparameterName(std::string_view name) {

@@ -21,6 +21,9 @@ void ReadEnvs(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec* sp
 // One variable, from the file or from a flag; replaces an earlier value.
 void SetEnv(const YamlNode& key, const std::string& value, const YamlNode& at, Judge judge,
             SpecReader* reader, JobSpec* spec);
+// Names whose values are taken from the submitter, and never stand in the file.
+void ReadSecrets(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec* spec);
+void SetSecret(const YamlNode& key, Judge judge, SpecReader* reader, JobSpec* spec);
 void ReadHyperparameters(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec* spec);
 void SetHyperparameter(const YamlNode& key, const YamlNode& value, Judge judge, SpecReader* reader,
                        JobSpec* spec);

@@ -153,9 +153,9 @@ std::string SecretInEnv(std::string_view name, std::string_view value) {
 
 std::string SecretAdvice(std::string_view name) {
   const std::string shown = name.empty() ? "NAME" : std::string(name);
-  return "The job file is kept in the ledger, which is no place for secrets. Put it in a file that "
-         "only you can read (chmod 600), outside the work directory, and write in 'run': export " +
-         shown + "=\"$(cat /path/of/the/file)\"";
+  return "The job file is kept in the ledger, which is no place for secrets. Give it as one: " +
+         shown + " in your environment and 'secrets: [" + shown + "]' in the file, or --secret " +
+         shown + "; the program finds it as $" + shown;
 }
 
 }  // namespace stoker

@@ -70,7 +70,7 @@ TEST(Secrets, NeverInMessages) {
     const ParsedSpec parsed = ParseJobSpecAll(text, ParseOptions{});
     ASSERT_EQ(parsed.errors.size(), 1u) << text;
     EXPECT_NE(parsed.errors[0].message.find("Hugging Face"), std::string::npos);
-    EXPECT_NE(parsed.errors[0].hint.find("chmod 600"), std::string::npos);
+    EXPECT_NE(parsed.errors[0].hint.find("secrets: ["), std::string::npos);
     EXPECT_EQ(parsed.errors[0].ToString().find(secret), std::string::npos);
     EXPECT_EQ(parsed.errors[0].text.find(secret), std::string::npos);
   }

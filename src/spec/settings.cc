@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "spec/json_text.h"
 #include "spec/sections.h"
+#include "spec/shell_env.h"
 
 namespace stoker {
 namespace {
@@ -101,6 +102,23 @@ Setting KeepSetting() {
           [](Settings* s) { s->keep.reset(); }};
 }
 
+Setting ShellSetting() {
+  return {{"shell_env", "variables of your shell that go with jobs on this machine",
+           "docs/environment.md lists them"},
+          [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
+            const auto line = r->Line(v, "shell_env");
+            if (!line) return;
+            const auto choice = ReadShellChoice(*line);
+            if (!choice.ok()) {
+              r->Error(v, choice.status().message(), choice.status().next());
+            } else {
+              s->shell_env = *line;
+            }
+          },
+          [](const Settings& s) { return s.shell_env; },
+          [](Settings* s) { s->shell_env.clear(); }};
+}
+
 const std::vector<Setting>& AllSettings() {
   static const std::vector<Setting> all = {
       StoreSetting(),
@@ -120,6 +138,7 @@ const std::vector<Setting>& AllSettings() {
          return s.stop_grace ? FormatDuration(*s.stop_grace) : std::string();
        },
        [](Settings* s) { s->stop_grace.reset(); }},
+      ShellSetting(),
       {{"color", "colour in output: auto, always or never", "auto"},
        [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
          if (const auto word = r->Choice(v, "color", {"auto", "always", "never"})) s->color = *word;
@@ -216,7 +235,8 @@ std::string PrintSettings(const Settings& settings) {
     if (!its.empty() && its != section) out += its + ":\n";
     section = its;
     if (!its.empty()) name = "  " + name.substr(dot + 1);
-    out += name + ": " + (setting.key.name == "store" ? JsonString(value) : value) + "\n";
+    const bool quoted = setting.key.name == "store" || setting.key.name == "shell_env";
+    out += name + ": " + (quoted ? JsonString(value) : value) + "\n";
   }
   return out;
 }

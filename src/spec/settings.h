@@ -22,6 +22,7 @@ struct Settings {
   std::optional<int> keep;               // checkpoints.keep
   std::optional<Duration> stop_grace;    // stop_grace
   std::string color;                     // "auto", "always", "never"; "" = not set
+  std::string shell_env;                 // see spec/shell_env.h; "" = not set
   bool operator==(const Settings&) const = default;
 };
 

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/private_env.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <set>
+
+#include "base/text.h"
+#include "cli/variables.h"
+#include "ledger/records.h"
+#include "spec/env_text.h"
+#include "spec/secrets.h"
+#include "spec/shell_env.h"
+#include "sys/file.h"
+
+namespace stoker::cli {
+namespace {
+
+constexpr int64_t kMaxFileBytes = 1 << 20;
+// Between the file and the job's record lies one command.
+constexpr Duration kUnborn = Duration::Minutes(10);
+constexpr size_t kShownValue = 24;
+constexpr int kMaxRequirementFiles = 50;
+
+using Values = std::map<std::string, std::string>;
+
+// ~/.config/stoker/secrets.env; empty when there is none.
+Result<Values> OwnSecrets(const Context& context) {
+  const std::string& settings = context.places().config_file;
+  const std::string path = settings.substr(0, settings.rfind('/')) + "/secrets.env";
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0) return Values();
+  if ((st.st_mode & 077) != 0) {
+    return Status(Code::kInvalid, path + ": others may read it", "chmod 600 " + path);
+  }
+  STOKER_ASSIGN(const std::string text, sys::ReadFile(path, kMaxFileBytes));
+  const EnvText read = ParseEnvText(text, EnvStyle::kDotenv);
+  if (!read.mistakes.empty()) return Status(Code::kInvalid, path + ": " + read.mistakes[0]);
+  Values values;
+  for (const EnvLine& line : read.lines) {
+    if (line.value) values[line.name] = *line.value;
+  }
+  return values;
+}
+
+std::optional<std::string> Find(const std::string& name, const Values& given, const Values& own) {
+  if (const auto found = given.find(name); found != given.end()) return found->second;
+  if (const char* value = std::getenv(name.c_str())) return value;
+  if (const auto found = own.find(name); found != own.end()) return found->second;
+  return std::nullopt;
+}
+
+Status FindSecrets(Context& context, const PrivateRequest& request, LocalPrivate* out) {
+  const std::vector<std::string>& names = request.spec.secrets;
+  if (names.empty()) return Status::Ok();
+  STOKER_ASSIGN(const Values own, OwnSecrets(context));
+  std::vector<std::string> missing;
+  for (const std::string& name : names) {
+    const auto value = Find(name, request.secret_values, own);
+    if (value && !value->empty() && value->find('\0') == std::string::npos) {
+      out->secrets.emplace_back(name, *value);
+    } else {
+      missing.push_back(name);
+    }
+  }
+  if (missing.empty()) return Status::Ok();
+  return Status(
+      Code::kInvalid,
+      "no value for the secret" + std::string(missing.size() > 1 ? "s " : " ") +
+          Join(missing, ", "),
+      "Export " + missing[0] + " first, give --secret " + missing[0] + "=@FILE, or write it into " +
+          context.places().config_file.substr(0, context.places().config_file.rfind('/')) +
+          "/secrets.env (chmod 600)");
+}
+
+// A store that holds the state folder would hold the secrets too.
+Status CheckOutsideStore(Context& context) {
+  STOKER_ASSIGN(ObjectStore * store, context.store());
+  const auto root = sys::RealPath(store->url());
+  const auto state = sys::RealPath(context.places().state);
+  if (!root.ok() || !state.ok() || !StartsWith(*state + "/", *root + "/")) return Status::Ok();
+  return Status(Code::kInvalid,
+                "the store " + *root + " holds this machine's own folder " + *state +
+                    ", in which secrets would lie",
+                "Choose another folder: stoker config set store PATH");
+}
+
+// "NAME=value" where that is short and harmless, else the name.
+std::string Shown(const std::string& name, const std::string& value) {
+  const bool plain = value.size() <= kShownValue && SecretInEnv(name, value).empty();
+  return plain ? name + "=" + Printable(value) : name;
+}
+
+Status TakeShell(Context& context, const PrivateRequest& request, LocalPrivate* out) {
+  STOKER_ASSIGN(const Settings* settings, context.settings());
+  STOKER_ASSIGN(const ShellChoice choice, ReadShellChoice(settings->shell_env));
+  std::set<std::string> given(request.spec.secrets.begin(), request.spec.secrets.end());
+  for (const auto& [name, value] : request.spec.envs) given.insert(name);
+  std::vector<std::string> shown;
+  for (const std::string& name : NamesInEnvironment()) {
+    const char* value = std::getenv(name.c_str());
+    if (value == nullptr || given.count(name) > 0 || !choice.Takes(name)) continue;
+    out->shell.emplace_back(name, value);
+    shown.push_back(Shown(name, value));
+  }
+  if (!shown.empty()) {
+    context.Say("from your shell: " + Join(shown, ", ") + " (--no-shell-env leaves them)");
+  }
+  return Status::Ok();
+}
+
+Status CheckRequirementsFile(const std::string& root, const std::string& name, int* left) {
+  const auto text = sys::ReadFile(root + "/" + name, kMaxFileBytes);
+  if (!text.ok() || --*left < 0) return Status::Ok();  // what cannot be read is pip's to say
+  int number = 0;
+  for (const std::string& line : Split(*text, '\n')) {
+    ++number;
+    if (const std::string secret = SecretInText(line); !secret.empty()) {
+      return Status(Code::kInvalid,
+                    name + ":" + std::to_string(number) + ": holds what looks like " + secret,
+                    "The work directory is kept in the ledger. Write ${PIP_PASSWORD} in its place, "
+                    "which pip replaces, and give the value with --secret PIP_PASSWORD");
+    }
+    for (const std::string_view option : {"-r", "--requirement", "-c", "--constraint"}) {
+      if (!StartsWith(line, option)) continue;
+      const size_t begin = line.find_first_not_of(" \t=", option.size());
+      if (begin == std::string::npos) continue;
+      std::string other = line.substr(begin, line.find_first_of(" \t\r", begin) - begin);
+      const size_t slash = name.rfind('/');
+      if (slash != std::string::npos) other = name.substr(0, slash + 1) + other;
+      if (other[0] != '/') STOKER_TRY(CheckRequirementsFile(root, other, left));
+      break;
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<LocalPrivate> GatherPrivate(Context& context, const PrivateRequest& request) {
+  LocalPrivate out;
+  STOKER_TRY(FindSecrets(context, request, &out));
+  if (!out.secrets.empty()) {
+    STOKER_TRY(CheckOutsideStore(context));
+    context.Say("secrets " + Join(request.spec.secrets, ", ") +
+                ": they stay on this machine, until the job ends, and are masked in its log");
+  }
+  if (request.shell) STOKER_TRY(TakeShell(context, request, &out));
+  if (!out.shell.empty()) out.workdir = request.workdir;
+  return out;
+}
+
+void ForgetPrivate(Context& context) {
+  const auto ledger = context.ledger();
+  if (!ledger.ok()) return;
+  const std::string& state = context.places().state;
+  for (const auto& [job, changed] : ListLocalPrivate(state, (*ledger)->id())) {
+    const auto read = ReadJob(**ledger, job);
+    const bool unknown = read.status().Is(Code::kNotFound);
+    const bool over = read.ok() ? IsFinal(read->job.state)
+                                : unknown && context.clock().Wall() - changed > kUnborn;
+    if (over) (void)RemoveLocalPrivate(state, (*ledger)->id(), job);
+  }
+}
+
+Status CheckRequirements(const std::string& workdir) {
+  int left = kMaxRequirementFiles;
+  return CheckRequirementsFile(workdir, "requirements.txt", &left);
+}
+
+}  // namespace stoker::cli

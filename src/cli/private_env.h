@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes with a job on this machine and into no ledger: secrets, variables of the shell.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "cli/context.h"
+#include "provider/local_private.h"
+#include "spec/job_spec.h"
+
+namespace stoker::cli {
+
+struct PrivateRequest {
+  const JobSpec& spec;
+  std::map<std::string, std::string> secret_values;  // by --secret NAME=@FILE and such
+  bool shell = true;                                 // variables of the shell go along
+  std::string workdir;                               // the folder that was packed; "" = none
+};
+
+// Finds each secret of the spec: among `secret_values`, in this environment, or in the file
+// secrets.env beside the settings (mode 0600), in this order; kInvalid names all that are nowhere.
+// Says in one line each what goes along.
+Result<LocalPrivate> GatherPrivate(Context& context, const PrivateRequest& request);
+
+// Removes the files of jobs that have ended. Quiet: whatever fails is for the next one.
+void ForgetPrivate(Context& context);
+
+// Stops at a password in a URL, or a token, in requirements.txt below `workdir` and in the files
+// that it names, since the folder goes into the ledger.
+Status CheckRequirements(const std::string& workdir);
+
+}  // namespace stoker::cli

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/own_variables.h"
+
+#include <algorithm>
+
+#include "agent/log_mask.h"
+#include "base/text.h"
+#include "provider/local_private.h"
+#include "spec/secrets.h"
+#include "sys/file.h"
+
+namespace stoker::node {
+namespace {
+
+std::string Names(const contract::Environment& variables) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : variables) names.push_back(name);
+  return Join(names, ", ");
+}
+
+std::string IntoCopy(const std::string& paths, const std::string& packed,
+                     const std::string& workdir) {
+  std::vector<std::string> out = Split(paths, ':');
+  for (std::string& path : out) {
+    if (path != packed && !StartsWith(path, packed + "/")) continue;
+    const std::string copy = workdir + path.substr(packed.size());
+    if (sys::FileExists(copy)) path = copy;  // else it was not packed, as a built library
+  }
+  return Join(out, ":");
+}
+
+}  // namespace
+
+Result<OwnVariables> FindOwnVariables(const JobSpec& spec, const OwnVariablesFrom& from) {
+  OwnVariables own;
+  const auto left = ReadLocalPrivate(from.state_dir, from.ledger_id, from.job);
+  if (!left.ok() && !left.status().Is(Code::kNotFound)) return left.status();
+  if (left.ok()) {
+    own.shell = left->shell;
+    own.secrets = left->secrets;
+    for (auto& [name, value] : own.shell) {
+      const bool paths = name == "PYTHONPATH" || name == "LD_LIBRARY_PATH";
+      if (paths && !left->workdir.empty()) value = IntoCopy(value, left->workdir, from.workdir);
+      // A proxy with a password.
+      if (!SecretInEnv(name, value).empty()) own.masked.push_back(value);
+    }
+    for (const auto& [name, value] : own.secrets) own.masked.push_back(value);
+  }
+  for (const std::string& name : spec.secrets) {
+    const bool there = std::any_of(own.secrets.begin(), own.secrets.end(),
+                                   [&](const auto& secret) { return secret.first == name; });
+    if (there) continue;
+    return Status(Code::kInvalid,
+                  "the secret " + name + " is not on this machine: it lay in " + from.state_dir +
+                      "/private, and is gone",
+                  "'stoker retry " + from.job + "' with " + name +
+                      " in your environment goes on from the newest checkpoint");
+  }
+  return own;
+}
+
+std::string TellOwnVariables(const OwnVariables& own) {
+  std::string text;
+  if (!own.shell.empty()) text = "from the submitter's shell: " + Names(own.shell);
+  if (!own.secrets.empty()) text += (text.empty() ? "" : "; ") + ("secrets: " + Names(own.secrets));
+  for (const auto& [name, value] : own.secrets) {
+    if (value.size() < kLeastMasked) text += "; " + name + " is too short to be masked here";
+  }
+  return text;
+}
+
+}  // namespace stoker::node

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the job's submitter left on this machine for it: variables of a shell, secrets.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "contract/environment.h"
+#include "job/job.h"
+#include "spec/job_spec.h"
+
+namespace stoker::node {
+
+struct OwnVariables {
+  contract::Environment shell;
+  contract::Environment secrets;
+  std::vector<std::string> masked;  // what the log must not show
+};
+
+struct OwnVariablesFrom {
+  std::string state_dir;  // of the local provider
+  std::string ledger_id;
+  std::string job;
+  std::string workdir;  // where the job's code lies on this node
+};
+
+// Empty when nothing was left. Paths of PYTHONPATH and LD_LIBRARY_PATH into the folder that the job
+// was packed from lead into its copy, where they exist in it. kInvalid when a secret of the spec is
+// not there.
+Result<OwnVariables> FindOwnVariables(const JobSpec& spec, const OwnVariablesFrom& from);
+
+// One line for the log, names alone; "" when there is nothing to say.
+std::string TellOwnVariables(const OwnVariables& own);
+
+}  // namespace stoker::node

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// `secrets:` of the job file: names alone.
+#include <algorithm>
+
+#include "base/text.h"
+#include "spec/env_text.h"
+#include "spec/parse_state.h"
+#include "spec/program.h"
+
+namespace stoker {
+namespace {
+
+constexpr size_t kMaxSecrets = 100;
+
+}  // namespace
+
+void SetSecret(const YamlNode& key, Judge judge, SpecReader* reader, JobSpec* spec) {
+  const std::string& name = key.text;
+  if (!IsEnvName(name)) {
+    YamlNode place = key;
+    place.text.clear();  // somebody may have written the secret itself
+    reader->Error(place, "a secret's name is letters, digits and '_', and no digit first",
+                  "Write the name of a variable: secrets: [HF_TOKEN]");
+  } else if (judge == Judge::kSubmitted && StartsWith(name, "STOKER_")) {
+    reader->Error(key, Quoted(name) + " is set by stoker itself", "Use another name");
+  } else if (std::find(spec->secrets.begin(), spec->secrets.end(), name) == spec->secrets.end()) {
+    spec->secrets.push_back(name);
+  }
+}
+
+void ReadSecrets(const YamlNode& node, Judge judge, SpecReader* reader, JobSpec* spec) {
+  if (!node.IsMap()) {
+    if (!reader->ExpectList(node, "secrets", "[HF_TOKEN]")) return;
+    if (!reader->ExpectAtMost(node, "secrets", node.items.size(), kMaxSecrets)) return;
+    for (const YamlNode& item : node.items) {
+      if (const auto name = reader->Text(item, "secrets")) SetSecret(item, judge, reader, spec);
+    }
+    return;
+  }
+  if (!reader->ExpectAtMost(node, "secrets", node.entries.size(), kMaxSecrets)) return;
+  for (const YamlEntry& entry : node.entries) {
+    const bool no_value =
+        entry.value.IsNull() || (entry.value.IsScalar() && entry.value.text.empty());
+    if (no_value) {
+      SetSecret(entry.key, judge, reader, spec);
+      continue;
+    }
+    reader->Error(entry.key, "the secret " + Quoted(entry.key.text) + " has its value in the file",
+                  "Take it out and write secrets: [" + Printable(entry.key.text) +
+                      "]; the value is taken from your environment, or with --secret " +
+                      Printable(entry.key.text) + "=@FILE from a file");
+  }
+}
+
+void FinishSecrets(ParseState* state) {
+  JobSpec& spec = state->spec;
+  for (const std::string& name : spec.secrets) {
+    const auto same = [&](const auto& pair) { return pair.first == name; };
+    const auto found = std::find_if(spec.envs.begin(), spec.envs.end(), same);
+    if (found == spec.envs.end()) continue;
+    if (state->unset.erase(name) > 0) {  // "envs: {HF_TOKEN: }" and --secret HF_TOKEN
+      spec.envs.erase(found);
+    } else {
+      state->reader.Error(state->PlaceOf("secrets"),
+                          Quoted(name) + " is both a variable and a secret", "Keep one of them");
+    }
+  }
+}
+
+}  // namespace stoker

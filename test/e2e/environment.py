@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a program finds in its environment: docs/environment.md both ways, the shell's variables,
+secrets that leave no trace, and what setup installs and hands on."""
+
+import base64
+import json
+import os
+import pathlib
+import re
+import stat
+import subprocess
+import sys
+
+from harness import PYTHON, Results, World
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SECRET = "hf_" + "aB3dE5gH7jK9" * 3 + "+/x"
+DUMP = "import json,os,sys; json.dump(dict(os.environ), open(sys.argv[1], 'w'))"
+SHELL = {"PWD", "SHLVL", "_", "OLDPWD"}
+
+
+def tables():
+    """The page's tables of names: section to {name: where}."""
+    page, section = {}, ""
+    for line in (ROOT / "docs" / "environment.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            section = line[3:]
+        row = re.fullmatch(r"\| `([^`]+)` \| (both|setup|run) \|.*", line)
+        if row:
+            page.setdefault(section, {})[row[1]] = row[2]
+    return page
+
+
+def run_dumping(world, text, *flags, env=None):
+    (world.work / "job.yaml").write_text(text)
+    done = world.stoker("run", *flags, "job.yaml", env=env, timeout=90)
+    assert done.returncode == 0, done.stdout + done.stderr + world.stoker(
+        "logs", "-", "--stream", "system").stdout
+    return done
+
+
+def page_and_code(results, world):
+    (world.work / "data").mkdir()
+    (world.work / "data" / "x").write_text("x")
+    for phase in ("setup", "run"):
+        (world.evidence / f"{phase}.json").unlink(missing_ok=True)
+    run_dumping(world, f"""
+workdir: .
+inputs: {{val-1: {world.work}/data}}
+hyperparameters: {{lr: 0.1}}
+setup: {PYTHON} -c "{DUMP}" {world.evidence}/setup.json
+command: [{PYTHON}, -c, "{DUMP}", {world.evidence}/run.json]
+""")
+    page = tables()
+    some = {"STOKER_CHANNEL_<NAME>": "STOKER_CHANNEL_VAL_1", "STOKER_HP_<name>": "STOKER_HP_lr"}
+    for phase in ("setup", "run"):
+        found = set(json.loads((world.evidence / f"{phase}.json").read_text()))
+        if phase == "setup":
+            found -= SHELL
+        told = {some.get(name, name) for section in page.values()
+                for name, where in section.items() if where in (phase, "both")}
+        results.check(f"page: {phase} finds nothing that it does not name", found <= told,
+                      found - told)
+        results.check(f"page: all that it names for {phase} is there", told <= found, told - found)
+
+
+def shell(results, world):
+    env = {"CUDA_VISIBLE_DEVICES": "1", "NCCL_DEBUG": "INFO", "OMP_NUM_THREADS": "3", "MINE": "m",
+           "PYTHONPATH": f"{world.work}/src:/elsewhere",
+           "https_proxy": "http://me:pass-word@proxy:1"}
+    (world.work / "src").mkdir()
+    (world.work / "src" / "lib.py").write_text("")
+    command = ["--", PYTHON, "-c", DUMP, f"{world.evidence}/shell.json"]
+    done = world.stoker("run", "--env", "OMP_NUM_THREADS=7", *command, env=env)
+    got = json.loads((world.evidence / "shell.json").read_text())
+    results.check("shell: names that programs heed go along",
+                  got.get("CUDA_VISIBLE_DEVICES") == "1" and got.get("NCCL_DEBUG") == "INFO", got)
+    results.check("shell: others do not", "MINE" not in got, got)
+    results.check("shell: --env wins", got["OMP_NUM_THREADS"] == "7", got)
+    results.check("shell: paths into the folder lead into its copy",
+                  got["PYTHONPATH"] == f"{got['STOKER_OUTPUT_DIR'][:-7]}/src:/elsewhere",
+                  got["PYTHONPATH"])
+    results.check("shell: one line says it, without a password",
+                  "from your shell: CUDA_VISIBLE_DEVICES=1, NCCL_DEBUG=INFO, PYTHONPATH, "
+                  "https_proxy" in done.stderr and "pass-word" not in done.stderr, done.stderr)
+    world.stoker("run", "--no-shell-env", *command, env=env, check=True)
+    got = json.loads((world.evidence / "shell.json").read_text())
+    results.check("shell: --no-shell-env leaves them", "NCCL_DEBUG" not in got, got)
+    world.stoker("config", "set", "shell_env", "MI* -NCCL_*", check=True)
+    (world.work / "some.env").write_text('# a file\nexport FROM_FILE="a b"  # c\n'
+                                         'DB_PASSWORD=letmein1\n')
+    world.stoker("run", "--env-file", "some.env", "--env", "WAND*", *command,
+                 env={**env, "WANDB_API_KEY": "0123456789", "WANDB_NOTES": "n"}, check=True)
+    world.stoker("config", "unset", "shell_env", check=True)
+    got = json.loads((world.evidence / "shell.json").read_text())
+    results.check("shell: the setting adds and takes away",
+                  got.get("MINE") == "m" and "NCCL_DEBUG" not in got, got)
+    results.check("shell: a file, and a pattern",
+                  got.get("FROM_FILE") == "a b" and got.get("WANDB_NOTES") == "n"
+                  and got.get("WANDB_API_KEY") == "0123456789"
+                  and got.get("DB_PASSWORD") == "letmein1", got)
+    spec = world.stoker("run", "--dry-run", "--env-file", "some.env", *command).stdout
+    results.check("shell: what looks like a secret in a file is one",
+                  'secrets: ["DB_PASSWORD"]' in spec and "letmein1" not in spec, spec)
+
+
+def traces(folder, secret):
+    """Files below `folder` that hold it, packed or not."""
+    out = []
+    for path in pathlib.Path(folder).rglob("*"):
+        if not path.is_file():
+            continue
+        data = path.read_bytes()
+        if path.suffix in (".zst", ".log") or data[:4] == b"\x28\xb5\x2f\xfd":
+            data += subprocess.run(["zstd", "-dcq", path], capture_output=True, check=False).stdout
+        if secret.encode() in data:
+            out.append(str(path))
+    return out
+
+
+def secrets(results, world):
+    program = world.program(f"""
+import base64, os, sys, time
+if os.environ["STOKER_ATTEMPT"] == "1":
+    sys.exit(3)
+token = os.environ["HF_TOKEN"]
+assert token == os.environ["CHECK"][::-1], token
+sys.stdout.write("begin " + token[:9]); sys.stdout.flush(); time.sleep(0.3)
+print(token[9:], "end")
+print(base64.b64encode(b"user:" + token.encode()).decode(), file=sys.stderr)
+open("{world.evidence}/seen", "w").write(token)
+while not os.path.exists("{world.evidence}/go"): time.sleep(0.05)
+""")
+    (world.work / "job.yaml").write_text(f"""
+workdir: .
+envs: {{CHECK: "{SECRET[::-1]}"}}
+secrets: {{HF_TOKEN: null}}
+resources: {{job_recovery: {{max_restarts_on_errors: 1}}}}
+setup: echo "setup has $HF_TOKEN"
+run: {PYTHON} {program.name}
+""")
+    job = world.submit("job.yaml", env={"HF_TOKEN": SECRET})
+    # Whoever goes on with it knows nothing of the secret.
+    waiter = world.start("wait", job)
+    world.wait_for("the second attempt has it", (world.evidence / "seen").exists, timeout=60)
+    kept = list((world.state / "private").iterdir())
+    results.check("secrets: one file that nobody else may read",
+                  len(kept) == 1 and stat.S_IMODE(kept[0].stat().st_mode) == 0o600, kept)
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
+    results.check("secrets: in no list of processes", SECRET not in listed.stdout)
+    (world.evidence / "go").touch()
+    waiter.wait(60)
+    world.wait_for("its machine is gone", lambda: not world.instances(), timeout=30)
+    log = world.stoker("logs", job).stdout + world.stoker("logs", job, "--stream", "system").stdout
+    inside = base64.b64encode(b"user:" + SECRET.encode()).decode()[8:40]
+    results.check("secrets: masked in the log, cut in two and in base64",
+                  "begin *** end" in log and "setup has ***" in log and SECRET not in log
+                  and inside not in log, log)
+    results.check("secrets: in nothing that is kept", not traces(world.state, SECRET),
+                  traces(world.state, SECRET))
+    results.check("secrets: gone with the job", not list((world.state / "private").iterdir()))
+    refused = world.stoker("retry", job)
+    results.check("secrets: a retry wants them again", refused.returncode != 0
+                  and "no value for the secret HF_TOKEN" in refused.stderr, refused.stderr)
+    (world.work / "token").write_text(SECRET + "\n")
+    os.unlink(world.work / "job.yaml")
+    (world.work / "code").mkdir()
+    got = world.stoker("run", "--workdir", "code", "--secret", "T=@token", "--",
+                       PYTHON, "-c", "import os; print(len(os.environ['T']), os.environ['T'])")
+    results.check("secrets: from a file", f"{len(SECRET)} ***" in got.stdout,
+                  got.stdout + got.stderr)
+    given = world.stoker("run", "--secret", "T=value", "--", "true")
+    results.check("secrets: no value on the command line",
+                  given.returncode != 0 and "comes with its value" in given.stderr, given.stderr)
+    os.unlink(world.work / "token")
+    (world.work / "requirements.txt").write_text("--index-url https://me:hunter22@host/simple\n")
+    url = world.stoker("run", "--", "true")
+    results.check("secrets: none in requirements.txt", url.returncode != 0
+                  and "requirements.txt:1: holds what looks like a password" in url.stderr,
+                  url.stderr)
+    os.unlink(world.work / "requirements.txt")
+
+
+def lost_and_swept(results, world):
+    job = world.submit("--secret", "T", "--", "sleep", "60", env={"T": "some-secret"})
+    world.wait_for("its machine", lambda: world.job(job)["state"] == "Running", timeout=60)
+    os.unlink(next((world.state / "private").iterdir()))
+    world.stoker("preempt", job, "--in", "5s", check=True)
+    done = world.stoker("wait", job, timeout=90)
+    told = world.stoker("show", job).stdout
+    results.check("secrets: one that is lost is missed by name", done.returncode != 0
+                  and "the secret T is not on this machine" in told + done.stdout, told)
+    ended = world.submit("--secret", "T", "--", "true", env={"T": "some-secret"})
+    world.stoker("wait", ended)
+    (world.state / "private").mkdir(exist_ok=True)
+    ledger = json.loads((world.store / "ledger.json").read_text())["id"]
+    (world.state / "private" / f"{ledger}-{ended}").write_text("left by a crash")
+    world.stoker("gc", check=True)
+    results.check("secrets: gc removes what a crash left",
+                  not list((world.state / "private").iterdir()))
+
+
+def setup(results, world):
+    (world.home / ".bashrc").write_text("# mine\n")
+    install = ("import sysconfig,pathlib; "
+               "pathlib.Path(sysconfig.get_paths()['purelib'],'brought.py').write_text('X=5')")
+    text = f"""
+workdir: .
+setup: |
+  python3 -c "{install}"
+  pip --version
+  echo "FOUND=a b" >> $STOKER_ENV
+  echo nonsense >> $STOKER_ENV
+  echo "export Y=1" >> ~/.bashrc
+run: python3 -c "import brought, os; print('brought', brought.X, os.environ['FOUND'])"
+"""
+    done = run_dumping(world, text)
+    log = world.stoker("logs", "-", "--stream", "system").stdout
+    results.check("setup: what it installs and writes reaches run", "brought 5 a b" in done.stdout,
+                  done.stdout + log)
+    results.check("setup: said: a wrong line, and ~/.bashrc", "line 2: nonsense has no value" in log
+                  and "setup changed ~/.bashrc" in log and "~/.bashrc" in done.stderr,
+                  log + done.stderr)
+    other = world.stoker("run", "--", "python3", "-c", "import brought")
+    results.check("setup: nobody else finds it", other.returncode != 0
+                  and "No module named 'brought'" in other.stderr + other.stdout, other.stderr)
+    again = run_dumping(world, text.replace("run: ", "num_nodes: 2\nrun: "))
+    results.check("setup: nodes that run at once have one each",
+                  again.stdout.count("brought 5 a b") == 2, again.stdout)
+    results.check("setup: kept for the next",
+                  sum(p.is_dir() for p in (world.home / ".cache/stoker/venv").iterdir()) == 2)
+    subprocess.run([PYTHON, "-m", "venv", "--without-pip", world.home / "mine"], check=True)
+    packages = next((world.home / "mine" / "lib").iterdir()) / "site-packages"
+    (packages / "own.py").write_text("Y = 6")
+    path = {"PATH": f"{world.home}/mine/bin:{world.env['PATH']}",
+            "VIRTUAL_ENV": f"{world.home}/mine"}
+    done = world.stoker("run", "job.yaml", env=path, timeout=90)
+    mine = world.stoker("run", "--", "python3", "-c", "import own; print('own', own.Y)", env=path)
+    (world.work / "job.yaml").write_text(text.replace("import brought", "import own, brought"))
+    both = world.stoker("run", "job.yaml", env=path, timeout=90)
+    results.check("setup: an activated environment is used", "own 6" in mine.stdout, mine.stderr)
+    results.check("setup: and seen, not written to", "brought 5 a b" in both.stdout
+                  and not (packages / "brought.py").exists(), both.stdout + both.stderr)
+
+
+def nodes(results, world):
+    code = ("import os, socket; n = os.environ['NODES'].split(); "
+            "print('found', n.index(socket.gethostname()), "
+            "socket.gethostbyname(n[0]) == os.environ['MASTER_ADDR'])")
+    done = world.stoker("run", "--num-nodes", "2", "--", PYTHON, "-c", code)
+    results.check("nodes: each finds itself by gethostname()", "found 0 True" in done.stdout
+                  and "found 1 True" in done.stdout, done.stdout + done.stderr)
+    one = world.stoker("run", "--", PYTHON, "-c", "import os, socket; "
+                       "print('alone', os.environ['NODES'] == socket.gethostname())")
+    results.check("nodes: one alone keeps the machine's name", "alone True" in one.stdout,
+                  one.stderr)
+    told = world.stoker("run", "--num-nodes", "2", "--ending", "subreaper", "--", "sh", "-c",
+                        'echo "$NODES" = $(echo $STOKER_NODE_IPS)')
+    log = world.stoker("logs", "-", "--stream", "system").stdout
+    lines = [line.split("] ")[-1] for line in told.stdout.splitlines() if " = " in line]
+    results.check("nodes: without namespaces addresses, and it is said",
+                  len(lines) == 2 and all(a == b for a, b in (x.split(" = ") for x in lines))
+                  and "no host names of their own" in log, told.stdout + log)
+
+
+def main():
+    results = Results()
+    for test in (page_and_code, shell, secrets, lost_and_swept, setup, nodes):
+        if sys.argv[1:] and test.__name__ not in sys.argv[1:]:
+            continue
+        with World("environment") as world:
+            results.run(test.__name__, test, results, world)
+    results.finish()
+
+
+main()

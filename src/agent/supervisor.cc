@@ -157,6 +157,7 @@ void Supervisor::Assign(const Attempt& attempt, Actions& out) {
   report_.stopped = false;
   report_.end_checked = false;
   report_.stderr_tail.clear();
+  report_.missing_outputs.clear();
   report_.restored.clear();
   report_.restore_error.clear();
   report_.run_ms = 0;
@@ -265,6 +266,7 @@ void Supervisor::Resume(const NodeReport& before, Actions& out) {
   report_.stopped = before.stopped;
   report_.end_checked = before.end_checked;
   report_.stderr_tail = before.stderr_tail;
+  report_.missing_outputs = before.missing_outputs;
   report_.restore_error = before.restore_error;
   exit_.exit_code = before.end->exit_code;
   exit_.signal = before.end->signal;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/attach.h"
+#include "cli/kept.h"
 #include "cli/private_env.h"
 #include "cli/story.h"
 #include "cli/tiers.h"
@@ -65,10 +66,16 @@ Status AfterSubmit(Context& context, const Job& job, const JobSpec& spec, bool d
   // Of several nodes the last words of the one that failed are hard to find in the output.
   const bool all_seen = options.logs && pass.job.num_nodes == 1 && OutIsErr();
   const Told told{attached.why_told, all_seen};
-  if (context.json)
-    context.Print(StoryJson(story).dump() + "\n");
-  else
-    context.SayPlain("\n" + TellSummary(pass.job, pass.reports, pass.store_now, told));
+  STOKER_ASSIGN(ObjectStore * store, context.store());
+  const Kept kept = ReadKept(*store, job.id);
+  if (context.json) {
+    nlohmann::json out = StoryJson(story);
+    out["kept"] = KeptJson(kept);
+    context.Print(out.dump() + "\n");
+  } else {
+    context.SayPlain("\n" + TellSummary(pass.job, pass.reports, pass.store_now, told) + "  kept " +
+                     KeptText(kept, job.id) + "\n");
+  }
   context.exit_code = ExitCodeOf(pass.job);
   return Status::Ok();
 }

@@ -108,10 +108,8 @@ Verb GetVerb() {
   verb.description =
       "Fetches what a job kept: all its outputs, one of them, or a checkpoint ('checkpoint' is the "
       "newest). Every byte is checked against the digest that was recorded. Outputs go into a "
-      "folder "
-      "named after the job, NAME-ID, unless DIR is given. What is there already and differs is "
-      "left "
-      "as it is and named, unless --force is given; a folder is never replaced by a file.";
+      "folder named after the job, NAME-ID, unless DIR is given. What is there already and differs "
+      "is left as it is and named, unless --force is given; a folder is never replaced by a file.";
   verb.examples = {"stoker get digits", "stoker get digits ./out", "stoker get digits output ./out",
                    "stoker get digits checkpoint ./ckpt", "stoker get digits 2-14 ./ckpt"};
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, "", true},

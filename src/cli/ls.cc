@@ -38,9 +38,10 @@ std::string Reason(const Summary& job) {
   if (job.reason == EndReason::kNone) return "";
   std::string text(Name(job.reason));
   if (job.reason == EndReason::kUserError || job.reason == EndReason::kNoProgress) {
-    text += job.out_of_memory ? " (out of memory)"
-            : job.signal != 0 ? " (signal " + std::to_string(job.signal) + ")"
-                              : " (exit " + std::to_string(job.exit_code) + ")";
+    text += job.out_of_memory    ? " (out of memory)"
+            : job.signal != 0    ? " (signal " + std::to_string(job.signal) + ")"
+            : job.exit_code != 0 ? " (exit " + std::to_string(job.exit_code) + ")"
+                                 : "";
   }
   return text;
 }

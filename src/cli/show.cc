@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/context.h"
+#include "cli/kept.h"
 #include "cli/story.h"
 #include "cli/tiers.h"
 #include "cli/verb.h"
@@ -30,13 +31,15 @@ Status Run(Context& context, const Options& options) {
                          pass.store_now,
                          RecoveryTiers(context, pass.job, known),
                          ReadUsage(ledger->store(), pass.job, &usage_trouble)};
+  const Kept kept = ReadKept(ledger->store(), pass.job.id);
   if (context.json) {
     nlohmann::json out = StoryJson(input);
+    out["kept"] = KeptJson(kept);
     out["usage"] = UsageJson(input.usage);
     if (text.ok()) out["spec"] = *text;
     context.Print(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   } else {
-    context.Print(TellStory(input));
+    context.Print(TellStory(input) + "  kept        " + KeptText(kept, pass.job.id) + "\n");
   }
   if (!usage_trouble.ok()) context.Say(usage_trouble.ToString());
   if (pass.trouble) context.Say(pass.trouble->ToString());

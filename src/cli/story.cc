@@ -27,7 +27,7 @@ std::string EndingText(const Ending& ending) {
       text += ", out of memory";
     else if (ending.signal != 0)
       text += ", signal " + std::to_string(ending.signal);
-    else
+    else if (ending.exit_code != 0)
       text += ", exit code " + std::to_string(ending.exit_code);
     if (ending.rank >= 0) text += " on node " + std::to_string(ending.rank);
   }
@@ -45,6 +45,10 @@ int64_t RunMs(const Attempt& attempt, const std::vector<ReportSeen>& reports, Wa
   }
   if (!over && attempt.running) longest = std::max(longest, (now - *attempt.running).ms);
   return longest;
+}
+
+std::string NeverCame(const std::string& output) {
+  return "  output '" + Printable(output) + "' never came\n";
 }
 
 std::string AttemptText(const Attempt& attempt, const std::vector<ReportSeen>& reports,
@@ -70,6 +74,7 @@ std::string AttemptText(const Attempt& attempt, const std::vector<ReportSeen>& r
   if (attempt.ending && !attempt.ending->why.empty()) {
     text += "      " + Printable(attempt.ending->why) + "\n";
   }
+  for (const std::string& output : attempt.missing_outputs) text += "    " + NeverCame(output);
   return text;
 }
 
@@ -235,7 +240,11 @@ std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, 
     if (!told.why && WhySaysMore(*job.result)) text += "\n  " + Printable(job.result->why);
     if (!told.output) text += LastWords(job, reports);
   }
-  text += "\n  more: stoker show " + job.id + " · stoker logs " + job.id;
+  text += "\n";
+  if (!job.attempts.empty()) {
+    for (const std::string& output : job.attempts.back().missing_outputs) text += NeverCame(output);
+  }
+  text += "  more: stoker show " + job.id + " · stoker logs " + job.id;
   if (job.state == JobState::kFailed) text += " · stoker retry " + job.id;
   return text + "\n";
 }

@@ -85,6 +85,7 @@ void Fields(A& a, T& t) {
   a("run_ms", t.run_ms);
   a("newest_checkpoint", t.newest_checkpoint);
   a("noticed", t.noticed);
+  a("missing_outputs", t.missing_outputs);
   a.Check(PathOrEmpty(t.restore), "restore", "is not a checkpoint's name");
   a.Check(PathOrEmpty(t.newest_checkpoint), "newest_checkpoint", "is not a checkpoint's name");
   a.Extra(t.extra);
@@ -159,6 +160,7 @@ void Fields(A& a, T& t) {
   a("disk_bytes", t.disk_bytes);
   a.Raw("gpu", t.gpu);
   a("trouble", t.trouble);
+  a("missing_outputs", t.missing_outputs);
   a.Check(IsSafeName(t.job), "job", "is not a job id");
   a.Check(t.rank >= 0, "rank", "is negative");
   a.Check(t.master_port >= 0 && t.master_port <= 65535, "master_port", "is not a port");

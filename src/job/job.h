@@ -73,11 +73,12 @@ struct Attempt {
   WallTime opened;                  // store's clock, like all times here
   std::optional<WallTime> running;  // when all nodes ran the program
   std::optional<WallTime> ended;
-  std::optional<WallTime> drain_until;  // set with kDraining because of a notice
-  std::optional<Ending> ending;         // decided: agents stop the program; final once kEnded
-  int64_t run_ms = 0;                   // program time, longest over the nodes
-  std::string newest_checkpoint;        // newest committed by this attempt; "" = none
-  bool noticed = false;                 // a notice came while it was the current attempt
+  std::optional<WallTime> drain_until;       // set with kDraining because of a notice
+  std::optional<Ending> ending;              // decided: agents stop the program; final once kEnded
+  int64_t run_ms = 0;                        // program time, longest over the nodes
+  std::string newest_checkpoint;             // newest committed by this attempt; "" = none
+  bool noticed = false;                      // a notice came while it was the current attempt
+  std::vector<std::string> missing_outputs;  // entries of `outputs` that nothing was kept of
   std::string extra;
 };
 
@@ -145,6 +146,8 @@ struct NodeReport {
   int64_t disk_bytes = 0;
   std::string gpu;      // JSON of the latest sample; "" = none present
   std::string trouble;  // upkeep errors that did not stop the program (disk full, no store)
+  // With phase kEnded: entries of `outputs` that nothing has been kept of, on this node or before.
+  std::vector<std::string> missing_outputs;
   std::string extra;
 };
 

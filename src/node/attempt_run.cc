@@ -195,6 +195,9 @@ void AttemptRun::MakeNamedFolders() {
     const Status made = sys::MakeDirs(path, 0755);
     if (!made.ok()) Say("stoker: " + made.WithContext(variable).ToString());
   }
+  output_plan_ = std::make_unique<OutputPlan>(config_.spec, WorkDir(), config_.rank);
+  const Status begun = output_plan_->Begin();
+  if (!begun.ok()) Say("stoker: " + begun.WithContext("outputs").ToString());
 }
 
 Status AttemptRun::BringInputs(StagingEnded* result) {
@@ -282,6 +285,8 @@ Status AttemptRun::TryStage(const std::string& restore, StagingEnded* result) {
   STOKER_TRY(BringInputs(result));
   STOKER_TRY(RunSetup(result));
   if (step_.cancelled()) return Status(Code::kCancelled, "stopped while it was set up");
+  const Status remembered = output_plan_->Remember();
+  if (!remembered.ok()) Say("stoker: " + remembered.WithContext("outputs").ToString());
   // Here, where a store that is away is waited for, and not when the program starts.
   return BeginKeepers();
 }
@@ -409,6 +414,7 @@ void AttemptRun::Complete(NodeReport& report) {
   report.resident_bytes = usage_.resident_bytes;
   report.peak_resident_bytes = peak_resident_;
   report.trouble = trouble_;
+  if (outputs_) report.missing_outputs = outputs_->missing();
   const std::string newest = NewestCheckpoint();
   if (!newest.empty()) report.newest_checkpoint = newest;
   const std::string more = KeeperTrouble();

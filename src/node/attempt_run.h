@@ -136,6 +136,7 @@ class AttemptRun {
   std::unique_ptr<CheckpointFiles> files_;
   std::unique_ptr<CheckpointKeeper> keeper_;
   std::unique_ptr<KeeperThreads> keeper_threads_;
+  std::unique_ptr<OutputPlan> output_plan_;
   std::unique_ptr<OutputSync> outputs_;
 };
 

@@ -101,9 +101,8 @@ void AttemptRun::StartKeepers() {
     return task ? task->Processes() : std::vector<int>();
   });
   keeper_threads_ = std::make_unique<KeeperThreads>(*keeper_, clock_, *files_);
-  if (config_.spec.outputs.empty()) return;
   auto outputs = std::make_unique<OutputSync>(
-      OutputSyncConfig{config_.spec, config_.job.id, config_.attempt, config_.rank, WorkDir(),
+      OutputSyncConfig{*output_plan_, config_.job.id, config_.attempt, config_.rank, WorkDir(),
                        config_.dir + "/staging", movers_,
                        [this](const std::string& line) { Say(line); }},
       store_, clock_);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/output_sync.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "sys/checkpoint_files.h"
 
@@ -8,34 +10,36 @@ namespace stoker::node {
 namespace {
 
 constexpr int64_t kLookEvery = 1000;
+// A pattern may mean a walk through a large tree: it is taken the slower the longer it is.
+constexpr int64_t kRestAfter = 20;
+// What nobody declared is looked for so long, where no deadline allows for more.
+constexpr Duration kLookForMade = Duration::Minutes(1);
 
 }  // namespace
 
 OutputSync::OutputSync(OutputSyncConfig config, ObjectStore& store, Clock& clock)
-    : say_(std::move(config.say)) {
+    : config_(std::move(config)), store_(store), clock_(clock) {
   OutputsConfig outputs;
-  outputs.job = config.job;
-  outputs.attempt = config.attempt;
-  outputs.rank = config.rank;
-  outputs.movers = config.movers;
-  outputs.leave_out = {config.spec.checkpoints.path};
-  std::vector<OutputSource> sources;
-  for (const std::string& path : config.spec.outputs) {
-    const size_t slash = path.rfind('/');
-    OutputSource source;
-    source.prefix = slash == std::string::npos ? "" : path.substr(0, slash);
-    CheckpointFilesOptions options;
-    options.directory = config.workdir + (source.prefix.empty() ? "" : "/" + source.prefix);
-    options.only = slash == std::string::npos ? path : path.substr(slash + 1);
-    options.staging = config.staging;
-    options.watch = false;  // it looks once a second
-    options.reserve = 0;    // what is there of the disk is the job's, and a copy is soon gone
-    files_.push_back(OpenCheckpointFiles(options, clock));
-    source.files = files_.back().get();
-    sources.push_back(source);
-  }
-  keeper_ = std::make_unique<OutputKeeper>(outputs, store, clock, sources);
+  outputs.job = config_.job;
+  outputs.attempt = config_.attempt;
+  outputs.rank = config_.rank;
+  outputs.movers = config_.movers;
+  outputs.leave_out = config_.plan.Apart();
+  keeper_ = std::make_unique<OutputKeeper>(outputs, store, clock, std::vector<OutputSource>());
+  for (const OutputPlace& place : config_.plan.WhileRunning()) AddSource(place);
   thread_ = std::thread([this] { Run(); });
+}
+
+void OutputSync::AddSource(const OutputPlace& place) {
+  CheckpointFilesOptions options;
+  options.directory = config_.workdir + (place.folder.empty() ? "" : "/" + place.folder);
+  options.only = place.only;
+  options.filter = place.filter;
+  options.staging = config_.staging;
+  options.watch = false;  // it looks once a second
+  options.reserve = 0;    // what is there of the disk is the job's, and a copy is soon gone
+  files_.push_back(OpenCheckpointFiles(options, clock_));
+  keeper_->Add({place.folder, files_.back().get()});
 }
 
 OutputSync::~OutputSync() { Stop(); }
@@ -47,10 +51,14 @@ void OutputSync::Stop() {
 }
 
 void OutputSync::Run() {
+  Duration spent;
   while (!stop_) {
-    bell_.Wait(kLookEvery);
+    bell_.Wait(std::max(kLookEvery, kRestAfter * spent.ms));
     if (stop_) return;
-    Look(keeper_->Step());
+    const MonoTime begun = clock_.Mono();
+    const Status status = keeper_->Step();
+    spent = clock_.Mono() - begun;
+    Look(status);
   }
 }
 
@@ -64,29 +72,74 @@ void OutputSync::Look(const Status& status) {
   for (const auto& [path, why] : keeper_->left_out()) {
     std::string line = "output '" + Printable(path) + "' is not kept: " + Printable(why);
     const auto said = before.find(path);
-    if (say_ && (said == before.end() || said->second != line)) say_("stoker: " + line);
+    if (config_.say && (said == before.end() || said->second != line))
+      config_.say("stoker: " + line);
     left_out_[path] = std::move(line);
   }
 }
 
+// Once: a second look would take as long, and the tree does not change any more.
+void OutputSync::AddMade(MonoTime deadline) {
+  if (made_added_) return;
+  made_added_ = true;
+  const MonoTime until = std::max(deadline, clock_.Mono() + kLookForMade);
+  const auto place = config_.plan.AtEnd([&] { return clock_.Mono() >= until; });
+  if (place) AddSource(*place);
+  for (const std::string& line : config_.plan.left_out()) config_.say("stoker: " + line);
+  const std::lock_guard lock(mutex_);
+  not_chosen_ = config_.plan.left_out();
+}
+
+Status OutputSync::LookForMissing() {
+  std::vector<OutputInfo> all;  // read only when it matters
+  bool read = false;
+  Status status;
+  const auto matches = [](const OutputPattern& pattern, const std::vector<OutputInfo>& outputs) {
+    return std::any_of(outputs.begin(), outputs.end(), [&](const OutputInfo& output) {
+      return pattern.Matches(output.file_path());
+    });
+  };
+  const std::vector<std::string> missing = config_.plan.Missing([&](const OutputPattern& pattern) {
+    if (keeper_->Kept([&](const std::string& path) { return pattern.Matches(path); })) return true;
+    if (!read) {
+      auto listed = ListOutputs(store_, config_.job);
+      if (listed.ok()) all = std::move(*listed);
+      status = listed.status();
+      read = true;
+    }
+    return matches(pattern, all);
+  });
+  STOKER_TRY(status);
+  const std::lock_guard lock(mutex_);
+  missing_ = missing;
+  return Status::Ok();
+}
+
 Status OutputSync::Finish(MonoTime deadline) {
   Stop();
-  Status status = keeper_->Finish(deadline);
+  AddMade(deadline);
+  const Status status = keeper_->Finish(deadline);
   Look(status);
-  return status;
+  return status.ok() ? LookForMissing() : status;
 }
 
 void OutputSync::GiveUp() {
   Stop();
   keeper_->GiveUp();
   Look(Status::Ok());
+  (void)LookForMissing();
 }
 
 std::vector<std::string> OutputSync::left_out() {
   const std::lock_guard lock(mutex_);
-  std::vector<std::string> lines;
+  std::vector<std::string> lines = not_chosen_;
   for (const auto& [path, line] : left_out_) lines.push_back(line);
   return lines;
+}
+
+std::vector<std::string> OutputSync::missing() {
+  const std::lock_guard lock(mutex_);
+  return missing_;
 }
 
 std::string OutputSync::trouble() {

@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "node/mailbox.h"
-#include "spec/job_spec.h"
+#include "node/output_plan.h"
 #include "sync/outputs.h"
 
 namespace stoker::node {
 
 struct OutputSyncConfig {
-  const JobSpec& spec;
+  OutputPlan& plan;  // must outlive it
   std::string job;
   int attempt = 0;
   int rank = 0;
@@ -43,12 +43,22 @@ class OutputSync {
   std::vector<std::string> left_out();
   // Files that have been uploaded so far. Any thread.
   int64_t uploaded() const { return uploaded_; }
+  // After a Finish that was ok: the entries of `outputs` of which neither this attempt nor one
+  // before it has kept anything on any node. Any thread.
+  std::vector<std::string> missing();
 
  private:
+  void AddSource(const OutputPlace& place);
+  void AddMade(MonoTime deadline);
+  Status LookForMissing();
   void Run();
   void Stop();
   void Look(const Status& status);
 
+  const OutputSyncConfig config_;
+  ObjectStore& store_;
+  Clock& clock_;
+  bool made_added_ = false;
   std::vector<std::unique_ptr<CheckpointFiles>> files_;
   std::unique_ptr<OutputKeeper> keeper_;
   Bell bell_;
@@ -57,7 +67,8 @@ class OutputSync {
   std::string trouble_;
   std::map<std::string, std::string> left_out_;  // path -> the line that was said
   std::atomic<int64_t> uploaded_{0};
-  const std::function<void(const std::string& line)> say_;
+  std::vector<std::string> not_chosen_;  // what the plan says of what nobody declared
+  std::vector<std::string> missing_;
   std::thread thread_;
 };
 

@@ -98,6 +98,7 @@ void SumUp(Pass& pass, Attempt& attempt) {
     const ReportSeen* report = pass.Report(attempt, rank);
     if (report != nullptr) attempt.run_ms = std::max(attempt.run_ms, report->report.run_ms);
   }
+  attempt.missing_outputs = MissingOutputs(pass, attempt);
   for (const std::string& id : *pass.seen.checkpoints) {
     if (AttemptOfCheckpoint(id) == attempt.number) {
       attempt.newest_checkpoint = id;  // the list is newest first

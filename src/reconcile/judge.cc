@@ -2,6 +2,8 @@
 // Judging an end. A failing exit is provisional: a lost or interrupted peer makes the survivors'
 // collectives fail seconds before anything else shows it. So a failure stops the whole attempt at
 // once, and the verdict is made when every node has told how it ended.
+#include <algorithm>
+
 #include "base/deliberate_bug.h"
 #include "policy/drain.h"
 #include "reconcile/pass.h"
@@ -144,12 +146,40 @@ bool Stopped(const Pass& pass, const Attempt& attempt, int rank) {
          launch->close_reason == "never-came";
 }
 
+// What has been kept lies in the store for the whole job: one node that has it is enough.
+bool Misses(const Pass& pass, const Attempt& attempt, const std::string& output) {
+  for (int rank = 0; rank < NumNodes(attempt); ++rank) {
+    const ReportSeen* report = pass.Report(attempt, rank);
+    if (report == nullptr) return false;
+    const auto& missing = report->report.missing_outputs;
+    if (std::find(missing.begin(), missing.end(), output) == missing.end()) return false;
+  }
+  return true;
+}
+
+// All nodes have completed; a job that leaves out what it must leave behind has failed even so.
+Ending Completed(const Pass& pass, const Attempt& attempt) {
+  for (const OutputSpec& output : pass.spec.outputs) {
+    if (!output.required || !Misses(pass, attempt, output.path)) continue;
+    return Make(EndReason::kUserError, -1,
+                "the program ended with exit code 0, but the required output '" + output.path +
+                    "' never came");
+  }
+  return Make(EndReason::kCompleted, -1, "the program ended with exit code 0");
+}
+
 }  // namespace
 
-std::optional<Ending> ReasonToStop(const Pass& pass, const Attempt& attempt) {
-  if (AllCompleted(pass, attempt)) {
-    return Make(EndReason::kCompleted, -1, "the program ended with exit code 0");
+std::vector<std::string> MissingOutputs(const Pass& pass, const Attempt& attempt) {
+  std::vector<std::string> missing;
+  for (const OutputSpec& output : pass.spec.outputs) {
+    if (Misses(pass, attempt, output.path)) missing.push_back(output.path);
   }
+  return missing;
+}
+
+std::optional<Ending> ReasonToStop(const Pass& pass, const Attempt& attempt) {
+  if (AllCompleted(pass, attempt)) return Completed(pass, attempt);
   if (pass.out.job.cancel && !BugIsOn("cancel-forgotten")) {
     return Make(EndReason::kCancelled, -1, "cancelled by " + pass.out.job.cancel->by);
   }
@@ -166,9 +196,7 @@ bool AllStopped(const Pass& pass, const Attempt& attempt) {
 }
 
 Ending FinalEnding(const Pass& pass, const Attempt& attempt) {
-  if (AllCompleted(pass, attempt)) {
-    return Make(EndReason::kCompleted, -1, "the program ended with exit code 0");
-  }
+  if (AllCompleted(pass, attempt)) return Completed(pass, attempt);
   const Ending& provisional = *attempt.ending;
   if (provisional.reason == EndReason::kCancelled ||
       provisional.reason == EndReason::kLaunchRefused) {

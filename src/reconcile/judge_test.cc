@@ -208,5 +208,43 @@ TEST(VerdictTest, ReportsOfAReplacedLaunchAreNotThisAttempts) {
   s.Settle().Expect("Running; 1 Running L1,L2");
 }
 
+Story::Fact Misses(int rank, const std::string& output) {
+  return [=](Story& s) { s.Report(1, rank).missing_outputs.push_back(output); };
+}
+
+// What is kept lies in the store for all nodes: one that has it is enough.
+TEST(Judge, ARequiredOutputThatNoNodeHasFailsTheJob) {
+  for (const bool both : {false, true}) {
+    Story s(2);
+    s.spec.outputs = {{"logs", false}, {"model.pt", true}};
+    s.spec.outputs_given = true;
+    s.Pass().See(AllRun()).Pass();
+    s.See(End(1, 0, EndReason::kCompleted), End(1, 1, EndReason::kCompleted), Misses(0, "model.pt"),
+          Misses(0, "logs"), Misses(1, "logs"));
+    if (both) s.See(Misses(1, "model.pt"));
+    s.Settle();
+    EXPECT_EQ(s.job.state, both ? JobState::kFailed : JobState::kSucceeded);
+    ASSERT_TRUE(s.job.result);
+    EXPECT_EQ(s.job.result->reason, both ? EndReason::kUserError : EndReason::kCompleted);
+    EXPECT_EQ(s.job.result->why.find("required output 'model.pt' never came") != std::string::npos,
+              both)
+        << s.job.result->why;
+    EXPECT_EQ(
+        s.job.attempts[0].missing_outputs,
+        both ? (std::vector<std::string>{"logs", "model.pt"}) : (std::vector<std::string>{"logs"}));
+  }
+}
+
+// It does not hide why an attempt failed.
+TEST(Judge, AMissingOutputIsNoReasonWhereThereIsAnother) {
+  Story s;
+  s.spec.outputs = {{"model.pt", true}};
+  s.spec.outputs_given = true;
+  s.Pass().See(AllRun()).Pass();
+  s.See(End(1, 0, EndReason::kUserError, 3), Misses(0, "model.pt")).Settle();
+  ASSERT_TRUE(s.job.result);
+  EXPECT_EQ(s.job.result->exit_code, 3);
+}
+
 }  // namespace
 }  // namespace stoker::story

@@ -57,6 +57,8 @@ void AdvanceAttempts(Pass& pass);
 // judge.cc: how an attempt ended, or whether it must be stopped.
 // The reason to stop `attempt` now, if there is one.
 std::optional<Ending> ReasonToStop(const Pass& pass, const Attempt& attempt);
+// Entries of the job's outputs of which no node of `attempt`, nor any before, has kept anything.
+std::vector<std::string> MissingOutputs(const Pass& pass, const Attempt& attempt);
 // True when every node of `attempt` has reported its end or cannot any more.
 bool AllStopped(const Pass& pass, const Attempt& attempt);
 // The verdict over all that is known once AllStopped.

@@ -29,6 +29,14 @@ struct InputSpec {
   bool operator==(const InputSpec&) const = default;
 };
 
+// What is kept of the files that the program makes.
+struct OutputSpec {
+  std::string path;  // relative to the working directory, or a pattern; with folders all in them
+  bool required = false;  // the job fails when it never came
+  bool IsPattern() const { return path.find_first_of("*?[") != std::string::npos; }
+  bool operator==(const OutputSpec&) const = default;
+};
+
 struct RecoverySpec {  // job_recovery, as SkyPilot means it
   // "", "FAILOVER" or "EAGER_NEXT_REGION": which region comes first; the same where there is one.
   std::string strategy;
@@ -40,6 +48,9 @@ struct RecoverySpec {  // job_recovery, as SkyPilot means it
 struct LimitsSpec {
   std::optional<Duration> max_duration;  // of program time, over all attempts
   std::optional<Duration> stall;         // no log line and no checkpoint for this long
+  // Where no outputs are given, the most that is kept of what the program made.
+  std::optional<int64_t> kept_size;   // bytes; 0 = nothing
+  std::optional<int64_t> kept_files;  // 0 = nothing
   bool operator==(const LimitsSpec&) const = default;
 };
 
@@ -65,7 +76,8 @@ struct JobSpec {
   std::vector<InputSpec> inputs;  // in the order written
   std::vector<std::string> argv;  // the one-line form: executed as is, no shell
   CheckpointSpec checkpoints;
-  std::vector<std::string> outputs;  // paths relative to the working directory
+  std::vector<OutputSpec> outputs;
+  bool outputs_given = false;  // false: what the program made or changed is kept at its end
   LimitsSpec limits;
   RecoverySpec job_recovery;
   RecoveryMode recovery = RecoveryMode::kNode;

@@ -129,6 +129,8 @@ std::string_view HomeOfKey(std::string_view key) {
       {"every", "checkpoints"},
       {"max_duration", "limits"},
       {"stall", "limits"},
+      {"kept_size", "limits"},
+      {"kept_files", "limits"},
       {"strategy", "job_recovery"},
       {"max_restarts_on_errors", "job_recovery"},
       {"recover_on_exit_codes", "job_recovery"},

@@ -127,8 +127,8 @@ void CheckText(ParseState* state) {
   for (const InputSpec& input : state->spec.inputs) {
     if (!IsUtf8(input.source)) refuse("the source of the input " + Quoted(input.name));
   }
-  for (const std::string& output : state->spec.outputs) {
-    if (!IsUtf8(output)) refuse("the path of an output");
+  for (const OutputSpec& output : state->spec.outputs) {
+    if (!IsUtf8(output.path)) refuse("the path of an output");
   }
 }
 
@@ -139,7 +139,7 @@ void CheckPaths(ParseState* state) {
   const auto within = [](const std::string& inner, const std::string& outer) {
     return inner == outer || StartsWith(inner, outer + "/");
   };
-  for (const std::string& output : spec.outputs) {
+  for (const auto& [output, required] : spec.outputs) {
     if (!within(output, path) && !within(path, output)) continue;
     if (!spec.checkpoints.path_given && output != path) continue;
     state->reader.Error(state->PlaceOf("outputs"),

@@ -186,6 +186,8 @@ void ApplyDefaults(ParseState* state) {
   if (defaults.recovery) spec.recovery = *defaults.recovery;
   if (defaults.keep) spec.checkpoints.keep = *defaults.keep;
   if (defaults.stop_grace) spec.stop_grace = *defaults.stop_grace;
+  spec.limits.kept_size = defaults.kept_size;
+  spec.limits.kept_files = defaults.kept_files;
 }
 
 void ReadJobFile(const YamlNode& root, ParseState* state) {

@@ -57,8 +57,8 @@ run: |
 
   python train.py
 checkpoints: {path: ./ckpt/, every: auto, keep: 5, quiet: 500ms, signal: USR1}
-outputs: [output, logs/a/]
-limits: {max_duration: 8h, stall: 30m}
+outputs: [output, logs/a/, '*.onnx', {path: runs/**/best.pt, required: true}]
+limits: {max_duration: 8h, stall: 30m, kept_size: 5GB, kept_files: 0}
 contract: torchrun
 recovery: controller
 stop_grace: 1m30s
@@ -91,12 +91,31 @@ TEST(Parse, EveryKey) {
   EXPECT_EQ(spec.checkpoints.keep, 5);
   EXPECT_EQ(spec.checkpoints.quiet, Duration::Ms(500));
   EXPECT_EQ(spec.checkpoints.signal, "SIGUSR1");
-  EXPECT_EQ(spec.outputs, (std::vector<std::string>{"output", "logs/a"}));
+  EXPECT_EQ(spec.outputs, (std::vector<OutputSpec>{
+                              {"output"}, {"logs/a"}, {"*.onnx"}, {"runs/**/best.pt", true}}));
+  EXPECT_TRUE(spec.outputs_given);
   EXPECT_EQ(spec.limits.max_duration, Duration::Hours(8));
   EXPECT_EQ(spec.limits.stall, Duration::Minutes(30));
+  EXPECT_EQ(spec.limits.kept_size, 5'000'000'000);
+  EXPECT_EQ(spec.limits.kept_files, 0);
   EXPECT_EQ(spec.recovery, RecoveryMode::kController);
   EXPECT_EQ(spec.stop_grace, Duration::Seconds(90));
   EXPECT_EQ(spec.ending, "cgroup");
+}
+
+// Without a list, what nobody declared is kept; an empty one says that nothing is to be.
+TEST(Parse, AnEmptyListOfOutputsIsNotNone) {
+  EXPECT_FALSE(Parsed("run: x").outputs_given);
+  const JobSpec none = Parsed("outputs: []\nrun: x");
+  EXPECT_TRUE(none.outputs_given);
+  EXPECT_TRUE(none.outputs.empty());
+  ParseOptions options = Options();
+  options.overrides.outputs = {"out"};
+  EXPECT_TRUE(Parsed("run: x", options).outputs_given);
+  options = Options();
+  options.defaults.kept_files = 7;
+  EXPECT_EQ(Parsed("run: x", options).limits.kept_files, 7);
+  EXPECT_EQ(Parsed("run: x\nlimits: {kept_files: 8}", options).limits.kept_files, 8);
 }
 
 TEST(Parse, LittleIsEnoughAndDefaultsHold) {
@@ -168,7 +187,7 @@ TEST(Parse, SettingsAreDefaultsAndFlagsWin) {
   EXPECT_EQ(spec.envs, (Pairs{{"A", "1=2"}, {"B", "b"}, {"NEW", ""}}));
   EXPECT_EQ(spec.hyperparameters,
             (Pairs{{"lr", "1e-4"}, {"layers", "[1,2]"}, {"s", "\"3\""}, {"empty", "\"\""}}));
-  EXPECT_EQ(spec.outputs, (std::vector<std::string>{"o", "out"}));
+  EXPECT_EQ(spec.outputs, (std::vector<OutputSpec>{{"o"}, {"out"}}));
   EXPECT_EQ(spec.checkpoints.path, "/abs/ckpt");
   EXPECT_EQ(spec.checkpoints.keep, 1);
   EXPECT_EQ(spec.limits.max_duration, Duration::Hours(2));

@@ -79,6 +79,17 @@ void PrintProgram(const JobSpec& spec, std::string* out) {
   if (!spec.argv.empty()) *out += "command: " + List(spec.argv) + "\n";
 }
 
+// An entry that is only a path stays one: binaries that know no maps here read it.
+void PrintOutputs(const JobSpec& spec, std::string* out) {
+  if (!spec.outputs_given) return;
+  std::vector<std::string> items;
+  for (const OutputSpec& output : spec.outputs) {
+    const std::string path = JsonString(output.path);
+    items.push_back(output.required ? "{path: " + path + ", required: true}" : path);
+  }
+  *out += "outputs: [" + Join(items, ", ") + "]\n";
+}
+
 }  // namespace
 
 std::string PrintJobSpec(const JobSpec& spec) {
@@ -93,12 +104,18 @@ std::string PrintJobSpec(const JobSpec& spec) {
   out += "  keep: " + std::to_string(spec.checkpoints.keep) + "\n";
   out += "  quiet: " + FormatDuration(spec.checkpoints.quiet) + "\n";
   if (!spec.checkpoints.signal.empty()) out += "  signal: " + spec.checkpoints.signal + "\n";
-  if (!spec.outputs.empty()) out += "outputs: " + List(spec.outputs) + "\n";
-  if (spec.limits.max_duration || spec.limits.stall) out += "limits:\n";
+  PrintOutputs(spec, &out);
+  if (spec.limits != LimitsSpec()) out += "limits:\n";
   if (spec.limits.max_duration) {
     out += "  max_duration: " + FormatDuration(*spec.limits.max_duration) + "\n";
   }
   if (spec.limits.stall) out += "  stall: " + FormatDuration(*spec.limits.stall) + "\n";
+  if (spec.limits.kept_size) {
+    out += "  kept_size: " + std::to_string(*spec.limits.kept_size) + "\n";
+  }
+  if (spec.limits.kept_files) {
+    out += "  kept_files: " + std::to_string(*spec.limits.kept_files) + "\n";
+  }
   out += std::string("recovery: ") +
          (spec.recovery == RecoveryMode::kNode ? "node" : "controller") + "\n";
   out += "stop_grace: " + FormatDuration(spec.stop_grace) + "\n";

@@ -153,8 +153,12 @@ JobSpec RandomSpec(Prng* prng) {
   spec.checkpoints.quiet = Duration::Ms(prng->Between(100, 3'600'000));
   if (prng->Chance(1, 2)) spec.checkpoints.signal = "SIGUSR2";
   for (uint64_t n = prng->Below(3); n > 0; --n) {
-    spec.outputs.push_back("o" + std::to_string(n) + "/" + RandomName(prng) + " ü");
+    const std::string end = prng->Chance(1, 3) ? "*.pt" : RandomName(prng) + " ü";
+    spec.outputs.push_back({"o" + std::to_string(n) + "/" + end, prng->Chance(1, 2)});
   }
+  spec.outputs_given = !spec.outputs.empty() || prng->Chance(1, 2);
+  if (prng->Chance(1, 2)) spec.limits.kept_size = prng->Between(0, 1LL << 40);
+  if (prng->Chance(1, 2)) spec.limits.kept_files = prng->Between(0, 1'000'000);
   if (prng->Chance(1, 2)) spec.limits.max_duration = Duration::Ms(prng->Between(1, 1LL << 40));
   if (prng->Chance(1, 2)) spec.limits.stall = Duration::Ms(prng->Between(1, 1LL << 40));
   spec.recovery = prng->Chance(1, 2) ? RecoveryMode::kNode : RecoveryMode::kController;

@@ -67,7 +67,31 @@ bool SafeAbsolutePath(const std::string& path) {
   return path.size() > 1 && path[0] == '/' && IsSafeRelativePath(path.substr(1));
 }
 
-// Shared by checkpoints.path and outputs. nullopt = an error was added.
+void ReadSignal(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  // Signals that a program can use as a message; SIGTERM is sent at the end anyway.
+  static const std::vector<std::string> kSignals = {"SIGUSR1", "SIGUSR2", "SIGHUP",   "SIGINT",
+                                                    "SIGQUIT", "SIGALRM", "SIGWINCH", "SIGURG"};
+  YamlNode full = node;
+  full.text = UpperCase(full.text);
+  if (full.IsScalar() && !StartsWith(full.text, "SIG")) full.text = "SIG" + full.text;
+  const bool known = std::find(kSignals.begin(), kSignals.end(), full.text) != kSignals.end();
+  if (const auto signal = reader->Choice(known ? full : node, "checkpoints.signal", kSignals)) {
+    spec->checkpoints.signal = *signal;
+  }
+}
+
+void ReadEvery(const YamlNode& node, SpecReader* reader) {
+  if (node.IsScalar() && LowerCase(node.text) == "auto") return;
+  if (node.IsScalar() && ParseDuration(node.text).ok()) {
+    reader->Error(node, "'checkpoints.every' with an interval is understood but not built yet",
+                  "Write auto: every checkpoint is kept as soon as it is whole");
+    return;
+  }
+  reader->Choice(node, "checkpoints.every", {"auto"});
+}
+
+}  // namespace
+
 std::optional<std::string> ReadPath(const YamlNode& node, std::string_view what, bool absolute,
                                     SpecReader* reader) {
   std::optional<std::string> line = reader->Line(node, what);
@@ -95,31 +119,6 @@ std::optional<std::string> ReadPath(const YamlNode& node, std::string_view what,
   }
   return std::nullopt;
 }
-
-void ReadSignal(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
-  // Signals that a program can use as a message; SIGTERM is sent at the end anyway.
-  static const std::vector<std::string> kSignals = {"SIGUSR1", "SIGUSR2", "SIGHUP",   "SIGINT",
-                                                    "SIGQUIT", "SIGALRM", "SIGWINCH", "SIGURG"};
-  YamlNode full = node;
-  full.text = UpperCase(full.text);
-  if (full.IsScalar() && !StartsWith(full.text, "SIG")) full.text = "SIG" + full.text;
-  const bool known = std::find(kSignals.begin(), kSignals.end(), full.text) != kSignals.end();
-  if (const auto signal = reader->Choice(known ? full : node, "checkpoints.signal", kSignals)) {
-    spec->checkpoints.signal = *signal;
-  }
-}
-
-void ReadEvery(const YamlNode& node, SpecReader* reader) {
-  if (node.IsScalar() && LowerCase(node.text) == "auto") return;
-  if (node.IsScalar() && ParseDuration(node.text).ok()) {
-    reader->Error(node, "'checkpoints.every' with an interval is understood but not built yet",
-                  "Write auto: every checkpoint is kept as soon as it is whole");
-    return;
-  }
-  reader->Choice(node, "checkpoints.every", {"auto"});
-}
-
-}  // namespace
 
 void ReadInfra(const YamlNode& node, std::string_view what, SpecReader* reader, JobSpec* spec) {
   const std::optional<std::string> line = reader->Line(node, what);
@@ -258,7 +257,15 @@ void ReadLimits(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
           spec->limits.max_duration = ReadLimit(v, "limits.max_duration", reader);
         }},
        {"stall",
-        [&](const YamlNode& v) { spec->limits.stall = ReadLimit(v, "limits.stall", reader); }}},
+        [&](const YamlNode& v) { spec->limits.stall = ReadLimit(v, "limits.stall", reader); }},
+       {"kept_size",
+        [&](const YamlNode& v) {
+          spec->limits.kept_size = ReadKeptSize(v, "limits.kept_size", reader);
+        }},
+       {"kept_files",
+        [&](const YamlNode& v) {
+          spec->limits.kept_files = ReadKeptFiles(v, "limits.kept_files", reader);
+        }}},
       RefusedLimitKeys());
 }
 
@@ -275,33 +282,6 @@ void ReadConfig(const YamlNode& node, bool here, SpecReader* reader, JobSpec* sp
   if (here) fields = reader->IgnoredFields("config", MachineConfigKeys());
   fields.push_back({"stoker", read_stoker});
   reader->ReadMap(node, "config", fields, RefusedConfigKeys());
-}
-
-void AddOutput(const YamlNode& node, std::string_view what, SpecReader* reader, JobSpec* spec) {
-  const std::optional<std::string> path = ReadPath(node, what, false, reader);
-  if (!path) return;
-  for (const std::string& other : spec->outputs) {
-    const bool same = other == *path;
-    if (!same && !StartsWith(other, *path + "/") && !StartsWith(*path, other + "/")) continue;
-    reader->Error(node,
-                  same
-                      ? "output " + Quoted(*path) + " comes twice"
-                      : "outputs " + Quoted(other) + " and " + Quoted(*path) + " lie in each other",
-                  "Keep one of them");
-    return;
-  }
-  spec->outputs.push_back(*path);
-}
-
-void ReadOutputs(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
-  if (node.IsMap()) {
-    reader->Error(node, "'outputs' is a map: SkyPilot's size estimate is not used here",
-                  "Write the folders to keep: [output]");
-    return;
-  }
-  if (!reader->ExpectList(node, "outputs", "[output]")) return;
-  if (!reader->ExpectAtMost(node, "outputs", node.items.size(), kMaxOutputs)) return;
-  for (const YamlNode& item : node.items) AddOutput(item, "outputs", reader, spec);
 }
 
 std::optional<RecoveryMode> ReadRecovery(const YamlNode& node, std::string_view what,
@@ -333,6 +313,22 @@ std::optional<std::string> ReadEnding(const YamlNode& node, std::string_view wha
 
 std::optional<Duration> ReadLimit(const YamlNode& node, std::string_view what, SpecReader* reader) {
   return reader->Length(node, what, Duration::Ms(1), Duration::Hours(24LL * 36'500));
+}
+
+std::optional<int64_t> ReadKeptSize(const YamlNode& node, std::string_view what,
+                                    SpecReader* reader) {
+  const std::optional<std::string> text = reader->Line(node, what);
+  if (!text) return std::nullopt;
+  const Result<int64_t> size = ParseSize(*text);
+  if (size.ok()) return *size;
+  reader->Error(node, "'" + std::string(what) + "' is not a size: " + Quoted(*text),
+                "Write a number and a unit: 500MB, 2GiB");
+  return std::nullopt;
+}
+
+std::optional<int64_t> ReadKeptFiles(const YamlNode& node, std::string_view what,
+                                     SpecReader* reader) {
+  return reader->Integer(node, what, 0, kMaxCount);
 }
 
 std::optional<Duration> ReadGrace(const YamlNode& node, std::string_view what, SpecReader* reader) {

@@ -31,6 +31,10 @@ void ReadCheckpointPath(const YamlNode& node, std::string_view what, SpecReader*
                         JobSpec* spec);
 void ReadLimits(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void ReadConfig(const YamlNode& node, bool here, SpecReader* reader, JobSpec* spec);
+// Of checkpoints.path and outputs: as it is written, less "./" and a last '/'. nullopt = an error
+// was added.
+std::optional<std::string> ReadPath(const YamlNode& node, std::string_view what, bool absolute,
+                                    SpecReader* reader);
 void ReadOutputs(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void AddOutput(const YamlNode& node, std::string_view what, SpecReader* reader, JobSpec* spec);
 std::optional<RecoveryMode> ReadRecovery(const YamlNode& node, std::string_view what,
@@ -43,6 +47,11 @@ std::optional<std::string> ReadEnding(const YamlNode& node, std::string_view wha
                                       SpecReader* reader);
 // A limit: more than nothing, at most a hundred years less a day.
 std::optional<Duration> ReadLimit(const YamlNode& node, std::string_view what, SpecReader* reader);
+// Of what nobody declared, the most that is kept; 0 = nothing.
+std::optional<int64_t> ReadKeptSize(const YamlNode& node, std::string_view what,
+                                    SpecReader* reader);
+std::optional<int64_t> ReadKeptFiles(const YamlNode& node, std::string_view what,
+                                     SpecReader* reader);
 std::optional<Duration> ReadGrace(const YamlNode& node, std::string_view what, SpecReader* reader);
 
 }  // namespace stoker

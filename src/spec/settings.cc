@@ -119,6 +119,20 @@ Setting ShellSetting() {
           [](Settings* s) { s->shell_env.clear(); }};
 }
 
+using Bound = std::optional<int64_t>;
+using ReadBound = Bound (*)(const YamlNode&, std::string_view, SpecReader*);
+
+// Of what jobs keep of files that nobody declared.
+Setting KeptSetting(const SettingKey& key, Bound Settings::*bound, ReadBound read) {
+  const std::string name = key.name;
+  return {key,
+          [=](const YamlNode& v, Home, SpecReader* r, Settings* s) {
+            if (const Bound value = read(v, name, r)) s->*bound = value;
+          },
+          [=](const Settings& s) { return s.*bound ? std::to_string(*(s.*bound)) : std::string(); },
+          [=](Settings* s) { (s->*bound).reset(); }};
+}
+
 const std::vector<Setting>& AllSettings() {
   static const std::vector<Setting> all = {
       StoreSetting(),
@@ -139,6 +153,12 @@ const std::vector<Setting>& AllSettings() {
        },
        [](Settings* s) { s->stop_grace.reset(); }},
       ShellSetting(),
+      KeptSetting(
+          {"limits.kept_size",
+           "without 'outputs': the most bytes that are kept of what a program made", "2GiB"},
+          &Settings::kept_size, ReadKeptSize),
+      KeptSetting({"limits.kept_files", "the same in files; 0 = none", "10000"},
+                  &Settings::kept_files, ReadKeptFiles),
       {{"color", "colour in output: auto, always or never", "auto"},
        [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
          if (const auto word = r->Choice(v, "color", {"auto", "always", "never"})) s->color = *word;

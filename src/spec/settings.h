@@ -21,6 +21,8 @@ struct Settings {
   std::optional<RecoveryMode> recovery;  // recovery
   std::optional<int> keep;               // checkpoints.keep
   std::optional<Duration> stop_grace;    // stop_grace
+  std::optional<int64_t> kept_size;      // limits.kept_size
+  std::optional<int64_t> kept_files;     // limits.kept_files
   std::string color;                     // "auto", "always", "never"; "" = not set
   std::string shell_env;                 // see spec/shell_env.h; "" = not set
   bool operator==(const Settings&) const = default;

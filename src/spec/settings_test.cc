@@ -16,7 +16,8 @@ std::string Message(const std::string& text) {
 TEST(Settings, EveryKey) {
   const auto s = ParseSettings(
       "store: ~/stoker//data/\nresources:\n  infra: local\nrecovery: controller\n"
-      "checkpoints: {keep: 7}\nstop_grace: 2m\ncolor: never\n",
+      "checkpoints: {keep: 7}\nstop_grace: 2m\ncolor: never\n"
+      "limits: {kept_size: 5GiB, kept_files: 0}\n",
       "config.yaml", "/home/ada");
   ASSERT_TRUE(s.ok()) << s.status().message();
   EXPECT_EQ(s->store, "/home/ada/stoker/data");
@@ -25,6 +26,8 @@ TEST(Settings, EveryKey) {
   EXPECT_EQ(s->keep, 7);
   EXPECT_EQ(s->stop_grace, Duration::Minutes(2));
   EXPECT_EQ(s->color, "never");
+  EXPECT_EQ(s->kept_size, 5LL << 30);
+  EXPECT_EQ(s->kept_files, 0);
   EXPECT_EQ(*ParseSettings(PrintSettings(*s), "", ""), *s);
 }
 

@@ -69,6 +69,11 @@ bool OutputKeeper::LeftOut(const std::string& path) const {
   });
 }
 
+bool OutputKeeper::Kept(const std::function<bool(const std::string& path)>& matches) const {
+  return std::any_of(listed_.begin(), listed_.end(),
+                     [&](const auto& one) { return matches(one.first); });
+}
+
 struct OutputKeeper::Batch {
   struct One {
     std::string path;  // in the work directory

@@ -45,6 +45,9 @@ class OutputKeeper {
   OutputKeeper(OutputsConfig config, ObjectStore& store, Clock& clock,
                std::vector<OutputSource> sources);
 
+  // One more place to look at from now on.
+  void Add(const OutputSource& source) { sources_.push_back(source); }
+
   // Looks, uploads what has come to rest, and lists it in the manifest. Blocks while it uploads.
   // Returns what does not work at present; the rest is done nevertheless, and tried again later.
   Status Step();
@@ -57,6 +60,8 @@ class OutputKeeper {
   // What will never be in the store as it is now, by path in the work directory, and why; for
   // people.
   const std::map<std::string, std::string>& left_out() const { return left_out_; }
+  // Whether a file was kept, under a path (as in the work directory) that `matches`.
+  bool Kept(const std::function<bool(const std::string& path)>& matches) const;
 
  private:
   struct Seen {
@@ -88,7 +93,7 @@ class OutputKeeper {
   const OutputsConfig config_;
   ObjectStore& store_;
   Clock& clock_;
-  const std::vector<OutputSource> sources_;
+  std::vector<OutputSource> sources_;
   std::map<std::string, Seen> seen_;            // by path in the work directory
   std::map<std::string, ManifestFile> listed_;  // by path in the work directory
   std::map<std::string, std::string> left_out_;
@@ -102,6 +107,8 @@ struct OutputInfo {
   int attempt = 0;
   int rank = 0;
   ManifestFile file;
+  // As in the work directory of its node.
+  std::string file_path() const { return path.substr(ArtifactPath(rank, "").size()); }
 };
 
 // All outputs of a job: of each path what the newest attempt wrote. Ordered by path.

@@ -75,7 +75,7 @@ class RealCheckpointFiles : public CheckpointFiles {
       task_.Refresh(now);
       refreshed_ = now;
     }
-    STOKER_ASSIGN(Tree tree, ListTree(root_, options_.only));
+    STOKER_ASSIGN(Tree tree, ListTree(root_, options_.only, options_.filter));
     DirectoryScan scan;
     const Writers writers = task_.Look(tree.device, root_, tree.inodes);
     for (const auto& [path, inode] : tree.inodes) {

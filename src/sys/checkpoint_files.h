@@ -7,6 +7,7 @@
 
 #include "port/checkpoint_files.h"
 #include "port/clock.h"
+#include "sys/directory_scan.h"
 
 namespace stoker {
 
@@ -16,6 +17,7 @@ struct CheckpointFilesOptions {
   // names: nothing is left behind whatever happens to this process.
   std::string staging;
   std::string only;   // nothing but this entry of the directory; "" = everything
+  TreeFilter filter;  // nothing but what it lets through
   bool watch = true;  // false: no hints and no thread, for those who only look now and then
   // Bytes of the staging file system that copies leave free, unless they take less than an eighth
   // of what is.

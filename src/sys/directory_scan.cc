@@ -49,7 +49,8 @@ std::string TargetInside(const std::string& root, const std::string& path,
 
 class Lister {
  public:
-  Lister(const std::string& root, Tree* out) : root_(root), out_(out) {}
+  Lister(const std::string& root, const TreeFilter& filter, Tree* out)
+      : root_(root), filter_(filter), out_(out) {}
 
   Status ListOnly(int dir, const std::string& name) {
     struct stat info;
@@ -79,7 +80,9 @@ class Lister {
     out_->torn = out_->torn || ChangedAt(dirfd(stream)) != before;
     if (empty && !path.empty()) {
       struct stat info;
-      if (fstat(dirfd(stream), &info) == 0) out_->files.push_back(FactOf(path, info));
+      if (fstat(dirfd(stream), &info) == 0 && Wanted(FactOf(path, info))) {
+        out_->files.push_back(FactOf(path, info));
+      }
     }
     closedir(stream);
     return status;
@@ -91,6 +94,8 @@ class Lister {
     return fstat(dir, &info) == 0 ? FactOf("", info).mtime_ns : -1;
   }
 
+  bool Wanted(const FileFact& fact) const { return !filter_.wanted || filter_.wanted(fact); }
+
   Status Look(int dir, const std::string& name, const std::string& path, int depth) {
     struct stat info;
     if (fstatat(dir, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -98,6 +103,7 @@ class Lister {
       return ErrnoStatus("cannot look at '" + Printable(path) + "'", errno);
     }
     if (S_ISDIR(info.st_mode)) {
+      if (filter_.enter && !filter_.enter(path)) return Status::Ok();
       if (depth >= kMaxDepth || info.st_dev != out_->device) {
         out_->skipped.push_back(path);
         return Status::Ok();
@@ -105,11 +111,16 @@ class Lister {
       const int below = openat(dir, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
       if (below < 0) {
         if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) return Status::Ok();
-        return ErrnoStatus("cannot open '" + Printable(path) + "'", errno);
+        const Status why = ErrnoStatus("cannot open '" + Printable(path) + "'", errno);
+        if (!filter_.closed) return why;
+        filter_.closed(path, why);
+        return Status::Ok();
       }
       return List(below, path, depth + 1);
     }
     FileFact fact = FactOf(path, info);
+    const bool plain = S_ISREG(info.st_mode) || S_ISLNK(info.st_mode);
+    if (filter_.wanted && (!plain || !filter_.wanted(fact))) return Status::Ok();
     if (S_ISLNK(info.st_mode)) {
       char target[4096];
       const ssize_t length = readlinkat(dir, name.c_str(), target, sizeof(target));
@@ -129,6 +140,7 @@ class Lister {
   }
 
   const std::string& root_;
+  const TreeFilter& filter_;
   Tree* out_;
 };
 
@@ -151,7 +163,7 @@ FileFact FactOf(const std::string& path, const struct stat& info) {
 
 namespace {
 
-Result<Tree> ListOnce(const std::string& root, const std::string& only) {
+Result<Tree> ListOnce(const std::string& root, const std::string& only, const TreeFilter& filter) {
   Tree tree;
   const int dir = open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dir < 0) {
@@ -160,7 +172,7 @@ Result<Tree> ListOnce(const std::string& root, const std::string& only) {
   }
   struct stat info;
   if (fstat(dir, &info) == 0) tree.device = info.st_dev;
-  Lister lister(root, &tree);
+  Lister lister(root, filter, &tree);
   STOKER_TRY(only.empty() ? lister.List(dir, "", 0) : lister.ListOnly(dir, only));
   std::sort(tree.files.begin(), tree.files.end(),
             [](const FileFact& a, const FileFact& b) { return a.path < b.path; });
@@ -169,11 +181,15 @@ Result<Tree> ListOnce(const std::string& root, const std::string& only) {
 
 }  // namespace
 
-Result<Tree> ListTree(const std::string& root, const std::string& only) {
+Result<Tree> ListTree(const std::string& root, const std::string& only, const TreeFilter& filter) {
   for (int tries = 1;; ++tries) {
-    STOKER_ASSIGN(Tree tree, ListOnce(root, only));
+    STOKER_ASSIGN(Tree tree, ListOnce(root, only, filter));
     if (!tree.torn || tries == kTries) return tree;
   }
+}
+
+Status WalkTree(const std::string& root, const TreeFilter& filter) {
+  return ListOnce(root, "", filter).status();
 }
 
 }  // namespace stoker

@@ -121,10 +121,108 @@ def test_get_overwrites_nothing(results, world):
     )
 
 
+def test_what_nobody_declared(results, world):
+    work = folder(
+        world,
+        "plain",
+        [("changed.txt", "before"), (".gitignore", "*.pt\n"), ("model/c.py", "code")],
+    )
+    script = (
+        "echo weights > model.pt; echo after > changed.txt; mkdir -p runs __pycache__ node_modules;"
+        "echo m > runs/metrics; echo x > __pycache__/x.pyc; echo x > node_modules/x;"
+        "mkdir -p checkpoints; echo c > checkpoints/c; echo TOKEN > .env;"
+        'echo o > "$STOKER_OUTPUT_DIR/o"; echo w > "$STOKER_MODEL_DIR/w"'
+    )
+    made = {"model.pt", "changed.txt", "runs/metrics", "output/o", "model/w"}
+    for name, end, code in [("ends", "", 0), ("fails", "; exit 3", 3)]:
+        done = world.stoker("run", "--", "sh", "-c", script + end, cwd=work)
+        listed = {o["path"] for o in world.json("get", "-", "-l")}
+        results.check(
+            f"made: kept when the program {name}, git-ignored or not; no code, caches, checkpoints",
+            done.returncode == code and listed == made,
+            [done.returncode, listed ^ made],
+        )
+        results.check(
+            f"made: the last lines say what was kept when it {name}",
+            "  kept 5 files, " in done.stderr and "stoker get " in done.stderr,
+            done.stderr,
+        )
+        results.check(
+            f"made: a secret that is not kept is named when it {name}",
+            ".env" in world.stoker("logs", "-", "--stream", "system").stdout,
+        )
+    shown = world.json("show", "-")
+    results.check("made: show counts them", shown["kept"]["files"] == 5, shown["kept"])
+    job = world.submit("--", "sh", "-c", script + "; sleep 600", cwd=work)
+    world.wait_for("it runs", lambda: world.job(job)["state"] == "Running")
+    world.wait_for("it has made all", lambda: list(world.state.glob("instances/*/work/model/w")))
+    world.stoker("cancel", job, check=True)
+    world.stoker("wait", job)
+    listed = {o["path"] for o in world.json("get", job, "-l")}
+    results.check("made: kept when it is cancelled", listed == made, listed ^ made)
+
+    done = world.stoker("run", "--", "true", cwd=work)
+    results.check("made: nothing is said, too", "  kept no files" in done.stderr, done.stderr)
+    (work / "none.yaml").write_text("outputs: []\nrun: echo weights > model.pt\n")
+    done = world.stoker("run", "none.yaml", cwd=work)
+    results.check("made: none with an empty list", "  kept no files" in done.stderr, done.stderr)
+    (work / "small.yaml").write_text(
+        "limits: {kept_size: 1MB}\n"
+        "run: |\n  head -c 2000000 /dev/zero > big.bin\n  echo small > small.txt\n"
+    )
+    done = world.stoker("run", "small.yaml", cwd=work)
+    log = world.stoker("logs", "-", "--stream", "system").stdout
+    results.check(
+        "made: what is too large is named, with what to write",
+        "  kept 1 file, " in done.stderr
+        and "not kept: big.bin (2.0 MB)" in log
+        and "limits: {kept_size: 1GB" in log,
+        done.stderr + log,
+    )
+
+
+def test_declared(results, world):
+    work = folder(world, "declared", [("train.py", "code")])
+    text = "outputs: ['*.onnx', 'runs/**/best.pt', {path: %s, required: true}, never.txt]\nrun: |\n"
+    run = (
+        "  mkdir -p runs/1/2\n"
+        "  for f in runs/1/2/best.pt runs/1/last.pt a.onnx; do echo $f > $f; done\n"
+    )
+    (work / "good.yaml").write_text(text % "runs/1/last.pt" + run)
+    (work / "bad.yaml").write_text(text % "model.pt" + run)
+    done = world.stoker("run", "good.yaml", cwd=work)
+    listed = {o["path"] for o in world.json("get", "-", "-l")}
+    results.check(
+        "declared: patterns",
+        done.returncode == 0 and listed == {"a.onnx", "runs/1/2/best.pt", "runs/1/last.pt"},
+        [done.stderr, listed],
+    )
+    never = "output 'never.txt' never came"
+    shown = world.json("show", "-")
+    results.check(
+        "declared: what never came is said by run, show and --json",
+        never in done.stderr
+        and never in world.stoker("show", "-").stdout
+        and shown["job"]["attempts"][-1]["missing_outputs"] == ["never.txt"],
+        [done.stderr, shown["job"]["attempts"]],
+    )
+    done = world.stoker("run", "bad.yaml", cwd=work)
+    results.check(
+        "declared: a required one that never came fails the job",
+        done.returncode == 1
+        and "Failed: UserError" in done.stderr
+        and "required output 'model.pt' never came" in done.stderr
+        and world.job("-")["state"] == "Failed",
+        done.stderr,
+    )
+
+
 def main():
     results = Results()
     with World("kept") as world:
         results.run("named folders", test_named_folders, results, world)
+        results.run("made", test_what_nobody_declared, results, world)
+        results.run("declared", test_declared, results, world)
         results.run("get", test_get_overwrites_nothing, results, world)
     results.finish()
 

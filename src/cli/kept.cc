@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/kept.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "sync/outputs.h"
+
+namespace stoker::cli {
+
+Kept ReadKept(ObjectStore& store, const std::string& job) {
+  const auto outputs = ListOutputs(store, job);
+  Kept kept;
+  if (!outputs.ok()) return kept;
+  kept.known = true;
+  for (const OutputInfo& output : *outputs) {
+    ++kept.files;
+    kept.bytes += output.file.size;
+  }
+  return kept;
+}
+
+std::string KeptText(const Kept& kept, const std::string& job) {
+  if (!kept.known) return "not known: the list of outputs cannot be read; stoker get " + job;
+  if (kept.files == 0) return "no files";
+  return std::to_string(kept.files) + (kept.files == 1 ? " file, " : " files, ") +
+         HumanSize(kept.bytes) + ": stoker get " + job;
+}
+
+nlohmann::json KeptJson(const Kept& kept) {
+  if (!kept.known) return nullptr;
+  return {{"files", kept.files}, {"bytes", kept.bytes}};
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a job has kept of its files, in a line.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "job/job.h"
+#include "port/object_store.h"
+
+namespace stoker::cli {
+
+struct Kept {
+  bool known = false;  // false: the store did not say
+  int64_t files = 0;
+  int64_t bytes = 0;
+};
+
+// Of all attempts and nodes; reads the lists of outputs.
+Kept ReadKept(ObjectStore& store, const std::string& job);
+// "3 files, 1.2 MB: stoker get JOB"; "no files".
+std::string KeptText(const Kept& kept, const std::string& job);
+nlohmann::json KeptJson(const Kept& kept);  // null when it is not known
+
+}  // namespace stoker::cli

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The section `outputs`: paths and patterns of what is kept.
+#include <algorithm>
+
+#include "base/text.h"
+#include "spec/sections.h"
+
+namespace stoker {
+namespace {
+
+// Two entries that are paths may not lie in each other; a pattern says nothing before it is
+// matched.
+const OutputSpec* Overlapping(const JobSpec& spec, const OutputSpec& output) {
+  for (const OutputSpec& other : spec.outputs) {
+    const bool same = other.path == output.path;
+    const bool paths = !other.IsPattern() && !output.IsPattern();
+    const bool nested =
+        StartsWith(other.path, output.path + "/") || StartsWith(output.path, other.path + "/");
+    if (same || (paths && nested)) return &other;
+  }
+  return nullptr;
+}
+
+bool HasKey(const YamlNode& map, std::string_view key) {
+  return std::any_of(map.entries.begin(), map.entries.end(),
+                     [&](const YamlEntry& entry) { return entry.key.text == key; });
+}
+
+// {path: model.pt, required: true}
+void AddOutputMap(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  if (!HasKey(node, "path")) {
+    reader->Error(node, "'outputs' must be text, not a map without a path",
+                  "Write model.pt, or {path: model.pt, required: true}");
+    return;
+  }
+  bool required = false;
+  const YamlNode* path = nullptr;
+  reader->ReadMap(node, "outputs",
+                  {{"path", [&](const YamlNode& v) { path = &v; }},
+                   {"required",
+                    [&](const YamlNode& v) {
+                      required = reader->Boolean(v, "outputs.required").value_or(false);
+                    }}},
+                  {});
+  if (path == nullptr) return;
+  const size_t before = spec->outputs.size();
+  AddOutput(*path, "outputs.path", reader, spec);
+  if (spec->outputs.size() > before) spec->outputs.back().required = required;
+}
+
+}  // namespace
+
+void AddOutput(const YamlNode& node, std::string_view what, SpecReader* reader, JobSpec* spec) {
+  const std::optional<std::string> path = ReadPath(node, what, false, reader);
+  if (!path) return;
+  const OutputSpec output{*path};
+  if (const OutputSpec* other = Overlapping(*spec, output)) {
+    reader->Error(node,
+                  other->path == *path ? "output " + Quoted(*path) + " comes twice"
+                                       : "outputs " + Quoted(other->path) + " and " +
+                                             Quoted(*path) + " lie in each other",
+                  "Keep one of them");
+    return;
+  }
+  spec->outputs.push_back(output);
+  spec->outputs_given = true;
+}
+
+void ReadOutputs(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  if (node.IsMap()) {
+    reader->Error(node, "'outputs' is a map: SkyPilot's size estimate is not used here",
+                  "Write the folders to keep: [output]");
+    return;
+  }
+  if (!reader->ExpectList(node, "outputs", "[output]")) return;
+  if (!reader->ExpectAtMost(node, "outputs", node.items.size(), kMaxOutputs)) return;
+  spec->outputs_given = true;
+  for (const YamlNode& item : node.items) {
+    if (item.IsMap()) {
+      AddOutputMap(item, reader, spec);
+    } else {
+      AddOutput(item, "outputs", reader, spec);
+    }
+  }
+}
+
+}  // namespace stoker

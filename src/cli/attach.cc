@@ -10,6 +10,7 @@
 #include "agent/flush_policy.h"
 #include "base/text.h"
 #include "cli/job_watch.h"
+#include "cli/lineage.h"
 #include "cli/log_printer.h"
 #include "cli/story.h"
 #include "ledger/log_reader.h"
@@ -61,8 +62,7 @@ class EventTeller {
     } else if (attempt.state == AttemptState::kDraining) {
       now = "draining: its machine will be taken";
     } else if (attempt.state == AttemptState::kStaging) {
-      now = "starting from " +
-            (attempt.restore.empty() ? "the beginning" : "checkpoint " + attempt.restore);
+      now = "starting from " + SayCheckpoint(attempt.restore);
     } else if (attempt.state == AttemptState::kProvisioning) {
       now = "asking for machines";
     } else if (attempt.state == AttemptState::kRunning) {

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "cli/context.h"
+#include "cli/lineage.h"
 #include "cli/story.h"
 #include "cli/table.h"
 #include "cli/verb.h"
@@ -16,18 +17,39 @@ struct Options {
   std::string job = "-";
 };
 
+std::string State(const KnownCheckpoint& known) {
+  if (!known.info.whole) return "damaged: " + Printable(known.info.why_not);
+  if (IsAsLeft(known.info.id)) return known.suspect ? "as left, suspect" : "as left";
+  return known.suspect ? "suspect" : "whole";
+}
+
+void SayWhence(Context& context, const Job& job, const Lineage& lineage) {
+  std::vector<std::string> others;
+  for (const KnownCheckpoint& known : lineage.all) {
+    if (known.of != job.id && (others.empty() || others.back() != known.of)) {
+      others.push_back(known.of);
+    }
+  }
+  if (!others.empty()) {
+    context.Say("those with a job in front are of " + Join(others, ", ") +
+                ", which this job goes on from");
+  }
+  if (!lineage.cut.empty()) context.Say(lineage.cut);
+}
+
 Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(const std::string id, context.ResolveJob(options.job));
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(const JobRead read, ReadJob(*ledger, id));
-  STOKER_ASSIGN(const auto all, ListCheckpoints(ledger->store(), id));
-  const auto& suspects = read.job.suspects;
+  STOKER_ASSIGN(const Lineage lineage, ReadLineage(*ledger, read.job));
   nlohmann::json out = nlohmann::json::array();
   std::vector<std::vector<std::string>> rows = {
       {"CHECKPOINT", "STEP", "AGE", "SIZE", "FILES", "NODES", "STATE"}};
-  for (const CheckpointInfo& info : all) {
-    const bool suspect = std::find(suspects.begin(), suspects.end(), info.id) != suspects.end();
-    out.push_back({{"id", info.id},
+  for (const KnownCheckpoint& known : lineage.all) {
+    const CheckpointInfo& info = known.info;
+    const bool as_left = IsAsLeft(info.id);
+    out.push_back({{"id", known.name},
+                   {"job", known.of},
                    {"attempt", info.attempt},
                    {"seq", info.seq},
                    {"step", info.step < 0 ? nlohmann::json(nullptr) : nlohmann::json(info.step)},
@@ -36,23 +58,24 @@ Status Run(Context& context, const Options& options) {
                    {"nodes", info.nodes},
                    {"created", FormatRfc3339(info.created)},
                    {"recognised_by", info.reason},
-                   {"whole", info.whole},
+                   {"whole", info.whole && !as_left},
+                   {"as_left", as_left},
                    {"why_not", info.why_not},
-                   {"suspect", suspect}});
-    rows.push_back({info.id, info.step < 0 ? "" : std::to_string(info.step),
+                   {"suspect", known.suspect}});
+    rows.push_back({known.name, info.step < 0 ? "" : std::to_string(info.step),
                     Ago(info.created, read.store_now), HumanSize(info.bytes),
-                    std::to_string(info.files), std::to_string(info.nodes),
-                    !info.whole ? "damaged: " + Printable(info.why_not)
-                    : suspect   ? "suspect"
-                                : "whole"});
+                    std::to_string(info.files), std::to_string(info.nodes), State(known)});
   }
   if (context.json) {
     context.Print(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-  } else if (all.empty()) {
+    return Status::Ok();
+  }
+  if (lineage.all.empty()) {
     context.Say("job " + id + " has no checkpoint");
   } else {
     context.Print(FormatTable(rows));
   }
+  SayWhence(context, read.job, lineage);
   return Status::Ok();
 }
 
@@ -65,7 +88,8 @@ Verb CheckpointsVerb() {
   verb.summary = "List a job's checkpoints";
   verb.description =
       "Lists the checkpoints of a job that are committed, newest first: complete sets of files, of "
-      "one moment. 'stoker get JOB CHECKPOINT DIR' fetches one.";
+      "one moment; then those of the jobs that it goes on from, as JOB/ID. 'stoker get JOB "
+      "CHECKPOINT DIR' fetches one, 'stoker run --from JOB/ID' goes on from one.";
   verb.examples = {"stoker checkpoints digits", "stoker get digits 2-14 ./checkpoint"};
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""}};
   verb.run = [options](Context& context) { return Run(context, *options); };

@@ -4,8 +4,10 @@
 #include "base/text.h"
 #include "cli/context.h"
 #include "cli/get_outputs.h"
+#include "cli/lineage.h"
 #include "cli/meter.h"
 #include "cli/verb.h"
+#include "ledger/records.h"
 #include "sync/checkpoint_store.h"
 #include "sys/checkpoint_files.h"
 #include "sys/file.h"
@@ -26,14 +28,16 @@ struct Options {
   bool force = false;
 };
 
-// "checkpoint" = the newest whole one.
-Result<std::string> CheckpointNamed(Context& context, const std::string& job,
-                                    const std::string& what) {
-  STOKER_ASSIGN(ObjectStore * store, context.store());
-  if (what != "checkpoint") return what;
-  STOKER_ASSIGN(const auto newest, NewestCheckpoint(*store, job, {}));
-  if (newest) return newest->id;
-  return Status(Code::kNotFound, "job " + job + " has no checkpoint");
+// nullopt: it is an output's name.
+Result<std::optional<CheckpointName>> CheckpointMeant(Context& context, const std::string& job,
+                                                      const std::string& what) {
+  const std::string name = SplitCheckpointName(what).name;
+  const bool maybe = name == "checkpoint" || name == kAsLeft || IsAsLeft(name) ||
+                     ParseCheckpointId(name).has_value();
+  if (!maybe) return std::optional<CheckpointName>();
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  STOKER_ASSIGN(const JobRead read, ReadJob(*ledger, job));
+  return FindCheckpoint(*ledger, read.job, what);
 }
 
 // What is there already is not overwritten: the destination would have to equal the checkpoint.
@@ -53,9 +57,11 @@ int64_t BytesOf(ObjectStore& store, const std::string& job, const std::string& i
   return bytes;
 }
 
-Status GetCheckpoint(Context& context, const std::string& job, const Options& options) {
+Status GetCheckpoint(Context& context, const std::string& of, const CheckpointName& which,
+                     const Options& options) {
   STOKER_ASSIGN(ObjectStore * store, context.store());
-  STOKER_ASSIGN(const std::string id, CheckpointNamed(context, job, options.what));
+  const std::string& job = which.job;
+  const std::string& id = which.name;
   const std::string to = options.to.empty() ? "checkpoint-" + id : options.to;
   STOKER_TRY(CheckDestination(to));
   const bool ours = !sys::FileExists(to);
@@ -73,9 +79,15 @@ Status GetCheckpoint(Context& context, const std::string& job, const Options& op
     if (ours) (void)sys::RemoveTree(folder);
     return restored;
   }
-  context.Say("checkpoint " + id + " is in " + to);
+  context.Say(SayCheckpoint(job == of ? id : job + "/" + id) + " is in " + to);
   if (context.json) {
-    context.Print(nlohmann::json({{"job", job}, {"checkpoint", id}, {"to", folder}}).dump() + "\n");
+    context.Print(nlohmann::json({{"job", of},
+                                  {"of", job},
+                                  {"checkpoint", id},
+                                  {"as_left", IsAsLeft(id)},
+                                  {"to", folder}})
+                      .dump() +
+                  "\n");
   }
   return Status::Ok();
 }
@@ -89,9 +101,8 @@ bool IsFolder(const std::string& word) {
 Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(const std::string job, context.ResolveJob(options.job));
   if (options.list) return ListKept(context, job);
-  const bool checkpoint =
-      options.what == "checkpoint" || ParseCheckpointId(options.what).has_value();
-  if (checkpoint) return GetCheckpoint(context, job, options);
+  STOKER_ASSIGN(const auto checkpoint, CheckpointMeant(context, job, options.what));
+  if (checkpoint) return GetCheckpoint(context, job, *checkpoint, options);
   const bool folder = options.to.empty() && IsFolder(options.what);
   return GetOutputs(context, job,
                     folder ? GetOutputsOptions{"", options.what, options.force}

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/context.h"
 #include "cli/finish.h"
+#include "cli/lineage.h"
 #include "cli/submit.h"
 #include "cli/verb.h"
+#include "controller/restorable.h"
 #include "ledger/records.h"
 #include "spec/parse.h"
 
@@ -14,6 +16,17 @@ struct Options {
   bool detach = false;
   bool fresh = false;
 };
+
+Status SayWhereItBegins(Context& context, const std::string& id) {
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  Job next;
+  next.retry_of = id;
+  STOKER_ASSIGN(const RestorableRead found, ReadRestorable(*ledger, next, true));
+  const std::string begins = ChooseRestore(next, found.generations);
+  context.Say("begins from " + SayCheckpoint(begins) +
+              (found.cut.empty() ? "" : " (" + found.cut + ")"));
+  return Status::Ok();
+}
 
 Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(const std::string id, context.ResolveJob(options.job));
@@ -33,7 +46,10 @@ Status Run(Context& context, const Options& options) {
   request.spec.workdir.clear();
   request.code_digest = pass.job.code_digest;
   request.code_note = pass.job.workdir_note;
-  if (!options.fresh) request.retry_of = id;
+  if (!options.fresh) {
+    request.retry_of = id;
+    STOKER_TRY(SayWhereItBegins(context, id));
+  }
   STOKER_ASSIGN(const Job job, Submit(context, request));
   return AfterSubmit(context, job, request.spec, options.detach, false);
 }
@@ -47,7 +63,8 @@ Verb RetryVerb() {
   verb.summary = "Run an ended job again, from its newest checkpoint";
   verb.description =
       "Submits a new job with the same spec and code as one that ended. It begins from the newest "
-      "checkpoint of the old one, unless told to begin afresh. The old job stays as it ended.";
+      "checkpoint of the old one, or of the one that that one went on from, unless told to begin "
+      "afresh. The old job stays as it ended. With other code: stoker run --from JOB.";
   verb.examples = {"stoker retry digits", "stoker retry k3f7 --fresh --detach"};
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""},
                   {"-d,--detach", "Do not stay with it", &options->detach},

@@ -6,6 +6,7 @@
 #include "cli/attach.h"
 #include "cli/context.h"
 #include "cli/finish.h"
+#include "cli/from.h"
 #include "cli/other_words.h"
 #include "cli/submit.h"
 #include "cli/variables.h"
@@ -18,6 +19,7 @@ namespace {
 
 struct Options {
   std::string file;
+  std::string from;
   bool detach = false;
   bool yes = false;
   bool quiet = false;
@@ -128,13 +130,16 @@ Result<JobSpec> ReadJobFile(Context& context, const Options& options, ParseOptio
   return std::move(parsed.spec);
 }
 
-Result<JobSpec> MakeSpec(Context& context, const Options& options, const GivenVariables& given) {
+// `from`: the job that it goes on from; null = none.
+Result<JobSpec> MakeSpec(Context& context, const Options& options, const GivenVariables& given,
+                         const FromJob* from) {
   STOKER_ASSIGN(const ParseOptions parse, MakeParseOptions(context, options, given));
   if (context.has_command && !options.file.empty()) {
     return Status(Code::kUsage, "both a job file and a command after '--' were given",
                   "Give one of them; arguments of a job file's program belong into the file");
   }
   if (context.has_command) return SpecFromCommand(context.command, parse);
+  if (options.file.empty() && from != nullptr) return SpecOfItsOwn(context, *from, parse);
   if (options.file.empty()) {
     return Status(Code::kUsage, "nothing to run: neither a job file nor a command was given",
                   "stoker run job.yaml, or: stoker run -- python train.py");
@@ -145,7 +150,12 @@ Result<JobSpec> MakeSpec(Context& context, const Options& options, const GivenVa
 Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(const GivenVariables given,
                 ReadVariables({options.envs, options.env_files, options.secrets}));
-  STOKER_ASSIGN(const JobSpec spec, MakeSpec(context, options, given));
+  std::optional<FromJob> from;
+  if (!options.from.empty()) {
+    STOKER_ASSIGN(from, FindFrom(context, options.from));
+  }
+  STOKER_ASSIGN(JobSpec spec, MakeSpec(context, options, given, from ? &*from : nullptr));
+  if (from) TakeOver(context, *from, context.has_command, &spec);
   if (options.dry_run) {
     context.Print(PrintSpecFor(context, spec));
     return Status::Ok();
@@ -155,6 +165,11 @@ Status Run(Context& context, const Options& options) {
   request.yes = options.yes;
   request.secret_values = given.secret_values;
   request.shell_env = !options.no_shell_env;
+  if (from) {
+    request.retry_of = from->job.id;
+    request.from = from->from;
+    SayWhereItBegins(context, *from);
+  }
   STOKER_ASSIGN(const Job job, Submit(context, request));
   return AfterSubmit(context, job, spec, options.detach, options.quiet);
 }
@@ -171,7 +186,8 @@ Verb RunVerb() {
       "with it: the program's output comes here, Ctrl-C leaves and the job goes on. Ends with the "
       "exit code of the program.";
   verb.examples = {"stoker run -- python train.py --epochs 20", "stoker run job.yaml",
-                   "stoker run job.yaml --num-nodes 2 --hp lr=0.1 --detach"};
+                   "stoker run job.yaml --num-nodes 2 --hp lr=0.1 --detach",
+                   "stoker run --from digits", "stoker run --from digits/2-14 job.yaml"};
   auto* o = options.get();
   verb.options = {
       {"FILE", "The job file", &o->file, ""},
@@ -179,6 +195,7 @@ Verb RunVerb() {
       {"-y,--yes", "Do not ask before packing a large work directory", &o->yes},
       {"-q,--quiet", "Do not print the program's output", &o->quiet},
       {"--dry-run", "Only check, and print the job as it would be stored", &o->dry_run},
+      {"--from", "Go on from its checkpoints, with today's code", &o->from, "JOB[/CHECKPOINT]"},
       {"--name", "Name of the job", &o->name, "NAME"},
       {"--workdir", "Folder that is packed and run in", &o->workdir, "DIR"},
       {"--infra", "Where to run", &o->infra, "WHERE"},

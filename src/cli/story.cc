@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cli/lineage.h"
 #include "cli/local_time.h"
 #include "cli/table.h"
 #include "job/encoding.h"
@@ -66,7 +67,7 @@ std::string AttemptText(const Attempt& attempt, const std::vector<ReportSeen>& r
   }
   std::string text = "  attempt " + std::to_string(attempt.number) + "  " + state + ", ran " +
                      HumanDuration(Duration{RunMs(attempt, reports, now)}) + ", from " +
-                     (attempt.restore.empty() ? "the start" : "checkpoint " + attempt.restore);
+                     (attempt.restore.empty() ? "the start" : SayCheckpoint(attempt.restore));
   if (!newest.empty() && newest != attempt.restore) text += ", newest checkpoint " + newest;
   text += "\n      opened " + LocalTime(attempt.opened);
   if (attempt.ended) text += ", ended " + LocalTime(*attempt.ended);
@@ -266,7 +267,11 @@ std::string TellStory(const StoryInput& input) {
   }
   if (!job.workdir_note.empty()) text += "  code        " + Printable(job.workdir_note) + "\n";
   text += "  nodes       " + std::to_string(job.num_nodes) + "\n";
-  if (!job.retry_of.empty()) text += "  retry of    " + job.retry_of + "\n";
+  if (!job.from.empty()) {
+    text += "  goes on     from " + Printable(job.from) + ", with other code\n";
+  } else if (!job.retry_of.empty()) {
+    text += "  retry of    " + job.retry_of + "\n";
+  }
   for (size_t i = 0; i < input.tiers.size(); ++i) {
     text += (i == 0 ? "  recovery    " : "              ") + input.tiers[i] + "\n";
   }

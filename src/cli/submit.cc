@@ -203,6 +203,7 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   job.spec_digest = Sha256Hex(spec_text);
   job.num_nodes = request.spec.num_nodes;
   job.retry_of = request.retry_of;
+  job.from = request.from;
   job.created = context.clock().Wall();
   for (int tries = 0; tries < 8; ++tries) {
     job.id = ledger->NewJobId();

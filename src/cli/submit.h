@@ -15,6 +15,7 @@ struct SubmitRequest {
   JobSpec spec;
   bool yes = false;         // do not ask before packing very much
   std::string retry_of;     // begin from that job's newest checkpoint …
+  std::string from;         // Job::from
   std::string code_digest;  // … with the code that it was submitted with
   std::string code_note;
   std::map<std::string, std::string> secret_values;  // those that flags gave

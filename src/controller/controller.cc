@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/deliberate_bug.h"
+#include "controller/restorable.h"
 #include "ledger/index.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
@@ -30,16 +31,6 @@ MachineState StateOf(InstanceState state) {
 
 // Between two looks of one observer; longer ones, and it has not been watching.
 constexpr Duration kLongestGap = Duration::Seconds(45);
-
-// Newest first. Looks into them one by one, since a damaged one must not be restored.
-Result<std::vector<std::string>> WholeCheckpoints(ObjectStore& store, const std::string& job) {
-  STOKER_ASSIGN(const std::vector<CheckpointInfo> all, ListCheckpoints(store, job));
-  std::vector<std::string> ids;
-  for (const CheckpointInfo& info : all) {
-    if (info.whole) ids.push_back(info.id);
-  }
-  return ids;
-}
 
 // Nothing is begun for a job that has ended or is to end: it gets there also when its spec is lost,
 // or another one than was submitted.
@@ -141,13 +132,8 @@ Status Controller::ObserveCheckpoints(const Job& job, Observed* seen) {
     }
     STOKER_TRY(SealAttempt(ledger_.store(), job.id, attempt.number));
   }
-  STOKER_ASSIGN(const std::vector<std::string> own, WholeCheckpoints(ledger_.store(), job.id));
-  seen->checkpoints = own;
-  if (own.empty() && !job.retry_of.empty()) {
-    STOKER_ASSIGN(const std::vector<std::string> old,
-                  WholeCheckpoints(ledger_.store(), job.retry_of));
-    for (const std::string& id : old) seen->checkpoints->push_back(job.retry_of + "/" + id);
-  }
+  STOKER_ASSIGN(RestorableRead read, ReadRestorable(ledger_, job, false));
+  seen->checkpoints = std::move(read.generations);
   return Status::Ok();
 }
 

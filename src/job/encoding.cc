@@ -84,10 +84,12 @@ void Fields(A& a, T& t) {
   a("ending", t.ending);
   a("run_ms", t.run_ms);
   a("newest_checkpoint", t.newest_checkpoint);
+  a("as_left", t.as_left);
   a("noticed", t.noticed);
   a("missing_outputs", t.missing_outputs);
   a.Check(PathOrEmpty(t.restore), "restore", "is not a checkpoint's name");
   a.Check(PathOrEmpty(t.newest_checkpoint), "newest_checkpoint", "is not a checkpoint's name");
+  a.Check(PathOrEmpty(t.as_left), "as_left", "is not a checkpoint's name");
   a.Extra(t.extra);
 }
 
@@ -109,6 +111,7 @@ void Fields(A& a, T& t) {
   a("path", t.path);
   a("host", t.host);
   a("retry_of", t.retry_of);
+  a("from", t.from);
   a("launches", t.launches);
   a("attempts", t.attempts);
   a("cancel", t.cancel);
@@ -125,6 +128,7 @@ void Fields(A& a, T& t) {
   a.Check(SafeOrEmpty(t.binary_digest), "binary_digest", "is not a digest");
   a.Check(SafeOrEmpty(t.host), "host", "is not the id of a machine");
   a.Check(SafeOrEmpty(t.retry_of), "retry_of", "is not a job id");
+  a.Check(PathOrEmpty(t.from), "from", "is not a checkpoint's name");
   a.Check(NumbersRise(t.launches), "launches", "are not numbered upwards from 1");
   a.Check(NumbersRise(t.attempts), "attempts", "are not numbered upwards from 1");
   a.Extra(t.extra);

@@ -79,6 +79,7 @@ Attempt AnyAttempt(Prng& prng, int number) {
   if (prng.Chance(1, 2)) a.ending = AnyEnding(prng);
   a.run_ms = static_cast<int64_t>(prng.Below(1 << 30));
   a.newest_checkpoint = AnyId(prng);
+  a.as_left = AnyId(prng);
   a.noticed = prng.Chance(1, 2);
   a.extra = AnyExtra(prng);
   return a;
@@ -98,6 +99,7 @@ Job AnyJob(Prng& prng) {
   job.path = AnyText(prng);
   job.host = AnyId(prng);
   job.retry_of = AnyId(prng);
+  job.from = AnyId(prng);
   job.created = AnyTime(prng);
   job.num_nodes = static_cast<int>(prng.Between(1, 64));
   job.state = static_cast<JobState>(prng.Below(7));
@@ -214,8 +216,8 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Notice>(), 2u);
   EXPECT_EQ(CountMembers<CancelRequest>(), 2u);
   EXPECT_EQ(CountMembers<Launch>(), 13u);
-  EXPECT_EQ(CountMembers<Attempt>(), 13u);
-  EXPECT_EQ(CountMembers<Job>(), 25u);
+  EXPECT_EQ(CountMembers<Attempt>(), 14u);
+  EXPECT_EQ(CountMembers<Job>(), 26u);
   EXPECT_EQ(CountMembers<NodeReport>(), 29u);
 }
 

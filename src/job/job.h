@@ -73,11 +73,12 @@ struct Attempt {
   WallTime opened;                  // store's clock, like all times here
   std::optional<WallTime> running;  // when all nodes ran the program
   std::optional<WallTime> ended;
-  std::optional<WallTime> drain_until;       // set with kDraining because of a notice
-  std::optional<Ending> ending;              // decided: agents stop the program; final once kEnded
-  int64_t run_ms = 0;                        // program time, longest over the nodes
-  std::string newest_checkpoint;             // newest committed by this attempt; "" = none
-  bool noticed = false;                      // a notice came while it was the current attempt
+  std::optional<WallTime> drain_until;  // set with kDraining because of a notice
+  std::optional<Ending> ending;         // decided: agents stop the program; final once kEnded
+  int64_t run_ms = 0;                   // program time, longest over the nodes
+  std::string newest_checkpoint;        // newest committed by this attempt; "" = none
+  std::string as_left;                  // what its program left at its end, see policy/restore.h
+  bool noticed = false;                 // a notice came while it was the current attempt
   std::vector<std::string> missing_outputs;  // entries of `outputs` that nothing was kept of
   std::string extra;
 };
@@ -100,7 +101,10 @@ struct Job {
   std::string workdir_note;   // "git 1a2b3c4 dirty, 12 files, 34 kB"
   std::string path;           // the submitter's PATH, for nodes on the same machine
   std::string host;           // whose machine its nodes are on; "" = machines that all can ask for
-  std::string retry_of;       // job id; "" = first
+  std::string retry_of;       // job id that it goes on from; "" = none
+  // What it was told to begin from, with other code than that job's: "<job>", or
+  // "<job>/<checkpoint>". "" = it was told nothing (a retry begins from the newest).
+  std::string from;
   WallTime created;
   int num_nodes = 1;
   JobState state = JobState::kPending;

@@ -72,7 +72,23 @@ Status RemoveJob(Ledger& ledger, const std::string& id) {
   return ledger.store().Delete(paths::Record(id));
 }
 
-// Jobs whose newest checkpoint a retry may still begin from are kept until that one is gone too.
+// What a job that is kept may still begin from: all that it goes on from, as far as the first that
+// has saved. One that has saved itself, or is done, needs none of them any more: its own
+// checkpoints are what a retry of it begins from.
+void AddNeeded(const std::map<std::string, Job>& all, const Job& job,
+               std::set<std::string>* needed) {
+  const auto saved = [](const Job& one) {
+    return std::any_of(one.attempts.begin(), one.attempts.end(),
+                       [](const Attempt& a) { return !a.newest_checkpoint.empty(); });
+  };
+  if (job.state == JobState::kSucceeded || (IsFinal(job.state) && saved(job))) return;
+  for (std::string next = job.retry_of; !next.empty() && needed->insert(next).second;) {
+    const auto found = all.find(next);
+    if (found == all.end() || saved(found->second)) return;
+    next = found->second.retry_of;
+  }
+}
+
 struct Records {
   std::set<std::string> digests;
   std::vector<std::string> removable;
@@ -81,31 +97,35 @@ struct Records {
 
 Result<Records> ReadRecords(Ledger& ledger, const CollectRequest& request) {
   Records records;
-  std::set<std::string> needed;
+  std::map<std::string, Job> all;
   STOKER_ASSIGN(const std::vector<std::string> active, ActiveJobs(ledger));
   STOKER_ASSIGN(const std::vector<std::string> ids, AllRecords(ledger));
   for (const std::string& id : ids) {
     if (request.progress) request.progress("reading records: " + id);
-    const auto read = ReadJob(ledger, id);
+    auto read = ReadJob(ledger, id);
     if (read.status().Is(Code::kNotFound)) continue;
     if (!read.ok()) {
       if (read.status().transient()) return read.status();
       records.all_read = false;
       continue;
     }
-    const Job& job = read->job;
+    const Job& job = all.emplace(id, std::move(read->job)).first->second;
     const bool is_active = std::find(active.begin(), active.end(), id) != active.end();
     const bool old = request.jobs_older_than && IsFinal(job.state) && job.ended && !is_active &&
                      read->store_now - *job.ended > *request.jobs_older_than;
-    if (old) {
-      records.removable.push_back(id);
-      continue;
-    }
-    records.digests.insert(job.code_digest);
-    records.digests.insert(job.binary_digest);
-    if (!IsFinal(job.state)) needed.insert(job.retry_of);
+    if (old) records.removable.push_back(id);
+  }
+  std::set<std::string> needed;
+  const std::set<std::string> doomed(records.removable.begin(), records.removable.end());
+  for (const auto& [id, job] : all) {
+    if (!doomed.contains(id)) AddNeeded(all, job, &needed);
   }
   std::erase_if(records.removable, [&](const std::string& id) { return needed.contains(id); });
+  for (const auto& [id, job] : all) {
+    if (doomed.contains(id) && !needed.contains(id)) continue;
+    records.digests.insert(job.code_digest);
+    records.digests.insert(job.binary_digest);
+  }
   return records;
 }
 

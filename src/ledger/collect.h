@@ -28,8 +28,9 @@ struct Collected {
 // names it that was there when the copy was old already: whoever submits makes sure of a copy of at
 // most 15 days, then writes the record, and nobody writes the name of an old copy again. So a
 // deletion can be late, or come twice, and takes nothing that is wanted. Jobs that are active are
-// never touched. A record that cannot be read keeps every content: it may name any of them. Safe to
-// kill and to repeat: a job's data goes first, its record last.
+// never touched, nor is what a job that is kept may still begin from (docs/checkpoints.md). A
+// record that cannot be read keeps every content: it may name any of them. Safe to kill and to
+// repeat: a job's data goes first, its record last.
 Result<Collected> CollectGarbage(Ledger& ledger, const CollectRequest& request);
 
 }  // namespace stoker

@@ -134,6 +134,38 @@ TEST_F(CollectTest, OldJobsGoWithAllThatIsTheirs) {
   EXPECT_EQ(left->jobs[0].id, "two");
 }
 
+// one saved; two went on from it and three from two, and neither saved anything.
+TEST_F(CollectTest, WhatAYoungJobMayBeginFromIsKept) {
+  const auto edit = [&](const std::string& id, const std::function<void(Job&)>& change) {
+    ASSERT_TRUE(MutateJob(*ledger_, id, [&](Job& record) -> Result<bool> {
+                  change(record);
+                  return true;
+                }).ok());
+  };
+  for (const char* id : {"zero", "one", "two"}) RunJob(id, id);
+  now_ = now_ + Duration::Hours(24 * 40);
+  RunJob("three", "three");
+  const auto saved = [](Job& record) {
+    Attempt attempt;
+    attempt.number = 1;
+    attempt.newest_checkpoint = "1-1";
+    record.attempts.push_back(attempt);
+  };
+  edit("zero", saved);
+  edit("one", saved);
+  edit("one", [](Job& record) { record.retry_of = "zero"; });
+  edit("two", [](Job& record) { record.retry_of = "one"; });
+  edit("three", [](Job& record) { record.retry_of = "two"; });
+  edit("three", [](Job& record) { record.state = JobState::kFailed; });
+  CollectRequest request;
+  request.jobs_older_than = Duration::Hours(24 * 30);
+  EXPECT_EQ(CollectGarbage(*ledger_, request)->jobs, std::vector<std::string>{"zero"});
+  EXPECT_TRUE(HasBlob("one"));
+  // It has saved: a retry of it needs no other.
+  edit("three", saved);
+  EXPECT_EQ(CollectGarbage(*ledger_, request)->jobs, (std::vector<std::string>{"one", "two"}));
+}
+
 TEST_F(CollectTest, ARecordThatCannotBeReadKeepsEveryBlobAndItsLine) {
   RunJob("one", "a");
   RunJob("old", "b");

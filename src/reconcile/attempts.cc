@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/deliberate_bug.h"
+#include "job/checkpoint_name.h"
 #include "policy/retry.h"
 #include "reconcile/pass.h"
 
@@ -99,7 +100,13 @@ void SumUp(Pass& pass, Attempt& attempt) {
     if (report != nullptr) attempt.run_ms = std::max(attempt.run_ms, report->report.run_ms);
   }
   attempt.missing_outputs = MissingOutputs(pass, attempt);
-  for (const std::string& id : *pass.seen.checkpoints) {
+  if (pass.seen.checkpoints->empty()) return;
+  const Generation& own = pass.seen.checkpoints->front();
+  const std::string left = AsLeftName(attempt.number);
+  if (std::find(own.as_left.begin(), own.as_left.end(), left) != own.as_left.end()) {
+    attempt.as_left = left;
+  }
+  for (const std::string& id : own.whole) {
     if (AttemptOfCheckpoint(id) == attempt.number) {
       attempt.newest_checkpoint = id;  // the list is newest first
       break;
@@ -143,7 +150,12 @@ void Conclude(Pass& pass, size_t index) {
     FinishJob(pass, after.state, after.result);
     if (!BugIsOn("finish-falls-through")) return;
   }
-  if (!after.suspect.empty()) job.suspects.push_back(after.suspect);
+  if (!after.suspect.empty()) {
+    job.suspects.push_back(after.suspect);
+    // What it made of a suspect is no better.
+    const std::string& left = job.attempts[index].as_left;
+    if (!left.empty()) job.suspects.push_back(left);
+  }
   if (after.counts_as_error_restart && !BugIsOn("restarts-uncounted")) ++job.error_restarts;
   job.retry_after.reset();
   if (after.delay.ms > 0) job.retry_after = pass.seen.now + after.delay;
@@ -251,13 +263,7 @@ void Begin(Pass& pass) {
       pass.out.want_checkpoints = true;
       return;
     }
-    for (const std::string& id : *pass.seen.checkpoints) {
-      if (std::find(job.suspects.begin(), job.suspects.end(), id) == job.suspects.end() ||
-          BugIsOn("suspect-restored")) {
-        restore = id;
-        break;
-      }
-    }
+    restore = ChooseRestore(job, *pass.seen.checkpoints);
   }
   Attempt& attempt = job.attempts[index];
   attempt.state = AttemptState::kStaging;

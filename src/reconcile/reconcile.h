@@ -20,6 +20,7 @@
 
 #include "base/status.h"
 #include "job/job.h"
+#include "policy/restore.h"
 #include "spec/job_spec.h"
 
 namespace stoker {
@@ -59,8 +60,9 @@ struct Observed {
   bool absent_means_gone = false;  // ProviderTraits::describe_is_immediate
   std::vector<MachineSeen> machines;
   std::vector<ReportSeen> reports;
-  std::optional<std::vector<std::string>>
-      checkpoints;  // whole ones, newest first; unset = not read
+  // What the job and those that it goes on from have in the store; unset = not read. The job's own
+  // comes first.
+  std::optional<Restorable> checkpoints;
   std::vector<LaunchOutcome> outcomes;
 };
 

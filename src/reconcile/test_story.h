@@ -97,6 +97,7 @@ class Story {
   Observed seen;
   WallTime start;
   std::vector<std::string> checkpoints;
+  std::vector<std::string> as_left;
   std::set<int> withheld;
   std::vector<std::string> sent;
   std::vector<std::string> ended;
@@ -108,7 +109,7 @@ class Story {
     const auto decide = [&] { return Reconcile(job, spec, seen); };
     last = decide();
     if (last.want_checkpoints) {
-      seen.checkpoints = checkpoints;
+      seen.checkpoints = Restorable{{"", checkpoints, as_left, {}, ""}};
       last = decide();
       EXPECT_FALSE(last.want_checkpoints);
     }

@@ -101,8 +101,9 @@ void World::Decide(std::shared_ptr<PassState> pass) {
   if (pass->decision.want_checkpoints) {
     std::map<std::pair<int, int>, std::string> newest;
     for (const Checkpoint& c : checkpoints_) newest[{-c.attempt, -c.seq}] = c.id;
-    pass->seen.checkpoints.emplace();
-    for (const auto& [key, id] : newest) pass->seen.checkpoints->push_back(id);
+    Generation own;
+    for (const auto& [key, id] : newest) own.whole.push_back(id);
+    pass->seen.checkpoints = Restorable{own};
     pass->decision = decide();
   }
   if (events_ % 8 == 0) CheckSame(pass->decision, decide());

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/from.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/lineage.h"
+#include "controller/restorable.h"
+#include "ledger/records.h"
+#include "sys/file.h"
+
+namespace stoker::cli {
+namespace {
+
+Status NoCheckpoint(const std::string& job, const std::string& why) {
+  return Status(Code::kNotFound, "job " + job + " has no checkpoint to go on from" + why,
+                "Without --from it begins at the beginning; 'stoker checkpoints " + job +
+                    "' lists what a job has kept");
+}
+
+// One that the user named must be there now: it is not looked for again until the job begins.
+Result<std::string> Named(Ledger& ledger, const Job& job, const std::string& word) {
+  STOKER_ASSIGN(const auto found, FindCheckpoint(ledger, job, word));
+  if (!found) {
+    return Status(Code::kUsage, "'" + Printable(word) + "' is not the name of a checkpoint",
+                  "--from JOB, JOB/1-3 or JOB/as-left: see 'stoker checkpoints " + job.id + "'");
+  }
+  STOKER_ASSIGN(const Manifest manifest, LoadManifest(ledger.store(), found->job, found->name));
+  STOKER_TRY(CheckObjects(ledger.store(), manifest));
+  return found->job + "/" + found->name;
+}
+
+std::string Values(const std::vector<std::string>& taken) { return Join(taken, ", "); }
+
+}  // namespace
+
+Result<FromJob> FindFrom(Context& context, const std::string& word) {
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  if (word.find("://") != std::string::npos || StartsWith(word, "/") || StartsWith(word, ".")) {
+    return Status(
+        Code::kUsage,
+        "--from " + Printable(word) + ": only a job of this store (" + ledger->store().url() +
+            ") can be gone on from",
+        "Name a job: --from JOB or --from JOB/CHECKPOINT. For a job of another store, make "
+        "that one the store of this run");
+  }
+  const size_t slash = word.find('/');
+  STOKER_ASSIGN(const std::string id, context.ResolveJob(word.substr(0, slash)));
+  FromJob from;
+  STOKER_ASSIGN(const JobRead read, ReadJob(*ledger, id));
+  from.job = read.job;
+  STOKER_ASSIGN(from.text, ReadSpec(*ledger, id));
+  STOKER_ASSIGN(from.spec, ParseStoredSpec(from.text));
+  from.from = id;
+  if (slash != std::string::npos) {
+    STOKER_ASSIGN(from.from, Named(*ledger, read.job, word.substr(slash + 1)));
+    from.begins = from.from;
+    return from;
+  }
+  Job next;
+  next.retry_of = id;
+  next.from = id;
+  STOKER_ASSIGN(const RestorableRead found, ReadRestorable(*ledger, next, true));
+  from.begins = ChooseRestore(next, found.generations);
+  if (from.begins.empty()) return NoCheckpoint(id, found.cut.empty() ? "" : ": " + found.cut);
+  return from;
+}
+
+Result<JobSpec> SpecOfItsOwn(Context& context, const FromJob& from, ParseOptions parse) {
+  // The folder that it was submitted from, if that is on this machine; else the one we are in.
+  if (!parse.overrides.workdir && !from.spec.workdir.empty() &&
+      !sys::DirExists(from.spec.workdir)) {
+    parse.overrides.workdir = parse.base_dir;
+  }
+  parse.file_name = "the job file of " + from.job.id;
+  STOKER_ASSIGN(JobSpec spec, ParseJobSpec(from.text, parse));
+  if (!spec.workdir.empty()) context.Say("the code is that of " + spec.workdir + " as it is now");
+  return spec;
+}
+
+void TakeOver(Context& context, const FromJob& from, bool with_paths, JobSpec* spec) {
+  std::vector<std::string> taken;
+  for (const auto& [name, value] : from.spec.hyperparameters) {
+    const auto same = [&, &name = name](const auto& own) { return own.first == name; };
+    const auto& own = spec->hyperparameters;
+    if (std::any_of(own.begin(), own.end(), same)) continue;
+    spec->hyperparameters.emplace_back(name, value);
+    taken.push_back("--hp " + name + "=" + value);
+  }
+  for (const InputSpec& input : from.spec.inputs) {
+    const auto same = [&](const InputSpec& own) { return own.name == input.name; };
+    if (std::any_of(spec->inputs.begin(), spec->inputs.end(), same)) continue;
+    spec->inputs.push_back(input);
+    taken.push_back("--input " + input.name + "=" + input.source);
+  }
+  if (with_paths && !spec->checkpoints.path_given &&
+      spec->checkpoints.path != from.spec.checkpoints.path) {
+    spec->checkpoints.path = from.spec.checkpoints.path;
+    spec->checkpoints.path_given = true;
+    taken.push_back("--checkpoints " + from.spec.checkpoints.path);
+  }
+  if (!taken.empty()) context.Say("from job " + from.job.id + ": " + Printable(Values(taken)));
+}
+
+void SayWhereItBegins(Context& context, const FromJob& from) {
+  std::string text = "goes on from " + SayCheckpoint(from.begins);
+  const CheckpointName name = SplitCheckpointName(from.begins);
+  const auto& suspects = from.job.suspects;
+  if (name.job == from.job.id &&
+      std::find(suspects.begin(), suspects.end(), name.name) != suspects.end()) {
+    text += ", which that job had stepped over (an attempt failed on it)";
+  }
+  context.Say(text);
+  if (IsFinal(from.job.state)) return;
+  context.Say("job " + from.job.id + " is still " + std::string(Name(from.job.state)) +
+              " and goes on beside this one" +
+              (from.from == from.job.id ? "; what it saves until this one begins counts too" : ""));
+}
+
+}  // namespace stoker::cli

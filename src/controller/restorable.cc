@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/restorable.h"
+
+#include <algorithm>
+
+#include "ledger/ancestors.h"
+#include "sync/checkpoint_store.h"
+
+namespace stoker {
+namespace {
+
+Result<Generation> Look(ObjectStore& store, const std::string& job) {
+  Generation found;
+  STOKER_ASSIGN(const std::vector<CheckpointInfo> all, ListCheckpoints(store, job));
+  for (const CheckpointInfo& info : all) {
+    if (info.whole) found.whole.push_back(info.id);
+  }
+  return found;
+}
+
+// One decision makes one of them suspect at most, and then begins from the next.
+bool WillDo(const Job& job, const Generation& own) {
+  const auto good = std::count_if(own.whole.begin(), own.whole.end(), [&](const std::string& id) {
+    return std::find(job.suspects.begin(), job.suspects.end(), id) == job.suspects.end();
+  });
+  return good >= 2;
+}
+
+}  // namespace
+
+Result<RestorableRead> ReadRestorable(Ledger& ledger, const Job& job, bool all) {
+  RestorableRead read;
+  STOKER_ASSIGN(Generation own, Look(ledger.store(), job.id));
+  const bool enough = !all && WillDo(job, own);
+  read.generations.push_back(std::move(own));
+  if (job.retry_of.empty() || enough) return read;
+  STOKER_ASSIGN(const Ancestors ancestors, ReadAncestors(ledger, job));
+  read.cut = ancestors.cut;
+  for (const Job& ancestor : ancestors.jobs) {
+    STOKER_ASSIGN(Generation generation, Look(ledger.store(), ancestor.id));
+    generation.job = ancestor.id;
+    generation.suspects = ancestor.suspects;
+    generation.from = ancestor.from;
+    read.generations.push_back(std::move(generation));
+  }
+  return read;
+}
+
+}  // namespace stoker

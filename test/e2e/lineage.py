@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a job begins from: a retry of a retry, 'run --from', and what a program left."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from harness import PYTHON, Results, World  # noqa: E402
+
+# Saves once, a number; fails for as long as there is a file that says so.
+COUNTS = """
+import json, os, sys, time
+path = 'checkpoints/count.json'
+count = json.load(open(path)) if os.path.exists(path) else 0
+print('begins at', count, 'by', 'VERSION', 'with', os.environ.get('LR', 'no rate'), flush=True)
+if os.path.exists(sys.argv[1]):
+    sys.exit(4)
+if count == 0:
+    os.makedirs('checkpoints', exist_ok=True)
+    with open(path, 'w') as out:
+        out.write('7')
+    time.sleep(float(sys.argv[2]))
+    sys.exit(3)
+"""
+
+
+def program(world, version):
+    text = COUNTS.replace("VERSION", version).replace("'LR'", "'STOKER_HP_lr'")
+    world.program(text, "count.py")
+
+
+def ended(world, job):
+    world.stoker("wait", job, timeout=60)
+    return world.job(job)
+
+
+def begins(job):
+    return [attempt.get("restore", "") for attempt in job["attempts"]]
+
+
+def test_retry_of_retry(results, world):
+    """first saves and fails; its retry fails before it saves; the next goes on from first's."""
+    program(world, "one")
+    flag = world.root / "broken"
+    first = world.submit("--name", "first", "--hp", "lr=0.5", "--", PYTHON, "count.py", flag, "3")
+    results.check("it saved, and failed", ended(world, first)["state"] == "Failed")
+    flag.touch()
+    second = world.json("retry", first, "--detach")["id"]
+    job = ended(world, second)
+    results.check("its retry failed at once", job["state"] == "Failed" and
+                  begins(job) == [f"{first}/1-1", ""], job["attempts"])
+    listed = world.json("checkpoints", second)
+    results.check("checkpoints of the retry: those of the job before, and whose they are",
+                  [(c["id"], c["job"], c["suspect"]) for c in listed]
+                  == [(f"{first}/1-1", first, True)], listed)
+    told = world.stoker("checkpoints", second)
+    results.check("said in words", f"are of {first}" in told.stderr, told.stderr)
+    got = world.stoker("get", second, "checkpoint", "got")
+    results.check("get JOB checkpoint finds it", got.returncode == 0 and f"of job {first}" in
+                  got.stderr and (world.work / "got" / "count.json").read_text() == "7", got.stderr)
+    flag.unlink()
+    third = world.stoker("retry", second, "--detach")
+    job = ended(world, third.stdout.strip())
+    results.check("the retry of the retry goes on from it", begins(job) == [f"{first}/1-1"] and
+                  job["state"] == "Succeeded", job["attempts"])
+    results.check("and says so", f"begins from checkpoint 1-1 of job {first}" in third.stderr,
+                  third.stderr)
+    return first
+
+
+def test_from(results, world, first):
+    """Other code, the same work."""
+    program(world, "two")
+    done = world.stoker("run", "--from", first)
+    results.check("run --from JOB: today's folder, that job's run, parameters and checkpoint",
+                  done.returncode == 0 and "begins at 7 by two with 0.5" in done.stdout,
+                  done.stdout + done.stderr)
+    results.check("said", f"goes on from checkpoint 1-1 of job {first}" in done.stderr, done.stderr)
+    flag = world.root / "broken"
+    done = world.stoker("run", "--from", f"{first}/1-1", "--hp", "lr=0.1", "--", PYTHON, "count.py",
+                        flag, "1")
+    results.check("run --from JOB/CHECKPOINT -- COMMAND, with a parameter of its own",
+                  done.returncode == 0 and "begins at 7 by two with 0.1" in done.stdout,
+                  done.stdout + done.stderr)
+    job = world.json("ls", "--all")["jobs"] if isinstance(world.json("ls", "--all"), dict) else \
+        world.json("ls", "--all")
+    results.check("ls knows whence", any(one.get("retry_of") == first for one in job), job)
+    (world.work / "job.yaml").write_text(f"run: {PYTHON} count.py {flag} 1\n")
+    done = world.stoker("run", "job.yaml", "--from", "first")
+    results.check("run --from NAME job.yaml", done.returncode == 0 and
+                  f"from job {first}: --hp lr=0.5" in done.stderr and
+                  "begins at 7 by two with 0.5" in done.stdout, done.stdout + done.stderr)
+
+
+def test_refusals(results, world, first):
+    bare = world.submit("--name", "bare", "--", "true")
+    ended(world, bare)
+    for word, code, part in (
+        ("nobody", 1, "no job"),
+        (bare, 1, "has no checkpoint to go on from"),
+        (f"{first}/1-9", 1, "1-9"),
+        (f"{first}/as-left", 1, "nothing is kept as left"),
+        (f"{first}/what", 2, "is not the name of a checkpoint"),
+        ("s3://bucket/there", 2, "only a job of this store"),
+    ):
+        done = world.stoker("run", "--from", word, "--", "true")
+        results.check(f"--from {word.replace(first, 'JOB').replace(bare, 'BARE')} is refused",
+                      done.returncode == code and part in done.stderr, done.stderr)
+
+
+def test_running(results, world):
+    """Of a job that runs still: its newest whole checkpoint, and that is said."""
+    flag = world.root / "broken"
+    job = world.submit("--name", "runs", "--", PYTHON, "count.py", flag, "600")
+    world.wait_for("a checkpoint", lambda: world.json("checkpoints", job))
+    done = world.stoker("run", "--from", job)
+    results.check("--from a job that runs", done.returncode == 0 and "begins at 7" in done.stdout
+                  and f"job {job} is still Running" in done.stderr, done.stdout + done.stderr)
+    world.stoker("cancel", job)
+
+
+def main():
+    results = Results()
+    with World("lineage") as world:
+        first = test_retry_of_retry(results, world)
+        test_from(results, world, first)
+        test_refusals(results, world, first)
+        test_running(results, world)
+    results.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -6,10 +6,12 @@
 #include <set>
 
 #include "base/text.h"
+#include "job/checkpoint_name.h"
 #include "job/digest.h"
 #include "ledger/paths.h"
 #include "sim/checks.h"
 #include "sim/program.h"
+#include "sync/as_left.h"
 #include "sync/manifest.h"
 
 namespace stoker::sim {
@@ -26,6 +28,10 @@ std::optional<Named> ManifestOf(const std::string& key) {
   const auto id = IdOfManifestKey(key);
   if (!id || ManifestKey(job, *id) != key) return std::nullopt;
   return Named{job, *id};
+}
+
+std::string JobOf(const std::string& key) {
+  return StartsWith(key, "jobs/") ? key.substr(5, key.find('/', 5) - 5) : "";
 }
 
 // whole-checkpoint: what a manifest names is there, is what it says, and is of one moment; from the
@@ -61,6 +67,7 @@ class WholeCheckpoint : public Observer {
     const Attempt* attempt = FindAttempt(job, view.attempt);
     if (attempt == nullptr) return;
     int expected = 0;
+    if (IsAsLeft(attempt->restore)) return;  // nobody says of which step it is
     if (!attempt->restore.empty()) {
       const bool others = attempt->restore.find('/') != std::string::npos;
       const auto found = steps_.find((others ? "" : view.job + "/") + attempt->restore);
@@ -114,6 +121,11 @@ class Newest : public Observer {
   explicit Newest(World& world) : world_(world) {}
 
   void OnChange(const BucketChange& change) override {
+    if (const int attempt = AttemptOfAsLeftKey(change.key)) {
+      const std::string job = JobOf(change.key);
+      left_[job].erase(attempt);
+      if (change.after && !change.after->empty()) left_[job].insert(attempt);
+    }
     const auto named = ManifestOf(change.key);
     if (!named) return;
     if (!change.after || change.after->empty()) {
@@ -154,27 +166,73 @@ class Newest : public Observer {
   }
 
  private:
-  // The checkpoint that whoever reads the store now would take.
-  std::string NewestOf(const std::string& job, const Job& record, const std::string& prefix) const {
-    const auto found = committed_.find(job);
-    if (found == committed_.end()) return "";
-    for (auto id = found->second.rbegin(); id != found->second.rend(); ++id) {
-      const std::string name = prefix + id->ToString();
-      const auto& suspects = record.suspects;
-      if (std::find(suspects.begin(), suspects.end(), name) == suspects.end()) return name;
+  static bool Has(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  }
+  static std::string NameOf(const Job& job, const Job& of, const std::string& id) {
+    return of.id == job.id ? id : of.id + "/" + id;
+  }
+
+  // The job and those that it retries, as far as their records are there.
+  std::vector<const Job*> Row(const Job& job) const {
+    std::vector<const Job*> row = {&job};
+    while (!row.back()->retry_of.empty()) {
+      const auto found = world_.jobs().find(row.back()->retry_of);
+      if (found == world_.jobs().end() || found->second.id == job.id) break;
+      row.push_back(&found->second);
     }
-    return "";
+    return row;
+  }
+
+  // What whoever reads the store now would take: the newest whole one that is not suspect of the
+  // job or of the nearest that it retries; then one that only those found suspect; what was left
+  // only where there is no whole one at all.
+  std::string Expected(const Job& job, const std::vector<const Job*>& row) const {
+    std::set<std::string> theirs;
+    for (size_t i = 1; i < row.size(); ++i) {
+      for (const std::string& id : row[i]->suspects) {
+        theirs.insert(id.find('/') == std::string::npos ? row[i]->id + "/" + id : id);
+      }
+    }
+    std::vector<std::string> offers;
+    for (const Job* of : row) {
+      const auto found = committed_.find(of->id);
+      if (found == committed_.end()) continue;
+      for (auto id = found->second.rbegin(); id != found->second.rend(); ++id) {
+        offers.push_back(NameOf(job, *of, id->ToString()));
+      }
+    }
+    if (offers.empty()) {
+      for (const Job* of : row) {
+        const auto found = left_.find(of->id);
+        if (found == left_.end()) continue;
+        for (auto attempt = found->second.rbegin(); attempt != found->second.rend(); ++attempt) {
+          offers.push_back(NameOf(job, *of, AsLeftName(*attempt)));
+        }
+      }
+    }
+    std::erase_if(offers, [&](const std::string& name) { return Has(job.suspects, name); });
+    for (const std::string& name : offers) {
+      if (theirs.count(name) == 0) return name;
+    }
+    return offers.empty() ? "" : offers.front();
   }
 
   void CheckRestore(const Attempt& attempt, const Job& job) {
-    std::string expected = NewestOf(job.id, job, "");
-    std::string of = job.id;
-    const auto own = committed_.find(job.id);
-    if (!job.retry_of.empty() && (own == committed_.end() || own->second.empty())) {
-      expected = NewestOf(job.retry_of, job, job.retry_of + "/");
-      of = job.retry_of;
+    const std::vector<const Job*> row = Row(job);
+    bool rotten = false;
+    for (const Job* of : row) {
+      rotten |= world_.Happened("rotten " + of->id);
+      const auto found = committed_.find(of->id);
+      const bool whole = found != committed_.end() && !found->second.empty();
+      if (!IsAsLeft(attempt.restore) || !whole || rotten) continue;
+      world_.Breach("as-left-last",
+                    "attempt " + std::to_string(attempt.number) + " begins from " +
+                        attempt.restore + ", although " + of->id + " has a whole checkpoint",
+                    job.id);
     }
-    if (attempt.restore == expected || world_.Happened("rotten " + of)) return;
+    const std::string expected = Expected(job, row);
+    if (attempt.restore == expected || rotten) return;
     world_.Breach("newest",
                   "attempt " + std::to_string(attempt.number) + " begins from '" + attempt.restore +
                       "', but '" + expected + "' is committed",
@@ -198,6 +256,7 @@ class Newest : public Observer {
 
   World& world_;
   std::map<std::string, std::set<CheckpointId>> committed_;
+  std::map<std::string, std::set<int>> left_;  // attempts of which it is kept, by job
   std::map<std::pair<std::string, int>, int> resumed_;
 };
 

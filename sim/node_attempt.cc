@@ -2,11 +2,14 @@
 #include "sim/node_attempt.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "job/checkpoint_name.h"
 #include "ledger/blobs.h"
 #include "ledger/log_segments.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
+#include "sync/as_left.h"
 #include "sync/checkpoint_store.h"
 
 namespace stoker::sim {
@@ -14,6 +17,7 @@ namespace {
 
 constexpr Duration kFinalSyncWithin = Duration::Minutes(30);
 constexpr int64_t kLongestWait = 60'000;
+constexpr Duration kBesideWhole = Duration::Seconds(15);
 
 }  // namespace
 
@@ -119,9 +123,9 @@ Status NodeAttempt::TryStage(const std::string& restore, StagingEnded* result) {
 Status NodeAttempt::Restore(const std::string& id, StagingEnded* result) {
   restored_.clear();
   if (id.empty()) return Status::Ok();
-  const size_t slash = id.find('/');
-  const std::string job = slash == std::string::npos ? job_.id : id.substr(0, slash);
-  const std::string checkpoint = slash == std::string::npos ? id : id.substr(slash + 1);
+  const CheckpointName name = SplitCheckpointName(id);
+  const std::string job = name.job.empty() ? job_.id : name.job;
+  const std::string& checkpoint = name.name;
   const auto writer = host_.disk.OpenWriter();
   const Status restored = RestoreCheckpoint(store_, job, checkpoint, rank_, *writer);
   result->restored = id;
@@ -167,7 +171,8 @@ Status NodeAttempt::BeginKeeper() {
   config.num_nodes = job_.num_nodes;
   config.quiet = spec_.checkpoints.quiet;
   config.keep = spec_.checkpoints.keep;
-  if (restored_.find('/') == std::string::npos) config.restored = restored_;
+  const bool whole = restored_.find('/') == std::string::npos && !IsAsLeft(restored_);
+  if (whole) config.restored = restored_;
   if (!config.restored.empty()) config.protect.insert(config.restored);
   config.nonce_seed = host_.world.rng().Next();
   config.may_commit = [this] { return MayCommit(); };
@@ -266,7 +271,30 @@ Status NodeAttempt::FinalSync(MonoTime deadline) {
     }
     Sleep(50);
   }
+  KeepWhatIsLeft(deadline);
   return Status::Ok();
+}
+
+void NodeAttempt::KeepWhatIsLeft(MonoTime deadline) {
+  if (std::exchange(left_kept_, true)) return;
+  const CheckpointKeeper::Written written = keeper_->written();
+  if (!written.unkept && job_.num_nodes == 1) return;
+  const bool whole = !keeper_->newest().empty() || (!restored_.empty() && !IsAsLeft(restored_));
+  if (whole) deadline = std::min(deadline, host_.clock.Mono() + kBesideWhole);
+  AsLeftConfig config;
+  config.job = job_.id;
+  config.attempt = attempt_;
+  config.rank = rank_;
+  config.num_nodes = job_.num_nodes;
+  config.wrote = written.any;
+  config.unkept = written.unkept;
+  config.nonce = ledger_.Nonce();
+  config.may_commit = [this] { return MayCommit(); };
+  config.pause = [this](Duration wait) { Sleep(wait.ms); };
+  const auto kept = KeepAsLeft(config, store_, host_.clock, *files_, deadline);
+  host_.world.Tell(host_.id, kept.ok() ? (kept->id.empty() ? "left nothing that is not kept"
+                                                           : "kept " + kept->id)
+                                       : "lost what was left: " + kept.status().ToString());
 }
 
 Status NodeAttempt::Finalize(const FinalizeAttempt& action) {

@@ -51,6 +51,7 @@ class NodeAttempt {
   void RunUploads();
   void RunShipper();
   Status FinalSync(MonoTime deadline);
+  void KeepWhatIsLeft(MonoTime deadline);
   Status ShipAll(MonoTime deadline);
   Result<bool> MayCommit();
   bool SilentForGood(int rank);
@@ -67,6 +68,7 @@ class NodeAttempt {
   bool cancelled_ = false;
   bool closed_ = false;
   bool signalled_ = false;
+  bool left_kept_ = false;
   std::string restored_;
   std::unique_ptr<LogSpool> spool_;
   std::unique_ptr<LogShipper> shipper_;

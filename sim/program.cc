@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "job/checkpoint_name.h"
+
 namespace stoker::sim {
 namespace {
 
@@ -114,7 +116,14 @@ ProgramView Program::View() const {
 void Program::Start() {
   running_ = true;
   disk_.TaskBegins();
-  const FilesHold hold = Resume();
+  FilesHold hold = Resume();
+  const auto record = world_.jobs().find(place_.job);
+  const Attempt* attempt =
+      record == world_.jobs().end() ? nullptr : FindAttempt(record->second, place_.attempt);
+  if (hold.step < 0 && attempt != nullptr && IsAsLeft(attempt->restore)) {
+    // As it would have found it on a machine of its own: it says so, and fails.
+    hold = {0, true, ""};
+  }
   if (hold.step < 0) {
     world_.Breach("whole-checkpoint",
                   "node " + std::to_string(place_.rank) + " of attempt " +

@@ -20,12 +20,13 @@ Status Detach(Context& context, const Job& job, const JobSpec& spec) {
   STOKER_ASSIGN(Controller * controller, context.controller());
   const auto pass = controller->Pass(job.id);
   if (context.json) {
-    context.Print(nlohmann::json({{"id", job.id},
-                                  {"name", job.name},
-                                  {"workdir", job.workdir_note},
-                                  {"recovery_tiers", RecoveryTiers(context, job, &spec)}})
-                      .dump() +
-                  "\n");
+    nlohmann::json out = {{"id", job.id},
+                          {"name", job.name},
+                          {"workdir", job.workdir_note},
+                          {"recovery_tiers", RecoveryTiers(context, job, &spec)}};
+    if (!job.retry_of.empty()) out["retry_of"] = job.retry_of;
+    if (!job.from.empty()) out["from"] = job.from;
+    context.Print(out.dump() + "\n");
   } else {
     context.Print(job.id + "\n");
     context.Say("recovered by " + RecoveryInShort(context, spec));

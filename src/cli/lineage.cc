@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "controller/restorable.h"
 #include "ledger/ancestors.h"
+#include "sync/as_left.h"
 
 namespace stoker::cli {
 namespace {
@@ -49,6 +50,8 @@ Result<Lineage> ReadLineage(Ledger& ledger, const Job& job) {
     const std::string prefix = one == &job ? "" : one->id;
     for (const std::string& id : one->suspects) suspects.push_back(JoinCheckpointName(prefix, id));
     STOKER_ASSIGN(std::vector<CheckpointInfo> infos, ListCheckpoints(ledger.store(), one->id));
+    STOKER_ASSIGN(std::vector<CheckpointInfo> left, ListAsLeft(ledger.store(), one->id));
+    infos.insert(infos.end(), left.begin(), left.end());
     for (CheckpointInfo& info : infos) {
       const std::string name = JoinCheckpointName(prefix, info.id);
       lineage.all.push_back({one->id, name, std::move(info), false});

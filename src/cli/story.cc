@@ -69,6 +69,9 @@ std::string AttemptText(const Attempt& attempt, const std::vector<ReportSeen>& r
                      HumanDuration(Duration{RunMs(attempt, reports, now)}) + ", from " +
                      (attempt.restore.empty() ? "the start" : SayCheckpoint(attempt.restore));
   if (!newest.empty() && newest != attempt.restore) text += ", newest checkpoint " + newest;
+  if (!attempt.as_left.empty()) {
+    text += ", kept what it left as " + attempt.as_left;
+  }
   text += "\n      opened " + LocalTime(attempt.opened);
   if (attempt.ended) text += ", ended " + LocalTime(*attempt.ended);
   text += "\n";
@@ -237,6 +240,11 @@ std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, 
   const std::string newest = NewestCheckpoint(job, reports);
   if (!newest.empty()) text += "\n  last checkpoint " + newest;
   for (const std::string& line : TroublesAtTheEnd(reports)) text += "\n  " + Printable(line);
+  const std::string left = job.attempts.empty() ? "" : job.attempts.back().as_left;
+  if (!left.empty() && job.state != JobState::kSucceeded) {
+    text += "\n  left behind as it was, and newer: " + left + " (stoker run --from " + job.id +
+            "/" + std::string(kAsLeft) + ")";
+  }
   if (job.result && job.state == JobState::kFailed) {
     if (!told.why && WhySaysMore(*job.result)) text += "\n  " + Printable(job.result->why);
     if (!told.output) text += LastWords(job, reports);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ledger/ancestors.h"
+#include "sync/as_left.h"
 #include "sync/checkpoint_store.h"
 
 namespace stoker {
@@ -14,6 +15,10 @@ Result<Generation> Look(ObjectStore& store, const std::string& job) {
   STOKER_ASSIGN(const std::vector<CheckpointInfo> all, ListCheckpoints(store, job));
   for (const CheckpointInfo& info : all) {
     if (info.whole) found.whole.push_back(info.id);
+  }
+  STOKER_ASSIGN(const std::vector<CheckpointInfo> left, ListAsLeft(store, job));
+  for (const CheckpointInfo& info : left) {
+    if (info.whole) found.as_left.push_back(info.id);
   }
   return found;
 }

@@ -100,6 +100,7 @@ class AttemptRun {
   Status FinalSync(const FinalizeAttempt& action);
   Status FinalCheckpoint(MonoTime deadline);
   void SayNow(const Status& trouble);
+  void KeepWhatIsLeft(MonoTime deadline);
   std::string NewestCheckpoint() const;
   std::string KeeperTrouble() const;
   void WatchProgram(std::function<void(TaskExit)> ended, std::function<void()> activity);
@@ -138,6 +139,7 @@ class AttemptRun {
   std::unique_ptr<KeeperThreads> keeper_threads_;
   std::unique_ptr<OutputPlan> output_plan_;
   std::unique_ptr<OutputSync> outputs_;
+  bool left_kept_ = false;  // or was tried
 };
 
 }  // namespace stoker::node

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of an attempt that keeps work: checkpoints and outputs.
 #include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
 
+#include "base/text.h"
+#include "job/checkpoint_name.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
 #include "node/attempt_run.h"
+#include "sync/as_left.h"
 #include "sync/checkpoint_store.h"
 #include "sys/checkpoint_files.h"
 #include "sys/file.h"
@@ -14,17 +20,20 @@ namespace {
 
 // With no notice in sight the uploads may take their time; the machine is paid for either way.
 constexpr Duration kFinalSyncWithin = Duration::Minutes(30);
+// What is left beside a whole checkpoint is for who asks for it: nobody waits longer than this.
+constexpr Duration kBesideWhole = Duration::Seconds(15);
 
 }  // namespace
 
-// `id` is "<attempt>-<seq>", or "<job>/<attempt>-<seq>" for a retry of another job.
+// `id` as in Attempt::restore: job/checkpoint_name.h.
 Status AttemptRun::RestoreCheckpoint(const std::string& id, StagingEnded* result) {
   restored_.clear();
   if (id.empty()) return Status::Ok();
-  const size_t slash = id.find('/');
-  const std::string job = slash == std::string::npos ? config_.job.id : id.substr(0, slash);
-  const std::string checkpoint = slash == std::string::npos ? id : id.substr(slash + 1);
-  Say("stoker: restoring checkpoint " + id);
+  const CheckpointName name = SplitCheckpointName(id);
+  const std::string job = name.job.empty() ? config_.job.id : name.job;
+  const std::string& checkpoint = name.name;
+  Say("stoker: restoring " +
+      (IsAsLeft(id) ? id + ", as a program left it: not known to be whole" : "checkpoint " + id));
   STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(CheckpointDir()));
   const Status restored =
       stoker::RestoreCheckpoint(store_, job, checkpoint, config_.rank, *writer, movers_);
@@ -74,8 +83,9 @@ Status AttemptRun::BeginKeepers() {
   config.num_nodes = config_.job.num_nodes;
   config.quiet = config_.spec.checkpoints.quiet;
   config.keep = config_.spec.checkpoints.keep;
-  // A checkpoint of another job lies in another place: it is kept anew.
-  if (restored_.find('/') == std::string::npos) config.restored = restored_;
+  // One of another job, or one that was left, lies in another place: it is kept anew.
+  const bool whole = restored_.find('/') == std::string::npos && !IsAsLeft(restored_);
+  if (whole) config.restored = restored_;
   if (!config.restored.empty()) config.protect.insert(config.restored);
   config.nonce_seed = sys::RandomU64();
   config.may_commit = [this] { return MayCommit(); };
@@ -117,6 +127,7 @@ Status AttemptRun::FinalSync(const FinalizeAttempt& action) {
   // Outputs of a run that failed or was taken are kept too: they say what happened.
   const Status outputs =
       outputs_ ? outputs_->Finish(deadline).WithContext("the last outputs") : Status::Ok();
+  if (checkpoint.ok() && !hurried_) KeepWhatIsLeft(deadline);
   return checkpoint.ok() ? outputs : checkpoint;
 }
 
@@ -147,6 +158,49 @@ void AttemptRun::GiveUp() {
 
 int64_t AttemptRun::saved() const {
   return (keeper_ ? keeper_->commits() : 0) + (outputs_ ? outputs_->uploaded() : 0);
+}
+
+// After whole checkpoints and outputs: nothing of them waits for it, and its failure is no reason
+// to try any of it again.
+void AttemptRun::KeepWhatIsLeft(MonoTime deadline) {
+  if (std::exchange(left_kept_, true)) return;
+  keeper_threads_->Stop();
+  const CheckpointKeeper::Written written = keeper_->written();
+  if (!written.unkept && config_.job.num_nodes == 1) return;
+  std::string newest = keeper_->newest();
+  if (newest.empty() && !IsAsLeft(restored_)) newest = restored_;
+  const MonoTime until =
+      newest.empty() ? deadline : std::min(deadline, clock_.Mono() + kBesideWhole);
+  AsLeftConfig config;
+  config.job = config_.job.id;
+  config.attempt = config_.attempt;
+  config.rank = config_.rank;
+  config.num_nodes = config_.job.num_nodes;
+  config.wrote = written.any;
+  config.unkept = written.unkept;
+  config.nonce = ledger_.Nonce();
+  config.movers = movers_;
+  config.may_commit = [this] { return MayCommit(); };
+  config.give_up = [this] { return hurried_.load(); };
+  config.pause = [](Duration wait) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(wait.ms));
+  };
+  const auto kept = KeepAsLeft(config, store_, clock_, *files_, until);
+  const std::string what = newest.empty()
+                               ? "the program left no whole checkpoint, but files"
+                               : "the program left files that are newer than checkpoint " + newest;
+  if (!kept.ok()) {
+    const std::string lost = what + ", and they could not be kept: " + kept.status().ToString();
+    Say("stoker: " + lost);
+    const std::lock_guard lock(mutex_);
+    lost_.push_back(lost);
+  } else if (!kept->id.empty()) {
+    Say("stoker: " + what + ": kept as they are, as " + kept->id + " (" +
+        std::to_string(kept->files) + (kept->files == 1 ? " file, " : " files, ") +
+        HumanSize(kept->bytes) + ")" +
+        (newest.empty() ? "" : ", for 'stoker run --from " + config_.job.id + "/as-left'"));
+    for (const std::string& out : kept->left_out) Say("stoker: left out of it: " + out);
+  }
 }
 
 std::string AttemptRun::NewestCheckpoint() const { return keeper_ ? keeper_->newest() : ""; }

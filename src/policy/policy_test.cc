@@ -187,6 +187,29 @@ TEST(RetryTest, ACheckpointThatCannotBeRestoredIsSuspect) {
   History().Had({kError, 2, "1-3", "2-1"}).RestoreFailed().Expect("Failed UserError 2");
 }
 
+// It may have been half-written: the program is not to blame.
+TEST(RetryTest, AnErrorOnWhatWasLeftIsNoErrorOfTheProgram) {
+  const Past on_left = {kError, 9, "as-left-1"};
+  History().Had({kTaken}).Had(on_left).Expect("retry suspect as-left-1");
+  History().Allows(2).Had({kTaken}).Had(on_left).Expect("retry suspect as-left-1");
+  History()
+      .Suspects({"as-left-1", "as-left-2"})
+      .Had({kTaken})
+      .Had(on_left)
+      .Had({kTaken})
+      .Had({kError, 9, "as-left-3"})
+      .Expect("retry suspect as-left-3");
+  // From the beginning it counts as ever, and after a checkpoint.
+  History().Had({kTaken}).Had(on_left).Had({kError, 9}).Expect("Failed UserError 9");
+  History().Had({kTaken}).Had({kError, 9, "as-left-1", "2-1"}).Expect("Failed UserError 9");
+  // Nor is it one of the two failures from different checkpoints.
+  History()
+      .Suspects({"z/as-left-1"})
+      .Had({kError, 9, "z/as-left-1"})
+      .Had({kError, 9, "z/1-3"})
+      .Expect("retry suspect z/1-3");
+}
+
 TEST(RetryTest, LossesBackOffAndEndAsNoProgress) {
   History().Had(2, {kLost}).Expect("retry");
   History().Had(3, {kLost}).Expect("retry in 1000 ms");

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "job/checkpoint_name.h"
+
 namespace stoker {
 namespace {
 
@@ -107,6 +109,7 @@ bool SteppedOverOne(const Job& job, const Attempt& ended) {
     if (it->number >= ended.number) continue;
     if (Progressed(*it)) return false;
     if (Reason(*it) != EndReason::kUserError || it->restore.empty()) continue;
+    if (IsAsLeft(it->restore)) continue;
     const auto& suspects = job.suspects;
     if (std::find(suspects.begin(), suspects.end(), it->restore) != suspects.end()) return true;
   }
@@ -115,6 +118,14 @@ bool SteppedOverOne(const Job& job, const Attempt& ended) {
 
 AfterAttempt AfterUserError(const Job& job, const JobSpec& spec, const Attempt& ended) {
   const Ending& ending = *ended.ending;
+  if (IsAsLeft(ended.restore) && !Progressed(ended)) {
+    // It may have been half-written: that is no error of the program, and uses up none of its
+    // restarts.
+    AfterAttempt after = Retry("the program failed on what was left (" + ended.restore +
+                               ") and before a checkpoint: beginning from what there is before it");
+    after.suspect = ended.restore;
+    return after;
+  }
   const int code = ending.signal != 0 ? 128 + ending.signal : ending.exit_code;
   const auto& codes = spec.job_recovery.recover_on_exit_codes;
   if (std::find(codes.begin(), codes.end(), code) != codes.end()) {

@@ -334,6 +334,30 @@ TEST(InterruptionTest, SuspectCheckpointsAreSteppedOver) {
       .Expect("Running; 1 Ended L1 (Interrupted); 2 Staging L1 from 1-2");
 }
 
+TEST(InterruptionTest, WhatWasLeftIsRestoredWhereNothingIsWhole) {
+  Story s = Running();
+  s.as_left = {"as-left-1"};
+  s.See(End(1, 0, EndReason::kInterrupted))
+      .Settle()
+      .Expect("Running; 1 Ended L1 (Interrupted); 2 Staging L1 from as-left-1");
+  EXPECT_EQ(s.job.attempts[0].as_left, "as-left-1");
+  EXPECT_EQ(s.job.attempts[0].newest_checkpoint, "");
+  // It fails on that; what it has made of it is no better.
+  s.as_left = {"as-left-2", "as-left-1"};
+  s.See(AllRun(), End(2, 0, EndReason::kUserError, 9))
+      .Settle()
+      .Expect("Running; 2 Ended L1 from as-left-1 (UserError 9); 3 Staging L1");
+  EXPECT_EQ(s.job.suspects, (std::vector<std::string>{"as-left-1", "as-left-2"}));
+}
+
+TEST(InterruptionTest, WhatWasLeftComesAfterEveryWholeCheckpoint) {
+  Story s = Running();
+  s.as_left = {"as-left-1"};
+  s.See(End(1, 0, EndReason::kInterrupted), Committed({"1-2"}))
+      .Settle()
+      .Expect("Running; 1 Ended L1 (Interrupted); 2 Staging L1 from 1-2");
+}
+
 TEST(InterruptionTest, APoisonedCheckpointGetsOneAttemptFromTheOneBeforeIt) {
   Running()
       .See(End(1, 0, EndReason::kInterrupted), Committed({"1-3", "1-2"}))

@@ -8,8 +8,10 @@
 
 #include "base/deliberate_bug.h"
 #include "base/text.h"
+#include "job/checkpoint_name.h"
 #include "ledger/paths.h"
 #include "ledger/read_again.h"
+#include "sync/as_left.h"
 #include "sync/fetch.h"
 
 namespace stoker {
@@ -45,6 +47,12 @@ Result<std::vector<CheckpointId>> ListIdsSurely(ObjectStore& store, const std::s
   return Status(Code::kUnavailable, "no two lists of the checkpoints of job " + job + " are alike");
 }
 
+// What was left has the number 0 of its attempt.
+std::optional<CheckpointId> IdOf(const std::string& name) {
+  if (IsAsLeft(name)) return CheckpointId{AttemptOfAsLeft(name), 0};
+  return ParseCheckpointId(name);
+}
+
 CheckpointInfo Describe(const Manifest& manifest) {
   CheckpointInfo info;
   info.step = manifest.step;
@@ -59,24 +67,6 @@ CheckpointInfo Describe(const Manifest& manifest) {
       info.bytes += file.size;
     }
   }
-  return info;
-}
-
-// Fails only when the store does.
-Result<CheckpointInfo> Inspect(ObjectStore& store, const std::string& job, const CheckpointId& id) {
-  CheckpointInfo info;
-  auto manifest = LoadManifest(store, job, id.ToString());
-  Status status = manifest.status();
-  if (manifest.ok()) {
-    info = Describe(*manifest);
-    status = CheckObjects(store, *manifest);
-  }
-  if (IsStoreFailure(status)) return status;
-  info.id = id.ToString();
-  info.attempt = id.attempt;
-  info.seq = id.seq;
-  info.whole = status.ok();
-  if (!status.ok()) info.why_not = status.message();
   return info;
 }
 
@@ -124,21 +114,42 @@ Status SweepData(ObjectStore& store, const std::string& job, const std::vector<s
 
 }  // namespace
 
+Result<CheckpointInfo> InspectCheckpoint(ObjectStore& store, const std::string& job,
+                                         const std::string& id) {
+  CheckpointInfo info;
+  auto manifest = LoadManifest(store, job, id);
+  Status status = manifest.status();
+  if (manifest.ok()) {
+    info = Describe(*manifest);
+    status = CheckObjects(store, *manifest);
+  }
+  if (IsStoreFailure(status)) return status;
+  if (const auto named = IdOf(id)) {
+    info.attempt = named->attempt;
+    info.seq = named->seq;
+  }
+  info.id = id;
+  info.whole = status.ok();
+  if (!status.ok()) info.why_not = status.message();
+  return info;
+}
+
 Result<Manifest> LoadManifest(ObjectStore& store, const std::string& job, const std::string& id) {
-  const auto parsed = ParseCheckpointId(id);
+  const auto parsed = IdOf(id);
   if (!parsed) {
     return Status(Code::kInvalid, "'" + Printable(id) + "' is not a checkpoint id",
                   "ids look like 2-14: see 'stoker checkpoints'");
   }
-  auto read =
-      GetJudged(store, ManifestKey(job, *parsed), [&](const Object& object) -> Result<Manifest> {
-        if (!IsCommitted(object.info)) {
-          return Status(Code::kNotFound, "it has been cleared away");
-        }
-        STOKER_ASSIGN(Manifest manifest, DecodeManifest(object.data));
-        if (manifest.id == *parsed && manifest.job == job) return manifest;
-        return Status(Code::kCorrupt, "it is that of another job or number");
-      });
+  const std::string key =
+      IsAsLeft(id) ? AsLeftKey(job, parsed->attempt) : ManifestKey(job, *parsed);
+  auto read = GetJudged(store, key, [&](const Object& object) -> Result<Manifest> {
+    if (!IsCommitted(object.info)) {
+      return Status(Code::kNotFound, "it has been cleared away");
+    }
+    STOKER_ASSIGN(Manifest manifest, DecodeManifest(object.data));
+    if (manifest.id == *parsed && manifest.job == job) return manifest;
+    return Status(Code::kCorrupt, "it is that of another job or number");
+  });
   return read.ok() ? read : read.status().WithContext("checkpoint " + id);
 }
 
@@ -171,7 +182,7 @@ Result<std::vector<CheckpointInfo>> ListCheckpoints(ObjectStore& store, const st
   }
   std::vector<CheckpointInfo> out;
   for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
-    STOKER_ASSIGN(CheckpointInfo info, Inspect(store, job, *id));
+    STOKER_ASSIGN(CheckpointInfo info, InspectCheckpoint(store, job, id->ToString()));
     out.push_back(std::move(info));
   }
   return out;
@@ -182,7 +193,7 @@ Result<std::optional<CheckpointInfo>> NewestCheckpoint(ObjectStore& store, const
   STOKER_ASSIGN(std::vector<CheckpointId> ids, ListIds(store, job));
   for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
     if (suspects.count(id->ToString()) != 0) continue;
-    STOKER_ASSIGN(CheckpointInfo info, Inspect(store, job, *id));
+    STOKER_ASSIGN(CheckpointInfo info, InspectCheckpoint(store, job, id->ToString()));
     if (info.whole) return std::optional<CheckpointInfo>(std::move(info));
   }
   return std::optional<CheckpointInfo>();
@@ -306,7 +317,7 @@ Status SealAttempt(ObjectStore& store, const std::string& job, int attempt) {
     auto put = store.Put(ManifestKey(job, {attempt, seq}), "", Condition::Absent());
     if (!put.ok() && !put.status().Is(Code::kExists)) return put.status();
   }
-  return Status::Ok();
+  return SealAsLeft(store, job, attempt);
 }
 
 }  // namespace stoker

@@ -38,6 +38,11 @@ Result<std::vector<CheckpointInfo>> ListCheckpoints(ObjectStore& store, const st
 Result<std::optional<CheckpointInfo>> NewestCheckpoint(ObjectStore& store, const std::string& job,
                                                        const std::set<std::string>& suspects);
 
+// One by its name; fails when the store does, and only then.
+Result<CheckpointInfo> InspectCheckpoint(ObjectStore& store, const std::string& job,
+                                         const std::string& id);
+
+// `id`: "<attempt>-<seq>", or what AsLeftName makes (sync/as_left.h); so everywhere below.
 Result<Manifest> LoadManifest(ObjectStore& store, const std::string& job, const std::string& id);
 // kCorrupt, naming the first object that is missing or of another size.
 Status CheckObjects(ObjectStore& store, const Manifest& manifest);

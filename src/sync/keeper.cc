@@ -307,6 +307,9 @@ void CheckpointKeeper::Step() {
   Advance(clock_.Mono());
   TellUnsaved(clock_.Mono());
   Plan(clock_.Mono());
+  const bool pending = plan_.Pending();
+  const std::lock_guard lock(mutex_);
+  written_ = {plan_.ever_written() || pending, pending};
 }
 
 void CheckpointKeeper::NoteSaved(MonoTime now) {
@@ -411,6 +414,11 @@ std::string CheckpointKeeper::newest() const {
 int64_t CheckpointKeeper::commits() const {
   const std::lock_guard lock(mutex_);
   return commits_;
+}
+
+CheckpointKeeper::Written CheckpointKeeper::written() const {
+  const std::lock_guard lock(mutex_);
+  return written_;
 }
 
 std::string CheckpointKeeper::trouble() const {

@@ -80,6 +80,13 @@ class CheckpointKeeper {
   std::string newest() const;
   // Committed in this attempt, as far as this node knows. Any thread.
   int64_t commits() const;
+  // As of the last Step: whether the program has written here in this attempt, and whether any of
+  // it is in no moment that was taken. Any thread.
+  struct Written {
+    bool any = false;
+    bool unkept = false;
+  };
+  Written written() const;
   // What does not work at present, in words; "" = nothing. Any thread.
   std::string trouble() const;
 
@@ -187,6 +194,7 @@ class CheckpointKeeper {
   std::string unsaved_;             // what TellUnsaved says now
   bool originals_changed_ = false;  // during the upload
   bool hurry_ = false;
+  Written written_;
   std::optional<Ended> ended_;
   bool finished_ = false;
 };

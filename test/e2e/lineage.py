@@ -2,6 +2,7 @@
 """What a job begins from: a retry of a retry, 'run --from', and what a program left."""
 
 import pathlib
+import sqlite3
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -85,9 +86,9 @@ def test_from(results, world, first):
     job = world.json("ls", "--all")["jobs"] if isinstance(world.json("ls", "--all"), dict) else \
         world.json("ls", "--all")
     results.check("ls knows whence", any(one.get("retry_of") == first for one in job), job)
-    (world.work / "job.yaml").write_text(f"run: {PYTHON} count.py {flag} 1\n")
-    done = world.stoker("run", "job.yaml", "--from", "first")
-    results.check("run --from NAME job.yaml", done.returncode == 0 and
+    (world.work / "job.yaml").write_text(f"workdir: .\nrun: {PYTHON} count.py {flag} 1\n")
+    done = world.stoker("run", "job.yaml", "--from", first)
+    results.check("run --from JOB job.yaml", done.returncode == 0 and
                   f"from job {first}: --hp lr=0.5" in done.stderr and
                   "begins at 7 by two with 0.5" in done.stdout, done.stdout + done.stderr)
 
@@ -119,6 +120,76 @@ def test_running(results, world):
     world.stoker("cancel", job)
 
 
+# Keeps a database open for as long as it runs: never at rest, never whole.
+DATABASE = """
+import os, sqlite3, sys, time
+os.makedirs('checkpoints', exist_ok=True)
+base = sqlite3.connect('checkpoints/state.db', isolation_level=None)
+base.execute('pragma journal_mode=wal')
+base.execute('create table if not exists steps(step int)')
+step = begun = base.execute('select count(*) from steps').fetchone()[0]
+print('begins at', begun, flush=True)
+if begun and len(sys.argv) > 1:
+    sys.exit(5)
+while True:
+    step += 1
+    if step == 31 and not begun:
+        os._exit(7)
+    base.execute('insert into steps values(?)', (step,))
+    print('step', step, flush=True)
+    time.sleep(0.05)
+"""
+
+
+def at(world, job):
+    """Where each attempt says that it begins."""
+    words = [line.split() for line in world.stoker("logs", job).stdout.splitlines()]
+    return [int(line[-1]) for line in words if "begins" in line]
+
+
+def test_as_left(results, world):
+    """A program that is never at rest finds what it left, and that is said."""
+    world.program(DATABASE, "database.py")
+    job = world.submit("--name", "open", "--max-restarts", "1", "--", PYTHON, "database.py")
+    world.wait_for("it crashes, and begins again", lambda: len(at(world, job)) == 2)
+    results.check("the next attempt begins where the last one ended", at(world, job)[1] == 30,
+                  at(world, job))
+    record = world.job(job)
+    results.check("the record says from what", begins(record) == ["", "as-left-1"] and
+                  record["attempts"][0]["as_left"] == "as-left-1", record["attempts"])
+    log = world.stoker("logs", job, "--stream", "system").stdout
+    results.check("the log says what was kept, and as what",
+                  "left no whole checkpoint, but files: kept as they are, as as-left-1" in log and
+                  "restoring as-left-1, as a program left it: not known to be whole" in log, log)
+    told = world.stoker("show", job).stdout
+    results.check("show says so", "from what attempt 1 left (as-left-1: as it was, not known to be "
+                  "whole)" in told, told)
+    listed = [(c["id"], c["as_left"], c["whole"]) for c in world.json("checkpoints", job)]
+    results.check("checkpoints names it", listed == [("as-left-1", True, False)], listed)
+    got = world.stoker("get", job, "as-left", "left")
+    base = sqlite3.connect(world.work / "left" / "state.db")
+    count = base.execute("select count(*) from steps").fetchone()[0]
+    results.check("get JOB as-left: a database with all its rows", got.returncode == 0 and
+                  count == at(world, job)[1], (got.stderr, count))
+    world.stoker("cancel", job, check=True)
+    left = [c["id"] for c in world.json("checkpoints", job)]
+    results.check("a cancel keeps what was left, too", left == ["as-left-2", "as-left-1"], left)
+    other = world.submit("--from", f"{job}/as-left", "--name", "asked", "--", PYTHON, "database.py")
+    world.wait_for("it runs", lambda: at(world, other))
+    results.check("run --from JOB/as-left", at(world, other)[0] > count and
+                  begins(world.job(other)) == [f"{job}/as-left-2"], at(world, other))
+    world.stoker("cancel", other, check=True)
+
+
+def test_fails_on_it(results, world):
+    """A program that cannot use what it left begins at the beginning, and is not blamed."""
+    job = world.submit("--name", "fails", "--max-restarts", "1", "--", PYTHON, "database.py", "x")
+    record = ended(world, job)
+    results.check("it falls back", begins(record) == ["", "as-left-1", ""] and
+                  "as-left-1" in record["suspects"], record["attempts"])
+    results.check("and ends as it began", record["result"]["exit_code"] == 7, record["result"])
+
+
 def main():
     results = Results()
     with World("lineage") as world:
@@ -126,6 +197,8 @@ def main():
         test_from(results, world, first)
         test_refusals(results, world, first)
         test_running(results, world)
+        test_as_left(results, world)
+        test_fails_on_it(results, world)
     results.finish()
 
 

@@ -52,8 +52,8 @@ struct Tally {
   std::map<int64_t, int> stale;  // writes behind -> trials
 };
 
-const char* const kKinds[] = {"inplace", "killed", "diskfull", "pair",    "rename",
-                              "mmap",    "folder", "patch",    "poisoned"};
+const char* const kKinds[] = {"inplace", "killed", "diskfull", "pair",     "rename",
+                              "mmap",    "folder", "patch",    "poisoned", "held"};
 
 // One file system of its own for the trials with a full disk; a limit on the size of files where
 // that is not allowed.

@@ -12,10 +12,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <thread>
 
 #include "ledger/paths.h"
 #include "store/local_store.h"
+#include "sync/as_left.h"
 #include "sync/checkpoint_store.h"
 #include "sync/keeper.h"
 #include "sync/keeper_threads.h"
@@ -29,6 +32,7 @@ namespace fs = std::filesystem;
 using stoker::Duration;
 
 constexpr char kJob[] = "torn-trial";
+constexpr Duration kLongestKeep = Duration::Seconds(60);
 constexpr auto kLongestTrial = std::chrono::seconds(120);
 
 Progress* Share(const std::string& path) {
@@ -136,6 +140,45 @@ stoker::Status RestoreNewest(stoker::LocalStore& store, const TrialOptions& opti
   return stoker::Status(stoker::Code::kInternal, "ten checkpoints in a row are damaged");
 }
 
+std::map<std::string, std::string> Contents(const std::string& folder) {
+  std::map<std::string, std::string> contents;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream in(entry.path(), std::ios::binary);
+    contents[fs::relative(entry.path(), folder)] = {std::istreambuf_iterator<char>(in), {}};
+  }
+  return contents;
+}
+
+// What was left is what lies there, byte for byte, and no newest checkpoint.
+stoker::Status CheckAsLeft(const TrialOptions& options, stoker::LocalStore& store,
+                           stoker::Clock& clock, stoker::CheckpointFiles& files,
+                           TrialResult* result) {
+  STOKER_ASSIGN(const auto before, stoker::NewestCheckpoint(store, kJob, {}));
+  stoker::AsLeftConfig config;
+  config.job = kJob;
+  config.wrote = config.unkept = true;
+  config.nonce = "trial";
+  config.pause = [](Duration wait) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(wait.ms));
+  };
+  STOKER_ASSIGN(const stoker::AsLeftKept kept,
+                stoker::KeepAsLeft(config, store, clock, files, clock.Mono() + kLongestKeep));
+  STOKER_ASSIGN(const auto after, stoker::NewestCheckpoint(store, kJob, {}));
+  const std::string into = options.work + "/as-left";
+  STOKER_ASSIGN(auto writer, stoker::OpenDirectoryWriter(into));
+  STOKER_TRY(stoker::RestoreCheckpoint(store, kJob, kept.id, 0, *writer));
+  const bool same = Contents(into) == Contents(options.writer.directory);
+  const bool unseen =
+      before.has_value() == after.has_value() && (!before || before->id == after->id);
+  if (!same || !unseen) {
+    return stoker::Status(stoker::Code::kCorrupt, same ? "what was left became the newest"
+                                                       : "what was left is not what lay there");
+  }
+  result->as_left = true;
+  return stoker::Status::Ok();
+}
+
 stoker::TaskExit EndWriter(const TrialOptions& options, pid_t pid) {
   kill(pid, options.by_term ? SIGTERM : SIGKILL);
   int status = 0;
@@ -172,9 +215,12 @@ stoker::Status Run(const TrialOptions& options, const std::string& self, Progres
   STOKER_TRY(threads.FinalSync(clock.Mono() + Duration::Seconds(60)));
   threads.Stop();
   result->commits = keeper.commits();
+  if (keeper.written().unkept) STOKER_TRY(CheckAsLeft(options, *store, clock, *files, result));
   const std::string into = options.work + "/restored";
   STOKER_TRY(RestoreNewest(*store, options, into));
   result->verdict = Verify(options.writer, into);
+  // Never at rest: what was left is all that there can be.
+  if (options.writer.kind == "held" && result->as_left) result->verdict.step = result->finished;
   return stoker::Status::Ok();
 }
 

@@ -23,7 +23,8 @@ struct TrialResult {
   Verdict verdict;
   int64_t finished = 0;  // steps that the program had written wholly
   int64_t commits = 0;
-  std::string error;  // the trial itself failed
+  bool as_left = false;  // something was newer than the newest, and is kept as it was left
+  std::string error;     // the trial itself failed
   int64_t stale() const { return finished - verdict.step; }
 };
 

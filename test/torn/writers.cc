@@ -103,6 +103,7 @@ class Writer {
       return WriteFile(dir + "optim.pt", "optim.pt", step, O_TRUNC);
     }
     if (kind == "folder") return WriteFolder(step);
+    if (kind == "held") return WriteHeld(step);
     return WriteFile(dir + "checkpoint.pt", "checkpoint.pt", step, O_TRUNC);
   }
 
@@ -128,6 +129,18 @@ class Writer {
   bool WriteFile(const std::string& path, const std::string& name, int64_t step, int flags) {
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | flags, 0644);
     if (fd < 0) return false;
+    const bool good = WriteAll(fd, name, step);
+    return close(fd) == 0 && good;
+  }
+
+  // As a database does: it opens its file once, and never lets go of it.
+  bool WriteHeld(int64_t step) {
+    const std::string path = options_.directory + "/checkpoint.pt";
+    if (held_ < 0) held_ = open(path.c_str(), O_WRONLY | O_CREAT, 0644);
+    return held_ >= 0 && lseek(held_, 0, SEEK_SET) == 0 && WriteAll(held_, "checkpoint.pt", step);
+  }
+
+  bool WriteAll(int fd, const std::string& name, int64_t step) {
     std::vector<char> piece(kPiece);
     bool good = true;
     const int64_t size = SizeOfFile(options_, name);
@@ -144,7 +157,7 @@ class Writer {
       progress_.written += length;
       if (prng_.Chance(1, 40)) Pause(1, 20);
     }
-    return close(fd) == 0 && good;
+    return good;
   }
 
   bool MapFile(const std::string& path, const std::string& name, int64_t step) {
@@ -169,13 +182,14 @@ class Writer {
   const WriterOptions& options_;
   Progress& progress_;
   stoker::Prng prng_;
+  int held_ = -1;
 };
 
 }  // namespace
 
 const std::vector<std::string>& WriterKinds() {
-  static const std::vector<std::string> kinds = {"inplace", "patch", "pair",
-                                                 "rename",  "mmap",  "folder"};
+  static const std::vector<std::string> kinds = {"inplace", "patch",  "pair", "rename",
+                                                 "mmap",    "folder", "held"};
   return kinds;
 }
 

@@ -46,6 +46,8 @@ class BoundedSnapshot : public Snapshot {
     return copy_->Read(index, offset, buffer, size);
   }
   int Descriptor(size_t) override { return -1; }
+  bool copied(size_t index) const override { return copy_->copied(index); }
+  Status StillSame(size_t index) override { return copy_->StillSame(index); }
 
  private:
   const std::unique_ptr<Snapshot> copy_;
@@ -157,6 +159,7 @@ class Keep {
     request.patience = kFirmPatience;
     request.even_if_open = true;
     request.need_task = false;
+    request.or_original = true;  // nobody writes any more: a disk that is full is no obstacle
     for (int tries = 1;; ++tries) {
       auto copy = files_.Take(request);
       if (copy.ok() || tries == kTries || Over()) return copy;
@@ -179,12 +182,14 @@ class Keep {
       file->fact = held->files()[i];
       file->snapshot = held;
       file->index = i;
+      if (!held->copied(i)) file->original = held;
       kept_.bytes += file->fact.size;
       moment.files[file->fact.path] = std::move(file);
     }
     kept_.files += static_cast<int>(moment.files.size());
     STOKER_TRY(Insist(
         [&] { return UploadMoment(store_, config_.movers, config_.job, folder_, {}, &moment); }));
+    STOKER_TRY(OriginalsSame(moment));
     for (ManifestFile& file : PartOf(moment, config_.rank).files) {
       part_.files.push_back(std::move(file));
     }

@@ -12,56 +12,84 @@ function(stoker_wants_tests name result)
   endif()
 endfunction()
 
-# stoker_suite(NAME SOURCES file... USES room... [LABEL unit] [TIMEOUT 300] [SERIAL]): one
-# GoogleTest program NAME_test, every case known to ctest. SERIAL: no other test runs beside its
-# cases.
+# The tiers of tests (docs/tests.md): a test of a tier runs in the wider ones too.
+set(STOKER_TIERS check test all)
+
+# stoker_defaults(PREFIX KEY=VALUE...): for the arguments that were not given.
+macro(stoker_defaults prefix)
+  foreach(default ${ARGN})
+    string(REPLACE "=" ";" default ${default})
+    list(GET default 0 key)
+    list(GET default 1 value)
+    if(NOT ${prefix}_${key})
+      set(${prefix}_${key} ${value})
+    endif()
+  endforeach()
+endmacro()
+
+# stoker_tier(NAME TIER LABEL): marks the test.
+function(stoker_tier name tier label)
+  if(NOT tier IN_LIST STOKER_TIERS)
+    message(FATAL_ERROR "${name}: no tier '${tier}'")
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${label};tier-${tier}")
+endfunction()
+
+# stoker_suite(NAME SOURCES file... USES room... [LABEL unit] [TIER tier] [TIMEOUT 300]
+#              [SHARDS 1] [SERIAL]):
+# one GoogleTest program NAME_test, which is one test; SHARDS: so many, each with a part of the
+# cases. With STOKER_TEST_CASES every case is a test of its own. SERIAL: nothing runs beside it.
 function(stoker_suite name)
-  cmake_parse_arguments(SUITE "SERIAL" "LABEL;TIMEOUT" "SOURCES;USES" ${ARGN})
+  cmake_parse_arguments(SUITE "SERIAL" "LABEL;TIMEOUT;TIER;SHARDS" "SOURCES;USES" ${ARGN})
   stoker_wants_tests(${name} wanted)
   if(NOT wanted)
     return()
   endif()
-  if(NOT SUITE_LABEL)
-    set(SUITE_LABEL unit)
-  endif()
-  if(NOT SUITE_TIMEOUT)
-    set(SUITE_TIMEOUT 300)
-  endif()
-  set(serial FALSE)
-  if(SUITE_SERIAL)
-    set(serial TRUE)
-  endif()
+  stoker_defaults(SUITE LABEL=unit TIMEOUT=300 TIER=${STOKER_SUITE_TIER} SHARDS=1
+    SERIAL=FALSE)
   list(TRANSFORM SUITE_USES PREPEND stoker_)
-  add_executable(${name}_test ${SUITE_SOURCES})
+  add_executable(${name}_test EXCLUDE_FROM_ALL ${SUITE_SOURCES})
   target_link_libraries(${name}_test PRIVATE ${SUITE_USES} gtest gtest_main Threads::Threads)
   target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR})
   add_dependencies(unit_tests ${name}_test)
-  # NO_PRETTY_VALUES: a case's own name is all; CMake would add the bytes of its parameter.
-  gtest_discover_tests(${name}_test TEST_PREFIX "${STOKER_TEST_PREFIX}" DISCOVERY_TIMEOUT 120
-    NO_PRETTY_VALUES
-    PROPERTIES LABELS ${SUITE_LABEL} TIMEOUT ${SUITE_TIMEOUT} RUN_SERIAL ${serial})
-endfunction()
-
-# stoker_script_test(NAME COMMAND word... [LABEL e2e] [TIMEOUT 300] [SERIAL]): a test that is a
-# script and drives the release binary, whose path it finds in $STOKER. Sanitized trees have none.
-function(stoker_script_test name)
-  cmake_parse_arguments(SCRIPT "SERIAL" "LABEL;TIMEOUT" "COMMAND" ${ARGN})
-  if(STOKER_SANITIZE)
+  if(STOKER_TEST_CASES)
+    # NO_PRETTY_VALUES: a case's own name is all; CMake would add the bytes of its parameter.
+    gtest_discover_tests(${name}_test TEST_PREFIX "${STOKER_TEST_PREFIX}" DISCOVERY_MODE PRE_TEST
+      DISCOVERY_TIMEOUT 120 NO_PRETTY_VALUES
+      PROPERTIES LABELS ${SUITE_LABEL} TIMEOUT ${SUITE_TIMEOUT} RUN_SERIAL ${SUITE_SERIAL})
     return()
   endif()
-  if(NOT SCRIPT_LABEL)
-    set(SCRIPT_LABEL e2e)
+  foreach(shard RANGE 1 ${SUITE_SHARDS})
+    set(test ${STOKER_TEST_PREFIX}${name})
+    if(SUITE_SHARDS GREATER 1)
+      string(APPEND test .${shard})
+    endif()
+    math(EXPR index "${shard} - 1")
+    add_test(NAME ${test} COMMAND ${name}_test --gtest_brief=1)
+    set_tests_properties(${test} PROPERTIES TIMEOUT ${SUITE_TIMEOUT} RUN_SERIAL ${SUITE_SERIAL}
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${SUITE_SHARDS};GTEST_SHARD_INDEX=${index}")
+    stoker_tier(${test} ${SUITE_TIER} ${SUITE_LABEL})
+  endforeach()
+endfunction()
+
+# stoker_script_test(NAME COMMAND word... [LABEL e2e] [TIER test] [TIMEOUT 300] [SERIAL]
+#                    [SANITIZED]): a test that is a script and drives the binary, whose path it
+# finds in $STOKER. Sanitized trees have those alone that say SANITIZED, in the tier all.
+function(stoker_script_test name)
+  cmake_parse_arguments(SCRIPT "SERIAL;SANITIZED" "LABEL;TIMEOUT;TIER" "COMMAND" ${ARGN})
+  stoker_defaults(SCRIPT LABEL=e2e TIMEOUT=300 TIER=test SERIAL=FALSE)
+  if(STOKER_SANITIZE)
+    if(NOT SCRIPT_SANITIZED)
+      return()
+    endif()
+    set(SCRIPT_TIER all)
+    math(EXPR SCRIPT_TIMEOUT "2 * ${SCRIPT_TIMEOUT}")
   endif()
-  if(NOT SCRIPT_TIMEOUT)
-    set(SCRIPT_TIMEOUT 300)
-  endif()
-  set(serial FALSE)
-  if(SCRIPT_SERIAL)
-    set(serial TRUE)
-  endif()
-  add_test(NAME ${name} COMMAND ${SCRIPT_COMMAND} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES LABELS ${SCRIPT_LABEL} TIMEOUT ${SCRIPT_TIMEOUT}
-    RUN_SERIAL ${serial} ENVIRONMENT "STOKER=$<TARGET_FILE:stoker>;PYTHONDONTWRITEBYTECODE=1")
+  set(test ${STOKER_TEST_PREFIX}${name})
+  add_test(NAME ${test} COMMAND ${SCRIPT_COMMAND} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(${test} PROPERTIES TIMEOUT ${SCRIPT_TIMEOUT} RUN_SERIAL ${SCRIPT_SERIAL}
+    ENVIRONMENT "STOKER=$<TARGET_FILE:stoker>;PYTHONDONTWRITEBYTECODE=1")
+  stoker_tier(${test} ${SCRIPT_TIER} ${SCRIPT_LABEL})
 endfunction()
 
 # stoker_room(NAME [USES room...] [LIBS lib...]): the library stoker_NAME out of src/NAME/*.cc and,

@@ -14,8 +14,8 @@
 namespace stoker::sim {
 namespace {
 
-struct World {
-  explicit World(uint64_t seed = 1) : prng(seed) {}
+struct BucketWorld {
+  explicit BucketWorld(uint64_t seed = 1) : prng(seed) {}
   BucketClient Client(const std::string& name, Link* link = nullptr) {
     return BucketClient(bucket, scheduler, prng, name, link);
   }
@@ -41,10 +41,10 @@ class SimSubject : public contract::Subject {
  public:
   ObjectStore& store() override { return client_; }
   std::unique_ptr<ObjectStore> Reopen() override { return nullptr; }
-  World& world() { return world_; }
+  BucketWorld& world() { return world_; }
 
  private:
-  World world_;
+  BucketWorld world_;
   BucketClient client_ = world_.Client("subject");
 };
 
@@ -73,7 +73,7 @@ const std::set<std::string>& LeftOut() {
   return names;
 }
 
-std::vector<contract::Check> Checks() {
+std::vector<contract::Check> ContractChecks() {
   std::vector<contract::Check> checks;
   for (const contract::Check& check : contract::AllChecks()) {
     if (LeftOut().count(check.name) == 0) checks.push_back(check);
@@ -81,7 +81,7 @@ std::vector<contract::Check> Checks() {
   return checks;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, BucketContract, ::testing::ValuesIn(Checks()),
+INSTANTIATE_TEST_SUITE_P(All, BucketContract, ::testing::ValuesIn(ContractChecks()),
                          [](const ::testing::TestParamInfo<contract::Check>& one) {
                            return one.param.name;
                          });
@@ -93,11 +93,11 @@ TEST(Bucket, ChecksLeftOutOfTheContractExist) {
     std::printf("left out of the contract (threads or processes): %s\n", name.c_str());
     EXPECT_EQ(names.count(name), 1U) << name;
   }
-  EXPECT_EQ(Checks().size() + LeftOut().size(), contract::AllChecks().size());
+  EXPECT_EQ(ContractChecks().size() + LeftOut().size(), contract::AllChecks().size());
 }
 
 TEST(Bucket, UploadsShowNothingBeforeCommit) {
-  World world;
+  BucketWorld world;
   BucketClient client = world.Client("p");
   world.Run([&] {
     auto upload = client.BeginUpload("u/x", Condition::Absent());
@@ -115,7 +115,7 @@ TEST(Bucket, UploadsShowNothingBeforeCommit) {
 }
 
 TEST(Bucket, FibersIncrement) {
-  World world;
+  BucketWorld world;
   std::vector<std::unique_ptr<Process>> processes;
   std::vector<std::unique_ptr<BucketClient>> clients;
   int lost = 0;
@@ -146,7 +146,7 @@ TEST(Bucket, FibersIncrement) {
 }
 
 TEST(Bucket, RequestsTakeTheirTime) {
-  World world;
+  BucketWorld world;
   world.bucket.latency_low = world.bucket.latency_high = 20;
   world.bucket.bytes_per_ms = 1000;
   BucketClient client = world.Client("p");
@@ -176,7 +176,7 @@ TEST(Bucket, RequestsTakeTheirTime) {
 }
 
 TEST(Bucket, OutsideOfFibersNothingTakesTimeOrFails) {
-  World world;
+  BucketWorld world;
   world.bucket.faults.before = 1000;
   world.bucket.away_until = 1'000'000;
   BucketClient client = world.Client("p");
@@ -187,17 +187,17 @@ TEST(Bucket, OutsideOfFibersNothingTakesTimeOrFails) {
   EXPECT_EQ(world.scheduler.next(), -1);
 }
 
-struct Outcome {
+struct DuelOutcome {
   Code code = Code::kOk;
   bool effect = false;
 };
 
 // One write under one fault that is certain.
-Outcome WriteUnder(int BucketFaults::*fault, uint64_t seed) {
-  World world(seed);
+DuelOutcome WriteUnder(int BucketFaults::*fault, uint64_t seed) {
+  BucketWorld world(seed);
   world.bucket.faults.*fault = 1000;
   BucketClient client = world.Client("p");
-  Outcome out;
+  DuelOutcome out;
   world.Run([&] {
     out.code = client.Put("k", "x").code();
     out.effect = world.bucket.Find("k") != nullptr;
@@ -208,22 +208,22 @@ Outcome WriteUnder(int BucketFaults::*fault, uint64_t seed) {
 TEST(Bucket, EachFaultSaysAndDoesWhatItShould) {
   int torn_took_effect = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
-    const Outcome before = WriteUnder(&BucketFaults::before, seed);
+    const DuelOutcome before = WriteUnder(&BucketFaults::before, seed);
     EXPECT_EQ(before.code, Code::kUnavailable);
     EXPECT_FALSE(before.effect);
-    const Outcome after = WriteUnder(&BucketFaults::after, seed);
+    const DuelOutcome after = WriteUnder(&BucketFaults::after, seed);
     EXPECT_EQ(after.code, Code::kTimeout);
     EXPECT_TRUE(after.effect);
-    const Outcome throttled = WriteUnder(&BucketFaults::throttled, seed);
+    const DuelOutcome throttled = WriteUnder(&BucketFaults::throttled, seed);
     EXPECT_EQ(throttled.code, Code::kBusy);
     EXPECT_FALSE(throttled.effect);
-    const Outcome slow = WriteUnder(&BucketFaults::slow, seed);
+    const DuelOutcome slow = WriteUnder(&BucketFaults::slow, seed);
     EXPECT_EQ(slow.code, Code::kOk);
     EXPECT_TRUE(slow.effect);
-    const Outcome torn = WriteUnder(&BucketFaults::torn, seed);
+    const DuelOutcome torn = WriteUnder(&BucketFaults::torn, seed);
     EXPECT_EQ(torn.code, Code::kUnavailable);
     torn_took_effect += torn.effect ? 1 : 0;
-    const Outcome late = WriteUnder(&BucketFaults::late, seed);
+    const DuelOutcome late = WriteUnder(&BucketFaults::late, seed);
     EXPECT_EQ(late.code, Code::kTimeout);
     EXPECT_FALSE(late.effect);
   }
@@ -234,7 +234,7 @@ TEST(Bucket, EachFaultSaysAndDoesWhatItShould) {
 TEST(Bucket, LateWritesCheckTheirConditionWhenTheyArrive) {
   int refused = 0;
   for (uint64_t seed = 0; seed < 50; ++seed) {
-    World world(seed);
+    BucketWorld world(seed);
     BucketClient client = world.Client("p");
     const auto first = client.Put("k", "first");
     int64_t said = -1;
@@ -268,7 +268,7 @@ TEST(Bucket, LateWritesCheckTheirConditionWhenTheyArrive) {
 
 // Kills the writer at `at`; the effect is due at 10, the answer at 20.
 std::string KilledAt(int64_t at, bool delete_it) {
-  World world;
+  BucketWorld world;
   world.bucket.latency_low = world.bucket.latency_high = 20;
   BucketClient client = world.Client("p");
   (void)client.Put("k", "before");
@@ -297,7 +297,7 @@ TEST(Bucket, AProcessKilledBeforeHasNoEffectAndAfterHasIt) {
 }
 
 TEST(Bucket, WhatUnwindsCannotWrite) {
-  World world;
+  BucketWorld world;
   BucketClient client = world.Client("p");
   std::optional<Code> said;
   Code read = Code::kOk;
@@ -329,7 +329,7 @@ TEST(Bucket, WhatUnwindsCannotWrite) {
 }
 
 TEST(Bucket, AWatcherMayKillTheWriterRightAfterItsWrite) {
-  World world;
+  BucketWorld world;
   BucketClient client = world.Client("p");
   Process process(world.scheduler, "p");
   world.bucket.changed = [&](const BucketChange& change) {
@@ -346,7 +346,7 @@ TEST(Bucket, AWatcherMayKillTheWriterRightAfterItsWrite) {
 }
 
 TEST(Bucket, TellsWhatChanged) {
-  World world;
+  BucketWorld world;
   std::string story;
   world.bucket.changed = [&](const BucketChange& change) {
     story += change.writer + " " + change.key + " " + (change.before ? *change.before : "-") + ">" +
@@ -367,7 +367,7 @@ TEST(Bucket, TellsWhatChanged) {
 
 TEST(Bucket, ALinkThatIsCutLosesTheWayThereOrTheWayBack) {
   const auto put = [](int64_t cut_at) {
-    World world;
+    BucketWorld world;
     world.bucket.latency_low = world.bucket.latency_high = 20;
     Link link;
     BucketClient client = world.Client("p", &link);
@@ -389,7 +389,7 @@ TEST(Bucket, ALinkThatIsCutLosesTheWayThereOrTheWayBack) {
 }
 
 TEST(Bucket, ABucketThatIsAwayAnswersNobody) {
-  World world;
+  BucketWorld world;
   world.bucket.away_until = 600'000;
   BucketClient client = world.Client("p");
   std::set<Code> codes;
@@ -405,7 +405,7 @@ TEST(Bucket, ABucketThatIsAwayAnswersNobody) {
 TEST(Bucket, TornDownloadsNeverLookWhole) {
   int partly = 0;
   for (uint64_t seed = 0; seed < 50; ++seed) {
-    World world(seed);
+    BucketWorld world(seed);
     BucketClient client = world.Client("p");
     const std::string data(100'000, 'x');
     world.bucket.Plant("k", std::make_shared<const std::string>(data));
@@ -436,7 +436,7 @@ TEST(Bucket, TornDownloadsNeverLookWhole) {
 }
 
 TEST(Bucket, EqualDataIsANewVersion) {
-  World world;
+  BucketWorld world;
   BucketClient client = world.Client("p");
   const auto first = client.Put("k", "same");
   const auto second = client.Put("k", "same");
@@ -446,7 +446,7 @@ TEST(Bucket, EqualDataIsANewVersion) {
 
 TEST(Bucket, TheSameSeedGivesTheSameStory) {
   const auto story = [](uint64_t seed) {
-    World world(seed);
+    BucketWorld world(seed);
     world.bucket.faults = {50, 50, 50, 50, 50, 50};
     std::string out;
     BucketClient client = world.Client("p");

@@ -8,16 +8,16 @@
 namespace stoker::sim {
 namespace {
 
-constexpr int64_t kHour = 3'600'000;
+constexpr int64_t kOneHour = 3'600'000;
 
 // Two hours of training in steps of a minute, a checkpoint each ten.
 MarketSetting Setting(int nodes) {
   MarketSetting setting;
   setting.label = "test";
   setting.job.nodes = nodes;
-  setting.job.train_ms = 2 * kHour;
+  setting.job.train_ms = 2 * kOneHour;
   setting.job.step_ms = 60'000;
-  setting.limit_ms = 48 * kHour;
+  setting.limit_ms = 48 * kOneHour;
   setting.price.micro_dollars_per_hour = 3'600'000;  // a thousand a second
   return setting;
 }
@@ -40,8 +40,8 @@ TEST(sim, market) {
     EXPECT_EQ(calm.report.lost_work_ms, 0);
     EXPECT_EQ(calm.stood_still_ms, 0);
     EXPECT_EQ(calm.open_share, 1000);
-    EXPECT_GT(calm.report.finish_ms, 2 * kHour);
-    EXPECT_LT(calm.report.finish_ms, 2 * kHour + 240'000) << "boot, setup, start, end";
+    EXPECT_GT(calm.report.finish_ms, 2 * kOneHour);
+    EXPECT_LT(calm.report.finish_ms, 2 * kOneHour + 240'000) << "boot, setup, start, end";
     EXPECT_GE(calm.report.machine_seconds, nodes * 7'200);
     EXPECT_EQ(calm.report.cost_micro_dollars, calm.report.machine_seconds * 1'000);
 
@@ -53,8 +53,8 @@ TEST(sim, market) {
     EXPECT_EQ(one.report.machines, 3 * nodes);
     EXPECT_GT(one.report.lost_work_ms, 0);
     EXPECT_LE(one.report.lost_work_ms, 2 * nodes * 660'000) << "one checkpoint each time";
-    EXPECT_GT(one.report.finish_ms, 3 * kHour);
-    EXPECT_LT(one.report.finish_ms, 4 * kHour);
+    EXPECT_GT(one.report.finish_ms, 3 * kOneHour);
+    EXPECT_LT(one.report.finish_ms, 4 * kOneHour);
     EXPECT_GE(one.stood_still_ms, 2 * 1'680'000) << "half an hour each time, less the notice";
     EXPECT_GT(one.report.cost_micro_dollars, calm.report.cost_micro_dollars);
 
@@ -86,7 +86,7 @@ TEST(MarketPlay, TheSameSeedGivesTheSameLife) {
 TEST(MarketPlay, AMarketThatNeverOpensIsWaitedFor) {
   MarketSetting setting = Setting(1);
   setting.zones = {{"zone-a", {60'000, {0}}}};
-  setting.limit_ms = 6 * kHour;
+  setting.limit_ms = 6 * kOneHour;
   const MarketOutcome outcome = PlayMarket(setting);
   EXPECT_EQ(outcome.report.finish_ms, -1);
   EXPECT_EQ(outcome.report.cost_micro_dollars, 0);

@@ -16,7 +16,7 @@ namespace stoker::sim {
 namespace {
 
 constexpr Duration kFinalSyncWithin = Duration::Minutes(30);
-constexpr int64_t kLongestWait = 60'000;
+constexpr int64_t kLongestSleep = 60'000;
 constexpr Duration kBesideWhole = Duration::Seconds(15);
 
 }  // namespace
@@ -69,8 +69,8 @@ void NodeAttempt::RunShipper() {
     const std::optional<MonoTime> spool_due = spool_->Tick();
     std::optional<MonoTime> next = shipper_->Step();
     if (spool_due && (!next || *spool_due < *next)) next = spool_due;
-    const int64_t wait = next ? (*next - host_.clock.Mono()).ms : kLongestWait;
-    shipper_bell_.Wait(std::clamp<int64_t>(wait, 0, kLongestWait));
+    const int64_t wait = next ? (*next - host_.clock.Mono()).ms : kLongestSleep;
+    shipper_bell_.Wait(std::clamp<int64_t>(wait, 0, kLongestSleep));
   }
 }
 
@@ -233,7 +233,7 @@ void NodeAttempt::RunUploads() {
       files_->Wake();
       continue;
     }
-    upload_bell_.Wait(kLongestWait);
+    upload_bell_.Wait(kLongestSleep);
   }
 }
 

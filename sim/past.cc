@@ -13,7 +13,7 @@
 namespace stoker::sim {
 namespace {
 
-constexpr int64_t kDay = 86'400'000;
+constexpr int64_t kOneDay = 86'400'000;
 // The last is what no terminal should be shown.
 constexpr const char* kUsers[] = {"ada", "bob", "o\"brien\\\x01"};
 constexpr const char* kNames[] = {"tune", "eval", "a \"quoted\" \\name", "tuna"};
@@ -46,10 +46,10 @@ class PastJob {
     job_.user = kUsers[user];
     const uint64_t name = rng_.Below(5);
     job_.name = name == 4 ? LongName() : kNames[name];
-    age_ = rng_.Between(1, 400) * kDay;
+    age_ = rng_.Between(1, 400) * kOneDay;
     // Some were submitted by one script, in the same instant.
     const bool alike = rng_.Chance(1, 4);
-    if (alike) age_ = 50 * kDay;
+    if (alike) age_ = 50 * kOneDay;
     job_.created = {kEpochMs - age_};
     job_.rev = rng_.Between(1, 40);
     job_.writer = rng_.Base32(16);
@@ -161,14 +161,14 @@ class PastJob {
 // written again before it is old enough to be collected.
 void PlantBlobs(World& world) {
   const auto put = [&](const std::string& content) {
-    const int64_t age = world.rng().Between(1, 60) * kDay;
+    const int64_t age = world.rng().Between(1, 60) * kOneDay;
     const bool other = world.rng().Chance(1, 6);
     const bool beside = world.rng().Chance(1, 4);
     // A name that begins with the one that is looked for.
     const std::string key = BlobOfAge(Sha256Hex(content), age) + (beside ? "-copy" : "");
     world.bucket().Plant(key, Shared(other ? "cut of" : content), age);
     // And one that was written when this one was no longer young.
-    const int64_t later = world.rng().Between(0, 40) * kDay;
+    const int64_t later = world.rng().Between(0, 40) * kOneDay;
     if (later >= age) return;
     world.bucket().Plant(BlobOfAge(Sha256Hex(content), later), Shared(content), later);
   };
@@ -178,14 +178,14 @@ void PlantBlobs(World& world) {
   put("nobody's");
   // Old, and so are names beside it that begin alike, or like none of ours.
   const std::string digest = Sha256Hex("nobody's either");
-  const std::string old = BlobOfAge(digest, 40 * kDay);
-  world.bucket().Plant(old, Shared("old"), 40 * kDay);
+  const std::string old = BlobOfAge(digest, 40 * kOneDay);
+  world.bucket().Plant(old, Shared("old"), 40 * kOneDay);
   for (const char* rest : {"", "-7", "-x", "x00001", "--0001", "-00001x", "-123456"}) {
-    world.bucket().Plant(paths::Blobs() + digest + rest, Shared("old"), 40 * kDay);
+    world.bucket().Plant(paths::Blobs() + digest + rest, Shared("old"), 40 * kOneDay);
   }
-  world.bucket().Plant(old + "-copy", Shared("old"), 40 * kDay);
+  world.bucket().Plant(old + "-copy", Shared("old"), 40 * kOneDay);
   // Of the future: it hides nothing.
-  world.bucket().Plant(BlobOfAge(Sha256Hex("stoker"), -99 * kDay), Shared("later"), kDay);
+  world.bucket().Plant(BlobOfAge(Sha256Hex("stoker"), -99 * kOneDay), Shared("later"), kOneDay);
 }
 
 }  // namespace

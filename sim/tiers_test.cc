@@ -10,8 +10,8 @@
 namespace stoker::sim {
 namespace {
 
-constexpr int64_t kMinute = 60'000;
-constexpr int64_t kHour = 60 * kMinute;
+constexpr int64_t kMinuteOfTiers = 60'000;
+constexpr int64_t kHourOfTiers = 60 * kMinuteOfTiers;
 constexpr int kSeeds = 2;
 
 template <typename T>
@@ -33,7 +33,8 @@ std::vector<TierOutcome> Play(const std::string& cast, const std::string& story,
     const TierOutcome& run = runs.back();
     EXPECT_FALSE(run.breach.has_value()) << run.breach->rule << ": " << run.breach->what;
     EXPECT_TRUE(run.right) << "no job needs a retry: a look is enough";
-    EXPECT_LE(run.redone_ms, 10 * kMinute) << "never more than from one checkpoint to the next";
+    EXPECT_LE(run.redone_ms, 10 * kMinuteOfTiers)
+        << "never more than from one checkpoint to the next";
   }
   return runs;
 }
@@ -60,21 +61,21 @@ void ExpectStuck(const std::string& cast, const std::string& story, int nodes) {
 TEST(Tiers, TogetherEveryJobEndsByItself) {
   for (const int nodes : {1, 2}) {
     ExpectAlone("all", "nothing happens", nodes, 0);
-    ExpectAlone("all", "notice of 120 s", nodes, 4 * kMinute);
-    ExpectAlone("all", "notice of 30 s", nodes, 4 * kMinute);
-    ExpectAlone("all", "taken without notice, or fails", nodes, 4 * kMinute);
-    ExpectAlone("all", "taken so, and no machine for an hour", nodes, 70 * kMinute);
-    ExpectAlone("all", "the node hangs", nodes, 6 * kMinute);
-    ExpectAlone("all", "the agent is killed", nodes, 3 * kMinute);
+    ExpectAlone("all", "notice of 120 s", nodes, 4 * kMinuteOfTiers);
+    ExpectAlone("all", "notice of 30 s", nodes, 4 * kMinuteOfTiers);
+    ExpectAlone("all", "taken without notice, or fails", nodes, 4 * kMinuteOfTiers);
+    ExpectAlone("all", "taken so, and no machine for an hour", nodes, 70 * kMinuteOfTiers);
+    ExpectAlone("all", "the node hangs", nodes, 6 * kMinuteOfTiers);
+    ExpectAlone("all", "the agent is killed", nodes, 3 * kMinuteOfTiers);
     ExpectAlone("all", "the bucket is away for an hour", nodes, 0);
-    ExpectAlone("all", "the laptop is closed mid-launch, for 8 h", nodes, 6 * kMinute);
+    ExpectAlone("all", "the laptop is closed mid-launch, for 8 h", nodes, 6 * kMinuteOfTiers);
   }
 }
 
 TEST(Tiers, NodesRecoverWhileOneOfThemLives) {
-  ExpectAlone("agents", "taken without notice, or fails", 2, 4 * kMinute);
-  ExpectAlone("agents", "the node hangs", 2, 6 * kMinute);
-  ExpectAlone("agents", "notice of 120 s", 1, 3 * kMinute);
+  ExpectAlone("agents", "taken without notice, or fails", 2, 4 * kMinuteOfTiers);
+  ExpectAlone("agents", "the node hangs", 2, 6 * kMinuteOfTiers);
+  ExpectAlone("agents", "notice of 120 s", 1, 3 * kMinuteOfTiers);
   ExpectStuck("agents", "taken without notice, or fails", 1);
   ExpectStuck("agents", "the node hangs", 1);
 }
@@ -83,22 +84,23 @@ TEST(Tiers, ADepartingNodeHandsOverAndNoMore) {
   for (const TierOutcome& run : Play("departing", "notice of 120 s", 1)) {
     EXPECT_TRUE(run.trained);
     EXPECT_FALSE(run.alone) << "nobody writes down that it ended";
-    EXPECT_GT(run.left_ms, 20 * kHour) << "its lease is renewed as long as its agent is well";
+    EXPECT_GT(run.left_ms, 20 * kHourOfTiers)
+        << "its lease is renewed as long as its agent is well";
   }
   ExpectStuck("departing", "taken without notice, or fails", 1);
   ExpectStuck("departing", "the agent is killed", 1);
 }
 
 TEST(Tiers, ATimerSeesAllButSilence) {
-  ExpectAlone("timer", "notice of 30 s", 1, 4 * kMinute);
-  ExpectAlone("timer", "taken without notice, or fails", 1, 5 * kMinute);
-  ExpectAlone("timer", "the agent is killed", 2, 4 * kMinute);
-  ExpectAlone("timer", "the laptop is closed mid-launch, for 8 h", 1, 6 * kMinute);
+  ExpectAlone("timer", "notice of 30 s", 1, 4 * kMinuteOfTiers);
+  ExpectAlone("timer", "taken without notice, or fails", 1, 5 * kMinuteOfTiers);
+  ExpectAlone("timer", "the agent is killed", 2, 4 * kMinuteOfTiers);
+  ExpectAlone("timer", "the laptop is closed mid-launch, for 8 h", 1, 6 * kMinuteOfTiers);
   // It keeps no memory from one pass to the next: only the lease ends a machine that hangs.
   for (const TierOutcome& run : Play("timer", "the node hangs", 1)) {
     EXPECT_TRUE(run.alone);
-    EXPECT_GT(run.stood_ms, 20 * kHour);
-    EXPECT_LT(run.stood_ms, 25 * kHour);
+    EXPECT_GT(run.stood_ms, 20 * kHourOfTiers);
+    EXPECT_LT(run.stood_ms, 25 * kHourOfTiers);
   }
 }
 

@@ -47,6 +47,8 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
+std::string QuotedPath(std::string_view path) { return "'" + Printable(path) + "'"; }
+
 std::string Printable(std::string_view text, bool keep_newlines) {
   return Printable(text, keep_newlines, Colours::kNone);
 }
@@ -96,6 +98,8 @@ std::string HumanRate(int64_t bytes, Duration spent) {
   const double rate = static_cast<double>(bytes) / std::max(spent.seconds(), 0.001);
   return HumanSize(static_cast<int64_t>(rate)) + "/s";
 }
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 bool IsAlnum(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');

@@ -19,6 +19,9 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& candi
 // untrusted text cannot drive a terminal. Tabs stay; newlines stay when `keep_newlines`.
 std::string Printable(std::string_view text, bool keep_newlines = false);
 
+// A path for a message: printable, between quotes.
+std::string QuotedPath(std::string_view path);
+
 // "100MB" = 10^6 steps, "16GiB" = 2^10 steps, "512" = bytes.
 Result<int64_t> ParseSize(std::string_view text);
 // For people: "3.2 MB".
@@ -27,7 +30,8 @@ std::string HumanSize(int64_t bytes);
 // For people: the bytes a second, "3.2 MB/s".
 std::string HumanRate(int64_t bytes, Duration spent);
 
-// An ASCII letter or digit, whatever the locale.
+// An ASCII digit; an ASCII letter or digit; whatever the locale.
+bool IsDigit(char c);
 bool IsAlnum(char c);
 
 // True for 1-64 of [A-Za-z0-9._-] that starts with a letter or digit: safe as a path component,

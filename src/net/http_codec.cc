@@ -9,7 +9,7 @@ namespace {
 namespace http = boost::beast::http;
 using boost::system::error_code;
 
-constexpr size_t kReadBytes = 8 << 10;
+constexpr size_t kPieceBytes = 8 << 10;
 constexpr char kContinue[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
 bool OverLimit(const error_code& error) {
@@ -22,7 +22,7 @@ template <typename Parser>
 Result<bool> Fill(Parser& parser, const ReadBytes& read, std::string& ahead, Code malformed,
                   const std::function<Status()>& at_header) {
   bool told = false;
-  char buffer[kReadBytes];
+  char buffer[kPieceBytes];
   while (true) {
     error_code error;
     while (!ahead.empty() && !parser.is_done() && !error) {

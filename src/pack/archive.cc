@@ -31,11 +31,9 @@ constexpr size_t kMaxFindings = 5;
 constexpr int64_t kClockStepNs = 20'000'000;
 constexpr int64_t kFirstPauseMs = 100;
 
-std::string Quoted(std::string_view path) { return "'" + Printable(path) + "'"; }
-
 // The code says "try again" to Pack below; the message is what the user sees in the end.
 Status Changed(const std::string& path) {
-  return Status(Code::kBusy, Quoted(path) + " changed while it was packed");
+  return Status(Code::kBusy, QuotedPath(path) + " changed while it was packed");
 }
 
 // Where a link that lies in folder `dir` leads, by its text alone: outside the tree?
@@ -117,7 +115,7 @@ class Packing {
     const ssize_t length = readlinkat(root_, entry.path.c_str(), target, sizeof(target));
     if (length < 0) {
       if (errno == EINVAL || errno == ENOENT) return Changed(entry.path);
-      return ErrnoStatus("cannot read link " + Quoted(entry.path), errno);
+      return ErrnoStatus("cannot read link " + QuotedPath(entry.path), errno);
     }
     tar.kind = TarKind::kLink;
     tar.target.assign(target, static_cast<size_t>(length));
@@ -144,7 +142,7 @@ class Packing {
                            O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (raw < 0) {
       if (errno == ENOENT || errno == ELOOP || errno == ENOTDIR) return Changed(entry.path);
-      return ErrnoStatus("cannot read " + Quoted(entry.path), errno)
+      return ErrnoStatus("cannot read " + QuotedPath(entry.path), errno)
           .WithNext("Make it readable, or leave it out with .stokerignore");
     }
     sys::ScopedFd fd(raw);
@@ -161,7 +159,7 @@ class Packing {
       while (have < want) {
         const ssize_t got = read(fd, buffer_.data() + have, static_cast<size_t>(want - have));
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return ErrnoStatus("cannot read " + Quoted(entry.path), errno);
+        if (got < 0) return ErrnoStatus("cannot read " + QuotedPath(entry.path), errno);
         if (got == 0) return Changed(entry.path);
         have += got;
       }
@@ -216,7 +214,7 @@ class Packing {
     if (zstd_.bytes_in() > limits.ratio_floor &&
         zstd_.bytes_in() / limits.max_ratio > zstd_.bytes_out()) {
       return Status(Code::kInvalid,
-                    Quoted(listing_.root) + " shrinks more than " +
+                    QuotedPath(listing_.root) + " shrinks more than " +
                         std::to_string(limits.max_ratio) + " times, which no machine would unpack",
                     "Leave empty data files out with .stokerignore");
     }
@@ -275,7 +273,7 @@ Status CheckPlace(const Listing& listing, const std::string& out_path) {
     return Status::Ok();
   }
   return Status(Code::kInvalid,
-                "the archive would lie in the directory that is packed: " + Quoted(out_path));
+                "the archive would lie in the directory that is packed: " + QuotedPath(out_path));
 }
 
 }  // namespace
@@ -290,8 +288,8 @@ Result<PackSummary> Pack(const Listing& listing, const std::string& out_path,
     pause *= 2;
     STOKER_ASSIGN(Listing again, ListWorkdir(listing.root, listing.options));
     if (again.bytes > options.max_bytes) {
-      return Status(Code::kInvalid, Quoted(listing.root) + " grew to " + HumanSize(again.bytes) +
-                                        " while it was packed");
+      return Status(Code::kInvalid, QuotedPath(listing.root) + " grew to " +
+                                        HumanSize(again.bytes) + " while it was packed");
     }
     packed = PackOnce(again, out_path, options);
   }

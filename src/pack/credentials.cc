@@ -15,7 +15,6 @@ constexpr size_t npos = std::string_view::npos;
 
 bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
 bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsUpperOrDigit(char c) { return IsUpper(c) || IsDigit(c); }
 bool IsWord(char c) { return IsAlnum(c) || c == '_'; }
 bool IsWordOrDash(char c) { return IsWord(c) || c == '-'; }

@@ -19,8 +19,6 @@
 namespace stoker::pack {
 namespace {
 
-std::string Quoted(std::string_view path) { return "'" + Printable(path) + "'"; }
-
 struct Place {
   std::string parent;
   std::string name;
@@ -35,7 +33,7 @@ Result<Place> PlaceOf(const std::string& dest) {
   place.parent = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
   place.name = slash == std::string::npos ? path : path.substr(slash + 1);
   if (!IsSafeRelativePath(place.name)) {
-    return Status(Code::kInvalid, "cannot unpack to " + Quoted(dest));
+    return Status(Code::kInvalid, "cannot unpack to " + QuotedPath(dest));
   }
   return place;
 }
@@ -53,7 +51,7 @@ class BuildDir {
                     static_cast<unsigned long long>(sys::RandomU64()));
       const std::string path = place.parent + "/" + place.prefix() + random;
       if (mkdir(path.c_str(), 0700) != 0) {
-        return ErrnoStatus("cannot make directory " + Quoted(path), errno);
+        return ErrnoStatus("cannot make directory " + QuotedPath(path), errno);
       }
       dir.path_ = path;
       Result<sys::ScopedFd> fd = sys::Open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -65,7 +63,7 @@ class BuildDir {
       dir.LearnMode();
       return dir;
     }
-    return Status(Code::kBusy, "no free name beside " + Quoted(place.name));
+    return Status(Code::kBusy, "no free name beside " + QuotedPath(place.name));
   }
 
   BuildDir(BuildDir&& other) noexcept
@@ -81,11 +79,11 @@ class BuildDir {
   // that a program makes.
   Status MoveTo(const std::string& dest) {
     if (fchmod(fd_.get(), usual_mode_) != 0) {
-      return ErrnoStatus("cannot set the mode of " + Quoted(dest), errno);
+      return ErrnoStatus("cannot set the mode of " + QuotedPath(dest), errno);
     }
     if (rename(path_.c_str(), dest.c_str()) != 0) {
       const int error = errno == ENOTDIR ? EEXIST : errno;
-      return ErrnoStatus("cannot unpack to " + Quoted(dest), error);
+      return ErrnoStatus("cannot unpack to " + QuotedPath(dest), error);
     }
     path_.clear();
     return Status::Ok();
@@ -176,7 +174,7 @@ class Extraction {
       return Status::Ok();
     }
     Status status = AddNamed(entry);
-    return status.WithContext("archive entry " + Quoted(entry.path));
+    return status.WithContext("archive entry " + QuotedPath(entry.path));
   }
 
   Status AddNamed(const TarEntry& entry) {
@@ -234,9 +232,9 @@ Status Extract(const ByteSource& source, const std::string& dest, const ExtractO
   struct stat info;
   const std::string full = place.parent + "/" + place.name;
   if (lstat(full.c_str(), &info) == 0) {
-    if (!S_ISDIR(info.st_mode)) return Status(Code::kExists, Quoted(dest) + " exists");
+    if (!S_ISDIR(info.st_mode)) return Status(Code::kExists, QuotedPath(dest) + " exists");
     STOKER_ASSIGN(std::vector<sys::DirEntry> there, sys::ListDir(full));
-    if (!there.empty()) return Status(Code::kExists, Quoted(dest) + " is not empty");
+    if (!there.empty()) return Status(Code::kExists, QuotedPath(dest) + " is not empty");
   }
   STOKER_ASSIGN(BuildDir build, BuildDir::Make(place));
   STOKER_TRY(Extraction(source, build.fd(), options).Run());
@@ -250,7 +248,7 @@ Status ExtractFile(const std::string& archive, const std::string& dest,
     while (true) {
       const ssize_t got = read(fd.get(), buffer, static_cast<size_t>(size));
       if (got >= 0) return static_cast<int64_t>(got);
-      if (errno != EINTR) return ErrnoStatus("cannot read " + Quoted(archive), errno);
+      if (errno != EINTR) return ErrnoStatus("cannot read " + QuotedPath(archive), errno);
     }
   };
   return Extract(source, dest, options);

@@ -21,7 +21,7 @@ constexpr int64_t kMaxIgnoreFile = 4 << 20;
 constexpr int64_t kMaxKeyFile = 64 << 10;
 constexpr size_t kNamesInNote = 5;
 // Deeper trees are refused, because extraction holds one descriptor for each level.
-constexpr int kMaxDepth = 200;
+constexpr int kDeepestFolder = 200;
 
 constexpr const char kSecrets[] = "made to hold secrets";
 constexpr const char kVenvs[] = "virtual environments";
@@ -38,8 +38,6 @@ std::string_view LastPart(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-std::string Quoted(std::string_view path) { return "'" + Printable(path) + "'"; }
-
 int64_t Nanoseconds(const timespec& t) { return t.tv_sec * 1'000'000'000LL + t.tv_nsec; }
 
 }  // namespace
@@ -48,7 +46,7 @@ Result<Fingerprint> LookAt(int root, const std::string& path) {
   struct stat info;
   const int flags = AT_SYMLINK_NOFOLLOW | (path.empty() ? AT_EMPTY_PATH : 0);
   if (fstatat(root, path.c_str(), &info, flags) != 0) {
-    return ErrnoStatus("cannot look at " + Quoted(path), errno);
+    return ErrnoStatus("cannot look at " + QuotedPath(path), errno);
   }
   Fingerprint seen;
   seen.device = info.st_dev;
@@ -92,8 +90,8 @@ Result<bool> TreeBuilder::CheckDir(const std::string& path) {
   folder.seen = *seen;
   if (!S_ISDIR(seen->mode)) return false;  // a link stands in for it
   if (path.empty()) return true;
-  if (std::count(path.begin(), path.end(), '/') >= kMaxDepth) {
-    return Status(Code::kInvalid, Quoted(path) + " is more than 200 folders deep",
+  if (std::count(path.begin(), path.end(), '/') >= kDeepestFolder) {
+    return Status(Code::kInvalid, QuotedPath(path) + " is more than 200 folders deep",
                   "Leave it out with .stokerignore");
   }
   const Exclusion exclusion = ExcludedName(LastPart(path));
@@ -147,7 +145,7 @@ Result<bool> TreeBuilder::AddLeaf(const std::string& path) {
   AddEntry(path, S_ISLNK(seen->mode) ? EntryKind::kLink : EntryKind::kFile, *seen);
   if (static_cast<int64_t>(listing_.entries.size()) > listing_.options.max_entries) {
     return Status(Code::kInvalid,
-                  Quoted(listing_.root) + " holds more than " +
+                  QuotedPath(listing_.root) + " holds more than " +
                       std::to_string(listing_.options.max_entries) + " files",
                   "Leave data folders out with .stokerignore");
   }
@@ -166,7 +164,7 @@ Result<std::string> TreeBuilder::ReadIgnoreFile(const std::string& path) const {
   int fd = openat(root_, path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) {
     if (errno == ENOENT || errno == ELOOP) return std::string();
-    return ErrnoStatus("cannot read " + Quoted(path), errno);
+    return ErrnoStatus("cannot read " + QuotedPath(path), errno);
   }
   sys::ScopedFd file(fd);
   struct stat info;
@@ -181,7 +179,7 @@ Result<bool> TreeBuilder::HoldsKey(const std::string& path) const {
   sys::ScopedFd file(fd);
   std::string text(kMaxKeyFile, '\0');
   const ssize_t got = read(fd, text.data(), text.size());
-  if (got < 0) return ErrnoStatus("cannot read " + Quoted(path), errno);
+  if (got < 0) return ErrnoStatus("cannot read " + QuotedPath(path), errno);
   text.resize(static_cast<size_t>(got));
   return HoldsPrivateKey(text);
 }

@@ -29,8 +29,8 @@ namespace {
 
 constexpr Duration kYoung = Duration::Seconds(5);  // launched, but not started: may still come
 constexpr Duration kStartLimit = Duration::Seconds(10);
-constexpr Duration kEndLimit = Duration::Seconds(15);
-constexpr Duration kShimPatience = Duration::Seconds(2);
+constexpr Duration kSweepLimit = Duration::Seconds(15);
+constexpr Duration kSweepPatience = Duration::Seconds(2);
 constexpr Duration kLeftoverAge = Duration::Seconds(60);
 constexpr Duration kDefaultLimit = Duration::Hours(24);
 
@@ -324,7 +324,7 @@ class Local : public LocalProvider {
     if (!sys::DirExists(dir)) return Status::Ok();
     STOKER_TRY(state_.MarkEnded(token, why));
     STOKER_TRY(KillHolder(dir));
-    if (!EndMarkedProcesses(kInstanceMark, dir, kShimPatience, kEndLimit)) {
+    if (!EndMarkedProcesses(kInstanceMark, dir, kSweepPatience, kSweepLimit)) {
       return Status(Code::kTimeout, dir + ": some of its processes cannot be ended",
                     "they hang in the kernel or belong to another user");
     }
@@ -343,7 +343,7 @@ class Local : public LocalProvider {
                             ? syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0)
                             : kill(pid, SIGKILL);
     if (killed != 0 && errno != ESRCH) return ErrnoStatus("ending " + dir, errno);
-    for (int64_t waited = 0; waited < kEndLimit.ms * 1000; waited += 500) {
+    for (int64_t waited = 0; waited < kSweepLimit.ms * 1000; waited += 500) {
       STOKER_ASSIGN(const pid_t holder, LockHolder(dir));
       if (holder == 0) return Status::Ok();
       usleep(500);

@@ -8,7 +8,7 @@
 namespace stoker::story {
 namespace {
 
-Story Running(int nodes = 1) {
+Story RunningStory(int nodes = 1) {
   Story s(nodes);
   s.Pass().See(AllRun()).Pass().Expect(nodes == 1 ? "Running; 1 Running L1; sent L1"
                                                   : "Running; 1 Running L1,L2; sent L1 L2");
@@ -18,7 +18,7 @@ Story Running(int nodes = 1) {
 // ---- notices ----
 
 TEST(InterruptionTest, ANoticeDrainsOpensTheNextAttemptAndSendsItInOneWrite) {
-  Story s = Running();
+  Story s = RunningStory();
   s.See(NoticeOf(1, 0, 120)).Pass().Expect("Running; 1 Draining L1; 2 Provisioning L2; sent L2");
   EXPECT_EQ(s.job.attempts[0].drain_until, s.seen.now + Duration::Seconds(120));
   EXPECT_TRUE(s.job.attempts[0].noticed);
@@ -26,7 +26,7 @@ TEST(InterruptionTest, ANoticeDrainsOpensTheNextAttemptAndSendsItInOneWrite) {
 }
 
 TEST(InterruptionTest, TheNextAttemptBeginsFromTheNewestCheckpointOnceTheDrainedOneEnded) {
-  Running()
+  RunningStory()
       .See(NoticeOf(1, 0, 120))
       .Pass()
       .See(In(2, 0, NodePhase::kWaiting), Committed({"1-3", "1-2"}))
@@ -38,7 +38,7 @@ TEST(InterruptionTest, TheNextAttemptBeginsFromTheNewestCheckpointOnceTheDrained
 }
 
 TEST(InterruptionTest, SurvivorsAreKeptInPlace) {
-  Running(2)
+  RunningStory(2)
       .See(NoticeOf(1, 1, 120))
       .Pass()
       .Expect("Running; 1 Draining L1,L2; 2 Provisioning L1,L3; sent L3")
@@ -51,7 +51,7 @@ TEST(InterruptionTest, SurvivorsAreKeptInPlace) {
 }
 
 TEST(InterruptionTest, AWithdrawnNoticeClosesTheNextAttempt) {
-  Running()
+  RunningStory()
       .See(NoticeOf(1, 0, 120))
       .Pass()
       .See(NoticeOf(1, 0, -1))
@@ -73,7 +73,7 @@ TEST(InterruptionTest, AWithdrawnNoticeBeforeTheProgramRanGoesBackToStaging) {
 }
 
 TEST(InterruptionTest, ANewNoticeAfterAWithdrawnOneOpensYetAnotherAttempt) {
-  Running()
+  RunningStory()
       .See(NoticeOf(1, 0, 120))
       .Pass()
       .See(NoticeOf(1, 0, -1))
@@ -95,7 +95,7 @@ TEST(InterruptionTest, AnAttemptThatANoticeWithdrawnBeforeHadEndedIsNotEndedAgai
 }
 
 TEST(InterruptionTest, ASecondNoticeWhileDrainingReplacesThatLaunchInTheNextAttempt) {
-  Story s = Running(2);
+  Story s = RunningStory(2);
   s.See(NoticeOf(1, 1, 30))
       .Pass()
       .See(NoticeOf(1, 0, 120))
@@ -105,7 +105,7 @@ TEST(InterruptionTest, ASecondNoticeWhileDrainingReplacesThatLaunchInTheNextAtte
 }
 
 TEST(InterruptionTest, ANoticeToAMachineOfAnAttemptThatHasNotBegunReplacesIt) {
-  Running()
+  RunningStory()
       .See(NoticeOf(1, 0, 120))
       .Pass()
       .See(In(2, 0, NodePhase::kWaiting), NoticeOf(2, 0, 60))
@@ -114,7 +114,7 @@ TEST(InterruptionTest, ANoticeToAMachineOfAnAttemptThatHasNotBegunReplacesIt) {
 }
 
 TEST(InterruptionTest, AMachineLostBeforeItsAttemptBeganIsReplaced) {
-  Running()
+  RunningStory()
       .See(NoticeOf(1, 0, 120))
       .Pass()
       .See(IsGone(2))
@@ -123,7 +123,7 @@ TEST(InterruptionTest, AMachineLostBeforeItsAttemptBeganIsReplaced) {
 }
 
 TEST(InterruptionTest, ANodeThatCompletedMayBeTaken) {
-  Running(2)
+  RunningStory(2)
       .See(End(1, 0, EndReason::kCompleted), NoticeOf(1, 0, 30))
       .Settle()
       .Expect("Running; 1 Running L1,L2")
@@ -136,7 +136,7 @@ TEST(InterruptionTest, ANodeThatCompletedMayBeTaken) {
 }
 
 TEST(InterruptionTest, CompletingUnderANoticeIsSuccessAndTheNextAttemptIsNotNeeded) {
-  Running()
+  RunningStory()
       .See(NoticeOf(1, 0, 120))
       .Pass()
       .See(End(1, 0, EndReason::kCompleted))
@@ -145,7 +145,7 @@ TEST(InterruptionTest, CompletingUnderANoticeIsSuccessAndTheNextAttemptIsNotNeed
 }
 
 TEST(InterruptionTest, ANodeThatSaysNothingAfterItsNoticeIsTakenToBeGone) {
-  Running()
+  RunningStory()
       .See(NoticeOf(1, 0, 30))
       .Pass()
       .See(After(90))
@@ -158,7 +158,7 @@ TEST(InterruptionTest, ANodeThatSaysNothingAfterItsNoticeIsTakenToBeGone) {
 
 // The notice may have been withdrawn while the node could not reach the store: it still trains.
 TEST(InterruptionTest, AfterANoticeAMachineThatIsThereIsWaitedFor) {
-  Running()
+  RunningStory()
       .See(NoticeOf(1, 0, 30))
       .Pass()
       .See(After(91))
@@ -174,7 +174,7 @@ TEST(InterruptionTest, AfterANoticeAMachineThatIsThereIsWaitedFor) {
 
 // Seed 169511: it was cut off, went on, heard that it was given up, and failed as its peers left.
 TEST(InterruptionTest, WhatFailsAfterItWasGivenUpForItsNoticeIsNoUserError) {
-  Running(2)
+  RunningStory(2)
       .See(NoticeOf(1, 1, 30))
       .Pass()
       .See(After(91))
@@ -186,7 +186,7 @@ TEST(InterruptionTest, WhatFailsAfterItWasGivenUpForItsNoticeIsNoUserError) {
 }
 
 TEST(InterruptionTest, SurvivorsOfANoticeThatRanOutAreWaitedFor) {
-  Running(2)
+  RunningStory(2)
       .See(NoticeOf(1, 1, 30))
       .Pass()
       .See(After(91))
@@ -198,14 +198,14 @@ TEST(InterruptionTest, SurvivorsOfANoticeThatRanOutAreWaitedFor) {
 }
 
 TEST(InterruptionTest, AZeroSecondNoticeWorksTheSame) {
-  Running()
+  RunningStory()
       .See(NoticeOf(1, 0, 0), IsGone(1))
       .Settle()
       .Expect("Running; 1 Ended L1 (Interrupted); 2 Staging L2; L1 interrupted; sent L2; ended m1");
 }
 
 TEST(InterruptionTest, AfterAWithdrawnNoticeALossIsFollowedLikeAnyOther) {
-  Running()
+  RunningStory()
       .See(NoticeOf(1, 0, 120))
       .Pass()
       .See(NoticeOf(1, 0, -1))
@@ -220,7 +220,7 @@ TEST(InterruptionTest, AfterAWithdrawnNoticeALossIsFollowedLikeAnyOther) {
 // ---- losses ----
 
 TEST(InterruptionTest, AMachineThatIsGoneIsWrittenDownBeforeAnythingElseHappens) {
-  Running()
+  RunningStory()
       .See(IsGone(1))
       .Pass()
       .Expect("Running; 1 Running L1 (NodeLost); L1 lost")
@@ -230,7 +230,7 @@ TEST(InterruptionTest, AMachineThatIsGoneIsWrittenDownBeforeAnythingElseHappens)
 
 TEST(InterruptionTest, TheLastWordOfALostMachineCounts) {
   // Its report was written after the reports were read and before the machine was seen to be gone.
-  Running()
+  RunningStory()
       .See(IsGone(1))
       .Pass()
       .Expect("Running; 1 Running L1 (NodeLost); L1 lost")
@@ -245,7 +245,7 @@ TEST(InterruptionTest, SilentNeedsBothTheAgeAndTheSameReportSeenForAsLong) {
     bool lost;
   };
   for (const Case& c : {Case{89, 200, false}, Case{200, 89, false}, Case{90, 90, true}}) {
-    Running()
+    RunningStory()
         .See(Quiet(1, c.age, c.unchanged))
         .Pass()
         .Expect(c.lost ? "Running; 1 Running L1 (NodeLost); L1 lost" : "Running; 1 Running L1");
@@ -253,7 +253,7 @@ TEST(InterruptionTest, SilentNeedsBothTheAgeAndTheSameReportSeenForAsLong) {
 }
 
 TEST(InterruptionTest, ASilentNodeIsNotFollowedBeforeItsMachineIsGone) {
-  Story s = Running();
+  Story s = RunningStory();
   s.See(Quiet(1, 90, 90)).Pass().Expect("Running; 1 Running L1 (NodeLost); L1 lost");
   // The provider does not answer: nobody knows whether the program still runs.
   s.See(ProviderSilent()).See(Vanishes(1)).Pass(3).Expect("Running; 1 Running L1 (NodeLost)");
@@ -263,7 +263,7 @@ TEST(InterruptionTest, ASilentNodeIsNotFollowedBeforeItsMachineIsGone) {
 }
 
 TEST(InterruptionTest, ASilentMachineIsEndedOnlyInALaterPass) {
-  Running()
+  RunningStory()
       .See(Quiet(1, 90, 90))
       .Pass()
       .Expect("Running; 1 Running L1 (NodeLost); L1 lost")
@@ -274,7 +274,7 @@ TEST(InterruptionTest, ASilentMachineIsEndedOnlyInALaterPass) {
 }
 
 TEST(InterruptionTest, AnAnswerThatLeavesOutAYoungMachineIsNotBelieved) {
-  Story s = Running();
+  Story s = RunningStory();
   s.seen.absent_means_gone = false;
   s.See(Vanishes(1), Quiet(1, 300, 300), After(60)).Settle().Expect("Running; 1 Running L1");
   s.See(After(600), Quiet(1, 5, 5)).Settle().Expect("Running; 1 Running L1");
@@ -284,21 +284,21 @@ TEST(InterruptionTest, AnAnswerThatLeavesOutAYoungMachineIsNotBelieved) {
 }
 
 TEST(InterruptionTest, AbsentMeansGoneWhereTheProviderSaysSo) {
-  Running()
+  RunningStory()
       .See(Vanishes(1))
       .Settle()
       .Expect("Running; 1 Ended L1 (NodeLost); 2 Staging L2; L1 lost; sent L2");
 }
 
 TEST(InterruptionTest, WithoutAnAnswerFromTheProviderNobodyIsLost) {
-  Running()
+  RunningStory()
       .See(Vanishes(1), ProviderSilent(), After(3600))
       .Settle()
       .Expect("Running; 1 Running L1");
 }
 
 TEST(InterruptionTest, AnAgentThatWasStartedAgainBeginsANewAttemptInPlace) {
-  Running(2)
+  RunningStory(2)
       .See(End(1, 1, EndReason::kNodeLost), Committed({"1-7"}))
       .Settle()
       .Expect("Running; 1 Running L1,L2 (NodeLost)")
@@ -308,14 +308,14 @@ TEST(InterruptionTest, AnAgentThatWasStartedAgainBeginsANewAttemptInPlace) {
 }
 
 TEST(InterruptionTest, AMachineWithAFaultIsNotKept) {
-  Running(2)
+  RunningStory(2)
       .See(End(1, 1, EndReason::kNodeFault), Told(1, 0))
       .Settle()
       .Expect("Running; 1 Ended L1,L2 (NodeFault); 2 Staging L1,L3; L2 superseded; sent L3");
 }
 
 TEST(InterruptionTest, ALossDuringTheRetryDelayIsReplacedAndTheDelayKept) {
-  Story s = Running();
+  Story s = RunningStory();
   for (int i = 1; i <= 3; ++i) s.See(End(i, 0, EndReason::kNodeLost)).Pass();
   ASSERT_TRUE(s.job.retry_after.has_value());
   s.Expect("Running; 3 Ended L1 (NodeLost); 4 Provisioning L1");
@@ -327,7 +327,7 @@ TEST(InterruptionTest, ALossDuringTheRetryDelayIsReplacedAndTheDelayKept) {
 // ---- what is restored ----
 
 TEST(InterruptionTest, SuspectCheckpointsAreSteppedOver) {
-  Story s = Running();
+  Story s = RunningStory();
   s.job.suspects = {"1-3"};
   s.See(End(1, 0, EndReason::kInterrupted), Committed({"1-3", "1-2"}))
       .Settle()
@@ -359,7 +359,7 @@ TEST(InterruptionTest, WhatWasLeftComesAfterEveryWholeCheckpoint) {
 }
 
 TEST(InterruptionTest, APoisonedCheckpointGetsOneAttemptFromTheOneBeforeIt) {
-  Running()
+  RunningStory()
       .See(End(1, 0, EndReason::kInterrupted), Committed({"1-3", "1-2"}))
       .Settle()
       .Expect("Running; 1 Ended L1 (Interrupted); 2 Staging L1 from 1-3")
@@ -372,7 +372,7 @@ TEST(InterruptionTest, APoisonedCheckpointGetsOneAttemptFromTheOneBeforeIt) {
 }
 
 TEST(InterruptionTest, ACheckpointThatCannotBeRestoredIsSuspectAndTheMachineIsKept) {
-  Story s = Running();
+  Story s = RunningStory();
   s.See(End(1, 0, EndReason::kInterrupted), Committed({"1-3", "1-2"})).Settle();
   s.See(End(2, 0, EndReason::kNodeFault));
   s.Report(2, 0).restore_error = "model.pt: wrong digest";
@@ -380,7 +380,7 @@ TEST(InterruptionTest, ACheckpointThatCannotBeRestoredIsSuspectAndTheMachineIsKe
 }
 
 TEST(InterruptionTest, WhatAnAttemptCommittedAndRanIsInTheRecordWhenItEnded) {
-  Story s = Running(2);
+  Story s = RunningStory(2);
   s.See(End(1, 0, EndReason::kInterrupted), Told(1, 1), Committed({"1-9", "1-8"}));
   s.Report(1, 0).run_ms = 4000;
   s.Report(1, 1).run_ms = 5000;
@@ -401,7 +401,7 @@ TEST(InterruptionTest, CheckpointsOfAnotherJobAreNoProgressOfThisOne) {
 }
 
 TEST(InterruptionTest, CheckpointsAreAskedForOnlyWhenTheyDecide) {
-  Story s = Running();
+  Story s = RunningStory();
   EXPECT_FALSE(Reconcile(s.job, s.spec, s.seen).want_checkpoints);
   s.See(End(1, 0, EndReason::kInterrupted));
   const Decision without = Reconcile(s.job, s.spec, s.seen);
@@ -417,14 +417,14 @@ TEST(InterruptionTest, AJobThatRetriesAnotherStartsFromItsCheckpoints) {
 }
 
 TEST(InterruptionTest, ManyInterruptionsAreNeverNoProgress) {
-  Story s = Running();
+  Story s = RunningStory();
   for (int i = 1; i <= 60; ++i) s.See(End(i, 0, EndReason::kInterrupted)).Settle();
   EXPECT_EQ(s.job.attempts.size(), 61U);
   EXPECT_EQ(s.job.state, JobState::kRunning);
 }
 
 TEST(InterruptionTest, ManyLossesWithoutProgressAre) {
-  Story s = Running();
+  Story s = RunningStory();
   for (int i = 1; i <= 20 && s.job.state == JobState::kRunning; ++i) {
     s.See(End(i, 0, EndReason::kNodeLost), After(600)).Settle();
   }

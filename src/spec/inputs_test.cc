@@ -8,14 +8,15 @@
 namespace stoker {
 namespace {
 
-ParseOptions Options() {
+ParseOptions FixedOptions() {
   ParseOptions options;
   options.base_dir = "/work/dir";
   options.home = "/home/ada";
   return options;
 }
 
-std::vector<InputSpec> Inputs(const std::string& text, const ParseOptions& options = Options()) {
+std::vector<InputSpec> Inputs(const std::string& text,
+                              const ParseOptions& options = FixedOptions()) {
   const Result<JobSpec> spec = ParseJobSpec(text + "\nrun: x", options);
   EXPECT_TRUE(spec.ok()) << spec.status().message();
   return spec.ok() ? spec->inputs : std::vector<InputSpec>{};
@@ -43,7 +44,7 @@ TEST(Inputs, EveryForm) {
 }
 
 TEST(Inputs, WhatIsNotThereIsRefusedWithItsPlace) {
-  ParseOptions options = Options();
+  ParseOptions options = FixedOptions();
   std::vector<std::string> asked;
   options.exists = [&](const std::string& path) {
     asked.push_back(path);
@@ -57,13 +58,13 @@ TEST(Inputs, WhatIsNotThereIsRefusedWithItsPlace) {
 }
 
 TEST(Inputs, FlagsAddAndReplace) {
-  ParseOptions options = Options();
+  ParseOptions options = FixedOptions();
   options.overrides.inputs = {"b=data", "a=gs://other/y"};
   const auto inputs = Inputs("inputs: {a: s3://bucket/x}", options);
   const std::vector<InputSpec> expected = {{"a", "gs://other/y"}, {"b", "/work/dir/data"}};
   EXPECT_EQ(inputs, expected);
   const auto message = [](const std::string& flag) {
-    ParseOptions wrong = Options();
+    ParseOptions wrong = FixedOptions();
     wrong.overrides.inputs = {flag};
     const auto spec = ParseJobSpec("inputs: {a-b: /x}\nrun: x", wrong);
     EXPECT_EQ(spec.code(), Code::kUsage) << flag;

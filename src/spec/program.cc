@@ -16,7 +16,6 @@ constexpr size_t kMaxArguments = 10'000;
 constexpr size_t kMaxCommandBytes = 1 << 20;
 
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Becomes an argument ("--name value"), part of a variable's name and a column title.
 bool IsHyperparameterName(std::string_view name) {

@@ -11,7 +11,6 @@ namespace {
 
 bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
 bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsWord(char c) { return IsUpper(c) || IsLower(c) || IsDigit(c) || c == '_'; }
 
 // A credential with a fixed beginning: `least` characters of its alphabet follow the prefix.

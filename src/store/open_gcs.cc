@@ -11,7 +11,7 @@ namespace stoker {
 namespace {
 
 // As gcloud's. Beside it, what the system trusts counts.
-constexpr char kCaVariable[] = "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE";
+constexpr char kGcloudCaVariable[] = "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE";
 
 // "" = Google's. "host:port" is what some of Google's clients take, and "http://host:port" others.
 std::string Emulator() {
@@ -19,7 +19,9 @@ std::string Emulator() {
   return host.empty() || host.find("://") != std::string::npos ? host : "http://" + host;
 }
 
-HttpPoolOptions PoolOptions() { return HostPoolOptions(HostVariable(kCaVariable).value_or("")); }
+HttpPoolOptions PoolOptions() {
+  return HostPoolOptions(HostVariable(kGcloudCaVariable).value_or(""));
+}
 
 GoogleToken NoToken() {
   GoogleToken none;

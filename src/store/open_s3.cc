@@ -18,7 +18,7 @@ namespace stoker {
 namespace {
 
 constexpr int64_t kProgramMs = 60'000;
-constexpr char kCaVariable[] = "AWS_CA_BUNDLE";
+constexpr char kAwsCaVariable[] = "AWS_CA_BUNDLE";
 
 Result<AwsProcessOutput> RunProgram(const std::vector<std::string>& argv) {
   sys::Command command;
@@ -67,7 +67,8 @@ Result<World> FindWorld() {
   World world;
   world.outside = HostAwsEnvironment(nullptr, RunProgram);
   STOKER_ASSIGN(world.config, ReadAwsConfig(world.outside));
-  world.http = HostPoolOptions(AwsSetting(world.outside, world.config, kCaVariable, "ca_bundle"));
+  world.http =
+      HostPoolOptions(AwsSetting(world.outside, world.config, kAwsCaVariable, "ca_bundle"));
   world.outside.http = HostCredentialSender(world.http);
   return world;
 }

@@ -4,11 +4,7 @@
 #include "base/text.h"
 
 namespace stoker {
-namespace {
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-}  // namespace
+namespace {}  // namespace
 
 std::string TopOf(std::string_view path) { return std::string(path.substr(0, path.find('/'))); }
 

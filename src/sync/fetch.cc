@@ -13,7 +13,7 @@ namespace {
 constexpr int kPage = 10'000;
 constexpr size_t kWorthAList = 3;  // wanted files of one folder
 // What was damaged on its way is whole when it comes again; what is damaged in the store is not.
-constexpr int kTries = 3;
+constexpr int kDamagedTries = 3;
 
 std::string FolderOf(const std::string& key) { return key.substr(0, key.rfind('/') + 1); }
 
@@ -134,7 +134,7 @@ Status FetchFiles(ObjectStore& store, const Movers& movers, const std::vector<Wa
     report = MoveFiles(source, target, memory, together, all);
     if (report.failed.empty()) return Status::Ok();
   } while (report.failed.front().why.Is(Code::kCorrupt) &&
-           ++damaged[report.failed.front().key] < kTries);
+           ++damaged[report.failed.front().key] < kDamagedTries);
   const OddKey& failed = report.failed.front();
   if (failed.why.Is(Code::kCorrupt)) return failed.why;  // names it
   if (failed.why.Is(Code::kNotFound)) return MissingFile(wanted.at(failed.key));

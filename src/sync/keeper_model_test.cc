@@ -44,12 +44,12 @@ std::string Named(const std::string& pattern, int step) {
              : pattern.substr(0, at) + std::to_string(step) + pattern.substr(at + 1);
 }
 
-std::string Padded(int step) {
+std::string SixDigits(int step) {
   const std::string digits = std::to_string(step);
   return std::string(6 - digits.size(), '0') + digits;
 }
-std::string Bytes(int step) { return "whole " + Padded(step) + std::string(300, '.'); }
-std::string Half(int step) { return "torn! " + Padded(step) + std::string(300, '.'); }
+std::string Bytes(int step) { return "whole " + SixDigits(step) + std::string(300, '.'); }
+std::string Half(int step) { return "torn! " + SixDigits(step) + std::string(300, '.'); }
 
 // A program as a state machine over virtual time; Next acts, and says when to be called again.
 class Program {

@@ -13,7 +13,7 @@ namespace stoker {
 namespace {
 
 constexpr int64_t kRange = 16 << 20;
-constexpr int64_t kPiece = 1 << 20;
+constexpr int64_t kHashPiece = 1 << 20;
 
 // What is missing says something about the checkpoint, and nothing about the directory.
 Status ReadFrom(ObjectReader& from, const ManifestFile& file, int64_t offset, int64_t size,
@@ -44,7 +44,7 @@ class Ranges : public PartsUpload {
   int64_t part_size() const override { return kRange; }
   const std::map<int, PartSum>& done() const override { return done_; }
   bool parallel() const override { return target_->ranged(); }
-  int64_t memory(const ObjectReader&) const override { return 2 * kPiece; }
+  int64_t memory(const ObjectReader&) const override { return 2 * kHashPiece; }
 
   Result<PartSum> WritePart(int n, ObjectReader& from) override {
     const int64_t offset = n * kRange;
@@ -110,9 +110,9 @@ class Ranges : public PartsUpload {
   // By whoever has `hashing_`.
   Status HashWhatIsDue() {
     if (!target_->ranged()) return Status::Ok();
-    const std::unique_ptr<char[]> buffer(new char[kPiece]);
+    const std::unique_ptr<char[]> buffer(new char[kHashPiece]);
     for (int64_t end = Whole(); hashed_ < end; end = Whole()) {
-      const int64_t want = std::min(kPiece, end - hashed_);
+      const int64_t want = std::min(kHashPiece, end - hashed_);
       STOKER_ASSIGN(const int64_t got, target_->ReadAt(hashed_, buffer.get(), want));
       if (got <= 0) {
         return Status(Code::kInternal, "'" + Printable(file_.path) + "': was cut while it came");
@@ -151,7 +151,7 @@ Status DamagedFile(const ManifestFile& file, const std::string& what) {
 }
 
 int64_t RestoreTarget::whole_bytes() const { return kRange; }
-int64_t RestoreTarget::memory(const ObjectReader&) const { return kPiece; }
+int64_t RestoreTarget::memory(const ObjectReader&) const { return kHashPiece; }
 
 Result<std::unique_ptr<NewFile>> RestoreTarget::Create(const std::string& key) {
   const std::lock_guard lock(mutex_);

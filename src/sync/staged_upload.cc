@@ -14,11 +14,11 @@
 namespace stoker {
 namespace {
 
-constexpr int64_t kPiece = 1 << 20;
+constexpr int64_t kStagedPiece = 1 << 20;
 
 // [offset, offset + size) of a copy, in pieces.
 Status ReadCopy(const StagedFile& file, int64_t offset, int64_t size, const TakeBytes& take) {
-  const int64_t piece = std::min(kPiece, std::max<int64_t>(size, 1));
+  const int64_t piece = std::min(kStagedPiece, std::max<int64_t>(size, 1));
   const std::unique_ptr<char[]> buffer(new char[static_cast<size_t>(piece)]);
   for (int64_t at = offset; at < offset + size;) {
     const int64_t wanted = std::min(piece, offset + size - at);

@@ -6,7 +6,7 @@
 namespace stoker {
 namespace {
 
-constexpr int64_t kPiece = 1 << 20;
+constexpr int64_t kCopyPiece = 1 << 20;
 constexpr int64_t kStreamed = 16 << 20;  // of stores that know no parts
 
 }  // namespace
@@ -18,7 +18,7 @@ int64_t StoreSide::whole_bytes() const {
 
 // A request may hold its body while it is sent, besides what was read for it.
 int64_t StoreSide::memory(const ObjectReader& from) const {
-  return kPiece + (from.fd() >= 0 ? 0 : 2 * from.info().size);
+  return kCopyPiece + (from.fd() >= 0 ? 0 : 2 * from.info().size);
 }
 
 Status StoreSide::List(const std::function<void(ObjectInfo)>& each,

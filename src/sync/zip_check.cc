@@ -16,7 +16,7 @@ constexpr int64_t kEnd64Size = 56;
 constexpr int64_t kEntrySize = 46;
 constexpr int64_t kLocalSize = 30;
 constexpr int64_t kMaxDirectory = 256 << 20;
-constexpr int64_t kPiece = 1 << 20;
+constexpr int64_t kZipPiece = 1 << 20;
 constexpr uint64_t kFull32 = 0xffffffffU;
 
 uint64_t Number(const std::string& bytes, size_t at, int width) {
@@ -165,7 +165,7 @@ Wholeness CheckEntry(ByteSource& source, const Entry& entry, int64_t data_end) {
   uLong crc = 0;
   Inflater inflater;
   for (std::string piece; at < end; at += static_cast<int64_t>(piece.size())) {
-    if (!ReadExactly(source, at, std::min(kPiece, end - at), &piece)) return Wholeness::kBroken;
+    if (!ReadExactly(source, at, std::min(kZipPiece, end - at), &piece)) return Wholeness::kBroken;
     if (entry.method == 0) {
       crc =
           crc32(crc, reinterpret_cast<const Bytef*>(piece.data()), static_cast<uInt>(piece.size()));

@@ -18,8 +18,6 @@
 namespace stoker::sys {
 namespace {
 
-std::string Quoted(const std::string& path) { return "'" + Printable(path) + "'"; }
-
 std::string Parent(const std::string& path) {
   size_t end = path.find_last_not_of('/');
   if (end == std::string::npos) return path.empty() ? "." : "/";
@@ -48,13 +46,13 @@ Result<ScopedFd> Open(const std::string& path, int flags, mode_t mode) {
   do {
     fd = open(path.c_str(), flags | O_CLOEXEC, mode);
   } while (fd < 0 && errno == EINTR);
-  if (fd < 0) return ErrnoStatus("cannot open " + Quoted(path), errno);
+  if (fd < 0) return ErrnoStatus("cannot open " + QuotedPath(path), errno);
   return ScopedFd(fd);
 }
 
 Result<std::string> ReadAll(int fd, const std::string& what, int64_t max_bytes) {
   struct stat info;
-  if (fstat(fd, &info) != 0) return ErrnoStatus("cannot read " + Quoted(what), errno);
+  if (fstat(fd, &info) != 0) return ErrnoStatus("cannot read " + QuotedPath(what), errno);
   std::string data;
   size_t used = 0;
   // One more than the size, so that the usual file ends with the second read.
@@ -65,11 +63,11 @@ Result<std::string> ReadAll(int fd, const std::string& what, int64_t max_bytes) 
     if (used == data.size()) data.resize(data.size() * 2);
     ssize_t got = read(fd, data.data() + used, data.size() - used);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return ErrnoStatus("cannot read " + Quoted(what), errno);
+    if (got < 0) return ErrnoStatus("cannot read " + QuotedPath(what), errno);
     if (got == 0) break;
     used += static_cast<size_t>(got);
     if (used > static_cast<size_t>(max_bytes)) {
-      return Status(Code::kInvalid, Quoted(what) + " is longer than " + HumanSize(max_bytes));
+      return Status(Code::kInvalid, QuotedPath(what) + " is longer than " + HumanSize(max_bytes));
     }
   }
   data.resize(used);
@@ -85,7 +83,7 @@ Status WriteAll(int fd, std::string_view data, const std::string& what) {
   while (!data.empty()) {
     ssize_t wrote = write(fd, data.data(), data.size());
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return ErrnoStatus("cannot write " + Quoted(what), errno);
+    if (wrote < 0) return ErrnoStatus("cannot write " + QuotedPath(what), errno);
     data.remove_prefix(static_cast<size_t>(wrote));
   }
   return Status::Ok();
@@ -95,22 +93,22 @@ Status WriteFileAtomic(const std::string& path, std::string_view data, mode_t mo
   const std::string parent = Parent(path);
   const std::string temp = parent + "/.tmp-" + RandomName();
   Result<ScopedFd> opened = Open(temp, O_WRONLY | O_CREAT | O_EXCL, 0600);
-  if (!opened.ok()) return opened.status().WithContext("cannot write " + Quoted(path));
+  if (!opened.ok()) return opened.status().WithContext("cannot write " + QuotedPath(path));
   ScopedFd fd = std::move(opened).value();
   Status status = WriteAll(fd.get(), data, path);
   if (status.ok() && fchmod(fd.get(), mode) != 0) {
-    status = ErrnoStatus("cannot set the mode of " + Quoted(path), errno);
+    status = ErrnoStatus("cannot set the mode of " + QuotedPath(path), errno);
   }
   if (status.ok() && durable && fsync(fd.get()) != 0) {
-    status = ErrnoStatus("cannot write " + Quoted(path) + " to disk", errno);
+    status = ErrnoStatus("cannot write " + QuotedPath(path) + " to disk", errno);
   }
   // close(2) is where a network file system reports what it could not write.
   int raw = fd.Release();
   if (close(raw) != 0 && status.ok() && errno != EINTR) {
-    status = ErrnoStatus("cannot write " + Quoted(path), errno);
+    status = ErrnoStatus("cannot write " + QuotedPath(path), errno);
   }
   if (status.ok() && rename(temp.c_str(), path.c_str()) != 0) {
-    status = ErrnoStatus("cannot replace " + Quoted(path), errno);
+    status = ErrnoStatus("cannot replace " + QuotedPath(path), errno);
   }
   if (!status.ok()) {
     unlink(temp.c_str());
@@ -123,7 +121,7 @@ Status SyncDir(const std::string& path) {
   STOKER_ASSIGN(ScopedFd fd, Open(path, O_RDONLY | O_DIRECTORY));
   // Some network file systems have no fsync of directories: EINVAL says so, and nothing is lost.
   if (fsync(fd.get()) != 0 && errno != EINVAL && errno != EROFS) {
-    return ErrnoStatus("cannot write directory " + Quoted(path) + " to disk", errno);
+    return ErrnoStatus("cannot write directory " + QuotedPath(path) + " to disk", errno);
   }
   return Status::Ok();
 }
@@ -138,7 +136,7 @@ Status MakeDirs(const std::string& path, mode_t mode) {
       int error = errno;
       // EROFS, EACCES and others come before EEXIST on some systems.
       if (!DirExists(prefix)) {
-        return ErrnoStatus("cannot make directory " + Quoted(prefix), error);
+        return ErrnoStatus("cannot make directory " + QuotedPath(prefix), error);
       }
     }
     if (at == std::string::npos) return Status::Ok();
@@ -148,7 +146,7 @@ Status MakeDirs(const std::string& path, mode_t mode) {
 Result<std::vector<DirEntry>> ListDir(const std::string& path) {
   STOKER_ASSIGN(ScopedFd fd, Open(path, O_RDONLY | O_DIRECTORY));
   DIR* dir = fdopendir(fd.get());
-  if (dir == nullptr) return ErrnoStatus("cannot list " + Quoted(path), errno);
+  if (dir == nullptr) return ErrnoStatus("cannot list " + QuotedPath(path), errno);
   fd.Release();
   std::vector<DirEntry> entries;
   errno = 0;
@@ -173,7 +171,7 @@ Result<std::vector<DirEntry>> ListDir(const std::string& path) {
   }
   int error = errno;
   closedir(dir);
-  if (error != 0) return ErrnoStatus("cannot list " + Quoted(path), error);
+  if (error != 0) return ErrnoStatus("cannot list " + QuotedPath(path), error);
   std::sort(entries.begin(), entries.end(),
             [](const DirEntry& a, const DirEntry& b) { return a.name < b.name; });
   return entries;
@@ -191,7 +189,7 @@ bool DirExists(const std::string& path) {
 
 Result<std::string> RealPath(const std::string& path) {
   char* real = realpath(path.c_str(), nullptr);
-  if (real == nullptr) return ErrnoStatus("cannot resolve " + Quoted(path), errno);
+  if (real == nullptr) return ErrnoStatus("cannot resolve " + QuotedPath(path), errno);
   std::string result = real;
   std::free(real);
   return result;
@@ -206,9 +204,9 @@ Result<TempDir> TempDir::Make(const std::string& prefix, const std::string& pare
   for (int i = 0; i < 8; ++i) {
     std::string path = base + "/" + prefix + "-" + RandomName();
     if (mkdir(path.c_str(), 0700) == 0) return TempDir(std::move(path));
-    if (errno != EEXIST) return ErrnoStatus("cannot make directory " + Quoted(path), errno);
+    if (errno != EEXIST) return ErrnoStatus("cannot make directory " + QuotedPath(path), errno);
   }
-  return Status(Code::kExists, "no free name under " + Quoted(base));
+  return Status(Code::kExists, "no free name under " + QuotedPath(base));
 }
 
 TempDir::~TempDir() {

@@ -39,7 +39,7 @@ void Break(Outcome* outcome, const std::string& rule, const std::string& what,
 constexpr int kMostProcesses = 256;
 
 // What the processes of one RunMany share.
-struct Shared {
+struct SharedTally {
   std::atomic<uint64_t> next{0};
   std::atomic<uint64_t> current[kMostProcesses];  // index + 1; 0 = none
 };
@@ -65,7 +65,7 @@ bool Receive(int pipe, Outcome* outcome) {
   return true;
 }
 
-[[noreturn]] void Work(Shared* shared, int self, int pipe, uint64_t count,
+[[noreturn]] void Work(SharedTally* shared, int self, int pipe, uint64_t count,
                        const std::function<Outcome(uint64_t)>& run) {
   for (;;) {
     const uint64_t index = shared->next.fetch_add(1);
@@ -123,7 +123,7 @@ namespace {
 // The processes of one RunMany, as their parent sees them.
 class Crew {
  public:
-  Crew(Shared* shared, const std::function<bool(const Outcome&)>& done)
+  Crew(SharedTally* shared, const std::function<bool(const Outcome&)>& done)
       : shared_(shared), done_(done) {}
 
   void Add(pid_t child) { children_.push_back(child); }
@@ -153,7 +153,7 @@ class Crew {
   }
 
  private:
-  Shared* const shared_;
+  SharedTally* const shared_;
   const std::function<bool(const Outcome&)>& done_;
   std::vector<pid_t> children_;  // 0 = has ended
   bool going_ = true;
@@ -166,7 +166,7 @@ void RunMany(uint64_t count, int parallel, const std::function<Outcome(uint64_t)
   parallel = std::clamp(parallel, 1, kMostProcesses);
   int pipe[2];
   void* const memory = parallel == 1 ? MAP_FAILED
-                                     : ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
+                                     : ::mmap(nullptr, sizeof(SharedTally), PROT_READ | PROT_WRITE,
                                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED || ::pipe(pipe) != 0) {
     for (uint64_t index = 0; index < count; ++index) {
@@ -176,7 +176,7 @@ void RunMany(uint64_t count, int parallel, const std::function<Outcome(uint64_t)
     }
     return;
   }
-  auto* const shared = new (memory) Shared();
+  auto* const shared = new (memory) SharedTally();
   Crew crew(shared, done);
   std::fflush(nullptr);
   for (int self = 0; self < parallel; ++self) {
@@ -195,7 +195,7 @@ void RunMany(uint64_t count, int parallel, const std::function<Outcome(uint64_t)
   }
   ::close(pipe[0]);
   crew.Bury(true);
-  ::munmap(memory, sizeof(Shared));
+  ::munmap(memory, sizeof(SharedTally));
 }
 
 bool InOrder::Take(const Outcome& outcome, const std::function<bool(const Outcome&)>& done) {

@@ -33,7 +33,7 @@ std::string Parent(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
-std::string_view LastPart(std::string_view path) {
+std::string_view LastName(std::string_view path) {
   const size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
@@ -94,7 +94,7 @@ Result<bool> TreeBuilder::CheckDir(const std::string& path) {
     return Status(Code::kInvalid, QuotedPath(path) + " is more than 200 folders deep",
                   "Leave it out with .stokerignore");
   }
-  const Exclusion exclusion = ExcludedName(LastPart(path));
+  const Exclusion exclusion = ExcludedName(LastName(path));
   if (exclusion == Exclusion::kSecret) left_out_[kSecrets].push_back(path + "/");
   if (exclusion != Exclusion::kNone || ignore_.IgnoresEntry(path, true)) return false;
   if (IsExcludedByOption(path)) {
@@ -120,7 +120,7 @@ bool TreeBuilder::IsExcludedByOption(const std::string& path) const {
 Result<bool> TreeBuilder::AddLeaf(const std::string& path) {
   STOKER_ASSIGN(bool enter, EnterDir(Parent(path), false));
   if (!enter) return false;
-  const Exclusion exclusion = ExcludedName(LastPart(path));
+  const Exclusion exclusion = ExcludedName(LastName(path));
   if (exclusion == Exclusion::kSecret) left_out_[kSecrets].push_back(path);
   if (exclusion != Exclusion::kNone || ignore_.IgnoresEntry(path, false)) return false;
   if (IsExcludedByOption(path)) return false;
@@ -134,7 +134,7 @@ Result<bool> TreeBuilder::AddLeaf(const std::string& path) {
     left_out_[kSpecial].push_back(path);
     return false;
   }
-  if (S_ISREG(seen->mode) && MayHoldPrivateKey(LastPart(path))) {
+  if (S_ISREG(seen->mode) && MayHoldPrivateKey(LastName(path))) {
     STOKER_ASSIGN(bool key, HoldsKey(path));
     if (key) {
       left_out_[kSecrets].push_back(path);

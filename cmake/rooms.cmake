@@ -21,7 +21,7 @@ macro(stoker_defaults prefix)
     string(REPLACE "=" ";" default ${default})
     list(GET default 0 key)
     list(GET default 1 value)
-    if(NOT ${prefix}_${key})
+    if("${${prefix}_${key}}" STREQUAL "")
       set(${prefix}_${key} ${value})
     endif()
   endforeach()
@@ -92,10 +92,10 @@ function(stoker_script_test name)
   stoker_tier(${test} ${SCRIPT_TIER} ${SCRIPT_LABEL})
 endfunction()
 
-# stoker_room(NAME [USES room...] [LIBS lib...]): the library stoker_NAME out of src/NAME/*.cc and,
-# where there are *_test.cc files, one suite of the same name.
+# stoker_room(NAME [USES room...] [LIBS lib...] [SHARDS n]): the library stoker_NAME out of
+# src/NAME/*.cc and, where there are *_test.cc files, one suite of the same name.
 function(stoker_room name)
-  cmake_parse_arguments(ROOM "" "" "USES;LIBS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "SHARDS" "USES;LIBS" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})
   file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.cc)
   file(GLOB tests CONFIGURE_DEPENDS ${dir}/*_test.cc)
@@ -114,7 +114,7 @@ function(stoker_room name)
   target_include_directories(stoker_${name} ${kind} ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(stoker_${name} ${kind} ${uses} ${ROOM_LIBS})
   if(tests)
-    stoker_suite(${name} SOURCES ${tests} USES ${name})
+    stoker_suite(${name} SOURCES ${tests} USES ${name} SHARDS ${ROOM_SHARDS})
   endif()
 endfunction()
 

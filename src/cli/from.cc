@@ -49,7 +49,7 @@ Result<FromJob> FindFrom(Context& context, const std::string& word) {
   FromJob from;
   STOKER_ASSIGN(const JobRead read, ReadJob(*ledger, id));
   from.job = read.job;
-  STOKER_ASSIGN(from.text, ReadSpec(*ledger, id));
+  STOKER_ASSIGN(from.text, ReadSpec(*ledger, read.job));
   STOKER_ASSIGN(from.spec, ParseStoredSpec(from.text));
   from.from = id;
   if (slash != std::string::npos) {

@@ -216,7 +216,7 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Notice>(), 2u);
   EXPECT_EQ(CountMembers<CancelRequest>(), 2u);
   EXPECT_EQ(CountMembers<Launch>(), 13u);
-  EXPECT_EQ(CountMembers<Attempt>(), 14u);
+  EXPECT_EQ(CountMembers<Attempt>(), 15u);
   EXPECT_EQ(CountMembers<Job>(), 26u);
   EXPECT_EQ(CountMembers<NodeReport>(), 29u);
 }

@@ -86,7 +86,7 @@ TEST(InterruptionTest, ANewNoticeAfterAWithdrawnOneOpensYetAnotherAttempt) {
 }
 
 TEST(InterruptionTest, AnAttemptThatANoticeWithdrawnBeforeHadEndedIsNotEndedAgain) {
-  Story s = Running();
+  Story s = RunningStory();
   s.See(NoticeOf(1, 0, 120)).Pass().See(NoticeOf(1, 0, -1)).Settle();
   const auto ended = s.job.attempts.at(1).ended;
   s.See(After(30), NoticeOf(1, 0, 60)).Settle().See(After(30), NoticeOf(1, 0, -1)).Settle();
@@ -335,7 +335,7 @@ TEST(InterruptionTest, SuspectCheckpointsAreSteppedOver) {
 }
 
 TEST(InterruptionTest, WhatWasLeftIsRestoredWhereNothingIsWhole) {
-  Story s = Running();
+  Story s = RunningStory();
   s.as_left = {"as-left-1"};
   s.See(End(1, 0, EndReason::kInterrupted))
       .Settle()
@@ -351,7 +351,7 @@ TEST(InterruptionTest, WhatWasLeftIsRestoredWhereNothingIsWhole) {
 }
 
 TEST(InterruptionTest, WhatWasLeftComesAfterEveryWholeCheckpoint) {
-  Story s = Running();
+  Story s = RunningStory();
   s.as_left = {"as-left-1"};
   s.See(End(1, 0, EndReason::kInterrupted), Committed({"1-2"}))
       .Settle()

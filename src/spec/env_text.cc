@@ -9,7 +9,6 @@ namespace stoker {
 namespace {
 
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 std::string_view Strip(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t\r");

@@ -10,7 +10,7 @@
 namespace stoker {
 namespace {
 
-constexpr LogStream kStreams[] = {LogStream::kOut, LogStream::kErr, LogStream::kSystem};
+constexpr LogStream kMaskedStreams[] = {LogStream::kOut, LogStream::kErr, LogStream::kSystem};
 size_t IndexOf(LogStream stream) {
   return stream == LogStream::kOut ? 0 : stream == LogStream::kErr ? 1 : 2;
 }
@@ -133,7 +133,7 @@ void LogMask::Write(LogStream stream, std::string_view bytes) {
 
 void LogMask::Flush() {
   const std::lock_guard lock(mutex_);
-  for (const LogStream stream : kStreams) {
+  for (const LogStream stream : kMaskedStreams) {
     std::string& waiting = waiting_[IndexOf(stream)];
     if (waiting.empty()) continue;
     std::string out;

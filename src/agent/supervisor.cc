@@ -95,7 +95,7 @@ void Supervisor::On(const RecordRead& event, Instant now, Actions& out) {
   if (job.rev < rev_) return;
   rev_ = job.rev;
   record_at_ = event.at.value_or(now);
-  if (job.cancel && !cancelled_) cancelled_ = now.mono;
+  if (job.cancel && !cancelled_ && !BugIsOn("cancel-forgotten")) cancelled_ = now.mono;
   const Launch* launch = FindLaunch(job, config_.launch);
   earlier_run_ms_ = 0;
   for (const Attempt& attempt : job.attempts) {

@@ -13,7 +13,7 @@ namespace stoker {
 namespace {
 
 constexpr char kHead[] = "stoker private 1";
-constexpr int64_t kMaxBytes = 64 << 20;
+constexpr int64_t kMaxPrivateBytes = 64 << 20;
 
 std::string Folder(const std::string& state) { return state + "/private"; }
 
@@ -44,7 +44,7 @@ Status WriteLocalPrivate(const std::string& state, const std::string& ledger_id,
 Result<LocalPrivate> ReadLocalPrivate(const std::string& state, const std::string& ledger_id,
                                       const std::string& job) {
   const std::string path = File(state, ledger_id, job);
-  STOKER_ASSIGN(const std::string text, sys::ReadFile(path, kMaxBytes));
+  STOKER_ASSIGN(const std::string text, sys::ReadFile(path, kMaxPrivateBytes));
   const std::vector<std::string> fields = Split(text, '\0');
   if (fields[0] != kHead || fields.size() % 3 != 2 || !fields.back().empty()) {
     return Status(Code::kCorrupt, path + ": is not what stoker wrote",

@@ -8,7 +8,7 @@
 namespace stoker {
 namespace {
 
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool IsNameLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 std::string_view Strip(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t\r");
@@ -50,8 +50,9 @@ std::string DotenvValue(std::string_view text) {
 }  // namespace
 
 bool IsEnvName(std::string_view name) {
-  return !name.empty() && name.size() <= 255 && IsLetter(name[0]) &&
-         std::all_of(name.begin(), name.end(), [](char c) { return IsLetter(c) || IsDigit(c); });
+  return !name.empty() && name.size() <= 255 && IsNameLetter(name[0]) &&
+         std::all_of(name.begin(), name.end(),
+                     [](char c) { return IsNameLetter(c) || IsDigit(c); });
 }
 
 bool IsNamePattern(std::string_view text) {

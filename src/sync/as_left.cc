@@ -20,8 +20,8 @@ namespace {
 constexpr size_t kFilesAtOnce = 64;
 constexpr int64_t kBytesAtOnce = int64_t{256} << 20;
 // A copy that somebody writes into is tried so often.
-constexpr int kTries = 5;
-constexpr Duration kFirmPatience = Duration::Seconds(10);
+constexpr int kLeftTries = 5;
+constexpr Duration kLeftPatience = Duration::Seconds(10);
 constexpr Duration kFirstPause = Duration::Ms(200);
 constexpr Duration kLongestPause = Duration::Seconds(5);
 // How long the other nodes are given to say whether they have written.
@@ -156,13 +156,13 @@ class Keep {
   Result<std::unique_ptr<Snapshot>> Copy(const std::vector<FileFact>& batch) {
     SnapshotRequest request;
     request.copy = batch;
-    request.patience = kFirmPatience;
+    request.patience = kLeftPatience;
     request.even_if_open = true;
     request.need_task = false;
     request.or_original = true;  // nobody writes any more: a disk that is full is no obstacle
     for (int tries = 1;; ++tries) {
       auto copy = files_.Take(request);
-      if (copy.ok() || tries == kTries || Over()) return copy;
+      if (copy.ok() || tries == kLeftTries || Over()) return copy;
       if (!copy.status().Is(Code::kBusy) && !copy.status().Is(Code::kConflict)) return copy;
       config_.pause(kFirstPause);
     }

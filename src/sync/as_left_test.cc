@@ -11,7 +11,7 @@
 namespace stoker::test {
 namespace {
 
-constexpr char kJob[] = "job";
+constexpr char kLeftJob[] = "job";
 
 class AsLeftTest : public ::testing::Test {
  protected:
@@ -23,7 +23,7 @@ class AsLeftTest : public ::testing::Test {
   }
   Result<AsLeftKept> Keep(int attempt, const std::function<void(AsLeftConfig&)>& set = nullptr) {
     AsLeftConfig config;
-    config.job = kJob;
+    config.job = kLeftJob;
     config.attempt = attempt;
     config.wrote = true;
     config.unkept = true;
@@ -34,7 +34,7 @@ class AsLeftTest : public ::testing::Test {
   }
   std::string Kept() {
     std::string names;
-    const auto all = ListAsLeft(store_, kJob);
+    const auto all = ListAsLeft(store_, kLeftJob);
     EXPECT_TRUE(all.ok());
     for (const CheckpointInfo& info : *all) {
       names += (names.empty() ? "" : " ") + info.id + (info.whole ? "" : "!");
@@ -57,22 +57,22 @@ TEST_F(AsLeftTest, IsWhatLiesThereByteForByte) {
   EXPECT_EQ(kept->bytes, 15);
   EXPECT_EQ(Kept(), "as-left-2");
   FakeDirectory directory;
-  ASSERT_TRUE(RestoreCheckpoint(store_, kJob, "as-left-2", 0, directory).ok());
+  ASSERT_TRUE(RestoreCheckpoint(store_, kLeftJob, "as-left-2", 0, directory).ok());
   auto expected = files_.Contents();
   expected.erase(".stoker-done");
   EXPECT_EQ(directory.files, expected);
-  EXPECT_EQ(LoadManifest(store_, kJob, "as-left-2")->reason, "as-left");
+  EXPECT_EQ(LoadManifest(store_, kLeftJob, "as-left-2")->reason, "as-left");
 }
 
 TEST_F(AsLeftTest, IsNoCheckpointToThoseThatLookForWholeOnes) {
   ASSERT_TRUE(Keep(1).ok());
-  EXPECT_TRUE(ListCheckpoints(store_, kJob)->empty());
-  EXPECT_FALSE(NewestCheckpoint(store_, kJob, {})->has_value());
+  EXPECT_TRUE(ListCheckpoints(store_, kLeftJob)->empty());
+  EXPECT_FALSE(NewestCheckpoint(store_, kLeftJob, {})->has_value());
   Manifest manifest;
-  manifest.job = kJob;
+  manifest.job = kLeftJob;
   manifest.id = {2, 1};
-  ASSERT_TRUE(store_.Put(ManifestKey(kJob, {2, 1}), EncodeManifest(manifest)).ok());
-  ASSERT_TRUE(RetainCheckpoints(store_, kJob, {2, 1, {}, {}}).ok());
+  ASSERT_TRUE(store_.Put(ManifestKey(kLeftJob, {2, 1}), EncodeManifest(manifest)).ok());
+  ASSERT_TRUE(RetainCheckpoints(store_, kLeftJob, {2, 1, {}, {}}).ok());
   EXPECT_EQ(Kept(), "as-left-1") << "retention clears nothing of it away";
 }
 
@@ -94,7 +94,7 @@ TEST_F(AsLeftTest, TheTwoNewestStay) {
 
 TEST_F(AsLeftTest, WhatIsDamagedIsSeen) {
   ASSERT_TRUE(Keep(1).ok());
-  const auto manifest = LoadManifest(store_, kJob, "as-left-1");
+  const auto manifest = LoadManifest(store_, kLeftJob, "as-left-1");
   const std::string& object = manifest->parts.front().files.front().object;
   ASSERT_TRUE(store_.Delete("jobs/job/checkpoints/" + object).ok());
   EXPECT_EQ(Kept(), "as-left-1!");
@@ -124,7 +124,7 @@ TEST_F(AsLeftTest, ComesTooLateForAnAttemptThatIsOver) {
   EXPECT_TRUE(Keep(1, [](AsLeftConfig& c) { c.may_commit = [] { return Result<bool>(false); }; })
                   .status()
                   .Is(Code::kConflict));
-  ASSERT_TRUE(SealAttempt(store_, kJob, 1).ok()) << "its data are there: the name is taken";
+  ASSERT_TRUE(SealAttempt(store_, kLeftJob, 1).ok()) << "its data are there: the name is taken";
   EXPECT_TRUE(Keep(1).status().Is(Code::kConflict));
   EXPECT_EQ(Kept(), "");
 }
@@ -134,7 +134,7 @@ TEST_F(AsLeftTest, EndsWithItsTime) {
   plan.before = 1000;
   FaultyStore away(store_, 1, plan);
   AsLeftConfig config;
-  config.job = kJob;
+  config.job = kLeftJob;
   config.wrote = config.unkept = true;
   config.nonce = "n";
   config.pause = [this](Duration wait) { clock_.now = clock_.now + wait; };
@@ -151,7 +151,7 @@ TEST_F(AsLeftTest, AsksAgainWhileTheStoreIsAwayForAMoment) {
   plan.after = 200;
   FaultyStore flaky(store_, 7, plan);
   AsLeftConfig config;
-  config.job = kJob;
+  config.job = kLeftJob;
   config.wrote = config.unkept = true;
   config.nonce = "n";
   config.pause = [this](Duration wait) { clock_.now = clock_.now + wait; };

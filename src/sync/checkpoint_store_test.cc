@@ -16,7 +16,7 @@
 namespace stoker::test {
 namespace {
 
-constexpr char kJob[] = "job";
+constexpr char kStoreJob[] = "job";
 const std::string kRoot = "jobs/job/checkpoints/";
 
 ManifestFile Stored(ObjectStore& store, const std::string& path, const std::string& bytes,
@@ -32,10 +32,10 @@ ManifestFile Stored(ObjectStore& store, const std::string& path, const std::stri
 
 void Commit(ObjectStore& store, const CheckpointId& id, const std::vector<Part>& parts) {
   Manifest manifest;
-  manifest.job = kJob;
+  manifest.job = kStoreJob;
   manifest.id = id;
   manifest.parts = parts;
-  ASSERT_TRUE(store.Put(ManifestKey(kJob, id), EncodeManifest(manifest)).ok());
+  ASSERT_TRUE(store.Put(ManifestKey(kStoreJob, id), EncodeManifest(manifest)).ok());
 }
 
 void CommitOne(ObjectStore& store, const CheckpointId& id, const std::string& bytes) {
@@ -45,7 +45,7 @@ void CommitOne(ObjectStore& store, const CheckpointId& id, const std::string& by
 }
 
 std::string NewestId(ObjectStore& store, const std::set<std::string>& suspects = {}) {
-  auto newest = NewestCheckpoint(store, kJob, suspects);
+  auto newest = NewestCheckpoint(store, kStoreJob, suspects);
   EXPECT_TRUE(newest.ok());
   return newest.ok() && newest->has_value() ? (*newest)->id : "";
 }
@@ -69,10 +69,10 @@ TEST(Checkpoints, DamagedOnesAreSteppedOver) {
   ASSERT_TRUE(store.Delete(kRoot + "data/1-0-2/checkpoint.pt").ok());
   CommitOne(store, {1, 3}, "short");
   ASSERT_TRUE(store.Put(kRoot + "data/1-0-3/checkpoint.pt", "sh").ok());
-  ASSERT_TRUE(store.Put(ManifestKey(kJob, {1, 4}), "{not json").ok());
-  ASSERT_TRUE(store.Put(ManifestKey(kJob, {1, 5}), "{\"format\": 99}").ok());
+  ASSERT_TRUE(store.Put(ManifestKey(kStoreJob, {1, 4}), "{not json").ok());
+  ASSERT_TRUE(store.Put(ManifestKey(kStoreJob, {1, 5}), "{\"format\": 99}").ok());
   EXPECT_EQ(NewestId(store), "1-1");
-  auto all = ListCheckpoints(store, kJob);
+  auto all = ListCheckpoints(store, kStoreJob);
   ASSERT_TRUE(all.ok());
   ASSERT_EQ(all->size(), 5u);
   for (const CheckpointInfo& info : *all) EXPECT_EQ(info.whole, info.id == "1-1") << info.why_not;
@@ -86,7 +86,7 @@ TEST(Checkpoints, WhatIsDamagedOnItsWayIsStillWhole) {
   MomentaryStore store(memory);
   const auto whole = [&] {
     std::string ids;
-    const auto all = ListCheckpoints(store, kJob);
+    const auto all = ListCheckpoints(store, kStoreJob);
     for (const CheckpointInfo& info : *all) ids += (info.whole ? info.id : "damaged") + " ";
     return ids;
   };
@@ -109,7 +109,7 @@ TEST(Checkpoints, RestoreChecksEveryByteAndNamesTheFile) {
   CommitOne(store, {1, 1}, "good bytes");
   ASSERT_TRUE(store.Put(kRoot + "data/1-0-1/checkpoint.pt", "bad! bytes").ok());
   FakeDirectory directory;
-  const Status status = RestoreCheckpoint(store, kJob, "1-1", 0, directory);
+  const Status status = RestoreCheckpoint(store, kStoreJob, "1-1", 0, directory);
   EXPECT_TRUE(status.Is(Code::kCorrupt));
   EXPECT_NE(status.message().find("checkpoint.pt"), std::string::npos);
   EXPECT_TRUE(directory.files.empty());
@@ -121,11 +121,11 @@ TEST(Checkpoints, OnlyWhatIsWrongWithTheCheckpointBlamesIt) {
   FakeDirectory directory;
   // Seed 12835 of the simulator: one by one, all checkpoints were given up for want of room.
   directory.full = true;
-  const Status full = RestoreCheckpoint(store, kJob, "1-1", 0, directory);
+  const Status full = RestoreCheckpoint(store, kStoreJob, "1-1", 0, directory);
   EXPECT_EQ(full.code(), Code::kNoSpace);
   EXPECT_FALSE(BlamesCheckpoint(full));
   directory.full = false;
-  const Status none = RestoreCheckpoint(store, kJob, "1-2", 0, directory);
+  const Status none = RestoreCheckpoint(store, kStoreJob, "1-2", 0, directory);
   EXPECT_TRUE(BlamesCheckpoint(none)) << none.ToString();
   for (const Code code : {Code::kUnavailable, Code::kTimeout, Code::kBusy, Code::kDenied}) {
     EXPECT_FALSE(BlamesCheckpoint(Status(code, "x")));
@@ -138,10 +138,10 @@ TEST(Checkpoints, RestoreMakesTheDirectoryEqual) {
   CommitOne(store, {1, 1}, "new");
   FakeDirectory directory;
   directory.files = {{"checkpoint.pt", "old"}, {"left-over", "x"}};
-  ASSERT_TRUE(RestoreCheckpoint(store, kJob, "1-1", 0, directory).ok());
+  ASSERT_TRUE(RestoreCheckpoint(store, kStoreJob, "1-1", 0, directory).ok());
   EXPECT_EQ(directory.files, (std::map<std::string, std::string>{{"checkpoint.pt", "new"}}));
   directory.files["mine"] = "x";
-  ASSERT_TRUE(DownloadCheckpoint(store, kJob, "1-1", 0, directory).ok());
+  ASSERT_TRUE(DownloadCheckpoint(store, kStoreJob, "1-1", 0, directory).ok());
   EXPECT_EQ(directory.files.count("mine"), 1u);
 }
 
@@ -162,7 +162,7 @@ TEST(Checkpoints, EachNodeGetsTheUnionWithItsOwnFirst) {
   Commit(store, {1, 1}, {zero, one, two});
   for (int rank = 0; rank < 3; ++rank) {
     FakeDirectory directory;
-    ASSERT_TRUE(RestoreCheckpoint(store, kJob, "1-1", rank, directory).ok());
+    ASSERT_TRUE(RestoreCheckpoint(store, kStoreJob, "1-1", rank, directory).ok());
     EXPECT_EQ(directory.files["shard-0"], "s0");
     EXPECT_EQ(directory.files["shard-1"], "s1");
     EXPECT_EQ(directory.files["rng.pt"], rank == 1 ? "rng 1" : "rng 0");
@@ -214,7 +214,7 @@ TEST(Checkpoints, HostileManifestsAreRefused) {
   MemoryStore store;
   part.files.push_back(Stored(store, "a", "x", "data/1-0-1/a"));
   Manifest manifest;
-  manifest.job = kJob;
+  manifest.job = kStoreJob;
   manifest.id = {1, 1};
   manifest.parts = {part};
   const std::string good = EncodeManifest(manifest);
@@ -249,7 +249,7 @@ TEST(Checkpoints, RetentionKeepsWhatIsNamedAndWhatIsUnderWay) {
     ASSERT_TRUE(store.Put(kRoot + beside, "{}").ok());
   }
   CountedStore counted(store);
-  ASSERT_TRUE(RetainCheckpoints(counted, kJob, {1, 2, {"1-2"}, {}}).ok());
+  ASSERT_TRUE(RetainCheckpoints(counted, kStoreJob, {1, 2, {"1-2"}, {}}).ok());
   EXPECT_EQ(counted.counts().list, 1) << "it is done after each commit";
   std::set<std::string> left;
   ASSERT_TRUE(ListAll(store, kRoot, [&](const ObjectInfo& info) {
@@ -268,7 +268,7 @@ TEST(Outputs, AreSyncedWhileTheJobRunsAndAtItsEnd) {
   HandClock clock;
   FakeFiles files(clock);
   OutputsConfig config;
-  config.job = kJob;
+  config.job = kStoreJob;
   config.leave_out = {"output/checkpoints"};
   OutputKeeper keeper(config, store, clock, {{"", &files}});
   files.Write("output/model.bin", "weights");
@@ -289,12 +289,12 @@ TEST(Outputs, AreSyncedWhileTheJobRunsAndAtItsEnd) {
   files.alive = false;
   ASSERT_TRUE(keeper.Finish(clock.now + Duration::Seconds(5)).ok());
   FakeDirectory directory;
-  auto done = DownloadOutputs(store, kJob, "output", directory);
+  auto done = DownloadOutputs(store, kStoreJob, "output", directory);
   ASSERT_TRUE(done.ok());
   EXPECT_EQ(done->files, 2);
   EXPECT_EQ(directory.files["output/train.log"], "the end");
   EXPECT_EQ(directory.files["output/model.bin"], "weights");
-  EXPECT_EQ(DownloadOutputs(store, kJob, "nothing", directory).code(), Code::kNotFound);
+  EXPECT_EQ(DownloadOutputs(store, kStoreJob, "nothing", directory).code(), Code::kNotFound);
 }
 
 TEST(Outputs, OneThatFailsKeepsNoneOfTheOthers) {
@@ -311,7 +311,7 @@ TEST(Outputs, OneThatFailsKeepsNoneOfTheOthers) {
     FakeFiles files(clock);
     Threads crew;
     OutputsConfig config;
-    config.job = kJob;
+    config.job = kStoreJob;
     config.movers = {&crew, nullptr, {hands, hands}};
     OutputKeeper keeper(config, faulty, clock, {{"", &files}});
     for (int i = 0; i < 200; ++i) {
@@ -324,11 +324,11 @@ TEST(Outputs, OneThatFailsKeepsNoneOfTheOthers) {
     EXPECT_NE(status.message().find("'out/f7'"), std::string::npos) << status.ToString();
     EXPECT_EQ(keeper.uploaded_files(), 199);
     FakeDirectory directory;
-    EXPECT_EQ(DownloadOutputs(store, kJob, "", directory)->files, 199);
+    EXPECT_EQ(DownloadOutputs(store, kStoreJob, "", directory)->files, 199);
     denied = false;
     ASSERT_TRUE(keeper.Step().ok());
     EXPECT_EQ(keeper.uploaded_files(), 200);
-    EXPECT_EQ(DownloadOutputs(store, kJob, "", directory)->files, 200);
+    EXPECT_EQ(DownloadOutputs(store, kStoreJob, "", directory)->files, 200);
     EXPECT_EQ(directory.files["out/f7"], "xxxxxxx");
   }
 }
@@ -340,7 +340,7 @@ TEST(Outputs, OtherNodesHaveTheirOwnFolderAndNewerAttemptsWin) {
     for (int rank = 0; rank < 2; ++rank) {
       FakeFiles files(clock);
       OutputsConfig config;
-      config.job = kJob;
+      config.job = kStoreJob;
       config.attempt = attempt;
       config.rank = rank;
       OutputKeeper keeper(config, store, clock, {{"", &files}});
@@ -349,11 +349,11 @@ TEST(Outputs, OtherNodesHaveTheirOwnFolderAndNewerAttemptsWin) {
     }
   }
   FakeDirectory directory;
-  ASSERT_TRUE(DownloadOutputs(store, kJob, "", directory).ok());
+  ASSERT_TRUE(DownloadOutputs(store, kStoreJob, "", directory).ok());
   EXPECT_EQ(directory.files,
             (std::map<std::string, std::string>{{"node-1/out/a", "21"}, {"out/a", "20"}}));
   ASSERT_TRUE(store.Put("jobs/job/artifacts/out/a", "xx").ok());
-  const auto broken = DownloadOutputs(store, kJob, "out", directory);
+  const auto broken = DownloadOutputs(store, kStoreJob, "out", directory);
   EXPECT_EQ(broken.code(), Code::kCorrupt);
 }
 

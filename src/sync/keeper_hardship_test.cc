@@ -10,7 +10,7 @@
 namespace stoker::test {
 namespace {
 
-std::string Whole(const std::string& what, int step) {
+std::string WholeText(const std::string& what, int step) {
   return what + " of step " + Padded(step, 6) + std::string(200, '.');
 }
 
@@ -18,9 +18,9 @@ TEST(KeeperHardship, WithoutRoomForACopyTheFilesThemselvesAreSaved) {
   Bench bench;
   bench.files.no_room = true;
   for (int step = 1; step <= 3; ++step) {
-    bench.files.Write("checkpoint.pt", Whole("model", step));
+    bench.files.Write("checkpoint.pt", WholeText("model", step));
     bench.Run(Duration::Seconds(4));
-    EXPECT_EQ(bench.Restored(), (Contents{{"checkpoint.pt", Whole("model", step)}}));
+    EXPECT_EQ(bench.Restored(), (Contents{{"checkpoint.pt", WholeText("model", step)}}));
     EXPECT_EQ(bench.keeper->trouble(), "");
   }
 }
@@ -30,17 +30,17 @@ TEST(KeeperHardship, WhatChangedBeforeItWasSavedIsNoCheckpoint) {
   Bench bench;
   bench.files.no_room = true;
   bench.uploads = false;
-  bench.files.Write("a.pt", Whole("a", 1));
-  bench.files.Write("b.pt", Whole("b", 1));
+  bench.files.Write("a.pt", WholeText("a", 1));
+  bench.files.Write("b.pt", WholeText("b", 1));
   bench.Run(Duration::Seconds(4));
-  bench.files.Write("b.pt", Whole("b", 2));
+  bench.files.Write("b.pt", WholeText("b", 2));
   bench.uploads = true;
   bench.Run(Duration::Seconds(1));
   EXPECT_EQ(bench.Restored(), Contents{});
   EXPECT_NE(bench.keeper->trouble().find("'b.pt' changed"), std::string::npos);
-  bench.files.Write("a.pt", Whole("a", 2));
+  bench.files.Write("a.pt", WholeText("a", 2));
   bench.Run(Duration::Seconds(5));
-  EXPECT_EQ(bench.Restored(), (Contents{{"a.pt", Whole("a", 2)}, {"b.pt", Whole("b", 2)}}));
+  EXPECT_EQ(bench.Restored(), (Contents{{"a.pt", WholeText("a", 2)}, {"b.pt", WholeText("b", 2)}}));
   EXPECT_EQ(bench.keeper->trouble(), "");
 }
 
@@ -48,14 +48,14 @@ TEST(KeeperHardship, TheDoneMarkStaysUntilTheFilesThemselvesAreSaved) {
   Bench bench;
   bench.files.no_room = true;
   bench.uploads = false;
-  bench.files.Write("checkpoint.pt", Whole("model", 1));
+  bench.files.Write("checkpoint.pt", WholeText("model", 1));
   bench.files.Write(kDoneMark, "");
   bench.Run(Duration::Seconds(4));
   EXPECT_EQ(bench.files.Contents().count(kDoneMark), 1u);
   bench.uploads = true;
   bench.Run(Duration::Seconds(1));
   EXPECT_EQ(bench.files.Contents().count(kDoneMark), 0u);
-  EXPECT_EQ(bench.Restored(), (Contents{{"checkpoint.pt", Whole("model", 1)}}));
+  EXPECT_EQ(bench.Restored(), (Contents{{"checkpoint.pt", WholeText("model", 1)}}));
   EXPECT_EQ(bench.keeper->commits(), 1);
 }
 
@@ -64,10 +64,10 @@ TEST(KeeperHardship, AfterTheEndThereAreAsManyAsAreToBeKept) {
   config.keep = 3;
   Bench bench(config);
   for (int step = 1; step <= 4; ++step) {
-    bench.files.Write("checkpoint.pt", Whole("model", step));
+    bench.files.Write("checkpoint.pt", WholeText("model", step));
     bench.Run(Duration::Seconds(3));
   }
-  bench.files.Write("checkpoint.pt", Whole("model", 5));
+  bench.files.Write("checkpoint.pt", WholeText("model", 5));
   bench.End(0);
   auto all = ListCheckpoints(bench.store, "job");
   ASSERT_TRUE(all.ok());
@@ -93,7 +93,7 @@ TEST(KeeperHardship, AFileThatIsNeverAtRestIsNamedOnce) {
   ASSERT_EQ(told.lines.size(), 1u);
   EXPECT_NE(told.lines[0].find("'state.db' is open"), std::string::npos) << told.lines[0];
   EXPECT_EQ(bench.keeper->trouble(), told.lines[0]);
-  bench.files.Close("state.db", Whole("model", 1));
+  bench.files.Close("state.db", WholeText("model", 1));
   bench.Run(Duration::Seconds(5));
   ASSERT_EQ(told.lines.size(), 2u) << Join(told.lines, "\n");
   EXPECT_EQ(told.lines[1], "checkpoints are saved again");
@@ -105,7 +105,7 @@ TEST(KeeperHardship, AnotherReasonIsToldToo) {
   Told told;
   Bench bench(told.Config());
   bench.files.take_fails = Status(Code::kUnavailable, "too many open files");
-  bench.files.Write("model.pt", Whole("model", 1));
+  bench.files.Write("model.pt", WholeText("model", 1));
   bench.Run(Duration::Seconds(90));
   ASSERT_EQ(told.lines.size(), 1u);
   EXPECT_NE(told.lines[0].find("too many open files"), std::string::npos) << told.lines[0];
@@ -123,7 +123,7 @@ void SaveFolder(Bench& bench, int step, Duration each) {
         "optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json"}) {
     bench.files.Open(folder + name);
     bench.Run(each);
-    bench.files.Close(folder + name, Whole(name, step));
+    bench.files.Close(folder + name, WholeText(name, step));
     bench.Run(Duration::Ms(20));
   }
 }
@@ -151,7 +151,7 @@ TEST(KeeperHardship, WhoSavesAsUsualIsNotTalkedAbout) {
   Told told;
   Bench bench(told.Config());
   for (int step = 1; step <= 20; ++step) {
-    bench.files.Write("model.pt", Whole("model", step));
+    bench.files.Write("model.pt", WholeText("model", step));
     bench.Run(Duration::Seconds(10));
   }
   EXPECT_EQ(told.lines.size(), 0u);

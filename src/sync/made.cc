@@ -21,7 +21,7 @@ uint64_t FingerprintOf(const FileFact& fact) {
   return std::hash<std::string_view>()(text);
 }
 
-std::string FolderOf(const std::string& path) {
+std::string ParentOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == std::string::npos ? "" : path.substr(0, slash);
 }
@@ -45,7 +45,7 @@ bool TreeMemory::Has(const FileFact& fact) const {
 }
 
 void MadeTally::Add(const std::string& path, int64_t bytes) {
-  const std::string folder = FolderOf(path);
+  const std::string folder = ParentOf(path);
   if (second_) {
     if (folders_.count(folder) != 0 && left_folders_.count(folder) == 0) files_[path] = bytes;
     return;

@@ -218,7 +218,7 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Launch>(), 13u);
   EXPECT_EQ(CountMembers<Attempt>(), 15u);
   EXPECT_EQ(CountMembers<Job>(), 26u);
-  EXPECT_EQ(CountMembers<NodeReport>(), 29u);
+  EXPECT_EQ(CountMembers<NodeReport>(), 30u);
 }
 
 TEST(Encoding, RefusesNewerFormats) {

@@ -16,14 +16,17 @@ namespace {
 
 // Printable, but with colours and the carriage returns that progress bars live on. What moves the
 // cursor otherwise, clears the screen or sets its title could unwrite what others have said.
-std::string ForTerminal(const std::string& text) {
+// Colours only where they are wanted, and none is left on behind the text.
+std::string ForTerminal(const std::string& text, bool color) {
   std::string out;
   bool first = true;
   for (const std::string& part : Split(text, '\r')) {
     if (!first) out += '\r';
     first = false;
-    out += Printable(part, false, Colours::kAll);
+    out += Printable(part, false, color ? Colours::kAll : Colours::kNone);
   }
+  constexpr std::string_view kPlain = "\x1b[0m";
+  if (out.find('\x1b') != std::string::npos && !EndsWith(out, kPlain)) out += kPlain;
   return out;
 }
 
@@ -69,7 +72,7 @@ std::string LogPrinter::Format(const std::vector<LogRecord>& records) {
       continue;
     }
     if (!goes_on) Prefix(record, &out);
-    out += terminal_ ? ForTerminal(record.text) : record.text;
+    out += terminal_ ? ForTerminal(record.text, color_) : record.text;
     if (!record.continues) out += '\n';
     open_line_[from] = record.continues;
     last_ = from;

@@ -46,9 +46,11 @@ TEST(LogPrinter, SaysWhereOneAttemptEndsAndTheNextBegins) {
 TEST(LogPrinter, NoTimesUnlessAskedFor) {
   LogPrinter printer(false, false, false);
   EXPECT_EQ(printer.Format({Record(0, "a\x1b[31m")}), "a\x1b[31m\n");
-  LogPrinter terminal(true, false, false);
-  EXPECT_EQ(terminal.Format({Record(0, "1 %\r2 %\x1b[31m\x1b[A\x1b]0;title\x07\x1b[2J!\x1b[0m")}),
-            "1 %\r2 %\x1b[31m!\x1b[0m\n");
+  const LogRecord wild = Record(0, "1 %\r2 %\x1b[31m\x1b[A\x1b]0;title\x07\x1b[2J!");
+  LogPrinter terminal(true, false, true);
+  EXPECT_EQ(terminal.Format({wild}), "1 %\r2 %\x1b[31m!\x1b[0m\n");
+  LogPrinter plain(true, false, false);
+  EXPECT_EQ(plain.Format({wild}), "1 %\r2 %!\n");
 }
 
 }  // namespace

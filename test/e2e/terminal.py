@@ -236,10 +236,10 @@ def test_ask(results, world):
 
 def test_progress(results, world):
     """Fetching says how much of how much: of an output, of a checkpoint. Stopped on the way, so
-    that the fetch lasts long enough for progress on any machine."""
+    that the fetch lasts long enough for progress on any machine. Not zeros, which are a hole."""
     (world.work / "big.yaml").write_text(
         "name: big\noutputs: [out.bin]\ncheckpoints: {path: ckpt}\nrun: |\n"
-        "  mkdir -p ckpt; head -c 150000000 /dev/zero > out.bin; cp out.bin ckpt/one.bin\n"
+        "  mkdir -p ckpt; head -c 150000000 /dev/urandom > out.bin; cp out.bin ckpt/one.bin\n"
     )
     job = world.submit("big.yaml")
     world.stoker("wait", job, check=True)

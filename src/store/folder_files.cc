@@ -2,6 +2,7 @@
 #include "store/folder_files.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -84,8 +85,11 @@ bool MakeHole(int file, int64_t at, int64_t end) {
 // Where the bytes from `at` on end that are all in a hole, or all in none.
 int64_t EndOfKind(int file, int64_t at, int64_t end, bool* hole) {
   const off_t data = lseek(file, at, SEEK_DATA);
-  *hole = data > at || (data < 0 && errno == ENXIO);
-  if (*hole) return data < 0 ? end : std::min<int64_t>(data, end);
+  struct stat now {};
+  // What lies behind the file's end is no hole: it may have become shorter.
+  const bool last = data < 0 && errno == ENXIO && fstat(file, &now) == 0 && now.st_size >= end;
+  *hole = data > at || last;
+  if (*hole) return last ? end : std::min<int64_t>(data, end);
   const off_t next = data < 0 ? data : lseek(file, at, SEEK_HOLE);
   return next > at ? std::min<int64_t>(next, end) : end;
 }

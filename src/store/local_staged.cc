@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,11 +16,14 @@ namespace stoker::local {
 namespace {
 
 // Where the next byte is that is in no hole; `size` when there is none. Holes stay what they are:
-// whoever copies makes the file as long as it is to be.
+// whoever copies makes the file as long as it is to be. What lies behind the file's end is no hole:
+// a file may be shorter than was said.
 int64_t SkipHole(int source, int64_t at, int64_t size) {
   const off_t data = lseek(source, at, SEEK_DATA);
-  if (data < 0) return errno == ENXIO ? size : at;
-  return std::min<int64_t>(data, size);
+  if (data >= 0) return std::min<int64_t>(data, size);
+  struct stat now {};
+  const bool hole = errno == ENXIO && fstat(source, &now) == 0 && now.st_size >= size;
+  return hole ? size : at;
 }
 
 // Copies [at, size) in the kernel. Returns how far it came; the rest is for read and write.

@@ -176,8 +176,15 @@ def main():
             with make() as server:
                 world.env.update(server.env())
                 name = make.__name__
-                results.run(f"{name}: names", test_bucket, results, world, kind, server, source,
-                            expected)  # fmt: skip
+                these, names = source, expected
+                if make is versity_s3.VersityS3:
+                    # Its lists are XML without url-encoding, which has no word for U+FFFE.
+                    these = world.work / "source-versity"
+                    these.mkdir()
+                    names = hostile_names.plant(these, [each for each in hostile_names.NAMES
+                                                        if "\ufffe".encode() not in each])
+                results.run(f"{name}: names", test_bucket, results, world, kind, server, these,
+                            names)  # fmt: skip
                 if make is not versity_s3.VersityS3:  # whose keys are files of a folder
                     results.run(f"{name}: keys", test_bucket_keys, results, world, kind, server)
                 results.run(f"{name}: content", test_content, results, world, kind, server)

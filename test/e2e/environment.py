@@ -3,6 +3,7 @@
 secrets that leave no trace, and what setup installs and hands on."""
 
 import base64
+import fcntl
 import json
 import os
 import pathlib
@@ -29,6 +30,16 @@ def tables():
         if row:
             page.setdefault(section, {})[row[1]] = row[2]
     return page
+
+
+def free(lock):
+    """Whether nobody holds the file `lock`."""
+    with open(lock, encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
 
 
 def run_dumping(world, text, *flags, env=None):
@@ -224,11 +235,14 @@ run: python3 -c "import brought, os; print('brought', brought.X, os.environ['FOU
     other = world.stoker("run", "--", "python3", "-c", "import brought")
     results.check("setup: nobody else finds it", other.returncode != 0
                   and "No module named 'brought'" in other.stderr + other.stdout, other.stderr)
+    # An environment is free again when the node that had it is gone.
+    world.wait_for("the first job's environment is free",
+                   lambda: all(free(p) for p in (world.home / ".cache/stoker/venv").glob("*.lock")))
     again = run_dumping(world, text.replace("run: ", "num_nodes: 2\nrun: "))
     results.check("setup: nodes that run at once have one each",
                   again.stdout.count("brought 5 a b") == 2, again.stdout)
-    results.check("setup: kept for the next",
-                  sum(p.is_dir() for p in (world.home / ".cache/stoker/venv").iterdir()) == 2)
+    made = sorted((world.home / ".cache/stoker/venv").glob("*[0-9]"))
+    results.check("setup: kept for the next", len(made) == 2, made)
     subprocess.run([PYTHON, "-m", "venv", "--without-pip", world.home / "mine"], check=True)
     packages = next((world.home / "mine" / "lib").iterdir()) / "site-packages"
     (packages / "own.py").write_text("Y = 6")

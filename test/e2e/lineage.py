@@ -124,13 +124,13 @@ def test_running(results, world):
 DATABASE = """
 import os, sqlite3, sys, time
 os.makedirs('checkpoints', exist_ok=True)
+if len(sys.argv) > 1 and os.path.exists('checkpoints/state.db'):
+    sys.exit(5)  # before it has opened it: what it closed would be at rest, and a new checkpoint
 base = sqlite3.connect('checkpoints/state.db', isolation_level=None)
 base.execute('pragma journal_mode=wal')
 base.execute('create table if not exists steps(step int)')
 step = begun = base.execute('select count(*) from steps').fetchone()[0]
 print('begins at', begun, flush=True)
-if begun and len(sys.argv) > 1:
-    sys.exit(5)
 while True:
     step += 1
     if step == 31 and not begun:

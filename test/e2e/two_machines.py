@@ -21,9 +21,7 @@ from harness import PYTHON, Results, World, patience  # noqa: E402
 from job_kit import running  # noqa: E402
 
 STORE = f"s3://{versity_s3.BUCKET}/team"
-# Seconds that a followed line may be old: less than where nobody is known to follow. How old they
-# are is printed; it is no test's to judge how fast a machine is.
-LAG = 5.0
+LAG = 2.0  # seconds that a followed line may be old, at most
 
 
 class Remote(World):

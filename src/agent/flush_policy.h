@@ -19,9 +19,11 @@ inline constexpr Duration kFollowMark = Duration::Seconds(10);
 inline constexpr Duration kFollowFresh = Duration::Seconds(25);
 
 // How long the agent waits before it looks for followers again, only while lines wait: a mark is a
-// get. Where nobody has followed for long, whoever comes waits somewhat longer for the first lines.
-inline Duration FollowCheck(Duration since_followed) {
-  return Duration::Seconds(since_followed < Duration::Minutes(10) ? 5 : 10);
+// get. `since`: it last saw one, or began to look. Whoever comes within a minute of that sees lines
+// at once; where nobody has followed for long, whoever comes waits somewhat longer for the first.
+inline Duration FollowCheck(bool followed, Duration since) {
+  if (!followed && since < Duration::Minutes(1)) return Duration::Seconds(1);
+  return Duration::Seconds(since < Duration::Minutes(10) ? 5 : 10);
 }
 
 // How long a follower waits before it looks for lines again, `silent` after it last got some. When

@@ -28,10 +28,12 @@ TEST(FlushPolicy, FirstLineAtOnceThenTogether) {
 }
 
 TEST(FlushPolicy, NobodyFollowsForLongIsAskedLessOften) {
-  EXPECT_EQ(FollowCheck({}), Duration::Seconds(5));
-  EXPECT_EQ(FollowCheck(Duration::Minutes(10) - Duration::Ms(1)), Duration::Seconds(5));
-  EXPECT_EQ(FollowCheck(Duration::Hours(9)), Duration::Seconds(10));
-  EXPECT_GT(kFollowFresh, kFollowMark + FollowCheck(Duration::Hours(9)))
+  EXPECT_EQ(FollowCheck(true, {}), Duration::Seconds(5));
+  EXPECT_EQ(FollowCheck(false, {}), Duration::Seconds(1));
+  EXPECT_EQ(FollowCheck(false, Duration::Minutes(1)), Duration::Seconds(5));
+  EXPECT_EQ(FollowCheck(false, Duration::Minutes(10) - Duration::Ms(1)), Duration::Seconds(5));
+  EXPECT_EQ(FollowCheck(false, Duration::Hours(9)), Duration::Seconds(10));
+  EXPECT_GT(kFollowFresh, kFollowMark + FollowCheck(false, Duration::Hours(9)))
       << "one mark that comes late must not look like the end";
 }
 

@@ -101,13 +101,13 @@ bool LogShipper::Followed(MonoTime now) {
   if (traits.flush <= traits.follow_flush) return false;
   if (follow_check_ && now < *follow_check_) return followed_;
   if (!followed_at_) followed_at_ = now;  // whoever has just begun the job may well look
-  follow_check_ =
-      now + (traits.requests_are_free ? Duration::Seconds(1) : FollowCheck(now - *followed_at_));
   Result<Object> mark = store_.Get(paths::Follow(place_.job));
   if (mark.ok()) followed_ = mark->store_now - mark->info.last_modified < kFollowFresh;
   // When the store does not answer, putting the segment will say so; until then nothing changes.
   if (mark.code() == Code::kNotFound && !mark.ok()) followed_ = false;
   if (followed_) followed_at_ = now;
+  follow_check_ = now + (traits.requests_are_free ? Duration::Seconds(1)
+                                                  : FollowCheck(followed_, now - *followed_at_));
   return followed_;
 }
 

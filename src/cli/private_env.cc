@@ -157,6 +157,7 @@ void ForgetPrivate(Context& context) {
   const auto ledger = context.ledger();
   if (!ledger.ok()) return;
   const std::string& state = context.places().state;
+  SweepLocalPrivate(state, context.clock().Wall() - kUnborn);
   for (const auto& [job, changed] : ListLocalPrivate(state, (*ledger)->id())) {
     const auto read = ReadJob(**ledger, job);
     const bool unknown = read.status().Is(Code::kNotFound);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 
 #include "base/text.h"
 #include "sys/file.h"
@@ -14,11 +15,18 @@ namespace {
 
 constexpr char kHead[] = "stoker private 1";
 constexpr int64_t kMaxPrivateBytes = 64 << 20;
+constexpr int kWriteTries = 8;
 
 std::string Folder(const std::string& state) { return state + "/private"; }
 
 std::string File(const std::string& state, const std::string& ledger_id, const std::string& job) {
   return Folder(state) + "/" + ledger_id + "-" + job;
+}
+
+std::optional<WallTime> Changed(const std::string& path) {
+  struct stat st {};
+  if (::lstat(path.c_str(), &st) != 0) return std::nullopt;
+  return WallTime{static_cast<int64_t>(st.st_mtim.tv_sec) * 1000};
 }
 
 }  // namespace
@@ -37,8 +45,14 @@ Status WriteLocalPrivate(const std::string& state, const std::string& ledger_id,
   for (const auto& [name, value] : content.shell) add("shell", name, value);
   for (const auto& [name, value] : content.secrets) add("secret", name, value);
   if (!content.workdir.empty()) add("workdir", "", content.workdir);
-  STOKER_TRY(sys::MakeDirs(Folder(state), 0700));
-  return sys::WriteFileAtomic(File(state, ledger_id, job), text, 0600, true);
+  // Whoever removes the last file removes the folder too, perhaps between these two calls.
+  Status written;
+  for (int tries = 0; tries < kWriteTries; ++tries) {
+    STOKER_TRY(sys::MakeDirs(Folder(state), 0700));
+    written = sys::WriteFileAtomic(File(state, ledger_id, job), text, 0600, true);
+    if (!written.Is(Code::kNotFound)) return written;
+  }
+  return written;
 }
 
 Result<LocalPrivate> ReadLocalPrivate(const std::string& state, const std::string& ledger_id,
@@ -63,8 +77,19 @@ Result<LocalPrivate> ReadLocalPrivate(const std::string& state, const std::strin
 Status RemoveLocalPrivate(const std::string& state, const std::string& ledger_id,
                           const std::string& job) {
   const std::string path = File(state, ledger_id, job);
-  if (unlink(path.c_str()) == 0 || errno == ENOENT) return Status::Ok();
-  return ErrnoStatus("removing " + path, errno);
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) return ErrnoStatus("removing " + path, errno);
+  rmdir(Folder(state).c_str());  // unless others are there
+  return Status::Ok();
+}
+
+void SweepLocalPrivate(const std::string& state, WallTime before) {
+  const auto entries = sys::ListDir(Folder(state));
+  for (const auto& entry : entries.ok() ? *entries : std::vector<sys::DirEntry>()) {
+    const std::string path = Folder(state) + "/" + entry.name;
+    const auto changed = Changed(path);
+    if (StartsWith(entry.name, ".tmp-") && changed && *changed < before) unlink(path.c_str());
+  }
+  rmdir(Folder(state).c_str());  // unless others are there
 }
 
 std::vector<LocalPrivateSeen> ListLocalPrivate(const std::string& state,
@@ -72,11 +97,9 @@ std::vector<LocalPrivateSeen> ListLocalPrivate(const std::string& state,
   std::vector<LocalPrivateSeen> out;
   const auto entries = sys::ListDir(Folder(state));
   for (const auto& entry : entries.ok() ? *entries : std::vector<sys::DirEntry>()) {
-    struct stat st {};
     if (!entry.is_file || !StartsWith(entry.name, ledger_id + "-")) continue;
-    if (::stat((Folder(state) + "/" + entry.name).c_str(), &st) != 0) continue;
-    out.push_back({entry.name.substr(ledger_id.size() + 1),
-                   WallTime{static_cast<int64_t>(st.st_mtim.tv_sec) * 1000}});
+    const auto changed = Changed(Folder(state) + "/" + entry.name);
+    if (changed) out.push_back({entry.name.substr(ledger_id.size() + 1), *changed});
   }
   return out;
 }

@@ -2,6 +2,7 @@
 // What belongs to a job and stays on the machine that it was submitted on: secrets, and variables
 // of the submitting shell. One file a job, "<state>/private/<ledger>-<job>", mode 0600, never in a
 // ledger; it lives from just before the job is in the ledger until somebody sees that it has ended.
+// The folder goes with the last of them.
 #pragma once
 
 #include <string>
@@ -29,6 +30,9 @@ Result<LocalPrivate> ReadLocalPrivate(const std::string& state, const std::strin
 // Ok when there is none.
 Status RemoveLocalPrivate(const std::string& state, const std::string& ledger_id,
                           const std::string& job);
+
+// Removes what a killed WriteLocalPrivate of any ledger left behind before then.
+void SweepLocalPrivate(const std::string& state, WallTime before);
 
 struct LocalPrivateSeen {
   std::string job;

@@ -54,7 +54,7 @@ printf '"Expiration": "%s"}}' $(date -u -d @$end +%Y-%m-%dT%H:%M:%SZ)
 
 def users_for(limit):
     """How many keys a storm of `limit` seconds needs, and its checks, on a slow machine too."""
-    return 4 * (limit + 600) 
+    return 4 * (limit + 600)
 
 class Bucket:
     """The store of `world` is a bucket behind faults, until they are told to be calm."""
@@ -109,6 +109,8 @@ class Storm:
         self.args = args
         self.rng = random.Random(args.seed)
         self.world = world
+        # Each job has a variable of the shell, and so a private file, which must go with it.
+        self.world.env["OMP_NUM_THREADS"] = "1"
         self.bucket = Bucket(*servers, self.world) if servers else None
         self.world.known = set()
         self.processes = ledger_view.Processes(self.world.root)

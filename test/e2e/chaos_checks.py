@@ -168,7 +168,9 @@ def check_strays(world, results):
     strays = ledger_view.listing(tmp)
     caches = [p for p in (world.home / ".cache" / "stoker").glob("*") if p.name.startswith("pack")]
     orphans = [world.store / "active" / n for n in ledger_view.listing(world.store / "active")]
-    for path in [tmp / n for n in strays] + caches + orphans:
+    # Of a submit that was killed before its job was in the ledger, or while it wrote.
+    private = [world.state / "private" / n for n in ledger_view.listing(world.state / "private")]
+    for path in [tmp / n for n in strays] + caches + orphans + private:
         ledger_view.age(path, old)
     world.stoker("gc", check=True)
     for _ in range(100):  # one opening of the store in sixteen sweeps
@@ -181,6 +183,8 @@ def check_strays(world, results):
     results.check(f"no marker is left of {len(orphans)} whose submit was killed", not left, left)
     left = [p.name for p in caches if p.exists()]
     results.check(f"no stray folder is left of {len(caches)} in the cache", not left, left)
+    left = [p.name for p in [*private, world.state / "private"] if p.exists()]
+    results.check(f"no private file is left of {len(private)}, nor their folder", not left, left)
     known = {"ledger", "bin", "instances", "ended", "host"}
     odd = [n for n in ledger_view.listing(world.state) if n not in known]
     results.check("nothing unknown lies in the state folder", not odd, odd)

@@ -11,6 +11,7 @@ import re
 import stat
 import subprocess
 import sys
+import time
 
 from harness import PYTHON, Results, World
 
@@ -169,7 +170,8 @@ run: {PYTHON} {program.name}
                   and inside not in log, log)
     results.check("secrets: in nothing that is kept", not traces(world.state, SECRET),
                   traces(world.state, SECRET))
-    results.check("secrets: gone with the job", not list((world.state / "private").iterdir()))
+    results.check("secrets: gone with the job, and their folder",
+                  not (world.state / "private").exists())
     refused = world.stoker("retry", job)
     results.check("secrets: a retry wants them again", refused.returncode != 0
                   and "no value for the secret HF_TOKEN" in refused.stderr, refused.stderr)
@@ -206,9 +208,17 @@ def lost_and_swept(results, world):
     (world.state / "private").mkdir(exist_ok=True)
     ledger = json.loads((world.store / "ledger.json").read_text())["id"]
     (world.state / "private" / f"{ledger}-{ended}").write_text("left by a crash")
+    torn = world.state / "private" / ".tmp-0123456789abcdef"
+    torn.write_text("left by a crash while it was written")
+    os.utime(torn, (0, time.time() - 3600))
+    fresh = world.state / "private" / ".tmp-fedcba9876543210"
+    fresh.write_text("being written")
     world.stoker("gc", check=True)
-    results.check("secrets: gc removes what a crash left",
-                  not list((world.state / "private").iterdir()))
+    left = os.listdir(world.state / "private")
+    results.check("secrets: gc removes what a crash left", left == [fresh.name], left)
+    os.utime(fresh, (0, time.time() - 3600))
+    world.stoker("gc", check=True)
+    results.check("secrets: and then the folder", not (world.state / "private").exists())
 
 
 def setup(results, world):

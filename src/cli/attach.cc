@@ -62,7 +62,8 @@ class EventTeller {
     } else if (attempt.state == AttemptState::kDraining) {
       now = "draining: its machine will be taken";
     } else if (attempt.state == AttemptState::kStaging) {
-      now = "starting from " + SayCheckpoint(attempt.restore);
+      now = (attempt.restore.empty() ? "starting at " : "starting from ") +
+            SayCheckpoint(attempt.restore);
     } else if (attempt.state == AttemptState::kProvisioning) {
       now = "asking for machines";
     } else if (attempt.state == AttemptState::kRunning) {
@@ -178,7 +179,7 @@ class Attached {
   }
 
   void SayAway(const Status& status) {
-    if (!away_) context_.Say("the store does not answer, waiting: " + status.message());
+    if (!away_) context_.Say("the store does not answer; waiting: " + status.message());
     away_ = true;
   }
 

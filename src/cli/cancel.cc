@@ -61,13 +61,13 @@ Verb CancelVerb() {
   auto options = std::make_shared<Options>();
   Verb verb;
   verb.name = "cancel";
-  verb.summary = "Stop jobs, keeping their logs and checkpoints";
+  verb.summary = "Stop jobs; their logs and checkpoints are kept";
   verb.description =
-      "Asks jobs to stop: the program gets SIGTERM, then SIGKILL after stop_grace; what it wrote "
-      "until then is kept. Waits until all is ended, unless told not to.";
+      "Stops jobs. The program gets SIGTERM, and SIGKILL once stop_grace has passed; its logs, "
+      "checkpoints and outputs are kept. Waits until the jobs have ended.";
   verb.examples = {"stoker cancel digits", "stoker cancel k3f7 9w2m --no-wait"};
-  verb.options = {{"JOBS", "Which jobs", &options->jobs, "JOB…", true},
-                  {"--no-wait", "Only leave the request", &options->no_wait}};
+  verb.options = {{"JOBS", "The jobs to stop", &options->jobs, "JOB…", true},
+                  {"--no-wait", "Return at once", &options->no_wait}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;
   return verb;

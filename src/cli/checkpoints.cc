@@ -87,9 +87,9 @@ Verb CheckpointsVerb() {
   verb.name = "checkpoints";
   verb.summary = "List a job's checkpoints";
   verb.description =
-      "Lists the checkpoints of a job that are committed, newest first: complete sets of files, of "
-      "one moment; then those of the jobs that it goes on from, as JOB/ID. 'stoker get JOB "
-      "CHECKPOINT DIR' fetches one, 'stoker run --from JOB/ID' goes on from one.";
+      "Lists a job's checkpoints, newest first, and then those of the jobs it goes on from, as "
+      "JOB/ID. Each is a complete set of files from one moment. 'stoker get JOB ID DIR' fetches "
+      "one, 'stoker run --from JOB/ID' goes on from one.";
   verb.examples = {"stoker checkpoints digits", "stoker get digits 2-14 ./checkpoint"};
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""}};
   verb.run = [options](Context& context) { return Run(context, *options); };

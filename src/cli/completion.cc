@@ -211,11 +211,11 @@ Verb CompletionVerb() {
   Verb verb;
   verb.name = "completion";
   verb.summary = "Print a completion script or the man page";
-  verb.description = "Prints the completion script of a shell, or the man page in troff.";
+  verb.description = "Prints the completion script for a shell, or the man page.";
   verb.examples = {"source <(stoker completion bash)", "stoker completion fish | source",
                    "stoker completion man | man -l -"};
   verb.options = {{"SHELL",
-                   "bash, zsh, fish, or man",
+                   "A shell, or 'man' for the man page",
                    &options->shell,
                    "",
                    true,

@@ -80,13 +80,13 @@ Verb ConfigVerb() {
   verb.name = "config";
   verb.summary = "Show or change your settings";
   verb.description =
-      "Shows or changes the settings in ~/.config/stoker/config.yaml: where the ledger is, and "
-      "defaults for jobs.";
+      "Shows or changes the settings in ~/.config/stoker/config.yaml: the store, and defaults for "
+      "jobs.";
   verb.examples = {"stoker config", "stoker config set store /mnt/shared/stoker",
                    "stoker config get store", "stoker config unset store"};
   verb.options = {
       {"ACTION", "What to do", &options->action, "", false, {"list", "get", "set", "unset"}},
-      {"KEY", "Which setting", &options->key, ""},
+      {"KEY", "The setting", &options->key, ""},
       {"VALUE", "Its new value", &options->value, ""}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;

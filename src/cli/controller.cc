@@ -119,14 +119,17 @@ Status Loop(Context& context, const Options& options, Duration interval) {
 
 Status Run(Context& context, const Options& options) {
   if (options.install && options.uninstall) {
-    return Status(Code::kUsage, "--install and --uninstall exclude each other");
+    return Status(Code::kUsage, "--install and --uninstall contradict each other",
+                  "Give only one of them");
   }
   if (options.install) return InstallTimer(context);
   if (options.uninstall) return UninstallTimer(context);
   const auto interval = ParseDuration(options.interval);
   if (!interval.ok() || interval->ms < 50) {
-    return Status(Code::kUsage, "--interval '" + Printable(options.interval) +
-                                    "' is no duration of 50ms or more");
+    return Status(
+        Code::kUsage,
+        "--interval '" + Printable(options.interval) + "' is not a duration of 50ms or more",
+        "Write 5s, 30s or 1m");
   }
   return Loop(context, options, *interval);
 }
@@ -137,19 +140,19 @@ Verb ControllerVerb() {
   auto options = std::make_shared<Options>();
   Verb verb;
   verb.name = "controller";
-  verb.summary = "Look after all jobs: now and then, or by a timer";
+  verb.summary = "Look after all jobs: in a loop, or from a timer";
   verb.description =
-      "Runs the same reconcile pass as every other verb, over all active jobs: as a loop, once "
-      "(--once), or from a timer of yours (--install) that closes the gap when a machine dies "
-      "without notice and nobody looks. With --json the loop prints one line for each pass that "
-      "changed something or met trouble that is new.";
+      "Looks after all running jobs, as every other command does: in a loop, once (--once), or "
+      "every minute from a timer (--install). With it, a machine that dies while nobody looks is "
+      "replaced. With --json the loop prints a line for each pass that changed something or met "
+      "new trouble.";
   verb.examples = {"stoker controller --install", "stoker controller --once",
                    "stoker controller --interval 5s --json"};
-  verb.options = {{"--once", "One pass over all jobs, then end", &options->once},
-                  {"--install", "Have a timer of this user run it every minute", &options->install},
-                  {"--uninstall", "Take the timer away again", &options->uninstall},
-                  {"--interval", "Time between passes", &options->interval, "DURATION"},
-                  {"-v,--verbose", "Say more", &options->verbose}};
+  verb.options = {{"--once", "Look at all jobs once, then end", &options->once},
+                  {"--install", "Install a timer that runs it every minute", &options->install},
+                  {"--uninstall", "Remove the timer", &options->uninstall},
+                  {"--interval", "The time between two looks", &options->interval, "DURATION"},
+                  {"-v,--verbose", "Say more about each job", &options->verbose}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;
   return verb;

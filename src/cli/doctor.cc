@@ -125,7 +125,7 @@ class Doctor {
     STOKER_ASSIGN(const std::string id, context_.ResolveJob(job_));
     STOKER_ASSIGN(Ledger * ledger, context_.ledger());
     STOKER_ASSIGN(const auto all, ListCheckpoints(ledger->store(), id));
-    if (all.size() < 2) return Status(Code::kNotFound, "fewer than two: no rate to tell of");
+    if (all.size() < 2) return Status(Code::kNotFound, "fewer than two: no rate is known yet");
     Rate rate;
     WallTime first = all.front().created;
     WallTime last = first;
@@ -145,13 +145,13 @@ class Doctor {
   void Endings() {
     const auto works = WorkingMechanisms();
     if (works.empty()) {
-      return Add("ending tasks", "bad", "no way to end everything that a task started works here");
+      return Add("ending tasks", "bad", "nothing here can end every process that a program starts");
     }
     const bool sure = works[0] != "subreaper";
     Add("ending tasks", sure ? "ok" : "note",
         Join(works, ", ") + (sure ? " work here; the first is used"
-                                  : " is all that works here: best effort against programs that "
-                                    "fork without pause"));
+                                  : " is all that works here: a program that forks without "
+                                    "pause may escape it"));
   }
 
   void Programs() {
@@ -160,8 +160,8 @@ class Doctor {
       Add(name, found.empty() ? "note" : "ok",
           !found.empty() ? found
           : std::string(name) == "git"
-              ? "not here: work directories are listed by .gitignore and .stokerignore alone"
-          : std::string(name) == "bash" ? "not here: 'run' and 'setup' are given to /bin/sh"
+              ? "not here: work directories are listed by reading .gitignore and .stokerignore"
+          : std::string(name) == "bash" ? "not here: 'run' and 'setup' run in /bin/sh"
                                         : "not here: requirements.txt cannot be installed");
     }
   }
@@ -180,7 +180,7 @@ class Doctor {
     if (leftovers.ok() && !leftovers->empty()) {
       Add("left-overs", "note",
           std::to_string(leftovers->size()) +
-              " instances are over but not cleared away; 'stoker gc' does it");
+              " machines have ended but are not cleared away; 'stoker gc' does it");
     }
     for (const InstanceSeen& instance : *instances) {
       running += instance.state != InstanceState::kGone;
@@ -198,10 +198,10 @@ class Doctor {
   void Timer() {
     const bool installed = TimerInstalled(context_);
     Add("recovery timer", installed ? "ok" : "note",
-        installed
-            ? "installed"
-            : "not installed: a machine that dies without notice waits until a stoker verb runs; "
-              "'stoker controller --install' closes this gap");
+        installed ? "installed"
+                  : "not installed: after a machine dies without notice, its job waits for the "
+                    "next stoker "
+                    "command; 'stoker controller --install' installs one");
   }
 
   static std::string FindProgram(const std::string& name) {
@@ -257,16 +257,16 @@ Verb DoctorVerb() {
   verb.name = "doctor";
   verb.summary = "Check this machine, the store and the settings";
   verb.description =
-      "Checks what a job needs: the store and its conditional writes, ways to end tasks, programs, "
-      "left-over machines, the recovery timer. Of a bucket it also says with whose credentials it "
-      "is asked, and what it keeps of what is deleted; with JOB, what that costs at the rate at "
-      "which the job saves. --iam prints the least rights that a bucket must give. Ends with 1 "
-      "when something is bad.";
+      "Checks what jobs need: the settings, the store and its conditional writes, ways to end "
+      "programs, git, bash and Python, left-over machines, the timer. For a bucket it also says "
+      "whose credentials are used and what deleted data goes on costing; with JOB, what that "
+      "job's checkpoints cost. --iam prints the smallest set of rights the bucket must grant. "
+      "Ends with 1 when something is bad.";
   verb.examples = {"stoker doctor", "stoker doctor --json", "stoker doctor --iam"};
   auto options = std::make_shared<Options>();
   verb.options_owner = options;
-  verb.options = {{"JOB", "A job, by id or name: the cost of its checkpoints", &options->job},
-                  {"--iam", "Print the least rights for the store's bucket", &options->iam}};
+  verb.options = {{"JOB", "Also say what this job's checkpoints cost", &options->job},
+                  {"--iam", "Print the rights that the store's bucket must grant", &options->iam}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   return verb;
 }

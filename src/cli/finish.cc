@@ -29,8 +29,8 @@ Status Detach(Context& context, const Job& job, const JobSpec& spec) {
     context.Print(out.dump() + "\n");
   } else {
     context.Print(job.id + "\n");
-    context.Say("recovered by " + RecoveryInShort(context, spec));
-    context.Say("follow it: stoker logs -f " + job.id);
+    context.Say("looked after by " + RecoveryInShort(context, spec));
+    context.Say("to follow it: stoker logs -f " + job.id);
   }
   // The job is in the ledger: a first pass that failed is worth a word, not a failure.
   const Status trouble = !pass.ok() ? pass.status() : pass->trouble.value_or(Status::Ok());
@@ -50,14 +50,14 @@ bool OutIsErr() {
 
 Status AfterSubmit(Context& context, const Job& job, const JobSpec& spec, bool detach, bool quiet) {
   if (detach) return Detach(context, job, spec);
-  context.Say("job " + job.id + " (" + job.name + "); Ctrl-C leaves, the job goes on");
-  context.Say("recovered by " + RecoveryInShort(context, spec));
+  context.Say("job " + job.id + " (" + job.name + "). Ctrl-C leaves; the job goes on");
+  context.Say("looked after by " + RecoveryInShort(context, spec));
   AttachOptions options;
   options.logs = !quiet && !context.json;
   STOKER_ASSIGN(const AttachResult attached, Attach(context, job.id, options));
   if (attached.detached) {
-    context.Say("left; the job goes on. Back to it: stoker logs -f " + job.id +
-                "; stop it: stoker cancel " + job.id);
+    context.Say("left; the job goes on. To follow it again: stoker logs -f " + job.id +
+                ". To stop it: stoker cancel " + job.id);
     return Status::Ok();
   }
   STOKER_ASSIGN(Controller * controller, context.controller());

@@ -14,8 +14,8 @@ namespace {
 
 Status NoCheckpoint(const std::string& job, const std::string& why) {
   return Status(Code::kNotFound, "job " + job + " has no checkpoint to go on from" + why,
-                "Without --from it begins at the beginning; 'stoker checkpoints " + job +
-                    "' lists what a job has kept");
+                "Without --from the job starts at the beginning; 'stoker checkpoints " + job +
+                    "' lists what was kept");
 }
 
 // One that the user named must be there now: it is not looked for again until the job begins.
@@ -39,10 +39,10 @@ Result<FromJob> FindFrom(Context& context, const std::string& word) {
   if (word.find("://") != std::string::npos || StartsWith(word, "/") || StartsWith(word, ".")) {
     return Status(
         Code::kUsage,
-        "--from " + Printable(word) + ": only a job of this store (" + ledger->store().url() +
-            ") can be gone on from",
-        "Name a job: --from JOB or --from JOB/CHECKPOINT. For a job of another store, make "
-        "that one the store of this run");
+        "--from " + Printable(word) + ": a job can only go on from one of this store (" +
+            ledger->store().url() + ")",
+        "Name a job: --from JOB or --from JOB/CHECKPOINT. For a job of another store, set "
+        "'store' to that one");
   }
   const size_t slash = word.find('/');
   STOKER_ASSIGN(const std::string id, context.ResolveJob(word.substr(0, slash)));
@@ -108,7 +108,7 @@ void SayWhereItBegins(Context& context, const FromJob& from) {
   const auto& suspects = from.job.suspects;
   if (name.job == from.job.id &&
       std::find(suspects.begin(), suspects.end(), name.name) != suspects.end()) {
-    text += ", which that job had stepped over (an attempt failed on it)";
+    text += ", which that job had given up on (an attempt failed on it)";
   }
   context.Say(text);
   if (IsFinal(from.job.state)) return;

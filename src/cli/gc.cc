@@ -74,7 +74,7 @@ using Unfinished = std::map<std::string, std::string>;
 // no list names any more are found again on the way.
 Result<Unfinished> FinishJobs(Context& context, Ledger& ledger, Controller& controller) {
   STOKER_ASSIGN(const std::vector<std::string> hidden, FindHidden(ledger));
-  if (!hidden.empty()) context.Say("found again, though in no list: " + Join(hidden, ", "));
+  if (!hidden.empty()) context.Say("found jobs that were in no list: " + Join(hidden, ", "));
   Unfinished unfinished;
   STOKER_TRY(
       PassAll(ledger, controller, [&](const std::string& id, const Result<PassResult>& pass) {
@@ -128,7 +128,9 @@ Status Run(Context& context, const Options& options) {
                 "), " + std::to_string(instances.size()) + " left-over instances, " +
                 std::to_string(cleared) + " unused copies" +
                 (uploads > 0 ? ", " + std::to_string(uploads) + " unfinished uploads" : "") + "\n");
-  if (!age) context.Say("ended jobs are kept; --older-than 90d removes those that ended before");
+  if (!age)
+    context.Say(
+        "ended jobs are kept; --older-than 90d removes those that ended more than 90 days ago");
   return Status::Ok();
 }
 
@@ -138,17 +140,16 @@ Verb GcVerb() {
   auto options = std::make_shared<Options>();
   Verb verb;
   verb.name = "gc";
-  verb.summary = "Clear away what nothing needs any more";
+  verb.summary = "Clear away what is no longer needed";
   verb.description =
-      "Removes left-over instances and old copies of stoker on this computer, code archives that "
-      "no job refers to and that are more than 30 days old, and what uploads have left in buckets "
-      "that were begun three days ago and not ended, those of this computer's `stoker sync` among "
-      "them; with --older-than also whole ended jobs with their logs, "
-      "checkpoints and outputs.";
+      "Clears away left-over machines and old copies of stoker on this computer, code archives "
+      "older than 30 days that no job needs, and uploads (also of 'stoker sync' here) that were "
+      "begun three days ago and never finished. With --older-than it also removes whole jobs that "
+      "ended longer ago, with their logs, checkpoints and outputs.";
   verb.examples = {"stoker gc --dry-run", "stoker gc --older-than 90d"};
   verb.options = {{"--older-than", "Also remove jobs that ended longer ago than this",
                    &options->older_than, "DURATION"},
-                  {"--dry-run", "Only say what would go", &options->dry_run}};
+                  {"--dry-run", "Only say what would be removed", &options->dry_run}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;
   return verb;

@@ -45,7 +45,8 @@ Status CheckDestination(const std::string& to) {
   if (!sys::FileExists(to)) return Status::Ok();
   const auto entries = sys::ListDir(to);
   if (entries.ok() && entries->empty()) return Status::Ok();
-  return Status(Code::kExists, to + " exists and is not an empty folder", "Name another folder");
+  return Status(Code::kExists, to + " is there already and is not an empty folder",
+                "Name another folder");
 }
 
 // What a restore will write, for the progress: 0 when it cannot be known.
@@ -115,20 +116,21 @@ Verb GetVerb() {
   auto options = std::make_shared<Options>();
   Verb verb;
   verb.name = "get";
-  verb.summary = "Fetch outputs and checkpoints of a job";
+  verb.summary = "Fetch a job's outputs or a checkpoint";
   verb.description =
-      "Fetches what a job kept: all its outputs, one of them, or a checkpoint ('checkpoint' is the "
-      "newest). Every byte is checked against the digest that was recorded. Outputs go into a "
-      "folder named after the job, NAME-ID, unless DIR is given. What is there already and differs "
-      "is left as it is and named, unless --force is given; a folder is never replaced by a file.";
+      "Fetches what a job kept: all outputs, one of them, or a checkpoint ('checkpoint' is the "
+      "newest). Every byte is checked against its recorded digest. Outputs go into a new folder "
+      "NAME-ID unless you name a DIR. Files that are there already and differ are left alone and "
+      "listed, unless you say --force; a folder is never replaced by a file.";
   verb.examples = {"stoker get digits", "stoker get digits ./out", "stoker get digits output ./out",
                    "stoker get digits checkpoint ./ckpt", "stoker get digits 2-14 ./ckpt"};
-  verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, "", true},
-                  {"WHAT", "An output, a checkpoint's id, or 'checkpoint'", &options->what, ""},
-                  {"DIR", "Where to", &options->to, ""},
-                  {"--force", "Replace outputs that are there and differ", &options->force},
-                  {"-l,--list", "Only list the outputs", &options->list},
-                  {"--node", "As which node sees it", &options->node, "RANK"}};
+  verb.options = {
+      {"JOB", "Which job ('-' = your last)", &options->job, "", true},
+      {"WHAT", "An output, a checkpoint's id, 'checkpoint' or 'as-left'", &options->what, ""},
+      {"DIR", "The folder to put it in", &options->to, ""},
+      {"--force", "Replace files that are there and differ", &options->force},
+      {"-l,--list", "Only list the outputs", &options->list},
+      {"--node", "What this node has or sees", &options->node, "RANK"}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;
   return verb;

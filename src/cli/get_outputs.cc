@@ -28,8 +28,9 @@ constexpr size_t kNamed = 20;  // of what was refused, to people; --json names a
 
 Status NoOutputs(const std::string& job) {
   return Status(Code::kNotFound, "job " + job + " has kept no outputs",
-                "Outputs are the paths under 'outputs:' or --output; 'stoker checkpoints " + job +
-                    "' lists its checkpoints");
+                "Outputs are what a program leaves in its folder, or the paths under 'outputs:'; "
+                "'stoker checkpoints " +
+                    job + "' lists its checkpoints");
 }
 
 // Of what DownloadOutputs takes for `what`, for the progress only.
@@ -123,7 +124,7 @@ Status Refusals(const Sieve& sieve, const std::string& to) {
   return Status(Code::kExists,
                 Files(count) + (count == 1 ? " was" : " were") +
                     " not fetched, so that nothing in " + to + " is overwritten",
-                by_force ? "Name another folder, or --force" : "Name another folder");
+                by_force ? "Name another folder, or add --force" : "Name another folder");
 }
 
 Result<std::string> FolderOfJob(Context& context, const std::string& job) {

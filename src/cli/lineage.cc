@@ -33,7 +33,7 @@ Result<CheckpointName> LastLeft(Ledger& ledger, const Job& job) {
       return CheckpointName{known.of, known.info.id};
     }
   }
-  return Status(Code::kNotFound, "nothing is kept as left of job " + job.id,
+  return Status(Code::kNotFound, "nothing was kept as left of job " + job.id,
                 "'stoker checkpoints " + job.id + "' lists what is kept");
 }
 

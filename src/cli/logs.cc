@@ -92,9 +92,9 @@ std::string BetweenAttempts(const Job& job, int from, int to) {
       parts.push_back(name + " ended: " + std::string(Name(attempt.ending->reason)) + ": " +
                       attempt.ending->why);
     } else if (attempt.number == to) {
-      parts.push_back(
-          name + " begins from " +
-          (attempt.restore.empty() ? "the beginning" : "checkpoint " + attempt.restore));
+      parts.push_back(name + (attempt.restore.empty()
+                                  ? " starts at the beginning"
+                                  : " starts from checkpoint " + attempt.restore));
     }
   }
   return "---- " + Join(parts, "; ") + " ----";
@@ -186,20 +186,25 @@ Verb LogsVerb() {
   verb.name = "logs";
   verb.summary = "Print a job's output, or follow it";
   verb.description =
-      "Prints what the program of a job wrote, of all attempts and nodes in order; also while it "
-      "runs, and long after it ended, from any machine that sees the store.";
+      "Prints what the program wrote, all attempts and nodes in order: while the job runs and "
+      "long after it has ended, from any machine that can read the store.";
   verb.examples = {"stoker logs -f digits", "stoker logs - --node 1 --since 10m",
                    "stoker logs digits --attempt 2 --stream err"};
-  verb.options = {
-      {"JOB", "Which job ('-' = your last)", &options->job, ""},
-      {"-f,--follow", "Keep printing until the job has ended", &options->follow},
-      {"--node", "Only this node", &options->node, "RANK"},
-      {"--attempt", "Only this attempt", &options->attempt, "N"},
-      {"--since", "Only lines since then", &options->since, "AGE|TIME"},
-      {"--tail", "Begin about so many lines before the end", &options->tail, "N"},
-      {"--stream", "Only this stream", &options->stream, "", false, {"out", "err", "system"}},
-      {"-n,--numbers", "Show attempt.node:line before each line", &options->numbers},
-      {"-t,--timestamps", "Show when each line was written (UTC)", &options->timestamps}};
+  verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""},
+                  {"-f,--follow", "Keep printing until the job has ended", &options->follow},
+                  {"--node", "Only this node", &options->node, "RANK"},
+                  {"--attempt", "Only this attempt", &options->attempt, "N"},
+                  {"--since", "Only lines written since then: 90s, 30m, or a time", &options->since,
+                   "AGE|TIME"},
+                  {"--tail", "Start about N lines before the end", &options->tail, "N"},
+                  {"--stream",
+                   "Only this stream; 'system' is stoker itself and setup",
+                   &options->stream,
+                   "",
+                   false,
+                   {"out", "err", "system"}},
+                  {"-n,--numbers", "Put attempt.node:line before each line", &options->numbers},
+                  {"-t,--timestamps", "Put the time (UTC) before each line", &options->timestamps}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;
   return verb;

@@ -3,19 +3,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <map>
 #include <set>
 
 #include "base/text.h"
 #include "cli/context.h"
+#include "cli/ls_columns.h"
 #include "cli/story.h"
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "controller/all_jobs.h"
 #include "ledger/index.h"
-#include "ledger/records.h"
-#include "spec/parse.h"
 
 namespace stoker::cli {
 namespace {
@@ -32,38 +30,12 @@ struct Options {
   bool hyperparameters = false;
   std::string state;
   std::string name;
+  std::string columns;
 };
-
-std::string Reason(const Summary& job) {
-  if (job.reason == EndReason::kNone) return "";
-  std::string text(Name(job.reason));
-  if (job.reason == EndReason::kUserError || job.reason == EndReason::kNoProgress) {
-    text += job.out_of_memory    ? " (out of memory)"
-            : job.signal != 0    ? " (signal " + std::to_string(job.signal) + ")"
-            : job.exit_code != 0 ? " (exit " + std::to_string(job.exit_code) + ")"
-                                 : "";
-  }
-  return text;
-}
 
 bool Wanted(const Options& options, const Summary& job) {
   if (!options.name.empty() && job.name != options.name) return false;
   return options.state.empty() || Name(job.state) == options.state;
-}
-
-// "lr=0.1 opt={...}", as they were given; "?" where the job file cannot be read.
-std::string Hyperparameters(Ledger& ledger, const std::string& id) {
-  Job job;  // not compared with the record, which `ls` does not read
-  job.id = id;
-  const auto text = ReadSpec(ledger, job);
-  const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
-  if (!spec.ok()) return "?";
-  std::vector<std::string> parts;
-  for (const auto& [name, value] : spec->hyperparameters) {
-    const bool quoted = value.size() > 1 && value[0] == '"';
-    parts.push_back(Printable(name + "=" + (quoted ? value.substr(1, value.size() - 2) : value)));
-  }
-  return Join(parts, " ");
 }
 
 json ToJson(const Summary& job) {
@@ -98,67 +70,17 @@ json ToJson(const UnreadableJob& job) {
           {"unreadable", {{"code", CodeName(job.why.code())}, {"message", job.why.message()}}}};
 }
 
-struct Column {
-  std::string head;
-  ColumnRule rule;
-  std::function<std::string(const Summary&)> cell;
-};
-
-// Whose each job is and where it was submitted, when not all are this user's from this machine.
-std::optional<Column> Owner(Context& context, const std::vector<Summary>& jobs) {
-  const auto local = context.local_provider();
-  const std::string here = local.ok() ? (*local)->host() : "";
-  const auto mine = [&](const Summary& job) {
-    return job.user == context.user() && (job.host.empty() || job.host == here);
-  };
-  if (std::all_of(jobs.begin(), jobs.end(), mine)) return std::nullopt;
-  return Column{"OWNER", {8, 2}, [here](const Summary& job) {
-                  const std::string at = job.host.empty() ? "" : job.host.substr(0, 8);
-                  return job.user + (at.empty() ? "" : job.host == here ? "@here" : "@" + at);
-                }};
-}
-
-std::vector<Column> Columns(Context& context, const std::vector<Summary>& jobs,
-                            const Options& options, Ledger& ledger) {
-  const WallTime now = context.clock().Wall();
-  const auto status = [&](const Summary& job) {
-    const char* colour = job.state == JobState::kSucceeded ? "32"
-                         : job.state == JobState::kFailed  ? "31"
-                                                           : "36";
-    return context.Style(colour, Name(job.state));
-  };
-  const auto duration = [now](const Summary& job) {
-    const Duration ran = job.ended ? *job.ended - job.created : now - job.created;
-    return HumanDuration(std::max(Duration{}, ran));
-  };
-  const auto age = [now](const Summary& job) {
-    return HumanDuration(std::max(Duration{}, now - job.created));
-  };
-  std::vector<Column> columns = {
-      {"JOB", {}, [](const Summary& job) { return job.id; }},
-      {"NAME", {10, 0}, [](const Summary& job) { return job.name; }},
-      {"STATUS", {}, status},
-      {"ATTEMPT", {0, 5}, [](const Summary& job) { return std::to_string(job.attempts); }},
-      {"NODES", {0, 6}, [](const Summary& job) { return std::to_string(job.num_nodes); }},
-      {"AGE", {0, 1}, age},
-      {"DURATION", {0, 4}, duration},
-      {"WHERE", {0, 7}, [](const Summary& job) { return job.provider; }},
-      {"REASON", {12, 0}, Reason},
-      {"CHECKPOINT", {10, 3}, [](const Summary& job) { return job.newest_checkpoint; }}};
-  if (const auto owner = Owner(context, jobs)) columns.insert(columns.begin() + 2, *owner);
-  if (options.hyperparameters) {
-    columns.push_back({"HYPERPARAMETERS", {12, 0}, [&ledger](const Summary& job) {
-                         return Hyperparameters(ledger, job.id);
-                       }});
+Status PrintForPeople(Context& context, const std::vector<Summary>& jobs, const Options& options,
+                      Ledger& ledger) {
+  std::vector<LsColumn> columns;
+  if (options.columns.empty()) {
+    columns = UsualColumns(context, jobs, options.hyperparameters, ledger);
+  } else {
+    STOKER_ASSIGN(columns, NamedColumns(context, jobs, options.columns, ledger));
   }
-  return columns;
-}
-
-void PrintForPeople(Context& context, const std::vector<Summary>& jobs, const Options& options,
-                    Ledger& ledger) {
   std::vector<std::vector<std::string>> rows(1 + jobs.size());
   std::vector<ColumnRule> rules;
-  for (const Column& column : Columns(context, jobs, options, ledger)) {
+  for (const LsColumn& column : columns) {
     rules.push_back(column.rule);
     rows[0].push_back(column.head);
     for (size_t i = 0; i < jobs.size(); ++i) rows[i + 1].push_back(column.cell(jobs[i]));
@@ -166,8 +88,9 @@ void PrintForPeople(Context& context, const std::vector<Summary>& jobs, const Op
   const FittedTable table = FitTable(std::move(rows), std::move(rules), context.out_width());
   context.Print(table.text);
   if (!table.left_out.empty()) {
-    context.Say("too narrow for " + Join(table.left_out, ", ") + ": stoker ls | cat has all");
+    context.Say("too narrow for " + Join(table.left_out, ", ") + ": 'stoker ls | cat' shows all");
   }
+  return Status::Ok();
 }
 
 // What a pass saw that records do not hold until an attempt ends, by job id.
@@ -204,15 +127,20 @@ std::map<std::string, Live> HelpAlong(Context& context) {
 }
 
 Status Run(Context& context, const Options& options) {
+  if (!options.columns.empty() && (context.json || options.ids || options.hyperparameters)) {
+    return Status(Code::kUsage, "--columns goes with none of --json, --ids, --hyperparameters",
+                  "--json has all that the columns show; --columns takes hyperparameters by name");
+  }
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   const std::map<std::string, Live> live = HelpAlong(context);
   STOKER_ASSIGN(JobList list, ListJobs(*ledger));
   if (options.all) {
     // What has lost its marker is in no other list; a request for each thousand jobs finds it.
     const auto hidden = FindHidden(*ledger);
-    if (!hidden.ok()) context.Say("looking for hidden jobs: " + hidden.status().ToString());
+    if (!hidden.ok())
+      context.Say("while looking for jobs that are in no list: " + hidden.status().ToString());
     if (hidden.ok() && !hidden->empty()) {
-      context.Say("found again, though in no list: " + Join(*hidden, ", "));
+      context.Say("found jobs that were in no list: " + Join(*hidden, ", "));
       STOKER_ASSIGN(list, ListJobs(*ledger));
     }
   }
@@ -241,7 +169,7 @@ Status Run(Context& context, const Options& options) {
     std::string text = "[";
     for (const Summary& job : shown) {
       json line = ToJson(job);
-      if (options.hyperparameters) line["hyperparameters"] = Hyperparameters(*ledger, job.id);
+      if (options.hyperparameters) line["hyperparameters"] = HyperparametersOf(*ledger, job.id);
       text += (text.size() > 1 ? ",\n " : "") + line.dump();
     }
     const bool any_state = options.state.empty() && options.name.empty();
@@ -250,9 +178,9 @@ Status Run(Context& context, const Options& options) {
     }
     context.Print(text + "]\n");
   } else if (shown.empty()) {
-    context.Say("no jobs yet: stoker run -- python train.py");
+    context.Say("no jobs yet. To run one: stoker run -- python3 train.py");
   } else {
-    PrintForPeople(context, shown, options, *ledger);
+    STOKER_TRY(PrintForPeople(context, shown, options, *ledger));
     for (const Summary& job : shown) {
       const auto seen = live.find(job.id);
       if (seen == live.end() || seen->second.trouble.empty()) continue;
@@ -271,16 +199,21 @@ Verb LsVerb() {
   verb.name = "ls";
   verb.summary = "List jobs, newest first";
   verb.description =
-      "Lists the jobs of the ledger: what they do, where, since when, how they ended. The newest, "
-      "unless all are asked for. A terminal gets as many columns as fit. OWNER (user@here is "
-      "this machine) appears where not all are yours. Also helps active jobs along.";
+      "Lists jobs, newest first: what each is doing or how it ended, where, and since when. "
+      "Shows the jobs that run and the newest of the others; --all shows every job. On a narrow "
+      "terminal some columns are left out. OWNER appears when some jobs are not yours or come "
+      "from another machine ('user@here' is this one). --columns takes job, name, status, "
+      "attempt, nodes, age, duration, where, reason, checkpoint, user, host, submitted, ended, "
+      "ran (time of the program), from (the job it goes on from), and hyperparameters by name. "
+      "Like every command, it also moves running jobs along.";
   verb.examples = {"stoker ls", "stoker ls --all --state Failed", "stoker ls --hyperparameters",
-                   "stoker ls --json"};
+                   "stoker ls --columns name,status,lr,duration,user", "stoker ls --json"};
   verb.options = {
-      {"-a,--all", "All jobs, not only the newest", &options->all},
-      {"--hyperparameters", "Also the hyperparameters", &options->hyperparameters},
-      {"--ids", "Only ids and names, one a line", &options->ids},
-      {"--name", "Only jobs of this name", &options->name, "NAME"},
+      {"-a,--all", "Every job, not only the newest", &options->all},
+      {"--columns", "Show these columns, in this order", &options->columns, "A,B,C"},
+      {"--hyperparameters", "Show the hyperparameters too", &options->hyperparameters},
+      {"--ids", "Print only ids and names, one to a line", &options->ids},
+      {"--name", "Only jobs with this name", &options->name, "NAME"},
       {"--state",
        "Only jobs in this state",
        &options->state,

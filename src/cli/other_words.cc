@@ -9,11 +9,14 @@
 namespace stoker::cli {
 namespace {
 
-constexpr char kListOrShow[] = "'stoker ls' lists jobs, 'stoker show JOB' tells all about one";
-constexpr char kRun[] = "'stoker run job.yaml' or 'stoker run -- python train.py' starts a job";
+constexpr char kListOrShow[] = "'stoker ls' lists jobs, 'stoker show JOB' tells the story of one";
+constexpr char kRun[] = "'stoker run job.yaml' or 'stoker run -- python3 train.py' starts a job";
 constexpr char kCancel[] = "'stoker cancel JOB' ends a job";
 constexpr char kNoCluster[] =
-    "'stoker cancel JOB' ends a job, and its machines go with it: no cluster stays";
+    "'stoker cancel JOB' ends a job and its machines: there is no cluster to take down";
+constexpr char kGpus[] =
+    "A job sees this machine's GPUs; CUDA_VISIBLE_DEVICES chooses some of them";
+constexpr char kMachine[] = "Jobs run on this machine so far: there is no other to choose";
 
 const Option* OptionNamed(const Verb& verb, const std::string& name) {
   for (const Option& option : verb.options) {
@@ -71,9 +74,27 @@ std::string HintForForeignVerb(const std::string& name) {
       {"cp", "'stoker get JOB' fetches what a job made, 'stoker sync SRC DST' copies folders"},
       {"download", "'stoker get JOB' fetches what a job made"},
       {"pull", "'stoker get JOB' fetches what a job made"},
-      {"check", "'stoker doctor' looks at this machine and the store"},
-      {"ssh", "There is no machine to log into: 'stoker logs -f JOB' follows a job"},
-      {"init", "Nothing is set up first: 'stoker run -- python train.py' will do"},
+      {"check", "'stoker doctor' checks this machine and the store"},
+      {"ssh", "There is no machine to log in to: 'stoker logs -f JOB' follows a job"},
+      {"init", "There is nothing to set up: 'stoker run -- python3 train.py' starts a job"},
+  };
+  const auto found = hints.find(name);
+  return found == hints.end() ? "" : found->second;
+}
+
+std::string HintForForeignFlag(const std::string& name) {
+  static const std::map<std::string, std::string> hints = {
+      {"--gpus", kGpus},
+      {"--gpu", kGpus},
+      {"--accelerators", kGpus},
+      {"--cloud", kMachine},
+      {"--region", kMachine},
+      {"--zone", kMachine},
+      {"--instance-type", kMachine},
+      {"--cpus", kMachine},
+      {"--use-spot", "'--spot' accepts machines that may be interrupted"},
+      {"--time", "'--max-duration 8h' stops the job after so much time of the program"},
+      {"--background", "'--detach' prints the job's id and returns at once"},
   };
   const auto found = hints.find(name);
   return found == hints.end() ? "" : found->second;
@@ -82,13 +103,17 @@ std::string HintForForeignVerb(const std::string& name) {
 std::string HintForMissingDashes(const Verb& verb, const std::vector<std::string>& args) {
   if (!verb.takes_command) return "";
   const size_t at = FirstPlainWord(verb, args);
+  for (size_t i = 0; i < at; ++i) {  // what is wrong is an option, then
+    const std::string name = args[i].substr(0, args[i].find('='));
+    if (StartsWith(name, "--") && name != "--json" && OptionNamed(verb, name) == nullptr) return "";
+  }
   if (at == args.size() || EndsWith(args[at], ".yaml") || EndsWith(args[at], ".yml")) return "";
   std::string line = "stoker " + verb.name;
   for (size_t i = 0; i < args.size(); ++i) {
     if (i == at) line += " --";
     line += " " + AsTyped(args[i]);
   }
-  return "A command stands behind '--': " + line;
+  return "Put the command after '--': " + line;
 }
 
 std::string AsTyped(const std::string& word) {

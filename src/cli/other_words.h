@@ -12,9 +12,12 @@ namespace stoker::cli {
 // For the name of a verb that stoker does not have, "submit" or "squeue": a sentence, or "".
 std::string HintForForeignVerb(const std::string& name);
 
+// For an option that stoker does not have, "--gpus": a sentence, or "".
+std::string HintForForeignFlag(const std::string& name);
+
 // For a command line of `stoker run` with a program where a job file belongs: the same line with
-// the "--" where it is missing, as a sentence; "" when that is not what happened. `args` are the
-// words behind the verb.
+// the "--" where it is missing, as a sentence; "" when that is not what happened, as when an option
+// before it is unknown. `args` are the words behind the verb.
 std::string HintForMissingDashes(const Verb& verb, const std::vector<std::string>& args);
 
 // `word` as one would type it in a shell: in quotes only where they are needed.

@@ -41,9 +41,9 @@ std::string WhatIsLeftBehind(const pack::Listing& listing) {
   if (left.files == 0) return "";
   const std::string largest = Printable(left.largest) + " with " + HumanSize(left.largest_bytes);
   const std::string count = left.files == 1 ? "1 file" : std::to_string(left.files) + " files";
-  return "left behind, as git ignores it: " + std::string(left.more ? "more than " : "") + count +
-         ", " + HumanSize(left.bytes) + (left.files > 1 ? "; the largest is " : ": ") + largest +
-         ". 'git add -f PATH' takes a file along, 'inputs' brings data";
+  return "left behind, because git ignores it: " + std::string(left.more ? "more than " : "") +
+         count + ", " + HumanSize(left.bytes) + (left.files > 1 ? "; the largest is " : ": ") +
+         largest + ". 'git add -f PATH' takes a file along; data goes under 'inputs'";
 }
 
 }  // namespace stoker::cli

@@ -72,13 +72,15 @@ std::vector<std::string> OptionNames(const Verb& verb) {
   return names;
 }
 
-std::string Hint(const Verb& verb, const std::vector<std::string>& args) {
-  if (const std::string dashes = HintForMissingDashes(verb, args); !dashes.empty()) return dashes;
+std::string Hint(const Verb& verb, const std::vector<std::string>& args, bool has_command) {
+  const std::string dashes = has_command ? "" : HintForMissingDashes(verb, args);
+  if (!dashes.empty()) return dashes;
   const std::vector<std::string> known = OptionNames(verb);
   for (const std::string& arg : args) {
     const std::string name = arg.substr(0, arg.find('='));
     if (name.size() < 2 || name[0] != '-') continue;
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    if (const std::string hint = HintForForeignFlag(name); !hint.empty()) return hint;
     const std::string near = Nearest(name, known);
     if (!near.empty()) return "Did you mean '" + near + "'? See 'stoker " + verb.name + " --help'";
   }
@@ -87,8 +89,8 @@ std::string Hint(const Verb& verb, const std::vector<std::string>& args) {
 
 std::string Overview(const std::vector<Verb>& verbs) {
   std::string out =
-      "stoker: managed ML training on unmanaged machines. No server: your store holds all "
-      "state.\n\n"
+      "stoker: managed ML training on unmanaged machines. There is no server: a folder or a\n"
+      "bucket of yours holds everything.\n\n"
       "Usage: stoker VERB [options]\n\nVerbs:\n";
   for (const Verb& verb : verbs) {
     if (verb.hidden) continue;
@@ -96,10 +98,11 @@ std::string Overview(const std::vector<Verb>& verbs) {
            verb.summary + "\n";
   }
   return out +
-         "\n  $ stoker run -- python train.py --epochs 20\n  $ stoker run job.yaml\n  $ stoker "
+         "\n  $ stoker run -- python3 train.py --epochs 20\n  $ stoker run job.yaml\n  $ stoker "
          "ls\n\n"
-         "Every verb has --help and --json. JOB is an id, the start of one, a name (the newest\n"
-         "of that name) or '-' (your last job).\n";
+         "Every verb has --help and --json. JOB is an id, the start of an id, a name (the newest "
+         "job\n"
+         "with that name) or '-' (your last job).\n";
 }
 
 int Report(Context& context, const Status& status) {
@@ -112,7 +115,7 @@ int Report(Context& context, const Status& status) {
 Status Parse(Verb& verb, std::vector<std::string> args, Context& context, bool* done) {
   CLI::App app(Wrapped(verb.description, 90), "stoker " + verb.name);
   app.footer(Examples(verb));
-  app.add_flag("--json", context.json, "Print one stable machine-readable form");
+  app.add_flag("--json", context.json, "Print JSON, in a form that stays stable");
   for (const Option& option : verb.options) AddOption(app, option);
   const std::vector<std::string> given = args;
   if (const std::string option = OptionWithoutValue(verb, args); !option.empty()) {
@@ -128,7 +131,8 @@ Status Parse(Verb& verb, std::vector<std::string> args, Context& context, bool* 
     context.Print(app.help());
     *done = true;
   } catch (const CLI::ParseError& error) {
-    return Status(Code::kUsage, "stoker " + verb.name + ": " + error.what(), Hint(verb, given));
+    return Status(Code::kUsage, "stoker " + verb.name + ": " + error.what(),
+                  Hint(verb, given, context.has_command));
   }
   return Status::Ok();
 }

@@ -69,12 +69,12 @@ Verb PreemptVerb() {
   verb.name = "preempt";
   verb.summary = "Fire drill: give a job a real interruption notice";
   verb.description =
-      "Gives the machines of a job a real interruption notice, as a spot market would, and takes "
-      "them when it runs out. The job saves itself, moves to new machines and goes on.";
+      "Gives a job's machines a real interruption notice, as a spot market would, and takes them "
+      "away when it runs out. The job saves a checkpoint, moves to new machines and goes on.";
   verb.examples = {"stoker preempt digits", "stoker preempt - --node 1 --in 2m"};
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""},
-                  {"--node", "Only this node (default: all)", &options->node, "RANK"},
-                  {"--in", "How far ahead the notice is", &options->in, "DURATION"}};
+                  {"--node", "Only this node", &options->node, "RANK"},
+                  {"--in", "How long the notice lasts", &options->in, "DURATION"}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;
   return verb;

@@ -23,7 +23,7 @@ Status SayWhereItBegins(Context& context, const std::string& id) {
   next.retry_of = id;
   STOKER_ASSIGN(const RestorableRead found, ReadRestorable(*ledger, next, true));
   const std::string begins = ChooseRestore(next, found.generations);
-  context.Say("begins from " + SayCheckpoint(begins) +
+  context.Say((begins.empty() ? "starts at " : "starts from ") + SayCheckpoint(begins) +
               (found.cut.empty() ? "" : " (" + found.cut + ")"));
   return Status::Ok();
 }
@@ -36,7 +36,7 @@ Status Run(Context& context, const Options& options) {
   if (!IsFinal(pass.job.state)) {
     return Status(Code::kInvalid,
                   "job " + id + " has not ended: it is " + std::string(Name(pass.job.state)),
-                  "'stoker cancel " + id + "' stops it; 'stoker logs -f " + id + "' follows it");
+                  "'stoker cancel " + id + "' stops it, 'stoker logs -f " + id + "' follows it");
   }
   STOKER_ASSIGN(const std::string text, ReadSpec(*ledger, pass.job));
   SubmitRequest request;
@@ -62,13 +62,13 @@ Verb RetryVerb() {
   verb.name = "retry";
   verb.summary = "Run an ended job again, from its newest checkpoint";
   verb.description =
-      "Submits a new job with the same spec and code as one that ended. It begins from the newest "
-      "checkpoint of the old one, or of the one that that one went on from, unless told to begin "
-      "afresh. The old job stays as it ended. With other code: stoker run --from JOB.";
+      "Runs the same code again as a new job. It starts from the newest checkpoint of the old "
+      "job, or of the jobs that one went on from; --fresh starts at the beginning. The old job "
+      "stays as it is. To run changed code from a checkpoint: stoker run --from JOB.";
   verb.examples = {"stoker retry digits", "stoker retry k3f7 --fresh --detach"};
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""},
-                  {"-d,--detach", "Do not stay with it", &options->detach},
-                  {"--fresh", "Begin without a checkpoint", &options->fresh}};
+                  {"-d,--detach", "Print the new job's id and return at once", &options->detach},
+                  {"--fresh", "Start without a checkpoint", &options->fresh}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;
   return verb;

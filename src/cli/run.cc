@@ -109,13 +109,13 @@ Result<JobSpec> ReadJobFile(Context& context, const Options& options, ParseOptio
   const auto text = sys::ReadFile(options.file, 2 << 20);
   const std::string program = ProgramGiven(options.file, text.ok() ? *text : "");
   if (!text.ok()) {
-    return Status(Code::kUsage, "job file " + text.status().message(),
-                  "For a command without a job file: stoker run -- " +
-                      (program.empty() ? "python train.py" : program));
+    return Status(Code::kUsage, "the job file: " + text.status().message(),
+                  "To run a command without a job file: stoker run -- " +
+                      (program.empty() ? "python3 train.py" : program));
   }
   if (!program.empty()) {
     return Status(Code::kUsage, "'" + Printable(options.file) + "' is a program, not a job file",
-                  "A command stands behind '--': stoker run -- " + program);
+                  "Put a command after '--': stoker run -- " + program);
   }
   STOKER_ASSIGN(const std::string path, sys::RealPath(options.file));
   parse.file_name = options.file;
@@ -136,13 +136,13 @@ Result<JobSpec> MakeSpec(Context& context, const Options& options, const GivenVa
   STOKER_ASSIGN(const ParseOptions parse, MakeParseOptions(context, options, given));
   if (context.has_command && !options.file.empty()) {
     return Status(Code::kUsage, "both a job file and a command after '--' were given",
-                  "Give one of them; arguments of a job file's program belong into the file");
+                  "Give only one; arguments for a job file's program go into the file");
   }
   if (context.has_command) return SpecFromCommand(context.command, parse);
   if (options.file.empty() && from != nullptr) return SpecOfItsOwn(context, *from, parse);
   if (options.file.empty()) {
     return Status(Code::kUsage, "nothing to run: neither a job file nor a command was given",
-                  "stoker run job.yaml, or: stoker run -- python train.py");
+                  "stoker run job.yaml, or: stoker run -- python3 train.py");
   }
   return ReadJobFile(context, options, parse);
 }
@@ -180,43 +180,52 @@ Verb RunVerb() {
   auto options = std::make_shared<Options>();
   Verb verb;
   verb.name = "run";
-  verb.summary = "Run a job: a job file, or any command";
+  verb.summary = "Run a job file or a command";
   verb.description =
-      "Packs the work directory, writes the job into the ledger, asks for its machines, and stays "
-      "with it: the program's output comes here, Ctrl-C leaves and the job goes on. Ends with the "
-      "exit code of the program.";
-  verb.examples = {"stoker run -- python train.py --epochs 20", "stoker run job.yaml",
+      "Packs the work directory, records the job, gets it a machine and stays with it: you see "
+      "the program's output, and Ctrl-C leaves the job running. Ends with the program's exit "
+      "code.";
+  verb.examples = {"stoker run -- python3 train.py --epochs 20", "stoker run job.yaml",
                    "stoker run job.yaml --num-nodes 2 --hp lr=0.1 --detach",
                    "stoker run --from digits", "stoker run --from digits/2-14 job.yaml"};
   auto* o = options.get();
   verb.options = {
       {"FILE", "The job file", &o->file, ""},
-      {"-d,--detach", "Do not stay: print the job's id and return", &o->detach},
-      {"-y,--yes", "Do not ask before packing a large work directory", &o->yes},
-      {"-q,--quiet", "Do not print the program's output", &o->quiet},
-      {"--dry-run", "Only check, and print the job as it would be stored", &o->dry_run},
-      {"--from", "Go on from its checkpoints, with today's code", &o->from, "JOB[/CHECKPOINT]"},
-      {"--name", "Name of the job", &o->name, "NAME"},
-      {"--workdir", "Folder that is packed and run in", &o->workdir, "DIR"},
-      {"--infra", "Where to run", &o->infra, "WHERE"},
-      {"--spot", "Use interruptible machines", &o->spot},
-      {"--num-nodes", "How many nodes", &o->num_nodes, "N"},
-      {"--env", "Set a variable (NAME or 'PATTERN*' alone: as it is here)", &o->envs, "NAME=VALUE"},
-      {"--env-file", "Set the variables of a file of NAME=VALUE lines", &o->env_files, "FILE"},
-      {"--secret", "Give a secret: as it is here, or NAME=@FILE", &o->secrets, "NAME"},
-      {"--no-shell-env", "Leave the variables of this shell behind", &o->no_shell_env},
+      {"-d,--detach", "Print the job's id and return at once", &o->detach},
+      {"-y,--yes", "Pack a large work directory without asking", &o->yes},
+      {"-q,--quiet", "Do not show the program's output", &o->quiet},
+      {"--dry-run", "Check the job and print it as it would be stored", &o->dry_run},
+      {"--from", "Go on from that job's checkpoints, with today's code", &o->from,
+       "JOB[/CHECKPOINT]"},
+      {"--name", "The job's name", &o->name, "NAME"},
+      {"--workdir", "The folder to pack and to run in", &o->workdir, "DIR"},
+      {"--infra", "Where to run: local, this machine", &o->infra, "WHERE"},
+      {"--spot", "Accept machines that may be interrupted", &o->spot},
+      {"--num-nodes", "The number of nodes", &o->num_nodes, "N"},
+      {"--env", "Set a variable; NAME or 'PATTERN*' alone takes yours", &o->envs, "NAME=VALUE"},
+      {"--env-file", "Set variables from a file of NAME=VALUE lines", &o->env_files, "FILE"},
+      {"--secret", "Pass a secret: yours, or from a file with NAME=@FILE", &o->secrets, "NAME"},
+      {"--no-shell-env", "Take no variables from this shell", &o->no_shell_env},
       {"--hp", "Set a hyperparameter", &o->hyperparameters, "NAME=VALUE"},
-      {"--input", "Bring data before it starts: a folder or a bucket", &o->inputs, "NAME=SOURCE"},
-      {"--output", "Keep this path of the work directory", &o->outputs, "PATH"},
+      {"--input", "Copy a folder or a bucket to the job before it starts", &o->inputs,
+       "NAME=SOURCE"},
+      {"--output", "Keep this path of the work directory as an output", &o->outputs, "PATH"},
       {"--checkpoints", "Where the program keeps its checkpoints", &o->checkpoints, "PATH"},
-      {"--keep", "How many checkpoints stay (0 = all)", &o->keep, "N"},
-      {"--max-duration", "End it after so much program time", &o->max_duration, "DURATION"},
-      {"--stall", "End it when it neither prints nor saves for so long", &o->stall, "DURATION"},
-      {"--max-restarts", "Restarts after errors of the program", &o->max_restarts, "N"},
-      {"--recovery", "Who may launch successors", &o->recovery, "", false, {"node", "controller"}},
+      {"--keep", "How many checkpoints to keep (0 = all)", &o->keep, "N"},
+      {"--max-duration", "Stop the job when the program has run this long", &o->max_duration,
+       "DURATION"},
+      {"--stall", "Stop it after this long without output or checkpoint", &o->stall, "DURATION"},
+      {"--max-restarts", "How often to restart after an error of the program", &o->max_restarts,
+       "N"},
+      {"--recovery",
+       "Who may start a replacement machine",
+       &o->recovery,
+       "",
+       false,
+       {"node", "controller"}},
       {"--stop-grace", "Time between SIGTERM and SIGKILL", &o->stop_grace, "DURATION"},
       {"--ending",
-       "How all processes of the task are ended",
+       "How to end every process of the program",
        &o->ending,
        "",
        false,

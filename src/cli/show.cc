@@ -52,11 +52,11 @@ Verb ShowVerb() {
   auto options = std::make_shared<Options>();
   Verb verb;
   verb.name = "show";
-  verb.summary = "Tell the story of one job, attempt by attempt";
+  verb.summary = "Tell the story of a job, attempt by attempt";
   verb.description =
-      "Tells what became of a job, attempt by attempt and node by node: where it ran, from which "
-      "checkpoint, what it used of CPU, memory and GPU, how it ended and why, and who would "
-      "recover it now.";
+      "Tells the story of a job: each attempt and node, where it ran, which checkpoint it started "
+      "from, what CPU, memory and GPU it used, how it ended and why, and who would restart it "
+      "now.";
   verb.examples = {"stoker show digits", "stoker show - --json"};
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""}};
   verb.run = [options](Context& context) { return Run(context, *options); };

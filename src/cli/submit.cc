@@ -72,8 +72,10 @@ Result<sys::TempDir> PackingPlace(Context& context, const std::string& root) {
       return sys::TempDir::Make("stoker-pack", place);
     }
   }
-  return Status(Code::kInvalid, "the work directory " + root + " holds every place for its archive",
-                "Choose a smaller one with --workdir");
+  return Status(
+      Code::kInvalid,
+      "the work directory " + root + " contains every place where its archive could be made",
+      "Choose a smaller one with --workdir");
 }
 
 Result<Packed> PackWorkdir(Context& context, const SubmitRequest& request) {
@@ -87,7 +89,7 @@ Result<Packed> PackWorkdir(Context& context, const SubmitRequest& request) {
     return Status(Code::kUsage,
                   "the work directory " + dir + " has " + HumanSize(listing.bytes) + " in " +
                       std::to_string(listing.files) + " files: " + LargestParts(listing),
-                  "List what is not code in .stokerignore, or say --yes");
+                  "List what is not code in .stokerignore, or add --yes");
   }
   STOKER_ASSIGN(const sys::TempDir temp, PackingPlace(context, listing.root));
   const std::string archive = temp.path() + "/code.tar.zst";
@@ -188,8 +190,8 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   }
   if (AppendsToShellFile(request.spec.setup)) {
     context.Say(
-        "setup appends to a file such as ~/.bashrc: on this machine that is your own, and 'run' "
-        "does not read it. Lines of NAME=VALUE in the file $STOKER_ENV reach 'run'");
+        "setup appends to a file such as ~/.bashrc. On this machine that is your own file, and "
+        "'run' does not read it. Write NAME=VALUE lines into the file $STOKER_ENV instead");
   }
   STOKER_ASSIGN(job.binary_digest, StoreBinary(context));
   const std::string spec_text = PrintJobSpec(request.spec);

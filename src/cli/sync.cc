@@ -157,14 +157,14 @@ void ShowReport(Context& context, const SyncPlan& plan, const TransferReport& re
 void ShowTrouble(Context& context, const SyncPlan& plan, const TransferReport& report) {
   Name(context, plan.skipped, "skipped");
   Name(context, report.failed, "failed:");
-  if (report.remove_skipped) context.Say("nothing was removed, as not all could be copied");
-  if (plan.incomplete) context.Say("nothing was removed, as not all could be looked at");
+  if (report.remove_skipped) context.Say("nothing was removed, because not everything was copied");
+  if (plan.incomplete) context.Say("nothing was removed, because not everything could be read");
   if (report.failed.empty()) return;
   context.exit_code = 1;
   context.Say(std::to_string(report.failed.size()) + " of " +
               Files(static_cast<int64_t>(plan.copy.size() + plan.refused.size() +
                                          (report.remove_skipped ? 0 : plan.remove.size()))) +
-              " failed; the same command again goes on with them");
+              " failed; give the same command again to go on with them");
 }
 
 // An empty prefix is no error in a bucket: a name that was mistyped would remove all there is.
@@ -282,33 +282,30 @@ Verb SyncVerb() {
   auto options = std::make_shared<Options>();
   Verb verb;
   verb.name = "sync";
-  verb.summary = "Copy what differs between a folder and a bucket";
+  verb.summary = "Copy what differs between folders and buckets";
   verb.description =
-      "Makes DST hold what SRC holds: folders or buckets (s3:// or gs://), in any combination. "
-      "Files that are the same are not copied; large ones go in several parts at once, and a "
-      "command that was killed goes on where it stopped when it is given again. Links to files "
-      "inside the folder count as these files, other links are left out. Files get the times of "
-      "their sources, and the rights that new files have. Patterns are those of aws-cli: held "
-      "against the whole path, where '*' is anything, '/' too.";
+      "Copies what differs from SRC to DST: folders or buckets (s3:// or gs://), in any "
+      "combination. Large files go in several parts at once. If a sync was killed, give the same "
+      "command again and it goes on where it stopped. A link to a file inside SRC is copied as "
+      "that file; other links are left out and listed. Files keep their modification times, but "
+      "not their owners and permissions. Patterns work as in aws-cli: they match the whole path, "
+      "and '*' also matches '/'.";
   verb.examples = {"stoker sync ./data s3://bucket/data", "stoker sync s3://bucket/data ./data",
                    "stoker sync ./runs s3://bucket/runs --exclude '*.tmp' --delete --dry-run"};
   verb.options = {
-      {"SRC", "From where: a folder, a file, s3:// or gs://bucket/prefix", &options->source, "",
-       true},
-      {"DST", "To where: a folder, s3:// or gs://bucket/prefix", &options->target, "", true},
+      {"SRC", "A folder, a file, s3:// or gs://bucket/prefix", &options->source, "", true},
+      {"DST", "A folder, s3:// or gs://bucket/prefix", &options->target, "", true},
       {"--delete", "Remove from DST what SRC does not have", &options->remove},
-      {"--allow-empty", "Let --delete remove everything when SRC has nothing",
-       &options->allow_empty},
-      {"--yes", "Let --delete remove more than half of many files unasked", &options->yes},
-      {"--delete-in", "Let --delete work on a whole place of this kind, or in it",
-       &options->delete_in, "", false, kDeleteIn},
-      {"--dry-run", "Only say what would be done", &options->dry_run},
-      {"--exclude", "Not what matches; of several, the last that matches counts", &options->exclude,
+      {"--allow-empty", "Let --delete empty DST when SRC is empty", &options->allow_empty},
+      {"--yes", "Let --delete remove more than half of DST unasked", &options->yes},
+      {"--delete-in", "Let --delete work in a place of this kind", &options->delete_in, "", false,
+       kDeleteIn},
+      {"--dry-run", "Only say what would be copied and removed", &options->dry_run},
+      {"--exclude", "Leave out what matches; the last match counts", &options->exclude, "PATTERN"},
+      {"--include", "Take it after all: --exclude '*' --include '*.py'", &options->include,
        "PATTERN"},
-      {"--include", "Yet what matches, of what was excluded before: --exclude '*' --include '*.py'",
-       &options->include, "PATTERN"},
-      {"--jobs", "At most so many files and parts at once", &options->jobs, "N"},
-      {"--memory", "At most so much memory", &options->memory, "SIZE"}};
+      {"--jobs", "At most N files and parts at once", &options->jobs, "N"},
+      {"--memory", "At most this much memory", &options->memory, "SIZE"}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;
   return verb;

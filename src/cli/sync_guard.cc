@@ -24,7 +24,7 @@ bool Named(const std::vector<std::string>& allowed, const std::string& word) {
 
 Status Refuse(const std::string& what, const std::string& word) {
   return Status(Code::kUsage, what + ": --delete could remove all of it",
-                "Name a place for these files alone; if it is meant, say --delete-in " + word);
+                "Name a folder for these files alone; if you mean it, add --delete-in " + word);
 }
 
 // Of people, and of who runs this.
@@ -90,7 +90,7 @@ Status CheckApart(const SyncSide& source, const SyncSide& target) {
   if (from != to && !StartsWith(to, from + "/") && !StartsWith(from, to + "/")) {
     return Status::Ok();
   }
-  return Status(Code::kUsage, from + " and " + to + " lie in each other",
+  return Status(Code::kUsage, from + " and " + to + " overlap",
                 "Name two places that have nothing in common");
 }
 
@@ -108,7 +108,7 @@ Status CheckWholePlaces(const SyncSide& target, const std::vector<std::string>& 
   if (Named(allowed, "home")) return Status::Ok();
   for (const std::string& home : Homes()) {
     if (target.folder->Holds(home)) {
-      return Refuse(where + " is, or has in it, the home folder " + Printable(home), "home");
+      return Refuse(where + " is or contains the home folder " + Printable(home), "home");
     }
   }
   return Status::Ok();
@@ -145,7 +145,7 @@ Status CheckShare(Context& context, const std::string& target, size_t objects, c
                            " files in " + Printable(target);
   if (Confirm(context, "This removes " + what + ". Go on?")) return Status::Ok();
   return Status(Code::kUsage, "--delete would remove " + what + ": nothing was done",
-                "Look with --dry-run; if it is meant, say --yes");
+                "Look with --dry-run; if you mean it, add --yes");
 }
 
 }  // namespace stoker::cli

@@ -13,30 +13,31 @@ bool TimerInstalled(const Context& context) {
 std::vector<std::string> RecoveryTiers(Context& context, const Job& job, const JobSpec* spec) {
   if (IsFinal(job.state)) return {};
   std::vector<std::string> tiers = {
-      "every stoker verb that looks at it, and an attached command line"};
+      "every stoker command that looks at it, and a 'stoker run' that stays with it"};
   if (spec == nullptr || spec->recovery == RecoveryMode::kNode) {
-    tiers.push_back(job.num_nodes > 1 ? "every live node of the job"
-                                      : "its node, also after its agent died");
-    tiers.push_back("a node that gets an interruption notice launches its successor");
+    tiers.push_back(job.num_nodes > 1 ? "every node of the job that is alive"
+                                      : "its node, even after the agent on it has died");
+    tiers.push_back("a node with an interruption notice starts its own replacement");
   } else {
-    tiers.push_back("no node: 'recovery: controller' gives nodes no right to launch");
+    tiers.push_back("no node: with 'recovery: controller' nodes may not start machines");
   }
-  tiers.push_back(TimerInstalled(context) ? "a timer on this machine (stoker controller --install)"
-                  : TimerPossible()
-                      ? "no timer: a machine that dies without notice waits for one of the above; "
-                        "'stoker controller --install' closes this gap"
-                      : "no timer: a machine that dies without notice waits for one of the above; "
-                        "a 'stoker controller' that you keep running closes this gap");
+  tiers.push_back(
+      TimerInstalled(context) ? "a timer on this machine (stoker controller --install)"
+      : TimerPossible()
+          ? "no timer: after a machine dies without notice, the job waits for one of the "
+            "above; 'stoker controller --install' installs one"
+          : "no timer: after a machine dies without notice, the job waits for one of the "
+            "above; a 'stoker controller' that you keep running is one more");
   return tiers;
 }
 
 std::string RecoveryInShort(const Context& context, const JobSpec& spec) {
   const bool nodes = spec.recovery == RecoveryMode::kNode;
   const bool timer = TimerInstalled(context);
-  std::string text = nodes ? "its own nodes, any stoker verb" : "any stoker verb";
-  if (timer) return text + ", a timer";
-  return text + (TimerPossible() ? "; no timer ('stoker controller --install')"
-                                 : "; no timer (a 'stoker controller' kept running is one)");
+  std::string text = nodes ? "its own nodes and every stoker command" : "every stoker command";
+  if (timer) return text + ", and a timer";
+  return text + (TimerPossible() ? "; no timer ('stoker controller --install' adds one)"
+                                 : "; no timer (keep 'stoker controller' running instead)");
 }
 
 }  // namespace stoker::cli

@@ -134,8 +134,9 @@ Status InstallCron(Context& context) {
   const auto old = Capture({"crontab", "-l"});
   if (old.status().Is(Code::kNotFound)) {
     return Status(
-        Code::kInvalid, "no timer was installed: neither a systemd user manager nor cron is here",
-        "Have whatever starts programs here run this each minute:\n  " + OncePass(context) +
+        Code::kInvalid,
+        "no timer was installed: this machine has neither a systemd user manager nor cron",
+        "Run this every minute, from whatever starts programs here:\n  " + OncePass(context) +
             "\nor keep this running:\n  " + ShellQuote(context.self_exe()) + " controller");
   }
   // An empty crontab makes `crontab -l` fail: then there is nothing to keep.
@@ -145,10 +146,10 @@ Status InstallCron(Context& context) {
   for (const char c : command) escaped += c == '%' ? std::string("\\%") : std::string(1, c);
   table += "* * * * * " + escaped + " " + Mark(context) + "\n";
   STOKER_TRY(SetCrontab(context, table));
-  context.Say("added a line to your crontab: every minute");
+  context.Say("added a line to your crontab; it runs every minute");
   if (!CronRuns()) {
     context.Say(
-        "no cron seems to run here, and nothing happens before it does: start it, or keep "
+        "cron does not seem to run here, so nothing happens yet: start it, or keep "
         "'stoker controller' running");
   }
   return Status::Ok();
@@ -183,7 +184,7 @@ Status UninstallTimer(Context& context) {
     STOKER_TRY(SetCrontab(context, WithoutMark(*table, Mark(context))));
   }
   STOKER_TRY(sys::RemoveTree(context.places().state + "/timer-installed"));
-  context.Say("the timer is gone");
+  context.Say("the timer is removed");
   if (context.json) context.Print("{\"timer\": false}\n");
   return Status::Ok();
 }

@@ -11,7 +11,7 @@ Verb VersionVerb() {
   Verb verb;
   verb.name = "version";
   verb.summary = "Print the version";
-  verb.description = "Prints the version of this stoker and of the record format that it writes.";
+  verb.description = "Prints the version of stoker and of the record format it writes.";
   verb.examples = {"stoker version --json"};
   verb.run = [](Context& context) {
     if (context.json) {

@@ -57,7 +57,7 @@ Status Run(Context& context, const Options& options) {
     }
     if (deadline && context.clock().Mono() >= *deadline) {
       return Status(Code::kTimeout, "job " + job + " has not ended within " + options.timeout,
-                    "It goes on; 'stoker show " + job + "' says what it does");
+                    "It goes on; 'stoker show " + job + "' says what it is doing");
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(store->traits().poll.ms));
   }
@@ -69,15 +69,14 @@ Verb WaitVerb() {
   auto options = std::make_shared<Options>();
   Verb verb;
   verb.name = "wait";
-  verb.summary = "Wait until a job has ended";
+  verb.summary = "Wait for a job to end";
   verb.description =
-      "Waits until a job has ended, helps it along meanwhile, prints its summary, and ends with "
-      "the "
-      "exit code of its program.";
+      "Waits until a job has ended and moves it along meanwhile. Prints its summary and ends with "
+      "its program's exit code.";
   verb.examples = {"stoker wait digits && stoker get digits output ./out",
                    "stoker wait - --timeout 2h"};
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""},
-                  {"--timeout", "Give up waiting (not the job) after this long", &options->timeout,
+                  {"--timeout", "Stop waiting after this long; the job goes on", &options->timeout,
                    "DURATION"}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;

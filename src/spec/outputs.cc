@@ -8,7 +8,7 @@
 namespace stoker {
 namespace {
 
-// Two entries that are paths may not lie in each other; a pattern says nothing before it is
+// Two entries that are paths may not overlap; a pattern says nothing before it is
 // matched.
 const OutputSpec* Overlapping(const JobSpec& spec, const OutputSpec& output) {
   for (const OutputSpec& other : spec.outputs) {
@@ -56,9 +56,9 @@ void AddOutput(const YamlNode& node, std::string_view what, SpecReader* reader, 
   const OutputSpec output{*path};
   if (const OutputSpec* other = Overlapping(*spec, output)) {
     reader->Error(node,
-                  other->path == *path ? "output " + Quoted(*path) + " comes twice"
-                                       : "outputs " + Quoted(other->path) + " and " +
-                                             Quoted(*path) + " lie in each other",
+                  other->path == *path
+                      ? "output " + Quoted(*path) + " comes twice"
+                      : "outputs " + Quoted(other->path) + " and " + Quoted(*path) + " overlap",
                   "Keep one of them");
     return;
   }

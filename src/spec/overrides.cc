@@ -142,10 +142,10 @@ void CheckPaths(ParseState* state) {
   for (const auto& [output, required] : spec.outputs) {
     if (!within(output, path) && !within(path, output)) continue;
     if (!spec.checkpoints.path_given && output != path) continue;
-    state->reader.Error(state->PlaceOf("outputs"),
-                        "output " + Quoted(output) + " and the checkpoints in " + Quoted(path) +
-                            " lie in each other",
-                        "Checkpoints are kept anyway: name another folder");
+    state->reader.Error(
+        state->PlaceOf("outputs"),
+        "output " + Quoted(output) + " and the checkpoints in " + Quoted(path) + " overlap",
+        "Checkpoints are kept anyway: name another folder");
   }
   if (!spec.workdir.empty() && path[0] == '/' && within(spec.workdir, path)) {
     state->reader.Error(place, "'checkpoints.path' holds the work directory",

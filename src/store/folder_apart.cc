@@ -59,14 +59,16 @@ Status CheckNesting(const std::string& source, bool source_is_file, const std::s
   }
   if (to.whole && Has(from.folders, to.folders.front())) {
     return Status(Code::kUsage,
-                  source + " and " + target + " lie in each other: the first in the " +
-                      "second, whatever they are called",
+                  source + " and " + target +
+                      " overlap: the first lies in the second, "
+                      "whatever they are called",
                   next);
   }
   if (!source_is_file && Has(to.folders, from.folders.front())) {
     return Status(Code::kUsage,
-                  source + " and " + target + " lie in each other: the second in the " +
-                      "first, whatever they are called",
+                  source + " and " + target +
+                      " overlap: the second lies in the first, "
+                      "whatever they are called",
                   next);
   }
   return Status::Ok();

@@ -49,7 +49,9 @@ Result<std::string> Search(const std::string& name, const std::string& path,
     if (found == Found::kNotExecutable && refused.empty()) refused = file;
   }
   if (!refused.empty()) return Status(Code::kDenied, refused + ": is not an executable file");
-  return Status(Code::kNotFound, name + ": not found in PATH=" + path);
+  const bool python3 = name == "python" && Search("python3", path, cwd).ok();
+  return Status(Code::kNotFound, name + ": not found in PATH=" + path +
+                                     (python3 ? "; python3 is there: write python3" : ""));
 }
 
 // The words of a script's #! line; empty when the file is no script or cannot be read.

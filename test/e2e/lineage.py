@@ -64,7 +64,7 @@ def test_retry_of_retry(results, world):
     job = ended(world, third.stdout.strip())
     results.check("the retry of the retry goes on from it", begins(job) == [f"{first}/1-1"] and
                   job["state"] == "Succeeded", job["attempts"])
-    results.check("and says so", f"begins from checkpoint 1-1 of job {first}" in third.stderr,
+    results.check("and says so", f"starts from checkpoint 1-1 of job {first}" in third.stderr,
                   third.stderr)
     return first
 
@@ -100,9 +100,9 @@ def test_refusals(results, world, first):
         ("nobody", 1, "no job"),
         (bare, 1, "has no checkpoint to go on from"),
         (f"{first}/1-9", 1, "1-9"),
-        (f"{first}/as-left", 1, "nothing is kept as left"),
+        (f"{first}/as-left", 1, "nothing was kept as left"),
         (f"{first}/what", 2, "is not the name of a checkpoint"),
-        ("s3://bucket/there", 2, "only a job of this store"),
+        ("s3://bucket/there", 2, "can only go on from one of this store"),
     ):
         done = world.stoker("run", "--from", word, "--", "true")
         results.check(f"--from {word.replace(first, 'JOB').replace(bare, 'BARE')} is refused",

@@ -30,7 +30,7 @@ def test_left_behind(results, world):
         (work / name).write_bytes(b"x" * (9000 if "big" in name else 1000))
     done = world.stoker("run", "--", "true", cwd=work, check=True)
     results.check("what git ignores is counted aloud",
-                  "left behind, as git ignores it: 3 files, 3.0 kB; the largest is data/ with "
+                  "left behind, because git ignores it: 3 files, 3.0 kB; the largest is data/ with "
                   "2.0 kB. 'git add -f PATH'" in done.stderr, done.stderr)
     (work / "data" / "a.bin").rename(work / "a.txt")
     git(work, "add", "-f", "data/b.bin")
@@ -57,7 +57,7 @@ def test_attempts(results, world):
     mark = [line for line in done.stdout.split("\n") if line.startswith("stoker: ----")]
     results.check("logs -f marks where an attempt ends and the next begins",
                   len(mark) == 1 and "attempt 1 ended: UserError" in mark[0]
-                  and "attempt 2 begins from the beginning" in mark[0]
+                  and "attempt 2 starts at the beginning" in mark[0]
                   and done.stdout.index("a line") < done.stdout.index("----")
                   < done.stdout.rindex("a line"), done.stdout)
     last = world.stoker("logs", job, "--attempt", "2").stdout
@@ -69,11 +69,11 @@ def test_timer(results, world):
     done = world.stoker("controller", "--install", env=bare)
     results.check("controller --install says what to do without systemd and cron",
                   done.returncode == 1 and "controller --once" in done.stderr
-                  and "each minute" in done.stderr and "keep this running" in done.stderr,
+                  and "every minute" in done.stderr and "keep this running" in done.stderr,
                   f"{done.returncode} {done.stderr}")
     done = world.stoker("run", "--detach", "--", "true", env=bare)
     results.check("and is not advertised there", "controller --install" not in done.stderr
-                  and "'stoker controller' kept running" in done.stderr, done.stderr)
+                  and "keep 'stoker controller' running" in done.stderr, done.stderr)
     world.stoker("cancel", "-", check=True)
 
 

@@ -99,8 +99,8 @@ def test_whole_places(results, world):
     (root / "home" / "me").mkdir(parents=True)
     shutil.copy(BINARY, root / "stoker")  # static
     for source, target, words in (
-        ("/a", "/", "lie in each other"),
-        ("/a", "/a/..", "lie in each other"),
+        ("/a", "/", "overlap"),
+        ("/a", "/a/..", "overlap"),
         ("s3://bucket/a", "/", "--delete-in root"),
         ("s3://bucket/a", "/home", "--delete-in home"),
     ):
@@ -157,7 +157,7 @@ def test_share(results, world):
         files = fill(count)
         done = world.stoker("sync", "a", "target", "--delete", cwd=at)
         results.check(f"{files} files, {count} of them to be removed, nobody to ask",
-                      (done.returncode == 2 and "say --yes" in done.stderr
+                      (done.returncode == 2 and "add --yes" in done.stderr
                        and len(tree(target)) == files) if asks
                       else len(tree(target)) == 2, done.stderr)  # fmt: skip
     done = world.json("sync", "a", "target", "--delete", "--dry-run", cwd=at)

@@ -285,6 +285,34 @@ def test_width(results, world):
                   whole)
 
 
+def test_columns(results, world):
+    """`ls --columns`: these, in this order, hyperparameters by name, and none left out."""
+    world.stoker("run", "--name", "cols", "--hp", "rate=0.25", "--hp", "user=a b", "--", "true",
+                 check=True)
+    for given, cells in [
+        ("name,rate,STATUS", ["cols", "0.25", "Succeeded"]),
+        ("rate,user,hp.user", ["0.25", world.json("ls", "--name", "cols")[0]["user"], "a", "b"]),
+        ("host,attempt", ["here", "1"]),
+    ]:
+        done = world.stoker("ls", "--name", "cols", "--columns", given, check=True)
+        rows = [line.split() for line in done.stdout.splitlines()]
+        heads = [n[3:] if n.startswith("hp.") else n if n == "rate" else n.upper()
+                 for n in given.split(",")]
+        results.check(f"ls --columns {given}", rows == [heads, cells], done.stdout)
+    every = "job,name,status,attempt,nodes,age,duration,where,reason,checkpoint,user,host"
+    terminal = Terminal(world, "ls", "--columns", every, size=60)
+    seen = terminal.read().decode()
+    terminal.code()
+    terminal.hang_up()
+    results.check("ls --columns leaves none out",
+                  all(name.upper() in seen for name in every.split(",")), seen)
+    for words, said in [(("--columns", "name,rat"), "'rat' is neither a column nor"),
+                        (("--columns", "name", "--json"), "--columns goes with none of")]:
+        done = world.stoker("ls", *words)
+        results.check(f"ls {' '.join(words)}", done.returncode == 2 and
+                      said in done.stdout + done.stderr, done.stderr)
+
+
 def bash_completes(world, script, *words):
     text = f"""source {script}
 COMP_WORDS=({' '.join(repr(w) for w in ('stoker', *words))}); COMP_CWORD={len(words)}
@@ -413,6 +441,7 @@ def main():
         results.run("progress", test_progress, results, world)
         paths = scripts(world)
         results.run("bash", test_bash, results, world, paths["bash"])
+        results.run("columns", test_columns, results, world)
         results.run("other shells", test_other_shells, results, world, paths)
         results.run("man", test_man, results, world, paths["man"])
         results.run(

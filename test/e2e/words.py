@@ -34,6 +34,8 @@ WRONG = [
     ("run -q --env A=1 python3 x.py --lr 0.1", "stoker run -q --env A=1 -- python3 x.py --lr 0.1"),
     ("run x.py", "stoker run -- python3 x.py"),
     ("run tool", "stoker run -- ./tool"),
+    ("run --gpus 1 -- true", "CUDA_VISIBLE_DEVICES"),
+    ("run --outptu o -- true", "Did you mean '--output'?"),
     ("run absent.sh", "stoker run -- bash absent.sh"),
     ("ls -- x", "'--' is not expected here"),
     ("status", "stoker ls"),
@@ -86,6 +88,11 @@ def main():
             results.check(f"{first} is {second}",
                           one.returncode == other.returncode == 0 and one.stdout == other.stdout
                           and one.stdout, f"{one.stdout}{one.stderr} {other.stdout}{other.stderr}")
+        (world.root / "only3").mkdir()
+        (world.root / "only3" / "python3").symlink_to(sys.executable)
+        done = world.stoker("run", "--", "python", "x.py", env={"PATH": str(world.root / "only3")})
+        results.check("python where only python3 is", done.returncode == 127 and
+                      "python3 is there: write python3" in done.stderr, done.stderr)
         done = world.stoker("cancel", "one", "--no-wait", job)
         results.check("cancel JOB --flag JOB", done.stdout.count("ended already") == 2, done.stdout)
     results.finish()

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/ls_columns.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/letter_case.h"
+#include "base/text.h"
+#include "cli/context.h"
+#include "cli/local_time.h"
+#include "ledger/records.h"
+#include "spec/parse.h"
+
+namespace stoker::cli {
+namespace {
+
+using Hyperparameters = std::vector<std::pair<std::string, std::string>>;
+
+// As they were given, without the quotes of JSON around text; nothing where the file is unreadable.
+std::optional<Hyperparameters> ReadHyperparameters(Ledger& ledger, const std::string& id) {
+  Job job;  // not compared with the record, which `ls` does not read
+  job.id = id;
+  const auto text = ReadSpec(ledger, job);
+  const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
+  if (!spec.ok()) return std::nullopt;
+  Hyperparameters all;
+  for (const auto& [name, value] : spec->hyperparameters) {
+    const bool quoted = value.size() > 1 && value[0] == '"';
+    all.emplace_back(name, quoted ? value.substr(1, value.size() - 2) : value);
+  }
+  return all;
+}
+
+std::string Reason(const Summary& job) {
+  if (job.reason == EndReason::kNone) return "";
+  std::string text(Name(job.reason));
+  if (job.reason == EndReason::kUserError || job.reason == EndReason::kNoProgress) {
+    text += job.out_of_memory    ? " (out of memory)"
+            : job.signal != 0    ? " (signal " + std::to_string(job.signal) + ")"
+            : job.exit_code != 0 ? " (exit " + std::to_string(job.exit_code) + ")"
+                                 : "";
+  }
+  return text;
+}
+
+// Whose each job is and where it was submitted, when not all are this user's from this machine.
+std::optional<LsColumn> Owner(Context& context, const std::vector<Summary>& jobs) {
+  const auto local = context.local_provider();
+  const std::string here = local.ok() ? (*local)->host() : "";
+  const auto mine = [&](const Summary& job) {
+    return job.user == context.user() && (job.host.empty() || job.host == here);
+  };
+  if (std::all_of(jobs.begin(), jobs.end(), mine)) return std::nullopt;
+  return LsColumn{"OWNER", {8, 2}, [here](const Summary& job) {
+                    const std::string at = job.host.empty() ? "" : job.host.substr(0, 8);
+                    return job.user + (at.empty() ? "" : job.host == here ? "@here" : "@" + at);
+                  }};
+}
+
+std::vector<LsColumn> Always(Context& context) {
+  const WallTime now = context.clock().Wall();
+  const auto status = [&context](const Summary& job) {
+    const char* colour = job.state == JobState::kSucceeded ? "32"
+                         : job.state == JobState::kFailed  ? "31"
+                                                           : "36";
+    return context.Style(colour, Name(job.state));
+  };
+  const auto duration = [now](const Summary& job) {
+    const Duration ran = job.ended ? *job.ended - job.created : now - job.created;
+    return HumanDuration(std::max(Duration{}, ran));
+  };
+  const auto age = [now](const Summary& job) {
+    return HumanDuration(std::max(Duration{}, now - job.created));
+  };
+  return {{"JOB", {}, [](const Summary& job) { return job.id; }},
+          {"NAME", {10, 0}, [](const Summary& job) { return job.name; }},
+          {"STATUS", {}, status},
+          {"ATTEMPT", {0, 5}, [](const Summary& job) { return std::to_string(job.attempts); }},
+          {"NODES", {0, 6}, [](const Summary& job) { return std::to_string(job.num_nodes); }},
+          {"AGE", {0, 1}, age},
+          {"DURATION", {0, 4}, duration},
+          {"WHERE", {0, 7}, [](const Summary& job) { return job.provider; }},
+          {"REASON", {12, 0}, Reason},
+          {"CHECKPOINT", {10, 3}, [](const Summary& job) { return job.newest_checkpoint; }}};
+}
+
+// Only there when --columns names them.
+std::vector<LsColumn> OnRequest(Context& context) {
+  const auto local = context.local_provider();
+  const std::string here = local.ok() ? (*local)->host() : "";
+  return {
+      {"USER", {8, 0}, [](const Summary& job) { return job.user; }},
+      {"HOST", {8, 0}, [here](const Summary& job) { return job.host == here ? "here" : job.host; }},
+      {"SUBMITTED", {}, [](const Summary& job) { return LocalTime(job.created); }},
+      {"ENDED", {}, [](const Summary& job) { return job.ended ? LocalTime(*job.ended) : ""; }},
+      {"RAN", {}, [](const Summary& job) { return HumanDuration(Duration::Ms(job.run_ms)); }},
+      {"FROM", {}, [](const Summary& job) { return job.retry_of; }}};
+}
+
+// A column of one hyperparameter; nothing when no job has it. Each job file is read once.
+std::optional<LsColumn> OfHyperparameter(
+    const std::string& name, const std::map<std::string, std::optional<Hyperparameters>>& all) {
+  auto cells = std::make_shared<std::map<std::string, std::string>>();
+  bool found = false;
+  for (const auto& [id, values] : all) {
+    if (!values) (*cells)[id] = "?";
+    for (const auto& [each, value] : values.value_or(Hyperparameters())) {
+      if (each != name) continue;
+      found = true;
+      (*cells)[id] = Printable(value);
+    }
+  }
+  if (!found) return std::nullopt;
+  return LsColumn{Printable(name), {8, 0}, [cells](const Summary& job) {
+                    const auto cell = cells->find(job.id);
+                    return cell == cells->end() ? "" : cell->second;
+                  }};
+}
+
+}  // namespace
+
+std::string HyperparametersOf(Ledger& ledger, const std::string& id) {
+  const auto all = ReadHyperparameters(ledger, id);
+  if (!all) return "?";
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : *all) parts.push_back(Printable(name + "=" + value));
+  return Join(parts, " ");
+}
+
+std::vector<LsColumn> UsualColumns(Context& context, const std::vector<Summary>& jobs,
+                                   bool hyperparameters, Ledger& ledger) {
+  std::vector<LsColumn> columns = Always(context);
+  if (const auto owner = Owner(context, jobs)) columns.insert(columns.begin() + 2, *owner);
+  if (hyperparameters) {
+    columns.push_back({"HYPERPARAMETERS", {12, 0}, [&ledger](const Summary& job) {
+                         return HyperparametersOf(ledger, job.id);
+                       }});
+  }
+  return columns;
+}
+
+Result<std::vector<LsColumn>> NamedColumns(Context& context, const std::vector<Summary>& jobs,
+                                           const std::string& names, Ledger& ledger) {
+  std::vector<LsColumn> known = Always(context);
+  for (LsColumn& column : OnRequest(context)) known.push_back(std::move(column));
+  std::map<std::string, std::optional<Hyperparameters>> hyperparameters;  // by job, once needed
+  std::vector<LsColumn> columns;
+  for (const std::string& name : Split(names, ',')) {
+    const auto column = std::find_if(known.begin(), known.end(), [&](const LsColumn& each) {
+      return each.head == UpperCase(name);
+    });
+    if (column != known.end()) {
+      columns.push_back(*column);
+      columns.back().rule.goes = 0;
+      continue;
+    }
+    if (hyperparameters.empty()) {
+      for (const Summary& job : jobs) hyperparameters[job.id] = ReadHyperparameters(ledger, job.id);
+    }
+    auto value = OfHyperparameter(
+        StartsWith(name, "hp.") ? name.substr(std::string("hp.").size()) : name, hyperparameters);
+    if (!value) {
+      std::vector<std::string> heads;
+      for (const LsColumn& each : known) heads.push_back(LowerCase(each.head));
+      return Status(Code::kUsage,
+                    "--columns: '" + Printable(name) +
+                        "' is neither a column nor a hyperparameter of these jobs",
+                    "The columns are " + Join(heads, ", ") + ", and each hyperparameter by name");
+    }
+    columns.push_back(*std::move(value));
+  }
+  return columns;
+}
+
+}  // namespace stoker::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // sim_tiers: what a job loses, and for how long, when nobody but one recovery tier reconciles; as
-// the tables of docs/guarantees.md.
+// the tables of docs/measurements.md.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>

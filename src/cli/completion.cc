@@ -200,9 +200,9 @@ std::string ManPage(const std::vector<Verb>& verbs) {
       out += ".PP\n.nf\n$ " + Roff(example) + "\n.fi\n";
   }
   return out +
-         ".SH EXIT STATUS\n.BR run \" and \" wait\nend with the exit code of the job's program; "
-         "else 2 "
-         "for a wrong command line and 1 for any other failure.\n.SH FILES\n"
+         ".SH EXIT STATUS\n.BR run \" and \" wait\nend with the exit code of the job's program "
+         "(128 + N when signal N ended it); else 2 for a wrong command line and 1 for any other "
+         "failure.\n.SH FILES\n"
          ".I ~/.config/stoker/config.yaml\n";
 }
 

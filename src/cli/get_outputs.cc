@@ -28,9 +28,9 @@ constexpr size_t kNamed = 20;  // of what was refused, to people; --json names a
 
 Status NoOutputs(const std::string& job) {
   return Status(Code::kNotFound, "job " + job + " has kept no outputs",
-                "Outputs are what a program leaves in its folder, or the paths under 'outputs:'; "
-                "'stoker checkpoints " +
-                    job + "' lists its checkpoints");
+                "'stoker get " + job +
+                    " checkpoint' fetches its newest checkpoint, if it has one; " +
+                    "'stoker show " + job + "' says what was kept");
 }
 
 // Of what DownloadOutputs takes for `what`, for the progress only.

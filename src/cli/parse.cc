@@ -28,9 +28,16 @@ std::string Wrapped(const std::string& text, size_t width) {
   return out + "\n";
 }
 
-std::string Examples(const Verb& verb) {
-  if (verb.examples.empty()) return "";
-  std::string out = "Examples:\n";
+std::string ExamplesAndExitCodes(const Verb& verb) {
+  std::string out = "Exit codes:\n  0         It worked\n";
+  std::vector<std::pair<std::string, std::string>> codes = {{"1", "It did not; the error says why"},
+                                                            {"2", "The command line is wrong"}};
+  codes.insert(codes.end(), verb.exit_codes.begin(), verb.exit_codes.end());
+  for (const auto& [code, meaning] : codes) {
+    out += "  " + code + std::string(10 - std::min<size_t>(9, code.size()), ' ') + meaning + "\n";
+  }
+  if (verb.examples.empty()) return out;
+  out += "\nExamples:\n";
   for (const std::string& example : verb.examples) out += "  $ " + example + "\n";
   return out;
 }
@@ -114,7 +121,7 @@ int Report(Context& context, const Status& status) {
 
 Status Parse(Verb& verb, std::vector<std::string> args, Context& context, bool* done) {
   CLI::App app(Wrapped(verb.description, 90), "stoker " + verb.name);
-  app.footer(Examples(verb));
+  app.footer(ExamplesAndExitCodes(verb));
   app.add_flag("--json", context.json, "Print JSON, in a form that stays stable");
   for (const Option& option : verb.options) AddOption(app, option);
   const std::vector<std::string> given = args;

@@ -65,6 +65,9 @@ Verb RetryVerb() {
       "Runs the same code again as a new job. It starts from the newest checkpoint of the old "
       "job, or of the jobs that one went on from; --fresh starts at the beginning. The old job "
       "stays as it is. To run changed code from a checkpoint: stoker run --from JOB.";
+  verb.exit_codes = {{"CODE", "The program's own exit code, when the job failed with one"},
+                     {"128+N", "Signal N ended the program"},
+                     {"127", "The program was not found"}};
   verb.examples = {"stoker retry digits", "stoker retry k3f7 --fresh --detach"};
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""},
                   {"-d,--detach", "Print the new job's id and return at once", &options->detach},

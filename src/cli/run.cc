@@ -182,9 +182,12 @@ Verb RunVerb() {
   verb.name = "run";
   verb.summary = "Run a job file or a command";
   verb.description =
-      "Packs the work directory, records the job, gets it a machine and stays with it: you see "
-      "the program's output, and Ctrl-C leaves the job running. Ends with the program's exit "
-      "code.";
+      "Runs a job file, or the command after '--'. Packs the work directory, records the job, "
+      "gets it a machine and stays with it: you see the program's output, and Ctrl-C leaves the "
+      "job running. Ends with the program's exit code.";
+  verb.exit_codes = {{"CODE", "The program's own exit code, when the job failed with one"},
+                     {"128+N", "Signal N ended the program"},
+                     {"127", "The program was not found"}};
   verb.examples = {"stoker run -- python3 train.py --epochs 20", "stoker run job.yaml",
                    "stoker run job.yaml --num-nodes 2 --hp lr=0.1 --detach",
                    "stoker run --from digits", "stoker run --from digits/2-14 job.yaml"};

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -31,8 +32,10 @@ struct Verb {
   std::string summary;      // one line
   std::string description;  // a paragraph
   std::vector<std::string> examples;
+  // What it ends with besides 0 (done), 1 (failed) and 2 (a wrong command line): "130", "Ctrl-C".
+  std::vector<std::pair<std::string, std::string>> exit_codes = {};
   std::vector<Option> options;
-  std::function<Status(Context&)> run;  // sets Context::exit_code for anything but 0, 1 and 2
+  std::function<Status(Context&)> run;  // sets Context::exit_code for those of `exit_codes`
   std::shared_ptr<void> options_owner;
   bool takes_command = false;  // words after "--" are a command
   bool hidden = false;

@@ -73,6 +73,10 @@ Verb WaitVerb() {
   verb.description =
       "Waits until a job has ended and moves it along meanwhile. Prints its summary and ends with "
       "its program's exit code.";
+  verb.exit_codes = {{"CODE", "The program's own exit code, when the job failed with one"},
+                     {"128+N", "Signal N ended the program"},
+                     {"127", "The program was not found"},
+                     {"130", "Ctrl-C: it stopped waiting, the job goes on"}};
   verb.examples = {"stoker wait digits && stoker get digits output ./out",
                    "stoker wait - --timeout 2h"};
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""},

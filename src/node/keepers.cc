@@ -10,6 +10,7 @@
 #include "ledger/records.h"
 #include "ledger/reports.h"
 #include "node/attempt_run.h"
+#include "policy/drain.h"
 #include "sync/as_left.h"
 #include "sync/checkpoint_store.h"
 #include "sys/checkpoint_files.h"
@@ -122,7 +123,9 @@ void AttemptRun::StartKeepers() {
 
 Status AttemptRun::FinalSync(const FinalizeAttempt& action) {
   if (!keeper_threads_) return Status::Ok();
-  const MonoTime deadline = action.deadline.value_or(clock_.Mono() + kFinalSyncWithin);
+  const MonoTime now = clock_.Mono();
+  const MonoTime deadline =
+      action.deadline ? BeforeLastWords(*action.deadline, now) : now + kFinalSyncWithin;
   const Status checkpoint = FinalCheckpoint(deadline).WithContext("the last checkpoint");
   // Outputs of a run that failed or was taken are kept too: they say what happened.
   const Status outputs =

@@ -21,6 +21,13 @@ inline DrainPlan PlanDrain(Duration lead) {
   return {margin, margin * 2 / 3};
 }
 
+// Until when what is left is saved when the machine is taken at `deadline`; the rest of the time is
+// for saying what could not be saved, which must leave the machine, too.
+inline MonoTime BeforeLastWords(MonoTime deadline, MonoTime now) {
+  const int64_t left = std::max<int64_t>(0, (deadline - now).ms);
+  return deadline - Duration::Ms(std::min<int64_t>(1000, left / 2));
+}
+
 // A node that has not told its end so long after the deadline of its notice is given up: the others
 // stop. What is begun anew waits until its machine is seen to be gone: the notice may have been
 // withdrawn while the node could not reach the store.

@@ -264,5 +264,18 @@ TEST(DrainTest, TheOrderIsAlwaysTermKillDeadline) {
   }
 }
 
+TEST(DrainTest, TheLastWordsHaveASecondOrHalfOfWhatIsLeft) {
+  const MonoTime now{50'000};
+  for (const auto& [left, words] : {std::pair<int64_t, int64_t>{16'000, 1'000},
+                                    {2'000, 1'000},
+                                    {600, 300},
+                                    {1, 0},
+                                    {0, 0},
+                                    {-700, 0}}) {
+    const MonoTime deadline = now + Duration::Ms(left);
+    EXPECT_EQ((deadline - BeforeLastWords(deadline, now)).ms, words) << left;
+  }
+}
+
 }  // namespace
 }  // namespace stoker

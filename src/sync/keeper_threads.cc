@@ -45,8 +45,8 @@ Status KeeperThreads::FinalSync(MonoTime deadline) {
   while (!keeper_.Finished()) {
     if (clock_.Mono() >= deadline) {
       const std::string trouble = keeper_.trouble();
-      return Status(Code::kTimeout, "the last checkpoint could not be saved in time" +
-                                        (trouble.empty() ? "" : ": " + trouble));
+      return Status(Code::kTimeout,
+                    "there was no time to save it" + (trouble.empty() ? "" : ": " + trouble));
     }
     changed_.wait_for(lock, kGlance);
   }

@@ -190,6 +190,32 @@ def test_fails_on_it(results, world):
     results.check("and ends as it began", record["result"]["exit_code"] == 7, record["result"])
 
 
+# Saves far more files than can be kept in the half second that a short notice leaves for it.
+MANY = """
+import os, time
+if os.environ['STOKER_ATTEMPT'] == '1':
+    held = open('checkpoints/held', 'w')
+    for at in range(12000):
+        with open(f'checkpoints/{at}', 'w') as out:
+            out.write(f'part {at}')
+    print('saved', flush=True)
+    time.sleep(600)
+"""
+
+
+def test_no_time(results, world):
+    """What a notice leaves no time for is lost; it is said while somebody is there to say it."""
+    world.program(MANY, "many.py")
+    job = world.submit("--name", "many", "--", PYTHON, "many.py")
+    world.wait_for("its save", lambda: "saved" in world.stoker("logs", job).stdout, 60)
+    world.stoker("preempt", job, "--in", "3s", check=True)
+    record = ended(world, job)
+    results.check("no time: it begins at the beginning", begins(record) == ["", ""], record)
+    log = world.stoker("logs", job, "--stream", "system").stdout
+    results.check("no time: the log says so", "they could not be kept: there was no time" in log or
+                  "the last checkpoint: there was no time to save it" in log, log)
+
+
 def main():
     results = Results()
     with World("lineage") as world:
@@ -199,6 +225,7 @@ def main():
         test_running(results, world)
         test_as_left(results, world)
         test_fails_on_it(results, world)
+        test_no_time(results, world)
     results.finish()
 
 

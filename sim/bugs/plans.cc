@@ -297,6 +297,19 @@ Plan ShortJobs(uint64_t seed) {
   return draw.plan;
 }
 
+Plan ManyEnds(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.calm = 400'000;
+  for (int i = 0; i < 15; ++i) draw.plan.jobs.push_back(draw.Job());
+  for (JobPlan& job : draw.plan.jobs) {
+    job.program.steps = draw.Int(2, 12);
+    job.attached = false;
+  }
+  draw.plan.describe_is_immediate = true;
+  draw.StoreNoise(60);
+  return draw.plan;
+}
+
 Plan Housekeeping(uint64_t seed) {
   Draw draw(seed);
   for (int i = 0; i < 3; ++i) draw.plan.jobs.push_back(draw.Job());
@@ -359,7 +372,11 @@ Plan LeavesWhenTold(uint64_t seed) {
 
 Plan FailsAndIsGone(uint64_t seed) {
   Draw draw(seed);
+  // All lines wait for the end, and some bytes of a checkpoint before them.
+  draw.plan.flush = Duration::Seconds(60);
   draw.job().program.crash_at = draw.Int(5, 20);
+  draw.job().program.checkpoint_every = 1;
+  draw.Daemons(3);
   draw.StoreNoise(80);
   FaultPlan fault;
   fault.kind = "kill";

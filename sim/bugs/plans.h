@@ -29,7 +29,7 @@ Plan TwinMachines(uint64_t seed);
 Plan CrashingProgram(uint64_t seed);
 // A checkpoint that kills whoever loads it.
 Plan PoisonedCheckpoint(uint64_t seed);
-// A program that hangs and ignores SIGTERM, and is cancelled.
+// A program that hangs and ignores SIGTERM, and has a time limit.
 Plan HangingProgram(uint64_t seed);
 // Users cancel, again and again, a gang that fails by itself.
 Plan ManyHands(uint64_t seed);
@@ -45,6 +45,8 @@ Plan DeadOnArrival(uint64_t seed);
 Plan LateWrites(uint64_t seed);
 // Some jobs that end while the store fails.
 Plan ShortJobs(uint64_t seed);
+// Many of them, so that some end while the store fails.
+Plan ManyEnds(uint64_t seed);
 // Jobs are submitted while somebody collects garbage and lists jobs all the time.
 Plan Housekeeping(uint64_t seed);
 // Nobody looks for more than a day, and the agent is dead.

@@ -2,6 +2,7 @@
 # What the lists files say: rooms, the program, and the two kinds of test.
 include(GoogleTest)
 add_custom_target(unit_tests)
+add_custom_target(tier_tests)  # those of them that this tree's tier needs, see STOKER_SUITE_TIER
 
 # Is the test of this room or suite wanted in this tree (STOKER_TEST_ROOMS)?
 function(stoker_wants_tests name result)
@@ -52,6 +53,10 @@ function(stoker_suite name)
   target_link_libraries(${name}_test PRIVATE ${SUITE_USES} gtest gtest_main Threads::Threads)
   target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR})
   add_dependencies(unit_tests ${name}_test)
+  if(SUITE_TIER STREQUAL check OR
+     (SUITE_TIER STREQUAL test AND NOT STOKER_SUITE_TIER STREQUAL check))
+    add_dependencies(tier_tests ${name}_test)
+  endif()
   if(STOKER_TEST_CASES)
     # NO_PRETTY_VALUES: a case's own name is all; CMake would add the bytes of its parameter.
     gtest_discover_tests(${name}_test TEST_PREFIX "${STOKER_TEST_PREFIX}" DISCOVERY_MODE PRE_TEST

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """moto's S3 as a server of its own, with one bucket. Call cloud_env.enter() before."""
 
+import io
 import logging
 import os
 import subprocess
 import sys
+import threading
 
 from s3_server import BUCKET, KEYS, S3Server  # noqa: F401: for those who import this module
 
@@ -28,14 +30,34 @@ class MotoS3(S3Server):
         self.process.wait()
 
 
+class OneAtATime:
+    """moto compares and then writes, without a lock between the two: of two writers on one
+    condition both may win, which no service does. Bodies come in side by side; the rest waits."""
+
+    def __init__(self, app):
+        self.app = app
+        self.lock = threading.Lock()
+
+    def __call__(self, environ, start_response):
+        length = environ.get('CONTENT_LENGTH')
+        given = environ['wsgi.input']
+        body = given.read(int(length)) if length else b''
+        if environ.get('wsgi.input_terminated'):
+            body = given.read()
+        environ['wsgi.input'] = io.BytesIO(body)
+        with self.lock:
+            return list(self.app(environ, start_response))
+
+
 def serve():
-    from moto.server import ThreadedMotoServer
+    from moto.server import DomainDispatcherApplication, create_backend_app
+    from werkzeug.serving import make_server
 
     logging.getLogger('werkzeug').setLevel(logging.CRITICAL)
-    server = ThreadedMotoServer(ip_address='127.0.0.1', port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    print(f'http://{host}:{port}', flush=True)
+    app = OneAtATime(DomainDispatcherApplication(create_backend_app))
+    server = make_server('127.0.0.1', 0, app, threaded=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    print(f'http://127.0.0.1:{server.server_port}', flush=True)
     sys.stdin.read()
     os._exit(0)
 

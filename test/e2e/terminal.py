@@ -234,6 +234,14 @@ def test_ask(results, world):
     shutil.rmtree(work)
 
 
+def begun(pid, to):
+    """Lets the process go on for a moment; it is stopped in any case."""
+    os.kill(pid, signal.SIGCONT)
+    time.sleep(0.003)
+    os.kill(pid, signal.SIGSTOP)
+    return any(to.parent.glob(f"*{to.name}*"))
+
+
 def test_progress(results, world):
     """Fetching says how much of how much: of an output, of a checkpoint. Stopped on the way, so
     that the fetch lasts long enough for progress on any machine. Not zeros, which are a hole."""
@@ -246,8 +254,8 @@ def test_progress(results, world):
     for what, file in (("out.bin", "out.bin"), ("checkpoint", "one.bin")):
         to = world.root / f"got-{what}"
         terminal = Terminal(world, "get", job, what, str(to))
-        world.wait_for("the fetch has begun", to.exists, every=0.002)
-        os.kill(terminal.pid, signal.SIGSTOP)
+        # In slow motion until it has begun: the test may be the slower of the two.
+        world.wait_for("the fetch has begun", lambda: begun(terminal.pid, to), every=0)
         time.sleep(1)
         os.kill(terminal.pid, signal.SIGCONT)
         seen = terminal.read()

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_depth.h"
+
 namespace stoker {
 namespace {
 
@@ -21,7 +23,9 @@ Result<AwsCredentials> CredentialsOfJson(const std::string& source, const std::s
   const auto bad = [&](const std::string& what) {
     return Status(Code::kCorrupt, source + ": the answer " + what);
   };
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  constexpr int kDeepest = 32;  // none has more than two; below, `json` is copied
+  Json json;
+  if (!NestedDeeper(text, kDeepest)) json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_object() && names.inside != nullptr) {
     const Json inner = json.value(names.inside, Json());
     json = inner;

@@ -9,6 +9,14 @@ namespace stoker {
 namespace {
 
 bool SafeOrEmpty(const std::string& text) { return text.empty() || IsSafeName(text); }
+// Whoever reads a record or a report calculates with what stands there: sums and successors of
+// these stay far from overflow, and the work of a pass bounded.
+constexpr int kMostNumber = 1'000'000'000;                 // of a launch, an attempt, restarts
+constexpr int kMostNodes = 4096;                           // four times what a job file may ask for
+constexpr int64_t kMostMs = int64_t{100'000'000'000'000};  // three thousand years
+bool Sane(int number) { return number >= 0 && number <= kMostNumber; }
+bool Sane(int64_t ms) { return ms >= 0 && ms <= kMostMs; }
+
 bool PathOrEmpty(const std::string& text) { return text.empty() || IsSafeRelativePath(text); }
 
 // Numbers of launches and attempts rise from 1: a number is looked up, stored in names, never
@@ -17,7 +25,7 @@ template <typename List>
 bool NumbersRise(const List& list) {
   int last = 0;
   for (const auto& item : list) {
-    if (item.number <= last) return false;
+    if (item.number <= last || !Sane(item.number)) return false;
     last = item.number;
   }
   return true;
@@ -67,7 +75,8 @@ void Fields(A& a, T& t) {
   a("close_reason", t.close_reason);
   a("close_why", t.close_why);
   a("closed_at", t.closed_at);
-  a.Check(t.slot >= 0, "slot", "is negative");
+  a.Check(Sane(t.slot), "slot", "is out of range");
+  a.Check(Sane(t.limit.ms), "limit_ms", "is out of range");
   a.Extra(t.extra);
 }
 
@@ -87,6 +96,7 @@ void Fields(A& a, T& t) {
   a("as_left", t.as_left);
   a("noticed", t.noticed);
   a("missing_outputs", t.missing_outputs);
+  a.Check(Sane(t.run_ms), "run_ms", "is out of range");
   a.Check(PathOrEmpty(t.restore), "restore", "is not a checkpoint's name");
   a.Check(PathOrEmpty(t.newest_checkpoint), "newest_checkpoint", "is not a checkpoint's name");
   a.Check(PathOrEmpty(t.as_left), "as_left", "is not a checkpoint's name");
@@ -123,6 +133,8 @@ void Fields(A& a, T& t) {
   a.Check(IsSafeName(t.id), "id", "is not a job id");
   a.Check(t.rev >= 0, "rev", "is negative");
   a.Check(t.num_nodes >= 1, "num_nodes", "is less than 1");
+  a.Check(t.num_nodes <= kMostNodes, "num_nodes", "is more than any job has");
+  a.Check(Sane(t.error_restarts), "error_restarts", "is out of range");
   a.Check(SafeOrEmpty(t.spec_digest), "spec_digest", "is not a digest");
   a.Check(SafeOrEmpty(t.code_digest), "code_digest", "is not a digest");
   a.Check(SafeOrEmpty(t.binary_digest), "binary_digest", "is not a digest");
@@ -166,7 +178,8 @@ void Fields(A& a, T& t) {
   a("trouble", t.trouble);
   a("missing_outputs", t.missing_outputs);
   a.Check(IsSafeName(t.job), "job", "is not a job id");
-  a.Check(t.rank >= 0, "rank", "is negative");
+  a.Check(Sane(t.rank), "rank", "is out of range");
+  a.Check(Sane(t.run_ms), "run_ms", "is out of range");
   a.Check(t.master_port >= 0 && t.master_port <= 65535, "master_port", "is not a port");
   a.Check(PathOrEmpty(t.restored), "restored", "is not a checkpoint's name");
   a.Check(PathOrEmpty(t.newest_checkpoint), "newest_checkpoint", "is not a checkpoint's name");

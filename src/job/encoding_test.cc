@@ -56,7 +56,7 @@ Launch AnyLaunch(Prng& prng, int number) {
   l.token = AnyId(prng);
   l.opened = AnyTime(prng);
   l.not_after = AnyTime(prng);
-  l.limit = Duration{prng.Between(0, INT64_MAX - 1)};
+  l.limit = Duration{prng.Between(0, 100'000'000'000'000)};
   l.instance_id = AnyText(prng);
   l.closed = prng.Chance(1, 2);
   l.close_reason = AnyText(prng);
@@ -274,6 +274,36 @@ TEST(Encoding, RefusesTheHuge) {
       R"({"format":1,"x":)" + std::string(200'000, '[') + std::string(200'000, ']') + "}";
   EXPECT_EQ(DecodeJob("k", deep).code(), Code::kCorrupt);
   EXPECT_EQ(DecodeJob("k", std::string(kMaxRecordBytes + 1, ' ')).code(), Code::kCorrupt);
+}
+
+// What a pass would do for two thousand million nodes, or with the number after the largest.
+TEST(Encoding, NumbersOfRecordsStayFarFromOverflow) {
+  const std::string head = R"({"format":1,"id":"a","rev":0,"state":"Pending","num_nodes":)";
+  const std::string time = R"("2026-11-23T01:00:00.000Z")";
+  EXPECT_TRUE(DecodeJob("k", head + "1024}").ok());
+  const std::string launch = R"(1,"launches":[{"number":)";
+  const std::string attempt = R"(1,"attempts":[{"state":"Ended","number":)";
+  for (const std::string& tail :
+       {std::string("2147483647}"), launch + R"(2147483647,"slot":0}]})",
+        launch + R"(1,"slot":2147483647}]})", launch + R"(1,"slot":0,"limit_ms":9e15}]})",
+        launch + R"(1,"slot":0,"limit_ms":9223372036854775807}]})",
+        attempt + R"(2147483647,"opened":)" + time + "}]}",
+        attempt + R"(1,"run_ms":9223372036854775807}]})", attempt + R"(1,"run_ms":-1}]})",
+        std::string(R"(1,"error_restarts":2147483647})")}) {
+    EXPECT_EQ(DecodeJob("k", head + tail).code(), Code::kCorrupt) << tail;
+  }
+}
+
+// JSON inside of a text is no way around the depth that a record may have.
+TEST(Encoding, DeepTextStaysText) {
+  Prng prng(11);
+  NodeReport report = AnyReport(prng);
+  for (const size_t depth : {size_t{40}, size_t{1'000'000}}) {
+    report.gpu = std::string(depth, '[') + std::string(depth, ']');
+    const auto back = DecodeReport("k", EncodeReport(report));
+    ASSERT_TRUE(back.ok()) << back.status().ToString();
+    EXPECT_EQ(back->gpu, report.gpu);
+  }
 }
 
 TEST(Encoding, BadUtf8AndNonNumbersAreStillWritten) {

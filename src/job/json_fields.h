@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/json_depth.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -23,7 +24,8 @@ namespace stoker::json {
 using Value = nlohmann::ordered_json;
 
 inline constexpr int kMaxDepth = 32;  // deeper nesting is refused: writing it back recurses
-inline constexpr size_t kMaxElements = 20'000;  // of one list
+inline constexpr int kMaxRawDepth = kMaxDepth / 2;  // of a member that is JSON of its own
+inline constexpr size_t kMaxElements = 20'000;      // of one list
 
 template <typename T>
 struct IsOptional : std::false_type {};
@@ -48,23 +50,7 @@ inline Result<Value> ParseObject(const std::string& key, std::string_view text, 
     return bad("is " + HumanSize(static_cast<int64_t>(text.size())) +
                ", larger than any that stoker writes");
   }
-  int depth = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        quoted = false;
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > kMaxDepth) return bad("is nested too deeply");
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
+  if (NestedDeeper(text, kMaxDepth)) return bad("is nested too deeply");
   Value value = Value::parse(text, nullptr, /*allow_exceptions=*/false);
   if (value.is_discarded()) return bad("is not JSON");
   if (!value.is_object()) return bad("is not a JSON object");
@@ -90,10 +76,12 @@ class JsonOut {
   void Need(const char* name, const T& value) {
     object_[name] = ToJson(value);
   }
-  // JSON text that is kept as JSON where it is an object or a list, else as text.
+  // JSON text that is kept as JSON where it is an object or a list that may stand in a record, else
+  // as text.
   void Raw(const char* name, const std::string& text) {
     if (text.empty()) return;
-    Value value = Value::parse(text, nullptr, false);
+    Value value;
+    if (!NestedDeeper(text, kMaxRawDepth)) value = Value::parse(text, nullptr, false);
     const bool keep = value.is_object() || value.is_array();
     object_[name] = keep ? std::move(value) : Value(text);
   }

@@ -63,6 +63,7 @@ std::optional<LogSegment> ParseSegmentKey(const std::string& job, const std::str
       !TakeNumber<int>(rest, 0, kMaxNumber, &segment.rank) || !TakeText(rest, "/") ||
       !TakeNumber<int64_t>(rest, 1, kMaxLogLine, &segment.first) || !TakeText(rest, "-") ||
       !TakeNumber<int64_t>(rest, 1, kMaxLogLine, &segment.lines) || rest != ".zst" ||
+      segment.end() > kMaxLogLine ||  // no cursor could say the next line
       // Only the one spelling that SegmentKey gives: no second name for the same lines.
       SegmentKey(job, segment.attempt, segment.rank, segment.first, segment.lines) != key) {
     return std::nullopt;

@@ -42,6 +42,8 @@ TEST(LogRecord, SegmentKeysAreExact) {
   EXPECT_EQ(segment->first, 41);
   EXPECT_EQ(segment->end(), 141);
   EXPECT_FALSE(ParseSegmentKey("job-2", key));
+  EXPECT_TRUE(ParseSegmentKey("j", SegmentKey("j", 1, 0, 1, kMaxLogLine - 1)));
+  EXPECT_FALSE(ParseSegmentKey("j", SegmentKey("j", 1, 0, 2, kMaxLogLine - 1)));
 }
 
 TEST(LogCodec, RoundTripAndRandomBytesAreRefused) {

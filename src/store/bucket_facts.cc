@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
+#include "base/json_depth.h"
 #include "base/text.h"
 #include "google/credential_source.h"
 #include "store/gcs_client.h"
@@ -26,6 +27,7 @@ using Level = BucketFact::Level;
 constexpr double kS3GbMonth = 0.023;
 constexpr double kGcsGbMonth = 0.020;
 constexpr double kSecondsADay = 86'400;
+constexpr int kDeepestAnswer = 32;  // what is read of it has five levels; some of it is copied
 
 void Add(BucketFacts* out, Level level, const std::string& what, const std::string& text) {
   out->facts.push_back({level, what, text});
@@ -187,7 +189,8 @@ void ReadGcsBucket(const Result<std::string>& json, const std::string& prefix, B
     return Add(out, Level::kNote, "bucket",
                "its settings could not be read (storage.buckets.get): " + json.status().message());
   }
-  const auto bucket = nlohmann::json::parse(*json, nullptr, false);
+  nlohmann::json bucket;
+  if (!NestedDeeper(*json, kDeepestAnswer)) bucket = nlohmann::json::parse(*json, nullptr, false);
   if (!bucket.is_object()) {
     return Add(out, Level::kNote, "bucket", "the service's answer is no JSON object");
   }

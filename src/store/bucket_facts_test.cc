@@ -96,8 +96,11 @@ TEST(BucketFacts, SoftDeleteOfGoogleIsReadAndCounted) {
 }
 
 TEST(BucketFacts, WhatCannotBeReadIsANote) {
+  const std::string deep(200'000, '[');
+  const std::string end(200'000, ']');
   for (const Result<std::string>& answer :
-       {Result<std::string>(Status(Code::kDenied, "AccessDenied")),
+       {Result<std::string>(R"({"location":)" + deep + end + "}"),
+        Result<std::string>(Status(Code::kDenied, "AccessDenied")),
         Result<std::string>(std::string("<html")), Result<std::string>(std::string("[1,2"))}) {
     BucketFacts facts;
     ReadVersioning(answer, &facts);

@@ -48,6 +48,13 @@ std::string DecodeKey(const pugi::xml_node& list, std::string key) {
   return PercentDecode(key);
 }
 
+// kCorrupt, and not what a wrong time is elsewhere: the list is asked for once more.
+Result<WallTime> TimeOf(const std::string& what, std::string_view text) {
+  auto time = ParseRfc3339(text);
+  if (time.ok()) return time;
+  return Status(Code::kCorrupt, what + ": " + Printable(time.status().message()));
+}
+
 Result<ObjectInfo> ParseEntry(const std::string& what, const pugi::xml_node& entry,
                               const std::string& root) {
   ObjectInfo info;
@@ -59,9 +66,7 @@ Result<ObjectInfo> ParseEntry(const std::string& what, const pugi::xml_node& ent
   info.key = key.substr(root.size());
   STOKER_ASSIGN(info.size, Number(what, entry.child_value("Size")));
   info.version = entry.child_value("ETag");
-  const auto modified = ParseRfc3339(entry.child_value("LastModified"));
-  if (!modified.ok()) return modified.status().WithContext(what);
-  info.last_modified = *modified;
+  STOKER_ASSIGN(info.last_modified, TimeOf(what, entry.child_value("LastModified")));
   return info;
 }
 
@@ -198,10 +203,9 @@ Result<UploadList> ParseUploads(const std::string& what, std::string_view xml) {
   const pugi::xml_node list = parsed.document_element();
   UploadList out;
   for (const pugi::xml_node& entry : list.children("Upload")) {
-    const auto begun = ParseRfc3339(entry.child_value("Initiated"));
-    if (!begun.ok()) return begun.status().WithContext(what);
+    STOKER_ASSIGN(const WallTime begun, TimeOf(what, entry.child_value("Initiated")));
     out.uploads.push_back(
-        {DecodeKey(list, entry.child_value("Key")), entry.child_value("UploadId"), *begun});
+        {DecodeKey(list, entry.child_value("Key")), entry.child_value("UploadId"), begun});
   }
   if (std::string_view(list.child_value("IsTruncated")) == "true") {
     out.next_key = DecodeKey(list, list.child_value("NextKeyMarker"));

@@ -48,7 +48,7 @@ TEST(S3Answer, RefusesListingsThatAreNone) {
   EXPECT_EQ(with("<Size>3<", "<Size>-3<"), Code::kCorrupt);
   EXPECT_EQ(with("<Size>3<", "<Size>many<"), Code::kCorrupt);
   EXPECT_EQ(with("team/z", "other/z"), Code::kCorrupt);
-  EXPECT_EQ(with("2026-11-21T10:00:00.123Z", "yesterday"), Code::kInvalid);
+  EXPECT_EQ(with("2026-11-21T10:00:00.123Z", "yesterday"), Code::kCorrupt);
   EXPECT_EQ(ParseListing("", good.substr(0, 300), "team/").code(), Code::kCorrupt);
   EXPECT_EQ(ParseListing("", "<Error><Code>X</Code></Error>", "").code(), Code::kCorrupt);
   EXPECT_EQ(ParseListing("", "", "").code(), Code::kCorrupt);

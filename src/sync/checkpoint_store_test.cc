@@ -196,10 +196,27 @@ TEST(Checkpoints, WhatGivesEveryNodeTheSameIsTheSameContent) {
   EXPECT_NE(ContentOf(first), ContentOf(again));
 }
 
+// Each name is looked at once: what it costs does not grow with its folders.
+TEST(Checkpoints, NamesOfManyFoldersAreListed) {
+  Manifest manifest;
+  manifest.parts.resize(1);
+  std::string deep = "a";
+  for (int i = 0; i < 500'000; ++i) deep += "/a";
+  for (const std::string& path : {std::string("a-b"), deep + "/b", deep, std::string("b")}) {
+    manifest.parts[0].files.emplace_back().path = path;
+  }
+  const std::vector<ManifestFile> files = UnionFor(manifest, 0);
+  ASSERT_EQ(files.size(), 3u);
+  EXPECT_EQ(files[0].path, "a-b");
+  EXPECT_EQ(files[1].path, deep);
+  EXPECT_EQ(files[2].path, "b");
+}
+
 TEST(Checkpoints, HostileManifestsAreRefused) {
   const std::vector<std::pair<std::string, std::string>> bad = {
       {R"("path": "a")", R"("path": "../a")"},
       {R"("path": "a")", R"("path": "/etc/passwd")"},
+      {R"("created": "1970)", R"("created": "197O)"},
       {R"("bytes": 0)", R"("bytes": 1e22)"},
       {R"("bytes": 0)", R"("bytes": -1)"},
       {R"("step": -1)", R"("step": 1.5)"},

@@ -93,14 +93,14 @@ Result<Found> LookUpWanted(ObjectStore& store, const Movers& movers,
   STOKER_ASSIGN(Found found, LookUp(store, movers, keys));
   for (auto& [key, info] : found) {
     const int64_t size = sizes.at(key);
-    const auto right = [&] { return info && info->size == size; };
-    for (int reads = 2; reads <= kReads && !right(); ++reads) {
+    const auto right = [size](const auto& seen) { return seen && seen->size == size; };
+    for (int reads = 2; reads <= kReads && !right(info); ++reads) {
       Rest(store, PauseBeforeRead(reads));
       auto head = store.Head(key);
       if (!head.ok() && !head.status().Is(Code::kNotFound)) return head.status();
       info = head.ok() ? std::optional(*head) : std::nullopt;
     }
-    if (!right()) break;
+    if (!right(info)) break;
   }
   return found;
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json_depth.h"
 #include "sync/zip_check.h"
 
 namespace stoker {
@@ -27,38 +28,19 @@ bool ReadUpTo(ByteSource& source, int64_t offset, int64_t size, std::string* out
   return true;
 }
 
-// Deep nesting would cost the parser stack.
-bool TooDeep(const std::string& text) {
-  int depth = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c == '\\') ++i;
-      if (c == '"') quoted = false;
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > kMaxJsonDepth) return true;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return false;
-}
-
 Wholeness CheckJson(ByteSource& source) {
   std::string text;
   if (source.size() > kMaxJson) return Wholeness::kUnknown;
   if (!ReadUpTo(source, 0, source.size(), &text)) return Wholeness::kBroken;
-  if (TooDeep(text)) return Wholeness::kUnknown;
+  if (NestedDeeper(text, kMaxJsonDepth)) return Wholeness::kUnknown;
   return nlohmann::json::accept(text) ? Wholeness::kWhole : Wholeness::kBroken;
 }
 
 // 8 bytes: length of the header, little-endian; then JSON: name -> {dtype, shape, data_offsets}.
 Wholeness CheckSafetensors(ByteSource& source, int64_t header_size) {
   std::string text;
-  if (!ReadUpTo(source, 8, header_size, &text) || TooDeep(text)) return Wholeness::kBroken;
+  if (!ReadUpTo(source, 8, header_size, &text) || NestedDeeper(text, kMaxJsonDepth))
+    return Wholeness::kBroken;
   const nlohmann::json header = nlohmann::json::parse(text, nullptr, false);
   if (!header.is_object()) return Wholeness::kBroken;
   int64_t end = 0;

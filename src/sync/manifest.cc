@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/manifest.h"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/json_depth.h"
 #include "base/remembered.h"
 #include "base/text.h"
 #include "ledger/paths.h"
@@ -15,6 +17,7 @@ namespace stoker {
 namespace {
 
 constexpr int kOfNoNode = -1;
+constexpr int kDeepest = 32;  // ours have six levels
 constexpr char kEncoded[] = "_encoded";
 
 using nlohmann::json;
@@ -161,30 +164,10 @@ Result<Part> ReadPartJson(const json& in) {
   return part;
 }
 
-// Ours have six levels; a parser that recurses must not be led down for ever.
-bool IsShallow(const std::string& text) {
-  constexpr int kDeepest = 32;
-  int depth = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '\\' && quoted)
-      ++i;
-    else if (c == '"')
-      quoted = !quoted;
-    else if (!quoted && (c == '{' || c == '['))
-      depth += 1;
-    else if (!quoted && (c == '}' || c == ']'))
-      depth -= 1;
-    if (depth > kDeepest) return false;
-  }
-  return true;
-}
-
 template <typename Read>
 auto Decode(const std::string& text, Read read) -> decltype(read(json())) {
   try {
-    if (!IsShallow(text)) return Bad("is nested too deeply");
+    if (NestedDeeper(text, kDeepest)) return Bad("is nested too deeply");
     const json in = json::parse(text);
     if (!in.is_object()) return Bad("not an object");
     if (Number(in, "format", 1, INT64_MAX) > kManifestFormat) {
@@ -247,7 +230,9 @@ Result<Manifest> DecodeManifest(const std::string& text) {
     const auto id = ParseCheckpointId(in.at("id").get<std::string>());
     if (!id) return Bad("wrong id");
     out.id = *id;
-    STOKER_ASSIGN(out.created, ParseRfc3339(in.at("created").get<std::string>()));
+    const auto created = ParseRfc3339(in.at("created").get<std::string>());
+    if (!created.ok()) return Bad(Printable(created.status().message()));
+    out.created = *created;
     out.writer = in.value("writer", "");
     out.reason = in.value("reason", "");
     out.step = Number(in, "step", INT64_MIN, INT64_MAX, -1);
@@ -388,15 +373,16 @@ std::vector<ManifestFile> UnionFor(const Manifest& manifest, int rank) {
     }
   }
   std::vector<ManifestFile> out;
+  // A file and a folder of one name on two nodes: the folder's contents could not be made. `above`
+  // are the files whose names this one begins with: in this order they come before it, and none
+  // comes back. Each name is looked at once, however long and deep a hostile one is.
+  std::vector<const std::string*> above;
   for (const auto& [path, choice] : chosen) {
-    // A file and a folder of one name on two nodes: the folder's contents could not be made.
-    const bool inside_a_file = [&, &name = path] {
-      for (size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
-        const auto it = chosen.find(name.substr(0, at));
-        if (it != chosen.end() && it->second.file->kind != FileKind::kDirectory) return true;
-      }
-      return false;
-    }();
+    while (!above.empty() && !StartsWith(path, *above.back())) above.pop_back();
+    const bool inside_a_file =
+        std::any_of(above.begin(), above.end(),
+                    [&name = path](const std::string* file) { return name[file->size()] == '/'; });
+    if (choice.file->kind != FileKind::kDirectory) above.push_back(&path);
     if (!inside_a_file) out.push_back(*choice.file);
   }
   return out;

@@ -157,7 +157,7 @@ class LocalRunner : public ProcessRunner {
       // Of what depends on the host name the shim decides: it knows whether there is one.
       const auto& others = command.host.env_without;
       const bool depends = std::any_of(others.begin(), others.end(),
-                                       [&](const auto& other) { return other.first == name; });
+                                       [&n = name](const auto& other) { return other.first == n; });
       (depends ? payload.env_with_host_name : payload.env).push_back(name + "=" + value);
     }
     for (const auto& [name, value] : command.host.env_without) {

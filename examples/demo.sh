@@ -70,7 +70,7 @@ tail -n +1 -F --pid=$attached "$home/output" 2>/dev/null &
 follower=$!
 
 for ((i = 0; i < 1200; i++)); do
-  grep -q "epoch $half/$epochs " "$home/output" && break
+  grep -qs "epoch $half/$epochs " "$home/output" && break
   kill -0 $attached 2>/dev/null || fail "the job ended before it was half-way"
   sleep 0.1
 done

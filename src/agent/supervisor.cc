@@ -493,7 +493,7 @@ void Supervisor::CheckTimes(Instant now, Actions& out) {
   if (cancelled_ && now.mono >= *cancelled_ + config_.stop_grace + kLeaveAfterCancel) {
     phase_ = AgentPhase::kOff;
     out.push_back(
-        PowerOff{"the job was cancelled, and this node could not be done with it in time"});
+        PowerOff{"the job was cancelled, and this node did not finish in time"});
     return;
   }
   if (term_at_ && now.mono >= *term_at_ &&

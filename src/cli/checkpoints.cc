@@ -31,8 +31,8 @@ void SayWhence(Context& context, const Job& job, const Lineage& lineage) {
     }
   }
   if (!others.empty()) {
-    context.Say("those with a job in front are of " + Join(others, ", ") +
-                ", which this job goes on from");
+    context.Say("JOB/ID is a checkpoint of a job that this one goes on from: " +
+                Join(others, ", "));
   }
   if (!lineage.cut.empty()) context.Say(lineage.cut);
 }

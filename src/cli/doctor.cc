@@ -10,6 +10,7 @@
 #include "cli/context.h"
 #include "cli/table.h"
 #include "cli/tiers.h"
+#include "cli/timer.h"
 #include "cli/verb.h"
 #include "ledger/probe.h"
 #include "ledger/records.h"
@@ -82,7 +83,7 @@ class Doctor {
               (*store)->url() + ": readable, writable, conditional writes hold; ledger " +
                   (*ledger)->id());
     const auto active = ActiveJobs(**ledger);
-    if (active.ok()) Add("jobs", "ok", std::to_string(active->size()) + " active");
+    if (active.ok()) Add("jobs", "ok", std::to_string(active->size()) + " running or just ended");
     const auto space = ReadDiskSpace(context_.places().state);
     if (space.ok()) {
       Add("disk", space->available_bytes < (1 << 30) ? "note" : "ok",
@@ -199,9 +200,10 @@ class Doctor {
     const bool installed = TimerInstalled(context_);
     Add("recovery timer", installed ? "ok" : "note",
         installed ? "installed"
-                  : "not installed: after a machine dies without notice, its job waits for the "
-                    "next stoker "
-                    "command; 'stoker controller --install' installs one");
+                  : std::string("none: after a machine dies without notice, its job waits for "
+                                "the next stoker command; ") +
+                        (TimerPossible() ? "'stoker controller --install' installs one"
+                                         : "a 'stoker controller' that you keep running helps"));
   }
 
   static std::string FindProgram(const std::string& name) {

@@ -107,7 +107,7 @@ Status TakeShell(Context& context, const PrivateRequest& request, LocalPrivate* 
     shown.push_back(Shown(name, value));
   }
   if (!shown.empty()) {
-    context.Say("from your shell: " + Join(shown, ", ") + " (--no-shell-env leaves them)");
+    context.Say("from your shell: " + Join(shown, ", ") + " (--no-shell-env leaves them behind)");
   }
   return Status::Ok();
 }

@@ -109,7 +109,8 @@ std::string NodeText(const StoryInput& input, const Attempt& attempt, int rank) 
     if (report.notice) text += ", notice until " + LocalTime(report.notice->until);
     text += "\n        cpu " +
             HumanDuration(Duration{static_cast<int64_t>(report.cpu_seconds * 1000)}) +
-            MemoryText(report) + ", " + std::to_string(report.log_lines) + " log lines";
+            MemoryText(report) + ", " + std::to_string(report.log_lines) +
+            (report.log_lines == 1 ? " log line" : " log lines");
     text += std::exchange(used, "");
     if (!report.trouble.empty()) text += "\n        trouble: " + Printable(report.trouble);
     if (!report.restore_error.empty()) {

@@ -125,7 +125,7 @@ void ShowPlan(Context& context, const SyncPlan& plan) {
   for (const std::string& key : plan.remove) text += "remove  " + Spelled(key) + "\n";
   context.Print(text + "would copy " + Files(static_cast<int64_t>(plan.copy.size())) + " (" +
                 HumanSize(plan.copy_bytes) + ") and remove " + std::to_string(plan.remove.size()) +
-                "; " + Files(plan.same) + " are the same\n");
+                "; " + Files(plan.same) + (plan.same == 1 ? " is the same\n" : " are the same\n"));
 }
 
 void ShowReport(Context& context, const SyncPlan& plan, const TransferReport& report,
@@ -150,7 +150,8 @@ void ShowReport(Context& context, const SyncPlan& plan, const TransferReport& re
     text += "; " + HumanSize(report.kept_bytes) + " were there from an earlier run";
   }
   if (report.removed > 0) text += "; removed " + std::to_string(report.removed);
-  context.Print(text + "; " + std::to_string(plan.same) + " were the same\n");
+  context.Print(text + "; " + std::to_string(plan.same) +
+                (plan.same == 1 ? " was the same\n" : " were the same\n"));
 }
 
 // A failed file is no failed command line: the others were copied.

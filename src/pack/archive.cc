@@ -234,7 +234,7 @@ class Packing {
     for (const std::string& link : outside_) {
       summary.notes.push_back("link " + link +
                               " leads out of the directory: kept as it is, and "
-                              "dangling on a machine that has no such file");
+                              "broken on a machine that has no such file");
     }
     return summary;
   }

@@ -193,7 +193,7 @@ Result<bool> ListAsGit(const std::string& start, TreeBuilder& builder, int root,
   if (start.empty()) {
     RecordState(*answer, builder, packed, untracked, listing);
     if (answer->files.empty())
-      builder.Note("git lists no file here: all are ignored, or none is there");
+      builder.Note("git lists no files here: they are all ignored, or there are none");
   }
   return true;
 }

@@ -122,7 +122,7 @@ AfterAttempt AfterUserError(const Job& job, const JobSpec& spec, const Attempt& 
     // It may have been half-written: that is no error of the program, and uses up none of its
     // restarts.
     AfterAttempt after = Retry("the program failed on what was left (" + ended.restore +
-                               ") and before a checkpoint: beginning from what there is before it");
+                               ") and saved no checkpoint: going back to what there is before it");
     after.suspect = ended.restore;
     return after;
   }

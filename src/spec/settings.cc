@@ -94,7 +94,7 @@ Setting InfraSetting() {
 }
 
 Setting KeepSetting() {
-  return {{"checkpoints.keep", "how many checkpoints stay; 0 = all", "3"},
+  return {{"checkpoints.keep", "how many checkpoints to keep; 0 = all", "3"},
           [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
             if (const auto keep = ReadKeep(v, "checkpoints.keep", r)) s->keep = keep;
           },
@@ -137,7 +137,7 @@ const std::vector<Setting>& AllSettings() {
   static const std::vector<Setting> all = {
       StoreSetting(),
       InfraSetting(),
-      {{"recovery", "who may start a successor: node or controller", "node"},
+      {{"recovery", "who may start a replacement machine: node or controller", "node"},
        [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
          if (const auto mode = ReadRecovery(v, "recovery", r)) s->recovery = mode;
        },
@@ -153,11 +153,10 @@ const std::vector<Setting>& AllSettings() {
        },
        [](Settings* s) { s->stop_grace.reset(); }},
       ShellSetting(),
-      KeptSetting(
-          {"limits.kept_size",
-           "without 'outputs': the most bytes that are kept of what a program made", "2GiB"},
-          &Settings::kept_size, ReadKeptSize),
-      KeptSetting({"limits.kept_files", "the same in files; 0 = none", "10000"},
+      KeptSetting({"limits.kept_size", "without 'outputs': how much is kept of what a program made",
+                   "2GiB"},
+                  &Settings::kept_size, ReadKeptSize),
+      KeptSetting({"limits.kept_files", "the same as a number of files; 0 = none", "10000"},
                   &Settings::kept_files, ReadKeptFiles),
       {{"color", "colour in output: auto, always or never", "auto"},
        [](const YamlNode& v, Home, SpecReader* r, Settings* s) {

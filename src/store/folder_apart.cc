@@ -60,15 +60,13 @@ Status CheckNesting(const std::string& source, bool source_is_file, const std::s
   if (to.whole && Has(from.folders, to.folders.front())) {
     return Status(Code::kUsage,
                   source + " and " + target +
-                      " overlap: the first lies in the second, "
-                      "whatever they are called",
+                      " overlap: the first lies in the second once links are followed",
                   next);
   }
   if (!source_is_file && Has(to.folders, from.folders.front())) {
     return Status(Code::kUsage,
                   source + " and " + target +
-                      " overlap: the second lies in the first, "
-                      "whatever they are called",
+                      " overlap: the second lies in the first once links are followed",
                   next);
   }
   return Status::Ok();

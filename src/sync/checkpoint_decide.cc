@@ -386,10 +386,9 @@ CheckpointPlan::Obstacle CheckpointPlan::WhyNotYet(MonoTime now) const {
   for (const auto& [path, file] : files_) {
     if (IsStream(path) || file.version == file.taken) continue;
     if (file.open && now - file.begin >= options_.quiet * kHeldQuiets) {
-      return {"open",
-              named(path) + (file.mapped ? " is mapped" : " is open") +
-                  " for writing all the time; a program that keeps it so says by the file " +
-                  kDoneMark + " that it is whole"};
+      return {"open", named(path) + (file.mapped ? " is mapped" : " is open") +
+                          " for writing all the time: the program should make the file " +
+                          kDoneMark + " when it is whole"};
     }
     if (file.refused) {
       return {"format", named(path) + " is not whole by its format, and its writer was cut short"};

@@ -55,7 +55,7 @@ def test_retry_of_retry(results, world):
                   [(c["id"], c["job"], c["suspect"]) for c in listed]
                   == [(f"{first}/1-1", first, True)], listed)
     told = world.stoker("checkpoints", second)
-    results.check("said in words", f"are of {first}" in told.stderr, told.stderr)
+    results.check("said in words", f"goes on from: {first}" in told.stderr, told.stderr)
     got = world.stoker("get", second, "checkpoint", "got")
     results.check("get JOB checkpoint finds it", got.returncode == 0 and f"of job {first}" in
                   got.stderr and (world.work / "got" / "count.json").read_text() == "7", got.stderr)

@@ -71,6 +71,9 @@ def test_timer(results, world):
                   done.returncode == 1 and "controller --once" in done.stderr
                   and "every minute" in done.stderr and "keep this running" in done.stderr,
                   f"{done.returncode} {done.stderr}")
+    done = world.stoker("doctor", env=bare)
+    results.check("doctor says so, too", "controller --install" not in done.stdout
+                  and "keep running" in done.stdout, done.stdout)
     done = world.stoker("run", "--detach", "--", "true", env=bare)
     results.check("and is not advertised there", "controller --install" not in done.stderr
                   and "keep 'stoker controller' running" in done.stderr, done.stderr)

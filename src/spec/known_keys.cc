@@ -5,9 +5,9 @@ namespace stoker {
 namespace {
 
 constexpr std::string_view kOtherMachines =
-    "Remove it, as this machine is as large as it is; or --infra local ignores it";
+    "Remove it: this machine has the size it has (--infra local ignores it)";
 constexpr std::string_view kPlacement =
-    "Remove it, as this machine is one place; or --infra local ignores it";
+    "Remove it: this machine is only in one place (--infra local ignores it)";
 
 }  // namespace
 

@@ -42,7 +42,7 @@ TEST(OtherMachines, AreIgnoredWhereTheCommandLineSaysHere) {
   EXPECT_EQ(Message(parsed), "");
   ASSERT_EQ(parsed.notes.size(), 1u);
   EXPECT_EQ(parsed.notes[0],
-            "--infra local: this machine is taken as it is, and ignored are resources.infra, "
+            "--infra local: the job runs on this machine as it is; ignored: resources.infra, "
             "resources.accelerators, resources.any_of, resources.image_id, resources.ports, "
             "resources.disk_tier, resources.autostop, config.kubernetes");
   EXPECT_EQ(parsed.spec.resources.infra, "local");

@@ -90,7 +90,7 @@ ParsedSpec Parse(std::string_view text, const ParseOptions& options, Judge judge
   ApplyOverrides(&state);
   FinishSpec(&state);
   if (const auto& ignored = state.reader.ignored(); !ignored.empty()) {
-    state.notes.push_back("--infra local: this machine is taken as it is, and ignored are " +
+    state.notes.push_back("--infra local: the job runs on this machine as it is; ignored: " +
                           Join(ignored, ", "));
   }
   return {std::move(state.spec), std::move(state.reader.errors()), std::move(state.notes)};

@@ -106,7 +106,7 @@ def differences(task, folder, given, done):
     ours, theirs = understood(spec, "name" in task), meant(task, folder, given)
     wrong = [f"{key}: {ours[key]!r}, not {theirs[key]!r}" for key in theirs
              if ours[key] != theirs[key]]
-    said = re.search(r"ignored are (.*)", done.stderr)
+    said = re.search(r"as it is; ignored: (.*)", done.stderr)
     ignored = set(said.group(1).split(", ")) if said else set()
     unused = {f"resources.{k}" for k in (task.get("resources") or {}) if k not in USED_RESOURCES}
     unused |= {f"config.{k}" for k in (task.get("config") or {})}

@@ -169,12 +169,24 @@ bool CheckpointPlan::FastBoundary(const View& view, MonoTime now) const {
   const Cycle& current = rhythm_.cycles.back();
   if (!Complete(current, rhythm_.cycles[rhythm_.cycles.size() - 2])) return false;
   if (now - last_change_ < rhythm_.hold) return false;
-  const bool plain_step =
-      rhythm_.lead.find('#') != std::string::npos && rhythm_.lead.find('/') == std::string::npos;
-  if (!plain_step) return true;
+  if (!PlainSteps()) return true;
   // "step-1.pt, step-2.pt, …" may be steps or the shards of one: steps never end, shards do.
   return rhythm_.cycles.size() >= 5 && first_change_ &&
          (now - *first_change_ >= options_.quiet * 2 || !taken_units_.empty());
+}
+
+bool CheckpointPlan::PlainSteps() const {
+  return rhythm_.lead.find('#') != std::string::npos && rhythm_.lead.find('/') == std::string::npos;
+}
+
+// Whether a round is a shard of a first save that goes on. What comes with something else each time
+// is a step, and so is what comes after a pause for training; shards follow each other at once.
+bool CheckpointPlan::MayBeShard(const Cycle& cycle) const {
+  if (!PlainSteps() || cycle.episodes.size() != 1 || !taken_units_.empty()) return false;
+  if (!first_change_ || last_change_ - *first_change_ < options_.quiet) return true;
+  return std::all_of(rhythm_.cycles.begin() + 1, rhythm_.cycles.end(), [](const Cycle& next) {
+    return next.before * 4 <= next.episodes.front().end - next.episodes.front().begin;
+  });
 }
 
 bool CheckpointPlan::MarkedComplete(const View& view) const {
@@ -225,6 +237,7 @@ std::optional<Candidate> CheckpointPlan::BeforeTheNext(View view) const {
   if (!Complete(rhythm_.cycles[at], rhythm_.cycles[at - 1])) --at;
   const Cycle& whole = rhythm_.cycles[at];
   if (at >= 1 && !Complete(whole, rhythm_.cycles[at - 1])) return std::nullopt;
+  if (MayBeShard(whole)) return std::nullopt;
   bool moved_on = false;
   for (const auto& [path, file] : files_) {
     if (IsStream(path)) continue;
@@ -285,6 +298,7 @@ bool CheckpointPlan::WholeSet(const View& view) const {
   std::set<std::string> written;
   if (rhythm_.steady) {
     const std::vector<Cycle>& cycles = rhythm_.cycles;
+    if (MayBeShard(cycles.back())) return false;
     for (const auto& [role, count] : cycles.back().roles) written.insert(role);
     std::set<std::string> usual;
     for (const auto& [role, count] : cycles[cycles.size() - 2].roles) usual.insert(role);
@@ -336,7 +350,7 @@ std::optional<Candidate> CheckpointPlan::DecideEnded(const View& view) const {
     return Make(CandidateReason::kComplete, view);
   }
   if (rhythm_.steady && rhythm_.cycles.size() >= 3 && !view.blocked && view.prove.empty() &&
-      !MissesUnit(view) &&
+      !MissesUnit(view) && !MayBeShard(rhythm_.cycles.back()) &&
       Complete(rhythm_.cycles.back(), rhythm_.cycles[rhythm_.cycles.size() - 2])) {
     return Make(CandidateReason::kRhythm, view);
   }

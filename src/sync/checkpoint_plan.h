@@ -153,6 +153,8 @@ class CheckpointPlan {
   bool MissesSister() const;
   bool MissesUnit(const View& view) const;
   bool FastBoundary(const View& view, MonoTime now) const;
+  bool PlainSteps() const;
+  bool MayBeShard(const Cycle& cycle) const;
   bool MarkedComplete(const View& view) const;
   std::optional<Candidate> DecideAlive(const View& view, MonoTime now) const;
   std::optional<Candidate> Done(View view) const;

@@ -310,6 +310,39 @@ TEST(Keeper, TheNextFolderShowsThatTheOneBeforeIsComplete) {
   EXPECT_EQ(seen.count("step-600/model.bin"), 0u);
 }
 
+// Three shards and their index: in the first save nothing tells shards from steps but the time.
+void WriteShards(Bench& bench, int step) {
+  for (int shard = 1; shard <= 3; ++shard) {
+    const std::string name = "model-0000" + std::to_string(shard) + "-of-00003.safetensors";
+    bench.files.Open(name);
+    bench.Run(Duration::Ms(40));
+    bench.files.Close(name, Whole("shard", step));
+  }
+  bench.files.Open("index.json");
+  bench.Run(Duration::Ms(400));
+}
+
+TEST(Keeper, ShardsOfAFirstSaveAreNoSteps) {
+  Bench bench;
+  WriteShards(bench, 1);
+  EXPECT_EQ(bench.keeper->commits(), 0);
+  bench.files.Close("index.json", "{\"step\": 1}");
+  bench.Run(Duration::Seconds(3));
+  EXPECT_EQ(bench.keeper->commits(), 1);
+  EXPECT_EQ(bench.Restored().size(), 4u);
+}
+
+TEST(Keeper, ShardsOfAFirstSaveThatACrashCutsShortAreNoSteps) {
+  for (const bool at_the_index : {true, false}) {
+    Bench bench;
+    WriteShards(bench, 1);
+    if (!at_the_index) bench.files.Remove("index.json");
+    bench.files.Kill();
+    bench.End(0, 9);
+    EXPECT_EQ(bench.Restored(), Contents{});
+  }
+}
+
 // The first file of a new folder may be written before the folder is watched: only a scan shows
 // that it is whole, when the others have long been written.
 TEST(Keeper, FoldersWhoseFirstFileIsNoticedLateAreStillRounds) {

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -144,7 +145,9 @@ Fate TaskWatch::Judge(MonoTime now) {
     // with it, and so is one that did nothing but wait; any other may have been the trainer.
     const bool older = now - it->second.first_seen >= kOlder && !OnlyWaited(it->second);
     Fate fate = Fate::kLived;
-    if (vitals.life == Life::kGone) {
+    // What stands before `head` in a pipeline ends so; who was seen to write there was the writer.
+    const bool pipe = (vitals.code & 0x7f) == SIGPIPE && !it->second.wrote;
+    if (vitals.life == Life::kGone || pipe) {
       fate = older ? Fate::kUnknown : Fate::kLikely;
     } else if ((vitals.code & 0x7f) != 0) {
       fate = Fate::kKilled;
@@ -198,10 +201,24 @@ Writers TaskWatch::Look(dev_t device, const std::string& root,
   const bool all = pids.empty();
   if (all) pids = AllProcesses();
   Writers out;
+  std::map<int, std::set<InodeId>> apart;
+  std::map<InodeId, int> holders;
+  std::set<int> writers;
   for (int pid : pids) {
-    if (!LookInto(pid, device, root, inodes, &out)) continue;
+    if (LookInto(pid, device, root, inodes, &out, &apart[pid])) writers.insert(pid);
+    for (const InodeId& file : apart[pid]) ++holders[file];
+  }
+  // What others of the task hold too was handed down to them: a script's log, a lock.
+  for (const auto& [pid, files] : apart) {
+    const bool own = std::any_of(files.begin(), files.end(),
+                                 [&](const InodeId& file) { return holders[file] == 1; });
+    if (own) writers.insert(pid);
+  }
+  {
     const std::lock_guard lock(mutex_);
-    if (const auto it = known_.find(pid); it != known_.end()) it->second.wrote = true;
+    for (int pid : writers) {
+      if (const auto it = known_.find(pid); it != known_.end()) it->second.wrote = true;
+    }
   }
   // Strangers that cannot be looked into do not matter when there is no task.
   if (all) out.known = true;
@@ -209,7 +226,8 @@ Writers TaskWatch::Look(dev_t device, const std::string& root,
 }
 
 bool TaskWatch::LookInto(int pid, dev_t device, const std::string& root,
-                         const std::map<std::string, InodeId>& inodes, Writers* out) {
+                         const std::map<std::string, InodeId>& inodes, Writers* out,
+                         std::set<InodeId>* apart) {
   bool writes = false;
   const std::string process = "/proc/" + std::to_string(pid);
   const std::string below = root + "/";
@@ -225,11 +243,19 @@ bool TaskWatch::LookInto(int pid, dev_t device, const std::string& root,
       if (length <= 0 || target[0] != '/') continue;
       struct stat info;
       if (stat(link.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
-      const bool here = info.st_dev == device ||
-                        StartsWith(std::string_view(target, static_cast<size_t>(length)), below);
-      if (here && OpenForWriting(process, entry->d_name)) {
-        out->open.insert({info.st_dev, info.st_ino});
+      const bool below_root =
+          StartsWith(std::string_view(target, static_cast<size_t>(length)), below);
+      if (!below_root && info.st_dev != device) continue;
+      if (!OpenForWriting(process, entry->d_name)) continue;
+      const InodeId inode{info.st_dev, info.st_ino};
+      const bool inside =
+          below_root || std::any_of(inodes.begin(), inodes.end(),
+                                    [&](const auto& known) { return known.second == inode; });
+      out->open.insert(inode);
+      if (inside) {
         writes = true;
+      } else {
+        apart->insert(inode);
       }
     }
     closedir(dir);

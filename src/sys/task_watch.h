@@ -50,12 +50,14 @@ class TaskWatch {
     uint64_t start = 0;
     MonoTime first_seen;
     uint64_t ticks = 0;  // of a processor that it had used when it was last seen alive
-    bool wrote = false;  // it has been seen with a file on the device open for writing
+    bool wrote = false;  // it has been seen with a file of its own on the device open for writing
   };
   static bool OnlyWaited(const Process& process);
-  // True when it has anything there open for writing.
+  // True when it has anything there open for writing; what it has open elsewhere on the device goes
+  // to `apart`.
   bool LookInto(int pid, dev_t device, const std::string& root,
-                const std::map<std::string, InodeId>& inodes, Writers* out);
+                const std::map<std::string, InodeId>& inodes, Writers* out,
+                std::set<InodeId>* apart);
 
   mutable std::mutex mutex_;
   std::function<std::vector<int>()> list_;

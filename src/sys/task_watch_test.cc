@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -142,6 +143,72 @@ TEST_F(TaskWatchTest, WhatCanStillBeSeenIsBelieved) {
   Watch();
   End(older, SIGUSR1, false);
   EXPECT_EQ(watch_.Judge(kStart + Duration::Seconds(2)), Fate::kKilled);
+}
+
+// "yes | head -c 1G > step-3.pt": SIGPIPE ends the first, once the second has all that it wants.
+TEST_F(TaskWatchTest, WhoFeedsAPipelineIsLikeAStepOfAScript) {
+  Start();
+  const pid_t young = Start();
+  Watch();
+  End(young, SIGPIPE, false);
+  EXPECT_EQ(watch_.Judge(kStart + Duration::Ms(100)), Fate::kLikely);
+  const pid_t older = Start(0, true);
+  Watch();
+  AwaitWork(older);
+  watch_.Judge(kStart + Duration::Seconds(1));
+  End(older, SIGPIPE, false);
+  EXPECT_EQ(watch_.Judge(kStart + Duration::Seconds(5)), Fate::kUnknown);
+}
+
+TEST_F(TaskWatchTest, WhoWasSeenToWriteAndDiesOfAPipeWasKilled) {
+  char path[] = "/tmp/task-watch-XXXXXX";
+  const int fd = mkstemp(path);
+  ASSERT_GE(fd, 0);
+  Start();
+  const pid_t writer = Start();  // has inherited it
+  struct stat info {};
+  ASSERT_EQ(fstat(fd, &info), 0);
+  Watch();
+  watch_.Look(info.st_dev, path, {{"a", {info.st_dev, info.st_ino}}});
+  End(writer, SIGPIPE, false);
+  EXPECT_EQ(watch_.Judge(kStart + Duration::Ms(100)), Fate::kKilled);
+  close(fd);
+  unlink(path);
+}
+
+// "exec >> train.log" in a script: what it starts has the file open, too.
+TEST_F(TaskWatchTest, WhoWaitsWithTheLogOfItsScriptOpenOnlyWaits) {
+  char path[] = "/tmp/task-watch-XXXXXX";
+  const int fd = mkstemp(path);
+  ASSERT_GE(fd, 0);
+  Start();
+  const pid_t wait = Start();
+  struct stat info {};
+  ASSERT_EQ(fstat(fd, &info), 0);
+  Watch();
+  watch_.Look(info.st_dev, "/checkpoints", {{"a", {info.st_dev, 1}}});
+  watch_.Judge(kStart + Duration::Seconds(1));
+  End(wait, SIGUSR1, true);
+  EXPECT_EQ(watch_.Judge(kStart + Duration::Seconds(5)), Fate::kLikely);
+  close(fd);
+  unlink(path);
+}
+
+TEST_F(TaskWatchTest, WhoHasAFileOfItsOwnOpenIsAWriter) {
+  Start();
+  char path[] = "/tmp/task-watch-XXXXXX";
+  const int fd = mkstemp(path);
+  ASSERT_GE(fd, 0);
+  const pid_t writer = Start();
+  struct stat info {};
+  ASSERT_EQ(fstat(fd, &info), 0);
+  Watch();
+  watch_.Look(info.st_dev, "/checkpoints", {{"a", {info.st_dev, 1}}});
+  watch_.Judge(kStart + Duration::Seconds(1));
+  End(writer, SIGUSR1, true);
+  EXPECT_EQ(watch_.Judge(kStart + Duration::Seconds(5)), Fate::kUnknown);
+  close(fd);
+  unlink(path);
 }
 
 TEST_F(TaskWatchTest, NothingIsSureBeforeTheTaskHasBeenSeen) {

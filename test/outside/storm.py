@@ -40,7 +40,7 @@ class Job:
         self.odd = odd if traits.get("odd", True) and rng.random() < 0.5 else []
         self.kept = rng.choice(["out", "output", "results"])
         quick = traits.get("quick", 1)
-        self.saves = rng.randint(5, 10) * quick
+        self.saves = rng.randint(6, 12) * quick
         self.pause = rng.uniform(0.3, 1.4) / quick
         self.keep = rng.choice([0, 1, 3, 3])
         self.acts = [self.draw() for _ in range(rng.randint(1, 4))]
@@ -48,7 +48,8 @@ class Job:
             self.acts = []
         if self.fate == "cancelled":
             self.acts.insert(rng.randint(0, len(self.acts)), ("cancel", 0, 0, None))
-        self.gaps = [rng.uniform(0.5, 4) for _ in range(len(self.acts) + 1)]
+        # The first comes when something has been saved, most of the time; gaps are popped.
+        self.gaps = [*(rng.uniform(0.5, 4) for _ in self.acts), rng.uniform(1.5, 6)]
         self.id = self.process = self.shown = self.waiting = None
         self.done, self.listed, self.taken, self.stopped = [], [], {}, []
         self.state, self.due, self.look = "", 0.0, 0.0

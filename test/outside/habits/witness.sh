@@ -62,8 +62,9 @@ run() {
     fi
     say "saved step $step"
   done
-  [ "$NODE_RANK" != 0 ] || plant_outputs
+  code=0 # the others may be done sooner: the job is over with the first that fails
+  [ "$NODE_RANK" != 0 ] || { plant_outputs; code=${OUTSIDE_EXIT:-0}; }
   say "the last line"
-  tell end "\"code\":${OUTSIDE_EXIT:-0}"
-  exit "${OUTSIDE_EXIT:-0}"
+  tell end "\"code\":$code"
+  exit "$code"
 }

@@ -2,6 +2,7 @@
 option(STOKER_STATIC "Link the binary fully statically" ON)
 set(STOKER_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined or thread")
 set(STOKER_SANITIZE_LESS "" CACHE STRING "Of these, what is left out: half the time of the build")
+option(STOKER_FUZZ "Only the fuzz targets, and what they need (clang)" OFF)
 set(STOKER_TEST_PREFIX "" CACHE STRING "Put before every test name, so that trees can share a run")
 set(STOKER_TEST_ROOMS "" CACHE STRING "Rooms and suites whose tests are built; empty = all")
 

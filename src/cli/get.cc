@@ -81,6 +81,7 @@ Status GetCheckpoint(Context& context, const std::string& of, const CheckpointNa
     return restored;
   }
   context.Say(SayCheckpoint(job == of ? id : job + "/" + id) + " is in " + to);
+  TellIfPacked(context, of, folder);
   if (context.json) {
     context.Print(nlohmann::json({{"job", of},
                                   {"of", job},

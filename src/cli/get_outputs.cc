@@ -10,6 +10,7 @@
 #include "cli/meter.h"
 #include "cli/table.h"
 #include "ledger/records.h"
+#include "spec/parse.h"
 #include "spec/yaml_text.h"
 #include "sync/object_name.h"
 #include "sync/outputs.h"
@@ -161,10 +162,23 @@ Status GetOutputs(Context& context, const std::string& job, const GetOutputsOpti
     return got.status();
   }
   Tell(context, job, to == "." ? "this folder" : to, folder, sieve);
+  if (sieve.fetched() > 0) TellIfPacked(context, job, folder);
   const Status refused = Refusals(sieve, to == "." ? "this folder" : to);
   if (!context.json || refused.ok()) return refused;
   context.exit_code = 1;  // what is printed says why
   return Status::Ok();
+}
+
+void TellIfPacked(Context& context, const std::string& job, const std::string& folder) {
+  const auto ledger = context.ledger();
+  const auto read = ledger.ok() ? ReadJob(**ledger, job) : Result<JobRead>(ledger.status());
+  const auto text = read.ok() ? ReadSpec(**ledger, read->job) : Result<std::string>(read.status());
+  const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
+  if (!spec.ok() || spec->workdir.empty() || !StartsWith(folder, spec->workdir + "/")) return;
+  context.Say(
+      "that is in the job's work directory, and the next job packs it too, unless an "
+      "ignore file names it: add " +
+      Printable(folder.substr(spec->workdir.size())) + "/ to .stokerignore");
 }
 
 Status ListKept(Context& context, const std::string& job) {

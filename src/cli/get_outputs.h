@@ -18,6 +18,9 @@ struct GetOutputsOptions {
 // Fetches, and says what came, what was the same already and what was refused. kExists: something
 // was refused, as it would have been overwritten; all else is there then.
 Status GetOutputs(Context& context, const std::string& job, const GetOutputsOptions& options);
+// Says so when `folder`, an absolute path, lies in the work directory that `job` was packed from:
+// the next job that is packed there would take it along.
+void TellIfPacked(Context& context, const std::string& job, const std::string& folder);
 // Prints what there is.
 Status ListKept(Context& context, const std::string& job);
 

@@ -56,6 +56,21 @@ def test_named_folders(results, world):
     )
 
 
+def test_get_says_what_is_packed(results, world):
+    work = folder(world, "packed")
+    job = world.submit("--name", "maker", "--", "sh", "-c", "echo a > made", cwd=work)
+    world.stoker("wait", job, check=True)
+    inside = world.stoker("get", job, cwd=work, check=True)
+    apart = world.stoker("get", job, str(world.root / "got-apart"), cwd=work, check=True)
+    results.check("get into the work directory says that the next job packs it",
+                  f"add /maker-{job}/ to .stokerignore" in inside.stderr
+                  and "stokerignore" not in apart.stderr, inside.stderr + apart.stderr)
+    (work / ".stokerignore").write_text(f"/maker-{job}/\n")
+    again = world.stoker("run", "--", "ls", cwd=work, check=True)
+    results.check("and what it says to add leaves it out", "maker-" not in again.stdout,
+                  again.stdout)
+
+
 def test_get_overwrites_nothing(results, world):
     work = folder(world, "getting")
     (work / "job.yaml").write_text(
@@ -224,6 +239,7 @@ def main():
         results.run("made", test_what_nobody_declared, results, world)
         results.run("declared", test_declared, results, world)
         results.run("get", test_get_overwrites_nothing, results, world)
+        results.run("get packed", test_get_says_what_is_packed, results, world)
     results.finish()
 
 

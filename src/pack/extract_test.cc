@@ -118,6 +118,8 @@ TEST(Extract, HardLinksStayInside) {
                         Code::kInvalid);
   }
   arena.ExpectRefused("to nothing", EvilTar().Add("h", '1', "", "none").Packed(), Code::kCorrupt);
+  arena.ExpectRefused("to nothing in a folder", EvilTar().Add("h", '1', "", "no/such").Packed(),
+                      Code::kCorrupt);
   arena.ExpectRefused("to a folder", EvilTar().Add("d/", '5').Add("h", '1', "", "d").Packed(),
                       Code::kCorrupt);
   arena.ExpectRefused("to a link",

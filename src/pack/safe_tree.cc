@@ -24,6 +24,10 @@ Status Obstructed() {
   return Status(Code::kInvalid, "leads through a link or a file of the same archive");
 }
 
+Status NoSuchFile() {
+  return Status(Code::kCorrupt, "is a hard link to what is no file of this archive");
+}
+
 timespec ToTimespec(int64_t ns) {
   const int64_t fraction = ((ns % 1'000'000'000) + 1'000'000'000) % 1'000'000'000;
   timespec time;
@@ -72,6 +76,7 @@ Result<int> SafeTree::OpenParent(const std::string& path, bool create, std::stri
     const int fd = openat(above, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) {
       if (errno == ELOOP || errno == ENOTDIR) return Obstructed();
+      if (!create && errno == ENOENT) return NoSuchFile();
       return ErrnoStatus("cannot open its folder", errno);
     }
     levels_.push_back({std::move(parts[i]), sys::ScopedFd(fd)});
@@ -116,7 +121,7 @@ Status SafeTree::AddHardLink(const std::string& path, const std::string& target)
   STOKER_ASSIGN(int from, OpenParent(target, false, name));
   struct stat info;
   if (fstatat(from, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode)) {
-    return Status(Code::kCorrupt, "is a hard link to what is no file of this archive");
+    return NoSuchFile();
   }
   // OpenParent closes what it gave before, so this one is kept.
   sys::ScopedFd source(fcntl(from, F_DUPFD_CLOEXEC, 0));

@@ -72,6 +72,8 @@ class Trial:
     def as_left(self, logs, made):
         """More was lost than two saves: what was left must be kept, named, and of use."""
         found = re.search(r"stoker run --from (\S+/as-left)", logs)
+        if not found and "there was no time" in logs:
+            return "no time, and said", ["more than two saves are lost: the notice was too short"]
         if not found:
             return "SILENT", ["more than two saves are lost, and nothing says so"]
         path = self.world.work / f"{self.name}.yaml"

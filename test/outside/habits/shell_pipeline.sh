@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh
 # A pipeline that ends in `head`, into a new file; the one before is removed.
 # shellcheck source=test/outside/habits/witness.sh
 . ./witness.sh

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh
 # An archive of several files, written over the one before.
 # shellcheck source=test/outside/habits/witness.sh
 . ./witness.sh

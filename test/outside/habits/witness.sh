@@ -4,6 +4,7 @@
 # the step that it finds (0 for none) or returns 1 where something is damaged, and call `run`.
 base="$OUTSIDE_EVIDENCE/$STOKER_JOB_ID-$NODE_RANK"
 who="$STOKER_ATTEMPT.$(date +%s%N)"
+# shellcheck disable=SC2034 # for those who read this file
 folder=$STOKER_CHECKPOINT_DIR
 lines=0
 

@@ -22,7 +22,7 @@ class Trial:
         self.wanted = SAVES.get(int(interval), 8)
         # Between two saves, each time elsewhere.
         self.phase = (sum(habit.encode()) % 10 / 10 + 0.05) * interval
-        self.notice = self.noticed = None
+        self.noticed = None
 
     def submit(self):
         path = self.world.work / f"{self.name}.yaml"
@@ -73,7 +73,8 @@ class Trial:
         """More was lost than two saves: what was left must be kept, named, and of use."""
         found = re.search(r"stoker run --from (\S+/as-left)", logs)
         if not found and "there was no time" in logs:
-            return "no time, and said", ["more than two saves are lost: the notice was too short"]
+            enough = jobs.HABITS[self.habit].get("many")
+            return "no time, and said", [] if enough else ["there was no time to save it"]
         if not found:
             return "SILENT", ["more than two saves are lost, and nothing says so"]
         path = self.world.work / f"{self.name}.yaml"

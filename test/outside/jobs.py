@@ -13,7 +13,8 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / "e2e")]
 import hostile_names  # noqa: E402
 
 # Each is a program of habits/. `quick`: so much faster than the others it saves. `odd`: files with
-# odd names may lie beside its own in the checkpoint folder.
+# odd names may lie beside its own in the checkpoint folder. `many`: of files; a busy disk may take
+# longer for them than a notice gives, and then it is enough that this is said.
 HABITS = {
     "torch_in_place": {},
     "torch_rename": {},
@@ -24,7 +25,7 @@ HABITS = {
     "mapped_done": {},
     "log_pointer": {},
     "shell_pipeline": {"shell": True, "odd": False},
-    "zarr_tree": {},
+    "zarr_tree": {"many": True},
     "npz_in_place": {},
     "npy_sidecar": {},
     "model_optimizer": {},

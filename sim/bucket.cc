@@ -24,6 +24,15 @@ void Bucket::Plant(const std::string& key, std::shared_ptr<const std::string> da
   if (planted != objects_.end()) planted->second.info.last_modified.ms -= age_ms;
 }
 
+Status Bucket::Refused(const std::string& key, bool writes) const {
+  for (const Refusal& no : refusals) {
+    if (no.writes != writes || scheduler_.now() >= no.until) continue;
+    if (key.find(no.part) == std::string::npos) continue;
+    return Status(no.code, "sim: " + no.part + " is refused");
+  }
+  return Status::Ok();
+}
+
 Result<Version> Bucket::Store(const std::string& key, std::shared_ptr<const std::string> data,
                               const Condition& condition, const std::string& writer) {
   const auto found = objects_.find(key);

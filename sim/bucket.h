@@ -83,6 +83,16 @@ class Bucket {
   // versions' objects, what has been there for `age_ms`. An empty pointer deletes.
   void Plant(const std::string& key, std::shared_ptr<const std::string> data, int64_t age_ms = 0);
 
+  // What it says no to until then (true time), also for good: requests for keys that hold `part`.
+  struct Refusal {
+    std::string part;
+    bool writes = true;  // or what reads the object
+    Code code = Code::kDenied;
+    int64_t until = 0;
+  };
+  std::vector<Refusal> refusals;
+  Status Refused(const std::string& key, bool writes) const;
+
   BucketFaults faults;      // of now; whoever runs the faults changes it
   int64_t away_until = 0;   // true time; nobody reaches it until then
   int64_t latency_low = 5;  // of one request there and back, without its bytes

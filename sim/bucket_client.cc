@@ -149,7 +149,9 @@ Result<Version> BucketClient::Change(Kind kind, int64_t bytes, Effect effect) {
 Result<Version> BucketClient::Write(const std::string& key, std::shared_ptr<const std::string> data,
                                     const Condition& condition, int64_t bytes) {
   return Change(Kind::kPut, bytes,
-                [&bucket = bucket_, key, data = std::move(data), condition, writer = process_] {
+                [&bucket = bucket_, key, data = std::move(data), condition,
+                 writer = process_]() -> Result<Version> {
+                  STOKER_TRY(bucket.Refused(key, true));
                   return bucket.Store(key, data, condition, writer);
                 });
 }
@@ -164,7 +166,10 @@ Result<Version> BucketClient::Put(const std::string& key, std::string_view data,
 Status BucketClient::Delete(const std::string& key) {
   STOKER_TRY(CheckKey(key));
   return Change(Kind::kDelete, 0,
-                [&bucket = bucket_, key, writer = process_] { return bucket.Erase(key, writer); })
+                [&bucket = bucket_, key, writer = process_]() -> Result<Version> {
+                  STOKER_TRY(bucket.Refused(key, true));
+                  return bucket.Erase(key, writer);
+                })
       .status();
 }
 
@@ -180,6 +185,7 @@ Result<Object> BucketClient::Get(const std::string& key) {
   }
   object.store_now = bucket_.Now();
   STOKER_TRY(Return(trip, object.info.size));
+  STOKER_TRY(bucket_.Refused(key, false));
   if (data == nullptr) return Missing(key);
   object.data = *data;
   return object;

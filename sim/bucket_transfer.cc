@@ -110,6 +110,7 @@ Result<std::unique_ptr<Download>> BucketClient::OpenDownload(const std::string& 
   int64_t torn_at = -1;
   if (torn) torn_at = static_cast<int64_t>(prng_.Below(static_cast<uint64_t>(entry.info.size) + 1));
   STOKER_TRY(Return(trip, 0));
+  STOKER_TRY(bucket_.Refused(key, false));
   if (entry.data == nullptr) return Missing(key);
   return std::unique_ptr<Download>(
       std::make_unique<BucketDownload>(*this, std::move(entry), torn_at));

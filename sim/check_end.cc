@@ -170,7 +170,7 @@ class RightResult : public Observer {
         // Nobody can train on machines that all die before the first checkpoint, nor when somebody
         // kills the program again and again before the next one.
         return Struck() >= kMostFaultsInARow || program.crash_at >= 0 || Has("full-disk") ||
-               program.checkpoint_every == 0 || program.resume_fails ||
+               Refused() || program.checkpoint_every == 0 || program.resume_fails ||
                program.start_fails == StartFails::kMachine || world_.Happened("killed " + job.id);
       case EndReason::kLaunchRefused:
         return world_.plan().cloud.denied > 0;
@@ -182,6 +182,12 @@ class RightResult : public Observer {
   static bool SavesWhenTold(const ProgramPlan& program) {
     return program.on_term == OnTerm::kSavesAndSucceeds ||
            program.on_term == OnTerm::kSavesAndFails;
+  }
+
+  // Nothing new is kept, or nothing that was kept can be had.
+  bool Refused() const {
+    return world_.Happened("refuse-checkpoints") || world_.Happened("refuse-copies") ||
+           world_.Happened("refuse-restores") || world_.Happened("refuse-room");
   }
 
   // How often something struck that a node may die of.

@@ -83,6 +83,8 @@ class Disk {
   // writes the first half and fails with kNoSpace.
   std::unique_ptr<SpoolFolder> OpenSpool(const std::string& name);
 
+  // Until when snapshots are refused, true time; null = they are not.
+  const int64_t* no_copies_until = nullptr;
   // How long a snapshot takes. What changes or is opened for writing meanwhile is noticed, and the
   // snapshot fails.
   int64_t copy_ms = 4;

@@ -103,6 +103,9 @@ class DiskFiles : public CheckpointFiles {
   Result<std::unique_ptr<Snapshot>> Take(const SnapshotRequest& request) override {
     if (disk_.Dead()) return Gone();
     STOKER_TRY(Check(request));
+    if (disk_.no_copies_until != nullptr && disk_.scheduler_.now() < *disk_.no_copies_until) {
+      return Status(Code::kNoSpace, "sim: no descriptor for a copy of the checkpoint");
+    }
     auto snapshot = std::make_unique<DiskSnapshot>();
     for (const FileFact& fact : request.copy) {
       if (fact.kind != FileKind::kFile) continue;

@@ -273,7 +273,7 @@ const std::vector<FaultKind>& ScenarioKinds() {
 }
 
 const FaultKind* FindFault(const std::string& name) {
-  for (const auto* kinds : {&FaultKinds(), &DamageKinds(), &ScenarioKinds()}) {
+  for (const auto* kinds : {&FaultKinds(), &DamageKinds(), &RefusalKinds(), &ScenarioKinds()}) {
     for (const FaultKind& kind : *kinds) {
       if (kind.name == name) return &kind;
     }

@@ -24,6 +24,9 @@ const std::vector<FaultKind>& FaultKinds();
 // Damage to what lies in the store (faults_damage.cc). Only worlds that are about it draw from
 // these: while an object is unreadable, not everything that else holds can. Ordered by name.
 const std::vector<FaultKind>& DamageKinds();
+// The store or the disks say no, for hours or for good (faults_refusal.cc). Only worlds that are
+// about it draw from these. Ordered by name.
+const std::vector<FaultKind>& RefusalKinds();
 // What only scenarios ask for. Ordered by name.
 const std::vector<FaultKind>& ScenarioKinds();
 // Of any of these; null when there is none of that name.

@@ -15,6 +15,7 @@ Host::Host(World& w, const CloudMachine& machine)
       disk(w.scheduler(), clock) {
   clock.mono_offset = w.rng().Between(1'000, 100'000'000);
   clock.skew = w.rng().Between(-w.plan().skew_ms, w.plan().skew_ms);
+  disk.no_copies_until = &w.no_copies_until;
 }
 
 Host::~Host() { PowerOff(); }
@@ -24,6 +25,10 @@ void Host::Boot() {
   shutting_down = false;
   boot_id = "boot" + std::to_string(world.rng().Below(1'000'000'000));
   disk.Reboot();
+  if (world.now() < world.full_disks_until) {
+    disk.SetFull(true);
+    world.Once("disk of " + id + " full");
+  }
   world.Tell(id, "is up");
   StartAgent();
 }

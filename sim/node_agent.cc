@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "agent/save_patience.h"
 #include "ledger/claims.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
@@ -243,10 +244,12 @@ void NodeAgent::Do(const FinalizeAttempt& action) {
 
 void NodeAgent::Finalize(FinalizeAttempt action, int rank) {
   const auto run = RunOf(action.attempt, rank);
+  SavePatience patience(run->saved(), host_.clock.Mono());  // as node/agent.cc
   for (int64_t pause = 100;; pause = std::min<int64_t>(pause * 2, 5000)) {
     if (run->Finalize(action).ok() || off_) break;
-    const auto until = supervisor_->saves_until();  // as node/agent.cc
-    if (until && host_.clock.Mono() >= *until) break;
+    const auto until = supervisor_->saves_until();
+    const bool hurried = until && host_.clock.Mono() >= *until;
+    if (patience.Ends(run->saved(), hurried, host_.clock.Mono())) break;
     Sleep(pause);
     if (action.deadline) action.deadline = LaterDeadline(*action.deadline, host_.clock.Mono());
   }

@@ -79,9 +79,11 @@ Status NodeAttempt::ShipAll(MonoTime deadline) {
   spool_->FlushPartials();
   shipper_->SetEnding();
   shipper_bell_.Notify();
+  int64_t pause = 20;
   while (!shipper_->AllShipped()) {
     if (host_.clock.Mono() >= deadline) return Status(Code::kTimeout, "lines are not in the store");
-    Sleep(20);
+    Sleep(pause);
+    pause = std::min<int64_t>(pause + 10, 1'000);
     shipper_bell_.Notify();
   }
   return Status::Ok();
@@ -261,15 +263,19 @@ void NodeAttempt::PauseProgram(int64_t ms) {
   if (program_) program_->Pause(ms);
 }
 
+int64_t NodeAttempt::saved() const { return keeper_ ? keeper_->commits() : 0; }
+
 Status NodeAttempt::FinalSync(MonoTime deadline) {
   if (!keeper_ || !program_) return Status::Ok();
   files_->Wake();
+  int64_t pause = 50;
   while (!keeper_->Finished()) {
     if (host_.clock.Mono() >= deadline) {
       return Status(Code::kTimeout,
                     "the last checkpoint could not be saved: " + keeper_->trouble());
     }
-    Sleep(50);
+    Sleep(pause);
+    pause = std::min<int64_t>(pause + 10, 1'000);
   }
   KeepWhatIsLeft(deadline);
   return Status::Ok();

@@ -36,6 +36,7 @@ class NodeAttempt {
   // The machine hangs: its program stands still for so long.
   void PauseProgram(int64_t ms);
   Status Finalize(const FinalizeAttempt& action);
+  int64_t saved() const;  // for SavePatience
   void Complete(NodeReport& report);
   // The agent dies: so does the program, and nobody hears of its end.
   void DropProgram();

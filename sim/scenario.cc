@@ -201,7 +201,7 @@ class Parser {
     if (words.size() < 2) return Wrong("say: fault KIND at TIME|on TRIGGER …");
     if (FindFault(words[1]) == nullptr) {
       Words known = NamesOf(FaultKinds());
-      for (const auto* more : {&DamageKinds(), &ScenarioKinds()}) {
+      for (const auto* more : {&DamageKinds(), &RefusalKinds(), &ScenarioKinds()}) {
         for (const std::string& name : NamesOf(*more)) known.push_back(name);
       }
       return Wrong("no fault is called '" + words[1] + "'" + Meant(words[1], known));

@@ -105,8 +105,31 @@ class LedgerDraw {
   Plan& plan_;
 };
 
+// One world in 25: the store or the disks say no, for hours or for good, from some time on.
+void DrawRefusals(uint64_t seed, Plan* plan) {
+  Prng rng(seed * 0x9e3779b97f4a7c15ULL + 11);
+  if (!rng.Chance(1, 25)) return;
+  plan->most_events = 10'000'000;  // each attempt may wait for an hour
+  const auto& kinds = RefusalKinds();
+  const int64_t times = rng.Between(1, 2);
+  for (int64_t i = 0; i < times; ++i) {
+    const FaultKind& kind = kinds[rng.Below(kinds.size())];
+    FaultPlan fault;
+    fault.kind = kind.name;
+    const bool early = rng.Chance(2, 3);
+    fault.at =
+        early ? rng.Between(0, std::min<int64_t>(plan->calm, 120'000)) : rng.Between(0, plan->calm);
+    const bool hours = rng.Chance(1, 2);
+    fault.amount = rng.Between(kind.low, hours ? 6 * kind.low : kind.high);
+    plan->faults.push_back(fault);
+  }
+}
+
 }  // namespace
 
-void DrawLedger(uint64_t seed, Plan* plan) { LedgerDraw(seed, plan).Make(); }
+void DrawLedger(uint64_t seed, Plan* plan) {
+  LedgerDraw(seed, plan).Make();
+  DrawRefusals(seed, plan);
+}
 
 }  // namespace stoker::sim

@@ -91,6 +91,9 @@ class World {
   std::map<std::string, int64_t> strikes;
   // By zone ("" = all): until when a fault lets nothing be had there.
   std::map<std::string, int64_t> nothing_until;
+  // Until when no machine's disk is copied from, and each one's is full; true time.
+  int64_t no_copies_until = 0;
+  int64_t full_disks_until = 0;
 
  private:
   void Prepare();

@@ -385,6 +385,18 @@ Plan FailsAndIsGone(uint64_t seed) {
   return draw.plan;
 }
 
+Plan RefusedForGood(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.limit = 30LL * 3'600'000;
+  draw.plan.most_events = 400'000;
+  FaultPlan refusal;
+  refusal.kind = draw.One(2) ? "refuse-checkpoints" : "refuse-logs";
+  refusal.at = draw.Long(5'000, 20'000);
+  refusal.amount = draw.plan.limit;
+  draw.plan.faults.push_back(refusal);
+  return draw.plan;
+}
+
 Plan LostPeer(uint64_t seed) {
   Draw draw(seed);
   draw.Gang();

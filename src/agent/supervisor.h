@@ -135,9 +135,6 @@ struct FinalizeAttempt {
 inline MonoTime LaterDeadline(MonoTime deadline, MonoTime now) {
   return deadline > now ? deadline : now + Duration::Seconds(5);
 }
-// How long a node goes on trying to keep what is left while nothing of it gets into the store; its
-// machine is paid for meanwhile.
-inline constexpr Duration kKeepTrying = Duration::Hours(1);
 // Once a cancel was read and the program had its grace: until when what is left may still be kept,
 // and from when on the node leaves whatever it is doing, with a store or without.
 inline constexpr Duration kSaveAfterCancel = Duration::Minutes(1);

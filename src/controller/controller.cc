@@ -29,6 +29,8 @@ MachineState StateOf(InstanceState state) {
   return MachineState::kGone;
 }
 
+// So long one observer is refused what may be a mistake of a moment (403 while a policy changes).
+constexpr Duration kRefusedForGood = Duration::Minutes(10);
 // Between two looks of one observer; longer ones, and it has not been watching.
 constexpr Duration kLongestGap = Duration::Seconds(45);
 
@@ -124,13 +126,30 @@ void Controller::ObserveReports(const Job& job, const std::vector<ReportRead>& r
   }
 }
 
+// Whoever may write no checkpoint cannot seal any: the job must end all the same. A commit on its
+// way would have arrived by then: this observer has been refused for so long, or, for one that has
+// just come, no node of the attempt has said anything for so long.
+bool Controller::RefusedForGood(const Job& job, int attempt, const Observed& seen,
+                                const Status& status) {
+  const bool passes = status.transient() || status.Is(Code::kConflict);
+  if (passes) return false;
+  const MonoTime now = clock_.Mono();
+  const MonoTime since = refused_since_.emplace(job.id, now).first->second;
+  if (now - since >= kRefusedForGood) return true;
+  return std::all_of(seen.reports.begin(), seen.reports.end(), [&](const ReportSeen& one) {
+    return one.report.attempt != attempt || one.age >= kRefusedForGood;
+  });
+}
+
 Status Controller::ObserveCheckpoints(const Job& job, Observed* seen) {
   // The newest is asked for when an attempt is over: from now on it must stay the newest.
   for (const Attempt& attempt : job.attempts) {
     if (attempt.state == AttemptState::kProvisioning || attempt.state == AttemptState::kEnded) {
       continue;
     }
-    STOKER_TRY(SealAttempt(ledger_.store(), job.id, attempt.number));
+    const Status sealed = SealAttempt(ledger_.store(), job.id, attempt.number);
+    if (!sealed.ok() && !RefusedForGood(job, attempt.number, *seen, sealed)) return sealed;
+    if (sealed.ok()) refused_since_.erase(job.id);
   }
   STOKER_ASSIGN(RestorableRead read, ReadRestorable(ledger_, job, false));
   seen->checkpoints = std::move(read.generations);

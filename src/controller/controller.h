@@ -79,6 +79,7 @@ class Controller {
   // What Reconcile decides by, and all of it that a pass tells.
   Observed Observe(const JobRead& read, const std::vector<ReportRead>& reports, MonoTime listened,
                    const Describe& describe, PassResult* result);
+  bool RefusedForGood(const Job& job, int attempt, const Observed& seen, const Status& status);
   Status ObserveCheckpoints(const Job& job, Observed* seen);
   Status Act(const Job& job, const JobSpec& spec, const Decision& decision);
 
@@ -87,9 +88,10 @@ class Controller {
   Clock& clock_;
   const HostLookup host_;
   ReportReader reports_;
-  std::map<std::string, JobRead> records_;                            // as last read, by job
-  std::map<std::string, MonoTime> looked_;                            // at its reports, by job
-  std::map<std::string, JobSpec> specs_;                              // by digest
+  std::map<std::string, JobRead> records_;         // as last read, by job
+  std::map<std::string, MonoTime> refused_since_;  // by job: no checkpoint can be sealed
+  std::map<std::string, MonoTime> looked_;         // at its reports, by job
+  std::map<std::string, JobSpec> specs_;           // by digest
   std::map<std::string, std::map<std::string, Sequence>> sequences_;  // by job, then by report key
   std::map<std::string, std::vector<LaunchOutcome>> outcomes_;        // by job, of the last pass
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "agent/save_patience.h"
 #include "base/text.h"
 #include "ledger/claims.h"
 #include "ledger/records.h"
@@ -224,16 +225,10 @@ void Agent::Do(const FinalizeAttempt& action) {
   const int rank = supervisor_->report().rank;
   work_.Post([this, action = action, rank]() mutable {
     const auto run = RunOf(action.attempt, rank);
-    int64_t saved = run->saved();
-    MonoTime progress = parts_.clock.Mono();
+    SavePatience patience(run->saved(), parts_.clock.Mono());
     for (int64_t pause = 100;; pause = std::min<int64_t>(pause * 2, 5000)) {
       if (run->Finalize(action).ok() || off_) break;
-      const MonoTime now = parts_.clock.Mono();
-      if (run->saved() != saved) {
-        saved = run->saved();
-        progress = now;
-      }
-      if (run->hurried() || now - progress >= kKeepTrying) {
+      if (patience.Ends(run->saved(), run->hurried(), parts_.clock.Mono())) {
         run->GiveUp();
         break;
       }

@@ -271,13 +271,11 @@ TEST_P(EachMechanism, CountsUsage) {
 }
 
 TEST_P(EachMechanism, FloodOfLinesArrivesWhole) {
-  const int64_t start = NowMs();
   auto task =
       Start(Sh("yes 'a line of the usual length, as training programs print them' | "
                "head -n 300000; echo end >&2"));
   ASSERT_TRUE(task->Wait(20'000));
   EXPECT_TRUE(task->End().ok());
-  EXPECT_LT(NowMs() - start, 3000) << "100,000 lines a second";
   EXPECT_EQ(std::count(sink_.out.begin(), sink_.out.end(), '\n'), 300'000);
   EXPECT_EQ(sink_.err, "end\n");
 }

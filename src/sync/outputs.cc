@@ -53,6 +53,26 @@ bool Wanted(const std::string& path, const std::string& what) {
   return end == path.size() || path[end] == '/';
 }
 
+// What cannot be beside `path`: a file or link above it and, unless it is a folder, all below it.
+// The job had them earlier under these names.
+template <typename Value, typename KindOf>
+std::vector<std::string> Superseded(const std::map<std::string, Value>& listed,
+                                    const std::string& path, FileKind kind, const KindOf& kind_of) {
+  std::vector<std::string> out;
+  for (size_t at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1)) {
+    const auto above = listed.find(path.substr(0, at));
+    if (above == listed.end()) continue;
+    if (kind_of(above->second) != FileKind::kDirectory) out.push_back(above->first);
+  }
+  if (kind == FileKind::kDirectory) return out;
+  const std::string below = path + "/";
+  for (auto it = listed.lower_bound(below); it != listed.end(); ++it) {
+    if (!StartsWith(it->first, below)) break;
+    out.push_back(it->first);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string ArtifactPath(int rank, const std::string& path) {
@@ -200,6 +220,11 @@ Status OutputKeeper::Send(Batch* batch) {
       continue;
     }
     one.listed.sha256 = one.copy.sha256;
+    const auto kind_of = [](const ManifestFile& file) { return file.kind; };
+    for (const auto& old : Superseded(listed_, one.path, one.listed.kind, kind_of)) {
+      listed_.erase(old);
+      if (const auto seen = seen_.find(old); seen != seen_.end()) seen->second = Seen();
+    }
     listed_[one.path] = std::move(one.listed);
     left_out_.erase(one.path);
     one.seen->sent = one.fact;
@@ -316,6 +341,8 @@ Result<std::vector<OutputInfo>> ListOutputs(ObjectStore& store, const std::strin
     if (part.code() == Code::kNotFound) continue;
     if (!part.ok()) return part.status().WithContext("outputs of attempt " + id.ToString());
     for (const ManifestFile& file : part->files) {
+      const auto kind_of = [](const OutputInfo& info) { return info.file.kind; };
+      for (const auto& old : Superseded(newest, file.path, file.kind, kind_of)) newest.erase(old);
       newest[file.path] = OutputInfo{file.path, id.attempt, rank, file};
     }
   }

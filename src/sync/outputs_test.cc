@@ -100,6 +100,35 @@ TEST(Outputs, WhatIsRefusedForGoodIsLeftOutByNameAndTheRestKept) {
   EXPECT_EQ(ListOutputs(store, kJob)->size(), 1u);
 }
 
+TEST(Outputs, AFileThatBecomesAFolderAndTheOtherWayRound) {
+  MemoryStore store;
+  Bench bench(store);
+  bench.files.Write("out/a", "1");
+  bench.files.Write("out/b/c", "2");
+  ASSERT_TRUE(bench.keeper.Finish(bench.clock.now + Duration::Seconds(5)).ok());
+  bench.files.Remove("out/a");
+  bench.files.Remove("out/b/c");
+  bench.files.Write("out/a/d", "3");
+  bench.files.Write("out/b", "4");
+  ASSERT_TRUE(bench.keeper.Finish(bench.clock.now + Duration::Seconds(5)).ok());
+  FakeDirectory directory;
+  ASSERT_TRUE(DownloadOutputs(store, kJob, "", directory).ok());
+  const std::map<std::string, std::string> want = {{"out/a/d", "3"}, {"out/b", "4"}};
+  EXPECT_EQ(directory.files, want);
+  // Another attempt turns it round again.
+  OutputsConfig config;
+  config.job = kJob;
+  config.attempt = 2;
+  FakeFiles files(bench.clock);
+  files.Write("out/a", "5");
+  OutputKeeper second(config, store, bench.clock, {{"", &files}});
+  ASSERT_TRUE(second.Finish(bench.clock.now + Duration::Seconds(5)).ok());
+  FakeDirectory later;
+  ASSERT_TRUE(DownloadOutputs(store, kJob, "", later).ok());
+  const std::map<std::string, std::string> then = {{"out/a", "5"}, {"out/b", "4"}};
+  EXPECT_EQ(later.files, then);
+}
+
 TEST(Outputs, WhatMayPassIsTriedUntilItIsGivenUp) {
   MemoryStore store;
   FaultPlan plan;

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Hard places: each row of a table ends with one clear error, or the job goes on as soon as it can.
+File systems of its own, small ones, in a mount namespace; what clocks do is for the simulator."""
+
+import contextlib
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+
+from harness import PYTHON, Results, World
+
+INSIDE = "STOKER_TEST_OWN_MOUNTS"
+
+
+def enter():
+    """Mounts are this process's alone, and gone with it."""
+    if os.environ.get(INSIDE):
+        return
+    os.environ[INSIDE] = "1"
+    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    os.execvp("unshare", ["unshare", *user, "--mount", sys.executable, *sys.argv])
+
+
+@contextlib.contextmanager
+def small(world, where, options):
+    where.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "nothing", where], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", where], check=True)
+
+
+def remount(where, how):
+    subprocess.run(["mount", "-o", f"remount,{how}", where], check=True)
+
+
+def trouble(world, job):
+    """What `show` says of a job that waits."""
+    return world.stoker("show", job).stdout
+
+
+def waits_then_goes_on(world, results, name, job, said, mend):
+    world.wait_for(f"{name} is said", lambda: said in trouble(world, job).lower(), timeout=60)
+    results.check(f"{name}: it is said while it waits", True)
+    mend()
+    done = world.stoker("wait", job, timeout=90)
+    results.check(f"{name}: with room again the job ends well", done.returncode == 0,
+                  (done.stdout, trouble(world, job)))
+
+
+def full_store(world, results):
+    """40 MB of output, 12 MB of room in the ledger."""
+    store = world.root / "small-store"
+    with small(world, store, "size=64m"):
+        world.stoker("config", "set", "store", store, check=True)
+        job = world.submit("--output", "out", "--", "sh", "-c",
+                           "sleep 2; mkdir out; head -c 40000000 /dev/urandom > out/big")
+        ballast = store / "ballast"
+        ballast.write_bytes(bytes(52 << 20))
+        waits_then_goes_on(world, results, "a full store", job, "no space", ballast.unlink)
+        world.stoker("get", job, "out", world.root / "got", check=True)
+        results.check("a full store: the output is whole",
+                      (world.root / "got" / "out" / "big").stat().st_size == 40_000_000
+                      if (world.root / "got" / "out").exists()
+                      else (world.root / "got" / "big").stat().st_size == 40_000_000)
+    world.stoker("config", "unset", "store", check=True)
+
+
+def no_inodes(world, results):
+    """500 files of output, room for fewer names."""
+    store = world.root / "few-inodes"
+    with small(world, store, "size=64m,nr_inodes=2000"):
+        world.stoker("config", "set", "store", store, check=True)
+        job = world.submit("--output", "out", "--", "sh", "-c",
+                           "sleep 2; mkdir out; for i in $(seq 500); do echo $i > out/$i; done")
+        ballast = store / "ballast"
+        ballast.mkdir()
+        with contextlib.suppress(OSError):
+            for n in range(2000):
+                (ballast / str(n)).touch()
+        for n in range(100):  # lines, reports and the record go on
+            (ballast / str(n)).unlink()
+
+        def mend():
+            for path in ballast.iterdir():
+                path.unlink()
+
+        # With no name left nothing can be noted in the ledger: `show` says what it last knew.
+        world.wait_for("the ledger is full", lambda: os.statvfs(store).f_favail == 0, timeout=60)
+        subprocess.run(["sleep", "2"], check=True)
+        mend()
+        done = world.stoker("wait", job, timeout=90)
+        results.check("no inodes: with some again the job ends well", done.returncode == 0,
+                      (done.stdout, trouble(world, job)))
+        kept = world.stoker("get", job, "out", world.root / "got-many", check=True)
+        files = [p for p in (world.root / "got-many").rglob("*") if p.is_file()]
+        results.check("no inodes: all 500 are kept", len(files) == 500, (len(files), kept.stderr))
+    world.stoker("config", "unset", "store", check=True)
+
+
+def read_only(world, results):
+    """The ledger's file system turns read-only for a while, as one does after an error."""
+    store = world.root / "read-only"
+    with small(world, store, "size=64m"):
+        world.stoker("config", "set", "store", store, check=True)
+        world.program("import time\nfor i in range(16):\n    print('line', i, flush=True)\n"
+                      "    time.sleep(0.5)\nopen('model.pt', 'w').write('m')\n")
+        job = world.submit("--", PYTHON, "prog.py")
+        world.wait_for("it runs", lambda: world.job(job)["state"] == "Running")
+        remount(store, "ro")
+        shown = world.stoker("show", job)
+        results.check("a read-only store: it can be looked at", job in shown.stdout, shown.stderr)
+        refused = world.stoker("run", "--detach", "--", "true")
+        results.check("a read-only store: a new job is refused in plain words",
+                      refused.returncode != 0 and "ead-only" in refused.stderr, refused.stderr)
+        subprocess.run(["sleep", "4"], check=True)
+        remount(store, "rw")
+        done = world.stoker("wait", job, timeout=60)
+        said = [w for w in world.stoker("logs", job).stdout.split("\n") if w.startswith("line ")]
+        results.check("a read-only store: the job ends well, and no line is lost",
+                      done.returncode == 0 and said == [f"line {i}" for i in range(16)],
+                      (done.stdout, said))
+    world.stoker("config", "unset", "store", check=True)
+
+
+def few_descriptors(world, results):
+    """A hundred files at a time, with 64 descriptors."""
+    text = ("import os, time\nos.makedirs('checkpoints/step-1')\n"
+            "for n in range(100): open(f'checkpoints/step-1/{n}', 'w').write(str(n))\n"
+            "time.sleep(6)\n")
+    world.program(text)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    done = subprocess.run(
+        world.command(["run", "--", PYTHON, "prog.py"], world.work), cwd=world.work,
+        env=world.env, capture_output=True, text=True, timeout=120,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)),
+    )  # fmt: skip
+    listed = world.stoker("checkpoints").stdout
+    results.check("64 descriptors: the job ends well with its checkpoint",
+                  done.returncode == 0 and "1-1" in listed, (done.stderr[-600:], listed))
+    results.check("64 descriptors: ours are as before",
+                  resource.getrlimit(resource.RLIMIT_NOFILE) == limits)
+
+
+def no_home(world, results):
+    """Nowhere to write."""
+    home = world.root / "locked"
+    with small(world, home, "size=1m,ro"):
+        done = world.stoker("run", "--", "true", env={"HOME": str(home)})
+        told = done.stderr.strip().split("\n")
+        results.check("a home that cannot be written: one error that names it",
+                      done.returncode != 0 and str(home) in done.stderr and len(told) <= 3, told)
+
+
+def many_files(world, results):
+    """50,000 files of output."""
+    with small(world, world.root / "many", "size=900m"):
+        world.stoker("config", "set", "store", world.root / "many" / "store", check=True)
+        job = world.submit("--output", "out", "--", PYTHON, "-c",
+                           "import os\nos.mkdir('out')\n"
+                           "for n in range(50000): open(f'out/{n}', 'w').write(str(n))\n")
+        done = world.stoker("wait", job, timeout=200)
+        got = world.root / "many" / "got"
+        fetched = world.stoker("get", job, "out", got, timeout=120)
+        count = sum(1 for p in got.rglob("*") if p.is_file())
+        results.check("50,000 files: kept and fetched", done.returncode == 0 and count == 50_000,
+                      (done.stdout, fetched.stderr, count))
+    world.stoker("config", "unset", "store", check=True)
+
+
+def sparse(world, results):
+    """10 GB of which 1 MB is there."""
+    world.program("import os\nwith open('big.bin', 'wb') as f:\n    f.truncate(10 << 30)\n"
+                  "    f.seek(5 << 30)\n    f.write(os.urandom(1 << 20))\n")
+    job = world.submit("--output", "big.bin", "--", PYTHON, "prog.py")
+    done = world.stoker("wait", job, timeout=200)
+    got = world.root / "got-sparse"
+    world.stoker("get", job, "big.bin", got, timeout=200, check=True)
+    file = next(p for p in got.rglob("big.bin") if p.is_file())
+    for what, path in (("the ledger", world.store), ("what is fetched", got)):
+        used = sum(p.stat().st_blocks * 512 for p in path.rglob("*") if p.is_file())
+        results.check(f"a sparse file stays sparse in {what}", used < 200 << 20, used)
+    results.check("a sparse file has its size", done.returncode == 0
+                  and file.stat().st_size == 10 << 30, done.stdout)
+    world.stoker("config", "get", "store")
+
+
+def file_then_folder(world, results):
+    """What was a file becomes a folder of that name, and the other way round."""
+    job = world.submit("--output", "out", "--", "sh", "-c",
+                       "mkdir -p out/b; echo 1 > out/a; echo 2 > out/b/c; sleep 4; "
+                       "rm out/a; mkdir out/a; echo 3 > out/a/d; rm -r out/b; echo 4 > out/b")
+    done = world.stoker("wait", job, timeout=90)
+    got = world.root / "got-turned"
+    fetched = world.stoker("get", job, "out", got)
+    files = {str(p.relative_to(got)).removeprefix("out/"): p.read_text()
+             for p in got.rglob("*") if p.is_file()} if got.exists() else {}
+    results.check("a file that becomes a folder: as it was at the end",
+                  done.returncode == 0 and files == {"a/d": "3\n", "b": "4\n"},
+                  (done.stdout, fetched.stderr, files, trouble(world, job)))
+
+
+def main():
+    enter()
+    results = Results()
+    with World("hardship") as world:
+        for row in (full_store, no_inodes, read_only, few_descriptors, no_home, many_files, sparse,
+                    file_then_folder):
+            results.run(row.__name__, row, world, results)
+    results.finish()
+
+
+if __name__ == "__main__":
+    main()

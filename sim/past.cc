@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kOneDay = 86'400'000;
 // The last is what no terminal should be shown.
-constexpr const char* kUsers[] = {"ada", "bob", "o\"brien\\\x01"};
+constexpr const char* kPastUsers[] = {"ada", "bob", "o\"brien\\\x01"};
 constexpr const char* kNames[] = {"tune", "eval", "a \"quoted\" \\name", "tuna"};
 // Ids that begin alike.
 constexpr const char* kStarts[] = {"past", "pas0", "aaaa"};
@@ -43,7 +43,7 @@ class PastJob {
     const std::string rest = rng_.Base32(4);
     job_.id = kStarts[start] + rest;
     const uint64_t user = rng_.Below(3);
-    job_.user = kUsers[user];
+    job_.user = kPastUsers[user];
     const uint64_t name = rng_.Below(5);
     job_.name = name == 4 ? LongName() : kNames[name];
     age_ = rng_.Between(1, 400) * kOneDay;

@@ -49,6 +49,13 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& candi
 
 std::string QuotedPath(std::string_view path) { return "'" + Printable(path) + "'"; }
 
+std::string CutText(std::string text, size_t bytes) {
+  if (text.size() <= bytes) return text;
+  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) --bytes;
+  text.resize(bytes);
+  return text;
+}
+
 std::string Printable(std::string_view text, bool keep_newlines) {
   return Printable(text, keep_newlines, Colours::kNone);
 }

@@ -15,6 +15,9 @@ namespace stoker {
 // The candidate nearest to `word` by edit distance, or "" when none is near enough to be a typo.
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);
 
+// At most `bytes` of UTF-8 text, cut between characters, not inside one.
+std::string CutText(std::string text, size_t bytes);
+
 // `text` without control characters, escape sequences and invalid UTF-8 (replaced by '?'), so that
 // untrusted text cannot drive a terminal. Tabs stay; newlines stay when `keep_newlines`.
 std::string Printable(std::string_view text, bool keep_newlines = false);

@@ -59,6 +59,7 @@ json ToJson(const Summary& job) {
           {"signal", job.signal},
           {"newest_checkpoint", job.newest_checkpoint},
           {"retry_of", job.retry_of},
+          {"remark", job.remark},
           {"rev", job.rev}};
 }
 
@@ -183,8 +184,9 @@ Status Run(Context& context, const Options& options) {
     STOKER_TRY(PrintForPeople(context, shown, options, *ledger));
     for (const Summary& job : shown) {
       const auto seen = live.find(job.id);
-      if (seen == live.end() || seen->second.trouble.empty()) continue;
-      context.Say(job.id + ": " + seen->second.trouble);
+      const bool now = seen != live.end() && !seen->second.trouble.empty();
+      if (now) context.Say(job.id + ": " + seen->second.trouble);
+      if (!now && !job.remark.empty()) context.Say(job.id + ": " + job.remark);
     }
     if (hidden > 0) context.Say(std::to_string(hidden) + " older jobs: stoker ls --all");
   }

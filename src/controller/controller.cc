@@ -127,29 +127,41 @@ void Controller::ObserveReports(const Job& job, const std::vector<ReportRead>& r
 }
 
 // Whoever may write no checkpoint cannot seal any: the job must end all the same. A commit on its
-// way would have arrived by then: this observer has been refused for so long, or, for one that has
-// just come, no node of the attempt has said anything for so long.
-bool Controller::RefusedForGood(const Job& job, int attempt, const Observed& seen,
-                                const Status& status) {
-  const bool passes = status.transient() || status.Is(Code::kConflict);
-  if (passes) return false;
+// way would have arrived by then: this observer has been refused for so long, all the time, or, for
+// one that has just come, no node of the attempt has said anything for so long.
+bool Controller::RefusedForGood(const Job& job, int attempt, const Observed& seen, Code code) {
+  if (code != Code::kDenied && code != Code::kNoSpace && code != Code::kInvalid) {
+    refusals_.erase(job.id);
+    return false;
+  }
   const MonoTime now = clock_.Mono();
-  const MonoTime since = refused_since_.emplace(job.id, now).first->second;
-  if (now - since >= kRefusedForGood) return true;
-  return std::all_of(seen.reports.begin(), seen.reports.end(), [&](const ReportSeen& one) {
-    return one.report.attempt != attempt || one.age >= kRefusedForGood;
-  });
+  Refusals& before = refusals_.emplace(job.id, Refusals{attempt, now, now}).first->second;
+  if (before.attempt != attempt || now - before.last > kLongestGap) before = {attempt, now, now};
+  before.last = now;
+  if (now - before.since >= kRefusedForGood) return true;
+  bool any = false;
+  for (const ReportSeen& one : seen.reports) {
+    if (one.report.attempt != attempt) continue;
+    if (one.age < kRefusedForGood) return false;
+    any = true;
+  }
+  return any;
 }
 
-Status Controller::ObserveCheckpoints(const Job& job, Observed* seen) {
+Status Controller::ObserveCheckpoints(const Job& job, Observed* seen, PassResult* result) {
   // The newest is asked for when an attempt is over: from now on it must stay the newest.
   for (const Attempt& attempt : job.attempts) {
     if (attempt.state == AttemptState::kProvisioning || attempt.state == AttemptState::kEnded) {
       continue;
     }
     const Status sealed = SealAttempt(ledger_.store(), job.id, attempt.number);
-    if (!sealed.ok() && !RefusedForGood(job, attempt.number, *seen, sealed)) return sealed;
-    if (sealed.ok()) refused_since_.erase(job.id);
+    if (sealed.ok()) {
+      refusals_.erase(job.id);
+    } else if (RefusedForGood(job, attempt.number, *seen, sealed.code())) {
+      result->trouble = sealed.WithContext("its checkpoints are not sealed");
+    } else {
+      return sealed;
+    }
   }
   STOKER_ASSIGN(RestorableRead read, ReadRestorable(ledger_, job, false));
   seen->checkpoints = std::move(read.generations);
@@ -233,7 +245,7 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
   if (!act || !IsHere(read.job)) return result;
   Decision decision = Reconcile(read.job, *spec, seen);
   if (decision.want_checkpoints) {
-    STOKER_TRY(ObserveCheckpoints(read.job, &seen));
+    STOKER_TRY(ObserveCheckpoints(read.job, &seen, &result));
     decision = Reconcile(read.job, *spec, seen);
   }
   result.notes = decision.notes;
@@ -291,6 +303,7 @@ void Controller::KeepOnly(const std::set<std::string>& jobs) {
   const auto ended = [&](const auto& entry) { return !jobs.contains(entry.first); };
   std::erase_if(records_, ended);
   std::erase_if(looked_, ended);
+  std::erase_if(refusals_, ended);
   std::erase_if(sequences_, ended);
   std::erase_if(outcomes_, ended);
   reports_.KeepOnly(jobs);

@@ -32,7 +32,7 @@ struct PassResult {
   std::vector<MachineSeen> machines;
   std::vector<std::string> notes;  // what was decided and done, for people
   bool changed = false;            // the record was written by this pass
-  std::optional<Status> trouble;   // a machine action that failed; the next pass tries again
+  std::optional<Status> trouble;   // an action that failed; the next pass tries again
 };
 
 // Gives the provider of a name; kInvalid when there is none of that name.
@@ -79,8 +79,8 @@ class Controller {
   // What Reconcile decides by, and all of it that a pass tells.
   Observed Observe(const JobRead& read, const std::vector<ReportRead>& reports, MonoTime listened,
                    const Describe& describe, PassResult* result);
-  bool RefusedForGood(const Job& job, int attempt, const Observed& seen, const Status& status);
-  Status ObserveCheckpoints(const Job& job, Observed* seen);
+  bool RefusedForGood(const Job& job, int attempt, const Observed& seen, Code code);
+  Status ObserveCheckpoints(const Job& job, Observed* seen, PassResult* result);
   Status Act(const Job& job, const JobSpec& spec, const Decision& decision);
 
   Ledger& ledger_;
@@ -88,10 +88,16 @@ class Controller {
   Clock& clock_;
   const HostLookup host_;
   ReportReader reports_;
-  std::map<std::string, JobRead> records_;         // as last read, by job
-  std::map<std::string, MonoTime> refused_since_;  // by job: no checkpoint can be sealed
-  std::map<std::string, MonoTime> looked_;         // at its reports, by job
-  std::map<std::string, JobSpec> specs_;           // by digest
+  std::map<std::string, JobRead> records_;  // as last read, by job
+  // Of one attempt, without a look in between that was not refused.
+  struct Refusals {
+    int attempt = 0;
+    MonoTime since;
+    MonoTime last;
+  };
+  std::map<std::string, Refusals> refusals_;  // by job: no checkpoint can be sealed
+  std::map<std::string, MonoTime> looked_;    // at its reports, by job
+  std::map<std::string, JobSpec> specs_;      // by digest
   std::map<std::string, std::map<std::string, Sequence>> sequences_;  // by job, then by report key
   std::map<std::string, std::vector<LaunchOutcome>> outcomes_;        // by job, of the last pass
 };

@@ -96,6 +96,7 @@ void Fields(A& a, T& t) {
   a("as_left", t.as_left);
   a("noticed", t.noticed);
   a("missing_outputs", t.missing_outputs);
+  a("trouble", t.trouble);
   a.Check(Sane(t.run_ms), "run_ms", "is out of range");
   a.Check(PathOrEmpty(t.restore), "restore", "is not a checkpoint's name");
   a.Check(PathOrEmpty(t.newest_checkpoint), "newest_checkpoint", "is not a checkpoint's name");

@@ -80,6 +80,7 @@ Attempt AnyAttempt(Prng& prng, int number) {
   a.run_ms = static_cast<int64_t>(prng.Below(1 << 30));
   a.newest_checkpoint = AnyId(prng);
   a.as_left = AnyId(prng);
+  a.trouble = AnyText(prng);
   a.noticed = prng.Chance(1, 2);
   a.extra = AnyExtra(prng);
   return a;
@@ -216,7 +217,7 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Notice>(), 2u);
   EXPECT_EQ(CountMembers<CancelRequest>(), 2u);
   EXPECT_EQ(CountMembers<Launch>(), 13u);
-  EXPECT_EQ(CountMembers<Attempt>(), 15u);
+  EXPECT_EQ(CountMembers<Attempt>(), 16u);
   EXPECT_EQ(CountMembers<Job>(), 26u);
   EXPECT_EQ(CountMembers<NodeReport>(), 30u);
 }

@@ -65,6 +65,8 @@ struct Launch {
   std::string extra;  // unknown fields of this entry, as JSON; preserved
 };
 
+inline constexpr size_t kMostTrouble = 300;
+
 struct Attempt {
   int number = 0;  // from 1
   AttemptState state = AttemptState::kProvisioning;
@@ -80,6 +82,8 @@ struct Attempt {
   std::string as_left;                  // what its program left at its end, see policy/restore.h
   bool noticed = false;                 // a notice came while it was the current attempt
   std::vector<std::string> missing_outputs;  // entries of `outputs` that nothing was kept of
+  // What its nodes said at their end: what was not kept, and why. At most kMostTrouble bytes.
+  std::string trouble;
   std::string extra;
 };
 

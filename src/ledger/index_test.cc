@@ -111,6 +111,21 @@ TEST(Summary, TellsAJobInShort) {
   EXPECT_EQ(s.newest_checkpoint, "1-step");
   EXPECT_EQ(s.name.substr(0, 7), "badname");
   EXPECT_EQ(s.name.size(), 200u);
+  EXPECT_EQ(s.remark, "") << "it goes on";
+  EXPECT_EQ(DecodeSummary(EncodeSummary(s)), s);
+}
+
+TEST(Summary, RemarksWhatAnEndedJobHasNotKept) {
+  Job job;
+  job.id = "abcdefgh";
+  job.state = JobState::kSucceeded;
+  auto& attempt = job.attempts.emplace_back();
+  EXPECT_EQ(SummaryOf(job).remark, "");
+  attempt.missing_outputs = {"model.pt", "runs/*"};
+  attempt.trouble = "'out/pipe' is not kept: no file";
+  const Summary s = SummaryOf(job);
+  EXPECT_EQ(s.remark,
+            "declared and never came: model.pt, runs/*; 'out/pipe' is not kept: no file");
   EXPECT_EQ(DecodeSummary(EncodeSummary(s)), s);
 }
 

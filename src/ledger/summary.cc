@@ -123,14 +123,17 @@ class LineReader {
   bool first_ = true;
 };
 
-// Cut between characters, not inside one.
-std::string Short(const std::string& text) {
-  std::string clean = Printable(text);
-  if (clean.size() <= kMaxText) return clean;
-  size_t end = kMaxText;
-  while (end > 0 && (static_cast<unsigned char>(clean[end]) & 0xc0) == 0x80) --end;
-  clean.resize(end);
-  return clean;
+std::string Short(const std::string& text) { return CutText(Printable(text), kMaxText); }
+
+std::string Remark(const Job& job) {
+  if (!IsFinal(job.state) || job.attempts.empty()) return "";
+  const Attempt& last = job.attempts.back();
+  std::string text;
+  if (!last.missing_outputs.empty()) {
+    text = "declared and never came: " + Join(last.missing_outputs, ", ");
+  }
+  if (!last.trouble.empty()) text += (text.empty() ? "" : "; ") + last.trouble;
+  return Short(text);
 }
 
 std::string Footer(std::string_view lines, size_t count) {
@@ -154,6 +157,7 @@ Summary SummaryOf(const Job& job) {
   summary.created = job.created;
   summary.ended = job.ended;
   summary.retry_of = job.retry_of;
+  summary.remark = Remark(job);
   std::optional<Ending> ending;
   for (const Attempt& attempt : job.attempts) {
     if (!summary.started) summary.started = attempt.running;
@@ -194,6 +198,7 @@ std::string EncodeSummary(const Summary& s) {
   line.Text(s.newest_checkpoint);
   line.Text(s.retry_of);
   line.Text(s.host);
+  line.Text(s.remark);
   return line.Take();
 }
 
@@ -219,6 +224,7 @@ std::optional<Summary> DecodeSummary(std::string_view text) {
   line.Text(&s.newest_checkpoint);
   line.Text(&s.retry_of);
   if (!line.AtEnd()) line.Text(&s.host);
+  if (!line.AtEnd()) line.Text(&s.remark);
   if (!line.Done() || !IsSafeName(s.id)) return std::nullopt;
   return s;
 }

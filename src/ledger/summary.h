@@ -34,6 +34,8 @@ struct Summary {
   std::string newest_checkpoint;
   std::string retry_of;
   std::string host;  // Job::host; "" also in what an older stoker wrote
+  // Of a job that has ended: outputs that never came, and what was not kept; "" = nothing to say.
+  std::string remark;
   bool operator==(const Summary&) const = default;
 };
 

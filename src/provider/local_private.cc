@@ -48,7 +48,9 @@ Status WriteLocalPrivate(const std::string& state, const std::string& ledger_id,
   // Whoever removes the last file removes the folder too, perhaps between these two calls.
   Status written;
   for (int tries = 0; tries < kWriteTries; ++tries) {
-    STOKER_TRY(sys::MakeDirs(Folder(state), 0700));
+    written = sys::MakeDirs(Folder(state), 0700);
+    if (written.Is(Code::kExists)) continue;
+    STOKER_TRY(written);
     written = sys::WriteFileAtomic(File(state, ledger_id, job), text, 0600, true);
     if (!written.Is(Code::kNotFound)) return written;
   }

@@ -2,8 +2,10 @@
 // Attempts: opened, begun, drained, ended, and what follows.
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "base/deliberate_bug.h"
+#include "base/text.h"
 #include "job/checkpoint_name.h"
 #include "policy/retry.h"
 #include "reconcile/pass.h"
@@ -93,6 +95,16 @@ void FinishJob(Pass& pass, JobState state, const Ending& result) {
   pass.Changed("job " + std::string(Name(state)) + ": " + result.why);
 }
 
+std::string TroubleAtEnd(const Pass& pass, const Attempt& attempt) {
+  std::set<std::string> said;
+  for (int rank = 0; rank < NumNodes(attempt); ++rank) {
+    const ReportSeen* report = pass.Report(attempt, rank);
+    const bool ended = report != nullptr && report->report.phase == NodePhase::kEnded;
+    if (ended && !report->report.trouble.empty()) said.insert(report->report.trouble);
+  }
+  return CutText(Join({said.begin(), said.end()}, "; "), kMostTrouble);
+}
+
 // What the reports and the list of checkpoints say of an attempt that is over.
 void SumUp(Pass& pass, Attempt& attempt) {
   for (int rank = 0; rank < NumNodes(attempt); ++rank) {
@@ -100,6 +112,7 @@ void SumUp(Pass& pass, Attempt& attempt) {
     if (report != nullptr) attempt.run_ms = std::max(attempt.run_ms, report->report.run_ms);
   }
   attempt.missing_outputs = MissingOutputs(pass, attempt);
+  attempt.trouble = TroubleAtEnd(pass, attempt);
   if (pass.seen.checkpoints->empty()) return;
   const Generation& own = pass.seen.checkpoints->front();
   const std::string left = AsLeftName(attempt.number);

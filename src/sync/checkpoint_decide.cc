@@ -9,6 +9,8 @@
 namespace stoker {
 namespace {
 
+constexpr size_t kMostUnnamedShards = 16;
+
 // A file held open this long without a sign of change does not hold others up.
 constexpr Duration kLingering = Duration::Seconds(30);
 // One that is open for so many times `quiet` is not merely being written.
@@ -170,6 +172,7 @@ bool CheckpointPlan::FastBoundary(const View& view, MonoTime now) const {
   if (!Complete(current, rhythm_.cycles[rhythm_.cycles.size() - 2])) return false;
   if (now - last_change_ < rhythm_.hold) return false;
   if (!PlainSteps()) return true;
+  if (NamesShards() && !PastFirstSave()) return false;
   // "step-1.pt, step-2.pt, …" may be steps or the shards of one: steps never end, shards do.
   return rhythm_.cycles.size() >= 5 && first_change_ &&
          (now - *first_change_ >= options_.quiet * 2 || !taken_units_.empty());
@@ -179,10 +182,21 @@ bool CheckpointPlan::PlainSteps() const {
   return rhythm_.lead.find('#') != std::string::npos && rhythm_.lead.find('/') == std::string::npos;
 }
 
+// Something has been taken, or one save cannot have so many parts and last so long: not without
+// saying in their names of how many.
+bool CheckpointPlan::PastFirstSave() const {
+  if (!taken_units_.empty()) return true;
+  if (!first_change_ || rhythm_.cycles.size() < kMostUnnamedShards) return false;
+  return last_change_ - *first_change_ >= options_.quiet * (NamesShards() ? 100 : 10);
+}
+
+// "model-00001-of-00003": the names say that all of them are one.
+bool CheckpointPlan::NamesShards() const { return rhythm_.lead.find("-of-#") != std::string::npos; }
+
 // Whether a round is a shard of a first save that goes on. What comes with something else each time
 // is a step, and so is what comes after a pause for training; shards follow each other at once.
 bool CheckpointPlan::MayBeShard(const Cycle& cycle) const {
-  if (!PlainSteps() || cycle.episodes.size() != 1 || !taken_units_.empty()) return false;
+  if (!PlainSteps() || cycle.episodes.size() != 1 || PastFirstSave()) return false;
   if (!first_change_ || last_change_ - *first_change_ < options_.quiet) return true;
   return std::all_of(rhythm_.cycles.begin() + 1, rhythm_.cycles.end(), [](const Cycle& next) {
     return next.before * 4 <= next.episodes.front().end - next.episodes.front().begin;

@@ -155,6 +155,8 @@ class CheckpointPlan {
   bool FastBoundary(const View& view, MonoTime now) const;
   bool PlainSteps() const;
   bool MayBeShard(const Cycle& cycle) const;
+  bool PastFirstSave() const;
+  bool NamesShards() const;
   bool MarkedComplete(const View& view) const;
   std::optional<Candidate> DecideAlive(const View& view, MonoTime now) const;
   std::optional<Candidate> Done(View view) const;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "base/text.h"
 #include "ledger/paths.h"
@@ -21,6 +22,7 @@ constexpr char kNoFile[] =
 // Copies need room until they are sent.
 constexpr size_t kMostTogether = 128;
 constexpr int64_t kBytesTogether = int64_t{256} << 20;
+constexpr size_t kLongestPath = 4096;  // no file system here has a longer one
 
 std::string OutputsManifestKey(const std::string& job, int attempt, int rank) {
   return paths::Artifacts(job) + kManifestPrefix + std::to_string(attempt) + "-" +
@@ -59,6 +61,7 @@ template <typename Value, typename KindOf>
 std::vector<std::string> Superseded(const std::map<std::string, Value>& listed,
                                     const std::string& path, FileKind kind, const KindOf& kind_of) {
   std::vector<std::string> out;
+  if (path.size() > kLongestPath) return out;
   for (size_t at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1)) {
     const auto above = listed.find(path.substr(0, at));
     if (above == listed.end()) continue;
@@ -223,7 +226,6 @@ Status OutputKeeper::Send(Batch* batch) {
     const auto kind_of = [](const ManifestFile& file) { return file.kind; };
     for (const auto& old : Superseded(listed_, one.path, one.listed.kind, kind_of)) {
       listed_.erase(old);
-      if (const auto seen = seen_.find(old); seen != seen_.end()) seen->second = Seen();
     }
     listed_[one.path] = std::move(one.listed);
     left_out_.erase(one.path);
@@ -238,6 +240,17 @@ Status OutputKeeper::Send(Batch* batch) {
   return status;
 }
 
+// It was kept, something else took its name, and that is gone now.
+bool OutputKeeper::BackAgain(const std::string& path, const FileFact& fact,
+                             const std::set<std::string>& there) const {
+  if (listed_.count(path) != 0) return false;
+  const auto kind_of = [](const ManifestFile& file) { return file.kind; };
+  const auto others = Superseded(listed_, path, fact.kind, kind_of);
+  return !others.empty() && std::none_of(others.begin(), others.end(), [&](const auto& other) {
+    return there.count(other) != 0;
+  });
+}
+
 Status OutputKeeper::LookAt(const OutputSource& source, bool all, MonoTime deadline) {
   STOKER_ASSIGN(DirectoryScan scan, source.files->Scan());
   const auto whole = [&](const std::string& path) {
@@ -247,6 +260,8 @@ Status OutputKeeper::LookAt(const OutputSource& source, bool all, MonoTime deadl
     if (!LeftOut(whole(path))) LeaveOut(whole(path), nullptr, kNoFile);
   }
   Batch batch;
+  std::set<std::string> there;
+  for (const FileFact& fact : scan.files) there.insert(whole(fact.path));
   for (const FileFact& fact : scan.files) {
     const MonoTime now = clock_.Mono();
     const std::string path = whole(fact.path);
@@ -254,7 +269,8 @@ Status OutputKeeper::LookAt(const OutputSource& source, bool all, MonoTime deadl
     Seen& seen = seen_[path];
     if (!SameFact(seen.fact, fact)) seen.since = now;
     seen.fact = fact;
-    if ((seen.ever_sent || seen.refused) && SameFact(seen.sent, fact)) continue;
+    const bool known = (seen.ever_sent || seen.refused) && SameFact(seen.sent, fact);
+    if (known && !(seen.ever_sent && BackAgain(path, fact, there))) continue;
     if (now >= deadline) {
       waiting_[path] = Status(Code::kTimeout, "there was no time left to save it");
       continue;

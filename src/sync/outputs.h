@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,8 @@ class OutputKeeper {
   };
   Status Pass(bool all, MonoTime deadline);
   Status LookAt(const OutputSource& source, bool all, MonoTime deadline);
+  bool BackAgain(const std::string& path, const FileFact& fact,
+                 const std::set<std::string>& there) const;
   // Files that are copied, and wait to be sent together.
   struct Batch;
   Status Stage(const OutputSource& source, const std::string& path, Seen* seen, bool prefix,

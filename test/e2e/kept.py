@@ -215,8 +215,9 @@ def test_declared(results, world):
     never = "output 'never.txt' never came"
     shown = world.json("show", "-")
     results.check(
-        "declared: what never came is said by run, show and --json",
+        "declared: what never came is said by run, show, ls and --json",
         never in done.stderr
+        and "declared and never came: never.txt" in world.stoker("ls").stderr
         and never in world.stoker("show", "-").stdout
         and shown["job"]["attempts"][-1]["missing_outputs"] == ["never.txt"],
         [done.stderr, shown["job"]["attempts"]],

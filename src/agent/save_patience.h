@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "base/deliberate_bug.h"
 #include "base/time.h"
 
 namespace stoker {
@@ -18,12 +17,7 @@ class SavePatience {
   SavePatience(int64_t saved, MonoTime now) : saved_(saved), progress_(now) {}
 
   // After a try that failed: is it the last? `hurried`: a cancel's time to save is over.
-  bool Ends(int64_t saved, bool hurried, MonoTime now) {
-    if (BugIsOn("tries-for-ever")) return false;
-    if (saved != saved_) progress_ = now;
-    saved_ = saved;
-    return hurried || now - progress_ >= kKeepTrying;
-  }
+  bool Ends(int64_t saved, bool hurried, MonoTime now);
 
  private:
   int64_t saved_;

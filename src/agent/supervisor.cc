@@ -492,8 +492,7 @@ void Supervisor::On(const Tick&, Instant, Actions&) {}
 void Supervisor::CheckTimes(Instant now, Actions& out) {
   if (cancelled_ && now.mono >= *cancelled_ + config_.stop_grace + kLeaveAfterCancel) {
     phase_ = AgentPhase::kOff;
-    out.push_back(
-        PowerOff{"the job was cancelled, and this node did not finish in time"});
+    out.push_back(PowerOff{"the job was cancelled, and this node did not finish in time"});
     return;
   }
   if (term_at_ && now.mono >= *term_at_ &&

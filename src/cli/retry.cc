@@ -42,8 +42,6 @@ Status Run(Context& context, const Options& options) {
   SubmitRequest request;
   STOKER_ASSIGN(request.spec, ParseStoredSpec(text));
   // The same code, also when the folder has changed or is gone since.
-  request.packed_from = request.spec.workdir;
-  request.spec.workdir.clear();
   request.code_digest = pass.job.code_digest;
   request.code_note = pass.job.workdir_note;
   if (!options.fresh) {

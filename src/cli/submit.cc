@@ -171,10 +171,9 @@ Result<std::string> StoreBinary(Context& context) {
 
 Result<Job> Submit(Context& context, const SubmitRequest& request) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
-  const std::string& packed_from =
-      request.packed_from.empty() ? request.spec.workdir : request.packed_from;
-  STOKER_ASSIGN(const LocalPrivate own, GatherPrivate(context, {request.spec, request.secret_values,
-                                                                request.shell_env, packed_from}));
+  STOKER_ASSIGN(const LocalPrivate own,
+                GatherPrivate(context, {request.spec, request.secret_values, request.shell_env,
+                                        request.spec.workdir}));
   Job job;
   std::string diff;
   if (!request.code_digest.empty()) {

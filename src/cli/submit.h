@@ -20,7 +20,6 @@ struct SubmitRequest {
   std::string code_note;
   std::map<std::string, std::string> secret_values;  // those that flags gave
   bool shell_env = true;                             // variables of this shell go along
-  std::string packed_from;  // with `code_digest`: the folder that it was packed from
 };
 
 // Nothing is written before the spec and the work directory have been found good. What it packed is

@@ -44,11 +44,22 @@ constexpr int64_t kBesides = int64_t{64} << 20;
 constexpr int64_t kLeastMemory = int64_t{96} << 20;
 constexpr size_t kMostNamed = 20;
 
+// "host:/folder", as rsync and scp mean it.
+bool NamesMachine(const std::string& word) {
+  const size_t colon = word.find(':');
+  return colon != std::string::npos && colon > 0 && colon < word.find('/') &&
+         !sys::FileExists(word);
+}
+
 Result<SyncSide> OpenSide(const std::string& url, bool must_exist) {
   SyncSide opened;
   if (NamesBucket(url)) {
     STOKER_ASSIGN(opened.store, OpenStore(url));
     opened.side = std::make_unique<StoreSide>(*opened.store);
+  } else if (NamesMachine(url)) {
+    return Status(Code::kUsage, "'" + Printable(url) + "' looks like a folder of another machine",
+                  "stoker copies between folders here, s3:// and gs://; write './" +
+                      Printable(url) + "' if a folder of that name is meant");
   } else {
     STOKER_ASSIGN(auto folder, OpenFolder(url, must_exist));
     opened.folder = folder.get();

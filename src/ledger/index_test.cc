@@ -124,8 +124,7 @@ TEST(Summary, RemarksWhatAnEndedJobHasNotKept) {
   attempt.missing_outputs = {"model.pt", "runs/*"};
   attempt.trouble = "'out/pipe' is not kept: no file";
   const Summary s = SummaryOf(job);
-  EXPECT_EQ(s.remark,
-            "declared and never came: model.pt, runs/*; 'out/pipe' is not kept: no file");
+  EXPECT_EQ(s.remark, "declared and never came: model.pt, runs/*; 'out/pipe' is not kept: no file");
   EXPECT_EQ(DecodeSummary(EncodeSummary(s)), s);
 }
 

@@ -190,7 +190,8 @@ Status BuildBare(const std::string& parent, const std::string& venv, const std::
   } else {
     STOKER_TRY(MustSucceed(
         "python3 -m ensurepip",
-        step.Run(Command({venv + "/bin/python", "-m", "ensurepip"}, workdir, env), quiet)));
+        step.Run(Command({venv + "/bin/python", "-m", "ensurepip", "--default-pip"}, workdir, env),
+                 quiet)));
   }
   return sys::WriteFileAtomic(venv + kMarker, "", 0600, true);
 }

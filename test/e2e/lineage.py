@@ -83,6 +83,13 @@ def test_from(results, world, first):
     results.check("run --from JOB/CHECKPOINT -- COMMAND, with a parameter of its own",
                   done.returncode == 0 and "begins at 7 by two with 0.1" in done.stdout,
                   done.stdout + done.stderr)
+    again = world.json("retry", first, "--detach")["id"]
+    ended(world, again)
+    program(world, "three")
+    done = world.stoker("run", "--from", again)
+    results.check("run --from a retry: today's folder as well", done.returncode == 0
+                  and "by three with 0.5" in done.stdout, done.stdout + done.stderr)
+    program(world, "two")
     job = world.json("ls", "--all")["jobs"] if isinstance(world.json("ls", "--all"), dict) else \
         world.json("ls", "--all")
     results.check("ls knows whence", any(one.get("retry_of") == first for one in job), job)

@@ -190,6 +190,17 @@ def test_part_names(results, world):
     results.check("and removed like any other", done["removed"] == 1, done)
 
 
+def test_machines(results, world):
+    """What rsync would take for another machine is no folder to be made here."""
+    at = fresh(world, "machines")
+    done = world.stoker("sync", "a", "me@host:/data", cwd=at)
+    results.check("another machine is refused", done.returncode == 2 and "another machine"
+                  in done.stderr and not (at / "me@host:").exists(), done.stderr)
+    done = world.stoker("sync", "a", "./me@host:/data", cwd=at)
+    results.check("a folder of such a name is not", done.returncode == 0
+                  and (at / "me@host:" / "data").is_dir(), done.stderr)
+
+
 def main():
     enter()
     results = Results()
@@ -197,7 +208,7 @@ def main():
         world.env.update(AWS_ACCESS_KEY_ID="x", AWS_SECRET_ACCESS_KEY="x", AWS_REGION="us-east-1",
                          STORAGE_EMULATOR_HOST="http://127.0.0.1:1")
         for test in (test_nesting, test_dots, test_whole_places, test_ledger, test_share,
-                     test_part_names):  # fmt: skip
+                     test_part_names, test_machines):  # fmt: skip
             results.run(test.__name__, test, results, world)
     results.finish()
 

@@ -34,10 +34,11 @@ def tables():
 
 
 def free(lock):
-    """Whether nobody holds the file `lock`."""
-    with open(lock, encoding="utf-8") as file:
+    """Whether nobody holds the file `lock`. By fcntl's lock, as stoker's are: of flock's it knows
+    nothing."""
+    with open(lock, "r+", encoding="utf-8") as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
     return True

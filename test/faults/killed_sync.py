@@ -78,6 +78,9 @@ class OnS3:
     def unfinished(self):
         return [up for up in self.server.uploads() if not up["Key"].endswith("/anothers")]
 
+    def uploads(self, unfinished):
+        return len(unfinished)
+
     def begin_anothers(self):
         """What some other program uploads is none of gc's business."""
         for key in ("elsewhere/0/anothers", "anywhere/anothers"):
@@ -128,6 +131,10 @@ class OnGcs:
 
     def unfinished(self):
         return list(self.objects(".stoker-parts/"))
+
+    def uploads(self, unfinished):
+        """More than one where a trial before was killed between its object and its parts' end."""
+        return len({part.rpartition("/")[0] for part in unfinished})
 
     def begin_anothers(self):
         pass  # their sessions cannot be seen
@@ -281,11 +288,12 @@ def main():
             trial.killed(str(trial.source), f"{trial.url}elsewhere/{number}/")
             if service.unfinished():
                 break
-        began = len(service.unfinished())
+        unfinished = service.unfinished()
+        began, uploads = len(unfinished), service.uploads(unfinished)
         service.begin_anothers()
         service.age(proxy, 100 * 3600)
         would = world.json("gc", "--dry-run")["unfinished_uploads"]
-        results.check("gc --dry-run counts it", would == 1, would)
+        results.check("gc --dry-run counts each", would == uploads > 0, (would, unfinished))
         results.check("and keeps it", len(service.unfinished()) == began, service.unfinished())
         world.stoker("gc", check=True)
         left = service.unfinished()

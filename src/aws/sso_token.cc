@@ -3,7 +3,6 @@
 
 #include <openssl/evp.h>
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "aws/credential_json.h"
@@ -96,15 +95,14 @@ Result<std::string> Renew(const AwsLookup& lookup, const SsoLogin& login, const 
   STOKER_ASSIGN(const std::string answer, Ask(lookup, login, old));
   if (answer.empty()) return std::string();
   const std::string token = JsonMember(answer, "accessToken");
-  const int64_t seconds = std::strtoll(JsonMember(answer, "expiresIn").c_str(), nullptr, 10);
-  if (token.empty() || token.find_first_of("\r\n") != std::string::npos || seconds <= 0 ||
-      seconds > kMostSeconds) {
+  const auto seconds = WholeNumber(JsonMember(answer, "expiresIn"), 1, kMostSeconds);
+  if (token.empty() || token.find_first_of("\r\n") != std::string::npos || !seconds) {
     return Status(Code::kCorrupt, "AWS gave an answer without accessToken or expiresIn");
   }
   Json cached = {{"startUrl", login.start_url},
                  {"region", login.region},
                  {"accessToken", token},
-                 {"expiresAt", Seconds(asked + Duration::Seconds(seconds))},
+                 {"expiresAt", Seconds(asked + Duration::Seconds(*seconds))},
                  {"clientId", old.Member("clientId")},
                  {"clientSecret", old.Member("clientSecret")},
                  {"registrationExpiresAt", old.Member("registrationExpiresAt")}};

@@ -42,11 +42,24 @@ TEST(Time, Rfc3339RoundTrips) {
   }
   EXPECT_EQ(ParseRfc3339("2020-04-24T17:11:44Z")->ms, 1587748304000);
   EXPECT_EQ(ParseRfc3339("2020-04-24T19:11:44.5+02:00")->ms, 1587748304500);
+  EXPECT_EQ(ParseRfc3339("2020-02-29 17:11:44.1234567z")->ms, 1582996304123);
+}
+
+TEST(Text, WholeNumbers) {
+  EXPECT_EQ(WholeNumber("0", 0, 9), 0);
+  EXPECT_EQ(WholeNumber("-3", -3, 9), -3);
+  EXPECT_EQ(WholeNumber("9223372036854775807", 0, INT64_MAX), INT64_MAX);
+  for (const char* text : {"", " 1", "1 ", "+1", "1x", "1.5", "1e3", "0x1", "10", "-1", "-",
+                           "9223372036854775808", "99999999999999999999"}) {
+    EXPECT_EQ(WholeNumber(text, 0, 9), std::nullopt) << text;
+  }
 }
 
 TEST(Time, RefusesWhatIsNoTime) {
-  for (const char* text :
-       {"", "now", "2020-04-24", "2020-04-24T17:11:44", "2020-13-24T17:11:44Z"}) {
+  for (const char* text : {"", "now", "2020-04-24", "2020-04-24T17:11:44", "2020-13-24T17:11:44Z",
+                           "2020-04-24x17:11:44Z", "2020-02-30T17:11:44Z", "2021-02-29T17:11:44Z",
+                           "2020-04-24T17:11:44.Z", "2020-04-24T17:11:44+24:00",
+                           "2020-04-24T17:11:44+02:60", "2020-04-24T17:11:44Z "}) {
     EXPECT_FALSE(ParseRfc3339(text).ok()) << text;
   }
 }

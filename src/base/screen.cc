@@ -104,7 +104,7 @@ std::string PrintableJson(std::string_view json) {
   for (size_t at = 0; at < json.size();) {
     const size_t length = std::max<size_t>(1, Utf8Length(json, at));
     const uint32_t code = json[at] == 0x7f ? 0x7f : UnseenAt(json, at, length);
-    char escape[8] = "";
+    char escape[16] = "";
     if (code != 0) std::snprintf(escape, sizeof escape, "\\u%04x", code);
     out.append(code != 0 ? std::string_view(escape) : json.substr(at, length));
     at += length;

@@ -60,12 +60,21 @@ std::string Printable(std::string_view text, bool keep_newlines) {
   return Printable(text, keep_newlines, Colours::kNone);
 }
 
+std::optional<int64_t> WholeNumber(std::string_view text, int64_t low, int64_t high) {
+  int64_t number = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, number);
+  const bool whole = !text.empty() && error == std::errc() && end == last;
+  if (!whole || number < low || number > high) return std::nullopt;
+  return number;
+}
+
 Result<int64_t> ParseSize(std::string_view text) {
   const Status bad(Code::kInvalid, "not a size: '" + std::string(text.substr(0, 40)) + "'",
                    "Write a number and a unit: 512KB, 100MB, 16GiB or 2TB");
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || number < 0) return bad;
+  if (error != std::errc() || text[0] == '-') return bad;
   const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
   struct Unit {
     std::string_view name;

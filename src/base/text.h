@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,10 @@ std::string Printable(std::string_view text, bool keep_newlines = false);
 
 // A path for a message: printable, between quotes.
 std::string QuotedPath(std::string_view path);
+
+// `text` as a whole number from `low` to `high`; nullopt when it is anything else, or more than
+// digits behind at most a '-'.
+std::optional<int64_t> WholeNumber(std::string_view text, int64_t low, int64_t high);
 
 // "100MB" = 10^6 steps, "16GiB" = 2^10 steps, "512" = bytes.
 Result<int64_t> ParseSize(std::string_view text);

@@ -80,20 +80,25 @@ Result<WallTime> ParseRfc3339(std::string_view text) {
       !Digits(text, 11, 2, &h) || !Digits(text, 14, 2, &mi) || !Digits(text, 17, 2, &s))
     return bad;
   if (text[4] != '-' || text[7] != '-' || text[13] != ':' || text[16] != ':') return bad;
+  if (text[10] != 'T' && text[10] != 't' && text[10] != ' ') return bad;
   if (mo < 1 || mo > 12 || d < 1 || d > 31 || h > 23 || mi > 59 || s > 60) return bad;
+  // 30 February would be taken for a day in March.
+  const Civil same = CivilFromDays(DaysFromCivil(y, mo, d));
+  if (same.month != mo || same.day != d) return bad;
   size_t at = 19;
   if (at < text.size() && text[at] == '.') {
     int64_t scale = 100;
     for (++at; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at, scale /= 10) {
       ms += (text[at] - '0') * scale;
     }
+    if (at == 20) return bad;
   }
   int64_t zone = 0;
   if (at == text.size()) return bad;
   if (text[at] == '+' || text[at] == '-') {
     int64_t zh, zm;
     if (!Digits(text, at + 1, 2, &zh) || !Digits(text, at + 4, 2, &zm)) return bad;
-    if (text[at + 3] != ':' || text.size() != at + 6) return bad;
+    if (text[at + 3] != ':' || text.size() != at + 6 || zh > 23 || zm > 59) return bad;
     zone = (zh * 60 + zm) * (text[at] == '-' ? -1 : 1);
   } else if (text.substr(at) != "Z" && text.substr(at) != "z") {
     return bad;

@@ -2,7 +2,6 @@
 #include "google/exchange.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/text.h"
 #include "net/percent.h"
@@ -95,13 +94,10 @@ Result<GoogleToken> ExchangeForm(const GoogleLookup& lookup, const std::string& 
   }
   const auto life = json.find("expires_in");
   if (life == json.end()) return out;
-  int64_t seconds = 0;
-  if (life->is_number_integer()) seconds = life->get<int64_t>();
-  if (life->is_string()) seconds = std::strtoll(life->get<std::string>().c_str(), nullptr, 10);
-  if (seconds <= 0 || seconds > kMostSeconds) {
-    return Status(Code::kCorrupt, where + ": the answer has a strange expires_in");
-  }
-  out.expires = asked + Duration::Seconds(seconds);
+  const std::string text = life->is_string() ? life->get<std::string>() : life->dump();
+  const auto seconds = WholeNumber(text, 1, kMostSeconds);
+  if (!seconds) return Status(Code::kCorrupt, where + ": the answer has a strange expires_in");
+  out.expires = asked + Duration::Seconds(*seconds);
   return out;
 }
 

@@ -2,7 +2,6 @@
 #include "provider/ec2_metadata.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -89,7 +88,7 @@ class Ec2Metadata : public MetadataService {
     }
     int64_t granted = kTokenSeconds;
     if (const auto* ttl = FindHeader(response.headers, "X-aws-ec2-metadata-token-ttl-seconds")) {
-      granted = std::min<int64_t>(granted, std::strtoll(ttl->c_str(), nullptr, 10));
+      granted = std::min(granted, WholeNumber(*ttl, 0, INT64_MAX).value_or(0));
     }
     token_ = std::move(response.body);
     renew_at_ = clock_.Mono() + Duration::Seconds(granted) - kRenewBefore;

@@ -15,6 +15,9 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int64_t kMaxBytes = 1 << 20;
+constexpr int64_t kMostNumber = 1'000'000'000;
+constexpr int64_t kMostPort = 65'535;
+constexpr int64_t kMostMs = int64_t{100'000'000'000'000};  // as in the job's record
 
 std::string BootFile(const std::string& dir) { return dir + "/boot.json"; }
 std::string MachineFile(const std::string& dir) { return dir + "/machine.json"; }
@@ -44,9 +47,13 @@ class Fields {
     Fail(key);
     return "";
   }
-  int64_t Number(const char* key) {
+  // From 0 to `most`.
+  int64_t Number(const char* key, int64_t most) {
     const auto it = json_.find(key);
-    if (it != json_.end() && it->is_number_integer()) return it->get<int64_t>();
+    if (it != json_.end() && it->is_number_unsigned() &&
+        it->get<uint64_t>() <= static_cast<uint64_t>(most)) {
+      return it->get<int64_t>();
+    }
     Fail(key);
     return 0;
   }
@@ -101,7 +108,7 @@ Status WriteLocalBoot(const std::string& dir, const LocalBoot& boot) {
 Result<LocalBoot> ReadLocalBoot(const std::string& dir) {
   STOKER_ASSIGN(const Json json, Read(BootFile(dir)));
   Fields fields(json, BootFile(dir));
-  if (fields.Number("format") > 1) {
+  if (fields.Number("format", kMostNumber) > 1) {
     return Status(Code::kTooNew, BootFile(dir) + ": was written by a newer stoker");
   }
   LocalBoot boot;
@@ -110,9 +117,9 @@ Result<LocalBoot> ReadLocalBoot(const std::string& dir) {
   r.ledger_id = fields.Text("ledger_id");
   r.store_url = fields.Text("store_url");
   r.job = fields.Text("job");
-  r.launch = static_cast<int>(fields.Number("launch"));
+  r.launch = static_cast<int>(fields.Number("launch", kMostNumber));
   r.binary_digest = fields.Text("binary_digest");
-  r.limit = Duration::Ms(fields.Number("limit_ms"));
+  r.limit = Duration::Ms(fields.Number("limit_ms", kMostMs));
   r.not_after = fields.Time("not_after");
   r.ending = fields.Text("ending");
   boot.instance_id = fields.Text("instance_id");
@@ -135,9 +142,9 @@ Result<LocalMachineInfo> ReadLocalMachineInfo(const std::string& dir) {
   STOKER_ASSIGN(const Json json, Read(MachineFile(dir)));
   Fields fields(json, MachineFile(dir));
   LocalMachineInfo info;
-  info.pid = static_cast<int>(fields.Number("pid"));
+  info.pid = static_cast<int>(fields.Number("pid", kMostNumber));
   info.address = fields.Text("address");
-  info.port = static_cast<int>(fields.Number("port"));
+  info.port = static_cast<int>(fields.Number("port", kMostPort));
   info.started = fields.Time("started");
   STOKER_TRY(fields.status());
   return info;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/local_metadata.h"
 
-#include <charconv>
 #include <cstdio>
 
 #include "base/text.h"
@@ -38,18 +37,17 @@ HttpResponse LocalMetadata::NewToken(const HttpRequest& request) {
   // As the real service does, against requests that a proxy forwards.
   if (FindHeader(request.headers, "X-Forwarded-For") != nullptr) return Text(403, "");
   const std::string* ttl = FindHeader(request.headers, kTtl);
-  int64_t seconds = 0;
-  if (ttl != nullptr) std::from_chars(ttl->data(), ttl->data() + ttl->size(), seconds);
-  if (seconds < 1 || seconds > 21'600) return Text(400, "");
+  const auto seconds = ttl != nullptr ? WholeNumber(*ttl, 1, 21'600) : std::nullopt;
+  if (!seconds) return Text(400, "");
   char token[40];
   std::snprintf(token, sizeof token, "%016llx%016llx",
                 static_cast<unsigned long long>(sys::RandomU64()),
                 static_cast<unsigned long long>(sys::RandomU64()));
   std::lock_guard<std::mutex> lock(mutex_);
   if (tokens_.size() >= kMaxTokens) tokens_.erase(tokens_.begin());
-  tokens_.emplace(clock_.Mono() + Duration::Seconds(seconds), token);
+  tokens_.emplace(clock_.Mono() + Duration::Seconds(*seconds), token);
   HttpResponse response = Text(200, token);
-  response.headers.emplace_back(kTtl, std::to_string(seconds));
+  response.headers.emplace_back(kTtl, std::to_string(*seconds));
   return response;
 }
 

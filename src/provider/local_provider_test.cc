@@ -392,6 +392,23 @@ TEST_F(LocalProviderTest, BadInputs) {
   EXPECT_FALSE(sys::DirExists(State() + "/instances/garbage"));
 }
 
+TEST_F(LocalProviderTest, NumbersOfABootFileThatCannotBe) {
+  const std::string dir = State() + "/boot";
+  ASSERT_TRUE(sys::MakeDirs(dir).ok());
+  LocalBoot boot;
+  boot.request = Request("t1");
+  ASSERT_TRUE(WriteLocalBoot(dir, boot).ok());
+  const auto text = sys::ReadFile(dir + "/boot.json");
+  ASSERT_TRUE(text.ok() && ReadLocalBoot(dir).ok());
+  const size_t at = text->find("\"launch\": ") + 10;
+  for (const char* number : {"-1", "4294967297", "1e3", "18446744073709551615", "\"1\""}) {
+    std::string wrong = *text;
+    wrong.replace(at, wrong.find(',', at) - at, number);
+    ASSERT_TRUE(sys::WriteFileAtomic(dir + "/boot.json", wrong, 0600, false).ok());
+    EXPECT_EQ(ReadLocalBoot(dir).code(), Code::kCorrupt) << number;
+  }
+}
+
 TEST_F(LocalProviderTest, FoldersThatVanishWhileTheyAreDescribed) {
   const std::string aside = dir_.path() + "/aside";
   LocalBoot boot;

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
@@ -201,8 +200,7 @@ void ReadGcsBucket(const Result<std::string>& json, const std::string& prefix, B
   Add(out, Level::kOk, "bucket",
       Printable(text("/location") + ", " + text("/storageClass") + " storage"));
   const std::string digits = text("/softDeletePolicy/retentionDurationSeconds");
-  int64_t seconds = 0;
-  (void)std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
+  const int64_t seconds = WholeNumber(digits, 0, INT64_MAX).value_or(0);
   if (seconds > 0) {
     const double days = static_cast<double>(seconds) / kSecondsADay;
     KeptFor(out, days);

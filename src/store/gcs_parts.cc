@@ -91,12 +91,9 @@ class Parts : public PartsUpload {
   void Keep(const Resource& object) {
     const std::string number = object.info.key.substr(folder_.size());
     const auto crc = ParseCrc32cText(object.crc32c);
-    if (number.empty() || number.size() > 6 || !crc ||
-        number.find_first_not_of("0123456789") != std::string::npos) {
-      return;
-    }
-    const int n = std::stoi(number);
-    if (n >= static_cast<int>(parts_.size()) || object.info.size != SizeOf(n)) return;
+    const auto part = WholeNumber(number, 0, static_cast<int64_t>(parts_.size()) - 1);
+    if (!part || !crc || object.info.size != SizeOf(static_cast<int>(*part))) return;
+    const int n = static_cast<int>(*part);
     parts_[static_cast<size_t>(n)] = {object.info.key, object.info.version, object.info.size, *crc};
     done_[n] = {object.info.size, crc};
   }

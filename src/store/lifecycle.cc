@@ -14,6 +14,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr int64_t kMostDays = 1'000'000;
+
 enum class Reach { kNone, kPart, kAll };
 
 // How much of what lies below `prefix` has keys that begin with `start`.
@@ -128,10 +130,11 @@ Lifecycle ReadS3Lifecycle(const pugi::xml_node& configuration, const std::string
     if (reach != Reach::kAll || filter.narrowed) continue;
     out.aborts |= !rule.child("AbortIncompleteMultipartUpload").empty();
     const pugi::xml_node versions = rule.child("NoncurrentVersionExpiration");
-    const double days = versions.child("NoncurrentDays").text().as_double();
+    const auto days = WholeNumber(versions.child_value("NoncurrentDays"), 1, kMostDays);
     // Where the newest of the old ones stay, what is deleted stays.
-    if (days > 0 && versions.child("NewerNoncurrentVersions").text().as_int() == 0) {
-      Clear(days, &out);
+    const std::string_view stay = versions.child_value("NewerNoncurrentVersions");
+    if (days && (stay.empty() || WholeNumber(stay, 0, 0))) {
+      Clear(static_cast<double>(*days), &out);
     }
   }
   return out;

@@ -75,6 +75,12 @@ TEST(LifecycleOfS3, ReadsDatesSizesAndVersionsThatStay) {
                   "<NewerNoncurrentVersions>1</NewerNoncurrentVersions>"
                   "</NoncurrentVersionExpiration>")
                    .clears_versions);
+  for (const char* days : {"", "x", "5x", "5.5", "-5", "0", "99999999999999999999"}) {
+    EXPECT_FALSE(S3("<NoncurrentVersionExpiration><NoncurrentDays>" + std::string(days) +
+                    "</NoncurrentDays></NoncurrentVersionExpiration>")
+                     .clears_versions)
+        << days;
+  }
 }
 
 TEST(LifecycleOfGoogle, DeletesWhatIsLive) {

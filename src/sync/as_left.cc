@@ -2,7 +2,7 @@
 #include "sync/as_left.h"
 
 #include <algorithm>
-#include <charconv>
+#include <climits>
 #include <memory>
 #include <set>
 
@@ -235,11 +235,12 @@ class Keep {
     old.clear();
     const std::string data = Root(config_.job) + "data/";
     STOKER_TRY(ListAll(store_, data, [&](const ObjectInfo& info) {
-      int attempt = 0;
-      const char* end = info.key.data() + info.key.size();
-      (void)std::from_chars(info.key.data() + data.size(), end, attempt);
+      const std::string folder = info.key.substr(data.size());
+      const auto attempt = WholeNumber(folder.substr(0, folder.find('-')), 1, INT_MAX);
+      if (!attempt) return Status::Ok();  // not ours to judge
       const bool mine = StartsWith(info.key, paths::Checkpoints(config_.job) + folder_);
-      if (attempt == config_.attempt ? !mine : kept.count(attempt) == 0) old.push_back(info.key);
+      const bool now = *attempt == config_.attempt;
+      if (now ? !mine : kept.count(static_cast<int>(*attempt)) == 0) old.push_back(info.key);
       return Status::Ok();
     }));
     for (const std::string& key : old) STOKER_TRY(store_.Delete(key));
@@ -286,9 +287,9 @@ int AttemptOfAsLeftKey(const std::string& key) {
   const std::string middle = "/checkpoints/as-left/manifests/";
   const size_t at = key.find(middle);
   if (at == std::string::npos) return 0;
-  int attempt = 0;
-  (void)std::from_chars(key.data() + at + middle.size(), key.data() + key.size(), attempt);
-  return attempt > 0 && EndsWith(key, Padded(attempt, 6) + ".json") ? attempt : 0;
+  const std::string name = key.substr(at + middle.size());
+  const auto attempt = WholeNumber(name.substr(0, name.find('.')), 1, INT_MAX);
+  return attempt && name == Padded(*attempt, 6) + ".json" ? static_cast<int>(*attempt) : 0;
 }
 
 Status SealAsLeft(ObjectStore& store, const std::string& job, int attempt) {

@@ -374,5 +374,16 @@ TEST(Outputs, OtherNodesHaveTheirOwnFolderAndNewerAttemptsWin) {
   EXPECT_EQ(broken.code(), Code::kCorrupt);
 }
 
+TEST(CheckpointNames, WhatCannotBeOne) {
+  EXPECT_EQ(ParseCheckpointId("2-14"), (CheckpointId{2, 14}));
+  EXPECT_EQ(ParseCheckpointId("000002-000014"), (CheckpointId{2, 14})) << "as in keys";
+  EXPECT_EQ(ParseCheckpointId("999999-999999999999999")->attempt, 999'999);
+  for (const char* text :
+       {"", "-", "2", "2-", "-14", "2--14", "+2-14", " 2-14", "2-14 ", "2-1e3", "1000000-1",
+        "1000000000-1", "4294967297-1", "2-1000000000000000", "2-99999999999999999999"}) {
+    EXPECT_FALSE(ParseCheckpointId(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace stoker::test

@@ -51,9 +51,10 @@ Wholeness CheckSafetensors(ByteSource& source, int64_t header_size) {
         offsets->size() != 2 || !(*offsets)[1].is_number_unsigned()) {
       return Wholeness::kBroken;
     }
-    end = std::max(end, (*offsets)[1].get<int64_t>());
+    const auto behind = (*offsets)[1].get<uint64_t>();
+    if (behind > static_cast<uint64_t>(source.size())) return Wholeness::kBroken;
+    end = std::max(end, static_cast<int64_t>(behind));
   }
-  if (end < 0 || end > source.size()) return Wholeness::kBroken;
   return source.size() == 8 + header_size + end ? Wholeness::kFullSize : Wholeness::kBroken;
 }
 

@@ -131,6 +131,9 @@ TEST(FormatCheck, Safetensors) {
   EXPECT_EQ(Check(Tensors(header, 9)), Wholeness::kBroken);
   EXPECT_EQ(Check(Tensors(R"({"a":{"data_offsets":[0,-8]}})", 8)), Wholeness::kBroken);
   EXPECT_EQ(Check(Tensors(R"({"a":5})", 8)), Wholeness::kBroken);
+  // As a signed number it would be below 0, and the file as long as it is to be.
+  EXPECT_EQ(Check(Tensors(R"({"a":{"data_offsets":[0,9223372036854775808]}})", 0)),
+            Wholeness::kBroken);
 }
 
 TEST(FormatCheck, Json) {

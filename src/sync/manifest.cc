@@ -36,16 +36,9 @@ std::string_view KindName(FileKind kind) {
   return "file";
 }
 
-// Digits only, no sign, no more than 15 of them.
-std::optional<int64_t> Digits(std::string_view text) {
-  if (text.empty() || text.size() > 15) return std::nullopt;
-  int64_t value = 0;
-  for (char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    value = value * 10 + (c - '0');
-  }
-  return value;
-}
+// What the keys of manifests have digits for, so that they come in order.
+constexpr int64_t kMostAttempt = 999'999;
+constexpr int64_t kMostSequence = 999'999'999'999'999;
 
 // JSON is UTF-8, names are bytes. Who does not know the second member finds the file under a name
 // that says which bytes they are.
@@ -189,9 +182,9 @@ std::string CheckpointId::ToString() const {
 std::optional<CheckpointId> ParseCheckpointId(const std::string& text) {
   const size_t dash = text.find('-');
   if (dash == std::string::npos) return std::nullopt;
-  const auto attempt = Digits(std::string_view(text).substr(0, dash));
-  const auto seq = Digits(std::string_view(text).substr(dash + 1));
-  if (!attempt || !seq || *attempt > 1'000'000'000) return std::nullopt;
+  const auto attempt = WholeNumber(std::string_view(text).substr(0, dash), 0, kMostAttempt);
+  const auto seq = WholeNumber(std::string_view(text).substr(dash + 1), 0, kMostSequence);
+  if (!attempt || !seq || text[dash + 1] == '-') return std::nullopt;
   return CheckpointId{static_cast<int>(*attempt), *seq};
 }
 

@@ -342,7 +342,7 @@ void CheckpointKeeper::TellUnsaved(MonoTime now) {
   const bool slow = why.kind == "upload";
   if (slow && now - *behind_ < patience * kSilentUpload) return;
   const bool news = told_.insert(why.kind).second;
-  const std::string text = "no checkpoint has been saved for " + FormatDuration(now - *behind_) +
+  const std::string text = "no checkpoint has been saved for " + HumanDuration(now - *behind_) +
                            " although there is something new: " + why.text;
   {
     const std::lock_guard lock(mutex_);

@@ -5,8 +5,9 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "port/checkpoint_files.h"
@@ -31,12 +32,13 @@ struct MadeBounds {
   int64_t files = 10'000;
 };
 
-// A file, or all files that lie directly in one folder ("" = the work directory).
+// A file, or files that lie directly in one folder ("" = the work directory).
 struct MadeGroup {
   std::string path;
   bool folder = false;
   int64_t files = 0;
   int64_t bytes = 0;
+  int64_t of = 0;  // so many were made in this folder; 0 where that is not known
 };
 
 struct MadeChoice {
@@ -52,19 +54,31 @@ class MadeTally {
  public:
   explicit MadeTally(MadeBounds bounds) : bounds_(bounds) {}
   void Add(const std::string& path, int64_t bytes);
-  // There were more files than may be kept: the folders with the most are left out, whole, until it
-  // fits, and those of the others are to be added anew. False: Choose.
+  // There were more files than may be kept: what is one of a kind in its folder goes first, then
+  // the kinds of more and more files ("frame-0001.png", "frame-0002.png", …), and of the first that
+  // does not fit as many as do, by name. Whatever it says is kept is to be added anew. False:
+  // Choose.
   bool Again();
   // The largest files are left out until the rest fits.
   MadeChoice Choose();
 
  private:
+  struct Count {
+    int64_t files = 0;
+    int64_t bytes = 0;
+    bool kept = false;
+  };
+  using Kind = std::pair<std::string, std::string>;  // folder, name without its numbers
+  void AddAgain(const std::string& path, int64_t bytes);
+  std::vector<MadeGroup> LeftOut() const;
+
   const MadeBounds bounds_;
-  std::map<std::string, MadeGroup> folders_;
-  MadeGroup others_;  // of folders beyond those that are told apart
+  std::map<Kind, Count> kinds_;
+  Count others_;  // of kinds beyond those that are told apart
   std::map<std::string, int64_t> files_;
-  std::vector<MadeGroup> left_out_;
-  std::set<std::string> left_folders_;
+  std::optional<Kind> part_;  // the kind of which there is room for some
+  int64_t part_room_ = 0;
+  std::map<std::string, int64_t> part_files_;
   int64_t count_ = 0;
   int64_t bytes_ = 0;
   bool second_ = false;

@@ -78,16 +78,35 @@ TEST(Made, TheLargestFilesAreLeftOutFirst) {
   EXPECT_EQ(choice.bytes, 181);
 }
 
-TEST(Made, TheFoldersOfMostFilesAreLeftOutWhole) {
+TEST(Made, OfTheKindOfMostFilesAsManyAsFit) {
   Files files = {{"model.pt", 9}, {"r/log", 1}, {"r/deep/x", 1}};
-  for (int i = 0; i < 50; ++i) files.push_back({"r/cache/" + std::to_string(i), 1});
-  const MadeChoice choice = ChoiceOf({1000, 10}, files);
-  EXPECT_EQ(Kept(choice), (Paths{"model.pt", "r/deep/x", "r/log"}));
+  for (int i = 10; i < 60; ++i) files.push_back({"r/cache/" + std::to_string(i), 1});
+  const MadeChoice choice = ChoiceOf({1000, 6}, files);
+  EXPECT_EQ(Kept(choice),
+            (Paths{"model.pt", "r/cache/10", "r/cache/11", "r/cache/12", "r/deep/x", "r/log"}));
   ASSERT_EQ(choice.left_out.size(), 1u);
   EXPECT_EQ(choice.left_out[0].path, "r/cache");
   EXPECT_TRUE(choice.left_out[0].folder);
-  EXPECT_EQ(choice.left_out[0].files, 50);
-  EXPECT_EQ(choice.left_out[0].bytes, 50);
+  EXPECT_EQ(choice.left_out[0].files, 47);
+  EXPECT_EQ(choice.left_out[0].of, 50);
+  EXPECT_EQ(choice.left_out[0].bytes, 47);
+}
+
+// The model lies in the folder that has too many files, among them.
+TEST(Made, WhatIsOneOfAKindStaysWhateverLiesBesideIt) {
+  Files files;
+  for (int i = 100; i < 200; ++i) {
+    files.push_back({"frame-" + std::to_string(i) + ".png", 1});
+    files.push_back({"cache/" + std::to_string(i) + "deadbeef", 1});
+  }
+  files.insert(files.begin() + 50, {{"model.pt", 5}, {"metrics.json", 5}, {"cache/index.db", 5}});
+  EXPECT_EQ(Kept(ChoiceOf({1000, 3}, files)),
+            (Paths{"cache/index.db", "metrics.json", "model.pt"}));
+  const MadeChoice choice = ChoiceOf({1000, 150}, files);
+  EXPECT_EQ(choice.keep.size(), 150u);
+  ASSERT_EQ(choice.left_out.size(), 1u) << "one of the two fits whole";
+  EXPECT_EQ(choice.left_out[0].files, 53);
+  EXPECT_EQ(choice.keep.count("model.pt") + choice.keep.count("cache/index.db"), 2u);
 }
 
 TEST(Made, BothBoundsHoldTogether) {
@@ -95,12 +114,12 @@ TEST(Made, BothBoundsHoldTogether) {
   for (int i = 0; i < 20; ++i) files.push_back({"many/" + std::to_string(i), 1000});
   const MadeChoice choice = ChoiceOf({100, 10}, files);
   EXPECT_EQ(Kept(choice), (Paths{"small"}));
-  EXPECT_EQ(choice.left_out.size(), 2u);
+  EXPECT_EQ(choice.left_out.size(), 10u) << "12 of many/, the 8 others for their size, and big";
   EXPECT_TRUE(ChoiceOf({100, 0}, files).keep.empty());
   EXPECT_TRUE(ChoiceOf({0, 10}, {{"a", 1}}).keep.empty());
 }
 
-TEST(Made, MoreFoldersThanAreToldApartAreNamedTogether) {
+TEST(Made, MoreKindsThanAreToldApartAreNamedTogether) {
   MadeTally tally({1 << 30, 100});
   for (int round = 0; round < 2; ++round) {
     for (int i = 0; i < 60'000; ++i) tally.Add("d" + std::to_string(i) + "/f", 1);

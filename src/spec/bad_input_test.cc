@@ -142,7 +142,7 @@ const Bad kBad[] = {
     {"envs: [A=1]\nrun: x", "1:7", "'envs' must be a map, not a list"},
     {"envs: {A: [1]}\nrun: x", "1:11", "'envs.A' must be text, not a list"},
     {"hyperparameters: [1]\nrun: x", "1:18", "'hyperparameters' must be a map"},
-    {"outputs: output\nrun: x", "1:10", "'outputs' must be a list, not 'output'. Write [output]"},
+    {"outputs: ''\nrun: x", "1:10", "'outputs' must be a list, not ''. Write [output]"},
     {"outputs: {a: 10GB}\nrun: x", "1:10", "SkyPilot's size estimate is not used here"},
     {"outputs: [{a: b}]\nrun: x", "1:11", "'outputs' must be text, not a map"},
     {"command: python train.py", "1:10", "'command' must be a list"},

@@ -78,6 +78,17 @@ std::string NameFromCommand(const std::vector<std::string>& argv) {
   return SafeNameFrom(program);
 }
 
+std::string ProgramFileOf(const std::vector<std::string>& argv) {
+  if (argv.empty()) return "";
+  if (!IsLauncher(BaseName(argv[0]))) return argv[0].find('/') != std::string::npos ? argv[0] : "";
+  for (size_t i = 1; i < argv.size(); ++i) {
+    if (argv[i] == "-m" || argv[i] == "--module" || argv[i] == "-c") return "";
+    const std::string name = BaseName(argv[i]);
+    if (!StartsWith(argv[i], "-") && WithoutEnding(name) != name) return argv[i];
+  }
+  return "";
+}
+
 Result<JobSpec> SpecFromCommand(const std::vector<std::string>& argv, const ParseOptions& options) {
   ParseState state(options, Judge::kSubmitted);
   state.has_command = true;

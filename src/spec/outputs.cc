@@ -72,6 +72,7 @@ void ReadOutputs(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
                   "Write the folders to keep: [output]");
     return;
   }
+  if (node.IsScalar() && !node.text.empty()) return AddOutput(node, "outputs", reader, spec);
   if (!reader->ExpectList(node, "outputs", "[output]")) return;
   if (!reader->ExpectAtMost(node, "outputs", node.items.size(), kMaxOutputs)) return;
   spec->outputs_given = true;

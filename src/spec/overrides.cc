@@ -235,6 +235,7 @@ void FinishSpec(ParseState* state) {
   }
   if (spec.name.empty()) spec.name = SafeNameFrom(state->options.default_name);
   CheckPaths(state);
+  CheckCodeGoesAlong(state);
   CheckText(state);
   CheckCanBeStored(state);
 }

@@ -225,6 +225,51 @@ TEST(Parse, WorkdirIsLookedFor) {
   EXPECT_EQ(asked, "/work/dir/gone");
 }
 
+TEST(Parse, OneOutputNeedsNoList) {
+  const JobSpec spec = Parsed("run: x\noutputs: result.txt\n");
+  ASSERT_EQ(spec.outputs.size(), 1u);
+  EXPECT_EQ(spec.outputs[0].path, "result.txt");
+}
+
+// Without 'workdir' the program starts in an empty folder.
+TEST(Parse, NoCodeGoesAlong) {
+  ParseOptions options = Options();
+  options.standing = "/work/dir";
+  options.exists = [](const std::string& path) {
+    return path == "/work/dir/train.py" || path == "/work/dir/tools/go.sh";
+  };
+  for (const char* sure :
+       {"run: python3 train.py --lr 1\n", "run: |\n  # first\n  set -e\n  python -u ./train.py\n",
+        "run: tools/go.sh | tee log\n", "run: bash tools/go.sh\n",
+        "run: torchrun --standalone --nproc_per_node 2 train.py\n",
+        "command: [python3, train.py]\n"}) {
+    const std::string said = Refused(sure, options);
+    EXPECT_NE(said.find("which lies beside the job file"), said.npos) << said;
+    EXPECT_NE(said.find("Write 'workdir: .'"), said.npos) << said;
+  }
+  const auto notes = [&](const std::string& text) {
+    const ParsedSpec parsed = ParseJobSpecAll(text, options);
+    EXPECT_TRUE(parsed.errors.empty()) << text;
+    return parsed.notes;
+  };
+  for (const char* maybe : {"run: git clone https://x/y . && python3 train.py\n",
+                            "run: |\n  wget https://x/train.py\n  python3 train.py\n",
+                            "setup: cp -r ~/code/. .\nrun: python3 train.py\n",
+                            "run: test -f train.py && python3 train.py\n", "run: cat tools/go.sh\n",
+                            "run: python3 -m index --out train.py\n"}) {
+    const auto said = notes(maybe);
+    ASSERT_EQ(said.size(), 1u) << maybe;
+    EXPECT_EQ(said[0].find("no code goes along"), 0u) << said[0];
+  }
+  for (const char* nothing :
+       {"run: python3 other.py\n", "run: echo hi\n", "run: python3 /work/dir/train.py\n",
+        "run: cd $HOME && python3 ../train.py\n", "workdir: .\nrun: python3 train.py\n"}) {
+    EXPECT_TRUE(notes(nothing).empty()) << nothing;
+  }
+  options.standing = "";
+  EXPECT_TRUE(notes("run: python3 train.py\n").empty()) << "there is no job file";
+}
+
 TEST(Parse, AllMistakesInTheOrderOfTheFile) {
   ParseOptions options = Options();
   options.overrides.keep = "many";

@@ -27,6 +27,7 @@ struct Options {
   std::string source;
   std::string target;
   bool remove = false;
+  bool update = false;
   bool allow_empty = false;
   bool yes = false;
   std::vector<std::string> delete_in;
@@ -109,6 +110,11 @@ nlohmann::json Named(const std::vector<OddKey>& odd) {
   return all;
 }
 
+std::string NewerText(const SyncPlan& plan) {
+  if (plan.newer == 0) return "";
+  return "; " + std::to_string(plan.newer) + " left for being newer in DST";
+}
+
 void ShowPlan(Context& context, const SyncPlan& plan) {
   if (context.json) {
     nlohmann::json copy = nlohmann::json::array();
@@ -123,6 +129,7 @@ void ShowPlan(Context& context, const SyncPlan& plan) {
                                   {"remove", remove},
                                   {"same", plan.same},
                                   {"left_out", plan.left_out},
+                                  {"newer", plan.newer},
                                   {"skipped", Named(plan.skipped)},
                                   {"failed", Named(plan.refused)}})
                       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
@@ -136,7 +143,8 @@ void ShowPlan(Context& context, const SyncPlan& plan) {
   for (const std::string& key : plan.remove) text += "remove  " + Spelled(key) + "\n";
   context.Print(text + "would copy " + Files(static_cast<int64_t>(plan.copy.size())) + " (" +
                 HumanSize(plan.copy_bytes) + ") and remove " + std::to_string(plan.remove.size()) +
-                "; " + Files(plan.same) + (plan.same == 1 ? " is the same\n" : " are the same\n"));
+                "; " + Files(plan.same) + (plan.same == 1 ? " is the same" : " are the same") +
+                NewerText(plan) + "\n");
 }
 
 void ShowReport(Context& context, const SyncPlan& plan, const TransferReport& report,
@@ -147,6 +155,7 @@ void ShowReport(Context& context, const SyncPlan& plan, const TransferReport& re
                                   {"kept_bytes", report.kept_bytes},
                                   {"same", plan.same},
                                   {"left_out", plan.left_out},
+                                  {"newer", plan.newer},
                                   {"removed", report.removed},
                                   {"skipped", Named(plan.skipped)},
                                   {"failed", Named(report.failed)},
@@ -162,7 +171,7 @@ void ShowReport(Context& context, const SyncPlan& plan, const TransferReport& re
   }
   if (report.removed > 0) text += "; removed " + std::to_string(report.removed);
   context.Print(text + "; " + std::to_string(plan.same) +
-                (plan.same == 1 ? " was the same\n" : " were the same\n"));
+                (plan.same == 1 ? " was the same" : " were the same") + NewerText(plan) + "\n");
 }
 
 // A failed file is no failed command line: the others were copied.
@@ -181,7 +190,7 @@ void ShowTrouble(Context& context, const SyncPlan& plan, const TransferReport& r
 
 // An empty prefix is no error in a bucket: a name that was mistyped would remove all there is.
 Status CheckNotEmpty(const SyncPlan& plan, const std::string& source, const std::string& target) {
-  if (plan.remove.empty() || !plan.copy.empty() || plan.same > 0) return Status::Ok();
+  if (plan.remove.empty() || !plan.copy.empty() || plan.same + plan.newer > 0) return Status::Ok();
   return Status(Code::kNotFound,
                 source + " has no file to copy, and --delete would remove " +
                     Files(static_cast<int64_t>(plan.remove.size())) + " from " + target,
@@ -231,8 +240,9 @@ Result<TransferReport> Carry(Context& context, const TransferParts& parts, const
   }();
   report.failed.insert(report.failed.end(), plan.refused.begin(), plan.refused.end());
   context.Progress("waiting for the disk");
-  const Status settled = parts.memory.EndWriting(
-      parts.target, report.failed.empty() && plan.left_out == 0 && !plan.incomplete);
+  const Status settled =
+      parts.memory.EndWriting(parts.target, report.failed.empty() && plan.left_out == 0 &&
+                                                plan.newer == 0 && !plan.incomplete);
   context.Progress("");
   STOKER_TRY(settled);
   return report;
@@ -263,6 +273,7 @@ Status Run(Context& context, const Options& options) {
   }
   PlanRules rules = RulesFor(*source.side, *target.side);
   rules.remove = options.remove;
+  rules.update = options.update;
   if (memory.in_doubt()) rules.doubt_up_to = target.side->whole_bytes();
   rules.taken = [&](const std::string& key) { return filter.Takes(key); };
   STOKER_TRY(CheckFilter(context, filter, *lists, options));
@@ -297,17 +308,19 @@ Verb SyncVerb() {
   verb.summary = "Copy what differs between folders and buckets";
   verb.description =
       "Copies what differs from SRC to DST: folders or buckets (s3:// or gs://), in any "
-      "combination. Large files go in several parts at once. If a sync was killed, give the same "
-      "command again and it goes on where it stopped. A link to a file inside SRC is copied as "
-      "that file; other links are left out and listed. Files keep their modification times, but "
-      "not their owners and permissions. Patterns work as in aws-cli: they match the whole path, "
-      "and '*' also matches '/'.";
+      "combination. What differs is copied also where DST is newer, as rsync does it; --update "
+      "leaves that (in a bucket, by the time of its upload). Large files go in several parts at "
+      "once. If a sync was killed, give the same command again and it goes on where it stopped. A "
+      "link to a file inside SRC is copied as that file; other links are left out and listed. "
+      "Files keep their modification times, but not their owners and permissions. Patterns work "
+      "as in aws-cli: they match the whole path, and '*' also matches '/'.";
   verb.examples = {"stoker sync ./data s3://bucket/data", "stoker sync s3://bucket/data ./data",
                    "stoker sync ./runs s3://bucket/runs --exclude '*.tmp' --delete --dry-run"};
   verb.options = {
       {"SRC", "A folder, a file, s3:// or gs://bucket/prefix", &options->source, "", true},
       {"DST", "A folder, s3:// or gs://bucket/prefix", &options->target, "", true},
       {"--delete", "Remove from DST what SRC does not have", &options->remove},
+      {"-u,--update", "Leave files that are newer in DST", &options->update},
       {"--allow-empty", "Let --delete empty DST when SRC is empty", &options->allow_empty},
       {"--yes", "Let --delete remove more than half of DST unasked", &options->yes},
       {"--delete-in", "Let --delete work in a place of this kind", &options->delete_in, "", false,

@@ -119,7 +119,12 @@ SyncPlan PlanSync(const SideListing& source, const SideListing& target,
     if (rules.folders) possible.push_back(&object);
     const Likeness likeness =
         other == nullptr ? Likeness::kOther : Compare(object, *other, known, rules);
-    if (likeness == Likeness::kUnsure) {
+    const bool newer = rules.update && other != nullptr && likeness != Likeness::kSame &&
+                       other->last_modified > object.last_modified &&
+                       other->size > rules.doubt_up_to;
+    if (newer) {
+      ++plan.newer;
+    } else if (likeness == Likeness::kUnsure) {
       plan.unsure.push_back({object, *other});
     } else if (likeness == Likeness::kSame) {
       ++plan.same;

@@ -44,6 +44,7 @@ struct PlanRules {
   // Keys that are taken; others are neither copied nor removed. Empty: all.
   std::function<bool(const std::string& key)> taken;
   bool remove = false;  // what is only in the target
+  bool update = false;  // leave what is newer in the target, by the two sides' own times
 };
 
 struct UnsurePair {
@@ -62,6 +63,7 @@ struct SyncPlan {
   int64_t same = 0;  // files that are equal on both sides
   int64_t same_bytes = 0;
   int64_t left_out = 0;  // not taken
+  int64_t newer = 0;     // they differ, and the target's is left for being newer
   // The source could not be read whole: then nothing is removed.
   bool incomplete = false;
 };

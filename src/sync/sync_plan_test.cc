@@ -49,6 +49,25 @@ TEST(SyncPlan, ComparesSizeThenTime) {
   EXPECT_EQ(Copied(PlanSync(source, target, {}, times)).count("newer"), 0u);
 }
 
+TEST(SyncPlan, UpdateLeavesWhatIsNewer) {
+  SideListing source;
+  SideListing target;
+  source.objects = {File("older", 2, 0, "a"), File("newer", 2, 9, "a"), File("same", 2, 5, "a"),
+                    File("unsure", 3, 0, "a")};
+  target.objects = {File("older", 3, 5, "x"), File("newer", 3, 5, "x"), File("same", 2, 5, "x"),
+                    File("unsure", 3, 5, "x")};
+  PlanRules rules;
+  EXPECT_EQ(Copied(PlanSync(source, target, {}, rules)), (std::set<std::string>{"older", "newer"}));
+  rules.update = true;
+  SyncPlan plan = PlanSync(source, target, {}, rules);
+  EXPECT_EQ(Copied(plan), (std::set<std::string>{"newer"}));
+  EXPECT_EQ(Unsure(plan), (std::set<std::string>{"same"})) << "of the same time: not newer";
+  EXPECT_EQ(plan.newer, 2);
+  rules.doubt_up_to = 3;
+  plan = PlanSync(source, target, {}, rules);
+  EXPECT_EQ(plan.newer, 0) << "what may be torn is not left for its time";
+}
+
 TEST(SyncPlan, OfWhatIsInDoubtTimesTellNothing) {
   SideListing source;
   source.objects = {File("empty", 0, 0, "s"), File("small", 9, 0, "s"), File("known", 9, 0, "s"),

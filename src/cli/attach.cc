@@ -1,30 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/attach.h"
 
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <map>
 #include <thread>
 
 #include "agent/flush_policy.h"
 #include "base/text.h"
+#include "cli/interrupts.h"
 #include "cli/job_watch.h"
 #include "cli/lineage.h"
 #include "cli/log_printer.h"
 #include "cli/story.h"
 #include "ledger/log_reader.h"
 #include "ledger/paths.h"
+#include "node/own_variables.h"
 
 namespace stoker::cli {
 namespace {
-
-std::atomic<int> interrupts{0};
-
-void OnInterrupt(int) {
-  // A second Ctrl-C ends the process at once, as without a handler.
-  if (interrupts.fetch_add(1) >= 1) std::_Exit(130);
-}
 
 // What changed from one look to the next, in sentences.
 class EventTeller {
@@ -90,13 +83,18 @@ class EventTeller {
   std::map<int, std::string> whys_;  // of the endings told, by attempt
 };
 
+bool IsToldAtSubmit(const LogRecord& record) {
+  return record.stream == LogStream::kSystem && StartsWith(record.text, node::kShellLine);
+}
+
 // Prints everything that is new; true when there was something.
-Result<bool> Drain(LogReader& reader, LogPrinter& printer, Context& context) {
+Result<bool> Drain(LogReader& reader, LogPrinter& printer, Context& context, bool submitted) {
   bool any = false;
   for (;;) {
-    STOKER_ASSIGN(const std::vector<LogRecord> records, reader.Next());
+    STOKER_ASSIGN(std::vector<LogRecord> records, reader.Next());
     if (records.empty()) return any;
     any = true;
+    if (submitted) std::erase_if(records, IsToldAtSubmit);
     PrintRaw(context, printer.Format(records));
   }
 }
@@ -170,7 +168,7 @@ class Attached {
 
   Result<bool> Logs() {
     if (!options_.logs || !printer_) return false;
-    auto drained = Drain(*reader_, *printer_, context_);
+    auto drained = Drain(*reader_, *printer_, context_, options_.submitted);
     if (!drained.ok() && drained.status().transient()) {
       SayAway(drained.status());
       return false;
@@ -196,13 +194,6 @@ class Attached {
 };
 
 }  // namespace
-
-void CatchInterrupts() {
-  std::signal(SIGINT, OnInterrupt);
-  std::signal(SIGTERM, OnInterrupt);
-}
-
-bool Interrupted() { return interrupts.load() > 0; }
 
 Result<AttachResult> Attach(Context& context, const std::string& job,
                             const AttachOptions& options) {

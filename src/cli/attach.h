@@ -19,14 +19,12 @@ struct AttachResult {
 struct AttachOptions {
   bool logs = true;    // print the program's output
   bool events = true;  // say what happens
+  // Leave out what whoever has just submitted the job was told already.
+  bool submitted = false;
 };
 
 // Returns when the job has ended and its log is printed, or when the user pressed Ctrl-C. The store
 // being away for a while is said and waited out.
 Result<AttachResult> Attach(Context& context, const std::string& job, const AttachOptions& options);
-
-// True once Ctrl-C (or SIGTERM) came; Attach and `logs -f` install the handler.
-void CatchInterrupts();
-bool Interrupted();
 
 }  // namespace stoker::cli

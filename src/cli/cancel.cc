@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <optional>
 #include <thread>
 
+#include "base/text.h"
+#include "cli/confirm.h"
 #include "cli/context.h"
+#include "cli/late_cancel.h"
 #include "cli/private_env.h"
+#include "cli/reserve.h"
 #include "cli/story.h"
 #include "cli/verb.h"
+#include "ledger/index.h"
 #include "ledger/records.h"
 
 namespace stoker::cli {
@@ -16,38 +23,123 @@ namespace {
 struct Options {
   std::vector<std::string> jobs;
   bool no_wait = false;
+  bool all = false;
+  bool yes = false;
 };
 
-// Writes the request, which whoever reconciles carries out; then reconciles until the job ended.
+// So long a full disk is waited for once no machine of the job runs any more.
+constexpr Duration kForRoom = Duration::Seconds(30);
+
+// Ends the job's processes on this machine, and removes nothing of theirs.
+Status HaltHere(Context& context, Ledger& ledger, const std::string& job) {
+  STOKER_ASSIGN(LocalProvider * local, context.local_provider());
+  STOKER_ASSIGN(const auto instances, local->Describe(ledger.id(), job));
+  for (const InstanceSeen& instance : instances) STOKER_TRY(local->Halt(instance.id));
+  return Status::Ok();
+}
+
+// The same on a full disk: with the room that is kept back for it; and where that is not enough,
+// the job ends all the same.
+Result<JobRead> AskWithoutRoom(Context& context, Ledger& ledger, const std::string& job) {
+  context.Say("the disk is full: giving back the room that stoker keeps for this");
+  for (int tries = 0; tries < 3; ++tries) {
+    (void)LetGoOfReserve(context);
+    auto asked = CancelInRecord(ledger, job, context.user());
+    if (!asked.status().Is(Code::kNoSpace)) return asked;
+  }
+  const bool remembered = RememberCancel(context, ledger, job);
+  STOKER_TRY(HaltHere(context, ledger, job).WithContext("ending job " + job + " on a full disk"));
+  context.Say("job " + job + ": its processes on this machine were ended at once");
+  auto asked = CancelInRecord(ledger, job, context.user());
+  if (!asked.status().Is(Code::kNoSpace)) return asked;
+  return Status(Code::kNoSpace,
+                "job " + job +
+                    ": its processes on this machine are ended, but there is no room to note that "
+                    "it is cancelled: " +
+                    asked.status().message(),
+                remembered ? "Free some space; the next stoker command on this machine notes it"
+                           : "Free some space and give the command again: until then the job "
+                             "starts once more as soon as there is room");
+}
+
+bool AnyRuns(const PassResult& pass) {
+  return std::any_of(pass.machines.begin(), pass.machines.end(), [](const MachineSeen& machine) {
+    return machine.state != MachineState::kGone;
+  });
+}
+
+// Reconciles until the job has ended.
 Result<Job> Cancel(Context& context, const std::string& job, bool wait) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(Controller * controller, context.controller());
-  STOKER_ASSIGN(const JobRead asked, ReadJob(*ledger, job));
-  const WallTime now = asked.store_now;
-  STOKER_ASSIGN(JobRead read, MutateJob(*ledger, job, [&](Job& record) -> Result<bool> {
-                  if (IsFinal(record.state) || record.cancel) return false;
-                  record.cancel = CancelRequest{now, context.user()};
-                  return true;
-                }));
+  auto asked = CancelInRecord(*ledger, job, context.user());
+  if (asked.status().Is(Code::kNoSpace)) asked = AskWithoutRoom(context, *ledger, job);
+  STOKER_ASSIGN(const JobRead read, std::move(asked));
   if (IsFinal(read.job.state)) return read.job;
+  std::optional<MonoTime> full;
   for (;;) {
     const auto pass = controller->Pass(job);
     if (!pass.ok() && !pass.status().transient()) return pass.status();
     if (pass.ok() && (IsFinal(pass->job.state) || !wait)) return pass->job;
+    if (pass.ok() && pass->trouble && pass->trouble->Is(Code::kNoSpace)) {
+      const MonoTime now = context.clock().Mono();
+      if (!full)
+        context.Say("no room to note how job " + job + " ends: " + pass->trouble->message());
+      if (!full) full = now;
+      (void)LetGoOfReserve(context);
+      if (!AnyRuns(*pass) && now - *full > kForRoom) {
+        return pass->trouble
+            ->WithContext("job " + job +
+                          " is cancelled and its machines are gone, "
+                          "but its end cannot be noted")
+            .WithNext("Free some space; the next stoker command notes it then");
+      }
+    }
     context.Progress("stopping " + job + " …");
     std::this_thread::sleep_for(std::chrono::milliseconds(ledger->store().traits().poll.ms));
   }
 }
 
+// All jobs of this user that have not ended, newest first.
+Result<std::vector<std::string>> AllOfMine(Context& context, const Options& options) {
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  STOKER_ASSIGN(const JobList list, ListJobs(*ledger));
+  std::vector<std::string> ids;
+  std::vector<std::string> told;
+  for (const Summary& job : list.jobs) {
+    if (job.user != context.user() || IsFinal(job.state)) continue;
+    ids.push_back(job.id);
+    told.push_back(job.name + " (" + job.id + ")");
+  }
+  if (ids.empty()) context.Say("you have no job that has not ended");
+  if (ids.empty() || options.yes) return ids;
+  const std::string all = std::to_string(ids.size()) + " jobs: " + Join(told, ", ");
+  if (Confirm(context, "Cancel " + all + "?")) return ids;
+  return Status(Code::kUsage, "--all means " + all, "Add --yes to cancel them");
+}
+
+Result<std::vector<std::string>> ChosenJobs(Context& context, const Options& options) {
+  if (options.all && options.jobs.empty()) return AllOfMine(context, options);
+  if (options.all || options.jobs.empty()) {
+    return Status(Code::kUsage, options.all ? "both jobs and --all were given" : "no job was given",
+                  "stoker cancel JOB…, or: stoker cancel --all");
+  }
+  std::vector<std::string> ids;
+  for (const std::string& word : options.jobs) {
+    STOKER_ASSIGN(ids.emplace_back(), context.ResolveJob(word, NameMeans::kRunning));
+  }
+  return ids;
+}
+
 Status Run(Context& context, const Options& options) {
   nlohmann::json all = nlohmann::json::array();
-  for (const std::string& word : options.jobs) {
-    STOKER_ASSIGN(const std::string id, context.ResolveJob(word));
+  STOKER_ASSIGN(const std::vector<std::string> ids, ChosenJobs(context, options));
+  for (const std::string& id : ids) {
     STOKER_ASSIGN(const Job job, Cancel(context, id, !options.no_wait));
     all.push_back({{"id", job.id}, {"name", job.name}, {"state", Name(job.state)}});
     if (!context.json) {
       context.Print(job.name + " (" + job.id + ") " + std::string(Name(job.state)) +
-                    (job.cancel ? "" : ": it had ended already") + "\n");
+                    (job.cancel ? "" : ": nothing to cancel, it had ended already") + "\n");
     }
   }
   ForgetPrivate(context);
@@ -64,9 +156,13 @@ Verb CancelVerb() {
   verb.summary = "Stop jobs; their logs and checkpoints are kept";
   verb.description =
       "Stops jobs. The program gets SIGTERM, and SIGKILL once stop_grace has passed; its logs, "
-      "checkpoints and outputs are kept. Waits until the jobs have ended.";
-  verb.examples = {"stoker cancel digits", "stoker cancel k3f7 9w2m --no-wait"};
-  verb.options = {{"JOBS", "The jobs to stop", &options->jobs, "JOB…", true},
+      "checkpoints and outputs are kept. Waits until the jobs have ended. Of several jobs of one "
+      "name it takes the newest that has not ended, and says so.";
+  verb.examples = {"stoker cancel digits", "stoker cancel k3f7 9w2m --no-wait",
+                   "stoker cancel --all"};
+  verb.options = {{"JOBS", "The jobs to stop", &options->jobs, "JOB…"},
+                  {"-a,--all", "All your jobs that have not ended", &options->all},
+                  {"-y,--yes", "Do not ask before --all", &options->yes},
                   {"--no-wait", "Return at once", &options->no_wait}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;

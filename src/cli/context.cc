@@ -10,7 +10,7 @@
 
 #include "base/screen.h"
 #include "base/text.h"
-#include "ledger/resolve.h"
+#include "cli/late_cancel.h"
 #include "provider/local_provider.h"
 #include "store/open.h"
 #include "sys/file.h"
@@ -126,6 +126,7 @@ Result<Provider*> Context::provider(const std::string& name) {
 Result<Controller*> Context::controller() {
   if (controller_) return controller_.get();
   STOKER_ASSIGN(Ledger * opened, ledger());
+  WriteLateCancels(*this, *opened);
   controller_ = std::make_unique<Controller>(
       *opened, [this](const std::string& name) { return provider(name); }, *clock_,
       [this]() -> std::string {
@@ -135,9 +136,9 @@ Result<Controller*> Context::controller() {
   return controller_.get();
 }
 
-Result<std::string> Context::ResolveJob(const std::string& word) {
+Result<std::string> Context::ResolveJob(const std::string& word, NameMeans means) {
   STOKER_ASSIGN(Ledger * opened, ledger());
-  STOKER_ASSIGN(const ResolvedJob job, stoker::ResolveJob(*opened, word, user_));
+  STOKER_ASSIGN(const ResolvedJob job, stoker::ResolveJob(*opened, word, user_, means));
   if (!job.note.empty()) Say(job.note);
   return job.id;
 }

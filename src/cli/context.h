@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "controller/controller.h"
 #include "ledger/ledger.h"
+#include "ledger/resolve.h"
 #include "port/clock.h"
 #include "port/object_store.h"
 #include "port/provider.h"
@@ -54,7 +55,7 @@ class Context {
   Result<LocalProvider*> local_provider();
   Result<Controller*> controller();
   // JOB -> id (id, unique prefix, name, "-"); says on stderr when a name stood for several.
-  Result<std::string> ResolveJob(const std::string& word);
+  Result<std::string> ResolveJob(const std::string& word, NameMeans means = NameMeans::kNewest);
 
   // ---- the terminal ----
   bool color() const { return color_; }

@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "base/text.h"
-#include "cli/attach.h"
 #include "cli/context.h"
+#include "cli/interrupts.h"
 #include "cli/private_env.h"
 #include "cli/story.h"
 #include "cli/timer.h"

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Is everything here that a job needs? Every check says what it found and, if bad, what to do.
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -17,12 +19,19 @@
 #include "store/bucket_facts.h"
 #include "store/rights.h"
 #include "sync/checkpoint_store.h"
+#include "sys/command.h"
 #include "sys/file.h"
 #include "sys/process_runner.h"
 #include "sys/usage.h"
 
+extern char** environ;
+
 namespace stoker::cli {
 namespace {
+
+constexpr int64_t kNeeded = 64 << 20;  // the binary twice, records, logs
+constexpr int64_t kComfortable = 1 << 30;
+constexpr int64_t kAskMs = 20'000;
 
 struct Options {
   std::string job;
@@ -43,6 +52,7 @@ class Doctor {
     Settings();
     Store();
     if (!job_.empty()) Checkpoints();
+    Disks();
     Endings();
     Programs();
     Machines();
@@ -84,10 +94,34 @@ class Doctor {
                   (*ledger)->id());
     const auto active = ActiveJobs(**ledger);
     if (active.ok()) Add("jobs", "ok", std::to_string(active->size()) + " running or just ended");
-    const auto space = ReadDiskSpace(context_.places().state);
-    if (space.ok()) {
-      Add("disk", space->available_bytes < (1 << 30) ? "note" : "ok",
-          HumanSize(space->available_bytes) + " free at " + context_.places().state);
+  }
+
+  // Each file system once that a job writes to.
+  void Disks() {
+    std::vector<std::string> folders = {context_.places().state, context_.places().cache};
+    const auto store = context_.store();
+    if (store.ok() && StartsWith((*store)->url(), "/")) folders.push_back((*store)->url());
+    std::map<dev_t, std::vector<std::string>> disks;
+    for (const std::string& folder : folders) {
+      std::string there = folder;  // or the folder in which it will be made
+      while (there.size() > 1 && !sys::DirExists(there)) there.resize(there.rfind('/'));
+      struct stat info {};
+      if (::stat(there.empty() ? "/" : there.c_str(), &info) == 0) {
+        disks[info.st_dev].push_back(there.empty() ? "/" : there);
+      }
+    }
+    for (const auto& [device, paths] : disks) {
+      const auto space = ReadDiskSpace(paths[0]);
+      if (!space.ok()) continue;
+      const bool bad = space->available_bytes < kNeeded;
+      Add("disk",
+          bad                                     ? "bad"
+          : space->available_bytes < kComfortable ? "note"
+                                                  : "ok",
+          HumanSize(space->available_bytes) + " free for " + Join(paths, ", ") +
+              (bad ? ": a job needs at least " + HumanSize(kNeeded) +
+                         " beside its own files; 'stoker gc --older-than 30d' makes room"
+                   : ""));
     }
   }
 
@@ -165,6 +199,22 @@ class Doctor {
           : std::string(name) == "bash" ? "not here: 'run' and 'setup' run in /bin/sh"
                                         : "not here: requirements.txt cannot be installed");
     }
+    PythonEnvironments();
+  }
+
+  // Debian and Ubuntu have a python3 whose venv lacks what it installs pip with.
+  void PythonEnvironments() {
+    const std::string python = FindProgram("python3");
+    if (python.empty()) return;
+    std::vector<std::string> environment;
+    for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
+    const auto asked =
+        sys::RunCommands({{{python, "-c", "import venv, ensurepip"}, environment}}, kAskMs);
+    const bool good = asked[0].ok() && asked[0]->exit_code == 0;
+    Add("python3 -m venv", good ? "ok" : "note",
+        good ? "makes environments for requirements.txt and setup"
+             : "cannot make environments with pip, so that jobs with a requirements.txt fail. On "
+               "Debian and Ubuntu: apt install python3-venv");
   }
 
   void Machines() {
@@ -260,9 +310,11 @@ Verb DoctorVerb() {
   verb.summary = "Check this machine, the store and the settings";
   verb.description =
       "Checks what jobs need: the settings, the store and its conditional writes, ways to end "
-      "programs, git, bash and Python, left-over machines, the timer. For a bucket it also says "
-      "whose credentials are used and what deleted data goes on costing; with JOB, what that "
-      "job's checkpoints cost. --iam prints the smallest set of rights the bucket must grant. "
+      "programs, room on the disk, git, bash and Python, left-over machines, the timer. For a "
+      "bucket "
+      "it also says whose credentials are used and what deleted data goes on costing; with JOB, "
+      "what that job's checkpoints cost. --iam prints the smallest set of rights the bucket must "
+      "grant. "
       "Ends with 1 when something is bad.";
   verb.examples = {"stoker doctor", "stoker doctor --json", "stoker doctor --iam"};
   auto options = std::make_shared<Options>();

@@ -54,6 +54,7 @@ Status AfterSubmit(Context& context, const Job& job, const JobSpec& spec, bool d
   context.Say("looked after by " + RecoveryInShort(context, spec));
   AttachOptions options;
   options.logs = !quiet && !context.json;
+  options.submitted = true;
   STOKER_ASSIGN(const AttachResult attached, Attach(context, job.id, options));
   if (attached.detached) {
     context.Say("left; the job goes on. To follow it again: stoker logs -f " + job.id +

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/text.h"
 #include "cli/context.h"
+#include "cli/late_cancel.h"
 #include "cli/private_env.h"
+#include "cli/reserve.h"
 #include "cli/sweep.h"
 #include "cli/verb.h"
 #include "controller/all_jobs.h"
 #include "ledger/collect.h"
 #include "ledger/index.h"
 #include "ledger/records.h"
+#include "node/old_envs.h"
 #include "sys/file.h"
 
 namespace stoker::cli {
@@ -32,7 +36,7 @@ Result<std::optional<Duration>> Age(const Options& options) {
   return std::optional<Duration>(*age);
 }
 
-constexpr Duration kBinaryAge = Duration::Hours(24 * 30);
+constexpr Duration kUnusedAge = Duration::Hours(24 * 30);
 constexpr Duration kPackingAge = Duration::Hours(24);
 
 // Removes what lies in `folder` with this prefix, is older than `age` and not in `keep`.
@@ -52,8 +56,23 @@ int64_t ClearFolder(Context& context, const std::string& folder, const std::stri
   return cleared;
 }
 
-// Copies of stoker that machines were started from, and archives whose packing was broken off.
-Result<int64_t> ClearCopies(Context& context, Ledger& ledger, bool dry_run) {
+// What lies in the cache and is made again when it is missing. Needs neither the ledger nor room.
+struct Caches {
+  int64_t copies = 0;
+  int64_t environments = 0;
+};
+Caches ClearCaches(Context& context, bool dry_run) {
+  const std::string& cache = context.places().cache;
+  Caches cleared;
+  cleared.copies = ClearFolder(context, cache, "stoker-pack-", kPackingAge, {}, dry_run) +
+                   ClearFolder(context, cache, "index-", kUnusedAge, {}, dry_run);
+  cleared.environments =
+      node::ClearOldPythonEnvs(cache + "/venv", context.clock().Wall(), kUnusedAge, dry_run);
+  return cleared;
+}
+
+// Copies of stoker that machines were started from.
+Result<int64_t> ClearBinaries(Context& context, Ledger& ledger, bool dry_run) {
   std::set<std::string> used;
   STOKER_ASSIGN(const auto active, ActiveJobs(ledger));
   for (const std::string& id : active) {
@@ -61,76 +80,162 @@ Result<int64_t> ClearCopies(Context& context, Ledger& ledger, bool dry_run) {
     STOKER_ASSIGN(const JobRead read, ReadJob(ledger, id));
     used.insert(read.job.binary_digest);
   }
-  const Places& places = context.places();
-  return ClearFolder(context, places.state + "/bin", "", kBinaryAge, used, dry_run) +
-         ClearFolder(context, places.cache, "stoker-pack-", kPackingAge, {}, dry_run) +
-         ClearFolder(context, places.cache, "index-", kBinaryAge, {}, dry_run);
+  return ClearFolder(context, context.places().state + "/bin", "", kUnusedAge, used, dry_run);
 }
 
 // What stood in the way of jobs that are not finished, by job.
-using Unfinished = std::map<std::string, std::string>;
+using Unfinished = std::map<std::string, Status>;
 
-// First finish what is unfinished: a job whose end nobody noticed holds on to its blobs. Jobs that
-// no list names any more are found again on the way.
+// A job whose end nobody noticed holds on to its blobs. Jobs that no list names any more are found
+// again on the way.
 Result<Unfinished> FinishJobs(Context& context, Ledger& ledger, Controller& controller) {
-  STOKER_ASSIGN(const std::vector<std::string> hidden, FindHidden(ledger));
-  if (!hidden.empty()) context.Say("found jobs that were in no list: " + Join(hidden, ", "));
   Unfinished unfinished;
+  WriteLateCancels(context, ledger);
+  const auto hidden = FindHidden(ledger);
+  if (!hidden.ok() && !hidden.status().Is(Code::kNoSpace)) return hidden.status();
+  if (hidden.ok() && !hidden->empty()) {
+    context.Say("found jobs that were in no list: " + Join(*hidden, ", "));
+  }
   STOKER_TRY(
       PassAll(ledger, controller, [&](const std::string& id, const Result<PassResult>& pass) {
         if (!pass.ok() && !pass.status().Is(Code::kNotFound)) {
-          unfinished[id] = pass.status().ToString();
+          unfinished[id] = pass.status();
         } else if (pass.ok() && pass->trouble) {
-          unfinished[id] = pass->trouble->ToString();
+          unfinished[id] = *pass->trouble;
         }
       }).status());
   return unfinished;
 }
 
-Status Run(Context& context, const Options& options) {
-  STOKER_ASSIGN(const std::optional<Duration> age, Age(options));
+bool AnyForRoom(const Unfinished& unfinished) {
+  return std::any_of(unfinished.begin(), unfinished.end(),
+                     [](const auto& one) { return one.second.Is(Code::kNoSpace); });
+}
+
+struct Outcome {
+  Caches caches;
+  Collected collected;
+  std::vector<std::string> instances;
+  int64_t uploads = 0;
+  int64_t binaries = 0;
+  Unfinished unfinished;
+};
+
+// In this order, since a full disk is why people come: first what needs no room, then what may.
+Result<Outcome> Clear(Context& context, const CollectRequest& request) {
+  Outcome out;
+  const bool dry_run = request.dry_run;
+  out.caches = ClearCaches(context, dry_run);
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(Controller * controller, context.controller());
   STOKER_ASSIGN(LocalProvider * local, context.local_provider());
-  Unfinished unfinished;
-  if (!options.dry_run) {
-    STOKER_ASSIGN(unfinished, FinishJobs(context, *ledger, *controller));
+  if (!dry_run) {
+    STOKER_ASSIGN(out.unfinished, FinishJobs(context, *ledger, *controller));
     ForgetPrivate(context);
   }
-  for (const auto& [id, why] : unfinished) context.Say("job " + id + " is kept: " + why);
-  if (!unfinished.empty()) context.exit_code = 1;
+  STOKER_ASSIGN(out.collected, CollectGarbage(*ledger, request));
+  const auto instances = dry_run ? local->Leftovers() : local->Sweep();
+  out.instances = instances.value_or({});
+  if (!instances.ok())
+    context.Say("left-over instances are kept: " + instances.status().ToString());
+  out.uploads = SweepUploads(context, *ledger, dry_run);
+  const auto binaries = ClearBinaries(context, *ledger, dry_run);
+  out.binaries = binaries.value_or(0);
+  if (!binaries.ok()) context.Say("copies of stoker are kept: " + binaries.status().ToString());
+  if (!dry_run && AnyForRoom(out.unfinished)) {
+    (void)LetGoOfReserve(context);
+    STOKER_ASSIGN(out.unfinished, FinishJobs(context, *ledger, *controller));
+  }
+  if (!dry_run) KeepReserve(context);
+  return out;
+}
+
+std::string Some(const std::vector<std::string>& ids) {
+  constexpr size_t kNamed = 5;
+  std::vector<std::string> named(ids.begin(), ids.begin() + std::min(ids.size(), kNamed));
+  const std::string more =
+      ids.size() > kNamed ? " and " + std::to_string(ids.size() - kNamed) + " more" : "";
+  return std::to_string(ids.size()) + " (" + Join(named, ", ") + more + ")";
+}
+
+// What --older-than leaves, and why.
+void TellKept(Context& context, const KeptJobs& kept, Duration age) {
+  std::vector<std::string> parts;
+  if (!kept.active.empty()) parts.push_back(Some(kept.active) + " that have not ended");
+  if (!kept.young.empty()) {
+    parts.push_back(Some(kept.young) + " that ended less than " + FormatDuration(age) + " ago");
+  }
+  std::vector<std::string> needed;
+  for (const auto& [id, by] : kept.needed) needed.push_back(id + " for " + by);
+  if (!needed.empty()) {
+    parts.push_back(Some(needed) + " whose checkpoints another job may still begin from");
+  }
+  if (!kept.unreadable.empty()) {
+    parts.push_back(Some(kept.unreadable) + " whose records cannot be read");
+  }
+  if (!parts.empty()) context.Say("kept jobs: " + Join(parts, "; "));
+}
+
+nlohmann::json ToJson(const Outcome& out, bool dry_run) {
+  nlohmann::json unfinished = nlohmann::json::object();
+  for (const auto& [id, why] : out.unfinished) unfinished[id] = why.ToString();
+  const KeptJobs& kept = out.collected.kept;
+  return {{"jobs", out.collected.jobs},
+          {"blobs", out.collected.blobs},
+          {"blob_bytes", out.collected.blob_bytes},
+          {"instances", out.instances},
+          {"unfinished_uploads", out.uploads},
+          {"copies", out.caches.copies + out.binaries},
+          {"environments", out.caches.environments},
+          {"kept",
+           {{"active", kept.active},
+            {"young", kept.young},
+            {"needed", kept.needed},
+            {"unreadable", kept.unreadable}}},
+          {"unfinished", unfinished},
+          {"dry_run", dry_run}};
+}
+
+std::string Count(int64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+void Tell(Context& context, const Outcome& out, const CollectRequest& request) {
+  const Collected& collected = out.collected;
+  std::string text = request.dry_run ? "would remove " : "removed ";
+  text += Count(static_cast<int64_t>(collected.jobs.size()), "job") + ", " +
+          Count(collected.blobs, "blob") + " (" + HumanSize(collected.blob_bytes) + "), " +
+          Count(static_cast<int64_t>(out.instances.size()), "left-over instance") + ", " +
+          std::to_string(out.caches.copies + out.binaries) + " unused copies";
+  if (out.caches.environments > 0) {
+    text += ", " + Count(out.caches.environments, "Python environment") + " unused for 30 days";
+  }
+  if (out.uploads > 0) text += ", " + Count(out.uploads, "unfinished upload");
+  context.Print(text + "\n");
+  if (request.jobs_older_than) return TellKept(context, collected.kept, *request.jobs_older_than);
+  context.Say(
+      "ended jobs are kept; --older-than 90d removes those that ended more than 90 days ago");
+}
+
+Status Run(Context& context, const Options& options) {
+  STOKER_ASSIGN(const std::optional<Duration> age, Age(options));
   CollectRequest request;
   request.jobs_older_than = age;
   request.dry_run = options.dry_run;
   request.progress = [&](const std::string& what) { context.Progress(what); };
-  STOKER_ASSIGN(const Collected collected, CollectGarbage(*ledger, request));
-  STOKER_ASSIGN(const auto instances, options.dry_run ? local->Leftovers() : local->Sweep());
-  const int64_t uploads = SweepUploads(context, *ledger, options.dry_run);
-  const auto copies = ClearCopies(context, *ledger, options.dry_run);
-  if (!copies.ok()) context.Say("copies of stoker are kept: " + copies.status().ToString());
-  const int64_t cleared = copies.ok() ? *copies : 0;
-  if (context.json) {
-    context.Print(nlohmann::json({{"jobs", collected.jobs},
-                                  {"blobs", collected.blobs},
-                                  {"blob_bytes", collected.blob_bytes},
-                                  {"instances", instances},
-                                  {"unfinished_uploads", uploads},
-                                  {"copies", cleared},
-                                  {"unfinished", unfinished},
-                                  {"dry_run", options.dry_run}})
-                      .dump() +
-                  "\n");
-    return Status::Ok();
+  STOKER_ASSIGN(const Outcome out, Clear(context, request));
+  for (const auto& [id, why] : out.unfinished) {
+    context.Say("job " + id + " is kept: " + why.ToString());
   }
-  const std::string would = options.dry_run ? "would remove " : "removed ";
-  context.Print(would + std::to_string(collected.jobs.size()) + " jobs, " +
-                std::to_string(collected.blobs) + " blobs (" + HumanSize(collected.blob_bytes) +
-                "), " + std::to_string(instances.size()) + " left-over instances, " +
-                std::to_string(cleared) + " unused copies" +
-                (uploads > 0 ? ", " + std::to_string(uploads) + " unfinished uploads" : "") + "\n");
-  if (!age)
-    context.Say(
-        "ended jobs are kept; --older-than 90d removes those that ended more than 90 days ago");
+  if (!out.collected.index.ok()) {
+    context.Say("'stoker ls' may still list the removed jobs: " + out.collected.index.ToString());
+  }
+  if (!out.unfinished.empty() || !out.collected.index.ok()) context.exit_code = 1;
+  if (context.json) {
+    context.Print(ToJson(out, options.dry_run).dump() + "\n");
+  } else {
+    Tell(context, out, request);
+  }
   return Status::Ok();
 }
 
@@ -142,10 +247,13 @@ Verb GcVerb() {
   verb.name = "gc";
   verb.summary = "Clear away what is no longer needed";
   verb.description =
-      "Clears away left-over machines and old copies of stoker on this computer, code archives "
-      "older than 30 days that no job needs, and uploads (also of 'stoker sync' here) that were "
-      "begun three days ago and never finished. With --older-than it also removes whole jobs that "
-      "ended longer ago, with their logs, checkpoints and outputs.";
+      "Clears away left-over machines and old copies of stoker on this computer, Python "
+      "environments in its cache that no job has used for 30 days, code archives older than 30 "
+      "days that no job needs, and uploads (also of 'stoker sync' here) that were begun three days "
+      "ago and never finished. With --older-than it also removes whole jobs that ended longer ago, "
+      "with their logs, checkpoints and outputs, and says which it keeps and why: those that have "
+      "not ended, and those whose checkpoints another job may still begin from. It works on a full "
+      "disk, too.";
   verb.examples = {"stoker gc --dry-run", "stoker gc --older-than 90d"};
   verb.options = {{"--older-than", "Also remove jobs that ended longer ago than this",
                    &options->older_than, "DURATION"},

@@ -7,8 +7,8 @@
 
 #include "agent/flush_policy.h"
 #include "base/text.h"
-#include "cli/attach.h"
 #include "cli/context.h"
+#include "cli/interrupts.h"
 #include "cli/job_watch.h"
 #include "cli/log_printer.h"
 #include "cli/verb.h"
@@ -117,7 +117,8 @@ void TellMissing(Context& context, const LogReader& reader, const LogFilter& fil
 }
 
 Status Run(Context& context, const Options& options) {
-  STOKER_ASSIGN(const std::string job, context.ResolveJob(options.job));
+  const NameMeans means = options.follow ? NameMeans::kRunning : NameMeans::kNewest;
+  STOKER_ASSIGN(const std::string job, context.ResolveJob(options.job, means));
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(Controller * controller, context.controller());
   STOKER_ASSIGN(const LogFilter filter, Filter(context, options));

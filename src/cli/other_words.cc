@@ -16,6 +16,14 @@ constexpr char kNoCluster[] =
     "'stoker cancel JOB' ends a job and its machines: there is no cluster to take down";
 constexpr char kGpus[] =
     "A job sees this machine's GPUs; CUDA_VISIBLE_DEVICES chooses some of them";
+constexpr char kNoClusterName[] =
+    "There is no cluster to choose: '--name NAME' names the job, and a command goes after '--'";
+constexpr char kKept[] = "A job's logs and outputs are kept until 'stoker gc --older-than 30d'";
+constexpr char kNoTerminal[] = "A job has no terminal: its output is shown, and kept in its log";
+constexpr char kLong[] =
+    "'--all' lists every job, '--hyperparameters' and '--columns A,B,C' show more of each";
+constexpr char kCancelTwice[] =
+    "'stoker cancel JOB' sends SIGTERM, and SIGKILL once the job's stop_grace has passed";
 constexpr char kMachine[] = "Jobs run on this machine so far: there is no other to choose";
 
 const Option* OptionNamed(const Verb& verb, const std::string& name) {
@@ -24,6 +32,16 @@ const Option* OptionNamed(const Verb& verb, const std::string& name) {
     if (std::find(names.begin(), names.end(), name) != names.end()) return &option;
   }
   return nullptr;
+}
+
+// "-qy" is "-q -y"; the last letter may take a value.
+bool IsKnown(const Verb& verb, const std::string& arg) {
+  const std::string name = arg.substr(0, arg.find('='));
+  if (name == "--json" || name == "--help" || name == "-h") return true;
+  if (StartsWith(name, "--") || name.size() < 3) return OptionNamed(verb, name) != nullptr;
+  return std::all_of(name.begin() + 1, name.end(), [&](char letter) {
+    return OptionNamed(verb, std::string("-") + letter) != nullptr;
+  });
 }
 
 // How many words of `args` stand before the first that is neither an option nor an option's value.
@@ -82,30 +100,65 @@ std::string HintForForeignVerb(const std::string& name) {
   return found == hints.end() ? "" : found->second;
 }
 
-std::string HintForForeignFlag(const std::string& name) {
-  static const std::map<std::string, std::string> hints = {
-      {"--gpus", kGpus},
-      {"--gpu", kGpus},
-      {"--accelerators", kGpus},
-      {"--cloud", kMachine},
-      {"--region", kMachine},
-      {"--zone", kMachine},
-      {"--instance-type", kMachine},
-      {"--cpus", kMachine},
-      {"--use-spot", "'--spot' accepts machines that may be interrupted"},
-      {"--time", "'--max-duration 8h' stops the job after so much time of the program"},
-      {"--background", "'--detach' prints the job's id and returns at once"},
+std::string HintForForeignFlag(const std::string& verb, const std::string& name) {
+  using Key = std::pair<std::string, std::string>;  // verb ("" = any), flag
+  static const std::map<Key, std::string> hints = {
+      {{"", "--gpus"}, kGpus},
+      {{"", "--gpu"}, kGpus},
+      {{"", "--accelerators"}, kGpus},
+      {{"", "--cloud"}, kMachine},
+      {{"", "--region"}, kMachine},
+      {{"", "--zone"}, kMachine},
+      {{"", "--instance-type"}, kMachine},
+      {{"", "--cpus"}, kMachine},
+      {{"", "--use-spot"}, "'--spot' accepts machines that may be interrupted"},
+      {{"", "--time"}, "'--max-duration 8h' stops the job after so much time of the program"},
+      {{"", "--background"}, "'--detach' prints the job's id and returns at once"},
+      {{"run", "-c"}, kNoClusterName},
+      {{"run", "--cluster"}, kNoClusterName},
+      {{"run", "-e"}, "'--env NAME=VALUE' sets a variable"},
+      {{"run", "-f"}, "The job file needs no flag: stoker run job.yaml"},
+      {{"run", "--file"}, "The job file needs no flag: stoker run job.yaml"},
+      {{"run", "-o"}, "'--output PATH' keeps a path of the work directory"},
+      {{"run", "-w"}, "'--workdir DIR' is the folder to pack and to run in"},
+      {{"run", "--rm"}, kKept},
+      {{"run", "-i"}, kNoTerminal},
+      {{"run", "-t"}, kNoTerminal},
+      {{"run", "-it"}, kNoTerminal},
+      {{"ls", "-l"}, kLong},
+      {{"ls", "--long"}, kLong},
+      {{"ls", "-w"}, "'watch stoker ls' shows the list again and again"},
+      {{"ls", "--watch"}, "'watch stoker ls' shows the list again and again"},
+      {{"ls", "-q"}, "'--ids' prints only ids and names"},
+      {{"ls", "--running"}, "'--state Running' lists those that run"},
+      {{"ls", "-n"}, "'--name NAME' lists the jobs of a name, '--all' every job"},
+      {{"logs", "--lines"}, "'--tail N' starts about N lines before the end"},
+      {{"cancel", "-f"}, kCancelTwice},
+      {{"cancel", "--force"}, kCancelTwice},
   };
-  const auto found = hints.find(name);
+  auto found = hints.find({verb, name});
+  if (found == hints.end()) found = hints.find({"", name});
   return found == hints.end() ? "" : found->second;
+}
+
+std::string HintForOtherMeaning(const std::string& verb, const std::vector<std::string>& args) {
+  if (verb != "logs") return "";
+  for (size_t i = 0; i + 1 < args.size(); ++i) {
+    // An id has letters, but for one in a thousand.
+    const bool number = args[i + 1].size() <= 6 && WholeNumber(args[i + 1], 0, 999'999);
+    if (args[i] == "-n" && number) {
+      return "It numbers the lines; '--tail " + args[i + 1] + "' starts about " + args[i + 1] +
+             " lines before the end";
+    }
+  }
+  return "";
 }
 
 std::string HintForMissingDashes(const Verb& verb, const std::vector<std::string>& args) {
   if (!verb.takes_command) return "";
   const size_t at = FirstPlainWord(verb, args);
   for (size_t i = 0; i < at; ++i) {  // what is wrong is an option, then
-    const std::string name = args[i].substr(0, args[i].find('='));
-    if (StartsWith(name, "--") && name != "--json" && OptionNamed(verb, name) == nullptr) return "";
+    if (StartsWith(args[i], "-") && !IsKnown(verb, args[i])) return "";
   }
   if (at == args.size() || EndsWith(args[at], ".yaml") || EndsWith(args[at], ".yml")) return "";
   std::string line = "stoker " + verb.name;

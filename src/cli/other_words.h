@@ -12,8 +12,11 @@ namespace stoker::cli {
 // For the name of a verb that stoker does not have, "submit" or "squeue": a sentence, or "".
 std::string HintForForeignVerb(const std::string& name);
 
-// For an option that stoker does not have, "--gpus": a sentence, or "".
-std::string HintForForeignFlag(const std::string& name);
+// For an option that `verb` does not have, "--gpus": a sentence, or "".
+std::string HintForForeignFlag(const std::string& verb, const std::string& name);
+
+// For words that mean something else to other tools, "logs -n 3": a sentence, or "".
+std::string HintForOtherMeaning(const std::string& verb, const std::vector<std::string>& args);
 
 // For a command line of `stoker run` with a program where a job file belongs: the same line with
 // the "--" where it is missing, as a sentence; "" when that is not what happened, as when an option

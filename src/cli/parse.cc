@@ -61,7 +61,10 @@ void AddOption(CLI::App& app, const Option& option) {
                                               : option.value);
   }
   if (option.required) added->required();
-  if (!option.choices.empty()) added->check(CLI::IsMember(option.choices).description(""));
+  if (!option.choices.empty()) {
+    // In any case, and then as it is written in the table.
+    added->transform(CLI::IsMember(option.choices, CLI::ignore_case).description(""));
+  }
   if (std::holds_alternative<std::vector<std::string>*>(option.target) && option.names[0] == '-') {
     // One value each time it is given: without the second call the library lets such an option
     // take every word that follows, the job file too.
@@ -87,8 +90,9 @@ std::string Hint(const Verb& verb, const std::vector<std::string>& args, bool ha
     const std::string name = arg.substr(0, arg.find('='));
     if (name.size() < 2 || name[0] != '-') continue;
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    if (const std::string hint = HintForForeignFlag(name); !hint.empty()) return hint;
-    const std::string near = Nearest(name, known);
+    if (const std::string hint = HintForForeignFlag(verb.name, name); !hint.empty()) return hint;
+    // Of one letter every other is near.
+    const std::string near = StartsWith(name, "--") ? Nearest(name, known) : "";
     if (!near.empty()) return "Did you mean '" + near + "'? See 'stoker " + verb.name + " --help'";
   }
   return "See 'stoker " + verb.name + " --help'";
@@ -109,7 +113,8 @@ std::string Overview(const std::vector<Verb>& verbs) {
          "ls\n\n"
          "Every verb has --help and --json. JOB is an id, the start of an id, a name (the newest "
          "job\n"
-         "with that name) or '-' (your last job).\n";
+         "with that name; to cancel, preempt, wait and follow, the newest that has not ended) or "
+         "'-'\n(your last job).\n";
 }
 
 int Report(Context& context, const Status& status) {
@@ -125,6 +130,9 @@ Status Parse(Verb& verb, std::vector<std::string> args, Context& context, bool* 
   app.add_flag("--json", context.json, "Print JSON, in a form that stays stable");
   for (const Option& option : verb.options) AddOption(app, option);
   const std::vector<std::string> given = args;
+  if (const std::string hint = HintForOtherMeaning(verb.name, args); !hint.empty()) {
+    return Status(Code::kUsage, "stoker " + verb.name + ": '-n' takes no number", hint);
+  }
   if (const std::string option = OptionWithoutValue(verb, args); !option.empty()) {
     return Status(Code::kUsage,
                   "stoker " + verb.name + ": '" + Printable(option) + "' has no value",

@@ -26,7 +26,7 @@ const Attempt* Current(const Job& job) {
 }
 
 Status Run(Context& context, const Options& options) {
-  STOKER_ASSIGN(const std::string id, context.ResolveJob(options.job));
+  STOKER_ASSIGN(const std::string id, context.ResolveJob(options.job, NameMeans::kRunning));
   auto lead = ParseDuration(options.in);
   if (!lead.ok())
     return Status(Code::kUsage, "--in: " + lead.status().message(), lead.status().next());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/context.h"
 #include "cli/finish.h"
+#include "cli/interrupts.h"
 #include "cli/lineage.h"
 #include "cli/submit.h"
 #include "cli/verb.h"
@@ -29,6 +30,7 @@ Status SayWhereItBegins(Context& context, const std::string& id) {
 }
 
 Status Run(Context& context, const Options& options) {
+  EndOnInterrupt(kNotSubmitted);
   STOKER_ASSIGN(const std::string id, context.ResolveJob(options.job));
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(Controller * controller, context.controller());

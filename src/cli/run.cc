@@ -7,6 +7,7 @@
 #include "cli/context.h"
 #include "cli/finish.h"
 #include "cli/from.h"
+#include "cli/interrupts.h"
 #include "cli/other_words.h"
 #include "cli/submit.h"
 #include "cli/variables.h"
@@ -108,6 +109,15 @@ std::string ProgramGiven(const std::string& file, std::string_view text) {
 Result<JobSpec> ReadJobFile(Context& context, const Options& options, ParseOptions parse) {
   const auto text = sys::ReadFile(options.file, 2 << 20);
   const std::string program = ProgramGiven(options.file, text.ok() ? *text : "");
+  const bool yaml = EndsWith(options.file, ".yaml") || EndsWith(options.file, ".yml");
+  if (!text.ok() && !yaml && options.file.find_first_of(" ;|&$") != std::string::npos) {
+    // All of a command as one word.
+    const bool plain = options.file.find_first_of(";|&$<>()*?'\"`\\\n") == std::string::npos;
+    return Status(
+        Code::kUsage, "there is no job file " + QuotedPath(options.file),
+        "Put a command after '--', without quotes around all of it: stoker run -- " +
+            (plain ? Printable(options.file) : "bash -c " + ShellQuote(Printable(options.file))));
+  }
   if (!text.ok()) {
     return Status(Code::kUsage, "the job file: " + text.status().message(),
                   "To run a command without a job file: stoker run -- " +
@@ -148,6 +158,7 @@ Result<JobSpec> MakeSpec(Context& context, const Options& options, const GivenVa
 }
 
 Status Run(Context& context, const Options& options) {
+  EndOnInterrupt(kNotSubmitted);
   STOKER_ASSIGN(const GivenVariables given,
                 ReadVariables({options.envs, options.env_files, options.secrets}));
   std::optional<FromJob> from;
@@ -200,7 +211,7 @@ Verb RunVerb() {
       {"--dry-run", "Check the job and print it as it would be stored", &o->dry_run},
       {"--from", "Go on from that job's checkpoints, with today's code", &o->from,
        "JOB[/CHECKPOINT]"},
-      {"--name", "The job's name", &o->name, "NAME"},
+      {"-n,--name", "The job's name", &o->name, "NAME"},
       {"--workdir", "The folder to pack and to run in", &o->workdir, "DIR"},
       {"--infra", "Where to run: local, this machine", &o->infra, "WHERE"},
       {"--spot", "Accept machines that may be interrupted", &o->spot},

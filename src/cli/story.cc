@@ -182,6 +182,18 @@ std::string ProgramText(const JobSpec& spec) {
   return Printable(first) + (spec.run.find('\n') + 1 < spec.run.size() ? " …" : "");
 }
 
+// What helps after a failure: the same code again fails again where the code was at fault.
+std::string WhatNext(const Job& job, const std::string& newest) {
+  if (job.state != JobState::kFailed) return "";
+  const std::string retry = "stoker retry " + job.id;
+  if (!job.result || job.result->reason != EndReason::kUserError) return " · " + retry;
+  if (newest.empty() && job.retry_of.empty()) {
+    return "\n  next: fix it, then stoker run again (" + retry + " runs the same code)";
+  }
+  return "\n  next: fix it, then stoker run --from " + job.id +
+         " goes on from its newest checkpoint (" + retry + " runs the same code)";
+}
+
 }  // namespace
 
 std::string Ago(WallTime then, WallTime now) {
@@ -255,8 +267,7 @@ std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, 
     for (const std::string& output : job.attempts.back().missing_outputs) text += NeverCame(output);
   }
   text += "  more: stoker show " + job.id + " · stoker logs " + job.id;
-  if (job.state == JobState::kFailed) text += " · stoker retry " + job.id;
-  return text + "\n";
+  return text + WhatNext(job, newest) + "\n";
 }
 
 std::string TellStory(const StoryInput& input) {

@@ -10,9 +10,12 @@
 
 #include "base/text.h"
 #include "cli/confirm.h"
+#include "cli/interrupts.h"
+#include "cli/late_cancel.h"
 #include "cli/meter.h"
 #include "cli/packing_notes.h"
 #include "cli/private_env.h"
+#include "cli/reserve.h"
 #include "job/digest.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
@@ -206,6 +209,7 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   job.retry_of = request.retry_of;
   job.from = request.from;
   job.created = context.clock().Wall();
+  CatchInterrupts("stopped while the job was submitted: 'stoker ls' says whether it is there");
   for (int tries = 0; tries < 8; ++tries) {
     job.id = ledger->NewJobId();
     // First, so that whoever launches the job finds it.
@@ -215,6 +219,8 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
     auto created = CreateJob(*ledger, job, spec_text);
     if (created.ok()) {
       if (!diff.empty()) (void)ledger->store().Put(paths::Diff(job.id), diff);
+      KeepReserve(context);
+      PrepareLateCancels(context);
       return created->job;
     }
     if (!created.status().Is(Code::kExists)) return created.status();

@@ -11,6 +11,9 @@
 
 namespace stoker::cli {
 
+// What Ctrl-C says before a job is made.
+inline constexpr char kNotSubmitted[] = "stopped: no job was submitted";
+
 struct SubmitRequest {
   JobSpec spec;
   bool yes = false;         // do not ask before packing very much

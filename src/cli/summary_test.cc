@@ -57,6 +57,18 @@ TEST(Summary, AReasonInItsOwnWordsOnce) {
   EXPECT_EQ(Times(failed.Tell({.why = true, .output = false}), "exit code 3"), 1);
 }
 
+TEST(Summary, WhatHelpsAfterAFailure) {
+  Failed failed;
+  EXPECT_EQ(Times(failed.Tell(), "fix it, then stoker run again"), 1) << failed.Tell();
+  EXPECT_EQ(Times(failed.Tell(), "--from"), 0) << "there is nothing to go on from";
+  failed.job.attempts[0].newest_checkpoint = "1-2";
+  EXPECT_EQ(Times(failed.Tell(), "stoker run --from abcd2345"), 1) << failed.Tell();
+  EXPECT_EQ(Times(failed.Tell(), "stoker retry abcd2345 runs the same code"), 1);
+  failed.job.result->reason = EndReason::kTimedOut;
+  EXPECT_EQ(Times(failed.Tell(), "--from"), 0) << failed.Tell();
+  EXPECT_EQ(Times(failed.Tell(), "stoker retry abcd2345"), 1);
+}
+
 TEST(Summary, WhatWasNotKept) {
   Failed failed;
   failed.reports[0].report.phase = NodePhase::kEnded;

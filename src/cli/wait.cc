@@ -4,8 +4,8 @@
 #include <chrono>
 #include <thread>
 
-#include "cli/attach.h"
 #include "cli/context.h"
+#include "cli/interrupts.h"
 #include "cli/private_env.h"
 #include "cli/story.h"
 #include "cli/verb.h"
@@ -19,7 +19,7 @@ struct Options {
 };
 
 Status Run(Context& context, const Options& options) {
-  STOKER_ASSIGN(const std::string job, context.ResolveJob(options.job));
+  STOKER_ASSIGN(const std::string job, context.ResolveJob(options.job, NameMeans::kRunning));
   STOKER_ASSIGN(Controller * controller, context.controller());
   STOKER_ASSIGN(ObjectStore * store, context.store());
   std::optional<MonoTime> deadline;

@@ -76,13 +76,13 @@ Status RemoveJob(Ledger& ledger, const std::string& id) {
 // has saved. One that has saved itself, or is done, needs none of them any more: its own
 // checkpoints are what a retry of it begins from.
 void AddNeeded(const std::map<std::string, Job>& all, const Job& job,
-               std::set<std::string>* needed) {
+               std::map<std::string, std::string>* needed) {
   const auto saved = [](const Job& one) {
     return std::any_of(one.attempts.begin(), one.attempts.end(),
                        [](const Attempt& a) { return !a.newest_checkpoint.empty(); });
   };
   if (job.state == JobState::kSucceeded || (IsFinal(job.state) && saved(job))) return;
-  for (std::string next = job.retry_of; !next.empty() && needed->insert(next).second;) {
+  for (std::string next = job.retry_of; !next.empty() && needed->emplace(next, job.id).second;) {
     const auto found = all.find(next);
     if (found == all.end() || saved(found->second)) return;
     next = found->second.retry_of;
@@ -90,9 +90,10 @@ void AddNeeded(const std::map<std::string, Job>& all, const Job& job,
 }
 
 struct Records {
+  std::set<std::string> ids;
   std::set<std::string> digests;
   std::vector<std::string> removable;
-  bool all_read = true;
+  KeptJobs kept;
 };
 
 Result<Records> ReadRecords(Ledger& ledger, const CollectRequest& request) {
@@ -100,27 +101,36 @@ Result<Records> ReadRecords(Ledger& ledger, const CollectRequest& request) {
   std::map<std::string, Job> all;
   STOKER_ASSIGN(const std::vector<std::string> active, ActiveJobs(ledger));
   STOKER_ASSIGN(const std::vector<std::string> ids, AllRecords(ledger));
+  records.ids.insert(ids.begin(), ids.end());
   for (const std::string& id : ids) {
     if (request.progress) request.progress("reading records: " + id);
     auto read = ReadJob(ledger, id);
     if (read.status().Is(Code::kNotFound)) continue;
     if (!read.ok()) {
       if (read.status().transient()) return read.status();
-      records.all_read = false;
+      records.kept.unreadable.push_back(id);
       continue;
     }
     const Job& job = all.emplace(id, std::move(read->job)).first->second;
     const bool is_active = std::find(active.begin(), active.end(), id) != active.end();
-    const bool old = request.jobs_older_than && IsFinal(job.state) && job.ended && !is_active &&
-                     read->store_now - *job.ended > *request.jobs_older_than;
-    if (old) records.removable.push_back(id);
+    if (is_active || !IsFinal(job.state) || !job.ended) {
+      records.kept.active.push_back(id);
+    } else if (request.jobs_older_than && read->store_now - *job.ended > *request.jobs_older_than) {
+      records.removable.push_back(id);
+    } else {
+      records.kept.young.push_back(id);
+    }
   }
-  std::set<std::string> needed;
+  std::map<std::string, std::string> needed;
   const std::set<std::string> doomed(records.removable.begin(), records.removable.end());
   for (const auto& [id, job] : all) {
     if (!doomed.contains(id)) AddNeeded(all, job, &needed);
   }
-  std::erase_if(records.removable, [&](const std::string& id) { return needed.contains(id); });
+  std::erase_if(records.removable, [&](const std::string& id) {
+    if (!needed.contains(id)) return false;
+    records.kept.needed[id] = needed[id];
+    return true;
+  });
   for (const auto& [id, job] : all) {
     if (doomed.contains(id) && !needed.contains(id)) continue;
     records.digests.insert(job.code_digest);
@@ -129,28 +139,40 @@ Result<Records> ReadRecords(Ledger& ledger, const CollectRequest& request) {
   return records;
 }
 
+// Whether the index lists a job that has no record: an earlier removal could not write it anew.
+bool IsStale(Ledger& ledger, const Records& records) {
+  const auto index = ReadIndex(ledger);
+  return index.ok() && std::any_of(index->jobs.begin(), index->jobs.end(), [&](const Summary& job) {
+           return !records.ids.contains(job.id);
+         });
+}
+
 }  // namespace
 
 Result<Collected> CollectGarbage(Ledger& ledger, const CollectRequest& request) {
   Collected collected;
   STOKER_ASSIGN(const Blobs blobs, ListBlobs(ledger));  // before the records: see the header
   STOKER_ASSIGN(const Records records, ReadRecords(ledger, request));
+  if (request.jobs_older_than) collected.kept = records.kept;
   for (const std::string& id : records.removable) {
     if (request.progress) request.progress("removing job " + id);
     if (!request.dry_run) STOKER_TRY(RemoveJob(ledger, id));
     collected.jobs.push_back(id);
   }
-  if (!request.dry_run && !collected.jobs.empty()) STOKER_TRY(RebuildIndex(ledger));
   for (const BlobCopy& blob : blobs.old) {
     const auto young = blobs.young.find(blob.sha256);
     const bool superseded = young != blobs.young.end() && young->second.size == blob.size &&
                             young->second.age >= kSuperseded;
-    const bool named = !records.all_read || records.digests.contains(blob.sha256);
+    const bool named = !records.kept.unreadable.empty() || records.digests.contains(blob.sha256);
     if (named && !superseded) continue;
     if (!request.dry_run) STOKER_TRY(ledger.store().Delete(blob.key));
     ++collected.blobs;
     collected.blob_bytes += blob.size;
   }
+  // Last, as it alone writes: on a full disk all else has made room for it by now.
+  const bool stale =
+      !collected.jobs.empty() || (request.jobs_older_than && IsStale(ledger, records));
+  if (stale && !request.dry_run) collected.index = RebuildIndex(ledger);
   return collected;
 }
 

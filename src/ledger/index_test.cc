@@ -430,5 +430,37 @@ TEST_F(IndexTest, ResolvesWhatPeopleType) {
             std::string::npos);
 }
 
+// What acts on a job means the one that runs, although a newer one of the name has ended.
+TEST_F(IndexTest, ANameMeansTheJobThatHasNotEnded) {
+  const auto submit = [&](const std::string& id, const std::string& user) {
+    ASSERT_TRUE(CreateJob(*kit_.ledger, kit_.MakeJob(id, "digits", user), "").ok());
+  };
+  const auto resolve = [&](NameMeans means, const std::string& user = "ann") {
+    const auto job = ResolveJob(*kit_.ledger, "digits", user, means);
+    return job.ok() ? *job : ResolvedJob{job.status().ToString(), ""};
+  };
+  submit("aaa1", "ann");
+  submit("aaa2", "bob");
+  RunJob("aaa3", "digits");
+  EXPECT_EQ(resolve(NameMeans::kRunning).id, "aaa1");
+  EXPECT_EQ(resolve(NameMeans::kRunning).note,
+            "aaa1 of 2 jobs named 'digits': the one that has not ended");
+  EXPECT_EQ(resolve(NameMeans::kNewest).id, "aaa3");
+  EXPECT_EQ(resolve(NameMeans::kNewest).note,
+            "aaa3 of 2 jobs named 'digits': the newest; aaa1 has not ended");
+  EXPECT_EQ(resolve(NameMeans::kRunning, "eve").id, "aaa2") << "the newest of anybody's that runs";
+  submit("aaa4", "ann");
+  EXPECT_EQ(resolve(NameMeans::kRunning).note,
+            "aaa4 of 3 jobs named 'digits': the newest; 1 more has not ended");
+  RunJob("aaa5", "digits");
+  EXPECT_EQ(resolve(NameMeans::kRunning).note,
+            "aaa4 of 4 jobs named 'digits': the newest of 2 that have not ended");
+  RunJob("bbb1", "other");
+  RunJob("bbb2", "other");
+  const auto ended = ResolveJob(*kit_.ledger, "other", "ann", NameMeans::kRunning);
+  EXPECT_EQ(ended->id, "bbb2") << "where none runs, the newest";
+  EXPECT_EQ(ended->note, "bbb2 of 2 jobs named 'other': the newest");
+}
+
 }  // namespace
 }  // namespace stoker

@@ -124,6 +124,15 @@ Result<JobRead> MutateJob(Ledger& ledger, const std::string& id,
   return last;
 }
 
+Result<JobRead> CancelInRecord(Ledger& ledger, const std::string& id, const std::string& by) {
+  STOKER_ASSIGN(const JobRead asked, ReadJob(ledger, id));
+  return MutateJob(ledger, id, [&](Job& record) -> Result<bool> {
+    if (IsFinal(record.state) || record.cancel) return false;
+    record.cancel = CancelRequest{asked.store_now, by};
+    return true;
+  });
+}
+
 Result<std::vector<std::string>> ActiveJobs(Ledger& ledger) {
   std::vector<std::string> ids;
   const std::string prefix = paths::Active("");

@@ -14,29 +14,59 @@ namespace {
 
 constexpr size_t kMostCandidates = 5;
 
+// The jobs of one name, newest first, counted.
+struct Namesakes {
+  const Summary* newest = nullptr;
+  const Summary* running = nullptr;  // the newest that has not ended
+  int count = 0;
+  int count_running = 0;
+
+  void Add(const Summary& job) {
+    if (newest == nullptr) newest = &job;
+    ++count;
+    if (IsFinal(job.state)) return;
+    if (running == nullptr) running = &job;
+    ++count_running;
+  }
+};
+
+// "k3f7 of 3 named 'train': ": which is meant, and why that one.
+std::string WhichOne(const Namesakes& jobs, const Summary& meant, const std::string& name) {
+  if (jobs.count == 1) return "";
+  std::string note =
+      meant.id + " of " + std::to_string(jobs.count) + " jobs named '" + name + "': ";
+  if (jobs.running == &meant && jobs.newest != &meant) {
+    return note + (jobs.count_running == 1 ? "the one that has not ended"
+                                           : "the newest of " + std::to_string(jobs.count_running) +
+                                                 " that have not ended");
+  }
+  note += "the newest";
+  if (&meant == jobs.newest && jobs.running == &meant && jobs.count_running > 1) {
+    return note + "; " + std::to_string(jobs.count_running - 1) + " more " +
+           (jobs.count_running == 2 ? "has" : "have") + " not ended";
+  }
+  if (jobs.running != nullptr && jobs.running != &meant) {
+    note += "; " + jobs.running->id + " has not ended";
+  }
+  return note;
+}
+
 // `jobs` are newest first.
 std::optional<ResolvedJob> ByName(const std::vector<Summary>& jobs, const std::string& name,
-                                  const std::string& user) {
-  const Summary* mine = nullptr;
-  const Summary* any = nullptr;
-  int count = 0;
+                                  const std::string& user, NameMeans means) {
+  Namesakes mine;
+  Namesakes all;
   for (const Summary& job : jobs) {
     if (job.name != name) continue;
-    if (any == nullptr) any = &job;
-    if (job.user != user) continue;
-    if (mine == nullptr) mine = &job;
-    ++count;
+    all.Add(job);
+    if (job.user == user) mine.Add(job);
   }
-  if (any == nullptr) return std::nullopt;
-  if (mine == nullptr) {
-    return ResolvedJob{any->id, "'" + name + "' is a job of " + any->user + ": " + any->id};
-  }
-  std::string note;
-  if (count > 1) {
-    note =
-        std::to_string(count) + " jobs are named '" + name + "'; this is the newest, " + mine->id;
-  }
-  return ResolvedJob{mine->id, note};
+  if (all.count == 0) return std::nullopt;
+  const Namesakes& some = mine.count > 0 ? mine : all;
+  const bool running = means == NameMeans::kRunning && some.running != nullptr;
+  const Summary& meant = running ? *some.running : *some.newest;
+  if (mine.count > 0) return ResolvedJob{meant.id, WhichOne(mine, meant, name)};
+  return ResolvedJob{meant.id, "'" + name + "' is a job of " + meant.user + ": " + meant.id};
 }
 
 // Ids that begin with `start`: the first few.
@@ -62,7 +92,8 @@ Status NotFound(Ledger& ledger, const std::string& word, const std::vector<Summa
 
 }  // namespace
 
-Result<ResolvedJob> ResolveJob(Ledger& ledger, const std::string& word, const std::string& user) {
+Result<ResolvedJob> ResolveJob(Ledger& ledger, const std::string& word, const std::string& user,
+                               NameMeans means) {
   if (word != "-" && IsSafeName(word)) {
     const auto record = ledger.store().Head(paths::Record(word));
     if (record.ok()) return ResolvedJob{word, ""};
@@ -77,7 +108,7 @@ Result<ResolvedJob> ResolveJob(Ledger& ledger, const std::string& word, const st
     return Status(Code::kNotFound, "you have no job in " + ledger.store().url() + " yet",
                   "'stoker run' starts one");
   }
-  if (auto named = ByName(list.jobs, word, user)) return *named;
+  if (auto named = ByName(list.jobs, word, user, means)) return *named;
   if (!IsSafeName(word)) return NotFound(ledger, word, list.jobs);
   STOKER_ASSIGN(std::vector<std::string> ids, ByPrefix(ledger, word));
   if (ids.size() == 1) return ResolvedJob{ids[0], ""};

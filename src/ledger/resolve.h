@@ -14,9 +14,16 @@ struct ResolvedJob {
   std::string note;  // one sentence when the word could have meant another job; "" = it is clear
 };
 
-// In this order: an id; "-" (the last job of `user`); a name (the newest of `user`'s jobs, else the
-// newest of anybody's, and the note says so); a beginning of exactly one id. kNotFound and kInvalid
-// (several) name the candidates. Thread-safe.
-Result<ResolvedJob> ResolveJob(Ledger& ledger, const std::string& word, const std::string& user);
+// Which job a name stands for.
+enum class NameMeans {
+  kNewest,
+  kRunning,  // the newest of those that have not ended, else the newest: for what acts on a job
+};
+
+// In this order: an id; "-" (the last job of `user`); a name (one of `user`'s jobs, else one of
+// anybody's, and the note says so); a beginning of exactly one id. kNotFound and kInvalid (several)
+// name the candidates. Thread-safe.
+Result<ResolvedJob> ResolveJob(Ledger& ledger, const std::string& word, const std::string& user,
+                               NameMeans means = NameMeans::kNewest);
 
 }  // namespace stoker

@@ -133,8 +133,8 @@ Status AttemptRun::LearnVariables(StagingEnded* result) {
     const std::lock_guard lock(mutex_);
     if (!mask_) mask_ = std::make_shared<LogMask>(log_->sink(), own_.masked);
   }
-  const std::string told = first ? TellOwnVariables(own_) : "";
-  if (!told.empty()) Say("stoker: " + told);
+  if (!first) return Status::Ok();
+  for (const std::string& line : TellOwnVariables(own_)) Say(line);
   return Status::Ok();
 }
 

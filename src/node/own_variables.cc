@@ -59,14 +59,16 @@ Result<OwnVariables> FindOwnVariables(const JobSpec& spec, const OwnVariablesFro
   return own;
 }
 
-std::string TellOwnVariables(const OwnVariables& own) {
-  std::string text;
-  if (!own.shell.empty()) text = "from the submitter's shell: " + Names(own.shell);
-  if (!own.secrets.empty()) text += (text.empty() ? "" : "; ") + ("secrets: " + Names(own.secrets));
+std::vector<std::string> TellOwnVariables(const OwnVariables& own) {
+  std::vector<std::string> lines;
+  if (!own.shell.empty()) lines.push_back(std::string(kShellLine) + Names(own.shell));
+  if (own.secrets.empty()) return lines;
+  std::string text = "stoker: secrets: " + Names(own.secrets);
   for (const auto& [name, value] : own.secrets) {
     if (value.size() < kLeastMasked) text += "; " + name + " is too short to be masked here";
   }
-  return text;
+  lines.push_back(text);
+  return lines;
 }
 
 }  // namespace stoker::node

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -30,7 +31,10 @@ struct OwnVariablesFrom {
 // not there.
 Result<OwnVariables> FindOwnVariables(const JobSpec& spec, const OwnVariablesFrom& from);
 
-// One line for the log, names alone; "" when there is nothing to say.
-std::string TellOwnVariables(const OwnVariables& own);
+// How the line about the shell's variables begins, which an attached 'run' has said itself.
+inline constexpr std::string_view kShellLine = "stoker: from the submitter's shell: ";
+
+// Lines for the log, names alone; none when there is nothing to say.
+std::vector<std::string> TellOwnVariables(const OwnVariables& own);
 
 }  // namespace stoker::node

@@ -2,10 +2,9 @@
 #include "node/python_env.h"
 
 #include <fcntl.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <mutex>
 #include <thread>
 
@@ -13,11 +12,11 @@
 #include "job/digest.h"
 #include "node/requirements.h"
 #include "sys/file.h"
+#include "sys/file_lock.h"
 
 namespace stoker::node {
 namespace {
 
-constexpr char kMarker[] = "/.stoker-complete";
 constexpr int kMaxOwn = 1024;
 
 // Collects a short output; used to ask the interpreter for its version.
@@ -89,24 +88,16 @@ Status MustSucceed(const std::string& what, const Result<TaskExit>& exit,
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-// The kernel frees the lock when its holder dies. kBusy when somebody has it.
-Result<sys::ScopedFd> TryLock(const std::string& path) {
-  sys::ScopedFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (fd.get() < 0) return ErrnoStatus("open " + path, errno);
-  struct flock whole {};
-  whole.l_type = F_WRLCK;
-  whole.l_whence = SEEK_SET;
-  while (::fcntl(fd.get(), F_OFD_SETLK, &whole) != 0) {
-    if (errno == EAGAIN || errno == EACCES) return Status(Code::kBusy, path + " is taken");
-    if (errno != EINTR) return ErrnoStatus("lock " + path, errno);
-  }
-  return fd;
+// Whether `venv` is whole; from now on it is as one that was just used, for `stoker gc`.
+bool IsWhole(const std::string& venv) {
+  (void)::utimensat(AT_FDCWD, (venv + kPythonEnvMarker).c_str(), nullptr, 0);
+  return sys::FileExists(venv + kPythonEnvMarker);
 }
 
 // One builder at a time per environment.
 Result<sys::ScopedFd> Lock(const std::string& path, ShellStep& step) {
   for (;;) {
-    auto fd = TryLock(path);
+    auto fd = sys::TryFileLock(path);
     if (fd.ok() || !fd.status().Is(Code::kBusy)) return fd;
     if (step.cancelled()) return Status(Code::kCancelled, "stopped while the node was set up");
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -164,7 +155,7 @@ Status Build(const std::string& requirements, const std::string& parent, const s
                        workdir, env),
                tail);
   STOKER_TRY(MustSucceed("pip install -r requirements.txt", installed, tail.Last()));
-  return sys::WriteFileAtomic(venv + kMarker, "", 0600, true);
+  return sys::WriteFileAtomic(venv + kPythonEnvMarker, "", 0600, true);
 }
 
 // For setup alone: takes a tenth of a second where pip need not be unpacked, since the interpreter
@@ -193,7 +184,7 @@ Status BuildBare(const std::string& parent, const std::string& venv, const std::
         step.Run(Command({venv + "/bin/python", "-m", "ensurepip", "--default-pip"}, workdir, env),
                  quiet)));
   }
-  return sys::WriteFileAtomic(venv + kMarker, "", 0600, true);
+  return sys::WriteFileAtomic(venv + kPythonEnvMarker, "", 0600, true);
 }
 
 // The first that nobody has: "<key>-1", "<key>-2", …
@@ -201,7 +192,7 @@ Result<PythonEnv> TakeOwn(const std::string& folder, const std::string& key) {
   for (int n = 1; n <= kMaxOwn; ++n) {
     PythonEnv own;
     own.folder = folder + "/" + key + "-" + std::to_string(n);
-    auto held = TryLock(own.folder + ".lock");
+    auto held = sys::TryFileLock(own.folder + ".lock");
     if (held.ok()) {
       own.held = std::move(*held);
       return own;
@@ -221,7 +212,7 @@ Result<PythonEnv> ForSetup(const PythonEnvPlaces& places, const Variables& env, 
     STOKER_TRY(sys::MakeDirs(places.cache_dir, 0700));
     const std::string key = Sha256Hex("setup\n" + asked.text + "\n" + places.setup);
     STOKER_ASSIGN(PythonEnv own, TakeOwn(places.cache_dir, key.substr(0, 32)));
-    if (sys::FileExists(own.folder + kMarker)) return own;
+    if (IsWhole(own.folder)) return own;
     status = BuildBare(ParentPackages(asked.text), own.folder, places.workdir, env, step, sink);
     if (status.ok() || step.cancelled()) {
       if (status.ok()) return own;
@@ -265,7 +256,7 @@ Result<PythonEnv> PreparePythonEnv(const PythonEnvPlaces& places, const Variable
     STOKER_ASSIGN(made, TakeOwn(folder, key));
   }
   // The folder is a fresh one in each attempt, and an editable installation leaves files in it.
-  if (scope == RequirementsScope::kDirectory || !sys::FileExists(made.folder + kMarker)) {
+  if (scope == RequirementsScope::kDirectory || !IsWhole(made.folder)) {
     STOKER_TRY(Build(requirements, ParentPackages(asked.text), made.folder, places.workdir, env,
                      step, sink));
   }
@@ -273,7 +264,7 @@ Result<PythonEnv> PreparePythonEnv(const PythonEnvPlaces& places, const Variable
 }
 
 void SpoilPythonEnv(const PythonEnv& env) {
-  if (!env.folder.empty()) (void)sys::RemoveTree(env.folder + kMarker);
+  if (!env.folder.empty()) (void)sys::RemoveTree(env.folder + kPythonEnvMarker);
 }
 
 void ActivatePythonEnv(const std::string& venv,

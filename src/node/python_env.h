@@ -12,6 +12,9 @@
 
 namespace stoker::node {
 
+// In an environment that is whole; its time of change is when a job last began with it.
+inline constexpr char kPythonEnvMarker[] = "/.stoker-complete";
+
 struct PythonEnvPlaces {
   std::string workdir;      // requirements.txt lies in it
   std::string cache_dir;    // environments that jobs share

@@ -116,6 +116,16 @@ class Local : public LocalProvider {
     return Remove(id, "terminated");
   }
 
+  Status Halt(const std::string& id) override {
+    if (!IsInstanceToken(id)) {
+      return Status(Code::kInvalid, "not an instance: " + Printable(id));
+    }
+    if (!sys::DirExists(state_.Dir(id))) return Status::Ok();
+    // Without a mark it is the lock that tells that it is over.
+    (void)state_.MarkEnded(id, "ended on a full disk");
+    return EndProcesses(state_.Dir(id));
+  }
+
   Status Interrupt(const std::string& id, Duration lead) override {
     STOKER_ASSIGN(const std::string dir, LivingDir(id));
     return GiveLocalNotice(dir, {"terminate", clock_.Wall() + lead});
@@ -323,12 +333,15 @@ class Local : public LocalProvider {
     const std::string dir = state_.Dir(token);
     if (!sys::DirExists(dir)) return Status::Ok();
     STOKER_TRY(state_.MarkEnded(token, why));
-    STOKER_TRY(KillHolder(dir));
-    if (!EndMarkedProcesses(kInstanceMark, dir, kSweepPatience, kSweepLimit)) {
-      return Status(Code::kTimeout, dir + ": some of its processes cannot be ended",
-                    "they hang in the kernel or belong to another user");
-    }
+    STOKER_TRY(EndProcesses(dir));
     return state_.RemoveDir(token);
+  }
+
+  static Status EndProcesses(const std::string& dir) {
+    STOKER_TRY(KillHolder(dir));
+    if (EndMarkedProcesses(kInstanceMark, dir, kSweepPatience, kSweepLimit)) return Status::Ok();
+    return Status(Code::kTimeout, dir + ": some of its processes cannot be ended",
+                  "they hang in the kernel or belong to another user");
   }
 
   static Status KillHolder(const std::string& dir) {

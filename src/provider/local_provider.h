@@ -30,6 +30,9 @@ class LocalProvider : public Provider {
   virtual Result<std::vector<std::string>> Sweep() = 0;
   // Ids of what Sweep would remove.
   virtual Result<std::vector<std::string>> Leftovers() = 0;
+  // Ends its processes at once and keeps its folder, for a disk so full that nothing can be noted;
+  // Sweep and Terminate remove that. Ok when it does not run.
+  virtual Status Halt(const std::string& instance_id) = 0;
   // Takes a notice of Interrupt back. kNotFound when there is no such instance.
   virtual Status Withdraw(const std::string& instance_id) = 0;
 };

@@ -61,7 +61,10 @@ std::optional<std::string> LocalState::Ended(const std::string& token) const {
 Status LocalState::MarkEnded(const std::string& token, const std::string& why) const {
   STOKER_TRY(sys::MakeDirs(root_ + "/ended", 0700));
   if (Ended(token)) return Status::Ok();
-  return sys::WriteFileAtomic(Mark(token), why, 0600, false);
+  const Status marked = sys::WriteFileAtomic(Mark(token), why, 0600, false);
+  if (!marked.Is(Code::kNoSpace)) return marked;
+  // A full disk often still takes the name of an empty file: that it is over counts, not why.
+  return sys::Open(Mark(token), O_WRONLY | O_CREAT, 0600).ok() ? Status::Ok() : marked;
 }
 
 void LocalState::ForgetOldMarks() const {

@@ -96,6 +96,11 @@ def shell(results, world):
     results.check("shell: one line says it, without a password",
                   "from your shell: CUDA_VISIBLE_DEVICES=1, NCCL_DEBUG=INFO, PYTHONPATH, "
                   "https_proxy" in done.stderr and "pass-word" not in done.stderr, done.stderr)
+    log = world.stoker("logs", "-", "--stream", "system").stdout
+    results.check("shell: an attached run says it once, and the log keeps it",
+                  (done.stdout + done.stderr).count("CUDA_VISIBLE_DEVICES") == 1
+                  and "from the submitter's shell: CUDA_VISIBLE_DEVICES" in log,
+                  done.stdout + done.stderr)
     world.stoker("run", "--no-shell-env", *command, env=env, check=True)
     got = json.loads((world.evidence / "shell.json").read_text())
     results.check("shell: --no-shell-env leaves them", "NCCL_DEBUG" not in got, got)

@@ -102,6 +102,50 @@ def no_inodes(world, results):
     world.stoker("config", "unset", "store", check=True)
 
 
+def cancel_without_room(world, results):
+    """Everything of stoker's lies on one file system, without a byte of room."""
+    for reserve in (True, False):
+        home = world.root / f"full-{reserve}"
+        name = f"a full disk {'with' if reserve else 'without'} a reserve"
+        with small(world, home, "size=400m"):
+            env = {"HOME": str(home)}
+            job = world.submit("--stop-grace", "2s", "--", "sleep", "300", env=env)
+            world.wait_for("it runs", lambda: world.json("ls", env=env)[0]["state"] == "Running")
+            state = home / ".local" / "share" / "stoker"
+            kept = state / "reserve"
+            results.check(f"{name}: it is there while there is room",
+                          kept.stat().st_size == 4 << 20)
+            if not reserve:
+                kept.unlink()
+            ballast = home / "ballast"
+            with contextlib.suppress(OSError), open(ballast, "wb", buffering=0) as file:
+                while True:
+                    file.write(bytes(4096))
+            worst = {one["level"] for one in world.json("doctor", env=env, ok=(1,))
+                     if one["what"] == "disk"}
+            results.check(f"{name}: doctor fails", "bad" in worst, worst)
+            swept = world.stoker("gc", env=env)
+            results.check(f"{name}: gc works", "No space" not in swept.stdout + swept.stderr,
+                          swept.stdout + swept.stderr)
+            done = world.stoker("cancel", job, env=env, timeout=120)
+            alive = ["pgrep", "-f", f"__machine {home}"]
+            world.wait_for("no machine is left", timeout=10, condition=lambda: subprocess.run(
+                alive, capture_output=True).returncode == 1)
+            results.check(f"{name}: cancel ends the job, and says how",
+                          "the disk is full" in done.stderr
+                          and (done.returncode == 0 or "Free some space" in done.stderr),
+                          done.stdout + done.stderr)
+            results.check(f"{name}: cancelled in the record, or told that it is not",
+                          done.returncode == 1 or "Cancelled" in done.stdout,
+                          done.stdout + done.stderr)
+            ballast.unlink()
+            world.wait_for("the end", lambda: world.stoker("ls", env=env).returncode == 0 and
+                           world.json("show", job, env=env)["job"].get("result"))
+            last = world.json("show", job, env=env)["job"]
+            results.check(f"{name}: with room again all is in the record",
+                          last["state"] == "Cancelled", last)
+
+
 def read_only(world, results):
     """The ledger's file system turns read-only for a while, as one does after an error."""
     store = world.root / "read-only"
@@ -208,8 +252,8 @@ def main():
     enter()
     results = Results()
     with World("hardship") as world:
-        for row in (full_store, no_inodes, read_only, few_descriptors, no_home, many_files, sparse,
-                    file_then_folder):
+        for row in (full_store, no_inodes, cancel_without_room, read_only, few_descriptors,
+                    no_home, many_files, sparse, file_then_folder):
             results.run(row.__name__, row, world, results)
     results.finish()
 

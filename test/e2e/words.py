@@ -37,6 +37,14 @@ WRONG = [
     ("run --gpus 1 -- true", "CUDA_VISIBLE_DEVICES"),
     ("run --outptu o -- true", "Did you mean '--output'?"),
     ("run absent.sh", "stoker run -- bash absent.sh"),
+    ("run -n", "-n"),
+    ("run -d -c job.yaml", "no cluster to choose"),
+    ("run -Z -- true", "See 'stoker run --help'"),
+    ("ls -l", "--columns A,B,C"),
+    ("ls -x", "See 'stoker ls --help'"),
+    ("logs -n 3 one", "--tail 3"),
+    ("cancel", "stoker cancel --all"),
+    ("cancel --all one", "both jobs and --all"),
     ("ls -- x", "'--' is not expected here"),
     ("status", "stoker ls"),
     ("queue", "stoker ls"),
@@ -56,6 +64,7 @@ SAME = [
     ("logs --node 0 --attempt 1 one", "logs one --attempt=1 --node=0"),
     ("wait --timeout 9s one", "wait one --timeout=9s"),
     ("cancel --no-wait one", "cancel one --no-wait"),
+    ("ls --state succeeded --ids", "ls --ids --state Succeeded"),
     ("get -l one", "get one -l"),
     ("ls --name one --state Succeeded --ids", "ls --ids --state=Succeeded --name=one"),
     ("--json checkpoints one", "checkpoints one --json"),
@@ -80,7 +89,12 @@ def main():
             done = world.stoker(*words.split())
             results.check(f"{words}: is told", done.returncode == 2 and said in done.stderr,
                           f"{done.returncode} {done.stderr}")
-        job = world.submit("--name", "one", "--output", "out", "--", "sh", "-c",
+        for line, said in (("python3 x.py --lr 1", "stoker run -- python3 x.py --lr 1"),
+                           ("echo a; echo b", "stoker run -- bash -c 'echo a; echo b'")):
+            done = world.stoker("run", line)
+            results.check(f"run '{line}': is told", done.returncode == 2 and said in done.stderr,
+                          done.stderr)
+        job = world.submit("-n", "one", "--output", "out", "--", "sh", "-c",
                            "mkdir out; echo a > out/f; echo said")
         world.stoker("wait", job, check=True)
         for first, second in SAME:

@@ -75,6 +75,7 @@ def meant(task, folder, given):
         "num_nodes": task.get("num_nodes") or 1,
         "envs": {str(k): given.get(k, "") if v is None else str(v)
                  for k, v in (task.get("envs") or {}).items()},
+        "secrets": sorted(task.get("secrets") or []),  # by name: their values come from outside
         "setup": script(task.get("setup")),
         "run": script(task.get("run")),
         "workdir": os.path.normpath(os.path.join(folder, os.path.expanduser(workdir)))
@@ -92,6 +93,7 @@ def understood(spec, named):
         "name": spec["name"] if named else None,
         "num_nodes": spec["num_nodes"],
         "envs": {k: str(v) for k, v in (spec.get("envs") or {}).items()},
+        "secrets": sorted(spec.get("secrets") or []),
         "setup": script(spec.get("setup")),
         "run": script(spec.get("run")),
         "workdir": spec.get("workdir"),
@@ -114,7 +116,8 @@ def differences(task, folder, given, done):
         unused.discard("resources.infra")
     wrong += [f"{key}: neither used nor said" for key in sorted(unused - ignored)]
     wrong += [f"{key}: said, but not there" for key in sorted(ignored - unused)]
-    known = {"name", "num_nodes", "envs", "setup", "run", "workdir", "resources", "config"}
+    known = {"name", "num_nodes", "envs", "secrets", "setup", "run", "workdir", "resources",
+             "config"}
     wrong += [f"{key}: neither used nor said" for key in sorted(set(task) - known) if task[key]]
     for key in ("hyperparameters", "inputs", "outputs", "command", "limits"):
         if spec.get(key):

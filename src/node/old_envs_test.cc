@@ -63,6 +63,7 @@ TEST_F(OldEnvsTest, WhatIsInUseStays) {
   command.program = "/bin/sleep";
   command.argv = {"sleep", "60"};
   command.env = {"VIRTUAL_ENV=" + shared};
+  command.cwd = "/";
   const auto pid = SpawnChild(command);
   ASSERT_TRUE(pid.ok()) << pid.status().ToString();
   EXPECT_EQ(Clear(), 0);

@@ -65,6 +65,8 @@ struct StoreTraits {
   Duration usage = Duration::Minutes(1);    // how often it writes down what its node uses
   // Objects of more bytes are worth several parts at once; 0 = none is.
   int64_t part_bytes = 0;
+  // Many small objects are written faster by PutUnsettled and one Settle than by PutFrom.
+  bool settles = false;
 };
 
 // Which unfinished uploads are swept.
@@ -112,6 +114,13 @@ class ObjectStore {
   // as far as it can be known by then.
   virtual Result<ObjectInfo> PutFrom(const std::string& key, ObjectReader& from,
                                      const Condition& condition = {});
+  // PutFrom of one of many, without a condition. A power cut may lose or damage it until Settle has
+  // returned ok, so nothing may name it before.
+  virtual Result<ObjectInfo> PutUnsettled(const std::string& key, ObjectReader& from) {
+    return PutFrom(key, from);
+  }
+  // What was written so far survives a power cut.
+  virtual Status Settle() { return Status::Ok(); }
   // `size` bytes in parts. `resume` is the id of an earlier one of the same key, size and source,
   // or "": what cannot be gone on with is begun anew.
   virtual Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, int64_t size,

@@ -4,11 +4,14 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 
@@ -58,6 +61,23 @@ Result<std::optional<Revision>> CurrentRevision(int rev_dir) {
     if (pointer && (!current || pointer->number > current->number)) current = std::move(pointer);
   }
   return current;
+}
+
+bool SettlesAsOne(int fd) {
+  // ext, XFS, Btrfs, F2FS, tmpfs and overlays of them (linux/magic.h). Others may keep an error for
+  // the fsync or the close of each file.
+  constexpr std::array<unsigned long, 6> kDisks = {0xEF53,     0x58465342, 0x9123683E,
+                                                   0xF2F52010, 0x01021994, 0x794C7630};
+  struct statfs info = {};
+  if (fstatfs(fd, &info) != 0) return false;
+  const auto type = static_cast<unsigned long>(info.f_type);
+  if (std::find(kDisks.begin(), kDisks.end(), type) == kDisks.end()) return false;
+  struct utsname kernel = {};
+  int major = 0;
+  int minor = 0;
+  if (uname(&kernel) != 0 || std::sscanf(kernel.release, "%d.%d", &major, &minor) != 2)
+    return false;
+  return major > 5 || (major == 5 && minor >= 8);
 }
 
 Folder::Folder(std::string root, sys::ScopedFd fd, bool durable)

@@ -27,6 +27,10 @@ Status ReadEntries(int fd, std::vector<Entry>* entries);
 // The current revision in an open <key>.rev, or nullopt when this look saw none.
 Result<std::optional<Revision>> CurrentRevision(int rev_dir);
 
+// Whether one syncfs(2) makes all that was written to the file system of `fd` durable, and tells
+// what could not be: on those of disks, where the kernel does (5.8).
+bool SettlesAsOne(int fd);
+
 // Thread-safe: holds only the descriptor of the root.
 class Folder {
  public:

@@ -105,6 +105,12 @@ Result<std::unique_ptr<LocalStore>> LocalStore::Open(const std::string& root, Op
   }
   local::Folder folder(root, std::move(fd).value(), options.durable);
   std::unique_ptr<LocalStore> store(new LocalStore(std::move(folder), options.part_bytes));
+  if (options.durable && local::SettlesAsOne(store->folder_.fd())) {
+    STOKER_ASSIGN(sys::ScopedFd again, sys::Open(root, O_RDONLY | O_DIRECTORY));
+    store->unsettled_.reset(
+        new LocalStore(local::Folder(root, std::move(again), false), options.part_bytes));
+    store->traits_.settles = true;
+  }
   if (sys::RandomU64() % 16 == 0) store->folder_.SweepTmp(kStale);
   return store;
 }
@@ -245,6 +251,15 @@ Result<std::unique_ptr<Upload>> LocalStore::BeginUpload(const std::string& key,
   STOKER_TRY(local::ValidateKey(key));
   STOKER_ASSIGN(local::Staged staged, local::Staged::Make(folder_));
   return std::unique_ptr<Upload>(new LocalUpload(*this, std::move(staged), key, condition));
+}
+
+Result<ObjectInfo> LocalStore::PutUnsettled(const std::string& key, ObjectReader& from) {
+  return unsettled_ ? unsettled_->PutFrom(key, from) : PutFrom(key, from);
+}
+
+Status LocalStore::Settle() {
+  if (!unsettled_ || syncfs(folder_.fd()) == 0) return Status::Ok();
+  return folder_.Failure("writing to the disk", "", errno);
 }
 
 Status LocalStore::RemoveDir(const std::string& relative) const {

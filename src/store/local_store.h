@@ -44,6 +44,8 @@ class LocalStore : public ObjectStore, public CanRest {
                                               const Condition& condition = {}) override;
   Result<std::unique_ptr<Download>> OpenDownload(const std::string& key) override;
   // PutFrom is the port's: a file is cloned or copied by the kernel in BeginUpload's WriteFile.
+  Result<ObjectInfo> PutUnsettled(const std::string& key, ObjectReader& from) override;
+  Status Settle() override;
   Result<std::unique_ptr<ObjectReader>> OpenReader(const ObjectInfo& info) override;
   // A disk damages nothing on the way that is whole a moment later.
   void Rest(Duration time) override;
@@ -93,6 +95,8 @@ class LocalStore : public ObjectStore, public CanRest {
   StoreTraits traits_;
   local::Folder folder_;
   const int64_t part_bytes_;
+  // The same folder, where nothing is waited for; null where each write is for itself.
+  std::unique_ptr<LocalStore> unsettled_;
 };
 
 }  // namespace stoker

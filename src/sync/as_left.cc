@@ -17,7 +17,7 @@ namespace stoker {
 namespace {
 
 // Copied, sent and let go of together: neither room nor descriptors are needed for more.
-constexpr size_t kFilesAtOnce = 64;
+constexpr size_t kFilesAtOnce = 1024;
 constexpr int64_t kBytesAtOnce = int64_t{256} << 20;
 // A copy that somebody writes into is tried so often.
 constexpr int kLeftTries = 5;

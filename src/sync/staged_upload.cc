@@ -2,6 +2,7 @@
 #include "sync/staged_upload.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "base/deliberate_bug.h"
@@ -15,6 +16,10 @@ namespace stoker {
 namespace {
 
 constexpr int64_t kStagedPiece = 1 << 20;
+// To settle is to wait for all that anybody writes to that disk: worth it for many files. What has
+// not settled keeps its copy, up to so many bytes.
+constexpr size_t kManyFiles = 256;
+constexpr int64_t kUnsettled = 64 << 20;
 
 // [offset, offset + size) of a copy, in pieces.
 Status ReadCopy(const StagedFile& file, int64_t offset, int64_t size, const TakeBytes& take) {
@@ -75,33 +80,78 @@ class Copies : public TransferSource {
 
 class CopyTarget : public StoreSide {
  public:
-  using StoreSide::StoreSide;
+  CopyTarget(ObjectStore& store, bool settles)
+      : StoreSide(store), store_(store), settles_(settles) {}
   Result<ObjectInfo> PutFrom(const std::string& key, ObjectReader& from) override {
-    auto put = StoreSide::PutFrom(key, from);
+    auto put = settles_ ? store_.PutUnsettled(key, from) : StoreSide::PutFrom(key, from);
     const bool lost = put.code() == Code::kTimeout && BugIsOn("lost-answer-is-success");
     return lost ? Result<ObjectInfo>(ObjectInfo{key, from.info().size, "", {}}) : std::move(put);
   }
+
+ private:
+  ObjectStore& store_;
+  const bool settles_;
 };
 
-// Copies have no names: whoever comes after this process has nothing to go on with.
+// Copies have no names: whoever comes after this process has nothing to go on with. Those that are
+// small enough to be sent unsettled are sent once the store has settled.
 class SentCopies : public TransferMemory {
  public:
-  SentCopies(const std::map<std::string, StagedFile*>& files,
+  // `settles`: null where each that arrived is there to stay. `small`: bytes.
+  SentCopies(const std::map<std::string, StagedFile*>& files, ObjectStore* settles, int64_t small,
              const std::function<void(StagedFile* file)>& sent)
-      : files_(files), sent_(sent) {}
+      : files_(files), settles_(settles), small_(small), sent_(sent) {}
   std::string Begun(const std::string&, const Version&) const override { return ""; }
   Status NoteBegun(const std::string&, const Version&, const std::string&) override {
     return Status::Ok();
   }
   Status NoteSame(const std::string& key, const Version&, const Version&) override {
-    sent_(files_.at(key));
+    StagedFile* const file = files_.at(key);
+    if (settles_ == nullptr || file->fact.size > small_) {
+      sent_(file);
+      return Status::Ok();
+    }
+    std::vector<std::string> due;
+    {
+      const std::lock_guard lock(mutex_);
+      arrived_.push_back(key);
+      bytes_ += file->fact.size;
+      if (bytes_ < kUnsettled) return Status::Ok();
+      due = std::exchange(arrived_, {});
+      bytes_ = 0;
+    }
+    Settle(due);
     return Status::Ok();
   }
   bool lasts() const override { return false; }
 
+  // After the last: adds to `report` what arrived and did not settle.
+  void SettleRest(TransferReport* report) {
+    if (!arrived_.empty()) Settle(std::exchange(arrived_, {}));
+    report->failed.insert(report->failed.end(), failed_.begin(), failed_.end());
+  }
+
  private:
+  void Settle(const std::vector<std::string>& keys) {
+    const Status settled = settles_->Settle();
+    for (const std::string& key : keys) {
+      if (settled.ok()) {
+        sent_(files_.at(key));
+        continue;
+      }
+      const std::lock_guard lock(mutex_);
+      failed_.push_back({key, settled});
+    }
+  }
+
   const std::map<std::string, StagedFile*>& files_;
+  ObjectStore* const settles_;
+  const int64_t small_;
   const std::function<void(StagedFile* file)>& sent_;
+  std::mutex mutex_;
+  std::vector<std::string> arrived_;  // keys
+  int64_t bytes_ = 0;                 // of those
+  std::vector<OddKey> failed_;
 };
 
 }  // namespace
@@ -125,13 +175,16 @@ namespace {
 TransferReport SendAll(ObjectStore& store, const Movers& movers,
                        const std::map<std::string, StagedFile*>& files,
                        const std::function<void(StagedFile* file)>& sent) {
+  const bool settles = store.traits().settles && files.size() >= kManyFiles;
   Copies source(files);
-  CopyTarget target(store);
-  SentCopies memory(files, sent);
+  CopyTarget target(store, settles);
+  SentCopies memory(files, settles ? &store : nullptr, target.whole_bytes(), sent);
   std::vector<ObjectInfo> all;
   for (const auto& [key, file] : files) all.push_back({key, file->fact.size, "", {}});
   SortLargeFirst(&all);
-  return MoveFiles(source, target, memory, movers, all);
+  TransferReport report = MoveFiles(source, target, memory, movers, all);
+  memory.SettleRest(&report);
+  return report;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <mutex>
 #include <set>
 
@@ -106,6 +107,53 @@ TEST_F(StagedUpload, WhatFailedIsDoneLaterAndTheRestNotAgain) {
       EXPECT_EQ(At(moment_.files[path]->object), contents[static_cast<size_t>(i)]);
     }
     moment_ = {};
+  }
+}
+
+// Takes many at once, and loses what has not settled.
+class SettlingStore : public ForwardingStore {
+ public:
+  explicit SettlingStore(ObjectStore& inner) : ForwardingStore(inner), traits_(inner.traits()) {
+    traits_.settles = true;
+  }
+  const StoreTraits& traits() const override { return traits_; }
+  Result<ObjectInfo> PutUnsettled(const std::string& key, ObjectReader& from) override {
+    ++unsettled;
+    return PutFrom(key, from);
+  }
+  Status Settle() override {
+    unsettled = 0;
+    ++settled;
+    return answer;
+  }
+  std::atomic<int> unsettled = 0;
+  int settled = 0;
+  Status answer;
+
+ private:
+  StoreTraits traits_;
+};
+
+TEST_F(StagedUpload, ManySmallOnesSettleTogetherBeforeTheyCount) {
+  SettlingStore store(store_);
+  Fill(40);
+  ASSERT_TRUE(Upload(store, 4).ok());
+  EXPECT_EQ(store.settled, 0) << "a few are each for themselves";
+  moment_ = {};
+  Fill(300);
+  store.answer = Status(Code::kInternal, "a bad disk");
+  const Status failed = Upload(store, 4, "data/1-2-0/");
+  EXPECT_NE(failed.message().find("a bad disk"), std::string::npos) << failed.ToString();
+  for (const auto& [path, file] : moment_.files) {
+    EXPECT_TRUE(file->object.empty() && file->snapshot != nullptr) << path << " is not sent again";
+  }
+  store.answer = Status::Ok();
+  ASSERT_TRUE(Upload(store, 4, "data/1-3-0/").ok());
+  EXPECT_EQ(store.settled, 2);
+  EXPECT_EQ(store.unsettled, 0) << "nothing was sent after the store settled";
+  for (const auto& [path, file] : moment_.files) {
+    EXPECT_EQ(file->object, "data/1-3-0/" + path);
+    EXPECT_EQ(file->snapshot, nullptr);
   }
 }
 

@@ -357,6 +357,11 @@ void PutsFrom(Subject& subject, Findings& f) {
   changing.Change();
   f.ExpectCode(store.PutFrom("p/changed", changing).status(), Code::kConflict, "a changed source");
   f.ExpectCode(store.Head("p/changed").status(), Code::kNotFound, "of a changed source");
+  SourceReader loose(data, -1);
+  f.ExpectOk(store.PutUnsettled("p/unsettled", loose).status(), "put unsettled");
+  f.ExpectOk(store.PutUnsettled("p/unsettled", loose).status(), "put unsettled again");
+  f.ExpectOk(store.Settle(), "settle");
+  Same(store, f, "p/unsettled", data, "after PutUnsettled");
   f.Expect(store.DeleteAll({"p/0m", "p/1f", "p/nothing"}).empty(), "delete several");
   const auto failed = store.DeleteAll({"p/../1", "p/700001f"});
   f.Expect(failed.size() == 1 && failed[0].key == "p/../1" && failed[0].why.Is(Code::kInvalid),

@@ -16,6 +16,10 @@ constexpr Duration kLingering = Duration::Seconds(30);
 // One that is open for so many times `quiet` is not merely being written.
 constexpr int kHeldQuiets = 5;
 
+bool HasBurst(const Cycle& cycle) {
+  return std::any_of(cycle.episodes.begin(), cycle.episodes.end(), IsBurst);
+}
+
 // As long as the one before: hardly shorter, and not much longer.
 bool Fits(int64_t size, int64_t before) {
   return size >= 0 && before >= 0 && size >= before - std::max<int64_t>(before / 1000, 4096) &&
@@ -131,11 +135,14 @@ bool CheckpointPlan::Complete(const Cycle& cycle, const Cycle& model) const {
     if (!episode.lived) return false;
     const bool fits =
         std::any_of(model.episodes.begin(), model.episodes.end(), [&](const Episode& other) {
-          return other.role == episode.role && Fits(episode.size, other.size);
+          return other.role == episode.role && other.files == episode.files &&
+                 (IsBurst(episode) || Fits(episode.size, other.size));
         });
     if (!fits) return false;
   }
-  return true;
+  // Of files that are others each time, only what comes behind all of them says that they are all.
+  return !HasBurst(cycle) || (!IsBurst(cycle.episodes.back()) &&
+                              cycle.episodes.back().role == model.episodes.back().role);
 }
 
 // Files that always changed together so far have not all changed yet.
@@ -313,6 +320,8 @@ bool CheckpointPlan::WholeSet(const View& view) const {
   if (rhythm_.steady) {
     const std::vector<Cycle>& cycles = rhythm_.cycles;
     if (MayBeShard(cycles.back())) return false;
+    if (HasBurst(cycles.back()) && !Complete(cycles.back(), cycles[cycles.size() - 2]))
+      return false;
     for (const auto& [role, count] : cycles.back().roles) written.insert(role);
     std::set<std::string> usual;
     for (const auto& [role, count] : cycles[cycles.size() - 2].roles) usual.insert(role);

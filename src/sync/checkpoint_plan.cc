@@ -74,7 +74,8 @@ std::string_view Name(CandidateReason reason) {
   return "quiet";
 }
 
-CheckpointPlan::CheckpointPlan(PlanOptions options) : options_(std::move(options)) {}
+CheckpointPlan::CheckpointPlan(PlanOptions options)
+    : options_(std::move(options)), bursts_(options_.quiet / 4) {}
 
 std::string CheckpointPlan::RoleOf(const std::string& path) const {
   const std::string top = TopOf(path);
@@ -161,14 +162,32 @@ void CheckpointPlan::Remember(Episode episode) {
   // A scan may notice late that a write is over: others may have come and gone since.
   auto at = history_.end();
   while (at != history_.begin() && std::prev(at)->end > episode.end) --at;
+  const bool tree = episode.path.find('/') != std::string::npos && !Numbered(TopOf(episode.path));
+  const bool last = at == history_.end();
   history_.insert(at, std::move(episode));
+  if (tree && last) bursts_.Added(&history_);
   if (history_.size() > kHistory) history_.pop_front();
 }
 
 void CheckpointPlan::FillSize(const std::string& path, int64_t size) {
   for (auto it = history_.rbegin(); it != history_.rend(); ++it) {
-    if (it->path == path && it->size < 0) it->size = size;
+    if (it->size < 0 && it->path == path) it->size = size;
   }
+}
+
+// A folder takes the place of one that was moved out of its way: what was written in that one was
+// written for this place, wherever it lies now.
+void CheckpointPlan::GiveRoleBack(const std::string& place) {
+  const auto moved = vacated_.find(place);
+  if (moved == vacated_.end()) return;
+  const std::string now = moved->second + "/";
+  for (Episode& episode : history_) {
+    if (!StartsWith(episode.path, now) || episode.role != RoleOf(episode.path)) continue;
+    if (int& count = written_[episode.role]; count > 0) --count;
+    episode.role = RoleOf(place + "/" + episode.path.substr(now.size()));
+    ++written_[episode.role];
+  }
+  vacated_.erase(moved);
 }
 
 void CheckpointPlan::MoveDirectory(const FileEvent& event) {
@@ -182,15 +201,18 @@ void CheckpointPlan::MoveDirectory(const FileEvent& event) {
     file.taken = 0;
     files_[path] = std::move(file);
   }
+  GiveRoleBack(event.path);
   for (Episode& episode : history_) {
     if (!StartsWith(episode.path, from)) continue;
     Uncount(episode);
+    const bool succeeded = episode.role != RoleOf(episode.path);
     episode.path = event.path + "/" + episode.path.substr(from.size());
     NoteUnit(TopOf(episode.path));
-    episode.role = RoleOf(episode.path);
+    if (!succeeded) episode.role = RoleOf(episode.path);
     ++writes_[episode.path];
     cycle_ = std::max<int64_t>(cycle_, ++written_[episode.role]);
   }
+  vacated_[event.from] = event.path;
   dying_.erase(TopOf(event.path));
   Changed(event.path, event.at);
 }
@@ -258,6 +280,7 @@ void CheckpointPlan::Gone(const std::string& path, MonoTime at) {
 void CheckpointPlan::LoseAll(MonoTime at) {
   // What was learned is as doubtful as what was missed: only quiet counts from here on.
   history_.clear();
+  bursts_ = Bursts(options_.quiet / 4);
   settled_.clear();
   for (auto& [path, file] : files_) {
     if (IsStream(path)) continue;
@@ -445,8 +468,9 @@ void CheckpointPlan::DoubtTheLikely(MonoTime now) {
   for (auto& [path, file] : files_) {
     if (file.fate != Fate::kLikely || now - file.last_change >= kAftermath) continue;
     file.fate = Fate::kUnknown;
+    const std::string tree = TopOf(path) + "/*";
     for (auto it = history_.rbegin(); it != history_.rend(); ++it) {
-      if (it->path != path) continue;
+      if (it->path != path && !(IsBurst(*it) && it->path == tree)) continue;
       it->lived = false;
       break;
     }

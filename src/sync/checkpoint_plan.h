@@ -14,6 +14,7 @@
 
 #include "base/time.h"
 #include "port/checkpoint_files.h"
+#include "sync/burst.h"
 #include "sync/rhythm.h"
 
 namespace stoker {
@@ -131,6 +132,7 @@ class CheckpointPlan {
   void MoveIn(const FileEvent& event);
   void Gone(const std::string& path, MonoTime at);
   void MoveDirectory(const FileEvent& event);
+  void GiveRoleBack(const std::string& place);
   void LoseAll(MonoTime at);
   void DoubtTheLikely(MonoTime now);
   void Absorb(const FileFact& fact, const DirectoryScan& scan, MonoTime now);
@@ -170,6 +172,7 @@ class CheckpointPlan {
   PlanOptions options_;
   Files files_;
   std::deque<Episode> history_;
+  Bursts bursts_;
   Rhythm rhythm_;
   std::optional<std::pair<std::deque<Episode>, std::string>> learned_from_;  // and its lead then
   std::set<std::string> numbered_;      // roles with '#' whose members were written again in place
@@ -178,6 +181,7 @@ class CheckpointPlan {
   std::map<std::string, int> writes_;   // episodes per path that is there
   // Units seen of each row of numbered names; two are enough to show that it grows.
   std::map<std::string, std::set<std::string>> rows_;
+  std::map<std::string, std::string> vacated_;  // folders that were moved, and where to
   std::map<std::string, MonoTime> dying_;  // units of which files are being deleted: last one when
   std::set<std::string> taken_units_;      // of the last moment taken
   int64_t cycle_ = 0;

@@ -17,6 +17,7 @@ struct Episode {
   MonoTime end;
   int64_t size = -1;   // when it ended; -1 = not looked at yet
   bool lived = false;  // who wrote it let go by its own will
+  int files = 1;       // more: of many files at one go (sync/burst.h)
   bool operator==(const Episode&) const = default;
 };
 

@@ -422,6 +422,33 @@ TEST(Keeper, AFolderThatIsRenamedIntoPlace) {
   }
 }
 
+TEST(Keeper, AFolderThatTakesThePlaceOfTheOneBefore) {
+  Bench bench;
+  const auto write = [&](int step) {
+    for (const std::string part : {"model", "optim"}) {
+      bench.files.Write("new/" + part, Whole(part, step));
+      bench.Run(Duration::Ms(20));
+    }
+  };
+  for (int step = 1; step <= 8; ++step) {
+    write(step);
+    if (step > 1) bench.files.Rename("cur", "old");
+    bench.files.Rename("new", "cur");
+    for (const std::string part : {"model", "optim"}) bench.files.Delete("old/" + part);
+    bench.Run(Duration::Seconds(1));
+  }
+  const Contents whole = {{"cur/model", Whole("model", 8)}, {"cur/optim", Whole("optim", 8)}};
+  EXPECT_GE(bench.keeper->commits(), 4);
+  EXPECT_EQ(bench.Restored(), whole);
+  write(9);
+  bench.files.Rename("cur", "old");
+  bench.Run(Duration::Ms(300));
+  EXPECT_EQ(bench.Restored(), whole);
+  bench.files.Kill();
+  bench.End(0, 9);
+  EXPECT_EQ(bench.Restored(), whole);
+}
+
 TEST(Keeper, CompleteMarksEndAllDoubt) {
   Bench bench;
   bench.files.Write("step-1/model.bin", Whole("model", 1));

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sync/burst.h"
+
 namespace stoker {
 namespace {
 
@@ -140,6 +142,12 @@ void Compare(Duration quiet, Rhythm* rhythm) {
     std::erase_if(rhythm->together,
                   [&](const std::string& role) { return cycle.roles.count(role) == 0; });
     rhythm->lag = std::max(rhythm->lag, cycle.lag);
+    // A tree's files are others each time: nobody need wait for one of them.
+    for (const Episode& episode : cycle.episodes) {
+      if (!IsBurst(episode)) continue;
+      std::erase_if(rhythm->together,
+                    [&](const std::string& role) { return TopOf(role) == TopOf(episode.role); });
+    }
   }
   for (size_t c = from + 1; c < rhythm->cycles.size(); ++c) {
     if (rhythm->cycles[c].before < quiet * 3 / 2) rhythm->restless = true;

@@ -64,6 +64,17 @@ Vitals VitalsOf(int pid) {
   return out;
 }
 
+// Whether it has written to a file on a disk in all its life, as the kernel counts it (proc(5),
+// io: write_bytes), also of one that nobody has collected yet. False where it does not say: what
+// goes into a pipe does not count, and nor does what goes into memory (tmpfs).
+bool WroteToDisk(int pid) {
+  constexpr std::string_view kName = "\nwrite_bytes: ";
+  const auto content = sys::ReadFile("/proc/" + std::to_string(pid) + "/io", 1 << 12);
+  const size_t at = content.ok() ? content->find(kName) : std::string::npos;
+  return at != std::string::npos &&
+         std::strtoull(content->c_str() + at + kName.size(), nullptr, 10) > 0;
+}
+
 std::vector<int> AllProcesses() {
   std::vector<int> out;
   DIR* dir = opendir("/proc");
@@ -145,8 +156,10 @@ Fate TaskWatch::Judge(MonoTime now) {
     // with it, and so is one that did nothing but wait; any other may have been the trainer.
     const bool older = now - it->second.first_seen >= kOlder && !OnlyWaited(it->second);
     Fate fate = Fate::kLived;
-    // What stands before `head` in a pipeline ends so; who was seen to write there was the writer.
-    const bool pipe = (vitals.code & 0x7f) == SIGPIPE && !it->second.wrote;
+    // What stands before `head` in a pipeline ends so; who was seen to write there, or has written
+    // to any disk, may have been the writer.
+    const bool pipe =
+        (vitals.code & 0x7f) == SIGPIPE && !it->second.wrote && !WroteToDisk(it->first);
     if (vitals.life == Life::kGone || pipe) {
       fate = older ? Fate::kUnknown : Fate::kLikely;
     } else if ((vitals.code & 0x7f) != 0) {

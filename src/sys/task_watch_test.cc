@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@ namespace stoker {
 namespace {
 
 constexpr MonoTime kStart{1'000'000};
+constexpr long kTmpfs = 0x01021994;  // linux/magic.h
 
 class TaskWatchTest : public ::testing::Test {
  protected:
@@ -173,6 +175,34 @@ TEST_F(TaskWatchTest, WhoWasSeenToWriteAndDiesOfAPipeWasKilled) {
   End(writer, SIGPIPE, false);
   EXPECT_EQ(watch_.Judge(kStart + Duration::Ms(100)), Fate::kKilled);
   close(fd);
+  unlink(path);
+}
+
+// A write so short, or a tree so large, that no look saw the file open.
+TEST_F(TaskWatchTest, WhoHasWrittenUnseenAndDiesOfAPipeWasKilled) {
+  char path[] = "task-watch-XXXXXX";
+  const int fd = mkstemp(path);
+  ASSERT_GE(fd, 0);
+  struct statfs there {};
+  ASSERT_EQ(fstatfs(fd, &there), 0);
+  Start();
+  const pid_t writer = fork();
+  if (writer == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const std::vector<char> half(100'000, 'h');
+    (void)!write(fd, half.data(), half.size());
+    close(fd);
+    while (true) pause();
+  }
+  close(fd);
+  children_.push_back(writer);
+  Watch();
+  struct stat info {};
+  while (stat(path, &info) == 0 && info.st_size < 100'000) usleep(1000);
+  End(writer, SIGPIPE, false);
+  // Nobody counts what is written into memory.
+  const Fate expected = there.f_type == kTmpfs ? Fate::kLikely : Fate::kKilled;
+  EXPECT_EQ(watch_.Judge(kStart + Duration::Ms(100)), expected);
   unlink(path);
 }
 

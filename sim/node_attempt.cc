@@ -9,6 +9,7 @@
 #include "ledger/log_segments.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
+#include "policy/drain.h"
 #include "sync/as_left.h"
 #include "sync/checkpoint_store.h"
 
@@ -305,7 +306,9 @@ void NodeAttempt::KeepWhatIsLeft(MonoTime deadline) {
 
 Status NodeAttempt::Finalize(const FinalizeAttempt& action) {
   STOKER_TRY(OpenLog());
-  const MonoTime deadline = action.deadline.value_or(host_.clock.Mono() + kFinalSyncWithin);
+  const MonoTime now = host_.clock.Mono();
+  const MonoTime deadline =
+      action.deadline ? BeforeLastWords(*action.deadline, now) : now + kFinalSyncWithin;
   const Status first = FinalSync(deadline);
   MonoTime lines = host_.clock.Mono() + Duration::Seconds(30);
   if (action.deadline) {

@@ -84,7 +84,8 @@ Result<Job> Cancel(Context& context, const std::string& job, bool wait) {
     if (pass.ok() && pass->trouble && pass->trouble->Is(Code::kNoSpace)) {
       const MonoTime now = context.clock().Mono();
       if (!full)
-        context.Say("no room to note how job " + job + " ends: " + pass->trouble->message());
+        context.Say("no room to note how job " + job + " ends: " + pass->trouble->message() +
+                    "; it ends all the same, within some minutes");
       if (!full) full = now;
       (void)LetGoOfReserve(context);
       if (!AnyRuns(*pass) && now - *full > kForRoom) {

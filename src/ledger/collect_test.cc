@@ -27,7 +27,13 @@ class BusyStore : public ForwardingStore {
     }
     return listing;
   }
+  Result<Version> Put(const std::string& key, std::string_view data,
+                      const Condition& condition = {}) override {
+    if (full) return Status(Code::kNoSpace, "full");
+    return ForwardingStore::Put(key, data, condition);
+  }
   int page = 1000;
+  bool full = false;  // no write succeeds
   std::string watched;
   std::function<void()> meanwhile;
 };
@@ -77,6 +83,48 @@ TEST_F(CollectTest, RemovesOldBlobsThatNoRecordNames) {
   EXPECT_FALSE(HasBlob("nobody's"));
   EXPECT_TRUE(HasBlob("wanted"));
   EXPECT_TRUE(HasBlob("young"));
+}
+
+// On a full disk what is to go goes, and the list of jobs is mended when there is room.
+TEST_F(CollectTest, RemovesBeforeItWrites) {
+  RunJob("one", "old code");
+  RunJob("two", "old code");
+  now_ = now_ + Duration::Hours(24 * 31);
+  RunJob("young", "new code");
+  CollectRequest request;
+  request.jobs_older_than = Duration::Hours(24);
+  store_.full = true;
+  const auto collected = CollectGarbage(*ledger_, request);
+  ASSERT_TRUE(collected.ok()) << collected.status().ToString();
+  EXPECT_EQ(collected->jobs, (std::vector<std::string>{"one", "two"}));
+  EXPECT_EQ(collected->blobs, 1);
+  EXPECT_FALSE(HasBlob("old code"));
+  EXPECT_TRUE(collected->index.Is(Code::kNoSpace)) << collected->index.ToString();
+  EXPECT_EQ(ReadIndex(*ledger_)->jobs.size(), 3u) << "stale, and said so";
+  store_.full = false;
+  const auto again = CollectGarbage(*ledger_, request);
+  EXPECT_TRUE(again->jobs.empty() && again->index.ok());
+  ASSERT_EQ(ReadIndex(*ledger_)->jobs.size(), 1u);
+  EXPECT_EQ(ReadIndex(*ledger_)->jobs[0].id, "young");
+}
+
+TEST_F(CollectTest, SaysWhichItKeepsAndWhy) {
+  RunJob("old", "code");
+  Job goes_on;
+  goes_on.id = "next";
+  goes_on.created = now_;
+  goes_on.retry_of = "old";
+  ASSERT_TRUE(CreateJob(*ledger_, goes_on, "run: x\n").ok());
+  now_ = now_ + Duration::Hours(48);
+  RunJob("young", "code");
+  CollectRequest request;
+  request.jobs_older_than = Duration::Hours(24);
+  const auto collected = CollectGarbage(*ledger_, request);
+  ASSERT_TRUE(collected.ok());
+  EXPECT_TRUE(collected->jobs.empty());
+  EXPECT_EQ(collected->kept.active, (std::vector<std::string>{"next"}));
+  EXPECT_EQ(collected->kept.young, (std::vector<std::string>{"young"}));
+  EXPECT_EQ(collected->kept.needed, (std::map<std::string, std::string>{{"old", "next"}}));
 }
 
 TEST_F(CollectTest, ABlobThatIsUsedAgainMeanwhileStays) {

@@ -34,7 +34,7 @@ Job Finished(Job job, Prng& prng) {
     launch.limit = Duration::Hours(24);
     launch.instance_id = launch.token;
     launch.closed = true;
-    launch.close_reason = number < attempts ? "interrupted" : "done";
+    launch.close_reason = number < attempts ? CloseReason::kInterrupted : CloseReason::kDone;
     launch.closed_at = launch.opened + Duration::Minutes(9);
     job.launches.push_back(launch);
     Attempt attempt;

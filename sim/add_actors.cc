@@ -29,6 +29,7 @@ void SubmitAndStay(Session& session, int index) {
     }
   }
   if (job.empty()) return;
+  session.controller->Submitted(job);
   if (!plan.attached) {
     (void)session.controller->Pass(job);
     return;

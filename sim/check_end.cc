@@ -173,7 +173,9 @@ class RightResult : public Observer {
                Refused() || program.checkpoint_every == 0 || program.resume_fails ||
                program.start_fails == StartFails::kMachine || world_.Happened("killed " + job.id);
       case EndReason::kLaunchRefused:
-        return world_.plan().cloud.denied > 0;
+        // Who did not submit the job, and may not ask for its machines, leaves that to others.
+        return world_.plan().cloud.malformed > 0 ||
+               (world_.plan().cloud.denied > 0 && (plan.attached || job.attempts.size() == 1));
       default:
         return false;
     }

@@ -32,7 +32,7 @@ struct CloudFaults {
   int late = 0;         // kTimeout, takes effect up to `late_ms` after that was said
   int no_capacity = 0;  // kNoSpace
   int denied = 0;       // kDenied for this request
-  int malformed = 0;    // kInvalid or kUsage: a parameter that the platform does not take
+  int malformed = 0;    // of launches, kInvalid or kUsage: what the platform does not have
   int doubled = 0;      // a launch whose machine is there already makes another one: tokens are
                         // good for one zone only, or are forgotten
   int never_boots = 0;  // in a thousand machines: listed as booting until it is ended

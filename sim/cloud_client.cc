@@ -34,7 +34,7 @@ CloudClient::Fault CloudClient::Draw(Kind kind) {
   if (hits(faults.before)) return Fault::kRefused;
   if (hits(faults.throttled)) return Fault::kThrottled;
   if (hits(faults.denied)) return Fault::kDenied;
-  if (hits(faults.malformed)) return Fault::kMalformed;
+  if (kind == Kind::kLaunch && hits(faults.malformed)) return Fault::kMalformed;
   if (hits(faults.after)) return Fault::kUnanswered;
   if (kind != Kind::kDescribe && hits(faults.late)) return Fault::kLate;
   if (kind == Kind::kLaunch && hits(faults.no_capacity)) return Fault::kNoSpace;

@@ -127,7 +127,8 @@ void Narrator::TellLaunches(const Job& before, const Job& after, const std::stri
       Say(after.id, who + " records that " + name + " is " + now.instance_id);
     }
     if (now.closed && (old == nullptr || !old->closed)) {
-      Say(after.id, who + " closes " + name + " as " + now.close_reason + Because(now.close_why));
+      Say(after.id, who + " closes " + name + " as " + std::string(Name(*now.close_reason)) +
+                        Because(now.close_why));
     }
   }
 }

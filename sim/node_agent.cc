@@ -26,7 +26,9 @@ NodeAgent::NodeAgent(Host& host, Process& process)
              &host.link),
       arrived_(host.world.scheduler()),
       work_arrived_(host.world.scheduler()),
-      bell_(host.world.scheduler()) {}
+      bell_(host.world.scheduler()),
+      news_(host.world.scheduler()),
+      tried_now_(host.world.scheduler()) {}
 
 NodeAgent::~NodeAgent() = default;
 
@@ -85,6 +87,7 @@ void NodeAgent::Main() {
   supervisor_ = std::make_unique<Supervisor>(config);
   process_.Spawn([this] { RunWorker(); });
   process_.Spawn([this] { Poll(); });
+  process_.Spawn([this] { WriteReports(); });
   process_.Spawn([this] { WatchNotices(); });
   Loop();
 }
@@ -112,10 +115,8 @@ void NodeAgent::Loop() {
   }
   // The last word must be in the ledger before the machine is gone.
   const MonoTime end = Now().mono + Duration::Seconds(30);
-  while (dirty_ && Now().mono < end) {
-    bell_.Notify();
-    Sleep(100);
-  }
+  news_.Notify();
+  while (written_ < published_ && Now().mono < end) Sleep(100);
   Leave("nothing more to do");
 }
 
@@ -136,6 +137,7 @@ void NodeAgent::Handle(const AgentEvent& event) {
     std::visit([&](const auto& a) { Do(a); }, action);
   }
   report_ = supervisor_->report();
+  if (publishes_ != supervisor_->publishes()) news_.Notify();
   publishes_ = supervisor_->publishes();
 }
 
@@ -259,7 +261,8 @@ void NodeAgent::Finalize(FinalizeAttempt action, int rank) {
 void NodeAgent::Do(const Publish&) {
   report_ = supervisor_->report();
   have_report_ = true;
-  dirty_ = true;
+  ++published_;
+  news_.Notify();
   bell_.Notify();
 }
 

@@ -69,7 +69,11 @@ class NodeAgent {
 
   // node_agent_poll.cc
   void Poll();
-  bool WriteReport();
+  void WriteReports();
+  // When the next report is to be written; unset: not before something changes.
+  std::optional<MonoTime> ReportDue() const;
+  void WriteReport();
+  void NewsFirst();
   void Look(bool rung);
   void Pass();
   bool MayAct() const;
@@ -97,13 +101,18 @@ class NodeAgent {
   std::optional<MonoTime> lease_renewed_;
   std::optional<Notice> told_notice_;
   bool noticed_ = false;
-  // The poller's.
+  // The report's, as in node/report_writer.h.
   NodeReport report_;
   bool have_report_ = false;
-  bool dirty_ = false;
   bool publishes_ = false;
+  int64_t published_ = 0;
+  int64_t tried_ = 0;
+  int64_t written_ = 0;
   int64_t seq_ = 0;
-  std::optional<MonoTime> last_write_;
+  MonoTime last_try_;
+  Signal news_;
+  Signal tried_now_;
+  // The poller's.
   std::optional<LookPace> pace_;
   std::string trouble_;
 };

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What keeps a node in touch: its report, its passes over the job, the platform's notice.
+#include <algorithm>
+
 #include "ledger/reports.h"
 #include "sim/node_agent.h"
 
 namespace stoker::sim {
+namespace {
+
+constexpr Duration kIdle = Duration::Minutes(1);
+
+}  // namespace
 
 bool NodeAgent::MayAct() const {
   switch (host_.world.plan().tier) {
@@ -19,22 +26,44 @@ bool NodeAgent::MayAct() const {
   return true;
 }
 
-bool NodeAgent::WriteReport() {
-  if (!have_report_ || (!dirty_ && !publishes_)) return false;
-  const bool due = !last_write_ || host_.clock.Mono() - *last_write_ >= store_.traits().report;
-  if (!dirty_ && !due) return false;
+std::optional<MonoTime> NodeAgent::ReportDue() const {
+  if (!have_report_) return std::nullopt;
+  if (tried_ < published_) return MonoTime{};
+  if (written_ < published_) return last_try_ + store_.traits().poll;
+  if (publishes_) return last_try_ + store_.traits().report;
+  return std::nullopt;
+}
+
+void NodeAgent::WriteReport() {
   NodeReport report = report_;
-  dirty_ = false;
+  const int64_t news = published_;
   if (run_ && run_->attempt() == report.attempt) run_->Complete(report);
   report.seq = ++seq_;
   const Status written = stoker::WriteReport(*ledger_, report);
-  last_write_ = host_.clock.Mono();
+  last_try_ = host_.clock.Mono();
+  tried_ = std::max(tried_, news);
+  if (written.ok()) written_ = std::max(written_, news);
   trouble_ = written.ok() ? "" : written.ToString();
-  if (!written.ok()) {
-    dirty_ = true;
-    pace_->Disturb();
+  tried_now_.Notify();
+}
+
+void NodeAgent::WriteReports() {
+  while (!off_ || written_ < published_) {
+    const auto due = ReportDue();
+    const Duration left = due ? *due - host_.clock.Mono() : kIdle;
+    if (left.ms <= 0) {
+      WriteReport();
+    } else {
+      (void)news_.Wait(left.ms);
+    }
   }
-  return written.ok();
+}
+
+// News are in the store before the pass that goes by them.
+void NodeAgent::NewsFirst() {
+  const int64_t all = published_;
+  while (tried_ < all) (void)tried_now_.Wait(kIdle.ms);
+  if (written_ < all) pace_->Disturb();
 }
 
 void NodeAgent::Look(bool rung) {
@@ -73,14 +102,9 @@ void NodeAgent::Poll() {
   pace_.emplace(store_.traits());
   bool rung = true;
   while (!off_) {
-    WriteReport();
+    NewsFirst();
     Look(rung);
     rung = bell_.Wait(pace_->Pause(host_.clock.Mono()).ms);
-  }
-  WriteReport();
-  while (dirty_) {
-    Sleep(200);
-    WriteReport();
   }
 }
 

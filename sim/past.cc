@@ -100,7 +100,7 @@ class PastJob {
       launch.number = number;
       launch.opened = job_.created;
       launch.closed = true;
-      launch.close_reason = "done";
+      launch.close_reason = CloseReason::kDone;
       launch.token = "token of " + job_.id + std::to_string(number);
       job_.launches.push_back(launch);
       Attempt attempt;

@@ -135,7 +135,7 @@ void ScaleWorld::PlantFinished(int number) {
   for (Launch& launch : job.launches) {
     launch.instance_id = "i-of-the-past";
     launch.closed = true;
-    launch.close_reason = "done";
+    launch.close_reason = CloseReason::kDone;
     launch.closed_at = job.ended;
   }
   Plant(paths::Record(id), EncodeJob(job));

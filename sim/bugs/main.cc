@@ -66,7 +66,7 @@ bool Proof::Clean(PlanOfSeed plan, uint64_t last) {
     const auto key = std::make_pair(reinterpret_cast<uintptr_t>(plan), seed);
     auto known = clean_.find(key);
     if (known == clean_.end()) {
-      const Found found = Play(plan, seed, "", false);
+      const Found found = Play(plan, seed, "", options_.story);
       if (found) {
         std::printf("seed %llu breaks %s without any bug: %s\n",
                     static_cast<unsigned long long>(seed), found->rule.c_str(),

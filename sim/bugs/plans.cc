@@ -285,6 +285,24 @@ Plan EmptyMarket(uint64_t seed) {
   return draw.plan;
 }
 
+Plan Forbidden(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.calm = draw.plan.limit;  // to the end
+  draw.plan.cloud.malformed = 1'000;
+  draw.Daemons(1);
+  return draw.plan;
+}
+
+Plan SomeMayNot(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.calm = 900'000;
+  draw.plan.cloud.denied = 500;
+  draw.job().attached = false;
+  draw.Daemons(2);
+  draw.Faults("kill", 3, 0, 0);
+  return draw.plan;
+}
+
 Plan ShortJobs(uint64_t seed) {
   Draw draw(seed);
   for (int i = 0; i < 3; ++i) draw.plan.jobs.push_back(draw.Job());
@@ -357,7 +375,12 @@ Plan RottenStore(uint64_t seed) {
 
 Plan WrongClocks(uint64_t seed) {
   Draw draw(seed);
-  draw.plan.skew_ms = 900'000;
+  // Further than a launch is waited for, so that a clock that is ahead gives up each machine that
+  // boots, and slow boots, so that it is looked at before it has reported.
+  draw.plan.skew_ms = 7'200'000;
+  draw.plan.boot_low = 20'000;
+  draw.plan.boot_high = 60'000;
+  draw.plan.calm = 1'800'000;
   draw.Daemons(2);
   draw.Faults("notice", 3, 20'000, 60'000);
   return draw.plan;

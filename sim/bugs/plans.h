@@ -39,6 +39,8 @@ Plan EarlyCancel(uint64_t seed);
 Plan LateCancel(uint64_t seed);
 // No machine is to be had for a long time.
 Plan EmptyMarket(uint64_t seed);
+Plan Forbidden(uint64_t seed);
+Plan SomeMayNot(uint64_t seed);
 // Machines that never come up.
 Plan DeadOnArrival(uint64_t seed);
 // Writes that take effect long after their answer was lost; machines die all the time.

@@ -35,20 +35,16 @@ class EventTeller {
     for (auto attempt = job.attempts.rbegin(); attempt != job.attempts.rend(); ++attempt) {
       const auto why = whys_.find(attempt->number);
       if (why != whys_.end()) return job.result && job.result->why == why->second;
-      if (!NotNeeded(*attempt)) return false;
+      if (!attempt->not_needed) return false;
     }
     return false;
   }
 
  private:
-  static bool NotNeeded(const Attempt& attempt) {
-    return attempt.ending && attempt.ending->why.rfind("not needed", 0) == 0;
-  }
-
   void TellAttempt(const Attempt& attempt, const Job& job) {
     std::string now(Name(attempt.state));
     if (attempt.state == AttemptState::kEnded && attempt.ending) {
-      if (NotNeeded(attempt)) return;
+      if (attempt.not_needed) return;
       // The summary that comes next says it.
       if (IsFinal(job.state) && job.result && job.result->why == attempt.ending->why) return;
       now = std::string(Name(attempt.ending->reason)) + ": " + Printable(attempt.ending->why);

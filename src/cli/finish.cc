@@ -16,9 +16,18 @@
 namespace stoker::cli {
 namespace {
 
+constexpr int kEndWithin = 6;  // passes from a refusal to the job's end
+
 Status Detach(Context& context, const Job& job, const JobSpec& spec) {
   STOKER_ASSIGN(Controller * controller, context.controller());
-  const auto pass = controller->Pass(job.id);
+  auto pass = controller->Pass(job.id);
+  // What was refused for good ends the job at once: nobody else may come by for a while.
+  for (int i = 0; i < kEndWithin && pass.ok() && pass->trouble && !IsFinal(pass->job.state); ++i) {
+    auto next = controller->Pass(job.id);
+    if (!next.ok() || !next->changed) break;
+    if (!next->trouble) next->trouble = pass->trouble;
+    pass = std::move(next);
+  }
   if (context.json) {
     nlohmann::json out = {{"id", job.id},
                           {"name", job.name},
@@ -49,6 +58,8 @@ bool OutIsErr() {
 }  // namespace
 
 Status AfterSubmit(Context& context, const Job& job, const JobSpec& spec, bool detach, bool quiet) {
+  STOKER_ASSIGN(Controller * controller, context.controller());
+  controller->Submitted(job.id);
   if (detach) return Detach(context, job, spec);
   context.Say("job " + job.id + " (" + job.name + "). Ctrl-C leaves; the job goes on");
   context.Say("looked after by " + RecoveryInShort(context, spec));
@@ -61,7 +72,6 @@ Status AfterSubmit(Context& context, const Job& job, const JobSpec& spec, bool d
                 ". To stop it: stoker cancel " + job.id);
     return Status::Ok();
   }
-  STOKER_ASSIGN(Controller * controller, context.controller());
   STOKER_ASSIGN(const PassResult pass, controller->Pass(job.id));
   ForgetPrivate(context);
   const StoryInput story{pass.job, nullptr, pass.reports, pass.store_now, {}, {}};

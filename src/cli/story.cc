@@ -16,11 +16,6 @@ namespace {
 
 using nlohmann::json;
 
-bool NeverBegun(const Attempt& attempt) {
-  return attempt.state == AttemptState::kEnded && attempt.ending &&
-         attempt.ending->why.rfind("not needed", 0) == 0;
-}
-
 std::string EndingText(const Ending& ending) {
   std::string text(Name(ending.reason));
   if (ending.reason == EndReason::kUserError || ending.reason == EndReason::kNoProgress) {
@@ -125,8 +120,12 @@ std::string NodeText(const StoryInput& input, const Attempt& attempt, int rank) 
   }
   text += used;  // where no report is left
   if (launch != nullptr && launch->closed) {
-    text +=
-        "\n        launch closed, " + launch->close_reason + ": " + Printable(launch->close_why);
+    text += "\n        launch closed, " + std::string(Name(*launch->close_reason)) + ": " +
+            Printable(launch->close_why);
+  } else if (launch != nullptr && launch->refusal && launch->instance_id.empty()) {
+    text += "\n        asked " + std::to_string(launch->tries) +
+            (launch->tries == 1 ? " time" : " times") + ", refused (" +
+            std::string(Name(launch->refusal->what)) + "): " + Printable(launch->refusal->message);
   }
   return text + "\n";
 }
@@ -202,7 +201,7 @@ std::string Ago(WallTime then, WallTime now) {
 
 int AttemptsThatRan(const Job& job) {
   return static_cast<int>(std::count_if(job.attempts.begin(), job.attempts.end(),
-                                        [](const Attempt& a) { return !NeverBegun(a); }));
+                                        [](const Attempt& a) { return !a.not_needed; }));
 }
 
 std::string ReasonText(const Job& job) { return job.result ? EndingText(*job.result) : ""; }
@@ -302,7 +301,7 @@ std::string TellStory(const StoryInput& input) {
   for (const std::string& id : job.suspects)
     text += "  suspect     checkpoint " + Printable(id) + "\n";
   for (const Attempt& attempt : job.attempts) {
-    if (NeverBegun(attempt)) continue;
+    if (attempt.not_needed) continue;
     text += AttemptText(attempt, input.reports, input.now);
     for (int rank = 0; rank < static_cast<int>(attempt.launches.size()); ++rank) {
       text += NodeText(input, attempt, rank);

@@ -79,33 +79,36 @@ Result<const JobSpec*> Controller::SpecOf(const Job& job) {
 }
 
 Status Controller::ObserveMachines(const Job& job, const Describe& describe, Observed* seen) {
-  seen->machines_known = true;
-  seen->absent_means_gone = true;
-  std::vector<std::string> names;
+  Status first;
   for (const Launch& launch : job.launches) {
-    if (std::find(names.begin(), names.end(), launch.provider) == names.end()) {
-      names.push_back(launch.provider);
-    }
-  }
-  for (const std::string& name : names) {
+    const std::string& name = launch.provider;
+    const auto asked = [&](const PlaceSeen& place) { return place.provider == name; };
+    if (std::any_of(seen->places.begin(), seen->places.end(), asked)) continue;
     const auto provider = providers_(name);
     const auto instances = provider.ok() ? describe(name, **provider)
                                          : Result<std::vector<InstanceSeen>>(provider.status());
+    PlaceSeen& place = seen->places.emplace_back();
+    place.provider = name;
     if (!instances.ok()) {
-      // Not knowing is no reason to fail the pass: what needs no machine still goes on.
-      seen->machines_known = BugIsOn("failed-describe-is-empty");
-      return instances.status().WithContext("asking " + name + " for its machines");
+      // Not knowing is no reason to fail the pass: what needs no machine of it still goes on.
+      place.known = BugIsOn("failed-describe-is-empty");
+      place.absent_means_gone = true;
+      if (first.ok()) {
+        first = instances.status().WithContext("asking " + name + " for its machines");
+      }
+      continue;
     }
-    seen->absent_means_gone &= (*provider)->traits().describe_is_immediate;
+    place.known = true;
+    place.absent_means_gone = (*provider)->traits().describe_is_immediate;
     for (const InstanceSeen& instance : *instances) {
-      for (const Launch& launch : job.launches) {
-        if (launch.token != instance.token) continue;
+      for (const Launch& each : job.launches) {
+        if (each.token != instance.token || each.provider != name) continue;
         seen->machines.push_back(
-            {instance.id, launch.number, StateOf(instance.state), instance.why, instance.freed});
+            {instance.id, each.number, StateOf(instance.state), instance.why, instance.freed});
       }
     }
   }
-  return Status::Ok();
+  return first;
 }
 
 void Controller::ObserveReports(const Job& job, const std::vector<ReportRead>& reports,
@@ -168,33 +171,32 @@ Status Controller::ObserveCheckpoints(const Job& job, Observed* seen, PassResult
   return Status::Ok();
 }
 
+// A provider that this process has no way to is the trouble of this process.
+Status Controller::Send(const Job& job, const JobSpec& spec, const Launch& launch,
+                        std::vector<SendOutcome>* outcomes) {
+  STOKER_ASSIGN(Provider* const provider, providers_(launch.provider));
+  const auto sent = provider->Launch(RequestFor(ledger_, ledger_.store().url(), job, spec, launch));
+  outcomes->push_back({launch.number, sent.status()});
+  return sent.status();
+}
+
 // The outward half: only what the record, as written, says. Every step may be repeated.
-Status Controller::Act(const Job& job, const JobSpec& spec, const Decision& decision) {
+Status Controller::Act(const Job& job, const JobSpec& spec, const Decision& decision,
+                       std::vector<SendOutcome>* outcomes) {
   Status first;
   const auto keep = [&](const Status& status) {
     if (first.ok() && !status.ok()) first = status;
   };
-  auto& outcomes = outcomes_[job.id];
-  outcomes.clear();
   for (const int number : decision.send) {
     const Launch* launch = FindLaunch(job, number);
     if (launch == nullptr) continue;
-    const auto provider = providers_(launch->provider);
-    const Status sent =
-        provider.ok() ? (*provider)
-                            ->Launch(RequestFor(ledger_, ledger_.store().url(), job, spec, *launch))
-                            .status()
-                      : provider.status();
-    if (!sent.ok()) outcomes.push_back({number, sent});
-    keep(sent.WithContext("launch " + std::to_string(number)));
+    keep(Send(job, spec, *launch, outcomes).WithContext("launch " + std::to_string(number)));
   }
-  for (const std::string& instance : decision.terminate) {
-    for (const Launch& launch : job.launches) {
-      const auto provider = providers_(launch.provider);
-      if (!provider.ok()) continue;
-      keep((*provider)->Terminate(instance).WithContext("ending " + instance));
-      break;
-    }
+  for (const Termination& end : decision.terminate) {
+    const auto provider = providers_(end.provider);
+    const Status ended =
+        provider.ok() ? (*provider)->Terminate(end.instance_id) : provider.status();
+    keep(ended.WithContext("ending " + end.instance_id));
   }
   if (decision.retire) {
     const Status indexed = AppendSummary(ledger_, job);
@@ -204,12 +206,30 @@ Status Controller::Act(const Job& job, const JobSpec& spec, const Decision& deci
   return first;
 }
 
+// What a provider has refused is known to whoever looks next, were it in a week.
+Status Controller::Note(const std::string& job, const std::vector<SendOutcome>& outcomes,
+                        PassResult* result) {
+  const bool any = std::any_of(outcomes.begin(), outcomes.end(), [](const SendOutcome& outcome) {
+    return RefusalOf(outcome.status, WallTime{}, false).has_value();
+  });
+  if (!any) return Status::Ok();
+  const bool judge = submitted_.contains(job);
+  const WallTime at = result->store_now;
+  const auto noted = MutateJob(ledger_, job, [&](Job& now) -> Result<bool> {
+    return NoteOutcomes(now, outcomes, at, judge);
+  });
+  STOKER_TRY(noted.status());
+  records_[job] = *noted;
+  result->job = noted->job;
+  result->changed = true;
+  return Status::Ok();
+}
+
 Observed Controller::Observe(const JobRead& read, const std::vector<ReportRead>& reports,
                              MonoTime listened, const Describe& describe, PassResult* result) {
   Observed seen;
   seen.now = BugIsOn("own-clock") ? clock_.Wall() : read.store_now;
   seen.ledger_id = ledger_.id();
-  seen.outcomes = outcomes_[read.job.id];
   ObserveReports(read.job, reports, listened, &seen);
   const Status machines = ObserveMachines(read.job, describe, &seen);
   if (!machines.ok()) result->trouble = machines;
@@ -249,7 +269,8 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
     decision = Reconcile(read.job, *spec, seen);
   }
   result.notes = decision.notes;
-  if (BugIsOn("request-before-record")) (void)Act(decision.job, *spec, decision);
+  std::vector<SendOutcome> outcomes;
+  if (BugIsOn("request-before-record")) (void)Act(decision.job, *spec, decision, &outcomes);
   if (decision.changed) {
     auto written = UpdateJob(ledger_, read, decision.job);
     if (BugIsOn("acts-after-lost-race") && !written.ok()) written = JobRead{decision.job, {}, {}};
@@ -262,7 +283,9 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
     result.job = written->job;
     result.changed = true;
   }
-  const Status acted = Act(result.job, *spec, decision);
+  Status acted = Act(result.job, *spec, decision, &outcomes);
+  const Status noted = Note(job_id, outcomes, &result);
+  if (acted.ok()) acted = noted;
   if (!acted.ok()) result.trouble = acted;
   return result;
 }
@@ -294,7 +317,6 @@ Result<PassResult> Controller::Pass(const std::string& job_id, LedgerLook& look)
   const bool idle = !decision.changed && decision.send.empty() && decision.terminate.empty() &&
                     !decision.retire && !decision.want_checkpoints;
   if (!idle) return Pass(job_id);
-  outcomes_.erase(job_id);
   result.notes = decision.notes;
   return result;
 }
@@ -305,7 +327,7 @@ void Controller::KeepOnly(const std::set<std::string>& jobs) {
   std::erase_if(looked_, ended);
   std::erase_if(refusals_, ended);
   std::erase_if(sequences_, ended);
-  std::erase_if(outcomes_, ended);
+  std::erase_if(submitted_, [&](const std::string& job) { return !jobs.contains(job); });
   reports_.KeepOnly(jobs);
   std::set<std::string> specs;
   for (const auto& [id, read] : records_) specs.insert(read.job.spec_digest);

@@ -20,6 +20,7 @@
 #include "ledger/reports.h"
 #include "port/clock.h"
 #include "port/provider.h"
+#include "reconcile/outcomes.h"
 #include "reconcile/reconcile.h"
 #include "spec/job_spec.h"
 
@@ -58,6 +59,9 @@ class Controller {
   // Then it is looked at anew and done as Pass(job_id) does: nothing is ever written, asked for or
   // ended by an observation that others share, or that is as old as a pass over all jobs takes.
   Result<PassResult> Pass(const std::string& job_id, LedgerLook& look);
+  // `job` was submitted by this process: nobody can be expected to do better at asking for its
+  // first machines, so that their being denied to it ends the job.
+  void Submitted(const std::string& job) { submitted_.insert(job); }
   // Lets go of what it remembers of other jobs: they have ended.
   void KeepOnly(const std::set<std::string>& jobs);
 
@@ -81,7 +85,11 @@ class Controller {
                    const Describe& describe, PassResult* result);
   bool RefusedForGood(const Job& job, int attempt, const Observed& seen, Code code);
   Status ObserveCheckpoints(const Job& job, Observed* seen, PassResult* result);
-  Status Act(const Job& job, const JobSpec& spec, const Decision& decision);
+  Status Act(const Job& job, const JobSpec& spec, const Decision& decision,
+             std::vector<SendOutcome>* outcomes);
+  Status Send(const Job& job, const JobSpec& spec, const Launch& launch,
+              std::vector<SendOutcome>* outcomes);
+  Status Note(const std::string& job, const std::vector<SendOutcome>& outcomes, PassResult* result);
 
   Ledger& ledger_;
   ProviderLookup providers_;
@@ -99,7 +107,7 @@ class Controller {
   std::map<std::string, MonoTime> looked_;    // at its reports, by job
   std::map<std::string, JobSpec> specs_;      // by digest
   std::map<std::string, std::map<std::string, Sequence>> sequences_;  // by job, then by report key
-  std::map<std::string, std::vector<LaunchOutcome>> outcomes_;        // by job, of the last pass
+  std::set<std::string> submitted_;
 };
 
 }  // namespace stoker

@@ -31,6 +31,13 @@ bool NumbersRise(const List& list) {
   return true;
 }
 
+// How records said it before they had a member for it.
+bool SaidToBeNotNeeded(const Attempt& attempt) {
+  return attempt.state == AttemptState::kEnded && attempt.ending &&
+         attempt.ending->reason == EndReason::kCancelled &&
+         StartsWith(attempt.ending->why, "not needed: ");
+}
+
 // T or const T.
 template <typename T, typename Noun>
 concept Is = std::is_same_v<std::remove_const_t<T>, Noun>;
@@ -61,6 +68,17 @@ void Fields(A& a, T& t) {
   a("by", t.by);
 }
 
+template <class A, Is<Refusal> T>
+void Fields(A& a, T& t) {
+  a.Need("what", t.what);
+  a.Need("scope", t.scope);
+  a("wait_ms", t.wait);
+  a.Need("at", t.at);
+  a("final", t.final);
+  a("message", t.message);
+  a.Check(Sane(t.wait.ms), "wait_ms", "is out of range");
+}
+
 template <class A, Is<Launch> T>
 void Fields(A& a, T& t) {
   a.Need("number", t.number);
@@ -70,12 +88,17 @@ void Fields(A& a, T& t) {
   a("opened", t.opened);
   a("not_after", t.not_after);
   a("limit_ms", t.limit);
+  a("tries", t.tries);
+  a("next_try", t.next_try);
+  a("refusal", t.refusal);
   a("instance_id", t.instance_id);
   a("closed", t.closed);
   a("close_reason", t.close_reason);
   a("close_why", t.close_why);
   a("closed_at", t.closed_at);
+  a.Check(!t.closed || t.close_reason.has_value(), "close_reason", "is missing");
   a.Check(Sane(t.slot), "slot", "is out of range");
+  a.Check(Sane(t.tries), "tries", "is out of range");
   a.Check(Sane(t.limit.ms), "limit_ms", "is out of range");
   a.Extra(t.extra);
 }
@@ -95,6 +118,8 @@ void Fields(A& a, T& t) {
   a("newest_checkpoint", t.newest_checkpoint);
   a("as_left", t.as_left);
   a("noticed", t.noticed);
+  a("not_needed", t.not_needed);
+  if constexpr (!std::is_const_v<T>) t.not_needed |= SaidToBeNotNeeded(t);
   a("missing_outputs", t.missing_outputs);
   a("trouble", t.trouble);
   a.Check(Sane(t.run_ms), "run_ms", "is out of range");

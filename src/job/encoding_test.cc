@@ -48,6 +48,17 @@ Ending AnyEnding(Prng& prng) {
   return e;
 }
 
+Refusal AnyRefusal(Prng& prng) {
+  Refusal r;
+  r.what = static_cast<RefusalClass>(prng.Below(6));
+  r.scope = static_cast<RefusalScope>(prng.Below(5));
+  r.wait = Duration{prng.Between(0, 100'000'000'000'000)};
+  r.at = AnyTime(prng);
+  r.final = prng.Chance(1, 2);
+  r.message = AnyText(prng);
+  return r;
+}
+
 Launch AnyLaunch(Prng& prng, int number) {
   Launch l;
   l.number = number;
@@ -57,9 +68,12 @@ Launch AnyLaunch(Prng& prng, int number) {
   l.opened = AnyTime(prng);
   l.not_after = AnyTime(prng);
   l.limit = Duration{prng.Between(0, 100'000'000'000'000)};
+  l.tries = static_cast<int>(prng.Below(9));
+  l.next_try = MaybeTime(prng);
+  if (prng.Chance(1, 3)) l.refusal = AnyRefusal(prng);
   l.instance_id = AnyText(prng);
   l.closed = prng.Chance(1, 2);
-  l.close_reason = AnyText(prng);
+  if (l.closed) l.close_reason = static_cast<CloseReason>(prng.Below(6));
   l.close_why = AnyText(prng);
   l.closed_at = MaybeTime(prng);
   l.extra = AnyExtra(prng);
@@ -82,6 +96,7 @@ Attempt AnyAttempt(Prng& prng, int number) {
   a.as_left = AnyId(prng);
   a.trouble = AnyText(prng);
   a.noticed = prng.Chance(1, 2);
+  a.not_needed = prng.Chance(1, 5);
   a.extra = AnyExtra(prng);
   return a;
 }
@@ -175,6 +190,7 @@ TEST(Encoding, JobsRoundTrip) {
     for (size_t k = 0; k < job.attempts.size(); ++k) {
       EXPECT_EQ(back->attempts[k].drain_until, job.attempts[k].drain_until);
       EXPECT_EQ(back->attempts[k].noticed, job.attempts[k].noticed);
+      EXPECT_EQ(back->attempts[k].not_needed, job.attempts[k].not_needed);
     }
   }
 }
@@ -216,8 +232,9 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Ending>(), 6u);
   EXPECT_EQ(CountMembers<Notice>(), 2u);
   EXPECT_EQ(CountMembers<CancelRequest>(), 2u);
-  EXPECT_EQ(CountMembers<Launch>(), 13u);
-  EXPECT_EQ(CountMembers<Attempt>(), 16u);
+  EXPECT_EQ(CountMembers<Refusal>(), 6u);
+  EXPECT_EQ(CountMembers<Launch>(), 16u);
+  EXPECT_EQ(CountMembers<Attempt>(), 17u);
   EXPECT_EQ(CountMembers<Job>(), 26u);
   EXPECT_EQ(CountMembers<NodeReport>(), 30u);
 }

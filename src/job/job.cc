@@ -18,10 +18,18 @@ constexpr std::string_view kEndReasons[] = {
     "LaunchRefused", "NoProgress", "TimedOut",  "StoppedByRule", "Cancelled", "Internal"};
 constexpr std::string_view kNodePhases[] = {"Waiting",  "Staging",  "Ready", "Running",
                                             "Draining", "Stopping", "Ended"};
+constexpr std::string_view kCloseReasons[] = {"done",    "lost",       "interrupted",
+                                              "refused", "never-came", "superseded"};
+constexpr std::string_view kRefusalClasses[] = {"capacity", "quota",   "throttled",
+                                                "denied",   "invalid", "over"};
+constexpr std::string_view kRefusalScopes[] = {"request", "zone", "market", "region", "account"};
+static_assert(std::size(kRefusalClasses) == static_cast<size_t>(RefusalClass::kOver) + 1);
+static_assert(std::size(kRefusalScopes) == static_cast<size_t>(RefusalScope::kAccount) + 1);
 static_assert(std::size(kJobStates) == static_cast<size_t>(JobState::kCancelled) + 1);
 static_assert(std::size(kAttemptStates) == static_cast<size_t>(AttemptState::kEnded) + 1);
 static_assert(std::size(kEndReasons) == static_cast<size_t>(EndReason::kInternal) + 1);
 static_assert(std::size(kNodePhases) == static_cast<size_t>(NodePhase::kEnded) + 1);
+static_assert(std::size(kCloseReasons) == static_cast<size_t>(CloseReason::kSuperseded) + 1);
 
 template <typename E, size_t N>
 std::string_view At(const std::string_view (&names)[N], E value) {
@@ -56,6 +64,9 @@ std::string_view Name(JobState s) { return At(kJobStates, s); }
 std::string_view Name(AttemptState s) { return At(kAttemptStates, s); }
 std::string_view Name(EndReason r) { return At(kEndReasons, r); }
 std::string_view Name(NodePhase p) { return At(kNodePhases, p); }
+std::string_view Name(CloseReason r) { return At(kCloseReasons, r); }
+std::string_view Name(RefusalClass r) { return At(kRefusalClasses, r); }
+std::string_view Name(RefusalScope s) { return At(kRefusalScopes, s); }
 
 template <>
 std::optional<JobState> ParseName<JobState>(std::string_view name) {
@@ -72,6 +83,18 @@ std::optional<EndReason> ParseName<EndReason>(std::string_view name) {
 template <>
 std::optional<NodePhase> ParseName<NodePhase>(std::string_view name) {
   return Find<NodePhase>(kNodePhases, name);
+}
+template <>
+std::optional<CloseReason> ParseName<CloseReason>(std::string_view name) {
+  return Find<CloseReason>(kCloseReasons, name);
+}
+template <>
+std::optional<RefusalClass> ParseName<RefusalClass>(std::string_view name) {
+  return Find<RefusalClass>(kRefusalClasses, name);
+}
+template <>
+std::optional<RefusalScope> ParseName<RefusalScope>(std::string_view name) {
+  return Find<RefusalScope>(kRefusalScopes, name);
 }
 
 const Launch* FindLaunch(const Job& job, int number) { return FindNumber(job.launches, number); }

@@ -11,6 +11,7 @@
 
 #include "base/time.h"
 #include "job/notice.h"
+#include "job/refusal.h"
 
 namespace stoker {
 
@@ -31,6 +32,15 @@ enum class EndReason {
   kStoppedByRule,
   kCancelled,
   kInternal,
+};
+// Why nobody waits for the machine of a launch any more.
+enum class CloseReason {
+  kDone,         // the job ended
+  kLost,         // it was there, and is gone, silent or dead
+  kInterrupted,  // its platform takes it
+  kRefused,      // whoever was asked for it said no for good
+  kNeverCame,    // it was asked for, and none was seen in all the time
+  kSuperseded,   // what it was meant for is over: says nothing about why
 };
 enum class NodePhase { kWaiting, kStaging, kReady, kRunning, kDraining, kStopping, kEnded };
 
@@ -57,10 +67,13 @@ struct Launch {
   WallTime opened;     // store's clock
   WallTime not_after;  // nothing is sent after this
   Duration limit;
-  std::string instance_id;  // "" until the provider answered
+  int tries = 0;                     // how often it was decided to ask for the machine
+  std::optional<WallTime> next_try;  // not asked for again before
+  std::optional<Refusal> refusal;    // the newest that was heard
+  std::string instance_id;           // "" until the provider answered
   bool closed = false;
-  std::string close_reason;  // done, lost, interrupted, refused, never-came, superseded
-  std::string close_why;     // the observations, for people
+  std::optional<CloseReason> close_reason;  // set where `closed` is
+  std::string close_why;                    // the observations, for people
   std::optional<WallTime> closed_at;
   std::string extra;  // unknown fields of this entry, as JSON; preserved
 };
@@ -81,6 +94,7 @@ struct Attempt {
   std::string newest_checkpoint;        // newest committed by this attempt; "" = none
   std::string as_left;                  // what its program left at its end, see policy/restore.h
   bool noticed = false;                 // a notice came while it was the current attempt
+  bool not_needed = false;              // ended without having begun: there was no more use for it
   std::vector<std::string> missing_outputs;  // entries of `outputs` that nothing was kept of
   // What its nodes said at their end: what was not kept, and why. At most kMostTrouble bytes.
   std::string trouble;
@@ -163,7 +177,10 @@ std::string_view Name(JobState s);
 std::string_view Name(AttemptState s);
 std::string_view Name(EndReason r);
 std::string_view Name(NodePhase p);
-// The value that Name() calls `name`; for exactly the four types above.
+std::string_view Name(CloseReason r);
+std::string_view Name(RefusalClass r);
+std::string_view Name(RefusalScope s);
+// The value that Name() calls `name`; for exactly the seven types above.
 template <typename E>
 std::optional<E> ParseName(std::string_view name);
 

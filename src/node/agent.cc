@@ -253,9 +253,8 @@ void Agent::CompleteReport(NodeReport& report) {
     if (run_ && run_->attempt() == report.attempt) run_->Complete(report);
   }
   usage_.Sample(report, me_.dir);
-  for (const std::string& more : {notices_->trouble(), poller_->trouble()}) {
-    if (!more.empty()) report.trouble += (report.trouble.empty() ? "" : "; ") + more;
-  }
+  const std::string more = notices_->trouble();
+  if (!more.empty()) report.trouble += (report.trouble.empty() ? "" : "; ") + more;
 }
 
 // A healthy agent keeps its machine; a dead or stopped one meets the limit.

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/poller.h"
 
-#include <chrono>
-
 #include "ledger/paths.h"
-#include "ledger/reports.h"
 
 namespace stoker::node {
 Poller::Poller(Ledger& ledger, Controller& controller, Clock& clock, std::string job, Post post,
-               Complete complete, Gone gone)
+               CompleteReport complete, Gone gone)
     : ledger_(ledger),
       controller_(controller),
       clock_(clock),
@@ -16,7 +13,8 @@ Poller::Poller(Ledger& ledger, Controller& controller, Clock& clock, std::string
       post_(std::move(post)),
       complete_(std::move(complete)),
       gone_(std::move(gone)),
-      pace_(ledger.store().traits()) {}
+      pace_(ledger.store().traits()),
+      reports_(ledger, clock, [this](NodeReport& report) { Complete(report); }) {}
 
 Poller::~Poller() {
   stop_ = true;
@@ -26,64 +24,25 @@ Poller::~Poller() {
 
 void Poller::Start(bool act) {
   act_ = act;
+  reports_.Start();
   thread_ = std::thread([this] { Run(); });
 }
 
 void Poller::Publish(const NodeReport& report) {
-  {
-    const std::lock_guard lock(mutex_);
-    report_ = report;
-    have_report_ = true;
-    dirty_ = true;
-  }
+  reports_.Publish(report);
   bell_.Ring();
 }
 
 void Poller::Refresh(const NodeReport& report, bool publishes) {
-  const std::lock_guard lock(mutex_);
-  report_ = report;
-  publishes_ = publishes;
+  reports_.Refresh(report, publishes);
 }
 
-bool Poller::Settle(Duration within) {
-  const MonoTime end = clock_.Mono() + within;
-  for (;;) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!dirty_ && !writing_) return true;
-    }
-    if (clock_.Mono() >= end) return false;
-    bell_.Ring();
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-}
+bool Poller::Settle(Duration within) { return reports_.Settle(within); }
 
-std::string Poller::trouble() {
-  const std::lock_guard lock(mutex_);
-  return trouble_;
-}
-
-bool Poller::WriteReport() {
-  NodeReport report;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!have_report_ || (!dirty_ && !publishes_)) return false;
-    const bool due = clock_.Mono() - last_write_ >= ledger_.store().traits().report;
-    if (!dirty_ && !due) return false;
-    report = report_;
-    dirty_ = false;
-    writing_ = true;
-  }
+void Poller::Complete(NodeReport& report) {
   complete_(report);
-  report.seq = ++seq_;
-  const Status written = stoker::WriteReport(ledger_, report);
-  last_write_ = clock_.Mono();
-  if (!written.ok()) pace_.Disturb();
   const std::lock_guard lock(mutex_);
-  writing_ = false;
-  trouble_ = written.ok() ? "" : written.ToString();
-  if (!written.ok()) dirty_ = true;  // again at the next turn
-  return written.ok();
+  if (!trouble_.empty()) report.trouble += (report.trouble.empty() ? "" : "; ") + trouble_;
 }
 
 // A failure of the store to answer says nothing about what is in it.
@@ -104,8 +63,12 @@ void Poller::LookForRecord(const Status& failure) {
 void Poller::Failed(const Status& status) {
   LookForRecord(status);
   pace_.Disturb();
+  Told(status);
+}
+
+void Poller::Told(const Status& trouble) {
   const std::lock_guard lock(mutex_);
-  trouble_ = status.ToString();
+  trouble_ = trouble.ok() ? "" : trouble.ToString();
 }
 
 void Poller::Look(bool rung) {
@@ -116,6 +79,7 @@ void Poller::Look(bool rung) {
   if (!seen.ok()) return Failed(seen.status());
   ledger_watch_.Otherwise();
   if (!*seen) return Pass();
+  Told(Status::Ok());
   post_(RecordRead{std::move(**seen), begun});
 }
 
@@ -126,6 +90,8 @@ void Poller::Pass() {
   ledger_watch_.Otherwise();
   pace_.Looked(begun.mono, pass->job, pass->reports, pass->machines, pass->changed);
   if (pass->trouble) pace_.Disturb();
+  // What may pass is tried again, and no news; that this node may not ask for machines is.
+  Told(pass->trouble && !pass->trouble->transient() ? *pass->trouble : Status::Ok());
   if (pass->changed) bell_.Ring();  // what follows from it should not wait for the next turn
   // Each time, also when nothing changed: a supervisor that was busy looks at it when it is done.
   post_(RecordRead{pass->job, begun});
@@ -137,11 +103,10 @@ void Poller::Pass() {
 void Poller::Run() {
   bool rung = true;
   while (!stop_) {
-    WriteReport();
+    if (!reports_.Tried()) pace_.Disturb();
     Look(rung);
     rung = bell_.Wait(pace_.Pause(clock_.Mono()).ms);
   }
-  WriteReport();
 }
 
 }  // namespace stoker::node

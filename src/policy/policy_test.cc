@@ -15,7 +15,7 @@ struct Past {
   std::string restore = {};
   std::string committed = {};  // newest checkpoint of the attempt
   bool noticed = false;
-  std::string close_reason = {};  // of its launch
+  std::optional<CloseReason> close_reason = {};  // of its launch
 };
 
 class History {
@@ -23,7 +23,7 @@ class History {
   History& Had(const Past& past) {
     Launch launch;
     launch.number = static_cast<int>(job_.launches.size()) + 1;
-    launch.closed = !past.close_reason.empty();
+    launch.closed = past.close_reason.has_value();
     launch.close_reason = past.close_reason;
     job_.launches.push_back(launch);
     Attempt attempt;
@@ -235,7 +235,7 @@ TEST(RetryTest, ProgressForgivesLosses) {
 TEST(RetryTest, TheMarketIsNobodysFault) {
   History().Had(500, {kTaken}).Expect("retry");
   History().Had(500, {kLost, 0, "", "", true}).Expect("retry");
-  History().Had(500, {kLost, 0, "", "", false, "never-came"}).Expect("retry");
+  History().Had(500, {kLost, 0, "", "", false, CloseReason::kNeverCame}).Expect("retry");
   // It neither counts nor hides the losses before it.
   History().Had(19, {kLost}).Had(5, {kTaken}).Had({kLost}).Expect("Failed NoProgress");
   History().Had(19, {kLost}).Had({EndReason::kCancelled}).Had({kLost}).Expect("Failed NoProgress");

@@ -24,7 +24,7 @@ bool IsLoss(EndReason reason) {
 bool NeverCame(const Job& job, const Attempt& attempt) {
   return std::any_of(attempt.launches.begin(), attempt.launches.end(), [&](int number) {
     const Launch* launch = FindLaunch(job, number);
-    return launch != nullptr && launch->close_reason == "never-came";
+    return launch != nullptr && launch->close_reason == CloseReason::kNeverCame;
   });
 }
 

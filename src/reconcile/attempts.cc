@@ -61,7 +61,8 @@ void ReplaceLaunches(Pass& pass, size_t index) {
   for (size_t slot = 0; slot < pass.job().attempts[index].launches.size(); ++slot) {
     const int old = pass.job().attempts[index].launches[slot];
     const Launch* launch = FindLaunch(pass.job(), old);
-    if (Usable(pass, old) || (launch != nullptr && launch->close_reason == "refused")) continue;
+    if (Usable(pass, old) || (launch != nullptr && launch->close_reason == CloseReason::kRefused))
+      continue;
     const int number = OpenLaunch(pass, static_cast<int>(slot));
     pass.job().attempts[index].launches[slot] = number;
   }
@@ -74,18 +75,19 @@ void MarkEnded(Pass& pass, Attempt& attempt, const Ending& ending) {
   pass.Changed(Text(attempt) + " ended, " + std::string(Name(ending.reason)) + ": " + ending.why);
 }
 
-Ending NotNeeded(std::string why) {
+void MarkNotNeeded(Pass& pass, Attempt& attempt, const std::string& why) {
   Ending ending;
   ending.reason = EndReason::kCancelled;
-  ending.why = std::move(why);
-  return ending;
+  ending.why = "not needed: " + why;
+  attempt.not_needed = true;
+  MarkEnded(pass, attempt, ending);
 }
 
 void FinishJob(Pass& pass, JobState state, const Ending& result) {
   Job& job = pass.job();
   for (Attempt& attempt : job.attempts) {
     if (attempt.state != AttemptState::kEnded) {
-      MarkEnded(pass, attempt, NotNeeded("not needed: the job ended"));
+      MarkNotNeeded(pass, attempt, "the job ended");
     }
   }
   job.state = state;
@@ -214,7 +216,7 @@ void Undrain(Pass& pass, size_t index) {
   for (size_t later = index + 1; later < pass.job().attempts.size(); ++later) {
     Attempt& next = pass.job().attempts[later];
     if (next.state == AttemptState::kEnded) continue;  // of an earlier notice that was withdrawn
-    MarkEnded(pass, next, NotNeeded("not needed: the one before it goes on"));
+    MarkNotNeeded(pass, next, "the one before it goes on");
   }
 }
 

@@ -275,7 +275,7 @@ TEST(InterruptionTest, ASilentMachineIsEndedOnlyInALaterPass) {
 
 TEST(InterruptionTest, AnAnswerThatLeavesOutAYoungMachineIsNotBelieved) {
   Story s = RunningStory();
-  s.seen.absent_means_gone = false;
+  s.seen.places.front().absent_means_gone = false;
   s.See(Vanishes(1), Quiet(1, 300, 300), After(60)).Settle().Expect("Running; 1 Running L1");
   s.See(After(600), Quiet(1, 5, 5)).Settle().Expect("Running; 1 Running L1");
   s.See(Quiet(1, 90, 5))

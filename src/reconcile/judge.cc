@@ -37,10 +37,12 @@ std::optional<Ending> FromLaunch(const Pass& pass, const Attempt& attempt, int r
   }
   if (launch->closed) {
     const std::string why = NodeText(rank) + ": " + launch->close_why;
-    if (launch->close_reason == "refused") return Make(EndReason::kLaunchRefused, rank, why);
-    if (launch->close_reason == "interrupted") return Make(EndReason::kInterrupted, rank, why);
+    if (launch->close_reason == CloseReason::kRefused)
+      return Make(EndReason::kLaunchRefused, rank, why);
+    if (launch->close_reason == CloseReason::kInterrupted)
+      return Make(EndReason::kInterrupted, rank, why);
     // Given up because the attempt was ending already: says nothing about why it ended.
-    if (launch->close_reason == "superseded") return std::nullopt;
+    if (launch->close_reason == CloseReason::kSuperseded) return std::nullopt;
     return Make(EndReason::kNodeLost, rank, why);
   }
   if (Departed(pass, attempt, rank)) {
@@ -142,8 +144,8 @@ bool Stopped(const Pass& pass, const Attempt& attempt, int rank) {
   // (no-fork). Its machine must be seen to be gone.
   if (const MachineSeen* machine = pass.Machine(number))
     return machine->state == MachineState::kGone;
-  return pass.seen.machines_known || launch->close_reason == "refused" ||
-         launch->close_reason == "never-came";
+  return pass.Place(*launch).known || launch->close_reason == CloseReason::kRefused ||
+         launch->close_reason == CloseReason::kNeverCame;
 }
 
 // What has been kept lies in the store for the whole job: one node that has it is enough.

@@ -189,7 +189,7 @@ TEST(VerdictTest, ASetupThatFailsDoesNotWaitForMachinesThatNeverComeAndStaysAnEr
       .Settle()
       .Expect(
           "Failed (UserError 9); 1 Ended L1,L2 (UserError 9); L1 done; L2 superseded; "
-          "sent L1 L2 L2");
+          "sent L1 L2");
 }
 
 TEST(VerdictTest, AMachineThatBootsIsKeptForTheNextAttempt) {

@@ -21,6 +21,8 @@ struct Pass {
     out.changed = true;
     out.notes.push_back(std::move(note));
   }
+  // What the provider of `launch` could tell; nothing is known of one that was not asked.
+  const PlaceSeen& Place(const Launch& launch) const;
   const MachineSeen* Machine(int launch) const;
   bool MachineGone(int launch) const;
   // The report of `rank` in `attempt`, written by the launch that serves it there; else null.
@@ -48,7 +50,7 @@ void ChooseSends(Pass& pass);
 void ChooseTerminations(Pass& pass);
 // No machine of the job is left, nor can one turn up: it may leave active/.
 bool NothingIsLeft(const Pass& pass);
-void CloseLaunch(Pass& pass, Launch& launch, std::string reason, std::string why);
+void CloseLaunch(Pass& pass, Launch& launch, CloseReason reason, std::string why);
 int OpenLaunch(Pass& pass, int slot);
 
 // attempts.cc: opens, begins, drains and ends attempts.

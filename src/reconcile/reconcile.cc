@@ -7,6 +7,14 @@
 namespace stoker {
 namespace reconcile_internal {
 
+const PlaceSeen& Pass::Place(const Launch& launch) const {
+  static const PlaceSeen kNothing;
+  for (const PlaceSeen& place : seen.places) {
+    if (place.provider == launch.provider) return place;
+  }
+  return kNothing;
+}
+
 const MachineSeen* Pass::Machine(int launch) const {
   const MachineSeen* found = nullptr;
   for (const MachineSeen& machine : seen.machines) {

@@ -44,10 +44,18 @@ struct ReportSeen {
   Duration unchanged;
 };
 
-// What became of asking for a machine, in this observer's last pass.
-struct LaunchOutcome {
-  int launch = 0;
-  Status status;
+// What one provider could tell of its machines. Not knowing one of them says nothing of the others.
+struct PlaceSeen {
+  std::string provider;
+  bool known = false;              // it answered; else no machine of it in `machines` means nothing
+  bool absent_means_gone = false;  // ProviderTraits::describe_is_immediate
+};
+
+// A machine to be ended, and by whom.
+struct Termination {
+  std::string provider;
+  std::string instance_id;
+  bool operator==(const Termination&) const = default;
 };
 
 // Read in this order: the record, `now` and the reports, the machines, the checkpoints. A report
@@ -56,21 +64,19 @@ struct LaunchOutcome {
 struct Observed {
   WallTime now;  // the store's clock
   std::string ledger_id;
-  bool machines_known = false;     // the provider answered; else `machines` means nothing
-  bool absent_means_gone = false;  // ProviderTraits::describe_is_immediate
+  std::vector<PlaceSeen> places;
   std::vector<MachineSeen> machines;
   std::vector<ReportSeen> reports;
   // What the job and those that it goes on from have in the store; unset = not read. The job's own
   // comes first.
   std::optional<Restorable> checkpoints;
-  std::vector<LaunchOutcome> outcomes;
 };
 
 struct Decision {
   bool changed = false;  // `job` differs from the input: propose it, then do the rest
   Job job;
   std::vector<int> send;               // launches to ask the provider for (repeatable by token)
-  std::vector<std::string> terminate;  // instances to end (repeatable)
+  std::vector<Termination> terminate;  // instances to end (repeatable)
   bool want_checkpoints = false;       // decide again with Observed::checkpoints filled in
   bool retire = false;  // ended, and its machines are gone: summary to index, leave active/
   std::vector<std::string> notes;  // what was decided and why, for people

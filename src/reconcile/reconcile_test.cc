@@ -54,9 +54,10 @@ TEST(ReconcileTest, AnEntryOfTheRecordIsOnlySentAgainWhenTheProviderAnswered) {
   Story(1)
       .See(Withhold(1))
       .Pass()
+      .See(After(5))
       .Pass()
       .Expect("Pending; 1 Staging L1; sent L1 L1")
-      .See(ProviderSilent())
+      .See(After(60), ProviderSilent())
       .Pass()
       .Expect("Pending; 1 Staging L1");
 }
@@ -123,7 +124,7 @@ TEST(ReconcileTest, RetiresOnlyWhenTheProviderAnswered) {
 // EC2 lists a machine for an hour after its end, and one that was just made only after a while.
 TEST(ReconcileTest, AMachineThatIsListedAfterItsEndKeepsNothingOpen) {
   Story s = Running();
-  s.seen.absent_means_gone = false;
+  s.seen.places.front().absent_means_gone = false;
   s.See(End(1, 0, EndReason::kCompleted)).Settle();
   s.seen.machines.at(0).state = MachineState::kGone;
   s.seen.machines.at(0).freed = true;
@@ -135,7 +136,7 @@ TEST(ReconcileTest, AMachineThatIsListedAfterItsEndKeepsNothingOpen) {
 
 TEST(ReconcileTest, RetiresOnlyWhenNoMachineCanTurnUpAnyMore) {
   Story s(1);
-  s.seen.absent_means_gone = false;
+  s.seen.places.front().absent_means_gone = false;
   s.See(Withhold(1)).Pass();
   s.See(Cancel()).Settle();
   ASSERT_TRUE(IsFinal(s.job.state));
@@ -239,7 +240,10 @@ TEST(ReconcileTest, NoCapacityIsWaitingAndIsAskedForAgain) {
   Story(1)
       .See(Outcome(1, Code::kNoSpace))
       .Pass(2)
-      .Expect("Waiting; 1 Staging L1; sent L1 L1")
+      .Expect("Waiting; 1 Staging L1; sent L1")
+      .See(After(4))
+      .Settle()
+      .Expect("Waiting; 1 Staging L1; sent L1")
       .See(AllRun(), Boots(1))
       .Pass()
       .Expect("Running; 1 Running L1");
@@ -249,7 +253,7 @@ TEST(ReconcileTest, ASuccessorWithoutCapacityDoesNotHideThatTheProgramRuns) {
   Story s = Running();
   s.See(NoticeOf(1, 0, 120), Outcome(2, Code::kNoSpace))
       .Pass(2)
-      .Expect("Running; 1 Draining L1; 2 Provisioning L2; sent L2 L2");
+      .Expect("Running; 1 Draining L1; 2 Provisioning L2; sent L2");
   s.See(NoticeOf(1, 0, -1))
       .Settle()
       .Expect(
@@ -275,7 +279,7 @@ TEST(ReconcileTest, NeverCameIsSaidOnlyWhenItCanNotComeAnyMore) {
       .Expect("Pending; 1 Staging L1; sent L1")
       .See(After(2))
       .Settle()
-      .Expect("Pending; 1 Ended L1 (NodeLost); 2 Staging L2; L1 never-came; sent L2 L2");
+      .Expect("Pending; 1 Ended L1 (NodeLost); 2 Staging L2; L1 never-came; sent L2");
 }
 
 TEST(ReconcileTest, RefusedEndsTheJob) {
@@ -285,6 +289,40 @@ TEST(ReconcileTest, RefusedEndsTheJob) {
         .Settle()
         .Expect("Failed (LaunchRefused); 1 Ended L1 (LaunchRefused); L1 refused; sent L1");
   }
+}
+
+TEST(ReconcileTest, WhoMayNotAskLeavesItToOthers) {
+  Story s(1);
+  s.See(Outcome(1, Code::kDenied, false)).Pass(5).Expect("Pending; 1 Staging L1; sent L1");
+  ASSERT_TRUE(s.job.launches[0].refusal.has_value());
+  EXPECT_EQ(s.job.launches[0].refusal->what, RefusalClass::kDenied);
+  s.answers.clear();
+  s.withheld.clear();
+  s.See(After(2)).Pass().Expect("Pending; 1 Staging L1");
+  s.See(After(2)).Pass().Expect("Pending; 1 Staging L1; sent L1");
+  s.See(AllRun()).Pass().Expect("Running; 1 Running L1");
+}
+
+TEST(ReconcileTest, AskingAgainIsPaced) {
+  Story s(1);
+  s.See(Withhold(1)).Pass().Expect("Pending; 1 Staging L1; sent L1");
+  int sent = 0;
+  for (int second = 1; second <= 600; ++second) {
+    s.See(After(1)).Pass();
+    sent += static_cast<int>(s.last.send.size());
+  }
+  EXPECT_EQ(s.job.launches[0].tries, 1 + sent);
+  EXPECT_EQ(sent, 13) << "after 3, 6, 12, 24 and 48 seconds, then once a minute";
+}
+
+TEST(ReconcileTest, ASilentProviderHidesNothingOfTheOthers) {
+  Story s = Running(2);
+  s.job.launches[1].provider = "other";
+  s.seen.places.push_back({"other", false, true});
+  s.See(IsGone(1), Vanishes(2))
+      .Pass(2)
+      .Expect("Running; 1 Running L1,L2 (NodeLost); L1 lost; ended m1");
+  s.See(Told(1, 1)).Settle().Expect("Running; 1 Ended L1,L2 (NodeLost); 2 Staging L3,L2; sent L3");
 }
 
 TEST(ReconcileTest, RefusedToOneObserverWhileTheMachineRunsMeansNothing) {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "reconcile/outcomes.h"
 #include "reconcile/reconcile.h"
 
 namespace stoker::story {
@@ -34,8 +35,7 @@ class Story {
     spec.num_nodes = nodes;
     seen.now = WallTime{1'000'000'000};
     seen.ledger_id = "ledger";
-    seen.machines_known = true;
-    seen.absent_means_gone = true;
+    seen.places = {{"local", true, true}};
     start = seen.now;
   }
 
@@ -92,6 +92,14 @@ class Story {
     return seen.machines.back();
   }
 
+  // What was answered gets into the record.
+  void Answer(int launch) {
+    const auto found = answers.find(launch);
+    if (found == answers.end()) return;
+    const auto& [status, judge] = found->second;
+    if (NoteOutcomes(job, {{launch, status}}, seen.now, judge)) ++job.rev;
+  }
+
   Job job;
   JobSpec spec;
   Observed seen;
@@ -99,6 +107,7 @@ class Story {
   std::vector<std::string> checkpoints;
   std::vector<std::string> as_left;
   std::set<int> withheld;
+  std::map<int, std::pair<Status, bool>> answers;  // to who asks for the launch; true = a judge
   std::vector<std::string> sent;
   std::vector<std::string> ended;
   std::vector<std::string> notes;
@@ -115,7 +124,7 @@ class Story {
     }
     ExpectSame(last, decide());
     seen.checkpoints.reset();
-    for (const std::string& id : last.terminate) ExpectMayEnd(id);
+    for (const Termination& end : last.terminate) ExpectMayEnd(end.instance_id);
     if (last.changed) {
       job = last.job;
       ++job.rev;
@@ -124,8 +133,9 @@ class Story {
     for (const int launch : last.send) {
       sent.push_back("L" + std::to_string(launch));
       if (!withheld.contains(launch)) Machine(launch);
+      Answer(launch);
     }
-    for (const std::string& id : last.terminate) {
+    for (const auto& [provider, id] : last.terminate) {
       ended.push_back(id);
       std::erase_if(seen.machines, [&](const MachineSeen& m) { return m.instance_id == id; });
     }
@@ -189,7 +199,8 @@ class Story {
     }
     for (const Launch& launch : job.launches) {
       if (launch.closed && !shown_closed.contains(launch.number)) {
-        parts.push_back("L" + std::to_string(launch.number) + " " + launch.close_reason);
+        parts.push_back("L" + std::to_string(launch.number) + " " +
+                        std::string(Name(*launch.close_reason)));
       }
     }
     if (!sent.empty()) parts.push_back("sent " + Join(sent, " "));
@@ -267,10 +278,12 @@ inline Fact Quiet(int launch, int64_t age, int64_t unchanged) {
 inline Fact Withhold(int launch) {
   return [=](Story& s) { s.withheld.insert(launch); };
 }
-inline Fact Outcome(int launch, Code code) {
+// Whoever asked was told so; `judge`: as the submitter at its first send.
+inline Fact Outcome(int launch, Code code, bool judge = true) {
   return [=](Story& s) {
-    s.seen.outcomes = {{launch, Status(code, "the provider's words")}};
+    s.answers[launch] = {Status(code, "the provider's words"), judge};
     s.withheld.insert(launch);
+    s.Answer(launch);
   };
 }
 inline Fact Cancel() {
@@ -283,11 +296,11 @@ inline Fact Committed(std::vector<std::string> newest_first) {
   return [=](Story& s) { s.checkpoints = newest_first; };
 }
 inline Fact ProviderSilent(bool silent = true) {
-  return [=](Story& s) { s.seen.machines_known = !silent; };
+  return [=](Story& s) { s.seen.places.front().known = !silent; };
 }
 // What the provider does not list may be there nevertheless.
 inline Fact ListsMayLag() {
-  return [](Story& s) { s.seen.absent_means_gone = false; };
+  return [](Story& s) { s.seen.places.front().absent_means_gone = false; };
 }
 
 // All nodes of attempt 1 run the program.

@@ -24,8 +24,7 @@ void ExpectDecision(const Job& job, WallTime now) {
   Observed seen;
   seen.now = now;
   seen.ledger_id = "ledger";
-  seen.machines_known = true;
-  seen.absent_means_gone = true;
+  seen.places = {{"local", true, true}};
   seen.checkpoints.emplace();
   const Decision decision = Reconcile(job, spec, seen);
   const std::string text = EncodeJob(decision.job);

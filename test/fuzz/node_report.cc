@@ -31,7 +31,7 @@ void ExpectJudged(const NodeReport& report) {
   Observed seen;
   seen.now = job.created + Duration::Minutes(2);
   seen.ledger_id = "ledger";
-  seen.machines_known = true;
+  seen.places = {{"local", true, false}};
   seen.machines.push_back({"i-1", 1, MachineState::kRunning, "", false});
   seen.reports.push_back({report, Duration::Seconds(1), Duration::Seconds(1)});
   seen.checkpoints.emplace();

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes over one job, each by an observer that may have seen nothing before, as a verb or a timer.
+#include "controller/controller.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+
+#include "base/text.h"
+#include "job/digest.h"
+#include "spec/print.h"
+#include "test/contract/ledger_kit.h"
+
+namespace stoker {
+namespace {
+
+// Machines that are there as soon as they are asked for, or refused; counts what it is asked.
+class TestProvider : public Provider {
+ public:
+  explicit TestProvider(std::string name) {
+    traits_.name = std::move(name);
+    traits_.describe_is_immediate = true;
+  }
+  const ProviderTraits& traits() const override { return traits_; }
+  Result<std::string> Launch(const LaunchRequest& request) override {
+    ++launches;
+    if (!refuses.ok()) return refuses;
+    const std::string id = traits_.name + "-" + std::to_string(request.launch);
+    InstanceSeen seen;
+    seen.id = id;
+    seen.token = request.token;
+    seen.launch = request.launch;
+    seen.state = InstanceState::kRunning;
+    machines[id] = seen;
+    return id;
+  }
+  Result<std::vector<InstanceSeen>> Describe(const std::string&, const std::string&) override {
+    if (!answers.ok()) return answers;
+    std::vector<InstanceSeen> all;
+    for (const auto& [id, seen] : machines) all.push_back(seen);
+    return all;
+  }
+  Status Terminate(const std::string& id) override {
+    ended.push_back(id);
+    machines.erase(id);
+    return Status::Ok();
+  }
+  Status Interrupt(const std::string&, Duration) override { return Status::Ok(); }
+
+  Status refuses;  // ok: it gives
+  Status answers;  // of Describe
+  int launches = 0;
+  std::map<std::string, InstanceSeen> machines;
+  std::vector<std::string> ended;
+
+ private:
+  ProviderTraits traits_;
+};
+
+class ControllerTest : public testing::Test {
+ protected:
+  ControllerTest() {
+    spec_.name = "train";
+    spec_.run = "true";
+    text_ = PrintJobSpec(spec_);
+  }
+
+  std::string Submit(const std::string& host = "") {
+    Job job;
+    job.id = "job1";
+    job.name = "train";
+    job.user = "ann";
+    job.host = host;
+    job.spec_digest = Sha256Hex(text_);
+    job.created = clock_.Wall();
+    EXPECT_TRUE(CreateJob(*ledger_, job, text_).ok());
+    return job.id;
+  }
+
+  std::unique_ptr<Controller> Observer() {
+    return std::make_unique<Controller>(
+        *ledger_,
+        [this](const std::string& name) -> Result<Provider*> {
+          const auto found = providers_.find(name);
+          if (found == providers_.end()) return Status(Code::kInvalid, "no provider " + name);
+          return found->second;
+        },
+        clock_);
+  }
+
+  // One that lives for a single pass, `seconds` after what was before.
+  PassResult Once(const std::string& job, int64_t seconds = 0) {
+    clock_.now += seconds * 1000;
+    const auto pass = Observer()->Pass(job);
+    EXPECT_TRUE(pass.ok()) << pass.status().ToString();
+    return pass.ok() ? *pass : PassResult{};
+  }
+
+  Job Record(const std::string& job) { return ReadJob(*ledger_, job)->job; }
+
+  StillClock clock_;
+  MemoryStore store_{[this] { return clock_.Wall(); }};
+  std::unique_ptr<Ledger> ledger_ = std::move(*Ledger::Open(store_, clock_, 1));
+  TestProvider local_{"local"};
+  TestProvider other_{"other"};
+  std::map<std::string, Provider*> providers_{{"local", &local_}, {"other", &other_}};
+  JobSpec spec_;
+  std::string text_;
+};
+
+TEST_F(ControllerTest, ARefusalIsActedOnByWhoDidNotHearIt) {
+  const std::string job = Submit();
+  local_.refuses = Status(Code::kInvalid, "no such machine type: huge");
+  EXPECT_TRUE(Once(job).trouble.has_value());
+  EXPECT_EQ(Record(job).launches.front().refusal->what, RefusalClass::kInvalid);
+  for (int i = 0; i < 6; ++i) Once(job, 60);
+  EXPECT_EQ(Record(job).state, JobState::kFailed);
+  EXPECT_EQ(Record(job).result->reason, EndReason::kLaunchRefused);
+  EXPECT_NE(Record(job).result->why.find("no such machine type: huge"), std::string::npos);
+  EXPECT_EQ(local_.launches, 1);
+}
+
+TEST_F(ControllerTest, DeniedToTheSubmitterIsTheEnd) {
+  const std::string job = Submit();
+  local_.refuses = Status(Code::kDenied, "not you");
+  auto submitter = Observer();
+  submitter->Submitted(job);
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(submitter->Pass(job).ok());
+  EXPECT_EQ(Record(job).state, JobState::kFailed);
+}
+
+TEST_F(ControllerTest, DeniedToAnotherIsItsOwnTrouble) {
+  const std::string job = Submit();
+  local_.refuses = Status(Code::kDenied, "not you");
+  EXPECT_EQ(Once(job).trouble->code(), Code::kDenied);
+  EXPECT_FALSE(Record(job).launches.front().closed);
+  EXPECT_EQ(Record(job).launches.front().refusal->message, "not you");
+  local_.refuses = Status::Ok();
+  Once(job, 1);
+  EXPECT_EQ(local_.launches, 1) << "asked again too soon";
+  Once(job, 60);
+  EXPECT_EQ(local_.launches, 2);
+  EXPECT_EQ(local_.machines.size(), 1U);
+}
+
+TEST_F(ControllerTest, AProviderThatThisProcessDoesNotKnowIsItsOwnTrouble) {
+  providers_.erase("local");
+  const std::string job = Submit();
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(Once(job, 30).trouble.has_value());
+  EXPECT_FALSE(Record(job).launches.front().closed);
+  EXPECT_FALSE(Record(job).launches.front().refusal.has_value());
+}
+
+// A job with a machine of each, the first of which is closed.
+TEST_F(ControllerTest, EachMachineIsEndedByItsOwnProviderThoughTheOtherIsAway) {
+  const std::string job = Submit();
+  Once(job);
+  ASSERT_TRUE(MutateJob(*ledger_, job, [&](Job& now) -> Result<bool> {
+                now.cancel = CancelRequest{now.created, "ann"};
+                Launch far = now.launches.front();
+                far.number = 2;
+                far.provider = "other";
+                far.token = std::string(64, 'b');
+                far.closed = true;
+                far.close_reason = CloseReason::kLost;
+                far.closed_at = now.created;
+                now.launches.push_back(far);
+                return true;
+              }).ok());
+  InstanceSeen seen;
+  seen.id = "other-2";
+  seen.token = std::string(64, 'b');
+  seen.state = InstanceState::kRunning;
+  other_.machines["other-2"] = seen;
+  local_.answers = Status(Code::kUnavailable, "local is away");
+  EXPECT_TRUE(Once(job).trouble.has_value());
+  EXPECT_EQ(other_.ended, std::vector<std::string>{"other-2"});
+  EXPECT_TRUE(local_.ended.empty());
+}
+
+TEST_F(ControllerTest, WhoOnlyLooksChangesNothing) {
+  const std::string job = Submit();
+  const auto pass = Observer()->Pass(job, false);
+  ASSERT_TRUE(pass.ok());
+  EXPECT_FALSE(pass->changed);
+  EXPECT_TRUE(Record(job).launches.empty());
+  EXPECT_EQ(local_.launches, 0);
+}
+
+TEST_F(ControllerTest, AJobOfAnotherMachineIsOnlyLookedAt) {
+  Once(Submit("elsewhere"));
+  EXPECT_EQ(local_.launches, 0);
+}
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A provider's no to a launch: what kind, for how much of the provider it holds, and until when. It
+// stands in the record, so that whoever looks next goes on from there. Plain data.
+#pragma once
+
+#include <string>
+
+#include "base/time.h"
+
+namespace stoker {
+
+enum class RefusalClass {
+  kCapacity,   // there is no room at this moment
+  kQuota,      // the account may not have so much
+  kThrottled,  // too many requests at once
+  kDenied,     // whoever asked may not
+  kInvalid,    // nobody can be given this, ever
+  kOver,       // the launch's time is past, or its machine has come and gone
+};
+
+// What else need not be asked for as long as it holds.
+enum class RefusalScope { kRequest, kZone, kMarket, kRegion, kAccount };
+
+struct Refusal {
+  RefusalClass what = RefusalClass::kCapacity;
+  RefusalScope scope = RefusalScope::kRequest;
+  Duration wait;        // it makes no sense to ask sooner; 0 = nothing is known of that
+  WallTime at;          // when it was heard, store's clock
+  bool final = false;   // nobody will be answered otherwise: the launch is closed by it
+  std::string message;  // in the provider's words
+  bool operator==(const Refusal&) const = default;
+};
+
+}  // namespace stoker

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/report_writer.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "job/digest.h"
+#include "ledger/records.h"
+#include "ledger/reports.h"
+#include "node/poller.h"
+#include "spec/print.h"
+#include "store/faulty.h"
+#include "store/memory_store.h"
+#include "sys/real_clock.h"
+
+namespace stoker::node {
+namespace {
+
+NodeReport Of(const std::string& job, NodePhase phase) {
+  NodeReport report;
+  report.job = job;
+  report.attempt = 1;
+  report.launch = 1;
+  report.incarnation = "x";
+  report.phase = phase;
+  return report;
+}
+
+// Forty machines are asked for, and each answer takes its time.
+class SlowProvider : public Provider {
+ public:
+  SlowProvider() { traits_.name = "local"; }
+  const ProviderTraits& traits() const override { return traits_; }
+  Result<std::string> Launch(const LaunchRequest&) override {
+    ++launches;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    return Status(Code::kBusy, "RequestLimitExceeded");
+  }
+  Result<std::vector<InstanceSeen>> Describe(const std::string&, const std::string&) override {
+    return std::vector<InstanceSeen>();
+  }
+  Status Terminate(const std::string&) override { return Status::Ok(); }
+  Status Interrupt(const std::string&, Duration) override { return Status::Ok(); }
+  std::atomic<int> launches{0};
+
+ private:
+  ProviderTraits traits_;
+};
+
+class ReportWriterTest : public testing::Test {
+ protected:
+  int64_t SeqOf(const std::string& job) {
+    ReportReader reader(*ledger_);
+    const auto read = reader.Read(job);
+    return read.ok() && !read->empty() ? read->front().report.seq : 0;
+  }
+
+  RealClock clock_;
+  MemoryStore store_{[this] { return clock_.Wall(); }};
+  FaultyStore faulty_{store_, 1, {}};
+  std::unique_ptr<Ledger> ledger_ = std::move(*Ledger::Open(faulty_, clock_, 1));
+};
+
+TEST_F(ReportWriterTest, KeepsItsPaceWhileAPassWaitsForTheProvider) {
+  JobSpec spec;
+  spec.name = "train";
+  spec.run = "true";
+  spec.num_nodes = 40;
+  const std::string text = PrintJobSpec(spec);
+  Job job;
+  job.id = "job1";
+  job.name = "train";
+  job.num_nodes = 40;
+  job.spec_digest = Sha256Hex(text);
+  job.created = clock_.Wall();
+  ASSERT_TRUE(CreateJob(*ledger_, job, text).ok());
+  SlowProvider provider;
+  Controller controller(
+      *ledger_, [&](const std::string&) -> Result<Provider*> { return &provider; }, clock_);
+  int written = 0;
+  {
+    Poller poller(
+        *ledger_, controller, clock_, "job1", [](AgentEvent) {}, [](NodeReport&) {},
+        [](const std::string&) {});
+    poller.Start(true);
+    while (provider.launches < 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    // One pass asks for all of them. Before it is over, each piece of news is in the store.
+    while (provider.launches < 35) {
+      poller.Publish(Of("job1", NodePhase::kRunning));
+      ASSERT_TRUE(poller.Settle(Duration::Seconds(30)));
+      ++written;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+  EXPECT_GT(written, 34) << "less than one in the time of an answer";
+  EXPECT_GE(SeqOf("job1"), written);
+}
+
+TEST_F(ReportWriterTest, WhatTheStoreRefusesIsWrittenLater) {
+  std::atomic<bool> away{true};
+  FaultPlan plan;
+  plan.before = 1000;
+  plan.only = [&](StoreCall call, const std::string&) { return away && call == StoreCall::kPut; };
+  FaultyStore faulty(store_, 2, plan);
+  const auto ledger = std::move(*Ledger::Open(faulty, clock_, 2));
+  ReportWriter writer(*ledger, clock_, [](NodeReport&) {});
+  writer.Start();
+  writer.Publish(Of("job1", NodePhase::kRunning));
+  EXPECT_FALSE(writer.Tried()) << "the store has not taken it";
+  away = false;
+  EXPECT_TRUE(writer.Settle(Duration::Seconds(30)));
+  EXPECT_TRUE(writer.Tried());
+  EXPECT_GE(SeqOf("job1"), 1);
+}
+
+TEST_F(ReportWriterTest, TheLastWordIsWrittenAtItsEnd) {
+  {
+    ReportWriter writer(*ledger_, clock_, [](NodeReport&) {});
+    writer.Start();
+    writer.Publish(Of("job1", NodePhase::kEnded));
+  }
+  EXPECT_EQ(SeqOf("job1"), 1);
+}
+
+TEST_F(ReportWriterTest, WhoMayNotPublishWritesNothing) {
+  {
+    ReportWriter writer(*ledger_, clock_, [](NodeReport&) {});
+    writer.Start();
+    writer.Refresh(Of("job1", NodePhase::kRunning), false);
+    EXPECT_TRUE(writer.Settle(Duration::Seconds(1)));
+  }
+  EXPECT_EQ(SeqOf("job1"), 0);
+}
+
+}  // namespace
+}  // namespace stoker::node

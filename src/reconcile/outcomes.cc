@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reconcile/outcomes.h"
+
+#include <algorithm>
+
+#include "base/deliberate_bug.h"
+#include "base/text.h"
+
+namespace stoker {
+namespace {
+
+constexpr Duration kFirstPause = Duration::Seconds(3);
+constexpr Duration kLongestPause = Duration::Minutes(1);
+// Providers' messages are a line or two; what is longer says no more.
+constexpr size_t kMostMessage = 300;
+
+std::optional<RefusalClass> ClassOf(Code code) {
+  switch (code) {
+    case Code::kNoSpace:
+      return RefusalClass::kCapacity;
+    case Code::kBusy:
+      return RefusalClass::kThrottled;
+    case Code::kDenied:
+      return RefusalClass::kDenied;
+    case Code::kInvalid:
+    case Code::kUsage:
+      return RefusalClass::kInvalid;
+    case Code::kNotFound:
+      return RefusalClass::kOver;
+    default:
+      return std::nullopt;
+  }
+}
+
+RefusalScope ScopeOf(RefusalClass what) {
+  switch (what) {
+    case RefusalClass::kCapacity:
+      return RefusalScope::kZone;
+    case RefusalClass::kQuota:
+      return RefusalScope::kRegion;
+    case RefusalClass::kThrottled:
+    case RefusalClass::kDenied:
+      return RefusalScope::kAccount;
+    case RefusalClass::kInvalid:
+    case RefusalClass::kOver:
+      return RefusalScope::kRequest;
+  }
+  return RefusalScope::kRequest;
+}
+
+}  // namespace
+
+std::optional<Refusal> RefusalOf(const Status& status, WallTime at, bool judge) {
+  const auto what = status.ok() ? std::nullopt : ClassOf(status.code());
+  if (!what) return std::nullopt;
+  Refusal refusal;
+  refusal.what = *what;
+  refusal.scope = ScopeOf(*what);
+  refusal.at = at;
+  refusal.message = CutText(status.ToString(), kMostMessage);
+  refusal.final = *what == RefusalClass::kInvalid || *what == RefusalClass::kOver ||
+                  (*what == RefusalClass::kDenied && (judge || BugIsOn("denied-is-final"))) ||
+                  (*what == RefusalClass::kCapacity && BugIsOn("full-is-refused"));
+  return refusal;
+}
+
+bool NoteOutcomes(Job& job, const std::vector<SendOutcome>& outcomes, WallTime at, bool judge) {
+  bool changed = false;
+  for (const SendOutcome& outcome : outcomes) {
+    Launch* launch = FindLaunch(job, outcome.launch);
+    if (launch == nullptr || launch->closed) continue;
+    // What another was told for good stands.
+    if (launch->refusal && launch->refusal->final) continue;
+    auto refusal = RefusalOf(outcome.status, at, judge && launch->tries <= 1);
+    if (!refusal || BugIsOn("refusal-forgotten")) continue;
+    launch->refusal = std::move(refusal);
+    changed = true;
+  }
+  return changed;
+}
+
+Duration SendPause(int tries) {
+  return std::min(kFirstPause * (int64_t{1} << std::clamp(tries - 1, 0, 10)), kLongestPause);
+}
+
+}  // namespace stoker

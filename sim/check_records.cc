@@ -64,19 +64,40 @@ class RecordOrder : public Observer {
   }
 
   void CheckLaunches(const Job& before, const Job& after) {
+    int left = 0;
     for (const Launch& old : before.launches) {
       const Launch* now = FindLaunch(after, old.number);
-      if (now == nullptr) return Breach(after, "a launch left the record");
+      if (now == nullptr) {
+        ++left;
+        if (!old.closed || (old.close_reason != CloseReason::kNeverCame &&
+                            old.close_reason != CloseReason::kSuperseded)) {
+          return Breach(after, "a launch that may have had a machine left the record");
+        }
+        continue;
+      }
       if (old.closed && !now->closed) Breach(after, "a closed launch was opened again");
       if (old.token != now->token || old.slot != now->slot || old.limit != now->limit ||
           old.not_after != now->not_after) {
         Breach(after, "the entry of launch " + std::to_string(old.number) + " changed");
       }
     }
+    const int counted = after.folded.value_or(Folded{}).launches;
+    if (counted - before.folded.value_or(Folded{}).launches != left) {
+      Breach(after, std::to_string(left) + " launches left the record uncounted");
+    }
   }
 
   void CheckAttempts(const Job& before, const Job& after) {
-    if (after.attempts.size() < before.attempts.size()) Breach(after, "an attempt is gone");
+    int left = 0;
+    for (const Attempt& old : before.attempts) {
+      if (FindAttempt(after, old.number) != nullptr) continue;
+      ++left;
+      if (old.state != AttemptState::kEnded || old.running) Breach(after, "an attempt is gone");
+    }
+    const int counted = after.folded.value_or(Folded{}).attempts;
+    if (counted - before.folded.value_or(Folded{}).attempts != left) {
+      Breach(after, std::to_string(left) + " attempts left the record uncounted");
+    }
     int open = 0;
     for (const Attempt& now : after.attempts) {
       if (now.state != AttemptState::kEnded) ++open;

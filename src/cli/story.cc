@@ -300,6 +300,11 @@ std::string TellStory(const StoryInput& input) {
   }
   for (const std::string& id : job.suspects)
     text += "  suspect     checkpoint " + Printable(id) + "\n";
+  if (job.folded) {
+    text += "  waited      " + std::to_string(job.folded->attempts) + " attempts between " +
+            LocalTime(job.folded->since) + " and " + LocalTime(job.folded->until) +
+            " got no machine (" + std::to_string(job.folded->launches) + " requests)\n";
+  }
   for (const Attempt& attempt : job.attempts) {
     if (attempt.not_needed) continue;
     text += AttemptText(attempt, input.reports, input.now);

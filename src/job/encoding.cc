@@ -68,6 +68,16 @@ void Fields(A& a, T& t) {
   a("by", t.by);
 }
 
+template <class A, Is<Folded> T>
+void Fields(A& a, T& t) {
+  a("launches", t.launches);
+  a("attempts", t.attempts);
+  a("since", t.since);
+  a("until", t.until);
+  a.Check(Sane(t.launches), "launches", "is out of range");
+  a.Check(Sane(t.attempts), "attempts", "is out of range");
+}
+
 template <class A, Is<Refusal> T>
 void Fields(A& a, T& t) {
   a.Need("what", t.what);
@@ -150,6 +160,7 @@ void Fields(A& a, T& t) {
   a("from", t.from);
   a("launches", t.launches);
   a("attempts", t.attempts);
+  a("folded", t.folded);
   a("cancel", t.cancel);
   a("suspects", t.suspects);
   a("error_restarts", t.error_restarts);

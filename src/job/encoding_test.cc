@@ -125,6 +125,7 @@ Job AnyJob(Prng& prng) {
   for (int n = 1; n <= static_cast<int>(prng.Below(5)); ++n) {
     job.attempts.push_back(AnyAttempt(prng, n));
   }
+  if (prng.Chance(1, 4)) job.folded = Folded{3, 2, AnyTime(prng), AnyTime(prng)};
   if (prng.Chance(1, 2)) job.cancel = CancelRequest{AnyTime(prng), AnyText(prng)};
   for (uint64_t n = prng.Below(3); n > 0; --n) job.suspects.push_back(prng.Base32(4));
   job.error_restarts = static_cast<int>(prng.Below(9));
@@ -233,9 +234,10 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Notice>(), 2u);
   EXPECT_EQ(CountMembers<CancelRequest>(), 2u);
   EXPECT_EQ(CountMembers<Refusal>(), 6u);
+  EXPECT_EQ(CountMembers<Folded>(), 4u);
   EXPECT_EQ(CountMembers<Launch>(), 16u);
   EXPECT_EQ(CountMembers<Attempt>(), 17u);
-  EXPECT_EQ(CountMembers<Job>(), 26u);
+  EXPECT_EQ(CountMembers<Job>(), 27u);
   EXPECT_EQ(CountMembers<NodeReport>(), 30u);
 }
 

@@ -106,6 +106,15 @@ struct CancelRequest {
   std::string by;
 };
 
+// Launches that nothing ever came of, and the attempts that waited for them, which are only counted
+// any more: so many are left by a drought of days.
+struct Folded {
+  int launches = 0;
+  int attempts = 0;
+  WallTime since;  // when the first was opened
+  WallTime until;  // when the last was over
+};
+
 struct Job {
   int format = kRecordFormat;
   int64_t rev = 0;     // +1 a write
@@ -128,6 +137,7 @@ struct Job {
   JobState state = JobState::kPending;
   std::vector<Launch> launches;
   std::vector<Attempt> attempts;
+  std::optional<Folded> folded;
   std::optional<CancelRequest> cancel;
   std::vector<std::string> suspects;    // checkpoint ids that are not restored again
   int error_restarts = 0;               // user errors already retried

@@ -97,8 +97,16 @@ Result<std::string> ReadSpec(Ledger& ledger, const Job& job) {
 Result<JobRead> UpdateJob(Ledger& ledger, const JobRead& read, Job changed) {
   changed.rev = read.job.rev + 1;
   changed.writer = ledger.Nonce();
+  const std::string text = EncodeJob(changed);
+  // What nobody could read again must not be written over what can be read.
+  const auto readable = DecodeJob(paths::Record(changed.id), text);
+  if (!readable.ok()) {
+    return Status(Code::kInternal,
+                  "the record of job " + changed.id +
+                      " would become one that cannot be read: " + readable.status().message());
+  }
   const auto put = ledger.store().Put(
-      paths::Record(changed.id), EncodeJob(changed),
+      paths::Record(changed.id), text,
       BugIsOn("blind-write") ? Condition::None() : Condition::Match(read.version));
   if (put.ok()) return JobRead{std::move(changed), *put, read.store_now};
   if (put.status().transient() || put.status().Is(Code::kConflict)) {

@@ -53,6 +53,9 @@ bool NothingIsLeft(const Pass& pass);
 void CloseLaunch(Pass& pass, Launch& launch, CloseReason reason, std::string why);
 int OpenLaunch(Pass& pass, int slot);
 
+// fold.cc: counts what a drought has left, instead of keeping it.
+void FoldOld(Pass& pass);
+
 // attempts.cc: opens, begins, drains and ends attempts.
 void AdvanceAttempts(Pass& pass);
 

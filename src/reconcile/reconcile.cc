@@ -91,6 +91,7 @@ Decision Reconcile(const Job& job, const JobSpec& spec, const Observed& seen) {
     AdvanceAttempts(pass);
     CloseUnusedLaunches(pass);
     ChooseSends(pass);
+    FoldOld(pass);
   }
   ChooseTerminations(pass);
   pass.out.retire = IsFinal(job.state) && NothingIsLeft(pass);

@@ -94,6 +94,7 @@ class Story {
 
   // What was answered gets into the record.
   void Answer(int launch) {
+    if (!refuses_all.ok()) (void)NoteOutcomes(job, {{launch, refuses_all}}, seen.now, false);
     const auto found = answers.find(launch);
     if (found == answers.end()) return;
     const auto& [status, judge] = found->second;
@@ -107,6 +108,7 @@ class Story {
   std::vector<std::string> checkpoints;
   std::vector<std::string> as_left;
   std::set<int> withheld;
+  Status refuses_all;  // what everybody is answered who asks for a machine; ok: it is given
   std::map<int, std::pair<Status, bool>> answers;  // to who asks for the launch; true = a judge
   std::vector<std::string> sent;
   std::vector<std::string> ended;
@@ -132,7 +134,7 @@ class Story {
     notes.insert(notes.end(), last.notes.begin(), last.notes.end());
     for (const int launch : last.send) {
       sent.push_back("L" + std::to_string(launch));
-      if (!withheld.contains(launch)) Machine(launch);
+      if (!withheld.contains(launch) && refuses_all.ok()) Machine(launch);
       Answer(launch);
     }
     for (const auto& [provider, id] : last.terminate) {

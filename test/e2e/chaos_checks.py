@@ -188,6 +188,8 @@ def check_strays(world, results):
     results.check(f"no stray folder is left of {len(caches)} in the cache", not left, left)
     left = [p.name for p in [*private, world.state / "private"] if p.exists()]
     results.check(f"no private file is left of {len(private)}, nor their folder", not left, left)
-    known = {"ledger", "bin", "instances", "ended", "host"}
+    late = ledger_view.listing(world.state / "cancelled")
+    results.check("no cancel waits for room on the disk", not late, late)
+    known = {"ledger", "bin", "instances", "ended", "host", "reserve", "cancelled"}
     odd = [n for n in ledger_view.listing(world.state) if n not in known]
     results.check("nothing unknown lies in the state folder", not odd, odd)

@@ -330,6 +330,7 @@ void CheckpointPlan::Absorb(const FileFact& fact, const DirectoryScan& scan, Mon
   const bool known = files_.count(fact.path) != 0;
   File& file = files_[fact.path];
   const bool written = scan.written.count(fact.path) != 0 || scan.mapped.count(fact.path) != 0;
+  file.held = written;
   const bool same = file.fact && SameContent(*file.fact, fact);
   const bool silent = known ? file.fact && !same && !file.open && !file.touched : true;
   if (silent) {
@@ -490,8 +491,10 @@ void CheckpointPlan::OnEnded(bool clean, bool graceful, MonoTime now) {
     if (file.open) open.push_back(path);
   }
   for (const std::string& path : open) {
-    // Still being written when the program ended: by something that it left behind.
-    End(path, now, Fate::kKilled, true);
+    // Still being written when the program ended: by something that it left behind. Or nobody has
+    // it any more and the hint of that is late, or never came as nobody listened yet.
+    const bool free = clean && files_.at(path).fact && !files_.at(path).held;
+    End(path, now, Fate::kKilled, !free);
   }
   for (const std::string& path : open) {
     if (auto it = files_.find(path); it != files_.end() && it->second.fact) {

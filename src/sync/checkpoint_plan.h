@@ -104,6 +104,7 @@ class CheckpointPlan {
     bool open = false;  // being written, as far as is known
     bool mapped = false;
     bool by_event = false;  // `open` comes from a hint; a scan may disprove it
+    bool held = false;      // somebody had it open or mapped at the last look
     MonoTime begin;         // of the write under way
     MonoTime last_change;
     uint64_t version = 1;      // +1 a write

@@ -117,6 +117,17 @@ TEST(Keeper, ACleanEndSettlesEverything) {
   EXPECT_EQ(bench.Restored(), (Contents{{"checkpoint.pt", Whole("model", 1)}}));
 }
 
+TEST(Keeper, WhatACleanEndLeavesCountsAlsoIfNoHintOfItHasCome) {
+  Bench bench;
+  bench.files.CloseUnheard("checkpoint.pt", Whole("model", 1));
+  bench.End(0);
+  EXPECT_EQ(bench.Restored(), (Contents{{"checkpoint.pt", Whole("model", 1)}}));
+  Bench held;
+  held.files.Open("checkpoint.pt");
+  held.End(0);
+  EXPECT_EQ(held.Restored(), Contents()) << "something that it left behind writes it";
+}
+
 TEST(Keeper, ACleanEndAfterASignalProvesNothingByItself) {
   Bench bench;
   bench.files.Write("a.pt", Whole("a", 1));

@@ -102,6 +102,9 @@ def main():
             results.check(f"{first} is {second}",
                           one.returncode == other.returncode == 0 and one.stdout == other.stdout
                           and one.stdout, f"{one.stdout}{one.stderr} {other.stdout}{other.stderr}")
+        none = world.stoker("ls", "--state", "waiting")
+        results.check("ls: none in a state is not none at all", none.returncode == 0
+                      and "no job is like that" in none.stderr, none.stderr)
         (world.root / "only3").mkdir()
         (world.root / "only3" / "python3").symlink_to(sys.executable)
         done = world.stoker("run", "--", "python", "x.py", env={"PATH": str(world.root / "only3")})

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulated cloud keeps the contract of the provider port, and one that lies does not.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "base/text.h"
+#include "sim/cloud.h"
+#include "test/contract/provider_suite.h"
+
+namespace stoker::sim {
+namespace {
+
+using contract_test::ProviderCase;
+using contract_test::ProviderCases;
+using contract_test::ProviderSubject;
+
+// What a provider may do wrong.
+enum class Lie {
+  kNone,
+  kForgetsTokens,    // makes another machine for a token that it has seen
+  kRevives,          // starts a machine that has ended once more, under another id
+  kListsEverything,  // of all ledgers
+  kLeavesOut,        // never lists some machine
+  kEndsNothing,      // says that it has ended what it has not
+};
+
+class Liar : public Provider {
+ public:
+  Liar(Provider& inner, Lie lie) : inner_(inner), lie_(lie) {}
+  const ProviderTraits& traits() const override { return inner_.traits(); }
+  Result<std::string> Launch(const LaunchRequest& request) override {
+    LaunchRequest sent = request;
+    const int before = asked_[request.token]++;
+    if (lie_ == Lie::kForgetsTokens && before > 0) sent.token += "x" + std::to_string(before);
+    auto id = inner_.Launch(sent);
+    if (lie_ == Lie::kRevives && id.code() == Code::kNotFound && before > 0) {
+      sent.token += "again";
+      id = inner_.Launch(sent);
+    }
+    return id;
+  }
+  Result<std::vector<InstanceSeen>> Describe(const std::string& ledger,
+                                             const std::string& job) override {
+    auto all = inner_.Describe(ledger, job);
+    if (all.ok() && lie_ == Lie::kListsEverything && ledger == "ledger") {
+      const auto others = inner_.Describe("other", "");
+      if (others.ok()) all->insert(all->end(), others->begin(), others->end());
+    }
+    if (all.ok() && lie_ == Lie::kLeavesOut && !all->empty()) all->pop_back();
+    return all;
+  }
+  Status Terminate(const std::string& id) override {
+    return lie_ == Lie::kEndsNothing ? Status::Ok() : inner_.Terminate(id);
+  }
+  Status Interrupt(const std::string& id, Duration lead) override {
+    return inner_.Interrupt(id, lead);
+  }
+
+ private:
+  Provider& inner_;
+  const Lie lie_;
+  std::map<std::string, int> asked_;
+};
+
+class SimulatedProvider : public ProviderSubject {
+ public:
+  explicit SimulatedProvider(Lie lie) : direct_(client_, lie) {
+    cloud_.boot_low = cloud_.boot_high = 1'000;
+    cloud_.booted = [](CloudMachine& machine) { machine.address = "10.0.0.1"; };
+    cloud_.stopped = cloud_.ended = [](CloudMachine&) {};
+  }
+  ~SimulatedProvider() override { laptop_.Kill(); }
+  Provider& provider() override { return direct_; }
+  Provider& another() override { return direct_; }
+  WallTime Now() override { return cloud_.Now(); }
+  bool Until(const std::function<bool()>& there) override {
+    const int64_t end = scheduler_.now() + 600'000;
+    while (!there()) {
+      if (scheduler_.now() >= end) return false;
+      bool over = false;
+      scheduler_.In(500, [&] { over = true; });
+      while (!over) scheduler_.RunOne();
+    }
+    return true;
+  }
+  LaunchRequest Request(const std::string& name) override {
+    LaunchRequest request;
+    request.token = name;
+    request.ledger_id = "ledger";
+    request.job = "job";
+    request.launch = 3;
+    request.limit = Duration::Hours(24);
+    return request;
+  }
+  // In fibers: each request has its way there and its way back.
+  void AtOnce(const std::vector<std::function<void()>>& calls) override {
+    size_t over = 0;
+    for (const auto& call : calls) {
+      laptop_.Spawn([&] {
+        call();
+        ++over;
+      });
+    }
+    while (over < calls.size() && scheduler_.RunOne()) {
+    }
+  }
+
+ private:
+  Scheduler scheduler_;
+  Prng prng_{7};
+  Cloud cloud_{scheduler_, prng_};
+  Process laptop_{scheduler_, "laptop"};
+  CloudClient client_{cloud_, scheduler_, prng_, "laptop", nullptr};
+  Liar direct_;
+};
+
+class ProviderContract : public testing::TestWithParam<ProviderCase> {};
+
+TEST_P(ProviderContract, Simulated) {
+  SimulatedProvider subject(Lie::kNone);
+  EXPECT_EQ(Join(GetParam().run(subject), "\n"), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, ProviderContract, testing::ValuesIn(ProviderCases()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(ProviderContractItself, EachLieIsFound) {
+  for (const Lie lie : {Lie::kForgetsTokens, Lie::kRevives, Lie::kListsEverything, Lie::kLeavesOut,
+                        Lie::kEndsNothing}) {
+    int failed = 0;
+    for (const ProviderCase& each : ProviderCases()) {
+      SimulatedProvider subject(lie);
+      failed += !each.run(subject).empty();
+    }
+    EXPECT_GT(failed, 0) << "lie " << static_cast<int>(lie);
+  }
+}
+
+}  // namespace
+}  // namespace stoker::sim

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Machines on this machine keep the contract of the provider port. The test binary is machine
+// process and agent, too: see main().
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <memory>
+#include <set>
+#include <thread>
+
+#include "base/text.h"
+#include "provider/local_boot.h"
+#include "provider/local_machine.h"
+#include "provider/local_provider.h"
+#include "sys/file.h"
+#include "sys/real_clock.h"
+#include "test/contract/provider_suite.h"
+
+namespace stoker {
+namespace {
+
+using contract_test::ProviderCase;
+using contract_test::ProviderCases;
+using contract_test::ProviderSubject;
+
+class LocalSubject : public ProviderSubject {
+ public:
+  LocalSubject() {
+    provider_ = Open();
+    another_ = Open();
+  }
+  ~LocalSubject() override {
+    for (const std::string& token : tokens_) EXPECT_TRUE(provider_->Terminate(token).ok());
+    for (const char* ledger : {"ledger", "other"}) {
+      EXPECT_TRUE(provider_->Describe(ledger, "")->empty());
+    }
+  }
+  Provider& provider() override { return *provider_; }
+  Provider& another() override { return *another_; }
+  WallTime Now() override { return clock_.Wall(); }
+  bool Until(const std::function<bool()>& there) override {
+    const MonoTime end = clock_.Mono() + Duration::Seconds(60);
+    while (!there()) {
+      if (clock_.Mono() > end) return false;
+      usleep(5'000);
+    }
+    return true;
+  }
+  LaunchRequest Request(const std::string& name) override {
+    LaunchRequest request;
+    request.token = name;
+    tokens_.insert(name);
+    request.ledger_id = "ledger";
+    request.job = "job";
+    request.launch = 3;
+    request.limit = Duration::Minutes(5);
+    return request;
+  }
+  void AtOnce(const std::vector<std::function<void()>>& calls) override {
+    std::vector<std::thread> threads;
+    for (const auto& call : calls) threads.emplace_back(call);
+    for (std::thread& thread : threads) thread.join();
+  }
+
+ private:
+  std::unique_ptr<LocalProvider> Open() {
+    auto provider = MakeLocalProvider({dir_.path() + "/state", "", {"/bin/sleep", "300"}}, clock_);
+    EXPECT_TRUE(provider.ok()) << provider.status().ToString();
+    return std::move(*provider);
+  }
+
+  RealClock clock_;
+  sys::TempDir dir_ = std::move(*sys::TempDir::Make("provider-contract"));
+  std::unique_ptr<LocalProvider> provider_;
+  std::unique_ptr<LocalProvider> another_;
+  std::set<std::string> tokens_;
+};
+
+class ProviderContract : public testing::TestWithParam<ProviderCase> {};
+
+TEST_P(ProviderContract, Local) {
+  LocalSubject subject;
+  EXPECT_EQ(Join(GetParam().run(subject), "\n"), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, ProviderContract, testing::ValuesIn(ProviderCases()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace stoker
+
+int main(int argc, char** argv) {
+  const std::string verb = argc > 1 ? argv[1] : "";
+  if (verb == stoker::kLocalMachineVerb) return stoker::LocalMachineMain(argv[2]);
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

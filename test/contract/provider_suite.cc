@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "test/contract/provider_suite.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+namespace stoker::contract_test {
+namespace {
+
+using Problems = std::vector<std::string>;
+
+// The questions of all cases, and what was wrong with the answers.
+class Case {
+ public:
+  explicit Case(ProviderSubject& subject) : subject_(subject) {}
+
+  void Expect(bool holds, const std::string& what) {
+    if (!holds) problems_.push_back(what);
+  }
+  // The machine's id; "" is a problem already.
+  std::string Launch(const LaunchRequest& request) {
+    const auto id = subject_.provider().Launch(request);
+    Expect(id.ok(), "launch: " + id.status().ToString());
+    return id.value_or("");
+  }
+  std::vector<InstanceSeen> Listed(const std::string& ledger = "ledger",
+                                   const std::string& job = "") {
+    auto all = subject_.provider().Describe(ledger, job);
+    Expect(all.ok(), "describe: " + all.status().ToString());
+    return all.value_or({});
+  }
+  std::optional<InstanceSeen> Look(const std::string& id) {
+    for (const InstanceSeen& seen : Listed()) {
+      if (seen.id == id) return seen;
+    }
+    return std::nullopt;
+  }
+  bool Is(const std::string& id, InstanceState state) {
+    const auto seen = Look(id);
+    return seen && seen->state == state;
+  }
+  bool Gone(const std::string& id) {
+    const auto seen = Look(id);
+    return !seen || seen->state == InstanceState::kGone;
+  }
+  bool Until(const std::function<bool()>& there) { return subject_.Until(there); }
+  std::string Running(const std::string& name) {
+    const std::string id = Launch(subject_.Request(name));
+    Expect(Until([&] { return Is(id, InstanceState::kRunning); }), id + " does not come to run");
+    return id;
+  }
+  void End(const std::string& id) {
+    const Status ended = subject_.provider().Terminate(id);
+    Expect(ended.ok(), "terminate: " + ended.ToString());
+    Expect(Until([&] { return Gone(id); }), id + " is there although it was ended");
+  }
+
+  ProviderSubject& subject() { return subject_; }
+  Problems Told() { return std::move(problems_); }
+
+ private:
+  ProviderSubject& subject_;
+  Problems problems_;
+};
+
+Problems OneTokenIsOneMachine(ProviderSubject& subject) {
+  Case c(subject);
+  const LaunchRequest request = subject.Request("one");
+  const std::string first = c.Launch(request);
+  const auto again = subject.another().Launch(request);
+  c.Expect(again.ok() && *again == first,
+           "the same token gives " + again.value_or("nothing") + " after " + first);
+  c.Expect(c.Until([&] { return c.Is(first, InstanceState::kRunning); }), "it does not run");
+  const auto late = subject.provider().Launch(request);
+  c.Expect(late.ok() && *late == first, "a running one is not given again");
+  c.Expect(c.Listed().size() == 1, "more than one machine is there");
+  return c.Told();
+}
+
+Problems AskedForBySeveralAtOnce(ProviderSubject& subject) {
+  Case c(subject);
+  const LaunchRequest request = subject.Request("race");
+  std::vector<std::string> ids(6);
+  std::vector<std::function<void()>> calls;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    calls.push_back([&, i] {
+      Provider& provider = i % 2 == 0 ? subject.provider() : subject.another();
+      ids[i] = provider.Launch(request).value_or("");
+    });
+  }
+  subject.AtOnce(calls);
+  std::set<std::string> distinct(ids.begin(), ids.end());
+  distinct.erase("");
+  c.Expect(distinct.size() == 1, std::to_string(distinct.size()) + " machines of one token");
+  c.Expect(c.Until([&] { return c.Listed().size() == 1; }), "the list does not have exactly one");
+  return c.Told();
+}
+
+Problems AnEndIsForGood(ProviderSubject& subject) {
+  Case c(subject);
+  const LaunchRequest request = subject.Request("ended");
+  const std::string id = c.Running("ended");
+  c.End(id);
+  const auto again = subject.provider().Launch(request);
+  c.Expect(again.code() == Code::kNotFound,
+           "a token whose machine has ended gives " + again.status().ToString());
+  c.Expect(c.Gone(id), "it was started a second time");
+  return c.Told();
+}
+
+Problems EndedTwice(ProviderSubject& subject) {
+  Case c(subject);
+  const std::string id = c.Running("twice");
+  c.End(id);
+  c.Expect(subject.provider().Terminate(id).ok(), "ending what is gone is an error");
+  c.Expect(subject.another().Terminate(id).ok(), "and to another process");
+  return c.Told();
+}
+
+Problems NothingIsSentTooLate(ProviderSubject& subject) {
+  Case c(subject);
+  LaunchRequest request = subject.Request("late");
+  request.not_after = subject.Now() - Duration::Minutes(1);
+  const auto late = subject.provider().Launch(request);
+  c.Expect(late.code() == Code::kNotFound,
+           "what was to be sent a minute ago gives " + late.status().ToString());
+  c.Expect(c.Listed().empty(), "and makes a machine");
+  return c.Told();
+}
+
+Problems ListsAreOfOneLedgerAndJob(ProviderSubject& subject) {
+  Case c(subject);
+  const std::string mine = c.Running("mine");
+  LaunchRequest foreign = subject.Request("foreign");
+  foreign.ledger_id = "other";
+  const std::string theirs = c.Launch(foreign);
+  LaunchRequest second = subject.Request("second");
+  second.job = "job2";
+  const std::string beside = c.Launch(second);
+  c.Expect(c.Until([&] { return c.Listed().size() == 2; }), "the ledger's list does not have two");
+  for (const InstanceSeen& seen : c.Listed()) {
+    c.Expect(seen.ledger_id == "ledger", seen.id + " is of another ledger");
+  }
+  const auto of_job = c.Listed("ledger", "job2");
+  c.Expect(of_job.size() == 1 && of_job[0].id == beside, "the job's list is not its one machine");
+  const auto others = c.Listed("other");
+  c.Expect(others.size() == 1 && others[0].id == theirs, "the other ledger's list is not its own");
+  c.Expect(!c.Gone(mine), "the first is gone");
+  return c.Told();
+}
+
+Problems AMachineSaysWhoseItIs(ProviderSubject& subject) {
+  Case c(subject);
+  const LaunchRequest request = subject.Request("tags");
+  const std::string id = c.Running("tags");
+  const auto seen = c.Look(id);
+  if (!seen) return c.Told();
+  c.Expect(seen->token == request.token, "its token is '" + seen->token + "'");
+  c.Expect(seen->job == request.job, "its job is '" + seen->job + "'");
+  c.Expect(seen->launch == request.launch, "its launch is " + std::to_string(seen->launch));
+  c.Expect(!seen->address.empty(), "it has no address");
+  const Duration left = seen->expires - subject.Now();
+  c.Expect(left.ms > 0 && left <= request.limit + Duration::Minutes(1),
+           "it ends itself in " + HumanDuration(left) + ", not within its limit");
+  return c.Told();
+}
+
+Problems BadTokensAreRefused(ProviderSubject& subject) {
+  Case c(subject);
+  for (const char* token : {"", "../x", "a/b", "a b", "$(touch x)"}) {
+    LaunchRequest request = subject.Request("bad");
+    request.token = token;
+    const auto id = subject.provider().Launch(request);
+    c.Expect(id.code() == Code::kInvalid, "token '" + std::string(token) + "' is taken");
+  }
+  c.Expect(c.Listed().empty(), "something was made");
+  return c.Told();
+}
+
+Problems AFireDrillTakesTheMachine(ProviderSubject& subject) {
+  Case c(subject);
+  const std::string id = c.Running("drill");
+  const std::string other = c.Running("bystander");
+  const Status drill = subject.provider().Interrupt(id, Duration::Seconds(1));
+  c.Expect(drill.ok(), "interrupt: " + drill.ToString());
+  c.Expect(c.Until([&] { return c.Gone(id); }), "it is not taken");
+  c.Expect(c.Is(other, InstanceState::kRunning), "another one was taken, too");
+  c.Expect(!subject.provider().Interrupt(id, Duration::Seconds(1)).ok(),
+           "one that is gone can be interrupted");
+  return c.Told();
+}
+
+Problems WhatTheTraitsPromise(ProviderSubject& subject) {
+  Case c(subject);
+  const ProviderTraits& traits = subject.provider().traits();
+  c.Expect(!traits.name.empty(), "it has no name");
+  c.Expect(traits.notice_poll.ms > 0, "notices are never asked for");
+  const std::string id = c.Launch(subject.Request("seen"));
+  if (traits.describe_is_immediate) {
+    c.Expect(c.Look(id).has_value(), "lists are said to be immediate, and leave it out");
+  }
+  c.Expect(c.Until([&] { return c.Look(id).has_value(); }), "it is never listed");
+  return c.Told();
+}
+
+}  // namespace
+
+const std::vector<ProviderCase>& ProviderCases() {
+  static const std::vector<ProviderCase> cases = {
+      {"OneTokenIsOneMachine", OneTokenIsOneMachine},
+      {"AskedForBySeveralAtOnce", AskedForBySeveralAtOnce},
+      {"AnEndIsForGood", AnEndIsForGood},
+      {"EndedTwice", EndedTwice},
+      {"NothingIsSentTooLate", NothingIsSentTooLate},
+      {"ListsAreOfOneLedgerAndJob", ListsAreOfOneLedgerAndJob},
+      {"AMachineSaysWhoseItIs", AMachineSaysWhoseItIs},
+      {"BadTokensAreRefused", BadTokensAreRefused},
+      {"AFireDrillTakesTheMachine", AFireDrillTakesTheMachine},
+      {"WhatTheTraitsPromise", WhatTheTraitsPromise},
+  };
+  return cases;
+}
+
+}  // namespace stoker::contract_test

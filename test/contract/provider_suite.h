@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of the provider port (port/provider.h), as a list of cases that any provider must
+// pass: one source for the local one, the simulated cloud and each that is to come. A case tells
+// what is wrong instead of asserting it, so that a provider made to lie can be seen to fail.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "port/provider.h"
+
+namespace stoker::contract_test {
+
+// A provider with nothing of the two ledgers "ledger" and "other" on it.
+class ProviderSubject {
+ public:
+  virtual ~ProviderSubject() = default;
+  virtual Provider& provider() = 0;
+  // A way to it that another process has.
+  virtual Provider& another() = 0;
+  // The provider's clock.
+  virtual WallTime Now() = 0;
+  // Until `there` or some minutes of the provider's time are over; false = they are.
+  virtual bool Until(const std::function<bool()>& there) = 0;
+  // A request that would be carried out. Each `name` makes another token.
+  virtual LaunchRequest Request(const std::string& name) = 0;
+  // Calls each at the same time, as far as this provider's callers can.
+  virtual void AtOnce(const std::vector<std::function<void()>>& calls) = 0;
+};
+
+struct ProviderCase {
+  std::string name;
+  // What is wrong; empty = it keeps the contract.
+  std::function<std::vector<std::string>(ProviderSubject&)> run;
+};
+
+// Each is to be run on a subject of its own.
+const std::vector<ProviderCase>& ProviderCases();
+
+}  // namespace stoker::contract_test

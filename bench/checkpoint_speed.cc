@@ -48,6 +48,7 @@ Status Run(const std::string& url, const std::string& folder, int files, int64_t
   where.directory = folder + "/checkpoints";
   where.staging = folder + "/staging";
   std::filesystem::create_directories(where.staging);
+  std::filesystem::create_directories(where.directory);  // as the agent does before the program
   const auto there = stoker::OpenCheckpointFiles(where, clock);
   stoker::KeeperConfig config;
   config.job = "speed-" + std::to_string(files);

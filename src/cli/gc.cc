@@ -161,7 +161,9 @@ std::string Some(const std::vector<std::string>& ids) {
 // What --older-than leaves, and why.
 void TellKept(Context& context, const KeptJobs& kept, Duration age) {
   std::vector<std::string> parts;
-  if (!kept.active.empty()) parts.push_back(Some(kept.active) + " that have not ended");
+  if (!kept.active.empty()) {
+    parts.push_back(Some(kept.active) + " that have not ended, or whose machines are not gone yet");
+  }
   if (!kept.young.empty()) {
     parts.push_back(Some(kept.young) + " that ended less than " + FormatDuration(age) + " ago");
   }

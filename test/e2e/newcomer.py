@@ -159,6 +159,10 @@ def test_python(results, world):
 
 
 def test_gc_says_why(results, world):
+    # A job that has just ended is kept until its machine is gone, which may take it a second.
+    active = world.store / "active"
+    world.wait_for("the machines of the jobs before are gone",
+                   lambda: world.stoker("gc", check=True) and not list(active.glob("*")))
     busy = running(world, world.submit("--stop-grace", "1s", "--", "sleep", "60"))
     done = world.stoker("gc", "--older-than", "0s")
     results.check("gc --older-than: says which it keeps, and why",

@@ -98,9 +98,10 @@ def tree(folder):
 
 
 # What docs/ledger.md and docs/stores.md know of, outside the ledger itself: the binary that
-# machines run, who this machine is, and which of its instances have ended.
-KNOWN = ("stoker/bin/", "stoker/host", "stoker/ended/", "stoker/ledger/", ".cache/stoker/",
-         ".config/stoker/config.yaml")  # fmt: skip
+# machines run, who this machine is, which of its instances have ended, and the room that is kept
+# back for cancelling on a full disk.
+KNOWN = ("stoker/bin/", "stoker/host", "stoker/ended/", "stoker/ledger/", "stoker/reserve",
+         ".cache/stoker/", ".config/stoker/config.yaml")  # fmt: skip
 
 
 def strangers(home):

@@ -42,7 +42,7 @@ for step in range(1, saves + 1):
     at = f"{base}/checkpoint-{step}"
     os.mkdir(at)
     for file in range(files):
-        with open(f"{at}/part-{file}", "wb") as out:
+        with open(f"{at}/part-{file:05}", "wb") as out:
             out.write(os.urandom(size))
     shutil.rmtree(f"{base}/checkpoint-{step - 2}", ignore_errors=True)
 """

@@ -18,6 +18,10 @@ constexpr double kParted = 4.0;
 constexpr double kClearlyParted = 8.0;
 constexpr size_t kFewPauses = 6;
 constexpr size_t kCertainSamples = 4;
+// What is written with shorter pauses is written at once, in an order that nobody can be sure of:
+// hints of the first files in a new folder come when it is listed, or with the next look at it.
+constexpr Duration kAtOnce = Duration::Ms(50);
+constexpr int64_t kClearlyApart = 4;  // a pause that parts one such go from another, in these
 // A role written so often since the lead came last has become the rhythm itself.
 constexpr int kTakenOver = 6;
 
@@ -40,6 +44,18 @@ std::vector<Duration> PausesBefore(const std::deque<Episode>& history) {
     busy_until = std::max(busy_until, history[i].end);
   }
   return out;
+}
+
+// Where the go that `at` belongs to begins: the first of those written at once with it and after a
+// clear pause. `at` itself, where there is no such pause before its role was written last.
+size_t BeginOfGo(const std::deque<Episode>& history, const std::vector<Duration>& before,
+                 size_t at) {
+  size_t first = at;
+  while (first > 0 && before[first] < kAtOnce) {
+    --first;
+    if (history[first].role == history[at].role) return at;
+  }
+  return first == 0 || before[first] >= kAtOnce * kClearlyApart ? first : at;
 }
 
 struct LeadFound {
@@ -82,8 +98,9 @@ LeadFound FindLead(const std::deque<Episode>& history, const std::vector<Duratio
   for (size_t i = 0; i < history.size(); ++i) {
     RolePauses& role = roles[history[i].role];
     ++role.count;
-    if (i == 0) continue;
-    role.pauses.push_back(before[i]);
+    const size_t go = BeginOfGo(history, before, i);
+    if (go == 0) continue;
+    role.pauses.push_back(before[go]);
     if (role.pauses.size() > kPausesRemembered) role.pauses.erase(role.pauses.begin());
   }
   bool certain = false;
@@ -97,15 +114,26 @@ LeadFound FindLead(const std::deque<Episode>& history, const std::vector<Duratio
   return {lead, !by_pauses.empty() && by_pauses != lead};
 }
 
-std::vector<Cycle> SplitAtLead(const std::deque<Episode>& history,
-                               const std::vector<Duration>& before, const std::string& lead,
-                               Duration hold) {
-  std::vector<Cycle> cycles;
+// Where cycles may begin: each go with the lead in it. Ascending.
+std::vector<size_t> Leads(const std::deque<Episode>& history, const std::vector<Duration>& before,
+                          const std::string& lead) {
+  std::vector<size_t> out;
   for (size_t i = 0; i < history.size(); ++i) {
+    if (history[i].role == lead) out.push_back(BeginOfGo(history, before, i));
+  }
+  return out;
+}
+
+std::vector<Cycle> Split(const std::deque<Episode>& history, const std::vector<Duration>& before,
+                         const std::vector<size_t>& leads, Duration hold) {
+  std::vector<Cycle> cycles;
+  auto next = leads.begin();
+  for (size_t i = leads.front(); i < history.size(); ++i) {
     const Episode& episode = history[i];
-    const bool starts = episode.role == lead && (cycles.empty() || before[i] >= hold);
+    const bool lead = next != leads.end() && *next == i;
+    if (lead) ++next;
+    const bool starts = lead && (cycles.empty() || before[i] >= hold);
     if (starts) cycles.push_back({{}, episode.begin, episode.end, before[i], {}, {}});
-    if (cycles.empty()) continue;  // before the first lead: no cycle
     Cycle& cycle = cycles.back();
     if (!starts) cycle.lag = std::max(cycle.lag, before[i]);
     cycle.episodes.push_back(episode);
@@ -199,17 +227,13 @@ Rhythm LearnRhythm(const std::deque<Episode>& history, Duration quiet,
   const LeadFound found = FindLead(history, before, prior_lead);
   rhythm.lead = found.role;
   if (rhythm.lead.empty()) return rhythm;
+  const std::vector<size_t> leads = Leads(history, before, rhythm.lead);
   std::vector<Duration> pauses;
-  bool first = true;
-  for (size_t i = 0; i < history.size(); ++i) {
-    if (history[i].role != rhythm.lead) continue;
-    if (!first) pauses.push_back(before[i]);
-    first = false;
-  }
+  for (size_t i = 1; i < leads.size(); ++i) pauses.push_back(before[leads[i]]);
   if (pauses.size() > kPausesRemembered)
     pauses.erase(pauses.begin(), pauses.end() - kPausesRemembered);
   rhythm.hold = PartingPause(pauses);
-  rhythm.cycles = SplitAtLead(history, before, rhythm.lead, rhythm.hold);
+  rhythm.cycles = Split(history, before, leads, rhythm.hold);
   if (TakenOver(rhythm.cycles, rhythm.lead)) {
     const size_t taken = rhythm.cycles.back().episodes.size() - 1;
     const std::deque<Episode> rest(history.end() - static_cast<std::ptrdiff_t>(taken),

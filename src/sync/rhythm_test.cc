@@ -39,9 +39,13 @@ TEST(Rhythm, ClearPausesOverruleTheOrder) {
     writes.emplace_back("O", 20);
     writes.emplace_back("M", 5000);
   }
-  const Rhythm rhythm = LearnRhythm(History(writes), kQuiet, "M");
-  EXPECT_EQ(rhythm.lead, "O");
-  EXPECT_FALSE(rhythm.restless);
+  for (const int pause : {20, 100}) {
+    for (auto& write : writes) write.second = write.second < 5000 ? pause : 5000;
+    const Rhythm rhythm = LearnRhythm(History(writes), kQuiet, "M");
+    EXPECT_EQ(rhythm.cycles.back().episodes.front().role, "O") << pause;
+    EXPECT_EQ(rhythm.cycles.back().episodes.size(), 2u) << pause;
+    EXPECT_FALSE(rhythm.restless) << pause;
+  }
 }
 
 TEST(Rhythm, WhileThePausesOnlyHintTheRhythmIsNotSteady) {
@@ -49,6 +53,35 @@ TEST(Rhythm, WhileThePausesOnlyHintTheRhythmIsNotSteady) {
       History({{"M", 900}, {"O", 20}, {"M", 900}, {"O", 20}, {"M", 900}, {"O", 20}, {"M", 900}}),
       kQuiet, "");
   EXPECT_FALSE(rhythm.steady);
+}
+
+// Of files that are written into a new folder at once, hints come in any order.
+TEST(Rhythm, WhatIsWrittenAtOnceHasNoOrder) {
+  for (const char* first : {"A", "B", "C"}) {
+    std::vector<std::pair<std::string, int>> writes;
+    for (const std::string lead : {"A", "A", "B", first, "A", "C"}) {
+      writes.emplace_back(lead, 0);
+      for (const char* other : {"A", "B", "C"}) {
+        if (other != lead) writes.emplace_back(other, 0);
+      }
+      writes.back().second = 1300;
+    }
+    const Rhythm rhythm = LearnRhythm(History(writes), kQuiet, "");
+    EXPECT_EQ(rhythm.cycles.size(), 6u) << first;
+    EXPECT_TRUE(rhythm.steady) << first;
+    for (const Cycle& cycle : rhythm.cycles) EXPECT_EQ(cycle.roles.size(), 3u) << first;
+  }
+}
+
+TEST(Rhythm, SavesWithoutAPauseArePartedAtTheirLead) {
+  std::vector<std::pair<std::string, int>> writes;
+  for (int i = 0; i < 5; ++i) {
+    writes.emplace_back("A", 0);
+    writes.emplace_back("B", 10);
+  }
+  const Rhythm rhythm = LearnRhythm(History(writes), kQuiet, "");
+  EXPECT_EQ(rhythm.lead, "A");
+  EXPECT_EQ(rhythm.cycles.size(), 5u);
 }
 
 TEST(Rhythm, OptionalFilesAreNotExpected) {

@@ -8,6 +8,7 @@
 #include "agent/flush_policy.h"
 #include "base/text.h"
 #include "cli/context.h"
+#include "cli/cut_off.h"
 #include "cli/interrupts.h"
 #include "cli/job_watch.h"
 #include "cli/log_printer.h"
@@ -100,16 +101,19 @@ std::string BetweenAttempts(const Job& job, int from, int to) {
   return "---- " + Join(parts, "; ") + " ----";
 }
 
-// Prints, of a job that has ended, what its nodes have counted and nobody can find.
-void TellMissing(Context& context, const LogReader& reader, const LogFilter& filter,
+// Prints what nodes have counted and nobody can find, and which never came to count their last.
+void TellMissing(Context& context, const Job& job, const LogReader& reader, const LogFilter& filter,
                  const std::vector<ReportSeen>& reports, LogPrinter* printer) {
   if (filter.stream || filter.since) return;  // no count is of these
-  std::map<std::pair<int, int>, int64_t> counted;
+  std::map<std::pair<int, int>, LogReader::Counted> counted;
   for (const ReportSeen& seen : reports) {
     const NodeReport& report = seen.report;
-    if (report.phase == NodePhase::kEnded) {
-      counted[{report.attempt, report.rank}] = report.log_lines;
+    if (report.phase == NodePhase::kEnded && IsFinal(job.state)) {
+      counted[{report.attempt, report.rank}] = {report.log_lines, true};
     }
+  }
+  for (const NodeReport* report : CutOff(job, reports)) {
+    counted[{report->attempt, report->rank}] = {report->log_lines, false};
   }
   const auto notes = reader.MissingAtEnd(counted);
   if (notes.empty()) return;
@@ -163,7 +167,7 @@ Status Run(Context& context, const Options& options) {
       if (Interrupted()) return Status::Ok();
     }
     if (!options.follow || (final && !any) || Interrupted()) {
-      if (final) TellMissing(context, *reader, filter, reports, &printer);
+      TellMissing(context, read.job, *reader, filter, reports, &printer);
       return Status::Ok();
     }
     if (context.clock().Mono() - marked >= kFollowMark) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cli/cut_off.h"
 #include "cli/lineage.h"
 #include "cli/local_time.h"
 #include "cli/table.h"
@@ -84,6 +85,9 @@ std::string MemoryText(const NodeReport& report) {
          HumanSize(report.disk_bytes) + " of its disk used";
 }
 
+constexpr char kCutOff[] =
+    "it was gone before its last word; what it had not saved by then, its last lines too, is lost";
+
 std::string NodeText(const StoryInput& input, const Attempt& attempt, int rank) {
   const Job& job = input.job;
   const int number = attempt.launches[static_cast<size_t>(rank)];
@@ -108,6 +112,10 @@ std::string NodeText(const StoryInput& input, const Attempt& attempt, int rank) 
             (report.log_lines == 1 ? " log line" : " log lines");
     text += std::exchange(used, "");
     if (!report.trouble.empty()) text += "\n        trouble: " + Printable(report.trouble);
+    const auto cut = CutOff(job, input.reports);
+    if (std::find(cut.begin(), cut.end(), &report) != cut.end()) {
+      text += std::string("\n        ") + kCutOff;
+    }
     if (!report.restore_error.empty()) {
       text += "\n        restore failed: " + Printable(report.restore_error);
     }
@@ -322,6 +330,10 @@ json StoryJson(const StoryInput& input) {
     reports.push_back(json::parse(EncodeReport(seen.report), nullptr, false));
     reports.back()["age_ms"] = seen.age.ms;
   }
+  json cut_off = json::array();
+  for (const NodeReport* report : CutOff(input.job, input.reports)) {
+    cut_off.push_back({{"attempt", report->attempt}, {"node", report->rank}});
+  }
   return {{"job", json::parse(EncodeJob(input.job), nullptr, false)},
           {"reports", reports},
           {"recovery_tiers", input.tiers},
@@ -329,6 +341,7 @@ json StoryJson(const StoryInput& input) {
           {"attempts_ran", AttemptsThatRan(input.job)},
           {"run_ms", RunTime(input.job, input.reports, input.now).ms},
           {"newest_checkpoint", NewestCheckpoint(input.job, input.reports)},
+          {"cut_off", cut_off},
           {"troubles", TroublesAtTheEnd(input.reports)}};
 }
 

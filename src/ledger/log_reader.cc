@@ -41,6 +41,12 @@ std::string MissingText(std::pair<int, int> id, int64_t from, int64_t end) {
          ", node " + std::to_string(id.second);
 }
 
+std::string LastLinesText(std::pair<int, int> id) {
+  return "stoker: the last lines of attempt " + std::to_string(id.first) + ", node " +
+         std::to_string(id.second) + " may be missing: it was gone before it could say that all " +
+         "were saved";
+}
+
 }  // namespace
 
 LogReader::LogReader(ObjectStore& store, std::string job, LogFilter filter)
@@ -206,23 +212,25 @@ Status LogReader::Fill(Id id, Source& source) {
 }
 
 std::vector<LogRecord> LogReader::MissingAtEnd(
-    const std::map<std::pair<int, int>, int64_t>& counted) const {
+    const std::map<std::pair<int, int>, Counted>& counted) const {
   std::vector<LogRecord> notes;
-  for (const auto& [id, lines] : counted) {
+  for (const auto& [id, said] : counted) {
     if ((filter_.attempt && *filter_.attempt != id.first) ||
         (filter_.rank && *filter_.rank != id.second)) {
       continue;
     }
     const auto source = sources_.find(id);
     const int64_t end = source == sources_.end() ? 1 : source->second.segments.end();
-    if (end > lines) continue;
+    if (end > said.lines && said.all) continue;
     LogRecord note;
     note.attempt = id.first;
     note.rank = id.second;
     note.line = end;
     note.stream = LogStream::kSystem;
     note.note = true;
-    note.text = MissingText(id, end, lines + 1) + ": its node counted " + std::to_string(lines);
+    note.text = end > said.lines ? LastLinesText(id)
+                                 : MissingText(id, end, said.lines + 1) + ": its node counted " +
+                                       std::to_string(said.lines);
     notes.push_back(std::move(note));
   }
   return notes;

@@ -58,9 +58,15 @@ class LogReader {
   // "1.0:12 1.1:40": the next line of each (attempt, rank).
   std::string Cursor() const;
 
-  // A note for each (attempt, rank) of which all that is stored was read, and less than `counted`,
-  // which its node has reported: the last segments are gone, and nothing behind them shows it.
-  std::vector<LogRecord> MissingAtEnd(const std::map<std::pair<int, int>, int64_t>& counted) const;
+  // What a node has said of its log.
+  struct Counted {
+    int64_t lines = 0;
+    bool all = true;  // false: it was gone before it said that these were all, and kept
+  };
+  // A note for each (attempt, rank) of which all that is stored was read, and less than its node
+  // has counted: the last segments are gone, and nothing behind them shows it. And one for each
+  // that never came to count its last lines.
+  std::vector<LogRecord> MissingAtEnd(const std::map<std::pair<int, int>, Counted>& counted) const;
 
  private:
   struct Source {

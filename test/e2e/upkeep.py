@@ -66,6 +66,15 @@ def test_controller(results, world):
         and texts(world, job, "--attempt", "2")[0].split()[1] != "0",
         world.stoker("logs", job).stdout[-500:],
     )
+    told = [one for one in map(json.loads, lines(world.stoker("logs", job, "--json").stdout))
+            if one.get("note") and "may be missing" in one["text"]]  # fmt: skip
+    results.check(
+        "of an attempt whose machine was killed, logs and show say that its end may be missing",
+        [(one["attempt"], one["node"]) for one in told] == [(1, 0)]
+        and world.json("show", job)["cut_off"] == [{"attempt": 1, "node": 0}]
+        and world.stoker("show", job).stdout.count("gone before its last word") == 1,
+        told,
+    )
 
 
 def test_controller_json(results, world):

@@ -48,6 +48,7 @@ Status Run(Context& context, const Options& options) {
   for (const KnownCheckpoint& known : lineage.all) {
     const CheckpointInfo& info = known.info;
     const bool as_left = IsAsLeft(info.id);
+    const bool readable = info.created.ms > 0;  // its manifest
     out.push_back({{"id", known.name},
                    {"job", known.of},
                    {"attempt", info.attempt},
@@ -56,15 +57,17 @@ Status Run(Context& context, const Options& options) {
                    {"bytes", info.bytes},
                    {"files", info.files},
                    {"nodes", info.nodes},
-                   {"created", FormatRfc3339(info.created)},
+                   {"created", readable ? nlohmann::json(FormatRfc3339(info.created)) : nullptr},
                    {"recognised_by", info.reason},
                    {"whole", info.whole && !as_left},
                    {"as_left", as_left},
                    {"why_not", info.why_not},
                    {"suspect", known.suspect}});
     rows.push_back({known.name, info.step < 0 ? "" : std::to_string(info.step),
-                    Ago(info.created, read.store_now), HumanSize(info.bytes),
-                    std::to_string(info.files), std::to_string(info.nodes), State(known)});
+                    readable ? Ago(info.created, read.store_now) : "",
+                    readable ? HumanSize(info.bytes) : "",
+                    readable ? std::to_string(info.files) : "",
+                    readable ? std::to_string(info.nodes) : "", State(known)});
   }
   if (context.json) {
     context.Print(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");

@@ -180,6 +180,8 @@ Status Run(Context& context, const Options& options) {
     context.Print(text + "]\n");
   } else if (shown.empty() && !list.jobs.empty()) {
     context.Say("no job is like that; 'stoker ls --all' lists them all");
+  } else if (shown.empty() && !list.unreadable.empty()) {
+    // They have been named above.
   } else if (shown.empty()) {
     context.Say("no jobs yet. To run one: stoker run -- python3 train.py");
   } else {

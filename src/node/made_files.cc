@@ -54,7 +54,7 @@ std::string CredentialIn(const std::string& file, const std::string& name) {
 
 std::string GroupText(const MadeGroup& group) {
   if (!group.folder) return Printable(group.path) + " (" + HumanSize(group.bytes) + ")";
-  const std::string where = group.path.empty() ? "the work directory itself" : group.path + "/";
+  const std::string where = group.path.empty() ? "files in no folder" : group.path + "/";
   const std::string all = group.of > group.files ? " of " + std::to_string(group.of) : "";
   return Printable(where) + " (" + std::to_string(group.files) + all + " files, " +
          HumanSize(group.bytes) + ")";

@@ -168,8 +168,10 @@ auto Decode(const std::string& text, Read read) -> decltype(read(json())) {
                     "use that version, or a later one");
     }
     return read(in);
-  } catch (const json::exception& e) {
-    return Bad(Printable(e.what()));
+  } catch (const json::parse_error& e) {
+    return Bad("not JSON from byte " + std::to_string(e.byte) + " on");
+  } catch (const json::exception&) {
+    return Bad("a field is missing, or of another kind");
   }
 }
 

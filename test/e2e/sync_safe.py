@@ -43,9 +43,13 @@ def fresh(world, name):
     return at
 
 
+MOUNTED = []
+
+
 def bind(what, where):
     where.mkdir(exist_ok=True)
     subprocess.run(["mount", "--bind", what, where], check=True)
+    MOUNTED.append(where)
 
 
 def refused(results, world, at, name, source, target, words):
@@ -210,6 +214,8 @@ def main():
         for test in (test_nesting, test_dots, test_whole_places, test_ledger, test_share,
                      test_part_names, test_machines):  # fmt: skip
             results.run(test.__name__, test, results, world)
+        for where in reversed(MOUNTED):
+            subprocess.run(["umount", where], check=True)
     results.finish()
 
 

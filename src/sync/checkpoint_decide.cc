@@ -203,7 +203,9 @@ bool CheckpointPlan::NamesShards() const { return rhythm_.lead.find("-of-#") != 
 // Whether a round is a shard of a first save that goes on. What comes with something else each time
 // is a step, and so is what comes after a pause for training; shards follow each other at once.
 bool CheckpointPlan::MayBeShard(const Cycle& cycle) const {
-  if (!PlainSteps() || cycle.episodes.size() != 1 || PastFirstSave()) return false;
+  if (!PlainSteps() || PastFirstSave()) return false;
+  if (NamesShards()) return true;
+  if (cycle.episodes.size() != 1) return false;
   if (!first_change_ || last_change_ - *first_change_ < options_.quiet) return true;
   return std::all_of(rhythm_.cycles.begin() + 1, rhythm_.cycles.end(), [](const Cycle& next) {
     return next.before * 4 <= next.episodes.front().end - next.episodes.front().begin;

@@ -97,8 +97,9 @@ void CheckpointPlan::Begin(const std::string& path, MonoTime at, bool by_event) 
   file.last_change = at;
   file.touched = true;
   if (file.open) return;
-  if (file.taken != 0 && file.taken == file.version) {
-    if (file.fact) file.size_before = file.fact->size;
+  const bool since_taken = file.taken != 0 && file.taken == file.version;
+  if (since_taken && file.fact) file.size_before = file.fact->size;
+  if (since_taken || SisterSince(path)) {
     const std::string general = WithoutNumbers(TopOf(path));
     if (general != TopOf(path) && numbered_.insert(general).second) {
       NotSteps(general);
@@ -111,6 +112,20 @@ void CheckpointPlan::Begin(const std::string& path, MonoTime at, bool by_event) 
   file.doubtful = false;
   file.refused = false;
   file.shrunk = false;
+}
+
+// `path` has been written, and another of its row since: what comes now is its next round.
+bool CheckpointPlan::SisterSince(const std::string& path) const {
+  const std::string unit = TopOf(path);
+  if (!Numbered(unit)) return false;
+  const auto writes = writes_.find(path);
+  if (writes == writes_.end() || writes->second == 0) return false;
+  const std::string row = WithoutNumbers(unit);
+  for (auto it = history_.rbegin(); it != history_.rend() && it->path != path; ++it) {
+    const std::string other = TopOf(it->path);
+    if (other != unit && WithoutNumbers(other) == row) return true;
+  }
+  return false;
 }
 
 // The disk was full while a file was written that was opened about `begin`. It is looked at now and

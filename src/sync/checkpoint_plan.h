@@ -141,6 +141,7 @@ class CheckpointPlan {
   void Remember(Episode episode);
   void NoteUnit(const std::string& unit);
   void NotSteps(const std::string& row);
+  bool SisterSince(const std::string& path) const;
   void Uncount(const Episode& episode);
   void Relearn();
   std::string RoleOf(const std::string& path) const;

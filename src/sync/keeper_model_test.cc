@@ -33,6 +33,8 @@ const std::vector<Style>& Styles() {
       {{"epoch=%/a.json", "epoch=%/b.bin", "epoch=%/c.bin"}, false, false, 0, "folders"},
       {{"checkpoint.pt"}, false, false, 0, "one file mapped", true},
       {{"model.pt", "optim.pt"}, false, false, 0, "two files mapped", true},
+      {{"m-1-of-3", "m-2-of-3", "m-3-of-3", "index"}, false, false, 0, "shards and their index"},
+      {{"at-%/c", "at-%/b", "at-%/a", "at-%/d"}, false, false, 2, "folders of four"},
   };
   return styles;
 }

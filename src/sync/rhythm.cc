@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "sync/burst.h"
 
@@ -47,14 +48,10 @@ std::vector<Duration> PausesBefore(const std::deque<Episode>& history) {
 }
 
 // Where the go that `at` belongs to begins: the first of those written at once with it and after a
-// clear pause. `at` itself, where there is no such pause before its role was written last.
-size_t BeginOfGo(const std::deque<Episode>& history, const std::vector<Duration>& before,
-                 size_t at) {
+// clear pause. `at` itself, where there is no such pause.
+size_t BeginOfGo(const std::vector<Duration>& before, size_t at) {
   size_t first = at;
-  while (first > 0 && before[first] < kAtOnce) {
-    --first;
-    if (history[first].role == history[at].role) return at;
-  }
+  while (first > 0 && before[first] < kAtOnce) --first;
   return first == 0 || before[first] >= kAtOnce * kClearlyApart ? first : at;
 }
 
@@ -98,7 +95,7 @@ LeadFound FindLead(const std::deque<Episode>& history, const std::vector<Duratio
   for (size_t i = 0; i < history.size(); ++i) {
     RolePauses& role = roles[history[i].role];
     ++role.count;
-    const size_t go = BeginOfGo(history, before, i);
+    const size_t go = BeginOfGo(before, i);
     if (go == 0) continue;
     role.pauses.push_back(before[go]);
     if (role.pauses.size() > kPausesRemembered) role.pauses.erase(role.pauses.begin());
@@ -114,12 +111,16 @@ LeadFound FindLead(const std::deque<Episode>& history, const std::vector<Duratio
   return {lead, !by_pauses.empty() && by_pauses != lead};
 }
 
-// Where cycles may begin: each go with the lead in it. Ascending.
+// Where cycles may begin: at the beginning of a go for the first lead in it, and at each other one.
 std::vector<size_t> Leads(const std::deque<Episode>& history, const std::vector<Duration>& before,
                           const std::string& lead) {
   std::vector<size_t> out;
+  std::optional<size_t> previous;
   for (size_t i = 0; i < history.size(); ++i) {
-    if (history[i].role == lead) out.push_back(BeginOfGo(history, before, i));
+    if (history[i].role != lead) continue;
+    const size_t go = BeginOfGo(before, i);
+    out.push_back(previous && *previous >= go ? i : go);
+    previous = i;
   }
   return out;
 }

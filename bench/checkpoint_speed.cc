@@ -12,14 +12,14 @@
 #include <string>
 
 #include "bench/lib/pattern.h"
+#include "checkpoint/checkpoint_store.h"
+#include "checkpoint/keeper.h"
+#include "checkpoint/keeper_threads.h"
 #include "store/open.h"
-#include "sync/checkpoint_store.h"
-#include "sync/keeper.h"
-#include "sync/keeper_threads.h"
-#include "sys/checkpoint_files.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
 #include "sys/thread_crew.h"
+#include "sys/watch/checkpoint_files.h"
 
 namespace {
 

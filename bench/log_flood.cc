@@ -20,11 +20,11 @@
 #include <vector>
 
 #include "agent/log_pump.h"
-#include "store/local_store.h"
-#include "sys/process_runner.h"
+#include "store/local/local_store.h"
 #include "sys/real_clock.h"
 #include "sys/spool_file.h"
-#include "sys/task_init.h"
+#include "sys/task/process_runner.h"
+#include "sys/task/task_init.h"
 
 namespace stoker {
 namespace {

@@ -13,7 +13,7 @@
 #include "ledger/index.h"
 #include "ledger/ledger.h"
 #include "ledger/records.h"
-#include "store/local_store.h"
+#include "store/local/local_store.h"
 #include "store/open.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"

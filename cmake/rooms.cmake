@@ -49,6 +49,7 @@ function(stoker_suite name)
   stoker_defaults(SUITE LABEL=unit TIMEOUT=300 TIER=${STOKER_SUITE_TIER} SHARDS=1
     SERIAL=FALSE)
   list(TRANSFORM SUITE_USES PREPEND stoker_)
+  list(TRANSFORM SUITE_USES REPLACE "/" "_")
   add_executable(${name}_test EXCLUDE_FROM_ALL ${SUITE_SOURCES})
   target_link_libraries(${name}_test PRIVATE ${SUITE_USES} gtest gtest_main Threads::Threads)
   target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR})
@@ -97,10 +98,12 @@ function(stoker_script_test name)
   stoker_tier(${test} ${SCRIPT_TIER} ${SCRIPT_LABEL})
 endfunction()
 
-# stoker_room(NAME [USES room...] [LIBS lib...] [SHARDS n]): the library stoker_NAME out of
-# src/NAME/*.cc and, where there are *_test.cc files, one suite of the same name.
+# stoker_room(NAME [USES room...] [LIBS lib...] [TESTS room...] [SHARDS n]): the library stoker_NAME
+# out of src/NAME/*.cc and, where there are *_test.cc files, one suite of the same name, which may
+# need more rooms (TESTS). A room within another is named by its path, as "store/s3"; its library
+# and suite have "_" for "/".
 function(stoker_room name)
-  cmake_parse_arguments(ROOM "" "SHARDS" "USES;LIBS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "SHARDS" "USES;LIBS;TESTS" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})
   file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.cc)
   file(GLOB tests CONFIGURE_DEPENDS ${dir}/*_test.cc)
@@ -109,6 +112,8 @@ function(stoker_room name)
   endif()
   set(uses ${ROOM_USES})
   list(TRANSFORM uses PREPEND stoker_)
+  list(TRANSFORM uses REPLACE "/" "_")
+  string(REPLACE "/" "_" name ${name})
   if(sources)
     add_library(stoker_${name} STATIC ${sources})
     set(kind PUBLIC)
@@ -119,7 +124,7 @@ function(stoker_room name)
   target_include_directories(stoker_${name} ${kind} ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(stoker_${name} ${kind} ${uses} ${ROOM_LIBS})
   if(tests)
-    stoker_suite(${name} SOURCES ${tests} USES ${name} SHARDS ${ROOM_SHARDS})
+    stoker_suite(${name} SOURCES ${tests} USES ${name} ${ROOM_TESTS} SHARDS ${ROOM_SHARDS})
   endif()
 endfunction()
 

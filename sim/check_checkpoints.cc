@@ -5,14 +5,14 @@
 #include <optional>
 #include <set>
 
+#include "base/digest.h"
 #include "base/text.h"
+#include "checkpoint/as_left.h"
+#include "checkpoint/manifest.h"
 #include "job/checkpoint_name.h"
-#include "job/digest.h"
 #include "ledger/paths.h"
 #include "sim/checks.h"
 #include "sim/program.h"
-#include "sync/as_left.h"
-#include "sync/manifest.h"
 
 namespace stoker::sim {
 namespace {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/text.h"
+#include "checkpoint/manifest.h"
 #include "reconcile/reconcile.h"
 #include "sim/checks.h"
-#include "sync/manifest.h"
 
 namespace stoker::sim {
 namespace {

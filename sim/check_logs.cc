@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "job/encoding.h"
-#include "ledger/log_reader.h"
+#include "ledger/log/log_reader.h"
 #include "ledger/paths.h"
 #include "sim/checks.h"
 

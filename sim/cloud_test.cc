@@ -13,7 +13,7 @@
 namespace stoker::sim {
 namespace {
 
-// ---- as the providers that ship: expectations of provider/local_provider_test.cc ----
+// ---- as the providers that ship: expectations of provider/local/local_provider_test.cc ----
 
 TEST_F(CloudTest, LaunchDescribeTerminate) {
   const std::string id = Launch("t1");

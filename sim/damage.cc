@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "base/digest.h"
 #include "base/text.h"
-#include "job/digest.h"
 
 namespace stoker::sim {
 namespace {

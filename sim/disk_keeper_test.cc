@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/checkpoint_store.h"
+#include "checkpoint/keeper.h"
 #include "sim/bucket.h"
 #include "sim/disk.h"
-#include "sync/checkpoint_store.h"
-#include "sync/keeper.h"
 
 namespace stoker::sim {
 namespace {

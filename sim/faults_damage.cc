@@ -12,8 +12,8 @@
 
 #include "base/text.h"
 #include "job/encoding.h"
-#include "ledger/log_codec.h"
-#include "ledger/log_segments.h"
+#include "ledger/log/log_codec.h"
+#include "ledger/log/log_segments.h"
 #include "ledger/paths.h"
 #include "sim/damage.h"
 #include "sim/faults.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/digest.h"
 #include "base/text.h"
-#include "job/digest.h"
 #include "ledger/blobs.h"
 #include "ledger/collect.h"
 #include "ledger/index.h"

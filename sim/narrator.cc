@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "base/text.h"
-#include "sync/manifest.h"
+#include "checkpoint/manifest.h"
 
 namespace stoker::sim {
 namespace {

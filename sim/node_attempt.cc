@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "checkpoint/as_left.h"
+#include "checkpoint/checkpoint_store.h"
 #include "job/checkpoint_name.h"
 #include "ledger/blobs.h"
-#include "ledger/log_segments.h"
+#include "ledger/log/log_segments.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
 #include "policy/drain.h"
-#include "sync/as_left.h"
-#include "sync/checkpoint_store.h"
 
 namespace stoker::sim {
 namespace {

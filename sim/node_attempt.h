@@ -10,11 +10,11 @@
 #include "agent/log_shipper.h"
 #include "agent/log_spool.h"
 #include "agent/supervisor.h"
+#include "checkpoint/keeper.h"
 #include "ledger/ledger.h"
 #include "sim/host.h"
 #include "sim/program.h"
 #include "spec/job_spec.h"
-#include "sync/keeper.h"
 
 namespace stoker::sim {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/past.h"
 
+#include "base/digest.h"
 #include "base/text.h"
-#include "job/digest.h"
 #include "job/encoding.h"
 #include "ledger/blobs.h"
 #include "ledger/ledger.h"
-#include "ledger/log_codec.h"
+#include "ledger/log/log_codec.h"
 #include "ledger/paths.h"
 #include "ledger/summary.h"
 

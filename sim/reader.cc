@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "ledger/log_reader.h"
+#include "ledger/log/log_reader.h"
 #include "ledger/records.h"
 #include "sim/actor.h"
 

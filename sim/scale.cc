@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "job/digest.h"
+#include "base/digest.h"
 #include "job/encoding.h"
 #include "ledger/paths.h"
 #include "reconcile/reconcile.h"

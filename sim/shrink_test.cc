@@ -6,10 +6,10 @@
 #include <set>
 
 #include "base/text.h"
+#include "checkpoint/manifest.h"
 #include "sim/narrator.h"
 #include "sim/scenario.h"
 #include "sim/swarm.h"
-#include "sync/manifest.h"
 
 namespace stoker::sim {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "checkpoint/manifest.h"
 #include "sim/faults.h"
-#include "sync/manifest.h"
 
 namespace stoker::sim {
 namespace {

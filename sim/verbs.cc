@@ -2,8 +2,8 @@
 // What the command line's verbs do to the ledger, on the shipped ledger and controller.
 #include <algorithm>
 
+#include "base/digest.h"
 #include "controller/all_jobs.h"
-#include "job/digest.h"
 #include "ledger/blobs.h"
 #include "ledger/collect.h"
 #include "ledger/index.h"

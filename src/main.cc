@@ -5,10 +5,10 @@
 
 #include "cli/verb.h"
 #include "node/agent_main.h"
-#include "provider/local_boot.h"
-#include "provider/local_machine.h"
+#include "provider/local/local_boot.h"
+#include "provider/local/local_machine.h"
 #include "sys/nss.h"
-#include "sys/task_init.h"
+#include "sys/task/task_init.h"
 
 int main(int argc, char** argv) {
   // Before anything else: a static glibc must not load the host's name service modules.

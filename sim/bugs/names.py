@@ -30,7 +30,7 @@ def main(argv):
     wrong = []
 
     with open('sim/bugs/CMakeLists.txt', encoding='utf-8') as source:
-        compiled = set(re.findall(r'\b\w+/\w+\.cc\b', source.read()))
+        compiled = set(re.findall(r'\b\w+(?:/\w+)+\.cc\b', source.read()))
     placed = set()
     for path, text in sources('src', ('.cc', '.h')):
         found = set(re.findall(r'\bBugIsOn\("([^"]*)"\)', text))

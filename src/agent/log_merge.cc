@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ledger/log_codec.h"
+#include "ledger/log/log_codec.h"
 
 namespace stoker {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "ledger/log_record.h"
+#include "ledger/log/log_record.h"
 #include "port/object_store.h"
 
 namespace stoker {

@@ -15,8 +15,8 @@
 #include "agent/log_merge.h"
 #include "agent/log_spool.h"
 #include "base/prng.h"
-#include "ledger/log_codec.h"
-#include "ledger/log_segments.h"
+#include "ledger/log/log_codec.h"
+#include "ledger/log/log_segments.h"
 #include "port/clock.h"
 #include "port/object_store.h"
 

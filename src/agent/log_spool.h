@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a task's output goes first: cut into numbered records (ledger/log_record.h) and appended to
-// files on this machine's disk, from which LogShipper carries it to the store.
+// Where a task's output goes first: cut into numbered records (ledger/log/log_record.h) and
+// appended to files on this machine's disk, from which LogShipper carries it to the store.
 #pragma once
 
 #include <condition_variable>
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "ledger/log_record.h"
+#include "ledger/log/log_record.h"
 #include "port/clock.h"
 #include "port/log_sink.h"
 #include "port/spool.h"

@@ -5,8 +5,8 @@
 
 #include "aws/credentials.h"
 #include "aws/environment.h"
+#include "aws/renewing.h"
 #include "base/status.h"
-#include "sys/renewing.h"
 
 namespace stoker {
 

@@ -8,7 +8,7 @@
 #include <mutex>
 
 #include "aws/canonical_request.h"
-#include "job/digest.h"
+#include "base/digest.h"
 #include "net/percent.h"
 
 namespace stoker {

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "job/digest.h"
+#include "base/digest.h"
 #include "net/percent.h"
 
 namespace stoker {

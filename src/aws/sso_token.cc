@@ -7,8 +7,8 @@
 
 #include "aws/credential_json.h"
 #include "aws/url.h"
+#include "base/digest.h"
 #include "base/text.h"
-#include "job/digest.h"
 
 namespace stoker {
 namespace {

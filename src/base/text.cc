@@ -180,4 +180,11 @@ std::string Padded(int64_t value, int width) {
   return out;
 }
 
+std::string Hex64(uint64_t value) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string out(16, '0');
+  for (size_t i = out.size(); i > 0; --i, value >>= 4) out[i - 1] = kHex[value & 15];
+  return out;
+}
+
 }  // namespace stoker

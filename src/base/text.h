@@ -59,5 +59,7 @@ std::string ShellQuote(std::string_view word);
 
 // `value` zero-padded to `width` digits.
 std::string Padded(int64_t value, int width);
+// Its 16 hex digits.
+std::string Hex64(uint64_t value);
 
 }  // namespace stoker

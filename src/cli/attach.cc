@@ -12,7 +12,7 @@
 #include "cli/lineage.h"
 #include "cli/log_printer.h"
 #include "cli/story.h"
-#include "ledger/log_reader.h"
+#include "ledger/log/log_reader.h"
 #include "ledger/paths.h"
 #include "node/own_variables.h"
 

@@ -2,13 +2,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "checkpoint/checkpoint_store.h"
 #include "cli/context.h"
 #include "cli/lineage.h"
 #include "cli/story.h"
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "ledger/records.h"
-#include "sync/checkpoint_store.h"
 
 namespace stoker::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/screen.h"
 #include "base/text.h"
 #include "cli/late_cancel.h"
-#include "provider/local_provider.h"
+#include "provider/local/local_provider.h"
 #include "store/open.h"
 #include "sys/file.h"
 #include "sys/folder_cache.h"

@@ -17,7 +17,7 @@
 #include "port/clock.h"
 #include "port/object_store.h"
 #include "port/provider.h"
-#include "provider/local_provider.h"
+#include "provider/local/local_provider.h"
 #include "spec/settings.h"
 
 namespace stoker::cli {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "checkpoint/checkpoint_store.h"
 #include "cli/context.h"
 #include "cli/table.h"
 #include "cli/tiers.h"
@@ -18,11 +19,10 @@
 #include "ledger/records.h"
 #include "store/bucket_facts.h"
 #include "store/rights.h"
-#include "sync/checkpoint_store.h"
 #include "sys/command.h"
 #include "sys/file.h"
-#include "sys/process_runner.h"
-#include "sys/usage.h"
+#include "sys/task/process_runner.h"
+#include "sys/task/usage.h"
 
 extern char** environ;
 

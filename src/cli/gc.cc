@@ -17,7 +17,7 @@
 #include "ledger/collect.h"
 #include "ledger/index.h"
 #include "ledger/records.h"
-#include "node/old_envs.h"
+#include "node/env/old_envs.h"
 #include "sys/file.h"
 
 namespace stoker::cli {

@@ -2,16 +2,16 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "checkpoint/checkpoint_store.h"
 #include "cli/context.h"
 #include "cli/get_outputs.h"
 #include "cli/lineage.h"
 #include "cli/meter.h"
 #include "cli/verb.h"
 #include "ledger/records.h"
-#include "sync/checkpoint_store.h"
-#include "sys/checkpoint_files.h"
 #include "sys/file.h"
 #include "sys/thread_crew.h"
+#include "sys/watch/checkpoint_files.h"
 
 namespace stoker::cli {
 namespace {

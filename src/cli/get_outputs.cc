@@ -6,17 +6,17 @@
 #include <vector>
 
 #include "base/text.h"
+#include "checkpoint/outputs.h"
 #include "cli/in_the_way.h"
 #include "cli/meter.h"
 #include "cli/table.h"
 #include "ledger/records.h"
 #include "spec/parse.h"
-#include "spec/yaml_text.h"
-#include "sync/object_name.h"
-#include "sync/outputs.h"
-#include "sys/checkpoint_files.h"
+#include "spec/text/yaml_text.h"
 #include "sys/file.h"
 #include "sys/thread_crew.h"
+#include "sys/watch/checkpoint_files.h"
+#include "transfer/object_name.h"
 
 namespace stoker::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <vector>
 
+#include "base/digest.h"
 #include "base/text.h"
-#include "job/digest.h"
 #include "sys/file.h"
 
 namespace stoker::cli {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "sync/manifest.h"
+#include "checkpoint/manifest.h"
 
 namespace stoker::cli {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "job/digest.h"
+#include "base/digest.h"
 #include "sys/file.h"
 
 namespace stoker::cli {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "sync/outputs.h"
+#include "checkpoint/outputs.h"
 
 namespace stoker::cli {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "checkpoint/as_left.h"
 #include "controller/restorable.h"
 #include "ledger/ancestors.h"
-#include "sync/as_left.h"
 
 namespace stoker::cli {
 namespace {

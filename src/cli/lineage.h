@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/status.h"
+#include "checkpoint/checkpoint_store.h"
 #include "cli/context.h"
 #include "job/checkpoint_name.h"
 #include "job/job.h"
-#include "sync/checkpoint_store.h"
 
 namespace stoker::cli {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "ledger/log_reader.h"
+#include "ledger/log/log_reader.h"
 
 namespace stoker::cli {
 

@@ -13,7 +13,7 @@
 #include "cli/job_watch.h"
 #include "cli/log_printer.h"
 #include "cli/verb.h"
-#include "ledger/log_reader.h"
+#include "ledger/log/log_reader.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
 

@@ -11,9 +11,9 @@
 #include "base/text.h"
 #include "cli/variables.h"
 #include "ledger/records.h"
-#include "spec/env_text.h"
 #include "spec/secrets.h"
 #include "spec/shell_env.h"
+#include "spec/text/env_text.h"
 #include "sys/file.h"
 
 namespace stoker::cli {

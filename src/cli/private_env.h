@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/context.h"
-#include "provider/local_private.h"
+#include "provider/local/local_private.h"
 #include "spec/job_spec.h"
 
 namespace stoker::cli {

@@ -10,7 +10,7 @@
 #include "base/prng.h"
 #include "base/text.h"
 #include "sys/file.h"
-#include "sys/usage.h"
+#include "sys/task/usage.h"
 
 namespace stoker::cli {
 namespace {

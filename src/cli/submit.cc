@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/digest.h"
 #include "base/text.h"
+#include "checkpoint/blob_transfer.h"
 #include "cli/confirm.h"
 #include "cli/interrupts.h"
 #include "cli/late_cancel.h"
@@ -16,16 +18,14 @@
 #include "cli/packing_notes.h"
 #include "cli/private_env.h"
 #include "cli/reserve.h"
-#include "job/digest.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
 #include "pack/archive.h"
 #include "pack/listing.h"
 #include "spec/print.h"
-#include "sync/blob_transfer.h"
 #include "sys/file.h"
-#include "sys/file_snapshot.h"
 #include "sys/thread_crew.h"
+#include "sys/watch/file_snapshot.h"
 
 namespace stoker::cli {
 namespace {

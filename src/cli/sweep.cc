@@ -9,9 +9,9 @@
 #include "base/text.h"
 #include "ledger/paths.h"
 #include "store/open.h"
-#include "sync/sync_memory.h"
 #include "sys/file.h"
 #include "sys/journal_file.h"
+#include "transfer/sync_memory.h"
 
 namespace stoker::cli {
 namespace {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/digest.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/context.h"
@@ -12,13 +13,12 @@
 #include "cli/sync_filter.h"
 #include "cli/sync_guard.h"
 #include "cli/verb.h"
-#include "job/digest.h"
 #include "store/open_side.h"
-#include "sync/store_side.h"
-#include "sync/transfer.h"
 #include "sys/file.h"
 #include "sys/journal_file.h"
 #include "sys/thread_crew.h"
+#include "transfer/store_side.h"
+#include "transfer/transfer.h"
 
 namespace stoker::cli {
 namespace {

@@ -9,8 +9,8 @@
 #include "base/status.h"
 #include "cli/context.h"
 #include "port/object_store.h"
-#include "store/folder_side.h"
-#include "sync/sync_plan.h"
+#include "store/local/folder_side.h"
+#include "transfer/sync_plan.h"
 
 namespace stoker::cli {
 

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/digest.h"
 #include "base/text.h"
-#include "job/digest.h"
 #include "sys/command.h"
 #include "sys/file.h"
 

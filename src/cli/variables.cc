@@ -7,8 +7,8 @@
 #include <cstdlib>
 
 #include "base/text.h"
-#include "spec/env_text.h"
 #include "spec/secrets.h"
+#include "spec/text/env_text.h"
 #include "sys/file.h"
 
 extern char** environ;

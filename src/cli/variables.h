@@ -12,7 +12,7 @@ namespace stoker::cli {
 
 struct VariableFlags {
   std::vector<std::string> envs;       // NAME=VALUE, NAME, or a pattern of names
-  std::vector<std::string> env_files;  // see spec/env_text.h
+  std::vector<std::string> env_files;  // see spec/text/env_text.h
   std::vector<std::string> secrets;    // NAME, or NAME=@FILE
 };
 

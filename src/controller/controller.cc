@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "base/deliberate_bug.h"
+#include "checkpoint/checkpoint_store.h"
 #include "controller/restorable.h"
 #include "ledger/index.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
 #include "spec/parse.h"
-#include "sync/checkpoint_store.h"
 
 namespace stoker {
 namespace {

@@ -7,8 +7,8 @@
 #include <map>
 #include <memory>
 
+#include "base/digest.h"
 #include "base/text.h"
-#include "job/digest.h"
 #include "spec/print.h"
 #include "test/contract/ledger_kit.h"
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "checkpoint/as_left.h"
+#include "checkpoint/checkpoint_store.h"
 #include "ledger/ancestors.h"
-#include "sync/as_left.h"
-#include "sync/checkpoint_store.h"
 
 namespace stoker {
 namespace {

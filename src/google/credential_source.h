@@ -3,10 +3,10 @@
 
 #include <string>
 
+#include "aws/renewing.h"
 #include "base/status.h"
 #include "google/environment.h"
 #include "google/token.h"
-#include "sys/renewing.h"
 
 namespace stoker {
 

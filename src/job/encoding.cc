@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/encoding.h"
 
+#include "base/json_fields.h"
 #include "base/remembered.h"
 #include "base/text.h"
-#include "job/json_fields.h"
 
 namespace stoker {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "job/digest.h"
+#include "base/digest.h"
 
 namespace stoker {
 namespace {

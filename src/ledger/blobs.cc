@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/digest.h"
 #include "base/text.h"
-#include "job/digest.h"
 #include "ledger/paths.h"
 
 namespace stoker {

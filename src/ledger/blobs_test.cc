@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "job/digest.h"
+#include "base/digest.h"
 #include "ledger/paths.h"
 #include "test/contract/ledger_kit.h"
 

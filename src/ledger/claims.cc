@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/deliberate_bug.h"
+#include "base/json_fields.h"
 #include "job/job.h"
-#include "job/json_fields.h"
 #include "ledger/paths.h"
 #include "ledger/read_again.h"
 

@@ -7,8 +7,8 @@
 #include <unordered_map>
 
 #include "base/deliberate_bug.h"
+#include "base/digest.h"
 #include "base/text.h"
-#include "job/digest.h"
 #include "ledger/paths.h"
 #include "ledger/read_again.h"
 #include "ledger/records.h"

@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_fields.h"
 #include "base/text.h"
 #include "job/job.h"
-#include "job/json_fields.h"
 #include "ledger/paths.h"
 #include "ledger/probe.h"
 #include "ledger/read_again.h"

@@ -2,8 +2,8 @@
 #include "ledger/records.h"
 
 #include "base/deliberate_bug.h"
+#include "base/digest.h"
 #include "base/text.h"
-#include "job/digest.h"
 #include "job/encoding.h"
 #include "ledger/paths.h"
 #include "ledger/read_again.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/digest.h"
 #include "base/text.h"
-#include "job/digest.h"
 
 namespace stoker {
 namespace {

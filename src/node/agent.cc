@@ -9,8 +9,8 @@
 #include "ledger/claims.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
-#include "provider/local_boot.h"
-#include "provider/local_private.h"
+#include "provider/local/local_boot.h"
+#include "provider/local/local_private.h"
 #include "spec/parse.h"
 
 namespace stoker::node {

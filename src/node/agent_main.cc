@@ -15,13 +15,13 @@
 #include "agent/ledger_watch.h"
 #include "ledger/paths.h"
 #include "node/agent.h"
-#include "provider/ec2_metadata.h"
-#include "provider/local_boot.h"
-#include "provider/local_provider.h"
+#include "provider/ec2/ec2_metadata.h"
+#include "provider/local/local_boot.h"
+#include "provider/local/local_provider.h"
 #include "store/open.h"
 #include "sys/file.h"
-#include "sys/process_runner.h"
 #include "sys/real_clock.h"
+#include "sys/task/process_runner.h"
 
 namespace stoker::node {
 namespace {

@@ -12,17 +12,17 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "checkpoint/blob_transfer.h"
 #include "node/channels.h"
+#include "node/env/python_env.h"
+#include "node/env/setup_env.h"
 #include "node/gpus.h"
 #include "node/host_names.h"
-#include "node/python_env.h"
-#include "node/setup_env.h"
 #include "pack/extract.h"
-#include "sync/blob_transfer.h"
-#include "sys/checkpoint_files.h"
 #include "sys/file.h"
-#include "sys/gpu_usage.h"
 #include "sys/spool_file.h"
+#include "sys/task/gpu_usage.h"
+#include "sys/watch/checkpoint_files.h"
 
 namespace stoker::node {
 namespace {

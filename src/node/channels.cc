@@ -13,11 +13,11 @@
 #include "base/utf8.h"
 #include "node/stoppable.h"
 #include "store/open_side.h"
-#include "sync/store_side.h"
-#include "sync/transfer.h"
 #include "sys/file.h"
 #include "sys/journal_file.h"
 #include "sys/thread_crew.h"
+#include "transfer/store_side.h"
+#include "transfer/transfer.h"
 
 namespace stoker::node {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The channels of a job: data that are copied to a node before its program starts, by the engine of
-// sync/transfer.h. docs/job-file.md has the rules in words.
+// transfer/transfer.h. docs/job-file.md has the rules in words.
 #pragma once
 
 #include <functional>

@@ -6,15 +6,15 @@
 #include <utility>
 
 #include "base/text.h"
+#include "checkpoint/as_left.h"
+#include "checkpoint/checkpoint_store.h"
 #include "job/checkpoint_name.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
 #include "node/attempt_run.h"
 #include "policy/drain.h"
-#include "sync/as_left.h"
-#include "sync/checkpoint_store.h"
-#include "sys/checkpoint_files.h"
 #include "sys/file.h"
+#include "sys/watch/checkpoint_files.h"
 
 namespace stoker::node {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "sys/checkpoint_files.h"
+#include "sys/watch/checkpoint_files.h"
 
 namespace stoker::node {
 namespace {

@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
+#include "checkpoint/outputs.h"
 #include "node/mailbox.h"
-#include "node/output_plan.h"
-#include "sync/outputs.h"
+#include "node/outputs/output_plan.h"
 
 namespace stoker::node {
 

@@ -5,7 +5,7 @@
 
 #include "agent/log_mask.h"
 #include "base/text.h"
-#include "provider/local_private.h"
+#include "provider/local/local_private.h"
 #include "spec/secrets.h"
 #include "sys/file.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "job/digest.h"
+#include "base/digest.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
 #include "node/poller.h"

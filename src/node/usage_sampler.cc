@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ledger/paths.h"
-#include "sys/usage.h"
+#include "sys/task/usage.h"
 
 namespace stoker::node {
 

@@ -11,7 +11,7 @@
 #include "job/job.h"
 #include "port/clock.h"
 #include "port/object_store.h"
-#include "sys/gpu_usage.h"
+#include "sys/task/gpu_usage.h"
 
 namespace stoker::node {
 

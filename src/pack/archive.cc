@@ -13,8 +13,8 @@
 #include <map>
 #include <thread>
 
+#include "base/digest.h"
 #include "base/text.h"
-#include "job/digest.h"
 #include "pack/credentials.h"
 #include "pack/extract.h"
 #include "pack/tar_stream.h"

@@ -12,8 +12,8 @@
 #include <functional>
 #include <thread>
 
+#include "base/digest.h"
 #include "base/text.h"
-#include "job/digest.h"
 #include "pack/extract.h"
 #include "pack/test_tree.h"
 

@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/digest.h"
 #include "base/text.h"
-#include "job/digest.h"
 #include "pack/safe_tree.h"
 #include "pack/tar_stream.h"
 #include "sys/file.h"

@@ -10,8 +10,8 @@
 
 #include <algorithm>
 
+#include "base/digest.h"
 #include "base/prng.h"
-#include "job/digest.h"
 #include "pack/archive.h"
 #include "pack/evil_tar.h"
 #include "pack/test_tree.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "job/digest.h"
+#include "base/digest.h"
 #include "sys/command.h"
 #include "sys/file.h"
 

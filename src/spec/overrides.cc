@@ -8,7 +8,7 @@
 #include "spec/program.h"
 #include "spec/secrets.h"
 #include "spec/sections.h"
-#include "spec/yaml_text.h"
+#include "spec/text/yaml_text.h"
 
 namespace stoker {
 namespace {

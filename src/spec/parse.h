@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "spec/job_spec.h"
 #include "spec/settings.h"
-#include "spec/spec_error.h"
+#include "spec/text/spec_error.h"
 
 namespace stoker {
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "spec/env_text.h"
 #include "spec/json_text.h"
 #include "spec/secrets.h"
 #include "spec/sections.h"
+#include "spec/text/env_text.h"
 
 namespace stoker {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "spec/env_text.h"
 #include "spec/parse_state.h"
 #include "spec/program.h"
+#include "spec/text/env_text.h"
 
 namespace stoker {
 namespace {

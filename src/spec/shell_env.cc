@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "spec/env_text.h"
 #include "spec/secrets.h"
+#include "spec/text/env_text.h"
 
 namespace stoker {
 

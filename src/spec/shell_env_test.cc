@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "base/text.h"
-#include "spec/env_text.h"
+#include "spec/text/env_text.h"
 
 namespace stoker {
 namespace {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "spec/spec_error.h"
-#include "spec/yaml_tree.h"
+#include "spec/text/spec_error.h"
+#include "spec/text/yaml_tree.h"
 
 namespace stoker {
 

@@ -9,13 +9,13 @@
 #include "base/json_depth.h"
 #include "base/text.h"
 #include "google/credential_source.h"
-#include "store/gcs_client.h"
+#include "store/bucket/retrying_carrier.h"
+#include "store/gcs/gcs_client.h"
 #include "store/host.h"
 #include "store/lifecycle.h"
 #include "store/open_gcs.h"
 #include "store/open_s3.h"
-#include "store/retrying_carrier.h"
-#include "store/s3_client.h"
+#include "store/s3/s3_client.h"
 
 namespace stoker {
 namespace {

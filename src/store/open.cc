@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "store/local_store.h"
+#include "store/local/local_store.h"
 #include "store/open_gcs.h"
 #include "store/open_s3.h"
 

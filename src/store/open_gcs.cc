@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "store/gcs_store.h"
+#include "store/gcs/gcs_store.h"
 #include "store/host.h"
 
 namespace stoker {

@@ -7,7 +7,7 @@
 
 #include "google/credential_source.h"
 #include "port/object_store.h"
-#include "store/gcs_store.h"
+#include "store/gcs/gcs_store.h"
 
 namespace stoker {
 

@@ -11,7 +11,7 @@
 #include "aws/credential_source.h"
 #include "aws/host_environment.h"
 #include "store/host.h"
-#include "store/s3_store.h"
+#include "store/s3/s3_store.h"
 #include "sys/command.h"
 
 namespace stoker {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "store/s3_store.h"
+#include "store/s3/s3_store.h"
 
 namespace stoker {
 

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "store/s3_client.h"
+#include "store/s3/s3_client.h"
 #include "sys/file.h"
 
 namespace stoker {

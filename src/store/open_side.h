@@ -6,7 +6,7 @@
 
 #include "port/object_store.h"
 #include "port/transfer_side.h"
-#include "store/folder_side.h"
+#include "store/local/folder_side.h"
 #include "store/open.h"
 
 namespace stoker {

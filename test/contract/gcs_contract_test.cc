@@ -4,8 +4,8 @@
 //
 // fake-gcs-server judges no condition of a composition: that the condition of an upload in parts
 // does not hold is seen here by the look before it. The composition's own is tried on the model in
-// src/store/gcs_parts_test.cc.
-#include "store/gcs_store.h"
+// src/store/gcs/gcs_parts_test.cc.
+#include "store/gcs/gcs_store.h"
 #include "test/contract/bucket_subject.h"
 
 namespace stoker::contract {

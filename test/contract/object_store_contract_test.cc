@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "store/counted.h"
-#include "store/local_store.h"
+#include "store/local/local_store.h"
 #include "store/memory_store.h"
 #include "sys/file.h"
 #include "test/contract/object_store_suite.h"

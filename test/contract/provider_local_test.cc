@@ -9,9 +9,9 @@
 #include <thread>
 
 #include "base/text.h"
-#include "provider/local_boot.h"
-#include "provider/local_machine.h"
-#include "provider/local_provider.h"
+#include "provider/local/local_boot.h"
+#include "provider/local/local_machine.h"
+#include "provider/local/local_provider.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
 #include "test/contract/provider_suite.h"

@@ -3,7 +3,7 @@
 // starts one and says where in $STOKER_TEST_S3 (endpoint), $STOKER_TEST_BUCKET, AWS_ACCESS_KEY_ID
 // and AWS_SECRET_ACCESS_KEY.
 #include "ledger/probe.h"
-#include "store/s3_store.h"
+#include "store/s3/s3_store.h"
 #include "test/contract/bucket_subject.h"
 
 namespace stoker::contract {

@@ -325,7 +325,7 @@ def memory_group():
 def test_out_of_memory(results, world):
     group, why = memory_group()
     if group is None:
-        print(f"skipped: out of memory with the real kernel: {why} (sys_test has the judging)")
+        print(f"skipped: out of memory with the real kernel: {why} (sys_task_test has the judging)")
         return
     eater = (
         "import time\nkept = []\nprint('eating', flush=True)\n"

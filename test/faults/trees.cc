@@ -10,12 +10,12 @@
 
 #include "base/prng.h"
 #include "base/text.h"
-#include "store/folder_side.h"
-#include "sync/store_side.h"
-#include "sync/transfer.h"
+#include "store/local/folder_side.h"
 #include "sys/journal_file.h"
 #include "sys/real_clock.h"
 #include "sys/thread_crew.h"
+#include "transfer/store_side.h"
+#include "transfer/transfer.h"
 
 namespace stoker::faults {
 namespace {

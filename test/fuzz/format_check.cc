@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a file that a program left is whole: zip as torch.save and numpy write it, safetensors,
 // JSON. The answer decides what a job resumes from.
-#include "sync/format_check.h"
+#include "checkpoint/rule/format_check.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "sync/zip_check.h"
+#include "checkpoint/rule/zip_check.h"
 #include "test/fuzz/target.h"
 
 namespace stoker::fuzz {

@@ -2,7 +2,7 @@
 // What Google Cloud Storage answers.
 #include "base/text.h"
 #include "store/bucket_facts.h"
-#include "store/gcs_answer.h"
+#include "store/gcs/gcs_answer.h"
 #include "test/fuzz/target.h"
 
 namespace stoker::fuzz {

@@ -6,8 +6,8 @@
 #include "net/http_codec.h"
 #include "net/http_date.h"
 #include "net/percent.h"
-#include "store/gcs_answer.h"
-#include "store/s3_answer.h"
+#include "store/gcs/gcs_answer.h"
+#include "store/s3/s3_answer.h"
 #include "test/fuzz/target.h"
 
 namespace stoker::fuzz {

@@ -3,7 +3,7 @@
 #include "pack/ignore.h"
 
 #include "base/text.h"
-#include "node/output_pattern.h"
+#include "node/outputs/output_pattern.h"
 #include "pack/glob.h"
 #include "test/fuzz/target.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The index: what `ls` reads before anything else.
+#include "base/digest.h"
 #include "base/text.h"
-#include "job/digest.h"
 #include "ledger/summary.h"
 #include "test/fuzz/target.h"
 

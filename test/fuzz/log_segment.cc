@@ -3,8 +3,8 @@
 // decimal of its own line; then the packed bytes, or the text that is packed here.
 #include <charconv>
 
-#include "ledger/log_codec.h"
-#include "ledger/log_reader.h"
+#include "ledger/log/log_codec.h"
+#include "ledger/log/log_reader.h"
 #include "store/memory_store.h"
 #include "test/fuzz/target.h"
 

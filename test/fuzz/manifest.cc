@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a checkpoint consists of: restored by whoever reads it, so its names must be harmless.
-#include "sync/manifest.h"
+#include "checkpoint/manifest.h"
 
 #include <set>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // requirements.txt of somebody's work directory.
-#include "node/requirements.h"
+#include "node/env/requirements.h"
 
 #include <algorithm>
 

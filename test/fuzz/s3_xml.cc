@@ -4,7 +4,7 @@
 #include "base/utf8.h"
 #include "net/percent.h"
 #include "store/bucket_facts.h"
-#include "store/s3_answer.h"
+#include "store/s3/s3_answer.h"
 #include "test/fuzz/target.h"
 
 namespace stoker::fuzz {

@@ -5,8 +5,10 @@ written down, and checked against the includes."""
 import re
 
 LAYER = re.compile(r'^# layer (\d+)\s*$')
-ROOM = re.compile(r'\bstoker_room\(\s*(\w+)((?:[^()])*)\)')
+ROOM = re.compile(r'\bstoker_room\(\s*([\w/]+)((?:[^()])*)\)')
 SIM_LAYER = 3  # the simulator sees no adapter
+MAX_FILES = 40  # in one folder
+ONE_A_VERB = 'src/cli'  # may have more
 
 
 class Rooms:
@@ -16,6 +18,7 @@ class Rooms:
         self.layers = {}
         self.uses = {}
         self.lines = {}
+        self.included = {}  # by room: the rooms that its files include
         layer = None
         starts = {m.start(): m for m in ROOM.finditer(text)}
         position = 0
@@ -29,7 +32,7 @@ class Rooms:
             position += len(line)
 
     def _add(self, name, arguments, layer, line):
-        used = re.search(r'\bUSES\b(.*?)(?:\bLIBS\b|$)', arguments, re.S)
+        used = re.search(r'\bUSES\b(.*?)(?:\b(?:LIBS|TESTS|SHARDS)\b|$)', arguments, re.S)
         self.layers[name] = layer
         self.uses[name] = used.group(1).split() if used else []
         self.lines[name] = line
@@ -46,9 +49,9 @@ class Rooms:
             seen.add(name)
 
     def room_of(self, path):
-        """The room of a file below src/, or None."""
+        """The room of a file below src/, or None: the folder that it lies in."""
         parts = path.split('/')
-        return parts[1] if len(parts) > 2 and parts[0] == 'src' else None
+        return '/'.join(parts[1:-1]) if len(parts) > 2 and parts[0] == 'src' else None
 
     def layer_of(self, path):
         return self.layers.get(self.room_of(path))
@@ -57,7 +60,8 @@ class Rooms:
         room = self.room_of(path)
         test = path.endswith('_test.cc') or path.startswith('test/')
         for line, included in found:
-            target = included.split('/')[0]
+            target = included.rpartition('/')[0]
+            self.included.setdefault(room, set()).add(target)
             if target not in self.layers:
                 if path.startswith('src/') and not (test and included.startswith('test/')):
                     yield line, 'include', f'"{included}" does not begin with a room'
@@ -75,3 +79,28 @@ class Rooms:
                 )
             elif target not in self.uses[room]:
                 yield line, 'layer', f'{room} includes {target}, which its USES does not name'
+
+    def check_uses(self):
+        """Once all files were checked: no room is named that is not used."""
+        for room, used in self.uses.items():
+            for other in used:
+                if room in self.included and other not in self.included[room]:
+                    yield self.lines[room], 'layer', f'{room} names {other} and does not include it'
+
+    def check_page(self, page):
+        """The page that explains the tree has a line for each room."""
+        for room in self.layers:
+            if not re.search(rf'(?<![\w/]){room}/(?!\w)', page):
+                yield 1, 'room', f'{room}/ is not on it'
+
+
+def check_folders(names):
+    """No folder is so full that nobody finds the way in it."""
+    counts = {}
+    for name in names:
+        folder = name.rpartition('/')[0]
+        if folder.startswith('src/') and folder != ONE_A_VERB:
+            counts[folder] = counts.get(folder, 0) + 1
+    for folder, count in counts.items():
+        if count > MAX_FILES:
+            yield folder, 1, 'folder', f'{count} files, at most {MAX_FILES}'

@@ -20,6 +20,7 @@ MAX_COLUMNS = 100
 MAX_LINES = 600
 MAX_TEST_LINES = 800
 MAX_FUNCTION = 70
+ARCHITECTURE = 'docs/architecture.md'
 SKIPPED_FOLDERS = {'.git', 'build', '__pycache__'}
 CODE = ('.h', '.cc', '.py', '.sh', '.cmake', 'CMakeLists.txt', '/dev', '.ci/run')
 
@@ -86,7 +87,9 @@ def check_tree(root):
         with open(os.path.join(root, name), encoding='utf-8') as source:
             text = source.read()
         if name.endswith('.md'):
-            found = markdown.check_links(root, name, text)
+            found = list(markdown.check_links(root, name, text))
+            if name == ARCHITECTURE:
+                found += layers.check_page(text)
         else:
             found = list(check_shape(name, text))
             if name.endswith(('.h', '.cc')):
@@ -96,6 +99,8 @@ def check_tree(root):
             if name.startswith('src/') and name.count('/') >= 2 and layers.layer_of(name) is None:
                 found.append((1, 'layer', 'its room is not in CMakeLists.txt'))
         breaches += [(name, *breach) for breach in found]
+    breaches += [('CMakeLists.txt', *b) for b in layers.check_uses()]
+    breaches += rooms.check_folders(names)
     return breaches, len(known)
 
 

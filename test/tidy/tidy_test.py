@@ -23,6 +23,7 @@ stoker_room(ledger USES base job)
 stoker_room(sys USES base)
 """
 HEAD = '// SPDX-License-Identifier: Apache-2.0\n'
+BASED = HEAD + '#include "base/a.h"\n'
 
 
 class TidyTest(unittest.TestCase):
@@ -87,14 +88,37 @@ class TidyTest(unittest.TestCase):
         self.assertEqual(list(cpp.functions(text)), [])
 
     def test_higher_layer(self):
-        self.one('src/job/x.cc', HEAD + '#include "ledger/a.h"\n', 2, 'layer')
+        self.one('src/job/x.cc', BASED + '#include "ledger/a.h"\n', 3, 'layer')
 
     def test_same_layer_only_by_uses(self):
-        self.one('src/spec/x.cc', HEAD + '#include "job/a.h"\n', 2, 'layer')
-        self.assertEqual(self.breaches({'src/ledger/x.cc': HEAD + '#include "job/a.h"\n'}), [])
+        self.one('src/spec/x.cc', BASED + '#include "job/a.h"\n', 3, 'layer')
+        self.assertEqual(self.breaches({'src/ledger/x.cc': BASED + '#include "job/a.h"\n'}), [])
+
+    def test_a_room_within_a_room(self):
+        lists = LISTS + 'stoker_room(sys/task USES base sys)\n'
+        uses = BASED + '#include "sys/a.h"\n'
+        both = {'CMakeLists.txt': lists, 'src/sys/task/x.cc': uses}
+        self.assertEqual(self.breaches(both), [])
+        both['src/sys/y.cc'] = BASED + '#include "sys/task/a.h"\n'
+        self.assertEqual(self.breaches(both), [('src/sys/y.cc', 3, 'layer')])
+
+    def test_a_room_that_is_named_and_not_used(self):
+        files = {'src/ledger/x.cc': BASED}
+        self.assertEqual(self.breaches(files), [('CMakeLists.txt', 8, 'layer')])
+
+    def test_a_full_folder(self):
+        files = {f'src/base/x{i}.h': HEAD for i in range(40)}
+        self.assertEqual(self.breaches(files), [('src/base', 1, 'folder')])
+
+    def test_the_page_has_every_room(self):
+        page = 'Rooms: ' + ' '.join(f'{room}/' for room in ('base', 'spec', 'job', 'ledger'))
+        files = {'docs/architecture.md': page}
+        self.assertEqual(self.breaches(files), [('docs/architecture.md', 1, 'room')])
+        files = {'docs/architecture.md': page + ' sys/'}
+        self.assertEqual(self.breaches(files), [])
 
     def test_include_without_a_room(self):
-        self.one('src/job/x.cc', HEAD + '#include "a.h"\n', 2, 'include')
+        self.one('src/job/x.cc', BASED + '#include "a.h"\n', 3, 'include')
 
     def test_simulator_sees_no_adapter(self):
         self.one('sim/x.cc', HEAD + '#include "sys/a.h"\n', 2, 'layer')

@@ -16,14 +16,14 @@
 #include <map>
 #include <thread>
 
+#include "checkpoint/as_left.h"
+#include "checkpoint/checkpoint_store.h"
+#include "checkpoint/keeper.h"
+#include "checkpoint/keeper_threads.h"
 #include "ledger/paths.h"
-#include "store/local_store.h"
-#include "sync/as_left.h"
-#include "sync/checkpoint_store.h"
-#include "sync/keeper.h"
-#include "sync/keeper_threads.h"
-#include "sys/checkpoint_files.h"
+#include "store/local/local_store.h"
 #include "sys/real_clock.h"
+#include "sys/watch/checkpoint_files.h"
 
 namespace torn {
 namespace {

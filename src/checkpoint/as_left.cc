@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/as_left.h"
+
+#include <algorithm>
+#include <climits>
+#include <memory>
+#include <set>
+
+#include "base/text.h"
+#include "checkpoint/manifest.h"
+#include "checkpoint/moment.h"
+#include "checkpoint/rule/checkpoint_plan.h"
+#include "job/checkpoint_name.h"
+#include "ledger/paths.h"
+
+namespace stoker {
+namespace {
+
+// Copied, sent and let go of together: neither room nor descriptors are needed for more.
+constexpr size_t kFilesAtOnce = 1024;
+constexpr int64_t kBytesAtOnce = int64_t{256} << 20;
+// A copy that somebody writes into is tried so often.
+constexpr int kLeftTries = 5;
+constexpr Duration kLeftPatience = Duration::Seconds(10);
+constexpr Duration kFirstPause = Duration::Ms(200);
+constexpr Duration kLongestPause = Duration::Seconds(5);
+// How long the other nodes are given to say whether they have written.
+constexpr Duration kPeerPatience = Duration::Seconds(10);
+
+std::string Root(const std::string& job) { return paths::Checkpoints(job) + "as-left/"; }
+
+std::string MarkKey(const std::string& job, int attempt, int rank) {
+  return Root(job) + "nodes/" + std::to_string(attempt) + "-" + std::to_string(rank) + ".json";
+}
+
+std::string DataOf(int attempt) { return "as-left/data/" + std::to_string(attempt) + "-"; }
+
+// Read only until a deadline: an upload that takes longer fails there.
+class BoundedSnapshot : public Snapshot {
+ public:
+  BoundedSnapshot(std::unique_ptr<Snapshot> copy, std::function<bool()> over)
+      : copy_(std::move(copy)), over_(std::move(over)) {}
+  const std::vector<FileFact>& files() const override { return copy_->files(); }
+  Result<int64_t> Read(size_t index, int64_t offset, char* buffer, int64_t size) override {
+    if (over_()) return Status(Code::kTimeout, "there was no time for all of it");
+    return copy_->Read(index, offset, buffer, size);
+  }
+  int Descriptor(size_t) override { return -1; }
+  bool copied(size_t index) const override { return copy_->copied(index); }
+  Status StillSame(size_t index) override { return copy_->StillSame(index); }
+
+ private:
+  const std::unique_ptr<Snapshot> copy_;
+  const std::function<bool()> over_;
+};
+
+class Keep {
+ public:
+  Keep(const AsLeftConfig& config, ObjectStore& store, Clock& clock, CheckpointFiles& files,
+       MonoTime deadline)
+      : config_(config), store_(store), clock_(clock), files_(files), deadline_(deadline) {
+    part_.rank = config.rank;
+    folder_ = DataOf(config.attempt) + std::to_string(config.rank) + "-" + config.nonce + "/";
+  }
+
+  Result<AsLeftKept> Run() {
+    if (config_.num_nodes > 1) STOKER_TRY(Insist([&] { return Mark(); }));
+    if (!config_.unkept) return AsLeftKept();
+    if (config_.num_nodes > 1) STOKER_TRY(AloneWrote());
+    STOKER_ASSIGN(const DirectoryScan scan, files_.Scan());
+    std::vector<FileFact> batch;
+    int64_t bytes = 0;
+    for (const FileFact& fact : scan.files) {
+      if (fact.path == kDoneMark || !CanBeKept(fact)) continue;
+      if (fact.kind != FileKind::kFile) {
+        AddEntry(fact);
+        continue;
+      }
+      if (!batch.empty() && (batch.size() >= kFilesAtOnce || bytes + fact.size > kBytesAtOnce)) {
+        STOKER_TRY(Send(batch));
+        batch.clear();
+        bytes = 0;
+      }
+      batch.push_back(fact);
+      bytes += fact.size;
+    }
+    if (!batch.empty()) STOKER_TRY(Send(batch));
+    if (kept_.files == 0) return AsLeftKept();
+    STOKER_TRY(Insist([&] { return Commit(); }));
+    kept_.id = AsLeftName(config_.attempt);
+    // What is not cleared away now is cleared away by the next one, or with the job.
+    (void)ClearAway();
+    return kept_;
+  }
+
+ private:
+  bool CanBeKept(const FileFact& fact) {
+    const std::string why = WhyNotKept(config_.job, fact.path);
+    if (!why.empty()) kept_.left_out.push_back("'" + Printable(fact.path) + "': " + why);
+    return why.empty();
+  }
+
+  void AddEntry(const FileFact& fact) {
+    ManifestFile file;
+    file.path = fact.path;
+    file.kind = fact.kind;
+    file.mode = fact.mode;
+    file.target = fact.target;
+    part_.files.push_back(std::move(file));
+  }
+
+  bool Over() const { return clock_.Mono() >= deadline_ || (config_.give_up && config_.give_up()); }
+
+  // Until it works, fails for good, or the time is over.
+  Status Insist(const std::function<Status()>& call) {
+    for (Duration wait = kFirstPause;; wait = std::min(kLongestPause, wait * 2)) {
+      const Status status = call();
+      if (status.ok() || !status.transient()) return status;
+      if (clock_.Mono() + wait >= deadline_ || Over()) return status;
+      config_.pause(wait);
+    }
+  }
+
+  // Tells the other nodes whether this one has written.
+  Status Mark() {
+    Part mark;
+    mark.rank = config_.rank;
+    mark.none = !config_.wrote;
+    return store_.Put(MarkKey(config_.job, config_.attempt, config_.rank), EncodePart(mark))
+        .status();
+  }
+
+  Status AloneWrote() {
+    const MonoTime until = std::min(deadline_, clock_.Mono() + kPeerPatience);
+    for (int rank = 0; rank < config_.num_nodes; ++rank) {
+      while (rank != config_.rank) {
+        const auto mark = store_.Get(MarkKey(config_.job, config_.attempt, rank));
+        if (mark.ok()) {
+          STOKER_ASSIGN(const Part part, DecodePart(mark->data));
+          if (part.none) break;
+          return Status(Code::kConflict,
+                        "several nodes write checkpoints, and what they left is "
+                        "not of one moment");
+        }
+        if (!mark.status().Is(Code::kNotFound) && !mark.status().transient()) return mark.status();
+        if (clock_.Mono() >= until || Over()) {
+          return Status(Code::kConflict, "node " + std::to_string(rank) +
+                                             " has not said whether it writes checkpoints, too");
+        }
+        config_.pause(kFirstPause);
+      }
+    }
+    return Status::Ok();
+  }
+
+  Result<std::unique_ptr<Snapshot>> Copy(const std::vector<FileFact>& batch) {
+    SnapshotRequest request;
+    request.copy = batch;
+    request.patience = kLeftPatience;
+    request.even_if_open = true;
+    request.need_task = false;
+    request.or_original = true;  // nobody writes any more: a disk that is full is no obstacle
+    for (int tries = 1;; ++tries) {
+      auto copy = files_.Take(request);
+      if (copy.ok() || tries == kLeftTries || Over()) return copy;
+      if (!copy.status().Is(Code::kBusy) && !copy.status().Is(Code::kConflict)) return copy;
+      config_.pause(kFirstPause);
+    }
+  }
+
+  Status Send(const std::vector<FileFact>& batch) {
+    if (Over()) {
+      return Status(Code::kTimeout, "there was no time for all of it");
+    }
+    auto copy = Copy(batch);
+    if (!copy.ok()) return copy.status();
+    const auto held =
+        std::make_shared<BoundedSnapshot>(std::move(*copy), [this] { return Over(); });
+    Moment moment;
+    for (size_t i = 0; i < held->files().size(); ++i) {
+      auto file = std::make_shared<StagedFile>();
+      file->fact = held->files()[i];
+      file->snapshot = held;
+      file->index = i;
+      if (!held->copied(i)) file->original = held;
+      kept_.bytes += file->fact.size;
+      moment.files[file->fact.path] = std::move(file);
+    }
+    kept_.files += static_cast<int>(moment.files.size());
+    STOKER_TRY(Insist(
+        [&] { return UploadMoment(store_, config_.movers, config_.job, folder_, {}, &moment); }));
+    STOKER_TRY(OriginalsSame(moment));
+    for (ManifestFile& file : PartOf(moment, config_.rank).files) {
+      part_.files.push_back(std::move(file));
+    }
+    return Status::Ok();
+  }
+
+  Status Commit() {
+    if (config_.may_commit) {
+      STOKER_ASSIGN(const bool may, config_.may_commit());
+      if (!may) return Status(Code::kConflict, "the attempt is over already");
+    }
+    Manifest manifest;
+    manifest.job = config_.job;
+    manifest.id = {config_.attempt, 0};
+    manifest.created = clock_.Wall();
+    manifest.writer = config_.nonce;
+    manifest.reason = std::string(kAsLeft);
+    manifest.bytes = kept_.bytes;
+    std::sort(part_.files.begin(), part_.files.end(),
+              [](const ManifestFile& a, const ManifestFile& b) { return a.path < b.path; });
+    manifest.parts.push_back(part_);
+    const std::string key = AsLeftKey(config_.job, config_.attempt);
+    const auto put = store_.Put(key, EncodeManifest(manifest), Condition::Absent());
+    if (put.ok()) return Status::Ok();
+    if (!put.status().Is(Code::kExists) && !put.status().Is(Code::kConflict)) return put.status();
+    // Ours, when the answer to an earlier try was lost.
+    const auto there = LoadManifest(store_, config_.job, AsLeftName(config_.attempt));
+    if (there.ok() && there->writer == config_.nonce) return Status::Ok();
+    if (there.status().transient()) return there.status();
+    return Status(Code::kConflict, "the attempt is over already");
+  }
+
+  // This one and the one before stay: should the program fail on this one, that is next.
+  Status ClearAway() {
+    std::set<int> kept = {config_.attempt};
+    std::vector<std::string> old;
+    STOKER_ASSIGN(const std::vector<CheckpointInfo> all, ListAsLeft(store_, config_.job));
+    for (const CheckpointInfo& info : all) {
+      if (kept.size() < 2 && info.whole) kept.insert(info.attempt);
+      if (kept.count(info.attempt) == 0) old.push_back(AsLeftKey(config_.job, info.attempt));
+    }
+    for (const std::string& key : old) STOKER_TRY(store_.Delete(key));
+    old.clear();
+    const std::string data = Root(config_.job) + "data/";
+    STOKER_TRY(ListAll(store_, data, [&](const ObjectInfo& info) {
+      const std::string folder = info.key.substr(data.size());
+      const auto attempt = WholeNumber(folder.substr(0, folder.find('-')), 1, INT_MAX);
+      if (!attempt) return Status::Ok();  // not ours to judge
+      const bool mine = StartsWith(info.key, paths::Checkpoints(config_.job) + folder_);
+      const bool now = *attempt == config_.attempt;
+      if (now ? !mine : kept.count(static_cast<int>(*attempt)) == 0) old.push_back(info.key);
+      return Status::Ok();
+    }));
+    for (const std::string& key : old) STOKER_TRY(store_.Delete(key));
+    return Status::Ok();
+  }
+
+  const AsLeftConfig& config_;
+  ObjectStore& store_;
+  Clock& clock_;
+  CheckpointFiles& files_;
+  const MonoTime deadline_;
+  std::string folder_;
+  Part part_;
+  AsLeftKept kept_;
+};
+
+}  // namespace
+
+Result<AsLeftKept> KeepAsLeft(const AsLeftConfig& config, ObjectStore& store, Clock& clock,
+                              CheckpointFiles& files, MonoTime deadline) {
+  return Keep(config, store, clock, files, deadline).Run();
+}
+
+Result<std::vector<CheckpointInfo>> ListAsLeft(ObjectStore& store, const std::string& job) {
+  std::set<int, std::greater<>> attempts;
+  STOKER_TRY(ListAll(store, Root(job) + "manifests/", [&](const ObjectInfo& info) {
+    const int attempt = AttemptOfAsLeftKey(info.key);
+    if (attempt > 0 && IsCommitted(info)) attempts.insert(attempt);
+    return Status::Ok();
+  }));
+  std::vector<CheckpointInfo> out;
+  for (const int attempt : attempts) {
+    STOKER_ASSIGN(CheckpointInfo info, InspectCheckpoint(store, job, AsLeftName(attempt)));
+    out.push_back(std::move(info));
+  }
+  return out;
+}
+
+std::string AsLeftKey(const std::string& job, int attempt) {
+  return Root(job) + "manifests/" + Padded(attempt, 6) + ".json";
+}
+
+int AttemptOfAsLeftKey(const std::string& key) {
+  const std::string middle = "/checkpoints/as-left/manifests/";
+  const size_t at = key.find(middle);
+  if (at == std::string::npos) return 0;
+  const std::string name = key.substr(at + middle.size());
+  const auto attempt = WholeNumber(name.substr(0, name.find('.')), 1, INT_MAX);
+  return attempt && name == Padded(*attempt, 6) + ".json" ? static_cast<int>(*attempt) : 0;
+}
+
+Status SealAsLeft(ObjectStore& store, const std::string& job, int attempt) {
+  STOKER_ASSIGN(const Listing begun, store.List(paths::Checkpoints(job) + DataOf(attempt), "", 1));
+  if (begun.objects.empty()) return Status::Ok();
+  const auto put = store.Put(AsLeftKey(job, attempt), "", Condition::Absent());
+  return put.ok() || put.status().Is(Code::kExists) ? Status::Ok() : put.status();
+}
+
+}  // namespace stoker

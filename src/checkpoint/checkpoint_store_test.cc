@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/checkpoint_store.h"
+
+#include <gtest/gtest.h>
+
+#include "base/digest.h"
+#include "base/text.h"
+#include "checkpoint/outputs.h"
+#include "store/counted.h"
+#include "store/faulty.h"
+#include "store/memory_store.h"
+#include "test/checkpoint/fake_files.h"
+#include "test/checkpoint/threads.h"
+#include "test/contract/momentary.h"
+
+namespace stoker::test {
+namespace {
+
+constexpr char kStoreJob[] = "job";
+const std::string kRoot = "jobs/job/checkpoints/";
+
+ManifestFile Stored(ObjectStore& store, const std::string& path, const std::string& bytes,
+                    const std::string& object) {
+  EXPECT_TRUE(store.Put(kRoot + object, bytes).ok());
+  ManifestFile file;
+  file.path = path;
+  file.size = static_cast<int64_t>(bytes.size());
+  file.sha256 = Sha256Hex(bytes);
+  file.object = object;
+  return file;
+}
+
+void Commit(ObjectStore& store, const CheckpointId& id, const std::vector<Part>& parts) {
+  Manifest manifest;
+  manifest.job = kStoreJob;
+  manifest.id = id;
+  manifest.parts = parts;
+  ASSERT_TRUE(store.Put(ManifestKey(kStoreJob, id), EncodeManifest(manifest)).ok());
+}
+
+void CommitOne(ObjectStore& store, const CheckpointId& id, const std::string& bytes) {
+  Part part;
+  part.files.push_back(Stored(store, "checkpoint.pt", bytes, DataFolder(id, 0) + "checkpoint.pt"));
+  Commit(store, id, {part});
+}
+
+std::string NewestId(ObjectStore& store, const std::set<std::string>& suspects = {}) {
+  auto newest = NewestCheckpoint(store, kStoreJob, suspects);
+  EXPECT_TRUE(newest.ok());
+  return newest.ok() && newest->has_value() ? (*newest)->id : "";
+}
+
+TEST(Checkpoints, TheHighestAttemptWinsThenTheHighestNumber) {
+  MemoryStore store;
+  EXPECT_EQ(NewestId(store), "");
+  CommitOne(store, {1, 9}, "a");
+  CommitOne(store, {1, 10}, "b");
+  EXPECT_EQ(NewestId(store), "1-10");
+  CommitOne(store, {2, 1}, "c");
+  EXPECT_EQ(NewestId(store), "2-1");
+  EXPECT_EQ(NewestId(store, {"2-1"}), "1-10");
+  EXPECT_EQ(NewestId(store, {"2-1", "1-10", "1-9"}), "");
+}
+
+TEST(Checkpoints, DamagedOnesAreSteppedOver) {
+  MemoryStore store;
+  CommitOne(store, {1, 1}, "good");
+  CommitOne(store, {1, 2}, "gone");
+  ASSERT_TRUE(store.Delete(kRoot + "data/1-0-2/checkpoint.pt").ok());
+  CommitOne(store, {1, 3}, "short");
+  ASSERT_TRUE(store.Put(kRoot + "data/1-0-3/checkpoint.pt", "sh").ok());
+  ASSERT_TRUE(store.Put(ManifestKey(kStoreJob, {1, 4}), "{not json").ok());
+  ASSERT_TRUE(store.Put(ManifestKey(kStoreJob, {1, 5}), "{\"format\": 99}").ok());
+  EXPECT_EQ(NewestId(store), "1-1");
+  auto all = ListCheckpoints(store, kStoreJob);
+  ASSERT_TRUE(all.ok());
+  ASSERT_EQ(all->size(), 5u);
+  for (const CheckpointInfo& info : *all) EXPECT_EQ(info.whole, info.id == "1-1") << info.why_not;
+}
+
+// Over plain HTTP: what is stored is whole, and an attempt must not begin at step 0.
+TEST(Checkpoints, WhatIsDamagedOnItsWayIsStillWhole) {
+  MemoryStore memory;
+  CommitOne(memory, {1, 1}, "good");
+  CommitOne(memory, {1, 2}, "newer");
+  MomentaryStore store(memory);
+  const auto whole = [&] {
+    std::string ids;
+    const auto all = ListCheckpoints(store, kStoreJob);
+    for (const CheckpointInfo& info : *all) ids += (info.whole ? info.id : "damaged") + " ";
+    return ids;
+  };
+  store.DamageGets("manifests/", 1, [](std::string* text) { (*text)[3] = '!'; });
+  EXPECT_EQ(whole(), "1-2 1-1 ");
+  store.DamageGets("manifests/", 1, [](std::string* text) {
+    const size_t at = text->find("\"1-2\"");
+    if (at != std::string::npos) (*text)[at + 3] = '7';
+  });
+  EXPECT_EQ(whole(), "1-2 1-1 ");
+  store.CutLists("manifests/", 1);
+  EXPECT_EQ(whole(), "1-2 1-1 ");
+  // A file that a list does not show, or with another size, is asked for by itself.
+  store.CutLists("data/", 9);
+  EXPECT_EQ(whole(), "1-2 1-1 ");
+}
+
+TEST(Checkpoints, RestoreChecksEveryByteAndNamesTheFile) {
+  MemoryStore store;
+  CommitOne(store, {1, 1}, "good bytes");
+  ASSERT_TRUE(store.Put(kRoot + "data/1-0-1/checkpoint.pt", "bad! bytes").ok());
+  FakeDirectory directory;
+  const Status status = RestoreCheckpoint(store, kStoreJob, "1-1", 0, directory);
+  EXPECT_TRUE(status.Is(Code::kCorrupt));
+  EXPECT_NE(status.message().find("checkpoint.pt"), std::string::npos);
+  EXPECT_TRUE(directory.files.empty());
+}
+
+TEST(Checkpoints, OnlyWhatIsWrongWithTheCheckpointBlamesIt) {
+  MemoryStore store;
+  CommitOne(store, {1, 1}, "bytes");
+  FakeDirectory directory;
+  // Seed 12835 of the simulator: one by one, all checkpoints were given up for want of room.
+  directory.full = true;
+  const Status full = RestoreCheckpoint(store, kStoreJob, "1-1", 0, directory);
+  EXPECT_EQ(full.code(), Code::kNoSpace);
+  EXPECT_FALSE(BlamesCheckpoint(full));
+  directory.full = false;
+  const Status none = RestoreCheckpoint(store, kStoreJob, "1-2", 0, directory);
+  EXPECT_TRUE(BlamesCheckpoint(none)) << none.ToString();
+  for (const Code code : {Code::kUnavailable, Code::kTimeout, Code::kBusy, Code::kDenied}) {
+    EXPECT_FALSE(BlamesCheckpoint(Status(code, "x")));
+  }
+  EXPECT_TRUE(BlamesCheckpoint(Status(Code::kCorrupt, "x")));
+}
+
+TEST(Checkpoints, RestoreMakesTheDirectoryEqual) {
+  MemoryStore store;
+  CommitOne(store, {1, 1}, "new");
+  FakeDirectory directory;
+  directory.files = {{"checkpoint.pt", "old"}, {"left-over", "x"}};
+  ASSERT_TRUE(RestoreCheckpoint(store, kStoreJob, "1-1", 0, directory).ok());
+  EXPECT_EQ(directory.files, (std::map<std::string, std::string>{{"checkpoint.pt", "new"}}));
+  directory.files["mine"] = "x";
+  ASSERT_TRUE(DownloadCheckpoint(store, kStoreJob, "1-1", 0, directory).ok());
+  EXPECT_EQ(directory.files.count("mine"), 1u);
+}
+
+TEST(Checkpoints, EachNodeGetsTheUnionWithItsOwnFirst) {
+  MemoryStore store;
+  Part zero;
+  zero.files = {Stored(store, "rng.pt", "rng 0", "data/1-0-1/rng.pt"),
+                Stored(store, "shard-0", "s0", "data/1-0-1/shard-0"),
+                Stored(store, "shard-1", "stale", "data/1-0-1/shard-1")};
+  zero.files[2].restored = true;
+  Part one;
+  one.rank = 1;
+  one.files = {Stored(store, "rng.pt", "rng 1", "data/1-1-1/rng.pt"),
+               Stored(store, "shard-1", "s1", "data/1-1-1/shard-1")};
+  Part two;
+  two.rank = 2;
+  two.none = true;
+  Commit(store, {1, 1}, {zero, one, two});
+  for (int rank = 0; rank < 3; ++rank) {
+    FakeDirectory directory;
+    ASSERT_TRUE(RestoreCheckpoint(store, kStoreJob, "1-1", rank, directory).ok());
+    EXPECT_EQ(directory.files["shard-0"], "s0");
+    EXPECT_EQ(directory.files["shard-1"], "s1");
+    EXPECT_EQ(directory.files["rng.pt"], rank == 1 ? "rng 1" : "rng 0");
+  }
+}
+
+// Seed 598255: every node restored what rank 0 had written; rank 0 wrote the same bytes once more.
+TEST(Checkpoints, WhatGivesEveryNodeTheSameIsTheSameContent) {
+  const auto file = [](const std::string& path, const std::string& sha256, bool restored) {
+    ManifestFile made;
+    made.path = path;
+    made.sha256 = sha256;
+    made.restored = restored;
+    return made;
+  };
+  Manifest first;
+  first.parts = {{0, false, false, 1, -1, {file("model.pt", "aa", false)}},
+                 {1, true, false, 1, -1, {}}};
+  Manifest again;
+  again.parts = {{0, false, false, 1, -1, {file("model.pt", "aa", false)}},
+                 {1, false, false, 0, -1, {file("model.pt", "aa", true)}}};
+  EXPECT_EQ(ContentOf(first), ContentOf(again));
+  again.parts[1].files[0].sha256 = "old";  // rank 0's counts: it was written, this one was not
+  EXPECT_EQ(ContentOf(first), ContentOf(again));
+  again.parts[1].files[0].restored = false;  // node 1 has one of its own
+  EXPECT_NE(ContentOf(first), ContentOf(again));
+  again.parts[1].files.clear();
+  again.parts[0].files[0].sha256 = "bb";
+  EXPECT_NE(ContentOf(first), ContentOf(again));
+  again.parts[0].files = {file("model.pt", "aa", false), file("optim.pt", "bb", false)};
+  EXPECT_NE(ContentOf(first), ContentOf(again));
+}
+
+// Each name is looked at once: what it costs does not grow with its folders.
+TEST(Checkpoints, NamesOfManyFoldersAreListed) {
+  Manifest manifest;
+  manifest.parts.resize(1);
+  std::string deep = "a";
+  for (int i = 0; i < 500'000; ++i) deep += "/a";
+  for (const std::string& path : {std::string("a-b"), deep + "/b", deep, std::string("b")}) {
+    manifest.parts[0].files.emplace_back().path = path;
+  }
+  const std::vector<ManifestFile> files = UnionFor(manifest, 0);
+  ASSERT_EQ(files.size(), 3u);
+  EXPECT_EQ(files[0].path, "a-b");
+  EXPECT_EQ(files[1].path, deep);
+  EXPECT_EQ(files[2].path, "b");
+}
+
+TEST(Checkpoints, HostileManifestsAreRefused) {
+  const std::vector<std::pair<std::string, std::string>> bad = {
+      {R"("path": "a")", R"("path": "../a")"},
+      {R"("path": "a")", R"("path": "/etc/passwd")"},
+      {R"("created": "1970)", R"("created": "197O)"},
+      {R"("bytes": 0)", R"("bytes": 1e22)"},
+      {R"("bytes": 0)", R"("bytes": -1)"},
+      {R"("step": -1)", R"("step": 1.5)"},
+      {R"("rank": 0)", R"("rank": 4294967296)"},
+      {R"("mode": 420)", R"("mode": 1e30)"},
+      {R"("mtime_ms": 0)", R"("mtime_ms": 18446744073709551615)"},
+      {R"("format": 1)", R"("format": -1)"},
+      {R"("object": "data/1-0-1/a")", R"("object": "../../other/secret")"},
+      {R"("size": 1)", R"("size": -1)"},
+  };
+  Part part;
+  MemoryStore store;
+  part.files.push_back(Stored(store, "a", "x", "data/1-0-1/a"));
+  Manifest manifest;
+  manifest.job = kStoreJob;
+  manifest.id = {1, 1};
+  manifest.parts = {part};
+  const std::string good = EncodeManifest(manifest);
+  ASSERT_TRUE(DecodeManifest(good).ok());
+  for (const auto& [from, to] : bad) {
+    std::string text = good;
+    const size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+    EXPECT_EQ(DecodeManifest(text).code(), Code::kCorrupt) << to;
+  }
+  ManifestFile link;
+  link.path = "sub/link";
+  link.kind = FileKind::kLink;
+  for (const char* target : {"../../outside", "/etc", ""}) {
+    link.target = target;
+    manifest.parts.front().files = {link};
+    EXPECT_EQ(DecodeManifest(EncodeManifest(manifest)).code(), Code::kCorrupt) << target;
+  }
+}
+
+TEST(Checkpoints, RetentionKeepsWhatIsNamedAndWhatIsUnderWay) {
+  MemoryStore store;
+  for (int64_t seq = 1; seq <= 5; ++seq) CommitOne(store, {1, seq}, std::to_string(seq));
+  // 1-5 still names a file of 1-1; 1-6 is being uploaded.
+  Part part;
+  part.files = {Stored(store, "old.json", "{}", "data/1-0-1/old.json"),
+                Stored(store, "checkpoint.pt", "5", "data/1-0-5/checkpoint.pt")};
+  Commit(store, {1, 5}, {part});
+  ASSERT_TRUE(store.Put(kRoot + "data/1-0-6/checkpoint.pt", "half").ok());
+  for (const char* beside : {"rounds/1-3.json", "parts/1-3-1.json", "rounds/1-5.json"}) {
+    ASSERT_TRUE(store.Put(kRoot + beside, "{}").ok());
+  }
+  CountedStore counted(store);
+  ASSERT_TRUE(RetainCheckpoints(counted, kStoreJob, {1, 2, {"1-2"}, {}}).ok());
+  EXPECT_EQ(counted.counts().list, 1) << "it is done after each commit";
+  std::set<std::string> left;
+  ASSERT_TRUE(ListAll(store, kRoot, [&](const ObjectInfo& info) {
+                left.insert(info.key.substr(kRoot.size()));
+                return Status::Ok();
+              }).ok());
+  EXPECT_EQ(left, (std::set<std::string>{"data/1-0-1/old.json", "data/1-0-2/checkpoint.pt",
+                                         "data/1-0-4/checkpoint.pt", "data/1-0-5/checkpoint.pt",
+                                         "data/1-0-6/checkpoint.pt", "manifests/000001-000002.json",
+                                         "manifests/000001-000004.json",
+                                         "manifests/000001-000005.json", "rounds/1-5.json"}));
+}
+
+TEST(Outputs, AreSyncedWhileTheJobRunsAndAtItsEnd) {
+  MemoryStore store;
+  HandClock clock;
+  FakeFiles files(clock);
+  OutputsConfig config;
+  config.job = kStoreJob;
+  config.leave_out = {"output/checkpoints"};
+  OutputKeeper keeper(config, store, clock, {{"", &files}});
+  files.Write("output/model.bin", "weights");
+  files.Write("output/checkpoints/c.pt", "not an output");
+  files.Open("output/train.log");
+  ASSERT_TRUE(keeper.Step().ok());
+  EXPECT_EQ(keeper.uploaded_files(), 0);
+  clock.now = clock.now + Duration::Seconds(3);
+  ASSERT_TRUE(keeper.Step().ok());
+  EXPECT_EQ(keeper.uploaded_files(), 1);
+  clock.now = clock.now + Duration::Seconds(3);
+  ASSERT_TRUE(keeper.Step().ok());
+  EXPECT_EQ(keeper.uploaded_files(), 1);  // nothing has changed
+  clock.now = clock.now + Duration::Seconds(30);
+  ASSERT_TRUE(keeper.Step().ok());
+  EXPECT_EQ(keeper.uploaded_files(), 2);  // the log that never rests, as it is
+  files.Close("output/train.log", "the end");
+  files.alive = false;
+  ASSERT_TRUE(keeper.Finish(clock.now + Duration::Seconds(5)).ok());
+  FakeDirectory directory;
+  auto done = DownloadOutputs(store, kStoreJob, "output", directory);
+  ASSERT_TRUE(done.ok());
+  EXPECT_EQ(done->files, 2);
+  EXPECT_EQ(directory.files["output/train.log"], "the end");
+  EXPECT_EQ(directory.files["output/model.bin"], "weights");
+  EXPECT_EQ(DownloadOutputs(store, kStoreJob, "nothing", directory).code(), Code::kNotFound);
+}
+
+TEST(Outputs, OneThatFailsKeepsNoneOfTheOthers) {
+  for (const int hands : {1, 4}) {
+    MemoryStore store;
+    bool denied = true;
+    FaultPlan plan;
+    plan.before = 1000;
+    plan.only = [&](StoreCall call, const std::string& key) {
+      return denied && call == StoreCall::kPut && EndsWith(key, "out/f7");
+    };
+    FaultyStore faulty(store, 1, plan);
+    HandClock clock;
+    FakeFiles files(clock);
+    Threads crew;
+    OutputsConfig config;
+    config.job = kStoreJob;
+    config.movers = {&crew, nullptr, {hands, hands}};
+    OutputKeeper keeper(config, faulty, clock, {{"", &files}});
+    for (int i = 0; i < 200; ++i) {
+      files.Write("out/f" + std::to_string(i), std::string(static_cast<size_t>(i), 'x'));
+    }
+    (void)keeper.Step();
+    clock.now = clock.now + Duration::Seconds(3);
+    const Status status = keeper.Step();
+    EXPECT_TRUE(status.Is(Code::kUnavailable)) << status.ToString();
+    EXPECT_NE(status.message().find("'out/f7'"), std::string::npos) << status.ToString();
+    EXPECT_EQ(keeper.uploaded_files(), 199);
+    FakeDirectory directory;
+    EXPECT_EQ(DownloadOutputs(store, kStoreJob, "", directory)->files, 199);
+    denied = false;
+    ASSERT_TRUE(keeper.Step().ok());
+    EXPECT_EQ(keeper.uploaded_files(), 200);
+    EXPECT_EQ(DownloadOutputs(store, kStoreJob, "", directory)->files, 200);
+    EXPECT_EQ(directory.files["out/f7"], "xxxxxxx");
+  }
+}
+
+TEST(Outputs, OtherNodesHaveTheirOwnFolderAndNewerAttemptsWin) {
+  MemoryStore store;
+  HandClock clock;
+  for (int attempt = 1; attempt <= 2; ++attempt) {
+    for (int rank = 0; rank < 2; ++rank) {
+      FakeFiles files(clock);
+      OutputsConfig config;
+      config.job = kStoreJob;
+      config.attempt = attempt;
+      config.rank = rank;
+      OutputKeeper keeper(config, store, clock, {{"", &files}});
+      files.Write("out/a", std::to_string(attempt) + std::to_string(rank));
+      ASSERT_TRUE(keeper.Finish(clock.now + Duration::Seconds(5)).ok());
+    }
+  }
+  FakeDirectory directory;
+  ASSERT_TRUE(DownloadOutputs(store, kStoreJob, "", directory).ok());
+  EXPECT_EQ(directory.files,
+            (std::map<std::string, std::string>{{"node-1/out/a", "21"}, {"out/a", "20"}}));
+  ASSERT_TRUE(store.Put("jobs/job/artifacts/out/a", "xx").ok());
+  const auto broken = DownloadOutputs(store, kStoreJob, "out", directory);
+  EXPECT_EQ(broken.code(), Code::kCorrupt);
+}
+
+TEST(CheckpointNames, WhatCannotBeOne) {
+  EXPECT_EQ(ParseCheckpointId("2-14"), (CheckpointId{2, 14}));
+  EXPECT_EQ(ParseCheckpointId("000002-000014"), (CheckpointId{2, 14})) << "as in keys";
+  EXPECT_EQ(ParseCheckpointId("999999-999999999999999")->attempt, 999'999);
+  for (const char* text :
+       {"", "-", "2", "2-", "-14", "2--14", "+2-14", " 2-14", "2-14 ", "2-1e3", "1000000-1",
+        "1000000000-1", "4294967297-1", "2-1000000000000000", "2-99999999999999999999"}) {
+    EXPECT_FALSE(ParseCheckpointId(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace stoker::test

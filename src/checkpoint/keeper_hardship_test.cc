@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the keeper does where it cannot do as usual, and what it says of it.
+#include "checkpoint/keeper.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "test/checkpoint/keeper_bench.h"
+
+namespace stoker::test {
+namespace {
+
+std::string WholeText(const std::string& what, int step) {
+  return what + " of step " + Padded(step, 6) + std::string(200, '.');
+}
+
+TEST(KeeperHardship, WithoutRoomForACopyTheFilesThemselvesAreSaved) {
+  Bench bench;
+  bench.files.no_room = true;
+  for (int step = 1; step <= 3; ++step) {
+    bench.files.Write("checkpoint.pt", WholeText("model", step));
+    bench.Run(Duration::Seconds(4));
+    EXPECT_EQ(bench.Restored(), (Contents{{"checkpoint.pt", WholeText("model", step)}}));
+    EXPECT_EQ(bench.keeper->trouble(), "");
+  }
+}
+
+// The upload is slow, and the program writes on: what was sent may be of two moments.
+TEST(KeeperHardship, WhatChangedBeforeItWasSavedIsNoCheckpoint) {
+  Bench bench;
+  bench.files.no_room = true;
+  bench.uploads = false;
+  bench.files.Write("a.pt", WholeText("a", 1));
+  bench.files.Write("b.pt", WholeText("b", 1));
+  bench.Run(Duration::Seconds(4));
+  bench.files.Write("b.pt", WholeText("b", 2));
+  bench.uploads = true;
+  bench.Run(Duration::Seconds(1));
+  EXPECT_EQ(bench.Restored(), Contents{});
+  EXPECT_NE(bench.keeper->trouble().find("'b.pt' changed"), std::string::npos);
+  bench.files.Write("a.pt", WholeText("a", 2));
+  bench.Run(Duration::Seconds(5));
+  EXPECT_EQ(bench.Restored(), (Contents{{"a.pt", WholeText("a", 2)}, {"b.pt", WholeText("b", 2)}}));
+  EXPECT_EQ(bench.keeper->trouble(), "");
+}
+
+TEST(KeeperHardship, TheDoneMarkStaysUntilTheFilesThemselvesAreSaved) {
+  Bench bench;
+  bench.files.no_room = true;
+  bench.uploads = false;
+  bench.files.Write("checkpoint.pt", WholeText("model", 1));
+  bench.files.Write(kDoneMark, "");
+  bench.Run(Duration::Seconds(4));
+  EXPECT_EQ(bench.files.Contents().count(kDoneMark), 1u);
+  bench.uploads = true;
+  bench.Run(Duration::Seconds(1));
+  EXPECT_EQ(bench.files.Contents().count(kDoneMark), 0u);
+  EXPECT_EQ(bench.Restored(), (Contents{{"checkpoint.pt", WholeText("model", 1)}}));
+  EXPECT_EQ(bench.keeper->commits(), 1);
+}
+
+TEST(KeeperHardship, AfterTheEndThereAreAsManyAsAreToBeKept) {
+  KeeperConfig config;
+  config.keep = 3;
+  Bench bench(config);
+  for (int step = 1; step <= 4; ++step) {
+    bench.files.Write("checkpoint.pt", WholeText("model", step));
+    bench.Run(Duration::Seconds(3));
+  }
+  bench.files.Write("checkpoint.pt", WholeText("model", 5));
+  bench.End(0);
+  auto all = ListCheckpoints(bench.store, "job");
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(all->size(), 3u);
+}
+
+struct Told {
+  std::vector<std::string> lines;
+  KeeperConfig Config() {
+    KeeperConfig config;
+    config.say = [this](const std::string& line) { lines.push_back(line); };
+    return config;
+  }
+};
+
+TEST(KeeperHardship, AFileThatIsNeverAtRestIsNamedOnce) {
+  Told told;
+  Bench bench(told.Config());
+  bench.files.Open("state.db");
+  bench.Run(Duration::Seconds(40));
+  EXPECT_EQ(told.lines.size(), 0u);
+  bench.Run(Duration::Seconds(200));
+  ASSERT_EQ(told.lines.size(), 1u);
+  EXPECT_NE(told.lines[0].find("'state.db' is open"), std::string::npos) << told.lines[0];
+  EXPECT_EQ(bench.keeper->trouble(), told.lines[0]);
+  bench.files.Close("state.db", WholeText("model", 1));
+  bench.Run(Duration::Seconds(5));
+  ASSERT_EQ(told.lines.size(), 2u) << Join(told.lines, "\n");
+  EXPECT_EQ(told.lines[1], "checkpoints are saved again");
+  EXPECT_EQ(bench.keeper->trouble(), "");
+  EXPECT_EQ(bench.keeper->commits(), 1);
+}
+
+TEST(KeeperHardship, AnotherReasonIsToldToo) {
+  Told told;
+  Bench bench(told.Config());
+  bench.files.take_fails = Status(Code::kUnavailable, "too many open files");
+  bench.files.Write("model.pt", WholeText("model", 1));
+  bench.Run(Duration::Seconds(90));
+  ASSERT_EQ(told.lines.size(), 1u);
+  EXPECT_NE(told.lines[0].find("too many open files"), std::string::npos) << told.lines[0];
+  bench.files.Open("model.pt");
+  bench.Run(Duration::Seconds(30));
+  ASSERT_EQ(told.lines.size(), 2u) << Join(told.lines, "\n");
+  EXPECT_NE(told.lines[1].find("'model.pt' is open"), std::string::npos) << told.lines[1];
+}
+
+// As the Trainer of Hugging Face writes a folder: each file takes a while.
+void SaveFolder(Bench& bench, int step, Duration each) {
+  const std::string folder = "checkpoint-" + std::to_string(step * 10) + "/";
+  for (const std::string name :
+       {"config.json", "generation_config.json", "model.safetensors", "training_args.bin",
+        "optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json"}) {
+    bench.files.Open(folder + name);
+    bench.Run(each);
+    bench.files.Close(folder + name, WholeText(name, step));
+    bench.Run(Duration::Ms(20));
+  }
+}
+
+TEST(KeeperHardship, FoldersThatFollowOneAnotherShortlyAreKept) {
+  KeeperConfig config;
+  config.keep = 0;
+  Bench bench(config);
+  int missed = 0;  // saves in a row that were not committed before the next one had begun
+  int longest = 0;
+  int64_t last = 0;
+  for (int step = 1; step <= 20; ++step) {
+    SaveFolder(bench, step, Duration::Ms(40));
+    bench.Run(Duration::Ms(820));
+    missed = bench.keeper->commits() > last ? 0 : missed + 1;
+    last = bench.keeper->commits();
+    longest = std::max(longest, missed);
+  }
+  // Three are needed to know the rhythm.
+  EXPECT_GE(bench.keeper->commits(), 18);
+  EXPECT_LE(longest, 2);
+}
+
+TEST(KeeperHardship, WhoSavesAsUsualIsNotTalkedAbout) {
+  Told told;
+  Bench bench(told.Config());
+  for (int step = 1; step <= 20; ++step) {
+    bench.files.Write("model.pt", WholeText("model", step));
+    bench.Run(Duration::Seconds(10));
+  }
+  EXPECT_EQ(told.lines.size(), 0u);
+  EXPECT_EQ(bench.keeper->commits(), 20);
+}
+
+}  // namespace
+}  // namespace stoker::test

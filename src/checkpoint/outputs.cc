@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/outputs.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "base/text.h"
+#include "checkpoint/fetch.h"
+#include "checkpoint/rule/episode.h"
+#include "ledger/paths.h"
+#include "ledger/read_again.h"
+#include "transfer/named_upload.h"
+
+namespace stoker {
+namespace {
+
+constexpr char kManifestPrefix[] = "manifest-";
+constexpr int kReadTries = 3;
+constexpr char kNoFile[] =
+    "no plain file: a socket, a device, a link that leads out of its folder, or too deep";
+// Copies need room until they are sent.
+constexpr size_t kMostTogether = 128;
+constexpr int64_t kBytesTogether = int64_t{256} << 20;
+constexpr size_t kLongestPath = 4096;  // no file system here has a longer one
+
+std::string OutputsManifestKey(const std::string& job, int attempt, int rank) {
+  return paths::Artifacts(job) + kManifestPrefix + std::to_string(attempt) + "-" +
+         std::to_string(rank) + ".json";
+}
+
+bool SameFact(const FileFact& a, const FileFact& b) {
+  return a.kind == b.kind && a.ino == b.ino && a.size == b.size && a.mtime_ns == b.mtime_ns &&
+         a.target == b.target;
+}
+
+// "manifest-<attempt>-<rank>.json" -> id with seq = rank
+std::optional<CheckpointId> IdOfOutputsManifest(const std::string& name) {
+  const std::string prefix = kManifestPrefix;
+  if (!StartsWith(name, prefix) || !EndsWith(name, ".json")) return std::nullopt;
+  return ParseCheckpointId(name.substr(prefix.size(), name.size() - prefix.size() - 5));
+}
+
+// Names below artifacts/ that are the lists', or other nodes' folders.
+bool Taken(int rank, const std::string& path) {
+  if (rank != 0) return false;
+  return IdOfOutputsManifest(path) || StartsWith(path, "node-");
+}
+
+bool Wanted(const std::string& path, const std::string& what) {
+  if (what.empty() || path == what || StartsWith(path, what + "/")) return true;
+  const size_t at = path.find("/" + what);
+  if (at == std::string::npos) return false;
+  const size_t end = at + 1 + what.size();
+  return end == path.size() || path[end] == '/';
+}
+
+// What cannot be beside `path`: a file or link above it and, unless it is a folder, all below it.
+// The job had them earlier under these names.
+template <typename Value, typename KindOf>
+std::vector<std::string> Superseded(const std::map<std::string, Value>& listed,
+                                    const std::string& path, FileKind kind, const KindOf& kind_of) {
+  std::vector<std::string> out;
+  if (path.size() > kLongestPath) return out;
+  for (size_t at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1)) {
+    const auto above = listed.find(path.substr(0, at));
+    if (above == listed.end()) continue;
+    if (kind_of(above->second) != FileKind::kDirectory) out.push_back(above->first);
+  }
+  if (kind == FileKind::kDirectory) return out;
+  const std::string below = path + "/";
+  for (auto it = listed.lower_bound(below); it != listed.end(); ++it) {
+    if (!StartsWith(it->first, below)) break;
+    out.push_back(it->first);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string ArtifactPath(int rank, const std::string& path) {
+  return rank == 0 ? path : "node-" + std::to_string(rank) + "/" + path;
+}
+
+OutputKeeper::OutputKeeper(OutputsConfig config, ObjectStore& store, Clock& clock,
+                           std::vector<OutputSource> sources)
+    : config_(std::move(config)), store_(store), clock_(clock), sources_(std::move(sources)) {}
+
+bool OutputKeeper::LeftOut(const std::string& path) const {
+  return std::any_of(config_.leave_out.begin(), config_.leave_out.end(), [&](const auto& other) {
+    return path == other || StartsWith(path, other + "/");
+  });
+}
+
+bool OutputKeeper::Kept(const std::function<bool(const std::string& path)>& matches) const {
+  return std::any_of(listed_.begin(), listed_.end(),
+                     [&](const auto& one) { return matches(one.first); });
+}
+
+struct OutputKeeper::Batch {
+  struct One {
+    std::string path;  // in the work directory
+    Seen* seen = nullptr;
+    FileFact fact;  // that it was copied by
+    ManifestFile listed;
+    StagedFile copy;
+  };
+  std::vector<One> files;
+  int64_t bytes = 0;
+  bool full() const { return files.size() >= kMostTogether || bytes >= kBytesTogether; }
+};
+
+void OutputKeeper::LeaveOut(const std::string& path, Seen* seen, const std::string& why) {
+  left_out_[path] = why;
+  if (seen == nullptr) return;
+  seen->sent = seen->fact;
+  seen->sent_at = clock_.Mono();
+  seen->refused = true;
+}
+
+void OutputKeeper::Failed(const std::string& path, Seen* seen, const Status& why) {
+  if (RefusesName(why) || why.Is(Code::kTooNew)) {
+    LeaveOut(path, seen, why.message());
+  } else {
+    waiting_[path] = why;
+  }
+}
+
+// A file and the copy of it, null for what is no file; on its way with the others.
+Status OutputKeeper::Add(const std::string& path, Seen* seen, std::unique_ptr<Snapshot> copy,
+                         Batch* batch) {
+  Batch::One one{path, seen, seen->fact, {}, {}};
+  one.listed.path = ArtifactPath(config_.rank, path);
+  one.listed.kind = seen->fact.kind;
+  one.listed.target = seen->fact.target;
+  one.listed.mode = seen->fact.mode;
+  one.listed.mtime_ms = seen->fact.mtime_ns / 1'000'000;
+  if (copy) {
+    one.copy.fact = copy->files().front();
+    one.copy.snapshot = std::move(copy);
+    one.listed.size = one.copy.fact.size;
+    batch->bytes += one.listed.size;
+  }
+  batch->files.push_back(std::move(one));
+  return Status::Ok();
+}
+
+// Copies the file; what is no file is listed at once.
+Status OutputKeeper::Stage(const OutputSource& source, const std::string& path, Seen* seen,
+                           bool prefix, Batch* batch) {
+  if (seen->fact.kind != FileKind::kFile) return Add(path, seen, nullptr, batch);
+  SnapshotRequest request;
+  (prefix ? request.prefix : request.copy).push_back(seen->fact);
+  request.need_task = false;
+  request.or_original = true;
+  STOKER_ASSIGN(std::unique_ptr<Snapshot> copy, source.files->Take(request));
+  if (copy->files().empty()) return Status::Ok();  // gone meanwhile
+  return Add(path, seen, std::move(copy), batch);
+}
+
+// As long as it was when it was seen: nobody of the job can write to it any more, and strangers do
+// not matter. Where there is no room, what was copied before is sent first.
+Result<std::unique_ptr<Snapshot>> OutputKeeper::CopyLast(const OutputSource& source,
+                                                         const FileFact& fact, Batch* batch) {
+  SnapshotRequest request;
+  request.prefix = {fact};
+  request.need_task = false;
+  request.or_original = true;
+  auto copy = source.files->Take(request);
+  if (copy.ok() && !(*copy)->files().empty()) return copy;
+  // This one says why not.
+  request.copy.swap(request.prefix);
+  copy = source.files->Take(request);
+  if (copy.code() == Code::kNoSpace && !batch->files.empty()) {
+    (void)Send(batch);  // says itself what failed
+    copy = source.files->Take(request);
+  }
+  return copy;
+}
+
+Status OutputKeeper::StageLast(const OutputSource& source, const std::string& path, Seen* seen,
+                               Batch* batch) {
+  if (seen->fact.kind != FileKind::kFile) return Add(path, seen, nullptr, batch);
+  auto copy = CopyLast(source, seen->fact, batch);
+  if (copy.status().Is(Code::kNotFound)) return Status::Ok();  // gone meanwhile
+  if (!copy.ok()) return copy.status();
+  return Add(path, seen, std::move(*copy), batch);
+}
+
+Status OutputKeeper::Send(Batch* batch) {
+  std::vector<Status> hashed(batch->files.size());
+  (void)WorkThrough(config_.movers, batch->files.size(), [&](size_t index) {
+    Batch::One& one = batch->files[index];
+    if (one.listed.kind == FileKind::kFile) hashed[index] = HashStaged({&one.copy}, {});
+    return Status::Ok();  // a file that fails does not keep the others
+  });
+  std::map<std::string, StagedFile*> files;
+  std::map<std::string, Status> failed;
+  for (size_t i = 0; i < hashed.size(); ++i) {
+    Batch::One& one = batch->files[i];
+    if (!hashed[i].ok()) failed[one.path] = hashed[i];
+    if (!hashed[i].ok() || one.listed.kind != FileKind::kFile) continue;
+    files[one.path] = &one.copy;
+  }
+  const SendPlace place{paths::Artifacts(config_.job), ArtifactPath(config_.rank, ""),
+                        [this](const std::string& path) { return Taken(config_.rank, path); }};
+  (void)SendNamed(
+      store_, config_.movers, place, files, [](StagedFile*) {}, &failed);
+  Status status;
+  for (Batch::One& one : batch->files) {
+    if (const auto bad = failed.find(one.path); bad != failed.end()) {
+      if (status.ok()) status = bad->second.WithContext("output '" + Printable(one.path) + "'");
+      Failed(one.path, one.seen, bad->second);
+      continue;
+    }
+    one.listed.object = one.copy.object;
+    // For want of room it was read where it lies.
+    const Status same =
+        one.copy.snapshot ? one.copy.snapshot->StillSame(one.copy.index) : Status::Ok();
+    if (!same.ok()) {
+      if (status.ok()) status = same.WithContext("output '" + Printable(one.path) + "'");
+      Failed(one.path, one.seen, same);
+      continue;
+    }
+    one.listed.sha256 = one.copy.sha256;
+    const auto kind_of = [](const ManifestFile& file) { return file.kind; };
+    for (const auto& old : Superseded(listed_, one.path, one.listed.kind, kind_of)) {
+      listed_.erase(old);
+    }
+    listed_[one.path] = std::move(one.listed);
+    left_out_.erase(one.path);
+    one.seen->sent = one.fact;
+    one.seen->sent_at = clock_.Mono();
+    one.seen->ever_sent = true;
+    one.seen->refused = false;
+    manifest_due_ = true;
+    ++uploaded_;
+  }
+  *batch = {};
+  return status;
+}
+
+// It was kept, something else took its name, and that is gone now.
+bool OutputKeeper::BackAgain(const std::string& path, const FileFact& fact,
+                             const std::set<std::string>& there) const {
+  if (listed_.count(path) != 0) return false;
+  const auto kind_of = [](const ManifestFile& file) { return file.kind; };
+  const auto others = Superseded(listed_, path, fact.kind, kind_of);
+  return !others.empty() && std::none_of(others.begin(), others.end(), [&](const auto& other) {
+    return there.count(other) != 0;
+  });
+}
+
+Status OutputKeeper::LookAt(const OutputSource& source, bool all, MonoTime deadline) {
+  STOKER_ASSIGN(DirectoryScan scan, source.files->Scan());
+  const auto whole = [&](const std::string& path) {
+    return source.prefix.empty() ? path : source.prefix + "/" + path;
+  };
+  for (const std::string& path : scan.skipped) {
+    if (!LeftOut(whole(path))) LeaveOut(whole(path), nullptr, kNoFile);
+  }
+  Batch batch;
+  std::set<std::string> there;
+  for (const FileFact& fact : scan.files) there.insert(whole(fact.path));
+  for (const FileFact& fact : scan.files) {
+    const MonoTime now = clock_.Mono();
+    const std::string path = whole(fact.path);
+    if (LeftOut(path)) continue;
+    Seen& seen = seen_[path];
+    if (!SameFact(seen.fact, fact)) seen.since = now;
+    seen.fact = fact;
+    const bool known = (seen.ever_sent || seen.refused) && SameFact(seen.sent, fact);
+    if (known && !(seen.ever_sent && BackAgain(path, fact, there))) continue;
+    if (now >= deadline) {
+      waiting_[path] = Status(Code::kTimeout, "there was no time left to save it");
+      continue;
+    }
+    const bool written = scan.written.count(fact.path) != 0 || scan.mapped.count(fact.path) != 0;
+    const bool rests = !written && now - seen.since >= config_.quiet;
+    const bool due =
+        !seen.ever_sent ? now - seen.since >= config_.grow : now - seen.sent_at >= config_.grow;
+    if (!all && !rests && !due) continue;
+    const Status status =
+        all ? StageLast(source, path, &seen, &batch) : Stage(source, path, &seen, !rests, &batch);
+    const bool moving = status.Is(Code::kBusy) || status.Is(Code::kConflict);
+    if (!status.ok() && moving) waiting_[path] = Status(Code::kBusy, status.message());
+    if (!status.ok() && !moving) Failed(path, &seen, status);
+    if (!all && moving) waiting_.erase(path);
+    if (batch.full()) (void)Send(&batch);
+  }
+  (void)Send(&batch);
+  return Status::Ok();
+}
+
+Status OutputKeeper::WriteManifest() {
+  if (!manifest_due_) return Status::Ok();
+  Part part;
+  part.rank = config_.rank;
+  for (const auto& [path, file] : listed_) part.files.push_back(file);
+  auto put =
+      store_.Put(OutputsManifestKey(config_.job, config_.attempt, config_.rank), EncodePart(part));
+  if (!put.ok()) return put.status().WithContext("list of outputs");
+  manifest_due_ = false;
+  return Status::Ok();
+}
+
+Status OutputKeeper::Pass(bool all, MonoTime deadline) {
+  waiting_.clear();
+  Status first;
+  for (const OutputSource& source : sources_) {
+    const Status status = LookAt(source, all, deadline);
+    if (!status.ok() && first.ok()) first = status;
+  }
+  const Status listed = WriteManifest();
+  if (first.ok()) first = listed;
+  if (!first.ok() || waiting_.empty()) return first;
+  const auto& [path, why] = *waiting_.begin();
+  const std::string more =
+      waiting_.size() == 1 ? "" : " and " + std::to_string(waiting_.size() - 1) + " more";
+  return why.WithContext("output '" + Printable(path) + "'" + more);
+}
+
+Status OutputKeeper::Step() { return Pass(false, clock_.Mono() + Duration::Hours(24 * 365)); }
+
+Status OutputKeeper::Finish(MonoTime deadline) {
+  Status status = Pass(true, deadline);
+  // A store that is away for a moment should not cost the outputs.
+  for (int i = 0; i < 3 && status.transient() && clock_.Mono() < deadline; ++i) {
+    if (!sources_.empty()) sources_.front().files->Wait(Duration::Ms(500));
+    status = Pass(true, deadline);
+  }
+  return status;
+}
+
+void OutputKeeper::GiveUp() {
+  for (const auto& [path, why] : waiting_) LeaveOut(path, &seen_[path], why.message());
+  waiting_.clear();
+  const Status listed = WriteManifest();
+  if (!listed.ok()) left_out_["(the list of outputs)"] = listed.message();
+}
+
+Result<std::vector<OutputInfo>> ListOutputs(ObjectStore& store, const std::string& job) {
+  std::vector<CheckpointId> ids;
+  const std::string prefix = paths::Artifacts(job) + kManifestPrefix;
+  STOKER_TRY(ListAll(store, prefix, [&](const ObjectInfo& info) {
+    if (auto id = IdOfOutputsManifest(info.key.substr(paths::Artifacts(job).size()))) {
+      ids.push_back(*id);
+    }
+    return Status::Ok();
+  }));
+  std::sort(ids.begin(), ids.end());
+  std::map<std::string, OutputInfo> newest;
+  for (const CheckpointId& id : ids) {
+    const int rank = static_cast<int>(id.seq);
+    auto part = GetJudged(store, OutputsManifestKey(job, id.attempt, rank),
+                          [](const Object& object) { return DecodePart(object.data); });
+    if (part.code() == Code::kNotFound) continue;
+    if (!part.ok()) return part.status().WithContext("outputs of attempt " + id.ToString());
+    for (const ManifestFile& file : part->files) {
+      const auto kind_of = [](const OutputInfo& info) { return info.file.kind; };
+      for (const auto& old : Superseded(newest, file.path, file.kind, kind_of)) newest.erase(old);
+      newest[file.path] = OutputInfo{file.path, id.attempt, rank, file};
+    }
+  }
+  std::vector<OutputInfo> out;
+  for (auto& [path, info] : newest) out.push_back(std::move(info));
+  return out;
+}
+
+namespace {
+
+using MayFetch = std::function<Result<bool>(const OutputInfo&)>;
+
+Status FetchWanted(ObjectStore& store, const std::string& job, const std::vector<OutputInfo>& all,
+                   const std::string& what, DirectoryWriter& into, const Movers& movers,
+                   const MayFetch& may, Downloaded* done) {
+  std::vector<WantedFile> wanted;
+  std::vector<const OutputInfo*> links;
+  for (const OutputInfo& output : all) {
+    if (!Wanted(output.path, what)) continue;
+    ++done->files;
+    if (may) {
+      STOKER_ASSIGN(const bool fetched, may(output));
+      if (!fetched) continue;
+    }
+    if (output.file.kind == FileKind::kLink) links.push_back(&output);
+    if (output.file.kind == FileKind::kDirectory) STOKER_TRY(into.MakeDirectory(output.path));
+    if (output.file.kind != FileKind::kFile) continue;
+    wanted.push_back({paths::Artifacts(job) + output.file.object, output.file, output.path});
+    done->bytes += output.file.size;
+  }
+  STOKER_TRY(FetchFiles(store, movers, wanted, into));
+  for (const OutputInfo* link : links) {
+    STOKER_TRY(into.MakeLink(link->path, link->file.target));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<Downloaded> DownloadOutputs(ObjectStore& store, const std::string& job,
+                                   const std::string& what, DirectoryWriter& into,
+                                   const Movers& movers, const MayFetch& may) {
+  for (int attempt = 1;; ++attempt) {
+    STOKER_ASSIGN(std::vector<OutputInfo> all, ListOutputs(store, job));
+    Downloaded done;
+    const Status status = FetchWanted(store, job, all, what, into, movers, may, &done);
+    // Being replaced just now: the list that names the new one follows.
+    const bool moving = status.Is(Code::kCorrupt) || status.Is(Code::kConflict);
+    if (moving && attempt < kReadTries) continue;
+    if (!status.ok()) return status;
+    if (done.files > 0 || what.empty()) return done;
+    std::set<std::string> tops;
+    for (const OutputInfo& output : all) tops.insert(TopOf(output.path));
+    const std::vector<std::string> names(tops.begin(), tops.end());
+    return Status(Code::kNotFound, "the job has no output '" + Printable(what) + "'",
+                  names.empty() ? "it has no outputs (yet)" : "it has: " + Join(names, ", "));
+  }
+}
+
+}  // namespace stoker

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files that a job leaves behind (its `outputs:`): kept in the store while the program runs and
+// once more at its end, as plain objects under jobs/<job>/artifacts/. A file whose name the store
+// cannot hold lies there under another one, which the manifest names. What cannot be kept at all is
+// left out by name, and keeps none of the others.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "checkpoint/manifest.h"
+#include "port/checkpoint_files.h"
+#include "port/clock.h"
+#include "port/object_store.h"
+#include "transfer/transfer.h"
+
+namespace stoker {
+
+// One entry of `outputs:`. For "a/b/out": `files` looks at <workdir>/a/b and there at "out" only.
+struct OutputSource {
+  std::string prefix;  // "a/b"; "" for an entry at the top
+  CheckpointFiles* files = nullptr;
+};
+
+struct OutputsConfig {
+  std::string job;
+  int attempt = 1;
+  int rank = 0;
+  Duration quiet = Duration::Seconds(2);  // a file unchanged for this long is uploaded
+  Duration grow = Duration::Seconds(30);  // one that never rests is uploaded this often, as it is
+  Movers movers;                          // who uploads, besides the thread in Step
+  std::vector<std::string> leave_out;     // paths (as in the work directory) of other directories
+};
+
+// Where a file of node `rank` lies below artifacts/: rank 0's under its own path, the others' under
+// "node-<rank>/".
+std::string ArtifactPath(int rank, const std::string& path);
+
+// Not thread-safe: one thread calls Step now and then, then Finish once.
+class OutputKeeper {
+ public:
+  OutputKeeper(OutputsConfig config, ObjectStore& store, Clock& clock,
+               std::vector<OutputSource> sources);
+
+  // One more place to look at from now on.
+  void Add(const OutputSource& source) { sources_.push_back(source); }
+
+  // Looks, uploads what has come to rest, and lists it in the manifest. Blocks while it uploads.
+  // Returns what does not work at present; the rest is done nevertheless, and tried again later.
+  Status Step();
+  // The program has ended: everything that changed, until `deadline`. Not ok: something is left
+  // that may be kept when it is called again; kTimeout: the time was over.
+  Status Finish(MonoTime deadline);
+  // After a Finish that was not ok, and instead of another: what is left is left out.
+  void GiveUp();
+  int64_t uploaded_files() const { return uploaded_; }
+  // What will never be in the store as it is now, by path in the work directory, and why; for
+  // people.
+  const std::map<std::string, std::string>& left_out() const { return left_out_; }
+  // Whether a file was kept, under a path (as in the work directory) that `matches`.
+  bool Kept(const std::function<bool(const std::string& path)>& matches) const;
+
+ private:
+  struct Seen {
+    FileFact fact;
+    MonoTime since;  // looks like this since
+    FileFact sent;   // when it was uploaded
+    MonoTime sent_at;
+    bool ever_sent = false;
+    bool refused = false;  // `sent` is what was left out
+  };
+  Status Pass(bool all, MonoTime deadline);
+  Status LookAt(const OutputSource& source, bool all, MonoTime deadline);
+  bool BackAgain(const std::string& path, const FileFact& fact,
+                 const std::set<std::string>& there) const;
+  // Files that are copied, and wait to be sent together.
+  struct Batch;
+  Status Stage(const OutputSource& source, const std::string& path, Seen* seen, bool prefix,
+               Batch* batch);
+  // At the end, when nobody of the job is left who could write.
+  Status StageLast(const OutputSource& source, const std::string& path, Seen* seen, Batch* batch);
+  Result<std::unique_ptr<Snapshot>> CopyLast(const OutputSource& source, const FileFact& fact,
+                                             Batch* batch);
+  Status Add(const std::string& path, Seen* seen, std::unique_ptr<Snapshot> copy, Batch* batch);
+  // One that is not in the store: left out for good, or tried again.
+  void Failed(const std::string& path, Seen* seen, const Status& why);
+  void LeaveOut(const std::string& path, Seen* seen, const std::string& why);
+  Status Send(Batch* batch);
+  Status WriteManifest();
+  bool LeftOut(const std::string& path) const;
+
+  const OutputsConfig config_;
+  ObjectStore& store_;
+  Clock& clock_;
+  std::vector<OutputSource> sources_;
+  std::map<std::string, Seen> seen_;            // by path in the work directory
+  std::map<std::string, ManifestFile> listed_;  // by path in the work directory
+  std::map<std::string, std::string> left_out_;
+  std::map<std::string, Status> waiting_;  // of the last look: what failed, and may not fail again
+  bool manifest_due_ = false;
+  int64_t uploaded_ = 0;
+};
+
+struct OutputInfo {
+  std::string path;  // below artifacts/
+  int attempt = 0;
+  int rank = 0;
+  ManifestFile file;
+  // As in the work directory of its node.
+  std::string file_path() const { return path.substr(ArtifactPath(rank, "").size()); }
+};
+
+// All outputs of a job: of each path what the newest attempt wrote. Ordered by path.
+Result<std::vector<OutputInfo>> ListOutputs(ObjectStore& store, const std::string& job);
+
+struct Downloaded {
+  int64_t files = 0;
+  int64_t bytes = 0;
+};
+// `what`: "" = everything, else a path or folder as listed, or the last part of one ("model").
+// Every byte's hash is checked; kCorrupt names the file. kNotFound names what there is. A file that
+// is replaced in the store meanwhile is read again. `may` is asked of each before it is fetched,
+// and once more after such a replacement; false leaves it out, and it is counted nevertheless.
+Result<Downloaded> DownloadOutputs(ObjectStore& store, const std::string& job,
+                                   const std::string& what, DirectoryWriter& into,
+                                   const Movers& movers = {},
+                                   const std::function<Result<bool>(const OutputInfo&)>& may = {});
+
+}  // namespace stoker

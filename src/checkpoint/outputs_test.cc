@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names that a store or JSON cannot hold, and outputs that can never be kept.
+#include "checkpoint/outputs.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "ledger/paths.h"
+#include "store/faulty.h"
+#include "store/forwarding.h"
+#include "store/memory_store.h"
+#include "test/checkpoint/fake_files.h"
+#include "transfer/object_name.h"
+
+namespace stoker::test {
+namespace {
+
+const std::string kJob = "job";
+
+// As a service that takes no key with `odd` in it.
+class Picky : public ForwardingStore {
+ public:
+  Picky(ObjectStore& store, std::string odd) : ForwardingStore(store), odd_(std::move(odd)) {}
+  Result<ObjectInfo> PutFrom(const std::string& key, ObjectReader& from,
+                             const Condition& condition) override {
+    ++asked;
+    if (key.find(odd_) != std::string::npos) return Status(Code::kInvalid, "no key here");
+    return ForwardingStore::PutFrom(key, from, condition);
+  }
+  int asked = 0;
+
+ private:
+  const std::string odd_;
+};
+
+struct Bench {
+  explicit Bench(ObjectStore& store)
+      : keeper(
+            [] {
+              OutputsConfig config;
+              config.job = kJob;
+              return config;
+            }(),
+            store, clock, {{"", &files}}) {}
+  HandClock clock;
+  FakeFiles files{clock};
+  OutputKeeper keeper;
+};
+
+const std::vector<std::string> kNames = {
+    "out/.tmpfile",      "out/model.rev",      "out/caf\xe9",      "out/caf%E9",
+    "out/a\nb",          "out/tab\tb",         "out/\x01",         "out/\x7f",
+    "out/\xef\xbf\xbf",  "out/\xc2\x85",       "out/odd-names/x",  "odd-names/x",
+    "manifest-1-0.json", "node-1/out/x",       "out/\xed\xa0\x80", "out/ space ",
+    "out/#?&+%;=",       std::string(255, 'l')};
+
+TEST(OutputNames, ComeBackByteForByte) {
+  MemoryStore store;
+  Bench bench(store);
+  for (const std::string& name : kNames) bench.files.Write(name, "of " + name);
+  ASSERT_TRUE(bench.keeper.Finish(bench.clock.now + Duration::Seconds(5)).ok());
+  EXPECT_TRUE(bench.keeper.left_out().empty());
+  FakeDirectory directory;
+  ASSERT_TRUE(DownloadOutputs(store, kJob, "", directory).ok());
+  EXPECT_EQ(directory.files.size(), kNames.size());
+  for (const std::string& name : kNames) EXPECT_EQ(directory.files[name], "of " + name);
+  ASSERT_TRUE(ListAll(store, "", [](const ObjectInfo& info) {
+                EXPECT_EQ(Printable(info.key), info.key) << "every service lists it as it is";
+                return Status::Ok();
+              }).ok());
+  EXPECT_EQ(store.Get(paths::Artifacts(kJob) + "out/.tmpfile")->data, "of out/.tmpfile");
+}
+
+TEST(OutputNames, WhatTheStoreRefusesHasAnotherName) {
+  MemoryStore store;
+  Picky picky(store, "colon:");
+  Bench bench(picky);
+  bench.files.Write("out/colon:x", "x");
+  bench.files.Write("out/y", "y");
+  ASSERT_TRUE(bench.keeper.Finish(bench.clock.now + Duration::Seconds(5)).ok());
+  FakeDirectory directory;
+  ASSERT_TRUE(DownloadOutputs(store, kJob, "", directory).ok());
+  EXPECT_EQ(directory.files,
+            (std::map<std::string, std::string>{{"out/colon:x", "x"}, {"out/y", "y"}}));
+}
+
+TEST(Outputs, WhatIsRefusedForGoodIsLeftOutByNameAndTheRestKept) {
+  MemoryStore store;
+  Picky picky(store, OddObject("out/\n"));  // which is all that it could be called
+  Bench bench(picky);
+  bench.files.Write("out/\n", "x");
+  bench.files.Write("out/y", "y");
+  const auto end = bench.clock.now + Duration::Seconds(5);
+  EXPECT_TRUE(bench.keeper.Finish(end).ok()) << "nothing is left to try";
+  ASSERT_EQ(bench.keeper.left_out().size(), 1u);
+  EXPECT_EQ(bench.keeper.left_out().begin()->first, "out/\n");
+  const int asked = picky.asked;
+  EXPECT_TRUE(bench.keeper.Finish(end).ok());
+  EXPECT_EQ(picky.asked, asked) << "nor is it tried again";
+  EXPECT_EQ(ListOutputs(store, kJob)->size(), 1u);
+}
+
+TEST(Outputs, AFileThatBecomesAFolderAndTheOtherWayRound) {
+  MemoryStore store;
+  Bench bench(store);
+  bench.files.Write("out/a", "1");
+  bench.files.Write("out/b/c", "2");
+  ASSERT_TRUE(bench.keeper.Finish(bench.clock.now + Duration::Seconds(5)).ok());
+  bench.files.Remove("out/a");
+  bench.files.Remove("out/b/c");
+  bench.files.Write("out/a/d", "3");
+  bench.files.Write("out/b", "4");
+  ASSERT_TRUE(bench.keeper.Finish(bench.clock.now + Duration::Seconds(5)).ok());
+  FakeDirectory directory;
+  ASSERT_TRUE(DownloadOutputs(store, kJob, "", directory).ok());
+  const std::map<std::string, std::string> want = {{"out/a/d", "3"}, {"out/b", "4"}};
+  EXPECT_EQ(directory.files, want);
+  // Another attempt turns it round again.
+  OutputsConfig config;
+  config.job = kJob;
+  config.attempt = 2;
+  FakeFiles files(bench.clock);
+  files.Write("out/a", "5");
+  OutputKeeper second(config, store, bench.clock, {{"", &files}});
+  ASSERT_TRUE(second.Finish(bench.clock.now + Duration::Seconds(5)).ok());
+  FakeDirectory later;
+  ASSERT_TRUE(DownloadOutputs(store, kJob, "", later).ok());
+  const std::map<std::string, std::string> then = {{"out/a", "5"}, {"out/b", "4"}};
+  EXPECT_EQ(later.files, then);
+}
+
+TEST(Outputs, WhatMayPassIsTriedUntilItIsGivenUp) {
+  MemoryStore store;
+  FaultPlan plan;
+  plan.before = 1000;
+  plan.only = [](StoreCall, const std::string& key) { return EndsWith(key, "out/x"); };
+  FaultyStore faulty(store, 1, plan);
+  Bench bench(faulty);
+  bench.files.Write("out/x", "x");
+  bench.files.Write("out/y", "y");
+  const auto end = bench.clock.now + Duration::Seconds(5);
+  const Status status = bench.keeper.Finish(end);
+  EXPECT_TRUE(status.transient()) << status.ToString();
+  EXPECT_NE(status.message().find("'out/x'"), std::string::npos) << status.ToString();
+  EXPECT_TRUE(bench.keeper.left_out().empty());
+  bench.keeper.GiveUp();
+  ASSERT_EQ(bench.keeper.left_out().count("out/x"), 1u);
+  EXPECT_EQ(ListOutputs(store, kJob)->size(), 1u);
+}
+
+// Names of roles and targets of links are bytes, too.
+TEST(Manifests, KeepBytesThatAreNotUtf8) {
+  Manifest manifest;
+  manifest.job = kJob;
+  manifest.id = {1, 2};
+  manifest.together = {"caf\xe9", "caf%E9"};
+  Part part;
+  ManifestFile link;
+  link.path = "d\xff/link";
+  link.kind = FileKind::kLink;
+  link.target = "t\xfe";
+  part.files = {link};
+  manifest.parts = {part};
+  const auto back = DecodeManifest(EncodeManifest(manifest));
+  ASSERT_TRUE(back.ok()) << back.status().ToString();
+  EXPECT_EQ(back->together, manifest.together);
+  EXPECT_EQ(back->parts[0].files[0].path, link.path);
+  EXPECT_EQ(back->parts[0].files[0].target, link.target);
+  std::string evil = EncodeManifest(manifest);
+  const size_t at = evil.find("d%FF/link");
+  for (size_t i = at; i != std::string::npos; i = evil.find("d%FF/link")) {
+    evil.replace(i, 9, "%2E%2E/li");
+  }
+  EXPECT_EQ(DecodeManifest(evil).code(), Code::kCorrupt) << "decoded names are judged, too";
+}
+
+}  // namespace
+}  // namespace stoker::test

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A directory as the end of a transfer, with every file's hash checked. Inside sync/ only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "checkpoint/manifest.h"
+#include "port/checkpoint_files.h"
+#include "port/transfer_side.h"
+
+namespace stoker {
+
+// kCorrupt, naming the file. `what` of it differs from what was written.
+Status MissingFile(const ManifestFile& file);
+Status DamagedFile(const ManifestFile& file, const std::string& what);
+
+class RestoreTarget : public TransferTarget {
+ public:
+  // `files`: what each must be, by its key here, which is its path in the directory. Both outlive
+  // it.
+  RestoreTarget(DirectoryWriter& into, const std::map<std::string, ManifestFile>& files)
+      : into_(into), files_(files) {}
+  int64_t whole_bytes() const override;
+  Result<ObjectInfo> PutFrom(const std::string& key, ObjectReader& from) override;
+  int64_t memory(const ObjectReader& from) const override;
+  Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, const ObjectInfo& from,
+                                                  const std::string& resume) override;
+  // Whether it is there, whole. Not while files move.
+  bool Has(const std::string& key) const { return done_.contains(key); }
+
+ private:
+  Result<std::unique_ptr<NewFile>> Create(const std::string& key);
+
+  DirectoryWriter& into_;
+  const std::map<std::string, ManifestFile>& files_;
+  std::mutex mutex_;  // of `into_`: one at a time makes names; and of `done_`
+  std::set<std::string> done_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the nodes of one attempt agree on a checkpoint, through the store alone.
+//
+// Rank 0 asks (a round), every other node answers with the part it has of that moment, with "none
+// of mine", or with "late". Nodes that want to commit while rank 0 writes nothing leave a wish. A
+// node whose program has ended leaves a final part, which answers every later round.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "checkpoint/manifest.h"
+#include "port/object_store.h"
+
+namespace stoker {
+
+// Rank 0's side. Not thread-safe.
+class RoundLeader {
+ public:
+  RoundLeader(ObjectStore& store, std::string job, int attempt, int num_nodes)
+      : store_(store), job_(std::move(job)), attempt_(attempt), num_nodes_(num_nodes) {}
+
+  enum class State { kWaiting, kComplete, kLate };
+  Status Open(const Round& round);
+  // Looks for answers that have not come yet.
+  Result<State> Poll();
+  // The answers of the others, ordered by rank.
+  std::vector<Part> parts() const;
+  // Those that have not answered, as of the last Poll.
+  std::vector<int> Missing() const;
+  // The newest wish of another node that no round was opened for since.
+  Result<std::optional<Round>> Wished();
+  // The nodes whose programs have not ended, or not said so.
+  Result<std::vector<int>> NotFinal();
+
+ private:
+  Result<std::optional<Part>> PartAt(const std::string& key);
+
+  ObjectStore& store_;
+  const std::string job_;
+  const int attempt_;
+  const int num_nodes_;
+  Round round_;
+  std::map<int, Part> parts_;
+  int64_t served_cycle_ = 0;
+};
+
+// The side of a node other than rank 0. Not thread-safe.
+class RoundFollower {
+ public:
+  RoundFollower(ObjectStore& store, std::string job, int attempt, int rank)
+      : store_(store), job_(std::move(job)), attempt_(attempt), rank_(rank) {}
+
+  // The newest round that has not been answered; older ones are passed over.
+  Result<std::optional<Round>> Next();
+  Status Answer(const Round& round, Part part);
+  Status AnswerForGood(Part part);
+  Status Wish(const Part& part);
+  // The newest checkpoint that this node answered for and that is committed by now.
+  Result<std::optional<CheckpointId>> Committed();
+  // A number above every round seen so far.
+  int64_t free_seq() const { return last_seen_ + 1; }
+
+ private:
+  ObjectStore& store_;
+  const std::string job_;
+  const int attempt_;
+  const int rank_;
+  int64_t last_seen_ = 0;
+  int64_t answered_ = 0;
+  int64_t looked_for_ = 0;  // answered, and not known to be committed yet
+  std::optional<Round> open_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// zstd for log segments: in one go, streamed, and the bounded way back out of untrusted bytes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "ledger/log/log_record.h"
+
+namespace stoker {
+
+// No segment unpacks to more; what does is refused (a bomb, or damage).
+inline constexpr int64_t kMaxSegmentRaw = 64 * 1024 * 1024;
+// No segment is larger as an object.
+inline constexpr int64_t kMaxSegmentObject = 32 * 1024 * 1024;
+
+// Packs text piece by piece, with a checksum; memory about 1 MiB plus the output. Not thread-safe.
+class LogCompressor {
+ public:
+  LogCompressor();
+  ~LogCompressor();
+  Status Add(std::string_view text);
+  // The packed bytes; the compressor can then be used again.
+  Result<std::string> Finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Unpacks one segment record by record in bounded memory. Not thread-safe.
+class SegmentDecoder {
+ public:
+  // `packed` is the object; `lines` is what its name promises.
+  SegmentDecoder(std::string packed, int64_t lines);
+  ~SegmentDecoder();
+  // The next record, valid until the next call; nullopt after the last. kCorrupt when the bytes are
+  // not a segment of exactly `lines` records: what came before that is good.
+  Result<std::optional<RecordView>> Next();
+  // The record that Next returned last, as text with its \n.
+  std::string_view raw() const;
+  int64_t raw_bytes() const;  // of all records so far
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/outputs/output_pattern.h"
+
+#include "base/text.h"
+
+namespace stoker::node {
+
+OutputPattern::OutputPattern(const OutputSpec& output) : text_(output.path), whole_(output.path) {
+  bool literal = true;
+  const std::vector<std::string> parts = Split(text_, '/');
+  for (size_t i = 0; i < parts.size(); ++i) {
+    literal = literal && !OutputSpec{parts[i]}.IsPattern() && i + 1 < parts.size();
+    if (literal) folder_ += (i == 0 ? "" : "/") + parts[i];
+    open_ended_ = open_ended_ || parts[i].find("**") != std::string::npos;
+    if (!open_ended_) parts_.emplace_back(parts[i]);
+  }
+}
+
+bool OutputPattern::MatchesWhole(std::string_view path) const {
+  return path == text_ || whole_.Matches(path);
+}
+
+bool OutputPattern::Matches(std::string_view path) const {
+  for (size_t at = path.find('/'); at != std::string_view::npos; at = path.find('/', at + 1)) {
+    if (MatchesWhole(path.substr(0, at))) return true;
+  }
+  return MatchesWhole(path);
+}
+
+bool OutputPattern::MayHold(std::string_view path) const {
+  if (StartsWith(text_, std::string(path) + "/") || Matches(path)) return true;
+  size_t part = 0;
+  for (const std::string& name : Split(path, '/')) {
+    if (part == parts_.size()) return open_ended_;
+    if (!parts_[part++].Matches(name)) return false;
+  }
+  return part < parts_.size() || open_ended_;
+}
+
+}  // namespace stoker::node

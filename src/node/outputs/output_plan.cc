@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/outputs/output_plan.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "contract/environment.h"
+#include "sys/file.h"
+
+namespace stoker::node {
+namespace {
+
+bool Within(const std::string& path, const std::string& folder) {
+  return path == folder || StartsWith(path, folder + "/");
+}
+
+}  // namespace
+
+OutputPlan::OutputPlan(const JobSpec& spec, std::string workdir, int rank)
+    : spec_(spec), workdir_(std::move(workdir)) {
+  for (const OutputSpec& output : spec.outputs) patterns_.emplace_back(output);
+  MadeBounds bounds;
+  bounds.bytes = spec.limits.kept_size.value_or(bounds.bytes);
+  bounds.files = spec.limits.kept_files.value_or(bounds.files);
+  if (spec.outputs_given || rank != 0 || bounds.bytes == 0 || bounds.files == 0) return;
+  std::vector<std::string> apart = Apart();
+  apart.insert(apart.end(), {contract::kOutputFolder, contract::kModelFolder});
+  made_ = std::make_unique<MadeFiles>(MadeFilesConfig{workdir_, apart, bounds});
+}
+
+std::vector<std::string> OutputPlan::Apart() const {
+  const std::string& path = spec_.checkpoints.path;
+  if (path.empty() || path[0] != '/') return {path};
+  if (!StartsWith(path, workdir_ + "/")) return {};
+  return {path.substr(workdir_.size() + 1)};
+}
+
+bool OutputPlan::IsNamedFolder(const std::string& path) const {
+  return std::any_of(named_.begin(), named_.end(),
+                     [&](const std::string& folder) { return Within(path, folder); });
+}
+
+Status OutputPlan::Begin() {
+  named_.clear();
+  code_ = {};
+  for (const char* folder : {contract::kOutputFolder, contract::kModelFolder}) {
+    const auto covers = [&](const std::string& other) { return Within(folder, other); };
+    const std::vector<std::string> apart = Apart();
+    const bool kept_anyway =
+        std::any_of(spec_.outputs.begin(), spec_.outputs.end(),
+                    [&](const OutputSpec& output) { return covers(output.path); });
+    if (kept_anyway || std::any_of(apart.begin(), apart.end(), covers)) continue;
+    if (sys::DirExists(workdir_ + "/" + folder)) named_.emplace_back(folder);
+  }
+  TreeFilter filter;
+  filter.enter = [this](const std::string& path) { return IsNamedFolder(path); };
+  filter.wanted = [this](const FileFact& fact) {
+    if (IsNamedFolder(fact.path)) code_.Add(fact);
+    return false;
+  };
+  filter.closed = [](const std::string&, const Status&) {};
+  const Status walked = WalkTree(workdir_, filter);
+  code_.Seal();
+  return walked;
+}
+
+Status OutputPlan::Remember() { return made_ ? made_->Remember() : Status::Ok(); }
+
+std::vector<OutputPlace> OutputPlan::WhileRunning() const {
+  std::vector<OutputPlace> places;
+  for (size_t i = 0; i < patterns_.size(); ++i) {
+    const OutputPattern& pattern = patterns_[i];
+    OutputPlace place;
+    place.folder = pattern.folder();
+    if (!spec_.outputs[i].IsPattern()) {
+      place.only = pattern.text().substr(place.folder.empty() ? 0 : place.folder.size() + 1);
+    } else {
+      const std::string above = place.folder.empty() ? "" : place.folder + "/";
+      place.filter.enter = [&pattern, above](const std::string& path) {
+        return pattern.MayHold(above + path);
+      };
+      place.filter.wanted = [&pattern, above](const FileFact& fact) {
+        return pattern.Matches(above + fact.path);
+      };
+    }
+    places.push_back(std::move(place));
+  }
+  for (const std::string& folder : named_) {
+    OutputPlace place;
+    place.only = folder;
+    // The folder itself was made for the program: empty, it is nothing that came of it.
+    place.filter.wanted = [this, folder](const FileFact& fact) {
+      return fact.path != folder && !code_.Has(fact);
+    };
+    places.push_back(std::move(place));
+  }
+  return places;
+}
+
+std::optional<OutputPlace> OutputPlan::AtEnd(const std::function<bool()>& out_of_time) {
+  if (!made_) return std::nullopt;
+  const Status chosen = made_->Choose(out_of_time);
+  left_out_ = made_->left_out();
+  if (!chosen.ok()) {
+    left_out_ = {"what the program made and no 'outputs' name is not kept: " + chosen.message()};
+    return std::nullopt;
+  }
+  if (made_->chosen() == 0) return std::nullopt;
+  return OutputPlace{"", "", made_->Chosen()};
+}
+
+std::vector<std::string> OutputPlan::Missing(
+    const std::function<bool(const OutputPattern& pattern)>& kept) const {
+  std::vector<std::string> missing;
+  for (const OutputPattern& pattern : patterns_) {
+    if (!kept(pattern)) missing.push_back(pattern.text());
+  }
+  return missing;
+}
+
+}  // namespace stoker::node

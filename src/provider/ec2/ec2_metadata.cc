@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/ec2/ec2_metadata.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "net/http_client.h"
+
+namespace stoker {
+namespace {
+
+constexpr int64_t kTokenSeconds = 21'600;  // the longest that is granted
+constexpr Duration kRenewBefore = Duration::Seconds(60);
+constexpr Duration kFarthestNotice = Duration::Hours(24 * 7);
+constexpr size_t kMaxValue = 256;
+
+class Ec2Metadata : public MetadataService {
+ public:
+  Ec2Metadata(HttpUrl url, Duration timeout, Clock& clock) : url_(std::move(url)), clock_(clock) {
+    http_.connect_timeout = timeout;
+    http_.total_timeout = timeout;
+    http_.max_body_bytes = 64 << 10;
+  }
+
+  Result<std::optional<Notice>> PollNotice() override {
+    constexpr char kPath[] = "/latest/meta-data/spot/instance-action";
+    STOKER_ASSIGN(const HttpResponse response, Get(kPath));
+    if (response.status == 404) return std::optional<Notice>();
+    STOKER_TRY(Expect200(response, kPath));
+    auto notice = ParseNotice(response.body);
+    if (!notice.ok()) return notice.status().WithContext(kPath);
+    return std::optional<Notice>(std::move(*notice));
+  }
+
+  Result<MachineIdentity> Identity() override {
+    MachineIdentity out;
+    STOKER_ASSIGN(out.instance_id, Value("/latest/meta-data/instance-id"));
+    STOKER_ASSIGN(out.address, Value("/latest/meta-data/local-ipv4"));
+    return out;
+  }
+
+ private:
+  Result<Notice> ParseNotice(const std::string& body) {
+    const Status bad(Code::kCorrupt, "not a notice: " + Printable(body.substr(0, 100)));
+    const nlohmann::json json = nlohmann::json::parse(body, nullptr, false);
+    if (!json.is_object()) return bad;
+    const auto action = json.find("action"), time = json.find("time");
+    if (action == json.end() || !action->is_string() || time == json.end() || !time->is_string()) {
+      return bad;
+    }
+    Notice notice;
+    notice.action = action->get<std::string>();
+    if (!IsSafeName(notice.action)) return bad;
+    auto until = ParseRfc3339(time->get<std::string>());
+    if (!until.ok()) return until.status().WithContext(bad.message());
+    notice.until = *until;
+    if (notice.until - clock_.Wall() > kFarthestNotice || notice.until.ms <= 0) return bad;
+    return notice;
+  }
+
+  static Status Expect200(const HttpResponse& response, const std::string& path) {
+    if (response.status == 200) return Status::Ok();
+    return Status(Code::kUnavailable,
+                  path + ": the metadata service answered " + std::to_string(response.status));
+  }
+
+  Result<std::string> Value(const std::string& path) {
+    STOKER_ASSIGN(HttpResponse response, Get(path));
+    STOKER_TRY(Expect200(response, path));
+    const std::string& body = response.body;
+    if (body.empty() || body.size() > kMaxValue || Printable(body) != body) {
+      return Status(Code::kCorrupt, path + ": not a value: " + Printable(body.substr(0, 100)));
+    }
+    return std::move(response.body);
+  }
+
+  Status RenewToken() {
+    token_.clear();
+    HttpRequest request{"PUT", "/latest/api/token", {}, ""};
+    request.headers.emplace_back("X-aws-ec2-metadata-token-ttl-seconds",
+                                 std::to_string(kTokenSeconds));
+    STOKER_ASSIGN(HttpResponse response, HttpCall(url_, request, http_));
+    STOKER_TRY(Expect200(response, request.target));
+    if (response.body.empty() || response.body.size() > kMaxValue ||
+        Printable(response.body) != response.body) {
+      return Status(Code::kCorrupt, request.target + ": not a token");
+    }
+    int64_t granted = kTokenSeconds;
+    if (const auto* ttl = FindHeader(response.headers, "X-aws-ec2-metadata-token-ttl-seconds")) {
+      granted = std::min(granted, WholeNumber(*ttl, 0, INT64_MAX).value_or(0));
+    }
+    token_ = std::move(response.body);
+    renew_at_ = clock_.Mono() + Duration::Seconds(granted) - kRenewBefore;
+    return Status::Ok();
+  }
+
+  Result<HttpResponse> Get(const std::string& path) {
+    const bool fresh = token_.empty() || clock_.Mono() >= renew_at_;
+    if (fresh) STOKER_TRY(RenewToken());
+    auto response = GetWithToken(path);
+    // A token may be void before its time, after a restart of the service for instance.
+    if (fresh || !response.ok() || response->status != 401) return response;
+    STOKER_TRY(RenewToken());
+    return GetWithToken(path);
+  }
+
+  Result<HttpResponse> GetWithToken(const std::string& path) {
+    return HttpCall(url_, {"GET", path, {{"X-aws-ec2-metadata-token", token_}}, ""}, http_);
+  }
+
+  const HttpUrl url_;
+  Clock& clock_;
+  HttpClientOptions http_;
+  std::string token_;
+  MonoTime renew_at_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<MetadataService>> MakeEc2Metadata(const Ec2MetadataOptions& options,
+                                                         Clock& clock) {
+  STOKER_ASSIGN(HttpUrl url, ParseHttpUrl(options.endpoint));
+  return std::unique_ptr<MetadataService>(
+      std::make_unique<Ec2Metadata>(std::move(url), options.timeout, clock));
+}
+
+}  // namespace stoker

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/local/local_provider.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "base/text.h"
+#include "provider/local/local_boot.h"
+#include "provider/local/local_state.h"
+#include "sys/child_process.h"
+#include "sys/file.h"
+#include "sys/task/process_table.h"
+
+extern char** environ;
+
+namespace stoker {
+namespace {
+
+constexpr Duration kYoung = Duration::Seconds(5);  // launched, but not started: may still come
+constexpr Duration kStartLimit = Duration::Seconds(10);
+constexpr Duration kSweepLimit = Duration::Seconds(15);
+constexpr Duration kSweepPatience = Duration::Seconds(2);
+constexpr Duration kLeftoverAge = Duration::Seconds(60);
+constexpr Duration kDefaultLimit = Duration::Hours(24);
+
+std::string OwnBinary() {
+  char path[4096];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+  return n > 0 ? std::string(path, static_cast<size_t>(n)) : "/proc/self/exe";
+}
+
+// Ours, without what ties this process to an instance or a task.
+std::vector<std::string> CleanEnvironment() {
+  std::vector<std::string> out;
+  const auto is = [](std::string_view entry, std::string_view name) {
+    return StartsWith(entry, name) && entry.size() > name.size() && entry[name.size()] == '=';
+  };
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (is(*entry, kInstanceMark) || is(*entry, kTaskMark) || is(*entry, kMetadataVariable)) {
+      continue;
+    }
+    out.emplace_back(*entry);
+  }
+  return out;
+}
+
+class Local : public LocalProvider {
+ public:
+  Local(LocalProviderOptions options, LocalState state, std::string host, Clock& clock)
+      : options_(std::move(options)),
+        state_(std::move(state)),
+        host_(std::move(host)),
+        clock_(clock) {
+    traits_.name = "local";
+    traits_.describe_is_immediate = true;
+    traits_.appear_within = kYoung;
+    traits_.notice_poll = Duration::Ms(250);
+  }
+
+  const ProviderTraits& traits() const override { return traits_; }
+  const std::string& host() const override { return host_; }
+
+  Result<std::string> Launch(const LaunchRequest& request) override {
+    const std::string& token = request.token;
+    if (!IsInstanceToken(token)) {
+      return Status(Code::kInvalid, "not a launch token: " + Printable(token));
+    }
+    const std::string dir = state_.Dir(token);
+    if (state_.Ended(token)) return Over();
+    if (!sys::DirExists(dir)) {
+      if (request.not_after.ms > 0 && clock_.Wall() > request.not_after) {
+        return Status(Code::kNotFound, "the time to send this launch is over");
+      }
+      STOKER_TRY(MakeDir(request, dir));
+      // It may have lived and ended between the two looks; then this folder is nobody's.
+      if (state_.Ended(token)) {
+        STOKER_TRY(state_.RemoveDir(token));
+        return Over();
+      }
+    }
+    STOKER_ASSIGN(const bool held, IsHeld(dir));
+    if (held || WasStarted(dir)) return token;
+    STOKER_TRY(StartMachine(token, dir));
+    return token;
+  }
+
+  Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
+                                             const std::string& job) override {
+    std::vector<InstanceSeen> out;
+    // Whoever was clearing a folder away may have died over it.
+    state_.RemoveLeftovers(Duration::Seconds(2));
+    for (const auto& [token, boot] : Boots()) {
+      if (boot->request.ledger_id != ledger_id) continue;
+      if (!job.empty() && boot->request.job != job) continue;
+      STOKER_ASSIGN(InstanceSeen seen, Look(token, *boot));
+      out.push_back(std::move(seen));
+    }
+    return out;
+  }
+
+  Status Terminate(const std::string& id) override {
+    if (!IsInstanceToken(id)) {
+      return Status(Code::kInvalid, "not an instance: " + Printable(id));
+    }
+    return Remove(id, "terminated");
+  }
+
+  Status Halt(const std::string& id) override {
+    if (!IsInstanceToken(id)) {
+      return Status(Code::kInvalid, "not an instance: " + Printable(id));
+    }
+    if (!sys::DirExists(state_.Dir(id))) return Status::Ok();
+    // Without a mark it is the lock that tells that it is over.
+    (void)state_.MarkEnded(id, "ended on a full disk");
+    return EndProcesses(state_.Dir(id));
+  }
+
+  Status Interrupt(const std::string& id, Duration lead) override {
+    STOKER_ASSIGN(const std::string dir, LivingDir(id));
+    return GiveLocalNotice(dir, {"terminate", clock_.Wall() + lead});
+  }
+
+  Status Withdraw(const std::string& id) override {
+    STOKER_ASSIGN(const std::string dir, LivingDir(id));
+    return WithdrawLocalNotice(dir);
+  }
+
+  Result<std::vector<std::string>> Leftovers() override {
+    std::vector<std::string> out;
+    for (const std::string& token : state_.Tokens()) {
+      const auto boot = ReadLocalBoot(state_.Dir(token));
+      auto seen = Look(token, boot.value_or(LocalBoot{}));
+      if (!seen.ok()) return seen.status();
+      if (seen->state == InstanceState::kGone) out.push_back(token);
+    }
+    return out;
+  }
+
+  Result<std::vector<std::string>> Sweep() override {
+    STOKER_ASSIGN(std::vector<std::string> over, Leftovers());
+    for (const std::string& token : over) STOKER_TRY(Remove(token, "over; removed by a sweep"));
+    state_.RemoveLeftovers(kLeftoverAge);
+    state_.ForgetOldMarks();
+    return over;
+  }
+
+ private:
+  static Status Over() {
+    return Status(Code::kNotFound, "the instance of this launch is over; it is not started again");
+  }
+
+  // By whomever, also where this process cannot see who.
+  static Result<bool> IsHeld(const std::string& dir) {
+    const auto holder = LockHolder(dir);
+    if (holder.ok()) return *holder != 0;
+    if (holder.code() == Code::kDenied) return true;
+    return holder.status();
+  }
+
+  // Of every instance folder. A folder's boot file never changes, and every agent of this machine
+  // asks many times a second, so that each file is read once.
+  std::map<std::string, std::shared_ptr<const LocalBoot>> Boots() {
+    std::map<std::string, std::shared_ptr<const LocalBoot>> now;
+    const std::lock_guard lock(boots_mutex_);
+    for (const std::string& token : state_.Tokens()) {
+      if (const auto known = boots_.find(token); known != boots_.end()) {
+        now.insert(*known);
+        continue;
+      }
+      auto boot = ReadLocalBoot(state_.Dir(token));
+      if (boot.ok()) now.emplace(token, std::make_shared<const LocalBoot>(std::move(*boot)));
+    }
+    boots_ = now;
+    return now;
+  }
+
+  static bool WasStarted(const std::string& dir) { return sys::FileExists(dir + "/machine.json"); }
+
+  Result<std::string> LivingDir(const std::string& id) {
+    const Status none(Code::kNotFound, "instance " + Printable(id) + " does not run here");
+    if (!IsInstanceToken(id) || state_.Ended(id)) return none;
+    const std::string dir = state_.Dir(id);
+    STOKER_ASSIGN(const pid_t holder, LockHolder(dir));
+    if (holder == 0) return none;
+    return dir;
+  }
+
+  std::string BinaryFor(const std::string& digest) const {
+    if (IsInstanceToken(digest)) {
+      const std::string kept = state_.root() + "/bin/" + digest + "/stoker";
+      if (access(kept.c_str(), X_OK) == 0) return kept;
+    }
+    return options_.binary.empty() ? OwnBinary() : options_.binary;
+  }
+
+  // Whole or not at all: filled beside its place, then renamed.
+  Status MakeDir(const LaunchRequest& request, const std::string& dir) {
+    LocalBoot boot;
+    boot.request = request;
+    boot.instance_id = request.token;
+    boot.binary = BinaryFor(request.binary_digest);
+    boot.agent_argv = options_.agent_argv;
+    if (boot.agent_argv.empty()) boot.agent_argv = {boot.binary, kLocalAgentVerb, dir};
+    boot.created = clock_.Wall();
+    boot.boot_id = sys::BootId();
+    const Duration limit = request.limit.ms > 0 ? request.limit : kDefaultLimit;
+    STOKER_TRY(sys::MakeDirs(state_.Instances(), 0700));
+    char name[40];
+    std::snprintf(name, sizeof name, "/.new-%016llx",
+                  static_cast<unsigned long long>(sys::RandomU64()));
+    const std::string fresh = state_.Instances() + name;
+    Status status = sys::MakeDirs(LocalWorkDir(fresh), 0700);
+    if (status.ok()) status = WriteLocalBoot(fresh, boot);
+    if (status.ok()) status = RenewLocalLease(fresh, boot.created + limit);
+    // Only an empty folder is replaced by rename(2), and none of ours is ever empty.
+    if (status.ok() && rename(fresh.c_str(), dir.c_str()) != 0 && errno != ENOTEMPTY &&
+        errno != EEXIST) {
+      status = ErrnoStatus("making " + dir, errno);
+    }
+    if (sys::DirExists(fresh)) (void)sys::RemoveTree(fresh);
+    return status;
+  }
+
+  Status StartMachine(const std::string& token, const std::string& dir) {
+    STOKER_ASSIGN(const LocalBoot boot, ReadLocalBoot(dir));
+    int ready[2];
+    if (pipe2(ready, O_CLOEXEC) != 0) return ErrnoStatus("making a pipe", errno);
+    const sys::ScopedFd ready_read(ready[0]);
+    sys::ScopedFd ready_write(ready[1]);
+    STOKER_ASSIGN(const sys::ScopedFd null, sys::Open("/dev/null", O_RDWR));
+    STOKER_ASSIGN(const sys::ScopedFd log,
+                  sys::Open(LocalMachineLog(dir), O_WRONLY | O_CREAT | O_APPEND, 0600));
+    ChildCommand command;
+    command.program = boot.binary;
+    command.argv = {"stoker", kLocalMachineVerb, dir};
+    command.env = CleanEnvironment();
+    command.cwd = "/";
+    command.fds = {null.get(), log.get(), log.get(), ready_write.get()};
+    auto pid = SpawnChild(command);
+    if (!pid.ok()) return pid.status().WithContext("starting the machine process");
+    ready_write.Reset();
+    while (waitpid(*pid, nullptr, 0) < 0 && errno == EINTR) {  // it goes on in a child of its own
+    }
+    return AwaitMachine(ready_read, token, dir);
+  }
+
+  // The machine process says "R" when its agent runs, else why not; it says nothing when another
+  // one was first.
+  Status AwaitMachine(const sys::ScopedFd& ready, const std::string& token,
+                      const std::string& dir) {
+    pollfd p{ready.get(), POLLIN, 0};
+    int n;
+    while ((n = poll(&p, 1, static_cast<int>(kStartLimit.ms))) < 0 && errno == EINTR) {
+    }
+    if (n == 0) return Status(Code::kTimeout, dir + ": the machine process is slow to start");
+    STOKER_ASSIGN(const std::string answer, sys::ReadAll(ready.get(), "the machine process"));
+    if (answer == "R" || state_.Ended(token) || WasStarted(dir)) return Status::Ok();
+    if (!answer.empty()) return Status(Code::kUnavailable, Printable(answer));
+    STOKER_ASSIGN(const pid_t holder, LockHolder(dir));
+    if (holder != 0 || state_.Ended(token) || WasStarted(dir)) return Status::Ok();
+    return Status(Code::kUnavailable, dir + ": the machine process ended at once",
+                  "its last words are in " + LocalMachineLog(dir));
+  }
+
+  Result<InstanceSeen> Look(const std::string& token, const LocalBoot& boot) {
+    const std::string dir = state_.Dir(token);
+    InstanceSeen seen;
+    seen.id = seen.token = token;
+    seen.ledger_id = boot.request.ledger_id;
+    seen.job = boot.request.job;
+    seen.launch = boot.request.launch;
+    if (const auto lease = ReadLocalLease(dir); lease.ok()) seen.expires = *lease;
+    if (const auto info = ReadLocalMachineInfo(dir); info.ok()) seen.address = info->address;
+    // The order matters: an end is marked before the lock is given back.
+    STOKER_ASSIGN(const bool held, IsHeld(dir));
+    const auto ended = state_.Ended(token);
+    if (held) {
+      seen.state = ended             ? InstanceState::kStopping
+                   : WasStarted(dir) ? InstanceState::kRunning
+                                     : InstanceState::kBooting;
+      return seen;
+    }
+    if (!ended && !WasStarted(dir) && boot.boot_id == sys::BootId() &&
+        clock_.Wall() - boot.created < kYoung && boot.created - clock_.Wall() < kYoung) {
+      seen.state = InstanceState::kRequested;
+      return seen;
+    }
+    return Bury(token, boot, std::move(seen));
+  }
+
+  // Under the lock, so that no start comes in between: nobody may start it any more. It is gone
+  // once nothing of it runs.
+  Result<InstanceSeen> Bury(const std::string& token, const LocalBoot& boot, InstanceSeen seen) {
+    const std::string dir = state_.Dir(token);
+    const Status locked = WithLock(dir, [&]() -> Status {
+      const auto ended = state_.Ended(token);
+      if (ended)
+        seen.why = *ended;
+      else if (boot.boot_id != sys::BootId())
+        seen.why = "the machine was rebooted";
+      else if (WasStarted(dir))
+        seen.why = "the machine process was killed";
+      else
+        seen.why = "the machine process never started";
+      return ended ? Status::Ok() : state_.MarkEnded(token, seen.why);
+    });
+    if (locked.Is(Code::kBusy)) {  // it has just begun
+      seen.state = InstanceState::kBooting;
+      return seen;
+    }
+    if (locked.Is(Code::kNotFound)) {  // its folder was cleared away since it was listed
+      seen.why = state_.Ended(token).value_or("removed");
+    } else {
+      STOKER_TRY(locked);
+    }
+    const bool gone = EndMarkedProcesses(kInstanceMark, dir, Duration::Ms(50), Duration::Ms(500));
+    seen.state = gone ? InstanceState::kGone : InstanceState::kStopping;
+    return seen;
+  }
+
+  Status Remove(const std::string& token, const std::string& why) {
+    const std::string dir = state_.Dir(token);
+    if (!sys::DirExists(dir)) return Status::Ok();
+    STOKER_TRY(state_.MarkEnded(token, why));
+    STOKER_TRY(EndProcesses(dir));
+    return state_.RemoveDir(token);
+  }
+
+  static Status EndProcesses(const std::string& dir) {
+    STOKER_TRY(KillHolder(dir));
+    if (EndMarkedProcesses(kInstanceMark, dir, kSweepPatience, kSweepLimit)) return Status::Ok();
+    return Status(Code::kTimeout, dir + ": some of its processes cannot be ended",
+                  "they hang in the kernel or belong to another user");
+  }
+
+  static Status KillHolder(const std::string& dir) {
+    STOKER_ASSIGN(const pid_t pid, LockHolder(dir));
+    if (pid == 0 || pid == getpid()) return Status::Ok();
+    const sys::ScopedFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    // If the same pid holds the lock after the descriptor was taken, that is whom it means.
+    STOKER_ASSIGN(const pid_t again, LockHolder(dir));
+    if (again != pid) return again == 0 ? Status::Ok() : KillHolder(dir);
+    // Linux before 5.3 has no pidfd; there the pid was right a moment ago.
+    const long killed = process.valid()
+                            ? syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0)
+                            : kill(pid, SIGKILL);
+    if (killed != 0 && errno != ESRCH) return ErrnoStatus("ending " + dir, errno);
+    for (int64_t waited = 0; waited < kSweepLimit.ms * 1000; waited += 500) {
+      STOKER_ASSIGN(const pid_t holder, LockHolder(dir));
+      if (holder == 0) return Status::Ok();
+      usleep(500);
+    }
+    return Status(Code::kTimeout, dir + ": the machine process does not end");
+  }
+
+  const LocalProviderOptions options_;
+  const LocalState state_;
+  const std::string host_;
+  Clock& clock_;
+  ProviderTraits traits_;
+  std::mutex boots_mutex_;
+  std::map<std::string, std::shared_ptr<const LocalBoot>> boots_;  // by token
+};
+
+}  // namespace
+
+Result<std::unique_ptr<LocalProvider>> MakeLocalProvider(const LocalProviderOptions& options,
+                                                         Clock& clock) {
+  if (options.state_dir.empty()) return Status(Code::kInvalid, "the state folder has no name");
+  STOKER_TRY(sys::MakeDirs(options.state_dir, 0700));
+  // One spelling, because processes are found by it.
+  STOKER_ASSIGN(const std::string root, sys::RealPath(options.state_dir));
+  const LocalState state(root);
+  STOKER_ASSIGN(const std::string host, state.HostId());
+  return std::unique_ptr<LocalProvider>(std::make_unique<Local>(options, state, host, clock));
+}
+
+}  // namespace stoker

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instances on this machine: each a folder "<state>/instances/<token>", a machine process
+// (provider/local/local_machine.h) that holds its lock, and the agent that this starts.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "port/clock.h"
+#include "port/provider.h"
+
+namespace stoker {
+
+struct LocalProviderOptions {
+  std::string state_dir;  // e.g. ~/.local/share/stoker; made when missing
+  // The stoker that machines run when "<state>/bin/<binary_digest>/stoker" is not there;
+  // "" = the file of this process.
+  std::string binary;
+  // What the machine runs as its agent; empty = <binary> __agent <dir>. For tests.
+  std::vector<std::string> agent_argv;
+};
+
+class LocalProvider : public Provider {
+ public:
+  // Random, and the same for all who use this state folder: tells whose "local" a job means.
+  virtual const std::string& host() const = 0;
+  // Removes what is left of instances that are over, their processes too, also where no record
+  // knows them any more; returns their ids. For gc and doctor.
+  virtual Result<std::vector<std::string>> Sweep() = 0;
+  // Ids of what Sweep would remove.
+  virtual Result<std::vector<std::string>> Leftovers() = 0;
+  // Ends its processes at once and keeps its folder, for a disk so full that nothing can be noted;
+  // Sweep and Terminate remove that. Ok when it does not run.
+  virtual Status Halt(const std::string& instance_id) = 0;
+  // Takes a notice of Interrupt back. kNotFound when there is no such instance.
+  virtual Status Withdraw(const std::string& instance_id) = 0;
+};
+
+// Thread-safe; any number of processes may use one state folder. Launch starts the machine with
+// this process's environment (without what belongs to another instance) and returns once it runs;
+// repeating it never starts an instance a second time, nor one that is over. Errors besides the
+// port's: kInvalid for a token that is unsafe as a name.
+Result<std::unique_ptr<LocalProvider>> MakeLocalProvider(const LocalProviderOptions& options,
+                                                         Clock& clock);
+
+}  // namespace stoker

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sys/task/process_table.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sys/task/cgroup.h"
+#include "sys/task/gpu_usage.h"
+#include "sys/task/oom_watch.h"
+#include "sys/task/usage.h"
+
+namespace stoker {
+namespace {
+
+constexpr char kTail[] =
+    " S 1 10 10 0 -1 4194304 1 2 3 4 50 7 11 13 20 0 1 0 777 1000 42 184467 1 1 0 0 0 0 0";
+
+TEST(ProcessTable, ParsesAnyName) {
+  const auto stat = ParseProcessStat(std::string("99 (a) S 5 (b) x)") + kTail);
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->pid, 99);
+  EXPECT_EQ(stat->comm, "a) S 5 (b) x");
+  EXPECT_EQ(stat->parent, 1);
+  EXPECT_EQ(stat->own_ticks, 57);
+  EXPECT_EQ(stat->children_ticks, 24);
+  EXPECT_EQ(stat->start_ticks, 777u);
+  EXPECT_EQ(stat->resident_pages, 42);
+}
+
+TEST(ProcessTable, RefusesGarbage) {
+  for (const char* text : {"", "x", "1 (a", "1 a) S", "1 (a) S 2", "(a) S 1 2 3", ")(", "1 )( S"}) {
+    EXPECT_FALSE(ParseProcessStat(text)) << text;
+  }
+}
+
+TEST(ProcessTable, DescendantsSurviveLoopsAndZombies) {
+  const auto make = [](pid_t pid, pid_t parent, char state = 'S') {
+    ProcessStat p;
+    p.pid = pid;
+    p.parent = parent;
+    p.state = state;
+    return p;
+  };
+  const std::vector<ProcessStat> all = {make(2, 1), make(3, 2, 'Z'), make(4, 3), make(5, 9),
+                                        make(1, 4)};  // a torn snapshot may hold a loop
+  std::vector<pid_t> pids;
+  for (const ProcessStat& p : DescendantsOf(1, all)) pids.push_back(p.pid);
+  EXPECT_EQ(pids, (std::vector<pid_t>{2, 4}));
+}
+
+TEST(ProcessTable, FindsAndEndsMarked) {
+  const std::string value = "/mark/" + std::to_string(getpid());
+  int pipe_fds[2];
+  ASSERT_EQ(pipe(pipe_fds), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string entry = std::string(kInstanceMark) + "=" + value;
+    char* const env[] = {const_cast<char*>("A=1"), const_cast<char*>(entry.c_str()), nullptr};
+    char* const argv[] = {const_cast<char*>("sleep"), const_cast<char*>("30"), nullptr};
+    close(pipe_fds[1]);
+    execve("/bin/sleep", argv, env);
+    _exit(127);
+  }
+  for (int i = 0; i < 500 && MarkedProcesses(kInstanceMark, value).empty(); ++i) usleep(10'000);
+  EXPECT_EQ(MarkedProcesses(kInstanceMark, value), std::vector<pid_t>{child});
+  EXPECT_TRUE(MarkedProcesses(kInstanceMark, value + "x").empty());
+  EXPECT_TRUE(MarkedProcesses(kTaskMark, value).empty());
+  EXPECT_TRUE(EndMarkedProcesses(kInstanceMark, value, Duration::Ms(0), Duration::Seconds(5)));
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
+  close(pipe_fds[0]);
+  close(pipe_fds[1]);
+}
+
+TEST(Cgroup, FindsTheMount) {
+  EXPECT_EQ(Cgroup2Mount("22 27 0:21 / /proc rw - proc proc rw\n"
+                         "30 1 0:26 / /sys/fs/cgroup\\040x rw shared:4 - cgroup2 cgroup2 rw\n"),
+            "/sys/fs/cgroup x");
+  EXPECT_EQ(Cgroup2Mount("30 1 0:26 / /sys/fs/cgroup rw shared:4 - cgroup cgroup rw\n- -\n"), "");
+  EXPECT_EQ(Cgroup2Mount(""), "");
+}
+
+TEST(Cgroup, FlatKeyed) {
+  EXPECT_EQ(FlatKeyed("low 0\noom 3\noom_kill 17\n", "oom_kill"), 17);
+  EXPECT_EQ(FlatKeyed("low 0\noom 3\noom_kill 17\n", "oom"), 3);
+  EXPECT_FALSE(FlatKeyed("oom_kill\n", "oom_kill"));
+}
+
+TEST(OomWatch, JudgesHonestly) {
+  const TaskExit killed{0, SIGKILL, false}, shell{137, 0, false}, failed{1, 0, false}, fine{};
+  EXPECT_FALSE(OomWatch::Judge({0, 0, 0}, killed, false));
+  EXPECT_TRUE(OomWatch::Judge({0, 0, 1}, killed, false));
+  EXPECT_TRUE(OomWatch::Judge({0, 0, 1}, shell, false));
+  EXPECT_FALSE(OomWatch::Judge({0, 0, 1}, killed, true));   // our own SIGKILL
+  EXPECT_FALSE(OomWatch::Judge({0, 0, 1}, failed, false));  // some other program's kill
+  EXPECT_TRUE(OomWatch::Judge({0, 1, 1}, failed, false));   // within our own memory limit
+  EXPECT_TRUE(OomWatch::Judge({1, 0, 1}, killed, true));
+  EXPECT_FALSE(OomWatch::Judge({1, 1, 1}, fine, false));
+}
+
+TEST(Usage, ParsesAndReads) {
+  const MachineUsage u =
+      ParseMachineUsage("cpu  100 0 100 900 50 0 0 0 0 0\ncpu0 1\n", "0.50 0.4 0.3 1/200 9",
+                        "MemTotal:       2048 kB\nMemAvailable:   1024 kB\n");
+  EXPECT_DOUBLE_EQ(u.busy_seconds, 2.0);
+  EXPECT_DOUBLE_EQ(u.load, 0.5);
+  EXPECT_EQ(u.memory_bytes, 2048 * 1024);
+  EXPECT_EQ(u.memory_available_bytes, 1024 * 1024);
+  EXPECT_EQ(ParseMachineUsage("garbage", "", "MemTotal").memory_bytes, 0);
+  const MachineUsage here = ReadMachineUsage();
+  EXPECT_GE(here.cpus, 1);
+  EXPECT_GT(here.busy_seconds, 0);
+  EXPECT_GT(here.memory_bytes, here.memory_available_bytes);
+  EXPECT_GT(ReadDiskSpace("/")->total_bytes, 0);
+  EXPECT_EQ(ReadDiskSpace("/no/such").code(), Code::kNotFound);
+}
+
+TEST(Gpu, ParsesWhatNvidiaSmiPrints) {
+  EXPECT_EQ(GpuSampleJson("0, NVIDIA H100 80GB HBM3, 93, 1024, 81559, 61, 402.51\n"),
+            R"([{"busy_percent":93,"index":0,"memory_total_mib":81559,"memory_used_mib":1024,)"
+            R"("name":"NVIDIA H100 80GB HBM3","power_w":402.51,"temperature_c":61}])");
+  EXPECT_NE(GpuSampleJson("1, T4, [N/A], 5, 6, 7, [Not Supported]\n").find("\"busy_percent\":null"),
+            std::string::npos);
+  EXPECT_EQ(GpuSampleJson("NVIDIA-SMI has failed because it couldn't communicate\n,,,,,,\n"), "");
+  EXPECT_EQ(GpuSampler::Start(Duration::Seconds(1), "no-such-smi"), nullptr);
+}
+
+TEST(Gpu, FollowsTheLoopAndEndsIt) {
+  char path[] = "/tmp/fake-smi-XXXXXX";
+  const int fd = mkstemp(path);
+  constexpr char kScript[] =
+      "#!/bin/sh\nwhile :; do echo '0, A, 1, 2, 3, 4, 5'; echo '1, B, 9, 2, 3, 4, 5'; sleep 1; "
+      "done\n";
+  ASSERT_GT(write(fd, kScript, sizeof kScript - 1), 0);
+  fchmod(fd, 0755);
+  close(fd);
+  auto sampler = GpuSampler::Start(Duration::Seconds(1), path);
+  ASSERT_TRUE(sampler);
+  std::string latest;
+  for (int i = 0; i < 300 && latest.find("\"B\"") == std::string::npos; ++i) {
+    usleep(10'000);
+    latest = sampler->Latest();
+  }
+  EXPECT_NE(latest.find("\"name\":\"A\""), std::string::npos) << latest;
+  EXPECT_NE(latest.find("\"name\":\"B\""), std::string::npos) << latest;
+  sampler.reset();
+  unlink(path);
+}
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sys/task/running_task.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <set>
+
+#include "sys/task/cgroup.h"
+#include "sys/task/process_table.h"
+
+namespace stoker {
+namespace {
+
+constexpr size_t kBufferBytes = 256 << 10;
+constexpr int64_t kDrainBytes = 2 << 20;  // a full pipe and then some
+constexpr Duration kShimPatience = Duration::Seconds(15);
+constexpr Duration kStrayLimit = Duration::Seconds(10);
+
+TaskExit ExitOf(int wait_status) {
+  TaskExit exit;
+  if (WIFSIGNALED(wait_status)) {
+    exit.signal = WTERMSIG(wait_status);
+  } else {
+    exit.exit_code = WEXITSTATUS(wait_status);
+  }
+  return exit;
+}
+
+// False when the child `pid` did not end within `limit`.
+bool WaitChild(pid_t pid, Duration limit, int& status) {
+  for (int64_t waited_us = 0; waited_us <= limit.ms * 1000;) {
+    const pid_t got = waitpid(pid, &status, WNOHANG);
+    if (got == pid) return true;
+    if (got < 0 && errno != EINTR) {
+      status = 0;
+      return errno == ECHILD;
+    }
+    const int64_t pause = std::min<int64_t>(10'000, 100 + waited_us / 8);
+    usleep(static_cast<useconds_t>(pause));
+    waited_us += pause;
+  }
+  return false;
+}
+
+}  // namespace
+
+const char* MechanismName(TaskMechanism mechanism) {
+  switch (mechanism) {
+    case TaskMechanism::kPidns:
+      return "pidns";
+    case TaskMechanism::kCgroup:
+      return "cgroup";
+    case TaskMechanism::kSubreaper:
+      return "subreaper";
+  }
+  return "subreaper";
+}
+
+RunningTask::RunningTask(StartedTask started, LogSink& sink)
+    : task_(std::move(started)),
+      sink_(sink),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      buffer_(new char[kBufferBytes]) {
+  pump_ = std::thread([this] { Pump(); });
+}
+
+RunningTask::~RunningTask() { (void)End(); }
+
+bool RunningTask::Move(sys::ScopedFd& pipe, LogStream stream, int64_t limit) {
+  for (int64_t moved = 0; moved < limit;) {
+    const ssize_t n = read(pipe.get(), buffer_.get(), kBufferBytes);
+    if (n > 0) {
+      sink_.Write(stream, std::string_view(buffer_.get(), static_cast<size_t>(n)));
+      moved += n;
+      continue;
+    }
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) return true;
+    pipe.Reset();
+    return false;
+  }
+  return true;
+}
+
+void RunningTask::Pump() {
+  while (true) {
+    // poll skips an entry with descriptor -1.
+    pollfd fds[4] = {{task_.out.get(), POLLIN, 0},
+                     {task_.err.get(), POLLIN, 0},
+                     {task_.status.get(), POLLIN, 0},
+                     {wake_.get(), POLLIN, 0}};
+    if (poll(fds, 4, -1) < 0) continue;
+    // Bounded by the buffer, so that a flood on one pipe does not starve the other.
+    if (fds[0].revents != 0) Move(task_.out, task_.out_stream, kBufferBytes);
+    if (fds[1].revents != 0) Move(task_.err, task_.err_stream, kBufferBytes);
+    if (fds[2].revents != 0) ReadStatus();
+    if (fds[3].revents != 0) break;
+  }
+  Drain();
+}
+
+// Every process of the task is gone, so what they wrote is in the pipes now. Whoever else holds a
+// pipe open (it got the descriptor passed, from outside) may not keep us.
+void RunningTask::Drain() {
+  if (task_.status.valid()) ReadStatus();
+  bool held = false;
+  if (task_.out.valid()) held |= Move(task_.out, task_.out_stream, kDrainBytes);
+  if (task_.err.valid()) held |= Move(task_.err, task_.err_stream, kDrainBytes);
+  if (held) {
+    sink_.Write(LogStream::kSystem,
+                "stoker: a process outside the task still holds its output open; what it writes "
+                "from now on is not recorded\n");
+  }
+}
+
+void RunningTask::ReadStatus() {
+  TaskMessage message;
+  while (true) {
+    const ssize_t n = read(task_.status.get(), &message, sizeof message);
+    if (n == sizeof message) {
+      if (message.kind == TaskMessage::kExited) SetExit(ExitOf(message.value));
+      continue;
+    }
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) return;
+    break;
+  }
+  // The shim is gone: ended by End, or killed by someone. Then the program died with it.
+  task_.status.Reset();
+  if (ending_) return;
+  EndStrays();
+  TaskExit exit;
+  exit.signal = SIGKILL;
+  SetExit(exit);
+}
+
+void RunningTask::SetExit(TaskExit exit) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (exit_) return;
+  exit.out_of_memory = task_.oom->Judge(exit, killed_);
+  exit_ = exit;
+  exited_.notify_all();
+}
+
+std::optional<TaskExit> RunningTask::Poll() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return exit_;
+}
+
+std::optional<TaskExit> RunningTask::Wait(int64_t timeout_ms) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  exited_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                   [this] { return exit_.has_value(); });
+  return exit_;
+}
+
+std::vector<int> RunningTask::Processes() {
+  std::set<int> out;
+  if (ended_) return {};
+  for (const ProcessStat& p : DescendantsOf(task_.shim, ListProcesses())) out.insert(p.pid);
+  if (!task_.cgroup.empty()) {
+    for (const pid_t pid : CgroupProcesses(task_.cgroup)) {
+      const auto stat = ReadProcessStat(pid);
+      if (stat && !stat->ended()) out.insert(pid);
+    }
+  }
+  return {out.begin(), out.end()};
+}
+
+Status RunningTask::Signal(int signo, bool handlers_only) {
+  // The lock keeps the shim's pid ours: it is not reaped meanwhile.
+  std::lock_guard<std::mutex> lock(end_mutex_);
+  if (ended_) return Status::Ok();
+  if (signo == SIGKILL) killed_ = true;
+  std::set<int> done;
+  Status status;
+  for (int walk = 0; walk < 2; ++walk) {  // the second finds those forked during the first
+    for (const int pid : Processes()) {
+      if (!done.insert(pid).second) continue;
+      if (handlers_only && !HandlesSignal(pid, signo)) continue;
+      if (kill(pid, signo) != 0 && errno != ESRCH && status.ok()) {
+        status = ErrnoStatus(
+            "signal " + std::to_string(signo) + " to process " + std::to_string(pid), errno);
+      }
+    }
+  }
+  return status;
+}
+
+bool RunningTask::EndShim() {
+  int status = 0;
+  if (task_.mechanism == TaskMechanism::kPidns) {
+    kill(task_.shim, SIGKILL);
+    return WaitChild(task_.shim, kShimPatience + kStrayLimit, status);
+  }
+  kill(task_.shim, SIGCONT);  // the program, being of the same user, may have stopped it
+  // Without the signal that a dead shim would send back.
+  while (send(task_.control.get(), &kEndEverything, 1, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+  }
+  task_.control.Reset();
+  bool answered = WaitChild(task_.shim, kShimPatience, status);
+  if (answered && WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
+  if (!answered) {
+    kill(task_.shim, SIGKILL);
+    answered = WaitChild(task_.shim, kStrayLimit, status);
+  }
+  return EndStrays() && answered;
+}
+
+bool RunningTask::EndStrays() {
+  switch (task_.mechanism) {
+    case TaskMechanism::kPidns:
+      return true;
+    case TaskMechanism::kCgroup:
+      return EndCgroup(task_.cgroup, kStrayLimit);
+    case TaskMechanism::kSubreaper:
+      return EndMarkedProcesses(kTaskMark, task_.mark, Duration::Ms(0), kStrayLimit);
+  }
+  return true;
+}
+
+Status RunningTask::End() {
+  std::lock_guard<std::mutex> lock(end_mutex_);
+  if (ended_) return end_status_;
+  (void)Usage();  // the last chance to see them
+  ending_ = true;
+  if (!Poll()) killed_ = true;
+  const std::vector<int> before = Processes();
+  if (!EndShim()) {
+    end_status_ = Status(Code::kTimeout,
+                         "some of the task's " + std::to_string(before.size()) +
+                             " processes could not be ended (mechanism " + mechanism() + ")",
+                         "they belong to another user, or hang in the kernel");
+  }
+  const uint64_t one = 1;
+  (void)!write(wake_.get(), &one, sizeof one);
+  pump_.join();
+  TaskExit exit;
+  exit.signal = SIGKILL;
+  SetExit(exit);  // counts only where none was reported
+  ended_ = true;
+  return end_status_;
+}
+
+TaskUsage RunningTask::Usage() {
+  TaskUsage usage;
+  usage.cpu_seconds = static_cast<double>(cpu_ms_) / 1000.0;
+  if (ended_) return usage;
+  const std::vector<ProcessStat> all = ListProcesses();
+  int64_t ticks = 0;
+  for (const ProcessStat& p : DescendantsOf(task_.shim, all)) {
+    ++usage.processes;
+    usage.resident_bytes += p.resident_pages * sysconf(_SC_PAGESIZE);
+    ticks += p.own_ticks + p.children_ticks;
+  }
+  // What has ended is in the times of who waited for it; the last of these is the shim.
+  if (const auto shim = ReadProcessStat(task_.shim)) ticks += shim->children_ticks;
+  int64_t cpu_ms = ticks * 1000 / sysconf(_SC_CLK_TCK);
+  if (!task_.cgroup.empty()) {
+    if (const auto us = CgroupValue(task_.cgroup, "cpu.stat", "usage_usec")) cpu_ms = *us / 1000;
+    if (auto memory = sys::ReadFile(task_.cgroup + "/memory.current", 4096); memory.ok()) {
+      usage.resident_bytes = std::strtoll(memory->c_str(), nullptr, 10);
+    }
+  }
+  int64_t seen = cpu_ms_;
+  while (seen < cpu_ms && !cpu_ms_.compare_exchange_weak(seen, cpu_ms)) {
+  }
+  usage.cpu_seconds = static_cast<double>(std::max(seen, cpu_ms)) / 1000.0;
+  return usage;
+}
+
+}  // namespace stoker

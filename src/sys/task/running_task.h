@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "port/process_runner.h"
+#include "sys/file.h"
+#include "sys/task/oom_watch.h"
+#include "sys/task/task_protocol.h"
+
+namespace stoker {
+
+// What the runner hands over once the program runs.
+struct StartedTask {
+  TaskMechanism mechanism = TaskMechanism::kPidns;
+  pid_t shim = 0;      // our child; reaped by End
+  std::string cgroup;  // "" unless mechanism is kCgroup
+  bool has_host_name = false;
+  std::string mark;                         // value of kTaskMark; "" unless mechanism is kSubreaper
+  sys::ScopedFd out, err, control, status;  // our ends; out, err and status do not block
+  LogStream out_stream = LogStream::kOut;
+  LogStream err_stream = LogStream::kErr;
+  std::unique_ptr<OomWatch> oom;
+};
+
+const char* MechanismName(TaskMechanism mechanism);
+
+// One thread a task moves its output and listens to its shim.
+class RunningTask final : public Task {
+ public:
+  RunningTask(StartedTask started, LogSink& sink);
+  ~RunningTask() override;
+
+  std::optional<TaskExit> Poll() override;
+  std::optional<TaskExit> Wait(int64_t timeout_ms) override;
+  Status Signal(int signo, bool handlers_only) override;
+  Status End() override;
+  TaskUsage Usage() override;
+  std::string mechanism() const override { return MechanismName(task_.mechanism); }
+  bool has_host_name() const override { return task_.has_host_name; }
+  std::vector<int> Processes() override;
+
+ private:
+  void Pump();
+  // Moves what is there; false at the end of the pipe. `limit` bytes at most.
+  bool Move(sys::ScopedFd& pipe, LogStream stream, int64_t limit);
+  void Drain();
+  void ReadStatus();
+  void SetExit(TaskExit exit);
+  // Asks the shim to end everything, and waits for it. False when it does not come to an end.
+  bool EndShim();
+  // Without the shim's help.
+  bool EndStrays();
+
+  StartedTask task_;
+  LogSink& sink_;
+  sys::ScopedFd wake_;              // eventfd: everything has ended, drain and stop
+  std::unique_ptr<char[]> buffer_;  // of the pump
+  std::thread pump_;
+
+  std::mutex mutex_;  // of exit_
+  std::condition_variable exited_;
+  std::optional<TaskExit> exit_;
+
+  std::mutex end_mutex_;  // of end_status_ and reaping the shim
+  Status end_status_;
+  std::atomic<bool> ended_ = false;
+  std::atomic<bool> ending_ = false;
+  std::atomic<bool> killed_ = false;  // SIGKILL was sent by us
+  std::atomic<int64_t> cpu_ms_ = 0;   // highest seen: a counter never goes back
+};
+
+}  // namespace stoker

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A keeper over memory, driven by hand. For tests.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "checkpoint/checkpoint_store.h"
+#include "checkpoint/keeper.h"
+#include "store/memory_store.h"
+#include "test/checkpoint/fake_files.h"
+
+namespace stoker::test {
+
+struct Bench {
+  explicit Bench(KeeperConfig config = {}) : files(clock) {
+    config.job = "job";
+    config.nonce_seed = 5;
+    keeper = std::make_unique<CheckpointKeeper>(config, store, clock, files);
+    EXPECT_TRUE(keeper->Begin().ok());
+  }
+  // One pass of both of the keeper's threads.
+  void Pass() {
+    keeper->Step();
+    if (uploads) {
+      while (keeper->RunUpload()) keeper->Step();
+    }
+  }
+  void Run(Duration time, Duration grain = Duration::Ms(20)) {
+    const MonoTime end = clock.now + time;
+    while (clock.now < end) {
+      clock.now = clock.now + grain;
+      Pass();
+    }
+  }
+  void End(int code, int signal = 0, bool signalled = false) {
+    files.alive = false;
+    TaskExit exit;
+    exit.exit_code = code;
+    exit.signal = signal;
+    keeper->ProgramEnded(exit, signalled);
+    for (int i = 0; i < 200 && !keeper->Finished(); ++i) Run(Duration::Ms(50));
+  }
+  // What a restore would give now; empty when there is nothing to restore.
+  std::map<std::string, std::string> Restored(const std::set<std::string>& suspects = {}) {
+    auto newest = NewestCheckpoint(store, "job", suspects);
+    EXPECT_TRUE(newest.ok());
+    FakeDirectory directory;
+    if (newest.ok() && newest->has_value()) {
+      const Status status = RestoreCheckpoint(store, "job", (*newest)->id, 0, directory);
+      EXPECT_TRUE(status.ok()) << status.ToString();
+    }
+    return directory.files;
+  }
+
+  HandClock clock;
+  MemoryStore store;
+  FakeFiles files;
+  std::unique_ptr<CheckpointKeeper> keeper;
+  bool uploads = true;
+};
+
+using Contents = std::map<std::string, std::string>;
+
+}  // namespace stoker::test

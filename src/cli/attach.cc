@@ -9,12 +9,12 @@
 #include "base/text.h"
 #include "cli/interrupts.h"
 #include "cli/job_watch.h"
-#include "cli/lineage.h"
 #include "cli/log_printer.h"
 #include "cli/story.h"
 #include "ledger/log/log_reader.h"
 #include "ledger/paths.h"
 #include "node/own_variables.h"
+#include "view/lineage.h"
 
 namespace stoker::cli {
 namespace {

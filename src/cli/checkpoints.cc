@@ -4,11 +4,11 @@
 #include "base/text.h"
 #include "checkpoint/checkpoint_store.h"
 #include "cli/context.h"
-#include "cli/lineage.h"
 #include "cli/story.h"
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "ledger/records.h"
+#include "view/lineage.h"
 
 namespace stoker::cli {
 namespace {

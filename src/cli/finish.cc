@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/attach.h"
-#include "cli/kept.h"
 #include "cli/private_env.h"
 #include "cli/story.h"
 #include "cli/tiers.h"
 #include "spec/print.h"
+#include "view/kept.h"
 
 namespace stoker::cli {
 namespace {

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "cli/lineage.h"
 #include "controller/restorable.h"
 #include "ledger/records.h"
 #include "sys/file.h"
+#include "view/lineage.h"
 
 namespace stoker::cli {
 namespace {

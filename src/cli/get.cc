@@ -5,13 +5,13 @@
 #include "checkpoint/checkpoint_store.h"
 #include "cli/context.h"
 #include "cli/get_outputs.h"
-#include "cli/lineage.h"
 #include "cli/meter.h"
 #include "cli/verb.h"
 #include "ledger/records.h"
 #include "sys/file.h"
 #include "sys/thread_crew.h"
 #include "sys/watch/checkpoint_files.h"
+#include "view/lineage.h"
 
 namespace stoker::cli {
 namespace {

@@ -8,7 +8,6 @@
 #include "agent/flush_policy.h"
 #include "base/text.h"
 #include "cli/context.h"
-#include "cli/cut_off.h"
 #include "cli/interrupts.h"
 #include "cli/job_watch.h"
 #include "cli/log_printer.h"
@@ -16,6 +15,7 @@
 #include "ledger/log/log_reader.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
+#include "view/cut_off.h"
 
 namespace stoker::cli {
 namespace {

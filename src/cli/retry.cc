@@ -2,12 +2,12 @@
 #include "cli/context.h"
 #include "cli/finish.h"
 #include "cli/interrupts.h"
-#include "cli/lineage.h"
 #include "cli/submit.h"
 #include "cli/verb.h"
 #include "controller/restorable.h"
 #include "ledger/records.h"
 #include "spec/parse.h"
+#include "view/lineage.h"
 
 namespace stoker::cli {
 namespace {

@@ -2,12 +2,12 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/context.h"
-#include "cli/kept.h"
 #include "cli/story.h"
 #include "cli/tiers.h"
 #include "cli/verb.h"
 #include "ledger/records.h"
 #include "spec/parse.h"
+#include "view/kept.h"
 
 namespace stoker::cli {
 namespace {

@@ -78,8 +78,8 @@ BucketFacts S3Facts(const std::string& url) {
   Add(&out, Level::kOk, "endpoint",
       (endpoint.empty() ? "Amazon's" : endpoint) + ", region " +
           (region.empty() ? "not set: the bucket's own is found out" : region));
-  ReadVersioning(Ask(**client, {"GET", "", "versioning=", {}, "", {}}), &out);
-  ReadLifecycle(Ask(**client, {"GET", "", "lifecycle=", {}, "", {}}), options->prefix, &out);
+  ReadVersioning(Ask(**client, {.method = "GET", .query = "versioning="}), &out);
+  ReadLifecycle(Ask(**client, {.method = "GET", .query = "lifecycle="}), options->prefix, &out);
   return out;
 }
 
@@ -96,7 +96,7 @@ BucketFacts GcsFacts(const std::string& url) {
     Add(&out, Level::kBad, "bucket", client.status().ToString());
     return out;
   }
-  bucket::Request request{"GET", "", "", {}, "", {}};
+  bucket::Request request{.method = "GET"};
   request.target = "/storage/v1/b/" + options->client.bucket +
                    "?fields=softDeletePolicy,versioning,lifecycle,location,storageClass";
   ReadGcsBucket(Ask(**client, request), options->prefix, &out);

@@ -15,11 +15,11 @@ namespace stoker::bucket {
 
 struct Request {
   std::string method;
-  std::string key;    // below the bucket; "" = the bucket itself
-  std::string query;  // encoded, without '?'
-  HttpHeaders headers;
-  std::string body;
-  HttpFileBody file;  // behind `body`
+  std::string key = "";    // below the bucket; "" = the bucket itself
+  std::string query = "";  // encoded, without '?'
+  HttpHeaders headers = {};
+  std::string body = "";
+  HttpFileBody file = {};  // behind `body`
   // Sent twice, it may be refused for what it did itself the first time.
   bool conditional = false;
   // Where the adapter knows the whole path and query: these, whatever `key` and `query` are.

@@ -89,21 +89,21 @@ Result<HttpResponse> Client::Call(const Request& request) {
 // A name is one segment of the path, its slashes encoded too.
 Request OnObject(const std::string& bucket, const char* method, const std::string& key,
                  const std::string& query) {
-  Request request{method, key, "", {}, "", {}};
+  Request request{.method = method, .key = key};
   request.target = "/storage/v1/b/" + bucket + "/o/" + PercentEncode(key);
   if (!query.empty()) request.target += "?" + query;
   return request;
 }
 
 Request OnList(const std::string& bucket, const std::string& query) {
-  Request request{"GET", "", "", {}, "", {}};
+  Request request{.method = "GET"};
   request.target = "/storage/v1/b/" + bucket + "/o?" + query;
   return request;
 }
 
 Request OnUpload(const std::string& bucket, const char* type, const std::string& key,
                  const std::string& query) {
-  Request request{"POST", key, "", {}, "", {}};
+  Request request{.method = "POST", .key = key};
   request.target = "/upload/storage/v1/b/" + bucket + "/o?uploadType=" + type +
                    "&name=" + PercentEncode(key) + (query.empty() ? "" : "&" + query);
   return request;
@@ -111,7 +111,7 @@ Request OnUpload(const std::string& bucket, const char* type, const std::string&
 
 // Its host is not asked about: requests with our token go to our endpoint and nowhere else.
 Result<Request> OnSession(const std::string& key, const std::string& location) {
-  Request request{"PUT", key, "", {}, "", {}};
+  Request request{.method = "PUT", .key = key};
   const size_t scheme = location.find("://");
   const size_t path = scheme == std::string::npos ? 0 : location.find('/', scheme + 3);
   if (path == std::string::npos || location.empty() || location[path] != '/' ||

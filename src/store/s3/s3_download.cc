@@ -19,7 +19,8 @@ std::string WholeSum(const HttpHeaders& headers) {
 Result<std::unique_ptr<bucket::BucketDownload>> OpenDownload(bucket::RetryingCarrier& carrier,
                                                              const std::string& key,
                                                              const std::string& name) {
-  const bucket::Request request{"GET", key, "", {{"x-amz-checksum-mode", "ENABLED"}}, "", {}};
+  const bucket::Request request{
+      .method = "GET", .key = key, .headers = {{"x-amz-checksum-mode", "ENABLED"}}};
   bucket::Opened opened;
   STOKER_ASSIGN(opened.answer, carrier.Open(request));
   const HttpHeaders& headers = opened.answer->head().headers;

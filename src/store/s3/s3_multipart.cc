@@ -55,7 +55,8 @@ std::optional<uint32_t> ChecksumOfAll(const std::vector<DonePart>& parts) {
 Request Completion(const std::string& key, const std::string& id,
                    const std::vector<DonePart>& parts, std::optional<uint32_t> whole,
                    const Condition& condition) {
-  Request request{"POST", key, IdQuery(id), ConditionHeaders(condition), "", {}, false};
+  Request request{
+      .method = "POST", .key = key, .query = IdQuery(id), .headers = ConditionHeaders(condition)};
   request.conditional = condition.kind != Condition::Kind::kNone;
   request.may_fail_late = true;
   if (whole) {
@@ -117,7 +118,7 @@ std::string EtagOfAll(const std::vector<DonePart>& parts) {
 // What is there, if it is what the parts make: by its size, and by its checksum or its ETag.
 Result<Version> FindCompleted(Carrier& client, const std::string& key,
                               const std::vector<DonePart>& parts, std::optional<uint32_t> whole) {
-  const Request head{"HEAD", key, "", {{"x-amz-checksum-mode", "ENABLED"}}, "", {}, false};
+  const Request head{.method = "HEAD", .key = key, .headers = {{"x-amz-checksum-mode", "ENABLED"}}};
   STOKER_ASSIGN(const HttpResponse answer, client.Call(head));
   STOKER_ASSIGN(const ObjectInfo info, InfoOf(client.Describe(head), answer.headers));
   const std::string* checksum = FindHeader(answer.headers, "x-amz-checksum-crc32c");
@@ -168,7 +169,11 @@ Status CheckCondition(const Condition& condition) {
 Result<Version> PutObject(Carrier& client, const std::string& key, std::string data,
                           const HttpFileBody& file, uint32_t crc, const Condition& condition) {
   STOKER_TRY(CheckCondition(condition));
-  Request request{"PUT", key, "", ConditionHeaders(condition), std::move(data), file, false};
+  Request request{.method = "PUT",
+                  .key = key,
+                  .headers = ConditionHeaders(condition),
+                  .body = std::move(data),
+                  .file = file};
   request.conditional = condition.kind != Condition::Kind::kNone;
   request.headers.emplace_back("x-amz-checksum-crc32c", Crc32cText(crc));
   const auto answer = client.Call(request);
@@ -177,7 +182,7 @@ Result<Version> PutObject(Carrier& client, const std::string& key, std::string d
 }
 
 Result<Multipart> BeginMultipart(Carrier& client, const std::string& key) {
-  Request request{"POST", key, "uploads=", {}, "", {}, false};
+  Request request{.method = "POST", .key = key, .query = "uploads="};
   request.headers = {{"x-amz-checksum-algorithm", "CRC32C"},
                      {"x-amz-checksum-type", "FULL_OBJECT"}};
   STOKER_ASSIGN(const HttpResponse answer, client.Call(request));
@@ -196,7 +201,7 @@ Result<DonePart> SendPart(Carrier& client, const std::string& key, const std::st
   DonePart done;
   done.size = file.fd >= 0 ? file.size : static_cast<int64_t>(body.size());
   done.crc = crc;
-  Request request{"PUT", key, "", {}, std::move(body), file, false};
+  Request request{.method = "PUT", .key = key, .body = std::move(body), .file = file};
   request.query = "partNumber=" + std::to_string(number) + "&" + IdQuery(id);
   request.headers.emplace_back("x-amz-checksum-crc32c", Crc32cText(crc));
   STOKER_ASSIGN(const HttpResponse answer, client.Call(request));
@@ -209,7 +214,7 @@ Result<std::map<int, DonePart>> ListParts(Carrier& client, const std::string& ke
   std::map<int, DonePart> parts;
   PartList page;
   do {
-    Request request{"GET", key, IdQuery(id), {}, "", {}, false};
+    Request request{.method = "GET", .key = key, .query = IdQuery(id)};
     if (page.next > 0) request.query += "&part-number-marker=" + std::to_string(page.next);
     const int before = page.next;
     STOKER_ASSIGN(const HttpResponse answer, client.Call(request));
@@ -245,7 +250,7 @@ Result<Version> CompleteMultipart(Carrier& client, const std::string& key, const
 }
 
 Status AbortMultipart(Carrier& client, const std::string& key, const std::string& id) {
-  return client.Call({"DELETE", key, IdQuery(id), {}, "", {}, false}).status();
+  return client.Call({.method = "DELETE", .key = key, .query = IdQuery(id)}).status();
 }
 
 }  // namespace stoker::s3

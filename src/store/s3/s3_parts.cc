@@ -141,7 +141,7 @@ bool IsXmlText(const std::string& key) {
 }
 
 Request DeleteObjects(const std::vector<std::string>& keys) {
-  Request request{"POST", "", "delete=", {}, "<Delete><Quiet>true</Quiet>", {}, false};
+  Request request{.method = "POST", .query = "delete=", .body = "<Delete><Quiet>true</Quiet>"};
   for (const std::string& key : keys) {
     request.body += "<Object><Key>" + EscapeXml(key) + "</Key></Object>";
   }
@@ -164,7 +164,7 @@ Result<std::vector<OddKey>> StillThere(Carrier& carrier, const std::string& what
       return Status(Code::kCorrupt, what + ": the answer names '" + Printable(each.key) +
                                         "', which was not to be deleted");
     }
-    const std::string one = carrier.Describe({"DELETE", each.key, "", {}, "", {}, false});
+    const std::string one = carrier.Describe({.method = "DELETE", .key = each.key});
     const Status status = FailureStatus(one, 200, each.why);
     if (!status.Is(Code::kNotFound)) out.push_back({each.key, status});
   }
@@ -254,8 +254,7 @@ std::vector<OddKey> DeleteAll(bucket::RetryingCarrier& carrier,
       if (some.size() == kMostDeletes) end();
       continue;
     }
-    const Status one =
-        away.ok() ? carrier.Call({"DELETE", key, "", {}, "", {}, false}).status() : away;
+    const Status one = away.ok() ? carrier.Call({.method = "DELETE", .key = key}).status() : away;
     if (one.transient()) away = one;
     if (!one.ok() && !one.Is(Code::kNotFound)) failed.push_back({key, one});
   }

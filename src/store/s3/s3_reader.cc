@@ -56,7 +56,8 @@ class Reader : public ObjectReader, public Checksummed {
 
  private:
   Result<KnownSum> Ask() {
-    const Request request{"HEAD", key_, "", {{"x-amz-checksum-mode", "ENABLED"}}, "", {}, false};
+    const Request request{
+        .method = "HEAD", .key = key_, .headers = {{"x-amz-checksum-mode", "ENABLED"}}};
     STOKER_ASSIGN(const HttpResponse answer, carrier_.Call(request));
     const std::string* etag = FindHeader(answer.headers, "ETag");
     if (etag == nullptr || *etag != info_.version) {
@@ -67,7 +68,7 @@ class Reader : public ObjectReader, public Checksummed {
 
   // Only where the parts are those that it was written in.
   Status CheckParts(const std::string& known, const std::vector<PartSum>& parts) {
-    const Request request{"HEAD", key_, "partNumber=1", {}, "", {}, false};
+    const Request request{.method = "HEAD", .key = key_, .query = "partNumber=1"};
     const auto first = carrier_.Call(request);
     if (!first.ok()) return Status::Ok();  // a service that does not tell: TLS checked the bytes
     const std::string* size = FindHeader(first->headers, "Content-Length");

@@ -64,7 +64,7 @@ Result<Version> S3Store::Put(const std::string& key, std::string_view data,
 
 Result<ObjectInfo> S3Store::Head(const std::string& key) {
   STOKER_TRY(CheckKey(key));
-  const s3::Request request{"HEAD", root_ + key, "", {}, "", {}, false};
+  const s3::Request request{.method = "HEAD", .key = root_ + key};
   STOKER_ASSIGN(const HttpResponse answer, carrier_.Call(request));
   STOKER_ASSIGN(ObjectInfo info, s3::InfoOf(carrier_.Describe(request), answer.headers));
   info.key = key;
@@ -73,13 +73,13 @@ Result<ObjectInfo> S3Store::Head(const std::string& key) {
 
 Status S3Store::Delete(const std::string& key) {
   STOKER_TRY(CheckKey(key));
-  const auto answer = carrier_.Call({"DELETE", root_ + key, "", {}, "", {}, false});
+  const auto answer = carrier_.Call({.method = "DELETE", .key = root_ + key});
   return answer.status().Is(Code::kNotFound) ? Status::Ok() : answer.status();
 }
 
 Result<Listing> S3Store::List(const std::string& prefix, const std::string& after, int limit) {
   const int most = std::clamp(limit, 1, kMaxPage);
-  s3::Request request{"GET", "", "list-type=2&encoding-type=url&max-keys=", {}, "", {}, false};
+  s3::Request request{.method = "GET", .query = "list-type=2&encoding-type=url&max-keys="};
   request.query += std::to_string(most) + "&prefix=" + PercentEncode(root_ + prefix);
   const std::string same = request.query;
   if (!after.empty()) request.query += "&start-after=" + PercentEncode(root_ + after);
@@ -158,8 +158,8 @@ Result<int> S3Store::SweepUnfinished(Duration age, const Sweep& sweep) {
   int swept = 0;
   s3::UploadList page;
   do {
-    s3::Request list{
-        "GET", "", "uploads=&encoding-type=url&prefix=" + PercentEncode(root_), {}, "", {}, false};
+    s3::Request list{.method = "GET",
+                     .query = "uploads=&encoding-type=url&prefix=" + PercentEncode(root_)};
     if (!page.next_key.empty()) {
       list.query += "&key-marker=" + PercentEncode(page.next_key) +
                     "&upload-id-marker=" + PercentEncode(page.next_id);

@@ -53,7 +53,7 @@ class S3Upload : public Upload {
 
  private:
   std::string What(const char* verb) const {
-    return client_.Describe({verb, key_, "", {}, "", {}, false});
+    return client_.Describe({.method = verb, .key = key_});
   }
 
   Status Begin() {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/cut_off.h"
+#include "view/cut_off.h"
 
 #include <gtest/gtest.h>
 
-namespace stoker::cli {
+namespace stoker {
 namespace {
 
 ReportSeen Report(int attempt, int rank, NodePhase phase) {
@@ -53,4 +53,4 @@ TEST(CutOff, WhileTheJobGoesOnTheNewestAttemptMayStillSpeak) {
 }
 
 }  // namespace
-}  // namespace stoker::cli
+}  // namespace stoker

@@ -13,7 +13,7 @@
 #include "job/job.h"
 #include "port/object_store.h"
 
-namespace stoker::cli {
+namespace stoker {
 
 struct MeanAndPeak {
   double mean = 0;
@@ -43,4 +43,4 @@ std::vector<UsageDigest> ReadUsage(ObjectStore& store, const Job& job, Status* t
 std::string UsageText(const UsageDigest& digest);
 nlohmann::json UsageJson(const std::vector<UsageDigest>& all);
 
-}  // namespace stoker::cli
+}  // namespace stoker

@@ -8,7 +8,7 @@
 #include "job/job.h"
 #include "port/object_store.h"
 
-namespace stoker::cli {
+namespace stoker {
 
 struct Kept {
   bool known = false;  // false: the store did not say
@@ -22,4 +22,4 @@ Kept ReadKept(ObjectStore& store, const std::string& job);
 std::string KeptText(const Kept& kept, const std::string& job);
 nlohmann::json KeptJson(const Kept& kept);  // null when it is not known
 
-}  // namespace stoker::cli
+}  // namespace stoker

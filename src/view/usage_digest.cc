@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/usage_digest.h"
+#include "view/usage_digest.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "ledger/paths.h"
 
-namespace stoker::cli {
+namespace stoker {
 namespace {
 
 using nlohmann::json;
@@ -205,4 +205,4 @@ json UsageJson(const std::vector<UsageDigest>& all) {
   return out;
 }
 
-}  // namespace stoker::cli
+}  // namespace stoker

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/cut_off.h"
+#include "view/cut_off.h"
 
-namespace stoker::cli {
+namespace stoker {
 
 std::vector<const NodeReport*> CutOff(const Job& job, const std::vector<ReportSeen>& reports) {
   std::vector<const NodeReport*> cut;
@@ -16,4 +16,4 @@ std::vector<const NodeReport*> CutOff(const Job& job, const std::vector<ReportSe
   return cut;
 }
 
-}  // namespace stoker::cli
+}  // namespace stoker

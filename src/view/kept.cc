@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/kept.h"
+#include "view/kept.h"
 
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "checkpoint/outputs.h"
 
-namespace stoker::cli {
+namespace stoker {
 
 Kept ReadKept(ObjectStore& store, const std::string& job) {
   const auto outputs = ListOutputs(store, job);
@@ -32,4 +32,4 @@ nlohmann::json KeptJson(const Kept& kept) {
   return {{"files", kept.files}, {"bytes", kept.bytes}};
 }
 
-}  // namespace stoker::cli
+}  // namespace stoker

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/lineage.h"
+#include "view/lineage.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "controller/restorable.h"
 #include "ledger/ancestors.h"
 
-namespace stoker::cli {
+namespace stoker {
 namespace {
 
 Result<CheckpointName> Newest(Ledger& ledger, const Job& job) {
@@ -94,4 +94,4 @@ std::string SayCheckpoint(const std::string& restore) {
          ": as it was, not known to be whole)";
 }
 
-}  // namespace stoker::cli
+}  // namespace stoker

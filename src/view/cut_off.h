@@ -8,11 +8,11 @@
 #include "job/job.h"
 #include "reconcile/reconcile.h"
 
-namespace stoker::cli {
+namespace stoker {
 
 // The newest report of each node that had begun to work in an attempt that is over, and never said
 // that it had ended there. Of a job that has not ended, attempts that another one has followed:
 // of the newest a word may still come. They point into `reports`.
 std::vector<const NodeReport*> CutOff(const Job& job, const std::vector<ReportSeen>& reports);
 
-}  // namespace stoker::cli
+}  // namespace stoker

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/usage_digest.h"
+#include "view/usage_digest.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include "ledger/paths.h"
 #include "store/memory_store.h"
 
-namespace stoker::cli {
+namespace stoker {
 namespace {
 
 std::string Course(const std::string& samples) {
@@ -114,4 +114,4 @@ TEST(UsageDigest, OfAllAttemptsAndNodesThatHaveOne) {
 }
 
 }  // namespace
-}  // namespace stoker::cli
+}  // namespace stoker

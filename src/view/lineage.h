@@ -8,11 +8,11 @@
 
 #include "base/status.h"
 #include "checkpoint/checkpoint_store.h"
-#include "cli/context.h"
 #include "job/checkpoint_name.h"
 #include "job/job.h"
+#include "ledger/ledger.h"
 
-namespace stoker::cli {
+namespace stoker {
 
 // One that is there, whole or not.
 struct KnownCheckpoint {
@@ -39,4 +39,4 @@ Result<std::optional<CheckpointName>> FindCheckpoint(Ledger& ledger, const Job& 
 // "checkpoint 1-3", "checkpoint 1-3 of job ab12", "what attempt 2 left (as-left-2), …".
 std::string SayCheckpoint(const std::string& restore);
 
-}  // namespace stoker::cli
+}  // namespace stoker

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "view/facts.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "job/encoding.h"
+#include "view/cut_off.h"
+
+namespace stoker {
+
+using nlohmann::json;
+
+std::string EndingText(const Ending& ending) {
+  std::string text(Name(ending.reason));
+  if (ending.reason == EndReason::kUserError || ending.reason == EndReason::kNoProgress) {
+    if (ending.out_of_memory)
+      text += ", out of memory";
+    else if (ending.signal != 0)
+      text += ", signal " + std::to_string(ending.signal);
+    else if (ending.exit_code != 0)
+      text += ", exit code " + std::to_string(ending.exit_code);
+    if (ending.rank >= 0) text += " on node " + std::to_string(ending.rank);
+  }
+  return text;
+}
+
+// Reports come every few seconds; between them the time since the start is nearer to the truth.
+int64_t RunMs(const Attempt& attempt, const std::vector<ReportSeen>& reports, WallTime now) {
+  int64_t longest = attempt.run_ms;
+  bool over = attempt.ended.has_value();
+  for (const ReportSeen& seen : reports) {
+    if (seen.report.attempt != attempt.number) continue;
+    longest = std::max(longest, seen.report.run_ms);
+    over |= seen.report.phase == NodePhase::kEnded;
+  }
+  if (!over && attempt.running) longest = std::max(longest, (now - *attempt.running).ms);
+  return longest;
+}
+
+std::vector<std::string> TroublesAtTheEnd(const std::vector<ReportSeen>& reports) {
+  std::vector<std::string> troubles;
+  for (const ReportSeen& seen : reports) {
+    if (seen.report.phase != NodePhase::kEnded || seen.report.trouble.empty()) continue;
+    troubles.push_back("attempt " + std::to_string(seen.report.attempt) + ", node " +
+                       std::to_string(seen.report.rank) + ": " + seen.report.trouble);
+  }
+  return troubles;
+}
+
+int AttemptsThatRan(const Job& job) {
+  return static_cast<int>(std::count_if(job.attempts.begin(), job.attempts.end(),
+                                        [](const Attempt& a) { return !a.not_needed; }));
+}
+
+std::string ReasonText(const Job& job) { return job.result ? EndingText(*job.result) : ""; }
+
+Duration RunTime(const Job& job, const std::vector<ReportSeen>& reports, WallTime now) {
+  int64_t total = 0;
+  for (const Attempt& attempt : job.attempts) total += RunMs(attempt, reports, now);
+  return Duration{total};
+}
+
+std::string NewestCheckpoint(const Job& job, const std::vector<ReportSeen>& reports) {
+  std::string newest;
+  for (const Attempt& attempt : job.attempts) {
+    if (!attempt.newest_checkpoint.empty()) newest = attempt.newest_checkpoint;
+    for (const ReportSeen& seen : reports) {
+      if (seen.report.attempt == attempt.number && !seen.report.newest_checkpoint.empty()) {
+        newest = seen.report.newest_checkpoint;
+      }
+    }
+  }
+  return newest;
+}
+
+int ExitCodeOf(const Job& job) {
+  if (job.state == JobState::kSucceeded) return 0;
+  if (!job.result) return 1;
+  const int code = job.result->signal != 0 ? 128 + job.result->signal : job.result->exit_code;
+  const bool from_program =
+      job.result->reason == EndReason::kUserError || job.result->reason == EndReason::kNoProgress;
+  return from_program && code != 0 ? code : 1;
+}
+
+json StoryJson(const StoryInput& input) {
+  json reports = json::array();
+  for (const ReportSeen& seen : input.reports) {
+    reports.push_back(json::parse(EncodeReport(seen.report), nullptr, false));
+    reports.back()["age_ms"] = seen.age.ms;
+  }
+  json cut_off = json::array();
+  for (const NodeReport* report : CutOff(input.job, input.reports)) {
+    cut_off.push_back({{"attempt", report->attempt}, {"node", report->rank}});
+  }
+  return {{"job", json::parse(EncodeJob(input.job), nullptr, false)},
+          {"reports", reports},
+          {"recovery_tiers", input.tiers},
+          {"exit_code", IsFinal(input.job.state) ? json(ExitCodeOf(input.job)) : json(nullptr)},
+          {"attempts_ran", AttemptsThatRan(input.job)},
+          {"run_ms", RunTime(input.job, input.reports, input.now).ms},
+          {"newest_checkpoint", NewestCheckpoint(input.job, input.reports)},
+          {"cut_off", cut_off},
+          {"troubles", TroublesAtTheEnd(input.reports)}};
+}
+
+}  // namespace stoker

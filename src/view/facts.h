@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be said of a job from its record and its nodes' reports: one source for the terminal
+// (cli/story.h), for --json and for pages. Pure.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "job/job.h"
+#include "reconcile/reconcile.h"
+#include "spec/job_spec.h"
+#include "view/usage_digest.h"
+
+namespace stoker {
+
+// All that a story is told from.
+struct StoryInput {
+  const Job& job;
+  const JobSpec* spec = nullptr;  // null when it could not be read
+  const std::vector<ReportSeen>& reports;
+  WallTime now;                    // by the store's clock
+  std::vector<std::string> tiers;  // who would recover it; see RecoveryTiers
+  std::vector<UsageDigest> usage;  // of the nodes of which it is known; see ReadUsage
+};
+
+// The job's record and reports as they stand, and what follows from them. Times in UTC.
+nlohmann::json StoryJson(const StoryInput& input);
+
+// "UserError, exit code 3 on node 0", "Completed".
+std::string EndingText(const Ending& ending);
+// How the job ended, in these words; "" while it has not.
+std::string ReasonText(const Job& job);
+// Attempts in which the program may have run (not those that were opened and never needed).
+int AttemptsThatRan(const Job& job);
+// Program time of one attempt, in ms; of all of them.
+int64_t RunMs(const Attempt& attempt, const std::vector<ReportSeen>& reports, WallTime now);
+Duration RunTime(const Job& job, const std::vector<ReportSeen>& reports, WallTime now);
+// By name; "" when there is none.
+std::string NewestCheckpoint(const Job& job, const std::vector<ReportSeen>& reports);
+// What nodes had trouble with to their end: what was not kept, first of all. Bytes of others.
+std::vector<std::string> TroublesAtTheEnd(const std::vector<ReportSeen>& reports);
+// The exit code that `run` and `wait` end with.
+int ExitCodeOf(const Job& job);
+
+}  // namespace stoker

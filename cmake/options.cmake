@@ -24,6 +24,8 @@ if(STOKER_SANITIZE)
     add_compile_options(-fno-sanitize=${STOKER_SANITIZE_LESS})
   endif()
   add_link_options(-fsanitize=${STOKER_SANITIZE})
+  set(STOKER_REPORTS ${CMAKE_BINARY_DIR}/reports)  # test/sanitized/defaults.cc
+  file(MAKE_DIRECTORY ${STOKER_REPORTS})
   set(STOKER_STATIC OFF)
 endif()
 add_compile_definitions(FMT_HEADER_ONLY=1 STOKER_VERSION="${PROJECT_VERSION}")

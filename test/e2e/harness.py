@@ -22,10 +22,15 @@ BINARY = os.environ.get("STOKER_BINARY") or os.environ.get("STOKER") or str(
 PYTHON = "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else sys.executable
 
 
+# Where a stoker that was built with sanitizers leaves what they find; else none.
+REPORTS = os.environ.get("STOKER_REPORTS")
+
+
 def patience(seconds):
-    """`seconds`, and longer on a machine that has more to do than it can: for waiting, not for
-    judging how fast something was."""
-    return seconds * min(8.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
+    """`seconds`, and longer on a machine that has more to do than it can, and for a stoker that was
+    built with sanitizers: for waiting, not for judging how fast something was."""
+    least = 4.0 if REPORTS else 1.0
+    return seconds * min(8.0, max(least, os.getloadavg()[0] / (os.cpu_count() or 1)))
 
 
 # So that worlds are closed: nothing outlives a test that was stopped.
@@ -186,6 +191,7 @@ class Results:
     def __init__(self):
         self.passed = 0
         self.failed = []
+        self.begun = time.time()
 
     def check(self, name, good, detail=""):
         if good:
@@ -204,6 +210,14 @@ class Results:
         else:
             self.check(name, True)
 
+    def sanitizers(self):
+        """What they found since this test began, in whichever process."""
+        for report in sorted(pathlib.Path(REPORTS).iterdir()):
+            if report.stat().st_mtime >= self.begun:
+                self.check(f"sanitizers: {report.name}", False, report.read_text()[:6000])
+
     def finish(self):
+        if REPORTS:
+            self.sanitizers()
         print(f"{self.passed} passed, {len(self.failed)} failed")
         sys.exit(1 if self.failed or not self.passed else 0)

@@ -7,12 +7,14 @@ import contextlib
 import os
 import pathlib
 import resource
+import shutil
 import subprocess
 import sys
 
 from harness import PYTHON, Results, World
 
 INSIDE = "STOKER_TEST_OWN_MOUNTS"
+USER_MAPPED = "STOKER_TEST_NOT_ROOT"
 
 
 def enter():
@@ -20,6 +22,8 @@ def enter():
     if os.environ.get(INSIDE):
         return
     os.environ[INSIDE] = "1"
+    if os.geteuid() != 0:
+        os.environ[USER_MAPPED] = "1"
     user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
     os.execvp("unshare", ["unshare", *user, "--mount", sys.executable, *sys.argv])
 
@@ -233,6 +237,62 @@ def sparse(world, results):
     world.stoker("config", "get", "store")
 
 
+def few_processes(world, results):
+    """`ulimit -u 12`, which does not count for root."""
+    if os.environ.get(USER_MAPPED):
+        print("skipped: ulimit -u: needs root, to be another user", flush=True)
+        return
+    user = ["setpriv", "--reuid=61012", "--regid=61012", "--clear-groups"]
+    home = world.root / "few-processes"
+    home.mkdir()
+    os.chmod(world.root, 0o755)
+    os.chown(home, 61012, 61012)
+    done = subprocess.run(
+        [*user, "prlimit", "--nproc=12", world.binary, "run", "--", "true"],
+        cwd=home, env={**world.env, "HOME": str(home)}, capture_output=True, text=True,
+        timeout=60)  # fmt: skip
+    results.check("12 processes: one error that says what to raise",
+                  done.returncode != 0 and "ulimit -u" in done.stderr
+                  and "raise the limit" in done.stderr, done.stderr)
+
+
+def shared_blocks(world, results):
+    """Where the file system shares blocks, three checkpoints of 100 MB and the folder itself take
+    what they are, at no time twice that."""
+    if os.environ.get(USER_MAPPED):
+        print("skipped: shared blocks: needs root, to mount XFS", flush=True)
+        return
+    image, where = world.root / "xfs.img", world.root / "xfs"
+    with open(image, "wb") as file:
+        file.truncate(1500 << 20)
+    where.mkdir()
+    subprocess.run(["mkfs.xfs", "-q", "-m", "reflink=1", image], check=True)
+    subprocess.run(["mount", "-o", "loop", image, where], check=True)
+    try:
+        text = ("import os, time\nfor n in range(6):\n"
+                "    with open('checkpoints/new', 'wb') as out: out.write(os.urandom(100 << 20))\n"
+                "    os.rename('checkpoints/new', 'checkpoints/model.pt')\n    time.sleep(4)\n")
+        world.program(text)
+        env = {"HOME": str(where), "XDG_CACHE_HOME": str(where / "cache")}
+        used = lambda: shutil.disk_usage(where).used  # noqa: E731
+        begin = used()
+        job = world.submit("--", PYTHON, "prog.py", env=env)
+        most = 0
+        while world.json("show", job, env=env)["job"]["state"] in ("Pending", "Running"):
+            most = max(most, used() - begin)
+        whole = [c for c in world.json("checkpoints", job, env=env) if c["whole"]]
+        results.check("shared blocks: three checkpoints are there", len(whole) == 3, whole)
+        # Three that are kept, one more until the oldest is gone, and the one being written.
+        print(f"shared blocks: at most {most >> 20} MiB", flush=True)
+        results.check("shared blocks: never more than they are", most < 560 << 20, most >> 20)
+        world.wait_for("its machine is gone", lambda: "unmounted" in subprocess.run(
+            ["sh", "-c", f"umount {where} && echo unmounted"], capture_output=True,
+            text=True).stdout)
+    finally:
+        subprocess.run(["umount", "--lazy", where], check=False, capture_output=True)
+        image.unlink()
+
+
 def file_then_folder(world, results):
     """What was a file becomes a folder of that name, and the other way round."""
     job = world.submit("--output", "out", "--", "sh", "-c",
@@ -253,7 +313,7 @@ def main():
     results = Results()
     with World("hardship") as world:
         for row in (full_store, no_inodes, cancel_without_room, read_only, few_descriptors,
-                    no_home, many_files, sparse, file_then_folder):
+                    no_home, many_files, sparse, few_processes, shared_blocks, file_then_folder):
             results.run(row.__name__, row, world, results)
     results.finish()
 

@@ -20,6 +20,7 @@
 #include "provider/local/local_state.h"
 #include "sys/child_process.h"
 #include "sys/file.h"
+#include "sys/task/process_room.h"
 #include "sys/task/process_table.h"
 
 extern char** environ;
@@ -27,6 +28,8 @@ extern char** environ;
 namespace stoker {
 namespace {
 
+// Processes and threads of machine, agent and shim, and some for the program.
+constexpr int64_t kProcesses = 40;
 constexpr Duration kYoung = Duration::Seconds(5);  // launched, but not started: may still come
 constexpr Duration kStartLimit = Duration::Seconds(10);
 constexpr Duration kSweepLimit = Duration::Seconds(15);
@@ -82,6 +85,7 @@ class Local : public LocalProvider {
       if (request.not_after.ms > 0 && clock_.Wall() > request.not_after) {
         return Status(Code::kNotFound, "the time to send this launch is over");
       }
+      STOKER_TRY(RoomForProcesses());
       STOKER_TRY(MakeDir(request, dir));
       // It may have lived and ended between the two looks; then this folder is nobody's.
       if (state_.Ended(token)) {
@@ -156,6 +160,24 @@ class Local : public LocalProvider {
   }
 
  private:
+  // Without this check it dies somewhere on its way, each time at another place.
+  static Status RoomForProcesses() {
+    const auto room = sys::TightProcessRoom();
+    if (!room) return Status::Ok();
+    const std::string limit = "this user may have " + std::to_string(room->limit) +
+                              " processes and threads at once (ulimit -u)";
+    const std::string needs =
+        "a job needs " + std::to_string(kProcesses) + " for each of its nodes";
+    if (room->limit < kProcesses) {
+      return Status(Code::kInvalid, limit + ", and " + needs, "raise the limit");
+    }
+    if (room->limit - room->used < kProcesses) {
+      return Status(Code::kNoSpace, limit + " and has " + std::to_string(room->used) + "; " + needs,
+                    "end some of them, or raise the limit");
+    }
+    return Status::Ok();
+  }
+
   static Status Over() {
     return Status(Code::kNotFound, "the instance of this launch is over; it is not started again");
   }

@@ -67,7 +67,7 @@ Status ReadSteps(const local::Folder& folder, int dir, bool plain, std::vector<S
   return Status::Ok();
 }
 
-struct Walk {
+struct KeyWalk {
   const local::Folder& folder;
   const std::string& prefix;
   const std::string& after;
@@ -132,7 +132,8 @@ Result<Listing> LocalStore::List(const std::string& prefix, const std::string& a
   const size_t slash = prefix.rfind('/');
   const std::string start = slash == std::string::npos ? "" : prefix.substr(0, slash + 1);
   if (!start.empty() && !local::ValidateKey(start.substr(0, slash)).ok()) return listing;
-  const Walk walk{folder_, prefix, after, static_cast<size_t>(std::max(limit, 1)), listing, *this};
+  const KeyWalk walk{folder_, prefix, after, static_cast<size_t>(std::max(limit, 1)),
+                     listing, *this};
   STOKER_TRY(walk.Run(start));
   if (walk.Full()) {
     listing.objects.pop_back();

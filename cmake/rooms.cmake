@@ -6,11 +6,22 @@ add_custom_target(tier_tests)  # those of them that this tree's tier needs, see 
 
 # Is the test of this room or suite wanted in this tree (STOKER_TEST_ROOMS)?
 function(stoker_wants_tests name result)
+  set_property(GLOBAL APPEND PROPERTY STOKER_SUITES ${name})
   if(STOKER_TEST_ROOMS AND NOT name IN_LIST STOKER_TEST_ROOMS)
     set(${result} FALSE PARENT_SCOPE)
   else()
     set(${result} TRUE PARENT_SCOPE)
   endif()
+endfunction()
+
+# Once all are known: a list that names one that is not there would leave its tests out.
+function(stoker_check_test_rooms)
+  get_property(suites GLOBAL PROPERTY STOKER_SUITES)
+  foreach(name ${STOKER_TEST_ROOMS})
+    if(NOT name STREQUAL "none" AND NOT name IN_LIST suites)
+      message(FATAL_ERROR "STOKER_TEST_ROOMS names ${name}, and no room or suite has that name")
+    endif()
+  endforeach()
 endfunction()
 
 # The tiers of tests (docs/tests.md): a test of a tier runs in the wider ones too.

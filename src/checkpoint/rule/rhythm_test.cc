@@ -32,6 +32,13 @@ TEST(Rhythm, TheFirstRoleThatComesAgainLeads) {
   EXPECT_TRUE(rhythm.restless);
 }
 
+TEST(Rhythm, OneRoundIsNoRhythm) {
+  EXPECT_FALSE(LearnRhythm(History({{"M", 300}, {"O", 500}, {"M", 300}}), kQuiet, "").steady);
+  EXPECT_TRUE(
+      LearnRhythm(History({{"M", 300}, {"O", 500}, {"M", 300}, {"O", 500}, {"M", 1}}), kQuiet, "")
+          .steady);
+}
+
 TEST(Rhythm, ClearPausesOverruleTheOrder) {
   // M was written once at the start; each checkpoint is O, M.
   std::vector<std::pair<std::string, int>> writes = {{"M", 5000}};

@@ -178,7 +178,7 @@ bool Program::Step(int step) {
   const bool mine = !plan_.crash_one_rank || place_.rank == 0;
   if (plan_.crash_at >= 0 && step >= plan_.crash_at && mine &&
       (!plan_.crash_once || world_.Once("crash " + run))) {
-    if (plan_.out_of_memory) Leave(TaskExit{0, 9, true});
+    if (plan_.out_of_memory) Leave(TaskExit{.signal = 9, .out_of_memory = true});
     Leave(plan_.crash_code);
   }
   if (plan_.hang_at >= 0 && step >= plan_.hang_at &&
@@ -276,7 +276,7 @@ void Program::Terminate() {
     // Its handlers and its libraries take their time.
     const int64_t later = world_.rng().Between(1, 1'500);
     world_.scheduler().In(later, [this, life = std::weak_ptr(life_)] {
-      if (!life.expired() && running_) End(TaskExit{0, 15, false});
+      if (!life.expired() && running_) End(TaskExit{.signal = 15});
     });
   } else {
     told_ = true;
@@ -284,13 +284,13 @@ void Program::Terminate() {
 }
 
 void Program::Kill() {
-  if (running_) End(TaskExit{0, 9, false});
+  if (running_) End(TaskExit{.signal = 9});
 }
 
 // Ends the program from within.
 void Program::Leave(int code) {
   if (sink_ != nullptr && code != 0) sink_->Write(LogStream::kErr, "it fails\n");
-  Leave(TaskExit{code, 0, false});
+  Leave(TaskExit{.exit_code = code});
 }
 
 void Program::Leave(const TaskExit& exit) {

@@ -399,6 +399,9 @@ Ending Supervisor::JudgeExit(bool taken) const {
   } else if (stop_cause_ == StopCause::kTold) {
     ending.reason = EndReason::kCancelled;
     ending.why = "stopped as told; " + ending.why;
+  } else if (exit_.unwatched && !exit_.out_of_memory) {
+    ending.reason = EndReason::kNodeFault;
+    ending.why = "the process that stoker had put around the program was killed, and it with it";
   } else {
     ending.reason = EndReason::kUserError;
   }

@@ -173,6 +173,15 @@ TEST(SupervisorTest, HowAProgramEnds) {
   }
 }
 
+TEST(SupervisorTest, AProgramThatDiesWithItsShimIsNotToBlame) {
+  Node n = Running();
+  n.GoesUnwatched().On(EndChecked{false});
+  EXPECT_EQ(n.supervisor->report().end->reason, EndReason::kNodeFault);
+  Node full = Running();
+  full.GoesUnwatched(true).On(EndChecked{false});
+  EXPECT_EQ(full.supervisor->report().end->reason, EndReason::kUserError);
+}
+
 TEST(SupervisorTest, OutOfMemoryIsSaid) {
   Node n = Running();
   n.Exits(0, 9, true).On(EndChecked{false});

@@ -82,7 +82,11 @@ class Node {
     return On(NoticeRead{stoker::Notice{"terminate", until}});
   }
   Node& Exits(int code, int signal = 0, bool out_of_memory = false) {
-    return On(ProgramEnded{TaskExit{code, signal, out_of_memory}});
+    return On(ProgramEnded{TaskExit{code, signal, out_of_memory, false}});
+  }
+  // What watched over it was killed, and it with that.
+  Node& GoesUnwatched(bool out_of_memory = false) {
+    return On(ProgramEnded{TaskExit{0, 9, out_of_memory, true}});
   }
   Node& Does(const std::string& expected) {
     EXPECT_EQ(Join(done, "; "), expected);

@@ -68,6 +68,9 @@ class Keep {
     if (!config_.unkept) return AsLeftKept();
     if (config_.num_nodes > 1) STOKER_TRY(AloneWrote());
     STOKER_ASSIGN(const DirectoryScan scan, files_.Scan());
+    for (const std::string& path : scan.skipped) {
+      kept_.left_out.push_back("'" + Printable(path) + "': " + kSkipped);
+    }
     std::vector<FileFact> batch;
     int64_t bytes = 0;
     for (const FileFact& fact : scan.files) {

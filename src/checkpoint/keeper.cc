@@ -148,6 +148,7 @@ void CheckpointKeeper::Learn(const DirectoryScan& scan, MonoTime now) {
   const std::vector<FileEvent> later = files_.TakeEvents();
   plan_.OnScan(scan, now, later);
   plan_.OnEvents(later);
+  TellSkipped(scan);
   dirty_ = !later.empty() || scan.torn;
   closed_ = dirty_;
   look_cost_ = clock_.Mono() - now;
@@ -312,6 +313,25 @@ void CheckpointKeeper::Step() {
   written_ = {plan_.ever_written() || pending, pending};
 }
 
+// What can be in no checkpoint is said when it comes, and stays the node's trouble while it is
+// there.
+void CheckpointKeeper::TellSkipped(const DirectoryScan& scan) {
+  if (scan.skipped == skipped_) return;
+  skipped_ = scan.skipped;
+  std::string text;
+  if (!skipped_.empty()) {
+    const std::string more =
+        skipped_.size() == 1 ? "" : " and " + std::to_string(skipped_.size() - 1) + " more";
+    text = "'" + Printable(skipped_.front()) + "'" + more + " can be in no checkpoint: " + kSkipped;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (text == left_out_) return;
+    left_out_ = text;
+  }
+  if (!text.empty() && config_.say) config_.say(text);
+}
+
 void CheckpointKeeper::NoteSaved(MonoTime now) {
   if (behind_) slowest_ = std::max(slowest_, now - *behind_);
   behind_.reset();
@@ -423,7 +443,8 @@ CheckpointKeeper::Written CheckpointKeeper::written() const {
 
 std::string CheckpointKeeper::trouble() const {
   const std::lock_guard lock(mutex_);
-  return trouble_.empty() ? unsaved_ : trouble_;
+  if (!trouble_.empty()) return trouble_;
+  return unsaved_.empty() ? left_out_ : unsaved_;
 }
 
 bool CheckpointKeeper::UploadWaiting() const {

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "checkpoint/fetch.h"
+#include "checkpoint/rule/checkpoint_plan.h"
 #include "checkpoint/rule/episode.h"
 #include "ledger/paths.h"
 #include "ledger/read_again.h"
@@ -17,8 +18,6 @@ namespace {
 
 constexpr char kManifestPrefix[] = "manifest-";
 constexpr int kReadTries = 3;
-constexpr char kNoFile[] =
-    "no plain file: a socket, a device, a link that leads out of its folder, or too deep";
 // Copies need room until they are sent.
 constexpr size_t kMostTogether = 128;
 constexpr int64_t kBytesTogether = int64_t{256} << 20;
@@ -257,7 +256,7 @@ Status OutputKeeper::LookAt(const OutputSource& source, bool all, MonoTime deadl
     return source.prefix.empty() ? path : source.prefix + "/" + path;
   };
   for (const std::string& path : scan.skipped) {
-    if (!LeftOut(whole(path))) LeaveOut(whole(path), nullptr, kNoFile);
+    if (!LeftOut(whole(path))) LeaveOut(whole(path), nullptr, kSkipped);
   }
   Batch batch;
   std::set<std::string> there;

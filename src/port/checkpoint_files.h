@@ -73,7 +73,8 @@ struct DirectoryScan {
   bool disk_full = false;         // as with events
   bool torn = false;              // names came or went while they were listed: some may be missing
   int64_t size_limit = -1;        // smallest RLIMIT_FSIZE in the task; -1 = none
-  std::vector<std::string> skipped;  // sockets, devices, links to outside: cannot be kept
+  // What cannot be kept: sockets, devices, links to outside, what this process may not read.
+  std::vector<std::string> skipped;
 };
 
 // A copy of files as they were at one moment. Destroying it frees the copy.

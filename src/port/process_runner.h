@@ -36,6 +36,9 @@ struct TaskExit {
   int exit_code = 0;  // meaningful when signal == 0
   int signal = 0;
   bool out_of_memory = false;  // the kernel's OOM killer took a process of this task
+  // What the runner had put around the program was killed, and the program with it: its end says
+  // nothing about the program.
+  bool unwatched = false;
   // As a shell reports it: 128 + signal, else the code.
   int ShellCode() const { return signal != 0 ? 128 + signal : exit_code; }
 };

@@ -4,6 +4,7 @@
 File systems of its own, small ones, in a mount namespace; what clocks do is for the simulator."""
 
 import contextlib
+import json
 import os
 import pathlib
 import resource
@@ -256,6 +257,44 @@ def few_processes(world, results):
                   and "raise the limit" in done.stderr, done.stderr)
 
 
+def unreadable(world, results):
+    """Files and folders that their own program has locked, as an ordinary user."""
+    if os.environ.get(USER_MAPPED):
+        print("skipped: what may not be read: needs root, to be another user", flush=True)
+        return
+    home = world.root / "unreadable"
+    home.mkdir()
+    os.chown(home, 61013, 61013)
+    os.chmod(world.root, 0o755)
+    (home / "prog.py").write_text(
+        "import os, time\nos.makedirs('output/locked')\n"
+        "for name in ('output/good', 'output/locked/x', 'output/bad', 'checkpoints/bad',\n"
+        "             'checkpoints/good'): open(name, 'w').write(name)\n"
+        "for name in ('output/locked', 'output/bad', 'checkpoints/bad'): os.chmod(name, 0)\n"
+        "os.rmdir('model')\nopen('model', 'w').write('trained')\ntime.sleep(3)\n")
+
+    def stoker(*words):
+        return subprocess.run(
+            ["setpriv", "--reuid=61013", "--regid=61013", "--clear-groups", world.binary, *words],
+            cwd=home, env={**world.env, "HOME": str(home)}, capture_output=True, text=True,
+            timeout=90)  # fmt: skip
+
+    done = stoker("run", "--", PYTHON, "prog.py")
+    results.check("what may not be read is named, and nothing waits for it",
+                  done.returncode == 0 and all(f"'{name}'" in done.stderr for name in
+                                               ("bad", "output/bad", "output/locked")),
+                  done.stderr)  # fmt: skip
+    stoker("get", "-")
+    got = {str(p.relative_to(at)): p.read_text()
+           for at in home.glob("prog-*") for p in at.rglob("*") if p.is_file()}
+    results.check("the rest is kept, also a file in the place of the model's folder",
+                  got == {"output/good": "output/good", "model": "trained"}, got)
+    listed = json.loads(stoker("checkpoints", "-", "--json").stdout)
+    results.check("and is a checkpoint", [c["files"] for c in listed if c["whole"]] == [1], listed)
+    log = stoker("logs", "-").stdout
+    results.check("the log names it once", log.count("'bad' can be in no checkpoint") == 1, log)
+
+
 def shared_blocks(world, results):
     """Where the file system shares blocks, three checkpoints of 100 MB and the folder itself take
     what they are, at no time twice that."""
@@ -313,7 +352,8 @@ def main():
     results = Results()
     with World("hardship") as world:
         for row in (full_store, no_inodes, cancel_without_room, read_only, few_descriptors,
-                    no_home, many_files, sparse, few_processes, shared_blocks, file_then_folder):
+                    no_home, many_files, sparse, few_processes, unreadable, shared_blocks,
+                    file_then_folder):
             results.run(row.__name__, row, world, results)
     results.finish()
 

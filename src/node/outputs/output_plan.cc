@@ -90,7 +90,8 @@ std::vector<OutputPlace> OutputPlan::WhileRunning() const {
     place.only = folder;
     // The folder itself was made for the program: empty, it is nothing that came of it.
     place.filter.wanted = [this, folder](const FileFact& fact) {
-      return fact.path != folder && !code_.Has(fact);
+      const bool itself = fact.path == folder && fact.kind == FileKind::kDirectory;
+      return !itself && !code_.Has(fact);
     };
     places.push_back(std::move(place));
   }

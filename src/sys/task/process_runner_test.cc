@@ -173,6 +173,7 @@ TEST_P(EachMechanism, SurvivesDeathOfItsShim) {
   const auto exit = task->Wait(5000);
   ASSERT_TRUE(exit);
   EXPECT_EQ(exit->signal, SIGKILL);
+  EXPECT_TRUE(exit->unwatched);
   (void)task->End();
   if (GetParam() != std::string("subreaper")) {
     EXPECT_EQ(CountBeating(path()), 0);

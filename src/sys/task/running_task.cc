@@ -141,6 +141,7 @@ void RunningTask::ReadStatus() {
   EndStrays();
   TaskExit exit;
   exit.signal = SIGKILL;
+  exit.unwatched = true;
   SetExit(exit);
 }
 

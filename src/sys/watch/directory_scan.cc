@@ -47,6 +47,15 @@ std::string TargetInside(const std::string& root, const std::string& path,
   return out + Join(parts, "/");
 }
 
+// Whether this process may read a file. Asks the kernel only where the mode does not tell.
+bool MayRead(int dir, const std::string& name, const struct stat& info) {
+  const uid_t user = geteuid();
+  if (user == 0) return true;
+  if (info.st_uid == user) return (info.st_mode & S_IRUSR) != 0;
+  return faccessat(dir, name.c_str(), R_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0 ||
+         errno == ENOENT;
+}
+
 class Lister {
  public:
   Lister(const std::string& root, const TreeFilter& filter, Tree* out)
@@ -112,8 +121,13 @@ class Lister {
       if (below < 0) {
         if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) return Status::Ok();
         const Status why = ErrnoStatus("cannot open '" + Printable(path) + "'", errno);
-        if (!filter_.closed) return why;
-        filter_.closed(path, why);
+        if (filter_.closed) {
+          filter_.closed(path, why);
+        } else if (!why.Is(Code::kDenied)) {
+          return why;
+        } else {
+          out_->skipped.push_back(path);
+        }
         return Status::Ok();
       }
       return List(below, path, depth + 1);
@@ -130,7 +144,7 @@ class Lister {
         out_->skipped.push_back(path);
         return Status::Ok();
       }
-    } else if (!S_ISREG(info.st_mode)) {
+    } else if (!S_ISREG(info.st_mode) || !MayRead(dir, name, info)) {
       out_->skipped.push_back(path);
       return Status::Ok();
     }

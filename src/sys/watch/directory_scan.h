@@ -17,7 +17,7 @@ namespace stoker {
 struct Tree {
   std::vector<FileFact> files;  // ordered by path
   std::map<std::string, InodeId> inodes;
-  std::vector<std::string> skipped;
+  std::vector<std::string> skipped;  // see DirectoryScan
   dev_t device = 0;
   bool torn = false;  // names came or went while they were listed: some may be missing
 };
@@ -27,7 +27,8 @@ struct TreeFilter {
   std::function<bool(const std::string& path)> enter;  // a folder
   // A file, a link or an empty folder. Where it is set, what is none of these is passed over.
   std::function<bool(const FileFact& fact)> wanted;
-  // A folder that cannot be opened is passed over, and told; else it is an error of the listing.
+  // A folder that cannot be opened is passed over, and told; else it is skipped where it may not be
+  // read, and an error of the listing where that has another reason.
   std::function<void(const std::string& path, const Status& why)> closed;
 };
 

@@ -145,7 +145,7 @@ const std::vector<Bug> kRecords = {
      Taken},
 };
 
-// Checkpoints and lines: sync/, agent/log_shipper.cc.
+// Checkpoints and lines: checkpoint/, transfer/, agent/log_shipper.cc.
 const std::vector<Bug> kData = {
     {"manifest-before-data",
      "an object counts as stored before its upload has ended",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a node's agent does next: a state machine without clock, thread or I/O. The loop around it
-// (agent/agent.h in the product, an event queue in the simulator) carries actions out and feeds
+// (node/agent.h in the product, an event queue in the simulator) carries actions out and feeds
 // back what came of them.
 //
 //   Idle ──record lists our launch──▶ Waiting ──attempt begins──▶ Claiming ──won──▶ Staging

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A directory as the end of a transfer, with every file's hash checked. Inside sync/ only.
+// A directory as the end of a transfer, with every file's hash checked. Inside checkpoint/ only.
 #pragma once
 
 #include <map>

@@ -41,7 +41,7 @@ Result<std::optional<std::string>> KeyForBlob(Ledger& ledger, const std::string&
 Result<BlobCopy> FindBlob(Ledger& ledger, const std::string& sha256);
 
 // Makes sure that a young copy of the blob `sha256` is there. The caller has hashed the content: it
-// is not hashed again here. Returns whether it was uploaded. For files: SendBlob, in sync/.
+// is not hashed again here. Returns whether it was uploaded. For files: SendBlob, in checkpoint/.
 Result<bool> PutBlobText(Ledger& ledger, const std::string& sha256, std::string_view content);
 
 // Gives the content of the newest copy to `sink` piece by piece, then checks it. kCorrupt: it is

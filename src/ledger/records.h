@@ -41,11 +41,11 @@ Result<JobRead> UpdateJob(Ledger& ledger, const JobRead& read, Job changed);
 Result<JobRead> MutateJob(Ledger& ledger, const std::string& id,
                           const std::function<Result<bool>(Job&)>& change);
 
-// Ids that have a marker in active/, ordered.
 // Asks for the job's end in its record, which whoever reconciles carries out. A job that has ended
 // or is to end already stays as it is.
 Result<JobRead> CancelInRecord(Ledger& ledger, const std::string& id, const std::string& by);
 
+// Ids that have a marker in active/, ordered.
 Result<std::vector<std::string>> ActiveJobs(Ledger& ledger);
 // Only after the job's summary is in the index.
 Status RemoveActive(Ledger& ledger, const std::string& id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who of a transfer's hands does what next. Inside sync/ only.
+// Who of a transfer's hands does what next. Inside transfer/ only.
 #pragma once
 
 #include <condition_variable>

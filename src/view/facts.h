@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can be said of a job from its record and its nodes' reports: one source for the terminal
-// (cli/story.h), for --json and for pages. Pure.
+// (cli/story.h) and for --json. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

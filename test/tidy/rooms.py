@@ -87,8 +87,12 @@ class Rooms:
                 if room in self.included and other not in self.included[room]:
                     yield self.lines[room], 'layer', f'{room} names {other} and does not include it'
 
-    def check_page(self, page):
-        """The page that explains the tree has a line for each room."""
+    def check_page(self, page, names):
+        """The page that explains the tree has a line for each room, and what it names is there."""
+        for number, line in enumerate(page.splitlines(), 1):
+            for path in re.findall(r'`(\w+(?:/\w+)+\.(?:cc|h))`', line):
+                if f'src/{path}' not in names and path not in names:
+                    yield number, 'room', f'{path} is not there'
         for room in self.layers:
             if not re.search(rf'(?<![\w/]){room}/(?!\w)', page):
                 yield 1, 'room', f'{room}/ is not on it'

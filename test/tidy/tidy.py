@@ -89,7 +89,7 @@ def check_tree(root):
         if name.endswith('.md'):
             found = list(markdown.check_links(root, name, text))
             if name == ARCHITECTURE:
-                found += layers.check_page(text)
+                found += layers.check_page(text, known)
         else:
             found = list(check_shape(name, text))
             if name.endswith(('.h', '.cc')):

@@ -114,8 +114,10 @@ class TidyTest(unittest.TestCase):
         page = 'Rooms: ' + ' '.join(f'{room}/' for room in ('base', 'spec', 'job', 'ledger'))
         files = {'docs/architecture.md': page}
         self.assertEqual(self.breaches(files), [('docs/architecture.md', 1, 'room')])
-        files = {'docs/architecture.md': page + ' sys/'}
+        files = {'docs/architecture.md': page + ' sys/ `base/good.h`'}
         self.assertEqual(self.breaches(files), [])
+        files = {'docs/architecture.md': page + ' sys/\n`base/gone.h`'}
+        self.assertEqual(self.breaches(files), [('docs/architecture.md', 2, 'room')])
 
     def test_include_without_a_room(self):
         self.one('src/job/x.cc', BASED + '#include "a.h"\n', 3, 'include')

@@ -57,7 +57,14 @@ Status Run(Context& context, const Options& options) {
   }
   if (options.action == "get") {
     STOKER_ASSIGN(const std::string value, GetSetting(settings, options.key));
-    context.Print(context.json ? Value(value).dump() + "\n" : value + "\n");
+    if (context.json || !value.empty()) {
+      context.Print(context.json ? Value(value).dump() + "\n" : value + "\n");
+      return Status::Ok();
+    }
+    for (const SettingKey& key : SettingKeys()) {
+      if (key.name == options.key)
+        context.Say(key.name + " is not set; the default is " + key.built_in);
+    }
     return Status::Ok();
   }
   if (options.action == "unset") {

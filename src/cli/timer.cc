@@ -174,17 +174,21 @@ Status InstallTimer(Context& context) {
 
 Status UninstallTimer(Context& context) {
   const std::string folder = UnitFolder(context);
+  const std::string mark = context.places().state + "/timer-installed";
+  bool found = sys::FileExists(mark);
   if (sys::FileExists(folder + "/" + kUnit + ".timer")) {
+    found = true;
     (void)Capture({"systemctl", "--user", "disable", "--now", std::string(kUnit) + ".timer"});
     STOKER_TRY(sys::RemoveTree(folder + "/" + kUnit + ".timer"));
     STOKER_TRY(sys::RemoveTree(folder + "/" + kUnit + ".service"));
   }
   const auto table = Capture({"crontab", "-l"});
   if (table.ok() && table->find(Mark(context)) != std::string::npos) {
+    found = true;
     STOKER_TRY(SetCrontab(context, WithoutMark(*table, Mark(context))));
   }
-  STOKER_TRY(sys::RemoveTree(context.places().state + "/timer-installed"));
-  context.Say("the timer is removed");
+  STOKER_TRY(sys::RemoveTree(mark));
+  context.Say(found ? "the timer is removed" : "there was no timer to remove");
   if (context.json) context.Print("{\"timer\": false}\n");
   return Status::Ok();
 }

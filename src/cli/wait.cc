@@ -9,6 +9,7 @@
 #include "cli/private_env.h"
 #include "cli/story.h"
 #include "cli/verb.h"
+#include "view/kept.h"
 
 namespace stoker::cli {
 namespace {
@@ -38,8 +39,12 @@ Status Run(Context& context, const Options& options) {
     if (pass.ok() && IsFinal(pass->job.state)) {
       ForgetPrivate(context);
       const StoryInput input{pass->job, nullptr, pass->reports, pass->store_now, {}, {}};
-      context.Print(context.json ? StoryJson(input).dump() + "\n"
-                                 : TellSummary(pass->job, pass->reports, pass->store_now));
+      const Kept kept = ReadKept(*store, job);
+      nlohmann::json story = StoryJson(input);
+      story["kept"] = KeptJson(kept);
+      context.Print(context.json ? story.dump() + "\n"
+                                 : TellSummary(pass->job, pass->reports, pass->store_now) +
+                                       "  kept " + KeptText(kept, job) + "\n");
       context.exit_code = ExitCodeOf(pass->job);
       return Status::Ok();
     }

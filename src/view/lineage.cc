@@ -37,6 +37,16 @@ Result<CheckpointName> LastLeft(Ledger& ledger, const Job& job) {
                 "'stoker checkpoints " + job.id + "' lists what is kept");
 }
 
+// A name that was given must be one of what is there. What is damaged is there, too.
+Result<std::optional<CheckpointName>> ThatIsThere(Ledger& ledger, const Job& job,
+                                                  const std::string& word, CheckpointName name) {
+  if (!LoadManifest(ledger.store(), name.job, name.name).status().Is(Code::kNotFound)) {
+    return std::optional(std::move(name));
+  }
+  return Status(Code::kNotFound, "job " + job.id + " has no checkpoint " + Printable(word),
+                "'stoker checkpoints " + job.id + "' lists them");
+}
+
 }  // namespace
 
 Result<Lineage> ReadLineage(Ledger& ledger, const Job& job) {
@@ -76,12 +86,13 @@ Result<std::optional<CheckpointName>> FindCheckpoint(Ledger& ledger, const Job& 
   CheckpointName name = SplitCheckpointName(word);
   if (!IsAsLeft(name.name) && !ParseCheckpointId(name.name)) return std::optional<CheckpointName>();
   if (name.job.empty()) name.job = job.id;
-  if (name.job == job.id) return std::optional(std::move(name));
+  if (name.job == job.id) return ThatIsThere(ledger, job, word, std::move(name));
   // An output may be called so, too.
   STOKER_ASSIGN(const Ancestors ancestors, ReadAncestors(ledger, job));
   const bool known = std::any_of(ancestors.jobs.begin(), ancestors.jobs.end(),
                                  [&](const Job& one) { return one.id == name.job; });
-  return known ? std::optional(std::move(name)) : std::nullopt;
+  if (!known) return std::optional<CheckpointName>();
+  return ThatIsThere(ledger, job, word, std::move(name));
 }
 
 std::string SayCheckpoint(const std::string& restore) {

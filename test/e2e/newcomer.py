@@ -174,11 +174,36 @@ def test_gc_says_why(results, world):
     world.stoker("cancel", busy, check=True)
 
 
+def test_said(results, world):
+    """What is said when a word names nothing that is there."""
+    job = world.submit("--name", "keeps", "--", "sh", "-c", "echo hi > model/model.json")
+    done = world.stoker("wait", job, check=True)
+    results.check("wait: ends with what was kept, as run does",
+                  f"kept 1 file, 3 B: stoker get {job}" in done.stdout, done.stdout)
+    kept = world.json("wait", job)["kept"]
+    results.check("wait --json: the same", kept == {"files": 1, "bytes": 3}, kept)
+    done = world.stoker("get", job, "/sys/kernel")
+    results.check("get: into a folder that one may not write", done.returncode == 1
+                  and "cannot make the folder '/sys/kernel/model'" in done.stderr
+                  and "missing" not in done.stderr, done.stderr)
+    for words in (("run", "--from", "keeps/9-9"), ("get", "keeps", "9-9")):
+        done = world.stoker(*words)
+        results.check(f"{' '.join(words)}: no such checkpoint", done.returncode == 1
+                      and f"job {job} has no checkpoint 9-9" in done.stderr
+                      and f"'stoker checkpoints {job}'" in done.stderr, done.stderr)
+    done = world.stoker("config", "get", "checkpoints.keep")
+    results.check("config get: what is not set", done.returncode == 0 and not done.stdout
+                  and "checkpoints.keep is not set; the default is " in done.stderr, done.stderr)
+    done = world.stoker("controller", "--uninstall")
+    results.check("controller --uninstall: there was none", done.returncode == 0
+                  and "there was no timer to remove" in done.stderr, done.stderr)
+
+
 def main():
     results = Results()
     with World("newcomer") as world:
         for test in (test_names, test_cancel_all, test_no_workdir, test_ctrl_c, test_failed,
-                     test_python, test_gc_says_why):
+                     test_python, test_said, test_gc_says_why):
             results.run(test.__name__, test, results, world)
     results.finish()
 

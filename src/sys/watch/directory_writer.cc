@@ -119,7 +119,9 @@ class RealNewFile : public NewFile {
     if (allowed_ == InTheWay::kRefuse) return RenameAnew(folder_.get(), temporary_, name_);
     return renameat(folder_.get(), temporary_.c_str(), folder_.get(), name_.c_str());
   }
-  Status Failed() const { return ErrnoStatus("cannot write '" + Printable(name_) + "'", errno); }
+  Status Failed() const {
+    return ErrnoStatus("cannot write '" + Printable(folder_path_ + "/" + name_) + "'", errno);
+  }
 
   sys::ScopedFd folder_;
   std::string folder_path_;
@@ -204,16 +206,19 @@ class RealDirectoryWriter : public DirectoryWriter {
     for (size_t i = 0; i + 1 < parts.size(); ++i) {
       *folder_path += "/" + parts[i];
       sys::ScopedFd next;
+      int error = 0;
       for (int attempt = 0; attempt < 2 && !next.valid(); ++attempt) {
-        (void)mkdirat(folder.get(), parts[i].c_str(), 0755);
+        const int made = mkdirat(folder.get(), parts[i].c_str(), 0755) == 0 ? 0 : errno;
         next.Reset(openat(folder.get(), parts[i].c_str(),
                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        // What is not there says nothing; why it could not be made does.
+        error = errno == ENOENT && made != 0 && made != EEXIST ? made : errno;
         if (next.valid() || attempt > 0) break;
         const std::string above = folder_path->substr(0, folder_path->rfind('/'));
         STOKER_TRY(ClearWay(allowed_, folder.get(), above, parts[i]));
       }
       if (!next.valid()) {
-        return ErrnoStatus("cannot make the folder '" + Printable(*folder_path) + "'", errno);
+        return ErrnoStatus("cannot make the folder '" + Printable(*folder_path) + "'", error);
       }
       folder = std::move(next);
     }

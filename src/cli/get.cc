@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -23,7 +24,7 @@ struct Options {
   std::string job;
   std::string what;
   std::string to;
-  int node = 0;
+  int node = -1;  // not given: the first node's view of a checkpoint, the outputs of all
   bool list = false;
   bool force = false;
 };
@@ -70,9 +71,10 @@ Status GetCheckpoint(Context& context, const std::string& of, const CheckpointNa
   STOKER_ASSIGN(const std::string folder, sys::RealPath(to));
   STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(folder));
   const Status restored = [&] {
-    Meter meter(context, "fetching", BytesOf(*store, job, id, options.node));
+    const int node = std::max(options.node, 0);
+    Meter meter(context, "fetching", BytesOf(*store, job, id, node));
     ThreadCrew crew;
-    return RestoreCheckpoint(*store, job, id, options.node, *Metered(*writer, meter),
+    return RestoreCheckpoint(*store, job, id, node, *Metered(*writer, meter),
                              {&crew, &context.clock(), kMoves});
   }();
   if (!restored.ok()) {
@@ -100,15 +102,27 @@ bool IsFolder(const std::string& word) {
          StartsWith(word, "/");
 }
 
+// Other nodes than these kept nothing and see nothing.
+Status CheckNode(Context& context, const std::string& job, int node) {
+  if (node < 0) return Status::Ok();
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  STOKER_ASSIGN(const JobRead read, ReadJob(*ledger, job));
+  if (node < read.job.num_nodes) return Status::Ok();
+  return Status(Code::kUsage, "--node " + std::to_string(node) + ": the job has nodes 0 to " +
+                                  std::to_string(read.job.num_nodes - 1));
+}
+
 Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(const std::string job, context.ResolveJob(options.job));
+  STOKER_TRY(CheckNode(context, job, options.node));
   if (options.list) return ListKept(context, job);
   STOKER_ASSIGN(const auto checkpoint, CheckpointMeant(context, job, options.what));
   if (checkpoint) return GetCheckpoint(context, job, *checkpoint, options);
   const bool folder = options.to.empty() && IsFolder(options.what);
   return GetOutputs(context, job,
-                    folder ? GetOutputsOptions{"", options.what, options.force}
-                           : GetOutputsOptions{options.what, options.to, options.force});
+                    folder
+                        ? GetOutputsOptions{"", options.what, options.force, options.node}
+                        : GetOutputsOptions{options.what, options.to, options.force, options.node});
 }
 
 }  // namespace

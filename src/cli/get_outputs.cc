@@ -138,8 +138,17 @@ Result<std::string> FolderOfJob(Context& context, const std::string& job) {
 
 Status GetOutputs(Context& context, const std::string& job, const GetOutputsOptions& options) {
   STOKER_ASSIGN(ObjectStore * store, context.store());
-  STOKER_ASSIGN(const auto outputs, ListOutputs(*store, job));
+  STOKER_ASSIGN(auto outputs, ListOutputs(*store, job));
   if (outputs.empty()) return NoOutputs(job);
+  const auto others = [&options](const OutputInfo& info) {
+    return options.node >= 0 && info.rank != options.node;
+  };
+  std::erase_if(outputs, others);
+  if (outputs.empty()) {
+    return Status(Code::kNotFound,
+                  "node " + std::to_string(options.node) + " of job " + job + " kept no outputs",
+                  "'stoker get --list " + job + "' says which node kept what");
+  }
   std::string to = options.to;
   if (to.empty()) {
     STOKER_ASSIGN(to, FolderOfJob(context, job));
@@ -154,8 +163,9 @@ Status GetOutputs(Context& context, const std::string& job, const GetOutputsOpti
     Meter meter(context, "fetching", BytesOf(outputs, options.what));
     ThreadCrew crew;
     return DownloadOutputs(*store, job, options.what, *Metered(*writer, meter),
-                           {&crew, &context.clock(), kMoves},
-                           [&sieve](const OutputInfo& output) { return sieve.Wants(output); });
+                           {&crew, &context.clock(), kMoves}, [&](const OutputInfo& output) {
+                             return others(output) ? Result<bool>(false) : sieve.Wants(output);
+                           });
   }();
   if (!got.ok()) {
     if (made) (void)sys::RemoveTree(folder);

@@ -13,6 +13,7 @@ struct GetOutputsOptions {
   std::string what;    // "" = all
   std::string to;      // "" = a folder named after the job
   bool force = false;  // what is there and differs is replaced
+  int node = -1;       // only what this one kept
 };
 
 // Fetches, and says what came, what was the same already and what was refused. kExists: something

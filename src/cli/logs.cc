@@ -34,6 +34,10 @@ struct Options {
 
 Result<LogFilter> Filter(Context& context, const Options& options) {
   LogFilter filter;
+  if (options.node < -1 || options.attempt < 0 || options.tail < 0) {
+    return Status(Code::kUsage, "--node, --attempt and --tail take no negative numbers",
+                  "'--tail 100' starts about 100 lines before the end");
+  }
   if (options.node >= 0) filter.rank = options.node;
   if (options.attempt > 0) filter.attempt = options.attempt;
   if (options.tail > 0) filter.tail = options.tail;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "spec/settings.h"
 
 namespace stoker::cli {
 namespace {
@@ -24,6 +25,12 @@ constexpr char kLong[] =
     "'--all' lists every job, '--hyperparameters' and '--columns A,B,C' show more of each";
 constexpr char kCancelTwice[] =
     "'stoker cancel JOB' sends SIGTERM, and SIGKILL once the job's stop_grace has passed";
+constexpr char kNodes[] = "'--num-nodes N' is the number of nodes";
+constexpr char kRestarts[] = "'--max-restarts N' restarts after an error of the program";
+constexpr char kDuration[] = "'--max-duration 8h' stops the job after so much time of the program";
+constexpr char kFetch[] = "'stoker get JOB' fetches what a job made";
+constexpr char kGc[] = "'stoker gc --older-than 30d' removes old jobs and what nobody needs";
+constexpr char kToFolder[] = "The folder is the last word: stoker get JOB ./DIR";
 constexpr char kMachine[] = "Jobs run on this machine so far: there is no other to choose";
 
 const Option* OptionNamed(const Verb& verb, const std::string& name) {
@@ -90,8 +97,11 @@ std::string HintForForeignVerb(const std::string& name) {
       {"tail", "'stoker logs -f JOB' follows a job"},
       {"attach", "'stoker logs -f JOB' follows a job"},
       {"cp", "'stoker get JOB' fetches what a job made, 'stoker sync SRC DST' copies folders"},
-      {"download", "'stoker get JOB' fetches what a job made"},
-      {"pull", "'stoker get JOB' fetches what a job made"},
+      {"download", kFetch},
+      {"pull", kFetch},
+      {"fetch", kFetch},
+      {"prune", kGc},
+      {"clean", kGc},
       {"check", "'stoker doctor' checks this machine and the store"},
       {"ssh", "There is no machine to log in to: 'stoker logs -f JOB' follows a job"},
       {"init", "There is nothing to set up: 'stoker run -- python3 train.py' starts a job"},
@@ -112,8 +122,16 @@ std::string HintForForeignFlag(const std::string& verb, const std::string& name)
       {{"", "--instance-type"}, kMachine},
       {{"", "--cpus"}, kMachine},
       {{"", "--use-spot"}, "'--spot' accepts machines that may be interrupted"},
-      {{"", "--time"}, "'--max-duration 8h' stops the job after so much time of the program"},
+      {{"", "--gres"}, kGpus},
+      {{"", "--time"}, kDuration},
       {{"", "--background"}, "'--detach' prints the job's id and returns at once"},
+      {{"run", "--timeout"}, kDuration},
+      {{"run", "--nodes"}, kNodes},
+      {{"run", "-N"}, kNodes},
+      {{"run", "--retries"}, kRestarts},
+      {{"run", "--restarts"}, kRestarts},
+      {{"get", "-o"}, kToFolder},
+      {{"get", "--output"}, kToFolder},
       {{"run", "-c"}, kNoClusterName},
       {{"run", "--cluster"}, kNoClusterName},
       {{"run", "-e"}, "'--env NAME=VALUE' sets a variable"},
@@ -136,9 +154,38 @@ std::string HintForForeignFlag(const std::string& verb, const std::string& name)
       {{"cancel", "-f"}, kCancelTwice},
       {{"cancel", "--force"}, kCancelTwice},
   };
+  const bool letters = name.size() > 1 && name[0] == '-' && name[1] != '-';
+  if (verb == "sync" && letters && name.find_first_not_of("-avzrtuhP") == std::string::npos) {
+    return "'stoker sync SRC DST' copies folders whole, with modes and times: it needs no '-a'";
+  }
   auto found = hints.find({verb, name});
   if (found == hints.end()) found = hints.find({"", name});
   return found == hints.end() ? "" : found->second;
+}
+
+std::string HintForExtraWord(const Verb& verb, const std::vector<std::string>& args) {
+  const size_t at = FirstPlainWord(verb, args);
+  if (at == args.size()) return "";
+  const std::string word = AsTyped(args[at]);
+  if (verb.name == "ls") {
+    return "'stoker ls --name " + word + "' lists the jobs of that name, 'stoker show " + word +
+           "' tells the story of one";
+  }
+  const auto& keys = SettingKeys();
+  const bool setting = std::any_of(keys.begin(), keys.end(),
+                                   [&](const SettingKey& key) { return key.name == args[at]; });
+  if (verb.name == "config" && setting) {
+    return at + 1 < args.size() ? "stoker config set " + word + " " + AsTyped(args[at + 1])
+                                : "stoker config get " + word;
+  }
+  for (size_t i = 0; verb.name == "run" && i + 2 < args.size(); ++i) {
+    const bool takes_one = args[i] == "--env" || args[i] == "--hp" || args[i] == "--secret";
+    if (!takes_one || StartsWith(args[i + 2], "-")) continue;
+    if (args[i + 2].find('=') != std::string::npos) {
+      return "Give " + args[i] + " again for each: " + args[i] + " " + AsTyped(args[i + 2]);
+    }
+  }
+  return "";
 }
 
 std::string HintForOtherMeaning(const std::string& verb, const std::vector<std::string>& args) {

@@ -15,6 +15,9 @@ std::string HintForForeignVerb(const std::string& name);
 // For an option that `verb` does not have, "--gpus": a sentence, or "".
 std::string HintForForeignFlag(const std::string& verb, const std::string& name);
 
+// For a word that `verb` has no place for, "ls train", "config store": a sentence, or "".
+std::string HintForExtraWord(const Verb& verb, const std::vector<std::string>& args);
+
 // For words that mean something else to other tools, "logs -n 3": a sentence, or "".
 std::string HintForOtherMeaning(const std::string& verb, const std::vector<std::string>& args);
 

@@ -86,16 +86,22 @@ std::string Hint(const Verb& verb, const std::vector<std::string>& args, bool ha
   const std::string dashes = has_command ? "" : HintForMissingDashes(verb, args);
   if (!dashes.empty()) return dashes;
   const std::vector<std::string> known = OptionNames(verb);
+  std::vector<std::string> words;  // without their dashes, which would make all of them near
+  for (const std::string& name : known) {
+    if (StartsWith(name, "--")) words.push_back(name.substr(2));
+  }
   for (const std::string& arg : args) {
     const std::string name = arg.substr(0, arg.find('='));
     if (name.size() < 2 || name[0] != '-') continue;
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     if (const std::string hint = HintForForeignFlag(verb.name, name); !hint.empty()) return hint;
     // Of one letter every other is near.
-    const std::string near = StartsWith(name, "--") ? Nearest(name, known) : "";
-    if (!near.empty()) return "Did you mean '" + near + "'? See 'stoker " + verb.name + " --help'";
+    const std::string near = StartsWith(name, "--") ? Nearest(name.substr(2), words) : "";
+    if (!near.empty())
+      return "Did you mean '--" + near + "'? See 'stoker " + verb.name + " --help'";
   }
-  return "See 'stoker " + verb.name + " --help'";
+  const std::string extra = HintForExtraWord(verb, args);
+  return !extra.empty() ? extra : "See 'stoker " + verb.name + " --help'";
 }
 
 std::string Overview(const std::vector<Verb>& verbs) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -140,10 +141,23 @@ Result<JobSpec> ReadJobFile(Context& context, const Options& options, ParseOptio
   return std::move(parsed.spec);
 }
 
+// "--env A=1 B=2": a second value where a job file belongs.
+Status CheckFile(const Context& context, const Options& options) {
+  const auto file = std::find(context.given.begin(), context.given.end(), "FILE");
+  if (file == context.given.end() || file == context.given.begin()) return Status::Ok();
+  const std::string before = *(file - 1);
+  const bool takes_one = before == "--env" || before == "--hp" || before == "--secret";
+  const bool yaml = EndsWith(options.file, ".yaml") || EndsWith(options.file, ".yml");
+  if (!takes_one || yaml || sys::FileExists(options.file)) return Status::Ok();
+  return Status(Code::kUsage, "'" + Printable(options.file) + "' is no job file",
+                "Give " + before + " again for each: " + before + " " + AsTyped(options.file));
+}
+
 // `from`: the job that it goes on from; null = none.
 Result<JobSpec> MakeSpec(Context& context, const Options& options, const GivenVariables& given,
                          const FromJob* from) {
   STOKER_ASSIGN(const ParseOptions parse, MakeParseOptions(context, options, given));
+  STOKER_TRY(CheckFile(context, options));
   if (context.has_command && !options.file.empty()) {
     return Status(Code::kUsage, "both a job file and a command after '--' were given",
                   "Give only one; arguments for a job file's program go into the file");

@@ -26,6 +26,24 @@ COMMANDS = """
 WRONG = [
     ("run job.yaml --env A=1 B=2", "not expected: B=2"),
     ("run --env", "--env"),
+    ("run job.yaml --env A=1 B=2", "Give --env again for each: --env B=2"),
+    ("run --env A=1 B=2 -- true", "'B=2' is no job file"),
+    ("run --hp A=1 B=2", "Give --hp again for each: --hp B=2"),
+    ("run --secret A B -- true", "Give --secret again for each: --secret B"),
+    ("ls train", "stoker ls --name train"),
+    ("ls train", "stoker show train"),
+    ("config store /tmp/x", "stoker config set store /tmp/x"),
+    ("config store", "stoker config get store"),
+    ("run --nodes 2 -- true", "--num-nodes N"),
+    ("run -N 2 -- true", "--num-nodes N"),
+    ("run --retries 2 -- true", "--max-restarts N"),
+    ("run --timeout 2h -- true", "--max-duration 8h"),
+    ("run --gres gpu:1 -- true", "CUDA_VISIBLE_DEVICES"),
+    ("run --gras 1 -- true", "See 'stoker run --help'"),
+    ("sync -av a b", "stoker sync SRC DST"),
+    ("prune", "stoker gc"),
+    ("fetch", "stoker get JOB"),
+    ("get -o d one", "stoker get JOB ./DIR"),
     ("run --env= job.yaml", "'--env=' has no value"),
     ("run --name= job.yaml", "'--name=' has no value"),
     ("run --hp lr=0.1", "nothing to run"),
@@ -102,6 +120,15 @@ def main():
             results.check(f"{first} is {second}",
                           one.returncode == other.returncode == 0 and one.stdout == other.stdout
                           and one.stdout, f"{one.stdout}{one.stderr} {other.stdout}{other.stderr}")
+        for words, said in (("get --node 5 one", "the job has nodes 0 to 0"),
+                            ("get --node 5 one checkpoint", "the job has nodes 0 to 0"),
+                            ("logs --tail=-1 one", "no negative numbers")):
+            done = world.stoker(*words.split())
+            results.check(f"{words}: is told", done.returncode == 2 and said in done.stderr,
+                          done.stderr)
+        done = world.stoker("get", "--node", "0", "one", "./of-0")
+        results.check("get --node 0: that is there", done.returncode == 0 and
+                      (world.work / "of-0" / "out" / "f").read_text() == "a\n", done.stderr)
         none = world.stoker("ls", "--state", "waiting")
         results.check("ls: none in a state is not none at all", none.returncode == 0
                       and "no job is like that" in none.stderr, none.stderr)

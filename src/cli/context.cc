@@ -10,6 +10,7 @@
 
 #include "base/screen.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cli/late_cancel.h"
 #include "provider/local/local_provider.h"
 #include "store/open.h"
@@ -116,7 +117,7 @@ Result<LocalProvider*> Context::local_provider() {
 
 Result<Provider*> Context::provider(const std::string& name) {
   if (name != "local") {
-    return Status(Code::kInvalid, "'" + Printable(name) + "' is no provider that this stoker has",
+    return Status(Code::kInvalid, "'" + Spelled(name) + "' is no provider that this stoker has",
                   "It has: local (this machine)");
   }
   STOKER_ASSIGN(LocalProvider * local, local_provider());

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cli/local_time.h"
 #include "cli/table.h"
 #include "view/cut_off.h"
@@ -62,7 +63,7 @@ std::string NodeText(const StoryInput& input, const Attempt& attempt, int rank) 
   const int number = attempt.launches[static_cast<size_t>(rank)];
   const Launch* launch = FindLaunch(job, number);
   std::string text = "      node " + std::to_string(rank) + ": launch " + std::to_string(number);
-  if (launch != nullptr) text += " (" + launch->provider + ")";
+  if (launch != nullptr) text += " (" + Spelled(launch->provider) + ")";
   std::string used;
   for (const UsageDigest& usage : input.usage) {
     if (usage.attempt == attempt.number && usage.rank == rank) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/deliberate_bug.h"
+#include "base/utf8.h"
 #include "checkpoint/checkpoint_store.h"
 #include "controller/restorable.h"
 #include "ledger/index.h"
@@ -94,7 +95,7 @@ Status Controller::ObserveMachines(const Job& job, const Describe& describe, Obs
       place.known = BugIsOn("failed-describe-is-empty");
       place.absent_means_gone = true;
       if (first.ok()) {
-        first = instances.status().WithContext("asking " + name + " for its machines");
+        first = instances.status().WithContext("asking " + Spelled(name) + " for its machines");
       }
       continue;
     }

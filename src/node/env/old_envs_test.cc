@@ -11,6 +11,7 @@
 #include "sys/child_process.h"
 #include "sys/file.h"
 #include "sys/file_lock.h"
+#include "sys/task/process_table.h"
 
 namespace stoker::node {
 namespace {
@@ -66,6 +67,8 @@ TEST_F(OldEnvsTest, WhatIsInUseStays) {
   command.cwd = "/";
   const auto pid = SpawnChild(command);
   ASSERT_TRUE(pid.ok()) << pid.status().ToString();
+  // It has its environment once it has become sleep(1).
+  for (int i = 0; i < 500 && MarkedProcesses("VIRTUAL_ENV", shared).empty(); ++i) usleep(10'000);
   EXPECT_EQ(Clear(), 0);
   EXPECT_TRUE(sys::DirExists(locked) && sys::DirExists(shared));
   kill(*pid, SIGKILL);

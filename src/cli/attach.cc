@@ -48,6 +48,7 @@ class EventTeller {
       // The summary that comes next says it.
       if (IsFinal(job.state) && job.result && job.result->why == attempt.ending->why) return;
       now = std::string(Name(attempt.ending->reason)) + ": " + Printable(attempt.ending->why);
+      if (const std::string why = SteppedOver(job, attempt); !why.empty()) now += "; " + why;
     } else if (attempt.state == AttemptState::kDraining) {
       now = "draining: its machine will be taken";
     } else if (attempt.state == AttemptState::kStaging) {

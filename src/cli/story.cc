@@ -18,8 +18,8 @@ std::string NeverCame(const std::string& output) {
   return "  output '" + Printable(output) + "' never came\n";
 }
 
-std::string AttemptText(const Attempt& attempt, const std::vector<ReportSeen>& reports,
-                        WallTime now) {
+std::string AttemptText(const Job& job, const Attempt& attempt,
+                        const std::vector<ReportSeen>& reports, WallTime now) {
   std::string state = attempt.state == AttemptState::kEnded && attempt.ending
                           ? EndingText(*attempt.ending)
                           : std::string(Name(attempt.state));
@@ -43,6 +43,8 @@ std::string AttemptText(const Attempt& attempt, const std::vector<ReportSeen>& r
   text += "\n";
   if (attempt.ending && !attempt.ending->why.empty()) {
     text += "      " + Printable(attempt.ending->why) + "\n";
+    const std::string why = SteppedOver(job, attempt);
+    if (!why.empty()) text += "      " + why + "\n";
   }
   for (const std::string& output : attempt.missing_outputs) text += "    " + NeverCame(output);
   return text;
@@ -239,7 +241,7 @@ std::string TellStory(const StoryInput& input) {
   }
   for (const Attempt& attempt : job.attempts) {
     if (attempt.not_needed) continue;
-    text += AttemptText(attempt, input.reports, input.now);
+    text += AttemptText(input.job, attempt, input.reports, input.now);
     for (int rank = 0; rank < static_cast<int>(attempt.launches.size()); ++rank) {
       text += NodeText(input, attempt, rank);
     }

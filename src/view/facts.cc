@@ -6,6 +6,7 @@
 
 #include "job/encoding.h"
 #include "view/cut_off.h"
+#include "view/lineage.h"
 
 namespace stoker {
 
@@ -74,13 +75,29 @@ std::string NewestCheckpoint(const Job& job, const std::vector<ReportSeen>& repo
   return newest;
 }
 
-int ExitCodeOf(const Job& job) {
-  if (job.state == JobState::kSucceeded) return 0;
-  if (!job.result) return 1;
-  const int code = job.result->signal != 0 ? 128 + job.result->signal : job.result->exit_code;
-  const bool from_program =
-      job.result->reason == EndReason::kUserError || job.result->reason == EndReason::kNoProgress;
+int ExitCodeOf(JobState state, EndReason reason, int exit_code, int signal) {
+  if (state == JobState::kSucceeded) return 0;
+  const int code = signal != 0 ? 128 + signal : exit_code;
+  const bool from_program = reason == EndReason::kUserError || reason == EndReason::kNoProgress;
   return from_program && code != 0 ? code : 1;
+}
+
+int ExitCodeOf(const Job& job) {
+  const Ending none;
+  const Ending& end = job.result ? *job.result : none;
+  return ExitCodeOf(job.state, end.reason, end.exit_code, end.signal);
+}
+
+std::string SteppedOver(const Job& job, const Attempt& attempt) {
+  const auto& suspects = job.suspects;
+  const bool suspect =
+      !attempt.restore.empty() && attempt.ending &&
+      std::find(suspects.begin(), suspects.end(), attempt.restore) != suspects.end() &&
+      attempt.newest_checkpoint.empty();
+  if (!suspect) return "";
+  return "the cause may be " + SayCheckpoint(attempt.restore) +
+         ", from which it began: it is suspect now, and an attempt from before it uses up no "
+         "restart";
 }
 
 json StoryJson(const StoryInput& input) {

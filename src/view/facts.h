@@ -42,5 +42,10 @@ std::string NewestCheckpoint(const Job& job, const std::vector<ReportSeen>& repo
 std::vector<std::string> TroublesAtTheEnd(const std::vector<ReportSeen>& reports);
 // The exit code that `run` and `wait` end with.
 int ExitCodeOf(const Job& job);
+// Of a job that has ended so.
+int ExitCodeOf(JobState state, EndReason reason, int exit_code, int signal);
+// "the cause may be checkpoint 1-3, …": of an attempt after which its checkpoint is tried no more;
+// "" of any other.
+std::string SteppedOver(const Job& job, const Attempt& attempt);
 
 }  // namespace stoker

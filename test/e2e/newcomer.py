@@ -136,6 +136,25 @@ def test_failed(results, world):
                   done.stderr)
 
 
+def test_suspect(results, world):
+    """A restart that uses up none, and why; what `ls --json` says of a job that was stopped."""
+    world.program("import os, sys, time\nn = os.environ['COUNT']\n"
+                  "with open(n, 'a') as f:\n    f.write('x')\nruns = os.path.getsize(n)\n"
+                  "if runs == 1:\n    open('checkpoints/a', 'w').write('a')\n    time.sleep(4)\n"
+                  "sys.exit(0 if runs == 3 else 5)\n")
+    done = world.stoker("run", "--max-restarts", "1", "--env", f"COUNT={world.root}/count", "--",
+                        PYTHON, "prog.py")
+    why = "the cause may be checkpoint 1-1, from which it began"
+    results.check("a suspect: one more attempt, and it is said why", done.returncode == 0
+                  and "3 attempts" in done.stderr and why in done.stderr, done.stderr)
+    shown = world.stoker("show", "-").stdout
+    results.check("a suspect: show says it too", shown.count(why) == 1, shown)
+    world.stoker("run", "--max-duration", "1s", "--", "sleep", "20")
+    last = world.json("ls")[0]
+    results.check("ls --json: a job that was stopped did not end with 0",
+                  last["reason"] == "TimedOut" and last["exit_code"] == 1, last)
+
+
 def test_python(results, world):
     bare = world.root / "bare"
     bare.mkdir()
@@ -203,7 +222,7 @@ def main():
     results = Results()
     with World("newcomer") as world:
         for test in (test_names, test_cancel_all, test_no_workdir, test_ctrl_c, test_failed,
-                     test_python, test_said, test_gc_says_why):
+                     test_suspect, test_python, test_said, test_gc_says_why):
             results.run(test.__name__, test, results, world)
     results.finish()
 

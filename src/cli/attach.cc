@@ -165,6 +165,7 @@ class Attached {
 
   Result<bool> Logs() {
     if (!options_.logs || !printer_) return false;
+    if (!context_.line_open()) printer_->LineClosed();
     auto drained = Drain(*reader_, *printer_, context_, options_.submitted);
     if (!drained.ok() && drained.status().transient()) {
       SayAway(drained.status());

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <set>
+#include <string>
 #include <thread>
 
 #include "base/text.h"
@@ -68,6 +70,16 @@ bool AnyRuns(const PassResult& pass) {
   });
 }
 
+// What keeps its nodes from ending, each once.
+void TellTroubles(Context& context, const PassResult& pass, std::set<std::string>* told) {
+  for (const ReportSeen& seen : pass.reports) {
+    const std::string& trouble = seen.report.trouble;
+    if (trouble.empty() || !told->insert(trouble).second) continue;
+    context.Say("stopping " + pass.job.id + ": node " + std::to_string(seen.report.rank) + ": " +
+                Printable(trouble));
+  }
+}
+
 // Reconciles until the job has ended.
 Result<Job> Cancel(Context& context, const std::string& job, bool wait) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
@@ -77,10 +89,12 @@ Result<Job> Cancel(Context& context, const std::string& job, bool wait) {
   STOKER_ASSIGN(const JobRead read, std::move(asked));
   if (IsFinal(read.job.state)) return read.job;
   std::optional<MonoTime> full;
+  std::set<std::string> told;
   for (;;) {
     const auto pass = controller->Pass(job);
     if (!pass.ok() && !pass.status().transient()) return pass.status();
     if (pass.ok() && (IsFinal(pass->job.state) || !wait)) return pass->job;
+    if (pass.ok()) TellTroubles(context, *pass, &told);
     if (pass.ok() && pass->trouble && pass->trouble->Is(Code::kNoSpace)) {
       const MonoTime now = context.clock().Mono();
       if (!full)

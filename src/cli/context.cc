@@ -2,6 +2,7 @@
 #include "cli/context.h"
 
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -164,11 +165,23 @@ void Context::Print(std::string_view anything) {
   }
 }
 
+bool OutIsErr() {
+  struct stat out {};
+  struct stat err {};
+  return fstat(STDOUT_FILENO, &out) == 0 && fstat(STDERR_FILENO, &err) == 0 &&
+         out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+}
+
+std::string Context::CloseLine() {
+  const bool glued = line_open_ && OutIsErr();
+  if (glued) line_open_ = false;
+  return glued ? "\n" : progress_shown_ ? "\r\x1b[K" : "";
+}
+
 void Context::Say(const std::string& text) {
   if (json) return;
   const std::lock_guard lock(terminal_);
-  const std::string line =
-      (progress_shown_ ? "\r\x1b[K" : "") + Style("2", "stoker: " + Printable(text, true)) + "\n";
+  const std::string line = CloseLine() + Style("2", "stoker: " + Printable(text, true)) + "\n";
   progress_shown_ = false;
   (void)!::write(STDERR_FILENO, line.data(), line.size());
 }
@@ -176,8 +189,7 @@ void Context::Say(const std::string& text) {
 void Context::SayPlain(const std::string& text) {
   if (json) return;
   const std::lock_guard lock(terminal_);
-  const std::string all =
-      (progress_shown_ ? "\r\x1b[K" : "") + Printable(text, true, Colours::kOwn);
+  const std::string all = CloseLine() + Printable(text, true, Colours::kOwn);
   progress_shown_ = false;
   (void)!::write(STDERR_FILENO, all.data(), all.size());
 }

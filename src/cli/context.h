@@ -3,6 +3,7 @@
 // so that 'stoker version' touches nothing.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -31,6 +32,9 @@ struct Places {
 Places FindPlaces();
 
 // Not thread-safe except where said.
+// Whoever reads standard error reads standard output in between.
+bool OutIsErr();
+
 class Context {
  public:
   Context();
@@ -69,6 +73,10 @@ class Context {
   void Say(const std::string& text);
   // The same without a mark in front: several lines that stand for themselves.
   void SayPlain(const std::string& text);
+  // The last byte of programs' output that went to standard output past Print ended its line, or
+  // did not: then a remark on the same terminal begins a new one.
+  void set_line_open(bool open) { line_open_ = open; }
+  bool line_open() const { return line_open_; }
   // A line that is overwritten by the next: progress. Only on a terminal.
   void Progress(const std::string& text);
   void PrintError(const Status& status);
@@ -89,6 +97,8 @@ class Context {
   bool out_terminal_ = false;
   bool err_terminal_ = false;
   bool progress_shown_ = false;
+  std::atomic<bool> line_open_ = false;
+  std::string CloseLine();  // by whoever has terminal_
   std::mutex terminal_;
 };
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/finish.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <nlohmann/json.hpp>
 
 #include "cli/attach.h"
@@ -45,14 +42,6 @@ Status Detach(Context& context, const Job& job, const JobSpec& spec) {
   const Status trouble = !pass.ok() ? pass.status() : pass->trouble.value_or(Status::Ok());
   if (!trouble.ok()) context.Say("no machine yet: " + trouble.ToString());
   return Status::Ok();
-}
-
-// Whoever reads the remarks has read the program's output as well.
-bool OutIsErr() {
-  struct stat out {};
-  struct stat err {};
-  return fstat(STDOUT_FILENO, &out) == 0 && fstat(STDERR_FILENO, &err) == 0 &&
-         out.st_dev == err.st_dev && out.st_ino == err.st_ino;
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ std::string ForTerminal(const std::string& text, bool color) {
 
 void PrintRaw(Context& context, std::string_view bytes) {
   context.Print("");  // a line of progress goes first
+  if (!bytes.empty()) context.set_line_open(bytes.back() != '\n');
   while (!bytes.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;

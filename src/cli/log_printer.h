@@ -29,6 +29,8 @@ class LogPrinter {
   LogPrinter(bool terminal, bool many_nodes, bool color, bool times = false)
       : terminal_(terminal), many_nodes_(many_nodes), color_(color), times_(times) {}
   void set_between(Between between) { between_ = std::move(between); }
+  // What is printed next begins a line: something else has ended the one that was open.
+  void LineClosed() { open_line_.clear(); }
   std::string Format(const std::vector<LogRecord>& records);
 
  private:

@@ -34,7 +34,7 @@ class EverythingEnds : public Observer {
     }
     const std::string& job = machine.request.job;
     if (machine.why == "its limit is over") Breach(job, machine.id + " was left until its limit");
-    const auto closed = closed_.find({job, machine.request.launch});
+    const auto closed = closed_.find({job, machine.launch()});
     if (closed == closed_.end()) return;
     const int64_t since = world_.now() - std::max(closed->second, world_.plan().calm);
     if (since <= kLeftOver) return;

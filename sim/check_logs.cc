@@ -116,6 +116,7 @@ Checks WatchAll(World& world) {
   AddLogChecks(world, &checks);
   AddLedgerChecks(world, &checks);
   AddLateChecks(world, &checks);
+  AddGangChecks(world, &checks);
   AddEndChecks(world, &checks);
   for (const auto& check : checks) world.Watch(check.get());
   return checks;

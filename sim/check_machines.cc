@@ -76,16 +76,22 @@ class IntentFirst : public Observer {
     if (job == world_.jobs().end()) {
       return world_.Breach("intent-first", "a request for a job without record", request.job);
     }
-    const Launch* launch = FindLaunch(job->second, request.launch);
-    const std::string name = "launch " + std::to_string(request.launch);
+    const Launch* launch = FindLaunch(job->second, request.launches.front());
+    const std::string name = "launch " + std::to_string(request.launches.front());
     if (launch == nullptr) {
       return world_.Breach("intent-first", name + " is not in the record", request.job);
     }
-    if (launch->token != request.token ||
-        request.token != LaunchToken(request.ledger_id, request.job, *launch)) {
+    const Request& entry = RequestOf(job->second, *launch);
+    if (entry.token != request.token ||
+        request.token != RequestToken(request.ledger_id, job->second, entry)) {
       return world_.Breach("intent-first", name + " is asked for by another token", request.job);
     }
-    if (launch->limit != request.limit || launch->not_after != request.not_after) {
+    std::vector<int> launches(entry.slots.size());
+    for (const Launch& each : job->second.launches) {
+      if (each.request == entry.number) launches[static_cast<size_t>(each.index)] = each.number;
+    }
+    if (entry.limit != request.limit || entry.not_after != request.not_after ||
+        entry.ask != request.ask || launches != request.launches) {
       world_.Breach("intent-first", name + " is not as its entry says", request.job);
     }
   }
@@ -111,7 +117,7 @@ class NoBlindKill : public Observer {
     if (machine.state == InstanceState::kGone || world_.now() >= machine.expires_at) return;
     const auto job = world_.jobs().find(machine.request.job);
     const Launch* launch =
-        job == world_.jobs().end() ? nullptr : FindLaunch(job->second, machine.request.launch);
+        job == world_.jobs().end() ? nullptr : FindLaunch(job->second, machine.launch());
     if (launch != nullptr && launch->closed) return;
     world_.Breach("no-blind-kill", process + " ends " + machine.id + ", whose launch is open",
                   machine.request.job);

@@ -55,6 +55,7 @@ class RecordOrder : public Observer {
     if (before.rev != 0 && after.writer == before.writer) Breach(after, "a nonce came twice");
     if (after.rev > kStorm) Breach(after, "a storm of writes");
     CheckLaunches(before, after);
+    CheckRequests(before, after);
     CheckAttempts(before, after);
   }
 
@@ -76,14 +77,31 @@ class RecordOrder : public Observer {
         continue;
       }
       if (old.closed && !now->closed) Breach(after, "a closed launch was opened again");
-      if (old.token != now->token || old.slot != now->slot || old.limit != now->limit ||
-          old.not_after != now->not_after) {
+      if (old.slot != now->slot || old.request != now->request || old.index != now->index) {
         Breach(after, "the entry of launch " + std::to_string(old.number) + " changed");
       }
     }
     const int counted = after.folded.value_or(Folded{}).launches;
     if (counted - before.folded.value_or(Folded{}).launches != left) {
       Breach(after, std::to_string(left) + " launches left the record uncounted");
+    }
+  }
+
+  void CheckRequests(const Job& before, const Job& after) {
+    int left = 0;
+    for (const Request& old : before.requests) {
+      const Request* now = FindRequest(after, old.number);
+      if (now == nullptr) {
+        ++left;
+      } else if (old.token != now->token || old.ask != now->ask || old.slots != now->slots ||
+                 old.limit != now->limit || old.opened != now->opened ||
+                 old.not_after != now->not_after || old.store_url != now->store_url) {
+        Breach(after, "the entry of request " + std::to_string(old.number) + " changed");
+      }
+    }
+    const int counted = after.folded.value_or(Folded{}).requests;
+    if (counted - before.folded.value_or(Folded{}).requests != left) {
+      Breach(after, std::to_string(left) + " requests left the record uncounted");
     }
   }
 

@@ -23,6 +23,7 @@ void AddCheckpointChecks(World& world, Checks* checks);  // whole-checkpoint, ne
 void AddLogChecks(World& world, Checks* checks);         // every line of what ended
 void AddLedgerChecks(World& world, Checks* checks);      // blobs-kept
 void AddLateChecks(World& world, Checks* checks);        // what comes after its time
+void AddGangChecks(World& world, Checks* checks);        // gang
 void AddEndChecks(World& world, Checks* checks);         // liveness, results, nothing left
 
 }  // namespace stoker::sim

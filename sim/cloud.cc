@@ -95,8 +95,16 @@ std::vector<InstanceSeen> Cloud::Show(const std::string& ledger_id, const std::s
     }
     const bool gone = view->state == InstanceState::kGone;
     if (gone && as_of >= machine.gone_at + kListedAfterEnd) return;
-    InstanceSeen seen{machine.id,  request.token, request.ledger_id, request.job, request.launch,
-                      view->state, view->address, view->why,         {}};
+    InstanceSeen seen;
+    seen.id = machine.id;
+    seen.token = request.token;
+    seen.ledger_id = request.ledger_id;
+    seen.job = request.job;
+    seen.launch = machine.launch();
+    seen.index = machine.index;
+    seen.state = view->state;
+    seen.address = view->address;
+    seen.why = view->why;
     seen.expires = {kEpochMs + view->expires_at};
     seen.freed = gone;
     out.push_back(std::move(seen));
@@ -111,9 +119,9 @@ std::vector<InstanceSeen> Cloud::Show(const std::string& ledger_id, const std::s
 
 // ---- how machines come ----
 
-Zone* Cloud::RoomFor() {
+Zone* Cloud::RoomFor(int machines) {
   for (Zone& zone : zones) {
-    if (zone.running < zone.capacity) return &zone;
+    if (zone.running + machines <= zone.capacity) return &zone;
   }
   return nullptr;
 }
@@ -122,43 +130,60 @@ bool Cloud::InTime(const LaunchRequest& request) const {
   return request.not_after.ms <= 0 || Now() <= request.not_after;
 }
 
-Result<std::string> Cloud::Make(const LaunchRequest& request, const std::string& process,
-                                bool sent_in_time) {
+std::optional<Result<std::vector<std::string>>> Cloud::Known(const std::string& token) const {
+  const auto known = by_token_.find(token);
+  if (known == by_token_.end()) return std::nullopt;
+  std::vector<std::string> ids;
+  const CloudMachine* newest = nullptr;  // of those that are gone
+  bool all_gone = true;
+  for (const std::string& id : known->second) {
+    const CloudMachine& machine = machines_.at(id);
+    ids.push_back(IsGone(machine) ? "" : id);
+    all_gone = all_gone && IsGone(machine);
+    if (newest == nullptr || machine.gone_at > newest->gone_at) newest = &machine;
+  }
+  if (!all_gone) return ids;
+  if (scheduler_.now() >= newest->gone_at + token_memory_ms) return std::nullopt;
+  return Status(Code::kNotFound, "sim: the instance of this launch is over: " + newest->why);
+}
+
+Result<std::vector<std::string>> Cloud::Make(const LaunchRequest& request,
+                                             const std::string& process, bool sent_in_time) {
   if (requested) requested(request, process);
-  if (!IsName(request.token)) {
+  if (!IsName(request.token) || request.launches.empty()) {
     return Status(Code::kInvalid, "sim: not a launch token: " + Printable(request.token));
   }
   const bool doubled =
       faults.doubled > 0 && prng_.Chance(static_cast<uint64_t>(faults.doubled), 1000);
-  if (const auto known = by_token_.find(request.token); known != by_token_.end() && !doubled) {
-    const CloudMachine& machine = machines_.at(known->second);
-    if (!IsGone(machine)) return machine.id;
-    if (scheduler_.now() < machine.gone_at + token_memory_ms) {
-      return Status(Code::kNotFound, "sim: the instance of this launch is over: " + machine.why);
-    }
-  }
+  const auto known = Known(request.token);
+  if (known && !doubled) return *known;
   if (late_sends ? !sent_in_time : !InTime(request)) {
     return Status(Code::kNotFound, "sim: the time to send this launch is over");
   }
-  if (Running() >= quota) return Status(Code::kNoSpace, "sim: the quota is used up");
-  Zone* const zone = RoomFor();
+  const auto machines = static_cast<int>(request.launches.size());
+  if (Running() + machines > quota) return Status(Code::kNoSpace, "sim: the quota is used up");
+  Zone* const zone = RoomFor(machines);
   if (zone == nullptr) return Status(Code::kNoSpace, "sim: no capacity in any zone");
-  return Add(request, *zone).id;
+  std::vector<std::string> ids;
+  for (int index = 0; index < machines; ++index) ids.push_back(Add(request, index, *zone).id);
+  for (const std::string& id : ids) machines_.at(id).gang = ids;
+  by_token_[request.token] = ids;
+  return ids;
 }
 
-CloudMachine& Cloud::Add(const LaunchRequest& request, Zone& zone) {
+CloudMachine& Cloud::Add(const LaunchRequest& request, int index, Zone& zone) {
   const int64_t now = scheduler_.now();
   const int number = next_++;
   CloudMachine& machine = machines_[IdOf(number)];
   machine.id = IdOf(number);
   machine.request = request;
+  machine.index = index;
   machine.zone = zone.name;
   machine.made_at = now;
   machine.expires_at = now + (request.limit.ms > 0 ? request.limit.ms : kDefaultLimit);
   machine.visible_at = now + prng_.Between(0, Staleness());
   Remember(machine);
   ++zone.running;
-  by_token_[request.token] = machine.id;
   by_job_[{request.ledger_id, request.job}].push_back(machine.id);
   const bool never = prng_.Chance(static_cast<uint64_t>(faults.never_boots), 1000);
   const int64_t boot = BootTime();
@@ -305,8 +330,12 @@ Status Cloud::Finish(const std::string& id, const std::string& process) {
   if (!IsName(id)) return Status(Code::kInvalid, "sim: not an instance: " + Printable(id));
   const CloudMachine* const machine = Find(id);
   if (machine == nullptr) return Status::Ok();
-  if (terminating) terminating(*machine, process);
-  End(id, "terminated");
+  std::vector<std::string> ends = {id};
+  if (!traits.ends_one_alone) ends = machine->gang;
+  for (const std::string& each : ends) {
+    if (terminating) terminating(machines_.at(each), process);
+    End(each, "terminated");
+  }
   return Status::Ok();
 }
 

@@ -59,6 +59,9 @@ struct CloudView {
 struct CloudMachine {
   std::string id;
   LaunchRequest request;
+  int index = 0;                  // within its request
+  std::vector<std::string> gang;  // ids of all that came with it, by index
+  int launch() const { return request.launches.at(static_cast<size_t>(index)); }
   std::string zone;
   InstanceState state = InstanceState::kRequested;
   std::string why;
@@ -154,15 +157,18 @@ class Cloud {
   friend class CloudClient;
   // Effects of requests, at their moment.
   // `sent_in_time`: it was not past not_after when it was sent.
-  Result<std::string> Make(const LaunchRequest& request, const std::string& process,
-                           bool sent_in_time);
+  Result<std::vector<std::string>> Make(const LaunchRequest& request, const std::string& process,
+                                        bool sent_in_time);
+  // What its token has made already; unset: nothing that it remembers.
+  std::optional<Result<std::vector<std::string>>> Known(const std::string& token) const;
   bool InTime(const LaunchRequest& request) const;
   std::vector<InstanceSeen> Show(const std::string& ledger_id, const std::string& job, bool stale);
   Status Finish(const std::string& id, const std::string& process);
   Status Warn(const std::string& id, Duration lead);
 
-  Zone* RoomFor();
-  CloudMachine& Add(const LaunchRequest& request, Zone& zone);
+  // One that has room for all of them.
+  Zone* RoomFor(int machines);
+  CloudMachine& Add(const LaunchRequest& request, int index, Zone& zone);
   // Draws how long a boot takes.
   int64_t BootTime();
   // Does `next` to the machine at that time, unless its power was switched meanwhile.
@@ -177,7 +183,7 @@ class Cloud {
   Scheduler& scheduler_;
   Prng& prng_;
   std::map<std::string, CloudMachine> machines_;
-  std::map<std::string, std::string> by_token_;
+  std::map<std::string, std::vector<std::string>> by_token_;  // ids by index
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> by_job_;
   int next_ = 1;
 };
@@ -188,7 +194,7 @@ class CloudClient : public Provider {
   // `link` may be null.
   CloudClient(Cloud& cloud, Scheduler& scheduler, Prng& prng, std::string process, Link* link);
   const ProviderTraits& traits() const override;
-  Result<std::string> Launch(const LaunchRequest& request) override;
+  Result<std::vector<std::string>> Launch(const LaunchRequest& request) override;
   Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
                                              const std::string& job) override;
   Status Terminate(const std::string& instance_id) override;
@@ -213,13 +219,14 @@ class CloudClient : public Provider {
     int64_t back = 0;
     bool arrives() const { return fault == Fault::kNone || fault == Fault::kUnanswered; }
   };
-  using Effect = std::function<Result<std::string>()>;
+  using Ids = std::vector<std::string>;
+  using Effect = std::function<Result<Ids>()>;
   bool Cut() const;
   Fault Draw(Kind kind);
   Result<Trip> Send(Kind kind);
   Status Return(const Trip& trip);
   Status Silence(const Trip& trip);
-  Result<std::string> Change(Kind kind, Effect effect);
+  Result<Ids> Change(Kind kind, Effect effect);
 
   Cloud& cloud_;
   Scheduler& scheduler_;

@@ -332,8 +332,10 @@ std::string Life(uint64_t seed) {
     for (int i = 0; i < 200; ++i) {
       LaunchRequest request;
       request.token = "t" + std::to_string(prng.Below(40));
-      const auto id = client.Launch(request);
-      story += std::to_string(scheduler.now()) + (id.ok() ? *id : id.status().message()) + "\n";
+      request.launches = {1};
+      const auto ids = client.Launch(request);
+      story +=
+          std::to_string(scheduler.now()) + (ids.ok() ? ids->at(0) : ids.status().message()) + "\n";
       for (const InstanceSeen& seen : client.Describe("", "").value_or({})) {
         story += seen.id + std::to_string(static_cast<int>(seen.state)) + seen.why + "\n";
         const uint64_t fate = prng.Below(20);

@@ -89,7 +89,7 @@ Status CloudClient::Return(const Trip& trip) {
   return Status::Ok();
 }
 
-Result<std::string> CloudClient::Change(Kind kind, Effect effect) {
+Result<CloudClient::Ids> CloudClient::Change(Kind kind, Effect effect) {
   STOKER_ASSIGN(const Trip trip, Send(kind));
   if (trip.fault == Fault::kLate) {
     const int64_t wait = prng_.Between(trip.back, std::max(trip.back, cloud_.timeout_ms));
@@ -98,12 +98,12 @@ Result<std::string> CloudClient::Change(Kind kind, Effect effect) {
     scheduler_.Sleep(wait);
     return Status(Code::kTimeout, "sim: no answer");
   }
-  Result<std::string> result = trip.arrives() ? effect() : Result<std::string>(std::string());
+  Result<Ids> result = trip.arrives() ? effect() : Result<Ids>(Ids());
   STOKER_TRY(Return(trip));
   return result;
 }
 
-Result<std::string> CloudClient::Launch(const LaunchRequest& request) {
+Result<std::vector<std::string>> CloudClient::Launch(const LaunchRequest& request) {
   const bool in_time = cloud_.InTime(request);
   return Change(Kind::kLaunch, [&cloud = cloud_, request, process = process_, in_time] {
     return cloud.Make(request, process, in_time);
@@ -120,17 +120,17 @@ Result<std::vector<InstanceSeen>> CloudClient::Describe(const std::string& ledge
 }
 
 Status CloudClient::Terminate(const std::string& instance_id) {
-  const auto effect = [&cloud = cloud_, instance_id, process = process_]() -> Result<std::string> {
+  const auto effect = [&cloud = cloud_, instance_id, process = process_]() -> Result<Ids> {
     STOKER_TRY(cloud.Finish(instance_id, process));
-    return instance_id;
+    return Ids{instance_id};
   };
   return Change(Kind::kTerminate, effect).status();
 }
 
 Status CloudClient::Interrupt(const std::string& instance_id, Duration lead) {
-  const auto effect = [&cloud = cloud_, instance_id, lead]() -> Result<std::string> {
+  const auto effect = [&cloud = cloud_, instance_id, lead]() -> Result<Ids> {
     STOKER_TRY(cloud.Warn(instance_id, lead));
-    return instance_id;
+    return Ids{instance_id};
   };
   return Change(Kind::kInterrupt, effect).status();
 }

@@ -33,15 +33,15 @@ class CloudTest : public testing::Test {
     request.token = token;
     request.ledger_id = "ledger";
     request.job = "job";
-    request.launch = 3;
+    request.launches = {3};
     request.limit = Duration::Hours(24);
     return request;
   }
   // Outside of fibers.
   std::string Launch(const std::string& token) {
-    const auto id = direct.Launch(Request(token));
-    EXPECT_TRUE(id.ok()) << id.status().ToString();
-    return id.value_or("");
+    const auto ids = direct.Launch(Request(token));
+    EXPECT_TRUE(ids.ok()) << ids.status().ToString();
+    return ids.ok() ? ids->front() : "";
   }
   void RunUntil(int64_t when) {
     while (scheduler.next() != -1 && scheduler.next() <= when) scheduler.RunOne();

@@ -179,11 +179,11 @@ TEST_F(CloudTest, WhatIsEndedWhileStoppedStaysSo) {
 TEST_F(CloudTest, TheLimitEndsItUnlessRenewed) {
   LaunchRequest request = Request("t1");
   request.limit = Duration::Minutes(10);
-  const std::string id = direct.Launch(request).value();
+  const std::string id = direct.Launch(request)->front();
   request.token = "t2";
-  const std::string renewed = direct.Launch(request).value();
+  const std::string renewed = direct.Launch(request)->front();
   request.token = "t3";
-  const std::string shortened = direct.Launch(request).value();
+  const std::string shortened = direct.Launch(request)->front();
   RunUntil(kMinute);
   cloud.Renew(renewed, 30 * kMinute);
   cloud.Renew(shortened, 2 * kMinute);
@@ -199,10 +199,10 @@ TEST_F(CloudTest, ALimitThatNeedsABootIsKeptAtTheNextOne) {
   cloud.limit_needs_boot = true;
   LaunchRequest request = Request("t1");
   request.limit = Duration::Minutes(10);
-  const std::string id = direct.Launch(request).value();
+  const std::string id = direct.Launch(request)->front();
   cloud.faults.never_boots = 1000;
   request.token = "t2";
-  const std::string dud = direct.Launch(request).value();
+  const std::string dud = direct.Launch(request)->front();
   RunUntil(9 * kMinute);
   cloud.StopAndStart(id, 20 * kMinute);
   RunUntil(10 * kHour);

@@ -23,7 +23,7 @@ bool Means(World& world, const FaultPlan& fault, const Host& host) {
   if (fault.attempt == 0 || job == world.jobs().end()) return true;
   const Attempt* attempt = FindAttempt(job->second, fault.attempt);
   if (attempt == nullptr) return true;
-  return std::find(attempt->launches.begin(), attempt->launches.end(), host.request.launch) !=
+  return std::find(attempt->launches.begin(), attempt->launches.end(), host.launch) !=
          attempt->launches.end();
 }
 
@@ -217,7 +217,7 @@ void NewerRecord(World& world, const FaultPlan& fault) {
   if (at == std::string::npos) return;
   Count(world, fault);
   const auto before = entry->data;
-  const std::string ours = std::to_string(kRecordFormat) + ",";
+  const std::string ours = std::to_string(world.plan().record_format) + ",";
   if (before->compare(at + word.size(), ours.size(), ours) != 0) {
     // What would come back after this one is the other newer record, and that would stay.
     world.Tell("fault", "the record of " + job + " is a newer stoker's already");

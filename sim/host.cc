@@ -11,6 +11,7 @@ Host::Host(World& w, const CloudMachine& machine)
     : world(w),
       id(machine.id),
       request(machine.request),
+      launch(machine.launch()),
       clock(w.scheduler()),
       disk(w.scheduler(), clock) {
   clock.mono_offset = w.rng().Between(1'000, 100'000'000);

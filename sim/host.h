@@ -37,6 +37,7 @@ class Host {
   World& world;
   const std::string id;
   const LaunchRequest request;
+  const int launch;
   SimClock clock;
   Link link;
   Disk disk;

@@ -76,7 +76,8 @@ class MarketTest : public testing::Test {
     LaunchRequest request;
     request.token = token;
     request.job = job;
-    return CloudClient(cloud, scheduler, prng, "test", nullptr).Launch(request).value();
+    request.launches = {1};
+    return CloudClient(cloud, scheduler, prng, "test", nullptr).Launch(request)->front();
   }
 
   Scheduler scheduler;

@@ -58,6 +58,11 @@ std::string BeginsFrom(const Attempt& attempt) {
 
 }  // namespace
 
+std::string WhatIsAsked(const LaunchRequest& request) {
+  const std::string who = List(request.launches);
+  return (request.launches.size() == 1 ? "a machine for " : "machines for ") + who;
+}
+
 std::vector<std::string> Narrator::Story(const std::string& job) const {
   std::vector<const Sentence*> told;
   for (const Sentence& sentence : sentences_) {
@@ -165,8 +170,7 @@ void Narrator::OnRequested(const LaunchRequest& request, const std::string& proc
   std::string& last = asked_[request.token];
   if (last == process) return;
   last = process;
-  Say(request.job,
-      Who(process) + " asks for a machine for launch " + std::to_string(request.launch));
+  Say(request.job, Who(process) + " asks for " + WhatIsAsked(request));
 }
 
 void Narrator::OnTerminating(const CloudMachine& machine, const std::string& process) {
@@ -175,7 +179,7 @@ void Narrator::OnTerminating(const CloudMachine& machine, const std::string& pro
 
 void Narrator::OnBooted(const CloudMachine& machine) {
   Say(machine.request.job, "machine " + machine.id + " of launch " +
-                               std::to_string(machine.request.launch) + " is up" +
+                               std::to_string(machine.launch()) + " is up" +
                                (machine.boots > 1 ? " again" : ""));
 }
 

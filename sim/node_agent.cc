@@ -77,7 +77,7 @@ void NodeAgent::Main() {
   if (!ready.ok()) return Leave(ready.ToString());
   SupervisorConfig config;
   config.job = host_.request.job;
-  config.launch = host_.request.launch;
+  config.launch = host_.launch;
   config.instance_id = host_.id;
   config.incarnation = incarnation_;
   config.address = host_.id;
@@ -172,7 +172,7 @@ void NodeAgent::Do(const ClaimSlot& action) {
 }
 
 void NodeAgent::Claim(int attempt, int rank) {
-  const ClaimHolder me{host_.id, host_.boot_id, host_.request.launch, incarnation_};
+  const ClaimHolder me{host_.id, host_.boot_id, host_.launch, incarnation_};
   auto claim = Result<ClaimRead>(Status(Code::kUnavailable, "not asked yet"));
   for (int64_t pause = 50; !off_; pause = std::min<int64_t>(pause * 2, 5000)) {
     claim = ClaimAttempt(*ledger_, host_.request.job, attempt, rank, me);

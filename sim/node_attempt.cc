@@ -137,7 +137,7 @@ Status NodeAttempt::Restore(const std::string& id, StagingEnded* result) {
     return restored;
   }
   restored_ = id;
-  const ProgramView view{host_.id, job_.id, attempt_, rank_, host_.request.launch, 0};
+  const ProgramView view{host_.id, job_.id, attempt_, rank_, host_.launch, 0};
   host_.world.Each([&](Observer& o) { o.OnRestored(view, id); });
   return Status::Ok();
 }
@@ -148,7 +148,7 @@ Result<bool> NodeAttempt::MayCommit() {
   const auto read = ReadJob(ledger_, job_.id);
   if (read.status().transient()) return read.status();
   if (!read.ok()) return read.code() != Code::kNotFound;
-  const Launch* launch = FindLaunch(read->job, host_.request.launch);
+  const Launch* launch = FindLaunch(read->job, host_.launch);
   const Attempt* attempt = FindAttempt(read->job, attempt_);
   return launch != nullptr && !launch->closed && attempt != nullptr &&
          attempt->state != AttemptState::kEnded;
@@ -199,8 +199,8 @@ Status NodeAttempt::Start(std::function<void(TaskExit)> ended, std::function<voi
   }
   program_ = std::make_unique<Program>(
       host_.world, host_.disk,
-      ProgramPlace{host_.id, job_.id, attempt_, rank_, host_.request.launch, job_.num_nodes},
-      spool_.get(), [this, ended](TaskExit exit) {
+      ProgramPlace{host_.id, job_.id, attempt_, rank_, host_.launch, job_.num_nodes}, spool_.get(),
+      [this, ended](TaskExit exit) {
         keeper_->ProgramEnded(exit, signalled_);
         files_->Wake();
         ended(exit);

@@ -21,6 +21,9 @@ struct ProgramView {
   int step = 0;  // done so far
 };
 
+// "a machine for launch 3", "machines for launches 3, 4".
+std::string WhatIsAsked(const LaunchRequest& request);
+
 // Called at the moment of the effect, before anybody else runs. An observer must not change the
 // world; it may look at all of it and report a breach (World::Breach).
 class Observer {

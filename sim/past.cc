@@ -50,6 +50,7 @@ class PastJob {
     // Some were submitted by one script, in the same instant.
     const bool alike = rng_.Chance(1, 4);
     if (alike) age_ = 50 * kOneDay;
+    job_.format = kFirstRecordFormat;
     job_.created = {kEpochMs - age_};
     job_.rev = rng_.Between(1, 40);
     job_.writer = rng_.Base32(16);
@@ -96,13 +97,11 @@ class PastJob {
     if (known) job_.ended = job_.created + Duration::Hours(1);
     const int attempts = static_cast<int>(rng_.Between(0, 2));
     for (int number = 1; number <= attempts; ++number) {
-      Launch launch;
-      launch.number = number;
-      launch.opened = job_.created;
-      launch.closed = true;
-      launch.close_reason = CloseReason::kDone;
-      launch.token = "token of " + job_.id + std::to_string(number);
-      job_.launches.push_back(launch);
+      Request& request = AppendRequest(job_, {0});
+      request.opened = job_.created;
+      request.token = "token of " + job_.id + std::to_string(number);
+      job_.launches.back().closed = true;
+      job_.launches.back().close_reason = CloseReason::kDone;
       Attempt attempt;
       attempt.number = number;
       attempt.state = AttemptState::kEnded;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "job/job.h"
 #include "sim/bucket.h"
 #include "sim/cloud.h"
 
@@ -123,6 +124,9 @@ struct Plan {
   std::vector<Zone> zones = {{"zone-a"}};
   int quota = 1'000'000;
   bool describe_is_immediate = false;
+  bool takes_gangs = false;
+  bool ends_one_alone = true;
+  int record_format = kRecordFormat;  // of its jobs: the first = an older stoker submitted them
   int64_t stale_ms = 0;
   int64_t token_memory_ms = 86'400'000;  // after a machine's end its token means nothing any more
   int64_t boot_low = 500;

@@ -23,22 +23,29 @@ enum class Lie {
   kListsEverything,  // of all ledgers
   kLeavesOut,        // never lists some machine
   kEndsNothing,      // says that it has ended what it has not
+  kGivesAPart,       // as many machines of a gang as there is room for
+  kEndsAGang,        // with one machine, all that came with it
+  kMixesUp,          // does not say which machine of a gang one is
 };
 
 class Liar : public Provider {
  public:
   Liar(Provider& inner, Lie lie) : inner_(inner), lie_(lie) {}
   const ProviderTraits& traits() const override { return inner_.traits(); }
-  Result<std::string> Launch(const LaunchRequest& request) override {
+  Result<std::vector<std::string>> Launch(const LaunchRequest& request) override {
     LaunchRequest sent = request;
     const int before = asked_[request.token]++;
     if (lie_ == Lie::kForgetsTokens && before > 0) sent.token += "x" + std::to_string(before);
-    auto id = inner_.Launch(sent);
-    if (lie_ == Lie::kRevives && id.code() == Code::kNotFound && before > 0) {
+    auto ids = inner_.Launch(sent);
+    if (lie_ == Lie::kRevives && ids.code() == Code::kNotFound && before > 0) {
       sent.token += "again";
-      id = inner_.Launch(sent);
+      ids = inner_.Launch(sent);
     }
-    return id;
+    while (lie_ == Lie::kGivesAPart && ids.code() == Code::kNoSpace && sent.launches.size() > 1) {
+      sent.launches.pop_back();
+      ids = inner_.Launch(sent);
+    }
+    return ids;
   }
   Result<std::vector<InstanceSeen>> Describe(const std::string& ledger,
                                              const std::string& job) override {
@@ -48,9 +55,22 @@ class Liar : public Provider {
       if (others.ok()) all->insert(all->end(), others->begin(), others->end());
     }
     if (all.ok() && lie_ == Lie::kLeavesOut && !all->empty()) all->pop_back();
+    for (size_t i = 0; all.ok() && lie_ == Lie::kMixesUp && i < all->size(); ++i) {
+      (*all)[i].index = 0;
+    }
     return all;
   }
   Status Terminate(const std::string& id) override {
+    if (lie_ == Lie::kEndsAGang) {
+      std::string token;
+      const auto all = inner_.Describe("ledger", "").value_or({});
+      for (const InstanceSeen& seen : all) {
+        if (seen.id == id) token = seen.token;
+      }
+      for (const InstanceSeen& seen : all) {
+        if (seen.token == token) (void)inner_.Terminate(seen.id);
+      }
+    }
     return lie_ == Lie::kEndsNothing ? Status::Ok() : inner_.Terminate(id);
   }
   Status Interrupt(const std::string& id, Duration lead) override {
@@ -65,7 +85,8 @@ class Liar : public Provider {
 
 class SimulatedProvider : public ProviderSubject {
  public:
-  explicit SimulatedProvider(Lie lie) : direct_(client_, lie) {
+  explicit SimulatedProvider(Lie lie, bool ends_one_alone = true) : direct_(client_, lie) {
+    cloud_.traits.ends_one_alone = ends_one_alone;
     cloud_.boot_low = cloud_.boot_high = 1'000;
     cloud_.booted = [](CloudMachine& machine) { machine.address = "10.0.0.1"; };
     cloud_.stopped = cloud_.ended = [](CloudMachine&) {};
@@ -89,8 +110,14 @@ class SimulatedProvider : public ProviderSubject {
     request.token = name;
     request.ledger_id = "ledger";
     request.job = "job";
-    request.launch = 3;
+    request.launches = {3};
     request.limit = Duration::Hours(24);
+    return request;
+  }
+  LaunchRequest TooMuch(int machines) override {
+    LaunchRequest request = Request("much");
+    request.launches.resize(static_cast<size_t>(machines), 3);
+    cloud_.quota = cloud_.Running() + machines - 1;
     return request;
   }
   // In fibers: each request has its way there and its way back.
@@ -122,12 +149,17 @@ TEST_P(ProviderContract, Simulated) {
   EXPECT_EQ(Join(GetParam().run(subject), "\n"), "");
 }
 
+TEST_P(ProviderContract, SimulatedAndEndedTogether) {
+  SimulatedProvider subject(Lie::kNone, false);
+  EXPECT_EQ(Join(GetParam().run(subject), "\n"), "");
+}
+
 INSTANTIATE_TEST_SUITE_P(Cases, ProviderContract, testing::ValuesIn(ProviderCases()),
                          [](const auto& info) { return info.param.name; });
 
 TEST(ProviderContractItself, EachLieIsFound) {
   for (const Lie lie : {Lie::kForgetsTokens, Lie::kRevives, Lie::kListsEverything, Lie::kLeavesOut,
-                        Lie::kEndsNothing}) {
+                        Lie::kEndsNothing, Lie::kGivesAPart, Lie::kEndsAGang, Lie::kMixesUp}) {
     int failed = 0;
     for (const ProviderCase& each : ProviderCases()) {
       SimulatedProvider subject(lie);

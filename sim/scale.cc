@@ -87,15 +87,12 @@ Job ScaleWorld::Skeleton(const std::string& id, int number, int nodes) {
   attempt.opened = job.created;
   attempt.running = job.created + Duration::Minutes(2);
   for (int slot = 0; slot < nodes; ++slot) {
-    Launch launch;
-    launch.number = slot + 1;
-    launch.slot = slot;
-    launch.opened = job.created;
-    launch.not_after = bucket_.Now() + kSendWithin;
-    launch.limit = kDefaultLease;
-    launch.token = LaunchToken(ledger_->id(), id, launch);
-    attempt.launches.push_back(launch.number);
-    job.launches.push_back(std::move(launch));
+    Request& request = AppendRequest(job, {slot});
+    request.opened = job.created;
+    request.not_after = bucket_.Now() + kSendWithin;
+    request.limit = kDefaultLease;
+    request.token = RequestToken(ledger_->id(), job, request);
+    attempt.launches.push_back(job.launches.back().number);
   }
   job.attempts.push_back(std::move(attempt));
   const std::string spec = PrintJobSpec(SpecOf(job));
@@ -155,14 +152,15 @@ void ScaleWorld::PlantActive(int number) {
   job.state = JobState::kRunning;
   job.attempts[0].state = AttemptState::kRunning;
   for (Launch& launch : job.launches) {
+    const Request& entry = RequestOf(job, launch);
     LaunchRequest request;
-    request.token = launch.token;
+    request.token = entry.token;
     request.ledger_id = ledger_->id();
     request.job = id;
-    request.launch = launch.number;
-    request.limit = launch.limit;
-    request.not_after = launch.not_after;
-    launch.instance_id = provider_.Launch(request).value();
+    request.launches = {launch.number};
+    request.limit = entry.limit;
+    request.not_after = entry.not_after;
+    launch.instance_id = provider_.Launch(request)->front();
   }
   Plant(paths::Active(id), "");
   Plant(paths::Record(id), EncodeJob(job));

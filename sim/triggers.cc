@@ -29,7 +29,7 @@ class TriggerWatch : public Observer {
   bool idle() const { return waiting_.empty(); }
 
   void OnRequested(const LaunchRequest& request, const std::string& process) override {
-    Happened({"launch-requested", request.launch, process, request.job});
+    Happened({"launch-requested", request.launches.front(), process, request.job});
   }
   void OnRecord(const Job& before, const Job& after, const std::string& writer) override {
     Happened({"record-written", static_cast<int>(after.rev), writer, after.id});
@@ -47,7 +47,7 @@ class TriggerWatch : public Observer {
     Happened({"first-commit", 0, change.writer, manifest->job, manifest->id.attempt});
   }
   void OnBooted(const CloudMachine& machine) override {
-    Happened({"machine-up", machine.request.launch, machine.id, machine.request.job});
+    Happened({"machine-up", machine.launch(), machine.id, machine.request.job});
   }
   void OnRestored(const ProgramView& view, const std::string&) override {
     Happened({"restored", view.attempt, view.machine, view.job, view.attempt});

@@ -50,6 +50,7 @@ Result<std::string> SubmitJob(Session& session, int plan_index, const std::strin
   const std::string code = "code of " + spec.name;
   const std::string binary = "stoker";
   Job job;
+  job.format = session.world.plan().record_format;
   job.code_digest = Sha256Hex(code);
   job.binary_digest = Sha256Hex(binary);
   STOKER_ASSIGN(const bool new_code, Insist(session, [&] {

@@ -56,6 +56,8 @@ void World::Prepare() {
   cloud_.boot_high = plan_.boot_high;
   cloud_.traits.name = "local";
   cloud_.traits.describe_is_immediate = plan_.describe_is_immediate;
+  cloud_.traits.takes_gangs = plan_.takes_gangs;
+  cloud_.traits.ends_one_alone = plan_.ends_one_alone;
   cloud_.booted = [this](CloudMachine& machine) {
     auto& host = hosts_[machine.id];
     if (!host) host = std::make_unique<Host>(*this, machine);
@@ -76,8 +78,7 @@ void World::Prepare() {
     found->second->PowerOff();
   };
   cloud_.requested = [this](const LaunchRequest& request, const std::string& process) {
-    Tell(process,
-         "asks for a machine for launch " + std::to_string(request.launch) + " of " + request.job);
+    Tell(process, "asks for " + WhatIsAsked(request) + " of " + request.job);
     Each([&](Observer& o) { o.OnRequested(request, process); });
   };
   cloud_.terminating = [this](const CloudMachine& machine, const std::string& process) {

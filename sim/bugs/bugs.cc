@@ -68,6 +68,23 @@ const std::vector<Bug> kMachines = {
      "a launch that found no capacity gets a later not-after",
      {"record-order", "intent-first"},
      EmptyMarket},
+    {"gang-one-by-one",
+     "a place that takes gangs is asked for one machine after the other",
+     {"gang"},
+     GangPlace},
+    {"gang-refused-in-part",
+     "of a request that was refused only the first launch is closed",
+     {"gang"},
+     ForbiddenGang},
+    {"gang-kept-in-part",
+     "what is left of a request stays where its machines can only be ended together",
+     {"gang"},
+     WholeGangs},
+    {"gang-ended-early",
+     "a machine is ended while others of its request, which go with it, are of use",
+     {"no-blind-kill"},
+     WholeGangs},
+    {"index-ignored", "machines are matched by their request's token alone", {"gang"}, GangPlace},
 };
 
 // The record and its job: ledger/, reconcile/, agent/supervisor.cc.

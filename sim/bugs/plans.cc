@@ -161,6 +161,28 @@ Plan TakenGang(uint64_t seed) {
   return draw.plan;
 }
 
+Plan GangPlace(uint64_t seed) {
+  Plan plan = TakenGang(seed);
+  plan.takes_gangs = true;
+  return plan;
+}
+
+Plan WholeGangs(uint64_t seed) {
+  Plan plan = GangPlace(seed);
+  plan.ends_one_alone = false;
+  return plan;
+}
+
+Plan ForbiddenGang(uint64_t seed) {
+  Draw draw(seed);
+  draw.Gang();
+  draw.plan.takes_gangs = true;
+  draw.plan.calm = draw.plan.limit;  // to the end
+  draw.plan.cloud.malformed = 1'000;
+  draw.Daemons(1);
+  return draw.plan;
+}
+
 Plan CutOff(uint64_t seed) {
   Draw draw(seed);
   draw.plan.calm = 260'000;

@@ -19,6 +19,12 @@ Plan DeafProvider(uint64_t seed);
 Plan Taken(uint64_t seed);
 // The same with several nodes that all write.
 Plan TakenGang(uint64_t seed);
+// The same where what is lacking is asked for at once.
+Plan GangPlace(uint64_t seed);
+// And where the machines of a request can only be ended together.
+Plan WholeGangs(uint64_t seed);
+// Such a request is refused for good.
+Plan ForbiddenGang(uint64_t seed);
 // Nodes are cut off, or their agents stand still, while their programs go on.
 Plan CutOff(uint64_t seed);
 // Notices that are withdrawn while the node is cut off.

@@ -49,7 +49,8 @@ Status Run(Context& context, const Options& options) {
     const int launch = attempt->launches[static_cast<size_t>(rank)];
     for (const MachineSeen& machine : pass.machines) {
       if (machine.launch != launch || machine.state == MachineState::kGone) continue;
-      STOKER_ASSIGN(Provider * provider, context.provider(FindLaunch(pass.job, launch)->provider));
+      const Request& request = RequestOf(pass.job, *FindLaunch(pass.job, launch));
+      STOKER_ASSIGN(Provider * provider, context.provider(request.ask.place.provider));
       STOKER_TRY(provider->Interrupt(machine.instance_id, *lead));
       told.push_back({{"node", rank}, {"instance", machine.instance_id}, {"lead_ms", lead->ms}});
       context.Say("node " + std::to_string(rank) + " has its notice: it will be taken in " +

@@ -65,7 +65,9 @@ std::string NodeText(const StoryInput& input, const Attempt& attempt, int rank) 
   const int number = attempt.launches[static_cast<size_t>(rank)];
   const Launch* launch = FindLaunch(job, number);
   std::string text = "      node " + std::to_string(rank) + ": launch " + std::to_string(number);
-  if (launch != nullptr) text += " (" + Spelled(launch->provider) + ")";
+  static const Request kUnknown;
+  const Request& request = launch != nullptr ? RequestOf(job, *launch) : kUnknown;
+  if (launch != nullptr) text += " (" + Spelled(request.ask.place.provider) + ")";
   std::string used;
   for (const UsageDigest& usage : input.usage) {
     if (usage.attempt == attempt.number && usage.rank == rank) {
@@ -102,10 +104,10 @@ std::string NodeText(const StoryInput& input, const Attempt& attempt, int rank) 
   if (launch != nullptr && launch->closed) {
     text += "\n        launch closed, " + std::string(Name(*launch->close_reason)) + ": " +
             Printable(launch->close_why);
-  } else if (launch != nullptr && launch->refusal && launch->instance_id.empty()) {
-    text += "\n        asked " + std::to_string(launch->tries) +
-            (launch->tries == 1 ? " time" : " times") + ", refused (" +
-            std::string(Name(launch->refusal->what)) + "): " + Printable(launch->refusal->message);
+  } else if (launch != nullptr && request.refusal && launch->instance_id.empty()) {
+    text += "\n        asked " + std::to_string(request.tries) +
+            (request.tries == 1 ? " time" : " times") + ", refused (" +
+            std::string(Name(request.refusal->what)) + "): " + Printable(request.refusal->message);
   }
   return text + "\n";
 }
@@ -237,7 +239,7 @@ std::string TellStory(const StoryInput& input) {
   if (job.folded) {
     text += "  waited      " + std::to_string(job.folded->attempts) + " attempts between " +
             LocalTime(job.folded->since) + " and " + LocalTime(job.folded->until) +
-            " got no machine (" + std::to_string(job.folded->launches) + " requests)\n";
+            " got no machine (" + std::to_string(job.folded->requests) + " requests)\n";
   }
   for (const Attempt& attempt : job.attempts) {
     if (attempt.not_needed) continue;

@@ -46,19 +46,36 @@ Result<const JobSpec*> SpecToGoBy(Result<const JobSpec*> spec, const Job& job, P
   return &kNone;
 }
 
-LaunchRequest RequestFor(Ledger& ledger, const std::string& url, const Job& job,
-                         const JobSpec& spec, const Launch& launch) {
+// All of the entry, also of slots whose launches are closed: the same token asks for the same.
+LaunchRequest RequestFor(Ledger& ledger, const Job& job, const JobSpec& spec,
+                         const Request& entry) {
   LaunchRequest request;
-  request.token = BugIsOn("invented-token") ? ledger.Nonce() : launch.token;
+  request.token = BugIsOn("invented-token") ? ledger.Nonce() : entry.token;
   request.ledger_id = ledger.id();
-  request.store_url = url;
+  request.store_url = entry.store_url.empty() ? ledger.store().url() : entry.store_url;
   request.job = job.id;
-  request.launch = launch.number;
+  request.ask = entry.ask;
+  request.launches.resize(entry.slots.size());
+  for (const Launch& launch : job.launches) {
+    if (launch.request != entry.number) continue;
+    request.launches[static_cast<size_t>(launch.index)] = launch.number;
+  }
   request.binary_digest = job.binary_digest;
-  if (!BugIsOn("time-limit-forgotten")) request.limit = launch.limit;
-  if (!BugIsOn("request-never-expires")) request.not_after = launch.not_after;
+  if (!BugIsOn("time-limit-forgotten")) request.limit = entry.limit;
+  if (!BugIsOn("request-never-expires")) request.not_after = entry.not_after;
   request.ending = spec.ending;
   return request;
+}
+
+// Launches of `job` by the token and the index that their machines carry, of one provider.
+std::map<std::pair<std::string, int>, int> LaunchesOf(const Job& job, const std::string& provider) {
+  std::map<std::pair<std::string, int>, int> launches;
+  for (const Launch& launch : job.launches) {
+    const Request& request = RequestOf(job, launch);
+    if (request.ask.place.provider != provider) continue;
+    launches[{request.token, BugIsOn("index-ignored") ? 0 : launch.index}] = launch.number;
+  }
+  return launches;
 }
 
 }  // namespace
@@ -81,15 +98,14 @@ Result<const JobSpec*> Controller::SpecOf(const Job& job) {
 
 Status Controller::ObserveMachines(const Job& job, const Describe& describe, Observed* seen) {
   Status first;
-  for (const Launch& launch : job.launches) {
-    const std::string& name = launch.provider;
+  for (const Request& request : job.requests) {
+    const std::string& name = request.ask.place.provider;
     const auto asked = [&](const PlaceSeen& place) { return place.provider == name; };
     if (std::any_of(seen->places.begin(), seen->places.end(), asked)) continue;
     const auto provider = providers_(name);
     const auto instances = provider.ok() ? describe(name, **provider)
                                          : Result<std::vector<InstanceSeen>>(provider.status());
-    PlaceSeen& place = seen->places.emplace_back();
-    place.provider = name;
+    PlaceSeen& place = seen->places.emplace_back(PlaceFor(name));
     if (!instances.ok()) {
       // Not knowing is no reason to fail the pass: what needs no machine of it still goes on.
       place.known = BugIsOn("failed-describe-is-empty");
@@ -100,16 +116,29 @@ Status Controller::ObserveMachines(const Job& job, const Describe& describe, Obs
       continue;
     }
     place.known = true;
-    place.absent_means_gone = (*provider)->traits().describe_is_immediate;
+    const auto launches = LaunchesOf(job, name);
     for (const InstanceSeen& instance : *instances) {
-      for (const Launch& each : job.launches) {
-        if (each.token != instance.token || each.provider != name) continue;
-        seen->machines.push_back(
-            {instance.id, each.number, StateOf(instance.state), instance.why, instance.freed});
-      }
+      const int index = BugIsOn("index-ignored") ? 0 : instance.index;
+      const auto found = launches.find({instance.token, index});
+      if (found == launches.end()) continue;
+      seen->machines.push_back(
+          {instance.id, found->second, StateOf(instance.state), instance.why, instance.freed});
     }
   }
   return first;
+}
+
+// What a place is like is known without asking it.
+PlaceSeen Controller::PlaceFor(const std::string& name) {
+  PlaceSeen place;
+  place.provider = name;
+  const auto provider = providers_(name);
+  if (!provider.ok()) return place;
+  const ProviderTraits& traits = (*provider)->traits();
+  place.absent_means_gone = traits.describe_is_immediate;
+  place.takes_gangs = traits.takes_gangs;
+  place.ends_one_alone = traits.ends_one_alone;
+  return place;
 }
 
 void Controller::ObserveReports(const Job& job, const std::vector<ReportRead>& reports,
@@ -173,11 +202,11 @@ Status Controller::ObserveCheckpoints(const Job& job, Observed* seen, PassResult
 }
 
 // A provider that this process has no way to is the trouble of this process.
-Status Controller::Send(const Job& job, const JobSpec& spec, const Launch& launch,
+Status Controller::Send(const Job& job, const JobSpec& spec, const Request& request,
                         std::vector<SendOutcome>* outcomes) {
-  STOKER_ASSIGN(Provider* const provider, providers_(launch.provider));
-  const auto sent = provider->Launch(RequestFor(ledger_, ledger_.store().url(), job, spec, launch));
-  outcomes->push_back({launch.number, sent.status()});
+  STOKER_ASSIGN(Provider* const provider, providers_(request.ask.place.provider));
+  const auto sent = provider->Launch(RequestFor(ledger_, job, spec, request));
+  outcomes->push_back({request.number, sent.status()});
   return sent.status();
 }
 
@@ -189,9 +218,9 @@ Status Controller::Act(const Job& job, const JobSpec& spec, const Decision& deci
     if (first.ok() && !status.ok()) first = status;
   };
   for (const int number : decision.send) {
-    const Launch* launch = FindLaunch(job, number);
-    if (launch == nullptr) continue;
-    keep(Send(job, spec, *launch, outcomes).WithContext("launch " + std::to_string(number)));
+    const Request* request = FindRequest(job, number);
+    if (request == nullptr) continue;
+    keep(Send(job, spec, *request, outcomes).WithContext("request " + std::to_string(number)));
   }
   for (const Termination& end : decision.terminate) {
     const auto provider = providers_(end.provider);
@@ -226,14 +255,22 @@ Status Controller::Note(const std::string& job, const std::vector<SendOutcome>& 
   return Status::Ok();
 }
 
-Observed Controller::Observe(const JobRead& read, const std::vector<ReportRead>& reports,
-                             MonoTime listened, const Describe& describe, PassResult* result) {
+Observed Controller::Observe(const JobRead& read, const JobSpec& spec,
+                             const std::vector<ReportRead>& reports, MonoTime listened,
+                             const Describe& describe, PassResult* result) {
   Observed seen;
   seen.now = BugIsOn("own-clock") ? clock_.Wall() : read.store_now;
   seen.ledger_id = ledger_.id();
+  seen.store_url = ledger_.store().url();
   ObserveReports(read.job, reports, listened, &seen);
   const Status machines = ObserveMachines(read.job, describe, &seen);
   if (!machines.ok()) result->trouble = machines;
+  // Where the next machines are asked for, though there may be none yet.
+  const std::string& infra = spec.resources.infra;
+  const auto is_infra = [&](const PlaceSeen& place) { return place.provider == infra; };
+  if (std::none_of(seen.places.begin(), seen.places.end(), is_infra)) {
+    seen.places.push_back(PlaceFor(infra));
+  }
   result->store_now = read.store_now;
   result->reports = seen.reports;
   result->machines = seen.machines;
@@ -249,7 +286,8 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
   auto found = ReadJob(ledger_, job_id, records_[job_id]);
   if (BugIsOn("ends-on-failed-read") && !found.ok()) {  // "no record: its machines are strays"
     for (const Launch& launch : records_[job_id].job.launches) {
-      (void)(*providers_(launch.provider))->Terminate(launch.instance_id);
+      const Request& request = RequestOf(records_[job_id].job, launch);
+      (void)(*providers_(request.ask.place.provider))->Terminate(launch.instance_id);
     }
   }
   STOKER_ASSIGN(JobRead read, std::move(found));
@@ -262,7 +300,7 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
   const auto describe = [&](const std::string&, Provider& provider) {
     return provider.Describe(ledger_.id(), job_id);
   };
-  Observed seen = Observe(read, reports, clock_.Mono(), describe, &result);
+  Observed seen = Observe(read, *spec, reports, clock_.Mono(), describe, &result);
   if (!act || !IsHere(read.job)) return result;
   Decision decision = Reconcile(read.job, *spec, seen);
   if (decision.want_checkpoints) {
@@ -313,7 +351,7 @@ Result<PassResult> Controller::Pass(const std::string& job_id, LedgerLook& look)
   const auto describe = [&](const std::string& name, Provider& provider) {
     return look.MachinesOf(name, provider, job_id);
   };
-  const Observed seen = Observe(known, reports, look.taken(), describe, &result);
+  const Observed seen = Observe(known, *spec, reports, look.taken(), describe, &result);
   const Decision decision = Reconcile(known.job, *spec, seen);
   const bool idle = !decision.changed && decision.send.empty() && decision.terminate.empty() &&
                     !decision.retire && !decision.want_checkpoints;

@@ -81,13 +81,14 @@ class Controller {
   void ObserveReports(const Job& job, const std::vector<ReportRead>& reports, MonoTime listened,
                       Observed* seen);
   // What Reconcile decides by, and all of it that a pass tells.
-  Observed Observe(const JobRead& read, const std::vector<ReportRead>& reports, MonoTime listened,
-                   const Describe& describe, PassResult* result);
+  Observed Observe(const JobRead& read, const JobSpec& spec, const std::vector<ReportRead>& reports,
+                   MonoTime listened, const Describe& describe, PassResult* result);
+  PlaceSeen PlaceFor(const std::string& name);
   bool RefusedForGood(const Job& job, int attempt, const Observed& seen, Code code);
   Status ObserveCheckpoints(const Job& job, Observed* seen, PassResult* result);
   Status Act(const Job& job, const JobSpec& spec, const Decision& decision,
              std::vector<SendOutcome>* outcomes);
-  Status Send(const Job& job, const JobSpec& spec, const Launch& launch,
+  Status Send(const Job& job, const JobSpec& spec, const Request& request,
               std::vector<SendOutcome>* outcomes);
   Status Note(const std::string& job, const std::vector<SendOutcome>& outcomes, PassResult* result);
 

@@ -23,18 +23,23 @@ class TestProvider : public Provider {
     traits_.describe_is_immediate = true;
   }
   const ProviderTraits& traits() const override { return traits_; }
-  Result<std::string> Launch(const LaunchRequest& request) override {
+  Result<std::vector<std::string>> Launch(const LaunchRequest& request) override {
     ++launches;
     if (!refuses.ok()) return refuses;
-    const std::string id = traits_.name + "-" + std::to_string(request.launch);
-    InstanceSeen seen;
-    seen.id = id;
-    seen.token = request.token;
-    seen.launch = request.launch;
-    seen.state = InstanceState::kRunning;
-    machines[id] = seen;
-    return id;
+    std::vector<std::string> ids;
+    for (size_t index = 0; index < request.launches.size(); ++index) {
+      InstanceSeen seen;
+      seen.launch = request.launches[index];
+      seen.id = traits_.name + "-" + std::to_string(seen.launch);
+      seen.token = request.token;
+      seen.index = static_cast<int>(index);
+      seen.state = InstanceState::kRunning;
+      machines[seen.id] = seen;
+      ids.push_back(seen.id);
+    }
+    return ids;
   }
+  void TakeGangs() { traits_.takes_gangs = true; }
   Result<std::vector<InstanceSeen>> Describe(const std::string&, const std::string&) override {
     if (!answers.ok()) return answers;
     std::vector<InstanceSeen> all;
@@ -66,8 +71,9 @@ class ControllerTest : public testing::Test {
     text_ = PrintJobSpec(spec_);
   }
 
-  std::string Submit(const std::string& host = "") {
+  std::string Submit(const std::string& host = "", int nodes = 1) {
     Job job;
+    job.num_nodes = nodes;
     job.id = "job1";
     job.name = "train";
     job.user = "ann";
@@ -113,7 +119,7 @@ TEST_F(ControllerTest, ARefusalIsActedOnByWhoDidNotHearIt) {
   const std::string job = Submit();
   local_.refuses = Status(Code::kInvalid, "no such machine type: huge");
   EXPECT_TRUE(Once(job).trouble.has_value());
-  EXPECT_EQ(Record(job).launches.front().refusal->what, RefusalClass::kInvalid);
+  EXPECT_EQ(Record(job).requests.front().refusal->what, RefusalClass::kInvalid);
   for (int i = 0; i < 6; ++i) Once(job, 60);
   EXPECT_EQ(Record(job).state, JobState::kFailed);
   EXPECT_EQ(Record(job).result->reason, EndReason::kLaunchRefused);
@@ -135,7 +141,7 @@ TEST_F(ControllerTest, DeniedToAnotherIsItsOwnTrouble) {
   local_.refuses = Status(Code::kDenied, "not you");
   EXPECT_EQ(Once(job).trouble->code(), Code::kDenied);
   EXPECT_FALSE(Record(job).launches.front().closed);
-  EXPECT_EQ(Record(job).launches.front().refusal->message, "not you");
+  EXPECT_EQ(Record(job).requests.front().refusal->message, "not you");
   local_.refuses = Status::Ok();
   Once(job, 1);
   EXPECT_EQ(local_.launches, 1) << "asked again too soon";
@@ -149,7 +155,7 @@ TEST_F(ControllerTest, AProviderThatThisProcessDoesNotKnowIsItsOwnTrouble) {
   const std::string job = Submit();
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(Once(job, 30).trouble.has_value());
   EXPECT_FALSE(Record(job).launches.front().closed);
-  EXPECT_FALSE(Record(job).launches.front().refusal.has_value());
+  EXPECT_FALSE(Record(job).requests.front().refusal.has_value());
 }
 
 // A job with a machine of each, the first of which is closed.
@@ -158,14 +164,13 @@ TEST_F(ControllerTest, EachMachineIsEndedByItsOwnProviderThoughTheOtherIsAway) {
   Once(job);
   ASSERT_TRUE(MutateJob(*ledger_, job, [&](Job& now) -> Result<bool> {
                 now.cancel = CancelRequest{now.created, "ann"};
-                Launch far = now.launches.front();
-                far.number = 2;
-                far.provider = "other";
-                far.token = std::string(64, 'b');
+                Request& request = AppendRequest(now, {0});
+                request.ask.place.provider = "other";
+                request.token = std::string(64, 'b');
+                Launch& far = now.launches.back();
                 far.closed = true;
                 far.close_reason = CloseReason::kLost;
                 far.closed_at = now.created;
-                now.launches.push_back(far);
                 return true;
               }).ok());
   InstanceSeen seen;
@@ -177,6 +182,22 @@ TEST_F(ControllerTest, EachMachineIsEndedByItsOwnProviderThoughTheOtherIsAway) {
   EXPECT_TRUE(Once(job).trouble.has_value());
   EXPECT_EQ(other_.ended, std::vector<std::string>{"other-2"});
   EXPECT_TRUE(local_.ended.empty());
+}
+
+TEST_F(ControllerTest, AGangIsOneRequestAndEachMachineItsLaunch) {
+  local_.TakeGangs();
+  spec_.num_nodes = 3;
+  text_ = PrintJobSpec(spec_);
+  const std::string job = Submit("", 3);
+  Once(job);
+  EXPECT_EQ(local_.launches, 1);
+  EXPECT_EQ(Record(job).requests.size(), 1U);
+  const PassResult pass = Once(job);
+  ASSERT_EQ(pass.machines.size(), 3U);
+  for (const MachineSeen& machine : pass.machines) {
+    EXPECT_EQ(machine.instance_id, "local-" + std::to_string(machine.launch));
+  }
+  EXPECT_EQ(local_.launches, 1);
 }
 
 TEST_F(ControllerTest, WhoOnlyLooksChangesNothing) {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/encoding.h"
 
+#include <set>
+#include <utility>
+
 #include "base/json_fields.h"
 #include "base/remembered.h"
 #include "base/text.h"
+#include "job/first_format.h"
 
 namespace stoker {
 namespace {
@@ -29,6 +33,23 @@ bool NumbersRise(const List& list) {
     last = item.number;
   }
   return true;
+}
+
+// Each launch is one slot of one request, and each slot of each request one launch.
+bool RequestsFit(const Job& job) {
+  size_t slots = 0;
+  for (const Request& request : job.requests) slots += request.slots.size();
+  std::set<std::pair<int, int>> taken;
+  for (const Launch& launch : job.launches) {
+    const Request* request = FindRequest(job, launch.request);
+    const auto index = static_cast<size_t>(launch.index);
+    if (request == nullptr || launch.index < 0 || index >= request->slots.size() ||
+        request->slots[index] != launch.slot ||
+        !taken.insert({launch.request, launch.index}).second) {
+      return false;
+    }
+  }
+  return taken.size() == slots;
 }
 
 // How records said it before they had a member for it.
@@ -70,10 +91,12 @@ void Fields(A& a, T& t) {
 
 template <class A, Is<Folded> T>
 void Fields(A& a, T& t) {
+  a("requests", t.requests);
   a("launches", t.launches);
   a("attempts", t.attempts);
   a("since", t.since);
   a("until", t.until);
+  a.Check(Sane(t.requests), "requests", "is out of range");
   a.Check(Sane(t.launches), "launches", "is out of range");
   a.Check(Sane(t.attempts), "attempts", "is out of range");
 }
@@ -89,11 +112,20 @@ void Fields(A& a, T& t) {
   a.Check(Sane(t.wait.ms), "wait_ms", "is out of range");
 }
 
-template <class A, Is<Launch> T>
+template <class A, Is<Request> T>
 void Fields(A& a, T& t) {
   a.Need("number", t.number);
-  a.Need("slot", t.slot);
-  a("provider", t.provider);
+  a("provider", t.ask.place.provider);
+  a("account", t.ask.place.account);
+  a("region", t.ask.place.region);
+  a("zone", t.ask.place.zone);
+  a("type", t.ask.type);
+  a("image", t.ask.image);
+  a("market", t.ask.market);
+  a("ceiling_micros", t.ask.ceiling);
+  a("options", t.ask.options);
+  a.Need("slots", t.slots);
+  a("store_url", t.store_url);
   a("token", t.token);
   a("opened", t.opened);
   a("not_after", t.not_after);
@@ -101,6 +133,15 @@ void Fields(A& a, T& t) {
   a("tries", t.tries);
   a("next_try", t.next_try);
   a("refusal", t.refusal);
+  a.Check(!t.slots.empty(), "slots", "is empty");
+  a.Check(t.slots.size() <= size_t{kMostNodes}, "slots", "are more than any job has");
+  a.Check(Sane(t.tries), "tries", "is out of range");
+  a.Check(Sane(t.limit.ms), "limit_ms", "is out of range");
+  a.Extra(t.extra);
+}
+
+template <class A, Is<Launch> T>
+void CloseFields(A& a, T& t) {
   a("instance_id", t.instance_id);
   a("closed", t.closed);
   a("close_reason", t.close_reason);
@@ -108,9 +149,34 @@ void Fields(A& a, T& t) {
   a("closed_at", t.closed_at);
   a.Check(!t.closed || t.close_reason.has_value(), "close_reason", "is missing");
   a.Check(Sane(t.slot), "slot", "is out of range");
-  a.Check(Sane(t.tries), "tries", "is out of range");
-  a.Check(Sane(t.limit.ms), "limit_ms", "is out of range");
   a.Extra(t.extra);
+}
+
+template <class A, Is<Launch> T>
+void Fields(A& a, T& t) {
+  a.Need("number", t.number);
+  a.Need("slot", t.slot);
+  a.Need("request", t.request);
+  a("index", t.index);
+  CloseFields(a, t);
+}
+
+template <class A, Is<OneSlotLaunch> T>
+void Fields(A& a, T& t) {
+  auto& [launch, request] = t;
+  a.Need("number", launch.number);
+  a.Need("slot", launch.slot);
+  a("provider", request.ask.place.provider);
+  a("token", request.token);
+  a("opened", request.opened);
+  a("not_after", request.not_after);
+  a("limit_ms", request.limit);
+  a("tries", request.tries);
+  a("next_try", request.next_try);
+  a("refusal", request.refusal);
+  a.Check(Sane(request.tries), "tries", "is out of range");
+  a.Check(Sane(request.limit.ms), "limit_ms", "is out of range");
+  CloseFields(a, launch);
 }
 
 template <class A, Is<Attempt> T>
@@ -140,6 +206,20 @@ void Fields(A& a, T& t) {
 }
 
 template <class A, Is<Job> T>
+void LaunchFields(A& a, T& t) {
+  if (t.format == kFirstRecordFormat) {
+    auto entries = OneSlotLaunches(t);
+    a("launches", entries);
+    if constexpr (!std::is_const_v<T>) TakeOneSlotLaunches(std::move(entries), &t);
+    return;
+  }
+  a("requests", t.requests);
+  a("launches", t.launches);
+  a.Check(NumbersRise(t.requests), "requests", "are not numbered upwards from 1");
+  a.Check(RequestsFit(t), "launches", "are not those of the requests, slot by slot");
+}
+
+template <class A, Is<Job> T>
 void Fields(A& a, T& t) {
   a.Need("format", t.format);
   a.Need("id", t.id);
@@ -158,9 +238,13 @@ void Fields(A& a, T& t) {
   a("host", t.host);
   a("retry_of", t.retry_of);
   a("from", t.from);
-  a("launches", t.launches);
+  LaunchFields(a, t);
   a("attempts", t.attempts);
   a("folded", t.folded);
+  if constexpr (!std::is_const_v<T>) {
+    const bool first = t.format == kFirstRecordFormat;
+    if (first && t.folded) t.folded->requests = t.folded->launches;
+  }
   a("cancel", t.cancel);
   a("suspects", t.suspects);
   a("error_restarts", t.error_restarts);
@@ -233,11 +317,11 @@ std::string Encode(const T& noun, int indent) {
 }
 
 template <typename T>
-Result<T> Decode(const std::string& key, std::string_view text) {
+Result<T> Decode(const std::string& key, std::string_view text, int newest) {
   thread_local Remembered<T> decoded;
   if (const T* known = decoded.Find(text)) return *known;
   STOKER_ASSIGN(const json::Value object, json::ParseObject(key, text, kMaxRecordBytes));
-  STOKER_TRY(json::CheckFormat(key, object, kRecordFormat));
+  STOKER_TRY(json::CheckFormat(key, object, newest));
   T noun;
   json::JsonIn in(object, key + ": ");
   Fields(in, noun);
@@ -252,10 +336,10 @@ std::string EncodeJob(const Job& job) { return Encode(job, 1); }
 std::string EncodeReport(const NodeReport& report) { return Encode(report, -1); }
 
 Result<Job> DecodeJob(const std::string& key, std::string_view text) {
-  return Decode<Job>(key, text);
+  return Decode<Job>(key, text, kRecordFormat);
 }
 Result<NodeReport> DecodeReport(const std::string& key, std::string_view text) {
-  return Decode<NodeReport>(key, text);
+  return Decode<NodeReport>(key, text, kReportFormat);
 }
 
 }  // namespace stoker

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "base/json_fields.h"
 #include "base/prng.h"
 
 namespace stoker {
@@ -59,25 +62,46 @@ Refusal AnyRefusal(Prng& prng) {
   return r;
 }
 
-Launch AnyLaunch(Prng& prng, int number) {
-  Launch l;
-  l.number = number;
-  l.slot = static_cast<int>(prng.Below(9));
-  l.provider = "local";
-  l.token = AnyId(prng);
-  l.opened = AnyTime(prng);
-  l.not_after = AnyTime(prng);
-  l.limit = Duration{prng.Between(0, 100'000'000'000'000)};
-  l.tries = static_cast<int>(prng.Below(9));
-  l.next_try = MaybeTime(prng);
-  if (prng.Chance(1, 3)) l.refusal = AnyRefusal(prng);
-  l.instance_id = AnyText(prng);
-  l.closed = prng.Chance(1, 2);
-  if (l.closed) l.close_reason = static_cast<CloseReason>(prng.Below(6));
-  l.close_why = AnyText(prng);
-  l.closed_at = MaybeTime(prng);
-  l.extra = AnyExtra(prng);
-  return l;
+void FillRequest(Prng& prng, bool first, Request* r) {
+  if (prng.Chance(1, 2)) r->ask.place.provider = "ec2";
+  r->token = AnyId(prng);
+  r->opened = AnyTime(prng);
+  r->not_after = AnyTime(prng);
+  r->limit = Duration{prng.Between(0, 100'000'000'000'000)};
+  r->tries = static_cast<int>(prng.Below(9));
+  r->next_try = MaybeTime(prng);
+  if (prng.Chance(1, 3)) r->refusal = AnyRefusal(prng);
+  if (first) return;
+  r->ask.place.account = AnyText(prng);
+  r->ask.place.region = AnyText(prng);
+  r->ask.place.zone = AnyText(prng);
+  r->ask.type = AnyText(prng);
+  r->ask.image = AnyText(prng);
+  r->ask.market = AnyText(prng);
+  if (prng.Chance(1, 2)) r->ask.ceiling = prng.Between(0, 1 << 30);
+  r->ask.options = AnyText(prng);
+  r->store_url = AnyText(prng);
+  r->extra = AnyExtra(prng);
+}
+
+void FillLaunch(Prng& prng, Launch* l) {
+  l->instance_id = AnyText(prng);
+  l->closed = prng.Chance(1, 2);
+  if (l->closed) l->close_reason = static_cast<CloseReason>(prng.Below(6));
+  l->close_why = AnyText(prng);
+  l->closed_at = MaybeTime(prng);
+  l->extra = AnyExtra(prng);
+}
+
+// Some requests, of one slot each in a record of the first format.
+void AddRequests(Prng& prng, Job* job) {
+  const bool first = job->format == kFirstRecordFormat;
+  for (uint64_t n = prng.Below(5); n > 0; --n) {
+    std::vector<int> slots = {static_cast<int>(prng.Below(9))};
+    while (!first && prng.Chance(1, 2)) slots.push_back(static_cast<int>(prng.Below(9)));
+    FillRequest(prng, first, &AppendRequest(*job, slots));
+  }
+  for (Launch& launch : job->launches) FillLaunch(prng, &launch);
 }
 
 Attempt AnyAttempt(Prng& prng, int number) {
@@ -103,6 +127,7 @@ Attempt AnyAttempt(Prng& prng, int number) {
 
 Job AnyJob(Prng& prng) {
   Job job;
+  if (prng.Chance(1, 3)) job.format = kFirstRecordFormat;
   job.rev = static_cast<int64_t>(prng.Below(1u << 31));
   job.writer = AnyText(prng);
   job.id = prng.Base32(10);
@@ -119,13 +144,11 @@ Job AnyJob(Prng& prng) {
   job.created = AnyTime(prng);
   job.num_nodes = static_cast<int>(prng.Between(1, 64));
   job.state = static_cast<JobState>(prng.Below(7));
-  for (int n = 1; n <= static_cast<int>(prng.Below(5)); ++n) {
-    job.launches.push_back(AnyLaunch(prng, n));
-  }
+  AddRequests(prng, &job);
   for (int n = 1; n <= static_cast<int>(prng.Below(5)); ++n) {
     job.attempts.push_back(AnyAttempt(prng, n));
   }
-  if (prng.Chance(1, 4)) job.folded = Folded{3, 2, AnyTime(prng), AnyTime(prng)};
+  if (prng.Chance(1, 4)) job.folded = Folded{3, 3, 2, AnyTime(prng), AnyTime(prng)};
   if (prng.Chance(1, 2)) job.cancel = CancelRequest{AnyTime(prng), AnyText(prng)};
   for (uint64_t n = prng.Below(3); n > 0; --n) job.suspects.push_back(prng.Base32(4));
   job.error_restarts = static_cast<int>(prng.Below(9));
@@ -184,7 +207,12 @@ TEST(Encoding, JobsRoundTrip) {
     ASSERT_EQ(back->launches.size(), job.launches.size());
     ASSERT_EQ(back->attempts.size(), job.attempts.size());
     for (size_t k = 0; k < job.launches.size(); ++k) {
-      EXPECT_EQ(back->launches[k].limit, job.launches[k].limit);
+      const Request& request = RequestOf(*back, back->launches[k]);
+      EXPECT_EQ(request.limit, RequestOf(job, job.launches[k]).limit);
+      EXPECT_EQ(request.ask, RequestOf(job, job.launches[k]).ask);
+      EXPECT_EQ(request.slots, RequestOf(job, job.launches[k]).slots);
+      EXPECT_EQ(RequestToken("l", *back, request),
+                RequestToken("l", job, RequestOf(job, job.launches[k])));
       EXPECT_EQ(back->launches[k].closed_at, job.launches[k].closed_at);
       EXPECT_EQ(back->launches[k].extra, job.launches[k].extra);
     }
@@ -234,10 +262,13 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Notice>(), 2u);
   EXPECT_EQ(CountMembers<CancelRequest>(), 2u);
   EXPECT_EQ(CountMembers<Refusal>(), 6u);
-  EXPECT_EQ(CountMembers<Folded>(), 4u);
-  EXPECT_EQ(CountMembers<Launch>(), 16u);
+  EXPECT_EQ(CountMembers<Folded>(), 5u);
+  EXPECT_EQ(CountMembers<Place>(), 4u);
+  EXPECT_EQ(CountMembers<Ask>(), 6u);
+  EXPECT_EQ(CountMembers<Request>(), 12u);
+  EXPECT_EQ(CountMembers<Launch>(), 10u);
   EXPECT_EQ(CountMembers<Attempt>(), 17u);
-  EXPECT_EQ(CountMembers<Job>(), 27u);
+  EXPECT_EQ(CountMembers<Job>(), 28u);
   EXPECT_EQ(CountMembers<NodeReport>(), 30u);
 }
 
@@ -252,6 +283,63 @@ TEST(Encoding, RefusesNewerFormats) {
   // Also when the rest has changed beyond recognition.
   EXPECT_EQ(DecodeJob("k", R"({"format":18446744073709551615,"id":[1]})").code(), Code::kTooNew);
   EXPECT_EQ(DecodeReport("k", R"({"format":2})").code(), Code::kTooNew);
+}
+
+void ExpectBad(const std::string& text, const std::string& field) {
+  const auto back = DecodeJob("records/j.json", text);
+  ASSERT_EQ(back.code(), Code::kCorrupt) << text;
+  EXPECT_NE(back.status().message().find("records/j.json: " + field), std::string::npos)
+      << back.status().message();
+}
+
+// Each launch is one slot of a request, and each slot has its launch.
+TEST(Encoding, LaunchesAreThoseOfTheRequests) {
+  const std::string head = R"({"format":2,"id":"abcd","rev":3,"state":"Running","num_nodes":2,)"
+                           R"("requests":[{"number":1,"slots":[0,1]}],"launches":[)";
+  const std::string one = R"({"number":1,"slot":0,"request":1})";
+  ASSERT_TRUE(
+      DecodeJob("k", head + one + R"(,{"number":2,"slot":1,"request":1,"index":1}]})").ok());
+  ExpectBad(head + one + "]}", "launches");
+  for (const char* second :
+       {R"({"number":2,"slot":0,"request":1})", R"({"number":2,"slot":0,"request":1,"index":1})",
+        R"({"number":2,"slot":1,"request":2,"index":1})",
+        R"({"number":2,"slot":1,"request":1,"index":2})",
+        R"({"number":2,"slot":1,"request":1,"index":-1})"}) {
+    ExpectBad(head + one + "," + second + "]}", "launches");
+  }
+  const std::string bare = R"({"format":2,"id":"a","rev":3,"state":"Running","num_nodes":1,)";
+  ExpectBad(bare + R"("requests":[{"number":1,"slots":[]}]})", "requests[0].slots");
+  ExpectBad(bare + R"("requests":[{"number":1}]})", "requests[0].slots");
+  ExpectBad(bare + R"("launches":[{"number":1,"slot":0}]})", "launches[0].request");
+}
+
+// As today's older binaries wrote it and have to find it again: they run the job's nodes.
+TEST(Encoding, RecordsOfTheFirstFormatStayAsTheyWere) {
+  const std::string text =
+      R"({"format":1,"id":"abcd","rev":3,"state":"Running","num_nodes":1,"launches":[{"number":4,)"
+      R"("slot":2,"provider":"local","token":"c0ffee","opened":"2026-11-23T01:00:00.000Z",)"
+      R"("not_after":"2026-11-23T01:10:00.000Z","limit_ms":86400000,"tries":2,)"
+      R"("next_try":"2026-11-23T01:00:09.000Z","refusal":{"what":"capacity","scope":"zone",)"
+      R"("wait_ms":0,"at":"2026-11-23T01:00:01.000Z","message":"none"},"instance_id":"c0ffee",)"
+      R"("zz_new":7}],"folded":{"launches":3,"attempts":2,"since":"2026-11-23T01:00:00.000Z",)"
+      R"("until":"2026-11-23T01:00:00.000Z"}})";
+  const auto job = DecodeJob("k", text);
+  ASSERT_TRUE(job.ok()) << job.status().ToString();
+  ASSERT_EQ(job->requests.size(), 1U);
+  const Request& request = job->requests[0];
+  EXPECT_EQ(request.number, 4);
+  EXPECT_EQ(request.slots, std::vector<int>{2});
+  EXPECT_EQ(request.token, "c0ffee");
+  EXPECT_EQ(request.refusal->message, "none");
+  EXPECT_EQ(job->launches[0].request, 4);
+  EXPECT_EQ(job->folded->requests, 3);
+  const auto before = json::ParseObject("k", text, kMaxRecordBytes);
+  const auto after = json::ParseObject("k", EncodeJob(*job), kMaxRecordBytes);
+  EXPECT_EQ((*after)["launches"], (*before)["launches"]);
+  EXPECT_FALSE(after->contains("requests"));
+  // By the rule of then: SHA-256 over these fields.
+  EXPECT_EQ(RequestToken("ledger", *job, request),
+            "bbfd23c4a35dc819cd0cac4b6ed2a722357332a85aae50f235ea538954de7f4d");
 }
 
 TEST(Encoding, SaysWhichFieldIsWrong) {
@@ -276,13 +364,7 @@ TEST(Encoding, SaysWhichFieldIsWrong) {
       {R"("attempts":[{"number":1,"state":"Ended","restore":"../../etc"}])", "attempts[0].restore"},
       {R"("cancel":{"by":"x"})", "cancel.at"},
   };
-  for (const auto& [text, field] : kBad) {
-    const auto back = DecodeJob("records/j.json", "{" + good + "," + text + "}");
-    ASSERT_EQ(back.code(), Code::kCorrupt) << text;
-    EXPECT_NE(back.status().message().find(std::string("records/j.json: ") + field),
-              std::string::npos)
-        << back.status().message();
-  }
+  for (const auto& [text, field] : kBad) ExpectBad("{" + good + "," + text + "}", field);
   for (const char* text :
        {"", "{", "[]", "null", "{}", "\xff\xfe", R"({"format":"1"})", R"({"format":0})"}) {
     EXPECT_EQ(DecodeJob("k", text).code(), Code::kCorrupt) << text;
@@ -397,18 +479,66 @@ TEST(Job, NamesAndLookups) {
 }
 
 TEST(Job, TokensTellEntriesApart) {
-  Launch a;
-  a.number = 1;
-  Launch b = a;
-  b.limit = Duration::Hours(1);
-  EXPECT_EQ(LaunchToken("l", "j", a), LaunchToken("l", "j", a));
-  EXPECT_NE(LaunchToken("l", "j", a), LaunchToken("l", "j", b));
-  EXPECT_NE(LaunchToken("l", "j", a), LaunchToken("lj", "", a));
-  // What is learned later is no part of the request.
-  b = a;
-  b.instance_id = "i-1";
-  b.closed = true;
-  EXPECT_EQ(LaunchToken("l", "j", a), LaunchToken("l", "j", b));
+  Job job;
+  job.id = "j";
+  const Request plain = AppendRequest(job, {0});
+  const std::string token = RequestToken("l", job, plain);
+  EXPECT_EQ(RequestToken("l", job, plain), token);
+  Job other = job;
+  other.id = "lj";
+  EXPECT_NE(RequestToken("", other, plain), token);
+  other = job;
+  other.format = kFirstRecordFormat;
+  EXPECT_NE(RequestToken("l", other, plain), token);
+  // All that the call depends on.
+  const std::vector<void (*)(Request&)> changes = {
+      [](Request& r) { r.number = 2; },
+      [](Request& r) { r.slots = {1}; },
+      [](Request& r) {
+        r.slots = {0, 1};
+      },
+      [](Request& r) { r.ask.place.provider = "x"; },
+      [](Request& r) { r.ask.place.account = "x"; },
+      [](Request& r) { r.ask.place.region = "x"; },
+      [](Request& r) { r.ask.place.zone = "x"; },
+      [](Request& r) { r.ask.type = "x"; },
+      [](Request& r) { r.ask.image = "x"; },
+      [](Request& r) { r.ask.market = "x"; },
+      [](Request& r) { r.ask.ceiling = 0; },
+      [](Request& r) { r.ask.options = "x"; },
+      [](Request& r) { r.store_url = "x"; },
+      [](Request& r) { r.opened.ms = 1; },
+      [](Request& r) { r.not_after.ms = 1; },
+      [](Request& r) { r.limit = Duration::Hours(1); },
+  };
+  std::set<std::string> tokens{token};
+  for (const auto& change : changes) {
+    Request changed = plain;
+    change(changed);
+    EXPECT_TRUE(tokens.insert(RequestToken("l", job, changed)).second) << tokens.size();
+  }
+  // What is learned later is no part of it.
+  Request later = plain;
+  later.tries = 3;
+  later.next_try = WallTime{7};
+  later.refusal = Refusal{};
+  later.token = "t";
+  EXPECT_EQ(RequestToken("l", job, later), token);
+}
+
+TEST(Job, RequestsAndLaunchesAreNumberedEachForThemselves) {
+  Job job;
+  AppendRequest(job, {0, 1});
+  AppendRequest(job, {1});
+  ASSERT_EQ(job.launches.size(), 3U);
+  EXPECT_EQ(job.launches[1].request, 1);
+  EXPECT_EQ(job.launches[1].index, 1);
+  EXPECT_EQ(job.launches[2].number, 3);
+  EXPECT_EQ(job.launches[2].request, 2);
+  EXPECT_EQ(job.launches[2].index, 0);
+  EXPECT_EQ(FindRequest(job, 2), &job.requests[1]);
+  EXPECT_EQ(FindRequest(job, 3), nullptr);
+  EXPECT_EQ(RequestOf(job, Launch{}).number, 0);
 }
 
 }  // namespace

@@ -113,18 +113,74 @@ const Attempt* CurrentAttempt(const Job& job, int launch) {
   return newest;
 }
 
-std::string LaunchToken(const std::string& ledger_id, const std::string& job,
-                        const Launch& launch) {
+Request* FindRequest(Job& job, int number) {
+  // They rise: of droughts there are thousands.
+  const auto found =
+      std::lower_bound(job.requests.begin(), job.requests.end(), number,
+                       [](const Request& request, int n) { return request.number < n; });
+  return found == job.requests.end() || found->number != number ? nullptr : &*found;
+}
+const Request* FindRequest(const Job& job, int number) {
+  return FindRequest(const_cast<Job&>(job), number);  // NOLINT: changes nothing
+}
+
+const Request& RequestOf(const Job& job, const Launch& launch) {
+  static const Request kNone;
+  const Request* found = FindRequest(job, launch.request);
+  return found != nullptr ? *found : kNone;
+}
+
+Request& AppendRequest(Job& job, const std::vector<int>& slots) {
+  Launch launch;
+  launch.number = job.launches.empty() ? 0 : job.launches.back().number;
+  Request request;
+  request.slots = slots;
+  request.number = 1 + (job.format == kFirstRecordFormat ? launch.number
+                        : job.requests.empty()           ? 0
+                                                         : job.requests.back().number);
+  launch.request = request.number;
+  for (const int slot : slots) {
+    ++launch.number;
+    launch.slot = slot;
+    job.launches.push_back(launch);
+    ++launch.index;
+  }
+  return job.requests.emplace_back(std::move(request));
+}
+
+namespace {
+
+// As each launch of a record of the first format had it, whose number is its request's.
+void FeedFirst(Sha256& hash, const Request& request) {
+  Feed(hash, std::to_string(request.number));
+  Feed(hash, std::to_string(request.slots.empty() ? 0 : request.slots.front()));
+  Feed(hash, request.ask.place.provider);
+}
+
+void FeedAsk(Sha256& hash, const Request& request) {
+  Feed(hash, std::to_string(request.number));
+  Feed(hash, std::to_string(request.slots.size()));
+  for (const int slot : request.slots) Feed(hash, std::to_string(slot));
+  const auto& [place, type, image, market, ceiling, options] = request.ask;
+  for (const std::string* field : {&place.provider, &place.account, &place.region, &place.zone,
+                                   &type, &image, &market, &options, &request.store_url}) {
+    Feed(hash, *field);
+  }
+  Feed(hash, ceiling ? std::to_string(*ceiling) : "");
+}
+
+}  // namespace
+
+std::string RequestToken(const std::string& ledger_id, const Job& job, const Request& request) {
+  const bool first = job.format == kFirstRecordFormat;
   Sha256 hash;
-  Feed(hash, "stoker launch 1");
+  Feed(hash, first ? "stoker launch 1" : "stoker request 2");
   Feed(hash, ledger_id);
-  Feed(hash, job);
-  Feed(hash, std::to_string(launch.number));
-  Feed(hash, std::to_string(launch.slot));
-  Feed(hash, launch.provider);
-  Feed(hash, std::to_string(launch.opened.ms));
-  Feed(hash, std::to_string(launch.not_after.ms));
-  Feed(hash, std::to_string(launch.limit.ms));
+  Feed(hash, job.id);
+  first ? FeedFirst(hash, request) : FeedAsk(hash, request);
+  Feed(hash, std::to_string(request.opened.ms));
+  Feed(hash, std::to_string(request.not_after.ms));
+  Feed(hash, std::to_string(request.limit.ms));
   return hash.Hex();
 }
 

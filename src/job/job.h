@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nouns of the ledger: Job, Launch, Attempt, and what a node reports. Plain data; the durable
-// JSON form is in job/encoding.h and docs/ledger.md. docs/terms.md has the words.
+// The nouns of the ledger: Job, Request, Launch, Attempt, and what a node reports. Plain data; the
+// durable JSON form is in job/encoding.h and docs/ledger.md. docs/terms.md has the words.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,15 @@
 
 #include "base/time.h"
 #include "job/notice.h"
-#include "job/refusal.h"
+#include "job/request.h"
 
 namespace stoker {
 
-inline constexpr int kRecordFormat = 1;
+inline constexpr int kRecordFormat = 2;  // of a job's record, when it is created
+// Before requests were entries of their own. A record keeps its format for life: the job's nodes
+// run the binary that created it.
+inline constexpr int kFirstRecordFormat = 1;
+inline constexpr int kReportFormat = 1;  // of reports and claims
 
 enum class JobState { kPending, kWaiting, kRunning, kStopping, kSucceeded, kFailed, kCancelled };
 enum class AttemptState { kProvisioning, kStaging, kRunning, kDraining, kEnded };
@@ -58,19 +62,13 @@ struct Ending {
   std::string why;  // one sentence for people
 };
 
-// One numbered request for one machine.
+// One slot's part in a request: one machine, which is closed by itself.
 struct Launch {
   int number = 0;  // from 1, never reused
   int slot = 0;
-  std::string provider = "local";
-  std::string token;   // see LaunchToken
-  WallTime opened;     // store's clock
-  WallTime not_after;  // nothing is sent after this
-  Duration limit;
-  int tries = 0;                     // how often it was decided to ask for the machine
-  std::optional<WallTime> next_try;  // not asked for again before
-  std::optional<Refusal> refusal;    // the newest that was heard
-  std::string instance_id;           // "" until the provider answered
+  int request = 0;          // its number
+  int index = 0;            // within the request: the machine carries its token and this
+  std::string instance_id;  // "" until the provider answered
   bool closed = false;
   std::optional<CloseReason> close_reason;  // set where `closed` is
   std::string close_why;                    // the observations, for people
@@ -106,9 +104,10 @@ struct CancelRequest {
   std::string by;
 };
 
-// Launches that nothing ever came of, and the attempts that waited for them, which are only counted
-// any more: so many are left by a drought of days.
+// Requests that nothing ever came of, with their launches, and the attempts that waited for them,
+// which are only counted any more: so many are left by a drought of days.
 struct Folded {
+  int requests = 0;
   int launches = 0;
   int attempts = 0;
   WallTime since;  // when the first was opened
@@ -135,6 +134,7 @@ struct Job {
   WallTime created;
   int num_nodes = 1;
   JobState state = JobState::kPending;
+  std::vector<Request> requests;  // in a record of the first format each is for one slot
   std::vector<Launch> launches;
   std::vector<Attempt> attempts;
   std::optional<Folded> folded;
@@ -149,7 +149,7 @@ struct Job {
 
 // The one object that a node's agent writes for (attempt, rank).
 struct NodeReport {
-  int format = kRecordFormat;
+  int format = kReportFormat;
   std::string job;
   int attempt = 0;
   int rank = 0;
@@ -202,7 +202,15 @@ Attempt* FindAttempt(Job& job, int number);
 // The attempt that `launch` serves now: the newest that lists it and is not Ended; else null.
 const Attempt* CurrentAttempt(const Job& job, int launch);
 
-// SHA-256 (hex) over ledger id, job and exactly the launch entry's request: the idempotency token.
-std::string LaunchToken(const std::string& ledger_id, const std::string& job, const Launch& launch);
+const Request* FindRequest(const Job& job, int number);
+Request* FindRequest(Job& job, int number);
+// That of the launch; one that asks for nothing when the record lacks it.
+const Request& RequestOf(const Job& job, const Launch& launch);
+// Appends a request for `slots`, one launch for each, and their numbers; without token.
+Request& AppendRequest(Job& job, const std::vector<int>& slots);
+
+// The idempotency token, SHA-256 (hex) over ledger id, job, and all of `request` that the call
+// depends on; by the rule of the job's format.
+std::string RequestToken(const std::string& ledger_id, const Job& job, const Request& request);
 
 }  // namespace stoker

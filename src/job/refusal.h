@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A provider's no to a launch: what kind, for how much of the provider it holds, and until when. It
-// stands in the record, so that whoever looks next goes on from there. Plain data.
+// A provider's no to a request: what kind, for how much of the provider it holds, and until when.
+// It stands in the record, so that whoever looks next goes on from there. Plain data.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ enum class RefusalClass {
   kThrottled,  // too many requests at once
   kDenied,     // whoever asked may not
   kInvalid,    // nobody can be given this, ever
-  kOver,       // the launch's time is past, or its machine has come and gone
+  kOver,       // the request's time is past, or its machines have come and gone
 };
 
 // What else need not be asked for as long as it holds.
@@ -26,7 +26,7 @@ struct Refusal {
   RefusalScope scope = RefusalScope::kRequest;
   Duration wait;        // it makes no sense to ask sooner; 0 = nothing is known of that
   WallTime at;          // when it was heard, store's clock
-  bool final = false;   // nobody will be answered otherwise: the launch is closed by it
+  bool final = false;   // nobody will be answered otherwise: its launches are closed by it
   std::string message;  // in the provider's words
   bool operator==(const Refusal&) const = default;
 };

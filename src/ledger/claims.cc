@@ -13,7 +13,7 @@ namespace stoker {
 namespace {
 
 std::string Encode(const ClaimHolder& holder) {
-  return nlohmann::json({{"format", kRecordFormat},
+  return nlohmann::json({{"format", kReportFormat},
                          {"instance_id", holder.instance_id},
                          {"boot_id", holder.boot_id},
                          {"launch", holder.launch},
@@ -25,7 +25,7 @@ constexpr size_t kMaxClaim = 64 << 10;
 
 Result<ClaimHolder> Decode(const std::string& key, const std::string& text) {
   STOKER_ASSIGN(const json::Value object, json::ParseObject(key, text, kMaxClaim));
-  STOKER_TRY(json::CheckFormat(key, object, kRecordFormat));
+  STOKER_TRY(json::CheckFormat(key, object, kReportFormat));
   ClaimHolder holder;
   json::JsonIn in(object, key + ": ");
   in.Need("instance_id", holder.instance_id);

@@ -93,7 +93,7 @@ TEST(Summary, TellsAJobInShort) {
   Job job;
   job.id = "j1";
   job.name = "bad\x1b[31m\nname" + std::string(300, 'x');
-  job.launches.emplace_back().number = 1;
+  AppendRequest(job, {0});
   auto& first = job.attempts.emplace_back();
   first.state = AttemptState::kEnded;
   first.running = WallTime{5};

@@ -13,6 +13,7 @@
 namespace stoker {
 namespace {
 
+constexpr int kLedgerFormat = 1;
 constexpr size_t kMaxDescription = 64 << 10;
 
 // It holds the ledger's id and no more: all else is whole. So it is written anew, and never to be
@@ -34,7 +35,7 @@ Result<std::string> DecodeLedgerId(const std::string& where, const std::string& 
                                       std::to_string(text.size()) + " bytes: '" +
                                       Printable(text.substr(0, 60)) + "'");
   }
-  STOKER_TRY(json::CheckFormat(where, *object, kRecordFormat)
+  STOKER_TRY(json::CheckFormat(where, *object, kLedgerFormat)
                  .WithNext("Use that version, or another store"));
   std::string id;
   json::JsonIn in(*object, where + ": ");
@@ -59,7 +60,7 @@ Result<std::unique_ptr<Ledger>> Ledger::Open(ObjectStore& store, Clock& clock, u
     if (when_new == NewLedger::kProbe) {
       STOKER_TRY(ProbeConditions(store, "probe/" + ledger->Nonce()));
     }
-    const nlohmann::json fresh = {{"format", kRecordFormat},
+    const nlohmann::json fresh = {{"format", kLedgerFormat},
                                   {"id", "l" + ledger->Nonce()},
                                   {"created", FormatRfc3339(clock.Wall())}};
     const auto put = store.Put(paths::LedgerId(), fresh.dump() + "\n", Condition::Absent());

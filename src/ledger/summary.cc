@@ -153,7 +153,7 @@ Summary SummaryOf(const Job& job) {
   summary.state = job.state;
   summary.num_nodes = job.num_nodes;
   summary.attempts = static_cast<int>(job.attempts.size());
-  if (!job.launches.empty()) summary.provider = Short(job.launches.back().provider);
+  if (!job.requests.empty()) summary.provider = Short(job.requests.back().ask.place.provider);
   summary.created = job.created;
   summary.ended = job.ended;
   summary.retry_of = job.retry_of;

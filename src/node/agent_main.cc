@@ -118,9 +118,9 @@ int RunAgent(const std::string& dir, const LocalBoot& boot) {
   if (!metadata.ok()) return Complain(metadata.status());
   const auto identity = (*metadata)->Identity();
   if (!identity.ok()) return Complain(identity.status());
-  NodeIdentity me{boot.request.job, boot.request.launch, boot.instance_id,
-                  sys::BootId(),    identity->address,   dir,
-                  CacheDir(),       StateDir(dir),       boot.request.limit};
+  NodeIdentity me{boot.request.job, boot.launch,       boot.instance_id,
+                  sys::BootId(),    identity->address, dir,
+                  CacheDir(),       StateDir(dir),     boot.request.limit};
   Agent agent({**store, **ledger, controller, *runner, clock}, me, std::move(*metadata),
               (*provider)->traits().notice_poll);
   const ShutdownWatch shutdown(agent);

@@ -36,7 +36,7 @@ class SlowProvider : public Provider {
  public:
   SlowProvider() { traits_.name = "local"; }
   const ProviderTraits& traits() const override { return traits_; }
-  Result<std::string> Launch(const LaunchRequest&) override {
+  Result<std::vector<std::string>> Launch(const LaunchRequest&) override {
     ++launches;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     return Status(Code::kBusy, "RequestLimitExceeded");

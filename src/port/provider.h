@@ -8,18 +8,21 @@
 
 #include "base/status.h"
 #include "base/time.h"
+#include "job/request.h"
 
 namespace stoker {
 
 enum class InstanceState { kRequested, kBooting, kRunning, kStopping, kStopped, kGone };
 
-// Everything that the machine is created from: a pure function of the launch entry in the record.
+// Everything that machines are created from: a pure function of the request's entry in the record,
+// always of all of it, whatever has become of some of its launches.
 struct LaunchRequest {
-  std::string token;  // hash of the launch entry; the same token never makes a second machine
+  std::string token;  // hash of the entry; the same token and index never make a second machine
   std::string ledger_id;
   std::string store_url;  // the agent opens this
   std::string job;
-  int launch = 0;
+  Ask ask;
+  std::vector<int> launches;  // launches[index]: the launch that the machine serves; at least one
   std::string binary_digest;  // SHA-256 of the stoker that the machine runs
   Duration limit;             // the machine ends itself after this long unless its lease is renewed
   WallTime not_after;         // nothing is sent after this (store's clock)
@@ -32,6 +35,7 @@ struct InstanceSeen {
   std::string ledger_id;
   std::string job;
   int launch = 0;
+  int index = 0;  // within its request
   InstanceState state = InstanceState::kRequested;
   std::string address;  // "" until known
   std::string why;      // why it is Gone or Stopped, in the provider's words
@@ -47,6 +51,10 @@ struct ProviderTraits {
   bool describe_is_immediate = false;  // an instance that Describe leaves out does not exist
   Duration appear_within = Duration::Minutes(10);  // else: absent only means gone after this long
   Duration notice_poll = Duration::Seconds(5);
+  // All machines that an attempt lacks are asked for in one request.
+  bool takes_gangs = false;
+  // Terminate ends that machine and no other; else all of its request.
+  bool ends_one_alone = true;
 };
 
 // Thread-safe. Errors: kBusy = throttled; kDenied = permission; kInvalid = bad parameter; kNoSpace
@@ -55,13 +63,15 @@ class Provider {
  public:
   virtual ~Provider() = default;
   virtual const ProviderTraits& traits() const = 0;
-  // Idempotent by token: repeating it returns the same instance id. kNotFound: the token's instance
-  // has come and gone, or not_after is past: the launch is over.
-  virtual Result<std::string> Launch(const LaunchRequest& request) = 0;
+  // Machines for all of the request or for none: an error refuses them all. The ids, by index.
+  // Idempotent by token: repeating it returns the same ids, "" for one that has come and gone.
+  // kNotFound: all of them have, or not_after is past: the request is over.
+  virtual Result<std::vector<std::string>> Launch(const LaunchRequest& request) = 0;
   // Every instance of this ledger (and job, unless empty) that the provider knows of.
   virtual Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
                                                      const std::string& job) = 0;
-  // Ends the machine and everything on it, and frees what it held. Ok when it is gone already.
+  // Ends the machine (see ends_one_alone) and everything on it, and frees what it held. Ok when it
+  // is gone already.
   virtual Status Terminate(const std::string& instance_id) = 0;
   // A fire drill: gives the instance a real interruption notice, and takes it after `lead`.
   virtual Status Interrupt(const std::string& instance_id, Duration lead) = 0;

@@ -49,8 +49,9 @@ void OpenAttempt(Pass& pass, const Attempt* from) {
   for (int slot = 0; slot < pass.job().num_nodes; ++slot) {
     const auto at = static_cast<size_t>(slot);
     const bool keep = at < old.size() && Usable(pass, old[at]) && !HadFault(pass, *from, slot);
-    next.launches.push_back(keep ? old[at] : OpenLaunch(pass, slot));
+    next.launches.push_back(keep ? old[at] : 0);
   }
+  FillSlots(pass, &next.launches);
   pass.Changed(Text(next) + " opened");
   pass.job().attempts.push_back(std::move(next));
 }
@@ -58,14 +59,14 @@ void OpenAttempt(Pass& pass, const Attempt* from) {
 // An attempt that has not begun may still change its machines: nothing was claimed for it. What was
 // refused would be refused again: it is left for the attempt to fail of, once it is its turn.
 void ReplaceLaunches(Pass& pass, size_t index) {
-  for (size_t slot = 0; slot < pass.job().attempts[index].launches.size(); ++slot) {
-    const int old = pass.job().attempts[index].launches[slot];
-    const Launch* launch = FindLaunch(pass.job(), old);
-    if (Usable(pass, old) || (launch != nullptr && launch->close_reason == CloseReason::kRefused))
-      continue;
-    const int number = OpenLaunch(pass, static_cast<int>(slot));
-    pass.job().attempts[index].launches[slot] = number;
+  std::vector<int> launches = pass.job().attempts[index].launches;
+  for (int& number : launches) {
+    const Launch* launch = FindLaunch(pass.job(), number);
+    const bool refused = launch != nullptr && launch->close_reason == CloseReason::kRefused;
+    if (!refused && !Usable(pass, number)) number = 0;
   }
+  FillSlots(pass, &launches);
+  pass.job().attempts[index].launches = launches;
 }
 
 void MarkEnded(Pass& pass, Attempt& attempt, const Ending& ending) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a drought leaves in the record: thousands of launches whose machines never came, and the
+// What a drought leaves in the record: thousands of requests whose machines never came, and the
 // attempts that waited for them. They are counted instead of kept, so that the record stays one
 // that can be read, however long it lasts.
 #include <algorithm>
@@ -48,6 +48,23 @@ void Count(Folded& folded, WallTime from, WallTime to) {
   folded.until = std::max(folded.until, to);
 }
 
+// Those with a launch that says something, or that an attempt still names: they stay whole.
+std::set<int> RequestsToKeep(const Pass& pass, int newest_launch) {
+  const Job& job = pass.out.job;
+  std::set<int> used;
+  for (const Attempt& attempt : job.attempts) {
+    used.insert(attempt.launches.begin(), attempt.launches.end());
+  }
+  std::set<int> kept;
+  for (const Launch& launch : job.launches) {
+    if (launch.number == newest_launch || used.contains(launch.number) ||
+        !LeftNothing(pass, launch)) {
+      kept.insert(launch.request);
+    }
+  }
+  return kept;
+}
+
 }  // namespace
 
 void FoldOld(Pass& pass) {
@@ -65,21 +82,19 @@ void FoldOld(Pass& pass) {
     ++folded.attempts;
     return true;
   });
-  std::set<int> used;
-  for (const Attempt& attempt : job.attempts) {
-    used.insert(attempt.launches.begin(), attempt.launches.end());
-  }
+  const std::set<int> kept = RequestsToKeep(pass, newest_launch);
   std::erase_if(job.launches, [&](const Launch& launch) {
-    if (launch.number == newest_launch || used.contains(launch.number)) return false;
-    if (!LeftNothing(pass, launch)) return false;
-    Count(folded, launch.opened, *launch.closed_at);
+    if (kept.contains(launch.request)) return false;
+    Count(folded, pass.RequestOf(launch).opened, *launch.closed_at);
     ++folded.launches;
     return true;
   });
+  folded.requests += static_cast<int>(std::erase_if(
+      job.requests, [&](const Request& request) { return !kept.contains(request.number); }));
   const Folded before = job.folded.value_or(Folded{});
   if (folded.launches == before.launches && folded.attempts == before.attempts) return;
-  pass.Changed(std::to_string(folded.launches - before.launches) +
-               " launches whose machines never came are only counted from now on");
+  pass.Changed(std::to_string(folded.requests - before.requests) +
+               " requests whose machines never came are only counted from now on");
   job.folded = folded;
 }
 

@@ -12,13 +12,17 @@ namespace {
 
 // Every machine is refused for want of room for `hours`, and the job is looked at every ten seconds
 // at first and once in four minutes then, as often as it makes a difference.
+void Wait(Story* s, int hours, size_t* largest) {
+  s->refuses_all = Status(Code::kNoSpace, "InsufficientInstanceCapacity");
+  for (int64_t waited = 0; waited < hours * 3'600LL; waited += 240) {
+    s->See(After(240)).Settle();
+    if (waited % 1'200 == 0) *largest = std::max(*largest, EncodeJob(s->job).size());
+  }
+}
+
 Story Drought(int nodes, int hours, size_t* largest) {
   Story s(nodes);
-  s.refuses_all = Status(Code::kNoSpace, "InsufficientInstanceCapacity");
-  for (int64_t waited = 0; waited < hours * 3'600LL; waited += 240) {
-    s.See(After(240)).Settle();
-    if (waited % 1'200 == 0) *largest = std::max(*largest, EncodeJob(s.job).size());
-  }
+  Wait(&s, hours, largest);
   return s;
 }
 
@@ -61,6 +65,17 @@ TEST(FoldTest, TheLargestJobsToo) {
   ExpectReadable(s, largest);
 }
 
+TEST(FoldTest, RequestsForSeveralAreCountedAsOne) {
+  size_t largest = 0;
+  Story s(64);
+  s.See(TakesGangs(true));
+  Wait(&s, 24, &largest);
+  ExpectReadable(s, largest);
+  ASSERT_TRUE(s.job.folded.has_value());
+  EXPECT_EQ(s.job.folded->launches, 64 * s.job.folded->requests);
+  EXPECT_EQ(s.job.launches.size(), 64 * s.job.requests.size());
+}
+
 TEST(FoldTest, WhatTellsSomethingStays) {
   Story s(1);
   s.Settle().See(AllRun()).Pass(3);
@@ -71,6 +86,8 @@ TEST(FoldTest, WhatTellsSomethingStays) {
   EXPECT_NE(FindAttempt(s.job, 1), nullptr) << "it ran";
   EXPECT_NE(FindLaunch(s.job, 1), nullptr) << "there was a machine";
   EXPECT_LE(s.job.launches.size(), 210U);
+  EXPECT_EQ(s.job.requests.size(), s.job.launches.size());
+  EXPECT_EQ(s.job.folded->requests, s.job.folded->launches);
   const int newest = s.job.launches.back().number;
   EXPECT_EQ(s.job.folded->launches + static_cast<int>(s.job.launches.size()), newest);
 }

@@ -1,25 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches: which machines to ask for, which to give up, which to end.
+// Launches: which machines to give up, which to end.
 #include <algorithm>
 
 #include "base/deliberate_bug.h"
-#include "reconcile/outcomes.h"
 #include "reconcile/pass.h"
 
 namespace stoker::reconcile_internal {
 namespace {
 
-std::string Text(const Launch& launch) {
-  return "launch " + std::to_string(launch.number) + " (slot " + std::to_string(launch.slot) + ")";
-}
-
 bool Silent(const ReportSeen& report) { return report.age >= kSilentAfter; }
-
-// A provider that says how long to wait is believed.
-Duration PauseOf(const Launch& launch) {
-  const Duration told = launch.refusal ? launch.refusal->wait : Duration{};
-  return std::max(SendPause(launch.tries), told);
-}
 
 // A machine that is gone was interrupted if its node had been told so, else it is lost.
 void CloseGone(Pass& pass, Launch& launch, const std::string& why) {
@@ -36,10 +25,10 @@ void CheckPresent(Pass& pass, Launch& launch, const MachineSeen& machine) {
   }
   const ReportSeen* report = pass.NewestReport(launch.number);
   if (BugIsOn("silent-is-ended") && report != nullptr && Silent(*report)) {
-    pass.out.terminate.push_back({launch.provider, machine.instance_id});
+    pass.out.terminate.push_back({pass.RequestOf(launch).ask.place.provider, machine.instance_id});
   } else if (report == nullptr) {
     // It may have been asked for as late as not_after, when capacity was short.
-    if (pass.seen.now - launch.not_after > kReportWithin) {
+    if (pass.seen.now - pass.RequestOf(launch).not_after > kReportWithin) {
       CloseLaunch(pass, launch, CloseReason::kLost,
                   "no report within " + HumanDuration(kReportWithin) +
                       " of its request: it did not come up");
@@ -55,15 +44,16 @@ void CheckPresent(Pass& pass, Launch& launch, const MachineSeen& machine) {
 // What the provider leaves out does not exist, or is too new to be listed, or was left out by an
 // answer that is behind: a node that still reports is the better witness then.
 void CheckAbsent(Pass& pass, Launch& launch) {
+  const WallTime not_after = pass.RequestOf(launch).not_after;
   const ReportSeen* report = pass.NewestReport(launch.number);
   if (report == nullptr) {
-    if (pass.seen.now > launch.not_after + kAppearWithin && !BugIsOn("never-given-up")) {
+    if (pass.seen.now > not_after + kAppearWithin && !BugIsOn("never-given-up")) {
       CloseLaunch(pass, launch, CloseReason::kNeverCame,
                   "no machine came within " + HumanDuration(kSendWithin + kAppearWithin));
     }
     return;
   }
-  const bool old = pass.seen.now > launch.not_after && Silent(*report);
+  const bool old = pass.seen.now > not_after && Silent(*report);
   if (pass.Place(launch).absent_means_gone || old) {
     CloseGone(pass, launch, "the provider does not list it any more");
   }
@@ -71,45 +61,35 @@ void CheckAbsent(Pass& pass, Launch& launch) {
 
 }  // namespace
 
+std::string LaunchText(const Launch& launch) {
+  return "launch " + std::to_string(launch.number) + " (slot " + std::to_string(launch.slot) + ")";
+}
+
 void CloseLaunch(Pass& pass, Launch& launch, CloseReason reason, std::string why) {
   launch.closed = true;
   launch.closed_at = pass.seen.now;
-  pass.Changed(Text(launch) + " closed, " + std::string(Name(reason)) + ": " + why);
+  pass.Changed(LaunchText(launch) + " closed, " + std::string(Name(reason)) + ": " + why);
   launch.close_reason = reason;
   launch.close_why = std::move(why);
 }
 
-int OpenLaunch(Pass& pass, int slot) {
-  Launch launch;
-  launch.number = 1;
-  for (const Launch& other : pass.job().launches) {
-    launch.number = std::max(launch.number, other.number + 1);
-  }
-  launch.slot = slot;
-  launch.provider = pass.spec.resources.infra;
-  launch.opened = pass.seen.now;
-  launch.not_after = pass.seen.now + kSendWithin;
-  launch.limit = BugIsOn("time-limit-in-wrong-unit") ? kDefaultLease * 1000 : kDefaultLease;
-  launch.token = LaunchToken(pass.seen.ledger_id, pass.job().id, launch);
-  pass.Changed(Text(launch) + " opened");
-  pass.job().launches.push_back(launch);
-  return launch.number;
-}
-
 void CloseDeadLaunches(Pass& pass) {
+  const std::set<int> seen = RequestsSeen(pass);
   for (Launch& launch : pass.job().launches) {
     if (launch.closed) continue;
-    const bool over = launch.refusal && launch.refusal->what == RefusalClass::kOver;
-    // Somebody else may have been given the machine that was refused to who wrote it down.
-    const bool refused = launch.refusal && launch.refusal->final && !over &&
-                         pass.NewestReport(launch.number) == nullptr;
+    const std::optional<Refusal> refusal = pass.RequestOf(launch).refusal;
+    const bool over = refusal && refusal->what == RefusalClass::kOver;
+    // Somebody else may have been given the machines that were refused to who wrote it down: all of
+    // a gang's then, though not each is listed yet.
+    const bool refused = refusal && refusal->final && !over && !seen.contains(launch.request);
+    if (refused && launch.index > 0 && BugIsOn("gang-refused-in-part")) continue;
     if (const MachineSeen* machine = pass.Machine(launch.number)) {
       CheckPresent(pass, launch, *machine);
     } else if (refused) {
-      CloseLaunch(pass, launch, CloseReason::kRefused, launch.refusal->message);
+      CloseLaunch(pass, launch, CloseReason::kRefused, refusal->message);
     } else if (over) {
       // It came and went between two looks.
-      CloseGone(pass, launch, launch.refusal->message);
+      CloseGone(pass, launch, refusal->message);
     } else if (pass.Place(launch).known) {
       CheckAbsent(pass, launch);
     }
@@ -151,38 +131,6 @@ void CloseUnusedLaunches(Pass& pass) {
   }
 }
 
-void ChooseSends(Pass& pass) {
-  Job& job = pass.job();
-  if (IsFinal(job.state) || job.cancel) return;
-  bool waiting = false;
-  for (Launch& launch : job.launches) {
-    if (launch.closed || pass.seen.now > launch.not_after) continue;
-    if (BugIsOn("launch-rewritten") && launch.refusal)
-      launch.not_after = pass.seen.now + kSendWithin;
-    if (pass.Machine(launch.number) != nullptr) continue;
-    if (pass.NewestReport(launch.number) != nullptr) continue;
-    waiting |= launch.refusal && launch.refusal->what == RefusalClass::kCapacity;
-    // Who opens a launch asks for its machine; others after a while, and one of them: whose write
-    // moves the next try.
-    const bool is_new = FindLaunch(pass.before, launch.number) == nullptr;
-    if (!is_new && !pass.Place(launch).known) continue;
-    if (!is_new && launch.next_try && pass.seen.now < *launch.next_try) continue;
-    ++launch.tries;
-    launch.next_try = pass.seen.now + PauseOf(launch);
-    if (!is_new) pass.Changed(Text(launch) + " is asked for again");
-    pass.out.send.push_back(launch.number);
-  }
-  const bool runs = std::any_of(job.attempts.begin(), job.attempts.end(), [](const Attempt& a) {
-    return a.state == AttemptState::kRunning || a.state == AttemptState::kDraining;
-  });
-  if (waiting && !runs && (job.state == JobState::kPending || job.state == JobState::kRunning)) {
-    job.state = JobState::kWaiting;
-    pass.Changed("waiting for capacity");
-  }
-}
-
-// A machine is ended only on a launch that was closed in the record as read (no-blind-kill). One
-// that has worked is given time to upload its last lines and to power itself off.
 bool NothingIsLeft(const Pass& pass) {
   for (const MachineSeen& machine : pass.seen.machines) {
     if (!machine.freed) return false;
@@ -192,9 +140,21 @@ bool NothingIsLeft(const Pass& pass) {
     const PlaceSeen& place = pass.Place(launch);
     if (!place.known) return false;
     if (place.absent_means_gone || pass.Machine(launch.number) != nullptr) continue;
-    if (pass.seen.now < launch.not_after + kAppearWithin) return false;
+    if (pass.seen.now < pass.RequestOf(launch).not_after + kAppearWithin) return false;
   }
   return true;
+}
+
+// A machine is ended only on a launch that was closed in the record as read (no-blind-kill). One
+// that has worked is given time to upload its last lines and to power itself off.
+bool MayBeEnded(const Pass& pass, const Launch& launch, bool is_gone) {
+  if (!launch.closed) return false;
+  const bool leaves_by_itself = launch.close_reason == CloseReason::kDone ||
+                                launch.close_reason == CloseReason::kSuperseded ||
+                                launch.close_reason == CloseReason::kInterrupted;
+  const bool worked = pass.NewestReport(launch.number) != nullptr;
+  const WallTime closed = launch.closed_at.value_or(WallTime{});
+  return !leaves_by_itself || !worked || is_gone || pass.seen.now - closed >= kLingerAfterClose;
 }
 
 void ChooseTerminations(Pass& pass) {
@@ -202,18 +162,11 @@ void ChooseTerminations(Pass& pass) {
   for (const MachineSeen& machine : pass.seen.machines) {
     const Launch* launch =
         FindLaunch(pass.before, machine.launch - (BugIsOn("launch-off-by-one") ? 1 : 0));
-    if (launch == nullptr || !launch->closed || machine.freed) continue;
-    const bool leaves_by_itself = launch->close_reason == CloseReason::kDone ||
-                                  launch->close_reason == CloseReason::kSuperseded ||
-                                  launch->close_reason == CloseReason::kInterrupted;
-    const bool worked = pass.NewestReport(launch->number) != nullptr;
-    const WallTime closed = launch->closed_at.value_or(WallTime{});
-    if (leaves_by_itself && worked && machine.state != MachineState::kGone &&
-        pass.seen.now - closed < kLingerAfterClose) {
-      continue;
-    }
-    pass.out.terminate.push_back({launch->provider, machine.instance_id});
-    pass.out.notes.push_back("ending " + machine.instance_id + " of closed " + Text(*launch));
+    if (launch == nullptr || machine.freed) continue;
+    if (!MayBeEnded(pass, *launch, machine.state == MachineState::kGone)) continue;
+    if (!EndsNoOther(pass, *launch)) continue;
+    pass.out.terminate.push_back({pass.RequestOf(*launch).ask.place.provider, machine.instance_id});
+    pass.out.notes.push_back("ending " + machine.instance_id + " of closed " + LaunchText(*launch));
   }
 }
 

@@ -48,6 +48,12 @@ RefusalScope ScopeOf(RefusalClass what) {
   return RefusalScope::kRequest;
 }
 
+bool IsOpen(const Job& job, const Request& request) {
+  return std::any_of(job.launches.begin(), job.launches.end(), [&](const Launch& launch) {
+    return launch.request == request.number && !launch.closed;
+  });
+}
+
 }  // namespace
 
 std::optional<Refusal> RefusalOf(const Status& status, WallTime at, bool judge) {
@@ -67,13 +73,13 @@ std::optional<Refusal> RefusalOf(const Status& status, WallTime at, bool judge) 
 bool NoteOutcomes(Job& job, const std::vector<SendOutcome>& outcomes, WallTime at, bool judge) {
   bool changed = false;
   for (const SendOutcome& outcome : outcomes) {
-    Launch* launch = FindLaunch(job, outcome.launch);
-    if (launch == nullptr || launch->closed) continue;
+    Request* request = FindRequest(job, outcome.request);
+    if (request == nullptr || !IsOpen(job, *request)) continue;
     // What another was told for good stands.
-    if (launch->refusal && launch->refusal->final) continue;
-    auto refusal = RefusalOf(outcome.status, at, judge && launch->tries <= 1);
+    if (request->refusal && request->refusal->final) continue;
+    auto refusal = RefusalOf(outcome.status, at, judge && request->tries <= 1);
     if (!refusal || BugIsOn("refusal-forgotten")) continue;
-    launch->refusal = std::move(refusal);
+    request->refusal = std::move(refusal);
     changed = true;
   }
   return changed;

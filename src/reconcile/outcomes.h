@@ -11,9 +11,9 @@
 
 namespace stoker {
 
-// What became of one send. Ok: the provider has taken it.
+// What became of one send. Ok: the provider has taken it, for all its slots.
 struct SendOutcome {
-  int launch = 0;
+  int request = 0;
   Status status;
 };
 
@@ -23,11 +23,11 @@ struct SendOutcome {
 // asker's own trouble, and others may do better.
 std::optional<Refusal> RefusalOf(const Status& status, WallTime at, bool judge);
 
-// Writes the refusals into those launches that are still open. False: `job` is as it was.
+// Writes the refusals into those requests of which a launch is open. False: `job` is as it was.
 bool NoteOutcomes(Job& job, const std::vector<SendOutcome>& outcomes, WallTime at, bool judge);
 
 // After the try number `tries` (from 1): nobody asks again sooner, unless it is whoever opened the
-// launch. A sender that dies between the record and the request costs so long.
+// request. A sender that dies between the record and the request costs so long.
 Duration SendPause(int tries);
 
 }  // namespace stoker

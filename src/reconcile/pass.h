@@ -3,6 +3,7 @@
 // to the room.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,9 @@ struct Pass {
     out.changed = true;
     out.notes.push_back(std::move(note));
   }
-  // What the provider of `launch` could tell; nothing is known of one that was not asked.
+  const Request& RequestOf(const Launch& launch) const;
+  // What the provider could tell, that of `launch`; nothing is known of one that was not asked.
+  const PlaceSeen& PlaceOf(const std::string& provider) const;
   const PlaceSeen& Place(const Launch& launch) const;
   const MachineSeen* Machine(int launch) const;
   bool MachineGone(int launch) const;
@@ -41,17 +44,29 @@ struct Pass {
 
 inline int NumNodes(const Attempt& attempt) { return static_cast<int>(attempt.launches.size()); }
 
-// launches.cc: closes launches that are lost, refused or unused; picks what to send and to end.
+// launches.cc: closes launches that are lost, refused or unused; picks what to end.
 void CloseDeadLaunches(Pass& pass);
 void CloseUnusedLaunches(Pass& pass);
 // Gives up machines that have not come yet and that attempt `index`, which is ending, waits for.
 void CloseNotArrived(Pass& pass, size_t index);
-void ChooseSends(Pass& pass);
 void ChooseTerminations(Pass& pass);
 // No machine of the job is left, nor can one turn up: it may leave active/.
 bool NothingIsLeft(const Pass& pass);
 void CloseLaunch(Pass& pass, Launch& launch, CloseReason reason, std::string why);
-int OpenLaunch(Pass& pass, int slot);
+std::string LaunchText(const Launch& launch);
+
+// requests.cc: what is asked for at once, who asks when, and what a gang needs to stay one.
+// Makes `launches` (by slot) those of an attempt: 0 = a new machine is needed. One that stays does
+// so only with all of its request, where its place ends none of them alone.
+void FillSlots(Pass& pass, std::vector<int>* launches);
+// Numbers of the requests of which a machine or a report was seen.
+std::set<int> RequestsSeen(const Pass& pass);
+// Closes what is left of requests that are not whole any more, where the place ends them whole.
+void CloseRemainders(Pass& pass);
+// True when the machine of `launch`, which may be ended, can be without harm to others.
+bool EndsNoOther(const Pass& pass, const Launch& launch);
+bool MayBeEnded(const Pass& pass, const Launch& launch, bool is_gone);
+void ChooseSends(Pass& pass);
 
 // fold.cc: counts what a drought has left, instead of keeping it.
 void FoldOld(Pass& pass);

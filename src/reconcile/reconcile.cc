@@ -7,12 +7,21 @@
 namespace stoker {
 namespace reconcile_internal {
 
-const PlaceSeen& Pass::Place(const Launch& launch) const {
+const Request& Pass::RequestOf(const Launch& launch) const {
+  const Request& found = stoker::RequestOf(out.job, launch);
+  return found.number != 0 ? found : stoker::RequestOf(before, launch);
+}
+
+const PlaceSeen& Pass::PlaceOf(const std::string& provider) const {
   static const PlaceSeen kNothing;
   for (const PlaceSeen& place : seen.places) {
-    if (place.provider == launch.provider) return place;
+    if (place.provider == provider) return place;
   }
   return kNothing;
+}
+
+const PlaceSeen& Pass::Place(const Launch& launch) const {
+  return PlaceOf(RequestOf(launch).ask.place.provider);
 }
 
 const MachineSeen* Pass::Machine(int launch) const {
@@ -89,6 +98,7 @@ Decision Reconcile(const Job& job, const JobSpec& spec, const Observed& seen) {
   if (!IsFinal(job.state) || BugIsOn("ended-job-goes-on")) {
     CloseDeadLaunches(pass);
     AdvanceAttempts(pass);
+    CloseRemainders(pass);
     CloseUnusedLaunches(pass);
     ChooseSends(pass);
     FoldOld(pass);

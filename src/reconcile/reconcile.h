@@ -27,7 +27,7 @@ namespace stoker {
 
 enum class MachineState { kStarting, kRunning, kGone };
 
-// A machine as the provider sees it, matched to the launch whose token it carries.
+// A machine as the provider sees it, matched to the launch whose token and index it carries.
 struct MachineSeen {
   std::string instance_id;
   int launch = 0;
@@ -49,6 +49,8 @@ struct PlaceSeen {
   std::string provider;
   bool known = false;              // it answered; else no machine of it in `machines` means nothing
   bool absent_means_gone = false;  // ProviderTraits::describe_is_immediate
+  bool takes_gangs = false;        // as in ProviderTraits; of a place whose provider is not known
+  bool ends_one_alone = true;      // here, it is taken for the plain kind
 };
 
 // A machine to be ended, and by whom.
@@ -64,6 +66,7 @@ struct Termination {
 struct Observed {
   WallTime now;  // the store's clock
   std::string ledger_id;
+  std::string store_url;
   std::vector<PlaceSeen> places;
   std::vector<MachineSeen> machines;
   std::vector<ReportSeen> reports;
@@ -75,7 +78,7 @@ struct Observed {
 struct Decision {
   bool changed = false;  // `job` differs from the input: propose it, then do the rest
   Job job;
-  std::vector<int> send;               // launches to ask the provider for (repeatable by token)
+  std::vector<int> send;               // requests to be sent (repeatable by token)
   std::vector<Termination> terminate;  // instances to end (repeatable)
   bool want_checkpoints = false;       // decide again with Observed::checkpoints filled in
   bool retire = false;  // ended, and its machines are gone: summary to index, leave active/

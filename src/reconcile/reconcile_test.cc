@@ -28,13 +28,13 @@ TEST(ReconcileTest, IntentIsInTheRecordWithTokenAndTimesBeforeTheRequest) {
   ASSERT_TRUE(decision.changed);
   ASSERT_EQ(decision.send, (std::vector<int>{1, 2}));
   for (const int number : decision.send) {
-    const Launch* launch = FindLaunch(decision.job, number);
-    ASSERT_NE(launch, nullptr);
-    EXPECT_EQ(launch->token, LaunchToken("ledger", s.job.id, *launch));
-    EXPECT_EQ(launch->not_after - launch->opened, kSendWithin);
-    EXPECT_EQ(launch->slot, number - 1);
+    const Request* request = FindRequest(decision.job, number);
+    ASSERT_NE(request, nullptr);
+    EXPECT_EQ(request->token, RequestToken("ledger", s.job, *request));
+    EXPECT_EQ(request->not_after - request->opened, kSendWithin);
+    EXPECT_EQ(request->slots, (std::vector<int>{number - 1}));
   }
-  EXPECT_NE(decision.job.launches[0].token, decision.job.launches[1].token);
+  EXPECT_NE(decision.job.requests[0].token, decision.job.requests[1].token);
 }
 
 TEST(ReconcileTest, NothingIsSentAfterNotAfter) {
@@ -294,8 +294,8 @@ TEST(ReconcileTest, RefusedEndsTheJob) {
 TEST(ReconcileTest, WhoMayNotAskLeavesItToOthers) {
   Story s(1);
   s.See(Outcome(1, Code::kDenied, false)).Pass(5).Expect("Pending; 1 Staging L1; sent L1");
-  ASSERT_TRUE(s.job.launches[0].refusal.has_value());
-  EXPECT_EQ(s.job.launches[0].refusal->what, RefusalClass::kDenied);
+  ASSERT_TRUE(s.job.requests[0].refusal.has_value());
+  EXPECT_EQ(s.job.requests[0].refusal->what, RefusalClass::kDenied);
   s.answers.clear();
   s.withheld.clear();
   s.See(After(2)).Pass().Expect("Pending; 1 Staging L1");
@@ -311,13 +311,13 @@ TEST(ReconcileTest, AskingAgainIsPaced) {
     s.See(After(1)).Pass();
     sent += static_cast<int>(s.last.send.size());
   }
-  EXPECT_EQ(s.job.launches[0].tries, 1 + sent);
+  EXPECT_EQ(s.job.requests[0].tries, 1 + sent);
   EXPECT_EQ(sent, 13) << "after 3, 6, 12, 24 and 48 seconds, then once a minute";
 }
 
 TEST(ReconcileTest, ASilentProviderHidesNothingOfTheOthers) {
   Story s = Running(2);
-  s.job.launches[1].provider = "other";
+  s.job.requests[1].ask.place.provider = "other";
   s.seen.places.push_back({"other", false, true});
   s.See(IsGone(1), Vanishes(2))
       .Pass(2)

@@ -6,8 +6,9 @@
 //   Running; 1 Draining L1,L2; 2 Provisioning L1,L3; sent L3
 //
 // that is: the job's state and result; every attempt that is not Ended, and the last one that is;
-// every launch closed since; launches sent and machines ended since. The provider of a story gives
-// a running machine for every launch that is sent, unless Withhold() was seen.
+// every launch closed since; requests sent ("L1+L2": one for both) and machines ended since. The
+// provider of a story gives a running machine for every launch that is sent, unless Withhold() was
+// seen.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -94,11 +95,21 @@ class Story {
 
   // What was answered gets into the record.
   void Answer(int launch) {
-    if (!refuses_all.ok()) (void)NoteOutcomes(job, {{launch, refuses_all}}, seen.now, false);
+    const Launch* asked = FindLaunch(job, launch);
+    const int request = asked != nullptr ? asked->request : 0;
+    if (!refuses_all.ok()) (void)NoteOutcomes(job, {{request, refuses_all}}, seen.now, false);
     const auto found = answers.find(launch);
     if (found == answers.end()) return;
     const auto& [status, judge] = found->second;
-    if (NoteOutcomes(job, {{launch, status}}, seen.now, judge)) ++job.rev;
+    if (NoteOutcomes(job, {{request, status}}, seen.now, judge)) ++job.rev;
+  }
+
+  std::vector<int> LaunchesOf(int request) const {
+    std::vector<int> numbers;
+    for (const Launch& launch : job.launches) {
+      if (launch.request == request) numbers.push_back(launch.number);
+    }
+    return numbers;
   }
 
   Job job;
@@ -132,10 +143,14 @@ class Story {
       ++job.rev;
     }
     notes.insert(notes.end(), last.notes.begin(), last.notes.end());
-    for (const int launch : last.send) {
-      sent.push_back("L" + std::to_string(launch));
-      if (!withheld.contains(launch) && refuses_all.ok()) Machine(launch);
-      Answer(launch);
+    for (const int request : last.send) {
+      std::vector<std::string> names;
+      for (const int launch : LaunchesOf(request)) {
+        names.push_back("L" + std::to_string(launch));
+        if (!withheld.contains(launch) && refuses_all.ok()) Machine(launch);
+        Answer(launch);
+      }
+      sent.push_back(Join(names, "+"));
     }
     for (const auto& [provider, id] : last.terminate) {
       ended.push_back(id);
@@ -296,6 +311,13 @@ inline Fact Cancel() {
 }
 inline Fact Committed(std::vector<std::string> newest_first) {
   return [=](Story& s) { s.checkpoints = newest_first; };
+}
+// The place is asked for all at once; `alone`: it ends one of them and leaves the others.
+inline Fact TakesGangs(bool alone) {
+  return [=](Story& s) {
+    s.seen.places.front().takes_gangs = true;
+    s.seen.places.front().ends_one_alone = alone;
+  };
 }
 inline Fact ProviderSilent(bool silent = true) {
   return [=](Story& s) { s.seen.places.front().known = !silent; };

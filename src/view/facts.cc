@@ -2,6 +2,7 @@
 #include "view/facts.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "job/encoding.h"
@@ -100,6 +101,29 @@ std::string SteppedOver(const Job& job, const Attempt& attempt) {
          "restart";
 }
 
+namespace {
+
+// What a launch's request asks for stands in the launch as well, where it did in records of the
+// first format: scripts read it there.
+json JobJson(const Job& job) {
+  json out = json::parse(EncodeJob(job), nullptr, false);
+  if (!out.contains("requests") || !out.contains("launches")) return out;
+  std::map<int, const json*> requests;
+  for (const json& request : out["requests"]) requests[request.value("number", 0)] = &request;
+  for (json& launch : out["launches"]) {
+    const auto found = requests.find(launch.value("request", 0));
+    if (found == requests.end()) continue;
+    for (const char* name :
+         {"provider", "token", "opened", "not_after", "limit_ms", "tries", "next_try", "refusal"}) {
+      const auto member = found->second->find(name);
+      if (member != found->second->end()) launch[name] = *member;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 json StoryJson(const StoryInput& input) {
   json reports = json::array();
   for (const ReportSeen& seen : input.reports) {
@@ -110,7 +134,7 @@ json StoryJson(const StoryInput& input) {
   for (const NodeReport* report : CutOff(input.job, input.reports)) {
     cut_off.push_back({{"attempt", report->attempt}, {"node", report->rank}});
   }
-  return {{"job", json::parse(EncodeJob(input.job), nullptr, false)},
+  return {{"job", JobJson(input.job)},
           {"reports", reports},
           {"recovery_tiers", input.tiers},
           {"exit_code", IsFinal(input.job.state) ? json(ExitCodeOf(input.job)) : json(nullptr)},

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <memory>
-#include <set>
 #include <thread>
 
 #include "base/text.h"
@@ -30,8 +29,10 @@ class LocalSubject : public ProviderSubject {
     another_ = Open();
   }
   ~LocalSubject() override {
-    for (const std::string& token : tokens_) EXPECT_TRUE(provider_->Terminate(token).ok());
     for (const char* ledger : {"ledger", "other"}) {
+      for (const InstanceSeen& left : provider_->Describe(ledger, "").value_or({})) {
+        EXPECT_TRUE(provider_->Terminate(left.id).ok());
+      }
       EXPECT_TRUE(provider_->Describe(ledger, "")->empty());
     }
   }
@@ -49,11 +50,16 @@ class LocalSubject : public ProviderSubject {
   LaunchRequest Request(const std::string& name) override {
     LaunchRequest request;
     request.token = name;
-    tokens_.insert(name);
     request.ledger_id = "ledger";
     request.job = "job";
-    request.launch = 3;
+    request.launches = {3};
     request.limit = Duration::Minutes(5);
+    return request;
+  }
+  // The name of the last is longer than one may be.
+  LaunchRequest TooMuch(int machines) override {
+    LaunchRequest request = Request(std::string(127, 'x'));
+    request.launches.resize(static_cast<size_t>(machines), 3);
     return request;
   }
   void AtOnce(const std::vector<std::function<void()>>& calls) override {
@@ -73,7 +79,6 @@ class LocalSubject : public ProviderSubject {
   sys::TempDir dir_ = std::move(*sys::TempDir::Make("provider-contract"));
   std::unique_ptr<LocalProvider> provider_;
   std::unique_ptr<LocalProvider> another_;
-  std::set<std::string> tokens_;
 };
 
 class ProviderContract : public testing::TestWithParam<ProviderCase> {};
@@ -84,7 +89,7 @@ TEST_P(ProviderContract, Local) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, ProviderContract, testing::ValuesIn(ProviderCases()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& each) { return each.param.name; });
 
 }  // namespace
 }  // namespace stoker

@@ -18,12 +18,17 @@ class Case {
   void Expect(bool holds, const std::string& what) {
     if (!holds) problems_.push_back(what);
   }
-  // The machine's id; "" is a problem already.
-  std::string Launch(const LaunchRequest& request) {
-    const auto id = subject_.provider().Launch(request);
-    Expect(id.ok(), "launch: " + id.status().ToString());
-    return id.value_or("");
+  // The machines' ids; too few are a problem already.
+  std::vector<std::string> LaunchAll(const LaunchRequest& request) {
+    const auto ids = subject_.provider().Launch(request);
+    Expect(ids.ok(), "launch: " + ids.status().ToString());
+    const size_t given = ids.ok() ? ids->size() : 0;
+    Expect(given == request.launches.size(), std::to_string(given) + " machines are given");
+    return given == request.launches.size() ? *ids
+                                            : std::vector<std::string>(request.launches.size());
   }
+  // The only machine's id; "" is a problem already.
+  std::string Launch(const LaunchRequest& request) { return LaunchAll(request).front(); }
   std::vector<InstanceSeen> Listed(const std::string& ledger = "ledger",
                                    const std::string& job = "") {
     auto all = subject_.provider().Describe(ledger, job);
@@ -68,12 +73,11 @@ Problems OneTokenIsOneMachine(ProviderSubject& subject) {
   Case c(subject);
   const LaunchRequest request = subject.Request("one");
   const std::string first = c.Launch(request);
-  const auto again = subject.another().Launch(request);
-  c.Expect(again.ok() && *again == first,
-           "the same token gives " + again.value_or("nothing") + " after " + first);
+  const auto again = subject.another().Launch(request).value_or({""});
+  c.Expect(again.front() == first, "the same token gives '" + again.front() + "' after " + first);
   c.Expect(c.Until([&] { return c.Is(first, InstanceState::kRunning); }), "it does not run");
   const auto late = subject.provider().Launch(request);
-  c.Expect(late.ok() && *late == first, "a running one is not given again");
+  c.Expect(late.ok() && late->front() == first, "a running one is not given again");
   c.Expect(c.Listed().size() == 1, "more than one machine is there");
   return c.Told();
 }
@@ -86,7 +90,7 @@ Problems AskedForBySeveralAtOnce(ProviderSubject& subject) {
   for (size_t i = 0; i < ids.size(); ++i) {
     calls.push_back([&, i] {
       Provider& provider = i % 2 == 0 ? subject.provider() : subject.another();
-      ids[i] = provider.Launch(request).value_or("");
+      ids[i] = provider.Launch(request).value_or({""}).front();
     });
   }
   subject.AtOnce(calls);
@@ -158,7 +162,8 @@ Problems AMachineSaysWhoseItIs(ProviderSubject& subject) {
   if (!seen) return c.Told();
   c.Expect(seen->token == request.token, "its token is '" + seen->token + "'");
   c.Expect(seen->job == request.job, "its job is '" + seen->job + "'");
-  c.Expect(seen->launch == request.launch, "its launch is " + std::to_string(seen->launch));
+  c.Expect(seen->launch == request.launches.front(),
+           "its launch is " + std::to_string(seen->launch));
   c.Expect(!seen->address.empty(), "it has no address");
   const Duration left = seen->expires - subject.Now();
   c.Expect(left.ms > 0 && left <= request.limit + Duration::Minutes(1),
@@ -191,6 +196,61 @@ Problems AFireDrillTakesTheMachine(ProviderSubject& subject) {
   return c.Told();
 }
 
+LaunchRequest Gang(ProviderSubject& subject, const std::string& name) {
+  LaunchRequest request = subject.Request(name);
+  request.launches = {11, 12, 13};
+  return request;
+}
+
+bool AllRun(Case& c, const std::vector<std::string>& ids) {
+  return c.Until([&] {
+    return std::all_of(ids.begin(), ids.end(),
+                       [&](const std::string& id) { return c.Is(id, InstanceState::kRunning); });
+  });
+}
+
+Problems AGangIsAllOrNone(ProviderSubject& subject) {
+  Case c(subject);
+  const LaunchRequest request = Gang(subject, "gang");
+  const auto ids = c.LaunchAll(request);
+  c.Expect(std::set<std::string>(ids.begin(), ids.end()).size() == 3, "they are not three");
+  c.Expect(AllRun(c, ids), "they do not all come to run");
+  for (int index = 0; index < 3; ++index) {
+    const auto seen = c.Look(ids[static_cast<size_t>(index)]);
+    if (!seen) continue;
+    c.Expect(seen->token == request.token, seen->id + " has the token '" + seen->token + "'");
+    c.Expect(seen->index == index, seen->id + " says index " + std::to_string(seen->index));
+    c.Expect(seen->launch == 11 + index, seen->id + " is of " + std::to_string(seen->launch));
+  }
+  const auto again = subject.another().Launch(request);
+  c.Expect(again.ok() && *again == ids, "asked for again, they are others");
+  const LaunchRequest much = subject.TooMuch(3);
+  const auto refused = subject.provider().Launch(much);
+  c.Expect(!refused.ok(), "what there is no room for is given");
+  const auto all = c.Listed();
+  const auto of_it = [&](const InstanceSeen& seen) { return seen.token == much.token; };
+  c.Expect(std::none_of(all.begin(), all.end(), of_it), "a part of what was refused is there");
+  return c.Told();
+}
+
+Problems OneOfAGangIsEndedAlone(ProviderSubject& subject) {
+  Case c(subject);
+  const LaunchRequest request = Gang(subject, "gang");
+  auto ids = c.LaunchAll(request);
+  c.Expect(AllRun(c, ids), "they do not all come to run");
+  c.End(ids[1]);
+  const bool alone = subject.provider().traits().ends_one_alone;
+  for (const size_t other : {size_t{0}, size_t{2}}) {
+    if (alone) c.Expect(c.Is(ids[other], InstanceState::kRunning), ids[other] + " was ended, too");
+    if (!alone) c.Expect(c.Gone(ids[other]), ids[other] + " is left although they end together");
+  }
+  const auto again = subject.provider().Launch(request);
+  ids[1].clear();
+  if (alone) c.Expect(again.ok() && *again == ids, "what is left is not given again as it is");
+  if (!alone) c.Expect(again.code() == Code::kNotFound, "what is over is given again");
+  return c.Told();
+}
+
 Problems WhatTheTraitsPromise(ProviderSubject& subject) {
   Case c(subject);
   const ProviderTraits& traits = subject.provider().traits();
@@ -217,6 +277,8 @@ const std::vector<ProviderCase>& ProviderCases() {
       {"AMachineSaysWhoseItIs", AMachineSaysWhoseItIs},
       {"BadTokensAreRefused", BadTokensAreRefused},
       {"AFireDrillTakesTheMachine", AFireDrillTakesTheMachine},
+      {"AGangIsAllOrNone", AGangIsAllOrNone},
+      {"OneOfAGangIsEndedAlone", OneOfAGangIsEndedAlone},
       {"WhatTheTraitsPromise", WhatTheTraitsPromise},
   };
   return cases;

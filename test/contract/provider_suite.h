@@ -25,6 +25,8 @@ class ProviderSubject {
   virtual bool Until(const std::function<bool()>& there) = 0;
   // A request that would be carried out. Each `name` makes another token.
   virtual LaunchRequest Request(const std::string& name) = 0;
+  // One for `machines`, of which all but the last could be had.
+  virtual LaunchRequest TooMuch(int machines) = 0;
   // Calls each at the same time, as far as this provider's callers can.
   virtual void AtOnce(const std::vector<std::function<void()>>& calls) = 0;
 };

@@ -134,7 +134,7 @@ class Overlap:
             record = ledger_view.record(self.world.store, job)
             attempts += len(record["attempts"])
             launches += len(record["launches"])
-            tokens |= {launch["token"] for launch in record["launches"]}
+            tokens |= {request["token"] for request in record["requests"]}
             results.check(
                 f"{job} ({nodes} nodes, {len(record['attempts'])} attempts) succeeded",
                 record["state"] == "Succeeded",

@@ -175,7 +175,7 @@ def test_screen(results, world):
     evil = "lo\x1b]0;owned\x07\x1b[2Jcal\u202e\u009b31m"
 
     def edit(text):
-        text["launches"][0]["provider"] = evil
+        text["requests"][0]["provider"] = evil
         text["workdir_note"] = evil
 
     change(world, job, edit)

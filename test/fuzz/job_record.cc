@@ -16,7 +16,7 @@ void ExpectSummary(const Job& job) {
 }
 
 // Whoever passes decides about it, before anybody asks whether it makes sense.
-void ExpectDecision(const Job& job, WallTime now) {
+void ExpectDecision(const Job& job, WallTime now, bool gangs) {
   JobSpec spec;
   spec.name = "train";
   spec.run = "true";
@@ -24,7 +24,7 @@ void ExpectDecision(const Job& job, WallTime now) {
   Observed seen;
   seen.now = now;
   seen.ledger_id = "ledger";
-  seen.places = {{"local", true, true}};
+  seen.places = {{"local", true, true, gangs, !gangs}};
   seen.checkpoints.emplace();
   const Decision decision = Reconcile(job, spec, seen);
   const std::string text = EncodeJob(decision.job);
@@ -50,8 +50,12 @@ FUZZ_TARGET(job_record) {
   FUZZ_EXPECT(again->extra == job->extra, job->extra + "\n" + again->extra);
   for (const Launch& launch : job->launches) {
     FUZZ_EXPECT(FindLaunch(*job, launch.number) == &launch, "two launches of one number");
-    FUZZ_EXPECT(LaunchToken("ledger", job->id, launch).size() == 64, "the token's size");
+  }
+  for (const Request& request : job->requests) {
+    FUZZ_EXPECT(FindRequest(*job, request.number) == &request, "two requests of one number");
+    FUZZ_EXPECT(RequestToken("ledger", *job, request).size() == 64, "the token's size");
   }
   ExpectSummary(*job);
-  ExpectDecision(*job, job->created + Duration::Minutes(1));
+  ExpectDecision(*job, job->created + Duration::Minutes(1), false);
+  ExpectDecision(*job, job->created + Duration::Minutes(1), true);
 }

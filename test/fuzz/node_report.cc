@@ -14,11 +14,8 @@ void ExpectJudged(const NodeReport& report) {
   job.name = "train";
   job.created = {1'700'000'000'000};
   job.state = JobState::kRunning;
-  Launch launch;
-  launch.number = 1;
-  launch.opened = job.created;
-  launch.instance_id = "i-1";
-  job.launches.push_back(launch);
+  AppendRequest(job, {0}).opened = job.created;
+  job.launches.back().instance_id = "i-1";
   Attempt attempt;
   attempt.number = 1;
   attempt.launches = {1};

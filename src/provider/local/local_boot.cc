@@ -93,7 +93,8 @@ Status WriteLocalBoot(const std::string& dir, const LocalBoot& boot) {
                                {"ledger_id", r.ledger_id},
                                {"store_url", r.store_url},
                                {"job", r.job},
-                               {"launch", r.launch},
+                               {"launch", boot.launch},
+                               {"index", boot.index},
                                {"binary_digest", r.binary_digest},
                                {"limit_ms", r.limit.ms},
                                {"not_after", FormatRfc3339(r.not_after)},
@@ -117,7 +118,9 @@ Result<LocalBoot> ReadLocalBoot(const std::string& dir) {
   r.ledger_id = fields.Text("ledger_id");
   r.store_url = fields.Text("store_url");
   r.job = fields.Text("job");
-  r.launch = static_cast<int>(fields.Number("launch", kMostNumber));
+  boot.launch = static_cast<int>(fields.Number("launch", kMostNumber));
+  // Binaries before there were requests for several did not say it.
+  if (json.contains("index")) boot.index = static_cast<int>(fields.Number("index", kMostNumber));
   r.binary_digest = fields.Text("binary_digest");
   r.limit = Duration::Ms(fields.Number("limit_ms", kMostMs));
   r.not_after = fields.Time("not_after");

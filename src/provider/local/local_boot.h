@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder of an instance on this machine, "<state>/instances/<token>": what its launcher, its
-// machine process, its agent and everyone who looks at it find there.
+// The folder of an instance on this machine, "<state>/instances/<instance id>": what its launcher,
+// its machine process, its agent and everyone who looks at it find there.
 #pragma once
 
 #include <optional>
@@ -21,9 +21,11 @@ inline constexpr char kMetadataVariable[] = "STOKER_METADATA";
 
 // boot.json: everything the instance was created from. Written once, before anything is started.
 struct LocalBoot {
-  LaunchRequest request;
-  std::string instance_id;  // equal to request.token
-  std::string binary;       // the stoker that it runs
+  LaunchRequest request;  // read again without `ask` and `launches`
+  int launch = 0;         // that of this machine
+  int index = 0;          // of this machine within the request
+  std::string instance_id;
+  std::string binary;  // the stoker that it runs
   std::vector<std::string> agent_argv;
   WallTime created;
   std::string boot_id;  // of the machine: an instance does not outlive a reboot

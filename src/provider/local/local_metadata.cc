@@ -80,7 +80,7 @@ HttpResponse LocalMetadata::Value(const std::string& path) const {
   if (name == "tags/instance/stoker-job") return Text(200, boot_.request.job);
   if (name == "tags/instance/stoker-ledger") return Text(200, boot_.request.ledger_id);
   if (name == "tags/instance/stoker-launch") {
-    return Text(200, std::to_string(boot_.request.launch));
+    return Text(200, std::to_string(boot_.launch));
   }
   if (name == "tags/instance/stoker-expires") {
     const auto expires = ReadLocalLease(dir_);

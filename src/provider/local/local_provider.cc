@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <map>
@@ -74,29 +75,38 @@ class Local : public LocalProvider {
   const ProviderTraits& traits() const override { return traits_; }
   const std::string& host() const override { return host_; }
 
-  Result<std::string> Launch(const LaunchRequest& request) override {
-    const std::string& token = request.token;
-    if (!IsInstanceToken(token)) {
-      return Status(Code::kInvalid, "not a launch token: " + Printable(token));
+  Result<std::vector<std::string>> Launch(const LaunchRequest& request) override {
+    std::vector<std::string> ids = IdsOf(request);
+    std::vector<size_t> missing;
+    size_t over = 0;
+    for (size_t index = 0; index < ids.size(); ++index) {
+      if (!IsInstanceToken(request.token) || !IsInstanceToken(ids[index])) {
+        return Status(Code::kInvalid, "not a launch token: " + Printable(request.token));
+      }
+      if (state_.Ended(ids[index])) {
+        ++over;
+      } else if (!sys::DirExists(state_.Dir(ids[index]))) {
+        missing.push_back(index);
+      }
     }
-    const std::string dir = state_.Dir(token);
-    if (state_.Ended(token)) return Over();
-    if (!sys::DirExists(dir)) {
+    // What was given once is never made whole again.
+    if (over > 0 && over + missing.size() == ids.size()) return Over();
+    if (over > 0) missing.clear();
+    if (!missing.empty()) {
       if (request.not_after.ms > 0 && clock_.Wall() > request.not_after) {
-        return Status(Code::kNotFound, "the time to send this launch is over");
+        return Status(Code::kNotFound, "the time to send this request is over");
       }
       STOKER_TRY(RoomForProcesses());
-      STOKER_TRY(MakeDir(request, dir));
-      // It may have lived and ended between the two looks; then this folder is nobody's.
-      if (state_.Ended(token)) {
-        STOKER_TRY(state_.RemoveDir(token));
-        return Over();
-      }
+      STOKER_TRY(MakeFolders(request, ids, missing));
     }
-    STOKER_ASSIGN(const bool held, IsHeld(dir));
-    if (held || WasStarted(dir)) return token;
-    STOKER_TRY(StartMachine(token, dir));
-    return token;
+    // One may have lived and ended since it was looked for; then its new folder is nobody's.
+    for (const size_t index : missing) {
+      if (state_.Ended(ids[index])) STOKER_TRY(state_.RemoveDir(ids[index]));
+    }
+    STOKER_TRY(StartAll(&ids));
+    const bool none =
+        std::all_of(ids.begin(), ids.end(), [](const auto& id) { return id.empty(); });
+    return none ? Result<std::vector<std::string>>(Over()) : ids;
   }
 
   Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
@@ -104,10 +114,10 @@ class Local : public LocalProvider {
     std::vector<InstanceSeen> out;
     // Whoever was clearing a folder away may have died over it.
     state_.RemoveLeftovers(Duration::Seconds(2));
-    for (const auto& [token, boot] : Boots()) {
+    for (const auto& [id, boot] : Boots()) {
       if (boot->request.ledger_id != ledger_id) continue;
       if (!job.empty() && boot->request.job != job) continue;
-      STOKER_ASSIGN(InstanceSeen seen, Look(token, *boot));
+      STOKER_ASSIGN(InstanceSeen seen, Look(id, *boot));
       out.push_back(std::move(seen));
     }
     return out;
@@ -182,6 +192,29 @@ class Local : public LocalProvider {
     return Status(Code::kNotFound, "the instance of this launch is over; it is not started again");
   }
 
+  // By index. The first is called as its token, as the only one of a request is.
+  static std::vector<std::string> IdsOf(const LaunchRequest& request) {
+    std::vector<std::string> ids{request.token};
+    for (size_t index = 1; index < request.launches.size(); ++index) {
+      ids.push_back(request.token + "-" + std::to_string(index));
+    }
+    return ids;
+  }
+
+  // Starts the machines of those whose folders are there, and clears `ids` of those that are over.
+  Status StartAll(std::vector<std::string>* ids) {
+    for (std::string& id : *ids) {
+      const std::string dir = state_.Dir(id);
+      if (state_.Ended(id) || !sys::DirExists(dir)) {
+        id.clear();
+        continue;
+      }
+      STOKER_ASSIGN(const bool held, IsHeld(dir));
+      if (!held && !WasStarted(dir)) STOKER_TRY(StartMachine(id, dir));
+    }
+    return Status::Ok();
+  }
+
   // By whomever, also where this process cannot see who.
   static Result<bool> IsHeld(const std::string& dir) {
     const auto holder = LockHolder(dir);
@@ -226,32 +259,49 @@ class Local : public LocalProvider {
     return options_.binary.empty() ? OwnBinary() : options_.binary;
   }
 
-  // Whole or not at all: filled beside its place, then renamed.
-  Status MakeDir(const LaunchRequest& request, const std::string& dir) {
+  // All or none: filled beside their places, which is where it fails if it does, then renamed.
+  Status MakeFolders(const LaunchRequest& request, const std::vector<std::string>& ids,
+                     const std::vector<size_t>& missing) {
+    STOKER_TRY(sys::MakeDirs(state_.Instances(), 0700));
+    std::vector<std::string> fresh;
+    Status status;
+    for (const size_t index : missing) {
+      char name[40];
+      std::snprintf(name, sizeof name, "/.new-%016llx",
+                    static_cast<unsigned long long>(sys::RandomU64()));
+      fresh.push_back(state_.Instances() + name);
+      if (status.ok()) status = Fill(request, index, ids[index], fresh.back());
+    }
+    for (size_t i = 0; i < missing.size(); ++i) {
+      const std::string dir = state_.Dir(ids[missing[i]]);
+      // Only an empty folder is replaced by rename(2), and none of ours is ever empty.
+      if (status.ok() && rename(fresh[i].c_str(), dir.c_str()) != 0 && errno != ENOTEMPTY &&
+          errno != EEXIST) {
+        status = ErrnoStatus("making " + dir, errno);
+      }
+      if (sys::DirExists(fresh[i])) (void)sys::RemoveTree(fresh[i]);
+    }
+    return status;
+  }
+
+  Status Fill(const LaunchRequest& request, size_t index, const std::string& id,
+              const std::string& fresh) {
     LocalBoot boot;
     boot.request = request;
-    boot.instance_id = request.token;
+    boot.launch = index < request.launches.size() ? request.launches[index] : 0;
+    boot.index = static_cast<int>(index);
+    boot.instance_id = id;
     boot.binary = BinaryFor(request.binary_digest);
     boot.agent_argv = options_.agent_argv;
-    if (boot.agent_argv.empty()) boot.agent_argv = {boot.binary, kLocalAgentVerb, dir};
+    if (boot.agent_argv.empty()) {
+      boot.agent_argv = {boot.binary, kLocalAgentVerb, state_.Dir(id)};
+    }
     boot.created = clock_.Wall();
     boot.boot_id = sys::BootId();
     const Duration limit = request.limit.ms > 0 ? request.limit : kDefaultLimit;
-    STOKER_TRY(sys::MakeDirs(state_.Instances(), 0700));
-    char name[40];
-    std::snprintf(name, sizeof name, "/.new-%016llx",
-                  static_cast<unsigned long long>(sys::RandomU64()));
-    const std::string fresh = state_.Instances() + name;
-    Status status = sys::MakeDirs(LocalWorkDir(fresh), 0700);
-    if (status.ok()) status = WriteLocalBoot(fresh, boot);
-    if (status.ok()) status = RenewLocalLease(fresh, boot.created + limit);
-    // Only an empty folder is replaced by rename(2), and none of ours is ever empty.
-    if (status.ok() && rename(fresh.c_str(), dir.c_str()) != 0 && errno != ENOTEMPTY &&
-        errno != EEXIST) {
-      status = ErrnoStatus("making " + dir, errno);
-    }
-    if (sys::DirExists(fresh)) (void)sys::RemoveTree(fresh);
-    return status;
+    STOKER_TRY(sys::MakeDirs(LocalWorkDir(fresh), 0700));
+    STOKER_TRY(WriteLocalBoot(fresh, boot));
+    return RenewLocalLease(fresh, boot.created + limit);
   }
 
   Status StartMachine(const std::string& token, const std::string& dir) {
@@ -298,10 +348,12 @@ class Local : public LocalProvider {
   Result<InstanceSeen> Look(const std::string& token, const LocalBoot& boot) {
     const std::string dir = state_.Dir(token);
     InstanceSeen seen;
-    seen.id = seen.token = token;
+    seen.id = token;
+    seen.token = boot.request.token;
+    seen.index = boot.index;
     seen.ledger_id = boot.request.ledger_id;
     seen.job = boot.request.job;
-    seen.launch = boot.request.launch;
+    seen.launch = boot.launch;
     if (const auto lease = ReadLocalLease(dir); lease.ok()) seen.expires = *lease;
     if (const auto info = ReadLocalMachineInfo(dir); info.ok()) seen.address = info->address;
     // The order matters: an end is marked before the lock is given back.

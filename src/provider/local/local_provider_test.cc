@@ -72,14 +72,14 @@ class LocalProviderTest : public testing::Test {
     request.token = token;
     request.ledger_id = "ledger";
     request.job = "job";
-    request.launch = 3;
+    request.launches = {3};
     request.limit = Duration::Minutes(5);
     return request;
   }
   void Launch(const std::string& token = "t1") {
-    const auto id = provider_->Launch(Request(token));
-    ASSERT_TRUE(id.ok()) << id.status().ToString();
-    EXPECT_EQ(*id, token);
+    const auto ids = provider_->Launch(Request(token));
+    ASSERT_TRUE(ids.ok()) << ids.status().ToString();
+    EXPECT_EQ(*ids, std::vector<std::string>{token});
   }
   std::optional<InstanceSeen> See(const std::string& token = "t1") {
     auto all = provider_->Describe("ledger", "job");

@@ -62,7 +62,7 @@ int Launcher(const std::string& state, const std::string& token, const std::stri
   request.token = token;
   request.ledger_id = "ledger";
   request.job = "job";
-  request.launch = 1;
+  request.launches = {1};
   request.limit = Duration::Minutes(5);
   return (*provider)->Launch(request).ok() ? 0 : 1;
 }

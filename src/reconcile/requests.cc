@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests: what is asked for at once, who asks when, and what a gang needs to stay one.
+#include <algorithm>
+#include <map>
+
+#include "base/deliberate_bug.h"
+#include "base/text.h"
+#include "reconcile/outcomes.h"
+#include "reconcile/pass.h"
+
+namespace stoker::reconcile_internal {
+namespace {
+
+// The place ends all machines of a request or none.
+bool EndedWhole(const Pass& pass, const Launch& launch) {
+  return !pass.Place(launch).ends_one_alone;
+}
+
+std::string RequestText(const Pass& pass, const Request& request) {
+  std::vector<std::string> launches;
+  for (const Launch& launch : pass.out.job.launches) {
+    if (launch.request == request.number) launches.push_back(LaunchText(launch));
+  }
+  return Join(launches, ", ");
+}
+
+// A provider that says how long to wait is believed.
+Duration PauseOf(const Request& request) {
+  const Duration told = request.refusal ? request.refusal->wait : Duration{};
+  return std::max(SendPause(request.tries), told);
+}
+
+void OpenRequest(Pass& pass, const std::vector<int>& slots, std::vector<int>* launches) {
+  Job& job = pass.job();
+  Request& request = AppendRequest(job, slots);
+  request.ask.place.provider = pass.spec.resources.infra;
+  request.store_url = pass.seen.store_url;
+  request.opened = pass.seen.now;
+  request.not_after = pass.seen.now + kSendWithin;
+  request.limit = BugIsOn("time-limit-in-wrong-unit") ? kDefaultLease * 1000 : kDefaultLease;
+  request.token = RequestToken(pass.seen.ledger_id, job, request);
+  pass.Changed(RequestText(pass, request) + " opened");
+  const auto first = job.launches.end() - static_cast<ptrdiff_t>(slots.size());
+  for (auto launch = first; launch != job.launches.end(); ++launch) {
+    (*launches)[static_cast<size_t>(launch->slot)] = launch->number;
+  }
+}
+
+// Where it ends whole, a request of which one machine is not kept is not kept at all.
+void LetGoOfParts(const Pass& pass, std::vector<int>* launches) {
+  if (BugIsOn("gang-kept-in-part")) return;
+  std::map<int, size_t> kept;  // by request
+  for (const int number : *launches) {
+    if (const Launch* launch = FindLaunch(pass.out.job, number)) ++kept[launch->request];
+  }
+  for (int& number : *launches) {
+    const Launch* launch = FindLaunch(pass.out.job, number);
+    if (launch == nullptr || !EndedWhole(pass, *launch)) continue;
+    if (kept[launch->request] < pass.RequestOf(*launch).slots.size()) number = 0;
+  }
+}
+
+// Its node has told its end in the attempt that has it, or has never said anything.
+bool HasNothingToSay(const Pass& pass, const Launch& launch) {
+  if (pass.NewestReport(launch.number) == nullptr) return true;
+  const Attempt* attempt = CurrentAttempt(pass.out.job, launch.number);
+  if (attempt == nullptr) return false;
+  const auto& mine = attempt->launches;
+  const auto rank = std::find(mine.begin(), mine.end(), launch.number) - mine.begin();
+  return pass.EndOf(*attempt, static_cast<int>(rank)) != nullptr;
+}
+
+}  // namespace
+
+void FillSlots(Pass& pass, std::vector<int>* launches) {
+  LetGoOfParts(pass, launches);
+  std::vector<int> slots;
+  for (size_t slot = 0; slot < launches->size(); ++slot) {
+    if ((*launches)[slot] == 0) slots.push_back(static_cast<int>(slot));
+  }
+  // A record of the first format has no requests for several slots, and one that makes no sense may
+  // have more of them than any job.
+  const bool at_once = slots.size() <= static_cast<size_t>(pass.job().num_nodes) &&
+                       pass.PlaceOf(pass.spec.resources.infra).takes_gangs &&
+                       pass.job().format != kFirstRecordFormat && !BugIsOn("gang-one-by-one");
+  if (at_once && !slots.empty()) return OpenRequest(pass, slots, launches);
+  for (const int slot : slots) OpenRequest(pass, {slot}, launches);
+}
+
+std::set<int> RequestsSeen(const Pass& pass) {
+  std::set<int> seen;
+  const auto note = [&](int number) {
+    if (const Launch* launch = FindLaunch(pass.out.job, number)) seen.insert(launch->request);
+  };
+  for (const MachineSeen& machine : pass.seen.machines) note(machine.launch);
+  for (const ReportSeen& report : pass.seen.reports) note(report.report.launch);
+  return seen;
+}
+
+void CloseRemainders(Pass& pass) {
+  std::set<int> broken;
+  for (const Launch& launch : pass.job().launches) {
+    if (launch.closed && EndedWhole(pass, launch)) broken.insert(launch.request);
+  }
+  for (Launch& launch : pass.job().launches) {
+    if (launch.closed || !broken.contains(launch.request)) continue;
+    if (!HasNothingToSay(pass, launch)) continue;
+    CloseLaunch(
+        pass, launch, CloseReason::kSuperseded,
+        "another machine of its request is given up, and they can only be replaced together");
+  }
+}
+
+bool EndsNoOther(const Pass& pass, const Launch& launch) {
+  if (!EndedWhole(pass, launch) || BugIsOn("gang-ended-early")) return true;
+  const auto& launches = pass.before.launches;
+  return std::all_of(launches.begin(), launches.end(), [&](const Launch& other) {
+    return other.request != launch.request ||
+           MayBeEnded(pass, other,
+                      pass.Machine(other.number) == nullptr || pass.MachineGone(other.number));
+  });
+}
+
+void ChooseSends(Pass& pass) {
+  Job& job = pass.job();
+  if (IsFinal(job.state) || job.cancel) return;
+  const std::set<int> seen = RequestsSeen(pass);
+  std::set<int> open;
+  for (const Launch& launch : job.launches) {
+    if (!launch.closed) open.insert(launch.request);
+  }
+  bool waiting = false;
+  for (const int number : open) {
+    Request* const request = FindRequest(job, number);
+    if (request == nullptr || pass.seen.now > request->not_after) continue;
+    if (BugIsOn("launch-rewritten") && request->refusal) {
+      request->not_after = pass.seen.now + kSendWithin;
+    }
+    if (seen.contains(number)) continue;
+    waiting |= request->refusal && request->refusal->what == RefusalClass::kCapacity;
+    // Who opens a request sends it; others after a while, and one of them: whose write moves the
+    // next try.
+    const bool is_new = FindRequest(pass.before, number) == nullptr;
+    if (!is_new && !pass.PlaceOf(request->ask.place.provider).known) continue;
+    if (!is_new && request->next_try && pass.seen.now < *request->next_try) continue;
+    ++request->tries;
+    request->next_try = pass.seen.now + PauseOf(*request);
+    if (!is_new) {
+      const bool several = request->slots.size() > 1;
+      pass.Changed(RequestText(pass, *request) + (several ? " are" : " is") + " asked for again");
+    }
+    pass.out.send.push_back(number);
+  }
+  const bool runs = std::any_of(job.attempts.begin(), job.attempts.end(), [](const Attempt& a) {
+    return a.state == AttemptState::kRunning || a.state == AttemptState::kDraining;
+  });
+  if (waiting && !runs && (job.state == JobState::kPending || job.state == JobState::kRunning)) {
+    job.state = JobState::kWaiting;
+    pass.Changed("waiting for capacity");
+  }
+}
+
+}  // namespace stoker::reconcile_internal

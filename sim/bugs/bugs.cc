@@ -83,7 +83,7 @@ const std::vector<Bug> kMachines = {
     {"gang-ended-early",
      "a machine is ended while others of its request, which go with it, are of use",
      {"no-blind-kill"},
-     WholeGangs},
+     CutOffGang},
     {"index-ignored", "machines are matched by their request's token alone", {"gang"}, GangPlace},
 };
 

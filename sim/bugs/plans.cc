@@ -194,6 +194,17 @@ Plan CutOff(uint64_t seed) {
   return draw.plan;
 }
 
+Plan CutOffGang(uint64_t seed) {
+  Plan plan = CutOff(seed);
+  plan.takes_gangs = true;
+  plan.ends_one_alone = false;
+  JobPlan& job = plan.jobs.front();
+  job.nodes = 3;
+  job.program.every_rank_saves = true;
+  job.program.on_term = OnTerm::kDies;
+  return plan;
+}
+
 Plan WithdrawnUnheard(uint64_t seed) {
   Draw draw(seed);
   draw.plan.calm = 1'000'000;

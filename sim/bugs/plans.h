@@ -27,6 +27,8 @@ Plan WholeGangs(uint64_t seed);
 Plan ForbiddenGang(uint64_t seed);
 // Nodes are cut off, or their agents stand still, while their programs go on.
 Plan CutOff(uint64_t seed);
+// The same with a gang whose machines can only be ended together.
+Plan CutOffGang(uint64_t seed);
 // Notices that are withdrawn while the node is cut off.
 Plan WithdrawnUnheard(uint64_t seed);
 // The same token makes several machines.

@@ -132,8 +132,8 @@ TEST_F(CloudAnswersTest, ImmediateDescribeSwitchesStalenessOff) {
       const auto id = client.Launch(Request("t" + std::to_string(i)));
       const auto all = client.Describe("ledger", "job");
       ASSERT_TRUE(id.ok() && all.ok() && !all->empty());
-      EXPECT_EQ(all->back().id, *id);
-      EXPECT_TRUE(client.Terminate(*id).ok());
+      EXPECT_EQ(all->back().id, id->front());
+      EXPECT_TRUE(client.Terminate(id->front()).ok());
       const auto after = client.Describe("ledger", "job");
       ASSERT_TRUE(after.ok() && !after->empty());
       EXPECT_EQ(after->back().state, InstanceState::kGone);

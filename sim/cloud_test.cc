@@ -63,7 +63,20 @@ TEST_F(CloudTest, NothingIsMadeAfterNotAfter) {
   RunUntil(kMinute + 1);
   EXPECT_EQ(direct.Launch(request).code(), Code::kNotFound);
   const auto again = direct.Launch(early);
-  EXPECT_EQ(again.value_or(""), *id) << "what lives is named whenever one asks";
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(*again, *id) << "what lives is named whenever one asks";
+}
+
+TEST_F(CloudTest, AGangNeedsRoomInOneZone) {
+  cloud.zones = {{"a", 2}, {"b", 3}};
+  LaunchRequest request = Request("gang");
+  request.launches = {1, 2, 3};
+  const auto ids = direct.Launch(request);
+  ASSERT_TRUE(ids.ok()) << ids.status().ToString();
+  for (const std::string& id : *ids) EXPECT_EQ(cloud.Find(id)->zone, "b");
+  request.token = "another";
+  EXPECT_EQ(direct.Launch(request).code(), Code::kNoSpace) << "though there are two places left";
+  EXPECT_EQ(cloud.Running(), 3);
 }
 
 TEST_F(CloudTest, RacingLaunchersMakeOneMachine) {
@@ -72,7 +85,7 @@ TEST_F(CloudTest, RacingLaunchersMakeOneMachine) {
   for (int i = 0; i < 8; ++i) {
     laptop.Spawn([&] {
       const auto id = client.Launch(Request("race"));
-      ids.insert(id.value_or("none"));
+      ids.insert(id.ok() ? id->front() : "none");
       ++answers;
     });
   }
@@ -117,7 +130,7 @@ TEST_F(CloudTest, ATokenIsForgottenADayAfterItsMachine) {
   LaunchRequest guarded = Request("t2");
   guarded.not_after = {kEpochMs + 26 * kHour};
   const auto second = direct.Launch(guarded);
-  cloud.End(*second, "power off");
+  cloud.End(second->front(), "power off");
   RunUntil(60 * kHour);
   EXPECT_EQ(direct.Launch(guarded).code(), Code::kNotFound) << "not_after is the better guard";
 }

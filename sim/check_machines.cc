@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "job/encoding.h"
 #include "ledger/paths.h"
 #include "sim/checks.h"
 #include "sim/host.h"
@@ -127,6 +128,50 @@ class NoBlindKill : public Observer {
   World& world_;
 };
 
+// no-blind-kill, too: nobody gives up a machine that runs, and whose node has just reported, for
+// what could not be seen of it.
+class NoBlindLoss : public Observer {
+ public:
+  explicit NoBlindLoss(World& world) : world_(world) {}
+
+  void OnChange(const BucketChange& change) override {
+    if (change.key.rfind("reports/", 0) != 0 || !change.after || change.writer.empty()) return;
+    const auto report = DecodeReport(change.key, *change.after);
+    if (report.ok()) heard_[{report->job, report->launch}] = world_.bucket().Now();
+  }
+  void OnRecord(const Job& before, const Job& after, const std::string& writer) override {
+    for (const Launch& launch : after.launches) {
+      const Launch* was = FindLaunch(before, launch.number);
+      if (!launch.closed || was == nullptr || was->closed) continue;
+      if (launch.close_reason == CloseReason::kLost) Check(after.id, launch, writer);
+    }
+  }
+
+ private:
+  void Check(const std::string& job, const Launch& launch, const std::string& writer) {
+    if (world_.Happened("damaged " + job) || world_.Happened("damaged ledger")) return;
+    const auto heard = heard_.find({job, launch.number});
+    if (heard == heard_.end() || !launch.closed_at || heard->second > *launch.closed_at ||
+        *launch.closed_at - heard->second > kJust) {
+      return;
+    }
+    for (const auto& [id, machine] : world_.cloud().machines()) {
+      // One that was stopped and started is not the one that was seen.
+      if (machine.request.job != job || machine.request.launch != launch.number ||
+          machine.state != InstanceState::kRunning || machine.boots > 1) {
+        continue;
+      }
+      world_.Breach("no-blind-kill",
+                    writer + " gives up " + id + ", which runs and reports: " + launch.close_why,
+                    job);
+    }
+  }
+
+  static constexpr Duration kJust = Duration::Seconds(10);
+  World& world_;
+  std::map<std::pair<std::string, int>, WallTime> heard_;
+};
+
 // bounded-life: no machine outlives its limit, which only a healthy agent moves.
 class BoundedLife : public Observer {
  public:
@@ -147,6 +192,7 @@ void AddMachineChecks(World& world, Checks* checks) {
   checks->push_back(std::make_unique<OneMachine>(world));
   checks->push_back(std::make_unique<IntentFirst>(world));
   checks->push_back(std::make_unique<NoBlindKill>(world));
+  checks->push_back(std::make_unique<NoBlindLoss>(world));
   checks->push_back(std::make_unique<BoundedLife>(world));
 }
 

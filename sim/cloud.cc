@@ -79,16 +79,26 @@ void Cloud::Remember(CloudMachine& machine) {
   views.push_back({now, machine.state, machine.why, machine.address, machine.expires_at});
 }
 
+bool Cloud::InHole(CloudMachine& machine) {
+  const int64_t now = scheduler_.now();
+  if (machine.hole_until == 0 && faults.holes > 0 && !traits.describe_is_immediate &&
+      prng_.Chance(static_cast<uint64_t>(faults.holes), 1000)) {
+    machine.hole_until = now + prng_.Between(1, std::max<int64_t>(1, faults.hole_ms));
+  }
+  return now < machine.hole_until;
+}
+
 std::vector<InstanceSeen> Cloud::Show(const std::string& ledger_id, const std::string& job,
                                       bool stale) {
   const int64_t now = scheduler_.now();
   int64_t as_of = now;
   if (stale && Staleness() > 0) as_of -= prng_.Between(0, Staleness());
   std::vector<InstanceSeen> out;
-  const auto show = [&](const CloudMachine& machine) {
+  const auto show = [&](CloudMachine& machine) {
     const LaunchRequest& request = machine.request;
     if (request.ledger_id != ledger_id || as_of < machine.made_at) return;
     if (stale && Staleness() > 0 && now < machine.visible_at) return;
+    if (stale && InHole(machine)) return;
     const CloudView* view = &machine.views.front();
     for (const CloudView& other : machine.views) {
       if (other.since <= as_of) view = &other;
@@ -110,7 +120,7 @@ std::vector<InstanceSeen> Cloud::Show(const std::string& ledger_id, const std::s
     out.push_back(std::move(seen));
   };
   if (job.empty()) {
-    for (const auto& [id, machine] : machines_) show(machine);
+    for (auto& [id, machine] : machines_) show(machine);
   } else if (const auto found = by_job_.find({ledger_id, job}); found != by_job_.end()) {
     for (const std::string& id : found->second) show(machines_.at(id));
   }

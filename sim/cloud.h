@@ -37,8 +37,11 @@ struct CloudFaults {
                         // good for one zone only, or are forgotten
   int never_boots = 0;  // in a thousand machines: listed as booting until it is ended
   int slow_boots = 0;   // in a thousand machines: takes up to `slow_boot_ms`
+  int holes = 0;        // in a thousand times that Describe shows a machine: from then on, once in
+                        // its life, answers leave it out for up to `hole_ms`, whatever its age
   int64_t late_ms = 30'000;
   int64_t slow_boot_ms = 900'000;
+  int64_t hole_ms = 25'000;
 };
 
 struct Zone {
@@ -73,6 +76,7 @@ struct CloudMachine {
   int boots = 0;
   std::optional<Notice> notice;  // until = the platform's clock, which is true time
   int64_t visible_at = 0;        // Describe leaves it out before
+  int64_t hole_until = 0;        // and until then; 0 = it has had no hole
   std::string address;           // "" before the first boot
 
   // Of the cloud's own: what stale answers still show, oldest first; and how many notices and how
@@ -177,6 +181,7 @@ class Cloud {
   void Boot(CloudMachine& machine);
   void CheckLimit(const std::string& id);
   int64_t Staleness() const;
+  bool InHole(CloudMachine& machine);
   void Remember(CloudMachine& machine);
   bool CallerIsDead() const;
 

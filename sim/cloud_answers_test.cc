@@ -93,6 +93,23 @@ TEST_F(CloudAnswersTest, AnswersShowThePastAsItWas) {
   EXPECT_EQ(limits, (std::set<int64_t>{24, 48}));
 }
 
+// Whatever its age, once and for a while.
+TEST_F(CloudAnswersTest, ListsHaveHolesThatClose) {
+  cloud.faults.holes = 1000;
+  cloud.latency_low = cloud.latency_high = 10;
+  const std::string id = Launch("t1");
+  RunUntil(48 * 60 * kMinute);
+  cloud.Renew(id, 96 * 60 * kMinute);
+  const auto listed = [&] {
+    size_t machines = 0;
+    InFiber([&] { machines = client.Describe("ledger", "job")->size(); });
+    return machines;
+  };
+  EXPECT_EQ(listed(), 0U);
+  RunUntil(scheduler.now() + cloud.faults.hole_ms);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(listed(), 1U);
+}
+
 // Not before visible_at; after that an answer that is older than the machine leaves it out again.
 TEST_F(CloudAnswersTest, NewMachinesComeAndGoInAnswersThatAreBehind) {
   cloud.stale_ms = 10 * kMinute;

@@ -212,6 +212,8 @@ const std::vector<Field<CloudFaults>>& CloudFields() {
       OfCloud<&CloudFaults::doubled>("doubled"),
       OfCloud<&CloudFaults::never_boots>("never-boots"),
       OfCloud<&CloudFaults::slow_boots>("slow-boots"),
+      OfCloud<&CloudFaults::holes>("holes"),
+      OfCloud<&CloudFaults::hole_ms>("hole-by", Unit::kTime),
       OfCloud<&CloudFaults::late_ms>("late-by", Unit::kTime),
       OfCloud<&CloudFaults::slow_boot_ms>("slow-boot-by", Unit::kTime),
   };

@@ -225,9 +225,21 @@ class Draw {
 
 }  // namespace
 
+namespace {
+
+// From a state of its own, so that no other draw moves.
+void DrawHoles(uint64_t seed, Plan* plan) {
+  Prng rng(Prng(seed * 2 + 1).Next() ^ 0x686f6c6573);
+  if (!rng.Chance(1, 4)) return;
+  plan->cloud.holes = static_cast<int>(rng.Between(1, 100));
+}
+
+}  // namespace
+
 Plan DrawPlan(uint64_t seed) {
   Draw draw(seed);
   Plan plan = draw.Make(seed);
+  DrawHoles(seed, &plan);
   DrawLedger(seed, &plan);
   return plan;
 }

@@ -58,6 +58,7 @@ void World::Prepare() {
   cloud_.traits.describe_is_immediate = plan_.describe_is_immediate;
   cloud_.traits.takes_gangs = plan_.takes_gangs;
   cloud_.traits.ends_one_alone = plan_.ends_one_alone;
+  cloud_.traits.appear_within = Duration::Minutes(2);
   cloud_.booted = [this](CloudMachine& machine) {
     auto& host = hosts_[machine.id];
     if (!host) host = std::make_unique<Host>(*this, machine);

@@ -127,6 +127,15 @@ Plan DeafProvider(uint64_t seed) {
   return draw.plan;
 }
 
+Plan HolesInLists(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.describe_is_immediate = false;
+  draw.plan.cloud.holes = 200;
+  draw.plan.boot_high = 2'000;
+  draw.Daemons(1);
+  return draw.plan;
+}
+
 Plan DeadOnArrival(uint64_t seed) {
   Draw draw(seed);
   draw.plan.cloud.never_boots = 500;

@@ -49,6 +49,8 @@ Plan LateCancel(uint64_t seed);
 Plan EmptyMarket(uint64_t seed);
 Plan Forbidden(uint64_t seed);
 Plan SomeMayNot(uint64_t seed);
+// Lists of machines that leave some out for a while.
+Plan HolesInLists(uint64_t seed);
 // Machines that never come up.
 Plan DeadOnArrival(uint64_t seed);
 // Writes that take effect long after their answer was lost; machines die all the time.

@@ -136,6 +136,7 @@ PlaceSeen Controller::PlaceFor(const std::string& name) {
   if (!provider.ok()) return place;
   const ProviderTraits& traits = (*provider)->traits();
   place.absent_means_gone = traits.describe_is_immediate;
+  place.appear_within = traits.appear_within;
   place.takes_gangs = traits.takes_gangs;
   place.ends_one_alone = traits.ends_one_alone;
   return place;

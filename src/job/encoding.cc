@@ -143,6 +143,7 @@ void Fields(A& a, T& t) {
 template <class A, Is<Launch> T>
 void CloseFields(A& a, T& t) {
   a("instance_id", t.instance_id);
+  a("absent_since", t.absent_since);
   a("closed", t.closed);
   a("close_reason", t.close_reason);
   a("close_why", t.close_why);

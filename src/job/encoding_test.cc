@@ -86,6 +86,7 @@ void FillRequest(Prng& prng, bool first, Request* r) {
 
 void FillLaunch(Prng& prng, Launch* l) {
   l->instance_id = AnyText(prng);
+  l->absent_since = MaybeTime(prng);
   l->closed = prng.Chance(1, 2);
   if (l->closed) l->close_reason = static_cast<CloseReason>(prng.Below(6));
   l->close_why = AnyText(prng);
@@ -266,7 +267,7 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Place>(), 4u);
   EXPECT_EQ(CountMembers<Ask>(), 6u);
   EXPECT_EQ(CountMembers<Request>(), 12u);
-  EXPECT_EQ(CountMembers<Launch>(), 10u);
+  EXPECT_EQ(CountMembers<Launch>(), 11u);
   EXPECT_EQ(CountMembers<Attempt>(), 17u);
   EXPECT_EQ(CountMembers<Job>(), 28u);
   EXPECT_EQ(CountMembers<NodeReport>(), 30u);

@@ -69,6 +69,8 @@ struct Launch {
   int request = 0;          // its number
   int index = 0;            // within the request: the machine carries its token and this
   std::string instance_id;  // "" until the provider answered
+  // Since when its machine is not listed, as far as that counts; void once its node has reported.
+  std::optional<WallTime> absent_since;
   bool closed = false;
   std::optional<CloseReason> close_reason;  // set where `closed` is
   std::string close_why;                    // the observations, for people

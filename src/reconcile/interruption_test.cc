@@ -151,7 +151,10 @@ TEST(InterruptionTest, ANodeThatSaysNothingAfterItsNoticeIsTakenToBeGone) {
       .See(After(90))
       .Settle()
       .Expect("Running; 1 Draining L1; 2 Provisioning L2; sent L2")
-      .See(After(1), Vanishes(1), ListsMayLag())
+      .See(After(1), Vanishes(1), ListsMayLag(), Quiet(1, 601, 80))
+      .Settle()
+      .Expect("Running; 1 Draining L1 (Interrupted); 2 Provisioning L2")
+      .See(After(30), Quiet(1, 631, 85))
       .Settle()
       .Expect("Running; 1 Ended L1 (Interrupted); 2 Staging L2; L1 interrupted");
 }
@@ -164,10 +167,13 @@ TEST(InterruptionTest, AfterANoticeAMachineThatIsThereIsWaitedFor) {
       .See(After(91))
       .Settle()
       .Expect("Running; 1 Draining L1 (Interrupted); 2 Provisioning L2; sent L2")
-      .See(ProviderSilent(), Vanishes(1), ListsMayLag())
+      .See(ProviderSilent(), Vanishes(1), ListsMayLag(), Quiet(1, 601, 80))
       .Settle()
       .Expect("Running; 1 Draining L1 (Interrupted); 2 Provisioning L2")
       .See(ProviderSilent(false))
+      .Settle()
+      .Expect("Running; 1 Draining L1 (Interrupted); 2 Provisioning L2")
+      .See(After(30), Quiet(1, 631, 85))
       .Settle()
       .Expect("Running; 1 Ended L1 (Interrupted); 2 Staging L2; L1 interrupted");
 }
@@ -275,10 +281,11 @@ TEST(InterruptionTest, ASilentMachineIsEndedOnlyInALaterPass) {
 
 TEST(InterruptionTest, AnAnswerThatLeavesOutAYoungMachineIsNotBelieved) {
   Story s = RunningStory();
-  s.seen.places.front().absent_means_gone = false;
+  s.See(ListsMayLag());
   s.See(Vanishes(1), Quiet(1, 300, 300), After(60)).Settle().Expect("Running; 1 Running L1");
-  s.See(After(600), Quiet(1, 5, 5)).Settle().Expect("Running; 1 Running L1");
-  s.See(Quiet(1, 90, 5))
+  s.See(After(1200), Quiet(1, 5, 5)).Settle().Expect("Running; 1 Running L1");
+  s.See(Quiet(1, 90, 5)).Settle().Expect("Running; 1 Running L1");
+  s.See(After(30), Quiet(1, 120, 5))
       .Settle()
       .Expect("Running; 1 Ended L1 (NodeLost); 2 Staging L2; L1 lost; sent L2");
 }

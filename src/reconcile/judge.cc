@@ -144,8 +144,11 @@ bool Stopped(const Pass& pass, const Attempt& attempt, int rank) {
   // (no-fork). Its machine must be seen to be gone.
   if (const MachineSeen* machine = pass.Machine(number))
     return machine->state == MachineState::kGone;
-  return pass.Place(*launch).known || launch->close_reason == CloseReason::kRefused ||
-         launch->close_reason == CloseReason::kNeverCame;
+  if (launch->close_reason == CloseReason::kRefused ||
+      launch->close_reason == CloseReason::kNeverCame) {
+    return true;
+  }
+  return HasBegun(pass, *launch) ? IsSeenToBeAbsent(pass, number) : pass.Place(*launch).known;
 }
 
 // What has been kept lies in the store for the whole job: one node that has it is enough.

@@ -8,7 +8,9 @@
 namespace stoker::reconcile_internal {
 namespace {
 
-bool Silent(const ReportSeen& report) { return report.age >= kSilentAfter; }
+bool Silent(const ReportSeen& report) {
+  return report.age >= kSilentAfter && report.unchanged >= kSilentAfter;
+}
 
 // A machine that is gone was interrupted if its node had been told so, else it is lost.
 void CloseGone(Pass& pass, Launch& launch, const std::string& why) {
@@ -16,15 +18,24 @@ void CloseGone(Pass& pass, Launch& launch, const std::string& why) {
   CloseLaunch(pass, launch, noticed ? CloseReason::kInterrupted : CloseReason::kLost, why);
 }
 
+void CloseSilent(Pass& pass, Launch& launch, const ReportSeen& report) {
+  CloseLaunch(pass, launch, CloseReason::kLost,
+              "silent: its report is " + HumanDuration(report.age) + " old and report " +
+                  std::to_string(report.report.seq) + " was the newest for " +
+                  HumanDuration(report.unchanged));
+}
+
 void CheckPresent(Pass& pass, Launch& launch, const MachineSeen& machine) {
   if (launch.instance_id.empty()) launch.instance_id = machine.instance_id;  // goes with a write
   if (machine.state == MachineState::kGone) {
+    // What is left out later is gone.
+    if (!pass.Place(launch).absent_means_gone) launch.absent_since = pass.seen.now;
     CloseGone(pass, launch,
               "the provider says it is gone" + (machine.why.empty() ? "" : ": " + machine.why));
     return;
   }
   const ReportSeen* report = pass.NewestReport(launch.number);
-  if (BugIsOn("silent-is-ended") && report != nullptr && Silent(*report)) {
+  if (BugIsOn("silent-is-ended") && report != nullptr && report->age >= kSilentAfter) {
     pass.out.terminate.push_back({pass.RequestOf(launch).ask.place.provider, machine.instance_id});
   } else if (report == nullptr) {
     // It may have been asked for as late as not_after, when capacity was short.
@@ -33,29 +44,27 @@ void CheckPresent(Pass& pass, Launch& launch, const MachineSeen& machine) {
                   "no report within " + HumanDuration(kReportWithin) +
                       " of its request: it did not come up");
     }
-  } else if (Silent(*report) && report->unchanged >= kSilentAfter) {
-    CloseLaunch(pass, launch, CloseReason::kLost,
-                "silent: its report is " + HumanDuration(report->age) + " old and report " +
-                    std::to_string(report->report.seq) + " was the newest for " +
-                    HumanDuration(report->unchanged));
+  } else if (Silent(*report)) {
+    CloseSilent(pass, launch, *report);
   }
 }
 
 // What the provider leaves out does not exist, or is too new to be listed, or was left out by an
-// answer that is behind: a node that still reports is the better witness then.
+// answer that is behind or has a hole.
 void CheckAbsent(Pass& pass, Launch& launch) {
   const WallTime not_after = pass.RequestOf(launch).not_after;
   const ReportSeen* report = pass.NewestReport(launch.number);
-  if (report == nullptr) {
-    if (pass.seen.now > not_after + kAppearWithin && !BugIsOn("never-given-up")) {
+  const bool absent = IsSeenToBeAbsent(pass, launch.number);
+  if (!HasBegun(pass, launch)) {
+    const bool late = pass.seen.now > not_after + kAppearWithin;
+    if (absent && late && !BugIsOn("never-given-up")) {
       CloseLaunch(pass, launch, CloseReason::kNeverCame,
                   "no machine came within " + HumanDuration(kSendWithin + kAppearWithin));
     }
-    return;
-  }
-  const bool old = pass.seen.now > not_after && Silent(*report);
-  if (pass.Place(launch).absent_means_gone || old) {
+  } else if (absent) {
     CloseGone(pass, launch, "the provider does not list it any more");
+  } else if (report != nullptr && Silent(*report) && IsPatienceOver(pass, launch)) {
+    CloseSilent(pass, launch, *report);
   }
 }
 
@@ -141,6 +150,7 @@ bool NothingIsLeft(const Pass& pass) {
     if (!place.known) return false;
     if (place.absent_means_gone || pass.Machine(launch.number) != nullptr) continue;
     if (pass.seen.now < pass.RequestOf(launch).not_after + kAppearWithin) return false;
+    if (!IsSeenToBeAbsent(pass, launch.number) && !IsBeyondItsLimit(pass, launch)) return false;
   }
   return true;
 }

@@ -68,6 +68,18 @@ bool EndsNoOther(const Pass& pass, const Launch& launch);
 bool MayBeEnded(const Pass& pass, const Launch& launch, bool is_gone);
 void ChooseSends(Pass& pass);
 
+// absence.cc: machines that are not listed.
+// Keeps in the record since when a machine that is waited for, or for whose end, is not listed.
+void RememberAbsent(Pass& pass);
+// Not listed, by two looks where one does not do, while its node said nothing: it is gone.
+bool IsSeenToBeAbsent(const Pass& pass, int launch);
+// No answer that leaves the machine out can be from before it was made.
+bool IsPatienceOver(const Pass& pass, const Launch& launch);
+// Closed for so long that its machine has met its own limit.
+bool IsBeyondItsLimit(const Pass& pass, const Launch& launch);
+// Its node has reported, whatever of that can be read now.
+bool HasBegun(const Pass& pass, const Launch& launch);
+
 // fold.cc: counts what a drought has left, instead of keeping it.
 void FoldOld(Pass& pass);
 

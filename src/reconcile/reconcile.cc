@@ -95,6 +95,7 @@ Decision Reconcile(const Job& job, const JobSpec& spec, const Observed& seen) {
   using namespace reconcile_internal;
   Pass pass{job, spec, seen, {}};
   pass.out.job = job;
+  RememberAbsent(pass);
   if (!IsFinal(job.state) || BugIsOn("ended-job-goes-on")) {
     CloseDeadLaunches(pass);
     AdvanceAttempts(pass);

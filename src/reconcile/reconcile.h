@@ -51,6 +51,7 @@ struct PlaceSeen {
   bool absent_means_gone = false;  // ProviderTraits::describe_is_immediate
   bool takes_gangs = false;        // as in ProviderTraits; of a place whose provider is not known
   bool ends_one_alone = true;      // here, it is taken for the plain kind
+  Duration appear_within;          // ProviderTraits::appear_within
 };
 
 // A machine to be ended, and by whom.
@@ -93,6 +94,7 @@ inline constexpr Duration kSendWithin = Duration::Minutes(10);        // a launc
 inline constexpr Duration kAppearWithin = Duration::Minutes(1);       // not_after to being listed
 inline constexpr Duration kReportWithin = Duration::Minutes(10);      // not_after to first report
 inline constexpr Duration kSilentAfter = Duration::Seconds(90);       // no new report
+inline constexpr Duration kSecondLookAfter = Duration::Seconds(30);   // at what is not listed
 inline constexpr Duration kLingerAfterClose = Duration::Seconds(60);  // to upload and power off
 inline constexpr Duration kDefaultLease = Duration::Hours(24);
 

@@ -142,6 +142,8 @@ TEST(ReconcileTest, RetiresOnlyWhenNoMachineCanTurnUpAnyMore) {
   ASSERT_TRUE(IsFinal(s.job.state));
   EXPECT_FALSE(s.last.retire);
   s.See(After((kSendWithin + kAppearWithin).ms / 1000 + 1)).Pass();
+  EXPECT_FALSE(s.last.retire) << "by one look";
+  s.See(After(30)).Pass();
   EXPECT_TRUE(s.last.retire);
 }
 

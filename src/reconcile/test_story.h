@@ -324,7 +324,10 @@ inline Fact ProviderSilent(bool silent = true) {
 }
 // What the provider does not list may be there nevertheless.
 inline Fact ListsMayLag() {
-  return [](Story& s) { s.seen.places.front().absent_means_gone = false; };
+  return [](Story& s) {
+    s.seen.places.front().absent_means_gone = false;
+    s.seen.places.front().appear_within = Duration::Minutes(10);
+  };
 }
 
 // All nodes of attempt 1 run the program.

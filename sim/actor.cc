@@ -28,6 +28,7 @@ void Session::Open() {
   }
   controller = std::make_unique<Controller>(
       *ledger, [this](const std::string&) -> Result<Provider*> { return &cloud; }, clock);
+  controller->KeepLooks(true);
 }
 
 Actor::Actor(World& w, std::string name) : world(w), clock(w.scheduler()), name_(std::move(name)) {

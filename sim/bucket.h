@@ -95,6 +95,7 @@ class Bucket {
 
   BucketFaults faults;      // of now; whoever runs the faults changes it
   int64_t away_until = 0;   // true time; nobody reaches it until then
+  int64_t away_since = 0;   // the newest time that it is, or was, away
   int64_t latency_low = 5;  // of one request there and back, without its bytes
   int64_t latency_high = 60;
   int64_t bytes_per_ms = 100'000;

@@ -151,10 +151,16 @@ class NoBlindLoss : public Observer {
   void Check(const std::string& job, const Launch& launch, const std::string& writer) {
     if (world_.Happened("damaged " + job) || world_.Happened("damaged ledger")) return;
     const auto heard = heard_.find({job, launch.number});
-    if (heard == heard_.end() || !launch.closed_at || heard->second > *launch.closed_at ||
-        *launch.closed_at - heard->second > kJust) {
-      return;
-    }
+    if (heard == heard_.end() || !launch.closed_at) return;
+    const WallTime closed = *launch.closed_at;
+    // It had just reported; or it had, when the store went away, which has only just come back.
+    const Bucket& store = world_.bucket();
+    const WallTime went{kEpochMs + store.away_since};
+    const WallTime back{kEpochMs + store.away_until};
+    const bool just = heard->second <= closed && closed - heard->second <= kJust;
+    const bool unheard =
+        back <= closed && closed - back <= kJust && heard->second + Duration::Seconds(30) >= went;
+    if (!just && !unheard) return;
     for (const auto& [id, machine] : world_.cloud().machines()) {
       // One that was stopped and started is not the one that was seen.
       if (machine.request.job != job || machine.request.launch != launch.number ||

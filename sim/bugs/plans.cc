@@ -136,6 +136,34 @@ Plan HolesInLists(uint64_t seed) {
   return draw.plan;
 }
 
+Plan TimerAlone(uint64_t seed) {
+  Draw draw(seed);
+  draw.job().attached = false;
+  draw.plan.tier = Tier::kTimer;
+  draw.plan.controllers = {{ControllerKind::kTimer, draw.Long(0, 60'000), -1, 60'000}};
+  draw.job().program.steps = 400;
+  draw.Faults("hang", 1, 40'000'000, 80'000'000);
+  draw.plan.faults.front().at = draw.Long(70'000, 130'000);
+  return draw.plan;
+}
+
+Plan TimerAndOutages(uint64_t seed) {
+  Draw draw(seed);
+  draw.job().attached = false;
+  draw.plan.calm = 900'000;
+  draw.plan.tier = Tier::kTimer;
+  draw.plan.controllers = {{ControllerKind::kTimer, draw.Long(0, 60'000), -1, 60'000}};
+  draw.job().program.steps = 1'200;
+  draw.job().program.step_ms = 1'000;
+  int64_t at = 130'000;
+  for (int i = 0; i < 5; ++i) {
+    draw.Faults("store-away", 1, 95'000, 110'000);
+    draw.plan.faults.back().at = at;
+    at += draw.plan.faults.back().amount + draw.Long(300, 6'000);
+  }
+  return draw.plan;
+}
+
 Plan DeadOnArrival(uint64_t seed) {
   Draw draw(seed);
   draw.plan.cloud.never_boots = 500;

@@ -51,6 +51,10 @@ Plan Forbidden(uint64_t seed);
 Plan SomeMayNot(uint64_t seed);
 // Lists of machines that leave some out for a while.
 Plan HolesInLists(uint64_t seed);
+// A machine hangs, and nobody looks but a timer each minute.
+Plan TimerAlone(uint64_t seed);
+// The same timer, and a store that is away again and again, but for moments.
+Plan TimerAndOutages(uint64_t seed);
 // Machines that never come up.
 Plan DeadOnArrival(uint64_t seed);
 // Writes that take effect long after their answer was lost; machines die all the time.

@@ -135,6 +135,7 @@ Result<Controller*> Context::controller() {
         const auto local = local_provider();
         return local.ok() ? (*local)->host() : "";
       });
+  controller_->KeepLooks(true);  // most commands look once
   return controller_.get();
 }
 

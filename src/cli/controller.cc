@@ -94,6 +94,7 @@ class News {
 Status Loop(Context& context, const Options& options, Duration interval) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(Controller * controller, context.controller());
+  controller->KeepLooks(options.once);
   CatchInterrupts();
   News news;
   for (;;) {

@@ -6,6 +6,7 @@
 #include "base/deliberate_bug.h"
 #include "base/utf8.h"
 #include "checkpoint/checkpoint_store.h"
+#include "controller/listening.h"
 #include "controller/restorable.h"
 #include "ledger/index.h"
 #include "ledger/paths.h"
@@ -160,6 +161,19 @@ void Controller::ObserveReports(const Job& job, const std::vector<ReportRead>& r
   }
 }
 
+// An observer that goes on looking knows better from its second look on.
+bool Controller::MindsLooks(const Job& job, const Observed& seen) const {
+  return keep_looks_ && !heeded_.contains(job.id) && AnyQuiet(job, seen.reports);
+}
+
+Result<Looks> Controller::HeedLooks(const Job& job, Observed* seen) {
+  STOKER_ASSIGN(const Looks before, ReadLooks(ledger_, job.id));
+  heeded_.insert(job.id);
+  Looks looks = NextLooks(before, job, seen->reports, seen->now);
+  CountLooks(looks, &seen->reports);
+  return looks;
+}
+
 // Whoever may write no checkpoint cannot seal any: the job must end all the same. A commit on its
 // way would have arrived by then: this observer has been refused for so long, all the time, or, for
 // one that has just come, no node of the attempt has said anything for so long.
@@ -283,6 +297,13 @@ bool Controller::IsHere(const Job& job) const {
   return job.host.empty() || (host_ && host_() == job.host);
 }
 
+// Of a node that was given up in this very pass, nothing more need be known.
+Status Controller::KeepLooksOf(const Result<Looks>& looks, const PassResult& result) {
+  STOKER_TRY(looks.status());
+  if (!AnyQuiet(result.job, result.reports) || BugIsOn("looks-forgotten")) return Status::Ok();
+  return WriteLooks(ledger_, result.job.id, *looks);
+}
+
 Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
   auto found = ReadJob(ledger_, job_id, records_[job_id]);
   if (BugIsOn("ends-on-failed-read") && !found.ok()) {  // "no record: its machines are strays"
@@ -303,6 +324,8 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
   };
   Observed seen = Observe(read, *spec, reports, clock_.Mono(), describe, &result);
   if (!act || !IsHere(read.job)) return result;
+  std::optional<Result<Looks>> looks;
+  if (MindsLooks(read.job, seen)) looks = HeedLooks(read.job, &seen);
   Decision decision = Reconcile(read.job, *spec, seen);
   if (decision.want_checkpoints) {
     STOKER_TRY(ObserveCheckpoints(read.job, &seen, &result));
@@ -323,9 +346,11 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
     result.job = written->job;
     result.changed = true;
   }
+  const Status kept = looks ? KeepLooksOf(*looks, result) : Status::Ok();
   Status acted = Act(result.job, *spec, decision, &outcomes);
   const Status noted = Note(job_id, outcomes, &result);
   if (acted.ok()) acted = noted;
+  if (acted.ok()) acted = kept;
   if (!acted.ok()) result.trouble = acted;
   return result;
 }
@@ -355,7 +380,7 @@ Result<PassResult> Controller::Pass(const std::string& job_id, LedgerLook& look)
   const Observed seen = Observe(known, *spec, reports, look.taken(), describe, &result);
   const Decision decision = Reconcile(known.job, *spec, seen);
   const bool idle = !decision.changed && decision.send.empty() && decision.terminate.empty() &&
-                    !decision.retire && !decision.want_checkpoints;
+                    !decision.retire && !decision.want_checkpoints && !MindsLooks(known.job, seen);
   if (!idle) return Pass(job_id);
   result.notes = decision.notes;
   return result;
@@ -367,7 +392,9 @@ void Controller::KeepOnly(const std::set<std::string>& jobs) {
   std::erase_if(looked_, ended);
   std::erase_if(refusals_, ended);
   std::erase_if(sequences_, ended);
-  std::erase_if(submitted_, [&](const std::string& job) { return !jobs.contains(job); });
+  for (auto* some : {&submitted_, &heeded_}) {
+    std::erase_if(*some, [&](const std::string& job) { return !jobs.contains(job); });
+  }
   reports_.KeepOnly(jobs);
   std::set<std::string> specs;
   for (const auto& [id, read] : records_) specs.insert(read.job.spec_digest);

@@ -16,6 +16,7 @@
 #include "controller/look.h"
 #include "job/job.h"
 #include "ledger/ledger.h"
+#include "ledger/looks.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
 #include "port/clock.h"
@@ -62,6 +63,10 @@ class Controller {
   // `job` was submitted by this process: nobody can be expected to do better at asking for its
   // first machines, so that their being denied to it ends the job.
   void Submitted(const std::string& job) { submitted_.insert(job); }
+  // This process may end after its first pass over a job: what it saw of quiet nodes is kept in the
+  // store for whoever looks next, and what others have kept there counts. Costs nothing while every
+  // node reports.
+  void KeepLooks(bool keep) { keep_looks_ = keep; }
   // Lets go of what it remembers of other jobs: they have ended.
   void KeepOnly(const std::set<std::string>& jobs);
 
@@ -84,6 +89,11 @@ class Controller {
   Observed Observe(const JobRead& read, const JobSpec& spec, const std::vector<ReportRead>& reports,
                    MonoTime listened, const Describe& describe, PassResult* result);
   PlaceSeen PlaceFor(const std::string& name);
+  // Whether what is kept in the store of quiet nodes counts in this pass.
+  bool MindsLooks(const Job& job, const Observed& seen) const;
+  // Reads it, counts it, and gives what is to be kept instead.
+  Result<Looks> HeedLooks(const Job& job, Observed* seen);
+  Status KeepLooksOf(const Result<Looks>& looks, const PassResult& result);
   bool RefusedForGood(const Job& job, int attempt, const Observed& seen, Code code);
   Status ObserveCheckpoints(const Job& job, Observed* seen, PassResult* result);
   Status Act(const Job& job, const JobSpec& spec, const Decision& decision,
@@ -109,6 +119,8 @@ class Controller {
   std::map<std::string, JobSpec> specs_;      // by digest
   std::map<std::string, std::map<std::string, Sequence>> sequences_;  // by job, then by report key
   std::set<std::string> submitted_;
+  bool keep_looks_ = false;
+  std::set<std::string> heeded_;  // jobs of which it has asked for what others had kept
 };
 
 }  // namespace stoker

@@ -9,6 +9,9 @@
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "ledger/looks.h"
+#include "ledger/paths.h"
+#include "ledger/reports.h"
 #include "spec/print.h"
 #include "test/contract/ledger_kit.h"
 
@@ -85,7 +88,7 @@ class ControllerTest : public testing::Test {
   }
 
   std::unique_ptr<Controller> Observer() {
-    return std::make_unique<Controller>(
+    auto observer = std::make_unique<Controller>(
         *ledger_,
         [this](const std::string& name) -> Result<Provider*> {
           const auto found = providers_.find(name);
@@ -93,6 +96,8 @@ class ControllerTest : public testing::Test {
           return found->second;
         },
         clock_);
+    observer->KeepLooks(keeps_looks_);
+    return observer;
   }
 
   // One that lives for a single pass, `seconds` after what was before.
@@ -108,6 +113,7 @@ class ControllerTest : public testing::Test {
   StillClock clock_;
   MemoryStore store_{[this] { return clock_.Wall(); }};
   std::unique_ptr<Ledger> ledger_ = std::move(*Ledger::Open(store_, clock_, 1));
+  bool keeps_looks_ = false;
   TestProvider local_{"local"};
   TestProvider other_{"other"};
   std::map<std::string, Provider*> providers_{{"local", &local_}, {"other", &other_}};
@@ -198,6 +204,107 @@ TEST_F(ControllerTest, AGangIsOneRequestAndEachMachineItsLaunch) {
     EXPECT_EQ(machine.instance_id, "local-" + std::to_string(machine.launch));
   }
   EXPECT_EQ(local_.launches, 1);
+}
+
+// ---- a node that says nothing, looked at by observers that look once ----
+
+class QuietNodeTest : public ControllerTest {
+ protected:
+  QuietNodeTest() {
+    job_ = Submit();
+    Once(job_);
+    Report();
+    Once(job_);
+    EXPECT_EQ(Record(job_).attempts.front().state, AttemptState::kRunning);
+  }
+
+  void Report() {
+    NodeReport report;
+    report.job = job_;
+    report.attempt = 1;
+    report.launch = 1;
+    report.seq = ++seq_;
+    report.incarnation = "a";
+    report.phase = NodePhase::kRunning;
+    EXPECT_TRUE(WriteReport(*ledger_, report).ok());
+  }
+  bool IsKept() { return store_.Head(paths::Looks(job_)).ok(); }
+  bool IsLost() { return Record(job_).launches.front().closed; }
+
+  std::string job_;
+  int64_t seq_ = 0;
+};
+
+TEST_F(QuietNodeTest, IsFoundByATimerAlone) {
+  keeps_looks_ = true;
+  for (int i = 0; i < 3; ++i) {
+    Once(job_, 60);
+    EXPECT_TRUE(IsKept());
+    EXPECT_FALSE(IsLost()) << i;
+  }
+  Once(job_, 60);
+  EXPECT_TRUE(IsLost());
+  Once(job_, 60);
+  EXPECT_EQ(local_.ended, std::vector<std::string>{"local-1"});
+  Once(job_, 60);
+  EXPECT_EQ(Record(job_).attempts.size(), 2U);
+}
+
+TEST_F(QuietNodeTest, IsNotSilentForWhoKeepsNothing) {
+  for (int i = 0; i < 30; ++i) Once(job_, 60);
+  EXPECT_FALSE(IsLost());
+  EXPECT_FALSE(IsKept()) << "and who goes on looking writes nothing";
+}
+
+TEST_F(QuietNodeTest, NothingIsWrittenWhileItReports) {
+  keeps_looks_ = true;
+  for (int i = 0; i < 5; ++i) {
+    clock_.now += 40'000;
+    Report();
+    Once(job_, 20);
+  }
+  EXPECT_FALSE(IsKept());
+}
+
+TEST_F(QuietNodeTest, AnHourWithoutLooksIsNoSilence) {
+  keeps_looks_ = true;
+  Once(job_, 60);
+  Once(job_, 60);
+  Once(job_, 3600);
+  Once(job_, 60);
+  EXPECT_FALSE(IsLost());
+}
+
+TEST_F(QuietNodeTest, WhatCannotBeReadIsSeenAnew) {
+  keeps_looks_ = true;
+  ASSERT_TRUE(store_.Put(paths::Looks(job_), "no JSON").ok());
+  Once(job_, 60);
+  EXPECT_FALSE(IsLost());
+  const auto looks = ReadLooks(*ledger_, job_);
+  ASSERT_TRUE(looks.ok());
+  EXPECT_EQ(looks->nodes.size(), 1U);
+}
+
+TEST_F(QuietNodeTest, ANewerStokersMemoryIsNotTouched) {
+  keeps_looks_ = true;
+  const std::string newer = R"({"format":2,"at":"soon"})";
+  ASSERT_TRUE(store_.Put(paths::Looks(job_), newer).ok());
+  EXPECT_EQ(Once(job_, 60).trouble->code(), Code::kTooNew);
+  EXPECT_EQ(store_.Get(paths::Looks(job_))->data, newer);
+}
+
+TEST_F(QuietNodeTest, WhoGoesOnLookingAsksOnce) {
+  keeps_looks_ = true;
+  auto observer = Observer();
+  clock_.now += 50'000;
+  ASSERT_TRUE(observer->Pass(job_).ok());
+  ASSERT_TRUE(IsKept());
+  ASSERT_TRUE(store_.Delete(paths::Looks(job_)).ok());
+  for (int i = 0; i < 3; ++i) {
+    clock_.now += 10'000;
+    ASSERT_TRUE(observer->Pass(job_).ok());
+  }
+  EXPECT_FALSE(IsKept());
 }
 
 TEST_F(ControllerTest, WhoOnlyLooksChangesNothing) {

@@ -38,6 +38,8 @@ inline std::string Artifacts(const std::string& job) { return Job(job) + "artifa
 inline std::string Usage(const std::string& job, int attempt, int rank) {
   return Job(job) + "usage/" + std::to_string(attempt) + "-" + std::to_string(rank) + ".json";
 }
+// What observers that look once saw of quiet nodes.
+inline std::string Looks(const std::string& job) { return Job(job) + "looks.json"; }
 // Written by who follows the log; its age tells the agent whether somebody does.
 inline std::string Follow(const std::string& job) { return Job(job) + "follow"; }
 inline std::string Blobs() { return "blobs/"; }

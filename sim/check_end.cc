@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // How it must end, once the faults have stopped and somebody looks.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/text.h"
+#include "job/encoding.h"
 #include "ledger/index.h"
 #include "policy/retry.h"
 #include "sim/checks.h"
@@ -92,6 +94,50 @@ class EverythingEnds : public Observer {
   World& world_;
   BucketClient client_;
   std::map<std::pair<std::string, int>, int64_t> closed_;
+};
+
+// everything-ends, also where nobody looks: a node whose end is in the store, while nobody moves
+// the record and no other node works, does not keep its machine.
+class EndedLeaves : public Observer {
+ public:
+  explicit EndedLeaves(World& world) : world_(world) {}
+
+  void OnRecord(const Job&, const Job& after, const std::string&) override {
+    moved_[after.id] = world_.now();
+  }
+  void OnChange(const BucketChange& change) override {
+    if (!StartsWith(change.key, "reports/") || !change.after || change.writer.empty()) return;
+    const auto report = DecodeReport(change.key, *change.after);
+    if (!report.ok()) return;
+    if (report->phase != NodePhase::kEnded) {
+      moved_[report->job] = world_.now();
+      return;
+    }
+    Said& said = said_[change.key];
+    // One that was cut off begins anew, and so does one that was started again.
+    if (said.incarnation != report->incarnation || world_.now() - said.last > kCutOff) {
+      said.first = world_.now();
+    }
+    said.incarnation = report->incarnation;
+    said.last = world_.now();
+    const int64_t since = std::max(said.first, moved_[report->job]);
+    if (world_.now() - since > kLongest) {
+      world_.Breach("everything-ends", change.key + " says for too long that its node has ended",
+                    report->job);
+    }
+  }
+
+ private:
+  struct Said {
+    std::string incarnation;
+    int64_t first = 0;
+    int64_t last = 0;
+  };
+  static constexpr int64_t kCutOff = 3 * 60'000;
+  static constexpr int64_t kLongest = 22 * 60'000;
+  World& world_;
+  std::map<std::string, int64_t> moved_;  // by job
+  std::map<std::string, Said> said_;      // by report
 };
 
 // right-result: the job ends as its program and its users made it end, whatever else went wrong.
@@ -217,6 +263,7 @@ class RightResult : public Observer {
 
 void AddEndChecks(World& world, Checks* checks) {
   checks->push_back(std::make_unique<EverythingEnds>(world));
+  checks->push_back(std::make_unique<EndedLeaves>(world));
   checks->push_back(std::make_unique<RightResult>(world));
 }
 

@@ -164,6 +164,17 @@ Plan TimerAndOutages(uint64_t seed) {
   return draw.plan;
 }
 
+Plan NobodyLooks(uint64_t seed) {
+  Draw draw(seed);
+  draw.job().attached = false;
+  draw.job().program.steps = 200;
+  draw.job().program.step_ms = 1'000;
+  draw.plan.tier = Tier::kVerbs;
+  draw.plan.controllers = {{ControllerKind::kDaemon, 0, 100'000, 3'000},
+                           {ControllerKind::kVerb, 2LL * 3'600'000, -1, 60'000}};
+  return draw.plan;
+}
+
 Plan DeadOnArrival(uint64_t seed) {
   Draw draw(seed);
   draw.plan.cloud.never_boots = 500;

@@ -55,6 +55,8 @@ Plan HolesInLists(uint64_t seed);
 Plan TimerAlone(uint64_t seed);
 // The same timer, and a store that is away again and again, but for moments.
 Plan TimerAndOutages(uint64_t seed);
+// A short job that is looked after only until it runs, and for hours by nobody.
+Plan NobodyLooks(uint64_t seed);
 // Machines that never come up.
 Plan DeadOnArrival(uint64_t seed);
 // Writes that take effect long after their answer was lost; machines die all the time.

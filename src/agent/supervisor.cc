@@ -17,6 +17,8 @@ Ending MakeEnding(EndReason reason, std::string why) {
 
 // Others give a node up no sooner than a minute after it was last seen.
 constexpr Duration kRecordIsFresh = Duration::Seconds(30);
+// Between two readings, while the store answers: several looks at the slowest pace.
+constexpr Duration kRecordIsAway = Duration::Minutes(5);
 constexpr char kAgentDied[] = "the agent died and was started again";
 
 std::string Describe(const TaskExit& exit) {
@@ -93,6 +95,9 @@ void Supervisor::SetPhase(AgentPhase phase, NodePhase shown, Actions& out) {
 void Supervisor::On(const RecordRead& event, Instant now, Actions& out) {
   const Job& job = event.job;
   if (job.rev < rev_) return;
+  // Who looks after it may have been cut off from the store as this node was.
+  const bool was_away = !record_at_ || now.mono - record_at_->mono > kRecordIsAway;
+  if (unnoted_since_ && (job.rev > rev_ || was_away)) unnoted_since_ = now.mono;
   rev_ = job.rev;
   record_at_ = event.at.value_or(now);
   if (job.cancel && !cancelled_ && !BugIsOn("cancel-forgotten")) cancelled_ = now.mono;
@@ -152,6 +157,7 @@ void Supervisor::Claim(Actions& out) {
 
 void Supervisor::Assign(const Attempt& attempt, Actions& out) {
   attempt_ = attempt;
+  unnoted_since_.reset();
   report_.attempt = attempt.number;
   report_.end.reset();
   report_.stopped = false;
@@ -186,7 +192,26 @@ bool Supervisor::RecordIsFresh(Instant now) const {
          wall >= Duration{} - kRecordIsFresh;
 }
 
+void Supervisor::HearReports(const std::vector<NodeReport>& reports, Instant now) {
+  if (phase_ != AgentPhase::kEnded || BugIsOn("ended-stays")) return;
+  for (const NodeReport& report : reports) {
+    if (report.attempt != attempt_.number || report.phase != NodePhase::kEnded) continue;
+    if (report.rank != report_.rank || report.incarnation != report_.incarnation) continue;
+    if (!unnoted_since_) unnoted_since_ = now.mono;
+  }
+  if (!unnoted_since_) return;
+  for (const NodeReport& report : reports) {
+    if (report.rank == report_.rank || report.phase == NodePhase::kEnded) continue;
+    const bool known = std::any_of(peers_.begin(), peers_.end(), [&](const NodeReport& peer) {
+      return peer.attempt == report.attempt && peer.rank == report.rank && peer.seq == report.seq &&
+             peer.incarnation == report.incarnation;
+    });
+    if (!known) unnoted_since_ = now.mono;
+  }
+}
+
 void Supervisor::On(const ReportsRead& event, Instant now, Actions& out) {
+  HearReports(event.reports, now);
   peers_ = event.reports;
   TryStart(now, out);
 }
@@ -493,6 +518,13 @@ void Supervisor::On(const Activity&, Instant now, Actions&) { last_activity_ = n
 void Supervisor::On(const Tick&, Instant, Actions&) {}
 
 void Supervisor::CheckTimes(Instant now, Actions& out) {
+  if (phase_ == AgentPhase::kEnded && unnoted_since_ &&
+      now.mono - *unnoted_since_ >= kLeaveAfterEnd && RecordIsFresh(now)) {
+    phase_ = AgentPhase::kOff;
+    out.push_back(PowerOff{"its end is in the store, and nobody has taken note of it for " +
+                           HumanDuration(kLeaveAfterEnd)});
+    return;
+  }
   if (cancelled_ && now.mono >= *cancelled_ + config_.stop_grace + kLeaveAfterCancel) {
     phase_ = AgentPhase::kOff;
     out.push_back(PowerOff{"the job was cancelled, and this node did not finish in time"});

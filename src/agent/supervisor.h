@@ -9,6 +9,7 @@
 //   Running, Stopping, Killing ──program ended──▶ Checking ──▶ Finalizing ──▶ Ended
 //   Ended ──record ends the attempt and has another one with our launch──▶ Waiting …
 //   any ──launch closed or job over, and nothing left to upload──▶ Off
+//   Ended ──nobody takes note of it for a long time──▶ Off
 //
 // Why Checking: a program that was killed by its machine's shutdown looks just like one that
 // crashed. The notice is asked for once more after the end, before the end is called an error.
@@ -139,6 +140,9 @@ inline MonoTime LaterDeadline(MonoTime deadline, MonoTime now) {
 // and from when on the node leaves whatever it is doing, with a store or without.
 inline constexpr Duration kSaveAfterCancel = Duration::Minutes(1);
 inline constexpr Duration kLeaveAfterCancel = Duration::Minutes(2);
+// Once its end is in the store: how long a node waits for somebody to take note of it, while its
+// store answers and no peer works. Nobody looks after the job then; what it has made is kept.
+inline constexpr Duration kLeaveAfterEnd = Duration::Minutes(15);
 struct Publish {};  // the report changed
 struct Hurry {};    // run reconcile now
 struct PowerOff {
@@ -205,6 +209,7 @@ class Supervisor {
   void SetPhase(AgentPhase phase, NodePhase shown, Actions& out);
   void TryStart(Instant now, Actions& out);
   void CheckTimes(Instant now, Actions& out);
+  void HearReports(const std::vector<NodeReport>& reports, Instant now);
   int64_t RunMs(Instant now) const;
 
   SupervisorConfig config_;
@@ -218,6 +223,9 @@ class Supervisor {
   std::optional<MonoTime> cancelled_;  // when a cancel was first read
   int64_t earlier_run_ms_ = 0;         // program time of ended attempts
   std::vector<NodeReport> peers_;
+  // Since when its end is in the store, and nobody has moved the record and no peer said that it
+  // works.
+  std::optional<MonoTime> unnoted_since_;
   StopCause stop_cause_ = StopCause::kNone;
   bool signalled_ = false;
   bool started_ = false;

@@ -63,6 +63,72 @@ TEST(SupervisorTest, ACancelIsObeyedInTimeWithAStoreOrWithout) {
   stuck.Reads(cancelled).Does("cancel staging").After(149).Does("").After(1).Does("off");
 }
 
+// ---- nobody takes note of its end ----
+
+NodeReport PeerAtWork(int64_t seq) {
+  NodeReport peer;
+  peer.attempt = 1;
+  peer.rank = 1;
+  peer.phase = NodePhase::kRunning;
+  peer.seq = seq;
+  return peer;
+}
+
+class UnnotedEnd : public testing::Test {
+ protected:
+  UnnotedEnd() {
+    n_.Exits(0).On(Finalized{1}).Shows("ended 1-0 Ended Completed");
+    n_.Forget();
+  }
+  // So many minutes, in which it reads the record and the reports twice a minute.
+  void Looks(int minutes, std::vector<NodeReport> others = {}) {
+    for (int i = 0; i < minutes * 2; ++i) {
+      std::vector<NodeReport> all = others;
+      all.push_back(n_.supervisor->report());
+      for (NodeReport& other : others) ++other.seq;
+      n_.After(30).On(RecordRead{n_.job}).On(ReportsRead{all});
+    }
+  }
+  Node n_ = Running();
+};
+
+TEST_F(UnnotedEnd, EndsItsMachine) {
+  Looks(15);
+  n_.Does("");
+  Looks(1);
+  n_.Does("off");
+}
+
+TEST_F(UnnotedEnd, IsWaitedWithWhileARecordMoves) {
+  Looks(14);
+  n_.Reads([](Job& job) { job.cancel = CancelRequest{}; });
+  n_.Forget();
+  Looks(1);
+  EXPECT_EQ(n_.supervisor->phase(), AgentPhase::kEnded);
+}
+
+TEST_F(UnnotedEnd, IsWaitedWithWhileAPeerWorks) {
+  Looks(40, {PeerAtWork(1)});
+  n_.Does("");
+  Looks(16);
+  n_.Does("off");
+}
+
+// Whoever would take note of it may have been cut off as well.
+TEST_F(UnnotedEnd, IsWaitedWithAfterAnOutage) {
+  Looks(10);
+  n_.After(3600).Does("");
+  Looks(14);
+  n_.Does("");
+  Looks(2);
+  n_.Does("off");
+}
+
+TEST_F(UnnotedEnd, ThatIsNotInTheStoreIsNone) {
+  for (int i = 0; i < 100; ++i) n_.After(30).On(RecordRead{n_.job}).On(ReportsRead{});
+  n_.Does("");
+}
+
 TEST(SupervisorTest, ANoticeWhileStagingOrReady) {
   Node n = Staging();
   n.Notice(40).Does("publish; hurry");

@@ -9,7 +9,6 @@
 #include "ledger/claims.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
-#include "provider/local/local_boot.h"
 #include "provider/local/local_private.h"
 #include "spec/parse.h"
 
@@ -33,14 +32,14 @@ Result<T> Persist(const std::atomic<bool>& stop, const std::function<Result<T>()
 
 }  // namespace
 
-Agent::Agent(NodeParts parts, NodeIdentity me, std::unique_ptr<MetadataService> metadata,
-             Duration notice_poll)
+Agent::Agent(NodeParts parts, NodeFolders folders, Duration notice_poll)
     : parts_(parts),
-      me_(std::move(me)),
+      me_(parts.host.identity()),
+      folders_(std::move(folders)),
       incarnation_(parts.ledger.Nonce()),
       usage_(parts.store, parts.clock) {
   poller_ = std::make_unique<Poller>(
-      parts_.ledger, parts_.controller, parts_.clock, me_.job,
+      parts_.ledger, parts_.controller, parts_.clock, me_.request.job,
       [this](AgentEvent event) { Post(std::move(event)); },
       [this](NodeReport& report) { CompleteReport(report); },
       [this](const std::string& why) {
@@ -50,7 +49,7 @@ Agent::Agent(NodeParts parts, NodeIdentity me, std::unique_ptr<MetadataService> 
         Post(Tick{});
       });
   notices_ = std::make_unique<NoticeWatch>(
-      std::move(metadata), parts_.clock, notice_poll,
+      parts_.host, parts_.clock, notice_poll,
       [this](const std::optional<Notice>& notice) { Post(NoticeRead{notice}); });
 }
 
@@ -66,7 +65,7 @@ void Agent::HostStops(Duration left) { notices_->HostStops(left); }
 
 Status Agent::LearnSpec() {
   STOKER_ASSIGN(const JobRead read,
-                Persist<JobRead>(off_, [&] { return ReadJob(parts_.ledger, me_.job); }));
+                Persist<JobRead>(off_, [&] { return ReadJob(parts_.ledger, me_.request.job); }));
   job_ = read.job;
   STOKER_ASSIGN(const std::string text,
                 Persist<std::string>(off_, [&] { return ReadSpec(parts_.ledger, job_); }));
@@ -77,7 +76,7 @@ Status Agent::LearnSpec() {
 Status Agent::Run() {
   STOKER_TRY(LearnSpec());
   SupervisorConfig config;
-  config.job = me_.job;
+  config.job = me_.request.job;
   config.launch = me_.launch;
   config.instance_id = me_.instance_id;
   config.incarnation = incarnation_;
@@ -110,10 +109,11 @@ Status Agent::Run() {
 // With the job its secrets end.
 void Agent::ForgetOwn() {
   const std::string& ledger = parts_.ledger.id();
-  if (ReadLocalPrivate(me_.state_dir, ledger, me_.job).status().Is(Code::kNotFound)) return;
-  const auto read = ReadJob(parts_.ledger, me_.job);
+  if (ReadLocalPrivate(folders_.state_dir, ledger, me_.request.job).status().Is(Code::kNotFound))
+    return;
+  const auto read = ReadJob(parts_.ledger, me_.request.job);
   if (read.ok() && IsFinal(read->job.state)) {
-    (void)RemoveLocalPrivate(me_.state_dir, ledger, me_.job);
+    (void)RemoveLocalPrivate(folders_.state_dir, ledger, me_.request.job);
   }
 }
 
@@ -144,8 +144,8 @@ std::shared_ptr<AttemptRun> Agent::RunOf(int attempt, int rank) {
   if (!run_ || run_->attempt() != attempt) {
     run_ = std::make_shared<AttemptRun>(
         parts_.store, parts_.ledger, parts_.runner, parts_.clock,
-        AttemptRunConfig{spec_, job_, me_.launch, attempt, rank, me_.dir, me_.cache_dir,
-                         me_.state_dir, me_.address});
+        AttemptRunConfig{spec_, job_, me_.launch, attempt, rank, me_.dir, folders_.cache_dir,
+                         folders_.state_dir, me_.address});
   }
   return run_;
 }
@@ -158,7 +158,7 @@ void Agent::Claim(int attempt, int rank) {
   const ClaimHolder me{me_.instance_id, me_.boot_id, me_.launch, incarnation_};
   auto claim = Result<ClaimRead>(Status(Code::kUnavailable, "not asked yet"));
   for (int64_t pause = 50; !off_; pause = std::min<int64_t>(pause * 2, 5000)) {
-    claim = ClaimAttempt(parts_.ledger, me_.job, attempt, rank, me);
+    claim = ClaimAttempt(parts_.ledger, me_.request.job, attempt, rank, me);
     // A store that cannot be written (full, read-only) may be mended; nobody has the slot
     // meanwhile.
     if (claim.ok() || claim.status().Is(Code::kCorrupt)) break;
@@ -170,7 +170,7 @@ void Agent::Claim(int attempt, int rank) {
   if (claim.ok() && claim->result == ClaimResult::kOursBefore) {
     answer.outcome = ClaimOutcome::kOursBefore;
     const auto before = Persist<NodeReport>(
-        off_, [&] { return ReadReport(parts_.ledger, me_.job, attempt, rank); });
+        off_, [&] { return ReadReport(parts_.ledger, me_.request.job, attempt, rank); });
     if (before.ok()) answer.previous = *before;
   }
   Post(answer);
@@ -259,11 +259,12 @@ void Agent::CompleteReport(NodeReport& report) {
 
 // A healthy agent keeps its machine; a dead or stopped one meets the limit.
 void Agent::RenewLease() {
-  if (me_.lease.ms == 0) return;
+  const Duration lease = me_.request.limit;
+  if (lease.ms == 0) return;  // cannot be renewed
   const MonoTime now = parts_.clock.Mono();
-  if (lease_renewed_.ms != 0 && now - lease_renewed_ < std::min(kRenewEvery, me_.lease / 4)) return;
+  if (lease_renewed_.ms != 0 && now - lease_renewed_ < std::min(kRenewEvery, lease / 4)) return;
   lease_renewed_ = now;
-  (void)RenewLocalLease(me_.dir, parts_.clock.Wall() + me_.lease);
+  (void)parts_.host.Renew(parts_.clock.Wall() + lease);
 }
 
 }  // namespace stoker::node

@@ -21,6 +21,7 @@
 #include "node/notice_watch.h"
 #include "node/poller.h"
 #include "node/usage_sampler.h"
+#include "port/host_platform.h"
 #include "port/process_runner.h"
 #include "spec/job_spec.h"
 
@@ -33,24 +34,18 @@ struct NodeParts {
   Controller& controller;
   ProcessRunner& runner;
   Clock& clock;
+  HostPlatform& host;
 };
 
-struct NodeIdentity {
-  std::string job;
-  int launch = 0;
-  std::string instance_id;
-  std::string boot_id;
-  std::string address;
-  std::string dir;        // the instance's own folder
-  std::string cache_dir;  // shared by all instances of this machine and user
-  std::string state_dir;  // of the provider of this machine
-  Duration lease;         // renewed while the agent is healthy; 0 = cannot be renewed
+// Folders beyond the machine's own.
+struct NodeFolders {
+  std::string cache_dir;  // shared by all machines here that are of one user
+  std::string state_dir;  // where the submitter leaves what is for this machine alone
 };
 
 class Agent {
  public:
-  Agent(NodeParts parts, NodeIdentity me, std::unique_ptr<MetadataService> metadata,
-        Duration notice_poll);
+  Agent(NodeParts parts, NodeFolders folders, Duration notice_poll);
   ~Agent();
   // Returns when the node has nothing more to do: the machine may be powered off. kCorrupt and
   // kTooNew: the record cannot be understood, nothing was started.
@@ -85,7 +80,8 @@ class Agent {
   void RunWorker();
 
   NodeParts parts_;
-  const NodeIdentity me_;
+  const HostIdentity& me_;
+  const NodeFolders folders_;
   JobSpec spec_;
   Job job_;  // as first read: what never changes of it
   std::string incarnation_;

@@ -17,6 +17,7 @@
 #include "node/agent.h"
 #include "provider/ec2/ec2_metadata.h"
 #include "provider/local/local_boot.h"
+#include "provider/local/local_host.h"
 #include "provider/local/local_provider.h"
 #include "store/open.h"
 #include "sys/file.h"
@@ -59,22 +60,24 @@ class ShutdownWatch {
   std::thread thread_;
 };
 
-std::string StateDir(const std::string& instance_dir) {
-  const size_t at = instance_dir.rfind("/instances/");
-  return at == std::string::npos ? instance_dir : instance_dir.substr(0, at);
-}
-
 std::string CacheDir() {
   const char* xdg = std::getenv("XDG_CACHE_HOME");
   return (xdg != nullptr && xdg[0] == '/' ? std::string(xdg) : sys::HomeDir() + "/.cache") +
          "/stoker";
 }
 
-// Leaves the machine, which ends with it, and says why where that is kept for a day.
-int Leave(const std::string& dir, const Status& why) {
+// Leaves the machine, which ends with it, and says why.
+int Leave(HostPlatform& host, const Status& why) {
   (void)Complain(why);
-  (void)WriteLocalReason(dir, why.ToString());
+  (void)host.PowerOff(why.ToString());
   return 0;
+}
+
+// The only place that knows which platform this is.
+Result<std::unique_ptr<HostPlatform>> FindHost(const std::string& dir, Clock& clock) {
+  const char* endpoint = std::getenv(kMetadataVariable);
+  STOKER_ASSIGN(auto metadata, MakeEc2Metadata({endpoint == nullptr ? "" : endpoint}, clock));
+  return MakeLocalHost(dir, std::move(metadata));
 }
 
 // One that is not there may be mounted again (agent/ledger_watch.h); none is ever made here.
@@ -91,16 +94,21 @@ Result<std::unique_ptr<Ledger>> OpenLedger(ObjectStore& store, Clock& clock) {
   }
 }
 
-int RunAgent(const std::string& dir, const LocalBoot& boot) {
+int RunAgent(const std::string& dir) {
   RealClock clock;
+  auto found = FindHost(dir, clock);
+  if (!found.ok()) return Complain(found.status());
+  HostPlatform& host = **found;
+  const LaunchRequest& request = host.identity().request;
   std::atomic<bool> leaving{false};  // no try at the store is followed by another then
-  auto store = OpenStore(boot.request.store_url, [&leaving] { return leaving.load(); });
+  auto store = OpenStore(request.store_url, [&leaving] { return leaving.load(); });
   if (!store.ok()) return Complain(store.status());
   auto ledger = OpenLedger(**store, clock);
-  if (ledger.status().Is(Code::kNotFound)) return Leave(dir, ledger.status());
+  if (ledger.status().Is(Code::kNotFound)) return Leave(host, ledger.status());
   if (!ledger.ok()) return Complain(ledger.status());
+  const std::string state_dir = LocalStateDir(dir);
   LocalProviderOptions provider_options;
-  provider_options.state_dir = StateDir(dir);
+  provider_options.state_dir = state_dir;
   const auto provider = MakeLocalProvider(provider_options, clock);
   if (!provider.ok()) return Complain(provider.status());
   Controller controller(
@@ -112,23 +120,15 @@ int RunAgent(const std::string& dir, const LocalBoot& boot) {
         return Status(Code::kUnavailable, "this node cannot ask '" + name + "' for machines");
       },
       clock, [&] { return (*provider)->host(); });
-  const auto runner = MakeProcessRunner({boot.request.ending, "/proc/self/exe"});
-  const char* endpoint = std::getenv(kMetadataVariable);
-  auto metadata = MakeEc2Metadata({endpoint == nullptr ? "" : endpoint}, clock);
-  if (!metadata.ok()) return Complain(metadata.status());
-  const auto identity = (*metadata)->Identity();
-  if (!identity.ok()) return Complain(identity.status());
-  NodeIdentity me{boot.request.job, boot.launch,       boot.instance_id,
-                  sys::BootId(),    identity->address, dir,
-                  CacheDir(),       StateDir(dir),     boot.request.limit};
-  Agent agent({**store, **ledger, controller, *runner, clock}, me, std::move(*metadata),
+  const auto runner = MakeProcessRunner({request.ending, "/proc/self/exe"});
+  Agent agent({**store, **ledger, controller, *runner, clock, host}, {CacheDir(), state_dir},
               (*provider)->traits().notice_poll);
   const ShutdownWatch shutdown(agent);
   const Status done = agent.Run();
   leaving = true;
   if (done.ok()) return 0;
   // A record that cannot be understood will not be understood later either; leave the machine.
-  return done.transient() ? Complain(done) : Leave(dir, done);
+  return done.transient() ? Complain(done) : Leave(host, done);
 }
 
 }  // namespace
@@ -144,9 +144,7 @@ int AgentMain(const std::string& dir) {
   sigaddset(&set, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before any thread, so that all inherit it
   (void)!::chdir("/");
-  const auto boot = ReadLocalBoot(dir);
-  if (!boot.ok()) return Complain(boot.status());
-  return RunAgent(dir, *boot);
+  return RunAgent(dir);
 }
 
 }  // namespace stoker::node

@@ -11,13 +11,10 @@ constexpr std::chrono::milliseconds kBetweenTries{400};
 
 }  // namespace
 
-NoticeWatch::NoticeWatch(std::unique_ptr<MetadataService> metadata, Clock& clock, Duration every,
-                         Changed changed)
-    : metadata_(std::move(metadata)),
-      clock_(clock),
-      every_(every),
-      changed_(std::move(changed)),
-      thread_([this] { Run(); }) {}
+NoticeWatch::NoticeWatch(HostPlatform& host, Clock& clock, Duration every, Changed changed)
+    : platform_(host), clock_(clock), every_(every), changed_(std::move(changed)), thread_([this] {
+        Run();
+      }) {}
 
 NoticeWatch::~NoticeWatch() {
   stop_ = true;
@@ -26,8 +23,7 @@ NoticeWatch::~NoticeWatch() {
 }
 
 Result<std::optional<Notice>> NoticeWatch::Poll() {
-  const std::lock_guard lock(metadata_mutex_);
-  auto answer = metadata_->PollNotice();
+  auto answer = platform_.PollNotice();
   if (answer.ok()) answered_ = true;
   return answer;
 }

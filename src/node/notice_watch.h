@@ -11,7 +11,7 @@
 
 #include "node/mailbox.h"
 #include "port/clock.h"
-#include "port/metadata_service.h"
+#include "port/host_platform.h"
 
 namespace stoker::node {
 
@@ -20,8 +20,8 @@ namespace stoker::node {
 class NoticeWatch {
  public:
   using Changed = std::function<void(const std::optional<Notice>&)>;
-  NoticeWatch(std::unique_ptr<MetadataService> metadata, Clock& clock, Duration every,
-              Changed changed);
+  // `host` and `clock` must outlive it.
+  NoticeWatch(HostPlatform& host, Clock& clock, Duration every, Changed changed);
   ~NoticeWatch();
   // The host is shutting down: as good as a notice that runs out after `left`.
   void HostStops(Duration left);
@@ -37,8 +37,7 @@ class NoticeWatch {
   void Tell(const std::optional<Notice>& notice);
   Result<std::optional<Notice>> Poll();
 
-  std::mutex metadata_mutex_;
-  const std::unique_ptr<MetadataService> metadata_;
+  HostPlatform& platform_;
   Clock& clock_;
   const Duration every_;
   const Changed changed_;

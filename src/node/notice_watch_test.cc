@@ -15,17 +15,21 @@ namespace stoker::node {
 namespace {
 
 // Answers what a test says, in turn, and the last of it from then on.
-class Scripted : public MetadataService {
+class Scripted : public HostPlatform {
  public:
   using Answer = Result<std::optional<Notice>>;
-  Scripted(std::vector<Answer> answers, std::atomic<size_t>& asked)
-      : answers_(std::move(answers)), asked_(asked) {}
-  Answer PollNotice() override { return answers_[std::min(asked_++, answers_.size() - 1)]; }
-  Result<MachineIdentity> Identity() override { return MachineIdentity{}; }
+  explicit Scripted(std::vector<Answer> answers) : answers_(std::move(answers)) {}
+  const HostIdentity& identity() const override { return identity_; }
+  Answer PollNotice() override { return answers_[std::min(asked++, answers_.size() - 1)]; }
+  Result<std::optional<HostAdvice>> PollAdvice() override { return std::optional<HostAdvice>(); }
+  Status Renew(WallTime) override { return Status::Ok(); }
+  Status PowerOff(const std::string&) override { return Status::Ok(); }
+
+  std::atomic<size_t> asked = 0;
 
  private:
+  HostIdentity identity_;
   std::vector<Answer> answers_;
-  std::atomic<size_t>& asked_;
 };
 
 const Scripted::Answer kNone = std::optional<Notice>();
@@ -35,10 +39,9 @@ const Scripted::Answer kAway = Status(Code::kUnavailable, "no answer");
 // What TakenNow says once the watch itself has asked for the first time.
 bool Taken(std::vector<Scripted::Answer> answers) {
   RealClock clock;
-  std::atomic<size_t> asked = 0;
-  NoticeWatch watch(std::make_unique<Scripted>(std::move(answers), asked), clock,
-                    Duration::Hours(1), [](const std::optional<Notice>&) {});
-  while (asked == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  Scripted host(std::move(answers));
+  NoticeWatch watch(host, clock, Duration::Hours(1), [](const std::optional<Notice>&) {});
+  while (host.asked == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return watch.TakenNow();
 }
 

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine that an agent runs on, as its platform offers it. One class a platform, chosen once,
+// where the agent starts.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "base/time.h"
+#include "job/notice.h"
+#include "port/provider.h"
+
+namespace stoker {
+
+// Who this machine is. Nothing of it changes while the machine lives, but `boot_id`.
+struct HostIdentity {
+  LaunchRequest request;  // what it was created from
+  int launch = 0;         // its own
+  int index = 0;          // which of the machines of its request
+  std::string instance_id;
+  std::string boot_id;  // another one after each boot
+  std::string address;  // where its peers reach it
+  std::string dir;      // its own folder, on its own disk; gone with the machine
+};
+
+// What the platform recommends, which is no notice: nothing need ever come of it.
+struct HostAdvice {
+  std::string what;  // "rebalance": it is likelier than usual to be taken
+  WallTime at;       // since when; platform's clock
+};
+
+// Thread-safe: the agent's threads ask each for itself, and Renew goes on while another waits.
+class HostPlatform {
+ public:
+  virtual ~HostPlatform() = default;
+  virtual const HostIdentity& identity() const = 0;
+  // Asks now. nullopt = no notice at this moment (a former one was withdrawn). Errors: kUnavailable
+  // or kTimeout = it did not answer, which says nothing.
+  virtual Result<std::optional<Notice>> PollNotice() = 0;
+  // The same for a recommendation; nullopt also where the platform never gives any.
+  virtual Result<std::optional<HostAdvice>> PollAdvice() = 0;
+  // The machine ends itself then (platform's clock), unless it is moved again; whoever holds the
+  // machine does that, whatever becomes of the agent.
+  virtual Status Renew(WallTime deadline) = 0;
+  // The agent is about to end for good: the machine ends with it. `why`, unless empty, is kept for
+  // its owner where the machine's remains are looked for.
+  virtual Status PowerOff(const std::string& why) = 0;
+};
+
+}  // namespace stoker

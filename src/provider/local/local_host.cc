@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/local/local_host.h"
+
+#include <mutex>
+#include <utility>
+
+#include "provider/local/local_boot.h"
+#include "sys/file.h"
+
+namespace stoker {
+namespace {
+
+class LocalHost : public HostPlatform {
+ public:
+  LocalHost(HostIdentity identity, std::unique_ptr<MetadataService> metadata)
+      : identity_(std::move(identity)), metadata_(std::move(metadata)) {}
+
+  const HostIdentity& identity() const override { return identity_; }
+
+  Result<std::optional<Notice>> PollNotice() override {
+    const std::lock_guard lock(mutex_);
+    return metadata_->PollNotice();
+  }
+
+  Result<std::optional<HostAdvice>> PollAdvice() override { return std::optional<HostAdvice>(); }
+
+  Status Renew(WallTime deadline) override { return RenewLocalLease(identity_.dir, deadline); }
+
+  // The machine process ends when its agent has ended well.
+  Status PowerOff(const std::string& why) override {
+    return why.empty() ? Status::Ok() : WriteLocalReason(identity_.dir, why);
+  }
+
+ private:
+  const HostIdentity identity_;
+  std::mutex mutex_;
+  const std::unique_ptr<MetadataService> metadata_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<HostPlatform>> MakeLocalHost(const std::string& dir,
+                                                    std::unique_ptr<MetadataService> metadata) {
+  STOKER_ASSIGN(LocalBoot boot, ReadLocalBoot(dir));
+  STOKER_ASSIGN(const MachineIdentity me, metadata->Identity());
+  HostIdentity identity;
+  identity.request = std::move(boot.request);
+  identity.launch = boot.launch;
+  identity.index = boot.index;
+  identity.instance_id = std::move(boot.instance_id);
+  identity.boot_id = sys::BootId();
+  identity.address = me.address;
+  identity.dir = dir;
+  return std::unique_ptr<HostPlatform>(
+      std::make_unique<LocalHost>(std::move(identity), std::move(metadata)));
+}
+
+std::string LocalStateDir(const std::string& dir) {
+  const size_t at = dir.rfind("/instances/");
+  return at == std::string::npos ? dir : dir.substr(0, at);
+}
+
+}  // namespace stoker

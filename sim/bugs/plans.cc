@@ -150,16 +150,19 @@ Plan TimerAlone(uint64_t seed) {
 Plan TimerAndOutages(uint64_t seed) {
   Draw draw(seed);
   draw.job().attached = false;
-  draw.plan.calm = 900'000;
+  draw.plan.calm = 1'800'000;
   draw.plan.tier = Tier::kTimer;
   draw.plan.controllers = {{ControllerKind::kTimer, draw.Long(0, 60'000), -1, 60'000}};
-  draw.job().program.steps = 1'200;
+  draw.job().program.steps = 1'800;
   draw.job().program.step_ms = 1'000;
+  draw.plan.report = Duration::Seconds(20);
   int64_t at = 130'000;
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i < 8; ++i) {
     draw.Faults("store-away", 1, 95'000, 110'000);
     draw.plan.faults.back().at = at;
-    at += draw.plan.faults.back().amount + draw.Long(300, 6'000);
+    // In pairs: a look comes into the moment between the two more often than a report does.
+    const int64_t moment = draw.Long(2'000, 6'000);
+    at += draw.plan.faults.back().amount + (i % 2 == 0 ? moment : 150'000);
   }
   return draw.plan;
 }

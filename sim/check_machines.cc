@@ -163,7 +163,7 @@ class NoBlindLoss : public Observer {
     if (!just && !unheard) return;
     for (const auto& [id, machine] : world_.cloud().machines()) {
       // One that was stopped and started is not the one that was seen.
-      if (machine.request.job != job || machine.request.launch != launch.number ||
+      if (machine.request.job != job || machine.launch() != launch.number ||
           machine.state != InstanceState::kRunning || machine.boots > 1) {
         continue;
       }

@@ -42,7 +42,7 @@ Result<Looks> ReadLooks(Ledger& ledger, const std::string& job) {
   if (!object.ok()) return object.status().WithContext("reading " + key);
   const auto parsed = json::ParseObject(key, object->data, kMostLooksBytes);
   if (!parsed.ok()) return Looks{};
-  const Status format = json::CheckFormat(key, *parsed, kRecordFormat);
+  const Status format = json::CheckFormat(key, *parsed, kLooksFormat);
   if (format.Is(Code::kTooNew)) return format;
   Looks looks;
   json::JsonIn in(*parsed, key + ": ");

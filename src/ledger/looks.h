@@ -23,8 +23,10 @@ struct QuietNode {
   Duration longest_gap;  // between two of them
 };
 
+inline constexpr int kLooksFormat = 1;
+
 struct Looks {
-  int format = 1;
+  int format = kLooksFormat;
   WallTime at;  // the last look; store's clock
   std::vector<QuietNode> nodes;
 };

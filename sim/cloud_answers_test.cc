@@ -97,9 +97,8 @@ TEST_F(CloudAnswersTest, AnswersShowThePastAsItWas) {
 TEST_F(CloudAnswersTest, ListsHaveHolesThatClose) {
   cloud.faults.holes = 1000;
   cloud.latency_low = cloud.latency_high = 10;
-  const std::string id = Launch("t1");
-  RunUntil(48 * 60 * kMinute);
-  cloud.Renew(id, 96 * 60 * kMinute);
+  Launch("t1");
+  RunUntil(12 * kHour);
   const auto listed = [&] {
     size_t machines = 0;
     InFiber([&] { machines = client.Describe("ledger", "job")->size(); });

@@ -42,7 +42,7 @@ const std::vector<Bug> kMachines = {
      Taken},
     {"failed-describe-is-empty",
      "a list of machines that could not be had is taken for an empty one",
-     {"no-fork", "newest", "one-machine"},
+     {"no-blind-kill", "no-fork", "newest", "one-machine"},
      DeafProvider},
     {"one-absent-look",
      "a machine that one list leaves out is taken to be gone",
@@ -97,7 +97,10 @@ const std::vector<Bug> kMachines = {
      "a machine is ended while others of its request, which go with it, are of use",
      {"no-blind-kill"},
      CutOffGang},
-    {"index-ignored", "machines are matched by their request's token alone", {"gang"}, GangPlace},
+    {"index-ignored",
+     "machines are matched by their request's token alone",
+     {"gang", "no-blind-kill"},
+     GangPlace},
 };
 
 // The record and its job: ledger/, reconcile/, agent/supervisor.cc.

@@ -32,13 +32,21 @@ bool Same(const HttpResponse& one, const HttpResponse& other) {
   return one.status == other.status && one.headers == other.headers && one.body == other.body;
 }
 
+// Beast counts what it had to look at twice: of two heads of nearly the limit, one that comes in
+// pieces may be over it. Stores send a small part of the limit that stoker sets.
+bool OverTheLimitInPieces(const Status& status, std::string_view input) {
+  return status.Is(Code::kNoSpace) &&
+         input.size() > static_cast<size_t>(kSmall.max_header_bytes) / 2;
+}
+
 // Head and body, as files are fetched.
 void ExpectStreamed(std::string_view input, const std::string& method,
                     const Result<HttpResponse>& whole) {
   const ReadBytes read = Arriving(input, 5);
   auto start = ReadHttpResponseStart(read, method, kSmall.max_header_bytes);
   if (!start.ok()) {
-    FUZZ_EXPECT(!whole.ok(), "only the head was refused: " + start.status().ToString());
+    FUZZ_EXPECT(!whole.ok() || OverTheLimitInPieces(start.status(), input),
+                "only the head was refused: " + start.status().ToString());
     return;
   }
   std::string body;
@@ -72,6 +80,10 @@ void ExpectStreamed(std::string_view input, const std::string& method,
 void ExpectSame(std::string_view input, const std::string& method) {
   const auto answer = ReadHttpResponse(Arriving(input, 1 << 20), method, kSmall);
   const auto slowly = ReadHttpResponse(Arriving(input, 3), method, kSmall);
+  if (answer.ok() && !slowly.ok()) {
+    FUZZ_EXPECT(OverTheLimitInPieces(slowly.status(), input), slowly.status().ToString());
+    return;
+  }
   FUZZ_EXPECT(answer.ok() == slowly.ok(), answer.status().ToString() + slowly.status().ToString());
   ExpectStreamed(input, method, answer);
   if (!answer.ok()) {

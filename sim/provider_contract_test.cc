@@ -155,7 +155,7 @@ TEST_P(ProviderContract, SimulatedAndEndedTogether) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, ProviderContract, testing::ValuesIn(ProviderCases()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& each) { return each.param.name; });
 
 TEST(ProviderContractItself, EachLieIsFound) {
   for (const Lie lie : {Lie::kForgetsTokens, Lie::kRevives, Lie::kListsEverything, Lie::kLeavesOut,

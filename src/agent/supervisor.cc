@@ -164,6 +164,8 @@ void Supervisor::Assign(const Attempt& attempt, Actions& out) {
   report_.end_checked = false;
   report_.stderr_tail.clear();
   report_.missing_outputs.clear();
+  report_.unkept = 0;
+  report_.unkept_in.clear();
   report_.restored.clear();
   report_.restore_error.clear();
   report_.run_ms = 0;
@@ -292,6 +294,8 @@ void Supervisor::Resume(const NodeReport& before, Actions& out) {
   report_.end_checked = before.end_checked;
   report_.stderr_tail = before.stderr_tail;
   report_.missing_outputs = before.missing_outputs;
+  report_.unkept = before.unkept;
+  report_.unkept_in = before.unkept_in;
   report_.restore_error = before.restore_error;
   exit_.exit_code = before.end->exit_code;
   exit_.signal = before.end->signal;

@@ -103,6 +103,7 @@ void CheckpointKeeper::SetPhase(Phase phase) {
 }
 
 void CheckpointKeeper::SetTrouble(const std::string& what) {
+  full_ = false;
   const std::lock_guard lock(mutex_);
   trouble_ = what;
 }

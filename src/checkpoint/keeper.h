@@ -185,6 +185,7 @@ class CheckpointKeeper {
   std::shared_ptr<Moment> last_answer_;
   int64_t wished_cycle_ = 0;
   bool ending_for_good_ = false;
+  bool full_ = false;  // trouble_ says that the store is
 
   mutable std::mutex mutex_;  // guards what follows
   Phase phase_ = Phase::kIdle;

@@ -58,7 +58,11 @@ void CheckpointKeeper::StartUpload(int64_t seq) {
 void CheckpointKeeper::Failed(const Status& status, MonoTime now) {
   back_off_ = std::min(kLongestBackOff, std::max(kFirstBackOff, back_off_ * 2));
   not_before_ = now + back_off_;
+  // Which file meets a full store first is chance, and no news.
+  const bool full = status.Is(Code::kNoSpace);
+  if (full && full_) return;
   SetTrouble("checkpoint not saved yet: " + status.ToString());
+  full_ = full;
 }
 
 void CheckpointKeeper::Advance(MonoTime now) {

@@ -332,10 +332,18 @@ Status OutputKeeper::Finish(MonoTime deadline) {
 }
 
 void OutputKeeper::GiveUp() {
-  for (const auto& [path, why] : waiting_) LeaveOut(path, &seen_[path], why.message());
+  for (const auto& [path, why] : waiting_) {
+    LeaveOut(path, &seen_[path], why.message());
+    unsaved_.insert(path);
+  }
   waiting_.clear();
   const Status listed = WriteManifest();
-  if (!listed.ok()) left_out_["(the list of outputs)"] = listed.message();
+  if (listed.ok()) return;
+  // Nobody finds what the list does not name.
+  left_out_["(the list of outputs)"] = listed.message();
+  for (const auto& [path, file] : listed_) {
+    if (file.kind != FileKind::kDirectory) unsaved_.insert(path);
+  }
 }
 
 Result<std::vector<OutputInfo>> ListOutputs(ObjectStore& store, const std::string& job) {

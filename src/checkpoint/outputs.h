@@ -61,6 +61,8 @@ class OutputKeeper {
   // What will never be in the store as it is now, by path in the work directory, and why; for
   // people.
   const std::map<std::string, std::string>& left_out() const { return left_out_; }
+  // After GiveUp: what another try might have kept, by path in the work directory.
+  const std::set<std::string>& unsaved() const { return unsaved_; }
   // Whether a file was kept, under a path (as in the work directory) that `matches`.
   bool Kept(const std::function<bool(const std::string& path)>& matches) const;
 
@@ -100,6 +102,7 @@ class OutputKeeper {
   std::map<std::string, Seen> seen_;            // by path in the work directory
   std::map<std::string, ManifestFile> listed_;  // by path in the work directory
   std::map<std::string, std::string> left_out_;
+  std::set<std::string> unsaved_;
   std::map<std::string, Status> waiting_;  // of the last look: what failed, and may not fail again
   bool manifest_due_ = false;
   int64_t uploaded_ = 0;

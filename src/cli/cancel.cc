@@ -18,6 +18,8 @@
 #include "cli/verb.h"
 #include "ledger/index.h"
 #include "ledger/records.h"
+#include "node/outputs/unsaved.h"
+#include "sys/file.h"
 
 namespace stoker::cli {
 namespace {
@@ -31,12 +33,31 @@ struct Options {
 
 // So long a full disk is waited for once no machine of the job runs any more.
 constexpr Duration kForRoom = Duration::Seconds(30);
+constexpr size_t kTokenShown = 8;
 
-// Ends the job's processes on this machine, and removes nothing of theirs.
+// What the program has made goes with the machine's folder as soon as somebody clears that away.
+void KeepWork(Context& context, const std::string& job, const std::string& instance) {
+  const std::string& state = context.places().state;
+  const std::string machine = state + "/instances/" + instance;
+  const std::string spare = machine + "/" + node::kSpare;
+  if (!sys::FileExists(spare)) return;  // no program has run there
+  const node::Unsaved kept = node::MoveWork({machine + "/work", state + "/" + node::kUnsaved,
+                                             job + "-" + instance.substr(0, kTokenShown), spare});
+  if (!kept.in.empty()) {
+    context.Say("job " + job + ": its work directory lies in " + kept.in +
+                "; 'stoker gc' removes it when it is 30 days old");
+  }
+  if (!kept.status.ok()) context.Say("job " + job + ": " + kept.status.ToString());
+}
+
+// Ends the job's processes on this machine, and removes nothing of what they made.
 Status HaltHere(Context& context, Ledger& ledger, const std::string& job) {
   STOKER_ASSIGN(LocalProvider * local, context.local_provider());
   STOKER_ASSIGN(const auto instances, local->Describe(ledger.id(), job));
-  for (const InstanceSeen& instance : instances) STOKER_TRY(local->Halt(instance.id));
+  for (const InstanceSeen& instance : instances) {
+    STOKER_TRY(local->Halt(instance.id));
+    KeepWork(context, job, instance.id);
+  }
   return Status::Ok();
 }
 

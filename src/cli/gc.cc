@@ -18,6 +18,7 @@
 #include "ledger/index.h"
 #include "ledger/records.h"
 #include "node/env/old_envs.h"
+#include "node/outputs/unsaved.h"
 #include "sys/file.h"
 
 namespace stoker::cli {
@@ -71,6 +72,10 @@ Caches ClearCaches(Context& context, bool dry_run) {
   return cleared;
 }
 
+std::string UnsavedFolder(Context& context) {
+  return context.places().state + "/" + node::kUnsaved;
+}
+
 // Copies of stoker that machines were started from.
 Result<int64_t> ClearBinaries(Context& context, Ledger& ledger, bool dry_run) {
   std::set<std::string> used;
@@ -81,6 +86,16 @@ Result<int64_t> ClearBinaries(Context& context, Ledger& ledger, bool dry_run) {
     used.insert(read.job.binary_digest);
   }
   return ClearFolder(context, context.places().state + "/bin", "", kUnusedAge, used, dry_run);
+}
+
+// What jobs left that no store had room for: with its job, or when it is old.
+int64_t ClearUnsaved(Context& context, const std::vector<std::string>& jobs, bool dry_run) {
+  const std::string folder = UnsavedFolder(context);
+  int64_t cleared = 0;
+  for (const std::string& job : jobs) {
+    cleared += ClearFolder(context, folder, job + "-", {}, {}, dry_run);
+  }
+  return cleared + ClearFolder(context, folder, "", kUnusedAge, {}, dry_run);
 }
 
 // What stood in the way of jobs that are not finished, by job.
@@ -118,6 +133,7 @@ struct Outcome {
   std::vector<std::string> instances;
   int64_t uploads = 0;
   int64_t binaries = 0;
+  int64_t unsaved = 0;
   Unfinished unfinished;
 };
 
@@ -142,6 +158,7 @@ Result<Outcome> Clear(Context& context, const CollectRequest& request) {
   const auto binaries = ClearBinaries(context, *ledger, dry_run);
   out.binaries = binaries.value_or(0);
   if (!binaries.ok()) context.Say("copies of stoker are kept: " + binaries.status().ToString());
+  out.unsaved = ClearUnsaved(context, out.collected.jobs, dry_run);
   if (!dry_run && AnyForRoom(out.unfinished)) {
     (void)LetGoOfReserve(context);
     STOKER_ASSIGN(out.unfinished, FinishJobs(context, *ledger, *controller));
@@ -187,6 +204,7 @@ nlohmann::json ToJson(const Outcome& out, bool dry_run) {
           {"blob_bytes", out.collected.blob_bytes},
           {"instances", out.instances},
           {"unfinished_uploads", out.uploads},
+          {"unsaved", out.unsaved},
           {"copies", out.caches.copies + out.binaries},
           {"environments", out.caches.environments},
           {"kept",
@@ -213,7 +231,17 @@ void Tell(Context& context, const Outcome& out, const CollectRequest& request) {
     text += ", " + Count(out.caches.environments, "Python environment") + " unused for 30 days";
   }
   if (out.uploads > 0) text += ", " + Count(out.uploads, "unfinished upload");
+  if (out.unsaved > 0) {
+    text += ", " + Count(out.unsaved, "folder") + " of files that no store had room for";
+  }
   context.Print(text + "\n");
+  const std::string folder = UnsavedFolder(context);
+  const auto left = sys::ListDir(folder);
+  if (left.ok() && !left->empty()) {
+    context.Say("files that no store had room for lie in " + folder +
+                ", each folder until it is 30 days old: " +
+                Count(static_cast<int64_t>(left->size()), "folder"));
+  }
   if (request.jobs_older_than) return TellKept(context, collected.kept, *request.jobs_older_than);
   context.Say(
       "ended jobs are kept; --older-than 90d removes those that ended more than 90 days ago");
@@ -251,8 +279,9 @@ Verb GcVerb() {
   verb.description =
       "Clears away left-over machines and old copies of stoker on this computer, Python "
       "environments in its cache that no job has used for 30 days, code archives older than 30 "
-      "days that no job needs, and uploads (also of 'stoker sync' here) that were begun three days "
-      "ago and never finished. With --older-than it also removes whole jobs that ended longer ago, "
+      "days that no job needs, uploads (also of 'stoker sync' here) that were begun three days ago "
+      "and never finished, and files that no store had room for 30 days ago. With --older-than it "
+      "also removes whole jobs that ended longer ago, "
       "with their logs, checkpoints and outputs, and says which it keeps and why: those that have "
       "not ended, and those whose checkpoints another job may still begin from. It works on a full "
       "disk, too.";

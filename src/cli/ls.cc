@@ -55,13 +55,14 @@ json ToJson(const Summary& job) {
           {"ended", time(job.ended)},
           {"run_ms", job.run_ms},
           {"reason", Name(job.reason)},
-          {"exit_code", IsFinal(job.state)
-                            ? ExitCodeOf(job.state, job.reason, job.exit_code, job.signal)
-                            : job.exit_code},
+          {"exit_code", IsFinal(job.state) ? ExitCodeOf(job.state, job.reason, job.exit_code,
+                                                        job.signal, job.unkept)
+                                           : job.exit_code},
           {"signal", job.signal},
           {"newest_checkpoint", job.newest_checkpoint},
           {"retry_of", job.retry_of},
           {"remark", job.remark},
+          {"unkept", job.unkept},
           {"rev", job.rev}};
 }
 

@@ -13,6 +13,7 @@
 #include "cli/local_time.h"
 #include "ledger/records.h"
 #include "spec/parse.h"
+#include "view/facts.h"
 
 namespace stoker::cli {
 namespace {
@@ -63,10 +64,12 @@ std::optional<LsColumn> Owner(Context& context, const std::vector<Summary>& jobs
 std::vector<LsColumn> Always(Context& context) {
   const WallTime now = context.clock().Wall();
   const auto status = [&context](const Summary& job) {
-    const char* colour = job.state == JobState::kSucceeded ? "32"
-                         : job.state == JobState::kFailed  ? "31"
-                                                           : "36";
-    return context.Style(colour, Name(job.state));
+    const bool well = job.state == JobState::kSucceeded;
+    const char* colour = well && job.unkept > 0           ? "33"
+                         : well                           ? "32"
+                         : job.state == JobState::kFailed ? "31"
+                                                          : "36";
+    return context.Style(colour, StateText(job.state, job.unkept));
   };
   const auto duration = [now](const Summary& job) {
     const Duration ran = job.ended ? *job.ended - job.created : now - job.created;

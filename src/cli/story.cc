@@ -18,6 +18,11 @@ std::string NeverCame(const std::string& output) {
   return "  output '" + Printable(output) + "' never came\n";
 }
 
+std::string NotKept(const std::string& indent, const Attempt& attempt) {
+  if (attempt.unkept == 0) return "";
+  return indent + "not kept: " + UnkeptText(attempt.unkept, attempt.unkept_in) + "\n";
+}
+
 std::string AttemptText(const Job& job, const Attempt& attempt,
                         const std::vector<ReportSeen>& reports, WallTime now) {
   std::string state = attempt.state == AttemptState::kEnded && attempt.ending
@@ -47,7 +52,7 @@ std::string AttemptText(const Job& job, const Attempt& attempt,
     if (!why.empty()) text += "      " + why + "\n";
   }
   for (const std::string& output : attempt.missing_outputs) text += "    " + NeverCame(output);
-  return text;
+  return text + NotKept("      ", attempt);
 }
 
 std::string MemoryText(const NodeReport& report) {
@@ -173,7 +178,7 @@ std::string Ago(WallTime then, WallTime now) {
 std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, WallTime now,
                         const Told& told) {
   const WallTime end = job.ended.value_or(now);
-  std::string text = job.name + " (" + job.id + ") " + std::string(Name(job.state));
+  std::string text = job.name + " (" + job.id + ") " + StateText(job.state, Unkept(job));
   const std::string reason = ReasonText(job);
   if (SaysMore(reason)) text += ": " + reason;
   text += "\n  " + HumanDuration(end - job.created) + " from submit to end, " +
@@ -188,7 +193,8 @@ std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, 
   const std::string newest = NewestCheckpoint(job, reports);
   if (!newest.empty()) text += "\n  last checkpoint " + newest;
   for (const std::string& line : TroublesAtTheEnd(reports)) text += "\n  " + Printable(line);
-  const std::string left = job.attempts.empty() ? "" : job.attempts.back().as_left;
+  const Attempt* needed = NewestNeeded(job);
+  const std::string left = needed == nullptr ? "" : needed->as_left;
   if (!left.empty() && job.state != JobState::kSucceeded) {
     text += "\n  left behind as it was, and newer: " + left + " (stoker run --from " + job.id +
             "/" + std::string(kAsLeft) + ")";
@@ -198,8 +204,9 @@ std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, 
     if (!told.output) text += LastWords(job, reports);
   }
   text += "\n";
-  if (!job.attempts.empty()) {
-    for (const std::string& output : job.attempts.back().missing_outputs) text += NeverCame(output);
+  if (needed != nullptr) {
+    for (const std::string& output : needed->missing_outputs) text += NeverCame(output);
+    text += NotKept("  ", *needed);
   }
   text += "  more: stoker show " + job.id + " · stoker logs " + job.id;
   return text + WhatNext(job, newest) + "\n";
@@ -207,7 +214,7 @@ std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, 
 
 std::string TellStory(const StoryInput& input) {
   const Job& job = input.job;
-  std::string text = job.name + "  " + job.id + "  " + std::string(Name(job.state));
+  std::string text = job.name + "  " + job.id + "  " + StateText(job.state, Unkept(job));
   const std::string reason = ReasonText(job);
   if (SaysMore(reason)) text += " (" + reason + ")";
   text += "\n  submitted   " + LocalTime(job.created) + " (" + Ago(job.created, input.now) +

@@ -77,7 +77,8 @@ Verb WaitVerb() {
   verb.summary = "Wait for a job to end";
   verb.description =
       "Waits until a job has ended and moves it along meanwhile. Prints its summary and ends with "
-      "its program's exit code.";
+      "its program's exit code, or with 1 when it succeeded but files that it left could not be "
+      "kept.";
   verb.exit_codes = {{"CODE", "The program's own exit code, when the job failed with one"},
                      {"128+N", "Signal N ended the program"},
                      {"127", "The program was not found"},

@@ -199,6 +199,9 @@ void Fields(A& a, T& t) {
   if constexpr (!std::is_const_v<T>) t.not_needed |= SaidToBeNotNeeded(t);
   a("missing_outputs", t.missing_outputs);
   a("trouble", t.trouble);
+  a("unkept", t.unkept);
+  a("unkept_in", t.unkept_in);
+  a.Check(t.unkept >= 0, "unkept", "is negative");
   a.Check(Sane(t.run_ms), "run_ms", "is out of range");
   a.Check(PathOrEmpty(t.restore), "restore", "is not a checkpoint's name");
   a.Check(PathOrEmpty(t.newest_checkpoint), "newest_checkpoint", "is not a checkpoint's name");
@@ -299,6 +302,9 @@ void Fields(A& a, T& t) {
   a.Raw("gpu", t.gpu);
   a("trouble", t.trouble);
   a("missing_outputs", t.missing_outputs);
+  a("unkept", t.unkept);
+  a("unkept_in", t.unkept_in);
+  a.Check(t.unkept >= 0, "unkept", "is negative");
   a.Check(IsSafeName(t.job), "job", "is not a job id");
   a.Check(Sane(t.rank), "rank", "is out of range");
   a.Check(Sane(t.run_ms), "run_ms", "is out of range");

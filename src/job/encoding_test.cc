@@ -120,6 +120,8 @@ Attempt AnyAttempt(Prng& prng, int number) {
   a.newest_checkpoint = AnyId(prng);
   a.as_left = AnyId(prng);
   a.trouble = AnyText(prng);
+  a.unkept = static_cast<int64_t>(prng.Below(9));
+  a.unkept_in = AnyText(prng);
   a.noticed = prng.Chance(1, 2);
   a.not_needed = prng.Chance(1, 5);
   a.extra = AnyExtra(prng);
@@ -189,6 +191,8 @@ NodeReport AnyReport(Prng& prng) {
   r.disk_bytes = 6;
   r.gpu = prng.Chance(1, 2) ? "" : R"([{"util":0.5}])";
   r.trouble = AnyText(prng);
+  r.unkept = static_cast<int64_t>(prng.Below(9));
+  r.unkept_in = AnyText(prng);
   r.extra = AnyExtra(prng);
   return r;
 }
@@ -268,9 +272,9 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Ask>(), 6u);
   EXPECT_EQ(CountMembers<Request>(), 12u);
   EXPECT_EQ(CountMembers<Launch>(), 11u);
-  EXPECT_EQ(CountMembers<Attempt>(), 17u);
+  EXPECT_EQ(CountMembers<Attempt>(), 19u);
   EXPECT_EQ(CountMembers<Job>(), 28u);
-  EXPECT_EQ(CountMembers<NodeReport>(), 30u);
+  EXPECT_EQ(CountMembers<NodeReport>(), 32u);
 }
 
 TEST(Encoding, RefusesNewerFormats) {

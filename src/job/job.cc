@@ -102,6 +102,12 @@ Launch* FindLaunch(Job& job, int number) { return FindNumber(job.launches, numbe
 const Attempt* FindAttempt(const Job& job, int number) { return FindNumber(job.attempts, number); }
 Attempt* FindAttempt(Job& job, int number) { return FindNumber(job.attempts, number); }
 
+const Attempt* NewestNeeded(const Job& job) {
+  const auto needed = std::find_if(job.attempts.rbegin(), job.attempts.rend(),
+                                   [](const Attempt& attempt) { return !attempt.not_needed; });
+  return needed == job.attempts.rend() ? nullptr : &*needed;
+}
+
 const Attempt* CurrentAttempt(const Job& job, int launch) {
   const Attempt* newest = nullptr;
   for (const Attempt& attempt : job.attempts) {

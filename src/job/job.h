@@ -98,6 +98,10 @@ struct Attempt {
   std::vector<std::string> missing_outputs;  // entries of `outputs` that nothing was kept of
   // What its nodes said at their end: what was not kept, and why. At most kMostTrouble bytes.
   std::string trouble;
+  // Files that it left and that are in no store, and where they lie on the first of its nodes that
+  // has some; "" = they are gone.
+  int64_t unkept = 0;
+  std::string unkept_in;
   std::string extra;
 };
 
@@ -182,6 +186,10 @@ struct NodeReport {
   std::string trouble;  // upkeep errors that did not stop the program (disk full, no store)
   // With phase kEnded: entries of `outputs` that nothing has been kept of, on this node or before.
   std::vector<std::string> missing_outputs;
+  // With phase kEnded: files that are in no store, and the folder of this machine that they were
+  // moved to; "" = they go with it.
+  int64_t unkept = 0;
+  std::string unkept_in;
   std::string extra;
 };
 
@@ -201,6 +209,8 @@ const Launch* FindLaunch(const Job& job, int number);
 Launch* FindLaunch(Job& job, int number);
 const Attempt* FindAttempt(const Job& job, int number);
 Attempt* FindAttempt(Job& job, int number);
+// The newest that there was a need for; null when there is none.
+const Attempt* NewestNeeded(const Job& job);
 // The attempt that `launch` serves now: the newest that lists it and is not Ended; else null.
 const Attempt* CurrentAttempt(const Job& job, int launch);
 

@@ -38,6 +38,7 @@ Summary AnySummary(Prng& prng, int number) {
   s.out_of_memory = prng.Chance(1, 2);
   s.newest_checkpoint = prng.Base32(12);
   s.retry_of = prng.Chance(1, 2) ? "" : prng.Base32(8);
+  s.unkept = static_cast<int64_t>(prng.Below(9));
   return s;
 }
 
@@ -95,12 +96,14 @@ TEST(Summary, TellsAJobInShort) {
   job.name = "bad\x1b[31m\nname" + std::string(300, 'x');
   AppendRequest(job, {0});
   auto& first = job.attempts.emplace_back();
+  first.number = 1;
   first.state = AttemptState::kEnded;
   first.running = WallTime{5};
   first.run_ms = 10;
   first.newest_checkpoint = "1-step";
   first.ending = Ending{EndReason::kInterrupted, 0, 0, false, 0, ""};
   auto& second = job.attempts.emplace_back();
+  second.number = 2;
   second.running = WallTime{50};
   second.run_ms = 7;
   const Summary s = SummaryOf(job);
@@ -125,7 +128,28 @@ TEST(Summary, RemarksWhatAnEndedJobHasNotKept) {
   attempt.trouble = "'out/pipe' is not kept: no file";
   const Summary s = SummaryOf(job);
   EXPECT_EQ(s.remark, "declared and never came: model.pt, runs/*; 'out/pipe' is not kept: no file");
+  EXPECT_EQ(s.unkept, 0);
   EXPECT_EQ(DecodeSummary(EncodeSummary(s)), s);
+}
+
+TEST(Summary, TellsOfTheAttemptThatDidTheWork) {
+  Job job;
+  job.id = "abcdefgh";
+  job.state = JobState::kSucceeded;
+  auto& worked = job.attempts.emplace_back();
+  worked.number = 1;
+  worked.unkept = 2;
+  worked.unkept_in = "/home/me/unsaved";
+  auto& withdrawn = job.attempts.emplace_back();
+  withdrawn.number = 2;
+  withdrawn.not_needed = true;
+  const Summary s = SummaryOf(job);
+  EXPECT_EQ(s.attempts, 1);
+  EXPECT_EQ(s.unkept, 2);
+  EXPECT_EQ(s.remark, "what is not kept lies in /home/me/unsaved");
+  EXPECT_EQ(DecodeSummary(EncodeSummary(s)), s);
+  job.state = JobState::kRunning;
+  EXPECT_EQ(SummaryOf(job).unkept, 0) << "it goes on";
 }
 
 TEST(Summary, OfAnOlderStokerHasNoHost) {

@@ -125,12 +125,15 @@ class LineReader {
 
 std::string Short(const std::string& text) { return CutText(Printable(text), kMaxText); }
 
-std::string Remark(const Job& job) {
-  if (!IsFinal(job.state) || job.attempts.empty()) return "";
-  const Attempt& last = job.attempts.back();
+std::string Remark(const Attempt& last) {
   std::string text;
+  if (last.unkept > 0) {
+    text = last.unkept_in.empty() ? "what is not kept is gone"
+                                  : "what is not kept lies in " + last.unkept_in;
+  }
   if (!last.missing_outputs.empty()) {
-    text = "declared and never came: " + Join(last.missing_outputs, ", ");
+    text += (text.empty() ? "" : "; ") +
+            ("declared and never came: " + Join(last.missing_outputs, ", "));
   }
   if (!last.trouble.empty()) text += (text.empty() ? "" : "; ") + last.trouble;
   return Short(text);
@@ -152,12 +155,16 @@ Summary SummaryOf(const Job& job) {
   summary.host = Short(job.host);
   summary.state = job.state;
   summary.num_nodes = job.num_nodes;
-  summary.attempts = static_cast<int>(job.attempts.size());
+  const Attempt* newest = NewestNeeded(job);
+  summary.attempts = newest != nullptr ? newest->number : 0;
   if (!job.requests.empty()) summary.provider = Short(job.requests.back().ask.place.provider);
   summary.created = job.created;
   summary.ended = job.ended;
   summary.retry_of = job.retry_of;
-  summary.remark = Remark(job);
+  if (IsFinal(job.state) && newest != nullptr) {
+    summary.remark = Remark(*newest);
+    summary.unkept = newest->unkept;
+  }
   std::optional<Ending> ending;
   for (const Attempt& attempt : job.attempts) {
     if (!summary.started) summary.started = attempt.running;
@@ -199,6 +206,7 @@ std::string EncodeSummary(const Summary& s) {
   line.Text(s.retry_of);
   line.Text(s.host);
   line.Text(s.remark);
+  line.Number(s.unkept);
   return line.Take();
 }
 
@@ -225,6 +233,7 @@ std::optional<Summary> DecodeSummary(std::string_view text) {
   line.Text(&s.retry_of);
   if (!line.AtEnd()) line.Text(&s.host);
   if (!line.AtEnd()) line.Text(&s.remark);
+  if (!line.AtEnd()) s.unkept = line.Number(0, INT64_MAX);
   if (!line.Done() || !IsSafeName(s.id)) return std::nullopt;
   return s;
 }

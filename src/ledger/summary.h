@@ -21,7 +21,7 @@ struct Summary {
   std::string user;
   JobState state = JobState::kPending;
   int num_nodes = 1;
-  int attempts = 0;
+  int attempts = 0;      // the number of the newest that there was a need for
   std::string provider;  // where the newest launch was asked for: "local"
   WallTime created;
   std::optional<WallTime> started;  // when the program first ran on all nodes
@@ -36,6 +36,7 @@ struct Summary {
   std::string host;  // Job::host; "" also in what an older stoker wrote
   // Of a job that has ended: outputs that never came, and what was not kept; "" = nothing to say.
   std::string remark;
+  int64_t unkept = 0;  // files that it left, and that are in no store
   bool operator==(const Summary&) const = default;
 };
 

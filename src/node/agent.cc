@@ -227,8 +227,9 @@ void Agent::Do(const FinalizeAttempt& action) {
     const auto run = RunOf(action.attempt, rank);
     SavePatience patience(run->saved(), parts_.clock.Mono());
     for (int64_t pause = 100;; pause = std::min<int64_t>(pause * 2, 5000)) {
-      if (run->Finalize(action).ok() || off_) break;
-      if (patience.Ends(run->saved(), run->hurried(), parts_.clock.Mono())) {
+      if (run->Finalize(action).ok()) break;
+      // Leaving is the end of the machine's folder, too.
+      if (off_ || patience.Ends(run->saved(), run->hurried(), parts_.clock.Mono())) {
         run->GiveUp();
         break;
       }

@@ -390,13 +390,11 @@ Status AttemptRun::Finalize(const FinalizeAttempt& action) {
   return first.ok() ? shipped : first;
 }
 
-// A trouble that lasts is said each minute.
+// A trouble that lasts is said once.
 void AttemptRun::SayNow(const Status& trouble) {
   const std::string text = trouble.ToString();
-  const MonoTime now = clock_.Mono();
-  if (text == said_ && now - said_at_ < Duration::Minutes(1)) return;
+  if (text == said_) return;
   said_ = text;
-  said_at_ = now;
   Say("stoker: " + text + "; trying again");
 }
 
@@ -415,6 +413,10 @@ void AttemptRun::Complete(NodeReport& report) {
   report.peak_resident_bytes = peak_resident_;
   report.trouble = trouble_;
   if (outputs_) report.missing_outputs = outputs_->missing();
+  if (unsaved_.files > 0) {
+    report.unkept = unsaved_.files;
+    report.unkept_in = unsaved_.in;
+  }
   const std::string newest = NewestCheckpoint();
   if (!newest.empty()) report.newest_checkpoint = newest;
   const std::string more = KeeperTrouble();

@@ -22,6 +22,7 @@
 #include "node/env/shell_step.h"
 #include "node/host_names.h"
 #include "node/output_sync.h"
+#include "node/outputs/unsaved.h"
 #include "node/own_variables.h"
 #include "port/clock.h"
 #include "port/object_store.h"
@@ -65,7 +66,8 @@ class AttemptRun {
   // The last checkpoint, the last outputs, the last lines. Returns when all is in the store, or at
   // the deadline with what is not.
   Status Finalize(const FinalizeAttempt& action);
-  // Instead of another Finalize: what is left is not kept, and said.
+  // Instead of another Finalize: what is left is not kept, and said. It is moved to where it stays
+  // when the machine goes: node/outputs/unsaved.h.
   void GiveUp();
   // Ends a Finalize that waits for the store; from then on it is time to give up. Any thread.
   void SaveNoLonger() { hurried_ = true; }
@@ -80,6 +82,7 @@ class AttemptRun {
   // Of the launch: an attempt after this one finds it.
   std::string InputsDir() const { return config_.dir + "/inputs"; }
   std::string CheckpointDir() const;
+  std::string Spare() const { return config_.dir + "/" + kSpare; }
   contract::NodeFacts Facts(const std::vector<std::string>& addresses, int master_port,
                             bool resume) const;
   HostPlan Hosts(const std::vector<std::string>& addresses) const;
@@ -101,6 +104,8 @@ class AttemptRun {
   Status FinalCheckpoint(MonoTime deadline);
   void SayNow(const Status& trouble);
   void KeepWhatIsLeft(MonoTime deadline);
+  // Out of the machine's folder: what a store with room would have kept.
+  void MoveUnsavedAway(bool checkpoints);
   std::string NewestCheckpoint() const;
   std::string KeeperTrouble() const;
   void WatchProgram(std::function<void(TaskExit)> ended, std::function<void()> activity);
@@ -126,9 +131,9 @@ class AttemptRun {
   std::thread watcher_;
   std::atomic<bool> signalled_{false};
   std::atomic<bool> hurried_{false};
-  std::string said_;  // of what does not work at the end, last, and when
-  MonoTime said_at_;
+  std::string said_;               // of what does not work at the end, last
   std::vector<std::string> lost_;  // what was given up, besides outputs
+  Unsaved unsaved_;                // guarded by mutex_
   // Threads beside a job that needs the processors: they wait for the wire most of their time, and
   // end with what they move.
   ThreadCrew crew_;

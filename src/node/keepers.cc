@@ -76,6 +76,7 @@ Status AttemptRun::BeginKeepers() {
   options.directory = CheckpointDir();
   options.staging = config_.dir + "/staging";
   STOKER_TRY(sys::MakeDirs(options.staging, 0700));
+  STOKER_TRY(sys::MakeDirs(Spare(), 0700));
   auto files = OpenCheckpointFiles(options, clock_);
   KeeperConfig config;
   config.job = config_.job.id;
@@ -155,8 +156,37 @@ void AttemptRun::GiveUp() {
     lost_ = lost;
   }
   if (outputs_) outputs_->GiveUp();
+  MoveUnsavedAway(!lost.empty());
   Say("stoker: gave up saving what is left");
   if (log_) (void)log_->ShipAll(Duration::Ms(200));
+}
+
+void AttemptRun::MoveUnsavedAway(bool checkpoints) {
+  std::vector<std::string> paths = outputs_ ? outputs_->unsaved() : std::vector<std::string>();
+  const std::string inside = WorkDir() + "/";
+  if (checkpoints && !StartsWith(CheckpointDir(), inside)) {
+    Say("stoker: what was saved last lies in " + Printable(CheckpointDir()));
+  } else if (checkpoints) {
+    paths.push_back(CheckpointDir().substr(inside.size()));
+  }
+  if (paths.empty()) return;
+  const std::string name =
+      config_.job.id + "-" + std::to_string(config_.attempt) + "-" + std::to_string(config_.rank);
+  Unsaved moved =
+      MoveUnsaved({WorkDir(), config_.state_dir + "/" + kUnsaved, name, Spare()}, paths);
+  if (!moved.in.empty()) {
+    Say("stoker: what could not be kept lies in " + moved.in + " (" + std::to_string(moved.files) +
+        (moved.files == 1 ? " file, " : " files, ") + HumanSize(moved.bytes) +
+        "); 'stoker gc' removes it when it is 30 days old");
+  }
+  if (!moved.status.ok()) {
+    Say("stoker: not all that could not be kept could be moved, and the rest goes with the "
+        "machine: " +
+        moved.status.ToString());
+    moved.files = std::max(moved.files, static_cast<int64_t>(paths.size()));
+  }
+  const std::lock_guard lock(mutex_);
+  unsaved_ = std::move(moved);
 }
 
 int64_t AttemptRun::saved() const {
@@ -195,8 +225,11 @@ void AttemptRun::KeepWhatIsLeft(MonoTime deadline) {
   if (!kept.ok()) {
     const std::string lost = what + ", and they could not be kept: " + kept.status().ToString();
     Say("stoker: " + lost);
-    const std::lock_guard lock(mutex_);
-    lost_.push_back(lost);
+    {
+      const std::lock_guard lock(mutex_);
+      lost_.push_back(lost);
+    }
+    if (newest.empty()) MoveUnsavedAway(true);
   } else if (!kept->id.empty()) {
     Say("stoker: " + what + ": kept as they are, as " + kept->id + " (" +
         std::to_string(kept->files) + (kept->files == 1 ? " file, " : " files, ") +
@@ -209,7 +242,7 @@ void AttemptRun::KeepWhatIsLeft(MonoTime deadline) {
 std::string AttemptRun::NewestCheckpoint() const { return keeper_ ? keeper_->newest() : ""; }
 
 std::string AttemptRun::KeeperTrouble() const {
-  std::string trouble = keeper_ ? keeper_->trouble() : "";
+  std::string trouble = keeper_ && lost_.empty() ? keeper_->trouble() : "";  // lost_ has it
   const std::string more = outputs_ ? outputs_->trouble() : "";
   if (!more.empty()) trouble += (trouble.empty() ? "" : "; ") + more;
   std::vector<std::string> lost = lost_;

@@ -100,7 +100,11 @@ Status OutputSync::LookForMissing() {
     });
   };
   const std::vector<std::string> missing = config_.plan.Missing([&](const OutputPattern& pattern) {
-    if (keeper_->Kept([&](const std::string& path) { return pattern.Matches(path); })) return true;
+    const auto means = [&](const std::string& path) { return pattern.Matches(path); };
+    if (keeper_->Kept(means)) return true;
+    const std::set<std::string>& unsaved = keeper_->unsaved();
+    const bool came = std::any_of(unsaved.begin(), unsaved.end(), means);
+    if (came && !pattern.required()) return true;  // that it is not kept is said of its files
     if (!read) {
       auto listed = ListOutputs(store_, config_.job);
       if (listed.ok()) all = std::move(*listed);
@@ -128,6 +132,10 @@ void OutputSync::GiveUp() {
   keeper_->GiveUp();
   Look(Status::Ok());
   (void)LookForMissing();
+}
+
+std::vector<std::string> OutputSync::unsaved() const {
+  return {keeper_->unsaved().begin(), keeper_->unsaved().end()};
 }
 
 std::vector<std::string> OutputSync::left_out() {

@@ -41,6 +41,8 @@ class OutputSync {
   std::string trouble();
   // What was left out, a line each, for the job's owner. Any thread.
   std::vector<std::string> left_out();
+  // After GiveUp: paths in the work directory that a store with room would have kept.
+  std::vector<std::string> unsaved() const;
   // Files that have been uploaded so far. Any thread.
   int64_t uploaded() const { return uploaded_; }
   // After a Finish that was ok: the entries of `outputs` of which neither this attempt nor one

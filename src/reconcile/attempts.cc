@@ -108,6 +108,17 @@ std::string TroubleAtEnd(const Pass& pass, const Attempt& attempt) {
   return CutText(Join({said.begin(), said.end()}, "; "), kMostTrouble);
 }
 
+void SumUpUnkept(const Pass& pass, Attempt& attempt) {
+  attempt.unkept = 0;
+  attempt.unkept_in.clear();
+  for (int rank = 0; rank < NumNodes(attempt); ++rank) {
+    const ReportSeen* report = pass.Report(attempt, rank);
+    if (report == nullptr || report->report.phase != NodePhase::kEnded) continue;
+    attempt.unkept += report->report.unkept;
+    if (attempt.unkept_in.empty()) attempt.unkept_in = report->report.unkept_in;
+  }
+}
+
 // What the reports and the list of checkpoints say of an attempt that is over.
 void SumUp(Pass& pass, Attempt& attempt) {
   for (int rank = 0; rank < NumNodes(attempt); ++rank) {
@@ -116,6 +127,7 @@ void SumUp(Pass& pass, Attempt& attempt) {
   }
   attempt.missing_outputs = MissingOutputs(pass, attempt);
   attempt.trouble = TroubleAtEnd(pass, attempt);
+  SumUpUnkept(pass, attempt);
   if (pass.seen.checkpoints->empty()) return;
   const Generation& own = pass.seen.checkpoints->front();
   const std::string left = AsLeftName(attempt.number);

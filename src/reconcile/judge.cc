@@ -162,13 +162,22 @@ bool Misses(const Pass& pass, const Attempt& attempt, const std::string& output)
   return true;
 }
 
+// Files came that are in no store: what is missing may be among them.
+bool Unkept(const Pass& pass, const Attempt& attempt) {
+  for (int rank = 0; rank < NumNodes(attempt); ++rank) {
+    const ReportSeen* report = pass.Report(attempt, rank);
+    if (report != nullptr && report->report.unkept > 0) return true;
+  }
+  return false;
+}
+
 // All nodes have completed; a job that leaves out what it must leave behind has failed even so.
 Ending Completed(const Pass& pass, const Attempt& attempt) {
   for (const OutputSpec& output : pass.spec.outputs) {
     if (!output.required || !Misses(pass, attempt, output.path)) continue;
     return Make(EndReason::kUserError, -1,
                 "the program ended with exit code 0, but the required output '" + output.path +
-                    "' never came");
+                    (Unkept(pass, attempt) ? "' was not kept" : "' never came"));
   }
   return Make(EndReason::kCompleted, -1, "the program ended with exit code 0");
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "job/encoding.h"
 #include "view/cut_off.h"
 #include "view/lineage.h"
@@ -12,6 +13,21 @@
 namespace stoker {
 
 using nlohmann::json;
+
+namespace {
+
+std::string Files(int64_t count) {
+  return std::to_string(count) + (count == 1 ? " file" : " files");
+}
+
+json UnkeptJson(const Job& job) {
+  const Attempt* newest = NewestNeeded(job);
+  if (newest == nullptr || newest->unkept == 0) return nullptr;
+  const bool gone = newest->unkept_in.empty();
+  return {{"files", newest->unkept}, {"path", gone ? json(nullptr) : json(newest->unkept_in)}};
+}
+
+}  // namespace
 
 std::string EndingText(const Ending& ending) {
   std::string text(Name(ending.reason));
@@ -76,8 +92,24 @@ std::string NewestCheckpoint(const Job& job, const std::vector<ReportSeen>& repo
   return newest;
 }
 
-int ExitCodeOf(JobState state, EndReason reason, int exit_code, int signal) {
-  if (state == JobState::kSucceeded) return 0;
+int64_t Unkept(const Job& job) {
+  const Attempt* newest = NewestNeeded(job);
+  return newest != nullptr ? newest->unkept : 0;
+}
+
+std::string StateText(JobState state, int64_t unkept) {
+  const std::string name(Name(state));
+  return unkept == 0 ? name : name + ", " + Files(unkept) + " not kept";
+}
+
+std::string UnkeptText(int64_t files, const std::string& in) {
+  if (in.empty()) return Files(files) + ", gone with their machine";
+  return Files(files) + ": in " + Printable(in) +
+         ", until 'stoker gc' removes what is 30 days old there";
+}
+
+int ExitCodeOf(JobState state, EndReason reason, int exit_code, int signal, int64_t unkept) {
+  if (state == JobState::kSucceeded) return unkept > 0 ? 1 : 0;
   const int code = signal != 0 ? 128 + signal : exit_code;
   const bool from_program = reason == EndReason::kUserError || reason == EndReason::kNoProgress;
   return from_program && code != 0 ? code : 1;
@@ -86,7 +118,7 @@ int ExitCodeOf(JobState state, EndReason reason, int exit_code, int signal) {
 int ExitCodeOf(const Job& job) {
   const Ending none;
   const Ending& end = job.result ? *job.result : none;
-  return ExitCodeOf(job.state, end.reason, end.exit_code, end.signal);
+  return ExitCodeOf(job.state, end.reason, end.exit_code, end.signal, Unkept(job));
 }
 
 std::string SteppedOver(const Job& job, const Attempt& attempt) {
@@ -142,6 +174,7 @@ json StoryJson(const StoryInput& input) {
           {"run_ms", RunTime(input.job, input.reports, input.now).ms},
           {"newest_checkpoint", NewestCheckpoint(input.job, input.reports)},
           {"cut_off", cut_off},
+          {"unkept", UnkeptJson(input.job)},
           {"troubles", TroublesAtTheEnd(input.reports)}};
 }
 

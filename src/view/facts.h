@@ -40,10 +40,16 @@ Duration RunTime(const Job& job, const std::vector<ReportSeen>& reports, WallTim
 std::string NewestCheckpoint(const Job& job, const std::vector<ReportSeen>& reports);
 // What nodes had trouble with to their end: what was not kept, first of all. Bytes of others.
 std::vector<std::string> TroublesAtTheEnd(const std::vector<ReportSeen>& reports);
-// The exit code that `run` and `wait` end with.
+// The exit code that `run` and `wait` end with: not 0 where files are in no store (`unkept`).
 int ExitCodeOf(const Job& job);
 // Of a job that has ended so.
-int ExitCodeOf(JobState state, EndReason reason, int exit_code, int signal);
+int ExitCodeOf(JobState state, EndReason reason, int exit_code, int signal, int64_t unkept);
+// "Succeeded"; "Succeeded, 2 files not kept".
+std::string StateText(JobState state, int64_t unkept);
+// Of the attempt that counts.
+int64_t Unkept(const Job& job);
+// "2 files, which lie in /… until 'stoker gc' finds them 30 days old"; `files` > 0.
+std::string UnkeptText(int64_t files, const std::string& in);
 // "the cause may be checkpoint 1-3, …": of an attempt after which its checkpoint is tried no more;
 // "" of any other.
 std::string SteppedOver(const Job& job, const Attempt& attempt);

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 
+import unsaved
 from harness import PYTHON, Results, World
 
 INSIDE = "STOKER_TEST_OWN_MOUNTS"
@@ -350,11 +351,13 @@ def file_then_folder(world, results):
 def main():
     enter()
     results = Results()
-    with World("hardship") as world:
+    with contextlib.ExitStack() as stack, World("hardship") as world:
+        full = unsaved.begin(stack, small)
         for row in (full_store, no_inodes, cancel_without_room, read_only, few_descriptors,
                     no_home, many_files, sparse, few_processes, unreadable, shared_blocks,
                     file_then_folder):
             results.run(row.__name__, row, world, results)
+        unsaved.finish(full, results)
     results.finish()
 
 

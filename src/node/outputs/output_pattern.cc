@@ -5,7 +5,8 @@
 
 namespace stoker::node {
 
-OutputPattern::OutputPattern(const OutputSpec& output) : text_(output.path), whole_(output.path) {
+OutputPattern::OutputPattern(const OutputSpec& output)
+    : text_(output.path), required_(output.required), whole_(output.path) {
   bool literal = true;
   const std::vector<std::string> parts = Split(text_, '/');
   for (size_t i = 0; i < parts.size(); ++i) {

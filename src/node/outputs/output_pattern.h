@@ -17,6 +17,7 @@ class OutputPattern {
  public:
   explicit OutputPattern(const OutputSpec& output);
   const std::string& text() const { return text_; }
+  bool required() const { return required_; }
   // The folder that all it can match lies in: "runs" of "runs/**/best.pt"; "" = the work directory.
   const std::string& folder() const { return folder_; }
   bool Matches(std::string_view path) const;
@@ -27,6 +28,7 @@ class OutputPattern {
   bool MatchesWhole(std::string_view path) const;
 
   const std::string text_;
+  const bool required_;
   std::string folder_;
   std::vector<pack::Glob> parts_;  // up to the first "**"
   bool open_ended_ = false;        // there is one

@@ -97,7 +97,8 @@ WallTime Folder::Now() const {
 }
 
 Status Folder::Failure(std::string_view doing, const std::string& relative, int error) const {
-  const Status plain = ErrnoStatus(std::string(doing) + " " + Path(relative), error);
+  const Status plain =
+      ErrnoStatus(std::string(doing) + " " + (relative.empty() ? root_ : Path(relative)), error);
   switch (plain.code()) {
     case Code::kNoSpace:
       return plain.WithNext("Free space (or quota) for the store in " + root_);

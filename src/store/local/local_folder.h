@@ -46,7 +46,8 @@ class Folder {
   std::string Path(const std::string& relative) const { return root_ + "/" + relative; }
   WallTime Now() const;
 
-  // What errno `error` means for `doing` on `relative`: the path, and what the user can do.
+  // What errno `error` means for `doing` on `relative` ("" = the store itself): the path, and what
+  // the user can do.
   Status Failure(std::string_view doing, const std::string& relative, int error) const;
 
   bool Exists(const std::string& relative) const;

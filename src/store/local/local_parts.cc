@@ -41,7 +41,7 @@ Result<std::unique_ptr<PartsUpload>> LocalStore::BeginParts(const std::string& k
   std::string name = NameIn(resume);
   const std::string known = name.empty() ? "" : resume.substr(resume.find(':') + 1);
   if (name.empty()) name = fresh.substr(tmp.size() + 1);
-  folder::Place place{{}, name, key, folder_.Path(key)};
+  folder::Place place{{}, name, key, folder_.root()};  // as store/local/local_staged.cc names it
   STOKER_ASSIGN(place.folder, folder_.OpenDir(tmp));
   if (!place.folder.valid()) {
     return Status(Code::kBusy, folder_.Path(tmp) + ": was removed just now", "Try again");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file in .tmp, from its first byte to the moment before it is published.
+// A file in .tmp, from its first byte to the moment before it is published. What fails names the
+// store: the name in .tmp is another with each try.
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
@@ -54,7 +55,7 @@ Result<Staged> Staged::Make(const Folder& folder) {
                           folder.file_mode());
     if (fd >= 0) return Staged(folder, std::move(name), sys::ScopedFd(fd));
     if (errno != EINTR && (errno != ENOENT || tries > 10)) {
-      return folder.Failure("making", name, errno);
+      return folder.Failure("writing", "", errno);
     }
   }
 }
@@ -89,7 +90,7 @@ Status Staged::Write(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t wrote = pwrite(fd_.get(), bytes.data(), bytes.size(), size_);
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return folder_->Failure("writing", name_, errno);
+    if (wrote < 0) return folder_->Failure("writing", "", errno);
     size_ += wrote;
     bytes.remove_prefix(static_cast<size_t>(wrote));
   }
@@ -112,7 +113,7 @@ Status Staged::CopyFrom(int source, int64_t size) {
     const auto want = static_cast<size_t>(std::min(size - done, kBuffer));
     const ssize_t got = pread(source, buffer.get(), want, done);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return ErrnoStatus("reading the file to store as " + folder_->Path(name_), errno);
+    if (got < 0) return ErrnoStatus("reading the file to store in " + folder_->root(), errno);
     if (got == 0) {
       return Status(Code::kInvalid, "the file to store ended after " + std::to_string(done) +
                                         " of " + std::to_string(size) + " bytes");
@@ -124,16 +125,16 @@ Status Staged::CopyFrom(int source, int64_t size) {
 }
 
 Status Staged::Seal() {
-  if (fstat(fd_.get(), &info_) != 0) return folder_->Failure("looking at", name_, errno);
+  if (fstat(fd_.get(), &info_) != 0) return folder_->Failure("writing", "", errno);
   // The kernel's stamp moves in steps of milliseconds and inodes are used again at once: two writes
   // of one name could look the same. Below the millisecond the stamp is ours.
   const long millis = info_.st_mtim.tv_nsec / 1'000'000;
   struct timespec times[2] = {{0, UTIME_OMIT}, info_.st_mtim};
   times[1].tv_nsec = millis * 1'000'000 + static_cast<long>(sys::RandomU64() % 1'000'000);
   if (futimens(fd_.get(), times) != 0 || fstat(fd_.get(), &info_) != 0) {
-    return folder_->Failure("stamping", name_, errno);
+    return folder_->Failure("writing", "", errno);
   }
-  return folder_->Sync(fd_.get(), name_);
+  return folder_->Sync(fd_.get(), "");
 }
 
 Result<Staged> Staged::Clone() const {

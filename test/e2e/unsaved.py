@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a job made and its store has no room for, when its owner has cancelled it: it stays on this
+machine, and nobody takes the job for one that lost nothing. hardship.py runs it beside its own
+rows, as nearly all of it is the minute that a node goes on trying after a cancel."""
+
+import contextlib
+import os
+import re
+import sys
+import time
+
+from harness import Results, World
+
+SAVES = 2_500_000  # bytes of each file; less room than one of them is left
+
+
+def fill(where, left):
+    """Until so much room is left there."""
+    stats = os.statvfs(where)
+    (where / "ballast").write_bytes(bytes(max(0, stats.f_bavail * stats.f_frsize - left)))
+
+
+def says_full(world, job):
+    return "No space" in world.stoker("show", job).stdout
+
+
+class FullStore:
+    """Three jobs in a store on a small disk; the machines' folders have all the room they want."""
+
+    def __init__(self, stack, small):
+        self.world = stack.enter_context(World("unsaved"))
+        self.store = self.world.root / "small-store"
+        stack.enter_context(small(self.world, self.store, "size=64m"))
+        self.world.stoker("config", "set", "store", self.store, check=True)
+        write = f"mkdir out; for i in 1 2 3 4; do yes $i | head -c {SAVES} > out/f$i; done"
+        save = f"mkdir checkpoints/s; yes c | head -c {SAVES} > checkpoints/s/model; sleep 1"
+        self.jobs = {
+            "outputs": self.submit("--output", "out", "--", "sh", "-c", "sleep 3; " + write),
+            "checkpoint": self.submit("--", "sh", "-c", "sleep 3; " + save),
+        }
+        spec = self.world.work / "required.yaml"
+        spec.write_text("outputs: [{path: out, required: true}]\nstop_grace: 1s\n"
+                        f"run: |\n  sleep 3\n  {write}\n")
+        self.jobs["required"] = self.submit(spec)
+        fill(self.store, SAVES // 2)
+
+    def submit(self, *words):
+        grace = [] if len(words) == 1 else ["--stop-grace", "1s"]
+        return self.world.submit(*grace, *words)
+
+    def cancel(self):
+        for job in self.jobs.values():
+            self.world.wait_for("the store is full", lambda j=job: says_full(self.world, j))
+        time.sleep(5)  # and it is said in some more tries
+        self.world.stoker("cancel", "--no-wait", *self.jobs.values(), check=True)
+
+    def said(self, results, name, what):
+        """Once, with what it is about, and never by the name of a temporary file."""
+        log = self.world.stoker("logs", self.jobs[name]).stdout
+        once = [line for line in log.split("\n") if "trying again" in line]
+        results.check(f"{name}: a full store is said once, with the file and the store",
+                      len(once) == 1 and what in once[0] and str(self.store) in once[0], log)
+        results.check(f"{name}: no temporary name is said", ".tmp/" not in log, log)
+
+    def kept(self, results, name, files):
+        """What lies there, byte for byte, and who says so."""
+        world, job = self.world, self.jobs[name]
+        done = world.stoker("wait", job, timeout=120)
+        place = world.state / "unsaved" / f"{job}-1-0"
+        there = {str(p.relative_to(place)): p.read_bytes() for p in place.rglob("*") if p.is_file()}
+        expected = {path: (word * SAVES)[:SAVES] for path, word in files.items()}
+        results.check(f"{name}: all that is not kept is there", there == expected,
+                      ({path: len(text) for path, text in there.items()}, done.stdout))
+        many = f"{len(files)} file{'s' * (len(files) > 1)}"
+        listed = world.stoker("ls")
+        row = next(line for line in listed.stdout.split("\n") if line.startswith(job))
+        for who, text in (("wait", done.stdout), ("show", world.stoker("show", job).stdout),
+                          ("ls", listed.stderr)):
+            results.check(f"{name}: {who} names the folder", str(place) in text, text)
+        results.check(f"{name}: wait says how many", f"{many} not kept" in done.stdout, done.stdout)
+        results.check(f"{name}: ls says how many", f"{many} not kept" in row, row)
+        told = world.json("show", job)
+        results.check(f"{name}: --json has both",
+                      told["unkept"] == {"files": len(files), "path": str(place)}, told["unkept"])
+        codes = {done.returncode, told["exit_code"],
+                 next(one["exit_code"] for one in world.json("ls") if one["id"] == job)}
+        results.check(f"{name}: that is no success", codes == {1}, (codes, done.stdout))
+        return done.stdout
+
+    def finish(self, results):
+        outputs = {f"out/f{i}": f"{i}\n".encode() for i in (1, 2, 3, 4)}
+        said = self.kept(results, "outputs", outputs)
+        results.check("outputs: its program has succeeded", ") Succeeded, 4 files" in said, said)
+        results.check("outputs: they came", "never came" not in said, said)
+        self.said(results, "outputs", "'out/f1'")
+        self.kept(results, "checkpoint", {"checkpoints/s/model": b"c\n"})
+        self.said(results, "checkpoint", "'s/model'")
+        said = self.kept(results, "required", outputs)
+        results.check("required: the job has failed",
+                      re.search(r"\) Failed.*'out' was not kept", said, re.DOTALL), said)
+        self.collected(results)
+
+    def collected(self, results):
+        """gc leaves what is young, and says so; and takes what is old."""
+        world, folder = self.world, self.world.state / "unsaved"
+        fresh = world.stoker("gc", check=True)
+        results.check("gc: it is left, and said", len(list(folder.iterdir())) == 3
+                      and str(folder) in fresh.stderr, fresh.stderr)
+        old = time.time() - 31 * 86400
+        for place in folder.iterdir():
+            os.utime(place, (old, old))
+        would = world.json("gc", "--dry-run")["unsaved"]
+        gone = world.stoker("gc", check=True).stdout
+        results.check("gc: old ones go, and it is said", would == 3 and "3 folders" in gone
+                      and not list(folder.iterdir()), (would, gone))
+
+
+class FullDisk:
+    """All of stoker's lies on one disk, on which not a byte is left."""
+
+    def __init__(self, stack, small):
+        self.world = stack.enter_context(World("unsaved-disk"))
+        self.home = self.world.root / "small-home"
+        stack.enter_context(small(self.world, self.home, "size=100m"))
+        self.env = {"HOME": str(self.home)}
+        self.job = self.world.submit("--output", "out", "--stop-grace", "1s", "--", "sh", "-c",
+                                     "mkdir out; head -c 30000000 /dev/zero > out/big; sleep 3",
+                                     env=self.env)
+        big = self.home / ".local/share/stoker/instances"
+        self.world.wait_for("it has written", lambda: any(
+            p.stat().st_size == 30_000_000 for p in big.glob("*/work/out/big")))
+        fill(self.home, 0)
+
+    def cancel(self):
+        # Nothing can be written, so nobody can tell how far it is.
+        self.said = self.world.stoker("cancel", "--no-wait", self.job, env=self.env, timeout=120)
+
+    def finish(self, results):
+        """The node moves it, or where its end cannot even be noted, who ends it."""
+        folder = self.home / ".local/share/stoker/unsaved"
+        self.world.wait_for(f"it was moved: {self.said}", timeout=150,
+                            condition=lambda: list(folder.glob(f"{self.job}-*")))
+        place = next(iter(folder.iterdir()))
+        big = list(place.rglob("big"))
+        results.check("a full disk: what is not kept is moved on it",
+                      [p.stat().st_size for p in big] == [30_000_000], big)
+        (self.home / "ballast").unlink()
+        done = self.world.stoker("wait", self.job, env=self.env)
+        results.check("a full disk: it is said where it lies", done.returncode == 1
+                      and str(place) in self.said.stderr + done.stdout,
+                      (self.said.stderr, done.stdout))
+
+
+def begin(stack, small):
+    """Starts all of it; the result is for `finish`, a minute later."""
+    rows = [FullStore(stack, small), FullDisk(stack, small)]
+    for row in rows:
+        row.cancel()
+    return rows
+
+
+def finish(rows, results):
+    for row in rows:
+        results.run(type(row).__name__, row.finish, results)
+
+
+def main():
+    import hardship
+
+    hardship.enter()
+    results = Results()
+    with contextlib.ExitStack() as stack:
+        finish(begin(stack, hardship.small), results)
+    results.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -26,7 +26,9 @@ class EventTeller {
 
   void Tell(const PassResult& pass) {
     if (!enabled_) return;
-    for (const Attempt& attempt : pass.job.attempts) TellAttempt(attempt, pass.job);
+    for (const Attempt& attempt : pass.job.attempts) {
+      TellAttempt(attempt, pass.job, SavingFor(attempt, pass.reports, pass.store_now).has_value());
+    }
     for (const ReportSeen& seen : pass.reports) TellTrouble(seen.report);
   }
 
@@ -41,7 +43,7 @@ class EventTeller {
   }
 
  private:
-  void TellAttempt(const Attempt& attempt, const Job& job) {
+  void TellAttempt(const Attempt& attempt, const Job& job, bool saving) {
     std::string now(Name(attempt.state));
     if (attempt.state == AttemptState::kEnded && attempt.ending) {
       if (attempt.not_needed) return;
@@ -49,6 +51,8 @@ class EventTeller {
       if (IsFinal(job.state) && job.result && job.result->why == attempt.ending->why) return;
       now = std::string(Name(attempt.ending->reason)) + ": " + Printable(attempt.ending->why);
       if (const std::string why = SteppedOver(job, attempt); !why.empty()) now += "; " + why;
+    } else if (saving) {
+      now = "saving what its program left";
     } else if (attempt.state == AttemptState::kDraining) {
       now = "draining: its machine will be taken";
     } else if (attempt.state == AttemptState::kStaging) {

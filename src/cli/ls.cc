@@ -101,15 +101,21 @@ Status PrintForPeople(Context& context, const std::vector<Summary>& jobs, const 
 struct Live {
   std::string checkpoint;
   int64_t run_ms = 0;
-  std::string trouble;  // that its nodes have now
+  std::string trouble;  // that its nodes have now, and what they do besides running
 };
 
-std::string TroubleOf(const std::vector<ReportSeen>& reports) {
+std::string TroubleOf(const PassResult& pass) {
   std::set<std::string> all;
-  for (const ReportSeen& seen : reports) {
+  for (const ReportSeen& seen : pass.reports) {
     if (!seen.report.trouble.empty()) all.insert(Printable(seen.report.trouble));
   }
-  return Join({all.begin(), all.end()}, "; ");
+  std::vector<std::string> said;
+  for (const Attempt& attempt : pass.job.attempts) {
+    const auto since = SavingFor(attempt, pass.reports, pass.store_now);
+    if (since) said.push_back(SavingText(*since));
+  }
+  said.insert(said.end(), all.begin(), all.end());
+  return Join(said, "; ");
 }
 
 std::map<std::string, Live> HelpAlong(Context& context) {
@@ -124,7 +130,7 @@ std::map<std::string, Live> HelpAlong(Context& context) {
         if (!pass.ok()) return;
         live[id] = {NewestCheckpoint(pass->job, pass->reports),
                     RunTime(pass->job, pass->reports, pass->store_now).ms,
-                    IsFinal(pass->job.state) ? "" : TroubleOf(pass->reports)};
+                    IsFinal(pass->job.state) ? "" : TroubleOf(*pass)};
       },
       [&] { return context.clock().Mono() >= end; });
   return live;

@@ -31,6 +31,7 @@ std::string AttemptText(const Job& job, const Attempt& attempt,
   if (attempt.state == AttemptState::kDraining && attempt.drain_until) {
     state += " until " + LocalTime(*attempt.drain_until);
   }
+  if (const auto since = SavingFor(attempt, reports, now)) state += ", " + SavingText(*since);
   std::string newest = attempt.newest_checkpoint;
   for (const ReportSeen& seen : reports) {
     if (seen.report.attempt != attempt.number) continue;

@@ -19,6 +19,14 @@ struct Options {
   std::string timeout;
 };
 
+std::string Saving(const PassResult& pass) {
+  for (const Attempt& attempt : pass.job.attempts) {
+    const auto since = SavingFor(attempt, pass.reports, pass.store_now);
+    if (since) return ", " + SavingText(*since);
+  }
+  return "";
+}
+
 Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(const std::string job, context.ResolveJob(options.job, NameMeans::kRunning));
   STOKER_ASSIGN(Controller * controller, context.controller());
@@ -51,7 +59,7 @@ Status Run(Context& context, const Options& options) {
     if (pass.ok()) {
       const std::string now = "waiting for " + pass->job.name + " (" + job +
                               "): " + std::string(Name(pass->job.state)) + ", attempt " +
-                              std::to_string(AttemptsThatRan(pass->job));
+                              std::to_string(AttemptsThatRan(pass->job)) + Saving(*pass);
       if (now != shown) context.Progress(now);
       shown = now;
     }

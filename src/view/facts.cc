@@ -16,6 +16,8 @@ using nlohmann::json;
 
 namespace {
 
+constexpr Duration kSoonSaved = Duration::Seconds(3);
+
 std::string Files(int64_t count) {
   return std::to_string(count) + (count == 1 ? " file" : " files");
 }
@@ -77,6 +79,27 @@ Duration RunTime(const Job& job, const std::vector<ReportSeen>& reports, WallTim
   int64_t total = 0;
   for (const Attempt& attempt : job.attempts) total += RunMs(attempt, reports, now);
   return Duration{total};
+}
+
+std::optional<Duration> SavingFor(const Attempt& attempt, const std::vector<ReportSeen>& reports,
+                                  WallTime now) {
+  if (attempt.state == AttemptState::kEnded || !attempt.running) return std::nullopt;
+  size_t ended = 0;
+  bool saving = false;
+  Duration ran;
+  for (const ReportSeen& seen : reports) {
+    if (seen.report.attempt != attempt.number || !seen.report.end) continue;
+    ++ended;
+    saving |= seen.report.phase == NodePhase::kStopping;
+    ran = std::max(ran, Duration{seen.report.run_ms});
+  }
+  const Duration since = now - (*attempt.running + ran);
+  if (!saving || ended < attempt.launches.size() || since < kSoonSaved) return std::nullopt;
+  return since;
+}
+
+std::string SavingText(Duration since) {
+  return "saving what its program left, for " + HumanDuration(since);
 }
 
 std::string NewestCheckpoint(const Job& job, const std::vector<ReportSeen>& reports) {
@@ -162,6 +185,11 @@ json StoryJson(const StoryInput& input) {
     reports.push_back(json::parse(EncodeReport(seen.report), nullptr, false));
     reports.back()["age_ms"] = seen.age.ms;
   }
+  json saving = nullptr;
+  for (const Attempt& attempt : input.job.attempts) {
+    const auto since = SavingFor(attempt, input.reports, input.now);
+    if (since) saving = since->ms;
+  }
   json cut_off = json::array();
   for (const NodeReport* report : CutOff(input.job, input.reports)) {
     cut_off.push_back({{"attempt", report->attempt}, {"node", report->rank}});
@@ -174,6 +202,7 @@ json StoryJson(const StoryInput& input) {
           {"run_ms", RunTime(input.job, input.reports, input.now).ms},
           {"newest_checkpoint", NewestCheckpoint(input.job, input.reports)},
           {"cut_off", cut_off},
+          {"saving_ms", saving},
           {"unkept", UnkeptJson(input.job)},
           {"troubles", TroublesAtTheEnd(input.reports)}};
 }

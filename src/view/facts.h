@@ -4,6 +4,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,12 @@ int AttemptsThatRan(const Job& job);
 // Program time of one attempt, in ms; of all of them.
 int64_t RunMs(const Attempt& attempt, const std::vector<ReportSeen>& reports, WallTime now);
 Duration RunTime(const Job& job, const std::vector<ReportSeen>& reports, WallTime now);
+// Since when the programs of an attempt have ended on all its nodes while one still saves what they
+// left; nullopt: they have not, or it is the moment that this always takes.
+std::optional<Duration> SavingFor(const Attempt& attempt, const std::vector<ReportSeen>& reports,
+                                  WallTime now);
+// "saving what its program left, for 40s".
+std::string SavingText(Duration since);
 // By name; "" when there is none.
 std::string NewestCheckpoint(const Job& job, const std::vector<ReportSeen>& reports);
 // What nodes had trouble with to their end: what was not kept, first of all. Bytes of others.

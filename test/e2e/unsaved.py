@@ -53,6 +53,10 @@ class FullStore:
         for job in self.jobs.values():
             self.world.wait_for("the store is full", lambda j=job: says_full(self.world, j))
         time.sleep(5)  # and it is said in some more tries
+        job = self.jobs["outputs"]
+        self.saving = {"show": self.world.stoker("show", job).stdout,
+                       "ls": self.world.stoker("ls").stderr}
+        self.saving_ms = self.world.json("show", job)["saving_ms"]
         self.world.stoker("cancel", "--no-wait", *self.jobs.values(), check=True)
 
     def said(self, results, name, what):
@@ -89,6 +93,10 @@ class FullStore:
         return done.stdout
 
     def finish(self, results):
+        for who, text in self.saving.items():
+            results.check(f"{who}: the program has ended, and what it left is being saved",
+                          "saving what its program left, for " in text, text)
+        results.check("show --json: since when", 4000 <= self.saving_ms < 600_000, self.saving_ms)
         outputs = {f"out/f{i}": f"{i}\n".encode() for i in (1, 2, 3, 4)}
         said = self.kept(results, "outputs", outputs)
         results.check("outputs: its program has succeeded", ") Succeeded, 4 files" in said, said)

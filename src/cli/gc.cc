@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "cli/confirm.h"
 #include "cli/context.h"
 #include "cli/late_cancel.h"
 #include "cli/private_env.h"
@@ -27,6 +28,7 @@ namespace {
 struct Options {
   std::string older_than;
   bool dry_run = false;
+  bool yes = false;
 };
 
 Result<std::optional<Duration>> Age(const Options& options) {
@@ -200,6 +202,7 @@ nlohmann::json ToJson(const Outcome& out, bool dry_run) {
   for (const auto& [id, why] : out.unfinished) unfinished[id] = why.ToString();
   const KeptJobs& kept = out.collected.kept;
   return {{"jobs", out.collected.jobs},
+          {"job_bytes", out.collected.job_bytes},
           {"blobs", out.collected.blobs},
           {"blob_bytes", out.collected.blob_bytes},
           {"instances", out.instances},
@@ -223,8 +226,9 @@ std::string Count(int64_t count, const std::string& what) {
 void Tell(Context& context, const Outcome& out, const CollectRequest& request) {
   const Collected& collected = out.collected;
   std::string text = request.dry_run ? "would remove " : "removed ";
-  text += Count(static_cast<int64_t>(collected.jobs.size()), "job") + ", " +
-          Count(collected.blobs, "blob") + " (" + HumanSize(collected.blob_bytes) + "), " +
+  text += Count(static_cast<int64_t>(collected.jobs.size()), "job");
+  if (!collected.jobs.empty()) text += " (" + HumanSize(collected.job_bytes) + ")";
+  text += ", " + Count(collected.blobs, "blob") + " (" + HumanSize(collected.blob_bytes) + "), " +
           Count(static_cast<int64_t>(out.instances.size()), "left-over instance") + ", " +
           std::to_string(out.caches.copies + out.binaries) + " unused copies";
   if (out.caches.environments > 0) {
@@ -247,12 +251,28 @@ void Tell(Context& context, const Outcome& out, const CollectRequest& request) {
       "ended jobs are kept; --older-than 90d removes those that ended more than 90 days ago");
 }
 
+// Whole jobs go only when somebody has seen how many, or said so before.
+Status AskFirst(Context& context, CollectRequest request, bool yes) {
+  if (!request.jobs_older_than || request.dry_run || yes) return Status::Ok();
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  request.dry_run = true;
+  STOKER_ASSIGN(const Collected would, CollectGarbage(*ledger, request));
+  if (would.jobs.empty()) return Status::Ok();
+  const std::string what = Count(static_cast<int64_t>(would.jobs.size()), "job") + ", " +
+                           HumanSize(would.job_bytes) + " of logs, checkpoints and outputs";
+  context.Say("older than " + FormatDuration(*request.jobs_older_than) + ": " + Some(would.jobs));
+  if (Confirm(context, "This removes " + what + ". Go on?")) return Status::Ok();
+  return Status(Code::kUsage, "--older-than would remove " + what + ": nothing was done",
+                "Look with --dry-run; if you mean it, add --yes");
+}
+
 Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(const std::optional<Duration> age, Age(options));
   CollectRequest request;
   request.jobs_older_than = age;
   request.dry_run = options.dry_run;
   request.progress = [&](const std::string& what) { context.Progress(what); };
+  STOKER_TRY(AskFirst(context, request, options.yes));
   STOKER_ASSIGN(const Outcome out, Clear(context, request));
   for (const auto& [id, why] : out.unfinished) {
     context.Say("job " + id + " is kept: " + why.ToString());
@@ -283,12 +303,14 @@ Verb GcVerb() {
       "and never finished, and files that no store had room for 30 days ago. With --older-than it "
       "also removes whole jobs that ended longer ago, "
       "with their logs, checkpoints and outputs, and says which it keeps and why: those that have "
-      "not ended, and those whose checkpoints another job may still begin from. It works on a full "
-      "disk, too.";
-  verb.examples = {"stoker gc --dry-run", "stoker gc --older-than 90d"};
+      "not ended, and those whose checkpoints another job may still begin from. Before it removes "
+      "jobs it asks, and needs --yes where there is no terminal. It works on a full disk, too.";
+  verb.examples = {"stoker gc --dry-run", "stoker gc --older-than 90d",
+                   "stoker gc --older-than 90d --yes"};
   verb.options = {{"--older-than", "Also remove jobs that ended longer ago than this",
                    &options->older_than, "DURATION"},
-                  {"--dry-run", "Only say what would be removed", &options->dry_run}};
+                  {"--dry-run", "Only say what would be removed", &options->dry_run},
+                  {"-y,--yes", "Remove jobs without asking", &options->yes}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;
   return verb;

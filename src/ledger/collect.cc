@@ -56,20 +56,26 @@ Result<std::vector<std::string>> AllRecords(Ledger& ledger) {
   return ids;
 }
 
-Status DeleteAll(Ledger& ledger, const std::string& prefix) {
+// Returns the bytes of what was there.
+Result<int64_t> DeleteAll(Ledger& ledger, const std::string& prefix, bool dry_run) {
   std::vector<std::string> keys;
+  int64_t bytes = 0;
   STOKER_TRY(ListAll(ledger.store(), prefix, [&](const ObjectInfo& object) {
     keys.push_back(object.key);
+    bytes += object.size;
     return Status::Ok();
   }));
+  if (dry_run) return bytes;
   for (const std::string& key : keys) STOKER_TRY(ledger.store().Delete(key));
-  return Status::Ok();
+  return bytes;
 }
 
-Status RemoveJob(Ledger& ledger, const std::string& id) {
-  STOKER_TRY(DeleteAll(ledger, paths::Job(id)));
-  STOKER_TRY(DeleteAll(ledger, paths::Reports(id)));
-  return ledger.store().Delete(paths::Record(id));
+Result<int64_t> RemoveJob(Ledger& ledger, const std::string& id, bool dry_run) {
+  STOKER_ASSIGN(const int64_t bytes, DeleteAll(ledger, paths::Job(id), dry_run));
+  if (dry_run) return bytes;
+  STOKER_TRY(DeleteAll(ledger, paths::Reports(id), false).status());
+  STOKER_TRY(ledger.store().Delete(paths::Record(id)));
+  return bytes;
 }
 
 // What a job that is kept may still begin from: all that it goes on from, as far as the first that
@@ -155,8 +161,10 @@ Result<Collected> CollectGarbage(Ledger& ledger, const CollectRequest& request) 
   STOKER_ASSIGN(const Records records, ReadRecords(ledger, request));
   if (request.jobs_older_than) collected.kept = records.kept;
   for (const std::string& id : records.removable) {
-    if (request.progress) request.progress("removing job " + id);
-    if (!request.dry_run) STOKER_TRY(RemoveJob(ledger, id));
+    if (request.progress)
+      request.progress((request.dry_run ? "looking at job " : "removing job ") + id);
+    STOKER_ASSIGN(const int64_t bytes, RemoveJob(ledger, id, request.dry_run));
+    collected.job_bytes += bytes;
     collected.jobs.push_back(id);
   }
   for (const BlobCopy& blob : blobs.old) {

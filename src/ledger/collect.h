@@ -29,7 +29,8 @@ struct KeptJobs {
 
 struct Collected {
   std::vector<std::string> jobs;
-  KeptJobs kept;  // empty unless jobs_older_than was given
+  int64_t job_bytes = 0;  // of their logs, checkpoints and outputs
+  KeptJobs kept;          // empty unless jobs_older_than was given
   int blobs = 0;
   int64_t blob_bytes = 0;
   Status index;  // why the index could not be written anew: it may list jobs that are gone

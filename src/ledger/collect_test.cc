@@ -94,9 +94,14 @@ TEST_F(CollectTest, RemovesBeforeItWrites) {
   CollectRequest request;
   request.jobs_older_than = Duration::Hours(24);
   store_.full = true;
+  request.dry_run = true;
+  const auto would = CollectGarbage(*ledger_, request);
+  request.dry_run = false;
   const auto collected = CollectGarbage(*ledger_, request);
   ASSERT_TRUE(collected.ok()) << collected.status().ToString();
   EXPECT_EQ(collected->jobs, (std::vector<std::string>{"one", "two"}));
+  EXPECT_GT(collected->job_bytes, 0);
+  EXPECT_EQ(would->job_bytes, collected->job_bytes);
   EXPECT_EQ(collected->blobs, 1);
   EXPECT_FALSE(HasBlob("old code"));
   EXPECT_TRUE(collected->index.Is(Code::kNoSpace)) << collected->index.ToString();

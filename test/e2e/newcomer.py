@@ -183,7 +183,7 @@ def test_gc_says_why(results, world):
     world.wait_for("the machines of the jobs before are gone",
                    lambda: world.stoker("gc", check=True) and not list(active.glob("*")))
     busy = running(world, world.submit("--stop-grace", "1s", "--", "sleep", "60"))
-    done = world.stoker("gc", "--older-than", "0s")
+    done = world.stoker("gc", "--older-than", "0s", "--yes")
     results.check("gc --older-than: says which it keeps, and why",
                   done.returncode == 0
                   and re.search(rf"kept jobs: 1 \({busy}\) that have not ended", done.stderr),

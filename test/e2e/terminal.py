@@ -234,6 +234,23 @@ def test_ask(results, world):
     shutil.rmtree(work)
 
 
+def test_ask_gc(results, world):
+    """Whole jobs go when somebody has seen how many, and said yes."""
+    world.wait_for("no machine is left", lambda: not world.instances())
+    jobs = {one["id"] for one in world.json("ls", "--all")}
+    for answer, left in ((b"n\n", jobs), (b"y\n", set())):
+        terminal = Terminal(world, "gc", "--older-than", "0s")
+        terminal.read(until=b"?", timeout=10)
+        terminal.type(answer)
+        seen = terminal.read()
+        code = terminal.code()
+        terminal.hang_up()
+        there = {one["id"] for one in world.json("ls", "--all")}
+        results.check(f"gc --older-than asks: {answer!r}",
+                      f"This removes {len(jobs)} jobs, ".encode() in seen and there == left
+                      and (code == 0) == (answer == b"y\n"), [code, seen, there])
+
+
 def begun(pid, to):
     """Lets the process go on for a moment; it is stopped in any case."""
     os.kill(pid, signal.SIGCONT)
@@ -457,6 +474,7 @@ def main():
         results.run("columns", test_columns, results, world)
         results.run("other shells", test_other_shells, results, world, paths)
         results.run("man", test_man, results, world, paths["man"])
+        results.run("asking before jobs go", test_ask_gc, results, world)
         results.run(
             "nothing left", lambda: world.wait_for("no instance", lambda: not world.instances())
         )

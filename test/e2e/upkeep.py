@@ -211,7 +211,17 @@ def test_gc(results, world):
         world.json("gc")["copies"] == 1 and [p.name for p in copies.iterdir()] == used,
         used,
     )
-    gone = world.json("gc", "--older-than", "1s")
+    asked = world.stoker("gc", "--older-than", "1s")
+    results.check(
+        "gc --older-than: without a terminal it needs --yes, and says what would go",
+        asked.returncode == 2 and f"would remove {len(ended)} jobs, " in asked.stderr
+        and "add --yes" in asked.stderr
+        and {j["id"] for j in world.json("ls", "--all")} == ended | {busy},
+        asked.stderr,
+    )
+    gone = world.json("gc", "--older-than", "1s", "--yes")
+    results.check("gc --older-than: says how much that was", gone["job_bytes"] == dry["job_bytes"]
+                  and gone["job_bytes"] > 100, (gone["job_bytes"], dry["job_bytes"]))
     results.check(
         "gc --older-than",
         set(gone["jobs"]) == ended and [j["id"] for j in world.json("ls", "--all")] == [busy],

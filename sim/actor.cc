@@ -9,7 +9,7 @@ Session::Session(Actor& actor, std::string name)
     : world(actor.world),
       process(world.scheduler(), name),
       store(world.bucket(), world.scheduler(), world.rng(), name, &actor.link),
-      cloud(world.cloud(), world.scheduler(), world.rng(), name, &actor.link),
+      clouds(world.cloud(), world.scheduler(), world.rng(), name, &actor.link),
       clock(actor.clock),
       cache(actor.cache) {}
 
@@ -27,7 +27,7 @@ void Session::Open() {
     Sleep(pause);
   }
   controller = std::make_unique<Controller>(
-      *ledger, [this](const std::string&) -> Result<Provider*> { return &cloud; }, clock);
+      *ledger, [this](const std::string& name) { return clouds.Find(name); }, clock);
   controller->KeepLooks(true);
 }
 

@@ -34,7 +34,7 @@ class Session {
   World& world;
   Process process;
   BucketClient store;
-  CloudClient cloud;
+  CloudClients clouds;
   Clock& clock;
   SimCache& cache;
   std::unique_ptr<Ledger> ledger;

@@ -20,6 +20,7 @@ class GangStaysWhole : public Observer {
     CheckAskedAtOnce(before, after);
     CheckRefused(after);
     CheckKept(after);
+    CheckTogether(after);
     CheckMachines(after);
   }
 
@@ -61,6 +62,23 @@ class GangStaysWhole : public Observer {
         Breach(after, "attempt " + std::to_string(attempt.number) + " has a part of request " +
                           std::to_string(launch.request));
       }
+    }
+  }
+
+  // Machines that train together are in one place.
+  void CheckTogether(const Job& after) {
+    for (const Attempt& attempt : after.attempts) {
+      if (attempt.state == AttemptState::kProvisioning) continue;
+      std::set<std::string> places;
+      for (const int number : attempt.launches) {
+        const Launch* launch = FindLaunch(after, number);
+        if (launch == nullptr) continue;
+        const Place& place = RequestOf(after, *launch).ask.place;
+        places.insert(place.provider + " " + place.zone);
+      }
+      if (places.size() < 2) continue;
+      Breach(after, "attempt " + std::to_string(attempt.number) + " is in two places, " +
+                        *places.begin() + " and " + *places.rbegin());
     }
   }
 

@@ -88,8 +88,8 @@ bool Cloud::InHole(CloudMachine& machine) {
   return now < machine.hole_until;
 }
 
-std::vector<InstanceSeen> Cloud::Show(const std::string& ledger_id, const std::string& job,
-                                      bool stale) {
+std::vector<InstanceSeen> Cloud::Show(const std::string& provider, const std::string& ledger_id,
+                                      const std::string& job, bool stale) {
   const int64_t now = scheduler_.now();
   int64_t as_of = now;
   if (stale && Staleness() > 0) as_of -= prng_.Between(0, Staleness());
@@ -97,6 +97,7 @@ std::vector<InstanceSeen> Cloud::Show(const std::string& ledger_id, const std::s
   const auto show = [&](CloudMachine& machine) {
     const LaunchRequest& request = machine.request;
     if (request.ledger_id != ledger_id || as_of < machine.made_at) return;
+    if (!provider.empty() && request.ask.place.provider != provider) return;
     if (stale && Staleness() > 0 && now < machine.visible_at) return;
     if (stale && InHole(machine)) return;
     const CloudView* view = &machine.views.front();
@@ -129,8 +130,12 @@ std::vector<InstanceSeen> Cloud::Show(const std::string& ledger_id, const std::s
 
 // ---- how machines come ----
 
-Zone* Cloud::RoomFor(int machines) {
+Zone* Cloud::RoomFor(const LaunchRequest& request) {
+  const auto machines = static_cast<int>(request.launches.size());
+  const Place& place = request.ask.place;
   for (Zone& zone : zones) {
+    if (!zone.provider.empty() && zone.provider != place.provider) continue;
+    if (!place.zone.empty() && zone.name != place.zone) continue;
     if (zone.running + machines <= zone.capacity) return &zone;
   }
   return nullptr;
@@ -172,7 +177,7 @@ Result<std::vector<std::string>> Cloud::Make(const LaunchRequest& request,
   }
   const auto machines = static_cast<int>(request.launches.size());
   if (Running() + machines > quota) return Status(Code::kNoSpace, "sim: the quota is used up");
-  Zone* const zone = RoomFor(machines);
+  Zone* const zone = RoomFor(request);
   if (zone == nullptr) return Status(Code::kNoSpace, "sim: no capacity in any zone");
   std::vector<std::string> ids;
   for (int index = 0; index < machines; ++index) ids.push_back(Add(request, index, *zone).id);

@@ -48,6 +48,7 @@ struct Zone {
   std::string name;
   int capacity = 1'000'000;  // machines at once; falling below what runs takes machines away
   int running = 0;
+  std::string provider;  // whose; "" in a world that has one provider alone
 };
 
 // What a Describe of a moment shows of a machine.
@@ -112,7 +113,8 @@ class Cloud {
   // older than a machine leaves it out, also after another has shown it. New ones are late besides.
   // Never more than the traits' appear_within; nothing when they say that Describe is immediate.
   int64_t stale_ms = 0;
-  int64_t away_until = 0;       // true time; nobody reaches the provider until then
+  int64_t away_until = 0;  // true time; nobody reaches any provider until then
+  std::map<std::string, int64_t> one_away_until;  // the same of one of several
   int64_t timeout_ms = 30'000;  // clients wait so long at most for an answer that does not come
   // A machine that is not up cannot end itself (EC2): one that is past its limit does so at its
   // next boot. Else the platform does it whatever its state.
@@ -166,12 +168,14 @@ class Cloud {
   // What its token has made already; unset: nothing that it remembers.
   std::optional<Result<std::vector<std::string>>> Known(const std::string& token) const;
   bool InTime(const LaunchRequest& request) const;
-  std::vector<InstanceSeen> Show(const std::string& ledger_id, const std::string& job, bool stale);
+  // `provider`: only what is its; "" = all.
+  std::vector<InstanceSeen> Show(const std::string& provider, const std::string& ledger_id,
+                                 const std::string& job, bool stale);
   Status Finish(const std::string& id, const std::string& process);
   Status Warn(const std::string& id, Duration lead);
 
-  // One that has room for all of them.
-  Zone* RoomFor(int machines);
+  // One where it is asked for that has room for all of them.
+  Zone* RoomFor(const LaunchRequest& request);
   CloudMachine& Add(const LaunchRequest& request, int index, Zone& zone);
   // Draws how long a boot takes.
   int64_t BootTime();
@@ -196,8 +200,9 @@ class Cloud {
 // Sleeps in the calling fiber; one moment of effect in between; no effect once the process is dead.
 class CloudClient : public Provider {
  public:
-  // `link` may be null.
-  CloudClient(Cloud& cloud, Scheduler& scheduler, Prng& prng, std::string process, Link* link);
+  // `link` may be null. `provider`: which of several; "" = the only one.
+  CloudClient(Cloud& cloud, Scheduler& scheduler, Prng& prng, std::string process, Link* link,
+              std::string provider = "");
   const ProviderTraits& traits() const override;
   Result<std::vector<std::string>> Launch(const LaunchRequest& request) override;
   Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
@@ -238,6 +243,24 @@ class CloudClient : public Provider {
   Prng& prng_;
   const std::string process_;
   Link* const link_;
+  const std::string provider_;
+  mutable ProviderTraits traits_;  // those of the cloud, under its own name
+};
+
+// One process's way to each provider of a world.
+class CloudClients {
+ public:
+  CloudClients(Cloud& cloud, Scheduler& scheduler, Prng& prng, std::string process, Link* link);
+  // kInvalid: there is none of that name; one that has no name is every one's.
+  Result<Provider*> Find(const std::string& provider);
+
+ private:
+  Cloud& cloud_;
+  Scheduler& scheduler_;
+  Prng& prng_;
+  const std::string process_;
+  Link* const link_;
+  std::map<std::string, std::unique_ptr<CloudClient>> clients_;
 };
 
 }  // namespace stoker::sim

@@ -4,22 +4,30 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "sim/cloud.h"
 
 namespace stoker::sim {
 
 CloudClient::CloudClient(Cloud& cloud, Scheduler& scheduler, Prng& prng, std::string process,
-                         Link* link)
+                         Link* link, std::string provider)
     : cloud_(cloud),
       scheduler_(scheduler),
       prng_(prng),
       process_(std::move(process)),
-      link_(link) {}
+      link_(link),
+      provider_(std::move(provider)) {}
 
-const ProviderTraits& CloudClient::traits() const { return cloud_.traits; }
+const ProviderTraits& CloudClient::traits() const {
+  traits_ = cloud_.traits;
+  if (!provider_.empty()) traits_.name = provider_;
+  return traits_;
+}
 
 bool CloudClient::Cut() const {
   const int64_t now = scheduler_.now();
+  const auto away = cloud_.one_away_until.find(provider_);
+  if (away != cloud_.one_away_until.end() && now < away->second) return true;
   return now < cloud_.away_until || (link_ != nullptr && now < link_->cut_until);
 }
 
@@ -114,7 +122,7 @@ Result<std::vector<InstanceSeen>> CloudClient::Describe(const std::string& ledge
                                                         const std::string& job) {
   STOKER_ASSIGN(const Trip trip, Send(Kind::kDescribe));
   std::vector<InstanceSeen> seen;
-  if (trip.arrives()) seen = cloud_.Show(ledger_id, job, trip.real);
+  if (trip.arrives()) seen = cloud_.Show(provider_, ledger_id, job, trip.real);
   STOKER_TRY(Return(trip));
   return seen;
 }
@@ -133,6 +141,29 @@ Status CloudClient::Interrupt(const std::string& instance_id, Duration lead) {
     return Ids{instance_id};
   };
   return Change(Kind::kInterrupt, effect).status();
+}
+
+CloudClients::CloudClients(Cloud& cloud, Scheduler& scheduler, Prng& prng, std::string process,
+                           Link* link)
+    : cloud_(cloud),
+      scheduler_(scheduler),
+      prng_(prng),
+      process_(std::move(process)),
+      link_(link) {}
+
+Result<Provider*> CloudClients::Find(const std::string& provider) {
+  std::string name;
+  bool known = false;
+  for (const Zone& zone : cloud_.zones) {
+    known |= zone.provider.empty() || zone.provider == provider;
+    if (zone.provider == provider) name = provider;
+  }
+  if (!known) return Status(Code::kInvalid, "sim: there is no provider " + Printable(provider));
+  auto& client = clients_[name];
+  if (!client) {
+    client = std::make_unique<CloudClient>(cloud_, scheduler_, prng_, process_, link_, name);
+  }
+  return client.get();
 }
 
 }  // namespace stoker::sim

@@ -119,7 +119,13 @@ void StoreAway(World& world, const FaultPlan& fault) {
 }
 void CloudAway(World& world, const FaultPlan& fault) {
   world.Tell("fault", "the provider is away for " + std::to_string(fault.amount) + " ms");
-  int64_t& until = world.cloud().away_until;
+  // Of a zone that is one of several providers': that one alone.
+  const auto& zones = world.cloud().zones;
+  const auto zone = std::find_if(zones.begin(), zones.end(), [&](const Zone& each) {
+    return !fault.zone.empty() && each.name == fault.zone;
+  });
+  const bool one = zone != zones.end() && !zone->provider.empty();
+  int64_t& until = one ? world.cloud().one_away_until[zone->provider] : world.cloud().away_until;
   until = std::max(until, world.now() + fault.amount);
 }
 void KillActor(World& world, const FaultPlan& fault) {
@@ -264,7 +270,7 @@ const std::vector<FaultKind>& FaultKinds() {
 
 const std::vector<FaultKind>& ScenarioKinds() {
   static const std::vector<FaultKind> kinds = {
-      {"cloud-away", "ms", 1'000, 900'000, CloudAway},
+      {"cloud-away", "ms", 1'000, 3'600'000, CloudAway},
       {"drought", "ms", 1'000, 7'200'000, Drought},
       {"hang", "ms", 60'000, 86'400'000, OnMachine<Hang>},
       {"kill-cause", "ms until it is back", 0, 60'000, KillCause},

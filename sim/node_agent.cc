@@ -22,8 +22,8 @@ NodeAgent::NodeAgent(Host& host, Process& process)
       process_(process),
       store_(host.world.bucket(), host.world.scheduler(), host.world.rng(), process.name(),
              &host.link),
-      cloud_(host.world.cloud(), host.world.scheduler(), host.world.rng(), process.name(),
-             &host.link),
+      clouds_(host.world.cloud(), host.world.scheduler(), host.world.rng(), process.name(),
+              &host.link),
       arrived_(host.world.scheduler()),
       work_arrived_(host.world.scheduler()),
       bell_(host.world.scheduler()),
@@ -61,7 +61,7 @@ Status NodeAgent::Prepare() {
     Sleep(pause);
   }
   controller_ = std::make_unique<Controller>(
-      *ledger_, [this](const std::string&) -> Result<Provider*> { return &cloud_; }, host_.clock);
+      *ledger_, [this](const std::string& name) { return clouds_.Find(name); }, host_.clock);
   incarnation_ = ledger_->Nonce();
   STOKER_ASSIGN(const JobRead read,
                 Persist<JobRead>([&] { return ReadJob(*ledger_, host_.request.job); }));

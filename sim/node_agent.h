@@ -83,7 +83,7 @@ class NodeAgent {
   Host& host_;
   Process& process_;
   BucketClient store_;
-  CloudClient cloud_;
+  CloudClients clouds_;
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<Controller> controller_;
   std::unique_ptr<Supervisor> supervisor_;

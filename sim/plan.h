@@ -66,6 +66,9 @@ struct JobPlan {
   Duration stop_grace = Duration::Seconds(30);
   Duration quiet = Duration::Seconds(2);
   int keep = 3;
+  // Its machines may be asked for in every zone, in the order of the platform's zones beginning
+  // with the one of this number (from 1); 0 = the provider chooses.
+  int any_zone = 0;
 };
 
 // kVerb: a user looks (`stoker ls`, then `stoker show` of each job that goes on). kHousekeeper: a

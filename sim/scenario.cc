@@ -155,15 +155,21 @@ class Parser {
   }
 
   Status TakeZone(const Words& words) {
-    if (words.size() != 2 && (words.size() != 4 || words[2] != "capacity")) {
-      return Wrong("say: zone NAME [capacity NUMBER]");
+    if (words.size() % 2 != 0 || words.size() > 6) {
+      return Wrong("say: zone NAME [capacity NUMBER] [of PROVIDER]");
     }
     if (!has_zones_) plan().zones.clear();
     has_zones_ = true;
     Zone zone{words[1]};
-    if (words.size() == 4) {
-      STOKER_ASSIGN(const int64_t capacity, Value(words[3], Unit::kNumber, {}, 0));
-      zone.capacity = static_cast<int>(capacity);
+    for (size_t i = 2; i < words.size(); i += 2) {
+      if (words[i] == "of") {
+        zone.provider = words[i + 1];
+      } else if (words[i] == "capacity") {
+        STOKER_ASSIGN(const int64_t capacity, Value(words[i + 1], Unit::kNumber, {}, 0));
+        zone.capacity = static_cast<int>(capacity);
+      } else {
+        return Wrong("say: zone NAME [capacity NUMBER] [of PROVIDER]");
+      }
     }
     plan().zones.push_back(zone);
     return Status::Ok();

@@ -111,6 +111,7 @@ const std::vector<Field<Plan>>& PlanFields() {
 const std::vector<Field<JobPlan>>& JobFields() {
   static const std::vector<Field<JobPlan>> fields = {
       AtLeast(1, OfJob<&JobPlan::nodes>("nodes", Unit::kNumber)),
+      AtLeast(0, OfJob<&JobPlan::any_zone>("any-zone", Unit::kNumber)),
       OfJob<&JobPlan::submit_at>("submit-at", Unit::kTime),
       OfJob<&JobPlan::attached>("attached", Unit::kYesNo),
       OfJob<&JobPlan::leaves_after>("leaves-after", Unit::kTime),

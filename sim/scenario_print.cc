@@ -52,9 +52,12 @@ std::string PlanLines(const Plan& plan) {
   }
   for (const Zone& zone : plan.zones) {
     const bool bounded = zone.capacity != Zone().capacity;
-    if (plan.zones.size() == 1 && zone.name == "zone-a" && !bounded) break;
+    const bool named = zone.name != "zone-a" || !zone.provider.empty();
+    if (plan.zones.size() == 1 && !named && !bounded) break;
     text += "zone " + zone.name;
-    text += (bounded ? " capacity " + std::to_string(zone.capacity) : "") + "\n";
+    if (bounded) text += " capacity " + std::to_string(zone.capacity);
+    if (!zone.provider.empty()) text += " of " + zone.provider;
+    text += "\n";
   }
   return text;
 }

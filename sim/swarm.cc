@@ -234,12 +234,42 @@ void DrawHoles(uint64_t seed, Plan* plan) {
   plan->cloud.holes = static_cast<int>(rng.Between(1, 100));
 }
 
+// Several places to have machines at, of one provider or of three, and jobs that may go to any.
+void DrawPlaces(uint64_t seed, Plan* plan) {
+  Prng rng(Prng(seed * 2 + 1).Next() ^ 0x706c61636573);
+  if (!rng.Chance(1, 4)) return;
+  const bool several = rng.Chance(2, 3);
+  const auto wanted = static_cast<size_t>(rng.Between(2, 4));
+  const char* const names[] = {"zone-a", "zone-b", "zone-c", "zone-d"};
+  const char* const providers[] = {"local", "ec2", "gce"};
+  while (plan->zones.size() < wanted) plan->zones.push_back({names[plan->zones.size()]});
+  for (size_t i = 0; i < plan->zones.size(); ++i) {
+    Zone& zone = plan->zones[i];
+    if (several) zone.provider = providers[i % 3];
+    // Never none anywhere: what has no room at all is a drought, and those end.
+    if (i > 0 && rng.Chance(1, 3)) zone.capacity = static_cast<int>(rng.Between(0, 3));
+    if (several && i > 0 && rng.Chance(1, 3)) {
+      FaultPlan away;
+      away.kind = "cloud-away";
+      away.zone = zone.name;
+      away.at = rng.Between(1'000, plan->calm);
+      // What it is left with is counted from the calm on.
+      away.amount = rng.Between(1'000, std::max<int64_t>(1'000, plan->calm - away.at));
+      plan->faults.push_back(away);
+    }
+  }
+  for (JobPlan& job : plan->jobs) {
+    if (rng.Chance(3, 4)) job.any_zone = static_cast<int>(rng.Between(1, 4));
+  }
+}
+
 }  // namespace
 
 Plan DrawPlan(uint64_t seed) {
   Draw draw(seed);
   Plan plan = draw.Make(seed);
   DrawHoles(seed, &plan);
+  DrawPlaces(seed, &plan);
   DrawLedger(seed, &plan);
   return plan;
 }

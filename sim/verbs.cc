@@ -67,6 +67,15 @@ Result<std::string> SubmitJob(Session& session, int plan_index, const std::strin
   job.spec_digest = Sha256Hex(text);
   job.num_nodes = plan.nodes;
   job.retry_of = retry_of;
+  const std::vector<Zone>& zones = session.world.plan().zones;
+  for (size_t i = 0; plan.any_zone > 0 && i < zones.size(); ++i) {
+    const Zone& zone = zones[(i + static_cast<size_t>(plan.any_zone) - 1) % zones.size()];
+    Offer offer;
+    offer.ask.place.zone = zone.name;
+    if (!zone.provider.empty()) offer.ask.place.provider = zone.provider;
+    job.offers.push_back(offer);
+  }
+  if (job.format == kFirstRecordFormat) job.offers.clear();
   job.created = session.clock.Wall();
   job.id = session.ledger->NewJobId();
   const auto created = CreateJob(*session.ledger, job, text);

@@ -178,6 +178,22 @@ Plan NobodyLooks(uint64_t seed) {
   return draw.plan;
 }
 
+Plan FullZone(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.zones = {{"zone-a", 0}, {"zone-b"}};
+  draw.job().any_zone = 1;
+  return draw.plan;
+}
+
+Plan GangOfTwoZones(uint64_t seed) {
+  Draw draw(seed);
+  draw.Gang();
+  draw.plan.zones = {{"zone-a", draw.job().nodes}, {"zone-b"}};
+  draw.job().any_zone = 1;
+  draw.Faults("notice", 3, 20'000, 40'000);
+  return draw.plan;
+}
+
 Plan DeadOnArrival(uint64_t seed) {
   Draw draw(seed);
   draw.plan.cloud.never_boots = 500;

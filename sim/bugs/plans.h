@@ -61,6 +61,10 @@ Plan NobodyLooks(uint64_t seed);
 Plan DeadOnArrival(uint64_t seed);
 // Writes that take effect long after their answer was lost; machines die all the time.
 Plan LateWrites(uint64_t seed);
+// The zone that comes first never has room; another has.
+Plan FullZone(uint64_t seed);
+// Machines of a gang get notices, and their zone has no room for more; another has.
+Plan GangOfTwoZones(uint64_t seed);
 // Some jobs that end while the store fails.
 Plan ShortJobs(uint64_t seed);
 // Many of them, so that some end while the store fails.

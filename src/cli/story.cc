@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "cli/local_time.h"
 #include "cli/table.h"
+#include "policy/placement.h"
 #include "view/cut_off.h"
 #include "view/lineage.h"
 
@@ -73,7 +74,8 @@ std::string NodeText(const StoryInput& input, const Attempt& attempt, int rank) 
   std::string text = "      node " + std::to_string(rank) + ": launch " + std::to_string(number);
   static const Request kUnknown;
   const Request& request = launch != nullptr ? RequestOf(job, *launch) : kUnknown;
-  if (launch != nullptr) text += " (" + Spelled(request.ask.place.provider) + ")";
+  if (launch != nullptr) text += " (" + Spelled(PlaceText(request.ask)) + ")";
+  if (!request.reason.empty()) text += ", " + Spelled(request.reason);
   std::string used;
   for (const UsageDigest& usage : input.usage) {
     if (usage.attempt == attempt.number && usage.rank == rank) {

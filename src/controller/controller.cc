@@ -281,11 +281,10 @@ Observed Controller::Observe(const JobRead& read, const JobSpec& spec,
   const Status machines = ObserveMachines(read.job, describe, &seen);
   if (!machines.ok()) result->trouble = machines;
   // Where the next machines are asked for, though there may be none yet.
-  const std::string& infra = spec.resources.infra;
-  const auto is_infra = [&](const PlaceSeen& place) { return place.provider == infra; };
-  if (std::none_of(seen.places.begin(), seen.places.end(), is_infra)) {
-    seen.places.push_back(PlaceFor(infra));
-  }
+  std::set<std::string> more = {spec.resources.infra};
+  for (const Offer& offer : read.job.offers) more.insert(offer.ask.place.provider);
+  for (const PlaceSeen& place : seen.places) more.erase(place.provider);
+  for (const std::string& name : more) seen.places.push_back(PlaceFor(name));
   result->store_now = read.store_now;
   result->reports = seen.reports;
   result->machines = seen.machines;

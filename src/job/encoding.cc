@@ -112,24 +112,39 @@ void Fields(A& a, T& t) {
   a.Check(Sane(t.wait.ms), "wait_ms", "is out of range");
 }
 
+template <class A, Is<Ask> T>
+void AskFields(A& a, T& t) {
+  a("provider", t.place.provider);
+  a("account", t.place.account);
+  a("region", t.place.region);
+  a("zone", t.place.zone);
+  a("type", t.type);
+  a("image", t.image);
+  a("market", t.market);
+  a("ceiling_micros", t.ceiling);
+  a("options", t.options);
+}
+
+template <class A, Is<Offer> T>
+void Fields(A& a, T& t) {
+  AskFields(a, t.ask);
+  a("rank", t.rank);
+  a("price_micros", t.price);
+  a.Check(Sane(t.rank), "rank", "is out of range");
+  a.Extra(t.extra);
+}
+
 template <class A, Is<Request> T>
 void Fields(A& a, T& t) {
   a.Need("number", t.number);
-  a("provider", t.ask.place.provider);
-  a("account", t.ask.place.account);
-  a("region", t.ask.place.region);
-  a("zone", t.ask.place.zone);
-  a("type", t.ask.type);
-  a("image", t.ask.image);
-  a("market", t.ask.market);
-  a("ceiling_micros", t.ask.ceiling);
-  a("options", t.ask.options);
+  AskFields(a, t.ask);
   a.Need("slots", t.slots);
   a("store_url", t.store_url);
   a("token", t.token);
   a("opened", t.opened);
   a("not_after", t.not_after);
   a("limit_ms", t.limit);
+  a("reason", t.reason);
   a("tries", t.tries);
   a("next_try", t.next_try);
   a("refusal", t.refusal);
@@ -217,8 +232,10 @@ void LaunchFields(A& a, T& t) {
     if constexpr (!std::is_const_v<T>) TakeOneSlotLaunches(std::move(entries), &t);
     return;
   }
+  a("offers", t.offers);
   a("requests", t.requests);
   a("launches", t.launches);
+  a.Check(t.offers.size() <= kMostOffers, "offers", "are too many");
   a.Check(NumbersRise(t.requests), "requests", "are not numbered upwards from 1");
   a.Check(RequestsFit(t), "launches", "are not those of the requests, slot by slot");
 }

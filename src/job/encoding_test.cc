@@ -53,13 +53,33 @@ Ending AnyEnding(Prng& prng) {
 
 Refusal AnyRefusal(Prng& prng) {
   Refusal r;
-  r.what = static_cast<RefusalClass>(prng.Below(6));
+  r.what = static_cast<RefusalClass>(prng.Below(7));
   r.scope = static_cast<RefusalScope>(prng.Below(5));
   r.wait = Duration{prng.Between(0, 100'000'000'000'000)};
   r.at = AnyTime(prng);
   r.final = prng.Chance(1, 2);
   r.message = AnyText(prng);
   return r;
+}
+
+void FillAsk(Prng& prng, Ask* ask) {
+  ask->place.account = AnyText(prng);
+  ask->place.region = AnyText(prng);
+  ask->place.zone = AnyText(prng);
+  ask->type = AnyText(prng);
+  ask->image = AnyText(prng);
+  ask->market = AnyText(prng);
+  if (prng.Chance(1, 2)) ask->ceiling = prng.Between(0, 1 << 30);
+  ask->options = AnyText(prng);
+}
+
+Offer AnyOffer(Prng& prng) {
+  Offer c;
+  FillAsk(prng, &c.ask);
+  c.rank = static_cast<int>(prng.Below(4));
+  if (prng.Chance(1, 2)) c.price = prng.Between(0, 1 << 30);
+  c.extra = AnyExtra(prng);
+  return c;
 }
 
 void FillRequest(Prng& prng, bool first, Request* r) {
@@ -72,14 +92,8 @@ void FillRequest(Prng& prng, bool first, Request* r) {
   r->next_try = MaybeTime(prng);
   if (prng.Chance(1, 3)) r->refusal = AnyRefusal(prng);
   if (first) return;
-  r->ask.place.account = AnyText(prng);
-  r->ask.place.region = AnyText(prng);
-  r->ask.place.zone = AnyText(prng);
-  r->ask.type = AnyText(prng);
-  r->ask.image = AnyText(prng);
-  r->ask.market = AnyText(prng);
-  if (prng.Chance(1, 2)) r->ask.ceiling = prng.Between(0, 1 << 30);
-  r->ask.options = AnyText(prng);
+  FillAsk(prng, &r->ask);
+  r->reason = AnyText(prng);
   r->store_url = AnyText(prng);
   r->extra = AnyExtra(prng);
 }
@@ -97,6 +111,9 @@ void FillLaunch(Prng& prng, Launch* l) {
 // Some requests, of one slot each in a record of the first format.
 void AddRequests(Prng& prng, Job* job) {
   const bool first = job->format == kFirstRecordFormat;
+  for (uint64_t n = first ? 0 : prng.Below(4); n > 0; --n) {
+    job->offers.push_back(AnyOffer(prng));
+  }
   for (uint64_t n = prng.Below(5); n > 0; --n) {
     std::vector<int> slots = {static_cast<int>(prng.Below(9))};
     while (!first && prng.Chance(1, 2)) slots.push_back(static_cast<int>(prng.Below(9)));
@@ -270,10 +287,11 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Folded>(), 5u);
   EXPECT_EQ(CountMembers<Place>(), 4u);
   EXPECT_EQ(CountMembers<Ask>(), 6u);
-  EXPECT_EQ(CountMembers<Request>(), 12u);
+  EXPECT_EQ(CountMembers<Offer>(), 4u);
+  EXPECT_EQ(CountMembers<Request>(), 13u);
   EXPECT_EQ(CountMembers<Launch>(), 11u);
   EXPECT_EQ(CountMembers<Attempt>(), 19u);
-  EXPECT_EQ(CountMembers<Job>(), 28u);
+  EXPECT_EQ(CountMembers<Job>(), 29u);
   EXPECT_EQ(CountMembers<NodeReport>(), 32u);
 }
 

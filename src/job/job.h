@@ -140,6 +140,8 @@ struct Job {
   WallTime created;
   int num_nodes = 1;
   JobState state = JobState::kPending;
+  // How its machines can be had; empty: by its spec's provider, which has one kind.
+  std::vector<Offer> offers;
   std::vector<Request> requests;  // in a record of the first format each is for one slot
   std::vector<Launch> launches;
   std::vector<Attempt> attempts;

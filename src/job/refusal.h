@@ -10,12 +10,13 @@
 namespace stoker {
 
 enum class RefusalClass {
-  kCapacity,   // there is no room at this moment
-  kQuota,      // the account may not have so much
-  kThrottled,  // too many requests at once
-  kDenied,     // whoever asked may not
-  kInvalid,    // nobody can be given this, ever
-  kOver,       // the request's time is past, or its machines have come and gone
+  kCapacity,    // there is no room at this moment
+  kQuota,       // the account may not have so much
+  kThrottled,   // too many requests at once
+  kDenied,      // whoever asked may not
+  kInvalid,     // nobody can be given this, ever
+  kOver,        // the request's time is past, or its machines have come and gone
+  kUnanswered,  // nobody was reached in all the request's time
 };
 
 // What else need not be asked for as long as it holds.

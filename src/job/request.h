@@ -34,6 +34,18 @@ struct Ask {
   bool operator==(const Ask&) const = default;
 };
 
+// One way to have a job's machines, resolved when it was submitted, so that everyone who looks
+// after it knows the same ones.
+struct Offer {
+  Ask ask;
+  int rank = 0;  // a lower one is asked first; equal ones are equal to the user: the cheaper first
+  std::optional<int64_t> price;  // in millionths an hour and machine, when it was resolved
+  std::string extra;             // unknown fields of this entry, as JSON; preserved
+};
+
+inline constexpr size_t kMostOffers = 256;
+inline constexpr size_t kMostReason = 300;
+
 // One numbered request for a machine for each of `slots`. What it asks for never changes.
 struct Request {
   int number = 0;  // from 1, never reused
@@ -44,6 +56,7 @@ struct Request {
   WallTime opened;         // store's clock
   WallTime not_after;      // nothing is sent after this
   Duration limit;
+  std::string reason;                // why this place, for people; "" = there was no other
   int tries = 0;                     // how often it was decided to send it
   std::optional<WallTime> next_try;  // not sent again before
   std::optional<Refusal> refusal;    // the newest that was heard; of all its machines

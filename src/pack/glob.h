@@ -19,6 +19,7 @@ class Glob {
   explicit Glob(std::string_view pattern);
   // The whole of `text`, bytewise and case-sensitive. Time is at most pattern × text.
   bool Matches(std::string_view text) const;
+  bool valid() const { return valid_; }  // false: malformed
 
  private:
   enum class Kind : char {

@@ -275,6 +275,17 @@ void AdvanceBegun(Pass& pass, size_t index) {
   if (attempt->ending && stopped) Conclude(pass, index);
 }
 
+// True when no machine of the attempt is still on its way, or has been refused for good. Where
+// there is a choice of places this is waited for: until then, one that refuses can be left for
+// another.
+bool AllHaveCome(const Pass& pass, const Attempt& attempt) {
+  return std::all_of(attempt.launches.begin(), attempt.launches.end(), [&](int number) {
+    const Launch* launch = FindLaunch(pass.out.job, number);
+    return launch == nullptr || launch->closed || pass.Machine(number) != nullptr ||
+           pass.NewestReport(number) != nullptr;
+  });
+}
+
 // The last attempt begins once everything before it is over: the checkpoint is chosen for good.
 void Begin(Pass& pass) {
   Job& job = pass.job();
@@ -285,6 +296,7 @@ void Begin(Pass& pass) {
     if (job.attempts[i].state != AttemptState::kEnded && !BugIsOn("begins-while-draining")) return;
   }
   if (job.retry_after && pass.seen.now < *job.retry_after) return;
+  if (job.offers.size() > 1 && !AllHaveCome(pass, job.attempts[index])) return;
   std::string restore;
   if (index > 0 || !job.retry_of.empty()) {
     if (!pass.seen.checkpoints) {

@@ -90,10 +90,14 @@ void CloseDeadLaunches(Pass& pass) {
     const bool over = refusal && refusal->what == RefusalClass::kOver;
     // Somebody else may have been given the machines that were refused to who wrote it down: all of
     // a gang's then, though not each is listed yet.
-    const bool refused = refusal && refusal->final && !over && !seen.contains(launch.request);
+    const bool unseen = !over && !seen.contains(launch.request);
+    const bool refused = unseen && refusal && refusal->final;
     if (refused && launch.index > 0 && BugIsOn("gang-refused-in-part")) continue;
     if (const MachineSeen* machine = pass.Machine(launch.number)) {
       CheckPresent(pass, launch, *machine);
+    } else if (unseen && GoesElsewhere(pass, launch)) {
+      CloseLaunch(pass, launch, CloseReason::kNeverCame,
+                  pass.RequestOf(launch).refusal->message + "; it is asked for at another place");
     } else if (refused) {
       CloseLaunch(pass, launch, CloseReason::kRefused, refusal->message);
     } else if (over) {

@@ -40,6 +40,7 @@ RefusalScope ScopeOf(RefusalClass what) {
       return RefusalScope::kRegion;
     case RefusalClass::kThrottled:
     case RefusalClass::kDenied:
+    case RefusalClass::kUnanswered:
       return RefusalScope::kAccount;
     case RefusalClass::kInvalid:
     case RefusalClass::kOver:

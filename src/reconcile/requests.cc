@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests: what is asked for at once, who asks when, and what a gang needs to stay one.
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "base/deliberate_bug.h"
 #include "base/text.h"
+#include "policy/placement.h"
 #include "reconcile/outcomes.h"
 #include "reconcile/pass.h"
 
@@ -30,20 +32,44 @@ Duration PauseOf(const Request& request) {
   return std::max(SendPause(request.tries), told);
 }
 
-void OpenRequest(Pass& pass, const std::vector<int>& slots, std::vector<int>* launches) {
+void OpenRequest(Pass& pass, const Placement& where, const std::vector<int>& slots,
+                 std::vector<int>* launches) {
   Job& job = pass.job();
   Request& request = AppendRequest(job, slots);
-  request.ask.place.provider = pass.spec.resources.infra;
+  request.ask = where.ask;
+  request.reason = where.reason;
+  request.next_try = where.not_before;
   request.store_url = pass.seen.store_url;
   request.opened = pass.seen.now;
-  request.not_after = pass.seen.now + kSendWithin;
+  request.not_after = where.not_before.value_or(pass.seen.now) + kSendWithin;
   request.limit = BugIsOn("time-limit-in-wrong-unit") ? kDefaultLease * 1000 : kDefaultLease;
   request.token = RequestToken(pass.seen.ledger_id, job, request);
-  pass.Changed(RequestText(pass, request) + " opened");
+  pass.Changed(RequestText(pass, request) + " opened" +
+               (where.reason.empty() ? "" : " at " + PlaceText(where.ask) + ": " + where.reason));
   const auto first = job.launches.end() - static_cast<ptrdiff_t>(slots.size());
   for (auto launch = first; launch != job.launches.end(); ++launch) {
     (*launches)[static_cast<size_t>(launch->slot)] = launch->number;
   }
+}
+
+// Where the machines of a job that trains on several of them are to be had. Those of one attempt
+// are in one place: what replaces one is asked for where the others are, and where that place
+// refuses while another is free, all of them move.
+Placement PlaceFor(const Pass& pass, std::vector<int>* launches) {
+  const Job& job = pass.out.job;
+  const std::vector<Offer> all = OffersOf(pass);
+  const Placement anywhere = ChoosePlace(all, job.requests, pass.seen.now);
+  const auto kept = std::find_if(launches->begin(), launches->end(), [](int n) { return n != 0; });
+  if (kept == launches->end() || BugIsOn("gang-scattered")) return anywhere;
+  const Place& here = stoker::RequestOf(job, *FindLaunch(job, *kept)).ask.place;
+  std::vector<Offer> near;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(near),
+               [&](const Offer& offer) { return offer.ask.place == here; });
+  if (near.empty()) return anywhere;
+  const Placement beside = ChoosePlace(near, job.requests, pass.seen.now);
+  if (!beside.barred || anywhere.barred) return beside;
+  std::fill(launches->begin(), launches->end(), 0);
+  return anywhere;
 }
 
 // Where it ends whole, a request of which one machine is not kept is not kept at all.
@@ -72,8 +98,35 @@ bool HasNothingToSay(const Pass& pass, const Launch& launch) {
 
 }  // namespace
 
+std::vector<Offer> OffersOf(const Pass& pass) {
+  if (!pass.out.job.offers.empty()) return pass.out.job.offers;
+  Offer only;
+  only.ask.place.provider = pass.spec.resources.infra;
+  return {only};
+}
+
+bool GoesElsewhere(Pass& pass, const Launch& launch) {
+  Request* request = FindRequest(pass.job(), launch.request);
+  if (request == nullptr || pass.job().offers.size() < 2) return false;
+  const Attempt* attempt = CurrentAttempt(pass.out.job, launch.number);
+  // Nothing was claimed for it yet: a machine that turns up all the same finds its launch closed.
+  if (attempt != nullptr && attempt->state != AttemptState::kProvisioning) return false;
+  Request judged = *request;
+  if (pass.seen.now > request->not_after && !pass.Place(launch).known) {
+    judged.refusal = {RefusalClass::kUnanswered, RefusalScope::kAccount, {}, pass.seen.now, false,
+                      "it does not answer"};
+  }
+  if (!IsBetterElsewhere(judged, OffersOf(pass), pass.out.job.requests, pass.seen.now)) {
+    return false;
+  }
+  request->refusal = judged.refusal;
+  return true;
+}
+
 void FillSlots(Pass& pass, std::vector<int>* launches) {
   LetGoOfParts(pass, launches);
+  if (std::find(launches->begin(), launches->end(), 0) == launches->end()) return;
+  const Placement where = PlaceFor(pass, launches);
   std::vector<int> slots;
   for (size_t slot = 0; slot < launches->size(); ++slot) {
     if ((*launches)[slot] == 0) slots.push_back(static_cast<int>(slot));
@@ -81,10 +134,10 @@ void FillSlots(Pass& pass, std::vector<int>* launches) {
   // A record of the first format has no requests for several slots, and one that makes no sense may
   // have more of them than any job.
   const bool at_once = slots.size() <= static_cast<size_t>(pass.job().num_nodes) &&
-                       pass.PlaceOf(pass.spec.resources.infra).takes_gangs &&
+                       pass.PlaceOf(where.ask.place.provider).takes_gangs &&
                        pass.job().format != kFirstRecordFormat && !BugIsOn("gang-one-by-one");
-  if (at_once && !slots.empty()) return OpenRequest(pass, slots, launches);
-  for (const int slot : slots) OpenRequest(pass, {slot}, launches);
+  if (at_once) return OpenRequest(pass, where, slots, launches);
+  for (const int slot : slots) OpenRequest(pass, where, {slot}, launches);
 }
 
 std::set<int> RequestsSeen(const Pass& pass) {
@@ -142,7 +195,7 @@ void ChooseSends(Pass& pass) {
     // next try.
     const bool is_new = FindRequest(pass.before, number) == nullptr;
     if (!is_new && !pass.PlaceOf(request->ask.place.provider).known) continue;
-    if (!is_new && request->next_try && pass.seen.now < *request->next_try) continue;
+    if (request->next_try && pass.seen.now < *request->next_try) continue;
     ++request->tries;
     request->next_try = pass.seen.now + PauseOf(*request);
     if (!is_new) {

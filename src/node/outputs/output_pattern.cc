@@ -12,8 +12,10 @@ OutputPattern::OutputPattern(const OutputSpec& output)
   for (size_t i = 0; i < parts.size(); ++i) {
     literal = literal && !OutputSpec{parts[i]}.IsPattern() && i + 1 < parts.size();
     if (literal) folder_ += (i == 0 ? "" : "/") + parts[i];
-    open_ended_ = open_ended_ || parts[i].find("**") != std::string::npos;
-    if (!open_ended_) parts_.emplace_back(parts[i]);
+    pack::Glob part(parts[i]);
+    // A slash within [...] ends no part: it is one of the characters that are meant there.
+    open_ended_ = open_ended_ || parts[i].find("**") != std::string::npos || !part.valid();
+    if (!open_ended_) parts_.push_back(std::move(part));
   }
 }
 

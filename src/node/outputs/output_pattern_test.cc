@@ -42,6 +42,9 @@ TEST(OutputPattern, WhereItLooks) {
   EXPECT_FALSE(flat.MayHold("node_modules"));
   EXPECT_TRUE(flat.MayHold("a.onnx"));
   const OutputPattern two({"runs/*/best.pt"});
+  // The slash is one of the characters that [...] lists, not the end of a folder's name.
+  const OutputPattern listed(OutputSpec{"a[x/y]*/b"});
+  EXPECT_TRUE(listed.Matches("ax n/b") && listed.MayHold("ax n"));
   EXPECT_TRUE(two.MayHold("runs"));
   EXPECT_TRUE(two.MayHold("runs/1"));
   EXPECT_FALSE(two.MayHold("runs/1/deep"));

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a job's machines are asked for next: out of the offers that were resolved when it was
+// submitted and of what was refused since, as its record tells it. Pure, so that any observer goes
+// on where the last one stopped.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "job/request.h"
+
+namespace stoker {
+
+struct Placement {
+  Ask ask;
+  bool barred = false;  // as all are: each has refused, and not long ago
+  // If so: when it is worth asking again. Unset where its pace of sends does.
+  std::optional<WallTime> not_before;
+  std::string reason;  // for people; "" where there is no choice
+};
+
+// Since when and until when a refusal keeps an offer from being asked; unset = it does not.
+//   capacity  that type and market in that zone; for 2 min, twice as long each time it is heard
+//             again within the hour, at most 16 min
+//   unanswered  that account; as capacity
+//   quota     that market in all of the region; for 8 min and more, likewise
+//   throttled, denied   that account; for as long as the provider said, at least 1 min
+//   invalid, and what is final   exactly that, for good: WallTime::max
+// A provider that says how long to wait is believed where that is longer.
+std::optional<WallTime> BarredUntil(const Offer& offer, const std::vector<Request>& past,
+                                    WallTime now);
+
+// `offers`: at least one. Of those that nothing bars, the lowest rank, then the cheapest, then
+// the first; if all are barred, the one whose bar ends first, a minute from now at most (longer
+// where the provider said so): room may come back any time. The only one is asked at once, unless
+// its provider has said when.
+Placement ChoosePlace(const std::vector<Offer>& offers, const std::vector<Request>& past,
+                      WallTime now);
+
+// Whether it makes sense to give up `refused`, the newest of `past` for its slots, and to ask
+// elsewhere: for capacity and quota when another place is free now, for what is final when another
+// is not refused for good.
+bool IsBetterElsewhere(const Request& refused, const std::vector<Offer>& offers,
+                       const std::vector<Request>& past, WallTime now);
+
+// "ec2 us-east-1a g6.xlarge spot": what of it is given.
+std::string PlaceText(const Ask& ask);
+
+}  // namespace stoker

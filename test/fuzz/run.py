@@ -17,7 +17,13 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 STATE = os.path.join(ROOT, 'build', 'fuzz')
 # Of one input. Under sanitizers everything is several times as slow; none takes more than two
 # seconds (YAML up to its limit of values), on a machine that has nothing else to do.
-LIMITS = ['-timeout=25', '-rss_limit_mb=1024', '-malloc_limit_mb=256', '-detect_leaks=1']
+LIMITS = [
+    '-timeout=25',
+    '-report_slow_units=25',
+    '-rss_limit_mb=1024',
+    '-malloc_limit_mb=256',
+    '-detect_leaks=1',
+]
 LONGEST = {'archive': 8192, 'job_record': 4096, 'log_segment': 4096}
 ENVIRONMENT = {
     'ASAN_OPTIONS': 'detect_stack_use_after_return=0:allocator_may_return_null=0',

@@ -66,8 +66,9 @@ class CheckpointKeeper {
   bool RunUpload();
   bool UploadWaiting() const;
 
-  // A notice came, or the program is about to be signalled: clearing away old checkpoints is left
-  // to the next attempt. Any thread.
+  // A notice came, or the program is about to be signalled: old checkpoints are cleared away only
+  // when twice as many are there as are kept, and at a clean end; else by the next attempt. Any
+  // thread.
   void Hurry();
   // The program's main process ended. Best called before Task::End, so that it sees what is still
   // being written. `signalled`: stoker had told it to end. Any thread; counts from the next Step.
@@ -132,6 +133,7 @@ class CheckpointKeeper {
   Status ShowNumber();
   Status PutManifest();
   void ClearAway();
+  void ClearNow();
   void Follow(MonoTime now);
   void AnswerRound(const Round& round);
   void EndFollowing();
@@ -185,6 +187,7 @@ class CheckpointKeeper {
   std::shared_ptr<Moment> last_answer_;
   int64_t wished_cycle_ = 0;
   bool ending_for_good_ = false;
+  int uncleared_ = 0;  // commits since old checkpoints were cleared away
   bool full_ = false;  // trouble_ says that the store is
 
   mutable std::mutex mutex_;  // guards what follows

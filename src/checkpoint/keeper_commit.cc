@@ -182,8 +182,14 @@ void CheckpointKeeper::LeadIdle(MonoTime now) {
     }
   }
   if (!done) return;
-  const std::lock_guard lock(mutex_);
-  finished_ = true;
+  bool completed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    finished_ = true;
+    completed = ended_ && ended_->clean;
+  }
+  // Nobody waits for this, and after a program that is done there is no attempt to do it.
+  if (completed && uncleared_ > 0) ClearNow();
 }
 
 bool CheckpointKeeper::StillForLong(const Moment& moment, MonoTime now) const {
@@ -330,15 +336,23 @@ void CheckpointKeeper::CommitManifest(MonoTime now) {
   SetPhase(Phase::kIdle);
 }
 
+// Short time is for what is newest. But a notice may run for long, or be withdrawn: then as many
+// again as are kept wait for it.
 void CheckpointKeeper::ClearAway() {
+  ++uncleared_;
   {
     const std::lock_guard lock(mutex_);
-    if (hurry_) return;
+    if (hurry_ && (ended_ || uncleared_ <= config_.keep)) return;
   }
+  ClearNow();
+}
+
+void CheckpointKeeper::ClearNow() {
   Retention retention{config_.attempt, config_.keep, config_.protect, unsure_};
   retention.protect.insert(config_.restored);
   const Status cleared = RetainCheckpoints(store_, config_.job, retention);
   if (!cleared.ok()) SetTrouble("old checkpoints are not cleared away: " + cleared.message());
+  if (cleared.ok()) uncleared_ = 0;
 }
 
 void CheckpointKeeper::NoteCommitted(const CheckpointId& id) {

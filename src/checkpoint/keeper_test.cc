@@ -573,6 +573,25 @@ TEST(Keeper, KeepsTheNewestAndClearsTheRest) {
   for (const CheckpointInfo& info : *all) EXPECT_TRUE(info.whole) << info.why_not;
 }
 
+// A notice that runs for long, or was withdrawn, is no leave to fill the store.
+TEST(Keeper, UnderANoticeAsManyAgainAreLeftAndACleanEndClearsThem) {
+  Bench bench;
+  bench.keeper->Hurry();
+  size_t most = 0;
+  for (int step = 1; step <= 12; ++step) {
+    bench.files.Write("checkpoint.pt", Whole("model", step));
+    bench.Run(Duration::Seconds(4));
+    most = std::max(most, ListCheckpoints(bench.store, "job")->size());
+  }
+  EXPECT_EQ(most, 6u);
+  bench.files.Write("checkpoint.pt", Whole("model", 13));
+  bench.End(0);
+  ASSERT_TRUE(bench.keeper->Finished());
+  const auto all = ListCheckpoints(bench.store, "job");
+  ASSERT_EQ(all->size(), 3u);
+  EXPECT_EQ((*all)[0].id, "1-13");
+}
+
 TEST(Keeper, WhatSettledWhileTheDiskWasFullForCopiesIsStillTakenAfterTheEnd) {
   Bench bench;
   bench.files.Write("checkpoint.pt", Whole("model", 1));

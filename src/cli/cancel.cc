@@ -174,7 +174,7 @@ Status Run(Context& context, const Options& options) {
     STOKER_ASSIGN(const Job job, Cancel(context, id, !options.no_wait));
     all.push_back({{"id", job.id}, {"name", job.name}, {"state", Name(job.state)}});
     if (!context.json) {
-      context.Print(job.name + " (" + job.id + ") " + std::string(Name(job.state)) +
+      context.Print(job.name + " (" + job.id + ") " + StateText(job.state, Unkept(job)) +
                     (job.cancel ? "" : ": nothing to cancel, it had ended already") + "\n");
     }
   }

@@ -104,24 +104,29 @@ class FullStore:
         self.said(results, "outputs", "'out/f1'")
         self.kept(results, "checkpoint", {"checkpoints/s/model": b"c\n"})
         self.said(results, "checkpoint", "'s/model'")
+        said = self.world.stoker("cancel", self.jobs["checkpoint"]).stdout
+        results.check("cancel says how many", "Succeeded, 1 file not kept" in said, said)
         said = self.kept(results, "required", outputs)
         results.check("required: the job has failed",
                       re.search(r"\) Failed.*'out' was not kept", said, re.DOTALL), said)
         self.collected(results)
 
     def collected(self, results):
-        """gc leaves what is young, and says so; and takes what is old."""
+        """gc leaves what is young, and says so; and takes what is old, or of a job that goes."""
         world, folder = self.world, self.world.state / "unsaved"
         fresh = world.stoker("gc", check=True)
         results.check("gc: it is left, and said", len(list(folder.iterdir())) == 3
                       and str(folder) in fresh.stderr, fresh.stderr)
         old = time.time() - 31 * 86400
-        for place in folder.iterdir():
-            os.utime(place, (old, old))
+        os.utime(folder / f"{self.jobs['outputs']}-1-0", (old, old))
         would = world.json("gc", "--dry-run")["unsaved"]
         gone = world.stoker("gc", check=True).stdout
-        results.check("gc: old ones go, and it is said", would == 3 and "3 folders" in gone
-                      and not list(folder.iterdir()), (would, gone))
+        results.check("gc: old ones go, and it is said", would == 1 and "1 folder of files" in gone
+                      and len(list(folder.iterdir())) == 2, (would, gone))
+        world.wait_for("the jobs are gone", lambda: world.stoker(
+            "gc", "--older-than", "0s", "--yes", check=True) and not world.json("ls", "--all"))
+        left = list(folder.iterdir())
+        results.check("gc: with their jobs the others went", not left, left)
 
 
 class FullDisk:

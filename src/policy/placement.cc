@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "base/deliberate_bug.h"
 #include "base/text.h"
@@ -72,17 +73,18 @@ Bar BarOf(const Offer& offer, const std::vector<Request>& past, WallTime now) {
   };
   Bar bar;
   if (BugIsOn("bars-ignored")) return bar;
+  std::map<RefusalClass, int64_t> times;
+  for (const Request& request : past) {
+    if (heard(request) && now - request.refusal->at < kWindow) ++times[request.refusal->what];
+  }
   for (const Request& request : past) {
     if (!heard(request)) continue;
     const Refusal& refusal = *request.refusal;
-    const auto times = std::count_if(past.begin(), past.end(), [&](const Request& other) {
-      return heard(other) && other.refusal->what == refusal.what &&
-             now - other.refusal->at < kWindow;
-    });
     const WallTime told = refusal.at + refusal.wait;
-    const WallTime until = IsForGood(refusal)
-                               ? kForGood
-                               : std::max(told, refusal.at + PauseAfter(refusal.what, times));
+    const WallTime until =
+        IsForGood(refusal)
+            ? kForGood
+            : std::max(told, refusal.at + PauseAfter(refusal.what, times[refusal.what]));
     if (until <= now) continue;
     bar.until = std::max(bar.until.value_or(until), until);
     bar.told = std::max(bar.told, told);

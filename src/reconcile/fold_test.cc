@@ -76,6 +76,23 @@ TEST(FoldTest, RequestsForSeveralAreCountedAsOne) {
   EXPECT_EQ(s.job.launches.size(), 64 * s.job.requests.size());
 }
 
+TEST(FoldTest, ADroughtInEveryZoneToo) {
+  size_t largest = 0;
+  Story s(64);
+  for (const char* zone : {"a", "b", "c"}) {
+    s.job.offers.emplace_back();
+    s.job.offers.back().ask.place.zone = zone;
+  }
+  Wait(&s, 48, &largest);
+  ExpectReadable(s, largest);
+  ASSERT_TRUE(s.job.folded.has_value());
+  EXPECT_EQ(s.job.attempts.size(), 1U) << "it has not begun";
+  s.refuses_all = Status::Ok();
+  s.See(After(1'200)).Settle();
+  s.See(AllRun(1)).Settle();
+  EXPECT_EQ(s.job.state, JobState::kRunning);
+}
+
 TEST(FoldTest, WhatTellsSomethingStays) {
   Story s(1);
   s.Settle().See(AllRun()).Pass(3);

@@ -239,6 +239,7 @@ void DrawPlaces(uint64_t seed, Plan* plan) {
   Prng rng(Prng(seed * 2 + 1).Next() ^ 0x706c61636573);
   if (!rng.Chance(1, 4)) return;
   const bool several = rng.Chance(2, 3);
+  const bool denies = plan->cloud.denied > 0 || plan->cloud.malformed > 0;
   const auto wanted = static_cast<size_t>(rng.Between(2, 4));
   const char* const names[] = {"zone-a", "zone-b", "zone-c", "zone-d"};
   const char* const providers[] = {"local", "ec2", "gce"};
@@ -246,8 +247,8 @@ void DrawPlaces(uint64_t seed, Plan* plan) {
   for (size_t i = 0; i < plan->zones.size(); ++i) {
     Zone& zone = plan->zones[i];
     if (several) zone.provider = providers[i % 3];
-    // Never none anywhere: what has no room at all is a drought, and those end.
-    if (i > 0 && rng.Chance(1, 3)) zone.capacity = static_cast<int>(rng.Between(0, 3));
+    // Never none anywhere, nor only where somebody was denied: that is a drought, and those end.
+    if (i > 0 && rng.Chance(1, 3) && !denies) zone.capacity = static_cast<int>(rng.Between(0, 3));
     if (several && i > 0 && rng.Chance(1, 3)) {
       FaultPlan away;
       away.kind = "cloud-away";

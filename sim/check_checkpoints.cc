@@ -233,6 +233,11 @@ class Newest : public Observer {
     }
     const std::string expected = Expected(job, row);
     if (attempt.restore == expected || rotten) return;
+    // Of a record that cannot be read nobody knows which were suspect.
+    const bool unread = std::any_of(row.begin() + 1, row.end(), [&](const Job* of) {
+      return world_.Happened("damaged " + of->id);
+    });
+    if (unread && !attempt.restore.empty()) return;
     world_.Breach("newest",
                   "attempt " + std::to_string(attempt.number) + " begins from '" + attempt.restore +
                       "', but '" + expected + "' is committed",

@@ -38,7 +38,20 @@ class EverythingEnds : public Observer {
     if (machine.why == "its limit is over") Breach(job, machine.id + " was left until its limit");
     const auto closed = closed_.find({job, machine.launch()});
     if (closed == closed_.end()) return;
-    const int64_t since = world_.now() - std::max(closed->second, world_.plan().calm);
+    // What can only be ended together waits for the last of them.
+    int64_t last = std::max(closed->second, world_.plan().calm);
+    for (const std::string& other : machine.gang) {
+      if (world_.plan().ends_one_alone) break;
+      const CloudMachine* with = world_.cloud().Find(other);
+      const auto then = closed_.find({job, with != nullptr ? with->launch() : 0});
+      if (with != nullptr && then == closed_.end()) return;
+      if (with != nullptr) last = std::max(last, then->second);
+    }
+    // Nor can anything be ended while the provider is away.
+    last = std::max(last, world_.cloud().away_until);
+    for (const auto& [provider, until] : world_.cloud().one_away_until)
+      last = std::max(last, until);
+    const int64_t since = world_.now() - last;
     if (since <= kLeftOver) return;
     Breach(job, machine.id + " was left for " + std::to_string(since / 60'000) +
                     " min after its launch was closed");

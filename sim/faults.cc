@@ -270,7 +270,7 @@ const std::vector<FaultKind>& FaultKinds() {
 
 const std::vector<FaultKind>& ScenarioKinds() {
   static const std::vector<FaultKind> kinds = {
-      {"cloud-away", "ms", 1'000, 3'600'000, CloudAway},
+      {"cloud-away", "ms", 1'000, 900'000, CloudAway},
       {"drought", "ms", 1'000, 7'200'000, Drought},
       {"hang", "ms", 60'000, 86'400'000, OnMachine<Hang>},
       {"kill-cause", "ms until it is back", 0, 60'000, KillCause},

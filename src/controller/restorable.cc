@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "checkpoint/as_left.h"
 #include "checkpoint/checkpoint_store.h"
 #include "ledger/ancestors.h"
@@ -46,6 +47,13 @@ Result<RestorableRead> ReadRestorable(Ledger& ledger, const Job& job, bool all) 
     generation.job = ancestor.id;
     generation.suspects = ancestor.suspects;
     generation.from = ancestor.from;
+    read.generations.push_back(std::move(generation));
+  }
+  // Its record is damaged, not its work. What it found suspect is not known; what fails is
+  // found suspect again.
+  if (!ancestors.unread.empty() && IsSafeName(ancestors.unread)) {
+    STOKER_ASSIGN(Generation generation, Look(ledger.store(), ancestors.unread));
+    generation.job = ancestors.unread;
     read.generations.push_back(std::move(generation));
   }
   return read;

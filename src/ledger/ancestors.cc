@@ -27,6 +27,7 @@ Result<Ancestors> ReadAncestors(Ledger& ledger, const Job& job) {
           !read.status().Is(Code::kTooNew)) {
         return read.status();
       }
+      if (!read.status().Is(Code::kNotFound)) found.unread = next;
       found.cut = "job " + of + " goes on from job " + next +
                   ", which cannot be read: " + read.status().message();
       return found;

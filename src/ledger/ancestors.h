@@ -17,6 +17,8 @@ struct Ancestors {
   std::vector<Job> jobs;  // nearest first
   // Why the last of them is not followed to the one that it names; "" = it names none.
   std::string cut;
+  // The one named there, if it has a record that cannot be read: what it saved may be whole.
+  std::string unread;
 };
 
 // One read each. Never more than kMostAncestors, nor any of them twice: records that name one

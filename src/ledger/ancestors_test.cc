@@ -53,8 +53,10 @@ TEST_F(AncestorsTest, WhatIsGoneOrDamagedEndsTheRowAndIsNamed) {
   const Job three = Make("three", "two");
   EXPECT_EQ(Row(three), "two …");
   EXPECT_NE(ReadAncestors(*ledger_, three)->cut.find("goes on from job gone"), std::string::npos);
+  EXPECT_EQ(ReadAncestors(*ledger_, three)->unread, "") << "there is nothing of it";
   ASSERT_TRUE(store_.Put(paths::Record("two"), "{").ok());
   EXPECT_EQ(Row(three), " …");
+  EXPECT_EQ(ReadAncestors(*ledger_, three)->unread, "two");
 }
 
 TEST_F(AncestorsTest, TheRowIsBounded) {

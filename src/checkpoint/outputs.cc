@@ -366,7 +366,12 @@ Result<std::vector<OutputInfo>> ListOutputs(ObjectStore& store, const std::strin
     for (const ManifestFile& file : part->files) {
       const auto kind_of = [](const OutputInfo& info) { return info.file.kind; };
       for (const auto& old : Superseded(newest, file.path, file.kind, kind_of)) newest.erase(old);
-      newest[file.path] = OutputInfo{file.path, id.attempt, rank, file};
+      const auto before = newest.find(file.path);
+      const bool replaces =
+          before != newest.end() &&
+          (before->second.replaces_earlier ||
+           (before->second.attempt < id.attempt && before->second.file.sha256 != file.sha256));
+      newest[file.path] = OutputInfo{file.path, id.attempt, rank, file, replaces};
     }
   }
   std::vector<OutputInfo> out;

@@ -113,6 +113,8 @@ struct OutputInfo {
   int attempt = 0;
   int rank = 0;
   ManifestFile file;
+  // An earlier attempt had kept another file of this path, which is no more.
+  bool replaces_earlier = false;
   // As in the work directory of its node.
   std::string file_path() const { return path.substr(ArtifactPath(rank, "").size()); }
 };

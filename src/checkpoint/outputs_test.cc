@@ -129,6 +129,29 @@ TEST(Outputs, AFileThatBecomesAFolderAndTheOtherWayRound) {
   EXPECT_EQ(later.files, then);
 }
 
+TEST(Outputs, WhatReplacesAnEarlierAttemptsIsKnown) {
+  MemoryStore store;
+  const auto keep = [&](int attempt, const std::map<std::string, std::string>& all) {
+    HandClock clock;
+    FakeFiles files(clock);
+    for (const auto& [path, text] : all) files.Write(path, text);
+    OutputsConfig config;
+    config.job = kJob;
+    config.attempt = attempt;
+    OutputKeeper keeper(config, store, clock, {{"", &files}});
+    ASSERT_TRUE(keeper.Finish(clock.now + Duration::Seconds(5)).ok());
+  };
+  keep(1, {{"grows.csv", "1\n2\n"}, {"same", "x"}, {"first", "1"}});
+  keep(2, {{"grows.csv", "3\n"}, {"same", "x"}, {"second", "2"}});
+  std::set<std::string> replaced;
+  for (const OutputInfo& info : *ListOutputs(store, kJob)) {
+    if (info.replaces_earlier) replaced.insert(info.path);
+  }
+  EXPECT_EQ(replaced, std::set<std::string>{"grows.csv"});
+  keep(3, {{"second", "3"}});
+  EXPECT_TRUE(ListOutputs(store, kJob)->at(1).replaces_earlier) << "still";
+}
+
 TEST(Outputs, WhatMayPassIsTriedUntilItIsGivenUp) {
   MemoryStore store;
   FaultPlan plan;

@@ -90,14 +90,9 @@ Result<int64_t> ClearBinaries(Context& context, Ledger& ledger, bool dry_run) {
   return ClearFolder(context, context.places().state + "/bin", "", kUnusedAge, used, dry_run);
 }
 
-// What jobs left that no store had room for: with its job, or when it is old.
-int64_t ClearUnsaved(Context& context, const std::vector<std::string>& jobs, bool dry_run) {
-  const std::string folder = UnsavedFolder(context);
-  int64_t cleared = 0;
-  for (const std::string& job : jobs) {
-    cleared += ClearFolder(context, folder, job + "-", {}, {}, dry_run);
-  }
-  return cleared + ClearFolder(context, folder, "", kUnusedAge, {}, dry_run);
+// What jobs left that no store had room for, when it is old: also of jobs that are gone.
+int64_t ClearUnsaved(Context& context, bool dry_run) {
+  return ClearFolder(context, UnsavedFolder(context), "", kUnusedAge, {}, dry_run);
 }
 
 // What stood in the way of jobs that are not finished, by job.
@@ -160,7 +155,7 @@ Result<Outcome> Clear(Context& context, const CollectRequest& request) {
   const auto binaries = ClearBinaries(context, *ledger, dry_run);
   out.binaries = binaries.value_or(0);
   if (!binaries.ok()) context.Say("copies of stoker are kept: " + binaries.status().ToString());
-  out.unsaved = ClearUnsaved(context, out.collected.jobs, dry_run);
+  out.unsaved = ClearUnsaved(context, dry_run);
   if (!dry_run && AnyForRoom(out.unfinished)) {
     (void)LetGoOfReserve(context);
     STOKER_ASSIGN(out.unfinished, FinishJobs(context, *ledger, *controller));

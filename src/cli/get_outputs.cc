@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/get_outputs.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "sys/thread_crew.h"
 #include "sys/watch/checkpoint_files.h"
 #include "transfer/object_name.h"
+#include "view/facts.h"
 
 namespace stoker::cli {
 namespace {
@@ -88,6 +90,23 @@ class Sieve {
   std::map<std::string, Refusal> refused_;
   int64_t bytes_ = 0;
 };
+
+// Of what was kept, all that this does not fetch.
+void TellWhatIsMissing(Context& context, const std::string& job,
+                       const std::vector<OutputInfo>& outputs) {
+  const auto replaced = std::count_if(outputs.begin(), outputs.end(),
+                                      [](const OutputInfo& o) { return o.replaces_earlier; });
+  if (replaced > 0) {
+    context.Say(Files(replaced) + (replaced == 1 ? " replaced one" : " replaced those") +
+                " that an earlier attempt had kept: output folders start empty; what the program "
+                "appends to belongs into the checkpoint folder");
+  }
+  const auto ledger = context.ledger();
+  const auto read = ledger.ok() ? ReadJob(**ledger, job) : Result<JobRead>(ledger.status());
+  const Attempt* attempt = read.ok() ? NewestNeeded(read->job) : nullptr;
+  if (attempt == nullptr || attempt->unkept == 0) return;
+  context.Say("not kept: " + UnkeptText(attempt->unkept, attempt->unkept_in));
+}
 
 void Tell(Context& context, const std::string& job, const std::string& to,
           const std::string& folder, const Sieve& sieve) {
@@ -172,6 +191,7 @@ Status GetOutputs(Context& context, const std::string& job, const GetOutputsOpti
     return got.status();
   }
   Tell(context, job, to == "." ? "this folder" : to, folder, sieve);
+  TellWhatIsMissing(context, job, outputs);
   if (sieve.fetched() > 0) TellIfPacked(context, job, folder);
   const Status refused = Refusals(sieve, to == "." ? "this folder" : to);
   if (!context.json || refused.ok()) return refused;

@@ -156,7 +156,8 @@ std::string HintForForeignFlag(const std::string& verb, const std::string& name)
   };
   const bool letters = name.size() > 1 && name[0] == '-' && name[1] != '-';
   if (verb == "sync" && letters && name.find_first_not_of("-avzrtuhP") == std::string::npos) {
-    return "'stoker sync SRC DST' copies folders whole, with modes and times: it needs no '-a'";
+    return "'stoker sync SRC DST' copies folders whole, with the times of files, but neither modes "
+           "nor empty folders: leave it out";
   }
   auto found = hints.find({verb, name});
   if (found == hints.end()) found = hints.find({"", name});

@@ -61,7 +61,7 @@ std::string MemoryText(const NodeReport& report) {
   const std::string peak = "peak memory " + HumanSize(report.peak_resident_bytes);
   if (report.phase == NodePhase::kEnded) return ", " + peak;
   return ", memory " + HumanSize(report.resident_bytes) + ", " + peak + ", " +
-         HumanSize(report.disk_bytes) + " of its disk used";
+         HumanSize(report.disk_bytes) + " of the machine's disk used";
 }
 
 constexpr char kCutOff[] =

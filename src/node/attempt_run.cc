@@ -255,6 +255,7 @@ Status AttemptRun::RunSetup(StagingEnded* result) {
 
 StagingEnded AttemptRun::Stage(const std::string& restore) {
   StagingEnded result;
+  staged_ = true;
   int64_t pause = 100;
   for (;;) {
     result.status = TryStage(restore, &result);

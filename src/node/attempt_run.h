@@ -104,6 +104,8 @@ class AttemptRun {
   Status FinalCheckpoint(MonoTime deadline);
   void SayNow(const Status& trouble);
   void KeepWhatIsLeft(MonoTime deadline);
+  // What an agent that died before this one left of the attempt, where the job goes no further.
+  void KeepForerunners();
   // Out of the machine's folder: what a store with room would have kept.
   void MoveUnsavedAway(bool checkpoints);
   std::string NewestCheckpoint() const;
@@ -120,6 +122,7 @@ class AttemptRun {
   contract::Environment from_setup_;
   OwnVariables own_;
   std::string restored_;
+  bool staged_ = false;  // by this process; else the work directory is a former agent's
   std::unique_ptr<LogPump> log_;
   std::shared_ptr<LogMask> mask_;  // guarded by mutex_; null while there is nothing to mask
   mutable std::mutex mutex_;

@@ -123,6 +123,7 @@ void AttemptRun::StartKeepers() {
 }
 
 Status AttemptRun::FinalSync(const FinalizeAttempt& action) {
+  if (!staged_) KeepForerunners();
   if (!keeper_threads_) return Status::Ok();
   const MonoTime now = clock_.Mono();
   const MonoTime deadline =
@@ -159,6 +160,24 @@ void AttemptRun::GiveUp() {
   MoveUnsavedAway(!lost.empty());
   Say("stoker: gave up saving what is left");
   if (log_) (void)log_->ShipAll(Duration::Ms(200));
+}
+
+// The next attempt makes anew what is lost. After a cancel there is none, and nobody knows any more
+// what of it is in the store.
+void AttemptRun::KeepForerunners() {
+  staged_ = true;  // once
+  const auto read = ReadJob(ledger_, config_.job.id);
+  if (!read.ok() || !read->job.cancel || !sys::FileExists(WorkDir())) return;
+  const std::string name =
+      config_.job.id + "-" + std::to_string(config_.attempt) + "-" + std::to_string(config_.rank);
+  Unsaved moved = MoveWork({WorkDir(), config_.state_dir + "/" + kUnsaved, name, Spare()});
+  if (moved.in.empty())
+    return Say("stoker: what the program left could not be moved: " + moved.status.ToString());
+  Say("stoker: the agent died and was started again, and the job was cancelled: all that the "
+      "program left lies in " +
+      moved.in + "; 'stoker gc' removes it when it is 30 days old");
+  const std::lock_guard lock(mutex_);
+  unsaved_ = std::move(moved);
 }
 
 void AttemptRun::MoveUnsavedAway(bool checkpoints) {

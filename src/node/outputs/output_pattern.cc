@@ -10,7 +10,9 @@ OutputPattern::OutputPattern(const OutputSpec& output)
   bool literal = true;
   const std::vector<std::string> parts = Split(text_, '/');
   for (size_t i = 0; i < parts.size(); ++i) {
-    literal = literal && !OutputSpec{parts[i]}.IsPattern() && i + 1 < parts.size();
+    // In a pattern a backslash takes the next character as it is: the name is another one.
+    const bool plain = !OutputSpec{parts[i]}.IsPattern() && parts[i].find('\\') == parts[i].npos;
+    literal = literal && plain && i + 1 < parts.size();
     if (literal) folder_ += (i == 0 ? "" : "/") + parts[i];
     pack::Glob part(parts[i]);
     // A slash within [...] ends no part: it is one of the characters that are meant there.

@@ -45,6 +45,9 @@ TEST(OutputPattern, WhereItLooks) {
   // The slash is one of the characters that [...] lists, not the end of a folder's name.
   const OutputPattern listed(OutputSpec{"a[x/y]*/b"});
   EXPECT_TRUE(listed.Matches("ax n/b") && listed.MayHold("ax n"));
+  const OutputPattern escaped(OutputSpec{"run\\s/*.pt"});
+  EXPECT_TRUE(escaped.Matches("runs/a.pt") && escaped.MayHold("runs"));
+  EXPECT_EQ(escaped.folder(), "");
   EXPECT_TRUE(two.MayHold("runs"));
   EXPECT_TRUE(two.MayHold("runs/1"));
   EXPECT_FALSE(two.MayHold("runs/1/deep"));

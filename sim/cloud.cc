@@ -76,7 +76,11 @@ void Cloud::Remember(CloudMachine& machine) {
   // What no answer can show any more.
   while (views.size() > 1 && views[1].since <= now - Staleness()) views.erase(views.begin());
   if (!views.empty() && views.back().since == now) views.pop_back();
-  views.push_back({now, machine.state, machine.why, machine.address, machine.expires_at});
+  const bool up = machine.state == InstanceState::kRequested ||
+                  machine.state == InstanceState::kBooting ||
+                  machine.state == InstanceState::kRunning;
+  views.push_back({now, machine.state, machine.why, machine.address, machine.expires_at,
+                   up ? machine.powered_at : -1});
 }
 
 bool Cloud::InHole(CloudMachine& machine) {
@@ -118,6 +122,7 @@ std::vector<InstanceSeen> Cloud::Show(const std::string& provider, const std::st
     seen.why = view->why;
     seen.expires = {kEpochMs + view->expires_at};
     seen.freed = gone;
+    if (view->powered_at >= 0) seen.up_for = Duration::Ms(as_of - view->powered_at);
     out.push_back(std::move(seen));
   };
   if (job.empty()) {
@@ -180,13 +185,21 @@ Result<std::vector<std::string>> Cloud::Make(const LaunchRequest& request,
   Zone* const zone = RoomFor(request);
   if (zone == nullptr) return Status(Code::kNoSpace, "sim: no capacity in any zone");
   std::vector<std::string> ids;
-  for (int index = 0; index < machines; ++index) ids.push_back(Add(request, index, *zone).id);
+  const int64_t queue = QueueTime();
+  for (int index = 0; index < machines; ++index) {
+    ids.push_back(Add(request, index, *zone, queue).id);
+  }
   for (const std::string& id : ids) machines_.at(id).gang = ids;
   by_token_[request.token] = ids;
   return ids;
 }
 
-CloudMachine& Cloud::Add(const LaunchRequest& request, int index, Zone& zone) {
+int64_t Cloud::QueueTime() {
+  if (faults.queues <= 0 || !prng_.Chance(static_cast<uint64_t>(faults.queues), 1000)) return 0;
+  return prng_.Between(1, std::max<int64_t>(1, faults.queue_ms));
+}
+
+CloudMachine& Cloud::Add(const LaunchRequest& request, int index, Zone& zone, int64_t queue_ms) {
   const int64_t now = scheduler_.now();
   const int number = next_++;
   CloudMachine& machine = machines_[IdOf(number)];
@@ -195,17 +208,52 @@ CloudMachine& Cloud::Add(const LaunchRequest& request, int index, Zone& zone) {
   machine.index = index;
   machine.zone = zone.name;
   machine.made_at = now;
+  machine.powered_at = now;
   machine.expires_at = now + (request.limit.ms > 0 ? request.limit.ms : kDefaultLimit);
   machine.visible_at = now + prng_.Between(0, Staleness());
-  Remember(machine);
   ++zone.running;
   by_job_[{request.ledger_id, request.job}].push_back(machine.id);
+  if (queue_ms > 0) {
+    machine.state = InstanceState::kQueued;
+    machine.why = "Priority";
+    machine.expires_at = INT64_MAX;
+    Later(machine, now + queue_ms, [this](CloudMachine& m) { LeaveQueue(m); });
+  }
+  Remember(machine);
+  if (queue_ms <= 0) ComeUp(machine);
+  return machine;
+}
+
+// Its time begins now.
+void Cloud::LeaveQueue(CloudMachine& machine) {
+  const Duration limit = machine.request.limit;
+  machine.expires_at = scheduler_.now() + (limit.ms > 0 ? limit.ms : kDefaultLimit);
+  machine.why.clear();
+  machine.powered_at = scheduler_.now();
+  ++machine.power;
+  Enter(machine, InstanceState::kRequested);
+  ComeUp(machine);
+}
+
+void Cloud::EndQueue() {
+  for (auto& [id, machine] : machines_) {
+    if (machine.state == InstanceState::kQueued) LeaveQueue(machine);
+  }
+}
+
+// For the first time.
+void Cloud::ComeUp(CloudMachine& machine) {
+  const int64_t now = scheduler_.now();
   const bool never = prng_.Chance(static_cast<uint64_t>(faults.never_boots), 1000);
   const int64_t boot = BootTime();
   Later(machine, now + boot / 10, [this](CloudMachine& m) { Enter(m, InstanceState::kBooting); });
   if (!never) Later(machine, now + boot, [this](CloudMachine& m) { Boot(m); });
   scheduler_.At(machine.expires_at, [this, id = machine.id] { CheckLimit(id); });
-  return machine;
+  const bool stops =
+      faults.stops_early > 0 && prng_.Chance(static_cast<uint64_t>(faults.stops_early), 1000);
+  if (!stops) return;
+  const int64_t from = boot / 2;
+  Later(machine, now + from, [this](CloudMachine& m) { StopAndStart(m.id, -1); });
 }
 
 int64_t Cloud::BootTime() {
@@ -290,19 +338,27 @@ void Cloud::Withdraw(const std::string& id) {
 void Cloud::StopAndStart(const std::string& id, int64_t down_ms) {
   CloudMachine* const machine = Find(id);
   if (machine == nullptr || IsGone(*machine) || IsDown(*machine)) return;
+  if (machine->state == InstanceState::kQueued) return;
   ++machine->power;
+  machine->stopped_at = scheduler_.now();
   machine->notice.reset();
   ++machine->notices;
   machine->why = "stopped by the platform";
   Enter(*machine, InstanceState::kStopping);
-  const int64_t boot = BootTime();
+  const bool comes_up = down_ms >= 0;
+  const int64_t boot = comes_up ? BootTime() : 0;
   const int64_t now = scheduler_.now();
-  const int64_t down = std::max<int64_t>(down_ms, 0);
-  Later(*machine, now + std::min(down / 2, kShutdown),
+  Later(*machine, now + (comes_up ? std::min(down_ms / 2, kShutdown) : kShutdown),
         [this](CloudMachine& m) { Enter(m, InstanceState::kStopped); });
-  Later(*machine, now + down, [this](CloudMachine& m) { Enter(m, InstanceState::kBooting); });
-  Later(*machine, now + down + boot, [this](CloudMachine& m) { Boot(m); });
+  if (comes_up) Later(*machine, now + down_ms, [this, boot](CloudMachine& m) { PowerOn(m, boot); });
   if (stopped) stopped(*machine);  // last: it may kill the caller
+}
+
+void Cloud::PowerOn(CloudMachine& machine, int64_t boot) {
+  machine.powered_at = scheduler_.now();
+  ++machine.power;
+  Enter(machine, InstanceState::kBooting);
+  Later(machine, scheduler_.now() + boot, [this](CloudMachine& m) { Boot(m); });
 }
 
 void Cloud::End(const std::string& id, const std::string& why) {
@@ -351,6 +407,20 @@ Status Cloud::Finish(const std::string& id, const std::string& process) {
     if (terminating) terminating(machines_.at(each), process);
     End(each, "terminated");
   }
+  return Status::Ok();
+}
+
+Status Cloud::GivePower(const std::string& id, const std::string& process) {
+  CloudMachine* const machine = Find(id);
+  if (machine == nullptr || IsGone(*machine)) {
+    return Status(Code::kNotFound, "sim: no machine " + Printable(id) + " is there");
+  }
+  if (!traits.can_start) return Status(Code::kInvalid, "sim: no machine is started again");
+  if (starting) starting(*machine, process);
+  if (machine->state == InstanceState::kStopping) {
+    return Status(Code::kBusy, "sim: " + Printable(id) + " is being stopped");
+  }
+  if (machine->state == InstanceState::kStopped) PowerOn(*machine, BootTime());
   return Status::Ok();
 }
 

@@ -39,6 +39,9 @@ struct CloudFaults {
   int slow_boots = 0;   // in a thousand machines: takes up to `slow_boot_ms`
   int holes = 0;        // in a thousand times that Describe shows a machine: from then on, once in
                         // its life, answers leave it out for up to `hole_ms`, whatever its age
+  int queues = 0;  // in a thousand launches: all their machines wait for up to `queue_ms` first
+  int stops_early = 0;  // in a thousand machines: is stopped before it is up, for good
+  int64_t queue_ms = 7'200'000;
   int64_t late_ms = 30'000;
   int64_t slow_boot_ms = 900'000;
   int64_t hole_ms = 25'000;
@@ -58,6 +61,7 @@ struct CloudView {
   std::string why;
   std::string address;
   int64_t expires_at = 0;
+  int64_t powered_at = -1;
 };
 
 struct CloudMachine {
@@ -71,6 +75,8 @@ struct CloudMachine {
   std::string why;
   int64_t made_at = 0;     // true time, as all here
   int64_t booted_at = -1;  // of the newest boot
+  int64_t powered_at = 0;  // when it left its queue, or was last told to come up
+  int64_t stopped_at = -1;
   int64_t gone_at = -1;
   int64_t ran_ms = 0;      // over all boots that are over
   int64_t expires_at = 0;  // ends itself then, whatever runs on it
@@ -93,6 +99,7 @@ struct CloudCounts {
   int64_t describes = 0;
   int64_t terminates = 0;
   int64_t interrupts = 0;
+  int64_t starts = 0;
 };
 
 class Cloud {
@@ -141,6 +148,8 @@ class Cloud {
   std::function<void(CloudMachine&)> ended;
   std::function<void(const LaunchRequest&, const std::string& process)> requested;
   std::function<void(const CloudMachine&, const std::string& process)> terminating;
+  // As `terminating`, of one that is to come up again.
+  std::function<void(const CloudMachine&, const std::string& process)> starting;
 
   // ---- what happens to machines, from outside ----
   // The platform takes it: a notice with `lead` ms if `lead` > 0, then gone. One that has a notice
@@ -148,8 +157,11 @@ class Cloud {
   void Take(const std::string& id, int64_t lead);
   // The notice is withdrawn; a machine that is gone stays gone.
   void Withdraw(const std::string& id);
-  // STOP and, after `down_ms`, START of the same machine. Nothing when it is down already.
+  // STOP and, after `down_ms`, START of the same machine; below 0: not before somebody starts it.
+  // Nothing when it is down already, or queues.
   void StopAndStart(const std::string& id, int64_t down_ms);
+  // Lets all that queue out.
+  void EndQueue();
   // By the machine itself (power off), or by the platform without notice. Nothing when the process
   // that calls it is dead.
   void End(const std::string& id, const std::string& why);
@@ -173,10 +185,16 @@ class Cloud {
                                  const std::string& job, bool stale);
   Status Finish(const std::string& id, const std::string& process);
   Status Warn(const std::string& id, Duration lead);
+  Status GivePower(const std::string& id, const std::string& process);
 
   // One where it is asked for that has room for all of them.
   Zone* RoomFor(const LaunchRequest& request);
-  CloudMachine& Add(const LaunchRequest& request, int index, Zone& zone);
+  CloudMachine& Add(const LaunchRequest& request, int index, Zone& zone, int64_t queue_ms);
+  // How long the machines of a launch wait; 0 = they do not.
+  int64_t QueueTime();
+  void LeaveQueue(CloudMachine& machine);
+  void ComeUp(CloudMachine& machine);
+  void PowerOn(CloudMachine& machine, int64_t boot);
   // Draws how long a boot takes.
   int64_t BootTime();
   // Does `next` to the machine at that time, unless its power was switched meanwhile.
@@ -208,10 +226,11 @@ class CloudClient : public Provider {
   Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
                                              const std::string& job) override;
   Status Terminate(const std::string& instance_id) override;
+  Status Start(const std::string& instance_id) override;
   Status Interrupt(const std::string& instance_id, Duration lead) override;
 
  private:
-  enum class Kind { kLaunch, kDescribe, kTerminate, kInterrupt };
+  enum class Kind { kLaunch, kDescribe, kTerminate, kInterrupt, kStart };
   enum class Fault {
     kNone,
     kRefused,     // did not arrive

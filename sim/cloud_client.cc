@@ -45,7 +45,8 @@ CloudClient::Fault CloudClient::Draw(Kind kind) {
   if (kind == Kind::kLaunch && hits(faults.malformed)) return Fault::kMalformed;
   if (hits(faults.after)) return Fault::kUnanswered;
   if (kind != Kind::kDescribe && hits(faults.late)) return Fault::kLate;
-  if (kind == Kind::kLaunch && hits(faults.no_capacity)) return Fault::kNoSpace;
+  const bool takes_room = kind == Kind::kLaunch || kind == Kind::kStart;
+  if (takes_room && hits(faults.no_capacity)) return Fault::kNoSpace;
   return Fault::kNone;
 }
 
@@ -57,7 +58,7 @@ Result<CloudClient::Trip> CloudClient::Send(Kind kind) {
   }
   static constexpr int64_t CloudCounts::*kCounters[] = {
       &CloudCounts::launches, &CloudCounts::describes, &CloudCounts::terminates,
-      &CloudCounts::interrupts};
+      &CloudCounts::interrupts, &CloudCounts::starts};
   ++(cloud_.counts.*kCounters[static_cast<int>(kind)]);
   if (!trip.real) return trip;
   trip.fault = Draw(kind);
@@ -133,6 +134,14 @@ Status CloudClient::Terminate(const std::string& instance_id) {
     return Ids{instance_id};
   };
   return Change(Kind::kTerminate, effect).status();
+}
+
+Status CloudClient::Start(const std::string& instance_id) {
+  const auto effect = [&cloud = cloud_, instance_id, process = process_]() -> Result<Ids> {
+    STOKER_TRY(cloud.GivePower(instance_id, process));
+    return Ids{instance_id};
+  };
+  return Change(Kind::kStart, effect).status();
 }
 
 Status CloudClient::Interrupt(const std::string& instance_id, Duration lead) {

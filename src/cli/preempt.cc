@@ -48,7 +48,9 @@ Status Run(Context& context, const Options& options) {
     if (options.node >= 0 && rank != options.node) continue;
     const int launch = attempt->launches[static_cast<size_t>(rank)];
     for (const MachineSeen& machine : pass.machines) {
-      if (machine.launch != launch || machine.state == MachineState::kGone) continue;
+      const bool up =
+          machine.state == MachineState::kStarting || machine.state == MachineState::kRunning;
+      if (machine.launch != launch || !up) continue;
       const Request& request = RequestOf(pass.job, *FindLaunch(pass.job, launch));
       STOKER_ASSIGN(Provider * provider, context.provider(request.ask.place.provider));
       STOKER_TRY(provider->Interrupt(machine.instance_id, *lead));

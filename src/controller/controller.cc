@@ -18,6 +18,8 @@ namespace {
 
 MachineState StateOf(InstanceState state) {
   switch (state) {
+    case InstanceState::kQueued:
+      return MachineState::kQueued;
     case InstanceState::kRequested:
     case InstanceState::kBooting:
       return MachineState::kStarting;
@@ -25,6 +27,7 @@ MachineState StateOf(InstanceState state) {
     case InstanceState::kStopping:
       return MachineState::kRunning;
     case InstanceState::kStopped:
+      return MachineState::kStopped;
     case InstanceState::kGone:
       return MachineState::kGone;
   }
@@ -122,8 +125,9 @@ Status Controller::ObserveMachines(const Job& job, const Describe& describe, Obs
       const int index = BugIsOn("index-ignored") ? 0 : instance.index;
       const auto found = launches.find({instance.token, index});
       if (found == launches.end()) continue;
-      seen->machines.push_back(
-          {instance.id, found->second, StateOf(instance.state), instance.why, instance.freed});
+      if (instance.state == InstanceState::kStopped && BugIsOn("stopped-is-gone")) continue;
+      seen->machines.push_back({instance.id, found->second, StateOf(instance.state), instance.why,
+                                instance.freed, instance.up_for});
     }
   }
   return first;
@@ -140,6 +144,7 @@ PlaceSeen Controller::PlaceFor(const std::string& name) {
   place.appear_within = traits.appear_within;
   place.takes_gangs = traits.takes_gangs;
   place.ends_one_alone = traits.ends_one_alone;
+  place.can_start = traits.can_start;
   return place;
 }
 
@@ -237,11 +242,15 @@ Status Controller::Act(const Job& job, const JobSpec& spec, const Decision& deci
     if (request == nullptr) continue;
     keep(Send(job, spec, *request, outcomes).WithContext("request " + std::to_string(number)));
   }
-  for (const Termination& end : decision.terminate) {
-    const auto provider = providers_(end.provider);
-    const Status ended =
-        provider.ok() ? (*provider)->Terminate(end.instance_id) : provider.status();
-    keep(ended.WithContext("ending " + end.instance_id));
+  for (const auto* machines : {&decision.start, &decision.terminate}) {
+    const bool starts = machines == &decision.start;
+    for (const auto& [name, id] : *machines) {
+      const auto provider = providers_(name);
+      const Status done = !provider.ok() ? provider.status()
+                          : starts       ? (*provider)->Start(id)
+                                         : (*provider)->Terminate(id);
+      keep(done.WithContext((starts ? "starting " : "ending ") + id));
+    }
   }
   if (decision.retire) {
     const Status indexed = AppendSummary(ledger_, job);

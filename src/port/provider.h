@@ -12,7 +12,15 @@
 
 namespace stoker {
 
-enum class InstanceState { kRequested, kBooting, kRunning, kStopping, kStopped, kGone };
+enum class InstanceState {
+  kQueued,  // accepted, and it will be given in hours or days: costs nothing, no clock of it runs
+  kRequested,
+  kBooting,
+  kRunning,
+  kStopping,
+  kStopped,  // its power is off: what it keeps costs, and it may come up again
+  kGone,
+};
 
 // Everything that machines are created from: a pure function of the request's entry in the record,
 // always of all of it, whatever has become of some of its launches.
@@ -24,8 +32,9 @@ struct LaunchRequest {
   Ask ask;
   std::vector<int> launches;  // launches[index]: the launch that the machine serves; at least one
   std::string binary_digest;  // SHA-256 of the stoker that the machine runs
-  Duration limit;             // the machine ends itself after this long unless its lease is renewed
-  WallTime not_after;         // nothing is sent after this (store's clock)
+  Duration limit;      // the machine ends itself so long after it left the queue, if it waited in
+                       // one, unless its lease is renewed
+  WallTime not_after;  // nothing is sent after this (store's clock)
   std::string ending;  // "", "pidns", "cgroup", "subreaper": how the agent ends a task's processes
 };
 
@@ -38,8 +47,11 @@ struct InstanceSeen {
   int index = 0;  // within its request
   InstanceState state = InstanceState::kRequested;
   std::string address;  // "" until known
-  std::string why;      // why it is Gone or Stopped, in the provider's words
-  WallTime expires;     // absolute; anyone may end it after this (provider's clock)
+  std::string why;      // why it is Queued, Stopped or Gone, in the provider's words
+  // How long it has been coming up or running, since it was last given power; by the provider's
+  // clock alone, for no two clocks agree. Unset where the provider cannot tell, and in the queue.
+  std::optional<Duration> up_for;
+  WallTime expires;  // absolute; anyone may end it after this (provider's clock)
   // Gone, and nothing of it is left that Terminate would free: listed only to be told about, as EC2
   // does for an hour.
   bool freed = false;
@@ -55,6 +67,8 @@ struct ProviderTraits {
   bool takes_gangs = false;
   // Terminate ends that machine and no other; else all of its request.
   bool ends_one_alone = true;
+  // Machines of it may be Stopped, and Start gives such a one its power back.
+  bool can_start = false;
 };
 
 // Thread-safe. Errors: kBusy = throttled; kDenied = permission; kInvalid = bad parameter; kNoSpace
@@ -73,6 +87,11 @@ class Provider {
   // Ends the machine (see ends_one_alone) and everything on it, and frees what it held. Ok when it
   // is gone already.
   virtual Status Terminate(const std::string& instance_id) = 0;
+  // Has a machine that is Stopped come up again, as it is; never makes one. Ok when it is up, comes
+  // up or waits to. kNotFound: it is gone. kBusy also while it is being stopped.
+  virtual Status Start(const std::string& instance_id) {
+    return Status(Code::kInvalid, traits().name + " starts no machine again: " + instance_id);
+  }
   // A fire drill: gives the instance a real interruption notice, and takes it after `lead`.
   virtual Status Interrupt(const std::string& instance_id, Duration lead) = 0;
 };

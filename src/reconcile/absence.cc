@@ -8,11 +8,6 @@
 namespace stoker::reconcile_internal {
 namespace {
 
-// A node that has just reported is the better witness.
-bool SaysNothing(const ReportSeen* report) {
-  return report == nullptr || report->age >= kSecondLookAfter;
-}
-
 bool ReportedSince(const Pass& pass, const ReportSeen* report, WallTime since) {
   return report != nullptr && pass.seen.now - report->age > since;
 }
@@ -24,6 +19,10 @@ bool IsAwaited(const Pass& pass, const Launch& launch) {
 }
 
 }  // namespace
+
+bool HasJustSpoken(const ReportSeen* report) {
+  return report != nullptr && report->age < kSecondLookAfter;
+}
 
 bool HasBegun(const Pass& pass, const Launch& launch) {
   if (pass.NewestReport(launch.number) != nullptr) return true;
@@ -57,7 +56,7 @@ bool IsSeenToBeAbsent(const Pass& pass, int number) {
   if (place.absent_means_gone || BugIsOn("one-absent-look")) return true;
   if (!launch->absent_since) return false;
   const ReportSeen* report = pass.NewestReport(number);
-  return pass.seen.now - *launch->absent_since >= kSecondLookAfter && SaysNothing(report) &&
+  return pass.seen.now - *launch->absent_since >= kSecondLookAfter && !HasJustSpoken(report) &&
          !ReportedSince(pass, report, *launch->absent_since);
 }
 
@@ -78,7 +77,7 @@ void RememberAbsent(Pass& pass) {
     }
     if (!IsAwaited(pass, launch)) continue;
     const ReportSeen* report = pass.NewestReport(launch.number);
-    if (!gone && (!IsPatienceOver(pass, launch) || !SaysNothing(report))) continue;
+    if (!gone && (!IsPatienceOver(pass, launch) || HasJustSpoken(report))) continue;
     const bool again = launch.absent_since && ReportedSince(pass, report, *launch.absent_since);
     if (launch.absent_since && (gone || !again)) continue;
     launch.absent_since = pass.seen.now;

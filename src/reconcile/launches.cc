@@ -25,6 +25,23 @@ void CloseSilent(Pass& pass, Launch& launch, const ReportSeen& report) {
                   HumanDuration(report.unchanged));
 }
 
+// What is stopped may be up again where a list is behind: its node says so.
+void CheckStopped(Pass& pass, Launch& launch, const MachineSeen& machine) {
+  if (MayBeStarted(pass, launch)) return;
+  const bool behind = !pass.Place(launch).absent_means_gone;
+  if (behind && HasJustSpoken(pass.NewestReport(launch.number))) return;
+  CloseGone(pass, launch,
+            "the provider says it is stopped" + (machine.why.empty() ? "" : ": " + machine.why));
+}
+
+// For so long it could have reported: from when it was asked for at the latest, since it may have
+// been as late as not_after where capacity was short; and from when it was given power, if it had
+// to wait for that.
+Duration CouldReport(const Pass& pass, const Launch& launch, const MachineSeen& machine) {
+  const Duration asked = pass.seen.now - pass.RequestOf(launch).not_after;
+  return machine.up_for && !BugIsOn("queued-is-late") ? std::min(asked, *machine.up_for) : asked;
+}
+
 void CheckPresent(Pass& pass, Launch& launch, const MachineSeen& machine) {
   if (launch.instance_id.empty()) launch.instance_id = machine.instance_id;  // goes with a write
   if (machine.state == MachineState::kGone) {
@@ -34,15 +51,16 @@ void CheckPresent(Pass& pass, Launch& launch, const MachineSeen& machine) {
               "the provider says it is gone" + (machine.why.empty() ? "" : ": " + machine.why));
     return;
   }
+  if (machine.state == MachineState::kStopped) return CheckStopped(pass, launch, machine);
   const ReportSeen* report = pass.NewestReport(launch.number);
+  const bool queued = machine.state == MachineState::kQueued && !BugIsOn("queued-is-late");
+  if (queued && report == nullptr) return;
   if (BugIsOn("silent-is-ended") && report != nullptr && report->age >= kSilentAfter) {
     pass.out.terminate.push_back({pass.RequestOf(launch).ask.place.provider, machine.instance_id});
   } else if (report == nullptr) {
-    // It may have been asked for as late as not_after, when capacity was short.
-    if (pass.seen.now - pass.RequestOf(launch).not_after > kReportWithin) {
+    if (CouldReport(pass, launch, machine) > kReportWithin) {
       CloseLaunch(pass, launch, CloseReason::kLost,
-                  "no report within " + HumanDuration(kReportWithin) +
-                      " of its request: it did not come up");
+                  "no report within " + HumanDuration(kReportWithin) + ": it did not come up");
     }
   } else if (Silent(*report)) {
     CloseSilent(pass, launch, *report);
@@ -177,7 +195,7 @@ void ChooseTerminations(Pass& pass) {
     const Launch* launch =
         FindLaunch(pass.before, machine.launch - (BugIsOn("launch-off-by-one") ? 1 : 0));
     if (launch == nullptr || machine.freed) continue;
-    if (!MayBeEnded(pass, *launch, machine.state == MachineState::kGone)) continue;
+    if (!MayBeEnded(pass, *launch, machine.state >= MachineState::kStopped)) continue;
     if (!EndsNoOther(pass, *launch)) continue;
     pass.out.terminate.push_back({pass.RequestOf(*launch).ask.place.provider, machine.instance_id});
     pass.out.notes.push_back("ending " + machine.instance_id + " of closed " + LaunchText(*launch));

@@ -85,6 +85,14 @@ bool IsBeyondItsLimit(const Pass& pass, const Launch& launch);
 // Its node has reported, whatever of that can be read now.
 bool HasBegun(const Pass& pass, const Launch& launch);
 
+// True when it has just reported: a better witness than a list that may be behind.
+bool HasJustSpoken(const ReportSeen* report);
+
+// stopped.cc: machines whose power is off.
+// Whether the stopped machine of `launch` is worth its coming up again.
+bool MayBeStarted(const Pass& pass, const Launch& launch);
+void ChooseStarts(Pass& pass);
+
 // fold.cc: counts what a drought has left, instead of keeping it.
 void FoldOld(Pass& pass);
 

@@ -28,7 +28,8 @@ const MachineSeen* Pass::Machine(int launch) const {
   const MachineSeen* found = nullptr;
   for (const MachineSeen& machine : seen.machines) {
     // A launch that was asked for twice can show two machines: one that lives says more.
-    if (machine.launch == launch && (found == nullptr || found->state == MachineState::kGone)) {
+    const bool over = found != nullptr && found->state >= MachineState::kStopped;
+    if (machine.launch == launch && (found == nullptr || (over && machine.state < found->state))) {
       found = &machine;
     }
   }
@@ -102,6 +103,7 @@ Decision Reconcile(const Job& job, const JobSpec& spec, const Observed& seen) {
     CloseRemainders(pass);
     CloseUnusedLaunches(pass);
     ChooseSends(pass);
+    ChooseStarts(pass);
     FoldOld(pass);
   }
   ChooseTerminations(pass);

@@ -25,7 +25,8 @@
 
 namespace stoker {
 
-enum class MachineState { kStarting, kRunning, kGone };
+// Stopped: nothing runs on it, but it costs, and may come up again at any time.
+enum class MachineState { kQueued, kStarting, kRunning, kStopped, kGone };
 
 // A machine as the provider sees it, matched to the launch whose token and index it carries.
 struct MachineSeen {
@@ -33,7 +34,8 @@ struct MachineSeen {
   int launch = 0;
   MachineState state = MachineState::kStarting;
   std::string why;
-  bool freed = false;  // gone, and ending it once more would do nothing
+  bool freed = false;                // gone, and ending it once more would do nothing
+  std::optional<Duration> up_for{};  // as InstanceSeen::up_for
 };
 
 struct ReportSeen {
@@ -52,13 +54,14 @@ struct PlaceSeen {
   bool takes_gangs = false;        // as in ProviderTraits; of a place whose provider is not known
   bool ends_one_alone = true;      // here, it is taken for the plain kind
   Duration appear_within;          // ProviderTraits::appear_within
+  bool can_start = false;          // ProviderTraits::can_start
 };
 
-// A machine to be ended, and by whom.
-struct Termination {
+// A machine to be ended or started, and by whom.
+struct MachineAt {
   std::string provider;
   std::string instance_id;
-  bool operator==(const Termination&) const = default;
+  bool operator==(const MachineAt&) const = default;
 };
 
 // Read in this order: the record, `now` and the reports, the machines, the checkpoints. A report
@@ -79,9 +82,10 @@ struct Observed {
 struct Decision {
   bool changed = false;  // `job` differs from the input: propose it, then do the rest
   Job job;
-  std::vector<int> send;               // requests to be sent (repeatable by token)
-  std::vector<Termination> terminate;  // instances to end (repeatable)
-  bool want_checkpoints = false;       // decide again with Observed::checkpoints filled in
+  std::vector<int> send;             // requests to be sent (repeatable by token)
+  std::vector<MachineAt> terminate;  // instances to end (repeatable)
+  std::vector<MachineAt> start;      // stopped ones that are to come up again (repeatable)
+  bool want_checkpoints = false;     // decide again with Observed::checkpoints filled in
   bool retire = false;  // ended, and its machines are gone: summary to index, leave active/
   std::vector<std::string> notes;  // what was decided and why, for people
 };
@@ -90,10 +94,11 @@ struct Decision {
 Decision Reconcile(const Job& job, const JobSpec& spec, const Observed& seen);
 
 // Times that reconcile goes by; all by the store's clock.
-inline constexpr Duration kSendWithin = Duration::Minutes(10);        // a launch's not_after
-inline constexpr Duration kAppearWithin = Duration::Minutes(1);       // not_after to being listed
-inline constexpr Duration kReportWithin = Duration::Minutes(10);      // not_after to first report
-inline constexpr Duration kSilentAfter = Duration::Seconds(90);       // no new report
+inline constexpr Duration kSendWithin = Duration::Minutes(10);    // a launch's not_after
+inline constexpr Duration kAppearWithin = Duration::Minutes(1);   // not_after to being listed
+inline constexpr Duration kReportWithin = Duration::Minutes(10);  // that or power to first report
+inline constexpr Duration kStartPause = Duration::Minutes(1);     // between two Starts
+inline constexpr Duration kSilentAfter = Duration::Seconds(90);   // no new report
 inline constexpr Duration kSecondLookAfter = Duration::Seconds(30);   // at what is not listed
 inline constexpr Duration kLingerAfterClose = Duration::Seconds(60);  // to upload and power off
 inline constexpr Duration kDefaultLease = Duration::Hours(24);

@@ -204,6 +204,10 @@ void ChooseSends(Pass& pass) {
     }
     pass.out.send.push_back(number);
   }
+  for (const Launch& launch : job.launches) {
+    const MachineSeen* machine = launch.closed ? nullptr : pass.Machine(launch.number);
+    waiting |= machine != nullptr && machine->state == MachineState::kQueued;
+  }
   const bool runs = std::any_of(job.attempts.begin(), job.attempts.end(), [](const Attempt& a) {
     return a.state == AttemptState::kRunning || a.state == AttemptState::kDraining;
   });

@@ -65,6 +65,7 @@ class Story {
     EXPECT_EQ(Told(), expected) << Join(notes, "\n");
     shown_closed = ClosedLaunches();
     sent.clear();
+    started.clear();
     ended.clear();
     notes.clear();
     return *this;
@@ -122,6 +123,7 @@ class Story {
   Status refuses_all;  // what everybody is answered who asks for a machine; ok: it is given
   std::map<int, std::pair<Status, bool>> answers;  // to who asks for the launch; true = a judge
   std::vector<std::string> sent;
+  std::vector<std::string> started;
   std::vector<std::string> ended;
   std::vector<std::string> notes;
   Decision last;
@@ -137,7 +139,7 @@ class Story {
     }
     ExpectSame(last, decide());
     seen.checkpoints.reset();
-    for (const Termination& end : last.terminate) ExpectMayEnd(end.instance_id);
+    for (const MachineAt& end : last.terminate) ExpectMayEnd(end.instance_id);
     if (last.changed) {
       job = last.job;
       ++job.rev;
@@ -152,6 +154,7 @@ class Story {
       }
       sent.push_back(Join(names, "+"));
     }
+    for (const auto& [provider, id] : last.start) started.push_back(id);
     for (const auto& [provider, id] : last.terminate) {
       ended.push_back(id);
       std::erase_if(seen.machines, [&](const MachineSeen& m) { return m.instance_id == id; });
@@ -163,6 +166,7 @@ class Story {
     EXPECT_EQ(a.changed, b.changed);
     EXPECT_EQ(a.send, b.send);
     EXPECT_EQ(a.terminate, b.terminate);
+    EXPECT_EQ(a.start, b.start);
     EXPECT_EQ(a.notes, b.notes);
     EXPECT_EQ(a.retire, b.retire);
   }
@@ -221,6 +225,7 @@ class Story {
       }
     }
     if (!sent.empty()) parts.push_back("sent " + Join(sent, " "));
+    if (!started.empty()) parts.push_back("started " + Join(started, " "));
     if (!ended.empty()) parts.push_back("ended " + Join(ended, " "));
     return Join(parts, "; ");
   }
@@ -281,6 +286,23 @@ inline Fact Vanishes(int launch) {
 }
 inline Fact Boots(int launch) {
   return [=](Story& s) { s.Machine(launch).state = MachineState::kStarting; };
+}
+// Its provider lets it wait in a queue; Boots() lets it out.
+inline Fact Queues(int launch) {
+  return [=](Story& s) {
+    s.Machine(launch).state = MachineState::kQueued;
+    s.Machine(launch).why = "Priority";
+  };
+}
+// It has been up for so long, as its provider says.
+inline Fact UpFor(int launch, int64_t seconds) {
+  return [=](Story& s) { s.Machine(launch).up_for = Duration::Seconds(seconds); };
+}
+inline Fact IsStopped(int launch) {
+  return [=](Story& s) { s.Machine(launch).state = MachineState::kStopped; };
+}
+inline Fact CanStart() {
+  return [](Story& s) { s.seen.places.front().can_start = true; };
 }
 // The newest report of the launch is `age` old, and this observer has seen it for `unchanged`.
 inline Fact Quiet(int launch, int64_t age, int64_t unchanged) {

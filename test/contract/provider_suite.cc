@@ -196,6 +196,86 @@ Problems AFireDrillTakesTheMachine(ProviderSubject& subject) {
   return c.Told();
 }
 
+// How many machines of the token are listed, in whatever state.
+size_t Count(Case& c, const std::string& token) {
+  const auto all = c.Listed();
+  return static_cast<size_t>(
+      std::count_if(all.begin(), all.end(), [&](const auto& seen) { return seen.token == token; }));
+}
+
+Problems AStoppedMachineIsThere(ProviderSubject& subject) {
+  Case c(subject);
+  const std::string id = c.Running("off");
+  if (!subject.Stop(id)) {
+    c.Expect(!subject.provider().traits().can_start, "it starts what it never stops");
+    return c.Told();
+  }
+  c.Expect(c.Until([&] { return c.Is(id, InstanceState::kStopped); }), "it is not listed Stopped");
+  const auto seen = c.Look(id);
+  c.Expect(seen && !seen->freed, "what costs is called freed");
+  c.Expect(seen && !seen->up_for, "what is off is said to be up");
+  const auto again = subject.another().Launch(subject.Request("off"));
+  c.Expect(again.ok() && again->front() == id,
+           "asked for again, it is " + (again.ok() ? again->front() : "over"));
+  c.End(id);
+  return c.Told();
+}
+
+Problems AStoppedMachineStartsAgain(ProviderSubject& subject) {
+  Case c(subject);
+  const LaunchRequest request = subject.Request("again");
+  const std::string id = c.Running("again");
+  const bool starts = subject.provider().traits().can_start;
+  const auto start = [&](Provider& provider) { return provider.Start(id); };
+  if (!starts) {
+    c.Expect(start(subject.provider()).Is(Code::kInvalid), "it starts what it says it cannot");
+    c.Expect(c.Is(id, InstanceState::kRunning), "and does something to it");
+    return c.Told();
+  }
+  c.Expect(start(subject.provider()).ok(), "starting what runs is an error");
+  c.Expect(subject.Stop(id), "it starts what it never stops");
+  c.Expect(c.Until([&] { return c.Is(id, InstanceState::kStopped); }), "it is not listed Stopped");
+  c.Expect(start(subject.provider()).ok() && start(subject.another()).ok(), "it is not started");
+  c.Expect(c.Until([&] { return c.Is(id, InstanceState::kRunning); }), "it does not come up");
+  c.Expect(Count(c, request.token) == 1 && c.Listed().size() == 1, "another machine is there");
+  const auto seen = c.Look(id);
+  c.Expect(seen && (!seen->up_for || *seen->up_for < Duration::Minutes(5)),
+           "it is said to have been up while it was off");
+  c.End(id);
+  c.Expect(start(subject.provider()).Is(Code::kNotFound), "what is gone can be started");
+  c.Expect(c.Gone(id) && c.Listed().size() <= 1, "what is gone has come up");
+  return c.Told();
+}
+
+Problems AQueuedMachineIsSaidToQueue(ProviderSubject& subject) {
+  Case c(subject);
+  const LaunchRequest request = subject.Request("queue");
+  const bool queues = subject.Queue(true);
+  const std::string id = c.Launch(request);
+  c.Expect(c.Until([&] { return c.Look(id).has_value(); }), "it is never listed");
+  c.Expect(c.Is(id, InstanceState::kQueued) == queues,
+           queues ? "what queues is not listed as Queued" : "what comes is listed as Queued");
+  if (!queues) return c.Told();
+  // It waits, and nothing of it changes.
+  c.Expect(!c.Until([&] { return !c.Is(id, InstanceState::kQueued); }), "it does not wait");
+  const auto seen = c.Look(id);
+  c.Expect(seen && !seen->up_for && !seen->freed, "it is said to be up, or freed");
+  c.Expect(seen && !seen->why.empty(), "nobody says what it waits for");
+  const auto again = subject.another().Launch(request);
+  c.Expect(again.ok() && again->front() == id, "asked for again, it is another");
+  const std::string other = c.Launch(subject.Request("given-up"));
+  c.End(other);
+  subject.Queue(false);
+  c.Expect(c.Until([&] { return c.Is(id, InstanceState::kRunning); }), "its turn does not come");
+  const auto up = c.Look(id);
+  c.Expect(up && (!up->up_for || *up->up_for < Duration::Minutes(5)),
+           "the time in the queue counts as time that it was up");
+  const Duration left = up ? up->expires - subject.Now() : Duration{};
+  c.Expect(left + Duration::Minutes(5) > request.limit, "its limit ran while it queued");
+  c.Expect(c.Gone(other), "what was ended in the queue has come");
+  return c.Told();
+}
+
 LaunchRequest Gang(ProviderSubject& subject, const std::string& name) {
   LaunchRequest request = subject.Request(name);
   request.launches = {11, 12, 13};
@@ -277,6 +357,9 @@ const std::vector<ProviderCase>& ProviderCases() {
       {"AMachineSaysWhoseItIs", AMachineSaysWhoseItIs},
       {"BadTokensAreRefused", BadTokensAreRefused},
       {"AFireDrillTakesTheMachine", AFireDrillTakesTheMachine},
+      {"AStoppedMachineIsThere", AStoppedMachineIsThere},
+      {"AStoppedMachineStartsAgain", AStoppedMachineStartsAgain},
+      {"AQueuedMachineIsSaidToQueue", AQueuedMachineIsSaidToQueue},
       {"AGangIsAllOrNone", AGangIsAllOrNone},
       {"OneOfAGangIsEndedAlone", OneOfAGangIsEndedAlone},
       {"WhatTheTraitsPromise", WhatTheTraitsPromise},

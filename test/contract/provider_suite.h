@@ -27,6 +27,12 @@ class ProviderSubject {
   virtual LaunchRequest Request(const std::string& name) = 0;
   // One for `machines`, of which all but the last could be had.
   virtual LaunchRequest TooMuch(int machines) = 0;
+  // Has the machine stopped as its platform or a person would. False: no machine of this provider
+  // is ever Stopped.
+  virtual bool Stop(const std::string&) { return false; }
+  // From now on what is asked for waits in the provider's queue, until it is told to end. False:
+  // this provider has none.
+  virtual bool Queue(bool /*begin*/) { return false; }
   // Calls each at the same time, as far as this provider's callers can.
   virtual void AtOnce(const std::vector<std::function<void()>>& calls) = 0;
 };

@@ -15,7 +15,8 @@ namespace {
 
 constexpr int64_t kListedAfterEnd = 3'600'000;  // EC2 shows terminated machines for about an hour
 constexpr int64_t kDefaultLimit = 86'400'000;
-constexpr int64_t kShutdown = 5'000;  // at most: of a machine that is being stopped
+constexpr int64_t kNoLimit = 365LL * 86'400'000;  // of what queues: its time has not begun
+constexpr int64_t kShutdown = 5'000;              // at most: of a machine that is being stopped
 
 // Of tokens and of machines, as the local provider says it.
 bool IsName(const std::string& text) {
@@ -216,7 +217,7 @@ CloudMachine& Cloud::Add(const LaunchRequest& request, int index, Zone& zone, in
   if (queue_ms > 0) {
     machine.state = InstanceState::kQueued;
     machine.why = "Priority";
-    machine.expires_at = INT64_MAX;
+    machine.expires_at = now + kNoLimit;
     Later(machine, now + queue_ms, [this](CloudMachine& m) { LeaveQueue(m); });
   }
   Remember(machine);

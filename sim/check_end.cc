@@ -36,6 +36,11 @@ class EverythingEnds : public Observer {
     }
     const std::string& job = machine.request.job;
     if (machine.why == "its limit is over") Breach(job, machine.id + " was left until its limit");
+    // What is off costs all the same, and nobody hears of it.
+    const int64_t off = world_.now() - std::max(machine.stopped_at, world_.plan().calm);
+    if (machine.stopped_at > machine.powered_at && off > kLongestStop) {
+      Breach(job, machine.id + " was left stopped for " + std::to_string(off / 60'000) + " min");
+    }
     const auto closed = closed_.find({job, machine.launch()});
     if (closed == closed_.end()) return;
     // What can only be ended together waits for the last of them.
@@ -103,6 +108,7 @@ class EverythingEnds : public Observer {
   }
 
   static constexpr int64_t kLeftOver = 5 * 60'000;
+  static constexpr int64_t kLongestStop = 30 * 60'000;  // more than it may be asked to start
 
   World& world_;
   BucketClient client_;

@@ -137,13 +137,27 @@ class NoBlindLoss : public Observer {
   void OnChange(const BucketChange& change) override {
     if (change.key.rfind("reports/", 0) != 0 || !change.after || change.writer.empty()) return;
     const auto report = DecodeReport(change.key, *change.after);
-    if (report.ok()) heard_[{report->job, report->launch}] = world_.bucket().Now();
+    if (!report.ok()) return;
+    heard_[{report->job, report->launch}] = world_.bucket().Now();
+    first_.try_emplace({report->job, report->launch}, world_.now());
+  }
+  // What was stopped after its node had begun is dead: it is ended, not brought back.
+  void OnStarting(const CloudMachine& machine, const std::string& process) override {
+    const std::string& job = machine.request.job;
+    const auto first = first_.find({job, machine.launch()});
+    if (machine.state != InstanceState::kStopped || first == first_.end()) return;
+    if (world_.Happened("damaged " + job) || world_.Happened("damaged ledger")) return;
+    // A request may have been on its way for a minute.
+    if (world_.now() - first->second < 180'000) return;
+    world_.Breach("no-blind-kill", process + " starts " + machine.id + ", whose node had begun",
+                  job);
   }
   void OnRecord(const Job& before, const Job& after, const std::string& writer) override {
     for (const Launch& launch : after.launches) {
       const Launch* was = FindLaunch(before, launch.number);
       if (!launch.closed || was == nullptr || was->closed) continue;
       if (launch.close_reason == CloseReason::kLost) Check(after.id, launch, writer);
+      CheckQueue(after.id, launch, writer);
     }
   }
 
@@ -173,9 +187,28 @@ class NoBlindLoss : public Observer {
     }
   }
 
+  // What queues comes some day: nobody gives it up for the time that it takes.
+  void CheckQueue(const std::string& job, const Launch& launch, const std::string& writer) {
+    const bool given_up =
+        launch.close_reason == CloseReason::kLost || launch.close_reason == CloseReason::kNeverCame;
+    if (!given_up) return;
+    bool queues = false;
+    for (const auto& [id, machine] : world_.cloud().machines()) {
+      if (machine.request.job != job || machine.launch() != launch.number) continue;
+      if (machine.state != InstanceState::kQueued) return;  // one of several
+      queues = true;
+    }
+    if (!queues) return;
+    world_.Breach("no-blind-kill",
+                  writer + " gives up launch " + std::to_string(launch.number) +
+                      ", whose machine queues: " + launch.close_why,
+                  job);
+  }
+
   static constexpr Duration kJust = Duration::Seconds(10);
   World& world_;
   std::map<std::pair<std::string, int>, WallTime> heard_;
+  std::map<std::pair<std::string, int>, int64_t> first_;
 };
 
 // bounded-life: no machine outlives its limit, which only a healthy agent moves.

@@ -82,6 +82,11 @@ void StopStart(World& world, Host& host, const FaultPlan& fault) {
   host.shutting_down = true;
   world.cloud().StopAndStart(host.id, fault.amount);
 }
+// By a person, or a rule of the account: until somebody starts it.
+void Stop(World& world, Host& host, const FaultPlan&) {
+  host.shutting_down = true;
+  world.cloud().StopAndStart(host.id, -1);
+}
 void KillAgent(World&, Host& host, const FaultPlan& fault) { host.KillAgent(fault.amount); }
 void PauseAgent(World&, Host& host, const FaultPlan& fault) { host.PauseAgent(fault.amount); }
 // Everything on the machine stands still, and the platform says that it runs.
@@ -275,6 +280,7 @@ const std::vector<FaultKind>& ScenarioKinds() {
       {"hang", "ms", 60'000, 86'400'000, OnMachine<Hang>},
       {"kill-cause", "ms until it is back", 0, 60'000, KillCause},
       {"newer-record", "ms until it is as before", 1'000, 600'000, NewerRecord},
+      {"stop", "", 0, 0, OnMachine<Stop>},
       {"withdraw-late", "lead in ms", 10'000, 120'000, OnMachine<WithdrawLate>},
   };
   return kinds;

@@ -35,6 +35,7 @@ class Observer {
                         const std::string& /*writer*/) {}
   virtual void OnRequested(const LaunchRequest&, const std::string& /*process*/) {}
   virtual void OnTerminating(const CloudMachine&, const std::string& /*process*/) {}
+  virtual void OnStarting(const CloudMachine&, const std::string& /*process*/) {}
   virtual void OnBooted(const CloudMachine&) {}
   virtual void OnMachineEnded(const CloudMachine&) {}
   // What a node got of the checkpoint that its attempt names; "" = from the beginning.

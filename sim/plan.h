@@ -129,6 +129,7 @@ struct Plan {
   bool describe_is_immediate = false;
   bool takes_gangs = false;
   bool ends_one_alone = true;
+  bool can_start = false;
   int record_format = kRecordFormat;  // of its jobs: the first = an older stoker submitted them
   int64_t stale_ms = 0;
   int64_t token_memory_ms = 86'400'000;  // after a machine's end its token means nothing any more

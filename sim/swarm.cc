@@ -264,6 +264,29 @@ void DrawPlaces(uint64_t seed, Plan* plan) {
   }
 }
 
+// Machines that wait in a queue, some for hours.
+void DrawQueues(uint64_t seed, Plan* plan) {
+  Prng rng(Prng(seed * 2 + 1).Next() ^ 0x717565756573);
+  if (!rng.Chance(1, 20)) return;
+  plan->cloud.queues = static_cast<int>(rng.Between(200, 1'000));
+  plan->cloud.queue_ms = rng.Between(60'000, rng.Chance(1, 4) ? 14'400'000 : 1'800'000);
+}
+
+// Machines that are stopped by people for good, and by their platform before they are up.
+void DrawStops(uint64_t seed, Plan* plan) {
+  Prng rng(Prng(seed * 2 + 1).Next() ^ 0x73746f7073);
+  if (!rng.Chance(1, 8)) return;
+  plan->can_start = rng.Chance(1, 2);
+  if (rng.Chance(1, 2)) plan->cloud.stops_early = static_cast<int>(rng.Between(1, 400));
+  const int64_t stops = rng.Between(0, 3);
+  for (int64_t i = 0; i < stops; ++i) {
+    FaultPlan stop;
+    stop.kind = "stop";
+    stop.at = rng.Between(0, plan->calm);
+    plan->faults.push_back(stop);
+  }
+}
+
 }  // namespace
 
 Plan DrawPlan(uint64_t seed) {
@@ -271,6 +294,8 @@ Plan DrawPlan(uint64_t seed) {
   Plan plan = draw.Make(seed);
   DrawHoles(seed, &plan);
   DrawPlaces(seed, &plan);
+  DrawQueues(seed, &plan);
+  DrawStops(seed, &plan);
   DrawLedger(seed, &plan);
   return plan;
 }

@@ -58,6 +58,7 @@ void World::Prepare() {
   cloud_.traits.describe_is_immediate = plan_.describe_is_immediate;
   cloud_.traits.takes_gangs = plan_.takes_gangs;
   cloud_.traits.ends_one_alone = plan_.ends_one_alone;
+  cloud_.traits.can_start = plan_.can_start;
   cloud_.traits.appear_within = Duration::Minutes(2);
   cloud_.booted = [this](CloudMachine& machine) {
     auto& host = hosts_[machine.id];
@@ -85,6 +86,10 @@ void World::Prepare() {
   cloud_.terminating = [this](const CloudMachine& machine, const std::string& process) {
     Tell(process, "ends " + machine.id);
     Each([&](Observer& o) { o.OnTerminating(machine, process); });
+  };
+  cloud_.starting = [this](const CloudMachine& machine, const std::string& process) {
+    Tell(process, "has " + machine.id + " come up again");
+    Each([&](Observer& o) { o.OnStarting(machine, process); });
   };
   PlantPast(*this);
   AddActors(*this);

@@ -194,6 +194,26 @@ Plan GangOfTwoZones(uint64_t seed) {
   return draw.plan;
 }
 
+Plan LongQueue(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.cloud.queues = 1'000;
+  draw.plan.cloud.queue_ms = 7'200'000;
+  return draw.plan;
+}
+
+Plan Stopped(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.can_start = true;
+  draw.plan.calm = 400'000;
+  draw.job().program.steps = draw.Int(350, 400);
+  draw.job().program.step_ms = 1'000;
+  FaultPlan stop;
+  stop.kind = "stop";
+  stop.at = draw.Long(200'000, 300'000);
+  draw.plan.faults.push_back(stop);
+  return draw.plan;
+}
+
 Plan DeadOnArrival(uint64_t seed) {
   Draw draw(seed);
   draw.plan.cloud.never_boots = 500;

@@ -57,6 +57,10 @@ Plan TimerAlone(uint64_t seed);
 Plan TimerAndOutages(uint64_t seed);
 // A short job that is looked after only until it runs, and for hours by nobody.
 Plan NobodyLooks(uint64_t seed);
+// Machines that wait in their provider's queue for up to two hours.
+Plan LongQueue(uint64_t seed);
+// A machine is stopped, for good, under its program.
+Plan Stopped(uint64_t seed);
 // Machines that never come up.
 Plan DeadOnArrival(uint64_t seed);
 // Writes that take effect long after their answer was lost; machines die all the time.

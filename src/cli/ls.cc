@@ -109,7 +109,7 @@ std::string TroubleOf(const PassResult& pass) {
   for (const ReportSeen& seen : pass.reports) {
     if (!seen.report.trouble.empty()) all.insert(Printable(seen.report.trouble));
   }
-  std::vector<std::string> said;
+  std::vector<std::string> said = Queued(pass.job, pass.machines);
   for (const Attempt& attempt : pass.job.attempts) {
     const auto since = SavingFor(attempt, pass.reports, pass.store_now);
     if (since) said.push_back(SavingText(*since));

@@ -36,10 +36,16 @@ Status Run(Context& context, const Options& options) {
     nlohmann::json out = StoryJson(input);
     out["kept"] = KeptJson(kept);
     out["usage"] = UsageJson(input.usage);
+    out["queued"] = Queued(pass.job, pass.machines);
     if (text.ok()) out["spec"] = *text;
     context.Print(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   } else {
-    context.Print(TellStory(input) + "  kept        " + KeptText(kept, pass.job.id) + "\n");
+    std::string waiting;
+    for (const std::string& line : Queued(pass.job, pass.machines)) {
+      waiting += "  waiting     " + line + "\n";
+    }
+    context.Print(TellStory(input) + waiting + "  kept        " + KeptText(kept, pass.job.id) +
+                  "\n");
   }
   if (!usage_trouble.ok()) context.Say(usage_trouble.ToString());
   if (pass.trouble) context.Say(pass.trouble->ToString());

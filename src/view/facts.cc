@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "job/encoding.h"
 #include "view/cut_off.h"
 #include "view/lineage.h"
@@ -136,6 +137,18 @@ int ExitCodeOf(JobState state, EndReason reason, int exit_code, int signal, int6
   const int code = signal != 0 ? 128 + signal : exit_code;
   const bool from_program = reason == EndReason::kUserError || reason == EndReason::kNoProgress;
   return from_program && code != 0 ? code : 1;
+}
+
+std::vector<std::string> Queued(const Job& job, const std::vector<MachineSeen>& machines) {
+  std::vector<std::string> lines;
+  for (const MachineSeen& machine : machines) {
+    const Launch* launch = FindLaunch(job, machine.launch);
+    if (launch == nullptr || launch->closed || machine.state != MachineState::kQueued) continue;
+    lines.push_back("launch " + std::to_string(launch->number) + " is queued at " +
+                    Spelled(RequestOf(job, *launch).ask.place.provider) +
+                    (machine.why.empty() ? "" : ": " + Spelled(machine.why)));
+  }
+  return lines;
 }
 
 int ExitCodeOf(const Job& job) {

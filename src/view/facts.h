@@ -47,6 +47,8 @@ std::string SavingText(Duration since);
 std::string NewestCheckpoint(const Job& job, const std::vector<ReportSeen>& reports);
 // What nodes had trouble with to their end: what was not kept, first of all. Bytes of others.
 std::vector<std::string> TroublesAtTheEnd(const std::vector<ReportSeen>& reports);
+// "launch 3 is queued at slurm: Priority": machines that are accepted, and wait for their turn.
+std::vector<std::string> Queued(const Job& job, const std::vector<MachineSeen>& machines);
 // The exit code that `run` and `wait` end with: not 0 where files are in no store (`unkept`).
 int ExitCodeOf(const Job& job);
 // Of a job that has ended so.

@@ -37,7 +37,11 @@ class EverythingEnds : public Observer {
     const std::string& job = machine.request.job;
     if (machine.why == "its limit is over") Breach(job, machine.id + " was left until its limit");
     // What is off costs all the same, and nobody hears of it.
-    const int64_t off = world_.now() - std::max(machine.stopped_at, world_.plan().calm);
+    int64_t heard = std::max({machine.stopped_at, world_.plan().calm, world_.cloud().away_until});
+    for (const auto& [provider, until] : world_.cloud().one_away_until) {
+      heard = std::max(heard, until);
+    }
+    const int64_t off = world_.now() - heard;
     if (machine.stopped_at > machine.powered_at && off > kLongestStop) {
       Breach(job, machine.id + " was left stopped for " + std::to_string(off / 60'000) + " min");
     }

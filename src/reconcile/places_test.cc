@@ -7,7 +7,7 @@
 namespace stoker::story {
 namespace {
 
-Offer In(const std::string& zone) {
+Offer InZone(const std::string& zone) {
   Offer c;
   c.ask.place.zone = zone;
   return c;
@@ -15,7 +15,7 @@ Offer In(const std::string& zone) {
 
 Story Somewhere(int nodes = 1) {
   Story s(nodes);
-  s.job.offers = {In("a"), In("b")};
+  s.job.offers = {InZone("a"), InZone("b")};
   s.seen.places = {{"local", true, true}};
   return s;
 }
@@ -24,22 +24,22 @@ std::string ZoneOf(const Story& s, int launch) {
   return RequestOf(s.job, *FindLaunch(s.job, launch)).ask.place.zone;
 }
 
-Fact Full(int launch) { return Outcome(launch, Code::kNoSpace, false); }
-Fact Comes(int launch) {
+Fact NoRoomFor(int launch) { return Outcome(launch, Code::kNoSpace, false); }
+Fact ComesUp(int launch) {
   return [=](Story& s) { s.Machine(launch); };
 }
 
 TEST(PlacesTest, AnAttemptBeginsOnceItsMachinesHaveCome) {
   Story s = Somewhere();
   s.See(Withhold(1)).Pass().Expect("Pending; 1 Provisioning L1; sent L1");
-  s.See(Comes(1)).Pass().Expect("Pending; 1 Staging L1");
+  s.See(ComesUp(1)).Pass().Expect("Pending; 1 Staging L1");
   EXPECT_EQ(ZoneOf(s, 1), "a");
   EXPECT_EQ(s.job.requests[0].reason, "the first choice");
 }
 
 TEST(PlacesTest, AFullZoneIsLeftForAnother) {
   Story s = Somewhere();
-  s.See(Full(1)).Pass().Expect("Pending; 1 Provisioning L1; sent L1");
+  s.See(NoRoomFor(1)).Pass().Expect("Pending; 1 Provisioning L1; sent L1");
   s.Pass(2).Expect("Pending; 1 Staging L2; L1 never-came; sent L2");
   EXPECT_EQ(ZoneOf(s, 2), "b");
   EXPECT_EQ(s.job.requests[1].reason.rfind("not local a: ", 0), 0U) << s.job.requests[1].reason;
@@ -48,7 +48,7 @@ TEST(PlacesTest, AFullZoneIsLeftForAnother) {
 
 TEST(PlacesTest, WhereAllAreFullTheFirstIsAskedAgain) {
   Story s = Somewhere();
-  s.See(Full(1), Full(2));
+  s.See(NoRoomFor(1), NoRoomFor(2));
   s.Pass(3);
   EXPECT_EQ(s.job.launches.size(), 2U);
   EXPECT_FALSE(s.job.launches[1].closed) << "it stays, and is asked for again at its pace";
@@ -67,7 +67,7 @@ TEST(PlacesTest, WhatIsRefusedForGoodEverywhereEndsTheJob) {
 
 TEST(PlacesTest, AMachineThatCameAllTheSameIsKept) {
   Story s = Somewhere();
-  s.See(Full(1)).Pass().See(Comes(1)).Pass().Expect("Pending; 1 Staging L1; sent L1");
+  s.See(NoRoomFor(1)).Pass().See(ComesUp(1)).Pass().Expect("Pending; 1 Staging L1; sent L1");
 }
 
 TEST(PlacesTest, AProviderThatDoesNotAnswerIsLeftForAnother) {
@@ -91,7 +91,7 @@ TEST(PlacesTest, ThoseThatTrainTogetherStayTogether) {
   s.Pass().See(AllRun()).Pass();
   s.Expect("Running; 1 Running L1,L2");
   // What replaces one is asked for beside the other; where there is no room, both move.
-  s.See(Full(3), IsGone(2)).Pass().See(Told(1, 0)).Pass(2);
+  s.See(NoRoomFor(3), IsGone(2)).Pass().See(Told(1, 0)).Pass(2);
   EXPECT_EQ(ZoneOf(s, 3), "a");
   s.Pass(3);
   const Attempt& now = s.job.attempts.back();

@@ -66,19 +66,22 @@ struct Bar {
   WallTime told;
 };
 
+// Was it refused something that holds for `offer`? What is over says nothing of the place.
+bool Concerns(const Request& request, const Offer& offer) {
+  return request.refusal && request.refusal->what != RefusalClass::kOver &&
+         Covers(request.refusal->scope, request.ask, offer.ask);
+}
+
 Bar BarOf(const Offer& offer, const std::vector<Request>& past, WallTime now) {
-  const auto heard = [&](const Request& request) {
-    return request.refusal && request.refusal->what != RefusalClass::kOver &&
-           Covers(request.refusal->scope, request.ask, offer.ask);
-  };
   Bar bar;
   if (BugIsOn("bars-ignored")) return bar;
   std::map<RefusalClass, int64_t> times;
   for (const Request& request : past) {
-    if (heard(request) && now - request.refusal->at < kWindow) ++times[request.refusal->what];
+    if (Concerns(request, offer) && now - request.refusal->at < kWindow)
+      ++times[request.refusal->what];
   }
   for (const Request& request : past) {
-    if (!heard(request)) continue;
+    if (!Concerns(request, offer)) continue;
     const Refusal& refusal = *request.refusal;
     const WallTime told = refusal.at + refusal.wait;
     const WallTime until =
@@ -105,19 +108,15 @@ std::string WhyNot(const std::vector<Offer>& offers, const std::vector<Request>&
     if (!IsPreferred(other, chosen) && &other >= &chosen) continue;
     if (!BarOf(other, past, now).until) continue;
     for (auto request = past.rbegin(); request != past.rend(); ++request) {
-      if (!request->refusal || !Covers(request->refusal->scope, request->ask, other.ask)) continue;
-      return PlaceText(other.ask) + ": " + request->refusal->message;
+      if (Concerns(*request, other)) {
+        return PlaceText(other.ask) + ": " + request->refusal->message;
+      }
     }
   }
   return "";
 }
 
 }  // namespace
-
-std::optional<WallTime> BarredUntil(const Offer& offer, const std::vector<Request>& past,
-                                    WallTime now) {
-  return BarOf(offer, past, now).until;
-}
 
 Placement ChoosePlace(const std::vector<Offer>& offers, const std::vector<Request>& past,
                       WallTime now) {
@@ -160,7 +159,7 @@ bool IsBetterElsewhere(const Request& refused, const std::vector<Offer>& offers,
                      refusal.what == RefusalClass::kQuota;
   if (!moves) return false;
   return std::any_of(offers.begin(), offers.end(), [&](const Offer& other) {
-    const auto until = BarredUntil(other, past, now);
+    const auto until = BarOf(other, past, now).until;
     return for_good ? until != kForGood : !until;
   });
 }

@@ -15,23 +15,21 @@ namespace stoker {
 
 struct Placement {
   Ask ask;
-  bool barred = false;  // as all are: each has refused, and not long ago
+  bool barred = false;  // so are all others: this is the one that is worth asking first
   // If so: when it is worth asking again. Unset where its pace of sends does.
   std::optional<WallTime> not_before;
   std::string reason;  // for people; "" where there is no choice
 };
 
-// Since when and until when a refusal keeps an offer from being asked; unset = it does not.
-//   capacity  that type and market in that zone; for 2 min, twice as long each time it is heard
-//             again within the hour, at most 16 min
-//   unanswered  that account; as capacity
-//   quota     that market in all of the region; for 8 min and more, likewise
-//   throttled, denied   that account; for as long as the provider said, at least 1 min
-//   invalid, and what is final   exactly that, for good: WallTime::max
+// A refusal bars offers for a while:
+//   capacity            that type and market in that zone; for 2 min, twice as long each time it is
+//                       heard again within the hour, at most 16 min
+//   unanswered          that account; as capacity
+//   quota               that market in all of the region; for 8 min and more, likewise
+//   throttled, denied   that account; for a minute
+//   invalid, and what is final   what its scope says, for good
 // A provider that says how long to wait is believed where that is longer.
-std::optional<WallTime> BarredUntil(const Offer& offer, const std::vector<Request>& past,
-                                    WallTime now);
-
+//
 // `offers`: at least one. Of those that nothing bars, the lowest rank, then the cheapest, then
 // the first; if all are barred, the one whose bar ends first, a minute from now at most (longer
 // where the provider said so): room may come back any time. The only one is asked at once, unless

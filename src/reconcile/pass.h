@@ -59,8 +59,6 @@ std::string LaunchText(const Launch& launch);
 // Makes `launches` (by slot) those of an attempt: 0 = a new machine is needed. One that stays does
 // so only with all of its request, where its place ends none of them alone.
 void FillSlots(Pass& pass, std::vector<int>* launches);
-// How the job's machines can be had; at least one.
-std::vector<Offer> OffersOf(const Pass& pass);
 // What the launch's request was refused, or not answered in all its time, is better asked for at
 // another place, and still can be. If so, its entry says why.
 bool GoesElsewhere(Pass& pass, const Launch& launch);

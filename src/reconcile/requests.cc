@@ -52,6 +52,14 @@ void OpenRequest(Pass& pass, const Placement& where, const std::vector<int>& slo
   }
 }
 
+// How the job's machines can be had; at least one.
+std::vector<Offer> OffersOf(const Pass& pass) {
+  if (!pass.out.job.offers.empty()) return pass.out.job.offers;
+  Offer only;
+  only.ask.place.provider = pass.spec.resources.infra;
+  return {only};
+}
+
 // Where the machines of a job that trains on several of them are to be had. Those of one attempt
 // are in one place: what replaces one is asked for where the others are, and where that place
 // refuses while another is free, all of them move.
@@ -98,13 +106,6 @@ bool HasNothingToSay(const Pass& pass, const Launch& launch) {
 
 }  // namespace
 
-std::vector<Offer> OffersOf(const Pass& pass) {
-  if (!pass.out.job.offers.empty()) return pass.out.job.offers;
-  Offer only;
-  only.ask.place.provider = pass.spec.resources.infra;
-  return {only};
-}
-
 bool GoesElsewhere(Pass& pass, const Launch& launch) {
   Request* request = FindRequest(pass.job(), launch.request);
   if (request == nullptr || pass.job().offers.size() < 2) return false;
@@ -116,7 +117,7 @@ bool GoesElsewhere(Pass& pass, const Launch& launch) {
     judged.refusal = {RefusalClass::kUnanswered, RefusalScope::kAccount, {}, pass.seen.now, false,
                       "it does not answer"};
   }
-  if (!IsBetterElsewhere(judged, OffersOf(pass), pass.out.job.requests, pass.seen.now)) {
+  if (!IsBetterElsewhere(judged, pass.job().offers, pass.job().requests, pass.seen.now)) {
     return false;
   }
   request->refusal = judged.refusal;

@@ -172,6 +172,7 @@ void Agent::Claim(int attempt, int rank) {
     const auto before = Persist<NodeReport>(
         off_, [&] { return ReadReport(parts_.ledger, me_.request.job, attempt, rank); });
     if (before.ok()) answer.previous = *before;
+    if (before.ok() && before->phase == NodePhase::kEnded) RunOf(attempt, rank)->AllIsSaved();
   }
   Post(answer);
 }

@@ -66,6 +66,8 @@ class AttemptRun {
   // The last checkpoint, the last outputs, the last lines. Returns when all is in the store, or at
   // the deadline with what is not.
   Status Finalize(const FinalizeAttempt& action);
+  // A former agent of this machine had done all of that. Before Finalize, on its thread.
+  void AllIsSaved() { staged_ = true; }
   // Instead of another Finalize: what is left is not kept, and said. It is moved to where it stays
   // when the machine goes: node/outputs/unsaved.h.
   void GiveUp();
@@ -82,6 +84,7 @@ class AttemptRun {
   // Of the launch: an attempt after this one finds it.
   std::string InputsDir() const { return config_.dir + "/inputs"; }
   std::string CheckpointDir() const;
+  UnsavedPlace PlaceOfUnsaved() const;
   std::string Spare() const { return config_.dir + "/" + kSpare; }
   contract::NodeFacts Facts(const std::vector<std::string>& addresses, int master_port,
                             bool resume) const;
@@ -122,7 +125,7 @@ class AttemptRun {
   contract::Environment from_setup_;
   OwnVariables own_;
   std::string restored_;
-  bool staged_ = false;  // by this process; else the work directory is a former agent's
+  bool staged_ = false;  // by this process, or saved; else a former agent's work may be there
   std::unique_ptr<LogPump> log_;
   std::shared_ptr<LogMask> mask_;  // guarded by mutex_; null while there is nothing to mask
   mutable std::mutex mutex_;

@@ -162,15 +162,19 @@ void AttemptRun::GiveUp() {
   if (log_) (void)log_->ShipAll(Duration::Ms(200));
 }
 
+UnsavedPlace AttemptRun::PlaceOfUnsaved() const {
+  const std::string name =
+      config_.job.id + "-" + std::to_string(config_.attempt) + "-" + std::to_string(config_.rank);
+  return {WorkDir(), config_.state_dir + "/" + kUnsaved, name, Spare()};
+}
+
 // The next attempt makes anew what is lost. After a cancel there is none, and nobody knows any more
 // what of it is in the store.
 void AttemptRun::KeepForerunners() {
   staged_ = true;  // once
   const auto read = ReadJob(ledger_, config_.job.id);
   if (!read.ok() || !read->job.cancel || !sys::FileExists(WorkDir())) return;
-  const std::string name =
-      config_.job.id + "-" + std::to_string(config_.attempt) + "-" + std::to_string(config_.rank);
-  Unsaved moved = MoveWork({WorkDir(), config_.state_dir + "/" + kUnsaved, name, Spare()});
+  Unsaved moved = MoveWork(PlaceOfUnsaved());
   if (moved.in.empty())
     return Say("stoker: what the program left could not be moved: " + moved.status.ToString());
   Say("stoker: the agent died and was started again, and the job was cancelled: all that the "
@@ -189,10 +193,7 @@ void AttemptRun::MoveUnsavedAway(bool checkpoints) {
     paths.push_back(CheckpointDir().substr(inside.size()));
   }
   if (paths.empty()) return;
-  const std::string name =
-      config_.job.id + "-" + std::to_string(config_.attempt) + "-" + std::to_string(config_.rank);
-  Unsaved moved =
-      MoveUnsaved({WorkDir(), config_.state_dir + "/" + kUnsaved, name, Spare()}, paths);
+  Unsaved moved = MoveUnsaved(PlaceOfUnsaved(), paths);
   if (!moved.in.empty()) {
     Say("stoker: what could not be kept lies in " + moved.in + " (" + std::to_string(moved.files) +
         (moved.files == 1 ? " file, " : " files, ") + HumanSize(moved.bytes) +

@@ -91,25 +91,41 @@ class Sieve {
   int64_t bytes_ = 0;
 };
 
-// Of what was kept, all that this does not fetch.
-void TellWhatIsMissing(Context& context, const std::string& job,
-                       const std::vector<OutputInfo>& outputs) {
-  const auto replaced = std::count_if(outputs.begin(), outputs.end(),
-                                      [](const OutputInfo& o) { return o.replaces_earlier; });
-  if (replaced > 0) {
-    context.Say(Files(replaced) + (replaced == 1 ? " replaced one" : " replaced those") +
-                " that an earlier attempt had kept: output folders start empty; what the program "
-                "appends to belongs into the checkpoint folder");
-  }
+// What the job made and this does not fetch.
+struct Missing {
+  int64_t replaced = 0;  // files of earlier attempts, by others of their names
+  int64_t unkept = 0;    // files that are in no store
+  std::string unkept_in;
+};
+
+Missing MissingOf(Context& context, const std::string& job,
+                  const std::vector<OutputInfo>& outputs) {
+  Missing missing;
+  missing.replaced = std::count_if(outputs.begin(), outputs.end(),
+                                   [](const OutputInfo& o) { return o.replaces_earlier; });
   const auto ledger = context.ledger();
   const auto read = ledger.ok() ? ReadJob(**ledger, job) : Result<JobRead>(ledger.status());
   const Attempt* attempt = read.ok() ? NewestNeeded(read->job) : nullptr;
-  if (attempt == nullptr || attempt->unkept == 0) return;
-  context.Say("not kept: " + UnkeptText(attempt->unkept, attempt->unkept_in));
+  if (attempt == nullptr) return missing;
+  missing.unkept = attempt->unkept;
+  missing.unkept_in = attempt->unkept_in;
+  return missing;
+}
+
+void Tell(Context& context, const Missing& missing) {
+  if (missing.replaced > 0) {
+    context.Say(Files(missing.replaced) +
+                (missing.replaced == 1 ? " replaced one" : " replaced those") +
+                " that an earlier attempt had kept: output folders start empty; what the program "
+                "appends to belongs into the checkpoint folder");
+  }
+  if (missing.unkept > 0) {
+    context.Say("not kept: " + UnkeptText(missing.unkept, missing.unkept_in));
+  }
 }
 
 void Tell(Context& context, const std::string& job, const std::string& to,
-          const std::string& folder, const Sieve& sieve) {
+          const std::string& folder, const Sieve& sieve, const Missing& missing) {
   std::string text = Files(sieve.fetched()) + ", " + HumanSize(sieve.bytes()) + ", in " + to;
   if (sieve.same() > 0) text += "; " + Files(sieve.same()) + " there already and the same";
   context.Say(text);
@@ -121,6 +137,7 @@ void Tell(Context& context, const std::string& job, const std::string& to,
   if (named > kNamed) {
     context.Say("not fetched: " + std::to_string(sieve.refused().size() - kNamed) + " more");
   }
+  Tell(context, missing);
   if (!context.json) return;
   json refused = json::array();
   for (const auto& [path, refusal] : sieve.refused()) {
@@ -131,6 +148,8 @@ void Tell(Context& context, const std::string& job, const std::string& to,
                       {"bytes", sieve.bytes()},
                       {"same", sieve.same()},
                       {"refused", refused},
+                      {"replaced", missing.replaced},
+                      {"unkept", missing.unkept},
                       {"to", folder}})
                     .dump(-1, ' ', false, json::error_handler_t::replace) +
                 "\n");
@@ -190,8 +209,8 @@ Status GetOutputs(Context& context, const std::string& job, const GetOutputsOpti
     if (made) (void)sys::RemoveTree(folder);
     return got.status();
   }
-  Tell(context, job, to == "." ? "this folder" : to, folder, sieve);
-  TellWhatIsMissing(context, job, outputs);
+  Tell(context, job, to == "." ? "this folder" : to, folder, sieve,
+       MissingOf(context, job, outputs));
   if (sieve.fetched() > 0) TellIfPacked(context, job, folder);
   const Status refused = Refusals(sieve, to == "." ? "this folder" : to);
   if (!context.json || refused.ok()) return refused;

@@ -93,6 +93,12 @@ def left_out(results):
         results.check("left out: so does the log", log.count("'out/pipe' is not kept") == 1, log)
         kept = [one["path"] for one in world.json("get", job, "--list")]
         results.check("left out: the rest is kept", kept == ["out/.tmpfile"], kept)
+        for what, declared in (("a pattern", ["--output", "out/*"]), ("nothing declared", [])):
+            script = "mkdir -p out output; touch out/1; mkfifo output/pipe out/line"
+            told = world.json("run", *declared, "--", "sh", "-c", script)
+            troubles = " ".join(told["troubles"])
+            named = all(f"'{path}' is not kept" in troubles for path in ("output/pipe", "out/line"))
+            results.check(f"left out: {what}: the result names pipes", named, told["troubles"])
 
 
 def on(results, where, server=None, store=None):

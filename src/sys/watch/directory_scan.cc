@@ -133,8 +133,7 @@ class Lister {
       return List(below, path, depth + 1);
     }
     FileFact fact = FactOf(path, info);
-    const bool plain = S_ISREG(info.st_mode) || S_ISLNK(info.st_mode);
-    if (filter_.wanted && (!plain || !filter_.wanted(fact))) return Status::Ok();
+    if (filter_.wanted && !filter_.wanted(fact)) return Status::Ok();
     if (S_ISLNK(info.st_mode)) {
       char target[4096];
       const ssize_t length = readlinkat(dir, name.c_str(), target, sizeof(target));

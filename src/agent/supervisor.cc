@@ -20,6 +20,8 @@ constexpr Duration kRecordIsFresh = Duration::Seconds(30);
 // Between two readings, while the store answers: several looks at the slowest pace.
 constexpr Duration kRecordIsAway = Duration::Minutes(5);
 constexpr char kAgentDied[] = "the agent died and was started again";
+constexpr char kDiedSaving[] =
+    "the program had ended well, but the agent died before all that it left was saved";
 
 std::string Describe(const TaskExit& exit) {
   if (exit.out_of_memory) return "the kernel killed it: out of memory";
@@ -287,7 +289,8 @@ void Supervisor::Resume(const NodeReport& before, Actions& out) {
   const bool cut_short = before.end && before.end->reason == EndReason::kCompleted &&
                          before.phase != NodePhase::kEnded;
   if (!before.end || cut_short) {
-    EndWithoutProgram(MakeEnding(EndReason::kNodeLost, kAgentDied), false, out);
+    EndWithoutProgram(MakeEnding(EndReason::kNodeLost, cut_short ? kDiedSaving : kAgentDied), false,
+                      out);
     return;
   }
   report_.stopped = before.stopped;

@@ -230,6 +230,8 @@ TEST(SupervisorTest, ARestartedAgentTakesCompletedOnlyWhenAllWasUploaded) {
   Node cut = Claiming();
   cut.On(ClaimAnswered{1, ClaimOutcome::kOursBefore, previous}).On(Finalized{1});
   cut.Shows("ended 1-0 Ended NodeLost");
+  EXPECT_EQ(cut.supervisor->report().end->why,
+            "the program had ended well, but the agent died before all that it left was saved");
 }
 
 TEST(SupervisorTest, ARestartedAgentDoesNotMakeANoticeLookWithdrawn) {

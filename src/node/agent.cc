@@ -48,9 +48,16 @@ Agent::Agent(NodeParts parts, NodeFolders folders, Duration notice_poll)
         off_ = true;
         Post(Tick{});
       });
-  notices_ = std::make_unique<NoticeWatch>(
-      parts_.host, parts_.clock, notice_poll,
-      [this](const std::optional<Notice>& notice) { Post(NoticeRead{notice}); });
+  notices_ = std::make_unique<NoticeWatch>(parts_.host, parts_.clock, notice_poll,
+                                           [this](const std::optional<Notice>& notice) {
+                                             Post(NoticeRead{notice});
+                                             std::shared_ptr<AttemptRun> run;
+                                             {
+                                               const std::lock_guard lock(run_mutex_);
+                                               run = run_;
+                                             }
+                                             if (run) run->SayNotice(notice);
+                                           });
 }
 
 Agent::~Agent() {

@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "agent/save_patience.h"
+#include "agent/supervisor.h"
 #include "base/text.h"
 #include "checkpoint/blob_transfer.h"
 #include "node/channels.h"
@@ -104,13 +106,21 @@ Status AttemptRun::OpenLog() {
 }
 
 void AttemptRun::Say(const std::string& text) {
-  if (!log_) return;
   std::shared_ptr<LogMask> mask;
+  LogPump* log = nullptr;
   {
     const std::lock_guard lock(mutex_);
     mask = mask_;
+    log = log_.get();  // once there, it stays
   }
-  log_->sink().Say(mask ? mask->Masked(text) : text);
+  if (log != nullptr) log->sink().Say(mask ? mask->Masked(text) : text);
+}
+
+void AttemptRun::SayNotice(const std::optional<Notice>& notice) {
+  if (!notice) return Say("stoker: the notice is withdrawn: this machine stays");
+  const int64_t left = std::max<int64_t>(0, (notice->until - clock_.Wall()).ms);
+  Say("stoker: notice: this machine is taken in " +
+      HumanDuration(Duration::Seconds((left + 999) / 1000)));
 }
 
 LogSink& AttemptRun::Sink() {
@@ -383,7 +393,7 @@ Status AttemptRun::Finalize(const FinalizeAttempt& action) {
   if (mask_) mask_->Flush();  // the program has ended, and all that it wrote has come
   Status first = FinalSync(action);
   // Lines last: what the uploads have to say is among them.
-  if (!first.ok()) SayNow(first);
+  if (!first.ok()) SayNow(first, action.deadline.has_value());
   Duration within = Duration::Seconds(30);
   if (action.deadline) within = std::max(Duration::Ms(200), *action.deadline - clock_.Mono());
   if (hurried_) within = Duration::Ms(200);
@@ -392,11 +402,14 @@ Status AttemptRun::Finalize(const FinalizeAttempt& action) {
 }
 
 // A trouble that lasts is said once.
-void AttemptRun::SayNow(const Status& trouble) {
+void AttemptRun::SayNow(const Status& trouble, bool taken) {
   const std::string text = trouble.ToString();
   if (text == said_) return;
   said_ = text;
-  Say("stoker: " + text + "; trying again");
+  Say("stoker: " + text + "; trying again" +
+      (taken ? " until the machine is taken"
+             : " until nothing has got through for " + HumanDuration(kKeepTrying) + ", or for " +
+                   HumanDuration(kSaveAfterCancel) + " after a cancel"));
 }
 
 void AttemptRun::Complete(NodeReport& report) {

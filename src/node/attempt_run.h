@@ -77,7 +77,8 @@ class AttemptRun {
   // How much has been kept so far: what changes when a try has got something into the store.
   int64_t saved() const;
   void Complete(NodeReport& report);
-  void Say(const std::string& text);
+  void Say(const std::string& text);  // any thread; nothing before there is a log
+  void SayNotice(const std::optional<Notice>& notice);
 
  private:
   std::string WorkDir() const { return config_.dir + "/work"; }
@@ -105,7 +106,7 @@ class AttemptRun {
   bool SilentForGood(int rank);
   Status FinalSync(const FinalizeAttempt& action);
   Status FinalCheckpoint(MonoTime deadline);
-  void SayNow(const Status& trouble);
+  void SayNow(const Status& trouble, bool taken);
   void KeepWhatIsLeft(MonoTime deadline);
   // What an agent that died before this one left of the attempt, where the job goes no further.
   void KeepForerunners();

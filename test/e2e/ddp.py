@@ -108,6 +108,8 @@ def check_story(results, world, job, done, before):
         and second["launches"][1] not in (first["launches"][1], first["launches"][0]),
         [first["launches"], second["launches"]],
     )
+    log = world.stoker("logs", job, "--attempt", "1", "--stream", "system", check=True).stdout
+    results.check("preempted: the log says when", log.count("taken in 3s") == 1, log)
     launches = {launch["number"]: launch for launch in record["launches"]}
     results.check(
         "preempted: three machines in all, node 0's not asked for again",

@@ -67,6 +67,7 @@ class FullStore:
         once = [line for line in log.split("\n") if "trying again" in line]
         results.check(f"{name}: a full store is said once, with the file and the store",
                       len(once) == 1 and what in once[0] and str(self.store) in once[0], log)
+        results.check(f"{name}: and until when it is tried", "for 1h, or for 1m after" in log, log)
         results.check(f"{name}: no temporary name is said", ".tmp/" not in log, log)
 
     def kept(self, results, name, files):

@@ -120,7 +120,7 @@ void AttemptRun::SayNotice(const std::optional<Notice>& notice) {
   if (!notice) return Say("stoker: the notice is withdrawn: this machine stays");
   const int64_t left = std::max<int64_t>(0, (notice->until - clock_.Wall()).ms);
   Say("stoker: notice: this machine is taken in " +
-      HumanDuration(Duration::Seconds((left + 999) / 1000)));
+      FormatDuration(Duration::Seconds((left + 999) / 1000)));
 }
 
 LogSink& AttemptRun::Sink() {
@@ -408,8 +408,8 @@ void AttemptRun::SayNow(const Status& trouble, bool taken) {
   said_ = text;
   Say("stoker: " + text + "; trying again" +
       (taken ? " until the machine is taken"
-             : " until nothing has got through for " + HumanDuration(kKeepTrying) + ", or for " +
-                   HumanDuration(kSaveAfterCancel) + " after a cancel"));
+             : " until nothing has got through for " + FormatDuration(kKeepTrying) + ", or for " +
+                   FormatDuration(kSaveAfterCancel) + " after a cancel"));
 }
 
 void AttemptRun::Complete(NodeReport& report) {

@@ -192,6 +192,14 @@ def test_sight(results, folder):
     (folder / "left.tmp").write_text("x")
     results.check("a file that nobody knows is seen",
                   sight.strangers(folder) == [str(folder / "left.tmp")])  # fmt: skip
+    unsaved = folder / ".local/share/stoker/unsaved/abcd1234-2-0"
+    unsaved.mkdir(parents=True)
+    (unsaved / "model.pt").write_text("x")
+    found = sight.unsaved(folder)
+    results.check("what could not be kept is its job's", found == {str(unsaved): "abcd1234"}, found)
+    results.check("and a stranger unless it is told of",
+                  len(sight.strangers(folder)) == 2 and
+                  sight.strangers(folder, found) == [str(folder / "left.tmp")])  # fmt: skip
 
 
 def launch(folder, habit, checkpoints, attempt=1):

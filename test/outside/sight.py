@@ -4,6 +4,7 @@ word of stoker's."""
 
 import hashlib
 import os
+import pathlib
 import signal
 
 
@@ -104,9 +105,17 @@ KNOWN = ("stoker/bin/", "stoker/host", "stoker/ended/", "stoker/ledger/", "stoke
          ".cache/stoker/", ".config/stoker/config.yaml")  # fmt: skip
 
 
-def strangers(home):
-    """Files of `home` that nothing accounts for."""
+def strangers(home, named=()):
+    """Files of `home` that nothing accounts for; those below the folders `named` are told about."""
     found = []
     for at, _, names in os.walk(home):
         found += [os.path.join(at, one) for one in names]
-    return [path for path in found if not any(known in path for known in KNOWN)]
+    told = tuple(f"{folder}/" for folder in named)
+    return [path for path in found
+            if not path.startswith(told) and not any(known in path for known in KNOWN)]  # fmt: skip
+
+
+def unsaved(home):
+    """The folders of `home` where what could not be kept lies, each with its job."""
+    return {str(one): one.name.split("-")[0]
+            for one in pathlib.Path(home).glob(".local/share/stoker/unsaved/*")}  # fmt: skip

@@ -21,7 +21,7 @@ import cloud_env  # noqa: E402
 cloud_env.enter()
 import versity_s3  # noqa: E402
 from fault_proxy import FaultProxy  # noqa: E402
-from harness import World  # noqa: E402
+from kit.harness import World  # noqa: E402
 
 JOBS = int(os.environ.get("LS_JOBS", "10000"))
 RUNS = int(os.environ.get("RUNS", "15"))

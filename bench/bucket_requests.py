@@ -19,7 +19,7 @@ import cloud_env  # noqa: E402
 cloud_env.enter()
 import moto_s3  # noqa: E402
 from fault_proxy import FaultProxy  # noqa: E402
-from harness import PYTHON, World  # noqa: E402
+from kit.harness import PYTHON, World  # noqa: E402
 
 SECONDS = int(os.environ.get("REQUESTS_SECONDS", "120"))
 # Amazon S3 Standard, us-east-1, November 2026: dollars for one request.

@@ -22,7 +22,7 @@ import cloud_env  # noqa: E402
 
 cloud_env.enter()
 from fake_gcs import BUCKET, FakeGcs  # noqa: E402
-from harness import PYTHON, World  # noqa: E402
+from kit.harness import PYTHON, World  # noqa: E402
 from versity_s3 import VersityS3  # noqa: E402
 
 SPEED = os.environ["BENCH_BIN"] + "/checkpoint_speed"

@@ -17,7 +17,7 @@ import cloud_env  # noqa: E402
 
 cloud_env.enter()
 from botocore.exceptions import ClientError  # noqa: E402
-from harness import Results  # noqa: E402
+from kit.harness import Results  # noqa: E402
 from s3_server import S3Server  # noqa: E402
 
 BUCKET = 'bench'

@@ -18,7 +18,7 @@ import tarfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import Results, World  # noqa: E402
+from kit.harness import Results, World  # noqa: E402
 
 # (name, job file, exit code, fragments that the message must have)
 JOB_FILES = [

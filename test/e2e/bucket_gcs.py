@@ -11,9 +11,9 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import cloud_env  # noqa: E402
 
 cloud_env.enter()
-import bucket_line  # noqa: E402
+from kit import bucket_line  # noqa: E402
 import fake_gcs  # noqa: E402
-from harness import Results  # noqa: E402
+from kit.harness import Results  # noqa: E402
 
 NOTHING = {"STORAGE_EMULATOR_HOST": "", "NO_GCE_CHECK": "true"}
 CASES = [

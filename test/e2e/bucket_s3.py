@@ -10,10 +10,10 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import cloud_env  # noqa: E402
 
 cloud_env.enter()
-import bucket_line  # noqa: E402
+from kit import bucket_line  # noqa: E402
 import moto_s3  # noqa: E402
 from fault_proxy import FaultProxy  # noqa: E402
-from harness import Results  # noqa: E402
+from kit.harness import Results  # noqa: E402
 
 LS = 4  # requests: what ledger it is, twice who is active, the names of the index
 

@@ -6,7 +6,7 @@ files with few descriptors, a file with holes."""
 import resource
 import sys
 
-from harness import PYTHON, Results, World
+from kit.harness import PYTHON, Results, World
 
 ROUNDS = 5
 SCRIPT = f"""

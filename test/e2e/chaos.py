@@ -25,10 +25,9 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
-import chaos_checks  # noqa: E402
-import ledger_view  # noqa: E402
-from chaos_job import Job  # noqa: E402
-from harness import Results, World, heartbeats_stop  # noqa: E402
+from kit import chaos_checks, ledger_view  # noqa: E402
+from kit.chaos_job import Job  # noqa: E402
+from kit.harness import Results, World, heartbeats_stop  # noqa: E402
 
 
 # In a thousand requests: about one in thirteen meets something. Stalls last for stall_s.
@@ -60,7 +59,7 @@ class Bucket:
     """The store of `world` is a bucket behind faults, until they are told to be calm."""
 
     def __init__(self, server, proxy, world):
-        from bucket_view import BucketPath
+        from kit.bucket_view import BucketPath
 
         self.server = server
         self.proxy = proxy
@@ -92,7 +91,7 @@ class Bucket:
 
     def check(self, world, results):
         """Of writers that were killed: what is old goes with gc."""
-        from bucket_view import age_uploads
+        from kit.bucket_view import age_uploads
 
         expired = self.proxy.told()["faults"].get("expired", 0)
         results.check("keys ended, and some were noticed by a refusal", expired > 0)

@@ -14,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import Results, World, patience  # noqa: E402
+from kit.harness import Results, World, patience  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = os.environ.get("STOKER_TORCH_PYTHON", "/usr/bin/python3")

@@ -16,7 +16,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import PYTHON, Results, World, heartbeats_stop, lock_holder, patience  # noqa: E402
+from kit.harness import PYTHON, Results, World, heartbeats_stop, lock_holder, patience  # noqa: E402
 
 PROGRAM = pathlib.Path(__file__).parent / "programs" / "stubborn.py"
 GRACE = 2.0

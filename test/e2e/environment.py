@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from harness import PYTHON, Results, World
+from kit.harness import PYTHON, Results, World
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECRET = "hf_" + "aB3dE5gH7jK9" * 3 + "+/x"

@@ -27,7 +27,7 @@ import fake_google  # noqa: E402
 from cryptography import x509  # noqa: E402
 from cryptography.hazmat.primitives import hashes, serialization  # noqa: E402
 from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: E402
-from harness import Results, World  # noqa: E402
+from kit.harness import Results, World  # noqa: E402
 
 NAMES = ["storage.googleapis.com", "oauth2.googleapis.com"]
 GOOD_FOR = 12  # requests that one token is taken for

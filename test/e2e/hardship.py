@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 import unsaved
-from harness import PYTHON, Results, World
+from kit.harness import PYTHON, Results, World
 
 INSIDE = "STOKER_TEST_OWN_MOUNTS"
 USER_MAPPED = "STOKER_TEST_NOT_ROOT"

@@ -14,9 +14,9 @@ import cloud_env  # noqa: E402
 
 cloud_env.enter()
 import fake_gcs  # noqa: E402
-import hostile_names  # noqa: E402
+from kit import hostile_names  # noqa: E402
 import moto_s3  # noqa: E402
-from harness import PYTHON, Results, World  # noqa: E402
+from kit.harness import PYTHON, Results, World  # noqa: E402
 
 # The first attempt plants them and fails once its checkpoint is kept; the second must find them.
 JOB = """
@@ -46,7 +46,7 @@ job_recovery: {{max_restarts_on_errors: 1}}
 
 def carried(results, world, where):
     expected = {name: hostile_names.content(name) for name in hostile_names.NAMES}
-    shutil.copy(HERE / "hostile_names.py", world.work)
+    shutil.copy(HERE / "kit" / "hostile_names.py", world.work)
     go = world.evidence / "go"
     (world.work / "job.yaml").write_text(JOB.format(python=PYTHON, go=go))
     job = world.submit("job.yaml")

@@ -16,8 +16,8 @@ import cloud_env  # noqa: E402
 cloud_env.enter()
 import fake_gcs  # noqa: E402
 import moto_s3  # noqa: E402
-from harness import PYTHON, Results, World  # noqa: E402
-from job_kit import lines, running  # noqa: E402
+from kit.harness import PYTHON, Results, World  # noqa: E402
+from kit.job_kit import lines, running  # noqa: E402
 
 BIG = 20 << 20  # two parts
 

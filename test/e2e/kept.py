@@ -6,8 +6,8 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import Results, World  # noqa: E402
-from job_kit import texts  # noqa: E402
+from kit.harness import Results, World  # noqa: E402
+from kit.job_kit import texts  # noqa: E402
 
 NAMED = ("CHECKPOINT", "OUTPUT", "MODEL")
 

@@ -6,7 +6,7 @@ import sqlite3
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import PYTHON, Results, World  # noqa: E402
+from kit.harness import PYTHON, Results, World  # noqa: E402
 
 # Saves once, a number; fails for as long as there is a file that says so.
 COUNTS = """

@@ -12,8 +12,8 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import PYTHON, Results, World, patience  # noqa: E402
-from job_kit import running  # noqa: E402
+from kit.harness import PYTHON, Results, World, patience  # noqa: E402
+from kit.job_kit import running  # noqa: E402
 
 
 def test_names(results, world):

@@ -16,10 +16,10 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import ledger_view  # noqa: E402
-from harness import Results, World  # noqa: E402
+from kit import ledger_view  # noqa: E402
+from kit.harness import Results, World  # noqa: E402
 
-TRAINER = pathlib.Path(__file__).with_name("overlap_trainer.py")
+TRAINER = pathlib.Path(__file__).parent / "programs" / "overlap_trainer.py"
 PYTHON = "/usr/bin/python3"
 FILE = """\
 name: overlap-{number}

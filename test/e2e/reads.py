@@ -13,8 +13,8 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import Results, World, lock_holder, patience  # noqa: E402
-from job_kit import running  # noqa: E402
+from kit.harness import Results, World, lock_holder, patience  # noqa: E402
+from kit.job_kit import running  # noqa: E402
 
 
 def current(world, key):

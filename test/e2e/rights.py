@@ -14,8 +14,8 @@ import cloud_env  # noqa: E402
 
 cloud_env.enter()
 import moto_s3  # noqa: E402
-from harness import Results, World  # noqa: E402
-from job_kit import texts, trainer  # noqa: E402
+from kit.harness import Results, World  # noqa: E402
+from kit.job_kit import texts, trainer  # noqa: E402
 
 STORE = f"s3://{moto_s3.BUCKET}/team"
 

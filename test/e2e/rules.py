@@ -13,7 +13,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import PYTHON, Results, World, patience  # noqa: E402
+from kit.harness import PYTHON, Results, World, patience  # noqa: E402
 
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
 MEMORY = pathlib.Path("/sys/fs/cgroup/memory")

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import Results, World  # noqa: E402
+from kit.harness import Results, World  # noqa: E402
 
 
 def git(folder, *words):

@@ -11,8 +11,8 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import Results, World, lock_holder  # noqa: E402
-from job_kit import folder_of_trainer, running  # noqa: E402
+from kit.harness import Results, World, lock_holder  # noqa: E402
+from kit.job_kit import folder_of_trainer, running  # noqa: E402
 
 
 def family(pid):

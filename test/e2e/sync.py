@@ -15,7 +15,7 @@ import cloud_env  # noqa: E402
 
 cloud_env.enter()
 import moto_s3  # noqa: E402
-from harness import Results, World  # noqa: E402
+from kit.harness import Results, World  # noqa: E402
 
 BIG = 40 << 20  # three parts
 BUCKET = f"s3://{moto_s3.BUCKET}"

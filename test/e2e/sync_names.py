@@ -14,10 +14,10 @@ import cloud_env  # noqa: E402
 
 cloud_env.enter()
 import fake_gcs  # noqa: E402
-import hostile_names  # noqa: E402
+from kit import hostile_names  # noqa: E402
 import moto_s3  # noqa: E402
 import versity_s3  # noqa: E402
-from harness import Results, World  # noqa: E402
+from kit.harness import Results, World  # noqa: E402
 
 
 
@@ -113,7 +113,7 @@ def test_inputs(results, world, source, expected):
     """A job whose input has such names: it sees those that can be held, and its log the others."""
     (world.work / "prog.py").write_text(
         "import os, sys\n"
-        f"sys.path.insert(0, {str(HERE)!r})\n"
+        f"sys.path.insert(0, {str(HERE / 'kit')!r})\n"
         "import hostile_names\n"
         "found = hostile_names.read(os.environ['STOKER_CHANNEL_DATA'])\n"
         f"expected = hostile_names.read({str(source)!r})\n"

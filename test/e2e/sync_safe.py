@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import BINARY, Results, World  # noqa: E402
+from kit.harness import BINARY, Results, World  # noqa: E402
 
 INSIDE = "STOKER_TEST_MOUNTS"  # set in the namespace
 

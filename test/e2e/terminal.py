@@ -16,7 +16,7 @@ import termios
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import PYTHON, Results, World, patience  # noqa: E402
+from kit.harness import PYTHON, Results, World, patience  # noqa: E402
 
 ESCAPE = b"\x1b"
 

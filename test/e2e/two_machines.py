@@ -15,10 +15,10 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import cloud_env  # noqa: E402
 
 cloud_env.enter()
-import apart  # noqa: E402
+from kit import apart  # noqa: E402
 import versity_s3  # noqa: E402
-from harness import PYTHON, Results, World, patience  # noqa: E402
-from job_kit import running  # noqa: E402
+from kit.harness import PYTHON, Results, World, patience  # noqa: E402
+from kit.job_kit import running  # noqa: E402
 
 STORE = f"s3://{versity_s3.BUCKET}/team"
 LAG = 2.0  # seconds that a followed line may be old, at most

@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 
-from harness import Results, World
+from kit.harness import Results, World
 
 SAVES = 2_500_000  # bytes of each file; less room than one of them is left
 

@@ -10,8 +10,8 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import PYTHON, Results, World, lock_holder, patience  # noqa: E402
-from job_kit import folder_of_trainer, lines, running, texts  # noqa: E402
+from kit.harness import PYTHON, Results, World, lock_holder, patience  # noqa: E402
+from kit.job_kit import folder_of_trainer, lines, running, texts  # noqa: E402
 
 
 def test_controller(results, world):

@@ -11,8 +11,8 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import PYTHON, Results, World, patience  # noqa: E402
-from job_kit import lines, running, texts, trainer  # noqa: E402
+from kit.harness import PYTHON, Results, World, patience  # noqa: E402
+from kit.job_kit import lines, running, texts, trainer  # noqa: E402
 
 VERBS = (
     "run ls show logs wait cancel retry preempt get checkpoints gc controller doctor config "

@@ -6,7 +6,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import Results, World  # noqa: E402
+from kit.harness import Results, World  # noqa: E402
 
 # Each line is the same job: A=1, lr 0.1, output "out".
 ORDERS = """

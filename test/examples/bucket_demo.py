@@ -18,7 +18,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / "e2e")]
 import cloud_env  # noqa: E402
 
 cloud_env.enter()
-from harness import BINARY, PYTHON, Results  # noqa: E402
+from kit.harness import BINARY, PYTHON, Results  # noqa: E402
 
 
 class WithAwsCli:

@@ -28,10 +28,10 @@ import cloud_env  # noqa: E402
 
 cloud_env.enter()
 import big_checkpoint  # noqa: E402
-import ledger_view  # noqa: E402
-from bucket_view import BucketPath, age_uploads  # noqa: E402
+from kit import ledger_view  # noqa: E402
+from kit.bucket_view import BucketPath, age_uploads  # noqa: E402
 from fault_proxy import FaultProxy  # noqa: E402
-from harness import PYTHON, Results, World  # noqa: E402
+from kit.harness import PYTHON, Results, World  # noqa: E402
 from versity_s3 import VersityS3  # noqa: E402
 
 PART = 16 << 20  # bytes; what is larger goes in parts

@@ -22,9 +22,9 @@ import cloud_env  # noqa: E402
 
 cloud_env.enter()
 import fake_gcs  # noqa: E402
-from bucket_view import age_uploads  # noqa: E402
+from kit.bucket_view import age_uploads  # noqa: E402
 from fault_proxy import FaultProxy  # noqa: E402
-from harness import Results, World  # noqa: E402
+from kit.harness import Results, World  # noqa: E402
 from s3_server import BUCKET  # noqa: E402
 from versity_s3 import VersityS3  # noqa: E402
 

@@ -10,7 +10,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "e2e")]
-import hostile_names  # noqa: E402
+from kit import hostile_names  # noqa: E402
 
 # Each is a program of habits/. `quick`: so much faster than the others it saves. `odd`: files with
 # odd names may lie beside its own in the checkpoint folder. `many`: of files; a busy disk may take
@@ -60,7 +60,7 @@ def python():
 def plant_code(folder):
     """The work directory of every job: the habits, and the names that they use."""
     shutil.copytree(HERE / "habits", folder, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(HERE.parent / "e2e" / "hostile_names.py", folder)
+    shutil.copy(HERE.parent / "e2e" / "kit" / "hostile_names.py", folder)
 
 
 def job_file(world, name, habit, saves, pause, *, quiet=2.0, keep=3, nodes=1, kept="out",

@@ -24,7 +24,7 @@ import calm  # noqa: E402
 import jobs  # noqa: E402
 import oracle  # noqa: E402
 import sight  # noqa: E402
-from harness import Results, World  # noqa: E402
+from kit.harness import Results, World  # noqa: E402
 from storm import Job  # noqa: E402
 
 

@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import jobs  # noqa: E402
 import oracle  # noqa: E402
 import sight  # noqa: E402
-from harness import Results  # noqa: E402
+from kit.harness import Results  # noqa: E402
 
 HEX = b"out/a".hex()
 

@@ -12,7 +12,7 @@ import time
 import jobs
 import oracle
 import sight
-from harness import patience
+from kit.harness import patience
 
 ACT_PATIENCE = 6.0  # an act that finds nobody for so long is dropped
 LIMIT = 240.0  # seconds in which a job must end, on a quiet machine

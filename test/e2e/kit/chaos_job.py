@@ -10,9 +10,9 @@ import signal
 import subprocess
 import time
 
-import ledger_view
+from kit import ledger_view
 
-TRAINER = pathlib.Path(__file__).with_name("chaos_trainer.py")
+TRAINER = pathlib.Path(__file__).parents[1] / "programs" / "chaos_trainer.py"
 PYTHON = "/usr/bin/python3"
 PATIENCE = 4.0  # an act that finds nothing to do violence to for so long is dropped
 TARGETS = ("agent", "machine", "program", "init")

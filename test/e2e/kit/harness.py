@@ -15,7 +15,7 @@ import tempfile
 import time
 
 BINARY = os.environ.get("STOKER_BINARY") or os.environ.get("STOKER") or str(
-    pathlib.Path(__file__).resolve().parents[2] / "build" / "stoker")
+    pathlib.Path(__file__).resolve().parents[3] / "build" / "stoker")
 
 
 # One that every user may run; what a developer's PATH has first may lie in a home.

@@ -5,9 +5,9 @@ import json
 import pathlib
 import shutil
 
-from harness import PYTHON
+from kit.harness import PYTHON
 
-PROGRAMS = pathlib.Path(__file__).parent / "programs"
+PROGRAMS = pathlib.Path(__file__).parents[1] / "programs"
 
 
 def lines(text):

@@ -16,12 +16,12 @@
 #include <vector>
 
 #include "commit.h"
-#include "sim/checks.h"
-#include "sim/runs.h"
-#include "sim/scenario.h"
-#include "sim/shrink.h"
-#include "sim/swarm.h"
-#include "sim/world.h"
+#include "sim/check/checks.h"
+#include "sim/play/runs.h"
+#include "sim/play/scenario.h"
+#include "sim/play/shrink.h"
+#include "sim/play/swarm.h"
+#include "sim/world/world.h"
 
 namespace stoker::sim {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/plan.h"
+#include "sim/world/plan.h"
 
 namespace stoker::sim {
 

@@ -14,9 +14,9 @@
 
 #include "sim/bugs/bugs.h"
 #include "sim/bugs/switch.h"
-#include "sim/checks.h"
-#include "sim/swarm.h"
-#include "sim/world.h"
+#include "sim/check/checks.h"
+#include "sim/play/swarm.h"
+#include "sim/world/world.h"
 
 namespace stoker::sim {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "sim/plan.h"
+#include "sim/world/plan.h"
 
 namespace stoker::sim {
 

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// A simulated provider of machines. Cloud is the service and the hosts; CloudClient is one
+// process's way to it. What runs on a machine is not its matter: see the hooks.
+//
+//   cloud.cc         machines: how they come, what becomes of them, and what Describe shows of them
+//   cloud_client.cc  requests: their way there, their moment, their way back
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/prng.h"
+#include "job/notice.h"
+#include "port/provider.h"
+#include "sim/bucket/bucket.h"
+#include "sim/time/clock.h"
+#include "sim/time/scheduler.h"
+
+namespace stoker::sim {
+
+// In a thousand requests, while it holds; and how machines come up.
+struct CloudFaults {
+  int throttled = 0;    // kBusy, no effect
+  int before = 0;       // kUnavailable, no effect
+  int after = 0;        // kTimeout, took effect
+  int late = 0;         // kTimeout, takes effect up to `late_ms` after that was said
+  int no_capacity = 0;  // kNoSpace
+  int denied = 0;       // kDenied for this request
+  int malformed = 0;    // of launches, kInvalid or kUsage: what the platform does not have
+  int doubled = 0;      // a launch whose machine is there already makes another one: tokens are
+                        // good for one zone only, or are forgotten
+  int never_boots = 0;  // in a thousand machines: listed as booting until it is ended
+  int slow_boots = 0;   // in a thousand machines: takes up to `slow_boot_ms`
+  int holes = 0;        // in a thousand times that Describe shows a machine: from then on, once in
+                        // its life, answers leave it out for up to `hole_ms`, whatever its age
+  int queues = 0;  // in a thousand launches: all their machines wait for up to `queue_ms` first
+  int stops_early = 0;  // in a thousand machines: is stopped before it is up, for good
+  int64_t queue_ms = 7'200'000;
+  int64_t late_ms = 30'000;
+  int64_t slow_boot_ms = 900'000;
+  int64_t hole_ms = 25'000;
+};
+
+struct Zone {
+  std::string name;
+  int capacity = 1'000'000;  // machines at once; falling below what runs takes machines away
+  int running = 0;
+  std::string provider;  // whose; "" in a world that has one provider alone
+};
+
+// What a Describe of a moment shows of a machine.
+struct CloudView {
+  int64_t since = 0;
+  InstanceState state = InstanceState::kRequested;
+  std::string why;
+  std::string address;
+  int64_t expires_at = 0;
+  int64_t powered_at = -1;
+};
+
+struct CloudMachine {
+  std::string id;
+  LaunchRequest request;
+  int index = 0;                  // within its request
+  std::vector<std::string> gang;  // ids of all that came with it, by index
+  int launch() const { return request.launches.at(static_cast<size_t>(index)); }
+  std::string zone;
+  InstanceState state = InstanceState::kRequested;
+  std::string why;
+  int64_t made_at = 0;     // true time, as all here
+  int64_t booted_at = -1;  // of the newest boot
+  int64_t powered_at = 0;  // when it left its queue, or was last told to come up
+  int64_t stopped_at = -1;
+  int64_t gone_at = -1;
+  int64_t ran_ms = 0;      // over all boots that are over
+  int64_t expires_at = 0;  // ends itself then, whatever runs on it
+  int boots = 0;
+  std::optional<Notice> notice;  // until = the platform's clock, which is true time
+  int64_t visible_at = 0;        // Describe leaves it out before
+  int64_t hole_until = 0;        // and until then; 0 = it has had no hole
+  std::string address;           // "" before the first boot
+
+  // Of the cloud's own: what stale answers still show, oldest first; and how many notices and how
+  // many switchings of its power there were, so that timers of former ones do nothing.
+  std::vector<CloudView> views;
+  int64_t notices = 0;
+  int64_t power = 0;
+};
+
+// Requests of clients, whatever became of them.
+struct CloudCounts {
+  int64_t launches = 0;
+  int64_t describes = 0;
+  int64_t terminates = 0;
+  int64_t interrupts = 0;
+  int64_t starts = 0;
+};
+
+class Cloud {
+ public:
+  Cloud(Scheduler& scheduler, Prng& prng);
+
+  std::map<std::string, CloudMachine>& machines() { return machines_; }
+  const std::map<std::string, CloudMachine>& machines() const { return machines_; }
+  CloudMachine* Find(const std::string& id);
+  int Running() const;  // machines that are not gone
+  // The platform's clock.
+  WallTime Now() const { return {kEpochMs + scheduler_.now()}; }
+
+  CloudFaults faults;
+  std::vector<Zone> zones = {{"zone-a"}};
+  int quota = 1'000'000;  // machines at once over all zones: kNoSpace beyond
+  // Describe shows states as of up to so long ago, each answer of a moment of its own: one that is
+  // older than a machine leaves it out, also after another has shown it. New ones are late besides.
+  // Never more than the traits' appear_within; nothing when they say that Describe is immediate.
+  int64_t stale_ms = 0;
+  int64_t away_until = 0;  // true time; nobody reaches any provider until then
+  std::map<std::string, int64_t> one_away_until;  // the same of one of several
+  int64_t timeout_ms = 30'000;  // clients wait so long at most for an answer that does not come
+  // A machine that is not up cannot end itself (EC2): one that is past its limit does so at its
+  // next boot. Else the platform does it whatever its state.
+  bool limit_needs_boot = false;
+  // The platform knows nothing of not_after (EC2): only who sends looks at it, before the way
+  // there, and what is held up on the way makes a machine all the same.
+  bool late_sends = false;
+  int64_t boot_low = 500;
+  int64_t boot_high = 60'000;
+  int64_t latency_low = 20;
+  int64_t latency_high = 300;
+  int64_t token_memory_ms = 86'400'000;  // after a machine's end its token is forgotten, as on EC2
+  ProviderTraits traits;
+  CloudCounts counts;
+
+  // Hooks; called outside of fibers or in the fiber of who caused it. `booted`: the host is up, an
+  // agent should start. `ended`: everything on it stops at once (power off); its disk is lost.
+  // Called once for each machine, also for one that never came up. `stopped`: power off, the disk
+  // stays; `booted` may follow. `requested` is called before the effect of a launch, also of one
+  // that is repeated or will find no room; `terminating` before that of a terminate by a client, of
+  // a machine that the cloud knows, gone or not. The last two must not kill the process that asks.
+  std::function<void(CloudMachine&)> booted;
+  std::function<void(CloudMachine&)> stopped;
+  std::function<void(CloudMachine&)> ended;
+  std::function<void(const LaunchRequest&, const std::string& process)> requested;
+  std::function<void(const CloudMachine&, const std::string& process)> terminating;
+  // As `terminating`, of one that is to come up again.
+  std::function<void(const CloudMachine&, const std::string& process)> starting;
+
+  // ---- what happens to machines, from outside ----
+  // The platform takes it: a notice with `lead` ms if `lead` > 0, then gone. One that has a notice
+  // keeps it unless this end is sooner.
+  void Take(const std::string& id, int64_t lead);
+  // The notice is withdrawn; a machine that is gone stays gone.
+  void Withdraw(const std::string& id);
+  // STOP and, after `down_ms`, START of the same machine; below 0: not before somebody starts it.
+  // Nothing when it is down already, or queues.
+  void StopAndStart(const std::string& id, int64_t down_ms);
+  // Lets all that queue out.
+  void EndQueue();
+  // By the machine itself (power off), or by the platform without notice. Nothing when the process
+  // that calls it is dead.
+  void End(const std::string& id, const std::string& why);
+  // The limit of the machine, moved by a healthy agent; true time. As End for dead processes.
+  void Renew(const std::string& id, int64_t expires_at);
+  // Capacity of a zone changes; machines that no longer fit are taken with `lead`: those that have
+  // a notice first, then the newest. A name that is not known is a new zone.
+  void SetCapacity(const std::string& zone, int capacity, int64_t lead);
+
+ private:
+  friend class CloudClient;
+  // Effects of requests, at their moment.
+  // `sent_in_time`: it was not past not_after when it was sent.
+  Result<std::vector<std::string>> Make(const LaunchRequest& request, const std::string& process,
+                                        bool sent_in_time);
+  // What its token has made already; unset: nothing that it remembers.
+  std::optional<Result<std::vector<std::string>>> Known(const std::string& token) const;
+  bool InTime(const LaunchRequest& request) const;
+  // `provider`: only what is its; "" = all.
+  std::vector<InstanceSeen> Show(const std::string& provider, const std::string& ledger_id,
+                                 const std::string& job, bool stale);
+  Status Finish(const std::string& id, const std::string& process);
+  Status Warn(const std::string& id, Duration lead);
+  Status GivePower(const std::string& id, const std::string& process);
+
+  // One where it is asked for that has room for all of them.
+  Zone* RoomFor(const LaunchRequest& request);
+  CloudMachine& Add(const LaunchRequest& request, int index, Zone& zone, int64_t queue_ms);
+  // How long the machines of a launch wait; 0 = they do not.
+  int64_t QueueTime();
+  void LeaveQueue(CloudMachine& machine);
+  void ComeUp(CloudMachine& machine);
+  void PowerOn(CloudMachine& machine, int64_t boot);
+  // Draws how long a boot takes.
+  int64_t BootTime();
+  // Does `next` to the machine at that time, unless its power was switched meanwhile.
+  void Later(const CloudMachine& machine, int64_t at, std::function<void(CloudMachine&)> next);
+  void Enter(CloudMachine& machine, InstanceState state);
+  void Boot(CloudMachine& machine);
+  void CheckLimit(const std::string& id);
+  int64_t Staleness() const;
+  bool InHole(CloudMachine& machine);
+  void Remember(CloudMachine& machine);
+  bool CallerIsDead() const;
+
+  Scheduler& scheduler_;
+  Prng& prng_;
+  std::map<std::string, CloudMachine> machines_;
+  std::map<std::string, std::vector<std::string>> by_token_;  // ids by index
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> by_job_;
+  int next_ = 1;
+};
+
+// Sleeps in the calling fiber; one moment of effect in between; no effect once the process is dead.
+class CloudClient : public Provider {
+ public:
+  // `link` may be null. `provider`: which of several; "" = the only one.
+  CloudClient(Cloud& cloud, Scheduler& scheduler, Prng& prng, std::string process, Link* link,
+              std::string provider = "");
+  const ProviderTraits& traits() const override;
+  Result<std::vector<std::string>> Launch(const LaunchRequest& request) override;
+  Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
+                                             const std::string& job) override;
+  Status Terminate(const std::string& instance_id) override;
+  Status Start(const std::string& instance_id) override;
+  Status Interrupt(const std::string& instance_id, Duration lead) override;
+
+ private:
+  enum class Kind { kLaunch, kDescribe, kTerminate, kInterrupt, kStart };
+  enum class Fault {
+    kNone,
+    kRefused,     // did not arrive
+    kThrottled,   // arrived, no effect
+    kDenied,      // arrived, no effect
+    kMalformed,   // arrived, no effect
+    kNoSpace,     // arrived, no effect
+    kLate,        // takes effect after its client gave up
+    kUnanswered,  // took effect; the answer is lost
+    kUnheard,     // lost on the way there
+  };
+  struct Trip {
+    bool real = true;  // false outside of fibers: no time, no faults
+    Fault fault = Fault::kNone;
+    int64_t back = 0;
+    bool arrives() const { return fault == Fault::kNone || fault == Fault::kUnanswered; }
+  };
+  using Ids = std::vector<std::string>;
+  using Effect = std::function<Result<Ids>()>;
+  bool Cut() const;
+  Fault Draw(Kind kind);
+  Result<Trip> Send(Kind kind);
+  Status Return(const Trip& trip);
+  Status Silence(const Trip& trip);
+  Result<Ids> Change(Kind kind, Effect effect);
+
+  Cloud& cloud_;
+  Scheduler& scheduler_;
+  Prng& prng_;
+  const std::string process_;
+  Link* const link_;
+  const std::string provider_;
+  mutable ProviderTraits traits_;  // those of the cloud, under its own name
+};
+
+// One process's way to each provider of a world.
+class CloudClients {
+ public:
+  CloudClients(Cloud& cloud, Scheduler& scheduler, Prng& prng, std::string process, Link* link);
+  // kInvalid: there is none of that name; one that has no name is every one's.
+  Result<Provider*> Find(const std::string& provider);
+
+ private:
+  Cloud& cloud_;
+  Scheduler& scheduler_;
+  Prng& prng_;
+  const std::string process_;
+  Link* const link_;
+  std::map<std::string, std::unique_ptr<CloudClient>> clients_;
+};
+
+}  // namespace stoker::sim

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// One process's requests: their way there, their moment, their way back. Every draw is a statement
+// of its own: the order of draws is the order of the text, with every compiler.
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "sim/cloud/cloud.h"
+
+namespace stoker::sim {
+
+CloudClient::CloudClient(Cloud& cloud, Scheduler& scheduler, Prng& prng, std::string process,
+                         Link* link, std::string provider)
+    : cloud_(cloud),
+      scheduler_(scheduler),
+      prng_(prng),
+      process_(std::move(process)),
+      link_(link),
+      provider_(std::move(provider)) {}
+
+const ProviderTraits& CloudClient::traits() const {
+  traits_ = cloud_.traits;
+  if (!provider_.empty()) traits_.name = provider_;
+  return traits_;
+}
+
+bool CloudClient::Cut() const {
+  const int64_t now = scheduler_.now();
+  const auto away = cloud_.one_away_until.find(provider_);
+  if (away != cloud_.one_away_until.end() && now < away->second) return true;
+  return now < cloud_.away_until || (link_ != nullptr && now < link_->cut_until);
+}
+
+CloudClient::Fault CloudClient::Draw(Kind kind) {
+  if (Cut()) return prng_.Chance(1, 2) ? Fault::kRefused : Fault::kUnheard;
+  const CloudFaults& faults = cloud_.faults;
+  auto roll = static_cast<int>(prng_.Below(1000));
+  const auto hits = [&roll](int rate) {
+    roll -= rate;
+    return roll < 0;
+  };
+  if (hits(faults.before)) return Fault::kRefused;
+  if (hits(faults.throttled)) return Fault::kThrottled;
+  if (hits(faults.denied)) return Fault::kDenied;
+  if (kind == Kind::kLaunch && hits(faults.malformed)) return Fault::kMalformed;
+  if (hits(faults.after)) return Fault::kUnanswered;
+  if (kind != Kind::kDescribe && hits(faults.late)) return Fault::kLate;
+  const bool takes_room = kind == Kind::kLaunch || kind == Kind::kStart;
+  if (takes_room && hits(faults.no_capacity)) return Fault::kNoSpace;
+  return Fault::kNone;
+}
+
+Result<CloudClient::Trip> CloudClient::Send(Kind kind) {
+  Trip trip;
+  trip.real = scheduler_.current() != nullptr;
+  if (trip.real && scheduler_.current()->dead()) {
+    return Status(Code::kUnavailable, "sim: the process is dead");
+  }
+  static constexpr int64_t CloudCounts::*kCounters[] = {
+      &CloudCounts::launches, &CloudCounts::describes, &CloudCounts::terminates,
+      &CloudCounts::interrupts, &CloudCounts::starts};
+  ++(cloud_.counts.*kCounters[static_cast<int>(kind)]);
+  if (!trip.real) return trip;
+  trip.fault = Draw(kind);
+  const int64_t both = prng_.Between(cloud_.latency_low, cloud_.latency_high);
+  trip.back = both / 2;
+  scheduler_.Sleep(both - trip.back);
+  // The way was cut meanwhile.
+  if (Cut() && trip.fault != Fault::kRefused) trip.fault = Fault::kUnheard;
+  return trip;
+}
+
+Status CloudClient::Silence(const Trip& trip) {
+  const int64_t wait = prng_.Between(trip.back, std::max(trip.back, cloud_.timeout_ms));
+  scheduler_.Sleep(wait);
+  return Status(Code::kTimeout, "sim: no answer");
+}
+
+Status CloudClient::Return(const Trip& trip) {
+  if (!trip.real) return Status::Ok();
+  if (trip.fault == Fault::kUnheard || trip.fault == Fault::kUnanswered) return Silence(trip);
+  scheduler_.Sleep(trip.back);
+  switch (trip.fault) {
+    case Fault::kRefused:
+      return Status(Code::kUnavailable, "sim: 503 Service Unavailable");
+    case Fault::kThrottled:
+      return Status(Code::kBusy, "sim: RequestLimitExceeded");
+    case Fault::kDenied:
+      return Status(Code::kDenied, "sim: UnauthorizedOperation");
+    case Fault::kMalformed:
+      return Status(trip.back % 2 == 0 ? Code::kInvalid : Code::kUsage, "sim: ValidationError");
+    case Fault::kNoSpace:
+      return Status(Code::kNoSpace, "sim: InsufficientInstanceCapacity");
+    default:
+      break;
+  }
+  if (Cut()) return Silence(trip);
+  return Status::Ok();
+}
+
+Result<CloudClient::Ids> CloudClient::Change(Kind kind, Effect effect) {
+  STOKER_ASSIGN(const Trip trip, Send(kind));
+  if (trip.fault == Fault::kLate) {
+    const int64_t wait = prng_.Between(trip.back, std::max(trip.back, cloud_.timeout_ms));
+    const int64_t later = prng_.Between(1, std::max<int64_t>(1, cloud_.faults.late_ms));
+    scheduler_.In(wait + later, [effect = std::move(effect)] { (void)effect(); });
+    scheduler_.Sleep(wait);
+    return Status(Code::kTimeout, "sim: no answer");
+  }
+  Result<Ids> result = trip.arrives() ? effect() : Result<Ids>(Ids());
+  STOKER_TRY(Return(trip));
+  return result;
+}
+
+Result<std::vector<std::string>> CloudClient::Launch(const LaunchRequest& request) {
+  const bool in_time = cloud_.InTime(request);
+  return Change(Kind::kLaunch, [&cloud = cloud_, request, process = process_, in_time] {
+    return cloud.Make(request, process, in_time);
+  });
+}
+
+Result<std::vector<InstanceSeen>> CloudClient::Describe(const std::string& ledger_id,
+                                                        const std::string& job) {
+  STOKER_ASSIGN(const Trip trip, Send(Kind::kDescribe));
+  std::vector<InstanceSeen> seen;
+  if (trip.arrives()) seen = cloud_.Show(provider_, ledger_id, job, trip.real);
+  STOKER_TRY(Return(trip));
+  return seen;
+}
+
+Status CloudClient::Terminate(const std::string& instance_id) {
+  const auto effect = [&cloud = cloud_, instance_id, process = process_]() -> Result<Ids> {
+    STOKER_TRY(cloud.Finish(instance_id, process));
+    return Ids{instance_id};
+  };
+  return Change(Kind::kTerminate, effect).status();
+}
+
+Status CloudClient::Start(const std::string& instance_id) {
+  const auto effect = [&cloud = cloud_, instance_id, process = process_]() -> Result<Ids> {
+    STOKER_TRY(cloud.GivePower(instance_id, process));
+    return Ids{instance_id};
+  };
+  return Change(Kind::kStart, effect).status();
+}
+
+Status CloudClient::Interrupt(const std::string& instance_id, Duration lead) {
+  const auto effect = [&cloud = cloud_, instance_id, lead]() -> Result<Ids> {
+    STOKER_TRY(cloud.Warn(instance_id, lead));
+    return Ids{instance_id};
+  };
+  return Change(Kind::kInterrupt, effect).status();
+}
+
+CloudClients::CloudClients(Cloud& cloud, Scheduler& scheduler, Prng& prng, std::string process,
+                           Link* link)
+    : cloud_(cloud),
+      scheduler_(scheduler),
+      prng_(prng),
+      process_(std::move(process)),
+      link_(link) {}
+
+Result<Provider*> CloudClients::Find(const std::string& provider) {
+  std::string name;
+  bool known = false;
+  for (const Zone& zone : cloud_.zones) {
+    known |= zone.provider.empty() || zone.provider == provider;
+    if (zone.provider == provider) name = provider;
+  }
+  if (!known) return Status(Code::kInvalid, "sim: there is no provider " + Printable(provider));
+  auto& client = clients_[name];
+  if (!client) {
+    client = std::make_unique<CloudClient>(cloud_, scheduler_, prng_, process_, link_, name);
+  }
+  return client.get();
+}
+
+}  // namespace stoker::sim

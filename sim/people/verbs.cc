@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the command line's verbs do to the ledger, on the shipped ledger and controller.
+#include <algorithm>
+
+#include "base/digest.h"
+#include "controller/all_jobs.h"
+#include "ledger/blobs.h"
+#include "ledger/collect.h"
+#include "ledger/index.h"
+#include "ledger/records.h"
+#include "ledger/resolve.h"
+#include "sim/people/actor.h"
+#include "spec/print.h"
+
+namespace stoker::sim {
+namespace {
+
+constexpr char kUser[] = "ada";
+
+JobSpec SpecOf(const JobPlan& plan, int index) {
+  JobSpec spec;
+  spec.name = "j" + std::to_string(index);
+  spec.num_nodes = plan.nodes;
+  spec.run = "python train.py";
+  spec.checkpoints.keep = plan.keep;
+  spec.checkpoints.quiet = plan.quiet;
+  spec.limits.max_duration = plan.max_duration;
+  spec.limits.stall = plan.stall;
+  spec.job_recovery.max_restarts_on_errors = plan.max_restarts_on_errors;
+  spec.job_recovery.recover_on_exit_codes = plan.recover_on_exit_codes;
+  spec.stop_grace = plan.stop_grace;
+  return spec;
+}
+
+// Transient failures are tried again, as a user does.
+template <typename Call>
+auto Insist(Session& session, Call call) {
+  for (int64_t pause = 500;; pause = std::min<int64_t>(pause * 2, 30'000)) {
+    auto result = call();
+    if (result.ok() || !result.status().transient()) return result;
+    session.Sleep(pause);
+  }
+}
+
+}  // namespace
+
+Result<std::string> SubmitJob(Session& session, int plan_index, const std::string& retry_of) {
+  const JobPlan& plan = session.world.plan().jobs[static_cast<size_t>(plan_index)];
+  const JobSpec spec = SpecOf(plan, plan_index);
+  const std::string code = "code of " + spec.name;
+  const std::string binary = "stoker";
+  Job job;
+  job.format = session.world.plan().record_format;
+  job.code_digest = Sha256Hex(code);
+  job.binary_digest = Sha256Hex(binary);
+  STOKER_ASSIGN(const bool new_code, Insist(session, [&] {
+                  return PutBlobText(*session.ledger, job.code_digest, code);
+                }));
+  STOKER_ASSIGN(const bool new_binary, Insist(session, [&] {
+                  return PutBlobText(*session.ledger, job.binary_digest, binary);
+                }));
+  (void)new_code;
+  (void)new_binary;
+  const std::string text = PrintJobSpec(spec);
+  job.name = spec.name;
+  job.user = kUser;
+  job.spec_digest = Sha256Hex(text);
+  job.num_nodes = plan.nodes;
+  job.retry_of = retry_of;
+  const std::vector<Zone>& zones = session.world.plan().zones;
+  for (size_t i = 0; plan.any_zone > 0 && i < zones.size(); ++i) {
+    const Zone& zone = zones[(i + static_cast<size_t>(plan.any_zone) - 1) % zones.size()];
+    Offer offer;
+    offer.ask.place.zone = zone.name;
+    if (!zone.provider.empty()) offer.ask.place.provider = zone.provider;
+    job.offers.push_back(offer);
+  }
+  if (job.format == kFirstRecordFormat) job.offers.clear();
+  job.created = session.clock.Wall();
+  job.id = session.ledger->NewJobId();
+  const auto created = CreateJob(*session.ledger, job, text);
+  if (created.ok()) return created->job.id;
+  if (created.status().Is(Code::kExists)) return job.id;
+  return created.status();
+}
+
+void Attach(Session& session, const std::string& job, int64_t until) {
+  for (;;) {
+    const auto pass = session.controller->Pass(job);
+    if (pass.ok() && IsFinal(pass->job.state)) return;
+    if (!pass.ok() && !pass.status().transient() && !pass.status().Is(Code::kConflict)) return;
+    if (until >= 0 && session.world.now() >= until) return;
+    session.Sleep(session.store.traits().poll.ms);
+  }
+}
+
+void CancelJob(Session& session, const std::string& job) {
+  const auto asked = Insist(session, [&] { return ReadJob(*session.ledger, job); });
+  if (!asked.ok()) return;
+  const WallTime now = asked->store_now;
+  const auto read = Insist(session, [&] {
+    return MutateJob(*session.ledger, job, [&](Job& record) -> Result<bool> {
+      if (IsFinal(record.state) || record.cancel) return false;
+      record.cancel = CancelRequest{now, kUser};
+      return true;
+    });
+  });
+  if (read.ok() && !IsFinal(read->job.state)) Attach(session, job, -1);
+}
+
+void Look(Session& session) {
+  if (!ListJobs(*session.ledger).ok()) return;
+  PassOnce(session);
+  if (session.world.plan().garbage_collected) (void)CollectGarbage(*session.ledger, {});
+}
+
+void PassOnce(Session& session) { (void)PassAll(*session.ledger, *session.controller); }
+
+std::string FindJob(Session& session, const std::string& name) {
+  const auto found = Insist(session, [&] { return ResolveJob(*session.ledger, name, kUser); });
+  if (!found.ok()) return "";
+  // The start of another job's id, while there is none of the name: its user sees that.
+  const auto read = Insist(session, [&] { return ReadJob(*session.ledger, found->id); });
+  return read.ok() && read->job.name == name ? found->id : "";
+}
+
+}  // namespace stoker::sim

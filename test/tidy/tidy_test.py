@@ -195,6 +195,19 @@ class TidyTest(unittest.TestCase):
             self.one('src/base/x.h', HEAD + word + '\n', 2, 'name')
         self.one('src/base/string_util.h', HEAD, 1, 'name')
 
+    def test_full_folders(self):
+        def row(folder, count):
+            return {f'{folder}/f{i}.txt': '' for i in range(count)}
+
+        for folder in ('src/job', 'sim', 'sim/cloud', 'test/e2e', 'bench'):
+            self.assertEqual(self.breaches(row(folder, 40)), [], folder)
+            self.assertEqual(self.breaches(row(folder, 41)), [(folder, 1, 'folder')])
+            # What lies deeper is another folder's.
+            self.assertEqual(self.breaches(row(folder, 40) | row(folder + '/b', 40)), [])
+        # One file a verb; and what nobody reads by name.
+        for folder in ('src/cli', 'test/fuzz/corpus/ini', 'examples'):
+            self.assertEqual(self.breaches(row(folder, 41)), [], folder)
+
     def test_links(self):
         self.assertEqual(
             self.breaches(

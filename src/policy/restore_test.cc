@@ -79,6 +79,13 @@ TEST(Restore, AsLeftOnlyWhereNothingIsWholeOrWhenAsked) {
   EXPECT_EQ(Choose({{"", {"1-1"}, {"as-left-2"}, {}, ""}}), "1-1");
   // Not even where the whole one is no good.
   EXPECT_EQ(Choose({{"", {"1-1"}, {"as-left-2"}, {}, ""}}, "", {"1-1"}), "");
+  EXPECT_EQ(Choose({{"", {"1-1"}, {}, {}, ""}, {"a", {}, {"as-left-1"}, {}, ""}}, "", {"1-1"}), "");
+  EXPECT_EQ(Choose({{"", {}, {"as-left-1"}, {}, ""}, {"a", {"1-1"}, {}, {}, ""}}, "", {"a/1-1"}),
+            "");
+  // What was asked for is there all the same.
+  EXPECT_EQ(Choose({{"", {"1-1"}, {}, {}, ""}, {"a", {}, {"as-left-2", "as-left-1"}, {}, ""}},
+                   "a/as-left-1", {"1-1"}),
+            "a/as-left-1");
   const Restorable above = {{"", {}, {"as-left-1"}, {}, ""}, {"a", {"1-1"}, {"as-left-1"}, {}, ""}};
   EXPECT_EQ(Choose(above), "a/1-1");
   EXPECT_EQ(Choose({{"", {}, {}, {}, ""}, {"a", {}, {"as-left-1"}, {}, ""}}), "a/as-left-1");

@@ -80,7 +80,7 @@ class EverythingEnds : public Observer {
         }
       }
     }
-    if (world_.cloud().Running() > 0) Breach("", "machines are left");
+    if (world_.cloud().RunningOf(world_.number()) > 0) Breach("", "machines are left");
     for (const auto& [key, entry] : world_.bucket().objects()) {
       if (StartsWith(key, "active/")) Breach("", key + " is left");
     }
@@ -264,7 +264,7 @@ class RightResult : public Observer {
   // How often something struck that a node may die of.
   int64_t Struck() const {
     int64_t sum = 0;
-    for (const auto& [kind, times] : world_.strikes) {
+    for (const auto& [kind, times] : world_.strikes()) {
       static const std::set<std::string> kHarmless = {"cut-actor", "kill-actor", "pause-actor",
                                                       "step-clock"};
       if (kHarmless.count(kind) == 0) sum += times;

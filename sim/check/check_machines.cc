@@ -177,8 +177,9 @@ class NoBlindLoss : public Observer {
     if (!just && !unheard) return;
     for (const auto& [id, machine] : world_.cloud().machines()) {
       // One that was stopped and started is not the one that was seen.
-      if (machine.request.job != job || machine.launch() != launch.number ||
-          machine.state != InstanceState::kRunning || machine.boots > 1) {
+      if (machine.owner != world_.number() || machine.request.job != job ||
+          machine.launch() != launch.number || machine.state != InstanceState::kRunning ||
+          machine.boots > 1) {
         continue;
       }
       world_.Breach("no-blind-kill",
@@ -194,7 +195,8 @@ class NoBlindLoss : public Observer {
     if (!given_up) return;
     bool queues = false;
     for (const auto& [id, machine] : world_.cloud().machines()) {
-      if (machine.request.job != job || machine.launch() != launch.number) continue;
+      if (machine.owner != world_.number() || machine.request.job != job) continue;
+      if (machine.launch() != launch.number) continue;
       if (machine.state != InstanceState::kQueued) return;  // one of several
       queues = true;
     }
@@ -216,6 +218,8 @@ class BoundedLife : public Observer {
  public:
   explicit BoundedLife(World& world) : world_(world) {}
   void OnMachineEnded(const CloudMachine& machine) override {
+    // Then it has no power to do so: check_account.cc.
+    if (world_.plan().limit_needs_boot) return;
     if (world_.now() > machine.expires_at + 1'000) {
       world_.Breach("bounded-life", machine.id + " outlived its limit", machine.request.job);
     }

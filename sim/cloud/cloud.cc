@@ -101,7 +101,8 @@ std::vector<InstanceSeen> Cloud::Show(const std::string& provider, const std::st
   std::vector<InstanceSeen> out;
   const auto show = [&](CloudMachine& machine) {
     const LaunchRequest& request = machine.request;
-    if (request.ledger_id != ledger_id || as_of < machine.made_at) return;
+    if (!lists_all && request.ledger_id != ledger_id) return;
+    if (as_of < machine.made_at || (!job.empty() && request.job != job)) return;
     if (!provider.empty() && request.ask.place.provider != provider) return;
     if (stale && Staleness() > 0 && now < machine.visible_at) return;
     if (stale && InHole(machine)) return;
@@ -126,7 +127,7 @@ std::vector<InstanceSeen> Cloud::Show(const std::string& provider, const std::st
     if (view->powered_at >= 0) seen.up_for = Duration::Ms(as_of - view->powered_at);
     out.push_back(std::move(seen));
   };
-  if (job.empty()) {
+  if (job.empty() || lists_all) {
     for (auto& [id, machine] : machines_) show(machine);
   } else if (const auto found = by_job_.find({ledger_id, job}); found != by_job_.end()) {
     for (const std::string& id : found->second) show(machines_.at(id));
@@ -142,6 +143,7 @@ Zone* Cloud::RoomFor(const LaunchRequest& request) {
   for (Zone& zone : zones) {
     if (!zone.provider.empty() && zone.provider != place.provider) continue;
     if (!place.zone.empty() && zone.name != place.zone) continue;
+    if (request.ask.ceiling && zone.price > *request.ask.ceiling) continue;
     if (zone.running + machines <= zone.capacity) return &zone;
   }
   return nullptr;
@@ -205,14 +207,18 @@ CloudMachine& Cloud::Add(const LaunchRequest& request, int index, Zone& zone, in
   const int number = next_++;
   CloudMachine& machine = machines_[IdOf(number)];
   machine.id = IdOf(number);
+  machine.owner = asking_;
+  machine.price = zone.price;
   machine.request = request;
   machine.index = index;
   machine.zone = zone.name;
   machine.made_at = now;
   machine.powered_at = now;
+  machine.renewed_at = now;
   machine.expires_at = now + (request.limit.ms > 0 ? request.limit.ms : kDefaultLimit);
   machine.visible_at = now + prng_.Between(0, Staleness());
   ++zone.running;
+  ++running_of_.at(static_cast<size_t>(machine.owner + 1));
   by_job_[{request.ledger_id, request.job}].push_back(machine.id);
   if (queue_ms > 0) {
     machine.state = InstanceState::kQueued;
@@ -231,6 +237,7 @@ void Cloud::LeaveQueue(CloudMachine& machine) {
   machine.expires_at = scheduler_.now() + (limit.ms > 0 ? limit.ms : kDefaultLimit);
   machine.why.clear();
   machine.powered_at = scheduler_.now();
+  machine.renewed_at = scheduler_.now();
   ++machine.power;
   Enter(machine, InstanceState::kRequested);
   ComeUp(machine);
@@ -311,6 +318,7 @@ void Cloud::Renew(const std::string& id, int64_t expires_at) {
   // With nothing armed: it was past its limit, and down.
   const bool over = machine->expires_at <= scheduler_.now();
   machine->expires_at = expires_at;
+  machine->renewed_at = scheduler_.now();
   Remember(*machine);
   if (sooner || over) scheduler_.At(expires_at, [this, id] { CheckLimit(id); });
 }
@@ -374,6 +382,7 @@ void Cloud::End(const std::string& id, const std::string& why) {
   for (Zone& zone : zones) {
     if (zone.name == machine->zone) --zone.running;
   }
+  --running_of_.at(static_cast<size_t>(machine->owner + 1));
   if (ended) ended(*machine);  // last: it may kill the caller
 }
 

@@ -3,9 +3,11 @@
 // process's way to it. What runs on a machine is not its matter: see the hooks.
 //
 //   cloud.cc         machines: how they come, what becomes of them, and what Describe shows of them
+//   cloud_others.cc  who else is in the account, and what machines cost
 //   cloud_client.cc  requests: their way there, their moment, their way back
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -23,6 +25,10 @@
 #include "sim/time/scheduler.h"
 
 namespace stoker::sim {
+
+// Whose machines they are: of the ledgers that share the account, and of none of them.
+inline constexpr int kLedgers = 2;
+inline constexpr int kNobodyOfOurs = -1;
 
 // In a thousand requests, while it holds; and how machines come up.
 struct CloudFaults {
@@ -52,6 +58,7 @@ struct Zone {
   int capacity = 1'000'000;  // machines at once; falling below what runs takes machines away
   int running = 0;
   std::string provider;  // whose; "" in a world that has one provider alone
+  int64_t price = 0;     // of a machine, in millionths an hour; 0 = nothing is asked for it
 };
 
 // What a Describe of a moment shows of a machine.
@@ -66,6 +73,7 @@ struct CloudView {
 
 struct CloudMachine {
   std::string id;
+  int owner = 0;  // the number of the ledger whose process asked for it, or kNobodyOfOurs
   LaunchRequest request;
   int index = 0;                  // within its request
   std::vector<std::string> gang;  // ids of all that came with it, by index
@@ -79,6 +87,8 @@ struct CloudMachine {
   int64_t stopped_at = -1;
   int64_t gone_at = -1;
   int64_t ran_ms = 0;      // over all boots that are over
+  int64_t price = 0;       // when it was made
+  int64_t renewed_at = 0;  // when its time began, or was last begun anew
   int64_t expires_at = 0;  // ends itself then, whatever runs on it
   int boots = 0;
   std::optional<Notice> notice;  // until = the platform's clock, which is true time
@@ -109,7 +119,12 @@ class Cloud {
   std::map<std::string, CloudMachine>& machines() { return machines_; }
   const std::map<std::string, CloudMachine>& machines() const { return machines_; }
   CloudMachine* Find(const std::string& id);
-  int Running() const;  // machines that are not gone
+  int Running() const;  // machines that are not gone, whoever's
+  int RunningOf(int owner) const { return running_of_.at(static_cast<size_t>(owner + 1)); }
+  // The owner of what the token has made last; unset: nothing that is known.
+  std::optional<int> OwnerOf(const std::string& token) const;
+  // Whose process asks, while one of the hooks for requests is called.
+  int asking() const { return asking_; }
   // The platform's clock.
   WallTime Now() const { return {kEpochMs + scheduler_.now()}; }
 
@@ -129,6 +144,8 @@ class Cloud {
   // The platform knows nothing of not_after (EC2): only who sends looks at it, before the way
   // there, and what is held up on the way makes a machine all the same.
   bool late_sends = false;
+  // Its lists show all that is in the account, whatever they are asked for but the job.
+  bool lists_all = false;
   int64_t boot_low = 500;
   int64_t boot_high = 60'000;
   int64_t latency_low = 20;
@@ -162,6 +179,12 @@ class Cloud {
   void StopAndStart(const std::string& id, int64_t down_ms);
   // Lets all that queue out.
   void EndQueue();
+  // Somebody's who has nothing to do with us; "" = there is no room. It looks like `like`, with its
+  // tags on it but its token, if there is such a machine: "launch more like this".
+  std::string AddForeign(const std::string& zone, const std::string& like);
+  // What machines of the zone cost from now on; those that may not cost so much are taken, with
+  // `lead`.
+  void SetPrice(const std::string& zone, int64_t price, int64_t lead);
   // By the machine itself (power off), or by the platform without notice. Nothing when the process
   // that calls it is dead.
   void End(const std::string& id, const std::string& why);
@@ -212,15 +235,18 @@ class Cloud {
   std::map<std::string, CloudMachine> machines_;
   std::map<std::string, std::vector<std::string>> by_token_;  // ids by index
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> by_job_;
+  std::array<int, kLedgers + 1> running_of_ = {};  // by owner, from kNobodyOfOurs on
+  int asking_ = 0;
   int next_ = 1;
 };
 
 // Sleeps in the calling fiber; one moment of effect in between; no effect once the process is dead.
 class CloudClient : public Provider {
  public:
-  // `link` may be null. `provider`: which of several; "" = the only one.
+  // `link` may be null. `provider`: which of several; "" = the only one. `owner`: whose process it
+  // is, by the number of its ledger.
   CloudClient(Cloud& cloud, Scheduler& scheduler, Prng& prng, std::string process, Link* link,
-              std::string provider = "");
+              std::string provider = "", int owner = 0);
   const ProviderTraits& traits() const override;
   Result<std::vector<std::string>> Launch(const LaunchRequest& request) override;
   Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
@@ -263,13 +289,15 @@ class CloudClient : public Provider {
   const std::string process_;
   Link* const link_;
   const std::string provider_;
+  const int owner_;
   mutable ProviderTraits traits_;  // those of the cloud, under its own name
 };
 
 // One process's way to each provider of a world.
 class CloudClients {
  public:
-  CloudClients(Cloud& cloud, Scheduler& scheduler, Prng& prng, std::string process, Link* link);
+  CloudClients(Cloud& cloud, Scheduler& scheduler, Prng& prng, std::string process, Link* link,
+               int owner = 0);
   // kInvalid: there is none of that name; one that has no name is every one's.
   Result<Provider*> Find(const std::string& provider);
 
@@ -279,6 +307,7 @@ class CloudClients {
   Prng& prng_;
   const std::string process_;
   Link* const link_;
+  const int owner_;
   std::map<std::string, std::unique_ptr<CloudClient>> clients_;
 };
 

@@ -10,13 +10,14 @@
 namespace stoker::sim {
 
 CloudClient::CloudClient(Cloud& cloud, Scheduler& scheduler, Prng& prng, std::string process,
-                         Link* link, std::string provider)
+                         Link* link, std::string provider, int owner)
     : cloud_(cloud),
       scheduler_(scheduler),
       prng_(prng),
       process_(std::move(process)),
       link_(link),
-      provider_(std::move(provider)) {}
+      provider_(std::move(provider)),
+      owner_(owner) {}
 
 const ProviderTraits& CloudClient::traits() const {
   traits_ = cloud_.traits;
@@ -98,12 +99,16 @@ Status CloudClient::Return(const Trip& trip) {
   return Status::Ok();
 }
 
-Result<CloudClient::Ids> CloudClient::Change(Kind kind, Effect effect) {
+Result<CloudClient::Ids> CloudClient::Change(Kind kind, Effect change) {
   STOKER_ASSIGN(const Trip trip, Send(kind));
+  const auto effect = [&cloud = cloud_, owner = owner_, change = std::move(change)] {
+    cloud.asking_ = owner;
+    return change();
+  };
   if (trip.fault == Fault::kLate) {
     const int64_t wait = prng_.Between(trip.back, std::max(trip.back, cloud_.timeout_ms));
     const int64_t later = prng_.Between(1, std::max<int64_t>(1, cloud_.faults.late_ms));
-    scheduler_.In(wait + later, [effect = std::move(effect)] { (void)effect(); });
+    scheduler_.In(wait + later, [effect] { (void)effect(); });
     scheduler_.Sleep(wait);
     return Status(Code::kTimeout, "sim: no answer");
   }
@@ -153,12 +158,13 @@ Status CloudClient::Interrupt(const std::string& instance_id, Duration lead) {
 }
 
 CloudClients::CloudClients(Cloud& cloud, Scheduler& scheduler, Prng& prng, std::string process,
-                           Link* link)
+                           Link* link, int owner)
     : cloud_(cloud),
       scheduler_(scheduler),
       prng_(prng),
       process_(std::move(process)),
-      link_(link) {}
+      link_(link),
+      owner_(owner) {}
 
 Result<Provider*> CloudClients::Find(const std::string& provider) {
   std::string name;
@@ -170,7 +176,8 @@ Result<Provider*> CloudClients::Find(const std::string& provider) {
   if (!known) return Status(Code::kInvalid, "sim: there is no provider " + Printable(provider));
   auto& client = clients_[name];
   if (!client) {
-    client = std::make_unique<CloudClient>(cloud_, scheduler_, prng_, process_, link_, name);
+    client =
+        std::make_unique<CloudClient>(cloud_, scheduler_, prng_, process_, link_, name, owner_);
   }
   return client.get();
 }

@@ -12,7 +12,7 @@
 namespace stoker::sim {
 namespace {
 
-void Count(World& world, const FaultPlan& fault) { ++world.strikes[fault.kind]; }
+void Count(World& world, const FaultPlan& fault) { ++world.strikes()[fault.kind]; }
 
 // Whether the fault means this machine, as far as it says.
 bool Means(World& world, const FaultPlan& fault, const Host& host) {
@@ -158,7 +158,7 @@ void KillCause(World& world, const FaultPlan& fault) {
 
 // Nothing is to be had in the zone ("" = anywhere) for so long; false: nor was it.
 bool CloseFor(World& world, const std::string& zone, int64_t ms) {
-  int64_t& until = world.nothing_until[zone];
+  int64_t& until = world.nothing_until()[zone];
   const bool open = until <= world.now();
   until = std::max(until, world.now() + ms);
   return open;
@@ -170,7 +170,7 @@ int CapacityOf(World& world, const std::string& zone) {
   return Zone().capacity;
 }
 void ReopenZone(World& world, const std::string& zone) {
-  const int64_t left = world.nothing_until[zone] - world.now();
+  const int64_t left = world.nothing_until()[zone] - world.now();
   if (left > 0) return world.scheduler().In(left, [&world, zone] { ReopenZone(world, zone); });
   world.cloud().SetCapacity(zone, CapacityOf(world, zone), 0);
 }
@@ -186,7 +186,7 @@ void Storm(World& world, const FaultPlan& fault) {
   world.scheduler().In(length, [&world, zone] { ReopenZone(world, zone); });
 }
 void EndDrought(World& world) {
-  const int64_t left = world.nothing_until[""] - world.now();
+  const int64_t left = world.nothing_until()[""] - world.now();
   if (left > 0) return world.scheduler().In(left, [&world] { EndDrought(world); });
   world.cloud().faults.no_capacity = world.calm() ? 0 : world.plan().cloud.no_capacity;
 }
@@ -287,7 +287,8 @@ const std::vector<FaultKind>& ScenarioKinds() {
 }
 
 const FaultKind* FindFault(const std::string& name) {
-  for (const auto* kinds : {&FaultKinds(), &DamageKinds(), &RefusalKinds(), &ScenarioKinds()}) {
+  for (const auto* kinds :
+       {&FaultKinds(), &DamageKinds(), &RefusalKinds(), &AccountKinds(), &ScenarioKinds()}) {
     for (const FaultKind& kind : *kinds) {
       if (kind.name == name) return &kind;
     }

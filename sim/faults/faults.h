@@ -27,6 +27,9 @@ const std::vector<FaultKind>& DamageKinds();
 // The store or the disks say no, for hours or for good (faults_refusal.cc). Only worlds that are
 // about it draw from these. Ordered by name.
 const std::vector<FaultKind>& RefusalKinds();
+// What others in the account do (faults_account.cc). Only worlds that are about it draw from these.
+// Ordered by name.
+const std::vector<FaultKind>& AccountKinds();
 // What only scenarios ask for. Ordered by name.
 const std::vector<FaultKind>& ScenarioKinds();
 // Of any of these; null when there is none of that name.

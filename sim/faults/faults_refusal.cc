@@ -15,7 +15,7 @@ Code CodeOf(const FaultPlan& fault) {
 }
 
 void Refuse(World& world, const FaultPlan& fault, const std::string& part, bool writes) {
-  ++world.strikes[fault.kind];
+  ++world.strikes()[fault.kind];
   world.Once(fault.kind);
   world.Tell("fault", fault.kind + " for " + std::to_string(fault.amount) + " ms");
   world.bucket().refusals.push_back({part, writes, CodeOf(fault), world.now() + fault.amount});
@@ -28,7 +28,7 @@ void RefuseRestores(World& world, const FaultPlan& fault) { Refuse(world, fault,
 void RefuseLogs(World& world, const FaultPlan& fault) { Refuse(world, fault, "/logs/", true); }
 
 void RefuseCopies(World& world, const FaultPlan& fault) {
-  ++world.strikes[fault.kind];
+  ++world.strikes()[fault.kind];
   world.Once(fault.kind);
   world.Tell("fault", "no disk is copied from for " + std::to_string(fault.amount) + " ms");
   world.no_copies_until = world.now() + fault.amount;
@@ -43,7 +43,7 @@ void SetFull(World& world, bool full) {
 
 // Those of machines that come later too (host.cc).
 void RefuseRoom(World& world, const FaultPlan& fault) {
-  ++world.strikes[fault.kind];
+  ++world.strikes()[fault.kind];
   world.Once(fault.kind);
   world.Tell("fault", "every disk is full for " + std::to_string(fault.amount) + " ms");
   world.full_disks_until = world.now() + fault.amount;

@@ -23,7 +23,7 @@ NodeAgent::NodeAgent(Host& host, Process& process)
       store_(host.world.bucket(), host.world.scheduler(), host.world.rng(), process.name(),
              &host.link),
       clouds_(host.world.cloud(), host.world.scheduler(), host.world.rng(), process.name(),
-              &host.link),
+              &host.link, host.world.number()),
       arrived_(host.world.scheduler()),
       work_arrived_(host.world.scheduler()),
       bell_(host.world.scheduler()),

@@ -9,7 +9,7 @@ Session::Session(Actor& actor, std::string name)
     : world(actor.world),
       process(world.scheduler(), name),
       store(world.bucket(), world.scheduler(), world.rng(), name, &actor.link),
-      clouds(world.cloud(), world.scheduler(), world.rng(), name, &actor.link),
+      clouds(world.cloud(), world.scheduler(), world.rng(), name, &actor.link, world.number()),
       clock(actor.clock),
       cache(actor.cache) {}
 

@@ -99,6 +99,8 @@ void PassOnce(Session& session);
 std::string FindJob(Session& session, const std::string& name);
 // One of the rarer verbs, drawn; housekeeper.cc.
 void KeepHouse(Session& session);
+// Ends the ledger's machines whose time is over; sweeper.cc.
+void SweepExpired(Session& session);
 // `stoker logs -f` of a job that is drawn, with the body's own memory of what was shown when its
 // session was killed; reader.cc.
 Actor::Body ReaderBody();

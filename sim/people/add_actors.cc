@@ -139,6 +139,9 @@ void AddController(World& world, const ControllerPlan& plan, int index) {
     case ControllerKind::kReader:
       Add(world, "reader" + number).Every(plan.begin, plan.period, plan.end, ReaderBody());
       return;
+    case ControllerKind::kSweeper:
+      Add(world, "sweeper" + number).Every(plan.begin, plan.period, plan.end, SweepExpired);
+      return;
   }
 }
 

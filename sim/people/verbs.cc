@@ -73,11 +73,15 @@ Result<std::string> SubmitJob(Session& session, int plan_index, const std::strin
     Offer offer;
     offer.ask.place.zone = zone.name;
     if (!zone.provider.empty()) offer.ask.place.provider = zone.provider;
+    if (plan.in_order) offer.rank = static_cast<int>(i);
+    if (zone.price > 0) offer.price = zone.price;
+    if (plan.ceiling > 0) offer.ask.ceiling = plan.ceiling;
     job.offers.push_back(offer);
   }
   if (job.format == kFirstRecordFormat) job.offers.clear();
   job.created = session.clock.Wall();
-  job.id = session.ledger->NewJobId();
+  job.id = session.world.IdNextDoor(plan_index);
+  if (job.id.empty()) job.id = session.ledger->NewJobId();
   const auto created = CreateJob(*session.ledger, job, text);
   if (created.ok()) return created->job.id;
   if (created.status().Is(Code::kExists)) return job.id;

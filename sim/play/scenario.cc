@@ -155,9 +155,8 @@ class Parser {
   }
 
   Status TakeZone(const Words& words) {
-    if (words.size() % 2 != 0 || words.size() > 6) {
-      return Wrong("say: zone NAME [capacity NUMBER] [of PROVIDER]");
-    }
+    static constexpr char kForm[] = "say: zone NAME [capacity NUMBER] [of PROVIDER] [price NUMBER]";
+    if (words.size() % 2 != 0 || words.size() > 8) return Wrong(kForm);
     if (!has_zones_) plan().zones.clear();
     has_zones_ = true;
     Zone zone{words[1]};
@@ -167,8 +166,10 @@ class Parser {
       } else if (words[i] == "capacity") {
         STOKER_ASSIGN(const int64_t capacity, Value(words[i + 1], Unit::kNumber, {}, 0));
         zone.capacity = static_cast<int>(capacity);
+      } else if (words[i] == "price") {
+        STOKER_ASSIGN(zone.price, Value(words[i + 1], Unit::kNumber, {}, 0));
       } else {
-        return Wrong("say: zone NAME [capacity NUMBER] [of PROVIDER]");
+        return Wrong(kForm);
       }
     }
     plan().zones.push_back(zone);
@@ -207,7 +208,8 @@ class Parser {
     if (words.size() < 2) return Wrong("say: fault KIND at TIME|on TRIGGER …");
     if (FindFault(words[1]) == nullptr) {
       Words known = NamesOf(FaultKinds());
-      for (const auto* more : {&DamageKinds(), &RefusalKinds(), &ScenarioKinds()}) {
+      for (const auto* more :
+           {&DamageKinds(), &RefusalKinds(), &AccountKinds(), &ScenarioKinds()}) {
         for (const std::string& name : NamesOf(*more)) known.push_back(name);
       }
       return Wrong("no fault is called '" + words[1] + "'" + Meant(words[1], known));

@@ -94,6 +94,9 @@ const std::vector<Field<Plan>>& PlanFields() {
       Whole<&Plan::takes_gangs>("takes-gangs", Unit::kYesNo),
       Whole<&Plan::ends_one_alone>("ends-one-alone", Unit::kYesNo),
       Whole<&Plan::can_start>("can-start", Unit::kYesNo),
+      Whole<&Plan::limit_needs_boot>("limit-needs-boot", Unit::kYesNo),
+      Whole<&Plan::lists_all>("lists-all", Unit::kYesNo),
+      Whole<&Plan::neighbour>("neighbour", Unit::kNumber),
       AtLeast(1, Whole<&Plan::record_format>("record-format", Unit::kNumber)),
       Whole<&Plan::stale_ms>("stale", Unit::kTime),
       Whole<&Plan::token_memory_ms>("token-memory", Unit::kTime),
@@ -113,6 +116,8 @@ const std::vector<Field<JobPlan>>& JobFields() {
   static const std::vector<Field<JobPlan>> fields = {
       AtLeast(1, OfJob<&JobPlan::nodes>("nodes", Unit::kNumber)),
       AtLeast(0, OfJob<&JobPlan::any_zone>("any-zone", Unit::kNumber)),
+      OfJob<&JobPlan::in_order>("in-order", Unit::kYesNo),
+      AtLeast(0, OfJob<&JobPlan::ceiling>("ceiling", Unit::kNumber)),
       OfJob<&JobPlan::submit_at>("submit-at", Unit::kTime),
       OfJob<&JobPlan::attached>("attached", Unit::kYesNo),
       OfJob<&JobPlan::leaves_after>("leaves-after", Unit::kTime),
@@ -167,7 +172,7 @@ const std::vector<Field<ProgramPlan>>& ProgramFields() {
 const std::vector<Field<ControllerPlan>>& ControllerFields() {
   static const std::vector<Field<ControllerPlan>> fields = {
       Of<ControllerPlan, &ControllerPlan::kind>(
-          "kind", Unit::kWord, {"daemon", "timer", "verb", "housekeeper", "reader"}),
+          "kind", Unit::kWord, {"daemon", "timer", "verb", "housekeeper", "reader", "sweeper"}),
       Of<ControllerPlan, &ControllerPlan::begin>("begin", Unit::kTime),
       Of<ControllerPlan, &ControllerPlan::end>("end", Unit::kTime),
       AtLeast(1, Of<ControllerPlan, &ControllerPlan::period>("period", Unit::kTime)),

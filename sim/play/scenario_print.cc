@@ -52,11 +52,12 @@ std::string PlanLines(const Plan& plan) {
   }
   for (const Zone& zone : plan.zones) {
     const bool bounded = zone.capacity != Zone().capacity;
-    const bool named = zone.name != "zone-a" || !zone.provider.empty();
+    const bool named = zone.name != "zone-a" || !zone.provider.empty() || zone.price > 0;
     if (plan.zones.size() == 1 && !named && !bounded) break;
     text += "zone " + zone.name;
     if (bounded) text += " capacity " + std::to_string(zone.capacity);
     if (!zone.provider.empty()) text += " of " + zone.provider;
+    if (zone.price > 0) text += " price " + std::to_string(zone.price);
     text += "\n";
   }
   return text;
@@ -76,8 +77,8 @@ int64_t Measure(const Expectation& wanted, const World& world) {
   if (wanted.what == "time") return world.now();
   if (wanted.what == "machines") return static_cast<int64_t>(world.cloud().machines().size());
   if (wanted.what == "strikes") {
-    const auto found = world.strikes.find(wanted.kind);
-    return found == world.strikes.end() ? 0 : found->second;
+    const auto found = world.strikes().find(wanted.kind);
+    return found == world.strikes().end() ? 0 : found->second;
   }
   int64_t most = 0;
   int64_t count = 0;

@@ -160,9 +160,9 @@ TEST(Scenario, FaultsStrikeInTheMomentThatTheyWaitFor) {
   const Checks checks = WatchAll(world);
   world.Run();
   EXPECT_FALSE(world.breach());
-  EXPECT_EQ(world.strikes["notice"], 2);
-  EXPECT_EQ(world.strikes["kill-cause"], 1);
-  EXPECT_EQ(world.strikes["cut"], 1);
+  EXPECT_EQ(world.strikes()["notice"], 2);
+  EXPECT_EQ(world.strikes()["kill-cause"], 1);
+  EXPECT_EQ(world.strikes()["cut"], 1);
   const Job& job = world.jobs().begin()->second;
   EXPECT_EQ(job.attempts.size(), 3U);
   EXPECT_EQ(job.state, JobState::kSucceeded);
@@ -175,7 +175,7 @@ TEST(Scenario, AStormGivesBackWhatTheZoneHad) {
              "fault storm at 60s amount 0s\n"
              "fault drought at 2s amount 1s\n"));
   world.Run();
-  EXPECT_EQ(world.strikes["storm"], 2);
+  EXPECT_EQ(world.strikes()["storm"], 2);
   EXPECT_EQ(world.cloud().zones.at(0).capacity, 5);
   EXPECT_EQ(world.cloud().faults.no_capacity, 0);
   EXPECT_EQ(world.jobs().begin()->second.state, JobState::kSucceeded);

@@ -297,6 +297,7 @@ Plan DrawPlan(uint64_t seed) {
   DrawQueues(seed, &plan);
   DrawStops(seed, &plan);
   DrawLedger(seed, &plan);
+  DrawAccount(seed, &plan);
   return plan;
 }
 

@@ -16,4 +16,11 @@ Plan DrawPlan(uint64_t seed);
 // with a past, damage to what lies in it, programs that cannot even begin. swarm_ledger.cc.
 void DrawLedger(uint64_t seed, Plan* plan);
 
+// And what else is in the account: machines of somebody else, another ledger, prices, a sweeper.
+// swarm_account.cc.
+void DrawAccount(uint64_t seed, Plan* plan);
+
+// What the other ledger of `plan`, which has one, does on the same platform.
+Plan NeighbourOf(const Plan& plan);
+
 }  // namespace stoker::sim

@@ -69,12 +69,15 @@ struct JobPlan {
   // Its machines may be asked for in every zone, in the order of the platform's zones beginning
   // with the one of this number (from 1); 0 = the provider chooses.
   int any_zone = 0;
+  bool in_order = false;  // of these, one is asked after the other, whatever they cost
+  int64_t ceiling = 0;    // the price of a machine, in millionths an hour; 0 = any
 };
 
 // kVerb: a user looks (`stoker ls`, then `stoker show` of each job that goes on). kHousekeeper: a
 // user who also types the rarer verbs: gc, doctor, get, words that are no job's. kReader: one who
-// follows a log (`stoker logs -f`).
-enum class ControllerKind { kDaemon, kTimer, kVerb, kHousekeeper, kReader };
+// follows a log (`stoker logs -f`). kSweeper: not stoker at all, but what an account has to end
+// machines of a ledger whose time is over, by what is written on them.
+enum class ControllerKind { kDaemon, kTimer, kVerb, kHousekeeper, kReader, kSweeper };
 
 struct ControllerPlan {
   ControllerKind kind = ControllerKind::kDaemon;
@@ -130,6 +133,9 @@ struct Plan {
   bool takes_gangs = false;
   bool ends_one_alone = true;
   bool can_start = false;
+  bool limit_needs_boot = false;  // a machine that is not up does not end itself, nor is it ended
+  bool lists_all = false;         // lists show machines of everybody in the account
+  int64_t neighbour = 0;          // if > 0, the seed of what another ledger does in the account
   int record_format = kRecordFormat;  // of its jobs: the first = an older stoker submitted them
   int64_t stale_ms = 0;
   int64_t token_memory_ms = 86'400'000;  // after a machine's end its token means nothing any more

@@ -12,6 +12,7 @@
 #include "sim/faults/triggers.h"
 #include "sim/node/host.h"
 #include "sim/people/actor.h"
+#include "sim/play/swarm.h"
 #include "sim/world/past.h"
 
 namespace stoker::sim {
@@ -22,18 +23,112 @@ constexpr int64_t kLongestLate = 60'000;  // more than BucketFaults::late_ms
 
 }  // namespace
 
-World::World(Plan plan)
+World::World(Plan plan) : World(std::move(plan), nullptr) {
+  if (plan_.neighbour <= 0) return;
+  neighbour_.reset(new World(NeighbourOf(plan_), this));
+  if (plan_.most_events > 0)
+    plan_.most_events += std::max<int64_t>(0, neighbour_->plan_.most_events);
+}
+
+World::World(Plan plan, World* landlord)
     : plan_(std::move(plan)),
+      landlord_(landlord),
       rng_(plan_.seed),
+      own_(landlord == nullptr ? std::make_unique<Shared>(rng_) : nullptr),
+      shared_(landlord == nullptr ? *own_ : landlord->shared_),
+      scheduler_(shared_.scheduler),
       bucket_(scheduler_, rng_),
-      cloud_(scheduler_, rng_) {}
+      cloud_(shared_.cloud) {}
 
 World::~World() {
   finished_ = true;
+  neighbour_.reset();
   for (auto& actor : actors_) actor->Kill(0);
   actors_.clear();
   hosts_.clear();
   gangs_.clear();
+}
+
+std::string World::IdNextDoor(int plan_index) {
+  if (landlord_ == nullptr || !Once("next door " + std::to_string(plan_index))) return "";
+  for (const auto& [id, job] : landlord_->jobs_) {
+    if (landlord_->PlanIndexOf(id) == plan_index && jobs_.count(id) == 0) return id;
+  }
+  return "";
+}
+
+World* World::Owner(int number) {
+  if (number == 0) return this;
+  return number == 1 ? neighbour_.get() : nullptr;
+}
+
+void World::Booted(CloudMachine& machine) {
+  auto& host = hosts_[machine.id];
+  if (!host) host = std::make_unique<Host>(*this, machine);
+  Each([&](Observer& o) { o.OnBooted(machine); });
+  host->Boot();
+}
+
+void World::Stopped(CloudMachine& machine) {
+  const auto found = hosts_.find(machine.id);
+  Tell(machine.id, "is stopped");
+  if (found != hosts_.end()) found->second->PowerOff();
+}
+
+void World::Ended(CloudMachine& machine) {
+  Tell(machine.id, "ends: " + machine.why);
+  Each([&](Observer& o) { o.OnMachineEnded(machine); });
+  const auto found = hosts_.find(machine.id);
+  if (found == hosts_.end()) return;
+  scheduler_.In(1, [this, id = machine.id] { hosts_.erase(id); });
+  found->second->PowerOff();
+}
+
+// What becomes of a machine concerns whose it is; what is asked for, who asks.
+void World::ListenToCloud() {
+  cloud_.booted = [this](CloudMachine& machine) {
+    if (World* const owner = Owner(machine.owner)) owner->Booted(machine);
+  };
+  cloud_.stopped = [this](CloudMachine& machine) {
+    if (World* const owner = Owner(machine.owner)) owner->Stopped(machine);
+  };
+  cloud_.ended = [this](CloudMachine& machine) {
+    if (World* const owner = Owner(machine.owner)) owner->Ended(machine);
+  };
+  cloud_.requested = [this](const LaunchRequest& request, const std::string& process) {
+    World& asks = *Owner(cloud_.asking());
+    asks.Tell(process, "asks for " + WhatIsAsked(request) + " of " + request.job);
+    asks.Each([&](Observer& o) { o.OnRequested(request, process); });
+  };
+  cloud_.terminating = [this](const CloudMachine& machine, const std::string& process) {
+    World& asks = *Owner(cloud_.asking());
+    asks.Tell(process, "ends " + machine.id);
+    asks.Each([&](Observer& o) { o.OnTerminating(machine, process); });
+  };
+  cloud_.starting = [this](const CloudMachine& machine, const std::string& process) {
+    World& asks = *Owner(cloud_.asking());
+    asks.Tell(process, "has " + machine.id + " come up again");
+    asks.Each([&](Observer& o) { o.OnStarting(machine, process); });
+  };
+}
+
+void World::PrepareCloud() {
+  cloud_.faults = plan_.cloud;
+  cloud_.zones = plan_.zones;
+  cloud_.quota = plan_.quota;
+  cloud_.stale_ms = plan_.stale_ms;
+  cloud_.token_memory_ms = plan_.token_memory_ms;
+  cloud_.boot_low = plan_.boot_low;
+  cloud_.boot_high = plan_.boot_high;
+  cloud_.limit_needs_boot = plan_.limit_needs_boot;
+  cloud_.lists_all = plan_.lists_all;
+  cloud_.traits.name = "local";
+  cloud_.traits.describe_is_immediate = plan_.describe_is_immediate;
+  cloud_.traits.takes_gangs = plan_.takes_gangs;
+  cloud_.traits.ends_one_alone = plan_.ends_one_alone;
+  cloud_.traits.can_start = plan_.can_start;
+  cloud_.traits.appear_within = Duration::Minutes(2);
+  ListenToCloud();
 }
 
 void World::Prepare() {
@@ -47,68 +142,27 @@ void World::Prepare() {
   bucket_.traits.flush = plan_.flush;
   bucket_.traits.report = plan_.report;
   bucket_.changed = [this](const BucketChange& change) { Changed(change); };
-  cloud_.faults = plan_.cloud;
-  cloud_.zones = plan_.zones;
-  cloud_.quota = plan_.quota;
-  cloud_.stale_ms = plan_.stale_ms;
-  cloud_.token_memory_ms = plan_.token_memory_ms;
-  cloud_.boot_low = plan_.boot_low;
-  cloud_.boot_high = plan_.boot_high;
-  cloud_.traits.name = "local";
-  cloud_.traits.describe_is_immediate = plan_.describe_is_immediate;
-  cloud_.traits.takes_gangs = plan_.takes_gangs;
-  cloud_.traits.ends_one_alone = plan_.ends_one_alone;
-  cloud_.traits.can_start = plan_.can_start;
-  cloud_.traits.appear_within = Duration::Minutes(2);
-  cloud_.booted = [this](CloudMachine& machine) {
-    auto& host = hosts_[machine.id];
-    if (!host) host = std::make_unique<Host>(*this, machine);
-    Each([&](Observer& o) { o.OnBooted(machine); });
-    host->Boot();
-  };
-  cloud_.stopped = [this](CloudMachine& machine) {
-    const auto found = hosts_.find(machine.id);
-    Tell(machine.id, "is stopped");
-    if (found != hosts_.end()) found->second->PowerOff();
-  };
-  cloud_.ended = [this](CloudMachine& machine) {
-    Tell(machine.id, "ends: " + machine.why);
-    Each([&](Observer& o) { o.OnMachineEnded(machine); });
-    const auto found = hosts_.find(machine.id);
-    if (found == hosts_.end()) return;
-    scheduler_.In(1, [this, id = machine.id] { hosts_.erase(id); });
-    found->second->PowerOff();
-  };
-  cloud_.requested = [this](const LaunchRequest& request, const std::string& process) {
-    Tell(process, "asks for " + WhatIsAsked(request) + " of " + request.job);
-    Each([&](Observer& o) { o.OnRequested(request, process); });
-  };
-  cloud_.terminating = [this](const CloudMachine& machine, const std::string& process) {
-    Tell(process, "ends " + machine.id);
-    Each([&](Observer& o) { o.OnTerminating(machine, process); });
-  };
-  cloud_.starting = [this](const CloudMachine& machine, const std::string& process) {
-    Tell(process, "has " + machine.id + " come up again");
-    Each([&](Observer& o) { o.OnStarting(machine, process); });
-  };
+  if (landlord_ == nullptr) PrepareCloud();
   PlantPast(*this);
   AddActors(*this);
   ScheduleFaults(*this);
   triggers_ = WatchTriggers(*this);
   if (triggers_) Watch(triggers_.get());
   scheduler_.At(plan_.calm, [this] { EndNoise(); });
+  if (neighbour_) neighbour_->Prepare();
 }
 
 void World::EndNoise() {
   calm_ = true;
   bucket_.faults = {};
-  cloud_.faults = {};
+  if (landlord_ == nullptr) cloud_.faults = {};
   Tell("world", "is calm from now on");
   Each([](Observer& o) { o.OnCalm(); });
 }
 
 bool World::Done() const {
-  if (busy_ > 0 || cloud_.Running() > 0) return false;
+  if (busy_ > 0 || cloud_.RunningOf(number()) > 0) return false;
+  if (neighbour_ && !neighbour_->Done()) return false;
   // All who would submit a job are gone; what they had sent may still arrive.
   if (jobs_.empty() && now() < plan_.calm + kLongestLate) return false;
   const auto active = bucket_.objects().lower_bound("active/");
@@ -126,7 +180,13 @@ void World::Run() {
   }
   Mix(static_cast<uint64_t>(scheduler_.now()));
   Mix(static_cast<uint64_t>(scheduler_.events()));
-  if (!breach_) Each([](Observer& o) { o.OnEnd(); });
+  Finish();
+}
+
+void World::Finish() {
+  if (neighbour_) neighbour_->Finish();
+  const bool broken = (landlord_ == nullptr ? *this : *landlord_).breach_.has_value();
+  if (!broken) Each([](Observer& o) { o.OnEnd(); });
   finished_ = true;
 }
 
@@ -153,10 +213,10 @@ void World::Changed(const BucketChange& change) {
   auto decoded = DecodeJob(change.key, *change.after);
   if (!decoded.ok()) return;
   Job& known = jobs_[decoded->id];
-  if (known.rev == 0) ++lives;
+  if (known.rev == 0) ++(landlord_ == nullptr ? *this : *landlord_).lives;
   const Job before = std::move(known);
   known = std::move(*decoded);
-  if (tell) {
+  if (landlord_ == nullptr ? tell : landlord_->tell) {
     Note(change.writer, "writes " + known.id + " rev " + std::to_string(known.rev) + ": " +
                             std::string(Name(known.state)));
   }
@@ -169,6 +229,7 @@ void World::Each(const std::function<void(Observer&)>& call) {
 }
 
 void World::Mix(std::string_view text) {
+  if (landlord_ != nullptr) return landlord_->Mix(text);
   for (const char c : text) {
     hash_ ^= static_cast<unsigned char>(c);
     hash_ *= 1099511628211ULL;
@@ -176,6 +237,7 @@ void World::Mix(std::string_view text) {
 }
 
 void World::Mix(uint64_t number) {
+  if (landlord_ != nullptr) return landlord_->Mix(number);
   for (int i = 0; i < 8; ++i) {
     hash_ ^= (number >> (8 * i)) & 0xff;
     hash_ *= 1099511628211ULL;
@@ -192,6 +254,7 @@ void World::Tell(const std::string& who, const std::string& what) {
 }
 
 void World::Note(const std::string& who, const std::string& what) {
+  if (landlord_ != nullptr) return landlord_->Note("next door: " + who, what);
   if (!tell || story_.size() >= kMostStory) return;
   char time[32];
   std::snprintf(time, sizeof time, "%lld.%03lld", static_cast<long long>(now() / 1000),
@@ -201,6 +264,7 @@ void World::Note(const std::string& who, const std::string& what) {
 }
 
 void World::Breach(const std::string& rule, const std::string& what, const std::string& job) {
+  if (landlord_ != nullptr) return landlord_->Breach(rule, "next door: " + job + " " + what);
   if (breach_ || finished_) return;
   Tell("RULE", rule + ": " + what);
   breach_ = BreachFound{rule, what, job, now()};

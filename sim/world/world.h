@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cloud in a box: one bucket, one provider with its machines, users and their processes, and what
-// goes wrong between them. One thread, one seed, one order of events.
+// goes wrong between them. One thread, one seed, one order of events. There may be a second ledger
+// in the same account: a world of its own, with its own bucket and people, that shares the cloud.
 #pragma once
 
 #include <cstdint>
@@ -62,6 +63,12 @@ class World {
   Bucket& bucket() { return bucket_; }
   Cloud& cloud() { return cloud_; }
   const Cloud& cloud() const { return cloud_; }
+  // Of its ledger in the account: 0, or 1 of the neighbour.
+  int number() const { return landlord_ == nullptr ? 0 : 1; }
+  World* neighbour() { return neighbour_.get(); }
+  // Ids of jobs are drawn, so that two ledgers may have the same one: that of the landlord's job
+  // out of this line of the plan; once. "" = there is none, or it is taken already.
+  std::string IdNextDoor(int plan_index);
   std::map<std::string, std::unique_ptr<Host>>& hosts() { return hosts_; }
   std::vector<std::unique_ptr<Actor>>& actors() { return actors_; }
   // By id: every job whose record was ever written, as it stands.
@@ -79,6 +86,12 @@ class World {
   void Busy(int change) { busy_ += change; }
   bool finished() const { return finished_; }
 
+  // Of each kind of fault: how often it found something to strike, also next door.
+  std::map<std::string, int64_t>& strikes() { return shared_.strikes; }
+  const std::map<std::string, int64_t>& strikes() const { return shared_.strikes; }
+  // By zone ("" = all): until when a fault lets nothing be had there.
+  std::map<std::string, int64_t>& nothing_until() { return shared_.nothing_until; }
+
   void Tell(const std::string& who, const std::string& what);
   // Into the hash only.
   void Mix(std::string_view text);
@@ -87,26 +100,43 @@ class World {
   void Each(const std::function<void(Observer&)>& call);
 
   int64_t lives = 0;  // jobs that were created
-  // Of each kind of fault: how often it found something to strike.
-  std::map<std::string, int64_t> strikes;
-  // By zone ("" = all): until when a fault lets nothing be had there.
-  std::map<std::string, int64_t> nothing_until;
   // Until when no machine's disk is copied from, and each one's is full; true time.
   int64_t no_copies_until = 0;
   int64_t full_disks_until = 0;
 
  private:
+  World(Plan plan, World* landlord);
   void Prepare();
+  void PrepareCloud();
+  void ListenToCloud();
+  // The world of that ledger's number; null: nobody's of ours.
+  World* Owner(int number);
+  void Booted(CloudMachine& machine);
+  void Stopped(CloudMachine& machine);
+  void Ended(CloudMachine& machine);
   void Note(const std::string& who, const std::string& what);
   void Changed(const BucketChange& change);
   void EndNoise();
   bool Done() const;
+  void Finish();
+
+  // What a landlord has and a neighbour uses.
+  struct Shared {
+    explicit Shared(Prng& rng) : cloud(scheduler, rng) {}
+    Scheduler scheduler;
+    Cloud cloud;
+    std::map<std::string, int64_t> strikes;
+    std::map<std::string, int64_t> nothing_until;
+  };
 
   Plan plan_;
-  Scheduler scheduler_;
+  World* const landlord_;
   Prng rng_;
+  const std::unique_ptr<Shared> own_;
+  Shared& shared_;
+  Scheduler& scheduler_;
   Bucket bucket_;
-  Cloud cloud_;
+  Cloud& cloud_;
   std::map<std::string, Job> jobs_;
   std::map<std::pair<std::string, int>, std::unique_ptr<Gang>> gangs_;
   std::set<std::string> once_;
@@ -120,6 +150,7 @@ class World {
   int busy_ = 0;
   std::map<std::string, std::unique_ptr<Host>> hosts_;
   std::vector<std::unique_ptr<Actor>> actors_;
+  std::unique_ptr<World> neighbour_;
 };
 
 }  // namespace stoker::sim

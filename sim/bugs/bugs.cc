@@ -123,6 +123,24 @@ const std::vector<Bug> kMachines = {
      GangPlace},
 };
 
+// What is not ours, what is over, what it costs: controller/, reconcile/requests.cc, policy/.
+const std::vector<Bug> kAccount = {
+    {"tags-are-enough",
+     "a machine that names a launch is taken for its machine, whatever its token",
+     {"foreign"},
+     LookAlikes},
+    {"stray-is-ended",
+     "a machine that names the job and is no launch's is ended as a stray",
+     {"foreign"},
+     NextDoor},
+    {"limits-add-up",
+     "each request's machines may live as long as those of all before it together",
+     {"expiry"},
+     LeftToTheSweeper},
+    {"dearest-first", "of places of one rank the dearest is asked first", {"price"}, TwoPrices},
+    {"ceiling-forgotten", "a request leaves out what its machines may cost", {"price"}, TooDear},
+};
+
 // The record and its job: ledger/, reconcile/, agent/supervisor.cc.
 const std::vector<Bug> kRecords = {
     {"blind-write", "the record is put without compare-and-swap", {"record-order"}, GoodDay},
@@ -275,7 +293,7 @@ const std::vector<Bug> kData = {
 
 std::vector<Bug> Bugs() {
   std::vector<Bug> all;
-  for (const auto* some : {&kMachines, &kRecords, &kData}) {
+  for (const auto* some : {&kMachines, &kAccount, &kRecords, &kData}) {
     all.insert(all.end(), some->begin(), some->end());
   }
   return all;

@@ -90,4 +90,17 @@ Plan FailsAndIsGone(uint64_t seed);
 // Machines of a gang die under it.
 Plan LostPeer(uint64_t seed);
 
+// ---- plans_account.cc ----
+
+// Somebody has machines in the account that have our tags on them.
+Plan LookAlikes(uint64_t seed);
+// Another ledger does, and some of its jobs have ids of ours.
+Plan NextDoor(uint64_t seed);
+// Nobody looks for more than two days, and the machine is stopped; the account is swept.
+Plan LeftToTheSweeper(uint64_t seed);
+// Two zones, the first of which costs more.
+Plan TwoPrices(uint64_t seed);
+// The same with a ceiling between the two, and the cheaper one has no room for a while.
+Plan TooDear(uint64_t seed);
+
 }  // namespace stoker::sim

@@ -108,8 +108,11 @@ void AddLogChecks(World& world, Checks* checks) {
   checks->push_back(std::make_unique<EveryLine>(world));
 }
 
-Checks WatchAll(World& world) {
+namespace {
+
+void WatchOne(World& world, Checks* all) {
   Checks checks;
+  AddAccountChecks(world, &checks);
   AddMachineChecks(world, &checks);
   AddRecordChecks(world, &checks);
   AddCheckpointChecks(world, &checks);
@@ -118,7 +121,18 @@ Checks WatchAll(World& world) {
   AddLateChecks(world, &checks);
   AddGangChecks(world, &checks);
   AddEndChecks(world, &checks);
-  for (const auto& check : checks) world.Watch(check.get());
+  for (auto& check : checks) {
+    world.Watch(check.get());
+    all->push_back(std::move(check));
+  }
+}
+
+}  // namespace
+
+Checks WatchAll(World& world) {
+  Checks checks;
+  WatchOne(world, &checks);
+  if (world.neighbour() != nullptr) WatchOne(*world.neighbour(), &checks);
   return checks;
 }
 

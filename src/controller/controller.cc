@@ -124,9 +124,14 @@ Status Controller::ObserveMachines(const Job& job, const Describe& describe, Obs
     for (const InstanceSeen& instance : *instances) {
       const int index = BugIsOn("index-ignored") ? 0 : instance.index;
       const auto found = launches.find({instance.token, index});
-      if (found == launches.end()) continue;
+      if (found == launches.end() && BugIsOn("stray-is-ended") && instance.job == job.id) {
+        (void)(*provider)->Terminate(instance.id);
+      }
+      const bool tagged = BugIsOn("tags-are-enough") && FindLaunch(job, instance.launch) != nullptr;
+      if (found == launches.end() && !tagged) continue;
+      const int launch = found == launches.end() ? instance.launch : found->second;
       if (instance.state == InstanceState::kStopped && BugIsOn("stopped-is-gone")) continue;
-      seen->machines.push_back({instance.id, found->second, StateOf(instance.state), instance.why,
+      seen->machines.push_back({instance.id, launch, StateOf(instance.state), instance.why,
                                 instance.freed, instance.up_for});
     }
   }

@@ -97,6 +97,7 @@ Bar BarOf(const Offer& offer, const std::vector<Request>& past, WallTime now) {
 
 bool IsPreferred(const Offer& a, const Offer& b) {
   if (a.rank != b.rank) return a.rank < b.rank;
+  if (BugIsOn("dearest-first")) return a.price.value_or(0) > b.price.value_or(0);
   constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
   return a.price.value_or(kUnknown) < b.price.value_or(kUnknown);
 }

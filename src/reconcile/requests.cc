@@ -37,12 +37,14 @@ void OpenRequest(Pass& pass, const Placement& where, const std::vector<int>& slo
   Job& job = pass.job();
   Request& request = AppendRequest(job, slots);
   request.ask = where.ask;
+  if (BugIsOn("ceiling-forgotten")) request.ask.ceiling.reset();
   request.reason = where.reason;
   request.next_try = where.not_before;
   request.store_url = pass.seen.store_url;
   request.opened = pass.seen.now;
   request.not_after = where.not_before.value_or(pass.seen.now) + kSendWithin;
   request.limit = BugIsOn("time-limit-in-wrong-unit") ? kDefaultLease * 1000 : kDefaultLease;
+  if (BugIsOn("limits-add-up")) request.limit = kDefaultLease * request.number;
   request.token = RequestToken(pass.seen.ledger_id, job, request);
   pass.Changed(RequestText(pass, request) + " opened" +
                (where.reason.empty() ? "" : " at " + PlaceText(where.ask) + ": " + where.reason));

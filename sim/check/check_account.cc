@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// An account is shared: with machines of somebody else, with another ledger, with what ends
+// machines whose time is over. And it costs.
+#include <algorithm>
+#include <optional>
+
+#include "reconcile/reconcile.h"
+#include "sim/check/checks.h"
+
+namespace stoker::sim {
+namespace {
+
+// foreign: what is not of this ledger is neither ended nor started, stands in no record, and no
+// token of this one has made it.
+class ForeignIsLeftAlone : public Observer {
+ public:
+  explicit ForeignIsLeftAlone(World& world) : world_(world) {}
+
+  void OnTerminating(const CloudMachine& machine, const std::string& process) override {
+    Check(machine, process + " ends ");
+  }
+  void OnStarting(const CloudMachine& machine, const std::string& process) override {
+    Check(machine, process + " starts ");
+  }
+  void OnRequested(const LaunchRequest& request, const std::string& process) override {
+    const auto owner = world_.cloud().OwnerOf(request.token);
+    if (!owner || *owner == world_.number()) return;
+    world_.Breach("foreign", process + " asks with a token that another ledger has used",
+                  request.job);
+  }
+  void OnRecord(const Job&, const Job& after, const std::string& writer) override {
+    for (const Launch& launch : after.launches) {
+      const CloudMachine* const machine = world_.cloud().Find(launch.instance_id);
+      if (machine == nullptr) continue;
+      Check(*machine, writer + " gives launch " + std::to_string(launch.number) + " of " +
+                          after.id + " the machine ");
+    }
+  }
+
+ private:
+  void Check(const CloudMachine& machine, const std::string& what) {
+    if (machine.owner == world_.number()) return;
+    const bool nobodys = machine.owner == kNobodyOfOurs;
+    world_.Breach("foreign",
+                  what + machine.id +
+                      (nobodys ? ", which is somebody else's" : ", which is another ledger's"));
+  }
+
+  World& world_;
+};
+
+// expiry: where a machine without power cannot end itself, one whose time is over is ended by what
+// sweeps the account: within two of its rounds, whoever of ours has died. What has power ends
+// itself.
+class ExpiredIsEnded : public Observer {
+ public:
+  explicit ExpiredIsEnded(World& world) : world_(world) {}
+
+  void OnMachineEnded(const CloudMachine& machine) override { Check(machine); }
+  void OnEnd() override {
+    for (const auto& [id, machine] : world_.cloud().machines()) {
+      const bool ours = machine.owner == world_.number();
+      if (ours && machine.state != InstanceState::kGone) Check(machine);
+    }
+  }
+
+ private:
+  // Of the one that comes by most often and for good; unset: there is none.
+  std::optional<int64_t> Period() const {
+    std::optional<int64_t> period;
+    for (const ControllerPlan& one : world_.plan().controllers) {
+      if (one.kind != ControllerKind::kSweeper || one.end >= 0) continue;
+      period = std::min(period.value_or(one.period), one.period);
+    }
+    return period;
+  }
+
+  void Check(const CloudMachine& machine) {
+    const auto period = Period();
+    if (!world_.plan().limit_needs_boot || !period) return;
+    // Nobody can end anything while the provider is away, and before the calm requests fail.
+    int64_t over = std::max(
+        {machine.renewed_at + kDefaultLease.ms, world_.plan().calm, world_.cloud().away_until});
+    for (const auto& [provider, until] : world_.cloud().one_away_until) {
+      over = std::max(over, until);
+    }
+    const int64_t since = world_.now() - over;
+    if (since <= 2 * *period + kSlack) return;
+    world_.Breach(
+        "expiry",
+        machine.id + " is there " + std::to_string(since / 60'000) + " min after its time",
+        machine.request.job);
+  }
+
+  static constexpr int64_t kSlack = 60'000;
+  World& world_;
+};
+
+// price: of places of one rank that nothing speaks against, the cheapest is asked; no machine costs
+// more than its job may pay.
+class CheapestFirst : public Observer {
+ public:
+  explicit CheapestFirst(World& world) : world_(world) {}
+
+  void OnRecord(const Job& before, const Job& after, const std::string&) override {
+    for (const Request& request : after.requests) {
+      if (FindRequest(before, request.number) == nullptr) CheckChoice(before, after, request);
+    }
+  }
+  void OnBooted(const CloudMachine& machine) override {
+    const auto job = world_.jobs().find(machine.request.job);
+    if (job == world_.jobs().end() || machine.boots > 1) return;
+    const int64_t ceiling = world_.PlanOf(job->first)->ceiling;
+    if (ceiling == 0 || job->second.offers.empty() || machine.price <= ceiling) return;
+    world_.Breach("price",
+                  machine.id + " was had for " + std::to_string(machine.price) +
+                      ", more than the ceiling of " + std::to_string(ceiling),
+                  job->first);
+  }
+
+ private:
+  void CheckChoice(const Job& before, const Job& after, const Request& request) {
+    const auto chosen = std::find_if(after.offers.begin(), after.offers.end(), [&](const Offer& o) {
+      return o.ask.place == request.ask.place;
+    });
+    if (chosen == after.offers.end() || !chosen->price || HasOthersThere(after, request)) return;
+    for (const Offer& other : after.offers) {
+      const bool cheaper =
+          other.rank == chosen->rank && other.price && *other.price < *chosen->price;
+      if (!cheaper && other.rank >= chosen->rank) continue;
+      if (WasRefused(before, other) || WasRefused(after, other)) continue;
+      world_.Breach("price",
+                    "request " + std::to_string(request.number) + " goes to " +
+                        request.ask.place.zone + ", although " + other.ask.place.zone +
+                        " comes first and has refused nothing",
+                    after.id);
+    }
+  }
+
+  // What trains with machines that are there is asked for beside them.
+  static bool HasOthersThere(const Job& job, const Request& request) {
+    return std::any_of(job.launches.begin(), job.launches.end(), [&](const Launch& launch) {
+      return launch.request != request.number && !launch.closed &&
+             RequestOf(job, launch).ask.place == request.ask.place;
+    });
+  }
+
+  // Whatever it was, and whatever of it that holds for: more than what speaks against the offer.
+  static bool WasRefused(const Job& job, const Offer& offer) {
+    return std::any_of(job.requests.begin(), job.requests.end(), [&](const Request& request) {
+      return request.refusal && request.ask.place.provider == offer.ask.place.provider;
+    });
+  }
+
+  World& world_;
+};
+
+}  // namespace
+
+void AddAccountChecks(World& world, Checks* checks) {
+  checks->push_back(std::make_unique<ForeignIsLeftAlone>(world));
+  checks->push_back(std::make_unique<ExpiredIsEnded>(world));
+  checks->push_back(std::make_unique<CheapestFirst>(world));
+}
+
+}  // namespace stoker::sim

@@ -123,6 +123,8 @@ class Cloud {
   int RunningOf(int owner) const { return running_of_.at(static_cast<size_t>(owner + 1)); }
   // The owner of what the token has made last; unset: nothing that is known.
   std::optional<int> OwnerOf(const std::string& token) const;
+  // Requests that were given up by who sent them, and will take effect.
+  int on_their_way() const { return on_their_way_; }
   // Whose process asks, while one of the hooks for requests is called.
   int asking() const { return asking_; }
   // The platform's clock.
@@ -237,6 +239,7 @@ class Cloud {
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> by_job_;
   std::array<int, kLedgers + 1> running_of_ = {};  // by owner, from kNobodyOfOurs on
   int asking_ = 0;
+  int on_their_way_ = 0;
   int next_ = 1;
 };
 

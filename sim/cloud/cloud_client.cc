@@ -108,7 +108,11 @@ Result<CloudClient::Ids> CloudClient::Change(Kind kind, Effect change) {
   if (trip.fault == Fault::kLate) {
     const int64_t wait = prng_.Between(trip.back, std::max(trip.back, cloud_.timeout_ms));
     const int64_t later = prng_.Between(1, std::max<int64_t>(1, cloud_.faults.late_ms));
-    scheduler_.In(wait + later, [effect] { (void)effect(); });
+    ++cloud_.on_their_way_;
+    scheduler_.In(wait + later, [&cloud = cloud_, effect] {
+      --cloud.on_their_way_;
+      (void)effect();
+    });
     scheduler_.Sleep(wait);
     return Status(Code::kTimeout, "sim: no answer");
   }

@@ -161,7 +161,7 @@ void World::EndNoise() {
 }
 
 bool World::Done() const {
-  if (busy_ > 0 || cloud_.RunningOf(number()) > 0) return false;
+  if (busy_ > 0 || cloud_.RunningOf(number()) > 0 || cloud_.on_their_way() > 0) return false;
   if (neighbour_ && !neighbour_->Done()) return false;
   // All who would submit a job are gone; what they had sent may still arrive.
   if (jobs_.empty() && now() < plan_.calm + kLongestLate) return false;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/text.h"
 #include "cli/context.h"
 #include "cli/finish.h"
 #include "cli/interrupts.h"
 #include "cli/submit.h"
+#include "cli/variables.h"
 #include "cli/verb.h"
 #include "controller/restorable.h"
 #include "ledger/records.h"
@@ -16,7 +20,20 @@ struct Options {
   std::string job = "-";
   bool detach = false;
   bool fresh = false;
+  std::vector<std::string> secrets;
 };
+
+// Of the job's own secrets: it has no others.
+Result<std::map<std::string, std::string>> SecretValues(const Options& options,
+                                                        const JobSpec& spec) {
+  STOKER_ASSIGN(const GivenVariables given, ReadVariables({{}, {}, options.secrets}));
+  for (const std::string& name : given.secrets) {
+    if (std::find(spec.secrets.begin(), spec.secrets.end(), name) != spec.secrets.end()) continue;
+    return Status(Code::kUsage, "--secret " + Printable(name) + ": the job has no such secret",
+                  "'stoker run --from JOB --secret NAME' starts one that has");
+  }
+  return given.secret_values;
+}
 
 Status SayWhereItBegins(Context& context, const std::string& id) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
@@ -43,6 +60,7 @@ Status Run(Context& context, const Options& options) {
   STOKER_ASSIGN(const std::string text, ReadSpec(*ledger, pass.job));
   SubmitRequest request;
   STOKER_ASSIGN(request.spec, ParseStoredSpec(text));
+  STOKER_ASSIGN(request.secret_values, SecretValues(options, request.spec));
   // The same code, also when the folder has changed or is gone since.
   request.code_digest = pass.job.code_digest;
   request.code_note = pass.job.workdir_note;
@@ -69,9 +87,12 @@ Verb RetryVerb() {
                      {"128+N", "Signal N ended the program"},
                      {"127", "The program was not found"}};
   verb.examples = {"stoker retry digits", "stoker retry k3f7 --fresh --detach"};
-  verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""},
-                  {"-d,--detach", "Print the new job's id and return at once", &options->detach},
-                  {"--fresh", "Start without a checkpoint", &options->fresh}};
+  verb.options = {
+      {"JOB", "Which job ('-' = your last)", &options->job, ""},
+      {"-d,--detach", "Print the new job's id and return at once", &options->detach},
+      {"--fresh", "Start without a checkpoint", &options->fresh},
+      {"--secret", "Give a secret of the job anew: yours, or from a file with NAME=@FILE",
+       &options->secrets, "NAME"}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;
   return verb;

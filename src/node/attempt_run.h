@@ -85,6 +85,11 @@ class AttemptRun {
   // Of the launch: an attempt after this one finds it.
   std::string InputsDir() const { return config_.dir + "/inputs"; }
   std::string CheckpointDir() const;
+  std::string LastingCheckpointFolder() const;
+  Status CheckCheckpointFolder(StagingEnded* result);
+  void TellWhatIsThere(const std::string& lasting);
+  Status MoveStrangersAside(const std::string& folder, const std::string& job,
+                            const std::string& checkpoint);
   UnsavedPlace PlaceOfUnsaved() const;
   std::string Spare() const { return config_.dir + "/" + kSpare; }
   contract::NodeFacts Facts(const std::vector<std::string>& addresses, int master_port,

@@ -12,6 +12,7 @@
 #include "ledger/records.h"
 #include "ledger/reports.h"
 #include "node/attempt_run.h"
+#include "node/outputs/set_aside.h"
 #include "policy/drain.h"
 #include "sys/file.h"
 #include "sys/watch/checkpoint_files.h"
@@ -26,13 +27,87 @@ constexpr Duration kBesideWhole = Duration::Seconds(15);
 
 }  // namespace
 
+// Of a folder that outlives attempts, its real path; "" = it is made anew for each.
+std::string AttemptRun::LastingCheckpointFolder() const {
+  const std::string folder = CheckpointDir();
+  const auto real = sys::RealPath(folder);
+  const auto own = sys::RealPath(config_.dir);
+  const std::string path = real.ok() ? *real : folder;
+  return StartsWith(path, (own.ok() ? *own : config_.dir) + "/") ? "" : path;
+}
+
+Status AttemptRun::CheckCheckpointFolder(StagingEnded* result) {
+  const std::string folder = LastingCheckpointFolder();
+  if (folder.empty()) return Status::Ok();
+  const auto real = [](const std::string& path) {
+    const auto found = sys::RealPath(path);
+    return found.ok() ? *found : path;
+  };
+  const std::string why =
+      WhyNotForCheckpoints(folder, real(sys::HomeDir()), real(config_.state_dir));
+  if (why.empty()) return Status::Ok();
+  result->setup_failed = true;
+  result->setup_code = 1;
+  return Status(Code::kInvalid, "the checkpoint folder " + Printable(folder) + " " + why,
+                "Name a folder for checkpoints alone: --checkpoints DIR");
+}
+
+void AttemptRun::TellWhatIsThere(const std::string& lasting) {
+  if (lasting.empty()) return;
+  const auto there = sys::ListDir(lasting);
+  if (!there.ok() || there->empty()) return;
+  Say("stoker: the checkpoint folder " + Printable(lasting) +
+      " is not empty, and no checkpoint is restored: the program finds what lies there");
+}
+
+// What is in no checkpoint of the job, nor of the one that it goes on from, is somebody's, or a
+// save that was never whole: the program must not find it, and nobody loses it.
+Status AttemptRun::MoveStrangersAside(const std::string& folder, const std::string& job,
+                                      const std::string& checkpoint) {
+  std::set<std::string> ours;
+  const auto add = [&](const std::string& of, const std::string& id) {
+    const auto manifest = LoadManifest(store_, of, id);
+    if (!manifest.ok()) return;  // the restore says why
+    for (const auto& part : manifest->parts) {
+      for (const ManifestFile& file : part.files) ours.insert(file.path);
+    }
+  };
+  add(job, checkpoint);
+  for (const std::string& of : std::set<std::string>{job, config_.job.id}) {
+    STOKER_ASSIGN(const auto infos, ListCheckpoints(store_, of));
+    for (const CheckpointInfo& info : infos) add(of, info.id);
+  }
+  if (!sys::DirExists(folder)) return Status::Ok();
+  const std::vector<std::string> places = {config_.state_dir + "/aside", folder + ".stoker-aside"};
+  STOKER_ASSIGN(const SetAside moved, MoveOthersAside(folder, ours, places, PlaceOfUnsaved().name));
+  for (const std::string& to : moved.to) {
+    Say("stoker: what lay in the checkpoint folder " + Printable(folder) +
+        " and is in no checkpoint was moved to " + Printable(to) + ", where it stays");
+  }
+  return Status::Ok();
+}
+
 // `id` as in Attempt::restore: job/checkpoint_name.h.
 Status AttemptRun::RestoreCheckpoint(const std::string& id, StagingEnded* result) {
   restored_.clear();
-  if (id.empty()) return Status::Ok();
+  STOKER_TRY(CheckCheckpointFolder(result));
+  const std::string lasting = LastingCheckpointFolder();
+  if (id.empty()) {
+    TellWhatIsThere(lasting);
+    return Status::Ok();
+  }
   const CheckpointName name = SplitCheckpointName(id);
   const std::string job = name.job.empty() ? config_.job.id : name.job;
   const std::string& checkpoint = name.name;
+  if (!lasting.empty()) STOKER_TRY(MoveStrangersAside(lasting, job, checkpoint));
+  if (sys::FileExists(CheckpointDir()) && !sys::DirExists(CheckpointDir())) {
+    result->setup_failed = true;
+    result->setup_code = 1;
+    return Status(Code::kInvalid,
+                  Printable(config_.spec.checkpoints.path) + " is no folder: checkpoint " + id +
+                      " cannot be restored there",
+                  "Rename what lies there, or name another folder: --checkpoints DIR");
+  }
   Say("stoker: restoring " +
       (IsAsLeft(id) ? id + ", as a program left it: not known to be whole" : "checkpoint " + id));
   STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(CheckpointDir()));
@@ -74,6 +149,12 @@ bool AttemptRun::SilentForGood(int rank) {
 Status AttemptRun::BeginKeepers() {
   CheckpointFilesOptions options;
   options.directory = CheckpointDir();
+  if (!sys::DirExists(options.directory)) {
+    // Something else lies in its way, which MakeNamedFolders has said.
+    Say("stoker: there is no checkpoint folder: what the program saves is not kept");
+    options.directory = config_.dir + "/no-checkpoints";
+    STOKER_TRY(sys::MakeDirs(options.directory, 0700));
+  }
   options.staging = config_.dir + "/staging";
   STOKER_TRY(sys::MakeDirs(options.staging, 0700));
   STOKER_TRY(sys::MakeDirs(Spare(), 0700));

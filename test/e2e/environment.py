@@ -293,9 +293,26 @@ def nodes(results, world):
                   and "no host names of their own" in log, told.stdout + log)
 
 
+def retried(results, world):
+    """A retry has no secret but what it is given anew, as its error says."""
+    job = world.submit("--secret", "TOKEN", "--", "sh", "-c", "echo got ${#TOKEN}; exit 3",
+                       env={"TOKEN": SECRET})  # fmt: skip
+    world.stoker("wait", job, timeout=60)
+    refused = world.stoker("retry", job)
+    results.check("retry: without its secret it is refused, and says how to give it",
+                  refused.returncode == 1 and "--secret TOKEN=@FILE" in refused.stderr,
+                  refused.stderr)  # fmt: skip
+    (world.root / "token").write_text("another\n")
+    again = world.stoker("retry", job, "--secret", f"TOKEN=@{world.root}/token", timeout=60)
+    results.check("retry --secret: it has it", "got 7" in again.stdout, again.stdout + again.stderr)
+    other = world.stoker("retry", job, "--secret", f"OTHER=@{world.root}/token")
+    results.check("retry --secret: no other", other.returncode == 2 and
+                  "no such secret" in other.stderr, other.stderr)  # fmt: skip
+
+
 def main():
     results = Results()
-    for test in (page_and_code, shell, secrets, lost_and_swept, setup, nodes):
+    for test in (page_and_code, shell, secrets, retried, lost_and_swept, setup, nodes):
         if sys.argv[1:] and test.__name__ not in sys.argv[1:]:
             continue
         with World("environment") as world:

@@ -15,6 +15,7 @@
 #include "ledger/paths.h"
 #include "node/own_variables.h"
 #include "view/lineage.h"
+#include "view/troubles_told.h"
 
 namespace stoker::cli {
 namespace {
@@ -29,7 +30,7 @@ class EventTeller {
     for (const Attempt& attempt : pass.job.attempts) {
       TellAttempt(attempt, pass.job, SavingFor(attempt, pass.reports, pass.store_now).has_value());
     }
-    for (const ReportSeen& seen : pass.reports) TellTrouble(seen.report);
+    for (const NodeReport* report : troubles_.News(pass.reports)) TellTrouble(*report);
   }
 
   // Was the reason for the job's end told, as that of its last attempt?
@@ -71,16 +72,15 @@ class EventTeller {
   }
 
   void TellTrouble(const NodeReport& report) {
-    std::string& told = trouble_[report.rank];
-    if (told == report.trouble) return;
-    told = report.trouble;
-    if (!told.empty()) context_.Say("node " + std::to_string(report.rank) + ": " + Printable(told));
+    const std::string later =
+        report.attempt > 1 ? " of attempt " + std::to_string(report.attempt) : "";
+    context_.Say("node " + std::to_string(report.rank) + later + ": " + Printable(report.trouble));
   }
 
   Context& context_;
   bool enabled_;
   std::map<int, std::string> told_;
-  std::map<int, std::string> trouble_;
+  TroublesTold troubles_;
   std::map<int, std::string> whys_;  // of the endings told, by attempt
 };
 

@@ -7,6 +7,7 @@
 
 #include "agent/flush_policy.h"
 #include "base/text.h"
+#include "cli/full_store.h"
 #include "cli/interrupts.h"
 #include "cli/job_watch.h"
 #include "cli/log_printer.h"
@@ -137,6 +138,8 @@ class Attached {
       if (pass.ok()) {
         away_ = false;
         if (*pass) Tell(**pass);
+        // Silence of the nodes has a reason then, and only who looks can say it.
+        if (options_.events && !IsFinal(last_.state)) full_.Tell(context_, *store_);
       } else if (!pass.status().transient() && !pass.status().Is(Code::kConflict)) {
         return pass.status();
       } else {
@@ -193,6 +196,7 @@ class Attached {
   Job last_;
   MonoTime started_;
   bool away_ = false;
+  FullStoreTeller full_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "agent/flush_policy.h"
 #include "base/text.h"
 #include "cli/context.h"
+#include "cli/full_store.h"
 #include "cli/interrupts.h"
 #include "cli/job_watch.h"
 #include "cli/log_printer.h"
@@ -155,6 +156,7 @@ Status Run(Context& context, const Options& options) {
   MonoTime passed = context.clock().Mono();
   MonoTime read_at = passed;
   MonoTime marked{-60'000};
+  FullStoreTeller full;
   for (;;) {
     bool final = IsFinal(read.job.state);
     bool any = false;
@@ -170,6 +172,7 @@ Status Run(Context& context, const Options& options) {
       }
       if (Interrupted()) return Status::Ok();
     }
+    if (!final) full.Tell(context, ledger->store());
     if (!options.follow || (final && !any) || Interrupted()) {
       TellMissing(context, read.job, *reader, filter, reports, &printer);
       return Status::Ok();

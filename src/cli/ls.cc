@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/context.h"
+#include "cli/full_store.h"
 #include "cli/ls_columns.h"
 #include "cli/story.h"
 #include "cli/table.h"
@@ -136,6 +137,19 @@ std::map<std::string, Live> HelpAlong(Context& context) {
   return live;
 }
 
+void SayTroubles(Context& context, const std::vector<Summary>& shown,
+                 const std::map<std::string, Live>& live, const ObjectStore& store) {
+  bool any_live = false;
+  for (const Summary& job : shown) {
+    any_live |= !IsFinal(job.state);
+    const auto seen = live.find(job.id);
+    const bool now = seen != live.end() && !seen->second.trouble.empty();
+    if (now) context.Say(job.id + ": " + seen->second.trouble);
+    if (!now && !job.remark.empty()) context.Say(job.id + ": " + job.remark);
+  }
+  if (any_live) FullStoreTeller().Tell(context, store);
+}
+
 Status Run(Context& context, const Options& options) {
   if (!options.columns.empty() && (context.json || options.ids || options.hyperparameters)) {
     return Status(Code::kUsage, "--columns goes with none of --json, --ids, --hyperparameters",
@@ -195,12 +209,7 @@ Status Run(Context& context, const Options& options) {
     context.Say("no jobs yet. To run one: stoker run -- python3 train.py");
   } else {
     STOKER_TRY(PrintForPeople(context, shown, options, *ledger));
-    for (const Summary& job : shown) {
-      const auto seen = live.find(job.id);
-      const bool now = seen != live.end() && !seen->second.trouble.empty();
-      if (now) context.Say(job.id + ": " + seen->second.trouble);
-      if (!now && !job.remark.empty()) context.Say(job.id + ": " + job.remark);
-    }
+    SayTroubles(context, shown, live, ledger->store());
     if (hidden > 0) context.Say(std::to_string(hidden) + " older jobs: stoker ls --all");
   }
   return Status::Ok();

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/context.h"
+#include "cli/full_store.h"
 #include "cli/story.h"
 #include "cli/tiers.h"
 #include "cli/verb.h"
@@ -48,6 +49,7 @@ Status Run(Context& context, const Options& options) {
                   "\n");
   }
   if (!usage_trouble.ok()) context.Say(usage_trouble.ToString());
+  if (!IsFinal(pass.job.state)) FullStoreTeller().Tell(context, ledger->store());
   if (pass.trouble) context.Say(pass.trouble->ToString());
   return Status::Ok();
 }

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "cli/context.h"
+#include "cli/full_store.h"
 #include "cli/interrupts.h"
 #include "cli/private_env.h"
 #include "cli/story.h"
@@ -41,6 +42,7 @@ Status Run(Context& context, const Options& options) {
   }
   CatchInterrupts();
   std::string shown;
+  FullStoreTeller full;
   for (;;) {
     const auto pass = controller->Pass(job);
     if (!pass.ok() && !pass.status().transient()) return pass.status();
@@ -56,6 +58,7 @@ Status Run(Context& context, const Options& options) {
       context.exit_code = ExitCodeOf(pass->job);
       return Status::Ok();
     }
+    full.Tell(context, *store);
     if (pass.ok()) {
       const std::string now = "waiting for " + pass->job.name + " (" + job +
                               "): " + std::string(Name(pass->job.state)) + ", attempt " +

@@ -98,6 +98,9 @@ def no_inodes(world, results):
         # With no name left nothing can be noted in the ledger: `show` says what it last knew.
         world.wait_for("the ledger is full", lambda: os.statvfs(store).f_favail == 0, timeout=60)
         subprocess.run(["sleep", "2"], check=True)
+        said = world.stoker("ls").stderr
+        results.check("no inodes: ls says that nodes cannot report",
+                      "the store is full (no inode is free in" in said, said)
         mend()
         done = world.stoker("wait", job, timeout=90)
         results.check("no inodes: with some again the job ends well", done.returncode == 0,

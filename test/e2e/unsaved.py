@@ -145,7 +145,11 @@ class FullDisk:
         big = self.home / ".local/share/stoker/instances"
         self.world.wait_for("it has written", lambda: any(
             p.stat().st_size == 30_000_000 for p in big.glob("*/work/out/big")))
+        # What stays with it says so, too, without another look.
+        self.waits = self.world.start("wait", self.job, env=self.env)
         fill(self.home, 0)
+        verbs = [("ls",), ("show", self.job), ("logs", self.job)]
+        self.full = [self.world.stoker(*words, env=self.env).stderr for words in verbs]
 
     def cancel(self):
         # Nothing can be written, so nobody can tell how far it is.
@@ -154,6 +158,9 @@ class FullDisk:
     def finish(self, results):
         """The node moves it, or where its end cannot even be noted, who ends it."""
         folder = self.home / ".local/share/stoker/unsaved"
+        said = "stoker: the store is full (0 B are free in "
+        results.check("a full disk: ls, show and logs say why nothing is heard of the nodes",
+                      all(text.count(said) == 1 for text in self.full), self.full)
         self.world.wait_for(f"it was moved: {self.said}", timeout=150,
                             condition=lambda: list(folder.glob(f"{self.job}-*")))
         place = next(iter(folder.iterdir()))
@@ -162,6 +169,8 @@ class FullDisk:
                       [p.stat().st_size for p in big] == [30_000_000], big)
         (self.home / "ballast").unlink()
         done = self.world.stoker("wait", self.job, env=self.env)
+        waited = self.waits.communicate(timeout=60)[1]
+        results.check("a full disk: who waits is told once", waited.count(said) == 1, waited)
         results.check("a full disk: it is said where it lies", done.returncode == 1
                       and str(place) in self.said.stderr + done.stdout,
                       (self.said.stderr, done.stdout))

@@ -354,6 +354,9 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
     if (!written.ok()) {
       // What was read still counts: a node must see a cancel also while nothing can be written.
       result.trouble = written.status();
+      // Where this observer finds no room its nodes find none: silence counts from when they can
+      // speak again, or the end that a node has waited to tell would come too late.
+      if (written.status().Is(Code::kNoSpace)) looked_.erase(job_id);
       return result;
     }
     result.job = written->job;

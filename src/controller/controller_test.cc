@@ -13,6 +13,7 @@
 #include "ledger/paths.h"
 #include "ledger/reports.h"
 #include "spec/print.h"
+#include "store/forwarding.h"
 #include "test/contract/ledger_kit.h"
 
 namespace stoker {
@@ -305,6 +306,37 @@ TEST_F(QuietNodeTest, WhoGoesOnLookingAsksOnce) {
     ASSERT_TRUE(observer->Pass(job_).ok());
   }
   EXPECT_FALSE(IsKept());
+}
+
+// Takes nothing any more, from nobody.
+class FullStore : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Result<Version> Put(const std::string& key, std::string_view data,
+                      const Condition& condition = {}) override {
+    if (full) return Status(Code::kNoSpace, "full");
+    return inner_.Put(key, data, condition);
+  }
+  bool full = true;
+};
+
+TEST_F(QuietNodeTest, IsNotSilentWhileNobodyCouldWrite) {
+  FullStore store(store_);
+  const auto ledger = std::move(*Ledger::Open(store, clock_, 2));
+  Controller observer(
+      *ledger, [this](const std::string&) -> Result<Provider*> { return &local_; }, clock_);
+  const auto look = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      clock_.now += 10'000;
+      ASSERT_TRUE(observer.Pass(job_).ok());
+    }
+  };
+  look(40);
+  store.full = false;
+  look(1);
+  EXPECT_FALSE(IsLost()) << "it must first have the time to say what it could not";
+  look(20);
+  EXPECT_TRUE(IsLost()) << "though it had room";
 }
 
 TEST_F(ControllerTest, WhoOnlyLooksChangesNothing) {

@@ -80,11 +80,33 @@ def test_timer(results, world):
     world.stoker("cancel", "-", check=True)
 
 
+def test_other_nodes(results, world):
+    """Only node 0's undeclared files are kept: what others made is said, once, in each place."""
+    script = ("echo r > result-$NODE_RANK.txt; echo o > output/o-$NODE_RANK; "
+              "mkdir -p .cache; echo c > .cache/c")
+    told = world.json("run", "--num-nodes", "2", "--", "sh", "-c", script)
+    line = ("not kept: result-1.txt: without 'outputs' in the job file only node 0's files are "
+            "kept; write into $STOKER_OUTPUT_DIR or name them under 'outputs'")
+    results.check("other nodes: the result says what of theirs is not kept",
+                  told["troubles"] == ["attempt 1, node 1: " + line], told["troubles"])
+    job = told["job"]["id"]
+    kept = sorted(one["path"] for one in world.json("get", job, "--list"))
+    results.check("other nodes: what is kept",
+                  kept == ["node-1/output/o-1", "output/o-0", "result-0.txt"], kept)
+    for where, text in (("show", world.stoker("show", job).stdout),
+                        ("the log", world.stoker("logs", job, "--stream", "system").stdout)):
+        results.check(f"other nodes: {where} says so once", text.count(line) == 1, text)
+    same = world.json("run", "--num-nodes", "2", "--output", "result-*", "--", "sh", "-c", script)
+    results.check("other nodes: nothing where 'outputs' is given", same["troubles"] == [],
+                  same["troubles"])
+
+
 def main():
     results = Results()
     with World("said") as world:
         results.run("left behind", test_left_behind, results, world)
         results.run("attempts", test_attempts, results, world)
+        results.run("other nodes", test_other_nodes, results, world)
         results.run("timer", test_timer, results, world)
         results.run("pip", test_pip, results, world)
     results.finish()

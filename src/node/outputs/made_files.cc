@@ -139,7 +139,8 @@ Status MadeFiles::Remember() {
   return walked;
 }
 
-Status MadeFiles::Walk(const std::function<bool()>& out_of_time, Passed* passed, MadeTally* tally) {
+Status MadeFiles::Walk(const std::function<bool()>& out_of_time, Passed* passed,
+                       const Sight& sight) {
   *passed = {};
   ignore_ = {};
   LoadIgnoreFile("");
@@ -150,7 +151,7 @@ Status MadeFiles::Walk(const std::function<bool()>& out_of_time, Passed* passed,
     return !late && Enters(path, passed);
   };
   filter.wanted = [&](const FileFact& fact) {
-    if (Counts(fact, passed)) tally->Add(fact.path, fact.size);
+    if (Counts(fact, passed)) sight(fact);
     return false;
   };
   filter.closed = [&](const std::string& path, const Status&) { passed->closed.Add(path); };
@@ -160,14 +161,37 @@ Status MadeFiles::Walk(const std::function<bool()>& out_of_time, Passed* passed,
 }
 
 Status MadeFiles::Choose(const std::function<bool()>& out_of_time) {
+  if (!config_.keeps) return NameAll(out_of_time);
   Passed passed;
   MadeTally tally(config_.bounds);
-  STOKER_TRY(Walk(out_of_time, &passed, &tally));
-  if (tally.Again()) STOKER_TRY(Walk(out_of_time, &passed, &tally));
+  const Sight sight = [&](const FileFact& made) { tally.Add(made.path, made.size); };
+  STOKER_TRY(Walk(out_of_time, &passed, sight));
+  if (tally.Again()) STOKER_TRY(Walk(out_of_time, &passed, sight));
   choice_ = tally.Choose();
   left_out_.clear();
   DropCredentials();
   TellLeftOut(passed);
+  return Status::Ok();
+}
+
+// No number of the node and no sizes: where every node made the same, one sentence tells it.
+Status MadeFiles::NameAll(const std::function<bool()>& out_of_time) {
+  left_out_.clear();
+  Passed passed;
+  std::set<std::string> first;
+  int64_t count = 0;
+  STOKER_TRY(Walk(out_of_time, &passed, [&](const FileFact& made) {
+    ++count;
+    first.insert(made.path);
+    if (first.size() > kNamed) first.erase(std::prev(first.end()));
+  }));
+  if (count == 0) return Status::Ok();
+  Some all;
+  for (const std::string& path : first) all.Add(path);
+  all.count = count;
+  left_out_.push_back("not kept: " + all.Names() +
+                      ": without 'outputs' in the job file only node 0's files are kept; write "
+                      "into $STOKER_OUTPUT_DIR or name them under 'outputs'");
   return Status::Ok();
 }
 

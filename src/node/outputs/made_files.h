@@ -20,6 +20,7 @@ struct MadeFilesConfig {
   std::string workdir;                 // absolute
   std::vector<std::string> leave_out;  // paths in it that are kept otherwise, with all below them
   MadeBounds bounds;
+  bool keeps = true;  // false: nothing is chosen, and what was made is told
 };
 
 // One thread at a time.
@@ -51,10 +52,12 @@ class MadeFiles {
   };
   bool Enters(const std::string& path, Passed* passed);
   bool Counts(const FileFact& fact, Passed* passed) const;
-  Status Walk(const std::function<bool()>& out_of_time, Passed* passed, MadeTally* tally);
+  using Sight = std::function<void(const FileFact& made)>;
+  Status Walk(const std::function<bool()>& out_of_time, Passed* passed, const Sight& sight);
   void LoadIgnoreFile(const std::string& folder);
   void DropCredentials();
   void TellLeftOut(const Passed& passed);
+  Status NameAll(const std::function<bool()>& out_of_time);
 
   const MadeFilesConfig config_;
   TreeMemory before_;

@@ -42,6 +42,29 @@ class MadeFilesTest : public ::testing::Test {
   std::unique_ptr<sys::TempDir> temp_;
 };
 
+TEST_F(MadeFilesTest, WhereNothingIsKeptItIsNamed) {
+  Write("train.py");
+  MadeFilesConfig config = Config();
+  config.keeps = false;
+  MadeFiles made(config);
+  ASSERT_TRUE(made.Remember().ok());
+  EXPECT_EQ(Kept(made), Paths{});
+  EXPECT_EQ(made.left_out(), Paths{});
+  Write("__pycache__/train.pyc");
+  Write("output/kept-anyway");
+  EXPECT_EQ(Kept(made), Paths{});
+  EXPECT_EQ(made.left_out(), Paths{});
+  for (int i = 0; i < 12; ++i) Write("part-" + std::to_string(100 + i));
+  for (int tries = 0; tries < 2; ++tries) {
+    EXPECT_EQ(Kept(made), Paths{});
+    ASSERT_EQ(made.left_out().size(), 1U);
+    const std::string& line = made.left_out().front();
+    EXPECT_TRUE(StartsWith(line, "not kept: part-100, part-101, ")) << line;
+    EXPECT_NE(line.find("part-109 and 2 more: without 'outputs'"), std::string::npos) << line;
+  }
+  EXPECT_TRUE(made.Choose([] { return true; }).Is(Code::kTimeout));
+}
+
 TEST_F(MadeFilesTest, OnlyWhatIsNewOrChanged) {
   for (const char* path : {"train.py", "lib/a.py", "lib/b.py", "log.txt"}) Write(path);
   MadeFiles made(Config());

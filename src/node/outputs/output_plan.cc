@@ -22,10 +22,10 @@ OutputPlan::OutputPlan(const JobSpec& spec, std::string workdir, int rank)
   MadeBounds bounds;
   bounds.bytes = spec.limits.kept_size.value_or(bounds.bytes);
   bounds.files = spec.limits.kept_files.value_or(bounds.files);
-  if (spec.outputs_given || rank != 0 || bounds.bytes == 0 || bounds.files == 0) return;
+  if (spec.outputs_given || bounds.bytes == 0 || bounds.files == 0) return;
   std::vector<std::string> apart = Apart();
   apart.insert(apart.end(), {contract::kOutputFolder, contract::kModelFolder});
-  made_ = std::make_unique<MadeFiles>(MadeFilesConfig{workdir_, apart, bounds});
+  made_ = std::make_unique<MadeFiles>(MadeFilesConfig{workdir_, apart, bounds, rank == 0});
 }
 
 std::vector<std::string> OutputPlan::Apart() const {

@@ -68,8 +68,9 @@ class Keep {
     if (!config_.unkept) return AsLeftKept();
     if (config_.num_nodes > 1) STOKER_TRY(AloneWrote());
     STOKER_ASSIGN(const DirectoryScan scan, files_.Scan());
-    for (const std::string& path : scan.skipped) {
-      kept_.left_out.push_back("'" + Printable(path) + "': " + kSkipped);
+    for (const SkippedEntry& entry : scan.skipped) {
+      kept_.left_out.push_back("'" + Printable(entry.path) +
+                               "': " + std::string(WhySkipped(entry.why)));
     }
     std::vector<FileFact> batch;
     int64_t bytes = 0;

@@ -323,7 +323,8 @@ void CheckpointKeeper::TellSkipped(const DirectoryScan& scan) {
   if (!skipped_.empty()) {
     const std::string more =
         skipped_.size() == 1 ? "" : " and " + std::to_string(skipped_.size() - 1) + " more";
-    text = "'" + Printable(skipped_.front()) + "'" + more + " can be in no checkpoint: " + kSkipped;
+    text = "'" + Printable(skipped_.front().path) + "'" + more +
+           " can be in no checkpoint: " + std::string(WhySkipped(skipped_.front().why));
   }
   {
     const std::lock_guard lock(mutex_);

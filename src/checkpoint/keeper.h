@@ -153,14 +153,14 @@ class CheckpointKeeper {
   bool dirty_ = true;  // an event came after the last scan
   MonoTime next_step_;
   MonoTime take_after_;
-  Duration look_cost_;                // of the last scan
-  bool mark_owed_ = false;            // kDoneMark goes when the moment is in the store
-  Status take_failed_;                // the last try of a copy
-  std::optional<MonoTime> behind_;    // since when something lies there that is not committed
-  Duration slowest_;                  // from such a change to its commit
-  std::set<std::string> told_;        // kinds of reasons, since the last commit
-  std::vector<std::string> skipped_;  // of the last scan, as far as it was told
-  StagedFiles staged_;                // of the last moment taken
+  Duration look_cost_;                 // of the last scan
+  bool mark_owed_ = false;             // kDoneMark goes when the moment is in the store
+  Status take_failed_;                 // the last try of a copy
+  std::optional<MonoTime> behind_;     // since when something lies there that is not committed
+  Duration slowest_;                   // from such a change to its commit
+  std::set<std::string> told_;         // kinds of reasons, since the last commit
+  std::vector<SkippedEntry> skipped_;  // of the last scan, as far as it was told
+  StagedFiles staged_;                 // of the last moment taken
   int64_t taken_cycle_ = 0;
   bool closed_ = false;  // one of them ended a write
   std::optional<MonoTime> ended_news_;

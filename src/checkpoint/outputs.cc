@@ -255,8 +255,11 @@ Status OutputKeeper::LookAt(const OutputSource& source, bool all, MonoTime deadl
   const auto whole = [&](const std::string& path) {
     return source.prefix.empty() ? path : source.prefix + "/" + path;
   };
-  for (const std::string& path : scan.skipped) {
-    if (!LeftOut(whole(path))) LeaveOut(whole(path), nullptr, kSkipped);
+  for (const SkippedEntry& entry : scan.skipped) {
+    const std::string path = whole(entry.path);
+    if (LeftOut(path)) continue;
+    LeaveOut(path, nullptr, std::string(WhySkipped(entry.why)));
+    if (entry.why == SkipReason::kUnreadable) unsaved_.insert(path);
   }
   Batch batch;
   std::set<std::string> there;
@@ -305,6 +308,7 @@ Status OutputKeeper::WriteManifest() {
 
 Status OutputKeeper::Pass(bool all, MonoTime deadline) {
   waiting_.clear();
+  unsaved_.clear();
   Status first;
   for (const OutputSource& source : sources_) {
     const Status status = LookAt(source, all, deadline);

@@ -61,7 +61,8 @@ class OutputKeeper {
   // What will never be in the store as it is now, by path in the work directory, and why; for
   // people.
   const std::map<std::string, std::string>& left_out() const { return left_out_; }
-  // After GiveUp: what another try might have kept, by path in the work directory.
+  // After Finish: files of an output, and folders in one, that this process may not read. After
+  // GiveUp also what another try might have kept. By path in the work directory.
   const std::set<std::string>& unsaved() const { return unsaved_; }
   // Whether a file was kept, under a path (as in the work directory) that `matches`.
   bool Kept(const std::function<bool(const std::string& path)>& matches) const;

@@ -171,6 +171,23 @@ TEST(Outputs, WhatMayPassIsTriedUntilItIsGivenUp) {
   EXPECT_EQ(ListOutputs(store, kJob)->size(), 1u);
 }
 
+TEST(Outputs, WhatMayNotBeReadIsUnsavedAndAPipeIsNot) {
+  MemoryStore store;
+  Bench bench(store);
+  bench.files.Write("out/x", "x");
+  bench.files.skipped = {{"out/locked", SkipReason::kUnreadable},
+                         {"out/pipe", SkipReason::kNoFile},
+                         {"out/away", SkipReason::kLeadsOut}};
+  const auto end = bench.clock.now + Duration::Seconds(5);
+  EXPECT_TRUE(bench.keeper.Finish(end).ok()) << "another try would not read it either";
+  EXPECT_EQ(bench.keeper.unsaved(), std::set<std::string>{"out/locked"});
+  EXPECT_EQ(bench.keeper.left_out().size(), 3u);
+  EXPECT_EQ(bench.keeper.left_out().at("out/locked"), "it may not be read");
+  bench.files.skipped.clear();
+  EXPECT_TRUE(bench.keeper.Finish(end).ok());
+  EXPECT_TRUE(bench.keeper.unsaved().empty()) << "it is gone";
+}
+
 // Names of roles and targets of links are bytes, too.
 TEST(Manifests, KeepBytesThatAreNotUtf8) {
   Manifest manifest;

@@ -210,7 +210,7 @@ Verb RunVerb() {
       "Runs a job file, or the command after '--'. Packs the work directory, records the job, "
       "gets it a machine and stays with it: you see the program's output, and Ctrl-C leaves the "
       "job running. Ends with the program's exit code, or with 1 when it succeeded but files that "
-      "it left could not be kept.";
+      "it left could not be kept: the store did not take them, or they may not be read.";
   verb.exit_codes = {{"CODE", "The program's own exit code, when the job failed with one"},
                      {"128+N", "Signal N ended the program"},
                      {"127", "The program was not found"}};

@@ -214,6 +214,8 @@ Status AttemptRun::FinalSync(const FinalizeAttempt& action) {
   const Status outputs =
       outputs_ ? outputs_->Finish(deadline).WithContext("the last outputs") : Status::Ok();
   if (checkpoint.ok() && !hurried_) KeepWhatIsLeft(deadline);
+  // What may not be read is not kept by another try either, and must not go with the folder.
+  if (checkpoint.ok() && outputs.ok() && unsaved_.files == 0) MoveUnsavedAway(false);
   return checkpoint.ok() ? outputs : checkpoint;
 }
 

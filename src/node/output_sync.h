@@ -41,7 +41,8 @@ class OutputSync {
   std::string trouble();
   // What was left out, a line each, for the job's owner. Any thread.
   std::vector<std::string> left_out();
-  // After GiveUp: paths in the work directory that a store with room would have kept.
+  // After Finish or GiveUp: paths in the work directory that would have been kept if they could
+  // have been read, or if the store had had room.
   std::vector<std::string> unsaved() const;
   // Files that have been uploaded so far. Any thread.
   int64_t uploaded() const { return uploaded_; }

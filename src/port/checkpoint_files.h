@@ -63,6 +63,31 @@ struct FileEvent {
   bool disk_full = false;
 };
 
+// Why an entry of a directory cannot be kept.
+enum class SkipReason { kUnreadable, kNoFile, kLeadsOut, kElsewhere };
+
+struct SkippedEntry {
+  std::string path;
+  SkipReason why = SkipReason::kNoFile;
+  bool operator==(const SkippedEntry& other) const {
+    return path == other.path && why == other.why;
+  }
+};
+
+inline std::string_view WhySkipped(SkipReason why) {
+  switch (why) {
+    case SkipReason::kUnreadable:
+      return "it may not be read";
+    case SkipReason::kNoFile:
+      return "it is no plain file, but a pipe, a socket or a device";
+    case SkipReason::kLeadsOut:
+      return "it is a link that leads out of its folder";
+    case SkipReason::kElsewhere:
+      return "it lies on another file system, or too many folders deep";
+  }
+  return "";
+}
+
 struct DirectoryScan {
   std::vector<FileFact> files;    // ordered by path
   std::set<std::string> written;  // paths that some process has open for writing
@@ -73,8 +98,7 @@ struct DirectoryScan {
   bool disk_full = false;         // as with events
   bool torn = false;              // names came or went while they were listed: some may be missing
   int64_t size_limit = -1;        // smallest RLIMIT_FSIZE in the task; -1 = none
-  // What cannot be kept: sockets, devices, links to outside, what this process may not read.
-  std::vector<std::string> skipped;
+  std::vector<SkippedEntry> skipped;  // what cannot be kept, in no order
 };
 
 // A copy of files as they were at one moment. Destroying it frees the copy.

@@ -132,6 +132,7 @@ class FakeFiles : public CheckpointFiles {
   Result<DirectoryScan> Scan() override {
     const bool torn = std::exchange(scan_began_, false);
     DirectoryScan scan;
+    scan.skipped = skipped;
     for (const auto& [path, file] : files_) {
       if (torn && path.find('/') != std::string::npos && listed_.count(path) == 0) continue;
       scan.files.push_back(FactOf(path, file));
@@ -183,6 +184,7 @@ class FakeFiles : public CheckpointFiles {
   bool alive = true;
   bool disk_full = false;
   bool no_room = false;  // for copies
+  std::vector<SkippedEntry> skipped;
   // What happens in a new folder is not heard for so long: it is not watched yet.
   Duration deaf;
   Status take_fails;

@@ -285,9 +285,12 @@ def unreadable(world, results):
 
     done = stoker("run", "--", PYTHON, "prog.py")
     results.check("what may not be read is named, and nothing waits for it",
-                  done.returncode == 0 and all(f"'{name}'" in done.stderr for name in
-                                               ("bad", "output/bad", "output/locked")),
+                  all(f"'{name}'" in done.stderr for name in ("bad", "output/bad", "output/locked"))
+                  and done.stderr.count("not kept: it may not be read") >= 2,
                   done.stderr)  # fmt: skip
+    results.check("what was to be kept and may not be read counts as not kept",
+                  done.returncode == 1 and "Succeeded, 2 files not kept" in done.stderr,
+                  f"{done.returncode} {done.stderr}")
     stoker("get", "-")
     got = {str(p.relative_to(at)): p.read_text()
            for at in home.glob("prog-*") for p in at.rglob("*") if p.is_file()}

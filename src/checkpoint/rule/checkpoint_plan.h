@@ -27,10 +27,6 @@ inline constexpr char kDoneMark[] = ".stoker-done";
 // its sisters without it are not.
 inline constexpr char kCompleteMark[] = ".complete";
 
-// Why what a scan has skipped is kept nowhere.
-inline constexpr char kSkipped[] =
-    "it may not be read, is no plain file, or is a link that leads out of its folder";
-
 struct PlanOptions {
   Duration quiet = Duration::Seconds(2);
   // Roles that an earlier attempt found to change together (from the restored manifest).

@@ -266,8 +266,10 @@ TEST_F(CheckpointFilesTest, KeepsLinksInsideOnly) {
     if (fact.kind == FileKind::kLink) links[fact.path] = fact.target;
   }
   EXPECT_EQ(links, (std::map<std::string, std::string>{{"absolute", "a"}, {"inside", "a"}}));
-  std::sort(scan->skipped.begin(), scan->skipped.end());
-  EXPECT_EQ(scan->skipped, (std::vector<std::string>{"outside", "pipe"}));
+  std::map<std::string, SkipReason> skipped;
+  for (const SkippedEntry& entry : scan->skipped) skipped[entry.path] = entry.why;
+  EXPECT_EQ(skipped, (std::map<std::string, SkipReason>{{"outside", SkipReason::kLeadsOut},
+                                                        {"pipe", SkipReason::kNoFile}}));
 }
 
 TEST_F(CheckpointFilesTest, RestoringFollowsNoLinkAndReplacesWhatIsInTheWay) {

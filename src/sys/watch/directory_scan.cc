@@ -114,7 +114,7 @@ class Lister {
     if (S_ISDIR(info.st_mode)) {
       if (filter_.enter && !filter_.enter(path)) return Status::Ok();
       if (depth >= kMaxDepth || info.st_dev != out_->device) {
-        out_->skipped.push_back(path);
+        out_->skipped.push_back({path, SkipReason::kElsewhere});
         return Status::Ok();
       }
       const int below = openat(dir, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -126,7 +126,7 @@ class Lister {
         } else if (!why.Is(Code::kDenied)) {
           return why;
         } else {
-          out_->skipped.push_back(path);
+          out_->skipped.push_back({path, SkipReason::kUnreadable});
         }
         return Status::Ok();
       }
@@ -140,11 +140,14 @@ class Lister {
       if (length < 0) return Status::Ok();
       fact.target = TargetInside(root_, path, std::string(target, static_cast<size_t>(length)));
       if (fact.target.empty()) {
-        out_->skipped.push_back(path);
+        out_->skipped.push_back({path, SkipReason::kLeadsOut});
         return Status::Ok();
       }
-    } else if (!S_ISREG(info.st_mode) || !MayRead(dir, name, info)) {
-      out_->skipped.push_back(path);
+    } else if (!S_ISREG(info.st_mode)) {
+      out_->skipped.push_back({path, SkipReason::kNoFile});
+      return Status::Ok();
+    } else if (!MayRead(dir, name, info)) {
+      out_->skipped.push_back({path, SkipReason::kUnreadable});
       return Status::Ok();
     }
     out_->inodes[path] = {info.st_dev, info.st_ino};

@@ -17,7 +17,7 @@ namespace stoker {
 struct Tree {
   std::vector<FileFact> files;  // ordered by path
   std::map<std::string, InodeId> inodes;
-  std::vector<std::string> skipped;  // see DirectoryScan
+  std::vector<SkippedEntry> skipped;  // see DirectoryScan
   dev_t device = 0;
   bool torn = false;  // names came or went while they were listed: some may be missing
 };

@@ -29,13 +29,6 @@ using nlohmann::json;
 constexpr TransferOptions kMoves{32, 8, int64_t{128} << 20};
 constexpr size_t kNamed = 20;  // of what was refused, to people; --json names all
 
-Status NoOutputs(const std::string& job) {
-  return Status(Code::kNotFound, "job " + job + " has kept no outputs",
-                "'stoker get " + job +
-                    " checkpoint' fetches its newest checkpoint, if it has one; " +
-                    "'stoker show " + job + "' says what was kept");
-}
-
 // Of what DownloadOutputs takes for `what`, for the progress only.
 int64_t BytesOf(const std::vector<OutputInfo>& outputs, const std::string& what) {
   int64_t bytes = 0;
@@ -112,6 +105,28 @@ Missing MissingOf(Context& context, const std::string& job,
   return missing;
 }
 
+Status NoOutputs(Context& context, const std::string& job) {
+  const auto ledger = context.ledger();
+  const auto read = ledger.ok() ? ReadJob(**ledger, job) : Result<JobRead>(ledger.status());
+  const bool ended = !read.ok() || IsFinal(read->job.state);
+  const Missing missing = MissingOf(context, job, {});
+  const std::string lost =
+      missing.unkept == 0 ? "" : ": not kept: " + UnkeptText(missing.unkept, missing.unkept_in);
+  return Status(Code::kNotFound,
+                "job " + job + " has kept no outputs" + (ended ? lost : " yet: it has not ended"),
+                "'stoker get " + job +
+                    " checkpoint' fetches its newest checkpoint, if it has one; " +
+                    "'stoker show " + job + "' says what was kept");
+}
+
+// A folder of the caller's, where the name of an output belongs.
+Status HintAtFolder(const Status& status, const std::string& job, const std::string& what) {
+  if (!status.Is(Code::kNotFound) || what.empty() || !sys::DirExists(what)) return status;
+  return Status(status.code(), status.message(),
+                status.next() + (status.next().empty() ? "" : "; ") +
+                    "into the folder: stoker get " + job + " ./" + Printable(what));
+}
+
 void Tell(Context& context, const Missing& missing) {
   if (missing.replaced > 0) {
     context.Say(Files(missing.replaced) +
@@ -177,7 +192,7 @@ Result<std::string> FolderOfJob(Context& context, const std::string& job) {
 Status GetOutputs(Context& context, const std::string& job, const GetOutputsOptions& options) {
   STOKER_ASSIGN(ObjectStore * store, context.store());
   STOKER_ASSIGN(auto outputs, ListOutputs(*store, job));
-  if (outputs.empty()) return NoOutputs(job);
+  if (outputs.empty()) return NoOutputs(context, job);
   const auto others = [&options](const OutputInfo& info) {
     return options.node >= 0 && info.rank != options.node;
   };
@@ -207,7 +222,7 @@ Status GetOutputs(Context& context, const std::string& job, const GetOutputsOpti
   }();
   if (!got.ok()) {
     if (made) (void)sys::RemoveTree(folder);
-    return got.status();
+    return HintAtFolder(got.status(), job, options.what);
   }
   Tell(context, job, to == "." ? "this folder" : to, folder, sieve,
        MissingOf(context, job, outputs));
@@ -246,7 +261,7 @@ Status ListKept(Context& context, const std::string& job) {
     rows.push_back({Printable(info.path), HumanSize(info.file.size), std::to_string(info.attempt),
                     std::to_string(info.rank)});
   }
-  if (!context.json && outputs.empty()) return NoOutputs(job);
+  if (!context.json && outputs.empty()) return NoOutputs(context, job);
   context.Print(context.json ? all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"
                              : FormatTable(rows));
   return Status::Ok();

@@ -16,6 +16,7 @@
 #include "ledger/log/log_reader.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
+#include "spec/parse.h"
 #include "view/cut_off.h"
 
 namespace stoker::cli {
@@ -89,8 +90,40 @@ std::string Numbered(const std::vector<LogRecord>& records, bool timestamps) {
   return out;
 }
 
+// Nothing will ever come of them.
+Status CheckAsked(const Job& job, const Options& options) {
+  if (options.node >= job.num_nodes) {
+    return Status(Code::kUsage, "--node " + std::to_string(options.node) +
+                                    ": the job has nodes 0 to " +
+                                    std::to_string(job.num_nodes - 1));
+  }
+  const int newest = job.attempts.empty() ? 0 : job.attempts.back().number;
+  if (options.attempt <= newest || (options.follow && !IsFinal(job.state))) return Status::Ok();
+  const std::string had = newest == 0   ? "no attempt"
+                          : newest == 1 ? "attempt 1 only"
+                                        : "attempts 1 to " + std::to_string(newest);
+  return Status(Code::kUsage,
+                "--attempt " + std::to_string(options.attempt) + ": the job has had " + had);
+}
+
+// "": the job keeps its checkpoints where its owner said, or an attempt had one to begin from.
+std::string NeverSaved(Ledger& ledger, const Job& job, int to) {
+  bool interrupted = false;
+  for (const Attempt& attempt : job.attempts) {
+    if (attempt.number >= to) break;
+    if (!attempt.newest_checkpoint.empty() || !attempt.restore.empty()) return "";
+    interrupted = attempt.ending && attempt.ending->reason == EndReason::kInterrupted;
+  }
+  if (!interrupted) return "";
+  const auto text = ReadSpec(ledger, job);
+  const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
+  if (!spec.ok() || spec->checkpoints.path != CheckpointSpec().path) return "";
+  return ": no checkpoint was saved in " + spec->checkpoints.path +
+         "/ ('--checkpoints' names another folder)";
+}
+
 // How the attempts from `from` on ended and where attempt `to` began.
-std::string BetweenAttempts(const Job& job, int from, int to) {
+std::string BetweenAttempts(Ledger& ledger, const Job& job, int from, int to) {
   std::vector<std::string> parts;
   for (const Attempt& attempt : job.attempts) {
     const std::string name = "attempt " + std::to_string(attempt.number);
@@ -99,7 +132,7 @@ std::string BetweenAttempts(const Job& job, int from, int to) {
                       attempt.ending->why);
     } else if (attempt.number == to) {
       parts.push_back(name + (attempt.restore.empty()
-                                  ? " starts at the beginning"
+                                  ? " starts at the beginning" + NeverSaved(ledger, job, to)
                                   : " starts from checkpoint " + attempt.restore));
     }
   }
@@ -144,13 +177,14 @@ Status Run(Context& context, const Options& options) {
   };
   look(nullptr);
   STOKER_ASSIGN(JobRead read, ReadJob(*ledger, job));
+  STOKER_TRY(CheckAsked(read.job, options));
   LogPrinter printer(context.out_is_terminal(), read.job.num_nodes > 1 && options.node < 0,
                      context.color(), options.timestamps);
   // The record that was read may be older than the lines: it is read again for this.
   printer.set_between([&](int from, int to) {
     auto now = ReadJob(*ledger, job);
     if (now.ok()) read.job = std::move(now->job);
-    return BetweenAttempts(read.job, from, to);
+    return BetweenAttempts(*ledger, read.job, from, to);
   });
   if (options.follow) CatchInterrupts();
   MonoTime passed = context.clock().Mono();

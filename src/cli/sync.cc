@@ -322,7 +322,10 @@ Verb SyncVerb() {
       {"--delete", "Remove from DST what SRC does not have", &options->remove},
       {"-u,--update", "Leave files that are newer in DST", &options->update},
       {"--allow-empty", "Let --delete empty DST when SRC is empty", &options->allow_empty},
-      {"--yes", "Let --delete remove more than half of DST unasked", &options->yes},
+      {"--yes",
+       "Let --delete remove more than half of DST unasked; needed only where DST has more than 100 "
+       "files",
+       &options->yes},
       {"--delete-in", "Let --delete work in a place of this kind", &options->delete_in, "", false,
        kDeleteIn},
       {"--dry-run", "Only say what would be copied and removed", &options->dry_run},

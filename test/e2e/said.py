@@ -101,12 +101,31 @@ def test_other_nodes(results, world):
                   same["troubles"])
 
 
+def test_hints(results, world):
+    job = world.submit("--", "sleep", "60")
+    for words, said in ((("logs", job, "--attempt", "7"), "--attempt 7: the job has had "),
+                        (("logs", job, "--node", "3"), "the job has nodes 0 to 0"),
+                        (("get", job), "has kept no outputs yet: it has not ended")):
+        done = world.stoker(*words)
+        results.check(f"{words[0]} {' '.join(words[2:])}: what there is", done.returncode in (1, 2)
+                      and said in done.stderr,
+                      f"{done.returncode} {done.stderr}")
+    world.stoker("cancel", job, check=True)
+    job = world.submit("--", "sh", "-c", "echo 1 > made")
+    world.stoker("wait", job, check=True)
+    (world.work / "mine").mkdir()
+    done = world.stoker("get", job, "mine")
+    results.check("get: a folder's name where an output's belongs",
+                  done.returncode == 1 and f"stoker get {job} ./mine" in done.stderr, done.stderr)
+
+
 def main():
     results = Results()
     with World("said") as world:
         results.run("left behind", test_left_behind, results, world)
         results.run("attempts", test_attempts, results, world)
         results.run("other nodes", test_other_nodes, results, world)
+        results.run("hints", test_hints, results, world)
         results.run("timer", test_timer, results, world)
         results.run("pip", test_pip, results, world)
     results.finish()

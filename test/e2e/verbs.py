@@ -239,7 +239,9 @@ def test_logs(results, world, talk):
         and sum("0" in line.split("out")[0] for line in plain if "out" in line) == 1,
         plain,
     )
-    results.check("logs --node of none", texts(world, job, "--node", "7") == [])
+    none = world.stoker("logs", job, "--node", "7")
+    results.check("logs --node of none", none.returncode == 2 and none.stdout == ""
+                  and "--node 7: the job has nodes 0 to 1" in none.stderr, none.stderr)
 
 
 def test_usage(results, world):

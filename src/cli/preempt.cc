@@ -73,7 +73,9 @@ Verb PreemptVerb() {
   verb.summary = "Fire drill: give a job a real interruption notice";
   verb.description =
       "Gives a job's machines a real interruption notice, as a spot market would, and takes them "
-      "away when it runs out. The job saves a checkpoint, moves to new machines and goes on.";
+      "away when it runs out. The job saves a checkpoint, moves to new machines and goes on. "
+      "'checkpoints.signal' comes at once, SIGTERM when a quarter of the notice is left, at most "
+      "25s; a third of that is for the program to end, the rest for uploads.";
   verb.examples = {"stoker preempt digits", "stoker preempt - --node 1 --in 2m"};
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""},
                   {"--node", "Only this node", &options->node, "RANK"},

@@ -21,6 +21,7 @@
 #include "node/gpus.h"
 #include "node/host_names.h"
 #include "pack/extract.h"
+#include "policy/drain.h"
 #include "sys/file.h"
 #include "sys/spool_file.h"
 #include "sys/task/gpu_usage.h"
@@ -45,12 +46,18 @@ int FreePort() {
 
 int SignalNumber(const std::string& name) {
   static constexpr std::pair<const char*, int> kNames[] = {
-      {"SIGUSR1", SIGUSR1}, {"SIGUSR2", SIGUSR2}, {"SIGHUP", SIGHUP},
-      {"SIGINT", SIGINT},   {"SIGTERM", SIGTERM}, {"SIGCONT", SIGCONT}};
+      {"SIGUSR1", SIGUSR1}, {"SIGUSR2", SIGUSR2}, {"SIGHUP", SIGHUP},     {"SIGINT", SIGINT},
+      {"SIGQUIT", SIGQUIT}, {"SIGALRM", SIGALRM}, {"SIGWINCH", SIGWINCH}, {"SIGURG", SIGURG}};
   for (const auto& [known, number] : kNames) {
     if (name == known) return number;
   }
   return 0;
+}
+
+// Rounded down: whoever reads it has at least so long.
+std::string SecondsText(Duration d) {
+  if (d >= Duration::Seconds(10)) return FormatDuration(Duration::Seconds(d.ms / 1000));
+  return std::to_string(d.ms / 1000) + "." + std::to_string(d.ms % 1000 / 100) + "s";
 }
 
 TaskCommand ShellCommand(const std::string& script, const std::string& cwd,
@@ -119,8 +126,12 @@ void AttemptRun::Say(const std::string& text) {
 void AttemptRun::SayNotice(const std::optional<Notice>& notice) {
   if (!notice) return Say("stoker: the notice is withdrawn: this machine stays");
   const int64_t left = std::max<int64_t>(0, (notice->until - clock_.Wall()).ms);
+  const DrainPlan plan = PlanDrain(Duration::Ms(left));
+  const Duration to_end = std::min(plan.term_before - plan.kill_before, config_.spec.stop_grace);
   Say("stoker: notice: this machine is taken in " +
-      FormatDuration(Duration::Seconds((left + 999) / 1000)));
+      FormatDuration(Duration::Seconds((left + 999) / 1000)) + ": SIGTERM in " +
+      SecondsText(Duration::Ms(left) - plan.term_before) + ", then " + SecondsText(to_end) +
+      " to end");
 }
 
 LogSink& AttemptRun::Sink() {

@@ -3,6 +3,7 @@
 have a timer where nothing can install one."""
 
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -101,6 +102,32 @@ def test_other_nodes(results, world):
                   same["troubles"])
 
 
+def test_notice(results, world):
+    """How long a script that saves at SIGTERM has, and a signal that comes at once."""
+    (world.work / "told.yaml").write_text(
+        "checkpoints: {signal: SIGALRM}\nrun: |\n"
+        "  trap 'echo asked' ALRM; trap 'echo ending; exit 1' TERM\n"
+        "  echo running; while :; do sleep 0.1; done\n")
+    job = world.submit("told.yaml")
+    log = ("logs", job, "--attempt", "1")
+    world.wait_for("the program", lambda: "running" in world.stoker(*log).stdout)
+    world.stoker("preempt", job, "--in", "8s", check=True)
+    world.wait_for("SIGTERM", lambda: "ending" in world.stoker(*log).stdout)
+    world.wait_for("the next attempt", lambda: "running" in
+                   world.stoker("logs", job, "--attempt", "2").stdout)
+    world.stoker("cancel", job, check=True)
+    text = world.stoker("logs", job).stdout
+    results.check("notice: a job that never saved is told where its saves were looked for",
+                  "attempt 2 starts at the beginning: no checkpoint was saved in checkpoints/ "
+                  "('--checkpoints' names another folder) ----" in text, text)
+    text = world.stoker(*log).stdout
+    said = re.search(r"taken in [78]s: SIGTERM in ([56]\.\d)s, then (0\.[4-6])s to end", text)
+    results.check("notice: the log says when SIGTERM comes and how long is left then", said, text)
+    results.check("notice: a signal of the program's own comes before", "asked" in text and
+                  text.index("taken in") < text.index("ending") and
+                  text.index("asked") < text.index("ending"), text)
+
+
 def test_hints(results, world):
     job = world.submit("--", "sleep", "60")
     for words, said in ((("logs", job, "--attempt", "7"), "--attempt 7: the job has had "),
@@ -125,6 +152,7 @@ def main():
         results.run("left behind", test_left_behind, results, world)
         results.run("attempts", test_attempts, results, world)
         results.run("other nodes", test_other_nodes, results, world)
+        results.run("notice", test_notice, results, world)
         results.run("hints", test_hints, results, world)
         results.run("timer", test_timer, results, world)
         results.run("pip", test_pip, results, world)

@@ -284,7 +284,8 @@ class CloudClient : public Provider {
   Result<Trip> Send(Kind kind);
   Status Return(const Trip& trip);
   Status Silence(const Trip& trip);
-  Result<Ids> Change(Kind kind, Effect effect);
+  // `token`: of a launch.
+  Result<Ids> Change(Kind kind, Effect change, const std::string& token = "");
 
   Cloud& cloud_;
   Scheduler& scheduler_;

@@ -196,6 +196,12 @@ TEST_F(CloudAnswersTest, FaultsWithoutEffect) {
   cloud.faults.no_capacity = 1000;
   InFiber([&] {
     EXPECT_EQ(client.Launch(Request("t1")).code(), Code::kNoSpace);
+    cloud.faults.no_capacity = 0;
+    const auto made = client.Launch(Request("t1"));
+    cloud.faults.no_capacity = 1000;
+    const auto again = client.Launch(Request("t1"));
+    ASSERT_TRUE(made.ok() && again.ok()) << "what is there takes no room";
+    EXPECT_EQ(*again, *made);
     EXPECT_TRUE(client.Describe("ledger", "job").ok());
     EXPECT_TRUE(client.Terminate(id).ok());
   });

@@ -99,8 +99,11 @@ Status CloudClient::Return(const Trip& trip) {
   return Status::Ok();
 }
 
-Result<CloudClient::Ids> CloudClient::Change(Kind kind, Effect change) {
-  STOKER_ASSIGN(const Trip trip, Send(kind));
+Result<CloudClient::Ids> CloudClient::Change(Kind kind, Effect change, const std::string& token) {
+  STOKER_ASSIGN(Trip trip, Send(kind));
+  // Who repeats a request gets what it has made: that takes no room.
+  const auto known = cloud_.Known(token);
+  if (trip.fault == Fault::kNoSpace && known && known->ok()) trip.fault = Fault::kNone;
   const auto effect = [&cloud = cloud_, owner = owner_, change = std::move(change)] {
     cloud.asking_ = owner;
     return change();
@@ -123,9 +126,10 @@ Result<CloudClient::Ids> CloudClient::Change(Kind kind, Effect change) {
 
 Result<std::vector<std::string>> CloudClient::Launch(const LaunchRequest& request) {
   const bool in_time = cloud_.InTime(request);
-  return Change(Kind::kLaunch, [&cloud = cloud_, request, process = process_, in_time] {
+  const auto effect = [&cloud = cloud_, request, process = process_, in_time] {
     return cloud.Make(request, process, in_time);
-  });
+  };
+  return Change(Kind::kLaunch, effect, request.token);
 }
 
 Result<std::vector<InstanceSeen>> CloudClient::Describe(const std::string& ledger_id,

@@ -86,16 +86,6 @@ void CheckAbsent(Pass& pass, Launch& launch) {
   }
 }
 
-// The launch was asked for, and no word has come of what became of that: while it may be sent, a
-// request may be on its way, and a machine come of it that no list can show yet.
-bool MayBeOnItsWay(const Pass& pass, const Launch& launch) {
-  const Request& request = pass.RequestOf(launch);
-  if (request.tries == 0 || pass.seen.now > request.not_after) return false;
-  const bool over =
-      request.refusal && (request.refusal->final || request.refusal->what == RefusalClass::kOver);
-  return !over && launch.instance_id.empty() && !HasBegun(pass, launch);
-}
-
 }  // namespace
 
 std::string LaunchText(const Launch& launch) {
@@ -180,11 +170,7 @@ bool NothingIsLeft(const Pass& pass) {
   for (const Launch& launch : pass.out.job.launches) {
     const PlaceSeen& place = pass.Place(launch);
     if (!place.known) return false;
-    if (pass.Machine(launch.number) != nullptr) continue;
-    if (place.absent_means_gone) {
-      if (MayBeOnItsWay(pass, launch)) return false;
-      continue;
-    }
+    if (place.absent_means_gone || pass.Machine(launch.number) != nullptr) continue;
     if (pass.seen.now < pass.RequestOf(launch).not_after + kAppearWithin) return false;
     if (!IsSeenToBeAbsent(pass, launch.number) && !IsBeyondItsLimit(pass, launch)) return false;
   }

@@ -140,6 +140,8 @@ def judge_stale(facts, _counts):
     attempt began from."""
     breaches = []
     suspects = {one["id"] for _, listed in facts.listed for one in listed if one["suspect"]}
+    # Two attempts may fail from a checkpoint between two lists.
+    suspects.update(facts.shown["job"].get("suspects", []))
     for number, attempt in facts.attempts().items():
         if not any(e["e"] == "restore" and e["attempt"] == number
                    for events in facts.evidence.values() for e in events):  # fmt: skip

@@ -83,6 +83,12 @@ def stale(facts):
     facts.listed[0][1].append({"id": "1-3", "whole": True, "suspect": False})
 
 
+def suspect_since(facts):
+    """No breach: the record says that it was no good."""
+    stale(facts)
+    facts.shown["job"]["suspects"] = ["1-3"]
+
+
 def beside(facts):
     facts.evidence[0].append(told("saved", 1, 13, step=2))
 
@@ -152,7 +158,8 @@ def wrong_result(facts):
 
 FORGED = (
     (torn, "torn"), (mixed, "torn"), (never_saved, "torn"), (found_nothing, "torn"),
-    (torn_as_left, None), (stale, "stale"), (beside, "double"), (second_program, "double"),
+    (torn_as_left, None), (stale, "stale"), (suspect_since, None),
+    (beside, "double"), (second_program, "double"),
     (lock_held, "double"), (line_lost, "lost"), (last_line_lost, "lost"), (line_twice, "lost"),
     (stderr_lost, "lost"), (lost_and_said, None), (hole_in_a_taken_machine, "lost"),
     (last_line_of_a_taken_machine, None), (old_line_of_a_taken_machine, "lost"),

@@ -65,16 +65,22 @@ void OutputSync::Run() {
 // What a look, or the last one, has come to.
 void OutputSync::Look(const Status& status) {
   uploaded_ = keeper_->uploaded_files();
-  const std::lock_guard lock(mutex_);
-  trouble_ = status.ok() ? "" : status.ToString();
-  std::map<std::string, std::string> before;
-  before.swap(left_out_);
+  std::map<std::string, std::string> now;
   for (const auto& [path, why] : keeper_->left_out()) {
-    std::string line = "output '" + Printable(path) + "' is not kept: " + Printable(why);
+    now[path] = "output '" + Printable(path) + "' is not kept: " + Printable(why);
+  }
+  std::map<std::string, std::string> before;
+  {
+    const std::lock_guard lock(mutex_);
+    trouble_ = status.ok() ? "" : status.ToString();
+    before.swap(left_out_);
+    left_out_ = now;
+  }
+  // Without the lock: who writes the report asks for the trouble, and holds what `say` needs.
+  for (const auto& [path, line] : now) {
     const auto said = before.find(path);
     if (config_.say && (said == before.end() || said->second != line))
       config_.say("stoker: " + line);
-    left_out_[path] = std::move(line);
   }
 }
 

@@ -336,6 +336,20 @@ Plan SomeMayNot(uint64_t seed) {
   return draw.plan;
 }
 
+Plan NotYetConsistent(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.calm = draw.Long(60'000, 240'000);
+  draw.plan.cloud.unsettled = 1'000;
+  return draw.plan;
+}
+
+Plan NeverConsistent(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.calm = draw.plan.limit;  // to the end
+  draw.plan.cloud.unsettled = 1'000;
+  return draw.plan;
+}
+
 Plan ShortJobs(uint64_t seed) {
   Draw draw(seed);
   for (int i = 0; i < 3; ++i) draw.plan.jobs.push_back(draw.Job());

@@ -49,6 +49,10 @@ Plan LateCancel(uint64_t seed);
 Plan EmptyMarket(uint64_t seed);
 Plan Forbidden(uint64_t seed);
 Plan SomeMayNot(uint64_t seed);
+// What the machines are to have was made a moment ago, and is known only after minutes.
+Plan NotYetConsistent(uint64_t seed);
+// It is never known.
+Plan NeverConsistent(uint64_t seed);
 // Lists of machines that leave some out for a while.
 Plan HolesInLists(uint64_t seed);
 // A machine hangs, and nobody looks but a timer each minute.

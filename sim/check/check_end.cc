@@ -8,6 +8,7 @@
 #include "job/encoding.h"
 #include "ledger/index.h"
 #include "policy/retry.h"
+#include "reconcile/outcomes.h"
 #include "sim/check/checks.h"
 
 namespace stoker::sim {
@@ -243,11 +244,16 @@ class RightResult : public Observer {
                program.start_fails == StartFails::kMachine || world_.Happened("killed " + job.id);
       case EndReason::kLaunchRefused:
         // Who did not submit the job, and may not ask for its machines, leaves that to others.
-        return world_.plan().cloud.malformed > 0 ||
+        return world_.plan().cloud.malformed > 0 || MayStayUnsettled() ||
                (world_.plan().cloud.denied > 0 && (plan.attached || job.attempts.size() == 1));
       default:
         return false;
     }
+  }
+
+  // For as long as that is waited for.
+  bool MayStayUnsettled() const {
+    return world_.plan().cloud.unsettled > 0 && world_.plan().calm >= kConsistentWithin.ms;
   }
 
   static bool SavesWhenTold(const ProgramPlan& program) {

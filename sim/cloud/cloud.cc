@@ -32,6 +32,10 @@ bool IsDown(const CloudMachine& machine) {
   return machine.state == InstanceState::kStopping || machine.state == InstanceState::kStopped;
 }
 
+LaunchAnswer No(RefusalClass what, RefusalScope scope, const std::string& words) {
+  return Refusal{what, scope, {}, {}, false, words};
+}
+
 std::string IdOf(int number) {
   char text[20];
   std::snprintf(text, sizeof text, "i-%08d", number);
@@ -153,7 +157,7 @@ bool Cloud::InTime(const LaunchRequest& request) const {
   return request.not_after.ms <= 0 || Now() <= request.not_after;
 }
 
-std::optional<Result<std::vector<std::string>>> Cloud::Known(const std::string& token) const {
+std::optional<LaunchAnswer> Cloud::Known(const std::string& token) const {
   const auto known = by_token_.find(token);
   if (known == by_token_.end()) return std::nullopt;
   std::vector<std::string> ids;
@@ -167,26 +171,34 @@ std::optional<Result<std::vector<std::string>>> Cloud::Known(const std::string& 
   }
   if (!all_gone) return ids;
   if (scheduler_.now() >= newest->gone_at + token_memory_ms) return std::nullopt;
-  return Status(Code::kNotFound, "sim: the instance of this launch is over: " + newest->why);
+  return No(RefusalClass::kOver, RefusalScope::kRequest,
+            "sim: the instance of this launch is over: " + newest->why);
 }
 
-Result<std::vector<std::string>> Cloud::Make(const LaunchRequest& request,
-                                             const std::string& process, bool sent_in_time) {
+LaunchAnswer Cloud::Make(const LaunchRequest& request, const std::string& process,
+                         bool sent_in_time) {
   if (requested) requested(request, process);
   if (!IsName(request.token) || request.launches.empty()) {
-    return Status(Code::kInvalid, "sim: not a launch token: " + Printable(request.token));
+    return No(RefusalClass::kInvalid, RefusalScope::kRequest,
+              "sim: not a launch token: " + Printable(request.token));
   }
   const bool doubled =
       faults.doubled > 0 && prng_.Chance(static_cast<uint64_t>(faults.doubled), 1000);
   const auto known = Known(request.token);
   if (known && !doubled) return *known;
   if (late_sends ? !sent_in_time : !InTime(request)) {
-    return Status(Code::kNotFound, "sim: the time to send this launch is over");
+    return No(RefusalClass::kOver, RefusalScope::kRequest,
+              "sim: the time to send this launch is over");
   }
+  if (refuses) return *refuses;
   const auto machines = static_cast<int>(request.launches.size());
-  if (Running() + machines > quota) return Status(Code::kNoSpace, "sim: the quota is used up");
+  if (Running() + machines > quota) {
+    return No(RefusalClass::kQuota, RefusalScope::kRegion, "sim: the quota is used up");
+  }
   Zone* const zone = RoomFor(request);
-  if (zone == nullptr) return Status(Code::kNoSpace, "sim: no capacity in any zone");
+  if (zone == nullptr) {
+    return No(RefusalClass::kCapacity, RefusalScope::kZone, "sim: no capacity in any zone");
+  }
   std::vector<std::string> ids;
   const int64_t queue = QueueTime();
   for (int index = 0; index < machines; ++index) {

@@ -36,9 +36,9 @@ struct CloudFaults {
   int before = 0;       // kUnavailable, no effect
   int after = 0;        // kTimeout, took effect
   int late = 0;         // kTimeout, takes effect up to `late_ms` after that was said
-  int no_capacity = 0;  // kNoSpace
+  int no_capacity = 0;  // no room in a zone
   int denied = 0;       // kDenied for this request
-  int malformed = 0;    // of launches, kInvalid or kUsage: what the platform does not have
+  int malformed = 0;    // of launches, invalid: what the platform does not have
   int doubled = 0;      // a launch whose machine is there already makes another one: tokens are
                         // good for one zone only, or are forgotten
   int never_boots = 0;  // in a thousand machines: listed as booting until it is ended
@@ -47,6 +47,9 @@ struct CloudFaults {
                         // its life, answers leave it out for up to `hole_ms`, whatever its age
   int queues = 0;  // in a thousand launches: all their machines wait for up to `queue_ms` first
   int stops_early = 0;  // in a thousand machines: is stopped before it is up, for good
+  int no_market = 0;    // of launches: no room for that type and market in all of the region
+  int no_quota = 0;     // of launches: the account may have no more of that market
+  int unsettled = 0;    // of launches: names what is not yet known there
   int64_t queue_ms = 7'200'000;
   int64_t late_ms = 30'000;
   int64_t slow_boot_ms = 900'000;
@@ -132,7 +135,8 @@ class Cloud {
 
   CloudFaults faults;
   std::vector<Zone> zones = {{"zone-a"}};
-  int quota = 1'000'000;  // machines at once over all zones: kNoSpace beyond
+  int quota = 1'000'000;           // machines at once over all zones
+  std::optional<Refusal> refuses;  // what every launch of new machines is told
   // Describe shows states as of up to so long ago, each answer of a moment of its own: one that is
   // older than a machine leaves it out, also after another has shown it. New ones are late besides.
   // Never more than the traits' appear_within; nothing when they say that Describe is immediate.
@@ -200,10 +204,9 @@ class Cloud {
   friend class CloudClient;
   // Effects of requests, at their moment.
   // `sent_in_time`: it was not past not_after when it was sent.
-  Result<std::vector<std::string>> Make(const LaunchRequest& request, const std::string& process,
-                                        bool sent_in_time);
+  LaunchAnswer Make(const LaunchRequest& request, const std::string& process, bool sent_in_time);
   // What its token has made already; unset: nothing that it remembers.
-  std::optional<Result<std::vector<std::string>>> Known(const std::string& token) const;
+  std::optional<LaunchAnswer> Known(const std::string& token) const;
   bool InTime(const LaunchRequest& request) const;
   // `provider`: only what is its; "" = all.
   std::vector<InstanceSeen> Show(const std::string& provider, const std::string& ledger_id,
@@ -251,7 +254,7 @@ class CloudClient : public Provider {
   CloudClient(Cloud& cloud, Scheduler& scheduler, Prng& prng, std::string process, Link* link,
               std::string provider = "", int owner = 0);
   const ProviderTraits& traits() const override;
-  Result<std::vector<std::string>> Launch(const LaunchRequest& request) override;
+  LaunchAnswer Launch(const LaunchRequest& request) override;
   Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
                                              const std::string& job) override;
   Status Terminate(const std::string& instance_id) override;
@@ -262,11 +265,14 @@ class CloudClient : public Provider {
   enum class Kind { kLaunch, kDescribe, kTerminate, kInterrupt, kStart };
   enum class Fault {
     kNone,
-    kRefused,     // did not arrive
-    kThrottled,   // arrived, no effect
-    kDenied,      // arrived, no effect
-    kMalformed,   // arrived, no effect
-    kNoSpace,     // arrived, no effect
+    kRefused,    // did not arrive
+    kThrottled,  // arrived, no effect
+    kDenied,     // arrived, no effect
+    kMalformed,  // arrived, no effect
+    kNoSpace,    // arrived, no effect, as the next three
+    kNoMarket,
+    kNoQuota,
+    kUnsettled,
     kLate,        // takes effect after its client gave up
     kUnanswered,  // took effect; the answer is lost
     kUnheard,     // lost on the way there
@@ -277,15 +283,15 @@ class CloudClient : public Provider {
     int64_t back = 0;
     bool arrives() const { return fault == Fault::kNone || fault == Fault::kUnanswered; }
   };
-  using Ids = std::vector<std::string>;
-  using Effect = std::function<Result<Ids>()>;
+  using Effect = std::function<Status()>;
   bool Cut() const;
   Fault Draw(Kind kind);
   Result<Trip> Send(Kind kind);
   Status Return(const Trip& trip);
+  static std::optional<Refusal> RefusalOf(const Trip& trip);
   Status Silence(const Trip& trip);
-  // `token`: of a launch.
-  Result<Ids> Change(Kind kind, Effect change, const std::string& token = "");
+  Status Carry(const Trip& trip, Effect effect);
+  Status Change(Kind kind, Effect effect);
 
   Cloud& cloud_;
   Scheduler& scheduler_;

@@ -207,6 +207,32 @@ TEST_F(CloudAnswersTest, FaultsWithoutEffect) {
   });
 }
 
+TEST_F(CloudAnswersTest, LaunchesAreRefusedByClassAndScope) {
+  const auto is_told = [&](int CloudFaults::*fault, RefusalClass what, RefusalScope scope) {
+    cloud.faults = {};
+    cloud.faults.*fault = 1000;
+    InFiber([&] {
+      const LaunchAnswer answer = client.Launch(Request("t1"));
+      ASSERT_TRUE(answer.refusal().has_value()) << answer.status().ToString();
+      EXPECT_EQ(answer.refusal()->what, what);
+      EXPECT_EQ(answer.refusal()->scope, scope);
+    });
+    EXPECT_TRUE(cloud.machines().empty());
+  };
+  is_told(&CloudFaults::no_capacity, RefusalClass::kCapacity, RefusalScope::kZone);
+  is_told(&CloudFaults::no_market, RefusalClass::kCapacity, RefusalScope::kMarket);
+  is_told(&CloudFaults::no_quota, RefusalClass::kQuota, RefusalScope::kRegion);
+  is_told(&CloudFaults::unsettled, RefusalClass::kNotYetConsistent, RefusalScope::kAccount);
+  is_told(&CloudFaults::throttled, RefusalClass::kThrottled, RefusalScope::kAccount);
+  is_told(&CloudFaults::denied, RefusalClass::kDenied, RefusalScope::kAccount);
+  is_told(&CloudFaults::malformed, RefusalClass::kInvalid, RefusalScope::kRequest);
+  for (const auto fault : {&CloudFaults::before, &CloudFaults::late}) {
+    cloud.faults = {};
+    cloud.faults.*fault = 1000;
+    InFiber([&] { EXPECT_FALSE(client.Launch(Request("t1")).refusal().has_value()); });
+  }
+}
+
 TEST_F(CloudAnswersTest, AnswersAreLostAfterTheEffect) {
   cloud.faults.after = 1000;
   InFiber([&] {

@@ -48,6 +48,10 @@ CloudClient::Fault CloudClient::Draw(Kind kind) {
   if (kind != Kind::kDescribe && hits(faults.late)) return Fault::kLate;
   const bool takes_room = kind == Kind::kLaunch || kind == Kind::kStart;
   if (takes_room && hits(faults.no_capacity)) return Fault::kNoSpace;
+  if (kind != Kind::kLaunch) return Fault::kNone;
+  if (hits(faults.no_market)) return Fault::kNoMarket;
+  if (hits(faults.no_quota)) return Fault::kNoQuota;
+  if (hits(faults.unsettled)) return Fault::kUnsettled;
   return Fault::kNone;
 }
 
@@ -71,6 +75,35 @@ Result<CloudClient::Trip> CloudClient::Send(Kind kind) {
   return trip;
 }
 
+// What is told of a request that has arrived and has no effect. Some throttling says how long to
+// wait.
+std::optional<Refusal> CloudClient::RefusalOf(const Trip& trip) {
+  const auto no = [](RefusalClass what, RefusalScope scope, const char* words, Duration wait = {}) {
+    return Refusal{what, scope, wait, {}, false, words};
+  };
+  const Duration told = Duration::Seconds(trip.back % 3 == 0 ? 5 + trip.back % 20 : 0);
+  switch (trip.fault) {
+    case Fault::kThrottled:
+      return no(RefusalClass::kThrottled, RefusalScope::kAccount, "sim: RequestLimitExceeded",
+                told);
+    case Fault::kDenied:
+      return no(RefusalClass::kDenied, RefusalScope::kAccount, "sim: UnauthorizedOperation");
+    case Fault::kMalformed:
+      return no(RefusalClass::kInvalid, RefusalScope::kRequest, "sim: ValidationError");
+    case Fault::kNoSpace:
+      return no(RefusalClass::kCapacity, RefusalScope::kZone, "sim: InsufficientInstanceCapacity");
+    case Fault::kNoMarket:
+      return no(RefusalClass::kCapacity, RefusalScope::kMarket, "sim: SpotMaxPriceTooLow");
+    case Fault::kNoQuota:
+      return no(RefusalClass::kQuota, RefusalScope::kRegion, "sim: MaxSpotInstanceCountExceeded");
+    case Fault::kUnsettled:
+      return no(RefusalClass::kNotYetConsistent, RefusalScope::kAccount,
+                "sim: Invalid IAM Instance Profile name");
+    default:
+      return std::nullopt;
+  }
+}
+
 Status CloudClient::Silence(const Trip& trip) {
   const int64_t wait = prng_.Between(trip.back, std::max(trip.back, cloud_.timeout_ms));
   scheduler_.Sleep(wait);
@@ -81,29 +114,15 @@ Status CloudClient::Return(const Trip& trip) {
   if (!trip.real) return Status::Ok();
   if (trip.fault == Fault::kUnheard || trip.fault == Fault::kUnanswered) return Silence(trip);
   scheduler_.Sleep(trip.back);
-  switch (trip.fault) {
-    case Fault::kRefused:
-      return Status(Code::kUnavailable, "sim: 503 Service Unavailable");
-    case Fault::kThrottled:
-      return Status(Code::kBusy, "sim: RequestLimitExceeded");
-    case Fault::kDenied:
-      return Status(Code::kDenied, "sim: UnauthorizedOperation");
-    case Fault::kMalformed:
-      return Status(trip.back % 2 == 0 ? Code::kInvalid : Code::kUsage, "sim: ValidationError");
-    case Fault::kNoSpace:
-      return Status(Code::kNoSpace, "sim: InsufficientInstanceCapacity");
-    default:
-      break;
+  if (trip.fault == Fault::kRefused) {
+    return Status(Code::kUnavailable, "sim: 503 Service Unavailable");
   }
+  if (const auto refusal = RefusalOf(trip)) return LaunchAnswer(*refusal).status();
   if (Cut()) return Silence(trip);
   return Status::Ok();
 }
 
-Result<CloudClient::Ids> CloudClient::Change(Kind kind, Effect change, const std::string& token) {
-  STOKER_ASSIGN(Trip trip, Send(kind));
-  // Who repeats a request gets what it has made: that takes no room.
-  const auto known = cloud_.Known(token);
-  if (trip.fault == Fault::kNoSpace && known && known->ok()) trip.fault = Fault::kNone;
+Status CloudClient::Carry(const Trip& trip, Effect change) {
   const auto effect = [&cloud = cloud_, owner = owner_, change = std::move(change)] {
     cloud.asking_ = owner;
     return change();
@@ -119,17 +138,34 @@ Result<CloudClient::Ids> CloudClient::Change(Kind kind, Effect change, const std
     scheduler_.Sleep(wait);
     return Status(Code::kTimeout, "sim: no answer");
   }
-  Result<Ids> result = trip.arrives() ? effect() : Result<Ids>(Ids());
+  const Status done = trip.arrives() ? effect() : Status::Ok();
   STOKER_TRY(Return(trip));
-  return result;
+  return done;
 }
 
-Result<std::vector<std::string>> CloudClient::Launch(const LaunchRequest& request) {
+Status CloudClient::Change(Kind kind, Effect effect) {
+  STOKER_ASSIGN(const Trip trip, Send(kind));
+  return Carry(trip, std::move(effect));
+}
+
+LaunchAnswer CloudClient::Launch(const LaunchRequest& request) {
   const bool in_time = cloud_.InTime(request);
-  const auto effect = [&cloud = cloud_, request, process = process_, in_time] {
-    return cloud.Make(request, process, in_time);
-  };
-  return Change(Kind::kLaunch, effect, request.token);
+  STOKER_ASSIGN(Trip trip, Send(Kind::kLaunch));
+  // Who repeats a request gets what it has made: that takes no room.
+  const auto known = cloud_.Known(request.token);
+  const bool for_want = trip.fault == Fault::kNoSpace || trip.fault == Fault::kNoMarket ||
+                        trip.fault == Fault::kNoQuota || trip.fault == Fault::kUnsettled;
+  if (for_want && known && known->ok()) trip.fault = Fault::kNone;
+  // Of the effect's own, which may outlive this call.
+  const auto answer = std::make_shared<LaunchAnswer>(std::vector<std::string>());
+  const Status carried =
+      Carry(trip, [&cloud = cloud_, request, process = process_, in_time, answer] {
+        *answer = cloud.Make(request, process, in_time);
+        return Status::Ok();
+      });
+  if (carried.ok()) return *answer;
+  const auto refusal = RefusalOf(trip);
+  return refusal ? LaunchAnswer(*refusal) : LaunchAnswer(carried);
 }
 
 Result<std::vector<InstanceSeen>> CloudClient::Describe(const std::string& ledger_id,
@@ -142,27 +178,20 @@ Result<std::vector<InstanceSeen>> CloudClient::Describe(const std::string& ledge
 }
 
 Status CloudClient::Terminate(const std::string& instance_id) {
-  const auto effect = [&cloud = cloud_, instance_id, process = process_]() -> Result<Ids> {
-    STOKER_TRY(cloud.Finish(instance_id, process));
-    return Ids{instance_id};
-  };
-  return Change(Kind::kTerminate, effect).status();
+  return Change(Kind::kTerminate, [&cloud = cloud_, instance_id, process = process_] {
+    return cloud.Finish(instance_id, process);
+  });
 }
 
 Status CloudClient::Start(const std::string& instance_id) {
-  const auto effect = [&cloud = cloud_, instance_id, process = process_]() -> Result<Ids> {
-    STOKER_TRY(cloud.GivePower(instance_id, process));
-    return Ids{instance_id};
-  };
-  return Change(Kind::kStart, effect).status();
+  return Change(Kind::kStart, [&cloud = cloud_, instance_id, process = process_] {
+    return cloud.GivePower(instance_id, process);
+  });
 }
 
 Status CloudClient::Interrupt(const std::string& instance_id, Duration lead) {
-  const auto effect = [&cloud = cloud_, instance_id, lead]() -> Result<Ids> {
-    STOKER_TRY(cloud.Warn(instance_id, lead));
-    return Ids{instance_id};
-  };
-  return Change(Kind::kInterrupt, effect).status();
+  return Change(Kind::kInterrupt,
+                [&cloud = cloud_, instance_id, lead] { return cloud.Warn(instance_id, lead); });
 }
 
 CloudClients::CloudClients(Cloud& cloud, Scheduler& scheduler, Prng& prng, std::string process,

@@ -229,13 +229,16 @@ TEST_F(CloudTest, CapacityIsByZoneInTheirOrderAndTheQuotaIsForAll) {
   EXPECT_EQ(cloud.Find(Launch("2"))->zone, "b");
   cloud.quota = 2;
   const auto over = direct.Launch(Request("3"));
-  EXPECT_EQ(over.code(), Code::kNoSpace);
+  ASSERT_TRUE(over.refusal().has_value());
+  EXPECT_EQ(over.refusal()->what, RefusalClass::kQuota);
   EXPECT_NE(over.status().message().find("quota"), std::string::npos);
   EXPECT_TRUE(direct.Launch(Request("1")).ok()) << "what is there needs no room";
   cloud.quota = 10;
   Launch("3");
   const auto full = direct.Launch(Request("4"));
-  EXPECT_EQ(full.code(), Code::kNoSpace);
+  ASSERT_TRUE(full.refusal().has_value());
+  EXPECT_EQ(full.refusal()->what, RefusalClass::kCapacity);
+  EXPECT_EQ(full.refusal()->scope, RefusalScope::kZone);
   EXPECT_NE(full.status().message().find("capacity"), std::string::npos);
   cloud.End("i-00000001", "power off");
   EXPECT_EQ(cloud.Find(Launch("4"))->zone, "a") << "a launch that found no room can be repeated";

@@ -32,6 +32,10 @@ enum class Lie {
   kRaisesTheDead,    // says that it has started what is gone
   kQueuedBoots,      // lists what queues as booting
   kQueuedCounts,     // counts the time in the queue as time that a machine was up
+  kAllIsCapacity,    // says that there is no room, whatever the reason
+  kAllIsAccount,     // says of whatever is refused that it holds for the account
+  kSaysNoWait,       // keeps to itself how long to wait
+  kNoIsSilence,      // says that nobody knows, instead of no
   kNumber,
 };
 
@@ -39,7 +43,17 @@ class Liar : public Provider {
  public:
   Liar(Provider& inner, Lie lie) : inner_(inner), lie_(lie) {}
   const ProviderTraits& traits() const override { return inner_.traits(); }
-  Result<std::vector<std::string>> Launch(const LaunchRequest& request) override {
+  LaunchAnswer Launch(const LaunchRequest& request) override {
+    LaunchAnswer answer = Ask(request);
+    if (!answer.refusal()) return answer;
+    Refusal told = *answer.refusal();
+    if (lie_ == Lie::kAllIsCapacity) told.what = RefusalClass::kCapacity;
+    if (lie_ == Lie::kAllIsAccount) told.scope = RefusalScope::kAccount;
+    if (lie_ == Lie::kSaysNoWait) told.wait = {};
+    if (lie_ == Lie::kNoIsSilence) return answer.status();
+    return told;
+  }
+  LaunchAnswer Ask(const LaunchRequest& request) {
     LaunchRequest sent = request;
     last_ = request;
     const int before = asked_[request.token]++;
@@ -150,6 +164,10 @@ class SimulatedProvider : public ProviderSubject {
     request.launches.resize(static_cast<size_t>(machines), 3);
     cloud_.quota = cloud_.Running() + machines - 1;
     return request;
+  }
+  bool Refuse(const std::optional<Refusal>& how) override {
+    cloud_.refuses = how;
+    return true;
   }
   bool Stop(const std::string& id) override {
     cloud_.StopAndStart(id, -1);

@@ -287,6 +287,16 @@ void DrawStops(uint64_t seed, Plan* plan) {
   }
 }
 
+// Providers that say no in more ways than one.
+void DrawProviderRefusals(uint64_t seed, Plan* plan) {
+  Prng rng(Prng(seed * 2 + 1).Next() ^ 0x72656675736573);
+  if (!rng.Chance(1, 6)) return;
+  for (int CloudFaults::*const rate :
+       {&CloudFaults::no_market, &CloudFaults::no_quota, &CloudFaults::unsettled}) {
+    if (rng.Chance(1, 2)) plan->cloud.*rate = static_cast<int>(rng.Between(1, 200));
+  }
+}
+
 }  // namespace
 
 Plan DrawPlan(uint64_t seed) {
@@ -296,6 +306,7 @@ Plan DrawPlan(uint64_t seed) {
   DrawPlaces(seed, &plan);
   DrawQueues(seed, &plan);
   DrawStops(seed, &plan);
+  DrawProviderRefusals(seed, &plan);
   DrawLedger(seed, &plan);
   DrawAccount(seed, &plan);
   return plan;

@@ -230,8 +230,8 @@ Status Controller::ObserveCheckpoints(const Job& job, Observed* seen, PassResult
 Status Controller::Send(const Job& job, const JobSpec& spec, const Request& request,
                         std::vector<SendOutcome>* outcomes) {
   STOKER_ASSIGN(Provider* const provider, providers_(request.ask.place.provider));
-  const auto sent = provider->Launch(RequestFor(ledger_, job, spec, request));
-  outcomes->push_back({request.number, sent.status()});
+  const LaunchAnswer sent = provider->Launch(RequestFor(ledger_, job, spec, request));
+  outcomes->push_back({request.number, sent.refusal()});
   return sent.status();
 }
 
@@ -269,7 +269,7 @@ Status Controller::Act(const Job& job, const JobSpec& spec, const Decision& deci
 Status Controller::Note(const std::string& job, const std::vector<SendOutcome>& outcomes,
                         PassResult* result) {
   const bool any = std::any_of(outcomes.begin(), outcomes.end(), [](const SendOutcome& outcome) {
-    return RefusalOf(outcome.status, WallTime{}, false).has_value();
+    return outcome.refusal.has_value();
   });
   if (!any) return Status::Ok();
   const bool judge = submitted_.contains(job);

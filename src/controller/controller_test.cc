@@ -27,9 +27,10 @@ class TestProvider : public Provider {
     traits_.describe_is_immediate = true;
   }
   const ProviderTraits& traits() const override { return traits_; }
-  Result<std::vector<std::string>> Launch(const LaunchRequest& request) override {
+  LaunchAnswer Launch(const LaunchRequest& request) override {
     ++launches;
-    if (!refuses.ok()) return refuses;
+    if (refuses) return *refuses;
+    if (!unclear.ok()) return unclear;
     std::vector<std::string> ids;
     for (size_t index = 0; index < request.launches.size(); ++index) {
       InstanceSeen seen;
@@ -57,8 +58,9 @@ class TestProvider : public Provider {
   }
   Status Interrupt(const std::string&, Duration) override { return Status::Ok(); }
 
-  Status refuses;  // ok: it gives
-  Status answers;  // of Describe
+  std::optional<Refusal> refuses;  // unset: it gives
+  Status unclear;                  // else: nobody knows whether it has given
+  Status answers;                  // of Describe
   int launches = 0;
   std::map<std::string, InstanceSeen> machines;
   std::vector<std::string> ended;
@@ -66,6 +68,10 @@ class TestProvider : public Provider {
  private:
   ProviderTraits traits_;
 };
+
+Refusal No(RefusalClass what, const std::string& words) {
+  return {what, RefusalScope::kAccount, {}, {}, false, words};
+}
 
 class ControllerTest : public testing::Test {
  protected:
@@ -124,7 +130,7 @@ class ControllerTest : public testing::Test {
 
 TEST_F(ControllerTest, ARefusalIsActedOnByWhoDidNotHearIt) {
   const std::string job = Submit();
-  local_.refuses = Status(Code::kInvalid, "no such machine type: huge");
+  local_.refuses = No(RefusalClass::kInvalid, "no such machine type: huge");
   EXPECT_TRUE(Once(job).trouble.has_value());
   EXPECT_EQ(Record(job).requests.front().refusal->what, RefusalClass::kInvalid);
   for (int i = 0; i < 6; ++i) Once(job, 60);
@@ -136,7 +142,7 @@ TEST_F(ControllerTest, ARefusalIsActedOnByWhoDidNotHearIt) {
 
 TEST_F(ControllerTest, DeniedToTheSubmitterIsTheEnd) {
   const std::string job = Submit();
-  local_.refuses = Status(Code::kDenied, "not you");
+  local_.refuses = No(RefusalClass::kDenied, "not you");
   auto submitter = Observer();
   submitter->Submitted(job);
   for (int i = 0; i < 6; ++i) ASSERT_TRUE(submitter->Pass(job).ok());
@@ -145,16 +151,35 @@ TEST_F(ControllerTest, DeniedToTheSubmitterIsTheEnd) {
 
 TEST_F(ControllerTest, DeniedToAnotherIsItsOwnTrouble) {
   const std::string job = Submit();
-  local_.refuses = Status(Code::kDenied, "not you");
+  local_.refuses = No(RefusalClass::kDenied, "not you");
   EXPECT_EQ(Once(job).trouble->code(), Code::kDenied);
   EXPECT_FALSE(Record(job).launches.front().closed);
   EXPECT_EQ(Record(job).requests.front().refusal->message, "not you");
-  local_.refuses = Status::Ok();
+  local_.refuses.reset();
   Once(job, 1);
   EXPECT_EQ(local_.launches, 1) << "asked again too soon";
   Once(job, 60);
   EXPECT_EQ(local_.launches, 2);
   EXPECT_EQ(local_.machines.size(), 1U);
+}
+
+// Whatever its code, an answer that is no refusal says nothing for the record.
+TEST_F(ControllerTest, AnAnswerThatIsNoRefusalLeavesTheRequestOpen) {
+  const std::string job = Submit();
+  local_.unclear = Status(Code::kInvalid, "half an answer");
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(Once(job, 60).trouble.has_value());
+  EXPECT_FALSE(Record(job).launches.front().closed);
+  EXPECT_FALSE(Record(job).requests.front().refusal.has_value());
+}
+
+TEST_F(ControllerTest, WhatATimerHearsOfWhatIsNotYetConsistentBecomesInvalid) {
+  const std::string job = Submit();
+  local_.refuses = No(RefusalClass::kNotYetConsistent, "Invalid IAM Instance Profile name");
+  for (int i = 0; i < 5; ++i) Once(job, 60);
+  EXPECT_EQ(Record(job).requests.front().refusal->what, RefusalClass::kNotYetConsistent);
+  for (int i = 0; i < 5; ++i) Once(job, 60);
+  EXPECT_EQ(Record(job).state, JobState::kFailed);
+  EXPECT_EQ(Record(job).result->reason, EndReason::kLaunchRefused);
 }
 
 TEST_F(ControllerTest, AProviderThatThisProcessDoesNotKnowIsItsOwnTrouble) {

@@ -53,7 +53,7 @@ Ending AnyEnding(Prng& prng) {
 
 Refusal AnyRefusal(Prng& prng) {
   Refusal r;
-  r.what = static_cast<RefusalClass>(prng.Below(7));
+  r.what = static_cast<RefusalClass>(prng.Below(8));
   r.scope = static_cast<RefusalScope>(prng.Below(5));
   r.wait = Duration{prng.Between(0, 100'000'000'000'000)};
   r.at = AnyTime(prng);
@@ -334,6 +334,18 @@ TEST(Encoding, LaunchesAreThoseOfTheRequests) {
   ExpectBad(bare + R"("requests":[{"number":1,"slots":[]}]})", "requests[0].slots");
   ExpectBad(bare + R"("requests":[{"number":1}]})", "requests[0].slots");
   ExpectBad(bare + R"("launches":[{"number":1,"slot":0}]})", "launches[0].request");
+}
+
+// A name that this stoker does not know is not guessed at, nor lost: the record is left alone.
+TEST(Encoding, AnUnknownClassOfRefusalIsNotGuessed) {
+  const auto record = [](const std::string& what) {
+    return R"({"format":2,"id":"abcd","rev":3,"state":"Running","num_nodes":1,"requests":[)"
+           R"({"number":1,"slots":[0],"refusal":{"scope":"zone","at":"2026-11-23T01:00:01.000Z",)"
+           R"("what":")" +
+           what + R"("}}],"launches":[{"number":1,"slot":0,"request":1}]})";
+  };
+  ExpectBad(record("unheard-of"), "requests[0].refusal.what");
+  EXPECT_TRUE(DecodeJob("k", record("not-yet-consistent")).ok());
 }
 
 // As today's older binaries wrote it and have to find it again: they run the job's nodes.

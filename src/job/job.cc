@@ -20,10 +20,12 @@ constexpr std::string_view kNodePhases[] = {"Waiting",  "Staging",  "Ready", "Ru
                                             "Draining", "Stopping", "Ended"};
 constexpr std::string_view kCloseReasons[] = {"done",    "lost",       "interrupted",
                                               "refused", "never-came", "superseded"};
-constexpr std::string_view kRefusalClasses[] = {"capacity", "quota", "throttled", "denied",
-                                                "invalid",  "over",  "unanswered"};
+constexpr std::string_view kRefusalClasses[] = {
+    "capacity", "quota", "throttled",  "denied",
+    "invalid",  "over",  "unanswered", "not-yet-consistent"};
 constexpr std::string_view kRefusalScopes[] = {"request", "zone", "market", "region", "account"};
-static_assert(std::size(kRefusalClasses) == static_cast<size_t>(RefusalClass::kUnanswered) + 1);
+static_assert(std::size(kRefusalClasses) ==
+              static_cast<size_t>(RefusalClass::kNotYetConsistent) + 1);
 static_assert(std::size(kRefusalScopes) == static_cast<size_t>(RefusalScope::kAccount) + 1);
 static_assert(std::size(kJobStates) == static_cast<size_t>(JobState::kCancelled) + 1);
 static_assert(std::size(kAttemptStates) == static_cast<size_t>(AttemptState::kEnded) + 1);

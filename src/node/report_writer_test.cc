@@ -45,10 +45,11 @@ class SlowProvider : public Provider {
  public:
   SlowProvider() { traits_.name = "local"; }
   const ProviderTraits& traits() const override { return traits_; }
-  Result<std::vector<std::string>> Launch(const LaunchRequest&) override {
+  LaunchAnswer Launch(const LaunchRequest&) override {
     ++launches;
     std::this_thread::sleep_for(std::chrono::milliseconds(SlowCallMs()));
-    return Status(Code::kBusy, "RequestLimitExceeded");
+    return Refusal{RefusalClass::kThrottled, RefusalScope::kAccount, {}, {}, false,
+                   "RequestLimitExceeded"};
   }
   Result<std::vector<InstanceSeen>> Describe(const std::string&, const std::string&) override {
     return std::vector<InstanceSeen>();

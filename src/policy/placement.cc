@@ -66,9 +66,11 @@ struct Bar {
   WallTime told;
 };
 
-// Was it refused something that holds for `offer`? What is over says nothing of the place.
+// Was it refused something that holds for `offer`? What is over says nothing of the place, nor what
+// will be known there in a moment.
 bool Concerns(const Request& request, const Offer& offer) {
   return request.refusal && request.refusal->what != RefusalClass::kOver &&
+         request.refusal->what != RefusalClass::kNotYetConsistent &&
          Covers(request.refusal->scope, request.ask, offer.ask);
 }
 

@@ -131,6 +131,12 @@ TEST(Placement, ItIsLeftOnlyForAPlaceThatIsFree) {
   EXPECT_FALSE(IsBetterElsewhere(throttled, {kA, kC}, {throttled}, kNow)) << "that passes";
 }
 
+TEST(Placement, WhatIsKnownInAMomentBarsNothing) {
+  const auto soon = Refused(kA, RefusalClass::kNotYetConsistent, RefusalScope::kAccount);
+  EXPECT_EQ(Chosen({kA, kB}, {soon}), "us-1a");
+  EXPECT_FALSE(IsBetterElsewhere(soon, {kA, kC}, {soon}, kNow));
+}
+
 TEST(Placement, WhatCameAndWentBarsNothing) {
   const auto over = Refused(kA, RefusalClass::kOver, RefusalScope::kRequest);
   EXPECT_EQ(Chosen({kA, kB}, {over}), "us-1a");

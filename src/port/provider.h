@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "base/time.h"
+#include "job/refusal.h"
 #include "job/request.h"
 
 namespace stoker {
@@ -71,16 +72,35 @@ struct ProviderTraits {
   bool can_start = false;
 };
 
-// Thread-safe. Errors: kBusy = throttled; kDenied = permission; kInvalid = bad parameter; kNoSpace
-// = no capacity or quota (message says which); kUnavailable/kTimeout = may have taken effect.
+// What whoever asks for machines is told. Ok: their ids, by index; "" for one that has come and
+// gone. An error with a refusal(): the provider's no to all of them, and nothing was made. It says
+// what kind of no that is, for how much of the provider it holds, and for how long, where it knows.
+// An error without: no answer that would count, and it may have taken effect.
+class LaunchAnswer : public Result<std::vector<std::string>> {
+ public:
+  LaunchAnswer(std::vector<std::string> ids);  // NOLINT: implicit on purpose, as all three
+  LaunchAnswer(Status unanswered);             // NOLINT
+  // Its status is for people and for logs: who decides looks at the refusal. One that is not for a
+  // provider to tell (kUnanswered) is taken for no answer.
+  LaunchAnswer(Refusal refusal);  // NOLINT
+
+  // Unset also where it is ok.
+  const std::optional<Refusal>& refusal() const { return refusal_; }
+
+ private:
+  std::optional<Refusal> refusal_;
+};
+
+// Thread-safe. Errors but those of Launch: kBusy = throttled; kDenied = permission; kInvalid = bad
+// parameter; kNoSpace = no room; kUnavailable/kTimeout = may have taken effect.
 class Provider {
  public:
   virtual ~Provider() = default;
   virtual const ProviderTraits& traits() const = 0;
-  // Machines for all of the request or for none: an error refuses them all. The ids, by index.
-  // Idempotent by token: repeating it returns the same ids, "" for one that has come and gone.
-  // kNotFound: all of them have, or not_after is past: the request is over.
-  virtual Result<std::vector<std::string>> Launch(const LaunchRequest& request) = 0;
+  // Machines for all of the request or for none. Idempotent by token: repeating it returns the same
+  // ids, "" for one that has come and gone. Refused as kOver: all of them have, or not_after is
+  // past. What this process itself lacks (rights, credentials, a program) is kDenied.
+  virtual LaunchAnswer Launch(const LaunchRequest& request) = 0;
   // Every instance of this ledger (and job, unless empty) that the provider knows of.
   virtual Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
                                                      const std::string& job) = 0;

@@ -13,7 +13,7 @@ namespace {
 // Every machine is refused for want of room for `hours`, and the job is looked at every ten seconds
 // at first and once in four minutes then, as often as it makes a difference.
 void Wait(Story* s, int hours, size_t* largest) {
-  s->refuses_all = Status(Code::kNoSpace, "InsufficientInstanceCapacity");
+  s->refuses_all = No(RefusalClass::kCapacity);
   for (int64_t waited = 0; waited < hours * 3'600LL; waited += 240) {
     s->See(After(240)).Settle();
     if (waited % 1'200 == 0) *largest = std::max(*largest, EncodeJob(s->job).size());
@@ -46,7 +46,7 @@ TEST(FoldTest, ADroughtOfAWeekLeavesAReadableRecord) {
   ASSERT_TRUE(s.job.folded.has_value());
   EXPECT_GT(s.job.folded->launches, 64 * 24 * 7 * 4);
   // When there is room again, it goes on as if nothing had been.
-  s.refuses_all = Status::Ok();
+  s.refuses_all.reset();
   s.See(After(120)).Settle();
   s.See(AllRun(s.job.attempts.back().number)).Settle();
   EXPECT_EQ(s.job.state, JobState::kRunning);
@@ -87,7 +87,7 @@ TEST(FoldTest, ADroughtInEveryZoneToo) {
   ExpectReadable(s, largest);
   ASSERT_TRUE(s.job.folded.has_value());
   EXPECT_EQ(s.job.attempts.size(), 1U) << "it has not begun";
-  s.refuses_all = Status::Ok();
+  s.refuses_all.reset();
   s.See(After(1'200)).Settle();
   s.See(AllRun(1)).Settle();
   EXPECT_EQ(s.job.state, JobState::kRunning);
@@ -96,7 +96,7 @@ TEST(FoldTest, ADroughtInEveryZoneToo) {
 TEST(FoldTest, WhatTellsSomethingStays) {
   Story s(1);
   s.Settle().See(AllRun()).Pass(3);
-  s.refuses_all = Status(Code::kNoSpace, "none");
+  s.refuses_all = No(RefusalClass::kCapacity);
   s.See(IsGone(1)).Settle();
   for (int i = 0; i < 1'500; ++i) s.See(After(240)).Settle();
   ASSERT_TRUE(s.job.folded.has_value());

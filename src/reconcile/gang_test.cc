@@ -64,7 +64,7 @@ TEST(GangTest, ANoticeToOneReplacesAllWhereTheyEndTogether) {
 
 TEST(GangTest, ARefusalIsForAllOfThem) {
   Story s(3);
-  s.See(TakesGangs(true), Outcome(1, Code::kInvalid), Withhold(2), Withhold(3))
+  s.See(TakesGangs(true), Outcome(1, No(RefusalClass::kInvalid)), Withhold(2), Withhold(3))
       .Settle()
       .Expect(
           "Failed (LaunchRefused); 1 Ended L1,L2,L3 (LaunchRefused); L1 refused; L2 refused; "
@@ -73,7 +73,7 @@ TEST(GangTest, ARefusalIsForAllOfThem) {
 
 TEST(GangTest, WithoutRoomTheyAreGivenUpTogether) {
   Story s(3);
-  s.refuses_all = Status(Code::kNoSpace, "InsufficientInstanceCapacity");
+  s.refuses_all = No(RefusalClass::kCapacity);
   s.See(TakesGangs(true))
       .Pass()
       .See(After(661))
@@ -86,7 +86,7 @@ TEST(GangTest, WithoutRoomTheyAreGivenUpTogether) {
 // What was refused to one was given to another: no launch is closed by the refusal then.
 TEST(GangTest, ARefusalOfWhatIsThereMeansNothing) {
   Story s = Running(true);
-  s.See(ListsMayLag(), Vanishes(3), Unread(1, 2), Outcome(3, Code::kInvalid))
+  s.See(ListsMayLag(), Vanishes(3), Unread(1, 2), Outcome(3, No(RefusalClass::kInvalid)))
       .Pass(3)
       .Expect("Running; 1 Running L1,L2,L3");
 }

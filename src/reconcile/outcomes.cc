@@ -5,6 +5,7 @@
 
 #include "base/deliberate_bug.h"
 #include "base/text.h"
+#include "reconcile/reconcile.h"
 
 namespace stoker {
 namespace {
@@ -14,40 +15,9 @@ constexpr Duration kLongestPause = Duration::Minutes(1);
 // Providers' messages are a line or two; what is longer says no more.
 constexpr size_t kMostMessage = 300;
 
-std::optional<RefusalClass> ClassOf(Code code) {
-  switch (code) {
-    case Code::kNoSpace:
-      return RefusalClass::kCapacity;
-    case Code::kBusy:
-      return RefusalClass::kThrottled;
-    case Code::kDenied:
-      return RefusalClass::kDenied;
-    case Code::kInvalid:
-    case Code::kUsage:
-      return RefusalClass::kInvalid;
-    case Code::kNotFound:
-      return RefusalClass::kOver;
-    default:
-      return std::nullopt;
-  }
-}
-
-RefusalScope ScopeOf(RefusalClass what) {
-  switch (what) {
-    case RefusalClass::kCapacity:
-      return RefusalScope::kZone;
-    case RefusalClass::kQuota:
-      return RefusalScope::kRegion;
-    case RefusalClass::kThrottled:
-    case RefusalClass::kDenied:
-    case RefusalClass::kUnanswered:
-      return RefusalScope::kAccount;
-    case RefusalClass::kInvalid:
-    case RefusalClass::kOver:
-      return RefusalScope::kRequest;
-  }
-  return RefusalScope::kRequest;
-}
+// Nobody looks after a job that waits for longer than this: a provider that says so is not
+// believed.
+constexpr Duration kLongestWait = Duration::Hours(24);
 
 bool IsOpen(const Job& job, const Request& request) {
   return std::any_of(job.launches.begin(), job.launches.end(), [&](const Launch& launch) {
@@ -55,21 +25,49 @@ bool IsOpen(const Job& job, const Request& request) {
   });
 }
 
-}  // namespace
+bool NothingCame(const Job& job, const Request& request) {
+  return std::all_of(job.launches.begin(), job.launches.end(), [&](const Launch& launch) {
+    return launch.request != request.number || launch.close_reason == CloseReason::kNeverCame;
+  });
+}
 
-std::optional<Refusal> RefusalOf(const Status& status, WallTime at, bool judge) {
-  const auto what = status.ok() ? std::nullopt : ClassOf(status.code());
-  if (!what) return std::nullopt;
-  Refusal refusal;
-  refusal.what = *what;
-  refusal.scope = ScopeOf(*what);
+// Since when the same has been asked for without its being known: in this request, and in those
+// just before it, where their time ran out between looks that were rare.
+WallTime FirstAsked(const Job& job, const Request& request) {
+  WallTime first = request.not_after - kSendWithin;
+  for (auto before = job.requests.rbegin(); before != job.requests.rend(); ++before) {
+    if (before->number >= request.number || IsOpen(job, *before)) continue;
+    const bool same = before->refusal && before->ask == request.ask &&
+                      before->refusal->what == RefusalClass::kNotYetConsistent;
+    if (!same || !NothingCame(job, *before)) break;
+    first = std::min(first, before->not_after - kSendWithin);
+  }
+  return first;
+}
+
+void JudgeConsistency(const Job& job, const Request& request, Refusal* refusal) {
+  if (refusal->what != RefusalClass::kNotYetConsistent) return;
+  const Duration asked = refusal->at - FirstAsked(job, request);
+  const bool late = asked >= kConsistentWithin && !BugIsOn("inconsistent-for-ever");
+  if (!late && !BugIsOn("inconsistent-is-invalid")) return;
+  refusal->what = RefusalClass::kInvalid;
+  refusal->message = "still not known after " + HumanDuration(asked) + ": " + refusal->message;
+}
+
+// As it gets into the record.
+Refusal Heard(const Job& job, const Request& request, Refusal refusal, WallTime at, bool judge) {
   refusal.at = at;
-  refusal.message = CutText(status.ToString(), kMostMessage);
-  refusal.final = *what == RefusalClass::kInvalid || *what == RefusalClass::kOver ||
-                  (*what == RefusalClass::kDenied && (judge || BugIsOn("denied-is-final"))) ||
-                  (*what == RefusalClass::kCapacity && BugIsOn("full-is-refused"));
+  refusal.wait = std::clamp(refusal.wait, Duration{}, kLongestWait);
+  JudgeConsistency(job, request, &refusal);
+  const RefusalClass what = refusal.what;
+  refusal.message = CutText(refusal.message, kMostMessage);
+  refusal.final = what == RefusalClass::kInvalid || what == RefusalClass::kOver ||
+                  (what == RefusalClass::kDenied && (judge || BugIsOn("denied-is-final"))) ||
+                  (what == RefusalClass::kCapacity && BugIsOn("full-is-refused"));
   return refusal;
 }
+
+}  // namespace
 
 bool NoteOutcomes(Job& job, const std::vector<SendOutcome>& outcomes, WallTime at, bool judge) {
   bool changed = false;
@@ -78,9 +76,8 @@ bool NoteOutcomes(Job& job, const std::vector<SendOutcome>& outcomes, WallTime a
     if (request == nullptr || !IsOpen(job, *request)) continue;
     // What another was told for good stands.
     if (request->refusal && request->refusal->final) continue;
-    auto refusal = RefusalOf(outcome.status, at, judge && request->tries <= 1);
-    if (!refusal || BugIsOn("refusal-forgotten")) continue;
-    request->refusal = std::move(refusal);
+    if (!outcome.refusal || BugIsOn("refusal-forgotten")) continue;
+    request->refusal = Heard(job, *request, *outcome.refusal, at, judge && request->tries <= 1);
     changed = true;
   }
   return changed;

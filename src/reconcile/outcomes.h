@@ -11,20 +11,23 @@
 
 namespace stoker {
 
-// What became of one send. Ok: the provider has taken it, for all its slots.
+// What became of one send. No refusal: the provider has taken it, for all its slots, or nobody
+// knows.
 struct SendOutcome {
   int request = 0;
-  Status status;
+  std::optional<Refusal> refusal;  // as the provider told it
 };
 
-// What an answer says, `at` the store's time. Unset: nothing that would count, as it may have taken
-// effect all the same. `judge`: who asked is the one that can be expected to be given the machine,
-// if anybody is (the submitter, at its first send): its being denied is final. Else it is the
-// asker's own trouble, and others may do better.
-std::optional<Refusal> RefusalOf(const Status& status, WallTime at, bool judge);
-
-// Writes the refusals into those requests of which a launch is open. False: `job` is as it was.
+// Writes the refusals, heard `at` the store's time, into those requests of which a launch is open.
+// False: `job` is as it was. `judge`: who asked is the one that can be expected to be given the
+// machine, if anybody is (the submitter, at its first send): its being denied is final. Else it is
+// the asker's own trouble, and others may do better.
 bool NoteOutcomes(Job& job, const std::vector<SendOutcome>& outcomes, WallTime at, bool judge);
+
+// What is not yet consistent is asked for again after so long, for so long since it could first be
+// asked for. Whoever hears it still then writes down that it is invalid.
+inline constexpr Duration kConsistencyPause = Duration::Seconds(10);
+inline constexpr Duration kConsistentWithin = Duration::Minutes(5);
 
 // After the try number `tries` (from 1): nobody asks again sooner, unless it is whoever opened the
 // request. A sender that dies between the record and the request costs so long.

@@ -24,7 +24,7 @@ std::string ZoneOf(const Story& s, int launch) {
   return RequestOf(s.job, *FindLaunch(s.job, launch)).ask.place.zone;
 }
 
-Fact NoRoomFor(int launch) { return Outcome(launch, Code::kNoSpace, false); }
+Fact NoRoomFor(int launch) { return Outcome(launch, No(RefusalClass::kCapacity), false); }
 Fact ComesUp(int launch) {
   return [=](Story& s) { s.Machine(launch); };
 }
@@ -59,7 +59,7 @@ TEST(PlacesTest, WhereAllAreFullTheFirstIsAskedAgain) {
 
 TEST(PlacesTest, WhatIsRefusedForGoodEverywhereEndsTheJob) {
   Story s = Somewhere();
-  s.See(Outcome(1, Code::kInvalid), Outcome(2, Code::kInvalid)).Pass(8);
+  s.See(Outcome(1, No(RefusalClass::kInvalid)), Outcome(2, No(RefusalClass::kInvalid))).Pass(8);
   EXPECT_EQ(s.job.state, JobState::kFailed);
   EXPECT_EQ(s.job.result->reason, EndReason::kLaunchRefused);
   EXPECT_EQ(s.job.launches.size(), 2U);

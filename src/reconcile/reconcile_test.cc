@@ -240,7 +240,7 @@ TEST(ReconcileTest, CancelInsteadOfARetry) {
 
 TEST(ReconcileTest, NoCapacityIsWaitingAndIsAskedForAgain) {
   Story(1)
-      .See(Outcome(1, Code::kNoSpace))
+      .See(Outcome(1, No(RefusalClass::kCapacity)))
       .Pass(2)
       .Expect("Waiting; 1 Staging L1; sent L1")
       .See(After(4))
@@ -253,7 +253,7 @@ TEST(ReconcileTest, NoCapacityIsWaitingAndIsAskedForAgain) {
 
 TEST(ReconcileTest, ASuccessorWithoutCapacityDoesNotHideThatTheProgramRuns) {
   Story s = Running();
-  s.See(NoticeOf(1, 0, 120), Outcome(2, Code::kNoSpace))
+  s.See(NoticeOf(1, 0, 120), Outcome(2, No(RefusalClass::kCapacity)))
       .Pass(2)
       .Expect("Running; 1 Draining L1; 2 Provisioning L2; sent L2");
   s.See(NoticeOf(1, 0, -1))
@@ -266,7 +266,8 @@ TEST(ReconcileTest, ASuccessorWithoutCapacityDoesNotHideThatTheProgramRuns) {
 TEST(ReconcileTest, AMarketThatIsEmptyForDaysIsNoFailure) {
   Story s(1);
   for (int launch = 1; launch < 100; ++launch) s.See(Withhold(launch));
-  for (int i = 0; i < 60; ++i) s.See(Outcome(i + 1, Code::kNoSpace), After(700)).Settle();
+  for (int i = 0; i < 60; ++i)
+    s.See(Outcome(i + 1, No(RefusalClass::kCapacity)), After(700)).Settle();
   EXPECT_EQ(s.job.state, JobState::kWaiting);
   EXPECT_GT(s.job.launches.size(), 50U);
   EXPECT_LE(s.job.launches.size(), 62U) << "one launch in ten minutes, not one a pass";
@@ -285,9 +286,9 @@ TEST(ReconcileTest, NeverCameIsSaidOnlyWhenItCanNotComeAnyMore) {
 }
 
 TEST(ReconcileTest, RefusedEndsTheJob) {
-  for (const Code code : {Code::kDenied, Code::kInvalid}) {
+  for (const RefusalClass what : {RefusalClass::kDenied, RefusalClass::kInvalid}) {
     Story(1)
-        .See(Outcome(1, code))
+        .See(Outcome(1, No(what)))
         .Settle()
         .Expect("Failed (LaunchRefused); 1 Ended L1 (LaunchRefused); L1 refused; sent L1");
   }
@@ -295,7 +296,9 @@ TEST(ReconcileTest, RefusedEndsTheJob) {
 
 TEST(ReconcileTest, WhoMayNotAskLeavesItToOthers) {
   Story s(1);
-  s.See(Outcome(1, Code::kDenied, false)).Pass(5).Expect("Pending; 1 Staging L1; sent L1");
+  s.See(Outcome(1, No(RefusalClass::kDenied), false))
+      .Pass(5)
+      .Expect("Pending; 1 Staging L1; sent L1");
   ASSERT_TRUE(s.job.requests[0].refusal.has_value());
   EXPECT_EQ(s.job.requests[0].refusal->what, RefusalClass::kDenied);
   s.answers.clear();
@@ -328,12 +331,12 @@ TEST(ReconcileTest, ASilentProviderHidesNothingOfTheOthers) {
 }
 
 TEST(ReconcileTest, RefusedToOneObserverWhileTheMachineRunsMeansNothing) {
-  Running().See(Outcome(1, Code::kDenied)).Settle().Expect("Running; 1 Running L1");
+  Running().See(Outcome(1, No(RefusalClass::kDenied))).Settle().Expect("Running; 1 Running L1");
 }
 
 TEST(ReconcileTest, AMachineThatCameAndWentBetweenTwoLooksIsLost) {
   Story(1)
-      .See(Outcome(1, Code::kNotFound))
+      .See(Outcome(1, No(RefusalClass::kOver)))
       .Settle()
       .Expect("Pending; 1 Ended L1 (NodeLost); 2 Staging L2; L1 lost; sent L1 L2");
 }
@@ -341,7 +344,7 @@ TEST(ReconcileTest, AMachineThatCameAndWentBetweenTwoLooksIsLost) {
 TEST(ReconcileTest, ARefusedSuccessorIsNotAskedForAgainAndAgain) {
   Story s = Running();
   s.See(NoticeOf(1, 0, 120)).Pass();
-  s.See(Vanishes(2), Outcome(2, Code::kDenied)).Pass(10);
+  s.See(Vanishes(2), Outcome(2, No(RefusalClass::kDenied))).Pass(10);
   EXPECT_EQ(s.job.launches.size(), 2U);
   s.Expect("Running; 1 Draining L1; 2 Provisioning L2; L2 refused; sent L2");
   s.See(End(1, 0, EndReason::kInterrupted))

@@ -26,10 +26,20 @@ std::string RequestText(const Pass& pass, const Request& request) {
   return Join(launches, ", ");
 }
 
-// A provider that says how long to wait is believed.
 Duration PauseOf(const Request& request) {
-  const Duration told = request.refusal ? request.refusal->wait : Duration{};
-  return std::max(SendPause(request.tries), told);
+  const bool settles = request.refusal && request.refusal->what == RefusalClass::kNotYetConsistent;
+  return settles ? kConsistencyPause : SendPause(request.tries);
+}
+
+// A provider that says how long to wait is believed.
+bool IsDue(const Request& request, WallTime now) {
+  if (request.next_try && now < *request.next_try) return false;
+  return !request.refusal || now >= request.refusal->at + request.refusal->wait;
+}
+
+bool LacksRoom(const Request& request) {
+  return request.refusal && (request.refusal->what == RefusalClass::kCapacity ||
+                             request.refusal->what == RefusalClass::kQuota);
 }
 
 void OpenRequest(Pass& pass, const Placement& where, const std::vector<int>& slots,
@@ -193,12 +203,12 @@ void ChooseSends(Pass& pass) {
       request->not_after = pass.seen.now + kSendWithin;
     }
     if (seen.contains(number)) continue;
-    waiting |= request->refusal && request->refusal->what == RefusalClass::kCapacity;
+    waiting |= LacksRoom(*request);
     // Who opens a request sends it; others after a while, and one of them: whose write moves the
     // next try.
     const bool is_new = FindRequest(pass.before, number) == nullptr;
     if (!is_new && !pass.PlaceOf(request->ask.place.provider).known) continue;
-    if (request->next_try && pass.seen.now < *request->next_try) continue;
+    if (!IsDue(*request, pass.seen.now)) continue;
     ++request->tries;
     request->next_try = pass.seen.now + PauseOf(*request);
     if (!is_new) {

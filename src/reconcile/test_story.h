@@ -98,11 +98,11 @@ class Story {
   void Answer(int launch) {
     const Launch* asked = FindLaunch(job, launch);
     const int request = asked != nullptr ? asked->request : 0;
-    if (!refuses_all.ok()) (void)NoteOutcomes(job, {{request, refuses_all}}, seen.now, false);
+    if (refuses_all) (void)NoteOutcomes(job, {{request, *refuses_all}}, seen.now, false);
     const auto found = answers.find(launch);
     if (found == answers.end()) return;
-    const auto& [status, judge] = found->second;
-    if (NoteOutcomes(job, {{request, status}}, seen.now, judge)) ++job.rev;
+    const auto& [refusal, judge] = found->second;
+    if (NoteOutcomes(job, {{request, refusal}}, seen.now, judge)) ++job.rev;
   }
 
   std::vector<int> LaunchesOf(int request) const {
@@ -120,8 +120,9 @@ class Story {
   std::vector<std::string> checkpoints;
   std::vector<std::string> as_left;
   std::set<int> withheld;
-  Status refuses_all;  // what everybody is answered who asks for a machine; ok: it is given
-  std::map<int, std::pair<Status, bool>> answers;  // to who asks for the launch; true = a judge
+  // What everybody is answered who asks for a machine; unset: it is given.
+  std::optional<Refusal> refuses_all;
+  std::map<int, std::pair<Refusal, bool>> answers;  // to who asks for the launch; true = a judge
   std::vector<std::string> sent;
   std::vector<std::string> started;
   std::vector<std::string> ended;
@@ -149,7 +150,7 @@ class Story {
       std::vector<std::string> names;
       for (const int launch : LaunchesOf(request)) {
         names.push_back("L" + std::to_string(launch));
-        if (!withheld.contains(launch) && refuses_all.ok()) Machine(launch);
+        if (!withheld.contains(launch) && !refuses_all) Machine(launch);
         Answer(launch);
       }
       sent.push_back(Join(names, "+"));
@@ -317,10 +318,14 @@ inline Fact Quiet(int launch, int64_t age, int64_t unchanged) {
 inline Fact Withhold(int launch) {
   return [=](Story& s) { s.withheld.insert(launch); };
 }
+// Of the zone where passing, as providers say it.
+inline Refusal No(RefusalClass what, RefusalScope scope = RefusalScope::kZone, Duration wait = {}) {
+  return {what, scope, wait, {}, false, "the provider's words"};
+}
 // Whoever asked was told so; `judge`: as the submitter at its first send.
-inline Fact Outcome(int launch, Code code, bool judge = true) {
+inline Fact Outcome(int launch, const Refusal& refusal, bool judge = true) {
   return [=](Story& s) {
-    s.answers[launch] = {Status(code, "the provider's words"), judge};
+    s.answers[launch] = {refusal, judge};
     s.withheld.insert(launch);
     s.Answer(launch);
   };

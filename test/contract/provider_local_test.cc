@@ -36,7 +36,7 @@ class LocalSubject : public ProviderSubject {
       EXPECT_TRUE(provider_->Describe(ledger, "")->empty());
     }
   }
-  Provider& provider() override { return *provider_; }
+  Provider& provider() override { return is_denied_ ? *broken_ : *provider_; }
   Provider& another() override { return *another_; }
   WallTime Now() override { return clock_.Wall(); }
   bool Until(const std::function<bool()>& there) override {
@@ -62,6 +62,12 @@ class LocalSubject : public ProviderSubject {
     request.launches.resize(static_cast<size_t>(machines), 3);
     return request;
   }
+  // One whose program is not there; this machine's other refusals need a full disk, or another
+  // user's limits.
+  bool Refuse(const std::optional<Refusal>& how) override {
+    is_denied_ = how && how->what == RefusalClass::kDenied;
+    return is_denied_;
+  }
   void AtOnce(const std::vector<std::function<void()>>& calls) override {
     std::vector<std::thread> threads;
     for (const auto& call : calls) threads.emplace_back(call);
@@ -69,8 +75,9 @@ class LocalSubject : public ProviderSubject {
   }
 
  private:
-  std::unique_ptr<LocalProvider> Open() {
-    auto provider = MakeLocalProvider({dir_.path() + "/state", "", {"/bin/sleep", "300"}}, clock_);
+  std::unique_ptr<LocalProvider> Open(const std::string& binary = "") {
+    auto provider =
+        MakeLocalProvider({dir_.path() + "/state", binary, {"/bin/sleep", "300"}}, clock_);
     EXPECT_TRUE(provider.ok()) << provider.status().ToString();
     return std::move(*provider);
   }
@@ -79,6 +86,8 @@ class LocalSubject : public ProviderSubject {
   sys::TempDir dir_ = std::move(*sys::TempDir::Make("provider-contract"));
   std::unique_ptr<LocalProvider> provider_;
   std::unique_ptr<LocalProvider> another_;
+  std::unique_ptr<LocalProvider> broken_ = Open("/no/such/stoker");
+  bool is_denied_ = false;
 };
 
 class ProviderContract : public testing::TestWithParam<ProviderCase> {};

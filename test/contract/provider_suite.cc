@@ -5,6 +5,8 @@
 #include <optional>
 #include <set>
 
+#include "base/text.h"
+
 namespace stoker::contract_test {
 namespace {
 
@@ -44,6 +46,9 @@ class Case {
   bool Is(const std::string& id, InstanceState state) {
     const auto seen = Look(id);
     return seen && seen->state == state;
+  }
+  static bool IsRefused(const LaunchAnswer& answer, RefusalClass what) {
+    return answer.refusal() && answer.refusal()->what == what;
   }
   bool Gone(const std::string& id) {
     const auto seen = Look(id);
@@ -107,7 +112,7 @@ Problems AnEndIsForGood(ProviderSubject& subject) {
   const std::string id = c.Running("ended");
   c.End(id);
   const auto again = subject.provider().Launch(request);
-  c.Expect(again.code() == Code::kNotFound,
+  c.Expect(c.IsRefused(again, RefusalClass::kOver),
            "a token whose machine has ended gives " + again.status().ToString());
   c.Expect(c.Gone(id), "it was started a second time");
   return c.Told();
@@ -127,7 +132,7 @@ Problems NothingIsSentTooLate(ProviderSubject& subject) {
   LaunchRequest request = subject.Request("late");
   request.not_after = subject.Now() - Duration::Minutes(1);
   const auto late = subject.provider().Launch(request);
-  c.Expect(late.code() == Code::kNotFound,
+  c.Expect(c.IsRefused(late, RefusalClass::kOver),
            "what was to be sent a minute ago gives " + late.status().ToString());
   c.Expect(c.Listed().empty(), "and makes a machine");
   return c.Told();
@@ -177,7 +182,8 @@ Problems BadTokensAreRefused(ProviderSubject& subject) {
     LaunchRequest request = subject.Request("bad");
     request.token = token;
     const auto id = subject.provider().Launch(request);
-    c.Expect(id.code() == Code::kInvalid, "token '" + std::string(token) + "' is taken");
+    c.Expect(c.IsRefused(id, RefusalClass::kInvalid),
+             "token '" + std::string(token) + "' is taken");
   }
   c.Expect(c.Listed().empty(), "something was made");
   return c.Told();
@@ -201,6 +207,57 @@ size_t Count(Case& c, const std::string& token) {
   const auto all = c.Listed();
   return static_cast<size_t>(
       std::count_if(all.begin(), all.end(), [&](const auto& seen) { return seen.token == token; }));
+}
+
+// What any provider's platform may say, in classes, scopes and waits.
+std::vector<Refusal> AllRefusals() {
+  using Class = RefusalClass;
+  using Scope = RefusalScope;
+  const auto no = [](Class what, Scope scope, Duration wait = {}) {
+    return Refusal{what, scope, wait, {}, false, "the platform's words"};
+  };
+  return {no(Class::kCapacity, Scope::kZone),
+          no(Class::kCapacity, Scope::kMarket),
+          no(Class::kQuota, Scope::kRegion),
+          no(Class::kThrottled, Scope::kAccount),
+          no(Class::kThrottled, Scope::kAccount, Duration::Seconds(20)),
+          no(Class::kNotYetConsistent, Scope::kAccount),
+          no(Class::kDenied, Scope::kAccount),
+          no(Class::kInvalid, Scope::kRequest)};
+}
+
+std::string RefusalText(const Refusal& refusal) {
+  static const char* const kClasses[] = {"capacity", "quota", "throttled",  "denied",
+                                         "invalid",  "over",  "unanswered", "not yet consistent"};
+  static const char* const kScopes[] = {"request", "zone", "market", "region", "account"};
+  return std::string(kClasses[static_cast<size_t>(refusal.what)]) + " of the " +
+         kScopes[static_cast<size_t>(refusal.scope)] + ", wait " + HumanDuration(refusal.wait);
+}
+
+void ExpectRefused(Case& c, const LaunchAnswer& answer, const Refusal& how) {
+  const std::string said = RefusalText(how);
+  const auto& told = answer.refusal();
+  c.Expect(!answer.ok(), said + " is not refused");
+  c.Expect(told.has_value(), said + " is told as no answer: " + answer.status().ToString());
+  if (!told) return;
+  c.Expect(RefusalText(*told) == said, said + " is told as " + RefusalText(*told));
+  c.Expect(!told->message.empty(), said + " is told without a word");
+}
+
+Problems ItIsToldWhatARefusalIs(ProviderSubject& subject) {
+  Case c(subject);
+  int seen = 0;
+  for (const Refusal& how : AllRefusals()) {
+    if (!subject.Refuse(how)) continue;
+    const LaunchRequest request = subject.Request("refused-" + std::to_string(++seen));
+    ExpectRefused(c, subject.provider().Launch(request), how);
+    c.Expect(Count(c, request.token) == 0, "what was refused is there");
+    (void)subject.Refuse(std::nullopt);
+    // Refused is not over: the same request is given once nothing is in its way.
+    c.End(c.Launch(request));
+  }
+  c.Expect(seen > 0, "nobody has seen it refuse anything");
+  return c.Told();
 }
 
 Problems AStoppedMachineIsThere(ProviderSubject& subject) {
@@ -307,6 +364,7 @@ Problems AGangIsAllOrNone(ProviderSubject& subject) {
   const LaunchRequest much = subject.TooMuch(3);
   const auto refused = subject.provider().Launch(much);
   c.Expect(!refused.ok(), "what there is no room for is given");
+  c.Expect(refused.refusal().has_value(), "and nobody says no");
   const auto all = c.Listed();
   const auto of_it = [&](const InstanceSeen& seen) { return seen.token == much.token; };
   c.Expect(std::none_of(all.begin(), all.end(), of_it), "a part of what was refused is there");
@@ -327,7 +385,7 @@ Problems OneOfAGangIsEndedAlone(ProviderSubject& subject) {
   const auto again = subject.provider().Launch(request);
   ids[1].clear();
   if (alone) c.Expect(again.ok() && *again == ids, "what is left is not given again as it is");
-  if (!alone) c.Expect(again.code() == Code::kNotFound, "what is over is given again");
+  if (!alone) c.Expect(c.IsRefused(again, RefusalClass::kOver), "what is over is given again");
   return c.Told();
 }
 
@@ -357,6 +415,7 @@ const std::vector<ProviderCase>& ProviderCases() {
       {"AMachineSaysWhoseItIs", AMachineSaysWhoseItIs},
       {"BadTokensAreRefused", BadTokensAreRefused},
       {"AFireDrillTakesTheMachine", AFireDrillTakesTheMachine},
+      {"ItIsToldWhatARefusalIs", ItIsToldWhatARefusalIs},
       {"AStoppedMachineIsThere", AStoppedMachineIsThere},
       {"AStoppedMachineStartsAgain", AStoppedMachineStartsAgain},
       {"AQueuedMachineIsSaidToQueue", AQueuedMachineIsSaidToQueue},

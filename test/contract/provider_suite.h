@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ class ProviderSubject {
   virtual LaunchRequest Request(const std::string& name) = 0;
   // One for `machines`, of which all but the last could be had.
   virtual LaunchRequest TooMuch(int machines) = 0;
+  // From now on the platform refuses so what would make a machine; unset: nothing any more. False:
+  // this provider is never refused so.
+  virtual bool Refuse(const std::optional<Refusal>& how) = 0;
   // Has the machine stopped as its platform or a person would. False: no machine of this provider
   // is ever Stopped.
   virtual bool Stop(const std::string&) { return false; }

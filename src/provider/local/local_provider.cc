@@ -75,13 +75,13 @@ class Local : public LocalProvider {
   const ProviderTraits& traits() const override { return traits_; }
   const std::string& host() const override { return host_; }
 
-  Result<std::vector<std::string>> Launch(const LaunchRequest& request) override {
+  LaunchAnswer Launch(const LaunchRequest& request) override {
     std::vector<std::string> ids = IdsOf(request);
     std::vector<size_t> missing;
     size_t over = 0;
     for (size_t index = 0; index < ids.size(); ++index) {
       if (!IsInstanceToken(request.token) || !IsInstanceToken(ids[index])) {
-        return Status(Code::kInvalid, "not a launch token: " + Printable(request.token));
+        return No(RefusalClass::kInvalid, "not a launch token: " + Printable(request.token));
       }
       if (state_.Ended(ids[index])) {
         ++over;
@@ -94,10 +94,12 @@ class Local : public LocalProvider {
     if (over > 0) missing.clear();
     if (!missing.empty()) {
       if (request.not_after.ms > 0 && clock_.Wall() > request.not_after) {
-        return Status(Code::kNotFound, "the time to send this request is over");
+        return No(RefusalClass::kOver, "the time to send this request is over");
       }
-      STOKER_TRY(RoomForProcesses());
-      STOKER_TRY(MakeFolders(request, ids, missing));
+      Status made = BinaryIsThere(request.binary_digest);
+      if (made.ok()) made = RoomForProcesses();
+      if (made.ok()) made = MakeFolders(request, ids, missing);
+      if (!made.ok()) return NoOf(made);
     }
     // One may have lived and ended since it was looked for; then its new folder is nobody's.
     for (const size_t index : missing) {
@@ -106,7 +108,7 @@ class Local : public LocalProvider {
     STOKER_TRY(StartAll(&ids));
     const bool none =
         std::all_of(ids.begin(), ids.end(), [](const auto& id) { return id.empty(); });
-    return none ? Result<std::vector<std::string>>(Over()) : ids;
+    return none ? Over() : ids;
   }
 
   Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
@@ -188,8 +190,36 @@ class Local : public LocalProvider {
     return Status::Ok();
   }
 
-  static Status Over() {
-    return Status(Code::kNotFound, "the instance of this launch is over; it is not started again");
+  static LaunchAnswer Over() {
+    return No(RefusalClass::kOver, "the instance of this launch is over; it is not started again");
+  }
+
+  // Its scope is this machine: there is no other place of this provider.
+  static LaunchAnswer No(RefusalClass what, std::string message) {
+    Refusal refusal;
+    refusal.what = what;
+    const bool passes = what == RefusalClass::kCapacity;
+    refusal.scope = passes                          ? RefusalScope::kZone
+                    : what == RefusalClass::kDenied ? RefusalScope::kAccount
+                                                    : RefusalScope::kRequest;
+    refusal.message = std::move(message);
+    return refusal;
+  }
+
+  // What kept this process from making a machine. Where it is neither room nor rights, nobody knows
+  // how far it got.
+  static LaunchAnswer NoOf(const Status& status) {
+    switch (status.code()) {
+      case Code::kNoSpace:
+        return No(RefusalClass::kCapacity, status.ToString());
+      case Code::kInvalid:
+        return No(RefusalClass::kInvalid, status.ToString());
+      case Code::kDenied:
+      case Code::kNotFound:  // the program that is to be the machine: another may have it
+        return No(RefusalClass::kDenied, status.ToString());
+      default:
+        return status;
+    }
   }
 
   // By index. The first is called as its token, as the only one of a request is.
@@ -257,6 +287,13 @@ class Local : public LocalProvider {
       if (access(kept.c_str(), X_OK) == 0) return kept;
     }
     return options_.binary.empty() ? OwnBinary() : options_.binary;
+  }
+
+  // Before anything is made.
+  Status BinaryIsThere(const std::string& digest) const {
+    const std::string binary = BinaryFor(digest);
+    if (access(binary.c_str(), X_OK) == 0) return Status::Ok();
+    return ErrnoStatus("starting a machine with " + binary, errno);
   }
 
   // All or none: filled beside their places, which is where it fails if it does, then renamed.

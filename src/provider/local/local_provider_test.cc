@@ -381,7 +381,9 @@ TEST_F(LocalProviderTest, BadInputs) {
   EXPECT_EQ(provider_->Launch(late).code(), Code::kNotFound);
   auto missing = MakeLocalProvider({State(), "/no/such/stoker", {}}, clock_);
   const auto launched = (*missing)->Launch(Request("missing"));
-  EXPECT_EQ(launched.code(), Code::kNotFound) << launched.status().ToString();
+  ASSERT_TRUE(launched.refusal().has_value()) << launched.status().ToString();
+  EXPECT_EQ(launched.refusal()->what, RefusalClass::kDenied) << launched.status().ToString();
+  EXPECT_TRUE((*missing)->Describe("ledger", "")->empty());
   EXPECT_FALSE(MakeLocalProvider({"", "", {}}, clock_).ok());
   // Garbage beside instances is neither shown nor in the way.
   ASSERT_TRUE(sys::MakeDirs(State() + "/instances/garbage").ok());

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "port/provider.h"
+
+#include <utility>
+
+namespace stoker {
+namespace {
+
+Code CodeOf(RefusalClass what) {
+  switch (what) {
+    case RefusalClass::kCapacity:
+    case RefusalClass::kQuota:
+      return Code::kNoSpace;
+    case RefusalClass::kThrottled:
+    case RefusalClass::kNotYetConsistent:
+      return Code::kBusy;
+    case RefusalClass::kDenied:
+      return Code::kDenied;
+    case RefusalClass::kInvalid:
+      return Code::kInvalid;
+    case RefusalClass::kOver:
+      return Code::kNotFound;
+    case RefusalClass::kUnanswered:
+      return Code::kTimeout;
+  }
+  return Code::kInternal;
+}
+
+}  // namespace
+
+LaunchAnswer::LaunchAnswer(std::vector<std::string> ids)
+    : Result<std::vector<std::string>>(std::move(ids)) {}
+
+LaunchAnswer::LaunchAnswer(Status unanswered)
+    : Result<std::vector<std::string>>(std::move(unanswered)) {}
+
+LaunchAnswer::LaunchAnswer(Refusal refusal)
+    : Result<std::vector<std::string>>(Status(CodeOf(refusal.what), refusal.message)) {
+  if (refusal.what != RefusalClass::kUnanswered) refusal_ = std::move(refusal);
+}
+
+}  // namespace stoker

@@ -98,6 +98,20 @@ Plan FullZone(uint64_t seed) {
   return draw.plan;
 }
 
+Plan FullZoneToldLate(uint64_t seed) {
+  Plan plan = FullZone(seed);
+  plan.cloud.late_refusals = 1'000;
+  plan.calm = plan.limit;  // to the end
+  return plan;
+}
+
+Plan DeadBirths(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.calm = 3LL * 3'600'000;
+  draw.plan.cloud.dead_births = 1'000;
+  return draw.plan;
+}
+
 Plan GangOfTwoZones(uint64_t seed) {
   Draw draw(seed);
   draw.Gang();

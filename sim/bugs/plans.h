@@ -71,6 +71,10 @@ Plan DeadOnArrival(uint64_t seed);
 Plan LateWrites(uint64_t seed);
 // The zone that comes first never has room; another has.
 Plan FullZone(uint64_t seed);
+// The same, which says so only when its machines do not come up.
+Plan FullZoneToldLate(uint64_t seed);
+// For hours no machine comes up, for want of room that was thought to be there.
+Plan DeadBirths(uint64_t seed);
 // Machines of a gang get notices, and their zone has no room for more; another has.
 Plan GangOfTwoZones(uint64_t seed);
 // Some jobs that end while the store fails.

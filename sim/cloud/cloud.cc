@@ -128,6 +128,7 @@ std::vector<InstanceSeen> Cloud::Show(const std::string& provider, const std::st
     seen.why = view->why;
     seen.expires = {kEpochMs + view->expires_at};
     seen.freed = gone;
+    if (gone) seen.refusal = machine.refusal;
     if (view->powered_at >= 0) seen.up_for = Duration::Ms(as_of - view->powered_at);
     out.push_back(std::move(seen));
   };
@@ -195,18 +196,31 @@ LaunchAnswer Cloud::Make(const LaunchRequest& request, const std::string& proces
   if (Running() + machines > quota) {
     return No(RefusalClass::kQuota, RefusalScope::kRegion, "sim: the quota is used up");
   }
-  Zone* const zone = RoomFor(request);
-  if (zone == nullptr) {
-    return No(RefusalClass::kCapacity, RefusalScope::kZone, "sim: no capacity in any zone");
-  }
+  Zone* zone = RoomFor(request);
+  const Refusal full{RefusalClass::kCapacity,       RefusalScope::kZone, {}, {}, false,
+                     "sim: no capacity in any zone"};
+  const bool late = zone == nullptr && faults.late_refusals > 0 &&
+                    prng_.Chance(static_cast<uint64_t>(faults.late_refusals), 1000);
+  if (zone == nullptr && !late) return full;
+  if (late) zone = &ZoneFor(request);
   std::vector<std::string> ids;
-  const int64_t queue = QueueTime();
+  const int64_t queue = late ? 0 : QueueTime();
   for (int index = 0; index < machines; ++index) {
-    ids.push_back(Add(request, index, *zone, queue).id);
+    ids.push_back(Add(request, index, *zone, queue, late ? full : dooms).id);
   }
   for (const std::string& id : ids) machines_.at(id).gang = ids;
   by_token_[request.token] = ids;
   return ids;
+}
+
+// Where it is asked for, room or none.
+Zone& Cloud::ZoneFor(const LaunchRequest& request) {
+  const Place& place = request.ask.place;
+  for (Zone& zone : zones) {
+    if (!zone.provider.empty() && zone.provider != place.provider) continue;
+    if (place.zone.empty() || zone.name == place.zone) return zone;
+  }
+  return zones.front();
 }
 
 int64_t Cloud::QueueTime() {
@@ -214,7 +228,8 @@ int64_t Cloud::QueueTime() {
   return prng_.Between(1, std::max<int64_t>(1, faults.queue_ms));
 }
 
-CloudMachine& Cloud::Add(const LaunchRequest& request, int index, Zone& zone, int64_t queue_ms) {
+CloudMachine& Cloud::Add(const LaunchRequest& request, int index, Zone& zone, int64_t queue_ms,
+                         const std::optional<Refusal>& doom) {
   const int64_t now = scheduler_.now();
   const int number = next_++;
   CloudMachine& machine = machines_[IdOf(number)];
@@ -223,6 +238,7 @@ CloudMachine& Cloud::Add(const LaunchRequest& request, int index, Zone& zone, in
   machine.price = zone.price;
   machine.request = request;
   machine.index = index;
+  machine.doom = doom;
   machine.zone = zone.name;
   machine.made_at = now;
   machine.powered_at = now;
@@ -269,11 +285,31 @@ void Cloud::ComeUp(CloudMachine& machine) {
   Later(machine, now + boot / 10, [this](CloudMachine& m) { Enter(m, InstanceState::kBooting); });
   if (!never) Later(machine, now + boot, [this](CloudMachine& m) { Boot(m); });
   scheduler_.At(machine.expires_at, [this, id = machine.id] { CheckLimit(id); });
+  if (faults.dead_births > 0) DrawDoom(machine);
+  if (machine.doom) {
+    Later(machine, now + boot / 2, [this](CloudMachine& m) {
+      m.refusal = m.doom;
+      End(m.id, m.doom->message);
+    });
+    return;
+  }
   const bool stops =
       faults.stops_early > 0 && prng_.Chance(static_cast<uint64_t>(faults.stops_early), 1000);
   if (!stops) return;
   const int64_t from = boot / 2;
   Later(machine, now + from, [this](CloudMachine& m) { StopAndStart(m.id, -1); });
+}
+
+void Cloud::DrawDoom(CloudMachine& machine) {
+  if (!prng_.Chance(static_cast<uint64_t>(faults.dead_births), 1000) || machine.doom) return;
+  Refusal doom;
+  const uint64_t kind = prng_.Below(3);
+  doom.what = kind == 2 ? RefusalClass::kQuota : RefusalClass::kCapacity;
+  doom.scope = kind == 0   ? RefusalScope::kZone
+               : kind == 1 ? RefusalScope::kMarket
+                           : RefusalScope::kRegion;
+  doom.message = kind == 2 ? "Client.VolumeLimitExceeded" : "Server.InsufficientInstanceCapacity";
+  machine.doom = doom;
 }
 
 int64_t Cloud::BootTime() {

@@ -46,10 +46,12 @@ struct CloudFaults {
   int holes = 0;        // in a thousand times that Describe shows a machine: from then on, once in
                         // its life, answers leave it out for up to `hole_ms`, whatever its age
   int queues = 0;  // in a thousand launches: all their machines wait for up to `queue_ms` first
-  int stops_early = 0;  // in a thousand machines: is stopped before it is up, for good
-  int no_market = 0;    // of launches: no room for that type and market in all of the region
-  int no_quota = 0;     // of launches: the account may have no more of that market
-  int unsettled = 0;    // of launches: names what is not yet known there
+  int stops_early = 0;    // in a thousand machines: is stopped before it is up, for good
+  int no_market = 0;      // of launches: no room for that type and market in all of the region
+  int no_quota = 0;       // of launches: the account may have no more of that market
+  int unsettled = 0;      // of launches: names what is not yet known there
+  int dead_births = 0;    // in a thousand machines: dies of a refusal before it is up
+  int late_refusals = 0;  // in a thousand launches that find no room: are taken, and die of that
   int64_t queue_ms = 7'200'000;
   int64_t late_ms = 30'000;
   int64_t slow_boot_ms = 900'000;
@@ -94,10 +96,12 @@ struct CloudMachine {
   int64_t renewed_at = 0;  // when its time began, or was last begun anew
   int64_t expires_at = 0;  // ends itself then, whatever runs on it
   int boots = 0;
-  std::optional<Notice> notice;  // until = the platform's clock, which is true time
-  int64_t visible_at = 0;        // Describe leaves it out before
-  int64_t hole_until = 0;        // and until then; 0 = it has had no hole
-  std::string address;           // "" before the first boot
+  std::optional<Notice> notice;    // until = the platform's clock, which is true time
+  std::optional<Refusal> doom;     // what it is to die of before it is up
+  std::optional<Refusal> refusal;  // what it has died of so
+  int64_t visible_at = 0;          // Describe leaves it out before
+  int64_t hole_until = 0;          // and until then; 0 = it has had no hole
+  std::string address;             // "" before the first boot
 
   // Of the cloud's own: what stale answers still show, oldest first; and how many notices and how
   // many switchings of its power there were, so that timers of former ones do nothing.
@@ -137,6 +141,7 @@ class Cloud {
   std::vector<Zone> zones = {{"zone-a"}};
   int quota = 1'000'000;           // machines at once over all zones
   std::optional<Refusal> refuses;  // what every launch of new machines is told
+  std::optional<Refusal> dooms;    // what every new machine dies of before it is up
   // Describe shows states as of up to so long ago, each answer of a moment of its own: one that is
   // older than a machine leaves it out, also after another has shown it. New ones are late besides.
   // Never more than the traits' appear_within; nothing when they say that Describe is immediate.
@@ -217,7 +222,10 @@ class Cloud {
 
   // One where it is asked for that has room for all of them.
   Zone* RoomFor(const LaunchRequest& request);
-  CloudMachine& Add(const LaunchRequest& request, int index, Zone& zone, int64_t queue_ms);
+  CloudMachine& Add(const LaunchRequest& request, int index, Zone& zone, int64_t queue_ms,
+                    const std::optional<Refusal>& doom);
+  Zone& ZoneFor(const LaunchRequest& request);
+  void DrawDoom(CloudMachine& machine);
   // How long the machines of a launch wait; 0 = they do not.
   int64_t QueueTime();
   void LeaveQueue(CloudMachine& machine);

@@ -33,7 +33,7 @@ std::string Cloud::AddForeign(const std::string& zone, const std::string& like) 
   request.limit = kTheirs;
   const int before = asking_;
   asking_ = kNobodyOfOurs;
-  CloudMachine& machine = Add(request, index, *there, 0);
+  CloudMachine& machine = Add(request, index, *there, 0, std::nullopt);
   asking_ = before;
   machine.gang = {machine.id};
   return machine.id;

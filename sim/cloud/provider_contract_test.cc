@@ -36,6 +36,8 @@ enum class Lie {
   kAllIsAccount,     // says of whatever is refused that it holds for the account
   kSaysNoWait,       // keeps to itself how long to wait
   kNoIsSilence,      // says that nobody knows, instead of no
+  kDiesSilently,     // does not say of what a machine died before it was up
+  kEachIsBornDead,   // says of each end that it was a refusal
   kNumber,
 };
 
@@ -114,6 +116,10 @@ class Liar : public Provider {
       seen->state = InstanceState::kGone;
       seen->freed = true;
     }
+    if (lie_ == Lie::kDiesSilently) seen->refusal.reset();
+    if (lie_ == Lie::kEachIsBornDead && seen->state == InstanceState::kGone && !seen->refusal) {
+      seen->refusal = Refusal{};
+    }
     if (lie_ == Lie::kQueuedBoots && queued) seen->state = InstanceState::kBooting;
     if (lie_ == Lie::kQueuedCounts && !queued && seen->up_for) {
       seen->up_for = *seen->up_for + Duration::Minutes(20);
@@ -167,6 +173,10 @@ class SimulatedProvider : public ProviderSubject {
   }
   bool Refuse(const std::optional<Refusal>& how) override {
     cloud_.refuses = how;
+    return true;
+  }
+  bool Doom(const std::optional<Refusal>& how) override {
+    cloud_.dooms = how;
     return true;
   }
   bool Stop(const std::string& id) override {

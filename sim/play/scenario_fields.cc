@@ -219,6 +219,8 @@ const std::vector<Field<CloudFaults>>& CloudFields() {
       OfCloud<&CloudFaults::no_market>("no-market"),
       OfCloud<&CloudFaults::no_quota>("no-quota"),
       OfCloud<&CloudFaults::unsettled>("unsettled"),
+      OfCloud<&CloudFaults::dead_births>("dead-births"),
+      OfCloud<&CloudFaults::late_refusals>("late-refusals"),
       OfCloud<&CloudFaults::doubled>("doubled"),
       OfCloud<&CloudFaults::never_boots>("never-boots"),
       OfCloud<&CloudFaults::slow_boots>("slow-boots"),

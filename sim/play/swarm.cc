@@ -295,6 +295,8 @@ void DrawProviderRefusals(uint64_t seed, Plan* plan) {
        {&CloudFaults::no_market, &CloudFaults::no_quota, &CloudFaults::unsettled}) {
     if (rng.Chance(1, 2)) plan->cloud.*rate = static_cast<int>(rng.Between(1, 200));
   }
+  if (rng.Chance(1, 2)) plan->cloud.dead_births = static_cast<int>(rng.Between(1, 400));
+  if (rng.Chance(1, 2)) plan->cloud.late_refusals = static_cast<int>(rng.Between(1, 1'000));
 }
 
 }  // namespace

@@ -132,7 +132,7 @@ Status Controller::ObserveMachines(const Job& job, const Describe& describe, Obs
       const int launch = found == launches.end() ? instance.launch : found->second;
       if (instance.state == InstanceState::kStopped && BugIsOn("stopped-is-gone")) continue;
       seen->machines.push_back({instance.id, launch, StateOf(instance.state), instance.why,
-                                instance.freed, instance.up_for});
+                                instance.freed, instance.up_for, instance.refusal});
     }
   }
   return first;

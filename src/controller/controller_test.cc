@@ -182,6 +182,26 @@ TEST_F(ControllerTest, WhatATimerHearsOfWhatIsNotYetConsistentBecomesInvalid) {
   EXPECT_EQ(Record(job).result->reason, EndReason::kLaunchRefused);
 }
 
+// Each pass is an observer of its own.
+TEST_F(ControllerTest, WhoeverLooksActsOnAMachineThatWasBornDead) {
+  const std::string job = Submit();
+  Once(job);
+  InstanceSeen& seen = local_.machines.at("local-1");
+  seen.state = InstanceState::kGone;
+  seen.freed = true;
+  seen.refusal = No(RefusalClass::kCapacity, "Server.InsufficientInstanceCapacity");
+  Once(job, 5);
+  EXPECT_EQ(Record(job).launches.front().close_reason, CloseReason::kNeverCame);
+  EXPECT_EQ(Record(job).requests.front().refusal->what, RefusalClass::kCapacity);
+  Once(job, 5);
+  EXPECT_EQ(Record(job).requests.size(), 2U);
+  EXPECT_EQ(local_.launches, 1) << "it is asked for again after a minute";
+  Once(job, 5);
+  EXPECT_EQ(Record(job).state, JobState::kWaiting);
+  Once(job, 60);
+  EXPECT_EQ(local_.launches, 2);
+}
+
 TEST_F(ControllerTest, AProviderThatThisProcessDoesNotKnowIsItsOwnTrouble) {
   providers_.erase("local");
   const std::string job = Submit();

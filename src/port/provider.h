@@ -56,6 +56,9 @@ struct InstanceSeen {
   // Gone, and nothing of it is left that Terminate would free: listed only to be told about, as EC2
   // does for an hour.
   bool freed = false;
+  // Gone, and it has never been up: why not, where that is a refusal that came late (no room after
+  // all, what it is made from cannot be had). Whoever looks acts on it. Unset for every other end.
+  std::optional<Refusal> refusal;
 };
 
 // How sure the provider is of what Describe leaves out.

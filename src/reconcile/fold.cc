@@ -20,12 +20,13 @@ bool LongAgo(const Pass& pass, const std::optional<WallTime>& time) {
   return time && pass.seen.now - *time > kFoldAfter;
 }
 
-// Nobody has ever seen anything of it.
+// Nobody has ever seen anything of it, but that it died before it was up.
 bool LeftNothing(const Pass& pass, const Launch& launch) {
+  const MachineSeen* machine = pass.Machine(launch.number);
   const bool never = launch.close_reason == CloseReason::kNeverCame ||
                      launch.close_reason == CloseReason::kSuperseded;
   return launch.closed && never && LongAgo(pass, launch.closed_at) && pass.Place(launch).known &&
-         pass.Machine(launch.number) == nullptr && pass.NewestReport(launch.number) == nullptr;
+         (machine == nullptr || machine->freed) && pass.NewestReport(launch.number) == nullptr;
 }
 
 // It never ran, and says nothing about machines or program: see Neutral in policy/retry.cc.

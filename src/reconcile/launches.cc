@@ -47,6 +47,7 @@ void CheckPresent(Pass& pass, Launch& launch, const MachineSeen& machine) {
   if (machine.state == MachineState::kGone) {
     // What is left out later is gone.
     if (!pass.Place(launch).absent_means_gone) launch.absent_since = pass.seen.now;
+    if (IsBornDead(pass, launch, machine)) return CloseBornDead(pass, launch, machine);
     CloseGone(pass, launch,
               "the provider says it is gone" + (machine.why.empty() ? "" : ": " + machine.why));
     return;
@@ -120,7 +121,7 @@ void CloseDeadLaunches(Pass& pass) {
       CloseLaunch(pass, launch, CloseReason::kRefused, refusal->message);
     } else if (over) {
       // It came and went between two looks.
-      CloseGone(pass, launch, refusal->message);
+      if (!IsToldLater(pass, launch)) CloseGone(pass, launch, refusal->message);
     } else if (pass.Place(launch).known) {
       CheckAbsent(pass, launch);
     }

@@ -2,6 +2,7 @@
 #include "reconcile/outcomes.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/deliberate_bug.h"
 #include "base/text.h"
@@ -12,6 +13,10 @@ namespace {
 
 constexpr Duration kFirstPause = Duration::Seconds(3);
 constexpr Duration kLongestPause = Duration::Minutes(1);
+// What dies at its birth leaves a launch in the record each time, so it is asked for more and more
+// rarely: after 1, 2, 4 and 8 minutes.
+constexpr Duration kWindow = Duration::Hours(1);
+constexpr int64_t kMostDoublings = 3;
 // Providers' messages are a line or two; what is longer says no more.
 constexpr size_t kMostMessage = 300;
 
@@ -35,14 +40,26 @@ bool NothingCame(const Job& job, const Request& request) {
 // just before it, where their time ran out between looks that were rare.
 WallTime FirstAsked(const Job& job, const Request& request) {
   WallTime first = request.not_after - kSendWithin;
+  WallTime known = request.opened;  // those that were opened together need one look
   for (auto before = job.requests.rbegin(); before != job.requests.rend(); ++before) {
-    if (before->number >= request.number || IsOpen(job, *before)) continue;
+    if (before->number >= request.number || before->opened >= known) continue;
     const bool same = before->refusal && before->ask == request.ask &&
                       before->refusal->what == RefusalClass::kNotYetConsistent;
     if (!same || !NothingCame(job, *before)) break;
+    known = before->opened;
     first = std::min(first, before->not_after - kSendWithin);
   }
   return first;
+}
+
+// How often, within the hour, the same was refused before.
+int64_t TimesBefore(const Job& job, const Request& request, WallTime at) {
+  std::set<int64_t> times;
+  for (const Request& other : job.requests) {
+    if (!other.refusal || other.refusal->at >= at || at - other.refusal->at > kWindow) continue;
+    if (other.ask == request.ask) times.insert(other.refusal->at.ms);
+  }
+  return static_cast<int64_t>(times.size());
 }
 
 void JudgeConsistency(const Job& job, const Request& request, Refusal* refusal) {
@@ -81,6 +98,13 @@ bool NoteOutcomes(Job& job, const std::vector<SendOutcome>& outcomes, WallTime a
     changed = true;
   }
   return changed;
+}
+
+Refusal LateRefusal(const Job& job, const Request& request, Refusal told, WallTime at) {
+  Refusal late = Heard(job, request, std::move(told), at, true);
+  const int64_t times = std::min(TimesBefore(job, request, at), kMostDoublings);
+  late.wait = std::max(late.wait, kLongestPause * (int64_t{1} << times));
+  return late;
 }
 
 Duration SendPause(int tries) {

@@ -24,6 +24,11 @@ struct SendOutcome {
 // the asker's own trouble, and others may do better.
 bool NoteOutcomes(Job& job, const std::vector<SendOutcome>& outcomes, WallTime at, bool judge);
 
+// As it gets into the record that a machine of `request` died before it was up: a lasting answer
+// that all can read, so that *denied* is final. The next request for the same waits for a minute,
+// and up to eight where that has happened before.
+Refusal LateRefusal(const Job& job, const Request& request, Refusal told, WallTime at);
+
 // What is not yet consistent is asked for again after so long, for so long since it could first be
 // asked for. Whoever hears it still then writes down that it is invalid.
 inline constexpr Duration kConsistencyPause = Duration::Seconds(10);

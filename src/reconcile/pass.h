@@ -86,6 +86,13 @@ bool HasBegun(const Pass& pass, const Launch& launch);
 // True when it has just reported: a better witness than a list that may be behind.
 bool HasJustSpoken(const ReportSeen* report);
 
+// births.cc: machines that died before they were up.
+bool IsBornDead(const Pass& pass, const Launch& launch, const MachineSeen& machine);
+// Closes it as what was refused, by what the machine died of.
+void CloseBornDead(Pass& pass, Launch& launch, const MachineSeen& machine);
+// A machine that came and went between two looks: a list that is behind will yet say of what.
+bool IsToldLater(const Pass& pass, const Launch& launch);
+
 // stopped.cc: machines whose power is off.
 // Whether the stopped machine of `launch` is worth its coming up again.
 bool MayBeStarted(const Pass& pass, const Launch& launch);

@@ -36,6 +36,7 @@ struct MachineSeen {
   std::string why;
   bool freed = false;                // gone, and ending it once more would do nothing
   std::optional<Duration> up_for{};  // as InstanceSeen::up_for
+  std::optional<Refusal> refusal{};  // as InstanceSeen::refusal
 };
 
 struct ReportSeen {

@@ -37,7 +37,9 @@ bool IsDue(const Request& request, WallTime now) {
   return !request.refusal || now >= request.refusal->at + request.refusal->wait;
 }
 
-bool LacksRoom(const Request& request) {
+// Its provider has none, or what was asked for before it was refused so that it is held back.
+bool LacksRoom(const Request& request, WallTime now) {
+  if (request.tries == 0 && request.next_try && now < *request.next_try) return true;
   return request.refusal && (request.refusal->what == RefusalClass::kCapacity ||
                              request.refusal->what == RefusalClass::kQuota);
 }
@@ -203,7 +205,7 @@ void ChooseSends(Pass& pass) {
       request->not_after = pass.seen.now + kSendWithin;
     }
     if (seen.contains(number)) continue;
-    waiting |= LacksRoom(*request);
+    waiting |= LacksRoom(*request, pass.seen.now);
     // Who opens a request sends it; others after a while, and one of them: whose write moves the
     // next try.
     const bool is_new = FindRequest(pass.before, number) == nullptr;

@@ -280,6 +280,15 @@ inline Fact NoticeOf(int attempt, int rank, int64_t seconds) {
 inline Fact IsGone(int launch) {
   return [=](Story& s) { s.Machine(launch).state = MachineState::kGone; };
 }
+// It died of this before it was up.
+inline Fact DiesAtBirth(int launch, const Refusal& refusal) {
+  return [=](Story& s) {
+    MachineSeen& machine = s.Machine(launch);
+    machine.state = MachineState::kGone;
+    machine.refusal = refusal;
+    machine.freed = true;
+  };
+}
 inline Fact Vanishes(int launch) {
   return [=](Story& s) {
     std::erase_if(s.seen.machines, [&](const MachineSeen& m) { return m.launch == launch; });

@@ -234,6 +234,12 @@ std::string RefusalText(const Refusal& refusal) {
          kScopes[static_cast<size_t>(refusal.scope)] + ", wait " + HumanDuration(refusal.wait);
 }
 
+// As a part of a request's name.
+std::string RefusalToken(const Refusal& refusal) {
+  return std::to_string(static_cast<int>(refusal.what)) + "-" +
+         std::to_string(static_cast<int>(refusal.scope)) + "-" + std::to_string(refusal.wait.ms);
+}
+
 void ExpectRefused(Case& c, const LaunchAnswer& answer, const Refusal& how) {
   const std::string said = RefusalText(how);
   const auto& told = answer.refusal();
@@ -257,6 +263,29 @@ Problems ItIsToldWhatARefusalIs(ProviderSubject& subject) {
     c.End(c.Launch(request));
   }
   c.Expect(seen > 0, "nobody has seen it refuse anything");
+  return c.Told();
+}
+
+// That it was refused after all is told by its entry, to whoever asks.
+Problems AMachineThatIsBornDeadSaysOfWhat(ProviderSubject& subject) {
+  Case c(subject);
+  const auto said = [&](const std::string& id) {
+    const auto seen = c.Look(id);
+    return seen ? seen->refusal : std::nullopt;
+  };
+  for (const Refusal& how : AllRefusals()) {
+    if (!subject.Doom(how)) break;
+    const std::string id = c.Launch(subject.Request("doomed-" + RefusalToken(how)));
+    (void)subject.Doom(std::nullopt);
+    c.Expect(c.Until([&] { return c.Is(id, InstanceState::kGone); }), id + " is not listed Gone");
+    const auto told = said(id);
+    c.Expect(told.has_value(), "it does not say that it died of " + RefusalText(how));
+    if (told) c.Expect(RefusalText(*told) == RefusalText(how), "it says " + RefusalText(*told));
+  }
+  const std::string id = c.Running("lives");
+  c.Expect(!said(id), "what runs says that it was refused");
+  c.End(id);
+  c.Expect(!said(id), "what was ended says that it was refused");
   return c.Told();
 }
 
@@ -416,6 +445,7 @@ const std::vector<ProviderCase>& ProviderCases() {
       {"BadTokensAreRefused", BadTokensAreRefused},
       {"AFireDrillTakesTheMachine", AFireDrillTakesTheMachine},
       {"ItIsToldWhatARefusalIs", ItIsToldWhatARefusalIs},
+      {"AMachineThatIsBornDeadSaysOfWhat", AMachineThatIsBornDeadSaysOfWhat},
       {"AStoppedMachineIsThere", AStoppedMachineIsThere},
       {"AStoppedMachineStartsAgain", AStoppedMachineStartsAgain},
       {"AQueuedMachineIsSaidToQueue", AQueuedMachineIsSaidToQueue},

@@ -31,6 +31,9 @@ class ProviderSubject {
   // From now on the platform refuses so what would make a machine; unset: nothing any more. False:
   // this provider is never refused so.
   virtual bool Refuse(const std::optional<Refusal>& how) = 0;
+  // From now on what is asked for is taken, and dies of this before it is up; unset: nothing any
+  // more. False: no machine of this provider ever does.
+  virtual bool Doom(const std::optional<Refusal>&) { return false; }
   // Has the machine stopped as its platform or a person would. False: no machine of this provider
   // is ever Stopped.
   virtual bool Stop(const std::string&) { return false; }

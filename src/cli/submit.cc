@@ -201,9 +201,9 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   job.user = context.user();
   // A timer that starts a successor has another PATH than the shell that the job came from.
   const char* path = std::getenv("PATH");
-  if (path != nullptr) job.path = Printable(path);
   STOKER_ASSIGN(LocalProvider * local, context.local_provider());
-  job.host = local->host();
+  TieToHost(job, request.spec.resources.infra, local->host(),
+            path != nullptr ? Printable(path) : "");
   job.spec_digest = Sha256Hex(spec_text);
   job.num_nodes = request.spec.num_nodes;
   job.retry_of = request.retry_of;

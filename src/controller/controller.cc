@@ -106,15 +106,15 @@ Status Controller::ObserveMachines(const Job& job, const Describe& describe, Obs
     const std::string& name = request.ask.place.provider;
     const auto asked = [&](const PlaceSeen& place) { return place.provider == name; };
     if (std::any_of(seen->places.begin(), seen->places.end(), asked)) continue;
-    const auto provider = providers_(name);
+    const auto provider = ProviderOf(job, name);
     const auto instances = provider.ok() ? describe(name, **provider)
                                          : Result<std::vector<InstanceSeen>>(provider.status());
-    PlaceSeen& place = seen->places.emplace_back(PlaceFor(name));
+    PlaceSeen& place = seen->places.emplace_back(PlaceFor(job, name));
     if (!instances.ok()) {
       // Not knowing is no reason to fail the pass: what needs no machine of it still goes on.
       place.known = BugIsOn("failed-describe-is-empty");
       place.absent_means_gone = true;
-      if (first.ok()) {
+      if (first.ok() && !IsOthers(job, name)) {
         first = instances.status().WithContext("asking " + Spelled(name) + " for its machines");
       }
       continue;
@@ -139,10 +139,10 @@ Status Controller::ObserveMachines(const Job& job, const Describe& describe, Obs
 }
 
 // What a place is like is known without asking it.
-PlaceSeen Controller::PlaceFor(const std::string& name) {
+PlaceSeen Controller::PlaceFor(const Job& job, const std::string& name) {
   PlaceSeen place;
   place.provider = name;
-  const auto provider = providers_(name);
+  const auto provider = ProviderOf(job, name);
   if (!provider.ok()) return place;
   const ProviderTraits& traits = (*provider)->traits();
   place.absent_means_gone = traits.describe_is_immediate;
@@ -229,7 +229,7 @@ Status Controller::ObserveCheckpoints(const Job& job, Observed* seen, PassResult
 // A provider that this process has no way to is the trouble of this process.
 Status Controller::Send(const Job& job, const JobSpec& spec, const Request& request,
                         std::vector<SendOutcome>* outcomes) {
-  STOKER_ASSIGN(Provider* const provider, providers_(request.ask.place.provider));
+  STOKER_ASSIGN(Provider* const provider, ProviderOf(job, request.ask.place.provider));
   const LaunchAnswer sent = provider->Launch(RequestFor(ledger_, job, spec, request));
   outcomes->push_back({request.number, sent.refusal()});
   return sent.status();
@@ -250,7 +250,7 @@ Status Controller::Act(const Job& job, const JobSpec& spec, const Decision& deci
   for (const auto* machines : {&decision.start, &decision.terminate}) {
     const bool starts = machines == &decision.start;
     for (const auto& [name, id] : *machines) {
-      const auto provider = providers_(name);
+      const auto provider = ProviderOf(job, name);
       const Status done = !provider.ok() ? provider.status()
                           : starts       ? (*provider)->Start(id)
                                          : (*provider)->Terminate(id);
@@ -298,7 +298,7 @@ Observed Controller::Observe(const JobRead& read, const JobSpec& spec,
   std::set<std::string> more = {spec.resources.infra};
   for (const Offer& offer : read.job.offers) more.insert(offer.ask.place.provider);
   for (const PlaceSeen& place : seen.places) more.erase(place.provider);
-  for (const std::string& name : more) seen.places.push_back(PlaceFor(name));
+  for (const std::string& name : more) seen.places.push_back(PlaceFor(read.job, name));
   result->store_now = read.store_now;
   result->reports = seen.reports;
   result->machines = seen.machines;
@@ -308,6 +308,15 @@ Observed Controller::Observe(const JobRead& read, const JobSpec& spec,
 
 bool Controller::IsHere(const Job& job) const {
   return job.host.empty() || (host_ && host_() == job.host);
+}
+
+bool Controller::IsOthers(const Job& job, const std::string& provider) const {
+  return provider == kLocalProvider && !IsHere(job);
+}
+
+Result<Provider*> Controller::ProviderOf(const Job& job, const std::string& name) const {
+  if (!IsOthers(job, name)) return providers_(name);
+  return Status(Code::kInvalid, "the local machines of job " + job.id + " are another computer's");
 }
 
 // Of a node that was given up in this very pass, nothing more need be known.
@@ -336,7 +345,9 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
     return provider.Describe(ledger_.id(), job_id);
   };
   Observed seen = Observe(read, *spec, reports, clock_.Mono(), describe, &result);
-  if (!act || !IsHere(read.job)) return result;
+  const bool others =
+      !IsHere(read.job) && LocalityOf(read.job, spec->resources.infra) == Locality::kAll;
+  if (!act || others) return result;
   std::optional<Result<Looks>> looks;
   if (MindsLooks(read.job, seen)) looks = HeedLooks(read.job, &seen);
   Decision decision = Reconcile(read.job, *spec, seen);

@@ -48,8 +48,9 @@ class Controller {
   using HostLookup = std::function<std::string()>;
   Controller(Ledger& ledger, ProviderLookup providers, Clock& clock, HostLookup host = nullptr);
 
-  // `act` false: only looks (a node without the right to launch). So does one whose `host` is not
-  // that of the job: what "local" means there, it cannot see and must not ask for. Errors:
+  // `act` false: only looks (a node without the right to launch). To one whose `host` is not that
+  // of the job, its local machines are a place that does not answer: what "local" means there, it
+  // cannot see and must not ask for. Of a job that can have no others, it only looks. Errors:
   // kNotFound = no such job; others are the store's. A lost compare-and-swap is not an error: the
   // next pass decides anew.
   Result<PassResult> Pass(const std::string& job_id, bool act = true);
@@ -78,6 +79,10 @@ class Controller {
   };
 
   bool IsHere(const Job& job) const;
+  // Its local machines are another computer's, which cannot be seen from here.
+  bool IsOthers(const Job& job, const std::string& provider) const;
+  // kInvalid where it is.
+  Result<Provider*> ProviderOf(const Job& job, const std::string& name) const;
   Result<const JobSpec*> SpecOf(const Job& job);
   using Describe =
       std::function<Result<std::vector<InstanceSeen>>(const std::string& name, Provider& provider)>;
@@ -88,7 +93,7 @@ class Controller {
   // What Reconcile decides by, and all of it that a pass tells.
   Observed Observe(const JobRead& read, const JobSpec& spec, const std::vector<ReportRead>& reports,
                    MonoTime listened, const Describe& describe, PassResult* result);
-  PlaceSeen PlaceFor(const std::string& name);
+  PlaceSeen PlaceFor(const Job& job, const std::string& name);
   // Whether what is kept in the store of quiet nodes counts in this pass.
   bool MindsLooks(const Job& job, const Observed& seen) const;
   // Reads it, counts it, and gives what is to be kept instead.

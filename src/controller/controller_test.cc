@@ -102,7 +102,7 @@ class ControllerTest : public testing::Test {
           if (found == providers_.end()) return Status(Code::kInvalid, "no provider " + name);
           return found->second;
         },
-        clock_);
+        clock_, [this] { return here_; });
     observer->KeepLooks(keeps_looks_);
     return observer;
   }
@@ -121,6 +121,7 @@ class ControllerTest : public testing::Test {
   MemoryStore store_{[this] { return clock_.Wall(); }};
   std::unique_ptr<Ledger> ledger_ = std::move(*Ledger::Open(store_, clock_, 1));
   bool keeps_looks_ = false;
+  std::string here_;  // the computer that looks
   TestProvider local_{"local"};
   TestProvider other_{"other"};
   std::map<std::string, Provider*> providers_{{"local", &local_}, {"other", &other_}};
@@ -396,6 +397,71 @@ TEST_F(ControllerTest, WhoOnlyLooksChangesNothing) {
 TEST_F(ControllerTest, AJobOfAnotherMachineIsOnlyLookedAt) {
   Once(Submit("elsewhere"));
   EXPECT_EQ(local_.launches, 0);
+}
+
+// ---- whose machines a job's are ----
+
+class HostTest : public ControllerTest {
+ protected:
+  // With these ways to have its machines, submitted on the computer "home".
+  std::string SubmitFor(const std::vector<std::string>& providers) {
+    Job job;
+    job.id = "job1";
+    job.name = "train";
+    job.spec_digest = Sha256Hex(text_);
+    job.created = clock_.Wall();
+    for (const std::string& provider : providers) {
+      job.offers.emplace_back().ask.place.provider = provider;
+    }
+    TieToHost(job, kLocalProvider, "home", "/home/ann/bin");
+    EXPECT_TRUE(CreateJob(*ledger_, job, text_).ok());
+    return job.id;
+  }
+  PassResult OnceFrom(const std::string& host, const std::string& job, int64_t seconds = 0) {
+    here_ = host;
+    return Once(job, seconds);
+  }
+  std::string Text(const std::string& job) { return store_.Get(paths::Record(job))->data; }
+};
+
+TEST_F(HostTest, AJobWithoutLocalMachinesIsEverybodys) {
+  const std::string job = SubmitFor({"other"});
+  EXPECT_EQ(Text(job).find("\"host\""), std::string::npos);
+  EXPECT_EQ(Text(job).find("\"path\""), std::string::npos);
+  OnceFrom("far", job);
+  EXPECT_EQ(other_.launches, 1);
+  other_.machines.clear();
+  OnceFrom("farther", job, 700);
+  EXPECT_EQ(Record(job).launches.front().close_reason, CloseReason::kNeverCame);
+}
+
+TEST_F(HostTest, ALocalJobIsItsHostsAlone) {
+  const std::string job = SubmitFor({});
+  EXPECT_EQ(Record(job).host, "home");
+  EXPECT_EQ(Record(job).path, "/home/ann/bin");
+  EXPECT_FALSE(OnceFrom("far", job).trouble.has_value());
+  EXPECT_TRUE(Record(job).launches.empty());
+  OnceFrom("home", job);
+  EXPECT_EQ(local_.launches, 1);
+  EXPECT_EQ(OnceFrom("far", job).machines.size(), 0U) << "it cannot see them";
+}
+
+// Of its local machines, others know nothing, and so do nothing; of all else, everything.
+TEST_F(HostTest, OfAJobThatMayGoElsewhereTooOnlyWhatIsLocalIsItsHosts) {
+  const std::string job = SubmitFor({"local", "other"});
+  EXPECT_EQ(Record(job).host, "home");
+  OnceFrom("far", job);
+  EXPECT_EQ(Record(job).requests.front().ask.place.provider, "local");
+  EXPECT_EQ(local_.launches, 0);
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(OnceFrom("far", job, 60).changed);
+  OnceFrom("home", job);
+  EXPECT_EQ(local_.launches, 1);
+  local_.machines.clear();
+  local_.refuses = No(RefusalClass::kCapacity, "full");
+  OnceFrom("home", job, 60);
+  for (int i = 0; i < 2; ++i) OnceFrom("far", job, 5);
+  EXPECT_EQ(other_.launches, 1) << "anybody goes on where there is room";
+  EXPECT_EQ(local_.launches, 2);
 }
 
 }  // namespace

@@ -492,6 +492,23 @@ TEST(Encoding, DamageIsAnErrorNeverACrash) {
   EXPECT_GT(refused, 1000);
 }
 
+TEST(Job, AHostIsOfJobsWithLocalMachinesAlone) {
+  const auto tied = [](const std::vector<std::string>& offers, const std::string& provider) {
+    Job job;
+    job.id = "abcd";
+    for (const std::string& each : offers) job.offers.emplace_back().ask.place.provider = each;
+    TieToHost(job, provider, "h1", "/bin");
+    const std::string text = EncodeJob(job);
+    EXPECT_EQ(text.find("\"host\"") == text.npos, job.host.empty());
+    EXPECT_EQ(text.find("\"path\"") == text.npos, job.host.empty());
+    return job.host;
+  };
+  EXPECT_EQ(tied({}, "local"), "h1");
+  EXPECT_EQ(tied({}, "ec2"), "");
+  EXPECT_EQ(tied({"ec2", "gce"}, "local"), "");
+  EXPECT_EQ(tied({"ec2", "local"}, "ec2"), "h1");
+}
+
 TEST(Job, NamesAndLookups) {
   for (int i = 0; i <= static_cast<int>(EndReason::kInternal); ++i) {
     EXPECT_EQ(ParseName<EndReason>(Name(static_cast<EndReason>(i))), static_cast<EndReason>(i));

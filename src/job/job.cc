@@ -138,6 +138,22 @@ const Request& RequestOf(const Job& job, const Launch& launch) {
   return found != nullptr ? *found : kNone;
 }
 
+Locality LocalityOf(const Job& job, const std::string& provider) {
+  if (job.offers.empty()) return provider == kLocalProvider ? Locality::kAll : Locality::kNone;
+  const auto local = std::count_if(job.offers.begin(), job.offers.end(), [](const Offer& offer) {
+    return offer.ask.place.provider == kLocalProvider;
+  });
+  if (local == 0) return Locality::kNone;
+  return static_cast<size_t>(local) == job.offers.size() ? Locality::kAll : Locality::kSome;
+}
+
+void TieToHost(Job& job, const std::string& provider, const std::string& host,
+               const std::string& path) {
+  const bool local = LocalityOf(job, provider) != Locality::kNone;
+  job.host = local ? host : "";
+  job.path = local ? path : "";
+}
+
 Request& AppendRequest(Job& job, const std::vector<int>& slots) {
   Launch launch;
   launch.number = job.launches.empty() ? 0 : job.launches.back().number;

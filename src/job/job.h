@@ -131,9 +131,11 @@ struct Job {
   std::string code_digest;    // blob of the packed work directory; "" = none
   std::string binary_digest;  // blob of the stoker that its nodes run
   std::string workdir_note;   // "git 1a2b3c4 dirty, 12 files, 34 kB"
-  std::string path;           // the submitter's PATH, for nodes on the same machine
-  std::string host;           // whose machine its nodes are on; "" = machines that all can ask for
-  std::string retry_of;       // job id that it goes on from; "" = none
+  // Of a job that may have local machines, else "": the submitter's PATH for those, and the
+  // computer that they are on, which alone can ask for them. See TieToHost.
+  std::string path;
+  std::string host;
+  std::string retry_of;  // job id that it goes on from; "" = none
   // What it was told to begin from, with other code than that job's: "<job>", or
   // "<job>/<checkpoint>". "" = it was told nothing (a retry begins from the newest).
   std::string from;
@@ -220,6 +222,15 @@ const Request* FindRequest(const Job& job, int number);
 Request* FindRequest(Job& job, int number);
 // That of the launch; one that asks for nothing when the record lacks it.
 const Request& RequestOf(const Job& job, const Launch& launch);
+// How many of the ways to have its machines are local; `provider`: that of its spec, which counts
+// where it has no offers.
+enum class Locality { kNone, kSome, kAll };
+Locality LocalityOf(const Job& job, const std::string& provider);
+// Before it is created: gives `job` the host and the PATH of its local machines, if it may have
+// any. All others are everybody's.
+void TieToHost(Job& job, const std::string& provider, const std::string& host,
+               const std::string& path);
+
 // Appends a request for `slots`, one launch for each, and their numbers; without token.
 Request& AppendRequest(Job& job, const std::vector<int>& slots);
 

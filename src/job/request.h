@@ -13,9 +13,12 @@
 
 namespace stoker {
 
+// Machines of this provider are those of one computer: each has its own, and cannot see another's.
+inline constexpr char kLocalProvider[] = "local";
+
 // Where machines are asked for; "" = the provider's own choice, or it has no such thing.
 struct Place {
-  std::string provider = "local";
+  std::string provider = kLocalProvider;
   std::string account;
   std::string region;
   std::string zone;

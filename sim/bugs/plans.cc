@@ -128,6 +128,26 @@ Plan LongQueue(uint64_t seed) {
   return draw.plan;
 }
 
+// The job is cancelled while its machine is on its way; that is stopped as it comes.
+Plan LateAndStopped(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.describe_is_immediate = true;
+  draw.plan.boot_high = 1'000;
+  draw.plan.calm = 400'000;
+  draw.job().attached = false;
+  draw.job().cancel_at = {draw.Long(1'000, 20'000)};
+  draw.plan.cloud.late = 700;
+  draw.plan.cloud.late_ms = 60'000;
+  draw.plan.cloud.never_boots = 100;
+  FaultPlan stop;
+  stop.kind = "stop";
+  stop.on = "machine-up";
+  stop.after_ms = draw.Long(0, 500);
+  stop.count = 5;
+  draw.plan.faults.push_back(stop);
+  return draw.plan;
+}
+
 Plan Stopped(uint64_t seed) {
   Draw draw(seed);
   draw.plan.can_start = true;

@@ -63,6 +63,7 @@ Plan TimerAndOutages(uint64_t seed);
 Plan NobodyLooks(uint64_t seed);
 // Machines that wait in their provider's queue for up to two hours.
 Plan LongQueue(uint64_t seed);
+Plan LateAndStopped(uint64_t seed);
 // A machine is stopped, for good, under its program.
 Plan Stopped(uint64_t seed);
 // Machines that never come up.

@@ -62,8 +62,8 @@ struct Zone {
   std::string name;
   int capacity = 1'000'000;  // machines at once; falling below what runs takes machines away
   int running = 0;
-  std::string provider;  // whose; "" in a world that has one provider alone
-  int64_t price = 0;     // of a machine, in millionths an hour; 0 = nothing is asked for it
+  std::string provider = "";  // whose; "" in a world that has one provider alone
+  int64_t price = 0;          // of a machine, in millionths an hour; 0 = nothing is asked for it
 };
 
 // What a Describe of a moment shows of a machine.

@@ -136,6 +136,7 @@ class SimulatedProvider : public ProviderSubject {
  public:
   explicit SimulatedProvider(Lie lie, bool ends_one_alone = true) : direct_(client_, lie) {
     cloud_.traits.ends_one_alone = ends_one_alone;
+    cloud_.traits.may_stop = true;
     cloud_.traits.can_start = ends_one_alone;
     cloud_.faults.queue_ms = 86'400'000;
     cloud_.boot_low = cloud_.boot_high = 1'000;

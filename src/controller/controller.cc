@@ -149,6 +149,7 @@ PlaceSeen Controller::PlaceFor(const Job& job, const std::string& name) {
   place.appear_within = traits.appear_within;
   place.takes_gangs = traits.takes_gangs;
   place.ends_one_alone = traits.ends_one_alone;
+  place.may_stop = traits.may_stop;
   place.can_start = traits.can_start;
   return place;
 }

@@ -71,7 +71,9 @@ struct ProviderTraits {
   bool takes_gangs = false;
   // Terminate ends that machine and no other; else all of its request.
   bool ends_one_alone = true;
-  // Machines of it may be Stopped, and Start gives such a one its power back.
+  // Machines of it may be Stopped, by the place or by a person: such a one hears of nothing.
+  bool may_stop = false;
+  // Start gives such a one its power back.
   bool can_start = false;
 };
 

@@ -87,6 +87,17 @@ void CheckAbsent(Pass& pass, Launch& launch) {
   }
 }
 
+// The launch was asked for, and no word has come of what became of that: while it may be sent, a
+// request may be on its way, and a machine come of it that no list can show yet. One that comes up
+// ends itself, as it finds its job ended; one that is stopped before hears of nothing.
+bool MayBeOnItsWay(const Pass& pass, const Launch& launch) {
+  const Request& request = pass.RequestOf(launch);
+  if (request.tries == 0 || pass.seen.now > request.not_after) return false;
+  const bool over =
+      request.refusal && (request.refusal->final || request.refusal->what == RefusalClass::kOver);
+  return !over && launch.instance_id.empty() && !HasBegun(pass, launch);
+}
+
 }  // namespace
 
 std::string LaunchText(const Launch& launch) {
@@ -171,7 +182,12 @@ bool NothingIsLeft(const Pass& pass) {
   for (const Launch& launch : pass.out.job.launches) {
     const PlaceSeen& place = pass.Place(launch);
     if (!place.known) return false;
-    if (place.absent_means_gone || pass.Machine(launch.number) != nullptr) continue;
+    if (pass.Machine(launch.number) != nullptr) continue;
+    if (place.absent_means_gone) {
+      if (place.may_stop && MayBeOnItsWay(pass, launch) && !BugIsOn("left-on-its-way"))
+        return false;
+      continue;
+    }
     if (pass.seen.now < pass.RequestOf(launch).not_after + kAppearWithin) return false;
     if (!IsSeenToBeAbsent(pass, launch.number) && !IsBeyondItsLimit(pass, launch)) return false;
   }

@@ -147,6 +147,38 @@ TEST(ReconcileTest, RetiresOnlyWhenNoMachineCanTurnUpAnyMore) {
   EXPECT_TRUE(s.last.retire);
 }
 
+// Where a list is of this very moment a request may be on its way, too: its machine ends itself
+// when it comes up, unless it can be stopped before.
+TEST(ReconcileTest, RetiresWhileARequestMayBeOnItsWayWhereNothingIsStopped) {
+  Story s(1);
+  s.See(Withhold(1)).Pass();
+  s.See(Cancel()).Settle();
+  ASSERT_TRUE(IsFinal(s.job.state));
+  EXPECT_TRUE(s.last.retire);
+}
+
+TEST(ReconcileTest, DoesNotRetireWhileAMachineMayComeThatIsStopped) {
+  Story s(1);
+  s.See(MayStop()).See(Withhold(1)).Pass();
+  s.See(Cancel()).Settle();
+  ASSERT_TRUE(IsFinal(s.job.state));
+  EXPECT_FALSE(s.last.retire);
+  s.See(Boots(1)).Pass();
+  EXPECT_EQ(s.ended, std::vector<std::string>{"m1"});
+  s.See(Vanishes(1)).Pass();
+  EXPECT_FALSE(s.last.retire);
+  s.See(After(kSendWithin.ms / 1000 + 1)).Pass();
+  EXPECT_TRUE(s.last.retire);
+}
+
+TEST(ReconcileTest, RetiresAtOnceWhenARequestWasRefused) {
+  Story s(1);
+  s.See(MayStop()).See(Withhold(1)).Pass();
+  s.See(Outcome(1, No(RefusalClass::kInvalid))).Settle();
+  ASSERT_TRUE(IsFinal(s.job.state));
+  EXPECT_TRUE(s.last.retire);
+}
+
 // ---- cancel, in every state ----
 
 TEST(ReconcileTest, CancelBeforeAnything) {

@@ -311,6 +311,9 @@ inline Fact UpFor(int launch, int64_t seconds) {
 inline Fact IsStopped(int launch) {
   return [=](Story& s) { s.Machine(launch).state = MachineState::kStopped; };
 }
+inline Fact MayStop() {
+  return [](Story& s) { s.seen.places.front().may_stop = true; };
+}
 inline Fact CanStart() {
   return [](Story& s) { s.seen.places.front().can_start = true; };
 }

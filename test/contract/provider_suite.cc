@@ -294,8 +294,10 @@ Problems AStoppedMachineIsThere(ProviderSubject& subject) {
   const std::string id = c.Running("off");
   if (!subject.Stop(id)) {
     c.Expect(!subject.provider().traits().can_start, "it starts what it never stops");
+    c.Expect(!subject.provider().traits().may_stop, "nothing of it stops, although it may");
     return c.Told();
   }
+  c.Expect(subject.provider().traits().may_stop, "it stops what it says it never stops");
   c.Expect(c.Until([&] { return c.Is(id, InstanceState::kStopped); }), "it is not listed Stopped");
   const auto seen = c.Look(id);
   c.Expect(seen && !seen->freed, "what costs is called freed");

@@ -92,17 +92,17 @@ struct FaultPlan {
   int64_t at = 0;       // its time; of a fault that waits for something: not before
   int64_t amount = 0;   // what it means is the component's: a lead, a length, a count
   int64_t target = -1;  // which machine or actor, counted among those there are; -1 = drawn
-  std::string zone;
+  std::string zone = "";
   // The actor or machine of that name, or "cause": whose doing it was that the fault waited for.
   // "" = by `target`.
-  std::string who;
-  std::string on;        // what it waits for (triggers.h); "" = its time alone
+  std::string who = "";
+  std::string on = "";   // what it waits for (triggers.h); "" = its time alone
   int number = 0;        // the attempt, launch or revision that it waits for; 0 = any
   int64_t after_ms = 0;  // from that moment until it strikes
   int count = 1;         // strikes so often: each time that `on` happens, or
   int64_t every = 0;     // if > 0, so many ms apart once it has begun
   // Of the blow alone: whose machines it means, out of what it waited for.
-  std::string job;
+  std::string job = "";
   int attempt = 0;
 };
 

@@ -62,7 +62,7 @@ struct Instant {
 // ---- what happened ----
 struct RecordRead {
   Job job;
-  std::optional<Instant> at;  // before it was read; unset = just now
+  std::optional<Instant> at = {};  // before it was read; unset = just now
 };
 struct ReportsRead {
   std::vector<NodeReport> reports;

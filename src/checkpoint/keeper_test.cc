@@ -347,7 +347,9 @@ TEST(Keeper, ShardsOfAFirstSaveThatACrashCutsShortAreNoSteps) {
   for (const bool at_the_index : {true, false}) {
     Bench bench;
     WriteShards(bench, 1);
-    if (!at_the_index) bench.files.Remove("index.json");
+    if (!at_the_index) {
+      ASSERT_TRUE(bench.files.Remove("index.json").ok());
+    }
     bench.files.Kill();
     bench.End(0, 9);
     EXPECT_EQ(bench.Restored(), Contents{});

@@ -123,7 +123,9 @@ TEST(Made, MoreKindsThanAreToldApartAreNamedTogether) {
   MadeTally tally({1 << 30, 100});
   for (int round = 0; round < 2; ++round) {
     for (int i = 0; i < 60'000; ++i) tally.Add("d" + std::to_string(i) + "/f", 1);
-    if (round == 0) EXPECT_TRUE(tally.Again());
+    if (round == 0) {
+      EXPECT_TRUE(tally.Again());
+    }
   }
   const MadeChoice choice = tally.Choose();
   EXPECT_EQ(choice.keep.size(), 100u);

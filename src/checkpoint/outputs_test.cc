@@ -106,8 +106,8 @@ TEST(Outputs, AFileThatBecomesAFolderAndTheOtherWayRound) {
   bench.files.Write("out/a", "1");
   bench.files.Write("out/b/c", "2");
   ASSERT_TRUE(bench.keeper.Finish(bench.clock.now + Duration::Seconds(5)).ok());
-  bench.files.Remove("out/a");
-  bench.files.Remove("out/b/c");
+  ASSERT_TRUE(bench.files.Remove("out/a").ok());
+  ASSERT_TRUE(bench.files.Remove("out/b/c").ok());
   bench.files.Write("out/a/d", "3");
   bench.files.Write("out/b", "4");
   ASSERT_TRUE(bench.keeper.Finish(bench.clock.now + Duration::Seconds(5)).ok());

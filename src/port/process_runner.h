@@ -27,7 +27,7 @@ struct TaskCommand {
   std::vector<std::string> argv;                         // argv[0] is looked up in env's PATH
   std::vector<std::pair<std::string, std::string>> env;  // the whole environment, in order
   std::string cwd;
-  TaskHost host;
+  TaskHost host = {};
   LogStream out = LogStream::kOut;  // which streams its output is filed under
   LogStream err = LogStream::kErr;
 };

@@ -54,7 +54,7 @@ struct PlaceSeen {
   bool absent_means_gone = false;  // ProviderTraits::describe_is_immediate
   bool takes_gangs = false;        // as in ProviderTraits; of a place whose provider is not known
   bool ends_one_alone = true;      // here, it is taken for the plain kind
-  Duration appear_within;          // ProviderTraits::appear_within
+  Duration appear_within = {};     // ProviderTraits::appear_within
   bool may_stop = false;           // ProviderTraits::may_stop
   bool can_start = false;          // ProviderTraits::can_start
 };

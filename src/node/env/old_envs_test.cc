@@ -31,7 +31,9 @@ class OldEnvsTest : public ::testing::Test {
     const timespec times[2] = {{0, UTIME_OMIT}, {kNow - days * 86'400, 0}};
     EXPECT_TRUE(sys::MakeDirs(env + "/lib/deep").ok());
     const std::string marker = env + kPythonEnvMarker;
-    if (whole) EXPECT_TRUE(sys::WriteFileAtomic(marker, "", 0600, false).ok());
+    if (whole) {
+      EXPECT_TRUE(sys::WriteFileAtomic(marker, "", 0600, false).ok());
+    }
     EXPECT_EQ(utimensat(AT_FDCWD, (whole ? marker : env).c_str(), times, 0), 0);
     return env;
   }

@@ -78,7 +78,7 @@ CheckpointPlan::View CheckpointPlan::Look(MonoTime now) const {
     const std::string unit = TopOf(path);
     if (file.refused) {
       // One of a row of steps can be left out. A fixed name belongs to what lies beside it.
-      if (NeverTaken(unit) && Numbered(unit)) {
+      if (NeverTaken(unit) && Numbered(unit) && StandsAlone(unit, file)) {
         view.excluded.insert(unit);
       } else {
         view.blocked = true;
@@ -93,6 +93,24 @@ CheckpointPlan::View CheckpointPlan::Look(MonoTime now) const {
     if (!file.open && Doubtful(path, file)) view.prove.push_back(path);
   }
   return view;
+}
+
+// Nothing that has changed beside this step of a row, which was cut short, is of the same save:
+// that would go with no older step of it. What was written long after it is of a later save.
+bool CheckpointPlan::StandsAlone(const std::string& unit, const File& cut) const {
+  const std::string row = WithoutNumbers(unit);
+  const MonoTime until = cut.last_change + std::max(options_.quiet, rhythm_.lag);
+  bool others = false;
+  for (const auto& [path, file] : files_) {
+    const std::string top = TopOf(path);
+    if (IsStream(path) || file.version == file.taken || top == unit) continue;
+    if (WithoutNumbers(top) != row || !NeverTaken(top)) {
+      others = others || file.last_change <= until;
+    } else if (!file.refused && !file.open && file.last_change > cut.last_change) {
+      return true;
+    }
+  }
+  return !others;
 }
 
 void CheckpointPlan::LookAtUnits(MonoTime now, View* view) const {

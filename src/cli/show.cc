@@ -5,6 +5,7 @@
 #include "cli/full_store.h"
 #include "cli/story.h"
 #include "cli/tiers.h"
+#include "cli/unsaved_here.h"
 #include "cli/verb.h"
 #include "ledger/records.h"
 #include "spec/parse.h"
@@ -33,11 +34,13 @@ Status Run(Context& context, const Options& options) {
                          RecoveryTiers(context, pass.job, known),
                          ReadUsage(ledger->store(), pass.job, &usage_trouble)};
   const Kept kept = ReadKept(ledger->store(), pass.job.id);
+  const auto unsaved = UnsavedHere(context.places().state, pass.job.id);
   if (context.json) {
     nlohmann::json out = StoryJson(input);
     out["kept"] = KeptJson(kept);
     out["usage"] = UsageJson(input.usage);
     out["queued"] = Queued(pass.job, pass.machines);
+    out["unsaved_here"] = unsaved;
     if (text.ok()) out["spec"] = *text;
     context.Print(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   } else {
@@ -46,7 +49,7 @@ Status Run(Context& context, const Options& options) {
       waiting += "  waiting     " + line + "\n";
     }
     context.Print(TellStory(input) + waiting + "  kept        " + KeptText(kept, pass.job.id) +
-                  "\n");
+                  "\n" + UnsavedText(pass.job, unsaved));
   }
   if (!usage_trouble.ok()) context.Say(usage_trouble.ToString());
   if (!IsFinal(pass.job.state)) FullStoreTeller().Tell(context, ledger->store());

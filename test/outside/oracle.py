@@ -26,6 +26,7 @@ class Facts:
     quiet: float = 2.0
     taken: dict = dataclasses.field(default_factory=dict)  # attempt -> how the test took it
     ships: float = 5.0  # seconds after which a line has left its machine
+    keep: int = 0  # the newest so many checkpoints stay; 0 = all
 
     def attempts(self):
         return {one["number"]: one for one in self.shown["job"]["attempts"]}
@@ -151,7 +152,10 @@ def judge_stale(facts, _counts):
         for when, listed in facts.listed:
             whole = [one["id"] for one in listed if one["whole"] and one["id"] not in suspects]
             newest = max(filter(None, map(order, whole)), default=(0, 0))
-            if when < opened and newest > begun and newest[0] < number:
+            # Newer ones, which proved to be no good only later, may have taken its place.
+            newer = sum((order(one) or (0, 0)) > newest for one in suspects)
+            cleared = facts.keep > 0 and newer >= facts.keep
+            if when < opened and newest > begun and newest[0] < number and not cleared:
                 breaches.append(("stale", f"attempt {number} begins from {begun}, although "
                                           f"{newest} was listed before"))  # fmt: skip
                 break

@@ -14,6 +14,7 @@ import collections
 import contextlib
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -112,9 +113,11 @@ class Storm:
         return [one for pid, one in sight.processes(self.world.root).items() if pid not in ours]
 
     def strangers(self):
-        """What could not be kept stays for 30 days, where the job's log says so."""
+        """What could not be kept stays for 30 days, where the job's log or story says so."""
         told = [folder for folder, job in sight.unsaved(self.world.home).items()
-                if f"lies in {folder} " in self.world.stoker("logs", job).stdout]  # fmt: skip
+                if any(re.search(re.escape(folder) + r"(?![\w-])",
+                                 self.world.stoker(verb, job).stdout)
+                       for verb in ("logs", "show"))]  # fmt: skip
         return sight.strangers(self.world.home, told)
 
     def cleaned(self):

@@ -89,6 +89,19 @@ def suspect_since(facts):
     facts.shown["job"]["suspects"] = ["1-3"]
 
 
+def stale_beside_a_suspect(facts):
+    """What was listed was not cleared away: three stay."""
+    stale(facts)
+    facts.shown["job"]["suspects"] = ["1-4"]
+    facts.keep = 3
+
+
+def cleared_for_a_suspect(facts):
+    """No breach: one stays, and that proved to be no good."""
+    stale_beside_a_suspect(facts)
+    facts.keep = 1
+
+
 def beside(facts):
     facts.evidence[0].append(told("saved", 1, 13, step=2))
 
@@ -159,6 +172,7 @@ def wrong_result(facts):
 FORGED = (
     (torn, "torn"), (mixed, "torn"), (never_saved, "torn"), (found_nothing, "torn"),
     (torn_as_left, None), (stale, "stale"), (suspect_since, None),
+    (stale_beside_a_suspect, "stale"), (cleared_for_a_suspect, None),
     (beside, "double"), (second_program, "double"),
     (lock_held, "double"), (line_lost, "lost"), (last_line_lost, "lost"), (line_twice, "lost"),
     (stderr_lost, "lost"), (lost_and_said, None), (hole_in_a_taken_machine, "lost"),

@@ -201,4 +201,4 @@ class Job:
         met = self.fate != "cancelled" or any("cancel" in one for one in self.done)
         return oracle.Facts(jobs.evidence(world, self.id), shown, logs, self.listed, got,
                             self.fate if met else "ends", self.quiet, self.taken,
-                            self.world.ships)  # fmt: skip
+                            self.world.ships, self.keep)  # fmt: skip

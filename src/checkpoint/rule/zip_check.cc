@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stoker {
@@ -15,7 +16,7 @@ constexpr int64_t kLocatorSize = 20;
 constexpr int64_t kEnd64Size = 56;
 constexpr int64_t kEntrySize = 46;
 constexpr int64_t kLocalSize = 30;
-constexpr int64_t kMaxDirectory = 256 << 20;
+constexpr uint64_t kMaxDirectory = 256 << 20;
 constexpr int64_t kZipPiece = 1 << 20;
 constexpr uint64_t kFull32 = 0xffffffffU;
 
@@ -39,8 +40,8 @@ bool ReadExactly(ByteSource& source, int64_t offset, int64_t size, std::string* 
 
 struct Directory {
   uint64_t entries = 0;
-  int64_t offset = 0;
-  int64_t size = 0;
+  uint64_t size = 0;
+  uint64_t offset = 0;
 };
 
 struct Entry {
@@ -52,6 +53,44 @@ struct Entry {
   uint64_t local = 0;
 };
 
+// Zip64's end record, if there is one, and its place. Readers go by it wherever they find it.
+bool ReadEnd64(ByteSource& source, int64_t end, std::string* out, uint64_t* place) {
+  std::string locator;
+  if (!ReadExactly(source, end - kLocatorSize, kLocatorSize, &locator)) return false;
+  *place = Number(locator, 8, 8);
+  return Number(locator, 0, 4) == 0x07064b50 &&
+         ReadExactly(source, static_cast<int64_t>(*place), kEnd64Size, out) &&
+         Number(*out, 0, 4) == 0x06064b50;
+}
+
+// What the end record says that stands at `at` of `tail`, and at `end` of the file.
+bool ReadEnd(ByteSource& source, const std::string& tail, size_t at, int64_t end, Directory* out) {
+  const Directory said{Number(tail, at + 10, 2), Number(tail, at + 12, 4),
+                       Number(tail, at + 16, 4)};
+  const bool full_entries = said.entries == 0xffff;
+  const bool full_size = said.size == kFull32;
+  const bool full_offset = said.offset == kFull32;
+  auto behind = static_cast<uint64_t>(end);
+  uint64_t place = 0;
+  std::string end64;
+  *out = said;
+  if (ReadEnd64(source, end, &end64, &place)) {
+    behind = place;
+    *out = {Number(end64, 32, 8), Number(end64, 40, 8), Number(end64, 48, 8)};
+    if ((!full_entries && out->entries != said.entries) || (!full_size && out->size != said.size) ||
+        (!full_offset && out->offset != said.offset)) {
+      return false;
+    }
+  } else if (full_entries || full_size || full_offset) {
+    return false;
+  }
+  // A directory elsewhere would be that of another archive, behind which this one was written.
+  return Number(tail, at + 8, 2) == said.entries && out->size <= kMaxDirectory &&
+         out->offset <= behind && out->size == behind - out->offset &&
+         out->entries <= out->size / kEntrySize;
+}
+
+// The end record is the last thing of the file: only its comment follows, and ends where it ends.
 bool FindDirectory(ByteSource& source, Directory* out) {
   const int64_t tail_size = std::min<int64_t>(source.size(), kEndSize + 65'535);
   std::string tail;
@@ -60,29 +99,7 @@ bool FindDirectory(ByteSource& source, Directory* out) {
     const auto i = static_cast<size_t>(at);
     if (Number(tail, i, 4) != 0x06054b50) continue;
     if (at + kEndSize + static_cast<int64_t>(Number(tail, i + 20, 2)) != tail_size) continue;
-    uint64_t entries = Number(tail, i + 10, 2);
-    uint64_t size = Number(tail, i + 12, 4);
-    uint64_t offset = Number(tail, i + 16, 4);
-    const int64_t end = source.size() - tail_size + at;
-    if (entries == 0xffff || size == kFull32 || offset == kFull32) {
-      std::string locator;
-      std::string end64;
-      if (!ReadExactly(source, end - kLocatorSize, kLocatorSize, &locator) ||
-          Number(locator, 0, 4) != 0x07064b50 ||
-          !ReadExactly(source, static_cast<int64_t>(Number(locator, 8, 8)), kEnd64Size, &end64) ||
-          Number(end64, 0, 4) != 0x06064b50) {
-        return false;
-      }
-      entries = Number(end64, 32, 8);
-      size = Number(end64, 40, 8);
-      offset = Number(end64, 48, 8);
-    }
-    if (size > static_cast<uint64_t>(kMaxDirectory) || offset > static_cast<uint64_t>(end) ||
-        size > static_cast<uint64_t>(end) - offset || entries > size / kEntrySize) {
-      return false;
-    }
-    *out = {entries, static_cast<int64_t>(offset), static_cast<int64_t>(size)};
-    return true;
+    return ReadEnd(source, tail, i, source.size() - tail_size + at, out);
   }
   return false;
 }
@@ -146,14 +163,17 @@ class Inflater {
   uLong crc_ = 0;
 };
 
-Wholeness CheckEntry(ByteSource& source, const Entry& entry, int64_t data_end) {
+Wholeness CheckEntry(ByteSource& source, const Entry& entry, std::string_view name,
+                     int64_t data_end) {
   if ((entry.flags & 1) != 0 || (entry.method != 0 && entry.method != 8)) {
     return Wholeness::kUnknown;
   }
   std::string local;
+  const int64_t local_size = kLocalSize + static_cast<int64_t>(name.size());
   if (entry.local > static_cast<uint64_t>(data_end) ||
-      !ReadExactly(source, static_cast<int64_t>(entry.local), kLocalSize, &local) ||
-      Number(local, 0, 4) != 0x04034b50) {
+      !ReadExactly(source, static_cast<int64_t>(entry.local), local_size, &local) ||
+      Number(local, 0, 4) != 0x04034b50 || Number(local, 26, 2) != name.size() ||
+      std::string_view(local).substr(kLocalSize) != name) {  // Python refuses a name that differs
     return Wholeness::kBroken;
   }
   int64_t at = static_cast<int64_t>(entry.local) + kLocalSize +
@@ -187,7 +207,8 @@ Wholeness CheckZip(ByteSource& source) {
   Directory directory;
   std::string bytes;
   if (!FindDirectory(source, &directory) ||
-      !ReadExactly(source, directory.offset, directory.size, &bytes)) {
+      !ReadExactly(source, static_cast<int64_t>(directory.offset),
+                   static_cast<int64_t>(directory.size), &bytes)) {
     return Wholeness::kBroken;
   }
   // Entries that overlap would let a small file cost much work; whole archives never do that.
@@ -205,13 +226,15 @@ Wholeness CheckZip(ByteSource& source) {
     at += kEntrySize;
     if (name + extra + comment > bytes.size() - at) return Wholeness::kBroken;
     if (!ReadZip64(bytes.substr(at + name, extra), &entry)) return Wholeness::kBroken;
+    const Wholeness one = CheckEntry(source, entry, std::string_view(bytes).substr(at, name),
+                                     static_cast<int64_t>(directory.offset));
     at += name + extra + comment;
-    const Wholeness one = CheckEntry(source, entry, directory.offset);
     if (one != Wholeness::kWhole) return one;
     work += static_cast<int64_t>(entry.packed);
     if (work > source.size()) return Wholeness::kBroken;
   }
-  return Wholeness::kWhole;
+  // An entry behind the last one that was counted has been checked by nobody.
+  return at == bytes.size() ? Wholeness::kWhole : Wholeness::kBroken;
 }
 
 }  // namespace stoker

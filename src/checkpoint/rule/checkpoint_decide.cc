@@ -326,6 +326,35 @@ std::optional<Candidate> CheckpointPlan::Settled() const {
   return Make(settled_reason_, view);
 }
 
+// Whether a step of the row of `unit` is all that a save consists of, as far as what lies there and
+// what earlier attempts learned can tell: nothing else was written with the earlier steps.
+bool CheckpointPlan::StepsAreSaves(const std::string& unit,
+                                   const std::set<std::string>& shape) const {
+  if (!std::includes(shape.begin(), shape.end(), options_.together.begin(),
+                     options_.together.end())) {
+    return false;
+  }
+  const std::string row = WithoutNumbers(unit);
+  std::map<int64_t, int64_t> steps;  // number -> newest mtime in it
+  for (const auto& [path, file] : files_) {
+    const std::string top = TopOf(path);
+    if (!file.fact || top == unit || WithoutNumbers(top) != row) continue;
+    int64_t& newest = steps[LastNumber(top)];
+    newest = std::max(newest, file.fact->mtime_ns);
+  }
+  if (steps.empty()) return false;
+  // What was written after the last step but one was written with the last one.
+  const int64_t last_ns = steps.rbegin()->second;
+  const int64_t since_ns = steps.size() >= 2 ? std::next(steps.rbegin())->second
+                                             : last_ns - options_.quiet.ms * 10 * 1'000'000;
+  return std::all_of(files_.begin(), files_.end(), [&](const auto& entry) {
+    const std::string top = TopOf(entry.first);
+    if (IsStream(entry.first) || !entry.second.fact || WithoutNumbers(top) == row) return true;
+    return entry.second.fact->mtime_ns <= since_ns &&
+           !(WithoutNumbers(top) != top && steps.count(LastNumber(top)) != 0);
+  });
+}
+
 // Could these changes be all of one checkpoint? Wholeness of each file is another question.
 bool CheckpointPlan::WholeSet(const View& view) const {
   int files = 0;
@@ -364,7 +393,8 @@ bool CheckpointPlan::WholeSet(const View& view) const {
     }
   }
   const bool alone = std::all_of(view.changed.begin(), view.changed.end(),
-                                 [&](const std::string& path) { return TopOf(path) == unit; });
+                                 [&](const std::string& path) { return TopOf(path) == unit; }) &&
+                     StepsAreSaves(unit, shapes[unit]);
   return alone && std::any_of(shapes.begin(), shapes.end(), [&](const auto& shape) {
            return !NeverTaken(shape.first) && shape.second == shapes[unit];
          });

@@ -204,7 +204,7 @@ void LiveAndDie(const Life& life, Program& program, Prng& prng, bool slow_store)
 }
 
 // By what rule the newest checkpoint came to be.
-std::string Told(ObjectStore& store) {
+std::string ByWhatRule(ObjectStore& store) {
   const auto newest = NewestCheckpoint(store, "job", {});
   if (!newest.ok() || !newest->has_value()) return "nothing";
   const auto manifest = LoadManifest(store, "job", (*newest)->id);
@@ -222,7 +222,7 @@ std::array<Outcome, 2> Trial(const Style& style, uint64_t seed, int low, int hig
   out[0].finished = program.finished();
   const Contents restored = bench.Restored();
   out[0].restored = StepOf(style, restored, &out[0].why);
-  out[0].why += ", " + Told(bench.store);
+  out[0].why += ", " + ByWhatRule(bench.store);
   if (out[0].restored < 0) return out;
 
   HandClock clock;
@@ -239,7 +239,7 @@ std::array<Outcome, 2> Trial(const Style& style, uint64_t seed, int low, int hig
   LiveAndDie({keeper, clock, files}, again, prng, slow_store);
   out[1].finished = std::max(out[0].restored, again.finished());
   out[1].restored = StepOf(style, bench.Restored(), &out[1].why);
-  out[1].why += ", " + Told(bench.store);
+  out[1].why += ", " + ByWhatRule(bench.store);
   return out;
 }
 

@@ -34,7 +34,7 @@ struct Refusal {
   RefusalScope scope = RefusalScope::kRequest;
   Duration wait;  // it makes no sense to ask sooner; 0 = nothing is known of that
   // Whoever writes it into the record sets these two; a provider leaves them alone.
-  WallTime at;          // when it was heard, store's clock
+  WallTime at;          // when it was heard, kNotYetConsistent: first heard; store's clock
   bool final = false;   // nobody will be answered otherwise: its launches are closed by it
   std::string message;  // in the provider's words
   bool operator==(const Refusal&) const = default;

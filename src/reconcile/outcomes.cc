@@ -36,18 +36,22 @@ bool NothingCame(const Job& job, const Request& request) {
   });
 }
 
-// Since when the same has been asked for without its being known: in this request, and in those
-// just before it, where their time ran out between looks that were rare.
-WallTime FirstAsked(const Job& job, const Request& request) {
-  WallTime first = request.not_after - kSendWithin;
+bool IsUnsettled(const std::optional<Refusal>& refusal) {
+  return refusal && refusal->what == RefusalClass::kNotYetConsistent;
+}
+
+// Since when the answer to the same has been that it is not known yet: in this request, and in
+// those just before it, where their time ran out between looks that were rare. Of any other answer,
+// or none, that is no sign.
+WallTime FirstTold(const Job& job, const Request& request, WallTime at) {
+  WallTime first = IsUnsettled(request.refusal) ? request.refusal->at : at;
   WallTime known = request.opened;  // those that were opened together need one look
   for (auto before = job.requests.rbegin(); before != job.requests.rend(); ++before) {
     if (before->number >= request.number || before->opened >= known) continue;
-    const bool same = before->refusal && before->ask == request.ask &&
-                      before->refusal->what == RefusalClass::kNotYetConsistent;
+    const bool same = IsUnsettled(before->refusal) && before->ask == request.ask;
     if (!same || !NothingCame(job, *before)) break;
     known = before->opened;
-    first = std::min(first, before->not_after - kSendWithin);
+    first = std::min(first, before->refusal->at);
   }
   return first;
 }
@@ -64,11 +68,15 @@ int64_t TimesBefore(const Job& job, const Request& request, WallTime at) {
 
 void JudgeConsistency(const Job& job, const Request& request, Refusal* refusal) {
   if (refusal->what != RefusalClass::kNotYetConsistent) return;
-  const Duration asked = refusal->at - FirstAsked(job, request);
-  const bool late = asked >= kConsistentWithin && !BugIsOn("inconsistent-for-ever");
-  if (!late && !BugIsOn("inconsistent-is-invalid")) return;
+  const Duration told = refusal->at - FirstTold(job, request, refusal->at);
+  const bool late = told >= kConsistentWithin && !BugIsOn("inconsistent-for-ever");
+  if (!late && !BugIsOn("inconsistent-is-invalid")) {
+    // The first time stays: by it the next answer is judged.
+    if (IsUnsettled(request.refusal)) refusal->at = request.refusal->at;
+    return;
+  }
   refusal->what = RefusalClass::kInvalid;
-  refusal->message = "still not known after " + HumanDuration(asked) + ": " + refusal->message;
+  refusal->message = "still not known after " + HumanDuration(told) + ": " + refusal->message;
 }
 
 // As it gets into the record.

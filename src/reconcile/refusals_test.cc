@@ -74,6 +74,18 @@ TEST(RefusalsTest, WhatStaysInconsistentIsInvalid) {
       << s.job.result->why;
 }
 
+// What stood in the way before that says nothing of it.
+TEST(RefusalsTest, OnlyTheTimeSinceItWasFirstSaidCounts) {
+  Story s;
+  s.See(Outcome(1, No(RefusalClass::kCapacity))).Pass();
+  for (int second = 0; second < 400; second += 5) s.See(After(5)).Pass();
+  s.See(Outcome(1, Unsettled()));
+  for (int second = 0; second < 120; second += 5) s.See(After(5)).Pass();
+  EXPECT_EQ(s.job.requests[0].refusal->what, RefusalClass::kNotYetConsistent);
+  EXPECT_EQ(s.job.requests.size(), 1U);
+  EXPECT_FALSE(IsFinal(s.job.state));
+}
+
 // Whoever looks twice an hour asks a request once, and the next one then.
 TEST(RefusalsTest, WhatStaysInconsistentIsInvalidAlsoToWhoLooksRarely) {
   Story s;

@@ -35,7 +35,7 @@ Wholeness Check(const std::string& bytes) {
 
 std::string Le(uint64_t value, int width) {
   std::string out;
-  for (int i = 0; i < width; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
+  for (int i = 0; i < width; ++i) out += i < 8 ? static_cast<char>(value >> (8 * i) & 0xff) : '\0';
   return out;
 }
 

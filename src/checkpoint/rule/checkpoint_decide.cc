@@ -73,12 +73,18 @@ CheckpointPlan::View CheckpointPlan::Look(MonoTime now) const {
     }
   }
   LookAtUnits(now, &view);
+  std::map<std::string, bool> alone;  // of units that were cut short; each is looked at once
   for (const auto& [path, file] : files_) {
     if (IsStream(path) || file.version == file.taken) continue;
     const std::string unit = TopOf(path);
     if (file.refused) {
+      const auto known = alone.find(unit);
+      const bool can_go = known != alone.end()
+                              ? known->second
+                              : NeverTaken(unit) && Numbered(unit) && StandsAlone(unit);
+      alone[unit] = can_go;
       // One of a row of steps can be left out. A fixed name belongs to what lies beside it.
-      if (NeverTaken(unit) && Numbered(unit) && StandsAlone(unit, file)) {
+      if (can_go) {
         view.excluded.insert(unit);
       } else {
         view.blocked = true;
@@ -97,16 +103,20 @@ CheckpointPlan::View CheckpointPlan::Look(MonoTime now) const {
 
 // Nothing that has changed beside this step of a row, which was cut short, is of the same save:
 // that would go with no older step of it. What was written long after it is of a later save.
-bool CheckpointPlan::StandsAlone(const std::string& unit, const File& cut) const {
+bool CheckpointPlan::StandsAlone(const std::string& unit) const {
   const std::string row = WithoutNumbers(unit);
-  const MonoTime until = cut.last_change + std::max(options_.quiet, rhythm_.lag);
+  MonoTime cut;  // when it last was
+  for (const auto& [path, file] : files_) {
+    if (file.refused && TopOf(path) == unit) cut = std::max(cut, file.last_change);
+  }
+  const MonoTime until = cut + std::max(options_.quiet, rhythm_.lag);
   bool others = false;
   for (const auto& [path, file] : files_) {
     const std::string top = TopOf(path);
     if (IsStream(path) || file.version == file.taken || top == unit) continue;
     if (WithoutNumbers(top) != row || !NeverTaken(top)) {
       others = others || file.last_change <= until;
-    } else if (!file.refused && !file.open && file.last_change > cut.last_change) {
+    } else if (!file.refused && !file.open && file.last_change > cut) {
       return true;
     }
   }

@@ -155,7 +155,7 @@ class CheckpointPlan {
   bool Doubtful(const std::string& path, const File& file) const;
   bool Complete(const Cycle& cycle, const Cycle& model) const;
   bool StepsAreSaves(const std::string& unit, const std::set<std::string>& shape) const;
-  bool StandsAlone(const std::string& unit, const File& cut) const;
+  bool StandsAlone(const std::string& unit) const;
   bool MissesSister() const;
   bool MissesUnit(const View& view) const;
   bool FastBoundary(const View& view, MonoTime now) const;

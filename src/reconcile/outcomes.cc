@@ -71,8 +71,12 @@ void JudgeConsistency(const Job& job, const Request& request, Refusal* refusal) 
   const Duration told = refusal->at - FirstTold(job, request, refusal->at);
   const bool late = told >= kConsistentWithin && !BugIsOn("inconsistent-for-ever");
   if (!late && !BugIsOn("inconsistent-is-invalid")) {
-    // The first time stays: by it the next answer is judged.
-    if (IsUnsettled(request.refusal)) refusal->at = request.refusal->at;
+    // The first time stays: by it the next answer is judged. What was told now is waited for from
+    // now on all the same.
+    if (!IsUnsettled(request.refusal)) return;
+    const Duration since = refusal->at - request.refusal->at;
+    if (refusal->wait.ms > 0) refusal->wait = std::min(kLongestWait, refusal->wait + since);
+    refusal->at = request.refusal->at;
     return;
   }
   refusal->what = RefusalClass::kInvalid;

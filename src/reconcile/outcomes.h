@@ -29,8 +29,8 @@ bool NoteOutcomes(Job& job, const std::vector<SendOutcome>& outcomes, WallTime a
 // and up to eight where that has happened before.
 Refusal LateRefusal(const Job& job, const Request& request, Refusal told, WallTime at);
 
-// What is not yet consistent is asked for again after so long, for so long since it could first be
-// asked for. Whoever hears it still then writes down that it is invalid.
+// What is not yet consistent is asked for again after so long, for so long since that was first
+// heard. Whoever hears it still then writes down that it is invalid.
 inline constexpr Duration kConsistencyPause = Duration::Seconds(10);
 inline constexpr Duration kConsistentWithin = Duration::Minutes(5);
 

@@ -86,6 +86,23 @@ TEST(RefusalsTest, OnlyTheTimeSinceItWasFirstSaidCounts) {
   EXPECT_FALSE(IsFinal(s.job.state));
 }
 
+// However often it was said before.
+TEST(RefusalsTest, TheWaitThatIsToldLastIsKept) {
+  Story s;
+  s.See(Outcome(1, Unsettled())).Pass();
+  for (int second = 0; second < 30; second += 5) s.See(After(5)).Pass();
+  Refusal later = Unsettled();
+  later.wait = Duration::Seconds(60);
+  s.See(Outcome(1, later));
+  int sent = 0;
+  for (int second = 0; second < 55; second += 5) {
+    s.See(After(5)).Pass();
+    sent += static_cast<int>(s.last.send.size());
+  }
+  EXPECT_LE(sent, 1);
+  EXPECT_EQ(s.job.requests[0].refusal->what, RefusalClass::kNotYetConsistent);
+}
+
 // Whoever looks twice an hour asks a request once, and the next one then.
 TEST(RefusalsTest, WhatStaysInconsistentIsInvalidAlsoToWhoLooksRarely) {
   Story s;

@@ -2,6 +2,7 @@
 // How it must end, once the faults have stopped and somebody looks.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/text.h"
@@ -37,31 +38,17 @@ class EverythingEnds : public Observer {
     }
     const std::string& job = machine.request.job;
     if (machine.why == "its limit is over") Breach(job, machine.id + " was left until its limit");
+    const std::optional<int64_t> others = OthersClosed(machine);
+    if (!others) return;
+    const int64_t could = std::max(*others, CouldBeEnded());
     // What is off costs all the same, and nobody hears of it.
-    int64_t heard = std::max({machine.stopped_at, world_.plan().calm, world_.cloud().away_until});
-    for (const auto& [provider, until] : world_.cloud().one_away_until) {
-      heard = std::max(heard, until);
-    }
-    const int64_t off = world_.now() - heard;
+    const int64_t off = world_.now() - std::max(machine.stopped_at, could);
     if (machine.stopped_at > machine.powered_at && off > kLongestStop) {
       Breach(job, machine.id + " was left stopped for " + std::to_string(off / 60'000) + " min");
     }
     const auto closed = closed_.find({job, machine.launch()});
     if (closed == closed_.end()) return;
-    // What can only be ended together waits for the last of them.
-    int64_t last = std::max(closed->second, world_.plan().calm);
-    for (const std::string& other : machine.gang) {
-      if (world_.plan().ends_one_alone) break;
-      const CloudMachine* with = world_.cloud().Find(other);
-      const auto then = closed_.find({job, with != nullptr ? with->launch() : 0});
-      if (with != nullptr && then == closed_.end()) return;
-      if (with != nullptr) last = std::max(last, then->second);
-    }
-    // Nor can anything be ended while the provider is away.
-    last = std::max(last, world_.cloud().away_until);
-    for (const auto& [provider, until] : world_.cloud().one_away_until)
-      last = std::max(last, until);
-    const int64_t since = world_.now() - last;
+    const int64_t since = world_.now() - std::max(closed->second, could);
     if (since <= kLeftOver) return;
     Breach(job, machine.id + " was left for " + std::to_string(since / 60'000) +
                     " min after its launch was closed");
@@ -110,6 +97,30 @@ class EverythingEnds : public Observer {
         Breach(id, "is " + std::string(Name(found->state)) + " in the index");
       }
     }
+  }
+
+  // What can only be ended together waits for the last of them: others may still be saving. When
+  // that was; nothing while one of them is not given up yet.
+  std::optional<int64_t> OthersClosed(const CloudMachine& machine) const {
+    if (world_.plan().ends_one_alone) return 0;
+    int64_t last = 0;
+    for (const std::string& other : machine.gang) {
+      const CloudMachine* with = world_.cloud().Find(other);
+      if (with == nullptr || with->id == machine.id) continue;
+      const auto closed = closed_.find({machine.request.job, with->launch()});
+      if (closed == closed_.end()) return std::nullopt;
+      last = std::max(last, closed->second);
+    }
+    return last;
+  }
+
+  // Nothing can be ended while its provider is away.
+  int64_t CouldBeEnded() const {
+    int64_t last = std::max(world_.plan().calm, world_.cloud().away_until);
+    for (const auto& [provider, until] : world_.cloud().one_away_until) {
+      last = std::max(last, until);
+    }
+    return last;
   }
 
   static constexpr int64_t kLeftOver = 5 * 60'000;

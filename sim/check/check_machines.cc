@@ -188,6 +188,8 @@ class NoBlindLoss : public Observer {
     }
   }
 
+  static constexpr int64_t kUnheardOf = 60'000;
+
   // What queues comes some day: nobody gives it up for the time that it takes.
   void CheckQueue(const std::string& job, const Launch& launch, const std::string& writer) {
     const bool given_up =
@@ -198,6 +200,9 @@ class NoBlindLoss : public Observer {
       if (machine.owner != world_.number() || machine.request.job != job) continue;
       if (machine.launch() != launch.number) continue;
       if (machine.state != InstanceState::kQueued) return;  // one of several
+      // Of a request whose answer was lost, while a later one was refused: nobody knows of it yet.
+      const int64_t age = world_.now() - machine.made_at;
+      if (launch.close_reason == CloseReason::kNeverCame && age < kUnheardOf) return;
       queues = true;
     }
     if (!queues) return;

@@ -275,15 +275,18 @@ void AdvanceBegun(Pass& pass, size_t index) {
   if (attempt->ending && stopped) Conclude(pass, index);
 }
 
-// True when no machine of the attempt is still on its way, or has been refused for good. Where
-// there is a choice of places this is waited for: until then, one that refuses can be left for
-// another.
-bool AllHaveCome(const Pass& pass, const Attempt& attempt) {
-  return std::all_of(attempt.launches.begin(), attempt.launches.end(), [&](int number) {
+// Where there is a choice of places, an attempt begins when all its machines have come: until then,
+// a place that refuses can be left for another. One that is refused for good is not waited for, nor
+// are the others: the attempt fails of it.
+bool IsReadyToBegin(const Pass& pass, const Attempt& attempt) {
+  bool all_have_come = true;
+  for (const int number : attempt.launches) {
     const Launch* launch = FindLaunch(pass.out.job, number);
-    return launch == nullptr || launch->closed || pass.Machine(number) != nullptr ||
-           pass.NewestReport(number) != nullptr;
-  });
+    if (launch == nullptr) continue;
+    if (launch->closed) return true;  // ReplaceLaunches has left it, as it was refused
+    all_have_come &= pass.Machine(number) != nullptr || pass.NewestReport(number) != nullptr;
+  }
+  return all_have_come;
 }
 
 // The last attempt begins once everything before it is over: the checkpoint is chosen for good.
@@ -296,7 +299,7 @@ void Begin(Pass& pass) {
     if (job.attempts[i].state != AttemptState::kEnded && !BugIsOn("begins-while-draining")) return;
   }
   if (job.retry_after && pass.seen.now < *job.retry_after) return;
-  if (job.offers.size() > 1 && !AllHaveCome(pass, job.attempts[index])) return;
+  if (job.offers.size() > 1 && !IsReadyToBegin(pass, job.attempts[index])) return;
   std::string restore;
   if (index > 0 || !job.retry_of.empty()) {
     if (!pass.seen.checkpoints) {

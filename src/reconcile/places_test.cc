@@ -65,6 +65,13 @@ TEST(PlacesTest, WhatIsRefusedForGoodEverywhereEndsTheJob) {
   EXPECT_EQ(s.job.launches.size(), 2U);
 }
 
+TEST(PlacesTest, AGangOfWhichOneIsRefusedForGoodDoesNotWaitForTheOthers) {
+  Story s = Somewhere(2);
+  s.See(Outcome(1, No(RefusalClass::kInvalid, RefusalScope::kAccount)), NoRoomFor(2)).Pass(4);
+  EXPECT_EQ(s.job.state, JobState::kFailed);
+  EXPECT_EQ(s.job.result->reason, EndReason::kLaunchRefused);
+}
+
 TEST(PlacesTest, AMachineThatCameAllTheSameIsKept) {
   Story s = Somewhere();
   s.See(NoRoomFor(1)).Pass().See(ComesUp(1)).Pass().Expect("Pending; 1 Staging L1; sent L1");

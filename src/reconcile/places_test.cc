@@ -67,7 +67,7 @@ TEST(PlacesTest, WhatIsRefusedForGoodEverywhereEndsTheJob) {
 
 TEST(PlacesTest, AGangOfWhichOneIsRefusedForGoodDoesNotWaitForTheOthers) {
   Story s = Somewhere(2);
-  s.See(Outcome(1, No(RefusalClass::kInvalid, RefusalScope::kAccount)), NoRoomFor(2)).Pass(4);
+  s.See(Outcome(1, No(RefusalClass::kInvalid, RefusalScope::kAccount)), NoRoomFor(2)).Pass(8);
   EXPECT_EQ(s.job.state, JobState::kFailed);
   EXPECT_EQ(s.job.result->reason, EndReason::kLaunchRefused);
 }

@@ -96,6 +96,10 @@ Result<int64_t> ParseSize(std::string_view text) {
   return bad;
 }
 
+std::string HumanFiles(int64_t count) {
+  return std::to_string(count) + (count == 1 ? " file" : " files");
+}
+
 std::string HumanSize(int64_t bytes) {
   static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB"};
   double value = static_cast<double>(bytes);

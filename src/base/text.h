@@ -34,6 +34,8 @@ std::optional<int64_t> WholeNumber(std::string_view text, int64_t low, int64_t h
 Result<int64_t> ParseSize(std::string_view text);
 // For people: "3.2 MB".
 std::string HumanSize(int64_t bytes);
+// "1 file", "12 files".
+std::string HumanFiles(int64_t count);
 
 // For people: the bytes a second, "3.2 MB/s".
 std::string HumanRate(int64_t bytes, Duration spent);

@@ -24,7 +24,7 @@
 namespace stoker::cli {
 namespace {
 
-struct Options {
+struct CancelOptions {
   std::vector<std::string> jobs;
   bool no_wait = false;
   bool all = false;
@@ -137,7 +137,7 @@ Result<Job> Cancel(Context& context, const std::string& job, bool wait) {
 }
 
 // All jobs of this user that have not ended, newest first.
-Result<std::vector<std::string>> AllOfMine(Context& context, const Options& options) {
+Result<std::vector<std::string>> AllOfMine(Context& context, const CancelOptions& options) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(const JobList list, ListJobs(*ledger));
   std::vector<std::string> ids;
@@ -154,7 +154,7 @@ Result<std::vector<std::string>> AllOfMine(Context& context, const Options& opti
   return Status(Code::kUsage, "--all means " + all, "Add --yes to cancel them");
 }
 
-Result<std::vector<std::string>> ChosenJobs(Context& context, const Options& options) {
+Result<std::vector<std::string>> ChosenJobs(Context& context, const CancelOptions& options) {
   if (options.all && options.jobs.empty()) return AllOfMine(context, options);
   if (options.all || options.jobs.empty()) {
     return Status(Code::kUsage, options.all ? "both jobs and --all were given" : "no job was given",
@@ -167,7 +167,7 @@ Result<std::vector<std::string>> ChosenJobs(Context& context, const Options& opt
   return ids;
 }
 
-Status Run(Context& context, const Options& options) {
+Status Run(Context& context, const CancelOptions& options) {
   nlohmann::json all = nlohmann::json::array();
   STOKER_ASSIGN(const std::vector<std::string> ids, ChosenJobs(context, options));
   for (const std::string& id : ids) {
@@ -186,7 +186,7 @@ Status Run(Context& context, const Options& options) {
 }  // namespace
 
 Verb CancelVerb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CancelOptions>();
   Verb verb;
   verb.name = "cancel";
   verb.summary = "Stop jobs; their logs and checkpoints are kept";

@@ -13,7 +13,7 @@
 namespace stoker::cli {
 namespace {
 
-struct Options {
+struct CheckpointsOptions {
   std::string job = "-";
 };
 
@@ -37,7 +37,7 @@ void SayWhence(Context& context, const Job& job, const Lineage& lineage) {
   if (!lineage.cut.empty()) context.Say(lineage.cut);
 }
 
-Status Run(Context& context, const Options& options) {
+Status Run(Context& context, const CheckpointsOptions& options) {
   STOKER_ASSIGN(const std::string id, context.ResolveJob(options.job));
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(const JobRead read, ReadJob(*ledger, id));
@@ -85,7 +85,7 @@ Status Run(Context& context, const Options& options) {
 }  // namespace
 
 Verb CheckpointsVerb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckpointsOptions>();
   Verb verb;
   verb.name = "checkpoints";
   verb.summary = "List a job's checkpoints";

@@ -11,7 +11,7 @@
 namespace stoker::cli {
 namespace {
 
-struct Options {
+struct ConfigOptions {
   std::string action = "list";
   std::string key;
   std::string value;
@@ -47,7 +47,7 @@ Status Save(Context& context, const Settings& settings, const std::string& key) 
   return Status::Ok();
 }
 
-Status Run(Context& context, const Options& options) {
+Status Run(Context& context, const ConfigOptions& options) {
   STOKER_ASSIGN(const Settings* read, context.settings());
   Settings settings = *read;
   if (options.action == "list") return List(context, settings);
@@ -82,7 +82,7 @@ Status Run(Context& context, const Options& options) {
 }  // namespace
 
 Verb ConfigVerb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ConfigOptions>();
   Verb verb;
   verb.name = "config";
   verb.summary = "Show or change your settings";

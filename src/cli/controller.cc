@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Options {
+struct ControllerOptions {
   bool once = false;
   bool install = false;
   bool uninstall = false;
@@ -26,7 +26,7 @@ struct Options {
   std::string interval = "15s";
 };
 
-void TellNotes(Context& context, const Options& options, const std::string& id,
+void TellNotes(Context& context, const ControllerOptions& options, const std::string& id,
                const Result<PassResult>& pass) {
   if (!pass.ok()) {
     context.Say(id + ": " + pass.status().ToString());
@@ -91,7 +91,7 @@ class News {
   std::string failure_;
 };
 
-Status Loop(Context& context, const Options& options, Duration interval) {
+Status Loop(Context& context, const ControllerOptions& options, Duration interval) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(Controller * controller, context.controller());
   controller->KeepLooks(options.once);
@@ -118,7 +118,7 @@ Status Loop(Context& context, const Options& options, Duration interval) {
   }
 }
 
-Status Run(Context& context, const Options& options) {
+Status Run(Context& context, const ControllerOptions& options) {
   if (options.install && options.uninstall) {
     return Status(Code::kUsage, "--install and --uninstall contradict each other",
                   "Give only one of them");
@@ -138,7 +138,7 @@ Status Run(Context& context, const Options& options) {
 }  // namespace
 
 Verb ControllerVerb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ControllerOptions>();
   Verb verb;
   verb.name = "controller";
   verb.summary = "Look after all jobs: in a loop, or from a timer";

@@ -33,7 +33,7 @@ constexpr int64_t kNeeded = 64 << 20;  // the binary twice, records, logs
 constexpr int64_t kComfortable = 1 << 30;
 constexpr int64_t kAskMs = 20'000;
 
-struct Options {
+struct DoctorOptions {
   std::string job;
   bool iam = false;
 };
@@ -285,7 +285,7 @@ Status PrintRights(Context& context) {
   return Status::Ok();
 }
 
-Status Run(Context& context, const Options& options) {
+Status Run(Context& context, const DoctorOptions& options) {
   if (options.iam) return PrintRights(context);
   const std::vector<Finding> findings = Doctor(context, options.job).Examine();
   nlohmann::json all = nlohmann::json::array();
@@ -317,7 +317,7 @@ Verb DoctorVerb() {
       "grant. "
       "Ends with 1 when something is bad.";
   verb.examples = {"stoker doctor", "stoker doctor --json", "stoker doctor --iam"};
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DoctorOptions>();
   verb.options_owner = options;
   verb.options = {{"JOB", "Also say what this job's checkpoints cost", &options->job},
                   {"--iam", "Print the rights that the store's bucket must grant", &options->iam}};

@@ -30,8 +30,6 @@ Result<std::string> Named(Ledger& ledger, const Job& job, const std::string& wor
   return found->job + "/" + found->name;
 }
 
-std::string Values(const std::vector<std::string>& taken) { return Join(taken, ", "); }
-
 }  // namespace
 
 Result<FromJob> FindFrom(Context& context, const std::string& word) {
@@ -99,7 +97,7 @@ void TakeOver(Context& context, const FromJob& from, bool with_paths, JobSpec* s
     spec->checkpoints.path_given = true;
     taken.push_back("--checkpoints " + from.spec.checkpoints.path);
   }
-  if (!taken.empty()) context.Say("from job " + from.job.id + ": " + Printable(Values(taken)));
+  if (!taken.empty()) context.Say("from job " + from.job.id + ": " + Printable(Join(taken, ", ")));
 }
 
 void SayWhereItBegins(Context& context, const FromJob& from) {

@@ -25,13 +25,13 @@
 namespace stoker::cli {
 namespace {
 
-struct Options {
+struct GcOptions {
   std::string older_than;
   bool dry_run = false;
   bool yes = false;
 };
 
-Result<std::optional<Duration>> Age(const Options& options) {
+Result<std::optional<Duration>> Age(const GcOptions& options) {
   if (options.older_than.empty()) return std::optional<Duration>();
   const auto age = ParseDuration(options.older_than);
   if (!age.ok())
@@ -261,7 +261,7 @@ Status AskFirst(Context& context, CollectRequest request, bool yes) {
                 "Look with --dry-run; if you mean it, add --yes");
 }
 
-Status Run(Context& context, const Options& options) {
+Status Run(Context& context, const GcOptions& options) {
   STOKER_ASSIGN(const std::optional<Duration> age, Age(options));
   CollectRequest request;
   request.jobs_older_than = age;
@@ -287,7 +287,7 @@ Status Run(Context& context, const Options& options) {
 }  // namespace
 
 Verb GcVerb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GcOptions>();
   Verb verb;
   verb.name = "gc";
   verb.summary = "Clear away what is no longer needed";

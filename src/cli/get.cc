@@ -17,10 +17,7 @@
 namespace stoker::cli {
 namespace {
 
-// Files and ranges at once, to begin with, and in memory.
-constexpr TransferOptions kMoves{32, 8, int64_t{128} << 20};
-
-struct Options {
+struct GetOptions {
   std::string job;
   std::string what;
   std::string to;
@@ -60,7 +57,7 @@ int64_t BytesOf(ObjectStore& store, const std::string& job, const std::string& i
 }
 
 Status GetCheckpoint(Context& context, const std::string& of, const CheckpointName& which,
-                     const Options& options) {
+                     const GetOptions& options) {
   STOKER_ASSIGN(ObjectStore * store, context.store());
   const std::string& job = which.job;
   const std::string& id = which.name;
@@ -75,7 +72,7 @@ Status GetCheckpoint(Context& context, const std::string& of, const CheckpointNa
     Meter meter(context, "fetching", BytesOf(*store, job, id, node));
     ThreadCrew crew;
     return RestoreCheckpoint(*store, job, id, node, *Metered(*writer, meter),
-                             {&crew, &context.clock(), kMoves});
+                             {&crew, &context.clock(), kGetMoves});
   }();
   if (!restored.ok()) {
     // Half of a checkpoint is worse than none.
@@ -112,7 +109,7 @@ Status CheckNode(Context& context, const std::string& job, int node) {
                                   std::to_string(read.job.num_nodes - 1));
 }
 
-Status Run(Context& context, const Options& options) {
+Status Run(Context& context, const GetOptions& options) {
   STOKER_ASSIGN(const std::string job, context.ResolveJob(options.job));
   STOKER_TRY(CheckNode(context, job, options.node));
   if (options.list) return ListKept(context, job);
@@ -128,7 +125,7 @@ Status Run(Context& context, const Options& options) {
 }  // namespace
 
 Verb GetVerb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GetOptions>();
   Verb verb;
   verb.name = "get";
   verb.summary = "Fetch a job's outputs or a checkpoint";

@@ -25,8 +25,6 @@ namespace {
 
 using nlohmann::json;
 
-// Files and ranges at once, to begin with, and in memory.
-constexpr TransferOptions kMoves{32, 8, int64_t{128} << 20};
 constexpr size_t kNamed = 20;  // of what was refused, to people; --json names all
 
 // Of what DownloadOutputs takes for `what`, for the progress only.
@@ -37,10 +35,6 @@ int64_t BytesOf(const std::vector<OutputInfo>& outputs, const std::string& what)
     if (what.empty() || below) bytes += info.file.size;
   }
   return bytes;
-}
-
-std::string Files(int64_t count) {
-  return std::to_string(count) + (count == 1 ? " file" : " files");
 }
 
 // Decides, file by file, whether it is fetched.
@@ -129,7 +123,7 @@ Status HintAtFolder(const Status& status, const std::string& job, const std::str
 
 void Tell(Context& context, const Missing& missing) {
   if (missing.replaced > 0) {
-    context.Say(Files(missing.replaced) +
+    context.Say(HumanFiles(missing.replaced) +
                 (missing.replaced == 1 ? " replaced one" : " replaced those") +
                 " that an earlier attempt had kept: output folders start empty; what the program "
                 "appends to belongs into the checkpoint folder");
@@ -141,8 +135,8 @@ void Tell(Context& context, const Missing& missing) {
 
 void Tell(Context& context, const std::string& job, const std::string& to,
           const std::string& folder, const Sieve& sieve, const Missing& missing) {
-  std::string text = Files(sieve.fetched()) + ", " + HumanSize(sieve.bytes()) + ", in " + to;
-  if (sieve.same() > 0) text += "; " + Files(sieve.same()) + " there already and the same";
+  std::string text = HumanFiles(sieve.fetched()) + ", " + HumanSize(sieve.bytes()) + ", in " + to;
+  if (sieve.same() > 0) text += "; " + HumanFiles(sieve.same()) + " there already and the same";
   context.Say(text);
   size_t named = 0;
   for (const auto& [path, refusal] : sieve.refused()) {
@@ -176,7 +170,7 @@ Status Refusals(const Sieve& sieve, const std::string& to) {
   for (const auto& [path, refusal] : sieve.refused()) by_force = by_force || refusal.by_force;
   const auto count = static_cast<int64_t>(sieve.refused().size());
   return Status(Code::kExists,
-                Files(count) + (count == 1 ? " was" : " were") +
+                HumanFiles(count) + (count == 1 ? " was" : " were") +
                     " not fetched, so that nothing in " + to + " is overwritten",
                 by_force ? "Name another folder, or add --force" : "Name another folder");
 }
@@ -216,7 +210,7 @@ Status GetOutputs(Context& context, const std::string& job, const GetOutputsOpti
     Meter meter(context, "fetching", BytesOf(outputs, options.what));
     ThreadCrew crew;
     return DownloadOutputs(*store, job, options.what, *Metered(*writer, meter),
-                           {&crew, &context.clock(), kMoves}, [&](const OutputInfo& output) {
+                           {&crew, &context.clock(), kGetMoves}, [&](const OutputInfo& output) {
                              return others(output) ? Result<bool>(false) : sieve.Wants(output);
                            });
   }();

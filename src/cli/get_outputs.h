@@ -6,8 +6,12 @@
 
 #include "base/status.h"
 #include "cli/context.h"
+#include "transfer/transfer.h"
 
 namespace stoker::cli {
+
+// How `get` moves, checkpoints too: files and ranges at once, to begin with, and bytes in memory.
+constexpr TransferOptions kGetMoves{32, 8, int64_t{128} << 20};
 
 struct GetOutputsOptions {
   std::string what;    // "" = all

@@ -22,7 +22,7 @@
 namespace stoker::cli {
 namespace {
 
-struct Options {
+struct LogsOptions {
   std::string job = "-";
   bool follow = false;
   int node = -1;
@@ -34,7 +34,7 @@ struct Options {
   bool timestamps = false;
 };
 
-Result<LogFilter> Filter(Context& context, const Options& options) {
+Result<LogFilter> Filter(Context& context, const LogsOptions& options) {
   LogFilter filter;
   if (options.node < -1 || options.attempt < 0 || options.tail < 0) {
     return Status(Code::kUsage, "--node, --attempt and --tail take no negative numbers",
@@ -91,7 +91,7 @@ std::string Numbered(const std::vector<LogRecord>& records, bool timestamps) {
 }
 
 // Nothing will ever come of them.
-Status CheckAsked(const Job& job, const Options& options) {
+Status CheckAsked(const Job& job, const LogsOptions& options) {
   if (options.node >= job.num_nodes) {
     return Status(Code::kUsage, "--node " + std::to_string(options.node) +
                                     ": the job has nodes 0 to " +
@@ -158,7 +158,7 @@ void TellMissing(Context& context, const Job& job, const LogReader& reader, cons
   context.Print(context.json ? JsonLines(notes) : printer->Format(notes));
 }
 
-Status Run(Context& context, const Options& options) {
+Status Run(Context& context, const LogsOptions& options) {
   const NameMeans means = options.follow ? NameMeans::kRunning : NameMeans::kNewest;
   STOKER_ASSIGN(const std::string job, context.ResolveJob(options.job, means));
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
@@ -227,7 +227,7 @@ Status Run(Context& context, const Options& options) {
 }  // namespace
 
 Verb LogsVerb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LogsOptions>();
   Verb verb;
   verb.name = "logs";
   verb.summary = "Print a job's output, or follow it";

@@ -25,7 +25,7 @@ using nlohmann::json;
 constexpr Duration kPassBudget = Duration::Ms(300);
 constexpr size_t kShown = 20;
 
-struct Options {
+struct LsOptions {
   bool all = false;
   bool ids = false;
   bool hyperparameters = false;
@@ -34,7 +34,7 @@ struct Options {
   std::string columns;
 };
 
-bool Wanted(const Options& options, const Summary& job) {
+bool Wanted(const LsOptions& options, const Summary& job) {
   if (!options.name.empty() && job.name != options.name) return false;
   return options.state.empty() || Name(job.state) == options.state;
 }
@@ -75,7 +75,7 @@ json ToJson(const UnreadableJob& job) {
           {"unreadable", {{"code", CodeName(job.why.code())}, {"message", job.why.message()}}}};
 }
 
-Status PrintForPeople(Context& context, const std::vector<Summary>& jobs, const Options& options,
+Status PrintForPeople(Context& context, const std::vector<Summary>& jobs, const LsOptions& options,
                       Ledger& ledger) {
   std::vector<LsColumn> columns;
   if (options.columns.empty()) {
@@ -150,7 +150,7 @@ void SayTroubles(Context& context, const std::vector<Summary>& shown,
   if (any_live) FullStoreTeller().Tell(context, store);
 }
 
-Status Run(Context& context, const Options& options) {
+Status Run(Context& context, const LsOptions& options) {
   if (!options.columns.empty() && (context.json || options.ids || options.hyperparameters)) {
     return Status(Code::kUsage, "--columns goes with none of --json, --ids, --hyperparameters",
                   "--json has all that the columns show; --columns takes hyperparameters by name");
@@ -218,7 +218,7 @@ Status Run(Context& context, const Options& options) {
 }  // namespace
 
 Verb LsVerb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LsOptions>();
   Verb verb;
   verb.name = "ls";
   verb.summary = "List jobs, newest first";

@@ -8,7 +8,7 @@
 namespace stoker::cli {
 namespace {
 
-struct Options {
+struct PreemptOptions {
   std::string job = "-";
   int node = -1;
   std::string in = "30s";
@@ -25,7 +25,7 @@ const Attempt* Current(const Job& job) {
   return current;
 }
 
-Status Run(Context& context, const Options& options) {
+Status Run(Context& context, const PreemptOptions& options) {
   STOKER_ASSIGN(const std::string id, context.ResolveJob(options.job, NameMeans::kRunning));
   auto lead = ParseDuration(options.in);
   if (!lead.ok())
@@ -67,7 +67,7 @@ Status Run(Context& context, const Options& options) {
 }  // namespace
 
 Verb PreemptVerb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PreemptOptions>();
   Verb verb;
   verb.name = "preempt";
   verb.summary = "Fire drill: give a job a real interruption notice";

@@ -19,7 +19,7 @@
 namespace stoker::cli {
 namespace {
 
-constexpr int64_t kMaxFileBytes = 1 << 20;
+constexpr int64_t kMaxPrivateBytes = 1 << 20;
 // Between the file and the job's record lies one command.
 constexpr Duration kUnborn = Duration::Minutes(10);
 constexpr size_t kShownValue = 24;
@@ -36,7 +36,7 @@ Result<Values> OwnSecrets(const Context& context) {
   if ((st.st_mode & 077) != 0) {
     return Status(Code::kInvalid, path + ": others may read it", "chmod 600 " + path);
   }
-  STOKER_ASSIGN(const std::string text, sys::ReadFile(path, kMaxFileBytes));
+  STOKER_ASSIGN(const std::string text, sys::ReadFile(path, kMaxPrivateBytes));
   const EnvText read = ParseEnvText(text, EnvStyle::kDotenv);
   if (!read.mistakes.empty()) return Status(Code::kInvalid, path + ": " + read.mistakes[0]);
   Values values;
@@ -113,7 +113,7 @@ Status TakeShell(Context& context, const PrivateRequest& request, LocalPrivate* 
 }
 
 Status CheckRequirementsFile(const std::string& root, const std::string& name, int* left) {
-  const auto text = sys::ReadFile(root + "/" + name, kMaxFileBytes);
+  const auto text = sys::ReadFile(root + "/" + name, kMaxPrivateBytes);
   if (!text.ok() || --*left < 0) return Status::Ok();  // what cannot be read is pip's to say
   int number = 0;
   for (const std::string& line : Split(*text, '\n')) {

@@ -16,7 +16,7 @@
 namespace stoker::cli {
 namespace {
 
-struct Options {
+struct RetryOptions {
   std::string job = "-";
   bool detach = false;
   bool fresh = false;
@@ -24,7 +24,7 @@ struct Options {
 };
 
 // Of the job's own secrets: it has no others.
-Result<std::map<std::string, std::string>> SecretValues(const Options& options,
+Result<std::map<std::string, std::string>> SecretValues(const RetryOptions& options,
                                                         const JobSpec& spec) {
   STOKER_ASSIGN(const GivenVariables given, ReadVariables({{}, {}, options.secrets}));
   for (const std::string& name : given.secrets) {
@@ -46,7 +46,7 @@ Status SayWhereItBegins(Context& context, const std::string& id) {
   return Status::Ok();
 }
 
-Status Run(Context& context, const Options& options) {
+Status Run(Context& context, const RetryOptions& options) {
   EndOnInterrupt(kNotSubmitted);
   STOKER_ASSIGN(const std::string id, context.ResolveJob(options.job));
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
@@ -75,7 +75,7 @@ Status Run(Context& context, const Options& options) {
 }  // namespace
 
 Verb RetryVerb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RetryOptions>();
   Verb verb;
   verb.name = "retry";
   verb.summary = "Run an ended job again, from its newest checkpoint";

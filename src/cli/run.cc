@@ -19,7 +19,7 @@
 namespace stoker::cli {
 namespace {
 
-struct Options {
+struct RunOptions {
   std::string file;
   std::string from;
   bool detach = false;
@@ -52,7 +52,7 @@ std::string InputFrom(const std::string& text) {
   return text.substr(0, sign + 1) + AbsoluteFrom(source);
 }
 
-SpecOverrides Overrides(const Options& options, const GivenVariables& given) {
+SpecOverrides Overrides(const RunOptions& options, const GivenVariables& given) {
   SpecOverrides overrides;
   overrides.name = Given(options.name);
   // On the command line a folder is meant as a shell means it, wherever the job file lies.
@@ -76,7 +76,7 @@ SpecOverrides Overrides(const Options& options, const GivenVariables& given) {
   return overrides;
 }
 
-Result<ParseOptions> MakeParseOptions(Context& context, const Options& options,
+Result<ParseOptions> MakeParseOptions(Context& context, const RunOptions& options,
                                       const GivenVariables& given) {
   ParseOptions parse;
   STOKER_ASSIGN(const Settings* settings, context.settings());
@@ -107,7 +107,7 @@ std::string ProgramGiven(const std::string& file, std::string_view text) {
   return file.find('/') == std::string::npos ? "./" + word : word;
 }
 
-Result<JobSpec> ReadJobFile(Context& context, const Options& options, ParseOptions parse) {
+Result<JobSpec> ReadJobFile(Context& context, const RunOptions& options, ParseOptions parse) {
   const auto text = sys::ReadFile(options.file, 2 << 20);
   const std::string program = ProgramGiven(options.file, text.ok() ? *text : "");
   const bool yaml = EndsWith(options.file, ".yaml") || EndsWith(options.file, ".yml");
@@ -142,7 +142,7 @@ Result<JobSpec> ReadJobFile(Context& context, const Options& options, ParseOptio
 }
 
 // "--env A=1 B=2": a second value where a job file belongs.
-Status CheckFile(const Context& context, const Options& options) {
+Status CheckFile(const Context& context, const RunOptions& options) {
   const auto file = std::find(context.given.begin(), context.given.end(), "FILE");
   if (file == context.given.end() || file == context.given.begin()) return Status::Ok();
   const std::string before = *(file - 1);
@@ -154,7 +154,7 @@ Status CheckFile(const Context& context, const Options& options) {
 }
 
 // `from`: the job that it goes on from; null = none.
-Result<JobSpec> MakeSpec(Context& context, const Options& options, const GivenVariables& given,
+Result<JobSpec> MakeSpec(Context& context, const RunOptions& options, const GivenVariables& given,
                          const FromJob* from) {
   STOKER_ASSIGN(const ParseOptions parse, MakeParseOptions(context, options, given));
   STOKER_TRY(CheckFile(context, options));
@@ -171,7 +171,7 @@ Result<JobSpec> MakeSpec(Context& context, const Options& options, const GivenVa
   return ReadJobFile(context, options, parse);
 }
 
-Status Run(Context& context, const Options& options) {
+Status Run(Context& context, const RunOptions& options) {
   EndOnInterrupt(kNotSubmitted);
   STOKER_ASSIGN(const GivenVariables given,
                 ReadVariables({options.envs, options.env_files, options.secrets}));
@@ -202,7 +202,7 @@ Status Run(Context& context, const Options& options) {
 }  // namespace
 
 Verb RunVerb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   Verb verb;
   verb.name = "run";
   verb.summary = "Run a job file or a command";

@@ -14,11 +14,11 @@
 namespace stoker::cli {
 namespace {
 
-struct Options {
+struct ShowOptions {
   std::string job = "-";
 };
 
-Status Run(Context& context, const Options& options) {
+Status Run(Context& context, const ShowOptions& options) {
   STOKER_ASSIGN(const std::string id, context.ResolveJob(options.job));
   STOKER_ASSIGN(Controller * controller, context.controller());
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
@@ -60,7 +60,7 @@ Status Run(Context& context, const Options& options) {
 }  // namespace
 
 Verb ShowVerb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ShowOptions>();
   Verb verb;
   verb.name = "show";
   verb.summary = "Tell the story of a job, attempt by attempt";

@@ -23,7 +23,7 @@
 namespace stoker::cli {
 namespace {
 
-struct Options {
+struct SyncOptions {
   std::string source;
   std::string target;
   bool remove = false;
@@ -69,7 +69,7 @@ Result<SyncSide> OpenSide(const std::string& url, bool must_exist) {
   return opened;
 }
 
-Result<TransferOptions> OptionsOf(const Options& options) {
+Result<TransferOptions> OptionsOf(const SyncOptions& options) {
   TransferOptions out;
   if (options.jobs < 1 || options.jobs > kMostJobs) {
     return Status(Code::kUsage, "--jobs: 1 to " + std::to_string(kMostJobs) + " are possible");
@@ -87,10 +87,6 @@ Result<TransferOptions> OptionsOf(const Options& options) {
   // As many as can be at work here; a wire that is far away asks for more soon.
   out.first_hands = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
   return out;
-}
-
-std::string Files(int64_t count) {
-  return std::to_string(count) + (count == 1 ? " file" : " files");
 }
 
 void Name(Context& context, const std::vector<OddKey>& odd, const std::string& what) {
@@ -141,9 +137,9 @@ void ShowPlan(Context& context, const SyncPlan& plan) {
     text += "copy    " + Spelled(file.key) + "  " + HumanSize(file.size) + "\n";
   }
   for (const std::string& key : plan.remove) text += "remove  " + Spelled(key) + "\n";
-  context.Print(text + "would copy " + Files(static_cast<int64_t>(plan.copy.size())) + " (" +
+  context.Print(text + "would copy " + HumanFiles(static_cast<int64_t>(plan.copy.size())) + " (" +
                 HumanSize(plan.copy_bytes) + ") and remove " + std::to_string(plan.remove.size()) +
-                "; " + Files(plan.same) + (plan.same == 1 ? " is the same" : " are the same") +
+                "; " + HumanFiles(plan.same) + (plan.same == 1 ? " is the same" : " are the same") +
                 NewerText(plan) + "\n");
 }
 
@@ -164,8 +160,8 @@ void ShowReport(Context& context, const SyncPlan& plan, const TransferReport& re
                   "\n");
     return;
   }
-  std::string text = "copied " + Files(report.files) + " (" + HumanSize(report.bytes) + " in " +
-                     HumanDuration(spent) + ", " + HumanRate(report.bytes, spent) + ")";
+  std::string text = "copied " + HumanFiles(report.files) + " (" + HumanSize(report.bytes) +
+                     " in " + HumanDuration(spent) + ", " + HumanRate(report.bytes, spent) + ")";
   if (report.kept_bytes > 0) {
     text += "; " + HumanSize(report.kept_bytes) + " were there from an earlier run";
   }
@@ -183,8 +179,8 @@ void ShowTrouble(Context& context, const SyncPlan& plan, const TransferReport& r
   if (report.failed.empty()) return;
   context.exit_code = 1;
   context.Say(std::to_string(report.failed.size()) + " of " +
-              Files(static_cast<int64_t>(plan.copy.size() + plan.refused.size() +
-                                         (report.remove_skipped ? 0 : plan.remove.size()))) +
+              HumanFiles(static_cast<int64_t>(plan.copy.size() + plan.refused.size() +
+                                              (report.remove_skipped ? 0 : plan.remove.size()))) +
               " failed; give the same command again to go on with them");
 }
 
@@ -193,11 +189,11 @@ Status CheckNotEmpty(const SyncPlan& plan, const std::string& source, const std:
   if (plan.remove.empty() || !plan.copy.empty() || plan.same + plan.newer > 0) return Status::Ok();
   return Status(Code::kNotFound,
                 source + " has no file to copy, and --delete would remove " +
-                    Files(static_cast<int64_t>(plan.remove.size())) + " from " + target,
+                    HumanFiles(static_cast<int64_t>(plan.remove.size())) + " from " + target,
                 "Look at SRC; if it is meant to be empty, add --allow-empty");
 }
 
-std::vector<FilterRule> RulesOf(const Context& context, const Options& options) {
+std::vector<FilterRule> RulesOf(const Context& context, const SyncOptions& options) {
   std::vector<FilterRule> rules;
   size_t included = 0;
   size_t excluded = 0;
@@ -210,7 +206,7 @@ std::vector<FilterRule> RulesOf(const Context& context, const Options& options) 
 
 // Says what of the filter is not as it was meant. kUsage: it takes nothing that there is.
 Status CheckFilter(Context& context, const SyncFilter& filter, const TransferLists& lists,
-                   const Options& options) {
+                   const SyncOptions& options) {
   if (options.include.empty() && options.exclude.empty()) return Status::Ok();
   std::vector<std::string> keys;
   for (const auto* side : {&lists.source, &lists.target}) {
@@ -248,7 +244,7 @@ Result<TransferReport> Carry(Context& context, const TransferParts& parts, const
   return report;
 }
 
-Status Run(Context& context, const Options& options) {
+Status Run(Context& context, const SyncOptions& options) {
   STOKER_ASSIGN(const TransferOptions how, OptionsOf(options));
   STOKER_ASSIGN(const SyncSide source, OpenSide(options.source, true));
   STOKER_ASSIGN(SyncSide target, OpenSide(options.target, false));
@@ -302,7 +298,7 @@ Status Run(Context& context, const Options& options) {
 }  // namespace
 
 Verb SyncVerb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SyncOptions>();
   Verb verb;
   verb.name = "sync";
   verb.summary = "Copy what differs between folders and buckets";

@@ -15,7 +15,7 @@
 namespace stoker::cli {
 namespace {
 
-struct Options {
+struct WaitOptions {
   std::string job = "-";
   std::string timeout;
 };
@@ -28,7 +28,7 @@ std::string Saving(const PassResult& pass) {
   return "";
 }
 
-Status Run(Context& context, const Options& options) {
+Status Run(Context& context, const WaitOptions& options) {
   STOKER_ASSIGN(const std::string job, context.ResolveJob(options.job, NameMeans::kRunning));
   STOKER_ASSIGN(Controller * controller, context.controller());
   STOKER_ASSIGN(ObjectStore * store, context.store());
@@ -82,7 +82,7 @@ Status Run(Context& context, const Options& options) {
 }  // namespace
 
 Verb WaitVerb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WaitOptions>();
   Verb verb;
   verb.name = "wait";
   verb.summary = "Wait for a job to end";

@@ -19,10 +19,6 @@ namespace {
 
 constexpr Duration kSoonSaved = Duration::Seconds(3);
 
-std::string Files(int64_t count) {
-  return std::to_string(count) + (count == 1 ? " file" : " files");
-}
-
 json UnkeptJson(const Job& job) {
   const Attempt* newest = NewestNeeded(job);
   if (newest == nullptr || newest->unkept == 0) return nullptr;
@@ -123,12 +119,12 @@ int64_t Unkept(const Job& job) {
 
 std::string StateText(JobState state, int64_t unkept) {
   const std::string name(Name(state));
-  return unkept == 0 ? name : name + ", " + Files(unkept) + " not kept";
+  return unkept == 0 ? name : name + ", " + HumanFiles(unkept) + " not kept";
 }
 
 std::string UnkeptText(int64_t files, const std::string& in) {
-  if (in.empty()) return Files(files) + ", gone with their machine";
-  return Files(files) + ": in " + Printable(in) +
+  if (in.empty()) return HumanFiles(files) + ", gone with their machine";
+  return HumanFiles(files) + ": in " + Printable(in) +
          ", until 'stoker gc' removes what is 30 days old there";
 }
 

@@ -47,18 +47,26 @@ function(stoker_tier name tier label)
   set_tests_properties(${name} PROPERTIES LABELS "${label};tier-${tier}")
 endfunction()
 
-# stoker_suite(NAME SOURCES file... USES room... [LABEL unit] [TIER tier] [TIMEOUT 300]
-#              [SHARDS 1] [SERIAL]):
+# stoker_suite(NAME SOURCES file... USES room... [LABEL unit] [LONG] [TIMEOUT 300] [SHARDS 1]
+#              [SERIAL]):
 # one GoogleTest program NAME_test, which is one test; SHARDS: so many, each with a part of the
 # cases. With STOKER_TEST_CASES every case is a test of its own. SERIAL: nothing runs beside it.
+# LONG: slow without optimization, so that the tier `test` runs it in the release tree alone, and
+# `check` not at all. In a tree for `check`, one that has passed is skipped until its program is
+# another one (test/unless_passed.sh).
 function(stoker_suite name)
-  cmake_parse_arguments(SUITE "SERIAL" "LABEL;TIMEOUT;TIER;SHARDS" "SOURCES;USES" ${ARGN})
+  cmake_parse_arguments(SUITE "SERIAL;LONG" "LABEL;TIMEOUT;SHARDS" "SOURCES;USES" ${ARGN})
   stoker_wants_tests(${name} wanted)
   if(NOT wanted)
     return()
   endif()
-  stoker_defaults(SUITE LABEL=unit TIMEOUT=300 TIER=${STOKER_SUITE_TIER} SHARDS=1
-    SERIAL=FALSE)
+  stoker_defaults(SUITE LABEL=unit TIMEOUT=300 SHARDS=1 SERIAL=FALSE)
+  set(SUITE_TIER ${STOKER_SUITE_TIER})
+  if(SUITE_LONG AND STOKER_SANITIZE)
+    set(SUITE_TIER all)
+  elseif(SUITE_LONG)
+    set(SUITE_TIER test)
+  endif()
   list(TRANSFORM SUITE_USES PREPEND stoker_)
   list(TRANSFORM SUITE_USES REPLACE "/" "_")
   add_executable(${name}_test EXCLUDE_FROM_ALL ${SUITE_SOURCES})
@@ -82,9 +90,17 @@ function(stoker_suite name)
       string(APPEND test .${shard})
     endif()
     math(EXPR index "${shard} - 1")
-    add_test(NAME ${test} COMMAND ${name}_test --gtest_brief=1)
+    set(unless_passed "")
+    if(STOKER_SUITE_TIER STREQUAL check)
+      set(unless_passed ${CMAKE_SOURCE_DIR}/test/unless_passed.sh passed/${test})
+    endif()
+    add_test(NAME ${test}
+      COMMAND ${unless_passed} $<TARGET_FILE:${name}_test> --gtest_brief=1)
     set_tests_properties(${test} PROPERTIES TIMEOUT ${SUITE_TIMEOUT} RUN_SERIAL ${SUITE_SERIAL}
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${SUITE_SHARDS};GTEST_SHARD_INDEX=${index}")
+    if(unless_passed)
+      set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77)
+    endif()
     stoker_tier(${test} ${SUITE_TIER} ${SUITE_LABEL})
   endforeach()
 endfunction()

@@ -34,7 +34,8 @@ set(STOKER_SUITE_TIER all CACHE STRING "The tier of this tree's GoogleTest progr
 option(STOKER_TEST_CASES "Each case of a GoogleTest program is a test of its own" OFF)
 
 # Many sources of a room are compiled as one: a third of the time, for trees that are mostly built
-# from scratch. The release tree compiles each by itself, so that each includes what it needs.
+# from scratch. The release tree compiles each of src/ by itself, so that each includes what it
+# needs; tests and simulator are compiled as one there, too.
 option(STOKER_UNITY "Compile the sources of a room together" OFF)
 if(STOKER_UNITY)
   set(CMAKE_UNITY_BUILD ON)

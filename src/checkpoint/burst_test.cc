@@ -34,7 +34,7 @@ TEST(Burst, WhatIsNotAsManyFilesAsBeforeIsNoSave) {
     ASSERT_EQ(bench.Restored(), Tree(10));
     // Its writer failed, and closed the tree all the same.
     WriteChunks(bench, 11, 0, kChunks * 9 / 10);
-    bench.files.Write("w.zarr/.zattrs", Bytes("a", 11));
+    bench.files.Write("w.zarr/.zattrs", ChunkBytes("a", 11));
     bench.Run(Duration::Ms(1000));
     EXPECT_EQ(bench.Restored(), Tree(10));
     bench.files.alive = false;
@@ -48,7 +48,7 @@ TEST(Burst, HalvesThatNothingClosesAreNoSaves) {
   for (int step = 1; step <= 10; ++step) {
     for (int half = 0; half < 2; ++half) {
       for (int i = 0; i < 120; ++i) {
-        bench.files.Write("t/" + std::to_string(half * 120 + i), Bytes("x", step));
+        bench.files.Write("t/" + std::to_string(half * 120 + i), ChunkBytes("x", step));
       }
       bench.Run(Duration::Ms(half == 0 ? 700 : 1200));
     }

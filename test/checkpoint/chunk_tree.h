@@ -15,7 +15,7 @@ inline constexpr int kShare = 4;  // of them are written by each save but the fi
 inline std::string Chunk(int i) {
   return "w.zarr/" + std::to_string(i / 10) + "/" + std::to_string(i);
 }
-inline std::string Bytes(const std::string& path, int step) { return path + Padded(step, 6); }
+inline std::string ChunkBytes(const std::string& path, int step) { return path + Padded(step, 6); }
 inline bool Due(int chunk, int step) { return step == 1 || chunk % kShare == step % kShare; }
 
 // What lies there when `step` is saved.
@@ -24,16 +24,16 @@ inline Contents Tree(int step) {
   for (int i = 0; i < kChunks; ++i) {
     int at = step;
     while (!Due(i, at)) --at;
-    out[Chunk(i)] = Bytes(Chunk(i), at);
+    out[Chunk(i)] = ChunkBytes(Chunk(i), at);
   }
-  out["w.zarr/.zattrs"] = Bytes("a", step);
+  out["w.zarr/.zattrs"] = ChunkBytes("a", step);
   return out;
 }
 
 // Those of the chunks of `step` that lie in [from, to), all in one moment.
 inline void WriteChunks(Bench& bench, int step, int from, int to) {
   for (int i = from; i < to; ++i) {
-    if (Due(i, step)) bench.files.Write(Chunk(i), Bytes(Chunk(i), step));
+    if (Due(i, step)) bench.files.Write(Chunk(i), ChunkBytes(Chunk(i), step));
   }
 }
 
@@ -43,7 +43,7 @@ inline void Save(Bench& bench, int step, Duration late = {}) {
     bench.Run(Duration::Ms(20));
   }
   bench.Run(late);
-  bench.files.Write("w.zarr/.zattrs", Bytes("a", step));
+  bench.files.Write("w.zarr/.zattrs", ChunkBytes("a", step));
 }
 
 }  // namespace stoker::test

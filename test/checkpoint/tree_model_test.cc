@@ -31,7 +31,7 @@ TEST_P(TreeModel, NeverMixed) {
       next = to;
       if (prng.Chance(1, 12)) act = bench.clock.now + Duration::Ms(prng.Between(0, stall));
     } else if (act <= bench.clock.now) {
-      bench.files.Write("w.zarr/.zattrs", Bytes("a", step));
+      bench.files.Write("w.zarr/.zattrs", ChunkBytes("a", step));
       act = bench.clock.now + Duration::Ms(prng.Between(pause / 2, pause));
       next = 0;
       ++step;

@@ -55,7 +55,8 @@ while (($#)); do
   shift
 done
 unset XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME STOKER
-export HOME=$home PYTHONDONTWRITEBYTECODE=1
+# A line of its own, too: it waits for nobody's jobs, and its jobs do not stand beside others.
+export HOME=$home STOKER_QUEUE=$home/queue PYTHONDONTWRITEBYTECODE=1
 mkdir "$home/bin"
 ln -s "$python" "$home/bin/python3" # so that the job's python3 is the one with torch
 PATH=$home/bin:$PATH

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One binary, four programs. What each needs of the real world (clocks, sockets, processes) is made
+// One binary, five programs. What each needs of the real world (clocks, sockets, processes) is made
 // in the room that is called here, and nowhere below it.
 #include <cstring>
 
@@ -7,6 +7,7 @@
 #include "node/agent_main.h"
 #include "provider/local/local_boot.h"
 #include "provider/local/local_machine.h"
+#include "provider/local/local_waiter.h"
 #include "sys/nss.h"
 #include "sys/task/task_init.h"
 
@@ -19,6 +20,10 @@ int main(int argc, char** argv) {
   // An instance of the local provider: what a machine is on a cloud.
   if (std::strcmp(verb, stoker::kLocalMachineVerb) == 0 && argc == 3) {
     return stoker::LocalMachineMain(argv[2]);
+  }
+  // Waits for the turns of those that stand in line on this machine.
+  if (std::strcmp(verb, stoker::kLocalWaiterVerb) == 0 && argc == 3) {
+    return stoker::LocalWaiterMain(argv[2]);
   }
   // The agent of a node.
   if (std::strcmp(verb, stoker::kLocalAgentVerb) == 0 && argc == 3) {

@@ -27,6 +27,8 @@ class Sandbox:
             XDG_CONFIG_HOME=self.folder("config"),
             XDG_DATA_HOME=self.folder("data"),
             XDG_CACHE_HOME=self.folder("cache"),
+            STOKER_QUEUE=self.root + "/queue",
+            STOKER_CAPACITY="cpus=256 memory=0",
             NO_COLOR="1",
             PYTHONDONTWRITEBYTECODE="1",
         )

@@ -32,6 +32,7 @@ class EventTeller {
       TellAttempt(attempt, pass.job, SavingFor(attempt, pass.reports, pass.store_now).has_value());
     }
     for (const NodeReport* report : troubles_.News(pass.reports)) TellTrouble(*report);
+    TellQueued(Queued(pass.job, pass.machines));
   }
 
   // Was the reason for the job's end told, as that of its last attempt?
@@ -72,6 +73,16 @@ class EventTeller {
     context_.Say("attempt " + std::to_string(attempt.number) + " " + now);
   }
 
+  // Its place changes as others end; those of one job stand together.
+  void TellQueued(const std::vector<std::string>& lines) {
+    const std::string now = lines.empty() ? "" : lines[0];
+    if (now != queued_ && !now.empty()) {
+      const std::string more = std::to_string(lines.size() - 1);
+      context_.Say(now + (lines.size() > 1 ? "; and " + more + " more like it" : ""));
+    }
+    queued_ = now;
+  }
+
   void TellTrouble(const NodeReport& report) {
     const std::string later =
         report.attempt > 1 ? " of attempt " + std::to_string(report.attempt) : "";
@@ -82,6 +93,7 @@ class EventTeller {
   bool enabled_;
   std::map<int, std::string> told_;
   TroublesTold troubles_;
+  std::string queued_;
   std::map<int, std::string> whys_;  // of the endings told, by attempt
 };
 

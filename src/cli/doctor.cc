@@ -238,6 +238,11 @@ class Doctor {
       const auto job = ReadJob(**ledger, instance.job);
       orphans += job.status().Is(Code::kNotFound);
     }
+    if (local.ok()) {
+      Add("queue", "ok",
+          (*local)->Shared() +
+              ". What jobs ask for is counted and not enforced: no cgroup holds them to it");
+    }
     Add("machines", orphans > 0 ? "note" : "ok",
         std::to_string(running) + " of this ledger run on this computer" +
             (orphans > 0 ? ", " + std::to_string(orphans) +

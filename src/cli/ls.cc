@@ -102,7 +102,8 @@ Status PrintForPeople(Context& context, const std::vector<Summary>& jobs, const 
 struct Live {
   std::string checkpoint;
   int64_t run_ms = 0;
-  std::string trouble;  // that its nodes have now, and what they do besides running
+  std::string trouble;              // that its nodes have now, and what they do besides running
+  std::vector<std::string> queued;  // its machines that wait for their turn
 };
 
 std::string TroubleOf(const PassResult& pass) {
@@ -131,7 +132,8 @@ std::map<std::string, Live> HelpAlong(Context& context) {
         if (!pass.ok()) return;
         live[id] = {NewestCheckpoint(pass->job, pass->reports),
                     RunTime(pass->job, pass->reports, pass->store_now).ms,
-                    IsFinal(pass->job.state) ? "" : TroubleOf(*pass)};
+                    IsFinal(pass->job.state) ? "" : TroubleOf(*pass),
+                    Queued(pass->job, pass->machines)};
       },
       [&] { return context.clock().Mono() >= end; });
   return live;
@@ -193,6 +195,8 @@ Status Run(Context& context, const LsOptions& options) {
     std::string text = "[";
     for (const Summary& job : shown) {
       json line = ToJson(job);
+      const auto seen = live.find(job.id);
+      line["queued"] = seen != live.end() ? seen->second.queued : std::vector<std::string>();
       if (options.hyperparameters) line["hyperparameters"] = HyperparametersOf(*ledger, job.id);
       text += (text.size() > 1 ? ",\n " : "") + line.dump();
     }

@@ -15,8 +15,7 @@ constexpr char kRun[] = "'stoker run job.yaml' or 'stoker run -- python3 train.p
 constexpr char kCancel[] = "'stoker cancel JOB' ends a job";
 constexpr char kNoCluster[] =
     "'stoker cancel JOB' ends a job and its machines: there is no cluster to take down";
-constexpr char kGpus[] =
-    "A job sees this machine's GPUs; CUDA_VISIBLE_DEVICES chooses some of them";
+constexpr char kGpus[] = "'--gpus N' asks for so many GPUs, '--gpus NAME:N' for some of a kind";
 constexpr char kNoClusterName[] =
     "There is no cluster to choose: '--name NAME' names the job, and a command goes after '--'";
 constexpr char kKept[] = "A job's logs and outputs are kept until 'stoker gc --older-than 30d'";
@@ -113,7 +112,6 @@ std::string HintForForeignVerb(const std::string& name) {
 std::string HintForForeignFlag(const std::string& verb, const std::string& name) {
   using Key = std::pair<std::string, std::string>;  // verb ("" = any), flag
   static const std::map<Key, std::string> hints = {
-      {{"", "--gpus"}, kGpus},
       {{"", "--gpu"}, kGpus},
       {{"", "--accelerators"}, kGpus},
       {{"", "--cloud"}, kMachine},

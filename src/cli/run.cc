@@ -3,12 +3,14 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "base/letter_case.h"
 #include "base/text.h"
 #include "cli/attach.h"
 #include "cli/context.h"
 #include "cli/finish.h"
 #include "cli/from.h"
 #include "cli/interrupts.h"
+#include "cli/machine_wants.h"
 #include "cli/other_words.h"
 #include "cli/submit.h"
 #include "cli/variables.h"
@@ -28,7 +30,7 @@ struct RunOptions {
   bool dry_run = false;
   bool spot = false;
   std::string name, workdir, infra, num_nodes, checkpoints, keep, max_duration, stall, recovery;
-  std::string stop_grace, max_restarts, ending;
+  std::string stop_grace, max_restarts, ending, cpus, memory, gpus, priority;
   bool no_shell_env = false;
   std::vector<std::string> envs, env_files, secrets, hyperparameters, inputs, outputs;
 };
@@ -60,6 +62,10 @@ SpecOverrides Overrides(const RunOptions& options, const GivenVariables& given) 
   overrides.num_nodes = Given(options.num_nodes);
   overrides.infra = Given(options.infra);
   if (options.spot) overrides.use_spot = true;
+  overrides.cpus = Given(options.cpus);
+  overrides.memory = Given(options.memory);
+  overrides.gpus = Given(options.gpus);
+  overrides.priority = Given(options.priority);
   overrides.envs = given.envs;
   overrides.secrets = given.secrets;
   overrides.hyperparameters = options.hyperparameters;
@@ -138,6 +144,7 @@ Result<JobSpec> ReadJobFile(Context& context, const RunOptions& options, ParseOp
   ParsedSpec parsed = ParseJobSpecAll(*text, parse);
   if (!parsed.errors.empty()) return ErrorsToStatus(std::move(parsed.errors));
   for (const std::string& note : parsed.notes) context.Say(note);
+  if (LowerCase(options.infra) == "local") LeaveOutWhatIsMissing(context, &parsed.spec);
   return std::move(parsed.spec);
 }
 
@@ -181,6 +188,8 @@ Status Run(Context& context, const RunOptions& options) {
   }
   STOKER_ASSIGN(JobSpec spec, MakeSpec(context, options, given, from ? &*from : nullptr));
   if (from) TakeOver(context, *from, context.has_command, &spec);
+  TakeVisibleGpus(context, !options.no_shell_env, &spec);
+  STOKER_TRY(CheckItFits(spec));
   if (options.dry_run) {
     context.Print(PrintSpecFor(context, spec));
     return Status::Ok();
@@ -231,6 +240,10 @@ Verb RunVerb() {
       {"--infra", "Where to run: local, this machine", &o->infra, "WHERE"},
       {"--spot", "Accept machines that may be interrupted", &o->spot},
       {"--num-nodes", "The number of nodes", &o->num_nodes, "N"},
+      {"--cpus", "CPUs of each node, 0.5 or more (usual: 1 for the job)", &o->cpus, "N"},
+      {"--memory", "Memory of each node", &o->memory, "SIZE"},
+      {"--gpus", "GPUs of each node: N, NAME, NAME:N (usual: all)", &o->gpus, "N"},
+      {"--priority", "Its place in the queue: a higher one is first", &o->priority, "N"},
       {"--env", "Set a variable; NAME or 'PATTERN*' alone takes yours", &o->envs, "NAME=VALUE"},
       {"--env-file", "Set variables from a file of NAME=VALUE lines", &o->env_files, "FILE"},
       {"--secret", "Pass a secret: yours, or from a file with NAME=@FILE", &o->secrets, "NAME"},

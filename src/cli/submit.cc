@@ -14,6 +14,7 @@
 #include "cli/confirm.h"
 #include "cli/interrupts.h"
 #include "cli/late_cancel.h"
+#include "cli/machine_wants.h"
 #include "cli/meter.h"
 #include "cli/packing_notes.h"
 #include "cli/private_env.h"
@@ -177,6 +178,7 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   STOKER_ASSIGN(const LocalPrivate own,
                 GatherPrivate(context, {request.spec, request.secret_values, request.shell_env,
                                         request.spec.workdir}));
+  STOKER_TRY(CheckItFits(request.spec));
   Job job;
   std::string diff;
   if (!request.code_digest.empty()) {
@@ -209,6 +211,7 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   job.retry_of = request.retry_of;
   job.from = request.from;
   job.created = context.clock().Wall();
+  job.offers.emplace_back().ask.options = EncodeWants(WantsOf(request.spec, job.created));
   CatchInterrupts("stopped while the job was submitted: 'stoker ls' says whether it is there");
   for (int tries = 0; tries < 8; ++tries) {
     job.id = ledger->NewJobId();

@@ -128,15 +128,17 @@ NodeFacts Begin(const JobSpec& spec, const NodeFacts& facts, Environment& env) {
   SetAll(spec.envs, seen);
   SetAll(facts.from_setup, seen);
   NodeFacts visible = facts;
-  visible.gpus = VisibleGpus(facts, seen);
+  if (facts.granted.empty()) visible.gpus = VisibleGpus(facts, seen);
   return visible;
 }
 
-// What wins: the job's own, what `setup` made of it, the secrets.
+// What wins: the job's own, what `setup` made of it, the secrets, what the machine granted.
 void End(const JobSpec& spec, const NodeFacts& facts, Environment& env) {
   SetAll(spec.envs, env);
   SetAll(facts.from_setup, env);
   SetAll(facts.secrets, env);
+  // The others are another job's.
+  SetAll(facts.granted, env);
 }
 
 }  // namespace

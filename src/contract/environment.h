@@ -40,7 +40,8 @@ struct NodeFacts {
   std::string home;
   std::string path;        // PATH that the agent itself has
   Environment shell;       // of the submitter's shell, for a job on the submitter's machine
-  Environment secrets;     // by name and value; they win over all
+  Environment secrets;     // by name and value; they win over all but `granted`
+  Environment granted;     // which GPUs the job was given; where there are any, `gpus` of them
   Environment from_setup;  // what `setup` wrote into $STOKER_ENV; wins over what the file says
 };
 

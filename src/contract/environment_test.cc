@@ -106,6 +106,23 @@ TEST(Environment, WhoWins) {
   EXPECT_EQ(AsMap(SetupEnvironment(spec, facts))["SKYPILOT_SETUP_NUM_GPUS_PER_NODE"], "0");
 }
 
+TEST(Environment, GrantedGpusAreThose) {
+  NodeFacts facts = Facts();
+  facts.gpus = 1;
+  facts.shell = {{"CUDA_VISIBLE_DEVICES", "0,1,2,3"}};
+  facts.granted = {{"CUDA_VISIBLE_DEVICES", "2"}};
+  JobSpec spec;
+  spec.envs = {{"CUDA_VISIBLE_DEVICES", "0,1"}};
+  auto env = AsMap(ProgramEnvironment(spec, facts));
+  EXPECT_EQ(env["CUDA_VISIBLE_DEVICES"], "2");
+  EXPECT_EQ(env["PET_NPROC_PER_NODE"], "1");
+  facts.gpus = 0;
+  facts.granted = {{"CUDA_VISIBLE_DEVICES", ""}};
+  env = AsMap(SetupEnvironment(spec, facts));
+  EXPECT_EQ(env["CUDA_VISIBLE_DEVICES"], "");
+  EXPECT_EQ(env["SKYPILOT_SETUP_NUM_GPUS_PER_NODE"], "0");
+}
+
 TEST(Environment, Channels) {
   JobSpec spec;
   spec.inputs = {{"val-1", "s3://bucket/val"}, {"training", "/data"}};

@@ -59,6 +59,7 @@ LaunchRequest RequestFor(Ledger& ledger, const Job& job, const JobSpec& spec,
   request.store_url = entry.store_url.empty() ? ledger.store().url() : entry.store_url;
   request.job = job.id;
   request.ask = entry.ask;
+  request.slots = entry.slots;
   request.launches.resize(entry.slots.size());
   for (const Launch& launch : job.launches) {
     if (launch.request != entry.number) continue;

@@ -22,6 +22,7 @@
 #include "node/host_names.h"
 #include "pack/extract.h"
 #include "policy/drain.h"
+#include "provider/local/local_boot.h"
 #include "sys/file.h"
 #include "sys/spool_file.h"
 #include "sys/task/gpu_usage.h"
@@ -172,6 +173,11 @@ contract::NodeFacts AttemptRun::Facts(const std::vector<std::string>& addresses,
   facts.master_port = master_port;
   facts.num_nodes = config_.job.num_nodes;
   facts.gpus = CountGpus();
+  const char* given = std::getenv(kGrantedGpus);
+  if (auto granted = ReadGrantedGpus(given != nullptr ? given : "")) {
+    facts.gpus = granted->count;
+    facts.granted = std::move(granted->variables);
+  }
   facts.resume = resume;
   facts.checkpoint_dir = CheckpointDir();
   facts.output_dir = WorkDir() + "/" + contract::kOutputFolder;

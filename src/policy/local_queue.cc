@@ -276,7 +276,7 @@ std::string WhyNever(const LocalCapacity& capacity, const LocalWants& wants) {
 
 std::vector<int> GpusOfNode(const std::vector<int>& gpus, const LocalWants& wants, int node) {
   const size_t nodes = static_cast<size_t>(std::max(wants.nodes, 1));
-  if (!wants.devices.empty() || nodes == 1 || gpus.empty()) return gpus;
+  if (nodes == 1 || gpus.empty()) return gpus;
   const size_t at = static_cast<size_t>(std::max(node, 0)) % nodes;
   const size_t begin = at * gpus.size() / nodes;
   const size_t end = std::max(begin + 1, (at + 1) * gpus.size() / nodes);

@@ -16,6 +16,7 @@
 
 #include "base/status.h"
 #include "base/time.h"
+#include "spec/job_spec.h"
 
 namespace stoker {
 
@@ -37,7 +38,7 @@ struct LocalWants {
   int64_t memory = 0;        // bytes, for all of them together; 0 = no claim
   int gpus = kAllGpus;       // for each node; kAllGpus = those that there are, shared by the nodes
   std::string gpu_name;      // "" = any
-  std::vector<int> devices;  // these ones and no others; `gpus` and `gpu_name` do not count then
+  std::vector<int> devices;  // these for all nodes; `gpus` and `gpu_name` do not count then
   int nodes = 1;
   int priority = 0;  // higher is first
   WallTime since;    // when the job was submitted
@@ -49,6 +50,9 @@ struct LocalWants {
 std::string EncodeWants(const LocalWants& wants);
 // kInvalid for what EncodeWants never writes. Words that are not known are passed over.
 Result<LocalWants> ParseWants(std::string_view text);
+
+// What the job asks of the machine that all its nodes share.
+LocalWants WantsOf(const JobSpec& spec, WallTime submitted);
 
 // One machine of a job.
 struct LocalTicket {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <optional>
 
 #include "base/text.h"
@@ -10,18 +11,7 @@ namespace {
 constexpr int64_t kMost = int64_t{1} << 53;
 constexpr size_t kMostDevices = 256;
 
-std::optional<int64_t> Number(std::string_view text) {
-  const bool minus = StartsWith(text, "-");
-  if (minus) text.remove_prefix(1);
-  if (text.empty() || text.size() > 16) return std::nullopt;
-  int64_t value = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    value = value * 10 + (c - '0');
-  }
-  if (value > kMost) return std::nullopt;
-  return minus ? -value : value;
-}
+std::optional<int64_t> Number(std::string_view text) { return WholeNumber(text, -kMost, kMost); }
 
 // False: it is not what EncodeWants writes for that word.
 bool Set(const std::string& word, const std::string& text, LocalWants* wants) {
@@ -79,6 +69,25 @@ std::string EncodeWants(const LocalWants& wants) {
     out += std::to_string(wants.devices[i]);
   }
   return out;
+}
+
+LocalWants WantsOf(const JobSpec& spec, WallTime submitted) {
+  const ResourcesSpec& asked = spec.resources;
+  LocalWants wants;
+  wants.nodes = std::max(spec.num_nodes, 1);
+  const auto of_all = [&](int64_t each) {
+    return each > kMost / wants.nodes ? kMost : each * wants.nodes;
+  };
+  // Who does not say it gets one for all: several nodes on one machine are there to try things out.
+  if (asked.cpus) wants.cpus = of_all(*asked.cpus);
+  if (asked.memory) wants.memory = of_all(*asked.memory);
+  if (asked.gpus) wants.gpus = *asked.gpus;
+  wants.gpu_name = asked.gpu_name;
+  wants.devices = asked.gpu_numbers;
+  wants.priority = asked.priority;
+  wants.since = submitted;
+  if (spec.limits.max_duration) wants.span = *spec.limits.max_duration + spec.stop_grace;
+  return wants;
 }
 
 Result<LocalWants> ParseWants(std::string_view text) {

@@ -32,6 +32,7 @@ struct LaunchRequest {
   std::string job;
   Ask ask;
   std::vector<int> launches;  // launches[index]: the launch that the machine serves; at least one
+  std::vector<int> slots;     // slots[index]: that the machine is for; may be left out
   std::string binary_digest;  // SHA-256 of the stoker that the machine runs
   Duration limit;      // the machine ends itself so long after it left the queue, if it waited in
                        // one, unless its lease is renewed

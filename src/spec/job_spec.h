@@ -58,6 +58,13 @@ struct ResourcesSpec {
   std::string infra = "local";
   bool use_spot = false;
   std::map<std::string, std::string> labels;
+  // Of each node. Unset: what the place has, or gives to who asks for nothing.
+  std::optional<int64_t> cpus;    // in thousandths; > 0
+  std::optional<int64_t> memory;  // bytes; > 0
+  std::optional<int> gpus;        // 0 = none
+  std::string gpu_name;           // "" = any
+  std::vector<int> gpu_numbers;   // these of the machine; `gpus` is how many they are
+  int priority = 0;               // higher is first
   bool operator==(const ResourcesSpec&) const = default;
 };
 

@@ -5,7 +5,7 @@ namespace stoker {
 namespace {
 
 constexpr std::string_view kOtherMachines =
-    "Remove it: this machine has the size it has (--infra local ignores it)";
+    "Remove it: this machine has what it has (--infra local ignores it)";
 constexpr std::string_view kPlacement =
     "Remove it: this machine is only in one place (--infra local ignores it)";
 
@@ -38,10 +38,6 @@ const RefusedKeys& RefusedResourceKeys() {
       {"zone", kPlacement},
       {"any_of", kPlacement},
       {"ordered", kPlacement},
-      {"cpus", kOtherMachines},
-      {"memory", kOtherMachines},
-      {"accelerators", kOtherMachines},
-      {"gpus", kOtherMachines},
       {"accelerator_args", kOtherMachines},
       {"instance_type", kOtherMachines},
       {"disk_size", kOtherMachines},
@@ -52,8 +48,7 @@ const RefusedKeys& RefusedResourceKeys() {
       {"ports", "Remove it: on this machine every port is open to you"},
       {"autostop", "Remove it: a machine always ends with its job"},
       {"max_hourly_cost", "Remove it: this machine costs nothing an hour"},
-      {"priority", "Remove it: there is no queue"},
-      {"priority_class", "Remove it: there is no queue"},
+      {"priority_class", "Write 'priority' and a number: a higher one is first"},
       {"volumes", "Use a path of this machine in 'run'"},
   };
   return keys;
@@ -61,10 +56,9 @@ const RefusedKeys& RefusedResourceKeys() {
 
 const std::vector<std::string_view>& MachineKeys() {
   static const std::vector<std::string_view> keys = {
-      "any_of",        "ordered",   "region",       "zone",           "cpus",
-      "memory",        "gpus",      "accelerators", "image_id",       "accelerator_args",
-      "instance_type", "disk_size", "disk_tier",    "ports",          "network_tier",
-      "local_disk",    "autostop",  "priority",     "priority_class", "max_hourly_cost"};
+      "any_of",           "ordered",       "region",    "zone",           "image_id",
+      "accelerator_args", "instance_type", "disk_size", "disk_tier",      "ports",
+      "network_tier",     "local_disk",    "autostop",  "priority_class", "max_hourly_cost"};
   return keys;
 }
 
@@ -122,6 +116,11 @@ std::string_view HomeOfKey(std::string_view key) {
       {"cloud", "resources"},
       {"use_spot", "resources"},
       {"labels", "resources"},
+      {"cpus", "resources"},
+      {"memory", "resources"},
+      {"accelerators", "resources"},
+      {"gpus", "resources"},
+      {"priority", "resources"},
       {"spot_recovery", "resources"},
       {"keep", "checkpoints"},
       {"quiet", "checkpoints"},

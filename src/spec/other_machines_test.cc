@@ -57,10 +57,23 @@ TEST(OtherMachines, AreRefusedByNameWhereNobodySaysHere) {
   options.overrides.infra.reset();
   const std::string message = Message(ParseJobSpecAll(kElsewhere, options));
   for (const char* said :
-       {":2:10: 'resources.infra: aws/us-east-1'", ":3:3: 'resources.accelerators'",
+       {":2:10: 'resources.infra: aws/us-east-1'", ":3:17: 'resources.accelerators' with several",
         ":4:3: 'resources.any_of'", ":7:3: 'resources.image_id'", "--infra local ignores it"}) {
     EXPECT_NE(message.find(said), std::string::npos) << said << " is not in\n" << message;
   }
+}
+
+TEST(OtherMachines, WhatThisMachineMayHaveIsAskedFor) {
+  const ParsedSpec parsed = ParseJobSpecAll(
+      "resources: {infra: gcp, cpus: 1.5+, memory: 4+, accelerators: L4:2, priority: x}\nrun: x",
+      Here());
+  EXPECT_EQ(Message(parsed), "");
+  EXPECT_EQ(parsed.spec.resources.cpus, 1500);
+  EXPECT_EQ(parsed.spec.resources.memory, int64_t{4} << 30);
+  EXPECT_EQ(parsed.spec.resources.gpus, 2);
+  EXPECT_EQ(parsed.spec.resources.gpu_name, "L4");
+  EXPECT_NE(parsed.notes[0].find("ignored: resources.infra, resources.priority"),
+            std::string::npos);
 }
 
 TEST(OtherMachines, NothingIsSaidWhereNothingIsIgnored) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "spec/machine.h"
 #include "spec/parse_state.h"
 #include "spec/print.h"
 #include "spec/program.h"
@@ -188,6 +189,14 @@ void ApplyOverrides(ParseState* state) {
   ReadFlag("--infra", flags.infra, state,
            [&](const YamlNode& v, SpecReader* r) { ReadInfra(v, "resources.infra", r, spec); });
   if (flags.use_spot) spec->resources.use_spot = *flags.use_spot;
+  ReadFlag("--cpus", flags.cpus, state,
+           [&](const YamlNode& v, SpecReader* r) { ReadCpus(v, r, spec); });
+  ReadFlag("--memory", flags.memory, state,
+           [&](const YamlNode& v, SpecReader* r) { ReadMemory(v, r, spec); });
+  ReadFlag("--gpus", flags.gpus, state,
+           [&](const YamlNode& v, SpecReader* r) { ReadGpus(v, "resources.gpus", r, spec); });
+  ReadFlag("--priority", flags.priority, state,
+           [&](const YamlNode& v, SpecReader* r) { ReadPriority(v, r, spec); });
   ReadFlag("--checkpoints", flags.checkpoints, state, [&](const YamlNode& v, SpecReader* r) {
     ReadCheckpointPath(v, "checkpoints.path", r, spec);
   });

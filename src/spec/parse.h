@@ -24,6 +24,10 @@ struct SpecOverrides {
   std::optional<std::string> num_nodes;      // --num-nodes
   std::optional<std::string> infra;          // --infra
   std::optional<bool> use_spot;              // --spot, --no-spot
+  std::optional<std::string> cpus;           // --cpus
+  std::optional<std::string> memory;         // --memory
+  std::optional<std::string> gpus;           // --gpus
+  std::optional<std::string> priority;       // --priority
   std::vector<std::string> envs;             // --env NAME=VALUE, or NAME alone: see environment
   std::vector<std::string> secrets;          // --secret NAME; its value is the caller's to find
   std::vector<std::string> hyperparameters;  // --hp NAME=VALUE; VALUE is read as YAML

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "spec/json_text.h"
+#include "spec/machine.h"
 
 namespace stoker {
 namespace {
@@ -48,6 +49,7 @@ void PrintResources(const JobSpec& spec, std::string* out) {
   for (const auto& [key, value] : spec.resources.labels) {
     *out += "    " + JsonString(key) + ": " + JsonString(value) + "\n";
   }
+  *out += PrintMachine(spec.resources);
   const RecoverySpec& recovery = spec.job_recovery;
   *out += "  job_recovery:\n";
   if (!recovery.strategy.empty()) *out += "    strategy: " + recovery.strategy + "\n";

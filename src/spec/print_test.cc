@@ -127,6 +127,20 @@ void RandomProgram(Prng* prng, JobSpec* spec) {
   }
 }
 
+void RandomMachine(Prng* prng, ResourcesSpec* resources) {
+  if (prng->Chance(1, 2)) resources->cpus = prng->Between(1, 64'000);
+  if (prng->Chance(1, 2)) resources->memory = prng->Between(1, 1LL << 50);
+  resources->priority = static_cast<int>(prng->Between(-3, 3));
+  if (prng->Chance(1, 3)) return;
+  resources->gpus = static_cast<int>(prng->Below(5));
+  if (prng->Chance(1, 2)) resources->gpu_numbers = {};
+  if (*resources->gpus > 0 && prng->Chance(1, 2)) {
+    resources->gpu_name = RandomName(prng);
+  } else if (*resources->gpus > 0 && prng->Chance(1, 2)) {
+    for (int i = *resources->gpus; i > 0; --i) resources->gpu_numbers.push_back(i);
+  }
+}
+
 JobSpec RandomSpec(Prng* prng) {
   JobSpec spec;
   spec.name = RandomName(prng);
@@ -134,6 +148,7 @@ JobSpec RandomSpec(Prng* prng) {
   spec.num_nodes = static_cast<int>(prng->Between(1, 1024));
   spec.resources.use_spot = prng->Chance(1, 2);
   for (uint64_t n = prng->Below(3); n > 0; --n) spec.resources.labels[RandomName(prng)] = "v: #";
+  RandomMachine(prng, &spec.resources);
   if (prng->Chance(1, 2)) spec.job_recovery.strategy = "FAILOVER";
   spec.job_recovery.max_restarts_on_errors = static_cast<int>(prng->Below(9));
   for (uint64_t n = prng->Below(3); n > 0; --n) {

@@ -7,6 +7,7 @@
 #include "base/letter_case.h"
 #include "base/text.h"
 #include "spec/known_keys.h"
+#include "spec/machine.h"
 
 namespace stoker {
 namespace {
@@ -187,7 +188,15 @@ void ReadResources(const YamlNode& node, bool here, SpecReader* reader, JobSpec*
     fields.push_back({"infra", [&](const YamlNode& v) { infra(v, "resources.infra"); }});
     fields.push_back({"cloud", [&](const YamlNode& v) { infra(v, "resources.cloud"); }});
   }
+  for (SpecField& field : MachineFields(here, reader, spec)) fields.push_back(std::move(field));
   reader->ReadMap(node, "resources", fields, RefusedResourceKeys());
+  const auto has = [&](const char* key) {
+    return std::any_of(node.entries.begin(), node.entries.end(),
+                       [&](const YamlEntry& entry) { return entry.key.text == key; });
+  };
+  if (!here && has("accelerators") && has("gpus")) {
+    reader->Error(node, "'resources' has both 'accelerators' and 'gpus'", "Keep one of them");
+  }
 }
 
 void ReadJobRecovery(const YamlNode& node, SpecReader* reader, JobSpec* spec) {

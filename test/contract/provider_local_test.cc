@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <memory>
 #include <thread>
 
@@ -11,6 +12,7 @@
 #include "provider/local/local_boot.h"
 #include "provider/local/local_machine.h"
 #include "provider/local/local_provider.h"
+#include "provider/local/local_waiter.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
 #include "test/contract/provider_suite.h"
@@ -76,6 +78,9 @@ class LocalSubject : public ProviderSubject {
 
  private:
   std::unique_ptr<LocalProvider> Open(const std::string& binary = "") {
+    // A machine of its own, with room for all at once.
+    setenv("STOKER_QUEUE", (dir_.path() + "/queue").c_str(), 1);
+    setenv("STOKER_CAPACITY", "cpus=256 memory=0", 1);
     auto provider =
         MakeLocalProvider({dir_.path() + "/state", binary, {"/bin/sleep", "300"}}, clock_);
     EXPECT_TRUE(provider.ok()) << provider.status().ToString();
@@ -106,6 +111,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, ProviderContract, testing::ValuesIn(ProviderCase
 int main(int argc, char** argv) {
   const std::string verb = argc > 1 ? argv[1] : "";
   if (verb == stoker::kLocalMachineVerb) return stoker::LocalMachineMain(argv[2]);
+  if (verb == stoker::kLocalWaiterVerb) return stoker::LocalWaiterMain(argv[2]);
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -69,10 +69,10 @@ JOB_FILES = [
     ),
     ("not built: aws", "run: x\nresources: {infra: aws/us-east-1}\n", 1, ["aws", "not built yet"]),
     (
-        "not built: accelerators",
+        "not there: accelerators",
         "run: x\nresources: {accelerators: H100:8}\n",
         1,
-        ["accelerators"],
+        ["8 H100", "this machine has"],
     ),
     ("output outside", "run: x\noutputs: [../secrets]\n", 1, ["outputs", "../secrets"]),
     ("exit code 300", "run: x\njob_recovery: {recover_on_exit_codes: [300]}\n", 1, ["300"]),

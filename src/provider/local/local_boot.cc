@@ -95,6 +95,8 @@ Status WriteLocalBoot(const std::string& dir, const LocalBoot& boot) {
                                {"job", r.job},
                                {"launch", boot.launch},
                                {"index", boot.index},
+                               {"slot", boot.slot},
+                               {"options", r.ask.options},
                                {"binary_digest", r.binary_digest},
                                {"limit_ms", r.limit.ms},
                                {"not_after", FormatRfc3339(r.not_after)},
@@ -121,6 +123,8 @@ Result<LocalBoot> ReadLocalBoot(const std::string& dir) {
   boot.launch = static_cast<int>(fields.Number("launch", kMostNumber));
   // Binaries before there were requests for several did not say it.
   if (json.contains("index")) boot.index = static_cast<int>(fields.Number("index", kMostNumber));
+  if (json.contains("slot")) boot.slot = static_cast<int>(fields.Number("slot", kMostNumber));
+  if (json.contains("options")) r.ask.options = fields.Text("options");
   r.binary_digest = fields.Text("binary_digest");
   r.limit = Duration::Ms(fields.Number("limit_ms", kMostMs));
   r.not_after = fields.Time("not_after");

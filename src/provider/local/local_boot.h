@@ -16,12 +16,17 @@ namespace stoker {
 
 inline constexpr char kLocalMachineVerb[] = "__machine";  // stoker __machine DIR
 inline constexpr char kLocalAgentVerb[] = "__agent";      // stoker __agent DIR
+inline constexpr char kLocalWaiterVerb[] = "__waiter";    // stoker __waiter STATE
 // In the agent's environment: "http://127.x.y.z:port", what MakeEc2Metadata takes as endpoint.
 inline constexpr char kMetadataVariable[] = "STOKER_METADATA";
+// In the same: "cuda:0,1", "rocm:": the GPUs that its job was granted. Not set where there are
+// none.
+inline constexpr char kGrantedGpus[] = "STOKER_GPUS";
 
 // boot.json: everything the instance was created from. Written once, before anything is started.
 struct LocalBoot {
-  LaunchRequest request;  // read again without `ask` and `launches`
+  LaunchRequest request;  // read again without `launches`, and of `ask` its options alone
+  int slot = 0;           // of the job, that this machine serves
   int launch = 0;         // that of this machine
   int index = 0;          // of this machine within the request
   std::string instance_id;

@@ -23,6 +23,7 @@
 #include "provider/local/local_boot.h"
 #include "provider/local/local_metadata.h"
 #include "provider/local/local_state.h"
+#include "provider/local/local_turns.h"
 #include "sys/child_process.h"
 #include "sys/descriptors.h"
 #include "sys/file.h"
@@ -35,6 +36,8 @@ namespace stoker {
 namespace {
 
 constexpr int kReadyFd = 3;  // the launcher's pipe
+// What the machine was granted (local_queue_folder.h) is its for as long as this is open.
+constexpr int kGrantFd = 4;
 constexpr int kMetadataPort =
     47'925;  // the same for all: binding it proves that the address is free
 constexpr int64_t kTickMs = 10'000;
@@ -109,6 +112,7 @@ class LocalMachine {
   std::unique_ptr<LocalMetadata> metadata_;
   std::unique_ptr<HttpServer> server_;
   bool ready_ = true;
+  std::optional<LocalQueueFolder> queue_;
 
   pid_t agent_ = 0;          // 0 = none runs
   bool dirty_ = false;       // processes of a dead agent may be left
@@ -136,6 +140,8 @@ Status LocalMachine::Begin() {
   STOKER_ASSIGN(boot_, ReadLocalBoot(dir_));
   STOKER_ASSIGN(lease_, ReadLocalLease(dir_));
   lease_at_ = BootMs() + (lease_ - clock_.Wall()).ms;
+
+  if (const auto host = state_.HostId(); host.ok()) queue_ = OpenLocalQueue(state_, *host);
 
   sigset_t set;
   sigemptyset(&set);
@@ -271,6 +277,7 @@ void LocalMachine::ReadFolder() {
   }
   BoundLog(LocalAgentLog(dir_));
   BoundLog(LocalMachineLog(dir_));
+  if (queue_) queue_->Touch(token_);
 }
 
 void LocalMachine::CheckDeadlines() {
@@ -330,6 +337,7 @@ int LocalMachine::PowerOff() {
   }
   status = state_.RemoveDir(token_);
   if (!status.ok()) Log(status.ToString());
+  if (queue_) queue_->End(token_);
   return status.ok() ? 0 : 1;
 }
 
@@ -343,8 +351,9 @@ int LocalMachineMain(const std::string& dir) {
     return 1;
   }
   if (pid > 0) _exit(0);
-  CloseFrom(kReadyFd + 1);
+  CloseFrom(kGrantFd + 1);
   fcntl(kReadyFd, F_SETFD, FD_CLOEXEC);
+  fcntl(kGrantFd, F_SETFD, FD_CLOEXEC);
   (void)!chdir("/");
   return LocalMachine(dir).Run();
 }

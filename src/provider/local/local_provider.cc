@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/local/local_provider.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,13 +15,12 @@
 
 #include "base/text.h"
 #include "provider/local/local_boot.h"
+#include "provider/local/local_start.h"
 #include "provider/local/local_state.h"
-#include "sys/child_process.h"
+#include "provider/local/local_turns.h"
 #include "sys/file.h"
 #include "sys/task/process_room.h"
 #include "sys/task/process_table.h"
-
-extern char** environ;
 
 namespace stoker {
 namespace {
@@ -32,31 +28,14 @@ namespace {
 // Processes and threads of machine, agent and shim, and some for the program.
 constexpr int64_t kProcesses = 40;
 constexpr Duration kYoung = Duration::Seconds(5);  // launched, but not started: may still come
-constexpr Duration kStartLimit = Duration::Seconds(10);
 constexpr Duration kSweepLimit = Duration::Seconds(15);
 constexpr Duration kSweepPatience = Duration::Seconds(2);
 constexpr Duration kLeftoverAge = Duration::Seconds(60);
-constexpr Duration kDefaultLimit = Duration::Hours(24);
 
 std::string OwnBinary() {
   char path[4096];
   const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
   return n > 0 ? std::string(path, static_cast<size_t>(n)) : "/proc/self/exe";
-}
-
-// Ours, without what ties this process to an instance or a task.
-std::vector<std::string> CleanEnvironment() {
-  std::vector<std::string> out;
-  const auto is = [](std::string_view entry, std::string_view name) {
-    return StartsWith(entry, name) && entry.size() > name.size() && entry[name.size()] == '=';
-  };
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (is(*entry, kInstanceMark) || is(*entry, kTaskMark) || is(*entry, kMetadataVariable)) {
-      continue;
-    }
-    out.emplace_back(*entry);
-  }
-  return out;
 }
 
 class Local : public LocalProvider {
@@ -65,7 +44,8 @@ class Local : public LocalProvider {
       : options_(std::move(options)),
         state_(std::move(state)),
         host_(std::move(host)),
-        clock_(clock) {
+        clock_(clock),
+        turns_(state_, host_, clock) {
     traits_.name = "local";
     traits_.describe_is_immediate = true;
     traits_.appear_within = kYoung;
@@ -105,7 +85,7 @@ class Local : public LocalProvider {
     for (const size_t index : missing) {
       if (state_.Ended(ids[index])) STOKER_TRY(state_.RemoveDir(ids[index]));
     }
-    STOKER_TRY(StartAll(&ids));
+    STOKER_TRY(EnterAll(&ids));
     const bool none =
         std::all_of(ids.begin(), ids.end(), [](const auto& id) { return id.empty(); });
     return none ? Over() : ids;
@@ -122,6 +102,11 @@ class Local : public LocalProvider {
       STOKER_ASSIGN(InstanceSeen seen, Look(id, *boot));
       out.push_back(std::move(seen));
     }
+    const bool any = std::any_of(out.begin(), out.end(), [](const InstanceSeen& seen) {
+      return seen.state == InstanceState::kQueued;
+    });
+    // Whoever looks sees to it that the line moves on, whatever was killed.
+    if (any && !turns_.HasWaiter()) (void)TakeTurns({}, false);
     return out;
   }
 
@@ -170,6 +155,10 @@ class Local : public LocalProvider {
     state_.ForgetOldMarks();
     return over;
   }
+
+  std::string Shared() override { return TellLocalQueue(state_, host_); }
+
+  Result<size_t> Wait() override { return TakeTurns({}, true); }
 
  private:
   // Without this check it dies somewhere on its way, each time at another place.
@@ -231,8 +220,10 @@ class Local : public LocalProvider {
     return ids;
   }
 
-  // Starts the machines of those whose folders are there, and clears `ids` of those that are over.
-  Status StartAll(std::vector<std::string>* ids) {
+  // Those whose folders are there wait for their turn, which may have come; clears `ids` of those
+  // that are over.
+  Status EnterAll(std::vector<std::string>* ids) {
+    bool any = false;
     for (std::string& id : *ids) {
       const std::string dir = state_.Dir(id);
       if (state_.Ended(id) || !sys::DirExists(dir)) {
@@ -240,9 +231,36 @@ class Local : public LocalProvider {
         continue;
       }
       STOKER_ASSIGN(const bool held, IsHeld(dir));
-      if (!held && !WasStarted(dir)) STOKER_TRY(StartMachine(id, dir));
+      if (held || WasStarted(dir)) continue;
+      STOKER_ASSIGN(const LocalBoot boot, ReadLocalBoot(dir));
+      STOKER_TRY(turns_.Enter(id, boot));
+      any = true;
     }
-    return Status::Ok();
+    return any ? TakeTurns(*ids, false).status() : Status::Ok();
+  }
+
+  // Starts what may start. How many wait besides, or the first error of those in `ids`.
+  Result<size_t> TakeTurns(const std::vector<std::string>& ids, bool retire) {
+    STOKER_ASSIGN(LocalTaken taken, turns_.Take(retire));
+    Status failed;
+    for (LocalStart& start : taken.starts) {
+      const Status started = StartLocalMachine(state_, start, clock_);
+      start.grant.Reset();
+      if (started.ok()) continue;
+      turns_.Leave(start.id);
+      if (Contains(ids, start.id)) failed = started;
+    }
+    // Also beside an error: the others wait all the same.
+    if (!retire && taken.waiting > 0 && !turns_.HasWaiter()) {
+      const Status waits = StartLocalWaiter(state_);
+      if (failed.ok()) failed = waits;
+    }
+    if (!failed.ok()) return failed;
+    return taken.waiting + taken.starts.size();
+  }
+
+  static bool Contains(const std::vector<std::string>& ids, const std::string& id) {
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
   }
 
   // By whomever, also where this process cannot see who.
@@ -327,6 +345,7 @@ class Local : public LocalProvider {
     boot.request = request;
     boot.launch = index < request.launches.size() ? request.launches[index] : 0;
     boot.index = static_cast<int>(index);
+    boot.slot = index < request.slots.size() ? request.slots[index] : boot.index;
     boot.instance_id = id;
     boot.binary = BinaryFor(request.binary_digest);
     boot.agent_argv = options_.agent_argv;
@@ -335,51 +354,9 @@ class Local : public LocalProvider {
     }
     boot.created = clock_.Wall();
     boot.boot_id = sys::BootId();
-    const Duration limit = request.limit.ms > 0 ? request.limit : kDefaultLimit;
     STOKER_TRY(sys::MakeDirs(LocalWorkDir(fresh), 0700));
-    STOKER_TRY(WriteLocalBoot(fresh, boot));
-    return RenewLocalLease(fresh, boot.created + limit);
-  }
-
-  Status StartMachine(const std::string& token, const std::string& dir) {
-    STOKER_ASSIGN(const LocalBoot boot, ReadLocalBoot(dir));
-    int ready[2];
-    if (pipe2(ready, O_CLOEXEC) != 0) return ErrnoStatus("making a pipe", errno);
-    const sys::ScopedFd ready_read(ready[0]);
-    sys::ScopedFd ready_write(ready[1]);
-    STOKER_ASSIGN(const sys::ScopedFd null, sys::Open("/dev/null", O_RDWR));
-    STOKER_ASSIGN(const sys::ScopedFd log,
-                  sys::Open(LocalMachineLog(dir), O_WRONLY | O_CREAT | O_APPEND, 0600));
-    ChildCommand command;
-    command.program = boot.binary;
-    command.argv = {"stoker", kLocalMachineVerb, dir};
-    command.env = CleanEnvironment();
-    command.cwd = "/";
-    command.fds = {null.get(), log.get(), log.get(), ready_write.get()};
-    auto pid = SpawnChild(command);
-    if (!pid.ok()) return pid.status().WithContext("starting the machine process");
-    ready_write.Reset();
-    while (waitpid(*pid, nullptr, 0) < 0 && errno == EINTR) {  // it goes on in a child of its own
-    }
-    return AwaitMachine(ready_read, token, dir);
-  }
-
-  // The machine process says "R" when its agent runs, else why not; it says nothing when another
-  // one was first.
-  Status AwaitMachine(const sys::ScopedFd& ready, const std::string& token,
-                      const std::string& dir) {
-    pollfd p{ready.get(), POLLIN, 0};
-    int n;
-    while ((n = poll(&p, 1, static_cast<int>(kStartLimit.ms))) < 0 && errno == EINTR) {
-    }
-    if (n == 0) return Status(Code::kTimeout, dir + ": the machine process is slow to start");
-    STOKER_ASSIGN(const std::string answer, sys::ReadAll(ready.get(), "the machine process"));
-    if (answer == "R" || state_.Ended(token) || WasStarted(dir)) return Status::Ok();
-    if (!answer.empty()) return Status(Code::kUnavailable, Printable(answer));
-    STOKER_ASSIGN(const pid_t holder, LockHolder(dir));
-    if (holder != 0 || state_.Ended(token) || WasStarted(dir)) return Status::Ok();
-    return Status(Code::kUnavailable, dir + ": the machine process ended at once",
-                  "its last words are in " + LocalMachineLog(dir));
+    STOKER_TRY(KeepLocalEnvironment(fresh));
+    return WriteLocalBoot(fresh, boot);
   }
 
   Result<InstanceSeen> Look(const std::string& token, const LocalBoot& boot) {
@@ -392,7 +369,10 @@ class Local : public LocalProvider {
     seen.job = boot.request.job;
     seen.launch = boot.launch;
     if (const auto lease = ReadLocalLease(dir); lease.ok()) seen.expires = *lease;
-    if (const auto info = ReadLocalMachineInfo(dir); info.ok()) seen.address = info->address;
+    if (const auto info = ReadLocalMachineInfo(dir); info.ok()) {
+      seen.address = info->address;
+      seen.up_for = std::max(clock_.Wall() - info->started, Duration());
+    }
     // The order matters: an end is marked before the lock is given back.
     STOKER_ASSIGN(const bool held, IsHeld(dir));
     const auto ended = state_.Ended(token);
@@ -400,6 +380,11 @@ class Local : public LocalProvider {
       seen.state = ended             ? InstanceState::kStopping
                    : WasStarted(dir) ? InstanceState::kRunning
                                      : InstanceState::kBooting;
+      return seen;
+    }
+    if (!ended && !WasStarted(dir) && turns_.Waits(token)) {
+      seen.state = InstanceState::kQueued;
+      seen.why = turns_.Why(token);
       return seen;
     }
     if (!ended && !WasStarted(dir) && boot.boot_id == sys::BootId() &&
@@ -436,6 +421,7 @@ class Local : public LocalProvider {
       STOKER_TRY(locked);
     }
     const bool gone = EndMarkedProcesses(kInstanceMark, dir, Duration::Ms(50), Duration::Ms(500));
+    turns_.Leave(token);
     seen.state = gone ? InstanceState::kGone : InstanceState::kStopping;
     return seen;
   }
@@ -445,6 +431,7 @@ class Local : public LocalProvider {
     if (!sys::DirExists(dir)) return Status::Ok();
     STOKER_TRY(state_.MarkEnded(token, why));
     STOKER_TRY(EndProcesses(dir));
+    turns_.Leave(token);
     return state_.RemoveDir(token);
   }
 
@@ -480,6 +467,7 @@ class Local : public LocalProvider {
   const std::string host_;
   Clock& clock_;
   ProviderTraits traits_;
+  LocalTurns turns_;
   std::mutex boots_mutex_;
   std::map<std::string, std::shared_ptr<const LocalBoot>> boots_;  // by token
 };

@@ -33,14 +33,20 @@ class LocalProvider : public Provider {
   // Ends its processes at once and keeps its folder, for a disk so full that nothing can be noted;
   // Sweep and Terminate remove that. Ok when it does not run.
   virtual Status Halt(const std::string& instance_id) = 0;
+  // What this machine has to share, and who shares it now, for people.
+  virtual std::string Shared() = 0;
+  // Starts those whose turn has come. How many there are still to wait for; with 0, whoever waits
+  // for them (local_waiter.h) is that no more.
+  virtual Result<size_t> Wait() = 0;
   // Takes a notice of Interrupt back. kNotFound when there is no such instance.
   virtual Status Withdraw(const std::string& instance_id) = 0;
 };
 
 // Thread-safe; any number of processes may use one state folder. Launch starts the machine with
-// this process's environment (without what belongs to another instance) and returns once it runs;
-// repeating it never starts an instance a second time, nor one that is over. Errors besides the
-// port's: kInvalid for a token that is unsafe as a name.
+// this process's environment (without what belongs to another instance) and returns once it runs,
+// or stands in line with the others of this machine (local_turns.h): then it is Queued, and started
+// in its turn, with the same environment. Repeating it never starts an instance a second time, nor
+// one that is over. Errors besides the port's: kInvalid for a token that is unsafe as a name.
 Result<std::unique_ptr<LocalProvider>> MakeLocalProvider(const LocalProviderOptions& options,
                                                          Clock& clock);
 

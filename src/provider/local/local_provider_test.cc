@@ -47,6 +47,9 @@ class LocalProviderTest : public testing::Test {
  protected:
   void SetUp() override {
     setenv("TEST_BEATS", Beats().c_str(), 1);
+    // A machine of its own, with room for all at once.
+    setenv("STOKER_QUEUE", (dir_.path() + "/queue").c_str(), 1);
+    setenv("STOKER_CAPACITY", "cpus=256 memory=0", 1);
     ASSERT_TRUE(sys::MakeDirs(Beats()).ok());
     Use("pidns");
   }

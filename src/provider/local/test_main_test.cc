@@ -10,6 +10,7 @@
 #include "provider/local/local_boot.h"
 #include "provider/local/local_machine.h"
 #include "provider/local/local_provider.h"
+#include "provider/local/local_waiter.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
 #include "sys/task/process_runner.h"
@@ -73,6 +74,7 @@ int Launcher(const std::string& state, const std::string& token, const std::stri
 int main(int argc, char** argv) {
   const std::string verb = argc > 1 ? argv[1] : "";
   if (verb == stoker::kLocalMachineVerb) return stoker::LocalMachineMain(argv[2]);
+  if (verb == stoker::kLocalWaiterVerb) return stoker::LocalWaiterMain(argv[2]);
   if (verb == "__init") return stoker::TaskInitMain(argc, argv);
   if (verb == "__fake") return stoker::FakeAgent(argv[2], argv[3]);
   if (verb == "__beat") return stoker::Beat(argv[2]), 0;

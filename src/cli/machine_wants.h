@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a job asks of this machine, before it is submitted: taken from the shell, compared with what
+// there is.
+#pragma once
+
+#include "cli/context.h"
+#include "policy/local_queue.h"
+#include "spec/job_spec.h"
+
+namespace stoker::cli {
+
+// What CUDA_VISIBLE_DEVICES says, among the job's variables or in this shell (`shell`), is asked
+// for, unless the job says how many GPUs it wants. What cannot be taken so is said.
+void TakeVisibleGpus(Context& context, bool shell, JobSpec* spec);
+
+// For a file over which the command line says that it runs here: what this machine will never have
+// is said, and not asked for. What flags ask for stays.
+void LeaveOutWhatIsMissing(Context& context, JobSpec* spec);
+
+// kInvalid when the job could never start on this machine: what is there and what was asked.
+Status CheckItFits(const JobSpec& spec);
+
+}  // namespace stoker::cli

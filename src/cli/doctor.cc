@@ -17,6 +17,7 @@
 #include "cli/verb.h"
 #include "ledger/probe.h"
 #include "ledger/records.h"
+#include "provider/local/local_capacity.h"
 #include "store/bucket_facts.h"
 #include "store/rights.h"
 #include "sys/command.h"
@@ -239,8 +240,9 @@ class Doctor {
       orphans += job.status().Is(Code::kNotFound);
     }
     if (local.ok()) {
-      Add("queue", "ok",
-          (*local)->Shared() +
+      const Status said = CheckCapacity();
+      Add("queue", said.ok() ? "ok" : "note",
+          (said.ok() ? "" : said.ToString() + "; it is passed over. ") + (*local)->Shared() +
               ". What jobs ask for is counted and not enforced: no cgroup holds them to it");
     }
     Add("machines", orphans > 0 ? "note" : "ok",

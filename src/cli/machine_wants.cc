@@ -98,6 +98,7 @@ void LeaveOutWhatIsMissing(Context& context, JobSpec* spec) {
 }
 
 Status CheckItFits(const JobSpec& spec) {
+  STOKER_TRY(CheckCapacity());
   const LocalWants wants = WantsOf(spec, {});
   const std::string never = WhyNever(CountCapacity(), wants);
   if (never.empty()) return Status::Ok();

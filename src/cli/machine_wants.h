@@ -17,7 +17,8 @@ void TakeVisibleGpus(Context& context, bool shell, JobSpec* spec);
 // is said, and not asked for. What flags ask for stays.
 void LeaveOutWhatIsMissing(Context& context, JobSpec* spec);
 
-// kInvalid when the job could never start on this machine: what is there and what was asked.
+// kInvalid when the job could never start on this machine: what is there and what was asked. kUsage
+// when what is there was said in words that are not understood.
 Status CheckItFits(const JobSpec& spec);
 
 }  // namespace stoker::cli

@@ -8,10 +8,6 @@
 namespace stoker {
 namespace {
 
-bool Has(const std::vector<int>& list, int number) {
-  return std::find(list.begin(), list.end(), number) != list.end();
-}
-
 // In small letters, cut at all that is neither letter nor digit.
 std::vector<std::string> Words(const std::string& text) {
   std::vector<std::string> words(1);
@@ -45,6 +41,10 @@ size_t Needed(const LocalCapacity& capacity, const LocalWants& wants) {
 
 }  // namespace
 
+bool HasGpu(const std::vector<int>& gpus, int number) {
+  return std::find(gpus.begin(), gpus.end(), number) != gpus.end();
+}
+
 bool IsGpuNamed(const std::string& wanted, const std::string& name) {
   const std::vector<std::string> words = Words(name);
   const std::vector<std::string> parts = Words(wanted);
@@ -68,7 +68,7 @@ std::optional<std::vector<int>> PickGpus(const LocalCapacity& capacity, const Lo
                                          const std::vector<int>& free) {
   std::vector<int> picked;
   for (const int number : UsableGpus(capacity, wants)) {
-    if (Has(free, number) && !Has(picked, number)) picked.push_back(number);
+    if (HasGpu(free, number) && !HasGpu(picked, number)) picked.push_back(number);
   }
   const size_t needed = wants.devices.empty() ? Needed(capacity, wants) : wants.devices.size();
   if (picked.size() < needed) return std::nullopt;

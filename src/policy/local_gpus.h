@@ -14,6 +14,8 @@ namespace stoker {
 // Capitals do not count.
 bool IsGpuNamed(const std::string& wanted, const std::string& name);
 
+bool HasGpu(const std::vector<int>& gpus, int number);
+
 // Those that `wants` could use at all, whoever has them.
 std::vector<int> UsableGpus(const LocalCapacity& capacity, const LocalWants& wants);
 // The job's GPUs out of `free` (ascending), lowest numbers first; nullopt: they are not there.

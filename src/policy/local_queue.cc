@@ -29,10 +29,6 @@ struct JobInLine {
   LocalTurn turn;
 };
 
-bool Has(const std::vector<int>& list, int number) {
-  return std::find(list.begin(), list.end(), number) != list.end();
-}
-
 Room WholeMachine(const LocalCapacity& capacity) {
   constexpr int64_t kPlenty = int64_t{1} << 60;
   Room room{capacity.cpus, capacity.memory > 0 ? capacity.memory : kPlenty, {}};
@@ -43,14 +39,14 @@ Room WholeMachine(const LocalCapacity& capacity) {
 void Take(const LocalWants& wants, const std::vector<int>& gpus, Room* room) {
   room->cpus -= wants.cpus;
   room->memory -= wants.memory;
-  std::erase_if(room->gpus, [&](int number) { return Has(gpus, number); });
+  std::erase_if(room->gpus, [&](int number) { return HasGpu(gpus, number); });
 }
 
 void GiveBack(const JobInLine& job, Room* room) {
   room->cpus += job.ticket->wants.cpus;
   room->memory += job.ticket->wants.memory;
   for (const int number : job.gpus) {
-    if (!Has(room->gpus, number)) room->gpus.push_back(number);
+    if (!HasGpu(room->gpus, number)) room->gpus.push_back(number);
   }
   std::sort(room->gpus.begin(), room->gpus.end());
 }
@@ -65,7 +61,7 @@ void Reserve(const LocalCapacity& capacity, const LocalWants& wants, Room* besid
   beside->cpus -= std::max<int64_t>(wants.cpus, 0);
   beside->memory -= wants.memory;
   const std::vector<int> wanted = UsableGpus(capacity, wants);
-  std::erase_if(beside->gpus, [&](int number) { return Has(wanted, number); });
+  std::erase_if(beside->gpus, [&](int number) { return HasGpu(wanted, number); });
 }
 
 // A room that is used up is no room for those who ask for nothing of it either way.
@@ -107,7 +103,7 @@ void Add(const LocalTicket& ticket, JobInLine* job) {
   if (!job->running) job->ticket = &ticket;
   job->running = true;
   for (const int number : ticket.gpus) {
-    if (!Has(job->gpus, number)) job->gpus.push_back(number);
+    if (!HasGpu(job->gpus, number)) job->gpus.push_back(number);
   }
 }
 
@@ -132,7 +128,7 @@ std::string Ordinal(int n) {
   return std::to_string(n) + (last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th");
 }
 
-std::string Names(const std::vector<JobInLine>& jobs, bool (*holds)(const JobInLine&)) {
+std::string WhoHolds(const std::vector<JobInLine>& jobs, bool (*holds)(const JobInLine&)) {
   std::vector<std::string> names;
   for (const JobInLine& job : jobs) {
     if ((job.running || job.starts) && holds(job)) names.push_back(job.ticket->who);
@@ -149,18 +145,18 @@ std::string Lacking(const LocalCapacity& capacity, const LocalWants& wants, cons
     const size_t all = capacity.gpus.size();
     return GpusText(capacity, wants) + "; " + std::to_string(all - room.gpus.size()) + " of " +
            std::to_string(all) + " are in use by " +
-           Names(jobs, [](const JobInLine& job) { return !job.gpus.empty(); });
+           WhoHolds(jobs, [](const JobInLine& job) { return !job.gpus.empty(); });
   }
   if (wants.cpus > room.cpus) {
     return CpusText(wants.cpus) + "; " + CpusText(capacity.cpus - std::max<int64_t>(room.cpus, 0)) +
            " of " + CpusText(capacity.cpus) + " are in use by " +
-           Names(jobs, [](const JobInLine& job) { return job.ticket->wants.cpus > 0; });
+           WhoHolds(jobs, [](const JobInLine& job) { return job.ticket->wants.cpus > 0; });
   }
   if (wants.memory > room.memory) {
     return HumanSize(wants.memory) + " of memory; " +
            HumanSize(capacity.memory - std::max<int64_t>(room.memory, 0)) + " of " +
            HumanSize(capacity.memory) + " are taken by " +
-           Names(jobs, [](const JobInLine& job) { return job.ticket->wants.memory > 0; });
+           WhoHolds(jobs, [](const JobInLine& job) { return job.ticket->wants.memory > 0; });
   }
   return "";
 }

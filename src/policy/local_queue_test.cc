@@ -12,7 +12,7 @@
 namespace stoker {
 namespace {
 
-constexpr WallTime kNow{1'000'000};
+constexpr WallTime kAtNoon{1'000'000};
 
 LocalCapacity Box(int cpus, int gpus, int64_t memory = 0) {
   LocalCapacity box;
@@ -33,7 +33,7 @@ LocalTicket Waits(const std::string& job, int64_t since, int gpus = 0, int cpus 
 
 LocalTicket Runs(LocalTicket ticket, std::vector<int> gpus = {}) {
   ticket.running = true;
-  ticket.started = kNow;
+  ticket.started = kAtNoon;
   ticket.gpus = std::move(gpus);
   return ticket;
 }
@@ -46,7 +46,7 @@ LocalTicket Lasts(LocalTicket ticket, int seconds) {
 // The jobs that start, in the order of the tickets.
 std::string Starts(const LocalCapacity& box, const std::vector<LocalTicket>& tickets) {
   std::string out;
-  const auto turns = TakeTurns(box, tickets, kNow);
+  const auto turns = TakeTurns(box, tickets, kAtNoon);
   for (size_t i = 0; i < turns.size(); ++i) {
     if (turns[i].start) out += (out.empty() ? "" : " ") + tickets[i].job;
   }
@@ -66,7 +66,7 @@ TEST(LocalQueue, FirstComeAndPriorityFirst) {
 TEST(LocalQueue, OneGpuIsOneJobsAtATime) {
   const LocalCapacity box = Box(8, 2);
   const std::vector<LocalTicket> tickets = {Waits("a", 1, 1), Waits("b", 2, 1), Waits("c", 3, 1)};
-  const auto turns = TakeTurns(box, tickets, kNow);
+  const auto turns = TakeTurns(box, tickets, kAtNoon);
   EXPECT_EQ(turns[0].gpus, std::vector<int>{0});
   EXPECT_EQ(turns[1].gpus, std::vector<int>{1});
   EXPECT_FALSE(turns[2].start);
@@ -78,7 +78,7 @@ TEST(LocalQueue, WhoAsksForNothingHasAllGpusAndWhoAsksForNoneWaitsForNone) {
   const LocalCapacity box = Box(8, 2);
   const auto all = [](const char* job, int since) { return Waits(job, since, kAllGpus); };
   const std::vector<LocalTicket> tickets = {all("a", 1), all("b", 2), Waits("c", 3)};
-  const auto turns = TakeTurns(box, tickets, kNow);
+  const auto turns = TakeTurns(box, tickets, kAtNoon);
   EXPECT_EQ(turns[0].gpus, (std::vector<int>{0, 1}));
   EXPECT_EQ(turns[1].why, "1st in line: waits for all GPUs; 2 of 2 are in use by a");
   EXPECT_TRUE(turns[2].start);
@@ -125,7 +125,7 @@ TEST(LocalQueue, WhatNeverFitsAndWhoIsAsleepHoldsNobodyUp) {
   asleep.awake = false;
   const std::vector<LocalTicket> tickets = {big, asleep, Waits("a", 3)};
   EXPECT_EQ(Starts(box, tickets), "a");
-  EXPECT_EQ(TakeTurns(box, tickets, kNow)[0].why,
+  EXPECT_EQ(TakeTurns(box, tickets, kAtNoon)[0].why,
             "it can never start here: it asks for 8 CPUs; this machine has 2 CPUs");
   LocalTicket fat = Waits("fat", 4);
   fat.wants.memory = 2 << 20;
@@ -134,8 +134,8 @@ TEST(LocalQueue, WhatNeverFitsAndWhoIsAsleepHoldsNobodyUp) {
 }
 
 TEST(LocalQueue, PlacesAreInTheOrderOfTheLine) {
-  const auto turns =
-      TakeTurns(Box(2, 0), {Runs(Waits("a", 1, 0, 2)), Waits("c", 3), Waits("b", 2, 0, 2)}, kNow);
+  const auto turns = TakeTurns(
+      Box(2, 0), {Runs(Waits("a", 1, 0, 2)), Waits("c", 3), Waits("b", 2, 0, 2)}, kAtNoon);
   EXPECT_EQ(turns[2].why, "1st in line: waits for 2 CPUs; 2 CPUs of 2 CPUs are in use by a");
   EXPECT_EQ(turns[1].why, "2nd in line: waits for 1 CPU; 2 CPUs of 2 CPUs are in use by a");
 }
@@ -149,9 +149,9 @@ TEST(LocalQueue, GpusByName) {
   LocalTicket named = Waits("a", 1, 1);
   named.wants.gpu_name = "H100";
   const std::vector<LocalTicket> tickets = {named};
-  EXPECT_EQ(TakeTurns(Box(4, 4), tickets, kNow)[0].gpus, std::vector<int>{2});
+  EXPECT_EQ(TakeTurns(Box(4, 4), tickets, kAtNoon)[0].gpus, std::vector<int>{2});
   named.wants.devices = {3, 1};
-  EXPECT_EQ(TakeTurns(Box(4, 4), {named}, kNow)[0].gpus, (std::vector<int>{3, 1}));
+  EXPECT_EQ(TakeTurns(Box(4, 4), {named}, kAtNoon)[0].gpus, (std::vector<int>{3, 1}));
   EXPECT_EQ(WhyNever(Box(4, 2), named.wants), "GPUs 3, 1; this machine has 2 GPUs (NVIDIA L4)");
 }
 
@@ -246,7 +246,7 @@ class Life {
 
   Prng prng_;
   const LocalCapacity box_;
-  WallTime now_ = kNow;
+  WallTime now_ = kAtNoon;
   std::vector<LocalTicket> tickets_;
   int jobs_ = 0;
 };
@@ -265,7 +265,7 @@ TEST(LocalQueue, NeverOverCapacityNoGpuTwiceAndNobodyStarves) {
 TEST(LocalQueue, TheFirstIsNotStarvedByThoseWhoKeepComing) {
   const LocalCapacity box = Box(2, 0);
   std::vector<LocalTicket> tickets = {Lasts(Runs(Waits("r", 1)), 10), Waits("big", 2, 0, 2)};
-  WallTime now = kNow;
+  WallTime now = kAtNoon;
   for (int i = 0; i < 100 && !tickets[1].running; ++i) {
     now = now + Duration::Seconds(1);
     tickets.push_back(Lasts(Waits("s" + std::to_string(i), 3 + i), 3));
@@ -283,7 +283,7 @@ TEST(LocalQueue, TheFirstIsNotStarvedByThoseWhoKeepComing) {
   }
   const bool runs = tickets[0].job == "big" || tickets[1].running;
   EXPECT_TRUE(runs);
-  EXPECT_LE(now, kNow + Duration::Seconds(12));
+  EXPECT_LE(now, kAtNoon + Duration::Seconds(12));
 }
 
 }  // namespace

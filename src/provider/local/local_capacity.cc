@@ -15,6 +15,8 @@ namespace stoker {
 namespace {
 
 constexpr int kMostGpus = 64;
+constexpr int kMostCpus = 100'000;
+constexpr char kVariable[] = "STOKER_CAPACITY";
 constexpr char kNvidia[] = "/proc/driver/nvidia/gpus";
 constexpr char kTopology[] = "/sys/class/kfd/kfd/topology/nodes";
 
@@ -72,24 +74,7 @@ std::vector<LocalGpu> AmdGpus() {
   return gpus;
 }
 
-LocalCapacity Said(const LocalWants& said, LocalCapacity capacity, const std::string& text) {
-  const std::string padded = " " + text;
-  const auto has = [&](const char* key) { return padded.find(key) != std::string::npos; };
-  if (has(" cpus=")) capacity.cpus = std::max<int64_t>(said.cpus * 1000, 1000);
-  if (has(" memory=")) capacity.memory = said.memory;
-  if (!has(" gpus=")) return capacity;
-  capacity.gpus.clear();
-  for (int i = 0; i < std::min(said.gpus, kMostGpus); ++i) {
-    capacity.gpus.push_back({i, said.gpu_name});
-  }
-  return capacity;
-}
-
-}  // namespace
-
-bool HasRocm() { return sys::FileExists("/dev/kfd"); }
-
-LocalCapacity CountCapacity() {
+LocalCapacity Counted() {
   LocalCapacity capacity;
   capacity.cpus = std::max<int64_t>(sysconf(_SC_NPROCESSORS_ONLN), 1) * 1000;
   if (const auto limit = sys::ReadFile("/sys/fs/cgroup/cpu.max", 256); limit.ok()) {
@@ -103,10 +88,54 @@ LocalCapacity CountCapacity() {
   }
   capacity.gpus = NvidiaGpus();
   if (capacity.gpus.empty()) capacity.gpus = AmdGpus();
-  const char* text = std::getenv("STOKER_CAPACITY");
-  if (text == nullptr) return capacity;
-  const auto said = ParseWants(text);
-  return said.ok() ? Said(*said, capacity, text) : capacity;
+  return capacity;
+}
+
+Status BadWord(const std::string& word) {
+  return Status(Code::kUsage, "STOKER_CAPACITY: '" + Printable(word) + "' is not understood",
+                "It is like \"cpus=6 memory=8GB gpus=2 name=L4\"");
+}
+
+// What `text` says instead of what was counted; the name of the GPUs is the rest of it.
+Status Take(const std::string& text, LocalCapacity* capacity) {
+  const size_t named = (" " + text).find(" name=");
+  const std::string name = named == std::string::npos ? "" : text.substr(named + 5);
+  for (const std::string& word : Split(text.substr(0, named), ' ')) {
+    if (word.empty()) continue;
+    const std::string key = word.substr(0, word.find('=') + 1);
+    const std::string value = word.substr(key.size());
+    const bool cpus = key == "cpus=";
+    const auto count = WholeNumber(value, cpus ? 1 : 0, cpus ? kMostCpus : kMostGpus);
+    const auto size = ParseSize(value);
+    if (key == "memory=" && size.ok()) {
+      capacity->memory = *size;
+    } else if (cpus && count) {
+      capacity->cpus = *count * 1000;
+    } else if (key == "gpus=" && count) {
+      capacity->gpus.clear();
+      for (int i = 0; i < *count; ++i) capacity->gpus.push_back({i, Printable(name)});
+    } else {
+      return BadWord(word);
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+bool HasRocm() { return sys::FileExists("/dev/kfd"); }
+
+Status CheckCapacity() {
+  LocalCapacity said;
+  const char* text = std::getenv(kVariable);
+  return text != nullptr ? Take(text, &said) : Status::Ok();
+}
+
+LocalCapacity CountCapacity() {
+  const LocalCapacity counted = Counted();
+  LocalCapacity said = counted;
+  const char* text = std::getenv(kVariable);
+  return text != nullptr && Take(text, &said).ok() ? said : counted;
 }
 
 std::string GrantVariable(const std::vector<int>& gpus, const LocalCapacity& capacity,

@@ -12,9 +12,12 @@ namespace stoker {
 
 // CPUs that are online, all of the memory, each bounded by this container's limit where there is
 // one; NVIDIA's GPUs by their device files, AMD's by the kernel's topology. $STOKER_CAPACITY says
-// it instead ("cpus=2 memory=8000000000 gpus=2 name=H100"), for tests and to leave room for others.
+// it instead ("cpus=2 memory=8GB gpus=2 name=H100"), for tests and to leave room for others.
 // Opens no device and calls no driver.
 LocalCapacity CountCapacity();
+
+// kUsage when $STOKER_CAPACITY is not understood: CountCapacity passes it over.
+Status CheckCapacity();
 
 // How many GPUs are AMD's: all or none, for stoker does not mix them.
 bool HasRocm();

@@ -21,7 +21,7 @@
 namespace stoker {
 namespace {
 
-bool Until(const std::function<bool()>& true_soon) {
+bool SoonIs(const std::function<bool()>& true_soon) {
   for (int i = 0; i < 4000; ++i, usleep(3000)) {
     if (true_soon()) return true;
   }
@@ -42,7 +42,7 @@ class LocalTurnsTest : public testing::Test {
     ASSERT_TRUE(all.ok());
     for (const InstanceSeen& seen : *all) EXPECT_TRUE(provider_->Terminate(seen.id).ok());
     // The waiter goes when nothing is left to wait for.
-    EXPECT_TRUE(Until([&] { return Names().empty(); })) << Join(Names(), " ");
+    EXPECT_TRUE(SoonIs([&] { return Names().empty(); })) << Join(Names(), " ");
   }
   void Open() {
     auto provider =
@@ -128,7 +128,7 @@ TEST_F(LocalTurnsTest, OneRunsTheOtherWaitsAndIsStartedInItsTurn) {
   EXPECT_TRUE(Launch("t2")) << "asking again changes nothing";
   EXPECT_TRUE(provider_->Leftovers()->empty());
   EXPECT_TRUE(provider_->Terminate("t1").ok());
-  EXPECT_TRUE(Until([&] { return Is("t2", InstanceState::kRunning); }));
+  EXPECT_TRUE(SoonIs([&] { return Is("t2", InstanceState::kRunning); }));
   EXPECT_GT(See("t2")->expires, clock_.Wall());
 }
 
@@ -137,7 +137,7 @@ TEST_F(LocalTurnsTest, AMachineThatIsKilledGivesBackWhatItHeld) {
   ASSERT_TRUE(Launch("t2"));
   ASSERT_GT(MachineOf("t1"), 0);
   kill(MachineOf("t1"), SIGKILL);
-  EXPECT_TRUE(Until([&] { return MachineOf("t2") > 0; })) << "by the waiter alone";
+  EXPECT_TRUE(SoonIs([&] { return MachineOf("t2") > 0; })) << "by the waiter alone";
 }
 
 TEST_F(LocalTurnsTest, WhoeverLooksStartsTheWaiterAgain) {
@@ -146,12 +146,12 @@ TEST_F(LocalTurnsTest, WhoeverLooksStartsTheWaiterAgain) {
   const pid_t waiter = WaiterPid();
   ASSERT_GT(waiter, 0);
   kill(waiter, SIGKILL);
-  ASSERT_TRUE(Until([&] { return WaiterPid() == 0; }));
+  ASSERT_TRUE(SoonIs([&] { return WaiterPid() == 0; }));
   kill(MachineOf("t1"), SIGKILL);
-  ASSERT_TRUE(Until([&] { return MachineOf("t1") == 0; }));
+  ASSERT_TRUE(SoonIs([&] { return MachineOf("t1") == 0; }));
   EXPECT_EQ(MachineOf("t2"), 0);
   (void)See("t2");
-  EXPECT_TRUE(Until([&] { return MachineOf("t2") > 0; }));
+  EXPECT_TRUE(SoonIs([&] { return MachineOf("t2") > 0; }));
 }
 
 TEST_F(LocalTurnsTest, OneThatWaitsLeavesAtOnce) {
@@ -161,7 +161,7 @@ TEST_F(LocalTurnsTest, OneThatWaitsLeavesAtOnce) {
   EXPECT_TRUE(provider_->Terminate("t2").ok());
   EXPECT_FALSE(sys::FileExists(NameOf('t', "t2")));
   EXPECT_FALSE(See("t2"));
-  EXPECT_TRUE(Until([&] { return WaiterPid() == 0; })) << "nothing is left to wait for";
+  EXPECT_TRUE(SoonIs([&] { return WaiterPid() == 0; })) << "nothing is left to wait for";
   EXPECT_EQ(provider_->Launch(Request("t2", "t2")).code(), Code::kNotFound);
 }
 
@@ -174,7 +174,7 @@ TEST_F(LocalTurnsTest, MachinesOfOneJobDoNotWaitForEachOther) {
   EXPECT_TRUE(provider_->Terminate("t1").ok());
   EXPECT_EQ(See("t2")->state, InstanceState::kQueued) << "the job still holds what it was granted";
   EXPECT_TRUE(provider_->Terminate("t3").ok());
-  EXPECT_TRUE(Until([&] { return Is("t2", InstanceState::kRunning); }));
+  EXPECT_TRUE(SoonIs([&] { return Is("t2", InstanceState::kRunning); }));
 }
 
 TEST_F(LocalTurnsTest, WhoStartsLaterHasTheEnvironmentOfWhoAsked) {
@@ -187,10 +187,10 @@ TEST_F(LocalTurnsTest, WhoStartsLaterHasTheEnvironmentOfWhoAsked) {
   EXPECT_EQ(info.st_mode & 0777, 0600u);
   unsetenv("TEST_MARK");
   EXPECT_TRUE(provider_->Terminate("t1").ok());
-  ASSERT_TRUE(Until([&] { return MachineOf("t2") > 0; }));
+  ASSERT_TRUE(SoonIs([&] { return MachineOf("t2") > 0; }));
   const auto environ = sys::ReadFile("/proc/" + std::to_string(MachineOf("t2")) + "/environ");
   EXPECT_NE(environ->find("TEST_MARK=of who asked"), std::string::npos);
-  EXPECT_TRUE(Until([&] { return !sys::FileExists(kept); }));
+  EXPECT_TRUE(SoonIs([&] { return !sys::FileExists(kept); }));
 }
 
 // Wherever a starter is killed, its machine runs in the end, once, and nobody beside it.
@@ -209,7 +209,7 @@ TEST_F(LocalTurnsTest, AStarterMayBeKilledAtAnyStep) {
     waitpid(starter, &status, 0);
     whole += WIFEXITED(status);
     const auto again = provider_->Launch(Request(token, "job"));
-    const bool runs = Until([&] {
+    const bool runs = SoonIs([&] {
       const auto seen = See(token);
       return !seen || seen->state == InstanceState::kRunning || seen->state == InstanceState::kGone;
     });
@@ -271,19 +271,24 @@ TEST_F(LocalTurnsTest, AFolderThatCannotBeUsedIsReplacedByOnesOwn) {
 }
 
 TEST_F(LocalTurnsTest, CapacityMayBeSaid) {
-  setenv("STOKER_CAPACITY", "cpus=3 memory=7 gpus=2 name=L4", 1);
+  setenv("STOKER_CAPACITY", "cpus=3 memory=8GB gpus=2 name=L4", 1);
+  EXPECT_TRUE(CheckCapacity().ok());
   const LocalCapacity said = CountCapacity();
   EXPECT_EQ(said.cpus, 3000);
-  EXPECT_EQ(said.memory, 7);
+  EXPECT_EQ(said.memory, 8'000'000'000);
   ASSERT_EQ(said.gpus.size(), 2u);
   EXPECT_EQ(said.gpus[1].name, "L4");
   EXPECT_EQ(GrantVariable({1}, said, {}), HasRocm() ? "STOKER_GPUS=rocm:1" : "STOKER_GPUS=cuda:1");
   unsetenv("STOKER_CAPACITY");
+  EXPECT_TRUE(CheckCapacity().ok());
   const LocalCapacity counted = CountCapacity();
   EXPECT_GE(counted.cpus, 1000);
   EXPECT_GT(counted.memory, 64 << 20);
-  setenv("STOKER_CAPACITY", "cpus=none", 1);
-  EXPECT_EQ(CountCapacity().cpus, counted.cpus) << "what is not understood does not count";
+  for (const char* odd : {"cpus=none", "cpus=2 memory=much", "gpus=-1", "gpu=2", "cpus=2,gpus=2"}) {
+    setenv("STOKER_CAPACITY", odd, 1);
+    EXPECT_EQ(CountCapacity().cpus, counted.cpus) << "what is not understood does not count";
+    EXPECT_EQ(CheckCapacity().code(), Code::kUsage) << odd;
+  }
 }
 
 }  // namespace

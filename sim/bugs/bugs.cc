@@ -158,6 +158,10 @@ const std::vector<Bug> kAccount = {
      {"expiry"},
      LeftToTheSweeper},
     {"dearest-first", "of places of one rank the dearest is asked first", {"price"}, TwoPrices},
+    {"owner-is-ignored",
+     "a machine that its owner has ended counts as one that was lost",
+     {"owner"},
+     EndedByHand},
     {"ceiling-forgotten", "a request leaves out what its machines may cost", {"price"}, TooDear},
 };
 

@@ -111,5 +111,7 @@ Plan LeftToTheSweeper(uint64_t seed);
 Plan TwoPrices(uint64_t seed);
 // The same with a ceiling between the two, and the cheaper one has no room for a while.
 Plan TooDear(uint64_t seed);
+// Whose job it is ends one of its machines with the platform's tools.
+Plan EndedByHand(uint64_t seed);
 
 }  // namespace stoker::sim

@@ -67,4 +67,17 @@ Plan TooDear(uint64_t seed) {
   return plan;
 }
 
+Plan EndedByHand(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.describe_is_immediate = true;
+  draw.job().program.steps = 400;
+  draw.job().program.step_ms = 1'000;
+  draw.Daemons(1);
+  FaultPlan end;
+  end.kind = "owner-ends";
+  end.at = draw.Long(70'000, 200'000);
+  draw.plan.faults = {end};
+  return draw.plan;
+}
+
 }  // namespace stoker::sim

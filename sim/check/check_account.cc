@@ -2,6 +2,7 @@
 // An account is shared: with machines of somebody else, with another ledger, with what ends
 // machines whose time is over. And it costs.
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "reconcile/reconcile.h"
@@ -155,12 +156,37 @@ class CheapestFirst : public Observer {
   World& world_;
 };
 
+// owner: for what its owner has ended nothing more is asked. Only where whoever looks sees what is,
+// and within minutes: one that is silent for long enough is replaced before anybody can be told.
+class OwnerIsHeeded : public Observer {
+ public:
+  explicit OwnerIsHeeded(World& world) : world_(world) {}
+
+  void OnMachineEnded(const CloudMachine& machine) override {
+    if (machine.ended_by != EndedBy::kOwner || machine.owner != world_.number()) return;
+    ended_.try_emplace(machine.request.job, machine.id);
+  }
+  void OnRecord(const Job& before, const Job& after, const std::string& writer) override {
+    const auto ended = ended_.find(after.id);
+    if (ended == ended_.end() || before.rev == 0) return;
+    if (after.requests.size() <= before.requests.size()) return;
+    world_.Breach(
+        "owner", writer + " asks for another machine although its owner has ended " + ended->second,
+        after.id);
+  }
+
+ private:
+  World& world_;
+  std::map<std::string, std::string> ended_;  // by job: a machine of it
+};
+
 }  // namespace
 
 void AddAccountChecks(World& world, Checks* checks) {
   checks->push_back(std::make_unique<ForeignIsLeftAlone>(world));
   checks->push_back(std::make_unique<ExpiredIsEnded>(world));
   checks->push_back(std::make_unique<CheapestFirst>(world));
+  checks->push_back(std::make_unique<OwnerIsHeeded>(world));
 }
 
 }  // namespace stoker::sim

@@ -24,7 +24,7 @@ void AddLogChecks(World& world, Checks* checks);         // every line of what e
 void AddLedgerChecks(World& world, Checks* checks);      // blobs-kept
 void AddLateChecks(World& world, Checks* checks);        // what comes after its time
 void AddGangChecks(World& world, Checks* checks);        // gang
-void AddAccountChecks(World& world, Checks* checks);     // foreign, expiry, price
+void AddAccountChecks(World& world, Checks* checks);     // foreign, expiry, price, owner
 void AddEndChecks(World& world, Checks* checks);         // liveness, results, nothing left
 
 }  // namespace stoker::sim

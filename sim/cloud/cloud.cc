@@ -129,6 +129,7 @@ std::vector<InstanceSeen> Cloud::Show(const std::string& provider, const std::st
     seen.expires = {kEpochMs + view->expires_at};
     seen.freed = gone;
     if (gone) seen.refusal = machine.refusal;
+    if (gone) seen.ended_by = machine.ended_by;
     if (view->powered_at >= 0) seen.up_for = Duration::Ms(as_of - view->powered_at);
     out.push_back(std::move(seen));
   };
@@ -418,10 +419,11 @@ void Cloud::PowerOn(CloudMachine& machine, int64_t boot) {
   Later(machine, scheduler_.now() + boot, [this](CloudMachine& m) { Boot(m); });
 }
 
-void Cloud::End(const std::string& id, const std::string& why) {
+void Cloud::End(const std::string& id, const std::string& why, EndedBy by) {
   CloudMachine* const machine = Find(id);
   if (machine == nullptr || IsGone(*machine) || CallerIsDead()) return;
   machine->why = why;
+  machine->ended_by = by;
   machine->gone_at = scheduler_.now();
   machine->notice.reset();
   ++machine->notices;

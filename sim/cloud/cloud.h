@@ -99,9 +99,10 @@ struct CloudMachine {
   std::optional<Notice> notice;    // until = the platform's clock, which is true time
   std::optional<Refusal> doom;     // what it is to die of before it is up
   std::optional<Refusal> refusal;  // what it has died of so
-  int64_t visible_at = 0;          // Describe leaves it out before
-  int64_t hole_until = 0;          // and until then; 0 = it has had no hole
-  std::string address;             // "" before the first boot
+  EndedBy ended_by = EndedBy::kUnknown;
+  int64_t visible_at = 0;  // Describe leaves it out before
+  int64_t hole_until = 0;  // and until then; 0 = it has had no hole
+  std::string address;     // "" before the first boot
 
   // Of the cloud's own: what stale answers still show, oldest first; and how many notices and how
   // many switchings of its power there were, so that timers of former ones do nothing.
@@ -197,8 +198,8 @@ class Cloud {
   // `lead`.
   void SetPrice(const std::string& zone, int64_t price, int64_t lead);
   // By the machine itself (power off), or by the platform without notice. Nothing when the process
-  // that calls it is dead.
-  void End(const std::string& id, const std::string& why);
+  // that calls it is dead. `by`: as Describe tells it.
+  void End(const std::string& id, const std::string& why, EndedBy by = EndedBy::kUnknown);
   // The limit of the machine, moved by a healthy agent; true time. As End for dead processes.
   void Renew(const std::string& id, int64_t expires_at);
   // Capacity of a zone changes; machines that no longer fit are taken with `lead`: those that have

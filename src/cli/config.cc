@@ -25,7 +25,7 @@ nlohmann::json Value(const std::string& value) {
 Status List(Context& context, const Settings& settings) {
   nlohmann::json all = nlohmann::json::object();
   std::vector<std::vector<std::string>> rows = {{"KEY", "VALUE", "MEANING"}};
-  for (const SettingKey& key : SettingKeys()) {
+  for (const SettingKey& key : SettingKeys(settings)) {
     STOKER_ASSIGN(const std::string value, GetSetting(settings, key.name));
     all[key.name] = Value(value);
     rows.push_back(

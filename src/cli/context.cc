@@ -11,9 +11,7 @@
 
 #include "base/screen.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "cli/late_cancel.h"
-#include "provider/local/local_provider.h"
 #include "store/open.h"
 #include "sys/file.h"
 #include "sys/folder_cache.h"
@@ -107,22 +105,26 @@ Result<Ledger*> Context::ledger() {
   return ledger_.get();
 }
 
-Result<LocalProvider*> Context::local_provider() {
-  if (!local_) {
-    LocalProviderOptions options;
+Result<Providers*> Context::providers() {
+  if (!providers_) {
+    STOKER_ASSIGN(const Settings* mine, settings());
+    ProviderOptions options;
     options.state_dir = places_.state;
-    STOKER_ASSIGN(local_, MakeLocalProvider(options, *clock_));
+    options.slurm_login = mine->slurm_login;
+    options.pools = mine->pools;
+    providers_ = std::make_unique<Providers>(std::move(options), *clock_);
   }
-  return local_.get();
+  return providers_.get();
+}
+
+Result<LocalProvider*> Context::local_provider() {
+  STOKER_ASSIGN(Providers * all, providers());
+  return all->Local();
 }
 
 Result<Provider*> Context::provider(const std::string& name) {
-  if (name != "local") {
-    return Status(Code::kInvalid, "'" + Spelled(name) + "' is no provider that this stoker has",
-                  "It has: local (this machine)");
-  }
-  STOKER_ASSIGN(LocalProvider * local, local_provider());
-  return static_cast<Provider*>(local);
+  STOKER_ASSIGN(Providers * all, providers());
+  return all->Get(name);
 }
 
 Result<Controller*> Context::controller() {

@@ -18,7 +18,7 @@
 #include "port/clock.h"
 #include "port/object_store.h"
 #include "port/provider.h"
-#include "provider/local/local_provider.h"
+#include "provider/open.h"
 #include "spec/settings.h"
 
 namespace stoker::cli {
@@ -91,13 +91,14 @@ class Context {
   std::unique_ptr<ObjectStore> store_;
   std::unique_ptr<Cache> cache_;  // the ledger's; null while requests are free
   std::unique_ptr<Ledger> ledger_;
-  std::unique_ptr<LocalProvider> local_;
+  std::unique_ptr<Providers> providers_;
   std::unique_ptr<Controller> controller_;
   bool color_ = false;
   bool out_terminal_ = false;
   bool err_terminal_ = false;
   bool progress_shown_ = false;
   std::atomic<bool> line_open_ = false;
+  Result<Providers*> providers();
   std::string CloseLine();  // by whoever has terminal_
   std::mutex terminal_;
 };

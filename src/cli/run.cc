@@ -11,11 +11,13 @@
 #include "cli/from.h"
 #include "cli/interrupts.h"
 #include "cli/machine_wants.h"
+#include "cli/offers.h"
 #include "cli/other_words.h"
 #include "cli/submit.h"
 #include "cli/variables.h"
 #include "cli/verb.h"
 #include "spec/parse.h"
+#include "spec/text/infra.h"
 #include "sys/file.h"
 
 namespace stoker::cli {
@@ -188,8 +190,10 @@ Status Run(Context& context, const RunOptions& options) {
   }
   STOKER_ASSIGN(JobSpec spec, MakeSpec(context, options, given, from ? &*from : nullptr));
   if (from) TakeOver(context, *from, context.has_command, &spec);
-  TakeVisibleGpus(context, !options.no_shell_env, &spec);
-  STOKER_TRY(CheckItFits(spec));
+  if (ParseInfra(spec.resources.infra).provider == kLocalProvider) {
+    TakeVisibleGpus(context, !options.no_shell_env, &spec);
+  }
+  STOKER_TRY(CheckPlace(spec));
   if (options.dry_run) {
     context.Print(PrintSpecFor(context, spec));
     return Status::Ok();

@@ -14,8 +14,8 @@
 #include "cli/confirm.h"
 #include "cli/interrupts.h"
 #include "cli/late_cancel.h"
-#include "cli/machine_wants.h"
 #include "cli/meter.h"
+#include "cli/offers.h"
 #include "cli/packing_notes.h"
 #include "cli/private_env.h"
 #include "cli/reserve.h"
@@ -24,6 +24,7 @@
 #include "pack/archive.h"
 #include "pack/listing.h"
 #include "spec/print.h"
+#include "spec/text/infra.h"
 #include "sys/file.h"
 #include "sys/thread_crew.h"
 #include "sys/watch/file_snapshot.h"
@@ -178,7 +179,7 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   STOKER_ASSIGN(const LocalPrivate own,
                 GatherPrivate(context, {request.spec, request.secret_values, request.shell_env,
                                         request.spec.workdir}));
-  STOKER_TRY(CheckItFits(request.spec));
+  STOKER_TRY(CheckPlace(request.spec));
   Job job;
   std::string diff;
   if (!request.code_digest.empty()) {
@@ -204,14 +205,14 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   // A timer that starts a successor has another PATH than the shell that the job came from.
   const char* path = std::getenv("PATH");
   STOKER_ASSIGN(LocalProvider * local, context.local_provider());
-  TieToHost(job, request.spec.resources.infra, local->host(),
+  TieToHost(job, ParseInfra(request.spec.resources.infra).provider, local->host(),
             path != nullptr ? Printable(path) : "");
   job.spec_digest = Sha256Hex(spec_text);
   job.num_nodes = request.spec.num_nodes;
   job.retry_of = request.retry_of;
   job.from = request.from;
   job.created = context.clock().Wall();
-  job.offers.emplace_back().ask.options = EncodeWants(WantsOf(request.spec, job.created));
+  STOKER_ASSIGN(job.offers, ResolveOffers(context, request.spec, job.created));
   CatchInterrupts("stopped while the job was submitted: 'stoker ls' says whether it is there");
   for (int tries = 0; tries < 8; ++tries) {
     job.id = ledger->NewJobId();

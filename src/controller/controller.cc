@@ -12,6 +12,7 @@
 #include "ledger/paths.h"
 #include "ledger/records.h"
 #include "spec/parse.h"
+#include "spec/text/infra.h"
 
 namespace stoker {
 namespace {
@@ -133,7 +134,8 @@ Status Controller::ObserveMachines(const Job& job, const Describe& describe, Obs
       const int launch = found == launches.end() ? instance.launch : found->second;
       if (instance.state == InstanceState::kStopped && BugIsOn("stopped-is-gone")) continue;
       seen->machines.push_back({instance.id, launch, StateOf(instance.state), instance.why,
-                                instance.freed, instance.up_for, instance.refusal});
+                                instance.freed, instance.up_for, instance.refusal,
+                                instance.ended_by});
     }
   }
   return first;
@@ -297,7 +299,7 @@ Observed Controller::Observe(const JobRead& read, const JobSpec& spec,
   const Status machines = ObserveMachines(read.job, describe, &seen);
   if (!machines.ok()) result->trouble = machines;
   // Where the next machines are asked for, though there may be none yet.
-  std::set<std::string> more = {spec.resources.infra};
+  std::set<std::string> more = {ParseInfra(spec.resources.infra).provider};
   for (const Offer& offer : read.job.offers) more.insert(offer.ask.place.provider);
   for (const PlaceSeen& place : seen.places) more.erase(place.provider);
   for (const std::string& name : more) seen.places.push_back(PlaceFor(read.job, name));
@@ -348,7 +350,8 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
   };
   Observed seen = Observe(read, *spec, reports, clock_.Mono(), describe, &result);
   const bool others =
-      !IsHere(read.job) && LocalityOf(read.job, spec->resources.infra) == Locality::kAll;
+      !IsHere(read.job) &&
+      LocalityOf(read.job, ParseInfra(spec->resources.infra).provider) == Locality::kAll;
   if (!act || others) return result;
   std::optional<Result<Looks>> looks;
   if (MindsLooks(read.job, seen)) looks = HeedLooks(read.job, &seen);

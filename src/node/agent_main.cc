@@ -18,7 +18,7 @@
 #include "provider/ec2/ec2_metadata.h"
 #include "provider/local/local_boot.h"
 #include "provider/local/local_host.h"
-#include "provider/local/local_provider.h"
+#include "provider/open.h"
 #include "store/open.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
@@ -107,22 +107,24 @@ int RunAgent(const std::string& dir) {
   if (ledger.status().Is(Code::kNotFound)) return Leave(host, ledger.status());
   if (!ledger.ok()) return Complain(ledger.status());
   const std::string state_dir = LocalStateDir(dir);
-  LocalProviderOptions provider_options;
-  provider_options.state_dir = state_dir;
-  const auto provider = MakeLocalProvider(provider_options, clock);
-  if (!provider.ok()) return Complain(provider.status());
+  Providers providers({state_dir, "", {}}, clock);
+  const auto local = providers.Local();
+  if (!local.ok()) return Complain(local.status());
   Controller controller(
       **ledger,
       [&](const std::string& name) -> Result<Provider*> {
-        if (name == "local") return provider->get();
+        auto provider = providers.Get(name);
         // Not "invalid": that would count as a refusal of the launch, which others may well carry
         // out.
-        return Status(Code::kUnavailable, "this node cannot ask '" + name + "' for machines");
+        if (provider.status().Is(Code::kInvalid)) {
+          return Status(Code::kUnavailable, "this node cannot ask '" + name + "' for machines");
+        }
+        return provider;
       },
-      clock, [&] { return (*provider)->host(); });
+      clock, [&] { return (*local)->host(); });
   const auto runner = MakeProcessRunner({request.ending, "/proc/self/exe"});
   Agent agent({**store, **ledger, controller, *runner, clock, host}, {CacheDir(), state_dir},
-              (*provider)->traits().notice_poll);
+              (*local)->traits().notice_poll);
   const ShutdownWatch shutdown(agent);
   const Status done = agent.Run();
   leaving = true;

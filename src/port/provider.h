@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "base/time.h"
+#include "job/ended_by.h"
 #include "job/refusal.h"
 #include "job/request.h"
 
@@ -60,6 +61,9 @@ struct InstanceSeen {
   // Gone, and it has never been up: why not, where that is a refusal that came late (no room after
   // all, what it is made from cannot be had). Whoever looks acts on it. Unset for every other end.
   std::optional<Refusal> refusal;
+  // Gone, and it was up: who ended it, but for Terminate and the machine itself (kUnknown). What
+  // its owner has ended is not asked for again: the job is cancelled.
+  EndedBy ended_by = EndedBy::kUnknown;
 };
 
 // How sure the provider is of what Describe leaves out.

@@ -12,9 +12,12 @@ bool Silent(const ReportSeen& report) {
   return report.age >= kSilentAfter && report.unchanged >= kSilentAfter;
 }
 
-// A machine that is gone was interrupted if its node had been told so, else it is lost.
+// A machine that is gone was interrupted if its node had been told so, or its platform says so;
+// else it is lost.
 void CloseGone(Pass& pass, Launch& launch, const std::string& why) {
-  const bool noticed = pass.Noticed(launch.number);
+  const MachineSeen* machine = pass.Machine(launch.number);
+  const bool taken = machine != nullptr && machine->ended_by == EndedBy::kPlatform;
+  const bool noticed = pass.Noticed(launch.number) || taken;
   CloseLaunch(pass, launch, noticed ? CloseReason::kInterrupted : CloseReason::kLost, why);
 }
 
@@ -23,6 +26,20 @@ void CloseSilent(Pass& pass, Launch& launch, const ReportSeen& report) {
               "silent: its report is " + HumanDuration(report.age) + " old and report " +
                   std::to_string(report.report.seq) + " was the newest for " +
                   HumanDuration(report.unchanged));
+}
+
+// Who ends a machine by hand wants no other in its place: it is a cancel, in other words.
+void HeedOwner(Pass& pass, const Launch& launch, const MachineSeen& machine) {
+  Job& job = pass.job();
+  if (machine.ended_by != EndedBy::kOwner || job.cancel || BugIsOn("owner-is-ignored")) return;
+  const Attempt* attempt = CurrentAttempt(job, launch.number);
+  if (attempt == nullptr) return;
+  const auto& mine = attempt->launches;
+  const auto rank = std::find(mine.begin(), mine.end(), launch.number) - mine.begin();
+  if (pass.CompletedAt(*attempt, static_cast<int>(rank))) return;
+  const std::string& provider = pass.RequestOf(launch).ask.place.provider;
+  job.cancel = CancelRequest{pass.seen.now, "who ended " + machine.instance_id + " at " + provider};
+  pass.Changed("its owner has ended " + machine.instance_id + ": the job is cancelled");
 }
 
 // What is stopped may be up again where a list is behind: its node says so.
@@ -48,6 +65,7 @@ void CheckPresent(Pass& pass, Launch& launch, const MachineSeen& machine) {
     // What is left out later is gone.
     if (!pass.Place(launch).absent_means_gone) launch.absent_since = pass.seen.now;
     if (IsBornDead(pass, launch, machine)) return CloseBornDead(pass, launch, machine);
+    HeedOwner(pass, launch, machine);
     CloseGone(pass, launch,
               "the provider says it is gone" + (machine.why.empty() ? "" : ": " + machine.why));
     return;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "job/ended_by.h"
 #include "job/job.h"
 #include "policy/restore.h"
 #include "spec/job_spec.h"
@@ -37,6 +38,7 @@ struct MachineSeen {
   bool freed = false;                // gone, and ending it once more would do nothing
   std::optional<Duration> up_for{};  // as InstanceSeen::up_for
   std::optional<Refusal> refusal{};  // as InstanceSeen::refusal
+  EndedBy ended_by = EndedBy::kUnknown;
 };
 
 struct ReportSeen {

@@ -9,6 +9,7 @@
 #include "policy/placement.h"
 #include "reconcile/outcomes.h"
 #include "reconcile/pass.h"
+#include "spec/text/infra.h"
 
 namespace stoker::reconcile_internal {
 namespace {
@@ -70,7 +71,7 @@ void OpenRequest(Pass& pass, const Placement& where, const std::vector<int>& slo
 std::vector<Offer> OffersOf(const Pass& pass) {
   if (!pass.out.job.offers.empty()) return pass.out.job.offers;
   Offer only;
-  only.ask.place.provider = pass.spec.resources.infra;
+  only.ask.place.provider = ParseInfra(pass.spec.resources.infra).provider;
   return {only};
 }
 

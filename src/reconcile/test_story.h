@@ -280,6 +280,12 @@ inline Fact NoticeOf(int attempt, int rank, int64_t seconds) {
 inline Fact IsGone(int launch) {
   return [=](Story& s) { s.Machine(launch).state = MachineState::kGone; };
 }
+inline Fact IsEndedBy(int launch, EndedBy by) {
+  return [=](Story& s) {
+    s.Machine(launch).state = MachineState::kGone;
+    s.Machine(launch).ended_by = by;
+  };
+}
 // It died of this before it was up.
 inline Fact DiesAtBirth(int launch, const Refusal& refusal) {
   return [=](Story& s) {

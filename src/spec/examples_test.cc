@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "base/text.h"
-#include "spec/known_keys.h"
 #include "spec/parse.h"
+#include "spec/text/known_keys.h"
 
 namespace stoker {
 namespace {

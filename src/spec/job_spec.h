@@ -55,7 +55,7 @@ struct LimitsSpec {
 };
 
 struct ResourcesSpec {
-  std::string infra = "local";
+  std::string infra = "local";  // as spec/text/infra.h has it
   bool use_spot = false;
   std::map<std::string, std::string> labels;
   // Of each node. Unset: what the place has, or gives to who asks for nothing.

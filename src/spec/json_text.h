@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "spec/spec_reader.h"
+#include "spec/text/spec_reader.h"
 
 namespace stoker {
 

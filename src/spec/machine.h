@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "spec/job_spec.h"
-#include "spec/spec_reader.h"
+#include "spec/text/spec_reader.h"
 
 namespace stoker {
 

@@ -4,9 +4,9 @@
 #include "base/letter_case.h"
 #include "base/remembered.h"
 #include "base/text.h"
-#include "spec/known_keys.h"
 #include "spec/parse_state.h"
 #include "spec/sections.h"
+#include "spec/text/known_keys.h"
 
 namespace stoker {
 namespace {

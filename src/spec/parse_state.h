@@ -10,7 +10,7 @@
 
 #include "spec/parse.h"
 #include "spec/program.h"
-#include "spec/spec_reader.h"
+#include "spec/text/spec_reader.h"
 
 namespace stoker {
 

@@ -6,8 +6,9 @@
 
 #include "base/letter_case.h"
 #include "base/text.h"
-#include "spec/known_keys.h"
 #include "spec/machine.h"
+#include "spec/text/infra.h"
+#include "spec/text/known_keys.h"
 
 namespace stoker {
 namespace {
@@ -124,28 +125,11 @@ std::optional<std::string> ReadPath(const YamlNode& node, std::string_view what,
 void ReadInfra(const YamlNode& node, std::string_view what, SpecReader* reader, JobSpec* spec) {
   const std::optional<std::string> line = reader->Line(node, what);
   if (!line) return;
-  const std::string cloud = LowerCase(line->substr(0, line->find('/')));
-  static const std::vector<std::string> kClouds = {
-      "aws",     "azure",          "cudo",   "do",  "ec2",        "fluidstack", "gce",
-      "gcp",     "hyperstack",     "ibm",    "k8s", "kubernetes", "lambda",     "nebius",
-      "oci",     "paperspace",     "runpod", "scp", "slurm",      "ssh",        "vast",
-      "vsphere", "primeintellect", "*"};
-  if (cloud == "local" && line->find('/') == std::string::npos) {
-    spec->resources.infra = "local";
-  } else if (cloud == "local") {
-    reader->Error(node, "'" + std::string(what) + "': local has no regions: " + Quoted(*line),
-                  "Write local");
-  } else if (std::find(kClouds.begin(), kClouds.end(), cloud) != kClouds.end()) {
-    reader->Error(node,
-                  "'" + std::string(what) + ": " + Printable(*line).substr(0, 60) +
-                      "' is understood but not built yet",
-                  "Write local: this machine; or --infra local wins over it");
+  const auto infra = CheckInfra(what, *line);
+  if (infra.ok()) {
+    spec->resources.infra = *infra;
   } else {
-    std::vector<std::string> known = kClouds;
-    known.emplace_back("local");
-    const std::string near = Nearest(cloud, known);
-    reader->Error(node, "'" + std::string(what) + "' cannot be " + Quoted(*line),
-                  near.empty() ? "Write local: this machine" : "Did you mean '" + near + "'?");
+    reader->Error(node, infra.status().message(), infra.status().next());
   }
 }
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "spec/job_spec.h"
-#include "spec/spec_reader.h"
+#include "spec/text/spec_reader.h"
 
 namespace stoker {
 

@@ -9,6 +9,7 @@
 #include "spec/json_text.h"
 #include "spec/sections.h"
 #include "spec/shell_env.h"
+#include "spec/text/host_words.h"
 
 namespace stoker {
 namespace {
@@ -57,6 +58,8 @@ void ReadStore(const YamlNode& node, const std::string& home, SpecReader* reader
   }
   s->store = clean;
 }
+
+constexpr char kPools[] = "pools.";
 
 // One setting: how it is read, shown and removed.
 struct Setting {
@@ -119,6 +122,37 @@ Setting ShellSetting() {
           [](Settings* s) { s->shell_env.clear(); }};
 }
 
+// A pool is named by its owner.
+Setting PoolSetting(const std::string& name) {
+  return {{kPools + name, "machines that ssh reaches, for infra: ssh/" + name, "none"},
+          [=](const YamlNode& v, Home, SpecReader* r, Settings* s) {
+            s->pools[name] = ReadHosts(v, kPools + name, r);
+          },
+          [=](const Settings& s) {
+            const auto found = s.pools.find(name);
+            return found == s.pools.end() ? "" : Join(found->second, ", ");
+          },
+          [=](Settings* s) { s->pools.erase(name); }};
+}
+
+std::optional<Setting> FindPool(std::string_view name) {
+  const std::string pool(name.substr(std::min(name.size(), std::string_view(kPools).size())));
+  if (!StartsWith(name, kPools) || !IsSafeName(pool)) return std::nullopt;
+  return PoolSetting(pool);
+}
+
+Setting LoginSetting() {
+  return {{"slurm.login", "the host that has Slurm's commands, where this one lacks them",
+           "this machine"},
+          [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
+            std::vector<std::string> hosts;
+            AddHost(v, "slurm.login", r, &hosts);
+            if (!hosts.empty()) s->slurm_login = hosts[0];
+          },
+          [](const Settings& s) { return s.slurm_login; },
+          [](Settings* s) { s->slurm_login.clear(); }};
+}
+
 using Bound = std::optional<int64_t>;
 using ReadBound = Bound (*)(const YamlNode&, std::string_view, SpecReader*);
 
@@ -153,6 +187,7 @@ const std::vector<Setting>& AllSettings() {
        },
        [](Settings* s) { s->stop_grace.reset(); }},
       ShellSetting(),
+      LoginSetting(),
       KeptSetting({"limits.kept_size", "without 'outputs': how much is kept of what a program made",
                    "2GiB"},
                   &Settings::kept_size, ReadKeptSize),
@@ -168,16 +203,17 @@ const std::vector<Setting>& AllSettings() {
   return all;
 }
 
-const Setting* Find(std::string_view name) {
+std::optional<Setting> Find(std::string_view name) {
   for (const Setting& setting : AllSettings()) {
-    if (setting.key.name == name) return &setting;
+    if (setting.key.name == name) return setting;
   }
-  return nullptr;
+  return FindPool(name);
 }
 
 std::string NearestHint(const std::string& name) {
   std::vector<std::string> names;
   for (const Setting& setting : AllSettings()) names.push_back(setting.key.name);
+  names.push_back(std::string(kPools) + "NAME");
   const std::string near = Nearest(name, names);
   return near.empty() ? "Known: " + Join(names, ", ") : "Did you mean '" + near + "'?";
 }
@@ -197,13 +233,13 @@ void ReadSettingsMap(const YamlNode& node, const std::string& prefix, const std:
                      SpecReader* reader, Settings* settings) {
   for (const YamlEntry& entry : node.entries) {
     const std::string name = prefix + entry.key.text;
-    if (const Setting* setting = Find(name)) {
+    if (const auto setting = Find(name)) {
       if (entry.value.IsNull()) {
         reader->Error(entry.key, "'" + name + "' has no value", "Give it one, or remove the key");
       } else {
         setting->read(entry.value, home, reader, settings);
       }
-    } else if (IsSection(name)) {
+    } else if (IsSection(name) || name + "." == kPools) {
       if (reader->ExpectMap(entry.value, name)) {
         ReadSettingsMap(entry.value, name + ".", home, reader, settings);
       }
@@ -227,6 +263,12 @@ const std::vector<SettingKey>& SettingKeys() {
   return keys;
 }
 
+std::vector<SettingKey> SettingKeys(const Settings& settings) {
+  std::vector<SettingKey> keys = SettingKeys();
+  for (const auto& [name, hosts] : settings.pools) keys.push_back(PoolSetting(name).key);
+  return keys;
+}
+
 Result<Settings> ParseSettings(std::string_view text, const std::string& file_name,
                                const std::string& home) {
   SpecReader reader(file_name);
@@ -245,7 +287,9 @@ Result<Settings> ParseSettings(std::string_view text, const std::string& file_na
 std::string PrintSettings(const Settings& settings) {
   std::string out;
   std::string section;
-  for (const Setting& setting : AllSettings()) {
+  std::vector<Setting> all = AllSettings();
+  for (const auto& [name, hosts] : settings.pools) all.push_back(PoolSetting(name));
+  for (const Setting& setting : all) {
     const std::string value = setting.show(settings);
     if (value.empty()) continue;
     std::string name = setting.key.name;
@@ -254,22 +298,23 @@ std::string PrintSettings(const Settings& settings) {
     if (!its.empty() && its != section) out += its + ":\n";
     section = its;
     if (!its.empty()) name = "  " + name.substr(dot + 1);
-    const bool quoted = setting.key.name == "store" || setting.key.name == "shell_env";
+    const bool quoted = setting.key.name == "store" || setting.key.name == "shell_env" ||
+                        StartsWith(setting.key.name, kPools);
     out += name + ": " + (quoted ? JsonString(value) : value) + "\n";
   }
   return out;
 }
 
 Result<std::string> GetSetting(const Settings& settings, std::string_view name) {
-  const Setting* setting = Find(name);
-  if (setting == nullptr) return UnknownSetting(name);
+  const auto setting = Find(name);
+  if (!setting) return UnknownSetting(name);
   return setting->show(settings);
 }
 
 Status SetSetting(Settings* settings, std::string_view name, const std::string& value,
                   const std::string& home) {
-  const Setting* setting = Find(name);
-  if (setting == nullptr) return UnknownSetting(name);
+  const auto setting = Find(name);
+  if (!setting) return UnknownSetting(name);
   YamlNode node;
   node.kind = YamlNode::Kind::kScalar;
   node.text = value;
@@ -282,8 +327,8 @@ Status SetSetting(Settings* settings, std::string_view name, const std::string& 
 }
 
 Status UnsetSetting(Settings* settings, std::string_view name) {
-  const Setting* setting = Find(name);
-  if (setting == nullptr) return UnknownSetting(name);
+  const auto setting = Find(name);
+  if (!setting) return UnknownSetting(name);
   setting->unset(settings);
   return Status::Ok();
 }

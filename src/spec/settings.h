@@ -3,6 +3,7 @@
 // Pure: the caller reads and writes the file. docs/job-file.md has the keys.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,9 @@ struct Settings {
   std::optional<int64_t> kept_files;     // limits.kept_files
   std::string color;                     // "auto", "always", "never"; "" = not set
   std::string shell_env;                 // see spec/shell_env.h; "" = not set
+  std::string slurm_login;               // slurm.login, a host for ssh; "" = Slurm's commands here
+  // pools.NAME: machines that ssh reaches, in the order written.
+  std::map<std::string, std::vector<std::string>> pools;
   bool operator==(const Settings&) const = default;
 };
 
@@ -34,8 +38,10 @@ struct SettingKey {
   std::string built_in;  // what holds when it is not set
 };
 
-// Every key, in the order that they are printed.
+// Every key but those of pools, in the order that they are printed.
 const std::vector<SettingKey>& SettingKeys();
+// The same, and those of the pools that `settings` has.
+std::vector<SettingKey> SettingKeys(const Settings& settings);
 
 // Parses the file; all mistakes in one kInvalid, each as "config.yaml:3:5: …". An empty text is
 // empty settings. `home` (absolute) replaces a leading "~/" in `store`; "" refuses "~".

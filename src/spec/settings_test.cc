@@ -114,5 +114,34 @@ TEST(Settings, AnyStorePathSurvivesPrinting) {
   }
 }
 
+TEST(SettingsTest, PoolsAreNamedByTheirOwner) {
+  const auto s = ParseSettings(
+      "pools:\n  lab: {hosts: [me@box1, box2]}\n  two: [a, b]\n  one: c\nslurm:\n  login: "
+      "me@front\n",
+      "config.yaml", "/home/me");
+  ASSERT_TRUE(s.ok()) << s.status().ToString();
+  EXPECT_EQ(s->pools.at("lab"), (std::vector<std::string>{"me@box1", "box2"}));
+  EXPECT_EQ(s->pools.at("two"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(s->pools.at("one"), (std::vector<std::string>{"c"}));
+  EXPECT_EQ(s->slurm_login, "me@front");
+  const auto again = ParseSettings(PrintSettings(*s), "config.yaml", "");
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_EQ(*again, *s);
+  EXPECT_EQ(SettingKeys(*s).size(), SettingKeys().size() + 3);
+}
+
+TEST(SettingsTest, APoolIsSetAndUnsetByItsName) {
+  Settings s;
+  ASSERT_TRUE(SetSetting(&s, "pools.lab", "box1, me@box2", "").ok());
+  EXPECT_EQ(*GetSetting(s, "pools.lab"), "box1, me@box2");
+  ASSERT_TRUE(UnsetSetting(&s, "pools.lab").ok());
+  EXPECT_TRUE(s.pools.empty());
+  for (const char* bad : {"-oProxyCommand=x", "a,,b", "a,a", "a b"}) {
+    EXPECT_FALSE(SetSetting(&s, "pools.lab", bad, "").ok()) << bad;
+  }
+  EXPECT_FALSE(SetSetting(&s, "pools.a/b", "box", "").ok());
+  EXPECT_FALSE(SetSetting(&s, "pools", "box", "").ok());
+}
+
 }  // namespace
 }  // namespace stoker

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spec/spec_reader.h"
+#include "spec/text/spec_reader.h"
 
 #include <algorithm>
 #include <charconv>
 
 #include "base/letter_case.h"
 #include "base/text.h"
-#include "spec/known_keys.h"
+#include "spec/text/known_keys.h"
 
 namespace stoker {
 namespace {

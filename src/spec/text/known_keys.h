@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "spec/spec_reader.h"
+#include "spec/text/spec_reader.h"
 
 namespace stoker {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spec/known_keys.h"
+#include "spec/text/known_keys.h"
 
 namespace stoker {
 namespace {

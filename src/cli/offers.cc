@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/offers.h"
+
+#include "cli/machine_wants.h"
+#include "policy/local_queue.h"
+#include "spec/text/infra.h"
+
+namespace stoker::cli {
+
+Status CheckPlace(const JobSpec& spec) {
+  if (ParseInfra(spec.resources.infra).provider == kLocalProvider) return CheckItFits(spec);
+  return Status::Ok();
+}
+
+// Each provider has a case here.
+Result<std::vector<Offer>> ResolveOffers(Context& context, const JobSpec& spec,
+                                         WallTime submitted) {
+  const Infra infra = ParseInfra(spec.resources.infra);
+  STOKER_TRY(context.provider(infra.provider).status());
+  Offer offer;
+  offer.ask.place.provider = infra.provider;
+  offer.ask.options = EncodeWants(WantsOf(spec, submitted));
+  return std::vector<Offer>{offer};
+}
+
+}  // namespace stoker::cli

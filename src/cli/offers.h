@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a job's machines can be had, resolved when it is submitted, and what speaks against it.
+#pragma once
+
+#include <vector>
+
+#include "cli/context.h"
+#include "job/request.h"
+#include "spec/job_spec.h"
+
+namespace stoker::cli {
+
+// The ways to have machines for `spec`; at least one. What could never be had, or could not see the
+// job's store, code or inputs, is refused here, before anything is made: kInvalid, with what to do.
+Result<std::vector<Offer>> ResolveOffers(Context& context, const JobSpec& spec, WallTime submitted);
+
+// Before the work directory is packed: what ResolveOffers would refuse without asking anybody.
+Status CheckPlace(const JobSpec& spec);
+
+}  // namespace stoker::cli

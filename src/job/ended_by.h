@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who ended a machine, where its platform can tell. Plain data.
+#pragma once
+
+namespace stoker {
+
+enum class EndedBy {
+  kUnknown,
+  kOwner,     // a person, with the platform's own tools and for good: scancel
+  kPlatform,  // took it for others, or because its time there was over: no fault of anybody's
+};
+
+}  // namespace stoker

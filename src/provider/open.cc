@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/open.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "base/utf8.h"
+
+namespace stoker {
+
+Providers::Providers(ProviderOptions options, Clock& clock)
+    : options_(std::move(options)), clock_(clock) {}
+
+Providers::~Providers() = default;
+
+Result<LocalProvider*> Providers::Local() {
+  if (!local_) {
+    LocalProviderOptions local;
+    local.state_dir = options_.state_dir;
+    STOKER_ASSIGN(local_, MakeLocalProvider(local, clock_));
+  }
+  return local_.get();
+}
+
+// Each provider has a line here.
+Result<std::unique_ptr<Provider>> Providers::Make(const std::string& name) {
+  return Status(Code::kInvalid, "'" + Spelled(name) + "' is no provider that this stoker has",
+                "It has: local (this machine)");
+}
+
+Result<Provider*> Providers::Get(const std::string& name) {
+  if (name == kLocalProvider) {
+    STOKER_ASSIGN(LocalProvider * local, Local());
+    return static_cast<Provider*>(local);
+  }
+  auto& known = others_[name];
+  if (known) return known.get();
+  auto made = Make(name);
+  if (!made.ok()) {
+    others_.erase(name);
+    return made.status();
+  }
+  known = std::move(*made);
+  return known.get();
+}
+
+}  // namespace stoker

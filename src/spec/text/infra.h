@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a job runs, in one word of the job file: "local", "slurm/gpu", "ssh/lab". Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace stoker {
+
+// The parts of the word. Each but the first may be empty: not given.
+struct Infra {
+  std::string provider;  // as Place::provider: "local", "slurm", "ssh"
+  std::string where;     // slurm: the partition; ssh: the pool
+  std::string within;    // of a provider that has regions: the zone
+  bool operator==(const Infra&) const = default;
+};
+
+// What people may write, the kinds that are built: {"local", "slurm or slurm/PARTITION", …}.
+std::vector<std::string> InfraForms();
+
+// The word in the form that is kept, its first part in small letters. kInvalid, with what to do:
+// it is none, or one that is not built. `what`: the key or flag that it is the value of.
+Result<std::string> CheckInfra(std::string_view what, std::string_view word);
+
+// Of a word that CheckInfra gave; of any other, its text up to the first '/' is the provider.
+Infra ParseInfra(std::string_view word);
+
+}  // namespace stoker

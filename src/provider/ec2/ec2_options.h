@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `options` of an Ask says for EC2: all that the request depends on besides place, type, image
+// and market, resolved when the job was submitted. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace stoker::ec2 {
+
+// A volume of the image, as it is attached.
+struct Disk {
+  std::string device;  // "/dev/xvda"
+  int64_t gib = 0;     // 0 = as large as the image's
+  bool operator==(const Disk&) const = default;
+};
+
+struct Label {
+  std::string key;
+  std::string value;
+  bool operator==(const Label&) const = default;
+};
+
+struct Options {
+  std::string subnet;   // "subnet-…": of the place's zone
+  std::string group;    // "sg-…"
+  std::string profile;  // of IAM: its name
+  std::vector<Disk> disks;
+  std::vector<Label> labels;  // the user's tags
+  std::string store_region;   // of the bucket
+  int64_t blob_period = 0;    // of the binary's copy, see ledger/blobs.h
+  // Of services that are not Amazon's own; "" = Amazon's.
+  std::string s3_endpoint;
+  std::string ec2_endpoint;
+  bool operator==(const Options&) const = default;
+};
+
+// One line of JSON.
+std::string EncodeOptions(const Options& options);
+// kInvalid for what EncodeOptions never writes. Members that are not known are passed over.
+Result<Options> ParseOptions(std::string_view text);
+
+}  // namespace stoker::ec2

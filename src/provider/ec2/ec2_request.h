@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is asked of EC2, as pure functions of the request's entry in the record: so the same token
+// always comes with the same parameters, whoever sends them. Inside provider/ec2 only. Source:
+// "RunInstances" (EC2 API reference).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "base/time.h"
+#include "port/provider.h"
+#include "provider/ec2/ec2_options.h"
+#include "provider/ec2/ec2_query.h"
+
+namespace stoker::ec2 {
+
+inline constexpr char kSpot[] = "spot";
+inline constexpr char kOnDemand[] = "on-demand";
+
+// Keys of our tags: of characters that the metadata service can show, too.
+inline constexpr char kLedgerTag[] = "stoker-ledger";
+inline constexpr char kJobTag[] = "stoker-job";
+inline constexpr char kTokenTag[] = "stoker-request";
+inline constexpr char kLaunchesTag[] = "stoker-launches";
+inline constexpr char kExpiresTag[] = "stoker-expires";
+
+inline constexpr size_t kMostToken = 64;           // of RunInstances
+inline constexpr size_t kMostUserData = 16 << 10;  // before base64
+inline constexpr size_t kMostTagValue = 256;
+
+// Absolute, from the entry alone: the latest end of a machine that came as late as it may.
+WallTime FirstExpiry(const LaunchRequest& request);
+
+// One RunInstances for all machines of the request or for none. kInvalid: a token that is none, or
+// user-data or tags too long.
+Result<Params> RunInstances(const LaunchRequest& request, const Options& options,
+                            std::string_view user_data);
+
+// Of the machines of a ledger, and of one job or one token unless that is empty.
+Params DescribeInstances(const std::string& ledger_id, const std::string& job,
+                         const std::string& token, const std::string& next);
+
+// "3-6 9": numbers in their order, as a tag; those that find no place in 256 characters are left
+// out at the end.
+std::string EncodeLaunches(const std::vector<int>& launches);
+// The number at `index`; 0 = not told.
+int LaunchAt(std::string_view text, int index);
+
+// The name of the ledger's security group, one in each VPC.
+std::string GroupName(const std::string& ledger_id);
+
+}  // namespace stoker::ec2

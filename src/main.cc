@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One binary, five programs. What each needs of the real world (clocks, sockets, processes) is made
+// One binary, six programs. What each needs of the real world (clocks, sockets, processes) is made
 // in the room that is called here, and nowhere below it.
 #include <cstring>
 
@@ -8,6 +8,8 @@
 #include "provider/local/local_boot.h"
 #include "provider/local/local_machine.h"
 #include "provider/local/local_waiter.h"
+#include "provider/ssh/box_serve.h"
+#include "provider/ssh/box_words.h"
 #include "sys/nss.h"
 #include "sys/task/task_init.h"
 
@@ -29,6 +31,8 @@ int main(int argc, char** argv) {
   if (std::strcmp(verb, stoker::kLocalAgentVerb) == 0 && argc == 3) {
     return stoker::node::AgentMain(argv[2]);
   }
+  // The other end of a connection to a box of a pool.
+  if (std::strcmp(verb, stoker::kBoxVerb) == 0 && argc == 3) return stoker::BoxMain(argv[2]);
   // What people type.
   return stoker::cli::Main(argc, argv);
 }

@@ -112,6 +112,7 @@ Result<Providers*> Context::providers() {
     options.state_dir = places_.state;
     options.slurm_login = mine->slurm_login;
     options.pools = mine->pools;
+    options.store = [this] { return store(); };
     providers_ = std::make_unique<Providers>(std::move(options), *clock_);
   }
   return providers_.get();
@@ -120,6 +121,11 @@ Result<Providers*> Context::providers() {
 Result<LocalProvider*> Context::local_provider() {
   STOKER_ASSIGN(Providers * all, providers());
   return all->Local();
+}
+
+Result<SshProvider*> Context::ssh_provider() {
+  STOKER_ASSIGN(Providers * all, providers());
+  return all->Ssh();
 }
 
 Result<Provider*> Context::provider(const std::string& name) {

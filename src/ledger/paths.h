@@ -38,6 +38,11 @@ inline std::string Artifacts(const std::string& job) { return Job(job) + "artifa
 inline std::string Usage(const std::string& job, int attempt, int rank) {
   return Job(job) + "usage/" + std::to_string(attempt) + "-" + std::to_string(rank) + ".json";
 }
+// On which box of a pool the machines of a request are (provider/ssh/box_notes.h).
+inline std::string Boxes(const std::string& job) { return Job(job) + "boxes/"; }
+inline std::string Box(const std::string& job, const std::string& token) {
+  return Boxes(job) + token + ".json";
+}
 // What observers that look once saw of quiet nodes.
 inline std::string Looks(const std::string& job) { return Job(job) + "looks.json"; }
 // Written by who follows the log; its age tells the agent whether somebody does.

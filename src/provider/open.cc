@@ -22,16 +22,28 @@ Result<LocalProvider*> Providers::Local() {
   return local_.get();
 }
 
+Result<SshProvider*> Providers::Ssh() {
+  if (!options_.store) return Status(Code::kInvalid, "boxes are not asked from here");
+  if (!ssh_) {
+    ssh_ = MakeSshProvider({options_.pools, options_.state_dir, "", options_.store}, clock_);
+  }
+  return ssh_.get();
+}
+
 // Each provider has a line here.
 Result<std::unique_ptr<Provider>> Providers::Make(const std::string& name) {
   return Status(Code::kInvalid, "'" + Spelled(name) + "' is no provider that this stoker has",
-                "It has: local (this machine)");
+                "It has: local (this machine), ssh (boxes of a pool)");
 }
 
 Result<Provider*> Providers::Get(const std::string& name) {
   if (name == kLocalProvider) {
     STOKER_ASSIGN(LocalProvider * local, Local());
     return static_cast<Provider*>(local);
+  }
+  if (name == kSshProvider) {
+    STOKER_ASSIGN(SshProvider * ssh, Ssh());
+    return static_cast<Provider*>(ssh);
   }
   auto& known = others_[name];
   if (known) return known.get();

@@ -3,6 +3,7 @@
 // that knows which there are: commands and agents ask here.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,7 +12,9 @@
 #include "base/status.h"
 #include "port/clock.h"
 #include "port/provider.h"
+#include "port/object_store.h"
 #include "provider/local/local_provider.h"
+#include "provider/ssh/ssh_provider.h"
 
 namespace stoker {
 
@@ -20,6 +23,8 @@ struct ProviderOptions {
   // Out of the settings; not known to a node.
   std::string slurm_login;                                // a host for ssh; "" = none
   std::map<std::string, std::vector<std::string>> pools;  // of ssh, by name
+  // Where providers note what all who look must know; empty: of those that need it there are none.
+  std::function<Result<ObjectStore*>()> store{};
 };
 
 // Not thread-safe; what Get gives is. `clock` must outlive it, and it what it gave.
@@ -32,6 +37,8 @@ class Providers {
   Result<Provider*> Get(const std::string& name);
   // Machines of this computer.
   Result<LocalProvider*> Local();
+  // Boxes of pools.
+  Result<SshProvider*> Ssh();
 
  private:
   Result<std::unique_ptr<Provider>> Make(const std::string& name);
@@ -39,6 +46,7 @@ class Providers {
   const ProviderOptions options_;
   Clock& clock_;
   std::unique_ptr<LocalProvider> local_;
+  std::unique_ptr<SshProvider> ssh_;
   std::map<std::string, std::unique_ptr<Provider>> others_;
 };
 

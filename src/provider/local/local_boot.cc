@@ -105,7 +105,9 @@ Status WriteLocalBoot(const std::string& dir, const LocalBoot& boot) {
                                {"binary", boot.binary},
                                {"agent_argv", boot.agent_argv},
                                {"created", FormatRfc3339(boot.created)},
-                               {"boot_id", boot.boot_id}});
+                               {"boot_id", boot.boot_id},
+                               {"address", boot.address},
+                               {"apart", boot.apart ? 1 : 0}});
 }
 
 Result<LocalBoot> ReadLocalBoot(const std::string& dir) {
@@ -134,6 +136,8 @@ Result<LocalBoot> ReadLocalBoot(const std::string& dir) {
   boot.agent_argv = fields.List("agent_argv");
   boot.created = fields.Time("created");
   boot.boot_id = fields.Text("boot_id");
+  if (json.contains("address")) boot.address = fields.Text("address");
+  if (json.contains("apart")) boot.apart = fields.Number("apart", 1) == 1;
   STOKER_TRY(fields.status());
   return boot;
 }

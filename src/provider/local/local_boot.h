@@ -34,6 +34,9 @@ struct LocalBoot {
   std::vector<std::string> agent_argv;
   WallTime created;
   std::string boot_id;  // of the machine: an instance does not outlive a reboot
+  std::string address;  // where peers on other computers reach it; "" = it has none such
+  bool apart =
+      false;  // its job's other machines may be on other computers: it stands in line alone
 };
 
 // machine.json: written by the machine process when it starts, so its presence says "was started".

@@ -66,7 +66,7 @@ HttpResponse LocalMetadata::Value(const std::string& path) const {
   if (!StartsWith(path, kRoot)) return Text(404, "");
   const std::string name = path.substr(kRoot.size());
   if (name == "instance-id") return Text(200, boot_.instance_id);
-  if (name == "local-ipv4") return Text(200, address_);
+  if (name == "local-ipv4") return Text(200, boot_.address.empty() ? address_ : boot_.address);
   if (name == "instance-life-cycle") return Text(200, "spot");
   if (name == "ami-launch-index") return Text(200, "0");
   if (name == "spot/instance-action") {

@@ -354,6 +354,8 @@ class Local : public LocalProvider {
     }
     boot.created = clock_.Wall();
     boot.boot_id = sys::BootId();
+    boot.address = options_.address;
+    boot.apart = options_.apart;
     STOKER_TRY(sys::MakeDirs(LocalWorkDir(fresh), 0700));
     STOKER_TRY(KeepLocalEnvironment(fresh));
     return WriteLocalBoot(fresh, boot);
@@ -370,7 +372,7 @@ class Local : public LocalProvider {
     seen.launch = boot.launch;
     if (const auto lease = ReadLocalLease(dir); lease.ok()) seen.expires = *lease;
     if (const auto info = ReadLocalMachineInfo(dir); info.ok()) {
-      seen.address = info->address;
+      seen.address = boot.address.empty() ? info->address : boot.address;
       seen.up_for = std::max(clock_.Wall() - info->started, Duration());
     }
     // The order matters: an end is marked before the lock is given back.

@@ -19,6 +19,11 @@ struct LocalProviderOptions {
   std::string binary;
   // What the machine runs as its agent; empty = <binary> __agent <dir>. For tests.
   std::vector<std::string> agent_argv;
+  // Where other computers reach this one; "" = its machines are reached from here alone.
+  std::string address{};
+  // The job's other machines may be on other computers: each of its machines here is granted what
+  // its request asks for, instead of all of them together.
+  bool apart = false;
 };
 
 class LocalProvider : public Provider {

@@ -72,6 +72,10 @@ Status LocalTurns::Enter(const std::string& id, const LocalBoot& boot) {
   STOKER_ASSIGN(text.wants, ParseWants(boot.request.ask.options));
   if (text.wants.since.ms == 0) text.wants.since = boot.created;
   text.node = boot.slot;
+  if (boot.apart) {
+    text.job += "/" + std::to_string(boot.slot);
+    text.node = 0;
+  }
   return Folder().Enter(id, text);
 }
 

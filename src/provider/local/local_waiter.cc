@@ -55,7 +55,9 @@ int WaitForAll(LocalProvider& provider, const std::string& state, const std::str
 
 int LocalWaiterMain(const std::string& state) {
   RealClock clock;
-  auto provider = MakeLocalProvider({state, "", {}}, clock);
+  LocalProviderOptions options;
+  options.state_dir = state;
+  auto provider = MakeLocalProvider(options, clock);
   if (!provider.ok()) return 1;
   LocalTurns turns(LocalState(state), (*provider)->host(), clock);
   // Before the fork, which inherits it: whoever started this finds a waiter when it has ended.

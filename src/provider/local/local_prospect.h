@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What would become of a machine that does not stand in line yet.
+#pragma once
+
+#include <string>
+
+#include "base/time.h"
+#include "policy/local_queue.h"
+#include "provider/local/local_state.h"
+
+namespace stoker {
+
+struct LocalProspect {
+  std::string never;  // why it could never start here; "" = it could
+  bool starts = false;
+  int place = 0;    // in line, where it does not start at once
+  int running = 0;  // machines, of anybody
+  int of_job = 0;   // those of its own job, waiting ones too
+};
+
+// `job`: "<ledger>/<job>". May be a moment old, and promises nothing: others come in between.
+LocalProspect LookAhead(const LocalState& state, const std::string& host, const std::string& job,
+                        const LocalWants& wants, WallTime now);
+
+}  // namespace stoker

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/ssh/box_serve.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/text.h"
+#include "policy/local_queue.h"
+#include "provider/local/local_prospect.h"
+#include "provider/local/local_provider.h"
+#include "provider/local/local_state.h"
+#include "provider/ssh/box_store.h"
+#include "provider/ssh/box_words.h"
+#include "sys/file.h"
+#include "sys/real_clock.h"
+
+namespace stoker {
+namespace {
+
+constexpr size_t kMostLine = size_t{160} << 20;  // twice what may be private
+constexpr int64_t kMostLead = int64_t{7} * 24 * 3600 * 1000;
+
+// "10.0.0.9 51234 10.0.0.7 22": whence, and whereto. sshd says it; sshd(8).
+std::string AddressOfBox() {
+  const char* connection = std::getenv("SSH_CONNECTION");
+  if (connection == nullptr) return "";
+  const std::vector<std::string> parts = Split(connection, ' ');
+  if (parts.size() != 4) return "";
+  std::string address = parts[2];
+  constexpr std::string_view kMapped = "::ffff:";
+  if (StartsWith(address, kMapped)) address = address.substr(kMapped.size());
+  const bool plain = address.find_first_not_of("0123456789abcdefABCDEF.:") == std::string::npos;
+  return plain ? address : "";
+}
+
+class BoxServer {
+ public:
+  BoxServer(std::string state, std::string address, std::vector<std::string> agent_argv)
+      : state_(std::move(state)), address_(std::move(address)), agent_(std::move(agent_argv)) {}
+
+  std::string Answer(const std::string& line) {
+    const BoxJson request = BoxJson::parse(line, nullptr, false);
+    const std::string verb = BoxText(request, "verb");
+    std::optional<Refusal> refusal;
+    const auto answer = Do(verb, request, &refusal);
+    return answer.ok() ? BoxAnswer(*answer) : BoxAnswer(answer.status(), refusal);
+  }
+
+ private:
+  Result<BoxJson> Do(const std::string& verb, const BoxJson& in, std::optional<Refusal>* refusal) {
+    STOKER_ASSIGN(LocalProvider * local, Local());
+    if (verb == "hello") return Hello(*local);
+    if (verb == "prospect") return Prospect(*local, in);
+    if (verb == "launch") return Launch(*local, in, refusal);
+    if (verb == "describe") return Describe(*local, in);
+    if (verb == "terminate") return Done(local->Terminate(BoxText(in, "id")));
+    if (verb == "withdraw") return Done(local->Withdraw(BoxText(in, "id")));
+    if (verb == "interrupt") {
+      const auto lead = in.find("lead_ms");
+      const int64_t ms = lead != in.end() && lead->is_number_integer() ? lead->get<int64_t>() : -1;
+      if (ms < 0 || ms > kMostLead) return Status(Code::kInvalid, "a notice of no length");
+      return Done(local->Interrupt(BoxText(in, "id"), Duration::Ms(ms)));
+    }
+    if (verb == "forget") {
+      return Done(RemoveLocalPrivate(state_, BoxText(in, "ledger_id"), BoxText(in, "job")));
+    }
+    if (verb == "meet") return Meet(in);
+    return Status(Code::kInvalid, "a request that is none: " + Printable(verb));
+  }
+
+  static Result<BoxJson> Done(const Status& status) {
+    STOKER_TRY(status);
+    return BoxJson::object();
+  }
+
+  Result<LocalProvider*> Local() {
+    if (!local_) {
+      LocalProviderOptions options;
+      options.state_dir = state_;
+      options.agent_argv = agent_;
+      options.address = address_;
+      options.apart = true;
+      STOKER_ASSIGN(local_, MakeLocalProvider(options, clock_));
+      STOKER_ASSIGN(state_, sys::RealPath(state_));
+    }
+    return local_.get();
+  }
+
+  Result<BoxJson> Hello(LocalProvider& local) {
+    BoxJson out;
+    PutHello({local.host(), address_, local.Shared()}, &out);
+    return out;
+  }
+
+  Result<BoxJson> Prospect(LocalProvider& local, const BoxJson& in) {
+    STOKER_ASSIGN(const LaunchRequest request, TakeRequest(in));
+    STOKER_ASSIGN(const LocalWants wants, ParseWants(request.ask.options));
+    const LocalProspect ahead =
+        LookAhead(LocalState(state_), local.host(), request.ledger_id + "/" + request.job, wants,
+                  clock_.Wall());
+    BoxProspect prospect{ahead.never, ahead.starts, ahead.place, ahead.running, ahead.of_job, ""};
+    if (const Status store = Usable(request); !store.ok()) prospect.store = store.ToString();
+    BoxJson out;
+    PutProspect(prospect, &out);
+    return out;
+  }
+
+  // The agent would come up and find nothing.
+  Status Usable(const LaunchRequest& request) {
+    if (request.store_url.empty() || request.store_url == usable_) return Status::Ok();
+    STOKER_TRY(CheckBoxStore(request.store_url, request.ledger_id, clock_));
+    usable_ = request.store_url;
+    return Status::Ok();
+  }
+
+  Result<BoxJson> Launch(LocalProvider& local, const BoxJson& in, std::optional<Refusal>* refusal) {
+    STOKER_ASSIGN(const LaunchRequest request, TakeRequest(in));
+    const auto own = in.find("private");
+    if (own != in.end() && !IsSafeName(request.ledger_id + "-" + request.job)) {
+      return Status(Code::kInvalid, "a job of no name");
+    }
+    if (own != in.end()) {
+      STOKER_ASSIGN(const LocalPrivate content, TakePrivate(*own));
+      STOKER_TRY(WriteLocalPrivate(state_, request.ledger_id, request.job, content));
+    }
+    const LaunchAnswer answer = local.Launch(request);
+    *refusal = answer.refusal();
+    STOKER_TRY(answer.status());
+    return BoxJson{{"ids", *answer}};
+  }
+
+  static Result<BoxJson> Describe(LocalProvider& local, const BoxJson& in) {
+    STOKER_ASSIGN(const auto seen, local.Describe(BoxText(in, "ledger_id"), BoxText(in, "job")));
+    BoxJson machines;
+    PutSeen(seen, &machines);
+    return BoxJson{{"machines", std::move(machines)}};
+  }
+
+  Result<BoxJson> Meet(const BoxJson& in) {
+    STOKER_TRY(MeetInStore(BoxText(in, "store_url"), BoxText(in, "ledger_id"), BoxText(in, "key"),
+                           clock_));
+    return BoxJson::object();
+  }
+
+  RealClock clock_;
+  std::string state_;
+  const std::string address_;
+  const std::vector<std::string> agent_;
+  std::unique_ptr<LocalProvider> local_;
+  std::string usable_;  // a store that could be used
+};
+
+// One line of standard input; nullopt at its end.
+std::optional<std::string> NextLine(std::string* buffer) {
+  for (;;) {
+    if (const size_t end = buffer->find('\n'); end != std::string::npos) {
+      std::string line = buffer->substr(0, end);
+      buffer->erase(0, end + 1);
+      return line;
+    }
+    char some[64 << 10];
+    const ssize_t got = read(STDIN_FILENO, some, sizeof some);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0 || buffer->size() > kMostLine) return std::nullopt;
+    buffer->append(some, static_cast<size_t>(got));
+  }
+}
+
+}  // namespace
+
+int BoxMain(const std::string& state, const std::vector<std::string>& agent_argv) {
+  const std::string address = AddressOfBox();
+  // Of this connection; machines that are started through it outlive it.
+  for (const char* name :
+       {"SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY", "SSH_AUTH_SOCK", "SSH_ORIGINAL_COMMAND"}) {
+    unsetenv(name);
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  (void)!chdir("/");
+  BoxServer server(state, address, agent_argv);
+  std::string buffer;
+  while (const auto line = NextLine(&buffer)) {
+    if (!sys::WriteAll(STDOUT_FILENO, server.Answer(*line) + "\n", "the answer").ok()) return 1;
+  }
+  return 0;
+}
+
+}  // namespace stoker

@@ -2,7 +2,9 @@
 #include "cli/offers.h"
 
 #include "cli/machine_wants.h"
+#include "cli/ssh_offers.h"
 #include "policy/local_queue.h"
+#include "provider/ssh/ssh_provider.h"
 #include "spec/text/infra.h"
 
 namespace stoker::cli {
@@ -13,10 +15,13 @@ Status CheckPlace(const JobSpec& spec) {
 }
 
 // Each provider has a case here.
-Result<std::vector<Offer>> ResolveOffers(Context& context, const JobSpec& spec,
-                                         WallTime submitted) {
+Result<std::vector<Offer>> ResolveOffers(Context& context, const JobSpec& spec, WallTime submitted,
+                                         bool has_private) {
   const Infra infra = ParseInfra(spec.resources.infra);
   STOKER_TRY(context.provider(infra.provider).status());
+  if (infra.provider == kSshProvider) {
+    return ResolveSshOffers(context, spec, infra.where, submitted, has_private);
+  }
   Offer offer;
   offer.ask.place.provider = infra.provider;
   offer.ask.options = EncodeWants(WantsOf(spec, submitted));

@@ -12,7 +12,9 @@ namespace stoker::cli {
 
 // The ways to have machines for `spec`; at least one. What could never be had, or could not see the
 // job's store, code or inputs, is refused here, before anything is made: kInvalid, with what to do.
-Result<std::vector<Offer>> ResolveOffers(Context& context, const JobSpec& spec, WallTime submitted);
+// `has_private`: this machine keeps secrets or variables for the job.
+Result<std::vector<Offer>> ResolveOffers(Context& context, const JobSpec& spec, WallTime submitted,
+                                         bool has_private);
 
 // Before the work directory is packed: what ResolveOffers would refuse without asking anybody.
 Status CheckPlace(const JobSpec& spec);

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "cli/ssh_offers.h"
 #include "cli/variables.h"
 #include "ledger/records.h"
 #include "spec/secrets.h"
@@ -145,8 +146,9 @@ Result<LocalPrivate> GatherPrivate(Context& context, const PrivateRequest& reque
   STOKER_TRY(FindSecrets(context, request, &out));
   if (!out.secrets.empty()) {
     STOKER_TRY(CheckOutsideStore(context));
-    context.Say("secrets " + Join(request.spec.secrets, ", ") +
-                ": they stay on this machine, until the job ends, and are masked in its log");
+    context.Say("secrets " + Join(request.spec.secrets, ", ") + ": they stay on this machine" +
+                (IsOnBoxes(request.spec) ? " and on the boxes that run the job" : "") +
+                ", until the job ends, and are masked in its log");
   }
   if (request.shell) STOKER_TRY(TakeShell(context, request, &out));
   if (!out.shell.empty()) out.workdir = request.workdir;

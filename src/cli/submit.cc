@@ -19,6 +19,7 @@
 #include "cli/packing_notes.h"
 #include "cli/private_env.h"
 #include "cli/reserve.h"
+#include "cli/ssh_offers.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
 #include "pack/archive.h"
@@ -176,9 +177,10 @@ Result<std::string> StoreBinary(Context& context) {
 
 Result<Job> Submit(Context& context, const SubmitRequest& request) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
-  STOKER_ASSIGN(const LocalPrivate own,
-                GatherPrivate(context, {request.spec, request.secret_values, request.shell_env,
-                                        request.spec.workdir}));
+  // Of a shell on this machine; a box has variables of its own.
+  const bool shell = request.shell_env && !IsOnBoxes(request.spec);
+  STOKER_ASSIGN(const LocalPrivate own, GatherPrivate(context, {request.spec, request.secret_values,
+                                                                shell, request.spec.workdir}));
   STOKER_TRY(CheckPlace(request.spec));
   Job job;
   std::string diff;
@@ -212,7 +214,8 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   job.retry_of = request.retry_of;
   job.from = request.from;
   job.created = context.clock().Wall();
-  STOKER_ASSIGN(job.offers, ResolveOffers(context, request.spec, job.created));
+  STOKER_ASSIGN(job.offers,
+                ResolveOffers(context, request.spec, job.created, own != LocalPrivate()));
   CatchInterrupts("stopped while the job was submitted: 'stoker ls' says whether it is there");
   for (int tries = 0; tries < 8; ++tries) {
     job.id = ledger->NewJobId();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/tiers.h"
 
+#include "cli/ssh_offers.h"
 #include "cli/timer.h"
 #include "sys/file.h"
 
@@ -14,7 +15,11 @@ std::vector<std::string> RecoveryTiers(Context& context, const Job& job, const J
   if (IsFinal(job.state)) return {};
   std::vector<std::string> tiers = {
       "every stoker command that looks at it, and a 'stoker run' that stays with it"};
-  if (spec == nullptr || spec->recovery == RecoveryMode::kNode) {
+  if (spec != nullptr && IsOnBoxes(*spec)) {
+    tiers.push_back(
+        "its nodes, as far as their own boxes go: after a crash the program starts again where it "
+        "ran. No box asks another one for a machine");
+  } else if (spec == nullptr || spec->recovery == RecoveryMode::kNode) {
     tiers.push_back(job.num_nodes > 1 ? "every node of the job that is alive"
                                       : "its node, even after the agent on it has died");
     tiers.push_back("a node with an interruption notice starts its own replacement");
@@ -35,6 +40,11 @@ std::string RecoveryInShort(const Context& context, const JobSpec& spec) {
   const bool nodes = spec.recovery == RecoveryMode::kNode;
   const bool timer = TimerInstalled(context);
   std::string text = nodes ? "its own nodes and every stoker command" : "every stoker command";
+  if (IsOnBoxes(spec)) {
+    text =
+        "every stoker command, and its nodes on boxes that are up (a box that is down is "
+        "replaced by a command or a timer here)";
+  }
   if (timer) return text + ", and a timer";
   return text + (TimerPossible() ? "; no timer ('stoker controller --install' adds one)"
                                  : "; no timer (keep 'stoker controller' running instead)");

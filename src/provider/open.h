@@ -11,8 +11,8 @@
 
 #include "base/status.h"
 #include "port/clock.h"
-#include "port/provider.h"
 #include "port/object_store.h"
+#include "port/provider.h"
 #include "provider/local/local_provider.h"
 #include "provider/ssh/ssh_provider.h"
 

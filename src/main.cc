@@ -8,6 +8,8 @@
 #include "provider/local/local_boot.h"
 #include "provider/local/local_machine.h"
 #include "provider/local/local_waiter.h"
+#include "provider/slurm/slurm_job.h"
+#include "provider/slurm/slurm_node.h"
 #include "provider/ssh/box_serve.h"
 #include "provider/ssh/box_words.h"
 #include "sys/nss.h"
@@ -26,6 +28,10 @@ int main(int argc, char** argv) {
   // Waits for the turns of those that stand in line on this machine.
   if (std::strcmp(verb, stoker::kLocalWaiterVerb) == 0 && argc == 3) {
     return stoker::LocalWaiterMain(argv[2]);
+  }
+  // A node of a Slurm job, around its agent.
+  if (std::strcmp(verb, stoker::kSlurmNodeVerb) == 0 && argc == 3) {
+    return stoker::SlurmNodeMain(argv[2]);
   }
   // The agent of a node.
   if (std::strcmp(verb, stoker::kLocalAgentVerb) == 0 && argc == 3) {

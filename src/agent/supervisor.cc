@@ -521,6 +521,10 @@ void Supervisor::Stop(StopCause cause, Instant now, Actions& out) {
   }
 }
 
+void Supervisor::On(const PlatformSignalled&, Instant, Actions&) {
+  if (HasProgram(phase_)) signalled_ = true;
+}
+
 void Supervisor::On(const Activity&, Instant now, Actions&) { last_activity_ = now.mono; }
 void Supervisor::On(const Tick&, Instant, Actions&) {}
 

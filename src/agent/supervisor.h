@@ -96,11 +96,14 @@ struct Finalized {
 struct NoticeRead {
   std::optional<Notice> notice;
 };
+// The platform has sent the program SIGTERM, past this process: Slurm does, when it takes a node.
+// An exit that follows is no end of the work, even with code 0. A notice comes besides.
+struct PlatformSignalled {};
 struct Activity {};  // a log line or a checkpoint: the program is alive
 struct Tick {};
 using AgentEvent =
     std::variant<RecordRead, ReportsRead, ClaimAnswered, StagingEnded, ProgramStarted, ProgramEnded,
-                 EndChecked, Finalized, NoticeRead, Activity, Tick>;
+                 EndChecked, Finalized, NoticeRead, PlatformSignalled, Activity, Tick>;
 
 // ---- what to do ----
 struct ClaimSlot {
@@ -193,6 +196,7 @@ class Supervisor {
   void On(const EndChecked& event, Instant now, Actions& out);
   void On(const Finalized& event, Instant now, Actions& out);
   void On(const NoticeRead& event, Instant now, Actions& out);
+  void On(const PlatformSignalled& event, Instant now, Actions& out);
   void On(const Activity& event, Instant now, Actions& out);
   void On(const Tick& event, Instant now, Actions& out);
 

@@ -2,6 +2,7 @@
 #include "cli/offers.h"
 
 #include "cli/machine_wants.h"
+#include "cli/slurm_offers.h"
 #include "cli/ssh_offers.h"
 #include "policy/local_queue.h"
 #include "provider/ssh/ssh_provider.h"
@@ -22,6 +23,7 @@ Result<std::vector<Offer>> ResolveOffers(Context& context, const JobSpec& spec, 
   if (infra.provider == kSshProvider) {
     return ResolveSshOffers(context, spec, infra.where, submitted, has_private);
   }
+  if (IsOnSlurm(spec)) return ResolveSlurmOffers(context, spec, infra.where);
   Offer offer;
   offer.ask.place.provider = infra.provider;
   offer.ask.options = EncodeWants(WantsOf(spec, submitted));

@@ -19,6 +19,7 @@
 #include "cli/packing_notes.h"
 #include "cli/private_env.h"
 #include "cli/reserve.h"
+#include "cli/slurm_offers.h"
 #include "cli/ssh_offers.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
@@ -219,8 +220,8 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   CatchInterrupts("stopped while the job was submitted: 'stoker ls' says whether it is there");
   for (int tries = 0; tries < 8; ++tries) {
     job.id = ledger->NewJobId();
-    // First, so that whoever launches the job finds it.
-    if (own != LocalPrivate()) {
+    // First, so that whoever launches the job finds it. On Slurm it also tells whose job it is.
+    if (own != LocalPrivate() || IsOnSlurm(request.spec)) {
       STOKER_TRY(WriteLocalPrivate(context.places().state, ledger->id(), job.id, own));
     }
     auto created = CreateJob(*ledger, job, spec_text);

@@ -70,6 +70,11 @@ Agent::~Agent() {
 
 void Agent::HostStops(Duration left) { notices_->HostStops(left); }
 
+void Agent::PlatformSignals() {
+  Post(PlatformSignalled{});
+  notices_->Ask();
+}
+
 Status Agent::LearnSpec() {
   STOKER_ASSIGN(const JobRead read,
                 Persist<JobRead>(off_, [&] { return ReadJob(parts_.ledger, me_.request.job); }));

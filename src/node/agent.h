@@ -52,6 +52,8 @@ class Agent {
   Status Run();
   // From a signal-watching thread: the host shuts down, `left` remains.
   void HostStops(Duration left);
+  // From the same: the platform has sent SIGTERM to all that runs here, and gives a notice.
+  void PlatformSignals();
 
  private:
   using Job_ = std::function<void()>;

@@ -10,7 +10,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <memory>
 #include <thread>
+#include <utility>
 
 #include "agent/ledger_watch.h"
 #include "ledger/paths.h"
@@ -19,6 +22,7 @@
 #include "provider/local/local_boot.h"
 #include "provider/local/local_host.h"
 #include "provider/open.h"
+#include "provider/slurm/slurm_host.h"
 #include "store/open.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
@@ -39,13 +43,13 @@ int Complain(const Status& status) {
 // SIGTERM is taken by a thread of its own, so that no handler runs inside anything.
 class ShutdownWatch {
  public:
-  explicit ShutdownWatch(Agent& agent) {
+  explicit ShutdownWatch(std::function<void()> told) {
     sigemptyset(&set_);
     sigaddset(&set_, SIGTERM);
-    thread_ = std::thread([this, &agent] {
+    thread_ = std::thread([this, told = std::move(told)] {
       const timespec half{0, 500'000'000};
       while (!stop_) {
-        if (sigtimedwait(&set_, nullptr, &half) == SIGTERM) agent.HostStops(kShutdownLeft);
+        if (sigtimedwait(&set_, nullptr, &half) == SIGTERM) told();
       }
     });
   }
@@ -73,11 +77,36 @@ int Leave(HostPlatform& host, const Status& why) {
   return 0;
 }
 
+struct Platform {
+  std::unique_ptr<HostPlatform> host;
+  SlurmHost* slurm = nullptr;  // the same, if it is one
+  std::string state_dir;       // where the submitter leaves what is for this machine
+  Duration notice_poll = Duration::Ms(250);
+};
+
 // The only place that knows which platform this is.
-Result<std::unique_ptr<HostPlatform>> FindHost(const std::string& dir, Clock& clock) {
+Result<Platform> FindPlatform(const std::string& dir, Clock& clock) {
+  Platform platform;
+  if (const char* folder = std::getenv(kSlurmFolder); folder != nullptr) {
+    STOKER_ASSIGN(auto slurm, MakeSlurmHost(dir, clock));
+    platform.slurm = slurm.get();
+    platform.host = std::move(slurm);
+    platform.state_dir = StateOfSlurmFolder(folder);
+    platform.notice_poll = Duration::Seconds(1);
+    return platform;
+  }
   const char* endpoint = std::getenv(kMetadataVariable);
   STOKER_ASSIGN(auto metadata, MakeEc2Metadata({endpoint == nullptr ? "" : endpoint}, clock));
-  return MakeLocalHost(dir, std::move(metadata));
+  STOKER_ASSIGN(platform.host, MakeLocalHost(dir, std::move(metadata)));
+  platform.state_dir = LocalStateDir(dir);
+  return platform;
+}
+
+// A host that shuts down tells its services alone, and Slurm the program, too.
+void ToldToStop(Agent& agent, const Platform& platform) {
+  if (platform.slurm == nullptr) return agent.HostStops(kShutdownLeft);
+  platform.slurm->Signalled();
+  agent.PlatformSignals();
 }
 
 // One that is not there may be mounted again (agent/ledger_watch.h); none is ever made here.
@@ -96,9 +125,10 @@ Result<std::unique_ptr<Ledger>> OpenLedger(ObjectStore& store, Clock& clock) {
 
 int RunAgent(const std::string& dir) {
   RealClock clock;
-  auto found = FindHost(dir, clock);
+  auto found = FindPlatform(dir, clock);
   if (!found.ok()) return Complain(found.status());
-  HostPlatform& host = **found;
+  const Platform& platform = *found;
+  HostPlatform& host = *platform.host;
   const LaunchRequest& request = host.identity().request;
   std::atomic<bool> leaving{false};  // no try at the store is followed by another then
   auto store = OpenStore(request.store_url, [&leaving] { return leaving.load(); });
@@ -106,7 +136,7 @@ int RunAgent(const std::string& dir) {
   auto ledger = OpenLedger(**store, clock);
   if (ledger.status().Is(Code::kNotFound)) return Leave(host, ledger.status());
   if (!ledger.ok()) return Complain(ledger.status());
-  const std::string state_dir = LocalStateDir(dir);
+  const std::string& state_dir = platform.state_dir;
   Providers providers({state_dir, "", {}}, clock);
   const auto local = providers.Local();
   if (!local.ok()) return Complain(local.status());
@@ -124,8 +154,8 @@ int RunAgent(const std::string& dir) {
       clock, [&] { return (*local)->host(); });
   const auto runner = MakeProcessRunner({request.ending, "/proc/self/exe"});
   Agent agent({**store, **ledger, controller, *runner, clock, host}, {CacheDir(), state_dir},
-              (*local)->traits().notice_poll);
-  const ShutdownWatch shutdown(agent);
+              platform.notice_poll);
+  const ShutdownWatch shutdown([&] { ToldToStop(agent, platform); });
   const Status done = agent.Run();
   leaving = true;
   if (done.ok()) return 0;

@@ -29,6 +29,8 @@ class NoticeWatch {
   // twice more within a second. A service that has answered before and now does not counts as a
   // host that goes away; one that never did tells nothing, so false.
   bool TakenNow();
+  // Asks soon, without waiting for its turn.
+  void Ask() { bell_.Ring(); }
   std::string trouble();
 
  private:

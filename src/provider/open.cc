@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "provider/slurm/slurm_provider.h"
 
 namespace stoker {
 
@@ -32,8 +33,14 @@ Result<SshProvider*> Providers::Ssh() {
 
 // Each provider has a line here.
 Result<std::unique_ptr<Provider>> Providers::Make(const std::string& name) {
+  if (name == kSlurmProvider) {
+    SlurmOptions slurm;
+    slurm.state_dir = options_.state_dir;
+    slurm.login = options_.slurm_login;
+    return MakeSlurmProvider(slurm, clock_);
+  }
   return Status(Code::kInvalid, "'" + Spelled(name) + "' is no provider that this stoker has",
-                "It has: local (this machine), ssh (boxes of a pool)");
+                "It has: local (this machine), ssh (boxes of a pool), slurm (a cluster)");
 }
 
 Result<Provider*> Providers::Get(const std::string& name) {

@@ -68,6 +68,19 @@ struct ResourcesSpec {
   bool operator==(const ResourcesSpec&) const = default;
 };
 
+// What sbatch is asked for besides `resources`. What is empty or unset is left to the cluster.
+struct SlurmSpec {
+  std::string account;
+  std::string qos;
+  std::string constraint;
+  std::string reservation;
+  bool exclusive = false;
+  std::optional<Duration> time;      // of one allocation
+  std::optional<Duration> notice;    // how long before its end the program is told
+  std::vector<std::string> options;  // "--mail-type=END"
+  bool operator==(const SlurmSpec&) const = default;
+};
+
 enum class RecoveryMode { kNode, kController };
 
 struct JobSpec {
@@ -87,6 +100,7 @@ struct JobSpec {
   bool outputs_given = false;  // false: what the program made or changed is kept at its end
   LimitsSpec limits;
   RecoverySpec job_recovery;
+  SlurmSpec slurm;
   RecoveryMode recovery = RecoveryMode::kNode;
   Duration stop_grace = Duration::Seconds(30);  // SIGTERM to SIGKILL
   std::string ending;  // "", "pidns", "cgroup", "subreaper" (config.stoker.ending)

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "spec/parse_state.h"
 #include "spec/sections.h"
+#include "spec/slurm.h"
 #include "spec/text/known_keys.h"
 
 namespace stoker {
@@ -213,6 +214,7 @@ void ReadJobFile(const YamlNode& root, ParseState* state) {
          if (const auto n = ReadNumNodes(v, "num_nodes", reader)) spec->num_nodes = *n;
        }},
       {"resources", [=](const YamlNode& v) { ReadResources(v, here, reader, spec); }, true},
+      {"slurm", [=](const YamlNode& v) { ReadSlurm(v, reader, spec); }},
       {"job_recovery", [=](const YamlNode& v) { ReadJobRecovery(v, reader, spec); }},
       {"checkpoints", [=](const YamlNode& v) { ReadCheckpoints(v, reader, spec); }},
       {"inputs", [=](const YamlNode& v) { ReadInputs(v, reader, state); }},

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "spec/json_text.h"
 #include "spec/machine.h"
+#include "spec/slurm.h"
 
 namespace stoker {
 namespace {
@@ -99,6 +100,7 @@ std::string PrintJobSpec(const JobSpec& spec) {
   if (!spec.workdir.empty()) out += "workdir: " + JsonString(spec.workdir) + "\n";
   out += "num_nodes: " + std::to_string(spec.num_nodes) + "\n";
   PrintResources(spec, &out);
+  out += PrintSlurm(spec.slurm);
   PrintInputs(spec, &out);
   PrintProgram(spec, &out);
   out += "checkpoints:\n";

@@ -141,6 +141,17 @@ void RandomMachine(Prng* prng, ResourcesSpec* resources) {
   }
 }
 
+void RandomSlurm(Prng* prng, SlurmSpec* slurm) {
+  if (prng->Chance(1, 2)) slurm->account = RandomName(prng);
+  if (prng->Chance(1, 2)) slurm->qos = "long";
+  if (prng->Chance(1, 2)) slurm->constraint = "(a100|h100)&nvme*2";
+  if (prng->Chance(1, 2)) slurm->reservation = "@week";
+  slurm->exclusive = prng->Chance(1, 2);
+  if (prng->Chance(1, 2)) slurm->time = Duration::Ms(prng->Between(60'000, 1LL << 33));
+  if (prng->Chance(1, 2)) slurm->notice = Duration::Ms(prng->Between(10'000, 1LL << 33));
+  if (prng->Chance(1, 2)) slurm->options = {"--mail-type=END", "--nice", "--x=a b: #\"'"};
+}
+
 JobSpec RandomSpec(Prng* prng) {
   JobSpec spec;
   spec.name = RandomName(prng);
@@ -149,6 +160,7 @@ JobSpec RandomSpec(Prng* prng) {
   spec.resources.use_spot = prng->Chance(1, 2);
   for (uint64_t n = prng->Below(3); n > 0; --n) spec.resources.labels[RandomName(prng)] = "v: #";
   RandomMachine(prng, &spec.resources);
+  RandomSlurm(prng, &spec.slurm);
   if (prng->Chance(1, 2)) spec.job_recovery.strategy = "FAILOVER";
   spec.job_recovery.max_restarts_on_errors = static_cast<int>(prng->Below(9));
   for (uint64_t n = prng->Below(3); n > 0; --n) {

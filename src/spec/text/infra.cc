@@ -22,7 +22,7 @@ struct Kind {
 
 constexpr Kind kKinds[] = {
     {"local", "local", true, 0, 0, "local", "this machine"},
-    {"slurm", "slurm", false, 0, 1, "slurm or slurm/PARTITION", "a cluster that Slurm runs"},
+    {"slurm", "slurm", true, 0, 1, "slurm or slurm/PARTITION", "a cluster that Slurm runs"},
     {"ssh", "ssh", true, 1, 1, "ssh/POOL", "machines that ssh reaches"},
 };
 

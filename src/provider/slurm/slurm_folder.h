@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The folder of each request, on a disk that whoever asks and all nodes see:
+//
+//   STATE/slurm/requests/LEDGER-JOB.TOKEN/
+//     request.json   what was asked for; the folder appears by rename, with this in it
+//     sending-RANDOM somebody waits for sbatch's answer, or died over it
+//     job            the number of the job that Slurm made of it
+//     started        that number, written by the batch script before all else: it begins once
+//     node-INDEX     a node's address, and until when it lives unless that is moved
+//     notice         a fire drill's
+//     end            who ended it, and why; from then on nothing of it begins
+//   STATE/slurm/over/LEDGER-JOB.TOKEN
+//     what is left of it for a month: nothing is sent again by this token
+//
+// Slurm forgets a job minutes after its end; this does not. All files appear whole.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "base/time.h"
+#include "job/notice.h"
+#include "port/provider.h"
+
+namespace stoker {
+
+// True for 1-128 of [A-Za-z0-9_-].
+bool IsSlurmToken(std::string_view token);
+
+enum class SlurmEnder { kSelf, kOwner, kPlatform };
+
+struct SlurmEnd {
+  SlurmEnder by = SlurmEnder::kSelf;  // kSelf: stoker, by Terminate or from within
+  std::string why;
+};
+
+struct SlurmNodeFile {
+  std::string address;
+  WallTime expires;
+};
+
+// One request's. Any number of processes may use it.
+class SlurmFolder {
+ public:
+  explicit SlurmFolder(std::string path) : path_(std::move(path)) {}
+  const std::string& path() const { return path_; }
+  bool Exists() const;
+
+  Result<LaunchRequest> Request() const;
+  // 0 = not known (yet).
+  int64_t Job() const;
+  Status KeepJob(int64_t job) const;
+  // By which job of Slurm; 0 = none.
+  int64_t Started() const;
+  // From when to when somebody waits for an answer.
+  Result<std::string> BeginSending() const;
+  void EndSending(const std::string& name) const;
+  // Somebody began to wait since then, and has not been answered.
+  bool IsSending(WallTime since) const;
+  std::optional<SlurmEnd> End() const;
+  // The first one stays.
+  Status KeepEnd(const SlurmEnd& end) const;
+  std::optional<SlurmNodeFile> Node(int index) const;
+  Status KeepNode(int index, const SlurmNodeFile& node) const;
+  Result<std::optional<Notice>> ReadNotice() const;
+  Status GiveNotice(const Notice& notice) const;
+  // A node has been sent a signal: what was read of the queue before is old.
+  void Signalled(int index) const;
+  bool SignalledSince(WallTime when) const;
+  // The last lines of the batch script's output; "" = none.
+  std::string LastWords(int64_t job) const;
+
+ private:
+  std::string path_;
+};
+
+// All of them.
+class SlurmState {
+ public:
+  explicit SlurmState(std::string state) : root_(std::move(state) + "/slurm") {}
+  std::string PathOf(const LaunchRequest& request) const;
+  SlurmFolder Of(const LaunchRequest& request) const { return SlurmFolder(PathOf(request)); }
+  Status Make(const LaunchRequest& request) const;
+  bool IsOver(const LaunchRequest& request) const;
+  // Leaves a mark in its place, then removes it.
+  Status Remove(const LaunchRequest& request) const;
+  // Of that ledger, and of that job unless it is "".
+  std::vector<SlurmFolder> List(const std::string& ledger, const std::string& job) const;
+  // All ledgers' folders.
+  std::vector<SlurmFolder> ListAll() const;
+  // Something was asked for the job from here, were it over by now.
+  bool Knows(const std::string& ledger, const std::string& job) const;
+
+ private:
+  std::string root_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/slurm/slurm_host.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "provider/slurm/slurm_ask.h"
+#include "provider/slurm/slurm_folder.h"
+#include "provider/slurm/slurm_job.h"
+#include "provider/slurm/slurm_tools.h"
+#include "sys/file.h"
+
+namespace stoker {
+namespace {
+
+// An administrator may change a job's time limit while it runs.
+constexpr Duration kLookEvery = Duration::Seconds(60);
+constexpr Duration kLookWhenSignalled = Duration::Seconds(2);
+constexpr Duration kUsualLead = Duration::Minutes(2);  // as EC2 gives
+constexpr Duration kAir = Duration::Seconds(1);
+constexpr size_t kMostReason = 4096;
+
+class Host : public SlurmHost {
+ public:
+  Host(HostIdentity identity, SlurmFolder folder, SlurmAsk ask, int64_t job, Clock& clock)
+      : identity_(std::move(identity)),
+        folder_(std::move(folder)),
+        ask_(std::move(ask)),
+        job_(job),
+        tools_(""),
+        clock_(clock) {}
+
+  const HostIdentity& identity() const override { return identity_; }
+
+  Result<std::optional<Notice>> PollNotice() override {
+    const std::lock_guard lock(mutex_);
+    std::optional<WallTime> until;
+    const auto earlier = [&](WallTime time) { until = until ? std::min(*until, time) : time; };
+    const auto drill = folder_.ReadNotice();
+    if (drill.ok() && *drill) earlier((*drill)->until);
+    // At first without asking Slurm, which may take a moment.
+    const bool just = signalled_ && !told_;
+    if (!just) Look();
+    if (signalled_) earlier(EndOfSignalled());
+    told_ = signalled_.has_value();
+    if (row_ && row_->ends.ms > 0 && row_->started.ms > 0) {
+      const Duration lead = SlurmLead(row_->ends - row_->started, ask_.notice.value_or(Duration()));
+      if (clock_.Wall() >= row_->ends - lead) earlier(row_->ends);
+    }
+    if (!until) return std::optional<Notice>();
+    return std::optional<Notice>(Notice{"terminate", *until});
+  }
+
+  Result<std::optional<HostAdvice>> PollAdvice() override { return std::optional<HostAdvice>(); }
+
+  Status Renew(WallTime deadline) override {
+    return folder_.KeepNode(identity_.index, {identity_.address, deadline});
+  }
+
+  // Its node process ends when its agent has ended well.
+  Status PowerOff(const std::string& why) override {
+    if (why.empty()) return Status::Ok();
+    return sys::WriteFileAtomic(identity_.dir + "/why", CutText(why, kMostReason), 0600, false);
+  }
+
+  void Signalled() override {
+    const std::lock_guard lock(mutex_);
+    if (!signalled_) signalled_ = clock_.Wall();
+  }
+
+ private:
+  void Look() {
+    const MonoTime now = clock_.Mono();
+    if (!kill_wait_) kill_wait_ = tools_.KillWait();
+    const Duration every = signalled_ ? kLookWhenSignalled : kLookEvery;
+    if (looked_ && now - *looked_ < every) return;
+    looked_ = now;
+    const auto row = tools_.Job(job_);
+    // No answer says nothing, and a controller that is away ends nobody.
+    if (row.ok() && *row) row_ = **row;
+  }
+
+  // A job that is preempted may have time of grace, which squeue shows as its new end. The program
+  // has had its signal, but may go on.
+  WallTime EndOfSignalled() const {
+    if (told_ && row_ && row_->preempted && row_->Has("RUNNING") && row_->ends > clock_.Wall()) {
+      return row_->ends;
+    }
+    return *signalled_ + std::max(kill_wait_.value_or(Duration::Seconds(5)) - kAir, kAir);
+  }
+
+  const HostIdentity identity_;
+  const SlurmFolder folder_;
+  const SlurmAsk ask_;
+  const int64_t job_;
+  SlurmTools tools_;
+  Clock& clock_;
+  std::mutex mutex_;
+  std::optional<WallTime> signalled_;
+  bool told_ = false;
+  std::optional<MonoTime> looked_;
+  std::optional<SlurmJobSeen> row_;
+  std::optional<Duration> kill_wait_;
+};
+
+}  // namespace
+
+std::string SlurmVariable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+Duration SlurmLead(Duration limit, Duration asked) {
+  const Duration most = limit / 4;
+  return std::min(asked.ms > 0 ? asked : kUsualLead, most);
+}
+
+std::string StateOfSlurmFolder(const std::string& folder) {
+  const size_t at = folder.rfind("/slurm/requests/");
+  return at == std::string::npos ? folder : folder.substr(0, at);
+}
+
+Result<std::unique_ptr<SlurmHost>> MakeSlurmHost(const std::string& dir, Clock& clock) {
+  STOKER_ASSIGN(LaunchRequest request, ParseSlurmRequest(SlurmVariable(kSlurmRequest)));
+  STOKER_ASSIGN(SlurmAsk ask, ParseSlurmAsk(request.ask.options));
+  const auto job = WholeNumber(SlurmVariable("SLURM_JOB_ID"), 1, kMostSlurmJob);
+  const auto index = WholeNumber(SlurmVariable("SLURM_NODEID"), 0,
+                                 static_cast<int64_t>(request.launches.size()) - 1);
+  const std::string path = SlurmVariable(kSlurmFolder);
+  if (!job || !index || path.empty()) {
+    return Status(Code::kInvalid, "this is no node of a Slurm job of stoker's");
+  }
+  const SlurmFolder folder(path);
+  HostIdentity identity;
+  identity.index = static_cast<int>(*index);
+  identity.launch = request.launches[static_cast<size_t>(*index)];
+  identity.request = std::move(request);
+  identity.instance_id = std::to_string(*job) + "." + std::to_string(*index);
+  identity.boot_id = sys::BootId();
+  const auto node = folder.Node(identity.index);
+  identity.address = node ? node->address : SlurmVariable("SLURMD_NODENAME");
+  identity.dir = dir;
+  return std::unique_ptr<SlurmHost>(
+      std::make_unique<Host>(std::move(identity), folder, std::move(ask), *job, clock));
+}
+
+}  // namespace stoker

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node of a Slurm job, seen from its agent.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "port/clock.h"
+#include "port/host_platform.h"
+
+namespace stoker {
+
+// In the environment of an agent on such a node: the request's folder (slurm_folder.h).
+inline constexpr char kSlurmFolder[] = "STOKER_SLURM_FOLDER";
+
+class SlurmHost : public HostPlatform {
+ public:
+  // Slurm has sent SIGTERM to all that runs here, the program included: it is preempted, its time
+  // is over, or somebody cancels it. A notice follows at the next poll.
+  virtual void Signalled() = 0;
+};
+
+// `dir`: the node's own folder. Who it is, is in the environment that slurm_node.h sets. kInvalid:
+// it is not such a node.
+Result<std::unique_ptr<SlurmHost>> MakeSlurmHost(const std::string& dir, Clock& clock);
+
+// Of the folder of a request, the state folder that it is in.
+std::string StateOfSlurmFolder(const std::string& folder);
+
+// A variable of this process; "" = not set.
+std::string SlurmVariable(const char* name);
+
+// How long before the end of an allocation of `limit` its job is told; `asked`: by the user, or 0.
+Duration SlurmLead(Duration limit, Duration asked);
+
+}  // namespace stoker

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request as a job of Slurm: its name, the words of sbatch, the batch script. Pure functions of
+// the request and of where things lie on the cluster.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "port/provider.h"
+#include "provider/slurm/slurm_ask.h"
+
+namespace stoker {
+
+inline constexpr char kSlurmNodeVerb[] = "__slurm_node";  // stoker __slurm_node FOLDER
+// In the environment of all that the batch script starts: EncodeSlurmRequest.
+inline constexpr char kSlurmRequest[] = "STOKER_SLURM_REQUEST";
+
+// Where a request's things lie, on a disk that the asker and all nodes see.
+struct SlurmPaths {
+  std::string folder;  // of this request
+  std::string binary;  // the stoker that its nodes run
+};
+
+// "stoker-JOB.TOKEN": the same for all who send the request, so that of two jobs of one request the
+// second waits for the first (--dependency=singleton), and whoever looks finds both.
+std::string SlurmJobName(const LaunchRequest& request);
+// The token in such a name, which is of that job of stoker's; "" = it is none.
+std::string TokenOfSlurmName(std::string_view name);
+std::string JobOfSlurmName(std::string_view name);
+
+// For people, and for whoever has lost the request's folder: ledger, job, token, launches.
+std::string SlurmComment(const LaunchRequest& request);
+// Of one that SlurmComment wrote: with token, ledger_id, job and launches. nullopt: another's.
+std::optional<LaunchRequest> ParseSlurmComment(std::string_view comment);
+
+// Behind "sbatch"; the script goes to its standard input. Errors: kInvalid.
+Result<std::vector<std::string>> SbatchWords(const LaunchRequest& request, const SlurmAsk& ask,
+                                             const SlurmPaths& paths);
+// For /bin/sh. Nothing secret is in it, nor in the words.
+std::string BatchScript(const LaunchRequest& request, const SlurmAsk& ask, const SlurmPaths& paths);
+
+// All of it, for the request's nodes.
+std::string EncodeSlurmRequest(const LaunchRequest& request);
+Result<LaunchRequest> ParseSlurmRequest(std::string_view text);
+
+}  // namespace stoker

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/slurm/slurm_judge.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace stoker {
+namespace {
+
+EndedBy EnderOf(SlurmEnder by) {
+  if (by == SlurmEnder::kOwner) return EndedBy::kOwner;
+  return by == SlurmEnder::kPlatform ? EndedBy::kPlatform : EndedBy::kUnknown;
+}
+
+SlurmVerdict IsGone(const SlurmEnd& end) {
+  SlurmVerdict verdict;
+  verdict.there = true;
+  verdict.state = InstanceState::kGone;
+  verdict.why = end.why;
+  verdict.ended_by = EnderOf(end.by);
+  verdict.end = end;
+  return verdict;
+}
+
+SlurmVerdict Stands(InstanceState state, std::string why = "") {
+  SlurmVerdict verdict;
+  verdict.there = true;
+  verdict.state = state;
+  verdict.why = std::move(why);
+  return verdict;
+}
+
+bool IsWaiting(const SlurmJobSeen& row) {
+  for (const char* state :
+       {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD"}) {
+    if (row.Has(state)) return true;
+  }
+  return false;
+}
+
+// It ended, and its batch script has not begun: no machine of it was ever up.
+SlurmVerdict NeverBegan(const SlurmFound& found) {
+  const SlurmJobSeen& row = *found.row;
+  if (row.Has("CANCELLED")) {
+    return IsGone({SlurmEnder::kOwner, SlurmEndInWords(row) + " before it began"});
+  }
+  SlurmVerdict verdict = IsGone({SlurmEnder::kPlatform, SlurmEndInWords(row)});
+  Refusal refusal;
+  refusal.scope = RefusalScope::kZone;
+  refusal.message = SlurmEndInWords(row);
+  if (row.Has("FAILED") || row.Has("OUT_OF_MEMORY")) {
+    // The script's own word, or slurmd could not begin it: its node does not see what it needs.
+    refusal.what = RefusalClass::kInvalid;
+    refusal.scope = RefusalScope::kRequest;
+    refusal.message = "Slurm's job " + std::to_string(row.job) + " could not begin on " +
+                      (row.nodes.empty() ? "its nodes" : row.nodes) +
+                      "; they must see the state folder of whoever submits";
+  }
+  verdict.refusal = refusal;
+  return verdict;
+}
+
+SlurmVerdict OfRow(const SlurmFound& found) {
+  const SlurmJobSeen& row = *found.row;
+  const std::string number = "Slurm's job " + std::to_string(row.job);
+  const bool requeued = row.restarts > 0 || (IsWaiting(row) && found.started == row.job);
+  if (requeued) {
+    return IsGone({SlurmEnder::kPlatform, number + " was requeued: stoker goes on in a new one"});
+  }
+  if (row.Ended()) {
+    if (found.end) return IsGone(*found.end);
+    if (found.started == 0) return NeverBegan(found);
+    return IsGone(
+        WhoEndedSlurmJob(row).value_or(SlurmEnd{SlurmEnder::kSelf, SlurmEndInWords(row)}));
+  }
+  if (row.Has("COMPLETING")) {
+    if (!found.end && found.started != 0) {
+      const auto who = WhoEndedSlurmJob(row);
+      if (who && who->by == SlurmEnder::kOwner) return IsGone(*who);
+    }
+    if (found.end && found.end->by == SlurmEnder::kOwner) return IsGone(*found.end);
+    return Stands(InstanceState::kStopping, SlurmEndInWords(row));
+  }
+  if (found.end) {
+    if (found.end->by == SlurmEnder::kOwner) return IsGone(*found.end);
+    return Stands(InstanceState::kStopping, found.end->why);
+  }
+  if (IsWaiting(row)) return Stands(InstanceState::kQueued, SlurmReasonInWords(row.reason));
+  if (row.Has("CONFIGURING")) return Stands(InstanceState::kBooting);
+  if (row.Has("SUSPENDED") || row.Has("STOPPED")) {
+    return Stands(InstanceState::kStopped, number + " is suspended");
+  }
+  return Stands(InstanceState::kRunning);
+}
+
+}  // namespace
+
+SlurmFound FindSlurmJob(const std::vector<SlurmJobSeen>& rows, int64_t started, int64_t kept) {
+  SlurmFound found;
+  found.started = started;
+  found.kept = kept;
+  const auto take = [&](const auto& fits) {
+    for (const SlurmJobSeen& row : rows) {
+      const bool earlier = found.job == 0 || row.job < found.job;
+      if (!fits(row) || !earlier) continue;
+      found.job = row.job;
+      found.row = row;
+    }
+  };
+  if (started != 0) {
+    take([&](const SlurmJobSeen& row) { return row.job == started; });
+  } else {
+    take([](const SlurmJobSeen& row) { return !row.Ended(); });
+    if (found.job == 0) take([](const SlurmJobSeen&) { return true; });
+  }
+  if (found.job == 0) found.job = started != 0 ? started : kept;
+  if (found.row && !found.row->Ended()) found.live = found.job;
+  return found;
+}
+
+std::optional<SlurmEnd> WhoEndedSlurmJob(const SlurmJobSeen& seen) {
+  const std::string why = SlurmEndInWords(seen);
+  const bool taken = seen.preempted || seen.Has("PREEMPTED") || seen.Has("TIMEOUT") ||
+                     seen.reason == "TimeLimit" || seen.Has("DEADLINE");
+  if (taken) return SlurmEnd{SlurmEnder::kPlatform, why};
+  const bool failed = seen.Has("NODE_FAIL") || StartsWith(seen.reason, "NodeDown") ||
+                      seen.Has("BOOT_FAIL") || seen.Has("OUT_OF_MEMORY") || seen.Has("FAILED") ||
+                      seen.Has("COMPLETED") || seen.exit_code != 0;
+  if (seen.Has("CANCELLED")) return SlurmEnd{SlurmEnder::kOwner, why};
+  // Before 23.02 a job that is completing says that alone. It began, no node of it has left it, and
+  // it is not Slurm's own doing: that leaves scancel.
+  const bool hidden = seen.states.size() == 1 && seen.Has("COMPLETING") && !failed;
+  if (hidden && seen.reason.empty()) {
+    return SlurmEnd{SlurmEnder::kOwner,
+                    "Slurm's job " + std::to_string(seen.job) + ": it was cancelled"};
+  }
+  return std::nullopt;
+}
+
+SlurmVerdict JudgeSlurmJob(const SlurmFound& found) {
+  if (found.row) return OfRow(found);
+  const std::string number = "Slurm's job " + std::to_string(found.job);
+  if (found.end) return IsGone(*found.end);
+  if (found.started != 0) {
+    return IsGone({SlurmEnder::kSelf, number + ": Slurm does not know it any more"});
+  }
+  if (found.sending) return Stands(InstanceState::kRequested);
+  if (found.kept != 0) {
+    // It waited, and whoever waits leaves Slurm's queue only when somebody takes it out.
+    return IsGone({SlurmEnder::kOwner, number + " has left Slurm's queue without having begun"});
+  }
+  return {};
+}
+
+}  // namespace stoker

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/slurm/slurm_node.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+
+#include "base/text.h"
+#include "provider/slurm/slurm_ask.h"
+#include "provider/slurm/slurm_folder.h"
+#include "provider/slurm/slurm_host.h"
+#include "provider/slurm/slurm_job.h"
+#include "provider/slurm/slurm_judge.h"
+#include "provider/slurm/slurm_tools.h"
+#include "sys/child_process.h"
+#include "sys/file.h"
+#include "sys/real_clock.h"
+#include "sys/task/process_table.h"
+
+extern char** environ;
+
+namespace stoker {
+namespace {
+
+constexpr int64_t kTickMs = 500;
+constexpr int64_t kFirstBackoffMs = 50;
+constexpr int64_t kLastBackoffMs = 2'000;
+constexpr int64_t kHealthyMs = 10'000;
+constexpr Duration kFolderEvery = Duration::Seconds(1);
+constexpr Duration kUsualLimit = Duration::Hours(24);
+constexpr Duration kShimPatience = Duration::Seconds(2);
+constexpr Duration kEndLimit = Duration::Seconds(15);
+constexpr Duration kAskLimit = Duration::Seconds(20);
+constexpr size_t kShortToken = 16;
+// As StartLocalMachine's agents have it: a node's agent is the same program.
+constexpr char kAgentVerb[] = "__agent";
+constexpr char kGrantedGpus[] = "STOKER_GPUS";
+
+// Slurm's GPUs of this step. A cluster that does not count them lets the job see all.
+std::string GpusOf(const SlurmAsk& ask) {
+  for (const auto& [variable, kind] :
+       {std::pair{"ROCR_VISIBLE_DEVICES", "rocm:"}, std::pair{"CUDA_VISIBLE_DEVICES", "cuda:"}}) {
+    const std::string value = SlurmVariable(variable);
+    const bool numbers = !value.empty() && std::all_of(value.begin(), value.end(), [](char c) {
+      return IsDigit(c) || c == ',';
+    });
+    if (numbers) return std::string(kGrantedGpus) + "=" + kind + value;
+  }
+  return ask.gpus && *ask.gpus == 0 ? std::string(kGrantedGpus) + "=cuda:" : "";
+}
+
+// By which other nodes reach this one, as Slurm itself does.
+std::string AddressOf(const SlurmTools& tools) {
+  const std::string name = SlurmVariable("SLURMD_NODENAME");
+  const auto text = tools.Run({"scontrol", "show", "node", name, "--oneliner"}, kAskLimit);
+  if (!text.ok()) return name;
+  for (const std::string& word : Split(*text, ' ')) {
+    if (StartsWith(word, "NodeAddr=")) return word.substr(9);
+  }
+  return name;
+}
+
+class Node {
+ public:
+  explicit Node(const std::string& folder) : folder_(folder), tools_("") {}
+
+  int Run() {
+    const Status begun = Begin();
+    if (!begun.ok()) {
+      Log(begun.ToString());
+      return 1;
+    }
+    while (why_.empty()) Step();
+    return PowerOff();
+  }
+
+ private:
+  Status Begin();
+  Status MakeDir();
+  void StartAgent();
+  void Step();
+  void Reap();
+  void Look();
+  void LearnWho();
+  int PowerOff();
+  void Log(const std::string& line) const {
+    std::fprintf(stderr, "%s node %d: %s\n", FormatRfc3339(clock_.Wall()).c_str(), index_,
+                 line.c_str());
+  }
+  int64_t Now() const { return clock_.Mono().ms; }
+
+  mutable RealClock clock_;
+  const SlurmFolder folder_;
+  SlurmTools tools_;
+  LaunchRequest request_;
+  SlurmAsk ask_;
+  int64_t job_ = 0;
+  int index_ = 0;
+  std::string dir_;
+  sys::ScopedFd signals_;
+  pid_t agent_ = 0;  // 0 = none runs
+  bool dirty_ = false;
+  int64_t agent_since_ = 0;
+  int64_t backoff_ = kFirstBackoffMs;
+  int64_t restart_at_ = 0;
+  int64_t looked_ = 0;
+  bool signalled_ = false;
+  bool who_is_known_ = false;
+  std::string why_;  // set = power off
+};
+
+Status Node::Begin() {
+  STOKER_ASSIGN(request_, ParseSlurmRequest(SlurmVariable(kSlurmRequest)));
+  STOKER_ASSIGN(ask_, ParseSlurmAsk(request_.ask.options));
+  const auto job = WholeNumber(SlurmVariable("SLURM_JOB_ID"), 1, kMostSlurmJob);
+  const auto index = WholeNumber(SlurmVariable("SLURM_NODEID"), 0,
+                                 static_cast<int64_t>(request_.launches.size()) - 1);
+  if (!job || !index) return Status(Code::kInvalid, "srun starts this, on a node of a Slurm job");
+  job_ = *job;
+  index_ = static_cast<int>(*index);
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signo : {SIGCHLD, SIGTERM}) sigaddset(&set, signo);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before there is any thread
+  for (const int signo : {SIGHUP, SIGINT, SIGPIPE, SIGQUIT}) signal(signo, SIG_IGN);
+  signals_.Reset(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals_.valid()) return ErrnoStatus("making a signal descriptor", errno);
+  STOKER_TRY(MakeDir());
+  const Duration limit = request_.limit.ms > 0 ? request_.limit : kUsualLimit;
+  STOKER_TRY(folder_.KeepNode(index_, {AddressOf(tools_), clock_.Wall() + limit}));
+  StartAgent();
+  return Status::Ok();
+}
+
+// On the node's own disk, in a folder that no other user could have put in its place.
+Status Node::MakeDir() {
+  const std::string given = SlurmVariable("TMPDIR");
+  const std::string base = !given.empty() && given[0] == '/' ? given : "/tmp";
+  const std::string mine = base + "/stoker-" + std::to_string(getuid());
+  if (mkdir(mine.c_str(), 0700) != 0 && errno != EEXIST) {
+    return ErrnoStatus("making " + mine, errno);
+  }
+  struct stat info {};
+  if (lstat(mine.c_str(), &info) != 0) return ErrnoStatus("looking at " + mine, errno);
+  if (!S_ISDIR(info.st_mode) || info.st_uid != getuid() || (info.st_mode & 022) != 0) {
+    return Status(Code::kDenied, mine + " is not this user's own folder",
+                  "Remove it, or set TMPDIR on the node to another disk");
+  }
+  dir_ = mine + "/" + request_.token.substr(0, kShortToken) + "-" + std::to_string(index_);
+  STOKER_TRY(sys::RemoveTree(dir_));
+  return sys::MakeDirs(dir_ + "/work", 0700);
+}
+
+void Node::StartAgent() {
+  ChildCommand command;
+  command.program = "/proc/self/exe";
+  command.argv = {"stoker", kAgentVerb, dir_};
+  command.cwd = dir_ + "/work";
+  (void)mkdir(command.cwd.c_str(), 0700);
+  for (char** entry = environ; *entry != nullptr; ++entry) command.env.emplace_back(*entry);
+  command.env.push_back(std::string(kInstanceMark) + "=" + dir_);
+  command.env.push_back(std::string(kSlurmFolder) + "=" + folder_.path());
+  if (const std::string gpus = GpusOf(ask_); !gpus.empty()) command.env.push_back(gpus);
+  command.die_with_thread = true;  // this is the main thread
+  command.fds = {0, 1, 2};
+  agent_since_ = Now();
+  restart_at_ = 0;
+  const auto pid = SpawnChild(command);
+  if (pid.ok()) {
+    agent_ = *pid;
+    return;
+  }
+  Log("the agent does not start: " + pid.status().ToString());
+  restart_at_ = Now() + backoff_;
+  backoff_ = std::min(backoff_ * 2, kLastBackoffMs);
+}
+
+void Node::Step() {
+  pollfd fd{signals_.get(), POLLIN, 0};
+  poll(&fd, 1, static_cast<int>(kTickMs));
+  signalfd_siginfo info;
+  while (read(signals_.get(), &info, sizeof info) == sizeof info) {
+    if (info.ssi_signo != SIGTERM) continue;
+    if (agent_ != 0) kill(agent_, SIGTERM);
+    if (signalled_) continue;
+    signalled_ = true;
+    folder_.Signalled(index_);
+    Log("Slurm has sent SIGTERM");
+  }
+  Reap();
+  if (why_.empty()) Look();
+  if (signalled_ && !who_is_known_) LearnWho();
+  if (!why_.empty() || agent_ != 0 || Now() < restart_at_) return;
+  if (dirty_) dirty_ = !EndMarkedProcesses(kInstanceMark, dir_, kShimPatience, kEndLimit);
+  if (!dirty_) StartAgent();
+}
+
+void Node::Reap() {
+  int status = 0;
+  if (agent_ == 0 || waitpid(agent_, &status, WNOHANG) != agent_) return;
+  agent_ = 0;
+  dirty_ = true;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+    const std::string said = sys::ReadFile(dir_ + "/why", 8192).value_or("");
+    why_ = "the agent powered it off" + (said.empty() ? "" : ": " + said);
+    return;
+  }
+  if (Now() - agent_since_ >= kHealthyMs) backoff_ = kFirstBackoffMs;
+  restart_at_ = Now() + backoff_;
+  backoff_ = std::min(backoff_ * 2, kLastBackoffMs);
+  Log(WIFSIGNALED(status) ? "the agent died of signal " + std::to_string(WTERMSIG(status))
+                          : "the agent failed with " + std::to_string(WEXITSTATUS(status)));
+}
+
+void Node::Look() {
+  if (Now() - looked_ < kFolderEvery.ms) return;
+  looked_ = Now();
+  const std::string requests = folder_.path().substr(0, folder_.path().rfind('/'));
+  if (sys::DirExists(requests) && !sys::FileExists(folder_.path() + "/request.json")) {
+    why_ = "its folder was removed";
+    return;
+  }
+  const auto notice = folder_.ReadNotice();
+  if (notice.ok() && *notice && clock_.Wall() >= (*notice)->until) {
+    why_ = "interrupted";
+    (void)folder_.KeepEnd({SlurmEnder::kPlatform, "a fire drill took it"});
+    return;
+  }
+  const auto mine = folder_.Node(index_);
+  if (mine && clock_.Wall() >= mine->expires) {
+    why_ = "its lease ran out at " + FormatRfc3339(mine->expires);
+  }
+}
+
+// Slurm forgets minutes after the end, and whoever looks then must not take a scancel for a loss.
+void Node::LearnWho() {
+  if (folder_.End()) {
+    who_is_known_ = true;
+    return;
+  }
+  const auto row = tools_.Job(job_);
+  if (!row.ok() || !*row) return;
+  const auto who = WhoEndedSlurmJob(**row);
+  if (!who) return;
+  who_is_known_ = folder_.KeepEnd(*who).ok();
+  Log(who->why);
+}
+
+int Node::PowerOff() {
+  Log("power off: " + why_);
+  if (signalled_ && !who_is_known_) LearnWho();
+  if (agent_ != 0) {
+    kill(agent_, SIGKILL);
+    while (waitpid(agent_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  if (!EndMarkedProcesses(kInstanceMark, dir_, kShimPatience, kEndLimit)) {
+    Log("some processes cannot be ended");
+    return 1;
+  }
+  const Status removed = sys::RemoveTree(dir_);
+  if (!removed.ok()) Log(removed.ToString());
+  (void)rmdir(dir_.substr(0, dir_.rfind('/')).c_str());  // unless another job's is there, too
+  return 0;
+}
+
+}  // namespace
+
+int SlurmNodeMain(const std::string& folder) { return Node(folder).Run(); }
+
+}  // namespace stoker

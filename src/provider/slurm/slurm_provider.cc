@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/slurm/slurm_provider.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "base/text.h"
+#include "provider/slurm/slurm_ask.h"
+#include "provider/slurm/slurm_folder.h"
+#include "provider/slurm/slurm_job.h"
+#include "provider/slurm/slurm_judge.h"
+#include "provider/slurm/slurm_refusal.h"
+#include "provider/slurm/slurm_tools.h"
+#include "sys/file.h"
+
+namespace stoker {
+namespace {
+
+constexpr Duration kSendLimit = Duration::Seconds(90);
+constexpr Duration kSendingCounts = Duration::Minutes(3);
+constexpr Duration kSkew = Duration::Seconds(5);  // of a file server's clock
+constexpr Duration kDefaultLimit = Duration::Hours(24);
+
+LaunchAnswer No(RefusalClass what, RefusalScope scope, std::string message) {
+  Refusal refusal;
+  refusal.what = what;
+  refusal.scope = scope;
+  refusal.message = std::move(message);
+  return refusal;
+}
+
+LaunchAnswer Over() {
+  return No(RefusalClass::kOver, RefusalScope::kRequest,
+            "Slurm's job of this request is over; it is not sent again");
+}
+
+std::vector<std::string> IdsOf(const LaunchRequest& request, int64_t job) {
+  std::vector<std::string> ids;
+  for (size_t index = 0; index < request.launches.size(); ++index) {
+    ids.push_back(std::to_string(job) + "." + std::to_string(index));
+  }
+  return ids;
+}
+
+// The job of an instance's id; 0 = it is none.
+int64_t JobOfId(const std::string& id) {
+  return WholeNumber(id.substr(0, id.find('.')), 1, kMostSlurmJob).value_or(0);
+}
+
+class Slurm : public Provider {
+ public:
+  Slurm(SlurmOptions options, Clock& clock)
+      : options_(std::move(options)),
+        state_(options_.state_dir),
+        tools_(options_.login),
+        clock_(clock) {
+    traits_.name = kSlurmProvider;
+    // Its folder is there before it is asked for.
+    traits_.describe_is_immediate = true;
+    traits_.notice_poll = Duration::Seconds(1);
+    traits_.takes_gangs = true;
+    traits_.ends_one_alone = false;
+    traits_.may_stop = true;
+  }
+
+  const ProviderTraits& traits() const override { return traits_; }
+
+  LaunchAnswer Launch(const LaunchRequest& request) override {
+    if (!IsSlurmToken(request.token) || !IsSafeName(request.job) ||
+        !IsSafeName(request.ledger_id) || request.launches.empty()) {
+      return No(RefusalClass::kInvalid, RefusalScope::kRequest,
+                "not a request: " + Printable(request.token));
+    }
+    const auto ask = ParseSlurmAsk(request.ask.options);
+    if (!ask.ok()) {
+      return No(RefusalClass::kInvalid, RefusalScope::kRequest, ask.status().ToString());
+    }
+    if (!ask->state.empty() && ask->state != options_.state_dir) {
+      return Status(Code::kUnavailable, "job " + request.job +
+                                            " was submitted with the state folder " + ask->state +
+                                            ", and only who has that can ask for it");
+    }
+    if (state_.IsOver(request)) return Over();
+    STOKER_ASSIGN(const std::vector<SlurmJobSeen> before, JobsOf(request.token));
+    const SlurmFolder folder = state_.Of(request);
+    const SlurmFound found = Find(folder, request, before);
+    if (found.live != 0) return IdsOf(request, found.live);
+    if (found.IsOver()) return Over();
+    if (request.not_after.ms > 0 && clock_.Wall() > request.not_after) {
+      return No(RefusalClass::kOver, RefusalScope::kRequest,
+                "the time to send this request is over");
+    }
+    return Send(request, *ask, folder);
+  }
+
+  Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
+                                             const std::string& job) override {
+    if (!job.empty() && !IsOurs(ledger_id, job)) {
+      return Status(Code::kUnavailable,
+                    "job " + job +
+                        " was submitted by another user, or from another machine, and "
+                        "Slurm shows its nodes only there");
+    }
+    const std::vector<SlurmFolder> folders = state_.List(ledger_id, job);
+    STOKER_ASSIGN(const std::vector<SlurmJobSeen> rows, Queue(folders));
+    std::vector<InstanceSeen> out;
+    std::map<std::string, std::vector<SlurmJobSeen>> by_token;
+    for (const SlurmJobSeen& row : rows) {
+      if (const std::string token = TokenOfSlurmName(row.name); !token.empty()) {
+        by_token[token].push_back(row);
+      }
+    }
+    for (const SlurmFolder& folder : folders) {
+      const auto request = folder.Request();
+      if (!request.ok() || request->ledger_id != ledger_id) continue;
+      if (!job.empty() && request->job != job) continue;
+      STOKER_TRY(Tell(folder, *request, by_token[request->token], &out));
+      by_token.erase(request->token);
+    }
+    // Of other state folders of this user; and what ended here is listed by Slurm for a while.
+    for (const auto& [token, mine] : by_token) {
+      const auto request = mine.empty() ? std::nullopt : ParseSlurmComment(mine.front().comment);
+      if (!request || request->token != token || request->ledger_id != ledger_id) continue;
+      if ((!job.empty() && request->job != job) || state_.IsOver(*request)) continue;
+      STOKER_TRY(Tell(state_.Of(*request), *request, mine, &out));
+    }
+    return out;
+  }
+
+  Status Terminate(const std::string& id) override {
+    const int64_t job = JobOfId(id);
+    if (job == 0) return Status(Code::kInvalid, "not an instance: " + Printable(id));
+    STOKER_ASSIGN(const std::vector<SlurmJobSeen> rows, Ask());
+    std::string token;
+    std::optional<LaunchRequest> request;
+    for (const SlurmFolder& folder : state_.ListAll()) {
+      if (folder.Job() != job && folder.Started() != job) continue;
+      const auto kept = folder.Request();
+      if (!kept.ok()) continue;
+      request = *kept;
+      token = request->token;
+      STOKER_TRY(folder.KeepEnd({SlurmEnder::kSelf, "ended by stoker"}));
+    }
+    // A number that Slurm has given to another job since is not ours: its name tells.
+    std::vector<int64_t> running;
+    for (const SlurmJobSeen& row : rows) {
+      const std::string its = TokenOfSlurmName(row.name);
+      const bool ours = token.empty() ? row.job == job && !its.empty() : its == token;
+      if (ours && !row.Ended()) running.push_back(row.job);
+    }
+    if (!running.empty()) {
+      Forget();
+      return tools_.Cancel(running);
+    }
+    return request ? state_.Remove(*request) : Status::Ok();
+  }
+
+  // A preemption takes all nodes of a job.
+  Status Interrupt(const std::string& id, Duration lead) override {
+    const Status none(Code::kNotFound, "instance " + Printable(id) + " does not run");
+    const int64_t job = JobOfId(id);
+    if (job == 0) return none;
+    STOKER_ASSIGN(const std::vector<SlurmJobSeen> rows, Ask());
+    for (const SlurmJobSeen& row : rows) {
+      if (row.job != job || !row.Has("RUNNING")) continue;
+      for (const SlurmFolder& folder : state_.ListAll()) {
+        if (folder.Started() != job || folder.End()) continue;
+        return folder.GiveNotice({"terminate", clock_.Wall() + lead});
+      }
+    }
+    return none;
+  }
+
+ private:
+  struct Known {
+    std::vector<SlurmJobSeen> rows;
+    MonoTime taken;
+    WallTime at;
+    MonoTime changed;
+  };
+
+  // Of this state folder: what was submitted from it leaves what is private there first.
+  bool IsOurs(const std::string& ledger, const std::string& job) const {
+    return sys::FileExists(options_.state_dir + "/private/" + ledger + "-" + job) ||
+           state_.Knows(ledger, job);
+  }
+
+  Result<std::vector<SlurmJobSeen>> Ask() {
+    const std::lock_guard lock(mutex_);
+    return AskLocked();
+  }
+
+  Result<std::vector<SlurmJobSeen>> AskLocked() {
+    const WallTime at = clock_.Wall();
+    STOKER_ASSIGN(std::vector<SlurmJobSeen> rows, tools_.Queue());
+    const MonoTime now = clock_.Mono();
+    const bool same = known_ && known_->rows == rows;
+    known_ = Known{std::move(rows), now, at, same ? known_->changed : now};
+    return known_->rows;
+  }
+
+  void Forget() {
+    const std::lock_guard lock(mutex_);
+    known_.reset();
+  }
+
+  // Agents look many times a second; Slurm's controller is the whole cluster's.
+  Result<std::vector<SlurmJobSeen>> Queue(const std::vector<SlurmFolder>& folders) {
+    const std::lock_guard lock(mutex_);
+    if (known_) {
+      const MonoTime now = clock_.Mono();
+      const Duration quiet = now - known_->changed;
+      const Duration may = std::clamp(quiet / 8, options_.look_least, options_.look_most);
+      const bool old = now - known_->taken > may;
+      const bool news = std::any_of(folders.begin(), folders.end(), [&](const SlurmFolder& one) {
+        return one.SignalledSince(known_->at - kSkew);
+      });
+      if (!old && !news) return known_->rows;
+    }
+    return AskLocked();
+  }
+
+  Result<std::vector<SlurmJobSeen>> JobsOf(const std::string& token) {
+    STOKER_ASSIGN(std::vector<SlurmJobSeen> rows, Ask());
+    std::erase_if(rows, [&](const auto& row) { return TokenOfSlurmName(row.name) != token; });
+    return rows;
+  }
+
+  SlurmFound Find(const SlurmFolder& folder, const LaunchRequest& request,
+                  const std::vector<SlurmJobSeen>& rows) const {
+    SlurmFound found = FindSlurmJob(rows, folder.Started(), folder.Job());
+    found.end = folder.End();
+    found.sending = folder.IsSending(clock_.Wall() - kSendingCounts);
+    found.nodes = request.launches.size();
+    return found;
+  }
+
+  Status Tell(const SlurmFolder& folder, const LaunchRequest& request,
+              const std::vector<SlurmJobSeen>& rows, std::vector<InstanceSeen>* out) {
+    const SlurmFound found = Find(folder, request, rows);
+    const SlurmVerdict verdict = JudgeSlurmJob(found);
+    if (!verdict.there) return Status::Ok();
+    if (verdict.end && folder.Exists()) (void)folder.KeepEnd(*verdict.end);
+    const std::vector<std::string> names =
+        SlurmNodes(found.row ? found.row->nodes : "", request.launches.size());
+    const Duration limit = request.limit.ms > 0 ? request.limit : kDefaultLimit;
+    for (size_t index = 0; index < request.launches.size(); ++index) {
+      InstanceSeen seen;
+      seen.id = std::to_string(found.job) + "." + std::to_string(index);
+      seen.token = request.token;
+      seen.ledger_id = request.ledger_id;
+      seen.job = request.job;
+      seen.launch = request.launches[index];
+      seen.index = static_cast<int>(index);
+      seen.state = verdict.state;
+      seen.why = verdict.why;
+      seen.refusal = verdict.refusal;
+      seen.ended_by = verdict.ended_by;
+      if (seen.refusal && !folder.LastWords(found.job).empty()) {
+        seen.refusal->message += ": " + folder.LastWords(found.job);
+      }
+      seen.freed = verdict.state == InstanceState::kGone && !folder.Exists();
+      seen.expires = clock_.Wall() + limit;
+      const bool up =
+          verdict.state == InstanceState::kRunning || verdict.state == InstanceState::kBooting;
+      if (up && found.row && found.row->started.ms > 0) {
+        seen.up_for = std::max(clock_.Wall() - found.row->started, Duration());
+        seen.expires = found.row->started + limit;
+      }
+      if (index < names.size()) seen.address = names[index];
+      if (const auto node = folder.Node(static_cast<int>(index))) {
+        seen.address = node->address;
+        seen.expires = node->expires;
+      }
+      out->push_back(std::move(seen));
+    }
+    return Status::Ok();
+  }
+
+  Result<std::string> BinaryFor(const std::string& digest) const {
+    const std::string kept = options_.state_dir + "/bin/" + digest + "/stoker";
+    if (IsSlurmToken(digest) && access(kept.c_str(), X_OK) == 0) return kept;
+    if (!options_.binary.empty() && access(options_.binary.c_str(), X_OK) == 0) {
+      return options_.binary;
+    }
+    return Status(Code::kDenied, kept + " is not there",
+                  "Whoever submits leaves it there; submit the job again");
+  }
+
+  LaunchAnswer Send(const LaunchRequest& request, const SlurmAsk& ask, const SlurmFolder& folder) {
+    const auto binary = BinaryFor(request.binary_digest);
+    if (!binary.ok()) {
+      return No(RefusalClass::kDenied, RefusalScope::kAccount, binary.status().ToString());
+    }
+    const SlurmPaths paths{folder.path(), *binary};
+    const auto words = SbatchWords(request, ask, paths);
+    if (!words.ok()) {
+      return No(RefusalClass::kInvalid, RefusalScope::kRequest, words.status().ToString());
+    }
+    STOKER_TRY(state_.Make(request));
+    const std::string script = folder.path() + "/script";
+    STOKER_TRY(sys::WriteFileAtomic(script, BatchScript(request, ask, paths), 0600, false));
+    STOKER_ASSIGN(const std::string sending, folder.BeginSending());
+    std::vector<std::string> command = {"sbatch"};
+    command.insert(command.end(), words->begin(), words->end());
+    std::string said;
+    const auto sent = tools_.Run(command, kSendLimit, script, &said);
+    Forget();
+    if (!sent.ok()) return Refused(folder, sending, sent.status(), said);
+    // "1234" or "1234;cluster"
+    const std::string number = sent->substr(0, sent->find_first_of(";\n"));
+    const auto job = WholeNumber(number, 1, kMostSlurmJob);
+    if (!job) {
+      return Status(Code::kUnavailable, "sbatch gives no number of a job: " + Printable(*sent));
+    }
+    LaunchAnswer answer = Sent(request, folder, *job);
+    folder.EndSending(sending);
+    return answer;
+  }
+
+  static LaunchAnswer Refused(const SlurmFolder& folder, const std::string& sending,
+                              const Status& failed, const std::string& said) {
+    if (failed.Is(Code::kDenied)) {
+      folder.EndSending(sending);
+      return No(RefusalClass::kDenied, RefusalScope::kAccount, failed.ToString());
+    }
+    if (failed.Is(Code::kTimeout)) return failed;
+    LaunchAnswer answer = SlurmRefusal(said);
+    // "Unable to contact" was not heard by anybody.
+    if (answer.refusal() || answer.status().Is(Code::kUnavailable)) folder.EndSending(sending);
+    return answer;
+  }
+
+  // Somebody else may have sent the same at the same time: of the jobs of one request the first
+  // counts, which Slurm numbers in the order that it takes them.
+  LaunchAnswer Sent(const LaunchRequest& request, const SlurmFolder& folder, int64_t job) {
+    (void)folder.KeepJob(job);
+    const auto rows = JobsOf(request.token);
+    if (!rows.ok()) return IdsOf(request, job);  // who looks next sees to it
+    const SlurmFound found = Find(folder, request, *rows);
+    if (found.live == 0 && found.IsOver()) return Over();
+    const int64_t first = found.live != 0 ? found.live : job;
+    (void)folder.KeepJob(first);
+    if (first != job) (void)tools_.Cancel({job});
+    return IdsOf(request, first);
+  }
+
+  const SlurmOptions options_;
+  const SlurmState state_;
+  SlurmTools tools_;
+  Clock& clock_;
+  ProviderTraits traits_;
+  std::mutex mutex_;
+  std::optional<Known> known_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Provider>> MakeSlurmProvider(const SlurmOptions& options, Clock& clock) {
+  if (!options.login.empty() && !IsSlurmLogin(options.login)) {
+    return Status(Code::kInvalid, "not a host for ssh: " + Printable(options.login));
+  }
+  STOKER_TRY(sys::MakeDirs(options.state_dir, 0700));
+  SlurmOptions own = options;
+  STOKER_ASSIGN(own.state_dir, sys::RealPath(options.state_dir));
+  return std::unique_ptr<Provider>(std::make_unique<Slurm>(std::move(own), clock));
+}
+
+}  // namespace stoker

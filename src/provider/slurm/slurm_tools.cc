@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/slurm/slurm_tools.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "provider/slurm/slurm_refusal.h"
+#include "sys/command.h"
+
+extern char** environ;
+
+namespace stoker {
+namespace {
+
+constexpr Duration kLookLimit = Duration::Seconds(30);
+constexpr Duration kKillWait = Duration::Seconds(30);  // Slurm's own default
+constexpr size_t kMostOutput = 32 << 20;
+
+// What belongs to the job that this process runs in, or would change what the programs print.
+std::vector<std::string> Environment() {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view one(*entry);
+    const bool of_slurm = StartsWith(one, "SLURM_") || StartsWith(one, "SBATCH_") ||
+                          StartsWith(one, "SQUEUE_") || StartsWith(one, "SCANCEL_") ||
+                          StartsWith(one, "SALLOC_") || StartsWith(one, "SRUN_");
+    if (of_slurm && !StartsWith(one, "SLURM_CONF=")) continue;
+    out.emplace_back(one);
+  }
+  out.emplace_back(kSqueueTimes);
+  return out;
+}
+
+}  // namespace
+
+bool IsSlurmLogin(std::string_view login) {
+  return !login.empty() && login.size() <= 255 && login[0] != '-' &&
+         std::all_of(login.begin(), login.end(), [](char c) {
+           return IsAlnum(c) || std::string_view("._-@:").find(c) != std::string_view::npos;
+         });
+}
+
+SlurmTools::SlurmTools(std::string login) : login_(std::move(login)) {}
+
+Result<std::string> SlurmTools::Run(const std::vector<std::string>& words, Duration limit,
+                                    const std::string& input, std::string* said) const {
+  sys::Command command;
+  command.env = Environment();
+  command.max_output = kMostOutput;
+  if (!input.empty()) command.input = input;
+  if (login_.empty()) {
+    command.argv = words;
+  } else {
+    std::string line = std::string(kSqueueTimes);
+    for (const std::string& word : words) line += " " + ShellQuote(word);
+    command.argv = {"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "--", login_, line};
+  }
+  const std::string what = words.front() + (login_.empty() ? "" : " on " + login_);
+  auto results = sys::RunCommands({command}, limit.ms);
+  if (!results[0].ok()) {
+    const Status& failed = results[0].status();
+    if (!failed.Is(Code::kNotFound)) return failed.WithContext(what);
+    return Status(Code::kDenied, what + ": there is no such program on this machine",
+                  "Submit where Slurm's commands are, or name that host: stoker config set "
+                  "slurm.login HOST");
+  }
+  const sys::CommandOutput& output = *results[0];
+  if (said != nullptr) *said = output.err;
+  if (output.truncated) return Status(Code::kUnavailable, what + " has too much to say");
+  if (output.exit_code == 0) return output.out;
+  if (!login_.empty() && (output.exit_code == 255 || output.exit_code == 127)) {
+    return Status(output.exit_code == 127 ? Code::kDenied : Code::kUnavailable,
+                  what + ": " + SlurmSaid(output.err));
+  }
+  return Status(Code::kUnavailable, what + ": " + SlurmSaid(output.err));
+}
+
+Result<std::vector<SlurmJobSeen>> SlurmTools::Squeue(const std::vector<std::string>& which) {
+  bool json = false;
+  {
+    const std::lock_guard lock(mutex_);
+    json = !no_json_;
+  }
+  if (json) {
+    std::vector<std::string> words = {"squeue", "--json", "--all", "--states=all"};
+    words.insert(words.end(), which.begin(), which.end());
+    const auto text = Run(words, kLookLimit);
+    if (text.ok()) {
+      auto seen = ParseSqueueJson(*text);
+      if (seen.ok()) return seen;
+    }
+    // Slurm itself may not answer now: that is no word about its JSON.
+  }
+  std::vector<std::string> words = {"squeue"};
+  for (const std::string& word : SqueueWords()) words.push_back(word);
+  words.insert(words.end(), which.begin(), which.end());
+  STOKER_ASSIGN(const std::string text, Run(words, kLookLimit));
+  auto seen = ParseSqueueLines(text);
+  if (json && seen.ok()) {
+    const std::lock_guard lock(mutex_);
+    no_json_ = true;
+  }
+  return seen;
+}
+
+Result<std::vector<SlurmJobSeen>> SlurmTools::Queue() { return Squeue({"--me"}); }
+
+Result<std::optional<SlurmJobSeen>> SlurmTools::Job(int64_t job) {
+  // A number that Slurm has forgotten is an error to squeue when it is alone, as "--jobs" has it.
+  STOKER_ASSIGN(const std::vector<SlurmJobSeen> all, Queue());
+  for (const SlurmJobSeen& seen : all) {
+    if (seen.job == job) return std::optional<SlurmJobSeen>(seen);
+  }
+  return std::optional<SlurmJobSeen>();
+}
+
+Status SlurmTools::Cancel(const std::vector<int64_t>& jobs) const {
+  if (jobs.empty()) return Status::Ok();
+  std::vector<std::string> words = {"scancel"};
+  for (const int64_t job : jobs) words.push_back(std::to_string(job));
+  std::string said;
+  const auto done = Run(words, kLookLimit, "", &said);
+  // It has ended meanwhile.
+  const bool over = said.find("Invalid job id") != std::string::npos ||
+                    said.find("already completing or completed") != std::string::npos;
+  return done.ok() || over ? Status::Ok() : done.status();
+}
+
+Duration SlurmTools::KillWait() const {
+  const auto text = Run({"scontrol", "show", "config"}, kLookLimit);
+  if (!text.ok()) return kKillWait;
+  for (const std::string& line : Split(*text, '\n')) {
+    if (!StartsWith(line, "KillWait ")) continue;
+    const size_t at = line.find("= ");
+    if (at == std::string::npos) continue;
+    const std::string value = line.substr(at + 2);
+    const auto seconds = WholeNumber(value.substr(0, value.find(' ')), 0, 86'400);
+    if (seconds) return Duration::Seconds(*seconds);
+  }
+  return kKillWait;
+}
+
+}  // namespace stoker

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slurm's own programs, run here or, by the system's ssh, on the host that has them.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "base/time.h"
+#include "provider/slurm/slurm_queue.h"
+
+namespace stoker {
+
+class SlurmTools {
+ public:
+  // `login`: a host for ssh; "" = this machine.
+  explicit SlurmTools(std::string login);
+
+  // What it printed on its standard output. Errors: kDenied: there is no such program, here or
+  // there; kTimeout; else kUnavailable with what it said. `input`: a file; "" = nothing.
+  Result<std::string> Run(const std::vector<std::string>& words, Duration limit,
+                          const std::string& input = "", std::string* said = nullptr) const;
+  // Every job of this user that Slurm remembers.
+  Result<std::vector<SlurmJobSeen>> Queue();
+  // One of them; nullopt: Slurm does not know it (any more).
+  Result<std::optional<SlurmJobSeen>> Job(int64_t job);
+  Status Cancel(const std::vector<int64_t>& jobs) const;
+  // How long Slurm waits from SIGTERM to SIGKILL.
+  Duration KillWait() const;
+
+ private:
+  Result<std::vector<SlurmJobSeen>> Squeue(const std::vector<std::string>& which);
+
+  const std::string login_;
+  std::mutex mutex_;
+  bool no_json_ = false;  // it was tried, and is not to be had
+};
+
+// Names of hosts as ssh takes them, with or without "user@".
+bool IsSlurmLogin(std::string_view login);
+
+}  // namespace stoker

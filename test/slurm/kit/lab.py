@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real Slurm on this machine for one test: the distribution's slurmctld and one slurmd a node, on
+free ports of loopback, with folders and a munge key of their own, run by whoever runs the test.
+
+    with Lab() as lab:
+        lab.out("sbatch", …)         # Slurm's own programs, by lab.env
+
+What is stood in for: the nodes n1…n6 are one machine, so they share its disk and its CPUs. Slurm
+is told that each has CPUs of its own. Nothing of it is left when the Lab is closed; `left()` tells
+what its jobs have left before."""
+
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+CONF = """\
+ClusterName=lab
+SlurmctldHost=localhost(127.0.0.1)
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+CredType=cred/munge
+AuthInfo=socket={dir}/munge.socket,cred_expire=5
+SlurmctldPort={port}
+StateSaveLocation={dir}/state
+SlurmdSpoolDir={dir}/spool/%n
+SlurmctldPidFile={dir}/slurmctld.pid
+SlurmdPidFile={dir}/slurmd.%n.pid
+SlurmctldLogFile={dir}/log/slurmctld.log
+SlurmdLogFile={dir}/log/slurmd.%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+JobCompType=jobcomp/none
+MpiDefault=none
+SwitchType=switch/none
+SlurmdParameters=config_overrides
+ReturnToService=2
+SchedulerType=sched/backfill
+SchedulerParameters=sched_min_interval=0,batch_sched_delay=0,bf_interval=1
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+EnforcePartLimits=ALL
+PreemptType=preempt/partition_prio
+PreemptMode={preempt}
+KillWait=5
+InactiveLimit=0
+MinJobAge={keep}
+SlurmdTimeout=10
+MessageTimeout=10
+{nodes}
+PartitionName=main Nodes=n[1-3] Default=YES MaxTime=INFINITE State=UP PriorityTier=2
+PartitionName=two Nodes=n[1-2] MaxTime=INFINITE State=UP PriorityTier=2
+PartitionName=short Nodes=n[1-3] MaxTime={short} State=UP PriorityTier=2
+PartitionName=low Nodes=n4 MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=15
+PartitionName=high Nodes=n4 MaxTime=INFINITE State=UP PriorityTier=10 PreemptMode=OFF
+PartitionName=frail Nodes=n[5-6] MaxTime=INFINITE State=UP PriorityTier=2
+"""
+
+NODE = "NodeName={name} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs={cpus} " \
+       "RealMemory=4000 State=UNKNOWN"
+
+
+def free_ports(count):
+    """Not of the range from which the kernel gives ports to whoever asks for none."""
+    found = []
+    port = 16000 + os.getpid() * 37 % 10000
+    while len(found) < count:
+        port = port + 1 if port < 30000 else 16000
+        with socket.socket() as one:
+            try:
+                one.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            found.append(port)
+    return found
+
+
+class Lab:
+    def __init__(self, nodes=6, cpus=4, short="0:02:00", preempt="CANCEL", keep=300):
+        for program in ("slurmctld", "slurmd", "munged", "sbatch"):
+            if self.which(program) is None:
+                sys.exit(f"{program} is not installed: './dev test' installs slurm-wlm and munge")
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="stoker-slurm-"))
+        self.dir.chmod(0o755)
+        for folder in ("state", "spool", "log"):
+            (self.dir / folder).mkdir()
+        self.names = [f"n{i + 1}" for i in range(nodes)]
+        for name in self.names:
+            (self.dir / "spool" / name).mkdir()
+        controller, *ports = free_ports(nodes + 1)
+        self.settings = {
+            "dir": self.dir, "user": self.user(), "port": controller, "short": short,
+            "preempt": preempt, "keep": keep,
+            "nodes": "\n".join(NODE.format(name=name, port=port, cpus=cpus)
+                               for name, port in zip(self.names, ports))}
+        self.conf = self.dir / "slurm.conf"
+        self.conf.write_text(CONF.format(**self.settings))
+        # The mark by which whatever it starts is found again.
+        self.env = {**os.environ, "SLURM_CONF": str(self.conf)}
+        self.daemons = {}
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+
+    @staticmethod
+    def which(program):
+        return shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+
+    @staticmethod
+    def user():
+        import pwd
+        return pwd.getpwuid(os.getuid()).pw_name
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def start(self):
+        key = self.dir / "munge.key"
+        key.write_bytes(os.urandom(128))
+        key.chmod(0o600)
+        self.daemon("munged", "munged", "--foreground", f"--key-file={key}", "--force",
+                    f"--socket={self.dir}/munge.socket", f"--pid-file={self.dir}/munged.pid",
+                    f"--log-file={self.dir}/log/munged.log", f"--seed-file={self.dir}/munge.seed",
+                    "--num-threads=2")
+        self.wait_for("munged", lambda: (self.dir / "munge.socket").exists())
+        self.start_controller()
+        for name in self.names:
+            self.start_node(name)
+        self.wait_for("all nodes to be idle", self.idle, 60)
+
+    def daemon(self, name, program, *words):
+        log = (self.dir / "log" / f"{name}.out").open("ab")
+        self.daemons[name] = subprocess.Popen(
+            [self.which(program), *words], env=self.env, stdin=subprocess.DEVNULL, stdout=log,
+            stderr=log, cwd="/", start_new_session=True)
+
+    def start_controller(self):
+        self.daemon("slurmctld", "slurmctld", "-D", "-f", str(self.conf))
+
+    def stop_controller(self):
+        self.stop("slurmctld")
+
+    def start_node(self, name):
+        self.daemon(name, "slurmd", "-D", "-f", str(self.conf), "-N", name)
+
+    def stop(self, name, how=signal.SIGTERM):
+        daemon = self.daemons.pop(name, None)
+        if daemon is None:
+            return
+        daemon.send_signal(how)
+        try:
+            daemon.wait(20)
+        except subprocess.TimeoutExpired:
+            daemon.kill()
+            daemon.wait()
+
+    def kill_node(self, name):
+        """As if its power failed: slurmd, and all that it has started, at once."""
+        root = self.daemons[name].pid
+        self.daemons.pop(name).kill()
+        mark = f"SLURMD_NODENAME={name}".encode()
+        for pid in self.processes():
+            # A step's own daemon is a child of init by now, and has the node in its command line.
+            if pid != root and (mark in self.environ(pid) or f"[{name}]" in self.command(pid)
+                                or self.is_stepd_of(pid, name)):
+                self.kill(pid)
+
+    def is_stepd_of(self, pid, name):
+        """slurmstepd keeps its socket in its node's spool."""
+        if "slurmstepd" not in self.command(pid):
+            return False
+        try:
+            files = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+        except OSError:
+            return False
+        return any(f"slurmd.{name}.log" in file for file in files)
+
+    @staticmethod
+    def kill(pid):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
+
+    def idle(self):
+        states = self.try_out("sinfo", "-h", "-N", "-o", "%N %T")
+        return states is not None and {tuple(line.split()) for line in states.splitlines()} == {
+            (name, "idle") for name in self.names}
+
+    def try_out(self, *words):
+        done = subprocess.run(words, env=self.env, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL)
+        return done.stdout if done.returncode == 0 else None
+
+    def out(self, *words):
+        done = subprocess.run(words, env=self.env, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def queue(self):
+        """(id, name, state) of all that has not ended."""
+        text = self.out("squeue", "-h", "-a", "-o", "%i|%j|%T")
+        return [tuple(line.split("|")) for line in text.splitlines()]
+
+    OVER = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED")
+
+    def all_jobs(self):
+        """The same, and what Slurm remembers of those that have ended."""
+        text = self.try_out("squeue", "-h", "-a", "--states=all", "-o", "%i|%j|%T") or ""
+        return [tuple(line.split("|")) for line in text.splitlines()]
+
+    @staticmethod
+    def wait_for(what, there, limit=30, pause=0.05):
+        end = time.monotonic() + limit
+        while True:
+            found = there()
+            if found:
+                return found
+            assert time.monotonic() < end, f"waited {limit} s for {what}"
+            time.sleep(pause)
+
+    @staticmethod
+    def environ(pid):
+        try:
+            return pathlib.Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:
+            return b""
+
+    @staticmethod
+    def command(pid):
+        try:
+            return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(
+                errors="replace")
+        except OSError:
+            return ""
+
+    def processes(self):
+        mark = f"SLURM_CONF={self.conf}".encode()
+        me = os.getpid()
+        return [int(p.name) for p in pathlib.Path("/proc").iterdir()
+                if p.name.isdigit() and int(p.name) != me and mark in self.environ(p.name)]
+
+    def left(self):
+        """Command lines of what its jobs have started and that still lives."""
+        own = ("slurmctld", "slurmd ", "munged", "slurmd-")
+        all_of_it = {pid: self.command(pid) for pid in self.processes()}
+        daemons = {daemon.pid for daemon in self.daemons.values()}
+        return {pid: line for pid, line in all_of_it.items() if line and pid not in daemons
+                and not line.split("/")[-1].startswith(own)}
+
+    def close(self):
+        for name in list(self.daemons):
+            self.stop(name, signal.SIGTERM)
+        end = time.monotonic() + 20
+        while time.monotonic() < end and (pids := self.processes()):
+            for pid in pids:
+                self.kill(pid)
+            time.sleep(0.05)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    # For a look around: a shell in which Slurm's programs speak to a lab.
+    with Lab() as lab:
+        subprocess.run([os.environ.get("SHELL", "/bin/sh")], env=lab.env)

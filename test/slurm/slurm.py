@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs on a real Slurm (kit/lab.py), which ends them, takes their nodes, forgets, and goes away.
+
+    slurm.py [--full] [NAME…]     at length; only these parts
+
+Judged by what programs print and by what Slurm lists: each step is made once, or once more behind a
+checkpoint; what an owner cancels stays so; nothing is left in the queue, on the nodes, in the
+state folder. The parts run side by side on nodes of their own."""
+
+import argparse
+import concurrent.futures
+import pathlib
+import shutil
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+from kit.harness import Results, patience  # noqa: E402
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "kit"))
+from lab import Lab  # noqa: E402
+from slurm_world import SlurmWorld, whole  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+MEET = """
+import os, socket, time
+rank = int(os.environ["NODE_RANK"])
+address = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+assert os.environ["NNODES"] == "2", os.environ
+if rank == 0:
+    with socket.create_server(address) as server:
+        other, _ = server.accept()
+        other.sendall(b"hello")
+        print("met", other.recv(10).decode(), flush=True)
+else:
+    for _ in range(300):
+        try:
+            other = socket.create_connection(address)
+            break
+        except OSError:
+            time.sleep(0.1)
+    print(other.recv(10).decode(), flush=True)
+    other.sendall(b"rank 1")
+"""
+
+
+def test_one(lab, check, _):
+    with SlurmWorld(lab) as world:
+        job = world.train(20, "--cpus", "2", "--memory", "64MB")
+        check("a job on one node succeeds", world.ended(job) == "Succeeded", world.job(job))
+        runs = world.runs(job)
+        check("in one attempt", [r[:2] for r in runs] == [(1, 0)] and not whole(runs, 20), runs)
+        world.nothing_left(job)
+
+
+def test_two(lab, check, full):
+    with SlurmWorld(lab) as world:
+        if full:
+            shutil.copytree(ROOT / "examples" / "ddp", world.root / "ddp")
+            job = world.submit("job.yaml", "--infra", "slurm/two", "--env", "EPOCHS=8",
+                               cwd=world.root / "ddp")
+        else:
+            world.program(MEET, "meet.py")
+            job = world.submit("--infra", "slurm/two", "--num-nodes", "2", "--",
+                               "/usr/bin/python3", "meet.py")
+        state = world.ended(job, 240)
+        text = [line for _, line in world.lines(job)]
+        check("a job on two nodes succeeds", state == "Succeeded", (text, world.job(job)))
+        if not full:
+            check("its nodes met", sorted(text) == ["hello", "met rank 1"], text)
+        check("it was one job of Slurm", len(world.slurm_jobs(job)) == 1, world.slurm_jobs(job))
+        world.nothing_left(job)
+
+
+def test_limit(lab, check, full):
+    steps, pause = (340, 1.0) if full else (55, 1.0)
+    with SlurmWorld(lab) as world:
+        job = world.train(steps, where="slurm/short", pause=pause)
+        state = world.ended(job, 900 if full else 240)
+        runs = world.runs(job)
+        check("a job that is longer than its partition gives runs to its end",
+              state == "Succeeded" and len(runs) >= (3 if full else 2), (state, runs))
+        check("over successors, with no step made twice", not whole(runs, steps), runs)
+        reasons = {a["ending"]["reason"] for a in world.job(job)["attempts"][:-1]}
+        check("each time it was told ahead", reasons == {"Interrupted"}, reasons)
+        world.nothing_left(job)
+
+
+def test_preempted(lab, check, _):
+    with SlurmWorld(lab) as world:
+        job = world.train(100, where="slurm/low", pause=0.3)
+        first = world.running(job)
+        world.wait_for("some steps", lambda: world.step_of(job) >= 10, 60, 0.5)
+        high = lab.out("sbatch", "--parsable", "-p", "high", "-N1", "--exclusive",
+                       "--output=/dev/null", "--wrap=sleep 5").strip()
+        state = world.ended(job, 240)
+        runs = world.runs(job)
+        check("a job that is preempted goes on", state == "Succeeded" and len(runs) == 2,
+              (state, runs))
+        check("where it was", not whole(runs, 100, redone=1), runs)
+        states = dict((n, s) for n, _, s in lab.all_jobs())
+        check("Slurm says that it preempted it, and ran the other",
+              states[first] in ("PREEMPTED", "COMPLETED", "CANCELLED") and high in states, states)
+        world.nothing_left(job)
+
+
+def test_node_killed(lab, check, _):
+    with SlurmWorld(lab) as world:
+        job = world.train(120, where="slurm/frail", pause=0.3)
+        number = world.running(job)
+        world.wait_for("some steps", lambda: world.step_of(job) >= 5, 60, 0.5)
+        name = lab.out("squeue", "-h", "-j", number, "-o", "%N").strip()
+        lab.kill_node(name)
+        state = world.ended(job, 240)
+        runs = world.runs(job)
+        check("a job whose node dies goes on on another", state == "Succeeded" and len(runs) == 2,
+              (state, runs, world.job(job)))
+        # What was made and printed in the last moments is lost with the node.
+        check("from its last checkpoint", not whole(runs, 120, redone=15), runs)
+        world.nothing_left(job)
+        lab.start_node(name)
+
+
+def test_requeued(lab, check, _):
+    with SlurmWorld(lab) as world:
+        job = world.train(60, pause=0.3)
+        number = world.running(job)
+        world.wait_for("some steps", lambda: world.step_of(job) >= 5, 60, 0.5)
+        lab.out("scontrol", "update", f"JobId={number}", "Requeue=1")
+        lab.out("scontrol", "requeue", number)
+        state = world.ended(job, 240)
+        runs = world.runs(job)
+        check("a job that is requeued by hand goes on", state == "Succeeded", (state, runs))
+        check("in one place at a time", not whole(runs, 60, redone=1), runs)
+        world.nothing_left(job)
+
+
+def test_scancel(lab, check, _):
+    with SlurmWorld(lab) as world:
+        job = world.train(1000)
+        number = world.running(job)
+        world.wait_for("some steps", lambda: world.step_of(job) >= 5, 60, 0.5)
+        lab.out("scancel", number)
+        state = world.ended(job, 60)
+        check("scancel is a cancel", state == "Cancelled", world.job(job))
+        check("nothing was asked for in its place", list(world.slurm_jobs(job)) == [number],
+              world.slurm_jobs(job))
+        saved = world.json("checkpoints", job)
+        check("its checkpoints are there", len(saved) >= 1, saved)
+        world.nothing_left(job)
+
+
+def test_scancel_in_the_queue(lab, check, _):
+    with SlurmWorld(lab) as world:
+        # More CPUs than are free while these hold them.
+        hold = lab.out("sbatch", "--parsable", "-p", "frail", "-N2", "--exclusive",
+                       "--output=/dev/null", "--wrap=sleep 600").strip()
+        job = world.train(5, where="slurm/frail")
+        number = world.wait_for("it to queue", lambda: list(world.slurm_jobs(job)))[0]
+        shown = world.wait_for("it to say so", lambda: " ".join(
+            world.json("show", job).get("queued", [])), 30, 0.5)
+        check("a job in the queue says why it waits", "(" in shown, shown)
+        lab.out("scancel", number)
+        state = world.ended(job, 60)
+        check("scancel in the queue is a cancel, too", state == "Cancelled", world.job(job))
+        check("and nothing was asked for in its place", list(world.slurm_jobs(job)) == [number],
+              world.slurm_jobs(job))
+        world.nothing_left(job)
+        lab.out("scancel", hold)
+
+
+def test_drill(lab, check, _):
+    with SlurmWorld(lab) as world:
+        job = world.train(60, pause=0.3)
+        world.running(job)
+        world.wait_for("some steps", lambda: world.step_of(job) >= 5, 60, 0.5)
+        world.stoker("preempt", job, "--in", "5s", check=True)
+        state = world.ended(job, 120)
+        runs = world.runs(job)
+        check("after a fire drill it goes on where it was",
+              state == "Succeeded" and len(runs) == 2 and not whole(runs, 60), (state, runs))
+        world.nothing_left(job)
+
+
+def test_cancel(lab, check, _):
+    with SlurmWorld(lab) as world:
+        job = world.train(1000)
+        world.running(job)
+        world.stoker("cancel", job, check=True)
+        check("stoker cancel ends it", world.ended(job, 60) == "Cancelled", world.job(job))
+        world.nothing_left(job)
+
+
+def test_controller_away(lab, check, full):
+    """Alone: all others would see it, too."""
+    with SlurmWorld(lab) as world:
+        job = world.train(400 if full else 60, pause=0.3)
+        world.running(job)
+        lab.stop_controller()
+        time.sleep(60 if full else 8)
+        lab.start_controller()
+        state = world.ended(job, 400)
+        runs = world.runs(job)
+        check("a job does not mind that slurmctld is away", state == "Succeeded"
+              and len(runs) == 1, (state, runs))
+        world.nothing_left(job, 120)
+
+
+def test_refused(lab, check, _):
+    with SlurmWorld(lab) as world:
+        done = world.stoker("run", "--infra", "slurm/nowhere", "--", "true", timeout=60)
+        check("a partition that is not there ends the job, and says so",
+              done.returncode != 0 and "Invalid partition" in done.stdout + done.stderr,
+              done.stdout + done.stderr)
+        done = world.stoker("run", "--infra", "slurm", "--gpus", "3", "--", "true", timeout=60)
+        check("what no node has does, too",
+              done.returncode != 0 and "generic resource" in done.stdout + done.stderr,
+              done.stdout + done.stderr)
+
+
+def test_unseen_folder(lab, check, _):
+    """As on a node that does not mount the submitter's home: the binary may not be run there."""
+    with SlurmWorld(lab) as world:
+        world.submit("--infra", "local", "--", "true")  # leaves the binary in its place
+        hold = lab.out("sbatch", "--parsable", "-p", "main", "-N3", "--exclusive",
+                       "--output=/dev/null", "--wrap=sleep 600").strip()
+        job = world.train(5)
+        world.wait_for("it to queue", lambda: list(world.slurm_jobs(job)))
+        for binary in (world.state / "bin").glob("*/stoker"):
+            binary.chmod(0o600)
+        lab.out("scancel", hold)
+        state = world.ended(job, 60)
+        shown = world.stoker("show", job).stdout
+        check("nodes that do not see the state folder are told apart from all else",
+              state == "Failed" and "all nodes see" in shown, shown)
+
+
+ALONE = {"controller_away": test_controller_away, "unseen_folder": test_unseen_folder}
+TOGETHER = {"limit": test_limit, "preempted": test_preempted, "node_killed": test_node_killed,
+            "one": test_one, "two": test_two, "requeued": test_requeued, "scancel": test_scancel,
+            "drill": test_drill, "cancel": test_cancel, "refused": test_refused}
+LAST = {"scancel_in_the_queue": test_scancel_in_the_queue}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args()
+    results = Results()
+    with Lab(short="0:02:00" if args.full else "0:01:00") as lab:
+        def run(name, part):
+            results.run(name, part, lab, results.check, args.full)
+        chosen = [{n: p for n, p in parts.items() if not args.names or n in args.names}
+                  for parts in (TOGETHER, LAST, ALONE)]
+        with concurrent.futures.ThreadPoolExecutor(len(TOGETHER)) as pool:
+            begun = [pool.submit(run, name, part) for name, part in chosen[0].items()]
+            for each in begun:
+                each.result()
+        for parts in chosen[1:]:
+            for name, part in parts.items():
+                run(name, part)
+        deadline = time.monotonic() + patience(30)
+        while lab.left() and time.monotonic() < deadline:
+            time.sleep(0.2)
+        results.check("nothing of any job runs", not lab.left(), lab.left())
+        ours = [row for row in lab.queue() if row[1].startswith("stoker-")]
+        results.check("nothing of any job is in the queue", not ours, ours)
+    results.finish()
+
+
+if __name__ == "__main__":
+    main()

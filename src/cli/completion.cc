@@ -27,6 +27,13 @@ std::vector<std::string> Choices(const Verb& verb) {
   return {};
 }
 
+bool TakesInfra(const Verb& verb) {
+  for (const Option& option : verb.options) {
+    if (option.names == "--infra") return true;
+  }
+  return false;
+}
+
 bool TakesJob(const Verb& verb) {
   for (const Option& option : verb.options) {
     if (option.names == "JOB" || option.names == "JOBS") return true;
@@ -42,6 +49,7 @@ std::string VerbNames(const std::vector<Verb>& verbs) {
   return Join(names, " ");
 }
 
+constexpr char kPlaceWords[] = "stoker places --words 2>/dev/null";
 constexpr char kJobWords[] = "stoker ls --all --ids 2>/dev/null";
 
 std::string Bash(const std::vector<Verb>& verbs) {
@@ -55,6 +63,10 @@ std::string Bash(const std::vector<Verb>& verbs) {
     if (verb.hidden) continue;
     out += "    " + verb.name + ")\n      if [[ $cur == -* ]]; then words=\"" +
            Join(Flags(verb), " ") + "\"\n";
+    if (TakesInfra(verb)) {
+      out += "      elif [[ ${COMP_WORDS[COMP_CWORD-1]} == --infra ]]; then words=$(" +
+             std::string(kPlaceWords) + ")\n";
+    }
     if (TakesJob(verb)) {
       out += "      else words=$(" + std::string(kJobWords) + ")\n";
     } else if (!Choices(verb).empty()) {
@@ -94,6 +106,10 @@ std::string Zsh(const std::vector<Verb>& verbs) {
     if (verb.hidden) continue;
     out += "    " + verb.name + ")\n      if [[ $words[CURRENT] == -* ]]; then compadd -- " +
            Join(Flags(verb), " ") + "\n";
+    if (TakesInfra(verb)) {
+      out += "      elif [[ $words[CURRENT-1] == --infra ]]; then jobs=(${(f)\"$(" +
+             std::string(kPlaceWords) + ")\"}); compadd -a jobs\n";
+    }
     if (TakesJob(verb)) {
       out += "      else jobs=(${(f)\"$(" + std::string(kJobWords) + ")\"}); compadd -a jobs\n";
     } else if (!Choices(verb).empty()) {
@@ -125,7 +141,8 @@ std::string Fish(const std::vector<Verb>& verbs) {
     for (const std::string& flag : Flags(verb)) {
       const bool is_long = StartsWith(flag, "--");
       out += "complete -c stoker " + on + (is_long ? " -l " : " -s ") +
-             flag.substr(is_long ? 2 : 1) + "\n";
+             flag.substr(is_long ? 2 : 1) +
+             (flag == "--infra" ? " -x -a '(" + std::string(kPlaceWords) + ")'" : "") + "\n";
     }
     if (TakesJob(verb)) out += "complete -c stoker -f " + on + " -a '(" + kJobWords + ")'\n";
     for (const std::string& choice : Choices(verb)) {

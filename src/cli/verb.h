@@ -55,6 +55,7 @@ Verb RetryVerb();
 Verb PreemptVerb();
 Verb GetVerb();
 Verb CheckpointsVerb();
+Verb PlacesVerb();
 Verb SyncVerb();
 Verb GcVerb();
 Verb ControllerVerb();

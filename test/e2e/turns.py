@@ -131,6 +131,9 @@ def test_gpus(world):
     assert sorted([gpus_of(world, "a"), gpus_of(world, "b")]) == ["0", "1"]
     assert gpus_of(world, "d") == ""
     assert gpus_of(world, "c") is None
+    here = world.json("places")[0]
+    assert here["gpus"] == [{"name": "L4", "total": 2, "free": 0}], here
+    assert (here["cpus"], here["free_cpus"], here["running"], here["waiting"]) == (8, 5, 3, 1), here
     held = "b" if gpus_of(world, "b") == "1" else "a"
     let_go(world, held)
     running(world, "c")

@@ -158,6 +158,10 @@ class Local : public LocalProvider {
 
   std::string Shared() override { return TellLocalQueue(state_, host_); }
 
+  Result<std::vector<PlaceInfo>> Places() override {
+    return std::vector<PlaceInfo>{LocalShare(state_, host_)};
+  }
+
   Result<size_t> Wait() override { return TakeTurns({}, true); }
 
  private:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "port/clock.h"
+#include "port/place_info.h"
 #include "port/provider.h"
 
 namespace stoker {
@@ -26,7 +27,7 @@ struct LocalProviderOptions {
   bool apart = false;
 };
 
-class LocalProvider : public Provider {
+class LocalProvider : public Provider, public PlaceTeller {
  public:
   // Random, and the same for all who use this state folder: tells whose "local" a job means.
   virtual const std::string& host() const = 0;

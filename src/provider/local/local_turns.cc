@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "policy/local_gpus.h"
 #include "provider/local/local_capacity.h"
+#include "provider/local/local_share.h"
 
 namespace stoker {
 namespace {
@@ -51,6 +52,12 @@ std::string TellLocalQueue(const LocalState& state, const std::string& host) {
          (run == 1 ? " machine runs, " : " machines run, ") + std::to_string(wait) +
          (wait == 1 ? " waits (" : " wait (") + folder.path() +
          (own ? ", yours alone: the one of this machine cannot be used)" : ")");
+}
+
+PlaceInfo LocalShare(const LocalState& state, const std::string& host) {
+  std::vector<LocalTicketSeen> seen = OpenLocalQueue(state, host).Read();
+  std::erase_if(seen, MayBeOver);
+  return ShareOf(CountCapacity(), TicketsOf(seen));
 }
 
 LocalTurns::LocalTurns(LocalState state, std::string host, Clock& clock)

@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "port/clock.h"
+#include "port/place_info.h"
 #include "provider/local/local_boot.h"
 #include "provider/local/local_queue_folder.h"
 #include "provider/local/local_state.h"
@@ -37,6 +38,9 @@ LocalQueueFolder OpenLocalQueue(const LocalState& state, const std::string& host
 // "2 CPUs, 16 GB of memory, no GPU, shared in turn: 1 machine runs, 3 wait (FOLDER)": what there is
 // to share, and who shares it now. For people.
 std::string TellLocalQueue(const LocalState& state, const std::string& host);
+
+// The same as figures.
+PlaceInfo LocalShare(const LocalState& state, const std::string& host);
 
 // Thread-safe; any number of processes.
 class LocalTurns {

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/context.h"
+#include "cli/table.h"
+#include "cli/verb.h"
+#include "port/place_info.h"
+#include "spec/text/infra.h"
+#include "sys/program_lookup.h"
+
+namespace stoker::cli {
+namespace {
+
+using nlohmann::json;
+
+struct PlacesOptions {
+  bool words = false;
+};
+
+bool HasSlurm(const Settings& settings) {
+  const char* path = std::getenv("PATH");
+  return !settings.slurm_login.empty() ||
+         FindProgram("sbatch", path != nullptr ? path : "", "/").ok();
+}
+
+// Without asking anybody: what --infra takes here.
+std::vector<std::string> Words(const Settings& settings) {
+  std::vector<std::string> words = {"local"};
+  if (HasSlurm(settings)) words.emplace_back("slurm");
+  for (const auto& [pool, hosts] : settings.pools) words.push_back("ssh/" + pool);
+  std::erase_if(words, [](const std::string& word) { return !CheckInfra("", word).ok(); });
+  return words;
+}
+
+// A provider that cannot be asked is a line, too.
+std::vector<PlaceInfo> Ask(Context& context, const std::string& name) {
+  const auto failed = [&](const Status& why) {
+    PlaceInfo info;
+    info.infra = name;
+    info.machines = 0;
+    info.trouble = why.ToString();
+    return std::vector<PlaceInfo>{info};
+  };
+  const auto provider = context.provider(name);
+  if (!provider.ok()) return failed(provider.status());
+  auto* const teller = dynamic_cast<PlaceTeller*>(*provider);
+  if (teller == nullptr) return failed(Status(Code::kInvalid, "it cannot tell what it has"));
+  auto places = teller->Places();
+  return places.ok() ? std::move(*places) : failed(places.status());
+}
+
+std::string Decimal(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, value == static_cast<int64_t>(value) ? "%.0f" : "%.1f", value);
+  return text;
+}
+
+std::string OfAll(const std::string& free, const std::string& all) {
+  return free.empty() || all.empty() ? all : free + " of " + all;
+}
+
+std::string CpusCell(const PlaceInfo& place) {
+  const auto text = [](const std::optional<int64_t>& cpus) {
+    return cpus ? Decimal(static_cast<double>(*cpus) / 1000) : std::string();
+  };
+  return OfAll(text(place.free_cpus), text(place.cpus));
+}
+
+std::string MemoryCell(const PlaceInfo& place) {
+  const auto text = [](const std::optional<int64_t>& bytes) {
+    return bytes ? HumanSize(*bytes) : std::string();
+  };
+  return OfAll(text(place.free_memory), text(place.memory));
+}
+
+std::string GpusCell(const PlaceInfo& place) {
+  std::vector<std::string> kinds;
+  for (const GpuShare& gpu : place.gpus) {
+    kinds.push_back(OfAll(gpu.free ? std::to_string(*gpu.free) : "", std::to_string(gpu.total)) +
+                    (gpu.name.empty() ? "" : " " + Printable(gpu.name)));
+  }
+  return Join(kinds, ", ");
+}
+
+json ToJson(const PlaceInfo& place) {
+  const auto whole = [](const std::optional<int64_t>& value) {
+    return value ? json(*value) : json(nullptr);
+  };
+  const auto cpus = [](const std::optional<int64_t>& value) {
+    return value ? json(static_cast<double>(*value) / 1000) : json(nullptr);
+  };
+  json gpus = json::array();
+  for (const GpuShare& gpu : place.gpus) {
+    gpus.push_back({{"name", gpu.name},
+                    {"total", gpu.total},
+                    {"free", gpu.free ? json(*gpu.free) : json(nullptr)}});
+  }
+  return {{"infra", place.infra},
+          {"part", place.part},
+          {"trouble", place.trouble},
+          {"machines", place.machines},
+          {"cpus", cpus(place.cpus)},
+          {"free_cpus", cpus(place.free_cpus)},
+          {"memory", whole(place.memory)},
+          {"free_memory", whole(place.free_memory)},
+          {"gpus", gpus},
+          {"running", whole(place.running)},
+          {"waiting", whole(place.waiting)},
+          {"limit_ms", place.limit ? json(place.limit->ms) : json(nullptr)},
+          {"price", place.price ? json(static_cast<double>(*place.price) / 1e6) : json(nullptr)}};
+}
+
+void PrintTable(Context& context, const std::vector<PlaceInfo>& places) {
+  std::vector<std::vector<std::string>> rows = {
+      {"PLACE", "PART", "FREE CPUS", "FREE MEMORY", "FREE GPUS", "RUNNING", "WAITING", "LIMIT"}};
+  const auto count = [](const std::optional<int64_t>& n) {
+    return n ? std::to_string(*n) : std::string();
+  };
+  for (const PlaceInfo& place : places) {
+    rows.push_back({Printable(place.infra), Printable(place.part), CpusCell(place),
+                    MemoryCell(place), GpusCell(place), count(place.running), count(place.waiting),
+                    place.limit ? FormatDuration(*place.limit) : ""});
+  }
+  const std::vector<ColumnRule> rules = {{}, {8, 0}, {}, {0, 2}, {12, 0}, {0, 3}, {}, {0, 4}};
+  context.Print(FitTable(std::move(rows), rules, context.out_width()).text);
+  for (const PlaceInfo& place : places) {
+    if (place.trouble.empty()) continue;
+    context.Say(place.infra + (place.part.empty() ? "" : " " + place.part) + ": " + place.trouble);
+  }
+}
+
+Status Run(Context& context, const PlacesOptions& options) {
+  STOKER_ASSIGN(const Settings* settings, context.settings());
+  const std::vector<std::string> words = Words(*settings);
+  if (options.words) {
+    context.Print(Join(words, "\n") + "\n");
+    return Status::Ok();
+  }
+  std::vector<std::string> providers;
+  for (const std::string& word : words) {
+    const std::string name = ParseInfra(word).provider;
+    if (providers.empty() || providers.back() != name) providers.push_back(name);
+  }
+  std::vector<PlaceInfo> places;
+  for (const std::string& name : providers) {
+    for (PlaceInfo& place : Ask(context, name)) places.push_back(std::move(place));
+  }
+  if (!context.json) {
+    PrintTable(context, places);
+    return Status::Ok();
+  }
+  json all = json::array();
+  for (const PlaceInfo& place : places) all.push_back(ToJson(place));
+  context.Print(all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+  return Status::Ok();
+}
+
+}  // namespace
+
+Verb PlacesVerb() {
+  auto options = std::make_shared<PlacesOptions>();
+  Verb verb;
+  verb.name = "places";
+  verb.summary = "Show where jobs can run, and what is free there now";
+  verb.description =
+      "Shows every place that --infra takes here: this machine, the partitions of a Slurm cluster, "
+      "and the pools of machines that the settings name. What is free is what nobody has asked for "
+      "through stoker or the place's own queue at this moment.";
+  verb.examples = {"stoker places", "stoker places --json", "stoker run --infra ssh/lab job.yaml"};
+  verb.options = {{"--words", "Only the words for --infra; asks nobody", &options->words}};
+  verb.options_owner = options;
+  verb.run = [options](Context& context) { return Run(context, *options); };
+  return verb;
+}
+
+}  // namespace stoker::cli

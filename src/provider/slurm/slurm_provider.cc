@@ -12,6 +12,7 @@
 #include "provider/slurm/slurm_folder.h"
 #include "provider/slurm/slurm_job.h"
 #include "provider/slurm/slurm_judge.h"
+#include "provider/slurm/slurm_places.h"
 #include "provider/slurm/slurm_refusal.h"
 #include "provider/slurm/slurm_tools.h"
 #include "sys/file.h"
@@ -20,6 +21,7 @@ namespace stoker {
 namespace {
 
 constexpr Duration kSendLimit = Duration::Seconds(90);
+constexpr Duration kAskLimit = Duration::Seconds(20);
 constexpr Duration kSendingCounts = Duration::Minutes(3);
 constexpr Duration kSkew = Duration::Seconds(5);  // of a file server's clock
 constexpr Duration kDefaultLimit = Duration::Hours(24);
@@ -50,7 +52,7 @@ int64_t JobOfId(const std::string& id) {
   return WholeNumber(id.substr(0, id.find('.')), 1, kMostSlurmJob).value_or(0);
 }
 
-class Slurm : public Provider {
+class Slurm : public Provider, public PlaceTeller {
  public:
   Slurm(SlurmOptions options, Clock& clock)
       : options_(std::move(options)),
@@ -156,6 +158,15 @@ class Slurm : public Provider {
       return tools_.Cancel(running);
     }
     return request ? state_.Remove(*request) : Status::Ok();
+  }
+
+  Result<std::vector<PlaceInfo>> Places() override {
+    std::vector<std::string> nodes = SinfoWords();
+    nodes.insert(nodes.begin(), "sinfo");
+    std::vector<std::string> jobs = SqueueCountWords();
+    jobs.insert(jobs.begin(), "squeue");
+    STOKER_ASSIGN(const std::string said, tools_.Run(nodes, kAskLimit));
+    return ParseSlurmPlaces(said, tools_.Run(jobs, kAskLimit).value_or(""));
   }
 
   // A preemption takes all nodes of a job.

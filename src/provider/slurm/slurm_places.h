@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a cluster's partitions have and what of it is free, out of what sinfo and squeue print.
+// Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "port/place_info.h"
+
+namespace stoker {
+
+// Words after "sinfo" and "squeue" whose output the functions below read. Fields and their order:
+// sinfo(1) and squeue(1), "--Format" and "--format".
+std::vector<std::string> SinfoWords();
+std::vector<std::string> SqueueCountWords();
+
+// "gpu:a100:4(S:0-1),gpu:2,mps:100" of `nodes` nodes: the GPUs of each name, all free.
+std::vector<GpuShare> GpusOfGres(const std::string& gres, int nodes);
+
+// A place for each partition, in the order of their first lines: "slurm/gpu". kCorrupt where it is
+// not what sinfo prints. `jobs`: of squeue; what is not understood in it is passed over.
+Result<std::vector<PlaceInfo>> ParseSlurmPlaces(const std::string& nodes, const std::string& jobs);
+
+}  // namespace stoker

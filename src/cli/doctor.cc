@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "checkpoint/checkpoint_store.h"
 #include "cli/context.h"
+#include "cli/doctor_boxes.h"
 #include "cli/table.h"
 #include "cli/tiers.h"
 #include "cli/timer.h"
@@ -18,6 +19,8 @@
 #include "ledger/probe.h"
 #include "ledger/records.h"
 #include "provider/local/local_capacity.h"
+#include "provider/ssh/ssh_provider.h"
+#include "spec/text/infra.h"
 #include "store/bucket_facts.h"
 #include "store/rights.h"
 #include "sys/command.h"
@@ -36,18 +39,23 @@ constexpr int64_t kAskMs = 20'000;
 
 struct DoctorOptions {
   std::string job;
+  std::string infra;
+  std::string gone;
   bool iam = false;
-};
-
-struct Finding {
-  std::string what;
-  std::string level;  // "ok", "note", "bad"
-  std::string text;
 };
 
 class Doctor {
  public:
   Doctor(Context& context, std::string job) : context_(context), job_(std::move(job)) {}
+
+  // Of a pool's machines instead of this one.
+  std::vector<Finding> ExamineFor(const std::string& pool) {
+    Settings();
+    Store();
+    for (Finding& finding : ExamineBoxes(context_, pool)) findings_.push_back(std::move(finding));
+    Timer();
+    return std::move(findings_);
+  }
 
   std::vector<Finding> Examine() {
     Settings();
@@ -294,7 +302,16 @@ Status PrintRights(Context& context) {
 
 Status Run(Context& context, const DoctorOptions& options) {
   if (options.iam) return PrintRights(context);
-  const std::vector<Finding> findings = Doctor(context, options.job).Examine();
+  if (!options.gone.empty()) return GiveUpBoxOfPool(context, options.gone);
+  std::string pool;
+  if (!options.infra.empty()) {
+    const auto infra = CheckInfra("--infra", options.infra);
+    if (!infra.ok()) return Status(Code::kUsage, infra.status().message(), infra.status().next());
+    const Infra parts = ParseInfra(*infra);
+    if (parts.provider == kSshProvider) pool = parts.where;
+  }
+  Doctor doctor(context, options.job);
+  const std::vector<Finding> findings = pool.empty() ? doctor.Examine() : doctor.ExamineFor(pool);
   nlohmann::json all = nlohmann::json::array();
   std::vector<std::vector<std::string>> rows;
   bool bad = false;
@@ -321,13 +338,19 @@ Verb DoctorVerb() {
       "bucket "
       "it also says whose credentials are used and what deleted data goes on costing; with JOB, "
       "what that job's checkpoints cost. --iam prints the smallest set of rights the bucket must "
-      "grant. "
+      "grant. With --infra ssh/POOL it connects to each box of that pool instead: whether it "
+      "answers, what it has, and whether it sees the store. "
       "Ends with 1 when something is bad.";
-  verb.examples = {"stoker doctor", "stoker doctor --json", "stoker doctor --iam"};
+  verb.examples = {"stoker doctor", "stoker doctor --json", "stoker doctor --iam",
+                   "stoker doctor --infra ssh/lab"};
   auto options = std::make_shared<DoctorOptions>();
   verb.options_owner = options;
-  verb.options = {{"JOB", "Also say what this job's checkpoints cost", &options->job},
-                  {"--iam", "Print the rights that the store's bucket must grant", &options->iam}};
+  verb.options = {
+      {"JOB", "Also say what this job's checkpoints cost", &options->job},
+      {"--infra", "Look at the machines of a pool instead: ssh/POOL", &options->infra, "PLACE"},
+      {"--gone", "This box of a pool will not come back as it was: its jobs go on elsewhere",
+       &options->gone, "BOX"},
+      {"--iam", "Print the rights that the store's bucket must grant", &options->iam}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   return verb;
 }

@@ -58,8 +58,10 @@ Result<std::vector<Offer>> ResolveSshOffers(Context& context, const JobSpec& spe
   STOKER_ASSIGN(const std::vector<Prospect> prospects, ssh->Prospects(request));
   std::vector<std::string> against;
   bool silent = false;
+  int room = 0;
   for (const Prospect& each : prospects) {
     if (Fits(each)) {
+      room += each.second->room;
       STOKER_TRY(CheckFolder(context, *ssh, each.first));
     } else {
       against.push_back(WhyNot(each));
@@ -70,6 +72,14 @@ Result<std::vector<Offer>> ResolveSshOffers(Context& context, const JobSpec& spe
     return Status(silent ? Code::kUnavailable : Code::kInvalid,
                   "no box of the pool " + pool + " can run the job: " + Join(against, "; "),
                   "'stoker doctor --infra ssh/" + pool + "' looks at each of them");
+  }
+  if (room < spec.num_nodes) {
+    return Status(silent ? Code::kUnavailable : Code::kInvalid,
+                  "the pool " + pool + " can run " + std::to_string(room) +
+                      " such nodes at once, and the job has " + std::to_string(spec.num_nodes) +
+                      (against.empty() ? "" : " (" + Join(against, "; ") + ")"),
+                  "A node that does not say how many GPUs it needs has all of its box: "
+                  "--gpus N");
   }
   for (const std::string& why : against) context.Say("without " + why);
   return std::vector<Offer>{offer};

@@ -4,10 +4,13 @@
 
     ssh.py [NAME…]     only these parts"""
 
-import os
+import collections
+import json
 import pathlib
+import shutil
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
@@ -18,18 +21,299 @@ import go_tools  # noqa: E402
 from kit import apart  # noqa: E402
 import versity_s3  # noqa: E402
 from kit.harness import PYTHON, Results  # noqa: E402
-from kit.job_kit import texts  # noqa: E402
+from kit.job_kit import PROGRAMS, folder_of_trainer, texts  # noqa: E402
 from kit.pool import Pool  # noqa: E402
 
 
+class Holders:
+    """Jobs that hold their GPUs until they are let go, and what they saw."""
+
+    def __init__(self, pool, name):
+        self.evidence = pool.scratch / f"evidence-{name}"
+        self.evidence.mkdir()
+        self.work = pool.scratch / f"work-{name}"
+        self.work.mkdir()
+        shutil.copy(PROGRAMS / "gpu_holder.py", self.work)
+
+    def submit(self, world, name, *flags):
+        return world.submit("--name", name, *flags, "--", PYTHON, "gpu_holder.py", self.evidence,
+                            name, cwd=self.work)  # fmt: skip
+
+    def starts(self):
+        """[(name, host, gpus)] in order."""
+        file = self.evidence / "starts"
+        lines = file.read_text().splitlines() if file.exists() else []
+        return [(line.split() + [""])[:3] for line in lines]
+
+    def let_go(self, *names):
+        for name in names:
+            (self.evidence / f"go-{name}").touch()
+
+    def clashes(self):
+        return sorted(path.name for path in self.evidence.glob("clash-*"))
+
+
+def looked_at(*worlds):
+    """Somebody looks now and then: as a timer does, or people."""
+    for world in worlds:
+        world.stoker("ls", timeout=120)
+
+
+def ended(results, world, what, *jobs):
+    codes = [world.stoker("wait", job, timeout=120).returncode for job in jobs]
+    states = [world.job(job)["state"] for job in jobs]
+    results.check(what, not any(codes) and set(states) == {"Succeeded"}, (codes, states))
+
+
+def nothing_left(results, pool, *worlds):
+    def left():
+        looked_at(*worlds)
+        return not any(box.sshd.instances() or box.processes() for box in pool.boxes)
+
+    worlds[0].wait_for("nothing to be left on the boxes", left, timeout=60, every=0.5)
+    results.check("nothing is left on the boxes", True)
+
+
 def test_first(results, pool, here, there):
-    """One job of one node, from nothing."""
+    """One job of one node, from nothing; who has the same pool sees it."""
     job = here.submit("--infra", "ssh/lab", "--name", "first", "--", "sh", "-c",
-                      "hostname; echo hello > output/said")
+                      "hostname; echo hello > said")  # fmt: skip
     done = here.stoker("wait", job, timeout=120)
-    said = texts(here, job)
+    said = texts(there, job)
     results.check("a job runs on a box", done.returncode == 0 and said[0].startswith("box"),
-                  (done.stderr, said))
+                  (done.stderr, said))  # fmt: skip
+    here.stoker("get", job, here.root / "got", check=True)
+    results.check("its output is kept", list((here.root / "got").rglob("said")))
+    nothing_left(results, pool, here)
+
+
+def test_shared(results, pool, here, there):
+    """Two submitters, six jobs that want a whole box each, three boxes: three run, three wait."""
+    jobs = Holders(pool, "shared")
+    ids = {}
+    for number in range(6):
+        world = (here, there)[number % 2]
+        ids[f"j{number}"] = jobs.submit(world, f"j{number}", "--infra", "ssh/lab", "--gpus", "2")
+    here.wait_for("three to run", lambda: len(jobs.starts()) >= 3, timeout=60)
+    first = jobs.starts()
+    results.check("one on each box", sorted(host for _, host, _ in first)
+                  == ["box1", "box2", "box3"] and {gpus for *_, gpus in first} == {"0,1"}, first)
+    waiting = [name for name in ids if name not in [each for each, *_ in first]]
+    queued = {name: " ".join(there.json("show", ids[name])["queued"]) for name in waiting}
+    results.check("the others wait, and it is said where",
+                  all("1st in line: waits for 2 GPUs" in why and "box" in why
+                      for why in queued.values()), queued)  # fmt: skip
+    jobs.let_go(*ids)
+    for name, job in ids.items():
+        here.stoker("wait", job, timeout=120)
+    states = {name: there.job(job)["state"] for name, job in ids.items()}
+    results.check("all end right", set(states.values()) == {"Succeeded"}, states)
+    results.check("never two on one GPU", not jobs.clashes(), jobs.clashes())
+    nothing_left(results, pool, here, there)
+
+
+def test_order(results, pool, here, there):
+    """On one box with two GPUs: two at a time, in the order in which they were submitted."""
+    jobs = Holders(pool, "order")
+    ids = {}
+    for number in range(6):
+        world = (here, there)[number % 2]
+        name = f"o{number}"
+        ids[name] = jobs.submit(world, name, "--infra", "ssh/one", "--gpus", "1")
+    here.wait_for("two to run", lambda: len(jobs.starts()) == 2)
+    for number in range(6):
+        jobs.let_go(f"o{number}")
+        more = min(6, number + 3)
+        here.wait_for(f"{more} to have started", lambda more=more: len(jobs.starts()) >= more)
+    order = [name for name, *_ in jobs.starts()]
+    results.check("in order", order == sorted(order), order)
+    results.check("never two on one GPU", not jobs.clashes(), jobs.clashes())
+    for job in ids.values():
+        here.stoker("wait", job, timeout=60)
+    nothing_left(results, pool, here, there)
+
+
+def test_gang(results, pool, here, there):
+    """Nodes on several boxes reach each other, and so do nodes on one."""
+    (here.work / "meet.py").write_text(
+        "import os, socket\n"
+        "rank, addr, port = (int(os.environ['STOKER_NODE_RANK']), os.environ['MASTER_ADDR'],\n"
+        "                    int(os.environ['MASTER_PORT']))\n"
+        "if rank == 0:\n"
+        "    server = socket.create_server(('', port))\n"
+        "    peer, whence = server.accept()\n"
+        "    peer.sendall(socket.gethostname().encode())\n"
+        "else:\n"
+        "    for _ in range(200):\n"
+        "        try:\n"
+        "            peer = socket.create_connection((addr, port), 5)\n"
+        "            break\n"
+        "        except OSError:\n"
+        "            import time; time.sleep(0.1)\n"
+        "    print('met', peer.recv(99).decode(), flush=True)\n"
+        "print('box', open('/proc/sys/kernel/hostname').read(), addr, flush=True)\n"
+    )
+    for place, boxes in (("ssh/lab", 2), ("ssh/one", 1)):
+        job = here.submit("--infra", place, "--num-nodes", "2", "--gpus", "1", "--name", "pair",
+                          "--", PYTHON, "meet.py")  # fmt: skip
+        here.stoker("wait", job, timeout=60)
+        said = texts(here, job)
+        hosts = {str(b.sshd.host) for b in pool.boxes}
+        used = set(boxes_of(pool, job))
+        results.check(f"two nodes meet on {boxes} of {place}",
+                      any(line.startswith("met") for line in said) and len(used) == boxes
+                      and any(host in " ".join(said) for host in hosts), (said, used))
+    nothing_left(results, pool, here)
+
+
+def test_secret(results, pool, here, there):
+    """A secret goes to the box that runs the job, is nowhere else, and ends with the job."""
+    env = {"TOKEN": "sesame-open-9731"}
+    evidence = pool.scratch / "secret-seen"
+    job = here.submit("--infra", "ssh/one", "--secret", "TOKEN", "--name", "secret", "--", "sh",
+                      "-c", f'echo "$TOKEN" > {evidence}; while [ -e {evidence} ]; do sleep 0.1; '
+                      "done", env=env)  # fmt: skip
+    here.wait_for("the program to have it", lambda: evidence.exists()
+                  and evidence.read_text().strip() == env["TOKEN"], timeout=60)
+    kept = list((pool.boxes[0].sshd.state / "private").glob("*"))
+    results.check("on the box, for its owner alone",
+                  len(kept) == 1 and kept[0].stat().st_mode & 0o777 == 0o600, kept)
+    inside = [p for p in pathlib.Path("/proc").glob("[0-9]*/cmdline")]
+    words = b"".join(read(path) for path in inside)
+    results.check("in no command line", env["TOKEN"].encode() not in words)
+    keys = [key for key in pool.server.keys() if env["TOKEN"].encode() in pool.server.read(key)]
+    results.check("nowhere in the bucket", not keys, keys)
+    evidence.unlink()
+    ended(results, here, "the job ends", job)
+    here.wait_for("the secret to be gone", lambda: not list(
+        (pool.boxes[0].sshd.state / "private").glob("*")), timeout=30)
+    results.check("and its secret is gone from the box", True)
+    nothing_left(results, pool, here)
+
+
+def read(path):
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def train(world, steps, *flags, infra="ssh/lab", name="trained"):
+    return world.submit("--infra", infra, "--name", name, "--stop-grace", "2s", *flags, "--",
+                        PYTHON, "trainer.py", steps, "--pause", "0.1",
+                        cwd=folder_of_trainer(world))  # fmt: skip
+
+
+def has_checkpoint(world, job):
+    world.wait_for("a checkpoint", lambda: world.json("checkpoints", job), timeout=60, every=0.5)
+
+
+def boxes_of(pool, job):
+    """What its notes in the bucket say."""
+    keys = pool.server.keys(f"team/jobs/{job}/boxes/")
+    return [json.loads(pool.server.read(key))["box"] for key in keys]
+
+
+def box_of(pool, job):
+    """Of a job that has had one machine so far."""
+    return next(box for box in pool.boxes if [box.name] == boxes_of(pool, job))
+
+
+def test_notice(results, pool, here, there):
+    job = train(here, 100)
+    has_checkpoint(here, job)
+    there.stoker("preempt", job, "--in", "5s", check=True)
+    ended(results, here, "a notice: it goes on elsewhere and ends", job)
+    second = texts(there, job, "--attempt", "2")
+    results.check("from a checkpoint", second[:1] and second[0].startswith("start ")
+                  and not second[0].startswith("start 0 "), second[:1])  # fmt: skip
+
+
+def test_rebooted(results, pool, here, there):
+    """A box that is rebooted is noticed, and its job goes on from its checkpoint."""
+    job = train(here, 100, name="rebooted")
+    has_checkpoint(here, job)
+    looked_at(here)
+    box = box_of(pool, job)
+    box.reboot()
+    ended(results, there, f"{box.name} reboots: the job goes on and ends", job)
+    shown = there.job(job)
+    why = " ".join(launch.get("close_why", "") for launch in shown["launches"])
+    results.check("it is said why", "rebooted" in why, why)
+    second = texts(there, job, "--attempt", "2")
+    results.check("from a checkpoint", second[:1] and not second[0].startswith("start 0 "),
+                  second[:1])  # fmt: skip
+    nothing_left(results, pool, here, there)
+
+
+def test_cut_off(results, pool, here, there):
+    """A box without a wire for a minute: the job is neither lost nor doubled, others go on."""
+    jobs = Holders(pool, "cut")
+    job = jobs.submit(here, "cut", "--infra", "ssh/one", "--gpus", "2")
+    here.wait_for("it runs", lambda: here.job(job)["state"] == "Running", timeout=60, every=0.5)
+    pool.boxes[0].cut(True)
+    until = time.monotonic() + 60
+    try:
+        # The pool's other boxes take jobs, and it is said which box does not answer.
+        other = there.stoker("run", "--detach", "--infra", "ssh/lab", "--", "hostname", timeout=120)
+        results.check("other boxes take jobs, and it is said which does not answer",
+                      other.returncode == 0 and "box1" in other.stderr, other.stderr)
+        while time.monotonic() < until:
+            looked_at(here, there)
+            time.sleep(2)
+    finally:
+        pool.boxes[0].cut(False)
+    there.wait_for("its node to report again", lambda: here.json("show", job)["job"]["state"]
+                   == "Running", timeout=60, every=1)
+    jobs.let_go("cut")
+    ended(results, here, "a minute without a wire: it ends as if nothing had been", job)
+    results.check("one attempt, one program", len(here.job(job)["attempts"]) == 1
+                  and len(jobs.starts()) == 1, (here.job(job)["attempts"], jobs.starts()))
+    looked_at(there)
+    nothing_left(results, pool, here, there)
+
+
+def test_given_up(results, pool, here, there):
+    """A box that is gone for good: nobody starts its job elsewhere until a person says so."""
+    job = train(here, 60, name="given-up")
+    has_checkpoint(here, job)
+    looked_at(here)
+    box = box_of(pool, job)
+    box.sshd.stop()
+    box.close()
+    looked_at(here, there)
+    results.check("a box that does not answer is not taken to be gone",
+                  len(here.job(job)["attempts"]) == 1, here.job(job)["attempts"])
+    said = here.stoker("doctor", "--infra", "ssh/lab", timeout=120)
+    results.check("doctor says which box does not answer",
+                  said.returncode == 1 and f"bad  {box.name}" in said.stdout, said.stdout)
+    here.stoker("doctor", "--gone", box.name, check=True)
+    ended(results, there, "a person says that it is gone: the job goes on and ends", job)
+    box.boot()
+    nothing_left(results, pool, here, there)
+
+
+def test_doctor(results, pool, here, there):
+    said = here.stoker("doctor", "--infra", "ssh/lab", timeout=120)
+    good = [f"ok    box{n}" in said.stdout.replace("\t", " ") for n in (1, 2, 3)]
+    results.check("doctor looks at each box", said.returncode == 0 and all(good), said.stdout)
+    bad = here.stoker("run", "--detach", "--infra", "ssh/nowhere", "--", "true")
+    results.check("a pool that is none", bad.returncode != 0 and "no pool" in bad.stderr,
+                  bad.stderr)  # fmt: skip
+    two = here.stoker("run", "--detach", "--infra", "ssh/one", "--num-nodes", "2", "--", "true")
+    results.check("nodes that would wait for each other",
+                  two.returncode != 0 and "1 such nodes at once" in two.stderr, two.stderr)
+    much = here.stoker("run", "--detach", "--infra", "ssh/lab", "--gpus", "3", "--", "true")
+    results.check("what no box could ever run", much.returncode != 0 and "3 GPUs" in much.stderr,
+                  much.stderr)  # fmt: skip
+
+
+def test_starts(results, pool, here, there):
+    """Never two programs for one slot, whoever asks: by the claims, which are created once."""
+    keys = pool.server.keys("team/jobs/")
+    claims = collections.Counter(key for key in keys if "/claims/" in key)
+    notes = [key for key in keys if "/boxes/" in key]
+    results.check("each request has one box", notes and max(claims.values()) == 1, notes[:3])
 
 
 def main():
@@ -43,8 +327,12 @@ def main():
             pool = Pool(server, scratch)
             try:
                 with pool.submitter("here") as here, pool.submitter("there") as there:
+                    for world in (here, there):
+                        world.stoker("config", "set", "pools.one", "box1", check=True)
                     for name in wanted:
+                        begun = time.monotonic()
                         results.run(name, parts[name], results, pool, here, there)
+                        print(f"      {name}: {time.monotonic() - begun:.1f} s", flush=True)
             finally:
                 pool.close()
     results.finish()

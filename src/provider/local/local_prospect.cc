@@ -9,24 +9,40 @@
 
 namespace stoker {
 
+namespace {
+
+constexpr int kMostAtOnce = 64;
+
+int RoomFor(const LocalCapacity& capacity, const LocalTicket& one, WallTime now) {
+  std::vector<LocalTicket> many(kMostAtOnce, one);
+  for (size_t i = 0; i < many.size(); ++i) many[i].job += std::to_string(i);
+  int room = 0;
+  for (const LocalTurn& turn : TakeTurns(capacity, many, now)) room += turn.start ? 1 : 0;
+  return room;
+}
+
+}  // namespace
+
 LocalProspect LookAhead(const LocalState& state, const std::string& host, const std::string& job,
-                        const LocalWants& wants, WallTime now) {
+                        const std::string& slot, const LocalWants& wants, WallTime now) {
   LocalProspect out;
   const LocalCapacity capacity = CountCapacity();
+  LocalTicket mine;
+  mine.job = job + "/" + (slot.empty() ? "?" : slot);
   out.never = WhyNever(capacity, wants);
   std::vector<LocalTicket> tickets;
   for (const LocalTicketSeen& seen : OpenLocalQueue(state, host).Read()) {
     if (seen.granted && !seen.held) continue;  // over
     out.running += seen.held ? 1 : 0;
-    out.of_job += seen.text.job == job || StartsWith(seen.text.job, job + "/") ? 1 : 0;
+    const bool other_slot = seen.text.job != mine.job && StartsWith(seen.text.job, job + "/");
+    out.of_job += other_slot ? 1 : 0;
     tickets.push_back(seen.ticket);
   }
-  LocalTicket mine;
-  mine.job = job + "/?";
   mine.who = job;
   mine.wants = wants;
   if (mine.wants.since.ms == 0) mine.wants.since = now;
   tickets.push_back(mine);
+  out.room = RoomFor(capacity, mine, now);
   const LocalTurn turn = TakeTurns(capacity, tickets, now).back();
   out.starts = out.never.empty() && turn.start;
   out.place = turn.place;

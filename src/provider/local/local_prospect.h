@@ -15,11 +15,13 @@ struct LocalProspect {
   bool starts = false;
   int place = 0;    // in line, where it does not start at once
   int running = 0;  // machines, of anybody
-  int of_job = 0;   // those of its own job, waiting ones too
+  int of_job = 0;   // those of its job's other slots, waiting ones too
+  int room = 0;     // so many that want as much run here at once, if nobody else does
 };
 
-// `job`: "<ledger>/<job>". May be a moment old, and promises nothing: others come in between.
+// Of a machine that is apart (LocalBoot::apart). `job`: "<ledger>/<job>"; `slot`: "" = any. May be
+// a moment old, and promises nothing: others come in between.
 LocalProspect LookAhead(const LocalState& state, const std::string& host, const std::string& job,
-                        const LocalWants& wants, WallTime now);
+                        const std::string& slot, const LocalWants& wants, WallTime now);
 
 }  // namespace stoker

@@ -68,15 +68,14 @@ Result<BoxNote> WriteBoxNote(ObjectStore& store, const std::string& job, const B
 
 Result<std::vector<BoxNote>> ListBoxNotes(ObjectStore& store, const std::string& job) {
   std::vector<BoxNote> notes;
-  const Status listed =
-      ListAll(store, paths::Boxes(job), [&](const ObjectInfo& info) -> Status {
-        auto read = store.Get(info.key);
-        if (read.status().Is(Code::kNotFound)) return Status::Ok();
-        STOKER_TRY(read.status());
-        STOKER_ASSIGN(BoxNote note, Decode(info.key, read->data));
-        notes.push_back(std::move(note));
-        return Status::Ok();
-      });
+  const Status listed = ListAll(store, paths::Boxes(job), [&](const ObjectInfo& info) -> Status {
+    auto read = store.Get(info.key);
+    if (read.status().Is(Code::kNotFound)) return Status::Ok();
+    STOKER_TRY(read.status());
+    STOKER_ASSIGN(BoxNote note, Decode(info.key, read->data));
+    notes.push_back(std::move(note));
+    return Status::Ok();
+  });
   STOKER_TRY(listed);
   return notes;
 }

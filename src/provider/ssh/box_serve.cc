@@ -101,10 +101,12 @@ class BoxServer {
   Result<BoxJson> Prospect(LocalProvider& local, const BoxJson& in) {
     STOKER_ASSIGN(const LaunchRequest request, TakeRequest(in));
     STOKER_ASSIGN(const LocalWants wants, ParseWants(request.ask.options));
+    const std::string slot = request.slots.empty() ? "" : std::to_string(request.slots[0]);
     const LocalProspect ahead =
-        LookAhead(LocalState(state_), local.host(), request.ledger_id + "/" + request.job, wants,
-                  clock_.Wall());
-    BoxProspect prospect{ahead.never, ahead.starts, ahead.place, ahead.running, ahead.of_job, ""};
+        LookAhead(LocalState(state_), local.host(), request.ledger_id + "/" + request.job, slot,
+                  wants, clock_.Wall());
+    BoxProspect prospect{ahead.never,  ahead.starts, ahead.place, ahead.running,
+                         ahead.of_job, ahead.room,   ""};
     if (const Status store = Usable(request); !store.ok()) prospect.store = store.ToString();
     BoxJson out;
     PutProspect(prospect, &out);

@@ -278,7 +278,8 @@ Result<BoxHello> TakeHello(const BoxJson& in) {
 void PutProspect(const BoxProspect& prospect, BoxJson* out) {
   *out = {{"never", prospect.never},   {"starts", prospect.starts ? 1 : 0},
           {"place", prospect.place},   {"running", prospect.running},
-          {"of_job", prospect.of_job}, {"store", prospect.store}};
+          {"of_job", prospect.of_job}, {"room", prospect.room},
+          {"store", prospect.store}};
 }
 
 Result<BoxProspect> TakeProspect(const BoxJson& in) {
@@ -289,6 +290,7 @@ Result<BoxProspect> TakeProspect(const BoxJson& in) {
   prospect.place = take.Count("place");
   prospect.running = take.Count("running");
   prospect.of_job = take.Count("of_job");
+  prospect.room = take.Count("room");
   prospect.store = Printable(take.Text("store", 1 << 16));
   STOKER_TRY(take.status());
   return prospect;

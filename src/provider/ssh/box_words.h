@@ -32,7 +32,8 @@ struct BoxProspect {
   bool starts = false;
   int place = 0;      // in line, where it does not start at once
   int running = 0;    // machines, of anybody
-  int of_job = 0;     // those of its own job, waiting ones too
+  int of_job = 0;     // those of its job's other slots, waiting ones too
+  int room = 0;       // so many that want as much run there at once, if nobody else does
   std::string store;  // why the store cannot be used from there; "" = it can
 };
 

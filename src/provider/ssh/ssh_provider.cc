@@ -171,6 +171,7 @@ class Ssh : public SshProvider {
     STOKER_ASSIGN(const auto prospects, Prospects(request));
     const Prospect* best = nullptr;
     std::vector<std::string> never, broken, silent;
+    size_t of_itself = 0;
     for (const Prospect& each : prospects) {
       if (!each.second.ok()) {
         silent.push_back(each.second.status().ToString());
@@ -178,12 +179,16 @@ class Ssh : public SshProvider {
         never.push_back(each.first + ": " + each.second->never);
       } else if (!each.second->store.empty()) {
         broken.push_back(each.first + ": " + each.second->store);
+      } else if (each.second->of_job > 0 && each.second->of_job >= each.second->room) {
+        // It would wait for its own job's other nodes, and these for it.
+        never.push_back(each.first + " has as many of the job's nodes as it can run");
+        ++of_itself;
       } else if (best == nullptr || IsBetter(*each.second, *best->second)) {
         best = &each;
       }
     }
     if (best != nullptr) return std::vector<std::string>{best->first};
-    if (never.size() == pool.size()) {
+    if (never.size() == pool.size() && of_itself == 0) {
       return No(RefusalClass::kInvalid, RefusalScope::kRequest,
                 "no box of the pool could ever run it: " + Join(never, "; "));
     }

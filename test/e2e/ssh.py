@@ -286,7 +286,8 @@ def test_given_up(results, pool, here, there):
                   len(here.job(job)["attempts"]) == 1, here.job(job)["attempts"])
     said = here.stoker("doctor", "--infra", "ssh/lab", timeout=120)
     results.check("doctor says which box does not answer",
-                  said.returncode == 1 and f"bad  {box.name}" in said.stdout, said.stdout)
+                  said.returncode == 1 and f"bad {box.name} {box.name} does not answer"
+                  in " ".join(said.stdout.split()), said.stdout)
     here.stoker("doctor", "--gone", box.name, check=True)
     ended(results, there, "a person says that it is gone: the job goes on and ends", job)
     box.boot()

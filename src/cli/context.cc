@@ -123,6 +123,11 @@ Result<LocalProvider*> Context::local_provider() {
   return all->Local();
 }
 
+Result<std::shared_ptr<ec2::AwsApi>> Context::aws() {
+  STOKER_ASSIGN(Providers * all, providers());
+  return all->Aws();
+}
+
 Result<SshProvider*> Context::ssh_provider() {
   STOKER_ASSIGN(Providers * all, providers());
   return all->Ssh();

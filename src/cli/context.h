@@ -57,6 +57,7 @@ class Context {
   Result<Ledger*> ledger();
   Result<Provider*> provider(const std::string& name);
   Result<LocalProvider*> local_provider();
+  Result<std::shared_ptr<ec2::AwsApi>> aws();
   Result<SshProvider*> ssh_provider();
   Result<Controller*> controller();
   // JOB -> id (id, unique prefix, name, "-"); says on stderr when a name stood for several.

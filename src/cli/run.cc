@@ -32,7 +32,8 @@ struct RunOptions {
   bool dry_run = false;
   bool spot = false;
   std::string name, workdir, infra, num_nodes, checkpoints, keep, max_duration, stall, recovery;
-  std::string stop_grace, max_restarts, ending, cpus, memory, gpus, priority;
+  std::string stop_grace, max_restarts, ending, cpus, memory, gpus, priority, instance_type, image,
+      disk_size;
   bool no_shell_env = false;
   std::vector<std::string> envs, env_files, secrets, hyperparameters, inputs, outputs;
 };
@@ -68,6 +69,9 @@ SpecOverrides Overrides(const RunOptions& options, const GivenVariables& given) 
   overrides.memory = Given(options.memory);
   overrides.gpus = Given(options.gpus);
   overrides.priority = Given(options.priority);
+  overrides.instance_type = Given(options.instance_type);
+  overrides.image = Given(options.image);
+  overrides.disk_size = Given(options.disk_size);
   overrides.envs = given.envs;
   overrides.secrets = given.secrets;
   overrides.hyperparameters = options.hyperparameters;
@@ -241,13 +245,16 @@ Verb RunVerb() {
        "JOB[/CHECKPOINT]"},
       {"-n,--name", "The job's name", &o->name, "NAME"},
       {"--workdir", "The folder to pack and to run in", &o->workdir, "DIR"},
-      {"--infra", "Where to run: local, this machine", &o->infra, "WHERE"},
+      {"--infra", "Where to run: local, or aws/REGION[/ZONE]", &o->infra, "WHERE"},
       {"--spot", "Accept machines that may be interrupted", &o->spot},
       {"--num-nodes", "The number of nodes", &o->num_nodes, "N"},
       {"--cpus", "CPUs of each node, 0.5 or more (usual: 1 for the job)", &o->cpus, "N"},
       {"--memory", "Memory of each node", &o->memory, "SIZE"},
       {"--gpus", "GPUs of each node: N, NAME, NAME:N (usual: all)", &o->gpus, "N"},
       {"--priority", "Its place in the queue: a higher one is first", &o->priority, "N"},
+      {"--instance-type", "In a cloud: the type of each machine", &o->instance_type, "TYPE"},
+      {"--image", "In a cloud: what machines boot, ami-… or ssm:/…", &o->image, "IMAGE"},
+      {"--disk-size", "In a cloud: the disk of each machine, in GiB", &o->disk_size, "SIZE"},
       {"--env", "Set a variable; NAME or 'PATTERN*' alone takes yours", &o->envs, "NAME=VALUE"},
       {"--env-file", "Set variables from a file of NAME=VALUE lines", &o->env_files, "FILE"},
       {"--secret", "Pass a secret: yours, or from a file with NAME=@FILE", &o->secrets, "NAME"},

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "checkpoint/blob_transfer.h"
 #include "cli/confirm.h"
+#include "cli/ec2_offers.h"
 #include "cli/interrupts.h"
 #include "cli/late_cancel.h"
 #include "cli/meter.h"
@@ -178,12 +179,14 @@ Result<std::string> StoreBinary(Context& context) {
 
 Result<Job> Submit(Context& context, const SubmitRequest& request) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
-  // Of a shell on this machine; a box has variables of its own.
-  const bool shell = request.shell_env && !IsOnBoxes(request.spec);
+  // Of a shell on this machine; a box and a cloud's machine have variables of their own.
+  const bool shell = request.shell_env && !IsOnBoxes(request.spec) && !IsInCloud(request.spec);
   STOKER_ASSIGN(const LocalPrivate own, GatherPrivate(context, {request.spec, request.secret_values,
                                                                 shell, request.spec.workdir}));
   STOKER_TRY(CheckPlace(request.spec));
   Job job;
+  // Before anything is stored: a cloud may not have what is asked for.
+  STOKER_ASSIGN(job.offers, ResolveEc2Offers(context, request.spec));
   std::string diff;
   if (!request.code_digest.empty()) {
     job.code_digest = request.code_digest;
@@ -215,8 +218,12 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   job.retry_of = request.retry_of;
   job.from = request.from;
   job.created = context.clock().Wall();
-  STOKER_ASSIGN(job.offers,
-                ResolveOffers(context, request.spec, job.created, own != LocalPrivate()));
+  if (job.offers.empty()) {
+    STOKER_ASSIGN(job.offers,
+                  ResolveOffers(context, request.spec, job.created, own != LocalPrivate()));
+  } else {
+    STOKER_TRY(CompleteOffers(context, job.binary_digest, &job.offers));
+  }
   CatchInterrupts("stopped while the job was submitted: 'stoker ls' says whether it is there");
   for (int tries = 0; tries < 8; ++tries) {
     job.id = ledger->NewJobId();

@@ -47,6 +47,15 @@ inline std::string Box(const std::string& job, const std::string& token) {
 inline std::string Looks(const std::string& job) { return Job(job) + "looks.json"; }
 // Written by who follows the log; its age tells the agent whether somebody does.
 inline std::string Follow(const std::string& job) { return Job(job) + "follow"; }
+// A place of a provider in which machines of this ledger may be.
+inline std::string NotedPlaces(const std::string& provider) { return "places/" + provider + "/"; }
+inline std::string NotedPlace(const std::string& provider, const std::string& region) {
+  return NotedPlaces(provider) + region;
+}
+// The interruption notice that somebody asked for, of one machine.
+inline std::string Drill(const std::string& job, const std::string& instance_id) {
+  return Job(job) + "drills/" + instance_id + ".json";
+}
 inline std::string Blobs() { return "blobs/"; }
 // One copy of a blob; ledger/blobs.h says what a period is.
 inline std::string Blob(const std::string& sha256, int64_t period) {

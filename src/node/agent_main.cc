@@ -18,6 +18,8 @@
 #include "agent/ledger_watch.h"
 #include "ledger/paths.h"
 #include "node/agent.h"
+#include "node/ec2_node.h"
+#include "provider/ec2/ec2_host.h"
 #include "provider/ec2/ec2_metadata.h"
 #include "provider/local/local_boot.h"
 #include "provider/local/local_host.h"
@@ -85,8 +87,14 @@ struct Platform {
 };
 
 // The only place that knows which platform this is.
-Result<Platform> FindPlatform(const std::string& dir, Clock& clock) {
+Result<Platform> FindPlatform(const std::string& dir, Clock& clock, Ec2Node& ec2) {
   Platform platform;
+  if (IsEc2Node(dir)) {
+    STOKER_ASSIGN(platform.host, ec2.FindHost(dir, clock));
+    platform.state_dir = dir;
+    platform.notice_poll = Duration::Seconds(5);
+    return platform;
+  }
   if (const char* folder = std::getenv(kSlurmFolder); folder != nullptr) {
     STOKER_ASSIGN(auto slurm, MakeSlurmHost(dir, clock));
     platform.slurm = slurm.get();
@@ -125,7 +133,8 @@ Result<std::unique_ptr<Ledger>> OpenLedger(ObjectStore& store, Clock& clock) {
 
 int RunAgent(const std::string& dir) {
   RealClock clock;
-  auto found = FindPlatform(dir, clock);
+  Ec2Node ec2;
+  auto found = FindPlatform(dir, clock, ec2);
   if (!found.ok()) return Complain(found.status());
   const Platform& platform = *found;
   HostPlatform& host = *platform.host;
@@ -137,9 +146,17 @@ int RunAgent(const std::string& dir) {
   if (ledger.status().Is(Code::kNotFound)) return Leave(host, ledger.status());
   if (!ledger.ok()) return Complain(ledger.status());
   const std::string& state_dir = platform.state_dir;
-  Providers providers({state_dir, "", {}}, clock);
+  ProviderOptions provider_options{state_dir, "", {}};
+  if (IsEc2Node(dir)) {
+    provider_options.store = [&store]() -> Result<ObjectStore*> { return store->get(); };
+  }
+  Providers providers(std::move(provider_options), clock);
   const auto local = providers.Local();
   if (!local.ok()) return Complain(local.status());
+  if (IsEc2Node(dir)) {
+    const Status usable = ec2.Use(providers, **store);
+    if (!usable.ok()) return Complain(usable);
+  }
   Controller controller(
       **ledger,
       [&](const std::string& name) -> Result<Provider*> {
@@ -158,7 +175,10 @@ int RunAgent(const std::string& dir) {
   const ShutdownWatch shutdown([&] { ToldToStop(agent, platform); });
   const Status done = agent.Run();
   leaving = true;
-  if (done.ok()) return 0;
+  if (done.ok()) {
+    (void)host.PowerOff("");
+    return 0;
+  }
   // A record that cannot be understood will not be understood later either; leave the machine.
   return done.transient() ? Complain(done) : Leave(host, done);
 }

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "ledger/places.h"
 #include "provider/slurm/slurm_provider.h"
 
 namespace stoker {
@@ -31,6 +32,31 @@ Result<SshProvider*> Providers::Ssh() {
   return ssh_.get();
 }
 
+Ec2Notes Providers::NotesForEc2() const {
+  const auto store = options_.store;
+  Ec2Notes notes;
+  notes.regions = [store]() -> Result<std::vector<std::string>> {
+    STOKER_ASSIGN(ObjectStore * opened, store());
+    return NotedPlaces(*opened, kEc2Provider);
+  };
+  notes.note_region = [store](const std::string& region) -> Status {
+    STOKER_ASSIGN(ObjectStore * opened, store());
+    return NotePlace(*opened, kEc2Provider, region);
+  };
+  notes.drill = [store](const std::string& job, const std::string& id, Duration lead) -> Status {
+    STOKER_ASSIGN(ObjectStore * opened, store());
+    return AskDrill(*opened, job, id, lead);
+  };
+  return notes;
+}
+
+Result<std::shared_ptr<ec2::AwsApi>> Providers::Aws() {
+  if (!aws_) {
+    STOKER_ASSIGN(aws_, MakeAwsApi());
+  }
+  return aws_;
+}
+
 // Each provider has a line here.
 Result<std::unique_ptr<Provider>> Providers::Make(const std::string& name) {
   if (name == kSlurmProvider) {
@@ -39,8 +65,13 @@ Result<std::unique_ptr<Provider>> Providers::Make(const std::string& name) {
     slurm.login = options_.slurm_login;
     return MakeSlurmProvider(slurm, clock_);
   }
+  if (name == kEc2Provider && options_.store) {
+    STOKER_ASSIGN(auto api, Aws());
+    return MakeEc2Provider(std::move(api), NotesForEc2());
+  }
   return Status(Code::kInvalid, "'" + Spelled(name) + "' is no provider that this stoker has",
-                "It has: local (this machine), ssh (boxes of a pool), slurm (a cluster)");
+                "It has: local (this machine), ssh (boxes of a pool), slurm (a cluster), ec2 "
+                "(Amazon)");
 }
 
 Result<Provider*> Providers::Get(const std::string& name) {

@@ -13,6 +13,7 @@
 #include "port/clock.h"
 #include "port/object_store.h"
 #include "port/provider.h"
+#include "provider/ec2/ec2_provider.h"
 #include "provider/local/local_provider.h"
 #include "provider/ssh/ssh_provider.h"
 
@@ -37,16 +38,20 @@ class Providers {
   Result<Provider*> Get(const std::string& name);
   // Machines of this computer.
   Result<LocalProvider*> Local();
+  // Whoever speaks with Amazon. Errors: those of MakeAwsApi.
+  Result<std::shared_ptr<ec2::AwsApi>> Aws();
   // Boxes of pools.
   Result<SshProvider*> Ssh();
 
  private:
   Result<std::unique_ptr<Provider>> Make(const std::string& name);
+  Ec2Notes NotesForEc2() const;
 
   const ProviderOptions options_;
   Clock& clock_;
   std::unique_ptr<LocalProvider> local_;
   std::unique_ptr<SshProvider> ssh_;
+  std::shared_ptr<ec2::AwsApi> aws_;
   std::map<std::string, std::unique_ptr<Provider>> others_;
 };
 

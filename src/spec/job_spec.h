@@ -65,6 +65,10 @@ struct ResourcesSpec {
   std::string gpu_name;           // "" = any
   std::vector<int> gpu_numbers;   // these of the machine; `gpus` is how many they are
   int priority = 0;               // higher is first
+  // Of a machine that a cloud makes. "" or unset: the cheapest that fits, the usual image and disk.
+  std::string instance_type;
+  std::string image_id;  // an id, or "ssm:" and a parameter that holds one
+  std::optional<int64_t> disk_gib;
   bool operator==(const ResourcesSpec&) const = default;
 };
 

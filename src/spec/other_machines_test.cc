@@ -21,7 +21,7 @@ std::string Message(const ParsedSpec& parsed) {
 }
 
 constexpr const char* kElsewhere = R"(resources:
-  infra: aws/us-east-1
+  infra: gcp/us-east1
   accelerators: {L4:1, A100:8}
   any_of:
     - {cloud: gcp}
@@ -57,7 +57,7 @@ TEST(OtherMachines, AreRefusedByNameWhereNobodySaysHere) {
   options.overrides.infra.reset();
   const std::string message = Message(ParseJobSpecAll(kElsewhere, options));
   for (const char* said :
-       {":2:10: 'resources.infra: aws/us-east-1'", ":3:17: 'resources.accelerators' with several",
+       {":2:10: 'resources.infra: gcp/us-east1'", ":3:17: 'resources.accelerators' with several",
         ":4:3: 'resources.any_of'", ":7:3: 'resources.image_id'", "--infra local ignores it"}) {
     EXPECT_NE(message.find(said), std::string::npos) << said << " is not in\n" << message;
   }
@@ -138,6 +138,59 @@ TEST(OtherMachines, AWorkDirectoryIsTheFilesAndTheOtherOneIsNamed) {
   EXPECT_TRUE(ParseJobSpecAll("workdir: code\nrun: x", options).notes.empty());
   options.standing = "/files";
   EXPECT_TRUE(ParseJobSpecAll("workdir: code\nrun: x", options).notes.empty());
+}
+
+// ---- machines that a cloud makes ----
+
+ParseOptions AtHome(const std::string& infra = "") {
+  ParseOptions options;
+  options.base_dir = "/w";
+  options.home = "/home/u";
+  if (!infra.empty()) options.overrides.infra = infra;
+  return options;
+}
+
+std::string Wrong(const std::string& resources, const ParseOptions& options = AtHome()) {
+  const ParsedSpec parsed = ParseJobSpecAll("resources: {" + resources + "}\nrun: x", options);
+  return parsed.errors.empty() ? "" : ErrorsToStatus(parsed.errors).ToString();
+}
+
+TEST(CloudMachine, IsRead) {
+  const ParsedSpec parsed = ParseJobSpecAll(
+      "resources: {infra: AWS/us-east-1/us-east-1a, instance_type: g6.xlarge, disk_size: 200+, "
+      "image_id: 'ssm:/aws/service/deeplearning/ami/latest/ami-id', use_spot: true}\nrun: x",
+      AtHome());
+  ASSERT_TRUE(parsed.errors.empty()) << ErrorsToStatus(parsed.errors).ToString();
+  const ResourcesSpec& resources = parsed.spec.resources;
+  EXPECT_EQ(resources.infra, "aws/us-east-1/us-east-1a");
+  EXPECT_EQ(resources.instance_type, "g6.xlarge");
+  EXPECT_EQ(resources.disk_gib, 200);
+  EXPECT_EQ(resources.image_id, "ssm:/aws/service/deeplearning/ami/latest/ami-id");
+}
+
+TEST(CloudMachine, TheFlagSaysWhere) {
+  EXPECT_EQ(Wrong("infra: local, instance_type: m5.large", AtHome("aws/us-east-1")), "");
+  EXPECT_EQ(Wrong("instance_type: m5.large", AtHome("local")), "");  // ignored there
+  EXPECT_NE(Wrong("instance_type: m5.large"), "");
+  ParseOptions flags = AtHome("aws/us-east-1");
+  flags.overrides.instance_type = "m5.large";
+  flags.overrides.disk_size = "100GB";
+  flags.overrides.image = "ami-1";
+  EXPECT_EQ(Wrong("", flags), "");
+  flags.overrides.infra.reset();
+  EXPECT_NE(Wrong("", flags).find("Give --infra aws/REGION"), std::string::npos);
+}
+
+TEST(CloudMachine, WhatIsNoneIsRefused) {
+  for (const char* bad :
+       {"instance_type: 'g6 xlarge'", "instance_type: ''", "image_id: ubuntu",
+        "image_id: 'docker:pytorch/pytorch'", "image_id: 'ssm:relative'", "image_id: ami-/x",
+        "disk_size: 0", "disk_size: -3", "disk_size: much", "disk_size: 20000",
+        "instance_type: [a]", "image_id: {us-east-1: ami-1}"}) {
+    EXPECT_NE(Wrong(std::string("infra: aws/us-east-1, ") + bad), "") << bad;
+  }
+  EXPECT_NE(Wrong("infra: aws/us-east-1/us-east-1a/more"), "");
+  EXPECT_NE(Wrong("infra: aws/"), "");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "spec/cloud_machine.h"
 #include "spec/machine.h"
 #include "spec/parse_state.h"
 #include "spec/print.h"
@@ -165,6 +166,20 @@ void CheckCanBeStored(ParseState* state) {
                                   : stored.status().message().substr(0, 200));
 }
 
+void ReadCloudFlags(ParseState* state) {
+  const SpecOverrides& flags = state->options.overrides;
+  JobSpec* spec = &state->spec;
+  const auto cloud = [spec](const auto& read) {
+    return [spec, read](const YamlNode& v, SpecReader* r) {
+      if (IsCloud(spec->resources.infra)) return read(v, r, spec);
+      r->Error(v, "this is for machines that a cloud makes", "Give --infra aws/REGION, too");
+    };
+  };
+  ReadFlag("--instance-type", flags.instance_type, state, cloud(ReadInstanceType));
+  ReadFlag("--image", flags.image, state, cloud(ReadImage));
+  ReadFlag("--disk-size", flags.disk_size, state, cloud(ReadDiskSize));
+}
+
 }  // namespace
 
 void ApplyOverrides(ParseState* state) {
@@ -197,6 +212,7 @@ void ApplyOverrides(ParseState* state) {
            [&](const YamlNode& v, SpecReader* r) { ReadGpus(v, "resources.gpus", r, spec); });
   ReadFlag("--priority", flags.priority, state,
            [&](const YamlNode& v, SpecReader* r) { ReadPriority(v, r, spec); });
+  ReadCloudFlags(state);
   ReadFlag("--checkpoints", flags.checkpoints, state, [&](const YamlNode& v, SpecReader* r) {
     ReadCheckpointPath(v, "checkpoints.path", r, spec);
   });

@@ -213,7 +213,7 @@ void ReadJobFile(const YamlNode& root, ParseState* state) {
        [=](const YamlNode& v) {
          if (const auto n = ReadNumNodes(v, "num_nodes", reader)) spec->num_nodes = *n;
        }},
-      {"resources", [=](const YamlNode& v) { ReadResources(v, here, reader, spec); }, true},
+      {"resources", [=](const YamlNode& v) { ReadResources(v, infra, reader, spec); }, true},
       {"slurm", [=](const YamlNode& v) { ReadSlurm(v, reader, spec); }},
       {"job_recovery", [=](const YamlNode& v) { ReadJobRecovery(v, reader, spec); }},
       {"checkpoints", [=](const YamlNode& v) { ReadCheckpoints(v, reader, spec); }},

@@ -28,6 +28,9 @@ struct SpecOverrides {
   std::optional<std::string> memory;         // --memory
   std::optional<std::string> gpus;           // --gpus
   std::optional<std::string> priority;       // --priority
+  std::optional<std::string> instance_type;  // --instance-type
+  std::optional<std::string> image;          // --image
+  std::optional<std::string> disk_size;      // --disk-size
   std::vector<std::string> envs;             // --env NAME=VALUE, or NAME alone: see environment
   std::vector<std::string> secrets;          // --secret NAME; its value is the caller's to find
   std::vector<std::string> hyperparameters;  // --hp NAME=VALUE; VALUE is read as YAML

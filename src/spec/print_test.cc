@@ -161,6 +161,12 @@ JobSpec RandomSpec(Prng* prng) {
   for (uint64_t n = prng->Below(3); n > 0; --n) spec.resources.labels[RandomName(prng)] = "v: #";
   RandomMachine(prng, &spec.resources);
   RandomSlurm(prng, &spec.slurm);
+  if (prng->Chance(1, 2)) {
+    spec.resources.infra = "aws/us-east-1";
+    if (prng->Chance(1, 2)) spec.resources.instance_type = "g6.xlarge";
+    if (prng->Chance(1, 2)) spec.resources.image_id = "ssm:/aws/service/x-y_z/1.0";
+    if (prng->Chance(1, 2)) spec.resources.disk_gib = prng->Between(1, 16'384);
+  }
   if (prng->Chance(1, 2)) spec.job_recovery.strategy = "FAILOVER";
   spec.job_recovery.max_restarts_on_errors = static_cast<int>(prng->Below(9));
   for (uint64_t n = prng->Below(3); n > 0; --n) {

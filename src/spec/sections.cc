@@ -6,6 +6,7 @@
 
 #include "base/letter_case.h"
 #include "base/text.h"
+#include "spec/cloud_machine.h"
 #include "spec/machine.h"
 #include "spec/text/infra.h"
 #include "spec/text/known_keys.h"
@@ -133,7 +134,20 @@ void ReadInfra(const YamlNode& node, std::string_view what, SpecReader* reader, 
   }
 }
 
-void ReadResources(const YamlNode& node, bool here, SpecReader* reader, JobSpec* spec) {
+// What counts: the flag, else what the file says, else what was set before.
+std::string InfraOf(const YamlNode& node, const std::string& flag, const JobSpec& spec) {
+  if (!flag.empty()) return flag;
+  for (const YamlEntry& entry : node.entries) {
+    if ((entry.key.text == "infra" || entry.key.text == "cloud") && entry.value.IsScalar()) {
+      return entry.value.text;
+    }
+  }
+  return spec.resources.infra;
+}
+
+void ReadResources(const YamlNode& node, const std::string& flag, SpecReader* reader,
+                   JobSpec* spec) {
+  const bool here = LowerCase(flag) == "local";
   if (node.IsNull()) return;  // as SkyPilot takes it; its lines are often commented out
   if (!reader->ExpectMap(node, "resources")) return;
   bool has_infra = false;
@@ -171,6 +185,9 @@ void ReadResources(const YamlNode& node, bool here, SpecReader* reader, JobSpec*
   } else {
     fields.push_back({"infra", [&](const YamlNode& v) { infra(v, "resources.infra"); }});
     fields.push_back({"cloud", [&](const YamlNode& v) { infra(v, "resources.cloud"); }});
+  }
+  if (IsCloud(LowerCase(InfraOf(node, flag, *spec)))) {
+    for (SpecField& field : CloudMachineFields(reader, spec)) fields.push_back(std::move(field));
   }
   for (SpecField& field : MachineFields(here, reader, spec)) fields.push_back(std::move(field));
   reader->ReadMap(node, "resources", fields, RefusedResourceKeys());

@@ -23,7 +23,9 @@ inline constexpr size_t kMaxScriptBytes = 100 << 10;
 
 // `here`: the command line says that the job runs on this machine, so that what says which other
 // machines is ignored, and remembered by `reader`.
-void ReadResources(const YamlNode& node, bool here, SpecReader* reader, JobSpec* spec);
+// `flag`: what --infra says; "" = nothing.
+void ReadResources(const YamlNode& node, const std::string& flag, SpecReader* reader,
+                   JobSpec* spec);
 void ReadInfra(const YamlNode& node, std::string_view what, SpecReader* reader, JobSpec* spec);
 void ReadJobRecovery(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void ReadCheckpoints(const YamlNode& node, SpecReader* reader, JobSpec* spec);

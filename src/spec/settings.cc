@@ -153,6 +153,26 @@ Setting LoginSetting() {
           [](Settings* s) { s->slurm_login.clear(); }};
 }
 
+Setting ProfileSetting() {
+  return {
+      {"aws.instance_profile", "the instance profile of machines of EC2: their rights", "stoker"},
+      [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
+        const auto line = r->Line(v, "aws.instance_profile");
+        if (!line) return;
+        // Names of IAM have '+', '=', ',' and '@', too.
+        if (line->size() <= 128 &&
+            line->find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                    "0123456789._-+=,@") == std::string::npos) {
+          s->aws_instance_profile = *line;
+        } else {
+          r->Error(v, "'aws.instance_profile' is not a name of IAM: " + Quoted(*line),
+                   "Write its name, not its ARN");
+        }
+      },
+      [](const Settings& s) { return s.aws_instance_profile; },
+      [](Settings* s) { s->aws_instance_profile.clear(); }};
+}
+
 using Bound = std::optional<int64_t>;
 using ReadBound = Bound (*)(const YamlNode&, std::string_view, SpecReader*);
 
@@ -187,6 +207,7 @@ const std::vector<Setting>& AllSettings() {
        },
        [](Settings* s) { s->stop_grace.reset(); }},
       ShellSetting(),
+      ProfileSetting(),
       LoginSetting(),
       KeptSetting({"limits.kept_size", "without 'outputs': how much is kept of what a program made",
                    "2GiB"},

@@ -26,6 +26,7 @@ struct Settings {
   std::optional<int64_t> kept_files;     // limits.kept_files
   std::string color;                     // "auto", "always", "never"; "" = not set
   std::string shell_env;                 // see spec/shell_env.h; "" = not set
+  std::string aws_instance_profile;      // aws.instance_profile; "" = not set
   std::string slurm_login;               // slurm.login, a host for ssh; "" = Slurm's commands here
   // pools.NAME: machines that ssh reaches, in the order written.
   std::map<std::string, std::vector<std::string>> pools;

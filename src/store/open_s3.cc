@@ -6,6 +6,7 @@
 #include "aws/account/account.h"
 #include "aws/caller.h"
 #include "aws/config.h"
+#include "base/text.h"
 #include "store/host.h"
 #include "store/s3/s3_store.h"
 
@@ -37,6 +38,26 @@ Result<std::unique_ptr<ObjectStore>> OpenS3(const std::string& url, std::functio
   options.stopped = std::move(stopped);
   STOKER_ASSIGN(auto store, S3Store::Open(std::move(options)));
   return std::unique_ptr<ObjectStore>(std::move(store));
+}
+
+// Any answer names the region, also a refusal. Source: "HeadBucket" (S3 API reference).
+Result<S3Place> FindS3Place(const std::string& url) {
+  STOKER_ASSIGN(const S3StoreOptions options, FindS3Options(url));
+  const s3::Options& client = options.client;
+  S3Place place{client.region.empty() ? "us-east-1" : client.region, client.endpoint};
+  if (!place.endpoint.empty()) return place;
+  STOKER_ASSIGN(const HttpUrl service,
+                ParseHttpUrl(AwsRegionalUrl("s3", place.region, client.variant)));
+  HttpRequest request;
+  request.method = "HEAD";
+  request.target = "/" + client.bucket;
+  request.headers = {{"Host", HostHeader(service)}};
+  HttpPool pool(client.http);
+  const auto answer = pool.Call(service, request);
+  if (!answer.ok()) return answer.status().WithContext("asking S3 for the region of " + url);
+  const std::string* region = FindHeader(answer->headers, "x-amz-bucket-region");
+  if (region != nullptr && IsSafeName(*region)) place.region = *region;
+  return place;
 }
 
 Result<std::string> FindS3Caller(const AwsCredentials& credentials) {

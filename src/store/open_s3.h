@@ -15,6 +15,14 @@ Result<S3StoreOptions> FindS3Options(const std::string& url);
 // A store of these.
 Result<std::unique_ptr<ObjectStore>> OpenS3(const std::string& url, std::function<bool()> stopped);
 
+// The region that the bucket of "s3://bucket/prefix" is in, and the endpoint that the user has set
+// for S3; "" = Amazon's. Asks the service unless another than Amazon's is set.
+struct S3Place {
+  std::string region;
+  std::string endpoint;
+};
+Result<S3Place> FindS3Place(const std::string& url);
+
 // Whom Amazon takes `credentials` for. kNotFound: they are for another service, which nobody asks.
 Result<std::string> FindS3Caller(const AwsCredentials& credentials);
 

@@ -67,7 +67,7 @@ JOB_FILES = [
         1,
         ["file_mounts", "not built yet"],
     ),
-    ("not built: aws", "run: x\nresources: {infra: aws/us-east-1}\n", 1, ["aws", "not built yet"]),
+    ("not built: gcp", "run: x\nresources: {infra: gcp/us-east1}\n", 1, ["gcp", "not built yet"]),
     (
         "not there: accelerators",
         "run: x\nresources: {accelerators: H100:8}\n",

@@ -66,6 +66,8 @@ Instance Parse(const pugi::xml_node& item, WallTime now) {
   }
   if (seen.state == InstanceState::kGone) {
     seen.freed = true;
+    // Server.SpotInstanceTermination, …Shutdown: the market has taken it.
+    if (StartsWith(reason_code, "Server.Spot")) seen.ended_by = EndedBy::kPlatform;
     seen.refusal = RefusalOfDeath(reason_code, seen.why);
     seen.address.clear();
   }

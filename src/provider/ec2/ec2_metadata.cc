@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "net/http_client.h"
+#include "net/http_date.h"
 
 namespace stoker {
 namespace {
@@ -14,10 +15,12 @@ constexpr int64_t kTokenSeconds = 21'600;  // the longest that is granted
 constexpr Duration kRenewBefore = Duration::Seconds(60);
 constexpr Duration kFarthestNotice = Duration::Hours(24 * 7);
 constexpr size_t kMaxValue = 256;
+constexpr int64_t kMostMachines = 100'000;  // of one request
 
-class Ec2Metadata : public MetadataService {
+class MetadataClient : public Ec2Metadata {
  public:
-  Ec2Metadata(HttpUrl url, Duration timeout, Clock& clock) : url_(std::move(url)), clock_(clock) {
+  MetadataClient(HttpUrl url, Duration timeout, Clock& clock)
+      : url_(std::move(url)), clock_(clock) {
     http_.connect_timeout = timeout;
     http_.total_timeout = timeout;
     http_.max_body_bytes = 64 << 10;
@@ -40,7 +43,53 @@ class Ec2Metadata : public MetadataService {
     return out;
   }
 
+  Result<int> LaunchIndex() override {
+    constexpr char kPath[] = "/latest/meta-data/ami-launch-index";
+    STOKER_ASSIGN(const std::string text, Value(kPath));
+    const auto index = WholeNumber(text, 0, kMostMachines);
+    if (index) return static_cast<int>(*index);
+    return Status(Code::kCorrupt, std::string(kPath) + ": not a number: " + text);
+  }
+
+  Result<std::optional<WallTime>> PollRebalance() override {
+    constexpr char kPath[] = "/latest/meta-data/events/recommendations/rebalance";
+    STOKER_ASSIGN(const HttpResponse response, Get(kPath));
+    if (response.status == 404) return std::optional<WallTime>();
+    STOKER_TRY(Expect200(response, kPath));
+    const nlohmann::json json = nlohmann::json::parse(response.body, nullptr, false);
+    auto since = ParseRfc3339(Member(json, "noticeTime"));
+    if (since.ok()) return std::optional(*since);
+    return Status(Code::kCorrupt, std::string(kPath) + ": " + since.status().message());
+  }
+
+  Result<std::optional<Notice>> PollMaintenance() override {
+    constexpr char kPath[] = "/latest/meta-data/events/maintenance/scheduled";
+    STOKER_ASSIGN(const HttpResponse response, Get(kPath));
+    if (response.status == 404) return std::optional<Notice>();
+    STOKER_TRY(Expect200(response, kPath));
+    const nlohmann::json list = nlohmann::json::parse(response.body, nullptr, false);
+    if (!list.is_array()) return Status(Code::kCorrupt, std::string(kPath) + ": not a list");
+    std::optional<Notice> first;
+    for (const nlohmann::json& event : list) {
+      if (Member(event, "State") != "active") continue;
+      const std::string code = Member(event, "Code");
+      auto from = ParseEventTime(Member(event, "NotBefore"));
+      if (!from.ok() || !IsSafeName(code)) {
+        return Status(Code::kCorrupt, std::string(kPath) + ": not an event: " +
+                                          Printable(response.body.substr(0, 100)));
+      }
+      if (!first || *from < first->until) first = Notice{code, *from};
+    }
+    return first;
+  }
+
  private:
+  static std::string Member(const nlohmann::json& json, const char* name) {
+    if (!json.is_object()) return "";
+    const auto found = json.find(name);
+    return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+  }
+
   Result<Notice> ParseNotice(const std::string& body) {
     const Status bad(Code::kCorrupt, "not a notice: " + Printable(body.substr(0, 100)));
     const nlohmann::json json = nlohmann::json::parse(body, nullptr, false);
@@ -118,11 +167,19 @@ class Ec2Metadata : public MetadataService {
 
 }  // namespace
 
-Result<std::unique_ptr<MetadataService>> MakeEc2Metadata(const Ec2MetadataOptions& options,
-                                                         Clock& clock) {
+Result<std::unique_ptr<Ec2Metadata>> MakeEc2Metadata(const Ec2MetadataOptions& options,
+                                                     Clock& clock) {
   STOKER_ASSIGN(HttpUrl url, ParseHttpUrl(options.endpoint));
-  return std::unique_ptr<MetadataService>(
-      std::make_unique<Ec2Metadata>(std::move(url), options.timeout, clock));
+  return std::unique_ptr<Ec2Metadata>(
+      std::make_unique<MetadataClient>(std::move(url), options.timeout, clock));
+}
+
+// The same as a date of HTTP, which has the day of the week in front and two digits for the day.
+Result<WallTime> ParseEventTime(const std::string& text) {
+  const std::string day = text.size() > 1 && text[1] == ' ' ? "0" + text : text;
+  auto time = ParseHttpDate("Mon, " + day);
+  if (!time.ok()) return Status(Code::kCorrupt, "not a time: " + Printable(CutText(text, 60)));
+  return time;
 }
 
 }  // namespace stoker

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "port/clock.h"
@@ -14,11 +15,27 @@ struct Ec2MetadataOptions {
   Duration timeout = Duration::Seconds(1);  // of each request
 };
 
+// What only EC2 has beyond the port. Not thread-safe either.
+class Ec2Metadata : public MetadataService {
+ public:
+  // Which of the machines of its request this is.
+  virtual Result<int> LaunchIndex() = 0;
+  // Since when the machine is likelier than usual to be taken; nullopt: it is not.
+  virtual Result<std::optional<WallTime>> PollRebalance() = 0;
+  // The first of the maintenances that are planned and not over: what will be done, and when it
+  // may begin. Source: "Scheduled events for your instances" (EC2 user guide).
+  virtual Result<std::optional<Notice>> PollMaintenance() = 0;
+};
+
 // EC2's instance metadata, version 2 (token first), as also a local instance serves it. Source of
-// the protocol: "Use IMDSv2" and "Spot Instance interruption notices" of the EC2 user guide.
+// the protocol: "Use IMDSv2", "Spot Instance interruption notices" and "EC2 instance rebalance
+// recommendations" of the EC2 user guide.
 // Errors: kUnavailable, kTimeout; kCorrupt = it answers what it should not. `clock` must outlive
 // it. kInvalid when `endpoint` is no http:// address.
-Result<std::unique_ptr<MetadataService>> MakeEc2Metadata(const Ec2MetadataOptions& options,
-                                                         Clock& clock);
+Result<std::unique_ptr<Ec2Metadata>> MakeEc2Metadata(const Ec2MetadataOptions& options,
+                                                     Clock& clock);
+
+// "21 Jan 2019 09:00:43 GMT", as maintenances are dated. kCorrupt.
+Result<WallTime> ParseEventTime(const std::string& text);
 
 }  // namespace stoker

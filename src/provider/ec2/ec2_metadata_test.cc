@@ -34,7 +34,7 @@ class Fake {
       return HttpResponse{status, {}, body};
     }));
   }
-  std::unique_ptr<MetadataService> Client(Duration timeout = Duration::Seconds(1)) {
+  std::unique_ptr<Ec2Metadata> Client(Duration timeout = Duration::Seconds(1)) {
     return std::move(
         *MakeEc2Metadata({"http://127.0.0.1:" + std::to_string(server_->port()), timeout}, clock));
   }
@@ -122,6 +122,52 @@ TEST(Ec2Metadata, Identity) {
   ASSERT_TRUE(identity.ok()) << identity.status().ToString();
   EXPECT_EQ(identity->instance_id, "i-0123456789");
   EXPECT_EQ(identity->address, "10.0.0.7");
+}
+
+TEST(Ec2Metadata, Rebalance) {
+  Fake fake;
+  auto client = fake.Client();
+  EXPECT_EQ(*client->PollRebalance(), std::nullopt);
+  fake.status = 200;
+  fake.body = R"({"noticeTime": "2020-10-16T19:18:24Z"})";
+  EXPECT_EQ(*client->PollRebalance(), *ParseRfc3339("2020-10-16T19:18:24Z"));
+  fake.body = "{}";
+  EXPECT_EQ(client->PollRebalance().code(), Code::kCorrupt);
+}
+
+TEST(Ec2Metadata, MaintenanceThatIsPlanned) {
+  Fake fake;
+  auto client = fake.Client();
+  EXPECT_EQ(*client->PollMaintenance(), std::nullopt);
+  fake.status = 200;
+  fake.body = "[]";
+  EXPECT_EQ(*client->PollMaintenance(), std::nullopt);
+  // As the user guide shows it.
+  fake.body = R"([{"NotBefore": "21 Jan 2019 09:00:43 GMT", "Code": "system-reboot",
+      "Description": "scheduled reboot", "EventId": "instance-event-0d59937288b749b32",
+      "NotAfter": "21 Jan 2019 09:17:23 GMT", "State": "active"},
+      {"NotBefore": "2 Jan 2019 09:00:43 GMT", "Code": "instance-stop", "State": "completed"}])";
+  const auto planned = client->PollMaintenance();
+  ASSERT_TRUE(planned.ok() && *planned) << planned.status().ToString();
+  EXPECT_EQ((*planned)->action, "system-reboot");
+  EXPECT_EQ((*planned)->until, *ParseRfc3339("2019-01-21T09:00:43Z"));
+  for (const char* bad : {"{}", "x", R"([{"State": "active"}])",
+                          R"([{"State": "active", "Code": "a b",
+                               "NotBefore": "21 Jan 2019 09:00:43 GMT"}])"}) {
+    fake.body = bad;
+    EXPECT_EQ(client->PollMaintenance().code(), Code::kCorrupt) << bad;
+  }
+  EXPECT_EQ(*ParseEventTime("2 Jan 2019 09:00:43 GMT"), *ParseRfc3339("2019-01-02T09:00:43Z"));
+}
+
+TEST(Ec2Metadata, TheIndexWithinItsRequest) {
+  Fake fake;
+  auto client = fake.Client();
+  fake.status = 200;
+  fake.body = "3";
+  EXPECT_EQ(*client->LaunchIndex(), 3);
+  fake.body = "x";
+  EXPECT_EQ(client->LaunchIndex().code(), Code::kCorrupt);
 }
 
 }  // namespace

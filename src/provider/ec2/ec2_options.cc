@@ -27,6 +27,7 @@ template <class A, class T>
 requires std::same_as<std::remove_const_t<T>, Options>
 void Fields(A& a, T& t) {
   a("subnet", t.subnet);
+  a("vpc", t.vpc);
   a("group", t.group);
   a("profile", t.profile);
   a("disks", t.disks);

@@ -27,6 +27,7 @@ struct Label {
 
 struct Options {
   std::string subnet;   // "subnet-…": of the place's zone
+  std::string vpc;      // that it is in
   std::string group;    // "sg-…"
   std::string profile;  // of IAM: its name
   std::vector<Disk> disks;

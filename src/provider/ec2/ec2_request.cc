@@ -170,6 +170,14 @@ Params DescribeInstances(const std::string& ledger_id, const std::string& job,
   return out.Take();
 }
 
+Params DescribeOne(const std::string& instance_id, const std::string& next) {
+  Writer out;
+  out.Filter("instance-id", {instance_id});
+  out.Filter("tag-key", {kLedgerTag});
+  if (!next.empty()) out.Add("NextToken", next);
+  return out.Take();
+}
+
 std::string EncodeLaunches(const std::vector<int>& launches) {
   std::string text;
   for (size_t i = 0; i < launches.size();) {

@@ -42,6 +42,9 @@ Result<Params> RunInstances(const LaunchRequest& request, const Options& options
 Params DescribeInstances(const std::string& ledger_id, const std::string& job,
                          const std::string& token, const std::string& next);
 
+// One machine that carries the tag of any ledger.
+Params DescribeOne(const std::string& instance_id, const std::string& next);
+
 // "3-6 9": numbers in their order, as a tag; those that find no place in 256 characters are left
 // out at the end.
 std::string EncodeLaunches(const std::vector<int>& launches);

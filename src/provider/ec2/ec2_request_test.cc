@@ -292,6 +292,8 @@ TEST(Ec2Instances, WhyItIsGone) {
                                             "Server.SpotInstanceTermination: Spot instance "
                                             "termination"));
   EXPECT_FALSE(spot.refusal);
+  EXPECT_EQ(spot.ended_by, EndedBy::kPlatform);
+  EXPECT_EQ(Seen(48, reason("Client.UserInitiatedShutdown", "x")).ended_by, EndedBy::kUnknown);
   EXPECT_NE(spot.why.find("Spot instance termination"), std::string::npos);
   const InstanceSeen dead =
       Seen(48, reason("Server.InsufficientInstanceCapacity", "no room after all"));

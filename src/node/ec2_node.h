@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// An agent on a machine of EC2: what its host can do only once the agent has opened its store and
+// its providers.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "port/clock.h"
+#include "port/host_platform.h"
+#include "port/object_store.h"
+#include "provider/ec2/ec2_provider.h"
+#include "provider/open.h"
+
+namespace stoker::node {
+
+// Outlives the host that it finds.
+class Ec2Node {
+ public:
+  // `dir`: the node's folder. Errors: those of MakeEc2Host.
+  Result<std::unique_ptr<HostPlatform>> FindHost(const std::string& dir, Clock& clock);
+  // From now on drills are heard and leases moved. `store` outlives all that use the host. Errors:
+  // those of Providers::Aws.
+  Status Use(Providers& providers, ObjectStore& store);
+
+ private:
+  std::atomic<ObjectStore*> store_{nullptr};
+  std::atomic<ec2::AwsApi*> api_{nullptr};
+  std::shared_ptr<ec2::AwsApi> owned_;
+};
+
+}  // namespace stoker::node

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/ec2/ec2_catalog.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+
+#include "base/letter_case.h"
+#include "base/text.h"
+#include "provider/ec2/ec2_errors.h"
+#include "provider/ec2/ec2_request.h"
+
+namespace stoker::ec2 {
+namespace {
+
+constexpr int kMostCatalogPages = 200;
+constexpr int64_t kMib = 1 << 20;
+
+std::string TextIn(const pugi::xml_node& node, const char* name) {
+  return Printable(CutText(node.child_value(name), 300));
+}
+
+int64_t Number(const pugi::xml_node& node, const char* name) {
+  return WholeNumber(node.child_value(name), 0, int64_t{1} << 50).value_or(0);
+}
+
+bool Has(const pugi::xml_node& set, const std::string& value) {
+  for (const pugi::xml_node item : set.children("item")) {
+    if (value == item.child_value()) return true;
+  }
+  return false;
+}
+
+// `params` with filters behind: {{"vpc-id", "vpc-1"}, …}.
+Params Filters(const std::vector<std::pair<std::string, std::vector<std::string>>>& filters,
+               Params params = {}) {
+  int n = 0;
+  for (const auto& [name, values] : filters) {
+    const std::string prefix = "Filter." + std::to_string(++n);
+    params.emplace_back(prefix + ".Name", name);
+    int v = 0;
+    for (const std::string& value : values) {
+      params.emplace_back(prefix + ".Value." + std::to_string(++v), value);
+    }
+  }
+  return params;
+}
+
+// Each item of the list `set` in all pages of the answer.
+Status EachItem(AwsApi& api, const Call& call, const char* set,
+                const std::function<void(const pugi::xml_node&)>& take) {
+  std::string next;
+  for (int page = 0; page < kMostCatalogPages; ++page) {
+    Call one = call;
+    if (!next.empty()) one.params.emplace_back("NextToken", next);
+    STOKER_ASSIGN(const std::string body, api.Read(one));
+    pugi::xml_document document;
+    if (!document.load_buffer(body.data(), body.size())) {
+      return Status(Code::kCorrupt, Described(call) + ": the answer is not XML");
+    }
+    const pugi::xml_node root = document.document_element();
+    for (const pugi::xml_node item : root.child(set).children("item")) take(item);
+    next = root.child_value("nextToken");
+    if (next.empty()) return Status::Ok();
+  }
+  return Status(Code::kCorrupt, Described(call) + ": the list has no end");
+}
+
+MachineType TypeOf(const pugi::xml_node& item) {
+  MachineType type;
+  type.name = TextIn(item, "instanceType");
+  type.cpus = Number(item.child("vCpuInfo"), "defaultVCpus");
+  type.memory_mib = Number(item.child("memoryInfo"), "sizeInMiB");
+  for (const pugi::xml_node gpu : item.child("gpuInfo").child("gpus").children("item")) {
+    type.gpus += Number(gpu, "count");
+    type.gpu_name = TextIn(gpu, "name");
+    type.gpu_memory_mib = Number(gpu.child("memoryInfo"), "sizeInMiB");
+  }
+  type.x86_64 = Has(item.child("processorInfo").child("supportedArchitectures"), "x86_64");
+  type.spot = Has(item.child("supportedUsageClasses"), "spot");
+  type.on_demand = Has(item.child("supportedUsageClasses"), "on-demand");
+  return type;
+}
+
+// "A100-80GB" is an A100 with that much.
+bool IsKind(const MachineType& type, const std::string& wanted) {
+  const std::string kind = LowerCase(wanted);
+  const std::string name = LowerCase(type.gpu_name);
+  if (kind == name) return true;
+  const size_t dash = kind.rfind('-');
+  if (dash == std::string::npos || !EndsWith(kind, "gb") || kind.substr(0, dash) != name) {
+    return false;
+  }
+  const auto gb = WholeNumber(kind.substr(dash + 1, kind.size() - dash - 3), 1, 10'000);
+  return gb && std::llabs(type.gpu_memory_mib - *gb * 1000) < *gb * 1000 / 10;
+}
+
+bool Fits(const MachineType& type, const MachineWish& wish) {
+  if (!type.x86_64 || (wish.spot ? !type.spot : !type.on_demand)) return false;
+  if (type.gpus < wish.gpus || type.cpus * 1000 < wish.cpus_thousandths) return false;
+  if (type.memory_mib * kMib < wish.memory_bytes) return false;
+  // A GPU that nobody asked for is paid for all the same.
+  if (wish.gpus == 0 && type.gpus > 0) return false;
+  return wish.gpu_name.empty() || IsKind(type, wish.gpu_name);
+}
+
+}  // namespace
+
+std::vector<MachineType> FitTypes(const std::vector<MachineType>& all, const MachineWish& wish) {
+  std::vector<MachineType> fit;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(fit),
+               [&](const MachineType& type) { return Fits(type, wish); });
+  std::sort(fit.begin(), fit.end(), [](const MachineType& a, const MachineType& b) {
+    return std::tie(a.gpus, a.cpus, a.memory_mib, a.name) <
+           std::tie(b.gpus, b.cpus, b.memory_mib, b.name);
+  });
+  return fit;
+}
+
+Status NothingFits(const std::string& region, const std::vector<MachineType>& all,
+                   const MachineWish& wish) {
+  std::set<std::string> kinds;
+  int64_t most = 0;
+  for (const MachineType& type : all) {
+    if (type.gpu_name.empty() || !type.x86_64) continue;
+    kinds.insert(type.gpu_name);
+    if (!wish.gpu_name.empty() && IsKind(type, wish.gpu_name)) most = std::max(most, type.gpus);
+  }
+  const std::vector<std::string> known(kinds.begin(), kinds.end());
+  if (!wish.gpu_name.empty() && most == 0) {
+    const std::string near = Nearest(wish.gpu_name, known);
+    return Status(
+        Code::kInvalid,
+        "no machine of EC2 in " + region + " has GPUs of the kind " + Printable(wish.gpu_name),
+        near.empty() ? "There are: " + Join(known, ", ") : "Did you mean " + near + "?");
+  }
+  std::string what = "no machine of EC2 in " + region + " has as much as is asked for";
+  if (most > 0 && most < wish.gpus) {
+    what += ": one has at most " + std::to_string(most) + " " + Printable(wish.gpu_name);
+  }
+  return Status(Code::kInvalid, what, "Ask for less of each, or for more nodes with --num-nodes");
+}
+
+Result<std::vector<std::string>> Regions(AwsApi& api, const std::string& asked_in) {
+  std::vector<std::string> out;
+  STOKER_TRY(EachItem(api, {"ec2", asked_in, "DescribeRegions"}, "regionInfo",
+                      [&](const auto& item) { out.push_back(TextIn(item, "regionName")); }));
+  return out;
+}
+
+Result<std::vector<std::string>> Zones(AwsApi& api, const std::string& region) {
+  std::vector<std::string> out;
+  const Params params = Filters({{"zone-type", {"availability-zone"}}, {"state", {"available"}}});
+  STOKER_TRY(EachItem(api, {"ec2", region, "DescribeAvailabilityZones", params},
+                      "availabilityZoneInfo",
+                      [&](const auto& item) { out.push_back(TextIn(item, "zoneName")); }));
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+Result<std::vector<MachineType>> AllTypes(AwsApi& api, const std::string& region) {
+  std::vector<MachineType> out;
+  const Params params = Filters({{"processor-info.supported-architecture", {"x86_64"}},
+                                 {"current-generation", {"true"}},
+                                 {"bare-metal", {"false"}}},
+                                {{"MaxResults", "100"}});
+  STOKER_TRY(EachItem(api, {"ec2", region, "DescribeInstanceTypes", params}, "instanceTypeSet",
+                      [&](const auto& item) { out.push_back(TypeOf(item)); }));
+  return out;
+}
+
+Result<MachineType> OneType(AwsApi& api, const std::string& region, const std::string& name) {
+  std::vector<MachineType> out;
+  // A filter of a name that is not there is an empty list, not an error.
+  const Params params = Filters({{"instance-type", {name}}});
+  STOKER_TRY(EachItem(api, {"ec2", region, "DescribeInstanceTypes", params}, "instanceTypeSet",
+                      [&](const auto& item) { out.push_back(TypeOf(item)); }));
+  if (out.size() != 1) {
+    return Status(Code::kNotFound, "there is no type " + Printable(name) + " in " + region);
+  }
+  return out[0];
+}
+
+Result<std::vector<std::string>> TypeNames(AwsApi& api, const std::string& region) {
+  std::vector<std::string> out;
+  STOKER_TRY(EachItem(api, {"ec2", region, "DescribeInstanceTypeOfferings", {}},
+                      "instanceTypeOfferingSet",
+                      [&](const auto& item) { out.push_back(TextIn(item, "instanceType")); }));
+  return out;
+}
+
+Result<std::map<std::string, std::set<std::string>>> Offerings(
+    AwsApi& api, const std::string& region, const std::vector<std::string>& types) {
+  std::map<std::string, std::set<std::string>> out;
+  const Params params =
+      Filters({{"instance-type", types}}, {{"LocationType", "availability-zone"}});
+  STOKER_TRY(EachItem(api, {"ec2", region, "DescribeInstanceTypeOfferings", params},
+                      "instanceTypeOfferingSet", [&](const auto& item) {
+                        out[TextIn(item, "instanceType")].insert(TextIn(item, "location"));
+                      }));
+  return out;
+}
+
+Result<Image> FindImage(AwsApi& api, const std::string& region, const std::string& id) {
+  std::vector<Image> out;
+  const Params params = Filters({{"image-id", {id}}});
+  STOKER_TRY(
+      EachItem(api, {"ec2", region, "DescribeImages", params}, "imagesSet", [&](const auto& item) {
+        Image image;
+        image.id = TextIn(item, "imageId");
+        image.name = TextIn(item, "name");
+        image.architecture = TextIn(item, "architecture");
+        image.state = TextIn(item, "imageState");
+        image.root = TextIn(item, "rootDeviceName");
+        for (const pugi::xml_node disk : item.child("blockDeviceMapping").children("item")) {
+          if (disk.child("ebs")) image.disks.push_back({TextIn(disk, "deviceName"), 0});
+        }
+        out.push_back(std::move(image));
+      }));
+  if (out.size() == 1) return out[0];
+  return Status(Code::kNotFound, "there is no image " + Printable(id) + " in " + region,
+                "Images belong to one region; is it private to another account?");
+}
+
+Result<std::string> Parameter(AwsApi& api, const std::string& region, const std::string& name) {
+  Call call{"ssm", region, "GetParameter"};
+  call.json = nlohmann::json{{"Name", name}}.dump();
+  STOKER_ASSIGN(const std::string body, api.Read(call));
+  const auto json = nlohmann::json::parse(body, nullptr, false);
+  if (json.is_object() && json.contains("Parameter") && json["Parameter"].is_object() &&
+      json["Parameter"].contains("Value") && json["Parameter"]["Value"].is_string()) {
+    return json["Parameter"]["Value"].get<std::string>();
+  }
+  return Status(Code::kCorrupt, Described(call) + ": the answer has no value");
+}
+
+Result<Network> DefaultNetwork(AwsApi& api, const std::string& region) {
+  Network network;
+  STOKER_TRY(EachItem(api, {"ec2", region, "DescribeVpcs", Filters({{"is-default", {"true"}}})},
+                      "vpcSet", [&](const auto& item) { network.vpc = TextIn(item, "vpcId"); }));
+  if (network.vpc.empty()) {
+    return Status(Code::kNotFound, "the account has no default VPC in " + region,
+                  "Make one: aws ec2 create-default-vpc --region " + region);
+  }
+  const Params params = Filters({{"vpc-id", {network.vpc}}, {"default-for-az", {"true"}}});
+  STOKER_TRY(
+      EachItem(api, {"ec2", region, "DescribeSubnets", params}, "subnetSet", [&](const auto& item) {
+        network.subnets[TextIn(item, "availabilityZone")] = TextIn(item, "subnetId");
+      }));
+  return network;
+}
+
+Result<std::map<std::pair<std::string, std::string>, int64_t>> SpotPrices(
+    AwsApi& api, const std::string& region, const std::vector<std::string>& types) {
+  std::map<std::pair<std::string, std::string>, int64_t> out;
+  Params params = {{"StartTime", FormatRfc3339(api.Now())}, {"ProductDescription.1", "Linux/UNIX"}};
+  for (size_t i = 0; i < types.size(); ++i) {
+    params.emplace_back("InstanceType." + std::to_string(i + 1), types[i]);
+  }
+  std::map<std::pair<std::string, std::string>, std::string> newest;
+  STOKER_TRY(EachItem(
+      api, {"ec2", region, "DescribeSpotPriceHistory", params}, "spotPriceHistorySet",
+      [&](const auto& item) {
+        const std::pair key{TextIn(item, "instanceType"), TextIn(item, "availabilityZone")};
+        const std::string at = TextIn(item, "timestamp");
+        const double price = item.child("spotPrice").text().as_double(-1);
+        const bool sane = std::isfinite(price) && price > 0 && price < 100'000;
+        if (!sane || newest[key] > at) return;
+        newest[key] = at;
+        out[key] = static_cast<int64_t>(std::llround(price * 1e6));
+      }));
+  return out;
+}
+
+Status CheckProfile(AwsApi& api, const std::string& region, const std::string& profile) {
+  const auto reply =
+      api.Repeat({"iam", region, "GetInstanceProfile", {{"InstanceProfileName", profile}}});
+  // Who may not ask is told by EC2 when a machine is asked for.
+  if (!reply.ok()) return reply.status();
+  if (!reply->failure || StatusOf("", *reply->failure).Is(Code::kDenied)) return Status::Ok();
+  if (StatusOf("", *reply->failure).Is(Code::kNotFound)) {
+    return Status(Code::kNotFound,
+                  "the account has no instance profile '" + Printable(profile) +
+                      "', with which machines would reach the store",
+                  "Make it (docs/aws.md has the commands), or name another: stoker config set "
+                  "aws.instance_profile NAME");
+  }
+  return StatusOf("looking for the instance profile " + profile, *reply->failure);
+}
+
+Result<std::string> EnsureGroup(AwsApi& api, const std::string& region, const std::string& vpc,
+                                const std::string& ledger_id) {
+  const std::string name = GroupName(ledger_id);
+  std::string id;
+  bool open = false;
+  const Call look{"ec2", region, "DescribeSecurityGroups",
+                  Filters({{"vpc-id", {vpc}}, {"group-name", {name}}})};
+  const auto find = [&] {
+    return EachItem(api, look, "securityGroupInfo", [&](const auto& item) {
+      id = TextIn(item, "groupId");
+      for (const pugi::xml_node rule : item.child("ipPermissions").children("item")) {
+        for (const pugi::xml_node of : rule.child("groups").children("item")) {
+          open = open || id == of.child_value("groupId");
+        }
+      }
+    });
+  };
+  STOKER_TRY(find());
+  if (id.empty()) {
+    const auto made = api.Send({"ec2",
+                                region,
+                                "CreateSecurityGroup",
+                                {{"GroupName", name},
+                                 {"GroupDescription", "stoker: nodes of one ledger"},
+                                 {"VpcId", vpc},
+                                 {"TagSpecification.1.ResourceType", "security-group"},
+                                 {"TagSpecification.1.Tag.1.Key", kLedgerTag},
+                                 {"TagSpecification.1.Tag.1.Value", ledger_id}}});
+    STOKER_TRY(made.status());
+    // Somebody else was as quick.
+    if (made->failure && made->failure->code != "InvalidGroup.Duplicate") {
+      return StatusOf("making the security group " + name, *made->failure);
+    }
+    pugi::xml_document document;
+    (void)document.load_buffer(made->body.data(), made->body.size());
+    id = TextIn(document.child("CreateSecurityGroupResponse"), "groupId");
+    if (id.empty()) STOKER_TRY(find());
+    if (id.empty()) return Status(Code::kBusy, "the security group " + name + " is not known yet");
+  }
+  if (open) return id;
+  const auto rule = api.Repeat({"ec2",
+                                region,
+                                "AuthorizeSecurityGroupIngress",
+                                {{"GroupId", id},
+                                 {"IpPermissions.1.IpProtocol", "-1"},
+                                 {"IpPermissions.1.Groups.1.GroupId", id}}});
+  STOKER_TRY(rule.status());
+  if (rule->failure && rule->failure->code != "InvalidPermission.Duplicate") {
+    return StatusOf("opening the security group " + name + " to itself", *rule->failure);
+  }
+  return id;
+}
+
+std::string Account(AwsApi& api, const std::string& region) {
+  const auto body = api.Read({"sts", region, "GetCallerIdentity"});
+  if (!body.ok()) return "";
+  pugi::xml_document document;
+  (void)document.load_buffer(body->data(), body->size());
+  return TextIn(document.child("GetCallerIdentityResponse").child("GetCallerIdentityResult"),
+                "Account");
+}
+
+}  // namespace stoker::ec2

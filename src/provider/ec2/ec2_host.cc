@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/ec2/ec2_host.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+#include "base/text.h"
+#include "provider/ec2/ec2_boot.h"
+#include "provider/ec2/ec2_request.h"
+#include "sys/command.h"
+#include "sys/file.h"
+
+namespace stoker {
+namespace {
+
+constexpr int64_t kMostFile = 64 << 10;
+constexpr Duration kDrillEvery = Duration::Seconds(10);
+constexpr Duration kMaintenanceEvery = Duration::Minutes(1);
+constexpr int64_t kCommandMs = 20'000;
+
+// Another one after each boot, also where several machines share a kernel.
+Result<std::string> BootId(const std::string& file) {
+  const auto known = sys::ReadFile(file, 256);
+  if (known.ok() && IsSafeName(*known)) return known;
+  const std::string id = Hex64(sys::RandomU64()) + Hex64(sys::RandomU64());
+  STOKER_TRY(sys::MakeDirs(file.substr(0, file.rfind('/')), 0700));
+  STOKER_TRY(sys::WriteFileAtomic(file, id, 0600, false));
+  return id;
+}
+
+class Ec2Host : public HostPlatform {
+ public:
+  Ec2Host(HostIdentity identity, Ec2HostOptions options, Clock& clock)
+      : identity_(std::move(identity)),
+        options_(std::move(options)),
+        clock_(clock),
+        tagged_(ec2::FirstExpiry(identity_.request)) {}
+
+  const HostIdentity& identity() const override { return identity_; }
+
+  // The first of all that may take it.
+  Result<std::optional<Notice>> PollNotice() override {
+    const std::lock_guard lock(mutex_);
+    STOKER_ASSIGN(std::optional<Notice> first, options_.metadata->PollNotice());
+    const auto add = [&](const std::optional<Notice>& notice) {
+      if (notice && (!first || notice->until < first->until)) first = notice;
+    };
+    add(Maintenance());
+    add(Drill());
+    add(Lease());
+    return first;
+  }
+
+  Result<std::optional<HostAdvice>> PollAdvice() override {
+    const std::lock_guard lock(mutex_);
+    STOKER_ASSIGN(const std::optional<WallTime> since, options_.metadata->PollRebalance());
+    if (!since) return std::optional<HostAdvice>();
+    return std::optional(HostAdvice{"rebalance", *since});
+  }
+
+  // The tag first: whoever clears up goes by it, so the lease on disk never outlives it.
+  Status Renew(WallTime deadline) override {
+    const std::lock_guard lock(renew_mutex_);
+    if (drill_until_) return Status::Ok();  // its end is near, and stays
+    Status status;
+    if (deadline > tagged_) {
+      const WallTime more = deadline + identity_.request.limit / 4;
+      status = options_.tag ? options_.tag(identity_.instance_id, more)
+                            : Status(Code::kDenied, "the lease cannot be renewed here");
+      if (status.ok()) tagged_ = more;
+    }
+    STOKER_TRY(WriteDeadline(std::min(deadline, tagged_)));
+    return status;
+  }
+
+  Status PowerOff(const std::string& why) override { return options_.power_off(why); }
+
+ private:
+  std::string DeadlineFile() const { return options_.instance_dir + "/" + ec2::kDeadlineFile; }
+
+  Status WriteDeadline(WallTime at) {
+    return sys::WriteFileAtomic(DeadlineFile(), std::to_string(at.ms / 1000) + "\n", 0600, true);
+  }
+
+  // One that is far away is no reason to move yet; a service that does not know them is none to
+  // hold up the others.
+  std::optional<Notice> Maintenance() {
+    const MonoTime now = clock_.Mono();
+    if (now >= ask_maintenance_) {
+      const auto planned = options_.metadata->PollMaintenance();
+      if (planned.ok()) maintenance_ = *planned;
+      ask_maintenance_ = now + kMaintenanceEvery;
+    }
+    const bool soon = maintenance_ && maintenance_->until - clock_.Wall() <= kMaintenanceNotice;
+    return soon ? maintenance_ : std::nullopt;
+  }
+
+  // Counted from when it is first read, and then as real as any: the machine ends at its end.
+  std::optional<Notice> Drill() {
+    const MonoTime now = clock_.Mono();
+    if (!drill_ && options_.drill && now >= ask_drill_) {
+      const auto asked = options_.drill();
+      ask_drill_ = now + kDrillEvery;
+      if (asked.ok() && *asked) {
+        drill_ = Notice{"terminate", clock_.Wall() + **asked};
+        const std::lock_guard lock(renew_mutex_);
+        drill_until_ = drill_->until;
+        (void)WriteDeadline(drill_->until);
+      }
+    }
+    return drill_;
+  }
+
+  std::optional<Notice> Lease() {
+    const auto text = sys::ReadFile(DeadlineFile(), 256);
+    if (!text.ok()) return std::nullopt;
+    const auto seconds = WholeNumber(text->substr(0, text->find('\n')), 0, int64_t{1} << 40);
+    if (!seconds) return std::nullopt;
+    const WallTime until{*seconds * 1000};
+    if (until - clock_.Wall() > std::min(kLeaseNotice, identity_.request.limit / 4)) {
+      return std::nullopt;
+    }
+    return Notice{"terminate", until};
+  }
+
+  const HostIdentity identity_;
+  const Ec2HostOptions options_;
+  Clock& clock_;
+  std::mutex mutex_;  // of the metadata service and of what was heard
+  std::optional<Notice> maintenance_;
+  std::optional<Notice> drill_;
+  MonoTime ask_maintenance_;
+  MonoTime ask_drill_;
+  std::mutex renew_mutex_;
+  WallTime tagged_;
+  std::optional<WallTime> drill_until_;
+};
+
+}  // namespace
+
+bool IsEc2Node(const std::string& dir) { return sys::FileExists(dir + "/" + ec2::kLaunchFile); }
+
+Result<LaunchRequest> ReadEc2Launch(const std::string& dir) {
+  STOKER_ASSIGN(const std::string text, sys::ReadFile(dir + "/" + ec2::kLaunchFile, kMostFile));
+  return ec2::ParseLaunch(text);
+}
+
+Result<std::unique_ptr<HostPlatform>> MakeEc2Host(Ec2HostOptions options, Clock& clock) {
+  HostIdentity identity;
+  STOKER_ASSIGN(identity.request, ReadEc2Launch(options.dir));
+  STOKER_ASSIGN(const MachineIdentity me, options.metadata->Identity());
+  STOKER_ASSIGN(identity.index, options.metadata->LaunchIndex());
+  const auto& launches = identity.request.launches;
+  if (static_cast<size_t>(identity.index) >= launches.size()) {
+    return Status(Code::kCorrupt, "this is machine " + std::to_string(identity.index) +
+                                      " of a request for " + std::to_string(launches.size()));
+  }
+  identity.launch = launches[static_cast<size_t>(identity.index)];
+  identity.instance_id = me.instance_id;
+  identity.address = me.address;
+  identity.dir = options.dir;
+  STOKER_ASSIGN(identity.boot_id, BootId(options.boot_id_file));
+  return std::unique_ptr<HostPlatform>(
+      std::make_unique<Ec2Host>(std::move(identity), std::move(options), clock));
+}
+
+Status PowerOffEc2(const std::string& why) {
+  // The unit's output goes to the console.
+  if (!why.empty()) std::fprintf(stderr, "stoker: this machine ends: %s\n", Printable(why).c_str());
+  sys::Command command;
+  command.argv = {"systemctl", "poweroff", "--no-block"};
+  for (char** at = environ; at != nullptr && *at != nullptr; ++at) command.env.emplace_back(*at);
+  const auto results = sys::RunCommands({command}, kCommandMs);
+  STOKER_TRY(results[0].status());
+  if (results[0]->exit_code == 0) return Status::Ok();
+  return Status(Code::kUnavailable, "systemctl poweroff: " + Printable(results[0]->err));
+}
+
+}  // namespace stoker

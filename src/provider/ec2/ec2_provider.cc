@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/ec2/ec2_provider.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "provider/ec2/aws_api.h"
+#include "provider/ec2/ec2_boot.h"
+#include "provider/ec2/ec2_errors.h"
+#include "provider/ec2/ec2_instances.h"
+#include "provider/ec2/ec2_request.h"
+
+namespace stoker {
+namespace ec2 {
+namespace {
+
+constexpr int kMostPages = 1000;
+
+Refusal No(RefusalClass what, std::string message) {
+  Refusal refusal;
+  refusal.what = what;
+  refusal.scope = RefusalScope::kRequest;
+  refusal.message = std::move(message);
+  return refusal;
+}
+
+Refusal Over() {
+  return No(RefusalClass::kOver, "the machines of this request have come and gone");
+}
+
+bool IsInstanceId(const std::string& id) {
+  return StartsWith(id, "i-") && id.size() > 2 && id.size() <= 64 && IsSafeName(id);
+}
+
+class Ec2 : public Provider {
+ public:
+  Ec2(std::shared_ptr<AwsApi> api, Ec2Notes notes)
+      : api_(std::move(api)), notes_(std::move(notes)) {
+    traits_.name = "ec2";
+    traits_.takes_gangs = true;
+    traits_.may_stop = true;
+    traits_.can_start = true;
+  }
+
+  const ProviderTraits& traits() const override { return traits_; }
+
+  LaunchAnswer Launch(const LaunchRequest& request) override {
+    const std::string& region = request.ask.place.region;
+    if (!IsSafeName(region)) return No(RefusalClass::kInvalid, "the request names no region");
+    if (request.not_after.ms > 0 && api_->Now() > request.not_after) {
+      return No(RefusalClass::kOver, "the time to send this request is over");
+    }
+    const auto options = ParseOptions(request.ask.options);
+    if (!options.ok()) return No(RefusalClass::kInvalid, options.status().ToString());
+    const auto user_data = UserData(request, *options);
+    if (!user_data.ok()) return No(RefusalClass::kInvalid, user_data.status().ToString());
+    auto params = RunInstances(request, *options, *user_data);
+    if (!params.ok()) return No(RefusalClass::kInvalid, params.status().ToString());
+    STOKER_TRY(Note(region));
+    const Call call{"ec2", region, "RunInstances", std::move(*params)};
+    const auto reply = api_->Send(call);
+    if (!reply.ok()) return NoAnswerOf(reply.status());
+    if (reply->failure) return Refused(request, call, *reply->failure);
+    STOKER_ASSIGN(const InstancePage page, ParseInstances(reply->body, reply->now));
+    return Given(request, page.instances);
+  }
+
+  Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
+                                             const std::string& job) override {
+    STOKER_ASSIGN(const std::vector<std::string> regions, Regions());
+    std::vector<InstanceSeen> out;
+    for (const std::string& region : regions) {
+      STOKER_ASSIGN(const std::vector<Instance> found, List(region, [&](const std::string& next) {
+                      return DescribeInstances(ledger_id, job, "", next);
+                    }));
+      for (const Instance& instance : found) out.push_back(instance.seen);
+    }
+    return out;
+  }
+
+  Status Terminate(const std::string& id) override {
+    STOKER_ASSIGN(const std::optional<Instance> found, Find(id));
+    if (!found) return Status::Ok();
+    return Change(id, "TerminateInstances").status;
+  }
+
+  Status Start(const std::string& id) override {
+    STOKER_ASSIGN(const std::optional<Instance> found, Find(id));
+    const Status gone(Code::kNotFound, id + " is gone");
+    if (!found || found->seen.state == InstanceState::kGone) return gone;
+    if (found->seen.state == InstanceState::kStopping) {
+      return Status(Code::kBusy, id + " is still being stopped");
+    }
+    const Changed changed = Change(id, "StartInstances");
+    // Between two states, as "pending" is, it takes no order; the next look tells which it was.
+    if (changed.code == "IncorrectInstanceState") {
+      return Status(Code::kBusy, changed.status.message());
+    }
+    return changed.status;
+  }
+
+  Status Interrupt(const std::string& id, Duration lead) override {
+    STOKER_ASSIGN(const std::optional<Instance> found, Find(id));
+    const bool lives = found && (found->seen.state == InstanceState::kRunning ||
+                                 found->seen.state == InstanceState::kBooting);
+    if (!lives) return Status(Code::kNotFound, "instance " + Printable(id) + " does not run");
+    return notes_.drill(found->seen.job, id, lead);
+  }
+
+ private:
+  struct Changed {
+    Status status;
+    std::string code;  // of EC2's refusal
+  };
+
+  // What this process lacks is not EC2's word, but it has done nothing either.
+  static LaunchAnswer NoAnswerOf(const Status& status) {
+    if (!status.Is(Code::kDenied) && !status.Is(Code::kInvalid)) return status;
+    Refusal refusal = No(RefusalClass::kDenied, status.ToString());
+    refusal.scope = RefusalScope::kAccount;
+    return refusal;
+  }
+
+  // What EC2 makes of a token that it knows already, and which others have used.
+  LaunchAnswer Refused(const LaunchRequest& request, const Call& call, const Failure& failure) {
+    auto refusal = RefusalOf(failure);
+    if (!refusal) return StatusOf(Described(call), failure);
+    if (refusal->what != RefusalClass::kOver) return *refusal;
+    STOKER_ASSIGN(const std::vector<Instance> known,
+                  List(call.region, [&](const std::string& next) {
+                    return DescribeInstances(request.ledger_id, request.job, request.token, next);
+                  }));
+    return Given(request, known);
+  }
+
+  LaunchAnswer Given(const LaunchRequest& request, const std::vector<Instance>& instances) {
+    {
+      const std::lock_guard lock(mutex_);
+      for (const Instance& instance : instances) {
+        places_[instance.seen.id] = request.ask.place.region;
+      }
+    }
+    auto ids = IdsByIndex(instances, request.launches.size());
+    const bool none =
+        std::all_of(ids.begin(), ids.end(), [](const auto& id) { return id.empty(); });
+    if (none) return Over();
+    return ids;
+  }
+
+  Status Note(const std::string& region) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (noted_.contains(region)) return Status::Ok();
+    }
+    STOKER_TRY(notes_.note_region(region).WithContext("noting the region " + region));
+    const std::lock_guard lock(mutex_);
+    noted_.insert(region);
+    return Status::Ok();
+  }
+
+  // Asked for anew each time: whoever noted one did so before anything was there.
+  Result<std::vector<std::string>> Regions() {
+    STOKER_ASSIGN(const std::vector<std::string> told, notes_.regions());
+    const std::lock_guard lock(mutex_);
+    std::set<std::string> all(told.begin(), told.end());
+    all.insert(noted_.begin(), noted_.end());
+    return std::vector<std::string>(all.begin(), all.end());
+  }
+
+  // All pages, or an error: half a list says nothing about what it leaves out.
+  Result<std::vector<Instance>> List(const std::string& region,
+                                     const std::function<Params(const std::string&)>& params) {
+    std::vector<Instance> out;
+    std::string next;
+    for (int page = 0; page < kMostPages; ++page) {
+      WallTime now;
+      STOKER_ASSIGN(const std::string body,
+                    api_->Read({"ec2", region, "DescribeInstances", params(next)}, &now));
+      STOKER_ASSIGN(InstancePage read, ParseInstances(body, now));
+      for (Instance& instance : read.instances) {
+        const std::lock_guard lock(mutex_);
+        places_[instance.seen.id] = region;
+        out.push_back(std::move(instance));
+      }
+      if (read.next.empty()) return out;
+      next = read.next;
+    }
+    return Status(Code::kCorrupt, "the list of instances in " + region + " has no end");
+  }
+
+  // Only what carries a ledger's tag: nothing else is ever ours to touch. None: it is gone.
+  Result<std::optional<Instance>> Find(const std::string& id) {
+    if (!IsInstanceId(id)) return Status(Code::kInvalid, "not an instance: " + Printable(id));
+    std::vector<std::string> regions;
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto known = places_.find(id); known != places_.end()) regions = {known->second};
+    }
+    if (regions.empty()) {
+      STOKER_ASSIGN(regions, Regions());
+    }
+    for (const std::string& region : regions) {
+      STOKER_ASSIGN(std::vector<Instance> found,
+                    List(region, [&](const std::string& next) { return DescribeOne(id, next); }));
+      if (!found.empty()) return std::optional(std::move(found.front()));
+    }
+    return std::optional<Instance>();
+  }
+
+  // Of one that was just found.
+  Changed Change(const std::string& id, const std::string& action) {
+    std::string region;
+    {
+      const std::lock_guard lock(mutex_);
+      region = places_[id];
+    }
+    const Call call{"ec2", region, action, {{"InstanceId.1", id}}};
+    const auto reply = api_->Repeat(call);
+    if (!reply.ok()) return {reply.status(), ""};
+    if (!reply->failure) return {Status::Ok(), ""};
+    if (reply->failure->code == "InvalidInstanceID.NotFound" && action == "TerminateInstances") {
+      return {Status::Ok(), ""};
+    }
+    return {StatusOf(Described(call) + " of " + id, *reply->failure), reply->failure->code};
+  }
+
+  const std::shared_ptr<AwsApi> api_;
+  const Ec2Notes notes_;
+  ProviderTraits traits_;
+  std::mutex mutex_;
+  std::set<std::string> noted_;                // by this process
+  std::map<std::string, std::string> places_;  // regions of instances that it has seen
+};
+
+}  // namespace
+}  // namespace ec2
+
+Status TagExpiry(ec2::AwsApi& api, const std::string& region, const std::string& instance_id,
+                 WallTime expires) {
+  const auto reply = api.Repeat({"ec2",
+                                 region,
+                                 "CreateTags",
+                                 {{"ResourceId.1", instance_id},
+                                  {"Tag.1.Key", ec2::kExpiresTag},
+                                  {"Tag.1.Value", FormatRfc3339(expires)}}});
+  STOKER_TRY(reply.status());
+  if (!reply->failure) return Status::Ok();
+  return ec2::StatusOf("renewing the lease of " + instance_id, *reply->failure);
+}
+
+std::unique_ptr<Provider> MakeEc2Provider(std::shared_ptr<ec2::AwsApi> api, Ec2Notes notes) {
+  return std::make_unique<ec2::Ec2>(std::move(api), std::move(notes));
+}
+
+}  // namespace stoker

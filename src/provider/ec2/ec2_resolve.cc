@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/ec2/ec2_resolve.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "aws/config.h"
+#include "base/text.h"
+#include "provider/ec2/ec2_catalog.h"
+#include "provider/ec2/ec2_request.h"
+
+namespace stoker {
+namespace ec2 {
+namespace {
+
+constexpr char kUsualImage[] =
+    "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64";
+constexpr char kGpuImage[] =
+    "/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-ubuntu-22.04/latest/ami-id";
+// Who asks for nothing gets a machine on which an interpreter and a data set fit.
+constexpr int64_t kLeastCpus = 2000;
+constexpr int64_t kLeastMemory = int64_t{4} << 30;
+constexpr size_t kCandidates = 12;
+
+// A region that all accounts of that part of the cloud have.
+std::string FirstRegion(const std::string& region) {
+  const std::string partition = AwsPartition(region);
+  if (partition == "aws-cn") return "cn-north-1";
+  if (partition == "aws-us-gov") return "us-gov-west-1";
+  return "us-east-1";
+}
+
+Status NoRegion(AwsApi& api, const std::string& region, const Status& why) {
+  if (region == FirstRegion(region)) return why;
+  const auto known = Regions(api, FirstRegion(region));
+  if (!known.ok()) return why;
+  if (std::find(known->begin(), known->end(), region) != known->end()) return why;
+  const std::string near = Nearest(region, *known);
+  return Status(Code::kInvalid, "the account has no region '" + Printable(region) + "' of EC2",
+                near.empty() ? "There are: " + Join(*known, ", ") : "Did you mean " + near + "?");
+}
+
+Result<std::vector<std::string>> ZonesOf(AwsApi& api, const Ec2Wish& wish) {
+  const auto zones = Zones(api, wish.region);
+  if (!zones.ok() || zones->empty()) {
+    return NoRegion(
+        api, wish.region,
+        zones.ok() ? Status(Code::kNotFound, wish.region + " has no zones") : zones.status());
+  }
+  if (wish.zone.empty()) return *zones;
+  if (std::find(zones->begin(), zones->end(), wish.zone) != zones->end()) {
+    return std::vector<std::string>{wish.zone};
+  }
+  const std::string near = Nearest(wish.zone, *zones);
+  return Status(Code::kInvalid, "there is no zone '" + Printable(wish.zone) + "' in " + wish.region,
+                near.empty() ? "There are: " + Join(*zones, ", ") : "Did you mean " + near + "?");
+}
+
+Result<Image> ImageOf(AwsApi& api, const Ec2Wish& wish) {
+  std::string id = wish.image;
+  std::string name = StartsWith(id, "ssm:") ? id.substr(4) : "";
+  if (id.empty()) name = wish.gpus.value_or(0) > 0 ? kGpuImage : kUsualImage;
+  if (!name.empty()) {
+    auto value = Parameter(api, wish.region, name);
+    if (value.status().Is(Code::kNotFound)) {
+      return Status(Code::kInvalid,
+                    "there is no parameter " + Printable(name) + " in " + wish.region,
+                    "Correct 'image_id', or name an image: ami-…");
+    }
+    if (!value.ok()) return value.status().WithContext("reading " + Printable(name));
+    id = std::move(*value);
+  }
+  STOKER_ASSIGN(Image image, FindImage(api, wish.region, id));
+  if (image.architecture != "x86_64") {
+    return Status(Code::kInvalid,
+                  "image " + image.id + " is for " + image.architecture +
+                      ", and this stoker is a program for x86-64",
+                  "Name an image for x86_64");
+  }
+  if (image.state != "available") {
+    return Status(Code::kInvalid, "image " + image.id + " is " + image.state, "Name another");
+  }
+  return image;
+}
+
+Result<std::vector<MachineType>> GivenType(AwsApi& api, const Ec2Wish& wish) {
+  auto type = OneType(api, wish.region, wish.type);
+  if (type.ok()) {
+    if (!type->x86_64) {
+      return Status(Code::kInvalid,
+                    wish.type + " has another processor than x86-64, for which this stoker is",
+                    "Name another type");
+    }
+    if (wish.spot ? !type->spot : !type->on_demand) {
+      return Status(Code::kInvalid,
+                    wish.type + " cannot be had " + (wish.spot ? "as spot" : "on demand"),
+                    "Name another type, or change use_spot");
+    }
+    return std::vector<MachineType>{*type};
+  }
+  if (!type.status().Is(Code::kNotFound)) return type.status();
+  const auto names = TypeNames(api, wish.region);
+  const std::string near = Nearest(wish.type, names.value_or({}));
+  return Status(Code::kInvalid, type.status().message(),
+                near.empty()
+                    ? "See: aws ec2 describe-instance-type-offerings --region " + wish.region
+                    : "Did you mean " + near + "?");
+}
+
+// The few that are worth a look, the smallest first.
+Result<std::vector<MachineType>> TypesOf(AwsApi& api, const Ec2Wish& wish) {
+  if (!wish.type.empty()) return GivenType(api, wish);
+  MachineWish machine;
+  machine.cpus_thousandths = wish.cpus.value_or(kLeastCpus);
+  machine.memory_bytes = wish.memory.value_or(kLeastMemory);
+  machine.gpus = wish.gpus.value_or(0);
+  machine.gpu_name = wish.gpu_name;
+  machine.spot = wish.spot;
+  STOKER_ASSIGN(const std::vector<MachineType> all, AllTypes(api, wish.region));
+  std::vector<MachineType> fit = FitTypes(all, machine);
+  if (fit.empty()) return NothingFits(wish.region, all, machine);
+  // With as many GPUs as the smallest, and not twice its size: nobody wants more than that.
+  const MachineType& least = fit.front();
+  const auto much = [&](const MachineType& type) {
+    return type.gpus > least.gpus || (least.gpus == 0 && (type.cpus > 2 * least.cpus ||
+                                                          type.memory_mib > 4 * least.memory_mib));
+  };
+  fit.erase(std::find_if(fit.begin(), fit.end(), much), fit.end());
+  if (fit.size() > kCandidates) fit.resize(kCandidates);
+  return fit;
+}
+
+struct Way {
+  std::string type;
+  std::string zone;
+  std::optional<int64_t> price;
+};
+
+// One type in each zone that has it: of spot the cheapest there, else the first.
+Result<std::vector<Way>> WaysOf(AwsApi& api, const Ec2Wish& wish,
+                                const std::vector<MachineType>& types,
+                                const std::vector<std::string>& zones) {
+  std::vector<std::string> names;
+  for (const MachineType& type : types) names.push_back(type.name);
+  STOKER_ASSIGN(const auto offerings, Offerings(api, wish.region, names));
+  std::map<std::pair<std::string, std::string>, int64_t> prices;
+  // Without prices it is the smallest: they are no reason to refuse.
+  if (wish.spot) prices = SpotPrices(api, wish.region, names).value_or({});
+  std::vector<Way> ways;
+  for (const std::string& zone : zones) {
+    std::optional<Way> best;
+    for (const std::string& name : names) {
+      const auto there = offerings.find(name);
+      if (there == offerings.end() || !there->second.contains(zone)) continue;
+      Way way{name, zone, std::nullopt};
+      if (const auto price = prices.find({name, zone}); price != prices.end()) {
+        way.price = price->second;
+      }
+      if (!best || (way.price && (!best->price || *way.price < *best->price))) best = way;
+    }
+    if (best) ways.push_back(*best);
+  }
+  if (ways.empty()) {
+    return Status(Code::kInvalid,
+                  names.front() + " is offered in no zone of " + wish.region +
+                      (wish.zone.empty() ? "" : " but others than " + wish.zone),
+                  "Name another type, zone or region");
+  }
+  return ways;
+}
+
+Result<std::vector<Disk>> DisksOf(const Image& image, const Ec2Wish& wish) {
+  std::vector<Disk> disks = image.disks;
+  if (!wish.disk_gib) return disks;
+  for (Disk& disk : disks) {
+    if (disk.device == image.root) {
+      disk.gib = *wish.disk_gib;
+      return disks;
+    }
+  }
+  return Status(Code::kInvalid,
+                "image " + image.id + " has no volume as its disk, so 'disk_size' means nothing",
+                "Name another image, or leave 'disk_size' out");
+}
+
+}  // namespace
+}  // namespace ec2
+
+Result<std::vector<Offer>> ResolveEc2(ec2::AwsApi& api, const Ec2Wish& given) {
+  using namespace ec2;  // NOLINT
+  Ec2Wish wish = given;
+  if (wish.region.empty()) {
+    return Status(Code::kInvalid, "no region of AWS is set",
+                  "Write infra: aws/REGION, or set AWS_REGION");
+  }
+  if (wish.profile.empty()) wish.profile = kUsualProfile;
+  STOKER_ASSIGN(const std::vector<std::string> zones, ZonesOf(api, wish));
+  STOKER_ASSIGN(const std::vector<MachineType> types, TypesOf(api, wish));
+  // The GPUs of a type that was named need their driver, too.
+  if (!wish.gpus && types.front().gpus > 0) wish.gpus = static_cast<int>(types.front().gpus);
+  STOKER_ASSIGN(const Image image, ImageOf(api, wish));
+  STOKER_ASSIGN(const std::vector<Way> ways, WaysOf(api, wish, types, zones));
+  STOKER_ASSIGN(const Network network, DefaultNetwork(api, wish.region));
+  STOKER_TRY(CheckProfile(api, wish.region, wish.profile));
+  ec2::Options options;
+  options.vpc = network.vpc;
+  options.profile = wish.profile;
+  options.store_region = wish.store_region;
+  options.s3_endpoint = wish.s3_endpoint;
+  options.ec2_endpoint = wish.ec2_endpoint;
+  STOKER_ASSIGN(options.disks, DisksOf(image, wish));
+  for (const auto& [key, value] : wish.labels) options.labels.push_back({key, value});
+  Ask ask;
+  ask.place = {"ec2", Account(api, wish.region), wish.region, ""};
+  ask.image = image.id;
+  ask.market = wish.spot ? kSpot : kOnDemand;
+  std::vector<Offer> offers;
+  for (const Way& way : ways) {
+    const auto subnet = network.subnets.find(way.zone);
+    if (subnet == network.subnets.end()) continue;
+    options.subnet = subnet->second;
+    Offer offer;
+    offer.ask = ask;
+    offer.ask.place.zone = way.zone;
+    offer.ask.type = way.type;
+    offer.ask.options = EncodeOptions(options);
+    offer.price = way.price;
+    offers.push_back(std::move(offer));
+  }
+  if (offers.empty()) {
+    return Status(
+        Code::kInvalid,
+        "the default VPC " + network.vpc + " has no default subnet in " + ways.front().zone,
+        "Make one: aws ec2 create-default-subnet --availability-zone " + ways.front().zone);
+  }
+  if (offers.size() > kMostOffers) offers.resize(kMostOffers);
+  // What would be refused for its length is refused here.
+  LaunchRequest trial;
+  trial.token = "trial";
+  trial.ask = offers.front().ask;
+  STOKER_TRY(RunInstances(trial, options, "").status());
+  return offers;
+}
+
+Status CompleteEc2Offers(ec2::AwsApi& api, const std::string& ledger_id, int64_t blob_period,
+                         std::vector<Offer>* offers) {
+  std::map<std::string, std::string> groups;  // by region and VPC
+  for (Offer& offer : *offers) {
+    STOKER_ASSIGN(ec2::Options options, ec2::ParseOptions(offer.ask.options));
+    const std::string& region = offer.ask.place.region;
+    std::string& group = groups[region + " " + options.vpc];
+    if (group.empty()) {
+      STOKER_ASSIGN(group, ec2::EnsureGroup(api, region, options.vpc, ledger_id));
+    }
+    options.group = group;
+    options.blob_period = blob_period;
+    offer.ask.options = ec2::EncodeOptions(options);
+  }
+  return Status::Ok();
+}
+
+}  // namespace stoker

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what a job asks to the ways to have it at EC2, when it is submitted: ids, no aliases.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "job/request.h"
+#include "provider/ec2/ec2_provider.h"
+
+namespace stoker {
+
+struct Ec2Wish {
+  std::string region;  // "" = that of the user's other AWS tools
+  std::string zone;    // "" = any
+  std::string type;    // "" = the smallest that fits; of spot: the cheapest
+  std::string image;   // "ami-…", "ssm:/…"; "" = the usual one
+  bool spot = false;
+  std::optional<int64_t> cpus;    // in thousandths
+  std::optional<int64_t> memory;  // bytes
+  std::optional<int> gpus;
+  std::string gpu_name;
+  std::optional<int64_t> disk_gib;
+  std::map<std::string, std::string> labels;
+  std::string profile;       // "" = "stoker"
+  std::string store_region;  // of the bucket
+  std::string s3_endpoint;   // "" = Amazon's
+  std::string ec2_endpoint;  // the same
+};
+
+inline constexpr char kUsualProfile[] = "stoker";
+
+// One offer for each zone, in the order in which they are worth asking. Only reads; one error for
+// what cannot be had, with the nearest that can: kInvalid, kNotFound, kDenied; transient ones.
+Result<std::vector<Offer>> ResolveEc2(ec2::AwsApi& api, const Ec2Wish& wish);
+
+// What is to be known only once the job's code has been stored, and what must be made for it: the
+// copy of the binary, the ledger's security group. May be repeated.
+Status CompleteEc2Offers(ec2::AwsApi& api, const std::string& ledger_id, int64_t blob_period,
+                         std::vector<Offer>* offers);
+
+}  // namespace stoker

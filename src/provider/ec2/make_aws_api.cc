@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// How this machine's user reaches Amazon.
+#include <memory>
+#include <utility>
+
+#include "aws/account/account.h"
+#include "net/host.h"
+#include "net/http_client.h"
+#include "provider/ec2/aws_api.h"
+#include "provider/ec2/ec2_provider.h"
+
+namespace stoker {
+
+Result<std::shared_ptr<ec2::AwsApi>> MakeAwsApi() {
+  STOKER_ASSIGN(const AwsAccount found, FindAwsAccount());
+  auto account = std::make_shared<const AwsAccount>(found);
+  auto keys = std::make_shared<AwsKeys>(account->outside);
+  ec2::AwsApiOptions options;
+  options.credentials = [keys] { return keys->Get(); };
+  options.credentials_refused = [keys] { keys->Refused(); };
+  options.url = [account](const std::string& service,
+                          const std::string& region) -> Result<std::string> {
+    STOKER_ASSIGN(const std::string own,
+                  AwsEndpointUrl(account->outside, account->config, service));
+    if (!own.empty()) return own;
+    // Of IAM there is one in each part of the cloud.
+    if (service == "iam" && AwsPartition(region) == "aws") {
+      return std::string("https://iam.amazonaws.com");
+    }
+    return AwsRegionalUrl(service, region,
+                          AwsVariantOf(account->outside, account->config, service));
+  };
+  options.now = HostNow;
+  options.seed = HostSeed();
+  auto pool = std::make_shared<HttpPool>(account->http);
+  options.http = [pool](const HttpUrl& url, const HttpRequest& request) {
+    return pool->Call(url, request);
+  };
+  return std::make_shared<ec2::AwsApi>(std::move(options));
+}
+
+}  // namespace stoker

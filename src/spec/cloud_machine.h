@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a job asks of a machine that a cloud makes for it: its type, its image, its disk. Inside
+// spec/ only.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spec/job_spec.h"
+#include "spec/text/spec_reader.h"
+
+namespace stoker {
+
+// Does `infra`, as people write it, name a cloud that makes machines?
+bool IsCloud(std::string_view infra);
+
+// "g6.xlarge".
+void ReadInstanceType(const YamlNode& node, SpecReader* reader, JobSpec* spec);
+// "ami-…", or a parameter of SSM that holds one: "ssm:/aws/service/…".
+void ReadImage(const YamlNode& node, SpecReader* reader, JobSpec* spec);
+// "200", "200GB": SkyPilot's counts GiB, too.
+void ReadDiskSize(const YamlNode& node, SpecReader* reader, JobSpec* spec);
+
+// Of `resources`, where the machine is a cloud's.
+std::vector<SpecField> CloudMachineFields(SpecReader* reader, JobSpec* spec);
+// The lines of `resources` that hold it.
+std::string PrintCloudMachine(const ResourcesSpec& resources);
+
+}  // namespace stoker

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a program against EC2 as the lab plays it (test/lab), without machines that boot: every
+request is held against botocore's model of the service and its signature is verified there.
+api.py PROGRAM [ARG…]
+
+The program gives orders to the lab at $STOKER_TEST_CONTROL: see Orders."""
+
+import os
+import re
+import subprocess
+import sys
+import threading
+import urllib.parse
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, '..'))
+sys.path.insert(0, os.path.join(HERE, '..', 'lab'))
+import cloud_env  # noqa: E402
+
+cloud_env.enter()
+import boto3  # noqa: E402
+from ec2api.behind import Behind  # noqa: E402
+from ec2api.front import Front  # noqa: E402
+from ec2api.service import Ec2  # noqa: E402
+from ec2api.world import World  # noqa: E402
+from keyring import Keyring  # noqa: E402
+from moto_aws import MotoAws  # noqa: E402
+from web import Server  # noqa: E402
+
+REGION = 'us-east-1'
+ASSUME = '{"Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", ' \
+    '"Principal": {"Service": "ec2.amazonaws.com"}}]}'  # fmt: skip
+
+
+class Orders:
+    """reset; refuse?code= (none: no more); doom?code=; fault?action=&way=; late?seconds=;
+    capacity?type=&slots=; stop?id=; drill?id=&ms=; group?id=; made: what requests have made."""
+
+    def __init__(self, ec2, log, client):
+        self.ec2 = ec2
+        self.log = log
+        self.client = client
+        self.since = 0
+
+    def __call__(self, handler):
+        split = urllib.parse.urlsplit(handler.path)
+        asked = dict(urllib.parse.parse_qsl(split.query))
+        handler.body()
+        try:
+            handler.out(200, getattr(self, split.path[1:])(**asked) or 'ok')
+        except Exception as error:  # noqa: BLE001: the test is told
+            handler.out(500, str(error))
+
+    def reset(self):
+        self.since = len(self.log)
+        self.ec2.world = World()
+        self.ec2.faults.clear()
+        self.ec2.capacity.rules.clear()
+        self.ec2.settings.late = 0.0
+
+    def refuse(self, code):
+        self.ec2.faults.clear()
+        if code != 'none':
+            self.ec2.faults.add('RunInstances', 'error', count=1000, code=code, words='so it is')
+
+    def doom(self, code):
+        self.ec2.faults.clear()
+        if code != 'none':
+            self.ec2.faults.add_birth(code, 'so it is', count=1000)
+
+    def fault(self, action, way):
+        self.ec2.faults.add(action, way)
+
+    def late(self, seconds):
+        self.ec2.settings.late = float(seconds)
+
+    def capacity(self, type, slots):
+        self.ec2.capacity.set(int(slots), type=type)
+
+    def stop(self, id):
+        self.client.stop_instances(InstanceIds=[id])
+
+    def drill(self, id, ms):
+        """What the agent of a machine that boots does itself."""
+        end = threading.Timer(
+            int(ms) / 1000, lambda: self.client.terminate_instances(InstanceIds=[id])
+        )
+        end.daemon = True
+        end.start()
+
+    def group(self, id):
+        found = self.client.describe_security_groups(GroupIds=[id])['SecurityGroups'][0]
+        opens = [
+            pair['GroupId'] for rule in found['IpPermissions'] for pair in rule['UserIdGroupPairs']
+        ]
+        ranges = [each for rule in found['IpPermissions'] for each in rule['IpRanges']]
+        return f'{found["GroupName"]} opens to {" ".join(opens)}' + str(ranges or '')
+
+    def made(self):
+        changes = ('RunInstances', 'CreateSecurityGroup', 'CreateTags')
+        made = [each['action'] for each in self.log[self.since :] if each['action'] in changes]
+        return ' '.join(made) or 'nothing'
+
+
+def roles(endpoint, keys):
+    iam = boto3.client(
+        'iam', endpoint_url=endpoint, region_name=REGION, aws_access_key_id=keys[0],
+        aws_secret_access_key=keys[1],
+    )  # fmt: skip
+    iam.create_role(RoleName='stoker', AssumeRolePolicyDocument=ASSUME)
+    iam.create_instance_profile(InstanceProfileName='stoker')
+    iam.add_role_to_instance_profile(InstanceProfileName='stoker', RoleName='stoker')
+
+
+def main(argv):
+    log = []
+    with MotoAws() as moto:
+        keyring = Keyring()
+        ec2 = Ec2(Behind(moto.endpoint))
+        ec2.settings.verify = True
+        front = Front(ec2, keyring, log)
+        server = Server(front)
+        endpoint = f'http://127.0.0.1:{server.server_address[1]}'
+        roles(endpoint, keyring.own)
+        client = boto3.client(
+            'ec2', endpoint_url=endpoint, region_name=REGION, aws_access_key_id=keyring.own[0],
+            aws_secret_access_key=keyring.own[1],
+        )  # fmt: skip
+        control = Server(Orders(ec2, log, client))
+        ran = subprocess.run(
+            argv,
+            env={
+                'PATH': os.environ['PATH'],
+                'HOME': '/nonexistent',
+                'AWS_ACCESS_KEY_ID': keyring.own[0],
+                'AWS_SECRET_ACCESS_KEY': keyring.own[1],
+                'AWS_ENDPOINT_URL': endpoint,
+                'AWS_REGION': REGION,
+                'STOKER_TEST_CONTROL': f'http://127.0.0.1:{control.server_address[1]}',
+            },
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        ec2.end()
+    print(ran.stdout, end='')
+    ours = [entry for entry in log if 'oto' not in entry['agent']]
+    strange = [
+        (entry['action'], entry.get('error'))
+        for entry in ours
+        if entry.get('error') in ('UnknownParameter', 'InvalidAction', 'SignatureDoesNotMatch')
+    ]
+    for each in strange:
+        print(f'FAIL the model does not know, or nobody signed so: {each}')
+    passed = re.search(r'\[  PASSED  \] (\d+) tests?', ran.stdout)
+    print(f'api: {passed[1] if passed else 0} cases hold; {len(ours)} requests valid by the model')
+    return ran.returncode or len(front.bugs) or len(strange) or not passed or len(ours) < 100
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

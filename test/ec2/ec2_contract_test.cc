@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Machines of EC2 keep the contract of the provider port. api.py starts what plays EC2.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <memory>
+#include <thread>
+
+#include "base/text.h"
+#include "sys/real_clock.h"
+#include "test/contract/provider_suite.h"
+#include "test/ec2/subject.h"
+
+namespace stoker {
+namespace {
+
+using contract_test::ProviderCase;
+using contract_test::ProviderCases;
+using contract_test::ProviderSubject;
+using ec2_test::Order;
+
+// Which error of EC2 means that; "" = none does.
+std::string CodeFor(const Refusal& how) {
+  if (how.wait.ms != 0) return "";
+  switch (how.what) {
+    case RefusalClass::kCapacity:
+      return how.scope == RefusalScope::kZone ? "InsufficientInstanceCapacity"
+                                              : "SpotMaxPriceTooLow";
+    case RefusalClass::kQuota:
+      return "VcpuLimitExceeded";
+    case RefusalClass::kThrottled:
+      return "RequestLimitExceeded";
+    case RefusalClass::kDenied:
+      return "UnauthorizedOperation";
+    case RefusalClass::kInvalid:
+      return "InvalidParameterCombination";
+    default:
+      return "";
+  }
+}
+
+class Ec2Subject : public ProviderSubject {
+ public:
+  Ec2Subject() { EXPECT_EQ(Order("reset"), "ok"); }
+  Provider& provider() override { return *provider_; }
+  Provider& another() override { return *another_; }
+  WallTime Now() override { return clock_.Wall(); }
+  bool Until(const std::function<bool()>& there) override {
+    const MonoTime end = clock_.Mono() + Duration::Seconds(60);
+    while (!there()) {
+      if (clock_.Mono() > end) return false;
+      usleep(20'000);
+    }
+    return true;
+  }
+  LaunchRequest Request(const std::string& name) override {
+    return ec2_test::RequestOf(name, clock_.Wall());
+  }
+  LaunchRequest TooMuch(int machines) override {
+    LaunchRequest request = Request("too-much");
+    request.ask.type = "c5.large";
+    request.launches.resize(static_cast<size_t>(machines), 3);
+    EXPECT_EQ(Order("capacity?type=c5.large&slots=" + std::to_string(machines - 1)), "ok");
+    return request;
+  }
+  bool Refuse(const std::optional<Refusal>& how) override {
+    const std::string code = how ? CodeFor(*how) : "none";
+    return !code.empty() && Order("refuse?code=" + code) == "ok";
+  }
+  bool Doom(const std::optional<Refusal>& how) override {
+    std::string code = "none";
+    if (how && how->what == RefusalClass::kCapacity && how->scope == RefusalScope::kZone) {
+      code = "Server.InsufficientInstanceCapacity";
+    } else if (how) {
+      return false;
+    }
+    return Order("doom?code=" + code) == "ok";
+  }
+  bool Stop(const std::string& id) override { return Order("stop?id=" + id) == "ok"; }
+  void AtOnce(const std::vector<std::function<void()>>& calls) override {
+    std::vector<std::thread> threads;
+    for (const auto& call : calls) threads.emplace_back(call);
+    for (std::thread& thread : threads) thread.join();
+  }
+
+ private:
+  RealClock clock_;
+  std::unique_ptr<Provider> provider_ = MakeEc2Provider(ec2_test::Api(), ec2_test::Notes());
+  std::unique_ptr<Provider> another_ = MakeEc2Provider(ec2_test::Api(), ec2_test::Notes());
+};
+
+class ProviderContract : public testing::TestWithParam<ProviderCase> {};
+
+TEST_P(ProviderContract, Ec2) {
+  Ec2Subject subject;
+  EXPECT_EQ(Join(GetParam().run(subject), "\n"), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, ProviderContract, testing::ValuesIn(ProviderCases()),
+                         [](const auto& each) { return each.param.name; });
+
+// ---- what EC2 adds to the contract ----
+
+size_t Living(Provider& ec2, const std::string& token) {
+  size_t living = 0;
+  for (const InstanceSeen& seen : ec2.Describe("ledger", "").value_or({})) {
+    living += seen.token == token && seen.state != InstanceState::kGone;
+  }
+  return living;
+}
+
+TEST(Ec2Api, ALostAnswerIsFoundAgain) {
+  Ec2Subject subject;
+  ASSERT_EQ(Order("fault?action=RunInstances&way=lost_answer"), "ok");
+  LaunchRequest request = subject.Request("lost");
+  request.launches = {5, 6};
+  const auto lost = subject.provider().Launch(request);
+  EXPECT_FALSE(lost.ok());
+  EXPECT_FALSE(lost.refusal()) << lost.status().ToString();
+  const auto again = subject.another().Launch(request);
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_EQ(Living(subject.provider(), "lost"), 2U);
+}
+
+TEST(Ec2Api, AnotherRequestUnderAKnownTokenMakesNothing) {
+  Ec2Subject subject;
+  const LaunchRequest request = subject.Request("mismatch");
+  const auto first = subject.provider().Launch(request);
+  ASSERT_TRUE(first.ok()) << first.status().ToString();
+  LaunchRequest other = request;
+  other.limit = Duration::Minutes(6);  // in user-data and tags
+  const auto second = subject.provider().Launch(other);
+  ASSERT_TRUE(second.ok()) << second.status().ToString();
+  EXPECT_EQ(*second, *first);
+  EXPECT_EQ(Living(subject.provider(), "mismatch"), 1U);
+}
+
+TEST(Ec2Api, ListsThatAreLateLoseNothing) {
+  Ec2Subject subject;
+  ASSERT_EQ(Order("late?seconds=1.5"), "ok");
+  const auto ids = subject.provider().Launch(subject.Request("late-list"));
+  ASSERT_TRUE(ids.ok());
+  EXPECT_TRUE(subject.Until([&] { return Living(subject.another(), "late-list") == 1; }));
+}
+
+TEST(Ec2Api, AProfileThatIsNewIsNotKnownYet) {
+  Ec2Subject subject;
+  LaunchRequest request = subject.Request("profile");
+  ec2::Options options;
+  options.store_region = "us-east-1";
+  options.profile = "nobody";
+  request.ask.options = ec2::EncodeOptions(options);
+  const auto answer = subject.provider().Launch(request);
+  ASSERT_TRUE(answer.refusal()) << answer.status().ToString();
+  EXPECT_EQ(answer.refusal()->what, RefusalClass::kNotYetConsistent) << answer.refusal()->message;
+}
+
+TEST(Ec2Api, TheLeaseIsMovedByATag) {
+  Ec2Subject subject;
+  const auto ids = subject.provider().Launch(subject.Request("tagged"));
+  ASSERT_TRUE(ids.ok());
+  const WallTime later{(subject.Now() + Duration::Hours(30)).ms / 1000 * 1000};
+  const auto api = ec2_test::Api();
+  ASSERT_TRUE(TagExpiry(*api, "us-east-1", ids->front(), later).ok());
+  for (const InstanceSeen& seen : *subject.provider().Describe("ledger", "")) {
+    if (seen.id == ids->front()) EXPECT_EQ(seen.expires, later);
+  }
+}
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a job asks becomes ids and zones, or one error; nothing is made of bad input.
+#include "provider/ec2/ec2_resolve.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "test/ec2/subject.h"
+
+namespace stoker {
+namespace {
+
+using ec2_test::Order;
+
+Ec2Wish Wish() {
+  Ec2Wish wish;
+  wish.region = "us-east-1";
+  wish.type = "m5.large";
+  wish.store_region = "us-east-1";
+  return wish;
+}
+
+Result<std::vector<Offer>> Resolve(const Ec2Wish& wish) {
+  return ResolveEc2(*ec2_test::Api(), wish);
+}
+
+std::string Error(const Ec2Wish& wish) {
+  const auto offers = Resolve(wish);
+  return offers.ok() ? "none" : offers.status().ToString();
+}
+
+TEST(Ec2Resolve, OneOfferForEachZone) {
+  ASSERT_EQ(Order("reset"), "ok");
+  Ec2Wish wish = Wish();
+  wish.labels = {{"team", "vision"}};
+  wish.disk_gib = 100;
+  const auto offers = Resolve(wish);
+  ASSERT_TRUE(offers.ok()) << offers.status().ToString();
+  ASSERT_GT(offers->size(), 2U);
+  std::set<std::string> zones, subnets;
+  for (const Offer& offer : *offers) {
+    EXPECT_EQ(offer.ask.place.provider, "ec2");
+    EXPECT_EQ(offer.ask.place.account, "123456789012");
+    EXPECT_EQ(offer.ask.place.region, "us-east-1");
+    EXPECT_EQ(offer.ask.type, "m5.large");
+    EXPECT_EQ(offer.ask.image, "ami-0a120230000000064");
+    EXPECT_EQ(offer.ask.market, "on-demand");
+    const auto options = ec2::ParseOptions(offer.ask.options);
+    ASSERT_TRUE(options.ok());
+    zones.insert(offer.ask.place.zone);
+    subnets.insert(options->subnet);
+    EXPECT_EQ(options->profile, "stoker");
+    EXPECT_EQ(options->labels, (std::vector<ec2::Label>{{"team", "vision"}}));
+    ASSERT_FALSE(options->disks.empty());
+    EXPECT_EQ(options->disks[0].gib, 100);
+  }
+  EXPECT_EQ(zones.size(), offers->size());
+  EXPECT_EQ(subnets.size(), offers->size());
+}
+
+TEST(Ec2Resolve, TheCheapestThatFits) {
+  Ec2Wish wish = Wish();
+  wish.type.clear();
+  wish.gpus = 1;
+  wish.gpu_name = "t4";
+  auto offers = Resolve(wish);
+  ASSERT_TRUE(offers.ok()) << offers.status().ToString();
+  EXPECT_EQ((*offers)[0].ask.type, "g4dn.xlarge");
+  EXPECT_EQ((*offers)[0].ask.image, "ami-0d1ba5e2204000064") << "with the driver of the GPU";
+  wish.gpus.reset();
+  wish.gpu_name.clear();
+  wish.cpus = 3500;
+  wish.memory = int64_t{8} << 30;
+  wish.spot = true;
+  offers = Resolve(wish);
+  ASSERT_TRUE(offers.ok()) << offers.status().ToString();
+  EXPECT_EQ((*offers)[0].ask.market, "spot");
+  EXPECT_TRUE((*offers)[0].price) << "spot prices are known";
+}
+
+TEST(Ec2Resolve, BadInputIsOneErrorWithTheNearest) {
+  ASSERT_EQ(Order("reset"), "ok");
+  const auto with = [](auto change) {
+    Ec2Wish wish = Wish();
+    change(wish);
+    return Error(wish);
+  };
+  const auto says = [](const std::string& error, const char* what) {
+    EXPECT_NE(error.find(what), std::string::npos) << error;
+  };
+  says(with([](Ec2Wish& w) { w.region.clear(); }), "AWS_REGION");
+  says(with([](Ec2Wish& w) { w.zone = "us-east-1q"; }), "Did you mean us-east-1");
+  says(with([](Ec2Wish& w) { w.type = "m5.larg"; }), "Did you mean m5.large?");
+  says(with([](Ec2Wish& w) { w.type = "m6g.large"; }), "another processor than x86-64");
+  says(with([](Ec2Wish& w) { w.image = "ami-0123456789abcdef0"; }), "no image");
+  says(with([](Ec2Wish& w) { w.image = "ami-0deb1a120000000a4"; }), "is for arm64");
+  says(with([](Ec2Wish& w) { w.image = "ssm:/aws/service/nothing"; }), "no parameter");
+  says(with([](Ec2Wish& w) { w.profile = "nobody"; }), "no instance profile 'nobody'");
+  says(with([](Ec2Wish& w) {
+         w.type.clear();
+         w.gpus = 1;
+         w.gpu_name = "H10";
+       }),
+       "Did you mean");
+  says(with([](Ec2Wish& w) {
+         w.type.clear();
+         w.cpus = 100'000'000;
+       }),
+       "as much as is asked for");
+  says(with([](Ec2Wish& w) { w.labels = {{"k", std::string(300, 'v')}}; }), "too long");
+  EXPECT_EQ(Order("made"), "nothing");
+}
+
+TEST(Ec2Resolve, TheGroupIsMadeOnceAndOpenToItselfAlone) {
+  const auto api = ec2_test::Api();
+  auto offers = std::move(*Resolve(Wish()));
+  auto again = offers;
+  ASSERT_TRUE(CompleteEc2Offers(*api, "ledger", 1373, &offers).ok());
+  ASSERT_TRUE(CompleteEc2Offers(*api, "ledger", 1373, &again).ok());
+  const auto first = *ec2::ParseOptions(offers[0].ask.options);
+  EXPECT_EQ(ec2::ParseOptions(again[0].ask.options)->group, first.group);
+  EXPECT_EQ(first.blob_period, 1373);
+  EXPECT_EQ(Order("group?id=" + first.group), "stoker-ledger opens to " + first.group);
+  // A machine is given with all of it.
+  auto ec2 = MakeEc2Provider(api, ec2_test::Notes());
+  LaunchRequest request = ec2_test::RequestOf("resolved", api->Now());
+  request.ask = offers[0].ask;
+  const auto ids = ec2->Launch(request);
+  EXPECT_TRUE(ids.ok()) << ids.status().ToString();
+}
+
+}  // namespace
+}  // namespace stoker

@@ -317,6 +317,14 @@ def test_starts(results, pool, here, there):
     results.check("each request has one box", notes and max(claims.values()) == 1, notes[:3])
 
 
+def test_places(results, pool, here, there):
+    """What each box has, and what is free of it."""
+    seen = [place for place in here.json("places") if place["infra"] == "ssh/lab"]
+    results.check("'stoker places' tells of each box",
+                  len(seen) == len(pool.boxes) and
+                  all(place["cpus"] == 8 and place["gpus"][0]["total"] == 2 for place in seen), seen)
+
+
 def main():
     go_tools.tool(versity_s3.MODULE)  # made, where it is not there, while there is a network
     apart.enter()

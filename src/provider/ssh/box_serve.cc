@@ -15,6 +15,7 @@
 #include "provider/local/local_prospect.h"
 #include "provider/local/local_provider.h"
 #include "provider/local/local_state.h"
+#include "provider/ssh/box_share.h"
 #include "provider/ssh/box_store.h"
 #include "provider/ssh/box_words.h"
 #include "sys/file.h"
@@ -71,6 +72,7 @@ class BoxServer {
       return Done(RemoveLocalPrivate(state_, BoxText(in, "ledger_id"), BoxText(in, "job")));
     }
     if (verb == "meet") return Meet(in);
+    if (verb == "share") return Share(*local);
     return Status(Code::kInvalid, "a request that is none: " + Printable(verb));
   }
 
@@ -95,6 +97,13 @@ class BoxServer {
   Result<BoxJson> Hello(LocalProvider& local) {
     BoxJson out;
     PutHello({local.host(), address_, local.Shared()}, &out);
+    return out;
+  }
+
+  static Result<BoxJson> Share(LocalProvider& local) {
+    STOKER_ASSIGN(const std::vector<PlaceInfo> places, local.Places());
+    BoxJson out = BoxJson::object();
+    PutShare(places.front(), &out);
     return out;
   }
 

@@ -15,6 +15,7 @@
 #include "provider/local/local_private.h"
 #include "provider/local/local_state.h"
 #include "provider/ssh/box_notes.h"
+#include "provider/ssh/box_share.h"
 #include "provider/ssh/box_store.h"
 #include "provider/ssh/boxes.h"
 
@@ -106,6 +107,20 @@ class Ssh : public SshProvider {
   Status Interrupt(const std::string& instance_id, Duration lead) override {
     STOKER_ASSIGN(const InstanceWord where, ParseInstance(instance_id));
     return AskOf(where.box, {{"verb", "interrupt"}, {"id", where.id}, {"lead_ms", lead.ms}});
+  }
+
+  Result<std::vector<PlaceInfo>> Places() override {
+    std::vector<PlaceInfo> out;
+    for (const auto& [pool, words] : options_.pools) {
+      for (auto& [word, answer] : boxes_.AskAll(words, {{"verb", "share"}})) {
+        const auto share = answer.ok() ? TakeShare(*answer) : Result<PlaceInfo>(answer.status());
+        PlaceInfo& place = out.emplace_back(share.ok() ? *share : PlaceInfo());
+        place.infra = std::string(kSshProvider) + "/" + pool;
+        place.part = word;
+        if (!share.ok()) place.trouble = share.status().ToString();
+      }
+    }
+    return out;
   }
 
   Result<std::vector<BoxSeen>> Ask(const std::string& name) override {

@@ -15,6 +15,7 @@
 
 #include "port/clock.h"
 #include "port/object_store.h"
+#include "port/place_info.h"
 #include "port/provider.h"
 #include "provider/ssh/box_words.h"
 
@@ -37,7 +38,7 @@ struct BoxSeen {
   BoxHello hello;
 };
 
-class SshProvider : public Provider {
+class SshProvider : public Provider, public PlaceTeller {
  public:
   // All at once, in the pool's order. kDenied: there is no such pool in the settings here.
   virtual Result<std::vector<BoxSeen>> Ask(const std::string& pool) = 0;

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a box says of what it has to share, between stoker here and `stoker __box` there. Pure.
+#pragma once
+
+#include "port/place_info.h"
+#include "provider/ssh/box_words.h"
+
+namespace stoker {
+
+// Without `infra`, `part` and `trouble`, which whoever asks knows.
+void PutShare(const PlaceInfo& share, BoxJson* out);
+// kCorrupt where it is not what PutShare writes.
+Result<PlaceInfo> TakeShare(const BoxJson& in);
+
+}  // namespace stoker

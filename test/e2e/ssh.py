@@ -322,7 +322,8 @@ def test_places(results, pool, here, there):
     seen = [place for place in here.json("places") if place["infra"] == "ssh/lab"]
     results.check("'stoker places' tells of each box",
                   len(seen) == len(pool.boxes) and
-                  all(place["cpus"] == 8 and place["gpus"][0]["total"] == 2 for place in seen), seen)
+                  all(place["cpus"] == 8 and place["gpus"][0]["total"] == 2 for place in seen),
+                  seen)
 
 
 def main():

@@ -87,10 +87,11 @@ SlurmVerdict OfRow(const SlurmFound& found) {
     return Stands(InstanceState::kStopping, found.end->why);
   }
   if (IsWaiting(row)) return Stands(InstanceState::kQueued, SlurmReasonInWords(row.reason));
-  if (row.Has("CONFIGURING")) return Stands(InstanceState::kBooting);
   if (row.Has("SUSPENDED") || row.Has("STOPPED")) {
     return Stands(InstanceState::kStopped, number + " is suspended");
   }
+  // Its nodes are being made ready, or its script has not begun yet.
+  if (row.Has("CONFIGURING") || found.started == 0) return Stands(InstanceState::kBooting);
   return Stands(InstanceState::kRunning);
 }
 

@@ -122,11 +122,12 @@ class Slurm : public Provider, public PlaceTeller {
       STOKER_TRY(Tell(folder, *request, by_token[request->token], &out));
       by_token.erase(request->token);
     }
-    // Of other state folders of this user; and what ended here is listed by Slurm for a while.
+    // What lives of other state folders of this user; what ended there is theirs to remember.
     for (const auto& [token, mine] : by_token) {
       const auto request = mine.empty() ? std::nullopt : ParseSlurmComment(mine.front().comment);
       if (!request || request->token != token || request->ledger_id != ledger_id) continue;
       if ((!job.empty() && request->job != job) || state_.IsOver(*request)) continue;
+      if (FindSlurmJob(mine, 0, 0).live == 0) continue;
       STOKER_TRY(Tell(state_.Of(*request), *request, mine, &out));
     }
     return out;
@@ -178,7 +179,7 @@ class Slurm : public Provider, public PlaceTeller {
     for (const SlurmJobSeen& row : rows) {
       if (row.job != job || !row.Has("RUNNING")) continue;
       for (const SlurmFolder& folder : state_.ListAll()) {
-        if (folder.Started() != job || folder.End()) continue;
+        if ((folder.Started() != job && folder.Job() != job) || folder.End()) continue;
         return folder.GiveNotice({"terminate", clock_.Wall() + lead});
       }
     }
@@ -270,8 +271,10 @@ class Slurm : public Provider, public PlaceTeller {
       seen.why = verdict.why;
       seen.refusal = verdict.refusal;
       seen.ended_by = verdict.ended_by;
-      if (seen.refusal && !folder.LastWords(found.job).empty()) {
-        seen.refusal->message += ": " + folder.LastWords(found.job);
+      const std::string said = seen.refusal ? folder.LastWords(found.job) : "";
+      if (!said.empty()) {
+        seen.refusal->message =
+            "Slurm's job " + std::to_string(found.job) + " did not begin: " + said;
       }
       seen.freed = verdict.state == InstanceState::kGone && !folder.Exists();
       seen.expires = clock_.Wall() + limit;

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes of a real Slurm keep the contract of the provider port. test/slurm/contract.py starts the
+// Slurm (test/slurm/kit/lab.py) and this. The test binary is a node's process and its agent, too:
+// see main().
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "base/text.h"
+#include "provider/slurm/slurm_ask.h"
+#include "provider/slurm/slurm_job.h"
+#include "provider/slurm/slurm_node.h"
+#include "provider/slurm/slurm_provider.h"
+#include "provider/slurm/slurm_tools.h"
+#include "sys/file.h"
+#include "sys/real_clock.h"
+#include "test/contract/provider_suite.h"
+
+namespace stoker {
+namespace {
+
+using contract_test::ProviderCase;
+using contract_test::ProviderCases;
+using contract_test::ProviderSubject;
+
+class SlurmSubject : public ProviderSubject {
+ public:
+  ~SlurmSubject() override {
+    Partition("State=UP");
+    for (const char* ledger : {"ledger", "other"}) {
+      EXPECT_TRUE(Until([&] { return Cleared(ledger); }))
+          << "something of " << ledger << " is left";
+    }
+  }
+  Provider& provider() override { return is_denied_ ? *broken_ : *provider_; }
+  Provider& another() override { return *another_; }
+  WallTime Now() override { return clock_.Wall(); }
+  bool Until(const std::function<bool()>& there) override {
+    const MonoTime end = clock_.Mono() + Duration::Seconds(20);
+    while (!there()) {
+      if (clock_.Mono() > end) return false;
+      usleep(100'000);
+    }
+    return true;
+  }
+  LaunchRequest Request(const std::string& name) override {
+    LaunchRequest request;
+    request.token = nonce_ + "-" + name;  // Slurm remembers those of other cases
+    request.ledger_id = "ledger";
+    request.job = "job";
+    SlurmAsk ask;
+    ask.time = Duration::Minutes(30);
+    request.ask.options = EncodeSlurmAsk(ask);
+    request.launches = {3};
+    request.limit = Duration::Minutes(5);
+    return request;
+  }
+  // A partition of two nodes.
+  LaunchRequest TooMuch(int machines) override {
+    LaunchRequest request = Request("much");
+    request.ask.place.region = "two";
+    request.launches.resize(static_cast<size_t>(machines), 3);
+    return request;
+  }
+  bool Refuse(const std::optional<Refusal>& how) override {
+    is_denied_ = false;
+    if (!how) {
+      Partition("State=UP");
+      Partition("MaxTime=INFINITE");
+      return true;
+    }
+    if (how->what == RefusalClass::kDenied) is_denied_ = true;
+    const bool zone = how->what == RefusalClass::kCapacity && how->scope == RefusalScope::kZone;
+    if (zone) Partition("State=INACTIVE");
+    if (how->what == RefusalClass::kInvalid) Partition("MaxTime=1");
+    return is_denied_ || zone || how->what == RefusalClass::kInvalid;
+  }
+  bool Stop(const std::string& id) override {
+    Scontrol({"scontrol", "suspend", id.substr(0, id.find('.'))});
+    return true;
+  }
+  bool Queue(bool begin) override {
+    Partition(begin ? "State=DOWN" : "State=UP");
+    return true;
+  }
+  void AtOnce(const std::vector<std::function<void()>>& calls) override {
+    std::vector<std::thread> threads;
+    for (const auto& call : calls) threads.emplace_back(call);
+    for (std::thread& thread : threads) thread.join();
+  }
+
+ private:
+  std::unique_ptr<Provider> Open(const std::string& binary) {
+    SlurmOptions options;
+    options.state_dir = dir_.path() + "/state";
+    options.binary = binary;
+    options.look_least = options.look_most = Duration::Ms(50);
+    auto provider = MakeSlurmProvider(options, clock_);
+    EXPECT_TRUE(provider.ok()) << provider.status().ToString();
+    return std::move(*provider);
+  }
+  bool Cleared(const char* ledger) {
+    const auto left = provider_->Describe(ledger, "");
+    if (!left.ok()) return false;
+    for (const InstanceSeen& seen : *left) EXPECT_TRUE(provider_->Terminate(seen.id).ok());
+    return left->empty();
+  }
+  void Scontrol(const std::vector<std::string>& words) {
+    const auto done = tools_.Run(words, Duration::Seconds(20));
+    EXPECT_TRUE(done.ok()) << done.status().ToString();
+  }
+  void Partition(const std::string& what) {
+    Scontrol({"scontrol", "update", "PartitionName=main", what});
+  }
+
+  RealClock clock_;
+  SlurmTools tools_{""};
+  const std::string nonce_ = Hex64(sys::RandomU64());
+  sys::TempDir dir_ = std::move(*sys::TempDir::Make("slurm-contract"));
+  std::unique_ptr<Provider> provider_ = Open(*sys::RealPath("/proc/self/exe"));
+  std::unique_ptr<Provider> another_ = Open(*sys::RealPath("/proc/self/exe"));
+  std::unique_ptr<Provider> broken_ = Open("/no/such/stoker");
+  bool is_denied_ = false;
+};
+
+class ProviderContract : public testing::TestWithParam<ProviderCase> {};
+
+TEST_P(ProviderContract, Slurm) {
+  SlurmSubject subject;
+  EXPECT_EQ(Join(GetParam().run(subject), "\n"), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, ProviderContract, testing::ValuesIn(ProviderCases()),
+                         [](const auto& each) { return each.param.name; });
+
+}  // namespace
+}  // namespace stoker
+
+int main(int argc, char** argv) {
+  const std::string verb = argc > 1 ? argv[1] : "";
+  if (verb == stoker::kSlurmNodeVerb) return stoker::SlurmNodeMain(argv[2]);
+  if (verb == "__agent") return execl("/bin/sleep", "sleep", "300", nullptr);
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

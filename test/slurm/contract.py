@@ -1,0 +1,24 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The contract of the provider port on a real Slurm: contract.py PROGRAM [FLAG…]"""
+
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "kit"))
+from lab import Lab  # noqa: E402
+
+
+def main():
+    with Lab() as lab:
+        done = subprocess.run([pathlib.Path(sys.argv[1]).resolve(), *sys.argv[2:]],
+                              env={**lab.env, "TMPDIR": str(lab.dir)})
+        left = lab.left()
+    if left:
+        sys.exit(f"FAIL  still there: {left}")
+    sys.exit(done.returncode)
+
+
+if __name__ == "__main__":
+    main()

@@ -89,6 +89,10 @@ Status SlurmFolder::KeepJob(int64_t job) const {
 
 int64_t SlurmFolder::Started() const { return ReadNumber(path_ + "/started"); }
 
+WallTime SlurmFolder::LearntAt() const {
+  return std::max(ChangedAt(path_ + "/job"), ChangedAt(path_ + "/started"));
+}
+
 Result<std::string> SlurmFolder::BeginSending() const {
   const std::string name = path_ + "/" + kSending + Hex64(sys::RandomU64());
   STOKER_TRY(sys::WriteFileAtomic(name, "", 0600, false));

@@ -55,6 +55,8 @@ class SlurmFolder {
   Status KeepJob(int64_t job) const;
   // By which job of Slurm; 0 = none.
   int64_t Started() const;
+  // When it last learnt of a job, or that one has begun; by the file server's clock.
+  WallTime LearntAt() const;
   // From when to when somebody waits for an answer.
   Result<std::string> BeginSending() const;
   void EndSending(const std::string& name) const;

@@ -17,12 +17,6 @@ constexpr std::string_view kNamePrefix = "stoker-";
 constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr int64_t kMostSpan = int64_t{100'000'000'000'000};
 
-// What a node's stoker needs of the asker's environment; all else may be secret, or another's.
-// SLURM_CONF tells where another cluster's configuration lies.
-constexpr char kExported[] =
-    "HOME,USER,LOGNAME,SHELL,LANG,LC_ALL,TZ,XDG_DATA_HOME,XDG_CACHE_HOME,XDG_CONFIG_HOME,"
-    "SLURM_CONF";
-
 std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -97,7 +91,6 @@ Result<std::vector<std::string>> SbatchWords(const LaunchRequest& request, const
                                     "--no-requeue",
                                     "--nodes=" + std::to_string(request.launches.size()),
                                     "--ntasks-per-node=1",
-                                    "--export=" + std::string(kExported),
                                     "--chdir=/",
                                     "--input=/dev/null",
                                     "--open-mode=append",

@@ -64,7 +64,9 @@ SlurmVerdict NeverBegan(const SlurmFound& found) {
 SlurmVerdict OfRow(const SlurmFound& found) {
   const SlurmJobSeen& row = *found.row;
   const std::string number = "Slurm's job " + std::to_string(row.job);
-  const bool requeued = row.restarts > 0 || (IsWaiting(row) && found.started == row.job);
+  const bool waits_again = IsWaiting(row) && found.started == row.job;
+  if (waits_again && found.behind) return Stands(InstanceState::kBooting);
+  const bool requeued = row.restarts > 0 || waits_again;
   if (requeued) {
     return IsGone({SlurmEnder::kPlatform, number + " was requeued: stoker goes on in a new one"});
   }
@@ -143,6 +145,7 @@ SlurmVerdict JudgeSlurmJob(const SlurmFound& found) {
   if (found.row) return OfRow(found);
   const std::string number = "Slurm's job " + std::to_string(found.job);
   if (found.end) return IsGone(*found.end);
+  if (found.behind && found.job != 0) return Stands(InstanceState::kRequested);
   if (found.started != 0) {
     return IsGone({SlurmEnder::kSelf, number + ": Slurm does not know it any more"});
   }

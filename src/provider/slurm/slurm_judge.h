@@ -22,6 +22,9 @@ struct SlurmFound {
   int64_t kept = 0;                 // the job that the folder knows
   std::optional<SlurmEnd> end;
   bool sending = false;
+  // Slurm was asked before the folder learnt the last of this, or in the same moment: that it shows
+  // no job, or one that waits, says nothing yet.
+  bool behind = false;
   size_t nodes = 0;
 
   // Nothing may be sent (again).

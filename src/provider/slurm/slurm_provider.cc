@@ -86,7 +86,7 @@ class Slurm : public Provider, public PlaceTeller {
                                             ", and only who has that can ask for it");
     }
     if (state_.IsOver(request)) return Over();
-    STOKER_ASSIGN(const std::vector<SlurmJobSeen> before, JobsOf(request.token));
+    STOKER_ASSIGN(const Looked before, JobsOf(request.token));
     const SlurmFolder folder = state_.Of(request);
     const SlurmFound found = Find(folder, request, before);
     if (found.live != 0) return IdsOf(request, found.live);
@@ -107,10 +107,10 @@ class Slurm : public Provider, public PlaceTeller {
                         "Slurm shows its nodes only there");
     }
     const std::vector<SlurmFolder> folders = state_.List(ledger_id, job);
-    STOKER_ASSIGN(const std::vector<SlurmJobSeen> rows, Queue(folders));
+    STOKER_ASSIGN(const Looked looked, Queue(folders));
     std::vector<InstanceSeen> out;
     std::map<std::string, std::vector<SlurmJobSeen>> by_token;
-    for (const SlurmJobSeen& row : rows) {
+    for (const SlurmJobSeen& row : looked.rows) {
       if (const std::string token = TokenOfSlurmName(row.name); !token.empty()) {
         by_token[token].push_back(row);
       }
@@ -119,7 +119,7 @@ class Slurm : public Provider, public PlaceTeller {
       const auto request = folder.Request();
       if (!request.ok() || request->ledger_id != ledger_id) continue;
       if (!job.empty() && request->job != job) continue;
-      STOKER_TRY(Tell(folder, *request, by_token[request->token], &out));
+      STOKER_TRY(Tell(folder, *request, {by_token[request->token], looked.at}, &out));
       by_token.erase(request->token);
     }
     // What lives of other state folders of this user; what ended there is theirs to remember.
@@ -128,7 +128,7 @@ class Slurm : public Provider, public PlaceTeller {
       if (!request || request->token != token || request->ledger_id != ledger_id) continue;
       if ((!job.empty() && request->job != job) || state_.IsOver(*request)) continue;
       if (FindSlurmJob(mine, 0, 0).live == 0) continue;
-      STOKER_TRY(Tell(state_.Of(*request), *request, mine, &out));
+      STOKER_TRY(Tell(state_.Of(*request), *request, {mine, looked.at}, &out));
     }
     return out;
   }
@@ -136,7 +136,7 @@ class Slurm : public Provider, public PlaceTeller {
   Status Terminate(const std::string& id) override {
     const int64_t job = JobOfId(id);
     if (job == 0) return Status(Code::kInvalid, "not an instance: " + Printable(id));
-    STOKER_ASSIGN(const std::vector<SlurmJobSeen> rows, Ask());
+    STOKER_ASSIGN(const Looked looked, Ask());
     std::string token;
     std::optional<LaunchRequest> request;
     for (const SlurmFolder& folder : state_.ListAll()) {
@@ -149,7 +149,7 @@ class Slurm : public Provider, public PlaceTeller {
     }
     // A number that Slurm has given to another job since is not ours: its name tells.
     std::vector<int64_t> running;
-    for (const SlurmJobSeen& row : rows) {
+    for (const SlurmJobSeen& row : looked.rows) {
       const std::string its = TokenOfSlurmName(row.name);
       const bool ours = token.empty() ? row.job == job && !its.empty() : its == token;
       if (ours && !row.Ended()) running.push_back(row.job);
@@ -175,8 +175,8 @@ class Slurm : public Provider, public PlaceTeller {
     const Status none(Code::kNotFound, "instance " + Printable(id) + " does not run");
     const int64_t job = JobOfId(id);
     if (job == 0) return none;
-    STOKER_ASSIGN(const std::vector<SlurmJobSeen> rows, Ask());
-    for (const SlurmJobSeen& row : rows) {
+    STOKER_ASSIGN(const Looked looked, Ask());
+    for (const SlurmJobSeen& row : looked.rows) {
       if (row.job != job || !row.Has("RUNNING")) continue;
       for (const SlurmFolder& folder : state_.ListAll()) {
         if ((folder.Started() != job && folder.Job() != job) || folder.End()) continue;
@@ -187,6 +187,12 @@ class Slurm : public Provider, public PlaceTeller {
   }
 
  private:
+  // What Slurm said, and when it was asked.
+  struct Looked {
+    std::vector<SlurmJobSeen> rows;
+    WallTime at;
+  };
+
   struct Known {
     std::vector<SlurmJobSeen> rows;
     MonoTime taken;
@@ -200,18 +206,18 @@ class Slurm : public Provider, public PlaceTeller {
            state_.Knows(ledger, job);
   }
 
-  Result<std::vector<SlurmJobSeen>> Ask() {
+  Result<Looked> Ask() {
     const std::lock_guard lock(mutex_);
     return AskLocked();
   }
 
-  Result<std::vector<SlurmJobSeen>> AskLocked() {
+  Result<Looked> AskLocked() {
     const WallTime at = clock_.Wall();
     STOKER_ASSIGN(std::vector<SlurmJobSeen> rows, tools_.Queue());
     const MonoTime now = clock_.Mono();
     const bool same = known_ && known_->rows == rows;
     known_ = Known{std::move(rows), now, at, same ? known_->changed : now};
-    return known_->rows;
+    return Looked{known_->rows, known_->at};
   }
 
   void Forget() {
@@ -220,7 +226,7 @@ class Slurm : public Provider, public PlaceTeller {
   }
 
   // Agents look many times a second; Slurm's controller is the whole cluster's.
-  Result<std::vector<SlurmJobSeen>> Queue(const std::vector<SlurmFolder>& folders) {
+  Result<Looked> Queue(const std::vector<SlurmFolder>& folders) {
     const std::lock_guard lock(mutex_);
     if (known_) {
       const MonoTime now = clock_.Mono();
@@ -230,29 +236,31 @@ class Slurm : public Provider, public PlaceTeller {
       const bool news = std::any_of(folders.begin(), folders.end(), [&](const SlurmFolder& one) {
         return one.SignalledSince(known_->at - kSkew);
       });
-      if (!old && !news) return known_->rows;
+      if (!old && !news) return Looked{known_->rows, known_->at};
     }
     return AskLocked();
   }
 
-  Result<std::vector<SlurmJobSeen>> JobsOf(const std::string& token) {
-    STOKER_ASSIGN(std::vector<SlurmJobSeen> rows, Ask());
-    std::erase_if(rows, [&](const auto& row) { return TokenOfSlurmName(row.name) != token; });
-    return rows;
+  Result<Looked> JobsOf(const std::string& token) {
+    STOKER_ASSIGN(Looked looked, Ask());
+    std::erase_if(looked.rows,
+                  [&](const auto& row) { return TokenOfSlurmName(row.name) != token; });
+    return looked;
   }
 
   SlurmFound Find(const SlurmFolder& folder, const LaunchRequest& request,
-                  const std::vector<SlurmJobSeen>& rows) const {
-    SlurmFound found = FindSlurmJob(rows, folder.Started(), folder.Job());
+                  const Looked& looked) const {
+    SlurmFound found = FindSlurmJob(looked.rows, folder.Started(), folder.Job());
     found.end = folder.End();
     found.sending = folder.IsSending(clock_.Wall() - kSendingCounts);
+    found.behind = folder.LearntAt() >= looked.at - kSkew;
     found.nodes = request.launches.size();
     return found;
   }
 
-  Status Tell(const SlurmFolder& folder, const LaunchRequest& request,
-              const std::vector<SlurmJobSeen>& rows, std::vector<InstanceSeen>* out) {
-    const SlurmFound found = Find(folder, request, rows);
+  Status Tell(const SlurmFolder& folder, const LaunchRequest& request, const Looked& looked,
+              std::vector<InstanceSeen>* out) {
+    const SlurmFound found = Find(folder, request, looked);
     const SlurmVerdict verdict = JudgeSlurmJob(found);
     if (!verdict.there) return Status::Ok();
     if (verdict.end && folder.Exists()) (void)folder.KeepEnd(*verdict.end);
@@ -318,10 +326,8 @@ class Slurm : public Provider, public PlaceTeller {
     const std::string script = folder.path() + "/script";
     STOKER_TRY(sys::WriteFileAtomic(script, BatchScript(request, ask, paths), 0600, false));
     STOKER_ASSIGN(const std::string sending, folder.BeginSending());
-    std::vector<std::string> command = {"sbatch"};
-    command.insert(command.end(), words->begin(), words->end());
     std::string said;
-    const auto sent = tools_.Run(command, kSendLimit, script, &said);
+    const auto sent = tools_.Submit(*words, kSendLimit, script, &said);
     Forget();
     if (!sent.ok()) return Refused(folder, sending, sent.status(), said);
     // "1234" or "1234;cluster"

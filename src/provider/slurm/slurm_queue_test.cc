@@ -184,5 +184,24 @@ TEST(SlurmJudge, WhatSlurmHasForgotten) {
   EXPECT_EQ(JudgeSlurmJob(told).ended_by, EndedBy::kOwner);
 }
 
+// Slurm was asked a moment before the folder learnt of its job: neither a requeue nor a scancel.
+TEST(SlurmJudge, AnAnswerThatIsBehindSaysNothing) {
+  SlurmFound waits = FindSlurmJob({Row(5, {"PENDING"})}, 5, 5);
+  waits.behind = true;
+  EXPECT_EQ(JudgeSlurmJob(waits).state, InstanceState::kBooting);
+  SlurmFound none = FindSlurmJob({}, 0, 5);
+  none.behind = true;
+  EXPECT_EQ(JudgeSlurmJob(none).state, InstanceState::kRequested);
+  SlurmFound begun = FindSlurmJob({}, 5, 5);
+  begun.behind = true;
+  EXPECT_EQ(JudgeSlurmJob(begun).state, InstanceState::kRequested);
+  // Also that it was requeued is told by a later look.
+  SlurmFound restarted = waits;
+  restarted.row->restarts = 1;
+  EXPECT_EQ(JudgeSlurmJob(restarted).state, InstanceState::kBooting);
+  restarted.behind = false;
+  EXPECT_EQ(JudgeSlurmJob(restarted).state, InstanceState::kGone);
+}
+
 }  // namespace
 }  // namespace stoker

@@ -2,6 +2,7 @@
 #include "provider/slurm/slurm_tools.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/text.h"
 #include "provider/slurm/slurm_refusal.h"
@@ -31,6 +32,44 @@ std::vector<std::string> Environment() {
   return out;
 }
 
+// SLURM_CONF tells where another cluster's configuration lies; the last ones are of module systems.
+constexpr const char* kExported[] = {"HOME",
+                                     "USER",
+                                     "LOGNAME",
+                                     "SHELL",
+                                     "LANG",
+                                     "LC_ALL",
+                                     "TZ",
+                                     "XDG_DATA_HOME",
+                                     "PATH",
+                                     "XDG_CACHE_HOME",
+                                     "SLURM_CONF",
+                                     "XDG_CONFIG_HOME",
+                                     "LD_LIBRARY_PATH",
+                                     "MODULEPATH",
+                                     "MODULESHOME",
+                                     "LMOD_CMD",
+                                     "LMOD_PKG",
+                                     "LMOD_DIR",
+                                     "BASH_ENV",
+                                     "BASH_FUNC_module%%",
+                                     "BASH_FUNC_ml%%"};
+
+bool IsExported(std::string_view entry) {
+  const std::string_view name = entry.substr(0, entry.find('='));
+  return std::find(std::begin(kExported), std::end(kExported), name) != std::end(kExported);
+}
+
+// The same for the shell of a login host: "env -i ${HOME+"HOME=$HOME"} …".
+std::string CleanEnvironment() {
+  std::string out = " env -i";
+  for (const std::string name : kExported) {
+    if (name.find('%') == std::string::npos)
+      out += " ${" + name + "+\"" + name + "=$" + name + "\"}";
+  }
+  return out;
+}
+
 }  // namespace
 
 bool IsSlurmLogin(std::string_view login) {
@@ -44,14 +83,31 @@ SlurmTools::SlurmTools(std::string login) : login_(std::move(login)) {}
 
 Result<std::string> SlurmTools::Run(const std::vector<std::string>& words, Duration limit,
                                     const std::string& input, std::string* said) const {
+  return RunWith(Environment(), words, "", limit, input, said);
+}
+
+Result<std::string> SlurmTools::Submit(const std::vector<std::string>& words, Duration limit,
+                                       const std::string& script, std::string* said) const {
+  std::vector<std::string> env = Environment();
+  if (login_.empty()) std::erase_if(env, [](const std::string& one) { return !IsExported(one); });
+  std::vector<std::string> command = {"sbatch", "--export=ALL"};
+  command.insert(command.end(), words.begin(), words.end());
+  return RunWith(std::move(env), command, CleanEnvironment(), limit, script, said);
+}
+
+// `before`: what stands before the words in the line for a login host.
+Result<std::string> SlurmTools::RunWith(std::vector<std::string> env,
+                                        const std::vector<std::string>& words,
+                                        const std::string& before, Duration limit,
+                                        const std::string& input, std::string* said) const {
   sys::Command command;
-  command.env = Environment();
+  command.env = std::move(env);
   command.max_output = kMostOutput;
   if (!input.empty()) command.input = input;
   if (login_.empty()) {
     command.argv = words;
   } else {
-    std::string line = std::string(kSqueueTimes);
+    std::string line = std::string(kSqueueTimes) + before;
     for (const std::string& word : words) line += " " + ShellQuote(word);
     command.argv = {"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "--", login_, line};
   }

@@ -22,6 +22,11 @@ class SlurmTools {
   // there; kTimeout; else kUnavailable with what it said. `input`: a file; "" = nothing.
   Result<std::string> Run(const std::vector<std::string>& words, Duration limit,
                           const std::string& input = "", std::string* said = nullptr) const;
+  // `words` of sbatch, as Run. What it takes of the asker's environment is the little that a node's
+  // stoker needs: all else may be secret, or another's. It is the environment of sbatch itself, for
+  // to a list behind --export Slurm adds what a login shell on the node says, which takes seconds.
+  Result<std::string> Submit(const std::vector<std::string>& words, Duration limit,
+                             const std::string& script, std::string* said) const;
   // Every job of this user that Slurm remembers.
   Result<std::vector<SlurmJobSeen>> Queue();
   // One of them; nullopt: Slurm does not know it (any more).
@@ -31,6 +36,9 @@ class SlurmTools {
   Duration KillWait() const;
 
  private:
+  Result<std::string> RunWith(std::vector<std::string> env, const std::vector<std::string>& words,
+                              const std::string& before, Duration limit, const std::string& input,
+                              std::string* said) const;
   Result<std::vector<SlurmJobSeen>> Squeue(const std::vector<std::string>& which);
 
   const std::string login_;

@@ -134,6 +134,18 @@ struct Outcome {
   Unfinished unfinished;
 };
 
+// Those of the pools in the settings: what a box that was down for long has left there.
+void SweepBoxes(Context& context, bool dry_run, std::vector<std::string>* instances) {
+  const auto settings = context.settings();
+  if (!settings.ok() || (*settings)->pools.empty()) return;
+  const auto ssh = context.ssh_provider();
+  if (!ssh.ok()) return;
+  for (const auto& [box, swept] : (*ssh)->Sweep(dry_run)) {
+    if (!swept.ok()) context.Say("left-over instances are kept: " + swept.status().ToString());
+    for (const std::string& id : swept.value_or({})) instances->push_back(id);
+  }
+}
+
 // In this order, since a full disk is why people come: first what needs no room, then what may.
 Result<Outcome> Clear(Context& context, const CollectRequest& request) {
   Outcome out;
@@ -151,6 +163,7 @@ Result<Outcome> Clear(Context& context, const CollectRequest& request) {
   out.instances = instances.value_or({});
   if (!instances.ok())
     context.Say("left-over instances are kept: " + instances.status().ToString());
+  SweepBoxes(context, dry_run, &out.instances);
   out.uploads = SweepUploads(context, *ledger, dry_run);
   const auto binaries = ClearBinaries(context, *ledger, dry_run);
   out.binaries = binaries.value_or(0);

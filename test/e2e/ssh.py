@@ -274,24 +274,81 @@ def test_cut_off(results, pool, here, there):
 
 
 def test_given_up(results, pool, here, there):
-    """A box that is gone for good: nobody starts its job elsewhere until a person says so."""
+    """A box that does not answer: nobody starts its job elsewhere until a person says so. What is
+    left running there ends itself as soon as it can hear of that."""
     job = train(here, 60, name="given-up")
     has_checkpoint(here, job)
     looked_at(here)
     box = box_of(pool, job)
-    box.sshd.stop()
-    box.close()
-    looked_at(here, there)
-    results.check("a box that does not answer is not taken to be gone",
-                  len(here.job(job)["attempts"]) == 1, here.job(job)["attempts"])
-    said = here.stoker("doctor", "--infra", "ssh/lab", timeout=120)
-    results.check("doctor says which box does not answer",
-                  said.returncode == 1 and f"bad {box.name} {box.name} does not answer"
-                  in " ".join(said.stdout.split()), said.stdout)
-    here.stoker("doctor", "--gone", box.name, check=True)
-    ended(results, there, "a person says that it is gone: the job goes on and ends", job)
-    box.boot()
+    box.cut(True)
+    try:
+        looked_at(here, there)
+        results.check("a box that does not answer is not taken to be gone",
+                      len(here.job(job)["attempts"]) == 1, here.job(job)["attempts"])
+        said = here.stoker("doctor", "--infra", "ssh/lab", timeout=120)
+        results.check("doctor says which box does not answer",
+                      said.returncode == 1 and f"bad {box.name} {box.name} does not answer"
+                      in " ".join(said.stdout.split()), said.stdout)  # fmt: skip
+        here.stoker("doctor", "--gone", box.name, check=True, timeout=120)
+        ended(results, there, "a person says that it is gone: the job goes on and ends", job)
+        results.check("on another box", len(set(boxes_of(pool, job))) == 2, boxes_of(pool, job))
+        results.check("the other program still runs there", box.processes())
+    finally:
+        box.cut(False)
+    there.wait_for("it to end itself", lambda: not box.processes(), timeout=120, every=0.5)
+    results.check("until it hears of that", True)
+    here.stoker("gc", check=True, timeout=120)
     nothing_left(results, pool, here, there)
+
+
+def test_jump(results, pool, here, there):
+    """A box behind a jump host, under another name: the same box, whatever it is called."""
+    box = pool.boxes[1]
+    with pool.client.config.open("a") as config:
+        config.write(f"Host far\n  HostName {box.sshd.host}\n  HostKeyAlias box2\n"
+                     "  ProxyJump box1\n")  # fmt: skip
+    here.stoker("config", "set", "pools.away", "far", check=True)
+    jobs = Holders(pool, "jump")
+    job = jobs.submit(here, "far", "--infra", "ssh/away", "--gpus", "2")
+    here.wait_for("it runs", lambda: jobs.starts(), timeout=60)
+    results.check("it runs behind the jump host", jobs.starts()[0][1] == "box2", jobs.starts())
+    there.stoker("preempt", job, "--in", "3s", check=True)
+    here.wait_for("it to begin again", lambda: len(jobs.starts()) == 2, timeout=60, every=0.5)
+    results.check("who calls the box by another name can end it, too", True)
+    jobs.let_go("far")
+    ended(results, here, "it ends", job)
+    nothing_left(results, pool, here, there)
+
+
+def test_places(results, pool, here, there):
+    jobs = Holders(pool, "places")
+    job = jobs.submit(here, "p", "--infra", "ssh/one", "--gpus", "1")
+    here.wait_for("it runs", lambda: jobs.starts(), timeout=60)
+    rows = {row["part"]: row for row in here.json("places", timeout=120)
+            if row["infra"] == "ssh/lab"}  # fmt: skip
+    results.check("places tells what is free on each box", len(rows) == 3
+                  and rows["box1"]["gpus"] == [{"name": "L4", "total": 2, "free": 1}]
+                  and rows["box2"]["gpus"][0]["free"] == 2, rows)  # fmt: skip
+    jobs.let_go("p")
+    ended(results, here, "it ends", job)
+
+
+def test_folder(results, pool, here, there):
+    """A folder as the store: the same one on all boxes, or it is refused."""
+    env = {"XDG_CONFIG_HOME": str(here.root / "other-config")}
+    here.stoker("config", "set", "pools.lab", "box1,box2", env=env, check=True)
+    here.stoker("config", "set", "store", pool.scratch / "shared", env=env, check=True)
+    good = here.stoker("run", "--infra", "ssh/lab", "--", "hostname", env=env, timeout=120)
+    results.check("a folder that all see", good.returncode == 0 and "box" in good.stdout,
+                  good.stderr)  # fmt: skip
+    # It is hidden from the boxes: they have a folder of that name, each its own.
+    own = pool.scratch / "box3" / "home" / "store"
+    here.stoker("config", "set", "store", own, env=env, check=True)
+    bad = here.stoker("run", "--detach", "--infra", "ssh/lab", "--", "hostname", env=env,
+                      timeout=120)  # fmt: skip
+    results.check("a folder that the boxes do not see is refused, with the reason",
+                  bad.returncode != 0 and "there is no ledger at" in bad.stderr, bad.stderr)
+    nothing_left(results, pool, here)
 
 
 def test_doctor(results, pool, here, there):

@@ -73,6 +73,10 @@ class BoxServer {
     }
     if (verb == "meet") return Meet(in);
     if (verb == "share") return Share(*local);
+    if (verb == "sweep" || verb == "leftovers") {
+      STOKER_ASSIGN(const auto ids, verb == "sweep" ? local->Sweep() : local->Leftovers());
+      return BoxJson{{"ids", ids}};
+    }
     return Status(Code::kInvalid, "a request that is none: " + Printable(verb));
   }
 
@@ -125,7 +129,7 @@ class BoxServer {
   // The agent would come up and find nothing.
   Status Usable(const LaunchRequest& request) {
     if (request.store_url.empty() || request.store_url == usable_) return Status::Ok();
-    STOKER_TRY(CheckBoxStore(request.store_url, request.ledger_id, clock_));
+    STOKER_TRY(OpenBoxStore(request.store_url, request.ledger_id, clock_).status());
     usable_ = request.store_url;
     return Status::Ok();
   }
@@ -154,8 +158,9 @@ class BoxServer {
   }
 
   Result<BoxJson> Meet(const BoxJson& in) {
-    STOKER_TRY(MeetInStore(BoxText(in, "store_url"), BoxText(in, "ledger_id"), BoxText(in, "key"),
-                           clock_));
+    STOKER_ASSIGN(const auto store,
+                  OpenBoxStore(BoxText(in, "store_url"), BoxText(in, "ledger_id"), clock_));
+    STOKER_TRY(MeetInStore(*store, BoxText(in, "key")));
     return BoxJson::object();
   }
 

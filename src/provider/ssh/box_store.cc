@@ -22,8 +22,10 @@ Status Broken(const std::string& url, const std::string& what) {
                 "mounted with 'actimeo=0,lookupcache=none', or a cluster file system)");
 }
 
-Result<std::unique_ptr<ObjectStore>> OpenFor(const std::string& url, const std::string& ledger_id,
-                                             Clock& clock) {
+}  // namespace
+
+Result<std::unique_ptr<ObjectStore>> OpenBoxStore(const std::string& url,
+                                                  const std::string& ledger_id, Clock& clock) {
   STOKER_ASSIGN(auto store, OpenStore(url));
   const auto there = store->Head(paths::LedgerId());
   if (there.status().Is(Code::kNotFound)) {
@@ -38,32 +40,25 @@ Result<std::unique_ptr<ObjectStore>> OpenFor(const std::string& url, const std::
                 "A folder must be the same on all machines; a bucket always is");
 }
 
-}  // namespace
-
-Status CheckBoxStore(const std::string& url, const std::string& ledger_id, Clock& clock) {
-  return OpenFor(url, ledger_id, clock).status();
-}
-
 Result<Version> BeginMeeting(ObjectStore& store, const std::string& key) {
   STOKER_TRY(ProbeConditions(store, key + "-here"));
   return store.Put(key, kHere, Condition::Absent());
 }
 
-Status MeetInStore(const std::string& url, const std::string& ledger_id, const std::string& key,
-                   Clock& clock) {
+Status MeetInStore(ObjectStore& store, const std::string& key) {
   if (!IsSafeRelativePath(key) || !StartsWith(key, "probe/")) {
     return Status(Code::kInvalid, "not a key to meet at: " + Printable(key));
   }
-  STOKER_ASSIGN(const auto store, OpenFor(url, ledger_id, clock));
-  STOKER_TRY(ProbeConditions(*store, key + "-there"));
-  const auto seen = store->Get(key);
+  const std::string url = store.url();
+  STOKER_TRY(ProbeConditions(store, key + "-there"));
+  const auto seen = store.Get(key);
   if (seen.status().Is(Code::kNotFound)) return Broken(url, "what is written is not seen at once");
   STOKER_TRY(seen.status());
   if (seen->data != kHere) return Broken(url, "what is read is not what was written");
-  const auto twice = store->Put(key, "twice", Condition::Absent());
+  const auto twice = store.Put(key, "twice", Condition::Absent());
   if (twice.ok()) return Broken(url, "two computers can create one object");
   if (!twice.status().Is(Code::kExists)) return twice.status();
-  return store->Put(key, kThere, Condition::Match(seen->info.version)).status();
+  return store.Put(key, kThere, Condition::Match(seen->info.version)).status();
 }
 
 Status EndMeeting(ObjectStore& store, const std::string& key, const Version& begun) {

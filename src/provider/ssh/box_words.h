@@ -40,7 +40,6 @@ struct BoxProspect {
 // Each reads what the other of its name wrote: kCorrupt where it is anything else.
 std::string BoxAnswer(const Status& failed, const std::optional<Refusal>& refusal);
 std::string BoxAnswer(const BoxJson& value);
-struct BoxAnswered;
 
 void PutRequest(const LaunchRequest& request, BoxJson* out);
 Result<LaunchRequest> TakeRequest(const BoxJson& in);
@@ -55,7 +54,7 @@ Result<BoxProspect> TakeProspect(const BoxJson& in);
 // The failure that an answer tells, with its refusal where it is one.
 Status FailureOf(const BoxJson& answer, std::optional<Refusal>* refusal);
 
-// A text field, "" where it is none; a list of them.
+// A text field, "" where it is none.
 std::string BoxText(const BoxJson& in, const char* key);
 
 }  // namespace stoker

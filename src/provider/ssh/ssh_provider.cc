@@ -144,6 +144,17 @@ class Ssh : public SshProvider {
     return out;
   }
 
+  std::vector<std::pair<std::string, Result<std::vector<std::string>>>> Sweep(
+      bool dry_run) override {
+    std::vector<std::pair<std::string, Result<std::vector<std::string>>>> out;
+    const BoxJson ask = {{"verb", dry_run ? "leftovers" : "sweep"}};
+    for (const auto& [word, answer] : boxes_.AskAll(AllWords(), ask)) {
+      out.emplace_back(word, answer.ok() ? IdsOf(*answer, word)
+                                         : Result<std::vector<std::string>>(answer.status()));
+    }
+    return out;
+  }
+
   Status Meet(const std::string& box, const std::string& ledger_id,
               const std::string& key) override {
     STOKER_ASSIGN(ObjectStore * store, options_.store());
@@ -248,16 +259,20 @@ class Ssh : public SshProvider {
       return *refusal;
     }
     STOKER_TRY(answer.status());
-    const auto ids = answer->find("ids");
-    const bool makes_sense = ids != answer->end() && ids->is_array() &&
-                             ids->size() == std::max<size_t>(request.launches.size(), 1);
-    if (!makes_sense) return Status(Code::kCorrupt, word + " answers with nonsense");
+    STOKER_ASSIGN(std::vector<std::string> ids, IdsOf(*answer, word));
+    if (ids.size() == std::max<size_t>(request.launches.size(), 1)) return ids;
+    return Status(Code::kCorrupt, word + " answers with nonsense");
+  }
+
+  // As they are known here; "" for one that is over.
+  static Result<std::vector<std::string>> IdsOf(const BoxJson& answer, const std::string& word) {
+    const Status nonsense(Code::kCorrupt, word + " answers with nonsense");
+    const auto ids = answer.find("ids");
+    if (ids == answer.end() || !ids->is_array()) return nonsense;
     std::vector<std::string> out;
     for (const BoxJson& id : *ids) {
-      const std::string text = id.is_string() ? id.get<std::string>() : "";
-      if (!text.empty() && !IsInstanceToken(text)) {
-        return Status(Code::kCorrupt, word + " answers with nonsense");
-      }
+      const std::string text = id.is_string() ? id.get<std::string>() : "?";
+      if (!text.empty() && !IsInstanceToken(text)) return nonsense;
       out.push_back(text.empty() ? "" : word + "/" + text);
     }
     return out;

@@ -45,6 +45,10 @@ class SshProvider : public Provider, public PlaceTeller {
   // What would become of a machine now, box by box: a failure for one that does not answer.
   virtual Result<std::vector<std::pair<std::string, Result<BoxProspect>>>> Prospects(
       const LaunchRequest& request) = 0;
+  // Of each box of all pools: clears away what is left of machines that are over, or with `dry_run`
+  // only counts. Ids, or why it does not answer.
+  virtual std::vector<std::pair<std::string, Result<std::vector<std::string>>>> Sweep(
+      bool dry_run) = 0;
   // Whether the store keeps its promises between this machine and the box: box_store.h. `key` is
   // used once, below "probe/".
   virtual Status Meet(const std::string& box, const std::string& ledger_id,

@@ -116,7 +116,7 @@ def weather(options, results, pool, worlds, scratch):
     for number in range(options.jobs):
         jobs.append(worlds[number % 2].submit(
             "--infra", "ssh/lab", "--gpus", "1", "--name", f"chaos{number}", "--stop-grace", "2s",
-            "--", PYTHON, "lab_trainer.py", evidence, "60", "0.1", cwd=work, timeout=120,
+            "--", PYTHON, "lab_trainer.py", evidence, "150", "0.1", cwd=work, timeout=120,
         ))  # fmt: skip
     print(f"{len(jobs)} jobs submitted", flush=True)
     # As a timer would: somebody looks at all jobs.
@@ -134,7 +134,7 @@ def weather(options, results, pool, worlds, scratch):
         until = time.monotonic() + options.seconds
         while time.monotonic() < until and not storm_over(worlds[0], jobs):
             storm.step()
-            time.sleep(rng.uniform(0.5, 3))
+            time.sleep(rng.uniform(0.3, 1.5))
         storm.calm()
         print("storm:", ", ".join(storm.done), flush=True)
         end = time.monotonic() + patience(options.limit)

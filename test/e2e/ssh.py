@@ -312,7 +312,12 @@ def test_jump(results, pool, here, there):
     here.wait_for("it runs", lambda: jobs.starts(), timeout=60)
     results.check("it runs behind the jump host", jobs.starts()[0][1] == "box2", jobs.starts())
     there.stoker("preempt", job, "--in", "3s", check=True)
-    here.wait_for("it to begin again", lambda: len(jobs.starts()) == 2, timeout=60, every=0.5)
+
+    def again():
+        looked_at(here, there)
+        return len(jobs.starts()) == 2
+
+    here.wait_for("it to begin again", again, timeout=60, every=0.5)
     results.check("who calls the box by another name can end it, too", True)
     jobs.let_go("far")
     ended(results, here, "it ends", job)
@@ -327,7 +332,8 @@ def test_places(results, pool, here, there):
             if row["infra"] == "ssh/lab"}  # fmt: skip
     results.check("places tells what is free on each box", len(rows) == 3
                   and rows["box1"]["gpus"] == [{"name": "L4", "total": 2, "free": 1}]
-                  and rows["box2"]["gpus"][0]["free"] == 2 and rows["box2"]["cpus"] == 8, rows)  # fmt: skip
+                  and rows["box2"]["gpus"][0]["free"] == 2
+                  and rows["box2"]["cpus"] == 8, rows)  # fmt: skip
     jobs.let_go("p")
     ended(results, here, "it ends", job)
 

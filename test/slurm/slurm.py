@@ -21,7 +21,7 @@ from kit.harness import Results, patience  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "kit"))
 from lab import Lab  # noqa: E402
-from slurm_world import SlurmWorld, whole  # noqa: E402
+from slurm_world import ENDS, SlurmWorld, whole  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -112,9 +112,11 @@ def test_node_killed(lab, check, _):
         job = world.train(120, where="slurm/frail", pause=0.3)
         number = world.running(job)
         world.wait_for("some steps", lambda: world.step_of(job) >= 5, 60, 0.5)
+        looks = world.start("wait", job)  # its only node is the one that dies
         name = lab.out("squeue", "-h", "-j", number, "-o", "%N").strip()
         lab.kill_node(name)
         state = world.ended(job, 240)
+        looks.wait(30)
         runs = world.runs(job)
         check("a job whose node dies goes on on another", state == "Succeeded" and len(runs) == 2,
               (state, runs, world.job(job)))
@@ -164,7 +166,9 @@ def test_scancel_in_the_queue(lab, check, _):
             world.json("show", job).get("queued", [])), 30, 0.5)
         check("a job in the queue says why it waits", "(" in shown, shown)
         lab.out("scancel", number)
-        state = world.ended(job, 60)
+        # Nothing of it runs: whoever looks next sees it.
+        state = world.wait_for("it to end", lambda: world.job(job)["state"] in ENDS and
+                               world.job(job)["state"], 60, 0.5)
         check("scancel in the queue is a cancel, too", state == "Cancelled", world.job(job))
         check("and nothing was asked for in its place", list(world.slurm_jobs(job)) == [number],
               world.slurm_jobs(job))
@@ -191,6 +195,22 @@ def test_cancel(lab, check, _):
         world.running(job)
         world.stoker("cancel", job, check=True)
         check("stoker cancel ends it", world.ended(job, 60) == "Cancelled", world.job(job))
+        world.nothing_left(job)
+
+
+def test_suspended(lab, check, _):
+    """As a cluster that preempts by suspending does: what is suspended may stay so for days."""
+    with SlurmWorld(lab) as world:
+        job = world.train(60, pause=0.3)
+        number = world.running(job)
+        world.wait_for("some steps", lambda: world.step_of(job) >= 5, 60, 0.5)
+        lab.out("scontrol", "suspend", number)
+        looks = world.start("wait", job)
+        state = world.ended(job, 120)
+        looks.wait(30)
+        runs = world.runs(job)
+        check("a job that is suspended goes on in another", state == "Succeeded"
+              and len(runs) == 2 and not whole(runs, 60, redone=15), (state, runs))
         world.nothing_left(job)
 
 
@@ -232,7 +252,9 @@ def test_unseen_folder(lab, check, _):
         for binary in (world.state / "bin").glob("*/stoker"):
             binary.chmod(0o600)
         lab.out("scancel", hold)
-        state = world.ended(job, 60)
+        # No node of it looks.
+        state = world.wait_for("it to end", lambda: world.job(job)["state"] in ENDS and
+                               world.job(job)["state"], 60, 0.5)
         shown = world.stoker("show", job).stdout
         check("nodes that do not see the state folder are told apart from all else",
               state == "Failed" and "all nodes see" in shown, shown)
@@ -240,7 +262,8 @@ def test_unseen_folder(lab, check, _):
 
 ALONE = {"controller_away": test_controller_away, "unseen_folder": test_unseen_folder}
 TOGETHER = {"limit": test_limit, "preempted": test_preempted, "node_killed": test_node_killed,
-            "one": test_one, "two": test_two, "requeued": test_requeued, "scancel": test_scancel,
+            "one": test_one, "two": test_two, "requeued": test_requeued,
+            "suspended": test_suspended, "scancel": test_scancel,
             "drill": test_drill, "cancel": test_cancel, "refused": test_refused}
 LAST = {"scancel_in_the_queue": test_scancel_in_the_queue}
 

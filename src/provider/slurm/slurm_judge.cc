@@ -8,6 +8,11 @@
 namespace stoker {
 namespace {
 
+// As wait(2) has it: what the batch script ends with where it does not see stoker (slurm_job.cc),
+// and what slurmd says where it cannot open the script's output, "0:53".
+constexpr int kScriptSeesNothing = 65 << 8;
+constexpr int kNoOutput = 53;
+
 EndedBy EnderOf(SlurmEnder by) {
   if (by == SlurmEnder::kOwner) return EndedBy::kOwner;
   return by == SlurmEnder::kPlatform ? EndedBy::kPlatform : EndedBy::kUnknown;
@@ -49,8 +54,9 @@ SlurmVerdict NeverBegan(const SlurmFound& found) {
   Refusal refusal;
   refusal.scope = RefusalScope::kZone;
   refusal.message = SlurmEndInWords(row);
-  if (row.Has("FAILED") || row.Has("OUT_OF_MEMORY")) {
-    // The script's own word, or slurmd could not begin it: its node does not see what it needs.
+  // All else is a node's bad moment: another, or the same one later, may be better.
+  if (row.Has("FAILED") &&
+      (row.exit_code == kScriptSeesNothing || (row.exit_code & 0x7f) == kNoOutput)) {
     refusal.what = RefusalClass::kInvalid;
     refusal.scope = RefusalScope::kRequest;
     refusal.message = "Slurm's job " + std::to_string(row.job) + " could not begin on " +

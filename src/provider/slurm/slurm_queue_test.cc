@@ -147,7 +147,12 @@ TEST(SlurmJudge, WhoEndedIt) {
 }
 
 TEST(SlurmJudge, WhatNeverBeganWasRefused) {
-  EXPECT_EQ(Judged(Row(5, {"FAILED"}), 0).refusal->what, RefusalClass::kInvalid);
+  SlurmJobSeen unseen = Row(5, {"FAILED"});
+  EXPECT_EQ(Judged(unseen, 0).refusal->what, RefusalClass::kCapacity);
+  unseen.exit_code = 4021;  // as 22.05 has it, of an output that cannot be opened
+  EXPECT_EQ(Judged(unseen, 0).refusal->what, RefusalClass::kInvalid);
+  unseen.exit_code = 65 << 8;
+  EXPECT_EQ(Judged(unseen, 0).refusal->what, RefusalClass::kInvalid);
   EXPECT_EQ(Judged(Row(5, {"BOOT_FAIL"}), 0).refusal->what, RefusalClass::kCapacity);
   EXPECT_FALSE(Judged(Row(5, {"CANCELLED"}), 0).refusal);
   EXPECT_EQ(Judged(Row(5, {"CANCELLED"}), 0).ended_by, EndedBy::kOwner);

@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 CONF = """\
@@ -61,6 +62,8 @@ PartitionName=two Nodes=n[1-2] MaxTime=INFINITE State=UP PriorityTier=2
 PartitionName=short Nodes=n[1-3] MaxTime={short} State=UP PriorityTier=2
 PartitionName=low Nodes=n4 MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=15
 PartitionName=high Nodes=n4 MaxTime=INFINITE State=UP PriorityTier=10 PreemptMode=OFF
+PartitionName=under Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=5
+PartitionName=over Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=10 PreemptMode=OFF
 PartitionName=frail Nodes=n[5-6] MaxTime=INFINITE State=UP PriorityTier=2
 """
 
@@ -263,6 +266,8 @@ class Lab:
                 and not line.split("/")[-1].startswith(own)}
 
     def close(self):
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # whoever asks twice waits for this
         for name in list(self.daemons):
             self.stop(name, signal.SIGTERM)
         end = time.monotonic() + 20

@@ -7,7 +7,9 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "e2e"))
+from kit import ledger_view  # noqa: E402
 from kit.harness import World  # noqa: E402
+from lab import Lab  # noqa: E402
 
 PROGRAMS = pathlib.Path(__file__).resolve().parents[2] / "e2e" / "programs"
 ENDS = ("Succeeded", "Failed", "Cancelled")
@@ -40,10 +42,11 @@ class SlurmWorld(World):
         return self.wait_for(f"{job} to run", one, limit, 0.2)
 
     def ended(self, job, limit=120):
-        """The state in which it ends. Looks at the record alone, so that its nodes do the work."""
+        """The state in which it ends. Reads the record in the store, without stoker: nobody but its
+        nodes looks after it."""
         def over():
-            state = self.job(job)["state"]
-            return state if state in ENDS else None
+            record = ledger_view.record(self.store, job)
+            return record["state"] if record and record["state"] in ENDS else None
         return self.wait_for(f"{job} to end", over, limit, 0.5)
 
     def lines(self, job):
@@ -65,14 +68,21 @@ class SlurmWorld(World):
         runs = self.runs(job)
         return runs[-1][2][-1] if runs and runs[-1][2] else 0
 
+    @staticmethod
+    def programs(job):
+        """Pids of its program, by its own variables: it has none of Slurm's."""
+        return [int(p.name) for p in pathlib.Path("/proc").iterdir() if p.name.isdigit()
+                and f"STOKER_JOB_ID={job}".encode() in Lab.environ(p.name)]
+
     def nothing_left(self, job, limit=60):
-        """Whoever looks tidies up; then Slurm has no job of it, and the state folder no request."""
+        """Whoever looks tidies up; then Slurm has no job of it, the nodes no process, the state
+        folder no request."""
         requests = self.state / "slurm" / "requests"
 
         def gone():
             self.stoker("show", job)
             live = [s for s in self.slurm_jobs(job).values() if s not in self.lab.OVER]
-            return not live and not list(requests.glob(f"*-{job}.*"))
+            return not (live or list(requests.glob(f"*-{job}.*")) or self.programs(job))
         self.wait_for(f"nothing to be left of {job}", gone, limit, 0.5)
 
 

@@ -125,7 +125,8 @@ def submit(world, rng, number):
     steps = rng.randint(20, 60)
     style = rng.choice(["overwrite", "rename", "folders"])
     job = world.submit("--infra", "slurm/under", "--name", f"chaos-{number}", "--num-nodes",
-                       str(nodes), "--", "/usr/bin/python3", "chaos_trainer.py", "--evidence",
+                       str(nodes), "--max-restarts", "50", "--", "/usr/bin/python3",
+                       "chaos_trainer.py", "--evidence",
                        str(world.evidence), "--steps", str(steps), "--step-ms",
                        str(rng.randint(100, 400)), "--style", style)
     return job, nodes, steps

@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kNamePrefix = "stoker-";
-constexpr int64_t kMiB = int64_t{1} << 20;
+constexpr int64_t kMebibyte = int64_t{1} << 20;
 constexpr int64_t kMostSpan = int64_t{100'000'000'000'000};
 
 std::string Dump(const Json& json) {
@@ -106,7 +106,7 @@ Result<std::vector<std::string>> SbatchWords(const LaunchRequest& request, const
   if (ask.exclusive) words.emplace_back("--exclusive");
   if (ask.time) give("time", std::to_string(Minutes(*ask.time)));
   if (ask.cpus) give("cpus-per-task", std::to_string(*ask.cpus));
-  if (ask.memory) give("mem", std::to_string((*ask.memory + kMiB - 1) / kMiB) + "M");
+  if (ask.memory) give("mem", std::to_string((*ask.memory + kMebibyte - 1) / kMebibyte) + "M");
   if (ask.gpus && *ask.gpus > 0) words.push_back(Gres(ask));
   words.insert(words.end(), ask.options.begin(), ask.options.end());
   return words;

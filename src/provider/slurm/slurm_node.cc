@@ -40,7 +40,7 @@ constexpr Duration kFolderEvery = Duration::Seconds(1);
 constexpr Duration kUsualLimit = Duration::Hours(24);
 constexpr Duration kShimPatience = Duration::Seconds(2);
 constexpr Duration kEndLimit = Duration::Seconds(15);
-constexpr Duration kAskLimit = Duration::Seconds(20);
+constexpr Duration kAddressLimit = Duration::Seconds(20);
 constexpr size_t kShortToken = 16;
 // As StartLocalMachine's agents have it: a node's agent is the same program.
 constexpr char kAgentVerb[] = "__agent";
@@ -62,7 +62,7 @@ std::string GpusOf(const SlurmAsk& ask) {
 // By which other nodes reach this one, as Slurm itself does.
 std::string AddressOf(const SlurmTools& tools) {
   const std::string name = SlurmVariable("SLURMD_NODENAME");
-  const auto text = tools.Run({"scontrol", "show", "node", name, "--oneliner"}, kAskLimit);
+  const auto text = tools.Run({"scontrol", "show", "node", name, "--oneliner"}, kAddressLimit);
   if (!text.ok()) return name;
   for (const std::string& word : Split(*text, ' ')) {
     if (StartsWith(word, "NodeAddr=")) return word.substr(9);

@@ -156,6 +156,15 @@ SlurmVerdict JudgeSlurmJob(const SlurmFound& found) {
     return IsGone({SlurmEnder::kSelf, number + ": Slurm does not know it any more"});
   }
   if (found.sending) return Stands(InstanceState::kRequested);
+  if (found.kept != 0 && found.young) {
+    // A controller that dies forgets what it was given in its last seconds. A job that somebody
+    // took out of the queue would still be listed as cancelled.
+    SlurmVerdict lost = IsGone({SlurmEnder::kPlatform, number + ": Slurm has lost it"});
+    lost.refusal.emplace();
+    lost.refusal->scope = RefusalScope::kRequest;
+    lost.refusal->message = number + ": Slurm has lost it before it began";
+    return lost;
+  }
   if (found.kept != 0) {
     // It waited, and whoever waits leaves Slurm's queue only when somebody takes it out.
     return IsGone({SlurmEnder::kOwner, number + " has left Slurm's queue without having begun"});

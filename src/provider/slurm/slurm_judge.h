@@ -25,6 +25,8 @@ struct SlurmFound {
   // Slurm was asked before the folder learnt the last of this, or in the same moment: that it shows
   // no job, or one that waits, says nothing yet.
   bool behind = false;
+  // The folder has known the job for less than Slurm remembers those that have ended.
+  bool young = false;
   size_t nodes = 0;
 
   // Nothing may be sent (again).

@@ -23,7 +23,8 @@ namespace {
 constexpr Duration kSendLimit = Duration::Seconds(90);
 constexpr Duration kAskLimit = Duration::Seconds(20);
 constexpr Duration kSendingCounts = Duration::Minutes(3);
-constexpr Duration kSkew = Duration::Seconds(5);  // of a file server's clock
+constexpr Duration kRemembered = Duration::Minutes(5);  // MinJobAge, as Slurm has it by default
+constexpr Duration kSkew = Duration::Seconds(5);        // of a file server's clock
 constexpr Duration kDefaultLimit = Duration::Hours(24);
 
 LaunchAnswer No(RefusalClass what, RefusalScope scope, std::string message) {
@@ -254,6 +255,7 @@ class Slurm : public Provider, public PlaceTeller {
     found.end = folder.End();
     found.sending = folder.IsSending(clock_.Wall() - kSendingCounts);
     found.behind = folder.LearntAt() >= looked.at - kSkew;
+    found.young = folder.LearntAt() >= clock_.Wall() - kRemembered;
     found.nodes = request.launches.size();
     return found;
   }

@@ -183,6 +183,10 @@ TEST(SlurmJudge, WhatSlurmHasForgotten) {
   sent.sending = true;
   EXPECT_EQ(JudgeSlurmJob(sent).state, InstanceState::kRequested);
   EXPECT_EQ(JudgeSlurmJob(FindSlurmJob({}, 0, 7)).ended_by, EndedBy::kOwner);
+  SlurmFound young = FindSlurmJob({}, 0, 7);
+  young.young = true;
+  EXPECT_EQ(JudgeSlurmJob(young).ended_by, EndedBy::kPlatform);
+  EXPECT_TRUE(JudgeSlurmJob(young).refusal);
   EXPECT_EQ(JudgeSlurmJob(FindSlurmJob({}, 7, 7)).ended_by, EndedBy::kUnknown);
   SlurmFound told = FindSlurmJob({}, 7, 7);
   told.end = SlurmEnd{SlurmEnder::kOwner, "it was cancelled"};

@@ -116,7 +116,7 @@ Status Controller::ObserveMachines(const Job& job, const Describe& describe, Obs
       // Not knowing is no reason to fail the pass: what needs no machine of it still goes on.
       place.known = BugIsOn("failed-describe-is-empty");
       place.absent_means_gone = true;
-      if (first.ok() && !IsOthers(job, name)) {
+      if (first.ok() && !IsOthers(job, name) && !IsLeftToOthers(name)) {
         first = instances.status().WithContext("asking " + Spelled(name) + " for its machines");
       }
       continue;
@@ -314,12 +314,22 @@ bool Controller::IsHere(const Job& job) const {
   return job.host.empty() || (host_ && host_() == job.host);
 }
 
+bool Controller::IsLeftToOthers(const std::string& provider) const {
+  const auto found = providers_(provider);
+  return found.ok() && *found == nullptr;
+}
+
 bool Controller::IsOthers(const Job& job, const std::string& provider) const {
   return provider == kLocalProvider && !IsHere(job);
 }
 
 Result<Provider*> Controller::ProviderOf(const Job& job, const std::string& name) const {
-  if (!IsOthers(job, name)) return providers_(name);
+  if (!IsOthers(job, name)) {
+    STOKER_ASSIGN(Provider* const provider, providers_(name));
+    if (provider != nullptr) return provider;
+    return Status(Code::kUnavailable,
+                  Spelled(name) + " is not asked for machines from here: another computer does it");
+  }
   return Status(Code::kInvalid, "the local machines of job " + job.id + " are another computer's");
 }
 

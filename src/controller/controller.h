@@ -37,7 +37,8 @@ struct PassResult {
   std::optional<Status> trouble;   // an action that failed; the next pass tries again
 };
 
-// Gives the provider of a name; kInvalid when there is none of that name.
+// Gives the provider of a name; kInvalid when there is none of that name. Null: this process is not
+// to ask it, which is no trouble of its looks; others do.
 using ProviderLookup = std::function<Result<Provider*>(const std::string& name)>;
 
 // Not thread-safe: one per thread. Remembers, between passes, what this observer saw before.
@@ -79,9 +80,10 @@ class Controller {
   };
 
   bool IsHere(const Job& job) const;
+  bool IsLeftToOthers(const std::string& provider) const;
   // Its local machines are another computer's, which cannot be seen from here.
   bool IsOthers(const Job& job, const std::string& provider) const;
-  // kInvalid where it is.
+  // kInvalid where it is; kUnavailable where this process is not to ask.
   Result<Provider*> ProviderOf(const Job& job, const std::string& name) const;
   Result<const JobSpec*> SpecOf(const Job& job);
   using Describe =

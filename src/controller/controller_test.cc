@@ -211,6 +211,19 @@ TEST_F(ControllerTest, AProviderThatThisProcessDoesNotKnowIsItsOwnTrouble) {
   EXPECT_FALSE(Record(job).requests.front().refusal.has_value());
 }
 
+// As a node of a pool, which asks no other box: it would be disturbed all its life.
+TEST_F(ControllerTest, WhatIsLeftToOthersIsNoTroubleOfALook) {
+  providers_["local"] = nullptr;
+  const std::string job = Submit();
+  EXPECT_TRUE(Once(job).trouble->transient());  // of the request that it has opened
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(Once(job, 30).trouble.has_value());
+  EXPECT_FALSE(Record(job).launches.front().closed);
+  EXPECT_FALSE(Record(job).requests.front().refusal.has_value());
+  providers_["local"] = &local_;
+  Once(job, 30);
+  EXPECT_EQ(local_.launches, 1);
+}
+
 // A job with a machine of each, the first of which is closed.
 TEST_F(ControllerTest, EachMachineIsEndedByItsOwnProviderThoughTheOtherIsAway) {
   const std::string job = Submit();

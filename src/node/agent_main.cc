@@ -163,9 +163,7 @@ int RunAgent(const std::string& dir) {
         auto provider = providers.Get(name);
         // Not "invalid": that would count as a refusal of the launch, which others may well carry
         // out.
-        if (provider.status().Is(Code::kInvalid)) {
-          return Status(Code::kUnavailable, "this node cannot ask '" + name + "' for machines");
-        }
+        if (provider.status().Is(Code::kInvalid)) return static_cast<Provider*>(nullptr);
         return provider;
       },
       clock, [&] { return (*local)->host(); });

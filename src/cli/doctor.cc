@@ -18,6 +18,8 @@
 #include "cli/verb.h"
 #include "ledger/probe.h"
 #include "ledger/records.h"
+#include "provider/ec2/ec2_resolve.h"
+#include "provider/ec2/ec2_rights.h"
 #include "provider/local/local_capacity.h"
 #include "provider/ssh/ssh_provider.h"
 #include "spec/text/infra.h"
@@ -285,9 +287,23 @@ class Doctor {
   std::vector<Finding> findings_;
 };
 
-Status PrintRights(Context& context) {
+// With `infra`, those of the places that it names, too.
+Result<Rights> RightsOf(Context& context, const std::string& infra) {
   STOKER_ASSIGN(const stoker::Settings* settings, context.settings());
-  STOKER_ASSIGN(const Rights rights, RightsFor(settings->store, RegionOfRights(settings->store)));
+  STOKER_ASSIGN(Rights rights, RightsFor(settings->store, RegionOfRights(settings->store)));
+  const Infra parts = ParseInfra(infra);
+  if (parts.provider != kEc2Provider) return rights;
+  const std::string role =
+      settings->aws_instance_profile.empty() ? kUsualProfile : settings->aws_instance_profile;
+  for (std::string* policy : {&rights.submitter, &rights.node}) {
+    const bool submitter = policy == &rights.submitter;
+    STOKER_ASSIGN(*policy, WithEc2Rights(*policy, parts.where, role, submitter));
+  }
+  return rights;
+}
+
+Status PrintRights(Context& context, const std::string& infra) {
+  STOKER_ASSIGN(const Rights rights, RightsOf(context, infra));
   if (context.json) {
     const nlohmann::ordered_json both = {
         {"submitter", nlohmann::ordered_json::parse(rights.submitter)},
@@ -301,7 +317,7 @@ Status PrintRights(Context& context) {
 }
 
 Status Run(Context& context, const DoctorOptions& options) {
-  if (options.iam) return PrintRights(context);
+  if (options.iam) return PrintRights(context, options.infra);
   if (!options.gone.empty()) return GiveUpBoxOfPool(context, options.gone);
   std::string pool;
   if (!options.infra.empty()) {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/confirm.h"
 #include "cli/context.h"
+#include "cli/expired.h"
 #include "cli/late_cancel.h"
 #include "cli/private_env.h"
 #include "cli/reserve.h"
@@ -164,6 +165,9 @@ Result<Outcome> Clear(Context& context, const CollectRequest& request) {
   if (!instances.ok())
     context.Say("left-over instances are kept: " + instances.status().ToString());
   SweepBoxes(context, dry_run, &out.instances);
+  const auto expired = EndExpired(context, dry_run);
+  for (const std::string& id : expired.value_or({})) out.instances.push_back(id);
+  if (!expired.ok()) context.Say("machines of EC2 are kept: " + expired.status().ToString());
   out.uploads = SweepUploads(context, *ledger, dry_run);
   const auto binaries = ClearBinaries(context, *ledger, dry_run);
   out.binaries = binaries.value_or(0);
@@ -305,7 +309,8 @@ Verb GcVerb() {
   verb.name = "gc";
   verb.summary = "Clear away what is no longer needed";
   verb.description =
-      "Clears away left-over machines and old copies of stoker on this computer, Python "
+      "Clears away left-over machines and old copies of stoker on this computer, machines of EC2 "
+      "whose tag stoker-expires is past, Python "
       "environments in its cache that no job has used for 30 days, code archives older than 30 "
       "days that no job needs, uploads (also of 'stoker sync' here) that were begun three days ago "
       "and never finished, and files that no store had room for 30 days ago. With --older-than it "

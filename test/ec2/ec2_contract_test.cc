@@ -167,5 +167,27 @@ TEST(Ec2Api, TheLeaseIsMovedByATag) {
   }
 }
 
+TEST(Ec2Api, WhatHasExpiredIsEndedAndNothingElse) {
+  Ec2Subject subject;
+  const auto api = ec2_test::Api();
+  Provider& ec2 = subject.provider();
+  const auto over = ec2.Launch(subject.Request("over"));
+  const auto healthy = ec2.Launch(subject.Request("healthy"));
+  LaunchRequest other = subject.Request("foreign");
+  other.ledger_id = "other";
+  const auto foreign = ec2.Launch(other);
+  ASSERT_TRUE(over.ok() && healthy.ok() && foreign.ok());
+  EXPECT_TRUE(SweepEc2(ec2, *api, "ledger", false)->empty());
+  const WallTime past = subject.Now() - Duration::Minutes(1);
+  ASSERT_TRUE(TagExpiry(*api, "us-east-1", over->front(), past).ok());
+  ASSERT_TRUE(TagExpiry(*api, "us-east-1", foreign->front(), past).ok());
+  EXPECT_EQ(*SweepEc2(ec2, *api, "ledger", true), *over);
+  EXPECT_EQ(Living(ec2, "over"), 1U) << "who only looks ends nothing";
+  EXPECT_EQ(*SweepEc2(ec2, *api, "ledger", false), *over);
+  EXPECT_TRUE(subject.Until([&] { return Living(ec2, "over") == 0; }));
+  EXPECT_EQ(Living(ec2, "healthy"), 1U);
+  EXPECT_EQ(ec2.Describe("other", "")->front().state == InstanceState::kGone, false);
+}
+
 }  // namespace
 }  // namespace stoker

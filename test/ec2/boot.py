@@ -126,6 +126,18 @@ def units(checks, root):
     checks.expect('fetch.py compiles', done.returncode == 0, done.stderr)
 
 
+def after_the_agent(checks, root):
+    """The machine ends with an agent that ended well, and not with one that died."""
+    with open(f'{root}/units/stoker-agent.service', encoding='utf-8') as source:
+        line = re.search(r"ExecStopPost=/bin/sh -c '(.*)'", source.read())[1].replace('$$', '$')
+    for code, status, ends in (('exited', '0', True), ('killed', 'KILL', False),
+                               ('exited', '1', False), ('dumped', 'SEGV', False)):  # fmt: skip
+        open(f'{root}/systemctl', 'w', encoding='utf-8').close()
+        run('/bin/sh', '-c', line, env=with_path(root, EXIT_CODE=code, EXIT_STATUS=status))
+        told = open(f'{root}/systemctl', encoding='utf-8').read()
+        checks.expect(f'after {code} {status}', told.startswith('poweroff') == ends, told)
+
+
 def armed(checks, user_data, root):
     before = int(time.time())
     done = files_of(user_data, root)
@@ -227,6 +239,7 @@ def main(argv):
     with tempfile.TemporaryDirectory(prefix='stoker-ec2-boot') as root:
         judged(checks, user_data, root)
         armed(checks, user_data, root)
+        after_the_agent(checks, root)
         units(checks, root)
         guarded(checks, root)
         fetched(checks, root, 'curl')

@@ -142,15 +142,15 @@ WantedBy=sysinit.target
 )sh";
 
 // On shutdown the agent is told first; network and containers end after it. When it has ended well,
-// so has the machine.
+// so has the machine. (SuccessAction= acts between the death of an agent and its restart, too.)
 inline constexpr char kAgentUnit[] = R"sh([Unit]
 Description=stoker: the agent of this node
 Wants=network-online.target
 After=network-online.target remote-fs.target nss-lookup.target docker.service containerd.service
 StartLimitIntervalSec=0
-SuccessAction=poweroff
 [Service]
 ExecStart=/bin/sh /opt/stoker/run
+ExecStopPost=/bin/sh -c '[ $$EXIT_CODE$$EXIT_STATUS != exited0 ] || systemctl poweroff --no-block'
 Restart=on-failure
 RestartSec=2
 KillMode=mixed
@@ -171,6 +171,7 @@ put() { cat >"$1.new" && mv "$1.new" "$1"; }
 )sh";
 
 inline constexpr char kArmTail[] = R"sh(. /opt/stoker/env
+chmod 644 /etc/systemd/system/stoker-guard.service /etc/systemd/system/stoker-agent.service
 [ -s /var/lib/stoker/deadline ] || echo $(($(date +%s) + LIMIT)) | put /var/lib/stoker/deadline
 systemctl daemon-reload
 systemctl enable stoker-guard.service stoker-agent.service

@@ -173,6 +173,7 @@ int RunAgent(const std::string& dir) {
   const ShutdownWatch shutdown([&] { ToldToStop(agent, platform); });
   const Status done = agent.Run();
   leaving = true;
+  ec2.Leave();
   if (done.ok()) {
     (void)host.PowerOff("");
     return 0;

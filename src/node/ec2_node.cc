@@ -20,9 +20,9 @@ Result<std::unique_ptr<HostPlatform>> Ec2Node::FindHost(const std::string& dir, 
   STOKER_ASSIGN(const MachineIdentity me, options.metadata->Identity());
   options.drill = [this, id = me.instance_id,
                    job = request.job]() -> Result<std::optional<Duration>> {
-    ObjectStore* const store = store_;
-    if (store == nullptr) return std::optional<Duration>();
-    return ReadDrill(*store, job, id);
+    const std::lock_guard lock(mutex_);
+    if (store_ == nullptr) return std::optional<Duration>();
+    return ReadDrill(*store_, job, id);
   };
   options.tag = [this, region = request.ask.place.region](const std::string& id,
                                                           WallTime deadline) -> Status {
@@ -37,8 +37,14 @@ Result<std::unique_ptr<HostPlatform>> Ec2Node::FindHost(const std::string& dir, 
 Status Ec2Node::Use(Providers& providers, ObjectStore& store) {
   STOKER_ASSIGN(owned_, providers.Aws());
   api_ = owned_.get();
+  const std::lock_guard lock(mutex_);
   store_ = &store;
   return Status::Ok();
+}
+
+void Ec2Node::Leave() {
+  const std::lock_guard lock(mutex_);
+  store_ = nullptr;
 }
 
 }  // namespace stoker::node

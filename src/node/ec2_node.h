@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "base/status.h"
@@ -24,9 +25,12 @@ class Ec2Node {
   // From now on drills are heard and leases moved. `store` outlives all that use the host. Errors:
   // those of Providers::Aws.
   Status Use(Providers& providers, ObjectStore& store);
+  // Before `store` ends: nothing asks it from now on. Waits for what asks it now.
+  void Leave();
 
  private:
-  std::atomic<ObjectStore*> store_{nullptr};
+  std::mutex mutex_;  // held while the store is asked
+  ObjectStore* store_ = nullptr;
   std::atomic<ec2::AwsApi*> api_{nullptr};
   std::shared_ptr<ec2::AwsApi> owned_;
 };

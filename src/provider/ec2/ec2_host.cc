@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "base/text.h"
@@ -19,7 +22,6 @@ namespace stoker {
 namespace {
 
 constexpr int64_t kMostFile = 64 << 10;
-constexpr Duration kDrillEvery = Duration::Seconds(10);
 constexpr Duration kMaintenanceEvery = Duration::Minutes(1);
 constexpr int64_t kCommandMs = 20'000;
 
@@ -39,7 +41,18 @@ class Ec2Host : public HostPlatform {
       : identity_(std::move(identity)),
         options_(std::move(options)),
         clock_(clock),
-        tagged_(ec2::FirstExpiry(identity_.request)) {}
+        tagged_(ec2::FirstExpiry(identity_.request)) {
+    if (options_.drill) drills_ = std::thread([this] { WatchDrills(); });
+  }
+
+  ~Ec2Host() override {
+    {
+      const std::lock_guard lock(drill_mutex_);
+      stop_ = true;
+    }
+    drill_bell_.notify_all();
+    if (drills_.joinable()) drills_.join();
+  }
 
   const HostIdentity& identity() const override { return identity_; }
 
@@ -101,18 +114,25 @@ class Ec2Host : public HostPlatform {
   }
 
   // Counted from when it is first read, and then as real as any: the machine ends at its end.
-  std::optional<Notice> Drill() {
-    const MonoTime now = clock_.Mono();
-    if (!drill_ && options_.drill && now >= ask_drill_) {
+  void WatchDrills() {
+    std::unique_lock lock(drill_mutex_);
+    while (!stop_ && !drill_) {
+      lock.unlock();
       const auto asked = options_.drill();
-      ask_drill_ = now + kDrillEvery;
+      lock.lock();
       if (asked.ok() && *asked) {
         drill_ = Notice{"terminate", clock_.Wall() + **asked};
-        const std::lock_guard lock(renew_mutex_);
+        const std::lock_guard renewing(renew_mutex_);
         drill_until_ = drill_->until;
         (void)WriteDeadline(drill_->until);
       }
+      const auto pause = std::chrono::milliseconds(options_.drill_every.ms);
+      if (!drill_) drill_bell_.wait_for(lock, pause, [this] { return stop_; });
     }
+  }
+
+  std::optional<Notice> Drill() {
+    const std::lock_guard lock(drill_mutex_);
     return drill_;
   }
 
@@ -133,12 +153,15 @@ class Ec2Host : public HostPlatform {
   Clock& clock_;
   std::mutex mutex_;  // of the metadata service and of what was heard
   std::optional<Notice> maintenance_;
-  std::optional<Notice> drill_;
   MonoTime ask_maintenance_;
-  MonoTime ask_drill_;
   std::mutex renew_mutex_;
   WallTime tagged_;
   std::optional<WallTime> drill_until_;
+  std::mutex drill_mutex_;  // taken before renew_mutex_
+  std::condition_variable drill_bell_;
+  std::optional<Notice> drill_;
+  bool stop_ = false;
+  std::thread drills_;
 };
 
 }  // namespace

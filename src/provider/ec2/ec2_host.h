@@ -20,9 +20,11 @@ struct Ec2HostOptions {
   std::string instance_dir;  // where the lease is
   std::string boot_id_file;  // below /run: gone with each boot
   std::unique_ptr<Ec2Metadata> metadata;
-  // Whether somebody asked for a fire drill of this machine, and how long it has then. Empty, or
-  // kUnavailable: cannot be asked yet.
+  // Whether somebody asked for a fire drill of this machine, and how long it has then. May take
+  // long: a thread of the host's own asks, so that no other notice waits for it. Empty = nobody
+  // can.
   std::function<Result<std::optional<Duration>>()> drill;
+  Duration drill_every = Duration::Seconds(10);
   // Writes the end of the lease where everybody who clears up sees it; as the instance's own role
   // may. Empty = may not.
   std::function<Status(const std::string& instance_id, WallTime deadline)> tag;

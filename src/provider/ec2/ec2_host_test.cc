@@ -2,6 +2,10 @@
 #include "provider/ec2/ec2_host.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
 
 #include "base/text.h"
 #include "provider/ec2/ec2_boot.h"
@@ -10,9 +14,19 @@
 namespace stoker {
 namespace {
 
+// Moved by the test, read by the host's threads, too.
 struct HostClock : Clock {
-  WallTime now = *ParseRfc3339("2026-11-24T10:00:00Z");
-  MonoTime Mono() override { return {now.ms}; }
+  struct Now {
+    std::atomic<int64_t> ms = ParseRfc3339("2026-11-24T10:00:00Z")->ms;
+    operator WallTime() const { return {ms.load()}; }  // NOLINT: implicit on purpose
+    Now& operator=(WallTime at) {
+      ms = at.ms;
+      return *this;
+    }
+    WallTime operator+(Duration d) const { return WallTime(*this) + d; }
+    WallTime operator-(Duration d) const { return WallTime(*this) - d; }
+  } now;
+  MonoTime Mono() override { return {now.ms.load()}; }
   WallTime Wall() override { return now; }
 };
 
@@ -21,7 +35,7 @@ struct Told {
   Result<std::optional<Notice>> notice = std::optional<Notice>();
   Result<std::optional<Notice>> maintenance = std::optional<Notice>();
   std::optional<WallTime> rebalance;
-  std::optional<Duration> drill;
+  std::atomic<int64_t> drill_ms = -1;  // -1 = nobody has asked
   Status tag;
   std::vector<std::string> tags;
   std::vector<std::string> off;
@@ -69,7 +83,12 @@ class Ec2Host : public testing::Test {
     options.dir = options.instance_dir = dir_.path();
     options.boot_id_file = File("run/boot-id");
     options.metadata = std::make_unique<FakeMetadata>(told_);
-    options.drill = [this] { return Result<std::optional<Duration>>(told_.drill); };
+    options.drill = [this]() -> Result<std::optional<Duration>> {
+      if (blocked_ != nullptr) const std::lock_guard waits(*blocked_);
+      if (told_.drill_ms < 0) return std::optional<Duration>();
+      return std::optional(Duration::Ms(told_.drill_ms));
+    };
+    options.drill_every = Duration::Ms(5);
     options.tag = [this](const std::string& id, WallTime at) {
       told_.tags.push_back(id + " " + FormatRfc3339(at));
       return told_.tag;
@@ -81,6 +100,7 @@ class Ec2Host : public testing::Test {
     return MakeEc2Host(std::move(options), clock_);
   }
 
+  std::mutex* blocked_ = nullptr;  // the store answers once it is free
   HostClock clock_;
   Told told_;
   LaunchRequest request_;
@@ -135,15 +155,25 @@ TEST_F(Ec2Host, MaintenanceCountsOnceItIsNear) {
 TEST_F(Ec2Host, ADrillIsAsRealAsAny) {
   auto host = std::move(*Make());
   EXPECT_EQ(*host->PollNotice(), std::nullopt);
-  told_.drill = Duration::Seconds(120);
-  clock_.now = clock_.now + Duration::Seconds(11);
+  told_.drill_ms = 120'000;
   const Notice drill{"terminate", clock_.now + Duration::Seconds(120)};
+  for (int tries = 0; tries < 2000 && !*host->PollNotice(); ++tries) usleep(5'000);
   EXPECT_EQ(*host->PollNotice(), drill);
   EXPECT_EQ(Deadline(), Seconds(Duration::Seconds(120))) << "the machine ends at its end";
   clock_.now = clock_.now + Duration::Seconds(30);
   EXPECT_EQ(*host->PollNotice(), drill) << "asked again, it is the same one";
   EXPECT_TRUE(host->Renew(clock_.now + Duration::Hours(24)).ok());
   EXPECT_EQ(Deadline(), Seconds(Duration::Seconds(90))) << "and no lease is longer";
+}
+
+TEST_F(Ec2Host, AStoreThatIsSilentHoldsUpNoNotice) {
+  std::mutex gate;
+  std::unique_lock shut(gate);
+  blocked_ = &gate;
+  auto host = std::move(*Make());
+  told_.notice = std::optional(Notice{"terminate", clock_.now + Duration::Minutes(2)});
+  EXPECT_TRUE(host->PollNotice()->has_value()) << "while the store does not answer";
+  shut.unlock();
 }
 
 TEST_F(Ec2Host, TheLeaseIsNeverLongerThanWhatOthersSee) {

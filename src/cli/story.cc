@@ -75,6 +75,10 @@ std::string NodeText(const StoryInput& input, const Attempt& attempt, int rank) 
   static const Request kUnknown;
   const Request& request = launch != nullptr ? RequestOf(job, *launch) : kUnknown;
   if (launch != nullptr) text += " (" + Spelled(PlaceText(request.ask)) + ")";
+  // What a cloud's own tools call it.
+  if (launch != nullptr && request.ask.place.provider == "ec2" && !launch->instance_id.empty()) {
+    text += ", " + Spelled(launch->instance_id);
+  }
   if (!request.reason.empty()) text += ", " + Spelled(request.reason);
   std::string used;
   for (const UsageDigest& usage : input.usage) {

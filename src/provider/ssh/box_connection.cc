@@ -29,7 +29,7 @@ namespace {
 constexpr Duration kGreetWithin = Duration::Seconds(20);  // connect, log in, start a shell
 constexpr Duration kBringWithin = Duration::Minutes(10);  // the binary, over a slow line
 constexpr Duration kAnswerWithin = Duration::Seconds(20);
-constexpr size_t kMostLine = size_t{64} << 20;
+constexpr size_t kMostAnswer = size_t{64} << 20;
 constexpr size_t kMostGreeting = 1 << 20;  // what a profile may say before us
 constexpr size_t kMostError = 500;
 constexpr int64_t kLastWordsMs = 2000;
@@ -186,7 +186,7 @@ Result<std::string> BoxConnection::NextLine(MonoTime until) {
       return line;
     }
     looked = buffer_.size();
-    if (looked > kMostLine) return Status(Code::kCorrupt, "an answer without an end");
+    if (looked > kMostAnswer) return Status(Code::kCorrupt, "an answer without an end");
     const int64_t left = (until - clock_.Mono()).ms;
     if (left <= 0) return Status(Code::kTimeout, "no answer in time");
     pollfd wait{line_.get(), POLLIN, 0};

@@ -24,7 +24,7 @@
 namespace stoker {
 namespace {
 
-constexpr size_t kMostLine = size_t{160} << 20;  // twice what may be private
+constexpr size_t kMostRequest = size_t{160} << 20;  // twice what may be private
 constexpr int64_t kMostLead = int64_t{7} * 24 * 3600 * 1000;
 
 // "10.0.0.9 51234 10.0.0.7 22": whence, and whereto. sshd says it; sshd(8).
@@ -183,7 +183,7 @@ std::optional<std::string> NextLine(std::string* buffer) {
     char some[64 << 10];
     const ssize_t got = read(STDIN_FILENO, some, sizeof some);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0 || buffer->size() > kMostLine) return std::nullopt;
+    if (got <= 0 || buffer->size() > kMostRequest) return std::nullopt;
     buffer->append(some, static_cast<size_t>(got));
   }
 }

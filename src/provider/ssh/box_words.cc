@@ -74,7 +74,7 @@ class Taker {
 // Any bytes.
 BoxJson PutBytes(const std::string& bytes) { return HexOf(bytes); }
 
-std::optional<std::string> TakeBytes(const BoxJson& in) {
+std::optional<std::string> BytesOf(const BoxJson& in) {
   if (!in.is_string()) return std::nullopt;
   const auto& hex = in.get_ref<const std::string&>();
   if (hex.size() % 2 != 0) return std::nullopt;
@@ -101,8 +101,8 @@ void TakePairs(Taker& in, const char* key, std::vector<std::pair<std::string, st
   for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
     const BoxJson& pair = (*list)[i];
     const bool two = pair.is_array() && pair.size() == 2;
-    const auto name = two ? TakeBytes(pair[0]) : std::nullopt;
-    const auto value = two ? TakeBytes(pair[1]) : std::nullopt;
+    const auto name = two ? BytesOf(pair[0]) : std::nullopt;
+    const auto value = two ? BytesOf(pair[1]) : std::nullopt;
     if (!name || !value) return in.Fail(key);
     out->emplace_back(*name, *value);
   }
@@ -222,7 +222,7 @@ Result<LocalPrivate> TakePrivate(const BoxJson& in) {
   TakePairs(take, "shell", &content.shell);
   TakePairs(take, "secrets", &content.secrets);
   const BoxJson* workdir = take.Find("workdir");
-  const auto bytes = workdir != nullptr ? TakeBytes(*workdir) : std::nullopt;
+  const auto bytes = workdir != nullptr ? BytesOf(*workdir) : std::nullopt;
   if (!bytes) take.Fail("workdir");
   STOKER_TRY(take.status());
   content.workdir = *bytes;

@@ -81,10 +81,17 @@ TEST(BoxWords, MachinesAndRefusalsArriveAsTheyWereSaid) {
 
 // A box is another's machine: whatever it says is told apart from what makes sense.
 TEST(BoxWords, NonsenseIsAnError) {
-  const char* const wrong[] = {
-      "null", "[]", "3", "{}", R"({"machines":3})", R"({"machines":[3]})",
-      R"({"machines":[{"id":"x"}]})", R"({"host":"../x","address":"","shared":""})",
-      R"({"host":1,"address":"","shared":""})", R"({"ids":"x"})", R"({"secrets":[["zz","00"]]})"};
+  const char* const wrong[] = {"null",
+                               "[]",
+                               "3",
+                               "{}",
+                               R"({"machines":3})",
+                               R"({"machines":[3]})",
+                               R"({"machines":[{"id":"x"}]})",
+                               R"({"host":"../x","address":"","shared":""})",
+                               R"({"host":1,"address":"","shared":""})",
+                               R"({"ids":"x"})",
+                               R"({"secrets":[["zz","00"]]})"};
   for (const char* text : wrong) {
     const BoxJson json = BoxJson::parse(text);
     EXPECT_FALSE(TakeSeen(json).ok()) << text;

@@ -17,9 +17,26 @@ TEST(SshCommand, AHostIsNoOptionAndNothingForAShell) {
   for (const char* word : {"box", "user@box", "10.0.0.7", "a-b.example.org", "fe80::1", "u_1@b"}) {
     EXPECT_TRUE(IsBoxWord(word)) << word;
   }
-  for (const char* word :
-       {"", "-oProxyCommand=x", "u@-oProxyCommand=x", "-l@box", "a b", "a;b", "$(x)", "a'b", "@box",
-        "box@", "a@b@c", "../x", "a/b", "a\nb", "`x`", "*", "~", ".hidden", "a\"b", "\x80"}) {
+  for (const char* word : {"",
+                           "-oProxyCommand=x",
+                           "u@-oProxyCommand=x",
+                           "-l@box",
+                           "a b",
+                           "a;b",
+                           "$(x)",
+                           "a'b",
+                           "@box",
+                           "box@",
+                           "a@b@c",
+                           "../x",
+                           "a/b",
+                           "a\nb",
+                           "`x`",
+                           "*",
+                           "~",
+                           ".hidden",
+                           "a\"b",
+                           "\x80"}) {
     EXPECT_FALSE(IsBoxWord(word)) << word;
   }
   EXPECT_FALSE(IsBoxWord(std::string("a\0b", 3)));
@@ -75,8 +92,8 @@ TEST_P(BoxScript, BringsWhatIsMissingOnce) {
 
 TEST_P(BoxScript, WhatArrivesDamagedIsNeverRun) {
   ASSERT_TRUE(sys::MakeDirs(dir_.path() + "/ho me").ok());
-  for (const std::string& bad : {std::string(), std::string("#!/bin/sh\necho evil"),
-                                 std::string(kProgram).substr(0, 9)}) {
+  for (const std::string& bad :
+       {std::string(), std::string("#!/bin/sh\necho evil"), std::string(kProgram).substr(0, 9)}) {
     const Ran ran = Run(Of(kProgram), bad);
     EXPECT_NE(ran.code, 0);
     EXPECT_NE(ran.out.find("stoker-box failed copying"), std::string::npos) << ran.out;

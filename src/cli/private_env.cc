@@ -139,6 +139,12 @@ Status CheckRequirementsFile(const std::string& root, const std::string& name, i
   return Status::Ok();
 }
 
+bool WasOnBoxes(const Job& job) {
+  return std::any_of(job.requests.begin(), job.requests.end(), [](const Request& request) {
+    return request.ask.place.provider == kSshProvider;
+  });
+}
+
 }  // namespace
 
 Result<LocalPrivate> GatherPrivate(Context& context, const PrivateRequest& request) {
@@ -165,6 +171,10 @@ void ForgetPrivate(Context& context) {
     const bool unknown = read.status().Is(Code::kNotFound);
     const bool over = read.ok() ? IsFinal(read->job.state)
                                 : unknown && context.clock().Wall() - changed > kUnborn;
+    if (over && read.ok() && WasOnBoxes(read->job)) {
+      const auto ssh = context.ssh_provider();
+      if (ssh.ok()) (*ssh)->Forget((*ledger)->id(), job);
+    }
     if (over) (void)RemoveLocalPrivate(state, (*ledger)->id(), job);
   }
 }

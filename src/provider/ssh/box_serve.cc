@@ -11,6 +11,8 @@
 #include <optional>
 
 #include "base/text.h"
+#include "ledger/ledger.h"
+#include "ledger/records.h"
 #include "policy/local_queue.h"
 #include "provider/local/local_prospect.h"
 #include "provider/local/local_provider.h"
@@ -69,7 +71,10 @@ class BoxServer {
       return Done(local->Interrupt(BoxText(in, "id"), Duration::Ms(ms)));
     }
     if (verb == "forget") {
-      return Done(RemoveLocalPrivate(state_, BoxText(in, "ledger_id"), BoxText(in, "job")));
+      const std::string ledger = BoxText(in, "ledger_id");
+      const std::string job = BoxText(in, "job");
+      if (!IsSafeName(ledger) || !IsSafeName(job)) return Status(Code::kInvalid, "not a job");
+      return Done(RemoveLocalPrivate(state_, ledger, job));
     }
     if (verb == "meet") return Meet(in);
     if (verb == "share") return Share(*local);
@@ -129,9 +134,21 @@ class BoxServer {
   // The agent would come up and find nothing.
   Status Usable(const LaunchRequest& request) {
     if (request.store_url.empty() || request.store_url == usable_) return Status::Ok();
-    STOKER_TRY(OpenBoxStore(request.store_url, request.ledger_id, clock_).status());
+    STOKER_ASSIGN(const auto store, OpenBoxStore(request.store_url, request.ledger_id, clock_));
     usable_ = request.store_url;
+    ForgetEnded(*store, request.ledger_id);
     return Status::Ok();
+  }
+
+  // What is private to jobs whose last node was on another box. Whoever comes by takes it away.
+  void ForgetEnded(ObjectStore& store, const std::string& ledger_id) {
+    const auto ledger = Ledger::Open(store, clock_, sys::RandomU64());
+    if (!ledger.ok()) return;
+    for (const LocalPrivateSeen& seen : ListLocalPrivate(state_, ledger_id)) {
+      const auto read = ReadJob(**ledger, seen.job);
+      if (!read.ok() || !IsFinal(read->job.state)) continue;
+      (void)RemoveLocalPrivate(state_, ledger_id, seen.job);
+    }
   }
 
   Result<BoxJson> Launch(LocalProvider& local, const BoxJson& in, std::optional<Refusal>* refusal) {

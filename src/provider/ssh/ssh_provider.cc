@@ -155,6 +155,19 @@ class Ssh : public SshProvider {
     return out;
   }
 
+  void Forget(const std::string& ledger_id, const std::string& job) override {
+    const auto store = options_.store();
+    if (!store.ok()) return;
+    const auto notes = ListBoxNotes(**store, job);
+    std::set<std::string> words;
+    for (const BoxNote& note : notes.value_or({})) {
+      const auto word = boxes_.WordOf(note.host, note.word, AllWords());
+      if (word.ok()) words.insert(*word);
+    }
+    const BoxJson ask = {{"verb", "forget"}, {"ledger_id", ledger_id}, {"job", job}};
+    (void)boxes_.AskAll({words.begin(), words.end()}, ask);
+  }
+
   Status Meet(const std::string& box, const std::string& ledger_id,
               const std::string& key) override {
     STOKER_ASSIGN(ObjectStore * store, options_.store());

@@ -49,6 +49,9 @@ class SshProvider : public Provider, public PlaceTeller {
   // only counts. Ids, or why it does not answer.
   virtual std::vector<std::pair<std::string, Result<std::vector<std::string>>>> Sweep(
       bool dry_run) = 0;
+  // Takes away, on each box that the job has been on and that answers, what is private to it. What
+  // stays on others goes when somebody next asks them for machines.
+  virtual void Forget(const std::string& ledger_id, const std::string& job) = 0;
   // Whether the store keeps its promises between this machine and the box: box_store.h. `key` is
   // used once, below "probe/".
   virtual Status Meet(const std::string& box, const std::string& ledger_id,

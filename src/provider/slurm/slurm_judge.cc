@@ -129,6 +129,10 @@ SlurmFound FindSlurmJob(const std::vector<SlurmJobSeen>& rows, int64_t started, 
 }
 
 std::optional<SlurmEnd> WhoEndedSlurmJob(const SlurmJobSeen& seen) {
+  if (seen.restarts > 0) {
+    return SlurmEnd{SlurmEnder::kPlatform, "Slurm's job " + std::to_string(seen.job) +
+                                               " was requeued: stoker goes on in a new one"};
+  }
   const std::string why = SlurmEndInWords(seen);
   const bool taken = seen.preempted || seen.Has("PREEMPTED") || seen.Has("TIMEOUT") ||
                      seen.reason == "TimeLimit" || seen.Has("DEADLINE");

@@ -13,9 +13,12 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int64_t kMostSeconds = 100'000'000'000;
-// What a comment cannot hold a second time: squeue's own fields have no '|', and it comes last.
-constexpr char kFormat[] = "%i|%T|%r|%S|%e|%N|%j|%k";
-constexpr size_t kFields = 8;
+// Each with a width, as squeue cuts what is longer than 20 otherwise; the comment comes last, as it
+// alone may hold a '|'.
+constexpr char kFormat[] =
+    "JobID:24|,State:40|,Reason:100|,StartTime:24|,EndTime:24|,PreemptTime:24|,exit_code:16|,"
+    "RestartCnt:12|,NodeList:1000|,Name:300|,Comment:4000";
+constexpr size_t kFields = 11;
 
 // A number, or {"set": true, "infinite": false, "number": 5} since 23.02 (data_parser/v0.0.39).
 int64_t NumberOf(const Json& json, const char* key, int64_t most) {
@@ -65,6 +68,21 @@ int ExitCodeOf(const Json& job) {
     code |= static_cast<int>(NumberOf(*signal, signal->contains("id") ? "id" : "signal_id", 128));
   }
   return code;
+}
+
+// "4021", or "0:53".
+int ExitCodeOf(const std::string& text) {
+  const size_t colon = text.find(':');
+  const auto code = WholeNumber(text.substr(0, colon), 0, 1 << 20);
+  if (colon == std::string::npos) return static_cast<int>(code.value_or(0));
+  const auto signal = WholeNumber(text.substr(colon + 1), 0, 127);
+  return static_cast<int>((code.value_or(0) << 8) | signal.value_or(0));
+}
+
+std::string Trimmed(const std::string& text) {
+  const size_t begin = text.find_first_not_of(' ');
+  if (begin == std::string::npos) return "";
+  return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
 WallTime TimeOf(int64_t seconds) { return {seconds * 1000}; }
@@ -123,7 +141,7 @@ bool SlurmJobSeen::Ended() const {
 }
 
 std::vector<std::string> SqueueWords() {
-  return {"--me", "--all", "--noheader", "--states=all", "--format=" + std::string(kFormat)};
+  return {"--me", "--all", "--noheader", "--states=all", "--Format=" + std::string(kFormat)};
 }
 
 Result<std::vector<SlurmJobSeen>> ParseSqueueJson(const std::string& text) {
@@ -161,27 +179,27 @@ Result<std::vector<SlurmJobSeen>> ParseSqueueLines(const std::string& text) {
   for (const std::string& line : Split(text, '\n')) {
     if (line.empty()) continue;
     std::vector<std::string> fields = Split(line, '|');
-    if (fields.size() < kFields) {
-      return Status(Code::kCorrupt,
-                    "squeue prints what it was not asked for: " + CutText(Printable(line), 100));
-    }
-    const size_t underscore = fields[0].find('_');  // a part of an array: none of ours
+    for (std::string& field : fields) field = Trimmed(field);
+    const Status odd(Code::kCorrupt,
+                     "squeue prints what it was not asked for: " + CutText(Printable(line), 100));
+    if (fields.size() < kFields) return odd;
+    // A part of an array or of a heterogeneous job is none of ours.
+    if (fields[0].find_first_of("_+") != std::string::npos) continue;
     const auto job = WholeNumber(fields[0], 1, kMostSlurmJob);
-    if (!job && underscore == std::string::npos) {
-      return Status(Code::kCorrupt,
-                    "squeue gives no number of a job: " + CutText(Printable(line), 100));
-    }
-    if (!job) continue;
+    if (!job) return odd;
     SlurmJobSeen seen;
     seen.job = *job;
-    seen.states = {fields[1]};
+    seen.states = Split(fields[1], ',');
     seen.reason = ReasonOf(fields[2]);
     seen.started = TimeOf(WholeNumber(fields[3], 0, kMostSeconds).value_or(0));
     seen.ends = TimeOf(WholeNumber(fields[4], 0, kMostSeconds).value_or(0));
-    seen.nodes = fields[5];
-    seen.name = fields[6];
+    seen.preempted = WholeNumber(fields[5], 1, kMostSeconds).has_value();
+    seen.exit_code = ExitCodeOf(fields[6]);
+    seen.restarts = static_cast<int>(WholeNumber(fields[7], 0, 1'000'000).value_or(0));
+    seen.nodes = fields[8];
+    seen.name = fields[9];
     fields.erase(fields.begin(), fields.begin() + kFields - 1);
-    seen.comment = Join(fields, "|");
+    seen.comment = ReasonOf(Join(fields, "|"));
     out.push_back(std::move(seen));
   }
   return out;

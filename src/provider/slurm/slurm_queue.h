@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What squeue prints, of the versions from 20.11 on: --json, whose fields have changed from version
-// to version, and lines of our own format. Pure.
+// What squeue prints: lines of our own format, of this user's jobs alone, and --json, whose fields
+// have changed from version to version, and which (22.05 at least) gives the jobs of all users
+// whatever it is asked for. Pure.
 #pragma once
 
 #include <cstdint>

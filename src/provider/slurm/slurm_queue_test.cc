@@ -34,9 +34,11 @@ constexpr char k2311[] = R"({"meta":{"plugin":{"data_parser":"data_parser/v0.0.4
    "signal":{"id":{"set":true,"infinite":false,"number":15},"name":"Terminated"}}}]})";
 
 constexpr char kLines[] =
-    "1|RUNNING|None|1795508939|1827044939|n[1-2]|stoker-a.ff|{\"stoker\":1}\n"
-    "7_[1-9]|PENDING|Priority|N/A|N/A||arr|\n"
-    "2|PENDING|PartitionNodeLimit|N/A|N/A||x|a|b\n";
+    "1   |RUNNING   |None |1795508939 |1827044939 |N/A |0 |0 |n[1-2] |stoker-a.ff |{\"stoker\":1}  "
+    "\n"
+    "7_[1-9]|PENDING|Priority|N/A|N/A|N/A|0|0||arr|(null)\n"
+    "2|PENDING|PartitionNodeLimit|N/A|N/A|N/A|0|1||x|a|b\n"
+    "3|COMPLETING|None|1795508939|1795508999|1795508990|0:53|0|n3|y|(null)\n";
 
 void ExpectTheFirst(const SlurmJobSeen& seen) {
   EXPECT_EQ(seen.job, 1);
@@ -72,10 +74,14 @@ TEST(Squeue, JsonOfLaterVersions) {
 TEST(Squeue, Lines) {
   const auto seen = ParseSqueueLines(kLines);
   ASSERT_TRUE(seen.ok());
-  ASSERT_EQ(seen->size(), 2U);
+  ASSERT_EQ(seen->size(), 3U);
   ExpectTheFirst((*seen)[0]);
   EXPECT_EQ((*seen)[1].comment, "a|b");
   EXPECT_EQ((*seen)[1].started.ms, 0);
+  EXPECT_EQ((*seen)[1].restarts, 1);
+  EXPECT_TRUE((*seen)[2].preempted);
+  EXPECT_EQ((*seen)[2].exit_code, 53);
+  EXPECT_EQ((*seen)[2].comment, "");
 }
 
 TEST(Squeue, NothingElseIsTaken) {
@@ -83,7 +89,7 @@ TEST(Squeue, NothingElseIsTaken) {
     EXPECT_EQ(ParseSqueueJson(wrong).code(), Code::kCorrupt) << wrong;
   }
   EXPECT_EQ(ParseSqueueLines("slurm_load_jobs error: x\n").code(), Code::kCorrupt);
-  EXPECT_EQ(ParseSqueueLines("x|a|b|c|d|e|f|g\n").code(), Code::kCorrupt);
+  EXPECT_EQ(ParseSqueueLines("x|a|b|c|d|e|f|g|h|i|j\n").code(), Code::kCorrupt);
 }
 
 TEST(Squeue, NodesOfAList) {
@@ -140,6 +146,10 @@ TEST(SlurmJudge, WhoEndedIt) {
   SlurmJobSeen crashed = Row(5, {"COMPLETING"});
   crashed.exit_code = 9;
   EXPECT_EQ(Judged(crashed, 5).state, InstanceState::kStopping);
+  // As a job that is requeued looks while its first run is being ended.
+  SlurmJobSeen requeued = Row(5, {"COMPLETING"});
+  requeued.restarts = 1;
+  EXPECT_EQ(WhoEndedSlurmJob(requeued)->by, SlurmEnder::kPlatform);
   // What stoker ended itself is nobody's cancel.
   const SlurmEnd own{SlurmEnder::kSelf, "ended by stoker"};
   EXPECT_EQ(Judged(Row(5, {"CANCELLED"}), 5, own).ended_by, EndedBy::kUnknown);

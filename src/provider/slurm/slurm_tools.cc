@@ -131,35 +131,39 @@ Result<std::string> SlurmTools::RunWith(std::vector<std::string> env,
   return Status(Code::kUnavailable, what + ": " + SlurmSaid(output.err));
 }
 
-Result<std::vector<SlurmJobSeen>> SlurmTools::Squeue(const std::vector<std::string>& which) {
-  bool json = false;
-  {
-    const std::lock_guard lock(mutex_);
-    json = !no_json_;
-  }
-  if (json) {
-    std::vector<std::string> words = {"squeue", "--json", "--all", "--states=all"};
-    words.insert(words.end(), which.begin(), which.end());
-    const auto text = Run(words, kLookLimit);
-    if (text.ok()) {
-      auto seen = ParseSqueueJson(*text);
-      if (seen.ok()) return seen;
-    }
-    // Slurm itself may not answer now: that is no word about its JSON.
-  }
+Result<std::vector<SlurmJobSeen>> SlurmTools::QueueByLines(bool* known) {
   std::vector<std::string> words = {"squeue"};
   for (const std::string& word : SqueueWords()) words.push_back(word);
-  words.insert(words.end(), which.begin(), which.end());
-  STOKER_ASSIGN(const std::string text, Run(words, kLookLimit));
-  auto seen = ParseSqueueLines(text);
-  if (json && seen.ok()) {
-    const std::lock_guard lock(mutex_);
-    no_json_ = true;
-  }
+  std::string said;
+  const auto text = Run(words, kLookLimit, "", &said);
+  *known = said.find("nvalid job format") == std::string::npos &&
+           said.find("nrecognized option") == std::string::npos &&
+           said.find("nvalid field") == std::string::npos;
+  if (!text.ok()) return text.status();
+  auto seen = ParseSqueueLines(*text);
+  *known = *known && seen.ok();
   return seen;
 }
 
-Result<std::vector<SlurmJobSeen>> SlurmTools::Queue() { return Squeue({"--me"}); }
+// JSON costs much more (slurm_queue.h), so it is for a Slurm that does not know the lines.
+Result<std::vector<SlurmJobSeen>> SlurmTools::Queue() {
+  bool lines = false;
+  {
+    const std::lock_guard lock(mutex_);
+    lines = !no_lines_;
+  }
+  if (lines) {
+    bool known = true;
+    auto seen = QueueByLines(&known);
+    if (seen.ok() || known) return seen;
+  }
+  STOKER_ASSIGN(const std::string text,
+                Run({"squeue", "--json", "--me", "--all", "--states=all"}, kLookLimit));
+  STOKER_ASSIGN(std::vector<SlurmJobSeen> seen, ParseSqueueJson(text));
+  const std::lock_guard lock(mutex_);
+  no_lines_ = true;
+  return seen;
+}
 
 Result<std::optional<SlurmJobSeen>> SlurmTools::Job(int64_t job) {
   // A number that Slurm has forgotten is an error to squeue when it is alone, as "--jobs" has it.

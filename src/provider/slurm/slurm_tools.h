@@ -39,11 +39,11 @@ class SlurmTools {
   Result<std::string> RunWith(std::vector<std::string> env, const std::vector<std::string>& words,
                               const std::string& before, Duration limit, const std::string& input,
                               std::string* said) const;
-  Result<std::vector<SlurmJobSeen>> Squeue(const std::vector<std::string>& which);
+  Result<std::vector<SlurmJobSeen>> QueueByLines(bool* known);
 
   const std::string login_;
   std::mutex mutex_;
-  bool no_json_ = false;  // it was tried, and is not to be had
+  bool no_lines_ = false;  // it does not know our format
 };
 
 // Names of hosts as ssh takes them, with or without "user@".

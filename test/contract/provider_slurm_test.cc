@@ -78,7 +78,14 @@ class SlurmSubject : public ProviderSubject {
     if (how->what == RefusalClass::kInvalid) Partition("MaxTime=1");
     return is_denied_ || zone || how->what == RefusalClass::kInvalid;
   }
+  // Once its node says where it is: what is suspended while srun begins is stuck in Slurm for long.
   bool Stop(const std::string& id) override {
+    EXPECT_TRUE(Until([&] {
+      for (const InstanceSeen& seen : provider_->Describe("ledger", "").value_or({})) {
+        if (seen.id == id) return StartsWith(seen.address, "127.");
+      }
+      return false;
+    }));
     Scontrol({"scontrol", "suspend", id.substr(0, id.find('.'))});
     return true;
   }

@@ -3,11 +3,16 @@
 """The contract of the provider port on a real Slurm: contract.py PROGRAM [FLAG…]"""
 
 import pathlib
+import signal
 import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "kit"))
 from lab import Lab  # noqa: E402
+
+
+# So that the lab is closed.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 def main():

@@ -199,6 +199,11 @@ void Node::Step() {
   }
   Reap();
   if (why_.empty()) Look();
+  // Whoever ends a machine of stoker's has given it its time before: Slurm's need not be waited
+  // for.
+  if (const auto end = folder_.End(); signalled_ && end && end->by == SlurmEnder::kSelf) {
+    if (why_.empty()) why_ = end->why;
+  }
   if (signalled_ && !who_is_known_) LearnWho();
   if (!why_.empty() || agent_ != 0 || Now() < restart_at_) return;
   if (dirty_) dirty_ = !EndMarkedProcesses(kInstanceMark, dir_, kShimPatience, kEndLimit);

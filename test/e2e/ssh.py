@@ -53,9 +53,9 @@ class Holders:
 
 
 def looked_at(*worlds):
-    """Somebody looks now and then: as a timer does, or people."""
+    """Somebody looks at all jobs now and then, as a timer does. 'ls' does not wait for boxes."""
     for world in worlds:
-        world.stoker("ls", timeout=120)
+        world.stoker("controller", "--once", timeout=120)
 
 
 def ended(results, world, what, *jobs):

@@ -124,7 +124,7 @@ def weather(options, results, pool, worlds, scratch):
 
     def look():
         while not over.is_set():
-            worlds[1].stoker("ls", timeout=300)
+            worlds[1].stoker("controller", "--once", timeout=300)
             over.wait(1)
 
     looker = threading.Thread(target=look)

@@ -24,6 +24,7 @@
 #include "provider/slurm/slurm_tools.h"
 #include "sys/child_process.h"
 #include "sys/file.h"
+#include "sys/file_lock.h"
 #include "sys/real_clock.h"
 #include "sys/task/process_table.h"
 
@@ -87,6 +88,7 @@ class Node {
  private:
   Status Begin();
   Status MakeDir();
+  void SweepBeside(const std::string& mine) const;
   void StartAgent();
   void Step();
   void Reap();
@@ -107,6 +109,7 @@ class Node {
   int64_t job_ = 0;
   int index_ = 0;
   std::string dir_;
+  sys::ScopedFd lock_;  // of its folder, for as long as this process lives
   sys::ScopedFd signals_;
   pid_t agent_ = 0;  // 0 = none runs
   bool dirty_ = false;
@@ -158,7 +161,24 @@ Status Node::MakeDir() {
   }
   dir_ = mine + "/" + request_.token.substr(0, kShortToken) + "-" + std::to_string(index_);
   STOKER_TRY(sys::RemoveTree(dir_));
-  return sys::MakeDirs(dir_ + "/work", 0700);
+  // Locked before it has its name, so that nobody takes it for what a killed node has left.
+  const std::string fresh = mine + "/.new-" + Hex64(sys::RandomU64());
+  STOKER_TRY(sys::MakeDirs(fresh + "/work", 0700));
+  STOKER_ASSIGN(lock_, sys::TryFileLock(fresh + "/lock"));
+  if (rename(fresh.c_str(), dir_.c_str()) != 0) return ErrnoStatus("making " + dir_, errno);
+  SweepBeside(mine);
+  return Status::Ok();
+}
+
+// A node whose power failed, or that Slurm has killed, could not clear its folder away.
+void Node::SweepBeside(const std::string& mine) const {
+  const auto entries = sys::ListDir(mine);
+  for (const sys::DirEntry& entry : entries.ok() ? *entries : std::vector<sys::DirEntry>()) {
+    const std::string path = mine + "/" + entry.name;
+    if (!entry.is_dir || entry.name[0] == '.' || path == dir_) continue;
+    const auto lock = sys::TryFileLock(path + "/lock");
+    if (lock.ok()) (void)sys::RemoveTree(path);
+  }
 }
 
 void Node::StartAgent() {

@@ -10,7 +10,9 @@ down."""
 
 import os
 import pathlib
+import subprocess
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2]))
 import sshd  # noqa: E402
@@ -48,6 +50,12 @@ class Box(apart.Machine):
     def reboot(self):
         self.sshd.stop()
         self.close()
+        # The kernel takes it away with the namespace, some time later.
+        wire = f"wire{self.number}"
+        subprocess.run(["ip", "link", "del", wire], capture_output=True)
+        end = time.monotonic() + 20
+        while pathlib.Path(f"/sys/class/net/{wire}").exists() and time.monotonic() < end:
+            time.sleep(0.05)
         self.boot()
 
     def cut(self, off):

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Slurm's programs print: squeue as JSON and as lines, sinfo, and what stoker itself has put
 // into a job's name and comment.
+#include "provider/slurm/slurm_queue.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "provider/slurm/slurm_job.h"
 #include "provider/slurm/slurm_judge.h"
 #include "provider/slurm/slurm_places.h"
-#include "provider/slurm/slurm_queue.h"
 #include "test/fuzz/target.h"
 
 namespace stoker::fuzz {

@@ -36,11 +36,13 @@ def free_port():
 
 
 class VersityS3(S3Server):
-    def __init__(self, host='127.0.0.1', users=0):
+    def __init__(self, host='127.0.0.1', users=0, iam_dir=None):
         """`host`: where it listens, this machine among them. `users`: how many others than that of
-        KEYS may do everything: USER0, whose secret is secret0, …"""
+        KEYS may do everything: USER0, whose secret is secret0, …; or `iam_dir` has a file of
+        them."""
         self.host = host
         self.users = users
+        self.iam_dir = iam_dir
 
     def __enter__(self):
         self.root = tempfile.mkdtemp(prefix='stoker-versity-')
@@ -54,7 +56,8 @@ class VersityS3(S3Server):
     def start(self):
         data = os.path.join(self.root, 'data')
         os.makedirs(data)
-        more = ['--iam-dir', self.write_users()] if self.users else []
+        iam_dir = self.write_users() if self.users else self.iam_dir
+        more = ['--iam-dir', iam_dir] if iam_dir else []
         port = free_port()
         self.endpoint = f'http://127.0.0.1:{port}'
         self.log = open(os.path.join(self.root, 'log'), 'wb')

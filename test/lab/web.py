@@ -62,13 +62,18 @@ class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
     request_queue_size = 128
     allow_reuse_address = True
 
-    def __init__(self, answer, path=None):
-        """On a free port of 127.0.0.1, or at `path` in the file system."""
+    def __init__(self, answer, path=None, host='127.0.0.1', bound=None):
+        """On a free port of `host`, at `path` in the file system, or on a socket that is bound."""
         self.answer = answer
         self.path = path
         if path:
             self.address_family = socket.AF_UNIX
-        super().__init__(path or ('127.0.0.1', 0), Handler)
+        super().__init__(path or (host, 0), Handler, bind_and_activate=bound is None)
+        if bound is not None:
+            self.socket.close()
+            self.socket = bound
+            self.server_address = bound.getsockname()
+            self.server_activate()
         self.thread = threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True)
         self.thread.start()
 

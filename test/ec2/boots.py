@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs on instances that boot: systemd, cloud-init, the metadata service, a disk, a power button, in
+the lab (test/lab), with the binary as it is. Needs root. The first time it makes the disk that all
+begin with: a minute.
+
+    boots.py [NAME…]     only these parts
+
+Once a job is submitted no stoker runs outside. Judged by the disks of the machines, by what EC2 was
+asked, by the bucket, and at the end by boto3."""
+
+import concurrent.futures
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / each) for each in ('ec2', 'lab', 'e2e', '')]
+import lab as lab_of  # noqa: E402
+
+lab_of.enter()
+import afterwards  # noqa: E402
+from kit.harness import Results  # noqa: E402
+from lab_world import LabWorld  # noqa: E402
+
+MEET = """import os, socket, time
+rank = int(os.environ['NODE_RANK'])
+address = (os.environ['MASTER_ADDR'], int(os.environ['MASTER_PORT']))
+assert os.environ['NNODES'] == '2', os.environ
+if rank == 0:
+    with socket.create_server(address) as server:
+        other, _ = server.accept()
+        other.sendall(b'hello')
+        print('met', other.recv(10).decode(), flush=True)
+else:
+    for _ in range(600):
+        try:
+            other = socket.create_connection(address)
+            break
+        except OSError:
+            time.sleep(0.1)
+    print(other.recv(10).decode(), flush=True)
+    other.sendall(b'rank 1')
+"""
+
+
+def whole(runs, steps, redone=0):
+    """'' where every step was made, and at most so many of them twice at each new beginning."""
+    at = 0
+    for attempt, start, made in runs:
+        if not at - redone <= start <= at:
+            return f'attempt {attempt} begins at {start} after {at}'
+        if made != list(range(start + 1, start + 1 + len(made))):
+            return f'attempt {attempt} makes {made} from {start}'
+        at = made[-1] if made else start
+    return '' if at == steps else f'it ends at {at}, not {steps}'
+
+
+def outside(world):
+    """Processes of stoker that are in no machine."""
+    inside = {
+        pid
+        for each in world.lab.ec2.world.instances()
+        if each.room
+        for pid, _ in each.room.pids()
+    }
+    found = []
+    for folder in pathlib.Path('/proc').iterdir():
+        if folder.name.isdigit() and int(folder.name) not in inside:
+            try:
+                words = (folder / 'cmdline').read_bytes().split(b'\0')
+                if words[0] == world.binary.encode() and f'HOME={world.home}'.encode() in (
+                    folder / 'environ'
+                ).read_bytes().split(b'\0'):
+                    found.append(words)
+            except OSError:
+                continue
+    return found
+
+
+def test_spot(lab, check):
+    """A notice by the metadata service, 40 s ahead."""
+    with LabWorld(lab, 'spot') as world:
+        job = world.train(160, '--spot')
+        first = world.machine(job, 0)
+        world.trained(first, 10)
+        check('nothing of stoker runs outside', not outside(world), outside(world))
+        check('it is a spot instance', first.spot and first.shutdown == 'terminate')
+        world.notice(first, 40)
+        second = world.machine(job, 1)
+        check('a successor is asked for while the first one lives',
+              first.state() in ('running', 'shutting-down'), first.state())  # fmt: skip
+        world.over(job)
+        state, runs, reasons = world.told(job)
+        check('spot: succeeds on the second machine', (state, len(runs)) == ('Succeeded', 2),
+              (state, runs, reasons))  # fmt: skip
+        check('goes on where it was', not whole(runs, 160, 1) and runs[1][1] >= 10, runs)
+        check('told ahead', reasons[0] == 'Interrupted', reasons)
+        check('its output is in the bucket', world.result(job) == '42')
+        check('the instance itself asked', len(world.machines(job)) == 2
+              and lab.keyring.roles != {}, second.id)  # fmt: skip
+
+
+def test_gang(lab, check):
+    with LabWorld(lab, 'gang') as world:
+        world.program(MEET, 'meet.py')
+        job = world.submit('--infra', 'aws/us-east-1', '--num-nodes', '2', '--',
+                           '/usr/bin/python3', 'meet.py')  # fmt: skip
+        world.machine(job, 1)
+        two = world.over(job)
+        check('two machines in one zone, by one request',
+              len(two) == 2 and two[0].reservation == two[1].reservation
+              and two[0].asked['Zone'] == two[1].asked['Zone'])  # fmt: skip
+        said = sorted(lab_texts(world, job))
+        check('gang: the two met', said == ['hello', 'met rank 1'], said)
+        check('gang: succeeds', world.job(job)['state'] == 'Succeeded', world.job(job))
+
+
+def lab_texts(world, job):
+    from kit.job_kit import texts
+
+    return texts(world, job)
+
+
+def test_killed(lab, check):
+    """kill -9 of the agent: the machine stays, and goes on in its place."""
+    with LabWorld(lab, 'killed') as world:
+        job = world.train(100)
+        first = world.machine(job, 0)
+        world.trained(first, 10)
+        killed = first.room.agent()
+        check('there is an agent to kill', killed is not None)
+        import os
+        import signal
+
+        os.kill(killed, signal.SIGKILL)
+        world.over(job)
+        state, runs, reasons = world.told(job)
+        check('killed: succeeds', state == 'Succeeded', (state, runs, reasons))
+        check('on the same machine', len(world.machines(job)) == 1, world.machines(job))
+        check('with each step made, from a checkpoint', not whole(runs, 100, 15), runs)
+
+
+def test_stopped(lab, check):
+    """Somebody stops the instance: it is told by its shutdown, and its job goes on elsewhere."""
+    with LabWorld(lab, 'stopped') as world:
+        job = world.train(120)
+        first = world.machine(job, 0)
+        world.trained(first, 10)
+        lab.client.stop_instances(InstanceIds=[first.id])
+        second = world.machine(job, 1)
+        world.wait_for('it is off', lambda: first.state() in ('stopped', 'terminated'), 60, 0.2)
+        world.over(job)
+        state, runs, reasons = world.told(job)
+        check('stopped: succeeds', state == 'Succeeded', (state, runs, reasons))
+        check('on a second machine', second.id != first.id and len(world.machines(job)) == 2)
+        check('where it was', not whole(runs, 120, 1) and len(runs) == 2, runs)
+
+
+def test_full(lab, check):
+    """The first zone has no room for this type."""
+    with LabWorld(lab, 'full') as world:
+        kind = 'm5.large'
+        zones = lab.ec2.behind.zones_with('us-east-1', kind)
+        lab.ec2.capacity.set(0, zone=zones[0], type=kind)
+        job = world.train(10, '--instance-type', kind)
+        first = world.machine(job, 0)
+        check('full: another zone', first.asked['Zone'] in zones[1:], first.asked['Zone'])
+        refused = [each for each in lab.log if each.get('error') == 'InsufficientInstanceCapacity']
+        check('the first was asked and had none', len(refused) >= 1, refused)
+        world.over(job)
+        check('full: succeeds', world.told(job)[0] == 'Succeeded', world.told(job))
+
+
+PARTS = {name[5:]: part for name, part in list(globals().items()) if name.startswith('test_')}
+
+
+def main(names):
+    results = Results()
+    with lab_of.Lab() as lab:
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            ran = [pool.submit(results.run, name, PARTS[name], lab, results.check)
+                   for name in names or PARTS]  # fmt: skip
+            for each in ran:
+                each.result()
+        afterwards.judge(lab, results.check)
+        results.check('the lab has no bug', not lab.bugs, lab.bugs)
+    results.finish()
+
+
+if __name__ == '__main__':
+    main(sys.argv[1:])

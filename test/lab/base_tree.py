@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The disk that every room begins with: Debian 12 with systemd and cloud-init, made once under
+$XDG_CACHE_HOME/stoker-test. It takes a minute and 300 MB, and needs root."""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+
+from cloud_env import cache_root
+
+PACKAGES = (
+    'ca-certificates,iproute2,procps,curl,busybox-static,python3,cloud-init,systemd,systemd-sysv,'
+    'dbus'
+)
+# What looks for hardware, or would start while a test runs.
+MASKED = (
+    'console-getty.service', 'getty@tty1.service', 'systemd-logind.service',
+    'systemd-udevd.service', 'systemd-udev-trigger.service', 'apt-daily.timer',
+    'apt-daily-upgrade.timer', 'dpkg-db-backup.timer', 'e2scrub_all.timer', 'e2scrub_reap.service',
+    'fstrim.timer',
+)  # fmt: skip
+CLOUD = """datasource_list: [ Ec2 ]
+datasource:
+  Ec2:
+    strict_id: false
+    timeout: 5
+    max_wait: 20
+network: {config: disabled}
+"""
+
+FILES = {
+    'etc/cloud/cloud.cfg.d/90_lab.cfg': CLOUD,
+    'etc/resolv.conf': 'nameserver 127.0.0.1\n',  # it refuses at once
+    'etc/hosts': '127.0.0.1 localhost\n',
+}
+
+
+def say(words):
+    print(f'base_tree: {words}', file=sys.stderr, flush=True)
+
+
+def mirror():
+    """Packages come from where this machine's come from, if it is a Debian."""
+    with open('/etc/os-release', encoding='utf-8') as source:
+        if 'ID=debian\n' not in source.read():
+            return []
+    told = subprocess.run(
+        ['apt-get', 'indextargets', '--format', '$(REPO_URI)', 'Created-By: Packages'],
+        capture_output=True, text=True, check=True,
+    ).stdout.split()  # fmt: skip
+    return [each.rstrip('/') for each in told if 'security' not in each][:1]
+
+
+def settle(tree):
+    """The network is the room's, made before anything runs in it, and without names."""
+    for unit in MASKED:
+        path = os.path.join(tree, 'etc/systemd/system', unit)
+        if os.path.lexists(path):
+            os.unlink(path)
+        os.symlink('/dev/null', path)
+    for name, text in FILES.items():
+        with open(os.path.join(tree, name), 'w', encoding='utf-8') as out:
+            out.write(text)
+    for name in ('dhclient', 'dhclient-script'):
+        path = os.path.join(tree, 'usr/sbin', name)
+        if os.path.exists(path):
+            os.unlink(path)
+
+
+def make(folder):
+    """A whole tree or none: it may be cut off at any moment."""
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    tree = os.path.join(folder, 'tree')
+    say(f'making the disk of rooms in {folder}: about a minute')
+    command = ['mmdebstrap', '--variant=minbase', f'--include={PACKAGES}', 'bookworm', tree]
+    log = os.path.join(folder, 'log')
+    with open(log, 'wb') as out:
+        done = subprocess.run(command + mirror(), stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+    if done.returncode:
+        with open(log, encoding='utf-8', errors='replace') as said:
+            sys.exit('base_tree: mmdebstrap failed:\n' + said.read()[-2000:])
+    settle(tree)
+    with open(os.path.join(folder, 'whole'), 'w', encoding='utf-8'):
+        pass
+    say('made')
+
+
+def tree():
+    """Its folder; waits while another test makes it."""
+    with open(os.path.abspath(__file__), 'rb') as source:
+        version = hashlib.sha256(source.read()).hexdigest()[:12]
+    folder = os.path.join(cache_root(), f'room-{version}')
+    with open(folder + '.lock', 'w', encoding='utf-8') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(os.path.join(folder, 'whole')):
+            make(folder)
+    return os.path.join(folder, 'tree')

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole lab: EC2's API, machines that boot, and a bucket, in namespaces of its own which nothing
+of it outlives. Needs root and no network. Call enter() first, in a program of its own."""
+
+import ctypes
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.dirname(HERE), HERE]
+import cloud_env  # noqa: E402
+
+INSIDE = 'STOKER_LAB_INSIDE'  # the folder of who entered
+REGION = 'us-east-1'
+ROLE = 'stoker'
+ASSUME = '{"Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", ' \
+    '"Principal": {"Service": "ec2.amazonaws.com"}}]}'  # fmt: skip
+
+
+def enter():
+    """Returns inside. Outside it waits for the end, looks for what is left, and exits."""
+    if os.geteuid() != 0:
+        sys.exit('the lab needs root: its machines have mounts and processes of their own')
+    cloud_env.enter()
+    if INSIDE in os.environ:
+        return
+    import base_tree
+    import go_tools
+    import versity_s3
+
+    os.environ['STOKER_LAB_TREE'] = base_tree.tree()  # while there is a network
+    go_tools.tool(versity_s3.MODULE)
+    folder = tempfile.mkdtemp(prefix='stoker-lab-')
+    before = seen_outside()
+    words = 'unshare --net --mount --pid --fork --kill-child --mount-proc'.split()
+    process = subprocess.Popen(
+        [*words, sys.executable, *sys.argv], env={**os.environ, INSIDE: folder},
+        preexec_fn=end_with_parent,
+    )  # fmt: skip
+    try:
+        code = process.wait()
+    except KeyboardInterrupt:
+        code = process.wait()
+    left = leftovers(folder, before)
+    for each in left:
+        print('FAIL the lab left', each)
+    if not left:
+        print('ok   of the lab nothing is left: no process, mount, wire, cgroup or file')
+    sys.exit(code or bool(left))
+
+
+def end_with_parent():
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+def seen_outside():
+    """Networks' cards, mounts."""
+    with open('/proc/self/mountinfo', encoding='utf-8') as source:
+        mounts = {line.split()[4] for line in source}
+    return set(os.listdir('/sys/class/net')), mounts
+
+
+def processes_of(folder):
+    """Whose words, folder or files name the lab's folder."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        if int(pid) == os.getpid():
+            continue
+        try:
+            words = pathlib.Path(f'/proc/{pid}/cmdline').read_bytes()
+            variables = pathlib.Path(f'/proc/{pid}/environ').read_bytes()
+            groups = pathlib.Path(f'/proc/{pid}/cgroup').read_bytes()
+        except OSError:
+            continue
+        name = os.path.basename(folder).encode()
+        if name in words or name in variables or name in groups:
+            found.append(f'process {pid}: {words[:80]}')
+    return found
+
+
+def leftovers(folder, before):
+    from room import cgroups
+
+    name = os.path.basename(folder)
+    end = time.monotonic() + 20
+    while (found := processes_of(folder)) and time.monotonic() < end:
+        time.sleep(0.1)
+    nets, mounts = seen_outside()
+    found += [f'card {each}' for each in nets - before[0] if each.startswith(('w-i', 'lab'))]
+    found += [f'mount {each}' for each in mounts - before[1] if name in each]
+    found += [f'cgroup {each}' for each in [cgroups() / name] if each.exists()]
+    found += [f'file {each}' for each in [folder] if os.path.exists(each)]
+    return found
+
+
+class Lab:
+    """`env`: for a stoker that submits. `log`: what was asked of the API, by whom."""
+
+    def __enter__(self):
+        import versity_s3
+        from ec2api.behind import Behind
+        from ec2api.front import Front
+        from ec2api.service import Ec2
+        from keyring import Keyring
+        from moto_aws import MotoAws
+        from room import GATE, bridge
+        from rooms import Rooms
+        from web import Server
+
+        bridge()
+        self.folder = os.environ[INSIDE]
+        self.log = []
+        self.keyring = Keyring()
+        self.moto = MotoAws().__enter__()
+        users = self.keyring.write_users(os.path.join(self.folder, 'iam'))
+        self.s3 = versity_s3.VersityS3(host='0.0.0.0', iam_dir=users).__enter__()
+        self.ec2 = Ec2(Behind(self.moto.endpoint))
+        self.ec2.settings.verify = True
+        self.rooms = Rooms(
+            self.ec2.settings, self.keyring, self.folder, os.environ['STOKER_LAB_TREE']
+        )
+        self.rooms.ec2, self.ec2.machines = self.ec2, self.rooms
+        self.front = Front(self.ec2, self.keyring, self.log)
+        self.endpoint = f'http://{GATE}:{Server(self.front, host=GATE).port}'
+        self.bucket = f'http://{GATE}:{self.s3.endpoint.rsplit(":", 1)[1]}'
+        self.env = {
+            'AWS_ACCESS_KEY_ID': self.keyring.own[0],
+            'AWS_SECRET_ACCESS_KEY': self.keyring.own[1],
+            'AWS_ENDPOINT_URL': self.endpoint,
+            'AWS_ENDPOINT_URL_S3': self.bucket,
+            'AWS_REGION': REGION,
+        }
+        self.client = self.boto3('ec2')
+        self.make_role()
+        return self
+
+    def __exit__(self, *_):
+        self.ec2.end()
+        self.s3.__exit__()
+        self.moto.__exit__()
+
+    def boto3(self, service):
+        import boto3
+
+        return boto3.client(
+            service, endpoint_url=self.endpoint, region_name=REGION,
+            aws_access_key_id=self.keyring.own[0], aws_secret_access_key=self.keyring.own[1],
+        )  # fmt: skip
+
+    def make_role(self):
+        iam = self.boto3('iam')
+        iam.create_role(RoleName=ROLE, AssumeRolePolicyDocument=ASSUME)
+        iam.create_instance_profile(InstanceProfileName=ROLE)
+        iam.add_role_to_instance_profile(InstanceProfileName=ROLE, RoleName=ROLE)
+
+    @property
+    def bugs(self):
+        return self.front.bugs + self.rooms.bugs

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One machine that really boots: systemd as its first process and cloud-init as Debian ships it, in
+namespaces. Its disk is a folder over the tree of base_tree.py and outlives a stop; its wire ends at
+the bridge of the lab's network; its metadata service is at 169.254.169.254, on its own loopback."""
+
+import ctypes
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+from web import Server
+
+HERE = pathlib.Path(__file__).parent
+GATE = '172.31.0.1'  # the lab, as rooms see it
+BRIDGE = 'lab'
+METADATA = '169.254.169.254'
+CLONE_NEWNET = 0x40000000
+NAMESPACES = '--net --cgroup --mount --uts --ipc --pid --fork --kill-child=KILL'.split()
+POWER_BUTTON = signal.SIGRTMIN + 4  # systemd's, in a container
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def run(*words):
+    done = subprocess.run([*map(str, words)], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f'{" ".join(map(str, words))}: {done.stderr.strip()}')
+
+
+def bridge():
+    """Once, in the lab's own network."""
+    run('ip', 'link', 'set', 'lo', 'up')
+    run('ip', 'link', 'add', BRIDGE, 'type', 'bridge')
+    run('ip', 'addr', 'add', f'{GATE}/16', 'dev', BRIDGE)
+    run('ip', 'link', 'set', BRIDGE, 'up')
+    # Who calls anywhere else is told at once that there is no way.
+    pathlib.Path('/proc/sys/net/ipv4/ip_forward').write_text('1')
+
+
+def cgroups():
+    """Where version 2 of them is mounted."""
+    with open('/proc/self/mounts', encoding='utf-8') as source:
+        found = [line.split()[1] for line in source if line.split()[2] == 'cgroup2']
+    if not found:
+        raise RuntimeError('no cgroup2 is mounted on this machine')
+    return pathlib.Path(found[0])
+
+
+def remove_cgroups(top):
+    for folder, _, _ in os.walk(top, topdown=False):
+        os.rmdir(folder)
+
+
+def listen_inside(pid, address):
+    """A socket of the network of `pid`: threads can be in networks of their own."""
+    made = []
+
+    def inside():
+        with open(f'/proc/{pid}/ns/net', 'rb') as there:
+            if libc.setns(there.fileno(), CLONE_NEWNET):
+                made.append(OSError(ctypes.get_errno(), 'setns'))
+                return
+        made.append(socket.socket())
+        made[0].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made[0].bind(address)
+
+    thread = threading.Thread(target=inside)
+    thread.start()
+    thread.join()
+    if not made or isinstance(made[0], OSError):
+        raise made[0] if made else RuntimeError('no socket inside')
+    return made[0]
+
+
+class Room:
+    """`folder` is its disk and console; `metadata` answers as a handler of web.py does."""
+
+    def __init__(self, folder, tree, instance, cgroup, metadata):
+        self.folder = pathlib.Path(folder)
+        self.tree = tree
+        self.instance = instance
+        self.cgroup = pathlib.Path(cgroup)
+        self.metadata = metadata
+        self.wire = 'w-' + instance.id[-10:]
+        self.process = None
+        self.pressed = None  # when its power button was
+        for name in ('disk', 'root'):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+
+    def boot(self):
+        """Its processes run when this returns."""
+        run('rm', '-rf', self.folder / 'work')
+        (self.folder / 'work').mkdir()
+        (self.folder / 'console').write_bytes(b'')
+        self.pressed = None
+        self.cgroup.mkdir(parents=True, exist_ok=True)
+        name = 'ip-' + self.instance.address.replace('.', '-')
+        self.process = subprocess.Popen(
+            ['unshare', *NAMESPACES, '--propagation', 'private', 'bash', HERE / 'room.sh',
+             self.folder, self.tree, name],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            preexec_fn=self.enter_cgroup,
+        )  # fmt: skip
+        first = self.process.stdout.readline()
+        if first != b'here\n':
+            raise RuntimeError(f'no room: {first}')
+        self.connect()
+        self.server = Server(self.metadata, bound=listen_inside(self.init(), (METADATA, 80)))
+        self.process.stdin.write(b'\n')
+        self.process.stdin.close()
+
+    def enter_cgroup(self):
+        libc.prctl(1, signal.SIGKILL)  # it ends with the lab
+        (self.cgroup / 'cgroup.procs').write_text(str(os.getpid()))
+
+    def init(self):
+        """Its first process, by our count."""
+        path = f'/proc/{self.process.pid}/task/{self.process.pid}/children'
+        return int(pathlib.Path(path).read_text().split()[0])
+
+    def connect(self):
+        pid = self.init()
+        run('ip', 'link', 'add', self.wire, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', pid)
+        run('ip', 'link', 'set', self.wire, 'master', BRIDGE, 'up')
+        inside = ['nsenter', '-t', pid, '-n', 'ip']
+        run(*inside, 'link', 'set', 'lo', 'up')
+        run(*inside, 'addr', 'add', f'{METADATA}/32', 'dev', 'lo')
+        run(*inside, 'link', 'set', 'eth0', 'address', self.instance.mac, 'up')
+        run(*inside, 'addr', 'add', f'{self.instance.address}/16', 'dev', 'eth0')
+        run(*inside, 'route', 'add', 'default', 'via', GATE)
+
+    def wait(self):
+        """Until it is off. True: it wants to boot again."""
+        said = self.process.stdout.read()
+        code = self.process.wait()
+        with open(self.folder / 'ended', 'a', encoding='utf-8') as out:
+            out.write(f'{time.time()} {code} {said.decode(errors="replace")}\n')
+        self.process.stdout.close()
+        self.server.end()
+        self.sweep()
+        return code == -signal.SIGHUP
+
+    def sweep(self):
+        """The last of its processes, and their cgroups, go a moment after the first."""
+        for _ in range(200):
+            try:
+                remove_cgroups(self.cgroup)
+                return
+            except OSError:
+                time.sleep(0.05)
+        raise RuntimeError(f'processes are left in {self.cgroup}')
+
+    def press(self):
+        self.pressed = time.time()
+        os.kill(self.init(), POWER_BUTTON)
+
+    def kill(self):
+        self.process.kill()
+
+    def pids(self):
+        """All its processes, by our count, with the cgroup's path."""
+        found = []
+        for folder, _, _ in os.walk(self.cgroup):
+            try:
+                listed = (pathlib.Path(folder) / 'cgroup.procs').read_text().split()
+            except OSError:
+                continue
+            found += [(int(pid), folder) for pid in listed]
+        return found
+
+    def agent(self):
+        """stoker's, or None."""
+        for pid, folder in self.pids():
+            if not folder.endswith('/stoker-agent.service'):
+                continue
+            try:
+                words = pathlib.Path(f'/proc/{pid}/cmdline').read_bytes().split(b'\0')
+            except OSError:
+                continue
+            if b'__agent' in words[:3]:
+                return pid
+        return None
+
+    def console(self):
+        try:
+            return (self.folder / 'console').read_bytes()
+        except OSError:
+            return b''

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A room's first process, in namespaces of its own (room.py): waits for its wire, lays its disk over
+# the tree that all share, and becomes systemd. Usage: room.sh FOLDER TREE NAME
+set -euo pipefail
+folder=$1 tree=$2 name=$3 root=$1/root
+echo here
+read -r _ # the wire is there
+
+mount -t overlay overlay -o "lowerdir=$tree,upperdir=$folder/disk,workdir=$folder/work" "$root"
+mount -t proc proc "$root/proc"
+mount -t tmpfs -o size=64m,mode=755 tmpfs "$root/run"
+cat /proc/sys/kernel/random/uuid >"$root/run/boot_id"
+mount --bind "$root/run/boot_id" "$root/proc/sys/kernel/random/boot_id"
+
+# Of /sys what programs read; nothing of it is the room's.
+mkdir "$root/run/sys"
+mount -t sysfs -o ro sysfs "$root/run/sys"
+mount -t tmpfs -o size=1m tmpfs "$root/sys"
+for each in class devices block bus dev fs kernel module; do
+  mkdir "$root/sys/$each"
+  mount --bind "$root/run/sys/$each" "$root/sys/$each"
+done
+mkdir "$root/sys/hypervisor"
+echo ec2e1916-9099-7caf-fd21-012345abcdef >"$root/sys/hypervisor/uuid" # cloud-init: this is EC2
+mount -t cgroup2 none "$root/sys/fs/cgroup"
+
+mount -t tmpfs -o size=4m,mode=755 tmpfs "$root/dev"
+for each in null zero full random urandom tty; do
+  touch "$root/dev/$each"
+  mount --bind "/dev/$each" "$root/dev/$each"
+done
+ln -s /proc/self/fd "$root/dev/fd"
+for each in 0:stdin 1:stdout 2:stderr; do ln -s "fd/${each%:*}" "$root/dev/${each#*:}"; done
+mkdir "$root/dev/shm" "$root/dev/pts"
+mount -t tmpfs tmpfs "$root/dev/shm"
+touch "$root/dev/console" "$root/dev/kmsg"
+mount --bind "$folder/console" "$root/dev/console"
+hostname "$name"
+
+cd "$root"
+mkdir -p .old
+pivot_root . .old
+cd /
+umount -l /.old
+rmdir /.old
+exec env -i container=stoker-lab PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=linux \
+  setpriv --bounding-set=-sys_module,-sys_rawio,-sys_time,-mknod,-syslog --inh-caps=-all \
+  /sbin/init </dev/null >>/dev/console 2>&1

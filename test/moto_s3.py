@@ -14,10 +14,14 @@ from s3_server import BUCKET, KEYS, S3Server  # noqa: F401: for those who import
 class MotoS3(S3Server):
     """A process beside the test: what it logs is nobody's, and it answers while the test works."""
 
+    def __init__(self, host='127.0.0.1'):
+        """`host`: where it listens, this machine among them."""
+        self.host = host
+
     def __enter__(self):
         self.process = subprocess.Popen(
-            [sys.executable, os.path.abspath(__file__)], stdout=subprocess.PIPE, text=True,
-            stderr=subprocess.DEVNULL, stdin=subprocess.PIPE,
+            [sys.executable, os.path.abspath(__file__), self.host], stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, stdin=subprocess.PIPE, text=True,
         )  # fmt: skip
         self.endpoint = self.process.stdout.readline().strip()
         if not self.endpoint.startswith('http://'):
@@ -49,13 +53,13 @@ class OneAtATime:
             return list(self.app(environ, start_response))
 
 
-def serve():
+def serve(host):
     from moto.server import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import make_server
 
     logging.getLogger('werkzeug').setLevel(logging.CRITICAL)
     app = OneAtATime(DomainDispatcherApplication(create_backend_app))
-    server = make_server('127.0.0.1', 0, app, threaded=True)
+    server = make_server(host, 0, app, threaded=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(f'http://127.0.0.1:{server.server_port}', flush=True)
     sys.stdin.read()
@@ -63,4 +67,4 @@ def serve():
 
 
 if __name__ == '__main__':
-    serve()
+    serve(sys.argv[1])

@@ -36,13 +36,11 @@ def free_port():
 
 
 class VersityS3(S3Server):
-    def __init__(self, host='127.0.0.1', users=0, iam_dir=None):
+    def __init__(self, host='127.0.0.1', users=0):
         """`host`: where it listens, this machine among them. `users`: how many others than that of
-        KEYS may do everything: USER0, whose secret is secret0, …; or `iam_dir` has a file of
-        them."""
+        KEYS may do everything: USER0, whose secret is secret0, …"""
         self.host = host
         self.users = users
-        self.iam_dir = iam_dir
 
     def __enter__(self):
         self.root = tempfile.mkdtemp(prefix='stoker-versity-')
@@ -56,8 +54,7 @@ class VersityS3(S3Server):
     def start(self):
         data = os.path.join(self.root, 'data')
         os.makedirs(data)
-        iam_dir = self.write_users() if self.users else self.iam_dir
-        more = ['--iam-dir', iam_dir] if iam_dir else []
+        more = ['--iam-dir', self.write_users()] if self.users else []
         port = free_port()
         self.endpoint = f'http://127.0.0.1:{port}'
         self.log = open(os.path.join(self.root, 'log'), 'wb')

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs on instances that boot: systemd, cloud-init, the metadata service, a disk, a power button, in
-the lab (test/lab), with the binary as it is. Needs root. The first time it makes the disk that all
-begin with: a minute.
+"""Jobs on instances that boot: systemd, cloud-init, the metadata service, a disk, a power button,
+in the lab (test/lab), with the binary as it is. Needs root. The first time it makes the disk that
+all begin with: a minute.
 
     boots.py [NAME…]     only these parts
 
@@ -10,7 +10,9 @@ Once a job is submitted no stoker runs outside. Judged by the disks of the machi
 asked, by the bucket, and at the end by boto3."""
 
 import concurrent.futures
+import os
 import pathlib
+import signal
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -20,6 +22,7 @@ import lab as lab_of  # noqa: E402
 lab_of.enter()
 import afterwards  # noqa: E402
 from kit.harness import Results  # noqa: E402
+from kit.job_kit import texts  # noqa: E402
 from lab_world import LabWorld  # noqa: E402
 
 MEET = """import os, socket, time
@@ -96,8 +99,9 @@ def test_spot(lab, check):
         check('goes on where it was', not whole(runs, 160, 1) and runs[1][1] >= 10, runs)
         check('told ahead', reasons[0] == 'Interrupted', reasons)
         check('its output is in the bucket', world.result(job) == '42')
-        check('the instance itself asked', len(world.machines(job)) == 2
-              and lab.keyring.roles != {}, second.id)  # fmt: skip
+        who = world.who_asked(job)
+        check('the first machine asked for the second, with its role',
+              who[0] == lab.keyring.own[0] and who[-1] in lab.keyring.roles, (who, second.id))
 
 
 def test_gang(lab, check):
@@ -110,15 +114,9 @@ def test_gang(lab, check):
         check('two machines in one zone, by one request',
               len(two) == 2 and two[0].reservation == two[1].reservation
               and two[0].asked['Zone'] == two[1].asked['Zone'])  # fmt: skip
-        said = sorted(lab_texts(world, job))
+        said = sorted(texts(world, job))
         check('gang: the two met', said == ['hello', 'met rank 1'], said)
         check('gang: succeeds', world.job(job)['state'] == 'Succeeded', world.job(job))
-
-
-def lab_texts(world, job):
-    from kit.job_kit import texts
-
-    return texts(world, job)
 
 
 def test_killed(lab, check):
@@ -129,9 +127,6 @@ def test_killed(lab, check):
         world.trained(first, 10)
         killed = first.room.agent()
         check('there is an agent to kill', killed is not None)
-        import os
-        import signal
-
         os.kill(killed, signal.SIGKILL)
         world.over(job)
         state, runs, reasons = world.told(job)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A World whose jobs run on the lab's machines, and what boots.py asks of them. What happens is read
-from the disks of the machines and from what EC2 was asked: no stoker runs outside meanwhile."""
+"""A World whose jobs run on the lab's machines, and what boots.py asks of them. What happens is
+read from the disks of the machines and from what EC2 was asked: no stoker runs outside meanwhile.
+"""
 
 import pathlib
 import re
@@ -11,7 +12,7 @@ TEST = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TEST / 'e2e'))
 from kit.harness import World  # noqa: E402
 from kit.job_kit import texts  # noqa: E402
-from versity_s3 import BUCKET  # noqa: E402
+from s3_server import BUCKET  # noqa: E402
 
 STORE = f's3://{BUCKET}/team'
 
@@ -107,10 +108,7 @@ class LabWorld(World):
             machine.notice = {'action': 'terminate', 'time': time.time() + lead}
             self.lab.ec2.clock.after(lead, reclaim, self.lab.ec2, machine)
 
-    def asked(self, action, key=None):
-        """When it was asked for, of keys that begin so."""
-        return [
-            each['time']
-            for each in self.lab.log
-            if each.get('action') == action and (key is None or each['key'].startswith(key))
-        ]
+    def who_asked(self, job):
+        """The keys with which its machines were asked for."""
+        made = [each for each in self.lab.log if each.get('action') == 'RunInstances']
+        return [each['key'] for each in made if f"'{job}'" in str(each.get('asked'))]

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole lab: EC2's API, machines that boot, and a bucket, in namespaces of its own which nothing
-of it outlives. Needs root and no network. Call enter() first, in a program of its own."""
+"""The whole lab: EC2's API, machines that boot, and a bucket, in namespaces of its own which
+nothing of it outlives. Needs root, and no network once the disk of rooms (base_tree.py) is made.
+Call enter() first, in a program of its own."""
 
 import ctypes
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -30,28 +32,35 @@ def enter():
     if INSIDE in os.environ:
         return
     import base_tree
-    import go_tools
-    import versity_s3
 
     os.environ['STOKER_LAB_TREE'] = base_tree.tree()  # while there is a network
-    go_tools.tool(versity_s3.MODULE)
-    folder = tempfile.mkdtemp(prefix='stoker-lab-')
+    folder = tempfile.mkdtemp(prefix='stoker-rooms-')
     before = seen_outside()
     words = 'unshare --net --mount --pid --fork --kill-child --mount-proc'.split()
     process = subprocess.Popen(
         [*words, sys.executable, *sys.argv], env={**os.environ, INSIDE: folder},
         preexec_fn=end_with_parent,
     )  # fmt: skip
+    signal.signal(signal.SIGTERM, lambda *_: process.kill())
     try:
         code = process.wait()
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # the other end has it too
         code = process.wait()
     left = leftovers(folder, before)
     for each in left:
         print('FAIL the lab left', each)
     if not left:
         print('ok   of the lab nothing is left: no process, mount, wire, cgroup or file')
+    sweep(folder)
     sys.exit(code or bool(left))
+
+
+def sweep(folder):
+    """After a lab that was killed."""
+    from room import cgroups, remove_cgroups
+
+    remove_cgroups(cgroups() / os.path.basename(folder))
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def end_with_parent():
@@ -102,12 +111,12 @@ class Lab:
     """`env`: for a stoker that submits. `log`: what was asked of the API, by whom."""
 
     def __enter__(self):
-        import versity_s3
         from ec2api.behind import Behind
         from ec2api.front import Front
         from ec2api.service import Ec2
         from keyring import Keyring
         from moto_aws import MotoAws
+        from moto_s3 import MotoS3
         from room import GATE, bridge
         from rooms import Rooms
         from web import Server
@@ -117,8 +126,8 @@ class Lab:
         self.log = []
         self.keyring = Keyring()
         self.moto = MotoAws().__enter__()
-        users = self.keyring.write_users(os.path.join(self.folder, 'iam'))
-        self.s3 = versity_s3.VersityS3(host='0.0.0.0', iam_dir=users).__enter__()
+        # Of what signs with a token of ours, versitygw knows nothing; moto lets it in.
+        self.s3 = MotoS3(host='0.0.0.0').__enter__()
         self.ec2 = Ec2(Behind(self.moto.endpoint))
         self.ec2.settings.verify = True
         self.rooms = Rooms(

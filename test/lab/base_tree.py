@@ -75,6 +75,8 @@ def make(folder):
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     tree = os.path.join(folder, 'tree')
+    if not shutil.which('mmdebstrap'):
+        sys.exit('base_tree: there is no mmdebstrap: apt-get install mmdebstrap')
     say(f'making the disk of rooms in {folder}: about a minute')
     command = ['mmdebstrap', '--variant=minbase', f'--include={PACKAGES}', 'bookworm', tree]
     log = os.path.join(folder, 'log')
@@ -91,8 +93,7 @@ def make(folder):
 
 def tree():
     """Its folder; waits while another test makes it."""
-    with open(os.path.abspath(__file__), 'rb') as source:
-        version = hashlib.sha256(source.read()).hexdigest()[:12]
+    version = hashlib.sha256(repr((PACKAGES, MASKED, FILES)).encode()).hexdigest()[:12]
     folder = os.path.join(cache_root(), f'room-{version}')
     with open(folder + '.lock', 'w', encoding='utf-8') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

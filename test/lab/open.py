@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A shell in the lab, with stoker and the variables that it needs: ./dev lab. As root."""
+
+import os
+import shlex
+import subprocess
+import sys
+
+import lab as lab_of
+
+lab_of.enter()
+from s3_server import BUCKET  # noqa: E402
+
+
+def main():
+    with lab_of.Lab() as lab:
+        home = os.path.join(lab.folder, 'home')
+        os.makedirs(os.path.join(home, 'work'))
+        env = {**lab.env, 'HOME': home}
+        stoker = os.path.abspath(os.environ['STOKER'])
+        env['PATH'] = f'{os.path.dirname(stoker)}:{os.environ["PATH"]}'
+        setting = [stoker, 'config', 'set', 'store', f's3://{BUCKET}/me']
+        subprocess.run(setting, env={**os.environ, **env}, check=True)
+        for name, value in env.items():
+            print(f'export {name}={shlex.quote(value)}')
+        print('In this shell they are set. EC2 and the bucket are in memory, and end with it:')
+        print('  stoker run --infra aws/us-east-1 --spot -- sh -c "sleep 60; hostname"')
+        print(f'disks and consoles of machines: {lab.folder}/i-*', flush=True)
+        subprocess.run(
+            ['bash', '--norc'], env={**os.environ, **env}, cwd=os.path.join(home, 'work')
+        )
+    return 1 if lab.bugs else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

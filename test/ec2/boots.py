@@ -14,6 +14,7 @@ import os
 import pathlib
 import signal
 import sys
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / each) for each in ('ec2', 'lab', 'e2e', '')]
@@ -21,7 +22,7 @@ import lab as lab_of  # noqa: E402
 
 lab_of.enter()
 import afterwards  # noqa: E402
-from kit.harness import Results  # noqa: E402
+from kit.harness import Results, patience  # noqa: E402
 from kit.job_kit import texts  # noqa: E402
 from lab_world import LabWorld  # noqa: E402
 
@@ -164,6 +165,39 @@ def test_full(lab, check):
         check('the first was asked and had none', len(refused) >= 1, refused)
         world.over(job)
         check('full: succeeds', world.told(job)[0] == 'Succeeded', world.told(job))
+
+
+def test_room(lab, check):
+    """The lab itself, without stoker: a disk outlives stop, start and reboot."""
+    made = lab.client.run_instances(
+        ImageId='resolve:ssm:/aws/service/debian/release/12/latest/amd64', InstanceType='t3.small',
+        MinCount=1, MaxCount=1, UserData='#cloud-config\nbootcmd:\n- echo x >>/var/boots\n',
+        BlockDeviceMappings=[{'DeviceName': '/dev/xvda', 'Ebs': {'DeleteOnTermination': True}}],
+    )['Instances'][0]['InstanceId']  # fmt: skip
+    machine = lab.ec2.world.find(made)
+    boots = pathlib.Path(lab.folder) / made / 'disk' / 'var' / 'boots'
+
+    def wait(what, holds):
+        end = time.monotonic() + patience(60)
+        while not holds():
+            if time.monotonic() > end:
+                raise AssertionError(f'{what}: {machine.state()}')
+            time.sleep(0.1)
+
+    def booted(times):
+        wait(f'boot {times}', lambda: boots.exists() and boots.read_text() == 'x\n' * times)
+        wait('it runs', lambda: machine.state() == 'running')
+
+    booted(1)
+    lab.client.stop_instances(InstanceIds=[made])
+    wait('it is off', lambda: machine.state() == 'stopped')
+    check('a stopped room has no process', not machine.room.pids(), machine.room.pids())
+    lab.client.start_instances(InstanceIds=[made])
+    booted(2)
+    lab.client.reboot_instances(InstanceIds=[made])
+    booted(3)
+    lab.client.terminate_instances(InstanceIds=[made])
+    wait('it is gone', lambda: machine.state() == 'terminated')
 
 
 PARTS = {name[5:]: part for name, part in list(globals().items()) if name.startswith('test_')}

@@ -5,6 +5,7 @@
 #include "ledger/records.h"
 #include "provider/ssh/box_notes.h"
 #include "provider/ssh/ssh_command.h"
+#include "spec/text/host_words.h"
 
 namespace stoker::cli {
 
@@ -39,7 +40,7 @@ std::vector<Finding> ExamineBoxes(Context& context, const std::string& pool) {
 }
 
 Status GiveUpBoxOfPool(Context& context, const std::string& box) {
-  if (!IsBoxWord(box)) return Status(Code::kUsage, "--gone: " + Printable(box) + " is no host");
+  if (!IsHostWord(box)) return Status(Code::kUsage, "--gone: " + Printable(box) + " is no host");
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(const std::vector<std::string> jobs, ActiveJobs(*ledger));
   int requests = 0;

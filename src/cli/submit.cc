@@ -185,8 +185,10 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
                                                                 shell, request.spec.workdir}));
   STOKER_TRY(CheckPlace(request.spec));
   Job job;
-  // Before anything is stored: a cloud may not have what is asked for.
-  STOKER_ASSIGN(job.offers, ResolveEc2Offers(context, request.spec));
+  job.created = context.clock().Wall();
+  // Before anything is stored: the place may not have what is asked for.
+  STOKER_ASSIGN(job.offers,
+                ResolveOffers(context, request.spec, job.created, own != LocalPrivate()));
   std::string diff;
   if (!request.code_digest.empty()) {
     job.code_digest = request.code_digest;
@@ -217,11 +219,7 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   job.num_nodes = request.spec.num_nodes;
   job.retry_of = request.retry_of;
   job.from = request.from;
-  job.created = context.clock().Wall();
-  if (job.offers.empty()) {
-    STOKER_ASSIGN(job.offers,
-                  ResolveOffers(context, request.spec, job.created, own != LocalPrivate()));
-  } else {
+  if (IsInCloud(request.spec)) {
     STOKER_TRY(CompleteOffers(context, job.binary_digest, &job.offers));
   }
   CatchInterrupts("stopped while the job was submitted: 'stoker ls' says whether it is there");

@@ -15,6 +15,7 @@
 #include "provider/slurm/slurm_places.h"
 #include "provider/slurm/slurm_refusal.h"
 #include "provider/slurm/slurm_tools.h"
+#include "spec/text/host_words.h"
 #include "sys/file.h"
 
 namespace stoker {
@@ -382,7 +383,7 @@ class Slurm : public Provider, public PlaceTeller {
 }  // namespace
 
 Result<std::unique_ptr<Provider>> MakeSlurmProvider(const SlurmOptions& options, Clock& clock) {
-  if (!options.login.empty() && !IsSlurmLogin(options.login)) {
+  if (!options.login.empty() && !IsHostWord(options.login)) {
     return Status(Code::kInvalid, "not a host for ssh: " + Printable(options.login));
   }
   STOKER_TRY(sys::MakeDirs(options.state_dir, 0700));

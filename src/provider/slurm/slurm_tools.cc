@@ -72,13 +72,6 @@ std::string CleanEnvironment() {
 
 }  // namespace
 
-bool IsSlurmLogin(std::string_view login) {
-  return !login.empty() && login.size() <= 255 && login[0] != '-' &&
-         std::all_of(login.begin(), login.end(), [](char c) {
-           return IsAlnum(c) || std::string_view("._-@:").find(c) != std::string_view::npos;
-         });
-}
-
 SlurmTools::SlurmTools(std::string login) : login_(std::move(login)) {}
 
 Result<std::string> SlurmTools::Run(const std::vector<std::string>& words, Duration limit,

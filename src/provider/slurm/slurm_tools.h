@@ -46,7 +46,4 @@ class SlurmTools {
   bool no_lines_ = false;  // it does not know our format
 };
 
-// Names of hosts as ssh takes them, with or without "user@".
-bool IsSlurmLogin(std::string_view login);
-
 }  // namespace stoker

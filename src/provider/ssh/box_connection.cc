@@ -18,6 +18,7 @@
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "spec/text/host_words.h"
 #include "sys/child_process.h"
 #include "sys/program_lookup.h"
 
@@ -72,7 +73,7 @@ Result<OwnBinary> ReadOwnBinary(const std::string& path) {
 
 Result<std::unique_ptr<BoxConnection>> BoxConnection::Open(const std::string& word,
                                                            const OwnBinary& binary, Clock& clock) {
-  if (!IsBoxWord(word)) return Status(Code::kInvalid, Printable(word) + " is no host for ssh");
+  if (!IsHostWord(word)) return Status(Code::kInvalid, Printable(word) + " is no host for ssh");
   std::unique_ptr<BoxConnection> box(new BoxConnection(word, clock));
   STOKER_TRY(box->Start(binary));
   STOKER_TRY(box->Greet(binary));

@@ -8,6 +8,7 @@
 #include "ledger/paths.h"
 #include "provider/local/local_state.h"
 #include "provider/ssh/ssh_command.h"
+#include "spec/text/host_words.h"
 
 namespace stoker {
 namespace {
@@ -40,7 +41,7 @@ Result<BoxNote> Decode(const std::string& key, const std::string& text) {
   Fields(in, note);
   in.Check(IsInstanceToken(note.token), "token", "is none");
   in.Check(IsSafeName(note.host), "host", "is none");
-  in.Check(IsBoxWord(note.word), "box", "is no host for ssh");
+  in.Check(IsHostWord(note.word), "box", "is no host for ssh");
   STOKER_TRY(in.status());
   return note;
 }

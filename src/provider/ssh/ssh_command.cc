@@ -6,25 +6,6 @@
 #include "base/text.h"
 
 namespace stoker {
-namespace {
-
-constexpr size_t kMostWord = 255;
-
-bool IsPlain(std::string_view part) {
-  return !part.empty() && part.size() <= kMostWord && part[0] != '-' && part[0] != '.' &&
-         std::all_of(part.begin(), part.end(), [](char c) {
-           return IsAlnum(c) || c == '.' || c == '_' || c == '-' || c == ':';
-         });
-}
-
-}  // namespace
-
-bool IsBoxWord(std::string_view word) {
-  const size_t at = word.find('@');
-  if (at == std::string_view::npos) return IsPlain(word);
-  return IsPlain(word.substr(0, at)) && IsPlain(word.substr(at + 1));
-}
-
 std::vector<std::string> SshWords(const std::string& word, const std::string& command) {
   std::vector<std::string> words = {"ssh", "-T", "-a", "-x"};
   for (const char* option :

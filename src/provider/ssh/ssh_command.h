@@ -10,10 +10,6 @@
 
 namespace stoker {
 
-// "box", "user@box", "10.0.0.7": what ssh(1) takes as a destination and ~/.ssh/config may explain.
-// Never an option, and nothing that any shell would read otherwise.
-bool IsBoxWord(std::string_view word);
-
 // The machine that the box is started on: `sha256` (64 hex digits) and size of the stoker that is
 // to run there.
 struct BoxBinary {
@@ -22,7 +18,7 @@ struct BoxBinary {
 };
 
 // What `ssh` is called with, its own name first: no terminal, no question, no forwarding, and all
-// else as the user's configuration says; host keys are checked as it says. `word`: an IsBoxWord.
+// else as the user's configuration says; host keys are checked as it says. `word`: as IsHostWord.
 std::vector<std::string> SshWords(const std::string& word, const std::string& command);
 
 // The command that starts `stoker __box FOLDER` on the box, for whatever login shell: a script of

@@ -7,6 +7,7 @@
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "spec/text/host_words.h"
 #include "sys/command.h"
 #include "sys/file.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 TEST(SshCommand, AHostIsNoOptionAndNothingForAShell) {
   for (const char* word : {"box", "user@box", "10.0.0.7", "a-b.example.org", "fe80::1", "u_1@b"}) {
-    EXPECT_TRUE(IsBoxWord(word)) << word;
+    EXPECT_TRUE(IsHostWord(word)) << word;
   }
   for (const char* word : {"",
                            "-oProxyCommand=x",
@@ -37,10 +38,10 @@ TEST(SshCommand, AHostIsNoOptionAndNothingForAShell) {
                            ".hidden",
                            "a\"b",
                            "\x80"}) {
-    EXPECT_FALSE(IsBoxWord(word)) << word;
+    EXPECT_FALSE(IsHostWord(word)) << word;
   }
-  EXPECT_FALSE(IsBoxWord(std::string("a\0b", 3)));
-  EXPECT_FALSE(IsBoxWord(std::string(300, 'a')));
+  EXPECT_FALSE(IsHostWord(std::string("a\0b", 3)));
+  EXPECT_FALSE(IsHostWord(std::string(300, 'a')));
 }
 
 TEST(SshCommand, AsksNothingForwardsNothingAndChecksHostKeysAsTheUserSays) {

@@ -18,6 +18,7 @@
 #include "provider/ssh/box_share.h"
 #include "provider/ssh/box_store.h"
 #include "provider/ssh/boxes.h"
+#include "spec/text/host_words.h"
 
 namespace stoker {
 namespace {
@@ -46,7 +47,7 @@ Result<InstanceWord> ParseInstance(const std::string& instance) {
   const size_t slash = instance.find('/');
   InstanceWord out;
   if (slash != std::string::npos) out = {instance.substr(0, slash), instance.substr(slash + 1)};
-  if (IsBoxWord(out.box) && IsInstanceToken(out.id)) return out;
+  if (IsHostWord(out.box) && IsInstanceToken(out.id)) return out;
   return Status(Code::kInvalid, "not an instance: " + Printable(instance));
 }
 

@@ -12,10 +12,6 @@ class Refusal(Exception):
         self.status = status
 
 
-class Cut(Exception):
-    """The connection ends without an answer."""
-
-
 def invalid(words):
     return Refusal('InvalidParameterValue', words)
 

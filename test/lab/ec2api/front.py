@@ -10,10 +10,13 @@ import time
 import traceback
 import urllib.parse
 
-from ec2api import faults, query
-from ec2api.errors import Cut, Refusal
+import going_wrong
+from ec2api import query
+from ec2api.errors import Refusal
+from ec2api.faults import refusal
 from ec2api.service import MOTOS, OURS
 from ec2api.signature import Scope, verify
+from going_wrong import Cut
 
 NOT_PASSED_ON = ('connection', 'content-length', 'transfer-encoding', 'date', 'server')
 
@@ -44,10 +47,10 @@ class Front:
                     who = (scope, self.keyring, handler.command, handler.path)
                     verify(*who, handler.headers, body)
                 fault = self.ec2.faults.take(entry['action'])
-                faults.before(fault)
+                going_wrong.before(fault, refusal)
                 status, headers, answer = self.pass_on(handler, body)
                 entry['status'] = status
-                faults.after(fault)
+                going_wrong.after(fault)
                 handler.out(status, answer, headers)
         except Cut:
             entry['cut'] = True
@@ -69,7 +72,7 @@ class Front:
         asked = query.parse(action, given)
         entry['asked'] = asked
         fault = self.ec2.faults.take(action)
-        faults.before(fault)
+        going_wrong.before(fault, refusal)
         if action in OURS:
             status, answer, headers = self.ours(action, region, asked)
         elif action in MOTOS:
@@ -77,7 +80,7 @@ class Front:
         else:
             raise Refusal('InvalidAction', f'The lab does not know the action {action}.')
         entry['status'] = status
-        faults.after(fault)
+        going_wrong.after(fault)
         handler.out(status, answer, headers)
 
     def ours(self, action, region, asked):

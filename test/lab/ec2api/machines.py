@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machines that do not boot: they run because time has passed. Those that boot are in rooms.py."""
 
-import threading
-
 from ec2api import lifecycle
 
 
@@ -38,29 +36,6 @@ class Machines:
 
     def end(self):
         pass
-
-
-class Clock:
-    """Notices and what follows from them, on time."""
-
-    def __init__(self, ec2):
-        self.ec2 = ec2
-        self.timers = []
-
-    def after(self, seconds, call, *arguments):
-        def run():
-            with self.ec2.world.lock:
-                call(*arguments)
-
-        timer = threading.Timer(max(seconds, 0), run)
-        timer.daemon = True
-        self.timers.append(timer)
-        timer.start()
-        return timer
-
-    def end(self):
-        for each in self.timers:
-            each.cancel()
 
 
 def reclaim(ec2, instance):

@@ -6,9 +6,10 @@ import types
 from ec2api import describe, groups, launch, lifecycle, spot, tags
 from ec2api.capacity import Capacity
 from ec2api.faults import Faults
-from ec2api.machines import Clock, Machines
+from ec2api.machines import Machines
 from ec2api.spot import Prices
 from ec2api.world import World
+from timeline import Clock
 
 SETTINGS = {
     'boot_delay': 0.1,  # of machines that do not boot: seconds from pending to running
@@ -74,7 +75,7 @@ class Ec2:
         self.faults = Faults()
         self.prices = Prices(behind)
         self.machines = machines or Machines(self.settings)
-        self.clock = Clock(self)
+        self.clock = Clock(lambda: self.world.lock)
 
     def call(self, action, region, asked):
         """The result in the model's words. Raises Refusal."""

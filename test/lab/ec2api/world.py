@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What there is: machines, disks, spot requests, tokens and groups, by region. Nothing here moves
-by itself: the state of a machine is a list of moments, read at the time of asking."""
+by itself."""
 
 import datetime
 import secrets
 import threading
-import time
+
+from timeline import Timeline
 
 ACCOUNT = '123456789012'
 CODES = {
@@ -31,19 +32,18 @@ def state_of(name):
     return {'Code': CODES[name], 'Name': name}
 
 
-class Instance:
-    """`asked` is the request that made it; `moments` are (time, state), the newest last."""
+class Instance(Timeline):
+    """`asked` is the request that made it."""
 
     def __init__(self, region, asked, index, reservation):
+        super().__init__('pending')
         self.id = new_id('i')
         self.region = region
         self.asked = asked
         self.index = index
         self.reservation = reservation
         self.reservation_owner = ACCOUNT
-        self.born = time.time()
         self.launched = self.born
-        self.moments = [(self.born, 'pending')]
         self.reason = ''  # StateTransitionReason
         self.state_reason = None
         self.tags = {}
@@ -58,25 +58,6 @@ class Instance:
         self.maintenance = []  # events as the metadata tells them
         self.console = b''  # of one that does not boot
         self.room = None  # of one that boots
-
-    def state(self, at=None):
-        """The state at that time, as far as is known now."""
-        at = time.time() if at is None else at
-        seen = self.moments[0][1]
-        for moment, state in self.moments:
-            if moment <= at:
-                seen = state
-        return seen
-
-    def move(self, *steps):
-        """`steps`: (seconds from now, state). What was to come otherwise, does not."""
-        now = time.time()
-        self.moments = [each for each in self.moments if each[0] <= now]
-        self.moments += [(now + after, state) for after, state in steps]
-
-    def since(self):
-        now = time.time()
-        return max(moment for moment, _ in self.moments if moment <= now)
 
     @property
     def over(self):

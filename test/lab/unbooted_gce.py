@@ -62,10 +62,10 @@ class UnbootedGce:
         if exchanged:
             from google.auth.transport.requests import Request
 
-            given.refresh(Request())
             from google.oauth2.credentials import Credentials
 
-            given = Credentials(given.token)  # as a token of somebody who has no key
+            given.refresh(Request())
+            given = Credentials(given.token)  # as of somebody who has a token and no key
         options = {'api_endpoint': self.endpoint}
         return getattr(compute_v1, name)(credentials=given, client_options=options)
 

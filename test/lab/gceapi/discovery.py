@@ -4,6 +4,7 @@ and what may stand in them and in their answers."""
 
 import base64
 import binascii
+import functools
 import json
 import os
 import re
@@ -114,6 +115,12 @@ class Discovery:
                 yield from self._faults(told['additionalProperties'], each, path)
             else:
                 yield path, 'Cannot find field.'
+
+
+@functools.lru_cache
+def discovery(name):
+    """One for all: it is read in a second."""
+    return Discovery(name)
 
 
 def _methods(told):

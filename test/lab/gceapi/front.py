@@ -10,7 +10,7 @@ import urllib.parse
 
 import going_wrong
 from gceapi import errors
-from gceapi.discovery import Discovery
+from gceapi.discovery import discovery
 from gceapi.errors import Refusal
 from gceapi.permissions import needed
 from gceapi.service import CHANGES, READS
@@ -26,7 +26,7 @@ class Front:
     def __init__(self, api, log):
         self.api = api
         self.log = log
-        self.discovery = Discovery('compute.v1')
+        self.discovery = discovery('compute.v1')
         self.bugs = []  # of the lab itself
         self.replies = 0  # how many were held against the document
 

@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from google.auth import jwt
 
+GOOGLES = 'https://oauth2.googleapis.com/token'  # google-auth signs for it, wherever it sends it
 GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 CLOUD = 'https://www.googleapis.com/auth/cloud-platform'
 SERVICE = 'https://compute.googleapis.com/'
@@ -131,7 +132,8 @@ class Identity:
             account = self.accounts.get(email)
             if account is None or account.key is None:
                 return email, [], 'Invalid grant: account not found'
-            claims = jwt.decode(assertion, certs=account.public_pem(), audience=self.endpoint)
+            good = [GOOGLES, self.endpoint]
+            claims = jwt.decode(assertion, certs=account.public_pem(), audience=good)
         except (ValueError, TypeError) as error:
             return None, [], f'Invalid JWT: {error}'
         if claims['exp'] - claims['iat'] > 3600:

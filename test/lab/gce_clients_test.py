@@ -493,6 +493,23 @@ def seen(lab, google):
     expect('what is told is old', google.state('page-0'), 'RUNNING')
     lab.api.settings.stale = 0
     silence(lab, google)
+    parts(lab)
+
+
+def parts(lab):
+    """`fields`, which this client does not have."""
+    token = lab.identity.issue(OWN, [CLOUD]).text
+    path = f'projects/{PROJECT}/aggregated/instances?filter=name%20%3D%20page-4&fields='
+    machine = {'name': 'page-4', 'labels': {'n': '4', 'batch': 'pages'}}
+    expect('parts of it', ask(lab, token, path + 'items/*/instances(name,labels)')[1]['items']
+           ['zones/us-central1-b'], {'instances': [machine]})  # fmt: skip
+    told = ask(lab, token, path + 'kind,items/*/warning/code,items/*/instances/name')[1]
+    expect('  named one by one', told['items'][f'zones/{ZONE}'],
+           {'warning': {'code': 'NO_RESULTS_ON_PAGE'}})  # fmt: skip
+    before = len(lab.log)
+    for bad in ('nope', 'items/*/instances(nope)', 'items(', 'items)', ''):
+        expect(f'  not {bad}', ask(lab, token, path + bad)[0], 400)
+    del lab.log[before:]  # what is strange there was meant to be
 
 
 def silence(lab, google):

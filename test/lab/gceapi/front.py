@@ -9,7 +9,7 @@ import traceback
 import urllib.parse
 
 import going_wrong
-from gceapi import errors
+from gceapi import errors, partial
 from gceapi.discovery import discovery
 from gceapi.errors import Refusal
 from gceapi.permissions import needed
@@ -83,6 +83,9 @@ class Front:
                               'bind query parameter. Field could not be found in request message.')
             if name in QUIET:
                 continue
+            if name == 'fields':
+                found[name] = self.fields(method, value, entry)
+                continue
             if name not in method.parameters and name != 'returnPartialSuccess':
                 entry['strange'] = f'parameter {name}'
                 raise Refusal(501, f'The lab does not do {name}.', 'notImplemented')
@@ -91,6 +94,14 @@ class Front:
             except ValueError:
                 entry['strange'] = f'parameter {name}={value}'
                 raise errors.invalid(name, value) from None
+        return found
+
+    def fields(self, method, text, entry):
+        found = partial.Fields(text)
+        name = partial.unknown(self.discovery, method.response, found.tree)
+        if name:
+            entry['strange'] = f'field {name}'
+            raise partial.wrong(name)
         return found
 
     def check_path(self, method, params, entry):
@@ -149,7 +160,7 @@ class Front:
         self.replies += 1
         if found:
             self.bug(f'an answer of {method.id} is not as the document has it: {found[:5]}')
-        return told
+        return query['fields'](told) if 'fields' in query else told
 
     def bug(self, words):
         self.bugs.append(words)

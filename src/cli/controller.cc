@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "cli/cloud_sweep.h"
 #include "cli/context.h"
 #include "cli/interrupts.h"
 #include "cli/private_env.h"
@@ -104,6 +105,7 @@ Status Loop(Context& context, const ControllerOptions& options, Duration interva
       tally.Add(id, pass);
     });
     ForgetPrivate(context);
+    SweepCloudAtTimes(context);
     if (options.once && !result.ok()) return result.status();
     if (context.json && (news.Is(tally, result.status()) || options.once)) {
       context.Print(tally.Line(context.clock().Wall(), result));

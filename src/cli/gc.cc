@@ -7,9 +7,9 @@
 #include <set>
 
 #include "base/text.h"
+#include "cli/cloud_sweep.h"
 #include "cli/confirm.h"
 #include "cli/context.h"
-#include "cli/expired.h"
 #include "cli/late_cancel.h"
 #include "cli/private_env.h"
 #include "cli/reserve.h"
@@ -30,6 +30,7 @@ struct GcOptions {
   std::string older_than;
   bool dry_run = false;
   bool yes = false;
+  bool all_regions = false;
 };
 
 Result<std::optional<Duration>> Age(const GcOptions& options) {
@@ -129,6 +130,7 @@ struct Outcome {
   Caches caches;
   Collected collected;
   std::vector<std::string> instances;
+  CloudSweep cloud;
   int64_t uploads = 0;
   int64_t binaries = 0;
   int64_t unsaved = 0;
@@ -148,7 +150,7 @@ void SweepBoxes(Context& context, bool dry_run, std::vector<std::string>* instan
 }
 
 // In this order, since a full disk is why people come: first what needs no room, then what may.
-Result<Outcome> Clear(Context& context, const CollectRequest& request) {
+Result<Outcome> Clear(Context& context, const CollectRequest& request, bool all_regions) {
   Outcome out;
   const bool dry_run = request.dry_run;
   out.caches = ClearCaches(context, dry_run);
@@ -165,9 +167,12 @@ Result<Outcome> Clear(Context& context, const CollectRequest& request) {
   if (!instances.ok())
     context.Say("left-over instances are kept: " + instances.status().ToString());
   SweepBoxes(context, dry_run, &out.instances);
-  const auto expired = EndExpired(context, dry_run);
-  for (const std::string& id : expired.value_or({})) out.instances.push_back(id);
-  if (!expired.ok()) context.Say("machines of EC2 are kept: " + expired.status().ToString());
+  auto cloud = SweepCloud(context, all_regions, dry_run);
+  if (!cloud.ok()) context.Say("machines of EC2 are kept: " + cloud.status().ToString());
+  if (cloud.ok()) out.cloud = std::move(*cloud);
+  for (const CloudThing& one : out.cloud.things) {
+    if (!one.over.empty() && one.ended.ok()) out.instances.push_back(one.thing.id);
+  }
   out.uploads = SweepUploads(context, *ledger, dry_run);
   const auto binaries = ClearBinaries(context, *ledger, dry_run);
   out.binaries = binaries.value_or(0);
@@ -218,6 +223,7 @@ nlohmann::json ToJson(const Outcome& out, bool dry_run) {
           {"blobs", out.collected.blobs},
           {"blob_bytes", out.collected.blob_bytes},
           {"instances", out.instances},
+          {"cloud", ToJson(out.cloud)},
           {"unfinished_uploads", out.uploads},
           {"unsaved", out.unsaved},
           {"copies", out.caches.copies + out.binaries},
@@ -233,6 +239,19 @@ nlohmann::json ToJson(const Outcome& out, bool dry_run) {
 
 std::string Count(int64_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+// All that carries the ledger's tag, with what it costs, so that nothing is forgotten.
+void TellCloud(Context& context, const CloudSweep& cloud, bool dry_run) {
+  for (const std::string& trouble : cloud.troubles) context.Say("EC2: " + Printable(trouble));
+  std::string end = dry_run ? "; would be ended: " : "; ended: ";
+  for (const CloudThing& one : cloud.things) {
+    std::string text = CloudLine(one, cloud.now);
+    if (!one.over.empty()) {
+      text += one.ended.ok() ? end + one.over : "; stays: " + one.ended.ToString();
+    }
+    context.Print(text + "\n");
+  }
 }
 
 void Tell(Context& context, const Outcome& out, const CollectRequest& request) {
@@ -251,6 +270,7 @@ void Tell(Context& context, const Outcome& out, const CollectRequest& request) {
     text += ", " + Count(out.unsaved, "folder") + " of files that no store had room for";
   }
   context.Print(text + "\n");
+  TellCloud(context, out.cloud, request.dry_run);
   const std::string folder = UnsavedFolder(context);
   const auto left = sys::ListDir(folder);
   if (left.ok() && !left->empty()) {
@@ -285,14 +305,16 @@ Status Run(Context& context, const GcOptions& options) {
   request.dry_run = options.dry_run;
   request.progress = [&](const std::string& what) { context.Progress(what); };
   STOKER_TRY(AskFirst(context, request, options.yes));
-  STOKER_ASSIGN(const Outcome out, Clear(context, request));
+  STOKER_ASSIGN(const Outcome out, Clear(context, request, options.all_regions));
   for (const auto& [id, why] : out.unfinished) {
     context.Say("job " + id + " is kept: " + why.ToString());
   }
   if (!out.collected.index.ok()) {
     context.Say("'stoker ls' may still list the removed jobs: " + out.collected.index.ToString());
   }
-  if (!out.unfinished.empty() || !out.collected.index.ok()) context.exit_code = 1;
+  if (!out.unfinished.empty() || !out.collected.index.ok() || !out.cloud.troubles.empty()) {
+    context.exit_code = 1;
+  }
   if (context.json) {
     context.Print(ToJson(out, options.dry_run).dump() + "\n");
   } else {
@@ -309,8 +331,10 @@ Verb GcVerb() {
   verb.name = "gc";
   verb.summary = "Clear away what is no longer needed";
   verb.description =
-      "Clears away left-over machines and old copies of stoker on this computer, machines of EC2 "
-      "whose tag stoker-expires is past, Python "
+      "Clears away left-over machines and old copies of stoker on this computer, what is left "
+      "in EC2 of machines that their records have ended or whose tag stoker-expires is past (it "
+      "lists all that carries this ledger's tag, in every region that the ledger has noted, with "
+      "age and price), Python "
       "environments in its cache that no job has used for 30 days, code archives older than 30 "
       "days that no job needs, uploads (also of 'stoker sync' here) that were begun three days ago "
       "and never finished, and files that no store had room for 30 days ago. With --older-than it "
@@ -322,6 +346,8 @@ Verb GcVerb() {
                    "stoker gc --older-than 90d --yes"};
   verb.options = {{"--older-than", "Also remove jobs that ended longer ago than this",
                    &options->older_than, "DURATION"},
+                  {"--all-regions", "Look in all regions of EC2, not only in those that were noted",
+                   &options->all_regions},
                   {"--dry-run", "Only say what would be removed", &options->dry_run},
                   {"-y,--yes", "Remove jobs without asking", &options->yes}};
   verb.run = [options](Context& context) { return Run(context, *options); };

@@ -35,7 +35,8 @@ ASSUME = '{"Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", ' \
 
 class Orders:
     """reset; refuse?code= (none: no more); doom?code=; fault?action=&way=; late?seconds=;
-    capacity?type=&slots=; stop?id=; drill?id=&ms=; group?id=; made: what requests have made."""
+    capacity?type=&slots=; stop?id=; drill?id=&ms=; group?id=; copy?id= and loosen?id=: see there;
+    made: what requests have made."""
 
     def __init__(self, ec2, log, client):
         self.ec2 = ec2
@@ -88,6 +89,23 @@ class Orders:
         )
         end.daemon = True
         end.start()
+
+    def copy(self, id):
+        """Another machine like it, as the console makes them: with its tags. Its id."""
+        plan = self.ec2.world.find(id).asked
+        tags = [{'Key': k, 'Value': v} for k, v in self.ec2.world.find(id).tags.items()]
+        made = self.client.run_instances(
+            MinCount=1, MaxCount=1, ImageId=plan['ImageId'], InstanceType=plan['InstanceType'],
+            TagSpecifications=[{'ResourceType': 'instance', 'Tags': tags}],
+        )  # fmt: skip
+        return made['Instances'][0]['InstanceId']
+
+    def loosen(self, id):
+        """Its first volume will outlive it: the volume's id."""
+        machine = self.ec2.world.find(id)
+        volume = machine.region.volumes[machine.volumes[0]]
+        volume['ends_with_it'] = False
+        return volume['id']
 
     def group(self, id):
         found = self.client.describe_security_groups(GroupIds=[id])['SecurityGroups'][0]

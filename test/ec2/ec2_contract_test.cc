@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <memory>
+#include <set>
 #include <thread>
 
 #include "base/text.h"
+#include "provider/ec2/ec2_holdings.h"
+#include "provider/ec2/ec2_prices.h"
 #include "sys/real_clock.h"
 #include "test/contract/provider_suite.h"
 #include "test/ec2/subject.h"
@@ -167,6 +170,21 @@ TEST(Ec2Api, TheLeaseIsMovedByATag) {
   }
 }
 
+// What a sweeper would end of those that `Ec2Holdings` lists.
+std::set<std::string> Expired(ec2::AwsApi& api, bool end) {
+  std::vector<std::string> troubles;
+  const auto all = Ec2Holdings(api, "us-east-1", "ledger", &troubles);
+  EXPECT_TRUE(all.ok()) << all.status().ToString();
+  EXPECT_TRUE(troubles.empty()) << troubles.front();
+  std::set<std::string> out;
+  for (const Ec2Holding& one : *all) {
+    if (!IsExpired(one, Ec2Now(api))) continue;
+    out.insert(one.id);
+    if (end) EXPECT_TRUE(EndEc2Holding(api, one).ok());
+  }
+  return out;
+}
+
 TEST(Ec2Api, WhatHasExpiredIsEndedAndNothingElse) {
   Ec2Subject subject;
   const auto api = ec2_test::Api();
@@ -177,16 +195,66 @@ TEST(Ec2Api, WhatHasExpiredIsEndedAndNothingElse) {
   other.ledger_id = "other";
   const auto foreign = ec2.Launch(other);
   ASSERT_TRUE(over.ok() && healthy.ok() && foreign.ok());
-  EXPECT_TRUE(SweepEc2(ec2, *api, "ledger", false)->empty());
+  EXPECT_TRUE(Expired(*api, true).empty());
   const WallTime past = subject.Now() - Duration::Minutes(1);
-  ASSERT_TRUE(TagExpiry(*api, "us-east-1", over->front(), past).ok());
-  ASSERT_TRUE(TagExpiry(*api, "us-east-1", foreign->front(), past).ok());
-  EXPECT_EQ(*SweepEc2(ec2, *api, "ledger", true), *over);
+  // A person has started another one like it, with its tags.
+  const std::string copy = ec2_test::Order("copy?id=" + over->front());
+  ASSERT_EQ(copy.substr(0, 2), "i-");
+  for (const std::string& id : {over->front(), foreign->front(), copy}) {
+    ASSERT_TRUE(TagExpiry(*api, "us-east-1", id, past).ok());
+  }
+  const std::set<std::string> wanted = {over->front()};
+  EXPECT_EQ(Expired(*api, false), wanted);
   EXPECT_EQ(Living(ec2, "over"), 1U) << "who only looks ends nothing";
-  EXPECT_EQ(*SweepEc2(ec2, *api, "ledger", false), *over);
+  EXPECT_EQ(Expired(*api, true), wanted);
   EXPECT_TRUE(subject.Until([&] { return Living(ec2, "over") == 0; }));
   EXPECT_EQ(Living(ec2, "healthy"), 1U);
   EXPECT_EQ(ec2.Describe("other", "")->front().state == InstanceState::kGone, false);
+  EXPECT_TRUE(Expired(*api, true).empty()) << "what is gone is listed for an hour, and left alone";
+}
+
+TEST(Ec2Api, AVolumeThatOutlivedItsMachineGoesWhenItsTimeIsOver) {
+  Ec2Subject subject;
+  const auto api = ec2_test::Api();
+  const auto ids = subject.provider().Launch(subject.Request("kept"));
+  ASSERT_TRUE(ids.ok());
+  const WallTime past = subject.Now() - Duration::Minutes(1);
+  const std::string volume = ec2_test::Order("loosen?id=" + ids->front());
+  ASSERT_TRUE(TagExpiry(*api, "us-east-1", volume, past).ok());
+  EXPECT_TRUE(Expired(*api, true).empty()) << "a machine has it";
+  ASSERT_TRUE(subject.provider().Terminate(ids->front()).ok());
+  EXPECT_TRUE(subject.Until([&] { return Expired(*api, false).contains(volume); }));
+  EXPECT_EQ(Expired(*api, true), std::set<std::string>{volume});
+  EXPECT_TRUE(Expired(*api, false).empty());
+}
+
+TEST(Ec2Api, WhatThingsCost) {
+  EXPECT_EQ(*Ec2ListPrice("us-east-1", "m5.large"), 96'000);
+  EXPECT_EQ(*Ec2ListPrice("ap-south-1", "m5.large"), 101'000);
+  EXPECT_EQ(*Ec2ListPrice("us-east-1", "p3.2xlarge"), 3'060'000);
+  // Not offered there, not in the list, changed since: unknown, and never 0.
+  EXPECT_FALSE(Ec2ListPrice("ap-south-1", "p3.2xlarge"));
+  EXPECT_FALSE(Ec2ListPrice("mars-north-1", "m5.large"));
+  EXPECT_FALSE(Ec2ListPrice("us-east-1", "p5.48xlarge"));
+  EXPECT_FALSE(Ec2ListPrice("us-east-1", "m5"));
+  EXPECT_EQ(Ec2PriceText(std::nullopt), "of unknown price");
+  Ec2Subject subject;
+  const auto api = ec2_test::Api();
+  LaunchRequest spot = subject.Request("priced-spot");
+  spot.ask.market = ec2::kSpot;
+  ASSERT_TRUE(subject.provider().Launch(subject.Request("priced")).ok());
+  ASSERT_TRUE(subject.provider().Launch(spot).ok());
+  std::vector<std::string> troubles;
+  int seen = 0;
+  for (const Ec2Holding& one : *Ec2Holdings(*api, "us-east-1", "ledger", &troubles)) {
+    if (one.kind != Ec2Kind::kInstance || one.gone) continue;
+    ++seen;
+    ASSERT_TRUE(one.price) << one.what;
+    EXPECT_EQ(one.what.substr(0, 9), "m5.large ");
+    if (one.what == "m5.large on-demand") EXPECT_EQ(*one.price, 96'000);
+    if (one.what == "m5.large spot") EXPECT_LT(*one.price, 96'000);
+  }
+  EXPECT_EQ(seen, 2);
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ TEST(Ec2Resolve, OneOfferForEachZone) {
     EXPECT_EQ(offer.ask.type, "m5.large");
     EXPECT_EQ(offer.ask.image, "ami-0a120230000000064");
     EXPECT_EQ(offer.ask.market, "on-demand");
+    EXPECT_EQ(offer.price, 96'000) << "of the list";
     const auto options = ec2::ParseOptions(offer.ask.options);
     ASSERT_TRUE(options.ok());
     zones.insert(offer.ask.place.zone);

@@ -23,6 +23,10 @@ ASSUME = (
 class Unbooted:
     """`ec2`: what a test changes. `log`: what was asked. `bugs`: errors of the lab itself."""
 
+    def __init__(self, host='127.0.0.1'):
+        """`host`: where the API listens."""
+        self.host = host
+
     def __enter__(self):
         self.moto = MotoAws().__enter__()
         self.keyring = Keyring()
@@ -31,8 +35,8 @@ class Unbooted:
         self.ec2.settings.verify = True
         self.front = Front(self.ec2, self.keyring, self.log)
         self.bugs = self.front.bugs
-        self.servers = [Server(self.front)]
-        self.endpoint = self.servers[0].url
+        self.servers = [Server(self.front, host=self.host)]
+        self.endpoint = f'http://{self.host}:{self.servers[0].port}'
         return self
 
     def __exit__(self, *_):

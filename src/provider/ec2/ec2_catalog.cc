@@ -4,28 +4,19 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
 #include "base/letter_case.h"
 #include "base/text.h"
 #include "provider/ec2/ec2_errors.h"
+#include "provider/ec2/ec2_lists.h"
 #include "provider/ec2/ec2_request.h"
 
 namespace stoker::ec2 {
 namespace {
 
-constexpr int kMostCatalogPages = 200;
 constexpr int64_t kMib = 1 << 20;
-
-std::string TextIn(const pugi::xml_node& node, const char* name) {
-  return Printable(CutText(node.child_value(name), 300));
-}
-
-int64_t Number(const pugi::xml_node& node, const char* name) {
-  return WholeNumber(node.child_value(name), 0, int64_t{1} << 50).value_or(0);
-}
 
 bool Has(const pugi::xml_node& set, const std::string& value) {
   for (const pugi::xml_node item : set.children("item")) {
@@ -34,50 +25,15 @@ bool Has(const pugi::xml_node& set, const std::string& value) {
   return false;
 }
 
-// `params` with filters behind: {{"vpc-id", "vpc-1"}, …}.
-Params Filters(const std::vector<std::pair<std::string, std::vector<std::string>>>& filters,
-               Params params = {}) {
-  int n = 0;
-  for (const auto& [name, values] : filters) {
-    const std::string prefix = "Filter." + std::to_string(++n);
-    params.emplace_back(prefix + ".Name", name);
-    int v = 0;
-    for (const std::string& value : values) {
-      params.emplace_back(prefix + ".Value." + std::to_string(++v), value);
-    }
-  }
-  return params;
-}
-
-// Each item of the list `set` in all pages of the answer.
-Status EachItem(AwsApi& api, const Call& call, const char* set,
-                const std::function<void(const pugi::xml_node&)>& take) {
-  std::string next;
-  for (int page = 0; page < kMostCatalogPages; ++page) {
-    Call one = call;
-    if (!next.empty()) one.params.emplace_back("NextToken", next);
-    STOKER_ASSIGN(const std::string body, api.Read(one));
-    pugi::xml_document document;
-    if (!document.load_buffer(body.data(), body.size())) {
-      return Status(Code::kCorrupt, Described(call) + ": the answer is not XML");
-    }
-    const pugi::xml_node root = document.document_element();
-    for (const pugi::xml_node item : root.child(set).children("item")) take(item);
-    next = root.child_value("nextToken");
-    if (next.empty()) return Status::Ok();
-  }
-  return Status(Code::kCorrupt, Described(call) + ": the list has no end");
-}
-
 MachineType TypeOf(const pugi::xml_node& item) {
   MachineType type;
   type.name = TextIn(item, "instanceType");
-  type.cpus = Number(item.child("vCpuInfo"), "defaultVCpus");
-  type.memory_mib = Number(item.child("memoryInfo"), "sizeInMiB");
+  type.cpus = NumberIn(item.child("vCpuInfo"), "defaultVCpus");
+  type.memory_mib = NumberIn(item.child("memoryInfo"), "sizeInMiB");
   for (const pugi::xml_node gpu : item.child("gpuInfo").child("gpus").children("item")) {
-    type.gpus += Number(gpu, "count");
+    type.gpus += NumberIn(gpu, "count");
     type.gpu_name = TextIn(gpu, "name");
-    type.gpu_memory_mib = Number(gpu.child("memoryInfo"), "sizeInMiB");
+    type.gpu_memory_mib = NumberIn(gpu.child("memoryInfo"), "sizeInMiB");
   }
   type.x86_64 = Has(item.child("processorInfo").child("supportedArchitectures"), "x86_64");
   type.spot = Has(item.child("supportedUsageClasses"), "spot");

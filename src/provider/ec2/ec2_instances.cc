@@ -46,7 +46,8 @@ Instance Parse(const pugi::xml_node& item, WallTime now) {
     const auto found = out.tags.find(key);
     return found == out.tags.end() ? std::string() : found->second;
   };
-  seen.token = tag(kTokenTag);
+  // People copy tags ("launch more like this"), but nobody's request has another one's token.
+  if (Text(item, "clientToken") == tag(kTokenTag)) seen.token = tag(kTokenTag);
   seen.ledger_id = tag(kLedgerTag);
   seen.job = tag(kJobTag);
   const auto index = WholeNumber(Text(item, "amiLaunchIndex"), 0, 100'000);

@@ -253,21 +253,6 @@ Status TagExpiry(ec2::AwsApi& api, const std::string& region, const std::string&
   return ec2::StatusOf("renewing the lease of " + instance_id, *reply->failure);
 }
 
-// Its clock is known from the list.
-Result<std::vector<std::string>> SweepEc2(Provider& ec2, ec2::AwsApi& api,
-                                          const std::string& ledger_id, bool dry_run) {
-  STOKER_ASSIGN(const std::vector<InstanceSeen> all, ec2.Describe(ledger_id, ""));
-  const WallTime now = api.Now();
-  std::vector<std::string> expired;
-  for (const InstanceSeen& seen : all) {
-    const bool over = seen.expires.ms > 0 && seen.expires < now;
-    if (!over || seen.ledger_id != ledger_id || seen.state == InstanceState::kGone) continue;
-    if (!dry_run) STOKER_TRY(ec2.Terminate(seen.id));
-    expired.push_back(seen.id);
-  }
-  return expired;
-}
-
 std::unique_ptr<Provider> MakeEc2Provider(std::shared_ptr<ec2::AwsApi> api, Ec2Notes notes) {
   return std::make_unique<ec2::Ec2>(std::move(api), std::move(notes));
 }

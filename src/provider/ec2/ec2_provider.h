@@ -41,9 +41,4 @@ Status TagExpiry(ec2::AwsApi& api, const std::string& region, const std::string&
 // Interrupt asks the agent of the machine, by the notes: EC2 itself gives no drills.
 std::unique_ptr<Provider> MakeEc2Provider(std::shared_ptr<ec2::AwsApi> api, Ec2Notes notes);
 
-// Ends the ledger's machines whose `stoker-expires` is past by EC2's clock; `dry_run`: only tells
-// which. Their ids.
-Result<std::vector<std::string>> SweepEc2(Provider& ec2, ec2::AwsApi& api,
-                                          const std::string& ledger_id, bool dry_run);
-
 }  // namespace stoker

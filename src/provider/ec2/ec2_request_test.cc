@@ -259,7 +259,7 @@ InstanceSeen Seen(int state, const std::string& more = "") {
 }
 
 TEST(Ec2Instances, WhatATagSays) {
-  const InstanceSeen seen = Seen(16);
+  const InstanceSeen seen = Seen(16, "<clientToken>tok</clientToken>");
   EXPECT_EQ(seen.id, "i-1");
   EXPECT_EQ(seen.token, "tok");
   EXPECT_EQ(seen.ledger_id, "led");
@@ -269,6 +269,9 @@ TEST(Ec2Instances, WhatATagSays) {
   EXPECT_EQ(seen.address, "172.31.0.5");
   EXPECT_EQ(seen.up_for, Duration::Minutes(10));
   EXPECT_EQ(seen.expires, *ParseRfc3339("2026-11-25T10:00:00Z"));
+  // Tags are copied by people; whose request it was EC2 says itself.
+  EXPECT_EQ(Seen(16).token, "");
+  EXPECT_EQ(Seen(16, "<clientToken>other</clientToken>").token, "");
 }
 
 TEST(Ec2Instances, States) {

@@ -7,6 +7,7 @@
 #include "aws/config.h"
 #include "base/text.h"
 #include "provider/ec2/ec2_catalog.h"
+#include "provider/ec2/ec2_prices.h"
 #include "provider/ec2/ec2_request.h"
 
 namespace stoker {
@@ -158,6 +159,8 @@ Result<std::vector<Way>> WaysOf(AwsApi& api, const Ec2Wish& wish,
       }
       if (!best || (way.price && (!best->price || *way.price < *best->price))) best = way;
     }
+    // On demand it is only told: who is not choosy gets the smallest.
+    if (best && !wish.spot) best->price = Ec2ListPrice(wish.region, best->type);
     if (best) ways.push_back(*best);
   }
   if (ways.empty()) {

@@ -31,8 +31,9 @@ Result<std::string> WithEc2Rights(const std::string& policy, const std::string& 
         Allow("Look",
               {"ec2:DescribeAvailabilityZones", "ec2:DescribeImages", "ec2:DescribeInstances",
                "ec2:DescribeInstanceTypeOfferings", "ec2:DescribeInstanceTypes",
-               "ec2:DescribeRegions", "ec2:DescribeSecurityGroups", "ec2:DescribeSpotPriceHistory",
-               "ec2:DescribeSubnets", "ec2:DescribeVpcs"},
+               "ec2:DescribeRegions", "ec2:DescribeSecurityGroups",
+               "ec2:DescribeSecurityGroupRules", "ec2:DescribeSpotPriceHistory",
+               "ec2:DescribeSubnets", "ec2:DescribeVolumes", "ec2:DescribeVpcs"},
               "*"));
     all.push_back(
         Allow("Group", {"ec2:CreateSecurityGroup", "ec2:AuthorizeSecurityGroupIngress"}, "*"));

@@ -3,6 +3,7 @@
 moto as it came."""
 
 import http.client
+import json
 import secrets
 import sys
 import threading
@@ -11,8 +12,8 @@ import traceback
 import urllib.parse
 
 import going_wrong
-from ec2api import query
-from ec2api.errors import Refusal
+from ec2api import query, rights
+from ec2api.errors import DRY_RUN, Refusal
 from ec2api.faults import refusal
 from ec2api.service import MOTOS, OURS
 from ec2api.signature import Scope, verify
@@ -27,6 +28,7 @@ class Front:
         self.keyring = keyring
         self.log = log  # a list of what was asked, for tests
         self.bugs = []  # of the lab itself
+        self.rights = rights.Rights()
         self.local = threading.local()
         self.host = urllib.parse.urlsplit(ec2.behind.endpoint).netloc
 
@@ -46,6 +48,7 @@ class Front:
                 if self.ec2.settings.verify and scope.service != 'sts':
                     who = (scope, self.keyring, handler.command, handler.path)
                     verify(*who, handler.headers, body)
+                self.check_others(scope, entry['action'], body)
                 fault = self.ec2.faults.take(entry['action'])
                 going_wrong.before(fault, refusal)
                 status, headers, answer = self.pass_on(handler, body)
@@ -57,7 +60,20 @@ class Front:
             handler.cut()
         except Refusal as error:
             entry['error'], entry['status'] = error.code, error.status
-            handler.out(error.status, query.refusal(error, new_request_id()), XML)
+            if scope.service == 'ssm':
+                told = {'__type': error.code, 'message': error.words}
+                handler.out(400, json.dumps(told), {'Content-Type': 'application/x-amz-json-1.1'})
+            else:
+                handler.out(error.status, query.refusal(error, new_request_id()), XML)
+
+    def check_others(self, scope, action, body):
+        if scope.service == 'ssm':
+            given, code = json.loads(body or b'{}'), 'AccessDeniedException'
+        else:
+            text = body.decode(errors='replace')
+            given, code = dict(urllib.parse.parse_qsl(text)), 'AccessDenied'
+        wanted = rights.asks_of_others(scope.service, action, given)
+        self.rights.check(scope.key, wanted, code)
 
     def ec2_call(self, handler, scope, body, entry):
         given = dict(urllib.parse.parse_qsl(body.decode(), keep_blank_values=True))
@@ -71,6 +87,10 @@ class Front:
         region = scope.region or 'us-east-1'
         asked = query.parse(action, given)
         entry['asked'] = asked
+        wanted = rights.asks(self.ec2, region, action, asked)
+        self.rights.check(scope.key, wanted, 'UnauthorizedOperation')
+        if asked.get('DryRun') and action != 'RunInstances':  # which looks at more before
+            raise DRY_RUN
         fault = self.ec2.faults.take(action)
         going_wrong.before(fault, refusal)
         if action in OURS:

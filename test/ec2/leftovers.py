@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What `stoker gc` and `stoker controller` see and end of what a ledger has in EC2: in each region
+that the ledger has noted, what a record has ended or whose time is over, and nothing else. With
+machines that do not boot; judged by what the lab has, and by what it was asked."""
+
+import sys
+import time
+
+from verb_lab import VerbLab, enter
+
+enter()
+from kit.harness import Results  # noqa: E402
+
+PAST = '2020-01-01T00:00:00Z'
+
+
+def submit(world, region='us-east-1'):
+    words = ('--infra', f'aws/{region}', '--instance-type', 'm5.large', '--', 'true')
+    return world.submit(*words)
+
+
+def tag(lab, name, key, value, region='us-east-1'):
+    lab.below.client('ec2', region_name=region).create_tags(
+        Resources=[name], Tags=[{'Key': key, 'Value': value}]
+    )
+
+
+def things(world, *flags):
+    told = world.json('gc', *flags)['cloud']
+    return told, {each['id']: each for each in told['things']}
+
+
+def leftovers(lab, check):
+    with lab.world('one') as world, lab.world('two') as other:
+        here, there = submit(world), submit(world, 'eu-west-1')
+        foreign = submit(other)
+        first, second, third = (lab.machines(job)[0] for job in (here, there, foreign))
+        tag(lab, third.id, 'stoker-expires', PAST)
+        since = len(lab.log)
+        told, seen = things(world, '--dry-run')
+        check('both regions that were noted are looked in, and no other',
+              told['regions'] == ['eu-west-1', 'us-east-1'], told['regions'])  # fmt: skip
+        check('both machines are listed, with place, job, age and price',
+              (seen[first.id]['job'], seen[second.id]['job']) == (here, there)
+              and seen[second.id]['zone'].startswith('eu-west-1')
+              and seen[first.id]['price'] == 0.096 and seen[second.id]['price'] == 0.107
+              and seen[first.id]['cost'] is not None, seen)  # fmt: skip
+        check('disks and groups too',
+              {'volume', 'security group'} <= {each['kind'] for each in seen.values()})
+        check('the other ledger\'s machine is not', third.id not in seen)
+        check('nothing is over', not [each for each in seen.values() if each['over']], seen)
+        changes = [each for each in lab.asked(since) if not each.startswith('Describe')
+                   and '/' not in each]  # fmt: skip
+        check('who only looks changes nothing', not changes, changes)
+        words = world.stoker('gc', '--dry-run').stdout
+        check('people are told', f'instance {first.id} in {first.asked["Zone"]}: m5.large on-demand'
+              in words and '0.0960 $/h' in words, words)  # fmt: skip
+
+        tag(lab, second.id, 'stoker-expires', PAST, 'eu-west-1')
+        _, seen = things(world, '--dry-run')
+        check('what has expired is named', 'its time was over' in seen[second.id]['over'], seen)
+        _, seen = things(world)
+        check('it is ended, where it is', second.state() in ('shutting-down', 'terminated'))
+        check('the healthy one stays, and so does the foreign one',
+              len(lab.machines(here)) == 1 and len(lab.machines(foreign)) == 1)  # fmt: skip
+
+        # Of a job that ended while nobody looked: EC2 had not told of it yet.
+        world.stoker('cancel', here, check=True)
+        world.wait_for('it ends', lambda: world.job(here)['state'] == 'Cancelled')
+        ended_by_cancel = first.state() != 'running'
+        check('a cancel ends its machine', ended_by_cancel, first.state())
+        late = lab.raise_again(first)
+        _, seen = things(world, '--dry-run')
+        check('one that its record has ended is over, whatever its tag says',
+              seen[late.id]['over'] == 'its record has ended it', seen[late.id])  # fmt: skip
+        things(world)
+        check('and is ended', late.state() in ('shutting-down', 'terminated'), late.state())
+
+
+def by_itself(lab, check):
+    """`stoker controller --once`, as a timer calls it."""
+    with lab.world('sweeper') as world:
+        job = submit(world)
+        machine = lab.machines(job)[0]
+        # Nobody's job any more.
+        for key in [k for k in lab.s3.keys('sweeper/') if job in k]:
+            lab.s3.client.delete_object(Bucket=lab.s3.bucket, Key=key)
+        check('its record is gone', world.stoker('show', job).returncode == 1)
+        world.stoker('controller', '--once')
+        check('a machine without a record stays while its time lasts', machine.state() == 'running')
+        tag(lab, machine.id, 'stoker-expires', PAST)
+        since = len(lab.log)
+        world.stoker('controller', '--once')
+        check('the sweep is not for every minute', 'DescribeVolumes' not in lab.asked(since))
+        for mark in world.state.glob('swept-*'):
+            mark.unlink()
+        done = world.stoker('controller', '--once')
+        check('later it ends what is over, and says so',
+              machine.state() in ('shutting-down', 'terminated') and machine.id in done.stderr,
+              done.stderr)  # fmt: skip
+
+
+def everywhere(lab, check):
+    """A region that the ledger has lost the note of, or that cannot be asked."""
+    with lab.world('wide') as world:
+        job = submit(world, 'ap-south-1')
+        machine = lab.machines(job)[0]
+        for key in [k for k in lab.s3.keys('wide/places/')]:
+            lab.s3.client.delete_object(Bucket=lab.s3.bucket, Key=key)
+        tag(lab, machine.id, 'stoker-expires', PAST, 'ap-south-1')
+        told, _ = things(world, '--dry-run')
+        check('without a note nobody looks there', told['regions'] == [], told['regions'])
+        told, seen = things(world, '--dry-run', '--all-regions')
+        check('--all-regions finds it', machine.id in seen and len(told['regions']) > 10, told)
+        lab.ec2.faults.add('DescribeVolumes', 'error', count=100, code='UnauthorizedOperation',
+                           words='no')  # fmt: skip
+        done = world.stoker('gc', '--all-regions')
+        check('what cannot be listed is said, and machines are ended all the same',
+              done.returncode == 1 and 'DescribeVolumes' in done.stderr
+              and machine.state() in ('shutting-down', 'terminated'), done.stderr)  # fmt: skip
+        lab.ec2.faults.clear()
+
+
+def main():
+    results = Results()
+    begun = time.time()
+    with VerbLab() as lab:
+        for part in (leftovers, by_itself, everywhere):
+            results.run(part.__name__, part, lab, results.check)
+        results.check('the lab has no bug', not lab.front.bugs, lab.front.bugs)
+    print(f'leftovers: {time.time() - begun:.0f} s')
+    results.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -201,8 +201,11 @@ class NoBlindLoss : public Observer {
       if (machine.launch() != launch.number) continue;
       if (machine.state != InstanceState::kQueued) return;  // one of several
       // Of a request whose answer was lost, while a later one was refused: nobody knows of it yet.
-      const int64_t age = world_.now() - machine.made_at;
-      if (launch.close_reason == CloseReason::kNeverCame && age < kUnheardOf) return;
+      const int64_t lately = world_.now() - kUnheardOf;
+      if (launch.close_reason == CloseReason::kNeverCame && machine.made_at > lately) return;
+      // Or that provider has not answered anybody since.
+      const std::string& provider = machine.request.ask.place.provider;
+      if (world_.cloud().WasAway(provider, machine.made_at, lately)) return;
       queues = true;
     }
     if (!queues) return;

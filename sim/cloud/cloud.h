@@ -149,6 +149,14 @@ class Cloud {
   int64_t stale_ms = 0;
   int64_t away_until = 0;  // true time; nobody reaches any provider until then
   std::map<std::string, int64_t> one_away_until;  // the same of one of several
+  int64_t away_since = 0;                         // when the newest such time began
+  std::map<std::string, int64_t> one_away_since;
+  // Nobody has reached the provider from `since` to `until`.
+  bool WasAway(const std::string& provider, int64_t since, int64_t until) const {
+    if (away_since <= since && until < away_until) return true;
+    const auto began = one_away_since.find(provider), ends = one_away_until.find(provider);
+    return began != one_away_since.end() && began->second <= since && until < ends->second;
+  }
   int64_t timeout_ms = 30'000;  // clients wait so long at most for an answer that does not come
   // A machine that is not up cannot end itself (EC2): one that is past its limit does so at its
   // next boot. Else the platform does it whatever its state.

@@ -137,7 +137,11 @@ void CloudAway(World& world, const FaultPlan& fault) {
     return !fault.zone.empty() && each.name == fault.zone;
   });
   const bool one = zone != zones.end() && !zone->provider.empty();
-  int64_t& until = one ? world.cloud().one_away_until[zone->provider] : world.cloud().away_until;
+  Cloud& cloud = world.cloud();
+  int64_t& until = one ? cloud.one_away_until[zone->provider] : cloud.away_until;
+  if (until < world.now()) {
+    (one ? cloud.one_away_since[zone->provider] : cloud.away_since) = world.now();
+  }
   until = std::max(until, world.now() + fault.amount);
 }
 void KillActor(World& world, const FaultPlan& fault) {

@@ -18,18 +18,21 @@ BUCKET = 'stoker-test'
 
 
 class FakeGcs:
-    """A process beside the test, which keeps everything in memory."""
+    """A process beside the test, on an address of this machine; it keeps everything in memory."""
+
+    def __init__(self, host='127.0.0.1'):
+        self.host = host
 
     def __enter__(self):
         program = go_tools.tool(SERVER)
         with socket.socket() as free:  # it says no port of its own choice
-            free.bind(('127.0.0.1', 0))
+            free.bind((self.host, 0))
             port = free.getsockname()[1]
-        self.endpoint = f'http://127.0.0.1:{port}'
+        self.endpoint = f'http://{self.host}:{port}'
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
-            [program, '-scheme', 'http', '-host', '127.0.0.1', '-port', str(port), '-backend',
-             'memory', '-log-level', 'error', '-public-host', f'127.0.0.1:{port}'],
+            [program, '-scheme', 'http', '-host', self.host, '-port', str(port), '-backend',
+             'memory', '-log-level', 'error', '-public-host', f'{self.host}:{port}'],
             stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL,
         )  # fmt: skip
         try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The disk that every room begins with: Debian 12 with systemd and cloud-init, made once under
-$XDG_CACHE_HOME/stoker-test. It takes a minute and 300 MB, and needs root."""
+"""The disk that every room begins with: Debian 12 with systemd, cloud-init and Google's guest
+agent, made once under $XDG_CACHE_HOME/stoker-test. It takes a minute and 300 MB, and needs root."""
 
 import fcntl
 import hashlib
@@ -13,7 +13,7 @@ from cloud_env import cache_root
 
 PACKAGES = (
     'ca-certificates,iproute2,procps,curl,busybox-static,python3,cloud-init,systemd,systemd-sysv,'
-    'dbus'
+    'dbus,google-guest-agent'
 )
 # What looks for hardware, or would start while a test runs.
 MASKED = (
@@ -21,6 +21,9 @@ MASKED = (
     'systemd-udevd.service', 'systemd-udev-trigger.service', 'apt-daily.timer',
     'apt-daily-upgrade.timer', 'dpkg-db-backup.timer', 'e2scrub_all.timer', 'e2scrub_reap.service',
     'fstrim.timer',
+    # Rooms of Google have its scripts' units again (gce_rooms.py).
+    'google-guest-agent.service', 'google-startup-scripts.service',
+    'google-shutdown-scripts.service',
 )  # fmt: skip
 CLOUD = """datasource_list: [ Ec2 ]
 datasource:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole lab: EC2's API, machines that boot, and a bucket, in namespaces of its own which
 nothing of it outlives. Needs root, and no network once the disk of rooms (base_tree.py) is made.
-Call enter() first, in a program of its own."""
+Call enter() first, in a program of its own. Google's is in gce_lab.py."""
 
 import ctypes
 import os
@@ -46,6 +46,7 @@ def enter():
         code = process.wait()
     except KeyboardInterrupt:  # the other end has it too
         code = process.wait()
+    let_go(folder)
     left = leftovers(folder, before)
     for each in left:
         print('FAIL the lab left', each)
@@ -53,6 +54,17 @@ def enter():
         print('ok   of the lab nothing is left: no process, mount, wire, cgroup or file')
     sweep(folder)
     sys.exit(code or bool(left))
+
+
+def let_go(folder):
+    """What the clouds' own were in; where one has left something, it stays."""
+    from room import cgroups
+
+    for each in (cgroups() / os.path.basename(folder), folder):
+        try:
+            os.rmdir(each)
+        except OSError:
+            continue
 
 
 def sweep(folder):
@@ -100,7 +112,7 @@ def leftovers(folder, before):
     while (found := processes_of(folder)) and time.monotonic() < end:
         time.sleep(0.1)
     nets, mounts = seen_outside()
-    found += [f'card {each}' for each in nets - before[0] if each.startswith(('w-i', 'lab'))]
+    found += [f'card {each}' for each in nets - before[0] if each.startswith(('w-', 'lab'))]
     found += [f'mount {each}' for each in mounts - before[1] if name in each]
     found += [f'cgroup {each}' for each in [cgroups() / name] if each.exists()]
     found += [f'file {each}' for each in [folder] if os.path.exists(each)]
@@ -111,18 +123,17 @@ class Lab:
     """`env`: for a stoker that submits. `log`: what was asked of the API, by whom."""
 
     def __enter__(self):
+        from ec2_rooms import GATE, Ec2Rooms
         from ec2api.behind import Behind
         from ec2api.front import Front
         from ec2api.service import Ec2
         from keyring import Keyring
         from moto_aws import MotoAws
         from moto_s3 import MotoS3
-        from room import GATE, bridge
-        from rooms import Rooms
+        from room import bridge
         from web import Server
 
-        bridge()
-        self.folder = os.environ[INSIDE]
+        bridge(GATE)
         self.log = []
         self.keyring = Keyring()
         self.moto = MotoAws().__enter__()
@@ -130,9 +141,10 @@ class Lab:
         self.s3 = MotoS3(host='0.0.0.0').__enter__()
         self.ec2 = Ec2(Behind(self.moto.endpoint))
         self.ec2.settings.verify = True
-        self.rooms = Rooms(
-            self.ec2.settings, self.keyring, self.folder, os.environ['STOKER_LAB_TREE']
+        self.rooms = Ec2Rooms(
+            self.ec2.settings, self.keyring, os.environ[INSIDE], os.environ['STOKER_LAB_TREE']
         )
+        self.folder = self.rooms.folder
         self.rooms.ec2, self.ec2.machines = self.ec2, self.rooms
         self.front = Front(self.ec2, self.keyring, self.log)
         self.endpoint = f'http://{GATE}:{Server(self.front, host=GATE).port}'

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One machine that really boots: systemd as its first process and cloud-init as Debian ships it, in
-namespaces. Its disk is a folder over the tree of base_tree.py and outlives a stop; its wire ends at
-the bridge of the lab's network; its metadata service is at 169.254.169.254, on its own loopback."""
+"""One machine that really boots: systemd as its first process, and cloud-init or Google's guest
+agent as Debian ships them, in namespaces. Its disk is a folder over the tree of base_tree.py and
+outlives a stop; its wire ends at the bridge of the lab's network; its metadata service is at
+169.254.169.254, on its own loopback."""
 
 import ctypes
 import os
@@ -15,7 +16,6 @@ import time
 from web import Server
 
 HERE = pathlib.Path(__file__).parent
-GATE = '172.31.0.1'  # the lab, as rooms see it
 BRIDGE = 'lab'
 METADATA = '169.254.169.254'
 CLONE_NEWNET = 0x40000000
@@ -30,11 +30,12 @@ def run(*words):
         raise RuntimeError(f'{" ".join(map(str, words))}: {done.stderr.strip()}')
 
 
-def bridge():
-    """Once, in the lab's own network."""
+def bridge(gate):
+    """In the lab's own network: a cloud's machines see the lab at this address."""
     run('ip', 'link', 'set', 'lo', 'up')
-    run('ip', 'link', 'add', BRIDGE, 'type', 'bridge')
-    run('ip', 'addr', 'add', f'{GATE}/16', 'dev', BRIDGE)
+    if not os.path.exists(f'/sys/class/net/{BRIDGE}'):
+        run('ip', 'link', 'add', BRIDGE, 'type', 'bridge')
+    run('ip', 'addr', 'add', f'{gate}/16', 'dev', BRIDGE)
     run('ip', 'link', 'set', BRIDGE, 'up')
     # Who calls anywhere else is told at once that there is no way.
     pathlib.Path('/proc/sys/net/ipv4/ip_forward').write_text('1')
@@ -75,20 +76,34 @@ def listen_inside(pid, address):
     return made[0]
 
 
+class Cloud:
+    """What rooms of one cloud have in common. `dress(disk, instance)` writes on a disk before its
+    first boot; `hypervisor`: what /sys/hypervisor/uuid says."""
+
+    def __init__(self, gate, host_name, dress=None, hypervisor=''):
+        self.gate = gate  # the lab, as rooms see it
+        self.host_name = host_name  # of an instance
+        self.dress = dress
+        self.hypervisor = hypervisor
+
+
 class Room:
     """`folder` is its disk and console; `metadata` answers as a handler of web.py does."""
 
-    def __init__(self, folder, tree, instance, cgroup, metadata):
+    def __init__(self, folder, tree, instance, cgroup, metadata, cloud):
         self.folder = pathlib.Path(folder)
         self.tree = tree
         self.instance = instance
         self.cgroup = pathlib.Path(cgroup)
         self.metadata = metadata
+        self.cloud = cloud
         self.wire = 'w-' + instance.id[-10:]
         self.process = None
         self.pressed = None  # when its power button was
         for name in ('disk', 'root'):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
+        if cloud.dress:
+            cloud.dress(self.folder / 'disk', instance)
 
     def boot(self):
         """Its processes run when this returns."""
@@ -97,10 +112,10 @@ class Room:
         (self.folder / 'console').write_bytes(b'')
         self.pressed = None
         self.cgroup.mkdir(parents=True, exist_ok=True)
-        name = 'ip-' + self.instance.address.replace('.', '-')
+        name = self.cloud.host_name(self.instance)
         self.process = subprocess.Popen(
             ['unshare', *NAMESPACES, '--propagation', 'private', 'bash', HERE / 'room.sh',
-             self.folder, self.tree, name],
+             self.folder, self.tree, name, self.cloud.hypervisor],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             preexec_fn=self.enter_cgroup,
         )  # fmt: skip
@@ -130,7 +145,7 @@ class Room:
         run(*inside, 'addr', 'add', f'{METADATA}/32', 'dev', 'lo')
         run(*inside, 'link', 'set', 'eth0', 'address', self.instance.mac, 'up')
         run(*inside, 'addr', 'add', f'{self.instance.address}/16', 'dev', 'eth0')
-        run(*inside, 'route', 'add', 'default', 'via', GATE)
+        run(*inside, 'route', 'add', 'default', 'via', self.cloud.gate)
 
     def wait(self):
         """Until it is off. True: it wants to boot again."""

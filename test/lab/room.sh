@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A room's first process, in namespaces of its own (room.py): waits for its wire, lays its disk over
-# the tree that all share, and becomes systemd. Usage: room.sh FOLDER TREE NAME
+# the tree that all share, and becomes systemd. Usage: room.sh FOLDER TREE NAME HYPERVISOR
 set -euo pipefail
-folder=$1 tree=$2 name=$3 root=$1/root
+folder=$1 tree=$2 name=$3 hypervisor=$4 root=$1/root
 echo here
 read -r _ # the wire is there
 
@@ -21,8 +21,10 @@ for each in class devices block bus dev fs kernel module; do
   mkdir "$root/sys/$each"
   mount --bind "$root/run/sys/$each" "$root/sys/$each"
 done
-mkdir "$root/sys/hypervisor"
-echo ec2e1916-9099-7caf-fd21-012345abcdef >"$root/sys/hypervisor/uuid" # cloud-init: this is EC2
+if [ -n "$hypervisor" ]; then # by which cloud-init knows a cloud
+  mkdir "$root/sys/hypervisor"
+  echo "$hypervisor" >"$root/sys/hypervisor/uuid"
+fi
 mount -t cgroup2 none "$root/sys/fs/cgroup"
 
 mount -t tmpfs -o size=4m,mode=755 tmpfs "$root/dev"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines that boot, as EC2's API moves them: each is a Room (room.py)."""
+"""Machines that boot, whatever cloud moves them: each is a Room (room.py) with a thread that waits
+for its end."""
 
 import os
 import shutil
@@ -8,34 +9,32 @@ import sys
 import threading
 import traceback
 
-from ec2api import lifecycle
-from ec2api.imds import Imds
-from ec2api.machines import Machines
 from room import Room, cgroups, remove_cgroups
 
 REBOOT = signal.SIGRTMIN + 5  # systemd's, in a container
 
 
-class Rooms(Machines):
-    """`folder`: of the disks. Give it `ec2` before the first launch."""
+class Rooms:
+    """`top`: the lab's folder, in which these machines' disks get one of their own. A cloud says
+    its `name` and `cloud` (room.py), lock(), clock() and instances(); the metadata_of(instance);
+    whether one is_coming(instance) up; what follows when one is_up(instance) and is_off(instance).
+    """
 
-    def __init__(self, settings, keyring, folder, tree):
-        super().__init__(settings)
-        self.keyring = keyring
-        self.folder = folder
+    def __init__(self, settings, top, tree):
+        self.settings = settings
+        self.folder = os.path.join(top, self.name)
+        os.mkdir(self.folder)
         self.tree = tree
-        self.ec2 = None
-        self.cgroup = cgroups() / os.path.basename(folder)
+        self.cgroup = cgroups() / os.path.basename(top) / self.name
         self.threads = []
         self.closed = False
         self.bugs = []
 
-    def boot(self, instance):
-        instance.move((0, 'pending'))
+    def start(self, instance):
         if instance.room is None:
             instance.room = Room(
                 os.path.join(self.folder, instance.id), self.tree, instance,
-                self.cgroup / instance.id, Imds(self.ec2, self.keyring, instance),
+                self.cgroup / instance.id, self.metadata_of(instance), self.cloud,
             )  # fmt: skip
         thread = threading.Thread(target=self.life, args=(instance,), daemon=True)
         self.threads.append(thread)
@@ -48,40 +47,24 @@ class Rooms(Machines):
             again = True
             while again and not self.closed:
                 room.boot()
-                with self.ec2.world.lock:
-                    if instance.state() == 'pending':
-                        instance.move((0, 'running'))
+                with self.lock():
+                    if self.is_coming(instance):
+                        self.is_up(instance)
                     elif not room.pressed:
                         self.button(instance)  # it was asked for while there was none yet
                 again = room.wait()
         except Exception:  # noqa: BLE001: it is of the lab, and the test is told
             self.bugs.append(traceback.format_exc())
             print(self.bugs[-1], file=sys.stderr, flush=True)
-        with self.ec2.world.lock:
-            self.off(instance)
-
-    def off(self, instance):
-        state = instance.state()
-        if state in ('running', 'pending'):
-            instance.state_reason = lifecycle.GUEST
-            instance.reason = f'User initiated {lifecycle.stamp()}'
-            state = 'shutting-down' if instance.shutdown == 'terminate' else 'stopping'
-        instance.move((0, 'stopped' if state == 'stopping' else 'terminated'))
-
-    def power_off(self, instance, then):
-        was = instance.state()
-        instance.move((0, 'stopping' if then == 'stopped' else 'shutting-down'))
-        if was == 'stopped':
-            instance.move((0, then))
-        elif was == 'running':
-            self.button(instance)
+        with self.lock():
+            self.is_off(instance)
 
     def button(self, instance):
         try:
             instance.room.press()
         except (OSError, IndexError):
             return  # it is going off by itself
-        self.ec2.clock.after(self.settings.power_button, self.cut, instance, instance.room.process)
+        self.clock().after(self.settings.power_button, self.cut, instance, instance.room.process)
 
     def cut(self, instance, process):
         if instance.room.process is process and process.poll() is None:
@@ -99,7 +82,7 @@ class Rooms(Machines):
     def end(self):
         """Everything goes, disks too."""
         self.closed = True
-        for each in self.ec2.world.instances():
+        for each in self.instances():
             process = each.room and each.room.process
             if process and process.poll() is None:
                 process.kill()

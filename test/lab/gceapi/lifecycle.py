@@ -71,6 +71,9 @@ def off(api, instance):
         instance.move((0, 'TERMINATED'))
         if 'maxRunDuration' in instance.scheduling:
             instance.ends = None  # its clock is cleared by a stop
+        if instance.restarts:
+            api.clock.after(api.settings.restart_delay, restart, api, instance)
+    instance.restarts = False
     for each in instance.waiting:
         api.world.end_operation(each)
     instance.waiting = []
@@ -195,9 +198,8 @@ def host_error(api, instance):
         return
     operation = operation_of(api, instance, 'compute.instances.hostError', SYSTEM)
     operation.words = 'Instance terminated by Compute Engine due to a host error.'
+    instance.restarts = instance.scheduling['automaticRestart']
     end(api, instance, 'STOP', operation, pull=True)
-    if instance.scheduling['automaticRestart']:
-        api.clock.after(api.settings.restart_delay, restart, api, instance)
 
 
 def restart(api, instance):

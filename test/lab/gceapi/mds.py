@@ -4,6 +4,7 @@ until something changes. By "About VM metadata" and "Query VM metadata" of Compu
 
 import hashlib
 import json
+import socket
 import time
 import urllib.parse
 
@@ -30,7 +31,6 @@ class Mds:
         self.broken = 0  # so many answers are a 503
         self.tokens = {}  # (email, scopes) -> identity.Token
         self.looked_for_maintenance = False
-        self.closed = False
 
     def __call__(self, handler):
         split = urllib.parse.urlsplit(handler.path)
@@ -72,7 +72,7 @@ class Mds:
             return refuse(handler, 400, 'Bad Request', 'wait_for_change of a folder needs '
                           'recursive=true.')  # fmt: skip
         if waits:
-            found = self.wait(names, found, query)
+            found = self.wait(handler, names, found, query)
         text = said(found, names, recursive, query.get('alt'))
         kind = JSON if text.json else TEXT
         return handler.out(200, text.text, {**FLAVOR, 'Content-Type': kind, 'ETag': etag(found)})
@@ -82,12 +82,12 @@ class Mds:
         to = f'http://{host}{split.path}/' + (f'?{split.query}' if split.query else '')
         handler.out(301, '', {**FLAVOR, 'Location': to})
 
-    def wait(self, names, found, query):
+    def wait(self, handler, names, found, query):
         """Until it differs from what it was at first, or from what `last_etag` stands for."""
         last = query.get('last_etag') or etag(found)
         seconds = float(query.get('timeout_sec') or 1e9)
         end = time.monotonic() + seconds
-        while etag(found) == last and time.monotonic() < end and not self.closed:
+        while etag(found) == last and time.monotonic() < end and not gone(handler):
             time.sleep(min(LOOK, max(end - time.monotonic(), 0)))
             again = self.find(names)
             found = found if again is None else again
@@ -153,6 +153,16 @@ def said(found, names, recursive, alt):
         number = names[-1] in NUMBERS and names[:2] != ['instance', 'attributes']
         return Said(found if number else json.dumps(found), True)
     return Said(found, False)
+
+
+def gone(handler):
+    """Whether who asked has hung up."""
+    try:
+        return handler.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b''
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
 
 
 def listing(found):

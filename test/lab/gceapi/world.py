@@ -74,6 +74,7 @@ class Instance(Timeline):
         self.mac = ''
         self.action = 'STOP'  # where it goes when it is off
         self.waiting = []  # operations that end then
+        self.restarts = False  # whether it starts again by itself then
         self.console = b''  # of one that does not boot
         self.room = None  # of one that boots
 

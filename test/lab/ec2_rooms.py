@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Machines that boot, as EC2's API moves them."""
+
+from ec2api import lifecycle
+from ec2api.imds import Imds
+from ec2api.machines import Machines
+from room import Cloud
+from rooms import Rooms
+
+GATE = '172.31.0.1'
+HYPERVISOR = 'ec2e1916-9099-7caf-fd21-012345abcdef'
+
+
+def host_name(instance):
+    return 'ip-' + instance.address.replace('.', '-')
+
+
+class Ec2Rooms(Rooms, Machines):
+    """Give it `ec2` before the first launch."""
+
+    name = 'ec2'
+    cloud = Cloud(GATE, host_name, hypervisor=HYPERVISOR)
+
+    def __init__(self, settings, keyring, top, tree):
+        super().__init__(settings, top, tree)
+        self.keyring = keyring
+        self.ec2 = None
+
+    def lock(self):
+        return self.ec2.world.lock
+
+    def clock(self):
+        return self.ec2.clock
+
+    def instances(self):
+        return self.ec2.world.instances()
+
+    def metadata_of(self, instance):
+        return Imds(self.ec2, self.keyring, instance)
+
+    def boot(self, instance):
+        instance.move((0, 'pending'))
+        self.start(instance)
+
+    def is_coming(self, instance):
+        return instance.state() == 'pending'
+
+    def is_up(self, instance):
+        instance.move((0, 'running'))
+
+    def is_off(self, instance):
+        state = instance.state()
+        if state in ('running', 'pending'):
+            instance.state_reason = lifecycle.GUEST
+            instance.reason = f'User initiated {lifecycle.stamp()}'
+            state = 'shutting-down' if instance.shutdown == 'terminate' else 'stopping'
+        instance.move((0, 'stopped' if state == 'stopping' else 'terminated'))
+
+    def power_off(self, instance, then):
+        was = instance.state()
+        instance.move((0, 'stopping' if then == 'stopped' else 'shutting-down'))
+        if was == 'stopped':
+            instance.move((0, then))
+        elif was == 'running':
+            self.button(instance)

@@ -2,9 +2,12 @@
 """That the checks of gce_clients_test.py can fail: the lab is broken in one way after the other,
 and each must be noticed by the part that is named beside it."""
 
+import json
 import time
 from unittest import mock
+from urllib.parse import urlsplit
 
+from gce_checks import State
 from gceapi import (
     capacity,
     catalogue,
@@ -16,6 +19,7 @@ from gceapi import (
     launch,
     lifecycle,
     lists,
+    mds,
     reads,
     service,
     views,
@@ -64,6 +68,11 @@ def _deletes_instead(api, params, body, who):
 
 def _silence_is_empty(scope):
     return lists._nothing(scope)  # noqa: SLF001
+
+
+def _new_token(self, email, scopes):
+    token = self.api.identity.issue(email, scopes)
+    return json.dumps({'access_token': token.text, 'expires_in': 1, 'token_type': 'Bearer'})
 
 
 def _names_no_zone(project, zone, kind, others=()):
@@ -131,18 +140,27 @@ WAYS = [
      lambda: mock.patch.object(capacity.Capacity, 'told', lambda *_: [])),
     ('a network is lost', 'catalogue', lambda: mock.patch.dict(
         service.READS, {'networks.get': reads.zone})),
+    ('its header is not asked for', 'metadata', lambda: mock.patch.object(
+        mds.Mds, '__call__', lambda self, handler: self.read(handler, urlsplit(handler.path)))),
+    ('all names are in camel case', 'metadata', lambda: mock.patch.object(mds, 'camel', str.lower)),
+    ('nobody is told of changes', 'changes_seen',
+     lambda: mock.patch.object(mds.Mds, 'wait', lambda self, handler, names, found, query: found)),
+    ('maintenance is always told', 'changes_seen', lambda: mock.patch.object(
+        mds.Mds, 'looked_for_maintenance', property(lambda _: True, lambda *_: None), create=True)),
+    ('each token is a new one', 'tokens_of_machines', lambda: mock.patch.object(
+        mds.Mds, 'token', _new_token)),
 ]  # fmt: skip
 
 
-def main(test):
-    """`test`: the module gce_clients_test."""
-    test.quiet, test.PATIENCE = True, 3.0
+def main(run):
+    """`run`: that of gce_clients_test.py."""
+    State.quiet, State.patience = True, 3.0
     unseen = []
     for what, part, how in WAYS:
-        test.failed.clear()
+        State.failed.clear()
         with how():
-            test.run(part)
-        seen = [each for each in test.failed if 'bug of the lab' not in each] or test.failed
+            run(part)
+        seen = [each for each in State.failed if 'bug of the lab' not in each] or State.failed
         print(('ok   ' if seen else 'FAIL ') + f'{what}: ' + (seen[0] if seen else 'nobody saw it'),
               flush=True)  # fmt: skip
         if not seen:

@@ -22,63 +22,10 @@ import lab as lab_of  # noqa: E402
 
 lab_of.enter()
 import afterwards  # noqa: E402
+from cloud_world import MEET, whole  # noqa: E402
 from kit.harness import Results, patience  # noqa: E402
 from kit.job_kit import texts  # noqa: E402
 from lab_world import LabWorld  # noqa: E402
-
-MEET = """import os, socket, time
-rank = int(os.environ['NODE_RANK'])
-address = (os.environ['MASTER_ADDR'], int(os.environ['MASTER_PORT']))
-assert os.environ['NNODES'] == '2', os.environ
-if rank == 0:
-    with socket.create_server(address) as server:
-        other, _ = server.accept()
-        other.sendall(b'hello')
-        print('met', other.recv(10).decode(), flush=True)
-else:
-    for _ in range(600):
-        try:
-            other = socket.create_connection(address)
-            break
-        except OSError:
-            time.sleep(0.1)
-    print(other.recv(10).decode(), flush=True)
-    other.sendall(b'rank 1')
-"""
-
-
-def whole(runs, steps, redone=0):
-    """'' where every step was made, and at most so many of them twice at each new beginning."""
-    at = 0
-    for attempt, start, made in runs:
-        if not at - redone <= start <= at:
-            return f'attempt {attempt} begins at {start} after {at}'
-        if made != list(range(start + 1, start + 1 + len(made))):
-            return f'attempt {attempt} makes {made} from {start}'
-        at = made[-1] if made else start
-    return '' if at == steps else f'it ends at {at}, not {steps}'
-
-
-def outside(world):
-    """Processes of stoker that are in no machine."""
-    inside = {
-        pid
-        for each in world.lab.ec2.world.instances()
-        if each.room
-        for pid, _ in each.room.pids()
-    }
-    found = []
-    for folder in pathlib.Path('/proc').iterdir():
-        if folder.name.isdigit() and int(folder.name) not in inside:
-            try:
-                words = (folder / 'cmdline').read_bytes().split(b'\0')
-                if words[0] == world.binary.encode() and f'HOME={world.home}'.encode() in (
-                    folder / 'environ'
-                ).read_bytes().split(b'\0'):
-                    found.append(words)
-            except OSError:
-                continue
-    return found
 
 
 def test_spot(lab, check):
@@ -87,7 +34,7 @@ def test_spot(lab, check):
         job = world.train(160, '--spot')
         first = world.machine(job, 0)
         world.trained(first, 10)
-        check('nothing of stoker runs outside', not outside(world), outside(world))
+        check('nothing of stoker runs outside', not world.outside(), world.outside())
         check('it is a spot instance', first.spot and first.shutdown == 'terminate')
         world.notice(first, 40)
         second = world.machine(job, 1)

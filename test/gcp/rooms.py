@@ -31,6 +31,8 @@ md() {
 hostname >/var/hostname
 md instance/service-accounts/default/token >/var/token
 md instance/attributes/word >/var/word
+getent hosts other "other.us-central1-a.c.lab-project.internal" nobody >/var/names
+getent hosts example.org >>/var/names
 md 'instance/preempted?wait_for_change=true' >>/var/preempted &
 disown
 echo "start $(cat /proc/sys/kernel/random/boot_id)" >>/var/boots
@@ -98,8 +100,12 @@ class Machine:
 def test_power(lab, check):
     """A disk outlives stop, start and reset; scripts run at each boot and each end."""
     words = {'startup-script': STARTUP, 'shutdown-script': SHUTDOWN, 'word': 'hello there'}
+    other = Machine(lab, 'other').make({})
     machine = Machine(lab, 'power').make(words)
     machine.lines('var/boots', 1)
+    names = [line.split()[0] for line in machine.read('var/names').splitlines()]
+    check('power: names of its network', names == [other.it.address] * 2, names)
+    other.done(other.act('delete'))
     name, word = machine.read('var/hostname'), machine.read('var/word')
     check('power: its name', name == 'power\n', name)
     check('power: an attribute', word == 'hello there', word)

@@ -4,6 +4,7 @@ agent that run start-up and shutdown scripts, as Debian ships them, and no cloud
 
 import os
 
+from gce_dns import Dns, finder
 from gceapi import lifecycle
 from gceapi.machines import Machines
 from gceapi.metadata import host_name
@@ -32,17 +33,19 @@ def dress(disk, instance):
     own = f'{instance.address} {host_name(instance)} {instance.name}\n'
     (disk / 'etc/hosts').write_text(HOSTS + own)
     (disk / 'etc/hostname').write_text(instance.name + '\n')
-    (disk / 'etc/resolv.conf').write_text(f'nameserver {METADATA}\n')
+    domain = host_name(instance).split('.', 1)[1]
+    (disk / 'etc/resolv.conf').write_text(
+        f'search {domain} c.{instance.project}.internal google.internal\nnameserver {METADATA}\n'
+    )
 
 
 class GceRooms(Rooms, Machines):
     """Its machines are moved by `api`, which sets itself."""
 
     name = 'gce'
-    cloud = Cloud(GATE, lambda instance: instance.name, dress)
-
     def __init__(self, settings, top, tree):
         super().__init__(settings, top, tree)
+        self.cloud = Cloud(GATE, lambda instance: instance.name, dress, names=self.names)
         self.api = None
         self.then = {}  # id -> what is called when it is off
 
@@ -57,6 +60,9 @@ class GceRooms(Rooms, Machines):
 
     def metadata_of(self, instance):
         return Mds(self.api, instance)
+
+    def names(self, room, bound):
+        return Dns(bound, finder(self.api, room.instance))
 
     def boot(self, instance):
         instance.move((0, 'STAGING'))

@@ -55,7 +55,7 @@ def remove_cgroups(top):
         os.rmdir(folder)
 
 
-def listen_inside(pid, address):
+def listen_inside(pid, address, kind=socket.SOCK_STREAM):
     """A socket of the network of `pid`: threads can be in networks of their own."""
     made = []
 
@@ -64,7 +64,7 @@ def listen_inside(pid, address):
             if libc.setns(there.fileno(), CLONE_NEWNET):
                 made.append(OSError(ctypes.get_errno(), 'setns'))
                 return
-        made.append(socket.socket())
+        made.append(socket.socket(type=kind))
         made[0].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made[0].bind(address)
 
@@ -78,13 +78,15 @@ def listen_inside(pid, address):
 
 class Cloud:
     """What rooms of one cloud have in common. `dress(disk, instance)` writes on a disk before its
-    first boot; `hypervisor`: what /sys/hypervisor/uuid says."""
+    first boot; `hypervisor`: what /sys/hypervisor/uuid says; `names(room, socket)` answers for
+    names on a socket inside."""
 
-    def __init__(self, gate, host_name, dress=None, hypervisor=''):
+    def __init__(self, gate, host_name, dress=None, hypervisor='', names=None):
         self.gate = gate  # the lab, as rooms see it
         self.host_name = host_name  # of an instance
         self.dress = dress
         self.hypervisor = hypervisor
+        self.names = names
 
 
 class Room:
@@ -123,7 +125,11 @@ class Room:
         if first != b'here\n':
             raise RuntimeError(f'no room: {first}')
         self.connect()
-        self.server = Server(self.metadata, bound=listen_inside(self.init(), (METADATA, 80)))
+        init = self.init()
+        self.servers = [Server(self.metadata, bound=listen_inside(init, (METADATA, 80)))]
+        if self.cloud.names:
+            socket_of_names = listen_inside(init, (METADATA, 53), socket.SOCK_DGRAM)
+            self.servers.append(self.cloud.names(self, socket_of_names))
         self.process.stdin.write(b'\n')
         self.process.stdin.close()
 
@@ -154,7 +160,8 @@ class Room:
         with open(self.folder / 'ended', 'a', encoding='utf-8') as out:
             out.write(f'{time.time()} {code} {said.decode(errors="replace")}\n')
         self.process.stdout.close()
-        self.server.end()
+        for each in self.servers:
+            each.end()
         self.sweep()
         return code == -signal.SIGHUP
 

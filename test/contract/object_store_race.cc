@@ -148,6 +148,30 @@ void ValuesNeverGoBack(Subject& subject, Findings& f) {
   f.Expect(Value(store, "m/x") == 200, "increments are lost");
 }
 
+// Counts writes, for those who list between them.
+class Writes {
+ public:
+  explicit Writes(int writers) : writers_(writers) {}
+  void Wrote() {
+    ++count_;
+    count_.notify_all();
+  }
+  void WriterEnded() {
+    --writers_;
+    Wrote();
+  }
+  bool ended() const { return writers_ == 0; }
+  // Until there are `more` of them, or there will be none.
+  void Await(int more) const {
+    const int from = count_;
+    for (int now = from; now < from + more && !ended(); now = count_) count_.wait(now);
+  }
+
+ private:
+  std::atomic<int> count_ = 0;
+  std::atomic<int> writers_;
+};
+
 // What is there throughout is listed exactly once in every listing, whatever goes on around it.
 void ListsWhileWriting(Subject& subject, Findings& f) {
   ObjectStore& store = subject.store();
@@ -156,25 +180,25 @@ void ListsWhileWriting(Subject& subject, Findings& f) {
     stays.insert("l/stays-" + std::to_string(i));
   }
   for (const std::string& key : stays) f.ExpectOk(store.Put(key, "0").status(), "put");
-  std::atomic<bool> stop = false;
-  std::atomic<int> writers = 2;
+  Writes writes(2);
   InThreads(4, [&](int me) {
     std::string error;
     if (me == 0) {
       // Turns every one into its other form while it is listed.
-      for (const std::string& key : stays) f.Expect(Increment(store, key, &error), error);
+      for (const std::string& key : stays) {
+        f.Expect(Increment(store, key, &error), error);
+        writes.Wrote();
+      }
     } else if (me == 1) {
       for (int i = 0; i < 300; ++i) {
         const std::string key = "l/comes-" + std::to_string(i % 40);
         f.ExpectOk(store.Put(key, "x").status(), "put");
         f.ExpectOk(store.Delete(key), "delete");
+        writes.Wrote();
       }
     }
-    if (me < 2) {
-      if (--writers == 0) stop = true;
-      return;
-    }
-    while (!stop) {
+    if (me < 2) return writes.WriterEnded();
+    while (!writes.ended()) {
       std::vector<std::string> got;
       const Status listed = ListAll(store, "l/", [&](const ObjectInfo& info) {
         got.push_back(info.key);
@@ -186,6 +210,7 @@ void ListsWhileWriting(Subject& subject, Findings& f) {
       const auto kept = std::count_if(got.begin(), got.end(),
                                       [&](const std::string& key) { return stays.count(key) > 0; });
       f.Expect(kept == 300, std::to_string(300 - kept) + " objects are missing in a listing");
+      writes.Await(subject.writes_between_listings());
     }
   });
 }

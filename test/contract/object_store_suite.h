@@ -29,6 +29,9 @@ class Subject {
   // True where a version is that of the content (an ETag of S3 is its MD5): the same content has
   // the same one again. Whoever compares and swaps writes nothing twice.
   virtual bool versions_name_contents() const { return false; }
+  // More than 0 where one caller that lists keeps all others waiting: so many writes come between
+  // two of its listings.
+  virtual int writes_between_listings() const { return 0; }
 };
 
 // Thread-safe list of what is wrong.

@@ -27,6 +27,11 @@ endfunction()
 # The tiers of tests (docs/tests.md): a test of a tier runs in the wider ones too.
 set(STOKER_TIERS check test all)
 
+# What a test takes of the machine, in quarters of a core: `./dev` gives ctest four of these for
+# each core, so that tests that wait lie beside those that compute. A program computes, most scripts
+# wait for jobs that sleep.
+set(STOKER_CORE 4)
+
 # stoker_defaults(PREFIX KEY=VALUE...): for the arguments that were not given.
 macro(stoker_defaults prefix)
   foreach(default ${ARGN})
@@ -47,20 +52,32 @@ function(stoker_tier name tier label)
   set_tests_properties(${name} PROPERTIES LABELS "${label};tier-${tier}")
 endfunction()
 
+# stoker_weigh(NAME LOAD FIRST): what the test takes, and whether it starts before others. What
+# takes much comes before what takes little, which fits in beside it.
+function(stoker_weigh name load first)
+  set(cost ${load})
+  if(first)
+    math(EXPR cost "100 + ${load}")
+  endif()
+  set_tests_properties(${name} PROPERTIES PROCESSORS ${load} COST ${cost})
+endfunction()
+
 # stoker_suite(NAME SOURCES file... USES room... [LABEL unit] [LONG] [TIMEOUT 300] [SHARDS 1]
-#              [SERIAL]):
+#              [LOAD 4] [FIRST] [SERIAL]):
 # one GoogleTest program NAME_test, which is one test; SHARDS: so many, each with a part of the
 # cases. With STOKER_TEST_CASES every case is a test of its own. SERIAL: nothing runs beside it.
+# LOAD: how many quarters of a core it takes. FIRST: it is long, so that it starts before others.
 # LONG: slow without optimization, so that the tier `test` runs it in the release tree alone, and
 # `check` not at all. In a tree for `check`, one that has passed is skipped until its program is
 # another one (test/unless_passed.sh).
 function(stoker_suite name)
-  cmake_parse_arguments(SUITE "SERIAL;LONG" "LABEL;TIMEOUT;SHARDS" "SOURCES;USES" ${ARGN})
+  cmake_parse_arguments(SUITE "SERIAL;LONG;FIRST" "LABEL;TIMEOUT;SHARDS;LOAD" "SOURCES;USES"
+                        ${ARGN})
   stoker_wants_tests(${name} wanted)
   if(NOT wanted)
     return()
   endif()
-  stoker_defaults(SUITE LABEL=unit TIMEOUT=300 SHARDS=1 SERIAL=FALSE)
+  stoker_defaults(SUITE LABEL=unit TIMEOUT=300 SHARDS=1 SERIAL=FALSE LOAD=${STOKER_CORE})
   set(SUITE_TIER ${STOKER_SUITE_TIER})
   if(SUITE_LONG AND STOKER_SANITIZE)
     set(SUITE_TIER all)
@@ -82,7 +99,8 @@ function(stoker_suite name)
     # NO_PRETTY_VALUES: a case's own name is all; CMake would add the bytes of its parameter.
     gtest_discover_tests(${name}_test TEST_PREFIX "${STOKER_TEST_PREFIX}" DISCOVERY_MODE PRE_TEST
       DISCOVERY_TIMEOUT 120 NO_PRETTY_VALUES
-      PROPERTIES LABELS ${SUITE_LABEL} TIMEOUT ${SUITE_TIMEOUT} RUN_SERIAL ${SUITE_SERIAL})
+      PROPERTIES LABELS ${SUITE_LABEL} TIMEOUT ${SUITE_TIMEOUT} RUN_SERIAL ${SUITE_SERIAL}
+                 PROCESSORS ${SUITE_LOAD})
     return()
   endif()
   foreach(shard RANGE 1 ${SUITE_SHARDS})
@@ -102,16 +120,19 @@ function(stoker_suite name)
     if(unless_passed)
       set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77)
     endif()
+    stoker_weigh(${test} ${SUITE_LOAD} ${SUITE_FIRST})
     stoker_tier(${test} ${SUITE_TIER} ${SUITE_LABEL})
   endforeach()
 endfunction()
 
-# stoker_script_test(NAME COMMAND word... [LABEL e2e] [TIER test] [TIMEOUT 300] [SERIAL]
-#                    [SANITIZED]): a test that is a script and drives the binary, whose path it
-# finds in $STOKER. Sanitized trees have those alone that say SANITIZED, in the tier all.
+# stoker_script_test(NAME COMMAND word... [LABEL e2e] [TIER test] [TIMEOUT 300] [LOAD 2] [FIRST]
+#                    [SERIAL] [SANITIZED]): a test that is a script and drives the binary, whose
+# path it finds in $STOKER. LOAD, FIRST, SERIAL as in stoker_suite. Sanitized trees have those alone
+# that say SANITIZED, in the tier all.
 function(stoker_script_test name)
-  cmake_parse_arguments(SCRIPT "SERIAL;SANITIZED" "LABEL;TIMEOUT;TIER" "COMMAND" ${ARGN})
-  stoker_defaults(SCRIPT LABEL=e2e TIMEOUT=300 TIER=test SERIAL=FALSE)
+  cmake_parse_arguments(SCRIPT "SERIAL;SANITIZED;FIRST" "LABEL;TIMEOUT;TIER;LOAD" "COMMAND"
+                        ${ARGN})
+  stoker_defaults(SCRIPT LABEL=e2e TIMEOUT=300 TIER=test SERIAL=FALSE LOAD=2)
   set(environment "STOKER=$<TARGET_FILE:stoker>" PYTHONDONTWRITEBYTECODE=1)
   if(STOKER_SANITIZE)
     if(NOT SCRIPT_SANITIZED)
@@ -125,6 +146,7 @@ function(stoker_script_test name)
   add_test(NAME ${test} COMMAND ${SCRIPT_COMMAND} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(${test} PROPERTIES TIMEOUT ${SCRIPT_TIMEOUT} RUN_SERIAL ${SCRIPT_SERIAL}
     ENVIRONMENT "${environment}")
+  stoker_weigh(${test} ${SCRIPT_LOAD} ${SCRIPT_FIRST})
   stoker_tier(${test} ${SCRIPT_TIER} ${SCRIPT_LABEL})
 endfunction()
 

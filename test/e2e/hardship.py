@@ -66,9 +66,11 @@ def full_store(world, results):
     with small(world, store, "size=64m"):
         world.stoker("config", "set", "store", store, check=True)
         job = world.submit("--output", "out", "--", "sh", "-c",
-                           "sleep 2; mkdir out; head -c 40000000 /dev/urandom > out/big")
+                           f"{world.gate('full')}; mkdir out; "
+                           "head -c 40000000 /dev/urandom > out/big")
         ballast = store / "ballast"
         ballast.write_bytes(bytes(52 << 20))
+        world.open_gate("full")
         waits_then_goes_on(world, results, "a full store", job, "no space", ballast.unlink)
         world.stoker("get", job, "out", world.root / "got", check=True)
         results.check("a full store: the output is whole",
@@ -84,7 +86,8 @@ def no_inodes(world, results):
     with small(world, store, "size=64m,nr_inodes=2000"):
         world.stoker("config", "set", "store", store, check=True)
         job = world.submit("--output", "out", "--", "sh", "-c",
-                           "sleep 2; mkdir out; for i in $(seq 500); do echo $i > out/$i; done")
+                           f"{world.gate('inodes')}; mkdir out; "
+                           "for i in $(seq 500); do echo $i > out/$i; done")
         ballast = store / "ballast"
         ballast.mkdir()
         with contextlib.suppress(OSError):
@@ -92,6 +95,7 @@ def no_inodes(world, results):
                 (ballast / str(n)).touch()
         for n in range(100):  # lines, reports and the record go on
             (ballast / str(n)).unlink()
+        world.open_gate("inodes")
 
         def mend():
             for path in ballast.iterdir():
@@ -99,10 +103,9 @@ def no_inodes(world, results):
 
         # With no name left nothing can be noted in the ledger: `show` says what it last knew.
         world.wait_for("the ledger is full", lambda: os.statvfs(store).f_favail == 0, timeout=60)
-        subprocess.run(["sleep", "2"], check=True)
-        said = world.stoker("ls").stderr
-        results.check("no inodes: ls says that nodes cannot report",
-                      "the store is full (no inode is free in" in said, said)
+        world.wait_for("ls says that nodes cannot report", lambda: (
+            "the store is full (no inode is free in" in world.stoker("ls").stderr))
+        results.check("no inodes: ls says that nodes cannot report", True)
         mend()
         done = world.stoker("wait", job, timeout=90)
         results.check("no inodes: with some again the job ends well", done.returncode == 0,

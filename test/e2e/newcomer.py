@@ -85,10 +85,10 @@ def test_no_workdir(results, world):
     results.check("outputs: one path needs no list", "kept 1 file" in done.stderr, done.stderr)
 
 
-def press(world, delay, *words, env=None):
-    """Ctrl-C after `delay`: exit code and what was said."""
+def press(world, when, *words, env=None):
+    """Ctrl-C after `when`(): exit code and what was said."""
     process = world.start(*words, env=env)
-    time.sleep(delay)
+    when()
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=patience(30))
     return process.returncode, errors
@@ -97,12 +97,12 @@ def press(world, delay, *words, env=None):
 def test_ctrl_c(results, world):
     slow = world.root / "slow"
     slow.mkdir()
-    (slow / "git").write_text("#!/bin/sh\nexec sleep 30\n")
+    (slow / "git").write_text(f"#!/bin/sh\ntouch '{slow}/asked'\nexec sleep 30\n")
     (slow / "git").chmod(0o755)
     before = set(world.stoker("ls", "--all", "--ids").stdout.split())
     subprocess.run(["git", "init", "-q", world.work], check=True)
-    code, said = press(world, 1.0, "run", "--", "sleep", "9",
-                       env={"PATH": f"{slow}:{world.env['PATH']}"})
+    code, said = press(world, lambda: world.wait_for("git is asked", (slow / "asked").exists),
+                       "run", "--", "sleep", "9", env={"PATH": f"{slow}:{world.env['PATH']}"})
     results.check("Ctrl-C while packing: nothing was submitted, and it is said",
                   code == 130 and "stopped: no job was submitted" in said
                   and set(world.stoker("ls", "--all", "--ids").stdout.split()) == before,
@@ -110,7 +110,8 @@ def test_ctrl_c(results, world):
     shutil.rmtree(world.work / ".git")
     wrong = []
     for step in range(8):
-        code, said = press(world, 0.01 + step * 0.02, "run", "--", "sleep", "2")
+        code, said = press(world, lambda n=step: time.sleep(0.01 + n * 0.02),
+                           "run", "--", "sleep", "2")
         now = set(world.stoker("ls", "--all", "--ids").stdout.split())
         made = bool(now - before)
         before = now

@@ -35,17 +35,19 @@ class FullStore:
         self.store = self.world.root / "small-store"
         stack.enter_context(small(self.world, self.store, "size=64m"))
         self.world.stoker("config", "set", "store", self.store, check=True)
+        gate = self.world.gate()
         write = f"mkdir out; for i in 1 2 3 4; do yes $i | head -c {SAVES} > out/f$i; done"
         save = f"mkdir checkpoints/s; yes c | head -c {SAVES} > checkpoints/s/model; sleep 1"
         self.jobs = {
-            "outputs": self.submit("--output", "out", "--", "sh", "-c", "sleep 3; " + write),
-            "checkpoint": self.submit("--", "sh", "-c", "sleep 3; " + save),
+            "outputs": self.submit("--output", "out", "--", "sh", "-c", f"{gate}; {write}"),
+            "checkpoint": self.submit("--", "sh", "-c", f"{gate}; {save}"),
         }
         spec = self.world.work / "required.yaml"
         spec.write_text("outputs: [{path: out, required: true}]\nstop_grace: 1s\n"
-                        f"run: |\n  sleep 3\n  {write}\n")
+                        f"run: |\n  {gate}\n  {write}\n")
         self.jobs["required"] = self.submit(spec)
         fill(self.store, SAVES // 2)
+        self.world.open_gate()
 
     def submit(self, *words):
         grace = [] if len(words) == 1 else ["--stop-grace", "1s"]
@@ -140,7 +142,8 @@ class FullDisk:
         stack.enter_context(small(self.world, self.home, "size=100m"))
         self.env = {"HOME": str(self.home)}
         self.job = self.world.submit("--output", "out", "--stop-grace", "1s", "--", "sh", "-c",
-                                     "mkdir out; head -c 30000000 /dev/zero > out/big; sleep 3",
+                                     "mkdir out; head -c 30000000 /dev/zero > out/big; "
+                                     + self.world.gate(),
                                      env=self.env)
         big = self.home / ".local/share/stoker/instances"
         self.world.wait_for("it has written", lambda: any(
@@ -148,6 +151,7 @@ class FullDisk:
         # What stays with it says so, too, without another look.
         self.waits = self.world.start("wait", self.job, env=self.env)
         fill(self.home, 0)
+        self.world.open_gate()
         verbs = [("ls",), ("show", self.job), ("logs", self.job)]
         self.full = [self.world.stoker(*words, env=self.env).stderr for words in verbs]
 
@@ -196,8 +200,10 @@ class DeadAgent:
         stack.enter_context(small(self.world, self.store, "size=64m"))
         self.world.stoker("config", "set", "store", self.store, check=True)
         self.job = self.world.submit("--output", "out", "--", "sh", "-c",
-                                     f"sleep 3; mkdir out; yes 1 | head -c {SAVES} > out/f")
+                                     f"{self.world.gate()}; mkdir out; "
+                                     f"yes 1 | head -c {SAVES} > out/f")
         fill(self.store, SAVES // 2)
+        self.world.open_gate()
 
     def cancel(self):
         self.world.wait_for("the store is full", lambda: says_full(self.world, self.job))

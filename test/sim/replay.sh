@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Whether a seed is the same world with every compiler: replay.sh SEEDS SIM SIM...
-# Runs the seeds 1 to SEEDS and each scenario with every program, compares the hashes, and names the
-# seeds of the swarm that differ. Ends in one line; exits with 1 if any differ.
+# Whether a seed is the same world with every compiler: replay.sh SEEDS STORIES SIM SIM...
+# Runs the seeds 1 to SEEDS, and 1 to STORIES of each scenario, with every program, compares the
+# hashes, and names the seeds of the swarm that differ. Ends in one line; exits with 1 if any
+# differ.
 set -euo pipefail
 seeds=$1
-shift
+each=$2
+shift 2
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 words=()
 for file in sim/scenarios/*.txt; do words+=(--scenario "$file"); done
@@ -24,7 +26,7 @@ differ=0
 first=
 for sim in "$@"; do
   swarm=$(hash "$sim" --seeds "$seeds" --parallel "$(nproc)")
-  stories=$(hash "$sim" --seeds 3 --parallel "$(nproc)" "${words[@]}")
+  stories=$(hash "$sim" --seeds "$each" --parallel "$(nproc)" "${words[@]}")
   printf '%-50s swarm %s scenarios %s\n' "$sim" "$swarm" "$stories"
   if [[ -z $first ]]; then
     first=$sim expected="$swarm $stories"

@@ -144,6 +144,13 @@ class World:
             time.sleep(every)
         raise AssertionError(f"not within {timeout} s: {what}")
 
+    def gate(self, name="go"):
+        """Shell words that wait until the test has called open_gate(name)."""
+        return f"until [ -e '{self.evidence / name}' ]; do sleep 0.05; done"
+
+    def open_gate(self, name="go"):
+        (self.evidence / name).touch()
+
     def program(self, text, name="prog.py"):
         path = self.work / name
         path.write_text(text)

@@ -87,6 +87,11 @@ Status LogPump::ShipAll(Duration within) {
                                     (why.empty() ? std::string() : ": " + why));
 }
 
+void LogPump::SetLeaving(bool leaving) {
+  shipper_->SetLeaving(leaving);
+  Wake();
+}
+
 std::string LogPump::trouble() const {
   std::string store = shipper_->trouble();
   std::string disk = spool_->trouble();

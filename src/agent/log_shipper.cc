@@ -124,14 +124,17 @@ Result<std::optional<MonoTime>> LogShipper::Work(MonoTime now) {
       next = now;
       break;
     }
-    bool followed = !ending_ && waiting.bytes < kSegmentBytes && last_put_ && Followed(now);
+    const bool leaving = leaving_;
+    bool followed =
+        !ending_ && !leaving && waiting.bytes < kSegmentBytes && last_put_ && Followed(now);
     const StoreTraits& traits = store_.traits();
+    const Duration soon = std::min(traits.flush, traits.follow_flush);
     FlushChoice choice =
         DecideFlush({clock_.Mono(), std::max<int64_t>(waiting.bytes, 1), last_put_,
-                     followed ? traits.follow_flush : traits.flush, ending_ || pending_});
+                     followed || leaving ? soon : traits.flush, ending_ || pending_});
     if (!choice.flush) {
       spool_.WakeAt(waiting.appended + std::max<int64_t>(1, kSegmentBytes - waiting.bytes));
-      next = Earlier(choice.wake, follow_check_);
+      next = leaving ? choice.wake : Earlier(choice.wake, follow_check_);
       break;
     }
     STOKER_TRY(ShipOne());

@@ -28,10 +28,10 @@ struct LogPlace {
   int rank = 0;
 };
 
-// Stepped from one thread; the const calls and SetEnding from any. Begins with a listing: what the
-// store has is not sent again. Segments are put create-only, and the spool is trimmed only after
-// that succeeded. While the store fails, lines stay in the spool. Memory: about 3 MiB, 6 MiB while
-// it merges.
+// Stepped from one thread; the const calls, SetEnding and SetLeaving from any. Begins with a
+// listing: what the store has is not sent again. Segments are put create-only, and the spool is
+// trimmed only after that succeeded. While the store fails, lines stay in the spool. Memory: about
+// 3 MiB, 6 MiB while it merges.
 class LogShipper {
  public:
   LogShipper(ObjectStore& store, Clock& clock, LogSpool& spool, LogPlace place);
@@ -41,6 +41,9 @@ class LogShipper {
   std::optional<MonoTime> Step();
   // The program has ended: from now on everything goes at once, and nothing is merged any more.
   void SetEnding() { ending_ = true; }
+  // The machine is to go, its disk with it, perhaps sooner than it said: until that is withdrawn,
+  // lines wait no longer than while somebody follows them.
+  void SetLeaving(bool leaving) { leaving_ = leaving; }
   // Every record that is in the spool is in the store too.
   bool AllShipped() const;
   // One past the last record in the store.
@@ -70,6 +73,7 @@ class LogShipper {
   LogSpool& spool_;
   const LogPlace place_;
   std::atomic<bool> ending_{false};
+  std::atomic<bool> leaving_{false};
 
   bool ending_seen_ = false;
   bool begun_ = false;

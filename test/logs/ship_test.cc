@@ -141,6 +141,32 @@ TEST(Ship, TheFirstLineGoesAtOnceAndTheRestTogether) {
   EXPECT_EQ(CountObjects(memory), 5u);
 }
 
+TEST(Ship, AMachineThatIsToGoKeepsNoLineForLongerThanASecond) {
+  ManualClock clock;
+  SpoolDisk disk;
+  MemoryStore memory;
+  SlowTraits store(memory);
+  std::unique_ptr<LogSpool> spool = OpenSpool(disk, clock);
+  LogShipper shipper(store, clock, *spool, {kJob, 1, 0});
+  spool->Write(LogStream::kOut, "first\n");
+  shipper.Step();
+  spool->Write(LogStream::kOut, "waits\n");
+  shipper.Step();
+  EXPECT_EQ(ReadAll(memory).size(), 1u);
+  shipper.SetLeaving(true);
+  EXPECT_EQ(shipper.Step(), clock.Mono() + Duration::Seconds(1));
+  for (size_t second = 1; second <= 20; ++second) {
+    clock.Advance(Duration::Seconds(1));
+    shipper.Step();
+    EXPECT_EQ(ReadAll(memory).size(), 1 + second);
+    spool->Write(LogStream::kOut, "more\n");
+  }
+  shipper.SetLeaving(false);  // the notice is withdrawn
+  clock.Advance(Duration::Seconds(2));
+  shipper.Step();
+  EXPECT_EQ(ReadAll(memory).size(), 21u);
+}
+
 TEST(Ship, AMegabyteDoesNotWait) {
   ManualClock clock;
   SpoolDisk disk;

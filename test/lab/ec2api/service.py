@@ -19,7 +19,9 @@ SETTINGS = {
     'keep_terminated': 3600.0,  # seconds that a terminated machine is still told of
     'verify': False,  # whether signatures must be right
     'credential_life': 21600.0,  # seconds that a role's keys are good
-    'power_button': 30.0,  # of machines that boot: seconds until one that goes on is killed
+    # Of machines that boot: seconds until one that goes on is killed. EC2 says of a reboot "within
+    # four minutes", and of a stop "the timeout period".
+    'power_button': 240.0,
 }
 
 OURS = {

@@ -48,16 +48,25 @@ Agent::Agent(NodeParts parts, NodeFolders folders, Duration notice_poll)
         off_ = true;
         Post(Tick{});
       });
-  notices_ = std::make_unique<NoticeWatch>(parts_.host, parts_.clock, notice_poll,
-                                           [this](const std::optional<Notice>& notice) {
-                                             Post(NoticeRead{notice});
-                                             std::shared_ptr<AttemptRun> run;
-                                             {
-                                               const std::lock_guard lock(run_mutex_);
-                                               run = run_;
-                                             }
-                                             if (run) run->SayNotice(notice);
-                                           });
+  notices_ = std::make_unique<NoticeWatch>(
+      parts_.host, parts_.clock, notice_poll,
+      [this](const std::optional<Notice>& notice) {
+        Post(NoticeRead{notice});
+        std::shared_ptr<AttemptRun> run;
+        {
+          const std::lock_guard lock(run_mutex_);
+          run = run_;
+        }
+        if (run) run->SayNotice(notice);
+      },
+      [this](const HostAdvice& advice) {
+        std::shared_ptr<AttemptRun> run;
+        {
+          const std::lock_guard lock(run_mutex_);
+          run = run_;
+        }
+        if (run) run->Heed(advice);
+      });
 }
 
 Agent::~Agent() {

@@ -111,8 +111,11 @@ Result<Platform> FindPlatform(const std::string& dir, Clock& clock, Ec2Node& ec2
 }
 
 // A host that shuts down tells its services alone, and Slurm the program, too.
-void ToldToStop(Agent& agent, const Platform& platform) {
-  if (platform.slurm == nullptr) return agent.HostStops(kShutdownLeft);
+void ToldToStop(Agent& agent, const Platform& platform, Ledger& ledger, Ec2Node& ec2) {
+  if (platform.slurm == nullptr) {
+    ec2.HeedOwner(ledger, platform.host->identity());
+    return agent.HostStops(kShutdownLeft);
+  }
   platform.slurm->Signalled();
   agent.PlatformSignals();
 }
@@ -170,7 +173,7 @@ int RunAgent(const std::string& dir) {
   const auto runner = MakeProcessRunner({request.ending, "/proc/self/exe"});
   Agent agent({**store, **ledger, controller, *runner, clock, host}, {CacheDir(), state_dir},
               platform.notice_poll);
-  const ShutdownWatch shutdown([&] { ToldToStop(agent, platform); });
+  const ShutdownWatch shutdown([&] { ToldToStop(agent, platform, **ledger, ec2); });
   const Status done = agent.Run();
   leaving = true;
   ec2.Leave();

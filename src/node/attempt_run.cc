@@ -103,6 +103,7 @@ Status AttemptRun::OpenLog() {
     if (pump.ok()) {
       const std::lock_guard lock(mutex_);
       log_ = std::move(*pump);
+      log_->SetLeaving(leaving_);
     } else if (!pump.status().transient() || step_.cancelled()) {
       return pump.status();
     } else {
@@ -125,6 +126,11 @@ void AttemptRun::Say(const std::string& text) {
 }
 
 void AttemptRun::SayNotice(const std::optional<Notice>& notice) {
+  {
+    const std::lock_guard lock(mutex_);
+    leaving_ = notice.has_value();
+    if (log_) log_->SetLeaving(leaving_);
+  }
   if (!notice) return Say("stoker: the notice is withdrawn: this machine stays");
   const int64_t left = std::max<int64_t>(0, (notice->until - clock_.Wall()).ms);
   const DrainPlan plan = PlanDrain(Duration::Ms(left));
@@ -133,6 +139,17 @@ void AttemptRun::SayNotice(const std::optional<Notice>& notice) {
       FormatDuration(Duration::Seconds((left + 999) / 1000)) + ": SIGTERM in " +
       SecondsText(Duration::Ms(left) - plan.term_before) + ", then " + SecondsText(to_end) +
       " to end");
+}
+
+void AttemptRun::Heed(const HostAdvice& advice) {
+  {
+    const std::lock_guard lock(mutex_);
+    leaving_ = true;
+    if (log_) log_->SetLeaving(true);
+  }
+  Say("stoker: the platform recommends to leave this machine (" + Printable(advice.what) +
+      "): it may be taken soon. The program goes on; a checkpoint is asked for now");
+  AskForCheckpoint();
 }
 
 LogSink& AttemptRun::Sink() {

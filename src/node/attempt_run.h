@@ -25,6 +25,7 @@
 #include "node/outputs/unsaved.h"
 #include "node/own_variables.h"
 #include "port/clock.h"
+#include "port/host_platform.h"
 #include "port/object_store.h"
 #include "port/process_runner.h"
 #include "spec/job_spec.h"
@@ -78,7 +79,10 @@ class AttemptRun {
   int64_t saved() const;
   void Complete(NodeReport& report);
   void Say(const std::string& text);  // any thread; nothing before there is a log
+  // From a notice on, lines wait for nothing: its machine may be gone before it is over.
   void SayNotice(const std::optional<Notice>& notice);
+  // A recommendation ends nothing: what there is is saved now, and lines wait no longer.
+  void Heed(const HostAdvice& advice);
 
  private:
   std::string WorkDir() const { return config_.dir + "/work"; }
@@ -136,6 +140,7 @@ class AttemptRun {
   std::shared_ptr<LogMask> mask_;  // guarded by mutex_; null while there is nothing to mask
   mutable std::mutex mutex_;
   std::shared_ptr<Task> task_;
+  bool leaving_ = false;  // guarded by mutex_
   std::string mechanism_;
   TaskUsage usage_;
   int64_t peak_resident_ = 0;

@@ -7,8 +7,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "base/status.h"
+#include "ledger/ledger.h"
 #include "port/clock.h"
 #include "port/host_platform.h"
 #include "port/object_store.h"
@@ -25,6 +27,10 @@ class Ec2Node {
   // From now on drills are heard and leases moved. `store` outlives all that use the host. Errors:
   // those of Providers::Aws.
   Status Use(Providers& providers, ObjectStore& store);
+  // The machine is shutting down. Where a person ends it by EC2's own tools, that is a cancel of
+  // its job: written down, unless its launch is closed, before anybody asks for a successor. Takes
+  // two seconds at most; what comes later, or is not allowed to look, is a notice like any other.
+  void HeedOwner(Ledger& ledger, const HostIdentity& me);
   // Before `store` ends: nothing asks it from now on. Waits for what asks it now.
   void Leave();
 
@@ -33,6 +39,7 @@ class Ec2Node {
   ObjectStore* store_ = nullptr;
   std::atomic<ec2::AwsApi*> api_{nullptr};
   std::shared_ptr<ec2::AwsApi> owned_;
+  std::thread owner_;  // asks who ends the machine
 };
 
 }  // namespace stoker::node

@@ -11,10 +11,14 @@ constexpr std::chrono::milliseconds kBetweenTries{400};
 
 }  // namespace
 
-NoticeWatch::NoticeWatch(HostPlatform& host, Clock& clock, Duration every, Changed changed)
-    : platform_(host), clock_(clock), every_(every), changed_(std::move(changed)), thread_([this] {
-        Run();
-      }) {}
+NoticeWatch::NoticeWatch(HostPlatform& host, Clock& clock, Duration every, Changed changed,
+                         Advised advised)
+    : platform_(host),
+      clock_(clock),
+      every_(every),
+      changed_(std::move(changed)),
+      advised_(std::move(advised)),
+      thread_([this] { Run(); }) {}
 
 NoticeWatch::~NoticeWatch() {
   stop_ = true;
@@ -48,8 +52,17 @@ void NoticeWatch::Run() {
       trouble_ = answer.ok() ? "" : answer.status().WithContext("instance metadata").ToString();
     }
     if (answer.ok()) Tell(*answer);
+    if (advised_) PollAdvice();
     bell_.Wait(every_.ms);
   }
+}
+
+// A service that does not answer says so to Poll.
+void NoticeWatch::PollAdvice() {
+  const auto advice = platform_.PollAdvice();
+  if (!advice.ok() || !*advice || advice_ == (*advice)->at) return;
+  advice_ = (*advice)->at;
+  advised_(**advice);
 }
 
 void NoticeWatch::HostStops(Duration left) {

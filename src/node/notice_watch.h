@@ -16,12 +16,15 @@
 namespace stoker::node {
 
 // Thread-safe. `changed` is called from the watch's own thread (or from HostStops) with each new
-// answer; a service that does not answer changes nothing.
+// answer; a service that does not answer changes nothing. `advised` is called from the same thread,
+// once for each recommendation.
 class NoticeWatch {
  public:
   using Changed = std::function<void(const std::optional<Notice>&)>;
-  // `host` and `clock` must outlive it.
-  NoticeWatch(HostPlatform& host, Clock& clock, Duration every, Changed changed);
+  using Advised = std::function<void(const HostAdvice&)>;
+  // `host` and `clock` must outlive it; `advised` may be empty.
+  NoticeWatch(HostPlatform& host, Clock& clock, Duration every, Changed changed,
+              Advised advised = nullptr);
   ~NoticeWatch();
   // The host is shutting down: as good as a notice that runs out after `left`.
   void HostStops(Duration left);
@@ -35,6 +38,7 @@ class NoticeWatch {
 
  private:
   void Run();
+  void PollAdvice();
   bool HostIsStopping();
   void Tell(const std::optional<Notice>& notice);
   Result<std::optional<Notice>> Poll();
@@ -43,6 +47,8 @@ class NoticeWatch {
   Clock& clock_;
   const Duration every_;
   const Changed changed_;
+  const Advised advised_;
+  std::optional<WallTime> advice_;  // of the thread: the last one's
   Bell bell_;
   std::atomic<bool> stop_{false};
   std::atomic<bool> answered_{false};

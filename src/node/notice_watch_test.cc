@@ -21,11 +21,17 @@ class Scripted : public HostPlatform {
   explicit Scripted(std::vector<Answer> answers) : answers_(std::move(answers)) {}
   const HostIdentity& identity() const override { return identity_; }
   Answer PollNotice() override { return answers_[std::min(asked++, answers_.size() - 1)]; }
-  Result<std::optional<HostAdvice>> PollAdvice() override { return std::optional<HostAdvice>(); }
+  Result<std::optional<HostAdvice>> PollAdvice() override {
+    const size_t at = advice_asked++;
+    if (at == 1) return Status(Code::kUnavailable, "no answer");
+    if (at < 3) return std::optional<HostAdvice>();
+    return std::optional(HostAdvice{"rebalance", WallTime{at < 6 ? 100 : 200}});
+  }
   Status Renew(WallTime) override { return Status::Ok(); }
   Status PowerOff(const std::string&) override { return Status::Ok(); }
 
   std::atomic<size_t> asked = 0;
+  std::atomic<size_t> advice_asked = 0;
 
  private:
   HostIdentity identity_;
@@ -56,6 +62,21 @@ TEST(NoticeWatch, NoAnswerIsNoNegativeOne) {
   EXPECT_TRUE(Taken({kNone, kAway, kAway, kTaken}));
   EXPECT_TRUE(Taken({kNone, kAway}));
   EXPECT_FALSE(Taken({kAway}));  // there is no such service here
+}
+
+TEST(NoticeWatch, TellsARecommendationOnceAndItIsNoNotice) {
+  RealClock clock;
+  Scripted host({kNone});
+  std::vector<WallTime> advised;
+  std::atomic<int> notices = 0;
+  {
+    NoticeWatch watch(
+        host, clock, Duration::Ms(1), [&](const std::optional<Notice>&) { ++notices; },
+        [&](const HostAdvice& advice) { advised.push_back(advice.at); });
+    while (host.advice_asked < 10) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(advised, (std::vector<WallTime>{WallTime{100}, WallTime{200}}));
+  EXPECT_EQ(notices, 0);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ import afterwards  # noqa: E402
 from cloud_world import MEET, whole  # noqa: E402
 from kit.harness import Results, patience  # noqa: E402
 from kit.job_kit import texts  # noqa: E402
-from lab_world import LabWorld  # noqa: E402
+from lab_world import LabWorld, whole_checkpoint  # noqa: E402
 
 
 def test_spot(lab, check):
@@ -100,6 +100,85 @@ def test_stopped(lab, check):
         last = world.step_on(first)
         check('where it was', runs[-1][0] == 2 and last - 1 <= runs[-1][1] <= last, (last, runs))
         check('to its end', runs[-1][2] == list(range(runs[-1][1] + 1, 121)), runs)
+
+
+def test_cut(lab, check):
+    """A machine is gone before its notice is over, from one moment to the next."""
+    with LabWorld(lab, 'cut') as world:
+        job = world.train(120, '--spot')
+        first = world.machine(job, 0)
+        world.trained(first, 10)
+        world.notice(first, 300)
+        world.wait_for('it has the notice', lambda: 'notice' in world.spooled(first), 60, 0.2)
+        world.trained(first, world.step_on(first) + 10)
+        lab.rooms.kill(first)
+        world.over(job)
+        last = world.step_on(first)
+        state, runs, reasons = world.told(job)
+        check('cut: succeeds', (state, len(runs)) == ('Succeeded', 2), (state, runs, reasons))
+        # Without a notice a line may wait for 30 s, which are sixty steps.
+        kept = runs[0][2][-1]
+        check('of its log at most the last lines are lost', kept >= last - 8, (kept, last))
+        said = world.stoker('logs', job).stdout
+        check('and that is said', 'missing' in said, said[-600:])
+        check('goes on from what it saved last', runs[1][1] >= last - 20, (last, runs))
+
+
+def test_owner(lab, check):
+    """A person ends the instance with EC2's own tools: that is a cancel."""
+    with LabWorld(lab, 'owner') as world:
+        job = world.train(400, '--spot')
+        first = world.machine(job, 0)
+        world.trained(first, 10)
+        lab.client.terminate_instances(InstanceIds=[first.id])
+        world.wait_for('it is gone', lambda: first.state() == 'terminated', 120, 0.2)
+        record = world.job(job)
+        check('owner: the job is cancelled', record['state'] == 'Cancelled', record)
+        check('and says by whom', first.id in record['cancel']['by'], record.get('cancel'))
+        check('no other machine was asked for', len(world.machines(job)) == 1)
+        check('what it had saved is kept', whole_checkpoint(lab, job))
+
+
+SAVES = """import os, signal, time
+def save(*_):
+    folder = os.environ['STOKER_CHECKPOINT_DIR']
+    with open(folder + '/new', 'w') as out:
+        out.write('saved')
+    os.rename(folder + '/new', folder + '/state.txt')
+    print('asked to save', flush=True)
+signal.signal(signal.SIGUSR1, save)
+print('begins', flush=True)
+for _ in range(120):
+    time.sleep(0.5)
+    if os.path.exists(os.environ['STOKER_CHECKPOINT_DIR'] + '/state.txt'):
+        time.sleep(12)
+        break
+print('done', flush=True)
+"""
+ADVISED = """name: advised
+checkpoints: {path: checkpoints, signal: USR1}
+resources: {infra: aws/us-east-1, use_spot: true}
+workdir: .
+run: exec /usr/bin/python3 saves.py
+"""
+
+
+def test_advised(lab, check):
+    """A rebalance recommendation: what there is is saved, and nothing ends."""
+    with LabWorld(lab, 'advised') as world:
+        world.program(SAVES, 'saves.py')
+        world.program(ADVISED, 'job.yaml')
+        job = world.submit('job.yaml')
+        first = world.machine(job, 0)
+        world.wait_for('it runs', lambda: 'begins' in world.spooled(first), 90, 0.2)
+        first.rebalance = time.time()
+        world.wait_for('a checkpoint', lambda: whole_checkpoint(lab, job), 60, 0.2)
+        check('advised: it runs on', first.state() == 'running', first.state())
+        world.over(job)
+        said = texts(world, job)
+        check('advised: asked once to save', said == ['begins', 'asked to save', 'done'], said)
+        check('and on one machine to its end', len(world.machines(job)) == 1
+              and world.job(job)['state'] == 'Succeeded', world.job(job))  # fmt: skip
 
 
 def test_full(lab, check):

@@ -1,15 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """A World whose jobs run on the lab's machines of EC2."""
 
+import pathlib
 import time
 
 from cloud_world import CloudWorld
 from s3_server import BUCKET
 
+TEAM = 'team'  # the ledger, unless a world has one of its own
+
+
+def whole_checkpoint(lab, job):
+    """The newest that is committed, by the bucket; '' while there is none."""
+    prefix = f'{TEAM}/jobs/{job}/checkpoints/manifests/'
+    names = [key.rsplit('/', 1)[1].removesuffix('.json').split('-') for key in lab.s3.keys(prefix)]
+    return '-'.join(map(str, max((tuple(map(int, name)) for name in names), default=())))
+
 
 class LabWorld(CloudWorld):
     infra = 'aws/us-east-1'
-    bucket = f's3://{BUCKET}/team'
+
+    def __init__(self, lab, name, prefix=TEAM):
+        self.bucket = f's3://{BUCKET}/{prefix}'
+        super().__init__(lab, name)
 
     def all_machines(self):
         return self.lab.ec2.world.instances()
@@ -21,13 +34,20 @@ class LabWorld(CloudWorld):
     def is_over(self, machine):
         return machine.state() == 'terminated'
 
+    def spooled(self, machine):
+        """What its disk has of the log."""
+        disk = pathlib.Path(self.lab.folder) / machine.id / 'disk'
+        return ''.join(each.read_text(errors='replace') for each in disk.glob('**/spool/*/*.log'))
+
     def notice(self, machine, lead):
-        """As the spot market gives it; at its end the machine is taken away."""
+        """As the spot market gives it; at its end the machine is taken away. Returns when."""
         from ec2api.machines import reclaim
 
         with self.lab.ec2.world.lock:
-            machine.notice = {'action': 'terminate', 'time': time.time() + lead}
+            now = time.time()
+            machine.notice = {'action': 'terminate', 'time': now + lead}
             self.lab.ec2.clock.after(lead, reclaim, self.lab.ec2, machine)
+        return now
 
     def who_asked(self, job):
         """The keys with which its machines were asked for."""

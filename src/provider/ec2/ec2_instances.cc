@@ -35,6 +35,24 @@ std::string Text(const pugi::xml_node& node, const char* name) {
   return Printable(CutText(node.child_value(name), 400));
 }
 
+// "User initiated (2026-11-24 12:00:00 GMT)": when it was ended.
+std::optional<WallTime> EndedAt(const std::string& reason) {
+  const size_t open = reason.find('(');
+  const size_t close = reason.find(" GMT)");
+  if (open == std::string::npos || close == std::string::npos || close <= open) return std::nullopt;
+  std::string at = reason.substr(open + 1, close - open - 1) + "Z";
+  if (const size_t space = at.find(' '); space != std::string::npos) at[space] = 'T';
+  const auto parsed = ParseRfc3339(at);
+  return parsed.ok() ? std::optional(*parsed) : std::nullopt;
+}
+
+// EC2 says the same of whoever calls TerminateInstances. stoker calls it for launches that the
+// record has closed, where nobody asks any more, and for what is expired.
+bool OwnerEnds(const std::string& code, const std::string& reason, WallTime expires, WallTime now) {
+  if (code != "Client.UserInitiatedShutdown") return false;
+  return expires.ms == 0 || EndedAt(reason).value_or(now) < expires;
+}
+
 Instance Parse(const pugi::xml_node& item, WallTime now) {
   Instance out;
   InstanceSeen& seen = out.seen;
@@ -65,8 +83,11 @@ Instance Parse(const pugi::xml_node& item, WallTime now) {
     seen.why = Text(reason, "message");
     if (seen.why.empty()) seen.why = reason_code;
   }
+  const bool for_good = (code & 0xff) == 32 || seen.state == InstanceState::kGone;
+  out.owner_ends = for_good && OwnerEnds(reason_code, Text(item, "reason"), seen.expires, now);
   if (seen.state == InstanceState::kGone) {
     seen.freed = true;
+    if (out.owner_ends) seen.ended_by = EndedBy::kOwner;
     // Server.SpotInstanceTermination, …Shutdown: the market has taken it.
     if (StartsWith(reason_code, "Server.Spot")) seen.ended_by = EndedBy::kPlatform;
     seen.refusal = RefusalOfDeath(reason_code, seen.why);

@@ -17,6 +17,9 @@ struct Instance {
   InstanceSeen seen;
   std::map<std::string, std::string> tags;
   std::string type, zone, market, image;
+  // A person ends it, or has: it is told so from when it shuts down. Not so where its lease was
+  // over by then, since that is how `stoker gc` ends one.
+  bool owner_ends = false;
   WallTime started;  // when it was last given power, by EC2's clock
 };
 

@@ -253,6 +253,17 @@ Status TagExpiry(ec2::AwsApi& api, const std::string& region, const std::string&
   return ec2::StatusOf("renewing the lease of " + instance_id, *reply->failure);
 }
 
+Result<bool> IsEndedByOwner(ec2::AwsApi& api, const std::string& region,
+                            const std::string& instance_id) {
+  WallTime now;
+  STOKER_ASSIGN(
+      const std::string body,
+      api.Read({"ec2", region, "DescribeInstances", ec2::DescribeOne(instance_id, "")}, &now));
+  STOKER_ASSIGN(const ec2::InstancePage page, ec2::ParseInstances(body, now));
+  return std::any_of(page.instances.begin(), page.instances.end(),
+                     [](const ec2::Instance& instance) { return instance.owner_ends; });
+}
+
 std::unique_ptr<Provider> MakeEc2Provider(std::shared_ptr<ec2::AwsApi> api, Ec2Notes notes) {
   return std::make_unique<ec2::Ec2>(std::move(api), std::move(notes));
 }

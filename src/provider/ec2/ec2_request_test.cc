@@ -296,7 +296,7 @@ TEST(Ec2Instances, WhyItIsGone) {
                                             "termination"));
   EXPECT_FALSE(spot.refusal);
   EXPECT_EQ(spot.ended_by, EndedBy::kPlatform);
-  EXPECT_EQ(Seen(48, reason("Client.UserInitiatedShutdown", "x")).ended_by, EndedBy::kUnknown);
+  EXPECT_EQ(Seen(48, reason("Client.InstanceInitiatedShutdown", "x")).ended_by, EndedBy::kUnknown);
   EXPECT_NE(spot.why.find("Spot instance termination"), std::string::npos);
   const InstanceSeen dead =
       Seen(48, reason("Server.InsufficientInstanceCapacity", "no room after all"));
@@ -304,6 +304,30 @@ TEST(Ec2Instances, WhyItIsGone) {
   EXPECT_EQ(dead.refusal->what, RefusalClass::kCapacity);
   EXPECT_EQ(dead.refusal->message, "no room after all");
   EXPECT_FALSE(Seen(16, reason("Server.InternalError", "x")).refusal);
+}
+
+// The tag of the lease is 2026-11-25T10:00:00Z.
+TEST(Ec2Instances, WhatAPersonEndsIsEndedByItsOwner) {
+  const auto ended = [](const std::string& when) {
+    return "<reason>User initiated (" + when +
+           ")</reason><stateReason><code>Client.UserInitiatedShutdown</code></stateReason>";
+  };
+  const std::string by_hand = ended("2026-11-24 09:05:00 GMT");
+  EXPECT_EQ(Seen(48, by_hand).ended_by, EndedBy::kOwner);
+  EXPECT_EQ(Seen(48, ended("no time")).ended_by, EndedBy::kOwner);
+  // After its lease: stoker gc.
+  EXPECT_EQ(Seen(48, ended("2026-11-25 10:00:01 GMT")).ended_by, EndedBy::kUnknown);
+  // One that is stopped may be started again, and one that shuts down may save yet.
+  EXPECT_EQ(Seen(80, by_hand).ended_by, EndedBy::kUnknown);
+  EXPECT_EQ(Seen(32, by_hand).ended_by, EndedBy::kUnknown);
+  const auto ends = [](int state, const std::string& more) {
+    const auto page = ParseInstances(Answer(Item("i-1", 1, state, more)), {});
+    return page.ok() && page->instances.size() == 1 && page->instances[0].owner_ends;
+  };
+  EXPECT_TRUE(ends(32, by_hand));
+  EXPECT_TRUE(ends(48, by_hand));
+  EXPECT_FALSE(ends(64, by_hand));
+  EXPECT_FALSE(ends(16, ""));
 }
 
 TEST(Ec2Instances, PagesAndIndices) {

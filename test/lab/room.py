@@ -100,6 +100,7 @@ class Room:
         self.metadata = metadata
         self.cloud = cloud
         self.wire = 'w-' + instance.id[-10:]
+        self.more = []  # of room.sh's options
         self.process = None
         self.pressed = None  # when its power button was
         for name in ('disk', 'root'):
@@ -117,7 +118,7 @@ class Room:
         name = self.cloud.host_name(self.instance)
         self.process = subprocess.Popen(
             ['unshare', *NAMESPACES, '--propagation', 'private', 'bash', HERE / 'room.sh',
-             self.folder, self.tree, name, self.cloud.hypervisor],
+             self.folder, self.tree, name, self.cloud.hypervisor, *self.more],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             preexec_fn=self.enter_cgroup,
         )  # fmt: skip

@@ -1,13 +1,30 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A room's first process, in namespaces of its own (room.py): waits for its wire, lays its disk over
-# the tree that all share, and becomes systemd. Usage: room.sh FOLDER TREE NAME HYPERVISOR
+# the tree that all share, and becomes systemd. Usage:
+#   room.sh FOLDER TREE NAME HYPERVISOR [-s SHARED] [-p]
+# SHARED is at /shared; with -p it has this machine's programs, too.
 set -euo pipefail
-folder=$1 tree=$2 name=$3 hypervisor=$4 root=$1/root
+folder=$1 tree=$2 name=$3 hypervisor=$4 root=$1/root shared='' programs=''
+shift 4
+while getopts s:p option; do
+  case $option in s) shared=$OPTARG ;; p) programs=yes ;; *) exit 2 ;; esac
+done
 echo here
 read -r _ # the wire is there
 
 mount -t overlay overlay -o "lowerdir=$tree,upperdir=$folder/disk,workdir=$folder/work" "$root"
+if [[ $shared ]]; then
+  mkdir -p "$root/shared"
+  mount --bind "$shared" "$root/shared"
+fi
+if [[ $programs ]]; then # this machine's beside the tree's: of what takes long to install
+  version=$(cd "$tree/usr/lib" && echo python3.*)
+  for each in usr/{bin,lib/python3,"lib/$version",lib/x86_64-linux-gnu} etc/alternatives; do
+    mount -t overlay overlay -o "ro,lowerdir=$tree/$each:/$each" "$root/$each"
+  done
+  cp -an /usr/lib/lib*.so* "$root/usr/lib/" # some lie beside the folder of their architecture
+fi
 mount -t proc proc "$root/proc"
 mount -t tmpfs -o size=64m,mode=755 tmpfs "$root/run"
 cat /proc/sys/kernel/random/uuid >"$root/run/boot_id"

@@ -25,6 +25,7 @@ class Rooms:
         self.folder = os.path.join(top, self.name)
         os.mkdir(self.folder)
         self.tree = tree
+        self.more = []  # of room.sh's options, for rooms that are made from now on
         self.cgroup = cgroups() / os.path.basename(top) / self.name
         self.threads = []
         self.closed = False
@@ -36,6 +37,7 @@ class Rooms:
                 os.path.join(self.folder, instance.id), self.tree, instance,
                 self.cgroup / instance.id, self.metadata_of(instance), self.cloud,
             )  # fmt: skip
+            instance.room.more = self.more
         thread = threading.Thread(target=self.life, args=(instance,), daemon=True)
         self.threads.append(thread)
         thread.start()

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What stoker takes of its own on EC2, in the lab (test/lab), as root: from the command to
+RunInstances, from the unit's start to the program's first line, calls of EC2's API for a launch and
+for an hour of a node, and a pass over a gang of 64. The lab's own time is in each figure: its API
+and its bucket are Python."""
+
+import collections
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+TEST = HERE.parent / "test"
+sys.path[:0] = [str(TEST / each) for each in ("ec2", "lab", "e2e", "")]
+import lab as lab_of  # noqa: E402
+
+lab_of.enter()
+from ec2api.machines import Machines  # noqa: E402
+from lab_world import LabWorld  # noqa: E402
+
+RUNS = int(os.environ.get("RUNS", "5"))
+STEADY = 60  # seconds in which calls are counted
+MANY, KIND = 64, "m5.4xlarge"  # machines of this type do not boot
+
+
+def calls(lab, begun):
+    """Of each service, since then."""
+    made = [e for e in lab.log if e["time"] >= begun and "Boto3" not in e["agent"]]
+    return collections.Counter(f"{e['service']}:{e.get('action')}" for e in made)
+
+
+def listed(counter):
+    text = ", ".join(f"{name} {count}" for name, count in sorted(counter.items()))
+    return f"{sum(counter.values())} ({text})" if counter else "0"
+
+
+def launch(lab, world, *words):
+    """Seconds to RunInstances, seconds to the end of the command, calls until then, the job."""
+    begun = time.time()
+    job = world.submit("--infra", "aws/us-east-1", *words)
+    took = time.time() - begun
+    made = calls(lab, begun)
+    sent = [e["time"] for e in lab.log
+            if e.get("action") == "RunInstances" and e["time"] >= begun]  # fmt: skip
+    return sent[0] - begun, took, made, job
+
+
+def inside(machine, *words):
+    command = ["nsenter", "-t", str(machine.room.init()), "-a", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def first_line(world, machine):
+    """Milliseconds: to where the binary is there, and to the first line, from the unit's start."""
+    world.wait_for("its first line", lambda: " o step 1\n" in world.spooled(machine), 120, 0.2)
+    told = inside(machine, "systemctl", "show", "stoker-agent", "-p", "ExecMainStartTimestamp",
+                  "--timestamp=us+utc")  # fmt: skip
+    at = re.search(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(\.\d+)", told)
+    unit = time.mktime(time.strptime(at[1] + " UTC", "%Y-%m-%d %H:%M:%S %Z")) - time.timezone
+    unit = (unit + float(at[2])) * 1000
+    disk = pathlib.Path(world.lab.folder) / machine.id / "disk"
+    there = (disk / "opt/stoker/stoker").stat().st_mtime * 1000
+    line = int(re.search(r"^(\d+) o start", world.spooled(machine), re.M)[1])
+    return there - unit, line - unit
+
+
+def one(lab):
+    with LabWorld(lab, "bench") as world:
+        seconds, units = [], []
+        for run in range(RUNS + 1):
+            train = ["--output", "result", "--", "/usr/bin/python3", "train.py", "400"]
+            sent, took, made, job = launch(lab, world, *train)
+            if run == 0:
+                print(f"a launch, code uploaded before it, calls of EC2: {listed(made)}")
+            else:  # code and binary are in the bucket by now
+                seconds.append(sent * 1000)
+            machine = world.machine(job, 0)
+            units.append(first_line(world, machine))
+            if run == RUNS:
+                begun = time.time()
+                time.sleep(STEADY)
+                hour = {k: v * 3600 / STEADY for k, v in calls(lab, begun).items()}
+                print(f"an hour of one node, from {STEADY} s of it: "
+                      f"{listed(collections.Counter(hour))}")  # fmt: skip
+            world.stoker("cancel", job, check=True)
+            world.over(job)
+        print(f"submit -> RunInstances sent: {statistics.median(seconds):.0f} ms in the middle of "
+              f"{RUNS}, {max(seconds):.0f} at most")  # fmt: skip
+        own = [line - there for there, line in units]
+        print(f"unit start -> first line: {statistics.median(own):.0f} ms besides "
+              f"{statistics.median(there for there, _ in units):.0f} ms of the binary's way",
+              flush=True)  # fmt: skip
+
+
+def many(lab):
+    with LabWorld(lab, "bench-many") as world:
+        sent, took, made, job = launch(lab, world, "--instance-type", KIND, "--num-nodes",
+                                       str(MANY), "--", "true")  # fmt: skip
+        print(f"{MANY} nodes: RunInstances sent after {sent * 1000:.0f} ms; a launch, calls of "
+              f"EC2: {listed(made)}")  # fmt: skip
+        begun = time.time()
+        passes = []
+        for _ in range(RUNS):
+            start = time.monotonic()
+            world.stoker("controller", "--once", check=True, timeout=120)
+            passes.append((time.monotonic() - start) * 1000)
+        made = {k: v / RUNS for k, v in calls(lab, begun).items()}
+        start = time.monotonic()
+        world.stoker("version", check=True)
+        alone = (time.monotonic() - start) * 1000
+        print(f"'stoker controller --once' over a gang of {MANY}: {statistics.median(passes):.0f} "
+              f"ms, a command that does nothing {alone:.0f} ms; calls of EC2 a pass: "
+              f"{listed(collections.Counter(made))}", flush=True)  # fmt: skip
+        world.stoker("cancel", job, "--no-wait", check=True)
+        world.wait_for("its end", lambda: world.stoker("ls", check=True)
+                       and {e.state() for e in world.machines(job)} == {"terminated"}, 120, 1)
+
+
+def main():
+    with lab_of.Lab() as lab:
+        rooms = lab.rooms
+
+        def of_kind(name, boots):
+            """Those of that type as machines that do not boot."""
+            return lambda instance, *more: (
+                getattr(Machines, name)(rooms, instance, *more)
+                if instance.asked["InstanceType"] == KIND else boots(instance, *more))  # fmt: skip
+
+        rooms.boot = of_kind("boot", rooms.boot)
+        rooms.power_off = of_kind("power_off", rooms.power_off)
+        many(lab)
+        one(lab)
+        if lab.bugs:
+            sys.exit("\n".join(lab.bugs))
+
+
+if __name__ == "__main__":
+    print(json.dumps({"cpus": os.cpu_count(), "load": os.getloadavg()[0]}), flush=True)
+    main()

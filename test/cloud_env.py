@@ -16,13 +16,13 @@ REQUIREMENTS = os.path.join(HERE, 'requirements-cloud.txt')
 BASE_PYTHON = '/usr/bin/python3'  # what python3-venv belongs to
 
 
-def make(folder):
+def make(folder, requirements):
     """A whole environment at `folder` or none: pip may be cut off at any moment."""
     shutil.rmtree(folder, ignore_errors=True)
-    print(f'cloud_env: installing {REQUIREMENTS} into {folder}', file=sys.stderr)
+    print(f'cloud_env: installing {requirements} into {folder}', file=sys.stderr)
     subprocess.run([BASE_PYTHON, '-m', 'venv', folder], check=True)
     subprocess.run(
-        [os.path.join(folder, 'bin', 'pip'), 'install', '-q', '-r', REQUIREMENTS],
+        [os.path.join(folder, 'bin', 'pip'), 'install', '-q', '-r', requirements],
         check=True,
         stdout=sys.stderr,
     )
@@ -38,15 +38,16 @@ def cache_root():
     return root
 
 
-def folder():
+def folder(requirements=REQUIREMENTS):
     """The environment's folder; waits while another test makes it."""
-    with open(REQUIREMENTS, 'rb') as source:
+    with open(requirements, 'rb') as source:
         version = hashlib.sha256(source.read()).hexdigest()[:12]
-    path = os.path.join(cache_root(), f'cloud-{version}')
+    kind = os.path.basename(requirements).removeprefix('requirements-').removesuffix('.txt')
+    path = os.path.join(cache_root(), f'{kind}-{version}')
     with open(path + '.lock', 'w', encoding='utf-8') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not os.path.exists(os.path.join(path, 'whole')):
-            make(path)
+            make(path, requirements)
     return path
 
 

@@ -12,19 +12,18 @@
 #include "checkpoint/checkpoint_store.h"
 #include "cli/context.h"
 #include "cli/doctor_boxes.h"
+#include "cli/doctor_rights.h"
 #include "cli/table.h"
 #include "cli/tiers.h"
 #include "cli/timer.h"
 #include "cli/verb.h"
 #include "ledger/probe.h"
 #include "ledger/records.h"
-#include "provider/ec2/ec2_resolve.h"
-#include "provider/ec2/ec2_rights.h"
+#include "provider/ec2/ec2_provider.h"
 #include "provider/local/local_capacity.h"
 #include "provider/ssh/ssh_provider.h"
 #include "spec/text/infra.h"
 #include "store/bucket_facts.h"
-#include "store/rights.h"
 #include "sys/command.h"
 #include "sys/file.h"
 #include "sys/task/process_runner.h"
@@ -287,47 +286,7 @@ class Doctor {
   std::vector<Finding> findings_;
 };
 
-// With `infra`, those of the places that it names, too.
-Result<Rights> RightsOf(Context& context, const std::string& infra) {
-  STOKER_ASSIGN(const stoker::Settings* settings, context.settings());
-  STOKER_ASSIGN(Rights rights, RightsFor(settings->store, RegionOfRights(settings->store)));
-  const Infra parts = ParseInfra(infra);
-  if (parts.provider != kEc2Provider) return rights;
-  const std::string role =
-      settings->aws_instance_profile.empty() ? kUsualProfile : settings->aws_instance_profile;
-  for (std::string* policy : {&rights.submitter, &rights.node}) {
-    const bool submitter = policy == &rights.submitter;
-    STOKER_ASSIGN(*policy, WithEc2Rights(*policy, parts.where, role, submitter));
-  }
-  return rights;
-}
-
-Status PrintRights(Context& context, const std::string& infra) {
-  STOKER_ASSIGN(const Rights rights, RightsOf(context, infra));
-  if (context.json) {
-    const nlohmann::ordered_json both = {
-        {"submitter", nlohmann::ordered_json::parse(rights.submitter)},
-        {"node", nlohmann::ordered_json::parse(rights.node)}};
-    context.Print(both.dump() + "\n");
-    return Status::Ok();
-  }
-  context.Print("submitter.json, for whoever submits and looks:\n" + rights.submitter +
-                "\n\nnode.json, for machines that run jobs:\n" + rights.node + "\n\n" + rights.how);
-  return Status::Ok();
-}
-
-Status Run(Context& context, const DoctorOptions& options) {
-  if (options.iam) return PrintRights(context, options.infra);
-  if (!options.gone.empty()) return GiveUpBoxOfPool(context, options.gone);
-  std::string pool;
-  if (!options.infra.empty()) {
-    const auto infra = CheckInfra("--infra", options.infra);
-    if (!infra.ok()) return Status(Code::kUsage, infra.status().message(), infra.status().next());
-    const Infra parts = ParseInfra(*infra);
-    if (parts.provider == kSshProvider) pool = parts.where;
-  }
-  Doctor doctor(context, options.job);
-  const std::vector<Finding> findings = pool.empty() ? doctor.Examine() : doctor.ExamineFor(pool);
+Status TellFindings(Context& context, const std::vector<Finding>& findings) {
   nlohmann::json all = nlohmann::json::array();
   std::vector<std::vector<std::string>> rows;
   bool bad = false;
@@ -340,6 +299,24 @@ Status Run(Context& context, const DoctorOptions& options) {
   context.Print(context.json ? all.dump() + "\n" : FormatTable(rows));
   if (bad) context.exit_code = 1;
   return Status::Ok();
+}
+
+Status Run(Context& context, const DoctorOptions& options) {
+  if (options.iam) return PrintRights(context, options.infra);
+  if (!options.gone.empty()) return GiveUpBoxOfPool(context, options.gone);
+  std::string pool;
+  if (!options.infra.empty()) {
+    const auto infra = CheckInfra("--infra", options.infra);
+    if (!infra.ok()) return Status(Code::kUsage, infra.status().message(), infra.status().next());
+    const Infra parts = ParseInfra(*infra);
+    if (parts.provider == kSshProvider) pool = parts.where;
+    if (parts.provider == kEc2Provider) {
+      STOKER_ASSIGN(const auto tried, TryRights(context, parts));
+      return TellFindings(context, tried);
+    }
+  }
+  Doctor doctor(context, options.job);
+  return TellFindings(context, pool.empty() ? doctor.Examine() : doctor.ExamineFor(pool));
 }
 
 }  // namespace
@@ -355,15 +332,21 @@ Verb DoctorVerb() {
       "it also says whose credentials are used and what deleted data goes on costing; with JOB, "
       "what that job's checkpoints cost. --iam prints the smallest set of rights the bucket must "
       "grant. With --infra ssh/POOL it connects to each box of that pool instead: whether it "
-      "answers, what it has, and whether it sees the store. "
+      "answers, what it has, and whether it sees the store. With --infra aws/REGION it tries each "
+      "right that a submitter needs there, and makes nothing. "
       "Ends with 1 when something is bad.";
-  verb.examples = {"stoker doctor", "stoker doctor --json", "stoker doctor --iam",
-                   "stoker doctor --infra ssh/lab"};
+  verb.examples = {"stoker doctor",
+                   "stoker doctor --json",
+                   "stoker doctor --iam",
+                   "stoker doctor --infra ssh/lab",
+                   "stoker doctor --infra aws/us-east-1",
+                   "stoker doctor --iam --infra aws/us-east-1"};
   auto options = std::make_shared<DoctorOptions>();
   verb.options_owner = options;
   verb.options = {
       {"JOB", "Also say what this job's checkpoints cost", &options->job},
-      {"--infra", "Look at the machines of a pool instead: ssh/POOL", &options->infra, "PLACE"},
+      {"--infra", "Look at a pool, or at the rights in a region, instead: ssh/POOL, aws/REGION",
+       &options->infra, "PLACE"},
       {"--gone", "This box of a pool will not come back as it was: its jobs go on elsewhere",
        &options->gone, "BOX"},
       {"--iam", "Print the rights that the store's bucket must grant", &options->iam}};

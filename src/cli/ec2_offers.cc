@@ -29,8 +29,10 @@ Status CheckReach(const JobSpec& spec, const std::string& store_url) {
   }
   if (!spec.secrets.empty()) {
     return Status(Code::kInvalid,
-                  "secrets do not reach machines of EC2 yet: " + Join(spec.secrets, ", "),
-                  "Let the program read them from where its role may, as AWS Secrets Manager");
+                  "secrets are not taken along to machines of EC2: " + Join(spec.secrets, ", "),
+                  "Leave them out of the job, and let the program read each by the role of its "
+                  "machines: aws secretsmanager get-secret-value --secret-id NAME (the role needs "
+                  "secretsmanager:GetSecretValue on it)");
   }
   return Status::Ok();
 }

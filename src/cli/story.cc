@@ -9,6 +9,7 @@
 #include "cli/local_time.h"
 #include "cli/table.h"
 #include "policy/placement.h"
+#include "provider/ec2/ec2_prices.h"
 #include "view/cut_off.h"
 #include "view/lineage.h"
 
@@ -77,7 +78,7 @@ std::string NodeText(const StoryInput& input, const Attempt& attempt, int rank) 
   if (launch != nullptr) text += " (" + Spelled(PlaceText(request.ask)) + ")";
   // What a cloud's own tools call it.
   if (launch != nullptr && request.ask.place.provider == "ec2" && !launch->instance_id.empty()) {
-    text += ", " + Spelled(launch->instance_id);
+    text += ", " + Spelled(launch->instance_id) + ", " + Ec2PriceText(PriceOf(job, *launch));
   }
   if (!request.reason.empty()) text += ", " + Spelled(request.reason);
   std::string used;

@@ -165,6 +165,14 @@ std::string SteppedOver(const Job& job, const Attempt& attempt) {
          "restart";
 }
 
+std::optional<int64_t> PriceOf(const Job& job, const Launch& launch) {
+  const Ask& ask = RequestOf(job, launch).ask;
+  for (const Offer& offer : job.offers) {
+    if (offer.ask == ask) return offer.price;
+  }
+  return std::nullopt;
+}
+
 namespace {
 
 // What a launch's request asks for stands in the launch as well, where it did in records of the
@@ -177,8 +185,12 @@ json JobJson(const Job& job) {
   for (json& launch : out["launches"]) {
     const auto found = requests.find(launch.value("request", 0));
     if (found == requests.end()) continue;
-    for (const char* name :
-         {"provider", "token", "opened", "not_after", "limit_ms", "tries", "next_try", "refusal"}) {
+    launch["price_micros"] = nullptr;  // not known, which is not 0
+    const Launch* known = FindLaunch(job, launch.value("number", 0));
+    const auto price = known != nullptr ? PriceOf(job, *known) : std::nullopt;
+    if (price) launch["price_micros"] = *price;
+    for (const char* name : {"provider", "account", "region", "zone", "type", "market", "token",
+                             "opened", "not_after", "limit_ms", "tries", "next_try", "refusal"}) {
       const auto member = found->second->find(name);
       if (member != found->second->end()) launch[name] = *member;
     }

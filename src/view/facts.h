@@ -30,6 +30,9 @@ nlohmann::json StoryJson(const StoryInput& input);
 
 // "UserError, exit code 3 on node 0", "Completed".
 std::string EndingText(const Ending& ending);
+// Of the machine of a launch, in millionths an hour, as it was when the job was submitted; unset:
+// it is not known.
+std::optional<int64_t> PriceOf(const Job& job, const Launch& launch);
 // How the job ended, in these words; "" while it has not.
 std::string ReasonText(const Job& job);
 // Attempts in which the program may have run (not those that were opened and never needed).

@@ -34,7 +34,6 @@ class VerbLab:
 
     def __enter__(self):
         from moto_s3 import MotoS3
-        from s3_server import KEYS
         from unbooted import Unbooted
 
         self.below = Unbooted(ADDRESS).__enter__()
@@ -45,7 +44,6 @@ class VerbLab:
         self.below.profile('stoker')
         self.ec2.settings.boot_delay = 0.01
         self.ec2.settings.stop_delay = 0.01
-        assert KEYS
         return self
 
     def __exit__(self, *_):

@@ -65,7 +65,8 @@ constexpr Row kRows[] = {
     {"MissingAuthenticationToken", Class::kDenied, Scope::kAccount, 0, kKeysNext},
     {"ExpiredToken", Class::kDenied, Scope::kAccount, 0, "Log in again"},
     {"ExpiredTokenException", Class::kDenied, Scope::kAccount, 0, "Log in again"},
-    {"RequestExpired", Class::kDenied, Scope::kAccount, 0, "Set this machine's clock"},
+    {"RequestExpired", Class::kDenied, Scope::kAccount, 0,
+     "Log in again, or set this machine's clock"},
     {"Blocked", Class::kDenied, Scope::kAccount, 0, "Ask Amazon's support: the account is blocked"},
     {"OptInRequired", Class::kDenied, Scope::kAccount, 0,
      "Subscribe to the image in the marketplace, or enable the region for the account"},
@@ -101,6 +102,27 @@ std::string Words(const Failure& failure, std::string_view next) {
   return text + (EndsWith(text, ".") ? " " : ". ") + std::string(next);
 }
 
+// What follows where the table says nothing better.
+std::string_view NextOf(Class what, std::string_view own) {
+  if (!own.empty()) return own;
+  switch (what) {
+    case Class::kCapacity:
+      return "Other zones are asked, and this one again later; another type may have room";
+    case Class::kQuota:
+      return kQuotaNext;
+    case Class::kThrottled:
+      return "It is asked again, more slowly";
+    case Class::kDenied:
+      return kRightsNext;
+    case Class::kNotYetConsistent:
+      return "It was made just now, or is gone: it is asked again for some minutes";
+    case Class::kOver:
+      return "Its machines are looked up, or another request follows";
+    default:
+      return "Nothing was made: correct the job and submit it again";
+  }
+}
+
 Refusal Make(Class what, Scope scope, int64_t wait_s, std::string message) {
   Refusal refusal;
   refusal.what = what;
@@ -134,8 +156,10 @@ std::optional<Refusal> RefusalOf(const Failure& failure) {
                 Words(failure, "The role of the machines does not exist, or was made just now"));
   }
   const Row* row = Find(failure.code);
-  if (row == nullptr) return Make(Class::kInvalid, Scope::kRequest, 0, Words(failure, ""));
-  return Make(row->what, row->scope, row->wait_s, Words(failure, row->next));
+  if (row == nullptr) {
+    return Make(Class::kInvalid, Scope::kRequest, 0, Words(failure, NextOf(Class::kInvalid, "")));
+  }
+  return Make(row->what, row->scope, row->wait_s, Words(failure, NextOf(row->what, row->next)));
 }
 
 std::optional<Refusal> RefusalOfDeath(std::string_view reason_code, std::string_view message) {

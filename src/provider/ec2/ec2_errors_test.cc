@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 namespace stoker::ec2 {
@@ -120,6 +121,41 @@ const Row kRows[] = {
     {"ServiceUnavailable", "The request has failed", "no answer"},
 };
 
+// What people are told to do, or what is done for them.
+std::string NextFor(const Row& row, RefusalClass what) {
+  static const std::map<std::string, std::string> kOwn = {
+      {"InsufficientFreeAddressesInSubnet", "make its subnet larger"},
+      {"PendingVerification", "Amazon checks the account"},
+      {"AuthFailure", "aws sts get-caller-identity"},
+      {"InvalidClientTokenId", "aws sts get-caller-identity"},
+      {"UnrecognizedClientException", "aws sts get-caller-identity"},
+      {"SignatureDoesNotMatch", "aws sts get-caller-identity"},
+      {"IncompleteSignature", "aws sts get-caller-identity"},
+      {"MissingAuthenticationToken", "aws sts get-caller-identity"},
+      {"ExpiredToken", "Log in again"},
+      {"ExpiredTokenException", "Log in again"},
+      {"RequestExpired", "Log in again, or set this machine's clock"},
+      {"Blocked", "Ask Amazon's support"},
+      {"OptInRequired", "enable the region"}};
+  if (const auto own = kOwn.find(row.code); own != kOwn.end()) return own->second;
+  switch (what) {
+    case RefusalClass::kCapacity:
+      return "another type may have room";
+    case RefusalClass::kQuota:
+      return "servicequotas";
+    case RefusalClass::kThrottled:
+      return "more slowly";
+    case RefusalClass::kDenied:
+      return "doctor --iam";
+    case RefusalClass::kNotYetConsistent:
+      return "made just now";
+    case RefusalClass::kOver:
+      return "another request follows";
+    default:
+      return "correct the job";
+  }
+}
+
 TEST(Ec2Errors, EachHasAClassAScopeAndWords) {
   std::set<std::string> codes;
   for (const Row& row : kRows) {
@@ -129,6 +165,8 @@ TEST(Ec2Errors, EachHasAClassAScopeAndWords) {
     if (!refusal) continue;
     EXPECT_EQ(refusal->message.find(std::string(row.code) + ": "), 0U) << refusal->message;
     EXPECT_NE(refusal->message.find(std::string(row.message).substr(0, 20)), std::string::npos);
+    const std::string next = NextFor(row, refusal->what);
+    EXPECT_NE(refusal->message.find(next), std::string::npos) << refusal->message;
   }
   EXPECT_GE(codes.size(), 30U);
 }

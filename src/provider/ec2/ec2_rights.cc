@@ -4,18 +4,134 @@
 #include <nlohmann/json.hpp>
 
 #include "aws/config.h"
+#include "provider/ec2/aws_api.h"
+#include "provider/ec2/ec2_errors.h"
+#include "provider/ec2/ec2_holdings.h"
+#include "provider/ec2/ec2_options.h"
 #include "provider/ec2/ec2_request.h"
+#include "provider/ec2/ec2_resolve.h"
 
 namespace stoker {
 namespace {
 
 using nlohmann::ordered_json;
 
+// Lists of the submitter's.
+constexpr const char* kLook[] = {"DescribeAvailabilityZones", "DescribeImages",
+                                 "DescribeInstances",         "DescribeInstanceTypeOfferings",
+                                 "DescribeInstanceTypes",     "DescribeRegions",
+                                 "DescribeSecurityGroups",    "DescribeSecurityGroupRules",
+                                 "DescribeSpotPriceHistory",  "DescribeSubnets",
+                                 "DescribeVolumes",           "DescribeVpcs"};
+
 ordered_json Allow(const char* sid, const ordered_json& actions, const ordered_json& resource) {
   return {{"Sid", sid}, {"Effect", "Allow"}, {"Action", actions}, {"Resource", resource}};
 }
 
+using ec2::AwsApi;
+using ec2::Call;
+using ec2::Failure;
+
+// EC2 says which right it was that lacked, of the several that a call needs: "… is not authorized
+// to perform: iam:PassRole on resource: …".
+std::string LackedIn(const Failure& failure, const std::string& action) {
+  constexpr std::string_view kMark = "perform: ";
+  const size_t at = failure.message.find(kMark);
+  if (at == std::string::npos) return action;
+  const size_t begin = at + kMark.size();
+  return failure.message.substr(begin, failure.message.find(' ', begin) - begin);
+}
+
+RightTried Outcome(const std::string& action, const Result<ec2::Reply>& reply) {
+  if (!reply.ok()) return {action, Tried::kUnknown, reply.status().ToString()};
+  if (!reply->failure || reply->failure->code == "DryRunOperation") {
+    return {action, Tried::kAllowed, ""};
+  }
+  const Status why = ec2::StatusOf(ec2::Described({"", "", action}), *reply->failure);
+  if (why.Is(Code::kDenied)) {
+    return {LackedIn(*reply->failure, action), Tried::kDenied, reply->failure->code};
+  }
+  // It was let through, to be refused for what it asks.
+  if (why.Is(Code::kNotFound)) return {action, Tried::kAllowed, ""};
+  return {action, Tried::kUnknown, why.ToString()};
+}
+
+RightTried TryDry(AwsApi& api, const std::string& region, const std::string& action,
+                  ec2::Params params = {}) {
+  params.emplace_back("DryRun", "true");
+  return Outcome("ec2:" + action, api.Repeat({"ec2", region, action, std::move(params)}));
+}
+
+// A launch of the usual machine, which needs all that is needed to read, too.
+RightTried TryLaunch(AwsApi& api, const std::string& region, const std::string& profile) {
+  const std::string action = "ec2:RunInstances";
+  Ec2Wish wish;
+  wish.region = region;
+  wish.profile = profile;
+  const auto offers = ResolveEc2(api, wish);
+  if (!offers.ok()) return {action, Tried::kUnknown, offers.status().ToString()};
+  LaunchRequest trial;
+  trial.token = "trial";
+  trial.job = "trial";
+  trial.ledger_id = "trial";
+  trial.launches = {1};
+  trial.ask = offers->front().ask;
+  trial.not_after = api.Now();
+  const auto options = ec2::ParseOptions(trial.ask.options);
+  if (!options.ok()) return {action, Tried::kUnknown, options.status().ToString()};
+  auto params = ec2::RunInstances(trial, *options, "");
+  if (!params.ok()) return {action, Tried::kUnknown, params.status().ToString()};
+  return TryDry(api, region, "RunInstances", std::move(*params));
+}
+
 }  // namespace
+
+std::vector<RightTried> TryEc2Rights(AwsApi& api, const std::string& region,
+                                     const std::string& ledger_id, const std::string& profile) {
+  std::vector<RightTried> out;
+  for (const char* action : kLook) out.push_back(TryDry(api, region, action));
+  Call image{"ssm", region, "GetParameter"};
+  image.json =
+      R"({"Name":"/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"})";
+  out.push_back(Outcome("ssm:GetParameter", api.Repeat(image)));
+  out.push_back(Outcome(
+      "iam:GetInstanceProfile",
+      api.Repeat({"iam", region, "GetInstanceProfile", {{"InstanceProfileName", profile}}})));
+  out.push_back(TryLaunch(api, region, profile));
+  out.push_back(TryDry(api, region, "CreateSecurityGroup",
+                       {{"GroupName", ec2::GroupName(ledger_id) + "-trial"},
+                        {"GroupDescription", "stoker: a trial"},
+                        {"TagSpecification.1.ResourceType", "security-group"},
+                        {"TagSpecification.1.Tag.1.Key", ec2::kLedgerTag},
+                        {"TagSpecification.1.Tag.1.Value", ledger_id}}));
+  // These need something to be tried on.
+  std::vector<std::string> troubles;
+  std::string machine, group;
+  for (const Ec2Holding& one :
+       Ec2Holdings(api, region, ledger_id, &troubles).value_or(std::vector<Ec2Holding>())) {
+    if (one.kind == Ec2Kind::kInstance && !one.gone) machine = one.id;
+    if (one.kind == Ec2Kind::kGroup) group = one.id;
+  }
+  const auto try_on = [&](const char* action, const std::string& on, const char* name) {
+    if (on.empty()) {
+      out.push_back({std::string("ec2:") + action, Tried::kUnknown,
+                     "there is nothing yet to try it on: ask again once a job runs"});
+    } else {
+      out.push_back(TryDry(api, region, action, {{name, on}}));
+    }
+  };
+  if (group.empty()) {
+    try_on("AuthorizeSecurityGroupIngress", "", "");
+  } else {
+    out.push_back(TryDry(api, region, "AuthorizeSecurityGroupIngress",
+                         {{"GroupId", group},
+                          {"IpPermissions.1.IpProtocol", "-1"},
+                          {"IpPermissions.1.Groups.1.GroupId", group}}));
+  }
+  try_on("TerminateInstances", machine, "InstanceId.1");
+  try_on("StartInstances", machine, "InstanceId.1");
+  return out;
+}
 
 Result<std::string> WithEc2Rights(const std::string& policy, const std::string& region,
                                   const std::string& role, bool submitter) {
@@ -27,17 +143,13 @@ Result<std::string> WithEc2Rights(const std::string& policy, const std::string& 
   ordered_json& all = out["Statement"];
   if (submitter) {
     // Lists cannot be limited to resources.
-    all.push_back(
-        Allow("Look",
-              {"ec2:DescribeAvailabilityZones", "ec2:DescribeImages", "ec2:DescribeInstances",
-               "ec2:DescribeInstanceTypeOfferings", "ec2:DescribeInstanceTypes",
-               "ec2:DescribeRegions", "ec2:DescribeSecurityGroups",
-               "ec2:DescribeSecurityGroupRules", "ec2:DescribeSpotPriceHistory",
-               "ec2:DescribeSubnets", "ec2:DescribeVolumes", "ec2:DescribeVpcs"},
-              "*"));
-    all.push_back(
-        Allow("Group", {"ec2:CreateSecurityGroup", "ec2:AuthorizeSecurityGroupIngress"}, "*"));
-    all.push_back(Allow("Image", "ssm:GetParameter", arn + ":ssm:*::parameter/aws/service/*"));
+    ordered_json look = ordered_json::array();
+    for (const char* action : kLook) look.push_back(std::string("ec2:") + action);
+    all.push_back(Allow("Look", look, "*"));
+    all.push_back(Allow("Group", {"ec2:CreateSecurityGroup", "ec2:AuthorizeSecurityGroupIngress"},
+                        {arn + ":ec2:*:*:security-group/*", arn + ":ec2:*:*:vpc/*"}));
+    // Those of Amazon belong to no account.
+    all.push_back(Allow("Image", "ssm:GetParameter", arn + ":ssm:*:*:parameter/aws/service/*"));
     all.push_back(Allow("Profile", "iam:GetInstanceProfile", arn + ":iam::*:instance-profile/*"));
   } else {
     all.push_back(Allow("Look", "ec2:DescribeInstances", "*"));
@@ -48,9 +160,15 @@ Result<std::string> WithEc2Rights(const std::string& policy, const std::string& 
       {"StringEquals", {{"ec2:CreateAction", {"RunInstances", "CreateSecurityGroup"}}}}};
   all.push_back(tags);
   // Only what carries a ledger's tag.
-  ordered_json own =
-      Allow("Own", {"ec2:TerminateInstances", "ec2:StartInstances", "ec2:CreateTags"},
-            arn + ":ec2:*:*:instance/*");
+  ordered_json changes = {"ec2:TerminateInstances", "ec2:StartInstances"};
+  ordered_json things = {arn + ":ec2:*:*:instance/*"};
+  if (submitter) {  // 'stoker gc'
+    changes.insert(changes.end(), {"ec2:DeleteVolume", "ec2:RevokeSecurityGroupIngress"});
+    things.insert(things.end(), {arn + ":ec2:*:*:volume/*", arn + ":ec2:*:*:security-group/*"});
+  } else {  // a node moves its lease
+    changes.push_back("ec2:CreateTags");
+  }
+  ordered_json own = Allow("Own", changes, things);
   own["Condition"] = {{"Null", {{std::string("aws:ResourceTag/") + ec2::kLedgerTag, "false"}}}};
   all.push_back(own);
   ordered_json pass = Allow("Role", "iam:PassRole", arn + ":iam::*:role/" + role);

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/status.h"
+#include "provider/ec2/ec2_provider.h"
 
 namespace stoker {
 
@@ -13,5 +15,16 @@ namespace stoker {
 // keys for Amazon EC2" (Service Authorization Reference). kInvalid: `policy` is none.
 Result<std::string> WithEc2Rights(const std::string& policy, const std::string& region,
                                   const std::string& role, bool submitter);
+
+enum class Tried { kAllowed, kDenied, kUnknown };
+struct RightTried {
+  std::string action;  // "ec2:RunInstances"; of several that a call needs the one that lacked
+  Tried outcome = Tried::kUnknown;
+  std::string why;  // "" where it is allowed
+};
+// Tries what whoever submits needs of EC2, and makes nothing: with DryRun where the service has it,
+// else by reading. What can only be tried on a machine is kUnknown while the ledger has none there.
+std::vector<RightTried> TryEc2Rights(ec2::AwsApi& api, const std::string& region,
+                                     const std::string& ledger_id, const std::string& profile);
 
 }  // namespace stoker

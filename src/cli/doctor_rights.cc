@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/doctor_rights.h"
+
+#include <nlohmann/json.hpp>
+
+#include "aws/account/account.h"
+#include "aws/config.h"
+#include "base/text.h"
+#include "provider/ec2/ec2_resolve.h"
+#include "provider/ec2/ec2_rights.h"
+#include "store/rights.h"
+
+namespace stoker::cli {
+namespace {
+
+// With `infra`, those of the places that it names, too.
+Result<Rights> RightsOf(Context& context, const std::string& infra) {
+  STOKER_ASSIGN(const stoker::Settings* settings, context.settings());
+  STOKER_ASSIGN(Rights rights, RightsFor(settings->store, RegionOfRights(settings->store)));
+  const Infra parts = ParseInfra(infra);
+  if (parts.provider != kEc2Provider) return rights;
+  const std::string role =
+      settings->aws_instance_profile.empty() ? kUsualProfile : settings->aws_instance_profile;
+  for (std::string* policy : {&rights.submitter, &rights.node}) {
+    const bool submitter = policy == &rights.submitter;
+    STOKER_ASSIGN(*policy, WithEc2Rights(*policy, parts.where, role, submitter));
+  }
+  return rights;
+}
+
+}  // namespace
+
+Status PrintRights(Context& context, const std::string& infra) {
+  STOKER_ASSIGN(const Rights rights, RightsOf(context, infra));
+  if (context.json) {
+    const nlohmann::ordered_json both = {
+        {"submitter", nlohmann::ordered_json::parse(rights.submitter)},
+        {"node", nlohmann::ordered_json::parse(rights.node)}};
+    context.Print(both.dump() + "\n");
+    return Status::Ok();
+  }
+  context.Print("submitter.json, for whoever submits and looks:\n" + rights.submitter +
+                "\n\nnode.json, for machines that run jobs:\n" + rights.node + "\n\n" + rights.how);
+  return Status::Ok();
+}
+
+Result<std::vector<Finding>> TryRights(Context& context, const Infra& infra) {
+  STOKER_ASSIGN(const stoker::Settings* settings, context.settings());
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  STOKER_ASSIGN(const auto api, context.aws());
+  STOKER_ASSIGN(const AwsAccount account, FindAwsAccount());
+  const std::string region =
+      infra.where.empty() ? AwsRegion(account.outside, account.config) : infra.where;
+  const std::string profile =
+      settings->aws_instance_profile.empty() ? kUsualProfile : settings->aws_instance_profile;
+  std::vector<Finding> findings;
+  std::vector<std::string> lacking;
+  for (const RightTried& tried : TryEc2Rights(*api, region, ledger->id(), profile)) {
+    if (tried.outcome == Tried::kDenied) lacking.push_back(tried.action);
+    const char* level = tried.outcome == Tried::kAllowed  ? "ok"
+                        : tried.outcome == Tried::kDenied ? "bad"
+                                                          : "note";
+    findings.push_back({tried.action, level,
+                        tried.outcome == Tried::kAllowed ? "allowed in " + region
+                        : tried.outcome == Tried::kDenied
+                            ? "not allowed in " + region + " (" + tried.why + ")"
+                            : "not known: " + tried.why});
+  }
+  if (!lacking.empty()) {
+    findings.push_back(
+        {"rights", "bad",
+         "these lack: " + Join(lacking, ", ") + ". 'stoker doctor --iam --infra aws/" + region +
+             "' prints submitter.json; whoever manages the account attaches it: aws iam "
+             "put-user-policy --user-name NAME --policy-name stoker --policy-document "
+             "file://submitter.json"});
+  }
+  return findings;
+}
+
+}  // namespace stoker::cli

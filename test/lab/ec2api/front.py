@@ -65,6 +65,8 @@ class Front:
                 handler.out(400, json.dumps(told), {'Content-Type': 'application/x-amz-json-1.1'})
             else:
                 handler.out(error.status, query.refusal(error, new_request_id()), XML)
+        finally:
+            entry['took'] = time.time() - entry['time']
 
     def check_others(self, scope, action, body):
         if scope.service == 'ssm':

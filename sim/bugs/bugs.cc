@@ -165,6 +165,34 @@ const std::vector<Bug> kAccount = {
     {"ceiling-forgotten", "a request leaves out what its machines may cost", {"price"}, TooDear},
 };
 
+// What Slurm and boxes do differently: some mistakes once more, in their worlds.
+const std::vector<Bug> kOwn = {
+    {"queued-is-late",
+     "the time in a provider's queue counts as time to come up",
+     {"no-blind-kill"},
+     QueuedForDays},
+    {"owner-is-ignored",
+     "a machine that its owner has ended counts as one that was lost",
+     {"owner"},
+     Scancelled},
+    {"gone-is-freed",
+     "what is told as gone is never ended: what was requeued comes up again",
+     {"everything-ends"},
+     Requeued},
+    {"gang-kept-in-part",
+     "what is left of a request stays where its machines can only be ended together",
+     {"gang"},
+     ReplacedWhole},
+    {"one-absent-look",
+     "a machine that one list leaves out is taken to be gone",
+     {"no-blind-kill"},
+     BehindSqueue},
+    {"closed-is-gone",
+     "a launch that is closed counts as stopped while its machine is still there",
+     {"no-fork", "newest"},
+     BoxesCutOff},
+};
+
 // The record and its job: ledger/, reconcile/, agent/supervisor.cc.
 const std::vector<Bug> kRecords = {
     {"blind-write", "the record is put without compare-and-swap", {"record-order"}, GoodDay},
@@ -317,7 +345,7 @@ const std::vector<Bug> kData = {
 
 std::vector<Bug> Bugs() {
   std::vector<Bug> all;
-  for (const auto* some : {&kMachines, &kAccount, &kRecords, &kData}) {
+  for (const auto* some : {&kMachines, &kAccount, &kOwn, &kRecords, &kData}) {
     all.insert(all.end(), some->begin(), some->end());
   }
   return all;

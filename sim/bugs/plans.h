@@ -114,4 +114,19 @@ Plan TooDear(uint64_t seed);
 // Whose job it is ends one of its machines with the platform's tools.
 Plan EndedByHand(uint64_t seed);
 
+// ---- plans_own.cc: machines that nobody lends ----
+
+// Nodes of a scheduler: each request waits for up to four days, and its time is limited.
+Plan QueuedForDays(uint64_t seed);
+// Whose job it is cancels a request, as it runs or as it waits.
+Plan Scancelled(uint64_t seed);
+// A request is taken, and begins anew behind everybody's back.
+Plan Requeued(uint64_t seed);
+// A node of several fails, and the scheduler ends all of them.
+Plan ReplacedWhole(uint64_t seed);
+// The scheduler's lists are behind.
+Plan BehindSqueue(uint64_t seed);
+// Boxes that are cut off while their programs go on, or boot anew.
+Plan BoxesCutOff(uint64_t seed);
+
 }  // namespace stoker::sim

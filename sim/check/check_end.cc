@@ -40,7 +40,7 @@ class EverythingEnds : public Observer {
     if (machine.why == "its limit is over") Breach(job, machine.id + " was left until its limit");
     const std::optional<int64_t> others = OthersClosed(machine);
     if (!others) return;
-    const int64_t could = std::max(*others, CouldBeEnded());
+    const int64_t could = std::max({*others, CouldBeEnded(), machine.away_until});
     // What is off costs all the same, and nobody hears of it.
     const int64_t off = world_.now() - std::max(machine.stopped_at, could);
     if (machine.stopped_at > machine.powered_at && off > kLongestStop) {

@@ -199,7 +199,8 @@ class NoBlindLoss : public Observer {
     for (const auto& [id, machine] : world_.cloud().machines()) {
       if (machine.owner != world_.number() || machine.request.job != job) continue;
       if (machine.launch() != launch.number) continue;
-      if (machine.state != InstanceState::kQueued) return;  // one of several
+      // One of several, or one that was up before.
+      if (machine.state != InstanceState::kQueued || machine.requeued) return;
       // Of a request whose answer was lost, while a later one was refused: nobody knows of it yet.
       const int64_t lately = world_.now() - kUnheardOf;
       if (launch.close_reason == CloseReason::kNeverCame && machine.made_at > lately) return;

@@ -131,6 +131,7 @@ std::vector<InstanceSeen> Cloud::Show(const std::string& provider, const std::st
     if (gone) seen.refusal = machine.refusal;
     if (gone) seen.ended_by = machine.ended_by;
     if (view->powered_at >= 0) seen.up_for = Duration::Ms(as_of - view->powered_at);
+    TellOtherwise(machine, now, &seen);
     out.push_back(std::move(seen));
   };
   if (job.empty() || lists_all) {
@@ -461,6 +462,9 @@ Status Cloud::Finish(const std::string& id, const std::string& process) {
   if (!IsName(id)) return Status(Code::kInvalid, "sim: not an instance: " + Printable(id));
   const CloudMachine* const machine = Find(id);
   if (machine == nullptr) return Status::Ok();
+  if (scheduler_.now() < machine->away_until) {
+    return Status(Code::kUnavailable, "sim: " + Printable(id) + " does not answer");
+  }
   std::vector<std::string> ends = {id};
   if (!traits.ends_one_alone) ends = machine->gang;
   for (const std::string& each : ends) {

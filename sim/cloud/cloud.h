@@ -100,6 +100,10 @@ struct CloudMachine {
   std::optional<Refusal> doom;     // what it is to die of before it is up
   std::optional<Refusal> refusal;  // what it has died of so
   EndedBy ended_by = EndedBy::kUnknown;
+  // Its platform took it and lets it begin anew, with an empty disk: it is told as gone, and comes
+  // up all the same unless somebody ends it.
+  bool requeued = false;
+  int64_t away_until = 0;  // nobody reaches it: lists can only guess, and it cannot be ended
   int64_t visible_at = 0;  // Describe leaves it out before
   int64_t hole_until = 0;  // and until then; 0 = it has had no hole
   std::string address;     // "" before the first boot
@@ -177,11 +181,13 @@ class Cloud {
   // Hooks; called outside of fibers or in the fiber of who caused it. `booted`: the host is up, an
   // agent should start. `ended`: everything on it stops at once (power off); its disk is lost.
   // Called once for each machine, also for one that never came up. `stopped`: power off, the disk
-  // stays; `booted` may follow. `requested` is called before the effect of a launch, also of one
-  // that is repeated or will find no room; `terminating` before that of a terminate by a client, of
-  // a machine that the cloud knows, gone or not. The last two must not kill the process that asks.
+  // stays; `booted` may follow. `emptied`: as `stopped`, and the disk is lost. `requested` is
+  // called before the effect of a launch, also of one that is repeated or will find no room;
+  // `terminating` before that of a terminate by a client, of a machine that the cloud knows, gone
+  // or not. The last two must not kill the process that asks.
   std::function<void(CloudMachine&)> booted;
   std::function<void(CloudMachine&)> stopped;
+  std::function<void(CloudMachine&)> emptied;
   std::function<void(CloudMachine&)> ended;
   std::function<void(const LaunchRequest&, const std::string& process)> requested;
   std::function<void(const CloudMachine&, const std::string& process)> terminating;
@@ -199,6 +205,10 @@ class Cloud {
   void StopAndStart(const std::string& id, int64_t down_ms);
   // Lets all that queue out.
   void EndQueue();
+  // What was given in one request is taken and waits once more, behind everybody's back.
+  void Requeue(const std::string& id, int64_t queue_ms);
+  // For so long nobody but its own agent knows how it is; see CloudMachine::away_until.
+  void Hide(const std::string& id, int64_t ms);
   // Somebody's who has nothing to do with us; "" = there is no room. It looks like `like`, with its
   // tags on it but its token, if there is such a machine: "launch more like this".
   std::string AddForeign(const std::string& zone, const std::string& like);
@@ -225,6 +235,7 @@ class Cloud {
   // `provider`: only what is its; "" = all.
   std::vector<InstanceSeen> Show(const std::string& provider, const std::string& ledger_id,
                                  const std::string& job, bool stale);
+  static void TellOtherwise(const CloudMachine& machine, int64_t now, InstanceSeen* seen);
   Status Finish(const std::string& id, const std::string& process);
   Status Warn(const std::string& id, Duration lead);
   Status GivePower(const std::string& id, const std::string& process);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who else is in the account, and what machines cost there.
+// Who else is in the account, what machines cost there, and what those that nobody lends do
+// differently: nodes of a scheduler, and boxes in a corridor.
 #include <algorithm>
 
 #include "sim/cloud/cloud.h"
@@ -50,6 +51,54 @@ void Cloud::SetPrice(const std::string& name, int64_t price, int64_t lead) {
     if (machine.owner != kNobodyOfOurs && ceiling && price > *ceiling) dear.push_back(id);
   }
   for (const std::string& id : dear) Take(id, lead);
+}
+
+// As provider/slurm tells of a job that was requeued, and provider/ssh of a box that does not
+// answer: what may run there is not known to be gone.
+void Cloud::TellOtherwise(const CloudMachine& machine, int64_t now, InstanceSeen* seen) {
+  if (now < machine.away_until) {
+    *seen = InstanceSeen{machine.id,
+                         machine.request.token,
+                         machine.request.ledger_id,
+                         machine.request.job,
+                         machine.launch(),
+                         machine.index,
+                         InstanceState::kQueued,
+                         machine.address,
+                         "it does not answer",
+                         {},
+                         {}};
+  } else if (machine.requeued && machine.state != InstanceState::kGone) {
+    seen->state = InstanceState::kGone;
+    seen->why = "it was requeued";
+    seen->ended_by = EndedBy::kPlatform;
+    seen->freed = false;
+    seen->up_for.reset();
+  }
+}
+
+void Cloud::Requeue(const std::string& id, int64_t queue_ms) {
+  const CloudMachine* const first = Find(id);
+  if (first == nullptr) return;
+  for (const std::string& each : std::vector<std::string>(first->gang)) {
+    CloudMachine& machine = machines_.at(each);
+    const InstanceState state = machine.state;
+    if (state == InstanceState::kGone || state == InstanceState::kQueued) continue;
+    machine.requeued = true;
+    machine.notice.reset();
+    ++machine.notices;
+    ++machine.power;
+    machine.expires_at = scheduler_.now() + kTheirs.ms;  // its time begins anew
+    Enter(machine, InstanceState::kQueued);
+    Later(machine, scheduler_.now() + queue_ms, [this](CloudMachine& m) { LeaveQueue(m); });
+    if (emptied) emptied(machine);
+  }
+}
+
+void Cloud::Hide(const std::string& id, int64_t ms) {
+  CloudMachine* const machine = Find(id);
+  if (machine == nullptr) return;
+  machine->away_until = std::max(machine->away_until, scheduler_.now() + ms);
 }
 
 }  // namespace stoker::sim

@@ -300,8 +300,8 @@ const std::vector<FaultKind>& ScenarioKinds() {
 }
 
 const FaultKind* FindFault(const std::string& name) {
-  for (const auto* kinds :
-       {&FaultKinds(), &DamageKinds(), &RefusalKinds(), &AccountKinds(), &ScenarioKinds()}) {
+  for (const auto* kinds : {&FaultKinds(), &DamageKinds(), &RefusalKinds(), &AccountKinds(),
+                            &OwnKinds(), &ScenarioKinds()}) {
     for (const FaultKind& kind : *kinds) {
       if (kind.name == name) return &kind;
     }

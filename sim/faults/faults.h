@@ -30,7 +30,10 @@ const std::vector<FaultKind>& RefusalKinds();
 // What others in the account do (faults_account.cc). Only worlds that are about it draw from these.
 // Ordered by name.
 const std::vector<FaultKind>& AccountKinds();
-// What only scenarios ask for. Ordered by name.
+// What happens to nodes of a scheduler and to boxes in a corridor (faults_own.cc). Only scenarios
+// ask for these. Ordered by name.
+const std::vector<FaultKind>& OwnKinds();
+// What else only scenarios ask for. Ordered by name.
 const std::vector<FaultKind>& ScenarioKinds();
 // Of any of these; null when there is none of that name.
 const FaultKind* FindFault(const std::string& name);

@@ -209,7 +209,7 @@ class Parser {
     if (FindFault(words[1]) == nullptr) {
       Words known = NamesOf(FaultKinds());
       for (const auto* more :
-           {&DamageKinds(), &RefusalKinds(), &AccountKinds(), &ScenarioKinds()}) {
+           {&DamageKinds(), &RefusalKinds(), &AccountKinds(), &OwnKinds(), &ScenarioKinds()}) {
         for (const std::string& name : NamesOf(*more)) known.push_back(name);
       }
       return Wrong("no fault is called '" + words[1] + "'" + Meant(words[1], known));

@@ -78,6 +78,10 @@ void World::Stopped(CloudMachine& machine) {
 void World::Ended(CloudMachine& machine) {
   Tell(machine.id, "ends: " + machine.why);
   Each([&](Observer& o) { o.OnMachineEnded(machine); });
+  Emptied(machine);
+}
+
+void World::Emptied(CloudMachine& machine) {
   const auto found = hosts_.find(machine.id);
   if (found == hosts_.end()) return;
   scheduler_.In(1, [this, id = machine.id] { hosts_.erase(id); });
@@ -91,6 +95,12 @@ void World::ListenToCloud() {
   };
   cloud_.stopped = [this](CloudMachine& machine) {
     if (World* const owner = Owner(machine.owner)) owner->Stopped(machine);
+  };
+  cloud_.emptied = [this](CloudMachine& machine) {
+    World* const owner = Owner(machine.owner);
+    if (owner == nullptr) return;
+    owner->Tell(machine.id, "is requeued");
+    owner->Emptied(machine);
   };
   cloud_.ended = [this](CloudMachine& machine) {
     if (World* const owner = Owner(machine.owner)) owner->Ended(machine);

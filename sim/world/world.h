@@ -114,6 +114,7 @@ class World {
   void Booted(CloudMachine& machine);
   void Stopped(CloudMachine& machine);
   void Ended(CloudMachine& machine);
+  void Emptied(CloudMachine& machine);
   void Note(const std::string& who, const std::string& what);
   void Changed(const BucketChange& change);
   void EndNoise();

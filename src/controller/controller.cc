@@ -84,6 +84,10 @@ std::map<std::pair<std::string, int>, int> LaunchesOf(const Job& job, const std:
   return launches;
 }
 
+bool IsForgotten(const InstanceSeen& instance) {
+  return BugIsOn("gone-is-freed") && instance.state == InstanceState::kGone;
+}
+
 }  // namespace
 
 Controller::Controller(Ledger& ledger, ProviderLookup providers, Clock& clock, HostLookup host)
@@ -134,8 +138,8 @@ Status Controller::ObserveMachines(const Job& job, const Describe& describe, Obs
       const int launch = found == launches.end() ? instance.launch : found->second;
       if (instance.state == InstanceState::kStopped && BugIsOn("stopped-is-gone")) continue;
       seen->machines.push_back({instance.id, launch, StateOf(instance.state), instance.why,
-                                instance.freed, instance.up_for, instance.refusal,
-                                instance.ended_by});
+                                instance.freed || IsForgotten(instance), instance.up_for,
+                                instance.refusal, instance.ended_by});
     }
   }
   return first;

@@ -220,6 +220,19 @@ void Supervisor::On(const ReportsRead& event, Instant now, Actions& out) {
   TryStart(now, out);
 }
 
+bool Supervisor::gathers() const {
+  if (phase_ != AgentPhase::kReady) return false;
+  for (size_t rank = 0; rank < attempt_.launches.size(); ++rank) {
+    const bool heard =
+        static_cast<int>(rank) == report_.rank ||
+        std::any_of(peers_.begin(), peers_.end(), [&](const NodeReport& peer) {
+          return peer.rank == static_cast<int>(rank) && peer.launch == attempt_.launches[rank];
+        });
+    if (!heard) return true;
+  }
+  return false;
+}
+
 // The gang barrier: every node of the attempt is Ready, so every address is known.
 void Supervisor::TryStart(Instant now, Actions& out) {
   if (phase_ != AgentPhase::kReady || (term_at_ && now.mono >= *term_at_)) return;

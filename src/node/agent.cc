@@ -9,6 +9,7 @@
 #include "ledger/claims.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
+#include "provider/local/local_boot.h"
 #include "provider/local/local_private.h"
 #include "spec/parse.h"
 
@@ -148,6 +149,19 @@ void Agent::Handle(const AgentEvent& event) {
     if (run_) run_->SaveNoLonger();
   }
   poller_->Refresh(supervisor_->report(), supervisor_->publishes());
+  TellGathers();
+}
+
+// To the machine, which may give way (provider/local/local_give_way.h).
+void Agent::TellGathers() {
+  const bool gathers = supervisor_->gathers();
+  if (gathers_ == gathers) return;
+  const std::string mark = LocalGathers(me_.dir);
+  if (gathers) {
+    gathers_ = sys::WriteFileAtomic(mark, "", 0600, false).ok();
+  } else if (unlink(mark.c_str()) == 0 || errno == ENOENT) {
+    gathers_ = false;
+  }
 }
 
 void Agent::RunWorker() {

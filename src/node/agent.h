@@ -77,6 +77,7 @@ class Agent {
   void CompleteReport(NodeReport& report);
   std::shared_ptr<AttemptRun> RunOf(int attempt, int rank);
   void ForgetOwn();
+  void TellGathers();
   void RenewLease();
   Instant Now() { return {parts_.clock.Mono(), parts_.clock.Wall()}; }
   void RunWorker();
@@ -95,6 +96,7 @@ class Agent {
   UsageSampler usage_;
   std::atomic<bool> off_{false};
   std::string off_why_;
+  bool gathers_ = true;   // as the machine was told; true: not told yet
   std::string gone_why_;  // set before `off_` by the poller, read after it
   MonoTime lease_renewed_;
   std::unique_ptr<Poller> poller_;

@@ -315,6 +315,46 @@ def test_given_up(results, pool, here, there):
     nothing_left(results, pool, here, there)
 
 
+def test_two_gangs(results, pool, here, there):
+    """Two jobs of two nodes, each of which holds the box that the other waits for: the one that
+    came second gives its box back after a minute, and both end right."""
+    here.stoker("config", "set", "pools.pair", "box1,box2", check=True)
+    there.stoker("config", "set", "pools.pair", "box1,box2", check=True)
+    jobs = Holders(pool, "gangs")
+    flags = ("--infra", "ssh/pair", "--num-nodes", "2", "--gpus", "2")
+    hog = jobs.submit(here, "hog", "--infra", "ssh/one", "--gpus", "2")
+    here.wait_for("the first box to be taken", jobs.starts, timeout=60)
+    second = jobs.submit(here, "second", *flags)
+
+    def holds():
+        """It has box2 and waits for box1."""
+        return (pool.boxes[1].sshd.instances() and here.json("show", second)["queued"])
+
+    here.wait_for("the second to hold box2", holds, timeout=60, every=0.5)
+    first = jobs.submit(there, "first", "--priority", "1", *flags)
+    there.wait_for("the first to wait for both",
+                   lambda: len(there.json("show", first)["queued"]) == 2, timeout=60, every=0.5)
+    jobs.let_go("hog", "first", "second")
+    begun = time.monotonic()
+    while time.monotonic() - begun < 240 and not ended_by_now(there, first, second, hog):
+        looked_at(here, there)
+        time.sleep(1)
+    states = [here.job(job)["state"] for job in (hog, first, second)]
+    results.check("none waits for ever", states == ["Succeeded"] * 3, states)
+    order = [name for name, *_ in jobs.starts()]
+    results.check("the one that comes first runs first",
+                  order[1:] == ["first"] * 2 + ["second"] * 2, order)
+    said = " ".join(launch.get("close_why", "") for launch in here.job(second)["launches"])
+    results.check("and it is said who gave way to whom",
+                  f"gave its place to {first}" in said or "taken" in said or "notice" in said, said)
+    results.check("never two on one GPU", not jobs.clashes(), jobs.clashes())
+    nothing_left(results, pool, here, there)
+
+
+def ended_by_now(world, *jobs):
+    return all(world.job(job)["state"] in ("Succeeded", "Failed", "Cancelled") for job in jobs)
+
+
 def test_jump(results, pool, here, there):
     """A box behind a jump host, under another name: the same box, whatever it is called."""
     box = pool.boxes[1]

@@ -21,6 +21,8 @@
 #include "base/text.h"
 #include "net/http_server.h"
 #include "provider/local/local_boot.h"
+#include "provider/local/local_capacity.h"
+#include "provider/local/local_give_way.h"
 #include "provider/local/local_metadata.h"
 #include "provider/local/local_state.h"
 #include "provider/local/local_turns.h"
@@ -48,6 +50,7 @@ constexpr int64_t kHealthyMs = 10'000;
 constexpr int64_t kShutdownMs = 20'000;  // systemd gives a user's services 90 s
 constexpr int64_t kAfterSleepMs = 30'000;
 constexpr int64_t kMaxLogBytes = 8 << 20;
+constexpr Duration kGiveWayLead = Duration::Seconds(5);  // nothing has begun
 constexpr Duration kShimPatience = Duration::Seconds(2);
 constexpr Duration kEndLimit = Duration::Seconds(15);
 
@@ -88,6 +91,7 @@ class LocalMachine {
   int64_t NextWake(int64_t now) const;
   void ReadFolder();
   void CheckDeadlines();
+  void GiveWay();
   void ReapAgent();
   void CleanUpAfterAgent();
   int PowerOff();
@@ -124,6 +128,8 @@ class LocalMachine {
   bool slept_ = false;
   std::optional<Notice> notice_;
   int64_t notice_at_ = 0;
+  int64_t gathers_since_ = 0;  // 0 = it does not
+  std::string gave_way_;
   int64_t shutdown_at_ = 0;  // 0 = not asked to
   std::string why_;          // set = power off
 };
@@ -240,6 +246,7 @@ void LocalMachine::Step() {
   }
   ReapAgent();
   ReadFolder();
+  GiveWay();
   CheckDeadlines();
   if (why_.empty() && agent_ == 0 && BootMs() >= restart_at_) {
     if (shutdown_at_ != 0) {
@@ -275,9 +282,26 @@ void LocalMachine::ReadFolder() {
     if (notice_) notice_at_ = BootMs() + (notice_->until - clock_.Wall()).ms;
     Log(notice_ ? "notice: taken at " + FormatRfc3339(notice_->until) : "notice withdrawn");
   }
+  const bool gathers = boot_.apart && sys::FileExists(LocalGathers(dir_));
+  gathers_since_ = !gathers ? 0 : gathers_since_ != 0 ? gathers_since_ : BootMs();
   BoundLog(LocalAgentLog(dir_));
   BoundLog(LocalMachineLog(dir_));
   if (queue_) queue_->Touch(token_);
+}
+
+void LocalMachine::GiveWay() {
+  if (gathers_since_ == 0 || notice_ || !queue_) return;
+  if (BootMs() - gathers_since_ < kGatherFor.ms) return;
+  const std::string to = GivesWayTo(CountCapacity(), queue_->Read(), token_, clock_.Wall());
+  if (to.empty()) return;
+  gave_way_ = "gave its place to " + to +
+              ", which comes first: another node of its own job had no "
+              "place within " +
+              HumanDuration(kGatherFor);
+  Log(gave_way_);
+  const Status given = GiveLocalNotice(dir_, {"terminate", clock_.Wall() + kGiveWayLead});
+  if (!given.ok()) Log(given.ToString());
+  ReadFolder();
 }
 
 void LocalMachine::CheckDeadlines() {
@@ -285,7 +309,7 @@ void LocalMachine::CheckDeadlines() {
   if (slept_ && now >= lease_at_) lease_at_ = now + kAfterSleepMs;
   if (!why_.empty()) return;
   if (notice_ && now >= notice_at_)
-    why_ = "interrupted";
+    why_ = gave_way_.empty() ? "interrupted" : gave_way_;
   else if (now >= lease_at_)
     why_ = "its lease ran out at " + FormatRfc3339(lease_);
   else if (shutdown_at_ != 0 && now >= shutdown_at_)

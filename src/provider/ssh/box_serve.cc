@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/ssh/box_serve.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,11 +11,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "base/text.h"
 #include "ledger/ledger.h"
 #include "ledger/records.h"
 #include "policy/local_queue.h"
+#include "provider/local/local_boot.h"
 #include "provider/local/local_prospect.h"
 #include "provider/local/local_provider.h"
 #include "provider/local/local_state.h"
@@ -27,6 +31,7 @@ namespace stoker {
 namespace {
 
 constexpr size_t kMostRequest = size_t{160} << 20;  // twice what may be private
+constexpr Duration kUnusedAge = Duration::Hours(24 * 30);
 constexpr int64_t kMostLead = int64_t{7} * 24 * 3600 * 1000;
 
 // "10.0.0.9 51234 10.0.0.7 22": whence, and whereto. sshd says it; sshd(8).
@@ -103,7 +108,29 @@ class BoxServer {
     return local_.get();
   }
 
+  // Copies of stoker that no machine here runs, and none was made from for a month. Whoever needs
+  // one brings it again.
+  void ClearBinaries() {
+    const LocalState state(state_);
+    std::set<std::string> used;
+    if (const auto own = sys::RealPath("/proc/self/exe"); own.ok()) used.insert(*own);
+    for (const std::string& token : state.Tokens()) {
+      const auto boot = ReadLocalBoot(state.Dir(token));
+      if (!boot.ok()) return;  // it may run any of them
+      used.insert(sys::RealPath(boot->binary).value_or(boot->binary));
+    }
+    const auto copies = sys::ListDir(state_ + "/bin");
+    for (const sys::DirEntry& copy : copies.value_or({})) {
+      const std::string folder = state_ + "/bin/" + copy.name;
+      struct stat info {};
+      if (used.contains(folder + "/stoker") || lstat(folder.c_str(), &info) != 0) continue;
+      const WallTime last{static_cast<int64_t>(info.st_mtim.tv_sec) * 1000};
+      if (clock_.Wall() - last > kUnusedAge) (void)sys::RemoveTree(folder);
+    }
+  }
+
   Result<BoxJson> Hello(LocalProvider& local) {
+    ClearBinaries();
     BoxJson out;
     PutHello({local.host(), address_, local.Shared()}, &out);
     return out;
@@ -160,6 +187,11 @@ class BoxServer {
     if (own != in.end()) {
       STOKER_ASSIGN(const LocalPrivate content, TakePrivate(*own));
       STOKER_TRY(WriteLocalPrivate(state_, request.ledger_id, request.job, content));
+    }
+    // When it was used last.
+    const std::string copy = state_ + "/bin/" + request.binary_digest;
+    if (IsInstanceToken(request.binary_digest)) {
+      (void)utimensat(AT_FDCWD, copy.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
     }
     const LaunchAnswer answer = local.Launch(request);
     *refusal = answer.refusal();

@@ -13,6 +13,7 @@
 #include "cli/context.h"
 #include "cli/doctor_boxes.h"
 #include "cli/doctor_rights.h"
+#include "cli/doctor_slurm.h"
 #include "cli/table.h"
 #include "cli/tiers.h"
 #include "cli/timer.h"
@@ -21,6 +22,7 @@
 #include "ledger/records.h"
 #include "provider/ec2/ec2_provider.h"
 #include "provider/local/local_capacity.h"
+#include "provider/slurm/slurm_provider.h"
 #include "provider/ssh/ssh_provider.h"
 #include "spec/text/infra.h"
 #include "store/bucket_facts.h"
@@ -49,11 +51,14 @@ class Doctor {
  public:
   Doctor(Context& context, std::string job) : context_(context), job_(std::move(job)) {}
 
-  // Of a pool's machines instead of this one.
-  std::vector<Finding> ExamineFor(const std::string& pool) {
+  // Of a pool's machines, or of a cluster, instead of this one.
+  std::vector<Finding> ExamineFor(const Infra& infra) {
     Settings();
     Store();
-    for (Finding& finding : ExamineBoxes(context_, pool)) findings_.push_back(std::move(finding));
+    for (Finding& finding : infra.provider == kSshProvider ? ExamineBoxes(context_, infra.where)
+                                                           : ExamineSlurm(context_, infra.where)) {
+      findings_.push_back(std::move(finding));
+    }
     Timer();
     return std::move(findings_);
   }
@@ -304,19 +309,20 @@ Status TellFindings(Context& context, const std::vector<Finding>& findings) {
 Status Run(Context& context, const DoctorOptions& options) {
   if (options.iam) return PrintRights(context, options.infra);
   if (!options.gone.empty()) return GiveUpBoxOfPool(context, options.gone);
-  std::string pool;
+  Infra elsewhere;
   if (!options.infra.empty()) {
     const auto infra = CheckInfra("--infra", options.infra);
     if (!infra.ok()) return Status(Code::kUsage, infra.status().message(), infra.status().next());
     const Infra parts = ParseInfra(*infra);
-    if (parts.provider == kSshProvider) pool = parts.where;
+    if (parts.provider == kSshProvider || parts.provider == kSlurmProvider) elsewhere = parts;
     if (parts.provider == kEc2Provider) {
       STOKER_ASSIGN(const auto tried, TryRights(context, parts));
       return TellFindings(context, tried);
     }
   }
   Doctor doctor(context, options.job);
-  return TellFindings(context, pool.empty() ? doctor.Examine() : doctor.ExamineFor(pool));
+  return TellFindings(context,
+                      elsewhere.provider.empty() ? doctor.Examine() : doctor.ExamineFor(elsewhere));
 }
 
 }  // namespace
@@ -333,19 +339,23 @@ Verb DoctorVerb() {
       "what that job's checkpoints cost. --iam prints the smallest set of rights the bucket must "
       "grant. With --infra ssh/POOL it connects to each box of that pool instead: whether it "
       "answers, what it has, and whether it sees the store. With --infra aws/REGION it tries each "
-      "right that a submitter needs there, and makes nothing. "
+      "right that a submitter needs there, and makes nothing. With --infra slurm or "
+      "slurm/PARTITION "
+      "it asks Slurm, and runs a job of a moment to see whether a node sees what it must. "
       "Ends with 1 when something is bad.";
   verb.examples = {"stoker doctor",
                    "stoker doctor --json",
                    "stoker doctor --iam",
                    "stoker doctor --infra ssh/lab",
+                   "stoker doctor --infra slurm/gpu",
                    "stoker doctor --infra aws/us-east-1",
                    "stoker doctor --iam --infra aws/us-east-1"};
   auto options = std::make_shared<DoctorOptions>();
   verb.options_owner = options;
   verb.options = {
       {"JOB", "Also say what this job's checkpoints cost", &options->job},
-      {"--infra", "Look at a pool, or at the rights in a region, instead: ssh/POOL, aws/REGION",
+      {"--infra",
+       "Look elsewhere instead: ssh/POOL, slurm[/PARTITION], or the rights in aws/REGION",
        &options->infra, "PLACE"},
       {"--gone", "This box of a pool will not come back as it was: its jobs go on elsewhere",
        &options->gone, "BOX"},

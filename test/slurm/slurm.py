@@ -279,10 +279,75 @@ def test_refused(lab, check, _):
         check("a partition that is not there ends the job, and says so",
               done.returncode != 0 and "Invalid partition" in done.stdout + done.stderr,
               done.stdout + done.stderr)
+        done = world.stoker("run", "--infra", "slurm/mian", "--", "true", timeout=60)
+        check("and which was meant",
+              done.returncode != 0 and "did you mean slurm/main?" in done.stdout + done.stderr,
+              done.stdout + done.stderr)
         done = world.stoker("run", "--infra", "slurm", "--gpus", "3", "--", "true", timeout=60)
         check("what no node has does, too",
-              done.returncode != 0 and "generic resource" in done.stdout + done.stderr,
+              done.returncode != 0 and any(said in done.stdout + done.stderr for said in
+                                           ("generic resource", "node configuration")),
               done.stdout + done.stderr)
+
+
+def test_gpus(lab, check, _):
+    """One node with two GPUs: each job has its own, the third waits; and what else sbatch takes."""
+    hold = "echo gpus $CUDA_VISIBLE_DEVICES; while [ ! -e {go} ]; do sleep 0.2; done"
+    with SlurmWorld(lab) as world:
+        go = world.root / "go"
+        jobs = [world.submit("--infra", "slurm/gpu", "--gpus", "L4:1", "--", "sh", "-c",
+                             hold.format(go=go)) for _ in range(3)]
+        numbers = [world.running(job) for job in jobs[:2]]
+        row = next(row for row in world.json("places") if row["infra"] == "slurm/gpu")
+        check("places knows its GPUs", row["gpus"] == [{"name": "l4", "total": 2, "free": 0}], row)
+        world.wait_for("the third to say why", lambda: "Resources" in str(
+            world.json("show", jobs[2])["queued"]) or "Priority" in str(
+            world.json("show", jobs[2])["queued"]), 60, 0.5)
+        check("a third job waits for one", True)
+        asked = [lab.out("scontrol", "show", "job", number) for number in numbers]
+        check("each asked for one by name", all("gpu:l4" in text for text in asked), asked)
+        go.touch()
+        states = [world.ended(job) for job in jobs]
+        said = [line for job in jobs for _, line in world.lines(job)]
+        check("all end", states == ["Succeeded"] * 3, states)
+        check("never two on one GPU", sorted(said[:2]) == ["gpus 0", "gpus 1"], said)
+        (world.work / "job.yaml").write_text(
+            "run: sleep 4\nresources: {infra: slurm/gpu, memory: 100MB}\n"
+            "slurm: {constraint: nvme, exclusive: true, account: vision, time: '5:00',\n"
+            "        options: [--comment-is-no-option]}\n")
+        done = world.stoker("run", "--detach", "job.yaml", timeout=60)
+        check("an option that sbatch does not know is refused with its words",
+              "unrecognized option" in done.stdout + done.stderr or
+              "unrecognized option" in world.stoker("show", done.stdout.split()[0]).stdout
+              if done.stdout.split() else done.returncode != 0, done.stdout + done.stderr)
+        text = (world.work / "job.yaml").read_text().replace(
+            "--comment-is-no-option", "--nice=7")
+        (world.work / "job.yaml").write_text(text)
+        job = world.submit("job.yaml")
+        told = lab.out("scontrol", "show", "job", world.running(job))
+        for word in ("Features=nvme", "OverSubscribe=NO", "Account=vision", "TimeLimit=00:05:00",
+                     "MinMemoryNode=96M", "Nice=7"):
+            check(f"Slurm was asked for {word}", word in told, told)
+        check("it ends", world.ended(job) == "Succeeded", world.job(job))
+        world.nothing_left(job)
+
+
+def test_doctor(lab, check, _):
+    with SlurmWorld(lab) as world:
+        done = world.stoker("doctor", "--infra", "slurm/gpu", timeout=120)
+        said = " ".join(done.stdout.split())
+        for word in ("ok slurm slurm", "ok controller cluster lab", "note accounting is off here",
+                     "ok partition gpu: 1 node", "ok time limit 30m", "a node of gpu sees"):
+            check(f"doctor says '{word}'", word in said, done.stdout)
+        done = world.stoker("doctor", "--infra", "slurm/gpz", timeout=60)
+        check("and which partition was meant", done.returncode == 1 and
+              "did you mean slurm/gpu?" in done.stdout, done.stdout)
+        done = world.stoker("doctor", "--infra", "slurm", timeout=120)
+        check("the default one without a name", done.returncode == 0 and
+              "main: 3 nodes" in done.stdout, done.stdout)
+        done = world.stoker("doctor", "--infra", "slurm", timeout=60, env={"PATH": "/nowhere"})
+        check("where Slurm's programs are not, that is said", done.returncode == 1 and
+              "cannot run sbatch" in done.stdout and "slurm.login" in done.stdout, done.stdout)
 
 
 def test_unseen_folder(lab, check, _):
@@ -309,7 +374,7 @@ TOGETHER = {"limit": test_limit, "preempted": test_preempted, "node_killed": tes
             "one": test_one, "two": test_two, "requeued": test_requeued,
             "suspended": test_suspended, "scancel": test_scancel, "drill": test_drill,
             "cancel": test_cancel, "refused": test_refused, "login": test_login,
-            "secret": test_secret}
+            "secret": test_secret, "gpus": test_gpus, "doctor": test_doctor}
 LAST = {"scancel_in_the_queue": test_scancel_in_the_queue}
 
 
@@ -319,7 +384,7 @@ def main():
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     results = Results()
-    with Lab(short="0:02:00" if args.full else "0:01:00") as lab:
+    with Lab(short="0:02:00" if args.full else "0:01:00", gpus=True) as lab:
         def run(name, part):
             results.run(name, part, lab, results.check, args.full)
         chosen = [{n: p for n, p in parts.items() if not args.names or n in args.names}

@@ -22,6 +22,7 @@ using Json = nlohmann::json;
 constexpr int64_t kMostBytes = 1 << 20;
 constexpr int64_t kLastWords = 2000;
 constexpr Duration kMarksKept = Duration::Hours(24 * 30);
+constexpr Duration kUnsentKept = Duration::Hours(24);  // longer than a request may be sent
 constexpr char kSending[] = "sending-";
 constexpr char kSignalled[] = "signalled-";
 
@@ -214,6 +215,15 @@ Status SlurmState::Remove(const LaunchRequest& request) const {
     if (now - ChangedAt(path) > kMarksKept) (void)unlink(path.c_str());
   }
   return Status::Ok();
+}
+
+void SlurmState::ClearUnsent(WallTime now) const {
+  for (const SlurmFolder& folder : ListAll()) {
+    const bool sent = folder.Job() != 0 || folder.Started() != 0 || folder.End();
+    if (sent || now - ChangedAt(folder.path()) < kUnsentKept) continue;
+    const auto request = folder.Request();
+    if (request.ok() && !folder.IsSending(now - kUnsentKept)) (void)Remove(*request);
+  }
 }
 
 std::vector<SlurmFolder> SlurmState::ListAll() const {

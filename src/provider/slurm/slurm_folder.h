@@ -89,6 +89,8 @@ class SlurmState {
   bool IsOver(const LaunchRequest& request) const;
   // Leaves a mark in its place, then removes it.
   Status Remove(const LaunchRequest& request) const;
+  // Takes away what Slurm refused, and nobody will send again, when it is a day old.
+  void ClearUnsent(WallTime now) const;
   // Of that ledger, and of that job unless it is "".
   std::vector<SlurmFolder> List(const std::string& ledger, const std::string& job) const;
   // All ledgers' folders.

@@ -165,4 +165,19 @@ Result<std::vector<PlaceInfo>> ParseSlurmPlaces(const std::string& nodes, const 
   return places;
 }
 
+std::string WhichPartitions(const Result<std::vector<PlaceInfo>>& places, const std::string& name) {
+  constexpr size_t kNamed = 20;
+  std::vector<std::string> names;
+  for (const PlaceInfo& place : places.value_or({})) {
+    if (StartsWith(place.infra, "slurm/")) names.push_back(place.infra.substr(6));
+  }
+  if (names.empty()) return "";
+  const std::string near = Nearest(name, names);
+  if (!near.empty()) return "; did you mean slurm/" + near + "?";
+  const std::string more =
+      names.size() > kNamed ? " and " + std::to_string(names.size() - kNamed) + " more" : "";
+  names.resize(std::min(names.size(), kNamed));
+  return "; there are " + Join(names, ", ") + more;
+}
+
 }  // namespace stoker

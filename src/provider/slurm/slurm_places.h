@@ -22,4 +22,8 @@ std::vector<GpuShare> GpusOfGres(const std::string& gres, int nodes);
 // not what sinfo prints. `jobs`: of squeue; what is not understood in it is passed over.
 Result<std::vector<PlaceInfo>> ParseSlurmPlaces(const std::string& nodes, const std::string& jobs);
 
+// What to say where there is no partition of that name: "; did you mean slurm/gpu?", or which there
+// are. "" where `places` could not be had.
+std::string WhichPartitions(const Result<std::vector<PlaceInfo>>& places, const std::string& name);
+
 }  // namespace stoker

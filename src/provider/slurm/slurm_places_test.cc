@@ -75,5 +75,14 @@ TEST(SlurmPlaces, WhatIsNoListIsSaid) {
   EXPECT_TRUE(ParseSlurmPlaces("", "")->empty());
 }
 
+TEST(SlurmPlaces, WhichPartitionWasMeant) {
+  std::vector<PlaceInfo> places(2);
+  places[0].infra = "slurm/gpu";
+  places[1].infra = "slurm/main";
+  EXPECT_EQ(WhichPartitions(places, "mian"), "; did you mean slurm/main?");
+  EXPECT_EQ(WhichPartitions(places, "nothing-like-it"), "; there are gpu, main");
+  EXPECT_EQ(WhichPartitions(Status(Code::kUnavailable, "sinfo"), "mian"), "");
+}
+
 }  // namespace
 }  // namespace stoker

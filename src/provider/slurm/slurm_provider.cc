@@ -325,6 +325,7 @@ class Slurm : public Provider, public PlaceTeller {
     if (!words.ok()) {
       return No(RefusalClass::kInvalid, RefusalScope::kRequest, words.status().ToString());
     }
+    state_.ClearUnsent(clock_.Wall());
     STOKER_TRY(state_.Make(request));
     const std::string script = folder.path() + "/script";
     STOKER_TRY(sys::WriteFileAtomic(script, BatchScript(request, ask, paths), 0600, false));
@@ -332,7 +333,7 @@ class Slurm : public Provider, public PlaceTeller {
     std::string said;
     const auto sent = tools_.Submit(*words, kSendLimit, script, &said);
     Forget();
-    if (!sent.ok()) return Refused(folder, sending, sent.status(), said);
+    if (!sent.ok()) return Refused(request, folder, sending, sent.status(), said);
     // "1234" or "1234;cluster"
     const std::string number = sent->substr(0, sent->find_first_of(";\n"));
     const auto job = WholeNumber(number, 1, kMostSlurmJob);
@@ -344,8 +345,8 @@ class Slurm : public Provider, public PlaceTeller {
     return answer;
   }
 
-  static LaunchAnswer Refused(const SlurmFolder& folder, const std::string& sending,
-                              const Status& failed, const std::string& said) {
+  LaunchAnswer Refused(const LaunchRequest& request, const SlurmFolder& folder,
+                       const std::string& sending, const Status& failed, const std::string& said) {
     if (failed.Is(Code::kDenied)) {
       folder.EndSending(sending);
       return No(RefusalClass::kDenied, RefusalScope::kAccount, failed.ToString());
@@ -354,7 +355,12 @@ class Slurm : public Provider, public PlaceTeller {
     LaunchAnswer answer = SlurmRefusal(said);
     // "Unable to contact" was not heard by anybody.
     if (answer.refusal() || answer.status().Is(Code::kUnavailable)) folder.EndSending(sending);
-    return answer;
+    if (!answer.refusal()) return answer;
+    Refusal refusal = *answer.refusal();
+    if (said.find("nvalid partition") != std::string::npos) {
+      refusal.message += WhichPartitions(Places(), request.ask.place.region);
+    }
+    return refusal;
   }
 
   // Somebody else may have sent the same at the same time: of the jobs of one request the first

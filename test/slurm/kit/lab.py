@@ -65,6 +65,11 @@ PartitionName=high Nodes=n4 MaxTime=INFINITE State=UP PriorityTier=10 PreemptMod
 PartitionName=under Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=5
 PartitionName=over Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=10 PreemptMode=OFF
 PartitionName=frail Nodes=n[5-6] MaxTime=INFINITE State=UP PriorityTier=2
+{gpus}"""
+
+GPUS = """\
+GresTypes=gpu
+PartitionName=gpu Nodes=gpu1 MaxTime=30:00 State=UP PriorityTier=2
 """
 
 NODE = "NodeName={name} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs={cpus} " \
@@ -87,7 +92,9 @@ def free_ports(count):
 
 
 class Lab:
-    def __init__(self, nodes=6, cpus=4, short="0:02:00", preempt="CANCEL", keep=300):
+    # `gpus`: one more node, "gpu1" in the partition "gpu", has two. /dev/null and /dev/zero stand in
+    # for them.
+    def __init__(self, nodes=6, cpus=4, short="0:02:00", preempt="CANCEL", keep=300, gpus=False):
         for program in ("slurmctld", "slurmd", "munged", "sbatch"):
             if self.which(program) is None:
                 sys.exit(f"{program} is not installed: './dev test' installs slurm-wlm and munge")
@@ -95,17 +102,24 @@ class Lab:
         self.dir.chmod(0o755)
         for folder in ("state", "spool", "log"):
             (self.dir / folder).mkdir()
-        self.names = [f"n{i + 1}" for i in range(nodes)]
+        self.names = [f"n{i + 1}" for i in range(nodes)] + (["gpu1"] if gpus else [])
         for name in self.names:
             (self.dir / "spool" / name).mkdir()
-        controller, *ports = free_ports(nodes + 1)
+        controller, *ports = free_ports(len(self.names) + 1)
         self.settings = {
             "dir": self.dir, "user": self.user(), "port": controller, "short": short,
             "preempt": preempt, "keep": keep,
             "nodes": "\n".join(NODE.format(name=name, port=port, cpus=cpus)
-                               for name, port in zip(self.names, ports))}
+                               + (" Gres=gpu:l4:2 Feature=nvme" if name == "gpu1" else "")
+                               for name, port in zip(self.names, ports)),
+            "gpus": GPUS if gpus else ""}
         self.conf = self.dir / "slurm.conf"
         self.conf.write_text(CONF.format(**self.settings))
+        if gpus:
+            # Slurm wants character devices, and nobody opens them.
+            (self.dir / "gres.conf").write_text("".join(
+                f"NodeName=gpu1 Name=gpu Type=l4 File=/dev/{device}\n"
+                for device in ("null", "zero")))
         # The mark by which whatever it starts is found again.
         self.env = {**os.environ, "SLURM_CONF": str(self.conf)}
         self.daemons = {}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/doctor_slurm.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "provider/slurm/slurm_places.h"
+#include "provider/slurm/slurm_tools.h"
+#include "sys/file.h"
+
+namespace stoker::cli {
+namespace {
+
+constexpr Duration kAskLimit = Duration::Seconds(20);
+constexpr int kNodeSeconds = 15;  // that a node is waited for
+constexpr Duration kTryLimit = Duration::Seconds(60);
+
+using Config = std::map<std::string, std::string>;
+
+// "Name    = value", as `scontrol show config` prints it.
+Config ParseConfig(const std::string& text) {
+  Config out;
+  for (const std::string& line : Split(text, '\n')) {
+    const size_t at = line.find(" = ");
+    if (at == std::string::npos) continue;
+    const std::string name = line.substr(0, line.find(' '));
+    out[name] = Printable(line.substr(at + 3));
+  }
+  return out;
+}
+
+class SlurmDoctor {
+ public:
+  SlurmDoctor(SlurmTools& tools, std::string state, std::string partition)
+      : tools_(tools), state_(std::move(state)), partition_(std::move(partition)) {}
+
+  std::vector<Finding> Examine() {
+    if (!Programs()) return std::move(findings_);
+    Settings();
+    if (Partition()) Node();
+    return std::move(findings_);
+  }
+
+ private:
+  void Add(const char* what, const char* level, std::string text) {
+    findings_.push_back({what, level, std::move(text)});
+  }
+
+  bool Programs() {
+    std::vector<std::string> missing;
+    Status first;
+    std::string version;
+    for (const char* program : {"sbatch", "squeue", "scancel", "scontrol", "sinfo", "srun"}) {
+      const auto said = tools_.Run({program, "--version"}, kAskLimit);
+      if (said.ok()) {
+        version = said->substr(0, said->find('\n'));
+        continue;
+      }
+      missing.push_back(program);
+      if (first.ok()) first = said.status();
+    }
+    if (missing.empty()) {
+      Add("slurm", "ok", Printable(version) + ": sbatch, squeue, scancel, scontrol, sinfo, srun");
+      return true;
+    }
+    Add("slurm", "bad", "cannot run " + Join(missing, ", ") + ": " + first.ToString());
+    return false;
+  }
+
+  void Settings() {
+    const auto said = tools_.Run({"scontrol", "show", "config"}, kAskLimit);
+    if (!said.ok()) {
+      return Add("controller", "bad",
+                 said.status().ToString() + "; jobs wait until slurmctld answers");
+    }
+    Config config = ParseConfig(*said);
+    Add("controller", "ok",
+        "cluster " + config["ClusterName"] + " answers; a program has " + config["KillWait"] +
+            " between SIGTERM and SIGKILL");
+    const std::string accounting = config["AccountingStorageType"];
+    const bool off =
+        accounting.empty() || accounting == "accounting_storage/none" || accounting == "(null)";
+    Add("accounting", off ? "note" : "ok",
+        off ? "is off here: Slurm forgets a job " + config["MinJobAge"] +
+                  " after its end, and counts no GPU-hours; how it ended stands in stoker's own "
+                  "report"
+            : accounting + ": GPU-hours by 'sacct --name=stoker-JOB…'");
+  }
+
+  bool Partition() {
+    std::vector<std::string> nodes = SinfoWords();
+    nodes.insert(nodes.begin(), "sinfo");
+    std::vector<std::string> jobs = SqueueCountWords();
+    jobs.insert(jobs.begin(), "squeue");
+    const auto said = tools_.Run(nodes, kAskLimit);
+    auto places = said.ok() ? ParseSlurmPlaces(*said, tools_.Run(jobs, kAskLimit).value_or(""))
+                            : Result<std::vector<PlaceInfo>>(said.status());
+    if (!places.ok()) {
+      Add("partition", "bad", places.status().ToString());
+      return false;
+    }
+    if (partition_.empty() && !FindDefault()) return false;
+    const auto found = std::find_if(places->begin(), places->end(), [&](const PlaceInfo& place) {
+      return place.infra == "slurm/" + partition_;
+    });
+    if (found == places->end()) {
+      Add("partition", "bad",
+          "there is no partition " + Printable(partition_) + WhichPartitions(places, partition_));
+      return false;
+    }
+    const std::string size = std::to_string(found->machines) +
+                             (found->machines == 1 ? " node, " : " nodes, ") +
+                             std::to_string(found->running.value_or(0)) + " jobs run, " +
+                             std::to_string(found->waiting.value_or(0)) + " wait";
+    Add("partition", found->trouble.empty() ? "ok" : "bad",
+        partition_ + ": " + (found->trouble.empty() ? size : found->trouble));
+    if (found->limit) {
+      Add("time limit", "ok",
+          HumanDuration(*found->limit) +
+              " at most; a longer job goes on in the next allocation (slurm.time asks for less)");
+    } else {
+      Add("time limit", "note",
+          "none in " + partition_ + ": a job runs until it is done, or 'slurm.time' is over");
+    }
+    return true;
+  }
+
+  bool FindDefault() {
+    const auto said = tools_.Run({"sinfo", "--noheader", "--format=%P"}, kAskLimit);
+    for (const std::string& line : Split(said.value_or(""), '\n')) {
+      if (!line.empty() && line.back() == '*') partition_ = line.substr(0, line.size() - 1);
+    }
+    if (!partition_.empty()) return true;
+    Add("partition", "bad", "this cluster has no default partition; write --infra slurm/PARTITION");
+    return false;
+  }
+
+  void Node() {
+    std::string said;
+    const auto tried =
+        tools_.Run({"srun", "--partition=" + partition_, "--nodes=1", "--ntasks=1", "--time=1",
+                    "--immediate=" + std::to_string(kNodeSeconds), "--job-name=stoker-doctor",
+                    "--chdir=/", "--quiet", "test", "-w", state_},
+                   kTryLimit, "", &said);
+    const std::string folder = state_ + " (the state folder)";
+    if (tried.ok()) return Add("node", "ok", "a node of " + partition_ + " sees " + folder);
+    if (said.find("exited with exit code 1") != std::string::npos ||
+        said.find("Exited with exit code 1") != std::string::npos) {
+      return Add("node", "bad",
+                 "a node of " + partition_ + " does not see " + folder +
+                     ", or may not write there; XDG_DATA_HOME moves it to a disk that all nodes "
+                     "see");
+    }
+    Add("node", "note", "not tried whether nodes see " + folder + ": " + tried.status().ToString());
+  }
+
+  SlurmTools& tools_;
+  const std::string state_;
+  std::string partition_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+std::vector<Finding> ExamineSlurm(Context& context, const std::string& partition) {
+  const auto settings = context.settings();
+  if (!settings.ok()) return {{"slurm", "bad", settings.status().ToString()}};
+  const Status made = sys::MakeDirs(context.places().state, 0700);
+  const auto state = sys::RealPath(context.places().state);
+  if (!made.ok() || !state.ok()) {
+    return {{"slurm", "bad", (made.ok() ? state.status() : made).ToString()}};
+  }
+  SlurmTools tools((*settings)->slurm_login);
+  return SlurmDoctor(tools, *state, partition).Examine();
+}
+
+}  // namespace stoker::cli

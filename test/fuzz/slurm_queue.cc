@@ -4,6 +4,7 @@
 #include "provider/slurm/slurm_queue.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "provider/slurm/slurm_folder.h"
 #include "provider/slurm/slurm_job.h"
 #include "provider/slurm/slurm_judge.h"
 #include "provider/slurm/slurm_places.h"
@@ -25,7 +26,7 @@ void Use(const std::vector<SlurmJobSeen>& rows) {
                   row.comment);
     }
     const std::string token = TokenOfSlurmName(row.name);
-    FUZZ_EXPECT(token.empty() || IsSafeName(token), row.name);
+    FUZZ_EXPECT(token.empty() || IsSlurmToken(token), row.name);
   }
   for (const int64_t started : {int64_t{0}, int64_t{5}}) {
     SlurmFound found = FindSlurmJob(rows, started, 5);

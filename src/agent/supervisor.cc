@@ -221,6 +221,8 @@ void Supervisor::On(const ReportsRead& event, Instant now, Actions& out) {
 }
 
 bool Supervisor::gathers() const {
+  // Nothing of its job is for it (yet).
+  if (phase_ == AgentPhase::kIdle || phase_ == AgentPhase::kWaiting) return true;
   if (phase_ != AgentPhase::kReady) return false;
   for (size_t rank = 0; rank < attempt_.launches.size(); ++rank) {
     const bool heard =

@@ -177,8 +177,8 @@ class Supervisor {
   const NodeReport& report() const { return report_; }
   // False while the slot of report().attempt may be another's: the report must not be written.
   bool publishes() const;
-  // It could begin, and of another node of its attempt nothing has been heard: that one's machine
-  // has not come.
+  // It waits for others of its job, and holds its machine meanwhile: its attempt has not begun, or
+  // could, and of another node of it nothing has been heard, as that one's machine has not come.
   bool gathers() const;
   // From when on what is not in the store is not tried any more; unset = nobody said so.
   std::optional<MonoTime> saves_until() const;

@@ -69,7 +69,7 @@ std::string EncodeNotice(const Notice& notice);
 Status WriteLocalReason(const std::string& dir, const std::string& why);
 std::string ReadLocalReason(const std::string& dir);
 
-// There while the agent could begin and waits for machines of its job's other nodes.
+// There while the agent waits for others of its job, with nothing that runs.
 inline std::string LocalGathers(const std::string& dir) { return dir + "/gathers"; }
 inline std::string LocalWorkDir(const std::string& dir) { return dir + "/work"; }
 inline std::string LocalAgentLog(const std::string& dir) { return dir + "/agent.log"; }

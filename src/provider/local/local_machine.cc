@@ -299,6 +299,7 @@ void LocalMachine::GiveWay() {
               "place within " +
               HumanDuration(kGatherFor);
   Log(gave_way_);
+  if (const Status parted = queue_->Part(token_); !parted.ok()) return Log(parted.ToString());
   const Status given = GiveLocalNotice(dir_, {"terminate", clock_.Wall() + kGiveWayLead});
   if (!given.ok()) Log(given.ToString());
   ReadFolder();

@@ -20,6 +20,7 @@ namespace {
 constexpr char kUsualPath[] = "/var/tmp/stoker-queue-v1";
 constexpr char kTicketHead[] = "stoker ticket 1";
 constexpr char kGrantHead[] = "stoker grant 1";
+constexpr char kParted[] = "/parted";  // behind its job, which has no such slot
 constexpr char kFresh[] = ".new-";
 constexpr int64_t kUnfinishedSeconds = 60;
 constexpr int64_t kMostBytes = 16 << 10;
@@ -245,6 +246,16 @@ bool LocalQueueFolder::Leave(const std::string& id) const {
 void LocalQueueFolder::End(const std::string& id) const {
   (void)unlink(Mine('t', id).c_str());
   (void)unlink(Mine('g', id).c_str());
+}
+
+Status LocalQueueFolder::Part(const std::string& id) const {
+  for (const LocalTicketSeen& seen : Read()) {
+    if (!seen.own || seen.id != id || seen.text.job.ends_with(kParted)) continue;
+    LocalTicketText text = seen.text;
+    text.job += kParted;
+    return Enter(id, text);
+  }
+  return Status::Ok();
 }
 
 void LocalQueueFolder::RemoveUnfinished() const {

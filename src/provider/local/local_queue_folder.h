@@ -71,6 +71,8 @@ class LocalQueueFolder {
   bool Leave(const std::string& id) const;
   // The same also where this process holds the grant.
   void End(const std::string& id) const;
+  // What it holds is its own from now on: one that replaces it stands in line like any other.
+  Status Part(const std::string& id) const;
   // What writers left that were killed over it a while ago.
   void RemoveUnfinished() const;
   // So that no clean-up of old files takes them.

@@ -63,6 +63,13 @@ SlurmVerdict NeverBegan(const SlurmFound& found) {
                       (row.nodes.empty() ? "its nodes" : row.nodes) +
                       "; they must see the state folder of whoever submits";
   }
+  // What sbatch refuses for want of such a node stays listed as a job that has failed.
+  if (row.Has("FAILED") && row.reason == "BadConstraints") {
+    refusal.what = RefusalClass::kInvalid;
+    refusal.scope = RefusalScope::kRequest;
+    refusal.message = "Slurm: Requested node configuration is not available (job " +
+                      std::to_string(row.job) + ": BadConstraints)";
+  }
   verdict.refusal = refusal;
   return verdict;
 }

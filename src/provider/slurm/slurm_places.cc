@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/letter_case.h"
 #include "base/text.h"
 
 namespace stoker {
@@ -178,6 +179,15 @@ std::string WhichPartitions(const Result<std::vector<PlaceInfo>>& places, const 
       names.size() > kNamed ? " and " + std::to_string(names.size() - kNamed) + " more" : "";
   names.resize(std::min(names.size(), kNamed));
   return "; there are " + Join(names, ", ") + more;
+}
+
+std::string GpuNameThere(const Result<std::vector<PlaceInfo>>& places, const std::string& name) {
+  for (const PlaceInfo& place : places.value_or({})) {
+    for (const GpuShare& gpu : place.gpus) {
+      if (LowerCase(gpu.name) == LowerCase(name)) return gpu.name;
+    }
+  }
+  return name;
 }
 
 }  // namespace stoker

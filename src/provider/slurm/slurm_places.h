@@ -26,4 +26,8 @@ Result<std::vector<PlaceInfo>> ParseSlurmPlaces(const std::string& nodes, const 
 // are. "" where `places` could not be had.
 std::string WhichPartitions(const Result<std::vector<PlaceInfo>>& places, const std::string& name);
 
+// How that cluster calls GPUs of this name: capitals count for Slurm, and not for stoker. `name`
+// itself where it has none, or `places` could not be had.
+std::string GpuNameThere(const Result<std::vector<PlaceInfo>>& places, const std::string& name);
+
 }  // namespace stoker

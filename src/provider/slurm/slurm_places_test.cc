@@ -75,6 +75,14 @@ TEST(SlurmPlaces, WhatIsNoListIsSaid) {
   EXPECT_TRUE(ParseSlurmPlaces("", "")->empty());
 }
 
+TEST(SlurmPlaces, CapitalsOfAGpuAreTheClusters) {
+  std::vector<PlaceInfo> places(1);
+  places[0].gpus = {{"a100", 4, 4}, {"l4", 2, 2}};
+  EXPECT_EQ(GpuNameThere(places, "L4"), "l4");
+  EXPECT_EQ(GpuNameThere(places, "H100"), "H100");
+  EXPECT_EQ(GpuNameThere(Status(Code::kUnavailable, "sinfo"), "L4"), "L4");
+}
+
 TEST(SlurmPlaces, WhichPartitionWasMeant) {
   std::vector<PlaceInfo> places(2);
   places[0].infra = "slurm/gpu";

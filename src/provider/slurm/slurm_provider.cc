@@ -321,7 +321,9 @@ class Slurm : public Provider, public PlaceTeller {
       return No(RefusalClass::kDenied, RefusalScope::kAccount, binary.status().ToString());
     }
     const SlurmPaths paths{folder.path(), *binary};
-    const auto words = SbatchWords(request, ask, paths);
+    SlurmAsk named = ask;
+    if (!ask.gpu_name.empty()) named.gpu_name = GpuNameThere(Places(), ask.gpu_name);
+    const auto words = SbatchWords(request, named, paths);
     if (!words.ok()) {
       return No(RefusalClass::kInvalid, RefusalScope::kRequest, words.status().ToString());
     }

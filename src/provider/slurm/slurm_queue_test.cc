@@ -163,6 +163,10 @@ TEST(SlurmJudge, WhatNeverBeganWasRefused) {
   EXPECT_EQ(Judged(unseen, 0).refusal->what, RefusalClass::kInvalid);
   unseen.exit_code = 65 << 8;
   EXPECT_EQ(Judged(unseen, 0).refusal->what, RefusalClass::kInvalid);
+  // sbatch has said no, and Slurm lists a job all the same: asked for again, it would say no again.
+  SlurmJobSeen never = Row(5, {"FAILED"});
+  never.reason = "BadConstraints";
+  EXPECT_EQ(Judged(never, 0).refusal->what, RefusalClass::kInvalid);
   EXPECT_EQ(Judged(Row(5, {"BOOT_FAIL"}), 0).refusal->what, RefusalClass::kCapacity);
   EXPECT_FALSE(Judged(Row(5, {"CANCELLED"}), 0).refusal);
   EXPECT_EQ(Judged(Row(5, {"CANCELLED"}), 0).ended_by, EndedBy::kOwner);

@@ -313,7 +313,7 @@ def test_gpus(lab, check, _):
         check("never two on one GPU", sorted(said[:2]) == ["gpus 0", "gpus 1"], said)
         (world.work / "job.yaml").write_text(
             "run: sleep 4\nresources: {infra: slurm/gpu, memory: 100MB}\n"
-            "slurm: {constraint: nvme, exclusive: true, account: vision, time: '5:00',\n"
+            "slurm: {constraint: nvme, exclusive: true, account: vision, time: 5m,\n"
             "        options: [--comment-is-no-option]}\n")
         done = world.stoker("run", "job.yaml", timeout=60)
         check("an option that sbatch does not know is refused with its words",

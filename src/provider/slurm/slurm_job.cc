@@ -211,4 +211,12 @@ Result<LaunchRequest> ParseSlurmRequest(std::string_view text) {
   return r;
 }
 
+std::string SlurmGpus(const std::string& cuda, const std::string& rocr, bool amd) {
+  const auto numbers = [](const std::string& text) {
+    return !text.empty() && text.find_first_not_of("0123456789,") == std::string::npos;
+  };
+  if (numbers(rocr) && (amd || !numbers(cuda))) return "rocm:" + rocr;
+  return numbers(cuda) ? "cuda:" + cuda : "";
+}
+
 }  // namespace stoker

@@ -46,4 +46,9 @@ std::string BatchScript(const LaunchRequest& request, const SlurmAsk& ask, const
 std::string EncodeSlurmRequest(const LaunchRequest& request);
 Result<LaunchRequest> ParseSlurmRequest(std::string_view text);
 
+// The GPUs of a step, "cuda:0,1" or "rocm:0", out of the variables that Slurm sets; "" = it says
+// nothing. A cluster that does not know of what make its GPUs are sets both (gres.conf(5), Flags):
+// then `amd` counts.
+std::string SlurmGpus(const std::string& cuda, const std::string& rocr, bool amd);
+
 }  // namespace stoker

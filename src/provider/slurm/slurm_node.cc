@@ -49,14 +49,10 @@ constexpr char kGrantedGpus[] = "STOKER_GPUS";
 
 // Slurm's GPUs of this step. A cluster that does not count them lets the job see all.
 std::string GpusOf(const SlurmAsk& ask) {
-  for (const auto& [variable, kind] :
-       {std::pair{"ROCR_VISIBLE_DEVICES", "rocm:"}, std::pair{"CUDA_VISIBLE_DEVICES", "cuda:"}}) {
-    const std::string value = SlurmVariable(variable);
-    const bool numbers = !value.empty() && std::all_of(value.begin(), value.end(), [](char c) {
-      return IsDigit(c) || c == ',';
-    });
-    if (numbers) return std::string(kGrantedGpus) + "=" + kind + value;
-  }
+  const bool amd = sys::FileExists("/dev/kfd") && !sys::FileExists("/dev/nvidiactl");
+  const std::string granted =
+      SlurmGpus(SlurmVariable("CUDA_VISIBLE_DEVICES"), SlurmVariable("ROCR_VISIBLE_DEVICES"), amd);
+  if (!granted.empty()) return std::string(kGrantedGpus) + "=" + granted;
   return ask.gpus && *ask.gpus == 0 ? std::string(kGrantedGpus) + "=cuda:" : "";
 }
 

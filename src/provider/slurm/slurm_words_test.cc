@@ -177,5 +177,13 @@ TEST(SlurmLead, IsAtMostAQuarter) {
   EXPECT_EQ(SlurmLead(Duration::Hours(24), Duration::Minutes(20)).ms, Duration::Minutes(20).ms);
 }
 
+TEST(SlurmWords, GpusOfAStepWhereSlurmSetsTheVariablesOfAllMakes) {
+  EXPECT_EQ(SlurmGpus("1", "1", false), "cuda:1");
+  EXPECT_EQ(SlurmGpus("1", "1", true), "rocm:1");
+  EXPECT_EQ(SlurmGpus("", "0,2", false), "rocm:0,2");
+  EXPECT_EQ(SlurmGpus("0,2", "", false), "cuda:0,2");
+  EXPECT_EQ(SlurmGpus("NoDevFiles", "", false), "");
+}
+
 }  // namespace
 }  // namespace stoker

@@ -92,8 +92,8 @@ def free_ports(count):
 
 
 class Lab:
-    # `gpus`: one more node, "gpu1" in the partition "gpu", has two. /dev/null and /dev/zero stand in
-    # for them.
+    # `gpus`: one more node, "gpu1" in the partition "gpu", has two GPUs: /dev/null and /dev/zero
+    # stand in for them.
     def __init__(self, nodes=6, cpus=4, short="0:02:00", preempt="CANCEL", keep=300, gpus=False):
         for program in ("slurmctld", "slurmd", "munged", "sbatch"):
             if self.which(program) is None:

@@ -245,13 +245,16 @@ def test_login(lab, check, _):
 def test_secret(lab, check, _):
     secret = "correct-horse-battery-7481"
     with SlurmWorld(lab) as world:
+        go = world.root / "go"
         job = world.submit("--infra", "slurm", "--secret", "TOKEN", "--", "sh", "-c",
-                           'test ${#TOKEN} = 26 && sleep 3', env={"TOKEN": secret})
+                           f'test ${{#TOKEN}} = 26 || exit 1; while [ ! -e {go} ]; do sleep 0.2; '
+                           "done", env={"TOKEN": secret})
         number = world.running(job)
         told = lab.out("scontrol", "show", "job", number) + lab.out(
             "scontrol", "write", "batch_script", number, "-")
         where = [str(p) for folder in (world.state / "slurm", world.store)
                  for p in folder.rglob("*") if p.is_file() and secret.encode() in p.read_bytes()]
+        go.touch()
         check("a secret reaches the program", world.ended(job) == "Succeeded", world.job(job))
         check("and is not in what Slurm was given", secret not in told and
               not where, (where, told))

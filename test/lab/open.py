@@ -9,27 +9,31 @@ import sys
 import lab as lab_of
 
 lab_of.enter()
+import fake_gcs  # noqa: E402
+from gce_lab import GceLab  # noqa: E402
 from s3_server import BUCKET  # noqa: E402
 
 
 def main():
-    with lab_of.Lab() as lab:
+    with lab_of.Lab() as lab, GceLab() as google:
         home = os.path.join(lab.folder, 'home')
         os.makedirs(os.path.join(home, 'work'))
-        env = {**lab.env, 'HOME': home}
+        env = {**lab.env, **google.env, 'HOME': home}
         stoker = os.path.abspath(os.environ['STOKER'])
         env['PATH'] = f'{os.path.dirname(stoker)}:{os.environ["PATH"]}'
         setting = [stoker, 'config', 'set', 'store', f's3://{BUCKET}/me']
         subprocess.run(setting, env={**os.environ, **env}, check=True)
         for name, value in env.items():
             print(f'export {name}={shlex.quote(value)}')
-        print('In this shell they are set. EC2 and the bucket are in memory, and end with it:')
+        print('In this shell they are set. Both clouds and their buckets are in memory, and end')
+        print('with it. The store is in the S3 of the lab:')
         print('  stoker run --infra aws/us-east-1 --spot -- sh -c "sleep 60; hostname"')
-        print(f'disks and consoles of machines: {lab.folder}/i-*', flush=True)
+        print(f'Google has gs://{fake_gcs.BUCKET}, and VMs for who asks its API.')
+        print(f'disks and consoles of machines: {lab.folder}/* {google.folder}/*', flush=True)
         subprocess.run(
             ['bash', '--norc'], env={**os.environ, **env}, cwd=os.path.join(home, 'work')
         )
-    return 1 if lab.bugs else 0
+    return 1 if lab.bugs or google.bugs else 0
 
 
 if __name__ == '__main__':

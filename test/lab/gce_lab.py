@@ -35,7 +35,8 @@ class GceLab:
         self.rooms.api, self.api.machines = self.api, self.rooms
         self.front = Front(self.api, self.log)
         self.endpoint = f'http://{GATE}:{Server(self.front, host=GATE).port}'
-        self.identity.endpoint = f'http://{GATE}:{Server(self.identity, host=GATE).port}/token'
+        # On loopback: a key's token is asked for without TLS nowhere else.
+        self.identity.endpoint = Server(self.identity).url + '/token'
         key = os.path.join(self.folder, 'key.json')
         with open(key, 'w', encoding='utf-8') as out:
             out.write(self.identity.key_file(SUBMITTER, PROJECT))

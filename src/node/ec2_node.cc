@@ -7,7 +7,7 @@
 
 #include "ledger/places.h"
 #include "ledger/records.h"
-#include "provider/ec2/ec2_boot.h"
+#include "provider/cloud/cloud_launch.h"
 #include "provider/ec2/ec2_host.h"
 #include "provider/ec2/ec2_metadata.h"
 
@@ -38,7 +38,7 @@ Result<std::unique_ptr<HostPlatform>> Ec2Node::FindHost(const std::string& dir, 
   STOKER_ASSIGN(const LaunchRequest request, ReadEc2Launch(dir));
   Ec2HostOptions options;
   options.dir = dir;
-  options.instance_dir = ec2::kInstanceDir;
+  options.instance_dir = cloud::kInstanceDir;
   options.boot_id_file = "/run/stoker/boot-id";
   STOKER_ASSIGN(options.metadata, MakeEc2Metadata({}, clock));
   STOKER_ASSIGN(const MachineIdentity me, options.metadata->Identity());
@@ -54,7 +54,7 @@ Result<std::unique_ptr<HostPlatform>> Ec2Node::FindHost(const std::string& dir, 
     if (api == nullptr) return Status(Code::kUnavailable, "it is still starting");
     return TagExpiry(*api, region, id, deadline);
   };
-  options.power_off = PowerOffEc2;
+  options.power_off = PowerOffBySystemd;
   return MakeEc2Host(std::move(options), clock);
 }
 

@@ -12,22 +12,12 @@
 
 namespace stoker::ec2 {
 
-// Where it keeps what it is, its lease and the node's folder.
-inline constexpr char kInstanceDir[] = "/var/lib/stoker";
-inline constexpr char kNodeDir[] = "/var/lib/stoker/node";
-// In kInstanceDir: seconds since 1970, when the machine ends itself.
-inline constexpr char kDeadlineFile[] = "deadline";
-// In kNodeDir: what the machine was created from.
+// In cloud::kNodeDir: what the machine was created from.
 inline constexpr char kLaunchFile[] = "ec2.json";
 
 // A #cloud-config that, at every boot, arms the end of the lease and starts the agent; at the first
 // one it fetches the binary by its digest with the role of the instance. It has no secret.
 // kInvalid: the store is no bucket of S3.
 Result<std::string> UserData(const LaunchRequest& request, const Options& options);
-
-// What kLaunchFile holds: all of the request that the agent needs.
-std::string EncodeLaunch(const LaunchRequest& request);
-// kCorrupt, kTooNew.
-Result<LaunchRequest> ParseLaunch(const std::string& text);
 
 }  // namespace stoker::ec2

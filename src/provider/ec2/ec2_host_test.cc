@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "base/text.h"
+#include "provider/cloud/cloud_launch.h"
 #include "provider/ec2/ec2_boot.h"
 #include "sys/file.h"
 
@@ -66,7 +67,7 @@ class Ec2Host : public testing::Test {
     request_.binary_digest = std::string(64, 'b');
     request_.limit = Duration::Hours(24);
     request_.not_after = clock_.now + Duration::Minutes(5);
-    EXPECT_TRUE(sys::WriteFileAtomic(File(ec2::kLaunchFile), ec2::EncodeLaunch(request_)).ok());
+    EXPECT_TRUE(sys::WriteFileAtomic(File(ec2::kLaunchFile), cloud::EncodeLaunch(request_)).ok());
     EXPECT_TRUE(Lease(clock_.now + Duration::Hours(24)).ok());
   }
   std::string File(const std::string& name) const { return dir_.path() + "/" + name; }

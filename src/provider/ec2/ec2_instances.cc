@@ -6,6 +6,7 @@
 #include <pugixml.hpp>
 
 #include "base/text.h"
+#include "provider/cloud/cloud_launch.h"
 #include "provider/ec2/ec2_errors.h"
 #include "provider/ec2/ec2_request.h"
 
@@ -70,7 +71,7 @@ Instance Parse(const pugi::xml_node& item, WallTime now) {
   seen.job = tag(kJobTag);
   const auto index = WholeNumber(Text(item, "amiLaunchIndex"), 0, 100'000);
   seen.index = static_cast<int>(index.value_or(0));
-  seen.launch = LaunchAt(tag(kLaunchesTag), seen.index);
+  seen.launch = cloud::LaunchAt(tag(kLaunchesTag), ' ', seen.index);
   if (const auto expires = ParseRfc3339(tag(kExpiresTag)); expires.ok()) seen.expires = *expires;
   const int code = item.child("instanceState").child("code").text().as_int(-1);
   seen.state = code < 0 ? InstanceState::kRequested : StateOf(code);

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "provider/cloud/cloud_launch.h"
 
 namespace stoker::ec2 {
 namespace {
@@ -51,12 +52,13 @@ std::string PriceText(int64_t millionths) {
 }
 
 Result<std::vector<Label>> TagsOf(const LaunchRequest& request, const Options& options) {
-  std::vector<Label> tags = {{"Name", "stoker-" + request.job},
-                             {kLedgerTag, request.ledger_id},
-                             {kJobTag, request.job},
-                             {kTokenTag, request.token},
-                             {kLaunchesTag, EncodeLaunches(request.launches)},
-                             {kExpiresTag, FormatRfc3339(FirstExpiry(request))}};
+  std::vector<Label> tags = {
+      {"Name", "stoker-" + request.job},
+      {kLedgerTag, request.ledger_id},
+      {kJobTag, request.job},
+      {kTokenTag, request.token},
+      {kLaunchesTag, cloud::EncodeLaunches(request.launches, ' ', kMostTagValue)},
+      {kExpiresTag, FormatRfc3339(cloud::FirstExpiry(request))}};
   for (const Label& label : options.labels) {
     const bool ours = StartsWith(label.key, "stoker-") || StartsWith(label.key, "aws:");
     if (ours || label.key.empty() || label.key.size() > kMostTagKey) {
@@ -120,8 +122,6 @@ void AddDisks(const std::vector<Disk>& disks, Writer* out) {
 
 }  // namespace
 
-WallTime FirstExpiry(const LaunchRequest& request) { return request.not_after + request.limit; }
-
 Result<Params> RunInstances(const LaunchRequest& request, const Options& options,
                             std::string_view user_data) {
   if (!IsSafeName(request.token) || request.token.size() > kMostToken) {
@@ -176,35 +176,6 @@ Params DescribeOne(const std::string& instance_id, const std::string& next) {
   out.Filter("tag-key", {kLedgerTag});
   if (!next.empty()) out.Add("NextToken", next);
   return out.Take();
-}
-
-std::string EncodeLaunches(const std::vector<int>& launches) {
-  std::string text;
-  for (size_t i = 0; i < launches.size();) {
-    size_t end = i + 1;
-    while (end < launches.size() && launches[end] == launches[end - 1] + 1) ++end;
-    std::string part = std::to_string(launches[i]);
-    if (end - i > 1) part += "-" + std::to_string(launches[end - 1]);
-    if (text.size() + 1 + part.size() > kMostTagValue) break;
-    text += (text.empty() ? "" : " ") + part;
-    i = end;
-  }
-  return text;
-}
-
-int LaunchAt(std::string_view text, int index) {
-  constexpr int64_t kMost = 1'000'000'000;
-  int64_t left = index;
-  for (const std::string& part : Split(text, ' ')) {
-    const size_t dash = part.find('-');
-    const auto first = WholeNumber(part.substr(0, dash), 0, kMost);
-    const auto last =
-        dash == std::string::npos ? first : WholeNumber(part.substr(dash + 1), 0, kMost);
-    if (!first || !last || *last < *first || left < 0) return 0;
-    if (left <= *last - *first) return static_cast<int>(*first + left);
-    left -= *last - *first + 1;
-  }
-  return 0;
 }
 
 std::string GroupName(const std::string& ledger_id) { return "stoker-" + ledger_id; }

@@ -30,9 +30,6 @@ inline constexpr size_t kMostToken = 64;           // of RunInstances
 inline constexpr size_t kMostUserData = 16 << 10;  // before base64
 inline constexpr size_t kMostTagValue = 256;
 
-// Absolute, from the entry alone: the latest end of a machine that came as late as it may.
-WallTime FirstExpiry(const LaunchRequest& request);
-
 // One RunInstances for all machines of the request or for none. kInvalid: a token that is none, or
 // user-data or tags too long.
 Result<Params> RunInstances(const LaunchRequest& request, const Options& options,
@@ -44,12 +41,6 @@ Params DescribeInstances(const std::string& ledger_id, const std::string& job,
 
 // One machine that carries the tag of any ledger.
 Params DescribeOne(const std::string& instance_id, const std::string& next);
-
-// "3-6 9": numbers in their order, as a tag; those that find no place in 256 characters are left
-// out at the end.
-std::string EncodeLaunches(const std::vector<int>& launches);
-// The number at `index`; 0 = not told.
-int LaunchAt(std::string_view text, int index);
 
 // The name of the ledger's security group, one in each VPC.
 std::string GroupName(const std::string& ledger_id);

@@ -135,26 +135,6 @@ TEST(Ec2Request, WhatIsTooLongIsRefusedHere) {
   EXPECT_EQ(RunInstances(request, Resolved(), "").code(), Code::kInvalid);
 }
 
-TEST(Ec2Request, LaunchesAsATag) {
-  const std::vector<std::vector<int>> all = {{3}, {3, 4, 5}, {7, 3, 4, 9}, {1, 3, 5}, {2, 1}};
-  for (const auto& launches : all) {
-    const std::string text = EncodeLaunches(launches);
-    for (size_t i = 0; i < launches.size(); ++i) {
-      EXPECT_EQ(LaunchAt(text, static_cast<int>(i)), launches[i]) << text;
-    }
-    EXPECT_EQ(LaunchAt(text, static_cast<int>(launches.size())), 0) << text;
-  }
-  std::vector<int> many;
-  for (int i = 0; i < 1000; ++i) many.push_back(100'000 + 2 * i);
-  const std::string text = EncodeLaunches(many);
-  EXPECT_LE(text.size(), 256U);
-  EXPECT_EQ(LaunchAt(text, 20), many[20]);
-  EXPECT_EQ(LaunchAt(text, 999), 0);
-  for (const char* bad : {"", "x", "3-", "-3", "5-3", "1 x", "99999999999999999999"}) {
-    EXPECT_EQ(LaunchAt(bad, 2), 0) << bad;
-  }
-}
-
 TEST(Ec2Request, OptionsComeBack) {
   EXPECT_EQ(*ParseOptions(EncodeOptions(Resolved())), Resolved());
   EXPECT_EQ(*ParseOptions(EncodeOptions(Options())), Options());
@@ -209,22 +189,6 @@ TEST(Ec2Boot, StoresOfOthersAndNamesWithDots) {
   options.s3_endpoint = "http://10.0.0.1:9000/";
   EXPECT_NE(UserData(request, options)->find("BASE='http://10.0.0.1:9000/b/blobs/'"),
             std::string::npos);
-}
-
-TEST(Ec2Boot, TheLaunchComesBack) {
-  const LaunchRequest entry = Entry();
-  const auto read = ParseLaunch(EncodeLaunch(entry));
-  ASSERT_TRUE(read.ok()) << read.status().ToString();
-  EXPECT_EQ(read->token, entry.token);
-  EXPECT_EQ(read->store_url, entry.store_url);
-  EXPECT_EQ(read->launches, entry.launches);
-  EXPECT_EQ(read->slots, entry.slots);
-  EXPECT_EQ(read->limit, entry.limit);
-  EXPECT_EQ(read->not_after, entry.not_after);
-  EXPECT_EQ(read->ask.place, entry.ask.place);
-  EXPECT_EQ(read->ask.type, entry.ask.type);
-  EXPECT_EQ(ParseLaunch("{}").code(), Code::kCorrupt);
-  EXPECT_EQ(ParseLaunch(R"({"format":2})").code(), Code::kTooNew);
 }
 
 // ---- instances ----

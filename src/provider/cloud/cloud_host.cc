@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/cloud/cloud_host.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/text.h"
+#include "provider/cloud/cloud_launch.h"
+#include "sys/command.h"
+#include "sys/file.h"
+
+namespace stoker {
+namespace {
+
+constexpr int64_t kCommandMs = 20'000;
+
+// Another one after each boot, also where several machines share a kernel.
+Result<std::string> BootId(const std::string& file) {
+  const auto known = sys::ReadFile(file, 256);
+  if (known.ok() && IsSafeName(*known)) return known;
+  const std::string id = Hex64(sys::RandomU64()) + Hex64(sys::RandomU64());
+  STOKER_TRY(sys::MakeDirs(file.substr(0, file.rfind('/')), 0700));
+  STOKER_TRY(sys::WriteFileAtomic(file, id, 0600, false));
+  return id;
+}
+
+class CloudHost : public HostPlatform {
+ public:
+  CloudHost(HostIdentity identity, CloudHostOptions options, Clock& clock)
+      : identity_(std::move(identity)),
+        options_(std::move(options)),
+        clock_(clock),
+        tagged_(cloud::FirstExpiry(identity_.request)) {
+    if (options_.drill) drills_ = std::thread([this] { WatchDrills(); });
+  }
+
+  ~CloudHost() override {
+    {
+      const std::lock_guard lock(drill_mutex_);
+      stop_ = true;
+    }
+    drill_bell_.notify_all();
+    if (drills_.joinable()) drills_.join();
+  }
+
+  const HostIdentity& identity() const override { return identity_; }
+
+  // The first of all that may take it.
+  Result<std::optional<Notice>> PollNotice() override {
+    const std::lock_guard lock(mutex_);
+    STOKER_ASSIGN(std::optional<Notice> first, options_.notice());
+    const auto add = [&](const std::optional<Notice>& notice) {
+      if (notice && (!first || notice->until < first->until)) first = notice;
+    };
+    add(Drill());
+    add(Lease());
+    return first;
+  }
+
+  Result<std::optional<HostAdvice>> PollAdvice() override {
+    const std::lock_guard lock(mutex_);
+    return options_.advice();
+  }
+
+  // The tag first: whoever clears up goes by it, so the lease on disk never outlives it.
+  Status Renew(WallTime deadline) override {
+    const std::lock_guard lock(renew_mutex_);
+    if (drill_until_) return Status::Ok();  // its end is near, and stays
+    Status status;
+    if (deadline > tagged_) {
+      const WallTime more = deadline + identity_.request.limit / 4;
+      status = options_.tag ? options_.tag(identity_.instance_id, more)
+                            : Status(Code::kDenied, "the lease cannot be renewed here");
+      if (status.ok()) tagged_ = more;
+    }
+    STOKER_TRY(WriteDeadline(std::min(deadline, tagged_)));
+    return status;
+  }
+
+  Status PowerOff(const std::string& why) override { return options_.power_off(why); }
+
+ private:
+  std::string DeadlineFile() const { return options_.instance_dir + "/" + cloud::kDeadlineFile; }
+
+  Status WriteDeadline(WallTime at) {
+    return sys::WriteFileAtomic(DeadlineFile(), std::to_string(at.ms / 1000) + "\n", 0600, true);
+  }
+
+  // Counted from when it is first read, and then as real as any: the machine ends at its end.
+  void WatchDrills() {
+    std::unique_lock lock(drill_mutex_);
+    while (!stop_ && !drill_) {
+      lock.unlock();
+      const auto asked = options_.drill();
+      lock.lock();
+      if (asked.ok() && *asked) {
+        drill_ = Notice{"terminate", clock_.Wall() + **asked};
+        const std::lock_guard renewing(renew_mutex_);
+        drill_until_ = drill_->until;
+        (void)WriteDeadline(drill_->until);
+      }
+      const auto pause = std::chrono::milliseconds(options_.drill_every.ms);
+      if (!drill_) drill_bell_.wait_for(lock, pause, [this] { return stop_; });
+    }
+  }
+
+  std::optional<Notice> Drill() {
+    const std::lock_guard lock(drill_mutex_);
+    return drill_;
+  }
+
+  std::optional<Notice> Lease() {
+    const auto text = sys::ReadFile(DeadlineFile(), 256);
+    if (!text.ok()) return std::nullopt;
+    const auto seconds = WholeNumber(text->substr(0, text->find('\n')), 0, int64_t{1} << 40);
+    if (!seconds) return std::nullopt;
+    const WallTime until{*seconds * 1000};
+    if (until - clock_.Wall() > std::min(kLeaseNotice, identity_.request.limit / 4)) {
+      return std::nullopt;
+    }
+    return Notice{"terminate", until};
+  }
+
+  const HostIdentity identity_;
+  const CloudHostOptions options_;
+  Clock& clock_;
+  std::mutex mutex_;  // of the cloud's own notices and advice
+  std::mutex renew_mutex_;
+  WallTime tagged_;
+  std::optional<WallTime> drill_until_;
+  std::mutex drill_mutex_;  // taken before renew_mutex_
+  std::condition_variable drill_bell_;
+  std::optional<Notice> drill_;
+  bool stop_ = false;
+  std::thread drills_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<HostPlatform>> MakeCloudHost(HostIdentity me, CloudHostOptions options,
+                                                    Clock& clock) {
+  const auto& launches = me.request.launches;
+  if (static_cast<size_t>(me.index) >= launches.size()) {
+    return Status(Code::kCorrupt, "this is machine " + std::to_string(me.index) +
+                                      " of a request for " + std::to_string(launches.size()));
+  }
+  me.launch = launches[static_cast<size_t>(me.index)];
+  me.dir = options.dir;
+  STOKER_ASSIGN(me.boot_id, BootId(options.boot_id_file));
+  return std::unique_ptr<HostPlatform>(
+      std::make_unique<CloudHost>(std::move(me), std::move(options), clock));
+}
+
+Status PowerOffBySystemd(const std::string& why) {
+  // The unit's output goes to the console.
+  if (!why.empty()) std::fprintf(stderr, "stoker: this machine ends: %s\n", Printable(why).c_str());
+  sys::Command command;
+  command.argv = {"systemctl", "poweroff", "--no-block"};
+  for (char** at = environ; at != nullptr && *at != nullptr; ++at) command.env.emplace_back(*at);
+  const auto results = sys::RunCommands({command}, kCommandMs);
+  STOKER_TRY(results[0].status());
+  if (results[0]->exit_code == 0) return Status::Ok();
+  return Status(Code::kUnavailable, "systemctl poweroff: " + Printable(results[0]->err));
+}
+
+}  // namespace stoker

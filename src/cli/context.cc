@@ -128,6 +128,11 @@ Result<std::shared_ptr<ec2::AwsApi>> Context::aws() {
   return all->Aws();
 }
 
+Result<std::shared_ptr<gce::ComputeApi>> Context::compute() {
+  STOKER_ASSIGN(Providers * all, providers());
+  return all->Compute();
+}
+
 Result<SshProvider*> Context::ssh_provider() {
   STOKER_ASSIGN(Providers * all, providers());
   return all->Ssh();

@@ -58,6 +58,7 @@ class Context {
   Result<Provider*> provider(const std::string& name);
   Result<LocalProvider*> local_provider();
   Result<std::shared_ptr<ec2::AwsApi>> aws();
+  Result<std::shared_ptr<gce::ComputeApi>> compute();
   Result<SshProvider*> ssh_provider();
   Result<Controller*> controller();
   // JOB -> id (id, unique prefix, name, "-"); says on stderr when a name stood for several.

@@ -10,6 +10,7 @@
 #include "cli/cloud_sweep.h"
 #include "cli/confirm.h"
 #include "cli/context.h"
+#include "cli/gce_sweep.h"
 #include "cli/late_cancel.h"
 #include "cli/private_env.h"
 #include "cli/reserve.h"
@@ -173,6 +174,9 @@ Result<Outcome> Clear(Context& context, const CollectRequest& request, bool all_
   for (const CloudThing& one : out.cloud.things) {
     if (!one.over.empty() && one.ended.ok()) out.instances.push_back(one.thing.id);
   }
+  const auto google = EndExpiredOfGoogle(context, dry_run);
+  for (const std::string& id : google.value_or({})) out.instances.push_back(id);
+  if (!google.ok()) context.Say("machines of Google are kept: " + google.status().ToString());
   out.uploads = SweepUploads(context, *ledger, dry_run);
   const auto binaries = ClearBinaries(context, *ledger, dry_run);
   out.binaries = binaries.value_or(0);
@@ -334,7 +338,7 @@ Verb GcVerb() {
       "Clears away left-over machines and old copies of stoker on this computer, what is left "
       "in EC2 of machines that their records have ended or whose tag stoker-expires is past (it "
       "lists all that carries this ledger's tag, in every region that the ledger has noted, with "
-      "age and price), Python "
+      "age and price), VMs of Google whose label stoker-expires is past, Python "
       "environments in its cache that no job has used for 30 days, code archives older than 30 "
       "days that no job needs, uploads (also of 'stoker sync' here) that were begun three days ago "
       "and never finished, and files that no store had room for 30 days ago. With --older-than it "

@@ -2,6 +2,7 @@
 #include "cli/offers.h"
 
 #include "cli/ec2_offers.h"
+#include "cli/gce_offers.h"
 #include "cli/machine_wants.h"
 #include "cli/slurm_offers.h"
 #include "cli/ssh_offers.h"
@@ -24,7 +25,8 @@ Result<std::vector<Offer>> ResolveOffers(Context& context, const JobSpec& spec, 
   if (infra.provider == kSshProvider) {
     return ResolveSshOffers(context, spec, infra.where, submitted, has_private);
   }
-  if (IsInCloud(spec)) return ResolveEc2Offers(context, spec);
+  if (infra.provider == kEc2Provider) return ResolveEc2Offers(context, spec);
+  if (infra.provider == kGceProvider) return ResolveGceOffers(context, spec);
   if (IsOnSlurm(spec)) return ResolveSlurmOffers(context, spec, infra.where);
   Offer offer;
   offer.ask.place.provider = infra.provider;

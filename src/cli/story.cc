@@ -68,6 +68,8 @@ std::string MemoryText(const NodeReport& report) {
 constexpr char kCutOff[] =
     "it was gone before its last word; what it had not saved by then, its last lines too, is lost";
 
+bool IsOfCloud(const Place& place) { return place.provider == "ec2" || place.provider == "gce"; }
+
 std::string NodeText(const StoryInput& input, const Attempt& attempt, int rank) {
   const Job& job = input.job;
   const int number = attempt.launches[static_cast<size_t>(rank)];
@@ -77,8 +79,9 @@ std::string NodeText(const StoryInput& input, const Attempt& attempt, int rank) 
   const Request& request = launch != nullptr ? RequestOf(job, *launch) : kUnknown;
   if (launch != nullptr) text += " (" + Spelled(PlaceText(request.ask)) + ")";
   // What a cloud's own tools call it.
-  if (launch != nullptr && request.ask.place.provider == "ec2" && !launch->instance_id.empty()) {
-    text += ", " + Spelled(launch->instance_id) + ", " + Ec2PriceText(PriceOf(job, *launch));
+  if (launch != nullptr && IsOfCloud(request.ask.place) && !launch->instance_id.empty()) {
+    text += ", " + Spelled(launch->instance_id);
+    if (request.ask.place.provider == "ec2") text += ", " + Ec2PriceText(PriceOf(job, *launch));
   }
   if (!request.reason.empty()) text += ", " + Spelled(request.reason);
   std::string used;

@@ -9,13 +9,14 @@
 
 namespace stoker {
 
-GoogleCredentialSource::GoogleCredentialSource(GoogleEnvironment environment)
+GoogleCredentialSource::GoogleCredentialSource(GoogleEnvironment environment, std::string scope)
     : environment_(std::move(environment)),
+      scope_(std::move(scope)),
       renewing_({kSoon, kNow, [this] { return Find(); }, environment_.now}) {}
 
 Result<GoogleToken> GoogleCredentialSource::Find() const {
   std::vector<std::string> tried;
-  STOKER_ASSIGN(auto found, FindGoogleToken({environment_, &tried}));
+  STOKER_ASSIGN(auto found, FindGoogleToken({environment_, &tried, scope_}));
   if (!found) {
     return Status(Code::kDenied, "no Google credentials were found: " + Join(tried, "; "),
                   "Run 'gcloud auth application-default login', set "

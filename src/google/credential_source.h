@@ -20,7 +20,8 @@ class GoogleCredentialSource {
   static constexpr Duration kSoon = Duration::Seconds(225);
   static constexpr Duration kNow = Duration::Minutes(1);
 
-  explicit GoogleCredentialSource(GoogleEnvironment environment);
+  // `scope`: what the tokens are to be good for, where the credentials do not say.
+  explicit GoogleCredentialSource(GoogleEnvironment environment, std::string scope = kStorageScope);
 
   // As Renewing::Get. kDenied: none found, or refused; says all places that were tried. kInvalid:
   // files that cannot be right. kUnavailable, kTimeout: ask again later.
@@ -34,6 +35,7 @@ class GoogleCredentialSource {
   Result<GoogleToken> Find() const;
 
   const GoogleEnvironment environment_;
+  const std::string scope_;
   Renewing<GoogleToken> renewing_;
 };
 

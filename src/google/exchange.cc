@@ -115,7 +115,7 @@ Result<GoogleToken> Impersonate(const GoogleLookup& lookup, const std::string& w
   HttpRequest request{"POST", "", {}, ""};
   request.headers = {{"Content-Type", "application/json"},
                      {"Authorization", "Bearer " + giver.secret}};
-  Json body = {{"scope", Json::array({kStorageScope})}, {"lifetime", lifetime}};
+  Json body = {{"scope", Json::array({lookup.scope})}, {"lifetime", lifetime}};
   body["delegates"] = delegates.is_array() ? delegates : Json::array();
   request.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
   STOKER_ASSIGN(const HttpResponse response, CallUrl(lookup, where, url, std::move(request)));

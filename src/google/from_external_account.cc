@@ -113,7 +113,7 @@ Result<GoogleToken> FromExternalAccount(const GoogleLookup& lookup, const Google
   GoogleForm form = {
       {"grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"},
       {"audience", audience},
-      {"scope", impersonation.empty() ? kStorageScope : kIamScope},
+      {"scope", impersonation.empty() ? lookup.scope : kIamScope},
       {"requested_token_type", "urn:ietf:params:oauth:token-type:access_token"},
       {"subject_token", subject.text},
       {"subject_token_type", type},

@@ -14,7 +14,7 @@ constexpr char kUniverse[] = "googleapis.com";
 
 Result<GoogleToken> ByKind(const GoogleLookup& lookup, const GoogleFile& file) {
   const std::string kind = file.Text("type");
-  if (kind == "service_account") return FromServiceAccount(lookup, file, kStorageScope);
+  if (kind == "service_account") return FromServiceAccount(lookup, file, lookup.scope);
   if (kind == "authorized_user") return FromUser(lookup, file);
   if (kind == "impersonated_service_account") return FromImpersonation(lookup, file);
   if (kind == "external_account") return FromExternalAccount(lookup, file);

@@ -16,15 +16,14 @@
 
 namespace stoker {
 
-// What stoker asks for: to read and write objects; and, where it only asks for somebody else's
-// token, that alone.
-inline constexpr char kStorageScope[] = "https://www.googleapis.com/auth/devstorage.read_write";
+// Where only somebody else's token is asked for, that alone.
 inline constexpr char kIamScope[] = "https://www.googleapis.com/auth/iam";
 
 // One search. `tried` gets a few words for each place that has nothing, for the error.
 struct GoogleLookup {
   const GoogleEnvironment& environment;
   std::vector<std::string>* tried;
+  std::string scope = kStorageScope;  // what the token is to be good for
 
   void Miss(std::string why) const { tried->push_back(std::move(why)); }
 };

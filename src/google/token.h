@@ -8,6 +8,11 @@
 
 namespace stoker {
 
+// What stoker asks for: to read and write objects; to make and end machines. Source: "OAuth 2.0
+// Scopes for Google APIs".
+inline constexpr char kStorageScope[] = "https://www.googleapis.com/auth/devstorage.read_write";
+inline constexpr char kComputeScope[] = "https://www.googleapis.com/auth/compute";
+
 // What a request to Google's services carries. A value. `secret` goes into no message, no log and
 // no record.
 struct GoogleToken {

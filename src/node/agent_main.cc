@@ -18,9 +18,9 @@
 #include "agent/ledger_watch.h"
 #include "ledger/paths.h"
 #include "node/agent.h"
-#include "node/ec2_node.h"
-#include "provider/ec2/ec2_host.h"
+#include "node/cloud_node.h"
 #include "provider/ec2/ec2_metadata.h"
+#include "provider/gce/gce_host.h"
 #include "provider/local/local_boot.h"
 #include "provider/local/local_host.h"
 #include "provider/open.h"
@@ -87,12 +87,13 @@ struct Platform {
 };
 
 // The only place that knows which platform this is.
-Result<Platform> FindPlatform(const std::string& dir, Clock& clock, Ec2Node& ec2) {
+Result<Platform> FindPlatform(const std::string& dir, Clock& clock, CloudNode& cloud) {
   Platform platform;
-  if (IsEc2Node(dir)) {
-    STOKER_ASSIGN(platform.host, ec2.FindHost(dir, clock));
+  if (CloudNode::IsOne(dir)) {
+    STOKER_ASSIGN(platform.host, cloud.FindHost(dir, clock));
     platform.state_dir = dir;
-    platform.notice_poll = Duration::Seconds(5);
+    // Google's host waits for its notices itself; a question to it costs nothing.
+    platform.notice_poll = IsGceNode(dir) ? Duration::Ms(250) : Duration::Seconds(5);
     return platform;
   }
   if (const char* folder = std::getenv(kSlurmFolder); folder != nullptr) {
@@ -111,9 +112,9 @@ Result<Platform> FindPlatform(const std::string& dir, Clock& clock, Ec2Node& ec2
 }
 
 // A host that shuts down tells its services alone, and Slurm the program, too.
-void ToldToStop(Agent& agent, const Platform& platform, Ledger& ledger, Ec2Node& ec2) {
+void ToldToStop(Agent& agent, const Platform& platform, Ledger& ledger, CloudNode& cloud) {
   if (platform.slurm == nullptr) {
-    ec2.HeedOwner(ledger, platform.host->identity());
+    cloud.HeedOwner(ledger, platform.host->identity());
     return agent.HostStops(kShutdownLeft);
   }
   platform.slurm->Signalled();
@@ -136,8 +137,8 @@ Result<std::unique_ptr<Ledger>> OpenLedger(ObjectStore& store, Clock& clock) {
 
 int RunAgent(const std::string& dir) {
   RealClock clock;
-  Ec2Node ec2;
-  auto found = FindPlatform(dir, clock, ec2);
+  CloudNode cloud;
+  auto found = FindPlatform(dir, clock, cloud);
   if (!found.ok()) return Complain(found.status());
   const Platform& platform = *found;
   HostPlatform& host = *platform.host;
@@ -150,14 +151,14 @@ int RunAgent(const std::string& dir) {
   if (!ledger.ok()) return Complain(ledger.status());
   const std::string& state_dir = platform.state_dir;
   ProviderOptions provider_options{state_dir, "", {}};
-  if (IsEc2Node(dir)) {
+  if (CloudNode::IsOne(dir)) {
     provider_options.store = [&store]() -> Result<ObjectStore*> { return store->get(); };
   }
   Providers providers(std::move(provider_options), clock);
   const auto local = providers.Local();
   if (!local.ok()) return Complain(local.status());
-  if (IsEc2Node(dir)) {
-    const Status usable = ec2.Use(providers, **store);
+  if (CloudNode::IsOne(dir)) {
+    const Status usable = cloud.Use(providers, **store);
     if (!usable.ok()) return Complain(usable);
   }
   Controller controller(
@@ -173,10 +174,10 @@ int RunAgent(const std::string& dir) {
   const auto runner = MakeProcessRunner({request.ending, "/proc/self/exe"});
   Agent agent({**store, **ledger, controller, *runner, clock, host}, {CacheDir(), state_dir},
               platform.notice_poll);
-  const ShutdownWatch shutdown([&] { ToldToStop(agent, platform, **ledger, ec2); });
+  const ShutdownWatch shutdown([&] { ToldToStop(agent, platform, **ledger, cloud); });
   const Status done = agent.Run();
   leaving = true;
-  ec2.Leave();
+  cloud.Leave();
   if (done.ok()) {
     (void)host.PowerOff("");
     return 0;

@@ -32,29 +32,47 @@ Result<SshProvider*> Providers::Ssh() {
   return ssh_.get();
 }
 
-Ec2Notes Providers::NotesForEc2() const {
-  const auto store = options_.store;
-  Ec2Notes notes;
-  notes.regions = [store]() -> Result<std::vector<std::string>> {
+namespace {
+
+using Opener = std::function<Result<ObjectStore*>()>;
+
+// What the ledger in `store` keeps for a cloud.
+std::function<Result<std::vector<std::string>>()> Noted(const Opener& store, const char* provider) {
+  return [store, provider]() -> Result<std::vector<std::string>> {
     STOKER_ASSIGN(ObjectStore * opened, store());
-    return NotedPlaces(*opened, kEc2Provider);
+    return NotedPlaces(*opened, provider);
   };
-  notes.note_region = [store](const std::string& region) -> Status {
+}
+
+std::function<Status(const std::string&)> Noting(const Opener& store, const char* provider) {
+  return [store, provider](const std::string& place) -> Status {
     STOKER_ASSIGN(ObjectStore * opened, store());
-    return NotePlace(*opened, kEc2Provider, region);
+    return NotePlace(*opened, provider, place);
   };
-  notes.drill = [store](const std::string& job, const std::string& id, Duration lead) -> Status {
+}
+
+std::function<Status(const std::string&, const std::string&, Duration)> Drills(
+    const Opener& store) {
+  return [store](const std::string& job, const std::string& id, Duration lead) -> Status {
     STOKER_ASSIGN(ObjectStore * opened, store());
     return AskDrill(*opened, job, id, lead);
   };
-  return notes;
 }
+
+}  // namespace
 
 Result<std::shared_ptr<ec2::AwsApi>> Providers::Aws() {
   if (!aws_) {
     STOKER_ASSIGN(aws_, MakeAwsApi());
   }
   return aws_;
+}
+
+Result<std::shared_ptr<gce::ComputeApi>> Providers::Compute() {
+  if (!compute_) {
+    STOKER_ASSIGN(compute_, MakeComputeApi());
+  }
+  return compute_;
 }
 
 // Each provider has a line here.
@@ -67,11 +85,19 @@ Result<std::unique_ptr<Provider>> Providers::Make(const std::string& name) {
   }
   if (name == kEc2Provider && options_.store) {
     STOKER_ASSIGN(auto api, Aws());
-    return MakeEc2Provider(std::move(api), NotesForEc2());
+    const Opener& store = options_.store;
+    return MakeEc2Provider(
+        std::move(api), {Noted(store, kEc2Provider), Noting(store, kEc2Provider), Drills(store)});
+  }
+  if (name == kGceProvider && options_.store) {
+    STOKER_ASSIGN(auto api, Compute());
+    const Opener& store = options_.store;
+    return MakeGceProvider(
+        std::move(api), {Noted(store, kGceProvider), Noting(store, kGceProvider), Drills(store)});
   }
   return Status(Code::kInvalid, "'" + Spelled(name) + "' is no provider that this stoker has",
                 "It has: local (this machine), ssh (boxes of a pool), slurm (a cluster), ec2 "
-                "(Amazon)");
+                "(Amazon), gce (Google)");
 }
 
 Result<Provider*> Providers::Get(const std::string& name) {

@@ -14,6 +14,7 @@
 #include "port/object_store.h"
 #include "port/provider.h"
 #include "provider/ec2/ec2_provider.h"
+#include "provider/gce/gce_provider.h"
 #include "provider/local/local_provider.h"
 #include "provider/ssh/ssh_provider.h"
 
@@ -40,18 +41,20 @@ class Providers {
   Result<LocalProvider*> Local();
   // Whoever speaks with Amazon. Errors: those of MakeAwsApi.
   Result<std::shared_ptr<ec2::AwsApi>> Aws();
+  // Whoever speaks with Compute Engine. Errors: those of MakeComputeApi.
+  Result<std::shared_ptr<gce::ComputeApi>> Compute();
   // Boxes of pools.
   Result<SshProvider*> Ssh();
 
  private:
   Result<std::unique_ptr<Provider>> Make(const std::string& name);
-  Ec2Notes NotesForEc2() const;
 
   const ProviderOptions options_;
   Clock& clock_;
   std::unique_ptr<LocalProvider> local_;
   std::unique_ptr<SshProvider> ssh_;
   std::shared_ptr<ec2::AwsApi> aws_;
+  std::shared_ptr<gce::ComputeApi> compute_;
   std::map<std::string, std::unique_ptr<Provider>> others_;
 };
 

@@ -82,7 +82,7 @@ const Bad kBad[] = {
     {"contract: sagemaker\nrun: x", "1:11", "'contract: sagemaker' is understood but not built"},
     {"workdir: {url: x, ref: y}\nrun: x", "1:10", "a git repository as 'workdir' is understood"},
     {"workdir: https://a/b\nrun: x", "1:10", "a repository or bucket as 'workdir' is understood"},
-    {"resources: {infra: gcp/us-east1}\nrun: x", "1:20", "'resources.infra: gcp/us-east1' is und"},
+    {"resources: {infra: azure/us-east1}\nrun: x", "1:20", "'resources.infra: azure/us-east1' is"},
     {"resources: {cloud: gcp}\nrun: x", "1:20", "'resources.cloud: gcp' is understood but not"},
     {"resources: {accelerators: {H100: 8, L4: 1}}\nrun: x", "1:27", "with several kinds to choose"},
     {"resources: {accelerators: [H100, L4]}\nrun: x", "1:27", "with several kinds to choose"},
@@ -289,7 +289,7 @@ TEST(BadInput, FlagsNameTheFlag) {
   using O = SpecOverrides;
   EXPECT_EQ(message([](O* o) { o->num_nodes = "0"; }).find("--num-nodes: 'num_nodes' is 0"), 0u);
   EXPECT_EQ(message([](O* o) { o->name = "a/b"; }).find("--name: the name 'a/b' is not"), 0u);
-  EXPECT_EQ(message([](O* o) { o->infra = "gcp"; }).find("--infra: 'resources.infra: gcp' is u"),
+  EXPECT_EQ(message([](O* o) { o->infra = "oci"; }).find("--infra: 'resources.infra: oci' is u"),
             0u);
   EXPECT_EQ(message([](O* o) { o->envs = {"=x"}; }).find("--env: '' is not a name"), 0u);
   EXPECT_EQ(message([](O* o) { o->envs = {"A=\xff"}; }).find("command line: the value of"), 0u);

@@ -20,9 +20,24 @@ bool IsParameter(std::string_view text) {
              "._-/") == std::string_view::npos;
 }
 
+// Of Google: "projects/P/global/images/N", the same with "family/F", "P/N".
+bool IsGoogleImage(std::string_view text) {
+  const std::vector<std::string> parts = Split(text, '/');
+  for (const std::string& part : parts) {
+    if (!IsSafeName(part)) return false;
+  }
+  if (parts.size() == 2) return true;
+  const bool whole =
+      parts.size() >= 5 && parts[0] == "projects" && parts[2] == "global" && parts[3] == "images";
+  return whole && (parts.size() == 5 || (parts.size() == 6 && parts[4] == "family"));
+}
+
 }  // namespace
 
-bool IsCloud(std::string_view infra) { return ParseInfra(infra).provider == "ec2"; }
+bool IsCloud(std::string_view infra) {
+  const std::string provider = ParseInfra(infra).provider;
+  return provider == "ec2" || provider == "gce";
+}
 
 void ReadInstanceType(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
   const auto line = reader->Line(node, "resources.instance_type");
@@ -40,14 +55,15 @@ void ReadImage(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
   if (!line) return;
   const bool parameter = StartsWith(*line, "ssm:") && IsParameter(line->substr(4));
   const bool id = StartsWith(*line, "ami-") && IsSafeName(*line);
-  if (line->size() <= kMostImage && (parameter || id)) {
+  if (line->size() <= kMostImage && (parameter || id || IsGoogleImage(*line))) {
     spec->resources.image_id = *line;
   } else if (StartsWith(*line, "docker:")) {
     reader->Error(node, "'resources.image_id' with a container is understood but not built yet",
                   "Start the container in 'run'");
   } else {
     reader->Error(node, "'resources.image_id' is not an image: " + Quoted(*line),
-                  "Write ami-…, or ssm:/aws/service/… for a parameter that holds one");
+                  "Write ami-…, or ssm:/aws/service/… for a parameter that holds one; of Google "
+                  "PROJECT/NAME");
   }
 }
 

@@ -17,7 +17,8 @@ bool IsCloud(std::string_view infra);
 
 // "g6.xlarge".
 void ReadInstanceType(const YamlNode& node, SpecReader* reader, JobSpec* spec);
-// "ami-…", or a parameter of SSM that holds one: "ssm:/aws/service/…".
+// "ami-…", or a parameter of SSM that holds one: "ssm:/aws/service/…"; of Google "PROJECT/NAME", of
+// an image or a family, or a path: "projects/P/global/images/family/F".
 void ReadImage(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 // "200", "200GB": SkyPilot's counts GiB, too.
 void ReadDiskSize(const YamlNode& node, SpecReader* reader, JobSpec* spec);

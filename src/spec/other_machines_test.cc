@@ -21,7 +21,7 @@ std::string Message(const ParsedSpec& parsed) {
 }
 
 constexpr const char* kElsewhere = R"(resources:
-  infra: gcp/us-east1
+  infra: oci/us-east1
   accelerators: {L4:1, A100:8}
   any_of:
     - {cloud: gcp}
@@ -57,7 +57,7 @@ TEST(OtherMachines, AreRefusedByNameWhereNobodySaysHere) {
   options.overrides.infra.reset();
   const std::string message = Message(ParseJobSpecAll(kElsewhere, options));
   for (const char* said :
-       {":2:10: 'resources.infra: gcp/us-east1'", ":3:17: 'resources.accelerators' with several",
+       {":2:10: 'resources.infra: oci/us-east1'", ":3:17: 'resources.accelerators' with several",
         ":4:3: 'resources.any_of'", ":7:3: 'resources.image_id'", "--infra local ignores it"}) {
     EXPECT_NE(message.find(said), std::string::npos) << said << " is not in\n" << message;
   }
@@ -65,7 +65,7 @@ TEST(OtherMachines, AreRefusedByNameWhereNobodySaysHere) {
 
 TEST(OtherMachines, WhatThisMachineMayHaveIsAskedFor) {
   const ParsedSpec parsed = ParseJobSpecAll(
-      "resources: {infra: gcp, cpus: 1.5+, memory: 4+, accelerators: L4:2, priority: x}\nrun: x",
+      "resources: {infra: oci, cpus: 1.5+, memory: 4+, accelerators: L4:2, priority: x}\nrun: x",
       Here());
   EXPECT_EQ(Message(parsed), "");
   EXPECT_EQ(parsed.spec.resources.cpus, 1500);

@@ -173,6 +173,62 @@ Setting ProfileSetting() {
       [](Settings* s) { s->aws_instance_profile.clear(); }};
 }
 
+// A word for Google, whose form is `fits`.
+Setting GcpSetting(const SettingKey& key, std::string Settings::*word,
+                   bool (*fits)(std::string_view), const std::string& write) {
+  const std::string name = key.name;
+  return {key,
+          [=](const YamlNode& v, Home, SpecReader* r, Settings* s) {
+            const auto line = r->Line(v, name);
+            if (!line) return;
+            if (fits(*line)) {
+              s->*word = *line;
+            } else {
+              r->Error(v, "'" + name + "' cannot be " + Quoted(*line), write);
+            }
+          },
+          [=](const Settings& s) { return s.*word; }, [=](Settings* s) { (s->*word).clear(); }};
+}
+
+// "my-project", "default": RFC 1035.
+bool IsGoogleName(std::string_view text) {
+  return !text.empty() && text.size() <= 63 && text[0] >= 'a' && text[0] <= 'z' &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos;
+}
+
+// "default", or "HOST-PROJECT/NAME" of a shared one.
+bool IsNetworkName(std::string_view text) {
+  const size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return IsGoogleName(text);
+  return IsGoogleName(text.substr(0, slash)) && IsGoogleName(text.substr(slash + 1));
+}
+
+bool IsAccountName(std::string_view text) {
+  const size_t at = text.find('@');
+  return at != std::string_view::npos && IsGoogleName(text.substr(0, at)) &&
+         IsSafeName(text.substr(at + 1));
+}
+
+bool IsTruth(std::string_view text) { return text == "true" || text == "false"; }
+
+std::vector<Setting> GcpSettings() {
+  return {
+      GcpSetting(
+          {"gcp.project", "the project for machines of Google", "as Google's other tools have it"},
+          &Settings::gcp_project, IsGoogleName, "Write its id: small letters, digits, -"),
+      GcpSetting({"gcp.service_account", "the account that machines of Google run as",
+                  "stoker@PROJECT.iam.gserviceaccount.com"},
+                 &Settings::gcp_service_account, IsAccountName,
+                 "Write its e-mail: name@project.iam.gserviceaccount.com"),
+      GcpSetting({"gcp.network", "the VPC network of machines of Google", "default"},
+                 &Settings::gcp_network, IsNetworkName, "Write NAME, or PROJECT/NAME"),
+      GcpSetting({"gcp.subnetwork", "the subnetwork of such machines", "that of the network"},
+                 &Settings::gcp_subnetwork, IsNetworkName, "Write NAME, or PROJECT/NAME"),
+      GcpSetting(
+          {"gcp.external_ip", "whether such machines have an address of the internet", "true"},
+          &Settings::gcp_external_ip, IsTruth, "Write true or false")};
+}
+
 using Bound = std::optional<int64_t>;
 using ReadBound = Bound (*)(const YamlNode&, std::string_view, SpecReader*);
 
@@ -188,39 +244,45 @@ Setting KeptSetting(const SettingKey& key, Bound Settings::*bound, ReadBound rea
 }
 
 const std::vector<Setting>& AllSettings() {
-  static const std::vector<Setting> all = {
-      StoreSetting(),
-      InfraSetting(),
-      {{"recovery", "who may start a replacement machine: node or controller", "node"},
-       [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
-         if (const auto mode = ReadRecovery(v, "recovery", r)) s->recovery = mode;
-       },
-       ShowRecovery,
-       [](Settings* s) { s->recovery.reset(); }},
-      KeepSetting(),
-      {{"stop_grace", "time between SIGTERM and SIGKILL", "30s"},
-       [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
-         if (const auto grace = ReadGrace(v, "stop_grace", r)) s->stop_grace = grace;
-       },
-       [](const Settings& s) {
-         return s.stop_grace ? FormatDuration(*s.stop_grace) : std::string();
-       },
-       [](Settings* s) { s->stop_grace.reset(); }},
-      ShellSetting(),
-      ProfileSetting(),
-      LoginSetting(),
-      KeptSetting({"limits.kept_size", "without 'outputs': how much is kept of what a program made",
-                   "2GiB"},
-                  &Settings::kept_size, ReadKeptSize),
-      KeptSetting({"limits.kept_files", "the same as a number of files; 0 = none", "10000"},
-                  &Settings::kept_files, ReadKeptFiles),
-      {{"color", "colour in output: auto, always or never", "auto"},
-       [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
-         if (const auto word = r->Choice(v, "color", {"auto", "always", "never"})) s->color = *word;
-       },
-       [](const Settings& s) { return s.color; },
-       [](Settings* s) { s->color.clear(); }},
-  };
+  static const std::vector<Setting> all = [] {
+    std::vector<Setting> settings = {
+        StoreSetting(),
+        InfraSetting(),
+        {{"recovery", "who may start a replacement machine: node or controller", "node"},
+         [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
+           if (const auto mode = ReadRecovery(v, "recovery", r)) s->recovery = mode;
+         },
+         ShowRecovery,
+         [](Settings* s) { s->recovery.reset(); }},
+        KeepSetting(),
+        {{"stop_grace", "time between SIGTERM and SIGKILL", "30s"},
+         [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
+           if (const auto grace = ReadGrace(v, "stop_grace", r)) s->stop_grace = grace;
+         },
+         [](const Settings& s) {
+           return s.stop_grace ? FormatDuration(*s.stop_grace) : std::string();
+         },
+         [](Settings* s) { s->stop_grace.reset(); }},
+        ShellSetting(),
+        ProfileSetting(),
+        LoginSetting(),
+        KeptSetting({"limits.kept_size",
+                     "without 'outputs': how much is kept of what a program made", "2GiB"},
+                    &Settings::kept_size, ReadKeptSize),
+        KeptSetting({"limits.kept_files", "the same as a number of files; 0 = none", "10000"},
+                    &Settings::kept_files, ReadKeptFiles),
+        {{"color", "colour in output: auto, always or never", "auto"},
+         [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
+           if (const auto word = r->Choice(v, "color", {"auto", "always", "never"}))
+             s->color = *word;
+         },
+         [](const Settings& s) { return s.color; },
+         [](Settings* s) { s->color.clear(); }},
+    };
+    const std::vector<Setting> gcp = GcpSettings();
+    settings.insert(settings.end(), gcp.begin(), gcp.end());
+    return settings;
+  }();
   return all;
 }
 

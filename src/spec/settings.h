@@ -27,7 +27,12 @@ struct Settings {
   std::string color;                     // "auto", "always", "never"; "" = not set
   std::string shell_env;                 // see spec/shell_env.h; "" = not set
   std::string aws_instance_profile;      // aws.instance_profile; "" = not set
-  std::string slurm_login;               // slurm.login, a host for ssh; "" = Slurm's commands here
+  std::string gcp_project;               // gcp.project; "" = as Google's other tools have it
+  std::string gcp_network;               // gcp.network, or gcp.subnetwork; "" = the default one
+  std::string gcp_subnetwork;
+  std::string gcp_service_account;  // gcp.service_account, an e-mail; "" = stoker@PROJECT
+  std::string gcp_external_ip;      // gcp.external_ip: "true", "false"; "" = not set
+  std::string slurm_login;          // slurm.login, a host for ssh; "" = Slurm's commands here
   // pools.NAME: machines that ssh reaches, in the order written.
   std::map<std::string, std::vector<std::string>> pools;
   bool operator==(const Settings&) const = default;

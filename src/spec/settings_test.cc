@@ -58,7 +58,7 @@ TEST(Settings, MistakesHavePlaceAndAdvice) {
       {"checkpoints:\n  kep: 3",
        "config.yaml:2:3: unknown setting 'checkpoints.kep'. Did you mean"},
       {"checkpoints:\n  keep: x", "config.yaml:2:9: 'checkpoints.keep' must be a whole number"},
-      {"resources: {infra: gcp}", "config.yaml:1:20: 'resources.infra: gcp' is understood but not"},
+      {"resources: {infra: oci}", "config.yaml:1:20: 'resources.infra: oci' is understood but not"},
       {"resources: {cpus: 4}",
        "config.yaml:1:13: 'resources.cpus' is understood but not built yet"},
       {"profiles: {a: b}", "config.yaml:1:1: 'profiles' is understood but not built yet"},

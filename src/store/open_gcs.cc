@@ -13,12 +13,6 @@ namespace {
 // As gcloud's. Beside it, what the system trusts counts.
 constexpr char kGcloudCaVariable[] = "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE";
 
-// "" = Google's. "host:port" is what some of Google's clients take, and "http://host:port" others.
-std::string Emulator() {
-  const std::string host = HostVariable("STORAGE_EMULATOR_HOST").value_or("");
-  return host.empty() || host.find("://") != std::string::npos ? host : "http://" + host;
-}
-
 HttpPoolOptions PoolOptions() {
   return HostPoolOptions(HostVariable(kGcloudCaVariable).value_or(""));
 }
@@ -36,12 +30,18 @@ std::shared_ptr<GoogleCredentialSource> HostSource() {
 
 }  // namespace
 
+// "host:port" is what some of Google's clients take, and "http://host:port" others.
+std::string GcsEmulator() {
+  const std::string host = HostVariable("STORAGE_EMULATOR_HOST").value_or("");
+  return host.empty() || host.find("://") != std::string::npos ? host : "http://" + host;
+}
+
 Result<GcsStoreOptions> FindGcsOptions(const std::string& url) {
   GcsStoreOptions options;
   BucketUrl place = ParseBucketUrl(url);
   options.client.bucket = std::move(place.bucket);
   options.prefix = std::move(place.prefix);
-  options.client.endpoint = Emulator();
+  options.client.endpoint = GcsEmulator();
   if (!options.client.endpoint.empty()) {
     options.client.token = []() -> Result<GoogleToken> { return NoToken(); };
   } else {
@@ -64,7 +64,7 @@ Result<std::unique_ptr<ObjectStore>> OpenGcs(const std::string& url,
 }
 
 Result<GoogleToken> FindGcsCredentials() {
-  if (!Emulator().empty()) return NoToken();
+  if (!GcsEmulator().empty()) return NoToken();
   return HostSource()->Get();
 }
 

@@ -17,6 +17,9 @@ namespace stoker {
 Result<GcsStoreOptions> FindGcsOptions(const std::string& url);
 Result<std::unique_ptr<ObjectStore>> OpenGcs(const std::string& url, std::function<bool()> stopped);
 
+// The address in STORAGE_EMULATOR_HOST, as "http://host:port"; "" = Google's own.
+std::string GcsEmulator();
+
 // Looks for the credentials that OpenGcs would use, now; Describe() says what they are. `secret` is
 // "" with an emulator.
 Result<GoogleToken> FindGcsCredentials();

@@ -2,34 +2,17 @@
 // EC2 as the lab plays it, and the lab's side of it: api.py says what each order does.
 #pragma once
 
-#include <cstdlib>
 #include <string>
 
-#include "net/http_client.h"
-#include "net/percent.h"
 #include "provider/ec2/aws_api.h"
 #include "provider/ec2/ec2_options.h"
 #include "provider/ec2/ec2_provider.h"
 #include "provider/ec2/ec2_request.h"
+#include "test/ec2/orders.h"
 
 namespace stoker::ec2_test {
 
-inline std::string Setting(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-// An order to whoever plays EC2: "refuse?code=X"; its answer, or "" when it fails.
-inline std::string Order(const std::string& what) {
-  const auto url = ParseHttpUrl(Setting("STOKER_TEST_CONTROL"));
-  if (!url.ok()) return "";
-  HttpRequest request;
-  request.target = "/" + what;
-  HttpClientOptions options;
-  options.total_timeout = Duration::Seconds(20);
-  const auto answer = HttpCall(*url, request, options);
-  return answer.ok() && answer->status == 200 ? answer->body : "";
-}
+using lab_test::Order;
 
 inline std::shared_ptr<ec2::AwsApi> Api() { return std::move(*MakeAwsApi()); }
 

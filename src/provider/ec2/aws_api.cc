@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/ec2/aws_api.h"
 
-#include <chrono>
 #include <cstdlib>
-#include <thread>
 
 #include "aws/sigv4.h"
 #include "base/text.h"
@@ -40,7 +38,8 @@ std::string Described(const Call& call) {
   return call.action + (call.region.empty() ? "" : " in " + Printable(call.region));
 }
 
-AwsApi::AwsApi(AwsApiOptions options) : options_(std::move(options)), prng_(options_.seed) {}
+AwsApi::AwsApi(AwsApiOptions options)
+    : options_(std::move(options)), retrying_(options_.retry, options_.seed) {}
 
 WallTime AwsApi::Now() const { return options_.now() + Duration::Ms(skew_ms_.load()); }
 
@@ -100,17 +99,7 @@ Result<Reply> AwsApi::Send(const Call& call) {
 }
 
 Result<Reply> AwsApi::Repeat(const Call& call) {
-  budget_.Earn();
-  for (int next = 2;; ++next) {
-    auto reply = Send(call);
-    if (!MayHelp(reply) || next > options_.retry.tries || !budget_.Spend()) return reply;
-    Duration delay;
-    {
-      const std::lock_guard lock(mutex_);
-      delay = RetryDelay(options_.retry, next, prng_);
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(delay.ms));
-  }
+  return retrying_.Call([&] { return Send(call); }, MayHelp);
 }
 
 Result<std::string> AwsApi::Read(const Call& call, WallTime* now) {

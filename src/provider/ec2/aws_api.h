@@ -6,16 +6,15 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "aws/credentials.h"
-#include "base/prng.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "net/http_message.h"
 #include "net/retry.h"
+#include "provider/cloud/retrying.h"
 #include "provider/ec2/ec2_query.h"
 
 namespace stoker::ec2 {
@@ -72,9 +71,7 @@ class AwsApi {
 
   const AwsApiOptions options_;
   std::atomic<int64_t> skew_ms_ = 0;  // the service's clock minus ours
-  RetryBudget budget_;
-  std::mutex mutex_;
-  Prng prng_;
+  cloud::Retrying retrying_;
 };
 
 // "RunInstances in us-east-1"

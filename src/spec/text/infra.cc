@@ -23,6 +23,8 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {"local", "local", true, 0, 0, "local", "this machine"},
     {"aws", "ec2", true, 0, 2, "aws, aws/REGION or aws/REGION/ZONE", "machines of Amazon EC2"},
+    {"gcp", "gce", true, 0, 2, "gcp, gcp/REGION or gcp/REGION/ZONE",
+     "machines of Google Compute Engine"},
     {"slurm", "slurm", true, 0, 1, "slurm or slurm/PARTITION", "a cluster that Slurm runs"},
     {"ssh", "ssh", true, 1, 1, "ssh/POOL", "machines that ssh reaches"},
 };
@@ -30,9 +32,10 @@ constexpr Kind kKinds[] = {
 // Of SkyPilot and others: understood, and not built.
 const std::vector<std::string>& OtherClouds() {
   static const std::vector<std::string> clouds = {
-      "azure", "cudo",       "do",     "ec2",    "fluidstack",     "gce",     "gcp",
-      "ibm",   "hyperstack", "k8s",    "lambda", "kubernetes",     "nebius",  "oci",
-      "scp",   "paperspace", "runpod", "vast",   "primeintellect", "vsphere", "*"};
+      "azure",   "cudo",       "do",         "ec2",    "fluidstack", "gce",
+      "ibm",     "hyperstack", "k8s",        "lambda", "kubernetes", "nebius",
+      "oci",     "scp",        "paperspace", "runpod", "vast",       "primeintellect",
+      "vsphere", "*"};
   return clouds;
 }
 

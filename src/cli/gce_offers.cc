@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/gce_offers.h"
+
+#include "cli/cloud_offers.h"
+#include "ledger/places.h"
+#include "net/host.h"
+#include "provider/gce/gce_resolve.h"
+#include "spec/text/infra.h"
+#include "store/open_gcs.h"
+
+namespace stoker::cli {
+namespace {
+
+constexpr char kSecretsNext[] =
+    "Let the program read them from where its account may, as Secret Manager";
+
+std::string First(std::initializer_list<const char*> variables) {
+  for (const char* name : variables) {
+    if (const auto value = HostVariable(name)) return *value;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string GoogleProject(const Settings& settings) {
+  if (!settings.gcp_project.empty()) return settings.gcp_project;
+  return First({"GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT"});
+}
+
+Result<std::vector<Offer>> ResolveGceOffers(Context& context, const JobSpec& spec) {
+  const Infra infra = ParseInfra(spec.resources.infra);
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  const std::string store_url = ledger->store().url();
+  STOKER_TRY(CheckReach(spec, store_url, "gs://", "machines of Google", kSecretsNext));
+  STOKER_ASSIGN(const Settings* settings, context.settings());
+  const ResourcesSpec& asked = spec.resources;
+  GceWish wish;
+  wish.project = GoogleProject(*settings);
+  wish.region =
+      infra.where.empty() ? First({"CLOUDSDK_COMPUTE_REGION", "GOOGLE_CLOUD_REGION"}) : infra.where;
+  wish.zone = infra.within;
+  wish.type = asked.instance_type;
+  wish.image = asked.image_id;
+  wish.spot = asked.use_spot;
+  wish.cpus = asked.cpus;
+  wish.memory = asked.memory;
+  wish.gpus = asked.gpus;
+  wish.gpu_name = asked.gpu_name;
+  wish.disk_gib = asked.disk_gib;
+  wish.labels = asked.labels;
+  wish.network = settings->gcp_network;
+  wish.subnetwork = settings->gcp_subnetwork;
+  wish.service_account = settings->gcp_service_account;
+  wish.external_ip = settings->gcp_external_ip != "false";
+  wish.storage_endpoint = GcsEmulator();
+  STOKER_TRY(CheckEndpoint("the endpoint of Cloud Storage", wish.storage_endpoint,
+                           "STORAGE_EMULATOR_HOST"));
+  wish.compute_endpoint = ComputeEndpoint();
+  STOKER_TRY(CheckEndpoint("the endpoint of Compute Engine", wish.compute_endpoint,
+                           "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE"));
+  STOKER_ASSIGN(const auto api, context.compute());
+  return ResolveGce(*api, wish);
+}
+
+Status CompleteGce(Context& context, int64_t blob_period, std::vector<Offer>* offers) {
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  // Whoever clears up looks where anything was made.
+  for (const Offer& offer : *offers) {
+    const Place& place = offer.ask.place;
+    STOKER_TRY(NotePlace(ledger->store(), kGceProvider, GcePlace(place.account, place.zone)));
+  }
+  return CompleteGceOffers(blob_period, offers);
+}
+
+}  // namespace stoker::cli

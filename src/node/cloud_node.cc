@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/cloud_node.h"
+
+#include <chrono>
+#include <future>
+#include <utility>
+
+#include "ledger/places.h"
+#include "ledger/records.h"
+#include "provider/cloud/cloud_launch.h"
+#include "provider/ec2/ec2_host.h"
+#include "provider/ec2/ec2_metadata.h"
+#include "provider/gce/gce_host.h"
+#include "provider/gce/gce_metadata.h"
+
+namespace stoker::node {
+namespace {
+
+constexpr char kBootIdFile[] = "/run/stoker/boot-id";
+constexpr std::chrono::seconds kAskWhoEnds{2};
+
+// What stoker ends itself is of a closed launch.
+Status CancelByOwner(Ledger& ledger, const HostIdentity& me) {
+  STOKER_ASSIGN(const JobRead asked, ReadJob(ledger, me.request.job));
+  return MutateJob(ledger, me.request.job,
+                   [&](Job& record) -> Result<bool> {
+                     const Launch* const launch = FindLaunch(record, me.launch);
+                     const bool open = launch != nullptr && !launch->closed;
+                     if (!open || IsFinal(record.state) || record.cancel) return false;
+                     record.cancel =
+                         CancelRequest{asked.store_now, "who ended " + me.instance_id + " at ec2"};
+                     return true;
+                   })
+      .status();
+}
+
+}  // namespace
+
+bool CloudNode::IsOne(const std::string& dir) { return IsEc2Node(dir) || IsGceNode(dir); }
+
+std::function<Result<std::optional<Duration>>()> CloudNode::DrillsOf(const std::string& job,
+                                                                     const std::string& id) {
+  return [this, id, job]() -> Result<std::optional<Duration>> {
+    const std::lock_guard lock(mutex_);
+    if (store_ == nullptr) return std::optional<Duration>();
+    return ReadDrill(*store_, job, id);
+  };
+}
+
+CloudNode::Tag CloudNode::Tagging() {
+  return [this](const std::string& id, WallTime deadline) -> Status {
+    Tag tag;
+    {
+      const std::lock_guard lock(tag_mutex_);
+      tag = tag_;
+    }
+    if (!tag) return Status(Code::kUnavailable, "it is still starting");
+    return tag(id, deadline);
+  };
+}
+
+Result<std::unique_ptr<HostPlatform>> CloudNode::FindHost(const std::string& dir, Clock& clock) {
+  const auto common = [&](CloudHostOptions& options, const LaunchRequest& request,
+                          const std::string& id) {
+    options.dir = dir;
+    options.instance_dir = cloud::kInstanceDir;
+    options.boot_id_file = kBootIdFile;
+    options.drill = DrillsOf(request.job, id);
+    options.tag = Tagging();
+    place_ = request.ask.place;
+  };
+  if (IsGceNode(dir)) {
+    STOKER_ASSIGN(const LaunchRequest request, ReadGceLaunch(dir));
+    GceHostOptions options;
+    STOKER_ASSIGN(options.metadata, MakeGceMetadata(GceMetadataEndpoint()));
+    STOKER_ASSIGN(const std::string name, options.metadata->Get("instance/name"));
+    common(options, request, name);
+    options.power_off = EndGceMachine;
+    return MakeGceHost(std::move(options), clock);
+  }
+  STOKER_ASSIGN(const LaunchRequest request, ReadEc2Launch(dir));
+  Ec2HostOptions options;
+  STOKER_ASSIGN(options.metadata, MakeEc2Metadata({}, clock));
+  STOKER_ASSIGN(const MachineIdentity me, options.metadata->Identity());
+  common(options, request, me.instance_id);
+  options.power_off = PowerOffBySystemd;
+  return MakeEc2Host(std::move(options), clock);
+}
+
+Status CloudNode::Use(Providers& providers, ObjectStore& store) {
+  Tag tag;
+  if (place_.provider == kGceProvider) {
+    STOKER_ASSIGN(const auto api, providers.Compute());
+    tag = [api, place = place_](const std::string& id, WallTime deadline) {
+      return LabelExpiry(*api, place.account, place.zone, id, deadline);
+    };
+  } else {
+    STOKER_ASSIGN(aws_, providers.Aws());
+    tag = [api = aws_, place = place_](const std::string& id, WallTime deadline) {
+      return TagExpiry(*api, place.region, id, deadline);
+    };
+  }
+  {
+    const std::lock_guard lock(tag_mutex_);
+    tag_ = std::move(tag);
+  }
+  const std::lock_guard lock(mutex_);
+  store_ = &store;
+  return Status::Ok();
+}
+
+void CloudNode::HeedOwner(Ledger& ledger, const HostIdentity& me) {
+  const auto asked = std::make_shared<std::promise<void>>();
+  auto done = asked->get_future();
+  {
+    const std::lock_guard lock(mutex_);
+    if (aws_ == nullptr || store_ == nullptr || owner_.joinable()) return;
+    owner_ = std::thread([api = aws_, asked, &ledger, me] {
+      const auto ends = IsEndedByOwner(*api, me.request.ask.place.region, me.instance_id);
+      if (ends.ok() && *ends) (void)CancelByOwner(ledger, me);
+      asked->set_value();
+    });
+  }
+  (void)done.wait_for(kAskWhoEnds);
+}
+
+void CloudNode::Leave() {
+  std::thread owner;
+  {
+    const std::lock_guard lock(mutex_);
+    store_ = nullptr;
+    owner = std::move(owner_);
+  }
+  if (owner.joinable()) owner.join();
+}
+
+}  // namespace stoker::node

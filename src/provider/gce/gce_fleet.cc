@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/gce/gce_fleet.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "provider/gce/gce_errors.h"
+#include "provider/gce/gce_request.h"
+
+namespace stoker::gce {
+namespace {
+
+constexpr int kMostPages = 1000;
+// Of each machine what is read here, and no metadata.
+constexpr char kFields[] =
+    "items/*/instances(name,id,zone,status,statusMessage,labels,labelFingerprint,machineType,"
+    "creationTimestamp,lastStartTimestamp,networkInterfaces/networkIP,"
+    "scheduling/provisioningModel),items/*/warning,nextPageToken,unreachables";
+
+}  // namespace
+
+std::string ZonePath(const std::string& project, const std::string& zone) {
+  return "projects/" + project + "/zones/" + zone + "/";
+}
+
+void Fleet::Remember(const std::string& id, const std::string& project, const std::string& zone) {
+  const std::lock_guard lock(mutex_);
+  places_[id] = {project, zone};
+}
+
+Status Fleet::Note(const std::string& place) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (noted_.contains(place)) return Status::Ok();
+  }
+  STOKER_TRY(notes_.note_place(place).WithContext("noting the place " + place));
+  const std::lock_guard lock(mutex_);
+  noted_.insert(place);
+  return Status::Ok();
+}
+
+Result<std::map<std::string, std::set<std::string>>> Fleet::Places() {
+  STOKER_ASSIGN(std::vector<std::string> told, notes_.places());
+  {
+    const std::lock_guard lock(mutex_);
+    told.insert(told.end(), noted_.begin(), noted_.end());
+  }
+  std::map<std::string, std::set<std::string>> out;
+  for (const std::string& place : told) {
+    const size_t dot = place.rfind('.');
+    if (dot == std::string::npos) continue;
+    out[place.substr(0, dot)].insert(place.substr(dot + 1));
+  }
+  return out;
+}
+
+Result<std::vector<Instance>> Fleet::ListAll(const std::string& filter) {
+  STOKER_ASSIGN(const auto places, Places());
+  std::vector<Instance> out;
+  for (const auto& [project, zones] : places) {
+    STOKER_ASSIGN(std::vector<Instance> found, List(project, zones, filter));
+    for (Instance& instance : found) out.push_back(std::move(instance));
+  }
+  return out;
+}
+
+Result<std::vector<Instance>> Fleet::List(const std::string& project,
+                                          const std::set<std::string>& zones,
+                                          const std::string& filter) {
+  std::vector<Instance> out;
+  Query query = {{"filter", filter},
+                 {"maxResults", "500"},
+                 {"returnPartialSuccess", "true"},
+                 {"fields", kFields}};
+  for (int number = 0; number < kMostPages; ++number) {
+    WallTime now;
+    STOKER_ASSIGN(const std::string body,
+                  api_.Read({"GET", "projects/" + project + "/aggregated/instances", query}, &now));
+    STOKER_ASSIGN(InstancePage page, ParseInstances(body, now));
+    for (const std::string& silent : page.silent) {
+      if (!zones.contains(silent)) continue;  // nothing of ours was ever asked for there
+      return Status(Code::kUnavailable,
+                    "the zone " + silent + " does not answer: what is there is not known");
+    }
+    for (Instance& instance : page.instances) {
+      const std::lock_guard lock(mutex_);
+      places_[instance.seen.id] = {project, instance.zone};
+      out.push_back(std::move(instance));
+    }
+    if (page.next.empty()) return out;
+    if (query.back().first != "pageToken") query.emplace_back("pageToken", "");
+    query.back().second = page.next;
+  }
+  return Status(Code::kCorrupt, "the list of instances of " + project + " has no end");
+}
+
+Result<std::optional<Instance>> Fleet::Get(const std::string& project, const std::string& zone,
+                                           const std::string& name) {
+  const Call call{"GET", ZonePath(project, zone) + "instances/" + name};
+  STOKER_ASSIGN(const Reply reply, api_.Repeat(call));
+  if (reply.failure) {
+    const Status status = StatusOf(Described(call), *reply.failure);
+    if (status.Is(Code::kNotFound)) return std::optional<Instance>();
+    return status;
+  }
+  STOKER_ASSIGN(Instance instance, ParseInstance(reply.body, reply.now));
+  return std::optional(std::move(instance));
+}
+
+Result<std::optional<Found>> Fleet::Find(const std::string& id) {
+  if (!IsInstanceName(id)) return Status(Code::kInvalid, "not an instance: " + Printable(id));
+  std::optional<std::pair<std::string, std::string>> place;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = places_.find(id); known != places_.end()) place = known->second;
+  }
+  std::optional<Instance> found;
+  if (place) {
+    STOKER_ASSIGN(found, Get(place->first, place->second, id));
+  } else {
+    STOKER_ASSIGN(std::vector<Instance> all, ListAll("name = \"" + id + "\""));
+    if (!all.empty()) found = std::move(all.front());
+    const std::lock_guard lock(mutex_);
+    if (found) place = places_[id];
+  }
+  if (!found || found->seen.ledger_id.empty()) return std::optional<Found>();
+  return std::optional(Found{place->first, std::move(*found)});
+}
+
+}  // namespace stoker::gce

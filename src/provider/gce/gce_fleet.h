@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which machines of a ledger there are at Google, and where. Inside provider/gce only.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "provider/gce/compute_api.h"
+#include "provider/gce/gce_answer.h"
+#include "provider/gce/gce_provider.h"
+
+namespace stoker::gce {
+
+struct Found {
+  std::string project;
+  Instance instance;
+};
+
+// "projects/p/zones/z/"
+std::string ZonePath(const std::string& project, const std::string& zone);
+
+// Thread-safe.
+class Fleet {
+ public:
+  Fleet(ComputeApi& api, const GceNotes& notes) : api_(api), notes_(notes) {}
+
+  // Once for each place and process: before anything is asked for there.
+  Status Note(const std::string& place);
+  // Where that machine is.
+  void Remember(const std::string& id, const std::string& project, const std::string& zone);
+  // Of all zones of all projects, or an error: half a list says nothing about what it leaves out.
+  Result<std::vector<Instance>> ListAll(const std::string& filter);
+  // None: it is not there.
+  Result<std::optional<Instance>> Get(const std::string& project, const std::string& zone,
+                                      const std::string& name);
+  // Only what carries a ledger's label: nothing else is ever ours to touch. None: it is gone.
+  Result<std::optional<Found>> Find(const std::string& id);
+
+ private:
+  // Zones by project, in which anything may be.
+  Result<std::map<std::string, std::set<std::string>>> Places();
+  Result<std::vector<Instance>> List(const std::string& project, const std::set<std::string>& zones,
+                                     const std::string& filter);
+
+  ComputeApi& api_;
+  const GceNotes& notes_;
+  std::mutex mutex_;
+  std::set<std::string> noted_;                                        // by this process
+  std::map<std::string, std::pair<std::string, std::string>> places_;  // project, zone
+};
+
+}  // namespace stoker::gce

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `options` of an Ask says for Compute Engine: all that the request depends on besides place,
+// type, image and market, resolved when the job was submitted. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace stoker::gce {
+
+struct Label {
+  std::string key;
+  std::string value;
+  bool operator==(const Label&) const = default;
+};
+
+struct Options {
+  std::string network;          // "projects/P/global/networks/N", or
+  std::string subnetwork;       // "projects/P/regions/R/subnetworks/N", or both
+  bool external_ip = true;      // else it reaches Google's services by Private Google Access
+  std::string service_account;  // e-mail
+  std::string accelerator;      // attached: "nvidia-tesla-t4"; "" = none is
+  int64_t accelerators = 0;     // of them
+  int64_t gpus = 0;             // in all, those that the type brings too
+  int64_t disk_gib = 0;         // 0 = as large as the image
+  std::string disk_type;        // "pd-balanced"
+  std::vector<Label> labels;    // the user's
+  int64_t blob_period = 0;      // of the binary's copy, see ledger/blobs.h
+  // Of services that are not Google's own; "" = Google's.
+  std::string storage_endpoint;
+  std::string compute_endpoint;
+  bool operator==(const Options&) const = default;
+};
+
+// One line of JSON.
+std::string EncodeOptions(const Options& options);
+// kInvalid for what EncodeOptions never writes. Members that are not known are passed over.
+Result<Options> ParseOptions(std::string_view text);
+
+// A value of a label: at most 63 of a-z, 0-9, '_' and '-'. Source: "Requirements for labels"
+// (Compute Engine documentation); other scripts than Latin are not taken here.
+bool IsLabelValue(std::string_view text);
+// The same, and it begins with a letter.
+bool IsLabelKey(std::string_view text);
+// kInvalid, with what to do, for what cannot be a label of the user's.
+Status CheckLabel(const std::string& key, const std::string& value);
+
+}  // namespace stoker::gce

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider/gce/gce_provider.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "provider/gce/compute_api.h"
+#include "provider/gce/gce_answer.h"
+#include "provider/gce/gce_boot.h"
+#include "provider/gce/gce_errors.h"
+#include "provider/gce/gce_fleet.h"
+#include "provider/gce/gce_request.h"
+
+namespace stoker {
+namespace gce {
+namespace {
+
+constexpr int kMostTries = 12;  // of one request: its time is over long before
+Refusal No(RefusalClass what, std::string message) {
+  Refusal refusal;
+  refusal.what = what;
+  refusal.scope = RefusalScope::kRequest;
+  refusal.message = std::move(message);
+  return refusal;
+}
+
+// What became of one try.
+struct Outcome {
+  std::optional<Operation> operation;  // unset: it was refused at once, or made under another id
+  std::optional<Refusal> refusal;
+  bool there = false;  // something of that name is there
+  bool known =
+      false;  // its id stands for another request: of the same token, so it is over or there
+  bool notice = true;  // else it was the notice of preemption that was refused
+};
+
+class Gce : public Provider {
+ public:
+  Gce(std::shared_ptr<ComputeApi> api, GceNotes notes, Duration told_for)
+      : api_(std::move(api)), notes_(std::move(notes)), fleet_(*api_, notes_), told_for_(told_for) {
+    traits_.name = kGceProvider;
+    traits_.takes_gangs = true;
+    traits_.may_stop = true;
+    traits_.can_start = true;
+  }
+
+  const ProviderTraits& traits() const override { return traits_; }
+
+  // The answer is an operation, and its errors come later: whoever sends the same again, which any
+  // observer does as long as no machine of it is seen, is told what became of it.
+  LaunchAnswer Launch(const LaunchRequest& request) override {
+    const Place& place = request.ask.place;
+    if (!IsSafeName(place.account) || !IsSafeName(place.zone)) {
+      return No(RefusalClass::kInvalid, "the request names no project and zone");
+    }
+    if (request.not_after.ms > 0 && api_->Now() > request.not_after) {
+      return No(RefusalClass::kOver, "the time to send this request is over");
+    }
+    const auto options = ParseOptions(request.ask.options);
+    if (!options.ok()) return No(RefusalClass::kInvalid, options.status().ToString());
+    const auto startup = StartupScript(request, *options);
+    if (!startup.ok()) return No(RefusalClass::kInvalid, startup.status().ToString());
+    Try attempt;
+    const auto checked = LaunchBody(request, *options, *startup, attempt);
+    if (!checked.ok()) return No(RefusalClass::kInvalid, checked.status().ToString());
+    STOKER_TRY(fleet_.Note(GcePlace(place.account, place.zone)));
+    while (attempt.number < kMostTries) {
+      auto tried = TryOnce(request, *options, *startup, attempt);
+      if (!tried.ok()) return NoAnswerOf(tried.status());
+      const bool failed = tried->operation && !tried->operation->errors.empty();
+      if (attempt.notice && !tried->notice) {
+        Forget(request.token);
+        attempt.notice = false;
+        continue;
+      }
+      if (tried->refusal) return *tried->refusal;
+      if (tried->known) return GivenByName(request);
+      if (tried->there) {
+        auto given = GivenByName(request);
+        const bool over = given.refusal() && given.refusal()->what == RefusalClass::kOver;
+        if (!over) return given;
+        return Status(Code::kUnavailable, "what is said to be there is not to be seen yet");
+      }
+      if (!failed) {
+        return tried->operation->done ? GivenByName(request) : Named(request);
+      }
+      if (api_->Now() - tried->operation->ended < told_for_)
+        return Told(request, *tried->operation);
+      Forget(request.token);
+      ++attempt.number;
+    }
+    return No(RefusalClass::kOver, "it has failed too often");
+  }
+
+  Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
+                                             const std::string& job) override {
+    STOKER_ASSIGN(const std::string filter, InstancesFilter(ledger_id, job));
+    STOKER_ASSIGN(const std::vector<Instance> found, fleet_.ListAll(filter));
+    std::vector<InstanceSeen> out;
+    for (const Instance& instance : found) out.push_back(instance.seen);
+    return out;
+  }
+
+  Status Terminate(const std::string& id) override {
+    STOKER_ASSIGN(const std::optional<Found> found, fleet_.Find(id));
+    if (!found) return Status::Ok();
+    return Change("DELETE", *found, "");
+  }
+
+  Status Start(const std::string& id) override {
+    STOKER_ASSIGN(const std::optional<Found> found, fleet_.Find(id));
+    if (!found) return Status(Code::kNotFound, id + " is gone");
+    const InstanceState state = found->instance.seen.state;
+    if (state == InstanceState::kStopping) {
+      return Status(Code::kBusy, id + " is still being stopped");
+    }
+    if (state != InstanceState::kStopped) return Status::Ok();
+    return Change("POST", *found, "/start");
+  }
+
+  Status Interrupt(const std::string& id, Duration lead) override {
+    STOKER_ASSIGN(const std::optional<Found> found, fleet_.Find(id));
+    const bool lives = found && (found->instance.seen.state == InstanceState::kRunning ||
+                                 found->instance.seen.state == InstanceState::kBooting);
+    if (!lives) return Status(Code::kNotFound, "instance " + Printable(id) + " does not run");
+    return notes_.drill(found->instance.seen.job, id, lead);
+  }
+
+ private:
+  struct Sent {
+    std::string operation;
+    int number = 0;
+    bool notice = true;
+  };
+
+  // What this process lacks is not Google's word, but it has done nothing either.
+  static LaunchAnswer NoAnswerOf(const Status& status) {
+    if (!status.Is(Code::kDenied) && !status.Is(Code::kInvalid)) return status;
+    Refusal refusal = No(RefusalClass::kDenied, status.ToString());
+    refusal.scope = RefusalScope::kAccount;
+    return refusal;
+  }
+
+  static bool AnyRefusesNotice(const Operation& operation) {
+    return std::any_of(operation.errors.begin(), operation.errors.end(), RefusesNotice);
+  }
+
+  // Sent under the id of this try; what was sent before by this process is only looked up.
+  Result<Outcome> TryOnce(const LaunchRequest& request, const Options& options,
+                          const std::string& startup, Try& attempt) {
+    Outcome out;
+    const std::string zone = ZonePath(request.ask.place.account, request.ask.place.zone);
+    if (const auto sent = SentBefore(request.token)) {
+      attempt = {sent->number, sent->notice};
+      STOKER_ASSIGN(const std::string body,
+                    api_->Read({"GET", zone + "operations/" + sent->operation}));
+      STOKER_ASSIGN(out.operation, ParseOperation(body));
+      out.notice = !AnyRefusesNotice(*out.operation);
+      return out;
+    }
+    STOKER_ASSIGN(const std::string body, LaunchBody(request, options, startup, attempt));
+    const Call call{
+        "POST", zone + LaunchMethod(request), {{"requestId", RequestId(request, attempt)}}, body};
+    STOKER_ASSIGN(const Reply reply, api_->Send(call));
+    if (!reply.failure) {
+      STOKER_ASSIGN(out.operation, ParseOperation(reply.body));
+      out.notice = !AnyRefusesNotice(*out.operation);
+      const std::lock_guard lock(mutex_);
+      sent_[request.token] = {out.operation->name, attempt.number, attempt.notice};
+      return out;
+    }
+    out.there = IsThere(*reply.failure);
+    out.known = IsOtherRequest(*reply.failure);
+    if (out.there || out.known) return out;
+    out.notice = !RefusesNotice(*reply.failure);
+    out.refusal = RefusalOf(*reply.failure);
+    if (!out.refusal) return StatusOf(Described(call), *reply.failure);
+    return out;
+  }
+
+  std::optional<Sent> SentBefore(const std::string& token) {
+    const std::lock_guard lock(mutex_);
+    const auto found = sent_.find(token);
+    if (found == sent_.end()) return std::nullopt;
+    return found->second;
+  }
+
+  void Forget(const std::string& token) {
+    const std::lock_guard lock(mutex_);
+    sent_.erase(token);
+  }
+
+  // A bulk says of itself only that it was rolled back: its parts say why.
+  LaunchAnswer Told(const LaunchRequest& request, const Operation& operation) {
+    std::vector<Failure> errors = operation.errors;
+    if (request.launches.size() > 1 && !operation.group.empty() && IsLabelValue(operation.group)) {
+      const Place& place = request.ask.place;
+      const auto body =
+          api_->Read({"GET",
+                      ZonePath(place.account, place.zone) + "operations",
+                      {{"filter", "operationGroupId = \"" + operation.group + "\""}}});
+      const auto parts = body.ok() ? ParseOperations(*body) : body.status();
+      for (const Operation& part : parts.value_or({})) {
+        errors.insert(errors.end(), part.errors.begin(), part.errors.end());
+      }
+    }
+    return RefusalOfOperation(errors);
+  }
+
+  LaunchAnswer Named(const LaunchRequest& request) {
+    std::vector<std::string> ids;
+    for (size_t i = 0; i < request.launches.size(); ++i) {
+      ids.push_back(InstanceName(request, static_cast<int>(i)));
+      fleet_.Remember(ids.back(), request.ask.place.account, request.ask.place.zone);
+    }
+    return ids;
+  }
+
+  // Each is looked up: lists may be behind.
+  LaunchAnswer GivenByName(const LaunchRequest& request) {
+    std::vector<std::string> ids;
+    bool any = false;
+    for (size_t i = 0; i < request.launches.size(); ++i) {
+      const std::string name = InstanceName(request, static_cast<int>(i));
+      const Place& place = request.ask.place;
+      STOKER_ASSIGN(const std::optional<Instance> found,
+                    fleet_.Get(place.account, place.zone, name));
+      const bool gone = !found || found->seen.state == InstanceState::kGone;
+      if (found && found->seen.token != request.token) {
+        return No(RefusalClass::kInvalid, "another machine has the name " + name);
+      }
+      ids.push_back(gone ? "" : name);
+      any = any || !gone;
+    }
+    if (!any) {
+      return No(RefusalClass::kOver, "the machines of this request have come and gone");
+    }
+    return ids;
+  }
+
+  Status Change(const std::string& method, const Found& found, const std::string& action) {
+    const Call call{method, ZonePath(found.project, found.instance.zone) + "instances/" +
+                                found.instance.seen.id + action};
+    STOKER_ASSIGN(const Reply reply, api_->Repeat(call));
+    if (!reply.failure) return Status::Ok();
+    const Status status = StatusOf(Described(call), *reply.failure);
+    if (status.Is(Code::kNotFound) && method == "DELETE") return Status::Ok();
+    return status;
+  }
+
+  const std::shared_ptr<ComputeApi> api_;
+  const GceNotes notes_;
+  Fleet fleet_;
+  const Duration told_for_;
+  ProviderTraits traits_;
+  std::mutex mutex_;
+  std::map<std::string, Sent> sent_;  // by token
+};
+
+}  // namespace
+}  // namespace gce
+
+std::string GcePlace(const std::string& project, const std::string& zone) {
+  return project + "." + zone;
+}
+
+Status LabelExpiry(gce::ComputeApi& api, const std::string& project, const std::string& zone,
+                   const std::string& instance_id, WallTime expires) {
+  const std::string path = gce::ZonePath(project, zone) + "instances/" + instance_id;
+  // Labels are set all at once, and only over those that were read.
+  STOKER_ASSIGN(const std::string body, api.Read({"GET", path}));
+  STOKER_ASSIGN(gce::Instance instance, gce::ParseInstance(body, api.Now()));
+  instance.labels[gce::kExpiresLabel] = std::to_string(expires.ms / 1000);
+  const nlohmann::json labels = {{"labels", instance.labels},
+                                 {"labelFingerprint", instance.fingerprint}};
+  const gce::Call call{"POST", path + "/setLabels", {}, labels.dump()};
+  STOKER_ASSIGN(const gce::Reply reply, api.Repeat(call));
+  if (!reply.failure) return Status::Ok();
+  return gce::StatusOf("renewing the lease of " + instance_id, *reply.failure);
+}
+
+Result<std::vector<std::string>> SweepGce(Provider& gce, gce::ComputeApi& api,
+                                          const std::string& ledger_id, bool dry_run) {
+  STOKER_ASSIGN(const std::vector<InstanceSeen> all, gce.Describe(ledger_id, ""));
+  const WallTime now = api.Now();  // known from the list
+  std::vector<std::string> expired;
+  for (const InstanceSeen& seen : all) {
+    const bool over = seen.expires.ms > 0 && seen.expires < now;
+    if (!over || seen.ledger_id != ledger_id || seen.state == InstanceState::kGone) continue;
+    if (!dry_run) STOKER_TRY(gce.Terminate(seen.id));
+    expired.push_back(seen.id);
+  }
+  return expired;
+}
+
+std::unique_ptr<Provider> MakeGceProvider(std::shared_ptr<gce::ComputeApi> api, GceNotes notes,
+                                          Duration told_for) {
+  return std::make_unique<gce::Gce>(std::move(api), std::move(notes), told_for);
+}
+
+}  // namespace stoker

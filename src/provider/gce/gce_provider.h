@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Virtual machines of Google Compute Engine: on-demand and spot, in any zone, all machines of a
+// request or none.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "base/time.h"
+#include "port/provider.h"
+
+namespace stoker {
+
+namespace gce {
+class ComputeApi;
+}
+
+inline constexpr char kGceProvider[] = "gce";
+
+// What the ledger keeps for Compute Engine, as callbacks. Thread-safe; none may be empty.
+struct GceNotes {
+  // Where anything of this ledger may be, as GcePlace has it. All that NotePlace ever got are among
+  // them.
+  std::function<Result<std::vector<std::string>>()> places;
+  // Before the first request there, so that whoever clears up looks there.
+  std::function<Status(const std::string& place)> note_place;
+  // Asks the machine's own agent to be taken after `lead`.
+  std::function<Status(const std::string& job, const std::string& instance_id, Duration lead)>
+      drill;
+};
+
+// "my-project.us-central1-a"
+std::string GcePlace(const std::string& project, const std::string& zone);
+
+// The credentials that Google's own tools would use (google/), and the address that gcloud would:
+// CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE. Sends nothing yet.
+Result<std::shared_ptr<gce::ComputeApi>> MakeComputeApi();
+// That address; "" = Google's own.
+std::string ComputeEndpoint();
+
+// An operation that failed is told, to whoever sends the same request, for so long; after that the
+// same request is tried again. Longer than any pause between two sends.
+inline constexpr Duration kToldFor = Duration::Seconds(65);
+
+// Interrupt asks the agent of the machine, by the notes: Google gives no drills with a notice of
+// any length. Machines are named by InstanceSeen::id in all calls: their names in the project.
+std::unique_ptr<Provider> MakeGceProvider(std::shared_ptr<gce::ComputeApi> api, GceNotes notes,
+                                          Duration told_for = kToldFor);
+
+// Moves the time until which nobody but its own job ends the machine.
+Status LabelExpiry(gce::ComputeApi& api, const std::string& project, const std::string& zone,
+                   const std::string& instance_id, WallTime expires);
+
+// Ends the ledger's machines whose `stoker-expires` is past by Google's clock; `dry_run`: only
+// tells which. Their ids.
+Result<std::vector<std::string>> SweepGce(Provider& gce, gce::ComputeApi& api,
+                                          const std::string& ledger_id, bool dry_run);
+
+}  // namespace stoker

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what a job asks to the ways to have it at Compute Engine, when it is submitted: names of one
+// image and one zone each, no aliases.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "job/request.h"
+#include "provider/gce/gce_provider.h"
+
+namespace stoker {
+
+struct GceWish {
+  std::string project;
+  std::string region;
+  std::string zone;   // "" = any
+  std::string type;   // "" = the smallest that fits
+  std::string image;  // as gce::FindImage has it; "" = the usual one
+  bool spot = false;
+  std::optional<int64_t> cpus;    // in thousandths
+  std::optional<int64_t> memory;  // bytes
+  std::optional<int> gpus;
+  std::string gpu_name;
+  std::optional<int64_t> disk_gib;
+  std::map<std::string, std::string> labels;
+  std::string network;          // "" = "default"
+  std::string subnetwork;       // "" = that of the network
+  std::string service_account;  // "" = "stoker@PROJECT.iam.gserviceaccount.com"
+  bool external_ip = true;
+  int64_t blob_period = 0;
+  std::string storage_endpoint;  // "" = Google's
+  std::string compute_endpoint;  // the same
+};
+
+// "stoker@PROJECT.iam.gserviceaccount.com"
+std::string UsualServiceAccount(const std::string& project);
+
+// One offer for each zone, in the order in which they are worth asking. Only reads; one error for
+// what cannot be had, with the nearest that can: kInvalid, kNotFound, kDenied; transient ones.
+Result<std::vector<Offer>> ResolveGce(gce::ComputeApi& api, const GceWish& wish);
+
+// What is to be known only once the job's code has been stored: the copy of the binary.
+Status CompleteGceOffers(int64_t blob_period, std::vector<Offer>* offers);
+
+}  // namespace stoker

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// How this machine's user reaches Compute Engine.
+#include <memory>
+#include <utility>
+
+#include "base/text.h"
+#include "google/credential_source.h"
+#include "net/host.h"
+#include "net/http_client.h"
+#include "provider/gce/compute_api.h"
+#include "provider/gce/gce_provider.h"
+
+namespace stoker {
+namespace {
+
+constexpr char kGoogle[] = "https://compute.googleapis.com/compute/v1";
+// As gcloud's.
+constexpr char kCaVariable[] = "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE";
+
+}  // namespace
+
+std::string ComputeEndpoint() {
+  return HostVariable("CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE").value_or("");
+}
+
+Result<std::shared_ptr<gce::ComputeApi>> MakeComputeApi() {
+  gce::ComputeApiOptions options;
+  options.base = ComputeEndpoint();
+  if (options.base.empty()) options.base = kGoogle;
+  while (EndsWith(options.base, "/")) options.base.pop_back();
+  const HttpPoolOptions http = HostPoolOptions(HostVariable(kCaVariable).value_or(""));
+  auto source = std::make_shared<GoogleCredentialSource>(
+      HostGoogleEnvironment(HostCredentialSender(http)), kComputeScope);
+  options.token = [source] { return source->Get(); };
+  options.token_refused = [source](const GoogleToken& token) { source->Reject(token); };
+  options.now = HostNow;
+  options.seed = HostSeed();
+  auto pool = std::make_shared<HttpPool>(http);
+  options.http = [pool](const HttpUrl& url, const HttpRequest& request) {
+    return pool->Call(url, request);
+  };
+  return std::make_shared<gce::ComputeApi>(std::move(options));
+}
+
+}  // namespace stoker

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Machines of Compute Engine keep the contract of the provider port. api.py starts what plays it.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <memory>
+#include <thread>
+
+#include "base/text.h"
+#include "sys/real_clock.h"
+#include "test/contract/provider_suite.h"
+#include "test/gcp/subject.h"
+
+namespace stoker {
+namespace {
+
+using contract_test::ProviderCase;
+using contract_test::ProviderCases;
+using contract_test::ProviderSubject;
+using gce_test::Order;
+
+// So long a failed operation is told in these tests.
+constexpr Duration kTold = Duration::Seconds(2);
+
+class GceSubject : public ProviderSubject {
+ public:
+  GceSubject() { EXPECT_EQ(Order("reset"), "ok"); }
+  Provider& provider() override { return *provider_; }
+  Provider& another() override { return *another_; }
+  WallTime Now() override { return clock_.Wall(); }
+  bool Until(const std::function<bool()>& there) override {
+    const MonoTime end = clock_.Mono() + Duration::Seconds(60);
+    while (!there()) {
+      if (clock_.Mono() > end) return false;
+      usleep(20'000);
+    }
+    return true;
+  }
+  LaunchRequest Request(const std::string& name) override {
+    return gce_test::RequestOf(name, clock_.Wall());
+  }
+  LaunchRequest TooMuch(int machines) override {
+    LaunchRequest request = Request("too-much");
+    request.ask.type = "n2-standard-2";
+    request.launches.resize(static_cast<size_t>(machines), 3);
+    EXPECT_EQ(Order("capacity?type=n2-standard-2&slots=" + std::to_string(machines - 1)), "ok");
+    return request;
+  }
+  // At once where Google says so at once, and in the operation where it does.
+  bool Refuse(const std::optional<Refusal>& how) override {
+    if (!how) return Order("doom?code=x&count=0") == "ok" && AtOnce(0, "x");
+    if (how->wait.ms != 0) return false;
+    switch (how->what) {
+      case RefusalClass::kCapacity:
+        return how->scope == RefusalScope::kZone && InOperation("ZONE_RESOURCE_POOL_EXHAUSTED");
+      case RefusalClass::kQuota:
+        return InOperation("QUOTA_EXCEEDED");
+      case RefusalClass::kThrottled:
+        return AtOnce(403, "rateLimitExceeded");
+      case RefusalClass::kDenied:
+        return AtOnce(403, "forbidden");
+      case RefusalClass::kInvalid:
+        return AtOnce(400, "invalid");
+      default:
+        return false;
+    }
+  }
+  bool Stop(const std::string& id) override { return Order("stop?name=" + id) == "ok"; }
+  void AtOnce(const std::vector<std::function<void()>>& calls) override {
+    std::vector<std::thread> threads;
+    for (const auto& call : calls) threads.emplace_back(call);
+    for (std::thread& thread : threads) thread.join();
+  }
+
+ private:
+  static bool AtOnce(int status, const std::string& code) {
+    return Order("refuse?method=instances.insert&status=" + std::to_string(status) +
+                 "&code=" + code) == "ok";
+  }
+  static bool InOperation(const std::string& code) {
+    return Order("doom?count=1000&code=" + code) == "ok";
+  }
+
+  RealClock clock_;
+  std::unique_ptr<Provider> provider_ = MakeGceProvider(gce_test::Api(), gce_test::Notes(), kTold);
+  std::unique_ptr<Provider> another_ = MakeGceProvider(gce_test::Api(), gce_test::Notes(), kTold);
+};
+
+class ProviderContract : public testing::TestWithParam<ProviderCase> {};
+
+TEST_P(ProviderContract, Gce) {
+  GceSubject subject;
+  EXPECT_EQ(Join(GetParam().run(subject), "\n"), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, ProviderContract, testing::ValuesIn(ProviderCases()),
+                         [](const auto& each) { return each.param.name; });
+
+// ---- what Compute Engine adds to the contract ----
+
+size_t Living(Provider& gce, const std::string& token) {
+  size_t living = 0;
+  for (const InstanceSeen& seen : gce.Describe("ledger", "").value_or({})) {
+    living += seen.token == token && seen.state != InstanceState::kGone;
+  }
+  return living;
+}
+
+TEST(GceApi, ALostAnswerIsFoundAgain) {
+  GceSubject subject;
+  ASSERT_EQ(Order("fault?method=instances.bulkInsert&way=lost_answer"), "ok");
+  LaunchRequest request = subject.Request("lost");
+  request.launches = {5, 6};
+  const auto lost = subject.provider().Launch(request);
+  EXPECT_FALSE(lost.ok());
+  EXPECT_FALSE(lost.refusal()) << lost.status().ToString();
+  const auto again = subject.another().Launch(request);
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_TRUE(subject.Until([&] { return Living(subject.provider(), "lost") == 2; }));
+}
+
+// The sender is dead: whoever sends the same next is told.
+TEST(GceApi, AnyObserverIsToldWhatBecameOfTheOperation) {
+  GceSubject subject;
+  ASSERT_EQ(Order("doom?code=ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS"), "ok");
+  const LaunchRequest request = subject.Request("dead-sender");
+  ASSERT_TRUE(subject.provider().Launch(request).ok());
+  std::optional<Refusal> told;
+  ASSERT_TRUE(subject.Until([&] {
+    told = subject.another().Launch(request).refusal();
+    return told.has_value();
+  }));
+  EXPECT_EQ(told->what, RefusalClass::kCapacity);
+  EXPECT_EQ(told->scope, RefusalScope::kZone);
+  EXPECT_NE(told->message.find("ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS"), std::string::npos);
+  EXPECT_EQ(Living(subject.another(), "dead-sender"), 0U);
+  // There is room again: the same entry is tried under another id.
+  ASSERT_TRUE(subject.Until([&] { return subject.another().Launch(request).ok(); }));
+  EXPECT_TRUE(subject.Until([&] { return Living(subject.provider(), "dead-sender") == 1; }));
+}
+
+TEST(GceApi, ABulkThatRollsBackIsOneRefusal) {
+  GceSubject subject;
+  ASSERT_EQ(Order("quota?metric=CPUS&limit=5"), "ok");
+  LaunchRequest request = subject.Request("bulk");
+  request.launches = {1, 2, 3};
+  ASSERT_TRUE(subject.provider().Launch(request).ok());
+  std::optional<Refusal> told;
+  ASSERT_TRUE(subject.Until([&] {
+    told = subject.another().Launch(request).refusal();
+    return told.has_value();
+  }));
+  EXPECT_EQ(told->what, RefusalClass::kQuota) << told->message;
+  EXPECT_TRUE(subject.Until([&] { return Order("instances") == "none"; })) << Order("instances");
+  EXPECT_EQ(Order("disks"), "none");
+}
+
+TEST(GceApi, ANoticeThatIsRefusedIsLeftOut) {
+  GceSubject subject;
+  ASSERT_EQ(Order("setting?name=refuse_notice&value=true"), "ok");
+  LaunchRequest request = subject.Request("notice");
+  request.ask.market = gce::kSpot;
+  const auto ids = subject.provider().Launch(request);
+  ASSERT_TRUE(ids.ok()) << ids.status().ToString();
+  EXPECT_EQ(*subject.another().Launch(request), *ids);
+  EXPECT_EQ(Living(subject.provider(), "notice"), 1U);
+}
+
+TEST(GceApi, AZoneThatDoesNotAnswerIsNotKnown) {
+  GceSubject subject;
+  ASSERT_TRUE(subject.provider().Launch(subject.Request("zone")).ok());
+  ASSERT_EQ(Order("silent?zones=europe-west4-a"), "ok");
+  const auto elsewhere = subject.provider().Describe("ledger", "");
+  EXPECT_TRUE(elsewhere.ok()) << elsewhere.status().ToString();
+  ASSERT_EQ(Order("silent?zones=us-central1-a"), "ok");
+  const auto here = subject.provider().Describe("ledger", "");
+  EXPECT_TRUE(here.status().transient()) << here.status().ToString();
+  ASSERT_EQ(Order("silent"), "ok");
+  EXPECT_EQ(Living(subject.provider(), "zone"), 1U);
+}
+
+TEST(GceApi, ANameThatAnotherHasIsNotTaken) {
+  GceSubject subject;
+  const LaunchRequest request = subject.Request("named");
+  ASSERT_TRUE(subject.provider().Launch(request).ok());
+  // The same name under another token: 16 digits of a hash that meet.
+  const std::string name = gce::InstanceName(request, 0);
+  EXPECT_TRUE(subject.another().Terminate("stoker-" + std::string(60, 'x') + "-0").code() ==
+              Code::kInvalid);
+  EXPECT_TRUE(subject.Until([&] { return Living(subject.provider(), "named") == 1; }));
+  EXPECT_EQ(subject.another().Launch(request)->front(), name);
+}
+
+TEST(GceApi, TheLeaseIsMovedByALabel) {
+  GceSubject subject;
+  const auto ids = subject.provider().Launch(subject.Request("labelled"));
+  ASSERT_TRUE(ids.ok());
+  const WallTime later{(subject.Now() + Duration::Hours(30)).ms / 1000 * 1000};
+  const auto api = gce_test::Api();
+  const Status moved = LabelExpiry(*api, gce_test::kProject, gce_test::kZone, ids->front(), later);
+  ASSERT_TRUE(moved.ok()) << moved.ToString();
+  EXPECT_TRUE(subject.Until([&] {
+    const auto all = subject.provider().Describe("ledger", "");
+    return all.ok() && all->size() == 1 && all->front().expires == later;
+  }));
+}
+
+TEST(GceApi, WhatHasExpiredIsEndedAndNothingElse) {
+  GceSubject subject;
+  const auto api = gce_test::Api();
+  Provider& gce = subject.provider();
+  const auto over = gce.Launch(subject.Request("over"));
+  const auto healthy = gce.Launch(subject.Request("healthy"));
+  LaunchRequest other = subject.Request("foreign");
+  other.ledger_id = "other";
+  const auto foreign = gce.Launch(other);
+  ASSERT_TRUE(over.ok() && healthy.ok() && foreign.ok());
+  EXPECT_TRUE(SweepGce(gce, *api, "ledger", false)->empty());
+  const WallTime past = subject.Now() - Duration::Minutes(1);
+  for (const auto& ids : {over, foreign}) {
+    const Status moved = LabelExpiry(*api, gce_test::kProject, gce_test::kZone, ids->front(), past);
+    ASSERT_TRUE(moved.ok()) << moved.ToString();
+  }
+  ASSERT_TRUE(subject.Until([&] { return !SweepGce(gce, *api, "ledger", true)->empty(); }));
+  EXPECT_EQ(*SweepGce(gce, *api, "ledger", true), *over);
+  EXPECT_EQ(Living(gce, "over"), 1U) << "who only looks ends nothing";
+  EXPECT_EQ(*SweepGce(gce, *api, "ledger", false), *over);
+  EXPECT_TRUE(subject.Until([&] { return Living(gce, "over") == 0; }));
+  EXPECT_EQ(Living(gce, "healthy"), 1U);
+  EXPECT_EQ(gce.Describe("other", "")->size(), 1U);
+}
+
+}  // namespace
+}  // namespace stoker

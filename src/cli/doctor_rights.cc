@@ -8,16 +8,41 @@
 #include "base/text.h"
 #include "provider/ec2/ec2_resolve.h"
 #include "provider/ec2/ec2_rights.h"
+#include "provider/gce/gce_rights.h"
 #include "store/rights.h"
 
 namespace stoker::cli {
 namespace {
+
+// Roles of a project: what machines are made of is not in a bucket.
+Result<Rights> WithGoogle(const std::string& store, Rights rights) {
+  if (!StartsWith(store, "gs://")) {
+    return Status(Code::kInvalid, "machines of Google need a store in a bucket of Google",
+                  "Set the store first: stoker config set store gs://bucket/prefix");
+  }
+  STOKER_ASSIGN(rights.submitter, WithGceRights(rights.submitter, true));
+  STOKER_ASSIGN(rights.node, WithGceRights(rights.node, false));
+  rights.how =
+      "Make roles of them and bind them on the project; storage permissions alone may be bound on "
+      "the bucket instead:\n"
+      "  gcloud iam roles create stokerSubmitter --project=PROJECT --file=submitter.json\n"
+      "  gcloud iam roles create stokerNode --project=PROJECT --file=node.json\n"
+      "  gcloud projects add-iam-policy-binding PROJECT --member=user:NAME "
+      "--role=projects/PROJECT/roles/stokerSubmitter\n"
+      "  gcloud iam service-accounts create stoker --project=PROJECT\n"
+      "  gcloud projects add-iam-policy-binding PROJECT "
+      "--member=serviceAccount:stoker@PROJECT.iam.gserviceaccount.com "
+      "--role=projects/PROJECT/roles/stokerNode\n"
+      "Leave compute.subnetworks.useExternalIp out where gcp.external_ip is false.\n";
+  return rights;
+}
 
 // With `infra`, those of the places that it names, too.
 Result<Rights> RightsOf(Context& context, const std::string& infra) {
   STOKER_ASSIGN(const stoker::Settings* settings, context.settings());
   STOKER_ASSIGN(Rights rights, RightsFor(settings->store, RegionOfRights(settings->store)));
   const Infra parts = ParseInfra(infra);
+  if (parts.provider == kGceProvider) return WithGoogle(settings->store, std::move(rights));
   if (parts.provider != kEc2Provider) return rights;
   const std::string role =
       settings->aws_instance_profile.empty() ? kUsualProfile : settings->aws_instance_profile;

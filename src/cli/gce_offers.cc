@@ -11,7 +11,7 @@
 namespace stoker::cli {
 namespace {
 
-constexpr char kSecretsNext[] =
+constexpr char kGoogleSecretsNext[] =
     "Let the program read them from where its account may, as Secret Manager";
 
 std::string First(std::initializer_list<const char*> variables) {
@@ -32,7 +32,7 @@ Result<std::vector<Offer>> ResolveGceOffers(Context& context, const JobSpec& spe
   const Infra infra = ParseInfra(spec.resources.infra);
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   const std::string store_url = ledger->store().url();
-  STOKER_TRY(CheckReach(spec, store_url, "gs://", "machines of Google", kSecretsNext));
+  STOKER_TRY(CheckReach(spec, store_url, "gs://", "machines of Google", kGoogleSecretsNext));
   STOKER_ASSIGN(const Settings* settings, context.settings());
   const ResourcesSpec& asked = spec.resources;
   GceWish wish;

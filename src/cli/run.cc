@@ -245,7 +245,7 @@ Verb RunVerb() {
        "JOB[/CHECKPOINT]"},
       {"-n,--name", "The job's name", &o->name, "NAME"},
       {"--workdir", "The folder to pack and to run in", &o->workdir, "DIR"},
-      {"--infra", "Where to run: local, or aws/REGION[/ZONE]", &o->infra, "WHERE"},
+      {"--infra", "Where to run: local, aws/REGION[/ZONE], gcp/REGION[/ZONE]", &o->infra, "WHERE"},
       {"--spot", "Accept machines that may be interrupted", &o->spot},
       {"--num-nodes", "The number of nodes", &o->num_nodes, "N"},
       {"--cpus", "CPUs of each node, 0.5 or more (usual: 1 for the job)", &o->cpus, "N"},

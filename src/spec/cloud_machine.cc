@@ -24,7 +24,7 @@ bool IsParameter(std::string_view text) {
 bool IsGoogleImage(std::string_view text) {
   const std::vector<std::string> parts = Split(text, '/');
   for (const std::string& part : parts) {
-    if (!IsSafeName(part)) return false;
+    if (!IsSafeName(part) || EndsWith(part, "-")) return false;
   }
   if (parts.size() == 2) return true;
   const bool whole =

@@ -67,7 +67,7 @@ JOB_FILES = [
         1,
         ["file_mounts", "not built yet"],
     ),
-    ("not built: azure", "run: x\nresources: {infra: azure/us-east1}\n", 1, ["azure", "not built yet"]),
+    ("not built: oci", "run: x\nresources: {infra: oci/us-east1}\n", 1, ["oci", "not built yet"]),
     (
         "not there: accelerators",
         "run: x\nresources: {accelerators: H100:8}\n",

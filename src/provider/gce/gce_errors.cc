@@ -126,6 +126,7 @@ Refusal Read(const Failure& failure) {
 }
 
 bool IsNoAnswer(const Failure& failure) {
+  if (failure.status == 429) return false;
   if (failure.code.empty() || failure.status >= 500) return Find(failure) == nullptr;
   return failure.code == "backendError" || failure.code == "internalError";
 }

@@ -83,7 +83,7 @@ const Bad kBad[] = {
     {"workdir: {url: x, ref: y}\nrun: x", "1:10", "a git repository as 'workdir' is understood"},
     {"workdir: https://a/b\nrun: x", "1:10", "a repository or bucket as 'workdir' is understood"},
     {"resources: {infra: azure/us-east1}\nrun: x", "1:20", "'resources.infra: azure/us-east1' is"},
-    {"resources: {cloud: gcp}\nrun: x", "1:20", "'resources.cloud: gcp' is understood but not"},
+    {"resources: {cloud: oci}\nrun: x", "1:20", "'resources.cloud: oci' is understood but not"},
     {"resources: {accelerators: {H100: 8, L4: 1}}\nrun: x", "1:27", "with several kinds to choose"},
     {"resources: {accelerators: [H100, L4]}\nrun: x", "1:27", "with several kinds to choose"},
     {"resources: {accelerators: 2}\nrun: x", "1:27", "does not say how many GPUs, or of which"},

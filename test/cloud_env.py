@@ -16,13 +16,15 @@ REQUIREMENTS = os.path.join(HERE, 'requirements-cloud.txt')
 BASE_PYTHON = '/usr/bin/python3'  # what python3-venv belongs to
 
 
-def make(folder, requirements):
+def make(folder, requirements, debian):
     """A whole environment at `folder` or none: pip may be cut off at any moment."""
     shutil.rmtree(folder, ignore_errors=True)
     print(f'cloud_env: installing {requirements} into {folder}', file=sys.stderr)
-    subprocess.run([BASE_PYTHON, '-m', 'venv', folder], check=True)
+    # What needs Debian's torch must not fetch another one of gigabytes: its list is whole.
+    venv, pip = (['--system-site-packages'], ['--no-deps']) if debian else ([], [])
+    subprocess.run([BASE_PYTHON, '-m', 'venv', *venv, folder], check=True)
     subprocess.run(
-        [os.path.join(folder, 'bin', 'pip'), 'install', '-q', '-r', requirements],
+        [os.path.join(folder, 'bin', 'pip'), 'install', '-q', *pip, '-r', requirements],
         check=True,
         stdout=sys.stderr,
     )
@@ -38,8 +40,9 @@ def cache_root():
     return root
 
 
-def folder(requirements=REQUIREMENTS):
-    """The environment's folder; waits while another test makes it."""
+def folder(requirements=REQUIREMENTS, debian=False):
+    """The environment's folder; waits while another test makes it. `debian`: beside Debian's own
+    packages, and of `requirements` nothing but what it names."""
     with open(requirements, 'rb') as source:
         version = hashlib.sha256(source.read()).hexdigest()[:12]
     kind = os.path.basename(requirements).removeprefix('requirements-').removesuffix('.txt')
@@ -47,7 +50,7 @@ def folder(requirements=REQUIREMENTS):
     with open(path + '.lock', 'w', encoding='utf-8') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not os.path.exists(os.path.join(path, 'whole')):
-            make(path, requirements)
+            make(path, requirements, debian)
     return path
 
 

@@ -154,6 +154,11 @@ void LogSpool::AddRecord(LogStream stream, bool continues, std::string_view a, s
   if (batch_.size() >= kBatchBytes) Commit();
 }
 
+void LogSpool::Tell(std::function<void(int64_t first, std::string_view records)> told) {
+  const std::lock_guard lock(mutex_);
+  told_ = std::move(told);
+}
+
 std::string LogSpool::LossNotice() const {
   return headers_[Index(LogStream::kSystem)][false] + "stoker: " + std::to_string(lost_unsaid_) +
          " lines lost: " +
@@ -168,6 +173,7 @@ void LogSpool::Commit() {
   Status appended = AppendBatch(batch_, records + (notice ? 1 : 0));
   if (appended.ok()) {
     lost_unsaid_ = 0;
+    if (told_) told_(next_line_ - records - (notice ? 1 : 0), batch_);
   } else {
     appender_.reset();
     if (records > 0) last_loss_ = clock_.Mono();

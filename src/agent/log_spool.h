@@ -56,6 +56,10 @@ class LogSpool : public LogSink {
   // Records all unfinished lines: the program has ended.
   void FlushPartials();
 
+  // `told` hears of each batch of records once it is kept, with the line of the first: from any
+  // writing thread, under this spool's lock, so it must be quick. Before anything is written.
+  void Tell(std::function<void(int64_t first, std::string_view records)> told);
+
   struct Chunk {
     std::string text;   // whole records; empty = nothing at or after the line asked for
     int64_t first = 0;  // line of the first; greater than asked for where lines are missing
@@ -124,6 +128,7 @@ class LogSpool : public LogSink {
   const std::unique_ptr<SpoolFolder> folder_;
   Clock& clock_;
   const std::function<void()> wake_;
+  std::function<void(int64_t first, std::string_view records)> told_;
   const LogSpoolOptions options_;
 
   mutable std::mutex mutex_;

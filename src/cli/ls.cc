@@ -9,12 +9,14 @@
 #include "base/text.h"
 #include "cli/context.h"
 #include "cli/full_store.h"
+#include "cli/job_fields.h"
 #include "cli/ls_columns.h"
 #include "cli/story.h"
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "controller/all_jobs.h"
 #include "ledger/index.h"
+#include "view/metrics.h"
 
 namespace stoker::cli {
 namespace {
@@ -32,11 +34,25 @@ struct LsOptions {
   std::string state;
   std::string name;
   std::string columns;
+  std::string sort;
+  std::string where;
+  bool reverse = false;
 };
 
 bool Wanted(const LsOptions& options, const Summary& job) {
   if (!options.name.empty() && job.name != options.name) return false;
   return options.state.empty() || Name(job.state) == options.state;
+}
+
+json MetricsJson(const Summary& job) {
+  json all = json::object();
+  for (const SummaryMetric& metric : job.metrics) {
+    all[metric.name] = {{"last", NumberJson(metric.last)},
+                        {"last_step", metric.last_step},
+                        {"min", NumberJson(metric.min)},
+                        {"max", NumberJson(metric.max)}};
+  }
+  return all;
 }
 
 json ToJson(const Summary& job) {
@@ -62,6 +78,7 @@ json ToJson(const Summary& job) {
           {"signal", job.signal},
           {"newest_checkpoint", job.newest_checkpoint},
           {"retry_of", job.retry_of},
+          {"metrics", MetricsJson(job)},
           {"remark", job.remark},
           {"unkept", job.unkept},
           {"rev", job.rev}};
@@ -152,6 +169,41 @@ void SayTroubles(Context& context, const std::vector<Summary>& shown,
   if (any_live) FullStoreTeller().Tell(context, store);
 }
 
+// Whether more is asked of jobs than their records say.
+bool AsksForMetrics(const LsOptions& options, const std::vector<WhereTerm>& terms) {
+  return !options.columns.empty() || (!options.sort.empty() && !JobFields::IsFact(options.sort)) ||
+         std::any_of(terms.begin(), terms.end(),
+                     [](const WhereTerm& term) { return !JobFields::IsFact(term.name); });
+}
+
+// What runs has no line in the index yet.
+void AddMetrics(Context& context, Ledger& ledger, std::vector<Summary>* jobs) {
+  for (Summary& job : *jobs) {
+    if (IsFinal(job.state) || !job.started) continue;
+    const auto totals = ReadMetricTotals(ledger.store(), job.id);
+    if (totals.ok()) job.metrics = SummaryMetricsOf(*totals);
+    if (!totals.ok()) context.Say(job.id + ": metrics: " + totals.status().ToString());
+  }
+}
+
+// The jobs that --where means, in the order of --sort.
+Status Arrange(Context& context, const LsOptions& options, Ledger& ledger,
+               std::vector<Summary>* jobs) {
+  std::vector<WhereTerm> terms;
+  if (!options.where.empty()) {
+    STOKER_ASSIGN(terms, ParseWhere(options.where));
+  }
+  if (AsksForMetrics(options, terms)) AddMetrics(context, ledger, jobs);
+  JobFields fields(ledger, context.clock().Wall());
+  std::erase_if(*jobs, [&](const Summary& job) {
+    return !std::all_of(terms.begin(), terms.end(), [&](const WhereTerm& term) {
+      return Holds(term, fields.Get(job, term.name));
+    });
+  });
+  if (!options.sort.empty()) SortBy(jobs, options.sort, options.reverse, fields);
+  return Status::Ok();
+}
+
 Status Run(Context& context, const LsOptions& options) {
   if (!options.columns.empty() && (context.json || options.ids || options.hyperparameters)) {
     return Status(Code::kUsage, "--columns goes with none of --json, --ids, --hyperparameters",
@@ -171,10 +223,12 @@ Status Run(Context& context, const LsOptions& options) {
     }
   }
   for (const std::string& warning : list.warnings) context.Say(warning);
+  const bool any_job = !list.jobs.empty();
+  std::erase_if(list.jobs, [&](const Summary& job) { return !Wanted(options, job); });
+  STOKER_TRY(Arrange(context, options, *ledger, &list.jobs));
   std::vector<Summary> shown;
   size_t hidden = 0;
   for (const Summary& job : list.jobs) {
-    if (!Wanted(options, job)) continue;
     const bool keep = options.all || context.json || !IsFinal(job.state) || shown.size() < kShown;
     if (!keep) {
       ++hidden;
@@ -200,12 +254,12 @@ Status Run(Context& context, const LsOptions& options) {
       if (options.hyperparameters) line["hyperparameters"] = HyperparametersOf(*ledger, job.id);
       text += (text.size() > 1 ? ",\n " : "") + line.dump();
     }
-    const bool any_state = options.state.empty() && options.name.empty();
+    const bool any_state = options.state.empty() && options.name.empty() && options.where.empty();
     for (const UnreadableJob& job : any_state ? list.unreadable : std::vector<UnreadableJob>()) {
       text += (text.size() > 1 ? ",\n " : "") + ToJson(job).dump();
     }
     context.Print(text + "]\n");
-  } else if (shown.empty() && !list.jobs.empty()) {
+  } else if (shown.empty() && any_job) {
     context.Say("no job is like that; 'stoker ls --all' lists them all");
   } else if (shown.empty() && !list.unreadable.empty()) {
     // They have been named above.
@@ -214,7 +268,8 @@ Status Run(Context& context, const LsOptions& options) {
   } else {
     STOKER_TRY(PrintForPeople(context, shown, options, *ledger));
     SayTroubles(context, shown, live, ledger->store());
-    if (hidden > 0) context.Say(std::to_string(hidden) + " older jobs: stoker ls --all");
+    const char* which = options.sort.empty() ? " older" : " more";
+    if (hidden > 0) context.Say(std::to_string(hidden) + which + " jobs: stoker ls --all");
   }
   return Status::Ok();
 }
@@ -232,16 +287,26 @@ Verb LsVerb() {
       "terminal some columns are left out. OWNER appears when some jobs are not yours or come "
       "from another machine ('user@here' is this one). --columns takes job, name, status, "
       "attempt, nodes, age, duration, where, reason, checkpoint, user, host, submitted, ended, "
-      "ran (time of the program), from (the job it goes on from), and hyperparameters by name. "
+      "ran (time of the program), from (the job it goes on from), and hyperparameters and metrics "
+      "by "
+      "name: the last value, or min.NAME and max.NAME. --sort and --where take the same names, "
+      "the lowest first or, with --reverse, the highest; terms of --where are joined by 'and'. "
       "Like every command, it also moves running jobs along.";
-  verb.examples = {"stoker ls", "stoker ls --all --state Failed", "stoker ls --hyperparameters",
-                   "stoker ls --columns name,status,lr,duration,user", "stoker ls --json"};
+  verb.examples = {"stoker ls",
+                   "stoker ls --all --state Failed",
+                   "stoker ls --hyperparameters",
+                   "stoker ls --columns name,status,lr,duration,user",
+                   "stoker ls --where 'lr<0.1 and state=Succeeded' --sort val_loss",
+                   "stoker ls --json"};
   verb.options = {
       {"-a,--all", "Every job, not only the newest", &options->all},
       {"--columns", "Show these columns, in this order", &options->columns, "A,B,C"},
       {"--hyperparameters", "Show the hyperparameters too", &options->hyperparameters},
       {"--ids", "Print only ids and names, one to a line", &options->ids},
       {"--name", "Only jobs with this name", &options->name, "NAME"},
+      {"--sort", "Order by this instead of by age", &options->sort, "NAME"},
+      {"--reverse", "With --sort: the highest first", &options->reverse},
+      {"--where", "Only jobs of which this is true", &options->where, "CONDITION"},
       {"--state",
        "Only jobs in this state",
        &options->state,

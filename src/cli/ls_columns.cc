@@ -10,6 +10,7 @@
 #include "base/letter_case.h"
 #include "base/text.h"
 #include "cli/context.h"
+#include "cli/job_fields.h"
 #include "cli/local_time.h"
 #include "ledger/records.h"
 #include "spec/parse.h"
@@ -17,23 +18,6 @@
 
 namespace stoker::cli {
 namespace {
-
-using Hyperparameters = std::vector<std::pair<std::string, std::string>>;
-
-// As they were given, without the quotes of JSON around text; nothing where the file is unreadable.
-std::optional<Hyperparameters> ReadHyperparameters(Ledger& ledger, const std::string& id) {
-  Job job;  // not compared with the record, which `ls` does not read
-  job.id = id;
-  const auto text = ReadSpec(ledger, job);
-  const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
-  if (!spec.ok()) return std::nullopt;
-  Hyperparameters all;
-  for (const auto& [name, value] : spec->hyperparameters) {
-    const bool quoted = value.size() > 1 && value[0] == '"';
-    all.emplace_back(name, quoted ? value.substr(1, value.size() - 2) : value);
-  }
-  return all;
-}
 
 std::string Reason(const Summary& job) {
   if (job.reason == EndReason::kNone) return "";
@@ -123,7 +107,35 @@ std::optional<LsColumn> OfHyperparameter(
                   }};
 }
 
+// A column of one metric; nothing when no job has it.
+std::optional<LsColumn> OfMetric(const std::string& name, const std::vector<Summary>& jobs,
+                                 Ledger& ledger) {
+  const auto fields = std::make_shared<JobFields>(ledger, WallTime{});
+  const bool any = std::any_of(jobs.begin(), jobs.end(), [&](const Summary& job) {
+    return fields->Metric(job, name).has_value();
+  });
+  if (!any) return std::nullopt;
+  return LsColumn{Printable(name), {8, 0}, [fields, name](const Summary& job) {
+                    const auto value = fields->Metric(job, name);
+                    return value ? value->text : "";
+                  }};
+}
+
 }  // namespace
+
+std::optional<Hyperparameters> ReadHyperparameters(Ledger& ledger, const std::string& id) {
+  Job job;  // not compared with the record, which `ls` does not read
+  job.id = id;
+  const auto text = ReadSpec(ledger, job);
+  const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
+  if (!spec.ok()) return std::nullopt;
+  Hyperparameters all;
+  for (const auto& [name, value] : spec->hyperparameters) {
+    const bool quoted = value.size() > 1 && value[0] == '"';
+    all.emplace_back(name, quoted ? value.substr(1, value.size() - 2) : value);
+  }
+  return all;
+}
 
 std::string HyperparametersOf(Ledger& ledger, const std::string& id) {
   const auto all = ReadHyperparameters(ledger, id);
@@ -165,13 +177,15 @@ Result<std::vector<LsColumn>> NamedColumns(Context& context, const std::vector<S
     }
     auto value = OfHyperparameter(
         StartsWith(name, "hp.") ? name.substr(std::string("hp.").size()) : name, hyperparameters);
+    if (!value) value = OfMetric(name, jobs, ledger);
     if (!value) {
       std::vector<std::string> heads;
       for (const LsColumn& each : known) heads.push_back(LowerCase(each.head));
-      return Status(Code::kUsage,
-                    "--columns: '" + Printable(name) +
-                        "' is neither a column nor a hyperparameter of these jobs",
-                    "The columns are " + Join(heads, ", ") + ", and each hyperparameter by name");
+      return Status(
+          Code::kUsage,
+          "--columns: '" + Printable(name) +
+              "' is neither a column nor a hyperparameter or metric of these jobs",
+          "The columns are " + Join(heads, ", ") + ", and each hyperparameter and metric by name");
     }
     columns.push_back(*std::move(value));
   }

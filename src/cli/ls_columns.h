@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -14,6 +16,10 @@
 namespace stoker::cli {
 
 class Context;
+
+using Hyperparameters = std::vector<std::pair<std::string, std::string>>;
+// As they were given, without the quotes of JSON around text; nothing where the file is unreadable.
+std::optional<Hyperparameters> ReadHyperparameters(Ledger& ledger, const std::string& id);
 
 struct LsColumn {
   std::string head;
@@ -27,8 +33,9 @@ std::vector<LsColumn> UsualColumns(Context& context, const std::vector<Summary>&
                                    bool hyperparameters, Ledger& ledger);
 
 // The columns that `names` ("name,status,lr") asks for, in this order, in any case. What is no
-// column is a hyperparameter of at least one of `jobs`; "hp.NAME" is one in any case. kUsage for
-// what is neither, with the names of the columns. None of them is left out of a narrow table.
+// column is a hyperparameter of at least one of `jobs`, "hp.NAME" in any case, or one of their
+// metrics: its last value, or min.NAME, max.NAME. kUsage for what is none of these, with the names
+// of the columns. None of them is left out of a narrow table.
 Result<std::vector<LsColumn>> NamedColumns(Context& context, const std::vector<Summary>& jobs,
                                            const std::string& names, Ledger& ledger);
 

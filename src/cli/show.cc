@@ -7,16 +7,30 @@
 #include "cli/tiers.h"
 #include "cli/unsaved_here.h"
 #include "cli/verb.h"
+#include "ledger/index.h"
 #include "ledger/records.h"
 #include "spec/parse.h"
 #include "view/kept.h"
+#include "view/metrics.h"
 
 namespace stoker::cli {
 namespace {
 
+constexpr size_t kMetricsShown = 4;
+
 struct ShowOptions {
   std::string job = "-";
 };
+
+// What was found, and where.
+std::string MetricsText(const MetricTotals& totals) {
+  const std::string text = TotalsText(totals, kMetricsShown);
+  if (text.empty()) return "";
+  std::string from;
+  for (const std::string& one : totals.found_in)
+    from += (from.empty() ? "" : ", ") + Printable(one);
+  return "  metrics     " + text + "\n" + (from.empty() ? "" : "              from " + from + "\n");
+}
 
 Status Run(Context& context, const ShowOptions& options) {
   STOKER_ASSIGN(const std::string id, context.ResolveJob(options.job));
@@ -33,12 +47,15 @@ Status Run(Context& context, const ShowOptions& options) {
                          pass.store_now,
                          RecoveryTiers(context, pass.job, known),
                          ReadUsage(ledger->store(), pass.job, &usage_trouble)};
+  const auto totals = ReadMetricTotals(ledger->store(), pass.job.id);
   const Kept kept = ReadKept(ledger->store(), pass.job.id);
   const auto unsaved = UnsavedHere(context.places().state, pass.job.id);
   if (context.json) {
     nlohmann::json out = StoryJson(input);
     out["kept"] = KeptJson(kept);
     out["usage"] = UsageJson(input.usage);
+    if (totals.ok()) out["metrics"] = TotalsJson(*totals);
+    if (totals.ok()) out["metrics_found_in"] = totals->found_in;
     out["queued"] = Queued(pass.job, pass.machines);
     out["unsaved_here"] = unsaved;
     if (text.ok()) out["spec"] = *text;
@@ -48,9 +65,11 @@ Status Run(Context& context, const ShowOptions& options) {
     for (const std::string& line : Queued(pass.job, pass.machines)) {
       waiting += "  waiting     " + line + "\n";
     }
-    context.Print(TellStory(input) + waiting + "  kept        " + KeptText(kept, pass.job.id) +
-                  "\n" + UnsavedText(pass.job, unsaved));
+    context.Print(TellStory(input) + waiting + (totals.ok() ? MetricsText(*totals) : "") +
+                  "  kept        " + KeptText(kept, pass.job.id) + "\n" +
+                  UnsavedText(pass.job, unsaved));
   }
+  if (!totals.ok()) context.Say("metrics: " + totals.status().ToString());
   if (!usage_trouble.ok()) context.Say(usage_trouble.ToString());
   if (!IsFinal(pass.job.state)) FullStoreTeller().Tell(context, ledger->store());
   if (pass.trouble) context.Say(pass.trouble->ToString());

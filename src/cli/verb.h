@@ -49,6 +49,8 @@ Verb RunVerb();
 Verb LsVerb();
 Verb ShowVerb();
 Verb LogsVerb();
+Verb MetricsVerb();
+Verb CompareVerb();
 Verb WaitVerb();
 Verb CancelVerb();
 Verb RetryVerb();

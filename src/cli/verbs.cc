@@ -4,10 +4,10 @@
 namespace stoker::cli {
 
 std::vector<Verb> AllVerbs() {
-  return {RunVerb(),    LsVerb(),         ShowVerb(),    LogsVerb(),       WaitVerb(),
-          CancelVerb(), RetryVerb(),      PreemptVerb(), GetVerb(),        CheckpointsVerb(),
-          PlacesVerb(), SyncVerb(),       GcVerb(),      ControllerVerb(), DoctorVerb(),
-          ConfigVerb(), CompletionVerb(), VersionVerb()};
+  return {RunVerb(),        LsVerb(),          ShowVerb(),   LogsVerb(),       MetricsVerb(),
+          CompareVerb(),    WaitVerb(),        CancelVerb(), RetryVerb(),      PreemptVerb(),
+          GetVerb(),        CheckpointsVerb(), PlacesVerb(), SyncVerb(),       GcVerb(),
+          ControllerVerb(), DoctorVerb(),      ConfigVerb(), CompletionVerb(), VersionVerb()};
 }
 
 }  // namespace stoker::cli

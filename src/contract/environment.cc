@@ -60,6 +60,7 @@ void SetStoker(const JobSpec& spec, const NodeFacts& facts, Environment& env) {
   Set(env, "STOKER_CHECKPOINT_DIR", facts.checkpoint_dir);
   Set(env, "STOKER_OUTPUT_DIR", facts.output_dir);
   Set(env, "STOKER_MODEL_DIR", facts.model_dir);
+  if (!facts.metrics_file.empty()) Set(env, "STOKER_METRICS", facts.metrics_file);
   Set(env, "STOKER_RESUME", facts.resume ? "1" : "0");
   SetChannels(spec, facts, env);
   nlohmann::ordered_json parameters = nlohmann::ordered_json::object();

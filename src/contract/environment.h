@@ -35,7 +35,8 @@ struct NodeFacts {
   std::string checkpoint_dir;
   std::string output_dir;
   std::string model_dir;
-  std::string inputs_dir;  // each channel has the folder of its name in it
+  std::string metrics_file;  // "" during setup
+  std::string inputs_dir;    // each channel has the folder of its name in it
   std::string store_url;
   std::string home;
   std::string path;        // PATH that the agent itself has

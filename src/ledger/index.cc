@@ -137,6 +137,16 @@ Result<Segments> ReadAllSegments(Ledger& ledger) {
   return Status(Code::kBusy, "the index changes faster than it can be read");
 }
 
+// What its metrics came to; of one that cannot be read, as it is damaged, the line has none.
+Result<Summary> WithMetrics(Ledger& ledger, const Job& job) {
+  Summary summary = SummaryOf(job);
+  if (!summary.started) return summary;
+  const auto totals = ReadMetricTotals(ledger.store(), job.id);
+  if (totals.status().transient()) return totals.status();
+  if (totals.ok()) summary.metrics = SummaryMetricsOf(*totals);
+  return summary;
+}
+
 // One line a job, that of the highest revision, newest job first.
 void KeepHighest(std::vector<Summary>* lines) {
   std::unordered_map<std::string_view, size_t> best;
@@ -208,7 +218,8 @@ Result<FromRecords> WriteFromRecords(Ledger& ledger, std::vector<std::string>* w
     }
     if (!IsFinal(read->job.state)) continue;
     ++result.lines;
-    lines.push_back(SummaryOf(read->job));
+    STOKER_ASSIGN(Summary line, WithMetrics(ledger, read->job));
+    lines.push_back(std::move(line));
     if (lines.size() < kLinesOfRebuild) continue;
     STOKER_TRY(WriteSegment(ledger, lines));
     lines.clear();
@@ -233,8 +244,17 @@ Status KeepInSight(Ledger& ledger, const std::set<std::string>& unreadable,
 
 }  // namespace
 
+Result<MetricTotals> ReadMetricTotals(ObjectStore& store, const std::string& job) {
+  const std::string key = paths::MetricTotals(job);
+  const auto object = store.Get(key);
+  if (object.status().Is(Code::kNotFound)) return MetricTotals();
+  STOKER_TRY(object.status());
+  return DecodeMetricTotals(key, object->data);
+}
+
 Status AppendSummary(Ledger& ledger, const Job& job) {
-  STOKER_TRY(WriteSegment(ledger, {SummaryOf(job)}));
+  STOKER_ASSIGN(const Summary line, WithMetrics(ledger, job));
+  STOKER_TRY(WriteSegment(ledger, {line}));
   // The line is safe; merging is upkeep that whoever comes next can do as well.
   (void)MergeIndex(ledger);
   return Status::Ok();

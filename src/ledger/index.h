@@ -48,6 +48,9 @@ Result<JobList> ListJobs(Ledger& ledger);
 // ends meanwhile is in the index before its marker goes. `dry_run`: they are only named.
 Result<std::vector<std::string>> FindHidden(Ledger& ledger, bool dry_run = false);
 
+// What is said of a job's metrics; empty where there are none.
+Result<MetricTotals> ReadMetricTotals(ObjectStore& store, const std::string& job);
+
 // Reads every record and writes the index anew; damaged segments go. For ReadIndex and `doctor`.
 Status RebuildIndex(Ledger& ledger);
 

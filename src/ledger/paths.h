@@ -38,6 +38,13 @@ inline std::string Artifacts(const std::string& job) { return Job(job) + "artifa
 inline std::string Usage(const std::string& job, int attempt, int rank) {
   return Job(job) + "usage/" + std::to_string(attempt) + "-" + std::to_string(rank) + ".json";
 }
+// Metrics of one node in one attempt; segments below it are "<%012d first flush>-<flushes>.zst".
+inline std::string AllMetrics(const std::string& job) { return Job(job) + "metrics/"; }
+inline std::string Metrics(const std::string& job, int attempt, int rank) {
+  return AllMetrics(job) + std::to_string(attempt) + "-" + std::to_string(rank) + "/";
+}
+// What is said of the metrics of rank 0 as a whole; one writer, its agent.
+inline std::string MetricTotals(const std::string& job) { return Job(job) + "metrics.json"; }
 // On which box of a pool the machines of a request are (provider/ssh/box_notes.h).
 inline std::string Boxes(const std::string& job) { return Job(job) + "boxes/"; }
 inline std::string Box(const std::string& job, const std::string& token) {

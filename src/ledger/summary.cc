@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "metrics/numbers.h"
 
 namespace stoker {
 namespace {
@@ -73,6 +75,13 @@ class LineReader {
   std::optional<WallTime> Time() {
     const int64_t ms = Number(-1, INT64_MAX);
     return ms < 0 ? std::nullopt : std::optional(WallTime{ms});
+  }
+  double Float() {
+    std::string text;
+    Text(&text);
+    const auto value = metrics::ParseNumber(text);
+    if (!value) ok_ = false;
+    return value.value_or(0);
   }
   template <typename E>
   E Enum() {
@@ -146,6 +155,12 @@ std::string Footer(std::string_view lines, size_t count) {
 
 }  // namespace
 
+bool SummaryMetric::operator==(const SummaryMetric& other) const {
+  const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+  return name == other.name && same(last, other.last) && last_step == other.last_step &&
+         same(min, other.min) && same(max, other.max);
+}
+
 Summary SummaryOf(const Job& job) {
   Summary summary;
   summary.id = job.id;
@@ -184,6 +199,23 @@ Summary SummaryOf(const Job& job) {
   return summary;
 }
 
+std::vector<SummaryMetric> SummaryMetricsOf(const MetricTotals& totals) {
+  std::vector<SummaryMetric> all;
+  for (const auto& [name, t] : totals.All()) {
+    all.push_back({Printable(name), t.last, t.last_step, t.min, t.max});
+  }
+  if (all.size() > kSummaryMetrics) {
+    // Long names are those of single layers and gradients.
+    std::stable_sort(all.begin(), all.end(), [](const SummaryMetric& a, const SummaryMetric& b) {
+      return a.name.size() < b.name.size();
+    });
+    all.resize(kSummaryMetrics);
+    std::sort(all.begin(), all.end(),
+              [](const SummaryMetric& a, const SummaryMetric& b) { return a.name < b.name; });
+  }
+  return all;
+}
+
 std::string EncodeSummary(const Summary& s) {
   LineWriter line;
   line.Text(s.id);
@@ -207,6 +239,14 @@ std::string EncodeSummary(const Summary& s) {
   line.Text(s.host);
   line.Text(s.remark);
   line.Number(s.unkept);
+  line.Number(static_cast<int64_t>(s.metrics.size()));
+  for (const SummaryMetric& metric : s.metrics) {
+    line.Text(metric.name);
+    line.Text(NumberText(metric.last));
+    line.Number(metric.last_step);
+    line.Text(NumberText(metric.min));
+    line.Text(NumberText(metric.max));
+  }
   return line.Take();
 }
 
@@ -234,6 +274,15 @@ std::optional<Summary> DecodeSummary(std::string_view text) {
   if (!line.AtEnd()) line.Text(&s.host);
   if (!line.AtEnd()) line.Text(&s.remark);
   if (!line.AtEnd()) s.unkept = line.Number(0, INT64_MAX);
+  const int64_t metrics = line.AtEnd() ? 0 : line.Number(0, 1000);
+  for (int64_t i = 0; i < metrics; ++i) {
+    SummaryMetric& metric = s.metrics.emplace_back();
+    line.Text(&metric.name);
+    metric.last = line.Float();
+    metric.last_step = line.Number(INT64_MIN, INT64_MAX);
+    metric.min = line.Float();
+    metric.max = line.Float();
+  }
   if (!line.Done() || !IsSafeName(s.id)) return std::nullopt;
   return s;
 }

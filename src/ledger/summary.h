@@ -10,10 +10,22 @@
 
 #include "base/status.h"
 #include "job/job.h"
+#include "metrics/metric_totals.h"
 
 namespace stoker {
 
-// Plain data, a function of the record alone.
+// A series of rank 0; `min` and `max` are NaN where no value is finite.
+struct SummaryMetric {
+  std::string name;
+  double last = 0;
+  int64_t last_step = 0;
+  double min = 0;
+  double max = 0;
+  // As they are written: a NaN is itself.
+  bool operator==(const SummaryMetric& other) const;
+};
+
+// Plain data, a function of the record alone, but for `metrics`.
 struct Summary {
   std::string id;
   int64_t rev = 0;
@@ -36,11 +48,17 @@ struct Summary {
   std::string host;  // Job::host; "" also in what an older stoker wrote
   // Of a job that has ended: outputs that never came, and what was not kept; "" = nothing to say.
   std::string remark;
-  int64_t unkept = 0;  // files that it left, and that are in no store
+  int64_t unkept = 0;                  // files that it left, and that are in no store
+  std::vector<SummaryMetric> metrics;  // by name, at most kSummaryMetrics; SummaryOf has none
   bool operator==(const Summary&) const = default;
 };
 
+// So many series of a job are in the index: those with the shortest names.
+inline constexpr size_t kSummaryMetrics = 24;
+
 Summary SummaryOf(const Job& job);
+// The series of a job as its line has them: at most kSummaryMetrics.
+std::vector<SummaryMetric> SummaryMetricsOf(const MetricTotals& totals);
 
 // A JSON array without line end. Text loses control characters and all beyond 200 bytes.
 std::string EncodeSummary(const Summary& summary);

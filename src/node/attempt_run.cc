@@ -86,6 +86,7 @@ AttemptRun::AttemptRun(ObjectStore& store, Ledger& ledger, ProcessRunner& runner
 AttemptRun::~AttemptRun() {
   Kill();
   if (watcher_.joinable()) watcher_.join();
+  if (log_) log_->sink().Tell(nullptr);
 }
 
 std::string AttemptRun::CheckpointDir() const {
@@ -332,6 +333,7 @@ Status AttemptRun::TryStage(const std::string& restore, StagingEnded* result) {
   if (step_.cancelled()) return Status(Code::kCancelled, "stopped while it was set up");
   const Status remembered = output_plan_->Remember();
   if (!remembered.ok()) Say("stoker: " + remembered.WithContext("outputs").ToString());
+  BeginMetrics();
   // Here, where a store that is away is waited for, and not when the program starts.
   return BeginKeepers();
 }
@@ -340,6 +342,7 @@ Status AttemptRun::Start(const StartProgram& start, std::function<void(TaskExit)
                          std::function<void()> activity) {
   contract::NodeFacts facts = Facts(start.addresses, start.master_port, !restored_.empty());
   facts.from_setup = from_setup_;
+  facts.metrics_file = MetricsFile();
   contract::Environment env = contract::ProgramEnvironment(config_.spec, facts);
   ActivatePythonEnv(venv_.folder, env);
   TaskCommand command;

@@ -21,6 +21,7 @@
 #include "node/env/python_env.h"
 #include "node/env/shell_step.h"
 #include "node/host_names.h"
+#include "node/metrics/collector.h"
 #include "node/output_sync.h"
 #include "node/outputs/unsaved.h"
 #include "node/own_variables.h"
@@ -113,6 +114,12 @@ class AttemptRun {
   void StartKeepers();    // once it runs
   Result<bool> MayCommit();
   bool SilentForGood(int rank);
+  // metrics.cc: what the program says of its training.
+  std::unique_ptr<MetricCollector> MakeCollector();
+  void BeginMetrics();
+  Status FinishMetrics(MonoTime deadline);
+  Status TakeUpMetrics();
+  std::string MetricsFile() const;
   Status FinalSync(const FinalizeAttempt& action);
   Status FinalCheckpoint(MonoTime deadline);
   void SayNow(const Status& trouble, bool taken);
@@ -162,6 +169,8 @@ class AttemptRun {
   std::unique_ptr<OutputPlan> output_plan_;
   std::unique_ptr<OutputSync> outputs_;
   bool left_kept_ = false;  // or was tried
+  std::unique_ptr<MetricCollector> metrics_;
+  bool metrics_taken_up_ = false;
 };
 
 }  // namespace stoker::node

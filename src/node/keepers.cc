@@ -199,24 +199,28 @@ void AttemptRun::StartKeepers() {
                        config_.dir + "/staging", movers_,
                        [this](const std::string& line) { Say(line); }},
       store_, clock_);
+  metrics_->Start();
   const std::lock_guard lock(mutex_);  // the report is written by another thread
   outputs_ = std::move(outputs);
 }
 
 Status AttemptRun::FinalSync(const FinalizeAttempt& action) {
+  const Status taken_up = TakeUpMetrics();
   if (!staged_) KeepForerunners();
-  if (!keeper_threads_) return Status::Ok();
+  if (!keeper_threads_) return taken_up;
   const MonoTime now = clock_.Mono();
   const MonoTime deadline =
       action.deadline ? BeforeLastWords(*action.deadline, now) : now + kFinalSyncWithin;
   const Status checkpoint = FinalCheckpoint(deadline).WithContext("the last checkpoint");
+  const Status metrics = FinishMetrics(deadline).WithContext("the last metrics");
   // Outputs of a run that failed or was taken are kept too: they say what happened.
   const Status outputs =
       outputs_ ? outputs_->Finish(deadline).WithContext("the last outputs") : Status::Ok();
   if (checkpoint.ok() && !hurried_) KeepWhatIsLeft(deadline);
   // What may not be read is not kept by another try either, and must not go with the folder.
   if (checkpoint.ok() && outputs.ok() && unsaved_.files == 0) MoveUnsavedAway(false);
-  return checkpoint.ok() ? outputs : checkpoint;
+  if (!checkpoint.ok()) return checkpoint;
+  return outputs.ok() ? metrics : outputs;
 }
 
 // In pieces, as somebody may lose patience meanwhile.
@@ -346,6 +350,8 @@ std::string AttemptRun::NewestCheckpoint() const { return keeper_ ? keeper_->new
 
 std::string AttemptRun::KeeperTrouble() const {
   std::string trouble = keeper_ && lost_.empty() ? keeper_->trouble() : "";  // lost_ has it
+  const std::string metrics = metrics_ ? metrics_->trouble() : "";
+  if (!metrics.empty()) trouble += (trouble.empty() ? "" : "; ") + metrics;
   const std::string more = outputs_ ? outputs_->trouble() : "";
   if (!more.empty()) trouble += (trouble.empty() ? "" : "; ") + more;
   std::vector<std::string> lost = lost_;

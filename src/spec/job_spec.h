@@ -37,6 +37,13 @@ struct OutputSpec {
   bool operator==(const OutputSpec&) const = default;
 };
 
+// A number in a line of the log, as SageMaker's MetricDefinitions have it.
+struct MetricSpec {
+  std::string name;
+  std::string regex;  // RE2's; its first group is the number
+  bool operator==(const MetricSpec&) const = default;
+};
+
 struct RecoverySpec {  // job_recovery, as SkyPilot means it
   // "", "FAILOVER" or "EAGER_NEXT_REGION": which region comes first; the same where there is one.
   std::string strategy;
@@ -101,7 +108,9 @@ struct JobSpec {
   std::vector<std::string> argv;  // the one-line form: executed as is, no shell
   CheckpointSpec checkpoints;
   std::vector<OutputSpec> outputs;
-  bool outputs_given = false;  // false: what the program made or changed is kept at its end
+  bool outputs_given = false;       // false: what the program made or changed is kept at its end
+  std::vector<MetricSpec> metrics;  // none: what metrics/log_lines.h knows by itself
+  std::string tensorboard;          // the only folder with event files; "" = any
   LimitsSpec limits;
   RecoverySpec job_recovery;
   SlurmSpec slurm;

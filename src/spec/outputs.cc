@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The section `outputs`: paths and patterns of what is kept.
+// What is kept of a run. The section `outputs`: paths and patterns of files; `metrics` and
+// `tensorboard`: where numbers are found.
 #include <algorithm>
 
 #include "base/text.h"
+#include "metrics/patterns.h"
+#include "metrics/point.h"
 #include "spec/sections.h"
 
 namespace stoker {
@@ -83,6 +86,52 @@ void ReadOutputs(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
       AddOutput(item, "outputs", reader, spec);
     }
   }
+}
+
+namespace {
+
+constexpr size_t kMaxMetrics = 200;
+constexpr size_t kMaxRegex = 2000;
+
+void AddMetric(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  if (!reader->ExpectMap(node, "metrics")) return;
+  MetricSpec metric;
+  const YamlNode* regex = nullptr;
+  const auto read_name = [&](const YamlNode& v) {
+    metric.name = reader->Line(v, "metrics.name").value_or("");
+  };
+  const auto read_regex = [&](const YamlNode& v) {
+    metric.regex = reader->Line(v, "metrics.regex").value_or("");
+    regex = &v;
+  };
+  // The second pair of names is SageMaker's.
+  reader->ReadMap(
+      node, "metrics",
+      {{"name", read_name}, {"regex", read_regex}, {"Name", read_name}, {"Regex", read_regex}}, {});
+  if (metric.name.empty() || metric.regex.empty()) {
+    return reader->Error(node, "a metric needs a name and a regex",
+                         "Write {name: loss, regex: 'loss: ([0-9.]+)'}");
+  }
+  if (metric.name.size() > metrics::kMaxName || metric.regex.size() > kMaxRegex) {
+    return reader->Error(node, "the metric's name or regex is too long");
+  }
+  const auto pattern = metrics::Pattern::Make(metric.name, metric.regex);
+  if (!pattern.ok()) {
+    return reader->Error(*regex, pattern.status().message(), pattern.status().next());
+  }
+  spec->metrics.push_back(std::move(metric));
+}
+
+}  // namespace
+
+void ReadMetrics(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  if (!reader->ExpectList(node, "metrics", "[{name: loss, regex: 'loss: ([0-9.]+)'}]")) return;
+  if (!reader->ExpectAtMost(node, "metrics", node.items.size(), kMaxMetrics)) return;
+  for (const YamlNode& item : node.items) AddMetric(item, reader, spec);
+}
+
+void ReadTensorboard(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  if (const auto path = ReadPath(node, "tensorboard", true, reader)) spec->tensorboard = *path;
 }
 
 }  // namespace stoker

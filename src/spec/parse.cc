@@ -219,6 +219,9 @@ void ReadJobFile(const YamlNode& root, ParseState* state) {
       {"checkpoints", [=](const YamlNode& v) { ReadCheckpoints(v, reader, spec); }},
       {"inputs", [=](const YamlNode& v) { ReadInputs(v, reader, state); }},
       {"outputs", [=](const YamlNode& v) { ReadOutputs(v, reader, spec); }},
+      {"metrics", [=](const YamlNode& v) { ReadMetrics(v, reader, spec); }},
+      {"metric_definitions", [=](const YamlNode& v) { ReadMetrics(v, reader, spec); }},
+      {"tensorboard", [=](const YamlNode& v) { ReadTensorboard(v, reader, spec); }},
       {"limits", [=](const YamlNode& v) { ReadLimits(v, reader, spec); }},
       {"recovery",
        [=](const YamlNode& v) {

@@ -95,6 +95,15 @@ void PrintOutputs(const JobSpec& spec, std::string* out) {
   *out += "outputs: [" + Join(items, ", ") + "]\n";
 }
 
+void PrintMetrics(const JobSpec& spec, std::string* out) {
+  if (!spec.metrics.empty()) *out += "metrics:\n";
+  for (const MetricSpec& metric : spec.metrics) {
+    *out +=
+        "  - {name: " + JsonString(metric.name) + ", regex: " + JsonString(metric.regex) + "}\n";
+  }
+  if (!spec.tensorboard.empty()) *out += "tensorboard: " + JsonString(spec.tensorboard) + "\n";
+}
+
 }  // namespace
 
 std::string PrintJobSpec(const JobSpec& spec) {
@@ -111,6 +120,7 @@ std::string PrintJobSpec(const JobSpec& spec) {
   out += "  quiet: " + FormatDuration(spec.checkpoints.quiet) + "\n";
   if (!spec.checkpoints.signal.empty()) out += "  signal: " + spec.checkpoints.signal + "\n";
   PrintOutputs(spec, &out);
+  PrintMetrics(spec, &out);
   if (spec.limits != LimitsSpec()) out += "limits:\n";
   if (spec.limits.max_duration) {
     out += "  max_duration: " + FormatDuration(*spec.limits.max_duration) + "\n";

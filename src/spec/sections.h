@@ -37,6 +37,8 @@ void ReadConfig(const YamlNode& node, bool here, SpecReader* reader, JobSpec* sp
 // was added.
 std::optional<std::string> ReadPath(const YamlNode& node, std::string_view what, bool absolute,
                                     SpecReader* reader);
+void ReadMetrics(const YamlNode& node, SpecReader* reader, JobSpec* spec);
+void ReadTensorboard(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void ReadOutputs(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void AddOutput(const YamlNode& node, std::string_view what, SpecReader* reader, JobSpec* spec);
 std::optional<RecoveryMode> ReadRecovery(const YamlNode& node, std::string_view what,

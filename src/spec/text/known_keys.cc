@@ -25,8 +25,6 @@ const RefusedKeys& RefusedTopKeys() {
       {"_metadata", "It is internal to SkyPilot: remove it"},
       {"execution", "Pipelines come later: write one job a file"},
       {"container", "Start the container in 'run'"},
-      {"metrics", "Print them: the log keeps every line"},
-      {"tensorboard", "Name its folder under 'outputs' to keep the files"},
       {"stop_when", "Stop in the program itself, or set 'limits.stall'"},
   };
   return keys;
@@ -146,6 +144,9 @@ std::string_view HomeOfKey(std::string_view key) {
       {"command", kTopLevel},
       {"checkpoints", kTopLevel},
       {"outputs", kTopLevel},
+      {"metrics", kTopLevel},
+      {"metric_definitions", kTopLevel},
+      {"tensorboard", kTopLevel},
       {"inputs", kTopLevel},
       {"limits", kTopLevel},
       {"recovery", kTopLevel},

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/screen.h"
+#include "base/text.h"
+#include "cli/context.h"
+#include "cli/ls_columns.h"
+#include "cli/table.h"
+#include "cli/verb.h"
+#include "ledger/index.h"
+#include "ledger/records.h"
+#include "pack/glob.h"
+#include "spec/parse.h"
+#include "view/facts.h"
+#include "view/metrics.h"
+
+namespace stoker::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMostJobs = 200;
+
+struct CompareOptions {
+  std::vector<std::string> jobs;
+  std::string name;
+  int last = 0;
+  bool all = false;
+};
+
+// What is to be compared of one job: name -> text, by section.
+struct Compared {
+  std::string id;
+  std::string name;
+  std::map<std::string, std::string> hyperparameters, code, environment, machine;
+  MetricTotals::Series metrics;
+  std::map<std::string, std::string> result;
+};
+
+using Section = std::map<std::string, std::string>;
+
+Result<std::vector<std::string>> Chosen(Context& context, Ledger& ledger,
+                                        const CompareOptions& options) {
+  std::vector<std::string> ids;
+  for (const std::string& word : options.jobs) {
+    STOKER_ASSIGN(ids.emplace_back(), context.ResolveJob(word));
+  }
+  if (options.name.empty() && options.last == 0) return ids;
+  STOKER_ASSIGN(const JobList list, ListJobs(ledger));
+  const pack::Glob glob(options.name.empty() ? "*" : options.name);
+  int left = options.last > 0 ? options.last : static_cast<int>(kMostJobs);
+  for (const Summary& job : list.jobs) {
+    if (left == 0) break;
+    if (!glob.Matches(job.name)) continue;
+    if (std::find(ids.begin(), ids.end(), job.id) == ids.end()) ids.push_back(job.id);
+    --left;
+  }
+  return ids;
+}
+
+// Programs say what they were started with in event files, too: what the job file names counts.
+void ReadSpecOf(Ledger& ledger, const Job& job, const MetricTotals& totals, Compared* out) {
+  for (const auto& [name, text] : totals.hyperparameters) out->hyperparameters[name] = text;
+  const auto text = ReadSpec(ledger, job);
+  const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
+  if (!spec.ok()) return;
+  for (auto& [name, value] : ReadHyperparameters(ledger, job.id).value_or(Hyperparameters())) {
+    out->hyperparameters[name] = value;
+  }
+  for (const auto& [name, value] : spec->envs) out->environment[name] = value;
+  out->environment["setup"] = CutText(spec->setup, 60);
+  out->code["command"] = CutText(spec->argv.empty() ? spec->run : Join(spec->argv, " "), 60);
+  out->machine["infra"] = spec->resources.infra;
+  if (spec->resources.gpus) out->machine["gpus"] = std::to_string(*spec->resources.gpus);
+}
+
+Result<Compared> Read(Ledger& ledger, const std::string& id, WallTime now) {
+  STOKER_ASSIGN(const JobRead read, ReadJob(ledger, id));
+  const Job& job = read.job;
+  STOKER_ASSIGN(const MetricTotals totals, ReadMetricTotals(ledger.store(), id));
+  Compared out;
+  out.id = id;
+  out.name = job.name;
+  out.metrics = totals.All();
+  ReadSpecOf(ledger, job, totals, &out);
+  out.code["code"] = job.code_digest.substr(0, 10);
+  out.code["workdir"] = job.workdir_note;
+  out.machine["nodes"] = std::to_string(job.num_nodes);
+  if (!job.requests.empty()) {
+    const Request& request = job.requests.back();
+    out.machine["where"] = request.ask.place.provider;
+    out.machine["region"] = request.ask.place.region;
+  }
+  out.result["state"] = std::string(Name(job.state));
+  out.result["attempts"] = std::to_string(AttemptsThatRan(job));
+  out.result["ran"] = HumanDuration(RunTime(job, {}, now));
+  return out;
+}
+
+// The rows of a section in which the jobs differ, or all.
+std::vector<std::vector<std::string>> Rows(const std::vector<Compared>& jobs,
+                                           const std::function<const Section&(const Compared&)>& of,
+                                           bool all) {
+  std::set<std::string> names;
+  for (const Compared& job : jobs) {
+    for (const auto& [name, text] : of(job)) names.insert(name);
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const std::string& name : names) {
+    std::vector<std::string> row = {Printable(name)};
+    std::set<std::string> values;
+    for (const Compared& job : jobs) {
+      const auto found = of(job).find(name);
+      row.push_back(found == of(job).end() ? "" : Printable(found->second));
+      values.insert(found == of(job).end() ? "" : found->second);
+    }
+    if (all || values.size() > 1) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Section MetricTexts(const Compared& job) {
+  Section out;
+  for (const auto& [name, of] : job.metrics) {
+    out[name] = ShortNumber(of.last);
+    if (of.count > 1) {
+      out[name] += " (" + ShortNumber(of.min) + " to " + ShortNumber(of.max) + ")";
+    }
+  }
+  return out;
+}
+
+void Print(Context& context, const std::vector<Compared>& jobs, bool all) {
+  std::vector<std::vector<std::string>> rows = {{""}};
+  for (const Compared& job : jobs) rows[0].push_back(job.id);
+  const auto add = [&](const std::string& title,
+                       const std::function<const Section&(const Compared&)>& of, bool whole) {
+    const auto found = Rows(jobs, of, whole);
+    if (found.empty()) return;
+    rows.push_back({title});
+    rows.back().resize(jobs.size() + 1);
+    for (const auto& row : found) {
+      rows.push_back(row);
+      rows.back()[0] = "  " + row[0];
+    }
+  };
+  std::map<const Compared*, Section> metrics;
+  for (const Compared& job : jobs) metrics[&job] = MetricTexts(job);
+  std::map<const Compared*, Section> names;
+  for (const Compared& job : jobs) names[&job] = {{"name", job.name}};
+  add(
+      "HYPERPARAMETERS", [](const Compared& job) -> const Section& { return job.hyperparameters; },
+      all);
+  add(
+      "CODE", [](const Compared& job) -> const Section& { return job.code; }, all);
+  add(
+      "ENVIRONMENT", [](const Compared& job) -> const Section& { return job.environment; }, all);
+  add(
+      "MACHINE", [](const Compared& job) -> const Section& { return job.machine; }, all);
+  add(
+      "METRICS (last, least to greatest)",
+      [&](const Compared& job) -> const Section& { return metrics[&job]; }, true);
+  add(
+      "JOB", [&](const Compared& job) -> const Section& { return names[&job]; }, true);
+  add(
+      "RESULT", [](const Compared& job) -> const Section& { return job.result; }, true);
+  std::vector<ColumnRule> rules(jobs.size() + 1, ColumnRule{10, 0});
+  context.Print(FitTable(std::move(rows), rules, context.out_width()).text);
+}
+
+Status Run(Context& context, const CompareOptions& options) {
+  if (options.last < 0) return Status(Code::kUsage, "--last takes no negative number", "--last 20");
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  STOKER_ASSIGN(const std::vector<std::string> ids, Chosen(context, *ledger, options));
+  if (ids.size() < 2) {
+    return Status(Code::kUsage, "two jobs or more are needed to compare",
+                  "stoker compare JOB JOB…, or --name 'digits*', or --last 20");
+  }
+  if (ids.size() > kMostJobs) {
+    return Status(Code::kUsage, "more than " + std::to_string(kMostJobs) + " jobs", "--last 20");
+  }
+  std::vector<Compared> jobs;
+  for (const std::string& id : ids) {
+    STOKER_ASSIGN(jobs.emplace_back(), Read(*ledger, id, context.clock().Wall()));
+  }
+  if (!context.json) {
+    Print(context, jobs, options.all);
+    return Status::Ok();
+  }
+  json out = json::array();
+  for (const Compared& job : jobs) {
+    MetricTotals totals;
+    totals.newest = job.metrics;
+    out.push_back({{"id", job.id},
+                   {"name", job.name},
+                   {"hyperparameters", job.hyperparameters},
+                   {"code", job.code},
+                   {"environment", job.environment},
+                   {"machine", job.machine},
+                   {"metrics", TotalsJson(totals)},
+                   {"result", job.result}});
+  }
+  context.Print(PrintableJson(out.dump(-1, ' ', false, json::error_handler_t::replace)) + "\n");
+  return Status::Ok();
+}
+
+}  // namespace
+
+Verb CompareVerb() {
+  auto options = std::make_shared<CompareOptions>();
+  Verb verb;
+  verb.name = "compare";
+  verb.summary = "Say in what jobs differ, and what came of it";
+  verb.description =
+      "Compares jobs: first what differs of hyperparameters, code, environment and machine, then "
+      "the last, least and greatest value of each metric, and how long each ran.";
+  verb.examples = {"stoker compare digits digits2", "stoker compare --name 'digits*' --last 5"};
+  verb.options = {{"JOB", "Which jobs", &options->jobs, ""},
+                  {"--name", "The jobs with names like this", &options->name, "GLOB"},
+                  {"--last", "At most so many of them, the newest", &options->last, "N"},
+                  {"--all", "Also what is the same in all of them", &options->all}};
+  verb.run = [options](Context& context) { return Run(context, *options); };
+  verb.options_owner = options;
+  return verb;
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `stoker ls` can sort by and choose from: facts of a job, its metrics, its hyperparameters.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "cli/ls_columns.h"
+#include "ledger/ledger.h"
+#include "ledger/summary.h"
+
+namespace stoker::cli {
+
+// One value: as text, and as a number where it is one.
+struct FieldValue {
+  std::string text;
+  std::optional<double> number;
+};
+
+// Reads hyperparameters from job files when they are first asked for. Not thread-safe.
+class JobFields {
+ public:
+  // `now`: for ages. Keeps `ledger`.
+  JobFields(Ledger& ledger, WallTime now) : ledger_(ledger), now_(now) {}
+  // id, name, state, reason, user, host, where, attempt, nodes, exit_code, and age, duration, ran
+  // in seconds; else the last value of the metric of that name, or min.NAME, max.NAME, last.NAME;
+  // else the hyperparameter, also as hp.NAME. nullopt: this job has no such thing.
+  std::optional<FieldValue> Get(const Summary& job, const std::string& name);
+  // Its metric alone.
+  std::optional<FieldValue> Metric(const Summary& job, const std::string& name) const;
+  static bool IsFact(const std::string& name);
+
+ private:
+  std::optional<FieldValue> Hyperparameter(const Summary& job, const std::string& name);
+  Ledger& ledger_;
+  const WallTime now_;
+  std::map<std::string, std::optional<Hyperparameters>> known_;
+};
+
+// "lr<0.1 and state=Succeeded": terms NAME OP VALUE, all of which must hold; OP is one of = != < <=
+// > >=, where both sides are numbers by value, else as text; VALUE is a word, or is in quotes.
+struct WhereTerm {
+  std::string name;
+  std::string op;
+  FieldValue value;
+};
+// kUsage says at which column what was expected.
+Result<std::vector<WhereTerm>> ParseWhere(const std::string& text);
+bool Holds(const WhereTerm& term, const std::optional<FieldValue>& value);
+
+// Best first where `name` is a metric that is better the lower it is? Nobody knows: the lowest
+// first, or with `down` the highest; what is no number after all numbers, as text; jobs that have
+// none last.
+void SortBy(std::vector<Summary>* jobs, const std::string& name, bool down, JobFields& fields);
+
+}  // namespace stoker::cli

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ledger/metrics/segment.h"
+
+#include <fmt/format.h>
+#include <zstd.h>
+
+#include <cmath>
+
+#include "base/json_fields.h"
+#include "metrics/numbers.h"
+
+namespace stoker {
+
+template <class A>
+void Fields(A& a, MetricSource& s) {
+  a("kind", s.kind);
+  a("path", s.path);
+  a("prefix", s.prefix);
+  a("offset", s.offset);
+  a("rows", s.rows);
+  a("points", s.points);
+  a("scalars", s.scalars);
+  a("trouble", s.trouble);
+}
+template <class A>
+void Fields(A& a, const MetricSource& s) {
+  Fields(a, const_cast<MetricSource&>(s));
+}
+
+namespace {
+
+using json::Value;
+using metrics::Entry;
+
+constexpr size_t kMaxLine = 16 << 20;
+constexpr int64_t kMaxRaw = int64_t{1} << 30;
+constexpr size_t kStep = 128 << 10;
+constexpr size_t kMaxEntries = 1'000'000;
+
+bool IsFloat(double value) {
+  return !std::isfinite(value) || static_cast<double>(static_cast<float>(value)) == value;
+}
+
+// The shortest text that reads back as the same number; as a float where the series is of floats.
+void AppendNumber(double value, bool floats, std::string* out) {
+  if (!std::isfinite(value)) {
+    fmt::format_to(std::back_inserter(*out), "\"{}\"", value);
+  } else if (floats) {
+    fmt::format_to(std::back_inserter(*out), "{}", static_cast<float>(value));
+  } else {
+    fmt::format_to(std::back_inserter(*out), "{}", value);
+  }
+}
+
+template <typename Each>
+void AppendColumn(const char* name, const std::vector<Entry>& entries, Each each,
+                  std::string* out) {
+  *out += std::string(",\"") + name + "\":[";
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (i > 0) *out += ',';
+    each(entries[i]);
+  }
+  *out += ']';
+}
+
+std::optional<double> NumberIn(const Value& value, bool floats) {
+  std::optional<double> number;
+  if (value.is_number()) number = value.get<double>();
+  if (value.is_string()) number = metrics::ParseNumber(value.get_ref<const std::string&>());
+  if (number && floats) number = static_cast<double>(static_cast<float>(*number));
+  return number;
+}
+
+const Value* ListIn(const Value& object, const char* name, size_t size) {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_array() || found->size() != size) return nullptr;
+  return &*found;
+}
+
+// "buckets": [index, count, last step, last time, min, its step, max, its step, mean, finite, nans]
+bool ReadBuckets(const Value& list, bool floats, std::vector<Entry>* entries) {
+  if (!list.is_array()) return false;
+  for (const Value& b : list) {
+    if (!b.is_array() || b.size() != 11) return false;
+    for (const size_t whole : {0, 1, 2, 3, 5, 7, 9, 10}) {
+      if (!b[whole].is_number_integer()) return false;
+    }
+    const auto min = NumberIn(b[4], floats);
+    const auto max = NumberIn(b[6], floats);
+    const auto mean = NumberIn(b[8], false);
+    const int64_t index = b[0].get<int64_t>();
+    const bool known = index >= 0 && index < static_cast<int64_t>(entries->size());
+    if (!known || !min || !max || !mean || b[1].get<int64_t>() < 1) return false;
+    Entry& entry = (*entries)[static_cast<size_t>(index)];
+    entry.count = b[1].get<int64_t>();
+    entry.last_step = b[2].get<int64_t>();
+    entry.last_time.ms = b[3].get<int64_t>();
+    entry.min = *min;
+    entry.min_step = b[5].get<int64_t>();
+    entry.max = *max;
+    entry.max_step = b[7].get<int64_t>();
+    entry.mean = *mean;
+    entry.finite = b[9].get<int64_t>();
+    entry.nans = b[10].get<int64_t>();
+  }
+  return true;
+}
+
+Status Damaged(const std::string& what) {
+  return Status(Code::kCorrupt, "a segment of metrics is damaged: " + what);
+}
+
+}  // namespace
+
+std::string EncodeMetricHead(const MetricHead& head) {
+  Value sources = Value::array();
+  for (const MetricSource& source : head.sources) {
+    json::JsonOut out;
+    Fields(out, source);
+    sources.push_back(out.Take());
+  }
+  const Value out = {{"format", 1},
+                     {"attempt", head.attempt},
+                     {"rank", head.rank},
+                     {"first", head.first},
+                     {"flushes", head.flushes},
+                     {"log_line", head.log_line},
+                     {"log_points", head.log_points},
+                     {"log_kinds", head.log_kinds},
+                     {"orders", head.orders},
+                     {"sources", std::move(sources)}};
+  return json::Dump(out) + "\n";
+}
+
+Result<MetricHead> DecodeMetricHead(std::string_view line) {
+  STOKER_ASSIGN(const Value object, json::ParseObject("a segment of metrics", line, kMaxLine));
+  STOKER_TRY(json::CheckFormat("a segment of metrics", object, 1));
+  MetricHead head;
+  json::JsonIn in(object, "");
+  in.Need("attempt", head.attempt);
+  in.Need("rank", head.rank);
+  in.Need("first", head.first);
+  in.Need("flushes", head.flushes);
+  in("log_line", head.log_line);
+  in("log_points", head.log_points);
+  in("log_kinds", head.log_kinds);
+  in("sources", head.sources);
+  STOKER_TRY(in.status());
+  const auto orders = object.find("orders");
+  if (orders != object.end() && orders->is_object()) {
+    for (const auto& [name, count] : orders->items()) {
+      if (count.is_number_integer()) head.orders[name] = count.get<int64_t>();
+    }
+  }
+  return head;
+}
+
+std::string EncodeMetricSeries(const MetricSeries& series) {
+  const std::vector<Entry>& all = series.entries;
+  bool floats = true;
+  for (const Entry& e : all) floats = floats && IsFloat(e.last) && IsFloat(e.min) && IsFloat(e.max);
+  std::string out = "{\"name\":" + json::Dump(Value(series.name));
+  if (floats) out += ",\"f32\":true";
+  if (series.ordered) out += ",\"ordered\":true";
+  AppendColumn(
+      "step", all, [&](const Entry& e) { out += std::to_string(e.first_step); }, &out);
+  AppendColumn(
+      "time", all, [&](const Entry& e) { out += std::to_string(e.first_time.ms); }, &out);
+  AppendColumn(
+      "value", all, [&](const Entry& e) { AppendNumber(e.last, floats, &out); }, &out);
+  std::string buckets;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Entry& e = all[i];
+    if (e.count == 1) continue;
+    buckets += fmt::format("{}[{},{},{},{},", buckets.empty() ? "" : ",", i, e.count, e.last_step,
+                           e.last_time.ms);
+    AppendNumber(e.min, floats, &buckets);
+    buckets += fmt::format(",{},", e.min_step);
+    AppendNumber(e.max, floats, &buckets);
+    buckets += fmt::format(",{},", e.max_step);
+    AppendNumber(e.mean, false, &buckets);
+    buckets += fmt::format(",{},{}]", e.finite, e.nans);
+  }
+  if (!buckets.empty()) out += ",\"buckets\":[" + buckets + "]";
+  return out + "}\n";
+}
+
+Result<MetricSeries> DecodeMetricSeries(std::string_view line) {
+  STOKER_ASSIGN(const Value object, json::ParseObject("a segment of metrics", line, kMaxLine));
+  MetricSeries series;
+  const auto name = object.find("name");
+  const auto steps = object.find("step");
+  if (name == object.end() || !name->is_string()) return Damaged("a series without a name");
+  if (steps == object.end() || !steps->is_array() || steps->size() > kMaxEntries) {
+    return Damaged("a series without steps");
+  }
+  series.name = name->get<std::string>();
+  series.ordered = object.value("ordered", Value(false)) == true;
+  const bool floats = object.value("f32", Value(false)) == true;
+  const Value* times = ListIn(object, "time", steps->size());
+  const Value* values = ListIn(object, "value", steps->size());
+  if (times == nullptr || values == nullptr) return Damaged("columns of different lengths");
+  for (size_t i = 0; i < steps->size(); ++i) {
+    const auto value = NumberIn((*values)[i], floats);
+    if (!value || !(*steps)[i].is_number_integer() || !(*times)[i].is_number_integer()) {
+      return Damaged("a point that is none");
+    }
+    series.entries.push_back(
+        metrics::EntryOf((*steps)[i].get<int64_t>(), WallTime{(*times)[i].get<int64_t>()}, *value));
+  }
+  const auto buckets = object.find("buckets");
+  if (buckets != object.end() && !ReadBuckets(*buckets, floats, &series.entries)) {
+    return Damaged("a bucket that is none");
+  }
+  return series;
+}
+
+struct MetricLines::State {
+  std::string packed;
+  size_t at = 0;
+  ZSTD_DCtx* context = ZSTD_createDCtx();
+  std::string buffer;
+  size_t begin = 0;
+  int64_t unpacked = 0;
+  bool open = true;  // the frame has not ended
+  ~State() { ZSTD_freeDCtx(context); }
+};
+
+MetricLines::MetricLines(std::string packed) : state_(std::make_unique<State>()) {
+  state_->packed = std::move(packed);
+  if (state_->context != nullptr) ZSTD_DCtx_setParameter(state_->context, ZSTD_d_windowLogMax, 23);
+}
+MetricLines::~MetricLines() = default;
+
+Result<std::optional<std::string_view>> MetricLines::Next() {
+  State& s = *state_;
+  if (s.context == nullptr) return Status(Code::kInternal, "unpack metrics: out of memory");
+  size_t looked = s.begin;
+  for (;;) {
+    const size_t end = s.buffer.find('\n', looked);
+    if (end != s.buffer.npos) {
+      const std::string_view line = std::string_view(s.buffer).substr(s.begin, end - s.begin);
+      s.begin = end + 1;
+      return std::optional(line);
+    }
+    looked = s.buffer.size() - s.begin;
+    s.buffer.erase(0, s.begin);
+    s.begin = 0;
+    if (!s.open) {
+      if (!s.buffer.empty()) return Damaged("its last line has no end");
+      return std::optional<std::string_view>();
+    }
+    if (s.buffer.size() > kMaxLine || s.unpacked > kMaxRaw) return Damaged("it is too large");
+    const size_t before = s.buffer.size();
+    s.buffer.resize(before + kStep);
+    ZSTD_inBuffer in{s.packed.data(), s.packed.size(), s.at};
+    ZSTD_outBuffer out{s.buffer.data() + before, kStep, 0};
+    const size_t code = ZSTD_decompressStream(s.context, &out, &in);
+    s.buffer.resize(before + out.pos);
+    if (ZSTD_isError(code)) return Damaged(ZSTD_getErrorName(code));
+    const bool progress = in.pos != s.at || out.pos > 0;
+    s.at = in.pos;
+    s.unpacked += static_cast<int64_t>(out.pos);
+    s.open = code != 0;
+    if (s.open && !progress) return Damaged("it ends in the middle");
+  }
+}
+
+}  // namespace stoker

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A segment of metrics: what one node found since its segment before, and how far it has read.
+// Create-only, zstd, readable with `zstd -dc`. docs/metrics.md has the format. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "metrics/entries.h"
+
+namespace stoker {
+
+// A file that metrics were found in, and how far it has been read.
+struct MetricSource {
+  std::string kind;    // "tensorboard", "csv", "jsonl"
+  std::string path;    // relative to the work directory; "" = $STOKER_METRICS
+  std::string prefix;  // of the names of its series; "" = none
+  int64_t offset = 0;
+  int64_t rows = 0;  // of a table, which may be written anew
+  int64_t points = 0;
+  std::vector<std::string> scalars;  // tags that a later reader must know to be scalars
+  std::string trouble;               // "" or what is wrong with it
+};
+
+struct MetricHead {
+  int attempt = 0;
+  int rank = 0;
+  int64_t first = 0;     // number of the first flush in it, from 1
+  int64_t flushes = 1;   // how many it holds
+  int64_t log_line = 0;  // the last line of the node's log that was looked at
+  std::vector<MetricSource> sources;
+  std::map<std::string, int64_t> orders;  // of series without steps: points so far
+  int64_t log_points = 0;
+  std::vector<std::string> log_kinds;  // what was recognised in the log
+};
+
+struct MetricSeries {
+  std::string name;
+  bool ordered = false;  // the source names no steps: they count
+  std::vector<metrics::Entry> entries;
+};
+
+// A line of JSON each, with its \n.
+std::string EncodeMetricHead(const MetricHead& head);
+std::string EncodeMetricSeries(const MetricSeries& series);
+Result<MetricHead> DecodeMetricHead(std::string_view line);
+Result<MetricSeries> DecodeMetricSeries(std::string_view line);
+
+// The lines of a packed segment, one after another, in bounded memory. Not thread-safe.
+class MetricLines {
+ public:
+  explicit MetricLines(std::string packed);
+  ~MetricLines();
+  // Valid until the next call, without its \n; nullopt after the last. kCorrupt: damaged, or a line
+  // or the whole is larger than any that stoker writes.
+  Result<std::optional<std::string_view>> Next();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which segments of metrics a job has: listed, written, merged, read. A segment's number says which
+// flushes of its node it holds; larger ones repeat what smaller ones held, which then go.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "ledger/log/log_segments.h"
+#include "ledger/metrics/segment.h"
+#include "metrics/curve.h"
+#include "port/object_store.h"
+
+namespace stoker {
+
+// jobs/<job>/metrics/<attempt>-<rank>/<%012d first>-<flushes>.zst
+std::string MetricSegmentKey(const std::string& job, int attempt, int rank, int64_t first,
+                             int64_t flushes);
+// What LogSegment calls lines are flushes here.
+Result<LogMap> ListMetricSegments(ObjectStore& store, const std::string& job, int attempt = -1,
+                                  int rank = -1);
+
+// So many that follow one another and hold the same number of flushes become one.
+inline constexpr size_t kMergeAt = 8;
+
+// Sorted by name; the head has its numbers set.
+Result<std::string> PackMetrics(const MetricHead& head, const std::vector<MetricSeries>& series);
+
+// Writes the segments of one node. Not thread-safe.
+class MetricWriter {
+ public:
+  MetricWriter(ObjectStore& store, std::string job, int attempt, int rank);
+  // What a former process of this node has written: the head of its last segment, if there is one.
+  // Before Write.
+  Result<std::optional<MetricHead>> Begin();
+  // Takes what the next segment holds; Send brings it into the store. Not while one is pending.
+  Status Add(MetricHead head, const std::vector<MetricSeries>& series);
+  bool pending() const { return !pending_.empty(); }
+  // Create-only, and the same bytes at each try. kConflict: an agent of the same place has written
+  // something else under this number; Begin says what.
+  Status Send();
+  // Merges what there is to merge; a failure does no harm.
+  Status Merge();
+  int64_t next() const { return next_; }
+
+ private:
+  ObjectStore& store_;
+  const std::string job_;
+  const int attempt_;
+  const int rank_;
+  SegmentSet segments_;
+  std::vector<std::string> spent_;
+  int64_t next_ = 1;
+  std::string pending_;  // packed
+};
+
+// All that a job has, of one rank: for each series what each attempt has of it.
+struct RunMetrics {
+  std::map<std::string, std::vector<metrics::AttemptPart>> series;
+  std::map<int, MetricHead> heads;    // by attempt, of the last segment
+  std::vector<std::string> troubles;  // segments that cannot be read, and gaps
+};
+// `wanted`: of these series alone; may be empty.
+Result<RunMetrics> ReadMetrics(ObjectStore& store, const std::string& job, int rank,
+                               const std::function<bool(const std::string&)>& wanted);
+
+}  // namespace stoker

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/numbers.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "base/digest.h"
+#include "base/letter_case.h"
+#include "base/text.h"
+#include "base/utf8.h"
+
+namespace stoker::metrics {
+namespace {
+
+constexpr std::array<std::string_view, 7> kSteps = {
+    "step", "global_step", "_step", "trainer/global_step", "iteration", "iter", "epoch"};
+constexpr std::array<std::string_view, 4> kTimes = {"time", "timestamp", "wall_time", "_timestamp"};
+
+std::optional<int64_t> Whole(double value) {
+  // Every whole number up to here is a double.
+  constexpr double kMost = 9007199254740992.0;
+  if (!(std::abs(value) <= kMost) || value != std::floor(value)) return std::nullopt;
+  return static_cast<int64_t>(value);
+}
+
+// Years 2001 to 2286, so that a time that was needed for a step is none.
+std::optional<WallTime> Moment(double value) {
+  if (value >= 1e9 && value < 1e10) return WallTime{static_cast<int64_t>(value * 1000)};
+  if (value >= 1e12 && value < 1e13) return WallTime{static_cast<int64_t>(value)};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view Bare(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+std::optional<double> ParseNumber(std::string_view text) {
+  if (text.size() > 64) return std::nullopt;
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
+  if (text.empty()) return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end != text.data() + text.size()) return std::nullopt;
+  if (error == std::errc::result_out_of_range) {
+    const bool small = LowerCase(std::string(text)).find("e-") != std::string::npos;
+    return small ? 0.0 : text[0] == '-' ? -HUGE_VAL : HUGE_VAL;
+  }
+  if (error != std::errc()) return std::nullopt;
+  return value;
+}
+
+std::string SeriesName(std::string_view name) {
+  std::string text = IsUtf8(name) ? std::string(name) : Spelled(name);
+  if (text.size() <= kMaxName) return text;
+  const std::string hash = Sha256Hex(name).substr(0, 8);
+  return CutText(std::move(text), kMaxName - 9) + "~" + hash;
+}
+
+bool NamesStep(const Row& row) {
+  return std::any_of(row.begin(), row.end(), [](const auto& entry) {
+    return std::find(kSteps.begin(), kSteps.end(), entry.first) != kSteps.end();
+  });
+}
+
+void EmitRow(const Row& row, std::optional<int64_t> step, WallTime now, PointSink& sink,
+             bool epoch_counts) {
+  std::string_view axis;
+  for (const std::string_view name : kSteps) {
+    if (name == "epoch" && !epoch_counts) continue;
+    for (const auto& [key, value] : row) {
+      if (axis.empty() && key == name && Whole(value)) {
+        axis = name;
+        step = Whole(value);
+      }
+    }
+  }
+  std::string_view clock;
+  for (const auto& [key, value] : row) {
+    for (const std::string_view name : kTimes) {
+      if (clock.empty() && key == name && Moment(value)) {
+        clock = name;
+        now = *Moment(value);
+      }
+    }
+  }
+  for (const auto& [key, value] : row) {
+    if (key != axis && (clock.empty() || key != clock)) sink.OnPoint(key, {step, value, now});
+  }
+}
+
+}  // namespace stoker::metrics

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an attempt's program says of its training, as node/metrics/ finds it.
+#include "ledger/log/log_reader.h"
+#include "metrics/patterns.h"
+#include "node/attempt_run.h"
+
+namespace stoker::node {
+
+std::string AttemptRun::MetricsFile() const {
+  return config_.dir + "/metrics-" + std::to_string(config_.attempt) + ".jsonl";
+}
+
+std::unique_ptr<MetricCollector> AttemptRun::MakeCollector() {
+  CollectorConfig config;
+  config.job = config_.job.id;
+  config.attempt = config_.attempt;
+  config.rank = config_.rank;
+  config.places = {WorkDir(), config_.spec.tensorboard};
+  config.extra = MetricsFile();
+  config.remember = config_.dir + "/metrics-" + std::to_string(config_.attempt) + ".before";
+  for (const MetricSpec& metric : config_.spec.metrics) {
+    auto pattern = metrics::Pattern::Make(metric.name, metric.regex);
+    if (pattern.ok()) config.patterns.push_back(std::move(*pattern));
+  }
+  config.say = [this](const std::string& line) { Say(line); };
+  return std::make_unique<MetricCollector>(std::move(config), store_, clock_);
+}
+
+// When all that the program finds is there, and before it starts.
+void AttemptRun::BeginMetrics() {
+  auto collector = MakeCollector();
+  collector->Begin();
+  log_->sink().Tell(nullptr);  // not that of a try that came to nothing later
+  MetricCollector* told = collector.get();
+  {
+    const std::lock_guard lock(mutex_);
+    metrics_ = std::move(collector);
+  }
+  log_->sink().Tell(
+      [told](int64_t first, std::string_view records) { told->OnRecords(first, records); });
+}
+
+Status AttemptRun::FinishMetrics(MonoTime deadline) {
+  log_->sink().FlushPartials();
+  return metrics_->Finish(deadline);
+}
+
+// An agent that died had begun to read them: this one reads what is left, once the program is gone.
+// The lines of the log that the other one had not looked at are in the spool or in the store.
+Status AttemptRun::TakeUpMetrics() {
+  if (staged_ || metrics_taken_up_) return Status::Ok();
+  auto collector = MakeCollector();
+  STOKER_ASSIGN(const bool there, collector->TakeUp());
+  metrics_taken_up_ = !there;
+  if (!there) return Status::Ok();
+  STOKER_TRY(log_->ShipAll(Duration::Seconds(10)));
+  LogFilter filter;
+  filter.attempt = config_.attempt;
+  filter.rank = config_.rank;
+  const std::string cursor = std::to_string(config_.attempt) + "." + std::to_string(config_.rank) +
+                             ":" + std::to_string(collector->next_line());
+  STOKER_ASSIGN(const auto reader, LogReader::Open(store_, config_.job.id, filter, cursor));
+  for (;;) {
+    STOKER_ASSIGN(const std::vector<LogRecord> records, reader->Next());
+    if (records.empty()) break;
+    for (const LogRecord& record : records) {
+      if (record.note) continue;
+      collector->OnRecords(record.line, RecordHeader(record.time, record.stream, record.continues) +
+                                            record.text + "\n");
+    }
+    collector->ReadLog();
+  }
+  STOKER_TRY(collector->Finish(clock_.Mono()));
+  metrics_taken_up_ = true;
+  return Status::Ok();
+}
+
+}  // namespace stoker::node

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/metrics/batch.h"
+
+#include <utility>
+
+namespace stoker::node {
+namespace {
+
+constexpr size_t kMaxHeld = 2 * (metrics::kWhole + metrics::kBuckets);
+constexpr size_t kMaxHyperparameters = 500;
+constexpr size_t kMaxValue = 2000;
+
+}  // namespace
+
+MetricBatch::Series* MetricBatch::Find(const std::string& name) {
+  const auto found = series_.find(name);
+  if (found != series_.end()) return &found->second;
+  if (series_.size() >= kMaxSeries) return nullptr;
+  return &series_[name];
+}
+
+void MetricBatch::OnPoint(std::string_view name, const metrics::Point& point) {
+  if (name.empty()) return;
+  Series* series = Find(metrics::SeriesName(prefix_ + std::string(name)));
+  if (series == nullptr) {
+    ++left_out_;
+    return;
+  }
+  series->ordered |= !point.step;
+  const int64_t step = point.step.value_or(series->order);
+  ++series->order;
+  series->totals.Add(step, point.time, point.value);
+  series->entries.push_back(metrics::EntryOf(step, point.time, point.value));
+  if (series->entries.size() > kMaxHeld) metrics::Thin(&series->entries);
+  ++points_;
+  ++waiting_;
+}
+
+void MetricBatch::OnHyperparameter(std::string_view name, const std::string& json) {
+  if (hyperparameters_.size() >= kMaxHyperparameters || json.size() > kMaxValue) return;
+  hyperparameters_[metrics::SeriesName(name)] = json;
+}
+
+std::vector<MetricSeries> MetricBatch::Take() {
+  std::vector<MetricSeries> all;
+  for (auto& [name, series] : series_) {
+    if (series.entries.empty()) continue;
+    metrics::Thin(&series.entries);
+    all.push_back({name, series.ordered, std::exchange(series.entries, {})});
+  }
+  waiting_ = 0;
+  return all;
+}
+
+std::map<std::string, int64_t> MetricBatch::Orders() const {
+  std::map<std::string, int64_t> orders;
+  for (const auto& [name, series] : series_) {
+    if (series.ordered) orders[name] = series.order;
+  }
+  return orders;
+}
+
+void MetricBatch::set_orders(const std::map<std::string, int64_t>& orders) {
+  for (const auto& [name, order] : orders) {
+    if (Series* series = Find(name)) {
+      series->ordered = true;
+      series->order = order;
+    }
+  }
+}
+
+MetricTotals::Series MetricBatch::Totals() const {
+  MetricTotals::Series totals;
+  for (const auto& [name, series] : series_) {
+    if (series.totals.count > 0) totals[name] = series.totals;
+  }
+  return totals;
+}
+
+void MetricBatch::set_totals(const MetricTotals::Series& totals) {
+  for (const auto& [name, of] : totals) {
+    if (Series* series = Find(name)) series->totals = of;
+  }
+}
+
+}  // namespace stoker::node

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was found since the last segment, and what is known of each series as a whole. No I/O.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ledger/metrics/segment.h"
+#include "metrics/metric_totals.h"
+#include "metrics/point.h"
+
+namespace stoker::node {
+
+// Not thread-safe. Memory: about 100 bytes a point, of a series at most 4000 of them.
+class MetricBatch : public metrics::PointSink {
+ public:
+  static constexpr size_t kMaxSeries = 1000;
+
+  void set_prefix(const std::string& prefix) { prefix_ = prefix; }  // of names from now on
+  void OnPoint(std::string_view name, const metrics::Point& point) override;
+  void OnHyperparameter(std::string_view name, const std::string& json) override;
+
+  bool empty() const { return waiting_ == 0; }
+  int64_t points() const { return points_; }      // in all
+  int64_t left_out() const { return left_out_; }  // of series beyond the most
+  // What is new, which then is no more.
+  std::vector<MetricSeries> Take();
+  std::map<std::string, int64_t> Orders() const;
+  void set_orders(const std::map<std::string, int64_t>& orders);
+  MetricTotals::Series Totals() const;
+  void set_totals(const MetricTotals::Series& totals);
+  const std::map<std::string, std::string>& hyperparameters() const { return hyperparameters_; }
+
+ private:
+  struct Series {
+    bool ordered = false;
+    int64_t order = 0;
+    metrics::Totals totals;
+    std::vector<metrics::Entry> entries;
+  };
+  Series* Find(const std::string& name);
+
+  std::map<std::string, Series> series_;
+  std::map<std::string, std::string> hyperparameters_;
+  std::string prefix_;
+  int64_t waiting_ = 0;
+  int64_t points_ = 0;
+  int64_t left_out_ = 0;
+};
+
+}  // namespace stoker::node

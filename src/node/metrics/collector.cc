@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/metrics/collector.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/text.h"
+#include "ledger/index.h"
+#include "ledger/log/log_record.h"
+#include "ledger/paths.h"
+#include "sys/file.h"
+
+namespace stoker::node {
+namespace {
+
+constexpr Duration kLookEvery = Duration::Seconds(1);
+// Looking for new files is a walk through the work directory: the rarer the longer it takes.
+constexpr int64_t kRestAfter = 50;
+constexpr Duration kFindEvery = Duration::Seconds(2);
+constexpr size_t kMaxQueued = 8 << 20;
+// In a bucket: so often while the run is young, when somebody looks, and then.
+constexpr Duration kYoung = Duration::Minutes(10);
+constexpr Duration kYoungFlush = Duration::Seconds(10);
+constexpr Duration kFlush = Duration::Seconds(30);
+constexpr Duration kTotals = Duration::Minutes(1);
+// A batch as large as this goes at once: it is what a former agent, or a slow store, has left.
+constexpr int64_t kManyPoints = 200'000;
+
+}  // namespace
+
+MetricCollector::MetricCollector(CollectorConfig config, ObjectStore& store, Clock& clock)
+    : config_(std::move(config)),
+      store_(store),
+      clock_(clock),
+      files_(config_.places, config_.extra, clock),
+      lines_(config_.patterns),
+      writer_(store, config_.job, config_.attempt, config_.rank),
+      started_(clock.Mono()) {}
+
+MetricCollector::~MetricCollector() { Stop(); }
+
+void MetricCollector::Begin() {
+  files_.PassOver();
+  MetricHead head;
+  head.sources = files_.sources();
+  // Without it the metrics of this program are lost if its agent dies, and nothing else.
+  const Status kept = sys::WriteFileAtomic(config_.remember, EncodeMetricHead(head), 0600, false);
+  if (!kept.ok()) config_.say("stoker: metrics: " + kept.ToString());
+}
+
+void MetricCollector::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+Result<bool> MetricCollector::TakeUp() {
+  const auto text = sys::ReadFile(config_.remember);
+  if (!text.ok()) return false;
+  const auto head = DecodeMetricHead(*text);
+  if (!head.ok()) return false;
+  files_.set_sources(head->sources);
+  STOKER_TRY(BeginWriter());
+  return true;
+}
+
+// What is in the store of this node's metrics: after a death of its agent, from there on.
+Status MetricCollector::BeginWriter() {
+  if (begun_) return Status::Ok();
+  STOKER_ASSIGN(const std::optional<MetricHead> head, writer_.Begin());
+  if (config_.rank == 0 && !totals_read_) {
+    auto totals = ReadMetricTotals(store_, config_.job);
+    if (totals.status().transient()) return totals.status();
+    totals_ = totals.ok() ? std::move(*totals) : MetricTotals();
+    totals_.BeginAttempt(config_.attempt);
+    totals_read_ = true;
+  }
+  if (head && !head_taken_) {
+    files_.set_sources(head->sources);
+    batch_.set_orders(head->orders);
+    if (config_.rank == 0) STOKER_TRY(CountAgain());
+    log_line_ = head->log_line;
+    log_points_ = head->log_points;
+    log_kinds_ = head->log_kinds;
+    for (const MetricSource& source : head->sources) said_.insert("file " + source.path);
+    for (const std::string& kind : log_kinds_) said_.insert(kind);
+  }
+  head_taken_ = true;
+  begun_ = true;
+  return Status::Ok();
+}
+
+// What a former agent has found, which the totals in the store may not have yet.
+Status MetricCollector::CountAgain() {
+  STOKER_ASSIGN(const RunMetrics run, ReadMetrics(store_, config_.job, config_.rank, {}));
+  MetricTotals::Series counted;
+  for (const auto& [name, parts] : run.series) {
+    if (parts.back().attempt != config_.attempt) continue;
+    for (const metrics::Entry& entry : parts.back().entries) counted[name].Add(entry);
+  }
+  batch_.set_totals(counted);
+  totals_changed_ = true;
+  return Status::Ok();
+}
+
+void MetricCollector::OnRecords(int64_t first, std::string_view records) {
+  const std::lock_guard lock(mutex_);
+  if (queued_ + records.size() > kMaxQueued) {
+    unlooked_ += std::count(records.begin(), records.end(), '\n');
+    return;
+  }
+  queue_.emplace_back(first, std::string(records));
+  queued_ += records.size();
+}
+
+void MetricCollector::ReadLog() {
+  std::deque<std::pair<int64_t, std::string>> queue;
+  int64_t unlooked = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    queue.swap(queue_);
+    queued_ = 0;
+    unlooked = std::exchange(unlooked_, 0);
+  }
+  if (unlooked > 0) {
+    config_.say("stoker: metrics: the log grows faster than it can be looked at; " +
+                std::to_string(unlooked) + " lines were not");
+  }
+  const int64_t before = batch_.points();
+  for (const auto& [first, text] : queue) {
+    int64_t line = first;
+    for (size_t at = 0; at < text.size(); ++line) {
+      const size_t end = text.find('\n', at);
+      const auto record = ParseRecord(std::string_view(text).substr(at, end - at));
+      at = end == text.npos ? text.size() : end + 1;
+      if (line <= log_line_ || !record || record->stream == LogStream::kSystem) continue;
+      lines_.Record(record->stream == LogStream::kErr ? 1 : 0, record->continues, record->text,
+                    record->time, batch_);
+    }
+    log_line_ = std::max(log_line_, line - 1);
+  }
+  log_points_ += batch_.points() - before;
+}
+
+// What is recognised is said once, in the log.
+void MetricCollector::Recognise() {
+  for (size_t i = 0; i < metrics::LogLines::kKinds; ++i) {
+    const std::string kind(KindName(static_cast<metrics::LogLines::Kind>(i)));
+    if (lines_.found()[i] == 0 || !said_.insert(kind).second) continue;
+    log_kinds_.push_back(kind);
+    config_.say("stoker: metrics: reading " + kind);
+  }
+  for (const MetricSource& source : files_.sources()) {
+    if (source.points > 0 && said_.insert("file " + source.path).second) {
+      config_.say("stoker: metrics: reading " + FoundText(source));
+    }
+    if (!source.trouble.empty() && said_.insert("trouble " + source.path).second) {
+      config_.say("stoker: metrics: " + FoundText(source) + ": " + Printable(source.trouble));
+    }
+  }
+  if (batch_.left_out() > 0 && said_.insert("left out").second) {
+    config_.say("stoker: metrics: more than " + std::to_string(MetricBatch::kMaxSeries) +
+                " series: those that came last are left out");
+  }
+}
+
+void MetricCollector::Look(bool find) {
+  ReadLog();
+  files_.Look(find, batch_, [] { return false; });
+  Recognise();
+}
+
+void MetricCollector::Run() {
+  std::optional<MonoTime> found;
+  Duration spent;
+  while (!stop_) {
+    {
+      std::unique_lock lock(mutex_);
+      woken_.wait_for(lock, std::chrono::milliseconds(kLookEvery.ms),
+                      [this] { return stop_.load(); });
+    }
+    if (stop_) return;
+    const MonoTime now = clock_.Mono();
+    const bool find = !found || now - *found >= std::max(kFindEvery, spent * kRestAfter);
+    Look(find);
+    if (find) {
+      found = now;
+      spent = clock_.Mono() - now;
+    }
+    if (!FlushDue()) continue;
+    const Status flushed = Flush(false);
+    const std::lock_guard lock(mutex_);
+    trouble_ = flushed.ok() ? "" : "metrics do not reach the store: " + flushed.ToString();
+  }
+}
+
+bool MetricCollector::FlushDue() const {
+  if (batch_.empty() && !writer_.pending()) return false;
+  if (!flushed_ || batch_.points() > kManyPoints) return true;
+  const MonoTime now = clock_.Mono();
+  if (store_.traits().requests_are_free) return now - *flushed_ >= Duration::Seconds(2);
+  return now - *flushed_ >= (now - started_ < kYoung ? kYoungFlush : kFlush);
+}
+
+MetricHead MetricCollector::Head() const {
+  MetricHead head;
+  head.sources = files_.sources();
+  head.log_line = log_line_;
+  head.log_points = log_points_;
+  head.log_kinds = log_kinds_;
+  head.orders = batch_.Orders();
+  return head;
+}
+
+Status MetricCollector::Send() {
+  const Status sent = writer_.Send();
+  if (!sent.Is(Code::kConflict)) return sent;
+  // What a former agent had sent came after all: on from there.
+  begun_ = false;
+  head_taken_ = false;
+  (void)batch_.Take();
+  return Status(Code::kBusy, sent.message());
+}
+
+Status MetricCollector::Flush(bool last) {
+  flushed_ = clock_.Mono();
+  STOKER_TRY(BeginWriter());
+  if (writer_.pending()) STOKER_TRY(Send());
+  if (!batch_.empty()) {
+    STOKER_TRY(writer_.Add(Head(), batch_.Take()));
+    totals_changed_ = true;
+    STOKER_TRY(Send());
+  }
+  STOKER_TRY(PutTotals());
+  return last ? Status::Ok() : writer_.Merge();
+}
+
+Status MetricCollector::PutTotals() {
+  if (config_.rank != 0 || !totals_changed_) return Status::Ok();
+  const MonoTime now = clock_.Mono();
+  const bool due =
+      stop_ || !totals_put_ || store_.traits().requests_are_free || now - *totals_put_ >= kTotals;
+  if (!due) return Status::Ok();
+  totals_.newest = batch_.Totals();
+  totals_.left_out = batch_.left_out();
+  for (const auto& [name, json] : batch_.hyperparameters()) totals_.hyperparameters[name] = json;
+  totals_.found_in.clear();
+  for (const MetricSource& source : files_.sources()) {
+    if (source.points > 0) totals_.found_in.push_back(FoundText(source));
+  }
+  for (const std::string& kind : log_kinds_) totals_.found_in.push_back(kind);
+  STOKER_TRY(store_.Put(paths::MetricTotals(config_.job), EncodeMetricTotals(totals_)).status());
+  totals_put_ = now;
+  totals_changed_ = false;
+  return Status::Ok();
+}
+
+void MetricCollector::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  woken_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+Status MetricCollector::Finish(MonoTime) {
+  Stop();
+  if (!log_finished_) {
+    ReadLog();
+    const int64_t before = batch_.points();
+    lines_.Finish(batch_);
+    log_points_ += batch_.points() - before;
+    log_finished_ = true;
+  }
+  Look(true);
+  const Status flushed = Flush(true);
+  const std::lock_guard lock(mutex_);
+  trouble_ = flushed.ok() ? "" : "metrics do not reach the store: " + flushed.ToString();
+  // What another try cannot mend must not hold up the end of the job.
+  return flushed.transient() || flushed.Is(Code::kNoSpace) ? flushed : Status::Ok();
+}
+
+std::string MetricCollector::trouble() {
+  const std::lock_guard lock(mutex_);
+  return trouble_;
+}
+
+}  // namespace stoker::node

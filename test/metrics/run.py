@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a run learns, found while it runs: files and log lines, an interruption, an agent that is
+killed, hostile names, the list."""
+
+import csv
+import io
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "e2e"))
+from kit.harness import Results, World  # noqa: E402
+from kit.job_kit import running  # noqa: E402
+
+# Trains from the step in checkpoints/step, says so in four ways, and waits where it is told to.
+PROGRAM = r"""
+import csv, json, os, pathlib, sys, time
+steps, pause = int(sys.argv[1]), int(sys.argv[2])
+saved = pathlib.Path("checkpoints/step")
+begin = int(saved.read_text()) if saved.exists() else 0
+again = begin > 0
+out = open("metrics.csv", "a", newline="")
+table = csv.writer(out)
+table.writerow(["epoch", "step", "train_loss"])
+for step in range(begin, steps):
+    with open(os.environ["STOKER_METRICS"], "a") as file:
+        file.write(json.dumps({"step": step, "own": step * 0.5}) + "\n")
+    table.writerow([step // 10, step, 1.0 / (step + 1)])
+    out.flush()
+    print(json.dumps({"step": step, "loss": 2.0 / (step + 1)}), flush=True)
+    if step % 10 == 5:
+        part = pathlib.Path("checkpoints/step.part")
+        part.write_text(str(step + 1))
+        part.rename(saved)
+    if step == pause and not again:
+        print("waiting", flush=True)
+        time.sleep(600)
+"""
+
+
+def series(world, job, *names, more=()):
+    return world.json("metrics", job, *names, *more)["series"]
+
+
+def seen(world, job, points):
+    """Waits until so many points of the program's own series are in the store."""
+    world.wait_for(f"{points} points",
+                   lambda: len(series(world, job, "own").get("own", [])) == points,
+                   timeout=60)  # fmt: skip
+
+
+def steps(points):
+    return [point["step"] for point in points]
+
+
+def test_whole(results, world):
+    program = world.program(PROGRAM)
+    world.stoker("run", "--name", "whole", "--", "python3", program, "40", "-1", check=True)
+    found = series(world, "whole")
+    results.check("whole: every source, each under its own names",
+                  sorted(found) == ["epoch", "loss", "own", "train_loss"], found.keys())
+    for name, value in (("loss", 2.0 / 40), ("own", 19.5), ("train_loss", 1.0 / 40)):
+        points = found.get(name, [])
+        results.check(f"whole: {name} has each step once, and its last value",
+                      steps(points) == list(range(40)) and points[-1]["value"] == value,
+                      points[-3:])  # fmt: skip
+    log = world.stoker("logs", "whole", "--stream", "system").stdout
+    results.check("whole: the log says once what was recognised",
+                  log.count("metrics: reading metrics.csv") == 1
+                  and log.count("metrics: reading JSON lines in the log") == 1
+                  and log.count("metrics: reading $STOKER_METRICS") == 1, log)  # fmt: skip
+    shown = world.stoker("show", "whole").stdout
+    results.check("whole: and show says it", "loss 0.05 (0.05 to 2)" in shown
+                  and "JSON lines in the log" in shown, shown)  # fmt: skip
+    printed = world.stoker("metrics", "whole", "loss", "--csv").stdout
+    rows = list(csv.DictReader(io.StringIO(printed)))
+    results.check("whole: --csv has every point",
+                  [float(row["value"]) for row in rows] == [2.0 / (n + 1) for n in range(40)],
+                  rows[:2])  # fmt: skip
+    table = world.stoker("metrics", "whole", "*loss").stdout
+    results.check("whole: the table has a course", "train_loss" in table and "▁" in table
+                  and "own" not in table, table)  # fmt: skip
+    folder = world.store / "jobs" / world.json("ls")[0]["id"] / "metrics"
+    segments = [path for path in folder.rglob("*") if ".zst" in path.name and path.is_file()]
+    text = subprocess.run(["zstd", "-dc"], stdin=open(segments[0], "rb"), capture_output=True,
+                          check=True).stdout  # fmt: skip
+    results.check("whole: a segment is lines of JSON", segments and all(
+        json.loads(line) for line in text.splitlines()), text[:200])  # fmt: skip
+
+
+def test_interrupted(results, world):
+    program = world.program(PROGRAM)
+    job = world.submit("--name", "twice", "--",
+                       "python3", program, "40", "28")  # fmt: skip
+    seen(world, job, 29)
+    world.wait_for("its checkpoint", lambda: world.job(job)["attempts"][0].get("newest_checkpoint")
+                   or "1-" in world.stoker("checkpoints", job).stdout, timeout=60)  # fmt: skip
+    world.stoker("preempt", job, check=True)
+    world.stoker("wait", job, "--timeout", "120s", check=True, timeout=150)
+    found = series(world, job, "loss", "own", "train_loss")
+    for name in ("loss", "own", "train_loss"):
+        results.check(f"interrupted: {name} is one curve", steps(found[name]) == list(range(40)),
+                      steps(found[name]))  # fmt: skip
+    every = series(world, job, "loss", more=("--redone",))["loss"]
+    redone = [point["step"] for point in every if point.get("redone")]
+    results.check("interrupted: what was done again is kept, and marked",
+                  redone == list(range(26, 29))
+                  and {point["attempt"] for point in every} == {1, 2}, redone)  # fmt: skip
+
+
+def test_agent_killed(results, world):
+    program = world.program(PROGRAM)
+    job = world.submit("--name", "killed", "--", "python3", program, "40", "17")
+    seen(world, job, 18)
+    instance = next(pathlib.Path(world.state).rglob("metrics-1.jsonl"))
+    agents = [pid for pid in os.listdir("/proc") if is_agent(pid, instance.parent)]
+    for pid in agents:
+        os.kill(int(pid), signal.SIGSTOP)
+    with instance.open("a") as file:
+        for step in (18, 19):
+            file.write(json.dumps({"step": step, "own": step * 0.5}) + "\n")
+    for pid in agents:
+        os.kill(int(pid), signal.SIGKILL)
+    world.stoker("wait", job, "--timeout", "120s", timeout=150)
+    first = [point for point in series(world, job, "own", more=("--redone",))["own"]
+             if point["attempt"] == 1]  # fmt: skip
+    results.check("killed: another agent reads on, and nothing twice",
+                  len(agents) == 1 and steps(first) == list(range(20)),
+                  (agents, steps(first)))  # fmt: skip
+
+
+def is_agent(pid, folder):
+    try:
+        words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return b"__agent" in words and str(folder).encode() in words
+
+
+def test_hostile(results, world):
+    names = ["<script>alert(1)</script>", "\x1b[31mred\x1b[0m", "a\u202eb", "x" * 60_000,
+             "new\nline", "=1+1", "'", '"', "a,b", "../../etc"]  # fmt: skip
+    rows = [{"step": 1, name: 1.5, "n": float("nan")} for name in names]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (pathlib.Path(world.work) / "metrics.jsonl.in").write_text(lines)
+    world.stoker("run", "--name", "hostile", "--", "sh", "-c", "cp metrics.jsonl.in metrics.jsonl",
+                 check=True)  # fmt: skip
+    for words in (["metrics", "hostile"], ["metrics", "hostile", "--csv"], ["show", "hostile"],
+                  ["logs", "hostile", "--stream", "system"], ["ls", "--columns", "name,n"],
+                  ["metrics", "hostile", "--follow"]):  # fmt: skip
+        done = world.stoker(*words)
+        text = done.stdout + done.stderr
+        results.check(f"hostile: {' '.join(words)} prints text alone",
+                      done.returncode == 0 and "\x1b" not in text and "\u202e" not in text
+                      and len(text) < 60_000, text[:500])  # fmt: skip
+    found = series(world, "hostile")
+    results.check("hostile: each name is a series", len(found) == len(names) + 1
+                  and "<script>alert(1)</script>" in found, list(found)[:5])  # fmt: skip
+    results.check("hostile: NaN is kept as such",
+                  {point["value"] for point in found["n"]} == {"nan"}, found["n"][:2])  # fmt: skip
+
+
+def test_chosen(results, world):
+    program = world.program("import json, os, sys\n"
+                            "print(json.dumps({'step': 1, 'score': float(sys.argv[1])}))\n")
+    for name, lr, score in (("one", "0.1", "3"), ("two", "0.2", "10"), ("three", "0.3", "-1")):
+        (world.work / "job.yaml").write_text(
+            f"name: {name}\nhyperparameters: {{lr: {lr}}}\ncommand: [python3, {program.name}, "
+            f"'{score}']\n")
+        world.stoker("run", "job.yaml", check=True)
+    listed = world.stoker("ls", "--columns", "name,lr,score", "--sort", "score").stdout.split()
+    results.check("chosen: ls sorts by a metric, by value",
+                  listed == ["NAME", "lr", "score", "three", "0.3", "-1", "one", "0.1", "3",
+                             "two", "0.2", "10"], listed)  # fmt: skip
+    best = world.json("ls", "--where", "lr<0.25 and score>=3 and state=Succeeded", "--sort",
+                      "max.score", "--reverse")  # fmt: skip
+    results.check("chosen: --where takes hyperparameters, metrics and states",
+                  [job["name"] for job in best] == ["two", "one"]
+                  and best[0]["metrics"]["score"]["last"] == 10, best)  # fmt: skip
+    wrong = world.stoker("ls", "--where", "lr<0.25 or score=1")
+    results.check("chosen: a wrong condition is named by its column",
+                  wrong.returncode == 2 and "column 9" in wrong.stderr, wrong)
+    told = world.stoker("compare", "one", "two").stdout
+    results.check("chosen: compare names what differs, and what came of it",
+                  all(word in told for word in ("HYPERPARAMETERS", "lr", "0.1", "0.2", "score"))
+                  and "nodes" not in told, told)  # fmt: skip
+
+
+def main():
+    results = Results()
+    for name, test in (("whole", test_whole), ("interrupted", test_interrupted),
+                       ("killed", test_agent_killed), ("hostile", test_hostile),
+                       ("chosen", test_chosen)):  # fmt: skip
+        with World("metrics") as world:
+            results.run(name, test, results, world)
+    results.finish()
+
+
+main()

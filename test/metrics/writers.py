@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Scripts with writers that others wrote, as they are; what stoker reads equals what TensorBoard's
+EventAccumulator (everything, nothing purged), or what the writer itself, says: point for point."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "e2e"))
+import cloud_env  # noqa: E402
+from kit.harness import Results, World  # noqa: E402
+
+PYTHON = (
+    cloud_env.folder(str(pathlib.Path(__file__).parent / "requirements.txt"), debian=True)
+    + "/bin/python3"
+)
+
+TORCH = r"""
+import math, sys, numpy
+from {module} import SummaryWriter
+with SummaryWriter({folder}) as writer:
+    for step in range(300):
+        writer.add_scalar("loss/train", 1 / (step + 1), step)
+        {new_style}
+        if step % 50 == 0:
+            writer.add_histogram("weights", numpy.random.rand(100), step)
+            writer.add_text("note", "step %d" % step, step)
+    for step, value in ((5, 1.5), (5, math.nan), (3, math.inf), (4, -math.inf), (3, 2.5)):
+        writer.add_scalar("odd", value, step)
+    writer.add_image("noise", numpy.random.rand(3, 1500, 1500), 1)
+    for step in range(5000):
+        writer.add_scalar("long", -1e30 if step == 2222 else math.sin(step), step)
+    for step in range(5):
+        writer.add_scalars("both", {{"a": step, "b": step * 2}}, step)
+    writer.add_hparams({{"lr": 0.1, "opt": "sgd", "deep": True}}, {{"hparam/accuracy": 0.5}})
+"""
+
+TRAINER = r"""
+import json, sys, torch
+from transformers import Trainer, TrainingArguments
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 1)
+    def forward(self, x, labels):
+        out = self.layer(x).squeeze(-1)
+        return {"loss": ((out - labels) ** 2).mean(), "logits": out}
+torch.manual_seed(1)
+data = [{"x": torch.randn(4), "labels": torch.randn(())} for _ in range(64)]
+args = TrainingArguments("checkpoints", num_train_epochs=3, per_device_train_batch_size=8,
+                         logging_steps=3, evaluation_strategy="epoch", report_to=["tensorboard"],
+                         logging_dir=sys.argv[1], use_cpu=True, disable_tqdm={quiet})
+trainer = Trainer(Model(), args, train_dataset=data, eval_dataset=data[:8])
+trainer.train()
+json.dump(trainer.state.log_history, open(sys.argv[2], "w"))
+"""
+
+# Prints what EventAccumulator has of each folder: tag -> [[step, value], …].
+ORACLE = r"""
+import json, os, sys
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.util import tensor_util
+out = {}
+for folder, _, files in os.walk(sys.argv[1]):
+    if not any("tfevents" in name for name in files):
+        continue
+    every = {kind: 0 for kind in ("scalars", "tensors", "images", "histograms")}
+    read = EventAccumulator(folder, size_guidance=every, purge_orphaned_data=False)
+    read.Reload()
+    tags = {}
+    for tag in read.Tags()["scalars"]:
+        tags[tag] = [[e.step, repr(float(e.value))] for e in read.Scalars(tag)]
+    for tag in read.Tags()["tensors"]:
+        if read.SummaryMetadata(tag).plugin_data.plugin_name == "scalars":
+            tags[tag] = [[e.step, repr(float(tensor_util.make_ndarray(e.tensor_proto)))]
+                         for e in read.Tensors(tag)]
+    out[os.path.relpath(folder, sys.argv[1])] = tags
+json.dump(out, sys.stdout)
+"""
+
+
+def run(world, name, text, *words):
+    logs = world.evidence / name
+    program = world.program(text)
+    (world.work / "job.yaml").write_text(
+        json.dumps({"name": name, "tensorboard": str(logs),
+                    "command": [PYTHON, program.name, *map(str, words)]}))  # fmt: skip
+    world.stoker("run", "job.yaml", check=True, timeout=300)
+    return world.json("metrics", name)["series"]
+
+
+def oracle(world, name):
+    done = subprocess.run([PYTHON, "-c", ORACLE, str(world.evidence / name)], capture_output=True,
+                          text=True, check=True)  # fmt: skip
+    return json.loads(done.stdout)
+
+
+def same(points, expected):
+    def number(value):
+        return repr(float(value))
+
+    return [[p["step"], number(p["value"])] for p in points] == expected
+
+
+def writer(results, world, name, module, new_style):
+    folder = repr(str(world.evidence / name))
+    found = run(world, name, TORCH.format(module=module, folder=folder, new_style=new_style))
+    told = oracle(world, name)
+    main = dict(told["."])
+    long = main.pop("long")
+    for tag, expected in main.items():
+        results.check(f"{name}: {tag}: {len(expected)} points, each as EventAccumulator has it",
+                      same(found.get(tag, []), expected), found.get(tag, [])[:3])  # fmt: skip
+    kept = found["long"]
+    values = [float(value) for _, value in long]
+    results.check(f"{name}: of a long series every point counts, the newest are whole",
+                  sum(p.get("points", 1) for p in kept) == len(long)
+                  and same(kept[-1000:], long[-1000:])
+                  and min(p.get("min", p["value"]) for p in kept) == min(values)
+                  and max(p.get("max", p["value"]) for p in kept) == max(values)
+                  and len(kept) <= 2000, len(kept))  # fmt: skip
+    for inner in (folder for folder in told if folder.startswith("both")):
+        expected = told[inner]["both"]
+        results.check(f"{name}: {inner}: add_scalars' folders stay apart",
+                      same(found.get(f"{inner}/both", []), expected), sorted(found))  # fmt: skip
+    compared = world.json("compare", name, name)[0]["hyperparameters"]
+    results.check(f"{name}: hyperparameters", compared == {"lr": "0.1", "opt": '"sgd"',
+                                                           "deep": "true"}, compared)  # fmt: skip
+    results.check(f"{name}: and nothing else is a series",
+                  not {"weights", "note", "noise"} & set(found)
+                  and found["hparam/accuracy"][0]["value"] == 0.5, sorted(found))  # fmt: skip
+
+
+def test_torch(results, world):
+    style = 'writer.add_scalar("v2", math.cos(step), step, new_style=True)'
+    writer(results, world, "torch", "torch.utils.tensorboard", style)
+
+
+def test_tensorboardx(results, world):
+    writer(results, world, "tensorboardx", "tensorboardX", "")
+
+
+def test_trainer(results, world):
+    for name, quiet in (("printed", "True"), ("bar", "False")):
+        history = world.evidence / f"{name}.json"
+        text = TRAINER.replace("{quiet}", quiet)
+        found = run(world, name, text, world.evidence / name, history)
+        rows = json.loads(history.read_text())
+        for key in ("loss", "learning_rate", "epoch", "eval_loss", "train_runtime"):
+            expected = [[at, repr(float(row[key]))]
+                        for at, row in enumerate(row for row in rows if key in row)]  # fmt: skip
+            results.check(f"trainer, {name}: {key}, as its own history has it",
+                          expected and same(found.get(key, []), expected),
+                          (found.get(key, [])[:3], expected[:3]))  # fmt: skip
+        for folder, tags in oracle(world, name).items():
+            for tag, expected in tags.items():
+                results.check(f"trainer, {name}: {folder}: {tag} of its event file",
+                              same(found.get(tag, []), expected), sorted(found))  # fmt: skip
+
+
+def main():
+    results = Results()
+    with World("writers") as world:
+        for name, test in (("torch", test_torch), ("tensorboardX", test_tensorboardx),
+                           ("trainer", test_trainer)):  # fmt: skip
+            results.run(name, test, results, world)
+    results.finish()
+
+
+main()

@@ -147,6 +147,13 @@ Result<Summary> WithMetrics(Ledger& ledger, const Job& job) {
   return summary;
 }
 
+// As the index would have it, for a job that has just ended; what runs has no metrics there.
+Summary Line(Ledger& ledger, const Job& job) {
+  if (!IsFinal(job.state)) return SummaryOf(job);
+  auto line = WithMetrics(ledger, job);
+  return line.ok() ? std::move(*line) : SummaryOf(job);
+}
+
 // One line a job, that of the highest revision, newest job first.
 void KeepHighest(std::vector<Summary>* lines) {
   std::unordered_map<std::string_view, size_t> best;
@@ -334,7 +341,7 @@ Result<JobList> ListJobs(Ledger& ledger) {
   for (const std::string& id : active) {
     const auto read = ReadJob(ledger, id);
     if (read.ok())
-      lines.push_back(SummaryOf(read->job));
+      lines.push_back(Line(ledger, read->job));
     else if (read.status().transient() && !BugIsOn("unread-is-left-out"))
       return read.status();
     else if (!read.status().Is(Code::kNotFound))

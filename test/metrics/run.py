@@ -169,7 +169,8 @@ def test_chosen(results, world):
                             "print(json.dumps({'step': 1, 'score': float(sys.argv[1])}))\n")
     for name, lr, score in (("one", "0.1", "3"), ("two", "0.2", "10"), ("three", "0.3", "-1")):
         (world.work / "job.yaml").write_text(
-            f"name: {name}\nhyperparameters: {{lr: {lr}}}\ncommand: [python3, {program.name}, "
+            f"name: {name}\nworkdir: .\nhyperparameters: {{lr: {lr}}}\n"
+            f"command: [python3, {program.name}, "
             f"'{score}']\n")
         world.stoker("run", "job.yaml", check=True)
     listed = world.stoker("ls", "--columns", "name,lr,score", "--sort", "score").stdout.split()
@@ -192,9 +193,12 @@ def test_chosen(results, world):
 
 def main():
     results = Results()
+    chosen = sys.argv[1:]
     for name, test in (("whole", test_whole), ("interrupted", test_interrupted),
                        ("killed", test_agent_killed), ("hostile", test_hostile),
                        ("chosen", test_chosen)):  # fmt: skip
+        if chosen and name not in chosen:
+            continue
         with World("metrics") as world:
             results.run(name, test, results, world)
     results.finish()

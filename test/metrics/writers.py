@@ -26,7 +26,7 @@ with SummaryWriter({folder}) as writer:
         writer.add_scalar("loss/train", 1 / (step + 1), step)
         {new_style}
         if step % 50 == 0:
-            writer.add_histogram("weights", numpy.random.rand(100), step)
+            {histogram}
             writer.add_text("note", "step %d" % step, step)
     for step, value in ((5, 1.5), (5, math.nan), (3, math.inf), (4, -math.inf), (3, 2.5)):
         writer.add_scalar("odd", value, step)
@@ -86,7 +86,7 @@ def run(world, name, text, *words):
     logs = world.evidence / name
     program = world.program(text)
     (world.work / "job.yaml").write_text(
-        json.dumps({"name": name, "tensorboard": str(logs),
+        json.dumps({"name": name, "workdir": ".", "tensorboard": str(logs),
                     "command": [PYTHON, program.name, *map(str, words)]}))  # fmt: skip
     world.stoker("run", "job.yaml", check=True, timeout=300)
     return world.json("metrics", name)["series"]
@@ -105,9 +105,10 @@ def same(points, expected):
     return [[p["step"], number(p["value"])] for p in points] == expected
 
 
-def writer(results, world, name, module, new_style):
-    folder = repr(str(world.evidence / name))
-    found = run(world, name, TORCH.format(module=module, folder=folder, new_style=new_style))
+def writer(results, world, name, module, new_style="", histogram="", deep="true"):
+    text = TORCH.format(module=module, folder=repr(str(world.evidence / name)),
+                        new_style=new_style, histogram=histogram)  # fmt: skip
+    found = run(world, name, text)
     told = oracle(world, name)
     main = dict(told["."])
     long = main.pop("long")
@@ -121,14 +122,14 @@ def writer(results, world, name, module, new_style):
                   and same(kept[-1000:], long[-1000:])
                   and min(p.get("min", p["value"]) for p in kept) == min(values)
                   and max(p.get("max", p["value"]) for p in kept) == max(values)
-                  and len(kept) <= 2000, len(kept))  # fmt: skip
+                  and len(kept) < len(long), len(kept))  # fmt: skip
     for inner in (folder for folder in told if folder.startswith("both")):
         expected = told[inner]["both"]
         results.check(f"{name}: {inner}: add_scalars' folders stay apart",
                       same(found.get(f"{inner}/both", []), expected), sorted(found))  # fmt: skip
     compared = world.json("compare", name, name)[0]["hyperparameters"]
     results.check(f"{name}: hyperparameters", compared == {"lr": "0.1", "opt": '"sgd"',
-                                                           "deep": "true"}, compared)  # fmt: skip
+                                                           "deep": deep}, compared)  # fmt: skip
     results.check(f"{name}: and nothing else is a series",
                   not {"weights", "note", "noise"} & set(found)
                   and found["hparam/accuracy"][0]["value"] == 0.5, sorted(found))  # fmt: skip
@@ -136,11 +137,14 @@ def writer(results, world, name, module, new_style):
 
 def test_torch(results, world):
     style = 'writer.add_scalar("v2", math.cos(step), step, new_style=True)'
-    writer(results, world, "torch", "torch.utils.tensorboard", style)
+    # This torch writes True as the number 1.
+    writer(results, world, "torch", "torch.utils.tensorboard", style, deep="1")
 
 
 def test_tensorboardx(results, world):
-    writer(results, world, "tensorboardx", "tensorboardX", "")
+    # Not in the other: Debian's torch is older than its numpy there.
+    histogram = 'writer.add_histogram("weights", numpy.random.rand(100), step)'
+    writer(results, world, "tensorboardx", "tensorboardX", histogram=histogram)
 
 
 def test_trainer(results, world):
@@ -166,7 +170,8 @@ def main():
     with World("writers") as world:
         for name, test in (("torch", test_torch), ("tensorboardX", test_tensorboardx),
                            ("trainer", test_trainer)):  # fmt: skip
-            results.run(name, test, results, world)
+            if not sys.argv[1:] or name in sys.argv[1:]:
+                results.run(name, test, results, world)
     results.finish()
 
 

@@ -6,6 +6,14 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
+
+namespace stoker::metrics {
+// A field of another wire type than the schema's.
+struct OtherWireType {};
+}  // namespace stoker::metrics
+
+// protozero asserts what a caller should have asked before: here it is others who wrote the bytes.
+#define protozero_assert(x) ((x) ? static_cast<void>(0) : throw ::stoker::metrics::OtherWireType{})
 #include <protozero/pbf_reader.hpp>
 
 namespace stoker::metrics {
@@ -308,6 +316,8 @@ bool ReadEvent(std::string_view bytes, EventNames& names, PointSink& sink) {
     while (values.next(1)) ReadValue(values.get_message(), step, at, names, sink);
     return true;
   } catch (const protozero::exception&) {
+    return false;
+  } catch (const OtherWireType&) {
     return false;
   }
 }

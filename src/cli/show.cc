@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "cli/context.h"
 #include "cli/full_store.h"
 #include "cli/story.h"

@@ -99,7 +99,7 @@ def test_interrupted(results, world):
     seen(world, job, 29)
     world.wait_for("its checkpoint", lambda: world.job(job)["attempts"][0].get("newest_checkpoint")
                    or "1-" in world.stoker("checkpoints", job).stdout, timeout=60)  # fmt: skip
-    world.stoker("preempt", job, check=True)
+    world.stoker("preempt", job, "--in", "15s", check=True)
     world.stoker("wait", job, "--timeout", "120s", check=True, timeout=150)
     found = series(world, job, "loss", "own", "train_loss")
     for name in ("loss", "own", "train_loss"):

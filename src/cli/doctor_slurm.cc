@@ -85,7 +85,7 @@ class SlurmDoctor {
         off ? "is off here: Slurm forgets a job " + config["MinJobAge"] +
                   " after its end, and counts no GPU-hours; how it ended stands in stoker's own "
                   "report"
-            : accounting + ": GPU-hours by 'sacct --name=stoker-JOB…'");
+            : accounting + " keeps GPU-hours; stoker does not read them yet");
   }
 
   bool Partition() {

@@ -49,7 +49,7 @@ TEST(SortBy, PutsNumbersFirstAndWhoHasNoneLast) {
     jobs[i].id = "job" + std::to_string(i);
     if (i < 3) jobs[i].metrics.push_back({"loss", values[i], 1, values[i], values[i]});
   }
-  sys::RealClock clock;
+  RealClock clock;
   auto ledger = Ledger::Open(store, clock, 1);
   ASSERT_TRUE(ledger.ok());
   JobFields fields(**ledger, {});

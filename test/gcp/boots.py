@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs on VMs of Compute Engine that boot: systemd, the scripts of Google's guest agent, the
+metadata server, a disk, a power button, in the lab (test/lab), with the binary as it is. Needs
+root.
+
+    boots.py [NAME…]     only these parts
+
+Once a job is submitted no stoker runs outside. Judged by the disks of the machines, by what Compute
+Engine was asked, by the bucket, and by Google's own client."""
+
+import concurrent.futures
+import os
+import pathlib
+import signal
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / each) for each in ('gcp', 'lab', 'e2e', '')]
+import lab as lab_of  # noqa: E402
+
+lab_of.enter()
+from cloud_world import MEET, whole  # noqa: E402
+from gce_lab import NODES, SUBMITTER, GceLab  # noqa: E402
+from gce_world import GceWorld  # noqa: E402
+from gceapi import lifecycle  # noqa: E402
+from gceapi.service import CHANGES, PROJECT  # noqa: E402
+from kit.harness import Results  # noqa: E402
+from kit.job_kit import texts  # noqa: E402
+
+LABELS = {'stoker-ledger', 'stoker-job', 'stoker-request', 'stoker-launches', 'stoker-expires'}
+
+
+def seen_by_google(lab, machine, check):
+    """What google-cloud-compute says of it."""
+    told = lab.client('InstancesClient').get(project=PROJECT, zone=machine.zone,
+                                             instance=machine.name)  # fmt: skip
+    check('Google: it is a spot VM', told.scheduling.provisioning_model == 'SPOT')
+    check('Google: which ends by itself', told.scheduling.instance_termination_action in
+          ('DELETE', 'STOP') and told.scheduling.termination_time, told.scheduling)  # fmt: skip
+    check('Google: its labels', LABELS <= set(told.labels), told.labels)
+    keys = {each.key for each in told.metadata.items}
+    check('Google: its scripts', {'startup-script', 'shutdown-script'} <= keys, keys)
+    check('Google: its disk ends with it', told.disks[0].auto_delete)
+
+
+def test_spot(lab, check):
+    """A notice by the metadata server, 120 s ahead."""
+    with GceWorld(lab, 'spot') as world:
+        job = world.train(400, '--spot')
+        first = world.machine(job, 0)
+        world.trained(first, 10)
+        check('nothing of stoker runs outside', not world.outside(), world.outside())
+        seen_by_google(lab, first, check)
+        before = len(lab.log)
+        world.preempt(first)
+        second = world.machine(job, 1, limit=120)
+        check('spot: a successor is asked for while the first one lives',
+              not first.gone and not first.room.pressed)  # fmt: skip
+        changes = [each['method'] for each in lab.log[before:] if each.get('method') in CHANGES]
+        check('spot: nothing else was changed before', changes[:1] == ['instances.insert'], changes)
+        world.over(job, limit=400)
+        state, runs, reasons = world.told(job)
+        check('spot: succeeds on the second machine', (state, len(runs)) == ('Succeeded', 2),
+              (state, runs, reasons))  # fmt: skip
+        check('spot: goes on where it was', not whole(runs, 400, 1) and runs[1][1] >= 10, runs)
+        check('spot: told ahead', reasons[0] == 'Interrupted', reasons)
+        check('spot: its output is in the bucket', world.result(job) == '42')
+        who = world.who_asked(job)
+        check('spot: the first machine asked for the second, with its account',
+              who[:1] == [SUBMITTER] and who[-1] == NODES, (who, second.id))  # fmt: skip
+
+
+def test_gang(lab, check):
+    with GceWorld(lab, 'gang') as world:
+        world.program(MEET, 'meet.py')
+        job = world.submit('--infra', world.infra, '--num-nodes', '2', '--', '/usr/bin/python3',
+                           'meet.py')  # fmt: skip
+        world.machine(job, 1)
+        two = world.over(job)
+        check('gang: two machines in one zone', len(two) == 2 and two[0].zone == two[1].zone)
+        groups = {each.request.group for each in two}
+        check('gang: by one request', len(groups) == 1 and groups != {None}, groups)
+        said = sorted(texts(world, job))
+        check('gang: the two met', said == ['hello', 'met rank 1'], said)
+        check('gang: succeeds', world.job(job)['state'] == 'Succeeded', world.job(job))
+
+
+def test_killed(lab, check):
+    """kill -9 of the agent: the machine stays, and goes on in its place."""
+    with GceWorld(lab, 'killed') as world:
+        job = world.train(100)
+        first = world.machine(job, 0)
+        world.trained(first, 10)
+        killed = first.room.agent()
+        check('killed: there is an agent to kill', killed is not None)
+        os.kill(killed, signal.SIGKILL)
+        world.over(job)
+        state, runs, reasons = world.told(job)
+        check('killed: succeeds', state == 'Succeeded', (state, runs, reasons))
+        check('killed: on the same machine', len(world.machines(job)) == 1, world.machines(job))
+        check('killed: with each step made, from a checkpoint', not whole(runs, 100, 15), runs)
+
+
+def test_stopped(lab, check):
+    """Somebody stops the VM: it is told by its shutdown, and its job goes on elsewhere."""
+    with GceWorld(lab, 'stopped') as world:
+        job = world.train(120)
+        first = world.machine(job, 0)
+        world.trained(first, 10)
+        with lab.api.world.lock:
+            by_hand(lab, lifecycle.stop, first)
+        second = world.machine(job, 1, limit=120)
+        world.over(job)
+        state, runs, reasons = world.told(job)
+        check('stopped: succeeds', state == 'Succeeded', (state, runs, reasons))
+        check('stopped: on a second machine', second.id != first.id)
+        check('stopped: no step is missing in its log', not whole(runs, 120, 1), runs)
+
+
+def by_hand(lab, call, machine):
+    somebody = type('Somebody', (), {'email': 'somebody@example.org'})
+    params = {'project': PROJECT, 'zone': machine.zone, 'instance': machine.name}
+    call(lab.api, params, None, somebody)
+
+
+def judge(lab, check):
+    """What Google's client, the API and the bucket say after all jobs."""
+    scopes = lab.client('InstancesClient').aggregated_list(project=PROJECT)
+    left = [each.name for _, told in scopes for each in told.instances]
+    check('Google: no VM is left', not left, left)
+    disks = [each.name for _, told in lab.client('DisksClient').aggregated_list(project=PROJECT)
+             for each in told.disks]  # fmt: skip
+    check('Google: no disk is left', not disks, disks)
+    strange = lab.front.strange()
+    check(f'{len(lab.log)} requests are in the discovery document', not strange, strange)
+    check(f'{lab.front.replies} answers are too, and the lab has no bug', not lab.bugs, lab.bugs)
+    secrets = ['PRIVATE KEY', 'ya29.']
+    made = [each for each in lab.log if each.get('body') and 'ert' in each.get('method', '')]
+    leaks = [each['path'] for each in made for word in secrets if word.encode() in each['text']]
+    check(f'no secret in {len(made)} requests for machines', made and not leaks, leaks)
+
+
+PARTS = {name[5:]: part for name, part in list(globals().items()) if name.startswith('test_')}
+
+
+def main(names):
+    results = Results()
+    with GceLab() as lab:
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            ran = [pool.submit(results.run, name, PARTS[name], lab, results.check)
+                   for name in names or PARTS]  # fmt: skip
+            for each in ran:
+                each.result()
+        judge(lab, results.check)
+    results.finish()
+
+
+if __name__ == '__main__':
+    main(sys.argv[1:])

@@ -371,7 +371,7 @@ def test_bash(results, world, script):
     world.stoker("run", "--name", "findme", "--", "true", check=True)
     (world.work / "job.yaml").write_text("run: 'true'\n")
     for words, wanted in [
-        (["c"], ["cancel", "checkpoints", "completion", "config", "controller"]),
+        (["c"], ["cancel", "checkpoints", "compare", "completion", "config", "controller"]),
         (["sho"], ["show"]),
         (["show", "find"], ["findme"]),
         (["logs", "-f", "find"], ["findme"]),
@@ -424,7 +424,7 @@ def test_other_shells(results, world, paths):
             continue
         for typed, last, wanted in (
             ("", "ca", ["cancel"]),
-            ("", "c", ["cancel", "checkpoints", "completion", "config", "controller"]),
+            ("", "c", ["cancel", "checkpoints", "compare", "completion", "config", "controller"]),
             ("show", "find", ["findme"]),
             ("logs -f", "find", ["findme"]),
             ("cancel findme", "find", ["findme"]),

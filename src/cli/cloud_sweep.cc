@@ -131,7 +131,8 @@ Result<CloudSweep> SweepCloud(Context& context, bool all_regions, bool dry_run) 
 void SweepCloudAtTimes(Context& context) {
   const auto ledger = context.ledger();
   if (!ledger.ok()) return;
-  const std::string mark = context.places().state + "/swept-" + (*ledger)->id();
+  const std::string marks = context.places().state + "/swept";
+  const std::string mark = marks + "/" + (*ledger)->id();
   struct stat info {};
   if (::stat(mark.c_str(), &info) == 0) {
     const WallTime last{static_cast<int64_t>(info.st_mtim.tv_sec) * 1000};
@@ -139,6 +140,7 @@ void SweepCloudAtTimes(Context& context) {
     if (since.ms >= 0 && since < kSweepEvery) return;
   }
   // Where it cannot be written, this costs some requests more.
+  (void)sys::MakeDirs(marks, 0700);
   (void)sys::WriteFileAtomic(mark, "");
   const auto swept = SweepCloud(context, false, false);
   if (!swept.ok()) return context.Say("machines of EC2 are kept: " + swept.status().ToString());

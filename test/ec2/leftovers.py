@@ -93,7 +93,7 @@ def by_itself(lab, check):
         since = len(lab.log)
         world.stoker('controller', '--once')
         check('the sweep is not for every minute', 'DescribeVolumes' not in lab.asked(since))
-        for mark in world.state.glob('swept-*'):
+        for mark in world.state.glob('swept/*'):
             mark.unlink()
         done = world.stoker('controller', '--once')
         check('later it ends what is over, and says so',

@@ -190,6 +190,7 @@ def check_strays(world, results):
     results.check(f"no private file is left of {len(private)}, nor their folder", not left, left)
     late = ledger_view.listing(world.state / "cancelled")
     results.check("no cancel waits for room on the disk", not late, late)
-    known = {"ledger", "bin", "instances", "ended", "host", "reserve", "cancelled", "unsaved"}
+    known = {"ledger", "bin", "instances", "ended", "host", "reserve", "cancelled", "unsaved",
+             "swept"}
     odd = [n for n in ledger_view.listing(world.state) if n not in known]
     results.check("nothing unknown lies in the state folder", not odd, odd)

@@ -11,9 +11,9 @@
 namespace stoker::cli {
 namespace {
 
-constexpr const char* kFacts[] = {"id",   "name",     "state",   "reason", "user",
-                                  "host", "where",    "attempt", "nodes",  "exit_code",
-                                  "age",  "duration", "ran"};
+constexpr const char* kFacts[] = {"id",        "name", "state",    "status",  "reason",
+                                  "user",      "host", "where",    "attempt", "nodes",
+                                  "exit_code", "age",  "duration", "ran"};
 
 FieldValue Number(double value) { return {ShortNumber(value), value}; }
 
@@ -24,7 +24,8 @@ FieldValue Seconds(Duration length) {
 std::optional<FieldValue> Fact(const Summary& job, const std::string& name, WallTime now) {
   if (name == "id") return FieldValue{job.id, {}};
   if (name == "name") return FieldValue{job.name, {}};
-  if (name == "state") return FieldValue{std::string(Name(job.state)), {}};
+  // As --json has it, and as the table does.
+  if (name == "state" || name == "status") return FieldValue{std::string(Name(job.state)), {}};
   if (name == "reason") return FieldValue{std::string(Name(job.reason)), {}};
   if (name == "user") return FieldValue{job.user, {}};
   if (name == "host") return FieldValue{job.host, {}};

@@ -186,6 +186,16 @@ void AddMetrics(Context& context, Ledger& ledger, std::vector<Summary>* jobs) {
   }
 }
 
+// A name that no job knows is likely a slip: all would be left out, or in no order, without a word.
+void SayUnknown(Context& context, const std::string& option, const std::string& name,
+                const std::vector<Summary>& jobs, JobFields& fields) {
+  const auto knows = [&](const Summary& job) { return fields.Get(job, name).has_value(); };
+  if (jobs.empty() || JobFields::IsFact(name)) return;
+  if (std::none_of(jobs.begin(), jobs.end(), knows)) {
+    context.Say(option + ": no job here has '" + Printable(name) + "'");
+  }
+}
+
 // The jobs that --where means, in the order of --sort.
 Status Arrange(Context& context, const LsOptions& options, Ledger& ledger,
                std::vector<Summary>* jobs) {
@@ -195,6 +205,8 @@ Status Arrange(Context& context, const LsOptions& options, Ledger& ledger,
   }
   if (AsksForMetrics(options, terms)) AddMetrics(context, ledger, jobs);
   JobFields fields(ledger, context.clock().Wall());
+  for (const WhereTerm& term : terms) SayUnknown(context, "--where", term.name, *jobs, fields);
+  if (!options.sort.empty()) SayUnknown(context, "--sort", options.sort, *jobs, fields);
   std::erase_if(*jobs, [&](const Summary& job) {
     return !std::all_of(terms.begin(), terms.end(), [&](const WhereTerm& term) {
       return Holds(term, fields.Get(job, term.name));

@@ -177,6 +177,10 @@ def test_chosen(results, world):
     results.check("chosen: ls sorts by a metric, by value",
                   listed == ["NAME", "lr", "score", "three", "0.3", "-1", "one", "0.1", "3",
                              "two", "0.2", "10"], listed)  # fmt: skip
+    slips = world.stoker("ls", "--sort", "scroe", "--where", "status=Succeeded and rl<1").stderr
+    results.check("chosen: a name that no job has is said",
+                  "--sort: no job here has 'scroe'" in slips
+                  and "--where: no job here has 'rl'" in slips and "status" not in slips, slips)
     best = world.json("ls", "--where", "lr<0.25 and score>=3 and state=Succeeded", "--sort",
                       "max.score", "--reverse")  # fmt: skip
     results.check("chosen: --where takes hyperparameters, metrics and states",

@@ -110,6 +110,7 @@ Result<Providers*> Context::providers() {
     STOKER_ASSIGN(const Settings* mine, settings());
     ProviderOptions options;
     options.state_dir = places_.state;
+    options.cache_dir = places_.cache;
     options.slurm_login = mine->slurm_login;
     options.pools = mine->pools;
     options.store = [this] { return store(); };

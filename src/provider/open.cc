@@ -6,7 +6,9 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "ledger/places.h"
+#include "provider/ec2/api/aws_api.h"
 #include "provider/slurm/slurm_provider.h"
+#include "sys/folder_cache.h"
 
 namespace stoker {
 
@@ -63,7 +65,9 @@ std::function<Status(const std::string&, const std::string&, Duration)> Drills(
 
 Result<std::shared_ptr<ec2::AwsApi>> Providers::Aws() {
   if (!aws_) {
-    STOKER_ASSIGN(aws_, MakeAwsApi());
+    std::shared_ptr<Cache> memory;
+    if (!options_.cache_dir.empty()) memory = sys::MakeFolderCache(options_.cache_dir + "/aws");
+    STOKER_ASSIGN(aws_, MakeAwsApi(std::move(memory)));
   }
   return aws_;
 }

@@ -22,6 +22,7 @@ namespace stoker {
 
 struct ProviderOptions {
   std::string state_dir;  // e.g. ~/.local/share/stoker: local machines, binaries, what is private
+  std::string cache_dir;  // for what may be looked up again, e.g. ~/.cache/stoker; "" = none
   // Out of the settings; not known to a node.
   std::string slurm_login;                                // a host for ssh; "" = none
   std::map<std::string, std::vector<std::string>> pools;  // of ssh, by name

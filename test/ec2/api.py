@@ -36,7 +36,7 @@ ASSUME = '{"Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", ' \
 class Orders:
     """reset; refuse?code= (none: no more); doom?code=; fault?action=&way=; late?seconds=;
     capacity?type=&slots=; stop?id=; drill?id=&ms=; group?id=; copy?id= and loosen?id=: see there;
-    made: what requests have made."""
+    made: what requests have made; asked: how many requests there were, since reset."""
 
     def __init__(self, ec2, log, client):
         self.ec2 = ec2
@@ -114,6 +114,9 @@ class Orders:
         ]
         ranges = [each for rule in found['IpPermissions'] for each in rule['IpRanges']]
         return f'{found["GroupName"]} opens to {" ".join(opens)}' + str(ranges or '')
+
+    def asked(self):
+        return str(len([each for each in self.log[self.since :] if 'oto' not in each['agent']]))
 
     def made(self):
         changes = ('RunInstances', 'CreateSecurityGroup', 'CreateTags')

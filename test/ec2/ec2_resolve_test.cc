@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <mutex>
 #include <set>
 
 #include "test/ec2/subject.h"
@@ -111,6 +113,54 @@ TEST(Ec2Resolve, BadInputIsOneErrorWithTheNearest) {
        "as much as is asked for");
   says(with([](Ec2Wish& w) { w.labels = {{"k", std::string(300, 'v')}}; }), "too long");
   EXPECT_EQ(Order("made"), "nothing");
+}
+
+// As a folder in the user's cache.
+class Drawer : public Cache {
+ public:
+  std::optional<std::string> Get(const std::string& name) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = kept_.find(name);
+    return found == kept_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void Keep(const std::string& name, std::string_view data) override {
+    const std::lock_guard lock(mutex_);
+    kept_[name] = data;
+  }
+  void KeepOnly(const std::set<std::string>&) override {}
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> kept_;
+};
+
+TEST(Ec2Resolve, WhoSubmitsASecondTimeAsksNothing) {
+  ASSERT_EQ(Order("reset"), "ok");
+  const auto memory = std::make_shared<Drawer>();
+  Ec2Wish wish = Wish();
+  wish.spot = true;
+  const auto resolve = [&](const Ec2Wish& wanted) {
+    const auto api = *MakeAwsApi(memory);
+    auto offers = ResolveEc2(*api, wanted);
+    if (offers.ok()) EXPECT_TRUE(CompleteEc2Offers(*api, "remembered", 1, &*offers).ok());
+    return offers;
+  };
+  const auto first = resolve(wish);
+  ASSERT_TRUE(first.ok()) << first.status().ToString();
+  (void)resolve(wish);  // the group is made by now
+  const std::string before = Order("asked");
+  const auto second = resolve(wish);
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(Order("asked"), before);
+  ASSERT_EQ(second->size(), first->size());
+  for (size_t i = 0; i < first->size(); ++i) {
+    EXPECT_EQ((*second)[i].ask, (*first)[i].ask);
+    EXPECT_EQ((*second)[i].price, (*first)[i].price);
+  }
+  // A no is looked into again, and not out of memory.
+  wish.zone = "us-east-1q";
+  EXPECT_EQ(resolve(wish).code(), Code::kInvalid);
+  EXPECT_NE(Order("asked"), before);
 }
 
 TEST(Ec2Resolve, TheGroupIsMadeOnceAndOpenToItselfAlone) {

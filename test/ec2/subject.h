@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "provider/ec2/aws_api.h"
+#include "provider/ec2/api/aws_api.h"
 #include "provider/ec2/ec2_options.h"
 #include "provider/ec2/ec2_provider.h"
 #include "provider/ec2/ec2_request.h"

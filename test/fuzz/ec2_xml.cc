@@ -2,10 +2,10 @@
 // The documents that EC2, and services that speak as it does, answer with.
 #include "base/text.h"
 #include "base/utf8.h"
-#include "provider/ec2/ec2_errors.h"
+#include "provider/ec2/api/ec2_errors.h"
+#include "provider/ec2/api/ec2_query.h"
 #include "provider/ec2/ec2_instances.h"
 #include "provider/ec2/ec2_options.h"
-#include "provider/ec2/ec2_query.h"
 #include "test/fuzz/target.h"
 
 FUZZ_TARGET(ec2_xml) {

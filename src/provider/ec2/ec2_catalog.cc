@@ -9,14 +9,25 @@
 
 #include "base/letter_case.h"
 #include "base/text.h"
-#include "provider/ec2/ec2_errors.h"
-#include "provider/ec2/ec2_lists.h"
+#include "provider/ec2/api/ec2_errors.h"
+#include "provider/ec2/api/ec2_lists.h"
 #include "provider/ec2/ec2_request.h"
 
 namespace stoker::ec2 {
 namespace {
 
 constexpr int64_t kMib = 1 << 20;
+// How long an answer is good for. Types, zones and images come and go over weeks; what a user makes
+// or deletes is looked for again within the hour, and prices of spot move slowly.
+constexpr Duration kDay = Duration::Hours(24);
+constexpr Duration kHour = Duration::Hours(1);
+constexpr Duration kWhile = Duration::Minutes(10);
+
+Call Lasting(const std::string& region, const char* action, Params params, Duration good_for) {
+  Call call{"ec2", region, action, std::move(params)};
+  call.good_for = good_for;
+  return call;
+}
 
 bool Has(const pugi::xml_node& set, const std::string& value) {
   for (const pugi::xml_node item : set.children("item")) {
@@ -110,7 +121,7 @@ Result<std::vector<std::string>> Regions(AwsApi& api, const std::string& asked_i
 Result<std::vector<std::string>> Zones(AwsApi& api, const std::string& region) {
   std::vector<std::string> out;
   const Params params = Filters({{"zone-type", {"availability-zone"}}, {"state", {"available"}}});
-  STOKER_TRY(EachItem(api, {"ec2", region, "DescribeAvailabilityZones", params},
+  STOKER_TRY(EachItem(api, Lasting(region, "DescribeAvailabilityZones", params, kDay),
                       "availabilityZoneInfo",
                       [&](const auto& item) { out.push_back(TextIn(item, "zoneName")); }));
   std::sort(out.begin(), out.end());
@@ -123,8 +134,8 @@ Result<std::vector<MachineType>> AllTypes(AwsApi& api, const std::string& region
                                  {"current-generation", {"true"}},
                                  {"bare-metal", {"false"}}},
                                 {{"MaxResults", "100"}});
-  STOKER_TRY(EachItem(api, {"ec2", region, "DescribeInstanceTypes", params}, "instanceTypeSet",
-                      [&](const auto& item) { out.push_back(TypeOf(item)); }));
+  STOKER_TRY(EachItem(api, Lasting(region, "DescribeInstanceTypes", params, kDay),
+                      "instanceTypeSet", [&](const auto& item) { out.push_back(TypeOf(item)); }));
   return out;
 }
 
@@ -132,8 +143,8 @@ Result<MachineType> OneType(AwsApi& api, const std::string& region, const std::s
   std::vector<MachineType> out;
   // A filter of a name that is not there is an empty list, not an error.
   const Params params = Filters({{"instance-type", {name}}});
-  STOKER_TRY(EachItem(api, {"ec2", region, "DescribeInstanceTypes", params}, "instanceTypeSet",
-                      [&](const auto& item) { out.push_back(TypeOf(item)); }));
+  STOKER_TRY(EachItem(api, Lasting(region, "DescribeInstanceTypes", params, kDay),
+                      "instanceTypeSet", [&](const auto& item) { out.push_back(TypeOf(item)); }));
   if (out.size() != 1) {
     return Status(Code::kNotFound, "there is no type " + Printable(name) + " in " + region);
   }
@@ -153,7 +164,7 @@ Result<std::map<std::string, std::set<std::string>>> Offerings(
   std::map<std::string, std::set<std::string>> out;
   const Params params =
       Filters({{"instance-type", types}}, {{"LocationType", "availability-zone"}});
-  STOKER_TRY(EachItem(api, {"ec2", region, "DescribeInstanceTypeOfferings", params},
+  STOKER_TRY(EachItem(api, Lasting(region, "DescribeInstanceTypeOfferings", params, kDay),
                       "instanceTypeOfferingSet", [&](const auto& item) {
                         out[TextIn(item, "instanceType")].insert(TextIn(item, "location"));
                       }));
@@ -163,8 +174,8 @@ Result<std::map<std::string, std::set<std::string>>> Offerings(
 Result<Image> FindImage(AwsApi& api, const std::string& region, const std::string& id) {
   std::vector<Image> out;
   const Params params = Filters({{"image-id", {id}}});
-  STOKER_TRY(
-      EachItem(api, {"ec2", region, "DescribeImages", params}, "imagesSet", [&](const auto& item) {
+  STOKER_TRY(EachItem(
+      api, Lasting(region, "DescribeImages", params, kDay), "imagesSet", [&](const auto& item) {
         Image image;
         image.id = TextIn(item, "imageId");
         image.name = TextIn(item, "name");
@@ -184,6 +195,7 @@ Result<Image> FindImage(AwsApi& api, const std::string& region, const std::strin
 Result<std::string> Parameter(AwsApi& api, const std::string& region, const std::string& name) {
   Call call{"ssm", region, "GetParameter"};
   call.json = nlohmann::json{{"Name", name}}.dump();
+  call.good_for = kDay;
   STOKER_ASSIGN(const std::string body, api.Read(call));
   const auto json = nlohmann::json::parse(body, nullptr, false);
   if (json.is_object() && json.contains("Parameter") && json["Parameter"].is_object() &&
@@ -195,15 +207,16 @@ Result<std::string> Parameter(AwsApi& api, const std::string& region, const std:
 
 Result<Network> DefaultNetwork(AwsApi& api, const std::string& region) {
   Network network;
-  STOKER_TRY(EachItem(api, {"ec2", region, "DescribeVpcs", Filters({{"is-default", {"true"}}})},
+  STOKER_TRY(EachItem(api,
+                      Lasting(region, "DescribeVpcs", Filters({{"is-default", {"true"}}}), kHour),
                       "vpcSet", [&](const auto& item) { network.vpc = TextIn(item, "vpcId"); }));
   if (network.vpc.empty()) {
     return Status(Code::kNotFound, "the account has no default VPC in " + region,
                   "Make one: aws ec2 create-default-vpc --region " + region);
   }
   const Params params = Filters({{"vpc-id", {network.vpc}}, {"default-for-az", {"true"}}});
-  STOKER_TRY(
-      EachItem(api, {"ec2", region, "DescribeSubnets", params}, "subnetSet", [&](const auto& item) {
+  STOKER_TRY(EachItem(
+      api, Lasting(region, "DescribeSubnets", params, kHour), "subnetSet", [&](const auto& item) {
         network.subnets[TextIn(item, "availabilityZone")] = TextIn(item, "subnetId");
       }));
   return network;
@@ -212,13 +225,15 @@ Result<Network> DefaultNetwork(AwsApi& api, const std::string& region) {
 Result<std::map<std::pair<std::string, std::string>, int64_t>> SpotPrices(
     AwsApi& api, const std::string& region, const std::vector<std::string>& types) {
   std::map<std::pair<std::string, std::string>, int64_t> out;
-  Params params = {{"StartTime", FormatRfc3339(api.Now())}, {"ProductDescription.1", "Linux/UNIX"}};
+  // What was last before then; whole steps, so that the question is the same for a while.
+  const WallTime now{api.Now().ms / kWhile.ms * kWhile.ms};
+  Params params = {{"StartTime", FormatRfc3339(now)}, {"ProductDescription.1", "Linux/UNIX"}};
   for (size_t i = 0; i < types.size(); ++i) {
     params.emplace_back("InstanceType." + std::to_string(i + 1), types[i]);
   }
   std::map<std::pair<std::string, std::string>, std::string> newest;
   STOKER_TRY(EachItem(
-      api, {"ec2", region, "DescribeSpotPriceHistory", params}, "spotPriceHistorySet",
+      api, Lasting(region, "DescribeSpotPriceHistory", params, kWhile), "spotPriceHistorySet",
       [&](const auto& item) {
         const std::pair key{TextIn(item, "instanceType"), TextIn(item, "availabilityZone")};
         const std::string at = TextIn(item, "timestamp");
@@ -232,8 +247,9 @@ Result<std::map<std::pair<std::string, std::string>, int64_t>> SpotPrices(
 }
 
 Status CheckProfile(AwsApi& api, const std::string& region, const std::string& profile) {
-  const auto reply =
-      api.Repeat({"iam", region, "GetInstanceProfile", {{"InstanceProfileName", profile}}});
+  Call call{"iam", region, "GetInstanceProfile", {{"InstanceProfileName", profile}}};
+  call.good_for = kHour;
+  const auto reply = api.Repeat(call);
   // Who may not ask is told by EC2 when a machine is asked for.
   if (!reply.ok()) return reply.status();
   if (!reply->failure || StatusOf("", *reply->failure).Is(Code::kDenied)) return Status::Ok();
@@ -252,8 +268,8 @@ Result<std::string> EnsureGroup(AwsApi& api, const std::string& region, const st
   const std::string name = GroupName(ledger_id);
   std::string id;
   bool open = false;
-  const Call look{"ec2", region, "DescribeSecurityGroups",
-                  Filters({{"vpc-id", {vpc}}, {"group-name", {name}}})};
+  Call look = Lasting(region, "DescribeSecurityGroups",
+                      Filters({{"vpc-id", {vpc}}, {"group-name", {name}}}), kHour);
   const auto find = [&] {
     return EachItem(api, look, "securityGroupInfo", [&](const auto& item) {
       id = TextIn(item, "groupId");
@@ -264,6 +280,9 @@ Result<std::string> EnsureGroup(AwsApi& api, const std::string& region, const st
       }
     });
   };
+  STOKER_TRY(find());
+  if (open) return id;
+  look.anew = true;
   STOKER_TRY(find());
   if (id.empty()) {
     const auto made = api.Send({"ec2",
@@ -301,7 +320,9 @@ Result<std::string> EnsureGroup(AwsApi& api, const std::string& region, const st
 }
 
 std::string Account(AwsApi& api, const std::string& region) {
-  const auto body = api.Read({"sts", region, "GetCallerIdentity"});
+  Call call{"sts", region, "GetCallerIdentity"};
+  call.good_for = kDay;
+  const auto body = api.Read(call);
   if (!body.ok()) return "";
   pugi::xml_document document;
   (void)document.load_buffer(body->data(), body->size());

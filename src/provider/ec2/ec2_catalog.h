@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "provider/ec2/aws_api.h"
+#include "provider/ec2/api/aws_api.h"
 #include "provider/ec2/ec2_options.h"
 
 namespace stoker::ec2 {

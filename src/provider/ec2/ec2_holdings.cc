@@ -4,10 +4,10 @@
 #include <set>
 
 #include "base/text.h"
+#include "provider/ec2/api/ec2_errors.h"
+#include "provider/ec2/api/ec2_lists.h"
 #include "provider/ec2/ec2_catalog.h"
-#include "provider/ec2/ec2_errors.h"
 #include "provider/ec2/ec2_instances.h"
-#include "provider/ec2/ec2_lists.h"
 #include "provider/ec2/ec2_prices.h"
 #include "provider/ec2/ec2_request.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "provider/cloud/cloud_launch.h"
-#include "provider/ec2/ec2_errors.h"
+#include "provider/ec2/api/ec2_errors.h"
 #include "provider/ec2/ec2_request.h"
 
 namespace stoker::ec2 {

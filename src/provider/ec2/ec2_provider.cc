@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/text.h"
-#include "provider/ec2/aws_api.h"
+#include "provider/ec2/api/aws_api.h"
+#include "provider/ec2/api/ec2_errors.h"
 #include "provider/ec2/ec2_boot.h"
-#include "provider/ec2/ec2_errors.h"
 #include "provider/ec2/ec2_instances.h"
 #include "provider/ec2/ec2_request.h"
 

@@ -30,10 +30,6 @@ struct Ec2Notes {
       drill;
 };
 
-// The credentials, the region and the addresses that the user's other AWS tools would use (aws/).
-// Sends nothing yet. Errors: those of ReadAwsConfig.
-Result<std::shared_ptr<ec2::AwsApi>> MakeAwsApi();
-
 // Moves the time until which nobody but its own job ends the machine.
 Status TagExpiry(ec2::AwsApi& api, const std::string& region, const std::string& instance_id,
                  WallTime expires);

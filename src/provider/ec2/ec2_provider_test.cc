@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "net/percent.h"
-#include "provider/ec2/aws_api.h"
+#include "provider/ec2/api/aws_api.h"
 #include "provider/ec2/ec2_options.h"
 
 namespace stoker::ec2 {

@@ -11,8 +11,8 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "port/provider.h"
+#include "provider/ec2/api/ec2_query.h"
 #include "provider/ec2/ec2_options.h"
-#include "provider/ec2/ec2_query.h"
 
 namespace stoker::ec2 {
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <future>
 
 #include "aws/config.h"
 #include "base/text.h"
@@ -186,37 +187,8 @@ Result<std::vector<Disk>> DisksOf(const Image& image, const Ec2Wish& wish) {
                 "Name another image, or leave 'disk_size' out");
 }
 
-}  // namespace
-}  // namespace ec2
-
-Result<std::vector<Offer>> ResolveEc2(ec2::AwsApi& api, const Ec2Wish& given) {
-  using namespace ec2;  // NOLINT
-  Ec2Wish wish = given;
-  if (wish.region.empty()) {
-    return Status(Code::kInvalid, "no region of AWS is set",
-                  "Write infra: aws/REGION, or set AWS_REGION");
-  }
-  if (wish.profile.empty()) wish.profile = kUsualProfile;
-  STOKER_ASSIGN(const std::vector<std::string> zones, ZonesOf(api, wish));
-  STOKER_ASSIGN(const std::vector<MachineType> types, TypesOf(api, wish));
-  // The GPUs of a type that was named need their driver, too.
-  if (!wish.gpus && types.front().gpus > 0) wish.gpus = static_cast<int>(types.front().gpus);
-  STOKER_ASSIGN(const Image image, ImageOf(api, wish));
-  STOKER_ASSIGN(const std::vector<Way> ways, WaysOf(api, wish, types, zones));
-  STOKER_ASSIGN(const Network network, DefaultNetwork(api, wish.region));
-  STOKER_TRY(CheckProfile(api, wish.region, wish.profile));
-  ec2::Options options;
-  options.vpc = network.vpc;
-  options.profile = wish.profile;
-  options.store_region = wish.store_region;
-  options.s3_endpoint = wish.s3_endpoint;
-  options.ec2_endpoint = wish.ec2_endpoint;
-  STOKER_ASSIGN(options.disks, DisksOf(image, wish));
-  for (const auto& [key, value] : wish.labels) options.labels.push_back({key, value});
-  Ask ask;
-  ask.place = {"ec2", Account(api, wish.region), wish.region, ""};
-  ask.image = image.id;
-  ask.market = wish.spot ? kSpot : kOnDemand;
+Result<std::vector<Offer>> OffersOf(const Ask& ask, Options options, const std::vector<Way>& ways,
+                                    const Network& network) {
   std::vector<Offer> offers;
   for (const Way& way : ways) {
     const auto subnet = network.subnets.find(way.zone);
@@ -242,6 +214,57 @@ Result<std::vector<Offer>> ResolveEc2(ec2::AwsApi& api, const Ec2Wish& given) {
   trial.token = "trial";
   trial.ask = offers.front().ask;
   STOKER_TRY(RunInstances(trial, options, "").status());
+  return offers;
+}
+
+// What does not hang on the answers to other questions is asked at the same time.
+Result<std::vector<Offer>> Resolve(AwsApi& api, Ec2Wish wish) {
+  const auto at_once = [](auto ask) { return std::async(std::launch::async, std::move(ask)); };
+  auto asked_zones = at_once([&api, wish] { return ZonesOf(api, wish); });
+  auto asked_network = at_once([&api, wish] { return DefaultNetwork(api, wish.region); });
+  auto asked_profile =
+      at_once([&api, wish] { return CheckProfile(api, wish.region, wish.profile); });
+  auto asked_account = at_once([&api, wish] { return Account(api, wish.region); });
+  auto types = TypesOf(api, wish);
+  // A wrong region or zone is the first word about anything else.
+  STOKER_ASSIGN(const std::vector<std::string> zones, asked_zones.get());
+  STOKER_TRY(types.status());
+  // The GPUs of a type that was named need their driver, too.
+  if (!wish.gpus && types->front().gpus > 0) wish.gpus = static_cast<int>(types->front().gpus);
+  auto asked_image = at_once([&api, wish] { return ImageOf(api, wish); });
+  const auto ways = WaysOf(api, wish, *types, zones);
+  STOKER_ASSIGN(const Image image, asked_image.get());
+  STOKER_TRY(ways.status());
+  STOKER_ASSIGN(const Network network, asked_network.get());
+  STOKER_TRY(asked_profile.get());
+  Options options;
+  options.vpc = network.vpc;
+  options.profile = wish.profile;
+  options.store_region = wish.store_region;
+  options.s3_endpoint = wish.s3_endpoint;
+  options.ec2_endpoint = wish.ec2_endpoint;
+  STOKER_ASSIGN(options.disks, DisksOf(image, wish));
+  for (const auto& [key, value] : wish.labels) options.labels.push_back({key, value});
+  Ask ask;
+  ask.place = {"ec2", asked_account.get(), wish.region, ""};
+  ask.image = image.id;
+  ask.market = wish.spot ? kSpot : kOnDemand;
+  return OffersOf(ask, std::move(options), *ways, network);
+}
+
+}  // namespace
+}  // namespace ec2
+
+Result<std::vector<Offer>> ResolveEc2(ec2::AwsApi& api, const Ec2Wish& given) {
+  Ec2Wish wish = given;
+  if (wish.region.empty()) {
+    return Status(Code::kInvalid, "no region of AWS is set",
+                  "Write infra: aws/REGION, or set AWS_REGION");
+  }
+  if (wish.profile.empty()) wish.profile = kUsualProfile;
+  auto offers = ec2::Resolve(api, wish);
+  // What was true a while ago is no ground to refuse.
+  if (!offers.ok() && api.Forget()) offers = ec2::Resolve(api, wish);
   return offers;
 }
 

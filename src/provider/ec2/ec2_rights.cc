@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "aws/config.h"
-#include "provider/ec2/aws_api.h"
-#include "provider/ec2/ec2_errors.h"
+#include "provider/ec2/api/aws_api.h"
+#include "provider/ec2/api/ec2_errors.h"
 #include "provider/ec2/ec2_holdings.h"
 #include "provider/ec2/ec2_options.h"
 #include "provider/ec2/ec2_request.h"
@@ -89,6 +89,7 @@ RightTried TryLaunch(AwsApi& api, const std::string& region, const std::string& 
 std::vector<RightTried> TryEc2Rights(AwsApi& api, const std::string& region,
                                      const std::string& ledger_id, const std::string& profile) {
   std::vector<RightTried> out;
+  (void)api.Forget();  // what was allowed an hour ago may not be now
   for (const char* action : kLook) out.push_back(TryDry(api, region, action));
   Call image{"ssm", region, "GetParameter"};
   image.json =

@@ -6,12 +6,11 @@
 #include "aws/account/account.h"
 #include "net/host.h"
 #include "net/http_client.h"
-#include "provider/ec2/aws_api.h"
-#include "provider/ec2/ec2_provider.h"
+#include "provider/ec2/api/aws_api.h"
 
 namespace stoker {
 
-Result<std::shared_ptr<ec2::AwsApi>> MakeAwsApi() {
+Result<std::shared_ptr<ec2::AwsApi>> MakeAwsApi(std::shared_ptr<Cache> memory) {
   STOKER_ASSIGN(const AwsAccount found, FindAwsAccount());
   auto account = std::make_shared<const AwsAccount>(found);
   auto keys = std::make_shared<AwsKeys>(account->outside);
@@ -30,6 +29,7 @@ Result<std::shared_ptr<ec2::AwsApi>> MakeAwsApi() {
     return AwsRegionalUrl(service, region,
                           AwsVariantOf(account->outside, account->config, service));
   };
+  options.memory = std::move(memory);
   options.now = HostNow;
   options.seed = HostSeed();
   auto pool = std::make_shared<HttpPool>(account->http);

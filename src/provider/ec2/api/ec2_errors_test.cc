@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors as EC2 words them: what each means for a request, and what people are told.
-#include "provider/ec2/ec2_errors.h"
+#include "provider/ec2/api/ec2_errors.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "provider/ec2/aws_api.h"
+#include "provider/ec2/api/aws_api.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "aws/sigv4.h"
+#include "base/digest.h"
 #include "base/text.h"
 #include "net/http_date.h"
-#include "provider/ec2/ec2_errors.h"
+#include "provider/ec2/api/ec2_errors.h"
 
 namespace stoker::ec2 {
 namespace {
@@ -99,7 +101,53 @@ Result<Reply> AwsApi::Send(const Call& call) {
 }
 
 Result<Reply> AwsApi::Repeat(const Call& call) {
-  return retrying_.Call([&] { return Send(call); }, MayHelp);
+  if (auto known = Recall(call)) return std::move(*known);
+  auto reply = retrying_.Call([&] { return Send(call); }, MayHelp);
+  if (reply.ok() && !reply->failure) Remember(call, *reply);
+  return reply;
+}
+
+bool AwsApi::Forget() {
+  forgotten_ = true;
+  return recalled_.exchange(false);
+}
+
+// All that the answer depends on but who asks: keys change every hour, and what was kept under old
+// ones is to be replaced.
+std::string AwsApi::Question(const Call& call) const {
+  const auto url = options_.url(call.service, call.region);
+  std::string text = url.value_or("") + "\n" + call.service + "\n" + call.region + "\n" +
+                     call.action + "\n" + call.json;
+  for (const auto& [name, value] : call.params) text += "\n" + name + "=" + value;
+  return Sha256Hex(text);
+}
+
+// "DATE KEY DIGEST\nBODY": when, by this machine's clock; whose key; of the body.
+std::optional<Reply> AwsApi::Recall(const Call& call) {
+  if (call.good_for.ms <= 0 || call.anew || forgotten_ || !options_.memory) return std::nullopt;
+  const auto keys = options_.credentials();
+  auto kept = options_.memory->Get(Question(call));
+  if (!keys.ok() || !kept) return std::nullopt;
+  const size_t end = std::min(kept->find('\n'), kept->size());
+  const std::vector<std::string> head = Split(kept->substr(0, end), ' ');
+  if (head.size() != 3 || head[1] != keys->access_key) return std::nullopt;
+  const auto at = WholeNumber(head[0], 0, int64_t{1} << 50);
+  const Duration age = at ? options_.now() - WallTime{*at} : Duration::Ms(-1);
+  if (age.ms < 0 || age > call.good_for) return std::nullopt;
+  Reply reply;
+  reply.body = kept->substr(std::min(end + 1, kept->size()));
+  reply.now = Now();
+  if (Sha256Hex(reply.body) != head[2]) return std::nullopt;
+  recalled_ = true;
+  return reply;
+}
+
+void AwsApi::Remember(const Call& call, const Reply& reply) {
+  if (call.good_for.ms <= 0 || !options_.memory) return;
+  const auto keys = options_.credentials();
+  if (!keys.ok()) return;
+  options_.memory->Keep(Question(call), std::to_string(options_.now().ms) + " " + keys->access_key +
+                                            " " + Sha256Hex(reply.body) + "\n" + reply.body);
 }
 
 Result<std::string> AwsApi::Read(const Call& call, WallTime* now) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of Amazon's services that speak forms and XML (EC2, IAM, STS) or JSON (SSM). Inside
-// provider/ec2 only.
+// provider only.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,9 @@
 #include "base/time.h"
 #include "net/http_message.h"
 #include "net/retry.h"
+#include "port/cache.h"
 #include "provider/cloud/retrying.h"
-#include "provider/ec2/ec2_query.h"
+#include "provider/ec2/api/ec2_query.h"
 
 namespace stoker::ec2 {
 
@@ -31,6 +32,8 @@ struct AwsApiOptions {
   RetryPolicy retry{4, Duration::Ms(200), Duration::Seconds(5)};  // of Read
   // Any status is an answer; thread-safe.
   std::function<Result<HttpResponse>(const HttpUrl& url, const HttpRequest& request)> http;
+  // Where answers that stay true for a while are kept, see Call::good_for; null: nowhere.
+  std::shared_ptr<Cache> memory;
 };
 
 struct Call {
@@ -39,6 +42,9 @@ struct Call {
   std::string action;
   Params params = {};     // of a form
   std::string json = "";  // of "ssm", instead
+  // An answer to the same question, asked with the same keys, will do if it is not older.
+  Duration good_for = {};
+  bool anew = false;  // such an answer will not do, but this one is kept for others
 };
 
 // What a service said. Any failure() is its word; where nobody answered there is no reply at all.
@@ -59,18 +65,26 @@ class AwsApi {
   Result<Reply> Send(const Call& call);
   // For what only reads: again, where that may help. The body; errors are those of StatusOf.
   Result<std::string> Read(const Call& call, WallTime* now = nullptr);
-  // For what changes something and may be repeated: as Read, but tells a failure by its code.
+  // For what may be repeated: as Read, but tells a failure by its code.
   Result<Reply> Repeat(const Call& call);
 
   // By the service's clock, as far as it is known.
   WallTime Now() const;
 
+  // True where any answer was an old one; from now on none is. Whoever refuses asks this first: a
+  // no is never said from memory.
+  bool Forget();
+
  private:
+  std::string Question(const Call& call) const;
+  std::optional<Reply> Recall(const Call& call);
+  void Remember(const Call& call, const Reply& reply);
   Result<HttpResponse> SendOnce(const Call& call);
   void NoteClock(const HttpResponse& answer, bool refused);
 
   const AwsApiOptions options_;
   std::atomic<int64_t> skew_ms_ = 0;  // the service's clock minus ours
+  std::atomic<bool> recalled_ = false, forgotten_ = false;
   cloud::Retrying retrying_;
 };
 
@@ -78,3 +92,11 @@ class AwsApi {
 std::string Described(const Call& call);
 
 }  // namespace stoker::ec2
+
+namespace stoker {
+
+// The credentials, the region and the addresses that the user's other AWS tools would use (aws/).
+// Sends nothing yet. `memory`: see ec2::AwsApiOptions. Errors: those of ReadAwsConfig.
+Result<std::shared_ptr<ec2::AwsApi>> MakeAwsApi(std::shared_ptr<Cache> memory = nullptr);
+
+}  // namespace stoker

@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 #include "job/refusal.h"
-#include "provider/ec2/ec2_query.h"
+#include "provider/ec2/api/ec2_query.h"
 
 namespace stoker::ec2 {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "provider/ec2/ec2_query.h"
+#include "provider/ec2/api/ec2_query.h"
 
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>

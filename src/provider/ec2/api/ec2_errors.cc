@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "provider/ec2/ec2_errors.h"
+#include "provider/ec2/api/ec2_errors.h"
 
 #include "base/text.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "provider/ec2/aws_api.h"
+#include "provider/ec2/api/aws_api.h"
 
 namespace stoker::ec2 {
 

@@ -55,6 +55,23 @@ Plan TwoPrices(uint64_t seed) {
   return draw.plan;
 }
 
+Plan DeafZone(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.zones = {{"zone-a"}, {"zone-b"}};
+  draw.plan.describe_is_immediate = draw.One(2);
+  draw.job().any_zone = 1;
+  draw.job().program.steps = 300;
+  draw.job().program.step_ms = 1'000;
+  draw.Daemons(1);
+  FaultPlan away;
+  away.kind = "zone-away";
+  away.zone = "zone-a";
+  away.at = draw.Long(20'000, 120'000);
+  away.amount = draw.Long(60'000, 300'000);
+  draw.plan.faults = {away};
+  return draw.plan;
+}
+
 Plan TooDear(uint64_t seed) {
   Plan plan = TwoPrices(seed);
   plan.jobs.front().ceiling = 2'000'000;

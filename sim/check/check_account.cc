@@ -80,11 +80,8 @@ class ExpiredIsEnded : public Observer {
     const auto period = Period();
     if (!world_.plan().limit_needs_boot || !period) return;
     // Nobody can end anything while the provider is away, and before the calm requests fail.
-    int64_t over = std::max(
-        {machine.renewed_at + kDefaultLease.ms, world_.plan().calm, world_.cloud().away_until});
-    for (const auto& [provider, until] : world_.cloud().one_away_until) {
-      over = std::max(over, until);
-    }
+    const int64_t over = std::max(
+        {machine.renewed_at + kDefaultLease.ms, world_.plan().calm, world_.cloud().LastAway()});
     const int64_t since = world_.now() - over;
     if (since <= 2 * *period + kSlack) return;
     world_.Breach(

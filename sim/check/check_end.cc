@@ -115,13 +115,7 @@ class EverythingEnds : public Observer {
   }
 
   // Nothing can be ended while its provider is away.
-  int64_t CouldBeEnded() const {
-    int64_t last = std::max(world_.plan().calm, world_.cloud().away_until);
-    for (const auto& [provider, until] : world_.cloud().one_away_until) {
-      last = std::max(last, until);
-    }
-    return last;
-  }
+  int64_t CouldBeEnded() const { return std::max(world_.plan().calm, world_.cloud().LastAway()); }
 
   static constexpr int64_t kLeftOver = 5 * 60'000;
   static constexpr int64_t kLongestStop = 30 * 60'000;  // more than it may be asked to start

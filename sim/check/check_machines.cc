@@ -205,8 +205,7 @@ class NoBlindLoss : public Observer {
       const int64_t lately = world_.now() - kUnheardOf;
       if (launch.close_reason == CloseReason::kNeverCame && machine.made_at > lately) return;
       // Or that provider has not answered anybody since.
-      const std::string& provider = machine.request.ask.place.provider;
-      if (world_.cloud().WasAway(provider, machine.made_at, lately)) return;
+      if (world_.cloud().WasAway(machine, machine.made_at, lately)) return;
       queues = true;
     }
     if (!queues) return;

@@ -68,6 +68,30 @@ bool Cloud::CallerIsDead() const {
   return scheduler_.current() != nullptr && scheduler_.current()->dead();
 }
 
+// ---- what nobody reaches ----
+
+bool Cloud::IsZoneAway(const std::string& zone) const {
+  const auto found = zone_away_until.find(zone);
+  return found != zone_away_until.end() && scheduler_.now() < found->second;
+}
+
+bool Cloud::WasAway(const CloudMachine& machine, int64_t since, int64_t until) const {
+  if (away_since <= since && until < away_until) return true;
+  const auto covers = [&](const auto& sinces, const auto& untils, const std::string& name) {
+    const auto began = sinces.find(name), ends = untils.find(name);
+    return began != sinces.end() && began->second <= since && until < ends->second;
+  };
+  return covers(one_away_since, one_away_until, machine.request.ask.place.provider) ||
+         covers(zone_away_since, zone_away_until, machine.zone);
+}
+
+int64_t Cloud::LastAway() const {
+  int64_t last = away_until;
+  for (const auto& [provider, until] : one_away_until) last = std::max(last, until);
+  for (const auto& [zone, until] : zone_away_until) last = std::max(last, until);
+  return last;
+}
+
 // ---- what Describe shows ----
 
 int64_t Cloud::Staleness() const {
@@ -97,17 +121,24 @@ bool Cloud::InHole(CloudMachine& machine) {
   return now < machine.hole_until;
 }
 
-std::vector<InstanceSeen> Cloud::Show(const std::string& provider, const std::string& ledger_id,
-                                      const std::string& job, bool stale) {
+InstancesSeen Cloud::Show(const std::string& provider, const std::string& ledger_id,
+                          const std::string& job, bool stale) {
   const int64_t now = scheduler_.now();
   int64_t as_of = now;
   if (stale && Staleness() > 0) as_of -= prng_.Between(0, Staleness());
-  std::vector<InstanceSeen> out;
+  InstancesSeen out;
+  for (const Zone& zone : zones) {
+    if (!stale || !IsZoneAway(zone.name)) continue;
+    if (!provider.empty() && zone.provider != provider) continue;
+    out.unheard.push_back({Place{provider, "", "", zone.name},
+                           Status(Code::kUnavailable, "sim: " + zone.name + " does not answer")});
+  }
   const auto show = [&](CloudMachine& machine) {
     const LaunchRequest& request = machine.request;
     if (!lists_all && request.ledger_id != ledger_id) return;
     if (as_of < machine.made_at || (!job.empty() && request.job != job)) return;
     if (!provider.empty() && request.ask.place.provider != provider) return;
+    if (stale && IsZoneAway(machine.zone)) return;
     if (stale && Staleness() > 0 && now < machine.visible_at) return;
     if (stale && InHole(machine)) return;
     const CloudView* view = &machine.views.front();
@@ -151,6 +182,7 @@ Zone* Cloud::RoomFor(const LaunchRequest& request) {
     if (!zone.provider.empty() && zone.provider != place.provider) continue;
     if (!place.zone.empty() && zone.name != place.zone) continue;
     if (request.ask.ceiling && zone.price > *request.ask.ceiling) continue;
+    if (IsZoneAway(zone.name)) continue;
     if (zone.running + machines <= zone.capacity) return &zone;
   }
   return nullptr;
@@ -462,7 +494,7 @@ Status Cloud::Finish(const std::string& id, const std::string& process) {
   if (!IsName(id)) return Status(Code::kInvalid, "sim: not an instance: " + Printable(id));
   const CloudMachine* const machine = Find(id);
   if (machine == nullptr) return Status::Ok();
-  if (scheduler_.now() < machine->away_until) {
+  if (scheduler_.now() < machine->away_until || IsZoneAway(machine->zone)) {
     return Status(Code::kUnavailable, "sim: " + Printable(id) + " does not answer");
   }
   std::vector<std::string> ends = {id};
@@ -480,6 +512,9 @@ Status Cloud::GivePower(const std::string& id, const std::string& process) {
     return Status(Code::kNotFound, "sim: no machine " + Printable(id) + " is there");
   }
   if (!traits.can_start) return Status(Code::kInvalid, "sim: no machine is started again");
+  if (IsZoneAway(machine->zone)) {
+    return Status(Code::kUnavailable, "sim: " + machine->zone + " does not answer");
+  }
   if (starting) starting(*machine, process);
   if (machine->state == InstanceState::kStopping) {
     return Status(Code::kBusy, "sim: " + Printable(id) + " is being stopped");

@@ -155,12 +155,15 @@ class Cloud {
   std::map<std::string, int64_t> one_away_until;  // the same of one of several
   int64_t away_since = 0;                         // when the newest such time began
   std::map<std::string, int64_t> one_away_since;
-  // Nobody has reached the provider from `since` to `until`.
-  bool WasAway(const std::string& provider, int64_t since, int64_t until) const {
-    if (away_since <= since && until < away_until) return true;
-    const auto began = one_away_since.find(provider), ends = one_away_until.find(provider);
-    return began != one_away_since.end() && began->second <= since && until < ends->second;
-  }
+  // The same of one zone, by name: lists say that they leave it out, and nothing is made or changed
+  // there.
+  std::map<std::string, int64_t> zone_away_until;
+  std::map<std::string, int64_t> zone_away_since;
+  bool IsZoneAway(const std::string& zone) const;
+  // Nobody has reached the place of the machine from `since` to `until`.
+  bool WasAway(const CloudMachine& machine, int64_t since, int64_t until) const;
+  // When any of all that was away is back.
+  int64_t LastAway() const;
   int64_t timeout_ms = 30'000;  // clients wait so long at most for an answer that does not come
   // A machine that is not up cannot end itself (EC2): one that is past its limit does so at its
   // next boot. Else the platform does it whatever its state.
@@ -233,8 +236,8 @@ class Cloud {
   std::optional<LaunchAnswer> Known(const std::string& token) const;
   bool InTime(const LaunchRequest& request) const;
   // `provider`: only what is its; "" = all.
-  std::vector<InstanceSeen> Show(const std::string& provider, const std::string& ledger_id,
-                                 const std::string& job, bool stale);
+  InstancesSeen Show(const std::string& provider, const std::string& ledger_id,
+                     const std::string& job, bool stale);
   static void TellOtherwise(const CloudMachine& machine, int64_t now, InstanceSeen* seen);
   Status Finish(const std::string& id, const std::string& process);
   Status Warn(const std::string& id, Duration lead);
@@ -283,8 +286,7 @@ class CloudClient : public Provider {
               std::string provider = "", int owner = 0);
   const ProviderTraits& traits() const override;
   LaunchAnswer Launch(const LaunchRequest& request) override;
-  Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
-                                             const std::string& job) override;
+  Result<InstancesSeen> Describe(const std::string& ledger_id, const std::string& job) override;
   Status Terminate(const std::string& instance_id) override;
   Status Start(const std::string& instance_id) override;
   Status Interrupt(const std::string& instance_id, Duration lead) override;

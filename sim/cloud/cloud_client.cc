@@ -151,6 +151,7 @@ Status CloudClient::Change(Kind kind, Effect effect) {
 LaunchAnswer CloudClient::Launch(const LaunchRequest& request) {
   const bool in_time = cloud_.InTime(request);
   STOKER_ASSIGN(Trip trip, Send(Kind::kLaunch));
+  if (trip.arrives() && cloud_.IsZoneAway(request.ask.place.zone)) trip.fault = Fault::kUnheard;
   // Who repeats a request gets what it has made: that takes no room.
   const auto known = cloud_.Known(request.token);
   const bool for_want = trip.fault == Fault::kNoSpace || trip.fault == Fault::kNoMarket ||
@@ -168,10 +169,9 @@ LaunchAnswer CloudClient::Launch(const LaunchRequest& request) {
   return refusal ? LaunchAnswer(*refusal) : LaunchAnswer(carried);
 }
 
-Result<std::vector<InstanceSeen>> CloudClient::Describe(const std::string& ledger_id,
-                                                        const std::string& job) {
+Result<InstancesSeen> CloudClient::Describe(const std::string& ledger_id, const std::string& job) {
   STOKER_ASSIGN(const Trip trip, Send(Kind::kDescribe));
-  std::vector<InstanceSeen> seen;
+  InstancesSeen seen;
   if (trip.arrives()) seen = cloud_.Show(provider_, ledger_id, job, trip.real);
   STOKER_TRY(Return(trip));
   return seen;

@@ -57,17 +57,17 @@ void Cloud::SetPrice(const std::string& name, int64_t price, int64_t lead) {
 // answer: what may run there is not known to be gone.
 void Cloud::TellOtherwise(const CloudMachine& machine, int64_t now, InstanceSeen* seen) {
   if (now < machine.away_until) {
-    *seen = InstanceSeen{machine.id,
-                         machine.request.token,
-                         machine.request.ledger_id,
-                         machine.request.job,
-                         machine.launch(),
-                         machine.index,
-                         InstanceState::kQueued,
-                         machine.address,
-                         "it does not answer",
-                         {},
-                         {}};
+    InstanceSeen unreached;
+    unreached.id = machine.id;
+    unreached.token = machine.request.token;
+    unreached.ledger_id = machine.request.ledger_id;
+    unreached.job = machine.request.job;
+    unreached.launch = machine.launch();
+    unreached.index = machine.index;
+    unreached.state = InstanceState::kQueued;
+    unreached.address = machine.address;
+    unreached.why = "it does not answer";
+    *seen = std::move(unreached);
   } else if (machine.requeued && machine.state != InstanceState::kGone) {
     seen->state = InstanceState::kGone;
     seen->why = "it was requeued";

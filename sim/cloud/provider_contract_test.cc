@@ -71,8 +71,7 @@ class Liar : public Provider {
     }
     return ids;
   }
-  Result<std::vector<InstanceSeen>> Describe(const std::string& ledger,
-                                             const std::string& job) override {
+  Result<InstancesSeen> Describe(const std::string& ledger, const std::string& job) override {
     auto all = inner_.Describe(ledger, job);
     if (all.ok() && lie_ == Lie::kListsEverything && ledger == "ledger") {
       const auto others = inner_.Describe("other", "");

@@ -144,6 +144,16 @@ void CloudAway(World& world, const FaultPlan& fault) {
   }
   until = std::max(until, world.now() + fault.amount);
 }
+// A zone (or region) of a provider that answers else: lists leave it out and say so.
+void ZoneAway(World& world, const FaultPlan& fault) {
+  Cloud& cloud = world.cloud();
+  const std::string zone = fault.zone.empty() ? cloud.zones.front().name : fault.zone;
+  Count(world, fault);
+  world.Tell("fault", zone + " is away for " + std::to_string(fault.amount) + " ms");
+  int64_t& until = cloud.zone_away_until[zone];
+  if (until < world.now()) cloud.zone_away_since[zone] = world.now();
+  until = std::max(until, world.now() + fault.amount);
+}
 void KillActor(World& world, const FaultPlan& fault) {
   if (Actor* const actor = PickActor(world, fault)) actor->Kill(fault.amount);
 }
@@ -295,6 +305,7 @@ const std::vector<FaultKind>& ScenarioKinds() {
       {"platform-takes", "", 0, 0, OnMachine<PlatformTakes>},
       {"stop", "", 0, 0, OnMachine<Stop>},
       {"withdraw-late", "lead in ms", 10'000, 120'000, OnMachine<WithdrawLate>},
+      {"zone-away", "ms", 1'000, 900'000, ZoneAway},
   };
   return kinds;
 }

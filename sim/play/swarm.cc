@@ -264,6 +264,21 @@ void DrawPlaces(uint64_t seed, Plan* plan) {
   }
 }
 
+// A zone of several that nobody reaches for a while, though its provider answers.
+void DrawZonesAway(uint64_t seed, Plan* plan) {
+  Prng rng(Prng(seed * 2 + 1).Next() ^ 0x7a6f6e6573);
+  if (plan->zones.size() < 2 || !rng.Chance(1, 2)) return;
+  const int64_t times = rng.Between(1, 3);
+  for (int64_t i = 0; i < times; ++i) {
+    FaultPlan away;
+    away.kind = "zone-away";
+    away.zone = plan->zones[rng.Below(plan->zones.size())].name;
+    away.at = rng.Between(1'000, plan->calm);
+    away.amount = rng.Between(1'000, std::max<int64_t>(1'000, plan->calm - away.at));
+    plan->faults.push_back(away);
+  }
+}
+
 // Machines that wait in a queue, some for hours.
 void DrawQueues(uint64_t seed, Plan* plan) {
   Prng rng(Prng(seed * 2 + 1).Next() ^ 0x717565756573);
@@ -306,6 +321,7 @@ Plan DrawPlan(uint64_t seed) {
   Plan plan = draw.Make(seed);
   DrawHoles(seed, &plan);
   DrawPlaces(seed, &plan);
+  DrawZonesAway(seed, &plan);
   DrawQueues(seed, &plan);
   DrawStops(seed, &plan);
   DrawProviderRefusals(seed, &plan);

@@ -99,8 +99,8 @@ Plan NeighbourOf(const Plan& plan) {
   next.boot_low = plan.boot_low;
   next.boot_high = plan.boot_high;
   // What strikes the platform strikes both, and is the landlord's.
-  static const std::set<std::string> kPlatform = {"cloud-away", "drought", "foreigner", "price",
-                                                  "storm"};
+  static const std::set<std::string> kPlatform = {"cloud-away", "drought", "foreigner",
+                                                  "price",      "storm",   "zone-away"};
   std::erase_if(next.faults, [](const FaultPlan& fault) { return kPlatform.contains(fault.kind); });
   for (JobPlan& job : next.jobs) {
     job.submit_at += 2'000;  // so that ids of jobs are known that can be met again

@@ -113,8 +113,8 @@ Status Controller::ObserveMachines(const Job& job, const Describe& describe, Obs
     const auto asked = [&](const PlaceSeen& place) { return place.provider == name; };
     if (std::any_of(seen->places.begin(), seen->places.end(), asked)) continue;
     const auto provider = ProviderOf(job, name);
-    const auto instances = provider.ok() ? describe(name, **provider)
-                                         : Result<std::vector<InstanceSeen>>(provider.status());
+    const auto instances =
+        provider.ok() ? describe(name, **provider) : Result<InstancesSeen>(provider.status());
     PlaceSeen& place = seen->places.emplace_back(PlaceFor(job, name));
     if (!instances.ok()) {
       // Not knowing is no reason to fail the pass: what needs no machine of it still goes on.
@@ -126,6 +126,8 @@ Status Controller::ObserveMachines(const Job& job, const Describe& describe, Obs
       continue;
     }
     place.known = true;
+    const Status unheard = ObserveUnheard(job, name, *instances, seen);
+    if (first.ok()) first = unheard;
     const auto launches = LaunchesOf(job, name);
     for (const InstanceSeen& instance : *instances) {
       const int index = BugIsOn("index-ignored") ? 0 : instance.index;
@@ -141,6 +143,27 @@ Status Controller::ObserveMachines(const Job& job, const Describe& describe, Obs
                                 instance.freed || IsForgotten(instance), instance.up_for,
                                 instance.refusal, instance.ended_by});
     }
+  }
+  return first;
+}
+
+// Of what is left out there nothing is known. What the job has no request for does not matter.
+Status Controller::ObserveUnheard(const Job& job, const std::string& name,
+                                  const InstancesSeen& instances, Observed* seen) {
+  Status first;
+  if (BugIsOn("unheard-is-empty")) return first;
+  const PlaceSeen whole = seen->places.back();
+  for (const Unheard& unheard : instances.unheard) {
+    PlaceSeen part = whole;
+    part.known = false;
+    part.account = unheard.place.account;
+    part.region = unheard.place.region;
+    part.zone = unheard.place.zone;
+    const auto concerns = [&](const Request& request) { return MayBeIn(request.ask.place, part); };
+    if (std::none_of(job.requests.begin(), job.requests.end(), concerns)) continue;
+    seen->places.push_back(part);
+    if (first.ok())
+      first = unheard.why.WithContext("asking " + Spelled(name) + " for its machines");
   }
   return first;
 }

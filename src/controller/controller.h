@@ -87,7 +87,7 @@ class Controller {
   Result<Provider*> ProviderOf(const Job& job, const std::string& name) const;
   Result<const JobSpec*> SpecOf(const Job& job);
   using Describe =
-      std::function<Result<std::vector<InstanceSeen>>(const std::string& name, Provider& provider)>;
+      std::function<Result<InstancesSeen>(const std::string& name, Provider& provider)>;
   Status ObserveMachines(const Job& job, const Describe& describe, Observed* seen);
   // `listened` = when the reports were listed, by this observer's clock.
   void ObserveReports(const Job& job, const std::vector<ReportRead>& reports, MonoTime listened,
@@ -95,6 +95,8 @@ class Controller {
   // What Reconcile decides by, and all of it that a pass tells.
   Observed Observe(const JobRead& read, const JobSpec& spec, const std::vector<ReportRead>& reports,
                    MonoTime listened, const Describe& describe, PassResult* result);
+  Status ObserveUnheard(const Job& job, const std::string& name, const InstancesSeen& instances,
+                        Observed* seen);
   PlaceSeen PlaceFor(const Job& job, const std::string& name);
   // Whether what is kept in the store of quiet nodes counts in this pass.
   bool MindsLooks(const Job& job, const Observed& seen) const;

@@ -45,10 +45,11 @@ class TestProvider : public Provider {
     return ids;
   }
   void TakeGangs() { traits_.takes_gangs = true; }
-  Result<std::vector<InstanceSeen>> Describe(const std::string&, const std::string&) override {
+  Result<InstancesSeen> Describe(const std::string&, const std::string&) override {
     if (!answers.ok()) return answers;
-    std::vector<InstanceSeen> all;
+    InstancesSeen all;
     for (const auto& [id, seen] : machines) all.push_back(seen);
+    all.unheard = unheard;
     return all;
   }
   Status Terminate(const std::string& id) override {
@@ -61,6 +62,7 @@ class TestProvider : public Provider {
   std::optional<Refusal> refuses;  // unset: it gives
   Status unclear;                  // else: nobody knows whether it has given
   Status answers;                  // of Describe
+  std::vector<Unheard> unheard;    // the same
   int launches = 0;
   std::map<std::string, InstanceSeen> machines;
   std::vector<std::string> ended;
@@ -248,6 +250,21 @@ TEST_F(ControllerTest, EachMachineIsEndedByItsOwnProviderThoughTheOtherIsAway) {
   EXPECT_TRUE(Once(job).trouble.has_value());
   EXPECT_EQ(other_.ended, std::vector<std::string>{"other-2"});
   EXPECT_TRUE(local_.ended.empty());
+}
+
+TEST_F(ControllerTest, APartThatDoesNotAnswerIsNotEmpty) {
+  const std::string job = Submit();
+  Once(job);
+  Once(job, 5);
+  local_.machines.clear();
+  local_.unheard = {{Place{"local", "", "eu", ""}, Status(Code::kTimeout, "eu does not answer")}};
+  const PassResult blind = Once(job, 5);
+  ASSERT_TRUE(blind.trouble.has_value());
+  EXPECT_NE(blind.trouble->message().find("eu does not answer"), std::string::npos);
+  EXPECT_FALSE(Record(job).launches.front().closed);
+  local_.unheard.clear();
+  Once(job, 5);
+  EXPECT_TRUE(Record(job).launches.front().closed) << "a local machine that is not listed is gone";
 }
 
 TEST_F(ControllerTest, AGangIsOneRequestAndEachMachineItsLaunch) {

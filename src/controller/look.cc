@@ -83,9 +83,8 @@ const std::vector<Listed>& LedgerLook::ReportsOf(const std::string& job) const {
   return found == reports_.end() ? none : found->second;
 }
 
-Result<std::vector<InstanceSeen>> LedgerLook::MachinesOf(const std::string& provider_name,
-                                                         Provider& provider,
-                                                         const std::string& job) {
+Result<InstancesSeen> LedgerLook::MachinesOf(const std::string& provider_name, Provider& provider,
+                                             const std::string& job) {
   auto known = machines_.find(provider_name);
   if (known == machines_.end()) {
     auto all = provider.Describe(ledger_.id(), "");
@@ -93,13 +92,16 @@ Result<std::vector<InstanceSeen>> LedgerLook::MachinesOf(const std::string& prov
     if (!all.ok()) {
       by_job = all.status();
     } else {
-      for (InstanceSeen& instance : *all) (*by_job)[instance.job].push_back(std::move(instance));
+      for (InstanceSeen& instance : *all) by_job->of[instance.job].push_back(std::move(instance));
+      by_job->unheard = std::move(all->unheard);
     }
     known = machines_.emplace(provider_name, std::move(by_job)).first;
   }
   if (!known->second.ok()) return known->second.status();
-  const auto found = known->second->find(job);
-  return found == known->second->end() ? std::vector<InstanceSeen>() : found->second;
+  const auto found = known->second->of.find(job);
+  InstancesSeen of_job = found == known->second->of.end() ? InstancesSeen() : found->second;
+  of_job.unheard = known->second->unheard;
+  return of_job;
 }
 
 }  // namespace stoker

@@ -28,11 +28,14 @@ class LedgerLook {
   const std::vector<Listed>& ReportsOf(const std::string& job) const;
   // Machines of the job. Each provider is asked once, for all its machines, when the first job
   // wants to know: always after the reports were listed. A failure is remembered too.
-  Result<std::vector<InstanceSeen>> MachinesOf(const std::string& provider_name, Provider& provider,
-                                               const std::string& job);
+  Result<InstancesSeen> MachinesOf(const std::string& provider_name, Provider& provider,
+                                   const std::string& job);
 
  private:
-  using ByJob = std::map<std::string, std::vector<InstanceSeen>>;
+  struct ByJob {
+    std::map<std::string, InstancesSeen> of;
+    std::vector<Unheard> unheard;
+  };
   explicit LedgerLook(Ledger& ledger);
   Status ListRecords(const std::vector<std::string>& jobs);
   Status ListReports(const std::vector<std::string>& jobs, bool many);

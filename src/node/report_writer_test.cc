@@ -51,8 +51,8 @@ class SlowProvider : public Provider {
     return Refusal{RefusalClass::kThrottled, RefusalScope::kAccount, {}, {}, false,
                    "RequestLimitExceeded"};
   }
-  Result<std::vector<InstanceSeen>> Describe(const std::string&, const std::string&) override {
-    return std::vector<InstanceSeen>();
+  Result<InstancesSeen> Describe(const std::string&, const std::string&) override {
+    return InstancesSeen();
   }
   Status Terminate(const std::string&) override { return Status::Ok(); }
   Status Interrupt(const std::string&, Duration) override { return Status::Ok(); }

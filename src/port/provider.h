@@ -66,6 +66,21 @@ struct InstanceSeen {
   EndedBy ended_by = EndedBy::kUnknown;
 };
 
+// A place of a provider that did not answer; what of `place` is "" means all that it has there.
+struct Unheard {
+  Place place;  // its provider is the one that was asked
+  Status why;
+};
+
+// What Describe could see. A place that did not answer is not empty: what is there is not known.
+// It hides nothing of the others.
+struct InstancesSeen : std::vector<InstanceSeen> {
+  using vector::vector;
+  std::vector<Unheard> unheard;
+  // An error where something of it is not known: for who needs all.
+  Status Whole() const { return unheard.empty() ? Status::Ok() : unheard.front().why; }
+};
+
 // How sure the provider is of what Describe leaves out.
 struct ProviderTraits {
   std::string name;                    // "local", "ec2", "gce", "slurm"
@@ -109,11 +124,12 @@ class Provider {
   virtual const ProviderTraits& traits() const = 0;
   // Machines for all of the request or for none. Idempotent by token: repeating it returns the same
   // ids, "" for one that has come and gone. Refused as kOver: all of them have, or not_after is
-  // past. What this process itself lacks (rights, credentials, a program) is kDenied.
+  // past. What this process itself lacks (rights, credentials, a program) is kDenied. A no to what
+  // was accepted, which came later, may be told when it is sent once more.
   virtual LaunchAnswer Launch(const LaunchRequest& request) = 0;
-  // Every instance of this ledger (and job, unless empty) that the provider knows of.
-  virtual Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
-                                                     const std::string& job) = 0;
+  // Every instance of this ledger (and job, unless empty) that the provider knows of. An error
+  // where no place of it answers.
+  virtual Result<InstancesSeen> Describe(const std::string& ledger_id, const std::string& job) = 0;
   // Ends the machine (see ends_one_alone) and everything on it, and frees what it held. Ok when it
   // is gone already.
   virtual Status Terminate(const std::string& instance_id) = 0;

@@ -21,10 +21,12 @@ void CloseBornDead(Pass& pass, Launch& launch, const MachineSeen& machine) {
   Request* const request = FindRequest(job, launch.request);
   if (request == nullptr) return;
   const Refusal late = LateRefusal(job, *request, *machine.refusal, pass.seen.now);
-  const bool stands = request->refusal && request->refusal->final;
+  // "Over" says only that it came and went: of what, is told now.
+  const bool stands =
+      request->refusal && request->refusal->final && request->refusal->what != RefusalClass::kOver;
   if (!stands && !BugIsOn("late-refusal-forgotten")) request->refusal = late;
   const bool elsewhere = IsBetterElsewhere(*request, job.offers, job.requests, pass.seen.now);
-  const bool refused = late.final && !elsewhere;
+  const bool refused = (late.final || stands) && !elsewhere;
   CloseLaunch(pass, launch, refused ? CloseReason::kRefused : CloseReason::kNeverCame,
               "its machine died before it was up: " + late.message);
 }

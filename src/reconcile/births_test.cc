@@ -91,6 +91,16 @@ TEST(BirthsTest, WhatCanNeverBeMadeEndsTheJob) {
   }
 }
 
+// A no for good was heard before: what it says does not get better by dying of something else.
+TEST(BirthsTest, WhatWasRefusedForGoodStaysSo) {
+  Story s;
+  s.See(Outcome(1, No(RefusalClass::kInvalid))).Pass();
+  s.See(DiesAtBirth(1, NoRoomAfterAll())).Settle();
+  EXPECT_EQ(FindLaunch(s.job, 1)->close_reason, CloseReason::kRefused);
+  EXPECT_EQ(s.job.state, JobState::kFailed) << "or it is asked for again at once, for ever";
+  EXPECT_EQ(s.job.launches.size(), 1U);
+}
+
 // The attempt has begun, as its machine was listed: the next one moves.
 TEST(BirthsTest, WhatCanNeverBeMadeHereIsAskedForElsewhere) {
   Story s;

@@ -59,8 +59,17 @@ Duration CouldReport(const Pass& pass, const Launch& launch, const MachineSeen& 
   return machine.up_for && !BugIsOn("queued-is-late") ? std::min(asked, *machine.up_for) : asked;
 }
 
+// Whoever meets it first writes its id down with what else is to be written; of one that queues
+// at once, since for hours nothing else may be, and a later look may miss it.
+void NoteMet(Pass& pass, Launch* launch, const MachineSeen& machine) {
+  if (!launch->instance_id.empty()) return;
+  launch->instance_id = machine.instance_id;
+  if (machine.state != MachineState::kQueued || BugIsOn("met-is-forgotten")) return;
+  pass.Changed(machine.instance_id + " waits in its provider's queue");
+}
+
 void CheckPresent(Pass& pass, Launch& launch, const MachineSeen& machine) {
-  if (launch.instance_id.empty()) launch.instance_id = machine.instance_id;  // goes with a write
+  NoteMet(pass, &launch, machine);
   if (machine.state == MachineState::kGone) {
     // What is left out later is gone.
     if (!pass.Place(launch).absent_means_gone) launch.absent_since = pass.seen.now;
@@ -116,6 +125,16 @@ bool MayBeOnItsWay(const Pass& pass, const Launch& launch) {
   return !over && launch.instance_id.empty() && !HasBegun(pass, launch);
 }
 
+// Requests of which somebody has met a machine, then or before: a list may leave it out now.
+std::set<int> RequestsMet(const Pass& pass) {
+  std::set<int> met = RequestsSeen(pass);
+  if (BugIsOn("met-is-forgotten")) return met;
+  for (const Launch& launch : pass.out.job.launches) {
+    if (!launch.instance_id.empty()) met.insert(launch.request);
+  }
+  return met;
+}
+
 }  // namespace
 
 std::string LaunchText(const Launch& launch) {
@@ -131,19 +150,19 @@ void CloseLaunch(Pass& pass, Launch& launch, CloseReason reason, std::string why
 }
 
 void CloseDeadLaunches(Pass& pass) {
-  const std::set<int> seen = RequestsSeen(pass);
+  const std::set<int> met = RequestsMet(pass);
   for (Launch& launch : pass.job().launches) {
     if (launch.closed) continue;
     const std::optional<Refusal> refusal = pass.RequestOf(launch).refusal;
     const bool over = refusal && refusal->what == RefusalClass::kOver;
     // Somebody else may have been given the machines that were refused to who wrote it down: all of
     // a gang's then, though not each is listed yet.
-    const bool unseen = !over && !seen.contains(launch.request);
-    const bool refused = unseen && refusal && refusal->final;
+    const bool unmet = !over && !met.contains(launch.request);
+    const bool refused = unmet && refusal && refusal->final;
     if (refused && launch.index > 0 && BugIsOn("gang-refused-in-part")) continue;
     if (const MachineSeen* machine = pass.Machine(launch.number)) {
       CheckPresent(pass, launch, *machine);
-    } else if (unseen && GoesElsewhere(pass, launch)) {
+    } else if (unmet && GoesElsewhere(pass, launch)) {
       CloseLaunch(pass, launch, CloseReason::kNeverCame,
                   pass.RequestOf(launch).refusal->message + "; it is asked for at another place");
     } else if (refused) {

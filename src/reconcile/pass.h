@@ -23,8 +23,9 @@ struct Pass {
     out.notes.push_back(std::move(note));
   }
   const Request& RequestOf(const Launch& launch) const;
-  // What the provider could tell, that of `launch`; nothing is known of one that was not asked.
-  const PlaceSeen& PlaceOf(const std::string& provider) const;
+  // What could be told of what was asked for there, and of `launch`; nothing is known of a provider
+  // that was not asked.
+  const PlaceSeen& PlaceOf(const stoker::Place& where) const;
   const PlaceSeen& Place(const Launch& launch) const;
   const MachineSeen* Machine(int launch) const;
   bool MachineGone(int launch) const;

@@ -77,6 +77,55 @@ TEST(PlacesTest, AMachineThatCameAllTheSameIsKept) {
   s.See(NoRoomFor(1)).Pass().See(ComesUp(1)).Pass().Expect("Pending; 1 Staging L1; sent L1");
 }
 
+// One observer is given it, another is refused and says so later; a list with a hole in it comes
+// between.
+TEST(PlacesTest, WhatSomebodyHasMetIsNotAskedForElsewhere) {
+  for (const RefusalClass what : {RefusalClass::kCapacity, RefusalClass::kInvalid}) {
+    Story s = Somewhere();
+    s.See(ListsMayLag(), NoRoomFor(1)).See(Queues(1)).Pass();
+    EXPECT_EQ(FindLaunch(s.job, 1)->instance_id, "");
+    s.Pass();
+    EXPECT_EQ(FindLaunch(s.job, 1)->instance_id, "m1");
+    s.job.requests[0].refusal = No(what);
+    s.job.requests[0].refusal->final = what == RefusalClass::kInvalid;
+    s.See(Vanishes(1)).Pass(3);
+    EXPECT_FALSE(FindLaunch(s.job, 1)->closed) << Name(what);
+    EXPECT_EQ(s.job.launches.size(), 1U);
+  }
+}
+
+// Of its regions and zones, one that does not answer says nothing, and the others what they have.
+TEST(PlacesTest, APartThatDoesNotAnswerHidesNothingOfTheRest) {
+  const auto silent = [](const std::string& region, const std::string& zone) {
+    return [=](Story& s) {
+      s.seen.places.resize(1);
+      s.seen.places.push_back(s.seen.places.front());
+      s.seen.places.back().known = false;
+      s.seen.places.back().region = region;
+      s.seen.places.back().zone = zone;
+    };
+  };
+  Story there = Somewhere();
+  there.Pass(2).See(AllRun()).Pass().See(silent("", "a"), Vanishes(1)).Pass(3);
+  EXPECT_FALSE(FindLaunch(there.job, 1)->closed) << "it is in that zone";
+  there.See(silent("eu", "")).Pass(3);
+  EXPECT_FALSE(FindLaunch(there.job, 1)->closed) << "its zone may be of that region";
+  there.See(silent("", "b")).Pass(1);
+  EXPECT_TRUE(FindLaunch(there.job, 1)->closed) << "it is elsewhere, and not listed";
+}
+
+TEST(PlacesTest, WhatNeedsNoPlaceIsNotHeldUpByIt) {
+  Story s = Somewhere();
+  s.Pass(2).See(AllRun()).Pass();
+  PlaceSeen other = s.seen.places.front();
+  other.known = false;
+  other.zone = "b";
+  s.seen.places.push_back(other);
+  s.See(IsGone(1)).Pass(3);
+  EXPECT_EQ(ZoneOf(s, 2), "a");
+  EXPECT_EQ(s.job.attempts.back().state, AttemptState::kStaging);
+}
+
 TEST(PlacesTest, AProviderThatDoesNotAnswerIsLeftForAnother) {
   Story s = Somewhere();
   s.job.offers[1].ask.place.provider = "ec2";

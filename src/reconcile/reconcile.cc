@@ -12,16 +12,19 @@ const Request& Pass::RequestOf(const Launch& launch) const {
   return found.number != 0 ? found : stoker::RequestOf(before, launch);
 }
 
-const PlaceSeen& Pass::PlaceOf(const std::string& provider) const {
+// That of a part, where there is one: it says less.
+const PlaceSeen& Pass::PlaceOf(const stoker::Place& where) const {
   static const PlaceSeen kNothing;
+  const PlaceSeen* found = nullptr;
   for (const PlaceSeen& place : seen.places) {
-    if (place.provider == provider) return place;
+    if (!MayBeIn(where, place)) continue;
+    if (found == nullptr || !place.known) found = &place;
   }
-  return kNothing;
+  return found == nullptr ? kNothing : *found;
 }
 
 const PlaceSeen& Pass::Place(const Launch& launch) const {
-  return PlaceOf(RequestOf(launch).ask.place.provider);
+  return PlaceOf(RequestOf(launch).ask.place);
 }
 
 const MachineSeen* Pass::Machine(int launch) const {
@@ -91,6 +94,14 @@ const Notice* Pass::NoticeOn(const Attempt& attempt, int rank) const {
 }
 
 }  // namespace reconcile_internal
+
+bool MayBeIn(const Place& place, const PlaceSeen& part) {
+  const auto fits = [](const std::string& asked, const std::string& one) {
+    return asked.empty() || one.empty() || asked == one;
+  };
+  return place.provider == part.provider && fits(place.account, part.account) &&
+         fits(place.region, part.region) && fits(place.zone, part.zone);
+}
 
 Decision Reconcile(const Job& job, const JobSpec& spec, const Observed& seen) {
   using namespace reconcile_internal;

@@ -49,7 +49,9 @@ struct ReportSeen {
   Duration unchanged;
 };
 
-// What one provider could tell of its machines. Not knowing one of them says nothing of the others.
+// What one provider could tell of its machines. Not knowing one of them says nothing of the others;
+// nor does a part of one that did not answer, which has an entry of its own beside that of the
+// whole.
 struct PlaceSeen {
   std::string provider;
   bool known = false;              // it answered; else no machine of it in `machines` means nothing
@@ -59,7 +61,13 @@ struct PlaceSeen {
   Duration appear_within = {};     // ProviderTraits::appear_within
   bool may_stop = false;           // ProviderTraits::may_stop
   bool can_start = false;          // ProviderTraits::can_start
+  std::string account = "";        // of a part that is not known, as in Unheard; else all three are
+  std::string region = "";         // "": the provider as a whole
+  std::string zone = "";
 };
+
+// What was asked for at `place` may be in that part of it (or is, where it is the whole).
+bool MayBeIn(const Place& place, const PlaceSeen& part);
 
 // A machine to be ended or started, and by whom.
 struct MachineAt {

@@ -32,6 +32,13 @@ Duration PauseOf(const Request& request) {
   return settles ? kConsistencyPause : SendPause(request.tries);
 }
 
+// It was sent once more after the refusal was heard, and what came of that is not: a machine may
+// have, which no list shows yet. Whoever sends it next is told.
+bool IsAskedSince(const Request& request) {
+  return request.refusal && request.next_try && request.tries > 0 &&
+         *request.next_try - PauseOf(request) > request.refusal->at;
+}
+
 // A provider that says how long to wait is believed.
 bool IsDue(const Request& request, WallTime now) {
   if (request.next_try && now < *request.next_try) return false;
@@ -131,6 +138,8 @@ bool GoesElsewhere(Pass& pass, const Launch& launch) {
   if (pass.seen.now > request->not_after && !pass.Place(launch).known) {
     judged.refusal = {RefusalClass::kUnanswered, RefusalScope::kAccount, {}, pass.seen.now, false,
                       "it does not answer"};
+  } else if (IsAskedSince(*request) && !BugIsOn("answer-is-old")) {
+    return false;
   }
   if (!IsBetterElsewhere(judged, pass.job().offers, pass.job().requests, pass.seen.now)) {
     return false;
@@ -150,7 +159,7 @@ void FillSlots(Pass& pass, std::vector<int>* launches) {
   // A record of the first format has no requests for several slots, and one that makes no sense may
   // have more of them than any job.
   const bool at_once = slots.size() <= static_cast<size_t>(pass.job().num_nodes) &&
-                       pass.PlaceOf(where.ask.place.provider).takes_gangs &&
+                       pass.PlaceOf(where.ask.place).takes_gangs &&
                        pass.job().format != kFirstRecordFormat && !BugIsOn("gang-one-by-one");
   if (at_once) return OpenRequest(pass, where, slots, launches);
   for (const int slot : slots) OpenRequest(pass, where, {slot}, launches);
@@ -210,7 +219,7 @@ void ChooseSends(Pass& pass) {
     // Who opens a request sends it; others after a while, and one of them: whose write moves the
     // next try.
     const bool is_new = FindRequest(pass.before, number) == nullptr;
-    if (!is_new && !pass.PlaceOf(request->ask.place.provider).known) continue;
+    if (!is_new && !pass.PlaceOf(request->ask.place).known) continue;
     if (!IsDue(*request, pass.seen.now)) continue;
     ++request->tries;
     request->next_try = pass.seen.now + PauseOf(*request);

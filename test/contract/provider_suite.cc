@@ -31,8 +31,7 @@ class Case {
   }
   // The only machine's id; "" is a problem already.
   std::string Launch(const LaunchRequest& request) { return LaunchAll(request).front(); }
-  std::vector<InstanceSeen> Listed(const std::string& ledger = "ledger",
-                                   const std::string& job = "") {
+  InstancesSeen Listed(const std::string& ledger = "ledger", const std::string& job = "") {
     auto all = subject_.provider().Describe(ledger, job);
     Expect(all.ok(), "describe: " + all.status().ToString());
     return all.value_or({});

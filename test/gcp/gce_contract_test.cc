@@ -171,10 +171,14 @@ TEST(GceApi, AZoneThatDoesNotAnswerIsNotKnown) {
   ASSERT_TRUE(subject.provider().Launch(subject.Request("zone")).ok());
   ASSERT_EQ(Order("silent?zones=europe-west4-a"), "ok");
   const auto elsewhere = subject.provider().Describe("ledger", "");
-  EXPECT_TRUE(elsewhere.ok()) << elsewhere.status().ToString();
+  ASSERT_TRUE(elsewhere.ok()) << elsewhere.status().ToString();
+  EXPECT_TRUE(elsewhere->Whole().ok()) << "nothing of ours was ever asked for there";
   ASSERT_EQ(Order("silent?zones=us-central1-a"), "ok");
   const auto here = subject.provider().Describe("ledger", "");
-  EXPECT_TRUE(here.status().transient()) << here.status().ToString();
+  ASSERT_TRUE(here.ok()) << here.status().ToString();
+  ASSERT_EQ(here->unheard.size(), 1U);
+  EXPECT_EQ(here->unheard[0].place.zone, "us-central1-a");
+  EXPECT_TRUE(here->Whole().transient()) << here->Whole().ToString();
   ASSERT_EQ(Order("silent"), "ok");
   EXPECT_EQ(Living(subject.provider(), "zone"), 1U);
 }

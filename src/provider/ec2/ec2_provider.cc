@@ -70,16 +70,20 @@ class Ec2 : public Provider {
     return Given(request, page.instances);
   }
 
-  Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
-                                             const std::string& job) override {
+  Result<InstancesSeen> Describe(const std::string& ledger_id, const std::string& job) override {
     STOKER_ASSIGN(const std::vector<std::string> regions, Regions());
-    std::vector<InstanceSeen> out;
+    InstancesSeen out;
     for (const std::string& region : regions) {
-      STOKER_ASSIGN(const std::vector<Instance> found, List(region, [&](const std::string& next) {
-                      return DescribeInstances(ledger_id, job, "", next);
-                    }));
-      for (const Instance& instance : found) out.push_back(instance.seen);
+      const auto found = List(region, [&](const std::string& next) {
+        return DescribeInstances(ledger_id, job, "", next);
+      });
+      if (!found.ok()) {
+        out.unheard.push_back({Place{traits_.name, "", region, ""}, found.status()});
+        continue;
+      }
+      for (const Instance& instance : *found) out.push_back(instance.seen);
     }
+    if (!regions.empty() && out.unheard.size() == regions.size()) return out.Whole();
     return out;
   }
 
@@ -204,11 +208,17 @@ class Ec2 : public Provider {
     if (regions.empty()) {
       STOKER_ASSIGN(regions, Regions());
     }
+    Status unheard;
     for (const std::string& region : regions) {
-      STOKER_ASSIGN(std::vector<Instance> found,
-                    List(region, [&](const std::string& next) { return DescribeOne(id, next); }));
-      if (!found.empty()) return std::optional(std::move(found.front()));
+      auto found = List(region, [&](const std::string& next) { return DescribeOne(id, next); });
+      if (!found.ok()) {
+        if (unheard.ok()) unheard = found.status();
+        continue;
+      }
+      if (!found->empty()) return std::optional(std::move(found->front()));
     }
+    // It may be where nobody answers.
+    STOKER_TRY(unheard);
     return std::optional<Instance>();
   }
 

@@ -225,7 +225,7 @@ TEST(Ec2Provider, KeysThatHaveExpiredAreAskedForAgain) {
   EXPECT_EQ(wire.refused, 1);
 }
 
-TEST(Ec2Provider, AListIsOfAllPagesAndRegionsOrNone) {
+TEST(Ec2Provider, AListIsOfAllPagesOfEachRegionThatAnswers) {
   Wire wire;
   auto ec2 = wire.Make();
   wire.regions = {"eu-west-1", "us-east-1"};
@@ -239,9 +239,30 @@ TEST(Ec2Provider, AListIsOfAllPagesAndRegionsOrNone) {
   EXPECT_EQ(wire.asked[2].host, "ec2.us-east-1.test");
   EXPECT_EQ(wire.asked[0].form["Filter.1.Value.1"], "ledger1");
   EXPECT_EQ(wire.asked[0].form["Filter.2.Value.1"], "job1");
-  wire.Answer(200, ListOf(Machine("i-a", 0, 16)));
+  // Half a list says nothing about what it leaves out; that region is not known, and the other is.
+  wire.Answer(200, ListOf(Machine("i-a", 0, 16), "more"));
   wire.Refuse("UnauthorizedOperation", "no", 403);
-  EXPECT_EQ(ec2->Describe("ledger1", "").code(), Code::kDenied);
+  wire.Answer(200, ListOf(Machine("i-c", 0, 16)));
+  const auto part = ec2->Describe("ledger1", "");
+  ASSERT_TRUE(part.ok());
+  ASSERT_EQ(part->size(), 1U);
+  EXPECT_EQ(part->front().id, "i-c");
+  ASSERT_EQ(part->unheard.size(), 1U);
+  EXPECT_EQ(part->unheard[0].place.region, "eu-west-1");
+  EXPECT_EQ(part->Whole().code(), Code::kDenied);
+  wire.Refuse("UnauthorizedOperation", "no", 403);
+  wire.Refuse("UnauthorizedOperation", "no", 403);
+  EXPECT_EQ(ec2->Describe("ledger1", "").code(), Code::kDenied) << "nobody answers";
+}
+
+// Nothing is known to be gone while a region in which it may be does not answer.
+TEST(Ec2Provider, WhatMayBeWhereNobodyAnswersIsNotGone) {
+  Wire wire;
+  auto ec2 = wire.Make();
+  wire.regions = {"eu-west-1", "us-east-1"};
+  wire.Refuse("UnauthorizedOperation", "no", 403);
+  wire.Answer(200, ListOf(""));
+  EXPECT_EQ(ec2->Terminate("i-0123456789abcdef0").code(), Code::kDenied);
 }
 
 TEST(Ec2Provider, WhatOnlyReadsIsAskedAgain) {

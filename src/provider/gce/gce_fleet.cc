@@ -54,44 +54,60 @@ Result<std::map<std::string, std::set<std::string>>> Fleet::Places() {
   return out;
 }
 
-Result<std::vector<Instance>> Fleet::ListAll(const std::string& filter) {
+Result<Fleet::Heard> Fleet::ListAll(const std::string& filter) {
   STOKER_ASSIGN(const auto places, Places());
-  std::vector<Instance> out;
+  Heard out;
+  size_t silent = 0;
   for (const auto& [project, zones] : places) {
-    STOKER_ASSIGN(std::vector<Instance> found, List(project, zones, filter));
-    for (Instance& instance : found) out.push_back(std::move(instance));
+    const size_t before = out.instances.size();
+    const Status listed = List(project, zones, filter, &out);
+    if (listed.ok()) continue;
+    ++silent;
+    out.instances.resize(before);  // half a list says nothing about what it leaves out
+    out.unheard.push_back({Place{kGceProvider, project, "", ""}, listed});
   }
+  if (silent > 0 && silent == places.size()) return out.unheard.front().why;
   return out;
 }
 
-Result<std::vector<Instance>> Fleet::List(const std::string& project,
-                                          const std::set<std::string>& zones,
-                                          const std::string& filter) {
-  std::vector<Instance> out;
+Status Fleet::List(const std::string& project, const std::set<std::string>& zones,
+                   const std::string& filter, Heard* out) {
   Query query = {{"filter", filter},
                  {"maxResults", "500"},
                  {"returnPartialSuccess", "true"},
                  {"fields", kFields}};
+  std::set<std::string> silent;
   for (int number = 0; number < kMostPages; ++number) {
     WallTime now;
     STOKER_ASSIGN(const std::string body,
                   api_.Read({"GET", "projects/" + project + "/aggregated/instances", query}, &now));
     STOKER_ASSIGN(InstancePage page, ParseInstances(body, now));
-    for (const std::string& silent : page.silent) {
-      if (!zones.contains(silent)) continue;  // nothing of ours was ever asked for there
-      return Status(Code::kUnavailable,
-                    "the zone " + silent + " does not answer: what is there is not known");
-    }
+    silent.insert(page.silent.begin(), page.silent.end());
     for (Instance& instance : page.instances) {
       const std::lock_guard lock(mutex_);
       places_[instance.seen.id] = {project, instance.zone};
-      out.push_back(std::move(instance));
+      out->instances.push_back(std::move(instance));
     }
-    if (page.next.empty()) return out;
+    if (page.next.empty()) {
+      NoteSilent(project, zones, silent, out);
+      return Status::Ok();
+    }
     if (query.back().first != "pageToken") query.emplace_back("pageToken", "");
     query.back().second = page.next;
   }
   return Status(Code::kCorrupt, "the list of instances of " + project + " has no end");
+}
+
+// Of other zones nothing was ever asked for.
+void Fleet::NoteSilent(const std::string& project, const std::set<std::string>& zones,
+                       const std::set<std::string>& silent, Heard* out) {
+  for (const std::string& zone : silent) {
+    if (!zones.contains(zone)) continue;
+    out->unheard.push_back(
+        {Place{kGceProvider, project, "", zone},
+         Status(Code::kUnavailable,
+                "the zone " + zone + " does not answer: what is there is not known")});
+  }
 }
 
 Result<std::optional<Instance>> Fleet::Get(const std::string& project, const std::string& zone,
@@ -118,8 +134,12 @@ Result<std::optional<Found>> Fleet::Find(const std::string& id) {
   if (place) {
     STOKER_ASSIGN(found, Get(place->first, place->second, id));
   } else {
-    STOKER_ASSIGN(std::vector<Instance> all, ListAll("name = \"" + id + "\""));
-    if (!all.empty()) found = std::move(all.front());
+    STOKER_ASSIGN(Heard heard, ListAll("name = \"" + id + "\""));
+    if (!heard.instances.empty()) {
+      found = std::move(heard.instances.front());
+    } else if (!heard.unheard.empty()) {
+      return heard.unheard.front().why;  // it may be where nobody answers
+    }
     const std::lock_guard lock(mutex_);
     if (found) place = places_[id];
   }

@@ -34,8 +34,12 @@ class Fleet {
   Status Note(const std::string& place);
   // Where that machine is.
   void Remember(const std::string& id, const std::string& project, const std::string& zone);
-  // Of all zones of all projects, or an error: half a list says nothing about what it leaves out.
-  Result<std::vector<Instance>> ListAll(const std::string& filter);
+  struct Heard {
+    std::vector<Instance> instances;
+    std::vector<Unheard> unheard;  // zones and whole projects of which nothing is known
+  };
+  // Of all zones of all projects. An error where no project answers.
+  Result<Heard> ListAll(const std::string& filter);
   // None: it is not there.
   Result<std::optional<Instance>> Get(const std::string& project, const std::string& zone,
                                       const std::string& name);
@@ -45,8 +49,10 @@ class Fleet {
  private:
   // Zones by project, in which anything may be.
   Result<std::map<std::string, std::set<std::string>>> Places();
-  Result<std::vector<Instance>> List(const std::string& project, const std::set<std::string>& zones,
-                                     const std::string& filter);
+  Status List(const std::string& project, const std::set<std::string>& zones,
+              const std::string& filter, Heard* out);
+  static void NoteSilent(const std::string& project, const std::set<std::string>& zones,
+                         const std::set<std::string>& silent, Heard* out);
 
   ComputeApi& api_;
   const GceNotes& notes_;

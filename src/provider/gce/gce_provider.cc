@@ -97,12 +97,12 @@ class Gce : public Provider {
     return No(RefusalClass::kOver, "it has failed too often");
   }
 
-  Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
-                                             const std::string& job) override {
+  Result<InstancesSeen> Describe(const std::string& ledger_id, const std::string& job) override {
     STOKER_ASSIGN(const std::string filter, InstancesFilter(ledger_id, job));
-    STOKER_ASSIGN(const std::vector<Instance> found, fleet_.ListAll(filter));
-    std::vector<InstanceSeen> out;
-    for (const Instance& instance : found) out.push_back(instance.seen);
+    STOKER_ASSIGN(Fleet::Heard heard, fleet_.ListAll(filter));
+    InstancesSeen out;
+    for (const Instance& instance : heard.instances) out.push_back(instance.seen);
+    out.unheard = std::move(heard.unheard);
     return out;
   }
 
@@ -286,7 +286,7 @@ Status LabelExpiry(gce::ComputeApi& api, const std::string& project, const std::
 
 Result<std::vector<std::string>> SweepGce(Provider& gce, gce::ComputeApi& api,
                                           const std::string& ledger_id, bool dry_run) {
-  STOKER_ASSIGN(const std::vector<InstanceSeen> all, gce.Describe(ledger_id, ""));
+  STOKER_ASSIGN(const InstancesSeen all, gce.Describe(ledger_id, ""));
   const WallTime now = api.Now();  // known from the list
   std::vector<std::string> expired;
   for (const InstanceSeen& seen : all) {
@@ -295,6 +295,7 @@ Result<std::vector<std::string>> SweepGce(Provider& gce, gce::ComputeApi& api,
     if (!dry_run) STOKER_TRY(gce.Terminate(seen.id));
     expired.push_back(seen.id);
   }
+  STOKER_TRY(all.Whole());
   return expired;
 }
 

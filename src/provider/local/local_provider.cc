@@ -91,9 +91,8 @@ class Local : public LocalProvider {
     return none ? Over() : ids;
   }
 
-  Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
-                                             const std::string& job) override {
-    std::vector<InstanceSeen> out;
+  Result<InstancesSeen> Describe(const std::string& ledger_id, const std::string& job) override {
+    InstancesSeen out;
     // Whoever was clearing a folder away may have died over it.
     state_.RemoveLeftovers(Duration::Seconds(2));
     for (const auto& [id, boot] : Boots()) {

@@ -72,7 +72,7 @@ class LocalTurnsTest : public testing::Test {
   std::optional<InstanceSeen> See(const std::string& token) {
     auto all = provider_->Describe("ledger", "");
     EXPECT_TRUE(all.ok()) << all.status().ToString();
-    for (const InstanceSeen& seen : all.ok() ? *all : std::vector<InstanceSeen>()) {
+    for (const InstanceSeen& seen : all.ok() ? *all : InstancesSeen()) {
       if (seen.id == token) return seen;
     }
     return std::nullopt;

@@ -100,8 +100,7 @@ class Slurm : public Provider, public PlaceTeller {
     return Send(request, *ask, folder);
   }
 
-  Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
-                                             const std::string& job) override {
+  Result<InstancesSeen> Describe(const std::string& ledger_id, const std::string& job) override {
     if (!job.empty() && !IsOurs(ledger_id, job)) {
       return Status(Code::kUnavailable,
                     "job " + job +
@@ -110,7 +109,7 @@ class Slurm : public Provider, public PlaceTeller {
     }
     const std::vector<SlurmFolder> folders = state_.List(ledger_id, job);
     STOKER_ASSIGN(const Looked looked, Queue(folders));
-    std::vector<InstanceSeen> out;
+    InstancesSeen out;
     std::map<std::string, std::vector<SlurmJobSeen>> by_token;
     for (const SlurmJobSeen& row : looked.rows) {
       if (const std::string token = TokenOfSlurmName(row.name); !token.empty()) {
@@ -262,7 +261,7 @@ class Slurm : public Provider, public PlaceTeller {
   }
 
   Status Tell(const SlurmFolder& folder, const LaunchRequest& request, const Looked& looked,
-              std::vector<InstanceSeen>* out) {
+              InstancesSeen* out) {
     const SlurmFound found = Find(folder, request, looked);
     const SlurmVerdict verdict = JudgeSlurmJob(found);
     if (!verdict.there) return Status::Ok();

@@ -229,7 +229,7 @@ Result<LocalPrivate> TakePrivate(const BoxJson& in) {
   return content;
 }
 
-void PutSeen(const std::vector<InstanceSeen>& seen, BoxJson* out) {
+void PutSeen(const InstancesSeen& seen, BoxJson* out) {
   *out = BoxJson::array();
   for (const InstanceSeen& each : seen) {
     BoxJson one = {{"id", each.id},
@@ -248,9 +248,9 @@ void PutSeen(const std::vector<InstanceSeen>& seen, BoxJson* out) {
   }
 }
 
-Result<std::vector<InstanceSeen>> TakeSeen(const BoxJson& in) {
+Result<InstancesSeen> TakeSeen(const BoxJson& in) {
   Taker take(in);
-  std::vector<InstanceSeen> out;
+  InstancesSeen out;
   const BoxJson* list = take.List("machines");
   for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
     STOKER_ASSIGN(InstanceSeen seen, TakeOneSeen((*list)[i]));

@@ -93,8 +93,7 @@ class Ssh : public SshProvider {
     return Send(request, *note);
   }
 
-  Result<std::vector<InstanceSeen>> Describe(const std::string& ledger_id,
-                                             const std::string& job) override {
+  Result<InstancesSeen> Describe(const std::string& ledger_id, const std::string& job) override {
     STOKER_ASSIGN(ObjectStore * store, options_.store());
     if (!job.empty()) return DescribeJob(*store, ledger_id, job);
     return DescribeAll(*store, ledger_id);
@@ -292,8 +291,8 @@ class Ssh : public SshProvider {
     return out;
   }
 
-  Result<std::vector<InstanceSeen>> DescribeJob(ObjectStore& store, const std::string& ledger_id,
-                                                const std::string& job) {
+  Result<InstancesSeen> DescribeJob(ObjectStore& store, const std::string& ledger_id,
+                                    const std::string& job) {
     STOKER_ASSIGN(const std::vector<BoxNote> notes, ListBoxNotes(store, job));
     std::vector<std::string> words;
     std::map<std::string, std::string> missing;  // by host: why
@@ -306,7 +305,7 @@ class Ssh : public SshProvider {
         words.push_back(*word);
       }
     }
-    std::vector<InstanceSeen> out;
+    InstancesSeen out;
     for (auto& [word, seen] : Machines(words, ledger_id, job)) {
       if (!seen.ok()) {
         missing[boxes_.KnownHost(word)] = seen.status().ToString();
@@ -318,8 +317,8 @@ class Ssh : public SshProvider {
     return out;
   }
 
-  Result<std::vector<InstanceSeen>> DescribeAll(ObjectStore& store, const std::string& ledger_id) {
-    std::vector<InstanceSeen> out;
+  Result<InstancesSeen> DescribeAll(ObjectStore& store, const std::string& ledger_id) {
+    InstancesSeen out;
     std::set<std::string> answered;  // hosts
     for (auto& [word, seen] : Machines(AllWords(), ledger_id, "")) {
       // Two words for one box.
@@ -344,13 +343,12 @@ class Ssh : public SshProvider {
   }
 
   // Box by box, with their ids as they are known here.
-  std::vector<std::pair<std::string, Result<std::vector<InstanceSeen>>>> Machines(
+  std::vector<std::pair<std::string, Result<InstancesSeen>>> Machines(
       const std::vector<std::string>& words, const std::string& ledger_id, const std::string& job) {
-    std::vector<std::pair<std::string, Result<std::vector<InstanceSeen>>>> out;
+    std::vector<std::pair<std::string, Result<InstancesSeen>>> out;
     const BoxJson ask = {{"verb", "describe"}, {"ledger_id", ledger_id}, {"job", job}};
     for (auto& [word, answer] : boxes_.AskAll(words, ask)) {
-      auto seen =
-          answer.ok() ? TakeSeen(*answer) : Result<std::vector<InstanceSeen>>(answer.status());
+      auto seen = answer.ok() ? TakeSeen(*answer) : Result<InstancesSeen>(answer.status());
       if (seen.ok()) {
         std::erase_if(*seen, [](const InstanceSeen& each) { return !IsInstanceToken(each.id); });
         for (InstanceSeen& each : *seen) {
@@ -367,8 +365,7 @@ class Ssh : public SshProvider {
   // Nobody knows what became of them.
   static void AddMissing(const std::vector<BoxNote>& notes,
                          const std::map<std::string, std::string>& missing,
-                         const std::string& ledger_id, const std::string& job,
-                         std::vector<InstanceSeen>* out) {
+                         const std::string& ledger_id, const std::string& job, InstancesSeen* out) {
     for (const BoxNote& note : notes) {
       const auto why = missing.find(note.host);
       if (!note.gone.empty() || why == missing.end()) continue;

@@ -121,20 +121,6 @@ Plan GangOfTwoZones(uint64_t seed) {
   return draw.plan;
 }
 
-// What is asked for queues, and lists miss it for a while, while another place is free as well.
-Draw Missed(uint64_t seed) {
-  Draw draw(seed);
-  draw.plan.zones = {{"zone-a"}, {"zone-b"}};
-  draw.plan.describe_is_immediate = false;
-  draw.plan.stale_ms = 5'000;
-  draw.plan.cloud.queues = 1'000;
-  draw.plan.cloud.hole_ms = 85'000;
-  draw.plan.calm = 900'000;
-  draw.job().any_zone = 1;
-  draw.Daemons(3);
-  return draw;
-}
-
 FaultPlan AsItAsks(const char* kind, int which, int64_t amount) {
   FaultPlan fault;
   fault.kind = kind;
@@ -145,24 +131,20 @@ FaultPlan AsItAsks(const char* kind, int which, int64_t amount) {
   return fault;
 }
 
-// One is refused and sleeps on it; another, who asks after it, is given a machine.
-Plan MetThenRefused(uint64_t seed) {
-  Draw draw = Missed(seed);
-  draw.plan.zones.front().capacity = 1;
-  draw.plan.cloud.holes = 100;
-  FaultPlan others;
-  others.kind = "foreigner";
-  others.zone = "zone-a";
-  others.amount = draw.Long(8'000, 25'000);
-  draw.plan.faults = {others, AsItAsks("pause-actor", 0, draw.Long(30'000, 90'000))};
-  return draw.plan;
-}
-
-// Who asks once more dies of it.
+// Who asks once more dies of it. What comes queues, and lists miss it for a while, while another
+// place is free.
 Plan RefusedThenSilent(uint64_t seed) {
-  Draw draw = Missed(seed);
+  Draw draw(seed);
   draw.Gang();
+  draw.plan.zones = {{"zone-a"}, {"zone-b"}};
+  draw.plan.describe_is_immediate = false;
+  draw.plan.stale_ms = 5'000;
+  draw.plan.cloud.queues = 1'000;
+  draw.plan.calm = 900'000;
+  draw.job().any_zone = 1;
+  draw.Daemons(3);
   draw.plan.cloud.holes = draw.One(2) ? 900 : 60;
+  draw.plan.cloud.hole_ms = 85'000;
   draw.plan.cloud.no_capacity = 600;
   draw.plan.cloud.after = 100;
   draw.plan.latency_high = draw.Long(1'000, 25'000);

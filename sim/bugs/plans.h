@@ -108,7 +108,6 @@ Plan NextDoor(uint64_t seed);
 // Nobody looks for more than two days, and the machine is stopped; the account is swept.
 Plan LeftToTheSweeper(uint64_t seed);
 // Two zones, the first of which costs more.
-Plan MetThenRefused(uint64_t seed);
 Plan RefusedThenSilent(uint64_t seed);
 Plan TwoPrices(uint64_t seed);
 Plan DeafZone(uint64_t seed);

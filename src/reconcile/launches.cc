@@ -64,7 +64,7 @@ Duration CouldReport(const Pass& pass, const Launch& launch, const MachineSeen& 
 void NoteMet(Pass& pass, Launch* launch, const MachineSeen& machine) {
   if (!launch->instance_id.empty()) return;
   launch->instance_id = machine.instance_id;
-  if (machine.state != MachineState::kQueued || BugIsOn("met-is-forgotten")) return;
+  if (machine.state != MachineState::kQueued) return;
   pass.Changed(machine.instance_id + " waits in its provider's queue");
 }
 
@@ -128,7 +128,6 @@ bool MayBeOnItsWay(const Pass& pass, const Launch& launch) {
 // Requests of which somebody has met a machine, then or before: a list may leave it out now.
 std::set<int> RequestsMet(const Pass& pass) {
   std::set<int> met = RequestsSeen(pass);
-  if (BugIsOn("met-is-forgotten")) return met;
   for (const Launch& launch : pass.out.job.launches) {
     if (!launch.instance_id.empty()) met.insert(launch.request);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One binary, six programs. What each needs of the real world (clocks, sockets, processes) is made
-// in the room that is called here, and nowhere below it.
+// One binary, seven programs. What each needs of the real world (clocks, sockets, processes) is
+// made in the room that is called here, and nowhere below it.
 #include <cstring>
 
 #include "cli/verb.h"

@@ -100,6 +100,13 @@ class Rooms:
                 yield 1, 'room', f'{room}/ is not on it'
 
 
+def check_tests_page(page, names):
+    """The page of the tests has each folder of them."""
+    for folder in sorted({name.split('/')[1] for name in names if re.match(r'test/\w+/', name)}):
+        if f'test/{folder}/' not in page:
+            yield 1, 'room', f'test/{folder}/ is not on it'
+
+
 def check_folders(names):
     """No folder is so full that nobody finds the way in it."""
     counts = {}

@@ -20,6 +20,7 @@ MAX_COLUMNS = 100
 MAX_LINES = 600
 MAX_TEST_LINES = 800
 MAX_FUNCTION = 70
+TESTS = 'docs/tests.md'
 ARCHITECTURE = 'docs/architecture.md'
 SKIPPED_FOLDERS = {'.git', 'build', '__pycache__'}
 CODE = ('.h', '.cc', '.py', '.sh', '.cmake', 'CMakeLists.txt', '/dev', '.ci/run')
@@ -90,6 +91,8 @@ def check_tree(root):
             found = list(markdown.check_links(root, name, text))
             if name == ARCHITECTURE:
                 found += layers.check_page(text, known)
+            if name == TESTS:
+                found += rooms.check_tests_page(text, known)
         else:
             found = list(check_shape(name, text))
             if name.endswith(('.h', '.cc')):

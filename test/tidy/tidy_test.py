@@ -119,6 +119,13 @@ class TidyTest(unittest.TestCase):
         files = {'docs/architecture.md': page + ' sys/\n`base/gone.h`'}
         self.assertEqual(self.breaches(files), [('docs/architecture.md', 2, 'room')])
 
+    def test_each_folder_of_tests_is_on_their_page(self):
+        code = '// SPDX-License-Identifier: Apache-2.0\n'
+        files = {'docs/tests.md': '`test/logs/`', 'test/logs/a_test.cc': code}
+        self.assertEqual(self.breaches(files), [])
+        files['test/torn/a_test.cc'] = code
+        self.assertEqual(self.breaches(files), [('docs/tests.md', 1, 'room')])
+
     def test_include_without_a_room(self):
         self.one('src/job/x.cc', BASED + '#include "a.h"\n', 3, 'include')
 

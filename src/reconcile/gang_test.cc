@@ -51,6 +51,19 @@ TEST(GangTest, WhereTheyEndTogetherTheyAreReplacedTogether) {
       "Running; 1 Ended L1,L2,L3 (NodeLost); 2 Staging L4,L5,L6; ended m1 m2 m3");
 }
 
+// One was lost, another failed of it; what the first had told of that is damaged since (seed
+// 80255629).
+TEST(GangTest, WhatCannotBeReadMayBeTheLoss) {
+  Story s = Running(false);
+  s.See(End(1, 0, EndReason::kUserError, 1)).Pass();
+  s.See(Unread(1, 0), End(1, 1, EndReason::kNodeLost), Told(1, 2)).Pass();
+  s.See(Unread(1, 1), IsGone(3)).Pass(2);
+  s.See(IsGone(2), IsGone(1), End(1, 0, EndReason::kUserError, 1)).Settle();
+  EXPECT_EQ(FindLaunch(s.job, 2)->close_reason, CloseReason::kSuperseded);
+  EXPECT_FALSE(IsFinal(s.job.state));
+  EXPECT_EQ(s.job.attempts.front().ending->reason, EndReason::kNodeLost);
+}
+
 TEST(GangTest, ANoticeToOneReplacesAllWhereTheyEndTogether) {
   Story s = Running(false);
   s.See(NoticeOf(1, 1, 120))

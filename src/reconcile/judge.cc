@@ -41,8 +41,10 @@ std::optional<Ending> FromLaunch(const Pass& pass, const Attempt& attempt, int r
       return Make(EndReason::kLaunchRefused, rank, why);
     if (launch->close_reason == CloseReason::kInterrupted)
       return Make(EndReason::kInterrupted, rank, why);
-    // Given up because the attempt was ending already: says nothing about why it ended.
-    if (launch->close_reason == CloseReason::kSuperseded) return std::nullopt;
+    // Given up because the attempt was ending already: says nothing about why it ended. Where it
+    // ran, its node had told that: what cannot be read may be the loss that the others failed of.
+    const bool unread = attempt.running && pass.Report(attempt, rank) == nullptr;
+    if (launch->close_reason == CloseReason::kSuperseded && !unread) return std::nullopt;
     return Make(EndReason::kNodeLost, rank, why);
   }
   if (Departed(pass, attempt, rank)) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/attach.h"
+#include "cli/late_answers.h"
 #include "cli/private_env.h"
 #include "cli/story.h"
 #include "cli/tiers.h"
@@ -38,6 +39,7 @@ Status Detach(Context& context, const Job& job, const JobSpec& spec) {
     context.Say("looked after by " + RecoveryInShort(context, spec));
     context.Say("to follow it: stoker logs -f " + job.id);
   }
+  if (pass.ok()) pass = AwaitLateAnswers(context, *controller, std::move(*pass));
   // The job is in the ledger: a first pass that failed is worth a word, not a failure.
   const Status trouble = !pass.ok() ? pass.status() : pass->trouble.value_or(Status::Ok());
   if (!trouble.ok()) context.Say("no machine yet: " + trouble.ToString());

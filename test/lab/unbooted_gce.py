@@ -19,6 +19,10 @@ ROLE = f'stoker@{PROJECT}.iam.gserviceaccount.com'
 class UnbootedGce:
     """`api`: what a test changes. `log`: what was asked. `bugs`: errors of the lab itself."""
 
+    def __init__(self, host='127.0.0.1'):
+        """`host`: where the API listens; who issues tokens is on loopback."""
+        self.host = host
+
     def __enter__(self):
         self.identity = Identity(OWN, ROLE)
         self.log = []
@@ -26,8 +30,8 @@ class UnbootedGce:
         self.identity.add(self.api.default_account(PROJECT))
         self.front = Front(self.api, self.log)
         self.bugs = self.front.bugs
-        self.servers = [Server(self.front), Server(self.identity)]
-        self.endpoint = self.servers[0].url
+        self.servers = [Server(self.front, host=self.host), Server(self.identity)]
+        self.endpoint = f'http://{self.host}:{self.servers[0].port}'
         self.identity.endpoint = self.servers[1].url + '/token'
         self.folder = tempfile.TemporaryDirectory()
         self.key_file = os.path.join(self.folder.name, 'key.json')

@@ -14,6 +14,7 @@
 #include "provider/gce/gce_boot.h"
 #include "provider/gce/gce_errors.h"
 #include "provider/gce/gce_fleet.h"
+#include "provider/gce/gce_late.h"
 #include "provider/gce/gce_request.h"
 
 namespace stoker {
@@ -21,6 +22,10 @@ namespace gce {
 namespace {
 
 constexpr int kMostTries = 12;  // of one request: its time is over long before
+// Whoever opens an entry sends it at once, while ten minutes of its time are left, and others three
+// seconds later at the soonest (reconcile/). So one with less left than this may have been sent by
+// somebody else. If that is not so, a list is asked in vain.
+constexpr Duration kLeftOfNew = Duration::Seconds(9 * 60 + 57);
 Refusal No(RefusalClass what, std::string message) {
   Refusal refusal;
   refusal.what = what;
@@ -51,8 +56,8 @@ class Gce : public Provider {
 
   const ProviderTraits& traits() const override { return traits_; }
 
-  // The answer is an operation, and its errors come later: whoever sends the same again, which any
-  // observer does as long as no machine of it is seen, is told what became of it.
+  // The answer is an operation, and its errors come later: whoever asks for the same again, which
+  // any observer does as long as no machine of it is seen, is told what became of it.
   LaunchAnswer Launch(const LaunchRequest& request) override {
     const Place& place = request.ask.place;
     if (!IsSafeName(place.account) || !IsSafeName(place.zone)) {
@@ -123,6 +128,15 @@ class Gce : public Provider {
     return Change("POST", *found, "/start");
   }
 
+  Result<bool> MayStillRefuse(const std::string& token) {
+    const auto sent = SentBefore(token);
+    if (!sent || sent->done) return false;
+    STOKER_ASSIGN(const std::string body, api_->Read({"GET", sent->path}));
+    STOKER_ASSIGN(const Operation operation, ParseOperation(body));
+    if (operation.done) Remember(token, operation, *sent);
+    return !operation.done;
+  }
+
   Status Interrupt(const std::string& id, Duration lead) override {
     STOKER_ASSIGN(const std::optional<Found> found, fleet_.Find(id));
     const bool lives = found && (found->instance.seen.state == InstanceState::kRunning ||
@@ -133,9 +147,10 @@ class Gce : public Provider {
 
  private:
   struct Sent {
-    std::string operation;
+    std::string path;  // of its operation
     int number = 0;
     bool notice = true;
+    bool done = false;
   };
 
   // What this process lacks is not Google's word, but it has done nothing either.
@@ -150,30 +165,30 @@ class Gce : public Provider {
     return std::any_of(operation.errors.begin(), operation.errors.end(), RefusesNotice);
   }
 
-  // Sent under the id of this try; what was sent before by this process is only looked up.
+  // Sent under the id of this try. What was sent before, by this process or by another one, is only
+  // looked up.
   Result<Outcome> TryOnce(const LaunchRequest& request, const Options& options,
                           const std::string& startup, Try& attempt) {
-    Outcome out;
     const std::string zone = ZonePath(request.ask.place.account, request.ask.place.zone);
     if (const auto sent = SentBefore(request.token)) {
       attempt = {sent->number, sent->notice};
-      STOKER_ASSIGN(const std::string body,
-                    api_->Read({"GET", zone + "operations/" + sent->operation}));
-      STOKER_ASSIGN(out.operation, ParseOperation(body));
-      out.notice = !AnyRefusesNotice(*out.operation);
-      return out;
+      STOKER_ASSIGN(const std::string body, api_->Read({"GET", sent->path}));
+      STOKER_ASSIGN(const Operation operation, ParseOperation(body));
+      return Heard(request, attempt, operation);
+    }
+    const std::string id = RequestId(request, attempt);
+    if (request.not_after - api_->Now() < kLeftOfNew) {
+      STOKER_ASSIGN(const std::optional<Operation> found, FindOperation(zone, id));
+      if (found) return Heard(request, attempt, *found);
     }
     STOKER_ASSIGN(const std::string body, LaunchBody(request, options, startup, attempt));
-    const Call call{
-        "POST", zone + LaunchMethod(request), {{"requestId", RequestId(request, attempt)}}, body};
+    const Call call{"POST", zone + LaunchMethod(request), {{"requestId", id}}, body};
     STOKER_ASSIGN(const Reply reply, api_->Send(call));
     if (!reply.failure) {
-      STOKER_ASSIGN(out.operation, ParseOperation(reply.body));
-      out.notice = !AnyRefusesNotice(*out.operation);
-      const std::lock_guard lock(mutex_);
-      sent_[request.token] = {out.operation->name, attempt.number, attempt.notice};
-      return out;
+      STOKER_ASSIGN(const Operation operation, ParseOperation(reply.body));
+      return Heard(request, attempt, operation);
     }
+    Outcome out;
     out.there = IsThere(*reply.failure);
     out.known = IsOtherRequest(*reply.failure);
     if (out.there || out.known) return out;
@@ -181,6 +196,38 @@ class Gce : public Provider {
     out.refusal = RefusalOf(*reply.failure);
     if (!out.refusal) return StatusOf(Described(call), *reply.failure);
     return out;
+  }
+
+  Outcome Heard(const LaunchRequest& request, const Try& attempt, const Operation& operation) {
+    const Place& place = request.ask.place;
+    Remember(request.token, operation,
+             {ZonePath(place.account, place.zone) + "operations/" + operation.name, attempt.number,
+              attempt.notice});
+    Outcome out;
+    out.operation = operation;
+    out.notice = !AnyRefusesNotice(operation);
+    return out;
+  }
+
+  // Whoever sent it, be it dead: Google keeps operations for two weeks, and finds them by the id
+  // that they were sent under. Unset: nobody has sent it, or no list shows it yet.
+  Result<std::optional<Operation>> FindOperation(const std::string& zone, const std::string& id) {
+    STOKER_ASSIGN(
+        const std::string body,
+        api_->Read(
+            {"GET", zone + "operations", {{"filter", "clientOperationId = \"" + id + "\""}}}));
+    STOKER_ASSIGN(std::vector<Operation> found, ParseOperations(body));
+    for (Operation& operation : found) {
+      const bool it = operation.request_id == id && IsLabelValue(operation.name);
+      if (it) return std::optional(std::move(operation));
+    }
+    return std::optional<Operation>();
+  }
+
+  void Remember(const std::string& token, const Operation& operation, Sent sent) {
+    sent.done = operation.done;
+    const std::lock_guard lock(mutex_);
+    sent_[token] = std::move(sent);
   }
 
   std::optional<Sent> SentBefore(const std::string& token) {
@@ -297,6 +344,12 @@ Result<std::vector<std::string>> SweepGce(Provider& gce, gce::ComputeApi& api,
   }
   STOKER_TRY(all.Whole());
   return expired;
+}
+
+Result<bool> MayStillRefuse(Provider& provider, const std::string& token) {
+  auto* const gce = dynamic_cast<gce::Gce*>(&provider);
+  if (gce == nullptr) return false;
+  return gce->MayStillRefuse(token);
 }
 
 std::unique_ptr<Provider> MakeGceProvider(std::shared_ptr<gce::ComputeApi> api, GceNotes notes,

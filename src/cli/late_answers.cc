@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/late_answers.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "provider/gce/gce_late.h"
+
+namespace stoker::cli {
+namespace {
+
+constexpr useconds_t kBetweenLooks = 500'000;
+
+// An open launch whose machine may still be refused, or is not there.
+Result<bool> AnyIsOpen(Context& context, const PassResult& pass) {
+  for (const Launch& launch : pass.job.launches) {
+    const Request& request = RequestOf(pass.job, launch);
+    if (launch.closed || request.ask.place.provider != kGceProvider) continue;
+    const bool seen =
+        std::any_of(pass.machines.begin(), pass.machines.end(), [&](const MachineSeen& machine) {
+          return machine.launch == launch.number && machine.state != MachineState::kGone;
+        });
+    if (!seen) return true;
+    STOKER_ASSIGN(Provider * gce, context.provider(kGceProvider));
+    STOKER_ASSIGN(const bool may, MayStillRefuse(*gce, request.token));
+    if (may) return true;
+  }
+  return false;
+}
+
+bool IsOver(const PassResult& pass) { return IsFinal(pass.job.state) || pass.job.cancel; }
+
+}  // namespace
+
+Result<PassResult> AwaitLateAnswers(Context& context, Controller& controller, PassResult pass) {
+  const MonoTime end = context.clock().Mono() + kHearWithin;
+  bool said = false;
+  for (;;) {
+    const auto open = AnyIsOpen(context, pass);
+    if (IsOver(pass) || (open.ok() && !*open)) return pass;
+    if (!open.ok() && !open.status().transient()) return pass;
+    if (context.clock().Mono() > end) {
+      context.Say(
+          "it is not known yet whether there is room; who looks at the job hears it: stoker "
+          "show " +
+          pass.job.id);
+      return pass;
+    }
+    if (!said) {
+      context.Say("Google says only now whether it has room: waiting " +
+                  HumanDuration(kHearWithin) + " at most");
+    }
+    said = true;
+    ::usleep(kBetweenLooks);
+    auto next = controller.Pass(pass.job.id);
+    if (!next.ok()) return next;
+    pass = std::move(*next);
+  }
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compute Engine takes a request at once, and says in its operation that there is no room: whoever
+submits and leaves hears it before, and whoever looks hears it when the sender is dead. With machines
+that do not boot; judged by what Compute Engine was asked.
+
+    late.py [PART…]"""
+
+import signal
+import sys
+import time
+
+from gce_verb_lab import GceVerbLab, enter
+
+enter()
+from kit.harness import Results  # noqa: E402
+
+FULL = 'ZONE_RESOURCE_POOL_EXHAUSTED'
+RUN = ('run', '--detach', '--infra', 'gcp/us-central1', '--instance-type', 'e2-standard-2')
+
+
+def inserts(lab, since=0):
+    """The zones that were asked for a machine, or for machines at once, in this order."""
+    return [each['params']['zone'] for each in lab.log[since:]
+            if each.get('method', '').endswith(('.insert', '.bulkInsert'))]  # fmt: skip
+
+
+def test_leaves(lab, check):
+    """run -d: its first zone has no room, which it hears of three seconds later."""
+    with lab.world('leaves') as world:
+        lab.api.settings.operation_delay = 3.0
+        lab.api.births.add(FULL)
+        begun = time.monotonic()
+        done = world.stoker(*RUN, '--', 'true', check=True)
+        took = time.monotonic() - begun
+        job = done.stdout.split()[0]
+        zones = inserts(lab)
+        check('leaves: the next zone is asked before it goes', len(zones) == 2 and
+              zones[0] != zones[1], zones)  # fmt: skip
+        check('leaves: what it waits for is said', 'whether it has room' in done.stderr,
+              done.stderr)  # fmt: skip
+        check('leaves: it goes when the machine is there', len(lab.machines(job)) == 1,
+              lab.machines(job))  # fmt: skip
+        print(f'leaves: {took:.1f} s', flush=True)
+        lab.api.settings.operation_delay = 0.1
+        world.stoker('cancel', '--no-wait', job, check=True)
+
+
+def test_killed(lab, check):
+    """Its sender is dead before the operation ends: another one finds that by the request's id."""
+    for nodes, name in ((1, 'killed'), (2, 'killed-bulk')):
+        with lab.world(name) as world:
+            lab.api.settings.operation_delay = 5.0
+            lab.api.births.add(FULL)
+            since = len(lab.log)
+            sender = world.start(*RUN, '--num-nodes', nodes, '--', 'true')
+            job = sender.stdout.readline().split()[0]
+            world.wait_for('the request is sent', lambda: inserts(lab, since))
+            sender.send_signal(signal.SIGKILL)
+            sender.wait()
+            world.wait_for('the operation ends', lambda: not lab.api.births.waiting)
+            lab.api.settings.operation_delay = 0.1
+            since_looked = len(lab.log)
+
+            def looked():
+                world.stoker('show', job)
+                return len(inserts(lab, since)) > 1
+
+            world.wait_for('it goes on', looked, 60, 0.5)
+            asked = lab.asked(since_looked)
+            found = [each for each in lab.log[since_looked:]
+                     if 'clientOperationId' in each.get('query', {}).get('filter', '')]  # fmt: skip
+            check(f'{name}: the operation is found by its request\'s id', found, asked)
+            zones = inserts(lab, since)
+            check(f'{name}: nothing is sent again, the next zone is asked', len(zones) == 2
+                  and zones[0] != zones[1], zones)  # fmt: skip
+            world.wait_for('machines', lambda: len(lab.machines(job)) == nodes, 60, 0.3)
+            world.stoker('cancel', '--no-wait', job, check=True)
+
+
+PARTS = {name[5:]: part for name, part in list(globals().items()) if name.startswith('test_')}
+
+
+def main(names):
+    results = Results()
+    with GceVerbLab() as lab:
+        for name in names or PARTS:
+            results.run(name, PARTS[name], lab, results.check)
+            lab.api.forget()
+        lab.judge(results.check)
+    results.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

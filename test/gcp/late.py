@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Compute Engine takes a request at once, and says in its operation that there is no room: whoever
-submits and leaves hears it before, and whoever looks hears it when the sender is dead. With machines
-that do not boot; judged by what Compute Engine was asked.
+submits and leaves hears it before, and whoever looks hears it when the sender is dead. With
+machines that do not boot; judged by what Compute Engine was asked.
 
     late.py [PART…]"""
 

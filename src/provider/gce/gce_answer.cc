@@ -125,6 +125,7 @@ Instance InstanceOf(const Json& json, WallTime now) {
     seen.why = Text(json, "statusMessage", kMostMessage);
     if (seen.why.empty()) seen.why = status;
   }
+  out.unsure = status == "PROVISIONING" && Time(json, "lastStopTimestamp").ms == 0;
   WallTime since = Time(json, "lastStartTimestamp");
   if (since.ms == 0) since = Time(json, "creationTimestamp");
   if (up && since.ms > 0) seen.up_for = std::max(now - since, Duration());

@@ -46,6 +46,8 @@ struct Instance {
   std::string fingerprint;  // of the labels
   std::string zone, type, market;
   std::string number;  // Google's own id
+  // It is being made for the first time, and Google may still find that there is no room.
+  bool unsure = false;
 };
 // `now`: by Google's clock. kCorrupt.
 Result<Instance> ParseInstance(const std::string& json, WallTime now);

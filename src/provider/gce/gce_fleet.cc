@@ -14,7 +14,7 @@ constexpr int kMostPages = 1000;
 // Of each machine what is read here, and no metadata.
 constexpr char kFields[] =
     "items/*/instances(name,id,zone,status,statusMessage,labels,labelFingerprint,machineType,"
-    "creationTimestamp,lastStartTimestamp,networkInterfaces/networkIP,"
+    "creationTimestamp,lastStartTimestamp,lastStopTimestamp,networkInterfaces/networkIP,"
     "scheduling/provisioningModel),items/*/warning,nextPageToken,unreachables";
 
 }  // namespace

@@ -94,8 +94,9 @@ class Gce : public Provider {
       if (!failed) {
         return tried->operation->done ? GivenByName(request) : Named(request);
       }
-      if (api_->Now() - tried->operation->ended < told_for_)
-        return Told(request, *tried->operation);
+      if (api_->Now() - tried->operation->ended < told_for_) {
+        return Refused(request, *tried->operation);
+      }
       Forget(request.token);
       ++attempt.number;
     }
@@ -106,7 +107,10 @@ class Gce : public Provider {
     STOKER_ASSIGN(const std::string filter, InstancesFilter(ledger_id, job));
     STOKER_ASSIGN(Fleet::Heard heard, fleet_.ListAll(filter));
     InstancesSeen out;
-    for (const Instance& instance : heard.instances) out.push_back(instance.seen);
+    for (const Instance& instance : heard.instances) {
+      if (!instance.unsure) out.push_back(instance.seen);
+    }
+    AddRefused(ledger_id, job, &out);
     out.unheard = std::move(heard.unheard);
     return out;
   }
@@ -133,7 +137,7 @@ class Gce : public Provider {
     if (!sent || sent->done) return false;
     STOKER_ASSIGN(const std::string body, api_->Read({"GET", sent->path}));
     STOKER_ASSIGN(const Operation operation, ParseOperation(body));
-    if (operation.done) Remember(token, operation, *sent);
+    Hear(*sent, operation);
     return !operation.done;
   }
 
@@ -147,10 +151,11 @@ class Gce : public Provider {
 
  private:
   struct Sent {
+    LaunchRequest request;
     std::string path;  // of its operation
-    int number = 0;
-    bool notice = true;
+    Try attempt;
     bool done = false;
+    std::optional<Refusal> refusal;  // done, and it has failed
   };
 
   // What this process lacks is not Google's word, but it has done nothing either.
@@ -171,7 +176,7 @@ class Gce : public Provider {
                           const std::string& startup, Try& attempt) {
     const std::string zone = ZonePath(request.ask.place.account, request.ask.place.zone);
     if (const auto sent = SentBefore(request.token)) {
-      attempt = {sent->number, sent->notice};
+      attempt = sent->attempt;
       STOKER_ASSIGN(const std::string body, api_->Read({"GET", sent->path}));
       STOKER_ASSIGN(const Operation operation, ParseOperation(body));
       return Heard(request, attempt, operation);
@@ -200,9 +205,15 @@ class Gce : public Provider {
 
   Outcome Heard(const LaunchRequest& request, const Try& attempt, const Operation& operation) {
     const Place& place = request.ask.place;
-    Remember(request.token, operation,
-             {ZonePath(place.account, place.zone) + "operations/" + operation.name, attempt.number,
-              attempt.notice});
+    Sent sent{request,
+              ZonePath(place.account, place.zone) + "operations/" + operation.name,
+              attempt,
+              operation.done,
+              {}};
+    {
+      const std::lock_guard lock(mutex_);
+      sent_[request.token] = std::move(sent);
+    }
     Outcome out;
     out.operation = operation;
     out.notice = !AnyRefusesNotice(operation);
@@ -224,10 +235,64 @@ class Gce : public Provider {
     return std::optional<Operation>();
   }
 
-  void Remember(const std::string& token, const Operation& operation, Sent sent) {
-    sent.done = operation.done;
+  // What has become of it since.
+  void Hear(const Sent& sent, const Operation& operation) {
+    if (!operation.done) return;
+    if (!operation.errors.empty() && !AnyRefusesNotice(operation)) {
+      (void)Refused(sent.request, operation);
+    }
     const std::lock_guard lock(mutex_);
-    sent_[token] = std::move(sent);
+    const auto found = sent_.find(sent.request.token);
+    if (found != sent_.end() && found->second.path == sent.path) found->second.done = true;
+  }
+
+  // That it has failed is told to all who look from now on, as its machines were seen before.
+  Refusal Refused(const LaunchRequest& request, const Operation& operation) {
+    Refusal refusal = Told(request, operation);
+    const std::lock_guard lock(mutex_);
+    const auto found = sent_.find(request.token);
+    if (found != sent_.end()) found->second.refusal = refusal;
+    return refusal;
+  }
+
+  // Of what was asked for here: machines that will not come after all.
+  void AddRefused(const std::string& ledger_id, const std::string& job,
+                  std::vector<InstanceSeen>* out) {
+    std::vector<Sent> all;
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& [token, sent] : sent_) {
+        const LaunchRequest& request = sent.request;
+        const bool asked = request.ledger_id == ledger_id && (job.empty() || request.job == job);
+        const auto its = [&](const InstanceSeen& seen) { return seen.token == request.token; };
+        if (asked && std::none_of(out->begin(), out->end(), its)) all.push_back(sent);
+      }
+    }
+    for (Sent& sent : all) {
+      if (!sent.done) {
+        const auto body = api_->Read({"GET", sent.path});
+        const auto operation = body.ok() ? ParseOperation(*body) : body.status();
+        if (operation.ok()) Hear(sent, *operation);
+      }
+      const auto now = SentBefore(sent.request.token);
+      if (now && now->refusal) TellRefused(*now, out);
+    }
+  }
+
+  static void TellRefused(const Sent& sent, std::vector<InstanceSeen>* out) {
+    for (size_t i = 0; i < sent.request.launches.size(); ++i) {
+      InstanceSeen seen;
+      seen.index = static_cast<int>(i);
+      seen.id = InstanceName(sent.request, seen.index);
+      seen.token = sent.request.token;
+      seen.ledger_id = sent.request.ledger_id;
+      seen.job = sent.request.job;
+      seen.launch = sent.request.launches[i];
+      seen.state = InstanceState::kGone;
+      seen.freed = true;
+      seen.refusal = sent.refusal;
+      out->push_back(std::move(seen));
+    }
   }
 
   std::optional<Sent> SentBefore(const std::string& token) {
@@ -243,7 +308,7 @@ class Gce : public Provider {
   }
 
   // A bulk says of itself only that it was rolled back: its parts say why.
-  LaunchAnswer Told(const LaunchRequest& request, const Operation& operation) {
+  Refusal Told(const LaunchRequest& request, const Operation& operation) {
     std::vector<Failure> errors = operation.errors;
     if (request.launches.size() > 1 && !operation.group.empty() && IsLabelValue(operation.group)) {
       const Place& place = request.ask.place;

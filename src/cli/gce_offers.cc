@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/gce_offers.h"
 
+#include <nlohmann/json.hpp>
+#include <utility>
+
 #include "cli/cloud_offers.h"
 #include "ledger/places.h"
 #include "net/host.h"
+#include "provider/gce/gce_request.h"
 #include "provider/gce/gce_resolve.h"
 #include "spec/text/infra.h"
 #include "store/open_gcs.h"
@@ -19,6 +23,32 @@ std::string First(std::initializer_list<const char*> variables) {
     if (const auto value = HostVariable(name)) return *value;
   }
   return "";
+}
+
+// They stand in the record with each place where the job may run.
+constexpr size_t kMostAttribute = 4096;
+
+// What programs may ask the metadata server for.
+std::map<std::string, std::string> AttributesOf(Context& context, const JobSpec& spec) {
+  auto hyperparameters = nlohmann::ordered_json::object();
+  for (const auto& [name, json] : spec.hyperparameters) {
+    hyperparameters[name] = nlohmann::ordered_json::parse(json, nullptr, false);
+  }
+  auto inputs = nlohmann::ordered_json::object();
+  for (const InputSpec& input : spec.inputs) inputs[input.name] = input.source;
+  std::map<std::string, std::string> out;
+  for (const auto& [key, value] : {std::pair(gce::kHyperparametersKey, &hyperparameters),
+                                   std::pair(gce::kInputsKey, &inputs)}) {
+    if (value->empty()) continue;
+    std::string text =
+        value->dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    if (text.size() <= kMostAttribute) {
+      out[key] = std::move(text);
+    } else {
+      context.Say("too long for an attribute of the VMs, so left out there: " + std::string(key));
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -49,6 +79,7 @@ Result<std::vector<Offer>> ResolveGceOffers(Context& context, const JobSpec& spe
   wish.gpu_name = asked.gpu_name;
   wish.disk_gib = asked.disk_gib;
   wish.labels = asked.labels;
+  wish.attributes = AttributesOf(context, spec);
   wish.network = settings->gcp_network;
   wish.subnetwork = settings->gcp_subnetwork;
   wish.service_account = settings->gcp_service_account;

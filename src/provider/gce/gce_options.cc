@@ -30,6 +30,7 @@ void Fields(A& a, T& t) {
   a("disk_gib", t.disk_gib);
   a("disk_type", t.disk_type);
   a("labels", t.labels);
+  a("attributes", t.attributes);
   a("blob_period", t.blob_period);
   a("storage_endpoint", t.storage_endpoint);
   a("compute_endpoint", t.compute_endpoint);

@@ -29,7 +29,9 @@ struct Options {
   int64_t disk_gib = 0;         // 0 = as large as the image
   std::string disk_type;        // "pd-balanced"
   std::vector<Label> labels;    // the user's
-  int64_t blob_period = 0;      // of the binary's copy, see ledger/blobs.h
+  // Of its metadata, for programs: "stoker-hyperparameters" and JSON.
+  std::vector<Label> attributes;
+  int64_t blob_period = 0;  // of the binary's copy, see ledger/blobs.h
   // Of services that are not Google's own; "" = Google's.
   std::string storage_endpoint;
   std::string compute_endpoint;

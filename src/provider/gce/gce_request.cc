@@ -62,6 +62,11 @@ Body MetadataOf(const LaunchRequest& request, const Options& options, const std:
   };
   add("startup-script", startup);
   add("shutdown-script", kShutdownScript);
+  add(kJobKey, request.job);
+  for (const Label& each : options.attributes) {
+    const bool known = each.key == kHyperparametersKey || each.key == kInputsKey;
+    if (known) add(each.key.c_str(), each.value);
+  }
   if (request.ask.market == kSpot && attempt.notice) {
     add(kNoticeKey, std::to_string(kPreemptionNotice.ms / 1000));
   }

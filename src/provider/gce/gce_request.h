@@ -29,6 +29,11 @@ inline constexpr char kExpiresLabel[] = "stoker-expires";  // seconds since 1970
 // Of the metadata: how many seconds of notice Google promised, and how many GPUs the machine has.
 inline constexpr char kNoticeKey[] = "stoker-notice";
 inline constexpr char kGpusKey[] = "stoker-gpus";
+// For programs, which need no stoker to read them: the job's id, and JSON objects of what the job
+// file says: {"lr":0.1}, {"train":"gs://bucket/train"}.
+inline constexpr char kJobKey[] = "stoker-job";
+inline constexpr char kHyperparametersKey[] = "stoker-hyperparameters";
+inline constexpr char kInputsKey[] = "stoker-inputs";
 
 inline constexpr Duration kPreemptionNotice = Duration::Seconds(120);
 

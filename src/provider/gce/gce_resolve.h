@@ -28,9 +28,10 @@ struct GceWish {
   std::string gpu_name;
   std::optional<int64_t> disk_gib;
   std::map<std::string, std::string> labels;
-  std::string network;          // "" = "default"
-  std::string subnetwork;       // "" = that of the network
-  std::string service_account;  // "" = "stoker@PROJECT.iam.gserviceaccount.com"
+  std::map<std::string, std::string> attributes;  // of metadata: see gce::kHyperparametersKey
+  std::string network;                            // "" = "default"
+  std::string subnetwork;                         // "" = that of the network
+  std::string service_account;                    // "" = "stoker@PROJECT.iam.gserviceaccount.com"
   bool external_ip = true;
   int64_t blob_period = 0;
   std::string storage_endpoint;  // "" = Google's

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "controller/restorable.h"
 #include "ledger/records.h"
+#include "spec/text/repository.h"
 #include "sys/file.h"
 #include "view/lineage.h"
 
@@ -66,7 +67,7 @@ Result<FromJob> FindFrom(Context& context, const std::string& word) {
 
 Result<JobSpec> SpecOfItsOwn(Context& context, const FromJob& from, ParseOptions parse) {
   // The folder that it was submitted from, if that is on this machine; else the one we are in.
-  if (!parse.overrides.workdir && !from.spec.workdir.empty() &&
+  if (!parse.overrides.workdir && !from.spec.workdir.empty() && !RepositoryOf(from.spec.workdir) &&
       !sys::DirExists(from.spec.workdir)) {
     parse.overrides.workdir = parse.base_dir;
   }

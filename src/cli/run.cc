@@ -18,6 +18,7 @@
 #include "cli/verb.h"
 #include "spec/parse.h"
 #include "spec/text/infra.h"
+#include "spec/text/repository.h"
 #include "sys/file.h"
 
 namespace stoker::cli {
@@ -61,7 +62,10 @@ SpecOverrides Overrides(const RunOptions& options, const GivenVariables& given) 
   SpecOverrides overrides;
   overrides.name = Given(options.name);
   // On the command line a folder is meant as a shell means it, wherever the job file lies.
-  if (!options.workdir.empty()) overrides.workdir = AbsoluteFrom(options.workdir);
+  if (!options.workdir.empty()) {
+    const bool cloned = RepositoryOf(options.workdir).has_value();
+    overrides.workdir = cloned ? options.workdir : AbsoluteFrom(options.workdir);
+  }
   overrides.num_nodes = Given(options.num_nodes);
   overrides.infra = Given(options.infra);
   if (options.spot) overrides.use_spot = true;

@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "base/text.h"
 #include "checkpoint/blob_transfer.h"
+#include "cli/clone.h"
 #include "cli/cloud_offers.h"
 #include "cli/confirm.h"
 #include "cli/interrupts.h"
@@ -28,6 +29,7 @@
 #include "pack/listing.h"
 #include "spec/print.h"
 #include "spec/text/infra.h"
+#include "spec/text/repository.h"
 #include "sys/file.h"
 #include "sys/thread_crew.h"
 #include "sys/watch/file_snapshot.h"
@@ -86,8 +88,8 @@ Result<sys::TempDir> PackingPlace(Context& context, const std::string& root) {
       "Choose a smaller one with --workdir");
 }
 
-Result<Packed> PackWorkdir(Context& context, const SubmitRequest& request) {
-  const std::string& dir = request.spec.workdir;
+Result<Packed> PackFolder(Context& context, const std::string& dir, const SubmitRequest& request) {
+  STOKER_TRY(CheckRequirements(dir));
   pack::ListOptions listing_options;
   listing_options.exclude = OwnFolders(context);
   STOKER_ASSIGN(const pack::Listing listing, pack::ListWorkdir(dir, listing_options));
@@ -118,6 +120,15 @@ Result<Packed> PackWorkdir(Context& context, const SubmitRequest& request) {
   return Packed{summary.sha256,
                 pack::Describe(summary) + " (" + HumanSize(summary.packed_bytes) + " packed)",
                 summary.git.diff};
+}
+
+Result<Packed> PackWorkdir(Context& context, const SubmitRequest& request) {
+  const auto repository = RepositoryOf(request.spec.workdir);
+  if (!repository) return PackFolder(context, request.spec.workdir, request);
+  STOKER_ASSIGN(const Clone clone, CloneRepository(context, *repository));
+  STOKER_ASSIGN(Packed packed, PackFolder(context, clone.folder, request));
+  packed.note = Printable(WordOf(*repository)) + ": " + packed.note;
+  return packed;
 }
 
 // What SkyPilot's recipes do, on machines that are the job's own.
@@ -181,8 +192,10 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   // Of a shell on this machine; a box and a cloud's machine have variables of their own.
   const bool shell = request.shell_env && !IsOnBoxes(request.spec) && !IsInCloud(request.spec);
-  STOKER_ASSIGN(const LocalPrivate own, GatherPrivate(context, {request.spec, request.secret_values,
-                                                                shell, request.spec.workdir}));
+  const bool cloned = RepositoryOf(request.spec.workdir).has_value();
+  STOKER_ASSIGN(const LocalPrivate own,
+                GatherPrivate(context, {request.spec, request.secret_values, shell,
+                                        cloned ? "" : request.spec.workdir}));
   STOKER_TRY(CheckPlace(request.spec));
   Job job;
   job.created = context.clock().Wall();
@@ -194,7 +207,6 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
     job.code_digest = request.code_digest;
     job.workdir_note = request.code_note;
   } else if (!request.spec.workdir.empty()) {
-    STOKER_TRY(CheckRequirements(request.spec.workdir));
     STOKER_ASSIGN(const Packed packed, PackWorkdir(context, request));
     job.code_digest = packed.digest;
     job.workdir_note = packed.note;

@@ -8,6 +8,7 @@
 #include "spec/sections.h"
 #include "spec/slurm.h"
 #include "spec/text/known_keys.h"
+#include "spec/text/repository.h"
 
 namespace stoker {
 namespace {
@@ -144,17 +145,45 @@ std::string FromStanding(const YamlNode& node, const std::string& line, const st
 
 }  // namespace
 
-void ReadWorkdir(const YamlNode& node, SpecReader* reader, ParseState* state) {
-  if (node.IsMap()) {
-    reader->Error(node, "a git repository as 'workdir' is understood but not built yet",
-                  "Clone it and name the folder");
-    return;
+namespace {
+
+void TakeRepository(const YamlNode& node, const Repository& repository, SpecReader* reader,
+                    ParseState* state) {
+  const Status good = CheckRepository(repository);
+  if (!good.ok()) return reader->Error(node, "'workdir': " + good.message(), good.next());
+  state->spec.workdir = WordOf(repository);
+}
+
+// workdir: {url: …, ref: …}, as SkyPilot has it.
+void ReadRepository(const YamlNode& node, SpecReader* reader, ParseState* state) {
+  Repository repository;
+  const size_t before = reader->errors().size();
+  const auto line = [reader](const char* key, std::string* out) {
+    return SpecField{key, [=](const YamlNode& value) {
+                       *out = reader->Line(value, std::string("workdir.") + key).value_or("");
+                     }};
+  };
+  reader->ReadMap(node, "workdir", {line("url", &repository.url), line("ref", &repository.ref)},
+                  {});
+  if (reader->errors().size() > before) return;
+  if (repository.url.empty()) {
+    return reader->Error(node, "'workdir' names no repository", "Write workdir: {url: …, ref: …}");
   }
+  TakeRepository(node, repository, reader, state);
+}
+
+}  // namespace
+
+void ReadWorkdir(const YamlNode& node, SpecReader* reader, ParseState* state) {
+  if (node.IsMap()) return ReadRepository(node, reader, state);
   const std::optional<std::string> line = reader->Line(node, "workdir");
   if (!line) return;
-  if (line->find("://") != std::string::npos || StartsWith(*line, "git@")) {
-    reader->Error(node, "a repository or bucket as 'workdir' is understood but not built yet",
-                  "Name a folder of this machine");
+  if (const auto repository = RepositoryOf(*line)) {
+    return TakeRepository(node, *repository, reader, state);
+  }
+  if (line->find("://") != std::string::npos) {
+    reader->Error(node, "a bucket as 'workdir' is understood but not built yet",
+                  "Name a folder of this machine, or a git repository");
     return;
   }
   const auto resolved = ResolvePath(node, "workdir", *line, reader, state->options);

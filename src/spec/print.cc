@@ -8,6 +8,7 @@
 #include "spec/json_text.h"
 #include "spec/machine.h"
 #include "spec/slurm.h"
+#include "spec/text/repository.h"
 
 namespace stoker {
 namespace {
@@ -108,7 +109,12 @@ void PrintMetrics(const JobSpec& spec, std::string* out) {
 
 std::string PrintJobSpec(const JobSpec& spec) {
   std::string out = "name: " + JsonString(spec.name) + "\n";
-  if (!spec.workdir.empty()) out += "workdir: " + JsonString(spec.workdir) + "\n";
+  if (const auto repository = RepositoryOf(spec.workdir)) {
+    out += "workdir: {url: " + JsonString(repository->url) +
+           (repository->ref.empty() ? "" : ", ref: " + JsonString(repository->ref)) + "}\n";
+  } else if (!spec.workdir.empty()) {
+    out += "workdir: " + JsonString(spec.workdir) + "\n";
+  }
   out += "num_nodes: " + std::to_string(spec.num_nodes) + "\n";
   PrintResources(spec, &out);
   out += PrintSlurm(spec.slurm);

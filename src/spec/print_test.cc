@@ -335,5 +335,20 @@ TEST(Fuzz, MutatedJobFiles) {
   EXPECT_LT(accepted, 5000);
 }
 
+TEST(Repository, IsKeptInTheStoredJobFile) {
+  ParseOptions options;
+  options.file_name = "job.yaml";
+  options.base_dir = "/work";
+  const auto spec =
+      ParseJobSpec("name: a\nworkdir: {url: git@host:a/b.git, ref: v1}\nrun: x\n", options);
+  ASSERT_TRUE(spec.ok()) << spec.status().ToString();
+  EXPECT_EQ(spec->workdir, "git@host:a/b.git#v1");
+  const std::string text = PrintJobSpec(*spec);
+  EXPECT_NE(text.find("workdir: {url: \"git@host:a/b.git\", ref: \"v1\"}\n"), text.npos) << text;
+  const auto stored = ParseStoredSpec(text);
+  ASSERT_TRUE(stored.ok()) << stored.status().ToString();
+  EXPECT_EQ(*stored, *spec);
+}
+
 }  // namespace
 }  // namespace stoker

@@ -137,7 +137,7 @@ class Front:
         return body
 
     def check_rights(self, name, params, body, entry):
-        entry['permissions'] = needed(name, body)
+        entry['permissions'] = needed(name, body, params['project'])
         for each in entry['permissions']:
             if each in self.api.denied:
                 place = '/'.join(['projects', params['project'], *(

@@ -17,19 +17,24 @@ READS = {
 }
 
 
-def needed(name, body):
+def needed(name, body, project=''):
     """Full names, the one that the request is named by first."""
     if name in ('instances.insert', 'instances.bulkInsert', 'regionInstances.bulkInsert'):
         told = (body or {}).get('instanceProperties', body or {})
-        return [f'compute.{each}' if not each.startswith('iam.') else each for each in _of(told)]
+        rights = _of(told, project)
+        return [each if each.startswith('iam.') else f'compute.{each}' for each in rights]
     found = [f'compute.{READS.get(name, name)}']
     return found + (['compute.networks.updatePolicy'] if name == 'firewalls.insert' else [])
 
 
-def _of(told):
+def _of(told, project):
     yield 'instances.create'
     if any('initializeParams' in each for each in told.get('disks', [])):
         yield 'disks.create'
+    # Public ones everybody may read.
+    if any(f'projects/{project}/' in each.get('initializeParams', {}).get('sourceImage', '')
+           for each in told.get('disks', [])):  # fmt: skip
+        yield 'images.useReadOnly'
     if told.get('labels'):
         yield 'instances.setLabels'
     if any(each.get('initializeParams', {}).get('labels') for each in told.get('disks', [])):

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The roles that `stoker doctor --iam --infra gcp/…` prints, held against what requests need: all
+that a submitter and a node do in these tests needs just what is printed for them, and without any
+one permission something fails that did not. Which permission a request needs says
+test/lab/gceapi/permissions.py, from "IAM Permissions" of each method in Google's reference. Those
+of the bucket are for test/e2e/rights.py.
+
+    permits.py [PART…]      tables, less"""
+
+import json
+import os
+import sys
+
+from gce_verb_lab import GceVerbLab, enter
+
+enter()
+from kit.harness import Results  # noqa: E402
+from unbooted_gce import OWN, ROLE  # noqa: E402
+
+INFRA = ('--infra', 'gcp/us-central1')
+
+
+def printed(world):
+    told = world.json('doctor', '--iam', *INFRA)
+    return {who: {each for each in told[who]['includedPermissions']
+                  if not each.startswith('storage.')} for who in ('submitter', 'node')}  # fmt: skip
+
+
+def needed(lab, since, email):
+    return {right for each in lab.log[since:] if each.get('email') == email
+            for right in each.get('permissions', [])}  # fmt: skip
+
+
+def run(world, *words, infra=INFRA):
+    return world.stoker('run', '--detach', '--json', *infra, *words, '--', 'true')
+
+
+def until(world, what, holds, verb):
+    """Looks until it holds or a right lacks; all that was said."""
+    said = ''
+
+    def done():
+        nonlocal said
+        ran = world.stoker(*verb)
+        said += ran.stdout + ran.stderr
+        return holds() or 'forbidden' in said or 'Required' in said
+
+    world.wait_for(what, done, 60, 0.3)
+    return said
+
+
+def by_hand(lab, order, machine):
+    from gceapi import lifecycle
+
+    somebody = type('Somebody', (), {'email': 'somebody@example.org'})
+    params = {'project': machine.project, 'zone': machine.zone, 'instance': machine.name}
+    with lab.api.world.lock:
+        getattr(lifecycle, order)(lab.api, params, None, somebody)
+
+
+def tended(lab, world, job):
+    """What whoever looks after a job does: a stopped machine is replaced or started, one that came
+    to nothing is asked for anew, all end with the job. [(what, how it went)], all words."""
+    came, words = [], ''
+    first = lab.machines(job)
+    if not first:
+        return [('no machine', True)], words
+    by_hand(lab, 'stop', first[0])
+    world.wait_for('it is off', lambda: first[0].state() == 'TERMINATED', 20)
+    words += until(world, 'started or replaced', lambda: any(
+        each.state() == 'RUNNING' for each in lab.machines(job)), ('show', job))  # fmt: skip
+    came.append(('it runs again', any(e.state() == 'RUNNING' for e in lab.machines(job))))
+    done = world.stoker('cancel', '--no-wait', job)
+    words += done.stdout + done.stderr
+    words += until(world, 'all end', lambda: not lab.machines(job), ('show', job))
+    came.append(('machines left', len(lab.machines(job))))
+    return came, words
+
+
+def clear(lab):
+    for each in lab.machines():
+        by_hand(lab, 'delete', each)
+
+
+def submits(lab, world):
+    """All that a submitter does."""
+    came, words = [], ''
+    for what, more in (
+        ('spot', ('--spot',)),
+        ('two', ('--num-nodes', '2')),
+        ('stopped', ()),
+        ('of a family', ('--image', 'debian-cloud/debian-13')),
+        ('of an image', ('--image', 'lab-project/mine')),
+        ('with a GPU', ('--gpus', 'T4:1')),
+    ):  # fmt: skip
+        if what == 'two':  # the first zone has no room, which a part of the request says
+            lab.api.births.add('ZONE_RESOURCE_POOL_EXHAUSTED')
+        done = run(world, *more)
+        lab.api.births.clear()
+        words += done.stdout + done.stderr
+        came.append((what, done.returncode, len(lab.machines())))
+        if done.returncode == 0:
+            job = json.loads(done.stdout)['id']
+            told = tended(lab, world, job) if what == 'stopped' else ([], '')
+            came += told[0]
+            words += told[1]
+            world.stoker('cancel', '--no-wait', job)
+        clear(lab)
+    for what, more, says in (
+        ('a region misspelt', {'infra': ('--infra', 'gcp/us-centrl1')}, 'Did you mean us-central1'),
+        ('an image misspelt', {}, 'Did you mean'),
+    ):  # fmt: skip
+        flags = ('--image', 'debian-cloud/debian-21') if 'image' in what else ()
+        done = run(world, *flags, **more)
+        words += done.stdout + done.stderr
+        came.append((what, says in done.stdout + done.stderr))
+    world.stoker('config', 'set', 'gcp.subnetwork', 'default', check=True)
+    done = run(world)
+    words += done.stdout + done.stderr
+    came.append(('a subnetwork', done.returncode))
+    clear(lab)
+    world.stoker('config', 'unset', 'gcp.subnetwork', check=True)
+    done = world.stoker('gc')
+    words += done.stdout + done.stderr
+    came.append(('gc', done.returncode))
+    return came, words
+
+
+def as_node(lab, world):
+    """The same store, with the account of the machines."""
+    key = os.path.join(lab.below.folder.name, 'node.json')
+    with open(key, 'w', encoding='utf-8') as out:
+        out.write(lab.identity.key_file(ROLE, 'lab-project'))
+    return {**world.env, 'GOOGLE_APPLICATION_CREDENTIALS': key}
+
+
+def looks(lab, owner, node):
+    done = run(owner, '--instance-type', 'e2-standard-2')
+    job = json.loads(done.stdout)['id']
+    came, words = tended(lab, node, job)
+    owner.stoker('cancel', '--no-wait', job)
+    clear(lab)
+    return came, words
+
+
+def test_tables(lab, check):
+    with lab.world('tables') as world:
+        roles = printed(world)
+        since = len(lab.log)
+        came, words = submits(lab, world)
+        check('a submitter can do all', 'forbidden' not in words and all(
+            each[1] in (0, True) for each in came if len(each) == 2), (came, words))  # fmt: skip
+        asked = needed(lab, since, OWN)
+        check(f'a submitter needs no more than the {len(roles["submitter"])} that are printed',
+              asked <= roles['submitter'], asked - roles['submitter'])  # fmt: skip
+        check('and each of them', roles['submitter'] <= asked, roles['submitter'] - asked)
+        since = len(lab.log)
+        world.env = as_node(lab, world)
+        came, words = submits(lab, world)
+        lease(lab, world)
+        asked = needed(lab, since, ROLE) - needed_to_resolve(lab, since)
+        check(f'a node needs no more than its {len(roles["node"])}', asked <= roles['node'],
+              asked - roles['node'])  # fmt: skip
+        check('and each of them', roles['node'] <= asked, roles['node'] - asked)
+
+
+def needed_to_resolve(lab, since):
+    """What only whoever submits asks: nodes resolve nothing."""
+    kinds = ('regions.', 'machineTypes.', 'acceleratorTypes.', 'images.', 'networks.',
+             'subnetworks.get', 'zones.')  # fmt: skip
+    return {right for each in lab.log[since:] if each.get('method', '').startswith(kinds)
+            for right in each.get('permissions', [])}  # fmt: skip
+
+
+def lease(lab, world):
+    """What an agent does besides: it moves its lease."""
+    import urllib.request
+
+    job = json.loads(run(world, '--instance-type', 'e2-standard-2').stdout)['id']
+    machine = lab.machines(job)[0]
+    token = lab.identity.issue(ROLE, ['https://www.googleapis.com/auth/cloud-platform'])
+    url = (f'{lab.below.endpoint}/compute/v1/projects/lab-project/zones/{machine.zone}/instances/'
+           f'{machine.name}')  # fmt: skip
+    told = json.load(urllib.request.urlopen(urllib.request.Request(
+        url, headers={'Authorization': f'Bearer {token.text}'})))  # fmt: skip
+    body = {'labels': told['labels'], 'labelFingerprint': told['labelFingerprint']}
+    urllib.request.urlopen(urllib.request.Request(
+        url + '/setLabels', json.dumps(body).encode(), {'Authorization': f'Bearer {token.text}',
+                                                        'Content-Type': 'application/json'}))
+    world.stoker('cancel', '--no-wait', job)
+    clear(lab)
+
+
+def test_less(lab, check):
+    """Without any one of them something fails, and names it."""
+    with lab.world('less') as world:
+        roles = printed(world)
+        whole, _ = submits(lab, world)
+        for right in sorted(roles['submitter']):
+            lab.api.denied = {right}
+            came, words = submits(lab, world)
+            lab.api.denied = set()
+            clear(lab)
+            check(f'without {right} something fails', came != whole or right in words, came)
+            check('  which is said', right in words, words[-800:])
+
+
+PARTS = {name[5:]: part for name, part in list(globals().items()) if name.startswith('test_')}
+
+
+# In the form of test/lab/gceapi/catalogue.py.
+MINE = ('lab-project', 'mine', 'mine', 10, 'X86_64', False)
+
+
+def main(names):
+    results = Results()
+    with GceVerbLab() as lab:
+        lab.api.own_images.append(MINE)
+        for name in names or PARTS:
+            results.run(name, PARTS[name], lab, results.check)
+        lab.judge(results.check)
+    results.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

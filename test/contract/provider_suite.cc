@@ -51,7 +51,7 @@ class Case {
   LaunchAnswer Asked(const LaunchRequest& request) {
     LaunchAnswer answer = subject_.provider().Launch(request);
     (void)Until([&] {
-      if (!answer.ok() || CountRunning(request.token) > 0) return true;
+      if (!answer.ok() || CountRunning(request.token) == request.launches.size()) return true;
       answer = subject_.another().Launch(request);
       return !answer.ok();
     });
@@ -219,10 +219,16 @@ Problems AFireDrillTakesTheMachine(ProviderSubject& subject) {
 }
 
 // How many machines of the token are listed, in whatever state.
+// A machine of it, and not the word alone that none came.
+bool IsOf(const InstanceSeen& seen, const std::string& token) {
+  const bool word = seen.state == InstanceState::kGone && seen.freed && seen.refusal;
+  return seen.token == token && !word;
+}
+
 size_t Count(Case& c, const std::string& token) {
   const auto all = c.Listed();
   return static_cast<size_t>(
-      std::count_if(all.begin(), all.end(), [&](const auto& seen) { return seen.token == token; }));
+      std::count_if(all.begin(), all.end(), [&](const auto& seen) { return IsOf(seen, token); }));
 }
 
 // What any provider's platform may say, in classes, scopes and waits.
@@ -415,7 +421,7 @@ Problems AGangIsAllOrNone(ProviderSubject& subject) {
   c.Expect(!refused.ok(), "what there is no room for is given");
   c.Expect(refused.refusal().has_value(), "and nobody says no");
   const auto all = c.Listed();
-  const auto of_it = [&](const InstanceSeen& seen) { return seen.token == much.token; };
+  const auto of_it = [&](const InstanceSeen& seen) { return IsOf(seen, much.token); };
   c.Expect(std::none_of(all.begin(), all.end(), of_it), "a part of what was refused is there");
   return c.Told();
 }

@@ -19,10 +19,10 @@ sys.path[:0] = [str(HERE.parent / each) for each in ('gcp', 'lab', 'e2e', '')]
 import lab as lab_of  # noqa: E402
 
 lab_of.enter()
+from gce_lab import GceLab  # noqa: E402, I001: before what looks for rooms elsewhere
 import cloud_chaos  # noqa: E402
 from boots import by_hand, judge  # noqa: E402
 from fake_gcs import BUCKET  # noqa: E402
-from gce_lab import GceLab  # noqa: E402
 from gce_world import GceWorld  # noqa: E402
 from gceapi import lifecycle  # noqa: E402
 from kit.harness import Results  # noqa: E402

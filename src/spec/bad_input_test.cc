@@ -92,7 +92,7 @@ const Bad kBad[] = {
      "is not a branch, a tag or a commit"},
     {"workdir: https://t0ken@a/b\nrun: x", "1:10", "has a user or a password in it"},
     {"workdir: ssh://u:p@a/b\nrun: x", "1:10", "has a user or a password in it"},
-    {"workdir: {url: https://a/b, commit: c}\nrun: x", "1:28", "commit"},
+    {"workdir: {url: https://a/b, commit: c}\nrun: x", "1:29", "commit"},
     {"workdir: gs://a/b\nrun: x", "1:10", "a bucket as 'workdir' is understood"},
     {"resources: {infra: azure/us-east1}\nrun: x", "1:20", "'resources.infra: azure/us-east1' is"},
     {"resources: {cloud: oci}\nrun: x", "1:20", "'resources.cloud: oci' is understood but not"},

@@ -61,6 +61,7 @@ Status Run(Context& context, const ShowOptions& options) {
     if (totals.ok()) out["metrics"] = TotalsJson(*totals);
     if (totals.ok()) out["metrics_found_in"] = totals->found_in;
     if (slurm) out["slurm_accounting"] = SlurmAccountJson(*slurm);
+    if (!slurm_trouble.ok()) out["slurm_accounting"]["trouble"] = slurm_trouble.ToString();
     out["queued"] = Queued(pass.job, pass.machines);
     out["unsaved_here"] = unsaved;
     if (text.ok()) out["spec"] = *text;

@@ -47,22 +47,8 @@ Status Run(Context& context, const CheckpointsOptions& options) {
       {"CHECKPOINT", "STEP", "AGE", "SIZE", "FILES", "NODES", "STATE"}};
   for (const KnownCheckpoint& known : lineage.all) {
     const CheckpointInfo& info = known.info;
-    const bool as_left = IsAsLeft(info.id);
     const bool readable = info.created.ms > 0;  // its manifest
-    out.push_back({{"id", known.name},
-                   {"job", known.of},
-                   {"attempt", info.attempt},
-                   {"seq", info.seq},
-                   {"step", info.step < 0 ? nlohmann::json(nullptr) : nlohmann::json(info.step)},
-                   {"bytes", info.bytes},
-                   {"files", info.files},
-                   {"nodes", info.nodes},
-                   {"created", readable ? nlohmann::json(FormatRfc3339(info.created)) : nullptr},
-                   {"recognised_by", info.reason},
-                   {"whole", info.whole && !as_left},
-                   {"as_left", as_left},
-                   {"why_not", info.why_not},
-                   {"suspect", known.suspect}});
+    out.push_back(CheckpointJson(known));
     rows.push_back({known.name, info.step < 0 ? "" : std::to_string(info.step),
                     readable ? Ago(info.created, read.store_now) : "",
                     readable ? HumanSize(info.bytes) : "",

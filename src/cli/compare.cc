@@ -8,7 +8,6 @@
 #include "base/screen.h"
 #include "base/text.h"
 #include "cli/context.h"
-#include "cli/ls_columns.h"
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "ledger/index.h"
@@ -16,6 +15,7 @@
 #include "pack/glob.h"
 #include "spec/parse.h"
 #include "view/facts.h"
+#include "view/job_row.h"
 #include "view/metrics.h"
 
 namespace stoker::cli {

@@ -11,6 +11,7 @@
 #include "cli/ls_columns.h"
 #include "ledger/ledger.h"
 #include "ledger/summary.h"
+#include "view/job_row.h"
 
 namespace stoker::cli {
 

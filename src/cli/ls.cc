@@ -16,7 +16,7 @@
 #include "cli/verb.h"
 #include "controller/all_jobs.h"
 #include "ledger/index.h"
-#include "view/metrics.h"
+#include "view/job_row.h"
 
 namespace stoker::cli {
 namespace {
@@ -42,46 +42,6 @@ struct LsOptions {
 bool Wanted(const LsOptions& options, const Summary& job) {
   if (!options.name.empty() && job.name != options.name) return false;
   return options.state.empty() || Name(job.state) == options.state;
-}
-
-json MetricsJson(const Summary& job) {
-  json all = json::object();
-  for (const SummaryMetric& metric : job.metrics) {
-    all[metric.name] = {{"last", NumberJson(metric.last)},
-                        {"last_step", metric.last_step},
-                        {"min", NumberJson(metric.min)},
-                        {"max", NumberJson(metric.max)}};
-  }
-  return all;
-}
-
-json ToJson(const Summary& job) {
-  const auto time = [](const std::optional<WallTime>& t) {
-    return t ? json(FormatRfc3339(*t)) : json(nullptr);
-  };
-  return {{"id", job.id},
-          {"name", job.name},
-          {"user", job.user},
-          {"host", job.host},
-          {"state", Name(job.state)},
-          {"attempts", job.attempts},
-          {"nodes", job.num_nodes},
-          {"where", job.provider},
-          {"created", FormatRfc3339(job.created)},
-          {"started", time(job.started)},
-          {"ended", time(job.ended)},
-          {"run_ms", job.run_ms},
-          {"reason", Name(job.reason)},
-          {"exit_code", IsFinal(job.state) ? ExitCodeOf(job.state, job.reason, job.exit_code,
-                                                        job.signal, job.unkept)
-                                           : job.exit_code},
-          {"signal", job.signal},
-          {"newest_checkpoint", job.newest_checkpoint},
-          {"retry_of", job.retry_of},
-          {"metrics", MetricsJson(job)},
-          {"remark", job.remark},
-          {"unkept", job.unkept},
-          {"rev", job.rev}};
 }
 
 // Of a job whose record cannot be read there is only its id; what is wrong stands where all else
@@ -260,7 +220,7 @@ Status Run(Context& context, const LsOptions& options) {
   } else if (context.json) {
     std::string text = "[";
     for (const Summary& job : shown) {
-      json line = ToJson(job);
+      json line = SummaryJson(job);
       const auto seen = live.find(job.id);
       line["queued"] = seen != live.end() ? seen->second.queued : std::vector<std::string>();
       if (options.hyperparameters) line["hyperparameters"] = HyperparametersOf(*ledger, job.id);

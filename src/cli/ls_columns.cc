@@ -12,9 +12,8 @@
 #include "cli/context.h"
 #include "cli/job_fields.h"
 #include "cli/local_time.h"
-#include "ledger/records.h"
-#include "spec/parse.h"
 #include "view/facts.h"
+#include "view/job_row.h"
 
 namespace stoker::cli {
 namespace {
@@ -122,20 +121,6 @@ std::optional<LsColumn> OfMetric(const std::string& name, const std::vector<Summ
 }
 
 }  // namespace
-
-std::optional<Hyperparameters> ReadHyperparameters(Ledger& ledger, const std::string& id) {
-  Job job;  // not compared with the record, which `ls` does not read
-  job.id = id;
-  const auto text = ReadSpec(ledger, job);
-  const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
-  if (!spec.ok()) return std::nullopt;
-  Hyperparameters all;
-  for (const auto& [name, value] : spec->hyperparameters) {
-    const bool quoted = value.size() > 1 && value[0] == '"';
-    all.emplace_back(name, quoted ? value.substr(1, value.size() - 2) : value);
-  }
-  return all;
-}
 
 std::string HyperparametersOf(Ledger& ledger, const std::string& id) {
   const auto all = ReadHyperparameters(ledger, id);

@@ -17,10 +17,6 @@ namespace stoker::cli {
 
 class Context;
 
-using Hyperparameters = std::vector<std::pair<std::string, std::string>>;
-// As they were given, without the quotes of JSON around text; nothing where the file is unreadable.
-std::optional<Hyperparameters> ReadHyperparameters(Ledger& ledger, const std::string& id);
-
 struct LsColumn {
   std::string head;
   ColumnRule rule;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/http_codec.h"
+#include "net/http_head.h"
 
 #include <boost/beast/http.hpp>
 
@@ -128,12 +129,26 @@ std::string EncodeHttpRequest(const HttpRequest& request, const std::string& hos
          request.body;
 }
 
-std::string EncodeHttpResponse(const HttpResponse& response, const std::string& method,
-                               bool keep_alive) {
+namespace {
+
+// The status line and the headers, without the empty line behind them.
+std::string StatusAndHeaders(const HttpResponse& response) {
   const auto reason = http::obsolete_reason(static_cast<http::status>(response.status));
   std::string out = "HTTP/1.1 " + std::to_string(response.status) + " " + std::string(reason);
   out += "\r\n";
   AddHeaders(out, response.headers);
+  return out;
+}
+
+}  // namespace
+
+std::string EncodeHttpResponseHead(const HttpResponse& response) {
+  return StatusAndHeaders(response) + "Connection: close\r\n\r\n";
+}
+
+std::string EncodeHttpResponse(const HttpResponse& response, const std::string& method,
+                               bool keep_alive) {
+  std::string out = StatusAndHeaders(response);
   if (FindHeader(response.headers, "Content-Length") == nullptr) {
     out += "Content-Length: " + std::to_string(response.body.size()) + "\r\n";
   }

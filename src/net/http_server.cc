@@ -8,14 +8,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <set>
 #include <system_error>
 #include <thread>
 
 #include "net/http_codec.h"
+#include "net/http_head.h"
 #include "net/socket.h"
 
 namespace stoker {
@@ -50,10 +53,14 @@ class ThreadedServer : public HttpServer {
 
  private:
   void AcceptLoop() {
-    while (AwaitRoom()) {
+    while (options_.evict_idle || AwaitRoom()) {
       pollfd fds[2] = {{listener_.fd(), POLLIN, 0}, {wake_.fd(), POLLIN, 0}};
       if (poll(fds, 2, -1) < 0) continue;
       if (fds[1].revents != 0) return;
+      if (options_.evict_idle) {
+        Evict();
+        if (!AwaitRoom()) return;
+      }
       Socket socket(accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (socket.fd() >= 0) {
         Serve(std::move(socket));
@@ -67,6 +74,53 @@ class ThreadedServer : public HttpServer {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [this] { return stopping_ || threads_ < options_.max_connections; });
     return !stopping_;
+  }
+
+  // Somebody waits: if all are taken, the one that has been idle for longest goes.
+  void Evict() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (threads_ < options_.max_connections || idle_.empty()) return;
+    const auto oldest =
+        std::min_element(idle_.begin(), idle_.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    shutdown(oldest->first, SHUT_RDWR);
+    idle_.erase(oldest);
+  }
+
+  // Waits for the first byte of a request.
+  bool AwaitRequest(int fd) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (stopping_) return false;
+      idle_[fd] = ++turn_;
+    }
+    pollfd readable{fd, POLLIN, 0};
+    const int ready = poll(&readable, 1, static_cast<int>(options_.idle_timeout.ms));
+    std::lock_guard<std::mutex> lock(mutex_);
+    return idle_.erase(fd) > 0 && ready > 0;
+  }
+
+  // False: so many are being sent that this one is refused.
+  bool BeginStream() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (streams_ >= options_.max_streams) return false;
+    ++streams_;
+    return true;
+  }
+
+  void SendStream(const Socket& socket, const HttpReply& answer) {
+    if (!BeginStream()) {
+      const HttpResponse busy{503, {{"Retry-After", "5"}}, "too many downloads and streams\n"};
+      (void)SendAll(socket, EncodeHttpResponse(busy, "GET", false),
+                    Deadline(options_.request_timeout));
+      return;
+    }
+    const auto write = [&](std::string_view bytes) {
+      return SendAll(socket, bytes, Deadline(options_.request_timeout));
+    };
+    if (write(EncodeHttpResponseHead(answer.head)).ok()) answer.stream(write);
+    std::lock_guard<std::mutex> lock(mutex_);
+    --streams_;
   }
 
   void Serve(Socket socket) {
@@ -101,10 +155,7 @@ class ThreadedServer : public HttpServer {
     std::string ahead;
     bool keep_alive = true;
     while (keep_alive) {
-      if (ahead.empty()) {
-        pollfd readable{socket.fd(), POLLIN, 0};
-        if (poll(&readable, 1, static_cast<int>(options_.idle_timeout.ms)) <= 0) return;
-      }
+      if (ahead.empty() && !AwaitRequest(socket.fd())) return;
       const Deadline deadline(options_.request_timeout);
       const auto read = [&](char* buffer, size_t size) {
         return ReceiveSome(socket, buffer, size, deadline);
@@ -117,10 +168,14 @@ class ThreadedServer : public HttpServer {
         return;
       }
       if (!*received) return;
-      const HttpResponse response = handler_((*received)->request);
+      const HttpReply answer = handler_((*received)->request);
+      if (answer.stream && (*received)->request.method != "HEAD") {
+        SendStream(socket, answer);
+        return;
+      }
       keep_alive = (*received)->keep_alive;
       const std::string bytes =
-          EncodeHttpResponse(response, (*received)->request.method, keep_alive);
+          EncodeHttpResponse(answer.head, (*received)->request.method, keep_alive);
       if (!SendAll(socket, bytes, Deadline(options_.request_timeout)).ok()) return;
     }
   }
@@ -148,7 +203,10 @@ class ThreadedServer : public HttpServer {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::set<int> open_;
+  std::map<int, int64_t> idle_;  // between two requests: since which turn
+  int64_t turn_ = 0;
   int threads_ = 0;
+  int streams_ = 0;
   bool stopping_ = false;
 };
 

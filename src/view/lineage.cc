@@ -2,6 +2,7 @@
 #include "view/lineage.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "checkpoint/as_left.h"
@@ -103,6 +104,27 @@ std::string SayCheckpoint(const std::string& restore) {
   if (attempt == 0) return "checkpoint " + name.name + of;
   return "what attempt " + std::to_string(attempt) + of + " left (" + name.name +
          ": as it was, not known to be whole)";
+}
+
+nlohmann::json CheckpointJson(const KnownCheckpoint& known) {
+  using nlohmann::json;
+  const CheckpointInfo& info = known.info;
+  const bool as_left = IsAsLeft(info.id);
+  const bool readable = info.created.ms > 0;  // its manifest
+  return {{"id", known.name},
+          {"job", known.of},
+          {"attempt", info.attempt},
+          {"seq", info.seq},
+          {"step", info.step < 0 ? json(nullptr) : json(info.step)},
+          {"bytes", info.bytes},
+          {"files", info.files},
+          {"nodes", info.nodes},
+          {"created", readable ? json(FormatRfc3339(info.created)) : json(nullptr)},
+          {"recognised_by", info.reason},
+          {"whole", info.whole && !as_left},
+          {"as_left", as_left},
+          {"why_not", info.why_not},
+          {"suspect", known.suspect}};
 }
 
 }  // namespace stoker

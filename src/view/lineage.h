@@ -2,6 +2,7 @@
 // Checkpoints as a user means them: those of a job, and those of the jobs that it goes on from.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ struct Lineage {
   std::string cut;  // why it is not followed further; "" = to its end
 };
 Result<Lineage> ReadLineage(Ledger& ledger, const Job& job);
+// As `checkpoints --json` has it.
+nlohmann::json CheckpointJson(const KnownCheckpoint& known);
 
 // The checkpoint that `word` means to somebody who looks at `job`: "checkpoint" (the newest whole
 // one, of the job or of one that it goes on from; else what was left), "as-left" (what was left

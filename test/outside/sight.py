@@ -102,7 +102,7 @@ def tree(folder):
 # machines run, who this machine is, which of its instances have ended, and the room that is kept
 # back for cancelling on a full disk.
 KNOWN = ("stoker/bin/", "stoker/host", "stoker/ended/", "stoker/ledger/", "stoker/reserve",
-         "stoker/swept/",
+         "stoker/swept/", "stoker/ui-",
          ".cache/stoker/", ".config/stoker/config.yaml")  # fmt: skip
 
 

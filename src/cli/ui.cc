@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/ui.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/text.h"
+#include "cli/context.h"
+#include "cli/interrupts.h"
+#include "cli/tiers.h"
+#include "ledger/index.h"
+#include "page/export.h"
+#include "page/server.h"
+#include "store/open_side.h"
+#include "sys/command.h"
+#include "sys/file.h"
+
+namespace stoker::cli {
+namespace {
+
+constexpr int64_t kActMs = 120'000;
+constexpr size_t kMostExported = 100;  // jobs, where none are named
+
+struct UiOptions {
+  int port = 0;
+  bool no_browser = false;
+  std::string export_to;
+  std::vector<std::string> jobs;
+};
+
+std::vector<std::string> Environment() {
+  std::vector<std::string> all;
+  for (char** each = environ; *each != nullptr; ++each) all.emplace_back(*each);
+  return all;
+}
+
+// The verb itself, as its own process: what is asked for here is done as it is there.
+page::Acted Act(const std::string& stoker, const std::string& verb, const std::string& job) {
+  std::vector<std::string> argv = {stoker, verb, job};
+  if (verb == "cancel") argv.push_back("--no-wait");
+  if (verb == "retry") argv.push_back("--detach");
+  auto results = sys::RunCommands({{argv, Environment(), "/dev/null", 1 << 20}}, kActMs);
+  if (!results[0].ok()) return {false, results[0].status().message()};
+  const sys::CommandOutput& done = *results[0];
+  const std::string text = Printable(done.out + done.err, true);
+  return {done.exit_code == 0, text.empty() ? "done" : text};
+}
+
+bool HasDisplay() {
+  const auto set = [](const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0';
+  };
+  return !set("SSH_CONNECTION") && (set("DISPLAY") || set("WAYLAND_DISPLAY"));
+}
+
+// A file that leads to `url`, for this user alone: arguments of programs are seen by others.
+Status WriteLeader(const std::string& path, const std::string& url) {
+  return sys::WriteFileAtomic(path,
+                              "<!doctype html><meta charset=\"utf-8\"><title>stoker</title>"
+                              "<meta http-equiv=\"refresh\" content=\"0;url=" +
+                                  url + "\">\n",
+                              0600, false);
+}
+
+// Where there is a display, the browser; else how one gets there from elsewhere.
+void OpenOrSay(Context& context, const UiOptions& options, const page::PageServer& server,
+               const std::string& leader) {
+  if (context.json) {
+    context.Print(nlohmann::json({{"url", server.url()}, {"port", server.port()}}).dump() + "\n");
+    return;
+  }
+  context.Print(server.url() + "\n");
+  const std::string port = std::to_string(server.port());
+  if (!options.no_browser && HasDisplay() && WriteLeader(leader, server.url()).ok()) {
+    const auto opened =
+        sys::RunCommands({{{"xdg-open", leader}, Environment(), "/dev/null", 4096}}, 10'000);
+    if (opened[0].ok() && opened[0]->exit_code == 0) {
+      context.Say("opened in your browser; Ctrl-C ends the page, jobs go on");
+      return;
+    }
+  }
+  context.Say(
+      "open it in a browser on this machine; it works once. From another one, first: ssh "
+      "-L " +
+      port + ":127.0.0.1:" + port + " " + context.user() + "@" + sys::Hostname());
+  context.Say("Ctrl-C ends the page, jobs go on");
+}
+
+// The jobs that were named, else the newest.
+Result<std::vector<std::string>> Exported(Context& context, Ledger& ledger,
+                                          const UiOptions& options) {
+  std::vector<std::string> ids;
+  for (const std::string& word : options.jobs) {
+    STOKER_ASSIGN(ids.emplace_back(), context.ResolveJob(word));
+  }
+  if (!ids.empty()) return ids;
+  STOKER_ASSIGN(const JobList list, ListJobs(ledger));
+  for (const Summary& job : list.jobs) {
+    if (ids.size() < kMostExported) ids.push_back(job.id);
+  }
+  if (list.jobs.size() > ids.size()) {
+    context.Say("the newest " + std::to_string(ids.size()) + " of " +
+                std::to_string(list.jobs.size()) + " jobs have a page; name those that you want");
+  }
+  return ids;
+}
+
+Status ExportTo(Context& context, const UiOptions& options, Ledger& ledger, page::Facts& facts) {
+  const std::string& to = options.export_to;
+  page::ExportConfig config;
+  config.version = STOKER_VERSION;
+  config.now = context.clock().Wall();
+  STOKER_ASSIGN(config.jobs, Exported(context, ledger, options));
+  std::unique_ptr<ObjectStore> bucket;
+  if (NamesBucket(to)) {
+    STOKER_ASSIGN(bucket, OpenStore(to));
+  } else {
+    STOKER_TRY(sys::MakeDirs(to + "/data"));
+  }
+  int64_t bytes = 0;
+  const auto write = [&](const std::string& path, std::string_view, std::string_view text) {
+    context.Progress("writing " + path + " …");
+    bytes += static_cast<int64_t>(text.size());
+    if (bucket != nullptr) return bucket->Put(path, text).status();
+    return sys::WriteFileAtomic(to + "/" + path, text, 0644, false);
+  };
+  STOKER_ASSIGN(const auto troubles, page::Export(config, facts, write));
+  for (const std::string& trouble : troubles) context.Say("left out: " + Printable(trouble));
+  if (context.json) {
+    context.Print(nlohmann::json({{"to", to}, {"jobs", config.jobs}, {"bytes", bytes}}).dump() +
+                  "\n");
+    return Status::Ok();
+  }
+  context.Say(std::to_string(config.jobs.size()) + " jobs, " + HumanSize(bytes) + ": open " + to +
+              "/index.html");
+  return Status::Ok();
+}
+
+Status Run(Context& context, const UiOptions& options) {
+  if (options.port < 0 || options.port > 65535) {
+    return Status(Code::kUsage, "--port is 0 to 65535", "0, or no --port, takes a free one");
+  }
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  STOKER_ASSIGN(Controller * controller, context.controller());
+  page::Facts facts(*ledger, controller, [&](const Job& job, const JobSpec* spec) {
+    return RecoveryTiers(context, job, spec);
+  });
+  if (!options.export_to.empty()) return ExportTo(context, options, *ledger, facts);
+  if (!options.jobs.empty()) {
+    return Status(Code::kUsage, "jobs are named for an export alone",
+                  "stoker ui shows all of them; stoker ui --export DIR JOB… writes some");
+  }
+  page::PageConfig config;
+  config.port = options.port;
+  config.version = STOKER_VERSION;
+  config.user = context.user();
+  config.act = [stoker = context.self_exe()](const std::string& verb, const std::string& job) {
+    return Act(stoker, verb, job);
+  };
+  CatchInterrupts();
+  auto server = page::PageServer::Start(std::move(config), facts);
+  if (server.status().Is(Code::kExists)) {
+    return Status(Code::kExists, "port " + std::to_string(options.port) + " is taken",
+                  "Choose another one, or leave --port out");
+  }
+  if (!server.ok()) return server.status();
+  const std::string leader =
+      context.places().state + "/ui-" + std::to_string((*server)->port()) + ".html";
+  OpenOrSay(context, options, **server, leader);
+  while (!Interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  (void)::unlink(leader.c_str());
+  return Status::Ok();
+}
+
+}  // namespace
+
+Verb UiVerb() {
+  auto options = std::make_shared<UiOptions>();
+  Verb verb;
+  verb.name = "ui";
+  verb.summary = "Look at jobs in a browser: table, curves, live log, comparison";
+  verb.description =
+      "Serves a page on this machine, 127.0.0.1 alone, and opens it in the browser, or prints its "
+      "link where there is no display. The link works once; the browser that opened it stays in "
+      "for a day. While somebody looks, running jobs are moved along. Ctrl-C ends the page; jobs "
+      "go on without it. --export writes the same page as plain files, which need no server: of "
+      "the jobs that are named, or of the newest hundred.";
+  verb.examples = {"stoker ui", "stoker ui --port 8080 --no-browser",
+                   "stoker ui --export report digits digits2"};
+  verb.options = {
+      {"--port", "Serve on this port; a free one if not given", &options->port, "N"},
+      {"--export", "Write the page as files into a folder or bucket", &options->export_to, "DIR"},
+      {"JOB", "For --export: only these jobs", &options->jobs, ""},
+      {"--no-browser", "Only print the link", &options->no_browser}};
+  verb.run = [options](Context& context) { return Run(context, *options); };
+  verb.options_owner = options;
+  return verb;
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of jobs: rows are made only for what is on the screen, so that ten thousand are as
+// smooth as ten. Filter, order, columns and groups are in the address, so that a link is a view.
+'use strict';
+(function (s) {
+  var el = s.el, ROW = 34, AROUND = 8;
+
+  var widths = {name: 'minmax(150px, 2fr)', state: '112px', where: '100px', id: '96px', reason: 'minmax(110px, 1fr)',
+                age: '72px', duration: '92px', ran: '92px', attempts: '80px', nodes: '66px', user: '100px', checkpoint: '110px'};
+  var titles = {attempts: 'attempts', ran: 'ran', checkpoint: 'checkpoint'};
+  var times = {age: 1, duration: 1, ran: 1};
+
+  function titleOf(column) { return titles[column] || column.replace(/^(hp|m)\./, '').replace(/^(min|max)\./, '$1 '); }
+  function isNumber(column) { return /^(m|min|max)\./.test(column) || times[column] || column === 'attempts' || column === 'nodes'; }
+
+  // What jobs have, and how many of them.
+  function known(rows) {
+    var hp = {}, metrics = {};
+    rows.forEach(function (row) {
+      Object.keys(row.hp || {}).forEach(function (name) {
+        (hp[name] = hp[name] || {count: 0, values: {}}).count++;
+        hp[name].values[row.hp[name]] = 1;
+      });
+      Object.keys(row.metrics || {}).forEach(function (name) { metrics[name] = (metrics[name] || 0) + 1; });
+    });
+    return {hp: hp, metrics: metrics};
+  }
+  // Where nobody has chosen: what differs, and what most jobs measure.
+  function usual(all) {
+    var columns = ['name', 'state', 'age', 'duration', 'attempts', 'where', 'reason'];
+    var byCount = function (of) { return function (a, b) { return of(b) - of(a) || (a < b ? -1 : 1); }; };
+    Object.keys(all.hp).filter(function (name) { return Object.keys(all.hp[name].values).length > 1; })
+        .sort(byCount(function (n) { return all.hp[n].count; })).slice(0, 3)
+        .forEach(function (name) { columns.push('hp.' + name); });
+    var good = function (n) { return all.metrics[n] + (/acc|loss|reward|auc|f1/i.test(n) ? 1e6 : 0) + (/val|eval|test/i.test(n) ? 2e6 : 0); };
+    Object.keys(all.metrics).sort(byCount(good)).slice(0, 3).forEach(function (name) { columns.push('m.' + name); });
+    return columns;
+  }
+
+  function cellText(row, column) {
+    var value = s.field(row, column);
+    if (value === undefined || value === null || value === '') return '';
+    if (times[column]) return column === 'age' ? s.duration(value * 1000).split(' ')[0] : s.duration(value * 1000);
+    if (column === 'reason') return value === 'None' ? '' : value;
+    return typeof value === 'number' ? s.number(value) : s.clean(value, 120);
+  }
+
+  s.views.jobs = function (main, query, go) {
+    var state = {filter: query.q || '', sort: query.sort || 'age', down: query.down === '1', group: query.group || '',
+                 columns: query.cols ? query.cols.split(',').map(decodeURIComponent) : null};
+    var chosen = {}, at = 0, lines = [], closed = {}, columns = [], matching = 0;
+    var search = el('input', {type: 'search', placeholder: 'Filter: words, lr<0.1, state=Failed …  ( / )',
+                              'aria-label': 'Filter jobs', value: state.filter, autocomplete: 'off', spellcheck: 'false'});
+    var group = el('select', {'aria-label': 'Group by'});
+    var count = el('span.dim', {role: 'status'});
+    var compare = el('button.primary', {type: 'button', disabled: true}, 'Compare');
+    var more = el('button', {type: 'button', 'aria-expanded': 'false'}, 'Columns');
+    var drop = el('div.drop', {hidden: true});
+    var head = el('div.line.head', {role: 'row'});
+    var body = el('div.body', {role: 'rowgroup'});
+    var grid = el('div.grid', {role: 'grid', tabindex: '0', 'aria-label': 'Jobs', 'aria-multiselectable': 'true'},
+                  el('div', {role: 'rowgroup'}, head), body);
+    grid.firstChild.style.cssText = '';
+    s.add(main, [el('h1', 'Jobs'), el('div.bar', search, group, el('div.menu', more, drop), compare, count), grid]);
+    main.querySelector('h1').style.margin = '0 0 10px';
+
+    function address() {
+      var out = {q: state.filter, sort: state.sort === 'age' && !state.down ? '' : state.sort, down: state.down ? '1' : '', group: state.group,
+                 cols: state.columns ? state.columns.map(encodeURIComponent).join(',') : ''};
+      go.replace('#/jobs', out);
+    }
+    function arrange() {
+      var rows = s.data.jobs.rows, all = known(rows);
+      columns = state.columns || usual(all);
+      var fits = s.filter(state.filter);
+      var found = rows.filter(fits);
+      matching = found.length;
+      found = found.slice().sort(s.order(state.sort, state.down));
+      lines = [];
+      if (!state.group) {
+        found.forEach(function (row) { lines.push({row: row}); });
+      } else {
+        var groups = new Map();
+        found.forEach(function (row) {
+          var value = s.field(row, state.group);
+          var key = value === undefined || value === '' ? '—' : typeof value === 'number' ? s.number(value) : s.clean(value, 80);
+          if (!groups.has(key)) groups.set(key, []);
+          groups.get(key).push(row);
+        });
+        groups.forEach(function (members, key) {
+          lines.push({group: key, members: members});
+          if (!closed[key]) members.forEach(function (row) { lines.push({row: row}); });
+        });
+      }
+      count.textContent = matching === rows.length ? rows.length + ' jobs' : matching + ' of ' + rows.length + ' jobs';
+      at = Math.min(at, Math.max(0, lines.length - 1));
+      body.style.height = lines.length * ROW + 'px';
+      grid.setAttribute('aria-rowcount', String(lines.length + 1));
+      grid.style.setProperty('--cols', '34px ' + columns.map(function (c) { return widths[c] || 'minmax(92px, 130px)'; }).join(' '));
+      var options = ['', 'name', 'state', 'user', 'where', 'reason'].concat(Object.keys(all.hp).sort().map(function (n) { return 'hp.' + n; }));
+      var signature = options.join('\n');
+      if (group.dataset.known !== signature) {
+        group.dataset.known = signature;
+        s.empty(group);
+        options.forEach(function (o) { s.add(group, el('option', {value: o}, o === '' ? 'No groups' : 'By ' + s.clean(titleOf(o), 40))); });
+        group.value = state.group;
+      }
+      drawHead();
+      draw(true);
+    }
+    function drawHead() {
+      s.empty(head);
+      s.add(head, el('span', {role: 'columnheader'}, el('span.dim', {'aria-hidden': 'true'}, '✓'), ));
+      head.firstChild.setAttribute('aria-label', 'Chosen for comparison');
+      columns.forEach(function (column) {
+        var sorted = state.sort === column;
+        var cell = el('span' + (isNumber(column) ? '.num' : ''), {role: 'columnheader', title: s.clean(column),
+          'aria-sort': sorted ? (state.down ? 'descending' : 'ascending') : null}, s.clean(titleOf(column), 60));
+        cell.addEventListener('click', function () {
+          state.down = sorted ? !state.down : false;
+          state.sort = column;
+          address();
+          arrange();
+        });
+        s.add(head, cell);
+      });
+    }
+    function lineOf(i) {
+      var line = lines[i], made;
+      if (line.group !== undefined) {
+        made = el('div.line.group', {role: 'row', id: 'line-' + i, 'aria-rowindex': String(i + 2), 'aria-expanded': String(!closed[line.group])},
+                  el('span', {role: 'gridcell'}, (closed[line.group] ? '▸ ' : '▾ '), s.text(titleOf(state.group) + ' ' + line.group, 100),
+                     el('span.dim', '  ' + line.members.length + ' jobs' + best(line.members))));
+      } else {
+        var row = line.row;
+        var box = el('input', {type: 'checkbox', tabindex: '-1', checked: !!chosen[row.id], 'aria-label': 'Compare ' + s.clean(row.name || row.id, 60)});
+        box.addEventListener('click', function (event) { event.stopPropagation(); choose(row.id, box.checked); });
+        made = el('div.line.job', {role: 'row', id: 'line-' + i, 'aria-rowindex': String(i + 2), 'aria-selected': String(!!chosen[row.id])},
+                  el('span', {role: 'gridcell'}, box));
+        columns.forEach(function (column) {
+          var cell = el('span' + (isNumber(column) || typeof s.field(row, column) === 'number' ? '.num' : ''), {role: 'gridcell'});
+          if (column === 'name') {
+            s.add(cell, el('a.name', {href: '#/job/' + row.id, tabindex: '-1'}, s.text(row.name || row.id, 120)));
+          } else if (column === 'state') {
+            s.add(cell, s.badge(row.state));
+          } else {
+            s.add(cell, s.text(cellText(row, column), 120));
+            if (column === 'reason' && row.remark) cell.title = s.clean(row.remark);
+          }
+          s.add(made, cell);
+        });
+      }
+      if (i === at) made.classList.add('at');
+      made.style.top = i * ROW + 'px';
+      made.dataset.i = i;
+      return made;
+    }
+    function best(members) {  // of the first metric among the columns: its range
+      var metric = columns.filter(function (c) { return /^m\./.test(c); })[0];
+      if (!metric) return '';
+      var values = members.map(function (r) { return s.field(r, metric); }).filter(function (v) { return typeof v === 'number' && isFinite(v); });
+      if (!values.length) return '';
+      return ', ' + s.clean(titleOf(metric), 40) + ' ' + s.number(Math.min.apply(null, values)) + ' to ' + s.number(Math.max.apply(null, values));
+    }
+    var drawn = {};
+    function draw(anew) {
+      var first = Math.max(0, Math.floor(grid.scrollTop / ROW) - AROUND);
+      var last = Math.min(lines.length, Math.ceil((grid.scrollTop + grid.clientHeight) / ROW) + AROUND);
+      if (anew) { s.empty(body); drawn = {}; }
+      Object.keys(drawn).forEach(function (i) {
+        if (i < first || i >= last) { body.removeChild(drawn[i]); delete drawn[i]; }
+      });
+      for (var i = first; i < last; ++i) {
+        if (!drawn[i]) body.appendChild(drawn[i] = lineOf(i));
+      }
+      if (anew && !lines.length) {
+        s.add(body, el('div.note', s.data.jobs.rows.length ? 'No job is like that.' : 'No jobs yet. To run one: stoker run -- python3 train.py'));
+      }
+      if (lines.length) grid.setAttribute('aria-activedescendant', 'line-' + at);
+      else grid.removeAttribute('aria-activedescendant');
+    }
+    function moveTo(i) {
+      at = Math.max(0, Math.min(lines.length - 1, i));
+      var top = at * ROW, seen = grid.clientHeight - ROW;
+      if (top < grid.scrollTop) grid.scrollTop = top;
+      else if (top + ROW > grid.scrollTop + seen) grid.scrollTop = top + ROW - seen;
+      draw(true);
+    }
+    function choose(id, on) {
+      if (on) chosen[id] = 1; else delete chosen[id];
+      var n = Object.keys(chosen).length;
+      compare.disabled = n < 1;
+      compare.textContent = n ? 'Compare ' + n : 'Compare';
+      draw(true);
+    }
+    function fold(i) { closed[lines[i].group] = !closed[lines[i].group]; arrange(); }
+    grid.addEventListener('scroll', function () { requestAnimationFrame(function () { draw(false); }); });
+    body.addEventListener('click', function (event) {
+      var line = event.target.closest('.line');
+      if (!line) return;
+      at = Number(line.dataset.i);
+      if (lines[at].group !== undefined) { fold(at); return; }
+      if (event.target.closest('a')) return;
+      if (event.ctrlKey || event.metaKey) choose(lines[at].row.id, !chosen[lines[at].row.id]);
+      else location.hash = '#/job/' + lines[at].row.id;
+    });
+    grid.addEventListener('keydown', function (event) {
+      var page = Math.max(1, Math.floor(grid.clientHeight / ROW) - 2), line = lines[at];
+      var keys = {ArrowDown: at + 1, ArrowUp: at - 1, j: at + 1, k: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: lines.length - 1};
+      if (event.key in keys && !event.ctrlKey && !event.metaKey) { moveTo(keys[event.key]); event.preventDefault(); }
+      if (!line) return;
+      if (event.key === 'Enter') { if (line.row) location.hash = '#/job/' + line.row.id; else fold(at); event.preventDefault(); }
+      if (event.key === ' ' || event.key === 'x') { if (line.row) choose(line.row.id, !chosen[line.row.id]); else fold(at); event.preventDefault(); }
+    });
+    var refilter = s.later(60, function () { state.filter = search.value; address(); grid.scrollTop = 0; at = 0; arrange(); });
+    search.addEventListener('input', refilter);
+    search.addEventListener('keydown', function (event) { if (event.key === 'ArrowDown' || event.key === 'Enter') { grid.focus(); event.preventDefault(); } });
+    group.addEventListener('change', function () { state.group = group.value; closed = {}; address(); arrange(); });
+    compare.addEventListener('click', function () { location.hash = '#/compare/' + Object.keys(chosen).join(','); });
+    more.addEventListener('click', function () {
+      drop.hidden = !drop.hidden;
+      more.setAttribute('aria-expanded', String(!drop.hidden));
+      if (drop.hidden) return;
+      var all = known(s.data.jobs.rows);
+      s.empty(drop);
+      var section = function (title, names) {
+        if (names.length) s.add(drop, el('h3', title));
+        names.forEach(function (name) {
+          var box = el('input', {type: 'checkbox', checked: columns.indexOf(name) >= 0});
+          box.addEventListener('change', function () {
+            state.columns = columns.filter(function (c) { return c !== name; });
+            if (box.checked) state.columns.push(name);
+            address();
+            arrange();
+          });
+          s.add(drop, el('label', box, s.text(titleOf(name), 80)));
+        });
+      };
+      var usualOnes = el('button.quiet', {type: 'button'}, 'The usual ones');
+      usualOnes.addEventListener('click', function () { state.columns = null; drop.hidden = true; address(); arrange(); });
+      s.add(drop, usualOnes);
+      section('Job', s.facts);
+      section('Hyperparameters', Object.keys(all.hp).sort().slice(0, 200).map(function (n) { return 'hp.' + n; }));
+      section('Metrics, last', Object.keys(all.metrics).sort().slice(0, 200).map(function (n) { return 'm.' + n; }));
+      section('Metrics, least', Object.keys(all.metrics).sort().slice(0, 50).map(function (n) { return 'min.' + n; }));
+      section('Metrics, greatest', Object.keys(all.metrics).sort().slice(0, 50).map(function (n) { return 'max.' + n; }));
+    });
+    function key(event) {
+      if (event.key === '/' && !/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) { search.focus(); search.select(); event.preventDefault(); }
+      if (event.key === 'Escape' && !drop.hidden) { drop.hidden = true; more.focus(); }
+    }
+    document.addEventListener('keydown', key);
+    var unlisten = s.data.listen(function (news) {
+      if (news.jobs) s.data.refreshJobs().then(arrange, function () {});
+    });
+    var resized = s.later(100, function () { draw(true); });
+    window.addEventListener('resize', resized);
+    var ages = setInterval(function () { if (!s.data.exported) draw(true); }, 5000);
+    arrange();
+    s.data.refreshJobs().then(arrange, function () {});
+    return function () {
+      document.removeEventListener('keydown', key);
+      window.removeEventListener('resize', resized);
+      clearInterval(ages);
+      unlisten();
+    };
+  };
+})(stoker);

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "page/gate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "page/files.h"
+#include "page/series.h"
+
+namespace stoker::page {
+namespace {
+
+HttpRequest Ask(const std::string& target, HttpHeaders headers = {}) {
+  headers.push_back({"Host", "127.0.0.1:80"});
+  return {"GET", target, std::move(headers), ""};
+}
+
+TEST(Gate, TheTokenIsExchangedOnce) {
+  Gate gate(80, {"once", "session", "change"});
+  EXPECT_EQ(gate.Stop(Ask("/?token=other"), false)->status, 403);
+  const auto first = gate.Stop(Ask("/?token=once"), false);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->status, 200);
+  const std::string* cookie = FindHeader(first->headers, "Set-Cookie");
+  ASSERT_NE(cookie, nullptr);
+  EXPECT_EQ(cookie->find("stoker_80=session; HttpOnly; SameSite=Strict"), 0u);
+  EXPECT_EQ(gate.Stop(Ask("/?token=once"), false)->status, 403);
+}
+
+TEST(Gate, ACookieAmongOthersLetsIn) {
+  Gate gate(80, {"once", "session", "change"});
+  EXPECT_FALSE(gate.Stop(Ask("/x", {{"Cookie", "a=b; stoker_80=session; c=d"}}), false));
+  EXPECT_EQ(gate.Stop(Ask("/x", {{"Cookie", "xstoker_80=session"}}), false)->status, 401);
+  EXPECT_EQ(gate.Stop(Ask("/x", {{"Cookie", "stoker_80="}}), false)->status, 401);
+}
+
+TEST(Gate, PathsAreDecodedOnce) {
+  EXPECT_EQ(PathOf("/api/jobs?since=1"), "/api/jobs");
+  EXPECT_EQ(PathOf("/a%2Db"), "/a-b");
+  for (const char* trick : {"", "*", "api", "//x", "/../x", "/%2e%2e/x", "/a%2fb", "/a\\b",
+                            "/a%5cb", "/a%00", "/a%252e", "/a/./b", "/a/", "http://x/"}) {
+    EXPECT_FALSE(PathOf(trick)) << trick;
+  }
+}
+
+TEST(Gate, QueriesAreFoundByWholeNames) {
+  EXPECT_EQ(QueryOf("/x?aid=1&id=a%26b&id=2", "id"), "a&b");
+  EXPECT_EQ(QueryOf("/x?token", "token"), "");
+  EXPECT_EQ(QueryOf("/x", "id"), "");
+}
+
+TEST(Files, IndexIsFirstAndNamesTheOthers) {
+  const File& index = Files().front();
+  EXPECT_EQ(index.name, "index.html");
+  for (const File& file : Files()) {
+    EXPECT_FALSE(file.type.empty()) << file.name;
+    if (&file == &index) continue;
+    EXPECT_NE(index.text.find(file.name), index.text.npos) << file.name;
+  }
+}
+
+std::vector<metrics::CurveEntry> Points(int count) {
+  std::vector<metrics::CurveEntry> curve;
+  for (int i = 0; i < count; ++i) {
+    metrics::CurveEntry at;
+    at.entry = metrics::EntryOf(i, WallTime{1000 + i}, i == 7 ? 99 : 1);
+    at.attempt = i < count / 2 ? 1 : 2;
+    curve.push_back(at);
+  }
+  return curve;
+}
+
+TEST(Series, NoMoreThanAScreenShowsAndNoExtremeLost) {
+  SeriesRange range;
+  range.pixels = 10;
+  const auto few = Condense(Points(1000), range);
+  EXPECT_LE(few.size(), 20u);
+  int64_t count = 0;
+  double most = 0;
+  for (const auto& at : few) {
+    count += at.entry.count;
+    most = std::max(most, at.entry.max);
+  }
+  EXPECT_EQ(count, 1000);
+  EXPECT_EQ(most, 99);
+}
+
+TEST(Series, ARangeHasItsNeighbours) {
+  SeriesRange range;
+  range.from = 100;
+  range.to = 102;
+  const auto some = Condense(Points(1000), range);
+  ASSERT_EQ(some.size(), 5u);
+  EXPECT_EQ(some.front().entry.first_step, 99);
+  EXPECT_EQ(some.back().entry.first_step, 103);
+}
+
+TEST(Series, WhatIsNotFiniteIsText) {
+  metrics::CurveEntry at;
+  at.entry = metrics::EntryOf(1, WallTime{1}, std::nan(""));
+  EXPECT_EQ(SeriesJson("x", {at})["last"][0], "nan");
+}
+
+TEST(Series, AUsageThatIsNoneIsNull) {
+  for (const char* text : {"", "{}", "[]", "{\"format\":1,\"samples\":[1]}", "{\"format\":2}"}) {
+    EXPECT_TRUE(UsageColumns(text, 1, 0).is_null()) << text;
+  }
+  const auto good = UsageColumns(
+      R"({"format":1,"samples":[{"at_ms":0,"cpu_seconds":0},{"at_ms":500,"cpu_seconds":1}]})", 1,
+      0);
+  EXPECT_EQ(good["cpu_cores"][1], 2.0);
+}
+
+}  // namespace
+}  // namespace stoker::page

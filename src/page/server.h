@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page's server: the page's files, the facts of jobs as JSON, downloads, and a stream of what
+// is new. On 127.0.0.1 alone; gate.h says who may ask.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "page/facts.h"
+
+namespace stoker::page {
+
+// What came of something that was asked for: text for people.
+struct Acted {
+  bool done = false;
+  std::string text;
+};
+
+struct PageConfig {
+  int port = 0;  // 0 = a free one
+  std::string version;
+  std::string user;
+  // Does what the verb of this name ("cancel", "retry", "preempt") does to a job. Called on the
+  // threads of connections.
+  std::function<Acted(const std::string& verb, const std::string& job)> act;
+};
+
+class PageServer {
+ public:
+  // `facts` must outlive it. kExists when the port is taken.
+  static Result<std::unique_ptr<PageServer>> Start(PageConfig config, Facts& facts);
+  virtual ~PageServer() = default;
+  virtual int port() const = 0;
+  // With the token that opens the page once.
+  virtual std::string url() const = 0;
+};
+
+}  // namespace stoker::page

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "view/job_row.h"
+
+#include <nlohmann/json.hpp>
+
+#include "ledger/records.h"
+#include "spec/parse.h"
+#include "view/facts.h"
+#include "view/metrics.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+json MetricsJson(const Summary& job) {
+  json all = json::object();
+  for (const SummaryMetric& metric : job.metrics) {
+    all[metric.name] = {{"last", NumberJson(metric.last)},
+                        {"last_step", metric.last_step},
+                        {"min", NumberJson(metric.min)},
+                        {"max", NumberJson(metric.max)}};
+  }
+  return all;
+}
+
+}  // namespace
+
+json SummaryJson(const Summary& job) {
+  const auto time = [](const std::optional<WallTime>& t) {
+    return t ? json(FormatRfc3339(*t)) : json(nullptr);
+  };
+  return {{"id", job.id},
+          {"name", job.name},
+          {"user", job.user},
+          {"host", job.host},
+          {"state", Name(job.state)},
+          {"attempts", job.attempts},
+          {"nodes", job.num_nodes},
+          {"where", job.provider},
+          {"created", FormatRfc3339(job.created)},
+          {"started", time(job.started)},
+          {"ended", time(job.ended)},
+          {"run_ms", job.run_ms},
+          {"reason", Name(job.reason)},
+          {"exit_code", IsFinal(job.state) ? ExitCodeOf(job.state, job.reason, job.exit_code,
+                                                        job.signal, job.unkept)
+                                           : job.exit_code},
+          {"signal", job.signal},
+          {"newest_checkpoint", job.newest_checkpoint},
+          {"retry_of", job.retry_of},
+          {"metrics", MetricsJson(job)},
+          {"remark", job.remark},
+          {"unkept", job.unkept},
+          {"rev", job.rev}};
+}
+
+std::optional<Hyperparameters> ReadHyperparameters(Ledger& ledger, const std::string& id) {
+  Job job;  // not compared with the record, which `ls` does not read
+  job.id = id;
+  const auto text = ReadSpec(ledger, job);
+  const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
+  if (!spec.ok()) return std::nullopt;
+  Hyperparameters all;
+  for (const auto& [name, value] : spec->hyperparameters) {
+    const bool quoted = value.size() > 1 && value[0] == '"';
+    all.emplace_back(name, quoted ? value.substr(1, value.size() - 2) : value);
+  }
+  return all;
+}
+
+}  // namespace stoker

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/deliberate_bug.h"
+#include "base/text.h"
 
 namespace stoker {
 namespace {
@@ -23,7 +24,11 @@ constexpr char kAgentDied[] = "the agent died and was started again";
 constexpr char kDiedSaving[] =
     "the program had ended well, but the agent died before all that it left was saved";
 
-std::string Describe(const TaskExit& exit) {
+std::string Describe(const TaskExit& exit, int64_t memory_limit) {
+  if (exit.out_of_memory && memory_limit > 0) {
+    return "the kernel killed it: out of memory, over its limit of " + HumanSize(memory_limit) +
+           " (resources.memory)";
+  }
   if (exit.out_of_memory) return "the kernel killed it: out of memory";
   if (exit.signal != 0) return "the program was ended by signal " + std::to_string(exit.signal);
   return "the program ended with exit code " + std::to_string(exit.exit_code);
@@ -178,6 +183,7 @@ void Supervisor::Assign(const Attempt& attempt, Actions& out) {
   setup_error_.clear();
   exit_ = {};
   early_exit_.reset();
+  memory_limit_ = 0;
   kill_at_.reset();
   if (attempt.state == AttemptState::kProvisioning) {
     SetPhase(AgentPhase::kWaiting, NodePhase::kWaiting, out);
@@ -383,6 +389,7 @@ void Supervisor::On(const ProgramStarted& event, Instant now, Actions& out) {
 // A short program may be over before the loop has said that it was started.
 void Supervisor::On(const ProgramEnded& event, Instant now, Actions& out) {
   if (!HasProgram(phase_)) return;
+  memory_limit_ = event.memory_limit;
   if (started_) {
     Exited(event.exit, now, out);
   } else {
@@ -430,7 +437,7 @@ Ending Supervisor::JudgeExit(bool taken) const {
   ending.exit_code = exit_.exit_code;
   ending.signal = exit_.signal;
   ending.out_of_memory = exit_.out_of_memory;
-  ending.why = Describe(exit_);
+  ending.why = Describe(exit_, memory_limit_);
   const bool zero = exit_.signal == 0 && exit_.exit_code == 0;
   if (zero && (!signalled_ || BugIsOn("told-is-completed"))) {
     ending.reason = EndReason::kCompleted;

@@ -86,6 +86,7 @@ struct ProgramStarted {
 };
 struct ProgramEnded {
   TaskExit exit;
+  int64_t memory_limit = 0;  // bytes; over which the kernel ended it; 0 = not for that
 };
 struct EndChecked {
   bool taken = false;
@@ -238,6 +239,7 @@ class Supervisor {
   bool started_ = false;
   std::string setup_error_;  // the setup failed, and why
   TaskExit exit_;
+  int64_t memory_limit_ = 0;            // of ProgramEnded
   std::optional<TaskExit> early_exit_;  // the end of a program that was told before its start
   MonoTime started_at_;
   MonoTime last_activity_;

@@ -29,6 +29,7 @@
 #include "sys/command.h"
 #include "sys/file.h"
 #include "sys/task/process_runner.h"
+#include "sys/task/task_limits.h"
 #include "sys/task/usage.h"
 
 extern char** environ;
@@ -69,6 +70,7 @@ class Doctor {
     if (!job_.empty()) Checkpoints();
     Disks();
     Endings();
+    Limits();
     Programs();
     Machines();
     Timer();
@@ -202,6 +204,21 @@ class Doctor {
         Join(works, ", ") + (sure ? " work here; the first is used"
                                   : " is all that works here: a program that forks without "
                                     "pause may escape it"));
+  }
+
+  void Limits() {
+    const auto tree = ThisCgroupTree();
+    const auto place = tree.ok() ? FindLimitPlace(*tree) : Result<LimitPlace>(tree.status());
+    const std::string counted =
+        "memory and CPUs that jobs ask for are counted here, and not held: ";
+    if (!place.ok()) return Add("limits", "note", counted + place.status().ToString());
+    if (!place->why_not_all.empty()) {
+      return Add("limits", "note",
+                 std::string(place->memory ? "memory" : "CPUs") +
+                     " that jobs ask for is held by cgroups, and no more than that: " +
+                     place->why_not_all);
+    }
+    Add("limits", "ok", "memory and CPUs that jobs ask for are held by cgroups");
   }
 
   void Programs() {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "provider/slurm/slurm_accounting.h"
 #include "provider/slurm/slurm_places.h"
 #include "provider/slurm/slurm_tools.h"
 #include "sys/file.h"
@@ -78,14 +79,29 @@ class SlurmDoctor {
     Add("controller", "ok",
         "cluster " + config["ClusterName"] + " answers; a program has " + config["KillWait"] +
             " between SIGTERM and SIGKILL");
-    const std::string accounting = config["AccountingStorageType"];
-    const bool off =
-        accounting.empty() || accounting == "accounting_storage/none" || accounting == "(null)";
-    Add("accounting", off ? "note" : "ok",
-        off ? "is off here: Slurm forgets a job " + config["MinJobAge"] +
-                  " after its end, and counts no GPU-hours; how it ended stands in stoker's own "
-                  "report"
-            : accounting + " keeps GPU-hours; stoker does not read them yet");
+    Accounting(config);
+  }
+
+  void Accounting(Config& config) {
+    const std::string storage = config["AccountingStorageType"];
+    if (storage.empty() || storage == "accounting_storage/none" || storage == "(null)") {
+      return Add("accounting", "note",
+                 "is off here: Slurm forgets a job " + config["MinJobAge"] +
+                     " after its end, and counts no GPU-hours; how it ended stands in stoker's own "
+                     "report");
+    }
+    const auto asked = AskSacct(tools_, {1}, "");
+    if (!asked.ok() || !asked->has_value()) {
+      return Add("accounting", "note",
+                 storage +
+                     " is on, and cannot be asked from here, so 'stoker show' tells no hours: " +
+                     (asked.ok() ? "there is no sacct" : asked.status().ToString()));
+    }
+    const bool gpus = config["AccountingStorageTRES"].find("gres/gpu") != std::string::npos;
+    Add("accounting", gpus ? "ok" : "note",
+        storage + ": 'stoker show' tells node-hours and CPU-hours" +
+            (gpus ? ", and GPU-hours"
+                  : "; GPUs are not counted here (AccountingStorageTRES has no gres/gpu)"));
   }
 
   bool Partition() {

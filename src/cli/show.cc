@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/context.h"
 #include "cli/full_store.h"
+#include "cli/slurm_hours.h"
 #include "cli/story.h"
 #include "cli/tiers.h"
 #include "cli/unsaved_here.h"
@@ -50,6 +51,8 @@ Status Run(Context& context, const ShowOptions& options) {
                          ReadUsage(ledger->store(), pass.job, &usage_trouble)};
   const auto totals = ReadMetricTotals(ledger->store(), pass.job.id);
   const Kept kept = ReadKept(ledger->store(), pass.job.id);
+  Status slurm_trouble;
+  const auto slurm = ReadSlurmAccount(context, pass.job, known, &slurm_trouble);
   const auto unsaved = UnsavedHere(context.places().state, pass.job.id);
   if (context.json) {
     nlohmann::json out = StoryJson(input);
@@ -57,6 +60,8 @@ Status Run(Context& context, const ShowOptions& options) {
     out["usage"] = UsageJson(input.usage);
     if (totals.ok()) out["metrics"] = TotalsJson(*totals);
     if (totals.ok()) out["metrics_found_in"] = totals->found_in;
+    if (slurm) out["slurm_accounting"] = SlurmAccountJson(*slurm);
+    if (!slurm_trouble.ok()) out["slurm_accounting"]["trouble"] = slurm_trouble.ToString();
     out["queued"] = Queued(pass.job, pass.machines);
     out["unsaved_here"] = unsaved;
     if (text.ok()) out["spec"] = *text;
@@ -67,11 +72,13 @@ Status Run(Context& context, const ShowOptions& options) {
       waiting += "  waiting     " + line + "\n";
     }
     context.Print(TellStory(input) + waiting + (totals.ok() ? MetricsText(*totals) : "") +
+                  (slurm ? "  accounting  " + SlurmAccountText(*slurm) + "\n" : "") +
                   "  kept        " + KeptText(kept, pass.job.id) + "\n" +
                   UnsavedText(pass.job, unsaved));
   }
   if (!totals.ok()) context.Say("metrics: " + totals.status().ToString());
   if (!usage_trouble.ok()) context.Say(usage_trouble.ToString());
+  if (!slurm_trouble.ok()) context.Say(slurm_trouble.ToString());
   if (!IsFinal(pass.job.state)) FullStoreTeller().Tell(context, ledger->store());
   if (pass.trouble) context.Say(pass.trouble->ToString());
   return Status::Ok();
@@ -86,7 +93,8 @@ Verb ShowVerb() {
   verb.summary = "Tell the story of a job, attempt by attempt";
   verb.description =
       "Tells the story of a job: each attempt and node, where it ran, which checkpoint it started "
-      "from, what CPU, memory and GPU it used, how it ended and why, and who would restart it "
+      "from, what CPU, memory and GPU it used, what Slurm has counted of it, how it ended and why, "
+      "and who would restart it "
       "now.";
   verb.examples = {"stoker show digits", "stoker show - --json"};
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""}};

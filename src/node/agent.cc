@@ -180,7 +180,7 @@ std::shared_ptr<AttemptRun> Agent::RunOf(int attempt, int rank) {
     run_ = std::make_shared<AttemptRun>(
         parts_.store, parts_.ledger, parts_.runner, parts_.clock,
         AttemptRunConfig{spec_, job_, me_.launch, attempt, rank, me_.dir, folders_.cache_dir,
-                         folders_.state_dir, me_.address});
+                         folders_.state_dir, me_.address, parts_.limiter});
   }
   return run_;
 }
@@ -229,8 +229,10 @@ void Agent::Do(const CancelStaging&) {
 
 void Agent::Do(const StartProgram& action) {
   const auto run = RunOf(action.attempt, action.rank);
-  const Status status = run->Start(
-      action, [this](TaskExit exit) { Post(ProgramEnded{exit}); }, [this] { Post(Activity{}); });
+  const auto ended = [this](TaskExit exit) {
+    Post(ProgramEnded{exit, parts_.limiter != nullptr ? parts_.limiter->exceeded() : 0});
+  };
+  const Status status = run->Start(action, ended, [this] { Post(Activity{}); });
   Post(ProgramStarted{status});
 }
 

@@ -35,6 +35,7 @@ struct NodeParts {
   ProcessRunner& runner;
   Clock& clock;
   HostPlatform& host;
+  TaskLimiter* limiter = nullptr;  // the runner's, where a machine is shared
 };
 
 // Folders beyond the machine's own.

@@ -84,6 +84,7 @@ struct Platform {
   SlurmHost* slurm = nullptr;  // the same, if it is one
   std::string state_dir;       // where the submitter leaves what is for this machine
   Duration notice_poll = Duration::Ms(250);
+  bool shared = false;  // with other jobs, each of which may have what it asked for
 };
 
 // The only place that knows which platform this is.
@@ -108,6 +109,7 @@ Result<Platform> FindPlatform(const std::string& dir, Clock& clock, CloudNode& c
   STOKER_ASSIGN(auto metadata, MakeEc2Metadata({endpoint == nullptr ? "" : endpoint}, clock));
   STOKER_ASSIGN(platform.host, MakeLocalHost(dir, std::move(metadata)));
   platform.state_dir = LocalStateDir(dir);
+  platform.shared = true;
   return platform;
 }
 
@@ -171,9 +173,12 @@ int RunAgent(const std::string& dir) {
         return provider;
       },
       clock, [&] { return (*local)->host(); });
-  const auto runner = MakeProcessRunner({request.ending, "/proc/self/exe"});
-  Agent agent({**store, **ledger, controller, *runner, clock, host}, {CacheDir(), state_dir},
-              platform.notice_poll);
+  // Slurm holds what it has granted, and a cloud's machine is the job's alone.
+  TaskLimiter limiter;
+  TaskLimiter* limits = platform.shared ? &limiter : nullptr;
+  const auto runner = MakeProcessRunner({request.ending, "/proc/self/exe", limits});
+  Agent agent({**store, **ledger, controller, *runner, clock, host, limits},
+              {CacheDir(), state_dir}, platform.notice_poll);
   const ShutdownWatch shutdown([&] { ToldToStop(agent, platform, **ledger, cloud); });
   const Status done = agent.Run();
   leaving = true;

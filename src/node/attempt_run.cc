@@ -81,7 +81,11 @@ AttemptRun::AttemptRun(ObjectStore& store, Ledger& ledger, ProcessRunner& runner
       runner_(runner),
       clock_(clock),
       config_(config),
-      step_(runner) {}
+      step_(runner) {
+  if (config_.limiter == nullptr) return;
+  const ResourcesSpec& asked = config_.spec.resources;
+  config_.limiter->Ask({asked.memory.value_or(0), asked.cpus.value_or(0)});
+}
 
 AttemptRun::~AttemptRun() {
   Kill();
@@ -283,6 +287,7 @@ Status AttemptRun::RunSetup(StagingEnded* result) {
   command.err = LogStream::kSystem;
   STOKER_TRY(AskForHostName(Hosts({config_.address}), command));
   STOKER_ASSIGN(const TaskExit exit, step_.Run(command, Sink()));
+  SayWhatIsNotHeld();
   const std::string changed = shell_files.Changed();
   if (!changed.empty()) Say("stoker: " + changed);
   if (exit.ShellCode() == 0) {
@@ -294,8 +299,17 @@ Status AttemptRun::RunSetup(StagingEnded* result) {
   SpoilPythonEnv(venv_);
   result->setup_failed = true;
   result->setup_code = exit.ShellCode();
-  return Status(Code::kInvalid, "setup ended with exit code " + std::to_string(exit.ShellCode()),
-                "Its output is in the log (stoker logs --stream system)");
+  std::string what = "setup ended with exit code " + std::to_string(exit.ShellCode());
+  const int64_t limit = config_.limiter != nullptr ? config_.limiter->exceeded() : 0;
+  if (exit.out_of_memory && limit > 0) {
+    what += ": over its limit of memory, " + HumanSize(limit) + " (resources.memory)";
+  }
+  return Status(Code::kInvalid, what, "Its output is in the log (stoker logs --stream system)");
+}
+
+void AttemptRun::SayWhatIsNotHeld() {
+  const std::string what = config_.limiter != nullptr ? config_.limiter->TakeComplaint() : "";
+  if (!what.empty()) Say("stoker: " + what);
 }
 
 StagingEnded AttemptRun::Stage(const std::string& restore) {
@@ -355,6 +369,7 @@ Status AttemptRun::Start(const StartProgram& start, std::function<void(TaskExit)
   }
   STOKER_TRY(AskForHostName(Hosts(start.addresses), command));
   auto task = runner_.Start(command, Sink());
+  SayWhatIsNotHeld();
   if (!task.ok()) {
     Say("stoker: " + task.status().ToString());
     return task.status();

@@ -30,6 +30,7 @@
 #include "port/object_store.h"
 #include "port/process_runner.h"
 #include "spec/job_spec.h"
+#include "sys/task/task_limits.h"
 #include "sys/thread_crew.h"
 
 namespace stoker::node {
@@ -44,6 +45,7 @@ struct AttemptRunConfig {
   std::string cache_dir;
   std::string state_dir;  // of the local provider
   std::string address;
+  TaskLimiter* limiter = nullptr;  // the runner's
 };
 
 // Stage, Finalize and the destructor come from the worker; Start, Terminate from the main thread;
@@ -108,6 +110,7 @@ class AttemptRun {
   void MakeNamedFolders();
   Status BringInputs(StagingEnded* result);
   Status RunSetup(StagingEnded* result);
+  void SayWhatIsNotHeld();
   // keepers.cc: checkpoints and outputs.
   Status RestoreCheckpoint(const std::string& id, StagingEnded* result);
   Status BeginKeepers();  // when all is set up, before the program starts

@@ -389,6 +389,46 @@ def test_many(world):
     nothing_left(world)
 
 
+def test_many_killed(world):
+    """kill -9 of everything while many wait, and again in the midst: one look each, and all end
+    right, never more at once than fits."""
+    machine(world, "cpus=2 memory=0 gpus=0")
+    gate = hold(world, "gate", "--cpus", "2")
+    running(world, "gate")
+    program = ["--", "sh", "-c", f"b=$(date +%s%N); sleep 0.05; echo $b $(date +%s%N) > "
+               f"{world.evidence}/$STOKER_JOB_ID.at"]
+    count = max(world.jobs // 3, 8) if world.jobs < 100 else world.jobs
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        jobs = list(pool.map(lambda _: world.submit(*program, timeout=300), range(count)))
+
+    def done():
+        return len(list(world.evidence.glob("*.at")))
+
+    def kill_and_look():
+        kill_everything(world)
+        assert not processes(world)
+        assert done() > 0 or len(tickets(world)) == count + 1, tickets(world)
+        at = done()
+        begin = time.monotonic()
+        world.stoker("ls", check=True, timeout=300)
+        return at, begin
+
+    _, begin = kill_and_look()
+    let_go(world, "gate")
+    world.wait_for("the first to run", lambda: done() > 0, 120, 0.02)
+    first = time.monotonic() - begin
+    world.wait_for("some to be through", lambda: done() > count // 4, 60 + 2 * count, 0.05)
+    at, _ = kill_and_look()
+    assert at < count, "all were through before they could be killed"
+    world.wait_for("all to be through", lambda: done() == count, 60 + 2 * count, 0.2)
+    ended(world, gate, *jobs)
+    most = most_at_once(world.evidence)
+    print(f"      {count} waited; {first:.1f} s after the look the first was through; killed again "
+          f"with {at} through; {most} at once at most", flush=True)
+    assert most <= 2, most
+    nothing_left(world)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--jobs", type=int, default=30)

@@ -53,6 +53,9 @@ def test_one(lab, check, _):
         check("a job on one node succeeds", world.ended(job) == "Succeeded", world.job(job))
         runs = world.runs(job)
         check("in one attempt", [r[:2] for r in runs] == [(1, 0)] and not whole(runs, 20), runs)
+        shown = world.stoker("show", job, "--json")
+        check("where nobody counts hours, none are told",
+              "slurm_accounting" not in shown.stdout and not shown.stderr, shown.stderr)
         world.nothing_left(job)
 
 

@@ -24,7 +24,8 @@ std::vector<std::string> Environment() {
     const std::string_view one(*entry);
     const bool of_slurm = StartsWith(one, "SLURM_") || StartsWith(one, "SBATCH_") ||
                           StartsWith(one, "SQUEUE_") || StartsWith(one, "SCANCEL_") ||
-                          StartsWith(one, "SALLOC_") || StartsWith(one, "SRUN_");
+                          StartsWith(one, "SALLOC_") || StartsWith(one, "SRUN_") ||
+                          StartsWith(one, "SACCT_");
     if (of_slurm && !StartsWith(one, "SLURM_CONF=")) continue;
     out.emplace_back(one);
   }

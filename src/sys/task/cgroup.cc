@@ -20,17 +20,6 @@ namespace {
 constexpr char kPrefix[] = "stoker-";
 constexpr int64_t kStaleSeconds = 60;
 
-bool WriteControl(const std::string& path, std::string_view value) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  ssize_t n;
-  do {
-    n = write(fd, value.data(), value.size());
-  } while (n < 0 && errno == EINTR);
-  close(fd);
-  return n == static_cast<ssize_t>(value.size());
-}
-
 // mountinfo writes space, tab, newline and backslash as \ooo.
 std::string Unescape(std::string_view text) {
   std::string out;
@@ -57,10 +46,10 @@ std::vector<std::string> ChildFolders(const std::string& cgroup) {
 }
 
 void FreezeAndKill(const std::string& cgroup) {
-  WriteControl(cgroup + "/cgroup.freeze", "1");
+  WriteCgroup(cgroup + "/cgroup.freeze", "1");
   // A frozen process does not fork, and does die of SIGKILL.
   for (const pid_t pid : CgroupProcesses(cgroup)) kill(pid, SIGKILL);
-  WriteControl(cgroup + "/cgroup.freeze", "0");
+  WriteCgroup(cgroup + "/cgroup.freeze", "0");
 }
 
 bool RemoveCgroup(const std::string& cgroup) {
@@ -81,6 +70,19 @@ void RemoveStale(const std::string& own) {
 }
 
 }  // namespace
+
+bool WriteCgroup(const std::string& path, std::string_view value) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  ssize_t n;
+  do {
+    n = write(fd, value.data(), value.size());
+  } while (n < 0 && errno == EINTR);
+  const int error = errno;
+  close(fd);
+  errno = error;
+  return n == static_cast<ssize_t>(value.size());
+}
 
 std::string Cgroup2Mount(std::string_view mountinfo) {
   for (const std::string& line : Split(mountinfo, '\n')) {
@@ -110,11 +112,15 @@ Result<std::string> OwnCgroup() {
 
 Result<std::string> MakeTaskCgroup() {
   STOKER_ASSIGN(const std::string own, OwnCgroup());
-  RemoveStale(own);
+  return MakeCgroupIn(own);
+}
+
+Result<std::string> MakeCgroupIn(const std::string& parent) {
+  RemoveStale(parent);
   char name[48];
   std::snprintf(name, sizeof name, "/%s%016llx", kPrefix,
                 static_cast<unsigned long long>(sys::RandomU64()));
-  const std::string cgroup = own + name;
+  const std::string cgroup = parent + name;
   if (mkdir(cgroup.c_str(), 0755) != 0) return ErrnoStatus("making cgroup " + cgroup, errno);
   if (access((cgroup + "/cgroup.procs").c_str(), W_OK) != 0) {
     const int error = errno;
@@ -141,7 +147,7 @@ std::vector<pid_t> CgroupProcesses(const std::string& cgroup) {
 }
 
 void KillCgroup(const std::string& cgroup) {
-  if (!WriteControl(cgroup + "/cgroup.kill", "1")) FreezeAndKill(cgroup);
+  if (!WriteCgroup(cgroup + "/cgroup.kill", "1")) FreezeAndKill(cgroup);
 }
 
 bool CgroupPopulated(const std::string& cgroup) {

@@ -26,6 +26,11 @@ Result<std::string> OwnCgroup();
 // the empty ones that runners killed earlier left there.
 Result<std::string> MakeTaskCgroup();
 
+// Makes "<parent>/stoker-<random>", and removes what is empty there, as MakeTaskCgroup does.
+Result<std::string> MakeCgroupIn(const std::string& parent);
+// One write(2) to a control file; false when the kernel refuses, errno says why.
+bool WriteCgroup(const std::string& path, std::string_view value);
+
 // The rest works on the folder of such a cgroup, its children included, and also after it is gone.
 std::vector<pid_t> CgroupProcesses(const std::string& cgroup);
 // SIGKILL to every process, also to those that fork meanwhile: cgroup.kill (Linux 5.14), else

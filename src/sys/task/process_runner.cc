@@ -192,13 +192,26 @@ class LocalRunner : public ProcessRunner {
     return Status(Code::kInvalid, "processes cannot be ended here by " + reasons);
   }
 
-  Attempt Try(TaskMechanism mechanism, TaskPayload payload) {
+  Attempt Try(TaskMechanism mechanism, const TaskPayload& payload) {
+    const std::string limits = options_.limiter ? options_.limiter->MakeGroup() : "";
+    Attempt attempt = TryIn(limits, mechanism, payload);
+    if (limits.empty() || attempt.mechanism_works) return attempt;
+    Attempt without = TryIn("", mechanism, payload);
+    if (without.mechanism_works) options_.limiter->GiveUp(attempt.task.status());
+    return without;
+  }
+
+  // `limits`: the group that holds the task's limits, which has it also where another mechanism
+  // ends it; "" = none.
+  Attempt TryIn(const std::string& limits, TaskMechanism mechanism, TaskPayload payload) {
     Attempt attempt;
     StartedTask task;
     task.mechanism = payload.mechanism = mechanism;
+    task.limiter = options_.limiter;
+    task.cgroup = payload.cgroup = limits;
     ShimSpawn spawn;
     spawn.executable = options_.self_exe;
-    if (mechanism == TaskMechanism::kCgroup) {
+    if (mechanism == TaskMechanism::kCgroup && limits.empty()) {
       auto cgroup = MakeTaskCgroup();
       if (!cgroup.ok()) {
         attempt.task = cgroup.status();
@@ -328,7 +341,7 @@ std::vector<std::string> WorkingMechanisms(const std::string& self_exe) {
   std::vector<std::string> out;
   NoSink sink;
   for (const TaskMechanism mechanism : kMechanisms) {
-    LocalRunner runner({MechanismName(mechanism), self_exe});
+    LocalRunner runner({MechanismName(mechanism), self_exe, nullptr});
     // A shim without an owner: it ends at once.
     auto task = runner.Start({{self_exe, kTaskInitVerb}, {}, "/"}, sink);
     if (task.ok() && (*task)->End().ok()) out.push_back(MechanismName(mechanism));

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "port/process_runner.h"
+#include "sys/task/task_limits.h"
 
 namespace stoker {
 
@@ -21,6 +22,9 @@ struct ProcessRunnerOptions {
   std::string mechanism;  // "pidns", "cgroup", "subreaper"; "" = the first of these that works here
   // A binary whose main() hands argv[1] == "__init" to TaskInitMain (sys/task/task_init.h).
   std::string self_exe = "/proc/self/exe";
+  // What it says is held by a cgroup around each task, whatever the mechanism, where that is to be
+  // had. Must outlive the runner and its tasks; nullptr: no limits.
+  TaskLimiter* limiter = nullptr;
 };
 
 // Thread-safe. Nobody else in the process may wait for any child (waitpid(-1)). Start's errors:

@@ -149,6 +149,9 @@ void RunningTask::SetExit(TaskExit exit) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (exit_) return;
   exit.out_of_memory = task_.oom->Judge(exit, killed_);
+  if (exit.out_of_memory && task_.limiter != nullptr && !task_.cgroup.empty()) {
+    task_.limiter->OutOfMemory(task_.cgroup);
+  }
   exit_ = exit;
   exited_.notify_all();
 }
@@ -243,6 +246,10 @@ Status RunningTask::End() {
                              " processes could not be ended (mechanism " + mechanism() + ")",
                          "they belong to another user, or hang in the kernel");
   }
+  // One that holds limits alone is empty by now.
+  if (task_.mechanism != TaskMechanism::kCgroup && !task_.cgroup.empty()) {
+    (void)EndCgroup(task_.cgroup, kStrayLimit);
+  }
   const uint64_t one = 1;
   (void)!write(wake_.get(), &one, sizeof one);
   pump_.join();
@@ -269,7 +276,9 @@ TaskUsage RunningTask::Usage() {
   int64_t cpu_ms = ticks * 1000 / sysconf(_SC_CLK_TCK);
   if (!task_.cgroup.empty()) {
     if (const auto us = CgroupValue(task_.cgroup, "cpu.stat", "usage_usec")) cpu_ms = *us / 1000;
-    if (auto memory = sys::ReadFile(task_.cgroup + "/memory.current", 4096); memory.ok()) {
+    const bool whole = task_.mechanism == TaskMechanism::kCgroup;
+    auto memory = sys::ReadFile(task_.cgroup + "/memory.current", 4096);
+    if (whole && memory.ok()) {
       usage.resident_bytes = std::strtoll(memory->c_str(), nullptr, 10);
     }
   }

@@ -13,6 +13,7 @@
 #include "port/process_runner.h"
 #include "sys/file.h"
 #include "sys/task/oom_watch.h"
+#include "sys/task/task_limits.h"
 #include "sys/task/task_protocol.h"
 
 namespace stoker {
@@ -21,7 +22,8 @@ namespace stoker {
 struct StartedTask {
   TaskMechanism mechanism = TaskMechanism::kPidns;
   pid_t shim = 0;      // our child; reaped by End
-  std::string cgroup;  // "" unless mechanism is kCgroup
+  std::string cgroup;  // "" unless mechanism is kCgroup, or it holds limits
+  TaskLimiter* limiter = nullptr;
   bool has_host_name = false;
   std::string mark;                         // value of kTaskMark; "" unless mechanism is kSubreaper
   sys::ScopedFd out, err, control, status;  // our ends; out, err and status do not block

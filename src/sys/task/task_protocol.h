@@ -33,7 +33,7 @@ struct TaskPayload {
   TaskMechanism mechanism = TaskMechanism::kPidns;
   std::string program;  // what execve gets
   std::string cwd;
-  std::string cgroup;  // "" unless mechanism is kCgroup
+  std::string cgroup;  // "" unless mechanism is kCgroup, or it holds limits
   std::string comm;    // the shim's own name; "" = leave it
   std::vector<std::string> argv;
   std::vector<std::string> env;                 // NAME=value

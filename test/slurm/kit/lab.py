@@ -38,7 +38,7 @@ SlurmdLogFile={dir}/log/slurmd.%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
+{accounting}
 JobCompType=jobcomp/none
 MpiDefault=none
 SwitchType=switch/none
@@ -72,6 +72,45 @@ GresTypes=gpu
 PartitionName=gpu Nodes=gpu1 MaxTime=30:00 State=UP PriorityTier=2
 """
 
+NO_ACCOUNTING = "AccountingStorageType=accounting_storage/none"
+# slurmdbd's, and what of it slurmctld is told.
+ACCOUNTING = """\
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort={dbd}
+AccountingStoragePass={dir}/munge.socket
+AccountingStorageEnforce=associations,limits,qos
+AccountingStorageTRES=gres/gpu,gres/gpu:l4"""
+DBD = """\
+AuthType=auth/munge
+AuthInfo=socket={dir}/munge.socket
+DbdHost=localhost
+DbdAddr=127.0.0.1
+DbdPort={dbd}
+SlurmUser={user}
+PidFile={dir}/slurmdbd.pid
+LogFile={dir}/log/slurmdbd.log
+StorageType=accounting_storage/mysql
+StorageHost=127.0.0.1
+StoragePort={sql}
+StorageUser=slurm
+StoragePass={word}
+StorageLoc=slurm_acct_db
+"""
+SQL = """\
+[mariadbd]
+datadir={dir}/sql
+socket={dir}/sql.socket
+pid-file={dir}/sql.pid
+bind-address=127.0.0.1
+port={sql}
+innodb_buffer_pool_size=64M
+innodb_log_file_size=8M
+innodb_flush_log_at_trx_commit=0
+innodb_lock_wait_timeout=900
+performance_schema=off
+"""
+
 NODE = "NodeName={name} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs={cpus} " \
        "RealMemory=4000 State=UNKNOWN"
 
@@ -92,12 +131,19 @@ def free_ports(count):
 
 
 class Lab:
+    # `accounting`: MariaDB and slurmdbd, too, with the account "vision", which this user is in, and
+    # the QOS "long", of which a user has at most two CPUs at once.
     # `gpus`: one more node, "gpu1" in the partition "gpu", has two GPUs: /dev/null and /dev/zero
     # stand in for them.
-    def __init__(self, nodes=6, cpus=4, short="0:02:00", preempt="CANCEL", keep=300, gpus=False):
-        for program in ("slurmctld", "slurmd", "munged", "sbatch"):
+    def __init__(self, nodes=6, cpus=4, short="0:02:00", preempt="CANCEL", keep=300, gpus=False,
+                 accounting=False):
+        wanted = ["slurmctld", "slurmd", "munged", "sbatch"]
+        if accounting:
+            wanted += ["slurmdbd", "mariadbd", "mariadb-install-db", "sacctmgr"]
+        for program in wanted:
             if self.which(program) is None:
-                sys.exit(f"{program} is not installed: './dev test' installs slurm-wlm and munge")
+                sys.exit(f"{program} is not installed: './dev test' installs slurm-wlm and munge, "
+                         "and slurmdbd and mariadb-server")
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="stoker-slurm-"))
         self.dir.chmod(0o755)
         for folder in ("state", "spool", "log"):
@@ -105,14 +151,17 @@ class Lab:
         self.names = [f"n{i + 1}" for i in range(nodes)] + (["gpu1"] if gpus else [])
         for name in self.names:
             (self.dir / "spool" / name).mkdir()
-        controller, *ports = free_ports(len(self.names) + 1)
+        controller, dbd, sql, *ports = free_ports(len(self.names) + 3)
+        self.accounting = accounting
         self.settings = {
             "dir": self.dir, "user": self.user(), "port": controller, "short": short,
-            "preempt": preempt, "keep": keep,
+            "preempt": preempt, "keep": keep, "dbd": dbd, "sql": sql,
             "nodes": "\n".join(NODE.format(name=name, port=port, cpus=cpus)
                                + (" Gres=gpu:l4:2 Feature=nvme" if name == "gpu1" else "")
                                for name, port in zip(self.names, ports)),
             "gpus": GPUS if gpus else ""}
+        self.settings["accounting"] = (
+            ACCOUNTING.format(**self.settings) if accounting else NO_ACCOUNTING)
         self.conf = self.dir / "slurm.conf"
         self.conf.write_text(CONF.format(**self.settings))
         if gpus:
@@ -153,10 +202,40 @@ class Lab:
                     f"--log-file={self.dir}/log/munged.log", f"--seed-file={self.dir}/munge.seed",
                     "--num-threads=2")
         self.wait_for("munged", lambda: (self.dir / "munge.socket").exists())
+        if self.accounting:
+            self.start_accounting()
         self.start_controller()
         for name in self.names:
             self.start_node(name)
         self.wait_for("all nodes to be idle", self.idle, 60)
+
+    def start_accounting(self):
+        user, word = self.user(), os.urandom(12).hex()
+        (self.dir / "sql.cnf").write_text(SQL.format(**self.settings))
+        with (self.dir / "log" / "sql-install.out").open("wb") as log:
+            subprocess.run(
+                [self.which("mariadb-install-db"), "--no-defaults", f"--datadir={self.dir}/sql",
+                 "--auth-root-authentication-method=normal", "--skip-test-db",
+                 "--skip-name-resolve", "--innodb-log-file-size=8M", f"--user={user}"],
+                check=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.env)
+        self.daemon("mariadbd", "mariadbd", f"--defaults-file={self.dir}/sql.cnf",
+                    f"--user={user}")
+        self.wait_for("mariadbd", lambda: (self.dir / "sql.socket").exists())
+        subprocess.run(
+            [self.which("mariadb"), "--no-defaults", f"--socket={self.dir}/sql.socket",
+             "--user=root"], check=True, text=True, env=self.env, stdout=subprocess.DEVNULL,
+            input=f"create user 'slurm'@'127.0.0.1' identified by '{word}';"
+                  "grant all on slurm_acct_db.* to 'slurm'@'127.0.0.1';")
+        conf = self.dir / "slurmdbd.conf"  # found beside slurm.conf
+        conf.touch(0o600)
+        conf.write_text(DBD.format(word=word, **self.settings))
+        self.daemon("slurmdbd", "slurmdbd", "-D")
+        self.wait_for("slurmdbd", lambda: self.try_out("sacctmgr", "-n", "show", "cluster")
+                      is not None, 60, 0.2)
+        for words in (("add", "cluster", "lab"), ("add", "account", "vision", "cluster=lab"),
+                      ("add", "qos", "long", "MaxTRESPerUser=cpu=2"),
+                      ("add", "user", user, "account=vision", "qos=normal,long")):
+            self.out("sacctmgr", "-i", *words)
 
     def daemon(self, name, program, *words):
         log = (self.dir / "log" / f"{name}.out").open("ab")
@@ -273,7 +352,7 @@ class Lab:
 
     def left(self):
         """Command lines of what its jobs have started and that still lives."""
-        own = ("slurmctld", "slurmd ", "munged", "slurmd-")
+        own = ("slurmctld", "slurmd ", "munged", "slurmd-", "slurmdbd", "mariadbd")
         all_of_it = {pid: self.command(pid) for pid in self.processes()}
         daemons = {daemon.pid for daemon in self.daemons.values()}
         return {pid: line for pid, line in all_of_it.items() if line and pid not in daemons

@@ -7,6 +7,7 @@
 import json
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -313,6 +314,73 @@ def test_given_up(results, pool, here, there):
     there.wait_for("it to end itself", lambda: not box.processes(), timeout=120, every=0.5)
     results.check("until it hears of that", True)
     here.stoker("gc", check=True, timeout=120)
+    nothing_left(results, pool, here, there)
+
+
+def test_page(results, pool, here, there):
+    """docs/ssh.md: its commands as they stand there, but for the bucket's name, and that the user
+    of the second box is root."""
+    text = (HERE.parents[1] / "docs" / "ssh.md").read_text()
+    work = pool.scratch / "work-page"
+    work.mkdir()
+    programs = pool.scratch / "programs-page"
+    programs.mkdir()
+    (programs / "stoker").symlink_to(pathlib.Path(here.binary).resolve())
+    go = pool.scratch / "evidence-page-go"
+    (work / "train.py").write_text(
+        f"import os, time\nprint('gpus', os.environ['CUDA_VISIBLE_DEVICES'], flush=True)\n"
+        f"os.makedirs('checkpoints', exist_ok=True)\n"
+        f"while not os.path.exists({str(go)!r}):\n"
+        f"    open('checkpoints/x.tmp', 'w').write('saved')\n"
+        f"    os.replace('checkpoints/x.tmp', 'checkpoints/x')\n    time.sleep(0.3)\n"
+        f"open('result', 'w').write('made')\n"
+    )
+    env = {**here.env, "PATH": f"{programs}:{here.env['PATH']}"}
+
+    def shell(line, code=0, words=()):
+        """A command of the page, or of one of the lists of verbs in it."""
+        known = line.split(" JOB")[0].removeprefix("stoker ")
+        line = line.replace("s3://bucket/prefix", pool.store).replace("user@box2", "root@box2")
+        done = subprocess.run(["sh", "-c", line.replace("JOB", job or "")], cwd=work, env=env,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=120)  # fmt: skip
+        results.check(f"docs/ssh.md: {line}", known in text and done.returncode == code
+                      and all(word in done.stdout for word in words), done.stdout)  # fmt: skip
+
+    job = None
+    here.stoker("config", "unset", "pools.lab", check=True)
+    shell("ssh box1 true")
+    shell("stoker config set store s3://bucket/prefix")
+    shell('stoker config set pools.lab "box1, user@box2"')
+    shell("stoker doctor --infra ssh/lab", words=("box1", "2 GPUs (L4)", "box1, store"))
+    command = "stoker run --infra ssh/lab --gpus 1 -- python3 train.py"
+    results.check(f"docs/ssh.md: {command}", command in text)
+    run = subprocess.Popen(["sh", "-c", command], cwd=work, env=env, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
+    job = here.wait_for("it to be there", lambda: next(
+        (each["id"] for each in here.json("ls") if each["name"] == "train"), None), 60, 0.2)
+    has_checkpoint(here, job)
+    shell("stoker places", words=("ssh/lab",))
+    shell("stoker ls", words=(job,))
+    shell("ssh box1 env", words=("STOKER_CAPACITY",))
+    shell("stoker preempt JOB")
+    here.wait_for("it to go on", lambda: len(here.job(job)["attempts"]) == 2, 60, 0.2)
+    go.touch()
+    said = run.communicate(timeout=120)[0]
+    results.check("it runs, is interrupted, goes on and ends", run.returncode == 0
+                  and "gpus 0" in said, said)  # fmt: skip
+    for line in ("logs -f JOB", "checkpoints JOB", "get JOB", "show JOB", "gc"):
+        shell(f"stoker {line}")
+    shell("stoker config set resources.infra ssh/lab")
+    go.unlink()
+    job = here.submit("--gpus", "1", "--", "python3", "train.py", cwd=work)
+    has_checkpoint(here, job)
+    shell("stoker cancel JOB")
+    here.stoker("wait", job, timeout=120)
+    results.check("the setting sends jobs there, too; cancel ends it",
+                  here.job(job)["state"] == "Cancelled", here.job(job))  # fmt: skip
+    here.stoker("config", "unset", "resources.infra", check=True)
+    here.stoker("config", "set", "pools.lab", "box1,box2,box3", check=True)
     nothing_left(results, pool, here, there)
 
 

@@ -69,7 +69,7 @@ PartitionName=frail Nodes=n[5-6] MaxTime=INFINITE State=UP PriorityTier=2
 
 GPUS = """\
 GresTypes=gpu
-PartitionName=gpu Nodes=gpu1 MaxTime=30:00 State=UP PriorityTier=2
+PartitionName=gpu Nodes={gpu_nodes} MaxTime={gpu_time} State=UP PriorityTier=2
 """
 
 NO_ACCOUNTING = "AccountingStorageType=accounting_storage/none"
@@ -112,7 +112,8 @@ performance_schema=off
 """
 
 NODE = "NodeName={name} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs={cpus} " \
-       "RealMemory=4000 State=UNKNOWN"
+       "RealMemory={memory} State=UNKNOWN"
+DEVICES = ("null", "zero", "full", "random")
 
 
 def free_ports(count):
@@ -132,11 +133,11 @@ def free_ports(count):
 
 class Lab:
     # `accounting`: MariaDB and slurmdbd, too, with the account "vision", which this user is in, and
-    # the QOS "long", of which a user has at most two CPUs at once.
-    # `gpus`: one more node, "gpu1" in the partition "gpu", has two GPUs: /dev/null and /dev/zero
-    # stand in for them.
+    # the QOS "long", of which a user has at most `qos_cpus` CPUs at once.
+    # `gpus`: more nodes, "gpu1" … in the partition "gpu", each with two GPUs: /dev/null and
+    # /dev/zero stand in for them. `gpu_nodes` are how many, `big`: of 8 CPUs, 64 GB and 4 GPUs.
     def __init__(self, nodes=6, cpus=4, short="0:02:00", preempt="CANCEL", keep=300, gpus=False,
-                 accounting=False):
+                 accounting=False, qos_cpus=2, gpu_nodes=1, big=False):
         wanted = ["slurmctld", "slurmd", "munged", "sbatch"]
         if accounting:
             wanted += ["slurmdbd", "mariadbd", "mariadb-install-db", "sacctmgr"]
@@ -148,18 +149,24 @@ class Lab:
         self.dir.chmod(0o755)
         for folder in ("state", "spool", "log"):
             (self.dir / folder).mkdir()
-        self.names = [f"n{i + 1}" for i in range(nodes)] + (["gpu1"] if gpus else [])
+        self.names = [f"n{i + 1}" for i in range(nodes)] 
+        with_gpus = [f"gpu{i + 1}" for i in range(gpu_nodes if gpus else 0)]
+        self.names += with_gpus
         for name in self.names:
             (self.dir / "spool" / name).mkdir()
         controller, dbd, sql, *ports = free_ports(len(self.names) + 3)
-        self.accounting = accounting
+        self.accounting, self.qos_cpus = accounting, qos_cpus
+        devices = DEVICES[:4 if big else 2]
         self.settings = {
             "dir": self.dir, "user": self.user(), "port": controller, "short": short,
             "preempt": preempt, "keep": keep, "dbd": dbd, "sql": sql,
-            "nodes": "\n".join(NODE.format(name=name, port=port, cpus=cpus)
-                               + (" Gres=gpu:l4:2 Feature=nvme" if name == "gpu1" else "")
-                               for name, port in zip(self.names, ports)),
-            "gpus": GPUS if gpus else ""}
+            "nodes": "\n".join(
+                NODE.format(name=name, port=port, cpus=8 if big and name in with_gpus else cpus,
+                            memory=70000 if big and name in with_gpus else 4000)
+                + (f" Gres=gpu:l4:{len(devices)} Feature=nvme" if name in with_gpus else "")
+                for name, port in zip(self.names, ports)),
+            "gpus": GPUS.format(gpu_nodes=",".join(with_gpus),
+                                gpu_time="2-00:00:00" if big else "30:00") if gpus else ""}
         self.settings["accounting"] = (
             ACCOUNTING.format(**self.settings) if accounting else NO_ACCOUNTING)
         self.conf = self.dir / "slurm.conf"
@@ -167,8 +174,8 @@ class Lab:
         if gpus:
             # Slurm wants character devices, and nobody opens them.
             (self.dir / "gres.conf").write_text("".join(
-                f"NodeName=gpu1 Name=gpu Type=l4 File=/dev/{device}\n"
-                for device in ("null", "zero")))
+                f"NodeName={name} Name=gpu Type=l4 File=/dev/{device}\n"
+                for name in with_gpus for device in devices))
         # The mark by which whatever it starts is found again.
         self.env = {**os.environ, "SLURM_CONF": str(self.conf)}
         self.daemons = {}
@@ -233,7 +240,7 @@ class Lab:
         self.wait_for("slurmdbd", lambda: self.try_out("sacctmgr", "-n", "show", "cluster")
                       is not None, 60, 0.2)
         for words in (("add", "cluster", "lab"), ("add", "account", "vision", "cluster=lab"),
-                      ("add", "qos", "long", "MaxTRESPerUser=cpu=2"),
+                      ("add", "qos", "long", f"MaxTRESPerUser=cpu={self.qos_cpus}"),
                       ("add", "user", user, "account=vision", "qos=normal,long")):
             self.out("sacctmgr", "-i", *words)
 

@@ -30,6 +30,14 @@ class Records {
  public:
   explicit Records(Ledger& ledger) : ledger_(ledger) {}
 
+  // Nobody asks for machines in it any more. A job that has no record is over: the record comes
+  // before anything is made for it.
+  bool IsLeft(const Ec2Holding& thing) {
+    if (thing.kind != Ec2Kind::kPlacement || thing.in_use || !IsSafeName(thing.job)) return false;
+    const Job* job = Read(thing.job);
+    return job == nullptr ? lost_.contains(thing.job) : IsFinal(job->state);
+  }
+
   bool HasEnded(const Ec2Holding& thing) {
     if (thing.kind != Ec2Kind::kInstance || thing.token.empty() || !IsSafeName(thing.job)) {
       return false;
@@ -52,12 +60,14 @@ class Records {
     if (known != jobs_.end()) return known->second ? &*known->second : nullptr;
     auto read = ReadJob(ledger_, id);
     auto& job = jobs_[id];
+    if (read.status().Is(Code::kNotFound)) lost_.insert(id);
     if (read.ok()) job = std::move(read->job);
     return job ? &*job : nullptr;
   }
 
   Ledger& ledger_;
   std::map<std::string, std::optional<Job>> jobs_;
+  std::set<std::string> lost_;  // those that have no record
 };
 
 Result<std::vector<std::string>> RegionsToLookIn(Context& context, Ledger& ledger,
@@ -86,6 +96,8 @@ const char* KindText(Ec2Kind kind) {
       return "security group";
     case Ec2Kind::kRule:
       return "rule";
+    case Ec2Kind::kPlacement:
+      return "placement group";
   }
   return "";
 }
@@ -117,6 +129,7 @@ Result<CloudSweep> SweepCloud(Context& context, bool all_regions, bool dry_run) 
       if (one.gone) continue;
       CloudThing thing;
       if (records.HasEnded(one)) thing.over = "its record has ended it";
+      if (records.IsLeft(one)) thing.over = "its job has ended";
       if (thing.over.empty() && IsExpired(one, out.now)) {
         thing.over = "its time was over " + FormatRfc3339(one.expires);
       }

@@ -41,6 +41,12 @@ Result<std::vector<Offer>> ResolveEc2Offers(Context& context, const JobSpec& spe
   wish.gpu_name = asked.gpu_name;
   wish.disk_gib = asked.disk_gib;
   wish.labels = asked.labels;
+  wish.nodes = spec.num_nodes;
+  wish.cluster = !spec.aws.placement.empty();
+  wish.efa = spec.aws.efa;
+  wish.reservation = spec.aws.capacity_reservation;
+  wish.subnets = spec.aws.subnets;
+  wish.groups = spec.aws.security_groups;
   wish.profile = settings->aws_instance_profile;
   wish.store_region = bucket.region;
   wish.s3_endpoint = bucket.endpoint;

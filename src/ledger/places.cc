@@ -24,9 +24,10 @@ Status NotePlace(ObjectStore& store, const std::string& provider, const std::str
   return store.Put(paths::NotedPlace(provider, region), "").status();
 }
 
-Result<std::vector<std::string>> NotedPlaces(ObjectStore& store, const std::string& provider) {
+Result<std::vector<std::string>> NotedPlaces(ObjectStore& store, const std::string& provider,
+                                             WallTime* now) {
   const std::string prefix = paths::NotedPlaces(provider);
-  STOKER_ASSIGN(const std::vector<Listed> listed, ListBelow(store, prefix));
+  STOKER_ASSIGN(const std::vector<Listed> listed, ListBelow(store, prefix, now));
   std::vector<std::string> regions;
   for (const Listed& found : listed) {
     const std::string name = found.object.key.substr(prefix.size());

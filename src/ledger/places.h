@@ -15,8 +15,9 @@ namespace stoker {
 // Notes that machines of this ledger may be in `region` of `provider`: before the first request
 // there, so that whoever clears up knows where to look. May be repeated. kInvalid: no name.
 Status NotePlace(ObjectStore& store, const std::string& provider, const std::string& region);
-// All that were ever noted, sorted.
-Result<std::vector<std::string>> NotedPlaces(ObjectStore& store, const std::string& provider);
+// All that were ever noted, sorted. `now`, unless null: the store's clock then.
+Result<std::vector<std::string>> NotedPlaces(ObjectStore& store, const std::string& provider,
+                                             WallTime* now = nullptr);
 
 // Asks the agent of a machine to behave as if its platform took it after `lead`, counted from when
 // the agent reads it.

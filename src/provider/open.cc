@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/open.h"
 
+#include <atomic>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -38,11 +40,35 @@ namespace {
 
 using Opener = std::function<Result<ObjectStore*>()>;
 
+// The store's clock, as far as it is from this machine's: told with each list of places, which
+// whoever looks after machines asks for at each look.
+class StoreClock {
+ public:
+  explicit StoreClock(Clock& clock) : clock_(clock) {}
+  void IsNow(WallTime now) {
+    ahead_ms_ = (now - clock_.Wall()).ms;
+    known_ = true;
+  }
+  std::optional<WallTime> Now() const {
+    if (!known_) return std::nullopt;
+    return clock_.Wall() + Duration::Ms(ahead_ms_);
+  }
+
+ private:
+  Clock& clock_;
+  std::atomic<int64_t> ahead_ms_ = 0;
+  std::atomic<bool> known_ = false;
+};
+
 // What the ledger in `store` keeps for a cloud.
-std::function<Result<std::vector<std::string>>()> Noted(const Opener& store, const char* provider) {
-  return [store, provider]() -> Result<std::vector<std::string>> {
+std::function<Result<std::vector<std::string>>()> Noted(
+    const Opener& store, const char* provider, const std::shared_ptr<StoreClock>& clock = nullptr) {
+  return [store, provider, clock]() -> Result<std::vector<std::string>> {
     STOKER_ASSIGN(ObjectStore * opened, store());
-    return NotedPlaces(*opened, provider);
+    WallTime now;
+    auto places = NotedPlaces(*opened, provider, &now);
+    if (places.ok() && clock) clock->IsNow(now);
+    return places;
   };
 }
 
@@ -90,8 +116,10 @@ Result<std::unique_ptr<Provider>> Providers::Make(const std::string& name) {
   if (name == kEc2Provider && options_.store) {
     STOKER_ASSIGN(auto api, Aws());
     const Opener& store = options_.store;
-    return MakeEc2Provider(
-        std::move(api), {Noted(store, kEc2Provider), Noting(store, kEc2Provider), Drills(store)});
+    const auto clock = std::make_shared<StoreClock>(clock_);
+    Ec2Notes notes{Noted(store, kEc2Provider, clock), Noting(store, kEc2Provider), Drills(store),
+                   [clock] { return clock->Now(); }};
+    return MakeEc2Provider(std::move(api), std::move(notes));
   }
   if (name == kGceProvider && options_.store) {
     STOKER_ASSIGN(auto api, Compute());

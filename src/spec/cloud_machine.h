@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a job asks of a machine that a cloud makes for it: its type, its image, its disk. Inside
-// spec/ only.
+// What a job asks of a machine that a cloud makes for it: its type, its image, its disk; and the
+// section `aws`. Inside spec/ only.
 #pragma once
 
 #include <string>
@@ -27,5 +27,10 @@ void ReadDiskSize(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 std::vector<SpecField> CloudMachineFields(SpecReader* reader, JobSpec* spec);
 // The lines of `resources` that hold it.
 std::string PrintCloudMachine(const ResourcesSpec& resources);
+
+// What EC2 is asked for besides; counts only there.
+void ReadAws(const YamlNode& node, SpecReader* reader, JobSpec* spec);
+// Its lines; "" when nothing is asked for.
+std::string PrintAws(const AwsSpec& aws);
 
 }  // namespace stoker

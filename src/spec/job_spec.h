@@ -92,6 +92,16 @@ struct SlurmSpec {
   bool operator==(const SlurmSpec&) const = default;
 };
 
+// What EC2 is asked for besides `resources`.
+struct AwsSpec {
+  std::string placement;                     // "cluster": nodes are near each other; "" = anywhere
+  bool efa = false;                          // Elastic Fabric Adapters
+  std::string capacity_reservation;          // "cr-…", also of a capacity block
+  std::vector<std::string> subnets;          // "subnet-…"; none: those of the default VPC
+  std::vector<std::string> security_groups;  // ids or names; none: the ledger's own
+  bool operator==(const AwsSpec&) const = default;
+};
+
 enum class RecoveryMode { kNode, kController };
 
 struct JobSpec {
@@ -114,6 +124,7 @@ struct JobSpec {
   LimitsSpec limits;
   RecoverySpec job_recovery;
   SlurmSpec slurm;
+  AwsSpec aws;
   RecoveryMode recovery = RecoveryMode::kNode;
   Duration stop_grace = Duration::Seconds(30);  // SIGTERM to SIGKILL
   std::string ending;  // "", "pidns", "cgroup", "subreaper" (config.stoker.ending)

@@ -193,5 +193,37 @@ TEST(CloudMachine, WhatIsNoneIsRefused) {
   EXPECT_NE(Wrong("infra: aws/"), "");
 }
 
+TEST(Aws, IsRead) {
+  const ParsedSpec parsed = ParseJobSpecAll(
+      "resources: {infra: aws/us-east-1}\nrun: x\n"
+      "aws: {placement: CLUSTER, efa: true, capacity_reservation: cr-0f3,\n"
+      "      subnet: subnet-1, security_groups: [default, sg-7]}\n",
+      AtHome());
+  ASSERT_TRUE(parsed.errors.empty()) << ErrorsToStatus(parsed.errors).ToString();
+  const AwsSpec& aws = parsed.spec.aws;
+  EXPECT_EQ(aws.placement, "cluster");
+  EXPECT_TRUE(aws.efa);
+  EXPECT_EQ(aws.capacity_reservation, "cr-0f3");
+  EXPECT_EQ(aws.subnets, std::vector<std::string>{"subnet-1"});
+  EXPECT_EQ(aws.security_groups, (std::vector<std::string>{"default", "sg-7"}));
+}
+
+TEST(Aws, WhatIsNoneIsRefused) {
+  const auto wrong = [](const std::string& aws) {
+    const ParsedSpec parsed =
+        ParseJobSpecAll("resources: {infra: aws/us-east-1}\nrun: x\naws: " + aws, AtHome());
+    return parsed.errors.empty() ? "" : ErrorsToStatus(parsed.errors).ToString();
+  };
+  for (const char* bad :
+       {"x", "{placement: spread}", "{efa: much}", "{capacity_reservation: 'cr-/x'}",
+        "{capacity_reservation: cr-}", "{subnet: vpc-1}", "{subnet: [subnet-1, {a: b}]}",
+        "{security_groups: [\"a\\nb\"]}", "{security_groups: [a, b, c, d, e, f]}",
+        "{plcement: cluster}"}) {
+    EXPECT_NE(wrong(bad), "") << bad;
+  }
+  EXPECT_NE(wrong("{market: capacity-block}").find("capacity_reservation"), std::string::npos);
+  EXPECT_NE(wrong("{vpc: vpc-1}").find("aws.subnet"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace stoker

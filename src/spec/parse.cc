@@ -4,6 +4,7 @@
 #include "base/letter_case.h"
 #include "base/remembered.h"
 #include "base/text.h"
+#include "spec/cloud_machine.h"
 #include "spec/parse_state.h"
 #include "spec/sections.h"
 #include "spec/slurm.h"
@@ -244,6 +245,7 @@ void ReadJobFile(const YamlNode& root, ParseState* state) {
        }},
       {"resources", [=](const YamlNode& v) { ReadResources(v, infra, reader, spec); }, true},
       {"slurm", [=](const YamlNode& v) { ReadSlurm(v, reader, spec); }},
+      {"aws", [=](const YamlNode& v) { ReadAws(v, reader, spec); }},
       {"job_recovery", [=](const YamlNode& v) { ReadJobRecovery(v, reader, spec); }},
       {"checkpoints", [=](const YamlNode& v) { ReadCheckpoints(v, reader, spec); }},
       {"inputs", [=](const YamlNode& v) { ReadInputs(v, reader, state); }},

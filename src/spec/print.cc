@@ -118,6 +118,7 @@ std::string PrintJobSpec(const JobSpec& spec) {
   out += "num_nodes: " + std::to_string(spec.num_nodes) + "\n";
   PrintResources(spec, &out);
   out += PrintSlurm(spec.slurm);
+  out += PrintAws(spec.aws);
   PrintInputs(spec, &out);
   PrintProgram(spec, &out);
   out += "checkpoints:\n";

@@ -152,6 +152,15 @@ void RandomSlurm(Prng* prng, SlurmSpec* slurm) {
   if (prng->Chance(1, 2)) slurm->options = {"--mail-type=END", "--nice", "--x=a b: #\"'"};
 }
 
+void RandomAws(Prng* prng, AwsSpec* aws) {
+  if (prng->Chance(1, 2)) aws->placement = "cluster";
+  aws->efa = prng->Chance(1, 2);
+  if (prng->Chance(1, 2)) aws->capacity_reservation = "cr-" + RandomName(prng);
+  for (uint64_t n = prng->Below(3); n > 0; --n)
+    aws->subnets.push_back("subnet-" + RandomName(prng));
+  for (uint64_t n = prng->Below(3); n > 0; --n) aws->security_groups.push_back("a: #'\"[b] é");
+}
+
 JobSpec RandomSpec(Prng* prng) {
   JobSpec spec;
   spec.name = RandomName(prng);
@@ -161,6 +170,7 @@ JobSpec RandomSpec(Prng* prng) {
   for (uint64_t n = prng->Below(3); n > 0; --n) spec.resources.labels[RandomName(prng)] = "v: #";
   RandomMachine(prng, &spec.resources);
   RandomSlurm(prng, &spec.slurm);
+  RandomAws(prng, &spec.aws);
   if (prng->Chance(1, 2)) {
     spec.resources.infra = "aws/us-east-1";
     if (prng->Chance(1, 2)) spec.resources.instance_type = "g6.xlarge";

@@ -20,6 +20,7 @@ import cloud_env  # noqa: E402
 
 cloud_env.enter()
 import boto3  # noqa: E402
+from ec2api import groups  # noqa: E402
 from ec2api.behind import Behind  # noqa: E402
 from ec2api.front import Front  # noqa: E402
 from ec2api.service import Ec2  # noqa: E402
@@ -35,7 +36,8 @@ ASSUME = '{"Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", ' \
 
 class Orders:
     """reset; refuse?code= (none: no more); doom?code=; fault?action=&way=; late?seconds=;
-    capacity?type=&slots=; stop?id=; drill?id=&ms=; group?id=; copy?id= and loosen?id=: see there;
+    capacity?type=&slots=; stop?id=; drill?id=&ms=; group?id=; copy, loosen, reserve, vpc, open,
+    given and placements: see there;
     made: what requests have made; asked: how many requests there were, since reset."""
 
     def __init__(self, ec2, log, client):
@@ -117,6 +119,40 @@ class Orders:
 
     def asked(self):
         return str(len([each for each in self.log[self.since :] if 'oto' not in each['agent']]))
+
+    def reserve(self, type, count, zone='us-east-1a', **more):
+        """A capacity reservation, as a person has it: its id. `more`: what differs in it."""
+        name = groups.reserve(self.ec2, REGION, type, zone, int(count))
+        self.ec2.world.region(REGION).reservations[name].update(more)
+        return name
+
+    def vpc(self, zone):
+        """A subnet and a security group of a VPC that is not the default one, ids."""
+        vpc = self.client.create_vpc(CidrBlock='10.20.0.0/16')['Vpc']['VpcId']
+        subnet = self.client.create_subnet(
+            VpcId=vpc, CidrBlock='10.20.1.0/24', AvailabilityZone=zone
+        )['Subnet']['SubnetId']
+        group = self.client.create_security_group(
+            GroupName='team nodes', Description='x', VpcId=vpc
+        )['GroupId']
+        return f'{subnet} {group} {vpc}'
+
+    def open(self, id):
+        """The security group lets its own members in."""
+        self.client.authorize_security_group_ingress(GroupId=id, IpPermissions=[
+            {'IpProtocol': '-1', 'UserIdGroupPairs': [{'GroupId': id}]}])  # fmt: skip
+
+    def given(self, id):
+        """What a machine was made with: placement group, reservation, market, subnet, security
+        groups, interfaces."""
+        plan = self.ec2.world.find(id).asked
+        cards = ' '.join(each['InterfaceType'] for each in plan.get('NetworkInterfaces', []))
+        return '|'.join([
+            (plan['Group'] or {}).get('GroupName', ''), plan['Reserved'] or '', plan['Market'],
+            plan['Subnet']['SubnetId'], ' '.join(g['GroupId'] for g in plan['Groups']), cards])
+
+    def placements(self):
+        return ' '.join(self.ec2.world.region(REGION).groups) or 'none'
 
     def made(self):
         changes = ('RunInstances', 'CreateSecurityGroup', 'CreateTags')

@@ -3,11 +3,13 @@
 #include "provider/ec2/ec2_resolve.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <map>
 #include <mutex>
 #include <set>
 
+#include "base/text.h"
 #include "test/ec2/subject.h"
 
 namespace stoker {
@@ -179,6 +181,139 @@ TEST(Ec2Resolve, TheGroupIsMadeOnceAndOpenToItselfAlone) {
   request.ask = offers[0].ask;
   const auto ids = ec2->Launch(request);
   EXPECT_TRUE(ids.ok()) << ids.status().ToString();
+}
+
+// The machine that the first offer gives, completed as at submit.
+std::string Launched(std::vector<Offer> offers, const std::string& name, Provider** provider) {
+  const auto api = ec2_test::Api();
+  EXPECT_TRUE(CompleteEc2Offers(*api, "ledger", 1373, &offers).ok());
+  static std::unique_ptr<Provider> ec2;
+  ec2 = MakeEc2Provider(api, ec2_test::Notes());
+  *provider = ec2.get();
+  LaunchRequest request = ec2_test::RequestOf(name, api->Now());
+  request.ask = offers[0].ask;
+  const auto ids = ec2->Launch(request);
+  EXPECT_TRUE(ids.ok()) << ids.status().ToString();
+  return ids.ok() ? ids->front() : "";
+}
+
+TEST(Ec2Resolve, NearEachOtherWithEfa) {
+  ASSERT_EQ(Order("reset"), "ok");
+  Ec2Wish wish = Wish();
+  wish.cluster = wish.efa = true;
+  wish.zone = "us-east-1a";
+  EXPECT_NE(Error(wish).find("m5.large has no EFA"), std::string::npos) << Error(wish);
+  wish.efa = false;
+  wish.type = "t3.large";
+  EXPECT_NE(Error(wish).find("cannot be placed in a cluster"), std::string::npos) << Error(wish);
+  wish.efa = true;
+  wish.type = "p4d.24xlarge";
+  auto offers = Resolve(wish);
+  ASSERT_TRUE(offers.ok()) << offers.status().ToString();
+  EXPECT_EQ((*offers)[0].ask.image, "ami-0d1ba5e2204000064") << "with the driver";
+  Provider* ec2 = nullptr;
+  const std::string id = Launched(std::move(*offers), "near", &ec2);
+  const std::vector<std::string> given = Split(Order("given?id=" + id), '|');
+  ASSERT_EQ(given.size(), 6U);
+  EXPECT_EQ(given[0], "stoker-ledger-job-us-east-1a");
+  EXPECT_EQ(given[5], "efa efa-only efa-only efa-only");
+  EXPECT_EQ(Order("placements"), given[0]);
+  // It goes with the last machine in it, by the one that ends it.
+  const auto seen = [&] {
+    for (const InstanceSeen& one : ec2->Describe("ledger", "").value_or({})) {
+      if (one.id == id) return one;
+    }
+    return InstanceSeen();
+  };
+  ASSERT_TRUE(ec2->Terminate(id).ok());
+  for (int i = 0; i < 500 && seen().state != InstanceState::kGone; ++i) usleep(20'000);
+  ASSERT_EQ(seen().state, InstanceState::kGone);
+  EXPECT_FALSE(seen().freed) << "the group is left";
+  ASSERT_TRUE(ec2->Terminate(id).ok());
+  EXPECT_EQ(Order("placements"), "none");
+  EXPECT_TRUE(seen().freed);
+  const auto another = MakeEc2Provider(ec2_test::Api(), ec2_test::Notes());
+  EXPECT_TRUE(another->Terminate(id).ok()) << "may be repeated, by anybody";
+}
+
+TEST(Ec2Resolve, ReservedCapacity) {
+  ASSERT_EQ(Order("reset"), "ok");
+  Ec2Wish wish = Wish();
+  wish.type.clear();
+  const auto says = [&](const char* what) {
+    const std::string error = Error(wish);
+    EXPECT_NE(error.find(what), std::string::npos) << error;
+  };
+  wish.reservation = "cr-0123456789abcdef0";
+  says("there is no capacity reservation cr-0123456789abcdef0");
+  wish.reservation = Order("reserve?type=m5.large&count=2&zone=us-east-1b");
+  wish.nodes = 3;
+  says("is for 2 machines, fewer than 3 nodes");
+  wish.nodes = 2;
+  wish.spot = true;
+  says("not of the spot market");
+  wish.spot = false;
+  wish.type = "c5.large";
+  says("is for m5.large, not for c5.large");
+  wish.type.clear();
+  wish.zone = "us-east-1a";
+  says("is in us-east-1b, not in us-east-1a");
+  wish.zone.clear();
+  const auto offers = Resolve(wish);
+  ASSERT_TRUE(offers.ok()) << offers.status().ToString();
+  ASSERT_EQ(offers->size(), 1U);
+  Provider* ec2 = nullptr;
+  std::string id = Launched(*offers, "reserved", &ec2);
+  EXPECT_EQ(Split(Order("given?id=" + id), '|')[1], wish.reservation);
+  // A block is capacity that was bought for a while, and a market of its own.
+  wish.nodes = 1;
+  wish.reservation = Order(
+      "reserve?type=p4d.24xlarge&count=1&ReservationType=capacity-block&State=scheduled&StartDate="
+      "2026-12-01T11:30:00Z");
+  says("is scheduled: it begins at 2026-12-01T11:30:00Z");
+  wish.reservation = Order("reserve?type=p4d.24xlarge&count=1&ReservationType=capacity-block");
+  const auto block = Resolve(wish);
+  ASSERT_TRUE(block.ok()) << block.status().ToString();
+  EXPECT_EQ((*block)[0].ask.market, "capacity-block");
+  EXPECT_FALSE((*block)[0].price);
+  id = Launched(*block, "block", &ec2);
+  EXPECT_EQ(Split(Order("given?id=" + id), '|')[2], "capacity-block");
+}
+
+TEST(Ec2Resolve, AnotherNetwork) {
+  ASSERT_EQ(Order("reset"), "ok");
+  const std::vector<std::string> made = Split(Order("vpc?zone=us-east-1b"), ' ');
+  ASSERT_EQ(made.size(), 3U);
+  Ec2Wish wish = Wish();
+  const auto says = [&](const std::string& what) {
+    const std::string error = Error(wish);
+    EXPECT_NE(error.find(what), std::string::npos) << error;
+  };
+  wish.subnets = {"subnet-0123456789abcdef0"};
+  says("there is no subnet subnet-0123456789abcdef0");
+  wish.subnets = {made[0], ec2::ParseOptions((*Resolve(Wish()))[0].ask.options)->subnet};
+  says("of more than one VPC");
+  wish.subnets = {made[0]};
+  wish.zone = "us-east-1a";
+  says("the subnets are in us-east-1b, and not in us-east-1a");
+  wish.zone.clear();
+  wish.groups = {"team node"};
+  says("Did you mean team nodes?");
+  wish.groups = {"team nodes"};
+  wish.nodes = 2;
+  says("could not reach each other");
+  EXPECT_EQ(Order("open?id=" + made[1]), "ok");
+  auto offers = Resolve(wish);
+  ASSERT_TRUE(offers.ok()) << offers.status().ToString();
+  ASSERT_EQ(offers->size(), 1U);
+  Provider* ec2 = nullptr;
+  std::string id = Launched(*offers, "other-vpc", &ec2);
+  EXPECT_EQ(Order("given?id=" + id), "||on-demand|" + made[0] + "|" + made[1] + "|");
+  // Without one of the user's the ledger has a group there, too.
+  wish.groups.clear();
+  id = Launched(*Resolve(wish), "own-group", &ec2);
+  const std::string group = Split(Order("given?id=" + id), '|')[4];
+  EXPECT_EQ(Order("group?id=" + group), "stoker-ledger opens to " + group);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "provider/ec2/ec2_options.h"
 #include "provider/ec2/ec2_provider.h"
 #include "provider/ec2/ec2_request.h"
+#include "sys/real_clock.h"
 #include "test/ec2/orders.h"
 
 namespace stoker::ec2_test {
@@ -25,6 +26,7 @@ inline Ec2Notes Notes() {
                ? Status::Ok()
                : Status(Code::kUnavailable, "the lab does not answer");
   };
+  notes.store_now = [] { return std::optional(RealClock().Wall()); };
   return notes;
 }
 

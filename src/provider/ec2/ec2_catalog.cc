@@ -17,17 +17,7 @@ namespace stoker::ec2 {
 namespace {
 
 constexpr int64_t kMib = 1 << 20;
-// How long an answer is good for. Types, zones and images come and go over weeks; what a user makes
-// or deletes is looked for again within the hour, and prices of spot move slowly.
-constexpr Duration kDay = Duration::Hours(24);
-constexpr Duration kHour = Duration::Hours(1);
-constexpr Duration kWhile = Duration::Minutes(10);
-
-Call Lasting(const std::string& region, const char* action, Params params, Duration good_for) {
-  Call call{"ec2", region, action, std::move(params)};
-  call.good_for = good_for;
-  return call;
-}
+constexpr Duration kWhile = Duration::Minutes(10);  // prices of spot move slowly
 
 bool Has(const pugi::xml_node& set, const std::string& value) {
   for (const pugi::xml_node item : set.children("item")) {
@@ -49,6 +39,11 @@ MachineType TypeOf(const pugi::xml_node& item) {
   type.x86_64 = Has(item.child("processorInfo").child("supportedArchitectures"), "x86_64");
   type.spot = Has(item.child("supportedUsageClasses"), "spot");
   type.on_demand = Has(item.child("supportedUsageClasses"), "on-demand");
+  type.cluster = Has(item.child("placementGroupInfo").child("supportedStrategies"), "cluster");
+  const pugi::xml_node network = item.child("networkInfo");
+  if (TextIn(network, "efaSupported") == "true") {
+    type.efa = std::max<int64_t>(NumberIn(network.child("efaInfo"), "maximumEfaInterfaces"), 1);
+  }
   return type;
 }
 
@@ -67,6 +62,7 @@ bool IsKind(const MachineType& type, const std::string& wanted) {
 
 bool Fits(const MachineType& type, const MachineWish& wish) {
   if (!type.x86_64 || (wish.spot ? !type.spot : !type.on_demand)) return false;
+  if (!Lacks(type, wish).empty()) return false;
   if (type.gpus < wish.gpus || type.cpus * 1000 < wish.cpus_thousandths) return false;
   if (type.memory_mib * kMib < wish.memory_bytes) return false;
   // A GPU that nobody asked for is paid for all the same.
@@ -75,6 +71,12 @@ bool Fits(const MachineType& type, const MachineWish& wish) {
 }
 
 }  // namespace
+
+std::string Lacks(const MachineType& type, const MachineWish& wish) {
+  if (wish.cluster && !type.cluster) return "cannot be placed in a cluster";
+  if (wish.efa && type.efa == 0) return "has no EFA";
+  return "";
+}
 
 std::vector<MachineType> FitTypes(const std::vector<MachineType>& all, const MachineWish& wish) {
   std::vector<MachineType> fit;
@@ -205,21 +207,21 @@ Result<std::string> Parameter(AwsApi& api, const std::string& region, const std:
   return Status(Code::kCorrupt, Described(call) + ": the answer has no value");
 }
 
-Result<Network> DefaultNetwork(AwsApi& api, const std::string& region) {
-  Network network;
-  STOKER_TRY(EachItem(api,
-                      Lasting(region, "DescribeVpcs", Filters({{"is-default", {"true"}}}), kHour),
-                      "vpcSet", [&](const auto& item) { network.vpc = TextIn(item, "vpcId"); }));
-  if (network.vpc.empty()) {
-    return Status(Code::kNotFound, "the account has no default VPC in " + region,
-                  "Make one: aws ec2 create-default-vpc --region " + region);
-  }
-  const Params params = Filters({{"vpc-id", {network.vpc}}, {"default-for-az", {"true"}}});
-  STOKER_TRY(EachItem(
-      api, Lasting(region, "DescribeSubnets", params, kHour), "subnetSet", [&](const auto& item) {
-        network.subnets[TextIn(item, "availabilityZone")] = TextIn(item, "subnetId");
-      }));
-  return network;
+Result<Reservation> FindReservation(AwsApi& api, const std::string& region, const std::string& id) {
+  std::vector<Reservation> out;
+  const Call call{"ec2", region, "DescribeCapacityReservations", {{"CapacityReservationId.1", id}}};
+  const Status told = EachItem(api, call, "capacityReservationSet", [&](const auto& item) {
+    if (TextIn(item, "capacityReservationId") != id) return;
+    out.push_back({TextIn(item, "instanceType"), TextIn(item, "availabilityZone"),
+                   TextIn(item, "state"), TextIn(item, "startDate"),
+                   NumberIn(item, "totalInstanceCount"),
+                   TextIn(item, "reservationType") == "capacity-block"});
+  });
+  if (told.ok() && out.size() == 1) return out[0];
+  if (!told.ok() && !told.Is(Code::kNotFound)) return told;
+  return Status(Code::kNotFound,
+                "there is no capacity reservation " + Printable(id) + " in " + region,
+                "See: aws ec2 describe-capacity-reservations --region " + region);
 }
 
 Result<std::map<std::pair<std::string, std::string>, int64_t>> SpotPrices(
@@ -261,62 +263,6 @@ Status CheckProfile(AwsApi& api, const std::string& region, const std::string& p
                   "aws.instance_profile NAME");
   }
   return StatusOf("looking for the instance profile " + profile, *reply->failure);
-}
-
-Result<std::string> EnsureGroup(AwsApi& api, const std::string& region, const std::string& vpc,
-                                const std::string& ledger_id) {
-  const std::string name = GroupName(ledger_id);
-  std::string id;
-  bool open = false;
-  Call look = Lasting(region, "DescribeSecurityGroups",
-                      Filters({{"vpc-id", {vpc}}, {"group-name", {name}}}), kHour);
-  const auto find = [&] {
-    return EachItem(api, look, "securityGroupInfo", [&](const auto& item) {
-      id = TextIn(item, "groupId");
-      for (const pugi::xml_node rule : item.child("ipPermissions").children("item")) {
-        for (const pugi::xml_node of : rule.child("groups").children("item")) {
-          open = open || id == of.child_value("groupId");
-        }
-      }
-    });
-  };
-  STOKER_TRY(find());
-  if (open) return id;
-  look.anew = true;
-  STOKER_TRY(find());
-  if (id.empty()) {
-    const auto made = api.Send({"ec2",
-                                region,
-                                "CreateSecurityGroup",
-                                {{"GroupName", name},
-                                 {"GroupDescription", "stoker: nodes of one ledger"},
-                                 {"VpcId", vpc},
-                                 {"TagSpecification.1.ResourceType", "security-group"},
-                                 {"TagSpecification.1.Tag.1.Key", kLedgerTag},
-                                 {"TagSpecification.1.Tag.1.Value", ledger_id}}});
-    STOKER_TRY(made.status());
-    // Somebody else was as quick.
-    if (made->failure && made->failure->code != "InvalidGroup.Duplicate") {
-      return StatusOf("making the security group " + name, *made->failure);
-    }
-    pugi::xml_document document;
-    (void)document.load_buffer(made->body.data(), made->body.size());
-    id = TextIn(document.child("CreateSecurityGroupResponse"), "groupId");
-    if (id.empty()) STOKER_TRY(find());
-    if (id.empty()) return Status(Code::kBusy, "the security group " + name + " is not known yet");
-  }
-  if (open) return id;
-  const auto rule = api.Repeat({"ec2",
-                                region,
-                                "AuthorizeSecurityGroupIngress",
-                                {{"GroupId", id},
-                                 {"IpPermissions.1.IpProtocol", "-1"},
-                                 {"IpPermissions.1.Groups.1.GroupId", id}}});
-  STOKER_TRY(rule.status());
-  if (rule->failure && rule->failure->code != "InvalidPermission.Duplicate") {
-    return StatusOf("opening the security group " + name + " to itself", *rule->failure);
-  }
-  return id;
 }
 
 std::string Account(AwsApi& api, const std::string& region) {

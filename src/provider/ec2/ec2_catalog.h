@@ -28,6 +28,8 @@ struct MachineType {
   int64_t gpu_memory_mib = 0;  // of each
   bool x86_64 = false;
   bool spot = false, on_demand = false;
+  bool cluster = false;  // its machines can be near each other
+  int64_t efa = 0;       // interfaces of the kind that one can have
 };
 
 struct Image {
@@ -46,8 +48,12 @@ struct MachineWish {
   int64_t gpus = 0;
   std::string gpu_name;  // "H100", "A100-80GB"
   bool spot = false;
+  bool cluster = false;  // near each other
+  bool efa = false;
 };
 
+// What lacks in the type itself, in words; "" = nothing.
+std::string Lacks(const MachineType& type, const MachineWish& wish);
 // Types that can do it, the smallest first: by GPUs, CPUs, memory.
 std::vector<MachineType> FitTypes(const std::vector<MachineType>& all, const MachineWish& wish);
 // "no type of us-east-1 has 8 GPUs of the kind H10: the nearest kind is H100".
@@ -70,12 +76,16 @@ Result<std::map<std::string, std::set<std::string>>> Offerings(
 Result<Image> FindImage(AwsApi& api, const std::string& region, const std::string& id);
 Result<std::string> Parameter(AwsApi& api, const std::string& region, const std::string& name);
 
-struct Network {
-  std::string vpc;
-  std::map<std::string, std::string> subnets;  // by zone
+// Capacity that somebody has reserved or bought.
+struct Reservation {
+  std::string type, zone;
+  std::string state;  // "active"
+  std::string begins;
+  int64_t machines = 0;
+  bool block = false;
 };
-// The default one. kNotFound: there is none.
-Result<Network> DefaultNetwork(AwsApi& api, const std::string& region);
+// kNotFound.
+Result<Reservation> FindReservation(AwsApi& api, const std::string& region, const std::string& id);
 
 // Latest prices of spot, by (type, zone), in millionths an hour. What is not told is left out.
 Result<std::map<std::pair<std::string, std::string>, int64_t>> SpotPrices(
@@ -83,11 +93,6 @@ Result<std::map<std::pair<std::string, std::string>, int64_t>> SpotPrices(
 
 // kNotFound: the profile is not there. Ok also where this user may not ask.
 Status CheckProfile(AwsApi& api, const std::string& region, const std::string& profile);
-
-// The ledger's security group of the VPC, which lets in its own members alone; made where it is
-// missing. May be repeated.
-Result<std::string> EnsureGroup(AwsApi& api, const std::string& region, const std::string& vpc,
-                                const std::string& ledger_id);
 
 // The account's number; "" = nobody tells.
 std::string Account(AwsApi& api, const std::string& region);

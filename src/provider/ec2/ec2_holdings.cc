@@ -54,6 +54,7 @@ Ec2Holding OfInstance(const std::string& region, const Instance& instance) {
   out.job = instance.seen.job;
   out.token = instance.seen.token;
   out.index = instance.seen.index;
+  out.group = instance.group;
   out.gone = instance.seen.state == InstanceState::kGone;
   out.since = instance.started;
   out.expires = instance.seen.expires;
@@ -145,6 +146,27 @@ Status AddRules(AwsApi& api, const std::string& region, const std::string& ledge
                   });
 }
 
+Status AddPlacements(AwsApi& api, const std::string& region, const std::string& ledger_id,
+                     std::vector<Ec2Holding>* out) {
+  std::set<std::string> used;
+  for (const Ec2Holding& one : *out) {
+    if (one.kind == Ec2Kind::kInstance && !one.gone) used.insert(one.group);
+  }
+  return EachItem(api, {"ec2", region, "DescribePlacementGroups", Tagged(ledger_id)},
+                  "placementGroupSet", [&](const pugi::xml_node& item) {
+                    Ec2Holding one;
+                    one.kind = Ec2Kind::kPlacement;
+                    one.region = region;
+                    one.id = TextIn(item, "groupName");
+                    one.what = TextIn(item, "strategy");
+                    one.state = TextIn(item, "state");
+                    one.job = TagIn(item, kJobTag);
+                    one.in_use = used.contains(one.id);
+                    one.gone = one.state == "deleting" || one.state == "deleted";
+                    out->push_back(std::move(one));
+                  });
+}
+
 }  // namespace
 }  // namespace ec2
 
@@ -153,7 +175,7 @@ Result<std::vector<Ec2Holding>> Ec2Holdings(ec2::AwsApi& api, const std::string&
                                             std::vector<std::string>* troubles) {
   std::vector<Ec2Holding> out;
   STOKER_TRY(ec2::AddInstances(api, region, ledger_id, &out));
-  for (const auto add : {ec2::AddVolumes, ec2::AddGroups, ec2::AddRules}) {
+  for (const auto add : {ec2::AddVolumes, ec2::AddGroups, ec2::AddRules, ec2::AddPlacements}) {
     const Status added = add(api, region, ledger_id, &out);
     if (!added.ok()) troubles->push_back(added.ToString());
   }
@@ -174,6 +196,7 @@ bool IsExpired(const Ec2Holding& holding, WallTime now) {
     case Ec2Kind::kRule:
       return true;
     case Ec2Kind::kGroup:
+    case Ec2Kind::kPlacement:
       break;
   }
   return false;
@@ -196,12 +219,17 @@ Status EndEc2Holding(ec2::AwsApi& api, const Ec2Holding& holding) {
       call.action = "RevokeSecurityGroupIngress";
       call.params = {{"GroupId", holding.group}, {"SecurityGroupRuleId.1", holding.id}};
       break;
+    case Ec2Kind::kPlacement:
+      call.action = "DeletePlacementGroup";
+      call.params = {{"GroupName", holding.id}};
+      break;
     case Ec2Kind::kGroup:
       return Status(Code::kInvalid, "a ledger's security group stays: " + holding.id);
   }
   const auto reply = api.Repeat(call);
   STOKER_TRY(reply.status());
   if (!reply->failure) return Status::Ok();
+  if (reply->failure->code == "InvalidPlacementGroup.Unknown") return Status::Ok();
   const Status why = ec2::StatusOf(ec2::Described(call) + " of " + holding.id, *reply->failure);
   return why.Is(Code::kNotFound) ? Status::Ok() : why;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All that carries the tag of a ledger in a region, for whoever clears up: instances, volumes that
-// outlived theirs, the security group and rules in it that somebody made for a while.
+// outlived theirs, the security group and rules in it that somebody made for a while, placement
+// groups of jobs.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace stoker {
 
-enum class Ec2Kind { kInstance, kVolume, kGroup, kRule };
+enum class Ec2Kind { kInstance, kVolume, kGroup, kRule, kPlacement };
 
 struct Ec2Holding {
   Ec2Kind kind = Ec2Kind::kInstance;
@@ -30,7 +31,7 @@ struct Ec2Holding {
   int index = 0;
   bool gone = false;    // terminated, or soon: EC2 tells of those for an hour
   bool in_use = false;  // a volume of a machine, a group that a rule or a machine needs
-  std::string group;    // of a rule
+  std::string group;    // of a rule; of placement, of an instance
   WallTime since;       // by EC2's clock; 0 = not told
   WallTime expires;     // what `stoker-expires` says; 0 = nothing
   // In millionths of a dollar an hour, while it runs: of spot as the market is now, else by the

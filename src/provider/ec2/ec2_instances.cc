@@ -100,6 +100,7 @@ Instance Parse(const pugi::xml_node& item, WallTime now) {
   if (started.ok() && up) seen.up_for = std::max(now - *started, Duration());
   out.type = Text(item, "instanceType");
   out.zone = Text(item.child("placement"), "availabilityZone");
+  out.group = Text(item.child("placement"), "groupName");
   out.image = Text(item, "imageId");
   out.market = Text(item, "instanceLifecycle") == "spot" ? kSpot : kOnDemand;
   return out;

@@ -29,6 +29,10 @@ void Fields(A& a, T& t) {
   a("subnet", t.subnet);
   a("vpc", t.vpc);
   a("group", t.group);
+  a("groups", t.groups);
+  a("placement", t.placement);
+  a("reservation", t.reservation);
+  a("efa", t.efa);
   a("profile", t.profile);
   a("disks", t.disks);
   a("labels", t.labels);

@@ -12,6 +12,8 @@
 
 namespace stoker::ec2 {
 
+inline constexpr char kCluster[] = "cluster";
+
 // A volume of the image, as it is attached.
 struct Disk {
   std::string device;  // "/dev/xvda"
@@ -26,10 +28,14 @@ struct Label {
 };
 
 struct Options {
-  std::string subnet;   // "subnet-…": of the place's zone
-  std::string vpc;      // that it is in
-  std::string group;    // "sg-…"
-  std::string profile;  // of IAM: its name
+  std::string subnet;               // "subnet-…": of the place's zone
+  std::string vpc;                  // that it is in
+  std::string group;                // "sg-…": the ledger's; "" where the user has named others:
+  std::vector<std::string> groups;  // their ids
+  std::string placement;            // kCluster: near each other in that zone; "" = anywhere
+  std::string reservation;          // "cr-…": of capacity, also a block's
+  int64_t efa = 0;                  // network interfaces of the kind; 0 = an ordinary one
+  std::string profile;              // of IAM: its name
   std::vector<Disk> disks;
   std::vector<Label> labels;  // the user's tags
   std::string store_region;   // of the bucket

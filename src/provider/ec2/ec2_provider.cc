@@ -52,7 +52,8 @@ class Ec2 : public Provider {
   LaunchAnswer Launch(const LaunchRequest& request) override {
     const std::string& region = request.ask.place.region;
     if (!IsSafeName(region)) return No(RefusalClass::kInvalid, "the request names no region");
-    if (request.not_after.ms > 0 && api_->Now() > request.not_after) {
+    STOKER_ASSIGN(const WallTime now, StoreNow());
+    if (request.not_after.ms > 0 && now > request.not_after) {
       return No(RefusalClass::kOver, "the time to send this request is over");
     }
     const auto options = ParseOptions(request.ask.options);
@@ -62,6 +63,16 @@ class Ec2 : public Provider {
     auto params = RunInstances(request, *options, *user_data);
     if (!params.ok()) return No(RefusalClass::kInvalid, params.status().ToString());
     STOKER_TRY(Note(region));
+    if (!options->placement.empty()) {
+      const Call group{"ec2", region, "CreatePlacementGroup", CreatePlacementGroup(request)};
+      const auto made = api_->Repeat(group);
+      if (!made.ok()) return NoAnswerOf(made.status());
+      if (made->failure && made->failure->code != "InvalidPlacementGroup.Duplicate") {
+        return Refused(request, group, *made->failure);
+      }
+      const std::lock_guard lock(mutex_);
+      let_go_.erase(PlacementGroupName(request));
+    }
     const Call call{"ec2", region, "RunInstances", std::move(*params)};
     const auto reply = api_->Send(call);
     if (!reply.ok()) return NoAnswerOf(reply.status());
@@ -81,7 +92,10 @@ class Ec2 : public Provider {
         out.unheard.push_back({Place{traits_.name, "", region, ""}, found.status()});
         continue;
       }
-      for (const Instance& instance : *found) out.push_back(instance.seen);
+      for (const Instance& instance : *found) {
+        out.push_back(instance.seen);
+        if (HoldsGroup(instance, *found)) out.back().freed = false;
+      }
     }
     if (!regions.empty() && out.unheard.size() == regions.size()) return out.Whole();
     return out;
@@ -90,6 +104,7 @@ class Ec2 : public Provider {
   Status Terminate(const std::string& id) override {
     STOKER_ASSIGN(const std::optional<Instance> found, Find(id));
     if (!found) return Status::Ok();
+    if (found->seen.state == InstanceState::kGone) return LetGo(*found);
     return Change(id, "TerminateInstances").status;
   }
 
@@ -130,6 +145,36 @@ class Ec2 : public Provider {
     return refusal;
   }
 
+  // The last that is told of a placement group which has no machine any more.
+  bool HoldsGroup(const Instance& instance, const std::vector<Instance>& all) {
+    const auto in_it = [&](const Instance& other) {
+      return other.group == instance.group && other.seen.state != InstanceState::kGone;
+    };
+    if (instance.group.empty() || instance.seen.state != InstanceState::kGone) return false;
+    const std::lock_guard lock(mutex_);
+    return !let_go_.contains(instance.group) && std::none_of(all.begin(), all.end(), in_it);
+  }
+
+  Status LetGo(const Instance& instance) {
+    if (!StartsWith(instance.group, GroupName(instance.seen.ledger_id) + "-")) return Status::Ok();
+    std::string region;
+    {
+      const std::lock_guard lock(mutex_);
+      region = places_[instance.seen.id];
+    }
+    const Call call{"ec2", region, "DeletePlacementGroup", {{"GroupName", instance.group}}};
+    const auto reply = api_->Repeat(call);
+    STOKER_TRY(reply.status());
+    const std::string code = reply->failure ? reply->failure->code : "";
+    // In use: by machines that were asked for since.
+    const bool over = code.empty() || code == "InvalidPlacementGroup.Unknown" ||
+                      code == "InvalidPlacementGroup.InUse";
+    if (!over) return StatusOf(Described(call) + " " + instance.group, *reply->failure);
+    const std::lock_guard lock(mutex_);
+    let_go_.insert(instance.group);
+    return Status::Ok();
+  }
+
   // What EC2 makes of a token that it knows already, and which others have used.
   LaunchAnswer Refused(const LaunchRequest& request, const Call& call, const Failure& failure) {
     auto refusal = RefusalOf(failure);
@@ -165,6 +210,13 @@ class Ec2 : public Provider {
     const std::lock_guard lock(mutex_);
     noted_.insert(region);
     return Status::Ok();
+  }
+
+  // No clock but the store's: EC2's and this machine's may be minutes from it.
+  Result<WallTime> StoreNow() {
+    if (!notes_.store_now()) STOKER_TRY(notes_.regions().status());
+    if (const auto now = notes_.store_now()) return *now;
+    return Status(Code::kUnavailable, "the store does not say what time it is");
   }
 
   // Asked for anew each time: whoever noted one did so before anything was there.
@@ -244,6 +296,7 @@ class Ec2 : public Provider {
   ProviderTraits traits_;
   std::mutex mutex_;
   std::set<std::string> noted_;                // by this process
+  std::set<std::string> let_go_;               // placement groups, by this process
   std::map<std::string, std::string> places_;  // regions of instances that it has seen
 };
 

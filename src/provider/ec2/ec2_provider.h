@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct Ec2Notes {
   // Asks the machine's own agent to be taken after `lead`.
   std::function<Status(const std::string& job, const std::string& instance_id, Duration lead)>
       drill;
+  // The store's clock, as far as `regions` has told it.
+  std::function<std::optional<WallTime>()> store_now;
 };
 
 // Moves the time until which nobody but its own job ends the machine.

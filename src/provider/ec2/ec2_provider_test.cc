@@ -34,6 +34,8 @@ struct Wire {
   int refused = 0;
   WallTime now = *ParseRfc3339(kStart);
   WallTime service_now = *ParseRfc3339(kStart);
+  Duration store_ahead;
+  bool store_told = false;  // the store's clock is known once it was asked
 
   void Answer(int status, const std::string& body) {
     answers.push_back(HttpResponse{status, {{"Date", kDate}}, body});
@@ -72,7 +74,13 @@ struct Wire {
       return Send(url, request);
     };
     Ec2Notes notes;
-    notes.regions = [this] { return Result<std::vector<std::string>>(regions); };
+    notes.regions = [this] {
+      store_told = true;
+      return Result<std::vector<std::string>>(regions);
+    };
+    notes.store_now = [this] {
+      return store_told ? std::optional(now + store_ahead) : std::nullopt;
+    };
     notes.note_region = [this](const std::string& region) {
       EXPECT_TRUE(asked.empty()) << "asked before the region was noted";
       noted.push_back(region);
@@ -179,6 +187,25 @@ TEST(Ec2Provider, MachinesThatHaveComeAndGone) {
   const auto over = ec2->Launch(Asking());
   ASSERT_TRUE(over.refusal());
   EXPECT_EQ(over.refusal()->what, RefusalClass::kOver);
+}
+
+TEST(Ec2Provider, TheTimeToSendIsOfTheStoresClock) {
+  // Ten minutes behind EC2's, a request just made would be over for EC2.
+  for (const int minutes : {-12, 12}) {
+    Wire wire;
+    wire.store_ahead = Duration::Minutes(minutes);
+    auto ec2 = wire.Make();
+    LaunchRequest request = Asking();
+    request.not_after = wire.now + wire.store_ahead + Duration::Minutes(1);
+    wire.Answer(200, RunOf(Machine("i-a", 0, 0) + Machine("i-b", 1, 0)));
+    const auto sent = ec2->Launch(request);
+    EXPECT_TRUE(sent.ok()) << minutes << ": " << sent.status().ToString();
+    request.not_after = wire.now + wire.store_ahead - Duration::Minutes(1);
+    const auto late = ec2->Launch(request);
+    ASSERT_TRUE(late.refusal()) << minutes;
+    EXPECT_EQ(late.refusal()->what, RefusalClass::kOver);
+    EXPECT_EQ(wire.asked.size(), 1U);
+  }
 }
 
 TEST(Ec2Provider, NothingIsSentThatCannotBe) {

@@ -97,6 +97,7 @@ void AddTags(const std::vector<Label>& tags, bool spot, Writer* out) {
 }
 
 void AddMarket(const Ask& ask, Writer* out) {
+  if (ask.market == kBlock) out->Add("InstanceMarketOptions.MarketType", kBlock);
   if (ask.market != kSpot) return;
   out->Add("InstanceMarketOptions.MarketType", "spot");
   // Persistent requests would start another after one was ended.
@@ -104,6 +105,41 @@ void AddMarket(const Ask& ask, Writer* out) {
   out->Add("InstanceMarketOptions.SpotOptions.InstanceInterruptionBehavior", "terminate");
   if (ask.ceiling) {
     out->Add("InstanceMarketOptions.SpotOptions.MaxPrice", PriceText(*ask.ceiling));
+  }
+}
+
+// Where it is, and what it is plugged into.
+void AddPlace(const LaunchRequest& request, const Options& options, Writer* out) {
+  if (!options.placement.empty()) out->Add("Placement.GroupName", PlacementGroupName(request));
+  if (!options.reservation.empty()) {
+    out->Add("CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId",
+             options.reservation);
+  }
+  std::vector<std::string> groups = options.groups;
+  if (!options.group.empty()) groups.push_back(options.group);
+  const auto add_groups = [&](const std::string& prefix) {
+    for (size_t i = 0; i < groups.size(); ++i) {
+      out->Add(prefix + "SecurityGroupId." + std::to_string(i + 1), groups[i]);
+    }
+  };
+  if (options.efa == 0) {
+    if (!options.subnet.empty()) {
+      out->Add("SubnetId", options.subnet);  // which says the zone, too
+    } else if (!request.ask.place.zone.empty()) {
+      out->Add("Placement.AvailabilityZone", request.ask.place.zone);
+    }
+    return add_groups("");
+  }
+  // One on each card; only the first has an address. Source: "Maximize network bandwidth on Amazon
+  // EC2 instances with multiple network cards" (EC2 user guide).
+  for (int64_t card = 0; card < options.efa; ++card) {
+    const std::string prefix = "NetworkInterface." + std::to_string(card + 1) + ".";
+    out->Add(prefix + "DeviceIndex", card == 0 ? "0" : "1");
+    out->Add(prefix + "NetworkCardIndex", std::to_string(card));
+    out->Add(prefix + "InterfaceType", card == 0 ? "efa" : "efa-only");
+    out->Add(prefix + "DeleteOnTermination", "true");
+    if (!options.subnet.empty()) out->Add(prefix + "SubnetId", options.subnet);
+    add_groups(prefix);
   }
 }
 
@@ -141,12 +177,7 @@ Result<Params> RunInstances(const LaunchRequest& request, const Options& options
   out.Add("MaxCount", count);
   out.Add("ImageId", request.ask.image);
   out.Add("InstanceType", request.ask.type);
-  if (!options.subnet.empty()) {
-    out.Add("SubnetId", options.subnet);  // which says the zone, too
-  } else if (!request.ask.place.zone.empty()) {
-    out.Add("Placement.AvailabilityZone", request.ask.place.zone);
-  }
-  if (!options.group.empty()) out.Add("SecurityGroupId.1", options.group);
+  AddPlace(request, options, &out);
   if (!options.profile.empty()) out.Add("IamInstanceProfile.Name", options.profile);
   out.Add("InstanceInitiatedShutdownBehavior", "terminate");
   out.Add("MetadataOptions.HttpTokens", "required");
@@ -157,6 +188,21 @@ Result<Params> RunInstances(const LaunchRequest& request, const Options& options
   AddTags(tags, request.ask.market == kSpot, &out);
   out.Add("UserData", Base64(user_data));
   return out.Take();
+}
+
+std::string PlacementGroupName(const LaunchRequest& request) {
+  return "stoker-" + request.ledger_id + "-" + request.job + "-" + request.ask.place.zone;
+}
+
+Params CreatePlacementGroup(const LaunchRequest& request) {
+  const std::string tag = "TagSpecification.1.Tag.";
+  return {{"GroupName", PlacementGroupName(request)},
+          {"Strategy", kCluster},
+          {"TagSpecification.1.ResourceType", "placement-group"},
+          {tag + "1.Key", kLedgerTag},
+          {tag + "1.Value", request.ledger_id},
+          {tag + "2.Key", kJobTag},
+          {tag + "2.Value", request.job}};
 }
 
 Params DescribeInstances(const std::string& ledger_id, const std::string& job,

@@ -18,6 +18,7 @@ namespace stoker::ec2 {
 
 inline constexpr char kSpot[] = "spot";
 inline constexpr char kOnDemand[] = "on-demand";
+inline constexpr char kBlock[] = "capacity-block";
 
 // Keys of our tags: of characters that the metadata service can show, too.
 inline constexpr char kLedgerTag[] = "stoker-ledger";
@@ -34,6 +35,11 @@ inline constexpr size_t kMostTagValue = 256;
 // user-data or tags too long.
 Result<Params> RunInstances(const LaunchRequest& request, const Options& options,
                             std::string_view user_data);
+
+// The placement group that all requests of the job in that zone share; made before the first of
+// them, by its name. Source: "CreatePlacementGroup" (EC2 API reference).
+std::string PlacementGroupName(const LaunchRequest& request);
+Params CreatePlacementGroup(const LaunchRequest& request);
 
 // Of the machines of a ledger, and of one job or one token unless that is empty.
 Params DescribeInstances(const std::string& ledger_id, const std::string& job,

@@ -8,6 +8,7 @@
 #include "aws/config.h"
 #include "base/text.h"
 #include "provider/ec2/ec2_catalog.h"
+#include "provider/ec2/ec2_network.h"
 #include "provider/ec2/ec2_prices.h"
 #include "provider/ec2/ec2_request.h"
 
@@ -61,7 +62,8 @@ Result<std::vector<std::string>> ZonesOf(AwsApi& api, const Ec2Wish& wish) {
 Result<Image> ImageOf(AwsApi& api, const Ec2Wish& wish) {
   std::string id = wish.image;
   std::string name = StartsWith(id, "ssm:") ? id.substr(4) : "";
-  if (id.empty()) name = wish.gpus.value_or(0) > 0 ? kGpuImage : kUsualImage;
+  // That with the driver for GPUs has the one for EFA, too.
+  if (id.empty()) name = wish.gpus.value_or(0) > 0 || wish.efa ? kGpuImage : kUsualImage;
   if (!name.empty()) {
     auto value = Parameter(api, wish.region, name);
     if (value.status().Is(Code::kNotFound)) {
@@ -85,6 +87,18 @@ Result<Image> ImageOf(AwsApi& api, const Ec2Wish& wish) {
   return image;
 }
 
+MachineWish MachineOf(const Ec2Wish& wish) {
+  MachineWish machine;
+  machine.cpus_thousandths = wish.cpus.value_or(kLeastCpus);
+  machine.memory_bytes = wish.memory.value_or(kLeastMemory);
+  machine.gpus = wish.gpus.value_or(0);
+  machine.gpu_name = wish.gpu_name;
+  machine.spot = wish.spot;
+  machine.cluster = wish.cluster;
+  machine.efa = wish.efa;
+  return machine;
+}
+
 Result<std::vector<MachineType>> GivenType(AwsApi& api, const Ec2Wish& wish) {
   auto type = OneType(api, wish.region, wish.type);
   if (type.ok()) {
@@ -93,7 +107,12 @@ Result<std::vector<MachineType>> GivenType(AwsApi& api, const Ec2Wish& wish) {
                     wish.type + " has another processor than x86-64, for which this stoker is",
                     "Name another type");
     }
-    if (wish.spot ? !type->spot : !type->on_demand) {
+    if (const std::string lacks = Lacks(*type, MachineOf(wish)); !lacks.empty()) {
+      return Status(Code::kInvalid, wish.type + " " + lacks,
+                    "Name another type, or leave that out of 'aws'");
+    }
+    // What is reserved may be sold in no other way.
+    if (wish.reservation.empty() && (wish.spot ? !type->spot : !type->on_demand)) {
       return Status(Code::kInvalid,
                     wish.type + " cannot be had " + (wish.spot ? "as spot" : "on demand"),
                     "Name another type, or change use_spot");
@@ -112,12 +131,7 @@ Result<std::vector<MachineType>> GivenType(AwsApi& api, const Ec2Wish& wish) {
 // The few that are worth a look, the smallest first.
 Result<std::vector<MachineType>> TypesOf(AwsApi& api, const Ec2Wish& wish) {
   if (!wish.type.empty()) return GivenType(api, wish);
-  MachineWish machine;
-  machine.cpus_thousandths = wish.cpus.value_or(kLeastCpus);
-  machine.memory_bytes = wish.memory.value_or(kLeastMemory);
-  machine.gpus = wish.gpus.value_or(0);
-  machine.gpu_name = wish.gpu_name;
-  machine.spot = wish.spot;
+  const MachineWish machine = MachineOf(wish);
   STOKER_ASSIGN(const std::vector<MachineType> all, AllTypes(api, wish.region));
   std::vector<MachineType> fit = FitTypes(all, machine);
   if (fit.empty()) return NothingFits(wish.region, all, machine);
@@ -132,9 +146,42 @@ Result<std::vector<MachineType>> TypesOf(AwsApi& api, const Ec2Wish& wish) {
   return fit;
 }
 
+// What a reservation says of type and zone goes into the wish. True: it is a block.
+Result<bool> ApplyReservation(AwsApi& api, Ec2Wish* wish) {
+  STOKER_ASSIGN(const Reservation found, FindReservation(api, wish->region, wish->reservation));
+  const std::string name = "the capacity reservation " + wish->reservation;
+  if (wish->spot) {
+    return Status(Code::kInvalid, name + " is not of the spot market", "Leave use_spot out");
+  }
+  if (!wish->type.empty() && wish->type != found.type) {
+    return Status(Code::kInvalid, name + " is for " + found.type + ", not for " + wish->type,
+                  "Leave instance_type out");
+  }
+  if (!wish->zone.empty() && wish->zone != found.zone) {
+    return Status(Code::kInvalid, name + " is in " + found.zone + ", not in " + wish->zone,
+                  "Leave the zone out of infra");
+  }
+  if (found.state != "active") {
+    return Status(Code::kInvalid,
+                  name + " is " + found.state +
+                      (found.begins.empty() ? "" : ": it begins at " + found.begins),
+                  "Submit the job when it is active, or name another");
+  }
+  if (found.machines < wish->nodes) {
+    return Status(Code::kInvalid,
+                  name + " is for " + std::to_string(found.machines) + " machines, fewer than " +
+                      std::to_string(wish->nodes) + " nodes",
+                  "Ask for fewer nodes, or name another");
+  }
+  wish->type = found.type;
+  wish->zone = found.zone;
+  return found.block;
+}
+
 struct Way {
   std::string type;
   std::string zone;
+  int64_t efa = 0;  // interfaces of the kind
   std::optional<int64_t> price;
 };
 
@@ -151,11 +198,11 @@ Result<std::vector<Way>> WaysOf(AwsApi& api, const Ec2Wish& wish,
   std::vector<Way> ways;
   for (const std::string& zone : zones) {
     std::optional<Way> best;
-    for (const std::string& name : names) {
-      const auto there = offerings.find(name);
+    for (const MachineType& type : types) {
+      const auto there = offerings.find(type.name);
       if (there == offerings.end() || !there->second.contains(zone)) continue;
-      Way way{name, zone, std::nullopt};
-      if (const auto price = prices.find({name, zone}); price != prices.end()) {
+      Way way{type.name, zone, type.efa, std::nullopt};
+      if (const auto price = prices.find({type.name, zone}); price != prices.end()) {
         way.price = price->second;
       }
       if (!best || (way.price && (!best->price || *way.price < *best->price))) best = way;
@@ -187,20 +234,29 @@ Result<std::vector<Disk>> DisksOf(const Image& image, const Ec2Wish& wish) {
                 "Name another image, or leave 'disk_size' out");
 }
 
-Result<std::vector<Offer>> OffersOf(const Ask& ask, Options options, const std::vector<Way>& ways,
-                                    const Network& network) {
+Result<std::vector<Offer>> OffersOf(const Ec2Wish& wish, const Ask& ask, Options options,
+                                    const std::vector<Way>& ways, const Network& network) {
   std::vector<Offer> offers;
   for (const Way& way : ways) {
     const auto subnet = network.subnets.find(way.zone);
     if (subnet == network.subnets.end()) continue;
     options.subnet = subnet->second;
+    options.efa = wish.efa ? way.efa : 0;
     Offer offer;
     offer.ask = ask;
     offer.ask.place.zone = way.zone;
     offer.ask.type = way.type;
     offer.ask.options = EncodeOptions(options);
-    offer.price = way.price;
+    if (ask.market != kBlock) offer.price = way.price;  // a block is paid when it is bought
     offers.push_back(std::move(offer));
+  }
+  if (offers.empty() && !network.is_default) {
+    std::vector<std::string> zones;
+    for (const auto& [zone, subnet] : network.subnets) zones.push_back(zone);
+    return Status(Code::kInvalid,
+                  "the subnets are in " + Join(zones, ", ") + ", and not in " + ways.front().zone +
+                      (ways.size() > 1 ? " or another zone that has " + ways.front().type : ""),
+                  "Name a subnet there, or another zone or type");
   }
   if (offers.empty()) {
     return Status(
@@ -217,11 +273,29 @@ Result<std::vector<Offer>> OffersOf(const Ask& ask, Options options, const std::
   return offers;
 }
 
+struct Plugs {
+  Network network;
+  std::vector<std::string> groups;
+};
+
+Result<Plugs> PlugsOf(AwsApi& api, const Ec2Wish& wish) {
+  Plugs out;
+  STOKER_ASSIGN(out.network, wish.subnets.empty() ? DefaultNetwork(api, wish.region)
+                                                  : NetworkOf(api, wish.region, wish.subnets));
+  if (wish.groups.empty()) return out;
+  STOKER_ASSIGN(out.groups, GroupIds(api, wish.region, out.network.vpc, wish.groups, wish.nodes));
+  return out;
+}
+
 // What does not hang on the answers to other questions is asked at the same time.
 Result<std::vector<Offer>> Resolve(AwsApi& api, Ec2Wish wish) {
+  bool block = false;
+  if (!wish.reservation.empty()) {
+    STOKER_ASSIGN(block, ApplyReservation(api, &wish));
+  }
   const auto at_once = [](auto ask) { return std::async(std::launch::async, std::move(ask)); };
   auto asked_zones = at_once([&api, wish] { return ZonesOf(api, wish); });
-  auto asked_network = at_once([&api, wish] { return DefaultNetwork(api, wish.region); });
+  auto asked_plugs = at_once([&api, wish] { return PlugsOf(api, wish); });
   auto asked_profile =
       at_once([&api, wish] { return CheckProfile(api, wish.region, wish.profile); });
   auto asked_account = at_once([&api, wish] { return Account(api, wish.region); });
@@ -235,11 +309,14 @@ Result<std::vector<Offer>> Resolve(AwsApi& api, Ec2Wish wish) {
   const auto ways = WaysOf(api, wish, *types, zones);
   STOKER_ASSIGN(const Image image, asked_image.get());
   STOKER_TRY(ways.status());
-  STOKER_ASSIGN(const Network network, asked_network.get());
+  STOKER_ASSIGN(const Plugs plugs, asked_plugs.get());
   STOKER_TRY(asked_profile.get());
   Options options;
-  options.vpc = network.vpc;
+  options.vpc = plugs.network.vpc;
+  options.groups = plugs.groups;
   options.profile = wish.profile;
+  options.reservation = wish.reservation;
+  if (wish.cluster) options.placement = kCluster;
   options.store_region = wish.store_region;
   options.s3_endpoint = wish.s3_endpoint;
   options.ec2_endpoint = wish.ec2_endpoint;
@@ -248,8 +325,8 @@ Result<std::vector<Offer>> Resolve(AwsApi& api, Ec2Wish wish) {
   Ask ask;
   ask.place = {"ec2", asked_account.get(), wish.region, ""};
   ask.image = image.id;
-  ask.market = wish.spot ? kSpot : kOnDemand;
-  return OffersOf(ask, std::move(options), *ways, network);
+  ask.market = wish.spot ? kSpot : block ? kBlock : kOnDemand;
+  return OffersOf(wish, ask, std::move(options), *ways, plugs.network);
 }
 
 }  // namespace
@@ -274,11 +351,14 @@ Status CompleteEc2Offers(ec2::AwsApi& api, const std::string& ledger_id, int64_t
   for (Offer& offer : *offers) {
     STOKER_ASSIGN(ec2::Options options, ec2::ParseOptions(offer.ask.options));
     const std::string& region = offer.ask.place.region;
-    std::string& group = groups[region + " " + options.vpc];
-    if (group.empty()) {
-      STOKER_ASSIGN(group, ec2::EnsureGroup(api, region, options.vpc, ledger_id));
+    if (options.groups.empty()) {
+      std::string& group = groups[region + " " + options.vpc];
+      if (group.empty()) {
+        STOKER_ASSIGN(group,
+                      ec2::EnsureGroup(api, region, options.vpc, ledger_id, options.efa > 0));
+      }
+      options.group = group;
     }
-    options.group = group;
     options.blob_period = blob_period;
     offer.ask.options = ec2::EncodeOptions(options);
   }

@@ -26,6 +26,12 @@ struct Ec2Wish {
   std::optional<int> gpus;
   std::string gpu_name;
   std::optional<int64_t> disk_gib;
+  int nodes = 1;
+  bool cluster = false;              // near each other
+  bool efa = false;                  // with Elastic Fabric Adapters
+  std::string reservation;           // "cr-…", of capacity: says type and zone
+  std::vector<std::string> subnets;  // "subnet-…"; empty = those of the default VPC
+  std::vector<std::string> groups;   // of security, by id or name; empty = the ledger's own
   std::map<std::string, std::string> labels;
   std::string profile;       // "" = "stoker"
   std::string store_region;  // of the bucket

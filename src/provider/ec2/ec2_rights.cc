@@ -17,12 +17,20 @@ namespace {
 using nlohmann::ordered_json;
 
 // Lists of the submitter's.
-constexpr const char* kLook[] = {"DescribeAvailabilityZones", "DescribeImages",
-                                 "DescribeInstances",         "DescribeInstanceTypeOfferings",
-                                 "DescribeInstanceTypes",     "DescribeRegions",
-                                 "DescribeSecurityGroups",    "DescribeSecurityGroupRules",
-                                 "DescribeSpotPriceHistory",  "DescribeSubnets",
-                                 "DescribeVolumes",           "DescribeVpcs"};
+constexpr const char* kLook[] = {"DescribeAvailabilityZones",
+                                 "DescribeCapacityReservations",
+                                 "DescribeImages",
+                                 "DescribeInstances",
+                                 "DescribeInstanceTypeOfferings",
+                                 "DescribeInstanceTypes",
+                                 "DescribePlacementGroups",
+                                 "DescribeRegions",
+                                 "DescribeSecurityGroups",
+                                 "DescribeSecurityGroupRules",
+                                 "DescribeSpotPriceHistory",
+                                 "DescribeSubnets",
+                                 "DescribeVolumes",
+                                 "DescribeVpcs"};
 
 ordered_json Allow(const char* sid, const ordered_json& actions, const ordered_json& resource) {
   return {{"Sid", sid}, {"Effect", "Allow"}, {"Action", actions}, {"Resource", resource}};
@@ -129,6 +137,9 @@ std::vector<RightTried> TryEc2Rights(AwsApi& api, const std::string& region,
                           {"IpPermissions.1.IpProtocol", "-1"},
                           {"IpPermissions.1.Groups.1.GroupId", group}}));
   }
+  out.push_back(
+      TryDry(api, region, "CreatePlacementGroup",
+             {{"GroupName", ec2::GroupName(ledger_id) + "-trial"}, {"Strategy", ec2::kCluster}}));
   try_on("TerminateInstances", machine, "InstanceId.1");
   try_on("StartInstances", machine, "InstanceId.1");
   return out;
@@ -147,7 +158,9 @@ Result<std::string> WithEc2Rights(const std::string& policy, const std::string& 
     ordered_json look = ordered_json::array();
     for (const char* action : kLook) look.push_back(std::string("ec2:") + action);
     all.push_back(Allow("Look", look, "*"));
-    all.push_back(Allow("Group", {"ec2:CreateSecurityGroup", "ec2:AuthorizeSecurityGroupIngress"},
+    all.push_back(Allow("Group",
+                        {"ec2:CreateSecurityGroup", "ec2:AuthorizeSecurityGroupIngress",
+                         "ec2:AuthorizeSecurityGroupEgress"},
                         {arn + ":ec2:*:*:security-group/*", arn + ":ec2:*:*:vpc/*"}));
     // Those of Amazon belong to no account.
     all.push_back(Allow("Image", "ssm:GetParameter", arn + ":ssm:*:*:parameter/aws/service/*"));
@@ -156,13 +169,17 @@ Result<std::string> WithEc2Rights(const std::string& policy, const std::string& 
     all.push_back(Allow("Look", "ec2:DescribeInstances", "*"));
   }
   all.push_back(Allow("Launch", "ec2:RunInstances", "*"));
+  all.push_back(
+      Allow("Place", "ec2:CreatePlacementGroup", arn + ":ec2:*:*:placement-group/stoker-*"));
   ordered_json tags = Allow("TagNew", "ec2:CreateTags", "*");
   tags["Condition"] = {
-      {"StringEquals", {{"ec2:CreateAction", {"RunInstances", "CreateSecurityGroup"}}}}};
+      {"StringEquals",
+       {{"ec2:CreateAction", {"RunInstances", "CreateSecurityGroup", "CreatePlacementGroup"}}}}};
   all.push_back(tags);
   // Only what carries a ledger's tag.
-  ordered_json changes = {"ec2:TerminateInstances", "ec2:StartInstances"};
-  ordered_json things = {arn + ":ec2:*:*:instance/*"};
+  ordered_json changes = {"ec2:TerminateInstances", "ec2:StartInstances",
+                          "ec2:DeletePlacementGroup"};
+  ordered_json things = {arn + ":ec2:*:*:instance/*", arn + ":ec2:*:*:placement-group/*"};
   if (submitter) {  // 'stoker gc'
     changes.insert(changes.end(), {"ec2:DeleteVolume", "ec2:RevokeSecurityGroupIngress"});
     things.insert(things.end(), {arn + ":ec2:*:*:volume/*", arn + ":ec2:*:*:security-group/*"});

@@ -200,6 +200,14 @@ def network(behind, region, plan):
     efa = any(each.get('InterfaceType', '').startswith('efa') for each in cards)
     if efa and not plan['Type']['NetworkInfo'].get('EfaSupported'):
         raise combination(f"EFA interfaces are not supported on {plan['InstanceType']}.")
+    most = plan['Type']['NetworkInfo'].get('EfaInfo', {}).get('MaximumEfaInterfaces', 1)
+    if len(cards) > most:
+        raise combination(f'Interface count {len(cards)} exceeds the limit for '
+                          f"{plan['InstanceType']}")  # fmt: skip
+    for number, each in enumerate(cards):
+        if each.get('NetworkCardIndex', 0) != number or each.get('DeviceIndex') != min(number, 1):
+            raise combination(f'Network card {number} has no interface of device index '
+                              f'{min(number, 1)}')  # fmt: skip
     subnet_id = plan.get('SubnetId') or card.get('SubnetId')
     zone = plan.get('Placement', {}).get('AvailabilityZone')
     if zone and zone not in behind.zones(region):

@@ -99,11 +99,19 @@ def _launch(ec2, region, asked):
     market = asked.get('InstanceMarketOptions', {}).get('MarketType')
     if market == 'spot':
         kinds['spot-instances-request'] = '*'
-    if asked.get('SubnetId'):
-        kinds['subnet'] = asked['SubnetId']
+    cards = asked.get('NetworkInterfaces', [])
+    subnet = asked.get('SubnetId') or (cards and cards[0].get('SubnetId'))
+    if subnet:
+        kinds['subnet'] = subnet
+    if asked.get('Placement', {}).get('GroupName'):
+        kinds['placement-group'] = asked['Placement']['GroupName']
+    reserved = asked.get('CapacityReservationSpecification', {})
+    if reserved.get('CapacityReservationTarget'):
+        target = reserved['CapacityReservationTarget']
+        kinds['capacity-reservation'] = target['CapacityReservationId']
     for kind, name in kinds.items():
         yield 'ec2:RunInstances', _arn(region, kind, name), {}
-    for group in asked.get('SecurityGroupIds', []):
+    for group in asked.get('SecurityGroupIds') or (cards and cards[0].get('Groups')) or []:
         arn, tags = _of(ec2, region, group)
         yield 'ec2:RunInstances', arn, tags
     yield from _new_tags(region, asked, 'RunInstances')
@@ -121,6 +129,12 @@ def asks(ec2, region, action, asked):
     elif action == 'CreateSecurityGroup':
         yield f'ec2:{action}', _arn(region, 'security-group', '*'), {}
         yield f'ec2:{action}', _arn(region, 'vpc', asked.get('VpcId', '*')), {}
+        yield from _new_tags(region, asked, action)
+    elif action.endswith('PlacementGroup'):
+        name = asked.get('GroupName', '*')
+        held = ec2.world.region(region).groups.get(name, {'tags': {}})
+        tags = {f'aws:resourcetag/{k.lower()}': v for k, v in held['tags'].items()}
+        yield f'ec2:{action}', _arn(region, 'placement-group', name), tags
         yield from _new_tags(region, asked, action)
     elif action == 'CreateTags':
         context = {

@@ -45,6 +45,7 @@ constexpr Row kRows[] = {
     {"MaxIOPSLimitExceeded", Class::kQuota, Scope::kRegion, 0, kQuotaNext},
     {"NetworkInterfaceLimitExceeded", Class::kQuota, Scope::kRegion, 0, kQuotaNext},
     {"PrivateIpAddressLimitExceeded", Class::kQuota, Scope::kRegion, 0, kQuotaNext},
+    {"PlacementGroupLimitExceeded", Class::kQuota, Scope::kRegion, 0, kQuotaNext},
     {"PendingVerification", Class::kQuota, Scope::kRegion, 600,
      "Amazon checks the account; that takes minutes to hours"},
     // Too many requests.
@@ -74,6 +75,7 @@ constexpr Row kRows[] = {
     {"InvalidGroup.NotFound", Class::kNotYetConsistent, Scope::kRequest},
     {"InvalidSecurityGroupID.NotFound", Class::kNotYetConsistent, Scope::kRequest},
     {"InvalidLaunchTemplateId.NotFound", Class::kNotYetConsistent, Scope::kRequest},
+    {"InvalidPlacementGroup.Unknown", Class::kNotYetConsistent, Scope::kRequest},
     // Its machines have come and gone; another request may be made of other parameters.
     {"IdempotentInstanceTerminated", Class::kOver, Scope::kRequest},
     {"IdempotentParameterMismatch", Class::kOver, Scope::kRequest},

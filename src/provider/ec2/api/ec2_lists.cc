@@ -39,6 +39,12 @@ Params Filters(const std::vector<std::pair<std::string, std::vector<std::string>
   return params;
 }
 
+Call Lasting(const std::string& region, const char* action, Params params, Duration good_for) {
+  Call call{"ec2", region, action, std::move(params)};
+  call.good_for = good_for;
+  return call;
+}
+
 Status EachItem(AwsApi& api, const Call& call, const char* set,
                 const std::function<void(const pugi::xml_node&)>& take) {
   std::string next;

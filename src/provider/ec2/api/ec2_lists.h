@@ -26,6 +26,14 @@ std::string TagIn(const pugi::xml_node& node, const std::string& key);
 Params Filters(const std::vector<std::pair<std::string, std::vector<std::string>>>& filters,
                Params params = {});
 
+// How long an answer is good for. Types, zones and images come and go over weeks; what a user makes
+// or deletes is looked for again within the hour.
+inline constexpr Duration kDay = Duration::Hours(24);
+inline constexpr Duration kHour = Duration::Hours(1);
+
+// A list of EC2 of which an old answer will do.
+Call Lasting(const std::string& region, const char* action, Params params, Duration good_for);
+
 // Each item of the list `set` in all pages of the answer, or an error: half a list says nothing
 // about what it leaves out.
 Status EachItem(AwsApi& api, const Call& call, const char* set,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """stoker under exactly the rights that `stoker doctor --iam` prints: moto holds the policies and
-refuses what they do not allow."""
+refuses what they do not allow. rights.py less: with any one of them less, something fails."""
 
 import json
 import pathlib
@@ -72,6 +72,62 @@ def said(world, what):
     return [f for f in world.json("doctor", ok=(0, 1)) if f["what"] == what]
 
 
+def without(policy, at, action):
+    less = json.loads(json.dumps(policy))
+    listed = less["Statement"][at]["Action"]
+    rest = [each for each in (listed if isinstance(listed, list) else [listed]) if each != action]
+    if rest:
+        less["Statement"][at]["Action"] = rest
+    else:
+        del less["Statement"][at]
+    return less
+
+
+def actions(policy):
+    for at, statement in enumerate(policy["Statement"]):
+        listed = statement["Action"]
+        for action in listed if isinstance(listed, list) else [listed]:
+            yield at, action
+
+
+# Needed after an upload in parts was cut off, days ago for gc.
+RESUMES = ("s3:AbortMultipartUpload", "s3:ListMultipartUploadParts")
+
+
+def does(world, name):
+    """What comes of all that a job and its submitter ask of a bucket: [(what, how it went)]."""
+    world.program("print('done')\n", "short.py")
+    run = world.stoker("run", "--name", name, "--", "python3", "short.py", timeout=120)
+    came = [("run", run.returncode), ("logs", world.stoker("logs", name).stdout.strip())]
+    for words in (("ls", "--all"), ("gc",)):
+        done = world.stoker(*words, timeout=120)
+        came.append((words[0], done.returncode, "AccessDenied" in done.stdout + done.stderr))
+    found = world.json("doctor", ok=(0, 1))
+    return [*came, *sorted((f["what"], f["level"], "s3:" in f["text"]) for f in found)]
+
+
+def one_less():
+    """Each right that is printed, taken away: something fails that did not."""
+    results = Results()
+    with moto_s3.MotoS3() as server:
+        rights = machine(server, "printer", {}).json("doctor", "--iam")
+        cases = [(f"{who} without {action}", who, without(rights[who], at, action))
+                 for who in ("submitter", "node") for at, action in actions(rights[who])
+                 if action not in RESUMES]  # fmt: skip
+        cases += [(f"{who} with all", who, rights[who]) for who in ("node", "submitter")]
+        users = {text: user(server, f"u{number}", policy)
+                 for number, (text, _, policy) in enumerate(cases)}  # fmt: skip
+        enforce(server)
+        whole = {}
+        for number, (text, who, _) in reversed(list(enumerate(cases))):
+            came = does(machine(server, f"less{number}", users[text]), f"j{number}")
+            if who not in whole:
+                whole[who] = came
+                continue
+            results.check(f"{text}: something fails", came != whole[who], came)
+    results.finish()
+
+
 def main():
     results = Results()
     with moto_s3.MotoS3() as server:
@@ -105,4 +161,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    one_less() if sys.argv[1:] == ["less"] else main()

@@ -6,6 +6,7 @@ api.py PROGRAM [ARG…]
 
 The program gives orders to the lab at $STOKER_TEST_CONTROL: see Orders."""
 
+import datetime
 import os
 import re
 import subprocess
@@ -123,6 +124,8 @@ class Orders:
     def reserve(self, type, count, zone='us-east-1a', **more):
         """A capacity reservation, as a person has it: its id. `more`: what differs in it."""
         name = groups.reserve(self.ec2, REGION, type, zone, int(count))
+        if 'StartDate' in more:
+            more['StartDate'] = datetime.datetime.fromisoformat(more['StartDate'])
         self.ec2.world.region(REGION).reservations[name].update(more)
         return name
 

@@ -269,8 +269,8 @@ TEST(Ec2Resolve, ReservedCapacity) {
   wish.nodes = 1;
   wish.reservation = Order(
       "reserve?type=p4d.24xlarge&count=1&ReservationType=capacity-block&State=scheduled&StartDate="
-      "2026-12-01T11:30:00Z");
-  says("is scheduled: it begins at 2026-12-01T11:30:00Z");
+      "2026-12-01T11:30:00%2B00:00");
+  says("is scheduled: it begins at 2026-12-01T11:30:00");
   wish.reservation = Order("reserve?type=p4d.24xlarge&count=1&ReservationType=capacity-block");
   const auto block = Resolve(wish);
   ASSERT_TRUE(block.ok()) << block.status().ToString();

@@ -101,6 +101,38 @@ def by_itself(lab, check):
               done.stderr)  # fmt: skip
 
 
+def near(lab, check):
+    """Placement groups: each is a job's, and goes with it or after it."""
+    held = lab.ec2.world.region('us-east-1').groups
+    with lab.world('near') as world:
+        (world.work / 'near.yaml').write_text(
+            'resources: {infra: aws/us-east-1, instance_type: m5.large}\n'
+            'aws: {placement: cluster}\nrun: "true"\n'
+        )
+        job = world.submit('near.yaml')
+        (name,) = held
+        check('the group is named by ledger, job and zone', f'-{job}-us-east-1' in name, name)
+        _, seen = things(world, '--dry-run')
+        check('it is listed, and stays while the job does',
+              (seen[name]['kind'], seen[name]['job'], seen[name]['over'])
+              == ('placement group', job, ''), seen[name])  # fmt: skip
+        world.stoker('cancel', job, check=True)
+        world.wait_for('it ends', lambda: world.stoker('show', job) and not held)
+        check('it goes with the last machine', not held, held)
+        # Who looked after the job was killed before that: there is the group, and no machine.
+        lost = world.submit('near.yaml')
+        for each in lab.machines(lost):
+            each.move((0, 'terminated'))
+        for key in [k for k in lab.s3.keys('near/') if lost in k]:
+            lab.s3.client.delete_object(Bucket=lab.s3.bucket, Key=key)
+        (name,) = held
+        lab.below.client('ec2').create_placement_group(GroupName='not-ours', Strategy='cluster')
+        _, seen = things(world)
+        check('gc ends one whose job is over, and no other',
+              seen[name]['over'] == 'its job has ended' and set(held) == {'not-ours'},
+              (seen, held))  # fmt: skip
+
+
 def everywhere(lab, check):
     """A region that the ledger has lost the note of, or that cannot be asked."""
     with lab.world('wide') as world:
@@ -126,7 +158,7 @@ def main():
     results = Results()
     begun = time.time()
     with VerbLab() as lab:
-        for part in (leftovers, by_itself, everywhere):
+        for part in (leftovers, by_itself, near, everywhere):
             results.run(part.__name__, part, lab, results.check)
         results.check('the lab has no bug', not lab.front.bugs, lab.front.bugs)
     print(f'leftovers: {time.time() - begun:.0f} s')

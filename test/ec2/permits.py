@@ -16,6 +16,7 @@ from policy_lint import lint, python
 
 python()
 verb_lab.enter()
+from ec2api import groups  # noqa: E402
 from kit.harness import Results  # noqa: E402
 
 REGION = 'us-east-1'
@@ -77,6 +78,7 @@ def fresh(lab):
         if each.state() != 'terminated':
             client.terminate_instances(InstanceIds=[each.id])
             each.move((0, 'terminated'))
+    lab.ec2.world.region(REGION).groups.clear()
     for group in client.describe_security_groups()['SecurityGroups']:
         if group['GroupName'].startswith('stoker-'):
             client.delete_security_group(GroupId=group['GroupId'])
@@ -113,6 +115,29 @@ def cancelled(lab, world, job):
     return len(lab.machines(job)), said
 
 
+def placed(lab, world, kind, more):
+    """A job whose machines are near each other: what came of asking for it."""
+    (world.work / 'near.yaml').write_text(
+        f'resources: {{infra: aws/{REGION}, instance_type: {kind}}}\n'
+        f'aws: {{placement: cluster{more}}}\nrun: "true"\n'
+    )
+    return world.stoker('run', '--detach', '--json', 'near.yaml')
+
+
+def let_go(lab, world, job):
+    """Whether its placement group goes, as somebody looks; all words."""
+    said = ''
+
+    def gone():
+        nonlocal said
+        looked = world.stoker('show', job)
+        said += looked.stdout + looked.stderr
+        return not lab.ec2.world.region(REGION).groups or 'not authorized' in said
+
+    world.wait_for(f'the placement group of {job} to go, or a word', gone, 30, 0.2)
+    return not lab.ec2.world.region(REGION).groups, said
+
+
 def submits(lab, world):
     """What comes of all that a submitter does: [(what, how it went)], and all words."""
     fresh(lab)
@@ -147,6 +172,16 @@ def submits(lab, world):
         left, said = cancelled(lab, world, job)
         words += said
         came.append(('it is ended', left))
+    bought = groups.reserve(lab.ec2, REGION, 'c5n.18xlarge', 'us-east-1a', 1)
+    done = placed(lab, world, 'c5n.18xlarge', f', efa: true, capacity_reservation: {bought}')
+    job = json.loads(done.stdout)['id'] if done.returncode == 0 else None
+    note('one near others is asked for', done, len(lab.machines(job)) if job else 0)
+    if job:
+        told = world.stoker('show', job)
+        words += told.stdout + told.stderr + cancelled(lab, world, job)[1]
+        gone, said = let_go(lab, world, job)
+        words += said
+        came.append(('its group goes', gone))
     world.stoker('config', 'set', 'aws.instance_profile', 'nobody', check=True)
     done = run(world, '--instance-type', 'm5.large')
     note('a profile that is not there', done, 'no instance profile' in done.stdout + done.stderr)
@@ -167,7 +202,7 @@ def test_submitter(lab, check):
         whole, words = submits(lab, world)
         wanted = {
             'spot has a price': True, 'a machine is asked for': 1, 'it is started again': True,
-            'gc': 0, 'it is ended': 0,
+            'gc': 0, 'it is ended': 0, 'one near others is asked for': 1, 'its group goes': True,
         }  # fmt: skip
         check('the printed rights are enough', wanted.items() <= dict(whole).items()
               and 'not authorized' not in words, (whole, words))  # fmt: skip
@@ -187,7 +222,7 @@ def looks(lab, world, owner):
     """What comes of all that a node does for its job, by a pass with its keys."""
     fresh(lab)
     words, came = '', []
-    job = json.loads(run(owner, '--instance-type', 'm5.large').stdout)['id']
+    job = json.loads(placed(lab, owner, 'm5.large', '').stdout)['id']
     first = lab.machines(job)[0]
     client = lab.below.client('ec2')
     client.stop_instances(InstanceIds=[first.id])
@@ -204,6 +239,9 @@ def looks(lab, world, owner):
     left, said = cancelled(lab, world, job)
     words += said
     came.append(('it is ended', left))
+    gone, said = let_go(lab, world, job)
+    words += said
+    came.append(('its group goes', gone))
     fresh(lab)
     owner.stoker('cancel', '--no-wait', job)
     return came, words
@@ -215,7 +253,8 @@ def test_node(lab, check):
         whole, words = looks(lab, world, owner)
         check('the printed rights are enough for a node', whole == [
               ('a stopped machine is started', True), ('another is asked for', 1),
-              ('it is ended', 0)] and 'not authorized' not in words, (whole, words))  # fmt: skip
+              ('it is ended', 0), ('its group goes', True)] and 'not authorized' not in words,
+              (whole, words))  # fmt: skip
         for number, (at, action) in enumerate(actions(policy)):
             if (policy['Statement'][at]['Sid'], action) == ('Own', 'ec2:CreateTags'):
                 continue  # below

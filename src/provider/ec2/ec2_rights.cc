@@ -169,17 +169,17 @@ Result<std::string> WithEc2Rights(const std::string& policy, const std::string& 
     all.push_back(Allow("Look", "ec2:DescribeInstances", "*"));
   }
   all.push_back(Allow("Launch", "ec2:RunInstances", "*"));
-  all.push_back(
-      Allow("Place", "ec2:CreatePlacementGroup", arn + ":ec2:*:*:placement-group/stoker-*"));
+  // By its name and not by its tag, so that to delete one that is gone is no denial.
+  all.push_back(Allow("Place", {"ec2:CreatePlacementGroup", "ec2:DeletePlacementGroup"},
+                      arn + ":ec2:*:*:placement-group/stoker-*"));
   ordered_json tags = Allow("TagNew", "ec2:CreateTags", "*");
   tags["Condition"] = {
       {"StringEquals",
        {{"ec2:CreateAction", {"RunInstances", "CreateSecurityGroup", "CreatePlacementGroup"}}}}};
   all.push_back(tags);
   // Only what carries a ledger's tag.
-  ordered_json changes = {"ec2:TerminateInstances", "ec2:StartInstances",
-                          "ec2:DeletePlacementGroup"};
-  ordered_json things = {arn + ":ec2:*:*:instance/*", arn + ":ec2:*:*:placement-group/*"};
+  ordered_json changes = {"ec2:TerminateInstances", "ec2:StartInstances"};
+  ordered_json things = {arn + ":ec2:*:*:instance/*"};
   if (submitter) {  // 'stoker gc'
     changes.insert(changes.end(), {"ec2:DeleteVolume", "ec2:RevokeSecurityGroupIngress"});
     things.insert(things.end(), {arn + ":ec2:*:*:volume/*", arn + ":ec2:*:*:security-group/*"});

@@ -14,6 +14,8 @@ import os
 import pathlib
 import signal
 import sys
+import threading
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / each) for each in ('gcp', 'lab', 'e2e', '')]
@@ -21,6 +23,7 @@ import lab as lab_of  # noqa: E402
 
 lab_of.enter()
 from cloud_world import MEET, whole  # noqa: E402
+from fake_gcs import BUCKET  # noqa: E402
 from gce_lab import NODES, SUBMITTER, GceLab  # noqa: E402
 from gce_world import GceWorld  # noqa: E402
 from gceapi import lifecycle  # noqa: E402
@@ -69,6 +72,71 @@ def test_spot(lab, check):
         who = world.who_asked(job)
         check('spot: the first machine asked for the second, with its account',
               who[:1] == [SUBMITTER] and who[-1] == NODES, (who, second.id))  # fmt: skip
+
+
+class Watch(threading.Thread):
+    """When what the bucket has of a job came there, by its own clock: {what: [seconds]}."""
+
+    KINDS = {'record': 'records/{}.json', 'checkpoint': 'jobs/{}/checkpoints/manifests/',
+             'log': 'jobs/{}/log/'}  # fmt: skip
+
+    def __init__(self, lab, job):
+        super().__init__(daemon=True)
+        self.client, self.over = lab.gcs.client(), threading.Event()
+        self.prefixes = {kind: f'team/{path.format(job)}' for kind, path in self.KINDS.items()}
+        self.seen = {kind: {} for kind in self.KINDS}
+        self.look()  # what is there already
+        self.start()
+
+    def look(self):
+        for kind, prefix in self.prefixes.items():
+            for each in self.client.list_blobs(BUCKET, prefix=prefix):
+                self.seen[kind].setdefault((each.name, each.generation), time.time())
+
+    def run(self):
+        while not self.over.wait(0.02):
+            self.look()
+
+    def after(self, kind, moment):
+        self.over.set()
+        return sorted(at - moment for at in self.seen[kind].values() if at > moment)
+
+
+def test_classic(lab, check):
+    """Thirty seconds, and the power button at once: the successor is asked for first."""
+    with GceWorld(lab, 'classic') as world:
+        lab.api.settings.notices = ()  # Google refuses the longer one
+        lab.api.settings.refuse_notice = True
+        job = world.train(150, '--spot')
+        first = world.machine(job, 0)
+        world.trained(first, 10)
+        watch = Watch(lab, job)
+        since = len(lab.log)
+        moment = time.time()
+        world.preempt(first)
+        world.machine(job, 1, limit=60)
+        world.wait_for('the first one is gone', lambda: first.gone, 60, 0.1)
+        gone = time.time() - moment
+        calls = [(each['method'], each['time'] - moment) for each in lab.log[since:]]
+        asked = [at for name, at in calls if name == 'instances.insert'][0]
+        before = [name for name, at in calls if at < asked]
+        record = watch.after('record', moment)
+        kept, log = watch.after('checkpoint', moment), watch.after('log', moment)
+        print(f'classic: after the notice, in seconds: record {record[0]:.2f}, insert {asked:.2f}, '
+              f'checkpoint {kept[0] if kept else -1:.2f}, log {log[0] if log else -1:.2f} to '
+              f'{log[-1] if log else -1:.2f}, gone {gone:.1f}; before the insert: {before}',
+              flush=True)  # fmt: skip
+        check('classic: the record is written before the successor is asked for',
+              record[0] <= asked + 0.1, (record, asked))  # fmt: skip
+        check('classic: the checkpoint comes after it', kept and kept[0] >= asked, (kept, asked))
+        check('classic: the last lines come last', log and log[-1] >= kept[0], (log, kept))
+        world.over(job, limit=400)
+        state, runs, reasons = world.told(job)
+        check('classic: succeeds', (state, len(runs)) == ('Succeeded', 2), (state, runs, reasons))
+        check('classic: goes on where it was', not whole(runs, 150, 1), runs)
+        check('classic: told ahead', reasons[0] == 'Interrupted', reasons)
+        lab.api.settings.refuse_notice = False
+        lab.api.settings.notices = (120.0,)
 
 
 def test_gang(lab, check):

@@ -245,6 +245,53 @@ TEST(GceApi, ANameThatAnotherHasIsNotTaken) {
   EXPECT_EQ(subject.another().Launch(request)->front(), name);
 }
 
+// Google lists nothing that is deleted: who has seen it asks for it by name.
+TEST(GceApi, WhatWasSeenAndIsDeletedIsGone) {
+  GceSubject subject;
+  Provider& gce = subject.provider();
+  LaunchRequest request = subject.Request("taken");
+  request.ask.market = gce::kSpot;
+  ASSERT_TRUE(gce.Launch(request).ok());
+  ASSERT_TRUE(subject.Until([&] { return Living(gce, "taken") == 1; }));
+  ASSERT_EQ(Order("preempt?lead=0&name=" + gce::InstanceName(request, 0)), "ok");
+  ASSERT_TRUE(subject.Until([&] { return Living(gce, "taken") == 0; }));
+  for (int look = 0; look < 2; ++look) {
+    const auto all = gce.Describe("ledger", "job");
+    ASSERT_EQ(all->size(), 1U);
+    EXPECT_EQ(all->front().state, InstanceState::kGone);
+    EXPECT_TRUE(all->front().freed);
+    EXPECT_EQ(all->front().ended_by, EndedBy::kPlatform);
+    EXPECT_FALSE(all->front().refusal);
+  }
+  EXPECT_TRUE(subject.another().Describe("ledger", "")->empty()) << "which has never seen it";
+  // Deleted by hand: nobody says who has taken it.
+  const auto ids = gce.Launch(subject.Request("deleted"));
+  ASSERT_TRUE(subject.Until([&] { return Living(gce, "deleted") == 1; }));
+  ASSERT_EQ(Order("delete?name=" + ids->front()), "ok");
+  ASSERT_TRUE(subject.Until([&] { return Living(gce, "deleted") == 0; }));
+  for (const InstanceSeen& seen : *gce.Describe("ledger", "")) {
+    if (seen.token == "deleted") EXPECT_EQ(seen.ended_by, EndedBy::kUnknown);
+  }
+}
+
+TEST(GceApi, LabelsThatWereCopiedAreNobodys) {
+  GceSubject subject;
+  const LaunchRequest request = subject.Request("copied");
+  ASSERT_TRUE(subject.provider().Launch(request).ok());
+  ASSERT_TRUE(subject.Until([&] { return Living(subject.provider(), "copied") == 1; }));
+  std::string body = *gce::LaunchBody(request, gce_test::Chosen(), "#!/bin/sh\n", {});
+  const std::string name = gce::InstanceName(request, 0);
+  body.replace(body.find(name), name.size(), "like-that-one-0");
+  const auto reply = gce_test::Api()->Send(
+      {"POST", "projects/lab-project/zones/us-central1-a/instances", {}, body});
+  ASSERT_TRUE(reply.ok() && !reply->failure);
+  ASSERT_TRUE(subject.Until([&] {
+    return Order("instances").find("like-that-one-0 us-central1-a RUN") != std::string::npos;
+  }));
+  EXPECT_EQ(Living(subject.provider(), "copied"), 1U);
+  EXPECT_EQ(subject.provider().Describe("ledger", "")->size(), 1U);
+}
+
 TEST(GceApi, TheLeaseIsMovedByALabel) {
   GceSubject subject;
   const auto ids = subject.provider().Launch(subject.Request("labelled"));

@@ -28,6 +28,13 @@ void Fleet::Remember(const std::string& id, const std::string& project, const st
   places_[id] = {project, zone};
 }
 
+std::optional<std::pair<std::string, std::string>> Fleet::PlaceOf(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  const auto known = places_.find(id);
+  if (known == places_.end()) return std::nullopt;
+  return known->second;
+}
+
 Status Fleet::Note(const std::string& place) {
   {
     const std::lock_guard lock(mutex_);

@@ -34,6 +34,8 @@ class Fleet {
   Status Note(const std::string& place);
   // Where that machine is.
   void Remember(const std::string& id, const std::string& project, const std::string& zone);
+  // Its project and zone, as far as that is remembered.
+  std::optional<std::pair<std::string, std::string>> PlaceOf(const std::string& id);
   struct Heard {
     std::vector<Instance> instances;
     std::vector<Unheard> unheard;  // zones and whole projects of which nothing is known

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -32,6 +33,22 @@ Refusal No(RefusalClass what, std::string message) {
   refusal.scope = RefusalScope::kRequest;
   refusal.message = std::move(message);
   return refusal;
+}
+
+// Labels are copied by who makes a machine "like this one" in the console; names are not.
+bool IsItself(const InstanceSeen& seen) {
+  LaunchRequest its;
+  its.job = seen.job;
+  its.token = seen.token;
+  return InstanceName(its, seen.index) == seen.id;
+}
+
+// Of an operation that nobody asked for: the platform has taken the machine.
+bool IsTaking(const std::string& type) {
+  for (const char* each : {"preempted", "hostError", "terminateOnHostMaintenance"}) {
+    if (type == std::string("compute.instances.") + each) return true;
+  }
+  return false;
 }
 
 // What became of one try.
@@ -108,10 +125,11 @@ class Gce : public Provider {
     STOKER_ASSIGN(Fleet::Heard heard, fleet_.ListAll(filter));
     InstancesSeen out;
     for (const Instance& instance : heard.instances) {
-      if (!instance.unsure) out.push_back(instance.seen);
+      if (!instance.unsure && IsItself(instance.seen)) out.push_back(instance.seen);
     }
-    AddRefused(ledger_id, job, &out);
     out.unheard = std::move(heard.unheard);
+    AddRefused(ledger_id, job, &out);  // first: it says why, also of those that were there a moment
+    AddVanished(ledger_id, job, &out);
     return out;
   }
 
@@ -255,6 +273,51 @@ class Gce : public Provider {
     return refusal;
   }
 
+  // What was listed here before and is not any more is asked for by its name: no list has what was
+  // deleted, and that one is left out says little.
+  void AddVanished(const std::string& ledger_id, const std::string& job, InstancesSeen* out) {
+    std::vector<InstanceSeen> missing;
+    {
+      const std::lock_guard lock(mutex_);
+      std::set<std::string> here;
+      for (const InstanceSeen& seen : *out) {
+        here.insert(seen.id);
+        listed_[seen.id] = seen;
+      }
+      for (const auto& [id, seen] : listed_) {
+        const bool asked = seen.ledger_id == ledger_id && (job.empty() || seen.job == job);
+        if (asked && !here.contains(id)) missing.push_back(seen);
+      }
+    }
+    for (InstanceSeen& seen : missing) {
+      if (seen.state != InstanceState::kGone && !HasVanished(&seen)) continue;
+      const std::lock_guard lock(mutex_);
+      listed_[seen.id] = seen;
+      out->push_back(std::move(seen));
+    }
+  }
+
+  bool HasVanished(InstanceSeen* seen) {
+    const auto place = fleet_.PlaceOf(seen->id);
+    if (!place) return false;
+    const auto found = fleet_.Get(place->first, place->second, seen->id);
+    if (!found.ok() || *found) return false;
+    seen->state = InstanceState::kGone;
+    seen->freed = true;
+    seen->up_for.reset();
+    seen->why = "Compute Engine does not have it any more";
+    const std::string zone = ZonePath(place->first, place->second);
+    const std::string filter = "targetLink eq \".*/instances/" + seen->id + "\"";
+    const auto body = api_->Read({"GET", zone + "operations", {{"filter", filter}}});
+    const auto operations = body.ok() ? ParseOperations(*body) : body.status();
+    for (const Operation& operation : operations.value_or({})) {
+      if (!IsTaking(operation.type)) continue;
+      seen->ended_by = EndedBy::kPlatform;
+      seen->why = operation.type;
+    }
+    return true;
+  }
+
   // Of what was asked for here: machines that will not come after all.
   void AddRefused(const std::string& ledger_id, const std::string& job,
                   std::vector<InstanceSeen>* out) {
@@ -371,7 +434,8 @@ class Gce : public Provider {
   const Duration told_for_;
   ProviderTraits traits_;
   std::mutex mutex_;
-  std::map<std::string, Sent> sent_;  // by token
+  std::map<std::string, Sent> sent_;            // by token
+  std::map<std::string, InstanceSeen> listed_;  // as last seen by this process, by id
 };
 
 }  // namespace

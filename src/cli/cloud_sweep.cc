@@ -12,6 +12,7 @@
 #include "aws/account/account.h"
 #include "aws/config.h"
 #include "base/text.h"
+#include "cli/gce_sweep.h"
 #include "ledger/places.h"
 #include "ledger/records.h"
 #include "provider/ec2/ec2_prices.h"
@@ -155,6 +156,7 @@ void SweepCloudAtTimes(Context& context) {
   // Where it cannot be written, this costs some requests more.
   (void)sys::MakeDirs(marks, 0700);
   (void)sys::WriteFileAtomic(mark, "");
+  SweepGoogleAloud(context);
   const auto swept = SweepCloud(context, false, false);
   if (!swept.ok()) return context.Say("machines of EC2 are kept: " + swept.status().ToString());
   for (const std::string& trouble : swept->troubles) context.Say("EC2: " + Printable(trouble));

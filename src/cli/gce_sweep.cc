@@ -15,4 +15,12 @@ Result<std::vector<std::string>> EndExpiredOfGoogle(Context& context, bool dry_r
   return SweepGce(*gce, *api, ledger->id(), dry_run);
 }
 
+void SweepGoogleAloud(Context& context) {
+  const auto ended = EndExpiredOfGoogle(context, false);
+  if (!ended.ok()) context.Say("machines of Google are kept: " + ended.status().ToString());
+  for (const std::string& id : ended.value_or({})) {
+    context.Say("ended " + id + " of Google: its time was over");
+  }
+}
+
 }  // namespace stoker::cli

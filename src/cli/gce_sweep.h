@@ -14,4 +14,7 @@ namespace stoker::cli {
 // only looks. Errors: what could not be asked; some may have been ended.
 Result<std::vector<std::string>> EndExpiredOfGoogle(Context& context, bool dry_run);
 
+// The same, and says what it has ended, and what stood in the way.
+void SweepGoogleAloud(Context& context);
+
 }  // namespace stoker::cli

@@ -103,6 +103,7 @@ class Room:
         self.more = []  # of room.sh's options
         self.process = None
         self.pressed = None  # when its power button was
+        self.killed = False  # whether its power was taken since it booted last
         for name in ('disk', 'root'):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         if cloud.dress:
@@ -113,7 +114,7 @@ class Room:
         run('rm', '-rf', self.folder / 'work')
         (self.folder / 'work').mkdir()
         (self.folder / 'console').write_bytes(b'')
-        self.pressed = None
+        self.pressed, self.killed = None, False
         self.cgroup.mkdir(parents=True, exist_ok=True)
         name = self.cloud.host_name(self.instance)
         self.process = subprocess.Popen(
@@ -181,6 +182,7 @@ class Room:
         os.kill(self.init(), POWER_BUTTON)
 
     def kill(self):
+        self.killed = True
         self.process.kill()
 
     def pids(self):

@@ -56,8 +56,9 @@ class Rooms:
                         self.button(instance)  # it was asked for while there was none yet
                 again = room.wait()
         except Exception:  # noqa: BLE001: it is of the lab, and the test is told
-            self.bugs.append(traceback.format_exc())
-            print(self.bugs[-1], file=sys.stderr, flush=True)
+            if not room.killed:  # else its power went while it was being set up
+                self.bugs.append(traceback.format_exc())
+                print(self.bugs[-1], file=sys.stderr, flush=True)
         with self.lock():
             self.is_off(instance)
 

@@ -17,9 +17,9 @@
 
     function remember() { go.replace('#/compare/' + ids.join(','), {metric: state.metric, x: state.x, axis: view.x === 'step' ? '' : view.x}); }
     function fieldsOf() {
-      var hp = {}, metrics = {};
+      var hp = Object.create(null), metrics = Object.create(null);
       runs.forEach(function (run) {
-        Object.keys(run.row.hp || {}).forEach(function (n) { (hp[n] = hp[n] || {})[run.row.hp[n]] = 1; });
+        Object.keys(run.row.hp || {}).forEach(function (n) { (hp[n] = hp[n] || Object.create(null))[run.row.hp[n]] = 1; });
         Object.keys(run.row.metrics || {}).forEach(function (n) { metrics[n] = (metrics[n] || 0) + 1; });
       });
       var varied = Object.keys(hp).filter(function (n) {

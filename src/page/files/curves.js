@@ -33,7 +33,7 @@
     this.node = node;
     this.runs = runs;
     this.view = view;
-    this.charts = {};
+    this.charts = Object.create(null);
     this.wide = {};
     this.grid = el('div.charts');
     s.add(node, this.grid);

@@ -5,8 +5,8 @@
 (function (s) {
   var el = s.el, ROW = 34, AROUND = 8;
 
-  var widths = {name: 'minmax(150px, 2fr)', state: '112px', where: '100px', id: '96px', reason: 'minmax(110px, 1fr)',
-                age: '72px', duration: '92px', ran: '92px', attempts: '80px', nodes: '66px', user: '100px', checkpoint: '110px'};
+  var widths = {name: 'minmax(146px, 2fr)', state: '114px', where: '78px', id: '96px', reason: 'minmax(94px, 1fr)',
+                age: '58px', duration: '80px', ran: '80px', attempts: '82px', nodes: '66px', user: '100px', checkpoint: '110px'};
   var titles = {attempts: 'attempts', ran: 'ran', checkpoint: 'checkpoint'};
   var times = {age: 1, duration: 1, ran: 1};
 
@@ -15,10 +15,10 @@
 
   // What jobs have, and how many of them.
   function known(rows) {
-    var hp = {}, metrics = {};
+    var hp = Object.create(null), metrics = Object.create(null);
     rows.forEach(function (row) {
       Object.keys(row.hp || {}).forEach(function (name) {
-        (hp[name] = hp[name] || {count: 0, values: {}}).count++;
+        (hp[name] = hp[name] || {count: 0, values: Object.create(null)}).count++;
         hp[name].values[row.hp[name]] = 1;
       });
       Object.keys(row.metrics || {}).forEach(function (name) { metrics[name] = (metrics[name] || 0) + 1; });
@@ -26,8 +26,11 @@
     return {hp: hp, metrics: metrics};
   }
   // Where nobody has chosen: what differs, and what most jobs measure.
-  function usual(all) {
-    var columns = ['name', 'state', 'age', 'duration', 'attempts', 'where', 'reason'];
+  function usual(all, rows) {
+    var several = function (column) { return new Set(rows.map(function (row) { return row[column]; })).size > 1; };
+    var columns = ['name', 'state', 'age', 'duration', 'attempts', 'where', 'reason'].filter(function (column) {
+      return (column !== 'attempts' && column !== 'where') || several(column);
+    });
     var byCount = function (of) { return function (a, b) { return of(b) - of(a) || (a < b ? -1 : 1); }; };
     Object.keys(all.hp).filter(function (name) { return Object.keys(all.hp[name].values).length > 1; })
         .sort(byCount(function (n) { return all.hp[n].count; })).slice(0, 3)
@@ -48,7 +51,7 @@
   s.views.jobs = function (main, query, go) {
     var state = {filter: query.q || '', sort: query.sort || 'age', down: query.down === '1', group: query.group || '',
                  columns: query.cols ? query.cols.split(',').map(decodeURIComponent) : null};
-    var chosen = {}, at = 0, lines = [], closed = {}, columns = [], matching = 0;
+    var chosen = {}, at = 0, lines = [], closed = Object.create(null), columns = [], matching = 0;
     var search = el('input', {type: 'search', placeholder: 'Filter: words, lr<0.1, state=Failed …  ( / )',
                               'aria-label': 'Filter jobs', value: state.filter, autocomplete: 'off', spellcheck: 'false'});
     var group = el('select', {'aria-label': 'Group by'});
@@ -71,7 +74,7 @@
     }
     function arrange() {
       var rows = s.data.jobs.rows, all = known(rows);
-      columns = state.columns || usual(all);
+      columns = state.columns || usual(all, rows);
       var fits = s.filter(state.filter);
       var found = rows.filter(fits);
       matching = found.length;
@@ -96,7 +99,7 @@
       at = Math.min(at, Math.max(0, lines.length - 1));
       body.style.height = lines.length * ROW + 'px';
       grid.setAttribute('aria-rowcount', String(lines.length + 1));
-      grid.style.setProperty('--cols', '34px ' + columns.map(function (c) { return widths[c] || 'minmax(92px, 130px)'; }).join(' '));
+      grid.style.setProperty('--cols', '34px ' + columns.map(function (c) { return widths[c] || '95px'; }).join(' '));
       var options = ['', 'name', 'state', 'user', 'where', 'reason'].concat(Object.keys(all.hp).sort().map(function (n) { return 'hp.' + n; }));
       var signature = options.join('\n');
       if (group.dataset.known !== signature) {
@@ -114,7 +117,8 @@
       head.firstChild.setAttribute('aria-label', 'Chosen for comparison');
       columns.forEach(function (column) {
         var sorted = state.sort === column;
-        var cell = el('span' + (isNumber(column) ? '.num' : ''), {role: 'columnheader', title: s.clean(column),
+        var numbers = isNumber(column) || lines.slice(0, 50).some(function (l) { return l.row && typeof s.field(l.row, column) === 'number'; });
+        var cell = el('span' + (numbers ? '.num' : ''), {role: 'columnheader', title: s.clean(column),
           'aria-sort': sorted ? (state.down ? 'descending' : 'ascending') : null}, s.clean(titleOf(column), 60));
         cell.addEventListener('click', function () {
           state.down = sorted ? !state.down : false;
@@ -215,7 +219,7 @@
     var refilter = s.later(60, function () { state.filter = search.value; address(); grid.scrollTop = 0; at = 0; arrange(); });
     search.addEventListener('input', refilter);
     search.addEventListener('keydown', function (event) { if (event.key === 'ArrowDown' || event.key === 'Enter') { grid.focus(); event.preventDefault(); } });
-    group.addEventListener('change', function () { state.group = group.value; closed = {}; address(); arrange(); });
+    group.addEventListener('change', function () { state.group = group.value; closed = Object.create(null); address(); arrange(); });
     compare.addEventListener('click', function () { location.hash = '#/compare/' + Object.keys(chosen).join(','); });
     more.addEventListener('click', function () {
       drop.hidden = !drop.hidden;

@@ -62,10 +62,11 @@ std::optional<HttpResponse> Gate::Exchange(const HttpRequest& request) {
   if (token.empty()) return std::nullopt;
   // Not a redirect: whoever opened the link may be of another site, and browsers keep the cookie
   // from all that follows from that, but not from where this page itself goes.
-  HttpResponse go{200,
-                  {{"Content-Type", "text/html; charset=utf-8"}},
-                  "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=/\">"
-                  "<title>stoker</title><a href=\"/\">stoker</a>\n"};
+  HttpResponse go{
+      200,
+      {{"Content-Type", "text/html; charset=utf-8"}},
+      "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=/\">"
+      "<link rel=\"icon\" href=\"data:,\"><title>stoker</title><a href=\"/\">stoker</a>\n"};
   if (HasCookie(request)) return go;
   if (!SameSecret(token, secrets_.once) || spent_.exchange(true)) {
     return Refusal(403, "This link has been used, or is not of this 'stoker ui': start it again");

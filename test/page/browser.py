@@ -188,6 +188,7 @@ def test_faults(results, world, browser, page, job, pictures):
     best = "sweep-8 sweep-9 sweep-10 sweep-11"
     views = Views(browser, page.url)
     views.go(f"#/compare/{ids}", ".plot circle")
+    until(views.tab, "document.querySelector('main p').innerText.includes('It has')")
     text = views.tab.inner_text("main p")
     results.check("comparison: names the best and what sets it apart",
                   any(name in text for name in best.split()) and "lr = 2" in text, text)

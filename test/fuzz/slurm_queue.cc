@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Slurm's programs print: squeue as JSON and as lines, sinfo, and what stoker itself has put
-// into a job's name and comment.
+// What Slurm's programs print: squeue as JSON and as lines, sinfo, sacct, and what stoker itself
+// has put into a job's name and comment.
 #include "provider/slurm/slurm_queue.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "provider/slurm/slurm_accounting.h"
 #include "provider/slurm/slurm_folder.h"
 #include "provider/slurm/slurm_job.h"
 #include "provider/slurm/slurm_judge.h"
@@ -57,6 +58,15 @@ FUZZ_TARGET(slurm_queue) {
     for (const GpuShare& gpu : place.gpus) {
       FUZZ_EXPECT(gpu.total >= 0 && gpu.free.value_or(0) >= 0, gpu.name);
     }
+  }
+  const auto used = ParseSacct(text);
+  FUZZ_EXPECT(used.ok() || used.status().Is(Code::kCorrupt), used.status().ToString());
+  if (used.ok()) {
+    for (const SlurmUsed& one : *used) {
+      FUZZ_EXPECT(one.job > 0 && one.elapsed.ms >= 0 && one.gpus.value_or(0) >= 0, one.name);
+    }
+    const SlurmHours hours = SumSlurmHours(*used, true);
+    FUZZ_EXPECT(hours.runs <= used->size() && hours.cpus >= 0 && hours.nodes >= 0, text);
   }
   const auto request = ParseSlurmRequest(text);
   FUZZ_EXPECT(request.ok() || request.status().Is(Code::kCorrupt), request.status().ToString());

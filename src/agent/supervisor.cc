@@ -447,6 +447,9 @@ Ending Supervisor::JudgeExit(bool taken) const {
   } else if (stop_cause_ == StopCause::kStall) {
     ending.reason = EndReason::kStoppedByRule;
     ending.why = "no output and no checkpoint for " + HumanDuration(*config_.stall);
+  } else if (stop_cause_ == StopCause::kRule) {
+    ending.reason = EndReason::kStoppedByRule;
+    ending.why = rule_why_;
   } else if (taken || stop_cause_ == StopCause::kNotice) {
     ending.reason = EndReason::kInterrupted;
     ending.why = "its platform takes the machine; " + ending.why;
@@ -548,6 +551,12 @@ void Supervisor::On(const PlatformSignalled&, Instant, Actions&) {
 }
 
 void Supervisor::On(const Activity&, Instant now, Actions&) { last_activity_ = now.mono; }
+void Supervisor::On(const RuleBroken& event, Instant now, Actions& out) {
+  if (phase_ != AgentPhase::kRunning || event.attempt != attempt_.number) return;
+  rule_why_ = event.why;
+  Stop(StopCause::kRule, now, out);
+}
+
 void Supervisor::On(const Tick&, Instant, Actions&) {}
 
 void Supervisor::CheckTimes(Instant now, Actions& out) {

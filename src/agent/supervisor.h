@@ -101,10 +101,15 @@ struct NoticeRead {
 // An exit that follows is no end of the work, even with code 0. A notice comes besides.
 struct PlatformSignalled {};
 struct Activity {};  // a log line or a checkpoint: the program is alive
+// A rule of the job (metrics/rules/) is broken by what the program says of its training.
+struct RuleBroken {
+  int attempt = 0;
+  std::string why;  // the rule and its numbers; printable
+};
 struct Tick {};
 using AgentEvent =
     std::variant<RecordRead, ReportsRead, ClaimAnswered, StagingEnded, ProgramStarted, ProgramEnded,
-                 EndChecked, Finalized, NoticeRead, PlatformSignalled, Activity, Tick>;
+                 EndChecked, Finalized, NoticeRead, PlatformSignalled, Activity, RuleBroken, Tick>;
 
 // ---- what to do ----
 struct ClaimSlot {
@@ -187,7 +192,7 @@ class Supervisor {
   std::optional<MonoTime> wake() const;
 
  private:
-  enum class StopCause { kNone, kTold, kNotice, kLimit, kStall };
+  enum class StopCause { kNone, kTold, kNotice, kLimit, kStall, kRule };
   using Actions = std::vector<AgentAction>;
 
   bool RecordIsFresh(Instant now) const;
@@ -202,6 +207,7 @@ class Supervisor {
   void On(const NoticeRead& event, Instant now, Actions& out);
   void On(const PlatformSignalled& event, Instant now, Actions& out);
   void On(const Activity& event, Instant now, Actions& out);
+  void On(const RuleBroken& event, Instant now, Actions& out);
   void On(const Tick& event, Instant now, Actions& out);
 
   void Assign(const Attempt& attempt, Actions& out);
@@ -235,6 +241,7 @@ class Supervisor {
   // works.
   std::optional<MonoTime> unnoted_since_;
   StopCause stop_cause_ = StopCause::kNone;
+  std::string rule_why_;  // with kRule
   bool signalled_ = false;
   bool started_ = false;
   std::string setup_error_;  // the setup failed, and why

@@ -182,6 +182,24 @@ TEST(SupervisorTest, StallIsFromTheLastSignOfLife) {
   n.Shows("ended 1-0 Ended StoppedByRule 143");
 }
 
+TEST(SupervisorTest, ABrokenRuleEndsTheRunWithItsNumbers) {
+  Node n = Running();
+  n.On(RuleBroken{2, "of another attempt"}).Does("");
+  n.On(RuleBroken{1, "loss is not finite: nan at step 7"}).Does("term; publish");
+  n.On(RuleBroken{1, "a second one"}).Does("");
+  n.Exits(0).Does("kill; publish; hurry; finalize started signalled").On(Finalized{1});
+  n.Shows("ended 1-0 Ended StoppedByRule");
+  EXPECT_EQ(n.supervisor->report().end->why, "loss is not finite: nan at step 7");
+}
+
+TEST(SupervisorTest, ARuleThatIsBrokenTooLateChangesNothing) {
+  Node n = Running();
+  n.Exits(0).On(RuleBroken{1, "late"}).On(Finalized{1}).Shows("ended 1-0 Ended Completed");
+  Node told = Running();
+  told.Reads(Stops(1, EndReason::kNodeLost)).On(RuleBroken{1, "late"}).Exits(0, 15);
+  told.On(Finalized{1}).Shows("ended 1-0 Ended Cancelled stopped");
+}
+
 // ---- a restarted agent ----
 
 TEST(SupervisorTest, ARestartedAgentBeginsNoProgramInTheOldAttempt) {

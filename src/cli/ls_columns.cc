@@ -27,7 +27,7 @@ std::string Reason(const Summary& job) {
             : job.exit_code != 0 ? " (exit " + std::to_string(job.exit_code) + ")"
                                  : "";
   }
-  return text;
+  return text + (job.why.empty() ? "" : ": " + Printable(job.why));
 }
 
 // Whose each job is and where it was submitted, when not all are this user's from this machine.

@@ -36,7 +36,7 @@ struct RunOptions {
   std::string stop_grace, max_restarts, ending, cpus, memory, gpus, priority, instance_type, image,
       disk_size;
   bool no_shell_env = false;
-  std::vector<std::string> envs, env_files, secrets, hyperparameters, inputs, outputs;
+  std::vector<std::string> envs, env_files, secrets, hyperparameters, inputs, outputs, stop_when;
 };
 
 std::optional<std::string> Given(const std::string& value) {
@@ -81,6 +81,7 @@ SpecOverrides Overrides(const RunOptions& options, const GivenVariables& given) 
   overrides.hyperparameters = options.hyperparameters;
   for (const std::string& input : options.inputs) overrides.inputs.push_back(InputFrom(input));
   overrides.outputs = options.outputs;
+  overrides.stop_when = options.stop_when;
   overrides.checkpoints = Given(options.checkpoints);
   overrides.keep = Given(options.keep);
   overrides.max_duration = Given(options.max_duration);
@@ -264,14 +265,14 @@ Verb RunVerb() {
       {"--secret", "Pass a secret: yours, or from a file with NAME=@FILE", &o->secrets, "NAME"},
       {"--no-shell-env", "Take no variables from this shell", &o->no_shell_env},
       {"--hp", "Set a hyperparameter", &o->hyperparameters, "NAME=VALUE"},
-      {"--input", "Copy a folder or a bucket to the job before it starts", &o->inputs,
-       "NAME=SOURCE"},
+      {"--input", "Copy a folder or a bucket to the job first", &o->inputs, "NAME=SOURCE"},
       {"--output", "Keep this path of the work directory as an output", &o->outputs, "PATH"},
       {"--checkpoints", "Where the program keeps its checkpoints", &o->checkpoints, "PATH"},
       {"--keep", "How many checkpoints to keep (0 = all)", &o->keep, "N"},
       {"--max-duration", "Stop the job when the program has run this long", &o->max_duration,
        "DURATION"},
       {"--stall", "Stop it after this long without output or checkpoint", &o->stall, "DURATION"},
+      {"--stop-when", "Stop it once its metrics say this", &o->stop_when, "RULE"},
       {"--max-restarts", "How often to restart after an error of the program", &o->max_restarts,
        "N"},
       {"--recovery",

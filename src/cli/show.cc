@@ -31,7 +31,12 @@ std::string MetricsText(const MetricTotals& totals) {
   std::string from;
   for (const std::string& one : totals.found_in)
     from += (from.empty() ? "" : ", ") + Printable(one);
-  return "  metrics     " + text + "\n" + (from.empty() ? "" : "              from " + from + "\n");
+  std::string warnings;
+  for (const std::string& one : totals.warnings) {
+    warnings += "  warning     " + Printable(one) + "\n";
+  }
+  return "  metrics     " + text + "\n" +
+         (from.empty() ? "" : "              from " + from + "\n") + warnings;
 }
 
 Status Run(Context& context, const ShowOptions& options) {
@@ -62,6 +67,7 @@ Status Run(Context& context, const ShowOptions& options) {
     if (totals.ok()) out["metrics_found_in"] = totals->found_in;
     if (slurm) out["slurm_accounting"] = SlurmAccountJson(*slurm);
     if (!slurm_trouble.ok()) out["slurm_accounting"]["trouble"] = slurm_trouble.ToString();
+    if (totals.ok()) out["metrics_warnings"] = totals->warnings;
     out["queued"] = Queued(pass.job, pass.machines);
     out["unsaved_here"] = unsaved;
     if (text.ok()) out["spec"] = *text;

@@ -39,6 +39,7 @@ Summary AnySummary(Prng& prng, int number) {
   s.newest_checkpoint = prng.Base32(12);
   s.retry_of = prng.Chance(1, 2) ? "" : prng.Base32(8);
   s.unkept = static_cast<int64_t>(prng.Below(9));
+  s.why = kTexts[prng.Below(kTexts.size())];
   return s;
 }
 

@@ -195,6 +195,9 @@ Summary SummaryOf(const Job& job) {
     summary.exit_code = ending->exit_code;
     summary.signal = ending->signal;
     summary.out_of_memory = ending->out_of_memory;
+    if (ending->reason == EndReason::kStoppedByRule || ending->reason == EndReason::kTimedOut) {
+      summary.why = Short(ending->why);
+    }
   }
   return summary;
 }
@@ -247,6 +250,7 @@ std::string EncodeSummary(const Summary& s) {
     line.Text(NumberText(metric.min));
     line.Text(NumberText(metric.max));
   }
+  line.Text(s.why);
   return line.Take();
 }
 
@@ -283,6 +287,7 @@ std::optional<Summary> DecodeSummary(std::string_view text) {
     metric.min = line.Float();
     metric.max = line.Float();
   }
+  if (!line.AtEnd()) line.Text(&s.why);
   if (!line.Done() || !IsSafeName(s.id)) return std::nullopt;
   return s;
 }

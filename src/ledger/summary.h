@@ -50,6 +50,8 @@ struct Summary {
   std::string remark;
   int64_t unkept = 0;                  // files that it left, and that are in no store
   std::vector<SummaryMetric> metrics;  // by name, at most kSummaryMetrics; SummaryOf has none
+  // What decided where a rule or a limit ended it: "loss is not finite: nan at step 40"; else "".
+  std::string why;
   bool operator==(const Summary&) const = default;
 };
 

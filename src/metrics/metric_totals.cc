@@ -35,6 +35,16 @@ int64_t WholeIn(const Value& object, const char* name) {
   return found != object.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
 }
 
+std::vector<std::string> TextsIn(const Value& object, const char* name) {
+  std::vector<std::string> texts;
+  const auto list = object.find(name);
+  if (list == object.end() || !list->is_array()) return texts;
+  for (const Value& one : *list) {
+    if (one.is_string()) texts.push_back(one.get<std::string>());
+  }
+  return texts;
+}
+
 Value SeriesJson(const MetricTotals::Series& series) {
   Value list = Value::array();
   for (const auto& [name, t] : series) {
@@ -103,6 +113,7 @@ std::string EncodeMetricTotals(const MetricTotals& totals) {
                      {"attempt", totals.attempt},
                      {"found_in", totals.found_in},
                      {"left_out", totals.left_out},
+                     {"warnings", totals.warnings},
                      {"hyperparameters", std::move(hyperparameters)},
                      {"newest", SeriesJson(totals.newest)},
                      {"earlier", SeriesJson(totals.earlier)}};
@@ -117,11 +128,8 @@ Result<MetricTotals> DecodeMetricTotals(const std::string& key, std::string_view
   totals.left_out = WholeIn(object, "left_out");
   totals.newest = SeriesIn(object, "newest");
   totals.earlier = SeriesIn(object, "earlier");
-  if (const auto list = object.find("found_in"); list != object.end() && list->is_array()) {
-    for (const Value& one : *list) {
-      if (one.is_string()) totals.found_in.push_back(one.get<std::string>());
-    }
-  }
+  totals.found_in = TextsIn(object, "found_in");
+  totals.warnings = TextsIn(object, "warnings");
   const auto found = object.find("hyperparameters");
   if (found != object.end() && found->is_object()) {
     for (const auto& [name, value] : found->items()) {

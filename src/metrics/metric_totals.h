@@ -21,6 +21,7 @@ struct MetricTotals {
   Series earlier;   // of all before it together: what was trained twice is in it twice
   std::vector<std::string> found_in;                   // "runs/x (TensorBoard)", of the newest
   std::map<std::string, std::string> hyperparameters;  // name -> JSON; of event files
+  std::vector<std::string> warnings;                   // of rules that only warn, in their order
   int64_t left_out = 0;                                // series beyond the most that are kept
 
   // Of all attempts: last of the newest that has the series, extremes of all.

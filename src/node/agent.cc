@@ -232,7 +232,10 @@ void Agent::Do(const StartProgram& action) {
   const auto ended = [this](TaskExit exit) {
     Post(ProgramEnded{exit, parts_.limiter != nullptr ? parts_.limiter->exceeded() : 0});
   };
-  const Status status = run->Start(action, ended, [this] { Post(Activity{}); });
+  const auto broken = [this, attempt = action.attempt](const std::string& why) {
+    Post(RuleBroken{attempt, why});
+  };
+  const Status status = run->Start(action, ended, [this] { Post(Activity{}); }, broken);
   Post(ProgramStarted{status});
 }
 

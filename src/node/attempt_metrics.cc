@@ -2,6 +2,7 @@
 // What an attempt's program says of its training, as node/metrics/ finds it.
 #include "ledger/log/log_reader.h"
 #include "metrics/patterns.h"
+#include "metrics/rules/rule.h"
 #include "node/attempt_run.h"
 
 namespace stoker::node {
@@ -22,14 +23,19 @@ std::unique_ptr<MetricCollector> AttemptRun::MakeCollector() {
     auto pattern = metrics::Pattern::Make(metric.name, metric.regex);
     if (pattern.ok()) config.patterns.push_back(std::move(*pattern));
   }
+  // One node decides: rank 0, whose curve is the one that is shown.
+  for (const StopRuleSpec& one : config_.spec.stop_when) {
+    const auto rule = metrics::ParseRule(one.rule).rule;
+    if (rule && config_.rank == 0) config.rules.push_back({*rule, one.warn});
+  }
   config.say = [this](const std::string& line) { Say(line); };
   return std::make_unique<MetricCollector>(std::move(config), store_, clock_);
 }
 
 // When all that the program finds is there, and before it starts.
-void AttemptRun::BeginMetrics() {
+Status AttemptRun::BeginMetrics() {
   auto collector = MakeCollector();
-  collector->Begin();
+  STOKER_TRY(collector->Begin());
   log_->sink().Tell(nullptr);  // not that of a try that came to nothing later
   MetricCollector* told = collector.get();
   {
@@ -38,6 +44,7 @@ void AttemptRun::BeginMetrics() {
   }
   log_->sink().Tell(
       [told](int64_t first, std::string_view records) { told->OnRecords(first, records); });
+  return Status::Ok();
 }
 
 Status AttemptRun::FinishMetrics(MonoTime deadline) {

@@ -347,13 +347,14 @@ Status AttemptRun::TryStage(const std::string& restore, StagingEnded* result) {
   if (step_.cancelled()) return Status(Code::kCancelled, "stopped while it was set up");
   const Status remembered = output_plan_->Remember();
   if (!remembered.ok()) Say("stoker: " + remembered.WithContext("outputs").ToString());
-  BeginMetrics();
+  STOKER_TRY(BeginMetrics());
   // Here, where a store that is away is waited for, and not when the program starts.
   return BeginKeepers();
 }
 
 Status AttemptRun::Start(const StartProgram& start, std::function<void(TaskExit)> ended,
-                         std::function<void()> activity) {
+                         std::function<void()> activity,
+                         std::function<void(const std::string& why)> broken) {
   contract::NodeFacts facts = Facts(start.addresses, start.master_port, !restored_.empty());
   facts.from_setup = from_setup_;
   facts.metrics_file = MetricsFile();
@@ -380,7 +381,7 @@ Status AttemptRun::Start(const StartProgram& start, std::function<void(TaskExit)
     task_ = std::move(*task);
     mechanism_ = task_->mechanism();
   }
-  StartKeepers();
+  StartKeepers(std::move(broken));
   watcher_ = std::thread([this, ended = std::move(ended), activity = std::move(activity)] {
     WatchProgram(ended, activity);
   });

@@ -61,9 +61,10 @@ class AttemptRun {
   Status OpenLog();
   StagingEnded Stage(const std::string& restore);
   void CancelStaging() { step_.Cancel(); }
-  // `ended` is called from a thread of this run when the main process ended.
+  // `ended` is called from a thread of this run when the main process ended, `broken` from another
+  // one when its metrics have broken a rule of the job.
   Status Start(const StartProgram& start, std::function<void(TaskExit)> ended,
-               std::function<void()> activity);
+               std::function<void()> activity, std::function<void(const std::string& why)> broken);
   void AskForCheckpoint();
   void Terminate();
   void Kill();
@@ -114,12 +115,12 @@ class AttemptRun {
   // keepers.cc: checkpoints and outputs.
   Status RestoreCheckpoint(const std::string& id, StagingEnded* result);
   Status BeginKeepers();  // when all is set up, before the program starts
-  void StartKeepers();    // once it runs
+  void StartKeepers(std::function<void(const std::string& why)> broken);  // once it runs
   Result<bool> MayCommit();
   bool SilentForGood(int rank);
   // metrics.cc: what the program says of its training.
   std::unique_ptr<MetricCollector> MakeCollector();
-  void BeginMetrics();
+  Status BeginMetrics();
   Status FinishMetrics(MonoTime deadline);
   Status TakeUpMetrics();
   std::string MetricsFile() const;

@@ -184,7 +184,7 @@ Status AttemptRun::BeginKeepers() {
   return Status::Ok();
 }
 
-void AttemptRun::StartKeepers() {
+void AttemptRun::StartKeepers(std::function<void(const std::string& why)> broken) {
   files_->WatchTask([this]() -> std::vector<int> {
     std::shared_ptr<Task> task;
     {
@@ -199,7 +199,7 @@ void AttemptRun::StartKeepers() {
                        config_.dir + "/staging", movers_,
                        [this](const std::string& line) { Say(line); }},
       store_, clock_);
-  metrics_->Start();
+  metrics_->Start(std::move(broken));
   const std::lock_guard lock(mutex_);  // the report is written by another thread
   outputs_ = std::move(outputs);
 }

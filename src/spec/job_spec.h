@@ -44,6 +44,13 @@ struct MetricSpec {
   bool operator==(const MetricSpec&) const = default;
 };
 
+// What ends the run, or is only said, once its metrics show it.
+struct StopRuleSpec {
+  std::string rule;  // as RuleText in metrics/rules/rule.h has it
+  bool warn = false;
+  bool operator==(const StopRuleSpec&) const = default;
+};
+
 struct RecoverySpec {  // job_recovery, as SkyPilot means it
   // "", "FAILOVER" or "EAGER_NEXT_REGION": which region comes first; the same where there is one.
   std::string strategy;
@@ -120,7 +127,8 @@ struct JobSpec {
   std::vector<OutputSpec> outputs;
   bool outputs_given = false;       // false: what the program made or changed is kept at its end
   std::vector<MetricSpec> metrics;  // none: what metrics/log_lines.h knows by itself
-  std::string tensorboard;          // the only folder with event files; "" = any
+  std::vector<StopRuleSpec> stop_when;
+  std::string tensorboard;  // the only folder with event files; "" = any
   LimitsSpec limits;
   RecoverySpec job_recovery;
   SlurmSpec slurm;

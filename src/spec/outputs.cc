@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is kept of a run. The section `outputs`: paths and patterns of files; `metrics` and
-// `tensorboard`: where numbers are found.
+// `tensorboard`: where numbers are found; `stop_when`: rules about them.
 #include <algorithm>
 
 #include "base/text.h"
 #include "metrics/patterns.h"
 #include "metrics/point.h"
+#include "metrics/rules/rule.h"
 #include "spec/sections.h"
 
 namespace stoker {
@@ -132,6 +133,63 @@ void ReadMetrics(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
 
 void ReadTensorboard(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
   if (const auto path = ReadPath(node, "tensorboard", true, reader)) spec->tensorboard = *path;
+}
+
+namespace {
+
+// {rule: loss is not finite, action: warn}
+void AddStopRuleMap(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  const YamlNode* rule = nullptr;
+  bool warn = false;
+  reader->ReadMap(node, "stop_when",
+                  {{"rule", [&](const YamlNode& v) { rule = &v; }},
+                   {"action",
+                    [&](const YamlNode& v) {
+                      warn = reader->Choice(v, "stop_when.action", {"stop", "warn"}) == "warn";
+                    }}},
+                  {});
+  if (rule == nullptr) {
+    return reader->Error(node, "a rule that stops needs 'rule'",
+                         "Write {rule: loss is not finite, action: warn}");
+  }
+  AddStopRule(*rule, warn, reader, spec);
+}
+
+}  // namespace
+
+void AddStopRule(const YamlNode& node, bool warn, SpecReader* reader, JobSpec* spec) {
+  const auto text = reader->Line(node, "stop_when");
+  if (!text) return;
+  const metrics::ParsedRule parsed = metrics::ParseRule(*text);
+  if (!parsed.rule) {
+    // A plain scalar stands in the file as it is; what is quoted, or a flag, may not.
+    YamlNode place = node;
+    const bool exact = !node.quoted && node.line > 0;
+    if (exact) place.column += static_cast<int>(parsed.column) - 1;
+    const std::string where =
+        exact ? "" : " (column " + std::to_string(parsed.column) + " of the rule)";
+    return reader->Error(place, "'stop_when': " + parsed.message + where, parsed.hint);
+  }
+  const std::string rule = metrics::RuleText(*parsed.rule);
+  const bool twice = std::any_of(spec->stop_when.begin(), spec->stop_when.end(),
+                                 [&](const StopRuleSpec& one) { return one.rule == rule; });
+  if (twice) {
+    return reader->Error(node, "the rule " + Quoted(rule) + " comes twice", "Keep one of them");
+  }
+  if (!reader->ExpectAtMost(node, "stop_when", spec->stop_when.size() + 1, kMaxStopRules)) return;
+  spec->stop_when.push_back({rule, warn});
+}
+
+void ReadStopWhen(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  if (!reader->ExpectList(node, "stop_when", "[loss is not finite]")) return;
+  if (!reader->ExpectAtMost(node, "stop_when", node.items.size(), kMaxStopRules)) return;
+  for (const YamlNode& item : node.items) {
+    if (item.IsMap()) {
+      AddStopRuleMap(item, reader, spec);
+    } else {
+      AddStopRule(item, false, reader, spec);
+    }
+  }
 }
 
 }  // namespace stoker

@@ -110,6 +110,10 @@ void ApplyListFlags(ParseState* state) {
     ReadFlag("--output", state,
              [&](SpecReader* reader) { AddOutput(Flag(text), "outputs", reader, &state->spec); });
   }
+  for (const std::string& text : flags.stop_when) {
+    ReadFlag("--stop-when", state,
+             [&](SpecReader* reader) { AddStopRule(Flag(text), false, reader, &state->spec); });
+  }
 }
 
 // An argument of the command line may hold any bytes; a text file cannot.

@@ -36,6 +36,7 @@ struct SpecOverrides {
   std::vector<std::string> hyperparameters;  // --hp NAME=VALUE; VALUE is read as YAML
   std::vector<std::string> inputs;           // --input NAME=SOURCE; a path is relative to base_dir
   std::vector<std::string> outputs;          // --output PATH; added to those of the file
+  std::vector<std::string> stop_when;        // --stop-when RULE; added to those of the file
   std::optional<std::string> checkpoints;    // --checkpoints PATH
   std::optional<std::string> keep;           // --keep
   std::optional<std::string> max_duration;   // --max-duration

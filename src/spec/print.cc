@@ -102,6 +102,11 @@ void PrintMetrics(const JobSpec& spec, std::string* out) {
     *out +=
         "  - {name: " + JsonString(metric.name) + ", regex: " + JsonString(metric.regex) + "}\n";
   }
+  if (!spec.stop_when.empty()) *out += "stop_when:\n";
+  for (const StopRuleSpec& one : spec.stop_when) {
+    const std::string rule = JsonString(one.rule);
+    *out += "  - " + (one.warn ? "{rule: " + rule + ", action: warn}" : rule) + "\n";
+  }
   if (!spec.tensorboard.empty()) *out += "tensorboard: " + JsonString(spec.tensorboard) + "\n";
 }
 

@@ -19,6 +19,7 @@ inline constexpr size_t kMaxEnvs = 2000;
 inline constexpr size_t kMaxHyperparameters = 2000;
 inline constexpr size_t kMaxOutputs = 200;
 inline constexpr size_t kMaxInputs = 100;
+inline constexpr size_t kMaxStopRules = 50;
 inline constexpr size_t kMaxScriptBytes = 100 << 10;
 
 // `here`: the command line says that the job runs on this machine, so that what says which other
@@ -39,6 +40,9 @@ std::optional<std::string> ReadPath(const YamlNode& node, std::string_view what,
                                     SpecReader* reader);
 void ReadMetrics(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void ReadTensorboard(const YamlNode& node, SpecReader* reader, JobSpec* spec);
+// The rule of `node`, to be said alone with `warn`, is added.
+void AddStopRule(const YamlNode& node, bool warn, SpecReader* reader, JobSpec* spec);
+void ReadStopWhen(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void ReadOutputs(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void AddOutput(const YamlNode& node, std::string_view what, SpecReader* reader, JobSpec* spec);
 std::optional<RecoveryMode> ReadRecovery(const YamlNode& node, std::string_view what,

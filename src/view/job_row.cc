@@ -43,6 +43,7 @@ json SummaryJson(const Summary& job) {
           {"ended", time(job.ended)},
           {"run_ms", job.run_ms},
           {"reason", Name(job.reason)},
+          {"why", job.why},
           {"exit_code", IsFinal(job.state) ? ExitCodeOf(job.state, job.reason, job.exit_code,
                                                         job.signal, job.unkept)
                                            : job.exit_code},

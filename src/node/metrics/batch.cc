@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/text.h"
+
 namespace stoker::node {
 namespace {
 
@@ -21,7 +23,8 @@ MetricBatch::Series* MetricBatch::Find(const std::string& name) {
 
 void MetricBatch::OnPoint(std::string_view name, const metrics::Point& point) {
   if (name.empty()) return;
-  Series* series = Find(metrics::SeriesName(prefix_ + std::string(name)));
+  const std::string full = metrics::SeriesName(prefix_ + std::string(name));
+  Series* series = Find(full);
   if (series == nullptr) {
     ++left_out_;
     return;
@@ -30,7 +33,9 @@ void MetricBatch::OnPoint(std::string_view name, const metrics::Point& point) {
   const int64_t step = point.step.value_or(series->order);
   ++series->order;
   series->totals.Add(step, point.time, point.value);
-  series->entries.push_back(metrics::EntryOf(step, point.time, point.value));
+  const metrics::Entry entry = metrics::EntryOf(step, point.time, point.value);
+  series->entries.push_back(entry);
+  if (watcher_) watcher_(full, series->ordered, entry);
   if (series->entries.size() > kMaxHeld) metrics::Thin(&series->entries);
   ++points_;
   ++waiting_;
@@ -39,6 +44,17 @@ void MetricBatch::OnPoint(std::string_view name, const metrics::Point& point) {
 void MetricBatch::OnHyperparameter(std::string_view name, const std::string& json) {
   if (hyperparameters_.size() >= kMaxHyperparameters || json.size() > kMaxValue) return;
   hyperparameters_[metrics::SeriesName(name)] = json;
+}
+
+std::string MetricBatch::SomeNames() const {
+  constexpr size_t kSome = 8;
+  if (series_.empty()) return "none";
+  std::vector<std::string> names;
+  for (const auto& [name, series] : series_) {
+    if (names.size() < kSome) names.push_back("'" + Printable(CutText(name, 60)) + "'");
+  }
+  const size_t more = series_.size() - names.size();
+  return Join(names, ", ") + (more > 0 ? " and " + std::to_string(more) + " more" : "");
 }
 
 std::vector<MetricSeries> MetricBatch::Take() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -18,6 +19,9 @@ class MetricBatch : public metrics::PointSink {
  public:
   static constexpr size_t kMaxSeries = 1000;
 
+  // Told of each point: its series, whether it counts its points itself, and the point.
+  using Watcher = std::function<void(const std::string&, bool, const metrics::Entry&)>;
+  void set_watcher(Watcher watcher) { watcher_ = std::move(watcher); }
   void set_prefix(const std::string& prefix) { prefix_ = prefix; }  // of names from now on
   void OnPoint(std::string_view name, const metrics::Point& point) override;
   void OnHyperparameter(std::string_view name, const std::string& json) override;
@@ -25,6 +29,8 @@ class MetricBatch : public metrics::PointSink {
   bool empty() const { return waiting_ == 0; }
   int64_t points() const { return points_; }      // in all
   int64_t left_out() const { return left_out_; }  // of series beyond the most
+  // The first names, for people: "'acc', 'loss' and 3 more".
+  std::string SomeNames() const;
   // What is new, which then is no more.
   std::vector<MetricSeries> Take();
   std::map<std::string, int64_t> Orders() const;
@@ -44,6 +50,7 @@ class MetricBatch : public metrics::PointSink {
 
   std::map<std::string, Series> series_;
   std::map<std::string, std::string> hyperparameters_;
+  Watcher watcher_;
   std::string prefix_;
   int64_t waiting_ = 0;
   int64_t points_ = 0;

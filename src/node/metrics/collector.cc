@@ -25,6 +25,15 @@ constexpr Duration kFlush = Duration::Seconds(30);
 constexpr Duration kTotals = Duration::Minutes(1);
 // A batch as large as this goes at once: it is what a former agent, or a slow store, has left.
 constexpr int64_t kManyPoints = 200'000;
+constexpr size_t kMostWarnings = 100;  // of a job
+// Once there are metrics: when a rule is about none of them, this is said.
+constexpr Duration kIdle = Duration::Minutes(1);
+
+std::vector<metrics::Rule> RulesOf(const std::vector<StopRule>& rules) {
+  std::vector<metrics::Rule> out;
+  for (const StopRule& rule : rules) out.push_back(rule.rule);
+  return out;
+}
 
 }  // namespace
 
@@ -34,22 +43,72 @@ MetricCollector::MetricCollector(CollectorConfig config, ObjectStore& store, Clo
       clock_(clock),
       files_(config_.places, config_.extra, clock),
       lines_(config_.patterns),
+      watch_(RulesOf(config_.rules)),
       writer_(store, config_.job, config_.attempt, config_.rank),
       started_(clock.Mono()) {}
 
 MetricCollector::~MetricCollector() { Stop(); }
 
-void MetricCollector::Begin() {
+Status MetricCollector::Begin() {
+  if (!watch_.empty()) STOKER_TRY(LearnEarlier());
   files_.PassOver();
   MetricHead head;
   head.sources = files_.sources();
   // Without it the metrics of this program are lost if its agent dies, and nothing else.
   const Status kept = sys::WriteFileAtomic(config_.remember, EncodeMetricHead(head), 0600, false);
   if (!kept.ok()) config_.say("stoker: metrics: " + kept.ToString());
+  return Status::Ok();
 }
 
-void MetricCollector::Start() {
+void MetricCollector::Start(std::function<void(const std::string& why)> broken) {
+  broken_ = std::move(broken);
   thread_ = std::thread([this] { Run(); });
+}
+
+// Rules are judged over all attempts as one curve.
+Status MetricCollector::LearnEarlier() {
+  watching_ = true;
+  batch_.set_watcher([this](const std::string& series, bool ordered, const metrics::Entry& entry) {
+    watch_.Take(series, ordered, entry);
+  });
+  if (config_.attempt <= 1) return Status::Ok();
+  auto run = ReadMetrics(store_, config_.job, config_.rank,
+                         [this](const std::string& series) { return watch_.Wants(series); });
+  if (!run.ok()) {
+    if (run.status().transient()) return run.status();
+    config_.say(
+        "stoker: stop_when: what earlier attempts have cannot be read, and does not count: " +
+        run.status().ToString());
+    return Status::Ok();
+  }
+  for (auto& [name, parts] : run->series) {
+    watch_.SetEarlier(name, metrics::MakeCurve(std::move(parts)));
+  }
+  return Status::Ok();
+}
+
+// What the last look has proved.
+void MetricCollector::Judge() {
+  for (const metrics::Verdict& verdict : watch_.TakeVerdicts()) {
+    const bool warn = config_.rules[verdict.rule].warn;
+    config_.say(std::string("stoker: stop_when: ") + (warn ? "warning: " : "this stops the run: ") +
+                verdict.text);
+    if (warn) warnings_.push_back(verdict.text);
+    if (!warn && broken_) std::exchange(broken_, {})(verdict.text);
+  }
+  if (idle_told_ || batch_.points() == 0) return;
+  const MonoTime now = clock_.Mono();
+  if (!first_point_) first_point_ = now;
+  if (now - *first_point_ >= kIdle) TellIdle();
+}
+
+// A rule about nothing is a slip, as a rule.
+void MetricCollector::TellIdle() {
+  if (std::exchange(idle_told_, true)) return;
+  for (const size_t rule : watch_.Idle()) {
+    config_.say("stoker: stop_when: there is no such metric (yet): " +
+                metrics::RuleText(config_.rules[rule].rule) + "; there are " + batch_.SomeNames());
+  }
 }
 
 Result<bool> MetricCollector::TakeUp() {
@@ -166,6 +225,7 @@ void MetricCollector::Look(bool find) {
   ReadLog();
   files_.Look(find, batch_, [] { return false; });
   Recognise();
+  if (watching_) Judge();
 }
 
 void MetricCollector::Run() {
@@ -241,6 +301,9 @@ Status MetricCollector::PutTotals() {
   if (!due) return Status::Ok();
   totals_.newest = batch_.Totals();
   totals_.left_out = batch_.left_out();
+  for (std::string& warning : std::exchange(warnings_, {})) {
+    if (totals_.warnings.size() < kMostWarnings) totals_.warnings.push_back(std::move(warning));
+  }
   for (const auto& [name, json] : batch_.hyperparameters()) totals_.hyperparameters[name] = json;
   totals_.found_in.clear();
   for (const MetricSource& source : files_.sources()) {
@@ -271,7 +334,9 @@ Status MetricCollector::Finish(MonoTime) {
     log_points_ += batch_.points() - before;
     log_finished_ = true;
   }
+  broken_ = {};  // the program is over: nothing can be stopped
   Look(true);
+  if (watching_) TellIdle();
   const Status flushed = Flush(true);
   const std::lock_guard lock(mutex_);
   trouble_ = flushed.ok() ? "" : "metrics do not reach the store: " + flushed.ToString();

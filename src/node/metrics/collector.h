@@ -16,12 +16,19 @@
 
 #include "ledger/metrics/segments.h"
 #include "metrics/log_lines.h"
+#include "metrics/rules/rule_watch.h"
 #include "node/metrics/batch.h"
 #include "node/metrics/file_reading.h"
 #include "port/clock.h"
 #include "port/object_store.h"
 
 namespace stoker::node {
+
+// A rule of the job, and what is done once it is broken.
+struct StopRule {
+  metrics::Rule rule;
+  bool warn = false;  // it is only said
+};
 
 struct CollectorConfig {
   std::string job;
@@ -31,6 +38,7 @@ struct CollectorConfig {
   std::string extra;     // the path of $STOKER_METRICS
   std::string remember;  // a file of the machine: what lay there before the program began
   std::vector<metrics::Pattern> patterns;
+  std::vector<StopRule> rules;
   std::function<void(const std::string& line)> say;  // to the log; from the thread, and Finish
 };
 
@@ -41,8 +49,10 @@ class MetricCollector {
   MetricCollector(CollectorConfig config, ObjectStore& store, Clock& clock);
   ~MetricCollector();
 
-  void Begin();
-  void Start();
+  // Not ok: the store does not say what earlier attempts have, which rules need; try again.
+  Status Begin();
+  // `broken`: told, from the thread, that a rule is broken, and by what. Once.
+  void Start(std::function<void(const std::string& why)> broken);
   // False: no program was started here, or the store does not say (try again).
   Result<bool> TakeUp();
   // One past the last line of the log that a former agent has looked at.
@@ -69,6 +79,9 @@ class MetricCollector {
   Status CountAgain();
   Status PutTotals();
   void Recognise();
+  Status LearnEarlier();
+  void Judge();
+  void TellIdle();
   MetricHead Head() const;
 
   const CollectorConfig config_;
@@ -77,6 +90,12 @@ class MetricCollector {
   MetricFiles files_;
   metrics::LogLines lines_;
   MetricBatch batch_;
+  metrics::RuleWatch watch_;
+  std::function<void(const std::string&)> broken_;
+  std::optional<MonoTime> first_point_;
+  bool watching_ = false;
+  std::vector<std::string> warnings_;
+  bool idle_told_ = false;
   MetricWriter writer_;
   bool begun_ = false;       // the writer knows what is in the store
   bool head_taken_ = false;  // and what a former agent wrote there has been gone on from

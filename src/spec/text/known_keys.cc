@@ -25,7 +25,6 @@ const RefusedKeys& RefusedTopKeys() {
       {"_metadata", "It is internal to SkyPilot: remove it"},
       {"execution", "Pipelines come later: write one job a file"},
       {"container", "Start the container in 'run'"},
-      {"stop_when", "Stop in the program itself, or set 'limits.stall'"},
   };
   return keys;
 }

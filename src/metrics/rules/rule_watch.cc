@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/rules/rule_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+
+namespace stoker::metrics {
+
+RuleWatch::RuleWatch(std::vector<Rule> rules)
+    : rules_(std::move(rules)), said_(rules_.size()), met_(rules_.size()) {}
+
+bool RuleWatch::Wants(const std::string& series) const {
+  return std::any_of(rules_.begin(), rules_.end(),
+                     [&](const Rule& rule) { return rule.IsAbout(series); });
+}
+
+RuleWatch::Series& RuleWatch::Find(const std::string& name) {
+  const auto found = series_.find(name);
+  if (found != series_.end()) return found->second;
+  Series& series = series_[name];
+  for (size_t i = 0; i < rules_.size(); ++i) {
+    if (rules_[i].IsAbout(name)) series.watched.push_back({i, Condition(rules_[i])});
+  }
+  return series;
+}
+
+void RuleWatch::SetEarlier(const std::string& series, std::vector<CurveEntry> earlier) {
+  Find(series).earlier = std::move(earlier);
+}
+
+void RuleWatch::Take(const std::string& name, bool ordered, const Entry& point) {
+  Series& series = Find(name);
+  if (series.watched.empty()) return;
+  if (!series.begun) {
+    series.begun = true;
+    int attempt = 0;
+    for (const CurveEntry& before : series.earlier) {
+      if (ordered) series.numbered += before.entry.count;
+      if (before.redone || (!ordered && before.entry.first_step >= point.first_step)) continue;
+      // What lies between two attempts is no training.
+      if (std::exchange(attempt, before.attempt) != before.attempt) series.last_time = {};
+      Feed(name, series, before.entry, false);
+    }
+    series.last_time = {};
+    series.earlier = {};
+  }
+  Entry entry = point;
+  for (int64_t* step : {&entry.first_step, &entry.last_step, &entry.min_step, &entry.max_step}) {
+    *step += series.numbered;
+  }
+  Feed(name, series, entry, true);
+}
+
+void RuleWatch::Feed(const std::string& name, Series& series, const Entry& entry, bool judge) {
+  if (entry.first_time.ms > 0 && entry.last_time >= entry.first_time) {
+    if (series.last_time.ms > 0 && entry.first_time > series.last_time) {
+      series.trained += (entry.first_time - series.last_time).ms;
+    }
+    series.trained += (entry.last_time - entry.first_time).ms;
+    series.last_time = entry.last_time;
+  }
+  for (Watched& watched : series.watched) {
+    met_[watched.rule] = true;
+    const auto said = watched.condition.Take(entry, series.trained);
+    if (!said || !judge || said_[watched.rule]) continue;
+    said_[watched.rule] = true;
+    const Rule& rule = rules_[watched.rule];
+    // A pattern does not say which series it was.
+    const std::string which = rule.metric == name ? "" : Printable(name) + ": ";
+    verdicts_.push_back({watched.rule, RuleText(rule) + ": " + which + *said});
+  }
+}
+
+std::vector<Verdict> RuleWatch::TakeVerdicts() { return std::exchange(verdicts_, {}); }
+
+std::vector<size_t> RuleWatch::Idle() const {
+  std::vector<size_t> idle;
+  for (size_t i = 0; i < rules_.size(); ++i) {
+    if (!met_[i]) idle.push_back(i);
+  }
+  return idle;
+}
+
+}  // namespace stoker::metrics

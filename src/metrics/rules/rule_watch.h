@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// All rules of a job on all of its series, while they grow. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "metrics/curve.h"
+#include "metrics/rules/condition.h"
+#include "metrics/rules/rule.h"
+
+namespace stoker::metrics {
+
+struct Verdict {
+  size_t rule = 0;   // its index
+  std::string text;  // "loss is not finite: nan at step 120"; printable
+};
+
+// Stepped; not thread-safe. The curve is one over all attempts, as metrics/curve.h has it: what
+// earlier ones have before the step at which this attempt begins counts, the rest was done again.
+class RuleWatch {
+ public:
+  explicit RuleWatch(std::vector<Rule> rules);
+
+  bool empty() const { return rules_.empty(); }
+  // Whether a rule is about this series.
+  bool Wants(const std::string& series) const;
+  // What earlier attempts have of it; before its first Take.
+  void SetEarlier(const std::string& series, std::vector<CurveEntry> earlier);
+  // The next point of this attempt. `ordered`: its source names no steps, so they count its points
+  // from 0.
+  void Take(const std::string& series, bool ordered, const Entry& point);
+  // What has been proved since the last call: of each rule once, as long as this object lives.
+  std::vector<Verdict> TakeVerdicts();
+  // The rules that no series has been about yet.
+  std::vector<size_t> Idle() const;
+
+ private:
+  struct Watched {
+    size_t rule = 0;
+    Condition condition;
+  };
+  struct Series {
+    std::vector<CurveEntry> earlier;
+    bool begun = false;
+    int64_t numbered = 0;  // points of earlier attempts, where they are ordered
+    std::vector<Watched> watched;
+    int64_t trained = 0;
+    WallTime last_time;
+  };
+  Series& Find(const std::string& name);
+  void Feed(const std::string& name, Series& series, const Entry& entry, bool judge);
+
+  const std::vector<Rule> rules_;
+  std::vector<bool> said_;
+  std::vector<bool> met_;
+  std::map<std::string, Series> series_;
+  std::vector<Verdict> verdicts_;
+};
+
+}  // namespace stoker::metrics

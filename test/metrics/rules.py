@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Rules that end a run: decided on the node by what the program says, told everywhere, over all
+attempts as one curve, and for all nodes by the first."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "e2e"))
+from kit.harness import Results, World  # noqa: E402
+
+# Says its loss for step after step, from a table of its own: STEP VALUE, and the value holds on.
+PROGRAM = r"""
+import json, os, pathlib, sys, time
+turns = [word.split("=") for word in sys.argv[3:]]
+saved = pathlib.Path("checkpoints/step")
+begin = int(saved.read_text()) if saved.exists() else 0
+fails_at, steps = int(sys.argv[1]), int(sys.argv[2])
+value = "1"
+for step in range(begin, steps):
+    for at, to in turns:
+        if step >= int(at):
+            value = to
+    with open(os.environ["STOKER_METRICS"], "a") as file:
+        file.write(json.dumps({"step": step, "loss": float(value)}) + "\n")
+    if step % 5 == 0:
+        part = pathlib.Path("checkpoints/step.part")
+        part.write_text(str(step))
+        part.rename(saved)
+    if step == fails_at and begin == 0:
+        while not os.path.exists("go"):
+            time.sleep(0.05)
+        sys.exit(3)
+print("waits to be stopped", flush=True)
+if steps > 50:
+    time.sleep(600)
+"""
+
+
+def run(world, name, rules, *words, program=PROGRAM, more=()):
+    path = world.program(program)
+    flags = [word for rule in rules for word in ("--stop-when", rule)]
+    return world.stoker("run", "--name", name, *flags, *more, "--", "python3", path, *words,
+                        timeout=150)  # fmt: skip
+
+
+def test_stopped(results, world):
+    done = run(world, "nan", ["loss is above 9", "loss is not finite"], "-1", "100", "40=nan")
+    why = "loss is not finite: nan at step 40"
+    results.check("stopped: run ends with 1 and says what decided",
+                  done.returncode == 1 and "StoppedByRule" in done.stderr and why in done.stderr,
+                  done.stderr[-600:])  # fmt: skip
+    job = world.job("nan")
+    attempt = job["attempts"][0]
+    results.check("stopped: the record has reason and numbers",
+                  job["result"]["reason"] == "StoppedByRule" and job["result"]["why"] == why
+                  and attempt["ending"]["reason"] == "StoppedByRule"
+                  and len(job["attempts"]) == 1, job["result"])  # fmt: skip
+    results.check("stopped: what it had saved is kept",
+                  attempt["newest_checkpoint"].startswith("1-"), attempt)  # fmt: skip
+    listed = world.json("ls")[0]
+    table = world.stoker("ls").stdout
+    results.check("stopped: ls has both", listed["reason"] == "StoppedByRule"
+                  and listed["why"] == why and listed["exit_code"] == 1
+                  and f"StoppedByRule: {why}" in table, (listed, table))  # fmt: skip
+    shown = world.stoker("show", "nan").stdout
+    log = world.stoker("logs", "nan", "--stream", "system").stdout
+    results.check("stopped: so do show and the log", why in shown
+                  and f"stop_when: this stops the run: {why}" in log, (shown, log))  # fmt: skip
+
+
+def test_warned(results, world):
+    path = world.program(PROGRAM)
+    (world.work / "job.yaml").write_text(
+        "name: warned\nworkdir: .\nstop_when:\n"
+        "  - {rule: loss is above 3, action: warn}\n  - los is not finite\n"
+        f"command: [python3, {path.name}, '-1', '20', '10=4']\n")  # fmt: skip
+    done = world.stoker("run", "job.yaml")
+    shown = world.stoker("show", "warned").stdout
+    facts = world.json("show", "warned")
+    warning = "loss is above 3: 4 at step 10"
+    results.check("warned: the run goes on to its end, and show says it",
+                  done.returncode == 0 and f"warning     {warning}\n" in shown
+                  and facts["metrics_warnings"] == [warning], shown)  # fmt: skip
+    log = world.stoker("logs", "warned", "--stream", "system").stdout
+    results.check("warned: a rule about no metric is said",
+                  f"stop_when: warning: {warning}" in log
+                  and "no such metric (yet): los is not finite; there are 'loss'" in log, log)
+
+
+def test_one_curve(results, world):
+    # It fails at step 20, from a checkpoint of step 15 or 20, and is tried again.
+    job = world.submit("--name", "twice", "--max-restarts", "1", "--stop-when",
+                       "loss does not fall for 30 steps", "--", "python3", world.program(PROGRAM),
+                       "20", "100", "9=0.5")  # fmt: skip
+    world.wait_for("its checkpoint", lambda: "1-" in world.stoker("checkpoints", job).stdout,
+                   timeout=60)  # fmt: skip
+    for folder in world.instances():
+        if (folder / "work").is_dir():
+            (folder / "work" / "go").touch()
+    world.stoker("wait", job, "--timeout", "120s", timeout=150)
+    record = world.job(job)
+    results.check("one curve: the least of the first attempt counts in the second",
+                  len(record["attempts"]) == 2 and record["attempts"][1]["restore"].startswith("1-")
+                  and record["result"]["why"] ==
+                  "loss does not fall for 30 steps: 0.5 at step 9, 0.5 at step 39",
+                  record["result"])  # fmt: skip
+
+
+def test_two_nodes(results, world):
+    program = PROGRAM.replace('value = "1"', 'value = "1"\nif os.environ["NODE_RANK"] == "1":\n'
+                              '    turns = [("0", "nan")]')  # fmt: skip
+    done = run(world, "pair", ["loss is not finite"], "-1", "100", "40=inf", program=program,
+               more=("--num-nodes", "2"))  # fmt: skip
+    job = world.job("pair")
+    results.check("two nodes: the first decides, for both",
+                  done.returncode == 1 and job["result"]["reason"] == "StoppedByRule"
+                  and job["result"]["why"].endswith("inf at step 40")
+                  and job["result"]["rank"] == 0, job["result"])  # fmt: skip
+
+
+def main():
+    results = Results()
+    chosen = sys.argv[1:]
+    for name, test in (("stopped", test_stopped), ("warned", test_warned),
+                       ("one_curve", test_one_curve), ("two_nodes", test_two_nodes)):  # fmt: skip
+        if chosen and name not in chosen:
+            continue
+        with World("rules") as world:
+            results.run(name, test, results, world)
+    results.finish()
+
+
+main()

@@ -28,6 +28,8 @@ std::unique_ptr<MetricCollector> AttemptRun::MakeCollector() {
     const auto rule = metrics::ParseRule(one.rule).rule;
     if (rule && config_.rank == 0) config.rules.push_back({*rule, one.warn});
   }
+  config.ledger = &ledger_;
+  config.name = config_.job.name;
   config.say = [this](const std::string& line) { Say(line); };
   return std::make_unique<MetricCollector>(std::move(config), store_, clock_);
 }

@@ -11,6 +11,7 @@
 #include "metrics/event_file.h"
 #include "metrics/log_lines.h"
 #include "metrics/metric_totals.h"
+#include "metrics/rules/rule_watch.h"
 #include "test/fuzz/target.h"
 
 namespace stoker::fuzz {
@@ -111,4 +112,30 @@ FUZZ_TARGET(metric_segment) {
     if (!line.ok()) FUZZ_EXPECT(line.status().Is(Code::kCorrupt), line.status().ToString());
     if (!line.ok() || !*line) break;
   }
+}
+
+FUZZ_TARGET(stop_rule) {
+  using namespace stoker;
+  using namespace stoker::fuzz;
+  // A rule on the first line; what follows are values.
+  const size_t end = std::min(input.find('\n'), input.size());
+  const std::string_view text = input.substr(0, end);
+  const ParsedRule parsed = ParseRule(text);
+  if (!parsed.rule) {
+    FUZZ_EXPECT(!parsed.message.empty(), std::string(text));
+    FUZZ_EXPECT(parsed.column >= 1 && parsed.column <= text.size() + 1, std::string(text));
+    return;
+  }
+  const std::string again = RuleText(*parsed.rule);
+  FUZZ_EXPECT(ParseRule(again).rule == parsed.rule, again);
+  RuleWatch watch({*parsed.rule});
+  const std::string series = parsed.rule->metric.empty() ? "grad_norm" : parsed.rule->metric;
+  FUZZ_EXPECT(watch.Wants(series), again);
+  int64_t step = 0;
+  for (const char c : input.substr(end)) {
+    const double value = c == 'n' ? std::nan("") : c == 'i' ? HUGE_VAL : (c - 'a') * 1e-8;
+    watch.Take(series, c == 'o', EntryOf(step, WallTime{step * 1000}, value));
+    step += c == 'b' ? -3 : 7;
+  }
+  FUZZ_EXPECT(watch.TakeVerdicts().size() <= 1, again);
 }

@@ -4,15 +4,17 @@
 attempts as one curve, and for all nodes by the first."""
 
 import pathlib
+import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "e2e"))
 from kit.harness import Results, World  # noqa: E402
 
-# Says its loss for step after step, from a table of its own: STEP VALUE, and the value holds on.
+# Says its loss for step after step; STEP=VALUE sets it from there on. "wait": until it is stopped.
+# "slow": ten steps a second.
 PROGRAM = r"""
 import json, os, pathlib, sys, time
-turns = [word.split("=") for word in sys.argv[3:]]
+turns = [word.split("=") for word in sys.argv[3:] if "=" in word]
 saved = pathlib.Path("checkpoints/step")
 begin = int(saved.read_text()) if saved.exists() else 0
 fails_at, steps = int(sys.argv[1]), int(sys.argv[2])
@@ -27,12 +29,13 @@ for step in range(begin, steps):
         part = pathlib.Path("checkpoints/step.part")
         part.write_text(str(step))
         part.rename(saved)
+    if "slow" in sys.argv:
+        time.sleep(0.1)
     if step == fails_at and begin == 0:
         while not os.path.exists("go"):
             time.sleep(0.05)
         sys.exit(3)
-print("waits to be stopped", flush=True)
-if steps > 50:
+if "wait" in sys.argv:
     time.sleep(600)
 """
 
@@ -45,7 +48,7 @@ def run(world, name, rules, *words, program=PROGRAM, more=()):
 
 
 def test_stopped(results, world):
-    done = run(world, "nan", ["loss is above 9", "loss is not finite"], "-1", "100", "40=nan")
+    done = run(world, "nan", ["loss is above 9", "loss is not finite"], "-1", "100", "40=nan", "wait")
     why = "loss is not finite: nan at step 40"
     results.check("stopped: run ends with 1 and says what decided",
                   done.returncode == 1 and "StoppedByRule" in done.stderr and why in done.stderr,
@@ -92,7 +95,7 @@ def test_one_curve(results, world):
     # It fails at step 20, from a checkpoint of step 15 or 20, and is tried again.
     job = world.submit("--name", "twice", "--max-restarts", "1", "--stop-when",
                        "loss does not fall for 30 steps", "--", "python3", world.program(PROGRAM),
-                       "20", "100", "9=0.5")  # fmt: skip
+                       "20", "100", "9=0.5", "wait")  # fmt: skip
     world.wait_for("its checkpoint", lambda: "1-" in world.stoker("checkpoints", job).stdout,
                    timeout=60)  # fmt: skip
     for folder in world.instances():
@@ -110,7 +113,7 @@ def test_one_curve(results, world):
 def test_two_nodes(results, world):
     program = PROGRAM.replace('value = "1"', 'value = "1"\nif os.environ["NODE_RANK"] == "1":\n'
                               '    turns = [("0", "nan")]')  # fmt: skip
-    done = run(world, "pair", ["loss is not finite"], "-1", "100", "40=inf", program=program,
+    done = run(world, "pair", ["loss is not finite"], "-1", "100", "40=inf", "wait", program=program,
                more=("--num-nodes", "2"))  # fmt: skip
     job = world.job("pair")
     results.check("two nodes: the first decides, for both",
@@ -119,11 +122,28 @@ def test_two_nodes(results, world):
                   and job["result"]["rank"] == 0, job["result"])  # fmt: skip
 
 
+def test_median(results, world):
+    rule = "loss is above the median of runs of this name"
+    for value in ("0.5", "0.6", "0.7"):
+        done = run(world, "same", [rule], "-1", "2000", f"9={value}")
+        results.check(f"median: one with {value} goes to its end", done.returncode == 0, done)
+    done = run(world, "same", [rule], "-1", "2000", "9=0.9", "slow")
+    why = world.json("ls")[0]["why"]
+    step = re.search(r"at best by step (\d+), the median of 3 runs is 0.6", why)
+    results.check("median: one that is worse is ended before half its time",
+                  done.returncode == 1 and why.startswith(rule + ": 0.9 at best") and step
+                  and int(step[1]) < 1000, why)  # fmt: skip
+    other = run(world, "other", [rule], "-1", "50", "9=0.9")
+    results.check("median: runs of another name do not count", other.returncode == 0,
+                  other.stderr)  # fmt: skip
+
+
 def main():
     results = Results()
     chosen = sys.argv[1:]
     for name, test in (("stopped", test_stopped), ("warned", test_warned),
-                       ("one_curve", test_one_curve), ("two_nodes", test_two_nodes)):  # fmt: skip
+                       ("one_curve", test_one_curve), ("two_nodes", test_two_nodes),
+                       ("median", test_median)):  # fmt: skip
         if chosen and name not in chosen:
             continue
         with World("rules") as world:

@@ -40,7 +40,8 @@ int64_t Condition::Passed(int64_t step, int64_t points, int64_t trained) const {
   return 0;
 }
 
-std::optional<std::string> Condition::Take(const Entry& entry, int64_t trained) {
+std::optional<std::string> Condition::Take(const Entry& entry, int64_t trained,
+                                           const std::optional<OtherRuns::Median>& median) {
   if (!begun_) first_step_ = entry.first_step;
   points_ += entry.count;
   Said said;
@@ -50,6 +51,9 @@ std::optional<std::string> Condition::Take(const Entry& entry, int64_t trained) 
       break;
     case Rule::Kind::kLimit:
       said = Limit(entry);
+      break;
+    case Rule::Kind::kMedian:
+      said = Worse(entry, median);
       break;
     case Rule::Kind::kStale:
       said = Stale(entry, trained);
@@ -81,6 +85,23 @@ Condition::Said Condition::Limit(const Entry& entry) const {
   const bool beyond = rule_.up ? entry.last > rule_.value : entry.last < rule_.value;
   if (!beyond) return std::nullopt;
   return fmt::format("{} at step {}", Short(entry.last), entry.last_step);
+}
+
+// The best so far against the means of the others: who is only unlucky now goes on.
+Condition::Said Condition::Worse(const Entry& entry,
+                                 const std::optional<OtherRuns::Median>& median) {
+  const double value = rule_.up ? entry.min : entry.max;
+  if (std::isfinite(value) && (!best_ || (rule_.up ? value < *best_ : value > *best_))) {
+    best_ = value;
+    best_step_ = rule_.up ? entry.min_step : entry.max_step;
+  }
+  const bool early = rule_.after ? entry.last_step <= *rule_.after : points_ < kLeastOwn;
+  if (!median || early) return std::nullopt;
+  const bool better = best_ && (rule_.up ? *best_ <= median->value : *best_ >= median->value);
+  if (better) return std::nullopt;
+  return fmt::format("{} at best by step {}, the median of {} runs is {}",
+                     best_ ? Short(*best_) : Short(entry.last), entry.last_step, median->runs,
+                     Short(median->value));
 }
 
 Condition::Said Condition::Stale(const Entry& entry, int64_t trained) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "metrics/entries.h"
+#include "metrics/rules/other_runs.h"
 #include "metrics/rules/rule.h"
 
 namespace stoker::metrics {
@@ -23,6 +24,9 @@ inline constexpr int64_t kExplodedFor = 3;
 inline constexpr double kExploded = 1000;
 inline constexpr size_t kUsual = 100;
 inline constexpr size_t kLeastUsual = 10;
+// So many points of its own a run has before it is compared with others, unless the rule says from
+// which step on: first ones differ by luck.
+inline constexpr int64_t kLeastOwn = 5;
 
 // Stepped; holds at most a few thousand numbers.
 class Condition {
@@ -30,12 +34,15 @@ class Condition {
   explicit Condition(const Rule& rule) : rule_(rule) {}
   // The next point of the curve, or a bucket of what came before. `trained`: milliseconds of
   // training since the series began. What it proves, with its numbers: "nan at step 120".
-  std::optional<std::string> Take(const Entry& entry, int64_t trained);
+  // `median`: of other runs at its step, where a rule about it knows one.
+  std::optional<std::string> Take(const Entry& entry, int64_t trained,
+                                  const std::optional<OtherRuns::Median>& median = {});
 
  private:
   using Said = std::optional<std::string>;
   Said NotFinite(const Entry& entry) const;
   Said Limit(const Entry& entry) const;
+  Said Worse(const Entry& entry, const std::optional<OtherRuns::Median>& median);
   Said Stale(const Entry& entry, int64_t trained);
   Said First(const Entry& entry, int64_t trained);
   Said Grows(const Entry& entry);
@@ -49,7 +56,7 @@ class Condition {
   bool begun_ = false;
   int64_t first_step_ = 0;
   int64_t points_ = 0;  // in all
-  // kStale, kGrows: the best so far, and where it stands on each axis.
+  // kStale, kGrows, kMedian: the best so far, and where it stands on each axis.
   std::optional<double> best_;
   int64_t best_step_ = 0;
   int64_t best_points_ = 0;

@@ -22,6 +22,7 @@ struct Rule {
   enum class Kind {
     kNotFinite,  // METRIC is not finite
     kLimit,      // METRIC is above|below VALUE [after step AFTER]
+    kMedian,     // METRIC is above|below the median of runs of this name [after step AFTER]
     kStale,      // METRIC does not fall|rise [by more than VALUE] for SPAN
     kFirst,      // METRIC does not fall|rise [by more than VALUE] in the first SPAN
     kGrows,      // METRIC grows VALUE times over its minimum

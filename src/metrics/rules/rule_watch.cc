@@ -16,6 +16,17 @@ bool RuleWatch::Wants(const std::string& series) const {
                      [&](const Rule& rule) { return rule.IsAbout(series); });
 }
 
+bool RuleWatch::WantsOthers() const {
+  return std::any_of(rules_.begin(), rules_.end(),
+                     [](const Rule& rule) { return rule.kind == Rule::Kind::kMedian; });
+}
+
+bool RuleWatch::WantsOthers(const std::string& series) const {
+  return std::any_of(rules_.begin(), rules_.end(), [&](const Rule& rule) {
+    return rule.kind == Rule::Kind::kMedian && rule.IsAbout(series);
+  });
+}
+
 RuleWatch::Series& RuleWatch::Find(const std::string& name) {
   const auto found = series_.find(name);
   if (found != series_.end()) return found->second;
@@ -63,10 +74,12 @@ void RuleWatch::Feed(const std::string& name, Series& series, const Entry& entry
   }
   for (Watched& watched : series.watched) {
     met_[watched.rule] = true;
-    const auto said = watched.condition.Take(entry, series.trained);
+    const Rule& rule = rules_[watched.rule];
+    std::optional<OtherRuns::Median> median;
+    if (judge && rule.kind == Rule::Kind::kMedian) median = others_.At(name, entry.last_step);
+    const auto said = watched.condition.Take(entry, series.trained, median);
     if (!said || !judge || said_[watched.rule]) continue;
     said_[watched.rule] = true;
-    const Rule& rule = rules_[watched.rule];
     // A pattern does not say which series it was.
     const std::string which = rule.metric == name ? "" : Printable(name) + ": ";
     verdicts_.push_back({watched.rule, RuleText(rule) + ": " + which + *said});

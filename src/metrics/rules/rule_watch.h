@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "metrics/curve.h"
@@ -28,6 +29,11 @@ class RuleWatch {
   bool Wants(const std::string& series) const;
   // What earlier attempts have of it; before its first Take.
   void SetEarlier(const std::string& series, std::vector<CurveEntry> earlier);
+  // Whether a rule is about the median of other runs, and of which series they are.
+  bool WantsOthers() const;
+  bool WantsOthers(const std::string& series) const;
+  // What is known of other runs from now on.
+  void SetOthers(OtherRuns others) { others_ = std::move(others); }
   // The next point of this attempt. `ordered`: its source names no steps, so they count its points
   // from 0.
   void Take(const std::string& series, bool ordered, const Entry& point);
@@ -57,6 +63,7 @@ class RuleWatch {
   std::vector<bool> met_;
   std::map<std::string, Series> series_;
   std::vector<Verdict> verdicts_;
+  OtherRuns others_;
 };
 
 }  // namespace stoker::metrics

@@ -30,6 +30,9 @@ const Good kGood[] = {
     {"acc does not rise for 7200 seconds", "acc does not rise for 2 hours"},
     {"loss does not fall in the first 20 points", ""},
     {"loss grows 5 times over its minimum", ""},
+    {"loss is above the median of runs of this name", ""},
+    {"acc is below the  median of runs of this name after step 9",
+     "acc is below the median of runs of this name after step 9"},
     {"gradients vanish", ""},
     {"gradients explode", ""},
     {"'gradients' vanishes", ""},
@@ -64,8 +67,9 @@ const Bad kBad[] = {
     {"train loss is not finite", 7, "'explodes' is expected after 'train', not 'loss'"},
     {"loss is nan", 9, "'not finite', 'above' or 'below' is expected after 'is', not 'nan'"},
     {"loss is not", 12, "'finite' is expected after 'not', not the end"},
-    {"loss is above high", 15, "a number is expected after 'above', not 'high'"},
-    {"loss is above nan", 15, "a number is expected after 'above', not 'nan'"},
+    {"loss is above high", 15, "a number, or 'the median of runs of this name', is expected"},
+    {"loss is above nan", 15, "is expected after 'above', not 'nan'"},
+    {"loss is above the mean", 19, "'median' is expected after 'the', not 'mean'"},
     {"loss is above 1 after 10", 23, "'step' is expected after 'after', not '10'"},
     {"loss is above 1 after step 1.5", 28, "the number of a step is expected"},
     {"loss is above 1 after step -1", 28, "the number of a step is expected"},
@@ -229,6 +233,57 @@ TEST(Rules, TimeBetweenAttemptsIsNoTraining) {
     if (!watch.TakeVerdicts().empty()) fired = step;
   }
   EXPECT_EQ(fired, 11) << "4 seconds before, 6 seconds after";
+}
+
+OtherRuns Others(const std::vector<std::vector<double>>& runs) {
+  OtherRuns others;
+  for (const auto& values : runs) {
+    std::vector<CurveEntry> curve;
+    for (size_t i = 0; i < values.size(); ++i) {
+      curve.push_back(Before(1, static_cast<int64_t>(i), values[i]));
+    }
+    others.Add("loss", curve);
+  }
+  return others;
+}
+
+TEST(Rules, WorseThanTheMedianOfOtherRuns) {
+  const auto steady = [](double first, double then, size_t points) {
+    std::vector<double> values(points, then);
+    values[0] = first;
+    return values;
+  };
+  // Their means by step 5 are 2, 4, 6 and 8; one of them comes no further than step 1.
+  const OtherRuns others = Others(
+      {steady(7, 1, 6), steady(9, 3, 6), steady(11, 5, 6), steady(13, 7, 6), steady(100, 100, 2)});
+  EXPECT_FALSE(others.At("loss", 6)) << "none has come so far";
+  EXPECT_FALSE(others.At("acc", 5));
+  EXPECT_EQ(others.At("loss", 5)->value, 5);
+  EXPECT_EQ(others.At("loss", 5)->runs, 4U);
+  EXPECT_EQ(others.At("loss", 0)->value, 11) << "all five";
+  EXPECT_FALSE(Others({{1}, {2}}).At("loss", 0)) << "too few";
+  const auto fires = [&](const char* rule, const std::vector<double>& values) {
+    RuleWatch watch({*ParseRule(rule).rule});
+    watch.SetOthers(others);
+    std::string why;
+    for (size_t i = 0; i < values.size(); ++i) {
+      watch.Take("loss", false, EntryOf(static_cast<int64_t>(i), WallTime{}, values[i]));
+      for (const Verdict& verdict : watch.TakeVerdicts()) why = verdict.text;
+    }
+    return why;
+  };
+  const char* above = "loss is above the median of runs of this name";
+  EXPECT_EQ(fires(above, {50, 50, 50, 50, 50}),
+            "loss is above the median of runs of this name: 50 at best by step 4, the median of 4 "
+            "runs is 5.2");
+  EXPECT_EQ(fires(above, {50, 50, 50, 50}), "") << "too early";
+  EXPECT_EQ(fires(above, {5, 50, 50, 50, 50, 50}), "") << "the best counts";
+  EXPECT_NE(fires(above, {kNan, kNan, kNan, kNan, kNan}), "");
+  EXPECT_EQ(
+      fires("loss is above the median of runs of this name after step 4", {99, 99, 99, 99, 5}), "");
+  EXPECT_NE(fires("loss is above the median of runs of this name after step 0", {99, 99}), "");
+  EXPECT_NE(fires("loss is below the median of runs of this name", {1, 1, 1, 1, 1}), "");
+  EXPECT_EQ(fires("loss is below the median of runs of this name", {6, 0, 0, 0, 0, 0}), "");
 }
 
 TEST(Rules, IdleOnesAreKnown) {

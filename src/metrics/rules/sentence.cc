@@ -164,8 +164,13 @@ class Sentence {
     }
     rule_.up = Takes("above");
     if (!rule_.up && !Takes("below")) return Expected("'not finite', 'above' or 'below'");
-    rule_.kind = Rule::Kind::kLimit;
-    rule_.value = Number("a number");
+    if (Takes("the")) {
+      rule_.kind = Rule::Kind::kMedian;
+      Needs({"median", "of", "runs", "of", "this", "name"});
+    } else {
+      rule_.kind = Rule::Kind::kLimit;
+      rule_.value = Number("a number, or 'the median of runs of this name',");
+    }
     if (Failed() || AtEnd()) return;
     Needs({"after", "step"});
     if (!Failed()) rule_.after = Count("the number of a step", 0);
@@ -302,13 +307,16 @@ ParsedRule ParseRule(std::string_view text) { return Sentence(text).Parse(); }
 std::string RuleText(const Rule& rule) {
   const std::string metric = MetricText(rule.metric);
   const bool gradients = rule.metric.empty();
+  const std::string after = rule.after ? fmt::format(" after step {}", *rule.after) : "";
+  const std::string_view side = rule.up ? "above" : "below";
   const auto by = [&] { return rule.value > 0 ? fmt::format(" by more than {}", rule.value) : ""; };
   switch (rule.kind) {
     case Rule::Kind::kNotFinite:
       return metric + " is not finite";
     case Rule::Kind::kLimit:
-      return fmt::format("{} is {} {}{}", metric, rule.up ? "above" : "below", rule.value,
-                         rule.after ? fmt::format(" after step {}", *rule.after) : "");
+      return fmt::format("{} is {} {}{}", metric, side, rule.value, after);
+    case Rule::Kind::kMedian:
+      return fmt::format("{} is {} the median of runs of this name{}", metric, side, after);
     case Rule::Kind::kStale:
     case Rule::Kind::kFirst:
       return fmt::format("{} does not {}{} {} {}", metric, rule.up ? "rise" : "fall", by(),

@@ -62,6 +62,12 @@ Status MetricCollector::Begin() {
 
 void MetricCollector::Start(std::function<void(const std::string& why)> broken) {
   broken_ = std::move(broken);
+  if (watch_.WantsOthers() && config_.ledger != nullptr) {
+    others_ = std::make_unique<OtherCurves>(
+        *config_.ledger, clock_, config_.job, config_.name,
+        [this](const std::string& series) { return watch_.WantsOthers(series); });
+    others_->Start();
+  }
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -222,6 +228,13 @@ void MetricCollector::Recognise() {
 }
 
 void MetricCollector::Look(bool find) {
+  if (others_) {
+    if (auto news = others_->News()) watch_.SetOthers(std::move(*news));
+    const std::string trouble = others_->trouble();
+    if (!trouble.empty() && said_.insert("others").second) {
+      config_.say("stoker: stop_when: " + Printable(trouble) + "; trying again");
+    }
+  }
   ReadLog();
   files_.Look(find, batch_, [] { return false; });
   Recognise();
@@ -334,6 +347,7 @@ Status MetricCollector::Finish(MonoTime) {
     log_points_ += batch_.points() - before;
     log_finished_ = true;
   }
+  others_.reset();
   broken_ = {};  // the program is over: nothing can be stopped
   Look(true);
   if (watching_) TellIdle();

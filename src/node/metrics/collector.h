@@ -19,6 +19,7 @@
 #include "metrics/rules/rule_watch.h"
 #include "node/metrics/batch.h"
 #include "node/metrics/file_reading.h"
+#include "node/metrics/other_curves.h"
 #include "port/clock.h"
 #include "port/object_store.h"
 
@@ -39,6 +40,8 @@ struct CollectorConfig {
   std::string remember;  // a file of the machine: what lay there before the program began
   std::vector<metrics::Pattern> patterns;
   std::vector<StopRule> rules;
+  Ledger* ledger = nullptr;                          // with rules about other runs
+  std::string name;                                  // of the job, and of those runs
   std::function<void(const std::string& line)> say;  // to the log; from the thread, and Finish
 };
 
@@ -95,6 +98,7 @@ class MetricCollector {
   std::optional<MonoTime> first_point_;
   bool watching_ = false;
   std::vector<std::string> warnings_;
+  std::unique_ptr<OtherCurves> others_;
   bool idle_told_ = false;
   MetricWriter writer_;
   bool begun_ = false;       // the writer knows what is in the store

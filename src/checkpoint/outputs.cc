@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "checkpoint/fetch.h"
 #include "checkpoint/rule/checkpoint_plan.h"
 #include "checkpoint/rule/episode.h"
@@ -427,9 +428,9 @@ Result<Downloaded> DownloadOutputs(ObjectStore& store, const std::string& job,
     if (!status.ok()) return status;
     if (done.files > 0 || what.empty()) return done;
     std::set<std::string> tops;
-    for (const OutputInfo& output : all) tops.insert(TopOf(output.path));
+    for (const OutputInfo& output : all) tops.insert(Spelled(TopOf(output.path)));
     const std::vector<std::string> names(tops.begin(), tops.end());
-    return Status(Code::kNotFound, "the job has no output '" + Printable(what) + "'",
+    return Status(Code::kNotFound, "the job has no output '" + Spelled(what) + "'",
                   names.empty() ? "it has no outputs (yet)" : "it has: " + Join(names, ", "));
   }
 }

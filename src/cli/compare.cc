@@ -7,6 +7,7 @@
 
 #include "base/screen.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cli/context.h"
 #include "cli/table.h"
 #include "cli/verb.h"
@@ -111,7 +112,7 @@ std::vector<std::vector<std::string>> Rows(const std::vector<Compared>& jobs,
   }
   std::vector<std::vector<std::string>> rows;
   for (const std::string& name : names) {
-    std::vector<std::string> row = {Printable(name)};
+    std::vector<std::string> row = {Spelled(name)};
     std::set<std::string> values;
     for (const Compared& job : jobs) {
       const auto found = of(job).find(name);

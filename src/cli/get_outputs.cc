@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "checkpoint/outputs.h"
 #include "cli/in_the_way.h"
 #include "cli/meter.h"
@@ -141,7 +142,7 @@ void Tell(Context& context, const std::string& job, const std::string& to,
   size_t named = 0;
   for (const auto& [path, refusal] : sieve.refused()) {
     if (++named > kNamed) break;
-    context.Say("not fetched: " + Printable(path) + ": " + refusal.why);
+    context.Say("not fetched: " + Spelled(path) + ": " + refusal.why);
   }
   if (named > kNamed) {
     context.Say("not fetched: " + std::to_string(sieve.refused().size() - kNamed) + " more");
@@ -252,7 +253,7 @@ Status ListKept(Context& context, const std::string& job) {
               {"sha256", info.file.sha256}});
     if (!IsUtf8(info.path)) one["path_encoded"] = one["path"] = EncodeName(info.path);
     all.push_back(std::move(one));
-    rows.push_back({Printable(info.path), HumanSize(info.file.size), std::to_string(info.attempt),
+    rows.push_back({Spelled(info.path), HumanSize(info.file.size), std::to_string(info.attempt),
                     std::to_string(info.rank)});
   }
   if (!context.json && outputs.empty()) return NoOutputs(context, job);

@@ -10,6 +10,7 @@
 
 #include "base/screen.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cli/context.h"
 #include "cli/interrupts.h"
 #include "cli/job_watch.h"
@@ -37,7 +38,8 @@ struct MetricsOptions {
   bool redone = false;
 };
 
-// A star means slashes too: "*loss" finds "train/loss".
+// A star means slashes too: "*loss" finds "train/loss". What is asked for may be spelled as the
+// table has it.
 std::function<bool(const std::string&)> Wanted(const MetricsOptions& options) {
   if (options.names.empty()) return {};
   const auto flat = [](std::string text) {
@@ -47,7 +49,8 @@ std::function<bool(const std::string&)> Wanted(const MetricsOptions& options) {
   std::vector<pack::Glob> globs;
   for (const std::string& name : options.names) globs.emplace_back(flat(name));
   return [globs, flat, names = options.names](const std::string& name) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) return true;
+    const auto named = [&](const std::string& one) { return one == name || one == Spelled(name); };
+    if (std::any_of(names.begin(), names.end(), named)) return true;
     return std::any_of(globs.begin(), globs.end(),
                        [&](const pack::Glob& glob) { return glob.Matches(flat(name)); });
   };
@@ -64,7 +67,7 @@ Result<Curves> ReadCurves(Context& context, Ledger& ledger, const std::string& j
 
 // RFC 4180; what a terminal would take for more than text is not in it.
 std::string CsvCell(const std::string& text) {
-  const std::string plain = Printable(text);
+  const std::string plain = Spelled(text);
   if (plain.find_first_of(",\"") == plain.npos) return plain;
   std::string out = "\"";
   for (const char c : plain) out += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -126,7 +129,7 @@ void PrintTable(Context& context, const Curves& curves) {
       {"METRIC", "LAST", "STEP", "MIN", "AT", "MAX", "AT", "POINTS", "COURSE"}};
   for (const auto& [name, curve] : curves) {
     const metrics::Totals t = TotalsOf(curve);
-    rows.push_back({Printable(name), ShortNumber(t.last), std::to_string(t.last_step),
+    rows.push_back({Spelled(name), ShortNumber(t.last), std::to_string(t.last_step),
                     ShortNumber(t.min), std::to_string(t.min_step), ShortNumber(t.max),
                     std::to_string(t.max_step), std::to_string(t.count), SparkLine(curve, kSpark)});
   }
@@ -147,7 +150,7 @@ class Follower {
         seen += at.entry.count;
         if (seen <= seen_[{name, at.attempt}]) continue;
         lines.emplace_back(at.entry.last_time.ms,
-                           fmt::format("step {}  {} {}\n", at.entry.last_step, Printable(name),
+                           fmt::format("step {}  {} {}\n", at.entry.last_step, Spelled(name),
                                        ShortNumber(at.entry.last)));
       }
       for (const auto& [attempt, count] : of_attempt) seen_[{name, attempt}] = count;

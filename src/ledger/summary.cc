@@ -7,6 +7,7 @@
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "metrics/numbers.h"
 
 namespace stoker {
@@ -205,7 +206,7 @@ Summary SummaryOf(const Job& job) {
 std::vector<SummaryMetric> SummaryMetricsOf(const MetricTotals& totals) {
   std::vector<SummaryMetric> all;
   for (const auto& [name, t] : totals.All()) {
-    all.push_back({Printable(name), t.last, t.last_step, t.min, t.max});
+    all.push_back({Spelled(name), t.last, t.last_step, t.min, t.max});
   }
   if (all.size() > kSummaryMetrics) {
     // Long names are those of single layers and gradients.

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
+#include "base/utf8.h"
 
 namespace stoker {
 
@@ -64,7 +64,7 @@ std::string TotalsText(const MetricTotals& totals, size_t most) {
   size_t shown = 0;
   for (const auto& [name, of] : all) {
     if (shown++ == most) break;
-    text += (text.empty() ? "" : ", ") + Printable(name) + " " + ShortNumber(of.last);
+    text += (text.empty() ? "" : ", ") + Spelled(name) + " " + ShortNumber(of.last);
     if (of.count > 1 && std::isfinite(of.min)) {
       text += fmt::format(" ({} to {})", ShortNumber(of.min), ShortNumber(of.max));
     }

@@ -48,7 +48,8 @@ def run(world, name, rules, *words, program=PROGRAM, more=()):
 
 
 def test_stopped(results, world):
-    done = run(world, "nan", ["loss is above 9", "loss is not finite"], "-1", "100", "40=nan", "wait")
+    rules = ["loss is above 9", "loss is not finite"]
+    done = run(world, "nan", rules, "-1", "100", "40=nan", "wait")
     why = "loss is not finite: nan at step 40"
     results.check("stopped: run ends with 1 and says what decided",
                   done.returncode == 1 and "StoppedByRule" in done.stderr and why in done.stderr,
@@ -113,8 +114,8 @@ def test_one_curve(results, world):
 def test_two_nodes(results, world):
     program = PROGRAM.replace('value = "1"', 'value = "1"\nif os.environ["NODE_RANK"] == "1":\n'
                               '    turns = [("0", "nan")]')  # fmt: skip
-    done = run(world, "pair", ["loss is not finite"], "-1", "100", "40=inf", "wait", program=program,
-               more=("--num-nodes", "2"))  # fmt: skip
+    done = run(world, "pair", ["loss is not finite"], "-1", "100", "40=inf", "wait",
+               program=program, more=("--num-nodes", "2"))  # fmt: skip
     job = world.job("pair")
     results.check("two nodes: the first decides, for both",
                   done.returncode == 1 and job["result"]["reason"] == "StoppedByRule"

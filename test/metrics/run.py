@@ -145,10 +145,13 @@ def test_hostile(results, world):
     names = ["<script>alert(1)</script>", "\x1b[31mred\x1b[0m", "a\u202eb", "x" * 60_000,
              "new\nline", "=1+1", "'", '"', "a,b", "../../etc"]  # fmt: skip
     rows = [{"step": 1, name: 1.5, "n": float("nan")} for name in names]
+    twins = {"t\x01win": 10.0, "t\x02win": 20.0}  # alike, where control characters are left out
+    names += twins
+    rows += [{"step": 1, name: value} for name, value in twins.items()]
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (pathlib.Path(world.work) / "metrics.jsonl.in").write_text(lines)
-    world.stoker("run", "--name", "hostile", "--", "sh", "-c", "cp metrics.jsonl.in metrics.jsonl",
-                 check=True)  # fmt: skip
+    world.stoker("run", "--name", "hostile", "--", "sh", "-c",
+                 "cp metrics.jsonl.in metrics.jsonl; touch 'new\nline'", check=True)
     for words in (["metrics", "hostile"], ["metrics", "hostile", "--csv"], ["show", "hostile"],
                   ["logs", "hostile", "--stream", "system"], ["ls", "--columns", "name,n"],
                   ["metrics", "hostile", "--follow"]):  # fmt: skip
@@ -160,6 +163,15 @@ def test_hostile(results, world):
     found = series(world, "hostile")
     results.check("hostile: each name is a series", len(found) == len(names) + 1
                   and "<script>alert(1)</script>" in found, list(found)[:5])  # fmt: skip
+    listed = world.stoker("ls", "--columns", r"t\x01win,t\x02win").stdout.split()
+    table = world.stoker("metrics", "hostile", r"t\x02win").stdout
+    results.check("hostile: names that differ in control characters are told apart",
+                  listed == [r"t\x01win", r"t\x02win", "10", "20"]
+                  and r"t\x02win" in table and "20" in table and r"t\x01win" not in table,
+                  (listed, table))  # fmt: skip
+    missing = world.stoker("get", "hostile", "none").stderr
+    results.check("hostile: get names an output on one line",
+                  r"new\x0aline" in missing and "new\nline" not in missing, missing)  # fmt: skip
     results.check("hostile: NaN is kept as such",
                   {point["value"] for point in found["n"]} == {"nan"}, found["n"][:2])  # fmt: skip
 

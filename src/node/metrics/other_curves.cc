@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/metrics/other_curves.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 #include <vector>
 
 #include "ledger/index.h"
 #include "ledger/metrics/segments.h"
+#include "ledger/records.h"
 
 namespace stoker::node {
 namespace {
 
-// Each look lists and reads the index; in a bucket that is up to some forty requests.
+// Each look lists and reads the index, and records of jobs that are looked after: each once, and
+// those of this name again. In a bucket that is up to some forty requests, and these.
+constexpr size_t kMostRecords = 100;
 constexpr Duration kLookFree = Duration::Seconds(10);
 constexpr Duration kLookPaid = Duration::Minutes(10);
 // What a store that is busy, or away, is left alone for.
@@ -53,23 +57,52 @@ void OtherCurves::Run() {
   }
 }
 
-Status OtherCurves::Look() {
+bool OtherCurves::Stopped() {
+  const std::lock_guard lock(mutex_);
+  return stop_;
+}
+
+// Those in the index, and those that have ended and wait for somebody to clear up after them.
+Result<std::vector<std::string>> OtherCurves::Ended() {
+  std::map<std::string, WallTime> ended;
   STOKER_ASSIGN(const JobList list, ReadIndex(ledger_));
+  for (const Summary& job : list.jobs) {
+    if (job.name == name_) ended[job.id] = job.created;
+  }
+  STOKER_ASSIGN(const std::vector<std::string> active, ActiveJobs(ledger_));
+  size_t reads = 0;
+  for (const std::string& id : active) {
+    const auto known = active_.find(id);
+    const bool other = known != active_.end() && known->second != name_;
+    if (other || id == job_ || ended.contains(id)) continue;
+    if (++reads > kMostRecords || Stopped()) break;
+    const auto read = ReadJob(ledger_, id);
+    if (read.status().transient()) return read.status();
+    if (!read.ok()) continue;
+    active_[id] = read->job.name;
+    if (read->job.name == name_ && IsFinal(read->job.state)) ended[id] = read->job.created;
+  }
+  ended.erase(job_);
+  std::vector<std::string> ids;
+  for (const auto& [id, created] : ended) ids.push_back(id);
+  std::sort(ids.begin(), ids.end(),
+            [&](const std::string& a, const std::string& b) { return ended[a] > ended[b]; });
+  return ids;
+}
+
+Status OtherCurves::Look() {
+  STOKER_ASSIGN(const std::vector<std::string> ended, Ended());
   std::map<std::string, Curves> now;
   bool changed = false;
-  for (const Summary& job : list.jobs) {  // newest first
-    if (job.name != name_ || job.id == job_) continue;
+  for (const std::string& id : ended) {
     if (now.size() == kMostOthers) break;
-    if (const auto known = read_.find(job.id); known != read_.end()) {
+    if (const auto known = read_.find(id); known != read_.end()) {
       now.insert(*known);
       continue;
     }
-    {
-      const std::lock_guard lock(mutex_);
-      if (stop_) return Status::Ok();
-    }
-    STOKER_ASSIGN(RunMetrics run, ReadMetrics(ledger_.store(), job.id, 0, wanted_));
-    Curves& curves = now[job.id];
+    if (Stopped()) return Status::Ok();
+    STOKER_ASSIGN(RunMetrics run, ReadMetrics(ledger_.store(), id, 0, wanted_));
+    Curves& curves = now[id];
     for (auto& [series, parts] : run.series) curves[series] = metrics::MakeCurve(std::move(parts));
     changed = true;
   }

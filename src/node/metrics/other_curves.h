@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "ledger/ledger.h"
 #include "metrics/rules/other_runs.h"
@@ -34,14 +35,19 @@ class OtherCurves {
  private:
   using Curves = std::map<std::string, std::vector<metrics::CurveEntry>>;
   void Run();
+  bool Stopped();
   Status Look();
+  // The ids of the ended jobs of this name, newest first.
+  Result<std::vector<std::string>> Ended();
 
   Ledger& ledger_;
   Clock& clock_;
   const std::string job_;
   const std::string name_;
   const std::function<bool(const std::string&)> wanted_;
-  std::map<std::string, Curves> read_;  // by job; of the thread alone
+  // Of the thread alone, by job: what was read of it; the name of one that is looked after.
+  std::map<std::string, Curves> read_;
+  std::map<std::string, std::string> active_;
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable woken_;

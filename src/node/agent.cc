@@ -235,7 +235,8 @@ void Agent::Do(const StartProgram& action) {
   const auto broken = [this, attempt = action.attempt](const std::string& why) {
     Post(RuleBroken{attempt, why});
   };
-  const Status status = run->Start(action, ended, [this] { Post(Activity{}); }, broken);
+  const Status status = run->Start(
+      action, ended, [this] { Post(Activity{}); }, broken);
   Post(ProgramStarted{status});
 }
 

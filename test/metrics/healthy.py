@@ -64,7 +64,7 @@ def test_digits(results, world):
     example = HERE.parent.parent / "examples" / "digits" / "train.py"
     shutil.copy(example, world.work)
     done = world.stoker("run", "--name", "digits", "--stop-when",
-                        "loss does not fall in the first 4 points", "--", PYTHON, "train.py",
+                        "loss is above 2.5 after step 3", "--", PYTHON, "train.py",
                         "--lr", "30", "--epochs", "500", "--pause", "0.3", timeout=600)
     why = world.json("ls")[0]["why"]
     last = max(point["step"] for point in world.json("metrics", "digits", "loss")["series"]["loss"])

@@ -300,6 +300,7 @@ def lease(lab, check, policy, owner):
 
 
 def test_doctor(lab, check):
+    fresh(lab)
     policy = printed(lab)['submitter']
     with lab.world('checkup', lab.user('fit', policy)) as world:
         since = len(lab.log)

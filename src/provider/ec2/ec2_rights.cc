@@ -129,17 +129,21 @@ std::vector<RightTried> TryEc2Rights(AwsApi& api, const std::string& region,
       out.push_back(TryDry(api, region, action, {{name, on}}));
     }
   };
-  if (group.empty()) {
-    try_on("AuthorizeSecurityGroupIngress", "", "");
-  } else {
-    out.push_back(TryDry(api, region, "AuthorizeSecurityGroupIngress",
-                         {{"GroupId", group},
-                          {"IpPermissions.1.IpProtocol", "-1"},
-                          {"IpPermissions.1.Groups.1.GroupId", group}}));
+  for (const char* action : {"AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupEgress"}) {
+    if (group.empty()) {
+      try_on(action, "", "");
+    } else {
+      out.push_back(TryDry(api, region, action,
+                           {{"GroupId", group},
+                            {"IpPermissions.1.IpProtocol", "-1"},
+                            {"IpPermissions.1.Groups.1.GroupId", group}}));
+    }
   }
   out.push_back(
       TryDry(api, region, "CreatePlacementGroup",
              {{"GroupName", ec2::GroupName(ledger_id) + "-trial"}, {"Strategy", ec2::kCluster}}));
+  out.push_back(TryDry(api, region, "DeletePlacementGroup",
+                       {{"GroupName", ec2::GroupName(ledger_id) + "-trial"}}));
   try_on("TerminateInstances", machine, "InstanceId.1");
   try_on("StartInstances", machine, "InstanceId.1");
   return out;

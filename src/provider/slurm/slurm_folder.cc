@@ -219,7 +219,7 @@ Status SlurmState::Remove(const LaunchRequest& request) const {
 
 void SlurmState::ClearUnsent(WallTime now) const {
   for (const SlurmFolder& folder : ListAll()) {
-    const bool sent = folder.Job() != 0 || folder.Started() != 0 || folder.End();
+    const bool sent = folder.Job() != 0 || folder.Started() != 0;
     if (sent || now - ChangedAt(folder.path()) < kUnsentKept) continue;
     const auto request = folder.Request();
     if (request.ok() && !folder.IsSending(now - kUnsentKept)) (void)Remove(*request);

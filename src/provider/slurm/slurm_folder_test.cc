@@ -51,16 +51,26 @@ TEST_F(SlurmRequests, WhatWasRefusedGoesAfterADayAndIsNotSentAgain) {
   EXPECT_TRUE(state_.IsOver(refused));
 }
 
+// Its end was seen while nobody knew its number, by which else it would be cleared away.
+TEST_F(SlurmRequests, WhatEndedUnderNoNumberGoes) {
+  const LaunchRequest ended = Make("ended");
+  ASSERT_TRUE(state_.Of(ended).KeepEnd({SlurmEnder::kOwner, "over"}).ok());
+  state_.ClearUnsent(now_);
+  EXPECT_TRUE(IsThere(ended));
+  Age(ended);
+  state_.ClearUnsent(now_);
+  EXPECT_FALSE(IsThere(ended));
+  EXPECT_TRUE(state_.IsOver(ended));
+}
+
 TEST_F(SlurmRequests, WhatSlurmHasTakenStays) {
   const LaunchRequest taken = Make("taken");
-  const LaunchRequest ended = Make("ended");
   const LaunchRequest started = Make("started");
   ASSERT_TRUE(state_.Of(taken).KeepJob(7).ok());
-  ASSERT_TRUE(state_.Of(ended).KeepEnd({SlurmEnder::kSelf, "over"}).ok());
   ASSERT_TRUE(sys::WriteFileAtomic(state_.PathOf(started) + "/started", "8\n", 0600, false).ok());
-  for (const LaunchRequest& one : {taken, ended, started}) Age(one);
+  for (const LaunchRequest& one : {taken, started}) Age(one);
   state_.ClearUnsent(now_);
-  for (const LaunchRequest& one : {taken, ended, started}) EXPECT_TRUE(IsThere(one)) << one.token;
+  for (const LaunchRequest& one : {taken, started}) EXPECT_TRUE(IsThere(one)) << one.token;
 }
 
 TEST_F(SlurmRequests, WhoWaitsForAnAnswerIsNotDisturbed) {

@@ -266,6 +266,9 @@ class Slurm : public Provider, public PlaceTeller {
     const SlurmVerdict verdict = JudgeSlurmJob(found);
     if (!verdict.there) return Status::Ok();
     if (verdict.end && folder.Exists()) (void)folder.KeepEnd(*verdict.end);
+    // Who sent it died before it had written this down. Once Slurm has forgotten the number, nobody
+    // could say which instance it is that may be cleared away.
+    if (found.row && folder.Exists() && folder.Job() == 0) (void)folder.KeepJob(found.job);
     const std::vector<std::string> names =
         SlurmNodes(found.row ? found.row->nodes : "", request.launches.size());
     const Duration limit = request.limit.ms > 0 ? request.limit : kDefaultLimit;

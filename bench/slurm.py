@@ -30,8 +30,7 @@ print(executor.submit(hello).job_id, flush=True)
 
 def python():
     """With the peers, made once for each version of their list."""
-    cloud_env.REQUIREMENTS = str(HERE / "requirements-slurm.txt")
-    return os.path.join(cloud_env.folder(), "bin")
+    return os.path.join(cloud_env.folder(str(HERE / "requirements-slurm.txt")), "bin")
 
 
 def until_said(began, folder, pattern):

@@ -179,6 +179,12 @@ class Ec2 : public Provider {
   LaunchAnswer Refused(const LaunchRequest& request, const Call& call, const Failure& failure) {
     auto refusal = RefusalOf(failure);
     if (!refusal) return StatusOf(Described(call), failure);
+    // A group, a network or a profile may have been deleted since it was looked up: who submits
+    // next looks anew.
+    if (refusal->what == RefusalClass::kInvalid ||
+        refusal->what == RefusalClass::kNotYetConsistent) {
+      api_->DropKept();
+    }
     if (refusal->what != RefusalClass::kOver) return *refusal;
     STOKER_ASSIGN(const std::vector<Instance> known,
                   List(call.region, [&](const std::string& next) {

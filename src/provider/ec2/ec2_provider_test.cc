@@ -36,6 +36,7 @@ struct Wire {
   WallTime service_now = *ParseRfc3339(kStart);
   Duration store_ahead;
   bool store_told = false;  // the store's clock is known once it was asked
+  std::shared_ptr<Cache> memory;
 
   void Answer(int status, const std::string& body) {
     answers.push_back(HttpResponse{status, {{"Date", kDate}}, body});
@@ -69,6 +70,7 @@ struct Wire {
       return Result<std::string>("http://" + service + "." + region + ".test");
     };
     options.now = [this] { return now; };
+    options.memory = memory;
     options.retry.first = options.retry.longest = Duration::Ms(1);
     options.http = [this](const HttpUrl& url, const HttpRequest& request) {
       return Send(url, request);
@@ -290,6 +292,28 @@ TEST(Ec2Provider, WhatMayBeWhereNobodyAnswersIsNotGone) {
   wire.Refuse("UnauthorizedOperation", "no", 403);
   wire.Answer(200, ListOf(""));
   EXPECT_EQ(ec2->Terminate("i-0123456789abcdef0").code(), Code::kDenied);
+}
+
+// What was looked up for the request a while ago may have been deleted since.
+TEST(Ec2Provider, WhatEc2DoesNotKnowIsLookedUpAnew) {
+  struct Kept : Cache {
+    std::optional<std::string> Get(const std::string&) override { return std::nullopt; }
+    void Keep(const std::string&, std::string_view) override {}
+    void KeepOnly(const std::set<std::string>& names) override { dropped += names.empty(); }
+    int dropped = 0;
+  };
+  const auto kept = std::make_shared<Kept>();
+  Wire wire;
+  wire.memory = kept;
+  auto ec2 = wire.Make();
+  wire.Refuse("InsufficientInstanceCapacity");
+  EXPECT_FALSE(ec2->Launch(Asking()).ok());
+  EXPECT_EQ(kept->dropped, 0);
+  wire.Refuse("InvalidGroup.NotFound");
+  EXPECT_FALSE(ec2->Launch(Asking()).ok());
+  wire.Refuse("InvalidSubnetID.NotFound");
+  EXPECT_FALSE(ec2->Launch(Asking()).ok());
+  EXPECT_EQ(kept->dropped, 2);
 }
 
 TEST(Ec2Provider, WhatOnlyReadsIsAskedAgain) {

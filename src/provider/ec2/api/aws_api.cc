@@ -112,6 +112,10 @@ bool AwsApi::Forget() {
   return recalled_.exchange(false);
 }
 
+void AwsApi::DropKept() {
+  if (options_.memory) options_.memory->KeepOnly({});
+}
+
 // All that the answer depends on but who asks: keys change every hour, and what was kept under old
 // ones is to be replaced.
 std::string AwsApi::Question(const Call& call) const {

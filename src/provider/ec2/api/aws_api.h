@@ -74,6 +74,8 @@ class AwsApi {
   // True where any answer was an old one; from now on none is. Whoever refuses asks this first: a
   // no is never said from memory.
   bool Forget();
+  // A service does not know what an old answer named: nobody is told any of them again.
+  void DropKept();
 
  private:
   std::string Question(const Call& call) const;

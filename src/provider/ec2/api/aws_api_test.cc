@@ -17,7 +17,9 @@ class Drawer : public Cache {
     return found == kept.end() ? std::nullopt : std::optional(found->second);
   }
   void Keep(const std::string& name, std::string_view data) override { kept[name] = data; }
-  void KeepOnly(const std::set<std::string>&) override {}
+  void KeepOnly(const std::set<std::string>& names) override {
+    std::erase_if(kept, [&](const auto& each) { return !names.contains(each.first); });
+  }
   std::map<std::string, std::string> kept;
 };
 
@@ -105,6 +107,15 @@ TEST(AwsMemory, ANoIsNeverKept) {
   EXPECT_EQ(Told(other), "answer 3");
   EXPECT_TRUE(other.Forget());
   EXPECT_EQ(Told(other), "answer 4");
+}
+
+TEST(AwsMemory, WhatIsNotKnownAnyMoreIsForgottenForAll) {
+  World world;
+  AwsApi api = world.Make();
+  EXPECT_EQ(Told(api), "answer 1");
+  api.DropKept();
+  AwsApi other = world.Make();
+  EXPECT_EQ(Told(other), "answer 2");
 }
 
 TEST(AwsMemory, WhatIsDamagedIsNoAnswer) {

@@ -110,6 +110,28 @@ Result<std::vector<std::string>> Exported(Context& context, Ledger& ledger,
   return ids;
 }
 
+// What others have there is not written over: an app.js in a work directory, a store's own files.
+Status CheckPlace(const std::string& to, ObjectStore* bucket) {
+  bool empty = true, ours = false;
+  if (bucket != nullptr) {
+    STOKER_ASSIGN(const auto first, bucket->List("", "", 1));
+    empty = first.objects.empty();
+    if (!empty) {
+      const auto mark = bucket->Head(page::kExportMark);
+      if (!mark.ok() && !mark.status().Is(Code::kNotFound)) return mark.status();
+      ours = mark.ok();
+    }
+  } else if (sys::DirExists(to)) {
+    STOKER_ASSIGN(const auto entries, sys::ListDir(to));
+    empty = entries.empty();
+    ours = sys::FileExists(to + "/" + page::kExportMark);
+  }
+  if (empty || ours) return Status::Ok();
+  return Status(Code::kExists,
+                Printable(to) + " has other files in it, which could be written over",
+                "Name a new folder, an empty one, or one that an earlier --export has made");
+}
+
 Status ExportTo(Context& context, const UiOptions& options, Ledger& ledger, page::Facts& facts) {
   const std::string& to = options.export_to;
   page::ExportConfig config;
@@ -119,9 +141,9 @@ Status ExportTo(Context& context, const UiOptions& options, Ledger& ledger, page
   std::unique_ptr<ObjectStore> bucket;
   if (NamesBucket(to)) {
     STOKER_ASSIGN(bucket, OpenStore(to));
-  } else {
-    STOKER_TRY(sys::MakeDirs(to + "/data"));
   }
+  STOKER_TRY(CheckPlace(to, bucket.get()));
+  if (bucket == nullptr) STOKER_TRY(sys::MakeDirs(to + "/data"));
   int64_t bytes = 0;
   const auto write = [&](const std::string& path, std::string_view, std::string_view text) {
     context.Progress("writing " + path + " …");

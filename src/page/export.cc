@@ -98,14 +98,15 @@ Result<std::vector<std::string>> Export(
   std::vector<std::string> troubles;
   JobsBook book(facts.ledger());
   STOKER_TRY(book.Refresh(SIZE_MAX).status());
+  // First: by it a later export knows that what lies there is its own, however this one ends.
+  STOKER_TRY(write(kExportMark, kJs,
+                   "window.stokerExport = {at: " + std::to_string(config.now.ms) +
+                       ", version: " + ScriptText(JsonText(config.version)) + "};\n"));
   for (const std::string& id : config.jobs) {
     const json all = JobOf(config, facts, id, &troubles);
     STOKER_TRY(write("data/job-" + id + ".js", kJs, Script("job-" + id, JsonText(all))));
   }
   STOKER_TRY(write("data/jobs.js", kJs, Script("jobs", book.Since(0))));
-  STOKER_TRY(write("export.js", kJs,
-                   "window.stokerExport = {at: " + std::to_string(config.now.ms) +
-                       ", version: " + ScriptText(JsonText(config.version)) + "};\n"));
   for (const File& file : Files()) {
     if (file.name == "index.html") continue;
     STOKER_TRY(write(std::string(file.name), file.type, file.text));

@@ -12,6 +12,9 @@
 
 namespace stoker::page {
 
+// The file by which a folder or bucket is known to hold an export; it is given first.
+inline constexpr char kExportMark[] = "export.js";
+
 struct ExportConfig {
   std::string version;
   std::vector<std::string> jobs;  // ids; all others stay in the table without a page of their own

@@ -4,6 +4,7 @@
 with tricks in paths, slowly, and by five hundred at once."""
 
 import json
+import os
 import pathlib
 import sys
 
@@ -164,6 +165,24 @@ def test_crowd(results, page, job, cookie):
                   and set(answers) == {"200", "503"}, answers)  # fmt: skip
 
 
+def test_export(results, world):
+    mine = world.work / "site"
+    mine.mkdir()
+    (mine / "app.js").write_text("mine")
+    said = world.stoker("ui", "--export", "site")
+    results.check("an export writes over nobody's files", said.returncode != 0
+                  and "other files" in said.stderr and sorted(os.listdir(mine)) == ["app.js"]
+                  and (mine / "app.js").read_text() == "mine", said.stderr)  # fmt: skip
+    (world.work / "empty").mkdir()
+    for where in ("empty", "new", "new"):
+        said = world.stoker("ui", "--export", where)
+        results.check(f"but into a folder that is {where}", said.returncode == 0
+                      and (world.work / where / "index.html").exists(), said.stderr)  # fmt: skip
+    (world.work / "new" / "index.html").unlink()
+    said = world.stoker("ui", "--export", "new")
+    results.check("and goes on where one was cut off", said.returncode == 0, said.stderr)
+
+
 def main():
     results = Results()
     with World("page") as world:
@@ -183,6 +202,7 @@ def main():
                            ("crowd", test_crowd)):  # fmt: skip
             results.run(name, test, results, page, job, cookie[0])
         results.check("Ctrl-C ends it", page.end() == 0)
+        results.run("export", test_export, results, world)
     results.finish()
 
 

@@ -24,6 +24,9 @@ namespace {
 
 constexpr int64_t kActMs = 120'000;
 constexpr size_t kMostExported = 100;  // jobs, where none are named
+// A report within a work directory belongs to no job.
+constexpr char kIgnore[] =
+    "# Written by stoker ui --export: jobs take nothing of a report along.\n*\n";
 
 struct UiOptions {
   int port = 0;
@@ -140,18 +143,23 @@ Status ExportTo(Context& context, const UiOptions& options, Ledger& ledger, page
   STOKER_ASSIGN(config.jobs, Exported(context, ledger, options));
   std::unique_ptr<ObjectStore> bucket;
   if (NamesBucket(to)) {
-    STOKER_ASSIGN(bucket, OpenStore(to));
+    STOKER_ASSIGN(bucket, OpenSite(to));
   }
   STOKER_TRY(CheckPlace(to, bucket.get()));
-  if (bucket == nullptr) STOKER_TRY(sys::MakeDirs(to + "/data"));
+  if (bucket == nullptr) STOKER_TRY(sys::MakeDirs(to));
   int64_t bytes = 0;
   const auto write = [&](const std::string& path, std::string_view, std::string_view text) {
     context.Progress("writing " + path + " …");
     bytes += static_cast<int64_t>(text.size());
     if (bucket != nullptr) return bucket->Put(path, text).status();
+    // Behind the mark by which a later export knows its own.
+    if (StartsWith(path, "data/")) STOKER_TRY(sys::MakeDirs(to + "/data"));
     return sys::WriteFileAtomic(to + "/" + path, text, 0644, false);
   };
   STOKER_ASSIGN(const auto troubles, page::Export(config, facts, write));
+  if (bucket == nullptr) {
+    STOKER_TRY(sys::WriteFileAtomic(to + "/.stokerignore", kIgnore, 0644, false));
+  }
   for (const std::string& trouble : troubles) context.Say("left out: " + Printable(trouble));
   if (context.json) {
     context.Print(nlohmann::json({{"to", to}, {"jobs", config.jobs}, {"bytes", bytes}}).dump() +
@@ -160,6 +168,7 @@ Status ExportTo(Context& context, const UiOptions& options, Ledger& ledger, page
   }
   context.Say(std::to_string(config.jobs.size()) + " jobs, " + HumanSize(bytes) + ": open " + to +
               "/index.html");
+  if (bucket == nullptr) context.Say("jobs leave it out of what they pack (.stokerignore in it)");
   return Status::Ok();
 }
 

@@ -10,6 +10,25 @@
 #include "store/open_s3.h"
 
 namespace stoker {
+namespace {
+
+std::string TypeOf(const std::string& key) {
+  const std::string_view end = std::string_view(key).substr(key.find_last_of('.') + 1);
+  if (end == "html") return "text/html; charset=utf-8";
+  if (end == "css") return "text/css; charset=utf-8";
+  if (end == "js") return "text/javascript; charset=utf-8";
+  if (end == "svg") return "image/svg+xml";
+  return "";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ObjectStore>> OpenSite(const std::string& url) {
+  if (StartsWith(url, "s3://")) return OpenS3(url, {}, TypeOf);
+  if (StartsWith(url, "gs://")) return OpenGcs(url, {}, TypeOf);
+  return Status(Code::kInvalid, "'" + Printable(url) + "' names no bucket",
+                "Name it as s3://bucket/prefix or gs://bucket/prefix");
+}
 
 Result<std::unique_ptr<ObjectStore>> OpenStore(const std::string& url,
                                                std::function<bool()> stopped) {

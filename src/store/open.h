@@ -16,4 +16,9 @@ namespace stoker {
 Result<std::unique_ptr<ObjectStore>> OpenStore(const std::string& url,
                                                std::function<bool()> stopped = {});
 
+// The bucket of "s3://…" or "gs://…" as a place of files for browsers: they are told what each
+// object of a Put is, by the end of its name (.html, .css, .js, .svg; else nothing), and ask for it
+// anew each time.
+Result<std::unique_ptr<ObjectStore>> OpenSite(const std::string& url);
+
 }  // namespace stoker

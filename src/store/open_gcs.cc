@@ -55,10 +55,12 @@ Result<GcsStoreOptions> FindGcsOptions(const std::string& url) {
   return options;
 }
 
-Result<std::unique_ptr<ObjectStore>> OpenGcs(const std::string& url,
-                                             std::function<bool()> stopped) {
+Result<std::unique_ptr<ObjectStore>> OpenGcs(
+    const std::string& url, std::function<bool()> stopped,
+    std::function<std::string(const std::string& key)> type_of) {
   STOKER_ASSIGN(GcsStoreOptions options, FindGcsOptions(url));
   options.stopped = std::move(stopped);
+  options.type_of = std::move(type_of);
   STOKER_ASSIGN(auto store, GcsStore::Open(std::move(options)));
   return std::unique_ptr<ObjectStore>(std::move(store));
 }

@@ -15,7 +15,10 @@ namespace stoker {
 // use (google/). Where STORAGE_EMULATOR_HOST is set, that server and no credentials, as Google's
 // own clients have it. Sends nothing yet.
 Result<GcsStoreOptions> FindGcsOptions(const std::string& url);
-Result<std::unique_ptr<ObjectStore>> OpenGcs(const std::string& url, std::function<bool()> stopped);
+// `type_of` as GcsStoreOptions.
+Result<std::unique_ptr<ObjectStore>> OpenGcs(
+    const std::string& url, std::function<bool()> stopped,
+    std::function<std::string(const std::string& key)> type_of = {});
 
 // The address in STORAGE_EMULATOR_HOST, as "http://host:port"; "" = Google's own.
 std::string GcsEmulator();

@@ -33,9 +33,12 @@ Result<S3StoreOptions> FindS3Options(const std::string& url) {
   return options;
 }
 
-Result<std::unique_ptr<ObjectStore>> OpenS3(const std::string& url, std::function<bool()> stopped) {
+Result<std::unique_ptr<ObjectStore>> OpenS3(
+    const std::string& url, std::function<bool()> stopped,
+    std::function<std::string(const std::string& key)> type_of) {
   STOKER_ASSIGN(S3StoreOptions options, FindS3Options(url));
   options.stopped = std::move(stopped);
+  options.type_of = std::move(type_of);
   STOKER_ASSIGN(auto store, S3Store::Open(std::move(options)));
   return std::unique_ptr<ObjectStore>(std::move(store));
 }

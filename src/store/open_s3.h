@@ -12,8 +12,10 @@ namespace stoker {
 // "s3://bucket" or "s3://bucket/prefix", with the credentials, the region and the endpoint that the
 // user's other AWS tools would use (aws/). Sends nothing yet.
 Result<S3StoreOptions> FindS3Options(const std::string& url);
-// A store of these.
-Result<std::unique_ptr<ObjectStore>> OpenS3(const std::string& url, std::function<bool()> stopped);
+// A store of these. `type_of` as S3StoreOptions.
+Result<std::unique_ptr<ObjectStore>> OpenS3(
+    const std::string& url, std::function<bool()> stopped,
+    std::function<std::string(const std::string& key)> type_of = {});
 
 // The region that the bucket of "s3://bucket/prefix" is in, and the endpoint that the user has set
 // for S3; "" = Amazon's. Asks the service unless another than Amazon's is set.

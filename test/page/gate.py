@@ -178,6 +178,10 @@ def test_export(results, world):
         said = world.stoker("ui", "--export", where)
         results.check(f"but into a folder that is {where}", said.returncode == 0
                       and (world.work / where / "index.html").exists(), said.stderr)  # fmt: skip
+    world.stoker("run", "--name", "packs", "--", "ls", "-A", ".", "new", "site", check=True)
+    packed = world.stoker("logs", "packs", check=True).stdout.split()
+    results.check("a job packs no report", "index.html" not in packed and "data" not in packed
+                  and "app.js" in packed, packed)  # fmt: skip
     (world.work / "new" / "index.html").unlink()
     said = world.stoker("ui", "--export", "new")
     results.check("and goes on where one was cut off", said.returncode == 0, said.stderr)

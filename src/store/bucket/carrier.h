@@ -28,6 +28,9 @@ struct Request {
   bool may_fail_late = false;
 };
 
+// Cache-Control of what is written for browsers and may be written again.
+inline constexpr char kAskAnew[] = "no-cache";
+
 // Whoever carries requests to the bucket. Thread-safe.
 class Carrier {
  public:

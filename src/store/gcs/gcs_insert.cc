@@ -19,23 +19,27 @@ constexpr char kNoSum[] = "AAAAAA==";
 std::string Boundary() { return "stoker-" + Hex64(sys::RandomU64()) + Hex64(sys::RandomU64()); }
 
 // All before the bytes; `sum_at` becomes where the checksum stands.
-std::string Before(const std::string& boundary, const std::string& sum, size_t* sum_at) {
+std::string Before(const std::string& boundary, const std::string& sum, size_t* sum_at,
+                   const std::string& type = "") {
+  const std::string is = type.empty() ? kContentType : type;
   std::string text = "--" + boundary + "\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n" +
-                     R"({"contentType":")" + kContentType + R"(","crc32c":")";
+                     R"({"contentType":")" + is + '"';
+  if (!type.empty()) text += std::string(R"(,"cacheControl":")") + bucket::kAskAnew + '"';
+  text += R"(,"crc32c":")";
   *sum_at = text.size();
-  return text + sum + "\"}\r\n--" + boundary + "\r\nContent-Type: " + kContentType + "\r\n\r\n";
+  return text + sum + "\"}\r\n--" + boundary + "\r\nContent-Type: " + is + "\r\n\r\n";
 }
 
 std::string After(const std::string& boundary) { return "\r\n--" + boundary + "--\r\n"; }
 
 }  // namespace
 
-Message MessageOf(std::string_view data) {
+Message MessageOf(std::string_view data, const std::string& type) {
   Message out;
   size_t sum_at = 0;
   out.boundary = Boundary();
   out.crc = Crc32c(data);
-  out.body = Before(out.boundary, Crc32cText(out.crc), &sum_at);
+  out.body = Before(out.boundary, Crc32cText(out.crc), &sum_at, type);
   out.body += data;
   out.body += After(out.boundary);
   return out;

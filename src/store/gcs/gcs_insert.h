@@ -22,7 +22,10 @@ struct Message {
   HttpFileBody file;
   uint32_t crc = 0;
 };
-Message MessageOf(std::string_view data);
+// `type` is what browsers are told that the bytes are; "" = nothing. They may keep what they have
+// read, unless it has one: of a bucket that the public reads, an hour otherwise ("Cache-Control",
+// Cloud Storage documentation).
+Message MessageOf(std::string_view data, const std::string& type = "");
 // [offset, offset + size) of `from`: read once for the checksum; a file's bytes are sent from where
 // they are, others are held.
 Result<Message> MessageOf(ObjectReader& from, int64_t offset, int64_t size);

@@ -67,7 +67,8 @@ Result<Object> GcsStore::Get(const std::string& key) {
 Result<Version> GcsStore::Put(const std::string& key, std::string_view data,
                               const Condition& condition) {
   STOKER_TRY(CheckKey(key));
-  return gcs::PutWhole(bucket_, root_ + key, data, condition);
+  return gcs::PutWhole(bucket_, root_ + key, data, condition,
+                       options_.type_of ? options_.type_of(key) : "");
 }
 
 Result<ObjectInfo> GcsStore::Head(const std::string& key) {

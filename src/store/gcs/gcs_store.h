@@ -33,6 +33,9 @@ struct GcsStoreOptions {
   uint64_t seed = 1;  // of the pauses between tries
   // Nothing is tried again once it says so; thread-safe, may be empty.
   std::function<bool()> stopped;
+  // What browsers are told that the object of a Put is ("text/html"), by its key; they then ask
+  // anew each time. "" = nothing. Empty: of no object.
+  std::function<std::string(const std::string& key)> type_of;
 };
 
 // Thread-safe.

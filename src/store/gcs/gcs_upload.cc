@@ -195,8 +195,8 @@ class GcsUpload : public Upload {
 }  // namespace
 
 Result<Version> PutWhole(const Bucket& bucket, const std::string& key, std::string_view data,
-                         const Condition& condition) {
-  STOKER_ASSIGN(Resource made, Insert(bucket, key, MessageOf(data), condition));
+                         const Condition& condition, const std::string& type) {
+  STOKER_ASSIGN(Resource made, Insert(bucket, key, MessageOf(data, type), condition));
   return std::move(made.info.version);
 }
 

@@ -20,9 +20,9 @@ struct Bucket {
 };
 
 // One request with the checksum in it: the service refuses what does not have it. kExists,
-// kConflict, kNotFound as ObjectStore::Put.
+// kConflict, kNotFound as ObjectStore::Put. `type` as MessageOf's.
 Result<Version> PutWhole(const Bucket& bucket, const std::string& key, std::string_view data,
-                         const Condition& condition);
+                         const Condition& condition, const std::string& type = "");
 
 // As ObjectStore::PutFrom, in one request too; files are sent from where they are.
 Result<Version> PutFrom(const Bucket& bucket, const std::string& key, ObjectReader& from,

@@ -167,7 +167,8 @@ Status CheckCondition(const Condition& condition) {
 }
 
 Result<Version> PutObject(Carrier& client, const std::string& key, std::string data,
-                          const HttpFileBody& file, uint32_t crc, const Condition& condition) {
+                          const HttpFileBody& file, uint32_t crc, const Condition& condition,
+                          const std::string& type) {
   STOKER_TRY(CheckCondition(condition));
   Request request{.method = "PUT",
                   .key = key,
@@ -176,6 +177,10 @@ Result<Version> PutObject(Carrier& client, const std::string& key, std::string d
                   .file = file};
   request.conditional = condition.kind != Condition::Kind::kNone;
   request.headers.emplace_back("x-amz-checksum-crc32c", Crc32cText(crc));
+  if (!type.empty()) {
+    request.headers.emplace_back("Content-Type", type);
+    request.headers.emplace_back("Cache-Control", bucket::kAskAnew);
+  }
   const auto answer = client.Call(request);
   if (!answer.ok()) return Meant(condition, answer.status(), client.Describe(request));
   return EtagOf(*answer, client.Describe(request));

@@ -30,9 +30,11 @@ struct DonePart {
 // A version goes into a header as it is: kConflict for what can be none.
 Status CheckCondition(const Condition& condition);
 
-// One object of `data`, or of the bytes of `file`, whose checksum is `crc`. kExists / kConflict.
+// One object of `data`, or of the bytes of `file`, whose checksum is `crc`. `type` is what browsers
+// are told that it is; "" = nothing. kExists / kConflict.
 Result<Version> PutObject(Carrier& client, const std::string& key, std::string data,
-                          const HttpFileBody& file, uint32_t crc, const Condition& condition);
+                          const HttpFileBody& file, uint32_t crc, const Condition& condition,
+                          const std::string& type = "");
 
 Result<Multipart> BeginMultipart(Carrier& client, const std::string& key);
 // Numbers begin at 1.

@@ -59,7 +59,8 @@ Result<Object> S3Store::GetOnce(const std::string& key) {
 Result<Version> S3Store::Put(const std::string& key, std::string_view data,
                              const Condition& condition) {
   STOKER_TRY(CheckKey(key));
-  return s3::PutWhole(carrier_, root_ + key, std::string(data), condition);
+  return s3::PutWhole(carrier_, root_ + key, std::string(data), condition,
+                      options_.type_of ? options_.type_of(key) : "");
 }
 
 Result<ObjectInfo> S3Store::Head(const std::string& key) {

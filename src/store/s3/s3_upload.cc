@@ -141,9 +141,9 @@ class S3Upload : public Upload {
 }  // namespace
 
 Result<Version> PutWhole(Carrier& client, const std::string& key, std::string data,
-                         const Condition& condition) {
+                         const Condition& condition, const std::string& type) {
   const uint32_t crc = Crc32c(data);
-  return PutObject(client, key, std::move(data), {}, crc, condition);
+  return PutObject(client, key, std::move(data), {}, crc, condition, type);
 }
 
 Result<std::unique_ptr<Upload>> BeginUpload(Carrier& client, const std::string& key,

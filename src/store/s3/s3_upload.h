@@ -11,9 +11,9 @@
 
 namespace stoker::s3 {
 
-// One PUT. kExists, kConflict, kNotFound as ObjectStore::Put.
+// One PUT. kExists, kConflict, kNotFound as ObjectStore::Put. `type` as PutObject's.
 Result<Version> PutWhole(Carrier& client, const std::string& key, std::string data,
-                         const Condition& condition);
+                         const Condition& condition, const std::string& type = "");
 
 // `client` outlives it. What fits into one part goes as one PUT. At most `parallel` + 1 parts are
 // held in memory; those of a file are sent from it.

@@ -34,11 +34,11 @@ Result<T> Persist(const std::atomic<bool>& stop, const std::function<Result<T>()
 }  // namespace
 
 Agent::Agent(NodeParts parts, NodeFolders folders, Duration notice_poll)
-    : parts_(parts),
-      me_(parts.host.identity()),
+    : parts_(std::move(parts)),
+      me_(parts_.host.identity()),
       folders_(std::move(folders)),
-      incarnation_(parts.ledger.Nonce()),
-      usage_(parts.store, parts.clock) {
+      incarnation_(parts_.ledger.Nonce()),
+      usage_(parts_.store, parts_.clock) {
   poller_ = std::make_unique<Poller>(
       parts_.ledger, parts_.controller, parts_.clock, me_.request.job,
       [this](AgentEvent event) { Post(std::move(event)); },
@@ -291,6 +291,9 @@ void Agent::Do(const PowerOff& action) {
 }
 
 void Agent::CompleteReport(NodeReport& report) {
+  if (parts_.before_word && (report.notice || report.end)) {
+    parts_.before_word(report.end.has_value(), [this] { return off_.load(); });
+  }
   {
     const std::lock_guard lock(run_mutex_);
     if (run_ && run_->attempt() == report.attempt) run_->Complete(report);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -36,6 +37,9 @@ struct NodeParts {
   Clock& clock;
   HostPlatform& host;
   TaskLimiter* limiter = nullptr;  // the runner's, where a machine is shared
+  // Called each time before a report is written that tells of a notice or (`over`) of an end, by
+  // the thread that writes it, which waits for it; returns soon once `stop` says so. May be empty.
+  std::function<void(bool over, const std::function<bool()>& stop)> before_word = nullptr;
 };
 
 // Folders beyond the machine's own.

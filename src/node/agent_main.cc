@@ -19,6 +19,7 @@
 #include "ledger/paths.h"
 #include "node/agent.h"
 #include "node/cloud_node.h"
+#include "node/owner_cancel.h"
 #include "provider/ec2/ec2_metadata.h"
 #include "provider/gce/gce_host.h"
 #include "provider/local/local_boot.h"
@@ -123,6 +124,14 @@ void ToldToStop(Agent& agent, const Platform& platform, Ledger& ledger, CloudNod
   agent.PlatformSignals();
 }
 
+// Slurm's signal is the same where a person cancels the job, and where it takes the node. Nobody
+// hears of it before that is known, were it only for lack of an answer: a successor would be asked
+// for. Runs in the one thread that writes reports.
+void HeedSlurm(SlurmHost& slurm, Ledger& ledger, bool over, const std::function<bool()>& stop) {
+  const auto end = slurm.AwaitEnder(over, stop);
+  if (end && end->by == SlurmEnder::kOwner) (void)CancelByOwner(ledger, slurm.identity());
+}
+
 // One that is not there may be mounted again (agent/ledger_watch.h); none is ever made here.
 Result<std::unique_ptr<Ledger>> OpenLedger(ObjectStore& store, Clock& clock) {
   LedgerWatch watch;
@@ -177,8 +186,13 @@ int RunAgent(const std::string& dir) {
   TaskLimiter limiter;
   TaskLimiter* limits = platform.shared ? &limiter : nullptr;
   const auto runner = MakeProcessRunner({request.ending, "/proc/self/exe", limits});
-  Agent agent({**store, **ledger, controller, *runner, clock, host, limits},
-              {CacheDir(), state_dir}, platform.notice_poll);
+  NodeParts parts{**store, **ledger, controller, *runner, clock, host, limits};
+  if (SlurmHost* slurm = platform.slurm) {
+    parts.before_word = [slurm, &ledger](bool over, const std::function<bool()>& stop) {
+      HeedSlurm(*slurm, **ledger, over, stop);
+    };
+  }
+  Agent agent(std::move(parts), {CacheDir(), state_dir}, platform.notice_poll);
   const ShutdownWatch shutdown([&] { ToldToStop(agent, platform, **ledger, cloud); });
   const Status done = agent.Run();
   leaving = true;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "ledger/places.h"
-#include "ledger/records.h"
+#include "node/owner_cancel.h"
 #include "provider/cloud/cloud_launch.h"
 #include "provider/ec2/ec2_host.h"
 #include "provider/ec2/ec2_metadata.h"
@@ -18,21 +18,6 @@ namespace {
 
 constexpr char kBootIdFile[] = "/run/stoker/boot-id";
 constexpr std::chrono::seconds kAskWhoEnds{2};
-
-// What stoker ends itself is of a closed launch.
-Status CancelByOwner(Ledger& ledger, const HostIdentity& me) {
-  STOKER_ASSIGN(const JobRead asked, ReadJob(ledger, me.request.job));
-  return MutateJob(ledger, me.request.job,
-                   [&](Job& record) -> Result<bool> {
-                     const Launch* const launch = FindLaunch(record, me.launch);
-                     const bool open = launch != nullptr && !launch->closed;
-                     if (!open || IsFinal(record.state) || record.cancel) return false;
-                     record.cancel =
-                         CancelRequest{asked.store_now, "who ended " + me.instance_id + " at ec2"};
-                     return true;
-                   })
-      .status();
-}
 
 }  // namespace
 

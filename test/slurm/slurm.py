@@ -158,6 +158,54 @@ def test_scancel(lab, check, _):
         world.nothing_left(job)
 
 
+def test_scancel_seen_late(lab, check, _):
+    """The signal is there a second before squeue tells of the cancel: until then it says what it
+    says of a node that is preempted, too."""
+    with SlurmWorld(lab) as world:
+        squeue = world.own_squeue()
+        job = world.train(1000)
+        number = world.running(job)
+        world.wait_for("some steps", lambda: world.step_of(job) >= 5, 60, 0.5)
+        [folder] = (world.state / "slurm" / "requests").glob(f"*-{job}.*")
+        (squeue / "hold").touch()
+        lab.out("scancel", number)
+        world.wait_for("its node to hear the signal", lambda: list(folder.glob("signalled-*")), 30)
+        time.sleep(1)
+        (squeue / "hold").unlink()
+        state = world.ended(job, 60)
+        check("scancel is a cancel, also where Slurm tells of it late", state == "Cancelled",
+              world.job(job))
+        check("then, too, nothing was asked for in its place",
+              list(world.slurm_jobs(job)) == [number], world.slurm_jobs(job))
+        world.nothing_left(job)
+
+
+def test_scancel_unseen(lab, check, _):
+    """Nothing of the job lives any more when Slurm answers again."""
+    with SlurmWorld(lab) as world:
+        squeue = world.own_squeue()
+        job = world.train(1000)
+        number = world.running(job)
+        world.wait_for("some steps", lambda: world.step_of(job) >= 5, 60, 0.5)
+        (squeue / "away").touch()
+        lab.out("scancel", number)
+        world.wait_for("Slurm to end it", lambda: world.slurm_jobs(job)[number] in lab.OVER, 60,
+                       0.2)
+        left = world.wait_for("its programs to be gone", lambda: not world.programs(job), 30)
+        (squeue / "away").unlink()
+        state = world.wait_for("it to end", lambda: world.job(job)["state"] in ENDS and
+                               world.job(job)["state"], 60, 0.5)
+        check("scancel is a cancel, also where Slurm could not be asked", left
+              and state == "Cancelled", world.job(job))
+        check("and nothing was asked for when it answered again",
+              list(world.slurm_jobs(job)) == [number], world.slurm_jobs(job))
+        world.stoker("get", job, "checkpoint", world.root / "got", check=True)
+        saved = int((world.root / "got" / "state.txt").read_text())
+        last = world.runs(job)[-1][2][-1]
+        check("what its program saved last is kept", saved >= last >= 5, (last, saved))
+        world.nothing_left(job)
+
+
 def test_scancel_in_the_queue(lab, check, _):
     with SlurmWorld(lab) as world:
         # More CPUs than are free while these hold them.
@@ -380,7 +428,9 @@ def test_unseen_folder(lab, check, _):
 ALONE = {"controller_away": test_controller_away, "unseen_folder": test_unseen_folder}
 TOGETHER = {"limit": test_limit, "preempted": test_preempted, "node_killed": test_node_killed,
             "one": test_one, "two": test_two, "requeued": test_requeued,
-            "suspended": test_suspended, "scancel": test_scancel, "drill": test_drill,
+            "suspended": test_suspended, "scancel": test_scancel,
+            "scancel_seen_late": test_scancel_seen_late, "scancel_unseen": test_scancel_unseen,
+            "drill": test_drill,
             "cancel": test_cancel, "refused": test_refused, "login": test_login,
             "secret": test_secret, "gpus": test_gpus, "doctor": test_doctor}
 LAST = {"scancel_in_the_queue": test_scancel_in_the_queue}

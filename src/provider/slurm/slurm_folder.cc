@@ -170,6 +170,8 @@ bool SlurmFolder::SignalledSince(WallTime when) const {
   });
 }
 
+bool SlurmFolder::HasLeft() const { return sys::FileExists(path_ + "/left"); }
+
 std::string SlurmFolder::LastWords(int64_t job) const {
   const auto text = sys::ReadFile(path_ + "/slurm-" + std::to_string(job) + ".log", kMostBytes);
   if (!text.ok()) return "";

@@ -9,6 +9,8 @@
 //     node-INDEX     a node's address, and until when it lives unless that is moved
 //     notice         a fire drill's
 //     end            who ended it, and why; from then on nothing of it begins
+//     left           the batch script has ended after it was told to: what follows is no word of
+//     why signalled-INDEX  a node has been sent SIGTERM
 //   STATE/slurm/over/LEDGER-JOB.TOKEN
 //     what is left of it for a month: nothing is sent again by this token
 //
@@ -72,6 +74,7 @@ class SlurmFolder {
   // A node has been sent a signal: what was read of the queue before is old.
   void Signalled(int index) const;
   bool SignalledSince(WallTime when) const;
+  bool HasLeft() const;
   // The last lines of the batch script's output; "" = none.
   std::string LastWords(int64_t job) const;
 

@@ -2,15 +2,19 @@
 #include "provider/slurm/slurm_host.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "base/text.h"
 #include "provider/slurm/slurm_ask.h"
 #include "provider/slurm/slurm_folder.h"
 #include "provider/slurm/slurm_job.h"
+#include "provider/slurm/slurm_judge.h"
 #include "provider/slurm/slurm_tools.h"
 #include "sys/file.h"
 
@@ -22,6 +26,10 @@ constexpr Duration kLookEvery = Duration::Seconds(60);
 constexpr Duration kLookWhenSignalled = Duration::Seconds(2);
 constexpr Duration kUsualLead = Duration::Minutes(2);  // as EC2 gives
 constexpr Duration kAir = Duration::Seconds(1);
+constexpr Duration kNoKillWait = Duration::Seconds(5);  // until Slurm has told
+constexpr Duration kAwaitMost = Duration::Seconds(10);
+constexpr Duration kAskLeast = Duration::Seconds(2);
+constexpr std::chrono::milliseconds kBetweenAsks{250};
 constexpr size_t kMostReason = 4096;
 
 class Host : public SlurmHost {
@@ -43,10 +51,11 @@ class Host : public SlurmHost {
     const auto drill = folder_.ReadNotice();
     if (drill.ok() && *drill) earlier((*drill)->until);
     // At first without asking Slurm, which may take a moment.
-    const bool just = signalled_ && !told_;
+    const std::optional<WallTime> signalled = SignalledAt();
+    const bool just = signalled && !told_;
     if (!just) Look();
-    if (signalled_) earlier(EndOfSignalled());
-    told_ = signalled_.has_value();
+    if (signalled) earlier(EndOfSignalled(*signalled));
+    told_ = signalled.has_value();
     if (row_ && row_->ends.ms > 0 && row_->started.ms > 0) {
       const Duration lead = SlurmLead(row_->ends - row_->started, ask_.notice.value_or(Duration()));
       if (clock_.Wall() >= row_->ends - lead) earlier(row_->ends);
@@ -68,15 +77,49 @@ class Host : public SlurmHost {
   }
 
   void Signalled() override {
-    const std::lock_guard lock(mutex_);
-    if (!signalled_) signalled_ = clock_.Wall();
+    int64_t none = 0;
+    signalled_.compare_exchange_strong(none, clock_.Wall().ms);
+  }
+
+  std::optional<SlurmEnd> AwaitEnder(bool over, const std::function<bool()>& stop) override {
+    const std::optional<WallTime> signalled = SignalledAt();
+    if (!signalled) return std::nullopt;
+    // What anybody has read of Slurm's queue before is old.
+    if (!marked_.exchange(true)) folder_.Signalled(identity_.index);
+    const WallTime until = *signalled + std::min(kAwaitMost, Leaves());
+    while (!stop()) {
+      if (auto end = folder_.End()) return end;
+      const auto row = tools_.Job(job_, std::max(until - clock_.Wall(), kAskLeast));
+      const bool answered = row.ok() && *row;
+      const auto who = answered ? WhoEndedSlurmJob(**row, folder_.HasLeft()) : std::nullopt;
+      if (who) {
+        (void)folder_.KeepEnd(*who);
+        return folder_.End().value_or(*who);  // somebody may have been first
+      }
+      // Where there is no such program, others see to it.
+      if (row.status().Is(Code::kDenied)) break;
+      if (clock_.Wall() >= until && (answered || !over)) break;
+      std::this_thread::sleep_for(kBetweenAsks);
+    }
+    return std::nullopt;
   }
 
  private:
+  std::optional<WallTime> SignalledAt() const {
+    const int64_t at = signalled_;
+    return at == 0 ? std::nullopt : std::optional(WallTime{at});
+  }
+
+  // From the signal to SIGKILL, less the time for last words.
+  Duration Leaves() const {
+    const int64_t told = kill_wait_ms_;
+    return std::max((told == 0 ? kNoKillWait : Duration::Ms(told)) - kAir, kAir);
+  }
+
   void Look() {
     const MonoTime now = clock_.Mono();
-    if (!kill_wait_) kill_wait_ = tools_.KillWait();
-    const Duration every = signalled_ ? kLookWhenSignalled : kLookEvery;
+    if (kill_wait_ms_ == 0) kill_wait_ms_ = tools_.KillWait().ms;
+    const Duration every = SignalledAt() ? kLookWhenSignalled : kLookEvery;
     if (looked_ && now - *looked_ < every) return;
     looked_ = now;
     const auto row = tools_.Job(job_);
@@ -86,11 +129,11 @@ class Host : public SlurmHost {
 
   // A job that is preempted may have time of grace, which squeue shows as its new end. The program
   // has had its signal, but may go on.
-  WallTime EndOfSignalled() const {
+  WallTime EndOfSignalled(WallTime signalled) const {
     if (told_ && row_ && row_->preempted && row_->Has("RUNNING") && row_->ends > clock_.Wall()) {
       return row_->ends;
     }
-    return *signalled_ + std::max(kill_wait_.value_or(Duration::Seconds(5)) - kAir, kAir);
+    return signalled + Leaves();
   }
 
   const HostIdentity identity_;
@@ -99,12 +142,14 @@ class Host : public SlurmHost {
   const int64_t job_;
   SlurmTools tools_;
   Clock& clock_;
+  // Not under the lock, which is held while Slurm is asked.
+  std::atomic<int64_t> signalled_{0};     // when, in ms; 0 = not
+  std::atomic<int64_t> kill_wait_ms_{0};  // 0 = not known yet
+  std::atomic<bool> marked_{false};
   std::mutex mutex_;
-  std::optional<WallTime> signalled_;
   bool told_ = false;
   std::optional<MonoTime> looked_;
   std::optional<SlurmJobSeen> row_;
-  std::optional<Duration> kill_wait_;
 };
 
 }  // namespace

@@ -2,12 +2,15 @@
 // A node of a Slurm job, seen from its agent.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/status.h"
 #include "port/clock.h"
 #include "port/host_platform.h"
+#include "provider/slurm/slurm_folder.h"
 
 namespace stoker {
 
@@ -19,6 +22,13 @@ class SlurmHost : public HostPlatform {
   // Slurm has sent SIGTERM to all that runs here, the program included: it is preempted, its time
   // is over, or somebody cancels it. A notice follows at the next poll.
   virtual void Signalled() = 0;
+  // Who sent that signal; nullopt: none came, or Slurm does not say. Asks Slurm, which may tell of
+  // a scancel later than the signal comes, and keeps the answer in the request's folder, so that
+  // whoever looks after this returns sees it. Blocks: 10 seconds from the signal at most, and no
+  // longer than it leaves. `over`: the program has ended, and whoever hears of that may ask for a
+  // successor: then for as long as Slurm gives no answer at all, since without one nothing can be
+  // asked of it. Returns at once when `stop` says so.
+  virtual std::optional<SlurmEnd> AwaitEnder(bool over, const std::function<bool()>& stop) = 0;
 };
 
 // `dir`: the node's own folder. Who it is, is in the environment that slurm_node.h sets. kInvalid:

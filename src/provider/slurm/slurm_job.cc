@@ -140,13 +140,15 @@ std::string BatchScript(const LaunchRequest& request, const SlurmAsk& ask,
       std::string(kSlurmRequest) + "=" + ShellQuote(EncodeSlurmRequest(request)) + "\n";
   if (!ask.path.empty()) out += "PATH=" + ShellQuote(ask.path) + "\nexport PATH\n";
   // Slurm tells this shell, too, that the job is to end: the nodes decide when they are done.
-  out += "trap : TERM\nsrun --nodes=" + nodes + " --ntasks=" + nodes +
+  out += "told=\ntrap told=1 TERM\nsrun --nodes=" + nodes + " --ntasks=" + nodes +
          " --ntasks-per-node=1 --export=ALL --kill-on-bad-exit=0 --wait=0 --unbuffered ";
   if (ask.cpus) out += "--cpus-per-task=" + std::to_string(*ask.cpus) + " ";
   out += "\"$stoker\" " + std::string(kSlurmNodeVerb) +
          " \"$folder\"\n"
-         // The first end counts: it may have been cancelled.
+         // Why it was told to end is not known here, and nobody may take it for its own doing. Else
+         // the first end counts: it may have been cancelled.
          "code=$?\n"
+         "if [ -n \"$told\" ]; then : >\"$folder/left\"; exit $code; fi\n"
          "end=\"$folder/.end-$SLURM_JOB_ID\"\n"
          "printf '{\"by\":\"self\",\"why\":\"its nodes left it\"}\\n' >\"$end\"\n"
          "ln \"$end\" \"$folder/end\" 2>/dev/null\n"

@@ -86,12 +86,12 @@ SlurmVerdict OfRow(const SlurmFound& found) {
   if (row.Ended()) {
     if (found.end) return IsGone(*found.end);
     if (found.started == 0) return NeverBegan(found);
-    return IsGone(
-        WhoEndedSlurmJob(row).value_or(SlurmEnd{SlurmEnder::kSelf, SlurmEndInWords(row)}));
+    return IsGone(WhoEndedSlurmJob(row, found.left)
+                      .value_or(SlurmEnd{SlurmEnder::kSelf, SlurmEndInWords(row)}));
   }
   if (row.Has("COMPLETING")) {
     if (!found.end && found.started != 0) {
-      const auto who = WhoEndedSlurmJob(row);
+      const auto who = WhoEndedSlurmJob(row, found.left);
       if (who && who->by == SlurmEnder::kOwner) return IsGone(*who);
     }
     if (found.end && found.end->by == SlurmEnder::kOwner) return IsGone(*found.end);
@@ -135,7 +135,7 @@ SlurmFound FindSlurmJob(const std::vector<SlurmJobSeen>& rows, int64_t started, 
   return found;
 }
 
-std::optional<SlurmEnd> WhoEndedSlurmJob(const SlurmJobSeen& seen) {
+std::optional<SlurmEnd> WhoEndedSlurmJob(const SlurmJobSeen& seen, bool left) {
   if (seen.restarts > 0) {
     return SlurmEnd{SlurmEnder::kPlatform, "Slurm's job " + std::to_string(seen.job) +
                                                " was requeued: stoker goes on in a new one"};
@@ -149,9 +149,10 @@ std::optional<SlurmEnd> WhoEndedSlurmJob(const SlurmJobSeen& seen) {
                       seen.Has("COMPLETED") || seen.exit_code != 0;
   if (seen.Has("CANCELLED")) return SlurmEnd{SlurmEnder::kOwner, why};
   // Before 23.02 a job that is completing says that alone. It began, no node of it has left it, and
-  // it is not Slurm's own doing: that leaves scancel.
+  // it is not Slurm's own doing: that leaves scancel. Once its script has left by itself, it says
+  // so, too, after whatever end.
   const bool hidden = seen.states.size() == 1 && seen.Has("COMPLETING") && !failed;
-  if (hidden && seen.reason.empty()) {
+  if (hidden && !left && seen.reason.empty()) {
     return SlurmEnd{SlurmEnder::kOwner,
                     "Slurm's job " + std::to_string(seen.job) + ": it was cancelled"};
   }

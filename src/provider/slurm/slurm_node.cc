@@ -207,11 +207,10 @@ void Node::Step() {
   signalfd_siginfo info;
   while (read(signals_.get(), &info, sizeof info) == sizeof info) {
     if (info.ssi_signo != SIGTERM) continue;
+    if (!signalled_) folder_.Signalled(index_);
     if (agent_ != 0) kill(agent_, SIGTERM);
-    if (signalled_) continue;
+    if (!signalled_) Log("Slurm has sent SIGTERM");
     signalled_ = true;
-    folder_.Signalled(index_);
-    Log("Slurm has sent SIGTERM");
   }
   Reap();
   if (why_.empty()) Look();
@@ -271,7 +270,7 @@ void Node::LearnWho() {
   }
   const auto row = tools_.Job(job_);
   if (!row.ok() || !*row) return;
-  const auto who = WhoEndedSlurmJob(**row);
+  const auto who = WhoEndedSlurmJob(**row, folder_.HasLeft());
   if (!who) return;
   who_is_known_ = folder_.KeepEnd(*who).ok();
   Log(who->why);

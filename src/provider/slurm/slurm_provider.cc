@@ -253,6 +253,7 @@ class Slurm : public Provider, public PlaceTeller {
                   const Looked& looked) const {
     SlurmFound found = FindSlurmJob(looked.rows, folder.Started(), folder.Job());
     found.end = folder.End();
+    found.left = folder.HasLeft();
     found.sending = folder.IsSending(clock_.Wall() - kSendingCounts);
     found.behind = folder.LearntAt() >= looked.at - kSkew;
     found.young = folder.LearntAt() >= clock_.Wall() - kRemembered;

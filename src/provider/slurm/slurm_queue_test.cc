@@ -149,7 +149,11 @@ TEST(SlurmJudge, WhoEndedIt) {
   // As a job that is requeued looks while its first run is being ended.
   SlurmJobSeen requeued = Row(5, {"COMPLETING"});
   requeued.restarts = 1;
-  EXPECT_EQ(WhoEndedSlurmJob(requeued)->by, SlurmEnder::kPlatform);
+  EXPECT_EQ(WhoEndedSlurmJob(requeued, false)->by, SlurmEnder::kPlatform);
+  // Its script has left by itself, and all ends look like this one for a moment.
+  EXPECT_EQ(WhoEndedSlurmJob(Row(5, {"COMPLETING"}), false)->by, SlurmEnder::kOwner);
+  EXPECT_FALSE(WhoEndedSlurmJob(Row(5, {"COMPLETING"}), true));
+  EXPECT_EQ(WhoEndedSlurmJob(Row(5, {"CANCELLED"}), true)->by, SlurmEnder::kOwner);
   // What stoker ended itself is nobody's cancel.
   const SlurmEnd own{SlurmEnder::kSelf, "ended by stoker"};
   EXPECT_EQ(Judged(Row(5, {"CANCELLED"}), 5, own).ended_by, EndedBy::kUnknown);

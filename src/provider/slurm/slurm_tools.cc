@@ -13,7 +13,6 @@ extern char** environ;
 namespace stoker {
 namespace {
 
-constexpr Duration kLookLimit = Duration::Seconds(30);
 constexpr Duration kKillWait = Duration::Seconds(30);  // Slurm's own default
 constexpr size_t kMostOutput = 32 << 20;
 
@@ -125,11 +124,11 @@ Result<std::string> SlurmTools::RunWith(std::vector<std::string> env,
   return Status(Code::kUnavailable, what + ": " + SlurmSaid(output.err));
 }
 
-Result<std::vector<SlurmJobSeen>> SlurmTools::QueueByLines(bool* known) {
+Result<std::vector<SlurmJobSeen>> SlurmTools::QueueByLines(Duration limit, bool* known) {
   std::vector<std::string> words = {"squeue"};
   for (const std::string& word : SqueueWords()) words.push_back(word);
   std::string said;
-  const auto text = Run(words, kLookLimit, "", &said);
+  const auto text = Run(words, limit, "", &said);
   *known = said.find("nvalid job format") == std::string::npos &&
            said.find("nrecognized option") == std::string::npos &&
            said.find("nvalid field") == std::string::npos;
@@ -140,7 +139,7 @@ Result<std::vector<SlurmJobSeen>> SlurmTools::QueueByLines(bool* known) {
 }
 
 // JSON costs much more (slurm_queue.h), so it is for a Slurm that does not know the lines.
-Result<std::vector<SlurmJobSeen>> SlurmTools::Queue() {
+Result<std::vector<SlurmJobSeen>> SlurmTools::Queue(Duration limit) {
   bool lines = false;
   {
     const std::lock_guard lock(mutex_);
@@ -148,20 +147,20 @@ Result<std::vector<SlurmJobSeen>> SlurmTools::Queue() {
   }
   if (lines) {
     bool known = true;
-    auto seen = QueueByLines(&known);
+    auto seen = QueueByLines(limit, &known);
     if (seen.ok() || known) return seen;
   }
   STOKER_ASSIGN(const std::string text,
-                Run({"squeue", "--json", "--me", "--all", "--states=all"}, kLookLimit));
+                Run({"squeue", "--json", "--me", "--all", "--states=all"}, limit));
   STOKER_ASSIGN(std::vector<SlurmJobSeen> seen, ParseSqueueJson(text));
   const std::lock_guard lock(mutex_);
   no_lines_ = true;
   return seen;
 }
 
-Result<std::optional<SlurmJobSeen>> SlurmTools::Job(int64_t job) {
+Result<std::optional<SlurmJobSeen>> SlurmTools::Job(int64_t job, Duration limit) {
   // A number that Slurm has forgotten is an error to squeue when it is alone, as "--jobs" has it.
-  STOKER_ASSIGN(const std::vector<SlurmJobSeen> all, Queue());
+  STOKER_ASSIGN(const std::vector<SlurmJobSeen> all, Queue(limit));
   for (const SlurmJobSeen& seen : all) {
     if (seen.job == job) return std::optional<SlurmJobSeen>(seen);
   }

@@ -27,10 +27,11 @@ class SlurmTools {
   // to a list behind --export Slurm adds what a login shell on the node says, which takes seconds.
   Result<std::string> Submit(const std::vector<std::string>& words, Duration limit,
                              const std::string& script, std::string* said) const;
+  static constexpr Duration kLookLimit = Duration::Seconds(30);
   // Every job of this user that Slurm remembers.
-  Result<std::vector<SlurmJobSeen>> Queue();
+  Result<std::vector<SlurmJobSeen>> Queue(Duration limit = kLookLimit);
   // One of them; nullopt: Slurm does not know it (any more).
-  Result<std::optional<SlurmJobSeen>> Job(int64_t job);
+  Result<std::optional<SlurmJobSeen>> Job(int64_t job, Duration limit = kLookLimit);
   Status Cancel(const std::vector<int64_t>& jobs) const;
   // How long Slurm waits from SIGTERM to SIGKILL.
   Duration KillWait() const;
@@ -39,7 +40,7 @@ class SlurmTools {
   Result<std::string> RunWith(std::vector<std::string> env, const std::vector<std::string>& words,
                               const std::string& before, Duration limit, const std::string& input,
                               std::string* said) const;
-  Result<std::vector<SlurmJobSeen>> QueueByLines(bool* known);
+  Result<std::vector<SlurmJobSeen>> QueueByLines(Duration limit, bool* known);
 
   const std::string login_;
   std::mutex mutex_;

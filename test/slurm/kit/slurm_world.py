@@ -4,6 +4,7 @@
 import json
 import pathlib
 import re
+import shutil
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "e2e"))
@@ -13,6 +14,20 @@ from lab import Lab  # noqa: E402
 
 PROGRAMS = pathlib.Path(__file__).resolve().parents[2] / "e2e" / "programs"
 ENDS = ("Succeeded", "Failed", "Cancelled")
+
+SQUEUE = """#!/bin/sh
+# squeue, as it is while Slurm's controller is behind (hold: what it said last) or away.
+here=$(dirname "$0")
+if [ -e "$here/away" ]; then
+  echo 'slurm_load_jobs error: Unable to contact slurm controller (connect failure)' >&2
+  exit 1
+fi
+if [ ! -e "$here/hold" ]; then
+  {squeue} "$@" >"$here/.$$" || exit
+  if [ -e "$here/hold" ]; then rm "$here/.$$"; else mv "$here/.$$" "$here/last"; fi
+fi
+cat "$here/last"
+"""
 
 
 class SlurmWorld(World):
@@ -31,6 +46,16 @@ class SlurmWorld(World):
         """{number: state} of all jobs of Slurm that were made for it, as far as Slurm remembers."""
         rows = self.lab.all_jobs()
         return {number: state for number, name, state in rows if name.startswith(f"stoker-{job}.")}
+
+    def own_squeue(self):
+        """The folder of a squeue of its own, which stands before the real one for all of stoker: a
+        file `hold` or `away` in it makes it behave so (SQUEUE)."""
+        folder = self.root / "programs"
+        folder.mkdir()
+        (folder / "squeue").write_text(SQUEUE.format(squeue=shutil.which("squeue")))
+        (folder / "squeue").chmod(0o755)
+        self.env["PATH"] = f"{folder}:{self.env['PATH']}"
+        return folder
 
     def running(self, job, limit=60):
         """The number of the job of Slurm in which it trains."""

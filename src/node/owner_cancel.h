@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// A person has ended this machine with its platform's own tools: that is a cancel of its job.
+#pragma once
+
+#include "base/status.h"
+#include "ledger/ledger.h"
+#include "port/host_platform.h"
+
+namespace stoker::node {
+
+// Writes it into the job's record, unless the machine's launch is closed (what stoker ends itself
+// is of such a one), the job is over, or somebody has cancelled it. Errors: those of MutateJob.
+Status CancelByOwner(Ledger& ledger, const HostIdentity& me);
+
+}  // namespace stoker::node

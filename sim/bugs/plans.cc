@@ -91,6 +91,17 @@ Plan NobodyLooks(uint64_t seed) {
   return draw.plan;
 }
 
+Plan NobodyBegins(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.zones = {{"zone-a"}, {"zone-b"}};
+  draw.job().any_zone = 1;
+  draw.job().attached = false;
+  if (draw.One(2)) draw.Gang();
+  draw.plan.tier = Tier::kVerbs;
+  draw.plan.controllers = {{ControllerKind::kVerb, 3LL * 3'600'000, -1, 60'000}};
+  return draw.plan;
+}
+
 Plan FullZone(uint64_t seed) {
   Draw draw(seed);
   draw.plan.zones = {{"zone-a", 0}, {"zone-b"}};

@@ -61,6 +61,8 @@ Plan TimerAlone(uint64_t seed);
 Plan TimerAndOutages(uint64_t seed);
 // A short job that is looked after only until it runs, and for hours by nobody.
 Plan NobodyLooks(uint64_t seed);
+// Nobody looks for hours once the machine has been asked for, and somebody would have to.
+Plan NobodyBegins(uint64_t seed);
 // Machines that wait in their provider's queue for up to two hours.
 Plan LongQueue(uint64_t seed);
 Plan LateAndStopped(uint64_t seed);

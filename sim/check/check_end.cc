@@ -126,22 +126,23 @@ class EverythingEnds : public Observer {
 };
 
 // everything-ends, also where nobody looks: a node whose end is in the store, while nobody moves
-// the record and no other node works, does not keep its machine.
-class EndedLeaves : public Observer {
+// the record and no other node works, does not keep its machine; nor does one that waits for its
+// attempt to begin, where only others may look after the job.
+class UselessLeaves : public Observer {
  public:
-  explicit EndedLeaves(World& world) : world_(world) {}
+  explicit UselessLeaves(World& world) : world_(world) {}
 
   void OnRecord(const Job&, const Job& after, const std::string&) override {
     moved_[after.id] = world_.now();
+    written_[after.id] = world_.now();
   }
   void OnChange(const BucketChange& change) override {
     if (!StartsWith(change.key, "reports/") || !change.after || change.writer.empty()) return;
     const auto report = DecodeReport(change.key, *change.after);
     if (!report.ok()) return;
-    if (report->phase != NodePhase::kEnded) {
-      moved_[report->job] = world_.now();
-      return;
-    }
+    const bool ended = report->phase == NodePhase::kEnded;
+    if (!ended) moved_[report->job] = world_.now();
+    if (!ended && (report->phase != NodePhase::kWaiting || NodesLook())) return;
     Said& said = said_[change.key];
     // One that was cut off begins anew, and so does one that was started again.
     if (said.incarnation != report->incarnation || world_.now() - said.last > kCutOff) {
@@ -149,14 +150,21 @@ class EndedLeaves : public Observer {
     }
     said.incarnation = report->incarnation;
     said.last = world_.now();
-    const int64_t since = std::max(said.first, moved_[report->job]);
-    if (world_.now() - since > kLongest) {
-      world_.Breach("everything-ends", change.key + " says for too long that its node has ended",
+    const int64_t since = std::max(said.first, (ended ? moved_ : written_)[report->job]);
+    if (world_.now() - since > (ended ? kLongest : kLongestWait)) {
+      world_.Breach("everything-ends",
+                    change.key + " says for too long that its node " +
+                        (ended ? "has ended" : "waits for its attempt to begin"),
                     report->job);
     }
   }
 
  private:
+  bool NodesLook() const {
+    const Tier tier = world_.plan().tier;
+    return tier == Tier::kAll || tier == Tier::kAgents;
+  }
+
   struct Said {
     std::string incarnation;
     int64_t first = 0;
@@ -164,9 +172,11 @@ class EndedLeaves : public Observer {
   };
   static constexpr int64_t kCutOff = 3 * 60'000;
   static constexpr int64_t kLongest = 22 * 60'000;
+  static constexpr int64_t kLongestWait = 70 * 60'000;
   World& world_;
-  std::map<std::string, int64_t> moved_;  // by job
-  std::map<std::string, Said> said_;      // by report
+  std::map<std::string, int64_t> moved_;    // by job: its record, or the report of a node at work
+  std::map<std::string, int64_t> written_;  // by job: its record
+  std::map<std::string, Said> said_;        // by report
 };
 
 // right-result: the job ends as its program and its users made it end, whatever else went wrong.
@@ -297,7 +307,7 @@ class RightResult : public Observer {
 
 void AddEndChecks(World& world, Checks* checks) {
   checks->push_back(std::make_unique<EverythingEnds>(world));
-  checks->push_back(std::make_unique<EndedLeaves>(world));
+  checks->push_back(std::make_unique<UselessLeaves>(world));
   checks->push_back(std::make_unique<RightResult>(world));
 }
 

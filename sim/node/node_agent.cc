@@ -84,6 +84,7 @@ void NodeAgent::Main() {
   config.stop_grace = spec_.stop_grace;
   config.max_duration = spec_.limits.max_duration;
   config.stall = spec_.limits.stall;
+  config.left_to_others = !MayAct();
   supervisor_ = std::make_unique<Supervisor>(config);
   process_.Spawn([this] { RunWorker(); });
   process_.Spawn([this] { Poll(); });

@@ -10,6 +10,7 @@
 //   Ended ──record ends the attempt and has another one with our launch──▶ Waiting …
 //   any ──launch closed or job over, and nothing left to upload──▶ Off
 //   Ended ──nobody takes note of it for a long time──▶ Off
+//   Idle, Waiting ──only others may look after the job, and nobody does for a long time──▶ Off
 //
 // Why Checking: a program that was killed by its machine's shutdown looks just like one that
 // crashed. The notice is asked for once more after the end, before the end is called an error.
@@ -152,10 +153,15 @@ inline constexpr Duration kLeaveAfterCancel = Duration::Minutes(2);
 // Once its end is in the store: how long a node waits for somebody to take note of it, while its
 // store answers and no peer works. Nobody looks after the job then; what it has made is kept.
 inline constexpr Duration kLeaveAfterEnd = Duration::Minutes(15);
+// Where only others may look after the job: how long a node that has nothing to do waits for
+// somebody to move the record, while its store answers. Nobody looks then, and nothing would ever
+// end its machine; whoever looks next asks for another.
+inline constexpr Duration kLeaveUnwatched = Duration::Hours(1);
 struct Publish {};  // the report changed
 struct Hurry {};    // run reconcile now
 struct PowerOff {
   std::string why;
+  bool unusual = false;  // whoever looks for the machine should be told why
 };
 using AgentAction = std::variant<ClaimSlot, StageNode, CancelStaging, StartProgram,
                                  AskForCheckpoint, TerminateProgram, KillProgram, CheckEnd,
@@ -170,6 +176,8 @@ struct SupervisorConfig {
   Duration stop_grace = Duration::Seconds(30);
   std::optional<Duration> max_duration;
   std::optional<Duration> stall;
+  // Nodes of the job make no passes (recovery: controller).
+  bool left_to_others = false;
 };
 
 // Not thread-safe: one owner steps it.
@@ -196,6 +204,7 @@ class Supervisor {
   using Actions = std::vector<AgentAction>;
 
   bool RecordIsFresh(Instant now) const;
+  bool IsUnwatched(Instant now) const;
   void On(const RecordRead& event, Instant now, Actions& out);
   void On(const ReportsRead& event, Instant now, Actions& out);
   void On(const ClaimAnswered& event, Instant now, Actions& out);
@@ -232,6 +241,7 @@ class Supervisor {
   Attempt attempt_;                    // as last read, valid from Waiting on
   int64_t rev_ = 0;                    // of the newest record read
   std::optional<Instant> record_at_;   // when that was
+  MonoTime still_since_;               // since when it has been read without a change
   int finished_attempt_ = 0;           // newest that this agent reported Ended
   bool must_leave_ = false;            // launch closed or job over
   std::optional<MonoTime> cancelled_;  // when a cancel was first read

@@ -129,6 +129,70 @@ TEST_F(UnnotedEnd, ThatIsNotInTheStoreIsNone) {
   n_.Does("");
 }
 
+// ---- nobody looks, and nodes may not ----
+
+class Unwatched : public testing::Test {
+ protected:
+  static SupervisorConfig LeftToOthers() {
+    SupervisorConfig config;
+    config.left_to_others = true;
+    return config;
+  }
+  // So many minutes, in which it reads the record twice a minute.
+  static void Looks(Node& n, int minutes) {
+    for (int i = 0; i < minutes * 2; ++i) n.After(30).On(RecordRead{n.job});
+  }
+};
+
+TEST_F(Unwatched, AnIdleNodeEndsItsMachine) {
+  Node n(LeftToOthers());
+  n.Reads().Shows("idle 0-0 Waiting");
+  Looks(n, 59);
+  n.Does("");
+  Looks(n, 1);
+  n.Does("off");
+}
+
+TEST_F(Unwatched, OneWhoseAttemptHasNotBegunDoes) {
+  Node n(LeftToOthers());
+  n.Reads(Opens(1, {kLaunch, 2})).Does("publish; hurry").Shows("waiting 1-0 Waiting");
+  Looks(n, 59);
+  n.Does("");
+  Looks(n, 1);
+  n.Does("off");
+}
+
+TEST_F(Unwatched, OneIsNotWhileAnybodyMovesTheRecord) {
+  Node n(LeftToOthers());
+  n.Reads(Opens(1, {kLaunch, 2})).Forget();
+  for (int hour = 0; hour < 5; ++hour) {
+    Looks(n, 59);
+    n.Reads([](Job& job) { job.attempts[0].launches[1]++; });
+  }
+  n.Does("");
+  n.Reads(Begins(1)).Does("claim 1-0");
+  Looks(n, 120);
+  n.Does("");  // whoever works is not meant
+}
+
+TEST_F(Unwatched, OneIsNotWhoseStoreWasAway) {
+  Node n(LeftToOthers());
+  n.Reads(Opens(1, {kLaunch})).Forget();
+  Looks(n, 50);
+  n.After(3600).Does("");
+  Looks(n, 59);
+  n.Does("");
+  Looks(n, 2);
+  n.Does("off");
+}
+
+TEST_F(Unwatched, ANodeThatLooksAfterItsJobStays) {
+  Node n;
+  n.Reads(Opens(1, {kLaunch, 2})).Forget();
+  Looks(n, 48 * 60);
+  n.Does("").Shows("waiting 1-0 Waiting");
+}
+
 TEST(SupervisorTest, ANoticeWhileStagingOrReady) {
   Node n = Staging();
   n.Notice(40).Does("publish; hurry");

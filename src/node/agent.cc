@@ -106,9 +106,10 @@ Status Agent::Run() {
   config.stop_grace = spec_.stop_grace;
   config.max_duration = spec_.limits.max_duration;
   config.stall = spec_.limits.stall;
+  config.left_to_others = spec_.recovery == RecoveryMode::kController;
   supervisor_ = std::make_unique<Supervisor>(config);
   worker_ = std::thread([this] { RunWorker(); });
-  poller_->Start(spec_.recovery == RecoveryMode::kNode);
+  poller_->Start(!config.left_to_others);
   while (!off_) {
     int64_t wait = kLongestWait;
     if (const auto wake = supervisor_->wake()) {
@@ -286,7 +287,7 @@ void Agent::Do(const Publish&) { poller_->Publish(supervisor_->report()); }
 void Agent::Do(const Hurry&) { poller_->Hurry(); }
 
 void Agent::Do(const PowerOff& action) {
-  off_why_ = action.why;
+  if (action.unusual) off_why_ = action.why;
   off_ = true;
 }
 

@@ -55,6 +55,8 @@ class Agent {
   // Returns when the node has nothing more to do: the machine may be powered off. kCorrupt and
   // kTooNew: the record cannot be understood, nothing was started.
   Status Run();
+  // After Run: why it left, where whoever looks for the machine should be told; else "".
+  const std::string& off_why() const { return off_why_; }
   // From a signal-watching thread: the host shuts down, `left` remains.
   void HostStops(Duration left);
   // From the same: the platform has sent SIGTERM to all that runs here, and gives a notice.
@@ -100,7 +102,7 @@ class Agent {
   std::shared_ptr<AttemptRun> run_;  // the attempt at hand; guarded by run_mutex_
   UsageSampler usage_;
   std::atomic<bool> off_{false};
-  std::string off_why_;
+  std::string off_why_;   // see off_why()
   bool gathers_ = true;   // as the machine was told; true: not told yet
   std::string gone_why_;  // set before `off_` by the poller, read after it
   MonoTime lease_renewed_;

@@ -198,7 +198,7 @@ int RunAgent(const std::string& dir) {
   leaving = true;
   cloud.Leave();
   if (done.ok()) {
-    (void)host.PowerOff("");
+    (void)host.PowerOff(agent.off_why());
     return 0;
   }
   // A record that cannot be understood will not be understood later either; leave the machine.

@@ -3,7 +3,8 @@
 """Machines that nobody may be left to look after, on instances that boot: whatever dies, each of
 them ends, and this says by whom and when. Needs root.
 
-    leaks.py [NAME…]     only these parts; 'unwatched' only where it is named: 16 minutes
+    leaks.py [NAME…]     only these parts; only where they are named: 'unwatched' (16 minutes) and
+                         'unbegun' (an hour)
 
 Judged by EC2, which knows how each was ended, and by what was asked of it, with whose keys."""
 
@@ -284,12 +285,39 @@ def test_unwatched(lab, check):
         world.program('recovery: controller\nrun: "true"\nworkdir: .\n', 'job.yaml')
         job = world.submit('job.yaml', *INFRA)
         machine = world.machine(job, 0)
+        # Its zones are asked one after the other, so somebody has to say that this is the one.
+        world.wait_for('it runs', lambda: machine.state() == 'running', 60, 0.2)
+        world.stoker('ls', check=True)
         reason, seconds = gone(world, machine, 1200)
         say('an ended job that only others may look after', 'its own node', seconds)
         own = reason == GUEST and not enders(lab, machine)
         check('unwatched: its node ends the machine', own, reason)
         world.stoker('ls', check=True)
         check('and the next look writes the end down', world.job(job)['state'] == 'Succeeded')
+
+
+def test_unbegun(lab, check):
+    """Nobody looks once the machine is asked for: it waits an hour for somebody. By hand."""
+    with LabWorld(lab, 'unbegun') as world:
+        world.program('recovery: controller\nrun: "true"\nworkdir: .\n', 'job.yaml')
+        job = world.submit('job.yaml', *INFRA)
+        machine = world.machine(job, 0)
+        reason, seconds = gone(world, machine, 4200)
+        say('a machine whose job nobody begins', 'its own node', seconds)
+        own = reason == GUEST and not enders(lab, machine)
+        check('unbegun: its node ends the machine', own, reason)
+        check('after an hour', seconds > 3500, seconds)
+        disk = pathlib.Path(lab.folder) / machine.id / 'disk'
+        said = [b'only others may look after the job' in each.read_bytes()
+                for each in disk.glob('var/log/journal/*/*.journal')]  # fmt: skip
+        check('and its journal says why', any(said), said)
+        looks = world.start('controller', '--interval', '5s', stdout=-3, stderr=-3)
+        second = world.machine(job, 1, 180)
+        check('unbegun: who looks then asks for another', second.id != machine.id, second.id)
+        world.over(job)
+        check('which does the work', world.told(job)[0] == 'Succeeded', world.job(job))
+        looks.terminate()
+        looks.wait()
 
 
 # Each line one after the other; three machines at once at most.
@@ -314,7 +342,7 @@ def deafen(lab):
 def main(names):
     results = Results()
     lines = [[name for name in line if not names or name in names] for line in LINES]
-    lines.append([name for name in names if name == 'unwatched'])
+    lines += [[name for name in names if name == alone] for alone in ('unwatched', 'unbegun')]
     with lab_of.Lab() as lab:
         deafen(lab)
 

@@ -80,16 +80,12 @@ bool Whole(const LogFilter& filter) {
   return !filter.attempt && !filter.rank && !filter.stream && !filter.since && filter.tail == 0;
 }
 
-}  // namespace
-
 struct Following {
   std::string job;
   std::string cursor;
   LogFilter filter;
   std::unique_ptr<Shown> shown;
 };
-
-namespace {
 
 // The user types it again.
 bool MayFail(const World& world, const Status& status) {

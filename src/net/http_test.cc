@@ -32,7 +32,7 @@ std::unique_ptr<HttpServer> Echo(const HttpServerOptions& options = {}) {
 HttpUrl Url(const HttpServer& server) { return {"127.0.0.1", server.port(), ""}; }
 
 // Sends bytes as they are and returns all that comes back.
-std::string Raw(const HttpServer& server, const std::string& bytes) {
+std::string Answer(const HttpServer& server, const std::string& bytes) {
   const Deadline deadline(Duration::Seconds(5));
   auto socket = ConnectTcp("127.0.0.1", server.port(), deadline);
   EXPECT_TRUE(SendAll(*socket, bytes, deadline).ok());
@@ -91,9 +91,9 @@ TEST(Http, SomebodyListensOrNot) {
 
 TEST(Http, KeepsAliveAndPipelines) {
   auto server = Echo();
-  const std::string out = Raw(*server,
-                              "GET /1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n"
-                              "Connection: close\r\n\r\n");
+  const std::string out = Answer(*server,
+                                 "GET /1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n"
+                                 "Connection: close\r\n\r\n");
   EXPECT_NE(out.find("GET /1"), std::string::npos);
   EXPECT_NE(out.find("GET /2"), std::string::npos);
 }
@@ -102,10 +102,10 @@ TEST(Http, ServerRefusesGarbageAndExcess) {
   HttpServerOptions options;
   options.max_body_bytes = 1000;
   auto server = Echo(options);
-  EXPECT_TRUE(StartsWith(Raw(*server, "\x16\x03\x01 garbage\r\n\r\n"), "HTTP/1.1 400"));
+  EXPECT_TRUE(StartsWith(Answer(*server, "\x16\x03\x01 garbage\r\n\r\n"), "HTTP/1.1 400"));
   EXPECT_TRUE(
-      StartsWith(Raw(*server, "GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n"), "HTTP/1.1 400"));
-  EXPECT_TRUE(StartsWith(Raw(*server, "GET /" + std::string(40'000, 'a') + " HTTP/1.1\r\n\r\n"),
+      StartsWith(Answer(*server, "GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n"), "HTTP/1.1 400"));
+  EXPECT_TRUE(StartsWith(Answer(*server, "GET /" + std::string(40'000, 'a') + " HTTP/1.1\r\n\r\n"),
                          "HTTP/1.1 413"));
   const auto big = HttpCall(Url(*server), {"POST", "/", {}, std::string(2000, 'x')});
   ASSERT_TRUE(big.ok()) << big.status().ToString();
@@ -119,9 +119,9 @@ TEST(Http, SlowClientIsCutOff) {
   options.idle_timeout = Duration::Ms(200);
   options.max_connections = 2;
   auto server = Echo(options);
-  EXPECT_EQ(Raw(*server, "GET / HTT"), "");
+  EXPECT_EQ(Answer(*server, "GET / HTT"), "");
   std::vector<std::thread> slow;
-  for (int i = 0; i < 6; ++i) slow.emplace_back([&] { Raw(*server, "GET"); });
+  for (int i = 0; i < 6; ++i) slow.emplace_back([&] { Answer(*server, "GET"); });
   const auto fine = HttpCall(Url(*server), {"GET", "/", {}, ""});
   for (std::thread& t : slow) t.join();
   EXPECT_TRUE(fine.ok()) << fine.status().ToString();

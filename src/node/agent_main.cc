@@ -161,7 +161,8 @@ int RunAgent(const std::string& dir) {
   if (ledger.status().Is(Code::kNotFound)) return Leave(host, ledger.status());
   if (!ledger.ok()) return Complain(ledger.status());
   const std::string& state_dir = platform.state_dir;
-  ProviderOptions provider_options{state_dir, "", {}};
+  ProviderOptions provider_options;
+  provider_options.state_dir = state_dir;
   if (CloudNode::IsOne(dir)) {
     provider_options.store = [&store]() -> Result<ObjectStore*> { return store->get(); };
   }

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The half of a CheckpointKeeper that sees and copies: when to look at the directory, what of it is
+// a moment, and its copy. It knows no store; checkpoint/commit.h brings moments there.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/status.h"
+#include "checkpoint/keeper_troubles.h"
+#include "checkpoint/moment.h"
+#include "checkpoint/rule/checkpoint_plan.h"
+#include "port/checkpoint_files.h"
+#include "port/clock.h"
+
+namespace stoker {
+
+// One thread, but for ProgramEnded. Everything given must outlive it.
+class MomentCapture {
+ public:
+  struct Ended {
+    bool clean = false;     // with exit code 0, by itself
+    bool graceful = false;  // with exit code 0, after it was told to
+  };
+  // Gets each moment as soon as it is copied.
+  using Taken = std::function<void(std::shared_ptr<Moment>)>;
+  MomentCapture(std::string job, Duration quiet, Clock& clock, CheckpointFiles& files,
+                KeeperTroubles& troubles, Taken taken);
+
+  // ---- before the program starts ----
+  Result<DirectoryScan> FirstLook();
+  // `scan`, of the first look, is what was restored: `staged`. `together`: as the manifest says.
+  void Begin(const DirectoryScan& scan, StagedFiles staged, std::set<std::string> together,
+             MonoTime now);
+
+  // ---- in each step, in this order ----
+  // Reads hints, and looks if a look is due.
+  void Observe(MonoTime now);
+  // Copies what is a moment now.
+  void Capture(MonoTime now);
+  // When it wants to be called again at the latest.
+  MonoTime NextStep(MonoTime now) const;
+
+  // Any thread; counts from the next Observe.
+  void ProgramEnded(Ended ended);
+
+  // ---- what is known by the last look ----
+  // Something changed that has not been taken, or the program asked for a commit.
+  bool pending() const { return plan_.Pending(); }
+  // The program itself has written here in this attempt.
+  bool ever_written() const { return plan_.ever_written(); }
+  bool ended() const { return end_.seen; }
+  MonoTime ended_at() const { return end_.at; }
+  // After the end: no moment is to come any more.
+  bool nothing_left() const { return nothing_left_; }
+  // The files of the last moment taken, else of what was restored.
+  const StagedFiles& staged() const { return staged_; }
+  // `moment` is of what lies there now, and has lain there for long.
+  bool StillForLong(const Moment& moment, MonoTime now) const;
+  // Why what is new is no moment, or could not be copied. Empty: nothing keeps it back.
+  CheckpointPlan::Obstacle WhyNotTaken(MonoTime now) const;
+
+  // ---- what became of moments ----
+  // The last one is in the store: a mark that the program waits for goes.
+  void IsStored();
+  // The last one was of the files themselves, and they have changed: it has to be taken again, not
+  // before `from`.
+  void Forget(MonoTime from);
+  // This attempt commits nothing more: after the end there is nothing to wait for.
+  void NothingCounts() { nothing_left_ = nothing_left_ || end_.seen; }
+
+ private:
+  void Learn(const DirectoryScan& scan, MonoTime now);
+  bool Take(Candidate candidate, MonoTime now);
+  std::set<std::string> Broken(const Candidate& candidate, Snapshot& copy) const;
+  bool Dangles(const Candidate& candidate, Snapshot& copy) const;
+  void Adopt(const Candidate& candidate, std::unique_ptr<Snapshot> copy);
+  void RemoveMark();
+
+  const std::string job_;
+  const Duration quiet_;
+  Clock& clock_;
+  CheckpointFiles& files_;
+  KeeperTroubles& troubles_;
+  const Taken taken_;
+  CheckpointPlan plan_;
+  struct LastLook {
+    MonoTime at;
+    bool dirty = true;    // an event came after it
+    bool closed = false;  // one of them ended a write
+    Duration cost;
+  } look_;
+  struct ProgramEnd {
+    std::optional<MonoTime> heard;
+    bool seen = false;  // by a look that was made after it
+    MonoTime at;
+  } end_;
+  bool nothing_left_ = false;
+  MonoTime take_after_;
+  Status take_failed_;      // the last try of a copy
+  bool mark_owed_ = false;  // kDoneMark goes when the moment is in the store
+  StagedFiles staged_;
+  int64_t taken_cycle_ = 0;
+
+  mutable std::mutex mutex_;
+  std::optional<Ended> ended_;  // guarded by mutex_
+};
+
+}  // namespace stoker

@@ -79,8 +79,8 @@ class Deadly:
             self.process.wait()
             return True
 
-    def submit(self, world, kind):
-        words = ['run', '--detach', *INFRA, '--instance-type', kind, '--', 'sleep', '2']
+    def submit(self, world, kind, *options):
+        words = ['run', '--detach', *INFRA, '--instance-type', kind, *options, '--', 'sleep', '2']
         self.process = subprocess.Popen(
             world.command(words, world.work),
             cwd=world.work, env={**world.env, **self.env}, stdin=subprocess.DEVNULL,
@@ -93,6 +93,18 @@ class Deadly:
     def end(self):
         for each in self.wires:
             each.end()
+
+
+def die_at_launch(deadly):
+    """Its submitter does not get the answer to RunInstances."""
+    passed = deadly.passed
+
+    def at_launch(words):
+        if words == 'RunInstances' and deadly.process.poll() is None:
+            deadly.after = len(deadly.calls) + 1
+        return passed(words)
+
+    deadly.wires[0].passed = at_launch
 
 
 def test_submitter(lab, check):
@@ -147,14 +159,7 @@ def test_record(lab, check):
     """RunInstances' answer is lost, its submitter with it, and then the job's record."""
     with LabWorld(lab, 'record') as world:
         deadly = Deadly(lab, 0)
-        passed = deadly.passed
-
-        def at_launch(words):
-            if words == 'RunInstances' and deadly.process.poll() is None:
-                deadly.after = len(deadly.calls) + 1
-            return passed(words)
-
-        deadly.wires[0].passed = at_launch
+        die_at_launch(deadly)
         deadly.submit(world, 'r5.large')
         check('record: the submitter died without the answer', deadly.process.returncode == -9)
         (machine,) = [each for each in lab.ec2.world.instances()
@@ -297,11 +302,20 @@ def test_unwatched(lab, check):
 
 
 def test_unbegun(lab, check):
-    """Nobody looks once the machine is asked for: it waits an hour for somebody. By hand."""
-    with LabWorld(lab, 'unbegun') as world:
-        world.program('recovery: controller\nrun: "true"\nworkdir: .\n', 'job.yaml')
-        job = world.submit('job.yaml', *INFRA)
-        machine = world.machine(job, 0)
+    """Its submitter dies when the machine is asked for, and nobody looks: it waits an hour for
+    somebody. By hand."""
+    with LabWorld(lab, 'unbegun', 'unbegun') as world:
+        deadly = Deadly(lab, 0)
+        die_at_launch(deadly)
+        deadly.submit(world, 't3.large', '--recovery', 'controller')
+        check('unbegun: the submitter died at the launch', deadly.process.returncode == -9)
+        (machine,) = [each for each in lab.ec2.world.instances()
+                      if each.asked['InstanceType'] == 't3.large']
+        job = machine.tags['stoker-job']
+        key = f'unbegun/reports/{job}/1-0.json'
+        world.wait_for('its node to report', lambda: lab.s3.keys(key), 180, 1)
+        phase = json.loads(lab.s3.read(key))['phase']
+        check('its node waits', phase == 'Waiting', phase)
         reason, seconds = gone(world, machine, 4200)
         say('a machine whose job nobody begins', 'its own node', seconds)
         own = reason == GUEST and not enders(lab, machine)
@@ -318,6 +332,7 @@ def test_unbegun(lab, check):
         check('which does the work', world.told(job)[0] == 'Succeeded', world.job(job))
         looks.terminate()
         looks.wait()
+        deadly.end()
 
 
 # Each line one after the other; three machines at once at most.

@@ -47,17 +47,16 @@ void Thin(std::vector<Entry>* entries, size_t buckets, size_t whole) {
   size_t old = entries->size();
   while (old > 0 && entries->size() - old < whole && (*entries)[old - 1].count == 1) --old;
   if (old <= buckets) return;
-  std::vector<Entry> kept(entries->begin(), entries->begin() + static_cast<ptrdiff_t>(old));
-  while (kept.size() > buckets) {
-    std::vector<Entry> half;
-    half.reserve(kept.size() / 2 + 1);
-    for (size_t i = 0; i < kept.size(); i += 2) {
-      half.push_back(i + 1 < kept.size() ? Joined(kept[i], kept[i + 1]) : kept[i]);
+  // In place: the agent does this for each few thousand points that it reads.
+  std::vector<Entry>& all = *entries;
+  size_t kept = old;
+  while (kept > buckets) {
+    for (size_t i = 0; i < kept; i += 2) {
+      all[i / 2] = i + 1 < kept ? Joined(all[i], all[i + 1]) : all[i];
     }
-    kept.swap(half);
+    kept = (kept + 1) / 2;
   }
-  kept.insert(kept.end(), entries->begin() + static_cast<ptrdiff_t>(old), entries->end());
-  entries->swap(kept);
+  all.erase(all.begin() + static_cast<ptrdiff_t>(kept), all.begin() + static_cast<ptrdiff_t>(old));
 }
 
 void Totals::Add(int64_t step, WallTime time, double value) {

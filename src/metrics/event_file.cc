@@ -36,10 +36,14 @@ bool EventFileReader::Feed(std::string_view bytes, PointSink& sink) {
 
 size_t EventFileReader::TakeHeader(std::string_view bytes) {
   const size_t take = std::min(bytes.size(), kHeader - held_.size());
-  held_.append(bytes.substr(0, take));
-  if (held_.size() < kHeader) return take;
-  const std::string_view length = std::string_view(held_).substr(0, 8);
-  broken_ = Little<uint32_t>(std::string_view(held_).substr(8)) != MaskedCrc32c(length);
+  std::string_view header = bytes.substr(0, take);
+  if (take < kHeader) {  // as a rule all of it is here, and nothing is copied
+    held_.append(header);
+    if (held_.size() < kHeader) return take;
+    header = held_;
+  }
+  const std::string_view length = header.substr(0, 8);
+  broken_ = Little<uint32_t>(header.substr(8)) != MaskedCrc32c(length);
   length_ = Little<uint64_t>(length);
   // A true checksum does not make a length of 2^63 a true one.
   if (length_ > (uint64_t{1} << 40)) broken_ = true;

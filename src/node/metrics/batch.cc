@@ -21,21 +21,37 @@ MetricBatch::Series* MetricBatch::Find(const std::string& name) {
   return &series_[name];
 }
 
+void MetricBatch::set_prefix(const std::string& prefix) {
+  if (prefix != prefix_) by_name_.clear();
+  prefix_ = prefix;
+}
+
+// Names come again and again: they are looked at once.
+std::pair<const std::string, MetricBatch::Series>* MetricBatch::Named(std::string_view name) {
+  const auto known = by_name_.find(name);
+  if (known != by_name_.end()) return known->second;
+  const std::string full = metrics::SeriesName(prefix_ + std::string(name));
+  if (Find(full) == nullptr) return nullptr;
+  auto* found = &*series_.find(full);
+  if (name.size() <= metrics::kMaxName) by_name_.emplace(name, found);
+  return found;
+}
+
 void MetricBatch::OnPoint(std::string_view name, const metrics::Point& point) {
   if (name.empty()) return;
-  const std::string full = metrics::SeriesName(prefix_ + std::string(name));
-  Series* series = Find(full);
-  if (series == nullptr) {
+  auto* named = Named(name);
+  if (named == nullptr) {
     ++left_out_;
     return;
   }
+  Series* series = &named->second;
   series->ordered |= !point.step;
   const int64_t step = point.step.value_or(series->order);
   ++series->order;
   series->totals.Add(step, point.time, point.value);
   const metrics::Entry entry = metrics::EntryOf(step, point.time, point.value);
   series->entries.push_back(entry);
-  if (watcher_) watcher_(full, series->ordered, entry);
+  if (watcher_) watcher_(named->first, series->ordered, entry);
   if (series->entries.size() > kMaxHeld) metrics::Thin(&series->entries);
   ++points_;
   ++waiting_;

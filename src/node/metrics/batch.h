@@ -6,6 +6,9 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ledger/metrics/segment.h"
@@ -22,7 +25,7 @@ class MetricBatch : public metrics::PointSink {
   // Told of each point: its series, whether it counts its points itself, and the point.
   using Watcher = std::function<void(const std::string&, bool, const metrics::Entry&)>;
   void set_watcher(Watcher watcher) { watcher_ = std::move(watcher); }
-  void set_prefix(const std::string& prefix) { prefix_ = prefix; }  // of names from now on
+  void set_prefix(const std::string& prefix);  // of names from now on
   void OnPoint(std::string_view name, const metrics::Point& point) override;
   void OnHyperparameter(std::string_view name, const std::string& json) override;
 
@@ -46,9 +49,17 @@ class MetricBatch : public metrics::PointSink {
     metrics::Totals totals;
     std::vector<metrics::Entry> entries;
   };
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
   Series* Find(const std::string& name);
+  std::pair<const std::string, Series>* Named(std::string_view name);
 
   std::map<std::string, Series> series_;
+  // Of this prefix, those that have a place in series_: as the source names them.
+  std::unordered_map<std::string, std::pair<const std::string, Series>*, TextHash, std::equal_to<>>
+      by_name_;
   std::map<std::string, std::string> hyperparameters_;
   Watcher watcher_;
   std::string prefix_;

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// Event files as TensorBoard's writers make them, in any size and at any pace; and what reading
+// them costs with the code of the node's agent. bench/metrics.py drives it.
+//   event_flood write FILE BYTES TAGS IMAGE_BYTES   at once; 0 = no images
+//   event_flood pace FILE RATE TAGS SECONDS         so many scalars a second; 0 seconds = for ever
+//   event_flood read FOLDER                         prints points, series, seconds, CPU seconds
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <protozero/pbf_writer.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ledger/metrics/segments.h"
+#include "metrics/event_file.h"
+#include "node/metrics/file_reading.h"
+#include "sys/real_clock.h"
+
+namespace stoker {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+[[noreturn]] void Die(const std::string& what) {
+  fprintf(stderr, "event_flood: %s\n", what.c_str());
+  exit(1);
+}
+
+template <typename T>
+void AppendLittle(std::string* out, T value) {
+  for (size_t i = 0; i < sizeof(T); ++i) out->push_back(static_cast<char>(value >> (8 * i)));
+}
+
+void AppendRecord(std::string* out, const std::string& body) {
+  std::string length;
+  AppendLittle(&length, static_cast<uint64_t>(body.size()));
+  *out += length;
+  AppendLittle(out, metrics::MaskedCrc32c(length));
+  *out += body;
+  AppendLittle(out, metrics::MaskedCrc32c(body));
+}
+
+// Event: 1 wall_time, 2 step, 3 file_version, 5 summary. Summary.Value: 1 tag, 2 simple_value,
+// 4 image (1 height, 2 width, 3 colorspace, 4 encoded).
+std::string Event(double time, int64_t step, const std::string& value) {
+  std::string summary;
+  protozero::pbf_writer(summary).add_message(1, value);
+  std::string event;
+  protozero::pbf_writer writer(event);
+  writer.add_double(1, time);
+  writer.add_int64(2, step);
+  writer.add_message(5, summary);
+  return event;
+}
+
+std::string Version(double time) {
+  std::string event;
+  protozero::pbf_writer writer(event);
+  writer.add_double(1, time);
+  writer.add_string(3, "brain.Event:2");
+  return event;
+}
+
+std::string Scalar(const std::string& tag, float value) {
+  std::string out;
+  protozero::pbf_writer writer(out);
+  writer.add_string(1, tag);
+  writer.add_float(2, value);
+  return out;
+}
+
+std::string Image(const std::string& bytes) {
+  std::string image;
+  protozero::pbf_writer picture(image);
+  picture.add_int32(1, 512);
+  picture.add_int32(2, 512);
+  picture.add_int32(3, 3);
+  picture.add_bytes(4, bytes);
+  std::string out;
+  protozero::pbf_writer writer(out);
+  writer.add_string(1, "samples");
+  writer.add_message(4, image);
+  return out;
+}
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// The points of a training: a step gives one of each tag.
+class Points {
+ public:
+  explicit Points(int64_t tags) {
+    for (int64_t i = 0; i < tags; ++i) tags_.push_back("train/metric_" + std::to_string(i));
+  }
+  void Append(std::string* out, double time) {
+    const auto tag = static_cast<size_t>(count_ % static_cast<int64_t>(tags_.size()));
+    const int64_t step = count_ / static_cast<int64_t>(tags_.size());
+    seed_ = seed_ * 6364136223846793005U + 1442695040888963407U;
+    const float noise = static_cast<float>(seed_ >> 40) / static_cast<float>(1 << 24);
+    AppendRecord(
+        out,
+        Event(time, step, Scalar(tags_[tag], 2.0F / static_cast<float>(1 + step % 10000) + noise)));
+    ++count_;
+  }
+  int64_t count() const { return count_; }
+  int64_t step() const { return count_ / static_cast<int64_t>(tags_.size()); }
+
+ private:
+  std::vector<std::string> tags_;
+  int64_t count_ = 0;
+  uint64_t seed_ = 1;
+};
+
+void WriteOut(FILE* file, std::string* bytes) {
+  if (fwrite(bytes->data(), 1, bytes->size(), file) != bytes->size() || fflush(file) != 0) {
+    Die(std::string("write: ") + strerror(errno));
+  }
+  bytes->clear();
+}
+
+// Half a megabyte of scalars, then an image, so that both are spread over the file.
+int Write(const char* path, int64_t bytes, int64_t tags, size_t image_bytes) {
+  FILE* file = fopen(path, "wb");
+  if (file == nullptr) Die(std::string(path) + ": " + strerror(errno));
+  Points points(tags);
+  const std::string picture(image_bytes, 'i');
+  const double began = Now();
+  std::string out;
+  AppendRecord(&out, Version(began));
+  int64_t written = 0;
+  while (written < bytes) {
+    // With images, little else: a run that logs pictures has some scalars a picture.
+    const size_t piece = image_bytes > 0 ? 20'000 : 1 << 20;
+    while (out.size() < piece)
+      points.Append(&out, began + 0.001 * static_cast<double>(points.count()));
+    if (image_bytes > 0) AppendRecord(&out, Event(began, points.step(), Image(picture)));
+    written += static_cast<int64_t>(out.size());
+    WriteOut(file, &out);
+  }
+  fclose(file);
+  printf("{\"points\": %lld}\n", static_cast<long long>(points.count()));
+  return 0;
+}
+
+int Pace(const char* path, int64_t rate, int64_t tags, double seconds) {
+  FILE* file = fopen(path, "wb");
+  if (file == nullptr) Die(std::string(path) + ": " + strerror(errno));
+  Points points(tags);
+  std::string out;
+  AppendRecord(&out, Version(Now()));
+  const auto began = Steady::now();
+  for (;;) {
+    const double passed = std::chrono::duration<double>(Steady::now() - began).count();
+    if (seconds > 0 && passed >= seconds) break;
+    while (points.count() < static_cast<int64_t>(passed * static_cast<double>(rate))) {
+      points.Append(&out, Now());
+    }
+    WriteOut(file, &out);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  fclose(file);
+  return 0;
+}
+
+double CpuSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// What a look of the agent does: finds the files, reads them, and packs the segment.
+int Read(const char* folder) {
+  RealClock clock;
+  const auto began = Steady::now();
+  const double cpu = CpuSeconds();
+  node::MetricPlaces places;
+  places.workdir = folder;
+  node::MetricFiles files(places, "", clock);
+  node::MetricBatch batch;
+  files.Look(true, batch, [] { return false; });
+  const int64_t points = batch.points();
+  MetricHead head;
+  head.sources = files.sources();
+  const std::vector<MetricSeries> series = batch.Take();
+  const auto packed = PackMetrics(head, series);
+  if (!packed.ok()) Die(packed.status().ToString());
+  for (const MetricSource& source : head.sources) {
+    if (!source.trouble.empty()) Die(source.path + " " + source.trouble);
+  }
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  printf(
+      "{\"points\": %lld, \"series\": %zu, \"seconds\": %.4f, \"cpu\": %.4f, \"rss_kib\": %ld}\n",
+      static_cast<long long>(points), series.size(),
+      std::chrono::duration<double>(Steady::now() - began).count(), CpuSeconds() - cpu,
+      usage.ru_maxrss);
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "";
+  if (what == "write" && argc == 6) {
+    return Write(argv[2], atoll(argv[3]), atoll(argv[4]), static_cast<size_t>(atoll(argv[5])));
+  }
+  if (what == "pace" && argc == 6) {
+    return Pace(argv[2], atoll(argv[3]), atoll(argv[4]), atof(argv[5]));
+  }
+  if (what == "read" && argc == 3) return Read(argv[2]);
+  Die("what it does stands at the head of event_flood.cc");
+}
+
+}  // namespace
+}  // namespace stoker
+
+int main(int argc, char** argv) { return stoker::Main(argc, argv); }

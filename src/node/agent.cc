@@ -2,13 +2,16 @@
 #include "node/agent.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
+#include <set>
 
 #include "agent/save_patience.h"
 #include "base/text.h"
 #include "ledger/claims.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
+#include "node/gpus.h"
 #include "provider/local/local_boot.h"
 #include "provider/local/local_private.h"
 #include "spec/parse.h"
@@ -18,6 +21,7 @@ namespace {
 
 constexpr int64_t kLongestWait = 1000;
 constexpr Duration kRenewEvery = Duration::Minutes(10);
+constexpr Duration kGpusEvery = Duration::Seconds(5);  // as they are asked
 
 // Tries `call` until it succeeds or fails for good; the store may be away for long.
 template <typename T>
@@ -29,6 +33,18 @@ Result<T> Persist(const std::atomic<bool>& stop, const std::function<Result<T>()
     std::this_thread::sleep_for(std::chrono::milliseconds(pause));
     pause = std::min<int64_t>(pause * 2, 5000);
   }
+}
+
+// Those that this machine was given of a computer that several share; unset: it has all.
+std::optional<std::set<int>> OwnGpus() {
+  const char* given = std::getenv(kGrantedGpus);
+  const std::string text = given != nullptr ? given : "";
+  if (!ReadGrantedGpus(text)) return std::nullopt;
+  std::set<int> own;
+  for (const std::string& number : Split(text.substr(text.find(':') + 1), ',')) {
+    if (const auto index = WholeNumber(number, 0, 1 << 20)) own.insert(static_cast<int>(*index));
+  }
+  return own;
 }
 
 }  // namespace
@@ -108,6 +124,9 @@ Status Agent::Run() {
   config.stall = spec_.limits.stall;
   config.left_to_others = spec_.recovery == RecoveryMode::kController;
   supervisor_ = std::make_unique<Supervisor>(config);
+  if (spec_.limits.idle_gpu) {
+    idle_gpu_.emplace(spec_.limits.idle_gpu->below, spec_.limits.idle_gpu->span);
+  }
   worker_ = std::thread([this] { RunWorker(); });
   poller_->Start(!config.left_to_others);
   while (!off_) {
@@ -117,6 +136,7 @@ Status Agent::Run() {
     }
     auto event = events_.Take(wait);
     Handle(event ? *event : AgentEvent(Tick{}));
+    if (idle_gpu_) WatchGpus();
     RenewLease();
   }
   if (!gone_why_.empty()) {
@@ -127,6 +147,29 @@ Status Agent::Run() {
   poller_->Settle(Duration::Seconds(30));
   ForgetOwn();
   return Status::Ok();
+}
+
+// limits.idle_gpu, as a rule of the job.
+void Agent::WatchGpus() {
+  const MonoTime now = parts_.clock.Mono();
+  if (supervisor_->phase() != AgentPhase::kRunning) {
+    gpus_looked_.reset();
+    return;
+  }
+  if (gpus_looked_ && now - *gpus_looked_ < kGpusEvery) return;
+  const int attempt = supervisor_->report().attempt;
+  const auto run = RunOf(attempt, supervisor_->report().rank);
+  if (!gpus_looked_) {
+    idle_gpu_->Begin(now);
+    if (!usage_.has_gpus()) {
+      run->Say("stoker: limits: idle_gpu: nvidia-smi is not here, so nobody watches this node");
+    }
+  }
+  gpus_looked_ = now;
+  const auto why = idle_gpu_->Take(now, BusiestGpu(usage_.LatestGpus(), OwnGpus()));
+  if (!why) return;
+  run->Say("stoker: limits: this stops the run: " + *why);
+  Handle(RuleBroken{attempt, *why});
 }
 
 // With the job its secrets end.

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "agent/idle_gpu.h"
 #include "agent/supervisor.h"
 #include "controller/controller.h"
 #include "ledger/ledger.h"
@@ -85,6 +86,7 @@ class Agent {
   std::shared_ptr<AttemptRun> RunOf(int attempt, int rank);
   void ForgetOwn();
   void TellGathers();
+  void WatchGpus();
   void RenewLease();
   Instant Now() { return {parts_.clock.Mono(), parts_.clock.Wall()}; }
   void RunWorker();
@@ -101,6 +103,8 @@ class Agent {
   std::mutex run_mutex_;
   std::shared_ptr<AttemptRun> run_;  // the attempt at hand; guarded by run_mutex_
   UsageSampler usage_;
+  std::optional<IdleGpu> idle_gpu_;  // where the job asks for it
+  std::optional<MonoTime> gpus_looked_;
   std::atomic<bool> off_{false};
   std::string off_why_;   // see off_why()
   bool gathers_ = true;   // as the machine was told; true: not told yet

@@ -46,6 +46,10 @@ class UsageSampler {
   // Fills the figures that concern the machine, adds a sample, and stores the course when it is due
   // or the report is the attempt's last.
   void Sample(NodeReport& report, const std::string& dir);
+  // Whether there is something that says how busy GPUs are; and its newest sample, as GpuSampler
+  // has it. Any thread.
+  bool has_gpus() const { return gpu_ != nullptr; }
+  std::string LatestGpus() { return gpu_ ? gpu_->Latest() : ""; }
 
  private:
   ObjectStore& store_;

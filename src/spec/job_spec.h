@@ -59,9 +59,18 @@ struct RecoverySpec {  // job_recovery, as SkyPilot means it
   bool operator==(const RecoverySpec&) const = default;
 };
 
+// No GPU that a node has for this job was ever busier than `below` for so long.
+struct IdleGpuSpec {
+  static constexpr int kBelow = 5;
+  int below = kBelow;  // percent, 1-100
+  Duration span;       // > 0
+  bool operator==(const IdleGpuSpec&) const = default;
+};
+
 struct LimitsSpec {
   std::optional<Duration> max_duration;  // of program time, over all attempts
   std::optional<Duration> stall;         // no log line and no checkpoint for this long
+  std::optional<IdleGpuSpec> idle_gpu;
   // Where no outputs are given, the most that is kept of what the program made.
   std::optional<int64_t> kept_size;   // bytes; 0 = nothing
   std::optional<int64_t> kept_files;  // 0 = nothing

@@ -58,7 +58,8 @@ run: |
   python train.py
 checkpoints: {path: ./ckpt/, every: auto, keep: 5, quiet: 500ms, signal: USR1}
 outputs: [output, logs/a/, '*.onnx', {path: runs/**/best.pt, required: true}]
-limits: {max_duration: 8h, stall: 30m, kept_size: 5GB, kept_files: 0}
+limits: {max_duration: 8h, stall: 30m, idle_gpu: {below: 7%, for: 20m}, kept_size: 5GB,
+  kept_files: 0}
 contract: torchrun
 recovery: controller
 stop_grace: 1m30s
@@ -96,6 +97,7 @@ TEST(Parse, EveryKey) {
   EXPECT_TRUE(spec.outputs_given);
   EXPECT_EQ(spec.limits.max_duration, Duration::Hours(8));
   EXPECT_EQ(spec.limits.stall, Duration::Minutes(30));
+  EXPECT_EQ(spec.limits.idle_gpu, (IdleGpuSpec{7, Duration::Minutes(20)}));
   EXPECT_EQ(spec.limits.kept_size, 5'000'000'000);
   EXPECT_EQ(spec.limits.kept_files, 0);
   EXPECT_EQ(spec.recovery, RecoveryMode::kController);

@@ -138,6 +138,10 @@ std::string PrintJobSpec(const JobSpec& spec) {
     out += "  max_duration: " + FormatDuration(*spec.limits.max_duration) + "\n";
   }
   if (spec.limits.stall) out += "  stall: " + FormatDuration(*spec.limits.stall) + "\n";
+  if (spec.limits.idle_gpu) {
+    out += "  idle_gpu: {below: " + std::to_string(spec.limits.idle_gpu->below) +
+           "%, for: " + FormatDuration(spec.limits.idle_gpu->span) + "}\n";
+  }
   if (spec.limits.kept_size) {
     out += "  kept_size: " + std::to_string(*spec.limits.kept_size) + "\n";
   }

@@ -204,6 +204,10 @@ JobSpec RandomSpec(Prng* prng) {
   if (prng->Chance(1, 2)) spec.limits.kept_files = prng->Between(0, 1'000'000);
   if (prng->Chance(1, 2)) spec.limits.max_duration = Duration::Ms(prng->Between(1, 1LL << 40));
   if (prng->Chance(1, 2)) spec.limits.stall = Duration::Ms(prng->Between(1, 1LL << 40));
+  if (prng->Chance(1, 2)) {
+    spec.limits.idle_gpu = {static_cast<int>(prng->Between(1, 100)),
+                            Duration::Ms(prng->Between(1, 1LL << 40))};
+  }
   spec.recovery = prng->Chance(1, 2) ? RecoveryMode::kNode : RecoveryMode::kController;
   spec.stop_grace = Duration::Ms(prng->Between(0, 86'400'000));
   if (prng->Chance(1, 2)) spec.ending = "subreaper";

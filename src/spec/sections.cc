@@ -258,6 +258,51 @@ void ReadCheckpoints(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
       RefusedCheckpointKeys());
 }
 
+namespace {
+
+// "5%", or 5.
+std::optional<int> ReadPercent(const YamlNode& node, std::string_view what, SpecReader* reader) {
+  YamlNode number = node;
+  if (number.IsScalar() && EndsWith(number.text, "%")) number.text.pop_back();
+  const auto percent = WholeNumber(number.text, 1, 100);
+  if (number.IsScalar() && percent) return static_cast<int>(*percent);
+  reader->Error(node, "'" + std::string(what) + "' must be a percentage from 1% to 100%");
+  return std::nullopt;
+}
+
+// {below: 5%, for: 30m}, or the time alone.
+void ReadIdleGpu(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  IdleGpuSpec idle;
+  std::optional<Duration> span;
+  if (!node.IsMap()) {
+    span = ReadLimit(node, "limits.idle_gpu", reader);
+  } else {
+    bool given = false;
+    reader->ReadMap(node, "limits.idle_gpu",
+                    {{"below",
+                      [&](const YamlNode& v) {
+                        if (const auto below = ReadPercent(v, "limits.idle_gpu.below", reader)) {
+                          idle.below = *below;
+                        }
+                      }},
+                     {"for",
+                      [&](const YamlNode& v) {
+                        given = true;
+                        span = ReadLimit(v, "limits.idle_gpu.for", reader);
+                      }}},
+                    {});
+    if (!given) {
+      reader->Error(node, "'limits.idle_gpu' does not say for how long",
+                    "Write {below: 5%, for: 30m}");
+    }
+  }
+  if (!span) return;
+  idle.span = *span;
+  spec->limits.idle_gpu = idle;
+}
+
+}  // namespace
+
 void ReadLimits(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
   if (!reader->ExpectMap(node, "limits")) return;
   reader->ReadMap(
@@ -268,6 +313,7 @@ void ReadLimits(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
         }},
        {"stall",
         [&](const YamlNode& v) { spec->limits.stall = ReadLimit(v, "limits.stall", reader); }},
+       {"idle_gpu", [&](const YamlNode& v) { ReadIdleGpu(v, reader, spec); }},
        {"kept_size",
         [&](const YamlNode& v) {
           spec->limits.kept_size = ReadKeptSize(v, "limits.kept_size", reader);

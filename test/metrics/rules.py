@@ -139,12 +139,53 @@ def test_median(results, world):
                   other.stderr)  # fmt: skip
 
 
+# As nvidia-smi answers with -l: GPU 0 always idle, GPU 1 as busy as a file of this test says.
+NVIDIA_SMI = r"""#!/bin/sh
+while :; do
+  for gpu in 0 1; do
+    busy=1
+    test $gpu = 0 || busy=$(cat @BUSY@)
+    echo "$gpu, Fake, $busy, 1, 2, 40, 30.5"
+  done
+  sleep 1
+done
+"""
+
+
+def test_idle_gpu(results, world):
+    busy = world.evidence / "busy"
+    busy.write_text("90")
+    tools = world.root / "tools"
+    tools.mkdir()
+    smi = tools / "nvidia-smi"
+    smi.write_text(NVIDIA_SMI.replace("@BUSY@", str(busy)))
+    smi.chmod(0o755)
+    world.env["PATH"] = f"{tools}:{world.env['PATH']}"
+    path = world.program("import time\nprint('it runs', flush=True)\ntime.sleep(600)\n")
+    (world.work / "job.yaml").write_text(
+        "name: idle\nworkdir: .\nlimits: {idle_gpu: {below: 10%, for: 12s}}\n"
+        f"command: [python3, {path.name}]\n")  # fmt: skip
+    job = world.stoker("run", "-d", "job.yaml", check=True).stdout.split()[-1]
+    world.wait_for("it runs", lambda: "it runs" in world.stoker("logs", job).stdout)
+    # It is busy for longer than the limit, and goes on.
+    world.stoker("wait", job, "--timeout", "20s", timeout=60)
+    results.check("idle_gpu: a busy one goes on", world.job(job)["state"] == "Running")
+    busy.write_text("3")
+    world.stoker("wait", job, "--timeout", "90s", timeout=120)
+    result = world.job(job)["result"]
+    log = world.stoker("logs", job, "--stream", "system").stdout
+    results.check("idle_gpu: then it is ended, as by any rule",
+                  result["reason"] == "StoppedByRule"
+                  and result["why"].startswith("no GPU of this node was busier than 3 % for 1")
+                  and "limits: this stops the run: no GPU" in log, (result, log))  # fmt: skip
+
+
 def main():
     results = Results()
     chosen = sys.argv[1:]
     for name, test in (("stopped", test_stopped), ("warned", test_warned),
                        ("one_curve", test_one_curve), ("two_nodes", test_two_nodes),
-                       ("median", test_median)):  # fmt: skip
+                       ("median", test_median), ("idle_gpu", test_idle_gpu)):  # fmt: skip
         if chosen and name not in chosen:
             continue
         with World("rules") as world:

@@ -83,7 +83,6 @@ const RefusedKeys& RefusedLimitKeys() {
   static const RefusedKeys keys = {
       {"max_cost", "This machine costs nothing; 'limits.max_duration' bounds the time"},
       {"deadline", "'limits.max_duration' bounds the program's own time"},
-      {"idle_gpu", "'limits.stall' stops a job that prints and saves nothing"},
   };
   return keys;
 }
@@ -125,6 +124,7 @@ std::string_view HomeOfKey(std::string_view key) {
       {"every", "checkpoints"},
       {"max_duration", "limits"},
       {"stall", "limits"},
+      {"idle_gpu", "limits"},
       {"kept_size", "limits"},
       {"kept_files", "limits"},
       {"strategy", "job_recovery"},

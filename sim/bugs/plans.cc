@@ -349,6 +349,17 @@ Plan HangingProgram(uint64_t seed) {
   return draw.plan;
 }
 
+Plan StopsLearning(uint64_t seed) {
+  Draw draw(seed);
+  ProgramPlan& program = draw.job().program;
+  program.step_ms = 1'000;
+  program.steps = 900;
+  program.flat_from = draw.Int(5, 20);
+  draw.job().stale_points = draw.Int(20, 40);
+  draw.Faults("kill", 3, 0, 0);
+  return draw.plan;
+}
+
 Plan ManyHands(uint64_t seed) {
   Draw draw(seed);
   draw.Gang();

@@ -39,6 +39,8 @@ Plan CrashingProgram(uint64_t seed);
 Plan PoisonedCheckpoint(uint64_t seed);
 // A program that hangs and ignores SIGTERM, and has a time limit.
 Plan HangingProgram(uint64_t seed);
+// A program that learns no more, a rule about it, and machines that die meanwhile.
+Plan StopsLearning(uint64_t seed);
 // Users cancel, again and again, a gang that fails by itself.
 Plan ManyHands(uint64_t seed);
 // Jobs that are cancelled while they begin, by a slow store.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How it must end, once the faults have stopped and somebody looks.
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <optional>
 #include <set>
@@ -201,7 +202,7 @@ class RightResult : public Observer {
     const JobPlan& plan = *world_.PlanOf(job.id);
     const Ending& result = *job.result;
     const bool done = best_[job.id] >= plan.program.steps;
-    bool right = job.state == JobState::kSucceeded && done;
+    bool right = job.state == JobState::kSucceeded && done && !SurelyBroken(plan);
     if (job.state == JobState::kCancelled) right = job.cancel.has_value();
     if (job.state == JobState::kFailed) {
       right =
@@ -219,13 +220,21 @@ class RightResult : public Observer {
                   job.id);
   }
 
+  // Whoever trains for so long behind the step that proves it was not looked at.
+  static bool SurelyBroken(const JobPlan& plan) {
+    const ProgramPlan& program = plan.program;
+    const int64_t behind = program.steps - program.flat_from - plan.stale_points;
+    return plan.stale_points > 0 && program.flat_from >= 0 && behind * program.step_ms > kNotSeen;
+  }
+  static constexpr int64_t kNotSeen = 10 * 60'000;
+
   // What it needs could not be read for a while: machine after machine may have failed of that.
   bool Damaged(const Job& job) const {
     return world_.Happened("damaged " + job.id) || world_.Happened("damaged ledger") ||
            world_.plan().bucket.denied > 0;
   }
 
-  bool MayFail(const Job& job, const JobPlan& plan, const Ending& result) const {
+  bool MayFail(const Job& job, const JobPlan& plan, const Ending& result) {
     const ProgramPlan& program = plan.program;
     switch (result.reason) {
       case EndReason::kUserError: {
@@ -250,7 +259,7 @@ class RightResult : public Observer {
       case EndReason::kTimedOut:
         return plan.max_duration.has_value();
       case EndReason::kStoppedByRule:
-        return plan.stall && program.hang_at >= 0;
+        return (plan.stall && program.hang_at >= 0) || BrokenAtLast(job, plan, result);
       case EndReason::kNoProgress:
         // Nobody can train on machines that all die before the first checkpoint, nor when somebody
         // kills the program again and again before the next one.
@@ -264,6 +273,20 @@ class RightResult : public Observer {
       default:
         return false;
     }
+  }
+
+  // stop_when: not before the points that prove it, each counted once however often it was trained;
+  // and what it says is what the program said. Points that were lost with a machine may make it
+  // later.
+  bool BrokenAtLast(const Job& job, const JobPlan& plan, const Ending& result) {
+    if (plan.stale_points == 0 || plan.program.flat_from < 0) return false;
+    int step = 0;
+    const size_t at = result.why.rfind(" at step ");
+    if (at == std::string::npos ||
+        std::sscanf(result.why.c_str() + at, " at step %d", &step) != 1) {
+      return false;
+    }
+    return step >= plan.program.flat_from + plan.stale_points && step <= best_[job.id];
   }
 
   // For as long as that is waited for.

@@ -17,6 +17,12 @@ namespace stoker::sim {
 
 class NodeAgent;
 
+// What a program says of its training, in a file of its machine.
+struct Said {
+  int64_t step = 0;
+  double loss = 0;
+};
+
 class Host {
  public:
   Host(World& world, const CloudMachine& machine);
@@ -41,6 +47,7 @@ class Host {
   SimClock clock;
   Link link;
   Disk disk;
+  std::map<int, std::vector<Said>> said;  // by attempt; of rank 0, where the job has a rule
   std::string boot_id;
   bool shutting_down = false;
 

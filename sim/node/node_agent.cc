@@ -208,7 +208,10 @@ void NodeAgent::Do(const CancelStaging&) {
 void NodeAgent::Do(const StartProgram& action) {
   const auto run = RunOf(action.attempt, action.rank);
   const Status status =
-      run->Start([this](TaskExit exit) { Post(ProgramEnded{exit}); }, [this] { Post(Activity{}); });
+      run->Start([this](TaskExit exit) { Post(ProgramEnded{exit}); }, [this] { Post(Activity{}); },
+                 [this, attempt = action.attempt](const std::string& why) {
+                   Post(RuleBroken{attempt, why});
+                 });
   const int64_t slow = host_.world.PlanOf(host_.request.job)->program.spawn_ms;
   if (slow > 0) {
     const int64_t time = host_.world.rng().Between(0, slow);

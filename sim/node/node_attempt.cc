@@ -120,7 +120,15 @@ Status NodeAttempt::TryStage(const std::string& restore, StagingEnded* result) {
     return Status(Code::kInvalid, "setup ended with exit code 4");
   }
   if (cancelled_) return Status(Code::kCancelled, "stopped while it was set up");
+  if (rank_ == 0 && !spec_.stop_when.empty()) {
+    metrics_ = MakeMetrics();
+    STOKER_TRY(metrics_->Begin());
+  }
   return BeginKeeper();
+}
+
+std::unique_ptr<NodeMetrics> NodeAttempt::MakeMetrics() {
+  return std::make_unique<NodeMetrics>(host_, process_, store_, spec_, job_, attempt_);
 }
 
 Status NodeAttempt::Restore(const std::string& id, StagingEnded* result) {
@@ -184,7 +192,8 @@ Status NodeAttempt::BeginKeeper() {
   return keeper_->Begin();
 }
 
-Status NodeAttempt::Start(std::function<void(TaskExit)> ended, std::function<void()> activity) {
+Status NodeAttempt::Start(std::function<void(TaskExit)> ended, std::function<void()> activity,
+                          std::function<void(const std::string& why)> broken) {
   switch (host_.world.PlanOf(job_.id)->program.start_fails) {
     case StartFails::kNever:
       break;
@@ -197,15 +206,20 @@ Status NodeAttempt::Start(std::function<void(TaskExit)> ended, std::function<voi
     case StartFails::kMachine:
       return Status(Code::kInternal, "no more processes");
   }
+  std::function<void(int, double)> say;
+  if (metrics_) {
+    say = [this](int step, double loss) { host_.said[attempt_].push_back({step, loss}); };
+  }
   program_ = std::make_unique<Program>(
       host_.world, host_.disk,
       ProgramPlace{host_.id, job_.id, attempt_, rank_, host_.launch, job_.num_nodes}, spool_.get(),
-      [this, ended](TaskExit exit) {
+      say, [this, ended](TaskExit exit) {
         keeper_->ProgramEnded(exit, signalled_);
         files_->Wake();
         ended(exit);
       });
   program_->Start();
+  if (metrics_) metrics_->Start(std::move(broken));
   process_.Spawn([this] { RunKeeper(); });
   process_.Spawn([this] { RunUploads(); });
   process_.Spawn([this, activity] {
@@ -306,6 +320,9 @@ void NodeAttempt::KeepWhatIsLeft(MonoTime deadline) {
 
 Status NodeAttempt::Finalize(const FinalizeAttempt& action) {
   STOKER_TRY(OpenLog());
+  // Also what an agent before this one has left on the disk.
+  if (!metrics_ && host_.said.contains(attempt_)) metrics_ = MakeMetrics();
+  const Status said = metrics_ ? metrics_->Finish() : Status::Ok();
   const MonoTime now = host_.clock.Mono();
   const MonoTime deadline =
       action.deadline ? BeforeLastWords(*action.deadline, now) : now + kFinalSyncWithin;
@@ -315,7 +332,8 @@ Status NodeAttempt::Finalize(const FinalizeAttempt& action) {
     lines = std::max(host_.clock.Mono() + Duration::Ms(200), *action.deadline);
   }
   const Status shipped = ShipAll(lines);
-  return first.ok() ? shipped : first;
+  if (!first.ok()) return first;
+  return shipped.ok() ? said : shipped;
 }
 
 void NodeAttempt::Complete(NodeReport& report) {

@@ -13,6 +13,7 @@
 #include "checkpoint/keeper.h"
 #include "ledger/ledger.h"
 #include "sim/node/host.h"
+#include "sim/node/node_metrics.h"
 #include "sim/node/program.h"
 #include "spec/job_spec.h"
 
@@ -27,7 +28,9 @@ class NodeAttempt {
   int attempt() const { return attempt_; }
   StagingEnded Stage(const std::string& restore);
   void CancelStaging() { cancelled_ = true; }
-  Status Start(std::function<void(TaskExit)> ended, std::function<void()> activity);
+  // `broken`: a rule of the job is, and by what.
+  Status Start(std::function<void(TaskExit)> ended, std::function<void()> activity,
+               std::function<void(const std::string& why)> broken);
   void Hurry();
   void Terminate();
   void Kill();
@@ -56,6 +59,7 @@ class NodeAttempt {
   Status ShipAll(MonoTime deadline);
   Result<bool> MayCommit();
   bool SilentForGood(int rank);
+  std::unique_ptr<NodeMetrics> MakeMetrics();
   void Sleep(int64_t ms) { host_.world.scheduler().Sleep(ms); }
 
   Host& host_;
@@ -77,6 +81,7 @@ class NodeAttempt {
   std::unique_ptr<CheckpointFiles> files_;
   std::unique_ptr<CheckpointKeeper> keeper_;
   Signal upload_bell_;
+  std::unique_ptr<NodeMetrics> metrics_;
   std::unique_ptr<Program> program_;
 };
 

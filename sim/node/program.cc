@@ -41,6 +41,12 @@ std::optional<OneFile> ReadOne(const std::string& text) {
   return OneFile{step, mark == 'p'};
 }
 
+// Falls with each step, up to some.
+double LossAt(const ProgramPlan& plan, int step) {
+  const int learned = plan.flat_from >= 0 ? std::min(step, plan.flat_from) : step;
+  return 1e6 - learned;
+}
+
 FilesHold Judge(const std::map<std::string, std::string>& files) {
   FilesHold hold;
   for (const auto& [path, text] : files) {
@@ -88,12 +94,14 @@ FilesHold StepInFiles(const std::map<std::string, std::string>& files, WriteStyl
 }
 
 Program::Program(World& world, Disk& disk, ProgramPlace place, LogSink* sink,
+                 std::function<void(int step, double loss)> say,
                  std::function<void(TaskExit)> ended)
     : world_(world),
       disk_(disk),
       place_(std::move(place)),
       plan_(world.PlanOf(place_.job)->program),
       sink_(sink),
+      say_(std::move(say)),
       ended_(std::move(ended)),
       process_(std::make_unique<Process>(world.scheduler(), "program@" + place_.machine)),
       gang_(world.GangOf(place_.job, place_.attempt)) {}
@@ -195,6 +203,7 @@ bool Program::Step(int step) {
       sink_->Write(LogStream::kOut, line + "\n");
     }
   }
+  if (say_) say_(step, LossAt(plan_, step));
   const ProgramView view = View();
   world_.Each([&](Observer& o) { o.OnStep(view); });
   const bool saves = place_.rank == 0 || plan_.every_rank_saves;

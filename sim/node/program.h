@@ -36,9 +36,10 @@ struct ProgramPlace {
 
 class Program {
  public:
-  // `sink` may be null. `ended` is called at most once, when it ends by itself or by a signal.
+  // `sink` and `say` may be null. `ended` is called at most once, when it ends by itself or by a
+  // signal.
   Program(World& world, Disk& disk, ProgramPlace place, LogSink* sink,
-          std::function<void(TaskExit)> ended);
+          std::function<void(int step, double loss)> say, std::function<void(TaskExit)> ended);
   // Kills it without calling `ended`.
   ~Program();
 
@@ -71,6 +72,7 @@ class Program {
   const ProgramPlace place_;
   const ProgramPlan& plan_;
   LogSink* const sink_;
+  const std::function<void(int, double)> say_;
   const std::function<void(TaskExit)> ended_;
   std::unique_ptr<Process> process_;
   Gang& gang_;

@@ -26,6 +26,10 @@ JobSpec SpecOf(const JobPlan& plan, int index) {
   spec.checkpoints.quiet = plan.quiet;
   spec.limits.max_duration = plan.max_duration;
   spec.limits.stall = plan.stall;
+  if (plan.stale_points > 0) {
+    spec.stop_when.push_back(
+        {"loss does not fall for " + std::to_string(plan.stale_points) + " points", false});
+  }
   spec.job_recovery.max_restarts_on_errors = plan.max_restarts_on_errors;
   spec.job_recovery.recover_on_exit_codes = plan.recover_on_exit_codes;
   spec.stop_grace = plan.stop_grace;

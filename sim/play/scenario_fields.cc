@@ -128,6 +128,7 @@ const std::vector<Field<JobPlan>>& JobFields() {
       OfJob<&JobPlan::recover_on_exit_codes>("recover-on-exit-code", Unit::kNumber),
       OfJob<&JobPlan::max_duration>("max-duration", Unit::kTime),
       OfJob<&JobPlan::stall>("stall", Unit::kTime),
+      AtLeast(0, OfJob<&JobPlan::stale_points>("stale-points", Unit::kNumber)),
       OfJob<&JobPlan::stop_grace>("stop-grace", Unit::kTime),
       OfJob<&JobPlan::quiet>("quiet", Unit::kTime),
       AtLeast(1, OfJob<&JobPlan::keep>("keep", Unit::kNumber)),
@@ -165,6 +166,7 @@ const std::vector<Field<ProgramPlan>>& ProgramFields() {
       OfProgram<&ProgramPlan::spawn_ms>("spawn", Unit::kTime),
       OfProgram<&ProgramPlan::setup_fails>("setup-fails", Unit::kYesNo),
       OfProgram<&ProgramPlan::setup_ms>("setup", Unit::kTime),
+      OfProgram<&ProgramPlan::flat_from>("flat-from", Unit::kNumber),
   };
   return fields;
 }

@@ -47,6 +47,7 @@ struct ProgramPlan {
   int64_t spawn_ms = 0;  // up to so long passes until its agent knows that it has begun
   bool setup_fails = false;
   int64_t setup_ms = 200;
+  int flat_from = -1;  // its loss falls up to this step, and no further; -1 = to the end
 };
 
 struct JobPlan {
@@ -63,6 +64,7 @@ struct JobPlan {
   std::vector<int> recover_on_exit_codes;
   std::optional<Duration> max_duration;
   std::optional<Duration> stall;
+  int stale_points = 0;  // stop_when: its loss does not fall for so many points; 0 = no rule
   Duration stop_grace = Duration::Seconds(30);
   Duration quiet = Duration::Seconds(2);
   int keep = 3;

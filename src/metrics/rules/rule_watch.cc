@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/deliberate_bug.h"
+#include "base/letter_case.h"
 #include "base/text.h"
 
 namespace stoker::metrics {
@@ -31,25 +33,56 @@ RuleWatch::Series& RuleWatch::Find(const std::string& name) {
   const auto found = series_.find(name);
   if (found != series_.end()) return found->second;
   Series& series = series_[name];
+  series.is_loss = LowerCase(name).find("loss") != std::string::npos;
   for (size_t i = 0; i < rules_.size(); ++i) {
     if (rules_[i].IsAbout(name)) series.watched.push_back({i, Condition(rules_[i])});
   }
   return series;
 }
 
-void RuleWatch::SetEarlier(const std::string& series, std::vector<CurveEntry> earlier) {
-  Find(series).earlier = std::move(earlier);
+bool RuleWatch::WantsBeginnings() const {
+  return std::any_of(rules_.begin(), rules_.end(),
+                     [](const Rule& rule) { return rule.kind == Rule::Kind::kFirst; });
+}
+
+bool RuleWatch::Moment::Before(const Moment& other) const {
+  if (ms > 0 && other.ms > 0 && ms != other.ms) return ms < other.ms;
+  return turn < other.turn;
+}
+
+void RuleWatch::NoteBeginning(Series* series, const Entry& entry, int64_t turn) {
+  if (series->under_way) return;
+  if (series->points == 0) series->first = {entry.first_time.ms, turn};
+  series->points += entry.count;
+  if (series->is_loss && series->points >= kUnderWay)
+    series->under_way = {entry.last_time.ms, turn};
+}
+
+std::string RuleWatch::BeganBehind(const Series& series) const {
+  for (const auto& [name, other] : series_) {
+    if (other.under_way && other.under_way->Before(series.first)) return name;
+  }
+  return "";
+}
+
+void RuleWatch::SetEarlier(const std::string& name, std::vector<CurveEntry> earlier) {
+  Series& series = Find(name);
+  for (const CurveEntry& entry : earlier) NoteBeginning(&series, entry.entry, turn_);
+  if (!series.watched.empty()) series.earlier = std::move(earlier);
 }
 
 void RuleWatch::Take(const std::string& name, bool ordered, const Entry& point) {
   Series& series = Find(name);
+  NoteBeginning(&series, point, ++turn_);
   if (series.watched.empty()) return;
   if (!series.begun) {
     series.begun = true;
     int attempt = 0;
     for (const CurveEntry& before : series.earlier) {
       if (ordered) series.numbered += before.entry.count;
-      if (before.redone || (!ordered && before.entry.first_step >= point.first_step)) continue;
+      const bool redone =
+          before.redone || (!ordered && before.entry.first_step >= point.first_step);
+      if (redone && !BugIsOn("redone-counts")) continue;
       // What lies between two attempts is no training.
       if (std::exchange(attempt, before.attempt) != before.attempt) series.last_time = {};
       Feed(name, series, before.entry, false);
@@ -79,6 +112,14 @@ void RuleWatch::Feed(const std::string& name, Series& series, const Entry& entry
     if (judge && rule.kind == Rule::Kind::kMedian) median = others_.At(name, entry.last_step);
     const auto said = watched.condition.Take(entry, series.trained, median);
     if (!said || !judge || said_[watched.rule]) continue;
+    if (rule.kind == Rule::Kind::kFirst) {
+      const std::string before = BeganBehind(series);
+      if (!before.empty()) {
+        notes_.push_back(RuleText(rule) + ": not judged: " + Printable(name) +
+                         " begins when training is under way, by " + Printable(before));
+        continue;
+      }
+    }
     said_[watched.rule] = true;
     // A pattern does not say which series it was.
     const std::string which = rule.metric == name ? "" : Printable(name) + ": ";
@@ -87,6 +128,7 @@ void RuleWatch::Feed(const std::string& name, Series& series, const Entry& entry
 }
 
 std::vector<Verdict> RuleWatch::TakeVerdicts() { return std::exchange(verdicts_, {}); }
+std::vector<std::string> RuleWatch::TakeNotes() { return std::exchange(notes_, {}); }
 
 std::vector<size_t> RuleWatch::Idle() const {
   std::vector<size_t> idle;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,11 @@
 #include "metrics/rules/rule.h"
 
 namespace stoker::metrics {
+
+// A series that begins when another one that is called a loss has so many points does not show how
+// training began: "in the first …" is not judged of it. Values of held-out data come after an
+// epoch, by which all may have been learned.
+inline constexpr int64_t kUnderWay = 10;
 
 struct Verdict {
   size_t rule = 0;   // its index
@@ -34,11 +40,16 @@ class RuleWatch {
   bool WantsOthers(const std::string& series) const;
   // What is known of other runs from now on.
   void SetOthers(OtherRuns others) { others_ = std::move(others); }
-  // The next point of this attempt. `ordered`: its source names no steps, so they count its points
-  // from 0.
+  // Whether it matters when series begin, those that no rule is about, too: then SetEarlier is for
+  // them as well.
+  bool WantsBeginnings() const;
+  // The next point of this attempt, of any series. `ordered`: its source names no steps, so they
+  // count its points from 0.
   void Take(const std::string& series, bool ordered, const Entry& point);
   // What has been proved since the last call: of each rule once, as long as this object lives.
   std::vector<Verdict> TakeVerdicts();
+  // What was not judged, and why, since the last call; printable.
+  std::vector<std::string> TakeNotes();
   // The rules that no series has been about yet.
   std::vector<size_t> Idle() const;
 
@@ -47,7 +58,18 @@ class RuleWatch {
     size_t rule = 0;
     Condition condition;
   };
+  // A place in the order in which points came: by their times, where the source has them.
+  struct Moment {
+    int64_t ms = 0;
+    int64_t turn = 0;
+    bool Before(const Moment& other) const;
+  };
   struct Series {
+    // When it began, and when it had kUnderWay points, if it is called a loss.
+    bool is_loss = false;
+    int64_t points = 0;
+    Moment first;
+    std::optional<Moment> under_way;
     std::vector<CurveEntry> earlier;
     bool begun = false;
     int64_t numbered = 0;  // points of earlier attempts, where they are ordered
@@ -57,12 +79,17 @@ class RuleWatch {
   };
   Series& Find(const std::string& name);
   void Feed(const std::string& name, Series& series, const Entry& entry, bool judge);
+  static void NoteBeginning(Series* series, const Entry& entry, int64_t turn);
+  // The name of another series that was under way when this one began; "" = none was.
+  std::string BeganBehind(const Series& series) const;
 
   const std::vector<Rule> rules_;
   std::vector<bool> said_;
   std::vector<bool> met_;
   std::map<std::string, Series> series_;
   std::vector<Verdict> verdicts_;
+  std::vector<std::string> notes_;
+  int64_t turn_ = 0;
   OtherRuns others_;
 };
 

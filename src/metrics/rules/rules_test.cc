@@ -201,6 +201,60 @@ TEST(Rules, ManyPoints) {
             100'000);
 }
 
+// What comes after an epoch does not show how training began.
+TEST(Rules, TheBeginningIsSeenOrNotJudged) {
+  const auto judged = [](const char* other, int64_t points_before, int64_t ms_before,
+                         bool earlier) -> std::string {
+    RuleWatch watch({*ParseRule("val_acc does not rise in the first 3 steps").rule});
+    EXPECT_TRUE(watch.WantsBeginnings());
+    int64_t now = 1'000'000;
+    std::vector<CurveEntry> before;
+    for (int64_t step = 0; step < points_before; ++step) {
+      const Entry entry = EntryOf(step, WallTime{now += ms_before}, 1);
+      if (earlier) {
+        before.push_back({entry, 1, false});
+      } else {
+        watch.Take(other, false, entry);
+      }
+    }
+    if (earlier) watch.SetEarlier(other, before);
+    for (int64_t epoch = 0; epoch < 5; ++epoch) {
+      watch.Take("val_acc", false, EntryOf(epoch, WallTime{now += 1000}, 0.97));
+    }
+    const auto verdicts = watch.TakeVerdicts();
+    const auto notes = watch.TakeNotes();
+    EXPECT_EQ(verdicts.size() + notes.size(), 1U);
+    return verdicts.empty() ? notes.at(0) : "fires";
+  };
+  EXPECT_EQ(judged("loss", 0, 1, false), "fires");
+  EXPECT_EQ(judged("loss", 9, 1, false), "fires") << "it begins with the training";
+  EXPECT_EQ(judged("step_time", 50, 1, false), "fires") << "which says nothing of it";
+  for (const bool earlier : {false, true}) {
+    EXPECT_EQ(
+        judged("train/Loss", 10, 1, earlier),
+        "val_acc does not rise in the first 3 steps: not judged: val_acc begins when training "
+        "is under way, by train/Loss");
+  }
+  EXPECT_NE(judged("loss", 10, 0, false), "fires") << "of the same moment, the order counts";
+}
+
+// A file that is read later than another one is not of later.
+TEST(Rules, TheBeginningIsByTheTimesOfThePoints) {
+  RuleWatch watch({*ParseRule("loss does not fall in the first 3 steps").rule});
+  for (int64_t step = 0; step < 20; ++step) {
+    watch.Take("val_loss", false, EntryOf(step, WallTime{1'000'000 + step * 100}, 1));
+  }
+  for (int64_t step = 0; step < 20; ++step) {
+    watch.Take("loss", false, EntryOf(step, WallTime{1'000'000 + step * 10}, 1));
+  }
+  EXPECT_EQ(watch.TakeVerdicts().size(), 1U);
+}
+
+// Without a rule about the beginning nobody has to know of it.
+TEST(Rules, BeginningsMatterToSome) {
+  EXPECT_FALSE(RuleWatch({*ParseRule("loss is not finite").rule}).WantsBeginnings());
+}
+
 CurveEntry Before(int attempt, int64_t step, double value) {
   return {EntryOf(step, WallTime{1'000'000 + step * 1000}, value), attempt, false};
 }

@@ -26,6 +26,7 @@ constexpr Duration kTotals = Duration::Minutes(1);
 // A batch as large as this goes at once: it is what a former agent, or a slow store, has left.
 constexpr int64_t kManyPoints = 200'000;
 constexpr size_t kMostWarnings = 100;  // of a job
+constexpr size_t kBeginnings = 20;     // of series that no rule is about
 // Once there are metrics: when a rule is about none of them, this is said.
 constexpr Duration kIdle = Duration::Minutes(1);
 
@@ -78,8 +79,12 @@ Status MetricCollector::LearnEarlier() {
     watch_.Take(series, ordered, entry);
   });
   if (config_.attempt <= 1) return Status::Ok();
-  auto run = ReadMetrics(store_, config_.job, config_.rank,
-                         [this](const std::string& series) { return watch_.Wants(series); });
+  std::set<std::string> others;  // of which only the beginning counts: some will do
+  auto run = ReadMetrics(store_, config_.job, config_.rank, [&](const std::string& series) {
+    if (watch_.Wants(series)) return true;
+    if (!watch_.WantsBeginnings()) return false;
+    return others.size() < kBeginnings ? (others.insert(series), true) : others.contains(series);
+  });
   if (!run.ok()) {
     if (run.status().transient()) return run.status();
     config_.say(
@@ -101,6 +106,9 @@ void MetricCollector::Judge() {
                 verdict.text);
     if (warn) warnings_.push_back(verdict.text);
     if (!warn && broken_) std::exchange(broken_, {})(verdict.text);
+  }
+  for (const std::string& note : watch_.TakeNotes()) {
+    if (said_.insert(note).second) config_.say("stoker: stop_when: " + note);
   }
   if (idle_told_ || batch_.points() == 0) return;
   const MonoTime now = clock_.Mono();

@@ -12,7 +12,9 @@
 #include "base/prng.h"
 #include "ledger/index.h"
 #include "ledger/ledger.h"
+#include "ledger/paths.h"
 #include "ledger/records.h"
+#include "metrics/metric_totals.h"
 #include "store/local/local_store.h"
 #include "store/open.h"
 #include "sys/file.h"
@@ -59,6 +61,21 @@ Job Finished(Job job, Prng& prng) {
   return job;
 }
 
+// What it said of its training: four of five trained, and each of them has eight metrics.
+Status AddMetrics(Ledger& ledger, const std::string& id, Prng& prng) {
+  if (prng.Below(5) == 0) return Status::Ok();
+  static constexpr const char* kNames[] = {"loss",    "val_loss",      "acc",       "val_acc",
+                                           "epoch_s", "learning_rate", "grad_norm", "throughput"};
+  MetricTotals totals;
+  totals.attempt = 1;
+  for (const char* name : kNames) {
+    for (int64_t step = 0; step < 3; ++step) {
+      totals.newest[name].Add(step, WallTime{1}, static_cast<double>(prng.Below(10'000)) / 1e4);
+    }
+  }
+  return ledger.store().Put(paths::MetricTotals(id), EncodeMetricTotals(totals)).status();
+}
+
 Status Add(Ledger& ledger, WallTime created, Prng& prng) {
   Job job;
   job.id = ledger.NewJobId();
@@ -68,6 +85,7 @@ Status Add(Ledger& ledger, WallTime created, Prng& prng) {
   job.workdir_note = "git 1a2b3c4 dirty, 12 files, 34 kB";
   STOKER_ASSIGN(const JobRead made, CreateJob(ledger, job, "run: python train.py\n"));
   STOKER_ASSIGN(const JobRead ended, UpdateJob(ledger, made, Finished(made.job, prng)));
+  STOKER_TRY(AddMetrics(ledger, job.id, prng));
   STOKER_TRY(AppendSummary(ledger, ended.job));
   return RemoveActive(ledger, job.id);
 }

@@ -15,6 +15,7 @@
 #include "ledger/records.h"
 #include "pack/glob.h"
 #include "spec/parse.h"
+#include "view/best_run.h"
 #include "view/facts.h"
 #include "view/job_row.h"
 #include "view/metrics.h"
@@ -29,6 +30,7 @@ constexpr size_t kMostJobs = 200;
 struct CompareOptions {
   std::vector<std::string> jobs;
   std::string name;
+  std::string by;
   int last = 0;
   bool all = false;
 };
@@ -173,6 +175,20 @@ void Print(Context& context, const std::vector<Compared>& jobs, bool all) {
   context.Print(FitTable(std::move(rows), rules, context.out_width()).text);
 }
 
+// What each setting came to, the one that matters most first.
+json ApartJson(const BestRun& best) {
+  json out = json::array();
+  for (const BestRun::Setting& setting : best.settings) {
+    json groups = json::array();
+    for (const BestRun::Group& group : setting.groups) {
+      groups.push_back(
+          {{"value", group.value}, {"median", NumberJson(group.median)}, {"runs", group.runs}});
+    }
+    out.push_back({{"name", setting.name}, {"value", setting.value}, {"groups", groups}});
+  }
+  return out;
+}
+
 Status Run(Context& context, const CompareOptions& options) {
   if (options.last < 0) return Status(Code::kUsage, "--last takes no negative number", "--last 20");
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
@@ -188,8 +204,18 @@ Status Run(Context& context, const CompareOptions& options) {
   for (const std::string& id : ids) {
     STOKER_ASSIGN(jobs.emplace_back(), Read(*ledger, id, context.clock().Wall()));
   }
+  std::vector<RunOutcome> runs;
+  for (const Compared& job : jobs) runs.push_back({job.id, job.hyperparameters, job.metrics});
+  const auto best = FindBest(runs, options.by);
+  if (!best && !options.by.empty()) {
+    return Status(Code::kUsage,
+                  "--by: fewer than two of these jobs have the metric '" + Printable(options.by) +
+                      "', with a value that is finite",
+                  "Without --by, all that they have is listed");
+  }
   if (!context.json) {
     Print(context, jobs, options.all);
+    if (best) context.Print("\n" + BestText(*best, runs));
     return Status::Ok();
   }
   json out = json::array();
@@ -204,6 +230,13 @@ Status Run(Context& context, const CompareOptions& options) {
                    {"machine", job.machine},
                    {"metrics", TotalsJson(totals)},
                    {"result", job.result}});
+    if (best && &job == &jobs[best->index]) {
+      out.back()["best"] = {{"metric", best->metric},
+                            {"greatest", best->greatest},
+                            {"value", best->value},
+                            {"step", best->step},
+                            {"apart", ApartJson(*best)}};
+    }
   }
   context.Print(PrintableJson(out.dump(-1, ' ', false, json::error_handler_t::replace)) + "\n");
   return Status::Ok();
@@ -218,11 +251,15 @@ Verb CompareVerb() {
   verb.summary = "Say in what jobs differ, and what came of it";
   verb.description =
       "Compares jobs: first what differs of hyperparameters, code, environment and machine, then "
-      "the last, least and greatest value of each metric, and how long each ran.";
-  verb.examples = {"stoker compare digits digits2", "stoker compare --name 'digits*' --last 5"};
+      "the last, least and greatest value of each metric, and how long each ran. At the end, which "
+      "was the best, and what each hyperparameter came to. --by says by which metric: an accuracy "
+      "is best at its greatest, anything else at its least; min.METRIC and max.METRIC say so.";
+  verb.examples = {"stoker compare digits digits2", "stoker compare --name 'digits*' --last 5",
+                   "stoker compare --name sweep --by max.val_acc"};
   verb.options = {{"JOB", "Which jobs", &options->jobs, ""},
                   {"--name", "The jobs with names like this", &options->name, "GLOB"},
                   {"--last", "At most so many of them, the newest", &options->last, "N"},
+                  {"--by", "Which is best, by this metric", &options->by, "METRIC"},
                   {"--all", "Also what is the same in all of them", &options->all}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;

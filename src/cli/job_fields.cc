@@ -126,10 +126,18 @@ std::optional<FieldValue> JobFields::Metric(const Summary& job, const std::strin
   return std::nullopt;
 }
 
+void JobFields::Mean(const std::string& name, const std::vector<Summary>& jobs) {
+  if (std::any_of(jobs.begin(), jobs.end(),
+                  [&](const Summary& job) { return Metric(job, name).has_value(); })) {
+    metrics_.insert(name);
+  }
+}
+
 std::optional<FieldValue> JobFields::Get(const Summary& job, const std::string& name) {
   if (IsFact(name)) return Fact(job, name, now_);
   if (StartsWith(name, "hp.")) return Hyperparameter(job, name.substr(3));
   if (auto metric = Metric(job, name)) return metric;
+  if (metrics_.contains(name)) return std::nullopt;
   return Hyperparameter(job, name);
 }
 

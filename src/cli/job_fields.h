@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ class JobFields {
   // in seconds; else the last value of the metric of that name, or min.NAME, max.NAME, last.NAME;
   // else the hyperparameter, also as hp.NAME. nullopt: this job has no such thing.
   std::optional<FieldValue> Get(const Summary& job, const std::string& name);
+  // Where one of these jobs has a metric of this name, it means that in all of them: no job file is
+  // read to look for a hyperparameter that is called so.
+  void Mean(const std::string& name, const std::vector<Summary>& jobs);
   // Its metric alone.
   std::optional<FieldValue> Metric(const Summary& job, const std::string& name) const;
   static bool IsFact(const std::string& name);
@@ -39,6 +43,7 @@ class JobFields {
   Ledger& ledger_;
   const WallTime now_;
   std::map<std::string, std::optional<Hyperparameters>> known_;
+  std::set<std::string> metrics_;
 };
 
 // "lr<0.1 and state=Succeeded": terms NAME OP VALUE, all of which must hold; OP is one of = != < <=

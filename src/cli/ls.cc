@@ -165,6 +165,8 @@ Status Arrange(Context& context, const LsOptions& options, Ledger& ledger,
   }
   if (AsksForMetrics(options, terms)) AddMetrics(context, ledger, jobs);
   JobFields fields(ledger, context.clock().Wall());
+  for (const WhereTerm& term : terms) fields.Mean(term.name, *jobs);
+  fields.Mean(options.sort, *jobs);
   for (const WhereTerm& term : terms) SayUnknown(context, "--where", term.name, *jobs, fields);
   if (!options.sort.empty()) SayUnknown(context, "--sort", options.sort, *jobs, fields);
   std::erase_if(*jobs, [&](const Summary& job) {

@@ -17,6 +17,8 @@
 namespace stoker::cli {
 namespace {
 
+constexpr char kProfile[] = "profile";
+
 struct GetOptions {
   std::string job;
   std::string what;
@@ -116,10 +118,10 @@ Status Run(Context& context, const GetOptions& options) {
   STOKER_ASSIGN(const auto checkpoint, CheckpointMeant(context, job, options.what));
   if (checkpoint) return GetCheckpoint(context, job, *checkpoint, options);
   const bool folder = options.to.empty() && IsFolder(options.what);
-  return GetOutputs(context, job,
-                    folder
-                        ? GetOutputsOptions{"", options.what, options.force, options.node}
-                        : GetOutputsOptions{options.what, options.to, options.force, options.node});
+  GetOutputsOptions outputs{options.what, options.to, options.force, options.node, false};
+  if (folder) outputs = {"", options.what, options.force, options.node, false};
+  if (options.what == kProfile) outputs.profiles = true;
+  return GetOutputs(context, job, outputs);
 }
 
 }  // namespace
@@ -131,18 +133,23 @@ Verb GetVerb() {
   verb.summary = "Fetch a job's outputs or a checkpoint";
   verb.description =
       "Fetches what a job kept: all outputs, one of them, or a checkpoint ('checkpoint' is the "
-      "newest). Every byte is checked against its recorded digest. Outputs go into a new folder "
+      "newest). 'profile' means the traces that a profiler wrote, unless an output is called so. "
+      "Every byte is checked against its recorded digest. Outputs go into a new folder "
       "NAME-ID unless you name a DIR. Files that are there already and differ are left alone and "
       "listed, unless you say --force; a folder is never replaced by a file.";
-  verb.examples = {"stoker get digits", "stoker get digits ./out", "stoker get digits output ./out",
-                   "stoker get digits checkpoint ./ckpt", "stoker get digits 2-14 ./ckpt"};
-  verb.options = {
-      {"JOB", "Which job ('-' = your last)", &options->job, "", true},
-      {"WHAT", "An output, a checkpoint's id, 'checkpoint' or 'as-left'", &options->what, ""},
-      {"DIR", "The folder to put it in", &options->to, ""},
-      {"--force", "Replace files that are there and differ", &options->force},
-      {"-l,--list", "Only list the outputs", &options->list},
-      {"--node", "What this node has or sees", &options->node, "RANK"}};
+  verb.examples = {"stoker get digits",
+                   "stoker get digits ./out",
+                   "stoker get digits output ./out",
+                   "stoker get digits checkpoint ./ckpt",
+                   "stoker get digits 2-14 ./ckpt",
+                   "stoker get digits profile ./traces"};
+  verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, "", true},
+                  {"WHAT", "An output, a checkpoint's id, 'checkpoint', 'as-left' or 'profile'",
+                   &options->what, ""},
+                  {"DIR", "The folder to put it in", &options->to, ""},
+                  {"--force", "Replace files that are there and differ", &options->force},
+                  {"-l,--list", "Only list the outputs", &options->list},
+                  {"--node", "What this node has or sees", &options->node, "RANK"}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;
   return verb;

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "checkpoint/outputs.h"
+#include "checkpoint/profiles.h"
 #include "cli/in_the_way.h"
 #include "cli/meter.h"
 #include "cli/table.h"
@@ -197,6 +198,20 @@ Status GetOutputs(Context& context, const std::string& job, const GetOutputsOpti
                   "node " + std::to_string(options.node) + " of job " + job + " kept no outputs",
                   "'stoker get --list " + job + "' says which node kept what");
   }
+  // An output of that name is meant, if there is one.
+  const bool profiles =
+      options.profiles && std::none_of(outputs.begin(), outputs.end(), [&](const OutputInfo& info) {
+        return ("/" + info.path + "/").find("/" + options.what + "/") != std::string::npos;
+      });
+  if (profiles) {
+    std::erase_if(outputs, [](const OutputInfo& info) { return !IsProfile(info.path); });
+    if (outputs.empty()) {
+      return Status(Code::kNotFound, "job " + job + " has kept no traces of a profiler",
+                    "docs/metrics.md says which are found; 'stoker get --list " + job +
+                        "' lists what was kept");
+    }
+  }
+  const std::string what = profiles ? "" : options.what;
   std::string to = options.to;
   if (to.empty()) {
     STOKER_ASSIGN(to, FolderOfJob(context, job));
@@ -208,16 +223,18 @@ Status GetOutputs(Context& context, const std::string& job, const GetOutputsOpti
                                                                              : InTheWay::kRefuse));
   Sieve sieve(folder, options.force);
   const auto got = [&] {
-    Meter meter(context, "fetching", BytesOf(outputs, options.what));
+    Meter meter(context, "fetching", BytesOf(outputs, what));
     ThreadCrew crew;
-    return DownloadOutputs(*store, job, options.what, *Metered(*writer, meter),
+    return DownloadOutputs(*store, job, what, *Metered(*writer, meter),
                            {&crew, &context.clock(), kGetMoves}, [&](const OutputInfo& output) {
-                             return others(output) ? Result<bool>(false) : sieve.Wants(output);
+                             const bool wanted =
+                                 !others(output) && (!profiles || IsProfile(output.path));
+                             return wanted ? sieve.Wants(output) : Result<bool>(false);
                            });
   }();
   if (!got.ok()) {
     if (made) (void)sys::RemoveTree(folder);
-    return HintAtFolder(got.status(), job, options.what);
+    return HintAtFolder(got.status(), job, what);
   }
   Tell(context, job, to == "." ? "this folder" : to, folder, sieve,
        MissingOf(context, job, outputs));

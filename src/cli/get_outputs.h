@@ -14,10 +14,11 @@ namespace stoker::cli {
 constexpr TransferOptions kGetMoves{32, 8, int64_t{128} << 20};
 
 struct GetOutputsOptions {
-  std::string what;    // "" = all
-  std::string to;      // "" = a folder named after the job
-  bool force = false;  // what is there and differs is replaced
-  int node = -1;       // only what this one kept
+  std::string what;       // "" = all
+  std::string to;         // "" = a folder named after the job
+  bool force = false;     // what is there and differs is replaced
+  int node = -1;          // only what this one kept
+  bool profiles = false;  // `what` means traces of a profiler, unless an output is called so
 };
 
 // Fetches, and says what came, what was the same already and what was refused. kExists: something

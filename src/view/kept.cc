@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "checkpoint/outputs.h"
+#include "checkpoint/profiles.h"
 
 namespace stoker {
 
@@ -16,6 +17,7 @@ Kept ReadKept(ObjectStore& store, const std::string& job) {
   for (const OutputInfo& output : *outputs) {
     ++kept.files;
     kept.bytes += output.file.size;
+    if (IsProfile(output.path)) ++kept.profiles;
   }
   return kept;
 }
@@ -24,12 +26,15 @@ std::string KeptText(const Kept& kept, const std::string& job) {
   if (!kept.known) return "not known: the list of outputs cannot be read; stoker get " + job;
   if (kept.files == 0) return "no files";
   return std::to_string(kept.files) + (kept.files == 1 ? " file, " : " files, ") +
-         HumanSize(kept.bytes) + ": stoker get " + job;
+         HumanSize(kept.bytes) + ": stoker get " + job +
+         (kept.profiles == 0 ? ""
+                             : "; " + std::to_string(kept.profiles) +
+                                   " of a profiler: stoker get " + job + " profile");
 }
 
 nlohmann::json KeptJson(const Kept& kept) {
   if (!kept.known) return nullptr;
-  return {{"files", kept.files}, {"bytes", kept.bytes}};
+  return {{"files", kept.files}, {"bytes", kept.bytes}, {"profiles", kept.profiles}};
 }
 
 }  // namespace stoker

@@ -14,11 +14,12 @@ struct Kept {
   bool known = false;  // false: the store did not say
   int64_t files = 0;
   int64_t bytes = 0;
+  int64_t profiles = 0;  // of the files: traces of a profiler
 };
 
 // Of all attempts and nodes; reads the lists of outputs.
 Kept ReadKept(ObjectStore& store, const std::string& job);
-// "3 files, 1.2 MB: stoker get JOB"; "no files".
+// "3 files, 1.2 MB: stoker get JOB"; "no files"; "…; 2 of a profiler: stoker get JOB profile".
 std::string KeptText(const Kept& kept, const std::string& job);
 nlohmann::json KeptJson(const Kept& kept);  // null when it is not known
 

@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "e2e"))
-from kit.harness import Results, World  # noqa: E402
+from kit.harness import PYTHON, Results, World  # noqa: E402
 from kit.job_kit import running  # noqa: E402
 
 # Trains from the step in checkpoints/step, says so in four ways, and waits where it is told to.
@@ -207,12 +207,57 @@ def test_chosen(results, world):
                   and "nodes" not in told, told)  # fmt: skip
 
 
+# As torch's own examples have it. One lay there before.
+PROFILED = r"""
+import pathlib, torch
+from torch.profiler import ProfilerActivity, profile, tensorboard_trace_handler
+pathlib.Path("model.pt").write_text("weights")
+pathlib.Path("notes.txt").write_text("not asked for")
+for handler in (tensorboard_trace_handler("log/run", use_gzip=True),
+                lambda p: p.export_chrome_trace("trace.json")):
+    with profile(activities=[ProfilerActivity.CPU], on_trace_ready=handler) as prof:
+        torch.ones(8) @ torch.ones(8)
+        prof.step()
+pathlib.Path("deep/er").mkdir(parents=True)
+pathlib.Path("deep/er/report1.nsys-rep").write_bytes(bytes(1000))
+"""
+
+
+def test_profile(results, world):
+    program = world.program(PROFILED)
+    (world.work / "old").mkdir()
+    (world.work / "old" / "old.pt.trace.json").write_text("{}")
+    (world.work / "job.yaml").write_text(
+        f"name: profiled\nworkdir: .\noutputs: [model.pt]\ncommand: [{PYTHON}, {program.name}]\n")
+    world.stoker("run", "job.yaml", check=True, timeout=120)
+    kept = world.json("show", "profiled")["kept"]
+    shown = world.stoker("show", "profiled").stdout
+    results.check("profile: traces are kept beside what was asked for, old ones are not",
+                  kept["files"] == 4 and kept["profiles"] == 3, kept)  # fmt: skip
+    results.check("profile: show says how to have them",
+                  "; 3 of a profiler: stoker get " in shown, shown)  # fmt: skip
+    world.stoker("get", "profiled", "profile", "traces", check=True)
+    got = sorted(str(path.relative_to(world.work / "traces"))
+                 for path in (world.work / "traces").rglob("*") if path.is_file())  # fmt: skip
+    results.check("profile: get has them and no more",
+                  len(got) == 3 and got[0] == "deep/er/report1.nsys-rep" and got[2] == "trace.json"
+                  and got[1].startswith("log/run/") and got[1].endswith(".pt.trace.json.gz"),
+                  got)  # fmt: skip
+    trace = (world.work / "traces" / "trace.json").read_text()
+    results.check("profile: as the profiler wrote it",
+                  json.loads(trace) and "aten::dot" in trace, trace[:200])  # fmt: skip
+    world.stoker("run", "--name", "plain", "--", "sh", "-c", "echo > file", check=True)
+    none = world.stoker("get", "plain", "profile")
+    results.check("profile: where there is none, get says so",
+                  none.returncode == 1 and "no traces of a profiler" in none.stderr, none)
+
+
 def main():
     results = Results()
     chosen = sys.argv[1:]
     for name, test in (("whole", test_whole), ("interrupted", test_interrupted),
                        ("killed", test_agent_killed), ("hostile", test_hostile),
-                       ("chosen", test_chosen)):  # fmt: skip
+                       ("chosen", test_chosen), ("profile", test_profile)):  # fmt: skip
         if chosen and name not in chosen:
             continue
         with World("metrics") as world:

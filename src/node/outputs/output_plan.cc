@@ -2,8 +2,10 @@
 #include "node/outputs/output_plan.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
+#include "checkpoint/profiles.h"
 #include "contract/environment.h"
 #include "sys/file.h"
 
@@ -40,6 +42,26 @@ bool OutputPlan::IsNamedFolder(const std::string& path) const {
                      [&](const std::string& folder) { return Within(path, folder); });
 }
 
+// A profiler's trace that the program makes is kept although no output names it, where others do.
+bool OutputPlan::IsStrayProfile(const FileFact& fact) const {
+  if (spec_.outputs.empty() || fact.kind != FileKind::kFile || !IsProfile(fact.path)) return false;
+  const std::vector<std::string> apart = Apart();
+  const bool elsewhere =
+      IsNamedFolder(fact.path) ||
+      std::any_of(apart.begin(), apart.end(),
+                  [&](const std::string& folder) { return Within(fact.path, folder); }) ||
+      std::any_of(patterns_.begin(), patterns_.end(),
+                  [&](const OutputPattern& pattern) { return pattern.Matches(fact.path); });
+  return !elsewhere;
+}
+
+// A walk through the whole work directory: not through what package managers fill.
+bool OutputPlan::MayHoldProfiles(const std::string& path) {
+  static const std::set<std::string> kNot = {".git",          "node_modules", "__pycache__",
+                                             "site-packages", ".venv",        "venv"};
+  return !kNot.contains(path.substr(path.rfind('/') + 1));
+}
+
 Status OutputPlan::Begin() {
   named_.clear();
   code_ = {};
@@ -53,9 +75,11 @@ Status OutputPlan::Begin() {
     if (sys::DirExists(workdir_ + "/" + folder)) named_.emplace_back(folder);
   }
   TreeFilter filter;
-  filter.enter = [this](const std::string& path) { return IsNamedFolder(path); };
+  filter.enter = [this](const std::string& path) {
+    return IsNamedFolder(path) || (!spec_.outputs.empty() && MayHoldProfiles(path));
+  };
   filter.wanted = [this](const FileFact& fact) {
-    if (IsNamedFolder(fact.path)) code_.Add(fact);
+    if (IsNamedFolder(fact.path) || IsStrayProfile(fact)) code_.Add(fact);
     return false;
   };
   filter.closed = [](const std::string&, const Status&) {};
@@ -92,6 +116,14 @@ std::vector<OutputPlace> OutputPlan::WhileRunning() const {
     place.filter.wanted = [this, folder](const FileFact& fact) {
       const bool itself = fact.path == folder && fact.kind == FileKind::kDirectory;
       return !itself && !code_.Has(fact);
+    };
+    places.push_back(std::move(place));
+  }
+  if (!spec_.outputs.empty()) {
+    OutputPlace place;
+    place.filter.enter = MayHoldProfiles;
+    place.filter.wanted = [this](const FileFact& fact) {
+      return IsStrayProfile(fact) && !code_.Has(fact);
     };
     places.push_back(std::move(place));
   }

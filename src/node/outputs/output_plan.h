@@ -50,12 +50,14 @@ class OutputPlan {
 
  private:
   bool IsNamedFolder(const std::string& path) const;
+  bool IsStrayProfile(const FileFact& fact) const;
+  static bool MayHoldProfiles(const std::string& path);
 
   const JobSpec& spec_;
   const std::string workdir_;
   std::vector<OutputPattern> patterns_;
   std::vector<std::string> named_;  // the folders of variables that are kept
-  TreeMemory code_;                 // what is in those
+  TreeMemory code_;                 // what is in those, and traces elsewhere
   std::unique_ptr<MadeFiles> made_;
   std::vector<std::string> left_out_;
 };

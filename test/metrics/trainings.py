@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Real trainings, small and many: trainings.py RUNS [sick]. Each has a seed and settings of its own
-and says its loss and gradient at each step, and its loss and accuracy on held-out data after each
-epoch, as "017/loss" and so on, into $STOKER_METRICS. Four kinds: softmax regression and a network
-of two layers in numpy, scikit-learn's MLPClassifier, a convolutional network in torch; on
+"""Real trainings, small and many: trainings.py RUNS FOLDER [sick]. Each has a seed and settings of
+its own and records its loss and gradient at each step, and its loss and accuracy on held-out data
+after each epoch, in a file of its own: FOLDER/017.jsonl. Four kinds: softmax regression and a
+network of two layers in numpy, scikit-learn's MLPClassifier, a convolutional network in torch; on
 scikit-learn's digits and on classes that it makes up. "sick": with settings that do not learn."""
 
 import json
-import os
 import sys
 import warnings
 
@@ -19,12 +18,12 @@ from sklearn.neural_network import MLPClassifier
 EPOCHS = 24
 warnings.filterwarnings("ignore")
 torch.set_num_threads(1)
-OUT = open(os.environ["STOKER_METRICS"], "a", encoding="ascii")
+RECORDED = {}
 
 
 def say(run, step, **values):
-    row = {"step": step} | {f"{run:03}/{name}": float(value) for name, value in values.items()}
-    OUT.write(json.dumps(row) + "\n")
+    row = {"step": step} | {name: float(value) for name, value in values.items()}
+    RECORDED.setdefault(run, []).append(json.dumps(row) + "\n")
 
 
 def data(rng, made_up):
@@ -155,7 +154,8 @@ def main():
             train_sklearn(run, rng, max(rate, 1e-12))
         else:
             train_torch(run, rng, rate)
-        OUT.flush()
+        with open(f"{sys.argv[2]}/{run:03}.jsonl", "w", encoding="ascii") as out:
+            out.writelines(RECORDED.pop(run))
     print(f"{runs} trainings", flush=True)
 
 

@@ -3,8 +3,11 @@
 """Scripts with writers that others wrote, as they are; what stoker reads equals what TensorBoard's
 EventAccumulator (everything, nothing purged), or what the writer itself, says: point for point."""
 
+import csv
 import json
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -56,6 +59,28 @@ args = TrainingArguments("checkpoints", num_train_epochs=3, per_device_train_bat
 trainer = Trainer(Model(), args, train_dataset=data, eval_dataset=data[:8])
 trainer.train()
 json.dump(trainer.state.log_history, open(sys.argv[2], "w"))
+"""
+
+# The model is Lightning's own, and so is the logger.
+LIGHTNING = r"""
+import sys, warnings
+warnings.filterwarnings("ignore")
+from pytorch_lightning import Trainer, seed_everything
+from pytorch_lightning.demos.boring_classes import BoringModel
+from pytorch_lightning.loggers import CSVLogger
+class Model(BoringModel):
+    def training_step(self, batch, batch_idx):
+        loss = self.step(batch)
+        self.log("train/loss", loss)
+        return loss
+    def validation_step(self, batch, batch_idx):
+        self.log("val_loss", self.step(batch))
+seed_everything(3)
+trainer = Trainer(max_epochs=4, logger=CSVLogger(".", name="logs"), log_every_n_steps=3,
+                  accelerator="cpu", enable_progress_bar=False, enable_model_summary=False)
+trainer.fit(Model())
+import shutil
+shutil.copy("logs/version_0/metrics.csv", sys.argv[1])
 """
 
 # Prints what EventAccumulator has of each folder: tag -> [[step, value], …].
@@ -165,12 +190,51 @@ def test_trainer(results, world):
                               same(found.get(tag, []), expected), sorted(found))  # fmt: skip
 
 
+def test_lightning(results, world):
+    table = world.evidence / "metrics.csv"
+    found = run(world, "lightning", LIGHTNING, table)
+    with open(table, encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    results.check("lightning: its table has both", len(rows) > 60, len(rows))
+    for name in ("train/loss", "val_loss"):
+        expected = [[int(row["step"]), repr(float(row[name]))] for row in rows if row[name]]
+        results.check(f"lightning: {name}: {len(expected)} points, each as its table has it",
+                      len(expected) > 3 and same(found.get(name, []), expected),
+                      (found.get(name, [])[:3], expected[:3]))  # fmt: skip
+    results.check("lightning: and nothing else is a series",
+                  set(found) == {"train/loss", "val_loss", "epoch"}, sorted(found))  # fmt: skip
+
+
+def test_demo(results, world):
+    """By hand: TensorBoard's own demo (tensorboard/plugins/scalar/scalars_demo.py at $DEMO, in no
+    package), as it is, with the TensorFlow in the folder $TENSORFLOW. It writes to /tmp."""
+    shutil.copy(os.environ["DEMO"], world.work / "scalars_demo.py")
+    shutil.rmtree("/tmp/scalars_demo", ignore_errors=True)
+    (world.work / "job.yaml").write_text(
+        json.dumps({"name": "demo", "workdir": ".", "tensorboard": "/tmp/scalars_demo",
+                    "envs": {"PYTHONPATH": os.environ["TENSORFLOW"]},
+                    "command": [PYTHON, "scalars_demo.py"]}))  # fmt: skip
+    world.stoker("run", "job.yaml", check=True, timeout=900)
+    found = world.json("metrics", "demo")["series"]
+    shutil.move("/tmp/scalars_demo", world.evidence / "demo")
+    told = oracle(world, "demo")
+    folders = sorted(told)
+    results.check("demo: eighteen folders", len(folders) == 18, folders)
+    for at, folder in enumerate(folders):
+        before = "" if at == 0 else folder + "/"
+        for tag, expected in told[folder].items():
+            results.check(f"demo: {folder}: {tag}: {len(expected)} points",
+                          len(expected) == 1000 and same(found.get(before + tag, []), expected),
+                          (found.get(before + tag, [])[:2], sorted(found)[:5]))  # fmt: skip
+
+
 def main():
     results = Results()
     with World("writers") as world:
         for name, test in (("torch", test_torch), ("tensorboardX", test_tensorboardx),
-                           ("trainer", test_trainer)):  # fmt: skip
-            if not sys.argv[1:] or name in sys.argv[1:]:
+                           ("trainer", test_trainer), ("lightning", test_lightning),
+                           ("demo", test_demo)):  # fmt: skip
+            if name in sys.argv[1:] or (not sys.argv[1:] and name != "demo"):
                 results.run(name, test, results, world)
     results.finish()
 

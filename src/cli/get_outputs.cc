@@ -6,10 +6,10 @@
 #include <set>
 #include <vector>
 
+#include "base/profiles.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "checkpoint/outputs.h"
-#include "checkpoint/profiles.h"
 #include "cli/in_the_way.h"
 #include "cli/meter.h"
 #include "cli/table.h"

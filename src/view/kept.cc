@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/profiles.h"
 #include "base/text.h"
 #include "checkpoint/outputs.h"
-#include "checkpoint/profiles.h"
 
 namespace stoker {
 

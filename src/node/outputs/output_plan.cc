@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/profiles.h"
 #include "base/text.h"
-#include "checkpoint/profiles.h"
 #include "contract/environment.h"
 #include "sys/file.h"
 

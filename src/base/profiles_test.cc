@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/profiles.h"
+#include "base/profiles.h"
 
 #include <gtest/gtest.h>
 

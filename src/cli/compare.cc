@@ -12,12 +12,9 @@
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "ledger/index.h"
-#include "ledger/records.h"
 #include "pack/glob.h"
-#include "spec/parse.h"
 #include "view/best_run.h"
-#include "view/facts.h"
-#include "view/job_row.h"
+#include "view/compared.h"
 #include "view/metrics.h"
 
 namespace stoker::cli {
@@ -35,16 +32,9 @@ struct CompareOptions {
   bool all = false;
 };
 
-// What is to be compared of one job: name -> text, by section.
-struct Compared {
-  std::string id;
-  std::string name;
-  std::map<std::string, std::string> hyperparameters, code, environment, machine;
-  MetricTotals::Series metrics;
-  std::map<std::string, std::string> result;
-};
+using Section = Compared::Section;
 
-using Section = std::map<std::string, std::string>;
+constexpr size_t kLongest = 60;  // characters of a text in the table
 
 Result<std::vector<std::string>> Chosen(Context& context, Ledger& ledger,
                                         const CompareOptions& options) {
@@ -65,45 +55,6 @@ Result<std::vector<std::string>> Chosen(Context& context, Ledger& ledger,
   return ids;
 }
 
-// Programs say what they were started with in event files, too: what the job file names counts.
-void ReadSpecOf(Ledger& ledger, const Job& job, const MetricTotals& totals, Compared* out) {
-  for (const auto& [name, text] : totals.hyperparameters) out->hyperparameters[name] = text;
-  const auto text = ReadSpec(ledger, job);
-  const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
-  if (!spec.ok()) return;
-  for (auto& [name, value] : ReadHyperparameters(ledger, job.id).value_or(Hyperparameters())) {
-    out->hyperparameters[name] = value;
-  }
-  for (const auto& [name, value] : spec->envs) out->environment[name] = value;
-  out->environment["setup"] = CutText(spec->setup, 60);
-  out->code["command"] = CutText(spec->argv.empty() ? spec->run : Join(spec->argv, " "), 60);
-  out->machine["infra"] = spec->resources.infra;
-  if (spec->resources.gpus) out->machine["gpus"] = std::to_string(*spec->resources.gpus);
-}
-
-Result<Compared> Read(Ledger& ledger, const std::string& id, WallTime now) {
-  STOKER_ASSIGN(const JobRead read, ReadJob(ledger, id));
-  const Job& job = read.job;
-  STOKER_ASSIGN(const MetricTotals totals, ReadMetricTotals(ledger.store(), id));
-  Compared out;
-  out.id = id;
-  out.name = job.name;
-  out.metrics = totals.All();
-  ReadSpecOf(ledger, job, totals, &out);
-  out.code["code"] = job.code_digest.substr(0, 10);
-  out.code["workdir"] = job.workdir_note;
-  out.machine["nodes"] = std::to_string(job.num_nodes);
-  if (!job.requests.empty()) {
-    const Request& request = job.requests.back();
-    out.machine["where"] = request.ask.place.provider;
-    out.machine["region"] = request.ask.place.region;
-  }
-  out.result["state"] = std::string(Name(job.state));
-  out.result["attempts"] = std::to_string(AttemptsThatRan(job));
-  out.result["ran"] = HumanDuration(RunTime(job, {}, now));
-  return out;
-}
-
 // The rows of a section in which the jobs differ, or all.
 std::vector<std::vector<std::string>> Rows(const std::vector<Compared>& jobs,
                                            const std::function<const Section&(const Compared&)>& of,
@@ -118,7 +69,7 @@ std::vector<std::vector<std::string>> Rows(const std::vector<Compared>& jobs,
     std::set<std::string> values;
     for (const Compared& job : jobs) {
       const auto found = of(job).find(name);
-      row.push_back(found == of(job).end() ? "" : Printable(found->second));
+      row.push_back(found == of(job).end() ? "" : Printable(CutText(found->second, kLongest)));
       values.insert(found == of(job).end() ? "" : found->second);
     }
     if (all || values.size() > 1) rows.push_back(std::move(row));
@@ -202,7 +153,7 @@ Status Run(Context& context, const CompareOptions& options) {
   }
   std::vector<Compared> jobs;
   for (const std::string& id : ids) {
-    STOKER_ASSIGN(jobs.emplace_back(), Read(*ledger, id, context.clock().Wall()));
+    STOKER_ASSIGN(jobs.emplace_back(), ReadCompared(*ledger, id, context.clock().Wall()));
   }
   std::vector<RunOutcome> runs;
   for (const Compared& job : jobs) runs.push_back({job.id, job.hyperparameters, job.metrics});
@@ -220,16 +171,7 @@ Status Run(Context& context, const CompareOptions& options) {
   }
   json out = json::array();
   for (const Compared& job : jobs) {
-    MetricTotals totals;
-    totals.newest = job.metrics;
-    out.push_back({{"id", job.id},
-                   {"name", job.name},
-                   {"hyperparameters", job.hyperparameters},
-                   {"code", job.code},
-                   {"environment", job.environment},
-                   {"machine", job.machine},
-                   {"metrics", TotalsJson(totals)},
-                   {"result", job.result}});
+    out.push_back(ComparedJson(job));
     if (best && &job == &jobs[best->index]) {
       out.back()["best"] = {{"metric", best->metric},
                             {"greatest", best->greatest},

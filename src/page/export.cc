@@ -77,6 +77,7 @@ json JobOf(const ExportConfig& config, Facts& facts, const std::string& id,
   add("usage", facts.Usage(id));
   add("kept", facts.Kept(id));
   add("code", facts.Code(id));
+  add("compared", facts.Compared(id));
   add("log", LogOf(facts, id, config.most_log_bytes));
   return all;
 }

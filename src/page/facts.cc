@@ -11,6 +11,7 @@
 #include "ledger/paths.h"
 #include "ledger/records.h"
 #include "spec/parse.h"
+#include "view/compared.h"
 #include "view/facts.h"
 #include "view/kept.h"
 #include "view/lineage.h"
@@ -225,6 +226,7 @@ Result<json> Facts::Kept(const std::string& id) {
     files.push_back(FileJson(output.file, output.rank));
     files.back()["path"] = output.path;
     files.back()["attempt"] = output.attempt;
+    if (IsProfilerTrace(output.path)) files.back()["profile"] = true;
   }
   return json{{"checkpoints", checkpoints},
               {"outputs", files},
@@ -240,6 +242,13 @@ Result<json> Facts::Code(const std::string& id) {
   const auto diff = ReadText(ledger_.store(), paths::Diff(id), kMostDiff);
   if (!diff.ok() && !diff.status().Is(Code::kNotFound)) return diff.status();
   out["diff"] = diff.ok() ? json(*diff) : json(nullptr);
+  return out;
+}
+
+Result<json> Facts::Compared(const std::string& id) {
+  STOKER_ASSIGN(const auto compared, ReadCompared(ledger_, id, ledger_.clock().Wall()));
+  json out = ComparedJson(compared);
+  out.erase("metrics");  // the table of jobs has them
   return out;
 }
 

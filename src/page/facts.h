@@ -48,6 +48,8 @@ class Facts {
   Result<nlohmann::json> Kept(const std::string& id);
   // The job file and the diff that its code had, both as text.
   Result<nlohmann::json> Code(const std::string& id);
+  // What `compare` says of a job, but for its metrics: of what it was made, and where it ran.
+  Result<nlohmann::json> Compared(const std::string& id);
   // A file of a checkpoint or output: `of` is "output" or the name of a checkpoint. Sets its size.
   Result<std::unique_ptr<Download>> Open(const std::string& id, const std::string& of,
                                          const std::string& path, int64_t* size);

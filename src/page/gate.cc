@@ -19,6 +19,24 @@ HttpResponse Refusal(int status, const std::string& why) {
   return {status, {{"Content-Type", "text/plain; charset=utf-8"}}, why + "\n"};
 }
 
+// A link on another site's page leads here without the cookie. From here it is gone on to once
+// more, by the page itself, and the browser sends it along; what stands behind '#' stays.
+constexpr char kAgain[] = "/again.js";
+
+HttpResponse OnceMore() {
+  return {200,
+          {{"Content-Type", "text/html; charset=utf-8"}},
+          "<!doctype html><title>stoker</title><link rel=\"icon\" href=\"data:,\">"
+          "<script src=\"" +
+              std::string(kAgain + 1) + "\"></script>\n"};
+}
+
+HttpResponse AgainScript() {
+  return {200,
+          {{"Content-Type", "text/javascript; charset=utf-8"}},
+          "location.replace('/?again=1' + location.hash);\n"};
+}
+
 // "localhost" and "127.0.0.1", with any port.
 bool IsThisMachine(std::string_view host) {
   const size_t colon = host.rfind(':');
@@ -101,6 +119,9 @@ std::optional<HttpResponse> Gate::Stop(const HttpRequest& request, bool change) 
     if (auto exchanged = Exchange(request)) return exchanged;
   }
   if (!HasCookie(request)) {
+    const bool foreign = site != nullptr && *site != "same-origin" && *site != "none";
+    if (*path == "/" && foreign && !change) return OnceMore();
+    if (*path == kAgain) return AgainScript();
     return Refusal(401, "Open the link that 'stoker ui' printed: this browser has not done so");
   }
   if (!change) return std::nullopt;

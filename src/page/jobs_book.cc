@@ -12,30 +12,40 @@ namespace {
 
 using nlohmann::json;
 
-json HyperparametersJson(Ledger& ledger, const std::string& id) {
+// Of the job file, and of what the program wrote into event files, which counts less.
+json HyperparametersJson(Ledger& ledger, const std::string& id, const MetricTotals& totals) {
   json out = json::object();
-  const auto all = ReadHyperparameters(ledger, id);
-  if (!all) return out;
-  for (const auto& [name, value] : *all) out[name] = value;
+  for (const auto& [name, value] : totals.hyperparameters) out[name] = value;
+  for (const auto& [name, value] : ReadHyperparameters(ledger, id).value_or(Hyperparameters())) {
+    out[name] = value;
+  }
   return out;
 }
 
 }  // namespace
 
 json JobsBook::RowOf(const Summary& job, size_t* specs) {
-  Summary known = job;
-  if (!IsFinal(job.state) && job.started) {  // what runs has no line in the index yet
-    const auto totals = ReadMetricTotals(ledger_.store(), job.id);
-    if (totals.ok()) known.metrics = SummaryMetricsOf(*totals);
-  }
-  json row = SummaryJson(known);
+  const bool over = IsFinal(job.state);
   const auto found = hyperparameters_.find(job.id);
-  if (found != hyperparameters_.end()) {
-    row["hp"] = json::parse(found->second);
-  } else if (*specs > 0) {
+  const bool known = found != hyperparameters_.end() && (found->second.of_ended || !over);
+  const bool look = !known && *specs > 0;
+  MetricTotals totals;
+  if (job.started && (!over || look)) {
+    auto read = ReadMetricTotals(ledger_.store(), job.id);
+    if (read.ok()) totals = *std::move(read);
+  }
+  Summary shown = job;
+  if (!over) shown.metrics = SummaryMetricsOf(totals);  // what runs has no line in the index yet
+  json row = SummaryJson(shown);
+  if (look) {
     --*specs;
-    row["hp"] = HyperparametersJson(ledger_, job.id);
-    hyperparameters_[job.id] = JsonText(row["hp"]);
+    hyperparameters_[job.id] = {JsonText(HyperparametersJson(ledger_, job.id, totals)), over};
+    row["hp"] = json::parse(hyperparameters_[job.id].text);
+  } else if (found != hyperparameters_.end()) {
+    row["hp"] = json::parse(found->second.text);
+    for (const auto& [name, value] : totals.hyperparameters) {
+      if (!row["hp"].contains(name)) row["hp"][name] = value;
+    }
   }
   return row;
 }
@@ -50,7 +60,9 @@ Result<bool> JobsBook::Refresh(size_t specs) {
     const auto known = rows_.find(job.id);  // only Refresh changes them
     const bool same = known != rows_.end() && known->second.final_rev == job.rev;
     fresh[job.id] = same ? known->second.text : JsonText(RowOf(job, &specs));
-    if (IsFinal(job.state) && hyperparameters_.count(job.id) > 0) ended[job.id] = job.rev;
+    const auto given = hyperparameters_.find(job.id);
+    const bool whole = given != hyperparameters_.end() && given->second.of_ended;
+    if (IsFinal(job.state) && whole) ended[job.id] = job.rev;
     order.push_back(job.id);
   }
   for (const UnreadableJob& job : list.unreadable) {

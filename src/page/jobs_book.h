@@ -42,7 +42,11 @@ class JobsBook {
   std::map<std::string, int64_t> gone_;
   std::vector<std::string> warnings_;
   int64_t stamp_ = 0;
-  std::map<std::string, std::string> hyperparameters_;  // JSON, by job; only Refresh
+  struct Given {
+    std::string text;  // JSON
+    bool of_ended = false;
+  };
+  std::map<std::string, Given> hyperparameters_;  // by job; only Refresh
   std::mutex refreshing_;
 };
 

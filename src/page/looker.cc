@@ -14,7 +14,9 @@ namespace {
 
 constexpr Duration kInterest = Duration::Minutes(1);
 constexpr Duration kPassBudget = Duration::Ms(300);
-constexpr size_t kSpecsALook = 300;  // job files that are read for their hyperparameters
+// Job files that are read in one look for their hyperparameters.
+constexpr size_t kSpecsALook = 300;
+constexpr size_t kSpecsOfAFolder = 5000;
 constexpr size_t kMostLookedAt = 32;
 
 }  // namespace
@@ -72,7 +74,7 @@ void Looker::Look(MonoTime now) {
   for (const auto& [job, at] : asked) LookAt(job, &seen_[job], now);
   if (listed_ == MonoTime{} || now - listed_ >= std::max(traits.poll, Duration::Seconds(1))) {
     listed_ = now;
-    const auto changed = book_.Refresh(kSpecsALook);
+    const auto changed = book_.Refresh(traits.requests_are_free ? kSpecsOfAFolder : kSpecsALook);
     if (changed.ok() && *changed) events_.Tell(R"({"jobs":1})");
   }
   if (passed_ == MonoTime{} || now - passed_ >= std::max(traits.look / 3, Duration::Seconds(2))) {

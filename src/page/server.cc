@@ -158,6 +158,7 @@ class Server : public PageServer {
     if (path == "/api/usage") return Answer(facts_.Usage(id));
     if (path == "/api/kept") return Answer(facts_.Kept(id));
     if (path == "/api/code") return Answer(facts_.Code(id));
+    if (path == "/api/compared") return Answer(facts_.Compared(id));
     if (path == "/api/log") {
       LogPage page;
       page.cursor = QueryOf(target, "cursor");

@@ -11,7 +11,10 @@
   };
   function said(text, failed) {
     var box = document.querySelector('.toast') || document.body.appendChild(el('div.toast', {role: 'status'}));
-    box.textContent = s.clean(text, 600);
+    s.empty(box);
+    s.add(box, s.clean(text, 600));
+    var made = /\bjob ([a-z0-9]{8})\b/.exec(text);  // of a retry: the new one
+    if (made && !failed && s.data.jobs.byId[made[1]] === undefined) s.add(box, [' ', el('a', {href: '#/job/' + made[1]}, 'Open it')]);
     box.classList.toggle('failed', !!failed);
     box.hidden = false;
     clearTimeout(said.timer);

@@ -109,6 +109,17 @@ var stoker = {views: {}};
     return window.matchMedia && window.matchMedia('(prefers-color-scheme: dark)').matches;
   };
   s.colour = function (index) { var all = s.isDark() ? dark : light; return all[index % all.length]; };
+  // Of many runs by what came of them: 0 is the worst, 1 the best; null: nobody knows.
+  var shades = {light: ['#c2cad4', '#8fb5de', '#3f86d6', '#6741d9', '#b8400a'], dark: ['#3d4957', '#4a6fa8', '#4fa8e8', '#4fd1c5', '#ffd43b']};
+  s.shade = function (p) {
+    if (p === null) return s.isDark() ? '#5b6673' : '#a7b0bb';
+    var all = s.isDark() ? shades.dark : shades.light, at = p * (all.length - 1), i = Math.min(all.length - 2, Math.floor(at));
+    var part = function (from) {
+      var a = parseInt(all[i].slice(from, from + 2), 16), b = parseInt(all[i + 1].slice(from, from + 2), 16);
+      return ('0' + Math.round(a + (b - a) * (at - i)).toString(16)).slice(-2);
+    };
+    return '#' + part(1) + part(3) + part(5);
+  };
   s.style = function (name) {
     return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   };

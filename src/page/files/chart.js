@@ -49,10 +49,13 @@
     this.lines = lines;
     this.view = view;
     var rows = this.rows(lines, view), self = this;
-    if (!rows.data.length) {
+    if (!rows.finite) {
       if (this.graph) { this.graph.destroy(); this.graph = null; }
       s.empty(this.canvas);
-      s.add(this.canvas, el('div.state', 'nothing to draw'));
+      var values = Array.from(new Set(this.oddAt.map(function (o) { return s.number(o.value); })));
+      s.add(this.canvas, el('div.state' + (values.length ? '.bad' : ''), values.length ? '× ' + values.join(' and ') + ' throughout' : 'nothing to draw'));
+      this.say(null);
+      this.drawLegend();
       return;
     }
     var grid = s.style('--grid'), options = {
@@ -69,7 +72,7 @@
     };
     if (view.x !== 'time') delete options.axes.x.ticker;
     lines.forEach(function (line, i) {
-      options.series[String(i)] = {strokeWidth: line.pale ? 1 : 1.6, strokePattern: line.pale ? [3, 3] : null};
+      options.series[String(i)] = {strokeWidth: line.raw ? 1 : line.pale ? 1.3 : 1.6, strokePattern: line.pale && !line.raw ? [4, 3] : null};
     });
     if (this.graph && this.kind !== view.x) { this.graph.destroy(); this.graph = null; }
     this.kind = view.x;
@@ -107,28 +110,33 @@
   };
   // All lines over one x: what a line has not is null. Above six lines without their bands.
   proto.rows = function (lines, view) {
-    var bars = lines.length <= 6, at = new Map(), positive = true, odd = [];
+    var bars = lines.length <= 6, at = new Map(), positive = true, odd = [], finite = 0;
     lines.forEach(function (line, i) {
-      var values = smooth(line.value, line.pale ? 0 : view.smooth);
+      var values = smooth(line.value, line.pale ? 0 : view.smooth), plain = view.smooth && !line.pale;
       for (var k = 0; k < line.x.length; ++k) {
         var value = values[k];
         if (line.value[k] === null) continue;
-        if (!isFinite(line.value[k])) { odd.push({x: line.x[k], value: line.value[k]}); continue; }
         var row = at.get(line.x[k]);
         if (!row) {
           row = [view.x === 'time' ? new Date(line.x[k]) : line.x[k]];
           for (var n = 0; n < lines.length; ++n) row.push(bars ? [null, null, null] : null);
           at.set(line.x[k], row);
         }
+        if (!isFinite(line.value[k])) {
+          if (!line.raw) odd.push({x: line.x[k], value: line.value[k]});
+          continue;
+        }
+        ++finite;
         if (value <= 0) positive = false;
         var low = line.low && isFinite(line.low[k]) ? line.low[k] : value, high = line.high && isFinite(line.high[k]) ? line.high[k] : value;
         if (view.log && low <= 0) low = value;
+        if (plain) low = high = value;  // the band is that of the pale line behind it
         row[i + 1] = bars ? [Math.min(low, value), value, Math.max(high, value)] : value;
       }
     });
     this.oddAt = odd;
     var data = Array.from(at.keys()).sort(function (a, b) { return a - b; }).map(function (x) { return at.get(x); });
-    return {data: data, bars: bars, positive: positive};
+    return {data: data, bars: bars, positive: positive, finite: finite};
   };
   // Where values are not finite: they matter most.
   proto.mark = function () {
@@ -179,6 +187,12 @@
     var self = this, format = this.options.format || s.number;
     s.empty(this.read);
     var shown = this.lines.filter(function (l) { return !l.pale && l.x.length; });
+    if (this.options.peak && (x === null || x === undefined) && shown.length) {
+      var most = -Infinity;
+      shown.forEach(function (line) { line.value.forEach(function (v) { if (v !== null && v > most) most = v; }); });
+      if (isFinite(most)) s.add(this.read, 'peak ' + format(most));
+      return;
+    }
     shown.slice(0, 3).forEach(function (line) {
       var i = x === null || x === undefined ? line.x.length - 1 : nearest(line.x, x);
       s.add(self.read, [shown.length > 1 ? self.swatch(line) : null, format(line.value[i]), shown.length > 1 ? '  ' : null]);
@@ -214,21 +228,38 @@
     this.bus.charts = this.bus.charts.filter(function (c) { return c !== self; });
   };
 
-  // A series of the server as a line. x: "step", "time" (of day), "rel" (minutes of the run).
-  s.lineOf = function (one, x, redone, begun) {
-    var out = {x: [], time: [], step: [], value: [], low: [], high: []}, last = -Infinity;
-    for (var i = 0; i < one.step.length; ++i) {
-      if (!!one.redone[i] !== redone) continue;
-      var at = x === 'step' ? one.last_step[i] : x === 'time' ? one.time[i] : (one.time[i] - begun) / 60000;
-      if (at < last) at = last;  // a program may step back: its curve does not
-      last = at;
-      out.x.push(at);
-      out.time.push(one.time[i]);
-      out.step.push(one.last_step[i]);
-      out.value.push(one.nans[i] > 0 && one.count[i] === one.nans[i] ? NaN : s.finite(one.last[i]));
-      out.low.push(s.finite(one.min[i]));
-      out.high.push(s.finite(one.max[i]));
-    }
+  // Entries of a series of the server as a line. x: "step", "time" (of day), "rel" (minutes of the
+  // run). Of what lies at one x the newest counts, and the band holds all: a program may step back.
+  function lineFrom(one, x, begun, entries) {
+    var out = {x: [], time: [], step: [], value: [], low: [], high: []};
+    var at = function (i) { return x === 'step' ? one.last_step[i] : x === 'time' ? one.time[i] : (one.time[i] - begun) / 60000; };
+    entries.sort(function (a, b) { return at(a) - at(b) || a - b; });
+    entries.forEach(function (i) {
+      var n = out.x.length - 1, low = s.finite(one.min[i]), high = s.finite(one.max[i]);
+      if (n >= 0 && out.x[n] === at(i)) {
+        if (isFinite(out.low[n])) low = isFinite(low) ? Math.min(low, out.low[n]) : out.low[n];
+        if (isFinite(out.high[n])) high = isFinite(high) ? Math.max(high, out.high[n]) : out.high[n];
+      } else {
+        ++n;
+      }
+      out.x[n] = at(i);
+      out.time[n] = one.time[i];
+      out.step[n] = one.last_step[i];
+      out.value[n] = one.nans[i] > 0 && one.count[i] === one.nans[i] ? NaN : s.finite(one.last[i]);
+      out.low[n] = low;
+      out.high[n] = high;
+    });
     return out;
+  }
+  s.lineOf = function (one, x, begun) {
+    var entries = [];
+    one.redone.forEach(function (again, i) { if (!again) entries.push(i); });
+    return lineFrom(one, x, begun, entries);
+  };
+  // What was done again, a line for each attempt: nothing joins them.
+  s.redoneOf = function (one, x, begun) {
+    var by = {};
+    one.redone.forEach(function (again, i) { if (again) (by[one.attempt[i]] = by[one.attempt[i]] || []).push(i); });
+    return Object.keys(by).map(function (attempt) { return lineFrom(one, x, begun, by[attempt]); });
   };
 })(stoker);

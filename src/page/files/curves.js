@@ -25,7 +25,7 @@
     var zoom = el('button', {type: 'button'}, 'All of it');
     zoom.title = 'Ends the zoom, as a double click does';
     zoom.addEventListener('click', function () { view.bus.zoom(null); });
-    return el('div.bar', find, x, says, weight, box('log', 'Log scale'), more && more.redone ? box('redone', 'What was done again') : null, zoom);
+    return el('div.bar', find, x, el('label.check', says, weight), box('log', 'Log scale'), more && more.redone ? box('redone', 'What was done again') : null, zoom);
   };
 
   // runs: [{id, name, colour, node}], names: series that there are.
@@ -128,22 +128,25 @@
     });
   };
   proto.paint = function (chart) {
-    var view = this.view, lines = [], several = this.runs.length > 1;
+    var self = this, view = this.view, lines = [], several = this.runs.length > 1;
     this.runs.forEach(function (run, i) {
       var one = chart.got[i];
       if (!one || !one.step.length) return;
       var begun = one.time[0];
       if (view.redone) {
-        var again = s.lineOf(one, view.x, true, begun);
-        if (again.x.length) lines.push(Object.assign(again, {colour: fade(run.colour), pale: true, name: 'done again'}));
+        s.redoneOf(one, view.x, begun).forEach(function (again, k) {
+          lines.push(Object.assign(again, {colour: fade(run.colour, 0.7), pale: true, name: k || several ? '' : 'done again'}));
+        });
       }
-      lines.push(Object.assign(s.lineOf(one, view.x, false, begun), {colour: run.colour, name: several ? run.name : chart.name}));
+      var line = s.lineOf(one, view.x, begun);
+      if (view.smooth && self.runs.length <= 6) lines.push(Object.assign({}, line, {colour: fade(run.colour, 0.35), pale: true, raw: true}));
+      lines.push(Object.assign(line, {colour: run.colour, name: several ? run.name : chart.name}));
     });
     chart.draw(lines, view);
   };
-  function fade(colour) {
+  function fade(colour, strength) {
     var n = parseInt(colour.slice(1), 16);
-    return 'rgba(' + (n >> 16) + ',' + ((n >> 8) & 255) + ',' + (n & 255) + ',0.5)';
+    return 'rgba(' + (n >> 16) + ',' + ((n >> 8) & 255) + ',' + (n & 255) + ',' + strength + ')';
   }
 
   // The machine's curves of one run, by time of day. Drawn into `node`.
@@ -161,7 +164,7 @@
         });
       });
       if (!lines.length) return;
-      var chart = new s.Chart(bus, {title: title, format: format});
+      var chart = new s.Chart(bus, {title: title, format: format, peak: true});
       s.add(node, chart.node);
       chart.draw(lines, view);
       chart.redraw = function () { chart.draw(lines, view); };

@@ -77,16 +77,21 @@
     });
     return function (row) { return terms.every(function (term) { return term(row); }); };
   };
-  // Numbers before texts, what is missing last, whichever way.
-  s.order = function (name, down) {
-    return function (a, b) {
-      var x = s.field(a, name), y = s.field(b, name);
-      var gone = function (v) { return v === undefined || v === null || v === '' || (typeof v === 'number' && isNaN(v)); };
-      if (gone(x) || gone(y)) return gone(x) - gone(y);
-      var numbers = typeof x === 'number' && typeof y === 'number';
-      var by = numbers ? x - y : String(x) < String(y) ? -1 : String(x) > String(y) ? 1 : 0;
-      if (typeof x !== typeof y) by = typeof x === 'number' ? -1 : 1;
+  // A new list. Numbers before texts, what is missing last, whichever way. Each value is asked for
+  // once: there may be ten thousand.
+  s.sorted = function (rows, name, down) {
+    var keyed = rows.map(function (row, i) {
+      var value = s.field(row, name);
+      var kind = value === undefined || value === null || value === '' || (typeof value === 'number' && isNaN(value)) ? 2
+        : typeof value === 'number' ? 0 : 1;
+      return {row: row, i: i, kind: kind, value: kind === 1 ? String(value) : value};
+    });
+    keyed.sort(function (a, b) {
+      if (a.kind !== b.kind) return a.kind - b.kind;
+      if (a.kind === 2 || a.value === b.value) return a.i - b.i;
+      var by = a.value < b.value ? -1 : 1;
       return down ? -by : by;
-    };
+    });
+    return keyed.map(function (each) { return each.row; });
   };
 })(stoker);

@@ -17,6 +17,16 @@
     return {hours: hours, cost: known && hours > 0 ? '$' + sum.toFixed(2) : ''};
   }
 
+  // What the node that decided wrote last to its standard error.
+  function lastWords(story) {
+    var ending = story.job.result, last = (story.job.attempts || []).slice(-1)[0];
+    if (story.job.state !== 'Failed' || !last) return null;
+    var report = (story.reports || []).filter(function (r) {
+      return r && r.attempt === last.number && r.stderr_tail && (!ending || !(ending.rank >= 0) || r.rank === ending.rank);
+    })[0];
+    if (!report) return null;
+    return el('pre', report.stderr_tail.trim().split('\n').slice(-4).map(function (line) { return s.clean(s.plain(line), 400); }).join('\n'));
+  }
   s.views.job = function (main, query, go, rest) {
     var id = rest[0], tab = tabs.some(function (t) { return t[0] === rest[1]; }) ? rest[1] : 'curves';
     var story = null, part = null, checkpoints = [], ended = false;
@@ -34,7 +44,7 @@
       s.empty(top);
       s.add(top, [
         el('div.jobhead', el('h1', s.text(job.name || job.id, 200)), s.badge(job.state), el('code.dim', job.id), el('div.row', s.actionsFor(job))),
-        why ? el('div.why' + (job.state === 'Failed' ? '' : '.soft'), s.text(why, 1000)) : null,
+        why ? el('div.why' + (job.state === 'Failed' ? '' : '.soft'), s.text(why, 1000), lastWords(story)) : null,
         trouble.map(function (t) { return el('div.why.soft', s.text(t, 600)); }),
         el('dl.factline', fact('Submitted', s.clock(s.time(job.created)) + ' by ' + job.user),
            fact(job.ended ? 'Took' : 'Since', s.duration((job.ended ? s.time(job.ended) : s.now()) - s.time(job.created))),
@@ -114,6 +124,11 @@
     });
     refreshStory().then(function () {
       if (ended) return;
+      // Where there is nothing to draw, its log says what became of it.
+      if (!rest[1] && story.job.started !== null && !Object.keys(story.metrics || {}).length && s.isFinal(story.job.state)) {
+        tab = 'log';
+        bar.childNodes.forEach(function (a, i) { a.setAttribute('aria-selected', String(tabs[i][0] === tab)); });
+      }
       go.title((story.job.name || id) + ' · ' + id);
       part = tab === 'log' ? s.logView(below, story) : tab === 'files' ? s.keptView(below, story) : tab === 'code' ? s.codeView(below, story) : curves();
       again();

@@ -5,56 +5,16 @@
 (function (s) {
   var el = s.el, ROW = 34, AROUND = 8;
 
-  var widths = {name: 'minmax(146px, 2fr)', state: '114px', where: '78px', id: '96px', reason: 'minmax(94px, 1fr)',
-                age: '58px', duration: '80px', ran: '80px', attempts: '82px', nodes: '66px', user: '100px', checkpoint: '110px'};
-  var titles = {attempts: 'attempts', ran: 'ran', checkpoint: 'checkpoint'};
-  var times = {age: 1, duration: 1, ran: 1};
-
-  function titleOf(column) { return titles[column] || column.replace(/^(hp|m)\./, '').replace(/^(min|max)\./, '$1 '); }
-  function isNumber(column) { return /^(m|min|max)\./.test(column) || times[column] || column === 'attempts' || column === 'nodes'; }
-
-  // What jobs have, and how many of them.
-  function known(rows) {
-    var hp = Object.create(null), metrics = Object.create(null);
-    rows.forEach(function (row) {
-      Object.keys(row.hp || {}).forEach(function (name) {
-        (hp[name] = hp[name] || {count: 0, values: Object.create(null)}).count++;
-        hp[name].values[row.hp[name]] = 1;
-      });
-      Object.keys(row.metrics || {}).forEach(function (name) { metrics[name] = (metrics[name] || 0) + 1; });
-    });
-    return {hp: hp, metrics: metrics};
-  }
-  // Where nobody has chosen: what differs, and what most jobs measure.
-  function usual(all, rows) {
-    var several = function (column) { return new Set(rows.map(function (row) { return row[column]; })).size > 1; };
-    var columns = ['name', 'state', 'age', 'duration', 'attempts', 'where', 'reason'].filter(function (column) {
-      return (column !== 'attempts' && column !== 'where') || several(column);
-    });
-    var byCount = function (of) { return function (a, b) { return of(b) - of(a) || (a < b ? -1 : 1); }; };
-    Object.keys(all.hp).filter(function (name) { return Object.keys(all.hp[name].values).length > 1; })
-        .sort(byCount(function (n) { return all.hp[n].count; })).slice(0, 3)
-        .forEach(function (name) { columns.push('hp.' + name); });
-    var good = function (n) { return all.metrics[n] + (/acc|loss|reward|auc|f1/i.test(n) ? 1e6 : 0) + (/val|eval|test/i.test(n) ? 2e6 : 0); };
-    Object.keys(all.metrics).sort(byCount(good)).slice(0, 3).forEach(function (name) { columns.push('m.' + name); });
-    return columns;
-  }
-
-  function cellText(row, column) {
-    var value = s.field(row, column);
-    if (value === undefined || value === null || value === '') return '';
-    if (times[column]) return column === 'age' ? s.duration(value * 1000).split(' ')[0] : s.duration(value * 1000);
-    if (column === 'reason') return value === 'None' ? '' : value;
-    return typeof value === 'number' ? s.number(value) : s.clean(value, 120);
-  }
+  var columnsOf = s.columns, titleOf = columnsOf.title, isNumber = columnsOf.isNumber, cellText = columnsOf.text;
 
   s.views.jobs = function (main, query, go) {
     var state = {filter: query.q || '', sort: query.sort || 'age', down: query.down === '1', group: query.group || '',
                  columns: query.cols ? query.cols.split(',').map(decodeURIComponent) : null};
-    var chosen = {}, at = 0, lines = [], closed = Object.create(null), columns = [], matching = 0;
+    var chosen = {}, at = 0, lines = [], closed = Object.create(null), columns = [], grown = {};
     var search = el('input', {type: 'search', placeholder: 'Filter: words, lr<0.1, state=Failed …  ( / )',
                               'aria-label': 'Filter jobs', value: state.filter, autocomplete: 'off', spellcheck: 'false'});
     var group = el('select', {'aria-label': 'Group by'});
+    var chips = el('div.chips', {role: 'group', 'aria-label': 'Jobs by state'});
     var count = el('span.dim', {role: 'status'});
     var compare = el('button.primary', {type: 'button', disabled: true}, 'Compare');
     var more = el('button', {type: 'button', 'aria-expanded': 'false'}, 'Columns');
@@ -64,7 +24,8 @@
     var grid = el('div.grid', {role: 'grid', tabindex: '0', 'aria-label': 'Jobs', 'aria-multiselectable': 'true'},
                   el('div', {role: 'rowgroup'}, head), body);
     grid.firstChild.style.cssText = '';
-    s.add(main, [el('h1', 'Jobs'), el('div.bar', search, group, el('div.menu', more, drop), compare, count), grid]);
+    s.add(main, [el('h1', 'Jobs'), el('div.bar', search, group, el('div.menu', more, drop), compare),
+                 el('div.under', chips, count, el('span.dim.keys', {'aria-hidden': 'true'}, '↑ ↓ move · Enter opens · Space marks · / filters')), grid]);
     main.querySelector('h1').style.margin = '0 0 10px';
 
     function address() {
@@ -73,20 +34,18 @@
       go.replace('#/jobs', out);
     }
     function arrange() {
-      var rows = s.data.jobs.rows, all = known(rows);
-      columns = state.columns || usual(all, rows);
-      var fits = s.filter(state.filter);
-      var found = rows.filter(fits);
-      matching = found.length;
-      found = found.slice().sort(s.order(state.sort, state.down));
+      var rows = s.data.jobs.rows, all = columnsOf.known(rows);
+      columns = state.columns || columnsOf.usual(all, rows);
+      var found = s.sorted(state.filter ? rows.filter(s.filter(state.filter)) : rows, state.sort, state.down);
+      var matching = found.length;
       lines = [];
       if (!state.group) {
         found.forEach(function (row) { lines.push({row: row}); });
       } else {
         var groups = new Map();
-        found.forEach(function (row) {
+        s.sorted(found, state.group, false).forEach(function (row) {
           var value = s.field(row, state.group);
-          var key = value === undefined || value === '' ? '—' : typeof value === 'number' ? s.number(value) : s.clean(value, 80);
+          var key = value === undefined || value === '' ? 'not given' : typeof value === 'number' ? s.number(value) : s.clean(value, 80);
           if (!groups.has(key)) groups.set(key, []);
           groups.get(key).push(row);
         });
@@ -99,7 +58,10 @@
       at = Math.min(at, Math.max(0, lines.length - 1));
       body.style.height = lines.length * ROW + 'px';
       grid.setAttribute('aria-rowcount', String(lines.length + 1));
-      grid.style.setProperty('--cols', '34px ' + columns.map(function (c) { return widths[c] || '95px'; }).join(' '));
+      var widths = columnsOf.widths(columns, found, grown);
+      if (!state.columns && grid.clientWidth > 0) columns = columns.slice(0, columnsOf.fitting(columns, widths, grid.clientWidth));
+      grid.style.setProperty('--cols', (window.innerWidth < 700 ? '24px ' : '34px ') + widths.slice(0, columns.length).map(function (w) { return w.css; }).join(' '));
+      drawChips(all.states, rows.length);
       var options = ['', 'name', 'state', 'user', 'where', 'reason'].concat(Object.keys(all.hp).sort().map(function (n) { return 'hp.' + n; }));
       var signature = options.join('\n');
       if (group.dataset.known !== signature) {
@@ -111,6 +73,30 @@
       drawHead();
       draw(true);
     }
+    // How many are in each state; a click filters.
+    function drawChips(states, all) {
+      var order = ['Running', 'Pending', 'Waiting', 'Stopping', 'Failed', 'Cancelled', 'Succeeded'];
+      var names = Object.keys(states).sort(function (a, b) { return order.indexOf(a) - order.indexOf(b) || (a < b ? -1 : 1); });
+      var signature = JSON.stringify([states, state.filter]);
+      if (chips.dataset.is === signature) return;
+      chips.dataset.is = signature;
+      var focused = chips.contains(document.activeElement) ? document.activeElement.dataset.state : null;
+      s.empty(chips);
+      names.forEach(function (name) {
+        var term = 'state=' + name, on = state.filter.split(/\s+/).indexOf(term) >= 0;
+        var chip = el('button.chip', {type: 'button', 'aria-pressed': String(on), 'data-state': name}, name + ' ', el('b', String(states[name])));
+        chip.addEventListener('click', function () {
+          var others = state.filter.split(/\s+/).filter(function (w) { return w && !/^state=/.test(w); });
+          search.value = state.filter = others.concat(on ? [] : [term]).join(' ');
+          grid.scrollTop = 0;
+          at = 0;
+          address();
+          arrange();
+        });
+        s.add(chips, chip);
+        if (focused === name) chip.focus();
+      });
+    }
     function drawHead() {
       s.empty(head);
       s.add(head, el('span', {role: 'columnheader'}, el('span.dim', {'aria-hidden': 'true'}, '✓'), ));
@@ -119,12 +105,22 @@
         var sorted = state.sort === column;
         var numbers = isNumber(column) || lines.slice(0, 50).some(function (l) { return l.row && typeof s.field(l.row, column) === 'number'; });
         var cell = el('span' + (numbers ? '.num' : ''), {role: 'columnheader', title: s.clean(column),
+          tabindex: '0', 'data-column': column,
           'aria-sort': sorted ? (state.down ? 'descending' : 'ascending') : null}, s.clean(titleOf(column), 60));
-        cell.addEventListener('click', function () {
+        var sort = function () {
           state.down = sorted ? !state.down : false;
           state.sort = column;
           address();
           arrange();
+        };
+        cell.addEventListener('click', sort);
+        cell.addEventListener('keydown', function (event) {
+          if (event.key !== 'Enter' && event.key !== ' ') return;
+          event.preventDefault();
+          event.stopPropagation();
+          sort();
+          var anew = Array.from(head.children).filter(function (c) { return c.dataset.column === column; })[0];
+          if (anew) anew.focus();
         });
         s.add(head, cell);
       });
@@ -225,7 +221,7 @@
       drop.hidden = !drop.hidden;
       more.setAttribute('aria-expanded', String(!drop.hidden));
       if (drop.hidden) return;
-      var all = known(s.data.jobs.rows);
+      var all = columnsOf.known(s.data.jobs.rows);
       s.empty(drop);
       var section = function (title, names) {
         if (names.length) s.add(drop, el('h3', title));
@@ -254,15 +250,17 @@
       if (event.key === 'Escape' && !drop.hidden) { drop.hidden = true; more.focus(); }
     }
     document.addEventListener('keydown', key);
+    var renew = s.paced(700, function () { s.data.refreshJobs().then(arrange, function () {}); });
     var unlisten = s.data.listen(function (news) {
-      if (news.jobs) s.data.refreshJobs().then(arrange, function () {});
+      if (news.jobs) renew();
     });
-    var resized = s.later(100, function () { draw(true); });
+    var resized = s.later(100, arrange);
     window.addEventListener('resize', resized);
     var ages = setInterval(function () { if (!s.data.exported) draw(true); }, 5000);
     arrange();
     s.data.refreshJobs().then(arrange, function () {});
     return function () {
+      renew = function () {};
       document.removeEventListener('keydown', key);
       window.removeEventListener('resize', resized);
       clearInterval(ages);

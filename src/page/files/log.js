@@ -59,30 +59,47 @@
       says.textContent = text;
       earlier.hidden = whole;
     }
+    // To the foot of the window, wherever it begins.
+    function room() {
+      var top = box.getBoundingClientRect().top + window.scrollY;
+      box.style.height = Math.max(320, window.innerHeight - top - 24) + 'px';
+    }
+    var resized = s.later(100, function () { room(); draw(); });
+    window.addEventListener('resize', resized);
     function size() {
+      room();
       body.style.height = shown.length * LINE + 'px';
       body.style.width = 'calc(' + Math.min(widest, LONGEST) + 'ch + 100px)';
       body.style.minWidth = '100%';
+    }
+    // Coloured as the program asked for, and marked where `word` stands, also across colours.
+    function partsOf(parts, word) {
+      var whole = parts.map(function (p) { return p.text; }).join('').toLowerCase(), hits = [], found = word ? whole.indexOf(word) : -1;
+      for (; found >= 0; found = whole.indexOf(word, found + word.length)) hits.push(found);
+      var at = 0, next = 0;
+      return parts.map(function (part) {
+        var made = part.classes ? el('span.' + part.classes.split(' ').join('.')) : document.createDocumentFragment();
+        var end = at + part.text.length, from = at;
+        while (next < hits.length && hits[next] < end) {
+          var begin = Math.max(from, hits[next]), stop = Math.min(end, hits[next] + word.length);
+          s.add(made, part.text.slice(from - at, begin - at));
+          s.add(made, el('mark', part.text.slice(begin - at, stop - at)));
+          from = stop;
+          if (hits[next] + word.length > end) break;  // it goes on in the next part
+          ++next;
+        }
+        s.add(made, part.text.slice(from - at));
+        at = end;
+        return made;
+      });
     }
     function lineOf(i) {
       var line = shown[i], text = plainOf(line), word = search.value.toLowerCase();
       var label = (nodes > 1 ? line.a + '.' + line.n + ':' : story.job.attempts.length > 1 ? line.a + ':' : '') + line.l;
       var x = el('span.x');
-      if (word && text.toLowerCase().indexOf(word) >= 0) {
-        var from = 0, found;
-        text = text.slice(0, LONGEST);
-        while ((found = text.toLowerCase().indexOf(word, from)) >= 0 && from < LONGEST) {
-          s.add(x, [text.slice(from, found), el('mark', text.slice(found, found + word.length))]);
-          from = found + word.length;
-        }
-        s.add(x, text.slice(from));
-      } else if (line.x.indexOf('\u001b') >= 0) {
-        s.ansi(line.x.slice(0, LONGEST), {}).forEach(function (part) {
-          s.add(x, part.classes ? el('span.' + part.classes.split(' ').join('.'), part.text) : part.text);
-        });
-      } else {
-        s.add(x, text.length > LONGEST ? text.slice(0, LONGEST) + '…' : text);
-      }
+      var parts = line.x.indexOf('\u001b') >= 0 ? s.ansi(line.x.slice(0, LONGEST), {}) : [{text: text.slice(0, LONGEST), classes: ''}];
+      s.add(x, partsOf(parts, word && text.toLowerCase().indexOf(word) >= 0 ? word : ''));
+      if (line.x.length > LONGEST) s.add(x, '…');
       var made = el('div.l.' + kind(line), el('span.g', {title: line.t ? s.clock(line.t) + ', attempt ' + line.a + ', node ' + line.n : null}, label), el('bdi', x));
       made.style.top = i * LINE + 'px';
       if (hits[at] === i) made.classList.add('hit');
@@ -147,7 +164,7 @@
     load();
     return {
       news: function (news) { if (news.log || news.record || news.again) load(); },
-      end: function () { ended = true; },
+      end: function () { ended = true; window.removeEventListener('resize', resized); },
     };
   };
 })(stoker);

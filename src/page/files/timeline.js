@@ -2,7 +2,21 @@
 // The story of a job in one picture: attempts, what they were about, notices, checkpoints.
 'use strict';
 (function (s) {
+  // What the first of its nodes that has heard of one was told.
+  function noticeOf(story, attempt) {
+    var all = (story.reports || []).filter(function (r) { return r && r.attempt === attempt.number && r.notice; });
+    return all.length ? all[0].notice : null;
+  }
+  function legend(seen) {
+    var words = [['stage', 'waiting, preparing'], ['run', 'running'], ['run good', 'to its end'], ['run bad', 'failed'], ['saving', 'saving after a notice'], ['notice', 'notice'], ['check', 'checkpoint']];
+    return s.el('div.legend', words.filter(function (w) { return seen[w[0]]; }).map(function (w) {
+      var mark = w[0] === 'check' ? s.svg('path', {'class': 'check', d: 'M7 1l5 5-5 5-5-5z'})
+        : w[0] === 'notice' ? s.svg('line', {'class': 'notice', x1: 7, x2: 7, y1: 0, y2: 12}) : s.svg('rect', {'class': w[0], x: 0.5, y: 1.5, width: 13, height: 9, rx: 2});
+      return s.el('span', s.svg('svg', {'class': 'timeline', width: 14, height: 12, 'aria-hidden': 'true'}, mark), w[1]);
+    }));
+  }
   s.timeline = function (story, checkpoints) {
+    var seen = {};
     var job = story.job, attempts = job.attempts || [], t0 = s.time(job.created);
     var end = job.ended ? s.time(job.ended) : s.now();
     if (!(end > t0)) end = t0 + 1000;
@@ -32,15 +46,24 @@
         s.add(svg, title(s.svg('rect', {'class': 'run' + kind, x: x(running), y: y + 3, width: Math.max(2, x(ended) - x(running)), height: 18, rx: 3}),
                          'running: ' + s.duration(ended - running) + (attempt.ending_text ? '; ' + attempt.ending_text : '')));
       }
-      var notice = attempt.notice_at || attempt.noticed || (attempt.notice && attempt.notice.at);
-      var noticeAt = notice ? s.time(notice) : NaN;
-      if (reason === 'Interrupted') noticeAt = isNaN(noticeAt) ? ended : noticeAt;
+      // The next attempt is opened as soon as a notice is heard.
+      var told = noticeOf(story, attempt), next = attempts[i + 1];
+      var noticeAt = attempt.noticed || told ? Math.min(ended, next ? s.time(next.opened) : ended) : reason === 'Interrupted' ? ended : NaN;
       if (!isNaN(noticeAt)) {
+        seen.notice = true;
+        if (x(ended) - x(noticeAt) > 2 && noticeAt >= running) {
+          seen.saving = true;
+          s.add(svg, title(s.svg('rect', {'class': 'saving', x: x(noticeAt), y: y + 3, width: x(ended) - x(noticeAt), height: 18}),
+                           'saving after a notice, for ' + s.duration(ended - noticeAt)));
+        }
         s.add(svg, title(s.svg('line', {'class': 'notice', x1: x(noticeAt), x2: x(noticeAt), y1: y, y2: y + lane}),
-                         'interrupted' + (attempt.ending ? ': ' + attempt.ending.why : '')));
+                         (told ? 'notice: ' + told.action + ' at ' + s.clock(s.time(told.until)) : 'interrupted') + (attempt.ending ? '; ' + attempt.ending.why : '')));
       }
+      if (!isNaN(running)) seen['run' + kind] = true;
+      if (until - opened > 0) seen.stage = true;
       if (reason && reason !== 'Completed') {
-        s.add(svg, s.svg('text', {x: Math.min(width - 110, x(ended) + 6), y: y + 16}, s.clean(reason, 40)));
+        var room = width - right - x(ended) > 90;
+        s.add(svg, s.svg('text', {'class': room ? '' : 'within', x: room ? x(ended) + 6 : x(ended) - 6, 'text-anchor': room ? 'start' : 'end', y: y + 16}, s.clean(reason, 40)));
       }
     });
     (checkpoints || []).forEach(function (c) {
@@ -48,9 +71,10 @@
       var i = attempts.findIndex(function (a) { return a.number === c.attempt; });
       if (i < 0) return;
       var cx = x(s.time(c.created)), cy = top + i * lane + 12;
+      seen.check = true;
       s.add(svg, title(s.svg('path', {'class': 'check', d: 'M' + cx + ' ' + (cy - 5) + 'l5 5-5 5-5-5z'}),
                        'checkpoint ' + c.id + (c.step !== null ? ', step ' + c.step : '') + ', ' + s.bytes(c.bytes)));
     });
-    return svg;
+    return s.el('div', s.el('div.scroll', svg), legend(seen));
   };
 })(stoker);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is compared of jobs: for `compare`, and for the page.
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "ledger/ledger.h"
+#include "metrics/metric_totals.h"
+
+namespace stoker {
+
+// Texts by name, whole: what is long is cut by who shows it. Bytes of others.
+struct Compared {
+  using Section = std::map<std::string, std::string>;
+  std::string id;
+  std::string name;
+  Section hyperparameters;  // of event files, and of the job file, which counts where both have one
+  Section code;             // commit and changes, archive, command
+  Section environment;      // variables of the job file, setup
+  Section machine;          // where it ran or is to run, and on what
+  MetricTotals::Series metrics;
+  Section result;
+};
+
+// Three or four reads. `now`: by the store's clock, for what still runs.
+Result<Compared> ReadCompared(Ledger& ledger, const std::string& id, WallTime now);
+nlohmann::json ComparedJson(const Compared& job);
+
+}  // namespace stoker

@@ -100,9 +100,9 @@ Result<std::vector<std::string>> Export(
   JobsBook book(facts.ledger());
   STOKER_TRY(book.Refresh(SIZE_MAX).status());
   // First: by it a later export knows that what lies there is its own, however this one ends.
-  STOKER_TRY(write(kExportMark, kJs,
-                   "window.stokerExport = {at: " + std::to_string(config.now.ms) +
-                       ", version: " + ScriptText(JsonText(config.version)) + "};\n"));
+  const json about = {{"at", config.now.ms}, {"version", config.version}, {"jobs", config.jobs}};
+  STOKER_TRY(
+      write(kExportMark, kJs, "window.stokerExport = " + ScriptText(JsonText(about)) + ";\n"));
   for (const std::string& id : config.jobs) {
     const json all = JobOf(config, facts, id, &troubles);
     STOKER_TRY(write("data/job-" + id + ".js", kJs, Script("job-" + id, JsonText(all))));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/profiles.h"
 #include "checkpoint/outputs.h"
 #include "controller/all_jobs.h"
 #include "ledger/index.h"
@@ -226,7 +227,7 @@ Result<json> Facts::Kept(const std::string& id) {
     files.push_back(FileJson(output.file, output.rank));
     files.back()["path"] = output.path;
     files.back()["attempt"] = output.attempt;
-    if (IsProfilerTrace(output.path)) files.back()["profile"] = true;
+    if (IsProfile(output.path)) files.back()["profile"] = true;
   }
   return json{{"checkpoints", checkpoints},
               {"outputs", files},

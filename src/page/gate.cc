@@ -118,10 +118,10 @@ std::optional<HttpResponse> Gate::Stop(const HttpRequest& request, bool change) 
   if (*path == "/" && !change) {
     if (auto exchanged = Exchange(request)) return exchanged;
   }
+  if (*path == kAgain && !change) return AgainScript();
   if (!HasCookie(request)) {
     const bool foreign = site != nullptr && *site != "same-origin" && *site != "none";
     if (*path == "/" && foreign && !change) return OnceMore();
-    if (*path == kAgain) return AgainScript();
     return Refusal(401, "Open the link that 'stoker ui' printed: this browser has not done so");
   }
   if (!change) return std::nullopt;

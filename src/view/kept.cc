@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "view/kept.h"
 
-#include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/profiles.h"
@@ -37,16 +35,6 @@ std::string KeptText(const Kept& kept, const std::string& job) {
 nlohmann::json KeptJson(const Kept& kept) {
   if (!kept.known) return nullptr;
   return {{"files", kept.files}, {"bytes", kept.bytes}, {"profiles", kept.profiles}};
-}
-
-// Sources: torch.profiler's tensorboard_trace_handler, Nsight Systems' and Nsight Compute's user
-// guides, XProf's for TensorFlow and JAX.
-bool IsProfilerTrace(std::string_view path) {
-  constexpr std::string_view kEnds[] = {".pt.trace.json", ".pt.trace.json.gz", ".trace.json.gz",
-                                        ".xplane.pb",     ".nsys-rep",         ".qdrep",
-                                        ".ncu-rep"};
-  return std::any_of(std::begin(kEnds), std::end(kEnds),
-                     [&](std::string_view end) { return EndsWith(path, end); });
 }
 
 }  // namespace stoker

@@ -4,7 +4,6 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <string_view>
 
 #include "job/job.h"
 #include "port/object_store.h"
@@ -23,8 +22,5 @@ Kept ReadKept(ObjectStore& store, const std::string& job);
 // "3 files, 1.2 MB: stoker get JOB"; "no files"; "…; 2 of a profiler: stoker get JOB profile".
 std::string KeptText(const Kept& kept, const std::string& job);
 nlohmann::json KeptJson(const Kept& kept);  // null when it is not known
-
-// By its name: what torch.profiler and Nsight write ("x.pt.trace.json.gz", "x.nsys-rep").
-bool IsProfilerTrace(std::string_view path);
 
 }  // namespace stoker

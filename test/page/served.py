@@ -2,11 +2,13 @@
 """What the page's tests share: a page that is served, HTTP by hand, and jobs to look at."""
 
 import hashlib
+import http.server
 import json
 import os
 import pathlib
 import signal
 import socket
+import threading
 import urllib.parse
 
 # Trains from what it has saved: curves that fall and rise, some of them not finite.
@@ -66,6 +68,31 @@ def fill(world, job, count):
     end = {"format": 1, "lines": count, "sha256": hashlib.sha256(text).hexdigest()}
     (world.store / "index" / "0000000000000000.jsonl").write_bytes(
         text + json.dumps(end, separators=(",", ":")).encode() + b"\n")
+
+
+class Site:
+    """A page of somebody else: on the other name of this machine, which is another site."""
+
+    def __init__(self, body):
+        page = f"<!doctype html><title>other</title>{body}".encode()
+
+        class Answer(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                self.end_headers()
+                self.wfile.write(page)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://localhost:{self.server.server_port}/"
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
 
 
 class Page:

@@ -9,12 +9,11 @@
               'checkpoint, moves and goes on: a fire drill.'],
     retry: ['Retry', 'Run the same code again as a new job, from its newest checkpoint?'],
   };
-  function said(text, failed) {
+  function said(text, failed, made) {
     var box = document.querySelector('.toast') || document.body.appendChild(el('div.toast', {role: 'status'}));
     s.empty(box);
     s.add(box, s.clean(text, 600));
-    var made = /\bjob ([a-z0-9]{8})\b/.exec(text);  // of a retry: the new one
-    if (made && !failed && s.data.jobs.byId[made[1]] === undefined) s.add(box, [' ', el('a', {href: '#/job/' + made[1]}, 'Open it')]);
+    if (made) s.add(box, [' ', el('a', {href: '#/job/' + made}, 'Open it')]);
     box.classList.toggle('failed', !!failed);
     box.hidden = false;
     clearTimeout(said.timer);
@@ -35,7 +34,9 @@
       go.textContent = 'Asking…';
       s.data.act(verb, job.id).then(function (text) {
         dialog.close();
-        said(text || 'Done.');
+        var made = verb === 'retry' ? /^([a-z0-9]{8})$/m.exec(text) : null;  // the new one's id
+        if (made) said('Begun again as job ' + made[1] + '.', false, made[1]);
+        else said(text.replace(/^stoker: /gm, '') || 'Done.');
         s.data.refreshJobs();
       }, function (error) { dialog.close(); said(error.message, true); });
     });

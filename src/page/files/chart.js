@@ -46,6 +46,7 @@
   var proto = s.Chart.prototype;
 
   proto.draw = function (lines, view) {
+    if (!this.node.isConnected) return;  // somebody has gone on to another view
     this.lines = lines;
     this.view = view;
     var rows = this.rows(lines, view), self = this;

@@ -6,8 +6,10 @@
   var sections = [['code', 'Code'], ['environment', 'Environment'], ['machine', 'Machine']];
   var compared = s.compared = {};
 
-  // Nobody says whether more is better; names do.
-  s.lowerIsBetter = function (metric) { return /loss|err|perplex|ppl|mse|mae|rmse|wer|cer|nll|time|latency/i.test(metric); };
+  // Nobody says whether more is better; names do, as in view/best_run.cc.
+  var greater = /acc|auc|f1|precision|recall|score|bleu|rouge|meteor|iou|dice|reward|return|psnr|ssim|map@/i;
+  s.greaterIsBetter = function (metric) { return greater.test(metric) && !/loss|perplexity|ppl|error/i.test(metric); };
+  s.lowerIsBetter = function (metric) { return !s.greaterIsBetter(metric); };
   compared.title = function (f) { return f.replace(/^(hp|m)\./, '').replace(/^(min|max)\./, '$1 '); };
 
   // What the runs were given and measure; `varied`: in which they differ.
@@ -97,7 +99,7 @@
 
   // Where it is known which way is better.
   function bestAt(runs, metric, judged) {
-    if (runs.length < 2 || !(metric === judged || s.lowerIsBetter(metric) || /acc|auc|f1|score|reward|bleu|rouge|precision|recall/i.test(metric))) return -1;
+    if (runs.length < 2 || !(metric === judged || s.greaterIsBetter(metric) || /loss|perplexity|ppl|error/i.test(metric))) return -1;
     var first = compared.ranking(runs, metric)[0];
     return first.value === null ? -1 : runs.indexOf(first.run);
   }

@@ -9,6 +9,8 @@
     exported: !!window.stokerExport,
     frozen: window.stokerExport ? window.stokerExport.at : 0,
     session: null,
+    // Whether a job has a page of its own: in an export not all have.
+    has: function (id) { return !window.stokerExport || !window.stokerExport.jobs || window.stokerExport.jobs.indexOf(id) >= 0; },
     jobs: {stamp: 0, rows: [], byId: {}},
   };
 

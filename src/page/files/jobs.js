@@ -140,7 +140,8 @@
         columns.forEach(function (column) {
           var cell = el('span' + (isNumber(column) || typeof s.field(row, column) === 'number' ? '.num' : ''), {role: 'gridcell'});
           if (column === 'name') {
-            s.add(cell, el('a.name', {href: '#/job/' + row.id, tabindex: '-1'}, s.text(row.name || row.id, 120)));
+            s.add(cell, s.data.has(row.id) ? el('a.name', {href: '#/job/' + row.id, tabindex: '-1'}, s.text(row.name || row.id, 120))
+              : el('span.dim', {title: 'It has no page of its own in this report'}, s.text(row.name || row.id, 120)));
           } else if (column === 'state') {
             s.add(cell, s.badge(row.state));
           } else {
@@ -202,14 +203,14 @@
       if (lines[at].group !== undefined) { fold(at); return; }
       if (event.target.closest('a')) return;
       if (event.ctrlKey || event.metaKey) choose(lines[at].row.id, !chosen[lines[at].row.id]);
-      else location.hash = '#/job/' + lines[at].row.id;
+      else if (s.data.has(lines[at].row.id)) location.hash = '#/job/' + lines[at].row.id;
     });
     grid.addEventListener('keydown', function (event) {
       var page = Math.max(1, Math.floor(grid.clientHeight / ROW) - 2), line = lines[at];
       var keys = {ArrowDown: at + 1, ArrowUp: at - 1, j: at + 1, k: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: lines.length - 1};
       if (event.key in keys && !event.ctrlKey && !event.metaKey) { moveTo(keys[event.key]); event.preventDefault(); }
       if (!line) return;
-      if (event.key === 'Enter') { if (line.row) location.hash = '#/job/' + line.row.id; else fold(at); event.preventDefault(); }
+      if (event.key === 'Enter') { if (!line.row) fold(at); else if (s.data.has(line.row.id)) location.hash = '#/job/' + line.row.id; event.preventDefault(); }
       if (event.key === ' ' || event.key === 'x') { if (line.row) choose(line.row.id, !chosen[line.row.id]); else fold(at); event.preventDefault(); }
     });
     var refilter = s.later(60, function () { state.filter = search.value; address(); grid.scrollTop = 0; at = 0; arrange(); });

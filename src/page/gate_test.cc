@@ -36,6 +36,20 @@ TEST(Gate, ACookieAmongOthersLetsIn) {
   EXPECT_EQ(gate.Stop(Ask("/x", {{"Cookie", "stoker_80="}}), false)->status, 401);
 }
 
+TEST(Gate, ALinkOfAnotherSiteGoesOnByItself) {
+  Gate gate(80, {"once", "session", "change"});
+  const auto first = gate.Stop(Ask("/", {{"Sec-Fetch-Site", "cross-site"}}), false);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->status, 200);
+  EXPECT_NE(first->body.find("again.js"), first->body.npos);
+  EXPECT_EQ(FindHeader(first->headers, "Set-Cookie"), nullptr);
+  EXPECT_EQ(gate.Stop(Ask("/again.js"), false)->status, 200);
+  // From there without the cookie: nobody is let in, and nobody goes round in circles.
+  const auto second = gate.Stop(Ask("/?again=1", {{"Sec-Fetch-Site", "same-origin"}}), false);
+  EXPECT_EQ(second->status, 401);
+  EXPECT_EQ(gate.Stop(Ask("/app.js", {{"Sec-Fetch-Site", "cross-site"}}), false)->status, 403);
+}
+
 TEST(Gate, PathsAreDecodedOnce) {
   EXPECT_EQ(PathOf("/api/jobs?since=1"), "/api/jobs");
   EXPECT_EQ(PathOf("/a%2Db"), "/a-b");

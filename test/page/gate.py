@@ -68,6 +68,11 @@ def test_foreign(results, page, job, cookie):
     site = [page.ask("/api/jobs", headers=[cookie, ("Sec-Fetch-Site", s)])[0]
             for s in ("cross-site", "same-site", "same-origin", "none")]  # fmt: skip
     results.check("what another site causes is refused", site == [403, 403, 200, 200], site)
+    link = page.ask("/", headers=[("Sec-Fetch-Site", "cross-site")])
+    again = page.ask("/?again=1", headers=[("Sec-Fetch-Site", "same-origin")])[0]
+    results.check("a link on another site's page gets a page that holds nothing", link[0] == 200
+                  and len(link[2]) < 200 and "set-cookie" not in link[1] and again == 401,
+                  (link, again))  # fmt: skip
     # ssh -L forwards from another port.
     far = page.ask("/api/jobs", host="localhost:8080", headers=[cookie])[0]
     results.check("another port of this machine's name is not foreign", far == 200, far)

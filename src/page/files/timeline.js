@@ -61,8 +61,8 @@
       }
       if (!isNaN(running)) seen['run' + kind] = true;
       if (until - opened > 0) seen.stage = true;
-      if (reason && reason !== 'Completed') {
-        var room = width - right - x(ended) > 90;
+      var room = width - right - x(ended) > 90;
+      if (reason && reason !== 'Completed' && (room || width > 600)) {  // else its title says so
         s.add(svg, s.svg('text', {'class': room ? '' : 'within', x: room ? x(ended) + 6 : x(ended) - 6, 'text-anchor': room ? 'start' : 'end', y: y + 16}, s.clean(reason, 40)));
       }
     });

@@ -42,7 +42,11 @@ void ReadSpecOf(Ledger& ledger, const Job& job, const MetricTotals& totals, Comp
 
 void ReadRecordOf(const Job& job, WallTime now, Compared* out) {
   Put(&out->code, "code", job.code_digest.substr(0, 10));
-  Put(&out->code, "workdir", job.workdir_note);
+  // "git 1a2b3c4 dirty, 12 files, 34 kB"
+  const size_t comma = job.workdir_note.find(", ");
+  const bool git = StartsWith(job.workdir_note, "git ") && comma != std::string::npos;
+  if (git) out->code["commit"] = job.workdir_note.substr(4, comma - 4);
+  Put(&out->code, "workdir", git ? job.workdir_note.substr(comma + 2) : job.workdir_note);
   out->machine["nodes"] = std::to_string(job.num_nodes);
   if (!job.requests.empty()) {
     const Ask& ask = job.requests.back().ask;

@@ -232,7 +232,7 @@ def test_faults(results, world, browser, page, job, pictures):
         views.calm(results, scheme)
     views = Views(browser, page.url)
     views.go(f"#/compare/{ids}", ".plot circle")
-    until(views.tab, "document.querySelector('main p').innerText.includes('It has')")
+    until(views.tab, "document.querySelector('main p').innerText.includes('lr = ')")
     text = views.tab.inner_text("main p")
     results.check("comparison: names the best and what sets it apart",
                   "sweep-9" in text and "lr = 2" in text and "optimizer = adamw" in text, text)

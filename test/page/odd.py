@@ -2,6 +2,8 @@
 """Runs that are not as one would like, on the page: values that are not finite, steps that go back,
 two hundred series, no metrics at all, failed, in a line, of somebody else."""
 
+import subprocess
+
 from browser_kit import Views, until
 
 NOT_FINITE = r"""
@@ -69,6 +71,35 @@ def curves(results, tab, views, ids):
     until(tab, f"{count} === 1")
 
 
+def of_git(results, world, views):
+    """Two runs of one program, the second with a change that nobody has committed."""
+    tab, folder = views.tab, world.root / "repo"
+    folder.mkdir()
+
+    def git(*words):
+        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *words], cwd=folder,
+                       env=world.env, check=True, capture_output=True)  # fmt: skip
+
+    git("init")
+    (folder / "train.py").write_text("print({'loss': 0.5, 'epoch': 1})\n")
+    git("add", ".")
+    git("commit", "-m", "first")
+    made = []
+    for change in ("", "print('<b>changed</b>')\n"):
+        with open(folder / "train.py", "a") as file:
+            file.write(change)
+        made.append(world.submit("--name", "of-git", "--", "python3", "train.py", cwd=folder))
+        world.stoker("wait", made[-1], timeout=60)
+    views.go(f"#/job/{made[1]}/code", "pre .plus")
+    line = tab.inner_text("pre .plus")
+    results.check("odd: code is shown with its diff", line == "+print('<b>changed</b>')", line)
+    views.go(f"#/compare/{','.join(made)}", "table.diff")
+    until(tab, "document.querySelector('table.diff').innerText.includes('dirty')")
+    row = tab.evaluate("[...document.querySelectorAll('table.diff tr')].filter("
+                       "r => r.innerText.startsWith('commit'))[0].innerText")  # fmt: skip
+    results.check("odd: comparison says which has a change", row.count("dirty") == 1, row)
+
+
 def test(results, world, browser, page):
     ids = jobs(world)
     views = Views(browser, page.url)
@@ -82,6 +113,7 @@ def test(results, world, browser, page):
     results.check("odd: a failed job says why at once", "exit code 1" in said
                   and "of the wrong shape" in said, said)  # fmt: skip
     views.go(f"#/job/{ids['odd']}/files", "text=Profiler traces")
+    of_git(results, world, views)
     views.go("#/jobs?q=user%3Dada", ".line.job")
     until(tab, "document.querySelectorAll('.line.job').length === 2")
     results.check("odd: jobs of somebody else are found by their user", True)

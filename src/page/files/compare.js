@@ -65,6 +65,10 @@
       s.empty(top);
       var gone = ids.filter(function (id) { return !by[id]; });
       if (gone.length) s.add(top, el('div.why.soft', 'Not known here: ' + gone.join(', ')));
+      // Those of the table may come later.
+      runs.forEach(function (run) {
+        if (!run.row.hp && facts[run.id]) run.row = Object.assign({}, run.row, {hp: facts[run.id].hyperparameters});
+      });
       if (!runs.length) { s.add(top, el('p.note', 'Choose jobs in the table, and then Compare.')); return; }
       readFacts();
       var fields = c.fields(runs);

@@ -55,8 +55,8 @@
     fields.varied.forEach(function (n) { add(n, function (r) { return s.field(r.row, 'hp.' + n); }); });
     sections.forEach(function (section) {
       var names = compared.names(runs, facts, section[0]);
-      // A digest tells nobody anything; a command repeats what was given.
-      names.filter(function (n) { return n !== 'code' && n !== 'computer' && (n !== 'command' || !fields.varied.length); }).forEach(function (n) {
+      // Digests and sizes tell nobody anything; a command repeats what was given.
+      names.filter(function (n) { return n !== 'code' && n !== 'workdir' && n !== 'computer' && (n !== 'command' || !fields.varied.length); }).forEach(function (n) {
         add(n, function (r) { return compared.text(facts, r, section[0], n); }, 1);
       });
     });

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "ledger/metrics/segments.h"
-#include "metrics/event_file.h"
+#include "metrics/event_writer.h"
 #include "node/metrics/file_reading.h"
 #include "sys/real_clock.h"
 
@@ -30,23 +30,19 @@ using Steady = std::chrono::steady_clock;
   exit(1);
 }
 
-template <typename T>
-void AppendLittle(std::string* out, T value) {
-  for (size_t i = 0; i < sizeof(T); ++i) out->push_back(static_cast<char>(value >> (8 * i)));
-}
-
-void AppendRecord(std::string* out, const std::string& body) {
-  std::string length;
-  AppendLittle(&length, static_cast<uint64_t>(body.size()));
-  *out += length;
-  AppendLittle(out, metrics::MaskedCrc32c(length));
-  *out += body;
-  AppendLittle(out, metrics::MaskedCrc32c(body));
-}
-
-// Event: 1 wall_time, 2 step, 3 file_version, 5 summary. Summary.Value: 1 tag, 2 simple_value,
-// 4 image (1 height, 2 width, 3 colorspace, 4 encoded).
-std::string Event(double time, int64_t step, const std::string& value) {
+// Event: 1 wall_time, 2 step, 5 summary. Summary.Value: 1 tag, 4 image (1 height, 2 width,
+// 3 colorspace, 4 encoded).
+std::string ImageRecord(double time, int64_t step, const std::string& bytes) {
+  std::string image;
+  protozero::pbf_writer picture(image);
+  picture.add_int32(1, 512);
+  picture.add_int32(2, 512);
+  picture.add_int32(3, 3);
+  picture.add_bytes(4, bytes);
+  std::string value;
+  protozero::pbf_writer one(value);
+  one.add_string(1, "samples");
+  one.add_message(4, image);
   std::string summary;
   protozero::pbf_writer(summary).add_message(1, value);
   std::string event;
@@ -54,37 +50,7 @@ std::string Event(double time, int64_t step, const std::string& value) {
   writer.add_double(1, time);
   writer.add_int64(2, step);
   writer.add_message(5, summary);
-  return event;
-}
-
-std::string Version(double time) {
-  std::string event;
-  protozero::pbf_writer writer(event);
-  writer.add_double(1, time);
-  writer.add_string(3, "brain.Event:2");
-  return event;
-}
-
-std::string Scalar(const std::string& tag, float value) {
-  std::string out;
-  protozero::pbf_writer writer(out);
-  writer.add_string(1, tag);
-  writer.add_float(2, value);
-  return out;
-}
-
-std::string Image(const std::string& bytes) {
-  std::string image;
-  protozero::pbf_writer picture(image);
-  picture.add_int32(1, 512);
-  picture.add_int32(2, 512);
-  picture.add_int32(3, 3);
-  picture.add_bytes(4, bytes);
-  std::string out;
-  protozero::pbf_writer writer(out);
-  writer.add_string(1, "samples");
-  writer.add_message(4, image);
-  return out;
+  return metrics::EventRecord(event);
 }
 
 double Now() {
@@ -102,9 +68,8 @@ class Points {
     const int64_t step = count_ / static_cast<int64_t>(tags_.size());
     seed_ = seed_ * 6364136223846793005U + 1442695040888963407U;
     const float noise = static_cast<float>(seed_ >> 40) / static_cast<float>(1 << 24);
-    AppendRecord(
-        out,
-        Event(time, step, Scalar(tags_[tag], 2.0F / static_cast<float>(1 + step % 10000) + noise)));
+    const float value = 2.0F / static_cast<float>(1 + step % 10000) + noise;
+    *out += metrics::ScalarRecord(time, step, tags_[tag], value);
     ++count_;
   }
   int64_t count() const { return count_; }
@@ -131,14 +96,14 @@ int Write(const char* path, int64_t bytes, int64_t tags, size_t image_bytes) {
   const std::string picture(image_bytes, 'i');
   const double began = Now();
   std::string out;
-  AppendRecord(&out, Version(began));
+  out += metrics::EventFileBegin(began);
   int64_t written = 0;
   while (written < bytes) {
     // With images, little else: a run that logs pictures has some scalars a picture.
     const size_t piece = image_bytes > 0 ? 20'000 : 1 << 20;
     while (out.size() < piece)
       points.Append(&out, began + 0.001 * static_cast<double>(points.count()));
-    if (image_bytes > 0) AppendRecord(&out, Event(began, points.step(), Image(picture)));
+    if (image_bytes > 0) out += ImageRecord(began, points.step(), picture);
     written += static_cast<int64_t>(out.size());
     WriteOut(file, &out);
   }
@@ -152,7 +117,7 @@ int Pace(const char* path, int64_t rate, int64_t tags, double seconds) {
   if (file == nullptr) Die(std::string(path) + ": " + strerror(errno));
   Points points(tags);
   std::string out;
-  AppendRecord(&out, Version(Now()));
+  out += metrics::EventFileBegin(Now());
   const auto began = Steady::now();
   for (;;) {
     const double passed = std::chrono::duration<double>(Steady::now() - began).count();

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/verb.h"
 
+#include "cli/tensorboard.h"
 #include "cli/ui.h"
 
 namespace stoker::cli {
 
 std::vector<Verb> AllVerbs() {
-  return {RunVerb(),     LsVerb(),          ShowVerb(),   LogsVerb(),   MetricsVerb(),
-          CompareVerb(), WaitVerb(),        CancelVerb(), RetryVerb(),  PreemptVerb(),
-          GetVerb(),     CheckpointsVerb(), PlacesVerb(), UiVerb(),     SyncVerb(),
-          GcVerb(),      ControllerVerb(),  DoctorVerb(), ConfigVerb(), CompletionVerb(),
-          VersionVerb()};
+  return {RunVerb(),        LsVerb(),          ShowVerb(),        LogsVerb(),   MetricsVerb(),
+          CompareVerb(),    TensorboardVerb(), WaitVerb(),        CancelVerb(), RetryVerb(),
+          PreemptVerb(),    GetVerb(),         CheckpointsVerb(), PlacesVerb(), UiVerb(),
+          SyncVerb(),       GcVerb(),          ControllerVerb(),  DoctorVerb(), ConfigVerb(),
+          CompletionVerb(), VersionVerb()};
 }
 
 }  // namespace stoker::cli

@@ -8,6 +8,7 @@
 #include <protozero/pbf_writer.hpp>
 #include <vector>
 
+#include "metrics/event_writer.h"
 #include "metrics/test_sink.h"
 
 namespace stoker::metrics {
@@ -37,6 +38,21 @@ std::string Scalar(const std::string& tag, int64_t step, float value) {
   event.add_int64(2, step);
   event.add_message(5, summary_text);
   return event_text;
+}
+
+// Byte for byte as above, which TensorBoard's writers make; test/metrics/board.py has its reader.
+TEST(EventFile, IsWrittenAsItIsRead) {
+  EXPECT_EQ(ScalarRecord(1700000000.5, 7, "loss", 0.25), Framed(Scalar("loss", 7, 0.25F)));
+  const std::string file = EventFileBegin(1) + ScalarRecord(1700000000, 1, "a/b", std::nan("")) +
+                           SessionStartRecord(1700000001, 1) +
+                           ScalarRecord(1700000001, 1, "a/b", 2);
+  EventFileReader reader;
+  TestSink sink;
+  ASSERT_TRUE(reader.Feed(file, sink));
+  EXPECT_EQ(reader.records(), 4);
+  EXPECT_EQ(reader.damaged(), 0);
+  ASSERT_EQ(sink.points["a/b"].size(), 2U);
+  EXPECT_TRUE(std::isnan(sink.points["a/b"][0].value));
 }
 
 TEST(EventFile, ReadsScalarsHoweverTheBytesAreCut) {

@@ -30,6 +30,7 @@ class MetricBatch : public metrics::PointSink {
   void OnHyperparameter(std::string_view name, const std::string& json) override;
 
   bool empty() const { return waiting_ == 0; }
+  int64_t waiting() const { return waiting_; }    // points that no Take has had
   int64_t points() const { return points_; }      // in all
   int64_t left_out() const { return left_out_; }  // of series beyond the most
   // The first names, for people: "'acc', 'loss' and 3 more".

@@ -275,7 +275,7 @@ void MetricCollector::Run() {
 
 bool MetricCollector::FlushDue() const {
   if (batch_.empty() && !writer_.pending()) return false;
-  if (!flushed_ || batch_.points() > kManyPoints) return true;
+  if (!flushed_ || batch_.waiting() > kManyPoints) return true;
   const MonoTime now = clock_.Mono();
   if (store_.traits().requests_are_free) return now - *flushed_ >= Duration::Seconds(2);
   return now - *flushed_ >= (now - started_ < kYoung ? kYoungFlush : kFlush);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <string_view>
+#include <tuple>
 
 #include "base/text.h"
 #include "metrics/numbers.h"
@@ -45,6 +47,15 @@ Status Walk(const std::string& root, const std::string& before, bool events, boo
   return WalkTree(root, filter);
 }
 
+// The second in which an event file was begun, as writers put it into its name; else 0.
+int64_t MadeAt(const std::string& path) {
+  constexpr std::string_view kBefore = ".tfevents.";
+  const size_t at = path.rfind(kBefore);
+  if (at == path.npos) return 0;
+  const std::string_view rest = std::string_view(path).substr(at + kBefore.size());
+  return WholeNumber(rest.substr(0, rest.find('.')), 0, INT64_MAX).value_or(0);
+}
+
 // "1732449123.4", "20261124-101112": nobody's name for a part of a run.
 bool IsTime(const std::string& name) {
   return name.find_first_not_of("0123456789.-_:T") == std::string::npos;
@@ -69,8 +80,11 @@ Result<std::vector<FoundFile>> FindMetricFiles(const MetricPlaces& places) {
   } else if (!named.empty()) {
     STOKER_TRY(Walk(places.workdir + "/" + named, named + "/", true, false, &found));
   }
-  std::sort(found.begin(), found.end(),
-            [](const FoundFile& a, const FoundFile& b) { return a.path < b.path; });
+  // As one look after the other would have found them: names depend on who was first.
+  std::sort(found.begin(), found.end(), [](const FoundFile& a, const FoundFile& b) {
+    return std::make_tuple(MadeAt(a.path), FolderOf(a.path), a.path) <
+           std::make_tuple(MadeAt(b.path), FolderOf(b.path), b.path);
+  });
   return found;
 }
 

@@ -16,7 +16,8 @@ struct MetricPlaces {
 };
 
 // events.out.tfevents.* (TensorBoard's writers put that into the name), metrics.csv and
-// metrics.jsonl, at most kMaxFound of them, ordered by path; nothing below folders of packages.
+// metrics.jsonl, at most kMaxFound of them, those that were begun first before others; nothing
+// below folders of packages.
 inline constexpr size_t kMaxFound = 500;
 struct FoundFile {
   std::string kind;

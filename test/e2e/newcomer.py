@@ -201,7 +201,7 @@ def test_said(results, world):
     results.check("wait: ends with what was kept, as run does",
                   f"kept 1 file, 3 B: stoker get {job}" in done.stdout, done.stdout)
     kept = world.json("wait", job)["kept"]
-    results.check("wait --json: the same", kept == {"files": 1, "bytes": 3}, kept)
+    results.check("wait --json: the same", kept == {"files": 1, "bytes": 3, "profiles": 0}, kept)
     done = world.stoker("get", job, "/sys/kernel")
     results.check("get: into a folder that one may not write", done.returncode == 1
                   and "cannot make the folder '/sys/kernel/model'" in done.stderr

@@ -35,6 +35,7 @@ class Storm:
         self.acts = {}
         self.dead = {}  # node: when it comes back
         self.suspended = {}
+        self.drained = []
 
     def running(self):
         return [(number, name) for number, name, state in self.lab.all_jobs()
@@ -119,6 +120,7 @@ class Storm:
                        if all_of_it or when < time.monotonic()]:
             del self.suspended[number]
             self.lab.try_out("scontrol", "resume", number)
+        self.drained += self.lab.resume_nodes(but=self.dead)
 
 
 def submit(world, rng, number):
@@ -178,6 +180,8 @@ def main():
             time.sleep(rng.uniform(0.3, 1.5))
         storm.mend(all_of_it=True)
         print("acts:", storm.acts, flush=True)
+        if storm.drained:
+            print("resumed:", storm.drained, flush=True)
         judge(results, world, lab, jobs)
         for job, _, _ in jobs:
             results.run(f"nothing is left of {job}", world.nothing_left, job, 120)

@@ -330,6 +330,46 @@ def test_controller_away(lab, check, full):
         world.nothing_left(job, 120)
 
 
+def lost(world, lab, check, what, job, saved):
+    world.running(job)
+    world.wait_for("some steps", lambda: world.step_of(job) >= 5, 60, 0.5)
+    lab.lose(saved)
+    lab.wait_for("slurmctld", lambda: lab.try_out("squeue") is not None)
+    lab.out("scontrol", "update", "PartitionName=frail", "State=UP")
+    looks = world.start("wait", job)
+    state = world.ended(job, 240)
+    looks.wait(30)
+    lab.resume_nodes()
+    runs = world.runs(job)
+    check(f"a job that Slurm's controller {what} goes on in another", state == "Succeeded"
+          and len(runs) == 2, (state, runs, world.job(job)))
+    check("where it was saved last", not whole(runs, 60, redone=15), runs)
+    world.nothing_left(job, 120)
+
+
+def test_controller_forgets(lab, check, _):
+    """slurmctld dies before it has saved that it took the job: it ends what runs of it, and gives
+    its number to the next, which it may take for the first, and end."""
+    with SlurmWorld(lab) as world:
+        saved = lab.saved()
+        job = world.train(60, where="slurm/frail", pause=0.3)
+        number = world.running(job)
+        lost(world, lab, check, "forgot", job, saved)
+        check("which had its number", number in world.slurm_jobs(job),
+              (number, world.slurm_jobs(job)))
+
+
+def test_controller_begins_anew(lab, check, _):
+    """slurmctld dies before it has saved that it began the job: it ends what runs of it, and begins
+    it again, or tries to. Slurm may call that a cancel."""
+    with SlurmWorld(lab) as world:
+        lab.out("scontrol", "update", "PartitionName=frail", "State=DOWN")
+        job = world.train(60, where="slurm/frail", pause=0.3)
+        world.wait_for("it to queue", lambda: list(world.slurm_jobs(job)))
+        saved = lab.saved()
+        lost(world, lab, check, "lost and began anew", job, saved)
+
+
 def test_refused(lab, check, _):
     with SlurmWorld(lab) as world:
         done = world.stoker("run", "--infra", "slurm/nowhere", "--", "true", timeout=60)
@@ -425,7 +465,9 @@ def test_unseen_folder(lab, check, _):
               state == "Failed" and "all nodes see" in shown, shown)
 
 
-ALONE = {"controller_away": test_controller_away, "unseen_folder": test_unseen_folder}
+ALONE = {"controller_away": test_controller_away, "controller_forgets": test_controller_forgets,
+         "controller_begins_anew": test_controller_begins_anew,
+         "unseen_folder": test_unseen_folder}
 TOGETHER = {"limit": test_limit, "preempted": test_preempted, "node_killed": test_node_killed,
             "one": test_one, "two": test_two, "requeued": test_requeued,
             "suspended": test_suspended, "scancel": test_scancel,

@@ -23,6 +23,8 @@ constexpr int64_t kMostBytes = 1 << 20;
 constexpr int64_t kLastWords = 2000;
 constexpr Duration kMarksKept = Duration::Hours(24 * 30);
 constexpr Duration kUnsentKept = Duration::Hours(24);  // longer than a request may be sent
+// Slurm's numbers go round, and begin anew after some time; a controller that died sooner.
+constexpr Duration kGivenAgain = Duration::Hours(1);
 constexpr char kSending[] = "sending-";
 constexpr char kSignalled[] = "signalled-";
 
@@ -53,9 +55,12 @@ std::string Text(const Json& json, const char* key) {
   return it != json.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
+std::string TextOf(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 Status WriteJson(const std::string& path, const Json& json) {
-  return sys::WriteFileAtomic(
-      path, json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n", 0600, false);
+  return sys::WriteFileAtomic(path, TextOf(json), 0600, false);
 }
 
 // By the file server's clock, as all times of files here.
@@ -84,11 +89,19 @@ Result<LaunchRequest> SlurmFolder::Request() const {
 
 int64_t SlurmFolder::Job() const { return ReadNumber(path_ + "/job"); }
 
-Status SlurmFolder::KeepJob(int64_t job) const {
-  return sys::WriteFileAtomic(path_ + "/job", std::to_string(job) + "\n", 0600, false);
+int64_t SlurmFolder::Started() const { return ReadNumber(path_ + "/started"); }
+
+SlurmTraces SlurmFolder::Traces() const {
+  const auto text = sys::ReadFile(path_ + "/begun", 64);
+  const auto begun = ParseRfc3339(text.ok() ? text->substr(0, text->find('\n')) : "");
+  return {begun.value_or(WallTime()), sys::FileExists(path_ + "/left"),
+          sys::FileExists(path_ + "/again")};
 }
 
-int64_t SlurmFolder::Started() const { return ReadNumber(path_ + "/started"); }
+void SlurmFolder::KeepBegun(WallTime begun) const {
+  if (begun.ms > 0 && !sys::FileExists(path_ + "/begun"))
+    (void)LinkFirst("begun", FormatRfc3339(begun) + "\n");
+}
 
 WallTime SlurmFolder::LearntAt() const {
   return std::max(ChangedAt(path_ + "/job"), ChangedAt(path_ + "/started"));
@@ -123,14 +136,18 @@ std::optional<SlurmEnd> SlurmFolder::End() const {
 }
 
 // Written beside its place and linked there, which fails when somebody was first.
-Status SlurmFolder::KeepEnd(const SlurmEnd& end) const {
-  const std::string fresh = path_ + "/.end-" + Hex64(sys::RandomU64());
-  STOKER_TRY(WriteJson(fresh, {{"by", kEnders[static_cast<size_t>(end.by)]}, {"why", end.why}}));
-  const int linked = link(fresh.c_str(), (path_ + "/end").c_str());
+Status SlurmFolder::LinkFirst(const std::string& name, const std::string& text) const {
+  const std::string fresh = path_ + "/." + name + "-" + Hex64(sys::RandomU64());
+  STOKER_TRY(sys::WriteFileAtomic(fresh, text, 0600, false));
+  const int linked = link(fresh.c_str(), (path_ + "/" + name).c_str());
   const int error = errno;
   (void)unlink(fresh.c_str());
   if (linked == 0 || error == EEXIST) return Status::Ok();
-  return ErrnoStatus("marking the end in " + path_, error);
+  return ErrnoStatus("writing " + name + " in " + path_, error);
+}
+
+Status SlurmFolder::KeepEnd(const SlurmEnd& end) const {
+  return LinkFirst("end", TextOf({{"by", kEnders[static_cast<size_t>(end.by)]}, {"why", end.why}}));
 }
 
 std::optional<SlurmNodeFile> SlurmFolder::Node(int index) const {
@@ -170,8 +187,6 @@ bool SlurmFolder::SignalledSince(WallTime when) const {
   });
 }
 
-bool SlurmFolder::HasLeft() const { return sys::FileExists(path_ + "/left"); }
-
 std::string SlurmFolder::LastWords(int64_t job) const {
   const auto text = sys::ReadFile(path_ + "/slurm-" + std::to_string(job) + ".log", kMostBytes);
   if (!text.ok()) return "";
@@ -201,14 +216,39 @@ Status SlurmState::Make(const LaunchRequest& request) const {
   return made;
 }
 
+Status SlurmState::KeepJob(const LaunchRequest& request, int64_t job) const {
+  const std::string path = PathOf(request);
+  if (WasOfAnother(NameOf(request.ledger_id, request.job, request.token), job)) {
+    STOKER_TRY(sys::WriteFileAtomic(path + "/again", "", 0600, false));
+  }
+  return sys::WriteFileAtomic(path + "/job", std::to_string(job) + "\n", 0600, false);
+}
+
+bool SlurmState::WasOfAnother(const std::string& name, int64_t job) const {
+  for (const SlurmFolder& folder : ListAll()) {
+    const bool same = folder.path() == root_ + "/requests/" + name;
+    if (!same && (folder.Job() == job || folder.Started() == job)) return true;
+  }
+  const auto marks = sys::ListDir(root_ + "/over");
+  if (!marks.ok()) return false;
+  const WallTime now = ChangedAt(root_ + "/requests");
+  return std::any_of(marks->begin(), marks->end(), [&](const sys::DirEntry& mark) {
+    const std::string path = root_ + "/over/" + mark.name;
+    return mark.name != name && now - ChangedAt(path) < kGivenAgain && ReadNumber(path) == job;
+  });
+}
+
 bool SlurmState::IsOver(const LaunchRequest& request) const {
   return sys::FileExists(root_ + "/over/" + NameOf(request.ledger_id, request.job, request.token));
 }
 
 Status SlurmState::Remove(const LaunchRequest& request) const {
   const std::string name = NameOf(request.ledger_id, request.job, request.token);
+  const SlurmFolder folder = Of(request);
+  const int64_t job = folder.Started() != 0 ? folder.Started() : folder.Job();
   STOKER_TRY(sys::MakeDirs(root_ + "/over", 0700));
-  STOKER_TRY(sys::WriteFileAtomic(root_ + "/over/" + name, "", 0600, false));
+  STOKER_TRY(sys::WriteFileAtomic(root_ + "/over/" + name,
+                                  job == 0 ? "" : std::to_string(job) + "\n", 0600, false));
   STOKER_TRY(sys::RemoveTree(root_ + "/requests/" + name));
   const auto marks = sys::ListDir(root_ + "/over");
   const WallTime now = ChangedAt(root_ + "/over/" + name);

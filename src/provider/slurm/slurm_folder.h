@@ -6,13 +6,15 @@
 //     sending-RANDOM somebody waits for sbatch's answer, or died over it
 //     job            the number of the job that Slurm made of it
 //     started        that number, written by the batch script before all else: it begins once
+//     begun          when it began, as Slurm says
 //     node-INDEX     a node's address, and until when it lives unless that is moved
 //     notice         a fire drill's
 //     end            who ended it, and why; from then on nothing of it begins
+//     again          Slurm had given that number to another request before, and forgotten it
 //     left           the batch script has ended after it was told to: what follows is no word of
 //     why signalled-INDEX  a node has been sent SIGTERM
 //   STATE/slurm/over/LEDGER-JOB.TOKEN
-//     what is left of it for a month: nothing is sent again by this token
+//     what is left of it for a month, with its number: nothing is sent again by this token
 //
 // Slurm forgets a job minutes after its end; this does not. All files appear whole.
 #pragma once
@@ -39,6 +41,13 @@ struct SlurmEnd {
   std::string why;
 };
 
+// What Slurm does not tell of a job.
+struct SlurmTraces {
+  WallTime begun;     // when Slurm said first that it began; 0 = nobody has asked by then
+  bool left = false;  // its batch script was told to end, and has
+  bool again = false;
+};
+
 struct SlurmNodeFile {
   std::string address;
   WallTime expires;
@@ -52,11 +61,13 @@ class SlurmFolder {
   bool Exists() const;
 
   Result<LaunchRequest> Request() const;
-  // 0 = not known (yet).
+  // 0 = not known (yet). SlurmState keeps it.
   int64_t Job() const;
-  Status KeepJob(int64_t job) const;
   // By which job of Slurm; 0 = none.
   int64_t Started() const;
+  SlurmTraces Traces() const;
+  // The first time stays: a job that Slurm says began later was lost, and begun anew.
+  void KeepBegun(WallTime begun) const;
   // When it last learnt of a job, or that one has begun; by the file server's clock.
   WallTime LearntAt() const;
   // From when to when somebody waits for an answer.
@@ -74,11 +85,12 @@ class SlurmFolder {
   // A node has been sent a signal: what was read of the queue before is old.
   void Signalled(int index) const;
   bool SignalledSince(WallTime when) const;
-  bool HasLeft() const;
   // The last lines of the batch script's output; "" = none.
   std::string LastWords(int64_t job) const;
 
  private:
+  Status LinkFirst(const std::string& name, const std::string& text) const;
+
   std::string path_;
 };
 
@@ -89,6 +101,8 @@ class SlurmState {
   std::string PathOf(const LaunchRequest& request) const;
   SlurmFolder Of(const LaunchRequest& request) const { return SlurmFolder(PathOf(request)); }
   Status Make(const LaunchRequest& request) const;
+  // The number that Slurm has given to it.
+  Status KeepJob(const LaunchRequest& request, int64_t job) const;
   bool IsOver(const LaunchRequest& request) const;
   // Leaves a mark in its place, then removes it.
   Status Remove(const LaunchRequest& request) const;
@@ -102,6 +116,8 @@ class SlurmState {
   bool Knows(const std::string& ledger, const std::string& job) const;
 
  private:
+  bool WasOfAnother(const std::string& name, int64_t job) const;
+
   std::string root_;
 };
 

@@ -66,7 +66,7 @@ TEST_F(SlurmRequests, WhatEndedUnderNoNumberGoes) {
 TEST_F(SlurmRequests, WhatSlurmHasTakenStays) {
   const LaunchRequest taken = Make("taken");
   const LaunchRequest started = Make("started");
-  ASSERT_TRUE(state_.Of(taken).KeepJob(7).ok());
+  ASSERT_TRUE(state_.KeepJob(taken, 7).ok());
   ASSERT_TRUE(sys::WriteFileAtomic(state_.PathOf(started) + "/started", "8\n", 0600, false).ok());
   for (const LaunchRequest& one : {taken, started}) Age(one);
   state_.ClearUnsent(now_);

@@ -89,9 +89,10 @@ class Host : public SlurmHost {
     const WallTime until = *signalled + std::min(kAwaitMost, Leaves());
     while (!stop()) {
       if (auto end = folder_.End()) return end;
-      const auto row = tools_.Job(job_, std::max(until - clock_.Wall(), kAskLeast));
+      const auto row =
+          tools_.Job(job_, identity_.request.token, std::max(until - clock_.Wall(), kAskLeast));
       const bool answered = row.ok() && *row;
-      const auto who = answered ? WhoEndedSlurmJob(**row, folder_.HasLeft()) : std::nullopt;
+      const auto who = answered ? WhoEndedSlurmJob(**row, folder_.Traces()) : std::nullopt;
       if (who) {
         (void)folder_.KeepEnd(*who);
         return folder_.End().value_or(*who);  // somebody may have been first
@@ -122,9 +123,11 @@ class Host : public SlurmHost {
     const Duration every = SignalledAt() ? kLookWhenSignalled : kLookEvery;
     if (looked_ && now - *looked_ < every) return;
     looked_ = now;
-    const auto row = tools_.Job(job_);
+    const auto row = tools_.Job(job_, identity_.request.token);
     // No answer says nothing, and a controller that is away ends nobody.
-    if (row.ok() && *row) row_ = **row;
+    if (!row.ok() || !*row) return;
+    row_ = **row;
+    if (row_->Has("RUNNING")) folder_.KeepBegun(row_->started);
   }
 
   // A job that is preempted may have time of grace, which squeue shows as its new end. The program
@@ -183,8 +186,8 @@ Result<std::unique_ptr<SlurmHost>> MakeSlurmHost(const std::string& dir, Clock& 
   HostIdentity identity;
   identity.index = static_cast<int>(*index);
   identity.launch = request.launches[static_cast<size_t>(*index)];
+  identity.instance_id = SlurmInstanceId(*job, static_cast<size_t>(*index), request.token);
   identity.request = std::move(request);
-  identity.instance_id = std::to_string(*job) + "." + std::to_string(*index);
   identity.boot_id = sys::BootId();
   const auto node = folder.Node(identity.index);
   identity.address = node ? node->address : SlurmVariable("SLURMD_NODENAME");

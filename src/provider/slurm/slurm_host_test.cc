@@ -119,6 +119,23 @@ TEST_F(SlurmHostTest, AnEndIsToldOnceSlurmAnswers) {
   EXPECT_EQ(end->by, SlurmEnder::kOwner);
 }
 
+// A controller that forgot job 5 gave its number to another one, which its owner cancels.
+TEST_F(SlurmHostTest, AnotherJobOfThatNumberSaysNothing) {
+  const std::string other = "5|CANCELLED|None|1795545000|1795545001|N/A|0|0|n1|stoker-job2.4567|x";
+  Squeue(other, 1, other);
+  EXPECT_FALSE(Ender(false));
+  EXPECT_FALSE(folder_.End());
+}
+
+TEST_F(SlurmHostTest, WhenItBeganIsWrittenDownOnce) {
+  Squeue(kRuns, 1, kRuns);
+  EXPECT_EQ(folder_.Traces().begun.ms, 0);
+  EXPECT_TRUE(Host()->PollNotice().ok());
+  EXPECT_EQ(folder_.Traces().begun.ms, 1'795'545'000'000);
+  folder_.KeepBegun(WallTime{1'795'545'009'000});
+  EXPECT_EQ(folder_.Traces().begun.ms, 1'795'545'000'000);
+}
+
 TEST_F(SlurmHostTest, WithoutSlurmsProgramsOthersSeeToIt) {
   setenv("PATH", dir_.path().c_str(), 1);
   EXPECT_FALSE(Ender(true));
@@ -155,10 +172,28 @@ TEST_F(SlurmHostTest, TheScriptTellsOfItsOwnEndAlone) {
   run("exit 0\n");
   ASSERT_TRUE(folder_.End());
   EXPECT_EQ(folder_.End()->by, SlurmEnder::kSelf);
-  EXPECT_FALSE(folder_.HasLeft());
+  EXPECT_FALSE(folder_.Traces().left);
   run("kill -TERM $PPID\n");
   EXPECT_FALSE(folder_.End());
-  EXPECT_TRUE(folder_.HasLeft());
+  EXPECT_TRUE(folder_.Traces().left);
+}
+
+// Slurm says of neither that the first was lost; of another job it would say no less.
+TEST_F(SlurmHostTest, TheScriptTellsThatItsJobIsBegunAnew) {
+  const std::string script =
+      BatchScript(*ParseSlurmRequest(request_), SlurmAsk(), {folder_.path(), "/bin/true"});
+  Program("srun", "exit 1\n");
+  Program("script", script);
+  const auto begun_by = [&](const std::string& job) {
+    EXPECT_TRUE(sys::WriteFileAtomic(folder_.path() + "/started", job + "\n", 0600, false).ok());
+    EXPECT_EQ(std::system((dir_.path() + "/script").c_str()), 0);
+    return folder_.End();
+  };
+  EXPECT_FALSE(begun_by("4"));
+  const auto end = begun_by("5");
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->by, SlurmEnder::kPlatform);
+  EXPECT_EQ(end->why, "Slurm's controller lost job 5 and began it anew");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "provider/slurm/slurm_folder.h"
+#include "provider/slurm/slurm_queue.h"
 #include "spec/text/slurm_words.h"
 
 namespace stoker {
@@ -14,6 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kNamePrefix = "stoker-";
+constexpr size_t kShortToken = 8;
 constexpr int64_t kMebibyte = int64_t{1} << 20;
 constexpr int64_t kMostSpan = int64_t{100'000'000'000'000};
 
@@ -47,6 +49,19 @@ std::string JobOfSlurmName(std::string_view name) {
   name.remove_prefix(kNamePrefix.size());
   const std::string job(name.substr(0, name.rfind('.')));
   return IsSafeName(job) ? job : "";
+}
+
+std::string SlurmInstanceId(int64_t job, size_t index, const std::string& token) {
+  return std::to_string(job) + "." + std::to_string(index) + "." + token.substr(0, kShortToken);
+}
+
+int64_t JobOfSlurmInstance(const std::string& id) {
+  return WholeNumber(id.substr(0, id.find('.')), 1, kMostSlurmJob).value_or(0);
+}
+
+bool IsOfSlurmInstance(const std::string& id, std::string_view token) {
+  const std::vector<std::string> words = Split(id, '.');
+  return words.size() < 3 || token.substr(0, kShortToken) == words[2];
 }
 
 std::string SlurmComment(const LaunchRequest& request) {
@@ -132,8 +147,17 @@ std::string BatchScript(const LaunchRequest& request, const SlurmAsk& ask,
       "  exit 65\n"
       "fi\n"
       "if [ -e \"$folder/end\" ]; then echo 'stoker: this request is over'; exit 0; fi\n"
+      "end() {\n"  // The first end counts.
+      "  end=\"$folder/.end-$SLURM_JOB_ID\"\n"
+      "  printf '{\"by\":\"%s\",\"why\":\"%s\"}\\n' \"$1\" \"$2\" >\"$end\"\n"
+      "  ln \"$end\" \"$folder/end\" 2>/dev/null\n"
+      "  rm -f \"$end\"\n"
+      "}\n"
       "if ! (set -C; echo \"$SLURM_JOB_ID\" >\"$folder/started\"); then\n"
       "  echo 'stoker: this request has begun before, or its folder cannot be written'\n"
+      "  if [ \"$(cat \"$folder/started\")\" = \"$SLURM_JOB_ID\" ]; then\n"
+      "    end platform \"Slurm's controller lost job $SLURM_JOB_ID and began it anew\"\n"
+      "  fi\n"
       "  exit 0\n"
       "fi\n"
       "export " +
@@ -149,10 +173,7 @@ std::string BatchScript(const LaunchRequest& request, const SlurmAsk& ask,
          // the first end counts: it may have been cancelled.
          "code=$?\n"
          "if [ -n \"$told\" ]; then : >\"$folder/left\"; exit $code; fi\n"
-         "end=\"$folder/.end-$SLURM_JOB_ID\"\n"
-         "printf '{\"by\":\"self\",\"why\":\"its nodes left it\"}\\n' >\"$end\"\n"
-         "ln \"$end\" \"$folder/end\" 2>/dev/null\n"
-         "rm -f \"$end\"\n"
+         "end self 'its nodes left it'\n"
          "exit $code\n";
   return out;
 }

@@ -31,6 +31,13 @@ std::string SlurmJobName(const LaunchRequest& request);
 std::string TokenOfSlurmName(std::string_view name);
 std::string JobOfSlurmName(std::string_view name);
 
+// An instance: "5.0.0123abcd" is job 5, its first node, and how the token begins, as a controller
+// that died may give its number to another.
+std::string SlurmInstanceId(int64_t job, size_t index, const std::string& token);
+int64_t JobOfSlurmInstance(const std::string& id);  // 0 = it is none
+// False only for another one of that number. An id that an older stoker wrote has no token.
+bool IsOfSlurmInstance(const std::string& id, std::string_view token);
+
 // For people, and for whoever has lost the request's folder: ledger, job, token, launches.
 std::string SlurmComment(const LaunchRequest& request);
 // Of one that SlurmComment wrote: with token, ledger_id, job and launches. nullopt: another's.

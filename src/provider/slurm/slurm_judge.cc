@@ -47,13 +47,19 @@ bool IsWaiting(const SlurmJobSeen& row) {
 // It ended, and its batch script has not begun: no machine of it was ever up.
 SlurmVerdict NeverBegan(const SlurmFound& found) {
   const SlurmJobSeen& row = *found.row;
-  if (row.Has("CANCELLED")) {
+  if (row.Has("CANCELLED") && !found.traces.again) {
     return IsGone({SlurmEnder::kOwner, SlurmEndInWords(row) + " before it began"});
   }
-  SlurmVerdict verdict = IsGone({SlurmEnder::kPlatform, SlurmEndInWords(row)});
+  // What a forgotten job of its number still does on the nodes ends it, or they do not begin it
+  // beside that: of neither anybody would know who it was.
+  const std::string why = row.Has("CANCELLED")
+                              ? "Slurm gave the number " + std::to_string(row.job) +
+                                    " twice, and ended the second as the first"
+                              : SlurmEndInWords(row);
+  SlurmVerdict verdict = IsGone({SlurmEnder::kPlatform, why});
   Refusal refusal;
-  refusal.scope = RefusalScope::kZone;
-  refusal.message = SlurmEndInWords(row);
+  refusal.scope = row.Has("CANCELLED") ? RefusalScope::kRequest : RefusalScope::kZone;
+  refusal.message = why;
   // All else is a node's bad moment: another, or the same one later, may be better.
   if (row.Has("FAILED") &&
       (row.exit_code == kScriptSeesNothing || (row.exit_code & 0x7f) == kNoOutput)) {
@@ -74,11 +80,24 @@ SlurmVerdict NeverBegan(const SlurmFound& found) {
   return verdict;
 }
 
+// A controller that dies forgets that it has begun a job, ends what runs of it by SIGKILL when its
+// nodes tell of that, and begins it once more: as no restart, and neither that nor how it ends,
+// "CANCELLED" where the nodes are not ready for it, is anybody's doing.
+bool HasBegunAnew(const SlurmJobSeen& row, WallTime begun) {
+  return begun.ms > 0 && row.started > begun && !IsWaiting(row);
+}
+
+SlurmEnd BegunAnew(const SlurmJobSeen& row) {
+  return {SlurmEnder::kPlatform, "Slurm's controller lost job " + std::to_string(row.job) +
+                                     " and began it anew: stoker goes on in a new one"};
+}
+
 SlurmVerdict OfRow(const SlurmFound& found) {
   const SlurmJobSeen& row = *found.row;
   const std::string number = "Slurm's job " + std::to_string(row.job);
   const bool waits_again = IsWaiting(row) && found.started == row.job;
   if (waits_again && found.behind) return Stands(InstanceState::kBooting);
+  if (HasBegunAnew(row, found.traces.begun)) return IsGone(found.end.value_or(BegunAnew(row)));
   const bool requeued = row.restarts > 0 || waits_again;
   if (requeued) {
     return IsGone({SlurmEnder::kPlatform, number + " was requeued: stoker goes on in a new one"});
@@ -86,12 +105,12 @@ SlurmVerdict OfRow(const SlurmFound& found) {
   if (row.Ended()) {
     if (found.end) return IsGone(*found.end);
     if (found.started == 0) return NeverBegan(found);
-    return IsGone(WhoEndedSlurmJob(row, found.left)
+    return IsGone(WhoEndedSlurmJob(row, found.traces)
                       .value_or(SlurmEnd{SlurmEnder::kSelf, SlurmEndInWords(row)}));
   }
   if (row.Has("COMPLETING")) {
     if (!found.end && found.started != 0) {
-      const auto who = WhoEndedSlurmJob(row, found.left);
+      const auto who = WhoEndedSlurmJob(row, found.traces);
       if (who && who->by == SlurmEnder::kOwner) return IsGone(*who);
     }
     if (found.end && found.end->by == SlurmEnder::kOwner) return IsGone(*found.end);
@@ -135,7 +154,8 @@ SlurmFound FindSlurmJob(const std::vector<SlurmJobSeen>& rows, int64_t started, 
   return found;
 }
 
-std::optional<SlurmEnd> WhoEndedSlurmJob(const SlurmJobSeen& seen, bool left) {
+std::optional<SlurmEnd> WhoEndedSlurmJob(const SlurmJobSeen& seen, const SlurmTraces& traces) {
+  if (HasBegunAnew(seen, traces.begun)) return BegunAnew(seen);
   if (seen.restarts > 0) {
     return SlurmEnd{SlurmEnder::kPlatform, "Slurm's job " + std::to_string(seen.job) +
                                                " was requeued: stoker goes on in a new one"};
@@ -150,9 +170,10 @@ std::optional<SlurmEnd> WhoEndedSlurmJob(const SlurmJobSeen& seen, bool left) {
   if (seen.Has("CANCELLED")) return SlurmEnd{SlurmEnder::kOwner, why};
   // Before 23.02 a job that is completing says that alone. It began, no node of it has left it, and
   // it is not Slurm's own doing: that leaves scancel. Once its script has left by itself, it says
-  // so, too, after whatever end.
+  // so, too, after whatever end; and when another one of its number, which Slurm has forgotten,
+  // ends.
   const bool hidden = seen.states.size() == 1 && seen.Has("COMPLETING") && !failed;
-  if (hidden && !left && seen.reason.empty()) {
+  if (hidden && !traces.left && !traces.again && seen.reason.empty()) {
     return SlurmEnd{SlurmEnder::kOwner,
                     "Slurm's job " + std::to_string(seen.job) + ": it was cancelled"};
   }

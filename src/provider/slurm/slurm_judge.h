@@ -21,7 +21,7 @@ struct SlurmFound {
   int64_t started = 0;              // the job that wrote so into the folder
   int64_t kept = 0;                 // the job that the folder knows
   std::optional<SlurmEnd> end;
-  bool left = false;  // as SlurmFolder::HasLeft
+  SlurmTraces traces;
   bool sending = false;
   // Slurm was asked before the folder learnt the last of this, or in the same moment: that it shows
   // no job, or one that waits, says nothing yet.
@@ -49,7 +49,7 @@ struct SlurmVerdict {
 SlurmVerdict JudgeSlurmJob(const SlurmFound& found);
 
 // Of a job that began and is being ended, or has ended, and that stoker has not ended itself: by
-// whom. nullopt: nobody can tell (yet). `left`: SlurmFolder::HasLeft.
-std::optional<SlurmEnd> WhoEndedSlurmJob(const SlurmJobSeen& seen, bool left);
+// whom. nullopt: nobody can tell (yet).
+std::optional<SlurmEnd> WhoEndedSlurmJob(const SlurmJobSeen& seen, const SlurmTraces& traces);
 
 }  // namespace stoker

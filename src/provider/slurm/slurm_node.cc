@@ -268,9 +268,9 @@ void Node::LearnWho() {
     who_is_known_ = true;
     return;
   }
-  const auto row = tools_.Job(job_);
+  const auto row = tools_.Job(job_, request_.token);
   if (!row.ok() || !*row) return;
-  const auto who = WhoEndedSlurmJob(**row, folder_.HasLeft());
+  const auto who = WhoEndedSlurmJob(**row, folder_.Traces());
   if (!who) return;
   who_is_known_ = folder_.KeepEnd(*who).ok();
   Log(who->why);

@@ -44,14 +44,9 @@ LaunchAnswer Over() {
 std::vector<std::string> IdsOf(const LaunchRequest& request, int64_t job) {
   std::vector<std::string> ids;
   for (size_t index = 0; index < request.launches.size(); ++index) {
-    ids.push_back(std::to_string(job) + "." + std::to_string(index));
+    ids.push_back(SlurmInstanceId(job, index, request.token));
   }
   return ids;
-}
-
-// The job of an instance's id; 0 = it is none.
-int64_t JobOfId(const std::string& id) {
-  return WholeNumber(id.substr(0, id.find('.')), 1, kMostSlurmJob).value_or(0);
 }
 
 class Slurm : public Provider, public PlaceTeller {
@@ -135,24 +130,22 @@ class Slurm : public Provider, public PlaceTeller {
   }
 
   Status Terminate(const std::string& id) override {
-    const int64_t job = JobOfId(id);
+    const int64_t job = JobOfSlurmInstance(id);
     if (job == 0) return Status(Code::kInvalid, "not an instance: " + Printable(id));
     STOKER_ASSIGN(const Looked looked, Ask());
     std::string token;
     std::optional<LaunchRequest> request;
-    for (const SlurmFolder& folder : state_.ListAll()) {
-      if (folder.Job() != job && folder.Started() != job) continue;
-      const auto kept = folder.Request();
-      if (!kept.ok()) continue;
-      request = *kept;
-      token = request->token;
-      STOKER_TRY(folder.KeepEnd({SlurmEnder::kSelf, "ended by stoker"}));
+    for (const LaunchRequest& one : RequestsOf(id)) {
+      request = one;
+      token = one.token;
+      STOKER_TRY(state_.Of(one).KeepEnd({SlurmEnder::kSelf, "ended by stoker"}));
     }
     // A number that Slurm has given to another job since is not ours: its name tells.
     std::vector<int64_t> running;
     for (const SlurmJobSeen& row : looked.rows) {
       const std::string its = TokenOfSlurmName(row.name);
-      const bool ours = token.empty() ? row.job == job && !its.empty() : its == token;
+      const bool its_own = row.job == job && !its.empty() && IsOfSlurmInstance(id, its);
+      const bool ours = token.empty() ? its_own : its == token;
       if (ours && !row.Ended()) running.push_back(row.job);
     }
     if (!running.empty()) {
@@ -174,13 +167,14 @@ class Slurm : public Provider, public PlaceTeller {
   // A preemption takes all nodes of a job.
   Status Interrupt(const std::string& id, Duration lead) override {
     const Status none(Code::kNotFound, "instance " + Printable(id) + " does not run");
-    const int64_t job = JobOfId(id);
+    const int64_t job = JobOfSlurmInstance(id);
     if (job == 0) return none;
     STOKER_ASSIGN(const Looked looked, Ask());
     for (const SlurmJobSeen& row : looked.rows) {
       if (row.job != job || !row.Has("RUNNING")) continue;
-      for (const SlurmFolder& folder : state_.ListAll()) {
-        if ((folder.Started() != job && folder.Job() != job) || folder.End()) continue;
+      for (const LaunchRequest& one : RequestsOf(id)) {
+        const SlurmFolder folder = state_.Of(one);
+        if (TokenOfSlurmName(row.name) != one.token || folder.End()) continue;
         return folder.GiveNotice({"terminate", clock_.Wall() + lead});
       }
     }
@@ -205,6 +199,17 @@ class Slurm : public Provider, public PlaceTeller {
   bool IsOurs(const std::string& ledger, const std::string& job) const {
     return sys::FileExists(options_.state_dir + "/private/" + ledger + "-" + job) ||
            state_.Knows(ledger, job);
+  }
+
+  std::vector<LaunchRequest> RequestsOf(const std::string& id) const {
+    const int64_t job = JobOfSlurmInstance(id);
+    std::vector<LaunchRequest> out;
+    for (const SlurmFolder& folder : state_.ListAll()) {
+      if (folder.Job() != job && folder.Started() != job) continue;
+      auto request = folder.Request();
+      if (request.ok() && IsOfSlurmInstance(id, request->token)) out.push_back(*request);
+    }
+    return out;
   }
 
   Result<Looked> Ask() {
@@ -253,7 +258,7 @@ class Slurm : public Provider, public PlaceTeller {
                   const Looked& looked) const {
     SlurmFound found = FindSlurmJob(looked.rows, folder.Started(), folder.Job());
     found.end = folder.End();
-    found.left = folder.HasLeft();
+    found.traces = folder.Traces();
     found.sending = folder.IsSending(clock_.Wall() - kSendingCounts);
     found.behind = folder.LearntAt() >= looked.at - kSkew;
     found.young = folder.LearntAt() >= clock_.Wall() - kRemembered;
@@ -269,13 +274,16 @@ class Slurm : public Provider, public PlaceTeller {
     if (verdict.end && folder.Exists()) (void)folder.KeepEnd(*verdict.end);
     // Who sent it died before it had written this down. Once Slurm has forgotten the number, nobody
     // could say which instance it is that may be cleared away.
-    if (found.row && folder.Exists() && folder.Job() == 0) (void)folder.KeepJob(found.job);
+    if (found.row && folder.Exists() && folder.Job() == 0) (void)state_.KeepJob(request, found.job);
+    if (verdict.state == InstanceState::kRunning && folder.Exists()) {
+      folder.KeepBegun(found.row->started);
+    }
     const std::vector<std::string> names =
         SlurmNodes(found.row ? found.row->nodes : "", request.launches.size());
     const Duration limit = request.limit.ms > 0 ? request.limit : kDefaultLimit;
     for (size_t index = 0; index < request.launches.size(); ++index) {
       InstanceSeen seen;
-      seen.id = std::to_string(found.job) + "." + std::to_string(index);
+      seen.id = SlurmInstanceId(found.job, index, request.token);
       seen.token = request.token;
       seen.ledger_id = request.ledger_id;
       seen.job = request.job;
@@ -371,13 +379,13 @@ class Slurm : public Provider, public PlaceTeller {
   // Somebody else may have sent the same at the same time: of the jobs of one request the first
   // counts, which Slurm numbers in the order that it takes them.
   LaunchAnswer Sent(const LaunchRequest& request, const SlurmFolder& folder, int64_t job) {
-    (void)folder.KeepJob(job);
+    (void)state_.KeepJob(request, job);
     const auto rows = JobsOf(request.token);
     if (!rows.ok()) return IdsOf(request, job);  // who looks next sees to it
     const SlurmFound found = Find(folder, request, *rows);
     if (found.live == 0 && found.IsOver()) return Over();
     const int64_t first = found.live != 0 ? found.live : job;
-    (void)folder.KeepJob(first);
+    (void)state_.KeepJob(request, first);
     if (first != job) (void)tools_.Cancel({job});
     return IdsOf(request, first);
   }

@@ -149,11 +149,11 @@ TEST(SlurmJudge, WhoEndedIt) {
   // As a job that is requeued looks while its first run is being ended.
   SlurmJobSeen requeued = Row(5, {"COMPLETING"});
   requeued.restarts = 1;
-  EXPECT_EQ(WhoEndedSlurmJob(requeued, false)->by, SlurmEnder::kPlatform);
+  EXPECT_EQ(WhoEndedSlurmJob(requeued, {})->by, SlurmEnder::kPlatform);
   // Its script has left by itself, and all ends look like this one for a moment.
-  EXPECT_EQ(WhoEndedSlurmJob(Row(5, {"COMPLETING"}), false)->by, SlurmEnder::kOwner);
-  EXPECT_FALSE(WhoEndedSlurmJob(Row(5, {"COMPLETING"}), true));
-  EXPECT_EQ(WhoEndedSlurmJob(Row(5, {"CANCELLED"}), true)->by, SlurmEnder::kOwner);
+  EXPECT_EQ(WhoEndedSlurmJob(Row(5, {"COMPLETING"}), {})->by, SlurmEnder::kOwner);
+  EXPECT_FALSE(WhoEndedSlurmJob(Row(5, {"COMPLETING"}), {{}, true}));
+  EXPECT_EQ(WhoEndedSlurmJob(Row(5, {"CANCELLED"}), {{}, true})->by, SlurmEnder::kOwner);
   // What stoker ended itself is nobody's cancel.
   const SlurmEnd own{SlurmEnder::kSelf, "ended by stoker"};
   EXPECT_EQ(Judged(Row(5, {"CANCELLED"}), 5, own).ended_by, EndedBy::kUnknown);
@@ -183,6 +183,64 @@ TEST(SlurmJudge, ARequeuedJobIsGone) {
   EXPECT_EQ(Judged(Row(5, {"PENDING"}), 5).state, InstanceState::kGone);
   row.states = {"RUNNING"};
   EXPECT_EQ(Judged(row, 5).state, InstanceState::kGone);
+}
+
+// What 22.05 printed of a job that its controller, killed four seconds after it had begun it, knew
+// as a waiting one: its nodes were not ready for it a second time, and slurmd cancelled it.
+constexpr char kBegan[] =
+    "1|RUNNING|None|1795631582|1827167582|N/A|0|0|n[1-2]|stoker-a.ff|(null)\n";
+constexpr char kBegunAnew[] =
+    "1|RUNNING|None|1795631591|1827167591|N/A|0|0|n[1-2]|stoker-a.ff|(null)\n";
+constexpr char kEndsAgain[] =
+    "1|COMPLETING|None|1795631591|1795631591|N/A|0|0|n1|stoker-a.ff|(null)\n";
+constexpr char kEndedAgain[] =
+    "1|CANCELLED|None|1795631591|1795631591|N/A|0|0|n[1-2]|stoker-a.ff|(null)\n";
+
+SlurmVerdict JudgedLine(const char* line, WallTime begun,
+                        std::optional<SlurmEnd> end = std::nullopt) {
+  SlurmFound found = FindSlurmJob(ParseSqueueLines(line).value(), 1, 1);
+  found.traces.begun = begun;
+  found.end = std::move(end);
+  return JudgeSlurmJob(found);
+}
+
+TEST(SlurmJudge, WhatTheControllerLostAndBeganAnewIsNobodysCancel) {
+  const WallTime begun{1795631582000};
+  for (const char* line : {kBegunAnew, kEndsAgain, kEndedAgain}) {
+    EXPECT_EQ(JudgedLine(line, begun).state, InstanceState::kGone) << line;
+    EXPECT_EQ(JudgedLine(line, begun).ended_by, EndedBy::kPlatform) << line;
+    const SlurmJobSeen row = ParseSqueueLines(line).value().front();
+    EXPECT_EQ(WhoEndedSlurmJob(row, {begun})->by, SlurmEnder::kPlatform) << line;
+  }
+  EXPECT_EQ(JudgedLine(kBegan, begun).state, InstanceState::kRunning);
+  // That it was cancelled before is known, or nobody knows when it began.
+  const SlurmEnd cancelled{SlurmEnder::kOwner, "it was cancelled"};
+  EXPECT_EQ(JudgedLine(kEndedAgain, begun, cancelled).ended_by, EndedBy::kOwner);
+  EXPECT_EQ(JudgedLine(kEndedAgain, {}).ended_by, EndedBy::kOwner);
+  // A scancel by hand shows when the job began, once.
+  EXPECT_EQ(JudgedLine(kEndedAgain, WallTime{1795631591000}).ended_by, EndedBy::kOwner);
+}
+
+// What 22.05 printed of a job that has the number of one that its controller had forgotten: that
+// one left its node, and slurmctld logged "cancelled by interactive user"; or it was there still,
+// and slurmd "Could not launch job 2 and not able to requeue it, cancelling job".
+constexpr char kOtherLeft[] =
+    "2|CANCELLED|None|1795633024|1795633024|N/A|0|0||stoker-a.ff|(null)\n";
+constexpr char kOtherThere[] =
+    "2|CANCELLED|None|1795633025|1795633025|N/A|0|0|n5|stoker-a.ff|(null)\n";
+
+TEST(SlurmJudge, WhatWasTakenForAForgottenJobOfItsNumberIsNobodysCancel) {
+  for (const char* line : {kOtherLeft, kOtherThere}) {
+    SlurmFound found = FindSlurmJob(ParseSqueueLines(line).value(), 0, 2);
+    EXPECT_EQ(JudgeSlurmJob(found).ended_by, EndedBy::kOwner) << line;
+    found.traces.again = true;
+    EXPECT_EQ(JudgeSlurmJob(found).ended_by, EndedBy::kPlatform) << line;
+    EXPECT_EQ(JudgeSlurmJob(found).refusal->what, RefusalClass::kCapacity) << line;
+  }
+  // Nor is what the other one's end looks like while it runs; a scancel says so in the end.
+  const SlurmTraces again{{}, false, true};
+  EXPECT_FALSE(WhoEndedSlurmJob(Row(5, {"COMPLETING"}), again));
+  EXPECT_EQ(WhoEndedSlurmJob(Row(5, {"CANCELLED"}), again)->by, SlurmEnder::kOwner);
 }
 
 TEST(SlurmJudge, OfTwoJobsOfOneRequestTheFirstCounts) {

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "provider/slurm/slurm_job.h"
 #include "provider/slurm/slurm_refusal.h"
 #include "sys/command.h"
 
@@ -158,11 +159,13 @@ Result<std::vector<SlurmJobSeen>> SlurmTools::Queue(Duration limit) {
   return seen;
 }
 
-Result<std::optional<SlurmJobSeen>> SlurmTools::Job(int64_t job, Duration limit) {
+Result<std::optional<SlurmJobSeen>> SlurmTools::Job(int64_t job, const std::string& token,
+                                                    Duration limit) {
   // A number that Slurm has forgotten is an error to squeue when it is alone, as "--jobs" has it.
   STOKER_ASSIGN(const std::vector<SlurmJobSeen> all, Queue(limit));
   for (const SlurmJobSeen& seen : all) {
-    if (seen.job == job) return std::optional<SlurmJobSeen>(seen);
+    if (seen.job != job || TokenOfSlurmName(seen.name) != token) continue;
+    return std::optional<SlurmJobSeen>(seen);
   }
   return std::optional<SlurmJobSeen>();
 }

@@ -30,8 +30,10 @@ class SlurmTools {
   static constexpr Duration kLookLimit = Duration::Seconds(30);
   // Every job of this user that Slurm remembers.
   Result<std::vector<SlurmJobSeen>> Queue(Duration limit = kLookLimit);
-  // One of them; nullopt: Slurm does not know it (any more).
-  Result<std::optional<SlurmJobSeen>> Job(int64_t job, Duration limit = kLookLimit);
+  // One of them, of that request; nullopt: Slurm does not know it (any more). A controller that
+  // died may have given its number to another.
+  Result<std::optional<SlurmJobSeen>> Job(int64_t job, const std::string& token,
+                                          Duration limit = kLookLimit);
   Status Cancel(const std::vector<int64_t>& jobs) const;
   // How long Slurm waits from SIGTERM to SIGKILL.
   Duration KillWait() const;

@@ -256,6 +256,35 @@ class Lab:
     def stop_controller(self):
         self.stop("slurmctld")
 
+    def saved(self):
+        """What slurmctld would know now if it died: a folder for `lose`."""
+        self.stop_controller()
+        folder = self.dir / f"saved-{time.monotonic_ns()}"
+        shutil.copytree(self.dir / "state", folder)
+        self.start_controller()
+        self.wait_for("slurmctld", lambda: self.try_out("squeue") is not None)
+        return folder
+
+    def lose(self, saved):
+        """slurmctld dies, and knows what it had saved by then. It saves seconds after the fact, and
+        numbers jobs from there on again."""
+        self.stop("slurmctld", signal.SIGKILL)
+        shutil.rmtree(self.dir / "state")
+        shutil.copytree(saved, self.dir / "state")
+        self.start_controller()
+
+    def resume_nodes(self, but=()):
+        """What an administrator does about nodes that slurmctld has drained: "Kill task failed" of
+        one that was killed, "batch job complete failure" of one that could not begin a job beside
+        a lost one of the same number. [(name, why)]"""
+        found = []
+        for line in (self.try_out("sinfo", "-h", "-N", "-R", "-o", "%N|%T|%E") or "").splitlines():
+            name, state, why = line.split("|", 2)
+            if "drain" in state and name not in but:
+                found.append((name, why))
+                self.try_out("scontrol", "update", f"NodeName={name}", "State=RESUME")
+        return found
+
     def start_node(self, name):
         self.daemon(name, "slurmd", "-D", "-f", str(self.conf), "-N", name)
 

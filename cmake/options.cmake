@@ -39,7 +39,7 @@ option(STOKER_TEST_CASES "Each case of a GoogleTest program is a test of its own
 option(STOKER_UNITY "Compile the sources of a room together" OFF)
 if(STOKER_UNITY)
   set(CMAKE_UNITY_BUILD ON)
-  set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 24)
 endif()
 
 find_program(CCACHE ccache)

@@ -89,7 +89,7 @@ function(stoker_suite name)
   add_executable(${name}_test EXCLUDE_FROM_ALL ${SUITE_SOURCES})
   target_link_libraries(${name}_test PRIVATE ${SUITE_USES} gtest gtest_main Threads::Threads)
   target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR})
-  set_target_properties(${name}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  set_target_properties(${name}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
   add_dependencies(unit_tests ${name}_test)
   if(SUITE_TIER STREQUAL check OR
      (SUITE_TIER STREQUAL test AND NOT STOKER_SUITE_TIER STREQUAL check))

@@ -33,6 +33,7 @@ Plan CutOffGang(uint64_t seed);
 Plan WithdrawnUnheard(uint64_t seed);
 // The same token makes several machines.
 Plan TwinMachines(uint64_t seed);
+Plan TwinsOfWhichOneDies(uint64_t seed);
 // A program that fails again and again, and may be started again once.
 Plan CrashingProgram(uint64_t seed);
 // A checkpoint that kills whoever loads it.

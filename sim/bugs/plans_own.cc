@@ -95,6 +95,20 @@ Plan BehindSqueue(uint64_t seed) {
   return draw.plan;
 }
 
+Plan TwinsOfWhichOneDies(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.cloud.doubled = 900;
+  draw.plan.cloud.after = 500;
+  draw.plan.describe_is_immediate = false;
+  draw.plan.stale_ms = draw.Long(30'000, 60'000);
+  draw.plan.boot_high = 3'000;
+  draw.job().program.steps = draw.Int(100, 200);
+  draw.Daemons(2);
+  draw.plan.faults = {On("kill", "attempt-running", 0, 0)};
+  draw.Faults("kill", 2, 0, 0);
+  return draw.plan;
+}
+
 Plan BoxesCutOff(uint64_t seed) {
   Draw draw(seed);
   draw.plan.describe_is_immediate = true;

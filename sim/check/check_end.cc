@@ -269,10 +269,16 @@ class RightResult : public Observer {
       case EndReason::kLaunchRefused:
         // Who did not submit the job, and may not ask for its machines, leaves that to others.
         return world_.plan().cloud.malformed > 0 || MayStayUnsettled() ||
-               (world_.plan().cloud.denied > 0 && (plan.attached || job.attempts.size() == 1));
+               (world_.plan().cloud.denied > 0 && (plan.attached || FirstWasRefused(job)));
       default:
         return false;
     }
+  }
+
+  // Its submitter's, then; a notice may have opened the next by that time.
+  static bool FirstWasRefused(const Job& job) {
+    const Attempt* first = FindAttempt(job, 1);
+    return first != nullptr && first->ending && first->ending->reason == EndReason::kLaunchRefused;
   }
 
   // stop_when: not before the points that prove it, each counted once however often it was trained;

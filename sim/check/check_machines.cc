@@ -140,6 +140,9 @@ class NoBlindLoss : public Observer {
     if (!report.ok()) return;
     heard_[{report->job, report->launch}] = world_.bucket().Now();
     first_.try_emplace({report->job, report->launch}, world_.now());
+    if (report->phase > NodePhase::kWaiting) {
+      holder_[{report->job, report->launch}] = report->instance_id;
+    }
   }
   // What was stopped after its node had begun is dead: it is ended, not brought back.
   void OnStarting(const CloudMachine& machine, const std::string& process) override {
@@ -179,13 +182,22 @@ class NoBlindLoss : public Observer {
       // One that was stopped and started is not the one that was seen.
       if (machine.owner != world_.number() || machine.request.job != job ||
           machine.launch() != launch.number || machine.state != InstanceState::kRunning ||
-          machine.boots > 1) {
+          machine.boots > 1 || WaitsForTheDead(job, launch.number, id)) {
         continue;
       }
       world_.Breach("no-blind-kill",
                     writer + " gives up " + id + ", which runs and reports: " + launch.close_why,
                     job);
     }
+  }
+
+  // It was made twice, and its twin, which is gone, has what the attempt claims: it can never
+  // begin.
+  bool WaitsForTheDead(const std::string& job, int launch, const std::string& id) const {
+    const auto holder = holder_.find({job, launch});
+    if (holder == holder_.end() || holder->second == id) return false;
+    const CloudMachine* twin = world_.cloud().Find(holder->second);
+    return twin != nullptr && twin->state == InstanceState::kGone;
   }
 
   static constexpr int64_t kUnheardOf = 60'000;
@@ -219,6 +231,7 @@ class NoBlindLoss : public Observer {
   World& world_;
   std::map<std::pair<std::string, int>, WallTime> heard_;
   std::map<std::pair<std::string, int>, int64_t> first_;
+  std::map<std::pair<std::string, int>, std::string> holder_;  // the machine that has begun
 };
 
 // bounded-life: no machine outlives its limit, which only a healthy agent moves.

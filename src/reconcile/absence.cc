@@ -2,6 +2,8 @@
 // Machines that their provider does not list. One answer that leaves a machine out proves nothing:
 // it may be behind, or have a hole. So the first look is remembered in the record, and a later one,
 // by whoever, has to say the same while the node says nothing.
+#include <algorithm>
+
 #include "base/deliberate_bug.h"
 #include "reconcile/pass.h"
 
@@ -22,6 +24,28 @@ bool IsAwaited(const Pass& pass, const Launch& launch) {
 
 bool HasJustSpoken(const ReportSeen* report) {
   return report != nullptr && report->age < kSecondLookAfter;
+}
+
+bool HasLivingTwin(const Pass& pass, const Launch& launch, const MachineSeen& gone) {
+  const PlaceSeen& place = pass.Place(launch);
+  if (place.absent_means_gone || BugIsOn("twin-is-the-one")) return false;
+  const ReportSeen* report = pass.NewestReport(launch.number);
+  if (report == nullptr || report->report.instance_id.empty()) return false;
+  // It was made before its node reported. If it still lived, it would be in the list by then.
+  return report->report.instance_id != gone.instance_id &&
+         report->age <= std::max(place.appear_within, kSilentAfter);
+}
+
+bool MayHaveTwin(const Pass& pass, const Launch& launch, const MachineSeen& gone) {
+  const bool once = pass.RequestOf(launch).tries <= 1 || pass.Place(launch).absent_means_gone;
+  if (once || BugIsOn("twin-is-the-one")) return false;
+  // Who has come so far has the claim.
+  const ReportSeen* report = pass.NewestReport(launch.number);
+  const bool claimed = report != nullptr && report->report.instance_id == gone.instance_id &&
+                       report->report.phase > NodePhase::kWaiting;
+  if (claimed) return false;
+  if (launch.closed_at) return pass.seen.now - *launch.closed_at < kTwinMayBegin;
+  return !launch.absent_since || pass.seen.now - *launch.absent_since < kSecondLookAfter;
 }
 
 bool HasBegun(const Pass& pass, const Launch& launch) {

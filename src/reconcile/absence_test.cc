@@ -83,5 +83,65 @@ TEST(AbsenceTest, AJobIsNotLeftByOneLook) {
   EXPECT_FALSE(s.last.changed) << "no more is written of it";
 }
 
+// The list shows that a machine of the launch is gone; the node that reports is on another one.
+Story WithTwin() {
+  Story s(1);
+  s.See(ListsMayLag()).Pass().See(AllRun(), IsGone(1));
+  s.Report(1, 0).instance_id = "twin";
+  return s;
+}
+
+TEST(AbsenceTest, TheDeathOfAMachineIsNotThatOfItsTwin) {
+  Story s = WithTwin();
+  s.Settle().Expect("Running; 1 Running L1; sent L1");
+  s.seen.machines.push_back({"twin", 1, MachineState::kRunning, ""});
+  s.See(After(3600)).Settle().Expect("Running; 1 Running L1");
+}
+
+TEST(AbsenceTest, ATwinThatIsSilentIsLostAndGoneOnceNoListIsBehind) {
+  Story s = WithTwin();
+  s.Settle().See(After(90), Quiet(1, 90, 90)).Settle();
+  s.Expect("Running; 1 Running L1 (NodeLost); L1 lost; sent L1; ended m1");
+  s.See(IsGone(1), After(600), Quiet(1, 601, 601)).Settle();
+  EXPECT_EQ(s.job.attempts[0].state, AttemptState::kEnded);
+}
+
+// Asked for twice, and gone before its node has said anything: there may be a second one.
+TEST(AbsenceTest, WhatWasAskedForTwiceIsGivenUpAtASecondLook) {
+  Story s(1);
+  s.See(ListsMayLag()).Pass();
+  s.job.requests[0].tries = 2;
+  s.Machine(1).freed = true;
+  s.See(IsGone(1)).Settle().Expect("Pending; 1 Staging L1; sent L1");
+  s.See(After(29)).Settle().Expect("Pending; 1 Staging L1");
+  s.See(After(1)).Settle().Expect("Pending; 1 Staging L1 (NodeLost); L1 lost");
+  s.See(After(59)).Settle();
+  EXPECT_EQ(s.job.attempts[0].state, AttemptState::kStaging)
+      << "a twin may begin on what it has read before";
+  s.See(After(1)).Settle();
+  EXPECT_EQ(s.job.attempts[0].state, AttemptState::kEnded);
+}
+
+TEST(AbsenceTest, WhatHasBegunHasNoTwinThatCan) {
+  Story s(1);
+  s.See(ListsMayLag()).Pass().See(AllRun(), IsGone(1));
+  s.job.requests[0].tries = 2;
+  s.Report(1, 0).instance_id = "m1";
+  s.Settle().Expect("Pending; 1 Ended L1 (NodeLost); 2 Staging L2; L1 lost; sent L1 L2; ended m1");
+}
+
+TEST(AbsenceTest, OneThatIsOverIsNotTheOneThatReports) {
+  Story s(1);
+  s.See(ListsMayLag(), Outcome(1, No(RefusalClass::kOver))).Pass().See(AllRun());
+  s.Pass(2).Expect("Running; 1 Running L1; sent L1");
+}
+
+TEST(AbsenceTest, WhereListsAreNeverBehindTheirWordCounts) {
+  Story s = WithTwin();
+  s.seen.places.front().absent_means_gone = true;
+  s.Settle();
+  EXPECT_EQ(s.job.attempts[0].state, AttemptState::kEnded) << "there is no twin";
+}
+
 }  // namespace
 }  // namespace stoker::story

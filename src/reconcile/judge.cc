@@ -145,7 +145,8 @@ bool Stopped(const Pass& pass, const Attempt& attempt, int rank) {
   // A closed launch stops a node only when the node reads it: a silent one may still be training
   // (no-fork). Its machine must be seen to be gone.
   if (const MachineSeen* machine = pass.Machine(number))
-    return machine->state == MachineState::kGone;
+    return machine->state == MachineState::kGone && !HasLivingTwin(pass, *launch, *machine) &&
+           !MayHaveTwin(pass, *launch, *machine);
   if (launch->close_reason == CloseReason::kRefused ||
       launch->close_reason == CloseReason::kNeverCame) {
     return true;

@@ -68,9 +68,28 @@ void NoteMet(Pass& pass, Launch* launch, const MachineSeen& machine) {
   pass.Changed(machine.instance_id + " waits in its provider's queue");
 }
 
+// What can be known of the twin is what its node says: its list is behind.
+void CheckTwin(Pass& pass, Launch& launch) {
+  const ReportSeen& report = *pass.NewestReport(launch.number);
+  if (Silent(report)) CloseSilent(pass, launch, report);
+}
+
+// One that was asked for more than once is given up at a second look, unless its twin has spoken.
+bool AwaitsTwin(Pass& pass, Launch& launch, const MachineSeen& gone) {
+  if (!MayHaveTwin(pass, launch, gone)) return false;
+  if (launch.absent_since) return true;
+  launch.absent_since = pass.seen.now;
+  pass.Changed(gone.instance_id +
+               " is gone before it has begun, and was asked for more than once: " +
+               "looking again in " + HumanDuration(kSecondLookAfter));
+  return true;
+}
+
 void CheckPresent(Pass& pass, Launch& launch, const MachineSeen& machine) {
   NoteMet(pass, &launch, machine);
   if (machine.state == MachineState::kGone) {
+    if (HasLivingTwin(pass, launch, machine)) return CheckTwin(pass, launch);
+    if (!IsBornDead(pass, launch, machine) && AwaitsTwin(pass, launch, machine)) return;
     // What is left out later is gone.
     if (!pass.Place(launch).absent_means_gone) launch.absent_since = pass.seen.now;
     if (IsBornDead(pass, launch, machine)) return CloseBornDead(pass, launch, machine);
@@ -125,6 +144,13 @@ bool MayBeOnItsWay(const Pass& pass, const Launch& launch) {
   return !over && launch.instance_id.empty() && !HasBegun(pass, launch);
 }
 
+// Its node is a better witness than a refusal that says that it came and went: that may be its
+// twin.
+bool Reports(const Pass& pass, const Launch& launch) {
+  const ReportSeen* report = pass.NewestReport(launch.number);
+  return report != nullptr && !Silent(*report);
+}
+
 // Requests of which somebody has met a machine, then or before: a list may leave it out now.
 std::set<int> RequestsMet(const Pass& pass) {
   std::set<int> met = RequestsSeen(pass);
@@ -166,7 +192,7 @@ void CloseDeadLaunches(Pass& pass) {
                   pass.RequestOf(launch).refusal->message + "; it is asked for at another place");
     } else if (refused) {
       CloseLaunch(pass, launch, CloseReason::kRefused, refusal->message);
-    } else if (over) {
+    } else if (over && !Reports(pass, launch)) {
       // It came and went between two looks.
       if (!IsToldLater(pass, launch)) CloseGone(pass, launch, refusal->message);
     } else if (pass.Place(launch).known) {

@@ -86,6 +86,12 @@ bool HasBegun(const Pass& pass, const Launch& launch);
 
 // True when it has just reported: a better witness than a list that may be behind.
 bool HasJustSpoken(const ReportSeen* report);
+// `gone` is not the machine whose node reports: a place that forgot the token has made a second one
+// for `launch`, and its list is behind. As long as no list can be any more.
+bool HasLivingTwin(const Pass& pass, const Launch& launch, const MachineSeen& gone);
+// There may be such a one of which nothing is heard yet, and which begins on what it has read
+// before its launch was closed.
+bool MayHaveTwin(const Pass& pass, const Launch& launch, const MachineSeen& gone);
 
 // births.cc: machines that died before they were up.
 bool IsBornDead(const Pass& pass, const Launch& launch, const MachineSeen& machine);

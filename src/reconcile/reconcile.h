@@ -111,7 +111,8 @@ inline constexpr Duration kAppearWithin = Duration::Minutes(1);   // not_after t
 inline constexpr Duration kReportWithin = Duration::Minutes(10);  // that or power to first report
 inline constexpr Duration kStartPause = Duration::Minutes(1);     // between two Starts
 inline constexpr Duration kSilentAfter = Duration::Seconds(90);   // no new report
-inline constexpr Duration kSecondLookAfter = Duration::Seconds(30);   // at what is not listed
+inline constexpr Duration kSecondLookAfter = Duration::Seconds(30);  // at what is not listed
+inline constexpr Duration kTwinMayBegin = Duration::Seconds(60);     // on a record that it has read
 inline constexpr Duration kLingerAfterClose = Duration::Seconds(60);  // to upload and power off
 inline constexpr Duration kDefaultLease = Duration::Hours(24);
 

@@ -242,6 +242,12 @@ bool SlurmState::IsOver(const LaunchRequest& request) const {
   return sys::FileExists(root_ + "/over/" + NameOf(request.ledger_id, request.job, request.token));
 }
 
+bool SlurmState::WasOver(const LaunchRequest& request, WallTime at) const {
+  const WallTime since =
+      ChangedAt(root_ + "/over/" + NameOf(request.ledger_id, request.job, request.token));
+  return since.ms > 0 && since < at;
+}
+
 Status SlurmState::Remove(const LaunchRequest& request) const {
   const std::string name = NameOf(request.ledger_id, request.job, request.token);
   const SlurmFolder folder = Of(request);

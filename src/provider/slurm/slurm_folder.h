@@ -104,6 +104,8 @@ class SlurmState {
   // The number that Slurm has given to it.
   Status KeepJob(const LaunchRequest& request, int64_t job) const;
   bool IsOver(const LaunchRequest& request) const;
+  // The same, and it was so at that time.
+  bool WasOver(const LaunchRequest& request, WallTime at) const;
   // Leaves a mark in its place, then removes it.
   Status Remove(const LaunchRequest& request) const;
   // Takes away what Slurm refused, and nobody will send again, when it is a day old.

@@ -13,6 +13,10 @@ namespace {
 constexpr int kScriptSeesNothing = 65 << 8;
 constexpr int kNoOutput = 53;
 
+constexpr Duration kAtOnce = Duration::Seconds(2);
+// After its controller began. Another one that it forgot may have been of any user.
+constexpr Duration kNumbersAgain = Duration::Hours(1);
+
 EndedBy EnderOf(SlurmEnder by) {
   if (by == SlurmEnder::kOwner) return EndedBy::kOwner;
   return by == SlurmEnder::kPlatform ? EndedBy::kPlatform : EndedBy::kUnknown;
@@ -44,21 +48,31 @@ bool IsWaiting(const SlurmJobSeen& row) {
   return false;
 }
 
+// A controller that died gives numbers again. What the first job of a number still does on a node
+// may end the second, or the node does not begin that beside it.
+SlurmEnd NumberedTwice(const SlurmJobSeen& row) {
+  return {SlurmEnder::kPlatform, "Slurm gave the number " + std::to_string(row.job) +
+                                     " twice, and ended the second job as it began"};
+}
+
+bool IsRefusedByNodes(const SlurmFound& found) {
+  return MayBeRefusedByNodes(found) && found.controller.ms > 0 &&
+         found.row->started >= found.controller &&
+         found.row->started - found.controller < kNumbersAgain;
+}
+
 // It ended, and its batch script has not begun: no machine of it was ever up.
 SlurmVerdict NeverBegan(const SlurmFound& found) {
   const SlurmJobSeen& row = *found.row;
-  if (row.Has("CANCELLED") && !found.traces.again) {
+  const bool cancelled = row.Has("CANCELLED");
+  const bool twice = cancelled && (found.traces.again || IsRefusedByNodes(found));
+  if (cancelled && !twice) {
     return IsGone({SlurmEnder::kOwner, SlurmEndInWords(row) + " before it began"});
   }
-  // What a forgotten job of its number still does on the nodes ends it, or they do not begin it
-  // beside that: of neither anybody would know who it was.
-  const std::string why = row.Has("CANCELLED")
-                              ? "Slurm gave the number " + std::to_string(row.job) +
-                                    " twice, and ended the second as the first"
-                              : SlurmEndInWords(row);
+  const std::string why = twice ? NumberedTwice(row).why : SlurmEndInWords(row);
   SlurmVerdict verdict = IsGone({SlurmEnder::kPlatform, why});
   Refusal refusal;
-  refusal.scope = row.Has("CANCELLED") ? RefusalScope::kRequest : RefusalScope::kZone;
+  refusal.scope = twice ? RefusalScope::kRequest : RefusalScope::kZone;
   refusal.message = why;
   // All else is a node's bad moment: another, or the same one later, may be better.
   if (row.Has("FAILED") &&
@@ -105,6 +119,7 @@ SlurmVerdict OfRow(const SlurmFound& found) {
   if (row.Ended()) {
     if (found.end) return IsGone(*found.end);
     if (found.started == 0) return NeverBegan(found);
+    if (IsRefusedByNodes(found)) return IsGone(BegunAnew(row));
     return IsGone(WhoEndedSlurmJob(row, found.traces)
                       .value_or(SlurmEnd{SlurmEnder::kSelf, SlurmEndInWords(row)}));
   }
@@ -178,6 +193,13 @@ std::optional<SlurmEnd> WhoEndedSlurmJob(const SlurmJobSeen& seen, const SlurmTr
                     "Slurm's job " + std::to_string(seen.job) + ": it was cancelled"};
   }
   return std::nullopt;
+}
+
+bool MayBeRefusedByNodes(const SlurmFound& found) {
+  if (!found.row || found.end || found.traces.begun.ms > 0) return false;
+  const SlurmJobSeen& row = *found.row;
+  return row.Has("CANCELLED") && row.Ended() && !row.nodes.empty() && row.started.ms > 0 &&
+         row.ends - row.started <= kAtOnce;
 }
 
 SlurmVerdict JudgeSlurmJob(const SlurmFound& found) {

@@ -28,6 +28,8 @@ struct SlurmFound {
   bool behind = false;
   // The folder has known the job for less than Slurm remembers those that have ended.
   bool young = false;
+  // When Slurm's controller began; 0 = not asked.
+  WallTime controller;
   size_t nodes = 0;
 
   // Nothing may be sent (again).
@@ -45,6 +47,10 @@ struct SlurmVerdict {
   std::optional<Refusal> refusal;
   std::optional<SlurmEnd> end;  // to be kept, as Slurm will forget it
 };
+
+// slurmd itself cancels a job that a node refuses to begin, and squeue tells it from a scancel as
+// little as from when the controller began, which is to be asked then.
+bool MayBeRefusedByNodes(const SlurmFound& found);
 
 SlurmVerdict JudgeSlurmJob(const SlurmFound& found);
 

@@ -118,11 +118,13 @@ class Slurm : public Provider, public PlaceTeller {
       STOKER_TRY(Tell(folder, *request, {by_token[request->token], looked.at}, &out));
       by_token.erase(request->token);
     }
-    // What lives of other state folders of this user; what ended there is theirs to remember.
+    // What lives of other state folders of this user; what ended there is theirs to remember. And
+    // what was cleared away here, and lives: a controller that died had forgotten that it ended.
     for (const auto& [token, mine] : by_token) {
       const auto request = mine.empty() ? std::nullopt : ParseSlurmComment(mine.front().comment);
       if (!request || request->token != token || request->ledger_id != ledger_id) continue;
-      if ((!job.empty() && request->job != job) || state_.IsOver(*request)) continue;
+      if (!job.empty() && request->job != job) continue;
+      if (state_.IsOver(*request) && !state_.WasOver(*request, looked.at - kSkew)) continue;
       if (FindSlurmJob(mine, 0, 0).live == 0) continue;
       STOKER_TRY(Tell(state_.Of(*request), *request, {mine, looked.at}, &out));
     }
@@ -268,7 +270,10 @@ class Slurm : public Provider, public PlaceTeller {
 
   Status Tell(const SlurmFolder& folder, const LaunchRequest& request, const Looked& looked,
               InstancesSeen* out) {
-    const SlurmFound found = Find(folder, request, looked);
+    SlurmFound found = Find(folder, request, looked);
+    if (MayBeRefusedByNodes(found)) {
+      STOKER_ASSIGN(found.controller, tools_.Began());
+    }
     const SlurmVerdict verdict = JudgeSlurmJob(found);
     if (!verdict.there) return Status::Ok();
     if (verdict.end && folder.Exists()) (void)folder.KeepEnd(*verdict.end);

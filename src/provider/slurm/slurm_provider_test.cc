@@ -3,12 +3,15 @@
 // next: with stand-ins for Slurm's programs. What a real Slurm does is in test/slurm.
 #include "provider/slurm/slurm_provider.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 
 #include "base/text.h"
 #include "provider/slurm/slurm_folder.h"
+#include "provider/slurm/slurm_job.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
 
@@ -79,6 +82,49 @@ TEST_F(SlurmProviderTest, AForgottenJobIsClearedAwayAndNotTheOneThatHasItsNumber
   EXPECT_TRUE((*provider)->Terminate("5.0.4567").ok());
   EXPECT_EQ(Cancelled(), "5\n");
   EXPECT_EQ(state_.Of(next).End()->by, SlurmEnder::kSelf);
+}
+
+// The number was another user's, too, of whom the controller knew nothing when it was back.
+TEST_F(SlurmProviderTest, AJobThatItsNodeRefusedIsNobodysCancel) {
+  Sent("0123");
+  Write("rows", "5|CANCELLED|None|1795633025|1795633025|N/A|0|0|n5|stoker-job1.0123|x\n");
+  SlurmOptions options;
+  options.state_dir = dir_.path();
+  const auto provider = MakeSlurmProvider(options, clock_);
+  ASSERT_TRUE(provider.ok());
+  Program("scontrol", "exit 1");
+  EXPECT_FALSE((*provider)->Describe("ledger", "job1").ok())
+      << "it is not known whose doing it was";
+  Program("scontrol",
+          "echo 'Configuration data as of 1795633030'; "
+          "echo 'BOOT_TIME               = 1795633020'; echo 'KillWait                = 30 sec'");
+  const auto seen = (*provider)->Describe("ledger", "job1");
+  ASSERT_TRUE(seen.ok()) << seen.status().ToString();
+  ASSERT_EQ(seen->size(), 1U);
+  EXPECT_EQ(seen->front().ended_by, EndedBy::kPlatform);
+  EXPECT_TRUE(seen->front().refusal);
+}
+
+TEST_F(SlurmProviderTest, AJobWhoseEndSlurmForgotIsEndedAgain) {
+  const LaunchRequest over = Sent("0123");
+  EXPECT_TRUE(state_.Remove(over).ok());
+  Write("rows", "5|SUSPENDED|None|1795633025|1795643025|N/A|0|0|n5|stoker-job1.0123|" +
+                    SlurmComment(over) + "\n");
+  SlurmOptions options;
+  options.state_dir = dir_.path();
+  const auto provider = MakeSlurmProvider(options, clock_);
+  ASSERT_TRUE(provider.ok());
+  EXPECT_TRUE((*provider)->Describe("ledger", "job1")->empty()) << "what Slurm said before that";
+  for (const auto& mark : *sys::ListDir(dir_.path() + "/slurm/over")) {
+    const timespec then[2] = {{1795633000, 0}, {1795633000, 0}};
+    const std::string path = dir_.path() + "/slurm/over/" + mark.name;
+    ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), then, 0), 0);
+  }
+  const auto seen = (*provider)->Describe("ledger", "job1");
+  ASSERT_EQ(seen->size(), 1U);
+  EXPECT_EQ(seen->front().id, "5.0.0123");
+  EXPECT_TRUE((*provider)->Terminate(seen->front().id).ok());
+  EXPECT_EQ(Cancelled(), "5\n");
 }
 
 TEST_F(SlurmProviderTest, AnIdOfAnOlderStokerIsKnown) {

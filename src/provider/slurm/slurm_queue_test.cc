@@ -237,6 +237,23 @@ TEST(SlurmJudge, WhatWasTakenForAForgottenJobOfItsNumberIsNobodysCancel) {
     EXPECT_EQ(JudgeSlurmJob(found).ended_by, EndedBy::kPlatform) << line;
     EXPECT_EQ(JudgeSlurmJob(found).refusal->what, RefusalClass::kCapacity) << line;
   }
+  // Another user's may have had the number: the controller began moments before. Nobody's scancel
+  // comes that soon.
+  SlurmFound found = FindSlurmJob(ParseSqueueLines(kOtherThere).value(), 0, 2);
+  EXPECT_TRUE(MayBeRefusedByNodes(found));
+  found.controller = found.row->started - Duration::Seconds(5);
+  EXPECT_EQ(JudgeSlurmJob(found).ended_by, EndedBy::kPlatform);
+  EXPECT_TRUE(JudgeSlurmJob(found).refusal);
+  found.controller = found.row->started - Duration::Hours(2);
+  EXPECT_EQ(JudgeSlurmJob(found).ended_by, EndedBy::kOwner);
+  found.controller = found.row->started - Duration::Seconds(5);
+  found.row->ends = found.row->started + Duration::Seconds(3);
+  EXPECT_EQ(JudgeSlurmJob(found).ended_by, EndedBy::kOwner);
+  EXPECT_FALSE(MayBeRefusedByNodes(FindSlurmJob(ParseSqueueLines(kOtherLeft).value(), 0, 2)));
+  // It began the job twice, and nobody has asked it in the first time.
+  found = FindSlurmJob(ParseSqueueLines(kEndedAgain).value(), 1, 1);
+  found.controller = found.row->started - Duration::Seconds(5);
+  EXPECT_EQ(JudgeSlurmJob(found).ended_by, EndedBy::kPlatform);
   // Nor is what the other one's end looks like while it runs; a scancel says so in the end.
   const SlurmTraces again{{}, false, true};
   EXPECT_FALSE(WhoEndedSlurmJob(Row(5, {"COMPLETING"}), again));

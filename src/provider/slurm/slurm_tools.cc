@@ -16,6 +16,7 @@ namespace {
 
 constexpr Duration kKillWait = Duration::Seconds(30);  // Slurm's own default
 constexpr size_t kMostOutput = 32 << 20;
+constexpr int64_t kMostNumber = 100'000'000'000;  // of seconds, too
 
 // What belongs to the job that this process runs in, or would change what the programs print.
 std::vector<std::string> Environment() {
@@ -182,18 +183,27 @@ Status SlurmTools::Cancel(const std::vector<int64_t>& jobs) const {
   return done.ok() || over ? Status::Ok() : done.status();
 }
 
-Duration SlurmTools::KillWait() const {
-  const auto text = Run({"scontrol", "show", "config"}, kLookLimit);
-  if (!text.ok()) return kKillWait;
-  for (const std::string& line : Split(*text, '\n')) {
-    if (!StartsWith(line, "KillWait ")) continue;
+Result<int64_t> SlurmTools::Configured(const std::string& name) const {
+  STOKER_ASSIGN(const std::string text, Run({"scontrol", "show", "config"}, kLookLimit));
+  for (const std::string& line : Split(text, '\n')) {
     const size_t at = line.find("= ");
-    if (at == std::string::npos) continue;
+    if (!StartsWith(line, name + " ") || at == std::string::npos) continue;
     const std::string value = line.substr(at + 2);
-    const auto seconds = WholeNumber(value.substr(0, value.find(' ')), 0, 86'400);
-    if (seconds) return Duration::Seconds(*seconds);
+    if (const auto number = WholeNumber(value.substr(0, value.find(' ')), 0, kMostNumber)) {
+      return *number;
+    }
   }
-  return kKillWait;
+  return Status(Code::kUnavailable, "scontrol show config does not tell " + name);
+}
+
+Duration SlurmTools::KillWait() const {
+  const auto seconds = Configured("KillWait");
+  return seconds.ok() ? Duration::Seconds(*seconds) : kKillWait;
+}
+
+Result<WallTime> SlurmTools::Began() const {
+  STOKER_ASSIGN(const int64_t seconds, Configured("BOOT_TIME"));
+  return WallTime{seconds * 1000};
 }
 
 }  // namespace stoker

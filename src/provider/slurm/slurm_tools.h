@@ -37,11 +37,15 @@ class SlurmTools {
   Status Cancel(const std::vector<int64_t>& jobs) const;
   // How long Slurm waits from SIGTERM to SIGKILL.
   Duration KillWait() const;
+  // When its controller began.
+  Result<WallTime> Began() const;
 
  private:
   Result<std::string> RunWith(std::vector<std::string> env, const std::vector<std::string>& words,
                               const std::string& before, Duration limit, const std::string& input,
                               std::string* said) const;
+  // The first number behind "NAME = ".
+  Result<int64_t> Configured(const std::string& name) const;
   Result<std::vector<SlurmJobSeen>> QueueByLines(Duration limit, bool* known);
 
   const std::string login_;

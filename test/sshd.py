@@ -67,6 +67,9 @@ class Sshd:
             "PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\n"
             f"MaxStartups 100\nMaxSessions 100\nLogLevel ERROR\nSetEnv {env}\n"
         )
+        if os.geteuid() == 0:
+            # As its service does when it starts: root's sshd wants it, and here nothing has.
+            os.makedirs("/run/sshd", 0o755, exist_ok=True)
         with open(self.root / "sshd.log", "ab") as log:
             self.process = subprocess.Popen(
                 [*self.wrap, SSHD, "-D", "-e", "-f", str(config)],

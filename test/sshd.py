@@ -5,6 +5,7 @@ on ports of its loopback, or each in namespaces of its own (kit/apart.py)."""
 
 import ctypes
 import getpass
+import os
 import pathlib
 import shutil
 import signal

@@ -4,8 +4,14 @@
 //   event_flood write FILE BYTES TAGS IMAGE_BYTES   at once; 0 = no images
 //   event_flood pace FILE RATE TAGS SECONDS         so many scalars a second; 0 seconds = for ever
 //   event_flood read FOLDER                         prints points, series, seconds, CPU seconds
+//   event_flood keep FOLDER TAGS FLUSHES POINTS     keeps so many segments of so many points in the
+//                                                   store FOLDER, and prints the most memory it
+//                                                   took
+#include <malloc.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +24,7 @@
 #include "ledger/metrics/segments.h"
 #include "metrics/event_writer.h"
 #include "node/metrics/file_reading.h"
+#include "store/local/local_store.h"
 #include "sys/real_clock.h"
 
 namespace stoker {
@@ -154,9 +161,21 @@ int Read(const char* folder) {
   const int64_t points = batch.points();
   MetricHead head;
   head.sources = files.sources();
-  const std::vector<MetricSeries> series = batch.Take();
-  const auto packed = PackMetrics(head, series);
-  if (!packed.ok()) Die(packed.status().ToString());
+  size_t series = 0;
+  size_t bytes = 0;
+  const Status packed = PackMetrics(
+      head,
+      [&](const TakeSeries& take) {
+        return batch.Take([&](const MetricSeries& one) {
+          ++series;
+          return take(one);
+        });
+      },
+      [&](std::string_view piece) {
+        bytes += piece.size();
+        return Status::Ok();
+      });
+  if (!packed.ok() || bytes == 0) Die(packed.ToString());
   for (const MetricSource& source : head.sources) {
     if (!source.trouble.empty()) Die(source.path + " " + source.trouble);
   }
@@ -164,9 +183,68 @@ int Read(const char* folder) {
   getrusage(RUSAGE_SELF, &usage);
   printf(
       "{\"points\": %lld, \"series\": %zu, \"seconds\": %.4f, \"cpu\": %.4f, \"rss_kib\": %ld}\n",
-      static_cast<long long>(points), series.size(),
+      static_cast<long long>(points), series,
       std::chrono::duration<double>(Steady::now() - began).count(), CpuSeconds() - cpu,
       usage.ru_maxrss);
+  return 0;
+}
+
+// In use of this process' own, in KiB.
+int64_t Anonymous() {
+  FILE* file = fopen("/proc/self/status", "r");
+  char line[256];
+  long long kib = -1;
+  while (file != nullptr && fgets(line, sizeof line, file) != nullptr) {
+    if (sscanf(line, "RssAnon: %lld", &kib) == 1) break;
+  }
+  if (file != nullptr) fclose(file);
+  if (kib < 0) Die("/proc/self/status says nothing of memory");
+  return kib;
+}
+
+// What the agent of a program that writes fast does with its metrics, without the waiting.
+int Keep(const char* folder, int64_t tags, int64_t flushes, int64_t points) {
+  // As AgentMain has it.
+  mallopt(M_ARENA_MAX, 2);
+  mallopt(M_TRIM_THRESHOLD, 256 << 10);
+  mallopt(M_MMAP_THRESHOLD, 256 << 10);
+  const auto store = LocalStore::Open(folder);
+  if (!store.ok()) Die(store.status().ToString());
+  MetricWriter writer(**store, "job", 1, 0);
+  if (!writer.Begin().ok()) Die("the store cannot be read");
+  node::MetricBatch batch;
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < tags; ++i) names.push_back("train/metric_" + std::to_string(i));
+  const int64_t before = Anonymous();
+  std::atomic<int64_t> most = before;
+  std::atomic<bool> stop = false;
+  std::thread watch([&] {
+    for (; !stop; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+      most = std::max(most.load(), Anonymous());
+    }
+  });
+  uint64_t seed = 1;
+  int64_t step = 0;
+  for (int64_t flush = 0; flush < flushes; ++flush) {
+    for (int64_t i = 0; i < points / tags; ++i, ++step) {
+      for (const std::string& name : names) {
+        seed = seed * 6364136223846793005U + 1442695040888963407U;
+        const float value = static_cast<float>(seed >> 40) / static_cast<float>(1 << 24);
+        batch.OnPoint(name,
+                      {step, static_cast<double>(value), WallTime{1700000000000 + step * 20}});
+      }
+    }
+    Status kept =
+        writer.Add(MetricHead(), [&](const TakeSeries& take) { return batch.Take(take); });
+    if (kept.ok()) kept = writer.Send();
+    if (kept.ok()) kept = writer.Merge();
+    if (!kept.ok()) Die(kept.ToString());
+  }
+  stop = true;
+  watch.join();
+  printf("{\"points\": %lld, \"most_kib\": %lld, \"left_kib\": %lld, \"cpu\": %.2f}\n",
+         static_cast<long long>(batch.points()), static_cast<long long>(most - before),
+         static_cast<long long>(Anonymous() - before), CpuSeconds());
   return 0;
 }
 
@@ -177,6 +255,9 @@ int Main(int argc, char** argv) {
   }
   if (what == "pace" && argc == 6) {
     return Pace(argv[2], atoll(argv[3]), atoll(argv[4]), atof(argv[5]));
+  }
+  if (what == "keep" && argc == 6) {
+    return Keep(argv[2], atoll(argv[3]), atoll(argv[4]), atoll(argv[5]));
   }
   if (what == "read" && argc == 3) return Read(argv[2]);
   Die("what it does stands at the head of event_flood.cc");

@@ -9,9 +9,7 @@
 namespace stoker {
 namespace {
 
-constexpr int kLevel = 1;
-// 1 MiB: keeps both ends small. Readers accept what other builds may write, up to 8 MiB.
-constexpr int kWindowLog = 20;
+// Readers accept what other builds may write, up to 8 MiB.
 constexpr int kMaxWindowLog = 23;
 constexpr size_t kStep = 128 * 1024;
 constexpr size_t kGather = 64 * 1024;
@@ -23,6 +21,8 @@ Status ZstdStatus(const char* what, size_t code) {
 }  // namespace
 
 struct LogCompressor::State {
+  explicit State(const Packing& how) : packing(how) {}
+  const Packing packing;
   ZSTD_CCtx* context = nullptr;
   std::string in;  // gathered so that many small pieces cost few calls
   std::string out;
@@ -30,7 +30,7 @@ struct LogCompressor::State {
   ~State() { ZSTD_freeCCtx(context); }
 };
 
-LogCompressor::LogCompressor() : state_(std::make_unique<State>()) {}
+LogCompressor::LogCompressor(const Packing& packing) : state_(std::make_unique<State>(packing)) {}
 LogCompressor::~LogCompressor() = default;
 
 namespace {
@@ -55,8 +55,11 @@ Status LogCompressor::Add(std::string_view text) {
   if (state_->context == nullptr) {
     state_->context = ZSTD_createCCtx();
     if (state_->context == nullptr) return Status(Code::kInternal, "compress log: out of memory");
-    ZSTD_CCtx_setParameter(state_->context, ZSTD_c_compressionLevel, kLevel);
-    ZSTD_CCtx_setParameter(state_->context, ZSTD_c_windowLog, kWindowLog);
+    const Packing& how = state_->packing;
+    ZSTD_CCtx_setParameter(state_->context, ZSTD_c_compressionLevel, how.level);
+    ZSTD_CCtx_setParameter(state_->context, ZSTD_c_windowLog, how.window_log);
+    ZSTD_CCtx_setParameter(state_->context, ZSTD_c_hashLog, how.table_log);
+    ZSTD_CCtx_setParameter(state_->context, ZSTD_c_chainLog, how.table_log);
     ZSTD_CCtx_setParameter(state_->context, ZSTD_c_checksumFlag, 1);
   }
   if (state_->in.empty() && text.size() >= kGather) {
@@ -70,6 +73,8 @@ Status LogCompressor::Add(std::string_view text) {
   state_->in.clear();
   return packed;
 }
+
+std::string LogCompressor::TakePacked() { return std::exchange(state_->out, std::string()); }
 
 Result<std::string> LogCompressor::Finish() {
   if (state_->context == nullptr) STOKER_TRY(Add(""));

@@ -18,12 +18,22 @@ inline constexpr int64_t kMaxSegmentRaw = 64 * 1024 * 1024;
 // No segment is larger as an object.
 inline constexpr int64_t kMaxSegmentObject = 32 * 1024 * 1024;
 
-// Packs text piece by piece, with a checksum; memory about 1 MiB plus the output. Not thread-safe.
+// How text is packed. Whoever reads it needs as much memory as the window is large.
+struct Packing {
+  int level = 1;
+  int window_log = 20;  // 1 MiB
+  int table_log = 0;    // of what is looked for in the window; 0 = as the level has it
+};
+
+// Packs text piece by piece, with a checksum; memory about the window plus the output. Not
+// thread-safe.
 class LogCompressor {
  public:
-  LogCompressor();
+  explicit LogCompressor(const Packing& packing = {});
   ~LogCompressor();
   Status Add(std::string_view text);
+  // What is packed so far, for whoever sends it on at once; it is no part of what Finish gives.
+  std::string TakePacked();
   // The packed bytes; the compressor can then be used again.
   Result<std::string> Finish();
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/json_fields.h"
+#include "ledger/log/log_codec.h"
 #include "metrics/numbers.h"
 
 namespace stoker {
@@ -34,7 +35,10 @@ using metrics::Entry;
 
 constexpr size_t kMaxLine = 16 << 20;
 constexpr int64_t kMaxRaw = int64_t{1} << 30;
-constexpr size_t kStep = 128 << 10;
+constexpr size_t kStep = 32 << 10;
+// A window of 64 KiB, and not the 1 MiB of logs: eight segments are read at once when they become
+// one, and each reader holds a window or two. A higher level makes up for it.
+constexpr Packing kPacking = {6, 16, 14};
 constexpr size_t kMaxEntries = 1'000'000;
 
 bool IsFloat(double value) {
@@ -200,6 +204,7 @@ Result<MetricSeries> DecodeMetricSeries(std::string_view line) {
   const Value* times = ListIn(object, "time", steps->size());
   const Value* values = ListIn(object, "value", steps->size());
   if (times == nullptr || values == nullptr) return Damaged("columns of different lengths");
+  series.entries.reserve(steps->size());
   for (size_t i = 0; i < steps->size(); ++i) {
     const auto value = NumberIn((*values)[i], floats);
     if (!value || !(*steps)[i].is_number_integer() || !(*times)[i].is_number_integer()) {
@@ -215,8 +220,63 @@ Result<MetricSeries> DecodeMetricSeries(std::string_view line) {
   return series;
 }
 
+namespace {
+
+// Stops at the name of the outermost object.
+class NameOf : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  std::string name;
+
+  bool key(string_t& key) override {
+    named_ = depth_ == 1 && key == "name";
+    return true;
+  }
+  bool string(string_t& text) override {
+    if (named_) name = std::move(text);
+    return !named_;
+  }
+  bool start_object(std::size_t) override { return Deeper(); }
+  bool start_array(std::size_t) override { return Deeper(); }
+  bool end_object() override { return --depth_ > 0; }
+  bool end_array() override { return --depth_ > 0; }
+  bool null() override { return !named_; }
+  bool boolean(bool) override { return !named_; }
+  bool number_integer(number_integer_t) override { return !named_; }
+  bool number_unsigned(number_unsigned_t) override { return !named_; }
+  bool number_float(number_float_t, const string_t&) override { return !named_; }
+  bool binary(binary_t&) override { return false; }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
+    return false;
+  }
+
+ private:
+  bool Deeper() { return !std::exchange(named_, false) && ++depth_ > 0; }
+  int depth_ = 0;
+  bool named_ = false;
+};
+
+}  // namespace
+
+std::string MetricSeriesName(std::string_view line) {
+  NameOf reader;
+  (void)nlohmann::json::sax_parse(line, &reader);
+  return std::move(reader.name);
+}
+
+Status PackMetrics(const MetricHead& head, const GiveSeries& give, const TakePacked& take) {
+  LogCompressor packer(kPacking);
+  STOKER_TRY(packer.Add(EncodeMetricHead(head)));
+  STOKER_TRY(give([&](const MetricSeries& one) {
+    STOKER_TRY(packer.Add(EncodeMetricSeries(one)));
+    return take(packer.TakePacked());
+  }));
+  STOKER_ASSIGN(const std::string rest, packer.Finish());
+  return take(rest);
+}
+
 struct MetricLines::State {
-  std::string packed;
+  ReadPacked read;
+  std::string packed;  // what `context` has not taken begins at `at`
   size_t at = 0;
   ZSTD_DCtx* context = ZSTD_createDCtx();
   std::string buffer;
@@ -224,11 +284,50 @@ struct MetricLines::State {
   int64_t unpacked = 0;
   bool open = true;  // the frame has not ended
   ~State() { ZSTD_freeDCtx(context); }
+
+  // False at the end of what is packed.
+  Result<bool> Refill() {
+    packed.resize(kStep);
+    at = 0;
+    const auto got = read(packed.data(), static_cast<int64_t>(kStep));
+    packed.resize(got.ok() ? static_cast<size_t>(*got) : 0);
+    if (!got.ok()) return got.status();
+    return *got > 0;
+  }
+  Status Unpack();
 };
 
-MetricLines::MetricLines(std::string packed) : state_(std::make_unique<State>()) {
-  state_->packed = std::move(packed);
+// Some bytes more into `buffer`. At the end of the frame what is left is read, too: whoever gives
+// it may look at the whole only then.
+Status MetricLines::State::Unpack() {
+  bool more = at < packed.size();
+  if (!more) {
+    STOKER_ASSIGN(more, Refill());
+  }
+  const size_t before = buffer.size();
+  buffer.resize(before + kStep);
+  ZSTD_inBuffer in{packed.data(), packed.size(), at};
+  ZSTD_outBuffer out{buffer.data() + before, kStep, 0};
+  const size_t code = ZSTD_decompressStream(context, &out, &in);
+  buffer.resize(before + out.pos);
+  if (ZSTD_isError(code)) return Damaged(ZSTD_getErrorName(code));
+  at = in.pos;
+  unpacked += static_cast<int64_t>(out.pos);
+  open = code != 0;
+  if (open && !more && out.pos == 0) return Damaged("it ends in the middle");
+  while (!open && more) {
+    STOKER_ASSIGN(more, Refill());
+  }
+  return Status::Ok();
+}
+
+MetricLines::MetricLines(ReadPacked read) : state_(std::make_unique<State>()) {
+  state_->read = std::move(read);
   if (state_->context != nullptr) ZSTD_DCtx_setParameter(state_->context, ZSTD_d_windowLogMax, 23);
+}
+MetricLines::MetricLines(std::string packed)
+    : MetricLines([](char*, int64_t) { return Result<int64_t>(0); }) {
+  state_->packed = std::move(packed);
 }
 MetricLines::~MetricLines() = default;
 
@@ -251,18 +350,7 @@ Result<std::optional<std::string_view>> MetricLines::Next() {
       return std::optional<std::string_view>();
     }
     if (s.buffer.size() > kMaxLine || s.unpacked > kMaxRaw) return Damaged("it is too large");
-    const size_t before = s.buffer.size();
-    s.buffer.resize(before + kStep);
-    ZSTD_inBuffer in{s.packed.data(), s.packed.size(), s.at};
-    ZSTD_outBuffer out{s.buffer.data() + before, kStep, 0};
-    const size_t code = ZSTD_decompressStream(s.context, &out, &in);
-    s.buffer.resize(before + out.pos);
-    if (ZSTD_isError(code)) return Damaged(ZSTD_getErrorName(code));
-    const bool progress = in.pos != s.at || out.pos > 0;
-    s.at = in.pos;
-    s.unpacked += static_cast<int64_t>(out.pos);
-    s.open = code != 0;
-    if (s.open && !progress) return Damaged("it ends in the middle");
+    STOKER_TRY(s.Unpack());
   }
 }
 

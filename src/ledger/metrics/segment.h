@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -52,13 +53,31 @@ std::string EncodeMetricSeries(const MetricSeries& series);
 Result<MetricHead> DecodeMetricHead(std::string_view line);
 Result<MetricSeries> DecodeMetricSeries(std::string_view line);
 
-// The lines of a packed segment, one after another, in bounded memory. Not thread-safe.
+// The name alone, without what else stands there; "" where there is none.
+std::string MetricSeriesName(std::string_view line);
+
+// Takes the series of a segment one after another, by name.
+using TakeSeries = std::function<Status(const MetricSeries&)>;
+// Gives them so, and returns the first failure.
+using GiveSeries = std::function<Status(const TakeSeries&)>;
+// Up to `size` bytes; 0 at the end.
+using ReadPacked = std::function<Result<int64_t>(char* buffer, int64_t size)>;
+
+// Takes packed bytes, in order.
+using TakePacked = std::function<Status(std::string_view bytes)>;
+
+// The head has its numbers set. Held is one series, and what comes out of it.
+Status PackMetrics(const MetricHead& head, const GiveSeries& give, const TakePacked& take);
+
+// The lines of a packed segment, one after another. Held are a line or two, and 0.3 MB besides (of
+// segments that earlier builds wrote, 1.3). Not thread-safe.
 class MetricLines {
  public:
+  explicit MetricLines(ReadPacked read);
   explicit MetricLines(std::string packed);
   ~MetricLines();
-  // Valid until the next call, without its \n; nullopt after the last. kCorrupt: damaged, or a line
-  // or the whole is larger than any that stoker writes.
+  // Valid until the next call, without its \n; nullopt after the last, when all has been read.
+  // kCorrupt: damaged, or a line or the whole is larger than any that stoker writes.
   Result<std::optional<std::string_view>> Next();
 
  private:

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "ledger/log/log_codec.h"
+#include "ledger/metrics/merge.h"
 #include "ledger/paths.h"
 
 namespace stoker {
@@ -48,58 +48,6 @@ LogSegment SegmentOf(const std::string& key, int attempt, int rank, int64_t firs
   return segment;
 }
 
-// One part of a merge: its next series.
-struct Part {
-  explicit Part(std::string packed) : lines(std::move(packed)) {}
-  Status Begin() {
-    STOKER_ASSIGN(const auto line, lines.Next());
-    if (!line) return Status(Code::kCorrupt, "a segment of metrics is empty");
-    STOKER_ASSIGN(head, DecodeMetricHead(*line));
-    return Advance();
-  }
-  Status Advance() {
-    series.reset();
-    STOKER_ASSIGN(const auto line, lines.Next());
-    if (!line) return Status::Ok();
-    STOKER_ASSIGN(series, DecodeMetricSeries(*line));
-    return Status::Ok();
-  }
-  MetricLines lines;
-  MetricHead head;
-  std::optional<MetricSeries> series;
-};
-
-// Series by series, so that no more than one of each part is held.
-Result<std::string> MergeParts(std::vector<std::unique_ptr<Part>>& parts) {
-  MetricHead head = parts.back()->head;
-  head.first = parts.front()->head.first;
-  head.flushes = 0;
-  for (const auto& part : parts) head.flushes += part->head.flushes;
-  LogCompressor out;
-  STOKER_TRY(out.Add(EncodeMetricHead(head)));
-  for (;;) {
-    const std::string* least = nullptr;
-    for (const auto& part : parts) {
-      if (part->series && (least == nullptr || part->series->name < *least)) {
-        least = &part->series->name;
-      }
-    }
-    if (least == nullptr) break;
-    MetricSeries all;
-    all.name = *least;
-    for (const auto& part : parts) {
-      if (!part->series || part->series->name != all.name) continue;
-      all.ordered |= part->series->ordered;
-      all.entries.insert(all.entries.end(), part->series->entries.begin(),
-                         part->series->entries.end());
-      STOKER_TRY(part->Advance());
-    }
-    metrics::Thin(&all.entries);
-    STOKER_TRY(out.Add(EncodeMetricSeries(all)));
-  }
-  return out.Finish();
-}
-
 }  // namespace
 
 std::string MetricSegmentKey(const std::string& job, int attempt, int rank, int64_t first,
@@ -122,17 +70,6 @@ Result<LogMap> ListMetricSegments(ObjectStore& store, const std::string& job, in
                return Status::Ok();
              }).WithContext("list the metrics of job " + job));
   return map;
-}
-
-Result<std::string> PackMetrics(const MetricHead& head, const std::vector<MetricSeries>& series) {
-  std::vector<const MetricSeries*> sorted;
-  for (const MetricSeries& one : series) sorted.push_back(&one);
-  std::sort(sorted.begin(), sorted.end(),
-            [](const MetricSeries* a, const MetricSeries* b) { return a->name < b->name; });
-  LogCompressor out;
-  STOKER_TRY(out.Add(EncodeMetricHead(head)));
-  for (const MetricSeries* one : sorted) STOKER_TRY(out.Add(EncodeMetricSeries(*one)));
-  return out.Finish();
 }
 
 MetricWriter::MetricWriter(ObjectStore& store, std::string job, int attempt, int rank)
@@ -158,13 +95,18 @@ Result<std::optional<MetricHead>> MetricWriter::Begin() {
   return std::optional(std::move(head));
 }
 
-Status MetricWriter::Add(MetricHead head, const std::vector<MetricSeries>& series) {
+Status MetricWriter::Add(MetricHead head, const GiveSeries& give) {
   head.attempt = attempt_;
   head.rank = rank_;
   head.first = next_;
   head.flushes = 1;
-  STOKER_ASSIGN(pending_, PackMetrics(head, series));
-  return Status::Ok();
+  pending_.clear();
+  const Status packed = PackMetrics(head, give, [this](std::string_view bytes) {
+    pending_ += bytes;
+    return Status::Ok();
+  });
+  if (!packed.ok()) pending_.clear();
+  return packed;
 }
 
 Status MetricWriter::Send() {
@@ -182,38 +124,50 @@ Status MetricWriter::Send() {
   return Status::Ok();
 }
 
+// The newest kMergeAt of one size in a row; empty while there are none.
+std::vector<LogSegment> MetricWriter::Row() const {
+  const std::vector<LogSegment>& all = segments_.segments();
+  if (all.size() < kMergeAt) return {};
+  std::vector<LogSegment> row(all.end() - kMergeAt, all.end());
+  for (size_t i = 0; i < row.size(); ++i) {
+    if (row[i].lines != row[0].lines || (i > 0 && row[i].first != row[i - 1].end())) return {};
+  }
+  return row;
+}
+
+// All are read side by side, and none of them is held: those of long runs are large.
+Status MetricWriter::MergeRow(const std::vector<LogSegment>& row, const std::string& into) {
+  std::vector<MergePart> parts;
+  for (const LogSegment& segment : row) {
+    STOKER_ASSIGN(std::shared_ptr<Download> from, store_.OpenDownload(segment.key));
+    parts.push_back(
+        {segment.key, [from](char* buffer, int64_t size) { return from->Read(buffer, size); }});
+  }
+  STOKER_ASSIGN(const auto upload, store_.BeginUpload(into, Condition::Absent()));
+  STOKER_TRY(MergeMetricSegments(std::move(parts),
+                                 [&](std::string_view bytes) { return upload->Write(bytes); }));
+  const auto put = upload->Commit();
+  // Whoever merged these before made the same of them.
+  return put.status().Is(Code::kExists) ? Status::Ok() : put.status();
+}
+
 Status MetricWriter::Merge() {
   while (!spent_.empty()) {
     STOKER_TRY(store_.Delete(spent_.back()));
     spent_.pop_back();
   }
-  // The newest kMergeAt of one size in a row; merging them may make another such row.
-  const std::vector<LogSegment>& all = segments_.segments();
-  if (all.size() < kMergeAt) return Status::Ok();
-  const std::vector<LogSegment> row(all.end() - kMergeAt, all.end());
-  for (size_t i = 0; i < row.size(); ++i) {
-    if (row[i].lines != row[0].lines || (i > 0 && row[i].first != row[i - 1].end())) {
-      return Status::Ok();
+  // Merging them may make another such row.
+  for (auto row = Row(); !row.empty(); row = Row()) {
+    const int64_t flushes = row.back().end() - row[0].first;
+    const std::string key = MetricSegmentKey(job_, attempt_, rank_, row[0].first, flushes);
+    STOKER_TRY(MergeRow(row, key));
+    segments_.Add(SegmentOf(key, attempt_, rank_, row[0].first, flushes));
+    for (const LogSegment& segment : row) {
+      segments_.Remove(segment.key);
+      spent_.push_back(segment.key);
     }
   }
-  std::vector<std::unique_ptr<Part>> parts;
-  for (const LogSegment& segment : row) {
-    STOKER_ASSIGN(Object object, store_.Get(segment.key));
-    parts.push_back(std::make_unique<Part>(std::move(object.data)));
-    STOKER_TRY(parts.back()->Begin().WithContext(segment.key));
-  }
-  STOKER_ASSIGN(const std::string packed, MergeParts(parts));
-  const int64_t flushes = row.back().end() - row[0].first;
-  const std::string key = MetricSegmentKey(job_, attempt_, rank_, row[0].first, flushes);
-  const auto put = store_.Put(key, packed, Condition::Absent());
-  // Whoever merged these before made the same of them.
-  if (!put.ok() && !put.status().Is(Code::kExists)) return put.status();
-  segments_.Add(SegmentOf(key, attempt_, rank_, row[0].first, flushes));
-  for (const LogSegment& segment : row) {
-    segments_.Remove(segment.key);
-    spent_.push_back(segment.key);
-  }
-  return Merge();
+  return Status::Ok();
 }
 
 namespace {

@@ -28,9 +28,6 @@ Result<LogMap> ListMetricSegments(ObjectStore& store, const std::string& job, in
 // So many that follow one another and hold the same number of flushes become one.
 inline constexpr size_t kMergeAt = 8;
 
-// Sorted by name; the head has its numbers set.
-Result<std::string> PackMetrics(const MetricHead& head, const std::vector<MetricSeries>& series);
-
 // Writes the segments of one node. Not thread-safe.
 class MetricWriter {
  public:
@@ -39,7 +36,7 @@ class MetricWriter {
   // Before Write.
   Result<std::optional<MetricHead>> Begin();
   // Takes what the next segment holds; Send brings it into the store. Not while one is pending.
-  Status Add(MetricHead head, const std::vector<MetricSeries>& series);
+  Status Add(MetricHead head, const GiveSeries& give);
   bool pending() const { return !pending_.empty(); }
   // Create-only, and the same bytes at each try. kConflict: an agent of the same place has written
   // something else under this number; Begin says what.
@@ -49,6 +46,9 @@ class MetricWriter {
   int64_t next() const { return next_; }
 
  private:
+  std::vector<LogSegment> Row() const;
+  Status MergeRow(const std::vector<LogSegment>& row, const std::string& into);
+
   ObjectStore& store_;
   const std::string job_;
   const int attempt_;

@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 
+#include "ledger/log/log_codec.h"
+#include "ledger/metrics/merge.h"
 #include "metrics/metric_totals.h"
 #include "store/counted.h"
 #include "store/memory_store.h"
@@ -27,8 +31,28 @@ MetricHead HeadAt(int64_t line) {
   return head;
 }
 
+// `all` as a writer wants them: by name.
+GiveSeries Given(std::vector<MetricSeries> all) {
+  std::sort(all.begin(), all.end(),
+            [](const MetricSeries& a, const MetricSeries& b) { return a.name < b.name; });
+  return [all](const TakeSeries& take) {
+    for (const MetricSeries& one : all) STOKER_TRY(take(one));
+    return Status::Ok();
+  };
+}
+
+std::string Packed(const MetricHead& head, const GiveSeries& give) {
+  std::string all;
+  const Status packed = PackMetrics(head, give, [&](std::string_view bytes) {
+    all += bytes;
+    return Status::Ok();
+  });
+  EXPECT_TRUE(packed.ok()) << packed.ToString();
+  return all;
+}
+
 Status Write(MetricWriter& writer, const MetricHead& head, const std::vector<MetricSeries>& all) {
-  STOKER_TRY(writer.Add(head, all));
+  STOKER_TRY(writer.Add(head, Given(all)));
   return writer.Send();
 }
 
@@ -84,12 +108,12 @@ TEST(Segments, ALostAnswerWritesNothingTwice) {
   MemoryStore memory;
   MetricWriter writer(memory, "j", 1, 0);
   ASSERT_TRUE(writer.Begin().ok());
-  ASSERT_TRUE(writer.Add(HeadAt(1), {Points("loss", 0, 5)}).ok());
+  ASSERT_TRUE(writer.Add(HeadAt(1), Given({Points("loss", 0, 5)})).ok());
   MetricWriter same(memory, "j", 1, 0);
   ASSERT_TRUE(same.Begin().ok());
   ASSERT_TRUE(Write(same, HeadAt(1), {Points("loss", 0, 5)}).ok());
   EXPECT_TRUE(writer.Send().ok());  // the very same is there
-  ASSERT_TRUE(writer.Add(HeadAt(2), {Points("loss", 5, 5)}).ok());
+  ASSERT_TRUE(writer.Add(HeadAt(2), Given({Points("loss", 5, 5)})).ok());
   ASSERT_TRUE(Write(same, HeadAt(2), {Points("loss", 5, 6)}).ok());
   EXPECT_TRUE(writer.Send().Is(Code::kConflict));
   EXPECT_EQ(ReadMetrics(memory, "j", 0, {})->series.at("loss")[0].entries.size(), 11U);
@@ -107,6 +131,125 @@ TEST(Segments, WhatIsDamagedIsSaidAndTheRestRead) {
   ASSERT_TRUE(run.ok());
   EXPECT_EQ(run->troubles.size(), 1U);
   EXPECT_EQ(run->series.at("loss")[0].entries.size(), 2U);
+}
+
+TEST(Segment, ItsNameIsReadWithoutTheRest) {
+  MetricSeries series{"a \"b\"\n\xc3\xa9", false, {metrics::EntryOf(1, {}, 2)}};
+  EXPECT_EQ(MetricSeriesName(EncodeMetricSeries(series)), series.name);
+  EXPECT_EQ(MetricSeriesName(R"({"step":[1,{"name":"no"}],"x":{"name":"no"},"name":"yes"})"),
+            "yes");
+  for (const char* none : {"", "[]", "{}", "{\"name\":1}", "{\"name\":[\"x\"]}", "{\"name\":{}}",
+                           "[{\"name\":\"x\"}]", "{\"name\"", "\"name\""}) {
+    EXPECT_EQ(MetricSeriesName(none), "") << none;
+  }
+}
+
+// As earlier builds wrote them: with the window of logs.
+TEST(Segment, LargerWindowsAreRead) {
+  LogCompressor packer;
+  ASSERT_TRUE(packer.Add(EncodeMetricHead(HeadAt(3))).ok());
+  std::string text;
+  for (int i = 0; i < 60; ++i) {
+    text += EncodeMetricSeries(Points("loss" + std::to_string(i), i, 1000));
+  }
+  ASSERT_GT(text.size(), 1U << 20);
+  ASSERT_TRUE(packer.Add(text).ok());
+  MetricLines lines(*packer.Finish());
+  std::string back;
+  for (auto line = lines.Next(); line.ok() && *line; line = lines.Next()) {
+    back += std::string(**line) + "\n";
+  }
+  EXPECT_EQ(back, EncodeMetricHead(HeadAt(3)) + text);
+}
+
+// A segment of as many series as a node may have, with all that one may hold of each; it is read in
+// pieces, and each piece is noted.
+class InPieces {
+ public:
+  InPieces(std::string bytes, std::vector<InPieces>* all) : bytes_(std::move(bytes)), all_(all) {}
+  ReadPacked Reader(size_t self) {
+    return [all = all_, self](char* buffer, int64_t size) {
+      InPieces& me = (*all)[self];
+      const size_t got = std::min(static_cast<size_t>(size), me.bytes_.size() - me.at_);
+      memcpy(buffer, me.bytes_.data() + me.at_, got);
+      me.at_ += got;
+      // How far it is ahead of who is least far, once all have begun.
+      size_t least = me.at_;
+      for (const InPieces& other : *all) least = std::min(least, other.at_);
+      if (least > 0) me.ahead_ = std::max(me.ahead_, me.at_ - least);
+      return Result<int64_t>(static_cast<int64_t>(got));
+    };
+  }
+  size_t size() const { return bytes_.size(); }
+  size_t ahead() const { return ahead_; }
+  bool over() const { return at_ == bytes_.size(); }
+
+ private:
+  std::string bytes_;
+  std::vector<InPieces>* all_;
+  size_t at_ = 0;
+  size_t ahead_ = 0;
+};
+
+// What packs badly.
+MetricSeries Noise(const std::string& name, int64_t from, int64_t count, uint64_t* seed) {
+  MetricSeries series = Points(name, from, count);
+  for (metrics::Entry& entry : series.entries) {
+    *seed = *seed * 6364136223846793005U + 1442695040888963407U;
+    entry = metrics::EntryOf(entry.first_step, entry.first_time,
+                             static_cast<float>(*seed >> 40) / static_cast<float>(1 << 24));
+  }
+  return series;
+}
+
+TEST(Merge, ReadsAllSegmentsSideBySide) {
+  constexpr int kSeries = 20;
+  constexpr int64_t kPoints = 2000;
+  uint64_t seed = 1;
+  std::vector<InPieces> pieces;
+  std::vector<MergePart> parts;
+  for (int64_t i = 0; i < 8; ++i) {
+    std::vector<MetricSeries> all;
+    for (int k = 0; k < kSeries; ++k) {
+      all.push_back(Noise("s" + std::to_string(k), i * kPoints, kPoints, &seed));
+    }
+    MetricHead head = HeadAt(i);
+    head.first = i + 1;
+    pieces.emplace_back(Packed(head, Given(std::move(all))), &pieces);
+  }
+  for (size_t i = 0; i < 8; ++i) parts.push_back({"part", pieces[i].Reader(i)});
+  std::string merged;
+  size_t most = 0;
+  const Status done = MergeMetricSegments(std::move(parts), [&](std::string_view bytes) {
+    merged += bytes;
+    most = std::max(most, bytes.size());
+    return Status::Ok();
+  });
+  ASSERT_TRUE(done.ok()) << done.ToString();
+  EXPECT_LT(most, 100U << 10);  // what comes out is given away as it comes
+  for (const InPieces& piece : pieces) {
+    EXPECT_TRUE(piece.over());
+    ASSERT_GT(piece.size(), 80U << 10);
+    EXPECT_LE(piece.ahead(), 32U << 10);  // of more series it would be no more
+  }
+  MetricLines lines(merged);
+  const auto head = DecodeMetricHead(*lines.Next().value());
+  EXPECT_EQ(head->first, 1);
+  EXPECT_EQ(head->flushes, 8);
+  EXPECT_EQ(head->log_line, 7);
+  std::string before;
+  for (int k = 0; k < kSeries; ++k) {
+    const auto line = lines.Next();
+    ASSERT_TRUE(line.ok() && *line);
+    const auto series = DecodeMetricSeries(**line);
+    EXPECT_LT(before, series->name);
+    before = series->name;
+    int64_t points = 0;
+    for (const metrics::Entry& entry : series->entries) points += entry.count;
+    EXPECT_EQ(points, 8 * kPoints);
+    EXPECT_LE(series->entries.size(), metrics::kWhole + metrics::kBuckets);
+  }
+  EXPECT_FALSE(*lines.Next());
 }
 
 // What docs/metrics.md says of a run of ten hours in a bucket, which is flushed each half minute.

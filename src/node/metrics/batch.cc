@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/metrics/batch.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -49,10 +50,11 @@ void MetricBatch::OnPoint(std::string_view name, const metrics::Point& point) {
   const int64_t step = point.step.value_or(series->order);
   ++series->order;
   series->totals.Add(step, point.time, point.value);
-  const metrics::Entry entry = metrics::EntryOf(step, point.time, point.value);
-  series->entries.push_back(entry);
-  if (watcher_) watcher_(named->first, series->ordered, entry);
-  if (series->entries.size() > kMaxHeld) metrics::Thin(&series->entries);
+  series->whole.push_back({step, point.time, point.value});
+  if (watcher_) {
+    watcher_(named->first, series->ordered, metrics::EntryOf(step, point.time, point.value));
+  }
+  if (series->buckets.size() + series->whole.size() > kMaxHeld) Thin(*series);
   ++points_;
   ++waiting_;
 }
@@ -73,15 +75,38 @@ std::string MetricBatch::SomeNames() const {
   return Join(names, ", ") + (more > 0 ? " and " + std::to_string(more) + " more" : "");
 }
 
-std::vector<MetricSeries> MetricBatch::Take() {
-  std::vector<MetricSeries> all;
-  for (auto& [name, series] : series_) {
-    if (series.entries.empty()) continue;
-    metrics::Thin(&series.entries);
-    all.push_back({name, series.ordered, std::exchange(series.entries, {})});
+// What waits of it, which then does no more, in the bounds of a segment.
+std::vector<metrics::Entry> MetricBatch::TakeEntries(Series& series) {
+  std::vector<metrics::Entry> entries = std::exchange(series.buckets, {});
+  entries.reserve(entries.size() + series.whole.size());
+  for (const Whole& one : series.whole) {
+    entries.push_back(metrics::EntryOf(one.step, one.time, one.value));
   }
+  series.whole.clear();
+  metrics::Thin(&entries);
+  return entries;
+}
+
+void MetricBatch::Thin(Series& series) {
+  std::vector<metrics::Entry> entries = TakeEntries(series);
+  const size_t whole = std::min(entries.size(), metrics::kWhole);
+  for (size_t i = entries.size() - whole; i < entries.size(); ++i) {
+    series.whole.push_back({entries[i].last_step, entries[i].last_time, entries[i].last});
+  }
+  entries.resize(entries.size() - whole);
+  series.buckets = std::move(entries);
+}
+
+Status MetricBatch::Take(const TakeSeries& take) {
   waiting_ = 0;
-  return all;
+  Status failed;
+  for (auto& [name, series] : series_) {
+    if (series.whole.empty()) continue;
+    const MetricSeries one{name, series.ordered, TakeEntries(series)};
+    series.whole.shrink_to_fit();
+    if (failed.ok()) failed = take(one);
+  }
+  return failed;
 }
 
 std::map<std::string, int64_t> MetricBatch::Orders() const {

@@ -17,7 +17,8 @@
 
 namespace stoker::node {
 
-// Not thread-safe. Memory: about 100 bytes a point, of a series at most 4000 of them.
+// Not thread-safe. Memory: 24 bytes a point that waits (as much again while it grows), of a series
+// at most 3000 of them; and of one that has more 1000 buckets of a hundred bytes.
 class MetricBatch : public metrics::PointSink {
  public:
   static constexpr size_t kMaxSeries = 1000;
@@ -35,8 +36,8 @@ class MetricBatch : public metrics::PointSink {
   int64_t left_out() const { return left_out_; }  // of series beyond the most
   // The first names, for people: "'acc', 'loss' and 3 more".
   std::string SomeNames() const;
-  // What is new, which then is no more.
-  std::vector<MetricSeries> Take();
+  // Gives what is new, which then is no more, whatever becomes of it.
+  Status Take(const TakeSeries& take);
   std::map<std::string, int64_t> Orders() const;
   void set_orders(const std::map<std::string, int64_t>& orders);
   MetricTotals::Series Totals() const;
@@ -44,16 +45,26 @@ class MetricBatch : public metrics::PointSink {
   const std::map<std::string, std::string>& hyperparameters() const { return hyperparameters_; }
 
  private:
+  // A point in less space than an Entry of one.
+  struct Whole {
+    int64_t step;
+    WallTime time;
+    double value;
+  };
   struct Series {
     bool ordered = false;
     int64_t order = 0;
     metrics::Totals totals;
-    std::vector<metrics::Entry> entries;
+    // Since the last Take: buckets, and then points.
+    std::vector<metrics::Entry> buckets;
+    std::vector<Whole> whole;
   };
   struct TextHash {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
+  static std::vector<metrics::Entry> TakeEntries(Series& series);
+  static void Thin(Series& series);
   Series* Find(const std::string& name);
   std::pair<const std::string, Series>* Named(std::string_view name);
 

@@ -297,7 +297,7 @@ Status MetricCollector::Send() {
   // What a former agent had sent came after all: on from there.
   begun_ = false;
   head_taken_ = false;
-  (void)batch_.Take();
+  (void)batch_.Take([](const MetricSeries&) { return Status::Ok(); });
   return Status(Code::kBusy, sent.message());
 }
 
@@ -306,7 +306,7 @@ Status MetricCollector::Flush(bool last) {
   STOKER_TRY(BeginWriter());
   if (writer_.pending()) STOKER_TRY(Send());
   if (!batch_.empty()) {
-    STOKER_TRY(writer_.Add(Head(), batch_.Take()));
+    STOKER_TRY(writer_.Add(Head(), [this](const TakeSeries& take) { return batch_.Take(take); }));
     totals_changed_ = true;
     STOKER_TRY(Send());
   }

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "ledger/paths.h"
-#include "sys/task/usage.h"
 
 namespace stoker::node {
 
@@ -25,7 +24,9 @@ std::string UsageCourse::Json() const {
     nlohmann::json one = {{"at_ms", sample.at_ms},
                           {"cpu_seconds", sample.cpu_seconds},
                           {"resident_bytes", sample.resident_bytes},
-                          {"disk_used_bytes", sample.disk_used_bytes}};
+                          {"disk_used_bytes", sample.disk_used_bytes},
+                          {"received_bytes", sample.network.received},
+                          {"sent_bytes", sample.network.sent}};
     if (!sample.gpu.empty()) one["gpu"] = nlohmann::json::parse(sample.gpu, nullptr, false);
     out["samples"].push_back(std::move(one));
   }
@@ -53,7 +54,7 @@ void UsageSampler::Sample(NodeReport& report, const std::string& dir) {
   }
   if (gpu_) report.gpu = gpu_->Latest();
   course_.Add({(now - begun_).ms, report.cpu_seconds, report.resident_bytes, report.disk_bytes,
-               report.gpu});
+               ReadNetworkBytes(), report.gpu});
   const bool last = report.phase == NodePhase::kEnded;
   if (!last && now - stored_ < store_.traits().usage) return;
   stored_ = now;

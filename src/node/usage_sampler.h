@@ -12,6 +12,7 @@
 #include "port/clock.h"
 #include "port/object_store.h"
 #include "sys/task/gpu_usage.h"
+#include "sys/task/usage.h"
 
 namespace stoker::node {
 
@@ -20,6 +21,7 @@ struct UsageSample {
   double cpu_seconds = 0;  // of the task so far
   int64_t resident_bytes = 0;
   int64_t disk_used_bytes = 0;  // of the file system that the node works on
+  NetworkBytes network;         // of the machine, since its boot
   std::string gpu;              // JSON, "" = none
 };
 

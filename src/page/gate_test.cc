@@ -122,9 +122,12 @@ TEST(Series, AUsageThatIsNoneIsNull) {
     EXPECT_TRUE(UsageColumns(text, 1, 0).is_null()) << text;
   }
   const auto good = UsageColumns(
-      R"({"format":1,"samples":[{"at_ms":0,"cpu_seconds":0},{"at_ms":500,"cpu_seconds":1}]})", 1,
-      0);
-  EXPECT_EQ(good["cpu_cores"][1], 2.0);
+      R"({"format":1,"samples":[{"at_ms":0,"cpu_seconds":0},{"at_ms":500,"cpu_seconds":1,
+          "sent_bytes":5},{"at_ms":1500,"cpu_seconds":0,"sent_bytes":7}]})",
+      1, 0);
+  EXPECT_EQ(good["cpu_cores"].dump(), "[null,2.0,0.0]");
+  EXPECT_EQ(good["sent_per_s"].dump(), "[null,null,2.0]");
+  EXPECT_EQ(good["received_per_s"].dump(), "[null,null,null]");
 }
 
 }  // namespace

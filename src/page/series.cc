@@ -29,6 +29,14 @@ double Number(const json& from, const char* key) {
   return std::isfinite(value) && value > 0 && value < 9e15 ? value : 0;
 }
 
+// What a count has grown by since `last`, a second; null where that is not known.
+json PerSecond(const json* last, const json& now, const char* key) {
+  if (last == nullptr || !last->contains(key) || !now.contains(key)) return nullptr;
+  const double ms = Number(now, "at_ms") - Number(*last, "at_ms");
+  if (ms <= 0) return nullptr;
+  return std::max(0.0, Number(now, key) - Number(*last, key)) * 1000 / ms;
+}
+
 constexpr const char* kGpuColumns[] = {"busy_percent", "memory_used_mib", "memory_total_mib",
                                        "power_w", "temperature_c"};
 
@@ -113,25 +121,29 @@ json UsageColumns(std::string_view text, int attempt, int rank) {
   if (!document.is_object() || Number(document, "format") != 1) return nullptr;
   const auto samples = document.find("samples");
   if (samples == document.end() || !samples->is_array()) return nullptr;
-  json at = json::array(), cores = json::array(), resident = json::array(), disk = json::array();
-  json gpus = json::array();
-  double last_at = 0, last_cpu = 0;
+  json at = json::array(), resident = json::array(), disk = json::array(), gpus = json::array();
+  json cores = json::array(), received = json::array(), sent = json::array();
+  const json* last = nullptr;
   for (const json& sample : *samples) {
     if (!sample.is_object()) return nullptr;
-    const double now = Number(sample, "at_ms");
-    const double cpu = Number(sample, "cpu_seconds");
-    const bool known = !at.empty() && now > last_at;
-    at.push_back(now);
-    cores.push_back(known ? json(std::max(0.0, cpu - last_cpu) * 1000 / (now - last_at))
-                          : json(nullptr));
+    at.push_back(Number(sample, "at_ms"));
+    cores.push_back(PerSecond(last, sample, "cpu_seconds"));
+    received.push_back(PerSecond(last, sample, "received_bytes"));
+    sent.push_back(PerSecond(last, sample, "sent_bytes"));
     resident.push_back(Number(sample, "resident_bytes"));
     disk.push_back(Number(sample, "disk_used_bytes"));
     AddGpus(sample, at.size() - 1, &gpus);
-    last_at = now;
-    last_cpu = cpu;
+    last = &sample;
   }
-  return {{"attempt", attempt},         {"node", rank},       {"at_ms", at}, {"cpu_cores", cores},
-          {"resident_bytes", resident}, {"disk_bytes", disk}, {"gpus", gpus}};
+  return {{"attempt", attempt},
+          {"node", rank},
+          {"at_ms", at},
+          {"cpu_cores", cores},
+          {"resident_bytes", resident},
+          {"disk_bytes", disk},
+          {"gpus", gpus},
+          {"received_per_s", received},
+          {"sent_per_s", sent}};
 }
 
 }  // namespace stoker::page

@@ -151,7 +151,8 @@ def test_charts(results, tab):
     until(tab, f"{cursors} >= 5")
     titles = tab.evaluate("[...document.querySelectorAll('.chart')].filter(c => c.querySelector("
                           "'.cursor:not([hidden])')).map(c => c.querySelector('h3').innerText)")
-    results.check("the cursor stands in the machine's curves, too", "CPU cores" in titles, titles)
+    results.check("the cursor stands in the machine's curves, too", "CPU cores" in titles
+                  and "Network of the machine" in titles, titles)  # fmt: skip
     tab.click("text=All of it")
     until(tab, f"{ranges}.every(r => r[1] - r[0] > 390)")
     lines = "document.querySelector('.chart').chart.graph.numColumns() - 1"

@@ -102,6 +102,24 @@ TEST(OomWatch, JudgesHonestly) {
   EXPECT_FALSE(OomWatch::Judge({1, 1, 1}, fine, false));
 }
 
+TEST(Usage, NetworkIsOfDevicesOrOfAContainersInterfaces) {
+  const char* dev =
+      "Inter-|   Receive                     |  Transmit\n face |bytes packets|bytes packets\n"
+      "    lo: 9000 1 0 0 0 0 0 0 9000 1 0 0 0 0 0 0\n"
+      "  eth0:1296 10 0 0 0 0 0 0 840 9 0 0 0 0 0 0\n"
+      "  eth1: 4 1 0 0 0 0 0 0 6 9 0 0 0 0 0 0\n"
+      " bond0: 1300 11 0 0 0 0 0 0 846 9 0 0 0 0 0 0\n"
+      "  odd: 7\n";
+  const auto host = ParseNetworkBytes(dev, [](const std::string& name) { return name[0] == 'e'; });
+  EXPECT_EQ(host.received, 1300);
+  EXPECT_EQ(host.sent, 846);
+  const auto box = ParseNetworkBytes("  lo: 1 1 0 0 0 0 0 0 1 1 0\n eth0: 5 1 0 0 0 0 0 0 7 1 0\n:",
+                                     [](const std::string&) { return false; });
+  EXPECT_EQ(box.received, 5);
+  EXPECT_EQ(box.sent, 7);
+  EXPECT_GE(ReadNetworkBytes().received, 0);
+}
+
 TEST(Usage, ParsesAndReads) {
   const MachineUsage u =
       ParseMachineUsage("cpu  100 0 100 900 50 0 0 0 0 0\ncpu0 1\n", "0.50 0.4 0.3 1/200 9",

@@ -5,6 +5,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 
@@ -57,6 +58,45 @@ MachineUsage ReadMachineUsage() {
                  ? CPU_COUNT(&set)
                  : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   return out;
+}
+
+// "  eth0: 1296 10 0 0 0 0 0 0 840 9 0 0 0 0 0 0": bytes are the first and the ninth.
+NetworkBytes ParseNetworkBytes(std::string_view dev,
+                               const std::function<bool(const std::string& name)>& is_device) {
+  NetworkBytes devices;
+  NetworkBytes all;
+  bool has_device = false;
+  for (const std::string& line : Split(dev, '\n')) {
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const size_t begin = line.find_first_not_of(' ');
+    const std::string name = line.substr(begin, colon - begin);
+    if (name == "lo") continue;
+    std::array<int64_t, 9> fields{};
+    const char* at = line.c_str() + colon + 1;
+    size_t read = 0;
+    for (; read < fields.size(); ++read) {
+      char* end = nullptr;
+      fields[read] = std::strtoll(at, &end, 10);
+      if (end == at) break;
+      at = end;
+    }
+    if (read < fields.size()) continue;
+    const bool device = is_device(name);
+    has_device |= device;
+    all.received += fields[0];
+    all.sent += fields[8];
+    devices.received += device ? fields[0] : 0;
+    devices.sent += device ? fields[8] : 0;
+  }
+  return has_device ? devices : all;
+}
+
+NetworkBytes ReadNetworkBytes() {
+  return ParseNetworkBytes(
+      sys::ReadFile("/proc/net/dev").value_or(""), [](const std::string& name) {
+        return ::access(("/sys/class/net/" + name + "/device").c_str(), F_OK) == 0;
+      });
 }
 
 Result<DiskSpace> ReadDiskSpace(const std::string& path) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,20 @@ struct DiskSpace {
   int64_t total_bytes = 0;
   int64_t available_bytes = 0;  // to this user
 };
+
+// Since boot, by the kernel's count; take differences. What goes past it (RDMA) is not in it.
+struct NetworkBytes {
+  int64_t received = 0;
+  int64_t sent = 0;
+};
+
+// Of this network namespace: of its devices, or of all its interfaces but loopback where it has no
+// device, as in a container. Bridges and tunnels, whose traffic goes through a device, do not count
+// beside it. What cannot be read stays 0.
+NetworkBytes ReadNetworkBytes();
+// `dev` is /proc/net/dev.
+NetworkBytes ParseNetworkBytes(std::string_view dev,
+                               const std::function<bool(const std::string& name)>& is_device);
 
 // Out of /proc/stat, /proc/loadavg and /proc/meminfo; what cannot be read stays 0.
 MachineUsage ReadMachineUsage();

@@ -73,6 +73,20 @@ def test_stopped(results, world):
                   and f"stop_when: this stops the run: {why}" in log, (shown, log))  # fmt: skip
 
 
+def test_clean_end(results, world):
+    """A program that ends well when it is told to has not done what it was to do."""
+    polite = "import signal\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\n"
+    done = run(world, "polite", ["loss is not finite"], "-1", "100", "40=nan", "wait",
+               program=PROGRAM.replace("turns =", polite + "turns =", 1))  # fmt: skip
+    listed, shown = world.json("ls")[0], world.json("show", "polite")
+    table = world.stoker("show", "polite").stdout
+    results.check("clean end: what stoker says of it is 1, everywhere",
+                  done.returncode == 1 and listed["exit_code"] == shown["exit_code"] == 1
+                  and world.stoker("wait", "polite").returncode == 1
+                  and "StoppedByRule" in table and "exit code 0" not in table,
+                  (done.returncode, listed, shown["exit_code"], table))  # fmt: skip
+
+
 def test_warned(results, world):
     path = world.program(PROGRAM)
     (world.work / "job.yaml").write_text(
@@ -183,9 +197,10 @@ def test_idle_gpu(results, world):
 def main():
     results = Results()
     chosen = sys.argv[1:]
-    for name, test in (("stopped", test_stopped), ("warned", test_warned),
-                       ("one_curve", test_one_curve), ("two_nodes", test_two_nodes),
-                       ("median", test_median), ("idle_gpu", test_idle_gpu)):  # fmt: skip
+    for name, test in (("stopped", test_stopped), ("clean_end", test_clean_end),
+                       ("warned", test_warned), ("one_curve", test_one_curve),
+                       ("two_nodes", test_two_nodes), ("median", test_median),
+                       ("idle_gpu", test_idle_gpu)):  # fmt: skip
         if chosen and name not in chosen:
             continue
         with World("rules") as world:

@@ -176,6 +176,23 @@ def test_hostile(results, world):
                   {point["value"] for point in found["n"]} == {"nan"}, found["n"][:2])  # fmt: skip
 
 
+def test_left_out(results, world):
+    own = "open(os.environ['STOKER_METRICS'], 'a').write"
+    for name, line, why in (
+        ("long", "'{\"step\": 1, \"x\": \"' + 'y' * 1_000_000 + '\"}\\n'",
+         "lines of more than 64 KiB are left out"),
+        ("prose", "'step 1: loss 0.5\\n'", "lines that are no JSON objects are left out"),
+    ):  # fmt: skip
+        good = "'{\"step\": 2, \"x\": 5}\\n\\n'"
+        program = world.program(f"import os\n{own}({line} * 3 + {good})\n")
+        world.stoker("run", "--name", name, "--", "python3", program, check=True)
+        log = world.stoker("logs", name, "--stream", "system").stdout
+        points = series(world, name)["x"]
+        results.check(f"left out: the log says it once, and the rest is read ({name})",
+                      log.count(f"metrics: $STOKER_METRICS: {why}") == 1
+                      and [(p["step"], p["value"]) for p in points] == [(2, 5)], (log, points))
+
+
 def test_chosen(results, world):
     program = world.program("import json, os, sys\n"
                             "print(json.dumps({'step': 1, 'score': float(sys.argv[1])}))\n")
@@ -257,7 +274,8 @@ def main():
     chosen = sys.argv[1:]
     for name, test in (("whole", test_whole), ("interrupted", test_interrupted),
                        ("killed", test_agent_killed), ("hostile", test_hostile),
-                       ("chosen", test_chosen), ("profile", test_profile)):  # fmt: skip
+                       ("left_out", test_left_out), ("chosen", test_chosen),
+                       ("profile", test_profile)):  # fmt: skip
         if chosen and name not in chosen:
             continue
         with World("metrics") as world:

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "metrics/csv_rows.h"
 #include "metrics/event_file.h"
+#include "metrics/numbers.h"
 #include "metrics/text_rows.h"
 #include "sys/file.h"
 
@@ -18,8 +19,8 @@ namespace stoker::node {
 namespace {
 
 constexpr size_t kPiece = 256 << 10;
-constexpr size_t kMaxLine = 64 << 10;
-constexpr size_t kMaxScalars = 2000;  // of v2 tags, in the head of a segment
+constexpr size_t kMaxLine = 64 << 10;  // of JSON
+constexpr size_t kMaxScalars = 2000;   // of v2 tags, in the head of a segment
 
 struct Nowhere : metrics::PointSink {
   void OnPoint(std::string_view, const metrics::Point&) override {}
@@ -59,13 +60,20 @@ struct MetricFiles::File {
       const size_t end = bytes.find('\n');
       if (line.size() <= kMaxLine) line.append(bytes.substr(0, end));
       if (end == bytes.npos) return;
-      if (line.size() <= kMaxLine) {
-        if (const auto row = metrics::ReadJsonRow(line)) {
-          metrics::EmitRow(*row, std::nullopt, now, sink);
-        }
-      }
+      TakeLine(now, sink);
       line.clear();
       bytes.remove_prefix(end + 1);
+    }
+  }
+
+  // Whatever else a file may hold: what is appended to $STOKER_METRICS is meant to be read.
+  void TakeLine(WallTime now, metrics::PointSink& sink) {
+    if (line.size() > kMaxLine) {
+      source.trouble = "lines of more than 64 KiB are left out";
+    } else if (const auto row = metrics::ReadJsonRow(line)) {
+      metrics::EmitRow(*row, std::nullopt, now, sink);
+    } else if (source.path.empty() && !metrics::Bare(line).empty() && source.trouble.empty()) {
+      source.trouble = "lines that are no JSON objects are left out";
     }
   }
 
@@ -90,6 +98,7 @@ struct MetricFiles::File {
       table->Feed(bytes, now, sink);
       source.rows = std::max(source.rows, table->rows());
       source.offset = table->offset();
+      if (table->damaged() > 0) source.trouble = "rows of more than 1 MiB are left out";
     } else {
       Lines(bytes, now, sink);
       const size_t last = bytes.rfind('\n');

@@ -52,6 +52,7 @@ size_t NextWidth(std::string_view text, size_t* at) {
     return 0;
   }
   const auto lead = static_cast<unsigned char>(text[(*at)++]);
+  if (lead < 0x80) return 1;  // nearly all: a list of ten thousand jobs is measured thrice
   const size_t more = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc0 ? 1 : 0;
   uint32_t code = more == 0 ? lead : lead & (0x3fu >> more);
   for (size_t i = 0; i < more && *at < text.size(); ++i) {

@@ -17,7 +17,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-from kit.harness import Results, patience  # noqa: E402
+from kit.harness import PYTHON, Results, patience  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "kit"))
 from lab import Lab  # noqa: E402
@@ -56,6 +56,35 @@ def test_one(lab, check, _):
         shown = world.stoker("show", job, "--json")
         check("where nobody counts hours, none are told",
               "slurm_accounting" not in shown.stdout and not shown.stderr, shown.stderr)
+        world.nothing_left(job)
+
+
+def test_digits(lab, check, full):
+    """The README's example, which the cluster preempts half-way. Only at length: it needs torch."""
+    if not full:
+        return
+    with SlurmWorld(lab) as world:
+        shutil.copytree(ROOT / "examples" / "digits", world.root / "digits")
+        file = world.root / "digits" / "job.yaml"
+        file.write_text(file.read_text().replace("exec python3", f"exec {PYTHON}"))
+        job = world.submit("job.yaml", "--infra", "slurm/low", cwd=world.root / "digits")
+        world.running(job, 120)
+        epochs = {}
+
+        def trained(count):
+            texts = [(a, line) for a, line in world.lines(job) if line.startswith("epoch ")]
+            epochs.update({line.split("/")[0]: a for a, line in texts})
+            return len(texts) >= count and len(texts)
+        world.wait_for("some epochs", lambda: trained(4), 120, 0.5)
+        lab.out("sbatch", "-p", "high", "-N1", "--exclusive", "--output=/dev/null",
+                "--wrap=sleep 5")
+        state = world.ended(job, 240)
+        made = trained(0)
+        text = [line for _, line in world.lines(job)]
+        check("digits is trained to its end", state == "Succeeded" and
+              text[-1].startswith("test accuracy: 0.9"), text)
+        check("over a preemption, with at most one epoch made twice", len(epochs) == 20
+              and made <= 21 and set(epochs.values()) == {1, 2}, text)
         world.nothing_left(job)
 
 
@@ -469,7 +498,7 @@ ALONE = {"controller_away": test_controller_away, "controller_forgets": test_con
          "controller_begins_anew": test_controller_begins_anew,
          "unseen_folder": test_unseen_folder}
 TOGETHER = {"limit": test_limit, "preempted": test_preempted, "node_killed": test_node_killed,
-            "one": test_one, "two": test_two, "requeued": test_requeued,
+            "one": test_one, "digits": test_digits, "two": test_two, "requeued": test_requeued,
             "suspended": test_suspended, "scancel": test_scancel,
             "scancel_seen_late": test_scancel_seen_late, "scancel_unseen": test_scancel_unseen,
             "drill": test_drill,

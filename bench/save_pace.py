@@ -74,7 +74,7 @@ def kept(url, env, files, size, pause):
 
 def main():
     with contextlib.ExitStack() as stack:
-        s3, gcs = stack.enter_context(VersityS3()), stack.enter_context(FakeGcs())
+        s3, gcs = stack.enter_context(VersityS3()), stack.enter_context(FakeGcs(watched=False))
         local = tempfile.mkdtemp(prefix="stoker-pace-store-")
         stack.callback(shutil.rmtree, local)
         stores = (("a folder", local, {}), ("S3", f"s3://{s3.bucket}/pace", s3.env()),

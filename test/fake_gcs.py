@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fake-gcs-server as a server of its own, with one bucket. Call cloud_env.enter() before."""
+"""fake-gcs-server as a server of its own, with one bucket, behind what holds each request and each
+answer against Google's discovery document (test/google/gcs_relay.py). Call cloud_env.enter()
+before."""
 
 import json
 import os
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.error
@@ -13,46 +16,86 @@ import urllib.request
 
 import go_tools
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'google'))
+from gcs_relay import GcsRelay  # noqa: E402
+
 SERVER = 'github.com/fsouza/fake-gcs-server@v1.56.1'
 BUCKET = 'stoker-test'
 
 
-class FakeGcs:
-    """A process beside the test, on an address of this machine; it keeps everything in memory."""
+def free_port(host):
+    with socket.socket() as free:  # the server says no port of its own choice
+        free.bind((host, 0))
+        return free.getsockname()[1]
 
-    def __init__(self, host='127.0.0.1'):
+
+class Undocumented(AssertionError):
+    """Something was asked or answered that Google's document does not have."""
+
+
+class FakeGcs:
+    """A process beside the test, on an address of this machine; it keeps everything in memory.
+    `endpoint`: where it is asked, by Google's document; who leaves it without an error hears of
+    what was not. `behind`: the server itself. watched=False: for what measures, both are one."""
+
+    def __init__(self, host='127.0.0.1', watched=True):
         self.host = host
+        self.watched = watched
+        self.relay = None
 
     def __enter__(self):
         program = go_tools.tool(SERVER)
-        with socket.socket() as free:  # it says no port of its own choice
-            free.bind((self.host, 0))
-            port = free.getsockname()[1]
-        self.endpoint = f'http://{self.host}:{port}'
+        port = free_port(self.host)
+        self.endpoint = self.behind = f'http://{self.host}:{port}'
+        front = port
+        if self.watched:
+            front = free_port(self.host)
+            self.endpoint = f'http://{self.host}:{front}'
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             [program, '-scheme', 'http', '-host', self.host, '-port', str(port), '-backend',
-             'memory', '-log-level', 'error', '-public-host', f'{self.host}:{port}'],
+             'memory', '-log-level', 'error', '-public-host', f'{self.host}:{port}',
+             '-external-url', self.endpoint],
             stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL,
         )  # fmt: skip
         try:
             self._await()
-            self.call('POST', '/storage/v1/b', json.dumps({'name': BUCKET}).encode())
+            if self.watched:
+                self.relay = GcsRelay(self.host, front, self.behind).__enter__()
+            made = json.dumps({'name': BUCKET}).encode()
+            self.call('POST', '/storage/v1/b?project=stoker', made)
         except BaseException:
-            self.__exit__()
+            self._end()
             raise
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind=None, *_):
+        try:
+            told = self.told()
+        finally:
+            self._end()
+        for each in told['wrong']:
+            print(f"not as Google's document has it: {each}", file=sys.stderr, flush=True)
+        if told['wrong'] and kind is None:
+            raise Undocumented(told['wrong'][0])
+
+    def _end(self):
+        if self.relay:
+            self.relay.__exit__()
         self.process.kill()
         self.process.wait()
         self.log.close()
+
+    def told(self):
+        """Of the requests so far: see GcsRelay."""
+        return self.relay.told() if self.relay else {'requests': 0, 'answers': 0, 'wrong': []}
 
     def _await(self):
         end = time.monotonic() + 30
         while time.monotonic() < end and self.process.poll() is None:
             try:
-                return self.call('GET', '/_internal/healthcheck')
+                with urllib.request.urlopen(f'{self.behind}/_internal/healthcheck', timeout=30):
+                    return
             except OSError:
                 time.sleep(0.05)
         self.log.seek(0)

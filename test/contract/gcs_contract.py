@@ -69,7 +69,11 @@ def main(argv):
             'STOKER_TEST_GCS': server.endpoint,
             'STOKER_TEST_BUCKET': fake_gcs.BUCKET,
         }
-        return subprocess.run(argv, env=env).returncode
+        code = subprocess.run(argv, env=env).returncode
+        told = server.told()
+        print(f'gcs_contract: {told["requests"]} requests and {told["answers"]} answers were held '
+              f"against Google's document, {len(told['wrong'])} kinds are not in it")  # fmt: skip
+        return code
 
 
 if __name__ == '__main__':

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A bucket of Google's by Google's own names: through a proxy (CONNECT), over TLS under a
 certificate of our own, with the key of a service account, each of whose tokens the service stops
-taking after a few requests. Behind it is fake-gcs-server."""
+taking after a few requests; then with every other kind of credentials. Behind it is
+fake-gcs-server. No other name is asked for, and nothing that Google has not written down."""
 
 import datetime
 import hashlib
@@ -24,12 +25,15 @@ import cloud_env  # noqa: E402
 cloud_env.enter()
 import fake_gcs  # noqa: E402
 import fake_google  # noqa: E402
+import storage_rules  # noqa: E402
 from cryptography import x509  # noqa: E402
 from cryptography.hazmat.primitives import hashes, serialization  # noqa: E402
 from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: E402
 from kit.harness import Results, World  # noqa: E402
 
-NAMES = ["storage.googleapis.com", "oauth2.googleapis.com"]
+STORE = "storage.googleapis.com"
+TOKENS = ["oauth2.googleapis.com", "sts.googleapis.com", "iamcredentials.googleapis.com"]
+NAMES = [STORE, *TOKENS]
 GOOD_FOR = 12  # requests that one token is taken for
 KEPT = ("content-type", "content-range", "range", "location", "last-modified", "date")
 
@@ -76,14 +80,17 @@ class Google:
         self.lock = threading.Lock()
         self.given = self.refused = self.served = 0
         self.left = {}  # requests by token: processes have one each
+        self.others = set()  # names that nobody should ask for
 
-    def give_token(self, path, headers, body):
-        status, _, text = self.world.serve(f"https://{NAMES[1]}", path, headers, body.decode())
+    def give_token(self, host, method, path, headers, body):
+        base = f"https://{host}"
         with self.lock:
+            status, _, text = self.world.serve(base, path, headers, body.decode(), method)
             self.given += 1
             answer = json.loads(text)
-            answer["access_token"] += f".{self.given}"
-            self.left[answer["access_token"]] = GOOD_FOR
+            name = "accessToken" if "accessToken" in answer else "access_token"
+            answer[name] += f".{self.given}"
+            self.left[answer[name]] = GOOD_FOR
         return status, {}, json.dumps(answer).encode()
 
     def takes(self, headers):
@@ -125,6 +132,8 @@ def proxy(google, certificate):
             self.send_response(200)
             self.end_headers()
             self.host = self.path.rsplit(":", 1)[0]
+            if self.host not in NAMES:
+                google.others.add(self.host)
             self.connection = context.wrap_socket(self.connection, server_side=True)
             self.rfile = self.connection.makefile("rb")
             self.wfile = self.connection.makefile("wb", 0)
@@ -133,8 +142,9 @@ def proxy(google, certificate):
         def answer(self):
             headers = {name.lower(): value for name, value in self.headers.items()}
             body = self.rfile.read(int(headers.pop("content-length", 0)))
-            if self.host == NAMES[1]:
-                status, told, text = google.give_token(self.path, headers, body)
+            if self.host in TOKENS:
+                asked = self.host, self.command, self.path, headers, body
+                status, told, text = google.give_token(*asked)
             else:
                 status, told, text = google.store(self.command, self.path, headers, body)
             self.send_response_only(status)
@@ -166,8 +176,73 @@ def works(results, google, world):
     results.check("it is listed", listed == [job], listed)
     results.check("tokens were refused, and renewed", google.refused > 1 and google.given > 1,
                   (google.refused, google.given))  # fmt: skip
-    results.check("all that was asked was right", not google.world.wrong, google.world.wrong)
     print(f"      {google.served} requests, {google.given} tokens, {google.refused} refused")
+
+
+def credentials(key):
+    """Files of each kind, but for a service account's key."""
+    user = {"type": "authorized_user", "client_id": "c", "client_secret": "s",
+            "refresh_token": "1//r"}  # fmt: skip
+    service = f"https://{TOKENS[2]}/v1/projects/-/serviceAccounts/other@p.test:generateAccessToken"
+    external = {
+        "type": "external_account", "audience": "//iam.googleapis.com/projects/1/locations/global"
+        "/workloadIdentityPools/p/providers/q", "token_url": f"https://{TOKENS[1]}/v1/token",
+        "subject_token_type": "urn:ietf:params:oauth:token-type:jwt",
+    }  # fmt: skip
+    by = {"service_account_impersonation_url": service}
+    return {
+        "a user's login": user,
+        "a user who is somebody else": {
+            "type": "impersonated_service_account", "source_credentials": user, **by,
+            "delegates": ["projects/-/serviceAccounts/between@p.test"]},
+        "a key that is somebody else": {
+            "type": "impersonated_service_account", "source_credentials": key, **by},
+        "workload identity": external,
+        "workload identity that is somebody else": {**external, **by},
+        "a workforce": {**external, "workforce_pool_user_project": "project-7",
+                        "audience": "//iam.googleapis.com/locations/global/workforcePools/p"
+                        "/providers/q"},
+        "a client of a workforce": {**external, "client_id": "c", "client_secret": "s"},
+    }  # fmt: skip
+
+
+def every_kind(results, google, world, folder, key):
+    (folder / "subject").write_text("a subject")
+    jobs = [entry["id"] for entry in world.json("ls")]
+    for what, told in credentials(key).items():
+        if told["type"] == "external_account":
+            told = {**told, "credential_source": {"file": str(folder / "subject")}}
+        (folder / "other.json").write_text(json.dumps(told))
+        done = world.stoker("ls", "--json", timeout=60,
+                            env={"GOOGLE_APPLICATION_CREDENTIALS": str(folder / "other.json")})
+        listed = [entry["id"] for entry in json.loads(done.stdout or "[]")]
+        results.check(f"the bucket is read by {what}", listed == jobs, done.stderr)
+
+
+def needs_what_is_printed(results, world, bucket):
+    """The rights of the bucket, by the requests for it: see also test/gcp/permits.py."""
+    roles = {who: set(role["includedPermissions"])
+             for who, role in world.json("doctor", "--iam").items() if who in ("submitter", "node")}
+    for who in ("node", "submitter"):
+        if who == "submitter":
+            world.stoker("doctor", timeout=60)  # it alone looks at the bucket itself
+        asked = storage_rules.permissions(bucket.told()["methods"].keys() - {"buckets.insert"})
+        results.check(f"a {who} needs just the rights of the bucket that are printed for it",
+                      asked == roles[who], asked ^ roles[who])  # fmt: skip
+
+
+def is_written_down(results, google, bucket):
+    results.check("all that was asked of those who give tokens is written down, and so are their "
+                  "answers", not google.world.wrong, google.world.wrong)  # fmt: skip
+    held = google.world.held
+    results.check("each of them was asked", sorted(held) == sorted(f"https://{n}" for n in TOKENS),
+                  held)  # fmt: skip
+    results.check("no other name was asked for", not google.others, google.others)
+    told = bucket.told()
+    results.check("all that was asked of the bucket is in the document", not told["wrong"],
+                  told["wrong"])  # fmt: skip
+    tokens = ", ".join(f"{base.removeprefix('https://')} {n}" for base, n in sorted(held.items()))
+    print(f"      held against Google's documents: {STORE} {told['requests']}, {tokens}")
 
 
 def is_refused(results, google, world):
@@ -191,10 +266,11 @@ def main():
         folder = pathlib.Path(kept)
         ca, certificate = certify(folder)
         account = folder / "key.json"
-        account.write_text(json.dumps({
+        told = {
             "type": "service_account", "client_email": "s@p.test", "private_key_id": "k",
-            "private_key": pem(key).decode(), "token_uri": f"https://{NAMES[1]}/token",
-        }))  # fmt: skip
+            "private_key": pem(key).decode(), "token_uri": f"https://{TOKENS[0]}/token",
+        }  # fmt: skip
+        account.write_text(json.dumps(told))
         google = Google(bucket, public)
         server = proxy(google, certificate)
         world.env.update({
@@ -204,6 +280,9 @@ def main():
         })  # fmt: skip
         world.stoker("config", "set", "store", f"gs://{fake_gcs.BUCKET}/team", check=True)
         works(results, google, world)
+        every_kind(results, google, world, folder, told)
+        needs_what_is_printed(results, world, bucket)
+        is_written_down(results, google, bucket)
         is_refused(results, google, world)
         server.shutdown()
     results.finish()

@@ -388,6 +388,8 @@ def main(argv):
     server.shutdown()
     for each in refused + world.wrong:
         print(f'wrong: {each}')
+    held = ', '.join(f'{base} {number}' for base, number in sorted(world.held.items()))
+    print(f'held against what Google has written: {held}')
     print(f'{count} worlds, found: {kinds}; {wrong} unlike google-auth')
     return 1 if wrong or refused or world.wrong else 0
 

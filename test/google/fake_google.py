@@ -9,11 +9,12 @@ import json
 import threading
 import urllib.parse
 
+import token_rules
 from google.auth import jwt
 
 NOBODY = 599  # stands for a connection that is refused
 LIFE = 3599
-IAM = 'https://iamcredentials.googleapis.com'
+IAM = token_rules.IAM
 METADATA = 'http://metadata.test'
 EC2 = 'http://ec2.test'
 AWS_SECRETS = {'AKIDVARIABLE': 'secret/of a variable', 'ASIAROLE': 'secret+of a role'}
@@ -62,13 +63,27 @@ class World:
         self.certificate = certificate
         self.metadata = 'none'  # 'google', 'other', 'none'
         self.wrong = []  # what somebody asked that the real services would refuse
+        self.held = {}  # how many requests were held against rules, by service
 
     def serve(self, base, target, headers, body, method='GET'):
-        """(status, headers, text)"""
+        """(status, headers, text). Request and answer are held against Google's documents."""
+        status, told, text = self.answer(base, target, headers, body, method)
+        if base == METADATA and self.metadata == 'google':
+            found = list(token_rules.of_metadata(method, target, headers))
+        else:
+            found = token_rules.of_request(base, method, target, headers, body)
+            if found is not None:
+                found += token_rules.of_answer(base, status, text)
+        if found is not None:
+            self.held[base] = self.held.get(base, 0) + 1
+            self.wrong += [f'{method} {base}{target}: {each}' for each in found]
+        return status, told, text
+
+    def answer(self, base, target, headers, body, method):
         headers = {name.lower(): value for name, value in headers.items()}
         path = urllib.parse.urlsplit(target).path
         if base == METADATA:
-            return self.of_metadata(path, headers)
+            return self.of_metadata(path)
         if base == EC2:
             return self.of_ec2(method, path, headers)
         if base == 'http://subject.test':
@@ -80,14 +95,12 @@ class World:
             return self.of_tokens(base, path, headers, form)
         return 404, {}, '{}'
 
-    def of_metadata(self, path, headers):
+    def of_metadata(self, path):
         if self.metadata == 'none':
             return NOBODY, {}, ''
         if self.metadata == 'other':
             return 200, {'Server': 'EC2ws'}, 'latest'
         flavor = {'Metadata-Flavor': 'Google', 'Content-Type': 'application/json'}
-        if headers.get('metadata-flavor') != 'Google':
-            self.wrong.append('the metadata server was asked without its header')
         account = '/computeMetadata/v1/instance/service-accounts/default/'
         answers = {
             '': 'computeMetadata/',
@@ -154,6 +167,8 @@ class World:
                 form['options'] = json.loads(urllib.parse.unquote(form['options']))
             told = (sorted(form.items(), key=str), headers.get('authorization', ''))
         answer = {'access_token': named(base, path, kind, told), 'expires_in': LIFE}
+        if kind.endswith('token-exchange'):
+            answer['issued_token_type'] = form['requested_token_type']
         return 200, {}, json.dumps(answer | {'token_type': 'Bearer'})
 
     def over_http(self):

@@ -29,9 +29,13 @@ class Method:
         self.request = told.get('request', {}).get('$ref')
         self.response = told.get('response', {}).get('$ref')
         self.scopes = told.get('scopes', [])
+        self.gives_media = told.get('supportsMediaDownload', False)
+        self.downloads = told.get('useMediaDownloadService', False)  # at /download, too
+        protocols = told.get('mediaUpload', {}).get('protocols', {})
+        self.uploads = [_pattern(each['path']) for each in protocols.values()]  # whole paths
         path = told.get('flatPath', told['path'])
         self.names = re.findall(r'{(\w+)}', path)
-        self.pattern = re.compile(re.sub(r'{\w+}', '([^/]+)', path))
+        self.pattern = _pattern(path)
 
 
 class Discovery:
@@ -49,18 +53,30 @@ class Discovery:
 
     def find(self, verb, path):
         """(method, what stands in the path), or (None, None)."""
+        bytes_alone = path.startswith('/download' + self.prefix)
+        if bytes_alone:
+            path = path.removeprefix('/download')
         if not path.startswith(self.prefix):
             return None, None
         rest = path[len(self.prefix) :]
         fitting = []
         for each in self.methods.values():
             found = each.verb == verb and each.pattern.fullmatch(rest)
-            if found:
+            if found and (each.downloads or not bytes_alone):
                 fitting.append((len(each.names), each.id, each, found.groups()))
         if not fitting:
             return None, None
         _, _, method, values = min(fitting)
         return method, dict(zip(method.names, values))
+
+    def find_upload(self, verb, path):
+        """The same, of what sends bytes beside its resource."""
+        for each in self.methods.values():
+            for pattern in each.uploads if each.verb == verb else []:
+                found = pattern.fullmatch(path)
+                if found:
+                    return each, dict(zip(each.names, found.groups()))
+        return None, None
 
     def parameter(self, method, name):
         """What may stand there in the query, or None."""
@@ -121,6 +137,10 @@ class Discovery:
 def discovery(name):
     """One for all: it is read in a second."""
     return Discovery(name)
+
+
+def _pattern(path):
+    return re.compile(re.sub(r'{\w+}', '([^/]+)', path))
 
 
 def _methods(told):

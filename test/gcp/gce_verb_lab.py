@@ -24,8 +24,8 @@ class GceVerbLab:
         return self
 
     def __exit__(self, *_):
-        self.gcs.__exit__()
         self.below.__exit__()
+        self.gcs.__exit__()
 
     def world(self, name):
         from fake_gcs import BUCKET

@@ -136,8 +136,8 @@ class Relay:
             text = b'' if none else await self.whole(head, reader, known)
             found = list(call.answer(status, head.headers, text))
             self.note(call, f'answer {status}', found)
-            if status // 100 == 2 and text and not found:
-                text = call.cut(text)
+            if (status // 100 == 2 or status == 308) and text and not found:
+                text = call.cut(status, text)
             head.drop('transfer-encoding', 'content-length')
             if not none or verb == 'HEAD':
                 head.headers.append(('Content-Length', str(len(text))))

@@ -205,10 +205,10 @@ class Call:
     def _begins_session(self):
         return self.upload and not self.session and self.asked.get('uploadType') == 'resumable'
 
-    def cut(self, text):
+    def cut(self, status, text):
         """A good answer as the service would give it: nothing that was not asked for."""
-        if self.method.response is None:
+        if self.method.response is None or status == 308 or self._begins_session():
             return b''
-        if 'fields' not in self.asked or self.wrong or self._begins_session():
+        if 'fields' not in self.asked or self.wrong:
             return text
         return json.dumps(partial.Fields(self.asked['fields'])(json.loads(text))).encode()

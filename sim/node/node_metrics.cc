@@ -90,7 +90,7 @@ Status NodeMetrics::Flush() {
     head.sources.emplace_back();
     head.sources[0].kind = "jsonl";
     head.sources[0].offset = static_cast<int64_t>(read_);
-    STOKER_TRY(writer_.Add(head, {series_}));
+    STOKER_TRY(writer_.Add(head, [this](const auto& take) { return take(series_); }));
     series_.entries.clear();
   }
   if (!writer_.pending()) return Status::Ok();

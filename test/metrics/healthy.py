@@ -8,6 +8,7 @@ import collections
 import concurrent.futures
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -32,9 +33,11 @@ RULES = [
     "gradients explode",
     "gradients vanish",
 ]
-# Of a run that has learned what it can, and overfits for 20 epochs, this is true, and a reason to
-# end it. In which runs it is comes out of the recorded numbers.
+# Early stopping, which is asked for with a patience of 20 of the 24 epochs. Some healthy runs have
+# learned what they can after one to three epochs, and overfit from there on: they are to be ended.
+# Which they are comes out of the recorded numbers.
 STALE = "val_loss does not fall for 20 steps"
+PATIENCE = 20
 # Held-out values come after an epoch, which does not show how training began: of these, who had
 # learned all by then is not judged, and that is said.
 RISES = "val_acc does not rise in the first 10 steps"
@@ -71,15 +74,39 @@ def series(file, name):
     return [(row["step"], row[name]) for row in rows if name in row]
 
 
-def is_stale(points, span=20):
-    """Whether a point lies so far behind the least one, and none since was less."""
-    best, best_at = points[0][1], points[0][0]
-    for step, value in points[1:]:
-        if value < best:
-            best, best_at = value, step
-        elif step - best_at >= span:
-            return True
-    return False
+def staleness(points):
+    """The best point, and the first that lies PATIENCE steps behind it while none since was less;
+    None where there is none."""
+    best = points[0]
+    for point in points[1:]:
+        if point[1] < best[1]:
+            best = point
+        elif point[0] - best[0] >= PATIENCE:
+            return best, point
+    return None
+
+
+def is_told(warning, best, point):
+    """Whether these are the numbers that the rule gives."""
+    told = re.fullmatch(rf"{STALE}: (\S+) at step (\d+), (\S+) at step (\d+)", warning)
+    return told is not None and [int(told[2]), int(told[4])] == [best[0], point[0]] and all(
+        abs(float(told[at]) / value - 1) < 1e-3 for at, value in ((1, best[1]), (3, point[1])))
+
+
+def overfits(file, best, point):
+    """What it trains on goes on getting better, held-out data worse, and better than `best` never
+    comes, to the end of the recording: to end it lost nothing."""
+    held_out, loss = series(file, "val_loss"), series(file, "loss")
+    each = len(loss) // len(held_out)
+
+    def trained(epoch):
+        return sum(value for _, value in loss[epoch * each:(epoch + 1) * each]) / each
+
+    later = min(value for step, value in held_out if step > best[0])
+    return (point[1] > best[1] and later > best[1] and trained(point[0]) < trained(best[0]),
+            f"{file.stem}: val_loss {best[1]:.4f} at {best[0]}, {point[1]:.4f} at {point[0]} "
+            f"({point[1] / best[1] - 1:+.1%}); loss {trained(best[0]):.4f}, "
+            f"{trained(point[0]):.4f}")  # fmt: skip
 
 
 def test_healthy(results, world):
@@ -93,10 +120,17 @@ def test_healthy(results, world):
     wrong = [(file.stem, w) for file, each in fired.items() for w in each
              if not w.startswith(STALE)]  # fmt: skip
     results.check("healthy: no rule fires that should not", not wrong, wrong)
-    stale = {file.stem for file in files if is_stale(series(file, "val_loss"))}
-    told = {file.stem for file, each in fired.items() if any(w.startswith(STALE) for w in each)}
+    stale = {file: staleness(series(file, "val_loss")) for file in files}
+    stale = {file: found for file, found in stale.items() if found}
+    told = {file: w for file, each in fired.items() for w in each if w.startswith(STALE)}
     results.check(f"healthy: '{STALE}' fires where that is so, in {len(stale)} runs, alone",
-                  told == stale, (sorted(told ^ stale)))  # fmt: skip
+                  stale and told.keys() == stale.keys(), (sorted(told), sorted(stale)))  # fmt: skip
+    results.check("healthy: and says where it is so, by the numbers that were recorded", all(
+        is_told(told.get(file, ""), *found) for file, found in stale.items()), told)  # fmt: skip
+    judged = [overfits(file, *found) for file, found in stale.items()]
+    print("\n".join(text for _, text in judged))
+    results.check(f"healthy: these {len(stale)} overfit, and never get better than they were",
+                  all(does for does, _ in judged), judged)  # fmt: skip
     accuracies = {file.stem: [value for _, value in series(file, "val_acc")] for file in files}
     flat = [stem for stem, of in accuracies.items() if of[10] <= of[0]]
     logs = {stem: world.stoker("logs", f"run-{stem}", "--stream", "system").stdout

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ledger/log/log_codec.h"
+#include "ledger/metrics/lines.h"
 #include "ledger/metrics/segment.h"
 #include "metrics/csv_rows.h"
 #include "metrics/event_file.h"

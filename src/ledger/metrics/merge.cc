@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ledger/metrics/merge.h"
 
-#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 namespace stoker {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "ledger/metrics/lines.h"
 #include "ledger/metrics/segment.h"
 
 namespace stoker {

@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,29 +58,10 @@ std::string MetricSeriesName(std::string_view line);
 using TakeSeries = std::function<Status(const MetricSeries&)>;
 // Gives them so, and returns the first failure.
 using GiveSeries = std::function<Status(const TakeSeries&)>;
-// Up to `size` bytes; 0 at the end.
-using ReadPacked = std::function<Result<int64_t>(char* buffer, int64_t size)>;
-
 // Takes packed bytes, in order.
 using TakePacked = std::function<Status(std::string_view bytes)>;
 
 // The head has its numbers set. Held is one series, and what comes out of it.
 Status PackMetrics(const MetricHead& head, const GiveSeries& give, const TakePacked& take);
-
-// The lines of a packed segment, one after another. Held are a line or two, and 0.3 MB besides (of
-// segments that earlier builds wrote, 1.3). Not thread-safe.
-class MetricLines {
- public:
-  explicit MetricLines(ReadPacked read);
-  explicit MetricLines(std::string packed);
-  ~MetricLines();
-  // Valid until the next call, without its \n; nullopt after the last, when all has been read.
-  // kCorrupt: damaged, or a line or the whole is larger than any that stoker writes.
-  Result<std::optional<std::string_view>> Next();
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
 
 }  // namespace stoker

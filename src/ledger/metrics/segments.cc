@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "ledger/metrics/lines.h"
 #include "ledger/metrics/merge.h"
 #include "ledger/paths.h"
 
@@ -127,7 +128,7 @@ Status MetricWriter::Send() {
 // The newest kMergeAt of one size in a row; empty while there are none.
 std::vector<LogSegment> MetricWriter::Row() const {
   const std::vector<LogSegment>& all = segments_.segments();
-  if (all.size() < kMergeAt) return {};
+  if (all.size() < kMergeAt || all[all.size() - kMergeAt].first < unmerged_) return {};
   std::vector<LogSegment> row(all.end() - kMergeAt, all.end());
   for (size_t i = 0; i < row.size(); ++i) {
     if (row[i].lines != row[0].lines || (i > 0 && row[i].first != row[i - 1].end())) return {};
@@ -160,7 +161,9 @@ Status MetricWriter::Merge() {
   for (auto row = Row(); !row.empty(); row = Row()) {
     const int64_t flushes = row.back().end() - row[0].first;
     const std::string key = MetricSegmentKey(job_, attempt_, rank_, row[0].first, flushes);
-    STOKER_TRY(MergeRow(row, key));
+    const Status merged = MergeRow(row, key);
+    if (merged.Is(Code::kCorrupt) || merged.Is(Code::kTooNew)) unmerged_ = row.back().end();
+    STOKER_TRY(merged);
     segments_.Add(SegmentOf(key, attempt_, rank_, row[0].first, flushes));
     for (const LogSegment& segment : row) {
       segments_.Remove(segment.key);

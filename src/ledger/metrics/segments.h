@@ -41,7 +41,8 @@ class MetricWriter {
   // Create-only, and the same bytes at each try. kConflict: an agent of the same place has written
   // something else under this number; Begin says what.
   Status Send();
-  // Merges what there is to merge; a failure does no harm.
+  // Merges what there is to merge; a failure does no harm. What is damaged stays as it is: it is
+  // said once, and not tried again by this process.
   Status Merge();
   int64_t next() const { return next_; }
 
@@ -56,7 +57,8 @@ class MetricWriter {
   SegmentSet segments_;
   std::vector<std::string> spent_;
   int64_t next_ = 1;
-  std::string pending_;  // packed
+  int64_t unmerged_ = 1;  // what begins before this is left as it is
+  std::string pending_;   // packed
 };
 
 // All that a job has, of one rank: for each series what each attempt has of it.

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "ledger/log/log_codec.h"
+#include "ledger/metrics/lines.h"
 #include "ledger/metrics/merge.h"
 #include "metrics/metric_totals.h"
 #include "store/counted.h"
@@ -250,6 +251,30 @@ TEST(Merge, ReadsAllSegmentsSideBySide) {
     EXPECT_LE(series->entries.size(), metrics::kWhole + metrics::kBuckets);
   }
   EXPECT_FALSE(*lines.Next());
+}
+
+// Else each flush would read eight segments in vain.
+TEST(Segments, WhatIsDamagedIsTriedOnce) {
+  MemoryStore memory;
+  CountedStore store(memory);
+  MetricWriter writer(store, "j", 1, 0);
+  ASSERT_TRUE(writer.Begin().ok());
+  int failed = 0;
+  for (int64_t i = 0; i < 24; ++i) {
+    ASSERT_TRUE(Write(writer, HeadAt(i), {Points("loss", i, 1)}).ok());
+    if (i == 3) ASSERT_TRUE(memory.Put(MetricSegmentKey("j", 1, 0, 3, 1), "not zstd").ok());
+    const Status merged = writer.Merge();
+    failed += merged.ok() ? 0 : 1;
+    EXPECT_TRUE(merged.ok() || merged.Is(Code::kCorrupt)) << merged.ToString();
+  }
+  EXPECT_EQ(failed, 1);
+  EXPECT_LE(store.counts().get, 24);
+  ASSERT_TRUE(writer.Merge().ok());
+  EXPECT_EQ(ListMetricSegments(memory, "j")->at({1, 0}).segments().size(), 8U + 2U);
+  const auto run = ReadMetrics(memory, "j", 0, {});
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ(run->series.at("loss")[0].entries.size(), 23U);
+  EXPECT_EQ(run->troubles.size(), 1U);
 }
 
 // What docs/metrics.md says of a run of ten hours in a bucket, which is flushed each half minute.

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kNamePrefix = "stoker-";
-constexpr size_t kShortToken = 8;
+constexpr size_t kTokenInName = 8;
 constexpr int64_t kMebibyte = int64_t{1} << 20;
 constexpr int64_t kMostSpan = int64_t{100'000'000'000'000};
 
@@ -52,7 +52,7 @@ std::string JobOfSlurmName(std::string_view name) {
 }
 
 std::string SlurmInstanceId(int64_t job, size_t index, const std::string& token) {
-  return std::to_string(job) + "." + std::to_string(index) + "." + token.substr(0, kShortToken);
+  return std::to_string(job) + "." + std::to_string(index) + "." + token.substr(0, kTokenInName);
 }
 
 int64_t JobOfSlurmInstance(const std::string& id) {
@@ -61,7 +61,7 @@ int64_t JobOfSlurmInstance(const std::string& id) {
 
 bool IsOfSlurmInstance(const std::string& id, std::string_view token) {
   const std::vector<std::string> words = Split(id, '.');
-  return words.size() < 3 || token.substr(0, kShortToken) == words[2];
+  return words.size() < 3 || token.substr(0, kTokenInName) == words[2];
 }
 
 std::string SlurmComment(const LaunchRequest& request) {

@@ -4,20 +4,25 @@
 that a submitter and a node do in these tests needs just what is printed for them, and without any
 one permission something fails that did not. Which permission a request needs says
 test/lab/gceapi/permissions.py, from "IAM Permissions" of each method in Google's reference. Those
-of the bucket are for test/e2e/rights.py.
+of the bucket are for test/e2e/gcs_over_tls.py.
 
-    permits.py [PART…]      tables, less"""
+    permits.py [PART…]      tables, looks, less
+    permits.py less/RIGHT   without that one alone"""
 
 import json
 import os
+import signal
 import sys
+import time
 
 from gce_verb_lab import GceVerbLab, enter
 
 enter()
+from gceapi import lifecycle  # noqa: E402
 from kit.harness import Results  # noqa: E402
 from unbooted_gce import OWN, ROLE  # noqa: E402
 
+LOOKER = 'looker@lab-project.iam.gserviceaccount.com'
 INFRA = ('--infra', 'gcp/us-central1')
 
 
@@ -51,8 +56,6 @@ def until(world, what, holds, verb):
 
 
 def by_hand(lab, order, machine):
-    from gceapi import lifecycle
-
     somebody = type('Somebody', (), {'email': 'somebody@example.org'})
     params = {'project': machine.project, 'zone': machine.zone, 'instance': machine.name}
     with lab.api.world.lock:
@@ -76,6 +79,34 @@ def tended(lab, world, job):
     words += until(world, 'all end', lambda: not lab.machines(job), ('show', job))
     came.append(('machines left', len(lab.machines(job))))
     return came, words
+
+
+def abandoned(lab, world, *words):
+    """A job whose sender is dead before Compute Engine says that there is no room."""
+    lab.api.settings.operation_delay = 5.0
+    lab.api.births.add('ZONE_RESOURCE_POOL_EXHAUSTED')
+    since = len(lab.log)
+    sender = world.start('run', '--detach', *INFRA, *words, '--', 'true')
+    job = sender.stdout.readline().split()[0]
+    world.wait_for('the request is sent', lambda: any(
+        each.endswith(('.insert', '.bulkInsert')) for each in lab.asked(since)))  # fmt: skip
+    sender.send_signal(signal.SIGKILL)
+    sender.wait()
+    world.wait_for('the operation ends', lambda: not lab.api.births.waiting)
+    lab.api.settings.operation_delay = 0.1
+    return job
+
+
+def looked_after(lab, world, job):
+    """By a controller, which hears of what it has asked for itself."""
+    lab.api.settings.operation_delay = 2.0
+    controller = world.start('controller', '--interval', '300ms', '--verbose')
+    world.wait_for('asked for anew', lambda: any(
+        each.state() == 'RUNNING' for each in lab.machines(job)), 60, 0.3)  # fmt: skip
+    time.sleep(1)  # a pass, or more
+    controller.send_signal(signal.SIGTERM)
+    lab.api.settings.operation_delay = 0.1
+    return ''.join(controller.communicate(timeout=30))
 
 
 def clear(lab):
@@ -102,6 +133,7 @@ def submits(lab, world):
         came.append((what, done.returncode, len(lab.machines())))
         if done.returncode == 0:
             job = json.loads(done.stdout)['id']
+            words += world.stoker('show', job).stdout  # what became of it later, too
             told = tended(lab, world, job) if what == 'stopped' else ([], '')
             came += told[0]
             words += told[1]
@@ -127,21 +159,12 @@ def submits(lab, world):
     return came, words
 
 
-def as_node(lab, world):
-    """The same store, with the account of the machines."""
-    key = os.path.join(lab.below.folder.name, 'node.json')
+def as_other(lab, world, email=ROLE):
+    """The same store, with another account: that of the machines, or of whoever only looks."""
+    key = os.path.join(lab.below.folder.name, 'other.json')
     with open(key, 'w', encoding='utf-8') as out:
-        out.write(lab.identity.key_file(ROLE, 'lab-project'))
+        out.write(lab.identity.key_file(email, 'lab-project'))
     return {**world.env, 'GOOGLE_APPLICATION_CREDENTIALS': key}
-
-
-def looks(lab, owner, node):
-    done = run(owner, '--instance-type', 'e2-standard-2')
-    job = json.loads(done.stdout)['id']
-    came, words = tended(lab, node, job)
-    owner.stoker('cancel', '--no-wait', job)
-    clear(lab)
-    return came, words
 
 
 def test_tables(lab, check):
@@ -156,7 +179,7 @@ def test_tables(lab, check):
               asked <= roles['submitter'], asked - roles['submitter'])  # fmt: skip
         check('and each of them', roles['submitter'] <= asked, roles['submitter'] - asked)
         since = len(lab.log)
-        world.env = as_node(lab, world)
+        world.env = as_other(lab, world)
         came, words = submits(lab, world)
         lease(lab, world)
         asked = needed(lab, since, ROLE) - needed_to_resolve(lab, since)
@@ -192,18 +215,50 @@ def lease(lab, world):
     clear(lab)
 
 
-def test_less(lab, check):
+def test_looks(lab, check):
+    """Whoever looks after the jobs of others: by a verb, `stoker gc`, or a controller. Its rights
+    are a node's, which looks after its own job: there is no third role."""
+    with lab.world('looks') as world:
+        role = printed(world)['node']
+        owner, looker = dict(world.env), as_other(lab, world, LOOKER)
+        since, came, words = len(lab.log), [], ''
+        for more in (('--spot',), ('--num-nodes', '2'), ('--image', 'lab-project/mine')):
+            world.env = owner
+            job = abandoned(lab, world, '--instance-type', 'e2-standard-2', *more)
+            world.env = looker
+            words += looked_after(lab, world, job)
+            told = tended(lab, world, job)
+            came += told[0]
+            words += told[1]
+            clear(lab)
+        for verb in (('gc',), ('controller', '--once')):
+            done = world.stoker(*verb)
+            words += done.stdout + done.stderr
+            came.append((verb[0], done.returncode))
+        world.env = owner
+        check('whoever looks can do all', 'forbidden' not in words and all(
+            each[1] in (0, True) for each in came), (came, words))  # fmt: skip
+        asked = needed(lab, since, LOOKER)
+        check(f'it needs no more than the {len(role)} of a node', asked <= role, asked - role)
+        check('and each of them', role <= asked, role - asked)
+
+
+# Without it a wrong name is refused as well, and the nearest one is not known.
+FOR_WORDS = {'compute.images.list'}
+
+
+def test_less(lab, check, only=''):
     """Without any one of them something fails, and names it."""
     with lab.world('less') as world:
         roles = printed(world)
         whole, _ = submits(lab, world)
-        for right in sorted(roles['submitter']):
+        for right in [only] if only else sorted(roles['submitter']):
             lab.api.denied = {right}
             came, words = submits(lab, world)
             lab.api.denied = set()
             clear(lab)
             check(f'without {right} something fails', came != whole or right in words, came)
-            check('  which is said', right in words, words[-800:])
+            check('  which is said', right in words or right in FOR_WORDS, words[-800:])
 
 
 PARTS = {name[5:]: part for name, part in list(globals().items()) if name.startswith('test_')}
@@ -218,7 +273,8 @@ def main(names):
     with GceVerbLab() as lab:
         lab.api.own_images.append(MINE)
         for name in names or PARTS:
-            results.run(name, PARTS[name], lab, results.check)
+            part, *only = name.split('/')
+            results.run(name, PARTS[part], lab, results.check, *only)
         lab.judge(results.check)
     results.finish()
 

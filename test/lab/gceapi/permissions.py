@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which permissions of IAM a request needs: the pages of Compute Engine's REST reference name them
-under "IAM Permissions" of each method."""
+under "IAM Permissions" of each method: that of instances.insert is
+https://cloud.google.com/compute/docs/reference/rest/v1/instances/insert, and so on."""
 
 READS = {
     'acceleratorTypes.aggregatedList': 'acceleratorTypes.list',

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What a VM is told at its start, judged by those who will read it: a shell, systemd, shellcheck.
-Its scripts are run too, with the machine's own programs replaced: boot.py DRIVER"""
+Its scripts are run too, with the machine's own programs replaced; what they ask of the bucket and
+of Compute Engine is held against Google's discovery documents: boot.py DRIVER"""
 
 import hashlib
 import http.server
@@ -12,6 +13,15 @@ import sys
 import tempfile
 import threading
 import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, '..'), os.path.join(HERE, '..', 'google')]
+import cloud_env  # noqa: E402
+
+cloud_env.enter()
+import api_rules  # noqa: E402
+import storage_rules  # noqa: E402
+from gceapi.discovery import discovery  # noqa: E402
 
 LIMIT = 86400
 
@@ -64,6 +74,8 @@ class Cloud(http.server.BaseHTTPRequestHandler):
     period = 0
     sick = 0  # so many answers of 503 come first
     seen = []
+    held = 0
+    wrong = []  # of what was asked, by Google's documents
     may_delete = True
 
     def log_message(self, *_):
@@ -78,9 +90,14 @@ class Cloud(http.server.BaseHTTPRequestHandler):
     def allowed(self):
         return self.headers.get('Authorization') == 'Bearer ya29.TO/KEN-_'
 
+    def note(self, wrong):
+        Cloud.seen.append((self.command, self.path, self.allowed()))
+        Cloud.held += 1
+        Cloud.wrong += [(self.command, self.path, each) for each in wrong]
+
     def do_GET(self):
         if not self.path.startswith('/computeMetadata/v1/'):
-            Cloud.seen.append((self.command, self.path, self.allowed()))
+            self.note(storage_rules.Call(self.command, self.path, self.headers.items()).wrong)
             there = self.allowed() and '-%05d?alt=media' % Cloud.period in self.path
             return self.answer(200 if there else 404, Cloud.blob if there else b'no')
         if self.headers.get('Metadata-Flavor') != 'Google':
@@ -98,7 +115,12 @@ class Cloud(http.server.BaseHTTPRequestHandler):
         return self.answer(200 if key in values else 404, values.get(key, b''))
 
     def do_DELETE(self):
-        Cloud.seen.append((self.command, self.path, self.allowed()))
+        compute = discovery('compute.v1')
+        path, _, query = self.path.partition('?')
+        method, values = compute.find(self.command, path)
+        self.note(['no such request'] if method is None else [
+            *api_rules.of_path(compute, method, values),
+            *api_rules.of_query(compute, method, query)])  # fmt: skip
         self.answer(200 if Cloud.may_delete and self.allowed() else 403, b'{}')
 
 
@@ -232,6 +254,8 @@ def main(argv):
         fetched(checks, root, server)
         ended(checks, root, server)
     server.shutdown()
+    checks.expect(f"all {Cloud.held} requests are in Google's documents",
+                  Cloud.held and not Cloud.wrong, Cloud.wrong)  # fmt: skip
     print(f'{checks.failed} failed')
     return 1 if checks.failed else 0
 

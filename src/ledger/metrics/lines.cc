@@ -8,11 +8,11 @@
 namespace stoker {
 namespace {
 
-constexpr size_t kMaxLine = 16 << 20;
+constexpr size_t kLongestLine = 16 << 20;
 constexpr int64_t kMaxRaw = int64_t{1} << 30;
-constexpr size_t kStep = 32 << 10;
+constexpr size_t kPieceBytes = 32 << 10;
 
-Status Damaged(const std::string& what) {
+Status NoSegment(const std::string& what) {
   return Status(Code::kCorrupt, "a segment of metrics is damaged: " + what);
 }
 
@@ -31,9 +31,9 @@ struct MetricLines::State {
 
   // False at the end of what is packed.
   Result<bool> Refill() {
-    packed.resize(kStep);
+    packed.resize(kPieceBytes);
     at = 0;
-    const auto got = read(packed.data(), static_cast<int64_t>(kStep));
+    const auto got = read(packed.data(), static_cast<int64_t>(kPieceBytes));
     packed.resize(got.ok() ? static_cast<size_t>(*got) : 0);
     if (!got.ok()) return got.status();
     return *got > 0;
@@ -49,16 +49,16 @@ Status MetricLines::State::Unpack() {
     STOKER_ASSIGN(more, Refill());
   }
   const size_t before = buffer.size();
-  buffer.resize(before + kStep);
+  buffer.resize(before + kPieceBytes);
   ZSTD_inBuffer in{packed.data(), packed.size(), at};
-  ZSTD_outBuffer out{buffer.data() + before, kStep, 0};
+  ZSTD_outBuffer out{buffer.data() + before, kPieceBytes, 0};
   const size_t code = ZSTD_decompressStream(context, &out, &in);
   buffer.resize(before + out.pos);
-  if (ZSTD_isError(code)) return Damaged(ZSTD_getErrorName(code));
+  if (ZSTD_isError(code)) return NoSegment(ZSTD_getErrorName(code));
   at = in.pos;
   unpacked += static_cast<int64_t>(out.pos);
   open = code != 0;
-  if (open && !more && out.pos == 0) return Damaged("it ends in the middle");
+  if (open && !more && out.pos == 0) return NoSegment("it ends in the middle");
   while (!open && more) {
     STOKER_ASSIGN(more, Refill());
   }
@@ -90,10 +90,10 @@ Result<std::optional<std::string_view>> MetricLines::Next() {
     s.buffer.erase(0, s.begin);
     s.begin = 0;
     if (!s.open) {
-      if (!s.buffer.empty()) return Damaged("its last line has no end");
+      if (!s.buffer.empty()) return NoSegment("its last line has no end");
       return std::optional<std::string_view>();
     }
-    if (s.buffer.size() > kMaxLine || s.unpacked > kMaxRaw) return Damaged("it is too large");
+    if (s.buffer.size() > kLongestLine || s.unpacked > kMaxRaw) return NoSegment("it is too large");
     STOKER_TRY(s.Unpack());
   }
 }

@@ -39,6 +39,9 @@ MachineState StateOf(InstanceState state) {
 constexpr Duration kRefusedForGood = Duration::Minutes(10);
 // Between two looks of one observer; longer ones, and it has not been watching.
 constexpr Duration kLongestGap = Duration::Seconds(45);
+// Of a shorter gap, so much was listened to: a store that is away twice, for half a minute each, is
+// no silence of a node that could not reach it either (seed 200056369).
+constexpr Duration kHeardOfGap = Duration::Seconds(20);
 
 // Nothing is begun for a job that has ended or is to end: it gets there also when its spec is lost,
 // or another one than was submitted.
@@ -190,6 +193,8 @@ void Controller::ObserveReports(const Job& job, const std::vector<ReportRead>& r
   // first get the time to say something.
   const auto looked = looked_.find(job.id);
   const bool away = looked == looked_.end() || listened - looked->second > kLongestGap;
+  const Duration gap = away ? Duration{} : listened - looked->second;
+  const Duration unheard = std::max(Duration{}, gap - kHeardOfGap);
   looked_[job.id] = listened;
   auto& sequences = sequences_[job.id];
   for (const ReportRead& read : reports) {
@@ -197,6 +202,8 @@ void Controller::ObserveReports(const Job& job, const std::vector<ReportRead>& r
     Sequence& sequence = sequences[paths::Report(report.job, report.attempt, report.rank)];
     if (away || sequence.seq != report.seq || sequence.incarnation != report.incarnation) {
       sequence = {report.seq, report.incarnation, listened};
+    } else if (!BugIsOn("gaps-are-listened")) {
+      sequence.since = std::min(listened, sequence.since + unheard);
     }
     seen->reports.push_back({report, read.age, listened - sequence.since});
   }

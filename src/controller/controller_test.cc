@@ -386,6 +386,23 @@ TEST_F(QuietNodeTest, WhoGoesOnLookingAsksOnce) {
   EXPECT_FALSE(IsKept());
 }
 
+TEST_F(QuietNodeTest, IsNotSilentWhileTheStoreWasAwayTwice) {
+  auto observer = Observer();
+  const auto look = [&](int64_t ms) {
+    clock_.now += ms;
+    ASSERT_TRUE(observer->Pass(job_).ok());
+  };
+  look(5'000);
+  look(40'000);
+  look(4'000);
+  look(44'000);
+  look(5'000);
+  EXPECT_FALSE(IsLost())
+      << "nobody heard anything for most of that time, nor could it say anything";
+  for (int i = 0; i < 8; ++i) look(10'000);
+  EXPECT_TRUE(IsLost());
+}
+
 // Takes nothing any more, from nobody.
 class FullStore : public ForwardingStore {
  public:

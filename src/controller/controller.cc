@@ -389,14 +389,20 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
   // In this order: a machine that comes between the two looks must not seem absent although its
   // node has reported.
   STOKER_ASSIGN(const std::vector<ReportRead> reports, reports_.Read(job_id));
+  const bool others =
+      !IsHere(read.job) &&
+      LocalityOf(read.job, ParseInfra(spec->resources.infra).provider) == Locality::kAll;
+  act = act && !others;
+  if (act && HasNewNotice(read.job, reports)) {
+    const auto hurried = Hurry(read, *spec, reports, &result);
+    // All is read anew: what it has closed is judged by reports of after that.
+    if (hurried.ok() && *hurried) return AfterHurry(job_id, std::move(result));
+  }
   const auto describe = [&](const std::string&, Provider& provider) {
     return provider.Describe(ledger_.id(), job_id);
   };
   Observed seen = Observe(read, *spec, reports, clock_.Mono(), describe, &result);
-  const bool others =
-      !IsHere(read.job) &&
-      LocalityOf(read.job, ParseInfra(spec->resources.infra).provider) == Locality::kAll;
-  if (!act || others) return result;
+  if (!act) return result;
   std::optional<Result<Looks>> looks;
   if (MindsLooks(read.job, seen)) looks = HeedLooks(read.job, &seen);
   Decision decision = Reconcile(read.job, *spec, seen);

@@ -27,6 +27,9 @@
 
 namespace stoker {
 
+// A node's report tells of a notice that its attempt, which trains, does not heed yet. Pure.
+bool HasNewNotice(const Job& job, const std::vector<ReportRead>& reports);
+
 struct PassResult {
   Job job;  // as it stands after the pass
   WallTime store_now;
@@ -103,6 +106,11 @@ class Controller {
   // Reads it, counts it, and gives what is to be kept instead.
   Result<Looks> HeedLooks(const Job& job, Observed* seen);
   Status KeepLooksOf(const Result<Looks>& looks, const PassResult& result);
+  // What a notice that is news asks for, before anything is asked of a provider but what it needs;
+  // true if that has changed the record.
+  Result<bool> Hurry(const JobRead& read, const JobSpec& spec,
+                     const std::vector<ReportRead>& reports, PassResult* result);
+  Result<PassResult> AfterHurry(const std::string& job_id, PassResult hurried);
   bool RefusedForGood(const Job& job, int attempt, const Observed& seen, Code code);
   Status ObserveCheckpoints(const Job& job, Observed* seen, PassResult* result);
   Status Act(const Job& job, const JobSpec& spec, const Decision& decision,

@@ -29,6 +29,7 @@ class TestProvider : public Provider {
   const ProviderTraits& traits() const override { return traits_; }
   LaunchAnswer Launch(const LaunchRequest& request) override {
     ++launches;
+    asked += "L";
     if (refuses) return *refuses;
     if (!unclear.ok()) return unclear;
     std::vector<std::string> ids;
@@ -47,6 +48,7 @@ class TestProvider : public Provider {
   void TakeGangs() { traits_.takes_gangs = true; }
   void ListAtOnce() { traits_.describe_is_immediate = true; }
   Result<InstancesSeen> Describe(const std::string&, const std::string&) override {
+    asked += "D";
     if (!answers.ok()) return answers;
     InstancesSeen all;
     for (const auto& [id, seen] : machines) all.push_back(seen);
@@ -65,6 +67,7 @@ class TestProvider : public Provider {
   Status answers;                  // of Describe
   std::vector<Unheard> unheard;    // the same
   int launches = 0;
+  std::string asked;  // L = Launch, D = Describe
   std::map<std::string, InstanceSeen> machines;
   std::vector<std::string> ended;
 
@@ -297,7 +300,7 @@ class QuietNodeTest : public ControllerTest {
     EXPECT_EQ(Record(job_).attempts.front().state, AttemptState::kRunning);
   }
 
-  void Report() {
+  void Report(std::optional<Notice> notice = {}) {
     NodeReport report;
     report.job = job_;
     report.attempt = 1;
@@ -305,6 +308,7 @@ class QuietNodeTest : public ControllerTest {
     report.seq = ++seq_;
     report.incarnation = "a";
     report.phase = NodePhase::kRunning;
+    report.notice = notice;
     EXPECT_TRUE(WriteReport(*ledger_, report).ok());
   }
   bool IsKept() { return store_.Head(paths::Looks(job_)).ok(); }
@@ -401,6 +405,28 @@ TEST_F(QuietNodeTest, IsNotSilentWhileTheStoreWasAwayTwice) {
       << "nobody heard anything for most of that time, nor could it say anything";
   for (int i = 0; i < 8; ++i) look(10'000);
   EXPECT_TRUE(IsLost());
+}
+
+TEST_F(QuietNodeTest, ANoticeIsActedOnBeforeMachinesAreListed) {
+  Report(Notice{"terminate", clock_.Wall() + Duration::Minutes(2)});
+  local_.asked.clear();
+  const PassResult pass = Once(job_);
+  EXPECT_EQ(local_.asked, "LD");
+  EXPECT_TRUE(pass.changed);
+  EXPECT_EQ(pass.job.attempts.size(), 2U);
+  EXPECT_EQ(pass.job.attempts[0].state, AttemptState::kDraining);
+  EXPECT_EQ(pass.machines.size(), 2U) << "the rest of the pass sees both";
+  local_.asked.clear();
+  Once(job_);
+  EXPECT_EQ(local_.asked, "D") << "it is no news any more";
+}
+
+TEST_F(QuietNodeTest, ANoticeWhileTheProviderIsAwayAsksForTheNextAllTheSame) {
+  local_.answers = Status(Code::kUnavailable, "away");
+  Report(Notice{"terminate", clock_.Wall() + Duration::Minutes(2)});
+  EXPECT_TRUE(Once(job_).trouble.has_value());
+  EXPECT_EQ(local_.launches, 2);
+  EXPECT_EQ(Record(job_).attempts[0].state, AttemptState::kDraining);
 }
 
 // Takes nothing any more, from nobody.

@@ -124,8 +124,10 @@ Result<std::unique_ptr<Provider>> Providers::Make(const std::string& name) {
   if (name == kGceProvider && options_.store) {
     STOKER_ASSIGN(auto api, Compute());
     const Opener& store = options_.store;
-    return MakeGceProvider(
-        std::move(api), {Noted(store, kGceProvider), Noting(store, kGceProvider), Drills(store)});
+    const auto clock = std::make_shared<StoreClock>(clock_);
+    GceNotes notes{Noted(store, kGceProvider, clock), Noting(store, kGceProvider), Drills(store),
+                   [clock] { return clock->Now(); }};
+    return MakeGceProvider(std::move(api), std::move(notes));
   }
   return Status(Code::kInvalid, "'" + Spelled(name) + "' is no provider that this stoker has",
                 "It has: local (this machine), ssh (boxes of a pool), slurm (a cluster), ec2 "

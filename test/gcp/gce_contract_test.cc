@@ -107,6 +107,22 @@ size_t Living(Provider& gce, const std::string& token) {
   return living;
 }
 
+// Google's clock, or this machine's, may be minutes from the one that the record goes by.
+TEST(GceApi, TheTimeToSendIsByTheStoresClock) {
+  const WallTime now = RealClock().Wall();
+  GceNotes notes = gce_test::Notes();
+  notes.store_now = [&] { return now + Duration::Seconds(51); };
+  const auto late = MakeGceProvider(gce_test::Api(), notes, kTold);
+  const LaunchAnswer over = late->Launch(gce_test::RequestOf("late-by-the-store", now));
+  ASSERT_TRUE(over.refusal());
+  EXPECT_EQ(over.refusal()->what, RefusalClass::kOver);
+  notes.store_now = [&] { return now - Duration::Minutes(20); };
+  const auto early = MakeGceProvider(gce_test::Api(), notes, kTold);
+  LaunchRequest request = gce_test::RequestOf("early-by-the-store", now);
+  request.not_after = now - Duration::Minutes(19);
+  EXPECT_FALSE(early->Launch(request).refusal());
+}
+
 TEST(GceApi, ALostAnswerIsFoundAgain) {
   GceSubject subject;
   ASSERT_EQ(Order("fault?method=instances.bulkInsert&way=lost_answer"), "ok");

@@ -8,6 +8,7 @@
 #include "provider/gce/gce_options.h"
 #include "provider/gce/gce_provider.h"
 #include "provider/gce/gce_request.h"
+#include "sys/real_clock.h"
 #include "test/ec2/orders.h"
 
 namespace stoker::gce_test {
@@ -28,6 +29,7 @@ inline GceNotes Notes() {
                ? Status::Ok()
                : Status(Code::kUnavailable, "the lab does not answer");
   };
+  notes.store_now = [] { return RealClock().Wall(); };
   return notes;
 }
 

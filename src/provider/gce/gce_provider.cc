@@ -80,7 +80,8 @@ class Gce : public Provider {
     if (!IsSafeName(place.account) || !IsSafeName(place.zone)) {
       return No(RefusalClass::kInvalid, "the request names no project and zone");
     }
-    if (request.not_after.ms > 0 && api_->Now() > request.not_after) {
+    STOKER_ASSIGN(const WallTime now, StoreNow());
+    if (request.not_after.ms > 0 && now > request.not_after) {
       return No(RefusalClass::kOver, "the time to send this request is over");
     }
     const auto options = ParseOptions(request.ask.options);
@@ -188,6 +189,13 @@ class Gce : public Provider {
     return std::any_of(operation.errors.begin(), operation.errors.end(), RefusesNotice);
   }
 
+  // No clock but the store's: Google's and this machine's may be minutes from it.
+  Result<WallTime> StoreNow() {
+    if (!notes_.store_now()) STOKER_TRY(notes_.places().status());
+    if (const auto now = notes_.store_now()) return *now;
+    return Status(Code::kUnavailable, "the store does not say what time it is");
+  }
+
   // Sent under the id of this try. What was sent before, by this process or by another one, is only
   // looked up.
   Result<Outcome> TryOnce(const LaunchRequest& request, const Options& options,
@@ -200,7 +208,8 @@ class Gce : public Provider {
       return Heard(request, attempt, operation);
     }
     const std::string id = RequestId(request, attempt);
-    if (request.not_after - api_->Now() < kLeftOfNew) {
+    STOKER_ASSIGN(const WallTime now, StoreNow());
+    if (request.not_after - now < kLeftOfNew) {
       STOKER_ASSIGN(const std::optional<Operation> found, FindOperation(zone, id));
       if (found) return Heard(request, attempt, *found);
     }

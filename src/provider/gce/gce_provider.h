@@ -30,6 +30,8 @@ struct GceNotes {
   // Asks the machine's own agent to be taken after `lead`.
   std::function<Status(const std::string& job, const std::string& instance_id, Duration lead)>
       drill;
+  // The store's clock, as far as `places` has told it.
+  std::function<std::optional<WallTime>()> store_now;
 };
 
 // "my-project.us-central1-a"

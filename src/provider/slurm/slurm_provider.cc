@@ -83,14 +83,20 @@ class Slurm : public Provider, public PlaceTeller {
                                             ", and only who has that can ask for it");
     }
     if (state_.IsOver(request)) return Over();
-    STOKER_ASSIGN(const Looked before, JobsOf(request.token));
+    STOKER_ASSIGN(const Looked all, Ask());
     const SlurmFolder folder = state_.Of(request);
-    const SlurmFound found = Find(folder, request, before);
+    const SlurmFound found = Find(folder, request, Of(all, request.token));
     if (found.live != 0) return IdsOf(request, found.live);
     if (found.IsOver()) return Over();
     if (request.not_after.ms > 0 && clock_.Wall() > request.not_after) {
       return No(RefusalClass::kOver, RefusalScope::kRequest,
                 "the time to send this request is over");
+    }
+    // Whoever asks may know of a notice alone, which a scancel is, too.
+    STOKER_ASSIGN(const bool cancelled, IsCancelled(request, all));
+    if (cancelled) {
+      return Status(Code::kUnavailable,
+                    "a person has ended a job of " + request.job + " with scancel");
     }
     return Send(request, *ask, folder);
   }
@@ -249,11 +255,21 @@ class Slurm : public Provider, public PlaceTeller {
     return AskLocked();
   }
 
-  Result<Looked> JobsOf(const std::string& token) {
-    STOKER_ASSIGN(Looked looked, Ask());
+  static Looked Of(Looked looked, const std::string& token) {
     std::erase_if(looked.rows,
                   [&](const auto& row) { return TokenOfSlurmName(row.name) != token; });
     return looked;
+  }
+
+  // Some other machine of its job, by its owner.
+  Result<bool> IsCancelled(const LaunchRequest& request, const Looked& all) {
+    for (const SlurmFolder& folder : state_.List(request.ledger_id, request.job)) {
+      const auto other = folder.Request();
+      if (!other.ok() || other->token == request.token) continue;
+      STOKER_ASSIGN(const SlurmFound found, FindOut(folder, *other, Of(all, other->token)));
+      if (JudgeSlurmJob(found).ended_by == EndedBy::kOwner) return true;
+    }
+    return false;
   }
 
   SlurmFound Find(const SlurmFolder& folder, const LaunchRequest& request,
@@ -268,12 +284,19 @@ class Slurm : public Provider, public PlaceTeller {
     return found;
   }
 
-  Status Tell(const SlurmFolder& folder, const LaunchRequest& request, const Looked& looked,
-              InstancesSeen* out) {
+  // The same, and what Slurm is to be asked besides.
+  Result<SlurmFound> FindOut(const SlurmFolder& folder, const LaunchRequest& request,
+                             const Looked& looked) const {
     SlurmFound found = Find(folder, request, looked);
     if (MayBeRefusedByNodes(found)) {
       STOKER_ASSIGN(found.controller, tools_.Began());
     }
+    return found;
+  }
+
+  Status Tell(const SlurmFolder& folder, const LaunchRequest& request, const Looked& looked,
+              InstancesSeen* out) {
+    STOKER_ASSIGN(const SlurmFound found, FindOut(folder, request, looked));
     const SlurmVerdict verdict = JudgeSlurmJob(found);
     if (!verdict.there) return Status::Ok();
     if (verdict.end && folder.Exists()) (void)folder.KeepEnd(*verdict.end);
@@ -385,9 +408,9 @@ class Slurm : public Provider, public PlaceTeller {
   // counts, which Slurm numbers in the order that it takes them.
   LaunchAnswer Sent(const LaunchRequest& request, const SlurmFolder& folder, int64_t job) {
     (void)state_.KeepJob(request, job);
-    const auto rows = JobsOf(request.token);
-    if (!rows.ok()) return IdsOf(request, job);  // who looks next sees to it
-    const SlurmFound found = Find(folder, request, *rows);
+    const auto all = Ask();
+    if (!all.ok()) return IdsOf(request, job);  // who looks next sees to it
+    const SlurmFound found = Find(folder, request, Of(*all, request.token));
     if (found.live == 0 && found.IsOver()) return Over();
     const int64_t first = found.live != 0 ? found.live : job;
     (void)state_.KeepJob(request, first);

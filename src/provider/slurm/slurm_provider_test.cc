@@ -127,6 +127,34 @@ TEST_F(SlurmProviderTest, AJobWhoseEndSlurmForgotIsEndedAgain) {
   EXPECT_EQ(Cancelled(), "5\n");
 }
 
+// Who asks has heard of the signal, and could not ask Slurm whose it was until now.
+TEST_F(SlurmProviderTest, NothingIsAskedForInThePlaceOfWhatAPersonEnded) {
+  LaunchRequest first = Sent("0123");
+  EXPECT_TRUE(sys::WriteFileAtomic(state_.PathOf(first) + "/started", "5\n", 0600, false).ok());
+  state_.Of(first).KeepBegun(WallTime{1795633000000});
+  SlurmOptions options;
+  options.state_dir = dir_.path();
+  options.binary = "/bin/true";
+  const auto provider = MakeSlurmProvider(options, clock_);
+  ASSERT_TRUE(provider.ok());
+  Program("sbatch", "echo '6|PENDING|None|N/A|N/A|N/A|0|0||stoker-job1.4567|x' >>" + dir_.path() +
+                        "/rows; echo 6");
+  LaunchRequest next = first;
+  next.token = "4567";
+  const auto listed = [&](const std::string& state) {
+    Write("rows", "5|" + state + "|None|1795633000|1795633025|N/A|0|0|n5|stoker-job1.0123|x\n");
+  };
+  listed("CANCELLED");
+  const LaunchAnswer no = (*provider)->Launch(next);
+  EXPECT_FALSE(no.refusal());
+  EXPECT_EQ(no.status().code(), Code::kUnavailable) << no.status().ToString();
+  EXPECT_EQ(state_.Of(next).Job(), 0);
+  listed("PREEMPTED");
+  const LaunchAnswer yes = (*provider)->Launch(next);
+  EXPECT_TRUE(yes.ok()) << yes.status().ToString();
+  EXPECT_EQ(state_.Of(next).Job(), 6);
+}
+
 TEST_F(SlurmProviderTest, AnIdOfAnOlderStokerIsKnown) {
   const LaunchRequest old = Sent("0123");
   Write("rows", "");

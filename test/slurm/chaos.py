@@ -193,7 +193,9 @@ def main():
         results.check("nothing of any job runs", not lab.left(), lab.left())
         # What was killed could not clear its folder away: the next job on that node does.
         last = world.submit("--infra", "slurm/under", "--", "true")
+        looks = world.start("wait", last, stdout=-3, stderr=-3)  # its node may not begin it
         results.check("the last job succeeds", world.ended(last) == "Succeeded")
+        looks.wait()
         results.run("nothing is left of it", world.nothing_left, last, 60)
         # Another Lab's nodes, on which something runs, may be beside it.
         runs = b"".join(lab.environ(p.name) for p in pathlib.Path("/proc").glob("[0-9]*"))

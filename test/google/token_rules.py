@@ -115,6 +115,19 @@ def _of_exchange(verb, path, query, headers, body):
         yield "an Authorization that is not a client's"
 
 
+def _without_no_delegates(body):
+    """google-auth says null where there are none, which in JSON of protocol buffers is a field that
+    is not set (https://protobuf.dev/programming-guides/json/)."""
+    try:
+        told = json.loads(body)
+    except ValueError:
+        return body
+    if not isinstance(told, dict) or told.get('delegates', 0) is not None:
+        return body
+    del told['delegates']
+    return json.dumps(told)
+
+
 def _of_impersonation(verb, path, query, headers, body):
     method, wrong = _find('iamcredentials.v1', verb, path, query)
     yield from wrong
@@ -125,6 +138,7 @@ def _of_impersonation(verb, path, query, headers, body):
         return
     if headers.get('content-type', '').split(';')[0] != 'application/json':
         yield f'Content-Type {headers.get("content-type")!r} of JSON'
+    body = _without_no_delegates(body)
     yield from api_rules.of_json(discovery('iamcredentials.v1'), method.request, body, method.id)
     # The document's own words for `name` and `delegates`.
     name = urllib.parse.unquote(path.removeprefix('/v1/').rpartition(':')[0])

@@ -96,6 +96,8 @@ Agent::~Agent() {
 
 void Agent::HostStops(Duration left) { notices_->HostStops(left); }
 
+void Agent::SignalsMayBeLate(Duration late) { notices_->SignalsMayBeLate(late); }
+
 void Agent::PlatformSignals() {
   Post(PlatformSignalled{});
   notices_->Ask();

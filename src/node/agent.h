@@ -62,6 +62,8 @@ class Agent {
   void HostStops(Duration left);
   // From the same: the platform has sent SIGTERM to all that runs here, and gives a notice.
   void PlatformSignals();
+  // That may come after the signal that ended the program, by so much at most.
+  void SignalsMayBeLate(Duration late);
 
  private:
   using Job_ = std::function<void()>;

@@ -114,6 +114,10 @@ Result<Platform> FindPlatform(const std::string& dir, Clock& clock, CloudNode& c
   return platform;
 }
 
+// Slurm signals the processes of a step one after the other: on a busy node a program may be gone
+// before its agent has heard of it, and would count as one that failed.
+constexpr Duration kSignalLate = Duration::Ms(1500);
+
 // A host that shuts down tells its services alone, and Slurm the program, too.
 void ToldToStop(Agent& agent, const Platform& platform, Ledger& ledger, CloudNode& cloud) {
   if (platform.slurm == nullptr) {
@@ -194,6 +198,7 @@ int RunAgent(const std::string& dir) {
     };
   }
   Agent agent(std::move(parts), {CacheDir(), state_dir}, platform.notice_poll);
+  if (platform.slurm != nullptr) agent.SignalsMayBeLate(kSignalLate);
   const ShutdownWatch shutdown([&] { ToldToStop(agent, platform, **ledger, cloud); });
   const Status done = agent.Run();
   leaving = true;

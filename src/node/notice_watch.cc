@@ -8,6 +8,7 @@ namespace {
 
 constexpr int kTries = 3;
 constexpr std::chrono::milliseconds kBetweenTries{400};
+constexpr std::chrono::milliseconds kBetweenLooks{100};
 
 }  // namespace
 
@@ -80,14 +81,18 @@ bool NoticeWatch::HostIsStopping() {
 }
 
 bool NoticeWatch::TakenNow() {
-  for (int tries = 1;; ++tries) {
+  const MonoTime late = clock_.Mono() + Duration::Ms(late_ms_);
+  for (int tries = 1;;) {
     if (HostIsStopping()) return true;
     const auto answer = Poll();
     if (answer.ok()) {
       Tell(*answer);
-      return answer->has_value() || HostIsStopping();
+      if (answer->has_value() || HostIsStopping()) return true;
+      if (clock_.Mono() >= late || stop_) return false;
+      std::this_thread::sleep_for(kBetweenLooks);
+      continue;
     }
-    if (tries == kTries || stop_) return answered_;
+    if (tries++ == kTries || stop_) return answered_;
     std::this_thread::sleep_for(kBetweenTries);
   }
 }

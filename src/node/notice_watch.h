@@ -32,6 +32,8 @@ class NoticeWatch {
   // twice more within a second. A service that has answered before and now does not counts as a
   // host that goes away; one that never did tells nothing, so false.
   bool TakenNow();
+  // The platform may signal a program before its agent: a no of TakenNow is one only after `late`.
+  void SignalsMayBeLate(Duration late) { late_ms_ = late.ms; }
   // Asks soon, without waiting for its turn.
   void Ask() { bell_.Ring(); }
   std::string trouble();
@@ -52,6 +54,7 @@ class NoticeWatch {
   Bell bell_;
   std::atomic<bool> stop_{false};
   std::atomic<bool> answered_{false};
+  std::atomic<int64_t> late_ms_{0};
   std::mutex mutex_;
   std::optional<Notice> told_;
   std::optional<Notice> host_;

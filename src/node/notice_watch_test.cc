@@ -43,10 +43,11 @@ const Scripted::Answer kTaken = std::optional<Notice>(Notice{"terminate", WallTi
 const Scripted::Answer kAway = Status(Code::kUnavailable, "no answer");
 
 // What TakenNow says once the watch itself has asked for the first time.
-bool Taken(std::vector<Scripted::Answer> answers) {
+bool Taken(std::vector<Scripted::Answer> answers, Duration late = {}) {
   RealClock clock;
   Scripted host(std::move(answers));
   NoticeWatch watch(host, clock, Duration::Hours(1), [](const std::optional<Notice>&) {});
+  watch.SignalsMayBeLate(late);
   while (host.asked == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return watch.TakenNow();
 }
@@ -55,6 +56,12 @@ TEST(NoticeWatch, AsksOnceMoreWhenAProgramHasEnded) {
   EXPECT_FALSE(Taken({kNone}));
   EXPECT_TRUE(Taken({kNone, kTaken}));
   EXPECT_FALSE(Taken({kTaken, kNone}));  // withdrawn
+}
+
+TEST(NoticeWatch, ASignalMayComeAfterTheOneThatEndedTheProgram) {
+  EXPECT_TRUE(Taken({kNone, kNone, kNone, kTaken}, Duration::Minutes(1)));
+  EXPECT_FALSE(Taken({kNone, kNone, kTaken}));
+  EXPECT_FALSE(Taken({kNone}, Duration::Ms(300)));
 }
 
 TEST(NoticeWatch, NoAnswerIsNoNegativeOne) {

@@ -5,16 +5,15 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "aws/account/account.h"
 #include "aws/config.h"
 #include "base/text.h"
+#include "cli/cloud_records.h"
 #include "cli/gce_sweep.h"
 #include "ledger/places.h"
-#include "ledger/records.h"
 #include "provider/ec2/ec2_prices.h"
 #include "sys/file.h"
 
@@ -25,51 +24,14 @@ using nlohmann::json;
 
 constexpr Duration kSweepEvery = Duration::Minutes(15);
 
-// Which machines a record has ended, by their requests' tokens: what their tags say of the job only
-// helps to find the record.
-class Records {
- public:
-  explicit Records(Ledger& ledger) : ledger_(ledger) {}
+// Nobody asks for machines in it any more.
+bool IsLeft(const Ec2Holding& thing, CloudRecords& records) {
+  return thing.kind == Ec2Kind::kPlacement && !thing.in_use && records.IsOver(thing.job);
+}
 
-  // Nobody asks for machines in it any more. A job that has no record is over: the record comes
-  // before anything is made for it.
-  bool IsLeft(const Ec2Holding& thing) {
-    if (thing.kind != Ec2Kind::kPlacement || thing.in_use || !IsSafeName(thing.job)) return false;
-    const Job* job = Read(thing.job);
-    return job == nullptr ? lost_.contains(thing.job) : IsFinal(job->state);
-  }
-
-  bool HasEnded(const Ec2Holding& thing) {
-    if (thing.kind != Ec2Kind::kInstance || thing.token.empty() || !IsSafeName(thing.job)) {
-      return false;
-    }
-    const Job* job = Read(thing.job);
-    if (job == nullptr) return false;
-    for (const Request& request : job->requests) {
-      if (request.token != thing.token) continue;
-      for (const Launch& launch : job->launches) {
-        if (launch.request == request.number && launch.index == thing.index) return launch.closed;
-      }
-    }
-    return false;
-  }
-
- private:
-  // Null: there is none, or it cannot be read, which ends nothing.
-  const Job* Read(const std::string& id) {
-    const auto known = jobs_.find(id);
-    if (known != jobs_.end()) return known->second ? &*known->second : nullptr;
-    auto read = ReadJob(ledger_, id);
-    auto& job = jobs_[id];
-    if (read.status().Is(Code::kNotFound)) lost_.insert(id);
-    if (read.ok()) job = std::move(read->job);
-    return job ? &*job : nullptr;
-  }
-
-  Ledger& ledger_;
-  std::map<std::string, std::optional<Job>> jobs_;
-  std::set<std::string> lost_;  // those that have no record
-};
+bool HasEnded(const Ec2Holding& thing, CloudRecords& records) {
+  return thing.kind == Ec2Kind::kInstance && records.HasEnded(thing.job, thing.token, thing.index);
+}
 
 Result<std::vector<std::string>> RegionsToLookIn(Context& context, Ledger& ledger,
                                                  bool all_regions) {
@@ -118,7 +80,7 @@ Result<CloudSweep> SweepCloud(Context& context, bool all_regions, bool dry_run) 
   STOKER_ASSIGN(out.regions, RegionsToLookIn(context, *ledger, all_regions));
   if (out.regions.empty()) return out;
   STOKER_ASSIGN(const auto api, context.aws());
-  Records records(*ledger);
+  CloudRecords records(*ledger);
   for (const std::string& region : out.regions) {
     auto found = Ec2Holdings(*api, region, ledger->id(), &out.troubles);
     if (!found.ok()) {
@@ -129,8 +91,8 @@ Result<CloudSweep> SweepCloud(Context& context, bool all_regions, bool dry_run) 
     for (Ec2Holding& one : *found) {
       if (one.gone) continue;
       CloudThing thing;
-      if (records.HasEnded(one)) thing.over = "its record has ended it";
-      if (records.IsLeft(one)) thing.over = "its job has ended";
+      if (HasEnded(one, records)) thing.over = kEndedByRecord;
+      if (IsLeft(one, records)) thing.over = "its job has ended";
       if (thing.over.empty() && IsExpired(one, out.now)) {
         thing.over = "its time was over " + FormatRfc3339(one.expires);
       }
@@ -191,7 +153,8 @@ json ToJson(const CloudSweep& sweep) {
   const auto time = [](WallTime at) { return at.ms > 0 ? json(FormatRfc3339(at)) : json(nullptr); };
   for (const CloudThing& thing : sweep.things) {
     const Ec2Holding& one = thing.thing;
-    things.push_back({{"kind", KindText(one.kind)},
+    things.push_back({{"provider", kEc2Provider},
+                      {"kind", KindText(one.kind)},
                       {"id", one.id},
                       {"region", one.region},
                       {"zone", one.zone},

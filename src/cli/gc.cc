@@ -133,6 +133,7 @@ struct Outcome {
   Collected collected;
   std::vector<std::string> instances;
   CloudSweep cloud;
+  GoogleSweep google;
   int64_t uploads = 0;
   int64_t binaries = 0;
   int64_t unsaved = 0;
@@ -148,6 +149,21 @@ void SweepBoxes(Context& context, bool dry_run, std::vector<std::string>* instan
   for (const auto& [box, swept] : (*ssh)->Sweep(dry_run)) {
     if (!swept.ok()) context.Say("left-over instances are kept: " + swept.status().ToString());
     for (const std::string& id : swept.value_or({})) instances->push_back(id);
+  }
+}
+
+void ClearClouds(Context& context, bool all_regions, bool dry_run, Outcome* out) {
+  auto cloud = SweepCloud(context, all_regions, dry_run);
+  if (!cloud.ok()) context.Say("machines of EC2 are kept: " + cloud.status().ToString());
+  if (cloud.ok()) out->cloud = std::move(*cloud);
+  for (const CloudThing& one : out->cloud.things) {
+    if (!one.over.empty() && one.ended.ok()) out->instances.push_back(one.thing.id);
+  }
+  auto google = SweepGoogle(context, dry_run);
+  if (!google.ok()) context.Say("machines of Google are kept: " + google.status().ToString());
+  if (google.ok()) out->google = std::move(*google);
+  for (const GoogleThing& one : out->google.things) {
+    if (!one.over.empty() && one.ended.ok()) out->instances.push_back(one.machine.seen.id);
   }
 }
 
@@ -169,15 +185,7 @@ Result<Outcome> Clear(Context& context, const CollectRequest& request, bool all_
   if (!instances.ok())
     context.Say("left-over instances are kept: " + instances.status().ToString());
   SweepBoxes(context, dry_run, &out.instances);
-  auto cloud = SweepCloud(context, all_regions, dry_run);
-  if (!cloud.ok()) context.Say("machines of EC2 are kept: " + cloud.status().ToString());
-  if (cloud.ok()) out.cloud = std::move(*cloud);
-  for (const CloudThing& one : out.cloud.things) {
-    if (!one.over.empty() && one.ended.ok()) out.instances.push_back(one.thing.id);
-  }
-  const auto google = EndExpiredOfGoogle(context, dry_run);
-  for (const std::string& id : google.value_or({})) out.instances.push_back(id);
-  if (!google.ok()) context.Say("machines of Google are kept: " + google.status().ToString());
+  ClearClouds(context, all_regions, dry_run, &out);
   out.uploads = SweepUploads(context, *ledger, dry_run);
   const auto binaries = ClearBinaries(context, *ledger, dry_run);
   out.binaries = binaries.value_or(0);
@@ -222,13 +230,16 @@ void TellKept(Context& context, const KeptJobs& kept, Duration age) {
 nlohmann::json ToJson(const Outcome& out, bool dry_run) {
   nlohmann::json unfinished = nlohmann::json::object();
   for (const auto& [id, why] : out.unfinished) unfinished[id] = why.ToString();
+  nlohmann::json cloud = ToJson(out.cloud);
+  for (auto& thing : ThingsToJson(out.google)) cloud["things"].push_back(std::move(thing));
+  for (const std::string& trouble : out.google.troubles) cloud["troubles"].push_back(trouble);
   const KeptJobs& kept = out.collected.kept;
   return {{"jobs", out.collected.jobs},
           {"job_bytes", out.collected.job_bytes},
           {"blobs", out.collected.blobs},
           {"blob_bytes", out.collected.blob_bytes},
           {"instances", out.instances},
-          {"cloud", ToJson(out.cloud)},
+          {"cloud", cloud},
           {"unfinished_uploads", out.uploads},
           {"unsaved", out.unsaved},
           {"copies", out.caches.copies + out.binaries},
@@ -247,16 +258,21 @@ std::string Count(int64_t count, const std::string& what) {
 }
 
 // All that carries the ledger's tag, with what it costs, so that nothing is forgotten.
-void TellCloud(Context& context, const CloudSweep& cloud, bool dry_run) {
-  for (const std::string& trouble : cloud.troubles) context.Say("EC2: " + Printable(trouble));
-  std::string end = dry_run ? "; would be ended: " : "; ended: ";
-  for (const CloudThing& one : cloud.things) {
-    std::string text = CloudLine(one, cloud.now);
-    if (!one.over.empty()) {
-      text += one.ended.ok() ? end + one.over : "; stays: " + one.ended.ToString();
+void TellClouds(Context& context, const Outcome& out, bool dry_run) {
+  const auto tell = [&](const std::string& line, const std::string& over, const Status& ended) {
+    std::string text = line;
+    if (!over.empty()) {
+      const char* end = dry_run ? "; would be ended: " : "; ended: ";
+      text += ended.ok() ? end + over : "; stays: " + ended.ToString();
     }
     context.Print(text + "\n");
+  };
+  for (const std::string& trouble : out.cloud.troubles) context.Say("EC2: " + Printable(trouble));
+  for (const CloudThing& one : out.cloud.things) {
+    tell(CloudLine(one, out.cloud.now), one.over, one.ended);
   }
+  for (const std::string& silent : out.google.troubles) context.Say("Google: " + Printable(silent));
+  for (const GoogleThing& one : out.google.things) tell(GoogleLine(one), one.over, one.ended);
 }
 
 void Tell(Context& context, const Outcome& out, const CollectRequest& request) {
@@ -275,7 +291,7 @@ void Tell(Context& context, const Outcome& out, const CollectRequest& request) {
     text += ", " + Count(out.unsaved, "folder") + " of files that no store had room for";
   }
   context.Print(text + "\n");
-  TellCloud(context, out.cloud, request.dry_run);
+  TellClouds(context, out, request.dry_run);
   const std::string folder = UnsavedFolder(context);
   const auto left = sys::ListDir(folder);
   if (left.ok() && !left->empty()) {

@@ -23,10 +23,10 @@ def submit(world, where='us-central1'):
     return world.submit(*words)
 
 
-def copied(lab, machine):
+def copied(lab, machine, name='like-that-one-0'):
     """As the console makes a VM "like this one": with its labels, and a name of its own."""
     body = json.loads(json.dumps(machine.body))
-    body.update(name='like-that-one-0', labels=dict(machine.labels))
+    body.update(name=name, labels=dict(machine.labels))
     token = lab.identity.issue(OWN, [CLOUD])
     url = (f'{lab.below.endpoint}/compute/v1/projects/{machine.project}/zones/{machine.zone}/'
            'instances')  # fmt: skip
@@ -64,6 +64,34 @@ def leftovers(lab, check):
               names == sorted([first.name, third.name, 'like-that-one-0']), names)  # fmt: skip
 
 
+def by_record(lab, check):
+    """A request that takes effect too late makes one that its record has ended long ago."""
+    with lab.world('record') as world:
+        job, other = submit(world), submit(world)
+        machine, healthy = (lab.machines(each)[0] for each in (job, other))
+        told = world.json('gc', '--dry-run')['cloud']['things']
+        seen = {each['id']: each for each in told}
+        check('gc lists what the ledger has there', set(seen) == {machine.name, healthy.name}, told)
+        mine = seen.get(machine.name, {})
+        check('with its place, type and job',
+              (mine.get('provider'), mine.get('zone'), mine.get('job'), mine.get('over'),
+               mine.get('what', '').split(' ')[0])
+              == ('gce', machine.zone, job, '', 'e2-standard-2'), mine)  # fmt: skip
+        world.stoker('cancel', job)
+        world.wait_for('it is ended', lambda: machine.gone)
+        copied(lab, machine, machine.name)  # as if it had been made only now
+        world.wait_for('it is there again', lambda: lab.machines(job))
+        again = lab.machines(job)[0]
+        line = [each for each in world.stoker('gc', '--dry-run').stdout.splitlines()
+                if machine.name in each]  # fmt: skip
+        check('who only looks says why it would end',
+              len(line) == 1 and 'would be ended: its record has ended it' in line[0], line)
+        told = world.json('gc')
+        world.wait_for('it is ended again', lambda: again.gone)
+        check('what a record has ended goes, and nothing else',
+              machine.name in told['instances'] and not healthy.gone, told['instances'])
+
+
 def by_itself(lab, check):
     """`stoker controller --once`, as a timer calls it."""
     with lab.world('sweeper') as world:
@@ -88,7 +116,7 @@ def by_itself(lab, check):
 def main():
     results = Results()
     with GceVerbLab() as lab:
-        for part in (leftovers, by_itself):
+        for part in (leftovers, by_record, by_itself):
             results.run(part.__name__, part, lab, results.check)
             lab.api.forget()
         lab.judge(results.check)

@@ -35,14 +35,6 @@ Refusal No(RefusalClass what, std::string message) {
   return refusal;
 }
 
-// Labels are copied by who makes a machine "like this one" in the console; names are not.
-bool IsItself(const InstanceSeen& seen) {
-  LaunchRequest its;
-  its.job = seen.job;
-  its.token = seen.token;
-  return InstanceName(its, seen.index) == seen.id;
-}
-
 // Of an operation that nobody asked for: the platform has taken the machine.
 bool IsTaking(const std::string& type) {
   for (const char* each : {"preempted", "hostError", "terminateOnHostMaintenance"}) {
@@ -126,7 +118,7 @@ class Gce : public Provider {
     STOKER_ASSIGN(Fleet::Heard heard, fleet_.ListAll(filter));
     InstancesSeen out;
     for (const Instance& instance : heard.instances) {
-      if (!instance.unsure && IsItself(instance.seen)) out.push_back(instance.seen);
+      if (!instance.unsure && IsNamedByRequest(instance.seen)) out.push_back(instance.seen);
     }
     out.unheard = std::move(heard.unheard);
     AddRefused(ledger_id, job, &out);  // first: it says why, also of those that were there a moment
@@ -467,21 +459,6 @@ Status LabelExpiry(gce::ComputeApi& api, const std::string& project, const std::
   STOKER_ASSIGN(const gce::Reply reply, api.Repeat(call));
   if (!reply.failure) return Status::Ok();
   return gce::StatusOf("renewing the lease of " + instance_id, *reply.failure);
-}
-
-Result<std::vector<std::string>> SweepGce(Provider& gce, gce::ComputeApi& api,
-                                          const std::string& ledger_id, bool dry_run) {
-  STOKER_ASSIGN(const InstancesSeen all, gce.Describe(ledger_id, ""));
-  const WallTime now = api.Now();  // known from the list
-  std::vector<std::string> expired;
-  for (const InstanceSeen& seen : all) {
-    const bool over = seen.expires.ms > 0 && seen.expires < now;
-    if (!over || seen.ledger_id != ledger_id || seen.state == InstanceState::kGone) continue;
-    if (!dry_run) STOKER_TRY(gce.Terminate(seen.id));
-    expired.push_back(seen.id);
-  }
-  STOKER_TRY(all.Whole());
-  return expired;
 }
 
 Result<bool> MayStillRefuse(Provider& provider, const std::string& token) {

@@ -56,9 +56,4 @@ std::unique_ptr<Provider> MakeGceProvider(std::shared_ptr<gce::ComputeApi> api, 
 Status LabelExpiry(gce::ComputeApi& api, const std::string& project, const std::string& zone,
                    const std::string& instance_id, WallTime expires);
 
-// Ends the ledger's machines whose `stoker-expires` is past by Google's clock; `dry_run`: only
-// tells which. Their ids.
-Result<std::vector<std::string>> SweepGce(Provider& gce, gce::ComputeApi& api,
-                                          const std::string& ledger_id, bool dry_run);
-
 }  // namespace stoker

@@ -152,6 +152,13 @@ std::string InstanceName(const LaunchRequest& request, int index) {
          std::to_string(index);
 }
 
+bool IsNamedByRequest(const InstanceSeen& seen) {
+  LaunchRequest its;
+  its.job = seen.job;
+  its.token = seen.token;
+  return InstanceName(its, seen.index) == seen.id;
+}
+
 bool IsInstanceName(const std::string& name) {
   return StartsWith(name, "stoker-") && name.size() <= kMostName && IsLabelKey(name) &&
          name.find('_') == std::string::npos && IsDigit(name.back());

@@ -45,6 +45,9 @@ struct Try {
 
 // "stoker-JOB-0123456789abcdef-INDEX": its name in the project, and so its host's.
 std::string InstanceName(const LaunchRequest& request, int index);
+// It has the name that its request gives it. Labels are copied by who makes a machine "like this
+// one" in the console; names are not.
+bool IsNamedByRequest(const InstanceSeen& seen);
 // Would be a name that InstanceName gives.
 bool IsInstanceName(const std::string& name);
 // An UUID of version 5.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Jobs on instances that boot: systemd, cloud-init, the metadata service, a disk, a power button,
-in the lab (test/lab), with the binary as it is. Needs root. The first time it makes the disk that
-all begin with: a minute.
+in the lab (test/lab), with the binary as it is. By who is not root: without systemd. The first time
+it makes the disk that all begin with: a minute.
 
     boots.py [NAME…]     only these parts
 

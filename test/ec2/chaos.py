@@ -7,7 +7,7 @@ bucket goes away.
     chaos.py [--jobs 8] [--full 0] [--seed 7]
 
 `--full` so many more have the market's two minutes, and a bucket that is away for a minute; for the
-others every lead is a tenth of that. One job at a time, so three machines at most. Needs root."""
+others every lead is a tenth of that. One job at a time, so three machines at most."""
 
 import pathlib
 import sys

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """DistributedDataParallel on two spot instances that boot: examples/ddp as it is. One gets a
 notice; what follows is judged by EC2's log of requests, the bucket, aws-cli, and the losses. And a
-script that knows NUM_NODES, NODE_RANK, MASTER_ADDR and MASTER_PORT alone. Needs root, and torch and
+script that knows NUM_NODES, NODE_RANK, MASTER_ADDR and MASTER_PORT alone. Needs torch and
 scikit-learn of this machine's Python.
 
     ddp.py [preempted] [bare]"""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Machines that nobody may be left to look after, on instances that boot: whatever dies, each of
-them ends, and this says by whom and when. Needs root.
+them ends, and this says by whom and when.
 
     leaks.py [NAME…]     only these parts; only where they are named: 'unwatched' (16 minutes) and
                          'unbegun' (an hour)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Jobs on VMs of Compute Engine that boot: systemd, the scripts of Google's guest agent, the
-metadata server, a disk, a power button, in the lab (test/lab), with the binary as it is. Needs
-root.
+metadata server, a disk, a power button, in the lab (test/lab), with the binary as it is. By who is
+not root: without systemd.
 
     boots.py [NAME…]     only these parts
 

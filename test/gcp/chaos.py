@@ -8,7 +8,7 @@ away.
     chaos.py [--jobs 8] [--full 0] [--seed 7]
 
 For all but the `--full` ones every lead is a tenth, but for the power button's, which is Google's.
-One job at a time. Needs root."""
+One job at a time."""
 
 import pathlib
 import sys

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What programs find on VMs of Compute Engine that boot: torch's DistributedDataParallel on two,
 whose ranks come from NODES and the host name alone; names that resolve; hyperparameters, inputs and
-the job's id from the metadata server; code out of a git repository, and of the image. Needs root,
-git, and torch of this machine's Python.
+the job's id from the metadata server; code out of a git repository, and of the image. Needs git,
+and torch of this machine's Python.
 
     ddp.py [ranks] [image]"""
 

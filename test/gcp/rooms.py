@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Compute Engine's machines that boot, without stoker: what Google's guest agent, as Debian ships
-it, makes of the lab (test/lab). Needs root.
+it, makes of the lab (test/lab).
 
     rooms.py [NAME…]     only these parts"""
 

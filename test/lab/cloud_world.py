@@ -124,7 +124,7 @@ class CloudWorld(World):
 
     def outside(self):
         """Processes of stoker that are in no machine."""
-        inside = {pid for each in self.all_machines() if each.room for pid, _ in each.room.pids()}
+        inside = {pid for each in self.all_machines() if each.room for pid in each.room.pids()}
         found = []
         for folder in pathlib.Path('/proc').iterdir():
             if folder.name.isdigit() and int(folder.name) not in inside:

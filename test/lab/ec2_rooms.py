@@ -19,7 +19,7 @@ class Ec2Rooms(Rooms, Machines):
     """Give it `ec2` before the first launch."""
 
     name = 'ec2'
-    cloud = Cloud(GATE, host_name, hypervisor=HYPERVISOR)
+    cloud = Cloud(GATE, host_name, 'cloud-init', hypervisor=HYPERVISOR)
 
     def __init__(self, settings, keyring, top, tree):
         super().__init__(settings, top, tree)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machines that boot, as Compute Engine's API moves them: systemd with the units of Google's guest
-agent that run start-up and shutdown scripts, as Debian ships them, and no cloud-init."""
+agent that run start-up and shutdown scripts, as Debian ships them (without systemd, the script
+runner of these units alone), and no cloud-init."""
 
 import os
 
@@ -45,7 +46,9 @@ class GceRooms(Rooms, Machines):
     name = 'gce'
     def __init__(self, settings, top, tree):
         super().__init__(settings, top, tree)
-        self.cloud = Cloud(GATE, lambda instance: instance.name, dress, names=self.names)
+        self.cloud = Cloud(
+            GATE, lambda instance: instance.name, 'google-scripts', dress, names=self.names
+        )
         self.api = None
         self.then = {}  # id -> what is called when it is off
 

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole lab: EC2's API, machines that boot, and a bucket, in namespaces of its own which
-nothing of it outlives. Needs root, and no network once the disk of rooms (base_tree.py) is made.
-Call enter() first, in a program of its own. Google's is in gce_lab.py."""
+nothing of it outlives. Needs root, or what user_space.py gives an ordinary user; then its machines
+boot without systemd. Needs no network once the disk of rooms (base_tree.py) is made. Call enter()
+first, in a program of its own. Google's is in gce_lab.py."""
 
-import ctypes
 import os
 import pathlib
-import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -16,6 +14,8 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), HERE]
 import cloud_env  # noqa: E402
+import held  # noqa: E402
+import user_space  # noqa: E402
 
 INSIDE = 'STOKER_LAB_INSIDE'  # the folder of who entered
 REGION = 'us-east-1'
@@ -26,21 +26,22 @@ ASSUME = '{"Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", ' \
 
 def enter():
     """Returns inside. Outside it waits for the end, looks for what is left, and exits."""
-    if os.geteuid() != 0:
-        sys.exit('the lab needs root: its machines have mounts and processes of their own')
     cloud_env.enter()
     if INSIDE in os.environ:
         return
+    if why := user_space.lacks():
+        sys.exit(f'the lab needs root, or user namespaces with subordinate ids: {why}')
+    if os.geteuid() != 0:
+        os.environ[held.BARE] = '1'
     import base_tree
 
     os.environ['STOKER_LAB_TREE'] = base_tree.tree()  # while there is a network
     folder = tempfile.mkdtemp(prefix='stoker-rooms-')
     before = seen_outside()
     words = 'unshare --net --mount --pid --fork --kill-child --mount-proc'.split()
-    process = subprocess.Popen(
-        [*words, sys.executable, *sys.argv], env={**os.environ, INSIDE: folder},
-        preexec_fn=end_with_parent,
-    )  # fmt: skip
+    process = user_space.start(
+        [*words, sys.executable, *sys.argv], env={**os.environ, INSIDE: folder}
+    )
     signal.signal(signal.SIGTERM, lambda *_: process.kill())
     try:
         code = process.wait()
@@ -56,11 +57,14 @@ def enter():
     sys.exit(code or bool(left))
 
 
+def cgroup_of(folder):
+    """Where the cgroups of its rooms are, if they have any."""
+    return [] if held.bare() else [held.cgroups() / os.path.basename(folder)]
+
+
 def let_go(folder):
     """What the clouds' own were in; where one has left something, it stays."""
-    from room import cgroups
-
-    for each in (cgroups() / os.path.basename(folder), folder):
+    for each in (*cgroup_of(folder), folder):
         try:
             os.rmdir(each)
         except OSError:
@@ -69,14 +73,9 @@ def let_go(folder):
 
 def sweep(folder):
     """After a lab that was killed."""
-    from room import cgroups, remove_cgroups
-
-    remove_cgroups(cgroups() / os.path.basename(folder))
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def end_with_parent():
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    for each in cgroup_of(folder):
+        held.remove_cgroups(each)
+    user_space.run(['rm', '-rf', folder])
 
 
 def seen_outside():
@@ -105,8 +104,6 @@ def processes_of(folder):
 
 
 def leftovers(folder, before):
-    from room import cgroups
-
     name = os.path.basename(folder)
     end = time.monotonic() + 20
     while (found := processes_of(folder)) and time.monotonic() < end:
@@ -114,7 +111,7 @@ def leftovers(folder, before):
     nets, mounts = seen_outside()
     found += [f'card {each}' for each in nets - before[0] if each.startswith(('w-', 'lab'))]
     found += [f'mount {each}' for each in mounts - before[1] if name in each]
-    found += [f'cgroup {each}' for each in [cgroups() / name] if each.exists()]
+    found += [f'cgroup {each}' for each in cgroup_of(folder) if each.exists()]
     found += [f'file {each}' for each in [folder] if os.path.exists(each)]
     return found
 

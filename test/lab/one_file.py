@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """One job file, unchanged, on this machine, on instances of EC2 and on VMs of Compute Engine that
-boot: the same log, the same result, the same summary but for ids and times. Needs root.
+boot: the same log, the same result, the same summary but for ids and times.
 
     one_file.py [local] [ec2] [gce]"""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A shell in the lab, with stoker and the variables that it needs: ./dev lab. As root."""
+"""A shell in the lab, with stoker and the variables that it needs: ./dev lab."""
 
 import os
 import shlex

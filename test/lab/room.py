@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One machine that really boots: systemd as its first process, and cloud-init or Google's guest
-agent as Debian ships them, in namespaces. Its disk is a folder over the tree of base_tree.py and
-outlives a stop; its wire ends at the bridge of the lab's network; its metadata service is at
-169.254.169.254, on its own loopback."""
+"""One machine that really boots: systemd as its first process (by an ordinary user, bare_init.py),
+and cloud-init or Google's guest agent as Debian ships them, in namespaces. Its disk is a folder
+over the tree of base_tree.py and outlives a stop; its wire ends at the bridge of the lab's network;
+its metadata service is at 169.254.169.254, on its own loopback."""
 
 import ctypes
 import os
@@ -41,20 +41,6 @@ def bridge(gate):
     pathlib.Path('/proc/sys/net/ipv4/ip_forward').write_text('1')
 
 
-def cgroups():
-    """Where version 2 of them is mounted."""
-    with open('/proc/self/mounts', encoding='utf-8') as source:
-        found = [line.split()[1] for line in source if line.split()[2] == 'cgroup2']
-    if not found:
-        raise RuntimeError('no cgroup2 is mounted on this machine')
-    return pathlib.Path(found[0])
-
-
-def remove_cgroups(top):
-    for folder, _, _ in os.walk(top, topdown=False):
-        os.rmdir(folder)
-
-
 def listen_inside(pid, address, kind=socket.SOCK_STREAM):
     """A socket of the network of `pid`: threads can be in networks of their own."""
     made = []
@@ -77,11 +63,13 @@ def listen_inside(pid, address, kind=socket.SOCK_STREAM):
 
 
 class Cloud:
-    """What rooms of one cloud have in common. `dress(disk, instance)` writes on a disk before its
-    first boot; `hypervisor`: what /sys/hypervisor/uuid says; `names(room, socket)` answers for
-    names on a socket inside."""
+    """What rooms of one cloud have in common. `boots`: what its images run at each boot, in
+    bare_init.py's words; `dress(disk, instance)` writes on a disk before its first boot;
+    `hypervisor`: what /sys/hypervisor/uuid says; `names(room, socket)` answers for names on a
+    socket inside."""
 
-    def __init__(self, gate, host_name, dress=None, hypervisor='', names=None):
+    def __init__(self, gate, host_name, boots, dress=None, hypervisor='', names=None):
+        self.boots = boots
         self.gate = gate  # the lab, as rooms see it
         self.host_name = host_name  # of an instance
         self.dress = dress
@@ -90,13 +78,14 @@ class Cloud:
 
 
 class Room:
-    """`folder` is its disk and console; `metadata` answers as a handler of web.py does."""
+    """`folder` is its disk and console; `held` has its processes (held.py); `metadata` answers as a
+    handler of web.py does."""
 
-    def __init__(self, folder, tree, instance, cgroup, metadata, cloud):
+    def __init__(self, folder, tree, instance, held, metadata, cloud):
         self.folder = pathlib.Path(folder)
         self.tree = tree
         self.instance = instance
-        self.cgroup = pathlib.Path(cgroup)
+        self.held = held
         self.metadata = metadata
         self.cloud = cloud
         self.wire = 'w-' + instance.id[-10:]
@@ -115,19 +104,21 @@ class Room:
         (self.folder / 'work').mkdir()
         (self.folder / 'console').write_bytes(b'')
         self.pressed, self.killed = None, False
-        self.cgroup.mkdir(parents=True, exist_ok=True)
+        self.held.prepare()
         name = self.cloud.host_name(self.instance)
         self.process = subprocess.Popen(
             ['unshare', *NAMESPACES, '--propagation', 'private', 'bash', HERE / 'room.sh',
-             self.folder, self.tree, name, self.cloud.hypervisor, *self.more],
+             self.folder, self.tree, name, self.cloud.hypervisor,
+             *(['-b', self.cloud.boots] if self.held.bare else []), *self.more],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            preexec_fn=self.enter_cgroup,
+            preexec_fn=self.enter,
         )  # fmt: skip
         first = self.process.stdout.readline()
         if first != b'here\n':
             raise RuntimeError(f'no room: {first}')
         self.connect()
         init = self.init()
+        self.held.found(init)
         self.servers = [Server(self.metadata, bound=listen_inside(init, (METADATA, 80)))]
         if self.cloud.names:
             socket_of_names = listen_inside(init, (METADATA, 53), socket.SOCK_DGRAM)
@@ -135,9 +126,9 @@ class Room:
         self.process.stdin.write(b'\n')
         self.process.stdin.close()
 
-    def enter_cgroup(self):
+    def enter(self):
         libc.prctl(1, signal.SIGKILL)  # it ends with the lab
-        (self.cgroup / 'cgroup.procs').write_text(str(os.getpid()))
+        self.held.enter()
 
     def init(self):
         """Its first process, by our count."""
@@ -164,18 +155,8 @@ class Room:
         self.process.stdout.close()
         for each in self.servers:
             each.end()
-        self.sweep()
+        self.held.wait_for_the_last()
         return code == -signal.SIGHUP
-
-    def sweep(self):
-        """The last of its processes, and their cgroups, go a moment after the first."""
-        for _ in range(200):
-            try:
-                remove_cgroups(self.cgroup)
-                return
-            except OSError:
-                time.sleep(0.05)
-        raise RuntimeError(f'processes are left in {self.cgroup}')
 
     def press(self):
         self.pressed = time.time()
@@ -186,28 +167,12 @@ class Room:
         self.process.kill()
 
     def pids(self):
-        """All its processes, by our count, with the cgroup's path."""
-        found = []
-        for folder, _, _ in os.walk(self.cgroup):
-            try:
-                listed = (pathlib.Path(folder) / 'cgroup.procs').read_text().split()
-            except OSError:
-                continue
-            found += [(int(pid), folder) for pid in listed]
-        return found
+        """All its processes, by our count."""
+        return self.held.pids()
 
     def agent(self):
         """stoker's, or None."""
-        for pid, folder in self.pids():
-            if not folder.endswith('/stoker-agent.service'):
-                continue
-            try:
-                words = pathlib.Path(f'/proc/{pid}/cmdline').read_bytes().split(b'\0')
-            except OSError:
-                continue
-            if b'__agent' in words[:3]:
-                return pid
-        return None
+        return self.held.agent()
 
     def console(self):
         try:

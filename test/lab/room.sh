@@ -2,18 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # A room's first process, in namespaces of its own (room.py): waits for its wire, lays its disk over
 # the tree that all share, and becomes systemd. Usage:
-#   room.sh FOLDER TREE NAME HYPERVISOR [-s SHARED] [-p]
-# SHARED is at /shared; with -p it has this machine's programs, too.
+#   room.sh FOLDER TREE NAME HYPERVISOR [-b BOOTS] [-s SHARED] [-p]
+# With -b it becomes bare_init.py, without systemd. SHARED is at /shared; with -p it has this
+# machine's programs, too.
 set -euo pipefail
-folder=$1 tree=$2 name=$3 hypervisor=$4 root=$1/root shared='' programs=''
+folder=$1 tree=$2 name=$3 hypervisor=$4 root=$1/root boots='' shared='' programs='' marks=''
+here=$(dirname "${BASH_SOURCE[0]}")
 shift 4
-while getopts s:p option; do
-  case $option in s) shared=$OPTARG ;; p) programs=yes ;; *) exit 2 ;; esac
+while getopts b:s:p option; do
+  case $option in b) boots=$OPTARG ;; s) shared=$OPTARG ;; p) programs=yes ;; *) exit 2 ;; esac
 done
 echo here
 read -r _ # the wire is there
 
-mount -t overlay overlay -o "lowerdir=$tree,upperdir=$folder/disk,workdir=$folder/work" "$root"
+# Only the first root may set marks that are the system's.
+[[ ! $boots ]] || marks=,userxattr
+mount -t overlay overlay \
+  -o "lowerdir=$tree,upperdir=$folder/disk,workdir=$folder/work$marks" "$root"
 if [[ $shared ]]; then
   mkdir -p "$root/shared"
   mount --bind "$shared" "$root/shared"
@@ -42,7 +47,7 @@ if [ -n "$hypervisor" ]; then # by which cloud-init knows a cloud
   mkdir "$root/sys/hypervisor"
   echo "$hypervisor" >"$root/sys/hypervisor/uuid"
 fi
-mount -t cgroup2 none "$root/sys/fs/cgroup"
+[[ $boots ]] || mount -t cgroup2 none "$root/sys/fs/cgroup"
 
 mount -t tmpfs -o size=4m,mode=755 tmpfs "$root/dev"
 for each in null zero full random urandom tty; do
@@ -56,6 +61,13 @@ mount -t tmpfs tmpfs "$root/dev/shm"
 touch "$root/dev/console" "$root/dev/kmsg"
 mount --bind "$folder/console" "$root/dev/console"
 hostname "$name"
+init=(/sbin/init)
+if [[ $boots ]]; then
+  touch "$root/run/bare-init"
+  mount --bind "$here/bare_init.py" "$root/usr/bin/systemctl"
+  mount --bind "$here/bare_init.py" "$root/run/bare-init"
+  init=(/run/bare-init "$boots")
+fi
 
 cd "$root"
 mkdir -p .old
@@ -65,4 +77,4 @@ umount -l /.old
 rmdir /.old
 exec env -i container=stoker-lab PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=linux \
   setpriv --bounding-set=-sys_module,-sys_rawio,-sys_time,-mknod,-syslog --inh-caps=-all \
-  /sbin/init </dev/null >>/dev/console 2>&1
+  "${init[@]}" </dev/null >>/dev/console 2>&1

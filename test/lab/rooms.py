@@ -9,7 +9,8 @@ import sys
 import threading
 import traceback
 
-from room import Room, cgroups, remove_cgroups
+import held
+from room import Room
 
 REBOOT = signal.SIGRTMIN + 5  # systemd's, in a container
 
@@ -26,7 +27,7 @@ class Rooms:
         os.mkdir(self.folder)
         self.tree = tree
         self.more = []  # of room.sh's options, for rooms that are made from now on
-        self.cgroup = cgroups() / os.path.basename(top) / self.name
+        self.top = os.path.join(os.path.basename(top), self.name)  # in cgroups
         self.threads = []
         self.closed = False
         self.bugs = []
@@ -35,7 +36,7 @@ class Rooms:
         if instance.room is None:
             instance.room = Room(
                 os.path.join(self.folder, instance.id), self.tree, instance,
-                self.cgroup / instance.id, self.metadata_of(instance), self.cloud,
+                held.of_room(self.top, instance.id), self.metadata_of(instance), self.cloud,
             )  # fmt: skip
             instance.room.more = self.more
         thread = threading.Thread(target=self.life, args=(instance,), daemon=True)
@@ -91,6 +92,6 @@ class Rooms:
                 process.kill()
         for thread in self.threads:
             thread.join(60)
-        if self.cgroup.exists():
-            remove_cgroups(self.cgroup)
+        if not held.bare():
+            held.remove_cgroups(held.cgroups() / self.top)
         shutil.rmtree(self.folder)

@@ -226,7 +226,7 @@ std::shared_ptr<AttemptRun> Agent::RunOf(int attempt, int rank) {
     run_ = std::make_shared<AttemptRun>(
         parts_.store, parts_.ledger, parts_.runner, parts_.clock,
         AttemptRunConfig{spec_, job_, me_.launch, attempt, rank, me_.dir, folders_.cache_dir,
-                         folders_.state_dir, me_.address, parts_.limiter});
+                         folders_.state_dir, me_.address, parts_.limiter, me_.gpus});
   }
   return run_;
 }

@@ -261,6 +261,16 @@ Status AttemptRun::BringInputs(StagingEnded* result) {
   return brought;
 }
 
+// Before the setup, which may look for them. A machine that never has them is at fault, not the
+// job.
+Status AttemptRun::AwaitItsGpus() {
+  GpuWait wait;
+  wait.promised = config_.gpus;
+  wait.cancelled = [this] { return step_.cancelled(); };
+  wait.say = [this](const std::string& text) { Say("stoker: " + text); };
+  return AwaitGpus(wait, clock_);
+}
+
 Status AttemptRun::RunSetup(StagingEnded* result) {
   contract::Environment env =
       contract::SetupEnvironment(config_.spec, Facts({config_.address}, 0, !restored_.empty()));
@@ -343,6 +353,7 @@ Status AttemptRun::TryStage(const std::string& restore, StagingEnded* result) {
   STOKER_TRY(RestoreCheckpoint(restore, result));
   MakeNamedFolders();
   STOKER_TRY(BringInputs(result));
+  STOKER_TRY(AwaitItsGpus());
   STOKER_TRY(RunSetup(result));
   if (step_.cancelled()) return Status(Code::kCancelled, "stopped while it was set up");
   const Status remembered = output_plan_->Remember();

@@ -46,6 +46,7 @@ struct AttemptRunConfig {
   std::string state_dir;  // of the local provider
   std::string address;
   TaskLimiter* limiter = nullptr;  // the runner's
+  int gpus = 0;                    // that the machine's type promises
 };
 
 // Stage, Finalize and the destructor come from the worker; Start, Terminate from the main thread;
@@ -110,6 +111,7 @@ class AttemptRun {
   Status FetchCode();
   void MakeNamedFolders();
   Status BringInputs(StagingEnded* result);
+  Status AwaitItsGpus();
   Status RunSetup(StagingEnded* result);
   void SayWhatIsNotHeld();
   // keepers.cc: checkpoints and outputs.

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/gpus.h"
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
 #include "base/text.h"
 #include "sys/file.h"
 
@@ -10,6 +14,36 @@ int CountGpus() {
   int count = 0;
   while (count < 64 && sys::FileExists("/dev/nvidia" + std::to_string(count))) ++count;
   return count;
+}
+
+int CountDrivenGpus() {
+  const auto known = sys::ListDir("/proc/driver/nvidia/gpus");
+  return std::max(CountGpus(), static_cast<int>(known.value_or({}).size()));
+}
+
+Status AwaitGpus(const GpuWait& wait, Clock& clock) {
+  const auto told = [&](int there) {
+    return std::to_string(there) + " of the " + std::to_string(wait.promised) +
+           " GPUs that its type promises";
+  };
+  const MonoTime begun = clock.Mono();
+  int there = wait.count();
+  if (there >= wait.promised) return Status::Ok();
+  wait.say("this machine has " + told(there) +
+           " so far: its image may still be installing their driver; waiting, " +
+           FormatDuration(kGpusWithin) + " at most");
+  while (there < wait.promised) {
+    if (wait.cancelled()) return Status(Code::kCancelled, "stopped while it waited for its GPUs");
+    if (clock.Mono() - begun >= kGpusWithin) {
+      return Status(Code::kNotFound,
+                    "the machine has " + told(there) + ", " + FormatDuration(kGpusWithin) + " on",
+                    "Use an image with NVIDIA's driver (resources.image_id)");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(wait.pause.ms));
+    there = wait.count();
+  }
+  wait.say("the GPUs are there after " + HumanDuration(clock.Mono() - begun));
+  return Status::Ok();
 }
 
 std::optional<GrantedGpus> ReadGrantedGpus(const std::string& text) {

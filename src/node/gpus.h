@@ -1,16 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "base/status.h"
+#include "base/time.h"
 #include "contract/environment.h"
+#include "port/clock.h"
 
 namespace stoker::node {
 
 // NVIDIA devices of this machine, by their device files: no driver call, so it answers at once and
 // also where nvidia-smi is missing.
 int CountGpus();
+// Those that the driver has found, which makes their device files only when somebody first asks for
+// them, unless a service keeps it awake.
+int CountDrivenGpus();
+
+// Until `promised` of them are there: images for deep learning install the driver at their first
+// boot, which takes minutes. Says once that it waits, and how it ended. kCancelled once `cancelled`
+// says so; kNotFound after kGpusWithin, with how many there are.
+inline constexpr Duration kGpusWithin = Duration::Minutes(15);
+struct GpuWait {
+  int promised = 0;
+  std::function<int()> count = CountDrivenGpus;
+  std::function<bool()> cancelled;
+  std::function<void(const std::string& text)> say;
+  Duration pause = Duration::Seconds(1);
+};
+Status AwaitGpus(const GpuWait& wait, Clock& clock);
 
 struct GrantedGpus {
   int count = 0;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace stoker::node {
 namespace {
 
@@ -23,6 +25,59 @@ TEST(Gpus, GrantedOnesAreWhatTheProgramSees) {
   EXPECT_EQ(Text("rocm:"), "0 CUDA= ROCR= HIP=-1");
   EXPECT_EQ(Text(""), "none");
   EXPECT_EQ(Text("cuda:GPU-1"), "none");
+}
+
+class SlowClock : public Clock {
+ public:
+  MonoTime Mono() override { return {now_ += 1000}; }
+  WallTime Wall() override { return {now_}; }
+
+ private:
+  int64_t now_ = 0;
+};
+
+struct Waited {
+  Status status;
+  std::vector<std::string> said;
+};
+
+// `come`: how often it looks in vain.
+Waited Wait(int promised, int come, bool cancelled = false) {
+  Waited out;
+  GpuWait wait;
+  wait.promised = promised;
+  wait.count = [&come, promised] { return come-- > 0 ? promised - 1 : promised; };
+  wait.cancelled = [cancelled] { return cancelled; };
+  wait.say = [&out](const std::string& text) { out.said.push_back(text); };
+  wait.pause = Duration::Ms(0);
+  SlowClock clock;
+  out.status = AwaitGpus(wait, clock);
+  return out;
+}
+
+TEST(AwaitGpus, SaysNothingWhereAllAreThereOrNoneArePromised) {
+  EXPECT_TRUE(Wait(0, 0).status.ok());
+  const Waited all = Wait(2, 0);
+  EXPECT_TRUE(all.status.ok());
+  EXPECT_TRUE(all.said.empty());
+}
+
+TEST(AwaitGpus, WaitsForTheDriverAndSaysSoOnce) {
+  const Waited late = Wait(2, 60);
+  EXPECT_TRUE(late.status.ok()) << late.status.ToString();
+  ASSERT_EQ(late.said.size(), 2U);
+  EXPECT_EQ(late.said[0],
+            "this machine has 1 of the 2 GPUs that its type promises so far: its image may still "
+            "be installing their driver; waiting, 15m at most");
+  EXPECT_EQ(late.said[1].find("the GPUs are there after 1m"), 0U) << late.said[1];
+}
+
+TEST(AwaitGpus, GivesUpInTheEnd) {
+  const Waited never = Wait(4, 1'000'000);
+  EXPECT_TRUE(never.status.Is(Code::kNotFound));
+  EXPECT_EQ(never.said.size(), 1U);
+  EXPECT_FALSE(never.status.transient()) << "or it would begin anew, for ever";
+  EXPECT_TRUE(Wait(4, 1'000'000, true).status.Is(Code::kCancelled));
 }
 
 }  // namespace

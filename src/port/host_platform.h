@@ -22,6 +22,9 @@ struct HostIdentity {
   std::string boot_id;  // another one after each boot
   std::string address;  // where its peers reach it
   std::string dir;      // its own folder, on its own disk; gone with the machine
+  // NVIDIA GPUs that its type promises; 0 = none, or the platform grants them one by one. An image
+  // may still be installing their driver when the agent starts.
+  int gpus = 0;
 };
 
 // What the platform recommends, which is no notice: nothing need ever come of it.

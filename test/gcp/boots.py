@@ -186,6 +186,24 @@ def test_stopped(lab, check):
         check('stopped: no step is missing in its log', not whole(runs, 120, 1), runs)
 
 
+def test_gpus(lab, check):
+    """An image that is still installing the driver of its GPU; a file stands in for the device."""
+    with GceWorld(lab, 'gpus') as world:
+        job = world.submit('--infra', world.infra, '--gpus', 'T4:1', '--', 'ls', '/dev/nvidia0')
+        first = world.machine(job, 0)
+
+        def said(words):
+            return words in world.stoker('logs', '--stream', 'system', job).stdout
+
+        world.wait_for('it waits', lambda: said('0 of the 1 GPUs that its type promises'), 60)
+        check('gpus: nothing is started without', not texts(world, job), texts(world, job))
+        pathlib.Path(f'/proc/{first.room.agent()}/root/dev/nvidia0').touch()
+        world.over(job)
+        check('gpus: the wait is over once it is there', said('the GPUs are there after'))
+        check('gpus: succeeds', world.job(job)['state'] == 'Succeeded', world.job(job))
+        check('gpus: on that machine', len(world.machines(job)) == 1, world.machines(job))
+
+
 def by_hand(lab, call, machine):
     somebody = type('Somebody', (), {'email': 'somebody@example.org'})
     params = {'project': PROJECT, 'zone': machine.zone, 'instance': machine.name}

@@ -25,6 +25,7 @@ namespace {
 constexpr int64_t kMostFile = 64 << 10;
 constexpr int64_t kEndMs = 60'000;
 constexpr int64_t kMostMachines = 100'000;  // of one request
+constexpr int64_t kMostGpus = 64;
 constexpr size_t kMostWord = 200;
 
 // The newest state of one key, kept by a thread that waits for the next.
@@ -159,11 +160,11 @@ Result<std::string> WordAt(GceMetadata& metadata, const std::string& key) {
 }
 
 // Unset: nobody gave it one.
-Result<bool> HasAttribute(GceMetadata& metadata, const char* name) {
+Result<std::optional<std::string>> Attribute(GceMetadata& metadata, const char* name) {
   const auto value = metadata.Get(std::string("instance/attributes/") + name);
-  if (value.status().Is(Code::kNotFound)) return false;
+  if (value.status().Is(Code::kNotFound)) return std::optional<std::string>();
   STOKER_TRY(value.status());
-  return true;
+  return std::optional(*value);
 }
 
 }  // namespace
@@ -191,8 +192,11 @@ Result<std::unique_ptr<HostPlatform>> MakeGceHost(GceHostOptions options, Clock&
   me.index = static_cast<int>(*index);
   Promised promised;
   promised.armed = gce::ArmedEnd(me.request);
-  STOKER_ASSIGN(promised.long_notice, HasAttribute(metadata, gce::kNoticeKey));
-  STOKER_ASSIGN(promised.gpus, HasAttribute(metadata, gce::kGpusKey));
+  STOKER_ASSIGN(const auto notice, Attribute(metadata, gce::kNoticeKey));
+  promised.long_notice = notice.has_value();
+  STOKER_ASSIGN(const auto gpus, Attribute(metadata, gce::kGpusKey));
+  promised.gpus = gpus.has_value();
+  me.gpus = static_cast<int>(WholeNumber(gpus.value_or("0"), 0, kMostGpus).value_or(0));
   auto notices = std::make_shared<GceNotices>(std::move(options.metadata), promised, options.wait,
                                               options.pause, clock);
   CloudHostOptions common = std::move(options);

@@ -105,6 +105,12 @@ class GceHostTest : public testing::Test {
   sys::TempDir dir_ = std::move(*sys::TempDir::Make("gce-host"));
 };
 
+TEST_F(GceHostTest, KnowsHowManyGpusItsTypePromises) {
+  EXPECT_EQ((*Make())->identity().gpus, 0);
+  server_.Set(std::string("instance/attributes/") + gce::kGpusKey, "8");
+  EXPECT_EQ((*Make())->identity().gpus, 8);
+}
+
 TEST_F(GceHostTest, KnowsWhoItIs) {
   const auto host = Make();
   ASSERT_TRUE(host.ok()) << host.status().ToString();

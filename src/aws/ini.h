@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The format of ~/.aws/config and ~/.aws/credentials; inside aws/ only. Pure. It is what Python's
-// RawConfigParser reads, as botocore uses it.
+// The format of ~/.aws/config and ~/.aws/credentials, and of gcloud's configurations; inside aws/
+// and google/ only. Pure. It is what Python's RawConfigParser reads, as botocore uses it.
 #pragma once
 
 #include <map>

@@ -51,11 +51,19 @@ std::map<std::string, std::string> AttributesOf(Context& context, const JobSpec&
   return out;
 }
 
+std::string UsualRegion(const GcloudConfig& gcloud) {
+  if (!gcloud.region.empty()) return gcloud.region;
+  const std::string given = First({"GOOGLE_CLOUD_REGION"});
+  if (!given.empty() || gcloud.zone.empty()) return given;
+  return gcloud.zone.substr(0, gcloud.zone.rfind('-'));
+}
+
 }  // namespace
 
-std::string GoogleProject(const Settings& settings) {
+std::string GoogleProject(const Settings& settings, const GcloudConfig& gcloud) {
   if (!settings.gcp_project.empty()) return settings.gcp_project;
-  return First({"GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT"});
+  const std::string given = First({"GOOGLE_CLOUD_PROJECT"});
+  return given.empty() ? gcloud.project : given;
 }
 
 Result<std::vector<Offer>> ResolveGceOffers(Context& context, const JobSpec& spec) {
@@ -66,9 +74,10 @@ Result<std::vector<Offer>> ResolveGceOffers(Context& context, const JobSpec& spe
   STOKER_ASSIGN(const Settings* settings, context.settings());
   const ResourcesSpec& asked = spec.resources;
   GceWish wish;
-  wish.project = GoogleProject(*settings);
-  wish.region =
-      infra.where.empty() ? First({"CLOUDSDK_COMPUTE_REGION", "GOOGLE_CLOUD_REGION"}) : infra.where;
+  // Read for files and variables alone.
+  STOKER_ASSIGN(const GcloudConfig gcloud, ReadGcloudConfig(HostGoogleEnvironment({})));
+  wish.project = GoogleProject(*settings, gcloud);
+  wish.region = infra.where.empty() ? UsualRegion(gcloud) : infra.where;
   wish.zone = infra.within;
   wish.type = asked.instance_type;
   wish.image = asked.image_id;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/context.h"
+#include "google/gcloud_config.h"
 #include "job/request.h"
 #include "spec/job_spec.h"
 
@@ -19,8 +20,8 @@ Result<std::vector<Offer>> ResolveGceOffers(Context& context, const JobSpec& spe
 // As CompleteOffers, of what ResolveGceOffers gave.
 Status CompleteGce(Context& context, int64_t blob_period, std::vector<Offer>* offers);
 
-// The setting, else what Google's other tools have: GOOGLE_CLOUD_PROJECT, CLOUDSDK_CORE_PROJECT.
-// "" = none is set.
-std::string GoogleProject(const Settings& settings);
+// The setting, else what Google's other tools have: GOOGLE_CLOUD_PROJECT, else `gcloud`'s own. "" =
+// none is set.
+std::string GoogleProject(const Settings& settings, const GcloudConfig& gcloud);
 
 }  // namespace stoker::cli

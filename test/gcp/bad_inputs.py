@@ -88,6 +88,11 @@ def project(lab, check):
         del world.env['GOOGLE_CLOUD_PROJECT']
         refused(lab, world, check, 'no project', run, 'no project of Google is set',
                 'stoker config set gcp.project PROJECT')  # fmt: skip
+        gcloud = world.home / '.config/gcloud/configurations/config_default'
+        gcloud.parent.mkdir(parents=True)
+        gcloud.write_text('[core]\nproject = no-such-by-gcloud\n')
+        refused(lab, world, check, "gcloud's own, which is none", run, 'no-such-by-gcloud', '')
+        gcloud.unlink()
         world.env = {**whole, 'GOOGLE_CLOUD_PROJECT': 'no-such-project'}
         refused(lab, world, check, 'a project that is none', run, 'no-such-project', '')
         world.env = whole

@@ -199,7 +199,11 @@ int RunAgent(const std::string& dir) {
   }
   Agent agent(std::move(parts), {CacheDir(), state_dir}, platform.notice_poll);
   if (platform.slurm != nullptr) agent.SignalsMayBeLate(kSignalLate);
-  const ShutdownWatch shutdown([&] { ToldToStop(agent, platform, **ledger, cloud); });
+  const ShutdownWatch shutdown([&] {
+    // The end that this node asks for itself is no notice.
+    if (leaving && platform.slurm == nullptr) return;
+    ToldToStop(agent, platform, **ledger, cloud);
+  });
   const Status done = agent.Run();
   leaving = true;
   cloud.Leave();

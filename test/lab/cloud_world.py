@@ -3,6 +3,7 @@
 each cloud asks of them. What happens is read from the disks of the machines and from what the
 cloud was asked: no stoker runs outside meanwhile."""
 
+import json
 import pathlib
 import re
 import sys
@@ -114,6 +115,12 @@ class CloudWorld(World):
                 runs[-1][2].append(int(step[1]))
         reasons = [each.get('ending', {}).get('reason') for each in record['attempts']]
         return record['state'], runs, reasons
+
+    def noticed(self, job):
+        """The attempts whose log says that a machine is to be taken, once for each such line."""
+        read = self.stoker('logs', job, '--json', check=True).stdout.splitlines()
+        return [line['attempt'] for line in map(json.loads, read)
+                if line['text'].startswith('stoker: notice: ')]  # fmt: skip
 
     def result(self, job):
         """What the bucket has of its output."""

@@ -180,6 +180,15 @@ const std::vector<Bug> kAccount = {
 
 // What Slurm and boxes do differently: some mistakes once more, in their worlds.
 const std::vector<Bug> kOwn = {
+    {"move-keeps-launch",
+     "the attempt at the new place keeps machines of the old one",
+     {"moved"},
+     SentAround},
+    {"move-forgets-offers", "a job that moves is asked for where it was", {"moved"}, SentAround},
+    {"move-counts-as-failure",
+     "what is stopped for a move counts as a failure of the program",
+     {"right-result"},
+     SentAround},
     {"queued-is-late",
      "the time in a provider's queue counts as time to come up",
      {"no-blind-kill"},

@@ -123,6 +123,8 @@ Plan EndedByHand(uint64_t seed);
 
 // ---- plans_own.cc: machines that nobody lends ----
 
+// A job is wanted now in one zone, now in the other.
+Plan SentAround(uint64_t seed);
 // Nodes of a scheduler: each request waits for up to four days, and its time is limited.
 Plan QueuedForDays(uint64_t seed);
 // Whose job it is cancels a request, as it runs or as it waits.

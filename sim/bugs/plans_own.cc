@@ -109,6 +109,22 @@ Plan TwinsOfWhichOneDies(uint64_t seed) {
   return draw.plan;
 }
 
+Plan SentAround(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.zones = {{"zone-a"}, {"zone-b"}};
+  draw.plan.zones[1].provider = "ec2";
+  draw.plan.zones[0].provider = "local";
+  draw.plan.calm = 400'000;
+  if (draw.One(2)) draw.Gang();
+  draw.job().any_zone = 1;
+  draw.job().program.steps = draw.Int(200, 300);
+  draw.job().program.step_ms = 1'000;
+  draw.job().move_at = {draw.Long(10'000, 60'000), draw.Long(90'000, 120'000),
+                        draw.Long(150'000, 200'000)};
+  draw.Daemons(1);
+  return draw.plan;
+}
+
 Plan BoxesCutOff(uint64_t seed) {
   Draw draw(seed);
   draw.plan.describe_is_immediate = true;

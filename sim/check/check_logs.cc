@@ -124,6 +124,7 @@ namespace {
 void WatchOne(World& world, Checks* all) {
   Checks checks;
   AddAccountChecks(world, &checks);
+  AddMoveChecks(world, &checks);
   AddMachineChecks(world, &checks);
   AddRecordChecks(world, &checks);
   AddCheckpointChecks(world, &checks);

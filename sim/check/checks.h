@@ -25,6 +25,7 @@ void AddLedgerChecks(World& world, Checks* checks);      // blobs-kept
 void AddLateChecks(World& world, Checks* checks);        // what comes after its time
 void AddGangChecks(World& world, Checks* checks);        // gang
 void AddAccountChecks(World& world, Checks* checks);     // foreign, expiry, price, owner
+void AddMoveChecks(World& world, Checks* checks);        // moved
 void AddEndChecks(World& world, Checks* checks);         // liveness, results, nothing left
 
 }  // namespace stoker::sim

@@ -230,6 +230,10 @@ LaunchAnswer Cloud::Make(const LaunchRequest& request, const std::string& proces
   if (Running() + machines > quota) {
     return No(RefusalClass::kQuota, RefusalScope::kRegion, "sim: the quota is used up");
   }
+  if (!IsThere(request.ask.place)) {
+    return No(RefusalClass::kInvalid, RefusalScope::kRequest,
+              "sim: there is no zone " + request.ask.place.zone);
+  }
   Zone* zone = RoomFor(request);
   const Refusal full{RefusalClass::kCapacity,       RefusalScope::kZone, {}, {}, false,
                      "sim: no capacity in any zone"};
@@ -245,6 +249,12 @@ LaunchAnswer Cloud::Make(const LaunchRequest& request, const std::string& proces
   for (const std::string& id : ids) machines_.at(id).gang = ids;
   by_token_[request.token] = ids;
   return ids;
+}
+
+bool Cloud::IsThere(const Place& place) const {
+  return place.zone.empty() || std::any_of(zones.begin(), zones.end(), [&](const Zone& zone) {
+           return zone.name == place.zone;
+         });
 }
 
 // Where it is asked for, room or none.

@@ -247,6 +247,7 @@ class Cloud {
   Zone* RoomFor(const LaunchRequest& request);
   CloudMachine& Add(const LaunchRequest& request, int index, Zone& zone, int64_t queue_ms,
                     const std::optional<Refusal>& doom);
+  bool IsThere(const Place& place) const;
   Zone& ZoneFor(const LaunchRequest& request);
   void DrawDoom(CloudMachine& machine);
   // How long the machines of a launch wait; 0 = they do not.

@@ -91,6 +91,8 @@ Result<std::string> SubmitJob(Session& session, int plan_index, const std::strin
 void Attach(Session& session, const std::string& job, int64_t until);
 // `stoker cancel`, which waits for the end.
 void CancelJob(Session& session, const std::string& job);
+// `stoker move`, number `number` of the job's plan: stays until it is over, for a while.
+void MoveJob(Session& session, int plan_index, const std::string& job, int number);
 // `stoker ls`, then `stoker show` of each job that goes on.
 void Look(Session& session);
 // `stoker controller --once`.

@@ -92,6 +92,18 @@ void AddCancels(World& world, int index) {
   }
 }
 
+void AddMoves(World& world, int index) {
+  const JobPlan& plan = world.plan().jobs[static_cast<size_t>(index)];
+  for (size_t i = 0; i < plan.move_at.size(); ++i) {
+    Actor& user = Add(world, "mover" + std::to_string(index));
+    const auto body = [index, number = static_cast<int>(i)](Session& session) {
+      const std::string job = FindJob(session, NameOf(index));
+      if (!job.empty()) MoveJob(session, index, job, number);
+    };
+    user.Once(plan.move_at[i], body, true);
+  }
+}
+
 void Retry(Session& session, int index) {
   for (int tries = 0; tries < 2'000; ++tries) {
     const std::string job = FindJob(session, NameOf(index));
@@ -152,6 +164,7 @@ void AddActors(World& world) {
   for (int i = 0; i < static_cast<int>(plan.jobs.size()); ++i) {
     AddSubmitter(world, i);
     AddCancels(world, i);
+    AddMoves(world, i);
     AddRetries(world, i);
   }
   for (size_t i = 0; i < plan.controllers.size(); ++i) {

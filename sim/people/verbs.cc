@@ -9,6 +9,7 @@
 #include "ledger/index.h"
 #include "ledger/records.h"
 #include "ledger/resolve.h"
+#include "policy/moving.h"
 #include "sim/people/actor.h"
 #include "spec/print.h"
 
@@ -34,6 +35,23 @@ JobSpec SpecOf(const JobPlan& plan, int index) {
   spec.job_recovery.recover_on_exit_codes = plan.recover_on_exit_codes;
   spec.stop_grace = plan.stop_grace;
   return spec;
+}
+
+// In every zone, beginning with the one of this index.
+std::vector<Offer> OffersFrom(World& world, const JobPlan& plan, size_t first) {
+  std::vector<Offer> offers;
+  const std::vector<Zone>& zones = world.plan().zones;
+  for (size_t i = 0; i < zones.size(); ++i) {
+    const Zone& zone = zones[(i + first) % zones.size()];
+    Offer offer;
+    offer.ask.place.zone = zone.name;
+    if (!zone.provider.empty()) offer.ask.place.provider = zone.provider;
+    if (plan.in_order) offer.rank = static_cast<int>(i);
+    if (zone.price > 0) offer.price = zone.price;
+    if (plan.ceiling > 0) offer.ask.ceiling = plan.ceiling;
+    offers.push_back(offer);
+  }
+  return offers;
 }
 
 // Transient failures are tried again, as a user does.
@@ -71,16 +89,9 @@ Result<std::string> SubmitJob(Session& session, int plan_index, const std::strin
   job.spec_digest = Sha256Hex(text);
   job.num_nodes = plan.nodes;
   job.retry_of = retry_of;
-  const std::vector<Zone>& zones = session.world.plan().zones;
-  for (size_t i = 0; plan.any_zone > 0 && i < zones.size(); ++i) {
-    const Zone& zone = zones[(i + static_cast<size_t>(plan.any_zone) - 1) % zones.size()];
-    Offer offer;
-    offer.ask.place.zone = zone.name;
-    if (!zone.provider.empty()) offer.ask.place.provider = zone.provider;
-    if (plan.in_order) offer.rank = static_cast<int>(i);
-    if (zone.price > 0) offer.price = zone.price;
-    if (plan.ceiling > 0) offer.ask.ceiling = plan.ceiling;
-    job.offers.push_back(offer);
+  job.movable = job.format != kFirstRecordFormat;
+  if (plan.any_zone > 0) {
+    job.offers = OffersFrom(session.world, plan, static_cast<size_t>(plan.any_zone) - 1);
   }
   if (job.format == kFirstRecordFormat) job.offers.clear();
   job.created = session.clock.Wall();
@@ -114,6 +125,45 @@ void CancelJob(Session& session, const std::string& job) {
     });
   });
   if (read.ok() && !IsFinal(read->job.state)) Attach(session, job, -1);
+}
+
+void MoveJob(Session& session, int plan_index, const std::string& job, int number) {
+  World& world = session.world;
+  const Plan& plan = world.plan();
+  const JobPlan& of = plan.jobs[static_cast<size_t>(plan_index)];
+  const size_t zones = plan.zones.size();
+  const auto to = static_cast<size_t>(plan_index + number + of.any_zone) % (zones + 1);
+  const bool calm = world.now() >= plan.calm;
+  MoveWish wish;
+  wish.move.by = kUser;
+  wish.move.lead = Duration::Seconds(10 * (1 + number % 4));
+  wish.now = number % 2 == 1 || calm;
+  wish.force = number % 5 == 4;
+  wish.move.offers = OffersFrom(world, of, to % zones);
+  if (!calm && number % 3 != 2) wish.move.offers.resize(1);
+  if (!calm && to == zones) {
+    wish.move.offers.resize(1);
+    wish.move.offers[0].ask.place.zone = "nowhere";
+  }
+  wish.move.to = wish.move.offers[0].ask.place.zone;
+  const auto asked = Insist(session, [&] { return ReadJob(*session.ledger, job); });
+  if (!asked.ok()) return;
+  wish.move.at = asked->store_now;
+  session.controller->Submitted(job);
+  const auto written = Insist(session, [&] {
+    return MutateJob(*session.ledger, job, [&](Job& record) -> Result<bool> {
+      if (IsFinal(record.state) || record.cancel || !record.movable) return false;
+      const MoveAnswer answer = ProposeMove(wish, record);
+      return answer == MoveAnswer::kAsked || answer == MoveAnswer::kGivesUp;
+    });
+  });
+  const int64_t until = world.now() + 1'800'000;
+  while (written.ok() && world.now() < until) {
+    const auto pass = session.controller->Pass(job);
+    if (pass.ok() && (IsFinal(pass->job.state) || MoveUnderWay(pass->job) == nullptr)) return;
+    if (!pass.ok() && !pass.status().transient() && !pass.status().Is(Code::kConflict)) return;
+    session.Sleep(session.store.traits().poll.ms);
+  }
 }
 
 void Look(Session& session) {

@@ -254,8 +254,8 @@ class Parser {
   }
 
   Status TakeExpectation(const Words& words) {
-    const Words known = {"lives",    "succeeded", "failed",  "cancelled",
-                         "attempts", "machines",  "strikes", "time"};
+    const Words known = {"lives",    "succeeded", "failed", "cancelled", "attempts",
+                         "machines", "strikes",   "time",   "moved"};
     Expectation wanted;
     wanted.line = line_;
     const bool strikes = words.size() > 1 && words[1] == "strikes";

@@ -34,7 +34,8 @@ namespace stoker::sim {
 // What must have come about in a world that broke no rule, so that a scenario is known to have
 // been about what it says.
 struct Expectation {
-  std::string what;  // lives, succeeded, failed, cancelled, attempts, machines, strikes, time
+  std::string what;  // lives, succeeded, failed, cancelled, attempts, machines, strikes, time,
+                     // moved (attempts that ended of it)
   std::string kind;  // of `strikes`: which fault
   int64_t low = 0;   // of `time`: ms
   int64_t high = INT64_MAX;

@@ -123,6 +123,7 @@ const std::vector<Field<JobPlan>>& JobFields() {
       OfJob<&JobPlan::leaves_after>("leaves-after", Unit::kTime),
       OfJob<&JobPlan::submit_dies_at>("submit-dies-at", Unit::kTime),
       OfJob<&JobPlan::cancel_at>("cancel-at", Unit::kTime),
+      OfJob<&JobPlan::move_at>("move-at", Unit::kTime),
       OfJob<&JobPlan::retry_at>("retry-at", Unit::kTime),
       OfJob<&JobPlan::max_restarts_on_errors>("max-restarts-on-errors", Unit::kNumber),
       OfJob<&JobPlan::recover_on_exit_codes>("recover-on-exit-code", Unit::kNumber),

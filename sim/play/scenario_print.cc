@@ -86,6 +86,10 @@ int64_t Measure(const Expectation& wanted, const World& world) {
     most = std::max(most, static_cast<int64_t>(job.attempts.size()));
     if (wanted.what == "succeeded" && job.state == JobState::kSucceeded) ++count;
     if (wanted.what == "failed" && job.state == JobState::kFailed) ++count;
+    for (const Attempt& attempt : job.attempts) {
+      const bool moved = attempt.ending && attempt.ending->reason == EndReason::kMoved;
+      if (wanted.what == "moved" && moved) ++count;
+    }
     if (wanted.what == "cancelled" && job.state == JobState::kCancelled) ++count;
   }
   return wanted.what == "attempts" ? most : count;

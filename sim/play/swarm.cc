@@ -314,6 +314,19 @@ void DrawProviderRefusals(uint64_t seed, Plan* plan) {
   if (rng.Chance(1, 2)) plan->cloud.late_refusals = static_cast<int>(rng.Between(1, 1'000));
 }
 
+// Owners who want a job elsewhere, some again and again. The last one, when all is calm, lets it
+// have any place: where it was sent there may be no room for good.
+void DrawMoves(uint64_t seed, Plan* plan) {
+  Prng rng(Prng(seed * 2 + 1).Next() ^ 0x6d6f766573);
+  if (plan->record_format == kFirstRecordFormat || !rng.Chance(1, 5)) return;
+  for (JobPlan& job : plan->jobs) {
+    if (rng.Chance(1, 3)) continue;
+    const int64_t times = rng.Between(1, 4);
+    for (int64_t i = 0; i < times; ++i) job.move_at.push_back(rng.Between(0, plan->calm));
+    job.move_at.push_back(plan->calm + rng.Between(0, 300'000));
+  }
+}
+
 }  // namespace
 
 Plan DrawPlan(uint64_t seed) {
@@ -327,6 +340,7 @@ Plan DrawPlan(uint64_t seed) {
   DrawProviderRefusals(seed, &plan);
   DrawLedger(seed, &plan);
   DrawAccount(seed, &plan);
+  DrawMoves(seed, &plan);
   return plan;
 }
 

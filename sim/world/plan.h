@@ -59,6 +59,8 @@ struct JobPlan {
   int64_t submit_dies_at = -1;     // the submitting process is killed so long after its start; the
                                    // user looks after a while and submits again if there is no job
   std::vector<int64_t> cancel_at;  // by users who do not know of each other
+  std::vector<int64_t> move_at;    // to one place after the other, of which some refuse; when the
+                                   // world is calm, to any
   std::vector<int64_t> retry_at;   // tried until the job has ended, then once
   int max_restarts_on_errors = 0;
   std::vector<int> recover_on_exit_codes;

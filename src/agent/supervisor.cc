@@ -119,7 +119,8 @@ void Supervisor::On(const ClaimAnswered& event, Instant now, Actions& out) {
   if (event.previous && event.previous->attempt == attempt_.number) {
     const NodeReport& before = *event.previous;
     // Until the notice has been asked for again it stands: else it would look withdrawn.
-    if (!report_.notice && before.notice) On(NoticeRead{before.notice}, now, out);
+    const bool taken = before.notice && before.notice->action != kMoveAction;
+    if (!report_.notice && taken) On(NoticeRead{before.notice}, now, out);
     Resume(before, out);
   } else {
     EndWithoutProgram(MakeEnding(EndReason::kNodeLost, kAgentDied), false, out);
@@ -162,9 +163,9 @@ void Supervisor::On(const StagingEnded& event, Instant now, Actions& out) {
   report_.restore_error = event.restore_error;
   if (stop_cause_ != StopCause::kNone) {
     const bool notice = stop_cause_ == StopCause::kNotice || report_.notice;
-    EndWithoutProgram(notice ? MakeEnding(EndReason::kInterrupted, "its platform takes the machine")
-                             : MakeEnding(EndReason::kCancelled, "stopped while it was set up"),
-                      stop_cause_ == StopCause::kTold, out);
+    EndWithoutProgram(
+        notice ? Leaving("") : MakeEnding(EndReason::kCancelled, "stopped while it was set up"),
+        stop_cause_ == StopCause::kTold, out);
     return;
   }
   if (!event.status.ok() && event.setup_failed) {
@@ -252,10 +253,18 @@ Ending Supervisor::JudgeSetup(bool taken) const {
   Ending ending = MakeEnding(EndReason::kUserError, setup_error_);
   ending.exit_code = exit_.exit_code;
   if (taken) {
-    ending.reason = EndReason::kInterrupted;
-    ending.why = "its platform takes the machine; " + ending.why;
+    const Ending leaving = Leaving(ending.why);
+    ending.reason = leaving.reason;
+    ending.why = leaving.why;
   }
   return ending;
+}
+
+Ending Supervisor::Leaving(const std::string& more) const {
+  const bool moves = report_.notice && report_.notice->action == kMoveAction;
+  return MakeEnding(moves ? EndReason::kMoved : EndReason::kInterrupted,
+                    (moves ? "stopped for the move" : "its platform takes the machine") +
+                        (more.empty() ? "" : "; " + more));
 }
 
 Ending Supervisor::JudgeExit(bool taken) const {
@@ -277,8 +286,9 @@ Ending Supervisor::JudgeExit(bool taken) const {
     ending.reason = EndReason::kStoppedByRule;
     ending.why = rule_why_;
   } else if (taken || stop_cause_ == StopCause::kNotice) {
-    ending.reason = EndReason::kInterrupted;
-    ending.why = "its platform takes the machine; " + ending.why;
+    const Ending leaving = Leaving(ending.why);
+    ending.reason = leaving.reason;
+    ending.why = leaving.why;
   } else if (stop_cause_ == StopCause::kTold) {
     ending.reason = EndReason::kCancelled;
     ending.why = "stopped as told; " + ending.why;
@@ -319,25 +329,48 @@ void Supervisor::On(const Finalized& event, Instant, Actions& out) {
 }
 
 void Supervisor::On(const NoticeRead& event, Instant now, Actions& out) {
-  if (event.notice == report_.notice) return;
-  report_.notice = event.notice;
+  taken_ = event.notice;
+  HeedNotices(now, out);
+}
+
+// By the machine's own clock, from when it is first read.
+void Supervisor::HeedMove(const Job& job, Instant now, Actions& out) {
+  const bool told = attempt_.number > 0 && IsToldToMove(job, attempt_.number);
+  if (!told) {
+    moves_.reset();
+  } else if (!moves_) {
+    moves_ = Notice{kMoveAction, now.wall + job.move->lead};
+  }
+  HeedNotices(now, out);
+}
+
+void Supervisor::HeedNotices(Instant now, Actions& out) {
+  const std::optional<Notice>& notice = taken_ ? taken_ : moves_;
+  if (notice == report_.notice) return;
+  report_.notice = notice;
   if (publishes()) {
     out.push_back(Publish{});
     out.push_back(Hurry{});
   }
-  if (!event.notice) {  // withdrawn
+  if (!notice) {  // withdrawn
     term_at_.reset();
     kill_by_.reset();
     notice_end_.reset();
     if (report_.phase == NodePhase::kDraining) report_.phase = NodePhase::kRunning;
     return;
   }
-  const Duration lead = event.notice->until - now.wall;
+  const Duration lead = notice->until - now.wall;
   const DrainPlan plan = PlanDrain(lead);
-  notice_end_ = now.mono + lead;
-  term_at_ = *notice_end_ - plan.term_before;
-  kill_by_ = *notice_end_ - plan.kill_before;
-  if (kill_at_) kill_at_ = std::min(*kill_at_, *kill_by_);
+  const MonoTime until = now.mono + lead;
+  term_at_ = until - plan.term_before;
+  notice_end_.reset();
+  kill_by_.reset();
+  // The machine of a job that moves stays until all is saved.
+  if (taken_) {
+    notice_end_ = until;
+    kill_by_ = until - plan.kill_before;
+  }
+  if (kill_at_ && kill_by_) kill_at_ = std::min(*kill_at_, *kill_by_);
   if (phase_ == AgentPhase::kRunning) {
     report_.phase = NodePhase::kDraining;
     out.push_back(AskForCheckpoint{});
@@ -353,7 +386,7 @@ void Supervisor::Stop(StopCause cause, Instant now, Actions& out) {
     case AgentPhase::kReady:
       stop_cause_ = cause;
       EndWithoutProgram(report_.notice
-                            ? MakeEnding(EndReason::kInterrupted, "its platform takes the machine")
+                            ? Leaving("")
                             : MakeEnding(EndReason::kCancelled, "stopped before it began"),
                         cause == StopCause::kTold, out);
       return;

@@ -227,6 +227,11 @@ class Supervisor {
   void Stop(StopCause cause, Instant now, Actions& out);
   void EndWithoutProgram(Ending ending, bool stopped, Actions& out);
   Ending JudgeExit(bool taken) const;
+  // Its machine is taken, or its job moves.
+  Ending Leaving(const std::string& more) const;
+  // What the platform and the record tell, as one notice.
+  void HeedMove(const Job& job, Instant now, Actions& out);
+  void HeedNotices(Instant now, Actions& out);
   Ending JudgeSetup(bool taken) const;
   void Finalize(Ending ending, Actions& out);
   void SetPhase(AgentPhase phase, NodePhase shown, Actions& out);
@@ -260,6 +265,8 @@ class Supervisor {
   std::optional<TaskExit> early_exit_;  // the end of a program that was told before its start
   MonoTime started_at_;
   MonoTime last_activity_;
+  std::optional<Notice> taken_;  // what the platform tells
+  std::optional<Notice> moves_;  // what the record tells
   std::optional<MonoTime> kill_at_;
   std::optional<MonoTime> term_at_;  // because of a notice, as the next two
   std::optional<MonoTime> kill_by_;

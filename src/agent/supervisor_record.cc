@@ -35,11 +35,13 @@ void Supervisor::On(const RecordRead& event, Instant now, Actions& out) {
   must_leave_ = IsFinal(job.state) || launch == nullptr || launch->closed;
   if (phase_ == AgentPhase::kIdle || phase_ == AgentPhase::kEnded) {
     FindWork(job, out);
+    HeedMove(job, now, out);
     return;
   }
   const Attempt* mine = FindAttempt(job, attempt_.number);
   const bool over = mine == nullptr || mine->state == AttemptState::kEnded;
   if (mine != nullptr) attempt_ = *mine;
+  HeedMove(job, now, out);
   if (phase_ == AgentPhase::kWaiting) {
     const auto rank = static_cast<size_t>(report_.rank);
     const bool replaced =

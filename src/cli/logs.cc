@@ -112,7 +112,8 @@ std::string NeverSaved(Ledger& ledger, const Job& job, int to) {
   for (const Attempt& attempt : job.attempts) {
     if (attempt.number >= to) break;
     if (!attempt.newest_checkpoint.empty() || !attempt.restore.empty()) return "";
-    interrupted = attempt.ending && attempt.ending->reason == EndReason::kInterrupted;
+    interrupted = attempt.ending && (attempt.ending->reason == EndReason::kInterrupted ||
+                                     attempt.ending->reason == EndReason::kMoved);
   }
   if (!interrupted) return "";
   const auto text = ReadSpec(ledger, job);

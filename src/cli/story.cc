@@ -180,6 +180,26 @@ std::string WhatNext(const Job& job, const std::string& newest) {
          " goes on from its newest checkpoint (" + retry + " runs the same code)";
 }
 
+std::string MoveText(const Move& move) {
+  const std::string asked =
+      "asked " + LocalTime(move.at) + (move.by.empty() ? "" : " by " + Printable(move.by));
+  const std::string to = Printable(move.to);
+  switch (move.state) {
+    case MoveState::kAsked:
+      return "  moves       to " + to + " (" + asked + ")" +
+             (move.waits ? ": it trains on until its machines there are up" : "") + "\n";
+    case MoveState::kTold:
+      return "  moves       to " + to + " (" + asked + "): its nodes are told to save and stop\n";
+    case MoveState::kArrived:
+      return "  moved       to " + to + " (" + asked + ")\n";
+    case MoveState::kGivingUp:
+    case MoveState::kGivenUp:
+      return "  stays       the move to " + to + " (" + asked +
+             ") is given up: " + Printable(move.why) + "\n";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string Ago(WallTime then, WallTime now) {
@@ -197,10 +217,15 @@ std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, 
   const int attempts = AttemptsThatRan(job);
   text += ", " + std::to_string(attempts) + (attempts == 1 ? " attempt" : " attempts");
   int interrupted = 0;
+  int moved = 0;
   for (const Attempt& a : job.attempts) {
     interrupted += a.ending && a.ending->reason == EndReason::kInterrupted;
+    moved += a.ending && a.ending->reason == EndReason::kMoved;
   }
-  if (interrupted > 0) text += " (" + std::to_string(interrupted) + " interrupted)";
+  std::vector<std::string> counts;
+  if (interrupted > 0) counts.push_back(std::to_string(interrupted) + " interrupted");
+  if (moved > 0) counts.push_back(std::to_string(moved) + " moved");
+  if (!counts.empty()) text += " (" + Join(counts, ", ") + ")";
   const std::string newest = NewestCheckpoint(job, reports);
   if (!newest.empty()) text += "\n  last checkpoint " + newest;
   for (const std::string& line : TroublesAtTheEnd(reports)) text += "\n  " + Printable(line);
@@ -252,6 +277,7 @@ std::string TellStory(const StoryInput& input) {
     text +=
         "  cancelled   " + LocalTime(job.cancel->at) + " by " + Printable(job.cancel->by) + "\n";
   }
+  if (job.move) text += MoveText(*job.move);
   for (const std::string& id : job.suspects)
     text += "  suspect     checkpoint " + Printable(id) + "\n";
   if (job.folded) {

@@ -23,6 +23,7 @@
 #include "cli/reserve.h"
 #include "cli/slurm_offers.h"
 #include "cli/ssh_offers.h"
+#include "ledger/blobs.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
 #include "pack/archive.h"
@@ -188,6 +189,19 @@ Result<std::string> StoreBinary(Context& context) {
   return digest;
 }
 
+Status BringBinary(Context& context, const std::string& digest) {
+  const std::string folder = context.places().state + "/bin/" + digest;
+  if (sys::FileExists(folder + "/stoker")) return Status::Ok();
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  std::string data;
+  STOKER_TRY(FetchBlob(*ledger, digest, [&](std::string_view piece) {
+               data += piece;
+               return Status::Ok();
+             }).WithContext("fetching the stoker that the job's nodes run"));
+  STOKER_TRY(sys::MakeDirs(folder, 0700));
+  return sys::WriteFileAtomic(folder + "/stoker", data, 0700, false);
+}
+
 Result<Job> Submit(Context& context, const SubmitRequest& request) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   // Of a shell on this machine; a box and a cloud's machine have variables of their own.
@@ -231,6 +245,7 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   job.num_nodes = request.spec.num_nodes;
   job.retry_of = request.retry_of;
   job.from = request.from;
+  job.movable = true;
   if (IsInCloud(request.spec)) {
     STOKER_TRY(CompleteOffers(context, job.binary_digest, &job.offers));
   }

@@ -33,4 +33,8 @@ Result<Job> Submit(Context& context, const SubmitRequest& request);
 // from which machines of this computer run. Cheap when nothing changed.
 Result<std::string> StoreBinary(Context& context);
 
+// For machines that this computer starts: the copy below the state folder of a binary that a job
+// was submitted with, out of the ledger where it is not there.
+Status BringBinary(Context& context, const std::string& digest);
+
 }  // namespace stoker::cli

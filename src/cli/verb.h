@@ -55,6 +55,7 @@ Verb WaitVerb();
 Verb CancelVerb();
 Verb RetryVerb();
 Verb PreemptVerb();
+Verb MoveVerb();
 Verb GetVerb();
 Verb CheckpointsVerb();
 Verb PlacesVerb();

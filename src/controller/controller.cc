@@ -334,7 +334,7 @@ Observed Controller::Observe(const JobRead& read, const JobSpec& spec,
   if (!machines.ok()) result->trouble = machines;
   // Where the next machines are asked for, though there may be none yet.
   std::set<std::string> more = {ParseInfra(spec.resources.infra).provider};
-  for (const Offer& offer : read.job.offers) more.insert(offer.ask.place.provider);
+  for (const Offer& offer : AllOffers(read.job)) more.insert(offer.ask.place.provider);
   for (const PlaceSeen& place : seen.places) more.erase(place.provider);
   for (const std::string& name : more) seen.places.push_back(PlaceFor(read.job, name));
   result->store_now = read.store_now;

@@ -31,7 +31,7 @@ Result<bool> Controller::Hurry(const JobRead& read, const JobSpec& spec,
   seen.store_url = ledger_.store().url();
   ObserveReports(read.job, reports, clock_.Mono(), &seen);
   std::set<std::string> providers = {ParseInfra(spec.resources.infra).provider};
-  for (const Offer& offer : read.job.offers) providers.insert(offer.ask.place.provider);
+  for (const Offer& offer : AllOffers(read.job)) providers.insert(offer.ask.place.provider);
   for (const Request& request : read.job.requests) providers.insert(request.ask.place.provider);
   for (const std::string& name : providers) seen.places.push_back(PlaceFor(read.job, name));
   Decision decision = Reconcile(read.job, spec, seen);

@@ -89,6 +89,26 @@ void Fields(A& a, T& t) {
   a("by", t.by);
 }
 
+template <class A, Is<Move> T>
+void Fields(A& a, T& t) {
+  a.Need("state", t.state);
+  a.Need("attempt", t.attempt);
+  a.Need("request", t.request);
+  a.Need("at", t.at);
+  a("by", t.by);
+  a("to", t.to);
+  a("lead_ms", t.lead);
+  a("waits", t.waits);
+  a("why", t.why);
+  a("offers", t.offers);
+  const bool open = t.state == MoveState::kAsked || t.state == MoveState::kTold;
+  a.Check(!open || !t.offers.empty(), "offers", "are missing");
+  a.Check(t.offers.size() <= kMostOffers, "offers", "are too many");
+  a.Check(Sane(t.attempt), "attempt", "is out of range");
+  a.Check(Sane(t.request), "request", "is out of range");
+  a.Check(Sane(t.lead.ms), "lead_ms", "is out of range");
+}
+
 template <class A, Is<Folded> T>
 void Fields(A& a, T& t) {
   a("requests", t.requests);
@@ -267,6 +287,8 @@ void Fields(A& a, T& t) {
     if (first && t.folded) t.folded->requests = t.folded->launches;
   }
   a("cancel", t.cancel);
+  a("movable", t.movable);
+  a("move", t.move);
   a("suspects", t.suspects);
   a("error_restarts", t.error_restarts);
   a("retry_after", t.retry_after);

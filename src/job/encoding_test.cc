@@ -42,7 +42,7 @@ std::string AnyExtra(Prng& prng) {
 
 Ending AnyEnding(Prng& prng) {
   Ending e;
-  e.reason = static_cast<EndReason>(prng.Below(12));
+  e.reason = static_cast<EndReason>(prng.Below(13));
   e.exit_code = static_cast<int>(prng.Between(-1, 255));
   e.signal = static_cast<int>(prng.Below(65));
   e.out_of_memory = prng.Chance(1, 2);
@@ -102,7 +102,7 @@ void FillLaunch(Prng& prng, Launch* l) {
   l->instance_id = AnyText(prng);
   l->absent_since = MaybeTime(prng);
   l->closed = prng.Chance(1, 2);
-  if (l->closed) l->close_reason = static_cast<CloseReason>(prng.Below(6));
+  if (l->closed) l->close_reason = static_cast<CloseReason>(prng.Below(7));
   l->close_why = AnyText(prng);
   l->closed_at = MaybeTime(prng);
   l->extra = AnyExtra(prng);
@@ -145,6 +145,21 @@ Attempt AnyAttempt(Prng& prng, int number) {
   return a;
 }
 
+Move AnyMove(Prng& prng) {
+  Move m;
+  m.state = static_cast<MoveState>(prng.Below(5));
+  m.attempt = static_cast<int>(prng.Below(9));
+  m.request = static_cast<int>(prng.Below(9));
+  m.at = AnyTime(prng);
+  m.by = AnyText(prng);
+  m.to = AnyText(prng);
+  m.lead = Duration{prng.Between(0, 1 << 30)};
+  m.waits = prng.Chance(1, 2);
+  m.why = AnyText(prng);
+  m.offers.push_back(AnyOffer(prng));
+  return m;
+}
+
 Job AnyJob(Prng& prng) {
   Job job;
   if (prng.Chance(1, 3)) job.format = kFirstRecordFormat;
@@ -170,6 +185,8 @@ Job AnyJob(Prng& prng) {
   }
   if (prng.Chance(1, 4)) job.folded = Folded{3, 3, 2, AnyTime(prng), AnyTime(prng)};
   if (prng.Chance(1, 2)) job.cancel = CancelRequest{AnyTime(prng), AnyText(prng)};
+  job.movable = prng.Chance(1, 2);
+  if (prng.Chance(1, 2)) job.move = AnyMove(prng);
   for (uint64_t n = prng.Below(3); n > 0; --n) job.suspects.push_back(prng.Base32(4));
   job.error_restarts = static_cast<int>(prng.Below(9));
   job.retry_after = MaybeTime(prng);
@@ -283,6 +300,7 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Ending>(), 6u);
   EXPECT_EQ(CountMembers<Notice>(), 2u);
   EXPECT_EQ(CountMembers<CancelRequest>(), 2u);
+  EXPECT_EQ(CountMembers<Move>(), 10u);
   EXPECT_EQ(CountMembers<Refusal>(), 6u);
   EXPECT_EQ(CountMembers<Folded>(), 5u);
   EXPECT_EQ(CountMembers<Place>(), 4u);
@@ -291,7 +309,7 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Request>(), 13u);
   EXPECT_EQ(CountMembers<Launch>(), 11u);
   EXPECT_EQ(CountMembers<Attempt>(), 19u);
-  EXPECT_EQ(CountMembers<Job>(), 29u);
+  EXPECT_EQ(CountMembers<Job>(), 31u);
   EXPECT_EQ(CountMembers<NodeReport>(), 32u);
 }
 

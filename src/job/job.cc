@@ -14,12 +14,15 @@ constexpr std::string_view kJobStates[] = {"Pending",   "Waiting", "Running",  "
 constexpr std::string_view kAttemptStates[] = {"Provisioning", "Staging", "Running", "Draining",
                                                "Ended"};
 constexpr std::string_view kEndReasons[] = {
-    "None",          "Completed",  "UserError", "Interrupted",   "NodeLost",  "NodeFault",
-    "LaunchRefused", "NoProgress", "TimedOut",  "StoppedByRule", "Cancelled", "Internal"};
+    "None",      "Completed",     "UserError",  "Interrupted", "NodeLost",
+    "NodeFault", "LaunchRefused", "NoProgress", "TimedOut",    "StoppedByRule",
+    "Cancelled", "Internal",      "Moved"};
 constexpr std::string_view kNodePhases[] = {"Waiting",  "Staging",  "Ready", "Running",
                                             "Draining", "Stopping", "Ended"};
-constexpr std::string_view kCloseReasons[] = {"done",    "lost",       "interrupted",
-                                              "refused", "never-came", "superseded"};
+constexpr std::string_view kCloseReasons[] = {"done",       "lost",       "interrupted", "refused",
+                                              "never-came", "superseded", "moved"};
+constexpr std::string_view kMoveStates[] = {"Asked", "Told", "Arrived", "GivingUp", "GivenUp"};
+static_assert(std::size(kMoveStates) == static_cast<size_t>(MoveState::kGivenUp) + 1);
 constexpr std::string_view kRefusalClasses[] = {
     "capacity", "quota", "throttled",  "denied",
     "invalid",  "over",  "unanswered", "not-yet-consistent"};
@@ -29,9 +32,9 @@ static_assert(std::size(kRefusalClasses) ==
 static_assert(std::size(kRefusalScopes) == static_cast<size_t>(RefusalScope::kAccount) + 1);
 static_assert(std::size(kJobStates) == static_cast<size_t>(JobState::kCancelled) + 1);
 static_assert(std::size(kAttemptStates) == static_cast<size_t>(AttemptState::kEnded) + 1);
-static_assert(std::size(kEndReasons) == static_cast<size_t>(EndReason::kInternal) + 1);
+static_assert(std::size(kEndReasons) == static_cast<size_t>(EndReason::kMoved) + 1);
 static_assert(std::size(kNodePhases) == static_cast<size_t>(NodePhase::kEnded) + 1);
-static_assert(std::size(kCloseReasons) == static_cast<size_t>(CloseReason::kSuperseded) + 1);
+static_assert(std::size(kCloseReasons) == static_cast<size_t>(CloseReason::kMoved) + 1);
 
 template <typename E, size_t N>
 std::string_view At(const std::string_view (&names)[N], E value) {
@@ -68,6 +71,7 @@ std::string_view Name(EndReason r) { return At(kEndReasons, r); }
 std::string_view Name(NodePhase p) { return At(kNodePhases, p); }
 std::string_view Name(CloseReason r) { return At(kCloseReasons, r); }
 std::string_view Name(RefusalClass r) { return At(kRefusalClasses, r); }
+std::string_view Name(MoveState s) { return At(kMoveStates, s); }
 std::string_view Name(RefusalScope s) { return At(kRefusalScopes, s); }
 
 template <>
@@ -93,6 +97,10 @@ std::optional<CloseReason> ParseName<CloseReason>(std::string_view name) {
 template <>
 std::optional<RefusalClass> ParseName<RefusalClass>(std::string_view name) {
   return Find<RefusalClass>(kRefusalClasses, name);
+}
+template <>
+std::optional<MoveState> ParseName<MoveState>(std::string_view name) {
+  return Find<MoveState>(kMoveStates, name);
 }
 template <>
 std::optional<RefusalScope> ParseName<RefusalScope>(std::string_view name) {
@@ -139,12 +147,17 @@ const Request& RequestOf(const Job& job, const Launch& launch) {
 }
 
 Locality LocalityOf(const Job& job, const std::string& provider) {
-  if (job.offers.empty()) return provider == kLocalProvider ? Locality::kAll : Locality::kNone;
-  const auto local = std::count_if(job.offers.begin(), job.offers.end(), [](const Offer& offer) {
+  const std::vector<Offer> all = AllOffers(job);
+  auto local = std::count_if(all.begin(), all.end(), [](const Offer& offer) {
     return offer.ask.place.provider == kLocalProvider;
   });
+  size_t ways = all.size();
+  if (job.offers.empty()) {  // by its spec's provider
+    ++ways;
+    local += provider == kLocalProvider ? 1 : 0;
+  }
   if (local == 0) return Locality::kNone;
-  return static_cast<size_t>(local) == job.offers.size() ? Locality::kAll : Locality::kSome;
+  return static_cast<size_t>(local) == ways ? Locality::kAll : Locality::kSome;
 }
 
 void TieToHost(Job& job, const std::string& provider, const std::string& host,

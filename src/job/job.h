@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "job/move.h"
 #include "job/notice.h"
 #include "job/request.h"
 
@@ -36,6 +37,7 @@ enum class EndReason {
   kStoppedByRule,
   kCancelled,
   kInternal,
+  kMoved,  // its owner wants it at another place
 };
 // Why nobody waits for the machine of a launch any more.
 enum class CloseReason {
@@ -45,6 +47,7 @@ enum class CloseReason {
   kRefused,      // whoever was asked for it said no for good
   kNeverCame,    // it was asked for, and none was seen in all the time
   kSuperseded,   // what it was meant for is over: says nothing about why
+  kMoved,        // the job has left its place
 };
 enum class NodePhase { kWaiting, kStaging, kReady, kRunning, kDraining, kStopping, kEnded };
 
@@ -149,6 +152,8 @@ struct Job {
   std::vector<Attempt> attempts;
   std::optional<Folded> folded;
   std::optional<CancelRequest> cancel;
+  bool movable = false;                 // the stoker that its nodes run knows of moves
+  std::optional<Move> move;             // the newest
   std::vector<std::string> suspects;    // checkpoint ids that are not restored again
   int error_restarts = 0;               // user errors already retried
   std::optional<WallTime> retry_after;  // back-off: no new attempt before this
@@ -204,7 +209,7 @@ std::string_view Name(NodePhase p);
 std::string_view Name(CloseReason r);
 std::string_view Name(RefusalClass r);
 std::string_view Name(RefusalScope s);
-// The value that Name() calls `name`; for exactly the seven types above.
+// The value that Name() calls `name`; for exactly the seven types above, and MoveState.
 template <typename E>
 std::optional<E> ParseName(std::string_view name);
 
@@ -222,8 +227,8 @@ const Request* FindRequest(const Job& job, int number);
 Request* FindRequest(Job& job, int number);
 // That of the launch; one that asks for nothing when the record lacks it.
 const Request& RequestOf(const Job& job, const Launch& launch);
-// How many of the ways to have its machines are local; `provider`: that of its spec, which counts
-// where it has no offers.
+// How many of the ways to have its machines are local, those of a move among them; `provider`: that
+// of its spec, which counts where it has no offers.
 enum class Locality { kNone, kSome, kAll };
 Locality LocalityOf(const Job& job, const std::string& provider);
 // Before it is created: gives `job` the host and the PATH of its local machines, if it may have

@@ -288,7 +288,10 @@ void Agent::Do(const StartProgram& action) {
 
 void Agent::Do(const AskForCheckpoint&) {
   const std::lock_guard lock(run_mutex_);
-  if (run_) run_->AskForCheckpoint();
+  if (!run_) return;
+  const std::optional<Notice>& notice = supervisor_->report().notice;
+  if (notice && notice->action == kMoveAction) run_->SayMove(*notice);
+  run_->AskForCheckpoint();
 }
 
 void Agent::Do(const TerminateProgram&) {

@@ -146,6 +146,13 @@ void AttemptRun::SayNotice(const std::optional<Notice>& notice) {
       " to end");
 }
 
+void AttemptRun::SayMove(const Notice& notice) {
+  const auto left = Duration::Ms(std::max<int64_t>(0, (notice.until - clock_.Wall()).ms));
+  Say("stoker: the job moves to another place: SIGTERM in " +
+      SecondsText(left - PlanDrain(left).term_before) + ", then " +
+      SecondsText(config_.spec.stop_grace) + " to end");
+}
+
 void AttemptRun::Heed(const HostAdvice& advice) {
   {
     const std::lock_guard lock(mutex_);

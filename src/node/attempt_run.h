@@ -86,6 +86,8 @@ class AttemptRun {
   void Say(const std::string& text);  // any thread; nothing before there is a log
   // From a notice on, lines wait for nothing: its machine may be gone before it is over.
   void SayNotice(const std::optional<Notice>& notice);
+  // The job is wanted at another place.
+  void SayMove(const Notice& notice);
   // A recommendation ends nothing: what there is is saved now, and lines wait no longer.
   void Heed(const HostAdvice& advice);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/deliberate_bug.h"
 #include "job/checkpoint_name.h"
 
 namespace stoker {
@@ -32,8 +33,8 @@ bool NeverCame(const Job& job, const Attempt& attempt) {
 // (a notice that was withdrawn, no capacity).
 bool Neutral(const Job& job, const Attempt& attempt) {
   const EndReason reason = Reason(attempt);
-  return reason == EndReason::kInterrupted || reason == EndReason::kCancelled || attempt.noticed ||
-         NeverCame(job, attempt);
+  return reason == EndReason::kInterrupted || reason == EndReason::kCancelled ||
+         reason == EndReason::kMoved || attempt.noticed || NeverCame(job, attempt);
 }
 
 // Attempts at the end of the list, `ended` included, that were lost without notice or progress.
@@ -168,11 +169,17 @@ AfterAttempt ChooseAfterAttempt(const Job& job, const JobSpec& spec, const Attem
       return Finished(JobState::kCancelled, *ended.ending, "cancelled");
     case EndReason::kTimedOut:
     case EndReason::kStoppedByRule:
-    case EndReason::kLaunchRefused:
     case EndReason::kNoProgress:
+      return Finished(JobState::kFailed, *ended.ending, ended.ending->why);
+    case EndReason::kLaunchRefused:
+      // There are other ways: from the place that is left to the new one, or back.
+      if (MoveUnderWay(job) != nullptr) return Retry("the job moves");
       return Finished(JobState::kFailed, *ended.ending, ended.ending->why);
     case EndReason::kInterrupted:
       return Retry("the machine was taken");
+    case EndReason::kMoved:
+      if (BugIsOn("move-counts-as-failure")) return AfterUserError(job, spec, ended);
+      return Retry("the job moves");
     case EndReason::kNodeLost:
     case EndReason::kNodeFault:
     case EndReason::kInternal:

@@ -17,7 +17,9 @@ std::string Text(const Attempt& attempt) { return "attempt " + std::to_string(at
 
 bool Usable(const Pass& pass, int number) {
   const Launch* launch = FindLaunch(pass.out.job, number);
-  return launch != nullptr && !launch->closed && !pass.Noticed(number) && !pass.MachineGone(number);
+  return launch != nullptr && !launch->closed && !pass.Noticed(number) &&
+         !pass.MachineGone(number) &&
+         (!IsLeft(pass.out.job, *launch) || BugIsOn("move-keeps-launch"));
 }
 
 // True when the machine itself failed the attempt: another one may do better. A checkpoint that
@@ -38,6 +40,8 @@ int AttemptOfCheckpoint(const std::string& id) {
   return own && id.find('/') == std::string::npos ? attempt : 0;
 }
 
+}  // namespace
+
 void OpenAttempt(Pass& pass, const Attempt* from) {
   Attempt next;
   next.opened = pass.seen.now;
@@ -56,13 +60,16 @@ void OpenAttempt(Pass& pass, const Attempt* from) {
   pass.job().attempts.push_back(std::move(next));
 }
 
+namespace {
+
 // An attempt that has not begun may still change its machines: nothing was claimed for it. What was
 // refused would be refused again: it is left for the attempt to fail of, once it is its turn.
 void ReplaceLaunches(Pass& pass, size_t index) {
   std::vector<int> launches = pass.job().attempts[index].launches;
   for (int& number : launches) {
     const Launch* launch = FindLaunch(pass.job(), number);
-    const bool refused = launch != nullptr && launch->close_reason == CloseReason::kRefused;
+    const bool refused = launch != nullptr && launch->close_reason == CloseReason::kRefused &&
+                         !IsLeft(pass.job(), *launch);
     if (!refused && !Usable(pass, number)) number = 0;
   }
   FillSlots(pass, &launches);
@@ -76,6 +83,8 @@ void MarkEnded(Pass& pass, Attempt& attempt, const Ending& ending) {
   pass.Changed(Text(attempt) + " ended, " + std::string(Name(ending.reason)) + ": " + ending.why);
 }
 
+}  // namespace
+
 void MarkNotNeeded(Pass& pass, Attempt& attempt, const std::string& why) {
   Ending ending;
   ending.reason = EndReason::kCancelled;
@@ -83,6 +92,8 @@ void MarkNotNeeded(Pass& pass, Attempt& attempt, const std::string& why) {
   attempt.not_needed = true;
   MarkEnded(pass, attempt, ending);
 }
+
+namespace {
 
 void FinishJob(Pass& pass, JobState state, const Ending& result) {
   Job& job = pass.job();
@@ -167,6 +178,12 @@ void Conclude(Pass& pass, size_t index) {
   const AfterAttempt after = ChooseAfterAttempt(job, pass.spec, job.attempts[index],
                                                 RestoreFailed(pass, job.attempts[index]));
   pass.out.notes.push_back("next: " + after.why);
+  const Attempt& ended = job.attempts[index];
+  if (ended.ending->reason != EndReason::kLaunchRefused) {
+    Arrive(pass, ended);
+  } else if (MoveUnderWay(job) != nullptr && !IsLeft(job, ended)) {
+    GiveUpMove(pass, ended.ending->why);
+  }
   if (job.cancel && after.retry) {
     Ending cancelled = *job.attempts[index].ending;
     cancelled.reason = EndReason::kCancelled;
@@ -229,6 +246,7 @@ void Undrain(Pass& pass, size_t index) {
   for (size_t later = index + 1; later < pass.job().attempts.size(); ++later) {
     Attempt& next = pass.job().attempts[later];
     if (next.state == AttemptState::kEnded) continue;  // of an earlier notice that was withdrawn
+    if (MoveUnderWay(pass.job()) != nullptr && !IsLeft(pass.job(), next)) continue;
     MarkNotNeeded(pass, next, "the one before it goes on");
   }
 }
@@ -247,6 +265,7 @@ void MarkRunning(Pass& pass, Attempt& attempt) {
   attempt.running = pass.seen.now;
   if (!pass.job().cancel) pass.job().state = JobState::kRunning;
   pass.Changed(Text(attempt) + " running");
+  Arrive(pass, attempt);
 }
 
 void AdvanceBegun(Pass& pass, size_t index) {
@@ -299,7 +318,7 @@ void Begin(Pass& pass) {
     if (job.attempts[i].state != AttemptState::kEnded && !BugIsOn("begins-while-draining")) return;
   }
   if (job.retry_after && pass.seen.now < *job.retry_after) return;
-  if (job.offers.size() > 1 && !IsReadyToBegin(pass, job.attempts[index])) return;
+  if (OffersOf(pass).size() > 1 && !IsReadyToBegin(pass, job.attempts[index])) return;
   std::string restore;
   if (index > 0 || !job.retry_of.empty()) {
     if (!pass.seen.checkpoints) {
@@ -323,6 +342,7 @@ void AdvanceAttempts(Pass& pass) {
     job.state = JobState::kStopping;
     pass.Changed("stopping: cancelled by " + job.cancel->by);
   }
+  AdvanceMove(pass);
   for (size_t index = 0; index < job.attempts.size(); ++index) {
     const AttemptState state = job.attempts[index].state;
     if (state == AttemptState::kEnded || state == AttemptState::kProvisioning) continue;
@@ -339,7 +359,9 @@ void AdvanceAttempts(Pass& pass) {
     FinishJob(pass, JobState::kCancelled, cancelled);
     return;
   }
-  if (job.attempts.empty()) OpenAttempt(pass, nullptr);
+  const bool open = std::any_of(job.attempts.begin(), job.attempts.end(),
+                                [](const Attempt& a) { return a.state != AttemptState::kEnded; });
+  if (!open) OpenAttempt(pass, nullptr);  // the first, or the next after a move that was given up
   if (!job.cancel) Begin(pass);
 }
 

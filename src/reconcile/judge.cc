@@ -26,6 +26,8 @@ Ending Make(EndReason reason, int rank, std::string why) {
 bool Departed(const Pass& pass, const Attempt& attempt, int rank) {
   if (pass.EndOf(attempt, rank) != nullptr) return false;
   const Notice* notice = pass.NoticeOn(attempt, rank);
+  // Nobody takes the machine of a job that moves.
+  if (notice != nullptr && notice->action == kMoveAction) return false;
   return notice != nullptr && pass.seen.now > notice->until + kDrainSlack;
 }
 
@@ -44,7 +46,9 @@ std::optional<Ending> FromLaunch(const Pass& pass, const Attempt& attempt, int r
     // Given up because the attempt was ending already: says nothing about why it ended. Where it
     // ran, its node had told that: what cannot be read may be the loss that the others failed of.
     const bool unread = attempt.running && pass.Report(attempt, rank) == nullptr;
-    if (launch->close_reason == CloseReason::kSuperseded && !unread) return std::nullopt;
+    const bool needless = launch->close_reason == CloseReason::kSuperseded ||
+                          launch->close_reason == CloseReason::kMoved;
+    if (needless && !unread) return std::nullopt;
     return Make(EndReason::kNodeLost, rank, why);
   }
   if (Departed(pass, attempt, rank)) {
@@ -65,7 +69,8 @@ std::optional<Ending> TakenOrLost(const Pass& pass, const Attempt& attempt) {
     if (end == nullptr ||
         (end->reason == EndReason::kCompleted && !pass.CompletedAt(attempt, rank))) {
       found = FromLaunch(pass, attempt, rank);
-    } else if (end->reason == EndReason::kInterrupted || end->reason == EndReason::kNodeLost) {
+    } else if (end->reason == EndReason::kInterrupted || end->reason == EndReason::kNodeLost ||
+               end->reason == EndReason::kMoved) {
       found = *end;
       found->rank = rank;
     }
@@ -200,6 +205,7 @@ std::optional<Ending> ReasonToStop(const Pass& pass, const Attempt& attempt) {
   if (pass.out.job.cancel && !BugIsOn("cancel-forgotten")) {
     return Make(EndReason::kCancelled, -1, "cancelled by " + pass.out.job.cancel->by);
   }
+  if (auto moved = MovedAway(pass, attempt)) return moved;
   if (auto taken = TakenOrLost(pass, attempt)) return taken;
   if (auto limited = Limited(pass, attempt)) return limited;
   return Failure(pass, attempt);
@@ -216,7 +222,7 @@ Ending FinalEnding(const Pass& pass, const Attempt& attempt) {
   if (AllCompleted(pass, attempt)) return Completed(pass, attempt);
   const Ending& provisional = *attempt.ending;
   if (provisional.reason == EndReason::kCancelled ||
-      provisional.reason == EndReason::kLaunchRefused) {
+      provisional.reason == EndReason::kLaunchRefused || provisional.reason == EndReason::kMoved) {
     return provisional;
   }
   if (provisional.reason == EndReason::kUserError && BugIsOn("error-before-peers")) {

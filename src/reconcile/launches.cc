@@ -209,8 +209,10 @@ void CloseNotArrived(Pass& pass, size_t index) {
     if (launch == nullptr || launch->closed || pass.NewestReport(number) != nullptr) continue;
     if (!pass.Place(*launch).known) continue;
     // A machine that boots is of use to the next attempt, if there will be one.
-    if (pass.Machine(number) != nullptr && !pass.job().cancel) continue;
-    CloseLaunch(pass, *launch, CloseReason::kSuperseded,
+    const bool of_use = !pass.job().cancel && !IsLeft(pass.job(), *launch);
+    if (pass.Machine(number) != nullptr && of_use) continue;
+    const bool left = IsLeft(pass.job(), *launch);
+    CloseLaunch(pass, *launch, left ? CloseReason::kMoved : CloseReason::kSuperseded,
                 "the attempt was over before its machine came");
   }
 }
@@ -228,6 +230,8 @@ void CloseUnusedLaunches(Pass& pass) {
     if (used && !final) continue;
     if (final) {
       CloseLaunch(pass, launch, CloseReason::kDone, "the job ended");
+    } else if (IsLeft(pass.job(), launch)) {
+      CloseLaunch(pass, launch, CloseReason::kMoved, "the job moves to " + pass.job().move->to);
     } else if (pass.Noticed(launch.number)) {
       CloseLaunch(pass, launch, CloseReason::kInterrupted, "its platform takes it");
     } else {
@@ -262,6 +266,7 @@ bool MayBeEnded(const Pass& pass, const Launch& launch, bool is_gone) {
   if (!launch.closed) return false;
   const bool leaves_by_itself = launch.close_reason == CloseReason::kDone ||
                                 launch.close_reason == CloseReason::kSuperseded ||
+                                launch.close_reason == CloseReason::kMoved ||
                                 launch.close_reason == CloseReason::kInterrupted;
   const bool worked = pass.NewestReport(launch.number) != nullptr;
   const WallTime closed = launch.closed_at.value_or(WallTime{});

@@ -33,13 +33,15 @@ struct Pass {
   const ReportSeen* Report(const Attempt& attempt, int rank) const;
   // The newest report that the launch's node wrote, whatever the attempt; else null.
   const ReportSeen* NewestReport(int launch) const;
+  // Its platform takes it; a move is no such notice.
   bool Noticed(int launch) const;
   // The end that `rank` reported for `attempt`; null while it has not.
   const Ending* EndOf(const Attempt& attempt, int rank) const;
   // The same as soon as the node has judged it, while it still uploads; final all the same.
   const Ending* JudgedEnd(const Attempt& attempt, int rank) const;
   bool CompletedAt(const Attempt& attempt, int rank) const;
-  // The notice of the machine of `rank`, unless the node has completed its part; else null.
+  // The notice of the machine of `rank`, or that of a move, unless the node has completed its part;
+  // else null.
   const Notice* NoticeOn(const Attempt& attempt, int rank) const;
 };
 
@@ -71,6 +73,8 @@ void CloseRemainders(Pass& pass);
 bool EndsNoOther(const Pass& pass, const Launch& launch);
 bool MayBeEnded(const Pass& pass, const Launch& launch, bool is_gone);
 void ChooseSends(Pass& pass);
+// How the machines that it asks for now can be had; at least one.
+std::vector<Offer> OffersOf(const Pass& pass);
 
 // absence.cc: machines that are not listed.
 // Keeps in the record since when a machine that is waited for, or for whose end, is not listed.
@@ -110,6 +114,19 @@ void FoldOld(Pass& pass);
 
 // attempts.cc: opens, begins, drains and ends attempts.
 void AdvanceAttempts(Pass& pass);
+// Opens the next attempt; of the machines of `from` it has those that are of use.
+void OpenAttempt(Pass& pass, const Attempt* from);
+void MarkNotNeeded(Pass& pass, Attempt& attempt, const std::string& why);
+
+// moves.cc: the owner wants the job at another place.
+// What is due of it before the attempts are looked at.
+void AdvanceMove(Pass& pass);
+// The job has got to where it was to go.
+void Arrive(Pass& pass, const Attempt& attempt);
+// The place that `attempt` waits for refuses for good: the job stays where it is, or goes back.
+void GiveUpMove(Pass& pass, const std::string& why);
+// The end of an attempt of the place that is left, which has nothing to save.
+std::optional<Ending> MovedAway(const Pass& pass, const Attempt& attempt);
 
 // judge.cc: how an attempt ended, or whether it must be stopped.
 // The reason to stop `attempt` now, if there is one.

@@ -68,7 +68,7 @@ const ReportSeen* Pass::NewestReport(int launch) const {
 
 bool Pass::Noticed(int launch) const {
   const ReportSeen* report = NewestReport(launch);
-  return report != nullptr && report->report.notice.has_value();
+  return report != nullptr && report->report.notice && report->report.notice->action != kMoveAction;
 }
 
 const Ending* Pass::JudgedEnd(const Attempt& attempt, int rank) const {
@@ -90,7 +90,10 @@ const Notice* Pass::NoticeOn(const Attempt& attempt, int rank) const {
   if (CompletedAt(attempt, rank)) return nullptr;
   const ReportSeen* report = NewestReport(attempt.launches[static_cast<size_t>(rank)]);
   if (report == nullptr || !report->report.notice) return nullptr;
-  return &*report->report.notice;
+  const Notice& notice = *report->report.notice;
+  // One of a move that was given up since will be taken back.
+  if (notice.action == kMoveAction && !IsToldToMove(out.job, attempt.number)) return nullptr;
+  return &notice;
 }
 
 }  // namespace reconcile_internal

@@ -74,14 +74,6 @@ void OpenRequest(Pass& pass, const Placement& where, const std::vector<int>& slo
   }
 }
 
-// How the job's machines can be had; at least one.
-std::vector<Offer> OffersOf(const Pass& pass) {
-  if (!pass.out.job.offers.empty()) return pass.out.job.offers;
-  Offer only;
-  only.ask.place.provider = ParseInfra(pass.spec.resources.infra).provider;
-  return {only};
-}
-
 // Where the machines of a job that trains on several of them are to be had. Those of one attempt
 // are in one place: what replaces one is asked for where the others are, and where that place
 // refuses while another is free, all of them move.
@@ -128,9 +120,19 @@ bool HasNothingToSay(const Pass& pass, const Launch& launch) {
 
 }  // namespace
 
+std::vector<Offer> OffersOf(const Pass& pass) {
+  const Job& job = pass.out.job;
+  const std::vector<Offer>& now = BugIsOn("move-forgets-offers") ? job.offers : OffersNow(job);
+  if (!now.empty()) return now;
+  Offer only;
+  only.ask.place.provider = ParseInfra(pass.spec.resources.infra).provider;
+  return {only};
+}
+
 bool GoesElsewhere(Pass& pass, const Launch& launch) {
   Request* request = FindRequest(pass.job(), launch.request);
-  if (request == nullptr || pass.job().offers.size() < 2) return false;
+  const std::vector<Offer> offers = OffersOf(pass);
+  if (request == nullptr || offers.size() < 2) return false;
   const Attempt* attempt = CurrentAttempt(pass.out.job, launch.number);
   // Nothing was claimed for it yet: a machine that turns up all the same finds its launch closed.
   if (attempt != nullptr && attempt->state != AttemptState::kProvisioning) return false;
@@ -141,7 +143,7 @@ bool GoesElsewhere(Pass& pass, const Launch& launch) {
   } else if (IsAskedSince(*request) && !BugIsOn("answer-is-old")) {
     return false;
   }
-  if (!IsBetterElsewhere(judged, pass.job().offers, pass.job().requests, pass.seen.now)) {
+  if (!IsBetterElsewhere(judged, offers, pass.job().requests, pass.seen.now)) {
     return false;
   }
   request->refusal = judged.refusal;

@@ -167,7 +167,7 @@ std::string SteppedOver(const Job& job, const Attempt& attempt) {
 
 std::optional<int64_t> PriceOf(const Job& job, const Launch& launch) {
   const Ask& ask = RequestOf(job, launch).ask;
-  for (const Offer& offer : job.offers) {
+  for (const Offer& offer : AllOffers(job)) {
     if (offer.ask == ask) return offer.price;
   }
   return std::nullopt;

@@ -22,7 +22,7 @@ from kit import apart  # noqa: E402
 from kit.harness import patience  # noqa: E402
 import versity_s3  # noqa: E402
 from kit.harness import PYTHON, Results  # noqa: E402
-from kit.job_kit import PROGRAMS, folder_of_trainer, texts  # noqa: E402
+from kit.job_kit import MOVABLE, PROGRAMS, folder_of_trainer, steps_told, texts  # noqa: E402
 from kit.pool import Pool  # noqa: E402
 
 
@@ -243,6 +243,26 @@ def test_notice(results, pool, here, there):
     second = texts(there, job, "--attempt", "2")
     results.check("from a checkpoint", second[:1] and second[0].startswith("start ")
                   and not second[0].startswith("start 0 "), second[:1])  # fmt: skip
+
+
+def test_move(results, pool, here, there):
+    """From this machine to a box and back: the same job, no step trained twice."""
+    (here.work / "moves.py").write_text(MOVABLE)
+    job = here.submit("--name", "moves", "--", PYTHON, "moves.py", "500")
+    here.wait_for("its first steps", lambda: "step 5" in here.stoker("logs", job).stdout)
+    for where in ("ssh/lab", "local"):
+        moved = here.stoker("move", job, "--infra", where, "--in", "4s", timeout=120)
+        results.check(f"it moves to {where}", moved.returncode == 0, moved.stderr)
+        here.wait_for("steps there", lambda: here.job(job)["state"] == "Running")
+    ended(results, here, "and ends there", job)
+    told = steps_told(here.stoker("logs", job).stdout)
+    results.check("no step is trained twice", told == list(range(1, 501)), told)
+    shown = here.job(job)
+    providers = [launch["provider"] for launch in shown["launches"]]
+    results.check("here, there, here", providers == ["local", "ssh", "local"], shown["launches"])
+    ends = [attempt["ending"]["reason"] for attempt in shown["attempts"]]
+    results.check("told as moves", ends == ["Moved", "Moved", "Completed"], ends)
+    nothing_left(results, pool, here)
 
 
 def test_rebooted(results, pool, here, there):

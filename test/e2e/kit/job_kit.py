@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import re
 import shutil
 
 from kit.harness import PYTHON
@@ -52,3 +53,24 @@ def running(world, job, text=None):
     if text:
         world.wait_for(f"{job} prints {text}", lambda: any(text in t for t in texts(world, job)))
     return job
+
+
+# Counts steps and says each; at SIGTERM it leaves with what it has.
+MOVABLE = """\
+import os, signal, sys, time
+os.makedirs('checkpoints', exist_ok=True)
+step = int(open('checkpoints/step').read()) if os.path.exists('checkpoints/step') else 0
+told = []
+signal.signal(signal.SIGTERM, lambda *_: told.append(1))
+while step < int(sys.argv[1]) and not told:
+    step += 1
+    print('step', step, flush=True)
+    time.sleep(0.1)
+open('checkpoints/step.new', 'w').write(str(step))
+os.rename('checkpoints/step.new', 'checkpoints/step')
+sys.exit(1 if told else 0)
+"""
+
+
+def steps_told(log):
+    return [int(n) for n in re.findall(r'^step (\d+)$', log, re.M)]

@@ -205,6 +205,31 @@ Plan Stopped(uint64_t seed) {
   return draw.plan;
 }
 
+Plan Restarts(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.can_start = true;
+  draw.plan.restarts = true;
+  draw.plan.calm = 400'000;
+  draw.job().program.steps = draw.Int(200, 300);
+  draw.job().program.step_ms = 1'000;
+  draw.Daemons(2);
+  draw.Faults("notice", 2, 10'000, 60'000);
+  return draw.plan;
+}
+
+Plan NeverUpAgain(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.can_start = true;
+  draw.plan.restarts = true;
+  draw.plan.calm = 2 * draw.plan.limit;  // it never is
+  draw.plan.cloud.starts_fail = 1'000;
+  draw.plan.cloud.starts_mute = 1'000;
+  draw.job().program.steps = draw.Int(350, 400);
+  draw.job().program.step_ms = 1'000;
+  draw.Faults("stop", 2, 0, 0);
+  return draw.plan;
+}
+
 Plan DeadOnArrival(uint64_t seed) {
   Draw draw(seed);
   draw.plan.cloud.never_boots = 500;

@@ -71,6 +71,10 @@ Plan LongQueue(uint64_t seed);
 Plan LateAndStopped(uint64_t seed);
 // A machine is stopped, for good, under its program.
 Plan Stopped(uint64_t seed);
+// Machines are stopped by notices, and wanted again.
+Plan Restarts(uint64_t seed);
+// The same by hand, and what is started is off again soon.
+Plan NeverUpAgain(uint64_t seed);
 // Machines that never come up.
 Plan DeadOnArrival(uint64_t seed);
 // Writes that take effect long after their answer was lost; machines die all the time.

@@ -132,6 +132,7 @@ void WatchOne(World& world, Checks* all) {
   AddLedgerChecks(world, &checks);
   AddLateChecks(world, &checks);
   AddGangChecks(world, &checks);
+  AddStartChecks(world, &checks);
   AddEndChecks(world, &checks);
   for (auto& check : checks) {
     world.Watch(check.get());

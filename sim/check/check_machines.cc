@@ -149,6 +149,7 @@ class NoBlindLoss : public Observer {
     const std::string& job = machine.request.job;
     const auto first = first_.find({job, machine.launch()});
     if (machine.state != InstanceState::kStopped || first == first_.end()) return;
+    if (world_.plan().restarts) return;
     if (world_.Happened("damaged " + job) || world_.Happened("damaged ledger")) return;
     // A request may have been on its way for a minute.
     if (world_.now() - first->second < 180'000) return;

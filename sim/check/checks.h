@@ -26,6 +26,7 @@ void AddLateChecks(World& world, Checks* checks);        // what comes after its
 void AddGangChecks(World& world, Checks* checks);        // gang
 void AddAccountChecks(World& world, Checks* checks);     // foreign, expiry, price, owner
 void AddMoveChecks(World& world, Checks* checks);        // moved
+void AddStartChecks(World& world, Checks* checks);       // same-machine
 void AddEndChecks(World& world, Checks* checks);         // liveness, results, nothing left
 
 }  // namespace stoker::sim

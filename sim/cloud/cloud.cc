@@ -16,7 +16,8 @@ namespace {
 constexpr int64_t kListedAfterEnd = 3'600'000;  // EC2 shows terminated machines for about an hour
 constexpr int64_t kDefaultLimit = 86'400'000;
 constexpr int64_t kNoLimit = 365LL * 86'400'000;  // of what queues: its time has not begun
-constexpr int64_t kShutdown = 5'000;              // at most: of a machine that is being stopped
+constexpr int64_t kGraceAtBoot = 900'000;
+constexpr int64_t kShutdown = 5'000;  // at most: of a machine that is being stopped
 
 // Of tokens and of machines, as the local provider says it.
 bool IsName(const std::string& text) {
@@ -159,7 +160,7 @@ InstancesSeen Cloud::Show(const std::string& provider, const std::string& ledger
     seen.why = view->why;
     seen.expires = {kEpochMs + view->expires_at};
     seen.freed = gone;
-    if (gone) seen.refusal = machine.refusal;
+    if (gone || view->state == InstanceState::kStopped) seen.refusal = machine.refusal;
     if (gone) seen.ended_by = machine.ended_by;
     if (view->powered_at >= 0) seen.up_for = Duration::Ms(as_of - view->powered_at);
     TellOtherwise(machine, now, &seen);
@@ -419,13 +420,14 @@ void Cloud::Take(const std::string& id, int64_t lead) {
   CloudMachine* const machine = Find(id);
   if (machine == nullptr || IsGone(*machine)) return;
   const std::string why = "taken by the platform";
-  if (lead <= 0) return End(id, why);
+  const auto take = [this, id, why] { return stops_taken ? StopAndStart(id, -1) : End(id, why); };
+  if (lead <= 0) return take();
   const WallTime until = Now() + Duration::Ms(lead);
   if (machine->notice && machine->notice->until <= until) return;
-  machine->notice = Notice{"terminate", until};
+  machine->notice = Notice{stops_taken ? "stop" : "terminate", until};
   const int64_t number = ++machine->notices;
-  scheduler_.In(lead, [this, id, number, why] {
-    if (machines_.at(id).notices == number) End(id, why);
+  scheduler_.In(lead, [this, id, number, take] {
+    if (machines_.at(id).notices == number) take();
   });
 }
 
@@ -445,6 +447,7 @@ void Cloud::StopAndStart(const std::string& id, int64_t down_ms) {
   machine->notice.reset();
   ++machine->notices;
   machine->why = "stopped by the platform";
+  machine->refusal.reset();
   Enter(*machine, InstanceState::kStopping);
   const bool comes_up = down_ms >= 0;
   const int64_t boot = comes_up ? BootTime() : 0;
@@ -458,8 +461,26 @@ void Cloud::StopAndStart(const std::string& id, int64_t down_ms) {
 void Cloud::PowerOn(CloudMachine& machine, int64_t boot) {
   machine.powered_at = scheduler_.now();
   ++machine.power;
+  machine.refusal.reset();
+  const int64_t grace = scheduler_.now() + kGraceAtBoot;
+  if (stops_taken && machine.expires_at < grace) {
+    machine.expires_at = grace;
+    scheduler_.At(grace, [this, id = machine.id] { CheckLimit(id); });
+  }
   Enter(machine, InstanceState::kBooting);
   Later(machine, scheduler_.now() + boot, [this](CloudMachine& m) { Boot(m); });
+}
+
+void Cloud::FailToStart(CloudMachine& machine) {
+  ++machine.power;
+  Enter(machine, InstanceState::kBooting);
+  Refusal refusal;
+  refusal.message = "ZONE_RESOURCE_POOL_EXHAUSTED";
+  const bool is_told = !prng_.Chance(static_cast<uint64_t>(faults.starts_mute), 1000);
+  Later(machine, scheduler_.now() + BootTime() / 2, [this, refusal, is_told](CloudMachine& m) {
+    if (is_told) m.refusal = refusal;
+    Enter(m, InstanceState::kStopped);
+  });
 }
 
 void Cloud::End(const std::string& id, const std::string& why, EndedBy by) {
@@ -516,7 +537,7 @@ Status Cloud::Finish(const std::string& id, const std::string& process) {
   return Status::Ok();
 }
 
-Status Cloud::GivePower(const std::string& id, const std::string& process) {
+StartAnswer Cloud::GivePower(const std::string& id, const std::string& process) {
   CloudMachine* const machine = Find(id);
   if (machine == nullptr || IsGone(*machine)) {
     return Status(Code::kNotFound, "sim: no machine " + Printable(id) + " is there");
@@ -529,7 +550,14 @@ Status Cloud::GivePower(const std::string& id, const std::string& process) {
   if (machine->state == InstanceState::kStopping) {
     return Status(Code::kBusy, "sim: " + Printable(id) + " is being stopped");
   }
-  if (machine->state == InstanceState::kStopped) PowerOn(*machine, BootTime());
+  if (machine->state != InstanceState::kStopped) return Status::Ok();
+  const bool fails =
+      faults.starts_fail > 0 && prng_.Chance(static_cast<uint64_t>(faults.starts_fail), 1000);
+  if (fails) {
+    FailToStart(*machine);
+  } else {
+    PowerOn(*machine, BootTime());
+  }
   return Status::Ok();
 }
 

@@ -47,6 +47,8 @@ struct CloudFaults {
                         // its life, answers leave it out for up to `hole_ms`, whatever its age
   int queues = 0;  // in a thousand launches: all their machines wait for up to `queue_ms` first
   int stops_early = 0;    // in a thousand machines: is stopped before it is up, for good
+  int starts_fail = 0;    // in a thousand Starts that are accepted: it is off again soon
+  int starts_mute = 250;  // in a thousand of those: nobody says why
   int no_market = 0;      // of launches: no room for that type and market in all of the region
   int no_quota = 0;       // of launches: the account may have no more of that market
   int unsettled = 0;      // of launches: names what is not yet known there
@@ -98,7 +100,7 @@ struct CloudMachine {
   int boots = 0;
   std::optional<Notice> notice;    // until = the platform's clock, which is true time
   std::optional<Refusal> doom;     // what it is to die of before it is up
-  std::optional<Refusal> refusal;  // what it has died of so
+  std::optional<Refusal> refusal;  // what it has died of so, or why it did not come up again
   EndedBy ended_by = EndedBy::kUnknown;
   // Its platform took it and lets it begin anew, with an empty disk: it is told as gone, and comes
   // up all the same unless somebody ends it.
@@ -171,6 +173,9 @@ class Cloud {
   // The platform knows nothing of not_after (EC2): only who sends looks at it, before the way
   // there, and what is held up on the way makes a machine all the same.
   bool late_sends = false;
+  // What it takes it stops: the disk stays, and the machine waits to be started. One that comes up
+  // is given time to renew its lease, however long it was off.
+  bool stops_taken = false;
   // Its lists show all that is in the account, whatever they are asked for but the job.
   bool lists_all = false;
   int64_t boot_low = 500;
@@ -241,7 +246,7 @@ class Cloud {
   static void TellOtherwise(const CloudMachine& machine, int64_t now, InstanceSeen* seen);
   Status Finish(const std::string& id, const std::string& process);
   Status Warn(const std::string& id, Duration lead);
-  Status GivePower(const std::string& id, const std::string& process);
+  StartAnswer GivePower(const std::string& id, const std::string& process);
 
   // One where it is asked for that has room for all of them.
   Zone* RoomFor(const LaunchRequest& request);
@@ -255,6 +260,8 @@ class Cloud {
   void LeaveQueue(CloudMachine& machine);
   void ComeUp(CloudMachine& machine);
   void PowerOn(CloudMachine& machine, int64_t boot);
+  // Accepted, and it does not come up after all.
+  void FailToStart(CloudMachine& machine);
   // Draws how long a boot takes.
   int64_t BootTime();
   // Does `next` to the machine at that time, unless its power was switched meanwhile.
@@ -289,7 +296,7 @@ class CloudClient : public Provider {
   LaunchAnswer Launch(const LaunchRequest& request) override;
   Result<InstancesSeen> Describe(const std::string& ledger_id, const std::string& job) override;
   Status Terminate(const std::string& instance_id) override;
-  Status Start(const std::string& instance_id) override;
+  StartAnswer Start(const std::string& instance_id) override;
   Status Interrupt(const std::string& instance_id, Duration lead) override;
 
  private:

@@ -183,10 +183,17 @@ Status CloudClient::Terminate(const std::string& instance_id) {
   });
 }
 
-Status CloudClient::Start(const std::string& instance_id) {
-  return Change(Kind::kStart, [&cloud = cloud_, instance_id, process = process_] {
-    return cloud.GivePower(instance_id, process);
+StartAnswer CloudClient::Start(const std::string& instance_id) {
+  const auto trip = Send(Kind::kStart);
+  if (!trip.ok()) return trip.status();
+  const auto answer = std::make_shared<StartAnswer>(Status::Ok());
+  const Status carried = Carry(*trip, [&cloud = cloud_, instance_id, process = process_, answer] {
+    *answer = cloud.GivePower(instance_id, process);
+    return Status::Ok();
   });
+  if (carried.ok()) return *answer;
+  const auto refusal = RefusalOf(*trip);
+  return refusal ? StartAnswer(*refusal) : StartAnswer(carried);
 }
 
 Status CloudClient::Interrupt(const std::string& instance_id, Duration lead) {

@@ -94,7 +94,7 @@ class Liar : public Provider {
     }
     return lie_ == Lie::kEndsNothing ? Status::Ok() : inner_.Terminate(id);
   }
-  Status Start(const std::string& id) override {
+  StartAnswer Start(const std::string& id) override {
     const Status started = lie_ == Lie::kStartsNothing ? Status::Ok() : inner_.Start(id);
     if (lie_ == Lie::kRaisesTheDead && started.Is(Code::kNotFound)) return Status::Ok();
     if (lie_ == Lie::kStartsAnother && last_) {

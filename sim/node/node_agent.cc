@@ -185,6 +185,7 @@ void NodeAgent::Claim(int attempt, int rank) {
   if (claim.ok() && claim->result == ClaimResult::kWon) answer.outcome = ClaimOutcome::kWon;
   if (claim.ok() && claim->result == ClaimResult::kOursBefore) {
     answer.outcome = ClaimOutcome::kOursBefore;
+    answer.rebooted = claim->holder.boot_id != me.boot_id;
     const auto before =
         Persist<NodeReport>([&] { return ReadReport(*ledger_, host_.request.job, attempt, rank); });
     if (before.ok()) answer.previous = *before;

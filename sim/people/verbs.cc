@@ -68,7 +68,8 @@ auto Insist(Session& session, Call call) {
 
 Result<std::string> SubmitJob(Session& session, int plan_index, const std::string& retry_of) {
   const JobPlan& plan = session.world.plan().jobs[static_cast<size_t>(plan_index)];
-  const JobSpec spec = SpecOf(plan, plan_index);
+  JobSpec spec = SpecOf(plan, plan_index);
+  if (session.world.plan().restarts) spec.on_stop = OnStop::kRestart;
   const std::string code = "code of " + spec.name;
   const std::string binary = "stoker";
   Job job;

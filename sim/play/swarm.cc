@@ -302,6 +302,24 @@ void DrawStops(uint64_t seed, Plan* plan) {
   }
 }
 
+// Machines that are stopped and wanted again: by notices, by people, by themselves.
+void DrawRestarts(uint64_t seed, Plan* plan) {
+  Prng rng(Prng(seed * 2 + 1).Next() ^ 0x72657374617274);
+  if (!rng.Chance(1, 10)) return;
+  plan->restarts = true;
+  plan->can_start = true;
+  if (rng.Chance(1, 3)) plan->cloud.starts_fail = static_cast<int>(rng.Between(1, 600));
+  const int64_t faults = rng.Between(0, 4);
+  for (int64_t i = 0; i < faults; ++i) {
+    FaultPlan fault;
+    fault.at = rng.Between(0, plan->calm);
+    const uint64_t kind = rng.Below(4);
+    fault.kind = kind == 0 ? "stop" : kind == 1 ? "stop-start" : "notice";
+    fault.amount = kind == 1 ? rng.Between(1'000, 1'800'000) : rng.Between(0, 120'000);
+    plan->faults.push_back(fault);
+  }
+}
+
 // Providers that say no in more ways than one.
 void DrawProviderRefusals(uint64_t seed, Plan* plan) {
   Prng rng(Prng(seed * 2 + 1).Next() ^ 0x72656675736573);
@@ -337,6 +355,7 @@ Plan DrawPlan(uint64_t seed) {
   DrawZonesAway(seed, &plan);
   DrawQueues(seed, &plan);
   DrawStops(seed, &plan);
+  DrawRestarts(seed, &plan);
   DrawProviderRefusals(seed, &plan);
   DrawLedger(seed, &plan);
   DrawAccount(seed, &plan);

@@ -92,6 +92,7 @@ Plan NeighbourOf(const Plan& plan) {
   next.takes_gangs = plan.takes_gangs;
   next.ends_one_alone = plan.ends_one_alone;
   next.can_start = plan.can_start;
+  next.restarts = plan.restarts;
   next.limit_needs_boot = plan.limit_needs_boot;
   next.lists_all = plan.lists_all;
   next.stale_ms = plan.stale_ms;

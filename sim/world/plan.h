@@ -137,6 +137,7 @@ struct Plan {
   bool takes_gangs = false;
   bool ends_one_alone = true;
   bool can_start = false;
+  bool restarts = false;  // the platform stops what it takes, and jobs want their machines again
   bool limit_needs_boot = false;  // a machine that is not up does not end itself, nor is it ended
   bool lists_all = false;         // lists show machines of everybody in the account
   int64_t neighbour = 0;          // if > 0, the seed of what another ledger does in the account

@@ -18,6 +18,7 @@ Ending MakeEnding(EndReason reason, std::string why) {
 }
 
 constexpr char kAgentDied[] = "the agent died and was started again";
+constexpr char kStopped[] = "its platform stopped the machine, as it had said";
 constexpr char kDiedSaving[] =
     "the program had ended well, but the agent died before all that it left was saved";
 
@@ -118,10 +119,11 @@ void Supervisor::On(const ClaimAnswered& event, Instant now, Actions& out) {
   // A former agent process on this machine had the slot. Its program died with it.
   if (event.previous && event.previous->attempt == attempt_.number) {
     const NodeReport& before = *event.previous;
-    // Until the notice has been asked for again it stands: else it would look withdrawn.
+    // Until the notice has been asked for again it stands: else it would look withdrawn. That of a
+    // machine which has been down meanwhile has been kept.
     const bool taken = before.notice && before.notice->action != kMoveAction;
-    if (!report_.notice && taken) On(NoticeRead{before.notice}, now, out);
-    Resume(before, out);
+    if (!report_.notice && taken && !event.rebooted) On(NoticeRead{before.notice}, now, out);
+    Resume(before, event.rebooted && taken, out);
   } else {
     EndWithoutProgram(MakeEnding(EndReason::kNodeLost, kAgentDied), false, out);
   }
@@ -130,12 +132,16 @@ void Supervisor::On(const ClaimAnswered& event, Instant now, Actions& out) {
 // Goes on where a former agent process stopped: an end that it had judged stands, and only has to
 // be finalized; else the program died with it. Completed stands only when everything had been
 // uploaded: nobody knows any more which files had settled.
-void Supervisor::Resume(const NodeReport& before, Actions& out) {
+void Supervisor::Resume(const NodeReport& before, bool stopped, Actions& out) {
   report_.restored = before.restored;
   report_.newest_checkpoint = before.newest_checkpoint;
   report_.run_ms = before.run_ms;
   const bool cut_short = before.end && before.end->reason == EndReason::kCompleted &&
                          before.phase != NodePhase::kEnded;
+  if (!before.end && stopped) {
+    EndWithoutProgram(MakeEnding(EndReason::kInterrupted, kStopped), false, out);
+    return;
+  }
   if (!before.end || cut_short) {
     EndWithoutProgram(MakeEnding(EndReason::kNodeLost, cut_short ? kDiedSaving : kAgentDied), false,
                       out);

@@ -72,6 +72,7 @@ struct ClaimAnswered {
   int attempt = 0;
   ClaimOutcome outcome = ClaimOutcome::kOther;
   std::optional<NodeReport> previous;  // with kOursBefore: what the former agent process reported
+  bool rebooted = false;               // with kOursBefore: the machine has been down since
 };
 struct StagingEnded {
   int attempt = 0;
@@ -223,7 +224,7 @@ class Supervisor {
   void FindWork(const Job& job, Actions& out);
   void Claim(Actions& out);
   void Exited(const TaskExit& exit, Instant now, Actions& out);
-  void Resume(const NodeReport& before, Actions& out);
+  void Resume(const NodeReport& before, bool stopped, Actions& out);
   void Stop(StopCause cause, Instant now, Actions& out);
   void EndWithoutProgram(Ending ending, bool stopped, Actions& out);
   Ending JudgeExit(bool taken) const;

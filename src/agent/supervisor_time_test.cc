@@ -327,6 +327,21 @@ TEST(SupervisorTest, ARestartedAgentDoesNotMakeANoticeLookWithdrawn) {
   EXPECT_FALSE(n.supervisor->report().notice.has_value());
 }
 
+// What its platform had said is done; nothing would ever withdraw it.
+TEST(SupervisorTest, AMachineThatWasDownForgetsItsNotice) {
+  NodeReport previous;
+  previous.attempt = 1;
+  previous.notice = Notice{"stop", WallTime{1'700'000'060'000}};
+  Node n = Claiming();
+  n.On(ClaimAnswered{1, ClaimOutcome::kOursBefore, previous, true});
+  EXPECT_FALSE(n.supervisor->report().notice.has_value());
+  n.On(Finalized{1}).Shows("ended 1-0 Ended Interrupted");
+  previous.notice.reset();
+  Node untold = Claiming();
+  untold.On(ClaimAnswered{1, ClaimOutcome::kOursBefore, previous, true}).On(Finalized{1});
+  untold.Shows("ended 1-0 Ended NodeLost");
+}
+
 // ---- from one attempt to the next ----
 
 TEST(SupervisorTest, StaysWithItsEndUntilTheRecordHasTakenNoteOfIt) {

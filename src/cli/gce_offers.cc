@@ -82,6 +82,7 @@ Result<std::vector<Offer>> ResolveGceOffers(Context& context, const JobSpec& spe
   wish.type = asked.instance_type;
   wish.image = asked.image_id;
   wish.spot = asked.use_spot;
+  wish.restart = spec.on_stop == OnStop::kRestart;
   wish.cpus = asked.cpus;
   wish.memory = asked.memory;
   wish.gpus = asked.gpus;

@@ -17,11 +17,35 @@ Status CheckPlace(const JobSpec& spec) {
   return Status::Ok();
 }
 
+namespace {
+
+// That a place cannot do it is said before anything is made.
+Status CheckOnStop(const Provider& provider, const JobSpec& spec) {
+  if (spec.on_stop == OnStop::kReplace) return Status::Ok();
+  const std::string next = "Leave on_stop out: what is taken is replaced";
+  if (!provider.traits().can_start) {
+    return Status(Code::kInvalid,
+                  "on_stop: restart: machines of " + spec.resources.infra +
+                      " never come up again once they are off",
+                  next);
+  }
+  if (provider.traits().name == kEc2Provider && spec.resources.use_spot) {
+    return Status(Code::kInvalid,
+                  "on_stop: restart: EC2 ends the spot instances that stoker asks for when it "
+                  "takes them",
+                  next);
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
 // Each provider has a case here.
 Result<std::vector<Offer>> ResolveOffers(Context& context, const JobSpec& spec, WallTime submitted,
                                          bool has_private) {
   const Infra infra = ParseInfra(spec.resources.infra);
-  STOKER_TRY(context.provider(infra.provider).status());
+  STOKER_ASSIGN(const Provider* const provider, context.provider(infra.provider));
+  STOKER_TRY(CheckOnStop(*provider, spec));
   if (infra.provider == kSshProvider) {
     return ResolveSshOffers(context, spec, infra.where, submitted, has_private);
   }

@@ -22,7 +22,10 @@ std::vector<std::string> RecoveryTiers(Context& context, const Job& job, const J
   } else if (spec == nullptr || spec->recovery == RecoveryMode::kNode) {
     tiers.push_back(job.num_nodes > 1 ? "every node of the job that is alive"
                                       : "its node, even after the agent on it has died");
-    tiers.push_back("a node with an interruption notice starts its own replacement");
+    tiers.push_back(spec != nullptr && spec->on_stop == OnStop::kRestart
+                        ? "none of its own for a machine that was stopped: it waits for one of "
+                          "the others here (on_stop: restart)"
+                        : "a node with an interruption notice starts its own replacement");
   } else {
     tiers.push_back("no node: with 'recovery: controller' nodes may not start machines");
   }
@@ -44,6 +47,12 @@ std::string RecoveryInShort(const Context& context, const JobSpec& spec) {
     text =
         "every stoker command, and its nodes on boxes that are up (a box that is down is "
         "replaced by a command or a timer here)";
+  }
+  if (spec.on_stop == OnStop::kRestart && spec.num_nodes == 1) {
+    // Nothing of the job lives while its machine is off.
+    text =
+        "every stoker command: a machine that is stopped waits for one, and its disk is billed "
+        "(once its lease of a day is over, 'stoker gc' or the controller deletes it)";
   }
   if (timer) return text + ", and a timer";
   return text + (TimerPossible() ? "; no timer ('stoker controller --install' adds one)"

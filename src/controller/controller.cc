@@ -266,16 +266,16 @@ Status Controller::ObserveCheckpoints(const Job& job, Observed* seen, PassResult
 
 // A provider that this process has no way to is the trouble of this process.
 Status Controller::Send(const Job& job, const JobSpec& spec, const Request& request,
-                        std::vector<SendOutcome>* outcomes) {
+                        Outcomes* outcomes) {
   STOKER_ASSIGN(Provider* const provider, ProviderOf(job, request.ask.place.provider));
   const LaunchAnswer sent = provider->Launch(RequestFor(ledger_, job, spec, request));
-  outcomes->push_back({request.number, sent.refusal()});
+  outcomes->sends.push_back({request.number, sent.refusal()});
   return sent.status();
 }
 
 // The outward half: only what the record, as written, says. Every step may be repeated.
 Status Controller::Act(const Job& job, const JobSpec& spec, const Decision& decision,
-                       std::vector<SendOutcome>* outcomes) {
+                       Outcomes* outcomes) {
   Status first;
   const auto keep = [&](const Status& status) {
     if (first.ok() && !status.ok()) first = status;
@@ -285,15 +285,17 @@ Status Controller::Act(const Job& job, const JobSpec& spec, const Decision& deci
     if (request == nullptr) continue;
     keep(Send(job, spec, *request, outcomes).WithContext("request " + std::to_string(number)));
   }
-  for (const auto* machines : {&decision.start, &decision.terminate}) {
-    const bool starts = machines == &decision.start;
-    for (const auto& [name, id] : *machines) {
-      const auto provider = ProviderOf(job, name);
-      const Status done = !provider.ok() ? provider.status()
-                          : starts       ? (*provider)->Start(id)
-                                         : (*provider)->Terminate(id);
-      keep(done.WithContext((starts ? "starting " : "ending ") + id));
-    }
+  for (const auto& [name, id] : decision.start) {
+    const auto provider = ProviderOf(job, name);
+    const StartAnswer answer =
+        provider.ok() ? (*provider)->Start(id) : StartAnswer(provider.status());
+    outcomes->starts.push_back({id, answer.refusal()});
+    keep(answer.WithContext("starting " + id));
+  }
+  for (const auto& [name, id] : decision.terminate) {
+    const auto provider = ProviderOf(job, name);
+    const Status done = provider.ok() ? (*provider)->Terminate(id) : provider.status();
+    keep(done.WithContext("ending " + id));
   }
   if (decision.retire) {
     const Status indexed = AppendSummary(ledger_, job);
@@ -304,16 +306,16 @@ Status Controller::Act(const Job& job, const JobSpec& spec, const Decision& deci
 }
 
 // What a provider has refused is known to whoever looks next, were it in a week.
-Status Controller::Note(const std::string& job, const std::vector<SendOutcome>& outcomes,
-                        PassResult* result) {
-  const bool any = std::any_of(outcomes.begin(), outcomes.end(), [](const SendOutcome& outcome) {
-    return outcome.refusal.has_value();
-  });
+Status Controller::Note(const std::string& job, const Outcomes& outcomes, PassResult* result) {
+  const auto refused = [](const auto& outcome) { return outcome.refusal.has_value(); };
+  const bool any = std::any_of(outcomes.sends.begin(), outcomes.sends.end(), refused) ||
+                   std::any_of(outcomes.starts.begin(), outcomes.starts.end(), refused);
   if (!any) return Status::Ok();
   const bool judge = submitted_.contains(job);
   const WallTime at = result->store_now;
   const auto noted = MutateJob(ledger_, job, [&](Job& now) -> Result<bool> {
-    return NoteOutcomes(now, outcomes, at, judge);
+    const bool starts = NoteStarts(now, outcomes.starts, at);
+    return NoteOutcomes(now, outcomes.sends, at, judge) || starts;
   });
   STOKER_TRY(noted.status());
   records_[job] = *noted;
@@ -411,7 +413,7 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
     decision = Reconcile(read.job, *spec, seen);
   }
   result.notes = decision.notes;
-  std::vector<SendOutcome> outcomes;
+  Outcomes outcomes;
   if (BugIsOn("request-before-record")) (void)Act(decision.job, *spec, decision, &outcomes);
   if (decision.changed) {
     auto written = UpdateJob(ledger_, read, decision.job);

@@ -113,11 +113,9 @@ class Controller {
   Result<PassResult> AfterHurry(const std::string& job_id, PassResult hurried);
   bool RefusedForGood(const Job& job, int attempt, const Observed& seen, Code code);
   Status ObserveCheckpoints(const Job& job, Observed* seen, PassResult* result);
-  Status Act(const Job& job, const JobSpec& spec, const Decision& decision,
-             std::vector<SendOutcome>* outcomes);
-  Status Send(const Job& job, const JobSpec& spec, const Request& request,
-              std::vector<SendOutcome>* outcomes);
-  Status Note(const std::string& job, const std::vector<SendOutcome>& outcomes, PassResult* result);
+  Status Act(const Job& job, const JobSpec& spec, const Decision& decision, Outcomes* outcomes);
+  Status Send(const Job& job, const JobSpec& spec, const Request& request, Outcomes* outcomes);
+  Status Note(const std::string& job, const Outcomes& outcomes, PassResult* result);
 
   Ledger& ledger_;
   ProviderLookup providers_;

@@ -42,7 +42,7 @@ Result<bool> Controller::Hurry(const JobRead& read, const JobSpec& spec,
   decision.terminate.clear();
   decision.start.clear();
   decision.retire = false;
-  std::vector<SendOutcome> outcomes;
+  Outcomes outcomes;
   const Status acted = Act(result->job, spec, decision, &outcomes);
   const Status noted = Note(read.job.id, outcomes, result);
   if (!acted.ok() || !noted.ok()) result->trouble = acted.ok() ? noted : acted;

@@ -179,12 +179,17 @@ template <class A, Is<Launch> T>
 void CloseFields(A& a, T& t) {
   a("instance_id", t.instance_id);
   a("absent_since", t.absent_since);
+  a("stopped_since", t.stopped_since);
+  a("starts", t.starts);
+  a("next_start", t.next_start);
+  a("start_refusal", t.start_refusal);
   a("closed", t.closed);
   a("close_reason", t.close_reason);
   a("close_why", t.close_why);
   a("closed_at", t.closed_at);
   a.Check(!t.closed || t.close_reason.has_value(), "close_reason", "is missing");
   a.Check(Sane(t.slot), "slot", "is out of range");
+  a.Check(Sane(t.starts.value_or(0)), "starts", "is out of range");
   a.Extra(t.extra);
 }
 

@@ -101,6 +101,10 @@ void FillRequest(Prng& prng, bool first, Request* r) {
 void FillLaunch(Prng& prng, Launch* l) {
   l->instance_id = AnyText(prng);
   l->absent_since = MaybeTime(prng);
+  l->stopped_since = MaybeTime(prng);
+  if (prng.Chance(1, 2)) l->starts = static_cast<int>(prng.Below(9));
+  l->next_start = MaybeTime(prng);
+  if (prng.Chance(1, 3)) l->start_refusal = AnyRefusal(prng);
   l->closed = prng.Chance(1, 2);
   if (l->closed) l->close_reason = static_cast<CloseReason>(prng.Below(7));
   l->close_why = AnyText(prng);
@@ -307,7 +311,7 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Ask>(), 6u);
   EXPECT_EQ(CountMembers<Offer>(), 4u);
   EXPECT_EQ(CountMembers<Request>(), 13u);
-  EXPECT_EQ(CountMembers<Launch>(), 11u);
+  EXPECT_EQ(CountMembers<Launch>(), 15u);
   EXPECT_EQ(CountMembers<Attempt>(), 19u);
   EXPECT_EQ(CountMembers<Job>(), 31u);
   EXPECT_EQ(CountMembers<NodeReport>(), 32u);

@@ -72,6 +72,13 @@ struct Launch {
   int request = 0;          // its number
   int index = 0;            // within the request: the machine carries its token and this
   std::string instance_id;  // "" until the provider answered
+  // Since when its machine is seen to be off, of a job that wants it again; unset once its node has
+  // spoken since. How often it was decided to have it come up in all its life, when it may be next,
+  // and the newest refusal of that.
+  std::optional<WallTime> stopped_since;
+  std::optional<int> starts;
+  std::optional<WallTime> next_start;
+  std::optional<Refusal> start_refusal;
   // Since when its machine is not listed, as far as that counts; void once its node has reported.
   std::optional<WallTime> absent_since;
   bool closed = false;

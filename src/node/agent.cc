@@ -20,6 +20,7 @@ namespace stoker::node {
 namespace {
 
 constexpr int64_t kLongestWait = 1000;
+constexpr Duration kShipLeftWithin = Duration::Seconds(30);  // of each attempt
 constexpr Duration kRenewEvery = Duration::Minutes(10);
 constexpr Duration kGpusEvery = Duration::Seconds(5);  // as they are asked
 
@@ -94,7 +95,10 @@ Agent::~Agent() {
   if (worker_.joinable()) worker_.join();
 }
 
-void Agent::HostStops(Duration left) { notices_->HostStops(left); }
+// Whether its disk stays, nobody says in time: whoever looks sees a machine that is gone.
+void Agent::HostStops(Duration left) {
+  notices_->HostStops(left, comes_up_again_ ? "stop" : "terminate");
+}
 
 void Agent::SignalsMayBeLate(Duration late) { notices_->SignalsMayBeLate(late); }
 
@@ -115,6 +119,7 @@ Status Agent::LearnSpec() {
 
 Status Agent::Run() {
   STOKER_TRY(LearnSpec());
+  comes_up_again_ = spec_.on_stop == OnStop::kRestart;
   SupervisorConfig config;
   config.job = me_.request.job;
   config.launch = me_.launch;
@@ -145,10 +150,34 @@ Status Agent::Run() {
     Do(CancelStaging{});
     return Status(Code::kNotFound, gone_why_ + "; the program is ended, and this machine");
   }
+  ShipLeft();
   // The last word must be in the ledger before the machine is gone.
   poller_->Settle(Duration::Seconds(30));
   ForgetOwn();
   return Status::Ok();
+}
+
+// One that was down while others ended its attempt leaves with lines that are nowhere else.
+void Agent::ShipLeft() {
+  const std::string spool = me_.dir + "/spool";
+  const auto attempts = sys::ListDir(spool);
+  const auto read = attempts.ok() && !attempts->empty() ? ReadJob(parts_.ledger, me_.request.job)
+                                                        : Result<JobRead>(attempts.status());
+  if (!attempts.ok() || !read.ok()) return;
+  for (const sys::DirEntry& entry : *attempts) {
+    const auto number = WholeNumber(entry.name, 1, 1 << 30);
+    const Attempt* attempt = number ? FindAttempt(read->job, static_cast<int>(*number)) : nullptr;
+    if (attempt == nullptr || (run_ && run_->attempt() == attempt->number)) continue;
+    const auto lines = sys::ListDir(spool + "/" + entry.name);
+    const auto& launches = attempt->launches;
+    const auto mine = std::find(launches.begin(), launches.end(), me_.launch);
+    if (!lines.ok() || lines->empty() || mine == launches.end()) continue;
+    AttemptRun run(parts_.store, parts_.ledger, parts_.runner, parts_.clock,
+                   AttemptRunConfig{spec_, job_, me_.launch, attempt->number,
+                                    static_cast<int>(mine - launches.begin()), me_.dir,
+                                    folders_.cache_dir, folders_.state_dir, me_.address, nullptr});
+    (void)run.ShipLeft(kShipLeftWithin);
+  }
 }
 
 // limits.idle_gpu, as a rule of the job.
@@ -250,6 +279,7 @@ void Agent::Claim(int attempt, int rank) {
   if (claim.ok() && claim->result == ClaimResult::kWon) answer.outcome = ClaimOutcome::kWon;
   if (claim.ok() && claim->result == ClaimResult::kOursBefore) {
     answer.outcome = ClaimOutcome::kOursBefore;
+    answer.rebooted = claim->holder.boot_id != me.boot_id;
     const auto before = Persist<NodeReport>(
         off_, [&] { return ReadReport(parts_.ledger, me_.request.job, attempt, rank); });
     if (before.ok()) answer.previous = *before;

@@ -86,6 +86,7 @@ class Agent {
   void Claim(int attempt, int rank);
   void CompleteReport(NodeReport& report);
   std::shared_ptr<AttemptRun> RunOf(int attempt, int rank);
+  void ShipLeft();
   void ForgetOwn();
   void TellGathers();
   void WatchGpus();
@@ -107,6 +108,7 @@ class Agent {
   UsageSampler usage_;
   std::optional<IdleGpu> idle_gpu_;  // where the job asks for it
   std::optional<MonoTime> gpus_looked_;
+  std::atomic<bool> comes_up_again_{false};  // its job wants it again once it was stopped
   std::atomic<bool> off_{false};
   std::string off_why_;   // see off_why()
   bool gathers_ = true;   // as the machine was told; true: not told yet

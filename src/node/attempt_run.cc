@@ -119,6 +119,12 @@ Status AttemptRun::OpenLog() {
   return Status::Ok();
 }
 
+Status AttemptRun::ShipLeft(Duration within) {
+  step_.Cancel();
+  STOKER_TRY(OpenLog());
+  return log_->ShipAll(within);
+}
+
 void AttemptRun::Say(const std::string& text) {
   std::shared_ptr<LogMask> mask;
   LogPump* log = nullptr;

@@ -74,6 +74,9 @@ class AttemptRun {
   Status Finalize(const FinalizeAttempt& action);
   // A former agent of this machine had done all of that. Before Finalize, on its thread.
   void AllIsSaved() { staged_ = true; }
+  // Lines that a former agent of this machine left on its disk, of an attempt that others have
+  // ended. Instead of Stage and Finalize; one try.
+  Status ShipLeft(Duration within);
   // Instead of another Finalize: what is left is not kept, and said. It is moved to where it stays
   // when the machine goes: node/outputs/unsaved.h.
   void GiveUp();

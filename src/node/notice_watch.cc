@@ -66,11 +66,11 @@ void NoticeWatch::PollAdvice() {
   advised_(**advice);
 }
 
-void NoticeWatch::HostStops(Duration left) {
+void NoticeWatch::HostStops(Duration left, const std::string& action) {
   {
     const std::lock_guard lock(mutex_);
     if (host_) return;
-    host_ = Notice{"terminate", clock_.Wall() + left};
+    host_ = Notice{action, clock_.Wall() + left};
   }
   Tell(std::nullopt);
 }

@@ -26,8 +26,8 @@ class NoticeWatch {
   NoticeWatch(HostPlatform& host, Clock& clock, Duration every, Changed changed,
               Advised advised = nullptr);
   ~NoticeWatch();
-  // The host is shutting down: as good as a notice that runs out after `left`.
-  void HostStops(Duration left);
+  // The host is shutting down: as good as a notice that runs out after `left`, and says `action`.
+  void HostStops(Duration left, const std::string& action = "terminate");
   // Asks now: true when a notice is out or the host is shutting down. Without an answer it asks
   // twice more within a second. A service that has answered before and now does not counts as a
   // host that goes away; one that never did tells nothing, so false.

@@ -39,4 +39,8 @@ LaunchAnswer::LaunchAnswer(Refusal refusal)
   if (refusal.what != RefusalClass::kUnanswered) refusal_ = std::move(refusal);
 }
 
+StartAnswer::StartAnswer(Refusal refusal) : Status(CodeOf(refusal.what), refusal.message) {
+  if (refusal.what != RefusalClass::kUnanswered) refusal_ = std::move(refusal);
+}
+
 }  // namespace stoker

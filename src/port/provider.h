@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -60,6 +61,7 @@ struct InstanceSeen {
   bool freed = false;
   // Gone, and it has never been up: why not, where that is a refusal that came late (no room after
   // all, what it is made from cannot be had). Whoever looks acts on it. Unset for every other end.
+  // Stopped: why it did not come up though Start was answered ok, of the newest try.
   std::optional<Refusal> refusal;
   // Gone, and it was up: who ended it, but for Terminate and the machine itself (kUnknown). What
   // its owner has ended is not asked for again: the job is cancelled.
@@ -116,8 +118,21 @@ class LaunchAnswer : public Result<std::vector<std::string>> {
   std::optional<Refusal> refusal_;
 };
 
-// Thread-safe. Errors but those of Launch: kBusy = throttled; kDenied = permission; kInvalid = bad
-// parameter; kNoSpace = no room; kUnavailable/kTimeout = may have taken effect.
+// What whoever has a machine come up again is told. Ok: it is up, comes up or waits to; it may be
+// refused all the same, later (InstanceSeen::refusal). Errors as those of LaunchAnswer.
+class StartAnswer : public Status {
+ public:
+  StartAnswer(Status answer) : Status(std::move(answer)) {}  // NOLINT: implicit on purpose
+  StartAnswer(Refusal refusal);                              // NOLINT
+
+  const std::optional<Refusal>& refusal() const { return refusal_; }
+
+ private:
+  std::optional<Refusal> refusal_;
+};
+
+// Thread-safe. Errors but those of Launch and Start: kBusy = throttled; kDenied = permission;
+// kInvalid = bad parameter; kNoSpace = no room; kUnavailable/kTimeout = may have taken effect.
 class Provider {
  public:
   virtual ~Provider() = default;
@@ -133,9 +148,9 @@ class Provider {
   // Ends the machine (see ends_one_alone) and everything on it, and frees what it held. Ok when it
   // is gone already.
   virtual Status Terminate(const std::string& instance_id) = 0;
-  // Has a machine that is Stopped come up again, as it is; never makes one. Ok when it is up, comes
-  // up or waits to. kNotFound: it is gone. kBusy also while it is being stopped.
-  virtual Status Start(const std::string& instance_id) {
+  // Has a machine that is Stopped come up again, as it is; never makes one. kNotFound: it is gone.
+  // kBusy also while it is being stopped.
+  virtual StartAnswer Start(const std::string& instance_id) {
     return Status(Code::kInvalid, traits().name + " starts no machine again: " + instance_id);
   }
   // A fire drill: gives the instance a real interruption notice, and takes it after `lead`.

@@ -17,9 +17,9 @@ std::string Text(const Attempt& attempt) { return "attempt " + std::to_string(at
 
 bool Usable(const Pass& pass, int number) {
   const Launch* launch = FindLaunch(pass.out.job, number);
-  return launch != nullptr && !launch->closed && !pass.Noticed(number) &&
-         !pass.MachineGone(number) &&
-         (!IsLeft(pass.out.job, *launch) || BugIsOn("move-keeps-launch"));
+  if (launch == nullptr || launch->closed || pass.MachineGone(number)) return false;
+  if (IsLeft(pass.out.job, *launch) && !BugIsOn("move-keeps-launch")) return false;
+  return !pass.Noticed(number) || IsAwaitedBack(pass, *launch);
 }
 
 // True when the machine itself failed the attempt: another one may do better. A checkpoint that
@@ -217,8 +217,18 @@ bool AnyNoticed(const Pass& pass, const Attempt& attempt) {
   return false;
 }
 
+// All machines that are taken from it come up again.
+bool OnlyStops(const Pass& pass, const Attempt& attempt) {
+  for (int rank = 0; rank < NumNodes(attempt); ++rank) {
+    if (pass.NoticeOn(attempt, rank) == nullptr) continue;
+    const Launch* launch = FindLaunch(pass.out.job, attempt.launches[static_cast<size_t>(rank)]);
+    if (launch == nullptr || !IsStopNotice(pass, *launch)) return false;
+  }
+  return true;
+}
+
 // The notice: this attempt drains, and the next is opened at once so that its machines boot while
-// this one still trains.
+// this one still trains; where none is needed, once it has ended.
 void Drain(Pass& pass, size_t index) {
   Attempt& attempt = pass.job().attempts[index];
   WallTime until{};
@@ -230,7 +240,7 @@ void Drain(Pass& pass, size_t index) {
   attempt.drain_until = until;
   attempt.noticed = true;
   pass.Changed(Text(attempt) + " draining until " + FormatRfc3339(until));
-  if (!SuccessorOpen(pass, index) && !pass.job().cancel) {
+  if (!SuccessorOpen(pass, index) && !pass.job().cancel && !OnlyStops(pass, attempt)) {
     const Attempt from = attempt;
     OpenAttempt(pass, &from);
   }
@@ -318,6 +328,11 @@ void Begin(Pass& pass) {
     if (job.attempts[i].state != AttemptState::kEnded && !BugIsOn("begins-while-draining")) return;
   }
   if (job.retry_after && pass.seen.now < *job.retry_after) return;
+  // Nothing is claimed for it: one that does not come up again is replaced.
+  for (const int number : job.attempts[index].launches) {
+    const Launch* launch = FindLaunch(job, number);
+    if (launch != nullptr && IsAwaitedBack(pass, *launch)) return;
+  }
   if (OffersOf(pass).size() > 1 && !IsReadyToBegin(pass, job.attempts[index])) return;
   std::string restore;
   if (index > 0 || !job.retry_of.empty()) {

@@ -51,6 +51,9 @@ std::optional<Ending> FromLaunch(const Pass& pass, const Attempt& attempt, int r
     if (needless && !unread) return std::nullopt;
     return Make(EndReason::kNodeLost, rank, why);
   }
+  if (Restarts(pass, *launch) && launch->stopped_since && IsOff(pass, *launch)) {
+    return Make(EndReason::kNodeLost, rank, NodeText(rank) + ": its machine was stopped");
+  }
   if (Departed(pass, attempt, rank)) {
     return Make(EndReason::kInterrupted, rank,
                 NodeText(rank) + ": its notice ran out and it has not reported since");

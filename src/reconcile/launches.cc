@@ -42,11 +42,12 @@ void HeedOwner(Pass& pass, const Launch& launch, const MachineSeen& machine) {
   pass.Changed("its owner has ended " + machine.instance_id + ": the job is cancelled");
 }
 
-// What is stopped may be up again where a list is behind: its node says so.
 void CheckStopped(Pass& pass, Launch& launch, const MachineSeen& machine) {
-  if (MayBeStarted(pass, launch)) return;
-  const bool behind = !pass.Place(launch).absent_means_gone;
-  if (behind && HasJustSpoken(pass.NewestReport(launch.number))) return;
+  if (Restarts(pass, launch)) {
+    if (IsOff(pass, launch)) (void)KeepStopped(pass, launch, machine);
+    return;
+  }
+  if (MayBeStarted(pass, launch) || !IsOff(pass, launch)) return;
   CloseGone(pass, launch,
             "the provider says it is stopped" + (machine.why.empty() ? "" : ": " + machine.why));
 }
@@ -85,6 +86,13 @@ bool AwaitsTwin(Pass& pass, Launch& launch, const MachineSeen& gone) {
   return true;
 }
 
+// What its node said before it was stopped says nothing of how it is.
+void CheckComingBack(Pass& pass, Launch& launch, const MachineSeen& machine) {
+  if (!IsSilentSincePower(pass, launch) || *machine.up_for <= kReportWithin) return;
+  CloseLaunch(pass, launch, CloseReason::kLost,
+              "no report within " + HumanDuration(kReportWithin) + " of being started again");
+}
+
 void CheckPresent(Pass& pass, Launch& launch, const MachineSeen& machine) {
   NoteMet(pass, &launch, machine);
   if (machine.state == MachineState::kGone) {
@@ -99,6 +107,8 @@ void CheckPresent(Pass& pass, Launch& launch, const MachineSeen& machine) {
     return;
   }
   if (machine.state == MachineState::kStopped) return CheckStopped(pass, launch, machine);
+  NoteUp(pass, launch);
+  if (IsAwaitedBack(pass, launch)) return CheckComingBack(pass, launch, machine);
   const ReportSeen* report = pass.NewestReport(launch.number);
   const bool queued = machine.state == MachineState::kQueued && !BugIsOn("queued-is-late");
   if (queued && report == nullptr) return;
@@ -128,7 +138,8 @@ void CheckAbsent(Pass& pass, Launch& launch) {
     }
   } else if (absent) {
     CloseGone(pass, launch, "the provider does not list it any more");
-  } else if (report != nullptr && Silent(*report) && IsPatienceOver(pass, launch)) {
+  } else if (report != nullptr && Silent(*report) && IsPatienceOver(pass, launch) &&
+             !IsAwaitedBack(pass, launch)) {
     CloseSilent(pass, launch, *report);
   }
 }

@@ -112,6 +112,22 @@ bool NoteOutcomes(Job& job, const std::vector<SendOutcome>& outcomes, WallTime a
   return changed;
 }
 
+bool NoteStarts(Job& job, const std::vector<StartOutcome>& outcomes, WallTime at) {
+  bool changed = false;
+  for (const StartOutcome& outcome : outcomes) {
+    for (Launch& launch : job.launches) {
+      const bool its = !launch.closed && launch.instance_id == outcome.instance_id;
+      if (!its || !launch.stopped_since || !outcome.refusal) continue;
+      launch.start_refusal = outcome.refusal;
+      launch.start_refusal->at = at;
+      launch.start_refusal->wait = std::clamp(outcome.refusal->wait, Duration{}, kLongestWait);
+      launch.start_refusal->message = CutText(outcome.refusal->message, kMostMessage);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
 Refusal LateRefusal(const Job& job, const Request& request, Refusal told, WallTime at) {
   Refusal late = Heard(job, request, std::move(told), at, true);
   const int64_t times = std::min(TimesBefore(job, request, at), kMostDoublings);

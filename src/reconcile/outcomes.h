@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
@@ -23,6 +24,21 @@ struct SendOutcome {
 // machine, if anybody is (the submitter, at its first send): its being denied is final. Else it is
 // the asker's own trouble, and others may do better.
 bool NoteOutcomes(Job& job, const std::vector<SendOutcome>& outcomes, WallTime at, bool judge);
+
+// What became of one Start.
+struct StartOutcome {
+  std::string instance_id;
+  std::optional<Refusal> refusal;
+};
+
+// Of one pass.
+struct Outcomes {
+  std::vector<SendOutcome> sends;
+  std::vector<StartOutcome> starts;
+};
+
+// The same for those: into the open launches that have the machines.
+bool NoteStarts(Job& job, const std::vector<StartOutcome>& outcomes, WallTime at);
 
 // As it gets into the record that a machine of `request` died before it was up: a lasting answer
 // that all can read, so that *denied* is final. The next request for the same waits for a minute,

@@ -105,7 +105,23 @@ void CloseBornDead(Pass& pass, Launch& launch, const MachineSeen& machine);
 bool IsToldLater(const Pass& pass, const Launch& launch);
 
 // stopped.cc: machines whose power is off.
-// Whether the stopped machine of `launch` is worth its coming up again.
+// The job wants the machine of `launch` again once it was stopped, and its place can give it.
+bool Restarts(const Pass& pass, const Launch& launch);
+// The machine of the open `launch` is seen to be off, and no newer word of its node says otherwise.
+bool IsOff(const Pass& pass, const Launch& launch);
+// It was given power, and its node has not spoken since.
+bool IsSilentSincePower(const Pass& pass, const Launch& launch);
+// Its platform has said that it will stop it, and it comes up again afterwards.
+bool IsStopNotice(const Pass& pass, const Launch& launch);
+// Its node had begun; it is about to be stopped, is off, or comes up again: the attempt that has it
+// next waits for it.
+bool IsAwaitedBack(const Pass& pass, const Launch& launch);
+// Keeps the stopped machine's launch for its coming up again, or closes it where nobody waits for
+// that any more: false.
+bool KeepStopped(Pass& pass, Launch& launch, const MachineSeen& machine);
+// Its node has spoken again.
+void NoteUp(Pass& pass, Launch& launch);
+// Whether the stopped machine of `launch`, of any job, is worth its coming up again.
 bool MayBeStarted(const Pass& pass, const Launch& launch);
 void ChooseStarts(Pass& pass);
 

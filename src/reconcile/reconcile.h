@@ -106,11 +106,13 @@ struct Decision {
 Decision Reconcile(const Job& job, const JobSpec& spec, const Observed& seen);
 
 // Times that reconcile goes by; all by the store's clock.
-inline constexpr Duration kSendWithin = Duration::Minutes(10);    // a launch's not_after
-inline constexpr Duration kAppearWithin = Duration::Minutes(1);   // not_after to being listed
-inline constexpr Duration kReportWithin = Duration::Minutes(10);  // that or power to first report
-inline constexpr Duration kStartPause = Duration::Minutes(1);     // between two Starts
-inline constexpr Duration kSilentAfter = Duration::Seconds(90);   // no new report
+inline constexpr Duration kSendWithin = Duration::Minutes(10);     // a launch's not_after
+inline constexpr Duration kAppearWithin = Duration::Minutes(1);    // not_after to being listed
+inline constexpr Duration kReportWithin = Duration::Minutes(10);   // that or power to first report
+inline constexpr Duration kStartPause = Duration::Minutes(1);      // between two Starts
+inline constexpr Duration kRestartWithin = Duration::Minutes(20);  // seen off to heard of again
+inline constexpr Duration kStopSlack = Duration::Minutes(5);       // a notice's end to being off
+inline constexpr Duration kSilentAfter = Duration::Seconds(90);    // no new report
 inline constexpr Duration kSecondLookAfter = Duration::Seconds(30);  // at what is not listed
 inline constexpr Duration kTwinMayBegin = Duration::Seconds(60);     // on a record that it has read
 inline constexpr Duration kLingerAfterClose = Duration::Seconds(60);  // to upload and power off

@@ -249,6 +249,8 @@ const Bad kBad[] = {
     {"job_recovery: FAILOVR\nrun: x", "1:15", "Did you mean 'FAILOVER'?"},
     {"job_recovery: {max_restarts_on_errors: -1}\nrun: x", "1:40", "is -1, which is out of range"},
     {"job_recovery: {recover_on_exit_codes: [1, 256]}\nrun: x", "1:43", "is 256, which is out of"},
+    {"on_stop: restarts\nrun: x", "1:10",
+     "'on_stop' cannot be 'restarts'. Did you mean 'restart'?"},
     {"recovery: nodes\nrun: x", "1:11", "'recovery' cannot be 'nodes'. Did you mean 'node'?"},
     {"config: {stoker: {ending: docker}}\nrun: x", "1:27", "Possible: pidns, cgroup, subreaper"},
     {"contract: k8s\nrun: x", "1:11", "'contract' cannot be 'k8s'"},

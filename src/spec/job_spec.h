@@ -120,6 +120,9 @@ struct AwsSpec {
 
 enum class RecoveryMode { kNode, kController };
 
+// What becomes of a machine whose power its platform or a person turns off, and whose disk stays.
+enum class OnStop { kReplace, kRestart };
+
 struct JobSpec {
   std::string name;     // IsSafeName
   std::string workdir;  // absolute on the submitting machine; "" = none
@@ -143,6 +146,7 @@ struct JobSpec {
   SlurmSpec slurm;
   AwsSpec aws;
   RecoveryMode recovery = RecoveryMode::kNode;
+  OnStop on_stop = OnStop::kReplace;
   Duration stop_grace = Duration::Seconds(30);  // SIGTERM to SIGKILL
   std::string ending;  // "", "pidns", "cgroup", "subreaper" (config.stoker.ending)
   bool operator==(const JobSpec&) const = default;

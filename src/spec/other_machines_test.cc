@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "spec/parse.h"
+#include "spec/print.h"
 
 namespace stoker {
 namespace {
@@ -36,6 +37,15 @@ constexpr const char* kElsewhere = R"(resources:
 config: {kubernetes: {pod_config: {}}, stoker: {ending: CGroup}}
 run: x
 )";
+
+TEST(OnStop, IsReplaceUnlessSaid) {
+  const auto parsed = ParseJobSpecAll("on_stop: restart\nrun: x", ParseOptions());
+  EXPECT_TRUE(parsed.errors.empty());
+  EXPECT_EQ(parsed.spec.on_stop, OnStop::kRestart);
+  EXPECT_EQ(ParseStoredSpec(PrintJobSpec(parsed.spec))->on_stop, OnStop::kRestart);
+  const auto plain = ParseJobSpecAll("on_stop: replace\nrun: x", ParseOptions());
+  EXPECT_EQ(plain.spec.on_stop, OnStop::kReplace);
+}
 
 TEST(OtherMachines, AreIgnoredWhereTheCommandLineSaysHere) {
   const ParsedSpec parsed = ParseJobSpecAll(kElsewhere, Here());

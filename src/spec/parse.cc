@@ -259,6 +259,11 @@ void ReadJobFile(const YamlNode& root, ParseState* state) {
        [=](const YamlNode& v) {
          if (const auto m = ReadRecovery(v, "recovery", reader)) spec->recovery = *m;
        }},
+      {"on_stop",
+       [=](const YamlNode& v) {
+         const auto choice = reader->Choice(v, "on_stop", {"replace", "restart"});
+         if (choice == "restart") spec->on_stop = OnStop::kRestart;
+       }},
       {"stop_grace", [=](const YamlNode& v) { ReadStopGrace(v, state); }},
       {"config", [=](const YamlNode& v) { ReadConfig(v, here, reader, spec); }},
   };

@@ -150,6 +150,7 @@ std::string PrintJobSpec(const JobSpec& spec) {
   }
   out += std::string("recovery: ") +
          (spec.recovery == RecoveryMode::kNode ? "node" : "controller") + "\n";
+  if (spec.on_stop == OnStop::kRestart) out += "on_stop: restart\n";
   out += "stop_grace: " + FormatDuration(spec.stop_grace) + "\n";
   if (!spec.ending.empty()) out += "config:\n  stoker:\n    ending: " + spec.ending + "\n";
   return out;

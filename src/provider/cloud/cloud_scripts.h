@@ -17,6 +17,17 @@ off() {
   sleep 180
   systemctl poweroff -f -f || poweroff -f
 }
+if [ -n "$GRACE" ] && [ ! -e /run/stoker-graced ]; then
+  : >/run/stoker-graced
+  at=
+  read -r at </var/lib/stoker/deadline
+  least=$(($(date +%s) + GRACE))
+  case $at in '' | *[!0-9]*) at=$least ;; esac
+  if [ "$at" -lt "$least" ]; then
+    echo "$least" >/var/lib/stoker/deadline.new
+    mv /var/lib/stoker/deadline.new /var/lib/stoker/deadline
+  fi
+fi
 seen=
 while :; do
   read -r up rest </proc/uptime

@@ -108,7 +108,7 @@ class Ec2 : public Provider {
     return Change(id, "TerminateInstances").status;
   }
 
-  Status Start(const std::string& id) override {
+  StartAnswer Start(const std::string& id) override {
     STOKER_ASSIGN(const std::optional<Instance> found, Find(id));
     const Status gone(Code::kNotFound, id + " is gone");
     if (!found || found->seen.state == InstanceState::kGone) return gone;
@@ -120,7 +120,7 @@ class Ec2 : public Provider {
     if (changed.code == "IncorrectInstanceState") {
       return Status(Code::kBusy, changed.status.message());
     }
-    return changed.status;
+    return changed.refusal ? StartAnswer(*changed.refusal) : StartAnswer(changed.status);
   }
 
   Status Interrupt(const std::string& id, Duration lead) override {
@@ -135,6 +135,7 @@ class Ec2 : public Provider {
   struct Changed {
     Status status;
     std::string code;  // of EC2's refusal
+    std::optional<Refusal> refusal;
   };
 
   // What this process lacks is not EC2's word, but it has done nothing either.
@@ -289,12 +290,13 @@ class Ec2 : public Provider {
     }
     const Call call{"ec2", region, action, {{"InstanceId.1", id}}};
     const auto reply = api_->Repeat(call);
-    if (!reply.ok()) return {reply.status(), ""};
-    if (!reply->failure) return {Status::Ok(), ""};
+    if (!reply.ok()) return {reply.status(), "", {}};
+    if (!reply->failure) return {Status::Ok(), "", {}};
     if (reply->failure->code == "InvalidInstanceID.NotFound" && action == "TerminateInstances") {
-      return {Status::Ok(), ""};
+      return {Status::Ok(), "", {}};
     }
-    return {StatusOf(Described(call) + " of " + id, *reply->failure), reply->failure->code};
+    return {StatusOf(Described(call) + " of " + id, *reply->failure), reply->failure->code,
+            RefusalOf(*reply->failure)};
   }
 
   const std::shared_ptr<AwsApi> api_;

@@ -31,6 +31,8 @@ Result<std::string> StartupScript(const LaunchRequest& request, const Options& o
   using cloud::SetVariable;
   const std::string env =
       SetVariable("LIMIT", std::to_string(std::max<int64_t>(request.limit.ms / 1000, 60))) +
+      // One that was off for long is given time to renew its lease.
+      (options.restart ? SetVariable("GRACE", "900") : "") +
       SetVariable("DIGEST", request.binary_digest) +
       SetVariable("PERIOD", std::to_string(options.blob_period)) +
       SetVariable("BASE", BlobBase(bucket, options)) +

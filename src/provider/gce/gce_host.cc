@@ -98,6 +98,8 @@ class Watched {
 struct Promised {
   bool long_notice = false;  // Google tells of a preemption 120 s before
   bool gpus = false;
+  bool stops = false;  // taken, it is stopped, and its job wants it again
+  bool spot = false;
   WallTime armed;  // when Google deletes the machine
 };
 
@@ -119,16 +121,19 @@ class GceNotices {
     const auto add = [&](const std::string& action, WallTime until) {
       if (!first || until < first->until) first = Notice{action, until};
     };
+    const std::string taken = promised_.stops ? "stop" : "terminate";
     if (preempted.text == "TRUE") {
-      add("terminate",
+      add(taken,
           preempted.since + (promised_.long_notice ? gce::kPreemptionNotice : kClassicNotice));
     }
     if (maintenance.text == "TERMINATE_ON_HOST_MAINTENANCE") {
       const WallTime until =
           maintenance.since + (promised_.gpus ? kTerminateNoticeOfGpus : kTerminateNotice);
-      if (until - clock_.Wall() <= kSoonEnough) add("terminate", until);
+      if (until - clock_.Wall() <= kSoonEnough) add(taken, until);
     }
-    if (promised_.armed - clock_.Wall() <= kLeaseNotice) add("terminate", promised_.armed);
+    if (promised_.armed.ms > 0 && promised_.armed - clock_.Wall() <= kLeaseNotice) {
+      add(promised_.spot ? taken : "terminate", promised_.armed);
+    }
     if (first) return first;
     STOKER_TRY(preempted.trouble);
     STOKER_TRY(maintenance.trouble);
@@ -191,7 +196,12 @@ Result<std::unique_ptr<HostPlatform>> MakeGceHost(GceHostOptions options, Clock&
   }
   me.index = static_cast<int>(*index);
   Promised promised;
+  // One that comes up later has outlived it.
   promised.armed = gce::ArmedEnd(me.request);
+  if (promised.armed <= clock.Wall()) promised.armed = WallTime();
+  STOKER_ASSIGN(const auto again, Attribute(metadata, gce::kRestartKey));
+  promised.stops = again.has_value();
+  promised.spot = me.request.ask.market == gce::kSpot;
   STOKER_ASSIGN(const auto notice, Attribute(metadata, gce::kNoticeKey));
   promised.long_notice = notice.has_value();
   STOKER_ASSIGN(const auto gpus, Attribute(metadata, gce::kGpusKey));

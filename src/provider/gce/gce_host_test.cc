@@ -136,6 +136,15 @@ TEST_F(GceHostTest, APreemptionIsHeardAtOnce) {
   EXPECT_LE(notice->until, clock_.Wall() + kClassicNotice);
 }
 
+TEST_F(GceHostTest, OneThatIsWantedAgainIsStopped) {
+  server_.Set(std::string("instance/attributes/") + gce::kRestartKey, "true");
+  auto host = std::move(*Make());
+  server_.Set("instance/preempted", "TRUE");
+  const auto notice = Heard(*host);
+  ASSERT_TRUE(notice);
+  EXPECT_EQ(notice->action, "stop");
+}
+
 TEST_F(GceHostTest, ALongNoticeWasPromised) {
   server_.Set(std::string("instance/attributes/") + gce::kNoticeKey, "120");
   auto host = std::move(*Make());

@@ -121,6 +121,7 @@ class Gce : public Provider {
       if (!instance.unsure && IsNamedByRequest(instance.seen)) out.push_back(instance.seen);
     }
     out.unheard = std::move(heard.unheard);
+    AddStartRefusals(&out);
     AddRefused(ledger_id, job, &out);  // first: it says why, also of those that were there a moment
     AddVanished(ledger_id, job, &out);
     return out;
@@ -129,10 +130,11 @@ class Gce : public Provider {
   Status Terminate(const std::string& id) override {
     STOKER_ASSIGN(const std::optional<Found> found, fleet_.Find(id));
     if (!found) return Status::Ok();
-    return Change("DELETE", *found, "");
+    return Delete(*found);
   }
 
-  Status Start(const std::string& id) override {
+  // Google's no comes in the operation, as a rule: see AddStartRefusals.
+  StartAnswer Start(const std::string& id) override {
     STOKER_ASSIGN(const std::optional<Found> found, fleet_.Find(id));
     if (!found) return Status(Code::kNotFound, id + " is gone");
     const InstanceState state = found->instance.seen.state;
@@ -140,7 +142,11 @@ class Gce : public Provider {
       return Status(Code::kBusy, id + " is still being stopped");
     }
     if (state != InstanceState::kStopped) return Status::Ok();
-    return Change("POST", *found, "/start");
+    const Call call{"POST", PathOf(*found) + "/start"};
+    STOKER_ASSIGN(const Reply reply, api_->Repeat(call));
+    if (!reply.failure) return Status::Ok();
+    if (auto refusal = RefusalOf(*reply.failure)) return *std::move(refusal);
+    return StatusOf(Described(call), *reply.failure);
   }
 
   Result<bool> MayStillRefuse(const std::string& token) {
@@ -307,16 +313,39 @@ class Gce : public Provider {
     seen->freed = true;
     seen->up_for.reset();
     seen->why = "Compute Engine does not have it any more";
-    const std::string zone = ZonePath(place->first, place->second);
-    const std::string filter = "targetLink eq \".*/instances/" + seen->id + "\"";
-    const auto body = api_->Read({"GET", zone + "operations", {{"filter", filter}}});
-    const auto operations = body.ok() ? ParseOperations(*body) : body.status();
+    const auto operations = OperationsOf(seen->id, place->first, place->second);
     for (const Operation& operation : operations.value_or({})) {
       if (!IsTaking(operation.type)) continue;
       seen->ended_by = EndedBy::kPlatform;
       seen->why = operation.type;
     }
     return true;
+  }
+
+  // Why what is off did not come up, where somebody has asked for that: whoever looks finds it.
+  void AddStartRefusals(InstancesSeen* out) {
+    for (InstanceSeen& seen : *out) {
+      const auto place = fleet_.PlaceOf(seen.id);
+      if (seen.state != InstanceState::kStopped || !place) continue;
+      const auto told = OperationsOf(seen.id, place->first, place->second);
+      const Operation* newest = nullptr;
+      for (const Operation& operation : told.value_or({})) {
+        if (operation.type != "start") continue;
+        const bool newer = newest == nullptr || !operation.done || operation.ended > newest->ended;
+        if (newer && (newest == nullptr || newest->done)) newest = &operation;
+      }
+      if (newest == nullptr || !newest->done || newest->errors.empty()) continue;
+      seen.refusal = RefusalOfOperation(newest->errors);
+    }
+  }
+
+  Result<std::vector<Operation>> OperationsOf(const std::string& id, const std::string& project,
+                                              const std::string& zone) {
+    const std::string filter = "targetLink eq \".*/instances/" + id + "\"";
+    STOKER_ASSIGN(
+        const std::string body,
+        api_->Read({"GET", ZonePath(project, zone) + "operations", {{"filter", filter}}}));
+    return ParseOperations(body);
   }
 
   // Of what was asked for here: machines that will not come after all.
@@ -419,14 +448,16 @@ class Gce : public Provider {
     return ids;
   }
 
-  Status Change(const std::string& method, const Found& found, const std::string& action) {
-    const Call call{method, ZonePath(found.project, found.instance.zone) + "instances/" +
-                                found.instance.seen.id + action};
+  static std::string PathOf(const Found& found) {
+    return ZonePath(found.project, found.instance.zone) + "instances/" + found.instance.seen.id;
+  }
+
+  Status Delete(const Found& found) {
+    const Call call{"DELETE", PathOf(found)};
     STOKER_ASSIGN(const Reply reply, api_->Repeat(call));
     if (!reply.failure) return Status::Ok();
     const Status status = StatusOf(Described(call), *reply.failure);
-    if (status.Is(Code::kNotFound) && method == "DELETE") return Status::Ok();
-    return status;
+    return status.Is(Code::kNotFound) ? Status::Ok() : status;
   }
 
   const std::shared_ptr<ComputeApi> api_;

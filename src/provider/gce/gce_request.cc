@@ -48,7 +48,9 @@ Body SchedulingOf(const LaunchRequest& request, const Options& options, const Tr
               {"automaticRestart", !spot},
               // What has a GPU cannot be moved while it runs, and spot is not.
               {"onHostMaintenance", spot || options.gpus > 0 ? "TERMINATE" : "MIGRATE"},
-              {"instanceTerminationAction", "DELETE"},
+              // At a preemption, and at its time. What is not spot is stopped by nothing of that
+              // but its time, at which it is to end.
+              {"instanceTerminationAction", spot && options.restart ? "STOP" : "DELETE"},
               {"terminationTime", FormatRfc3339(ArmedEnd(request))}};
   if (spot && attempt.notice) out["preemptionNoticeDuration"] = SecondsOf(kPreemptionNotice);
   return out;
@@ -70,6 +72,7 @@ Body MetadataOf(const LaunchRequest& request, const Options& options, const std:
   if (request.ask.market == kSpot && attempt.notice) {
     add(kNoticeKey, std::to_string(kPreemptionNotice.ms / 1000));
   }
+  if (options.restart) add(kRestartKey, "true");
   if (options.gpus > 0) {
     add(kGpusKey, std::to_string(options.gpus));
     // Images for deep learning ask for this at their first boot.

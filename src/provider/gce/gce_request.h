@@ -28,6 +28,7 @@ inline constexpr char kExpiresLabel[] = "stoker-expires";  // seconds since 1970
 
 // Of the metadata: how many seconds of notice Google promised, and how many GPUs the machine has.
 inline constexpr char kNoticeKey[] = "stoker-notice";
+inline constexpr char kRestartKey[] = "stoker-restart";  // its job wants it again once stopped
 inline constexpr char kGpusKey[] = "stoker-gpus";
 // For programs, which need no stoker to read them: the job's id, and JSON objects of what the job
 // file says: {"lr":0.1}, {"train":"gs://bucket/train"}.

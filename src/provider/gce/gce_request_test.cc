@@ -81,6 +81,19 @@ TEST(GceRequest, OneMachineOfSpot) {
   EXPECT_EQ(plain.dump().find(kNoticeKey), std::string::npos);
 }
 
+TEST(GceRequest, OneThatIsWantedAgainIsStoppedWhereItIsTaken) {
+  Options options;
+  options.restart = true;
+  EXPECT_EQ(*ParseOptions(EncodeOptions(options)), options);
+  LaunchRequest request = Entry(1);
+  const json spot = Body(request, options);
+  EXPECT_EQ(spot["scheduling"]["instanceTerminationAction"], "STOP");
+  EXPECT_NE(spot.dump().find(kRestartKey), std::string::npos);
+  request.ask.market = kStandard;
+  // Nothing stops it but its time.
+  EXPECT_EQ(Body(request, options)["scheduling"]["instanceTerminationAction"], "DELETE");
+}
+
 TEST(GceRequest, SeveralAreAllOrNone) {
   LaunchRequest request = Entry(3);
   request.ask.market = kStandard;

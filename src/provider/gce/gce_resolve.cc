@@ -232,6 +232,7 @@ Result<Options> OptionsOf(ComputeApi& api, const GceWish& wish) {
     STOKER_ASSIGN(options.network, FindNetwork(api, wish.project, name, wish.subnetwork.empty()));
   }
   options.external_ip = wish.external_ip;
+  options.restart = wish.restart;
   options.service_account =
       wish.service_account.empty() ? UsualServiceAccount(wish.project) : wish.service_account;
   options.disk_gib = wish.disk_gib.value_or(0);

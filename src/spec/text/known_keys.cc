@@ -149,6 +149,7 @@ std::string_view HomeOfKey(std::string_view key) {
       {"inputs", kTopLevel},
       {"limits", kTopLevel},
       {"recovery", kTopLevel},
+      {"on_stop", kTopLevel},
       {"stop_grace", kTopLevel},
       {"config", kTopLevel},
   };

@@ -57,12 +57,17 @@ bool ShareAny(const std::vector<Place>& places, const std::vector<Offer>& offers
   });
 }
 
+std::vector<Place> PlacesIn(const std::vector<Offer>& offers) {
+  std::vector<Place> places;
+  for (const Offer& offer : offers) places.push_back(offer.ask.place);
+  return places;
+}
+
+// Where there was no room, the same with more places to choose from is another wish (seed 1740).
 bool GoesThere(const Job& job, const std::vector<Offer>& offers) {
   const Move* before = MoveUnderWay(job);
-  if (before == nullptr) return false;
-  std::vector<Place> target;
-  for (const Offer& offer : before->offers) target.push_back(offer.ask.place);
-  return AllAmong(target, offers);
+  return before != nullptr && AllAmong(PlacesIn(before->offers), offers) &&
+         AllAmong(PlacesIn(offers), before->offers);
 }
 
 }  // namespace

@@ -248,14 +248,14 @@ def test_notice(results, pool, here, there):
 def test_move(results, pool, here, there):
     """From this machine to a box and back: the same job, no step trained twice."""
     (here.work / "moves.py").write_text(MOVABLE)
-    job = here.submit("--name", "moves", "--", PYTHON, "moves.py", "500")
+    job = here.submit("--name", "moves", "--", PYTHON, "moves.py", "900")
     here.wait_for("its first steps", lambda: "step 5" in here.stoker("logs", job).stdout)
     for where in ("ssh/lab", "local"):
         moved = here.stoker("move", job, "--infra", where, "--in", "4s", timeout=120)
         results.check(f"it moves to {where}", moved.returncode == 0, moved.stderr)
     ended(results, here, "and ends there", job)
     told = steps_told(here.stoker("logs", job).stdout)
-    results.check("no step is trained twice", told == list(range(1, 501)), told)
+    results.check("no step is trained twice", told == list(range(1, 901)), told)
     shown = here.job(job)
     providers = [launch["provider"] for launch in shown["launches"]]
     results.check("here, there, here", providers == ["local", "ssh", "local"], shown["launches"])

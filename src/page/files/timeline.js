@@ -37,7 +37,7 @@
       var y = top + i * lane, ended = attempt.ended ? s.time(attempt.ended) : end;
       var opened = s.time(attempt.opened), running = attempt.running ? s.time(attempt.running) : NaN;
       var reason = attempt.ending ? attempt.ending.reason : '';
-      var kind = !attempt.ended ? '' : reason === 'Completed' ? ' good' : /Interrupted|Cancelled|Superseded/.test(reason) ? '' : ' bad';
+      var kind = !attempt.ended ? '' : reason === 'Completed' ? ' good' : /Interrupted|Moved|Cancelled|Superseded/.test(reason) ? '' : ' bad';
       s.add(svg, s.svg('text', {'class': 'label', x: 0, y: y + 16}, 'attempt ' + attempt.number));
       var until = isNaN(running) ? ended : running;
       s.add(svg, title(s.svg('rect', {'class': 'stage', x: x(opened), y: y + 6, width: Math.max(1, x(until) - x(opened)), height: 12, rx: 2}),

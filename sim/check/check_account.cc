@@ -118,11 +118,12 @@ class CheapestFirst : public Observer {
 
  private:
   void CheckChoice(const Job& before, const Job& after, const Request& request) {
-    const auto chosen = std::find_if(after.offers.begin(), after.offers.end(), [&](const Offer& o) {
+    const std::vector<Offer>& offers = OffersNow(after);
+    const auto chosen = std::find_if(offers.begin(), offers.end(), [&](const Offer& o) {
       return o.ask.place == request.ask.place;
     });
-    if (chosen == after.offers.end() || !chosen->price || HasOthersThere(after, request)) return;
-    for (const Offer& other : after.offers) {
+    if (chosen == offers.end() || !chosen->price || HasOthersThere(after, request)) return;
+    for (const Offer& other : offers) {
       const bool cheaper =
           other.rank == chosen->rank && other.price && *other.price < *chosen->price;
       if (!cheaper && other.rank >= chosen->rank) continue;

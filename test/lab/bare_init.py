@@ -159,7 +159,8 @@ class Keeper:
         if self.cut is None:
             self.cut = time.monotonic() + self.unit.number('TimeoutStopSec', 90)
             mixed = self.unit.service.get('KillMode') == 'mixed'
-            self.signal([pid] if mixed else self.descendants(), signal.SIGTERM)
+            for number in (signal.SIGTERM, signal.SIGCONT):
+                self.signal([pid] if mixed else self.descendants(), number)
 
     def clear(self):
         while left := self.descendants():

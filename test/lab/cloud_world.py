@@ -117,9 +117,9 @@ class CloudWorld(World):
         return record['state'], runs, reasons
 
     def noticed(self, job):
-        """The attempts whose log says that a machine is to be taken, once for each such line."""
+        """Where its log says that a machine is to be taken: [(attempt, what it says)]."""
         read = self.stoker('logs', job, '--json', check=True).stdout.splitlines()
-        return [line['attempt'] for line in map(json.loads, read)
+        return [(line['attempt'], line['text']) for line in map(json.loads, read)
                 if line['text'].startswith('stoker: notice: ')]  # fmt: skip
 
     def result(self, job):

@@ -174,6 +174,13 @@ class Room:
         """stoker's, or None."""
         return self.held.agent()
 
+    def journal(self):
+        """What its services have said: without systemd they say it on the console."""
+        if self.held.bare:
+            return self.console()
+        kept = (self.folder / 'disk').glob('var/log/journal/*/*.journal')
+        return b''.join(each.read_bytes() for each in kept)
+
     def console(self):
         try:
             return (self.folder / 'console').read_bytes()

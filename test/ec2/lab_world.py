@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A World whose jobs run on the lab's machines of EC2."""
 
-import pathlib
 import time
 
 from cloud_world import CloudWorld
@@ -36,8 +35,8 @@ class LabWorld(CloudWorld):
 
     def spooled(self, machine):
         """What its disk has of the log."""
-        disk = pathlib.Path(self.lab.folder) / machine.id / 'disk'
-        return ''.join(each.read_text(errors='replace') for each in disk.glob('**/spool/*/*.log'))
+        found = self.files_on(machine, '**/spool/*/*.log')
+        return ''.join(each.read_text(errors='replace') for each in found)
 
     def notice(self, machine, lead):
         """As the spot market gives it; at its end the machine is taken away. Returns when."""

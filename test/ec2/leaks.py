@@ -247,7 +247,6 @@ def test_stopped_watched(lab, check):
         reason, _ = gone(world, machine, 400)
         say('an agent under SIGSTOP', 'who looks', time.monotonic() - begun)
         check('frozen: who looks ends its machine', reason == USER and enders(lab, machine), reason)
-        world.machine(job, 1, 120)
         world.over(job)
         check('frozen: the job succeeds', world.told(job)[0] == 'Succeeded', world.job(job))
         looks.terminate()

@@ -77,11 +77,17 @@ class CloudWorld(World):
 
         return self.wait_for(f'machine {at} of {job}', there, limit, 0.2)
 
+    def files_on(self, machine, pattern):
+        """Of its disk; none at the moment in which a folder there goes."""
+        try:
+            return list((pathlib.Path(self.lab.folder) / machine.id / 'disk').glob(pattern))
+        except OSError:
+            return []
+
     def step_on(self, machine):
         """What its disk says; 0 before there is any."""
-        disk = pathlib.Path(self.lab.folder) / machine.id / 'disk'
         steps = [0]
-        for found in disk.glob('**/state.txt'):
+        for found in self.files_on(machine, '**/state.txt'):
             try:
                 steps.append(int(found.read_text() or 0))
             except (OSError, ValueError):

@@ -105,6 +105,10 @@ Plan LeavesWhenTold(uint64_t seed);
 Plan RefusedForGood(uint64_t seed);
 // A program that fails, and a machine that dies as soon as the record says so.
 Plan FailsAndIsGone(uint64_t seed);
+// A job that fails, and whose machines are to be kept for a while.
+Plan FailsAndIsKept(uint64_t seed);
+// The same, which users cancel as it fails.
+Plan CancelledAsItFails(uint64_t seed);
 // Machines of a gang die under it.
 Plan LostPeer(uint64_t seed);
 

@@ -27,6 +27,12 @@ class EverythingEnds : public Observer {
   void OnRecord(const Job&, const Job& after, const std::string&) override {
     for (const Launch& launch : after.launches) {
       if (launch.closed) closed_.try_emplace({after.id, launch.number}, world_.now());
+      // By the store's clock, which is the platform's.
+      if (launch.kept_until) {
+        int64_t& end = closed_[{after.id, launch.number}];
+        end = std::max(end, launch.kept_until->ms - kEpochMs);
+        kept_.insert({after.id, launch.number});
+      }
     }
   }
 
@@ -38,7 +44,9 @@ class EverythingEnds : public Observer {
       if (fault.kind == "hang") return;
     }
     const std::string& job = machine.request.job;
-    if (machine.why == "its limit is over") Breach(job, machine.id + " was left until its limit");
+    const bool kept = kept_.contains({job, machine.launch()});
+    if (!kept && machine.why == "its limit is over")
+      Breach(job, machine.id + " was left until its limit");
     const std::optional<int64_t> others = OthersClosed(machine);
     if (!others) return;
     const int64_t could = std::max({*others, CouldBeEnded(), machine.away_until});
@@ -124,6 +132,7 @@ class EverythingEnds : public Observer {
   World& world_;
   BucketClient client_;
   std::map<std::pair<std::string, int>, int64_t> closed_;
+  std::set<std::pair<std::string, int>> kept_;
 };
 
 // everything-ends, also where nobody looks: a node whose end is in the store, while nobody moves

@@ -133,6 +133,7 @@ void WatchOne(World& world, Checks* all) {
   AddLateChecks(world, &checks);
   AddGangChecks(world, &checks);
   AddStartChecks(world, &checks);
+  AddKeptChecks(world, &checks);
   AddEndChecks(world, &checks);
   for (auto& check : checks) {
     world.Watch(check.get());

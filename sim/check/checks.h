@@ -24,6 +24,7 @@ void AddLogChecks(World& world, Checks* checks);         // every line of what e
 void AddLedgerChecks(World& world, Checks* checks);      // blobs-kept
 void AddLateChecks(World& world, Checks* checks);        // what comes after its time
 void AddGangChecks(World& world, Checks* checks);        // gang
+void AddKeptChecks(World& world, Checks* checks);        // kept
 void AddAccountChecks(World& world, Checks* checks);     // foreign, expiry, price, owner
 void AddMoveChecks(World& world, Checks* checks);        // moved
 void AddStartChecks(World& world, Checks* checks);       // same-machine

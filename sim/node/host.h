@@ -50,6 +50,7 @@ class Host {
   std::map<int, std::vector<Said>> said;  // by attempt; of rank 0, where the job has a rule
   std::string boot_id;
   bool shutting_down = false;
+  bool kept = false;  // its time is not moved any more; on its disk
 
  private:
   void StartAgent();

@@ -109,7 +109,8 @@ void NodeAgent::Loop() {
       events_.pop_front();
       Handle(event);
     }
-    if (!lease_renewed_ || Now().mono - *lease_renewed_ >= kRenewEvery) {
+    const bool moves = !host_.kept;
+    if (moves && (!lease_renewed_ || Now().mono - *lease_renewed_ >= kRenewEvery)) {
       lease_renewed_ = Now().mono;
       host_.world.cloud().Renew(host_.id, host_.world.now() + host_.request.limit.ms);
     }
@@ -272,6 +273,13 @@ void NodeAgent::Do(const Publish&) {
 }
 
 void NodeAgent::Do(const Hurry&) { bell_.Notify(); }
+// As provider/cloud/cloud_host.cc.
+void NodeAgent::Do(const KeepMachine& action) {
+  host_.kept = true;
+  const Duration left = action.until - host_.clock.Wall();
+  host_.world.cloud().Renew(host_.id, host_.world.now() + left.ms);
+}
+
 void NodeAgent::Do(const PowerOff&) { off_ = true; }
 
 }  // namespace stoker::sim

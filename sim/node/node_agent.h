@@ -56,6 +56,7 @@ class NodeAgent {
   void Do(const FinalizeAttempt& action);
   void Do(const Publish& action);
   void Do(const Hurry& action);
+  void Do(const KeepMachine& action);
   void Do(const PowerOff& action);
   void Claim(int attempt, int rank);
   void Finalize(FinalizeAttempt action, int rank);

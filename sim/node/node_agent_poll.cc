@@ -92,7 +92,7 @@ void NodeAgent::Pass() {
   pace_->Looked(begun.mono, pass->job, pass->reports, pass->machines, pass->changed);
   if (pass->trouble) pace_->Disturb();
   if (pass->changed) bell_.Notify();
-  Post(RecordRead{pass->job, begun});
+  Post(RecordRead{pass->job, begun, pass->store_now});
   ReportsRead reports;
   for (const ReportSeen& seen : pass->reports) reports.reports.push_back(seen.report);
   Post(std::move(reports));
@@ -110,7 +110,7 @@ void NodeAgent::Poll() {
 
 std::optional<Notice> NodeAgent::NoticeNow() const {
   const CloudMachine* machine = host_.world.cloud().Find(host_.id);
-  if (machine == nullptr) return std::nullopt;
+  if (machine == nullptr || host_.kept) return std::nullopt;
   return machine->notice;
 }
 

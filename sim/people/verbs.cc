@@ -27,6 +27,7 @@ JobSpec SpecOf(const JobPlan& plan, int index) {
   spec.checkpoints.quiet = plan.quiet;
   spec.limits.max_duration = plan.max_duration;
   spec.limits.stall = plan.stall;
+  spec.keep_failed = plan.keep_failed;
   if (plan.stale_points > 0) {
     spec.stop_when.push_back(
         {"loss does not fall for " + std::to_string(plan.stale_points) + " points", false});
@@ -125,7 +126,11 @@ void CancelJob(Session& session, const std::string& job) {
       return true;
     });
   });
-  if (read.ok() && !IsFinal(read->job.state)) Attach(session, job, -1);
+  if (!read.ok()) return;
+  if (!IsFinal(read->job.state)) return Attach(session, job, -1);
+  // Its machines may be kept: then that is what is meant.
+  if (!KeptUntil(read->job, now)) return;
+  (void)Insist(session, [&] { return EndKeptInRecord(*session.ledger, job, kUser); });
 }
 
 void MoveJob(Session& session, int plan_index, const std::string& job, int number) {

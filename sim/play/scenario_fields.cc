@@ -130,6 +130,7 @@ const std::vector<Field<JobPlan>>& JobFields() {
       OfJob<&JobPlan::recover_on_exit_codes>("recover-on-exit-code", Unit::kNumber),
       OfJob<&JobPlan::max_duration>("max-duration", Unit::kTime),
       OfJob<&JobPlan::stall>("stall", Unit::kTime),
+      OfJob<&JobPlan::keep_failed>("keep-failed", Unit::kTime),
       AtLeast(0, OfJob<&JobPlan::stale_points>("stale-points", Unit::kNumber)),
       OfJob<&JobPlan::stop_grace>("stop-grace", Unit::kTime),
       OfJob<&JobPlan::quiet>("quiet", Unit::kTime),

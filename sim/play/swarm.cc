@@ -345,6 +345,18 @@ void DrawMoves(uint64_t seed, Plan* plan) {
   }
 }
 
+// Machines of jobs that fail are kept for a while, some until a user has seen enough.
+void DrawKept(uint64_t seed, Plan* plan) {
+  Prng rng(Prng(seed * 2 + 1).Next() ^ 0x6b657074);
+  if (!rng.Chance(1, 6)) return;
+  for (JobPlan& job : plan->jobs) {
+    job.keep_failed = Duration::Ms(rng.Between(60'000, 900'000));
+    const bool enough = rng.Chance(1, 4);
+    const int64_t seen = rng.Between(0, 600'000);
+    if (enough) job.cancel_at.push_back(plan->calm + seen);
+  }
+}
+
 }  // namespace
 
 Plan DrawPlan(uint64_t seed) {
@@ -360,6 +372,7 @@ Plan DrawPlan(uint64_t seed) {
   DrawLedger(seed, &plan);
   DrawAccount(seed, &plan);
   DrawMoves(seed, &plan);
+  DrawKept(seed, &plan);
   return plan;
 }
 

@@ -66,6 +66,7 @@ struct JobPlan {
   std::vector<int> recover_on_exit_codes;
   std::optional<Duration> max_duration;
   std::optional<Duration> stall;
+  std::optional<Duration> keep_failed;
   int stale_points = 0;  // stop_when: its loss does not fall for so many points; 0 = no rule
   Duration stop_grace = Duration::Seconds(30);
   Duration quiet = Duration::Seconds(2);

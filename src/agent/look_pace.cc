@@ -33,6 +33,10 @@ bool Completed(const NodeReport& report) {
 
 bool IsUndisturbed(const Job& job, const std::vector<ReportSeen>& reports,
                    const std::vector<MachineSeen>& machines) {
+  // Whose machines are kept: their time is in the record.
+  const auto kept = [](const Launch& launch) { return launch.kept_until.has_value(); };
+  if (IsFinal(job.state) && std::any_of(job.launches.begin(), job.launches.end(), kept))
+    return true;
   if (job.state != JobState::kRunning || job.cancel || job.attempts.empty()) return false;
   const Attempt& attempt = job.attempts.back();
   if (attempt.state != AttemptState::kRunning || attempt.ending) return false;

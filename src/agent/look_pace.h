@@ -17,7 +17,8 @@
 namespace stoker {
 
 // True when what a whole look saw leaves nothing to wait for: one attempt, whose nodes train, or
-// have completed while others train; no notice, no end, no machine and no launch beside it.
+// have completed while others train; no notice, no end, no machine and no launch beside it. Or the
+// job has failed, and its machines are kept.
 bool IsUndisturbed(const Job& job, const std::vector<ReportSeen>& reports,
                    const std::vector<MachineSeen>& machines);
 

@@ -40,9 +40,9 @@ bool HasProgram(AgentPhase phase) {
 }  // namespace
 
 std::string_view Name(AgentPhase phase) {
-  static constexpr std::string_view kNames[] = {"idle",     "waiting",    "claiming", "staging",
-                                                "ready",    "running",    "stopping", "killing",
-                                                "checking", "finalizing", "ended",    "off"};
+  static constexpr std::string_view kNames[] = {
+      "idle",    "waiting",  "claiming",   "staging", "ready", "running", "stopping",
+      "killing", "checking", "finalizing", "ended",   "kept",  "off"};
   return kNames[static_cast<size_t>(phase)];
 }
 
@@ -77,6 +77,7 @@ std::optional<MonoTime> Supervisor::wake() const {
     if (config_.stall) consider(last_activity_ + *config_.stall);
   }
   if (phase_ == AgentPhase::kStopping && kill_at_) consider(*kill_at_);
+  if (phase_ == AgentPhase::kKept) consider(kept_end_->mono);
   if (cancelled_) consider(*cancelled_ + config_.stop_grace + kLeaveAfterCancel);
   return first;
 }
@@ -88,7 +89,7 @@ std::optional<MonoTime> Supervisor::saves_until() const {
 
 bool Supervisor::publishes() const {
   return report_.attempt > 0 && phase_ != AgentPhase::kIdle && phase_ != AgentPhase::kClaiming &&
-         phase_ != AgentPhase::kOff;
+         phase_ != AgentPhase::kKept && phase_ != AgentPhase::kOff;
 }
 
 void Supervisor::SetPhase(AgentPhase phase, NodePhase shown, Actions& out) {
@@ -352,7 +353,7 @@ void Supervisor::HeedMove(const Job& job, Instant now, Actions& out) {
 
 void Supervisor::HeedNotices(Instant now, Actions& out) {
   const std::optional<Notice>& notice = taken_ ? taken_ : moves_;
-  if (notice == report_.notice) return;
+  if (notice == report_.notice || phase_ == AgentPhase::kKept) return;
   report_.notice = notice;
   if (publishes()) {
     out.push_back(Publish{});
@@ -431,6 +432,11 @@ void Supervisor::CheckTimes(Instant now, Actions& out) {
     phase_ = AgentPhase::kOff;
     out.push_back(PowerOff{"its end is in the store, and nobody has taken note of it for " +
                            HumanDuration(kLeaveAfterEnd)});
+    return;
+  }
+  if (phase_ == AgentPhase::kKept && now.mono >= kept_end_->mono && !BugIsOn("kept-for-ever")) {
+    phase_ = AgentPhase::kOff;
+    out.push_back(PowerOff{"the job failed, and the time that it was kept for is over"});
     return;
   }
   if (IsUnwatched(now)) {

@@ -11,6 +11,7 @@
 //   any ──launch closed or job over, and nothing left to upload──▶ Off
 //   Ended ──nobody takes note of it for a long time──▶ Off
 //   Idle, Waiting ──only others may look after the job, and nobody does for a long time──▶ Off
+//   Idle, Ended ──the job failed, and its machine is kept──▶ Kept ──its time is over──▶ Off
 //
 // Why Checking: a program that was killed by its machine's shutdown looks just like one that
 // crashed. The notice is asked for once more after the end, before the end is called an error.
@@ -47,6 +48,7 @@ enum class AgentPhase {
   kChecking,
   kFinalizing,
   kEnded,
+  kKept,
   kOff,
 };
 std::string_view Name(AgentPhase phase);
@@ -63,7 +65,8 @@ struct Instant {
 // ---- what happened ----
 struct RecordRead {
   Job job;
-  std::optional<Instant> at = {};  // before it was read; unset = just now
+  std::optional<Instant> at = {};          // before it was read; unset = just now
+  std::optional<WallTime> store_now = {};  // then, by the clock of the record's times
 };
 struct ReportsRead {
   std::vector<NodeReport> reports;
@@ -160,13 +163,18 @@ inline constexpr Duration kLeaveAfterEnd = Duration::Minutes(15);
 inline constexpr Duration kLeaveUnwatched = Duration::Hours(1);
 struct Publish {};  // the report changed
 struct Hurry {};    // run reconcile now
+// The machine is to end at `until`, by its own clock, whatever becomes of the agent; nothing moves
+// its lease any more.
+struct KeepMachine {
+  WallTime until;
+};
 struct PowerOff {
   std::string why;
   bool unusual = false;  // whoever looks for the machine should be told why
 };
 using AgentAction = std::variant<ClaimSlot, StageNode, CancelStaging, StartProgram,
                                  AskForCheckpoint, TerminateProgram, KillProgram, CheckEnd,
-                                 FinalizeAttempt, Publish, Hurry, PowerOff>;
+                                 FinalizeAttempt, Publish, Hurry, KeepMachine, PowerOff>;
 
 struct SupervisorConfig {
   std::string job;
@@ -222,6 +230,8 @@ class Supervisor {
 
   void Assign(const Attempt& attempt, Actions& out);
   void FindWork(const Job& job, Actions& out);
+  void HearKept(const Launch* launch, Instant now);
+  void StayKept(Actions& out);
   void Claim(Actions& out);
   void Exited(const TaskExit& exit, Instant now, Actions& out);
   void Resume(const NodeReport& before, bool stopped, Actions& out);
@@ -244,14 +254,18 @@ class Supervisor {
   SupervisorConfig config_;
   AgentPhase phase_ = AgentPhase::kIdle;
   NodeReport report_;
-  Attempt attempt_;                    // as last read, valid from Waiting on
-  int64_t rev_ = 0;                    // of the newest record read
-  std::optional<Instant> record_at_;   // when that was
-  MonoTime still_since_;               // since when it has been read without a change
-  int finished_attempt_ = 0;           // newest that this agent reported Ended
-  bool must_leave_ = false;            // launch closed or job over
-  std::optional<MonoTime> cancelled_;  // when a cancel was first read
-  int64_t earlier_run_ms_ = 0;         // program time of ended attempts
+  Attempt attempt_;                     // as last read, valid from Waiting on
+  int64_t rev_ = 0;                     // of the newest record read
+  std::optional<Instant> record_at_;    // when that was
+  MonoTime still_since_;                // since when it has been read without a change
+  int finished_attempt_ = 0;            // newest that this agent reported Ended
+  bool must_leave_ = false;             // launch closed or job over
+  Duration store_ahead_;                // the clock of the record's times is, of this machine's
+  std::optional<WallTime> kept_until_;  // as the record has it
+  std::optional<Instant> kept_end_;     // that, by this machine's clocks
+  WallTime told_end_;                   // the newest that KeepMachine was given
+  std::optional<MonoTime> cancelled_;   // when a cancel was first read
+  int64_t earlier_run_ms_ = 0;          // program time of ended attempts
   std::vector<NodeReport> peers_;
   // Since when its end is in the store, and nobody has moved the record and no peer said that it
   // works.

@@ -33,6 +33,9 @@ void Supervisor::On(const RecordRead& event, Instant now, Actions& out) {
     if (attempt.state == AttemptState::kEnded) earlier_run_ms_ += attempt.run_ms;
   }
   must_leave_ = IsFinal(job.state) || launch == nullptr || launch->closed;
+  if (event.store_now) store_ahead_ = *event.store_now - record_at_->wall;
+  HearKept(launch, now);
+  if (phase_ == AgentPhase::kKept) return StayKept(out);
   if (phase_ == AgentPhase::kIdle || phase_ == AgentPhase::kEnded) {
     FindWork(job, out);
     HeedMove(job, now, out);
@@ -60,6 +63,7 @@ void Supervisor::On(const RecordRead& event, Instant now, Actions& out) {
 // The oldest open attempt that lists our launch and that we have not finished: a restarted agent
 // must first account for the attempt that its forerunner was in.
 void Supervisor::FindWork(const Job& job, Actions& out) {
+  if (must_leave_ && kept_end_) return StayKept(out);
   if (must_leave_) {
     phase_ = AgentPhase::kOff;
     out.push_back(PowerOff{IsFinal(job.state) ? "the job ended" : "the launch is closed"});
@@ -75,6 +79,31 @@ void Supervisor::FindWork(const Job& job, Actions& out) {
     Assign(attempt, out);
     return;
   }
+}
+
+// Its time may become shorter: its owner needs the machine no more.
+void Supervisor::HearKept(const Launch* launch, Instant now) {
+  std::optional<WallTime> until;
+  if (must_leave_ && launch != nullptr && !BugIsOn("kept-powers-off")) until = launch->kept_until;
+  if (until == kept_until_) return;
+  kept_until_ = until;
+  kept_end_.reset();
+  if (!until) return;
+  const Duration left = *until - (now.wall + store_ahead_);
+  if (left.ms > 0) kept_end_ = {now.mono + left, now.wall + left};
+}
+
+void Supervisor::StayKept(Actions& out) {
+  if (!kept_end_) {
+    phase_ = AgentPhase::kOff;
+    out.push_back(PowerOff{"the job failed, and its machine is not needed any more"});
+    return;
+  }
+  const bool told = phase_ == AgentPhase::kKept && told_end_ == kept_end_->wall;
+  phase_ = AgentPhase::kKept;
+  if (told || BugIsOn("kept-for-ever")) return;
+  told_end_ = kept_end_->wall;
+  out.push_back(KeepMachine{kept_end_->wall});
 }
 
 void Supervisor::Claim(Actions& out) {

@@ -37,6 +37,9 @@ struct Words {
   }
   std::string operator()(const Publish&) const { return "publish"; }
   std::string operator()(const Hurry&) const { return "hurry"; }
+  std::string operator()(const KeepMachine& a) const {
+    return "keep until " + std::to_string((a.until.ms - 1'700'000'000'000) / 1000);
+  }
   std::string operator()(const PowerOff&) const { return "off"; }
   static std::string Of(int attempt, int rank) {
     return std::to_string(attempt) + "-" + std::to_string(rank);

@@ -33,6 +33,8 @@ struct CancelOptions {
 
 // So long a full disk is waited for once no machine of the job runs any more.
 constexpr Duration kForRoom = Duration::Seconds(30);
+// Who has just closed a launch gives its node a minute.
+constexpr Duration kForKept = Duration::Minutes(2);
 constexpr size_t kTokenShown = 8;
 
 // What the program has made goes with the machine's folder as soon as somebody clears that away.
@@ -101,13 +103,36 @@ void TellTroubles(Context& context, const PassResult& pass, std::set<std::string
   }
 }
 
+// What a job that failed has kept is ended by the next passes; by itself, where it hears of it
+// first.
+Result<Job> EndKept(Context& context, Ledger& ledger, Controller& controller, const Job& job,
+                    bool wait) {
+  STOKER_ASSIGN(const JobRead read, EndKeptInRecord(ledger, job.id, context.user()));
+  const MonoTime end = context.clock().Mono() + kForKept;
+  for (;;) {
+    const auto pass = controller.Pass(job.id);
+    if (!pass.ok() && !pass.status().transient()) return pass.status();
+    if (!wait || (pass.ok() && !AnyRuns(*pass))) return read.job;
+    if (context.clock().Mono() >= end) {
+      context.Say("its machines end within a minute; 'stoker gc' lists what is left");
+      return read.job;
+    }
+    context.Progress("ending the machines of " + job.id + " …");
+    std::this_thread::sleep_for(std::chrono::milliseconds(ledger.store().traits().poll.ms));
+  }
+}
+
 // Reconciles until the job has ended.
-Result<Job> Cancel(Context& context, const std::string& job, bool wait) {
+Result<Job> Cancel(Context& context, const std::string& job, bool wait, bool* kept) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(Controller * controller, context.controller());
   auto asked = CancelInRecord(*ledger, job, context.user());
   if (asked.status().Is(Code::kNoSpace)) asked = AskWithoutRoom(context, *ledger, job);
   STOKER_ASSIGN(const JobRead read, std::move(asked));
+  if (IsFinal(read.job.state) && KeptUntil(read.job, read.store_now)) {
+    *kept = true;
+    return EndKept(context, *ledger, *controller, read.job, wait);
+  }
   if (IsFinal(read.job.state)) return read.job;
   std::optional<MonoTime> full;
   std::set<std::string> told;
@@ -171,11 +196,15 @@ Status Run(Context& context, const CancelOptions& options) {
   nlohmann::json all = nlohmann::json::array();
   STOKER_ASSIGN(const std::vector<std::string> ids, ChosenJobs(context, options));
   for (const std::string& id : ids) {
-    STOKER_ASSIGN(const Job job, Cancel(context, id, !options.no_wait));
+    bool kept = false;  // it had ended, and its machines were kept
+    STOKER_ASSIGN(const Job job, Cancel(context, id, !options.no_wait, &kept));
     all.push_back({{"id", job.id}, {"name", job.name}, {"state", Name(job.state)}});
     if (!context.json) {
       context.Print(job.name + " (" + job.id + ") " + StateText(job.state, Unkept(job)) +
-                    (job.cancel ? "" : ": nothing to cancel, it had ended already") + "\n");
+                    (kept         ? ": its machines are kept no longer"
+                     : job.cancel ? ""
+                                  : ": nothing to cancel, it had ended already") +
+                    "\n");
     }
   }
   ForgetPrivate(context);
@@ -192,7 +221,8 @@ Verb CancelVerb() {
   verb.summary = "Stop jobs; their logs and checkpoints are kept";
   verb.description =
       "Stops jobs. The program gets SIGTERM, and SIGKILL once stop_grace has passed; its logs, "
-      "checkpoints and outputs are kept. Waits until the jobs have ended. Of several jobs of one "
+      "checkpoints and outputs are kept. Waits until the jobs have ended. Of a job that failed, it "
+      "ends the machines that keep_failed keeps. Of several jobs of one "
       "name it takes the newest that has not ended, and says so.";
   verb.examples = {"stoker cancel digits", "stoker cancel k3f7 9w2m --no-wait",
                    "stoker cancel --all"};

@@ -9,6 +9,7 @@
 
 #include "job/job.h"
 #include "ledger/ledger.h"
+#include "ledger/records.h"
 
 namespace stoker::cli {
 
@@ -21,7 +22,8 @@ class CloudRecords {
   // `ledger` must live as long.
   explicit CloudRecords(Ledger& ledger) : ledger_(ledger) {}
 
-  // The launch that the machine of this token and index serves is closed. False where no record
+  // The launch that the machine of this token and index serves is closed, and the machine is not
+  // kept any more (keep_failed). False where no record
   // knows of it, or it cannot be read: that ends nothing.
   bool HasEnded(const std::string& job, const std::string& token, int index);
   // The job has ended, or has no record: that comes before anything is made for it.
@@ -29,10 +31,10 @@ class CloudRecords {
 
  private:
   // Null: there is none, or it cannot be read.
-  const Job* Read(const std::string& id);
+  const JobRead* Read(const std::string& id);
 
   Ledger& ledger_;
-  std::map<std::string, std::optional<Job>> jobs_;
+  std::map<std::string, std::optional<JobRead>> jobs_;
   std::set<std::string> lost_;  // those that have no record
 };
 

@@ -79,8 +79,9 @@ Status PrintForPeople(Context& context, const std::vector<Summary>& jobs, const 
 struct Live {
   std::string checkpoint;
   int64_t run_ms = 0;
-  std::string trouble;              // that its nodes have now, and what they do besides running
-  std::vector<std::string> queued;  // its machines that wait for their turn
+  std::string trouble;                 // that its nodes have now, and what they do besides running
+  std::vector<std::string> queued;     // its machines that wait for their turn
+  std::optional<WallTime> kept_until;  // of those that are kept though it has failed
 };
 
 std::string TroubleOf(const PassResult& pass) {
@@ -107,10 +108,11 @@ std::map<std::string, Live> HelpAlong(Context& context) {
       **ledger, **controller,
       [&](const std::string& id, const Result<PassResult>& pass) {
         if (!pass.ok()) return;
-        live[id] = {NewestCheckpoint(pass->job, pass->reports),
-                    RunTime(pass->job, pass->reports, pass->store_now).ms,
-                    IsFinal(pass->job.state) ? "" : TroubleOf(*pass),
-                    Queued(pass->job, pass->machines)};
+        live[id] = {
+            NewestCheckpoint(pass->job, pass->reports),
+            RunTime(pass->job, pass->reports, pass->store_now).ms,
+            IsFinal(pass->job.state) ? KeptMachines(pass->job, pass->store_now) : TroubleOf(*pass),
+            Queued(pass->job, pass->machines), KeptUntil(pass->job, pass->store_now)};
       },
       [&] { return context.clock().Mono() >= end; });
   return live;
@@ -225,6 +227,8 @@ Status Run(Context& context, const LsOptions& options) {
       json line = SummaryJson(job);
       const auto seen = live.find(job.id);
       line["queued"] = seen != live.end() ? seen->second.queued : std::vector<std::string>();
+      const auto kept = seen != live.end() ? seen->second.kept_until : std::nullopt;
+      line["kept_until"] = kept ? json(FormatRfc3339(*kept)) : json(nullptr);
       if (options.hyperparameters) line["hyperparameters"] = HyperparametersOf(*ledger, job.id);
       text += (text.size() > 1 ? ",\n " : "") + line.dump();
     }

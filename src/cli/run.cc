@@ -33,8 +33,8 @@ struct RunOptions {
   bool dry_run = false;
   bool spot = false;
   std::string name, workdir, infra, num_nodes, checkpoints, keep, max_duration, stall, recovery;
-  std::string stop_grace, max_restarts, ending, cpus, memory, gpus, priority, instance_type, image,
-      disk_size;
+  std::string stop_grace, keep_failed, max_restarts, ending, cpus, memory, gpus, priority,
+      instance_type, image, disk_size;
   bool no_shell_env = false;
   std::vector<std::string> envs, env_files, secrets, hyperparameters, inputs, outputs, stop_when;
 };
@@ -88,6 +88,7 @@ SpecOverrides Overrides(const RunOptions& options, const GivenVariables& given) 
   overrides.stall = Given(options.stall);
   overrides.recovery = Given(options.recovery);
   overrides.stop_grace = Given(options.stop_grace);
+  overrides.keep_failed = Given(options.keep_failed);
   overrides.max_restarts = Given(options.max_restarts);
   overrides.ending = Given(options.ending);
   return overrides;
@@ -282,6 +283,8 @@ Verb RunVerb() {
        false,
        {"node", "controller"}},
       {"--stop-grace", "Time between SIGTERM and SIGKILL", &o->stop_grace, "DURATION"},
+      {"--keep-failed", "Of a cloud's machines: they stay so long where the job fails",
+       &o->keep_failed, "DURATION"},
       {"--ending",
        "How to end every process of the program",
        &o->ending,

@@ -206,6 +206,16 @@ std::string Ago(WallTime then, WallTime now) {
   return HumanDuration(std::max(Duration{}, now - then)) + " ago";
 }
 
+std::string KeptMachines(const Job& job, WallTime now) {
+  const auto until = KeptUntil(job, now);
+  if (!until) return "";
+  const auto kept = std::count_if(job.launches.begin(), job.launches.end(),
+                                  [&](const Launch& launch) { return IsKept(launch, now); });
+  return (kept == 1 ? "its machine is" : "its " + std::to_string(kept) + " machines are") +
+         " kept until " + LocalTime(*until) +
+         " (keep_failed), and paid for; to end this now: stoker cancel " + job.id;
+}
+
 std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, WallTime now,
                         const Told& told) {
   const WallTime end = job.ended.value_or(now);
@@ -244,6 +254,8 @@ std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, 
     for (const std::string& output : needed->missing_outputs) text += NeverCame(output);
     text += NotKept("  ", *needed);
   }
+  const std::string machines = KeptMachines(job, now);
+  if (!machines.empty()) text += "  " + machines + "\n";
   text += "  more: stoker show " + job.id + " · stoker logs " + job.id;
   return text + WhatNext(job, newest) + "\n";
 }
@@ -293,6 +305,8 @@ std::string TellStory(const StoryInput& input) {
     }
   }
   if (job.result) text += "  result      " + Printable(job.result->why) + "\n";
+  const std::string machines = KeptMachines(job, input.now);
+  if (!machines.empty()) text += "  machines    " + machines + "\n";
   return text;
 }
 

@@ -23,4 +23,7 @@ std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, 
 // "2m ago".
 std::string Ago(WallTime then, WallTime now);
 
+// "its 2 machines are kept until 18:03 …": of a job that failed (keep_failed); "" = none is.
+std::string KeptMachines(const Job& job, WallTime now);
+
 }  // namespace stoker::cli

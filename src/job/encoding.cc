@@ -187,7 +187,9 @@ void CloseFields(A& a, T& t) {
   a("close_reason", t.close_reason);
   a("close_why", t.close_why);
   a("closed_at", t.closed_at);
+  a("kept_until", t.kept_until);
   a.Check(!t.closed || t.close_reason.has_value(), "close_reason", "is missing");
+  a.Check(!t.kept_until || t.closed, "kept_until", "is of an open launch");
   a.Check(Sane(t.slot), "slot", "is out of range");
   a.Check(Sane(t.starts.value_or(0)), "starts", "is out of range");
   a.Extra(t.extra);

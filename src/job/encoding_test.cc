@@ -109,6 +109,7 @@ void FillLaunch(Prng& prng, Launch* l) {
   if (l->closed) l->close_reason = static_cast<CloseReason>(prng.Below(7));
   l->close_why = AnyText(prng);
   l->closed_at = MaybeTime(prng);
+  if (l->closed) l->kept_until = MaybeTime(prng);
   l->extra = AnyExtra(prng);
 }
 
@@ -257,6 +258,7 @@ TEST(Encoding, JobsRoundTrip) {
       EXPECT_EQ(RequestToken("l", *back, request),
                 RequestToken("l", job, RequestOf(job, job.launches[k])));
       EXPECT_EQ(back->launches[k].closed_at, job.launches[k].closed_at);
+      EXPECT_EQ(back->launches[k].kept_until, job.launches[k].kept_until);
       EXPECT_EQ(back->launches[k].extra, job.launches[k].extra);
     }
     for (size_t k = 0; k < job.attempts.size(); ++k) {
@@ -311,7 +313,7 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Ask>(), 6u);
   EXPECT_EQ(CountMembers<Offer>(), 4u);
   EXPECT_EQ(CountMembers<Request>(), 13u);
-  EXPECT_EQ(CountMembers<Launch>(), 15u);
+  EXPECT_EQ(CountMembers<Launch>(), 16u);
   EXPECT_EQ(CountMembers<Attempt>(), 19u);
   EXPECT_EQ(CountMembers<Job>(), 31u);
   EXPECT_EQ(CountMembers<NodeReport>(), 32u);

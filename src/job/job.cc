@@ -20,7 +20,8 @@ constexpr std::string_view kEndReasons[] = {
 constexpr std::string_view kNodePhases[] = {"Waiting",  "Staging",  "Ready", "Running",
                                             "Draining", "Stopping", "Ended"};
 constexpr std::string_view kCloseReasons[] = {"done",       "lost",       "interrupted", "refused",
-                                              "never-came", "superseded", "moved"};
+                                              "never-came", "superseded", "moved",
+                                              "kept"};
 constexpr std::string_view kMoveStates[] = {"Asked", "Told", "Arrived", "GivingUp", "GivenUp"};
 static_assert(std::size(kMoveStates) == static_cast<size_t>(MoveState::kGivenUp) + 1);
 constexpr std::string_view kRefusalClasses[] = {
@@ -34,7 +35,7 @@ static_assert(std::size(kJobStates) == static_cast<size_t>(JobState::kCancelled)
 static_assert(std::size(kAttemptStates) == static_cast<size_t>(AttemptState::kEnded) + 1);
 static_assert(std::size(kEndReasons) == static_cast<size_t>(EndReason::kMoved) + 1);
 static_assert(std::size(kNodePhases) == static_cast<size_t>(NodePhase::kEnded) + 1);
-static_assert(std::size(kCloseReasons) == static_cast<size_t>(CloseReason::kMoved) + 1);
+static_assert(std::size(kCloseReasons) == static_cast<size_t>(CloseReason::kKept) + 1);
 
 template <typename E, size_t N>
 std::string_view At(const std::string_view (&names)[N], E value) {
@@ -111,6 +112,18 @@ const Launch* FindLaunch(const Job& job, int number) { return FindNumber(job.lau
 Launch* FindLaunch(Job& job, int number) { return FindNumber(job.launches, number); }
 const Attempt* FindAttempt(const Job& job, int number) { return FindNumber(job.attempts, number); }
 Attempt* FindAttempt(Job& job, int number) { return FindNumber(job.attempts, number); }
+
+bool IsKept(const Launch& launch, WallTime now) {
+  return launch.kept_until && now < *launch.kept_until;
+}
+
+std::optional<WallTime> KeptUntil(const Job& job, WallTime now) {
+  std::optional<WallTime> last;
+  for (const Launch& launch : job.launches) {
+    if (IsKept(launch, now)) last = std::max(last.value_or(now), *launch.kept_until);
+  }
+  return last;
+}
 
 const Attempt* NewestNeeded(const Job& job) {
   const auto needed = std::find_if(job.attempts.rbegin(), job.attempts.rend(),

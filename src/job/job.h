@@ -48,6 +48,7 @@ enum class CloseReason {
   kNeverCame,    // it was asked for, and none was seen in all the time
   kSuperseded,   // what it was meant for is over: says nothing about why
   kMoved,        // the job has left its place
+  kKept,         // the job failed, and its machine stays for a while (keep_failed)
 };
 enum class NodePhase { kWaiting, kStaging, kReady, kRunning, kDraining, kStopping, kEnded };
 
@@ -85,7 +86,8 @@ struct Launch {
   std::optional<CloseReason> close_reason;  // set where `closed` is
   std::string close_why;                    // the observations, for people
   std::optional<WallTime> closed_at;
-  std::string extra;  // unknown fields of this entry, as JSON; preserved
+  std::optional<WallTime> kept_until;  // with kKept: its machine is not ended before, and then is
+  std::string extra;                   // unknown fields of this entry, as JSON; preserved
 };
 
 inline constexpr size_t kMostTrouble = 300;
@@ -219,6 +221,11 @@ std::string_view Name(RefusalScope s);
 // The value that Name() calls `name`; for exactly the seven types above, and MoveState.
 template <typename E>
 std::optional<E> ParseName(std::string_view name);
+
+// Its machine is not to be ended yet, though nobody waits for it: somebody may want to look at it.
+bool IsKept(const Launch& launch, WallTime now);
+// Until when the last of the job's machines is kept; unset: none is.
+std::optional<WallTime> KeptUntil(const Job& job, WallTime now);
 
 // Null when there is none.
 const Launch* FindLaunch(const Job& job, int number);

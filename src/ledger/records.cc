@@ -141,6 +141,20 @@ Result<JobRead> CancelInRecord(Ledger& ledger, const std::string& id, const std:
   });
 }
 
+Result<JobRead> EndKeptInRecord(Ledger& ledger, const std::string& id, const std::string& by) {
+  STOKER_ASSIGN(const JobRead asked, ReadJob(ledger, id));
+  return MutateJob(ledger, id, [&](Job& record) -> Result<bool> {
+    bool any = false;
+    for (Launch& launch : record.launches) {
+      if (!IsKept(launch, asked.store_now)) continue;
+      launch.kept_until = asked.store_now;
+      launch.close_why += "; its time was ended by " + by;
+      any = true;
+    }
+    return any;
+  });
+}
+
 Result<std::vector<std::string>> ActiveJobs(Ledger& ledger) {
   std::vector<std::string> ids;
   const std::string prefix = paths::Active("");

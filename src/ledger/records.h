@@ -45,6 +45,10 @@ Result<JobRead> MutateJob(Ledger& ledger, const std::string& id,
 // or is to end already stays as it is.
 Result<JobRead> CancelInRecord(Ledger& ledger, const std::string& id, const std::string& by);
 
+// Machines of a job that failed are not kept any longer (keep_failed): whoever reconciles ends
+// them, unless they have read it and left. Of all others nothing changes.
+Result<JobRead> EndKeptInRecord(Ledger& ledger, const std::string& id, const std::string& by);
+
 // Ids that have a marker in active/, ordered.
 Result<std::vector<std::string>> ActiveJobs(Ledger& ledger);
 // Only after the job's summary is in the index.

@@ -206,6 +206,24 @@ TEST(Claims, OneHolderOnly) {
   EXPECT_EQ(won, 1);
 }
 
+TEST(Records, KeptMachinesAreEndedOnce) {
+  LedgerKit kit;
+  Job job = kit.MakeJob("job1", "x");
+  const WallTime now = kit.clock.Wall();
+  AppendRequest(job, {0, 1, 2}).token = "t";
+  for (Launch& launch : job.launches) launch.closed = true;
+  for (Launch& launch : job.launches) launch.close_reason = CloseReason::kKept;
+  job.launches[0].kept_until = now + Duration::Hours(1'000'000);
+  job.launches[1].kept_until = WallTime{1'000};  // it was over before
+  ASSERT_TRUE(CreateJob(*kit.ledger, job, "x").ok());
+  const auto ended = EndKeptInRecord(*kit.ledger, "job1", "ann");
+  ASSERT_TRUE(ended.ok()) << ended.status().ToString();
+  EXPECT_FALSE(KeptUntil(ended->job, ended->store_now));
+  EXPECT_NE(ended->job.launches[0].close_why.find("ann"), std::string::npos);
+  EXPECT_EQ(ended->job.launches[1].kept_until, (WallTime{1'000}));
+  EXPECT_EQ(EndKeptInRecord(*kit.ledger, "job1", "bob")->job.rev, ended->job.rev);
+}
+
 TEST(Claims, KnowOurselvesAndSurviveLostAnswers) {
   LedgerKit kit;
   const ClaimHolder me{"i-1", "boot", 1, "first"};

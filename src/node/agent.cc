@@ -364,6 +364,11 @@ void Agent::Do(const FinalizeAttempt& action) {
 void Agent::Do(const Publish&) { poller_->Publish(supervisor_->report()); }
 void Agent::Do(const Hurry&) { poller_->Hurry(); }
 
+void Agent::Do(const KeepMachine& action) {
+  kept_until_ = action.until;
+  lease_renewed_ = {};
+}
+
 void Agent::Do(const PowerOff& action) {
   if (action.unusual) off_why_ = action.why;
   off_ = true;
@@ -389,6 +394,8 @@ void Agent::RenewLease() {
   const MonoTime now = parts_.clock.Mono();
   if (lease_renewed_.ms != 0 && now - lease_renewed_ < std::min(kRenewEvery, lease / 4)) return;
   lease_renewed_ = now;
+  // Again and again: who clears up may not have been told yet.
+  if (kept_until_) return (void)parts_.host.Keep(*kept_until_);
   (void)parts_.host.Renew(parts_.clock.Wall() + lease);
 }
 

@@ -82,6 +82,7 @@ class Agent {
   void Do(const FinalizeAttempt& action);
   void Do(const Publish& action);
   void Do(const Hurry& action);
+  void Do(const KeepMachine& action);
   void Do(const PowerOff& action);
   void Claim(int attempt, int rank);
   void CompleteReport(NodeReport& report);
@@ -114,6 +115,7 @@ class Agent {
   bool gathers_ = true;   // as the machine was told; true: not told yet
   std::string gone_why_;  // set before `off_` by the poller, read after it
   MonoTime lease_renewed_;
+  std::optional<WallTime> kept_until_;  // the lease ends then, and is not moved
   std::unique_ptr<Poller> poller_;
   std::unique_ptr<NoticeWatch> notices_;
   std::thread worker_;

@@ -94,7 +94,7 @@ void Poller::Pass() {
   Told(pass->trouble && !pass->trouble->transient() ? *pass->trouble : Status::Ok());
   if (pass->changed) bell_.Ring();  // what follows from it should not wait for the next turn
   // Each time, also when nothing changed: a supervisor that was busy looks at it when it is done.
-  post_(RecordRead{pass->job, begun});
+  post_(RecordRead{pass->job, begun, pass->store_now});
   ReportsRead reports;
   for (const ReportSeen& seen : pass->reports) reports.reports.push_back(seen.report);
   post_(std::move(reports));

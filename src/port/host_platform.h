@@ -46,6 +46,9 @@ class HostPlatform {
   // The machine ends itself then (platform's clock), unless it is moved again; whoever holds the
   // machine does that, whatever becomes of the agent.
   virtual Status Renew(WallTime deadline) = 0;
+  // The same for the last time: nothing moves it after that, also when the agent is started again;
+  // and no notice comes of it.
+  virtual Status Keep(WallTime until) { return Renew(until); }
   // The agent is about to end for good: the machine ends with it. `why`, unless empty, is kept for
   // its owner where the machine's remains are looked for.
   virtual Status PowerOff(const std::string& why) = 0;

@@ -57,7 +57,8 @@ bool HasBegun(const Pass& pass, const Launch& launch) {
 
 bool IsBeyondItsLimit(const Pass& pass, const Launch& launch) {
   const Request& request = pass.RequestOf(launch);
-  return pass.seen.now > launch.closed_at.value_or(request.not_after) + request.limit;
+  const WallTime closed = launch.closed_at.value_or(request.not_after);
+  return pass.seen.now > std::max(closed, launch.kept_until.value_or(closed)) + request.limit;
 }
 
 bool IsPatienceOver(const Pass& pass, const Launch& launch) {

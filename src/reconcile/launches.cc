@@ -239,6 +239,7 @@ void CloseUnusedLaunches(Pass& pass) {
               std::find(launches.begin(), launches.end(), launch.number) != launches.end();
     }
     if (used && !final) continue;
+    if (final && Keep(pass, launch)) continue;
     if (final) {
       CloseLaunch(pass, launch, CloseReason::kDone, "the job ended");
     } else if (IsLeft(pass.job(), launch)) {
@@ -275,10 +276,12 @@ bool NothingIsLeft(const Pass& pass) {
 // that has worked is given time to upload its last lines and to power itself off.
 bool MayBeEnded(const Pass& pass, const Launch& launch, bool is_gone) {
   if (!launch.closed) return false;
+  if (StaysKept(pass, launch) && !pass.MachineGone(launch.number)) return false;
   const bool leaves_by_itself = launch.close_reason == CloseReason::kDone ||
                                 launch.close_reason == CloseReason::kSuperseded ||
                                 launch.close_reason == CloseReason::kMoved ||
-                                launch.close_reason == CloseReason::kInterrupted;
+                                launch.close_reason == CloseReason::kInterrupted ||
+                                launch.close_reason == CloseReason::kKept;
   const bool worked = pass.NewestReport(launch.number) != nullptr;
   const WallTime closed = launch.closed_at.value_or(WallTime{});
   return !leaves_by_itself || !worked || is_gone || pass.seen.now - closed >= kLingerAfterClose;

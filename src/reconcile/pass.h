@@ -58,6 +58,12 @@ bool NothingIsLeft(const Pass& pass);
 void CloseLaunch(Pass& pass, Launch& launch, CloseReason reason, std::string why);
 std::string LaunchText(const Launch& launch);
 
+// kept.cc: machines of a job that failed, which somebody may want to look at (keep_failed).
+// Closes the launch as kept, if its machine is to be. The job has just ended.
+bool Keep(Pass& pass, Launch& launch);
+// Its machine, which lives, is not ended yet.
+bool StaysKept(const Pass& pass, const Launch& launch);
+
 // requests.cc: what is asked for at once, who asks when, and what a gang needs to stay one.
 // Makes `launches` (by slot) those of an attempt: 0 = a new machine is needed. One that stays does
 // so only with all of its request, where its place ends none of them alone.

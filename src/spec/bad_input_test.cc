@@ -207,6 +207,7 @@ const Bad kBad[] = {
     {"limits: {stall: -5m}\nrun: x", "1:17", "is not a duration: '-5m'"},
     {"limits: {stall: 0s}\nrun: x", "1:17", "'0s', which is out of range"},
     {"limits: {stall: 99999999d}\nrun: x", "1:17", "is not a duration"},
+    {"keep_failed: 2d\nrun: x", "1:14", "'2d', which is out of range. Between 1m and 1d"},
     {"stop_grace: 2d\nrun: x", "1:13", "'2d', which is out of range. Between 0s and 1d"},
     {"checkpoints: {quiet: 1ms}\nrun: x", "1:22", "Between 100ms and 1h is possible"},
     {"checkpoints: {keep: -1}\nrun: x", "1:21", "'checkpoints.keep' is -1, which is out of range"},

@@ -148,6 +148,8 @@ struct JobSpec {
   RecoveryMode recovery = RecoveryMode::kNode;
   OnStop on_stop = OnStop::kReplace;
   Duration stop_grace = Duration::Seconds(30);  // SIGTERM to SIGKILL
+  // So long the machines of a job that failed stay, where a cloud lends them.
+  std::optional<Duration> keep_failed;
   std::string ending;  // "", "pidns", "cgroup", "subreaper" (config.stoker.ending)
   bool operator==(const JobSpec&) const = default;
 };

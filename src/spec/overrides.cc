@@ -235,6 +235,8 @@ void ApplyOverrides(ParseState* state) {
   ReadFlag("--stop-grace", flags.stop_grace, state, [&](const YamlNode& v, SpecReader* r) {
     set(ReadGrace(v, "stop_grace", r), &spec->stop_grace);
   });
+  ReadFlag("--keep-failed", flags.keep_failed, state,
+           [&](const YamlNode& v, SpecReader* r) { spec->keep_failed = ReadKeepFailed(v, r); });
   ReadFlag("--max-restarts", flags.max_restarts, state, [&](const YamlNode& v, SpecReader* r) {
     set(ReadRestarts(v, "job_recovery.max_restarts_on_errors", r),
         &spec->job_recovery.max_restarts_on_errors);
@@ -243,6 +245,14 @@ void ApplyOverrides(ParseState* state) {
     set(ReadEnding(v, "config.stoker.ending", r), &spec->ending);
   });
   ApplyListFlags(state);
+}
+
+// Machines that nobody lends stay anyway; they are for the next job at once.
+void KeepOnlyWhatIsLent(ParseState* state) {
+  JobSpec& spec = state->spec;
+  if (state->judge == Judge::kStored || !spec.keep_failed || IsCloud(spec.resources.infra)) return;
+  spec.keep_failed.reset();
+  state->notes.push_back("keep_failed means nothing here: it is for machines that a cloud lends");
 }
 
 void FinishSpec(ParseState* state) {
@@ -262,6 +272,7 @@ void FinishSpec(ParseState* state) {
     state->reader.Error(state->PlaceOf(""), "there is nothing to run",
                         "Add 'run', the commands that train");
   }
+  KeepOnlyWhatIsLent(state);
   if (spec.name.empty()) spec.name = SafeNameFrom(state->options.default_name);
   CheckPaths(state);
   CheckCodeGoesAlong(state);

@@ -265,6 +265,7 @@ void ReadJobFile(const YamlNode& root, ParseState* state) {
          if (choice == "restart") spec->on_stop = OnStop::kRestart;
        }},
       {"stop_grace", [=](const YamlNode& v) { ReadStopGrace(v, state); }},
+      {"keep_failed", [=](const YamlNode& v) { spec->keep_failed = ReadKeepFailed(v, reader); }},
       {"config", [=](const YamlNode& v) { ReadConfig(v, here, reader, spec); }},
   };
   for (SpecField& field : ProgramFields(state)) fields.push_back(std::move(field));

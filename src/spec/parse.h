@@ -43,6 +43,7 @@ struct SpecOverrides {
   std::optional<std::string> stall;          // --stall
   std::optional<std::string> recovery;       // --recovery
   std::optional<std::string> stop_grace;     // --stop-grace
+  std::optional<std::string> keep_failed;    // --keep-failed
   std::optional<std::string> max_restarts;   // --max-restarts
   std::optional<std::string> ending;         // --ending
 };

@@ -66,6 +66,23 @@ stop_grace: 1m30s
 config: {stoker: {ending: cgroup}}
 )";
 
+TEST(KeepFailed, IsForMachinesThatACloudLends) {
+  const ParsedSpec there =
+      ParseJobSpecAll("resources: {infra: aws/us-east-1}\nkeep_failed: 30m\nrun: x", {});
+  ASSERT_TRUE(there.errors.empty());
+  EXPECT_TRUE(there.notes.empty());
+  EXPECT_EQ(there.spec.keep_failed, Duration::Minutes(30));
+  ParseOptions flags;
+  flags.overrides.infra = "aws/us-east-1";
+  flags.overrides.keep_failed = "45m";
+  EXPECT_EQ(ParseJobSpecAll("run: x", flags).spec.keep_failed, Duration::Minutes(45));
+  const ParsedSpec here = ParseJobSpecAll("keep_failed: 30m\nrun: x", {});
+  EXPECT_TRUE(here.errors.empty());
+  ASSERT_EQ(here.notes.size(), 1u);
+  EXPECT_EQ(here.notes[0].find("keep_failed means nothing here"), 0u);
+  EXPECT_FALSE(here.spec.keep_failed);
+}
+
 TEST(Parse, EveryKey) {
   const JobSpec spec = Parsed(kFull);
   EXPECT_EQ(spec.name, "digits");

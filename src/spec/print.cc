@@ -152,6 +152,7 @@ std::string PrintJobSpec(const JobSpec& spec) {
          (spec.recovery == RecoveryMode::kNode ? "node" : "controller") + "\n";
   if (spec.on_stop == OnStop::kRestart) out += "on_stop: restart\n";
   out += "stop_grace: " + FormatDuration(spec.stop_grace) + "\n";
+  if (spec.keep_failed) out += "keep_failed: " + FormatDuration(*spec.keep_failed) + "\n";
   if (!spec.ending.empty()) out += "config:\n  stoker:\n    ending: " + spec.ending + "\n";
   return out;
 }

@@ -210,6 +210,7 @@ JobSpec RandomSpec(Prng* prng) {
   }
   spec.recovery = prng->Chance(1, 2) ? RecoveryMode::kNode : RecoveryMode::kController;
   spec.stop_grace = Duration::Ms(prng->Between(0, 86'400'000));
+  if (prng->Chance(1, 2)) spec.keep_failed = Duration::Ms(prng->Between(60'000, 86'400'000));
   if (prng->Chance(1, 2)) spec.ending = "subreaper";
   return spec;
 }

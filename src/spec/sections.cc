@@ -387,6 +387,10 @@ std::optional<int64_t> ReadKeptFiles(const YamlNode& node, std::string_view what
   return reader->Integer(node, what, 0, kMaxCount);
 }
 
+std::optional<Duration> ReadKeepFailed(const YamlNode& node, SpecReader* reader) {
+  return reader->Length(node, "keep_failed", Duration::Minutes(1), Duration::Hours(24));
+}
+
 std::optional<Duration> ReadGrace(const YamlNode& node, std::string_view what, SpecReader* reader) {
   return reader->Length(node, what, Duration::Ms(0), Duration::Hours(24));
 }

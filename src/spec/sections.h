@@ -60,6 +60,7 @@ std::optional<int64_t> ReadKeptSize(const YamlNode& node, std::string_view what,
                                     SpecReader* reader);
 std::optional<int64_t> ReadKeptFiles(const YamlNode& node, std::string_view what,
                                      SpecReader* reader);
+std::optional<Duration> ReadKeepFailed(const YamlNode& node, SpecReader* reader);
 std::optional<Duration> ReadGrace(const YamlNode& node, std::string_view what, SpecReader* reader);
 
 }  // namespace stoker

@@ -211,6 +211,7 @@ json StoryJson(const StoryInput& input) {
     const auto since = SavingFor(attempt, input.reports, input.now);
     if (since) saving = since->ms;
   }
+  const auto kept = KeptUntil(input.job, input.now);
   json cut_off = json::array();
   for (const NodeReport* report : CutOff(input.job, input.reports)) {
     cut_off.push_back({{"attempt", report->attempt}, {"node", report->rank}});
@@ -224,6 +225,7 @@ json StoryJson(const StoryInput& input) {
           {"newest_checkpoint", NewestCheckpoint(input.job, input.reports)},
           {"cut_off", cut_off},
           {"saving_ms", saving},
+          {"kept_until", kept ? json(FormatRfc3339(*kept)) : json(nullptr)},
           {"unkept", UnkeptJson(input.job)},
           {"troubles", TroublesAtTheEnd(input.reports)}};
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -38,7 +39,8 @@ class CloudHost : public HostPlatform {
       : identity_(std::move(identity)),
         options_(std::move(options)),
         clock_(clock),
-        tagged_(cloud::FirstExpiry(identity_.request)) {
+        tagged_(cloud::FirstExpiry(identity_.request)),
+        kept_(sys::FileExists(KeptFile())) {
     if (options_.drill) drills_ = std::thread([this] { WatchDrills(); });
   }
 
@@ -55,6 +57,7 @@ class CloudHost : public HostPlatform {
 
   // The first of all that may take it.
   Result<std::optional<Notice>> PollNotice() override {
+    if (kept_) return std::optional<Notice>();  // there is no program that it could be told
     const std::lock_guard lock(mutex_);
     STOKER_ASSIGN(std::optional<Notice> first, options_.notice());
     const auto add = [&](const std::optional<Notice>& notice) {
@@ -73,7 +76,7 @@ class CloudHost : public HostPlatform {
   // The tag first: whoever clears up goes by it, so the lease on disk never outlives it.
   Status Renew(WallTime deadline) override {
     const std::lock_guard lock(renew_mutex_);
-    if (drill_until_) return Status::Ok();  // its end is near, and stays
+    if (drill_until_ || kept_) return Status::Ok();  // its end is near, and stays
     Status status;
     if (deadline > tagged_) {
       const WallTime more = deadline + identity_.request.limit / 4;
@@ -85,9 +88,23 @@ class CloudHost : public HostPlatform {
     return status;
   }
 
+  // The lease first, which ends the machine.
+  Status Keep(WallTime until) override {
+    const std::lock_guard lock(renew_mutex_);
+    kept_ = true;
+    STOKER_TRY(sys::WriteFileAtomic(KeptFile(), "", 0600, true));
+    const WallTime end = drill_until_ ? std::min(*drill_until_, until) : until;
+    STOKER_TRY(WriteDeadline(end));
+    if (!options_.tag || tagged_ == until) return Status::Ok();
+    const Status tagged = options_.tag(identity_.instance_id, until);
+    if (tagged.ok()) tagged_ = until;
+    return tagged;
+  }
+
   Status PowerOff(const std::string& why) override { return options_.power_off(why); }
 
  private:
+  std::string KeptFile() const { return options_.instance_dir + "/" + cloud::kKeptFile; }
   std::string DeadlineFile() const { return options_.instance_dir + "/" + cloud::kDeadlineFile; }
 
   Status WriteDeadline(WallTime at) {
@@ -105,7 +122,7 @@ class CloudHost : public HostPlatform {
         drill_ = Notice{"terminate", clock_.Wall() + **asked};
         const std::lock_guard renewing(renew_mutex_);
         drill_until_ = drill_->until;
-        (void)WriteDeadline(drill_->until);
+        if (!kept_) (void)WriteDeadline(drill_->until);
       }
       const auto pause = std::chrono::milliseconds(options_.drill_every.ms);
       if (!drill_) drill_bell_.wait_for(lock, pause, [this] { return stop_; });
@@ -135,6 +152,7 @@ class CloudHost : public HostPlatform {
   std::mutex mutex_;  // of the cloud's own notices and advice
   std::mutex renew_mutex_;
   WallTime tagged_;
+  std::atomic<bool> kept_;  // for good
   std::optional<WallTime> drill_until_;
   std::mutex drill_mutex_;  // taken before renew_mutex_
   std::condition_variable drill_bell_;

@@ -18,6 +18,8 @@ inline constexpr char kInstanceDir[] = "/var/lib/stoker";
 inline constexpr char kNodeDir[] = "/var/lib/stoker/node";
 // In kInstanceDir: seconds since 1970, when the machine ends itself.
 inline constexpr char kDeadlineFile[] = "deadline";
+// In kInstanceDir: there once the machine is kept (keep_failed), and its deadline stays.
+inline constexpr char kKeptFile[] = "kept";
 
 // All of the request that the agent needs, as JSON.
 std::string EncodeLaunch(const LaunchRequest& request);

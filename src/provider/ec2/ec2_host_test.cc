@@ -197,6 +197,27 @@ TEST_F(Ec2Host, TheLeaseIsNeverLongerThanWhatOthersSee) {
   EXPECT_EQ(Deadline(), Seconds(*ParseRfc3339("2026-11-25T17:00:00Z") - clock_.now));
 }
 
+TEST_F(Ec2Host, OneThatIsKeptEndsAtItsTime) {
+  {
+    auto host = std::move(*Make());
+    EXPECT_TRUE(host->Keep(clock_.now + Duration::Minutes(30)).ok());
+    EXPECT_EQ(Deadline(), Seconds(Duration::Minutes(30)));
+    ASSERT_EQ(told_.tags.size(), 1U) << "whoever clears up sees it";
+    EXPECT_EQ(told_.tags[0], "i-1 " + FormatRfc3339(clock_.now + Duration::Minutes(30)));
+    EXPECT_TRUE(host->Renew(clock_.now + Duration::Hours(24)).ok());
+    clock_.now = clock_.now + Duration::Minutes(20);
+    EXPECT_EQ(*host->PollNotice(), std::nullopt) << "no program is there to be told";
+  }
+  auto again = std::move(*Make());
+  EXPECT_TRUE(again->Renew(clock_.now + Duration::Hours(24)).ok());
+  EXPECT_EQ(Deadline(), Seconds(Duration::Minutes(10)))
+      << "an agent that is started again heeds it";
+  EXPECT_EQ(told_.tags.size(), 1U);
+  told_.tag = Status(Code::kUnavailable, "not now");
+  EXPECT_FALSE(again->Keep(clock_.now + Duration::Minutes(5)).ok());
+  EXPECT_EQ(Deadline(), Seconds(Duration::Minutes(5))) << "the machine itself first";
+}
+
 TEST_F(Ec2Host, ALeaseThatEndsIsANotice) {
   auto host = std::move(*Make());
   ASSERT_TRUE(Lease(clock_.now + Duration::Minutes(20)).ok());

@@ -151,6 +151,7 @@ std::string_view HomeOfKey(std::string_view key) {
       {"recovery", kTopLevel},
       {"on_stop", kTopLevel},
       {"stop_grace", kTopLevel},
+      {"keep_failed", kTopLevel},
       {"config", kTopLevel},
   };
   if (const auto found = homes.find(key); found != homes.end()) return found->second;

@@ -350,6 +350,8 @@ void Fields(A& a, T& t) {
   a("missing_outputs", t.missing_outputs);
   a("unkept", t.unkept);
   a("unkept_in", t.unkept_in);
+  a("host_keys", t.host_keys);
+  a("ssh_user", t.ssh_user);
   a.Check(t.unkept >= 0, "unkept", "is negative");
   a.Check(IsSafeName(t.job), "job", "is not a job id");
   a.Check(Sane(t.rank), "rank", "is out of range");

@@ -232,6 +232,8 @@ NodeReport AnyReport(Prng& prng) {
   r.trouble = AnyText(prng);
   r.unkept = static_cast<int64_t>(prng.Below(9));
   r.unkept_in = AnyText(prng);
+  r.host_keys = {AnyText(prng)};
+  r.ssh_user = AnyText(prng);
   r.extra = AnyExtra(prng);
   return r;
 }
@@ -316,7 +318,7 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Launch>(), 16u);
   EXPECT_EQ(CountMembers<Attempt>(), 19u);
   EXPECT_EQ(CountMembers<Job>(), 31u);
-  EXPECT_EQ(CountMembers<NodeReport>(), 32u);
+  EXPECT_EQ(CountMembers<NodeReport>(), 34u);
 }
 
 TEST(Encoding, RefusesNewerFormats) {

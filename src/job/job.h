@@ -208,6 +208,9 @@ struct NodeReport {
   // moved to; "" = they go with it.
   int64_t unkept = 0;
   std::string unkept_in;
+  // Of a cloud's machine, for `stoker ssh`: public keys of its sshd, and the user of its image.
+  std::vector<std::string> host_keys;
+  std::string ssh_user;
   std::string extra;
 };
 

@@ -382,6 +382,7 @@ void Agent::CompleteReport(NodeReport& report) {
     const std::lock_guard lock(run_mutex_);
     if (run_ && run_->attempt() == report.attempt) run_->Complete(report);
   }
+  if (parts_.tell_machine) parts_.tell_machine(report);
   usage_.Sample(report, me_.dir);
   const std::string more = notices_->trouble();
   if (!more.empty()) report.trouble += (report.trouble.empty() ? "" : "; ") + more;

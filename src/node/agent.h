@@ -41,6 +41,9 @@ struct NodeParts {
   // Called each time before a report is written that tells of a notice or (`over`) of an end, by
   // the thread that writes it, which waits for it; returns soon once `stop` says so. May be empty.
   std::function<void(bool over, const std::function<bool()>& stop)> before_word = nullptr;
+  // Adds to each report what is known of the machine itself; by the thread that writes it. May be
+  // empty.
+  std::function<void(NodeReport&)> tell_machine = nullptr;
 };
 
 // Folders beyond the machine's own.

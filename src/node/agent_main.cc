@@ -197,6 +197,9 @@ int RunAgent(const std::string& dir) {
       HeedSlurm(*slurm, **ledger, over, stop);
     };
   }
+  if (CloudNode::IsOne(dir)) {
+    parts.tell_machine = [&cloud](NodeReport& report) { cloud.TellDoor(report); };
+  }
   Agent agent(std::move(parts), {CacheDir(), state_dir}, platform.notice_poll);
   if (platform.slurm != nullptr) agent.SignalsMayBeLate(kSignalLate);
   const ShutdownWatch shutdown([&] {

@@ -15,6 +15,7 @@
 #include "port/clock.h"
 #include "port/host_platform.h"
 #include "port/object_store.h"
+#include "provider/cloud/ssh_door.h"
 #include "provider/open.h"
 
 namespace stoker::node {
@@ -34,6 +35,8 @@ class CloudNode {
   // two seconds at most; what comes later, or is not allowed to look, is a notice like any other.
   // Google does not tell who ends a machine: nothing is done there.
   void HeedOwner(Ledger& ledger, const HostIdentity& me);
+  // Adds how to come to the machine by ssh, once its sshd has its keys.
+  void TellDoor(NodeReport& report);
   // Before `store` ends: nothing asks it from now on. Waits for what asks it now.
   void Leave();
 
@@ -51,6 +54,7 @@ class CloudNode {
   Place place_;
   std::shared_ptr<ec2::AwsApi> aws_;  // null: the machine is another cloud's
   std::thread owner_;                 // asks who ends the machine
+  cloud::SshDoor door_;
 };
 
 }  // namespace stoker::node

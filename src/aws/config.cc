@@ -124,7 +124,10 @@ Result<std::string> AwsEndpointUrl(const AwsEnvironment& environment, const AwsC
   const auto ignore = environment.variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
   if (AwsFlag(ignore) || (!ignore && off != nullptr && AwsFlag(*off))) return std::string();
   std::string upper = service;
-  for (char& c : upper) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  for (char& c : upper) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    if (c == '-') c = '_';
+  }
   for (const std::string& name : {"AWS_ENDPOINT_URL_" + upper, std::string("AWS_ENDPOINT_URL")}) {
     if (auto url = environment.variable(name)) return *url;
   }

@@ -102,7 +102,6 @@ std::string HintForForeignVerb(const std::string& name) {
       {"prune", kGc},
       {"clean", kGc},
       {"check", "'stoker doctor' checks this machine and the store"},
-      {"ssh", "There is no machine to log in to: 'stoker logs -f JOB' follows a job"},
       {"init", "There is nothing to set up: 'stoker run -- python3 train.py' starts a job"},
   };
   const auto found = hints.find(name);

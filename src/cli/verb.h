@@ -59,6 +59,7 @@ Verb MoveVerb();
 Verb GetVerb();
 Verb CheckpointsVerb();
 Verb PlacesVerb();
+Verb SshVerb();
 Verb SyncVerb();
 Verb GcVerb();
 Verb ControllerVerb();

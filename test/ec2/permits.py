@@ -193,7 +193,8 @@ def submits(lab, world):
 
 
 ONLY = ''  # see the top
-SWEEPS = ('ec2:DeleteVolume', 'ec2:RevokeSecurityGroupIngress')  # the lab's leftovers.py
+SWEEPS = ('ec2:DeleteVolume', 'ec2:RevokeSecurityGroupIngress',  # the lab's leftovers.py
+          'ec2-instance-connect:SendSSHPublicKey')  # kept.py
 
 
 def test_submitter(lab, check):

@@ -165,7 +165,8 @@ Result<std::string> WithEc2Rights(const std::string& policy, const std::string& 
     all.push_back(Allow("Group",
                         {"ec2:CreateSecurityGroup", "ec2:AuthorizeSecurityGroupIngress",
                          "ec2:AuthorizeSecurityGroupEgress"},
-                        {arn + ":ec2:*:*:security-group/*", arn + ":ec2:*:*:vpc/*"}));
+                        {arn + ":ec2:*:*:security-group/*", arn + ":ec2:*:*:security-group-rule/*",
+                         arn + ":ec2:*:*:vpc/*"}));
     // Those of Amazon belong to no account.
     all.push_back(Allow("Image", "ssm:GetParameter", arn + ":ssm:*:*:parameter/aws/service/*"));
     all.push_back(Allow("Profile", "iam:GetInstanceProfile", arn + ":iam::*:instance-profile/*"));
@@ -179,7 +180,9 @@ Result<std::string> WithEc2Rights(const std::string& policy, const std::string& 
   ordered_json tags = Allow("TagNew", "ec2:CreateTags", "*");
   tags["Condition"] = {
       {"StringEquals",
-       {{"ec2:CreateAction", {"RunInstances", "CreateSecurityGroup", "CreatePlacementGroup"}}}}};
+       {{"ec2:CreateAction",
+         {"RunInstances", "CreateSecurityGroup", "CreatePlacementGroup",
+          "AuthorizeSecurityGroupIngress"}}}}};
   all.push_back(tags);
   // Only what carries a ledger's tag.
   ordered_json changes = {"ec2:TerminateInstances", "ec2:StartInstances"};
@@ -193,6 +196,12 @@ Result<std::string> WithEc2Rights(const std::string& policy, const std::string& 
   ordered_json own = Allow("Own", changes, things);
   own["Condition"] = {{"Null", {{std::string("aws:ResourceTag/") + ec2::kLedgerTag, "false"}}}};
   all.push_back(own);
+  if (submitter) {  // 'stoker ssh'
+    ordered_json key =
+        Allow("Ssh", "ec2-instance-connect:SendSSHPublicKey", arn + ":ec2:*:*:instance/*");
+    key["Condition"] = own["Condition"];
+    all.push_back(key);
+  }
   ordered_json pass = Allow("Role", "iam:PassRole", arn + ":iam::*:role/" + role);
   pass["Condition"] = {{"StringEquals", {{"iam:PassedToService", "ec2.amazonaws.com"}}}};
   all.push_back(pass);

@@ -12,13 +12,14 @@ import traceback
 import urllib.parse
 
 import going_wrong
-from ec2api import query, rights
+from ec2api import connect, query, rights
 from ec2api.errors import DRY_RUN, Refusal
 from ec2api.faults import refusal
 from ec2api.service import MOTOS, OURS
 from ec2api.signature import Scope, verify
 from going_wrong import Cut
 
+SPEAK_JSON = ('ssm', connect.SERVICE)
 NOT_PASSED_ON = ('connection', 'content-length', 'transfer-encoding', 'date', 'server')
 
 
@@ -51,7 +52,11 @@ class Front:
                 self.check_others(scope, entry['action'], body)
                 fault = self.ec2.faults.take(entry['action'])
                 going_wrong.before(fault, refusal)
-                status, headers, answer = self.pass_on(handler, body)
+                if scope.service == connect.SERVICE:
+                    answer = connect.call(self.ec2, scope.region, entry['action'], body)
+                    status, headers = 200, {'Content-Type': 'application/x-amz-json-1.1'}
+                else:
+                    status, headers, answer = self.pass_on(handler, body)
                 entry['status'] = status
                 going_wrong.after(fault)
                 handler.out(status, answer, headers)
@@ -60,7 +65,7 @@ class Front:
             handler.cut()
         except Refusal as error:
             entry['error'], entry['status'] = error.code, error.status
-            if scope.service == 'ssm':
+            if scope.service in SPEAK_JSON:
                 told = {'__type': error.code, 'message': error.words}
                 handler.out(400, json.dumps(told), {'Content-Type': 'application/x-amz-json-1.1'})
             else:
@@ -69,12 +74,14 @@ class Front:
             entry['took'] = time.time() - entry['time']
 
     def check_others(self, scope, action, body):
-        if scope.service == 'ssm':
+        if scope.service in SPEAK_JSON:
             given, code = json.loads(body or b'{}'), 'AccessDeniedException'
         else:
             text = body.decode(errors='replace')
             given, code = dict(urllib.parse.parse_qsl(text)), 'AccessDenied'
-        wanted = rights.asks_of_others(scope.service, action, given)
+        wanted = rights.asks_of_others(
+            self.ec2, scope.region or 'us-east-1', scope.service, action, given
+        )
         self.rights.check(scope.key, wanted, code)
 
     def ec2_call(self, handler, scope, body, entry):

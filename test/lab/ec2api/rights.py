@@ -150,7 +150,7 @@ def asks(ec2, region, action, asked):
         yield from _new_tags(region, asked, action)
 
 
-def asks_of_others(service, action, given):
+def asks_of_others(ec2, region, service, action, given):
     """The same of SSM, IAM and Instance Connect; nobody needs a right to ask who he is."""
     if service == 'ssm':
         name = given.get('Name', '').lstrip('/')
@@ -159,6 +159,8 @@ def asks_of_others(service, action, given):
     elif service == 'iam':
         name = given.get('InstanceProfileName', '*')
         yield f'iam:{action}', f'arn:aws:iam::{ACCOUNT}:instance-profile/{name}', {}
+    elif service == 'ec2-instance-connect':
+        yield (f'{service}:{action}', *_of(ec2, region, given.get('InstanceId', '')))
 
 
 class Rights:

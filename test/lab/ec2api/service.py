@@ -73,6 +73,7 @@ class Ec2:
         self.settings = types.SimpleNamespace(**SETTINGS)
         self.behind = behind
         self.world = World()
+        self.sent_keys = []  # of Instance Connect: (when, what was sent)
         self.capacity = Capacity()
         self.faults = Faults()
         self.prices = Prices(behind)

@@ -23,6 +23,11 @@ const char* VersionOf(const std::string& service) {
   return kEc2Version;
 }
 
+// Of those that speak JSON.
+std::string TargetOf(const std::string& service) {
+  return service == "ec2-instance-connect" ? "AWSEC2InstanceConnectService." : "AmazonSSM.";
+}
+
 // A service of the whole cloud is signed for in one region.
 std::string SigningRegion(const Call& call) {
   return call.service == "iam" ? "us-east-1" : call.region;
@@ -58,7 +63,7 @@ Result<HttpResponse> AwsApi::SendOnce(const Call& call) {
     request.body = QueryBody(call.action, VersionOf(call.service), call.params);
   } else {
     request.headers.emplace_back("Content-Type", "application/x-amz-json-1.1");
-    request.headers.emplace_back("X-Amz-Target", "AmazonSSM." + call.action);
+    request.headers.emplace_back("X-Amz-Target", TargetOf(call.service) + call.action);
     request.body = call.json;
   }
   STOKER_ASSIGN(const AwsCredentials credentials, options_.credentials());

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "aws/account/account.h"
+#include "base/text.h"
+#include "cli/context.h"
+#include "cli/ssh_words.h"
+#include "cli/verb.h"
+#include "job/job.h"
+#include "net/http_client.h"
+#include "provider/ec2/ec2_door.h"
+#include "provider/ec2/ec2_provider.h"
+#include "provider/gce/gce_provider.h"
+#include "provider/ssh/ssh_provider.h"
+#include "sys/command.h"
+#include "sys/file.h"
+
+extern char** environ;
+
+namespace stoker::cli {
+namespace {
+
+constexpr int64_t kKeygenMs = 30'000;
+// A rule whose session nobody ended properly: `gc` removes it then.
+constexpr Duration kOpenFor = Duration::Hours(12);
+
+struct SshOptions {
+  std::string job = "-";
+  int rank = 0;
+  std::string user;
+  std::string identity;
+  std::string from;
+};
+
+// One node of a job, and what is known of its machine.
+struct Node {
+  Job job;
+  Request request;
+  Launch launch;
+  int rank = 0;
+  std::vector<std::string> host_keys;
+  std::string user;
+};
+
+Result<Node> FindNode(Context& context, const SshOptions& options) {
+  STOKER_ASSIGN(const std::string id, context.ResolveJob(options.job, NameMeans::kRunning));
+  STOKER_ASSIGN(Controller * controller, context.controller());
+  STOKER_ASSIGN(const PassResult pass, controller->Pass(id));
+  const Attempt* attempt = NewestNeeded(pass.job);
+  if (attempt == nullptr) {
+    return Status(Code::kInvalid, "job " + id + " has no machine yet: it is " +
+                                      std::string(Name(pass.job.state)));
+  }
+  if (options.rank < 0 || options.rank >= static_cast<int>(attempt->launches.size())) {
+    return Status(Code::kUsage, "--rank " + std::to_string(options.rank) +
+                                    ": the job has nodes 0 to " +
+                                    std::to_string(attempt->launches.size() - 1));
+  }
+  const Launch* launch =
+      FindLaunch(pass.job, attempt->launches[static_cast<size_t>(options.rank)]);
+  Node node;
+  node.job = pass.job;
+  node.rank = options.rank;
+  if (launch == nullptr) return Status(Code::kCorrupt, "the record lacks the node's launch");
+  node.launch = *launch;
+  node.request = RequestOf(pass.job, *launch);
+  if (launch->closed && !IsKept(*launch, pass.store_now)) {
+    return Status(Code::kInvalid,
+                  "the machine of node " + std::to_string(options.rank) + " of job " + id +
+                      " is not there any more: " + Printable(launch->close_why),
+                  "'keep_failed: 30m' in the job file lets a cloud's machine stay where a job fails");
+  }
+  for (const MachineSeen& machine : pass.machines) {
+    const bool up = machine.state == MachineState::kRunning;
+    if (machine.launch == launch->number && up) node.launch.instance_id = machine.instance_id;
+  }
+  int newest = 0;
+  for (const ReportSeen& seen : pass.reports) {
+    if (seen.report.launch != launch->number || seen.report.attempt < newest) continue;
+    newest = seen.report.attempt;
+    node.host_keys = seen.report.host_keys;
+    node.user = seen.report.ssh_user;
+  }
+  if (!options.user.empty()) node.user = options.user;
+  return node;
+}
+
+// In this terminal; its exit code. Ctrl-C is the child's.
+Result<int> RunHere(const std::vector<std::string>& words) {
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));  // NOLINT
+  argv.push_back(nullptr);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGPIPE}) sigaddset(&set, signal);
+  posix_spawnattr_setsigdefault(&attributes, &set);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  // What closes the door comes after it, whatever ends it.
+  for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGTERM}) ::signal(signal, SIG_IGN);
+  pid_t child = 0;
+  const int error =
+      posix_spawnp(&child, argv[0], nullptr, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  if (error != 0) {
+    return Status(Code::kNotFound, words[0] + ": " + std::strerror(error),
+                  "Install it: it is what goes there");
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// Made for this call alone; "DIR/key" and "DIR/key.pub".
+Status MakeKey(const std::string& dir) {
+  sys::Command make;
+  make.argv = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "stoker", "-f", dir + "/key"};
+  for (char** at = environ; *at != nullptr; ++at) make.env.emplace_back(*at);
+  const auto made = sys::RunCommands({make}, kKeygenMs);
+  STOKER_TRY(made[0].status());
+  if (made[0]->exit_code == 0) return Status::Ok();
+  return Status(Code::kInternal, "ssh-keygen: " + Printable(made[0]->err));
+}
+
+// As Amazon sees it.
+Result<std::string> OwnAddress() {
+  STOKER_ASSIGN(const HttpUrl url, ParseHttpUrl("https://checkip.amazonaws.com"));
+  STOKER_ASSIGN(const AwsAccount account, FindAwsAccount());
+  HttpPool pool(account.http);
+  HttpRequest request;
+  request.method = "GET";
+  request.target = "/";
+  request.headers = {{"Host", HostHeader(url)}};
+  const auto answer = pool.Call(url, request);
+  const Status unknown(Code::kUnavailable, "your address is not known: checkip.amazonaws.com does "
+                                           "not say it", "Say it: --from ADDRESS");
+  if (!answer.ok() || answer->status != 200) return unknown;
+  const std::string address = answer->body.substr(0, answer->body.find('\n'));
+  return AloneAsRange(address).ok() ? Result<std::string>(address) : unknown;
+}
+
+class Ec2Session {
+ public:
+  Ec2Session(Context& context, const Node& node, const SshOptions& options)
+      : context_(context), node_(node), options_(options) {}
+
+  Status Run() {
+    STOKER_TRY(Look());
+    STOKER_ASSIGN(const sys::TempDir dir, sys::TempDir::Make("stoker-ssh"));
+    STOKER_ASSIGN(SshCall call, Prepare(dir.path()));
+    STOKER_TRY(Open());
+    auto code = Result<int>(255);
+    Status key;
+    if (options_.identity.empty()) key = SendKey(dir.path());
+    if (key.ok()) code = RunHere(SshTo(call));
+    const Status closed = rule_.empty() ? Status::Ok() : CloseEc2Door(*api_, door_, rule_);
+    if (!closed.ok()) {
+      context_.Say("port 22 stays open to " + range_ + " until 'stoker gc' removes " + rule_ +
+                   ", which is then past its time: " + closed.ToString());
+    }
+    STOKER_TRY(key);
+    STOKER_TRY(code.status());
+    context_.exit_code = *code;
+    return Status::Ok();
+  }
+
+ private:
+  Status Look() {
+    STOKER_ASSIGN(Ledger * ledger, context_.ledger());
+    ledger_id_ = ledger->id();
+    STOKER_ASSIGN(api_, context_.aws());
+    STOKER_ASSIGN(door_, FindEc2Door(*api_, node_.request.ask.place.region,
+                                     node_.launch.instance_id, ledger_id_));
+    if (door_.state != "running" || door_.address.empty()) {
+      return Status(Code::kUnavailable, door_.id + " is " + door_.state + ", and cannot be reached");
+    }
+    if (!door_.is_public) {
+      context_.Say(door_.id + " has no address of the internet: " + door_.address +
+                   " is reached only from inside its VPC");
+    }
+    return Status::Ok();
+  }
+
+  Result<SshCall> Prepare(const std::string& dir) {
+    if (node_.host_keys.empty()) {
+      return Status(Code::kUnavailable,
+                    "node " + std::to_string(node_.rank) +
+                        " has not told the host keys of its sshd: it has none, or still starts");
+    }
+    if (!IsUserName(node_.user)) {
+      return Status(Code::kInvalid, "it is not known which user the image has",
+                    "Say it: --user NAME");
+    }
+    SshCall call;
+    call.address = door_.address;
+    call.user = node_.user;
+    call.alias = door_.id;
+    call.identity = options_.identity.empty() ? dir + "/key" : options_.identity;
+    call.known_hosts = dir + "/known_hosts";
+    call.command = context_.command;
+    STOKER_ASSIGN(const std::string known, KnownHosts(call.alias, node_.host_keys));
+    STOKER_TRY(sys::WriteFileAtomic(call.known_hosts, known, 0600));
+    if (options_.identity.empty()) STOKER_TRY(MakeKey(dir));
+    return call;
+  }
+
+  Status Open() {
+    if (door_.group.empty()) {
+      context_.Say("its security groups are your own: they must let you reach port 22");
+      return Status::Ok();
+    }
+    std::string from = options_.from;
+    if (from.empty()) {
+      STOKER_ASSIGN(from, OwnAddress());
+    }
+    STOKER_ASSIGN(range_, AloneAsRange(from));
+    const WallTime until = node_.launch.kept_until.value_or(api_->Now() + kOpenFor);
+    STOKER_ASSIGN(rule_,
+                  OpenEc2Door(*api_, door_, ledger_id_, node_.job.id, range_, until));
+    return Status::Ok();
+  }
+
+  Status SendKey(const std::string& dir) {
+    STOKER_ASSIGN(const std::string key, sys::ReadFile(dir + "/key.pub", 4096));
+    return SendEc2Key(*api_, door_, node_.user, key.substr(0, key.find('\n')));
+  }
+
+  Context& context_;
+  const Node& node_;
+  const SshOptions& options_;
+  std::string ledger_id_;
+  std::shared_ptr<ec2::AwsApi> api_;
+  Ec2Door door_;
+  std::string range_;
+  std::string rule_;  // "" = there is none of ours
+};
+
+// Google's own program knows how: a key in the project's or the machine's metadata, and a tunnel.
+Status ByGcloud(Context& context, const Node& node, const std::string& user) {
+  const Place& place = node.request.ask.place;
+  const std::string who = user.empty() ? "" : user + "@";
+  std::vector<std::string> words = {"gcloud",    "compute",          "ssh",
+                                    who + node.launch.instance_id,   "--project",
+                                    place.account, "--zone",         place.zone,
+                                    "--tunnel-through-iap"};
+  if (!context.command.empty()) words.push_back("--command=" + CommandLine(context.command));
+  STOKER_ASSIGN(context.exit_code, RunHere(words));
+  return Status::Ok();
+}
+
+Status ToBox(Context& context, const Node& node) {
+  const std::string box = node.launch.instance_id.substr(0, node.launch.instance_id.rfind('/'));
+  std::vector<std::string> words = {"ssh", "--", box};
+  if (!context.command.empty()) words.push_back(CommandLine(context.command));
+  STOKER_ASSIGN(context.exit_code, RunHere(words));
+  return Status::Ok();
+}
+
+Status Run(Context& context, const SshOptions& options) {
+  STOKER_ASSIGN(const Node node, FindNode(context, options));
+  const std::string& provider = node.request.ask.place.provider;
+  if (provider == kLocalProvider) {
+    return Status(Code::kInvalid,
+                  "job " + node.job.id + " runs on this machine: there is nothing to connect to",
+                  "'stoker logs " + node.job.id + "' and 'stoker get " + node.job.id +
+                      "' have what it made");
+  }
+  if (!options.user.empty() && !IsUserName(options.user)) {
+    return Status(Code::kUsage, "--user: not a name of a user: " + Printable(options.user));
+  }
+  if (node.launch.instance_id.empty() || node.launch.instance_id[0] == '-') {
+    return Status(Code::kUnavailable,
+                  "node " + std::to_string(node.rank) + " has no machine that is known yet");
+  }
+  if (provider == kEc2Provider) return Ec2Session(context, node, options).Run();
+  if (provider == kGceProvider) return ByGcloud(context, node, options.user);
+  if (provider == kSshProvider) return ToBox(context, node);
+  return Status(Code::kInvalid, "nodes of Slurm are not lent by ssh",
+                "Slurm lets you in beside a job of yours: srun --overlap --pty --jobid=ID bash; "
+                "'stoker show " + node.job.id + "' names its ID");
+}
+
+}  // namespace
+
+Verb SshVerb() {
+  auto options = std::make_shared<SshOptions>();
+  Verb verb;
+  verb.name = "ssh";
+  verb.summary = "Open a shell on a job's machine in a cloud";
+  verb.description =
+      "Opens a shell on the machine of a job's node, or runs the command after '--' there: while "
+      "the job runs, or after it failed as long as 'keep_failed' keeps its machines. On EC2 it "
+      "opens port 22 of the ledger's security group to your address alone, by a rule that goes at "
+      "the end (and that 'stoker gc' removes should it be left), sends a key that is made for this "
+      "call by EC2 Instance Connect, and takes only the host key that the node has told in its "
+      "report. On Google it calls 'gcloud compute ssh' through IAP; on a box, ssh. Ends with the "
+      "exit code of ssh.";
+  verb.exit_codes = {{"CODE", "That of the command, or of the shell"},
+                     {"255", "ssh could not connect"}};
+  verb.examples = {"stoker ssh digits", "stoker ssh digits --rank 1 -- nvidia-smi",
+                   "stoker ssh - -- 'cd /var/lib/stoker/node/work && ls -l'"};
+  verb.options = {
+      {"JOB", "Which job ('-' = your last)", &options->job, ""},
+      {"--rank", "Which of its nodes", &options->rank, "N"},
+      {"--user", "Whom to log in as (usual: the image's own user)", &options->user, "NAME"},
+      {"--identity", "Your own private key, which the machine knows already", &options->identity,
+       "FILE"},
+      {"--from", "Your address, as EC2 sees it (usual: it is asked for)", &options->from,
+       "ADDRESS"}};
+  verb.takes_command = true;
+  verb.run = [options](Context& context) { return Run(context, *options); };
+  verb.options_owner = options;
+  return verb;
+}
+
+}  // namespace stoker::cli

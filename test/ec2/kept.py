@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Machines of a job that failed (keep_failed), and `stoker ssh` to them, with machines that do not
+boot: this test says what their nodes would say. Judged by what the lab has and was asked, and by an
+ssh of the test's own, which tells what it was called with."""
+
+import json
+import os
+import signal
+import sys
+import time
+
+from verb_lab import VerbLab, enter
+
+enter()
+from kit.harness import Results  # noqa: E402
+
+KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKm4Qb7tJmVYkqDdKQ0pJ6mXn4o0aQmSg0JqYb4r2Xyz'
+HERE = '198.51.100.7'
+SSH = """#!/bin/sh
+for word in "$@"; do printf '%s\\n' "$word"; done >"$EVIDENCE/words"
+while [ $# -gt 0 ]; do
+  case $1 in
+    -i) cp "$2" "$EVIDENCE/key" ;;
+    UserKnownHostsFile=*) eval "cp ${1#*=} $EVIDENCE/known" ;;
+  esac
+  shift
+done
+touch "$EVIDENCE/there"
+while [ ! -e "$EVIDENCE/go" ]; do sleep 0.05; done
+exit 7
+"""
+
+
+def reports(lab, world, job, seq, phase, **more):
+    """What the node of rank 0 would have written."""
+    machine = lab.machines(job)[0]
+    told = {
+        'format': 1, 'job': job, 'attempt': 1, 'rank': 0, 'launch': 1, 'seq': seq, 'phase': phase,
+        'instance_id': machine.id, 'incarnation': 'test', 'address': '172.31.0.9', **more,
+    }  # fmt: skip
+    lab.s3.client.put_object(Bucket=lab.s3.bucket, Key=f'{world.name}/reports/{job}/1-0.json',
+                             Body=json.dumps(told).encode())  # fmt: skip
+    return machine
+
+
+def submit(world, *words):
+    return world.submit('--infra', 'aws/us-east-1', '--instance-type', 'm5.large', *words,
+                        '--', 'false')  # fmt: skip
+
+
+def fails(lab, world, job):
+    end = {'reason': 'UserError', 'exit_code': 3, 'why': 'the program ended with exit code 3'}
+    machine = reports(lab, world, job, 1, 'Ended', end=end, end_checked=True, host_keys=[KEY],
+                      ssh_user='ubuntu')  # fmt: skip
+    world.wait_for('its end', lambda: world.stoker('show', job).returncode == 0
+                   and world.job(job)['state'] == 'Failed')  # fmt: skip
+    return machine
+
+
+def rules(lab):
+    told = lab.below.client('ec2').describe_security_group_rules()['SecurityGroupRules']
+    return [each for each in told if each.get('FromPort') == 22]
+
+
+def kept(lab, check):
+    with lab.world('kept') as world:
+        world.name = 'kept'
+        job = submit(world, '--keep-failed', '30m')
+        machine = fails(lab, world, job)
+        record = world.job(job)
+        check('in the write that ends the job its launch is closed as kept',
+              record['launches'][0]['close_reason'] == 'kept', record['launches'])  # fmt: skip
+        shown = world.stoker('show', job).stdout
+        check('show says until when, what it costs, and how to end it',
+              'is kept until' in shown and f'stoker cancel {job}' in shown, shown)  # fmt: skip
+        listed = [each for each in world.json('ls') if each['id'] == job][0]
+        check('so does ls --json', listed['kept_until'] == record['launches'][0]['kept_until'], listed)
+        swept = world.json('gc')['cloud']
+        over = [each for each in swept['things'] if each['id'] == machine.id and each['over']]
+        check('gc does not end it', not over and machine.state() == 'running', swept)
+        done = world.stoker('cancel', job)
+        check('cancel ends it, and says so', done.returncode == 0
+              and 'kept no longer' in done.stdout, done.stdout + done.stderr)  # fmt: skip
+        world.wait_for('the machine is ended', lambda: world.stoker('show', job).returncode == 0
+                       and machine.state() in ('shutting-down', 'terminated'), 100, 1)  # fmt: skip
+        check('and the job stays as it ended', world.job(job)['state'] == 'Failed')
+
+        plain = submit(world)
+        machine = fails(lab, world, plain)
+        check('without the key nothing is kept',
+              world.job(plain)['launches'][0]['close_reason'] == 'done')  # fmt: skip
+
+
+def session(world, job, *words):
+    """`stoker ssh` that has come to the test's ssh."""
+    for name in ('words', 'key', 'known', 'there', 'go'):
+        (world.evidence / name).unlink(missing_ok=True)
+    started = world.start('ssh', job, '--from', HERE, *words, env={'EVIDENCE': str(world.evidence)})
+    world.wait_for('ssh is called', lambda: (world.evidence / 'there').exists()
+                   or started.poll() is not None)  # fmt: skip
+    return started
+
+
+def ssh(lab, check):
+    with lab.world('door') as world:
+        world.name = 'door'
+        tools = world.root / 'tools'
+        tools.mkdir()
+        (tools / 'ssh').write_text(SSH)
+        (tools / 'ssh').chmod(0o755)
+        world.env['PATH'] = f'{tools}:{world.env["PATH"]}'
+        job = submit(world, '--keep-failed', '30m')
+        machine = fails(lab, world, job)
+        since = len(lab.log)
+        started = session(world, job, '--', 'ls', 'a b')
+        words = (world.evidence / 'words').read_text().splitlines()
+        check('ssh is called with the host key of the report, and no other counts',
+              (world.evidence / 'known').read_text() == f'{machine.id} {KEY}\n'
+              and f'HostKeyAlias={machine.id}' in words
+              and 'StrictHostKeyChecking=yes' in words, words)  # fmt: skip
+        check('with a key of its own, the user of the image, the command',
+              'PRIVATE KEY' in (world.evidence / 'key').read_text()
+              and words[words.index('-l') + 1] == 'ubuntu' and words[-1] == "ls 'a b'", words)  # fmt: skip
+        open_now = rules(lab)
+        tags = {each['Key']: each['Value'] for each in open_now[0].get('Tags', [])} if open_now else {}
+        until = world.job(job)['launches'][0]['kept_until']
+        check('port 22 is open to the caller alone, until the machine ends', len(open_now) == 1
+              and open_now[0]['CidrIpv4'] == f'{HERE}/32' and open_now[0]['ToPort'] == 22
+              and f'stoker-expires={until}' in open_now[0]['Description']
+              and tags.get('stoker-expires') == until, open_now)  # fmt: skip
+        (world.evidence / 'go').touch()
+        check('it ends with the exit code of ssh', started.wait(30) == 7)
+        check('and the port is shut', not rules(lab), rules(lab))
+        asked = [name for name in lab.asked(since) if not name.startswith('Describe')]
+        check('that is all that is asked for', [each for each in asked if '/' not in each] == [
+              'AuthorizeSecurityGroupIngress', 'SendSSHPublicKey', 'RevokeSecurityGroupIngress'],
+              asked)  # fmt: skip
+
+        started = session(world, job)
+        os.kill(started.pid, signal.SIGINT)
+        (world.evidence / 'go').touch()
+        check('after Ctrl-C, too', started.wait(30) == 7 and not rules(lab), rules(lab))
+        started = session(world, job)
+        started.send_signal(signal.SIGKILL)
+        started.wait()
+        (world.evidence / 'go').touch()
+        check('killed, it leaves its rule', len(rules(lab)) == 1)
+        world.stoker('gc', check=True)
+        check('which gc leaves until its time is over', len(rules(lab)) == 1)
+        lab.below.client('ec2').create_tags(
+            Resources=[rules(lab)[0]['SecurityGroupRuleId']],
+            Tags=[{'Key': 'stoker-expires', 'Value': '2020-01-01T00:00:00Z'}],
+        )
+        world.stoker('gc', check=True)
+        check('and then removes', not rules(lab), rules(lab))
+
+        policy = world.json('doctor', '--iam', '--infra', 'aws/us-east-1')['submitter']
+        world.env.update(lab.env(lab.user('enters', policy)))
+        (world.evidence / 'go').touch()
+        done = world.stoker('ssh', job, '--from', HERE, env={'EVIDENCE': str(world.evidence)})
+        check('the printed rights are enough', done.returncode == 7 and not rules(lab), done.stderr)
+        less = json.loads(json.dumps(policy))
+        less['Statement'] = [each for each in less['Statement'] if each['Sid'] != 'Ssh']
+        world.env.update(lab.env(lab.user('keyless', less)))
+        done = world.stoker('ssh', job, '--from', HERE, env={'EVIDENCE': str(world.evidence)})
+        check('without that to send a key it is said, and the port is shut', done.returncode == 1
+              and 'SendSSHPublicKey' in done.stderr and not rules(lab), done.stderr)  # fmt: skip
+        world.env.update(lab.env())
+
+        refused = world.stoker('ssh', job, '--rank', '1')
+        check('a node that is not there is named', refused.returncode == 2
+              and 'nodes 0 to 0' in refused.stderr, refused.stderr)  # fmt: skip
+        world.stoker('cancel', job)
+        late = world.stoker('ssh', job, '--from', HERE)
+        check('once it is not kept any more, that is said', late.returncode == 1
+              and 'not there any more' in late.stderr, late.stderr)  # fmt: skip
+        here = world.submit('--', 'true')
+        local = world.stoker('ssh', here)
+        check('on this machine there is nothing to connect to',
+              'runs on this machine' in local.stderr, local.stderr)  # fmt: skip
+
+
+def main(argv):
+    results = Results()
+    started = time.time()
+    with VerbLab() as lab:
+        for name, part in (('kept', kept), ('ssh', ssh)):
+            if not argv[1:] or name in argv[1:]:
+                results.run(name, part, lab, results.check)
+        results.check('the lab has no bug', not lab.front.bugs, lab.front.bugs)
+    print(f'{time.time() - started:.0f} s')
+    return results.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv))

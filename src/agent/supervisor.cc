@@ -77,7 +77,7 @@ std::optional<MonoTime> Supervisor::wake() const {
     if (config_.stall) consider(last_activity_ + *config_.stall);
   }
   if (phase_ == AgentPhase::kStopping && kill_at_) consider(*kill_at_);
-  if (phase_ == AgentPhase::kKept) consider(kept_end_->mono);
+  if (phase_ == AgentPhase::kKept && !BugIsOn("kept-for-ever")) consider(kept_end_->mono);
   if (cancelled_) consider(*cancelled_ + config_.stop_grace + kLeaveAfterCancel);
   return first;
 }

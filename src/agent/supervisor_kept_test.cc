@@ -25,7 +25,7 @@ Node FailedNode() {
 
 TEST(SupervisorKeptTest, StaysUntilItsTimeIsOver) {
   Node n = FailedNode();  // at 5 s
-  n.Reads(FailsKept(605)).Does("keep until 605").Shows("kept 1-0 Ended UserError 3");
+  n.Reads(FailsKept(605)).Does("keep until 605").Shows("kept 1-0 Ended UserError 3 checked");
   EXPECT_EQ(n.WakesIn(), 600'000);
   EXPECT_FALSE(n.supervisor->publishes());
   n.Reads().After(599).Notice(60).Does("").After(1).Does("off");

@@ -118,6 +118,11 @@ std::map<std::string, Live> HelpAlong(Context& context) {
   return live;
 }
 
+void AddLive(const Live& live, json* line) {
+  (*line)["queued"] = live.queued;
+  (*line)["kept_until"] = live.kept_until ? json(FormatRfc3339(*live.kept_until)) : json(nullptr);
+}
+
 void SayTroubles(Context& context, const std::vector<Summary>& shown,
                  const std::map<std::string, Live>& live, const ObjectStore& store) {
   bool any_live = false;
@@ -226,9 +231,7 @@ Status Run(Context& context, const LsOptions& options) {
     for (const Summary& job : shown) {
       json line = SummaryJson(job);
       const auto seen = live.find(job.id);
-      line["queued"] = seen != live.end() ? seen->second.queued : std::vector<std::string>();
-      const auto kept = seen != live.end() ? seen->second.kept_until : std::nullopt;
-      line["kept_until"] = kept ? json(FormatRfc3339(*kept)) : json(nullptr);
+      AddLive(seen != live.end() ? seen->second : Live(), &line);
       if (options.hyperparameters) line["hyperparameters"] = HyperparametersOf(*ledger, job.id);
       text += (text.size() > 1 ? ",\n " : "") + line.dump();
     }

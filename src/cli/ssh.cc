@@ -54,16 +54,15 @@ Result<Node> FindNode(Context& context, const SshOptions& options) {
   STOKER_ASSIGN(const PassResult pass, controller->Pass(id));
   const Attempt* attempt = NewestNeeded(pass.job);
   if (attempt == nullptr) {
-    return Status(Code::kInvalid, "job " + id + " has no machine yet: it is " +
-                                      std::string(Name(pass.job.state)));
+    return Status(Code::kInvalid,
+                  "job " + id + " has no machine yet: it is " + std::string(Name(pass.job.state)));
   }
   if (options.rank < 0 || options.rank >= static_cast<int>(attempt->launches.size())) {
     return Status(Code::kUsage, "--rank " + std::to_string(options.rank) +
                                     ": the job has nodes 0 to " +
                                     std::to_string(attempt->launches.size() - 1));
   }
-  const Launch* launch =
-      FindLaunch(pass.job, attempt->launches[static_cast<size_t>(options.rank)]);
+  const Launch* launch = FindLaunch(pass.job, attempt->launches[static_cast<size_t>(options.rank)]);
   Node node;
   node.job = pass.job;
   node.rank = options.rank;
@@ -71,10 +70,11 @@ Result<Node> FindNode(Context& context, const SshOptions& options) {
   node.launch = *launch;
   node.request = RequestOf(pass.job, *launch);
   if (launch->closed && !IsKept(*launch, pass.store_now)) {
-    return Status(Code::kInvalid,
-                  "the machine of node " + std::to_string(options.rank) + " of job " + id +
-                      " is not there any more: " + Printable(launch->close_why),
-                  "'keep_failed: 30m' in the job file lets a cloud's machine stay where a job fails");
+    return Status(
+        Code::kInvalid,
+        "the machine of node " + std::to_string(options.rank) + " of job " + id +
+            " is not there any more: " + Printable(launch->close_why),
+        "'keep_failed: 30m' in the job file lets a cloud's machine stay where a job fails");
   }
   for (const MachineSeen& machine : pass.machines) {
     const bool up = machine.state == MachineState::kRunning;
@@ -106,8 +106,7 @@ Result<int> RunHere(const std::vector<std::string>& words) {
   // What closes the door comes after it, whatever ends it.
   for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGTERM}) ::signal(signal, SIG_IGN);
   pid_t child = 0;
-  const int error =
-      posix_spawnp(&child, argv[0], nullptr, &attributes, argv.data(), environ);
+  const int error = posix_spawnp(&child, argv[0], nullptr, &attributes, argv.data(), environ);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) {
     return Status(Code::kNotFound, words[0] + ": " + std::strerror(error),
@@ -140,8 +139,10 @@ Result<std::string> OwnAddress() {
   request.target = "/";
   request.headers = {{"Host", HostHeader(url)}};
   const auto answer = pool.Call(url, request);
-  const Status unknown(Code::kUnavailable, "your address is not known: checkip.amazonaws.com does "
-                                           "not say it", "Say it: --from ADDRESS");
+  const Status unknown(Code::kUnavailable,
+                       "your address is not known: checkip.amazonaws.com does "
+                       "not say it",
+                       "Say it: --from ADDRESS");
   if (!answer.ok() || answer->status != 200) return unknown;
   const std::string address = answer->body.substr(0, answer->body.find('\n'));
   return AloneAsRange(address).ok() ? Result<std::string>(address) : unknown;
@@ -180,7 +181,8 @@ class Ec2Session {
     STOKER_ASSIGN(door_, FindEc2Door(*api_, node_.request.ask.place.region,
                                      node_.launch.instance_id, ledger_id_));
     if (door_.state != "running" || door_.address.empty()) {
-      return Status(Code::kUnavailable, door_.id + " is " + door_.state + ", and cannot be reached");
+      return Status(Code::kUnavailable,
+                    door_.id + " is " + door_.state + ", and cannot be reached");
     }
     if (!door_.is_public) {
       context_.Say(door_.id + " has no address of the internet: " + door_.address +
@@ -223,8 +225,7 @@ class Ec2Session {
     }
     STOKER_ASSIGN(range_, AloneAsRange(from));
     const WallTime until = node_.launch.kept_until.value_or(api_->Now() + kOpenFor);
-    STOKER_ASSIGN(rule_,
-                  OpenEc2Door(*api_, door_, ledger_id_, node_.job.id, range_, until));
+    STOKER_ASSIGN(rule_, OpenEc2Door(*api_, door_, ledger_id_, node_.job.id, range_, until));
     return Status::Ok();
   }
 
@@ -247,10 +248,9 @@ class Ec2Session {
 Status ByGcloud(Context& context, const Node& node, const std::string& user) {
   const Place& place = node.request.ask.place;
   const std::string who = user.empty() ? "" : user + "@";
-  std::vector<std::string> words = {"gcloud",    "compute",          "ssh",
-                                    who + node.launch.instance_id,   "--project",
-                                    place.account, "--zone",         place.zone,
-                                    "--tunnel-through-iap"};
+  std::vector<std::string> words = {
+      "gcloud",      "compute", "ssh",      who + node.launch.instance_id, "--project",
+      place.account, "--zone",  place.zone, "--tunnel-through-iap"};
   if (!context.command.empty()) words.push_back("--command=" + CommandLine(context.command));
   STOKER_ASSIGN(context.exit_code, RunHere(words));
   return Status::Ok();
@@ -268,10 +268,10 @@ Status Run(Context& context, const SshOptions& options) {
   STOKER_ASSIGN(const Node node, FindNode(context, options));
   const std::string& provider = node.request.ask.place.provider;
   if (provider == kLocalProvider) {
-    return Status(Code::kInvalid,
-                  "job " + node.job.id + " runs on this machine: there is nothing to connect to",
-                  "'stoker logs " + node.job.id + "' and 'stoker get " + node.job.id +
-                      "' have what it made");
+    return Status(
+        Code::kInvalid,
+        "job " + node.job.id + " runs on this machine: there is nothing to connect to",
+        "'stoker logs " + node.job.id + "' and 'stoker get " + node.job.id + "' have what it made");
   }
   if (!options.user.empty() && !IsUserName(options.user)) {
     return Status(Code::kUsage, "--user: not a name of a user: " + Printable(options.user));
@@ -285,7 +285,8 @@ Status Run(Context& context, const SshOptions& options) {
   if (provider == kSshProvider) return ToBox(context, node);
   return Status(Code::kInvalid, "nodes of Slurm are not lent by ssh",
                 "Slurm lets you in beside a job of yours: srun --overlap --pty --jobid=ID bash; "
-                "'stoker show " + node.job.id + "' names its ID");
+                "'stoker show " +
+                    node.job.id + "' names its ID");
 }
 
 }  // namespace

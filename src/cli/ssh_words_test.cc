@@ -25,7 +25,7 @@ TEST(SshWords, TheHostKeyIsTheOneThatIsKnown) {
 
 TEST(SshWords, ACommandReachesTheMachineAsItWasWritten) {
   SshCall call{"203.0.113.9", "ubuntu", "i-1", "k", "h", {"cat", "a b", "$HOME"}};
-  EXPECT_EQ(SshTo(call).back(), "cat 'a b' '$HOME'");
+  EXPECT_EQ(SshTo(call).back(), "'cat' 'a b' '$HOME'");
   call.command = {"cd /var && ls"};
   EXPECT_EQ(SshTo(call).back(), "cd /var && ls");
 }

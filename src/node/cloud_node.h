@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/status.h"
+#include "job/job.h"
 #include "ledger/ledger.h"
 #include "port/clock.h"
 #include "port/host_platform.h"

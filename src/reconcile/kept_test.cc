@@ -67,10 +67,11 @@ TEST(KeptTest, AJobThatEndsOtherwiseKeepsNothing) {
       .See(Told(1, 0))
       .Pass()
       .Expect("Cancelled (Cancelled); 1 Ended L1 (Cancelled); L1 done; sent L1");
-  Keeps()
-      .See(Cancel(), End(1, 0, EndReason::kUserError, 3))
-      .Pass()
-      .Expect("Failed (UserError 3); 1 Ended L1 (UserError 3); L1 done; sent L1");
+  // Cancelled as it fails.
+  Story both = Keeps(2);
+  both.See(End(1, 0, EndReason::kUserError, 3)).Pass().See(Cancel(), Told(1, 1)).Settle();
+  EXPECT_EQ(both.job.state, JobState::kFailed);
+  for (const Launch& launch : both.job.launches) EXPECT_FALSE(launch.kept_until);
   Story s = Keeps();
   s.spec.keep_failed.reset();
   s.See(End(1, 0, EndReason::kUserError, 3)).Pass();

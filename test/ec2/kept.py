@@ -75,7 +75,8 @@ def kept(lab, check):
         check('show says until when, what it costs, and how to end it',
               'is kept until' in shown and f'stoker cancel {job}' in shown, shown)  # fmt: skip
         listed = [each for each in world.json('ls') if each['id'] == job][0]
-        check('so does ls --json', listed['kept_until'] == record['launches'][0]['kept_until'], listed)
+        until = record['launches'][0]['kept_until']
+        check('so does ls --json', listed['kept_until'] == until, listed)
         swept = world.json('gc')['cloud']
         over = [each for each in swept['things'] if each['id'] == machine.id and each['over']]
         check('gc does not end it', not over and machine.state() == 'running', swept)
@@ -121,9 +122,10 @@ def ssh(lab, check):
               and 'StrictHostKeyChecking=yes' in words, words)  # fmt: skip
         check('with a key of its own, the user of the image, the command',
               'PRIVATE KEY' in (world.evidence / 'key').read_text()
-              and words[words.index('-l') + 1] == 'ubuntu' and words[-1] == "ls 'a b'", words)  # fmt: skip
+              and words[words.index('-l') + 1] == 'ubuntu'
+              and words[-1] == "'ls' 'a b'", words)  # fmt: skip
         open_now = rules(lab)
-        tags = {each['Key']: each['Value'] for each in open_now[0].get('Tags', [])} if open_now else {}
+        tags = {each['Key']: each['Value'] for one in open_now for each in one.get('Tags', [])}
         until = world.job(job)['launches'][0]['kept_until']
         check('port 22 is open to the caller alone, until the machine ends', len(open_now) == 1
               and open_now[0]['CidrIpv4'] == f'{HERE}/32' and open_now[0]['ToPort'] == 22

@@ -16,7 +16,7 @@ constexpr const char* kKinds[] = {"ed25519", "ecdsa", "rsa"};
 constexpr std::string_view kTypes[] = {"ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384",
                                        "ecdsa-sha2-nistp521", "ssh-rsa"};
 // Of the images of Amazon Linux, Ubuntu, Debian on EC2, Debian, and the rest.
-constexpr const char* kUsers[] = {"ec2-user", "ubuntu", "admin",  "debian",    "fedora",
+constexpr const char* kUsers[] = {"ec2-user", "ubuntu", "admin",      "debian",  "fedora",
                                   "rocky",    "centos", "cloud-user", "opensuse"};
 
 }  // namespace
@@ -26,8 +26,9 @@ bool IsHostKey(const std::string& line) {
   if (words.size() != 2 || line.size() > kMostKey) return false;
   const bool known = std::find(std::begin(kTypes), std::end(kTypes), words[0]) != std::end(kTypes);
   return known && !words[1].empty() &&
-         words[1].find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                    "0123456789+/=") == std::string::npos;
+         words[1].find_first_not_of(
+             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+             "0123456789+/=") == std::string::npos;
 }
 
 SshDoor ReadSshDoor(const std::string& root) {

@@ -33,9 +33,9 @@ Result<Ec2Door> FindEc2Door(ec2::AwsApi& api, const std::string& region, const s
       }
     }
   };
-  STOKER_TRY(ec2::EachItem(api,
-                           {"ec2", region, "DescribeInstances", ec2::Filters({{"instance-id", {id}}})},
-                           "reservationSet", take));
+  STOKER_TRY(ec2::EachItem(
+      api, {"ec2", region, "DescribeInstances", ec2::Filters({{"instance-id", {id}}})},
+      "reservationSet", take));
   if (!door.id.empty()) return door;
   return Status(Code::kNotFound, "EC2 has no instance " + Printable(id) + " in " + region);
 }
@@ -96,11 +96,12 @@ Status CloseEc2Door(ec2::AwsApi& api, const Ec2Door& door, const std::string& ru
 Status SendEc2Key(ec2::AwsApi& api, const Ec2Door& door, const std::string& user,
                   const std::string& public_key) {
   ec2::Call call{"ec2-instance-connect", door.region, "SendSSHPublicKey"};
-  call.json = nlohmann::json{{"InstanceId", door.id},
-                             {"InstanceOSUser", user},
-                             {"SSHPublicKey", public_key},
-                             {"AvailabilityZone", door.zone}}
-                  .dump();
+  call.json = nlohmann::json{
+      {"InstanceId", door.id},
+      {"InstanceOSUser", user},
+      {"SSHPublicKey", public_key},
+      {"AvailabilityZone",
+       door.zone}}.dump();
   STOKER_ASSIGN(const ec2::Reply reply, api.Repeat(call));
   if (!reply.failure) return Status::Ok();
   return ec2::StatusOf("sending a key to " + door.id, *reply.failure);

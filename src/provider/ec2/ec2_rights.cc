@@ -178,11 +178,10 @@ Result<std::string> WithEc2Rights(const std::string& policy, const std::string& 
   all.push_back(Allow("Place", {"ec2:CreatePlacementGroup", "ec2:DeletePlacementGroup"},
                       arn + ":ec2:*:*:placement-group/stoker-*"));
   ordered_json tags = Allow("TagNew", "ec2:CreateTags", "*");
-  tags["Condition"] = {
-      {"StringEquals",
-       {{"ec2:CreateAction",
-         {"RunInstances", "CreateSecurityGroup", "CreatePlacementGroup",
-          "AuthorizeSecurityGroupIngress"}}}}};
+  tags["Condition"] = {{"StringEquals",
+                        {{"ec2:CreateAction",
+                          {"RunInstances", "CreateSecurityGroup", "CreatePlacementGroup",
+                           "AuthorizeSecurityGroupIngress"}}}}};
   all.push_back(tags);
   // Only what carries a ledger's tag.
   ordered_json changes = {"ec2:TerminateInstances", "ec2:StartInstances"};

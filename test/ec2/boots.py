@@ -70,6 +70,41 @@ def test_gang(lab, check):
         check('gang: succeeds', world.job(job)['state'] == 'Succeeded', world.job(job))
 
 
+def test_kept(lab, check):
+    """keep_failed: the machine stays, ends by itself at its time, and nobody has to look."""
+    with LabWorld(lab, 'kept') as world:
+        job = world.submit('--infra', 'aws/us-east-1', '--keep-failed', '1m', '--', '/bin/sh', '-c',
+                           'echo precious >made; exit 3')  # fmt: skip
+        machine = world.machine(job, 0)
+        disk = pathlib.Path(lab.folder) / machine.id / 'disk'
+
+        def told(name):
+            found = list(disk.glob(f'**/var/lib/stoker/{name}'))
+            return found[0].read_text() if found else None
+
+        world.wait_for('it is kept', lambda: told('kept') is not None, patience(90), 0.2)
+        kept_at = time.time()
+        ends = int(told('deadline'))
+        check('its lease ends when it is kept no longer', 40 < ends - kept_at <= 61, ends - kept_at)
+        killed = machine.room.agent()
+        os.kill(killed, signal.SIGKILL)
+        world.wait_for('another agent', lambda: machine.room.agent() not in (None, killed),
+                       patience(30), 0.2)  # fmt: skip
+        time.sleep(5)
+        check('an agent that is started again moves it no more', int(told('deadline')) == ends)
+        check('the machine is there, with what the program made', machine.state() == 'running'
+              and list(disk.glob('**/work/made')), machine.state())  # fmt: skip
+        tag = machine.tags['stoker-expires']
+        world.over(job)
+        late = time.time() - ends
+        check('it ends by itself at its time', -6 < late < patience(30), late)
+        record = world.job(job)
+        check('its job has failed, and its launch was kept', (record['state'],
+              record['launches'][0]['close_reason']) == ('Failed', 'kept'), record)  # fmt: skip
+        check('the time stood in its tag', tag[:19] == record['launches'][0]['kept_until'][:19],
+              (tag, record['launches'][0]))  # fmt: skip
+
+
 def test_killed(lab, check):
     """kill -9 of the agent: the machine stays, and goes on in its place."""
     with LabWorld(lab, 'killed') as world:

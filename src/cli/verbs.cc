@@ -7,11 +7,11 @@
 namespace stoker::cli {
 
 std::vector<Verb> AllVerbs() {
-  return {RunVerb(),        LsVerb(),          ShowVerb(),    LogsVerb(),   MetricsVerb(),
-          CompareVerb(),    TensorboardVerb(), WaitVerb(),    CancelVerb(), RetryVerb(),
-          PreemptVerb(),    MoveVerb(),        SshVerb(),     GetVerb(),    CheckpointsVerb(),
-          PlacesVerb(),     UiVerb(),          SyncVerb(),    GcVerb(),     ControllerVerb(),
-          DoctorVerb(),     ConfigVerb(),      CompletionVerb(), VersionVerb()};
+  return {RunVerb(),     LsVerb(),          ShowVerb(),       LogsVerb(),   MetricsVerb(),
+          CompareVerb(), TensorboardVerb(), WaitVerb(),       CancelVerb(), RetryVerb(),
+          PreemptVerb(), MoveVerb(),        SshVerb(),        GetVerb(),    CheckpointsVerb(),
+          PlacesVerb(),  UiVerb(),          SyncVerb(),       GcVerb(),     ControllerVerb(),
+          DoctorVerb(),  ConfigVerb(),      CompletionVerb(), VersionVerb()};
 }
 
 }  // namespace stoker::cli

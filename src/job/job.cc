@@ -20,8 +20,7 @@ constexpr std::string_view kEndReasons[] = {
 constexpr std::string_view kNodePhases[] = {"Waiting",  "Staging",  "Ready", "Running",
                                             "Draining", "Stopping", "Ended"};
 constexpr std::string_view kCloseReasons[] = {"done",       "lost",       "interrupted", "refused",
-                                              "never-came", "superseded", "moved",
-                                              "kept"};
+                                              "never-came", "superseded", "moved",       "kept"};
 constexpr std::string_view kMoveStates[] = {"Asked", "Told", "Arrived", "GivingUp", "GivenUp"};
 static_assert(std::size(kMoveStates) == static_cast<size_t>(MoveState::kGivenUp) + 1);
 constexpr std::string_view kRefusalClasses[] = {

@@ -83,6 +83,11 @@ def cpus(facts):
     return next((float(word[1]) for word in words if word[0] == 'cpus'), -1)
 
 
+def most(facts):
+    words = [line.split() for line in facts.get('out', [])]
+    return next((word[1] for word in words if word[0] == 'most'), '')
+
+
 def judge(check, who, found):
     def of(what):
         return found.get((who, what), {})
@@ -99,8 +104,10 @@ def judge(check, who, found):
         facts = of(f'over by {ending}')
         check(f'{who}: whatever ends it ({ending})', ended_by_its_limit(facts), facts)
     one, both = cpus(of('one cpu')), cpus(of('all cpus'))
-    check(f'{who}: one CPU is no more than one ({one:.2f})', 0.3 < one < 1.1, of('one cpu'))
-    check(f'{who}: who asks for none has what there is ({both:.2f})', both > 1.15, of('all cpus'))
+    check(f'{who}: one CPU is no more than one ({one:.2f})', one < 1.1 and
+          most(of('one cpu')) == '1.0', of('one cpu'))  # fmt: skip
+    check(f'{who}: who asks for none may have all ({both:.2f})', both > 0 and
+          most(of('all cpus')) == 'any', of('all cpus'))  # fmt: skip
     check(f'{who}: and its memory', of('not asked').get('state') == 'Succeeded', of('not asked'))
     check(f'{who}: no group is left', of('left').get('groups') == [], of('left'))
 

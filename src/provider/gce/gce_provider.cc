@@ -327,9 +327,10 @@ class Gce : public Provider {
     for (InstanceSeen& seen : *out) {
       const auto place = fleet_.PlaceOf(seen.id);
       if (seen.state != InstanceState::kStopped || !place) continue;
-      const auto told = OperationsOf(seen.id, place->first, place->second);
+      const std::vector<Operation> told =
+          OperationsOf(seen.id, place->first, place->second).value_or({});
       const Operation* newest = nullptr;
-      for (const Operation& operation : told.value_or({})) {
+      for (const Operation& operation : told) {
         if (operation.type != "start") continue;
         const bool newer = newest == nullptr || !operation.done || operation.ended > newest->ended;
         if (newer && (newest == nullptr || newest->done)) newest = &operation;

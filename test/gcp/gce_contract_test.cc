@@ -323,6 +323,27 @@ TEST(GceApi, TheLeaseIsMovedByALabel) {
   }));
 }
 
+TEST(GceApi, AStoppedOneSaysWhyItDidNotComeUp) {
+  GceSubject subject;
+  Provider& gce = subject.provider();
+  const auto ids = gce.Launch(subject.Request("stopped"));
+  ASSERT_TRUE(ids.ok()) << ids.status().ToString();
+  const auto seen = [&]() -> std::optional<InstanceSeen> {
+    const auto all = gce.Describe("ledger", "");
+    return all.ok() && all->size() == 1 ? std::optional(all->front()) : std::nullopt;
+  };
+  ASSERT_TRUE(subject.Until([&] { return seen() && seen()->state == InstanceState::kRunning; }));
+  ASSERT_EQ(gce_test::Order("stop?name=" + ids->front()), "ok");
+  ASSERT_TRUE(subject.Until([&] { return seen() && seen()->state == InstanceState::kStopped; }));
+  EXPECT_FALSE(seen()->refusal);
+  ASSERT_EQ(gce_test::Order("doom?code=ZONE_RESOURCE_POOL_EXHAUSTED&words=no+room"), "ok");
+  const StartAnswer answer = gce.Start(ids->front());
+  EXPECT_TRUE(answer.ok()) << "its operation says no, later: " << answer.ToString();
+  ASSERT_TRUE(subject.Until([&] { return seen() && seen()->refusal.has_value(); }));
+  EXPECT_EQ(seen()->refusal->what, RefusalClass::kCapacity);
+  EXPECT_EQ(seen()->state, InstanceState::kStopped);
+}
+
 TEST(GceApi, HoldingsAreThoseOfTheLedgerAndSayWhatHasExpired) {
   GceSubject subject;
   const auto api = gce_test::Api();

@@ -27,7 +27,7 @@ bool IsNoRoom(const Refusal& refusal) {
 
 // Why nobody waits for it any more; "" = it is waited for.
 std::string WhyNotAgain(const Pass& pass, const Launch& launch, const MachineSeen& machine) {
-  if (launch.starts && !BugIsOn("start-refusal-ignored")) {
+  if (launch.starts) {
     const auto& told = machine.refusal ? machine.refusal : launch.start_refusal;
     if (told && IsNoRoom(*told)) return "it cannot be started again: " + told->message;
   }

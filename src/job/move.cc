@@ -9,8 +9,15 @@
 namespace stoker {
 namespace {
 
-bool HasBegun(const Attempt& attempt) {
-  return attempt.state != AttemptState::kProvisioning && !attempt.not_needed;
+// There is a machine for it. One that was refused all of them has not (seed 400019067).
+bool HasBegun(const Job& job, const Attempt& attempt) {
+  if (attempt.state == AttemptState::kProvisioning || attempt.not_needed) return false;
+  if (attempt.running) return true;
+  return std::any_of(attempt.launches.begin(), attempt.launches.end(), [&](int number) {
+    const Launch* launch = FindLaunch(job, number);
+    return launch != nullptr && !launch->instance_id.empty() &&
+           launch->close_reason != CloseReason::kRefused;
+  });
 }
 
 }  // namespace
@@ -54,7 +61,7 @@ void AskToMove(Job& job, Move move) {
   if (before != nullptr) {
     // Where it has got to by then is where it comes back to.
     const bool there = std::any_of(job.attempts.begin(), job.attempts.end(), [&](const Attempt& a) {
-      return a.number >= before->attempt && HasBegun(a);
+      return a.number >= before->attempt && HasBegun(job, a);
     });
     if (there) job.offers = before->offers;
   }

@@ -189,6 +189,37 @@ TEST(MovesTest, AnotherMoveTakesThePlaceOfTheFirst) {
   EXPECT_TRUE(s.job.offers.empty());
 }
 
+TEST(MovesTest, APlaceThatHasRefusedIsNoneToComeBackTo) {
+  Story s = TrainsHere();
+  s.See(MoveTo("gce", false), Withhold(2)).Settle().See(Heeds(1, 0)).Settle();
+  s.See(End(1, 0, EndReason::kMoved), Committed({"1-4"})).Settle();
+  s.Expect("Running; 1 Ended L1 (Moved); 2 Staging L2 from 1-4; L1 moved; sent L2");
+  // Its owner wants it there once more, before anybody has acted on the refusal.
+  s.See(Outcome(2, No(RefusalClass::kInvalid, RefusalScope::kRequest)));
+  s.See(MoveTo("ec2", false), Withhold(3)).Settle();
+  s.See(Outcome(s.job.launches.back().number, No(RefusalClass::kInvalid, RefusalScope::kRequest)));
+  s.Settle();
+  EXPECT_EQ(s.job.move->state, MoveState::kGivenUp);
+  ASSERT_FALSE(IsFinal(s.job.state));
+  EXPECT_TRUE(s.job.offers.empty());
+  EXPECT_EQ(ProviderOf(s, s.job.attempts.back().launches[0]), "local");
+}
+
+// Node 0 has its machine there, and node 1 is refused one.
+TEST(MovesTest, OfAPlaceThatRefusesOneNodeNoneIsKept) {
+  Story s = TrainsHere(2);
+  s.See(MoveTo("gce", false), Withhold(4)).Settle();
+  s.See(Heeds(1, 0), Heeds(1, 1)).Settle();
+  s.See(End(1, 0, EndReason::kMoved), End(1, 1, EndReason::kMoved), Committed({"1-4"})).Settle();
+  EXPECT_EQ(s.job.attempts.back().state, AttemptState::kStaging);
+  s.See(Outcome(4, No(RefusalClass::kInvalid, RefusalScope::kRequest))).Settle();
+  s.See(Told(2, 0)).Settle();
+  EXPECT_EQ(s.job.move->state, MoveState::kGivenUp);
+  for (const int launch : s.job.attempts.back().launches) {
+    EXPECT_EQ(ProviderOf(s, launch), "local");
+  }
+}
+
 TEST(MovesTest, AfterTheFirstHasBegunItGoesBackThere) {
   Story s = TrainsHere();
   s.See(MoveTo("gce", true)).Settle();

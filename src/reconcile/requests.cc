@@ -87,7 +87,11 @@ Placement PlaceFor(const Pass& pass, std::vector<int>* launches) {
   std::vector<Offer> near;
   std::copy_if(all.begin(), all.end(), std::back_inserter(near),
                [&](const Offer& offer) { return offer.ask.place == here; });
-  if (near.empty()) return anywhere;
+  if (near.empty()) {
+    // Of a move that was given up: nothing more is to be had there (seed 400016404).
+    if (job.move) std::fill(launches->begin(), launches->end(), 0);
+    return anywhere;
+  }
   const Placement beside = ChoosePlace(near, job.requests, pass.seen.now);
   if (!beside.barred || anywhere.barred) return beside;
   std::fill(launches->begin(), launches->end(), 0);

@@ -94,7 +94,7 @@ class Watch(threading.Thread):
     def look(self):
         for kind, prefix in self.prefixes.items():
             for each in self.client.list_blobs(BUCKET, prefix=prefix):
-                self.seen[kind].setdefault((each.name, each.generation), time.time())
+                self.seen[kind].setdefault((each.name, each.generation), each.updated.timestamp())
 
     def run(self):
         while not self.over.wait(0.02):
@@ -230,17 +230,21 @@ def judge(lab, check):
     check(f'no secret in {len(made)} requests for machines', made and not leaks, leaks)
 
 
+ALONE = ('classic',)  # what changes the lab's own settings
 PARTS = {name[5:]: part for name, part in list(globals().items()) if name.startswith('test_')}
 
 
 def main(names):
     results = Results()
     with GceLab() as lab:
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            ran = [pool.submit(results.run, name, PARTS[name], lab, results.check)
-                   for name in names or PARTS]  # fmt: skip
-            for each in ran:
-                each.result()
+        names = names or list(PARTS)
+        for threads, parts in ((2, [each for each in names if each not in ALONE]),
+                               (1, [each for each in names if each in ALONE])):  # fmt: skip
+            with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+                ran = [pool.submit(results.run, name, PARTS[name], lab, results.check)
+                       for name in parts]  # fmt: skip
+                for each in ran:
+                    each.result()
         judge(lab, results.check)
     results.finish()
 

@@ -74,8 +74,11 @@ Result<std::vector<Offer>> ResolveGceOffers(Context& context, const JobSpec& spe
   STOKER_ASSIGN(const Settings* settings, context.settings());
   const ResourcesSpec& asked = spec.resources;
   GceWish wish;
-  // Read for files and variables alone.
-  STOKER_ASSIGN(const GcloudConfig gcloud, ReadGcloudConfig(HostGoogleEnvironment({})));
+  GcloudConfig gcloud;
+  if (GoogleProject(*settings, gcloud).empty() || infra.where.empty()) {
+    // For files and variables alone.
+    STOKER_ASSIGN(gcloud, ReadGcloudConfig(HostGoogleEnvironment({})));
+  }
   wish.project = GoogleProject(*settings, gcloud);
   wish.region = infra.where.empty() ? UsualRegion(gcloud) : infra.where;
   wish.zone = infra.within;

@@ -26,6 +26,11 @@ Result<std::string> ActiveName(const GoogleEnvironment& environment, const std::
 }  // namespace
 
 Result<GcloudConfig> ReadGcloudConfig(const GoogleEnvironment& environment) {
+  GcloudConfig out;
+  out.project = environment.variable("CLOUDSDK_CORE_PROJECT").value_or("");
+  out.region = environment.variable("CLOUDSDK_COMPUTE_REGION").value_or("");
+  out.zone = environment.variable("CLOUDSDK_COMPUTE_ZONE").value_or("");
+  if (!out.project.empty() && !out.region.empty()) return out;
   const std::string folder =
       environment.variable("CLOUDSDK_CONFIG").value_or(environment.home + "/.config/gcloud");
   STOKER_ASSIGN(const std::string name, ActiveName(environment, folder));
@@ -35,13 +40,9 @@ Result<GcloudConfig> ReadGcloudConfig(const GoogleEnvironment& environment) {
     STOKER_ASSIGN(const std::string text, ReadIfThere(environment, path));
     STOKER_ASSIGN(sections, ParseIni(path, text));
   }
-  const auto of = [&](const char* variable, const char* section, const char* key) {
-    return environment.variable(variable).value_or(sections[section][key]);
-  };
-  GcloudConfig out;
-  out.project = of("CLOUDSDK_CORE_PROJECT", "core", "project");
-  out.region = of("CLOUDSDK_COMPUTE_REGION", "compute", "region");
-  out.zone = of("CLOUDSDK_COMPUTE_ZONE", "compute", "zone");
+  if (out.project.empty()) out.project = sections["core"]["project"];
+  if (out.region.empty()) out.region = sections["compute"]["region"];
+  if (out.zone.empty()) out.zone = sections["compute"]["zone"];
   return out;
 }
 

@@ -17,7 +17,8 @@ struct GcloudConfig {
 // Of the active configuration: CLOUDSDK_ACTIVE_CONFIG_NAME, else the file `active_config` in
 // $CLOUDSDK_CONFIG, else ~/.config/gcloud, else "default". Variables of gcloud
 // (CLOUDSDK_CORE_PROJECT, CLOUDSDK_COMPUTE_REGION, CLOUDSDK_COMPUTE_ZONE) count before the file.
-// No file is no error. kInvalid: the file is none that gcloud would read.
+// No file is no error, nor is one that nothing is looked for in. kInvalid: the file is none that
+// gcloud would read.
 Result<GcloudConfig> ReadGcloudConfig(const GoogleEnvironment& environment);
 
 }  // namespace stoker

@@ -48,6 +48,9 @@ TEST(GcloudConfig, OneThatCannotBeReadIsAnError) {
   const auto config = ReadGcloudConfig(google.Environment());
   ASSERT_FALSE(config.ok());
   EXPECT_NE(config.status().ToString().find("config_default"), std::string::npos);
+  google.variables["CLOUDSDK_CORE_PROJECT"] = "p";
+  google.variables["CLOUDSDK_COMPUTE_REGION"] = "us-central1";
+  EXPECT_EQ(Told(google), "p us-central1 ") << "it is not asked";
 }
 
 }  // namespace

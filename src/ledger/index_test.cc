@@ -119,6 +119,26 @@ TEST(Summary, TellsAJobInShort) {
   EXPECT_EQ(DecodeSummary(EncodeSummary(s)), s);
 }
 
+TEST(Summary, AJobIsWhereItHasBegun) {
+  Job job;
+  job.id = "abcdefgh";
+  AppendRequest(job, {0}).ask.place.provider = "local";
+  EXPECT_EQ(SummaryOf(job).provider, "local") << "where it was asked for first";
+  auto& first = job.attempts.emplace_back();
+  first.number = 1;
+  first.launches = {1};
+  first.state = AttemptState::kRunning;
+  AppendRequest(job, {0}).ask.place.provider = "slurm";
+  auto& moving = job.attempts.emplace_back();
+  moving.number = 2;
+  moving.launches = {2};
+  EXPECT_EQ(SummaryOf(job).provider, "local") << "it may still be refused there";
+  job.attempts[1].state = AttemptState::kStaging;
+  EXPECT_EQ(SummaryOf(job).provider, "slurm");
+  job.attempts[1].not_needed = true;
+  EXPECT_EQ(SummaryOf(job).provider, "local") << "the move came to nothing";
+}
+
 TEST(Summary, RemarksWhatAnEndedJobHasNotKept) {
   Job job;
   job.id = "abcdefgh";

@@ -162,6 +162,21 @@ bool SummaryMetric::operator==(const SummaryMetric& other) const {
          same(min, other.min) && same(max, other.max);
 }
 
+namespace {
+
+// Of the newest attempt that has begun there, else the newest of all: a move may come to nothing.
+const Request* NewestBegun(const Job& job) {
+  for (auto attempt = job.attempts.rbegin(); attempt != job.attempts.rend(); ++attempt) {
+    const bool begun = attempt->state != AttemptState::kProvisioning && !attempt->not_needed;
+    if (!begun || attempt->launches.empty()) continue;
+    const Launch* launch = FindLaunch(job, attempt->launches.back());
+    if (launch != nullptr) return &RequestOf(job, *launch);
+  }
+  return job.requests.empty() ? nullptr : &job.requests.back();
+}
+
+}  // namespace
+
 Summary SummaryOf(const Job& job) {
   Summary summary;
   summary.id = job.id;
@@ -173,7 +188,7 @@ Summary SummaryOf(const Job& job) {
   summary.num_nodes = job.num_nodes;
   const Attempt* newest = NewestNeeded(job);
   summary.attempts = newest != nullptr ? newest->number : 0;
-  if (!job.requests.empty()) summary.provider = Short(job.requests.back().ask.place.provider);
+  if (const Request* there = NewestBegun(job)) summary.provider = Short(there->ask.place.provider);
   summary.created = job.created;
   summary.ended = job.ended;
   summary.retry_of = job.retry_of;

@@ -34,7 +34,7 @@ struct Summary {
   JobState state = JobState::kPending;
   int num_nodes = 1;
   int attempts = 0;      // the number of the newest that there was a need for
-  std::string provider;  // where the newest launch was asked for: "local"
+  std::string provider;  // where the newest attempt that has begun was asked for: "local"
   WallTime created;
   std::optional<WallTime> started;  // when the program first ran on all nodes
   std::optional<WallTime> ended;

@@ -91,6 +91,11 @@ struct Wish {
 };
 
 Result<Wish> Resolve(Context& context, const Job& job, const MoveOptions& options) {
+  // Before anything is brought anywhere.
+  auto lead = ParseDuration(options.in);
+  if (!lead.ok()) {
+    return Status(Code::kUsage, "--in: " + lead.status().message(), lead.status().next());
+  }
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(const std::string text, ReadSpec(*ledger, job));
   STOKER_ASSIGN(JobSpec spec, ParseStoredSpec(text));
@@ -116,10 +121,6 @@ Result<Wish> Resolve(Context& context, const Job& job, const MoveOptions& option
   }
   wish.move.to = *infra;
   wish.move.by = context.user();
-  auto lead = ParseDuration(options.in);
-  if (!lead.ok()) {
-    return Status(Code::kUsage, "--in: " + lead.status().message(), lead.status().next());
-  }
   wish.move.lead = *lead;
   wish.local = ParseInfra(*infra).provider == kLocalProvider;
   STOKER_ASSIGN(LocalProvider * local, context.local_provider());

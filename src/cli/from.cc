@@ -72,9 +72,12 @@ Result<JobSpec> SpecOfItsOwn(Context& context, const FromJob& from, ParseOptions
     parse.overrides.workdir = parse.base_dir;
   }
   parse.file_name = "the job file of " + from.job.id;
-  STOKER_ASSIGN(JobSpec spec, ParseJobSpec(from.text, parse));
+  ParsedSpec parsed = ParseJobSpecAll(from.text, parse);
+  if (!parsed.errors.empty()) return ErrorsToStatus(std::move(parsed.errors));
+  for (const std::string& note : parsed.notes) context.Say(note);
+  JobSpec& spec = parsed.spec;
   if (!spec.workdir.empty()) context.Say("the code is that of " + spec.workdir + " as it is now");
-  return spec;
+  return std::move(spec);
 }
 
 void TakeOver(Context& context, const FromJob& from, bool with_paths, JobSpec* spec) {

@@ -181,7 +181,12 @@ Result<JobSpec> MakeSpec(Context& context, const RunOptions& options, const Give
     return Status(Code::kUsage, "both a job file and a command after '--' were given",
                   "Give only one; arguments for a job file's program go into the file");
   }
-  if (context.has_command) return SpecFromCommand(context.command, parse);
+  if (context.has_command) {
+    std::vector<std::string> notes;
+    auto spec = SpecFromCommand(context.command, parse, &notes);
+    for (const std::string& note : notes) context.Say(note);
+    return spec;
+  }
   if (options.file.empty() && from != nullptr) return SpecOfItsOwn(context, *from, parse);
   if (options.file.empty()) {
     return Status(Code::kUsage, "nothing to run: neither a job file nor a command was given",

@@ -89,7 +89,8 @@ std::string ProgramFileOf(const std::vector<std::string>& argv) {
   return "";
 }
 
-Result<JobSpec> SpecFromCommand(const std::vector<std::string>& argv, const ParseOptions& options) {
+Result<JobSpec> SpecFromCommand(const std::vector<std::string>& argv, const ParseOptions& options,
+                                std::vector<std::string>* notes) {
   ParseState state(options, Judge::kSubmitted);
   state.has_command = true;
   state.spec.name = NameFromCommand(argv);
@@ -106,7 +107,10 @@ Result<JobSpec> SpecFromCommand(const std::vector<std::string>& argv, const Pars
   ApplyOverrides(&state);
   FinishSpec(&state);
   std::vector<SpecError>& errors = state.reader.errors();
-  if (errors.empty()) return std::move(state.spec);
+  if (errors.empty()) {
+    if (notes != nullptr) *notes = std::move(state.notes);
+    return std::move(state.spec);
+  }
   for (SpecError& error : errors) {
     if (error.line > 0) error.file = "command line";
     error.line = error.column = 0;

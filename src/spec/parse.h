@@ -86,8 +86,10 @@ Result<JobSpec> ParseStoredSpec(std::string_view text);
 
 // The one-line form, `stoker run -- PROGRAM ARGUMENT…`: executed as is, without a shell, in
 // base_dir (or --workdir). The name is --name, else what the program is called: `train` for
-// `python -m pkg.train` and `torchrun --standalone train.py`. kUsage with all mistakes.
-Result<JobSpec> SpecFromCommand(const std::vector<std::string>& argv, const ParseOptions& options);
+// `python -m pkg.train` and `torchrun --standalone train.py`. `notes`: as those of ParsedSpec.
+// kUsage with all mistakes.
+Result<JobSpec> SpecFromCommand(const std::vector<std::string>& argv, const ParseOptions& options,
+                                std::vector<std::string>* notes = nullptr);
 
 // What the program is called: the script of a known launcher, else the program itself; safe.
 std::string NameFromCommand(const std::vector<std::string>& argv);

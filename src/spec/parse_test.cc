@@ -80,6 +80,12 @@ TEST(KeepFailed, IsForMachinesThatACloudLends) {
   EXPECT_TRUE(here.errors.empty());
   ASSERT_EQ(here.notes.size(), 1u);
   EXPECT_EQ(here.notes[0].find("keep_failed means nothing here"), 0u);
+  std::vector<std::string> notes;
+  ParseOptions by_flag;
+  by_flag.overrides.keep_failed = "45m";
+  ASSERT_TRUE(SpecFromCommand({"true"}, by_flag, &notes).ok());
+  ASSERT_EQ(notes.size(), 1u) << "a flag is not dropped in silence either";
+  EXPECT_EQ(notes[0], here.notes[0]);
   EXPECT_FALSE(here.spec.keep_failed);
 }
 

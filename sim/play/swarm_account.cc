@@ -83,8 +83,13 @@ Plan NeighbourOf(const Plan& plan) {
   Plan next = DrawPlan(static_cast<uint64_t>(plan.neighbour));
   next.neighbour = 0;
   next.limit = plan.limit;
-  // Until the account is calm, its requests may fail.
-  next.calm = std::max(next.calm, plan.calm);
+  // Until the account is calm, its requests may fail. The last move of a job comes after that, also
+  // here: only then does its owner let it have any place.
+  const int64_t later = std::max<int64_t>(0, plan.calm - next.calm);
+  next.calm += later;
+  for (JobPlan& job : next.jobs) {
+    if (!job.move_at.empty()) job.move_at.back() += later;
+  }
   next.cloud = plan.cloud;
   next.zones = plan.zones;
   next.quota = plan.quota;

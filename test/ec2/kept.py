@@ -6,6 +6,7 @@ ssh of the test's own, which tells what it was called with."""
 
 import json
 import os
+import pathlib
 import signal
 import sys
 import time
@@ -103,6 +104,55 @@ def session(world, job, *words):
     return started
 
 
+def expires(lab, text=None):
+    """Of the one rule that there is; with `text`, it is set so."""
+    (rule,) = rules(lab)
+    if text:
+        lab.below.client('ec2').create_tags(
+            Resources=[rule['SecurityGroupRuleId']], Tags=[{'Key': 'stoker-expires', 'Value': text}]
+        )
+    return {each['Key']: each['Value'] for each in rule.get('Tags', [])}.get('stoker-expires')
+
+
+def doubled(lab, world, job, check):
+    """EC2 says that there is such a rule already."""
+
+    def end(started):
+        (world.evidence / 'go').touch()
+        return started.wait(30) == 7
+
+    left = rules(lab)[0]['SecurityGroupRuleId']
+    expires(lab, '2020-01-01T00:00:00Z')
+    one = session(world, job)
+    until = world.job(job)['launches'][0]['kept_until']
+    check('what a killed one has left is replaced, with the new time', len(rules(lab)) == 1
+          and rules(lab)[0]['SecurityGroupRuleId'] != left and expires(lab) == until, rules(lab))
+    check('and goes with the new session', end(one) and not rules(lab), rules(lab))
+
+    one = session(world, job)
+    two = session(world, job)
+    newest = rules(lab)
+    check('two at once have one rule', len(newest) == 1, newest)
+    children = pathlib.Path(f'/proc/{one.pid}/task/{one.pid}/children').read_text().split()
+    os.kill(int(children[0]), signal.SIGKILL)
+    check('which the first leaves to the second', one.wait(30) == 128 + signal.SIGKILL
+          and rules(lab) == newest, rules(lab))  # fmt: skip
+    check('that takes it along', end(two) and not rules(lab), rules(lab))
+
+    lab.ec2.faults.add('AuthorizeSecurityGroupIngress', 'lost_answer', 1)
+    one = session(world, job)
+    check('where the answer was lost, the rule is there once', len(rules(lab)) == 1, rules(lab))
+    check('and goes', end(one) and not rules(lab), rules(lab))
+
+    own = {'GroupId': newest[0]['GroupId'], 'IpProtocol': 'tcp', 'FromPort': 22, 'ToPort': 22,
+           'CidrIp': f'{HERE}/32'}  # fmt: skip
+    lab.below.client('ec2').authorize_security_group_ingress(**own)
+    one = session(world, job)
+    check("somebody's own rule will do, and stays", end(one) and len(rules(lab)) == 1, rules(lab))
+    lab.below.client('ec2').revoke_security_group_ingress(**own)
+    check('nothing else is left', not rules(lab), rules(lab))
+
+
 def ssh(lab, check):
     with lab.world('door') as world:
         world.name = 'door'
@@ -150,6 +200,9 @@ def ssh(lab, check):
         check('killed, it leaves its rule', len(rules(lab)) == 1)
         world.stoker('gc', check=True)
         check('which gc leaves until its time is over', len(rules(lab)) == 1)
+        doubled(lab, world, job, check)
+        session(world, job).kill()
+        (world.evidence / 'go').touch()
         lab.below.client('ec2').create_tags(
             Resources=[rules(lab)[0]['SecurityGroupRuleId']],
             Tags=[{'Key': 'stoker-expires', 'Value': '2020-01-01T00:00:00Z'}],

@@ -41,44 +41,87 @@ Result<Ec2Door> FindEc2Door(ec2::AwsApi& api, const std::string& region, const s
 }
 
 Result<std::string> AloneAsRange(const std::string& address) {
-  unsigned char bytes[16];
-  if (inet_pton(AF_INET, address.c_str(), bytes) == 1) return address + "/32";
-  if (inet_pton(AF_INET6, address.c_str(), bytes) == 1) return address + "/128";
+  for (const int family : {AF_INET, AF_INET6}) {
+    unsigned char bytes[16];
+    char text[INET6_ADDRSTRLEN];
+    if (inet_pton(family, address.c_str(), bytes) != 1) continue;
+    if (inet_ntop(family, bytes, text, sizeof text) == nullptr) continue;
+    return text + std::string(family == AF_INET ? "/32" : "/128");
+  }
   return Status(Code::kInvalid, "not an address of IP: " + Printable(CutText(address, 80)));
 }
 
-Result<std::string> OpenEc2Door(ec2::AwsApi& api, const Ec2Door& door, const std::string& ledger_id,
-                                const std::string& job, const std::string& range, WallTime until) {
+namespace {
+
+// Between two sessions at once a rule can go and come again.
+constexpr int kTries = 3;
+
+ec2::Call Opening(const Ec2Door& door, const std::string& ledger_id, const std::string& job,
+                  const std::string& range, WallTime until) {
   const bool six = range.find(':') != std::string::npos;
   const std::string list = six ? "IpPermissions.1.Ipv6Ranges.1." : "IpPermissions.1.IpRanges.1.";
   const std::string expires = FormatRfc3339(until);
-  const ec2::Call call{
-      "ec2",
-      door.region,
-      "AuthorizeSecurityGroupIngress",
-      {{"GroupId", door.group},
-       {"IpPermissions.1.IpProtocol", "tcp"},
-       {"IpPermissions.1.FromPort", "22"},
-       {"IpPermissions.1.ToPort", "22"},
-       {list + (six ? "CidrIpv6" : "CidrIp"), range},
-       {list + "Description", "stoker ssh of job " + job + ", stoker-expires=" + expires},
-       {"TagSpecification.1.ResourceType", "security-group-rule"},
-       {"TagSpecification.1.Tag.1.Key", ec2::kLedgerTag},
-       {"TagSpecification.1.Tag.1.Value", ledger_id},
-       {"TagSpecification.1.Tag.2.Key", ec2::kJobTag},
-       {"TagSpecification.1.Tag.2.Value", job},
-       {"TagSpecification.1.Tag.3.Key", ec2::kExpiresTag},
-       {"TagSpecification.1.Tag.3.Value", expires}}};
-  STOKER_ASSIGN(const ec2::Reply reply, api.Repeat(call));
-  // Also where the answer of the first try was lost: it goes by its tag.
-  if (reply.failure && reply.failure->code == "InvalidPermission.Duplicate") return std::string();
-  if (reply.failure) {
-    return ec2::StatusOf("opening port 22 of " + door.group + " to " + range, *reply.failure);
+  return {"ec2",
+          door.region,
+          "AuthorizeSecurityGroupIngress",
+          {{"GroupId", door.group},
+           {"IpPermissions.1.IpProtocol", "tcp"},
+           {"IpPermissions.1.FromPort", "22"},
+           {"IpPermissions.1.ToPort", "22"},
+           {list + (six ? "CidrIpv6" : "CidrIp"), range},
+           {list + "Description", "stoker ssh of job " + job + ", stoker-expires=" + expires},
+           {"TagSpecification.1.ResourceType", "security-group-rule"},
+           {"TagSpecification.1.Tag.1.Key", ec2::kLedgerTag},
+           {"TagSpecification.1.Tag.1.Value", ledger_id},
+           {"TagSpecification.1.Tag.2.Key", ec2::kJobTag},
+           {"TagSpecification.1.Tag.2.Value", job},
+           {"TagSpecification.1.Tag.3.Key", ec2::kExpiresTag},
+           {"TagSpecification.1.Tag.3.Value", expires}}};
+}
+
+struct OpenRule {
+  std::string id;
+  bool own = false;
+};
+
+// That by which `range` comes to port 22 now; no id: there is none.
+Result<OpenRule> FindRule(ec2::AwsApi& api, const Ec2Door& door, const std::string& ledger_id,
+                          const std::string& range) {
+  OpenRule found;
+  const auto take = [&](const pugi::xml_node& item) {
+    const bool in = TextIn(item, "isEgress") == "false" && TextIn(item, "ipProtocol") == "tcp";
+    const bool ssh = TextIn(item, "fromPort") == "22" && TextIn(item, "toPort") == "22";
+    if (!in || !ssh || TextIn(item, "cidrIpv4") + TextIn(item, "cidrIpv6") != range) return;
+    found = {TextIn(item, "securityGroupRuleId"), ec2::TagIn(item, ec2::kLedgerTag) == ledger_id};
+  };
+  STOKER_TRY(ec2::EachItem(api,
+                           {"ec2", door.region, "DescribeSecurityGroupRules",
+                            ec2::Filters({{"group-id", {door.group}}})},
+                           "securityGroupRuleSet", take));
+  return found;
+}
+
+}  // namespace
+
+Result<std::string> OpenEc2Door(ec2::AwsApi& api, const Ec2Door& door, const std::string& ledger_id,
+                                const std::string& job, const std::string& range, WallTime until) {
+  const ec2::Call call = Opening(door, ledger_id, job, range, until);
+  for (int tries = 0;; ++tries) {
+    STOKER_ASSIGN(const ec2::Reply reply, api.Repeat(call));
+    if (!reply.failure) {
+      pugi::xml_document document;
+      (void)document.load_buffer(reply.body.data(), reply.body.size());
+      const pugi::xml_node rules = document.document_element().child("securityGroupRuleSet");
+      return TextIn(rules.child("item"), "securityGroupRuleId");
+    }
+    if (reply.failure->code != "InvalidPermission.Duplicate" || tries == kTries) {
+      return ec2::StatusOf("opening port 22 of " + door.group + " to " + range, *reply.failure);
+    }
+    // A killed session's, another one's, or this one's own, whose answer was lost.
+    STOKER_ASSIGN(const OpenRule there, FindRule(api, door, ledger_id, range));
+    if (!there.id.empty() && !there.own) return std::string();
+    if (!there.id.empty()) STOKER_TRY(CloseEc2Door(api, door, there.id));
   }
-  pugi::xml_document document;
-  (void)document.load_buffer(reply.body.data(), reply.body.size());
-  const pugi::xml_node rules = document.document_element().child("securityGroupRuleSet");
-  return TextIn(rules.child("item"), "securityGroupRuleId");
 }
 
 Status CloseEc2Door(ec2::AwsApi& api, const Ec2Door& door, const std::string& rule) {

@@ -26,12 +26,14 @@ struct Ec2Door {
 Result<Ec2Door> FindEc2Door(ec2::AwsApi& api, const std::string& region, const std::string& id,
                             const std::string& ledger_id);
 
-// "203.0.113.7" -> "203.0.113.7/32"; kInvalid: it is no address.
+// "203.0.113.7" -> "203.0.113.7/32", in the form in which EC2 tells it; kInvalid: it is no address.
 Result<std::string> AloneAsRange(const std::string& address);
 
 // From now on `range` may reach port 22 of what is in the ledger's group. The rule carries the
-// ledger's tag and the time after which `stoker gc` removes it. Its id; "" = there was one already,
-// which is another session's. `door.group` is not "".
+// ledger's tag and the time after which `stoker gc` removes it. One of the ledger's that is there
+// already is replaced: a killed session's would otherwise end too soon, or too late, and of two
+// sessions at once, the one that came last has the rule and removes it. Its id; "" = there is one
+// that is not the ledger's, and stays. `door.group` is not "".
 Result<std::string> OpenEc2Door(ec2::AwsApi& api, const Ec2Door& door, const std::string& ledger_id,
                                 const std::string& job, const std::string& range, WallTime until);
 // Ok when it is gone already.

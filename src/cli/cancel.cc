@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -161,16 +162,36 @@ Result<Job> Cancel(Context& context, const std::string& job, bool wait, bool* ke
   }
 }
 
-// All jobs of this user that have not ended, newest first.
+// Those that have ended, and whose machines are kept, each with the words for it.
+Result<std::map<std::string, std::string>> AllKept(Ledger& ledger, const JobList& list) {
+  // The others' machines are gone: then the marker is, too.
+  STOKER_ASSIGN(const std::vector<std::string> active, ActiveJobs(ledger));
+  const std::set<std::string> looked_after(active.begin(), active.end());
+  std::map<std::string, std::string> kept;
+  for (const Summary& job : list.jobs) {
+    if (!IsFinal(job.state) || !looked_after.contains(job.id)) continue;
+    const auto read = ReadJob(ledger, job.id);
+    if (read.status().Is(Code::kNotFound)) continue;
+    STOKER_TRY(read.status());
+    if (!KeptUntil(read->job, read->store_now)) continue;
+    kept[job.id] = std::string(Name(job.state)) + ", its machines are kept";
+  }
+  return kept;
+}
+
+// All jobs of this user that have not ended, or whose machines are kept, newest first.
 Result<std::vector<std::string>> AllOfMine(Context& context, const CancelOptions& options) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(const JobList list, ListJobs(*ledger));
+  STOKER_ASSIGN(const auto kept, AllKept(*ledger, list));
   std::vector<std::string> ids;
   std::vector<std::string> told;
   for (const Summary& job : list.jobs) {
-    if (job.user != context.user() || IsFinal(job.state)) continue;
+    const auto found = kept.find(job.id);
+    if (job.user != context.user() || (IsFinal(job.state) && found == kept.end())) continue;
     ids.push_back(job.id);
-    told.push_back(job.name + " (" + job.id + ")");
+    const std::string more = found == kept.end() ? "" : "; " + found->second;
+    told.push_back(job.name + " (" + job.id + more + ")");
   }
   if (ids.empty()) context.Say("you have no job that has not ended");
   if (ids.empty() || options.yes) return ids;
@@ -222,14 +243,15 @@ Verb CancelVerb() {
   verb.description =
       "Stops jobs. The program gets SIGTERM, and SIGKILL once stop_grace has passed; its logs, "
       "checkpoints and outputs are kept. Waits until the jobs have ended. Of a job that failed, it "
-      "ends the machines that keep_failed keeps. Of several jobs of one "
+      "ends the machines that keep_failed keeps; so does --all. Of several jobs of one "
       "name it takes the newest that has not ended, and says so.";
   verb.examples = {"stoker cancel digits", "stoker cancel k3f7 9w2m --no-wait",
                    "stoker cancel --all"};
-  verb.options = {{"JOBS", "The jobs to stop", &options->jobs, "JOB…"},
-                  {"-a,--all", "All your jobs that have not ended", &options->all},
-                  {"-y,--yes", "Do not ask before --all", &options->yes},
-                  {"--no-wait", "Return at once", &options->no_wait}};
+  verb.options = {
+      {"JOBS", "The jobs to stop", &options->jobs, "JOB…"},
+      {"-a,--all", "All your jobs that have not ended, or whose machines are kept", &options->all},
+      {"-y,--yes", "Do not ask before --all", &options->yes},
+      {"--no-wait", "Return at once", &options->no_wait}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;
   return verb;

@@ -307,7 +307,7 @@ Verb SshVerb() {
   verb.exit_codes = {{"CODE", "That of the command, or of the shell"},
                      {"255", "ssh could not connect"}};
   verb.examples = {"stoker ssh digits", "stoker ssh digits --rank 1 -- nvidia-smi",
-                   "stoker ssh - -- 'cd /var/lib/stoker/node/work && ls -l'"};
+                   "stoker ssh - -- sudo ls -l /var/lib/stoker/node/work"};
   verb.options = {
       {"JOB", "Which job ('-' = your last)", &options->job, ""},
       {"--rank", "Which of its nodes", &options->rank, "N"},

@@ -94,6 +94,37 @@ def kept(lab, check):
               world.job(plain)['launches'][0]['close_reason'] == 'done')  # fmt: skip
 
 
+def all_of_them(lab, check):
+    """`cancel --all` is of what costs, too."""
+    with lab.world('all') as world:
+        world.name = 'all'
+        over = submit(world)
+        fails(lab, world, over)
+        job = submit(world, '--keep-failed', '30m')
+        machine = fails(lab, world, job)
+        runs = submit(world)
+        asked = world.stoker('cancel', '--all')
+        check('cancel --all names what is kept beside what runs, and asks',
+              asked.returncode == 2 and '2 jobs' in asked.stderr and runs in asked.stderr
+              and f'{job}; Failed, its machines are kept' in asked.stderr
+              and over not in asked.stderr, asked.stderr)  # fmt: skip
+        check('and ends nothing yet', machine.state() == 'running', machine.state())
+        done = world.stoker('cancel', '--all', '--yes', '--no-wait')
+        told = done.stdout.splitlines()
+        check('with --yes it ends both, and says so', done.returncode == 0
+              and any(job in line and 'kept no longer' in line for line in told)
+              and any(runs in line for line in told) and len(told) == 2,
+              done.stdout + done.stderr)  # fmt: skip
+        world.wait_for('the machine is ended', lambda: world.stoker('show', job).returncode == 0
+                       and machine.state() in ('shutting-down', 'terminated'), 100, 1)  # fmt: skip
+        states = (world.job(job)['state'], world.job(runs)['state'])
+        check('its job stays Failed, the other is Cancelled', states == ('Failed', 'Cancelled'),
+              states)  # fmt: skip
+        none = world.stoker('cancel', '--all')
+        check('then there is nothing to cancel', none.returncode == 0
+              and 'no job that has not ended' in none.stderr, none.stderr)  # fmt: skip
+
+
 def session(world, job, *words):
     """`stoker ssh` that has come to the test's ssh."""
     for name in ('words', 'key', 'known', 'there', 'go'):
@@ -240,7 +271,7 @@ def main(argv):
     results = Results()
     started = time.time()
     with VerbLab() as lab:
-        for name, part in (('kept', kept), ('ssh', ssh)):
+        for name, part in (('kept', kept), ('all', all_of_them), ('ssh', ssh)):
             if not argv[1:] or name in argv[1:]:
                 results.run(name, part, lab, results.check)
         results.check('the lab has no bug', not lab.front.bugs, lab.front.bugs)

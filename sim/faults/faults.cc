@@ -120,7 +120,10 @@ void FullDisk(World& world, Host& host, const FaultPlan& fault) {
     if (found != world.hosts().end()) found->second->disk.SetFull(false);
   });
 }
-void StepClock(World&, Host& host, const FaultPlan& fault) { host.clock.skew += fault.amount; }
+void StepClock(World& world, Host& host, const FaultPlan& fault) {
+  host.clock.skew += fault.amount;
+  world.Once("clock of " + host.id + " stepped");
+}
 
 void StoreAway(World& world, const FaultPlan& fault) {
   Count(world, fault);

@@ -159,6 +159,9 @@ void MoveJob(Session& session, int plan_index, const std::string& job, int numbe
   const auto written = Insist(session, [&] {
     return MutateJob(*session.ledger, job, [&](Job& record) -> Result<bool> {
       if (IsFinal(record.state) || record.cancel || !record.movable) return false;
+      // Thought of before the calm, and written after it, maybe after the wish for any place: where
+      // it goes there may be no room for good.
+      if (!calm && world.now() >= plan.calm) return false;
       const MoveAnswer answer = ProposeMove(wish, record);
       return answer == MoveAnswer::kAsked || answer == MoveAnswer::kGivesUp;
     });

@@ -45,14 +45,16 @@ class AccountDraw {
     if (plan_.quota < Plan().quota) plan_.quota += machines;
   }
 
-  // The first zone is never too dear for good.
+  // The first zone is never too dear for good. Where that one may be denied for good, none is
+  // (seed 600001431).
   void Prices() {
+    const bool denies = plan_.cloud.denied > 0 || plan_.cloud.malformed > 0;
     for (Zone& zone : plan_.zones) zone.price = Long(100'000, 5'000'000);
     for (JobPlan& job : plan_.jobs) {
       job.in_order = One(3);
       const bool bounded = One(2);
       const int64_t hundredths = Long(100, 300);
-      if (bounded) job.ceiling = plan_.zones.front().price * hundredths / 100;
+      if (bounded && !denies) job.ceiling = plan_.zones.front().price * hundredths / 100;
     }
     if (One(2)) Others("price", 4);
   }

@@ -95,13 +95,16 @@ void Stop(World& world, Host& host, const FaultPlan&) {
   world.cloud().StopAndStart(host.id, -1);
 }
 void KillAgent(World&, Host& host, const FaultPlan& fault) { host.KillAgent(fault.amount); }
-void PauseAgent(World&, Host& host, const FaultPlan& fault) { host.PauseAgent(fault.amount); }
+void PauseAgent(World& world, Host& host, const FaultPlan& fault) {
+  world.Once("clock of " + host.id + " stepped");  // to who sleeps while it reads the time
+  host.PauseAgent(fault.amount);
+}
 // Everything on the machine stands still, and the platform says that it runs.
-void Hang(World&, Host& host, const FaultPlan& fault) {
+void Hang(World& world, Host& host, const FaultPlan& fault) {
   if (host.agent() != nullptr && host.agent()->attempt() != nullptr) {
     host.agent()->attempt()->PauseProgram(fault.amount);
   }
-  host.PauseAgent(fault.amount);
+  PauseAgent(world, host, fault);
 }
 void KillProgram(World& world, Host& host, const FaultPlan&) {
   if (host.agent() != nullptr && host.agent()->attempt() != nullptr) {

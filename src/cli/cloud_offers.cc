@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cloud_offers.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "cli/ec2_offers.h"
 #include "cli/gce_offers.h"
@@ -15,14 +17,20 @@ bool IsInCloud(const JobSpec& spec) {
   return provider == kEc2Provider || provider == kGceProvider;
 }
 
-Status CheckReach(const JobSpec& spec, const std::string& store_url, const std::string& scheme,
-                  const std::string& machines, const std::string& secrets_next) {
-  if (!StartsWith(store_url, scheme)) {
+Status CheckReach(const JobSpec& spec, const std::string& store_url,
+                  const std::vector<std::string>& schemes, const std::string& machines,
+                  const std::string& secrets_next) {
+  const std::string& scheme = schemes.front();
+  const auto reached = [&](const std::string& url) {
+    return std::any_of(schemes.begin(), schemes.end(),
+                       [&](const std::string& each) { return StartsWith(url, each); });
+  };
+  if (!reached(store_url)) {
     return Status(Code::kInvalid, machines + " cannot reach the store " + Printable(store_url),
                   "Give them a bucket: stoker config set store " + scheme + "bucket/prefix");
   }
   for (const InputSpec& input : spec.inputs) {
-    if (StartsWith(input.source, scheme)) continue;
+    if (reached(input.source)) continue;
     return Status(
         Code::kInvalid,
         machines + " cannot reach the input '" + input.name + "': " + Printable(input.source),

@@ -16,9 +16,11 @@ namespace stoker::cli {
 bool IsInCloud(const JobSpec& spec);
 
 // kInvalid: `machines` ("machines of EC2") could not reach the job's store or inputs, which are to
-// begin with `scheme`, or its secrets, of which `secrets_next` says what to do.
-Status CheckReach(const JobSpec& spec, const std::string& store_url, const std::string& scheme,
-                  const std::string& machines, const std::string& secrets_next);
+// begin with one of `schemes`, the usual one first, or its secrets, of which `secrets_next` says
+// what to do.
+Status CheckReach(const JobSpec& spec, const std::string& store_url,
+                  const std::vector<std::string>& schemes, const std::string& machines,
+                  const std::string& secrets_next);
 
 // A service that stands in for the cloud's must be reached from machines, too. `variable`: where
 // its address comes from. kInvalid: it is on this machine alone.

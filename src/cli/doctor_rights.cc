@@ -37,6 +37,30 @@ Result<Rights> WithGoogle(const std::string& store, Rights rights) {
   return rights;
 }
 
+// The machines' own policies, beside the roles of a bucket of Google's, which are its own affair.
+Rights WithIdentity(const std::string& store) {
+  const std::string bucket = store.substr(0, store.find('/', 5));
+  Rights rights;
+  rights.submitter = rights.node = R"({"Version": "2012-10-17", "Statement": []})";
+  rights.how =
+      "These are policies of Amazon's IAM: attach the first to the users or roles that submit, and "
+      "the second to the role of the machines. The bucket is Google's: what it must allow, 'stoker "
+      "doctor --iam' prints. Google must know the machines' role, and let it in:\n"
+      "  gcloud iam roles create stokerNode --project=PROJECT --file=node.json  # of 'doctor "
+      "--iam'\n"
+      "  gcloud iam workload-identity-pools create stoker --project=PROJECT --location=global\n"
+      "  gcloud iam workload-identity-pools providers create-aws stoker-aws --project=PROJECT "
+      "--location=global --workload-identity-pool=stoker --account-id=AWS_ACCOUNT\n"
+      "  gcloud storage buckets add-iam-policy-binding " +
+      bucket +
+      " --role=projects/PROJECT/roles/stokerNode --member=principalSet://iam.googleapis.com/"
+      "projects/NUMBER/locations/global/workloadIdentityPools/stoker/attribute.aws_role/"
+      "arn:aws:sts::AWS_ACCOUNT:assumed-role/ROLE\n"
+      "  stoker config set aws.google_identity projects/NUMBER/locations/global/"
+      "workloadIdentityPools/stoker/providers/stoker-aws\n";
+  return rights;
+}
+
 // With `infra`, those of the places that it names, too.
 Result<Rights> RightsOf(Context& context, const std::string& infra) {
   STOKER_ASSIGN(const stoker::Settings* settings, context.settings());
@@ -44,6 +68,7 @@ Result<Rights> RightsOf(Context& context, const std::string& infra) {
   const Infra parts = ParseInfra(infra);
   if (parts.provider == kGceProvider) return WithGoogle(settings->store, std::move(rights));
   if (parts.provider != kEc2Provider) return rights;
+  if (StartsWith(settings->store, "gs://")) rights = WithIdentity(settings->store);
   const std::string role =
       settings->aws_instance_profile.empty() ? kUsualProfile : settings->aws_instance_profile;
   for (std::string* policy : {&rights.submitter, &rights.node}) {

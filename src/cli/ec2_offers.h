@@ -12,7 +12,7 @@
 namespace stoker::cli {
 
 // As ResolveOffers, of `--infra aws/…`. Only asks. What such machines could not see is refused: a
-// store in a folder, inputs on this disk, secrets.
+// store in a folder, inputs on this disk, secrets; a bucket of Google's, unless it knows them.
 Result<std::vector<Offer>> ResolveEc2Offers(Context& context, const JobSpec& spec);
 
 // As CompleteOffers, of what ResolveEc2Offers gave.

@@ -70,7 +70,7 @@ Result<std::vector<Offer>> ResolveGceOffers(Context& context, const JobSpec& spe
   const Infra infra = ParseInfra(spec.resources.infra);
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   const std::string store_url = ledger->store().url();
-  STOKER_TRY(CheckReach(spec, store_url, "gs://", "machines of Google", kGoogleSecretsNext));
+  STOKER_TRY(CheckReach(spec, store_url, {"gs://"}, "machines of Google", kGoogleSecretsNext));
   STOKER_ASSIGN(const Settings* settings, context.settings());
   const ResourcesSpec& asked = spec.resources;
   GceWish wish;

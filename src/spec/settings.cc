@@ -174,8 +174,8 @@ Setting ProfileSetting() {
 }
 
 // A word for Google, whose form is `fits`.
-Setting GcpSetting(const SettingKey& key, std::string Settings::*word,
-                   bool (*fits)(std::string_view), const std::string& write) {
+Setting GoogleSetting(const SettingKey& key, std::string Settings::*word,
+                      bool (*fits)(std::string_view), const std::string& write) {
   const std::string name = key.name;
   return {key,
           [=](const YamlNode& v, Home, SpecReader* r, Settings* s) {
@@ -209,22 +209,53 @@ bool IsAccountName(std::string_view text) {
          IsSafeName(text.substr(at + 1));
 }
 
+// "projects/123/locations/global/workloadIdentityPools/POOL/providers/PROVIDER", by the project's
+// number. Source: "Configure Workload Identity Federation with AWS" (IAM documentation).
+bool IsIdentityProvider(std::string_view text) {
+  const std::vector<std::string> words = Split(text, '/');
+  const auto is_number = [](const std::string& word) {
+    return !word.empty() && word.size() <= 20 &&
+           word.find_first_not_of("0123456789") == std::string::npos;
+  };
+  const auto is_id = [](const std::string& word) {
+    return word.size() >= 4 && word.size() <= 32 &&
+           word.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
+  };
+  return words.size() == 8 && words[0] == "projects" && is_number(words[1]) &&
+         words[2] == "locations" && words[3] == "global" && words[4] == "workloadIdentityPools" &&
+         is_id(words[5]) && words[6] == "providers" && is_id(words[7]);
+}
+
 bool IsTruth(std::string_view text) { return text == "true" || text == "false"; }
+
+std::vector<Setting> AwsSettings() {
+  return {ProfileSetting(),
+          GoogleSetting({"aws.google_identity",
+                         "how Google knows machines of EC2: a provider of workload identity",
+                         "it does not, and they reach no gs://"},
+                        &Settings::aws_google_identity, IsIdentityProvider,
+                        "Write projects/NUMBER/locations/global/workloadIdentityPools/POOL/"
+                        "providers/PROVIDER, with the project's number"),
+          GoogleSetting({"aws.google_account", "the account of Google that they act as there",
+                         "they act as themselves"},
+                        &Settings::aws_google_account, IsAccountName,
+                        "Write its e-mail: name@project.iam.gserviceaccount.com")};
+}
 
 std::vector<Setting> GcpSettings() {
   return {
-      GcpSetting(
+      GoogleSetting(
           {"gcp.project", "the project for machines of Google", "as Google's other tools have it"},
           &Settings::gcp_project, IsGoogleName, "Write its id: small letters, digits, -"),
-      GcpSetting({"gcp.service_account", "the account that machines of Google run as",
-                  "stoker@PROJECT.iam.gserviceaccount.com"},
-                 &Settings::gcp_service_account, IsAccountName,
-                 "Write its e-mail: name@project.iam.gserviceaccount.com"),
-      GcpSetting({"gcp.network", "the VPC network of machines of Google", "default"},
-                 &Settings::gcp_network, IsNetworkName, "Write NAME, or PROJECT/NAME"),
-      GcpSetting({"gcp.subnetwork", "the subnetwork of such machines", "that of the network"},
-                 &Settings::gcp_subnetwork, IsNetworkName, "Write NAME, or PROJECT/NAME"),
-      GcpSetting(
+      GoogleSetting({"gcp.service_account", "the account that machines of Google run as",
+                     "stoker@PROJECT.iam.gserviceaccount.com"},
+                    &Settings::gcp_service_account, IsAccountName,
+                    "Write its e-mail: name@project.iam.gserviceaccount.com"),
+      GoogleSetting({"gcp.network", "the VPC network of machines of Google", "default"},
+                    &Settings::gcp_network, IsNetworkName, "Write NAME, or PROJECT/NAME"),
+      GoogleSetting({"gcp.subnetwork", "the subnetwork of such machines", "that of the network"},
+                    &Settings::gcp_subnetwork, IsNetworkName, "Write NAME, or PROJECT/NAME"),
+      GoogleSetting(
           {"gcp.external_ip", "whether such machines have an address of the internet", "true"},
           &Settings::gcp_external_ip, IsTruth, "Write true or false")};
 }
@@ -264,7 +295,6 @@ const std::vector<Setting>& AllSettings() {
          },
          [](Settings* s) { s->stop_grace.reset(); }},
         ShellSetting(),
-        ProfileSetting(),
         LoginSetting(),
         KeptSetting({"limits.kept_size",
                      "without 'outputs': how much is kept of what a program made", "2GiB"},
@@ -279,8 +309,9 @@ const std::vector<Setting>& AllSettings() {
          [](const Settings& s) { return s.color; },
          [](Settings* s) { s->color.clear(); }},
     };
-    const std::vector<Setting> gcp = GcpSettings();
-    settings.insert(settings.end(), gcp.begin(), gcp.end());
+    for (const auto& more : {AwsSettings(), GcpSettings()}) {
+      settings.insert(settings.end(), more.begin(), more.end());
+    }
     return settings;
   }();
   return all;

@@ -27,6 +27,8 @@ struct Settings {
   std::string color;                     // "auto", "always", "never"; "" = not set
   std::string shell_env;                 // see spec/shell_env.h; "" = not set
   std::string aws_instance_profile;      // aws.instance_profile; "" = not set
+  std::string aws_google_identity;       // aws.google_identity, "projects/…"; "" = not set
+  std::string aws_google_account;        // aws.google_account, an e-mail; "" = not set
   std::string gcp_project;               // gcp.project; "" = as Google's other tools have it
   std::string gcp_network;               // gcp.network, or gcp.subnetwork; "" = the default one
   std::string gcp_subnetwork;

@@ -13,6 +13,9 @@ std::string Message(const std::string& text) {
   return settings.ok() ? "" : settings.status().message();
 }
 
+constexpr char kIdentity[] =
+    "projects/123/locations/global/workloadIdentityPools/pool-1/providers/aws1";
+
 TEST(Settings, EveryKey) {
   const auto s = ParseSettings(
       "store: ~/stoker//data/\nresources:\n  infra: local\nrecovery: controller\n"
@@ -81,7 +84,9 @@ TEST(Settings, GetSetUnset) {
                                                         {"recovery", "node"},
                                                         {"checkpoints.keep", "0"},
                                                         {"stop_grace", "5s"},
-                                                        {"color", "always"}}) {
+                                                        {"color", "always"},
+                                                        {"aws.google_identity", kIdentity},
+                                                        {"aws.google_account", "a@p.test"}}) {
     EXPECT_EQ(*GetSetting(s, name), "");
     ASSERT_TRUE(SetSetting(&s, name, value, "/home/ada").ok()) << name;
     EXPECT_EQ(*GetSetting(s, name), value);
@@ -99,6 +104,21 @@ TEST(Settings, GetSetUnset) {
   EXPECT_EQ(unknown.next(), "Did you mean 'checkpoints.keep'?");
   EXPECT_EQ(GetSetting(s, "x").code(), Code::kUsage);
   EXPECT_EQ(UnsetSetting(&s, "x").code(), Code::kUsage);
+}
+
+TEST(Settings, HowGoogleKnowsMachinesOfEc2) {
+  Settings s;
+  const std::string good = kIdentity;
+  for (const std::string& bad :
+       {std::string("pool-1/providers/aws1"), "//iam.googleapis.com/" + good, good + "/",
+        good + " x", std::string("projects/my-project") + good.substr(12),
+        good.substr(0, good.size() - 2), good.substr(0, good.size() - 1) + "A"}) {
+    const Status no = SetSetting(&s, "aws.google_identity", bad, "");
+    EXPECT_EQ(no.code(), Code::kUsage) << bad;
+    EXPECT_NE(no.message().find("with the project's number"), std::string::npos) << no.message();
+  }
+  EXPECT_EQ(SetSetting(&s, "aws.google_account", "stoker", "").code(), Code::kUsage);
+  EXPECT_EQ(s, Settings{});
 }
 
 TEST(Settings, AnyStorePathSurvivesPrinting) {

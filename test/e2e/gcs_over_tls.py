@@ -5,7 +5,6 @@ certificate of our own, with the key of a service account, each of whose tokens 
 taking after a few requests; then with every other kind of credentials. Behind it is
 fake-gcs-server. No other name is asked for, and nothing that Google has not written down."""
 
-import datetime
 import hashlib
 import http.client
 import http.server
@@ -26,9 +25,8 @@ cloud_env.enter()
 import fake_gcs  # noqa: E402
 import fake_google  # noqa: E402
 import storage_rules  # noqa: E402
-from cryptography import x509  # noqa: E402
-from cryptography.hazmat.primitives import hashes, serialization  # noqa: E402
-from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: E402
+from authority import certify, new_key, pem  # noqa: E402
+from cryptography.hazmat.primitives import serialization  # noqa: E402
 from kit.harness import Results, World  # noqa: E402
 
 STORE = "storage.googleapis.com"
@@ -36,39 +34,6 @@ TOKENS = ["oauth2.googleapis.com", "sts.googleapis.com", "iamcredentials.googlea
 NAMES = [STORE, *TOKENS]
 GOOD_FOR = 12  # requests that one token is taken for
 KEPT = ("content-type", "content-range", "range", "location", "last-modified", "date")
-
-
-def new_key():
-    return rsa.generate_private_key(65537, 2048)
-
-
-def pem(key):
-    return key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-
-
-def certify(folder):
-    """The paths of an authority's certificate, and of a server's with its key."""
-    now = datetime.datetime.now(datetime.timezone.utc)
-    signer, issuer = new_key(), x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "ours")])
-
-    def make(key, subject, extensions):
-        builder = x509.CertificateBuilder(
-            issuer, subject, key.public_key(), x509.random_serial_number(),
-            now - datetime.timedelta(hours=1), now + datetime.timedelta(hours=8),
-        )  # fmt: skip
-        for extension, critical in extensions:
-            builder = builder.add_extension(extension, critical)
-        return builder.sign(signer, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
-
-    ca, server = folder / "ca.pem", folder / "server.pem"
-    ca.write_bytes(make(signer, issuer, [(x509.BasicConstraints(True, None), True)]))
-    key, names = new_key(), x509.SubjectAlternativeName([x509.DNSName(name) for name in NAMES])
-    server.write_bytes(make(key, x509.Name([]), [(names, True)]) + pem(key))
-    return ca, server
 
 
 class Google:
@@ -264,7 +229,7 @@ def main():
     )
     with fake_gcs.FakeGcs() as bucket, World("tls") as world, tempfile.TemporaryDirectory() as kept:
         folder = pathlib.Path(kept)
-        ca, certificate = certify(folder)
+        ca, certificate = certify(folder, NAMES)
         account = folder / "key.json"
         told = {
             "type": "service_account", "client_email": "s@p.test", "private_key_id": "k",

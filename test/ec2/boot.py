@@ -5,6 +5,7 @@ shell, Python. Its scripts are run too, with the machine's own programs replaced
 
 import hashlib
 import http.server
+import json
 import os
 import re
 import subprocess
@@ -12,10 +13,15 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.parse
 
 import yaml
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'google'))
+from aws_request import signed_by  # noqa: E402
+
 LIMIT = 86400
+SECRETS = {'ASIAX': 'sec/ret+'}  # of the role's keys
 
 
 def run(*argv, **more):
@@ -47,11 +53,15 @@ def with_path(root, **more):
 
 
 class Cloud(http.server.BaseHTTPRequestHandler):
-    """The metadata service and a bucket in one, which answer only whom they should."""
+    """The metadata service, a bucket and those who give tokens for one of Google's, in one, which
+    answer only whom they should."""
 
     blob = b''
     period = 0
     seen = []
+    exchanged = []  # (form, what its subject is)
+    acted = []  # (path, headers, body)
+    refuses = False  # to exchange
 
     def log_message(self, *_):
         pass
@@ -77,9 +87,21 @@ class Cloud(http.server.BaseHTTPRequestHandler):
             keys += ' "Expiration" : "x"\n}'
             return self.answer(200, keys.encode())
         Cloud.seen.append((self.path, dict(self.headers)))
-        if not self.path.endswith('-%05d' % Cloud.period):
+        if not self.path.removesuffix('?alt=media').endswith('-%05d' % Cloud.period):
             return self.answer(404)
         return self.answer(200, Cloud.blob)
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers['Content-Length'])).decode()
+        if self.path == '/v1/token':
+            form = dict(urllib.parse.parse_qsl(body))
+            Cloud.exchanged.append((form, signed_by(form['subject_token'], SECRETS)))
+            if Cloud.refuses:
+                return self.answer(403, b'{\n "error": "unauthorized_client",\n'
+                                   b' "error_description": "not of the pool"\n}')  # fmt: skip
+            return self.answer(200, b'{"access_token": "FEDERATED", "expires_in": 3599}')
+        Cloud.acted.append((self.path, dict(self.headers), json.loads(body)))
+        self.answer(200, b'{"accessToken": "ACTING", "expireTime": "2037-01-01T00:00:00Z"}')
 
 
 class Checks:
@@ -188,11 +210,15 @@ def guarded(checks, root):
     os.unlink(off)
 
 
-def fetched(checks, root, how):
-    """The binary, by `how`, from a cloud on loopback; the newest copy is of a later period."""
+def served():
+    """The cloud on loopback: its server and its URL."""
     server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Cloud)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f'http://127.0.0.1:{server.server_port}'
+    return server, f'http://127.0.0.1:{server.server_port}'
+
+
+def script_of(root, url):
+    """What fetches the binary, from there; the newest copy is of a later period."""
     program = f'#!/bin/sh\nenv >{root}/agent-env\necho "$@" >{root}/agent\n'
     Cloud.blob, Cloud.seen = program.encode(), []
     Cloud.period = int(time.time()) // 1296000
@@ -208,11 +234,17 @@ def fetched(checks, root, how):
         out.write(env)
     with open(f'{root}/opt/stoker/run', encoding='utf-8') as source:
         script = source.read().replace(f'. {env_file}', f'. {root}/env')
-    script = script.replace('-ge 30', '-ge 2')
-    if how == 'python':
-        fake(root, 'curl', 'exit 2')
     fake(root, 'systemctl', f'echo "$@" >>{root}/off')
     fake(root, 'sleep', ':')
+    return script.replace('-ge 30', '-ge 2')
+
+
+def fetched(checks, root, how):
+    """The binary, by `how`."""
+    server, url = served()
+    script = script_of(root, url)
+    if how == 'python':
+        fake(root, 'curl', 'exit 2')
     done = run('/bin/sh', '-c', script, env=with_path(root))
     agent = f'{root}/agent'
     ran = os.path.exists(agent) and open(agent, encoding='utf-8').read()
@@ -233,6 +265,69 @@ def fetched(checks, root, how):
     server.shutdown()
 
 
+def fetched_from_google(checks, root):
+    """The binary, out of a bucket of Google's, which knows the instance's role."""
+    server, url = served()
+    script = script_of(root, url)
+    path = f'{root}/opt/stoker/google.json'
+    with open(path, encoding='utf-8') as source:
+        told = source.read()
+    google = json.loads(told)
+    hidden = [word for word in told.split('"') if 'secret' in word.lower() or 'key' in word.lower()]
+    checks.expect('google.json has no secret', not hidden, hidden)
+    for name in ('token_url', 'service_account_impersonation_url'):
+        there = urllib.parse.urlsplit(google[name])
+        checks.expect(f'  and {name} is of Google', there.scheme == 'https'
+                      and there.netloc.endswith('.googleapis.com'), google[name])  # fmt: skip
+        google[name] = url + there.path
+    with open(path, 'w', encoding='utf-8') as out:
+        json.dump(google, out)
+    done = run('/bin/sh', '-c', script, env=with_path(root))
+    agent = f'{root}/agent'
+    ran = os.path.exists(agent) and open(agent, encoding='utf-8').read()
+    checks.expect('the agent starts', ran and ran.startswith('__agent '), done.stdout)
+    form, by = Cloud.exchanged[-1]
+    checks.expect('what is exchanged is signed by the role', by['good'] and by['by'] ==
+                  ('ASIAX', 'us-east-1', 'sts', 'to/ken=='), by)  # fmt: skip
+    checks.expect('  and is for this provider alone', by['for'] == form['audience'] ==
+                  '//iam.googleapis.com/projects/1234567890/locations/global/workloadIdentityPools/'
+                  'stoker-pool/providers/aws', (by, form['audience']))  # fmt: skip
+    checks.expect('  and asks who one is', by['request'] == (
+        'POST', 'https://sts.us-east-1.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15',
+        'sts.us-east-1.amazonaws.com'), by)  # fmt: skip
+    path, headers, body = Cloud.acted[-1]
+    checks.expect('it acts as the account that it is told', path.endswith(
+        '/stoker@a-project.iam.gserviceaccount.com:generateAccessToken')
+        and headers['Authorization'] == 'Bearer FEDERATED'
+        and body['scope'][0].endswith('/devstorage.read_write'), (path, body))  # fmt: skip
+    carried = {head.get('Authorization') for _, head in Cloud.seen}
+    checks.expect('the bucket is asked with its token', carried == {'Bearer ACTING'}, carried)
+    with open(f'{root}/agent-env', encoding='utf-8') as source:
+        env = dict(line.split('=', 1) for line in source.read().split('\n') if '=' in line)
+    goes_by = [env.get(name) for name in ('GOOGLE_APPLICATION_CREDENTIALS', 'AWS_REGION')]
+    checks.expect('the agent goes by the same file',
+                  goes_by == [f'{root}/opt/stoker/google.json', 'us-east-1'], goes_by)  # fmt: skip
+    os.unlink(agent)
+    os.unlink(f'{root}/opt/stoker/stoker')
+    Cloud.refuses = True
+    done = run('/bin/sh', '-c', script, env=with_path(root))
+    checks.expect('who is not known is told so', not os.path.exists(agent) and
+                  'answered 403' in done.stdout and 'not of the pool' in done.stdout, done.stdout)
+    server.shutdown()
+
+
+def of_google(checks, driver):
+    user_data = run(driver, "gs://bucket/it's a prefix").stdout
+    with tempfile.TemporaryDirectory(prefix='stoker-ec2-boot') as root:
+        judged(checks, user_data, root)
+        armed(checks, user_data, root)
+        units(checks, root)
+        base = re.search("BASE='([^\n]*)'", user_data)[1]
+        checks.expect('it asks Google itself', base == 'https://storage.googleapis.com/storage/v1'
+                      '/b/bucket/o/it%27s%20a%20prefix%2Fblobs%2F', base)  # fmt: skip
+        fetched_from_google(checks, root)
+
+
 def main(argv):
     checks = Checks()
     user_data = run(argv[1]).stdout
@@ -244,6 +339,7 @@ def main(argv):
         guarded(checks, root)
         fetched(checks, root, 'curl')
         fetched(checks, root, 'python')
+    of_google(checks, argv[1])
     print(f'{checks.failed} failed')
     return 1 if checks.failed else 0
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints what an instance is told at its start: ec2_boot_driver STORE_URL [LIMIT_SECONDS]
+// Prints what an instance is told at its start; of a store of Google's, with an identity there:
+//   ec2_boot_driver [STORE_URL [LIMIT_SECONDS]]
 #include <cstdio>
 #include <cstdlib>
 
@@ -25,6 +26,12 @@ int main(int argc, char** argv) {
   stoker::ec2::Options options;
   options.store_region = "us-east-1";
   options.blob_period = 1373;
+  if (request.store_url.starts_with("gs://")) {
+    options.store_region = "";
+    options.google_identity =
+        "projects/1234567890/locations/global/workloadIdentityPools/stoker-pool/providers/aws";
+    options.google_account = "stoker@a-project.iam.gserviceaccount.com";
+  }
   const auto text = stoker::ec2::UserData(request, options);
   if (!text.ok()) {
     std::fprintf(stderr, "%s\n", text.status().ToString().c_str());

@@ -3,13 +3,13 @@
 asked, and for what. Call cloud_env.enter() before."""
 
 import hashlib
-import hmac
 import http.server
 import json
 import threading
 import urllib.parse
 
 import token_rules
+from aws_request import signed_by
 from google.auth import jwt
 
 NOBODY = 599  # stands for a connection that is refused
@@ -23,37 +23,6 @@ SESSION = {'x-aws-ec2-metadata-token': 'a session of EC2'}
 
 def named(*told):
     return 'ya29.' + hashlib.sha256(repr(told).encode()).hexdigest()[:20]
-
-
-def signed_by(subject):
-    """Of a serialised request for sts:GetCallerIdentity, what Amazon would check and tell of it.
-    The signature is worked out as the IAM user guide says."""
-    request = json.loads(urllib.parse.unquote(subject))
-    url = urllib.parse.urlsplit(request['url'])
-    headers = {each['key'].lower(): each['value'] for each in request['headers']}
-    words = headers['authorization'].split(' ', 1)[1].split(', ')
-    said = dict(word.split('=', 1) for word in words)
-    key, day, region, service, last = said['Credential'].split('/')
-    names = said['SignedHeaders'].split(';')
-    query = '&'.join(sorted(
-        f'{urllib.parse.quote(name, safe="-_.~")}={urllib.parse.quote(value, safe="-_.~")}'
-        for name, value in urllib.parse.parse_qsl(url.query, keep_blank_values=True)
-    ))  # fmt: skip
-    canonical = '\n'.join(
-        [request['method'], url.path or '/', query, *(f'{n}:{headers[n]}' for n in names), '',
-         said['SignedHeaders'], hashlib.sha256(b'').hexdigest()]
-    )  # fmt: skip
-    text = '\n'.join(['AWS4-HMAC-SHA256', headers['x-amz-date'], f'{day}/{region}/{service}/{last}',
-                      hashlib.sha256(canonical.encode()).hexdigest()])  # fmt: skip
-    sign = ('AWS4' + AWS_SECRETS[key]).encode()
-    for word in (day, region, service, last, text):
-        sign = hmac.new(sign, word.encode(), hashlib.sha256).digest()
-    return {
-        'request': (request['method'], request['url'], headers['host']),
-        'by': (key, region, service, headers.get('x-amz-security-token', '')),
-        'for': headers['x-goog-cloud-target-resource'],
-        'good': sign.hex() == said['Signature'] and 'host' in names,
-    }
 
 
 class World:
@@ -160,7 +129,9 @@ class World:
             told = (head, claims['iss'], claims['scope'])
         else:
             if form['subject_token_type'].endswith(':aws4_request'):
-                form['subject_token'] = told = signed_by(form['subject_token'])
+                form['subject_token'] = told = signed_by(
+                    form['subject_token'], AWS_SECRETS
+                )
                 if not told['good'] or told['for'] != form['audience']:
                     self.wrong.append(f'Amazon would refuse {told}')
             if 'options' in form:  # JSON, written as one likes

@@ -2,6 +2,7 @@
 #include "provider/cloud/cloud_boot.h"
 
 #include "base/text.h"
+#include "net/percent.h"
 #include "provider/cloud/cloud_launch.h"
 #include "provider/cloud/cloud_scripts.h"
 
@@ -56,6 +57,12 @@ Result<Bucket> BucketOf(const std::string& url, const std::string& scheme,
   Bucket out{rest.substr(0, slash), ""};
   if (slash != std::string::npos) out.prefix = rest.substr(slash + 1) + "/";
   return out;
+}
+
+std::string GoogleBlobBase(const Bucket& bucket, const std::string& endpoint) {
+  std::string base = endpoint.empty() ? "https://storage.googleapis.com" : endpoint;
+  while (EndsWith(base, "/")) base.pop_back();
+  return base + "/storage/v1/b/" + bucket.name + "/o/" + PercentEncode(bucket.prefix + "blobs/");
 }
 
 }  // namespace stoker::cloud

@@ -35,4 +35,8 @@ struct Bucket {
 Result<Bucket> BucketOf(const std::string& url, const std::string& scheme,
                         const std::string& machines);
 
+// Where the copies of the binary lie in a bucket of Google's, as a URL that a digest is put behind.
+// `endpoint`: of what stands in for Google; "" = Google's own.
+std::string GoogleBlobBase(const Bucket& bucket, const std::string& endpoint);
+
 }  // namespace stoker::cloud

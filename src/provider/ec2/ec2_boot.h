@@ -16,8 +16,9 @@ namespace stoker::ec2 {
 inline constexpr char kLaunchFile[] = "ec2.json";
 
 // A #cloud-config that, at every boot, arms the end of the lease and starts the agent; at the first
-// one it fetches the binary by its digest with the role of the instance. It has no secret.
-// kInvalid: the store is no bucket of S3.
+// one it fetches the binary by its digest with the role of the instance, out of a bucket of S3 or,
+// where Google knows that role (Options::google_identity), of Google's. It has no secret. kInvalid:
+// the store is none of these.
 Result<std::string> UserData(const LaunchRequest& request, const Options& options);
 
 }  // namespace stoker::ec2

@@ -43,6 +43,10 @@ struct Options {
   // Of services that are not Amazon's own; "" = Amazon's.
   std::string s3_endpoint;
   std::string ec2_endpoint;
+  // How Google knows its machines, where their store or an input is in a bucket of Google's: the
+  // provider of workload identity, "projects/NUMBER/…"; "" = it does not.
+  std::string google_identity;
+  std::string google_account;  // the account, an e-mail, that they act as there; "" = themselves
   bool operator==(const Options&) const = default;
 };
 

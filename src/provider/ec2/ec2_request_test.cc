@@ -191,6 +191,43 @@ TEST(Ec2Boot, StoresOfOthersAndNamesWithDots) {
             std::string::npos);
 }
 
+TEST(Ec2Boot, ABucketOfGooglesThatKnowsItsMachines) {
+  Options options = Resolved();
+  options.store_region = "";
+  LaunchRequest request = Entry();
+  request.store_url = "gs://bucket/some prefix";
+  EXPECT_EQ(UserData(request, options).code(), Code::kInvalid);
+  options.google_identity =
+      "projects/123/locations/global/workloadIdentityPools/pool/providers/aws1";
+  const auto text = UserData(request, options);
+  ASSERT_TRUE(text.ok()) << text.status().ToString();
+  EXPECT_EQ(*text, *UserData(request, options));
+  EXPECT_NE(text->find("BASE='https://storage.googleapis.com/storage/v1/b/bucket/o/"
+                       "some%20prefix%2Fblobs%2F'"),
+            std::string::npos);
+  EXPECT_NE(text->find("REGION='us-east-1'"), std::string::npos);  // of the machine
+  EXPECT_NE(text->find("\"audience\":\"//iam.googleapis.com/" + options.google_identity + "\""),
+            std::string::npos);
+  EXPECT_EQ(text->find("\"service_account_impersonation_url\""), std::string::npos);
+  options.google_account = "a@p.iam.gserviceaccount.com";
+  request.launches.resize(64, 1234);
+  request.slots.resize(64, 63);
+  const auto acting = UserData(request, options);
+  ASSERT_TRUE(acting.ok());
+  EXPECT_LT(acting->size(), kMostUserData);
+  EXPECT_NE(acting->find("/serviceAccounts/a@p.iam.gserviceaccount.com:generateAccessToken"),
+            std::string::npos);
+  EXPECT_EQ(*ParseOptions(EncodeOptions(options)), options);
+  // An input there, and the store in S3.
+  const auto both = UserData(Entry(), options);
+  ASSERT_TRUE(both.ok());
+  EXPECT_NE(both->find("BASE='https://bucket.s3."), std::string::npos);
+  EXPECT_NE(both->find("put /opt/stoker/google.json"), std::string::npos);
+  EXPECT_EQ(UserData(Entry(), Resolved())->find("put /opt/stoker/google.json"), std::string::npos);
+  options.google_identity += "\nEND_OF_FILE\nreboot";
+  EXPECT_EQ(UserData(request, options).code(), Code::kInvalid);
+}
+
 // ---- instances ----
 
 std::string Item(const std::string& id, int index, int state, const std::string& more = "") {

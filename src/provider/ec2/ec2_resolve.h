@@ -33,10 +33,11 @@ struct Ec2Wish {
   std::vector<std::string> subnets;  // "subnet-…"; empty = those of the default VPC
   std::vector<std::string> groups;   // of security, by id or name; empty = the ledger's own
   std::map<std::string, std::string> labels;
-  std::string profile;       // "" = "stoker"
-  std::string store_region;  // of the bucket
-  std::string s3_endpoint;   // "" = Amazon's
-  std::string ec2_endpoint;  // the same
+  std::string profile;                          // "" = "stoker"
+  std::string store_region;                     // of the bucket
+  std::string s3_endpoint;                      // "" = Amazon's
+  std::string ec2_endpoint;                     // the same
+  std::string google_identity, google_account;  // as in ec2::Options
 };
 
 inline constexpr char kUsualProfile[] = "stoker";

@@ -3,24 +3,11 @@
 
 #include <algorithm>
 
-#include "base/text.h"
-#include "net/percent.h"
 #include "provider/cloud/cloud_boot.h"
 #include "provider/cloud/cloud_launch.h"
 #include "provider/gce/gce_boot_scripts.h"
 
 namespace stoker::gce {
-namespace {
-
-// Where the copies of the binary lie, as a URL that a digest is put behind.
-std::string BlobBase(const cloud::Bucket& bucket, const Options& options) {
-  std::string base = options.storage_endpoint;
-  if (base.empty()) base = "https://storage.googleapis.com";
-  while (EndsWith(base, "/")) base.pop_back();
-  return base + "/storage/v1/b/" + bucket.name + "/o/" + PercentEncode(bucket.prefix + "blobs/");
-}
-
-}  // namespace
 
 Result<std::string> StartupScript(const LaunchRequest& request, const Options& options) {
   STOKER_ASSIGN(const cloud::Bucket bucket,
@@ -35,7 +22,7 @@ Result<std::string> StartupScript(const LaunchRequest& request, const Options& o
       (options.restart ? SetVariable("GRACE", "900") : "") +
       SetVariable("DIGEST", request.binary_digest) +
       SetVariable("PERIOD", std::to_string(options.blob_period)) +
-      SetVariable("BASE", BlobBase(bucket, options)) +
+      SetVariable("BASE", cloud::GoogleBlobBase(bucket, options.storage_endpoint)) +
       SetVariable("PROJECT", request.ask.place.account) +
       SetVariable("STORAGE_ENDPOINT", options.storage_endpoint) +
       SetVariable("COMPUTE_ENDPOINT", options.compute_endpoint) +

@@ -22,6 +22,7 @@
 #include "node/owner_cancel.h"
 #include "provider/ec2/ec2_metadata.h"
 #include "provider/gce/gce_host.h"
+#include "provider/left_behind.h"
 #include "provider/local/local_boot.h"
 #include "provider/local/local_host.h"
 #include "provider/open.h"
@@ -177,6 +178,7 @@ int RunAgent(const std::string& dir) {
     const Status usable = cloud.Use(providers, **store);
     if (!usable.ok()) return Complain(usable);
   }
+  LeftBehind left_behind(request.ask.place.provider);
   Controller controller(
       **ledger,
       [&](const std::string& name) -> Result<Provider*> {
@@ -184,7 +186,8 @@ int RunAgent(const std::string& dir) {
         // Not "invalid": that would count as a refusal of the launch, which others may well carry
         // out.
         if (provider.status().Is(Code::kInvalid)) return static_cast<Provider*>(nullptr);
-        return provider;
+        if (!provider.ok()) return provider.status();
+        return left_behind.ToAsk(name, *provider);
       },
       clock, [&] { return (*local)->host(); });
   // Slurm holds what it has granted, and a cloud's machine is the job's alone.
@@ -197,6 +200,7 @@ int RunAgent(const std::string& dir) {
       HeedSlurm(*slurm, **ledger, over, stop);
     };
   }
+  parts.heard = [&left_behind](const Job& job) { left_behind.Heard(job); };
   if (CloudNode::IsOne(dir)) {
     parts.tell_machine = [&cloud](NodeReport& report) { cloud.TellDoor(report); };
   }

@@ -115,6 +115,8 @@ def chain(results, lab):
                       == ['Moved', 'Moved', 'Completed'], record['attempts'])
         story = world.stoker('show', job).stdout
         results.check('one story', len(re.findall(r'^  attempt \d', story, re.M)) == 3, story)
+        results.check('that a VM has no rights at Amazon is no trouble of it', 'asking ec2' not in
+                      story + done.stdout, story + done.stdout)
         nothing_left(results, world, job)
         let_in(results, lab)
         print(done.stdout, flush=True)

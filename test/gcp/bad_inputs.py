@@ -119,10 +119,31 @@ def project(lab, check):
                 'stoker config set store gs://bucket/prefix', env={'X': ''})  # fmt: skip
 
 
+def amazon(lab, check):
+    """Machines of EC2, with store or inputs in a bucket of Google's."""
+    run = ('--infra', 'aws/us-east-1')
+    with lab.world('amazon') as world:
+        needs = 'stoker config set aws.google_identity projects/NUMBER/'
+        refused(lab, world, check, 'a store that knows no machines of EC2', run,
+                'machines of EC2 cannot reach the store gs://', needs)  # fmt: skip
+        provider = 'projects/123/locations/global/workloadIdentityPools/pool/providers/aws1'
+        no = world.stoker('config', 'set', 'aws.google_identity', provider.replace('123', 'mine'))
+        check('a provider by the name of its project: refused', no.returncode == 2
+              and "with the project's number" in no.stderr, no.stderr)  # fmt: skip
+        world.stoker('config', 'set', 'aws.google_identity', provider, check=True)
+        refused(lab, world, check, 'a bucket that an emulator plays', run,
+                'they ask Google itself', 'Unset STORAGE_EMULATOR_HOST')  # fmt: skip
+        world.stoker('config', 'unset', 'aws.google_identity', check=True)
+        world.stoker('config', 'set', 'store', str(world.root / 'local'), check=True)
+        refused(lab, world, check, 'an input that knows no machines of EC2',
+                (*run, '--input', 'data=gs://bucket/data'),
+                "machines of EC2 cannot reach the input 'data'", needs, env={'X': ''})  # fmt: skip
+
+
 def main():
     results = Results()
     with GceVerbLab() as lab:
-        for part in (table, project):
+        for part in (table, project, amazon):
             results.run(part.__name__, part, lab, results.check)
         lab.judge(results.check)
     results.finish()

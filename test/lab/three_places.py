@@ -5,7 +5,7 @@ to EC2, whose machines Google knows by workload identity federation, from there 
 and ends there. No step is trained twice, one story, nothing is left. Needs root, or what the lab
 needs for an ordinary user.
 
-    three_places.py [chain] [account] [stranger]"""
+    three_places.py [chain] [account] [stranger] [reverse]"""
 
 import pathlib
 import re
@@ -104,7 +104,9 @@ def chain(results, lab):
         for where in (AMAZON, GOOGLE):
             moved = world.stoker('move', job, '--infra', where, '--in', '6s', timeout=300)
             results.check(f'it moves to {where}', moved.returncode == 0, moved.stderr)
-        done = world.stoker('wait', job, timeout=300)
+        world.wait_for('its machines to end, while nobody looks', lambda: all(
+            world.is_over(each) for each in world.machines(job)), timeout=240, every=1)
+        done = world.stoker('wait', job, timeout=60)
         results.check('it ends there', done.returncode == 0, done.stdout + done.stderr)
         told = steps_told(world.stoker('logs', job).stdout)
         results.check('no step is trained twice', told == list(range(1, STEPS + 1)), told)
@@ -125,8 +127,6 @@ def chain(results, lab):
 def nothing_left(results, world, job):
     counts = (len(world.of_amazon(job)), len(world.of_google(job)))
     results.check('one machine each', counts == (1, 1), counts)
-    world.wait_for('its machines are gone', lambda: all(
-        world.is_over(each) for each in world.machines(job)), timeout=120)
     listed = world.json('ls', '--all')
     results.check('it is one job, and has ended', [(each['id'], each['state']) for each in listed]
                   == [(job, 'Succeeded')], listed)
@@ -173,6 +173,13 @@ def account(results, lab):
         acted = {name for each, name, _ in asked if each == google_names.IAM}
         results.check('for which the role of EC2 asks', acted == {amazon}, acted)
         world.over(job)
+        both = world.json('doctor', '--iam', '--infra', AMAZON)
+        kinds = {action.split(':')[0] for each in both['node']['Statement']
+                 for action in [each['Action']] if isinstance(action, str)}
+        told = world.stoker('doctor', '--iam', '--infra', AMAZON).stdout
+        results.check("doctor prints Amazon's rights, and how Google comes to know the role",
+                      'ec2' in kinds and 's3' not in str(both) and 'principalSet://' in told
+                      and f'gs://{BUCKET} --role' in told, told)
     lab.names.may = {SUBMITTER, NODES, amazon}
 
 
@@ -199,11 +206,21 @@ def stranger(results, lab):
         results.check('its program never ran', not texts(world, job), texts(world, job))
 
 
+def reverse(results, lab):
+    """VMs of Google, and a bucket of Amazon's."""
+    with BothWorld(lab, 'reverse') as world:
+        world.stoker('config', 'set', 'store', f's3://{lab.amazon.s3.bucket}/team', check=True)
+        no = world.stoker('run', '--detach', '--infra', GOOGLE, '--', 'true')
+        results.check('is refused in words', no.returncode == 1 and 'machines of Google cannot reach '
+                      'the store s3://' in no.stderr and 'config set store gs://' in no.stderr
+                      and not world.json('ls', '--all'), no.stderr)
+
+
 def main(parts):
     results = Results()
     subprocess.run(['ip', 'link', 'set', 'lo', 'up'], check=True)  # of the lab's own network
     with Both() as lab:
-        for part in (chain, account, stranger):
+        for part in (chain, account, stranger, reverse):
             if not parts or part.__name__ in parts:
                 results.run(part.__name__, part, results, lab)
         results.check('nothing strange was asked', not lab.wrong(), lab.wrong())

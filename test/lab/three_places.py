@@ -211,8 +211,9 @@ def reverse(results, lab):
     with BothWorld(lab, 'reverse') as world:
         world.stoker('config', 'set', 'store', f's3://{lab.amazon.s3.bucket}/team', check=True)
         no = world.stoker('run', '--detach', '--infra', GOOGLE, '--', 'true')
-        results.check('is refused in words', no.returncode == 1 and 'machines of Google cannot reach '
-                      'the store s3://' in no.stderr and 'config set store gs://' in no.stderr
+        results.check('is refused in words', no.returncode == 1
+                      and 'machines of Google cannot reach the store s3://' in no.stderr
+                      and 'config set store gs://' in no.stderr
                       and not world.json('ls', '--all'), no.stderr)
 
 

@@ -19,9 +19,8 @@ DOCUMENTS = {
     'compute.googleapis.com': 'compute.v1',  # test/lab/gceapi/front.py
     'storage.googleapis.com': 'storage.v1',  # storage_rules.py
     'iamcredentials.googleapis.com': 'iamcredentials.v1',  # token_rules.py
+    'sts.googleapis.com': 'sts.v1',  # token_rules.py
 }
-# Stands in files of credentials alone.
-BY_FILES = {'sts.googleapis.com': 'sts.v1'}  # token_rules.py
 # Of these Google has no document.
 WRITTEN = {
     'oauth2.googleapis.com/token': 'token_rules.FORMS',
@@ -32,6 +31,9 @@ WRITTEN = {
 SCOPES = 'www.googleapis.com/auth/'
 # Nothing is asked of them: `doctor --iam` prints roles, and logs are kept in the job's store.
 NEVER = {'iam.googleapis.com': 'iam.v1', 'logging.googleapis.com': 'logging.v2'}
+# Names of things, and no addresses: https://cloud.google.com/iam/docs/full-resource-names and
+# https://cloud.google.com/iam/docs/principal-identifiers
+THING = re.compile(rb'(?:(?<!:)|principalSet:)//iam\.googleapis\.com/')
 NAME = re.compile(rb'((?:[a-z0-9-]+\.)+(?:googleapis\.com|google\.internal))(/[\w./{}+-]*)?')
 
 
@@ -46,9 +48,10 @@ def wrong_of(host, path):
 
 def main():
     with open(os.environ['STOKER'], 'rb') as source:
-        found = {(host.decode(), path.decode()) for host, path in NAME.findall(source.read())}
+        text = THING.sub(b'', source.read())
+    found = {(host.decode(), path.decode()) for host, path in NAME.findall(text)}
     wrong = [f'{host}{path}: {why}' for host, path in found if (why := wrong_of(host, path))]
-    for host, name in {**DOCUMENTS, **BY_FILES, **NEVER}.items():
+    for host, name in {**DOCUMENTS, **NEVER}.items():
         if discovery(name).told['rootUrl'] != f'https://{host}/':
             wrong.append(f'{name} is not the document of {host}')
     there = {host for host, _ in found}

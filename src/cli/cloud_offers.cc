@@ -8,13 +8,12 @@
 #include "cli/gce_offers.h"
 #include "ledger/blobs.h"
 #include "net/http_message.h"
-#include "spec/text/infra.h"
+#include "spec/choices.h"
 
 namespace stoker::cli {
 
 bool IsInCloud(const JobSpec& spec) {
-  const std::string provider = ParseInfra(spec.resources.infra).provider;
-  return provider == kEc2Provider || provider == kGceProvider;
+  return AnyChoiceIs(spec, kEc2Provider) || AnyChoiceIs(spec, kGceProvider);
 }
 
 Status CheckReach(const JobSpec& spec, const std::string& store_url,
@@ -58,10 +57,24 @@ Status CompleteOffers(Context& context, const std::string& binary_digest,
                       std::vector<Offer>* offers) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(const BlobCopy binary, FindBlob(*ledger, binary_digest));
-  if (offers->front().ask.place.provider == kGceProvider) {
-    return CompleteGce(context, binary.period, offers);
+  // Those of one account and region are completed together.
+  const auto together = [](const Offer& a, const Offer& b) {
+    return a.ask.place.provider == b.ask.place.provider &&
+           a.ask.place.account == b.ask.place.account && a.ask.place.region == b.ask.place.region;
+  };
+  std::vector<Offer> out;
+  for (size_t at = 0; at < offers->size();) {
+    std::vector<Offer> group;
+    do {
+      group.push_back((*offers)[at++]);
+    } while (at < offers->size() && together(group.front(), (*offers)[at]));
+    const std::string& provider = group.front().ask.place.provider;
+    if (provider == kGceProvider) STOKER_TRY(CompleteGce(context, binary.period, &group));
+    if (provider == kEc2Provider) STOKER_TRY(CompleteEc2(context, binary.period, &group));
+    out.insert(out.end(), group.begin(), group.end());
   }
-  return CompleteEc2(context, binary.period, offers);
+  *offers = std::move(out);
+  return Status::Ok();
 }
 
 }  // namespace stoker::cli

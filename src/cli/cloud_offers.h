@@ -12,7 +12,7 @@
 
 namespace stoker::cli {
 
-// Its nodes are machines that a cloud makes for it.
+// Its nodes are, or may be, machines that a cloud makes for it.
 bool IsInCloud(const JobSpec& spec);
 
 // kInvalid: `machines` ("machines of EC2") could not reach the job's store or inputs, which are to
@@ -27,7 +27,7 @@ Status CheckReach(const JobSpec& spec, const std::string& store_url,
 Status CheckEndpoint(const std::string& what, const std::string& endpoint,
                      const std::string& variable);
 
-// Once code and binary are stored: what else the machines are made of.
+// Once code and binary are stored: what else the machines of clouds among them are made of.
 Status CompleteOffers(Context& context, const std::string& binary_digest,
                       std::vector<Offer>* offers);
 

@@ -20,6 +20,7 @@
 #include "policy/moving.h"
 #include "provider/local/local_private.h"
 #include "provider/local/local_provider.h"
+#include "spec/choices.h"
 #include "spec/parse.h"
 #include "spec/text/infra.h"
 #include "sys/file.h"
@@ -101,7 +102,7 @@ Result<Wish> Resolve(Context& context, const Job& job, const MoveOptions& option
   STOKER_ASSIGN(JobSpec spec, ParseStoredSpec(text));
   auto infra = CheckInfra("--infra", options.infra);
   if (!infra.ok()) return Status(Code::kUsage, infra.status().message(), infra.status().next());
-  spec.resources.infra = *infra;
+  NarrowChoices(*infra, &spec);
   STOKER_TRY(CheckPlace(spec));
   LocalPrivate own;
   if (auto kept = ReadLocalPrivate(context.places().state, ledger->id(), job.id); kept.ok()) {

@@ -12,8 +12,8 @@
 #include "cli/ssh_offers.h"
 #include "cli/variables.h"
 #include "ledger/records.h"
-#include "spec/secrets.h"
-#include "spec/shell_env.h"
+#include "spec/text/secrets.h"
+#include "spec/text/shell_env.h"
 #include "spec/text/env_text.h"
 #include "sys/file.h"
 

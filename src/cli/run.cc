@@ -205,7 +205,7 @@ Status Run(Context& context, const RunOptions& options) {
   }
   STOKER_ASSIGN(JobSpec spec, MakeSpec(context, options, given, from ? &*from : nullptr));
   if (from) TakeOver(context, *from, context.has_command, &spec);
-  if (ParseInfra(spec.resources.infra).provider == kLocalProvider) {
+  if (spec.choices.empty() && ParseInfra(spec.resources.infra).provider == kLocalProvider) {
     TakeVisibleGpus(context, !options.no_shell_env, &spec);
   }
   STOKER_TRY(CheckPlace(spec));

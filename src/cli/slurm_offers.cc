@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "provider/slurm/slurm_ask.h"
 #include "provider/slurm/slurm_provider.h"
-#include "spec/text/infra.h"
+#include "spec/choices.h"
 #include "spec/text/slurm_words.h"
 #include "sys/file.h"
 
@@ -29,7 +29,7 @@ std::string Given(const std::string& said, const char* variable) {
 }  // namespace
 
 bool IsOnSlurm(const JobSpec& spec) {
-  return ParseInfra(spec.resources.infra).provider == kSlurmProvider;
+  return AnyChoiceIs(spec, kSlurmProvider);
 }
 
 Result<std::vector<Offer>> ResolveSlurmOffers(Context& context, const JobSpec& spec,

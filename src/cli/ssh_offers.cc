@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "policy/local_queue.h"
 #include "provider/ssh/ssh_provider.h"
-#include "spec/text/infra.h"
+#include "spec/choices.h"
 #include "sys/file.h"
 
 namespace stoker::cli {
@@ -86,7 +86,7 @@ Result<std::vector<Offer>> ResolveSshOffers(Context& context, const JobSpec& spe
 }
 
 bool IsOnBoxes(const JobSpec& spec) {
-  return ParseInfra(spec.resources.infra).provider == kSshProvider;
+  return AnyChoiceIs(spec, kSshProvider);
 }
 
 }  // namespace stoker::cli

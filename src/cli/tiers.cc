@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/tiers.h"
 
+#include <set>
+
 #include "cli/ssh_offers.h"
 #include "cli/timer.h"
+#include "spec/text/infra.h"
 #include "sys/file.h"
 
 namespace stoker::cli {
+
+namespace {
+
+bool HasSeveralProviders(const JobSpec& spec) {
+  std::set<std::string> providers;
+  for (const ResourcesSpec& one : spec.choices) providers.insert(ParseInfra(one.infra).provider);
+  return providers.size() > 1;
+}
+
+}  // namespace
 
 bool TimerInstalled(const Context& context) {
   return sys::FileExists(context.places().state + "/timer-installed");
@@ -28,6 +41,11 @@ std::vector<std::string> RecoveryTiers(Context& context, const Job& job, const J
                         : "a node with an interruption notice starts its own replacement");
   } else {
     tiers.push_back("no node: with 'recovery: controller' nodes may not start machines");
+  }
+  if (spec != nullptr && HasSeveralProviders(*spec)) {
+    tiers.push_back(
+        "a node asks for machines of its own provider; for another's, one of the others here does. "
+        "What nobody has asked for within ten minutes is asked for elsewhere");
   }
   tiers.push_back(
       TimerInstalled(context) ? "a timer on this machine (stoker controller --install)"

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
-#include "spec/secrets.h"
+#include "spec/text/secrets.h"
 #include "spec/text/env_text.h"
 #include "sys/file.h"
 

@@ -6,7 +6,7 @@
 #include "agent/log_mask.h"
 #include "base/text.h"
 #include "provider/local/local_private.h"
-#include "spec/secrets.h"
+#include "spec/text/secrets.h"
 #include "sys/file.h"
 
 namespace stoker::node {

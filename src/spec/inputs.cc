@@ -5,9 +5,9 @@
 #include "base/letter_case.h"
 #include "base/text.h"
 #include "spec/parse_state.h"
-#include "spec/secrets.h"
 #include "spec/sections.h"
 #include "spec/text/known_keys.h"
+#include "spec/text/secrets.h"
 
 namespace stoker {
 namespace {

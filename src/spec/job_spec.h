@@ -128,6 +128,10 @@ struct JobSpec {
   std::string workdir;  // absolute on the submitting machine; "" = none
   int num_nodes = 1;
   ResourcesSpec resources;
+  // any_of or ordered: none, or two and more, each whole; see spec/choices.h. `resources` is then
+  // what was written beside them, at the place of the first.
+  std::vector<ResourcesSpec> choices;
+  bool ordered = false;  // as they are written, not the cheapest first
   std::vector<std::pair<std::string, std::string>> envs;  // in the order written
   std::vector<std::string> secrets;  // names of variables; their values are in no ledger
   std::vector<std::pair<std::string, std::string>> hyperparameters;  // value: compact JSON text

@@ -110,7 +110,7 @@ void ReadGpus(const YamlNode& node, std::string_view what, SpecReader* reader, J
     reader->Error(node,
                   "'" + std::string(what) + "' " +
                       (several && !EndsWith(what, "gpus")
-                           ? "with several kinds to choose from is understood but not built yet"
+                           ? "names several kinds: write each as a choice of its own"
                            : "does not say how many GPUs, or of which kind"),
                   kGpuExample);
     return;

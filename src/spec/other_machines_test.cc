@@ -66,9 +66,9 @@ TEST(OtherMachines, AreRefusedByNameWhereNobodySaysHere) {
   ParseOptions options = Here();
   options.overrides.infra.reset();
   const std::string message = Message(ParseJobSpecAll(kElsewhere, options));
-  for (const char* said :
-       {":2:10: 'resources.infra: oci/us-east1'", ":3:17: 'resources.accelerators' with several",
-        ":4:3: 'resources.any_of'", ":7:3: 'resources.image_id'", "--infra local ignores it"}) {
+  for (const char* said : {":2:10: 'resources.infra: oci/us-east1'",
+                           "more than one list of choices", ":6:8: 'resources.any_of.region'",
+                           ":7:13: 'resources.image_id'", "--infra local ignores it"}) {
     EXPECT_NE(message.find(said), std::string::npos) << said << " is not in\n" << message;
   }
 }

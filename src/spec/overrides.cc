@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "spec/choices.h"
 #include "spec/cloud_machine.h"
 #include "spec/machine.h"
 #include "spec/parse_state.h"
 #include "spec/print.h"
 #include "spec/program.h"
-#include "spec/secrets.h"
 #include "spec/sections.h"
+#include "spec/text/secrets.h"
 #include "spec/text/yaml_text.h"
 
 namespace stoker {
@@ -170,12 +171,29 @@ void CheckCanBeStored(ParseState* state) {
                                   : stored.status().message().substr(0, 200));
 }
 
+bool AnyCloud(const JobSpec& spec) {
+  const auto is = [](const ResourcesSpec& one) { return IsCloud(one.infra); };
+  return is(spec.resources) || std::any_of(spec.choices.begin(), spec.choices.end(), is);
+}
+
+// One place, said by a flag: those choices of the file that are at it, or none of them.
+void NarrowToFlag(ParseState* state) {
+  JobSpec* spec = &state->spec;
+  if (spec->choices.empty() || !state->reader.errors().empty()) return;
+  const std::string key = spec->ordered ? "ordered" : "any_of";
+  const std::string infra = spec->resources.infra;
+  const size_t before = spec->choices.size();
+  NarrowChoices(infra, spec);
+  if (spec->choices.size() == before) return;
+  state->notes.push_back("--infra " + infra + ": of '" + key + "' only what is there counts");
+}
+
 void ReadCloudFlags(ParseState* state) {
   const SpecOverrides& flags = state->options.overrides;
   JobSpec* spec = &state->spec;
   const auto cloud = [spec](const auto& read) {
     return [spec, read](const YamlNode& v, SpecReader* r) {
-      if (IsCloud(spec->resources.infra)) return read(v, r, spec);
+      if (AnyCloud(*spec)) return read(v, r, spec);
       r->Error(v, "this is for machines that a cloud makes", "Give --infra aws/REGION, too");
     };
   };
@@ -207,6 +225,7 @@ void ApplyOverrides(ParseState* state) {
   });
   ReadFlag("--infra", flags.infra, state,
            [&](const YamlNode& v, SpecReader* r) { ReadInfra(v, "resources.infra", r, spec); });
+  if (flags.infra) NarrowToFlag(state);
   if (flags.use_spot) spec->resources.use_spot = *flags.use_spot;
   ReadFlag("--cpus", flags.cpus, state,
            [&](const YamlNode& v, SpecReader* r) { ReadCpus(v, r, spec); });
@@ -217,6 +236,7 @@ void ApplyOverrides(ParseState* state) {
   ReadFlag("--priority", flags.priority, state,
            [&](const YamlNode& v, SpecReader* r) { ReadPriority(v, r, spec); });
   ReadCloudFlags(state);
+  OverrideChoices(flags, spec);
   ReadFlag("--checkpoints", flags.checkpoints, state, [&](const YamlNode& v, SpecReader* r) {
     ReadCheckpointPath(v, "checkpoints.path", r, spec);
   });
@@ -250,7 +270,7 @@ void ApplyOverrides(ParseState* state) {
 // Machines that nobody lends stay anyway; they are for the next job at once.
 void KeepOnlyWhatIsLent(ParseState* state) {
   JobSpec& spec = state->spec;
-  if (state->judge == Judge::kStored || !spec.keep_failed || IsCloud(spec.resources.infra)) return;
+  if (state->judge == Judge::kStored || !spec.keep_failed || AnyCloud(spec)) return;
   spec.keep_failed.reset();
   state->notes.push_back("keep_failed means nothing here: it is for machines that a cloud lends");
 }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "spec/choices.h"
 #include "spec/cloud_machine.h"
 #include "spec/json_text.h"
 #include "spec/machine.h"
@@ -54,6 +55,7 @@ void PrintResources(const JobSpec& spec, std::string* out) {
   }
   *out += PrintMachine(spec.resources);
   *out += PrintCloudMachine(spec.resources);
+  *out += PrintChoices(spec);
   const RecoverySpec& recovery = spec.job_recovery;
   *out += "  job_recovery:\n";
   if (!recovery.strategy.empty()) *out += "    strategy: " + recovery.strategy + "\n";

@@ -5,9 +5,9 @@
 
 #include "base/text.h"
 #include "spec/json_text.h"
-#include "spec/secrets.h"
 #include "spec/sections.h"
 #include "spec/text/env_text.h"
+#include "spec/text/secrets.h"
 
 namespace stoker {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "base/letter_case.h"
 #include "base/text.h"
+#include "spec/choices.h"
 #include "spec/cloud_machine.h"
 #include "spec/machine.h"
 #include "spec/text/infra.h"
@@ -165,6 +166,16 @@ void ReadResources(const YamlNode& node, const std::string& flag, SpecReader* re
     has_recovery = true;
     ReadJobRecovery(value, reader, spec);
   };
+  std::optional<YamlNode> choices;
+  std::string choices_key;
+  const auto take_choices = [&](const YamlNode& list, const std::string& key, const YamlNode& at) {
+    if (choices) {
+      reader->Error(at, "'resources' has more than one list of choices",
+                    "Write all of them under 'any_of', or under 'ordered'");
+    }
+    choices = list;
+    choices_key = key;
+  };
   std::vector<SpecField> fields = {
       {"use_spot",
        [&](const YamlNode& v) {
@@ -185,8 +196,16 @@ void ReadResources(const YamlNode& node, const std::string& flag, SpecReader* re
   } else {
     fields.push_back({"infra", [&](const YamlNode& v) { infra(v, "resources.infra"); }});
     fields.push_back({"cloud", [&](const YamlNode& v) { infra(v, "resources.cloud"); }});
+    for (const char* key : {"any_of", "ordered"}) {
+      fields.push_back({key, [&, key](const YamlNode& v) { take_choices(v, key, v); }});
+    }
+    fields.push_back({"accelerators", [&](const YamlNode& v) {
+                        if (!AreKinds(v))
+                          return ReadGpus(v, "resources.accelerators", reader, spec);
+                        take_choices(ChoicesOfKinds(v), v.IsMap() ? "any_of" : "ordered", v);
+                      }});
   }
-  if (IsCloud(LowerCase(InfraOf(node, flag, *spec)))) {
+  if (IsCloud(LowerCase(InfraOf(node, flag, *spec))) || (!here && HasCloudChoice(node))) {
     for (SpecField& field : CloudMachineFields(reader, spec)) fields.push_back(std::move(field));
   }
   for (SpecField& field : MachineFields(here, reader, spec)) fields.push_back(std::move(field));
@@ -198,6 +217,7 @@ void ReadResources(const YamlNode& node, const std::string& flag, SpecReader* re
   if (!here && has("accelerators") && has("gpus")) {
     reader->Error(node, "'resources' has both 'accelerators' and 'gpus'", "Keep one of them");
   }
+  if (choices) ReadChoices(*choices, choices_key, reader, spec);
 }
 
 void ReadJobRecovery(const YamlNode& node, SpecReader* reader, JobSpec* spec) {

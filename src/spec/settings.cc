@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "spec/json_text.h"
 #include "spec/sections.h"
-#include "spec/shell_env.h"
 #include "spec/text/host_words.h"
+#include "spec/text/shell_env.h"
 
 namespace stoker {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "spec/secrets.h"
+#include "spec/text/secrets.h"
 #include "test/fuzz/target.h"
 
 FUZZ_TARGET(requirements) {

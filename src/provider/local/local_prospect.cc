@@ -21,14 +21,30 @@ int RoomFor(const LocalCapacity& capacity, const LocalTicket& one, WallTime now)
   return room;
 }
 
+// Of those that run or stand in line, and of `mine`, which comes last.
+LocalTurn TurnOf(const LocalCapacity& capacity, std::vector<LocalTicket> tickets,
+                 const LocalTicket& mine, WallTime now) {
+  tickets.push_back(mine);
+  return TakeTurns(capacity, tickets, now).back();
+}
+
+LocalTicket TicketOf(const std::string& job, const LocalWants& wants, WallTime now) {
+  LocalTicket mine;
+  mine.job = job;
+  mine.who = job;
+  mine.wants = wants;
+  if (mine.wants.since.ms == 0) mine.wants.since = now;
+  return mine;
+}
+
 }  // namespace
 
 LocalProspect LookAhead(const LocalState& state, const std::string& host, const std::string& job,
                         const std::string& slot, const LocalWants& wants, WallTime now) {
   LocalProspect out;
   const LocalCapacity capacity = CountCapacity();
-  LocalTicket mine;
-  mine.job = job + "/" + (slot.empty() ? "?" : slot);
+  LocalTicket mine = TicketOf(job + "/" + (slot.empty() ? "?" : slot), wants, now);
+  mine.who = job;
   out.never = WhyNever(capacity, wants);
   std::vector<LocalTicket> tickets;
   for (const LocalTicketSeen& seen : OpenLocalQueue(state, host).Read()) {
@@ -38,15 +54,23 @@ LocalProspect LookAhead(const LocalState& state, const std::string& host, const 
     out.of_job += other_slot ? 1 : 0;
     tickets.push_back(seen.ticket);
   }
-  mine.who = job;
-  mine.wants = wants;
-  if (mine.wants.since.ms == 0) mine.wants.since = now;
-  tickets.push_back(mine);
   out.room = RoomFor(capacity, mine, now);
-  const LocalTurn turn = TakeTurns(capacity, tickets, now).back();
+  const LocalTurn turn = TurnOf(capacity, std::move(tickets), mine, now);
   out.starts = out.never.empty() && turn.start;
   out.place = turn.place;
   return out;
+}
+
+std::string WhyInLine(const LocalState& state, const std::string& host, const std::string& job,
+                      const LocalWants& wants, WallTime now) {
+  std::vector<LocalTicket> tickets;
+  for (const LocalTicketSeen& seen : OpenLocalQueue(state, host).Read()) {
+    if (!seen.granted || seen.held) tickets.push_back(seen.ticket);
+  }
+  const LocalTurn turn =
+      TurnOf(CountCapacity(), std::move(tickets), TicketOf(job, wants, now), now);
+  if (turn.start) return "";
+  return turn.why.empty() ? "others come first" : turn.why;
 }
 
 }  // namespace stoker

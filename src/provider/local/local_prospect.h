@@ -24,4 +24,12 @@ struct LocalProspect {
 LocalProspect LookAhead(const LocalState& state, const std::string& host, const std::string& job,
                         const std::string& slot, const LocalWants& wants, WallTime now);
 
+// A word of a request's options: it is not to stand in line, since there are other places for it.
+inline constexpr char kNoWaiting[] = "wait=no";
+
+// Why the machines of `job`, "<ledger>/<job>" or what LookAhead would make of it, would stand in
+// line; "" = they start at once, unless others come in between.
+std::string WhyInLine(const LocalState& state, const std::string& host, const std::string& job,
+                      const LocalWants& wants, WallTime now);
+
 }  // namespace stoker

@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "provider/local/local_boot.h"
+#include "provider/local/local_prospect.h"
 #include "provider/local/local_start.h"
 #include "provider/local/local_state.h"
 #include "provider/local/local_turns.h"
@@ -75,6 +76,10 @@ class Local : public LocalProvider {
     if (!missing.empty()) {
       if (request.not_after.ms > 0 && clock_.Wall() > request.not_after) {
         return No(RefusalClass::kOver, "the time to send this request is over");
+      }
+      if (missing.size() == ids.size()) {
+        const std::string line = WhyNotNow(request);
+        if (!line.empty()) return No(RefusalClass::kCapacity, line);
       }
       Status made = BinaryIsThere(request.binary_digest);
       if (made.ok()) made = RoomForProcesses();
@@ -184,6 +189,18 @@ class Local : public LocalProvider {
 
   static LaunchAnswer Over() {
     return No(RefusalClass::kOver, "the instance of this launch is over; it is not started again");
+  }
+
+  // "" = it may stand in line, or need not.
+  std::string WhyNotNow(const LaunchRequest& request) const {
+    const std::vector<std::string> words = Split(request.ask.options, ' ');
+    if (std::find(words.begin(), words.end(), kNoWaiting) == words.end()) return "";
+    const auto wants = ParseWants(request.ask.options);
+    if (!wants.ok()) return "";  // said elsewhere
+    std::string job = request.ledger_id + "/" + request.job;
+    const int slot = request.slots.empty() ? 0 : request.slots.front();
+    if (options_.apart) job += "/" + std::to_string(slot);
+    return WhyInLine(state_, host_, job, *wants, clock_.Wall());
   }
 
   // Its scope is this machine: there is no other place of this provider.

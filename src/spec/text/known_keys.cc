@@ -33,8 +33,6 @@ const RefusedKeys& RefusedResourceKeys() {
   static const RefusedKeys keys = {
       {"region", kPlacement},
       {"zone", kPlacement},
-      {"any_of", kPlacement},
-      {"ordered", kPlacement},
       {"accelerator_args", kOtherMachines},
       {"instance_type", kOtherMachines},
       {"disk_size", kOtherMachines},

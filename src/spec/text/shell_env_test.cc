@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spec/shell_env.h"
+#include "spec/text/shell_env.h"
 
 #include <gtest/gtest.h>
 

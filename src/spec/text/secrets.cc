@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spec/secrets.h"
+#include "spec/text/secrets.h"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spec/shell_env.h"
+#include "spec/text/shell_env.h"
 
 #include <algorithm>
 
 #include "base/text.h"
-#include "spec/secrets.h"
+#include "spec/text/secrets.h"
 #include "spec/text/env_text.h"
 
 namespace stoker {

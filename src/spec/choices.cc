@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/choices.h"
+
+#include <algorithm>
+
+#include "base/letter_case.h"
+#include "base/text.h"
+#include "spec/cloud_machine.h"
+#include "spec/machine.h"
+#include "spec/sections.h"
+#include "spec/text/infra.h"
+
+namespace stoker {
+namespace {
+
+const RefusedKeys& RefusedChoiceKeys() {
+  static const RefusedKeys keys = {
+      {"region", "Write it behind the infra: aws/REGION"},
+      {"zone", "Write it behind the infra: aws/REGION/ZONE"},
+      {"labels", "They are the job's: write them beside the list"},
+      {"priority", "It is the job's: write it beside the list"},
+      {"job_recovery", "It is the job's: write it beside the list"},
+      {"any_of", "Write all choices in one list"},
+      {"ordered", "Write all choices in one list"},
+  };
+  return keys;
+}
+
+// What the list's map says, in the form that is kept, or `usual`.
+std::string InfraOf(const YamlNode& one, const std::string& usual) {
+  for (const YamlEntry& entry : one.entries) {
+    if ((entry.key.text == "infra" || entry.key.text == "cloud") && entry.value.IsScalar()) {
+      return LowerCase(entry.value.text);
+    }
+  }
+  return usual;
+}
+
+void LeaveOutCloud(ResourcesSpec* resources) {
+  resources->instance_type.clear();
+  resources->image_id.clear();
+  resources->disk_gib.reset();
+}
+
+void ReadChoice(const YamlNode& node, const std::string& section, SpecReader* reader,
+                JobSpec* spec) {
+  if (!reader->ExpectMap(node, section)) return;
+  JobSpec one = *spec;
+  const bool cloud = IsCloud(InfraOf(node, spec->resources.infra));
+  if (!cloud) LeaveOutCloud(&one.resources);
+  const auto infra = [&](const YamlNode& v) { ReadInfra(v, section + ".infra", reader, &one); };
+  std::vector<SpecField> fields = {
+      {"infra", infra}, {"cloud", infra}, {"use_spot", [&](const YamlNode& v) {
+                                             const auto b =
+                                                 reader->Boolean(v, section + ".use_spot");
+                                             if (b) one.resources.use_spot = *b;
+                                           }}};
+  if (cloud) {
+    for (SpecField& field : CloudMachineFields(reader, &one)) fields.push_back(std::move(field));
+  }
+  for (SpecField& field : MachineFields(false, reader, &one)) {
+    if (field.name != "priority") fields.push_back(std::move(field));
+  }
+  const size_t before = reader->errors().size();
+  reader->ReadMap(node, section, fields, RefusedChoiceKeys());
+  if (reader->errors().size() > before) return;
+  auto& all = spec->choices;
+  if (std::find(all.begin(), all.end(), one.resources) != all.end()) {
+    return reader->Error(node, "'" + section + "' has the same choice twice", "Keep one of them");
+  }
+  all.push_back(std::move(one.resources));
+}
+
+bool LiesIn(const std::string& inner, const std::string& outer) {
+  return inner == outer || StartsWith(inner, outer + "/");
+}
+
+// A list of one is that one.
+void Settle(JobSpec* spec) {
+  if (spec->choices.size() == 1) {
+    spec->resources = spec->choices.front();
+    spec->choices.clear();
+  }
+  if (spec->choices.empty()) spec->ordered = false;
+  if (!spec->choices.empty()) spec->resources.infra = spec->choices.front().infra;
+}
+
+// Of a map in a list: its first line begins with a dash.
+std::string Item(const std::string& lines) {
+  std::string out;
+  for (const std::string& line : Split(lines, '\n')) {
+    if (line.empty()) continue;
+    out += (out.empty() ? "    - " : "      ") + line.substr(2) + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<JobSpec> ChoicesOf(const JobSpec& spec) {
+  if (spec.choices.empty()) return {spec};
+  std::vector<JobSpec> out;
+  for (const ResourcesSpec& choice : spec.choices) {
+    JobSpec one = spec;
+    one.resources = choice;
+    one.choices.clear();
+    one.ordered = false;
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+bool AnyChoiceIs(const JobSpec& spec, std::string_view provider) {
+  const auto is = [&](const ResourcesSpec& one) {
+    return ParseInfra(one.infra).provider == provider;
+  };
+  if (spec.choices.empty()) return is(spec.resources);
+  return std::any_of(spec.choices.begin(), spec.choices.end(), is);
+}
+
+void NarrowChoices(const std::string& infra, JobSpec* spec) {
+  std::vector<ResourcesSpec> there;
+  for (ResourcesSpec one : spec->choices) {
+    if (!LiesIn(one.infra, infra) && !LiesIn(infra, one.infra)) continue;
+    if (one.infra.size() < infra.size()) one.infra = infra;
+    if (std::find(there.begin(), there.end(), one) == there.end()) there.push_back(std::move(one));
+  }
+  const bool chosen = !spec->choices.empty();
+  spec->choices = std::move(there);
+  if (spec->choices.empty()) {
+    spec->resources.infra = infra;
+    if (chosen && !IsCloud(infra)) LeaveOutCloud(&spec->resources);
+  }
+  Settle(spec);
+}
+
+void ReadChoices(const YamlNode& list, const std::string& key, SpecReader* reader, JobSpec* spec) {
+  const std::string section = "resources." + key;
+  if (!list.IsList() || list.items.empty()) {
+    reader->ExpectList(list, section, "a list: [{infra: local}, {infra: aws/us-east-1}]");
+    if (list.IsList()) {
+      reader->Error(list, "'" + section + "' has no choices", "Write one, or remove it");
+    }
+    return;
+  }
+  if (!reader->ExpectAtMost(list, section, list.items.size(), kMostChoices)) return;
+  for (const YamlNode& item : list.items) ReadChoice(item, section, reader, spec);
+  spec->ordered = key == "ordered";
+  Settle(spec);
+}
+
+bool HasCloudChoice(const YamlNode& resources) {
+  for (const YamlEntry& entry : resources.entries) {
+    if (entry.key.text != "any_of" && entry.key.text != "ordered") continue;
+    const auto& items = entry.value.items;
+    if (std::any_of(items.begin(), items.end(),
+                    [](const YamlNode& item) { return IsCloud(InfraOf(item, "")); })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool AreKinds(const YamlNode& accelerators) {
+  if (accelerators.IsMap()) return accelerators.entries.size() > 1;
+  return accelerators.IsList() && accelerators.items.size() > 1;
+}
+
+YamlNode ChoicesOfKinds(const YamlNode& accelerators) {
+  YamlNode list = accelerators;
+  list.kind = YamlNode::Kind::kList;
+  list.entries.clear();
+  const auto add = [&](const YamlNode& kind) {
+    YamlNode one = kind;
+    one.kind = YamlNode::Kind::kMap;
+    one.items.clear();
+    YamlEntry entry;
+    entry.key = kind;
+    entry.key.text = "accelerators";
+    entry.value = kind;
+    one.entries = {entry};
+    list.items.push_back(one);
+  };
+  list.items.clear();
+  for (const YamlNode& item : accelerators.items) add(item);
+  for (const YamlEntry& entry : accelerators.entries) {
+    YamlNode kind = entry.key;
+    if (entry.value.IsScalar()) kind.text += ":" + entry.value.text;
+    add(kind);
+  }
+  return list;
+}
+
+void OverrideChoices(const SpecOverrides& flags, JobSpec* spec) {
+  const ResourcesSpec& said = spec->resources;
+  for (ResourcesSpec& one : spec->choices) {
+    if (flags.use_spot) one.use_spot = said.use_spot;
+    if (flags.cpus) one.cpus = said.cpus;
+    if (flags.memory) one.memory = said.memory;
+    if (flags.priority) one.priority = said.priority;
+    if (flags.gpus) {
+      one.gpus = said.gpus;
+      one.gpu_name = said.gpu_name;
+      one.gpu_numbers = said.gpu_numbers;
+    }
+    if (!IsCloud(one.infra)) continue;
+    if (flags.instance_type) one.instance_type = said.instance_type;
+    if (flags.image) one.image_id = said.image_id;
+    if (flags.disk_size) one.disk_gib = said.disk_gib;
+  }
+  // Flags may have made two of them the same.
+  std::vector<ResourcesSpec> different;
+  for (ResourcesSpec& one : spec->choices) {
+    if (std::find(different.begin(), different.end(), one) == different.end()) {
+      different.push_back(std::move(one));
+    }
+  }
+  spec->choices = std::move(different);
+  Settle(spec);
+}
+
+std::string PrintChoices(const JobSpec& spec) {
+  if (spec.choices.empty()) return "";
+  std::string out = spec.ordered ? "  ordered:\n" : "  any_of:\n";
+  for (ResourcesSpec one : spec.choices) {
+    one.priority = 0;  // the job's
+    out += Item("  infra: " + one.infra + "\n  use_spot: " + (one.use_spot ? "true" : "false") +
+                "\n" + PrintMachine(one) + PrintCloudMachine(one));
+  }
+  return out;
+}
+
+}  // namespace stoker

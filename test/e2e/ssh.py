@@ -264,6 +264,44 @@ def test_move(results, pool, here, there):
     nothing_left(results, pool, here)
 
 
+def test_choices(results, pool, here, there):
+    """This machine or a box, whichever has room: what is full is not waited for."""
+    all_cpus = here.json("places")[0]["cpus"]
+    jobs = Holders(pool, "choices")
+
+    def chosen(name, **ordered):
+        file = here.work / f"{name}.yaml"
+        either = [{"infra": "local", "cpus": all_cpus}, {"infra": "ssh/one", "gpus": 2}]
+        file.write_text(json.dumps({
+            "name": name, "run": f"exec {PYTHON} gpu_holder.py {jobs.evidence} {name}",
+            "workdir": str(jobs.work), "resources": {"any_of": either}}))
+        return here.submit(file)
+
+    def runs_at(job, limit=60):
+        here.wait_for(f"{job} runs", lambda: here.job(job)["state"] == "Running", limit, 0.5)
+        return here.job(job)["launches"][-1]["provider"]
+
+    first = chosen("first")
+    results.check("this machine has room", runs_at(first) == "local", here.job(first))
+    second = chosen("second")
+    results.check("it is full: a box", runs_at(second) == "ssh", here.job(second))
+    said = here.job(second)["requests"]
+    results.check("it is said why not here", "not local" in said[-1].get("reason", ""), said)
+    third = chosen("third")
+    here.wait_for("both are full", lambda: {
+        each["provider"] for each in here.job(third)["requests"] if each.get("refusal")
+    } == {"local", "ssh"}, 60, 0.5)
+    results.check("nobody waits in line", here.job(third)["state"] == "Waiting", here.job(third))
+    jobs.let_go("second")
+    ended(results, here, "the box is free", second)
+    results.check("and has the third", runs_at(third, 200) == "ssh", here.job(third))
+    jobs.let_go("first", "third")
+    for job in (first, third):
+        ended(results, here, "it ends", job)
+    results.check("never two at once", not jobs.clashes(), jobs.clashes())
+    nothing_left(results, pool, here)
+
+
 def test_rebooted(results, pool, here, there):
     """A box that is rebooted is noticed, and its job goes on from its checkpoint."""
     job = train(here, 100, name="rebooted")

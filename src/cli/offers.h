@@ -10,9 +10,9 @@
 
 namespace stoker::cli {
 
-// The ways to have machines for `spec`, those of each of its choices; at least one. What could never
-// be had, or could not see the job's store, code or inputs, is refused here, before anything is
-// made: kInvalid, with what to do. Of several choices those are left out, and said, that do not
+// The ways to have machines for `spec`, those of each of its choices; at least one. What could
+// never be had, or could not see the job's store, code or inputs, is refused here, before anything
+// is made: kInvalid, with what to do. Of several choices those are left out, and said, that do not
 // answer, and this machine where it has not what is asked for.
 // `has_private`: this machine keeps secrets or variables for the job.
 Result<std::vector<Offer>> ResolveOffers(Context& context, const JobSpec& spec, WallTime submitted,

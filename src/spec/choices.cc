@@ -95,6 +95,38 @@ std::string Item(const std::string& lines) {
   return out;
 }
 
+// SkyPilot's other form: several kinds of accelerators.
+bool AreKinds(const YamlNode& accelerators) {
+  if (accelerators.IsMap()) return accelerators.entries.size() > 1;
+  return accelerators.IsList() && accelerators.items.size() > 1;
+}
+
+// The same as a list of choices.
+YamlNode ChoicesOfKinds(const YamlNode& accelerators) {
+  YamlNode list = accelerators;
+  list.kind = YamlNode::Kind::kList;
+  list.entries.clear();
+  const auto add = [&](const YamlNode& kind) {
+    YamlNode one = kind;
+    one.kind = YamlNode::Kind::kMap;
+    one.items.clear();
+    YamlEntry entry;
+    entry.key = kind;
+    entry.key.text = "accelerators";
+    entry.value = kind;
+    one.entries = {entry};
+    list.items.push_back(one);
+  };
+  list.items.clear();
+  for (const YamlNode& item : accelerators.items) add(item);
+  for (const YamlEntry& entry : accelerators.entries) {
+    YamlNode kind = entry.key;
+    if (entry.value.IsScalar()) kind.text += ":" + entry.value.text;
+    add(kind);
+  }
+  return list;
+}
+
 }  // namespace
 
 std::vector<JobSpec> ChoicesOf(const JobSpec& spec) {
@@ -134,18 +166,37 @@ void NarrowChoices(const std::string& infra, JobSpec* spec) {
   Settle(spec);
 }
 
-void ReadChoices(const YamlNode& list, const std::string& key, SpecReader* reader, JobSpec* spec) {
-  const std::string section = "resources." + key;
-  if (!list.IsList() || list.items.empty()) {
-    reader->ExpectList(list, section, "a list: [{infra: local}, {infra: aws/us-east-1}]");
-    if (list.IsList()) {
-      reader->Error(list, "'" + section + "' has no choices", "Write one, or remove it");
+std::vector<SpecField> ChoiceFields(ChoiceList* found, SpecReader* reader, JobSpec* spec) {
+  const auto take = [=](const std::string& key, const YamlNode& list) {
+    if (!found->key.empty()) {
+      reader->Error(list, "'resources' has more than one list of choices",
+                    "Write all of them under 'any_of', or under 'ordered'");
     }
+    found->key = key;
+    found->list = list;
+  };
+  const auto kinds = [=](const YamlNode& v) {
+    if (AreKinds(v)) return take(v.IsMap() ? "any_of" : "ordered", ChoicesOfKinds(v));
+    ReadGpus(v, "resources.accelerators", reader, spec);
+  };
+  return {{"any_of", [=](const YamlNode& v) { take("any_of", v); }},
+          {"ordered", [=](const YamlNode& v) { take("ordered", v); }},
+          {"accelerators", kinds}};
+}
+
+void ReadChoices(const ChoiceList& found, SpecReader* reader, JobSpec* spec) {
+  if (found.key.empty()) return;
+  const std::string section = "resources." + found.key;
+  const YamlNode& list = found.list;
+  if (!reader->ExpectList(list, section, "a list: [{infra: local}, {infra: aws/us-east-1}]")) {
     return;
+  }
+  if (list.items.empty()) {
+    reader->Error(list, "'" + section + "' has no choices", "Write one, or remove it");
   }
   if (!reader->ExpectAtMost(list, section, list.items.size(), kMostChoices)) return;
   for (const YamlNode& item : list.items) ReadChoice(item, section, reader, spec);
-  spec->ordered = key == "ordered";
+  spec->ordered = found.key == "ordered";
   Settle(spec);
 }
 
@@ -159,36 +210,6 @@ bool HasCloudChoice(const YamlNode& resources) {
     }
   }
   return false;
-}
-
-bool AreKinds(const YamlNode& accelerators) {
-  if (accelerators.IsMap()) return accelerators.entries.size() > 1;
-  return accelerators.IsList() && accelerators.items.size() > 1;
-}
-
-YamlNode ChoicesOfKinds(const YamlNode& accelerators) {
-  YamlNode list = accelerators;
-  list.kind = YamlNode::Kind::kList;
-  list.entries.clear();
-  const auto add = [&](const YamlNode& kind) {
-    YamlNode one = kind;
-    one.kind = YamlNode::Kind::kMap;
-    one.items.clear();
-    YamlEntry entry;
-    entry.key = kind;
-    entry.key.text = "accelerators";
-    entry.value = kind;
-    one.entries = {entry};
-    list.items.push_back(one);
-  };
-  list.items.clear();
-  for (const YamlNode& item : accelerators.items) add(item);
-  for (const YamlEntry& entry : accelerators.entries) {
-    YamlNode kind = entry.key;
-    if (entry.value.IsScalar()) kind.text += ":" + entry.value.text;
-    add(kind);
-  }
-  return list;
 }
 
 void OverrideChoices(const SpecOverrides& flags, JobSpec* spec) {

@@ -28,15 +28,18 @@ void NarrowChoices(const std::string& infra, JobSpec* spec);
 
 // ---- inside spec/ only ----
 
-// The maps of `list`, whose key is `key`, once all else of `resources` has been read: what one
-// leaves out is as it stands there.
-void ReadChoices(const YamlNode& list, const std::string& key, SpecReader* reader, JobSpec* spec);
+// What `resources` says of choices, found in its map: at most one list.
+struct ChoiceList {
+  std::string key;  // "any_of", "ordered"; "" = there is none
+  YamlNode list;
+};
+// The keys of such lists, `accelerators` with several kinds among them: {L4: 1, A10G: 1} is
+// 'any_of', [L4:1, A10G:1] is 'ordered', as SkyPilot has it. Put before other fields of that name.
+std::vector<SpecField> ChoiceFields(ChoiceList* found, SpecReader* reader, JobSpec* spec);
+// Once all else of `resources` has been read: what a choice leaves out is as it stands there.
+void ReadChoices(const ChoiceList& found, SpecReader* reader, JobSpec* spec);
 // The map `resources` has one that is a cloud's, so that what only those have may stand beside it.
 bool HasCloudChoice(const YamlNode& resources);
-// SkyPilot's other form, `accelerators` with several kinds: {L4: 1, A10G: 1} or [L4:1, A10G:1].
-bool AreKinds(const YamlNode& accelerators);
-// The same as the list of a key: of 'any_of' for a map, of 'ordered' for a list.
-YamlNode ChoicesOfKinds(const YamlNode& accelerators);
 // What flags said of spec->resources holds for each of them.
 void OverrideChoices(const SpecOverrides& flags, JobSpec* spec);
 // The lines of `resources` that hold them; "" where there are none.

@@ -166,16 +166,7 @@ void ReadResources(const YamlNode& node, const std::string& flag, SpecReader* re
     has_recovery = true;
     ReadJobRecovery(value, reader, spec);
   };
-  std::optional<YamlNode> choices;
-  std::string choices_key;
-  const auto take_choices = [&](const YamlNode& list, const std::string& key, const YamlNode& at) {
-    if (choices) {
-      reader->Error(at, "'resources' has more than one list of choices",
-                    "Write all of them under 'any_of', or under 'ordered'");
-    }
-    choices = list;
-    choices_key = key;
-  };
+  ChoiceList choices;
   std::vector<SpecField> fields = {
       {"use_spot",
        [&](const YamlNode& v) {
@@ -196,14 +187,9 @@ void ReadResources(const YamlNode& node, const std::string& flag, SpecReader* re
   } else {
     fields.push_back({"infra", [&](const YamlNode& v) { infra(v, "resources.infra"); }});
     fields.push_back({"cloud", [&](const YamlNode& v) { infra(v, "resources.cloud"); }});
-    for (const char* key : {"any_of", "ordered"}) {
-      fields.push_back({key, [&, key](const YamlNode& v) { take_choices(v, key, v); }});
+    for (SpecField& field : ChoiceFields(&choices, reader, spec)) {
+      fields.push_back(std::move(field));
     }
-    fields.push_back({"accelerators", [&](const YamlNode& v) {
-                        if (!AreKinds(v))
-                          return ReadGpus(v, "resources.accelerators", reader, spec);
-                        take_choices(ChoicesOfKinds(v), v.IsMap() ? "any_of" : "ordered", v);
-                      }});
   }
   if (IsCloud(LowerCase(InfraOf(node, flag, *spec))) || (!here && HasCloudChoice(node))) {
     for (SpecField& field : CloudMachineFields(reader, spec)) fields.push_back(std::move(field));
@@ -217,7 +203,7 @@ void ReadResources(const YamlNode& node, const std::string& flag, SpecReader* re
   if (!here && has("accelerators") && has("gpus")) {
     reader->Error(node, "'resources' has both 'accelerators' and 'gpus'", "Keep one of them");
   }
-  if (choices) ReadChoices(*choices, choices_key, reader, spec);
+  ReadChoices(choices, reader, spec);
 }
 
 void ReadJobRecovery(const YamlNode& node, SpecReader* reader, JobSpec* spec) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""One job with choices: this machine while it has room, else a VM of Compute Engine; where a zone has
-none, another one; and when all are full it waits until one of them has room. Needs root.
+"""One job with choices: this machine while it has room, else a VM of Compute Engine; and when all
+are full it waits until one of them has room. Needs root.
 
     any_of.py"""
 

@@ -177,6 +177,26 @@ TEST_F(LocalTurnsTest, MachinesOfOneJobDoNotWaitForEachOther) {
   EXPECT_TRUE(SoonIs([&] { return Is("t2", InstanceState::kRunning); }));
 }
 
+TEST_F(LocalTurnsTest, WhatMayNotWaitIsRefusedForWantOfRoom) {
+  const auto ask = [&](const std::string& token, const std::string& job) {
+    LaunchRequest request = Request(token, job);
+    request.ask.options = "priority=9 wait=no";
+    return provider_->Launch(request);
+  };
+  ASSERT_TRUE(Launch("t1"));
+  const LaunchAnswer full = ask("t2", "other");
+  ASSERT_TRUE(full.refusal());
+  EXPECT_EQ(full.refusal()->what, RefusalClass::kCapacity);
+  EXPECT_NE(full.refusal()->message.find("in use by t1"), std::string::npos);
+  EXPECT_FALSE(See("t2"));
+  EXPECT_TRUE(ask("t3", "t1").ok()) << "its job holds what it needs";
+  EXPECT_TRUE(Is("t3", InstanceState::kRunning));
+  EXPECT_TRUE(provider_->Terminate("t1").ok());
+  EXPECT_TRUE(provider_->Terminate("t3").ok());
+  EXPECT_TRUE(ask("t2", "other").ok()) << "asked for again, by the same token";
+  EXPECT_TRUE(Is("t2", InstanceState::kRunning));
+}
+
 TEST_F(LocalTurnsTest, WhoStartsLaterHasTheEnvironmentOfWhoAsked) {
   ASSERT_TRUE(Launch("t1"));
   setenv("TEST_MARK", "of who asked", 1);

@@ -12,9 +12,9 @@
 #include "cli/ssh_offers.h"
 #include "cli/variables.h"
 #include "ledger/records.h"
+#include "spec/text/env_text.h"
 #include "spec/text/secrets.h"
 #include "spec/text/shell_env.h"
-#include "spec/text/env_text.h"
 #include "sys/file.h"
 
 namespace stoker::cli {

@@ -28,9 +28,7 @@ std::string Given(const std::string& said, const char* variable) {
 
 }  // namespace
 
-bool IsOnSlurm(const JobSpec& spec) {
-  return AnyChoiceIs(spec, kSlurmProvider);
-}
+bool IsOnSlurm(const JobSpec& spec) { return AnyChoiceIs(spec, kSlurmProvider); }
 
 Result<std::vector<Offer>> ResolveSlurmOffers(Context& context, const JobSpec& spec,
                                               const std::string& partition) {

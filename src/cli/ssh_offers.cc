@@ -85,8 +85,6 @@ Result<std::vector<Offer>> ResolveSshOffers(Context& context, const JobSpec& spe
   return std::vector<Offer>{offer};
 }
 
-bool IsOnBoxes(const JobSpec& spec) {
-  return AnyChoiceIs(spec, kSshProvider);
-}
+bool IsOnBoxes(const JobSpec& spec) { return AnyChoiceIs(spec, kSshProvider); }
 
 }  // namespace stoker::cli

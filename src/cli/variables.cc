@@ -7,8 +7,8 @@
 #include <cstdlib>
 
 #include "base/text.h"
-#include "spec/text/secrets.h"
 #include "spec/text/env_text.h"
+#include "spec/text/secrets.h"
 #include "sys/file.h"
 
 extern char** environ;

@@ -63,12 +63,13 @@ LocalProspect LookAhead(const LocalState& state, const std::string& host, const 
 
 std::string WhyInLine(const LocalState& state, const std::string& host, const std::string& job,
                       const LocalWants& wants, WallTime now) {
+  LocalTicket mine = TicketOf(job, wants, now);
   std::vector<LocalTicket> tickets;
   for (const LocalTicketSeen& seen : OpenLocalQueue(state, host).Read()) {
+    if (seen.own && seen.text.job == job) mine.job = seen.ticket.job;
     if (!seen.granted || seen.held) tickets.push_back(seen.ticket);
   }
-  const LocalTurn turn =
-      TurnOf(CountCapacity(), std::move(tickets), TicketOf(job, wants, now), now);
+  const LocalTurn turn = TurnOf(CountCapacity(), std::move(tickets), mine, now);
   if (turn.start) return "";
   return turn.why.empty() ? "others come first" : turn.why;
 }

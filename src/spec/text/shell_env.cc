@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "spec/text/secrets.h"
 #include "spec/text/env_text.h"
+#include "spec/text/secrets.h"
 
 namespace stoker {
 

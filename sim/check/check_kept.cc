@@ -43,9 +43,11 @@ class KeptForAWhile : public Observer {
     const bool itself =
         StartsWith(machine.why, "powered off") || machine.why == "its limit is over";
     // It sets its end by a clock that must not leap meanwhile, nor it sleep over it, and does not
-    // stay where it cannot read what for (seeds 500018997, 500080728, 500001312).
+    // stay where it cannot read what for (seeds 500018997, 500080728, 500001312,
+    // 700160501).
     if (world_.Happened("clock of " + machine.id + " stepped")) return;
     if (world_.Happened("damaged ledger")) return;
+    if (world_.Happened("damaged " + machine.request.job)) return;
     if (itself) CheckEnd(machine, machine.why + ": this ends ", kReading);
   }
 

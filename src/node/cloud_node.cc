@@ -110,9 +110,10 @@ void CloudNode::HeedOwner(Ledger& ledger, const HostIdentity& me) {
 }
 
 void CloudNode::TellDoor(NodeReport& report) {
-  if (door_.host_keys.empty()) door_ = cloud::ReadSshDoor("");
-  report.host_keys = door_.host_keys;
-  report.ssh_user = door_.user;
+  // Each time: keys that an image had when the agent came up are replaced later in that boot.
+  const cloud::SshDoor door = cloud::ReadSshDoor("");
+  report.host_keys = door.host_keys;
+  report.ssh_user = door.user;
 }
 
 void CloudNode::Leave() {

@@ -55,7 +55,6 @@ class CloudNode {
   Place place_;
   std::shared_ptr<ec2::AwsApi> aws_;  // null: the machine is another cloud's
   std::thread owner_;                 // asks who ends the machine
-  cloud::SshDoor door_;
 };
 
 }  // namespace stoker::node

@@ -13,6 +13,8 @@ import concurrent.futures
 import os
 import pathlib
 import signal
+import socket
+import subprocess
 import sys
 import time
 
@@ -22,10 +24,12 @@ import lab as lab_of  # noqa: E402
 
 lab_of.enter()
 import afterwards  # noqa: E402
+import ec2_rooms  # noqa: E402
 from cloud_world import MEET, whole  # noqa: E402
 from kit.harness import Results, patience  # noqa: E402
 from kit.job_kit import texts  # noqa: E402
 from lab_world import LabWorld, whole_checkpoint  # noqa: E402
+from sshd import Sshd  # noqa: E402
 
 
 def test_spot(lab, check):
@@ -103,6 +107,102 @@ def test_kept(lab, check):
               record['launches'][0]['close_reason']) == ('Failed', 'kept'), record)  # fmt: skip
         check('the time stood in its tag', tag[:19] == record['launches'][0]['kept_until'][:19],
               (tag, record['launches'][0]))  # fmt: skip
+
+
+def rules(lab):
+    """Those that let somebody come to port 22."""
+    told = lab.client.describe_security_group_rules()['SecurityGroupRules']
+    return [each['SecurityGroupRuleId'] for each in told if each.get('FromPort') == 22]
+
+
+def has_sshd(machine):
+    """What listens, not what waits to become it."""
+    found = [pathlib.Path(f'/proc/{pid}/cmdline') for pid in machine.room.pids()]
+    return any(each.exists() and b'[listener]' in each.read_bytes() for each in found)
+
+
+def reaches(machine):
+    """What this side hears at port 22."""
+    try:
+        with socket.create_connection((machine.address, 22), 10) as there:
+            return there.recv(4)
+    except ConnectionError:
+        return b''
+
+
+def left_open(world, job, machine, check):
+    """A session that is killed, up to the end of its machine."""
+    lab = world.lab
+    held = world.start('ssh', job, '--from', ec2_rooms.GATE, '--', 'echo in; exec sleep 900')
+    check('shell: a session begins', held.stdout.readline() == 'in\n')
+    child = pathlib.Path(f'/proc/{held.pid}/task/{held.pid}/children').read_text().split()[0]
+    held.kill()
+    os.kill(int(child), signal.SIGKILL)
+    check('shell: killed, it leaves its rule', len(rules(lab)) == 1, rules(lab))
+    world.stoker('gc', check=True)
+    check('shell: which stays while the machine does', len(rules(lab)) == 1
+          and machine.state() == 'running', machine.state())  # fmt: skip
+    world.over(job)
+    said = world.stoker('gc', check=True).stdout
+    check('shell: and after its end gc removes it', not rules(lab), said)
+
+
+WAITS = 'echo precious >made; until [ -e go ]; do sleep 0.2; done; exit 3'
+WORK = '/var/lib/stoker/node/work'
+NEW_KEYS = 'cd /etc/ssh && rm ssh_host_* && ssh-keygen -q -A && kill -HUP $(cat /run/sshd.pid)'
+
+
+def test_shell(lab, check):
+    """`stoker ssh` to a machine's own sshd, with a key for a minute, through a rule of its own:
+    while the job runs, and when the machine is kept."""
+    with LabWorld(lab, 'shell') as world:
+        job = world.submit('--infra', 'aws/us-east-1', '--keep-failed', '2m', '--', '/bin/sh', '-c',
+                           WAITS)  # fmt: skip
+        machine = world.machine(job, 0)
+        disk = pathlib.Path(lab.folder) / machine.id / 'disk'
+        world.wait_for('it runs, with its sshd', lambda: list(disk.glob('**/work/made'))
+                       and has_sshd(machine), 60, 0.2)  # fmt: skip
+        check('shell: nobody comes to port 22', not reaches(machine))
+
+        def ssh(*words, **more):
+            return world.stoker('ssh', job, '--from', ec2_rooms.GATE, *words, **more)
+
+        done = ssh('--', f'hostname; id -un; sudo cat {WORK}/made')
+        told = [ec2_rooms.host_name(machine), 'debian', 'precious']
+        check('shell: the command runs on that machine, as the user of its image, and sees what '
+              'the program made', done.returncode == 0 and done.stdout.split() == told,
+              (done.stdout, done.stderr))  # fmt: skip
+        check('shell: it is said that there is no public address', 'inside its VPC' in done.stderr,
+              done.stderr)  # fmt: skip
+        inside = ['nsenter', '-t', str(machine.room.init()), '-m', '-p', 'sh', '-c', NEW_KEYS]
+        subprocess.run(inside, check=True, capture_output=True)
+        world.wait_for('its node tells the keys that it has now', lambda: ssh('--', 'true')
+                       .returncode == 0, 60, 1)  # fmt: skip
+        check("shell: its exit code is the command's", ssh('--', 'exit 5').returncode == 5)
+        (world.root / 'sent').write_text('a b\n')
+        with (world.root / 'sent').open() as sent:
+            ssh('--', 'sudo', 'tee', f'{WORK}/go', f'{WORK}/an other', stdin=sent)
+        world.wait_for('it has failed', lambda: world.stoker('show', job).returncode == 0
+                       and world.job(job)['state'] == 'Failed', 60, 0.5)  # fmt: skip
+        done = ssh('--', 'sudo', 'cat', f'{WORK}/an other')
+        check('shell: words are quoted, what is sent comes there, and all of it when the machine '
+              'is kept, too', done.stdout == 'a b\n', (done.stdout, done.stderr))  # fmt: skip
+        check('shell: the port is shut again', not rules(lab) and not reaches(machine))
+
+        impostor = Sshd(world.root, 'impostor')
+        impostor.start(world.root / 'nobody')
+        machine.room.port22.impostor = (impostor.host, impostor.port)
+        done = ssh('--', 'touch', '/tmp/was-there')
+        machine.room.port22.impostor = None
+        impostor.stop()
+        check('shell: a machine with another host key is refused', done.returncode == 255
+              and 'Host key verification failed' in done.stderr
+              and not rules(lab), done.stderr)  # fmt: skip
+
+        left_open(world, job, machine, check)
+        late = ssh('--', 'true')
+        check('shell: then there is nothing to come to', late.returncode == 1
+              and 'not there any more' in late.stderr, late.stderr)  # fmt: skip
 
 
 def test_killed(lab, check):

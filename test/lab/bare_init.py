@@ -30,7 +30,8 @@ libc = ctypes.CDLL(None, use_errno=True)
 BOOTS = {
     'cloud-init': (
         ['cloud-init init --local', 'cloud-init init'],
-        ['cloud-init modules --mode=config', 'cloud-init modules --mode=final'],
+        ['mkdir -p /run/sshd', '/usr/sbin/sshd', 'cloud-init modules --mode=config',
+         'cloud-init modules --mode=final'],
         [],
     ),
     'google-scripts': (

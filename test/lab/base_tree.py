@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The disk that every room begins with: Debian 12 with systemd, cloud-init and Google's guest
+"""The disk that every room begins with: Debian 12 with systemd, cloud-init, sshd and Google's guest
 agent, made once under $XDG_CACHE_HOME/stoker-test. It takes a minute and 500 MB, and root, or what
-user_space.py gives an ordinary user."""
+user_space.py gives an ordinary user. It has host keys of its own, as an image has that somebody
+made of a machine."""
 
 import fcntl
 import hashlib
@@ -15,7 +16,7 @@ from cloud_env import cache_root
 
 PACKAGES = (
     'ca-certificates,iproute2,procps,curl,busybox-static,python3,cloud-init,systemd,systemd-sysv,'
-    'dbus,google-guest-agent'
+    'dbus,google-guest-agent,openssh-server,sudo'
 )
 # What looks for hardware, or would start while a test runs.
 MASKED = (
@@ -35,13 +36,29 @@ datasource:
     timeout: 5
     max_wait: 20
 network: {config: disabled}
+ssh_genkeytypes: [ed25519]
+"""
+# Who comes from outside comes by port22.py.
+SSHD = """ListenAddress 127.0.0.1
+AuthorizedKeysCommand /usr/bin/instance-connect-keys %u
+AuthorizedKeysCommandUser nobody
+"""
+# As images that have EC2 Instance Connect; Amazon's own verifies a signature, too.
+CONNECT = """#!/bin/sh
+there=http://169.254.169.254/latest
+token=$(curl -sf -m 5 -X PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' $there/api/token) || exit
+exec curl -sf -m 5 -H "X-aws-ec2-metadata-token: $token" \\
+  "$there/meta-data/managed-ssh-keys/active-keys/$1/"
 """
 
 FILES = {
     'etc/cloud/cloud.cfg.d/90_lab.cfg': CLOUD,
     'etc/resolv.conf': 'nameserver 127.0.0.1\n',  # it refuses at once
     'etc/hosts': '127.0.0.1 localhost\n',
+    'etc/ssh/sshd_config.d/lab.conf': SSHD,
+    'usr/bin/instance-connect-keys': CONNECT,
 }
+PROGRAMS = ('usr/bin/instance-connect-keys',)
 
 
 def say(words):
@@ -70,6 +87,8 @@ def settle(tree):
     for name, text in FILES.items():
         with open(os.path.join(tree, name), 'w', encoding='utf-8') as out:
             out.write(text)
+    for name in PROGRAMS:
+        os.chmod(os.path.join(tree, name), 0o755)
     for name in ('dhclient', 'dhclient-script'):
         path = os.path.join(tree, 'usr/sbin', name)
         if os.path.exists(path):

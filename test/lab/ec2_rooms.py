@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machines that boot, as EC2's API moves them."""
 
+import ipaddress
+
 from ec2api import lifecycle
 from ec2api.imds import Imds
 from ec2api.machines import Machines
@@ -19,12 +21,28 @@ class Ec2Rooms(Rooms, Machines):
     """Give it `ec2` before the first launch."""
 
     name = 'ec2'
-    cloud = Cloud(GATE, host_name, 'cloud-init', hypervisor=HYPERVISOR)
 
     def __init__(self, settings, keyring, top, tree):
         super().__init__(settings, top, tree)
         self.keyring = keyring
         self.ec2 = None
+        self.cloud = Cloud(GATE, host_name, 'cloud-init', hypervisor=HYPERVISOR,
+                           lets_in=self.lets_in)  # fmt: skip
+
+    def lets_in(self, instance, address):
+        """By the rules of its security groups, for port 22. Of ranges alone."""
+        ids = [each['GroupId'] for each in instance.asked['Groups']]
+        told = self.ec2.behind.ask(
+            instance.region.name, 'describe_security_group_rules',
+            Filters=[{'Name': 'group-id', 'Values': ids}],
+        )['SecurityGroupRules']  # fmt: skip
+        return any(
+            not each['IsEgress'] and 'CidrIpv4' in each
+            and (each['IpProtocol'] == '-1' or (each['IpProtocol'] == 'tcp'
+                 and each['FromPort'] <= 22 <= each['ToPort']))
+            and ipaddress.ip_address(address) in ipaddress.ip_network(each['CidrIpv4'])
+            for each in told
+        )  # fmt: skip
 
     def lock(self):
         return self.ec2.world.lock

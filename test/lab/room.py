@@ -13,6 +13,7 @@ import subprocess
 import threading
 import time
 
+from port22 import Port22
 from web import Server
 
 HERE = pathlib.Path(__file__).parent
@@ -41,7 +42,7 @@ def bridge(gate):
     pathlib.Path('/proc/sys/net/ipv4/ip_forward').write_text('1')
 
 
-def listen_inside(pid, address, kind=socket.SOCK_STREAM):
+def socket_inside(pid, kind=socket.SOCK_STREAM):
     """A socket of the network of `pid`: threads can be in networks of their own."""
     made = []
 
@@ -51,8 +52,6 @@ def listen_inside(pid, address, kind=socket.SOCK_STREAM):
                 made.append(OSError(ctypes.get_errno(), 'setns'))
                 return
         made.append(socket.socket(type=kind))
-        made[0].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made[0].bind(address)
 
     thread = threading.Thread(target=inside)
     thread.start()
@@ -62,19 +61,28 @@ def listen_inside(pid, address, kind=socket.SOCK_STREAM):
     return made[0]
 
 
+def listen_inside(pid, address, kind=socket.SOCK_STREAM):
+    made = socket_inside(pid, kind)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    made.bind(address)
+    return made
+
+
 class Cloud:
     """What rooms of one cloud have in common. `boots`: what its images run at each boot, in
     bare_init.py's words; `dress(disk, instance)` writes on a disk before its first boot;
     `hypervisor`: what /sys/hypervisor/uuid says; `names(room, socket)` answers for names on a
-    socket inside."""
+    socket inside; `lets_in(instance, address)`: may that address come to port 22?"""
 
-    def __init__(self, gate, host_name, boots, dress=None, hypervisor='', names=None):
+    def __init__(self, gate, host_name, boots, dress=None, hypervisor='', names=None,
+                 lets_in=None):  # fmt: skip
         self.boots = boots
         self.gate = gate  # the lab, as rooms see it
         self.host_name = host_name  # of an instance
         self.dress = dress
         self.hypervisor = hypervisor
         self.names = names
+        self.lets_in = lets_in
 
 
 class Room:
@@ -93,6 +101,7 @@ class Room:
         self.process = None
         self.pressed = None  # when its power button was
         self.killed = False  # whether its power was taken since it booted last
+        self.port22 = None
         for name in ('disk', 'root'):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         if cloud.dress:
@@ -123,6 +132,10 @@ class Room:
         if self.cloud.names:
             socket_of_names = listen_inside(init, (METADATA, 53), socket.SOCK_DGRAM)
             self.servers.append(self.cloud.names(self, socket_of_names))
+        if self.cloud.lets_in:
+            self.port22 = Port22(self, listen_inside(init, (self.instance.address, 22)),
+                                 lambda: socket_inside(init))  # fmt: skip
+            self.servers.append(self.port22)
         self.process.stdin.write(b'\n')
         self.process.stdin.close()
 

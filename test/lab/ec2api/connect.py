@@ -10,6 +10,7 @@ import time
 from ec2api.errors import Refusal
 
 SERVICE = 'ec2-instance-connect'
+GOOD_FOR = 60  # seconds
 
 
 @functools.cache
@@ -53,3 +54,13 @@ def call(ec2, region, action, body):
         raise Refusal('EC2InstanceStateInvalidException', 'Instance is not running')
     ec2.sent_keys.append((time.time(), given))
     return json.dumps({'RequestId': 'abcd1234-abcd-1234-abcd-1234abcd1234', 'Success': True})
+
+
+def active_keys(ec2, instance):
+    """What the machine's metadata has of them now. Amazon's are signed, too."""
+    told = {}
+    for when, given in ec2.sent_keys:
+        if given['InstanceId'] == instance.id and time.time() < when + GOOD_FOR:
+            path = f"meta-data/managed-ssh-keys/active-keys/{given['InstanceOSUser']}/"
+            told[path] = told.get(path, '') + given['SSHPublicKey'].strip() + '\n'
+    return told

@@ -4,7 +4,7 @@
 import secrets
 import time
 
-from ec2api import metadata
+from ec2api import connect, metadata
 
 VERSIONS = ('1.0', '2009-04-04', '2016-09-02', '2018-09-24', '2021-03-23', '2023-02-12', 'latest')
 TTL = 'X-aws-ec2-metadata-token-ttl-seconds'
@@ -80,6 +80,7 @@ class Imds:
             return self.user_data() or None
         with self.ec2.world.lock:
             data = metadata.tree(self.instance, self.public_key)
+        data.update(connect.active_keys(self.ec2, self.instance))
         role = self.role()
         if role:
             data['meta-data/iam/security-credentials/' + role] = None

@@ -3,7 +3,12 @@
 """What stoker takes of its own on EC2, in the lab (test/lab), as root: from the command to
 RunInstances, from the unit's start to the program's first line, calls of EC2's API for a launch and
 for an hour of a node, and a pass over a gang of 64. The lab's own time is in each figure: its API
-and its bucket are Python."""
+and its bucket are Python.
+
+    ec2.py                  all but this:
+    ec2.py hour [NODES]     calls of an hour of a job of so many nodes (64), which all boot, from
+                            six minutes of it; with STOKER_LAB_BARE=1 this machine has less to do
+"""
 
 import collections
 import json
@@ -27,6 +32,8 @@ from lab_world import LabWorld  # noqa: E402
 
 RUNS = int(os.environ.get("RUNS", "5"))
 STEADY = 60  # seconds in which calls are counted
+STRETCH = 360  # those of many nodes
+SETTLED = 120  # so long after all of them run
 MANY, KIND = 64, "m5.4xlarge"  # machines of this type do not boot
 
 
@@ -92,9 +99,8 @@ def one(lab):
             if run == RUNS:
                 begun = time.time()
                 time.sleep(STEADY)
-                hour = {k: v * 3600 / STEADY for k, v in calls(lab, begun).items()}
                 print(f"an hour of one node, from {STEADY} s of it: "
-                      f"{listed(collections.Counter(hour))}")  # fmt: skip
+                      f"{listed(scaled(calls(lab, begun), STEADY))}")  # fmt: skip
             world.stoker("cancel", job, check=True)
             world.over(job)
         sent, theirs = (statistics.median(each) for each in zip(*seconds))
@@ -132,24 +138,63 @@ def many(lab):
                        and {e.state() for e in world.machines(job)} == {"terminated"}, 120, 1)
 
 
-def main():
+def scaled(made, seconds):
+    return collections.Counter({name: round(n * 3600 / seconds) for name, n in made.items()})
+
+
+def hour(lab, nodes):
+    with LabWorld(lab, "bench-hour") as world:
+        begun = time.time()
+        sent, _, made, job = launch(lab, world, "--num-nodes", str(nodes), "--", "sleep", "100000")
+        print(f"{nodes} nodes: RunInstances sent after {sent * 1000:.0f} ms; a launch, calls of "
+              f"EC2: {listed(made)}", flush=True)  # fmt: skip
+
+        def record():
+            return json.loads(lab.s3.read(f"team/records/{job}.json"))
+
+        world.wait_for("all to run", lambda: record()["state"] == "Running", 3600, 1)
+        came = calls(lab, begun)
+        print(f"all run {time.time() - begun:.0f} s after the command, by which time EC2 was asked "
+              f"{listed(came)}", flush=True)  # fmt: skip
+        time.sleep(SETTLED)
+        before, begun = record(), time.time()
+        time.sleep(STRETCH)
+        made, seconds = calls(lab, begun), time.time() - begun
+        running = sum(each.state() == "running" for each in world.machines(job))
+        calm = record()["rev"] == before["rev"] and running == nodes
+        told = scaled(made, seconds)
+        print(f"an hour of {nodes} nodes, from {seconds:.0f} s of it ({sum(made.values())} calls"
+              f"{'' if calm else ', DISTURBED'}): {listed(told)}, which are "
+              f"{sum(told.values()) / nodes:.0f} a node", flush=True)  # fmt: skip
+        world.stoker("cancel", job, "--no-wait", check=True)
+        world.over(job, 1800)
+
+
+def short(lab):
+    rooms = lab.rooms
+
+    def of_kind(name, boots):
+        """Those of that type as machines that do not boot."""
+        return lambda instance, *more: (
+            getattr(Machines, name)(rooms, instance, *more)
+            if instance.asked["InstanceType"] == KIND else boots(instance, *more))  # fmt: skip
+
+    rooms.boot = of_kind("boot", rooms.boot)
+    rooms.power_off = of_kind("power_off", rooms.power_off)
+    many(lab)
+    one(lab)
+
+
+def main(words):
     with lab_of.Lab() as lab:
-        rooms = lab.rooms
-
-        def of_kind(name, boots):
-            """Those of that type as machines that do not boot."""
-            return lambda instance, *more: (
-                getattr(Machines, name)(rooms, instance, *more)
-                if instance.asked["InstanceType"] == KIND else boots(instance, *more))  # fmt: skip
-
-        rooms.boot = of_kind("boot", rooms.boot)
-        rooms.power_off = of_kind("power_off", rooms.power_off)
-        many(lab)
-        one(lab)
+        if words[:1] == ["hour"]:
+            hour(lab, int((words[1:] or [MANY])[0]))
+        else:
+            short(lab)
         if lab.bugs:
             sys.exit("\n".join(lab.bugs))
 
 
 if __name__ == "__main__":
     print(json.dumps({"cpus": os.cpu_count(), "load": os.getloadavg()[0]}), flush=True)
-    main()
+    main(sys.argv[1:])

@@ -31,8 +31,8 @@ class Handler(socketserver.BaseRequestHandler):
 
 
 class Port22(socketserver.ThreadingMixIn, socketserver.TCPServer):
-    """`bound` is its socket inside, `make()` makes others. `impostor`, an address outside: who is
-    let in comes there instead, as if somebody had this machine's address."""
+    """`bound` is its socket inside, `make()` makes others. `leads_to`: at another port there may be
+    an impostor, as if somebody had this machine's address."""
 
     daemon_threads = True
 
@@ -40,15 +40,13 @@ class Port22(socketserver.ThreadingMixIn, socketserver.TCPServer):
         super().__init__(bound.getsockname(), Handler, bind_and_activate=False)
         self.socket.close()
         self.room, self.socket, self.make = room, bound, make
-        self.impostor = None
+        self.leads_to = 22
         self.server_activate()
         threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True).start()
 
     def way(self):
-        if self.impostor:
-            return socket.create_connection(self.impostor)
         made = self.make()
-        made.connect(('127.0.0.1', 22))
+        made.connect(('127.0.0.1', self.leads_to))
         return made
 
     def handle_error(self, *_):

@@ -170,7 +170,9 @@ def test_what_nobody_declared(results, world):
     results.check("made: show counts them", shown["kept"]["files"] == 5, shown["kept"])
     job = world.submit("--", "sh", "-c", script + "; sleep 600", cwd=work)
     world.wait_for("it runs", lambda: world.job(job)["state"] == "Running")
-    world.wait_for("it has made all", lambda: list(world.state.glob("instances/*/work/model/w")))
+    # Its own: those of the jobs before may not have been cleared away yet.
+    own = world.job(job)["launches"][0]["instance_id"]
+    world.wait_for("it has made all", (world.state / "instances" / own / "work/model/w").exists)
     world.stoker("cancel", job, check=True)
     world.stoker("wait", job)
     listed = {o["path"] for o in world.json("get", job, "-l")}

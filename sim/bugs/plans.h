@@ -52,6 +52,7 @@ Plan LateCancel(uint64_t seed);
 Plan EmptyMarket(uint64_t seed);
 Plan Forbidden(uint64_t seed);
 Plan SomeMayNot(uint64_t seed);
+Plan MayNotLater(uint64_t seed);
 // What the machines are to have was made a moment ago, and is known only after minutes.
 Plan NotYetConsistent(uint64_t seed);
 // It is never known.

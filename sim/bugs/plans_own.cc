@@ -145,4 +145,11 @@ Plan BoxesCutOff(uint64_t seed) {
   return draw.plan;
 }
 
+Plan MayNotLater(uint64_t seed) {
+  Plan plan = SomeMayNot(seed);
+  plan.cloud.denied = 200;
+  plan.jobs.front().attached = true;
+  return plan;
+}
+
 }  // namespace stoker::sim

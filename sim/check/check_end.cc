@@ -279,7 +279,7 @@ class RightResult : public Observer {
       case EndReason::kLaunchRefused:
         // Who did not submit the job, and may not ask for its machines, leaves that to others.
         return world_.plan().cloud.malformed > 0 || MayStayUnsettled() ||
-               (world_.plan().cloud.denied > 0 && (plan.attached || FirstWasRefused(job)));
+               (world_.plan().cloud.denied > 0 && FirstWasRefused(job));
       default:
         return false;
     }

@@ -96,6 +96,16 @@ Refusal Heard(const Job& job, const Request& request, Refusal refusal, WallTime 
   return refusal;
 }
 
+// Others were given before, to the job or, for what its move asks for, to that: then a denial may
+// pass (credentials have expired), or others may do better.
+bool SomeCame(const Job& job, const Request& request) {
+  const Move* move = MoveUnderWay(job);
+  const int from = move != nullptr && request.number >= move->request ? move->request : 0;
+  return std::any_of(job.launches.begin(), job.launches.end(), [&](const Launch& launch) {
+    return launch.request >= from && !launch.instance_id.empty();
+  });
+}
+
 }  // namespace
 
 bool NoteOutcomes(Job& job, const std::vector<SendOutcome>& outcomes, WallTime at, bool judge) {
@@ -106,7 +116,9 @@ bool NoteOutcomes(Job& job, const std::vector<SendOutcome>& outcomes, WallTime a
     // What another was told for good stands.
     if (request->refusal && request->refusal->final) continue;
     if (!outcome.refusal || BugIsOn("refusal-forgotten")) continue;
-    request->refusal = Heard(job, *request, *outcome.refusal, at, judge && request->tries <= 1);
+    const bool judges = judge && request->tries <= 1 &&
+                        (!SomeCame(job, *request) || BugIsOn("denied-is-always-final"));
+    request->refusal = Heard(job, *request, *outcome.refusal, at, judges);
     changed = true;
   }
   return changed;

@@ -373,10 +373,26 @@ TEST(ReconcileTest, AMachineThatCameAndWentBetweenTwoLooksIsLost) {
       .Expect("Pending; 1 Ended L1 (NodeLost); 2 Staging L2; L1 lost; sent L1 L2");
 }
 
-TEST(ReconcileTest, ARefusedSuccessorIsNotAskedForAgainAndAgain) {
+// As where somebody's credentials have expired while the job trained for hours: a job that has had
+// machines does not end by it.
+TEST(ReconcileTest, WhatIsDeniedToItsSubmitterAfterOthersCameIsWaitedFor) {
   Story s = Running();
   s.See(NoticeOf(1, 0, 120)).Pass();
   s.See(Vanishes(2), Outcome(2, No(RefusalClass::kDenied))).Pass(10);
+  EXPECT_FALSE(s.job.requests[1].refusal->final);
+  s.See(End(1, 0, EndReason::kInterrupted)).Pass(10);
+  EXPECT_FALSE(IsFinal(s.job.state));
+  s.answers.clear();
+  s.withheld.clear();
+  s.See(After(70)).Pass().See(AllRun()).Pass(2);
+  EXPECT_EQ(s.job.state, JobState::kRunning);
+  EXPECT_EQ(s.job.launches.size(), 2U);
+}
+
+TEST(ReconcileTest, ARefusedSuccessorIsNotAskedForAgainAndAgain) {
+  Story s = Running();
+  s.See(NoticeOf(1, 0, 120)).Pass();
+  s.See(Vanishes(2), Outcome(2, No(RefusalClass::kInvalid))).Pass(10);
   EXPECT_EQ(s.job.launches.size(), 2U);
   s.Expect("Running; 1 Draining L1; 2 Provisioning L2; L2 refused; sent L2");
   s.See(End(1, 0, EndReason::kInterrupted))

@@ -21,9 +21,9 @@ struct SendOutcome {
 
 // Writes the refusals, heard `at` the store's time, into those requests of which a launch is open.
 // False: `job` is as it was. `judge`: who asked is the one that can be expected to be given the
-// machine, if anybody is (the submitter, at its first send): its being denied the first machines of
-// the job, or of its move, is final. Else it is the asker's own trouble: it may pass, and others may
-// do better.
+// machine, if anybody is (the submitter, at its first send): its being denied the first machines
+// of the job, or of its move, is final. Else it is the asker's own trouble: it may pass, and others
+// may do better.
 bool NoteOutcomes(Job& job, const std::vector<SendOutcome>& outcomes, WallTime at, bool judge);
 
 // What became of one Start.

@@ -279,7 +279,7 @@ class RightResult : public Observer {
       case EndReason::kLaunchRefused:
         // Who did not submit the job, and may not ask for its machines, leaves that to others.
         return world_.plan().cloud.malformed > 0 || MayStayUnsettled() ||
-               (world_.plan().cloud.denied > 0 && FirstWasRefused(job));
+               (world_.plan().cloud.denied > 0 && (FirstWasRefused(job) || NoneCame(job)));
       default:
         return false;
     }
@@ -289,6 +289,12 @@ class RightResult : public Observer {
   static bool FirstWasRefused(const Job& job) {
     const Attempt* first = FindAttempt(job, 1);
     return first != nullptr && first->ending && first->ending->reason == EndReason::kLaunchRefused;
+  }
+
+  // A move to nowhere may have come between (seed 1400034512).
+  static bool NoneCame(const Job& job) {
+    return std::all_of(job.launches.begin(), job.launches.end(),
+                       [](const Launch& launch) { return launch.instance_id.empty(); });
   }
 
   // stop_when: not before the points that prove it, each counted once however often it was trained;

@@ -157,6 +157,20 @@ TEST(Choices, OnePlaceLeavesThoseThatAreThere) {
   EXPECT_EQ(both.resources.infra, "aws/us-east-1");
 }
 
+TEST(Choices, ThoseThatNameNoPlaceAreWhereTheFlagSays) {
+  for (const char* text : {"  accelerators: {L4: 1, A10G: 1}\n",
+                           "  infra: gcp\n  any_of: [{gpus: L4}, {gpus: A10G}]\n"}) {
+    const ParsedSpec parsed = ReadChoice(text, InHome("AWS/us-east-1"));
+    ASSERT_TRUE(parsed.errors.empty()) << ErrorsToStatus(parsed.errors).ToString();
+    ASSERT_EQ(parsed.spec.choices.size(), 2U) << text;
+    EXPECT_TRUE(parsed.notes.empty()) << parsed.notes[0];
+    EXPECT_EQ(parsed.spec.choices[0].infra, "aws/us-east-1");
+    EXPECT_EQ(parsed.spec.choices[0].gpu_name, "L4");
+    EXPECT_EQ(parsed.spec.choices[1].infra, "aws/us-east-1");
+    EXPECT_EQ(parsed.spec.choices[1].gpu_name, "A10G");
+  }
+}
+
 TEST(Choices, HereTheyAreIgnored) {
   const ParsedSpec parsed = ReadChoice(kThree, InHome("local"));
   EXPECT_TRUE(parsed.errors.empty());

@@ -203,6 +203,11 @@ void ReadResources(const YamlNode& node, const std::string& flag, SpecReader* re
   if (!here && has("accelerators") && has("gpus")) {
     reader->Error(node, "'resources' has both 'accelerators' and 'gpus'", "Keep one of them");
   }
+  // Choices that name no place are at the one that counts: the flag's, where there is one.
+  if (!flag.empty() && !choices.key.empty()) {
+    const auto there = CheckInfra("--infra", flag);  // if it is none, that is said elsewhere
+    if (there.ok()) spec->resources.infra = *there;
+  }
   ReadChoices(choices, reader, spec);
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <map>
+#include <set>
 #include <thread>
 
 #include "agent/flush_policy.h"
@@ -15,6 +16,7 @@
 #include "ledger/log/log_reader.h"
 #include "ledger/paths.h"
 #include "node/own_variables.h"
+#include "policy/placement.h"
 #include "view/lineage.h"
 #include "view/troubles_told.h"
 
@@ -33,6 +35,7 @@ class EventTeller {
     }
     for (const NodeReport* report : troubles_.News(pass.reports)) TellTrouble(*report);
     TellQueued(Queued(pass.job, pass.machines));
+    for (const Request& request : pass.job.requests) TellRefusal(request);
   }
 
   // Was the reason for the job's end told, as that of its last attempt?
@@ -83,6 +86,19 @@ class EventTeller {
     queued_ = now;
   }
 
+  // Why it waits, each thing once: the same places may be asked again for hours.
+  void TellRefusal(const Request& request) {
+    if (!request.refusal || request.refusal->final) return;
+    const RefusalClass what = request.refusal->what;
+    if (what != RefusalClass::kCapacity && what != RefusalClass::kQuota &&
+        what != RefusalClass::kDenied && what != RefusalClass::kUnanswered) {
+      return;  // it passes in seconds; what is final ends the attempt, which is told
+    }
+    const std::string text = Printable(PlaceText(request.ask)) + " refuses (" +
+                             std::string(Name(what)) + "): " + Printable(request.refusal->message);
+    if (refused_.insert(text).second) context_.Say(text);
+  }
+
   void TellTrouble(const NodeReport& report) {
     const std::string later =
         report.attempt > 1 ? " of attempt " + std::to_string(report.attempt) : "";
@@ -94,6 +110,7 @@ class EventTeller {
   std::map<int, std::string> told_;
   TroublesTold troubles_;
   std::string queued_;
+  std::set<std::string> refused_;
   std::map<int, std::string> whys_;  // of the endings told, by attempt
 };
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is said aloud: what packing leaves behind, why pip failed, where an attempt ends, how to
-have a timer where nothing can install one."""
+have a timer where nothing can install one, why a job with choices waits."""
 
+import json
 import pathlib
 import re
 import subprocess
@@ -146,6 +147,19 @@ def test_hints(results, world):
                   done.returncode == 1 and f"stoker get {job} ./mine" in done.stderr, done.stderr)
 
 
+def test_full(results, world):
+    """Of a job that has choices, all of which are full: why it waits, once."""
+    all_cpus = [{"infra": "local", "cpus": 256}, {"infra": "local", "cpus": 255}]
+    file = world.work / "choices.yaml"
+    file.write_text(json.dumps({"run": "true", "resources": {"any_of": all_cpus}}))
+    holder = world.submit("--cpus", "200", "--", "sleep", "8")
+    world.wait_for("it runs", lambda: world.job(holder)["state"] == "Running")
+    done = world.stoker("run", file, timeout=150)
+    told = re.findall(r"stoker: local refuses \(capacity\): .*in use by " + holder, done.stderr)
+    results.check("run says why it waits, a line for each choice and no more",
+                  done.returncode == 0 and 1 <= len(told) == len(set(told)) <= 2, done.stderr)
+
+
 def main():
     results = Results()
     with World("said") as world:
@@ -156,6 +170,7 @@ def main():
         results.run("hints", test_hints, results, world)
         results.run("timer", test_timer, results, world)
         results.run("pip", test_pip, results, world)
+        results.run("full", test_full, results, world)
     results.finish()
 
 

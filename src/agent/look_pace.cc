@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace stoker {
 namespace {
@@ -11,10 +12,11 @@ namespace {
 constexpr Duration kQuiet = Duration::Seconds(3);
 // But not more seldom than this because of it.
 constexpr Duration kQuietPoll = Duration::Seconds(5);
-// With peers, looks are so much more frequent than alone: one that has fallen silent is found by
-// them, and a failure of one must stop the others soon.
-constexpr int kPeersLook = 3;
+// With peers, glances are so much more frequent than alone: a failure of one must stop the others
+// soon.
 constexpr int kPeersGlance = 2;
+// One look at a job in so many parts of StoreTraits::look, and so many of its nodes in turn.
+constexpr int kLookouts = 2;
 
 bool Has(const std::vector<int>& launches, int number) {
   return std::find(launches.begin(), launches.end(), number) != launches.end();
@@ -27,6 +29,19 @@ bool Trains(const NodeReport& report) {
 bool Completed(const NodeReport& report) {
   return report.phase == NodePhase::kEnded && report.end &&
          report.end->reason == EndReason::kCompleted;
+}
+
+// Those nodes of `attempt` that train, by rank.
+std::vector<const ReportSeen*> Training(const Attempt& attempt,
+                                        const std::vector<ReportSeen>& reports) {
+  std::vector<const ReportSeen*> training(attempt.launches.size(), nullptr);
+  for (const ReportSeen& seen : reports) {
+    const auto rank = static_cast<size_t>(seen.report.rank);
+    if (seen.report.attempt != attempt.number || rank >= training.size()) continue;
+    if (seen.report.launch == attempt.launches[rank] && Trains(seen.report)) training[rank] = &seen;
+  }
+  std::erase(training, nullptr);
+  return training;
 }
 
 }  // namespace
@@ -61,19 +76,23 @@ bool IsUndisturbed(const Job& job, const std::vector<ReportSeen>& reports,
   return trains && settled == attempt.launches.size();
 }
 
-Duration LookPace::WholeEvery() const {
-  return std::max(traits_.poll, alone_ ? traits_.look : traits_.look / kPeersLook);
+// A healthy node's report is hardly older than the time between two, and what it takes to gather
+// and to write one: seconds. Where the store has refused one it may be older for once, and is
+// waited for. Its own, a node knows to be on its way.
+bool LookPace::IsLate(const ReportSeen& seen) const {
+  return seen.report.launch != launch_ && seen.age >= traits_.report * 3 / 2;
 }
 
 bool LookPace::Whole(MonoTime now) const {
-  return traits_.requests_are_free || !undisturbed_ || now - looked_ >= WholeEvery();
+  return traits_.requests_are_free || !undisturbed_ || (next_ && now >= *next_);
 }
 
 void LookPace::Looked(MonoTime begun, const Job& job, const std::vector<ReportSeen>& reports,
-                      const std::vector<MachineSeen>& machines, bool changed) {
-  looked_ = begun;
+                      const std::vector<MachineSeen>& machines, bool changed,
+                      std::optional<WallTime> store_now) {
   alone_ = job.num_nodes <= 1;
   undisturbed_ = !changed && IsUndisturbed(job, reports, machines);
+  if (undisturbed_) ShareLooks(begun, job, reports, store_now);
   // What others may be waiting for; the counters in reports are nobody's news.
   std::string state = std::to_string(job.rev);
   for (const ReportSeen& seen : reports) {
@@ -84,11 +103,91 @@ void LookPace::Looked(MonoTime begun, const Job& job, const std::vector<ReportSe
   state_ = std::move(state);
 }
 
+// A node that is late is no lookout. Who looks, looks often until it is heard of again or given up;
+// who heeds others, leaves that to them.
+void LookPace::ShareLooks(MonoTime begun, const Job& job, const std::vector<ReportSeen>& reports,
+                          std::optional<WallTime> store_now) {
+  heeded_.clear();
+  heard_ = begun;
+  if (IsFinal(job.state)) {
+    next_ = Next(begun, TurnOfKept(job), job, store_now);
+    return;
+  }
+  Turn turn{0, 0};
+  bool looks = launch_ == 0;
+  bool late = false;
+  for (const ReportSeen* seen : Training(job.attempts.back(), reports)) {
+    const NodeReport& report = seen->report;
+    late = late || IsLate(*seen);
+    if (IsLate(*seen) || turn.of == kLookouts) continue;
+    if (report.launch == launch_) {
+      looks = true;
+      turn.index = turn.of;
+    }
+    ++turn.of;
+    heeded_.push_back(
+        {{report.attempt, report.rank}, report.launch, report.seq, report.incarnation, begun});
+  }
+  next_.reset();
+  if (!looks && !heeded_.empty()) return;
+  heeded_.clear();
+  undisturbed_ = !late;
+  next_ = Next(begun, turn, job, store_now);
+}
+
+// Nodes of machines that are kept do not report, so nobody can heed another: all look, more seldom.
+LookPace::Turn LookPace::TurnOfKept(const Job& job) const {
+  Turn turn{0, 0};
+  for (const Launch& launch : job.launches) {
+    if (launch.number == launch_) turn.index = turn.of;
+    if (launch.kept_until) ++turn.of;
+  }
+  return turn;
+}
+
+// They are told apart by the store's clock, which is the same for all of them. The first look comes
+// a little sooner or later for that.
+MonoTime LookPace::Next(MonoTime begun, const Turn& turn, const Job& job,
+                        std::optional<WallTime> store_now) const {
+  const Duration each = std::max(traits_.poll, traits_.look / kLookouts);
+  if (launch_ == 0) return begun + each;
+  const Duration round = each * std::max(turn.of, kLookouts);
+  if (!store_now || turn.of <= 1) return begun + round;
+  const int64_t since = (*store_now - job.created - each * turn.index).ms % round.ms;
+  const Duration left = Duration::Ms(since < 0 ? -since : round.ms - since);
+  return begun + (left < round / 4 ? left + round : left);
+}
+
+std::vector<LookPace::Slot> LookPace::Heeds(MonoTime now) const {
+  std::vector<Slot> slots;
+  if (!undisturbed_ || now - heard_ < traits_.look / kLookouts) return slots;
+  for (const Lookout& lookout : heeded_) slots.push_back(lookout.slot);
+  return slots;
+}
+
+void LookPace::Heard(MonoTime now, const Slot& slot, const std::optional<NodeReport>& report) {
+  heard_ = now;
+  for (Lookout& lookout : heeded_) {
+    if (lookout.slot.attempt != slot.attempt || lookout.slot.rank != slot.rank) continue;
+    if (!report || report->attempt != slot.attempt || report->launch != lookout.launch ||
+        !Trains(*report)) {
+      return Disturb();
+    }
+    if (report->seq != lookout.seq || report->incarnation != lookout.incarnation) {
+      lookout.seq = report->seq;
+      lookout.incarnation = report->incarnation;
+      lookout.since = now;
+    } else if (now - lookout.since >= traits_.report * 2) {
+      return Disturb();
+    }
+  }
+}
+
 Duration LookPace::Pause(MonoTime now) const {
   const Duration poll = traits_.poll;
   if (undisturbed_ && !traits_.requests_are_free) {
     const Duration glance = alone_ ? traits_.glance : traits_.glance / kPeersGlance;
-    const Duration left = looked_ + WholeEvery() - now;
+    const Duration left = (next_ ? *next_ : heard_ + traits_.look / kLookouts) - now;
     return std::max(poll, std::min(glance, left));
   }
   const bool quiet = now - changed_at_ >= std::max(kQuiet, poll * 20);

@@ -57,7 +57,7 @@ Agent::Agent(NodeParts parts, NodeFolders folders, Duration notice_poll)
       incarnation_(parts_.ledger.Nonce()),
       usage_(parts_.store, parts_.clock) {
   poller_ = std::make_unique<Poller>(
-      parts_.ledger, parts_.controller, parts_.clock, me_.request.job,
+      parts_.ledger, parts_.controller, parts_.clock, me_.request.job, me_.launch,
       [this](AgentEvent event) { Post(std::move(event)); },
       [this](NodeReport& report) { CompleteReport(report); },
       [this](const std::string& why) {

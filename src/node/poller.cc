@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/poller.h"
 
+#include <optional>
+
 #include "ledger/paths.h"
+#include "ledger/read_again.h"
+#include "ledger/reports.h"
 
 namespace stoker::node {
-Poller::Poller(Ledger& ledger, Controller& controller, Clock& clock, std::string job, Post post,
-               CompleteReport complete, Gone gone)
+Poller::Poller(Ledger& ledger, Controller& controller, Clock& clock, std::string job, int launch,
+               Post post, CompleteReport complete, Gone gone)
     : ledger_(ledger),
       controller_(controller),
       clock_(clock),
@@ -13,7 +17,7 @@ Poller::Poller(Ledger& ledger, Controller& controller, Clock& clock, std::string
       post_(std::move(post)),
       complete_(std::move(complete)),
       gone_(std::move(gone)),
-      pace_(ledger.store().traits()),
+      pace_(ledger.store().traits(), launch),
       reports_(ledger, clock, [this](NodeReport& report) { Complete(report); }) {}
 
 Poller::~Poller() {
@@ -81,6 +85,23 @@ void Poller::Look(bool rung) {
   if (!*seen) return Pass();
   Told(Status::Ok());
   post_(RecordRead{std::move(**seen), begun});
+  Heed(begun.mono);
+}
+
+// Of the peers who look while this node does not. What they say keeps it there, too, where it has
+// completed and waits for the rest (agent/supervisor.h).
+void Poller::Heed(MonoTime now) {
+  const std::vector<LookPace::Slot> slots = pace_.Heeds(now);
+  for (const LookPace::Slot& slot : slots) {
+    const auto read = ReadReport(ledger_, job_, slot.attempt, slot.rank);
+    const bool none = read.status().Is(Code::kNotFound) || MayBeMomentary(read.status());
+    if (!read.ok() && !none) return Failed(read.status());
+    pace_.Heard(now, slot, read.ok() ? std::optional(*read) : std::nullopt);
+    for (NodeReport& peer : peers_) {
+      if (read.ok() && peer.attempt == slot.attempt && peer.rank == slot.rank) peer = *read;
+    }
+  }
+  if (!slots.empty()) post_(ReportsRead{peers_});
 }
 
 void Poller::Pass() {
@@ -88,16 +109,17 @@ void Poller::Pass() {
   const auto pass = controller_.Pass(job_, act_);
   if (!pass.ok()) return Failed(pass.status());
   ledger_watch_.Otherwise();
-  pace_.Looked(begun.mono, pass->job, pass->reports, pass->machines, pass->changed);
+  pace_.Looked(begun.mono, pass->job, pass->reports, pass->machines, pass->changed,
+               pass->store_now);
   if (pass->trouble) pace_.Disturb();
   // What may pass is tried again, and no news; that this node may not ask for machines is.
   Told(pass->trouble && !pass->trouble->transient() ? *pass->trouble : Status::Ok());
   if (pass->changed) bell_.Ring();  // what follows from it should not wait for the next turn
   // Each time, also when nothing changed: a supervisor that was busy looks at it when it is done.
   post_(RecordRead{pass->job, begun, pass->store_now});
-  ReportsRead reports;
-  for (const ReportSeen& seen : pass->reports) reports.reports.push_back(seen.report);
-  post_(std::move(reports));
+  peers_.clear();
+  for (const ReportSeen& seen : pass->reports) peers_.push_back(seen.report);
+  post_(ReportsRead{peers_});
 }
 
 void Poller::Run() {

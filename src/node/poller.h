@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread that keeps a node and the ledger in touch: runs a reconcile pass (or, while the job
-// runs undisturbed, glances at the record), and posts what it read. The node's report is written by
+// runs undisturbed, glances at the record and heeds those who make the passes), and posts what it
+// read. The node's report is written by
 // another (node/report_writer.h), since a pass may wait long for a provider; but news are in the
 // store before the pass that goes by them.
 #pragma once
@@ -10,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "agent/ledger_watch.h"
 #include "agent/look_pace.h"
@@ -27,8 +29,9 @@ class Poller {
   using CompleteReport = ReportWriter::Complete;
   // Gets, once, that the job's record is gone for good (agent/ledger_watch.h), and why that is so.
   using Gone = std::function<void(const std::string& why)>;
-  Poller(Ledger& ledger, Controller& controller, Clock& clock, std::string job, Post post,
-         CompleteReport complete, Gone gone);
+  // `launch`: that of this node.
+  Poller(Ledger& ledger, Controller& controller, Clock& clock, std::string job, int launch,
+         Post post, CompleteReport complete, Gone gone);
   ~Poller();
 
   // `act` false: this node only looks (recovery: controller). Until Start nothing is done.
@@ -48,6 +51,7 @@ class Poller {
   void Run();
   void Look(bool rung);
   void Pass();
+  void Heed(MonoTime now);
   void Failed(const Status& status);
   void Told(const Status& trouble);
   void LookForRecord(const Status& failure);
@@ -63,6 +67,7 @@ class Poller {
   std::atomic<bool> stop_{false};
   bool act_ = true;
   LookPace pace_;
+  std::vector<NodeReport> peers_;  // as last read, the poller's own among them
   LedgerWatch ledger_watch_;
   std::mutex mutex_;
   std::string trouble_;  // guarded by mutex_

@@ -96,7 +96,7 @@ TEST_F(ReportWriterTest, KeepsItsPaceWhileAPassWaitsForTheProvider) {
   int64_t slowest = 0;
   {
     Poller poller(
-        *ledger_, controller, clock_, "job1", [](AgentEvent) {}, [](NodeReport&) {},
+        *ledger_, controller, clock_, "job1", 1, [](AgentEvent) {}, [](NodeReport&) {},
         [](const std::string&) {});
     poller.Start(true);
     while (provider.launches < 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));

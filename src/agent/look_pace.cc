@@ -149,8 +149,8 @@ LookPace::Turn LookPace::TurnOfKept(const Job& job) const {
 // a little sooner or later for that.
 MonoTime LookPace::Next(MonoTime begun, const Turn& turn, const Job& job,
                         std::optional<WallTime> store_now) const {
+  if (launch_ == 0) return begun + std::max(traits_.poll, traits_.look);
   const Duration each = std::max(traits_.poll, traits_.look / kLookouts);
-  if (launch_ == 0) return begun + each;
   const Duration round = each * std::max(turn.of, kLookouts);
   if (!store_now || turn.of <= 1) return begun + round;
   const int64_t since = (*store_now - job.created - each * turn.index).ms % round.ms;

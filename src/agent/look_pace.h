@@ -34,7 +34,7 @@ bool IsUndisturbed(const Job& job, const std::vector<ReportSeen>& reports,
 // Not thread-safe. The times are one observer's.
 class LookPace {
  public:
-  // Of the node of `launch`; 0 = of who is no node of the job, as a command that is attached to it.
+  // Of the node of `launch`; 0 = of who leaves no look to any node, as a command that is attached.
   explicit LookPace(const StoreTraits& traits, int launch = 0) : traits_(traits), launch_(launch) {}
 
   // Whether what is due at `now` is a whole look; else a glance will do.

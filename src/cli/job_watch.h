@@ -16,7 +16,7 @@ class JobWatch {
  public:
   // Both must outlive it.
   JobWatch(Controller& controller, Clock& clock, const StoreTraits& traits, std::string job)
-      : controller_(controller), clock_(clock), pace_(traits), job_(std::move(job)) {}
+      : controller_(controller), clock_(clock), pace_(Attached(traits)), job_(std::move(job)) {}
 
   // What a pass saw; unset = a glance was enough, and everything is as the last one saw it. Errors
   // as Controller::Pass.
@@ -36,6 +36,13 @@ class JobWatch {
   }
 
  private:
+  // As often as the nodes together: where there is one alone, nobody else finds out that it has
+  // fallen silent.
+  static StoreTraits Attached(StoreTraits traits) {
+    traits.look = traits.look / 2;
+    return traits;
+  }
+
   Controller& controller_;
   Clock& clock_;
   LookPace pace_;

@@ -112,6 +112,8 @@ Plan FailsAndIsKept(uint64_t seed);
 Plan CancelledAsItFails(uint64_t seed);
 // Machines of a gang die under it.
 Plan LostPeer(uint64_t seed);
+// A place that has refused a request dies of it when it is asked once more.
+Plan RefusedThenSilent(uint64_t seed);
 
 // ---- plans_account.cc ----
 
@@ -122,11 +124,13 @@ Plan NextDoor(uint64_t seed);
 // Nobody looks for more than two days, and the machine is stopped; the account is swept.
 Plan LeftToTheSweeper(uint64_t seed);
 // Two zones, the first of which costs more.
-Plan RefusedThenSilent(uint64_t seed);
 Plan TwoPrices(uint64_t seed);
-Plan DeafZone(uint64_t seed);
 // The same with a ceiling between the two, and the cheaper one has no room for a while.
 Plan TooDear(uint64_t seed);
+// Two zones, of which one cannot be asked for a while.
+Plan DeafZone(uint64_t seed);
+// The first choice is full, and a node of the second, which may ask nowhere else, is taken.
+Plan OwnAlone(uint64_t seed);
 // Whose job it is ends one of its machines with the platform's tools.
 Plan EndedByHand(uint64_t seed);
 

@@ -84,6 +84,25 @@ Plan TooDear(uint64_t seed) {
   return plan;
 }
 
+Plan OwnAlone(uint64_t seed) {
+  Draw draw(seed);
+  draw.plan.zones = {{"zone-a"}, {"zone-b"}};
+  draw.plan.zones[0].provider = "local";
+  draw.plan.zones[0].capacity = 0;
+  draw.plan.zones[1].provider = "ec2";
+  draw.plan.nodes_ask_own = true;
+  draw.job().any_zone = 1;
+  draw.job().program.steps = 600;
+  draw.job().program.step_ms = 1'000;
+  // By then the first choice may be asked again.
+  FaultPlan notice;
+  notice.kind = "notice";
+  notice.at = draw.Long(200'000, 400'000);
+  notice.amount = draw.Long(20'000, 60'000);
+  draw.plan.faults = {notice};
+  return draw.plan;
+}
+
 Plan EndedByHand(uint64_t seed) {
   Draw draw(seed);
   draw.plan.describe_is_immediate = true;

@@ -94,15 +94,70 @@ class ExpiredIsEnded : public Observer {
   World& world_;
 };
 
+// The provider at which alone `writer`, a node, may ask for machines; "" = it may ask at all.
+std::string OnlyAskableOf(World& world, const std::string& writer) {
+  if (!world.plan().nodes_ask_own) return "";
+  const CloudMachine* const machine = world.cloud().Find(writer.substr(0, writer.find('/')));
+  return machine == nullptr ? "" : machine->request.ask.place.provider;
+}
+
+// What trains with machines that are there is asked for beside them.
+bool HasOthersThere(const Job& job, const Request& request) {
+  return std::any_of(job.launches.begin(), job.launches.end(), [&](const Launch& launch) {
+    return launch.request != request.number && !launch.closed &&
+           RequestOf(job, launch).ask.place == request.ask.place;
+  });
+}
+
+// may-ask: who may not ask everywhere opens no request elsewhere, while there is something to be
+// had where it may: nobody might come by who sends it.
+class AsksWhereItMay : public Observer {
+ public:
+  explicit AsksWhereItMay(World& world) : world_(world) {}
+
+  void OnRecord(const Job& before, const Job& after, const std::string& writer) override {
+    const std::string only = OnlyAskableOf(world_, writer);
+    if (only.empty()) return;
+    for (const Request& request : after.requests) {
+      if (FindRequest(before, request.number) == nullptr) Check(after, request, only, writer);
+    }
+  }
+
+ private:
+  void Check(const Job& job, const Request& request, const std::string& only,
+             const std::string& writer) {
+    if (request.ask.place.provider == only || HasOthersThere(job, request)) return;
+    const std::vector<Offer>& offers = OffersNow(job);
+    const bool offered = std::any_of(offers.begin(), offers.end(), [&](const Offer& offer) {
+      return offer.ask.place.provider == only;
+    });
+    const bool refused =
+        std::any_of(job.requests.begin(), job.requests.end(), [&](const Request& past) {
+          const bool for_good =
+              past.refusal && (past.refusal->final || past.refusal->what == RefusalClass::kInvalid);
+          return for_good && past.ask.place.provider == only;
+        });
+    if (!offered || refused) return;
+    world_.Breach("may-ask",
+                  writer + " opens request " + std::to_string(request.number) + " at " +
+                      request.ask.place.provider + ", where it may not ask, although " + only +
+                      " may have machines",
+                  job.id);
+  }
+
+  World& world_;
+};
+
 // price: of places of one rank that nothing speaks against, the cheapest is asked; no machine costs
 // more than its job may pay.
 class CheapestFirst : public Observer {
  public:
   explicit CheapestFirst(World& world) : world_(world) {}
 
-  void OnRecord(const Job& before, const Job& after, const std::string&) override {
+  void OnRecord(const Job& before, const Job& after, const std::string& writer) override {
+    const std::string only = OnlyAskableOf(world_, writer);
     for (const Request& request : after.requests) {
-      if (FindRequest(before, request.number) == nullptr) CheckChoice(before, after, request);
+      if (FindRequest(before, request.number) == nullptr) CheckChoice(before, after, request, only);
     }
   }
   void OnBooted(const CloudMachine& machine) override {
@@ -117,7 +172,9 @@ class CheapestFirst : public Observer {
   }
 
  private:
-  void CheckChoice(const Job& before, const Job& after, const Request& request) {
+  // `only`: it was chosen by who may ask there alone, if not "".
+  void CheckChoice(const Job& before, const Job& after, const Request& request,
+                   const std::string& only) {
     const std::vector<Offer>& offers = OffersNow(after);
     const auto chosen = std::find_if(offers.begin(), offers.end(), [&](const Offer& o) {
       return o.ask.place == request.ask.place;
@@ -127,6 +184,7 @@ class CheapestFirst : public Observer {
       const bool cheaper =
           other.rank == chosen->rank && other.price && *other.price < *chosen->price;
       if (!cheaper && other.rank >= chosen->rank) continue;
+      if (!only.empty() && other.ask.place.provider != only) continue;
       if (WasRefused(before, other) || WasRefused(after, other)) continue;
       world_.Breach("price",
                     "request " + std::to_string(request.number) + " goes to " +
@@ -134,14 +192,6 @@ class CheapestFirst : public Observer {
                         " comes first and has refused nothing",
                     after.id);
     }
-  }
-
-  // What trains with machines that are there is asked for beside them.
-  static bool HasOthersThere(const Job& job, const Request& request) {
-    return std::any_of(job.launches.begin(), job.launches.end(), [&](const Launch& launch) {
-      return launch.request != request.number && !launch.closed &&
-             RequestOf(job, launch).ask.place == request.ask.place;
-    });
   }
 
   // Whatever it was, and whatever of it that holds for: more than what speaks against the offer.
@@ -183,6 +233,7 @@ class OwnerIsHeeded : public Observer {
 void AddAccountChecks(World& world, Checks* checks) {
   checks->push_back(std::make_unique<ForeignIsLeftAlone>(world));
   checks->push_back(std::make_unique<ExpiredIsEnded>(world));
+  checks->push_back(std::make_unique<AsksWhereItMay>(world));
   checks->push_back(std::make_unique<CheapestFirst>(world));
   checks->push_back(std::make_unique<OwnerIsHeeded>(world));
 }

@@ -25,7 +25,7 @@ void AddLedgerChecks(World& world, Checks* checks);      // blobs-kept
 void AddLateChecks(World& world, Checks* checks);        // what comes after its time
 void AddGangChecks(World& world, Checks* checks);        // gang
 void AddKeptChecks(World& world, Checks* checks);        // kept
-void AddAccountChecks(World& world, Checks* checks);     // foreign, expiry, price, owner
+void AddAccountChecks(World& world, Checks* checks);     // foreign, expiry, may-ask, price, owner
 void AddMoveChecks(World& world, Checks* checks);        // moved
 void AddStartChecks(World& world, Checks* checks);       // same-machine
 void AddEndChecks(World& world, Checks* checks);         // liveness, results, nothing left

@@ -62,6 +62,7 @@ Status NodeAgent::Prepare() {
   }
   controller_ = std::make_unique<Controller>(
       *ledger_, [this](const std::string& name) { return clouds_.Find(name); }, host_.clock);
+  if (host_.world.plan().nodes_ask_own) controller_->AsksOnly(host_.request.ask.place.provider);
   incarnation_ = ledger_->Nonce();
   STOKER_ASSIGN(const JobRead read,
                 Persist<JobRead>([&] { return ReadJob(*ledger_, host_.request.job); }));

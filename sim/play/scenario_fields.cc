@@ -97,6 +97,7 @@ const std::vector<Field<Plan>>& PlanFields() {
       Whole<&Plan::restarts>("restarts", Unit::kYesNo),
       Whole<&Plan::limit_needs_boot>("limit-needs-boot", Unit::kYesNo),
       Whole<&Plan::lists_all>("lists-all", Unit::kYesNo),
+      Whole<&Plan::nodes_ask_own>("nodes-ask-own", Unit::kYesNo),
       Whole<&Plan::neighbour>("neighbour", Unit::kNumber),
       AtLeast(1, Whole<&Plan::record_format>("record-format", Unit::kNumber)),
       Whole<&Plan::stale_ms>("stale", Unit::kTime),

@@ -264,6 +264,13 @@ void DrawPlaces(uint64_t seed, Plan* plan) {
   }
 }
 
+// Nodes that have rights at their own provider alone.
+void DrawRights(uint64_t seed, Plan* plan) {
+  Prng rng(Prng(seed * 2 + 1).Next() ^ 0x726967687473);
+  const bool several = plan->zones.size() > 1 && !plan->zones.front().provider.empty();
+  plan->nodes_ask_own = several && rng.Chance(1, 2);
+}
+
 // A zone of several that nobody reaches for a while, though its provider answers.
 void DrawZonesAway(uint64_t seed, Plan* plan) {
   Prng rng(Prng(seed * 2 + 1).Next() ^ 0x7a6f6e6573);
@@ -364,6 +371,7 @@ Plan DrawPlan(uint64_t seed) {
   Plan plan = draw.Make(seed);
   DrawHoles(seed, &plan);
   DrawPlaces(seed, &plan);
+  DrawRights(seed, &plan);
   DrawZonesAway(seed, &plan);
   DrawQueues(seed, &plan);
   DrawStops(seed, &plan);

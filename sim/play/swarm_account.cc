@@ -94,6 +94,7 @@ Plan NeighbourOf(const Plan& plan) {
   }
   next.cloud = plan.cloud;
   next.zones = plan.zones;
+  next.nodes_ask_own = plan.nodes_ask_own;
   next.quota = plan.quota;
   next.describe_is_immediate = plan.describe_is_immediate;
   next.takes_gangs = plan.takes_gangs;

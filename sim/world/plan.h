@@ -133,6 +133,7 @@ struct Plan {
   int past = 0;     // jobs of three users that ended days or months before the world begins
   // The platform.
   std::vector<Zone> zones = {{"zone-a"}};
+  bool nodes_ask_own = false;  // a node may ask for machines of its own provider alone
   int quota = 1'000'000;
   bool describe_is_immediate = false;
   bool takes_gangs = false;

@@ -59,14 +59,20 @@ Result<std::vector<Offer>> ResolveOne(Context& context, const JobSpec& spec, Wal
   return std::vector<Offer>{offer};
 }
 
-// As a choice among others: which are asked first, and that it is not waited for where the others
-// may have room.
+// As a choice among others: which are asked first.
 void TakePart(const JobSpec& all, size_t number, std::vector<Offer>* offers) {
   for (Offer& offer : *offers) {
     const std::string& provider = offer.ask.place.provider;
     const bool cloud = provider == kEc2Provider || provider == kGceProvider;
     // Machines of one's own cost nothing more.
     offer.rank = all.ordered ? static_cast<int>(number) : (cloud ? 1 : 0);
+  }
+}
+
+// What is full is not waited for in line, where others may have room.
+void WaitForNone(std::vector<Offer>* offers) {
+  for (Offer& offer : *offers) {
+    const std::string& provider = offer.ask.place.provider;
     if (provider != kLocalProvider && provider != kSshProvider) continue;
     std::string& options = offer.ask.options;
     options += (options.empty() ? "" : " ") + std::string(kNoWaiting);
@@ -122,6 +128,7 @@ Result<std::vector<Offer>> ResolveOffers(Context& context, const JobSpec& spec, 
                   "Name fewer of them, or zones instead of regions");
   }
   for (const std::string& why : without) context.Say(why);
+  if (without.size() + 1 < choices.size()) WaitForNone(&all);
   return all;
 }
 

@@ -44,8 +44,8 @@ std::vector<std::string> RecoveryTiers(Context& context, const Job& job, const J
   }
   if (spec != nullptr && HasSeveralProviders(*spec)) {
     tiers.push_back(
-        "a node asks for machines of its own provider; for another's, one of the others here does. "
-        "What nobody has asked for within ten minutes is asked for elsewhere");
+        "a node asks for machines of its own provider alone; for another's, one of the others here "
+        "does");
   }
   tiers.push_back(
       TimerInstalled(context) ? "a timer on this machine (stoker controller --install)"

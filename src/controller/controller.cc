@@ -175,8 +175,10 @@ Status Controller::ObserveUnheard(const Job& job, const std::string& name,
 PlaceSeen Controller::PlaceFor(const Job& job, const std::string& name) {
   PlaceSeen place;
   place.provider = name;
-  const auto provider = ProviderOf(job, name);
-  if (!provider.ok()) return place;
+  place.may_ask = ProviderOf(job, name).ok();
+  if (IsOthers(job, name)) return place;
+  const auto provider = providers_(name);
+  if (!provider.ok() || *provider == nullptr) return place;
   const ProviderTraits& traits = (*provider)->traits();
   place.absent_means_gone = traits.describe_is_immediate;
   place.appear_within = traits.appear_within;
@@ -351,6 +353,7 @@ bool Controller::IsHere(const Job& job) const {
 }
 
 bool Controller::IsLeftToOthers(const std::string& provider) const {
+  if (!asks_only_.empty() && provider != asks_only_) return true;
   const auto found = providers_(provider);
   return found.ok() && *found == nullptr;
 }
@@ -362,7 +365,8 @@ bool Controller::IsOthers(const Job& job, const std::string& provider) const {
 Result<Provider*> Controller::ProviderOf(const Job& job, const std::string& name) const {
   if (!IsOthers(job, name)) {
     STOKER_ASSIGN(Provider* const provider, providers_(name));
-    if (provider != nullptr) return provider;
+    const bool left = !asks_only_.empty() && name != asks_only_;
+    if (provider != nullptr && !left) return provider;
     return Status(Code::kUnavailable,
                   Spelled(name) + " is not asked for machines from here: another computer does it");
   }

@@ -68,6 +68,9 @@ class Controller {
   // `job` was submitted by this process: nobody can be expected to do better at asking for its
   // first machines, so that their being denied to it ends the job.
   void Submitted(const std::string& job) { submitted_.insert(job); }
+  // This process may ask `provider` alone. What the others are like is known, their machines are
+  // not, and where it has a choice it chooses none of theirs (Observed::places).
+  void AsksOnly(const std::string& provider) { asks_only_ = provider; }
   // This process may end after its first pass over a job: what it saw of quiet nodes is kept in the
   // store for whoever looks next, and what others have kept there counts. Costs nothing while every
   // node reports.
@@ -135,6 +138,7 @@ class Controller {
   std::map<std::string, std::map<std::string, Sequence>> sequences_;  // by job, then by report key
   std::set<std::string> submitted_;
   bool keep_looks_ = false;
+  std::string asks_only_;         // "" = it may ask all
   std::set<std::string> heeded_;  // jobs of which it has asked for what others had kept
 };
 

@@ -539,5 +539,35 @@ TEST_F(HostTest, OfAJobThatMayGoElsewhereTooOnlyWhatIsLocalIsItsHosts) {
   EXPECT_EQ(local_.launches, 2);
 }
 
+// A node of one provider, of a job that may have machines of two.
+TEST_F(ControllerTest, WhoMayAskOneProviderAloneDoesNotAskTheOther) {
+  Job submitted;
+  submitted.id = "job1";
+  submitted.name = "train";
+  submitted.spec_digest = Sha256Hex(text_);
+  submitted.created = clock_.Wall();
+  for (const char* provider : {"local", "other"}) {
+    submitted.offers.emplace_back().ask.place.provider = provider;
+  }
+  ASSERT_TRUE(CreateJob(*ledger_, submitted, text_).ok());
+  Once(submitted.id);
+  ASSERT_EQ(local_.launches, 1);
+  local_.refuses = No(RefusalClass::kCapacity, "full");
+  local_.machines.clear();
+  const auto node = Observer();
+  node->AsksOnly("local");
+  for (int i = 0; i < 3; ++i) {
+    clock_.now += 700'000;
+    const auto pass = node->Pass(submitted.id);
+    ASSERT_TRUE(pass.ok());
+  }
+  EXPECT_EQ(other_.launches, 0);
+  for (const Request& request : Record(submitted.id).requests) {
+    EXPECT_EQ(request.ask.place.provider, "local");
+  }
+  Once(submitted.id);
+  EXPECT_EQ(other_.launches, 1) << "who may ask there does";
+}
+
 }  // namespace
 }  // namespace stoker

@@ -215,8 +215,6 @@ void Agent::ForgetOwn() {
 }
 
 void Agent::Handle(const AgentEvent& event) {
-  const auto* read = std::get_if<RecordRead>(&event);
-  if (read != nullptr && parts_.heard) parts_.heard(read->job);
   for (const AgentAction& action : supervisor_->Step(event, Now())) {
     std::visit([&](const auto& a) { Do(a); }, action);
   }

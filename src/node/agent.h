@@ -44,8 +44,6 @@ struct NodeParts {
   // Adds to each report what is known of the machine itself; by the thread that writes it. May be
   // empty.
   std::function<void(NodeReport&)> tell_machine = nullptr;
-  // Gets the job's record each time that it was read. May be empty.
-  std::function<void(const Job&)> heard = nullptr;
 };
 
 // Folders beyond the machine's own.

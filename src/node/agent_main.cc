@@ -22,7 +22,6 @@
 #include "node/owner_cancel.h"
 #include "provider/ec2/ec2_metadata.h"
 #include "provider/gce/gce_host.h"
-#include "provider/left_behind.h"
 #include "provider/local/local_boot.h"
 #include "provider/local/local_host.h"
 #include "provider/open.h"
@@ -178,7 +177,6 @@ int RunAgent(const std::string& dir) {
     const Status usable = cloud.Use(providers, **store);
     if (!usable.ok()) return Complain(usable);
   }
-  LeftBehind left_behind(request.ask.place.provider);
   Controller controller(
       **ledger,
       [&](const std::string& name) -> Result<Provider*> {
@@ -186,10 +184,11 @@ int RunAgent(const std::string& dir) {
         // Not "invalid": that would count as a refusal of the launch, which others may well carry
         // out.
         if (provider.status().Is(Code::kInvalid)) return static_cast<Provider*>(nullptr);
-        if (!provider.ok()) return provider.status();
-        return left_behind.ToAsk(name, *provider);
+        return provider;
       },
       clock, [&] { return (*local)->host(); });
+  // A machine of one cloud has no rights in another, and needs none.
+  if (CloudNode::IsOne(dir)) controller.AsksOnly(request.ask.place.provider);
   // Slurm holds what it has granted, and a cloud's machine is the job's alone.
   TaskLimiter limiter;
   TaskLimiter* limits = platform.shared ? &limiter : nullptr;
@@ -200,7 +199,6 @@ int RunAgent(const std::string& dir) {
       HeedSlurm(*slurm, **ledger, over, stop);
     };
   }
-  parts.heard = [&left_behind](const Job& job) { left_behind.Heard(job); };
   if (CloudNode::IsOne(dir)) {
     parts.tell_machine = [&cloud](NodeReport& report) { cloud.TellDoor(report); };
   }

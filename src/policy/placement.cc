@@ -167,6 +167,12 @@ bool IsBetterElsewhere(const Request& refused, const std::vector<Offer>& offers,
   });
 }
 
+bool IsRefusedForGood(const Offer& offer, const std::vector<Request>& past) {
+  return std::any_of(past.begin(), past.end(), [&](const Request& request) {
+    return Concerns(request, offer) && IsForGood(*request.refusal);
+  });
+}
+
 std::string PlaceText(const Ask& ask) {
   std::vector<std::string> words;
   for (const std::string* word : {&ask.place.provider, &ask.place.account, &ask.place.region,

@@ -43,6 +43,9 @@ Placement ChoosePlace(const std::vector<Offer>& offers, const std::vector<Reques
 bool IsBetterElsewhere(const Request& refused, const std::vector<Offer>& offers,
                        const std::vector<Request>& past, WallTime now);
 
+// Nothing that could change makes `offer` one to be had again.
+bool IsRefusedForGood(const Offer& offer, const std::vector<Request>& past);
+
 // "ec2 us-east-1a g6.xlarge spot": what of it is given.
 std::string PlaceText(const Ask& ask);
 

@@ -25,7 +25,7 @@ void CloseBornDead(Pass& pass, Launch& launch, const MachineSeen& machine) {
   const bool stands =
       request->refusal && request->refusal->final && request->refusal->what != RefusalClass::kOver;
   if (!stands && !BugIsOn("late-refusal-forgotten")) request->refusal = late;
-  const bool elsewhere = IsBetterElsewhere(*request, OffersOf(pass), job.requests, pass.seen.now);
+  const bool elsewhere = IsBetterElsewhere(*request, OffersHere(pass), job.requests, pass.seen.now);
   const bool refused = (late.final || stands) && !elsewhere;
   CloseLaunch(pass, launch, refused ? CloseReason::kRefused : CloseReason::kNeverCame,
               "its machine died before it was up: " + late.message);

@@ -81,6 +81,8 @@ bool MayBeEnded(const Pass& pass, const Launch& launch, bool is_gone);
 void ChooseSends(Pass& pass);
 // How the machines that it asks for now can be had; at least one.
 std::vector<Offer> OffersOf(const Pass& pass);
+// Those of them between which this observer chooses; at least one.
+std::vector<Offer> OffersHere(const Pass& pass);
 
 // absence.cc: machines that are not listed.
 // Keeps in the record since when a machine that is waited for, or for whose end, is not listed.

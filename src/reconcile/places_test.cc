@@ -157,5 +157,69 @@ TEST(PlacesTest, ThoseThatTrainTogetherStayTogether) {
   EXPECT_TRUE(FindLaunch(s.job, 1)->closed);
 }
 
+Story HereOrThere() {
+  Story s = Somewhere();
+  s.job.offers[0].ask.place.provider = "ec2";
+  s.job.offers[1].ask.place.provider = "local";
+  s.seen.places = {{"ec2", true, true}, {"local", true, true}};
+  s.Pass(2).See(AllRun()).Pass();
+  s.seen.places[0].may_ask = false;
+  return s;
+}
+Fact MayAskAnywhere() {
+  return [](Story& s) { s.seen.places[0].may_ask = true; };
+}
+std::string ProviderOfLaunch(const Story& s, int launch) {
+  return RequestOf(s.job, *FindLaunch(s.job, launch)).ask.place.provider;
+}
+
+TEST(PlacesTest, WhereItMayNotAskNothingIsOpened) {
+  Story s = HereOrThere();
+  EXPECT_EQ(ProviderOfLaunch(s, 1), "ec2");
+  s.See(NoRoomFor(2), IsGone(1)).Pass(2);
+  EXPECT_EQ(ProviderOfLaunch(s, 2), "local");
+  EXPECT_EQ(s.job.requests[1].reason, "the first of those that can be asked for from here");
+  s.See(After(30)).Pass(3);
+  EXPECT_EQ(s.job.launches.size(), 2U) << "full here: that is asked again, at its pace";
+  s.See(MayAskAnywhere()).Pass(2);
+  ASSERT_EQ(s.job.launches.size(), 3U) << "who may ask there does";
+  EXPECT_EQ(ProviderOfLaunch(s, 3), "ec2");
+}
+
+TEST(PlacesTest, WhatIsRefusedForGoodHereIsLeftToWhoMayAskElsewhere) {
+  Story s = HereOrThere();
+  s.See(Outcome(2, No(RefusalClass::kInvalid, RefusalScope::kAccount)), IsGone(1)).Pass(4);
+  ASSERT_EQ(s.job.launches.size(), 3U);
+  EXPECT_EQ(ProviderOfLaunch(s, 3), "ec2");
+  EXPECT_FALSE(IsFinal(s.job.state));
+}
+
+TEST(PlacesTest, WhoMayAskForNothingOpensWhatSomebodyElseIsToSend) {
+  Story s = HereOrThere();
+  s.seen.places[1].may_ask = false;
+  s.See(Withhold(2), IsGone(1)).Pass(2);
+  EXPECT_EQ(ProviderOfLaunch(s, 2), "ec2") << "the first choice";
+}
+
+TEST(PlacesTest, AJobThatHasNotBegunIsItsSubmittersToPlace) {
+  Story s = Somewhere();
+  s.job.offers[0].ask.place.provider = "ec2";
+  s.seen.places = {{"ec2", true, true}, {"local", true, true}};
+  s.seen.places[0].may_ask = false;
+  s.See(Withhold(1)).Pass();
+  EXPECT_EQ(ProviderOfLaunch(s, 1), "ec2");
+}
+
+TEST(PlacesTest, WhatNobodySendsIsAskedForWhereItMay) {
+  Story s = HereOrThere();
+  s.See(MayAskAnywhere(), Withhold(2), IsGone(1)).Pass(2);
+  EXPECT_EQ(ProviderOfLaunch(s, 2), "ec2");
+  s.seen.places[0].known = false;
+  s.seen.places[0].may_ask = false;
+  s.See(After(700)).Pass(2);
+  ASSERT_EQ(s.job.launches.size(), 3U);
+  EXPECT_EQ(ProviderOfLaunch(s, 3), "local");
+}
+
 }  // namespace
 }  // namespace stoker::story

@@ -61,6 +61,7 @@ struct PlaceSeen {
   Duration appear_within = {};     // ProviderTraits::appear_within
   bool may_stop = false;           // ProviderTraits::may_stop
   bool can_start = false;          // ProviderTraits::can_start
+  bool may_ask = true;             // this observer may ask for machines there
   std::string account = "";        // of a part that is not known, as in Unheard; else all three are
   std::string region = "";         // "": the provider as a whole
   std::string zone = "";

@@ -74,13 +74,18 @@ void OpenRequest(Pass& pass, const Placement& where, const std::vector<int>& slo
   }
 }
 
+// Said of a choice out of fewer than there are.
+constexpr const char* kOfThose = "the first of those that can be asked for from here";
+
 // Where the machines of a job that trains on several of them are to be had. Those of one attempt
 // are in one place: what replaces one is asked for where the others are, and where that place
 // refuses while another is free, all of them move.
 Placement PlaceFor(const Pass& pass, std::vector<int>* launches) {
   const Job& job = pass.out.job;
   const std::vector<Offer> all = OffersOf(pass);
-  const Placement anywhere = ChoosePlace(all, job.requests, pass.seen.now);
+  const std::vector<Offer> here_only = OffersHere(pass);
+  Placement anywhere = ChoosePlace(here_only, job.requests, pass.seen.now);
+  if (here_only.size() < all.size() && !anywhere.barred) anywhere.reason = kOfThose;
   const auto kept = std::find_if(launches->begin(), launches->end(), [](int n) { return n != 0; });
   if (kept == launches->end() || BugIsOn("gang-scattered")) return anywhere;
   const Place& here = stoker::RequestOf(job, *FindLaunch(job, *kept)).ask.place;
@@ -133,10 +138,23 @@ std::vector<Offer> OffersOf(const Pass& pass) {
   return {only};
 }
 
+// Where this observer may ask for nothing, or is refused all of it for good, it is for somebody
+// else to ask: then all of them. So it is of a job that has not begun: its submitter is there.
+std::vector<Offer> OffersHere(const Pass& pass) {
+  const std::vector<Offer> all = OffersOf(pass);
+  if (pass.before.requests.empty()) return all;
+  std::vector<Offer> here;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(here),
+               [&](const Offer& offer) { return pass.PlaceOf(offer.ask.place).may_ask; });
+  const bool any = std::any_of(here.begin(), here.end(), [&](const Offer& offer) {
+    return !IsRefusedForGood(offer, pass.out.job.requests);
+  });
+  return any && !BugIsOn("asks-where-it-may-not") ? here : all;
+}
+
 bool GoesElsewhere(Pass& pass, const Launch& launch) {
   Request* request = FindRequest(pass.job(), launch.request);
-  const std::vector<Offer> offers = OffersOf(pass);
-  if (request == nullptr || offers.size() < 2) return false;
+  if (request == nullptr || OffersOf(pass).size() < 2) return false;
   const Attempt* attempt = CurrentAttempt(pass.out.job, launch.number);
   // Nothing was claimed for it yet: a machine that turns up all the same finds its launch closed.
   if (attempt != nullptr && attempt->state != AttemptState::kProvisioning) return false;
@@ -147,7 +165,7 @@ bool GoesElsewhere(Pass& pass, const Launch& launch) {
   } else if (IsAskedSince(*request) && !BugIsOn("answer-is-old")) {
     return false;
   }
-  if (!IsBetterElsewhere(judged, offers, pass.job().requests, pass.seen.now)) {
+  if (!IsBetterElsewhere(judged, OffersHere(pass), pass.job().requests, pass.seen.now)) {
     return false;
   }
   request->refusal = judged.refusal;

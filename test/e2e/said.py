@@ -160,6 +160,20 @@ def test_full(results, world):
                   done.returncode == 0 and 1 <= len(told) == len(set(told)) <= 2, done.stderr)
 
 
+def test_last_choice(results, world):
+    """All but one of its choices are left out: it stands in line there, though nobody looks."""
+    choices = [{"infra": "local", "cpus": 100_000}, {"infra": "local", "cpus": 255}]
+    file, ran = world.work / "last.yaml", world.work / "ran"
+    file.write_text(json.dumps({"run": f"touch {ran}", "resources": {"any_of": choices}}))
+    holder = world.submit("--cpus", "200", "--", "sleep", "4")
+    world.wait_for("it runs", lambda: world.job(holder)["state"] == "Running")
+    job = world.submit(file)
+    results.check("it waits", not ran.exists(), "it has run")
+    world.wait_for("it has run", ran.exists, 60)
+    done = world.stoker("wait", job)
+    results.check("it has run by itself", done.returncode == 0, done.stderr)
+
+
 def main():
     results = Results()
     with World("said") as world:
@@ -171,6 +185,7 @@ def main():
         results.run("timer", test_timer, results, world)
         results.run("pip", test_pip, results, world)
         results.run("full", test_full, results, world)
+        results.run("last choice", test_last_choice, results, world)
     results.finish()
 
 

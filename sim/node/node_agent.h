@@ -76,6 +76,7 @@ class NodeAgent {
   void WriteReport();
   void NewsFirst();
   void Look(bool rung);
+  void Heed(MonoTime now);
   void Pass();
   bool MayAct() const;
   void WatchNotices();
@@ -115,6 +116,7 @@ class NodeAgent {
   Signal tried_now_;
   // The poller's.
   std::optional<LookPace> pace_;
+  std::vector<NodeReport> peers_;
   std::string trouble_;
 };
 

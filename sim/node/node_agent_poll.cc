@@ -2,6 +2,7 @@
 // What keeps a node in touch: its report, its passes over the job, the platform's notice.
 #include <algorithm>
 
+#include "ledger/read_again.h"
 #include "ledger/reports.h"
 #include "sim/node/node_agent.h"
 
@@ -76,9 +77,29 @@ void NodeAgent::Look(bool rung) {
     trouble_ = seen.status().ToString();
   } else if (*seen) {
     Post(RecordRead{std::move(**seen), begun});
+    Heed(begun.mono);
   } else {
     Pass();
   }
+}
+
+// As in node/poller.cc.
+void NodeAgent::Heed(MonoTime now) {
+  const std::vector<LookPace::Slot> slots = pace_->Heeds(now);
+  for (const LookPace::Slot& slot : slots) {
+    const auto read = ReadReport(*ledger_, host_.request.job, slot.attempt, slot.rank);
+    const bool none = read.status().Is(Code::kNotFound) || MayBeMomentary(read.status());
+    if (!read.ok() && !none) {
+      pace_->Disturb();
+      trouble_ = read.status().ToString();
+      return;
+    }
+    pace_->Heard(now, slot, read.ok() ? std::optional(*read) : std::nullopt);
+    for (NodeReport& peer : peers_) {
+      if (read.ok() && peer.attempt == slot.attempt && peer.rank == slot.rank) peer = *read;
+    }
+  }
+  if (!slots.empty()) Post(ReportsRead{peers_});
 }
 
 void NodeAgent::Pass() {
@@ -89,17 +110,18 @@ void NodeAgent::Pass() {
     trouble_ = pass.status().ToString();
     return;
   }
-  pace_->Looked(begun.mono, pass->job, pass->reports, pass->machines, pass->changed);
+  pace_->Looked(begun.mono, pass->job, pass->reports, pass->machines, pass->changed,
+                pass->store_now);
   if (pass->trouble) pace_->Disturb();
   if (pass->changed) bell_.Notify();
   Post(RecordRead{pass->job, begun, pass->store_now});
-  ReportsRead reports;
-  for (const ReportSeen& seen : pass->reports) reports.reports.push_back(seen.report);
-  Post(std::move(reports));
+  peers_.clear();
+  for (const ReportSeen& seen : pass->reports) peers_.push_back(seen.report);
+  Post(ReportsRead{peers_});
 }
 
 void NodeAgent::Poll() {
-  pace_.emplace(store_.traits());
+  pace_.emplace(store_.traits(), host_.launch);
   bool rung = true;
   while (!off_) {
     NewsFirst();

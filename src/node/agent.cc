@@ -39,13 +39,7 @@ Result<T> Persist(const std::atomic<bool>& stop, const std::function<Result<T>()
 // Those that this machine was given of a computer that several share; unset: it has all.
 std::optional<std::set<int>> OwnGpus() {
   const char* given = std::getenv(kGrantedGpus);
-  const std::string text = given != nullptr ? given : "";
-  if (!ReadGrantedGpus(text)) return std::nullopt;
-  std::set<int> own;
-  for (const std::string& number : Split(text.substr(text.find(':') + 1), ',')) {
-    if (const auto index = WholeNumber(number, 0, 1 << 20)) own.insert(static_cast<int>(*index));
-  }
-  return own;
+  return GrantedNumbers(given != nullptr ? given : "");
 }
 
 }  // namespace
@@ -55,7 +49,7 @@ Agent::Agent(NodeParts parts, NodeFolders folders, Duration notice_poll)
       me_(parts_.host.identity()),
       folders_(std::move(folders)),
       incarnation_(parts_.ledger.Nonce()),
-      usage_(parts_.store, parts_.clock) {
+      usage_(parts_.store, parts_.clock, OwnGpus()) {
   poller_ = std::make_unique<Poller>(
       parts_.ledger, parts_.controller, parts_.clock, me_.request.job, me_.launch,
       [this](AgentEvent event) { Post(std::move(event)); },
@@ -193,11 +187,14 @@ void Agent::WatchGpus() {
   if (!gpus_looked_) {
     idle_gpu_->Begin(now);
     if (!usage_.has_gpus()) {
-      run->Say("stoker: limits: idle_gpu: nvidia-smi is not here, so nobody watches this node");
+      run->Say(OwnGpus().value_or(std::set<int>{0}).empty()
+                   ? "stoker: limits: idle_gpu: this node has no GPU to watch"
+                   : "stoker: limits: idle_gpu: nvidia-smi is not here, so nobody watches this "
+                     "node");
     }
   }
   gpus_looked_ = now;
-  const auto why = idle_gpu_->Take(now, BusiestGpu(usage_.LatestGpus(), OwnGpus()));
+  const auto why = idle_gpu_->Take(now, BusiestGpu(usage_.LatestGpus(), std::nullopt));
   if (!why) return;
   run->Say("stoker: limits: this stops the run: " + *why);
   Handle(RuleBroken{attempt, *why});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/text.h"
@@ -72,6 +73,27 @@ std::optional<GrantedGpus> ReadGrantedGpus(const std::string& text) {
     granted.variables = {{"CUDA_VISIBLE_DEVICES", list}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
   }
   return granted;
+}
+
+std::optional<std::set<int>> GrantedNumbers(const std::string& text) {
+  if (!ReadGrantedGpus(text)) return std::nullopt;
+  std::set<int> own;
+  for (const std::string& number : Split(text.substr(text.find(':') + 1), ',')) {
+    if (const auto index = WholeNumber(number, 0, 1 << 20)) own.insert(static_cast<int>(*index));
+  }
+  return own;
+}
+
+std::string OnlyOwnGpus(const std::string& sample, const std::optional<std::set<int>>& own) {
+  if (!own) return sample;
+  const auto all = nlohmann::json::parse(sample, nullptr, false);
+  nlohmann::json mine = nlohmann::json::array();
+  for (const auto& gpu : all.is_array() ? all : mine) {
+    const auto index = gpu.find("index");
+    const bool known = index != gpu.end() && index->is_number_integer();
+    if (known && own->contains(index->get<int>())) mine.push_back(gpu);
+  }
+  return mine.empty() ? "" : mine.dump();
 }
 
 }  // namespace stoker::node

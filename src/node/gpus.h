@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/status.h"
@@ -40,5 +41,11 @@ struct GrantedGpus {
 // Those that a machine which several jobs share gave to this one: `text` is "cuda:0,2", "rocm:1" or
 // "cuda:" for none (kGrantedGpus, provider/local/local_boot.h). nullopt = it is something else.
 std::optional<GrantedGpus> ReadGrantedGpus(const std::string& text);
+// Their numbers as nvidia-smi counts; nullopt = `text` is something else: it has all that there
+// are.
+std::optional<std::set<int>> GrantedNumbers(const std::string& text);
+
+// A sample as sys/task/gpu_usage.h has it, without the GPUs of others; "" when none is left.
+std::string OnlyOwnGpus(const std::string& sample, const std::optional<std::set<int>>& own);
 
 }  // namespace stoker::node

@@ -27,6 +27,27 @@ TEST(Gpus, GrantedOnesAreWhatTheProgramSees) {
   EXPECT_EQ(Text("cuda:GPU-1"), "none");
 }
 
+TEST(Gpus, NumbersOfThoseThatWereGranted) {
+  using Set = std::set<int>;
+  EXPECT_EQ(GrantedNumbers("cuda:0,3"), (Set{0, 3}));
+  EXPECT_EQ(GrantedNumbers("cuda:"), Set{});
+  EXPECT_EQ(GrantedNumbers(""), std::nullopt);
+  EXPECT_EQ(GrantedNumbers("cuda:GPU-1"), std::nullopt);
+}
+
+TEST(Gpus, ASampleHasNoneOfOthers) {
+  using Set = std::set<int>;
+  const std::string two = R"([{"busy_percent":3,"index":0},{"busy_percent":88,"index":1}])";
+  EXPECT_EQ(OnlyOwnGpus(two, std::nullopt), two);
+  EXPECT_EQ(OnlyOwnGpus(two, Set{0, 1}), two);
+  EXPECT_EQ(OnlyOwnGpus(two, Set{1}), R"([{"busy_percent":88,"index":1}])");
+  EXPECT_EQ(OnlyOwnGpus(two, Set{2}), "");
+  EXPECT_EQ(OnlyOwnGpus(two, Set{}), "");
+  for (const char* odd : {"", "[", "{}", "[1]", "[[]]", R"([{"index":"1"}])", "null"}) {
+    EXPECT_EQ(OnlyOwnGpus(odd, Set{1}), "") << odd;
+  }
+}
+
 class SlowClock : public Clock {
  public:
   MonoTime Mono() override { return {now_ += 1000}; }

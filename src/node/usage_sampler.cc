@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ledger/paths.h"
+#include "node/gpus.h"
 
 namespace stoker::node {
 
@@ -38,8 +39,12 @@ void UsageCourse::Clear() {
   spacing_ms_ = 0;
 }
 
-UsageSampler::UsageSampler(ObjectStore& store, Clock& clock)
-    : store_(store), clock_(clock), gpu_(GpuSampler::Start(Duration::Seconds(5))) {}
+UsageSampler::UsageSampler(ObjectStore& store, Clock& clock, std::optional<std::set<int>> own)
+    : store_(store), clock_(clock), own_(std::move(own)) {
+  if (!own_ || !own_->empty()) gpu_ = GpuSampler::Start(Duration::Seconds(5));
+}
+
+std::string UsageSampler::LatestGpus() { return gpu_ ? OnlyOwnGpus(gpu_->Latest(), own_) : ""; }
 
 void UsageSampler::Sample(NodeReport& report, const std::string& dir) {
   const MonoTime now = clock_.Mono();
@@ -52,7 +57,7 @@ void UsageSampler::Sample(NodeReport& report, const std::string& dir) {
   if (const auto disk = ReadDiskSpace(dir); disk.ok()) {
     report.disk_bytes = disk->total_bytes - disk->available_bytes;
   }
-  if (gpu_) report.gpu = gpu_->Latest();
+  if (gpu_) report.gpu = LatestGpus();
   course_.Add({(now - begun_).ms, report.cpu_seconds, report.resident_bytes, report.disk_bytes,
                ReadNetworkBytes(), report.gpu});
   const bool last = report.phase == NodePhase::kEnded;

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,19 +46,21 @@ class UsageCourse {
 // Used by one thread.
 class UsageSampler {
  public:
-  UsageSampler(ObjectStore& store, Clock& clock);
+  // `own`: the GPUs that this machine was given of a computer that several share; unset: all.
+  UsageSampler(ObjectStore& store, Clock& clock, std::optional<std::set<int>> own);
   // Fills the figures that concern the machine, adds a sample, and stores the course when it is due
   // or the report is the attempt's last.
   void Sample(NodeReport& report, const std::string& dir);
-  // Whether there is something that says how busy GPUs are; and its newest sample, as GpuSampler
-  // has it. Any thread.
+  // Whether there is something that says how busy its GPUs are; and its newest sample of them, as
+  // GpuSampler has it. Any thread.
   bool has_gpus() const { return gpu_ != nullptr; }
-  std::string LatestGpus() { return gpu_ ? gpu_->Latest() : ""; }
+  std::string LatestGpus();
 
  private:
   ObjectStore& store_;
   Clock& clock_;
-  std::unique_ptr<GpuSampler> gpu_;
+  const std::optional<std::set<int>> own_;
+  std::unique_ptr<GpuSampler> gpu_;  // null also where it has no GPU
   UsageCourse course_;
   int attempt_ = 0;
   MonoTime begun_;

@@ -97,12 +97,14 @@ void DigestCpu(const std::vector<Sample>& samples, MeanAndPeak* out) {
   }
 }
 
-// The mean over time: what a sample says holds until the next one, and an idle one says nothing.
-MeanAndPeak DigestLevel(const std::vector<Sample>& samples, double Sample::*level) {
+// The mean over time: what a sample says holds until the next one, and an idle one says nothing;
+// of GPUs neither does one that was taken before nvidia-smi had answered.
+MeanAndPeak DigestLevel(const std::vector<Sample>& samples, double Sample::*level,
+                        bool of_gpus = false) {
   MeanAndPeak out;
   double sum = 0, weights = 0;
   for (size_t i = 0; i < samples.size(); ++i) {
-    if (samples[i].idle()) continue;
+    if (samples[i].idle() || (of_gpus && samples[i].gpus == 0)) continue;
     const int64_t until = samples[std::min(i + 1, samples.size() - 1)].at_ms;
     const auto weight = static_cast<double>(std::max<int64_t>(1, until - samples[i].at_ms));
     sum += samples[i].*level * weight;
@@ -143,8 +145,8 @@ Result<std::optional<UsageDigest>> DigestUsage(std::string_view text, int attemp
   DigestCpu(samples, &out.cpu_cores);
   out.resident_bytes = DigestLevel(samples, &Sample::resident);
   for (const Sample& sample : samples) out.gpus = std::max(out.gpus, sample.gpus);
-  out.gpu_busy_percent = DigestLevel(samples, &Sample::gpu_busy);
-  out.gpu_memory_bytes = DigestLevel(samples, &Sample::gpu_memory);
+  out.gpu_busy_percent = DigestLevel(samples, &Sample::gpu_busy, true);
+  out.gpu_memory_bytes = DigestLevel(samples, &Sample::gpu_memory, true);
   return std::optional<UsageDigest>(out);
 }
 

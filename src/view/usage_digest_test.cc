@@ -64,6 +64,20 @@ TEST(UsageDigest, SeveralGpus) {
             "%, GPU memory mean 2.1 GB, peak 3.1 GB");
 }
 
+TEST(UsageDigest, OfGpusOnlyWhatWasSaidCounts) {
+  const auto digest = DigestUsage(Course(R"({"at_ms":0,"cpu_seconds":0,"resident_bytes":8},
+             {"at_ms":2000,"cpu_seconds":1,"resident_bytes":8,
+              "gpu":[{"busy_percent":90,"memory_used_mib":1000}]},
+             {"at_ms":4000,"cpu_seconds":1,"resident_bytes":8,
+              "gpu":[{"busy_percent":30,"memory_used_mib":1000}]},
+             {"at_ms":6000,"cpu_seconds":1,"resident_bytes":0})"),
+                                  1, 0);
+  ASSERT_TRUE(digest.ok() && digest->has_value());
+  EXPECT_NEAR((*digest)->gpu_busy_percent.mean, 60, 1e-6);
+  EXPECT_NEAR((*digest)->gpu_memory_bytes.mean, 1000.0 * 1024 * 1024, 1);
+  EXPECT_EQ((*digest)->resident_bytes.mean, 8);
+}
+
 TEST(UsageDigest, OneSampleAndNone) {
   const auto one = DigestUsage(Course(R"({"at_ms":5,"cpu_seconds":1,"resident_bytes":7})"), 1, 0);
   ASSERT_TRUE(one.ok() && one->has_value());

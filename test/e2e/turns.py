@@ -115,6 +115,44 @@ def nothing_left(world):
     world.wait_for("an empty queue and no process", none, 20)
 
 
+# As nvidia-smi answers with -l.
+NVIDIA_SMI = """#!/bin/sh
+while :; do
+  for gpu in 0 1; do echo "$gpu, NVIDIA L4, 9$gpu, 100$gpu, 23034, 40, 70.5"; done
+  sleep 1
+done
+"""
+
+
+def test_usage(world):
+    """Of the GPUs' use a job is told of its own: nothing of its neighbour's."""
+    machine(world, "cpus=8 memory=0 gpus=2 name=L4")
+    smi = world.root / "tools" / "nvidia-smi"
+    smi.parent.mkdir()
+    smi.write_text(NVIDIA_SMI)
+    smi.chmod(0o755)
+    world.env["PATH"] = f"{smi.parent}:{world.env['PATH']}"
+    jobs = {"a": hold(world, "a", "--gpus", "1"), "b": hold(world, "b", "--gpus", "1"),
+            "none": hold(world, "none", "--gpus", "0")}
+    running(world, *jobs)
+
+    def told(name):
+        report = world.json("show", jobs[name])["reports"][0]
+        return [gpu["index"] for gpu in report.get("gpu") or []]
+    for name in "ab":
+        world.wait_for(f"{name} is told of its GPU", lambda: told(name), 20)
+        assert told(name) == [int(gpus_of(world, name))], (name, told(name))
+    assert told("none") == [], told("none")
+    let_go(world, *jobs)
+    ended(world, *jobs.values())
+    for name in "ab":
+        used = world.json("show", jobs[name])["usage"][0]
+        assert used["gpus"] == 1, used
+        assert used["gpu_busy_percent"]["peak"] == 90 + int(gpus_of(world, name)), used
+    assert "gpus" not in world.json("show", jobs["none"])["usage"][0]
+    nothing_left(world)
+
+
 def test_gpus(world):
     """A box with two GPUs runs two jobs of one each, and queues the third."""
     machine(world, "cpus=8 memory=0 gpus=2 name=L4")

@@ -121,6 +121,10 @@ std::unique_ptr<GpuSampler> GpuSampler::Start(Duration interval, const std::stri
   TaskCommand command;
   command.argv = {program, kQuery, "--format=csv,noheader,nounits", "-l", std::to_string(seconds)};
   command.env = {{"PATH", path != nullptr ? path : "/usr/bin:/bin"}, {"LC_ALL", "C"}};
+  // Where an image keeps the driver's libraries in a folder of their own, it is found by this.
+  if (const char* libraries = std::getenv("LD_LIBRARY_PATH"); libraries != nullptr) {
+    command.env.emplace_back("LD_LIBRARY_PATH", libraries);
+  }
   command.cwd = "/";
   if (!out->Start(command)) return nullptr;
   return out;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <optional>
 
 #include "base/text.h"
@@ -16,11 +17,13 @@ std::string Under(const std::string& cwd, const std::string& path) {
   return StartsWith(path, "/") ? path : cwd + "/" + path;
 }
 
-enum class Found { kYes, kNo, kDirectory, kNotExecutable };
+enum class Found { kYes, kNo, kDirectory, kNotExecutable, kOutOfReach };
 
 Found Look(const std::string& file) {
   struct stat info {};
-  if (stat(file.c_str(), &info) != 0) return Found::kNo;
+  if (stat(file.c_str(), &info) != 0) {
+    return errno == EACCES ? Found::kOutOfReach : Found::kNo;
+  }
   if (S_ISDIR(info.st_mode)) return Found::kDirectory;
   return access(file.c_str(), X_OK) == 0 ? Found::kYes : Found::kNotExecutable;
 }
@@ -36,10 +39,14 @@ Result<std::string> Search(const std::string& name, const std::string& path,
         return Status(Code::kDenied, name + ": is not an executable file", "chmod +x " + name);
       case Found::kDirectory:
         return Status(Code::kDenied, name + ": is a directory");
+      case Found::kOutOfReach:
+        return Status(Code::kDenied,
+                      name + ": it, or what it links to, lies where this user may not enter");
       case Found::kNo:
         break;
     }
-    return Status(Code::kNotFound, name + ": no such file in " + cwd);
+    return Status(Code::kNotFound,
+                  name + ": no such file" + (file == name ? std::string() : " in " + cwd));
   }
   std::string refused;
   for (const std::string& entry : Split(path, ':')) {

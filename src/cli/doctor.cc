@@ -273,8 +273,7 @@ class Doctor {
     if (local.ok()) {
       const Status said = CheckCapacity();
       Add("queue", said.ok() ? "ok" : "note",
-          (said.ok() ? "" : said.ToString() + "; it is passed over. ") + (*local)->Shared() +
-              ". What jobs ask for is counted and not enforced: no cgroup holds them to it");
+          (said.ok() ? "" : said.ToString() + "; it is passed over. ") + (*local)->Shared());
     }
     Add("machines", orphans > 0 ? "note" : "ok",
         std::to_string(running) + " of this ledger run on this computer" +

@@ -128,6 +128,52 @@ TEST(Keeper, WhatACleanEndLeavesCountsAlsoIfNoHintOfItHasCome) {
   EXPECT_EQ(held.Restored(), Contents()) << "something that it left behind writes it";
 }
 
+// A lock, or a name that Orbax gave its folder while it wrote: gone a moment before the end.
+TEST(Keeper, ACleanEndSettlesWhatALockWasTakenFrom) {
+  for (const std::string unit : {"step-2", "model"}) {
+    Bench bench;
+    bench.files.Write("step-1/a.pt", Whole("a", 1));
+    bench.Run(Duration::Seconds(3));
+    bench.files.Write(unit + "/a.pt", Whole("a", 2));
+    bench.files.Write(unit + "/lock", "");
+    bench.Run(Duration::Ms(300));
+    bench.files.Delete(unit + "/lock");
+    bench.Run(Duration::Ms(300));
+    bench.End(0);
+    EXPECT_EQ(bench.Restored(),
+              (Contents{{"step-1/a.pt", Whole("a", 1)}, {unit + "/a.pt", Whole("a", 2)}}))
+        << unit;
+  }
+}
+
+// Told to end, a program saves, and leaves with an error: so does one with Orbax.
+TEST(Keeper, TheLastStepIsProvenThoughALockWasTakenFromIt) {
+  Bench bench;
+  for (int step = 1; step <= 3; ++step) {
+    const std::string unit = "step-" + std::to_string(step);
+    bench.files.Write(unit + "/a.pt", Whole("a", step));
+    bench.files.Write(unit + "/lock", "");
+    bench.files.Delete(unit + "/lock");
+    bench.Run(step < 3 ? Duration::Seconds(5) : Duration::Ms(300));
+  }
+  bench.End(1, 0, true);
+  EXPECT_EQ(bench.Restored().count("step-3/a.pt"), 1u);
+}
+
+TEST(Keeper, ACleanEndLeavesOutAnOldStepThatWasBeingClearedAway) {
+  Bench bench;
+  bench.files.Write("step-1/a.pt", Whole("a", 1));
+  bench.files.Write("step-1/b.pt", Whole("b", 1));
+  bench.Run(Duration::Seconds(3));
+  bench.files.Write("step-2/a.pt", Whole("a", 2));
+  bench.files.Write("step-2/b.pt", Whole("b", 2));
+  bench.files.Delete("step-1/a.pt");
+  bench.Run(Duration::Ms(300));
+  bench.End(0);
+  EXPECT_EQ(bench.Restored(),
+            (Contents{{"step-2/a.pt", Whole("a", 2)}, {"step-2/b.pt", Whole("b", 2)}}));
+}
+
 TEST(Keeper, ACleanEndAfterASignalProvesNothingByItself) {
   Bench bench;
   bench.files.Write("a.pt", Whole("a", 1));

@@ -146,7 +146,7 @@ void CheckpointPlan::LookAtUnits(MonoTime now, View* view) const {
     }
   }
   for (const auto& [unit, at] : dying_) {
-    if (now - at >= options_.quiet) continue;
+    if (now - at >= options_.quiet || (ended_ && WasSaved(unit))) continue;
     // A step that is being cleared away is left out; a fixed name that is being cleared away will
     // come again, and then there is nothing to take until it has.
     if (Numbered(unit)) {
@@ -155,6 +155,21 @@ void CheckpointPlan::LookAtUnits(MonoTime now, View* view) const {
       view->blocked = true;
     }
   }
+}
+
+// Whether what is left of a unit, of which a file went shortly before the end, is a save and not
+// the rest of one that was being cleared away: locks and working names go at the end of a save,
+// too.
+bool CheckpointPlan::WasSaved(const std::string& unit) const {
+  bool changed = false;
+  bool newest = true;
+  for (const auto& [path, file] : files_) {
+    const std::string top = TopOf(path);
+    changed = changed || (top == unit && !IsStream(path) && file.version != file.taken);
+    newest = newest &&
+             (WithoutNumbers(top) != WithoutNumbers(unit) || LastNumber(top) <= LastNumber(unit));
+  }
+  return Numbered(unit) ? newest : clean_ && changed;
 }
 
 bool CheckpointPlan::Complete(const Cycle& cycle, const Cycle& model) const {

@@ -389,6 +389,18 @@ TEST(ReconcileTest, WhatIsDeniedToItsSubmitterAfterOthersCameIsWaitedFor) {
   EXPECT_EQ(s.job.launches.size(), 2U);
 }
 
+// A notice is acted on before anybody has listed the machines.
+TEST(ReconcileTest, WhatHasReportedHasComeThoughNobodyHasListedIt) {
+  Story s = Running();
+  s.job.launches[0].instance_id.clear();
+  s.seen.machines.clear();
+  s.seen.places[0].known = false;
+  s.See(NoticeOf(1, 0, 120), Vanishes(2), Outcome(2, No(RefusalClass::kDenied))).Pass();
+  ASSERT_EQ(s.job.requests.size(), 2U);
+  ASSERT_TRUE(s.job.requests[1].refusal.has_value());
+  EXPECT_FALSE(s.job.requests[1].refusal->final);
+}
+
 TEST(ReconcileTest, ARefusedSuccessorIsNotAskedForAgainAndAgain) {
   Story s = Running();
   s.See(NoticeOf(1, 0, 120)).Pass();

@@ -64,6 +64,7 @@ class Job:
         # Long enough for most of its acts to meet it.
         self.step_ms = int(1000 * (rng.uniform(0.2, 2) + 0.7 * len(self.acts)) / self.steps)
         self.process = None
+        self.late = False  # a submitter was killed, and nothing of its job was found
         self.id = None
         self.due = None
         self.done = []  # acts that happened
@@ -105,6 +106,7 @@ run: |
             started.kill()
             started.wait()
             self.id = self.find()
+            self.late = not self.id
             log(self, "submit killed", "in the ledger" if self.id else "nothing in the ledger")
         elif self.attached:
             self.process = self.start_run()

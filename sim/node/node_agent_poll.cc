@@ -71,12 +71,13 @@ void NodeAgent::Look(bool rung) {
   if (rung) pace_->Disturb();
   const Instant begun{host_.clock.Mono(), host_.clock.Wall()};
   if (pace_->Whole(begun.mono)) return Pass();
+  const bool told = written_ > 0;
   auto seen = controller_->Glance(host_.request.job);
   if (!seen.ok()) {
     pace_->Disturb();
     trouble_ = seen.status().ToString();
   } else if (*seen) {
-    Post(RecordRead{std::move(**seen), begun});
+    Post(RecordRead{std::move(**seen), begun, {}, told});
     Heed(begun.mono);
   } else {
     Pass();
@@ -104,6 +105,7 @@ void NodeAgent::Heed(MonoTime now) {
 
 void NodeAgent::Pass() {
   const Instant begun{host_.clock.Mono(), host_.clock.Wall()};
+  const bool told = written_ > 0;
   const auto pass = controller_->Pass(host_.request.job, MayAct());
   if (!pass.ok()) {
     pace_->Disturb();
@@ -114,7 +116,7 @@ void NodeAgent::Pass() {
                 pass->store_now);
   if (pass->trouble) pace_->Disturb();
   if (pass->changed) bell_.Notify();
-  Post(RecordRead{pass->job, begun, pass->store_now});
+  Post(RecordRead{pass->job, begun, pass->store_now, told});
   peers_.clear();
   for (const ReportSeen& seen : pass->reports) peers_.push_back(seen.report);
   Post(ReportsRead{peers_});

@@ -67,6 +67,7 @@ struct RecordRead {
   Job job;
   std::optional<Instant> at = {};          // before it was read; unset = just now
   std::optional<WallTime> store_now = {};  // then, by the clock of the record's times
+  bool told = true;  // a report of this node was in the store before it was read
 };
 struct ReportsRead {
   std::vector<NodeReport> reports;
@@ -257,6 +258,7 @@ class Supervisor {
   Attempt attempt_;                     // as last read, valid from Waiting on
   int64_t rev_ = 0;                     // of the newest record read
   std::optional<Instant> record_at_;    // when that was
+  bool told_ = false;                   // RecordRead::told, once it was so
   MonoTime still_since_;                // since when it has been read without a change
   int finished_attempt_ = 0;            // newest that this agent reported Ended
   bool must_leave_ = false;             // launch closed or job over

@@ -26,6 +26,7 @@ void Supervisor::On(const RecordRead& event, Instant now, Actions& out) {
   }
   rev_ = job.rev;
   record_at_ = event.at.value_or(now);
+  told_ = told_ || event.told;
   if (job.cancel && !cancelled_ && !BugIsOn("cancel-forgotten")) cancelled_ = now.mono;
   const Launch* launch = FindLaunch(job, config_.launch);
   earlier_run_ms_ = 0;
@@ -220,6 +221,10 @@ void Supervisor::TryStart(Instant now, Actions& out) {
   for (const std::string& address : addresses) {
     if (address.empty()) return;
   }
+  // Until somebody can have read of this node, its launch may be given up as one whose machine
+  // never came, by who has told it so in the record: that is to be read first (seed 4000117480). A
+  // pass follows the report.
+  if (!told_) return;
   if (!RecordIsFresh(now)) {
     out.push_back(Hurry{});  // the reports that come with the record bring us back here
     return;

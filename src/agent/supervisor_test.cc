@@ -92,6 +92,23 @@ TEST(SupervisorTest, NothingStartsOnARecordOfLongAgo) {
   n.Reads().On(ReportsRead{}).Does("start 1-0 127.0.0.2:29500");
 }
 
+// Seed 4000117480 of the simulator: its first report was on its way for fifteen seconds, and its
+// launch was given up as that of a machine which never came.
+TEST(SupervisorTest, NothingStartsBeforeTheRecordWasReadWithItsReportInTheStore) {
+  Node n;
+  Opens(1, {kLaunch}, AttemptState::kStaging)(n.job);
+  const auto reads = [&](bool told) {
+    ++n.job.rev;
+    n.On(RecordRead{n.job, {}, {}, told});
+  };
+  reads(false);
+  n.On(ClaimAnswered{1, ClaimOutcome::kWon, {}}).On(Staged(1)).Forget();
+  reads(false);
+  n.On(ReportsRead{}).Does("");
+  reads(true);
+  n.On(ReportsRead{}).Does("start 1-0 127.0.0.2:29500");
+}
+
 TEST(SupervisorTest, OthersTakeThePortOfRankZero) {
   Node n;
   n.job.launches.push_back({});

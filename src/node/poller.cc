@@ -79,12 +79,13 @@ void Poller::Look(bool rung) {
   if (rung) pace_.Disturb();
   const Instant begun{clock_.Mono(), clock_.Wall()};
   if (pace_.Whole(begun.mono)) return Pass();
+  const bool told = reports_.AnyWritten();
   auto seen = controller_.Glance(job_);
   if (!seen.ok()) return Failed(seen.status());
   ledger_watch_.Otherwise();
   if (!*seen) return Pass();
   Told(Status::Ok());
-  post_(RecordRead{std::move(**seen), begun});
+  post_(RecordRead{std::move(**seen), begun, {}, told});
   Heed(begun.mono);
 }
 
@@ -106,6 +107,7 @@ void Poller::Heed(MonoTime now) {
 
 void Poller::Pass() {
   const Instant begun{clock_.Mono(), clock_.Wall()};
+  const bool told = reports_.AnyWritten();
   const auto pass = controller_.Pass(job_, act_);
   if (!pass.ok()) return Failed(pass.status());
   ledger_watch_.Otherwise();
@@ -116,7 +118,7 @@ void Poller::Pass() {
   Told(pass->trouble && !pass->trouble->transient() ? *pass->trouble : Status::Ok());
   if (pass->changed) bell_.Ring();  // what follows from it should not wait for the next turn
   // Each time, also when nothing changed: a supervisor that was busy looks at it when it is done.
-  post_(RecordRead{pass->job, begun, pass->store_now});
+  post_(RecordRead{pass->job, begun, pass->store_now, told});
   peers_.clear();
   for (const ReportSeen& seen : pass->reports) peers_.push_back(seen.report);
   post_(ReportsRead{peers_});

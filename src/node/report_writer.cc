@@ -58,6 +58,11 @@ bool ReportWriter::Tried() {
   return written_ >= all;
 }
 
+bool ReportWriter::AnyWritten() {
+  const std::lock_guard lock(mutex_);
+  return written_ > 0;
+}
+
 bool ReportWriter::Settle(Duration within) {
   std::unique_lock lock(mutex_);
   return changed_.wait_for(lock, Of(within), [&] { return written_ >= published_; });

@@ -33,6 +33,8 @@ class ReportWriter {
   void Refresh(const NodeReport& report, bool publishes);
   // Blocks until what was published before has been tried once. False: the store has not taken it.
   bool Tried();
+  // Some report of this node's is in the store.
+  bool AnyWritten();
   // Blocks until the last report given to Publish is in the store, at most `within`.
   bool Settle(Duration within);
 

@@ -160,6 +160,23 @@ TEST(Keeper, TheLastStepIsProvenThoughALockWasTakenFromIt) {
   EXPECT_EQ(bench.Restored().count("step-3/a.pt"), 1u);
 }
 
+// It saves once more when it is told to end, clears the step away first, and is killed at that.
+TEST(Keeper, AKillWhileTheNewestStepIsClearedAwayLeavesItOut) {
+  Bench bench;
+  for (int step = 1; step <= 5; ++step) {
+    const std::string unit = "step-" + std::to_string(step);
+    bench.files.Write(unit + "/a.pt", Whole("a", step));
+    bench.files.Write(unit + "/b.pt", Whole("b", step));
+    bench.Run(step < 5 ? Duration::Seconds(5) : Duration::Ms(300));
+  }
+  bench.files.Delete("step-5/a.pt");
+  bench.Run(Duration::Ms(100));
+  bench.End(0, 9, true);
+  const Contents restored = bench.Restored();
+  EXPECT_EQ(restored.count("step-5/b.pt"), 0u) << "half of it is gone";
+  EXPECT_EQ(restored.count("step-4/a.pt"), 1u);
+}
+
 TEST(Keeper, ACleanEndLeavesOutAnOldStepThatWasBeingClearedAway) {
   Bench bench;
   bench.files.Write("step-1/a.pt", Whole("a", 1));

@@ -187,8 +187,8 @@ int RunAgent(const std::string& dir) {
         return provider;
       },
       clock, [&] { return (*local)->host(); });
-  // A machine of one cloud has no rights in another, and needs none.
-  if (CloudNode::IsOne(dir)) controller.AsksOnly(request.ask.place.provider);
+  // A machine of one provider has no rights at another, and needs none.
+  controller.AsksOnly(request.ask.place.provider);
   // Slurm holds what it has granted, and a cloud's machine is the job's alone.
   TaskLimiter limiter;
   TaskLimiter* limits = platform.shared ? &limiter : nullptr;

@@ -106,8 +106,7 @@ bool SomeCame(const Job& job, const Request& request) {
   };
   // Its nodes have said so, though nobody has listed them yet (seed 3100009595).
   const auto trained = [&](const Attempt& attempt) {
-    const bool begun =
-        attempt.state == AttemptState::kRunning || attempt.state == AttemptState::kDraining;
+    const bool begun = attempt.running.has_value() || attempt.state == AttemptState::kDraining;
     return begun && std::all_of(attempt.launches.begin(), attempt.launches.end(), [&](int number) {
              const Launch* const launch = FindLaunch(job, number);
              return launch != nullptr && launch->request >= from;

@@ -210,6 +210,15 @@ TEST(PlacesTest, AJobThatHasNotBegunIsItsSubmittersToPlace) {
   EXPECT_EQ(ProviderOfLaunch(s, 1), "ec2");
 }
 
+TEST(PlacesTest, ThePlaceThatDoesNotAnswerIsNoOther) {
+  Story s = HereOrThere();
+  s.See(Withhold(2), IsGone(1)).Pass(2);
+  EXPECT_EQ(ProviderOfLaunch(s, 2), "local");
+  s.seen.places[1].known = false;
+  s.See(After(620)).Pass(2);
+  EXPECT_EQ(s.job.launches.size(), 2U) << "there is no other that may be asked from here";
+}
+
 TEST(PlacesTest, WhatNobodySendsIsAskedForWhereItMay) {
   Story s = HereOrThere();
   s.See(MayAskAnywhere(), Withhold(2), IsGone(1)).Pass(2);

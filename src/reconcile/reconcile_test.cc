@@ -401,6 +401,20 @@ TEST(ReconcileTest, WhatHasReportedHasComeThoughNobodyHasListedIt) {
   EXPECT_FALSE(s.job.requests[1].refusal->final);
 }
 
+// The same of one that has ended since, of machines that nobody may list.
+TEST(ReconcileTest, WhatHasTrainedHasHadMachinesAlsoOnceItHasEnded) {
+  Story s = Running();
+  s.job.launches[0].instance_id.clear();
+  s.seen.machines.clear();
+  s.seen.places[0].known = false;
+  s.See(Outcome(2, No(RefusalClass::kDenied)), NoticeOf(1, 0, 120));
+  s.See(End(1, 0, EndReason::kInterrupted)).Pass(3);
+  ASSERT_EQ(s.job.requests.size(), 2U);
+  ASSERT_TRUE(s.job.requests[1].refusal.has_value());
+  EXPECT_FALSE(s.job.requests[1].refusal->final);
+  EXPECT_FALSE(IsFinal(s.job.state));
+}
+
 TEST(ReconcileTest, ARefusedSuccessorIsNotAskedForAgainAndAgain) {
   Story s = Running();
   s.See(NoticeOf(1, 0, 120)).Pass();

@@ -85,7 +85,8 @@ Placement PlaceFor(const Pass& pass, std::vector<int>* launches) {
   const std::vector<Offer> all = OffersOf(pass);
   const std::vector<Offer> here_only = OffersHere(pass);
   Placement anywhere = ChoosePlace(here_only, job.requests, pass.seen.now);
-  if (here_only.size() < all.size() && !anywhere.barred) anywhere.reason = kOfThose;
+  const bool plain = anywhere.reason.empty() || anywhere.reason == "the first choice";
+  if (here_only.size() < all.size() && !anywhere.barred && plain) anywhere.reason = kOfThose;
   const auto kept = std::find_if(launches->begin(), launches->end(), [](int n) { return n != 0; });
   if (kept == launches->end() || BugIsOn("gang-scattered")) return anywhere;
   const Place& here = stoker::RequestOf(job, *FindLaunch(job, *kept)).ask.place;
@@ -165,9 +166,11 @@ bool GoesElsewhere(Pass& pass, const Launch& launch) {
   } else if (IsAskedSince(*request) && !BugIsOn("answer-is-old")) {
     return false;
   }
-  if (!IsBetterElsewhere(judged, OffersHere(pass), pass.job().requests, pass.seen.now)) {
-    return false;
-  }
+  // By what is judged now, that very place is none that is free.
+  std::vector<Request> past = pass.job().requests;
+  const auto same = [&](const Request& one) { return one.number == judged.number; };
+  std::replace_if(past.begin(), past.end(), same, judged);
+  if (!IsBetterElsewhere(judged, OffersHere(pass), past, pass.seen.now)) return false;
   request->refusal = judged.refusal;
   return true;
 }

@@ -169,7 +169,25 @@ bool CheckpointPlan::WasSaved(const std::string& unit) const {
     newest = newest &&
              (WithoutNumbers(top) != WithoutNumbers(unit) || LastNumber(top) <= LastNumber(unit));
   }
-  return Numbered(unit) ? newest : clean_ && changed;
+  return Numbered(unit) ? newest && (clean_ || HasWhatASisterHas(unit)) : clean_ && changed;
+}
+
+// Killed while it cleared its newest step away, a program leaves a rest that a step which was kept
+// has more than; a lock or a working name is in none of these.
+bool CheckpointPlan::HasWhatASisterHas(const std::string& unit) const {
+  std::map<std::string, std::set<std::string>> roles;  // by unit
+  for (const auto& [path, file] : files_) {
+    const std::string top = TopOf(path);
+    if (!IsStream(path) && WithoutNumbers(top) == WithoutNumbers(unit)) {
+      roles[top].insert(RoleOf(path));
+    }
+  }
+  const std::set<std::string>& own = roles[unit];
+  return std::any_of(roles.begin(), roles.end(), [&](const auto& sister) {
+    const std::set<std::string>& has = sister.second;
+    return sister.first != unit && !NeverTaken(sister.first) &&
+           std::includes(own.begin(), own.end(), has.begin(), has.end());
+  });
 }
 
 bool CheckpointPlan::Complete(const Cycle& cycle, const Cycle& model) const {

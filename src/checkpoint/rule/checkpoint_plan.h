@@ -153,6 +153,7 @@ class CheckpointPlan {
   bool NeverTaken(const std::string& unit) const { return taken_units_.count(unit) == 0; }
   bool Numbered(const std::string& unit) const;
   bool WasSaved(const std::string& unit) const;
+  bool HasWhatASisterHas(const std::string& unit) const;
   bool Doubtful(const std::string& path, const File& file) const;
   bool Complete(const Cycle& cycle, const Cycle& model) const;
   bool StepsAreSaves(const std::string& unit, const std::set<std::string>& shape) const;

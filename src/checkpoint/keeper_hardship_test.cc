@@ -158,5 +158,87 @@ TEST(KeeperHardship, WhoSavesAsUsualIsNotTalkedAbout) {
   EXPECT_EQ(bench.keeper->commits(), 20);
 }
 
+TEST(KeeperHardship, ADiskThatWasFullTaints) {
+  Bench bench;
+  bench.files.Write("checkpoint.pt", WholeText("model", 1));
+  bench.Run(Duration::Seconds(3));
+  bench.files.disk_full = true;
+  bench.files.Write("checkpoint.pt", WholeText("torn", 2));
+  bench.Run(Duration::Ms(100));
+  bench.files.disk_full = false;
+  bench.Run(Duration::Seconds(10));
+  EXPECT_EQ(bench.Restored(), (Contents{{"checkpoint.pt", WholeText("model", 1)}}));
+}
+
+// Seed 12835 of the simulator: a write was refused, then there was room before the file was closed.
+TEST(KeeperHardship, ADiskThatWasFullWhenAFileWasBegunTaints) {
+  Bench bench;
+  bench.files.disk_full = true;
+  bench.files.Open("checkpoint.pt");
+  bench.files.disk_full = false;
+  bench.files.Close("checkpoint.pt", "half");
+  bench.Run(Duration::Seconds(10));
+  EXPECT_EQ(bench.Restored(), Contents{});
+}
+
+// Seed 80849: the disk refused all of one file, of which nothing is heard, and took the other.
+TEST(KeeperHardship, WhatWasWrittenSoonAfterADiskWasFullIsDoubted) {
+  Bench bench;
+  const auto step = [&](int number, bool both) {
+    if (both) bench.files.Write("model.pt", WholeText("model", number));
+    bench.files.Write("optim.pt", WholeText("optim", number));
+    bench.Run(Duration::Seconds(5));
+  };
+  step(1, true);
+  step(2, true);
+  bench.files.disk_full = true;
+  bench.Run(Duration::Seconds(4));
+  bench.files.disk_full = false;
+  step(3, false);
+  EXPECT_EQ(bench.Restored(),
+            (Contents{{"model.pt", WholeText("model", 2)}, {"optim.pt", WholeText("optim", 2)}}));
+  bench.Run(Duration::Seconds(10));
+  step(4, true);
+  EXPECT_EQ(bench.Restored(),
+            (Contents{{"model.pt", WholeText("model", 4)}, {"optim.pt", WholeText("optim", 4)}}));
+}
+
+TEST(KeeperHardship, ADiskFullAtTheEndStillComesToAnEnd) {
+  for (const int writes : {1, 3, 5, 8}) {
+    for (const bool late : {false, true}) {
+      Bench bench;
+      for (int step = 1; step <= writes; ++step) {
+        bench.files.Open("checkpoint.pt");
+        bench.Run(Duration::Ms(100));
+        bench.files.Close("checkpoint.pt", WholeText("model", step));
+        bench.Run(Duration::Ms(300));
+      }
+      bench.files.Open("checkpoint.pt");
+      bench.Run(Duration::Ms(50));
+      bench.files.disk_full = true;
+      bench.files.Close("checkpoint.pt", "half");
+      if (late) bench.Run(Duration::Seconds(3));
+      bench.End(1);
+      EXPECT_TRUE(bench.keeper->Finished()) << writes;
+      const Contents restored = bench.Restored();
+      if (!restored.empty()) {
+        EXPECT_EQ(restored.at("checkpoint.pt").substr(0, 5), "model");
+      }
+    }
+  }
+}
+
+TEST(KeeperHardship, WhatSettledWhileTheDiskWasFullForCopiesIsStillTakenAfterTheEnd) {
+  Bench bench;
+  bench.files.Write("checkpoint.pt", WholeText("model", 1));
+  bench.files.take_fails = Status(Code::kNoSpace, "no room for a copy");
+  bench.Run(Duration::Seconds(10));
+  EXPECT_NE(bench.keeper->trouble(), "");
+  bench.files.take_fails = Status::Ok();
+  bench.files.Kill();
+  bench.End(0, 9);
+  EXPECT_EQ(bench.Restored(), (Contents{{"checkpoint.pt", WholeText("model", 1)}}));
+}
+
 }  // namespace
 }  // namespace stoker::test

@@ -128,69 +128,6 @@ TEST(Keeper, WhatACleanEndLeavesCountsAlsoIfNoHintOfItHasCome) {
   EXPECT_EQ(held.Restored(), Contents()) << "something that it left behind writes it";
 }
 
-// A lock, or a name that Orbax gave its folder while it wrote: gone a moment before the end.
-TEST(Keeper, ACleanEndSettlesWhatALockWasTakenFrom) {
-  for (const std::string unit : {"step-2", "model"}) {
-    Bench bench;
-    bench.files.Write("step-1/a.pt", Whole("a", 1));
-    bench.Run(Duration::Seconds(3));
-    bench.files.Write(unit + "/a.pt", Whole("a", 2));
-    bench.files.Write(unit + "/lock", "");
-    bench.Run(Duration::Ms(300));
-    bench.files.Delete(unit + "/lock");
-    bench.Run(Duration::Ms(300));
-    bench.End(0);
-    EXPECT_EQ(bench.Restored(),
-              (Contents{{"step-1/a.pt", Whole("a", 1)}, {unit + "/a.pt", Whole("a", 2)}}))
-        << unit;
-  }
-}
-
-// Told to end, a program saves, and leaves with an error: so does one with Orbax.
-TEST(Keeper, TheLastStepIsProvenThoughALockWasTakenFromIt) {
-  Bench bench;
-  for (int step = 1; step <= 3; ++step) {
-    const std::string unit = "step-" + std::to_string(step);
-    bench.files.Write(unit + "/a.pt", Whole("a", step));
-    bench.files.Write(unit + "/lock", "");
-    bench.files.Delete(unit + "/lock");
-    bench.Run(step < 3 ? Duration::Seconds(5) : Duration::Ms(300));
-  }
-  bench.End(1, 0, true);
-  EXPECT_EQ(bench.Restored().count("step-3/a.pt"), 1u);
-}
-
-// It saves once more when it is told to end, clears the step away first, and is killed at that.
-TEST(Keeper, AKillWhileTheNewestStepIsClearedAwayLeavesItOut) {
-  Bench bench;
-  for (int step = 1; step <= 5; ++step) {
-    const std::string unit = "step-" + std::to_string(step);
-    bench.files.Write(unit + "/a.pt", Whole("a", step));
-    bench.files.Write(unit + "/b.pt", Whole("b", step));
-    bench.Run(step < 5 ? Duration::Seconds(5) : Duration::Ms(300));
-  }
-  bench.files.Delete("step-5/a.pt");
-  bench.Run(Duration::Ms(100));
-  bench.End(0, 9, true);
-  const Contents restored = bench.Restored();
-  EXPECT_EQ(restored.count("step-5/b.pt"), 0u) << "half of it is gone";
-  EXPECT_EQ(restored.count("step-4/a.pt"), 1u);
-}
-
-TEST(Keeper, ACleanEndLeavesOutAnOldStepThatWasBeingClearedAway) {
-  Bench bench;
-  bench.files.Write("step-1/a.pt", Whole("a", 1));
-  bench.files.Write("step-1/b.pt", Whole("b", 1));
-  bench.Run(Duration::Seconds(3));
-  bench.files.Write("step-2/a.pt", Whole("a", 2));
-  bench.files.Write("step-2/b.pt", Whole("b", 2));
-  bench.files.Delete("step-1/a.pt");
-  bench.Run(Duration::Ms(300));
-  bench.End(0);
-  EXPECT_EQ(bench.Restored(),
-            (Contents{{"step-2/a.pt", Whole("a", 2)}, {"step-2/b.pt", Whole("b", 2)}}));
-}
-
 TEST(Keeper, ACleanEndAfterASignalProvesNothingByItself) {
   Bench bench;
   bench.files.Write("a.pt", Whole("a", 1));
@@ -262,51 +199,6 @@ TEST(Keeper, AFileWrittenInSeveralGoesIsNotTakenBetweenThem) {
   EXPECT_GE(bench.keeper->commits(), 2);
 }
 
-TEST(Keeper, ADiskThatWasFullTaints) {
-  Bench bench;
-  bench.files.Write("checkpoint.pt", Whole("model", 1));
-  bench.Run(Duration::Seconds(3));
-  bench.files.disk_full = true;
-  bench.files.Write("checkpoint.pt", Whole("torn", 2));
-  bench.Run(Duration::Ms(100));
-  bench.files.disk_full = false;
-  bench.Run(Duration::Seconds(10));
-  EXPECT_EQ(bench.Restored(), (Contents{{"checkpoint.pt", Whole("model", 1)}}));
-}
-
-// Seed 12835 of the simulator: a write was refused, then there was room before the file was closed.
-TEST(Keeper, ADiskThatWasFullWhenAFileWasBegunTaints) {
-  Bench bench;
-  bench.files.disk_full = true;
-  bench.files.Open("checkpoint.pt");
-  bench.files.disk_full = false;
-  bench.files.Close("checkpoint.pt", "half");
-  bench.Run(Duration::Seconds(10));
-  EXPECT_EQ(bench.Restored(), Contents{});
-}
-
-// Seed 80849: the disk refused all of one file, of which nothing is heard, and took the other.
-TEST(Keeper, WhatWasWrittenSoonAfterADiskWasFullIsDoubted) {
-  Bench bench;
-  const auto step = [&](int number, bool both) {
-    if (both) bench.files.Write("model.pt", Whole("model", number));
-    bench.files.Write("optim.pt", Whole("optim", number));
-    bench.Run(Duration::Seconds(5));
-  };
-  step(1, true);
-  step(2, true);
-  bench.files.disk_full = true;
-  bench.Run(Duration::Seconds(4));
-  bench.files.disk_full = false;
-  step(3, false);
-  EXPECT_EQ(bench.Restored(),
-            (Contents{{"model.pt", Whole("model", 2)}, {"optim.pt", Whole("optim", 2)}}));
-  bench.Run(Duration::Seconds(10));
-  step(4, true);
-  EXPECT_EQ(bench.Restored(),
-            (Contents{{"model.pt", Whole("model", 4)}, {"optim.pt", Whole("optim", 4)}}));
-}
-
 // Seed 191946: the same bytes once more would have been the checkpoint to fall back on.
 TEST(Keeper, AFileThatWasOnlyTouchedIsNoCheckpoint) {
   Bench bench;
@@ -318,31 +210,6 @@ TEST(Keeper, AFileThatWasOnlyTouchedIsNoCheckpoint) {
   bench.files.Write("checkpoint.pt", Whole("model", 2));
   bench.Run(Duration::Seconds(5));
   EXPECT_EQ(bench.keeper->commits(), 2);
-}
-
-TEST(Keeper, ADiskFullAtTheEndStillComesToAnEnd) {
-  for (const int writes : {1, 3, 5, 8}) {
-    for (const bool late : {false, true}) {
-      Bench bench;
-      for (int step = 1; step <= writes; ++step) {
-        bench.files.Open("checkpoint.pt");
-        bench.Run(Duration::Ms(100));
-        bench.files.Close("checkpoint.pt", Whole("model", step));
-        bench.Run(Duration::Ms(300));
-      }
-      bench.files.Open("checkpoint.pt");
-      bench.Run(Duration::Ms(50));
-      bench.files.disk_full = true;
-      bench.files.Close("checkpoint.pt", "half");
-      if (late) bench.Run(Duration::Seconds(3));
-      bench.End(1);
-      EXPECT_TRUE(bench.keeper->Finished()) << writes;
-      const Contents restored = bench.Restored();
-      if (!restored.empty()) {
-        EXPECT_EQ(restored.at("checkpoint.pt").substr(0, 5), "model");
-      }
-    }
-  }
 }
 
 TEST(Keeper, AFileCutShortIsNotTrusted) {
@@ -655,18 +522,6 @@ TEST(Keeper, UnderANoticeAsManyAgainAreLeftAndACleanEndClearsThem) {
   const auto all = ListCheckpoints(bench.store, "job");
   ASSERT_EQ(all->size(), 3u);
   EXPECT_EQ((*all)[0].id, "1-13");
-}
-
-TEST(Keeper, WhatSettledWhileTheDiskWasFullForCopiesIsStillTakenAfterTheEnd) {
-  Bench bench;
-  bench.files.Write("checkpoint.pt", Whole("model", 1));
-  bench.files.take_fails = Status(Code::kNoSpace, "no room for a copy");
-  bench.Run(Duration::Seconds(10));
-  EXPECT_NE(bench.keeper->trouble(), "");
-  bench.files.take_fails = Status::Ok();
-  bench.files.Kill();
-  bench.End(0, 9);
-  EXPECT_EQ(bench.Restored(), (Contents{{"checkpoint.pt", Whole("model", 1)}}));
 }
 
 TEST(Keeper, RestoredFilesAreNotUploadedAgain) {

@@ -2,7 +2,7 @@
 // What keeps a node in touch: its report, its passes over the job, the platform's notice.
 #include <algorithm>
 
-#include "ledger/read_again.h"
+#include "agent/heed.h"
 #include "ledger/reports.h"
 #include "sim/node/node_agent.h"
 
@@ -84,23 +84,14 @@ void NodeAgent::Look(bool rung) {
   }
 }
 
-// As in node/poller.cc.
 void NodeAgent::Heed(MonoTime now) {
-  const std::vector<LookPace::Slot> slots = pace_->Heeds(now);
-  for (const LookPace::Slot& slot : slots) {
-    const auto read = ReadReport(*ledger_, host_.request.job, slot.attempt, slot.rank);
-    const bool none = read.status().Is(Code::kNotFound) || MayBeMomentary(read.status());
-    if (!read.ok() && !none) {
-      pace_->Disturb();
-      trouble_ = read.status().ToString();
-      return;
-    }
-    pace_->Heard(now, slot, read.ok() ? std::optional(*read) : std::nullopt);
-    for (NodeReport& peer : peers_) {
-      if (read.ok() && peer.attempt == slot.attempt && peer.rank == slot.rank) peer = *read;
-    }
+  const auto heard = HeedLookouts(*ledger_, host_.request.job, now, *pace_, &peers_);
+  if (!heard.ok()) {
+    pace_->Disturb();
+    trouble_ = heard.status().ToString();
+  } else if (*heard) {
+    Post(ReportsRead{peers_});
   }
-  if (!slots.empty()) Post(ReportsRead{peers_});
 }
 
 void NodeAgent::Pass() {

@@ -17,6 +17,8 @@ constexpr Duration kQuietPoll = Duration::Seconds(5);
 constexpr int kPeersGlance = 2;
 // One look at a job in so many parts of StoreTraits::look, and so many of its nodes in turn.
 constexpr int kLookouts = 2;
+// Later than this, and it is not given up by anybody who looks (recovery: controller).
+constexpr Duration kLeftToOthers = Duration::Minutes(5);
 
 bool Has(const std::vector<int>& launches, int number) {
   return std::find(launches.begin(), launches.end(), number) != launches.end();
@@ -104,7 +106,9 @@ void LookPace::Looked(MonoTime begun, const Job& job, const std::vector<ReportSe
 }
 
 // A node that is late is no lookout. Who looks, looks often until it is heard of again or given up;
-// who heeds others, leaves that to them.
+// who heeds others, leaves that to them. Where a node hears of none but itself, it is the store
+// that takes no reports: the first two alone look often then. And nobody does for a node that is
+// late for so long that whoever may give it up does not look.
 void LookPace::ShareLooks(MonoTime begun, const Job& job, const std::vector<ReportSeen>& reports,
                           std::optional<WallTime> store_now) {
   heeded_.clear();
@@ -116,11 +120,18 @@ void LookPace::ShareLooks(MonoTime begun, const Job& job, const std::vector<Repo
   Turn turn{0, 0};
   bool looks = launch_ == 0;
   bool late = false;
+  bool first = launch_ == 0;
+  bool others = false;
+  int rank = 0;
   for (const ReportSeen* seen : Training(job.attempts.back(), reports)) {
     const NodeReport& report = seen->report;
-    late = late || IsLate(*seen);
+    const bool own = report.launch == launch_;
+    first = first || (own && rank < kLookouts);
+    ++rank;
+    late = late || (IsLate(*seen) && seen->age < kLeftToOthers);
+    others = others || (!own && !IsLate(*seen));
     if (IsLate(*seen) || turn.of == kLookouts) continue;
-    if (report.launch == launch_) {
+    if (own) {
       looks = true;
       turn.index = turn.of;
     }
@@ -131,7 +142,7 @@ void LookPace::ShareLooks(MonoTime begun, const Job& job, const std::vector<Repo
   next_.reset();
   if (!looks && !heeded_.empty()) return;
   heeded_.clear();
-  undisturbed_ = !late;
+  undisturbed_ = !late || (!first && !others);
   next_ = Next(begun, turn, job, store_now);
 }
 

@@ -368,6 +368,20 @@ TEST(LookPace, AReportIsLateFromHalfATimeMoreThanOneTakes) {
 }
 
 // Nobody reports any more, and all machines are as they are until their time is over.
+// A store that can be read and takes nothing: each node sees all the others late.
+TEST(LookPace, WhereAllAreLateTheFirstTwoAloneLookOften) {
+  for (const int64_t age : {60, 290, 310}) {
+    Trains five(5);
+    for (ReportSeen& seen : five.reports) seen.age = Duration::Seconds(age);
+    for (int launch = 1; launch <= 5; ++launch) {
+      LookPace pace(Bucket(), launch);
+      pace.Looked(kStart, five.job, five.reports, five.machines, false);
+      EXPECT_EQ(pace.Whole(kStart), launch <= 2 && age < 300) << launch << ", " << age << " s";
+      EXPECT_TRUE(pace.Whole(kStart + Duration::Seconds(30))) << "nobody else may";
+    }
+  }
+}
+
 TEST(LookPace, MachinesThatAreKeptAreLookedAtInTurn) {
   for (const int nodes : {1, 2, 64}) {
     Played job(nodes);

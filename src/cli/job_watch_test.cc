@@ -5,11 +5,8 @@
 
 #include <string>
 
-#include "base/digest.h"
-#include "ledger/records.h"
-#include "ledger/reports.h"
-#include "spec/print.h"
 #include "test/contract/ledger_kit.h"
+#include "test/contract/training_job.h"
 
 namespace stoker::cli {
 namespace {
@@ -20,47 +17,15 @@ constexpr char kJob[] = "job1";
 class Watched {
  public:
   explicit Watched(int nodes) : nodes_(nodes) {
-    JobSpec spec;
-    spec.name = "train";
-    spec.run = "true";
-    spec.num_nodes = nodes;
-    const std::string text = PrintJobSpec(spec);
-    Job job = kit_.MakeJob(kJob, "train");
-    job.num_nodes = nodes;
-    job.spec_digest = Sha256Hex(text);
-    job.state = JobState::kRunning;
+    Job job = TrainingJob(kJob, nodes, kit_.clock.Wall());
     job.host = "another";  // whose machines nobody here asks for
-    Request request;
-    request.number = 1;
-    Attempt attempt;
-    attempt.number = 1;
-    attempt.state = AttemptState::kRunning;
-    for (int slot = 0; slot < nodes; ++slot) {
-      request.slots.push_back(slot);
-      Launch launch;
-      launch.number = slot + 1;
-      launch.slot = slot;
-      launch.request = 1;
-      launch.index = slot;
-      job.launches.push_back(launch);
-      attempt.launches.push_back(launch.number);
-    }
-    job.requests.push_back(request);
-    job.attempts.push_back(attempt);
-    EXPECT_TRUE(CreateJob(*kit_.ledger, job, text).ok());
+    CreateTrainingJob(*kit_.ledger, job);
   }
 
   void Report() {
     ++seq_;
     for (int rank = 0; rank < nodes_; ++rank) {
-      NodeReport report;
-      report.job = kJob;
-      report.attempt = 1;
-      report.rank = rank;
-      report.launch = rank + 1;
-      report.phase = NodePhase::kRunning;
-      report.seq = seq_;
-      EXPECT_TRUE(WriteReport(*kit_.ledger, report).ok());
+      EXPECT_TRUE(WriteReport(*kit_.ledger, TrainingReport(kJob, rank, seq_)).ok());
     }
   }
 

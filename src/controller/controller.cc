@@ -353,7 +353,7 @@ bool Controller::IsHere(const Job& job) const {
 }
 
 bool Controller::IsLeftToOthers(const std::string& provider) const {
-  if (!asks_only_.empty() && provider != asks_only_) return true;
+  if (!MayAsk(provider)) return true;
   const auto found = providers_(provider);
   return found.ok() && *found == nullptr;
 }
@@ -365,8 +365,7 @@ bool Controller::IsOthers(const Job& job, const std::string& provider) const {
 Result<Provider*> Controller::ProviderOf(const Job& job, const std::string& name) const {
   if (!IsOthers(job, name)) {
     STOKER_ASSIGN(Provider* const provider, providers_(name));
-    const bool left = !asks_only_.empty() && name != asks_only_;
-    if (provider != nullptr && !left) return provider;
+    if (provider != nullptr && MayAsk(name)) return provider;
     return Status(Code::kUnavailable,
                   Spelled(name) + " is not asked for machines from here: another computer does it");
   }

@@ -86,6 +86,9 @@ class Controller {
   };
 
   bool IsHere(const Job& job) const;
+  bool MayAsk(const std::string& provider) const {
+    return asks_only_.empty() || provider == asks_only_;
+  }
   bool IsLeftToOthers(const std::string& provider) const;
   // Its local machines are another computer's, which cannot be seen from here.
   bool IsOthers(const Job& job, const std::string& provider) const;

@@ -11,14 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "agent/heed.h"
 #include "agent/look_pace.h"
-#include "base/digest.h"
 #include "controller/controller.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
-#include "spec/print.h"
 #include "store/forwarding.h"
 #include "test/contract/ledger_kit.h"
+#include "test/contract/training_job.h"
 
 namespace stoker {
 namespace {
@@ -61,50 +61,23 @@ class Machines : public Provider {
 class Gang {
  public:
   Gang(int nodes, Duration phase) {
-    JobSpec spec;
-    spec.name = "train";
-    spec.run = "true";
-    spec.num_nodes = nodes;
-    const std::string text = PrintJobSpec(spec);
-    Job job;
-    job.id = kJob;
-    job.name = "train";
-    job.num_nodes = nodes;
-    job.spec_digest = Sha256Hex(text);
-    job.created = clock_.Wall();
-    job.state = JobState::kRunning;
-    Request request;
-    request.number = 1;
+    Job job = TrainingJob(kJob, nodes, clock_.Wall());
+    Request& request = job.requests.front();
     request.token = "token";
     request.opened = clock_.Wall();
     request.not_after = clock_.Wall() + kSendWithin;
-    Attempt attempt;
-    attempt.number = 1;
-    attempt.state = AttemptState::kRunning;
-    attempt.opened = clock_.Wall();
-    attempt.running = clock_.Wall();
-    for (int slot = 0; slot < nodes; ++slot) {
-      request.slots.push_back(slot);
-      Launch launch;
-      launch.number = slot + 1;
-      launch.slot = slot;
-      launch.request = 1;
-      launch.index = slot;
-      launch.instance_id = "i-" + std::to_string(slot);
-      job.launches.push_back(launch);
-      attempt.launches.push_back(launch.number);
+    for (Launch& launch : job.launches) {
+      launch.instance_id = "i-" + std::to_string(launch.slot);
       InstanceSeen seen;
       seen.id = launch.instance_id;
       seen.token = request.token;
-      seen.index = slot;
+      seen.index = launch.index;
       seen.launch = launch.number;
       seen.job = kJob;
       seen.state = InstanceState::kRunning;
       machines_.seen.push_back(seen);
     }
-    job.requests.push_back(request);
-    job.attempts.push_back(attempt);
-    EXPECT_TRUE(CreateJob(*ledger_, job, text).ok());
+    CreateTrainingJob(*ledger_, job);
     for (int rank = 0; rank < nodes; ++rank) Add(rank, phase);
   }
 
@@ -168,15 +141,8 @@ class Gang {
 
   void Report(int rank) {
     Node& node = nodes_[static_cast<size_t>(rank)];
-    NodeReport report;
-    report.job = kJob;
-    report.attempt = 1;
-    report.rank = rank;
-    report.launch = rank + 1;
+    NodeReport report = TrainingReport(kJob, rank, ++node.seq);
     report.instance_id = "i-" + std::to_string(rank);
-    report.incarnation = "x";
-    report.phase = NodePhase::kRunning;
-    report.seq = ++node.seq;
     EXPECT_TRUE(WriteReport(*ledger_, report).ok());
     node.reported = clock_.Mono();
     node.report_due = clock_.Mono() + bucket_.traits().report;
@@ -191,9 +157,8 @@ class Gang {
       node.pace.Looked(now, pass->job, pass->reports, pass->machines, pass->changed,
                        pass->store_now);
     } else {
-      for (const LookPace::Slot& slot : node.pace.Heeds(now)) {
-        node.pace.Heard(now, slot, *ReadReport(*ledger_, kJob, slot.attempt, slot.rank));
-      }
+      std::vector<NodeReport> peers;
+      EXPECT_TRUE(HeedLookouts(*ledger_, kJob, now, node.pace, &peers).ok());
     }
     node.wakes = now + node.pace.Pause(now);
   }

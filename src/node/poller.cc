@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/poller.h"
 
-#include <optional>
-
+#include "agent/heed.h"
 #include "ledger/paths.h"
-#include "ledger/read_again.h"
-#include "ledger/reports.h"
 
 namespace stoker::node {
 Poller::Poller(Ledger& ledger, Controller& controller, Clock& clock, std::string job, int launch,
@@ -92,17 +89,9 @@ void Poller::Look(bool rung) {
 // Of the peers who look while this node does not. What they say keeps it there, too, where it has
 // completed and waits for the rest (agent/supervisor.h).
 void Poller::Heed(MonoTime now) {
-  const std::vector<LookPace::Slot> slots = pace_.Heeds(now);
-  for (const LookPace::Slot& slot : slots) {
-    const auto read = ReadReport(ledger_, job_, slot.attempt, slot.rank);
-    const bool none = read.status().Is(Code::kNotFound) || MayBeMomentary(read.status());
-    if (!read.ok() && !none) return Failed(read.status());
-    pace_.Heard(now, slot, read.ok() ? std::optional(*read) : std::nullopt);
-    for (NodeReport& peer : peers_) {
-      if (read.ok() && peer.attempt == slot.attempt && peer.rank == slot.rank) peer = *read;
-    }
-  }
-  if (!slots.empty()) post_(ReportsRead{peers_});
+  const auto heard = HeedLookouts(ledger_, job_, now, pace_, &peers_);
+  if (!heard.ok()) return Failed(heard.status());
+  if (*heard) post_(ReportsRead{peers_});
 }
 
 void Poller::Pass() {

@@ -15,15 +15,14 @@
 #include <thread>
 #include <vector>
 
-#include "base/digest.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
-#include "spec/print.h"
 #include "store/faulty.h"
 #include "store/forwarding.h"
 #include "store/memory_store.h"
 #include "sys/real_clock.h"
+#include "test/contract/training_job.h"
 
 namespace stoker::node {
 namespace {
@@ -71,50 +70,12 @@ class ForeignProvider : public Provider {
 class PollerTest : public testing::Test {
  protected:
   PollerTest() {
-    JobSpec spec;
-    spec.name = "train";
-    spec.run = "true";
-    spec.num_nodes = kNodes;
-    const std::string text = PrintJobSpec(spec);
-    Job job;
-    job.id = kJob;
-    job.name = "train";
-    job.num_nodes = kNodes;
-    job.spec_digest = Sha256Hex(text);
-    job.created = clock_.Wall();
-    job.state = JobState::kRunning;
-    Request request;
-    request.number = 1;
-    Attempt attempt;
-    attempt.number = 1;
-    attempt.state = AttemptState::kRunning;
-    attempt.running = clock_.Wall();
-    for (int slot = 0; slot < kNodes; ++slot) {
-      request.slots.push_back(slot);
-      Launch launch;
-      launch.number = slot + 1;
-      launch.slot = slot;
-      launch.request = 1;
-      launch.index = slot;
-      job.launches.push_back(launch);
-      attempt.launches.push_back(launch.number);
-    }
-    job.requests.push_back(request);
-    job.attempts.push_back(attempt);
-    EXPECT_TRUE(CreateJob(*ledger_, job, text).ok());
+    CreateTrainingJob(*ledger_, TrainingJob(kJob, kNodes, clock_.Wall()));
     for (int rank = 0; rank < kNodes; ++rank) Report(rank);
   }
 
   void Report(int rank) {
-    NodeReport report;
-    report.job = kJob;
-    report.attempt = 1;
-    report.rank = rank;
-    report.launch = rank + 1;
-    report.incarnation = "x";
-    report.phase = NodePhase::kRunning;
-    report.seq = ++seq_;
-    EXPECT_TRUE(WriteReport(*writes_, report).ok());
+    EXPECT_TRUE(WriteReport(*writes_, TrainingReport(kJob, rank, ++seq_)).ok());
   }
 
   // The node of rank 2, whose peers look.

@@ -136,11 +136,12 @@ Placement ChoosePlace(const std::vector<Offer>& offers, const std::vector<Reques
   }
   Placement chosen;
   chosen.ask = best->ask;
+  const std::string why = WhyNot(offers, past, *best, now);
+  chosen.barred = of_best.until.has_value();
+  chosen.first = why.empty() && !chosen.barred;
   if (offers.size() > 1) {
-    const std::string why = WhyNot(offers, past, *best, now);
     chosen.reason = why.empty() ? "the first choice" : CutText("not " + why, kMostReason);
   }
-  chosen.barred = of_best.until.has_value();
   if (!chosen.barred) return chosen;
   // The only one is asked at the pace of sends, unless its provider has said when.
   if (offers.size() > 1) {

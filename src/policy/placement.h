@@ -18,6 +18,7 @@ struct Placement {
   bool barred = false;  // so are all others: this is the one that is worth asking first
   // If so: when it is worth asking again. Unset where its pace of sends does.
   std::optional<WallTime> not_before;
+  bool first = false;  // not barred, and nothing that comes before it was left aside
   std::string reason;  // for people; "" where there is no choice
 };
 

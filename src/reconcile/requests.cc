@@ -85,8 +85,7 @@ Placement PlaceFor(const Pass& pass, std::vector<int>* launches) {
   const std::vector<Offer> all = OffersOf(pass);
   const std::vector<Offer> here_only = OffersHere(pass);
   Placement anywhere = ChoosePlace(here_only, job.requests, pass.seen.now);
-  const bool plain = anywhere.reason.empty() || anywhere.reason == "the first choice";
-  if (here_only.size() < all.size() && !anywhere.barred && plain) anywhere.reason = kOfThose;
+  if (here_only.size() < all.size() && anywhere.first) anywhere.reason = kOfThose;
   const auto kept = std::find_if(launches->begin(), launches->end(), [](int n) { return n != 0; });
   if (kept == launches->end() || BugIsOn("gang-scattered")) return anywhere;
   const Place& here = stoker::RequestOf(job, *FindLaunch(job, *kept)).ask.place;

@@ -59,7 +59,9 @@ class EverythingEnds : public Observer {
     if (closed == closed_.end()) return;
     // Whoever asked for it may have slept before that was sent (seed 500024272).
     const int64_t since = world_.now() - std::max({closed->second, could, machine.made_at});
-    if (since <= kLeftOver) return;
+    // Whoever may not seal its checkpoints tries so for ten minutes (seed 6000012442).
+    const bool refused = world_.Happened("refuse-checkpoints");
+    if (since <= kLeftOver + (refused ? kUnsealed : 0)) return;
     Breach(job, machine.id + " was left for " + std::to_string(since / 60'000) +
                     " min after its launch was closed");
   }
@@ -128,6 +130,7 @@ class EverythingEnds : public Observer {
   int64_t CouldBeEnded() const { return std::max(world_.plan().calm, world_.cloud().LastAway()); }
 
   static constexpr int64_t kLeftOver = 5 * 60'000;
+  static constexpr int64_t kUnsealed = 10 * 60'000;
   static constexpr int64_t kLongestStop = 30 * 60'000;  // more than it may be asked to start
 
   World& world_;

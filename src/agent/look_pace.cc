@@ -15,6 +15,9 @@ constexpr Duration kQuietPoll = Duration::Seconds(5);
 // With peers, glances are so much more frequent than alone: a failure of one must stop the others
 // soon.
 constexpr int kPeersGlance = 2;
+// A job of several nodes in which nothing has happened for so long waits for something, as for a
+// machine: its nodes take turns.
+constexpr Duration kWaits = Duration::Minutes(1);
 // One look at a job in so many parts of StoreTraits::look, and so many of its nodes in turn.
 constexpr int kLookouts = 2;
 // Later than this, and it is not given up by anybody who looks (recovery: controller).
@@ -33,17 +36,52 @@ bool Completed(const NodeReport& report) {
          report.end->reason == EndReason::kCompleted;
 }
 
-// Those nodes of `attempt` that train, by rank.
-std::vector<const ReportSeen*> Training(const Attempt& attempt,
-                                        const std::vector<ReportSeen>& reports) {
-  std::vector<const ReportSeen*> training(attempt.launches.size(), nullptr);
+// It trains, or will.
+bool IsAtWork(const NodeReport& report) {
+  return report.phase <= NodePhase::kRunning && !report.notice && !report.end;
+}
+
+// Nodes are waited for, and none has anything to say. Each still glances at the record, in which
+// all that ends the waiting is written.
+bool OnlyWaits(const Job& job, const std::vector<ReportSeen>& reports) {
+  if (IsFinal(job.state) || job.cancel || job.attempts.empty() || job.num_nodes <= 1) return false;
+  const Attempt& attempt = job.attempts.back();
+  if (attempt.state > AttemptState::kStaging || attempt.ending) return false;
+  for (const Attempt& other : job.attempts) {
+    if (&other != &attempt && other.state != AttemptState::kEnded) return false;
+  }
+  return std::all_of(reports.begin(), reports.end(), [&](const ReportSeen& seen) {
+    return seen.report.attempt != attempt.number || IsAtWork(seen.report);
+  });
+}
+
+// Who of a job that waits is there. Not the record: while no machine is to be had, others are asked
+// for in there, again and again.
+std::string NodesOf(const Job& job, const std::vector<ReportSeen>& reports,
+                    const std::vector<MachineSeen>& machines) {
+  std::string nodes;
+  for (const ReportSeen& seen : reports) {
+    if (!Has(job.attempts.back().launches, seen.report.launch)) continue;
+    nodes += " " + std::to_string(seen.report.launch) + std::string(Name(seen.report.phase));
+  }
+  for (const MachineSeen& machine : machines) {
+    if (machine.state == MachineState::kGone) continue;
+    nodes += " " + machine.instance_id + std::to_string(static_cast<int>(machine.state));
+  }
+  return nodes;
+}
+
+// Those nodes of `attempt` that are at work, by rank.
+std::vector<const ReportSeen*> AtWork(const Attempt& attempt,
+                                      const std::vector<ReportSeen>& reports) {
+  std::vector<const ReportSeen*> nodes(attempt.launches.size(), nullptr);
   for (const ReportSeen& seen : reports) {
     const auto rank = static_cast<size_t>(seen.report.rank);
-    if (seen.report.attempt != attempt.number || rank >= training.size()) continue;
-    if (seen.report.launch == attempt.launches[rank] && Trains(seen.report)) training[rank] = &seen;
+    if (seen.report.attempt != attempt.number || rank >= nodes.size()) continue;
+    if (seen.report.launch == attempt.launches[rank] && IsAtWork(seen.report)) nodes[rank] = &seen;
   }
-  std::erase(training, nullptr);
-  return training;
+  std::erase(nodes, nullptr);
+  return nodes;
 }
 
 }  // namespace
@@ -93,8 +131,6 @@ void LookPace::Looked(MonoTime begun, const Job& job, const std::vector<ReportSe
                       const std::vector<MachineSeen>& machines, bool changed,
                       std::optional<WallTime> store_now) {
   alone_ = job.num_nodes <= 1;
-  undisturbed_ = !changed && IsUndisturbed(job, reports, machines);
-  if (undisturbed_) ShareLooks(begun, job, reports, store_now);
   // What others may be waiting for; the counters in reports are nobody's news.
   std::string state = std::to_string(job.rev);
   for (const ReportSeen& seen : reports) {
@@ -103,6 +139,13 @@ void LookPace::Looked(MonoTime begun, const Job& job, const std::vector<ReportSe
   }
   if (state != state_) changed_at_ = begun;
   state_ = std::move(state);
+  std::string nodes =
+      launch_ != 0 && OnlyWaits(job, reports) ? NodesOf(job, reports, machines) : "";
+  if (nodes != waits_ || nodes.empty()) waits_since_ = begun;
+  waits_ = std::move(nodes);
+  undisturbed_ =
+      !changed && (begun - waits_since_ >= kWaits || IsUndisturbed(job, reports, machines));
+  if (undisturbed_) ShareLooks(begun, job, reports, store_now);
 }
 
 // A node that is late is no lookout. Who looks, looks often until it is heard of again or given up;
@@ -123,7 +166,7 @@ void LookPace::ShareLooks(MonoTime begun, const Job& job, const std::vector<Repo
   bool first = launch_ == 0;
   bool others = false;
   int rank = 0;
-  for (const ReportSeen* seen : Training(job.attempts.back(), reports)) {
+  for (const ReportSeen* seen : AtWork(job.attempts.back(), reports)) {
     const NodeReport& report = seen->report;
     const bool own = report.launch == launch_;
     first = first || (own && rank < kLookouts);
@@ -136,8 +179,12 @@ void LookPace::ShareLooks(MonoTime begun, const Job& job, const std::vector<Repo
       turn.index = turn.of;
     }
     ++turn.of;
-    heeded_.push_back(
-        {{report.attempt, report.rank}, report.launch, report.seq, report.incarnation, begun});
+    heeded_.push_back({{report.attempt, report.rank},
+                       report.launch,
+                       report.phase,
+                       report.seq,
+                       report.incarnation,
+                       begun});
   }
   next_.reset();
   if (!looks && !heeded_.empty()) return;
@@ -181,7 +228,7 @@ void LookPace::Heard(MonoTime now, const Slot& slot, const std::optional<NodeRep
   for (Lookout& lookout : heeded_) {
     if (lookout.slot.attempt != slot.attempt || lookout.slot.rank != slot.rank) continue;
     if (!report || report->attempt != slot.attempt || report->launch != lookout.launch ||
-        !Trains(*report)) {
+        !IsAtWork(*report) || report->phase != lookout.phase) {
       return Disturb();
     }
     if (report->seq != lookout.seq || report->incarnation != lookout.incarnation) {

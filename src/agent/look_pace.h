@@ -7,10 +7,11 @@
 // (a cancel, a peer's failure, a new attempt) comes to it in there.
 //
 // What no record tells is that a node has fallen silent or that its machine is gone. The first two
-// of the nodes that train are the lookouts for that, and make whole looks in turn. The others heed
+// of the nodes at work are the lookouts for that, and make whole looks in turn. The others heed
 // the reports of these two and, once something is wrong with one of them, look for themselves who
 // the lookouts are now. Each heeds lower ranks than its own, so whatever each of them has seen, the
-// first two that train have nobody to leave the looks to.
+// first two at work have nobody to leave the looks to. So it is, too, where nodes wait for a
+// machine that does not come: that may take days.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +66,7 @@ class LookPace {
   struct Lookout {
     Slot slot;
     int launch = 0;
+    NodePhase phase = NodePhase::kRunning;
     int64_t seq = 0;
     std::string incarnation;
     MonoTime since;  // when it was first heard of like that, or looked at last
@@ -90,6 +92,8 @@ class LookPace {
   std::vector<Lookout> heeded_;   // these
   MonoTime heard_;                // when they were last looked at or read
   std::string state_;             // what the last whole look saw, without counters
+  std::string waits_;             // the nodes that wait, as that saw them; "" = none only waits
+  MonoTime waits_since_;          // when that last changed
   MonoTime changed_at_;           // when that last became another one
 };
 

@@ -311,6 +311,58 @@ TEST(LookPace, ALookoutThatHasNewsIsReplacedByTheNext) {
   }
 }
 
+// A machine that does not come may be waited for for days.
+TEST(LookPace, NodesThatWaitForAMachineTakeTurns) {
+  Played job(64);
+  job.Silence(63);
+  job.seen().job.state = JobState::kWaiting;
+  job.seen().job.attempts[0].state = AttemptState::kStaging;
+  for (size_t rank = 0; rank < 63; ++rank) job.seen().report(rank).phase = NodePhase::kReady;
+  job.seen().reports[63].report.attempt = 0;
+  job.seen().machines.pop_back();
+  job.Vanish(63);
+  job.Run(Duration::Minutes(2));
+  job.Run(Duration::Hours(1));
+  EXPECT_EQ(job.WhoLooks(), (std::vector<size_t>{0, 1}));
+  EXPECT_EQ(job.wholes().size(), 240U);
+  EXPECT_LE(job.longest(), Duration::Seconds(5)) << "the record tells that it has come";
+  // That another is asked for is no reason to look more often.
+  ++job.seen().job.rev;
+  job.seen().job.attempts[0].number = 2;
+  for (size_t rank = 0; rank < 63; ++rank) job.seen().report(rank).attempt = 2;
+  job.Run(Duration::Minutes(1));
+  job.Run(Duration::Minutes(10));
+  EXPECT_EQ(job.wholes().size(), 40U);
+  // It has come, as all see once they look; and then it says that it is ready.
+  ++job.seen().job.rev;
+  job.seen().report(63).attempt = 2;
+  job.seen().report(0).phase = NodePhase::kRunning;
+  job.Run(Duration::Seconds(20));
+  for (size_t rank = 1; rank < 63; ++rank) EXPECT_GE(job.wholes(rank), 2) << rank;
+}
+
+TEST(LookPace, NodesThatWaitHaveNothingToSay) {
+  const std::vector<std::function<void(Trains&)>> news = {
+      [](Trains& w) { w.report(2).notice = Notice{}; },
+      [](Trains& w) { w.report(2).end = Ended(EndReason::kUserError); },
+      [](Trains& w) { w.report(2).phase = NodePhase::kDraining; },
+      [](Trains& w) { w.job.cancel = CancelRequest{}; },
+      [](Trains& w) { w.job.attempts[0].state = AttemptState::kDraining; },
+      [](Trains& w) { w.job.attempts[0].ending = Ended(EndReason::kNodeLost); },
+      [](Trains& w) {
+        w.job.attempts.insert(w.job.attempts.begin(), Attempt{});
+        w.job.attempts[0].state = AttemptState::kDraining;
+      },
+  };
+  for (size_t which = 0; which < news.size(); ++which) {
+    Played job(3);
+    job.seen().job.attempts[0].state = AttemptState::kStaging;
+    news[which](job.seen());
+    job.Run(Duration::Minutes(3));
+    for (size_t rank = 0; rank < 3; ++rank) EXPECT_GE(job.wholes(rank), 20) << which << " " << rank;
+  }
+}
+
 // The last that trains is looked after by those that have completed.
 TEST(LookPace, OneThatTrainsLooksAloneAndIsHeeded) {
   Played job(3);

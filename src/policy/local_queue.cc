@@ -143,13 +143,15 @@ std::string Lacking(const LocalCapacity& capacity, const LocalWants& wants, cons
                     const std::vector<JobInLine>& jobs) {
   if (!PickGpus(capacity, wants, room.gpus)) {
     const size_t all = capacity.gpus.size();
-    return GpusText(capacity, wants) + "; " + std::to_string(all - room.gpus.size()) + " of " +
-           std::to_string(all) + " are in use by " +
+    const size_t used = all - room.gpus.size();
+    return GpusText(capacity, wants) + "; " + std::to_string(used) + " of " + std::to_string(all) +
+           (used == 1 ? " is" : " are") + " in use by " +
            WhoHolds(jobs, [](const JobInLine& job) { return !job.gpus.empty(); });
   }
   if (wants.cpus > room.cpus) {
-    return CpusText(wants.cpus) + "; " + CpusText(capacity.cpus - std::max<int64_t>(room.cpus, 0)) +
-           " of " + CpusText(capacity.cpus) + " are in use by " +
+    const int64_t used = capacity.cpus - std::max<int64_t>(room.cpus, 0);
+    return CpusText(wants.cpus) + "; " + CpusText(used) + " of " + CpusText(capacity.cpus) +
+           (used == 1000 ? " is" : " are") + " in use by " +
            WhoHolds(jobs, [](const JobInLine& job) { return job.ticket->wants.cpus > 0; });
   }
   if (wants.memory > room.memory) {

@@ -135,6 +135,17 @@ TEST(BirthsTest, WhatIsOverIsJudgedOnceTheListHasSpoken) {
   EXPECT_EQ(FindLaunch(never.job, 1)->close_reason, CloseReason::kLost);
 }
 
+// Who closes it has read no report of it; its node wrote one and read the record just before.
+TEST(BirthsTest, WhoseFirstReportCrossedItsRefusalMayHaveBegun) {
+  Story s;
+  s.See(ListsMayLag(), Outcome(1, No(RefusalClass::kInvalid))).Pass(2);
+  ASSERT_EQ(FindLaunch(s.job, 1)->close_reason, CloseReason::kRefused);
+  s.See(In(1, 0, NodePhase::kRunning)).Settle();
+  EXPECT_NE(s.job.attempts[0].state, AttemptState::kEnded) << "its program may run";
+  s.See(IsGone(1)).Settle();
+  EXPECT_EQ(s.job.attempts[0].state, AttemptState::kEnded);
+}
+
 // What replaces it is asked for where the others are.
 TEST(BirthsTest, TheOthersOfItsGangStay) {
   Story s(3);

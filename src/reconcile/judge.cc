@@ -155,8 +155,10 @@ bool Stopped(const Pass& pass, const Attempt& attempt, int rank) {
   if (const MachineSeen* machine = pass.Machine(number))
     return machine->state == MachineState::kGone && !HasLivingTwin(pass, *launch, *machine) &&
            !MayHaveTwin(pass, *launch, *machine);
-  if (launch->close_reason == CloseReason::kRefused ||
-      launch->close_reason == CloseReason::kNeverCame) {
+  // Unless a first report crossed that: its node may have begun before it could read it.
+  const bool came = pass.NewestReport(number) != nullptr;
+  if (!came && (launch->close_reason == CloseReason::kRefused ||
+                launch->close_reason == CloseReason::kNeverCame)) {
     return true;
   }
   return HasBegun(pass, *launch) ? IsSeenToBeAbsent(pass, number) : pass.Place(*launch).known;

@@ -334,7 +334,7 @@ def two_share(ann, bob):
         a = hold(ann, "a")
         running(ann, "a")
         b, c = hold(bob, "b"), hold(ann, "c")
-        assert "1st in line: waits for 1 CPU; 1 CPU of 1 CPU are in use by " + a in queued(bob, b)
+        assert "1st in line: waits for 1 CPU; 1 CPU of 1 CPU is in use by " + a in queued(bob, b)
         assert "2nd in line" in queued(ann, c), queued(ann, c)
         let_go(ann, "a")
         running(bob, "b")

@@ -77,7 +77,7 @@ def part_turns(results, world):
     show("while a runs", f"b: {queued['b']}\nd: {queued['d']}\n{world.stoker('ls').stdout}"
          f"{world.stoker('places').stdout}")  # fmt: skip
     results.check("turns: the second waits for the first, by name",
-                  f"1st in line: waits for 1 GPU; 1 of 1 are in use by {a}" in queued["b"]
+                  f"1st in line: waits for 1 GPU; 1 of 1 is in use by {a}" in queued["b"]
                   and "2nd in line: waits for GPU 0" in queued["d"], queued)  # fmt: skip
     seen = {name: world.facts(job)[0] for name, job in (("a", a), ("c", c))}
     show("a and c", seen)

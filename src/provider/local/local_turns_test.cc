@@ -123,7 +123,7 @@ TEST_F(LocalTurnsTest, OneRunsTheOtherWaitsAndIsStartedInItsTurn) {
   EXPECT_TRUE(See("t1")->up_for);
   const auto waits = See("t2");
   EXPECT_EQ(waits->state, InstanceState::kQueued);
-  EXPECT_EQ(waits->why, "1st in line: waits for 1 CPU; 1 CPU of 1 CPU are in use by t1");
+  EXPECT_EQ(waits->why, "1st in line: waits for 1 CPU; 1 CPU of 1 CPU is in use by t1");
   EXPECT_FALSE(waits->up_for);
   EXPECT_TRUE(Launch("t2")) << "asking again changes nothing";
   EXPECT_TRUE(provider_->Leftovers()->empty());

@@ -36,6 +36,7 @@ class EventTeller {
     for (const NodeReport* report : troubles_.News(pass.reports)) TellTrouble(*report);
     TellQueued(Queued(pass.job, pass.machines));
     for (const Request& request : pass.job.requests) TellRefusal(request);
+    TellUnanswered(pass);
   }
 
   // Was the reason for the job's end told, as that of its last attempt?
@@ -99,6 +100,23 @@ class EventTeller {
     if (refused_.insert(text).second) context_.Say(text);
   }
 
+  // Who looks cannot ask where its machines are to come from, each thing once. Once it runs this is
+  // no concern of who follows it; a full store is told elsewhere.
+  void TellUnanswered(const PassResult& pass) {
+    const Attempt* newest = NewestNeeded(pass.job);
+    const bool waits = newest != nullptr && (newest->state == AttemptState::kProvisioning ||
+                                             newest->state == AttemptState::kStaging);
+    if (!pass.trouble || !waits || pass.trouble->Is(Code::kNoSpace)) return;
+    for (const Request& request : pass.job.requests) {
+      if (!request.refusal) continue;
+      // Told as such, or it passes.
+      if (pass.trouble->message().find(request.refusal->message) != std::string::npos) return;
+    }
+    if (unanswered_.insert(pass.trouble->ToString()).second) {
+      context_.Say(pass.trouble->ToString());
+    }
+  }
+
   void TellTrouble(const NodeReport& report) {
     const std::string later =
         report.attempt > 1 ? " of attempt " + std::to_string(report.attempt) : "";
@@ -111,6 +129,7 @@ class EventTeller {
   TroublesTold troubles_;
   std::string queued_;
   std::set<std::string> refused_;
+  std::set<std::string> unanswered_;
   std::map<int, std::string> whys_;  // of the endings told, by attempt
 };
 

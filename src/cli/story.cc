@@ -180,10 +180,14 @@ std::string WhatNext(const Job& job, const std::string& newest) {
          " goes on from its newest checkpoint (" + retry + " runs the same code)";
 }
 
-std::string MoveText(const Move& move) {
+std::string MoveText(const Move& move, bool over) {
   const std::string asked =
       "asked " + LocalTime(move.at) + (move.by.empty() ? "" : " by " + Printable(move.by));
   const std::string to = Printable(move.to);
+  const bool under_way = move.state == MoveState::kAsked || move.state == MoveState::kTold;
+  if (over && under_way) {
+    return "  stayed      it ended before it moved to " + to + " (" + asked + ")\n";
+  }
   switch (move.state) {
     case MoveState::kAsked:
       return "  moves       to " + to + " (" + asked + ")" +
@@ -289,7 +293,7 @@ std::string TellStory(const StoryInput& input) {
     text +=
         "  cancelled   " + LocalTime(job.cancel->at) + " by " + Printable(job.cancel->by) + "\n";
   }
-  if (job.move) text += MoveText(*job.move);
+  if (job.move) text += MoveText(*job.move, IsFinal(job.state));
   for (const std::string& id : job.suspects)
     text += "  suspect     checkpoint " + Printable(id) + "\n";
   if (job.folded) {

@@ -17,9 +17,11 @@
     return {hours: hours, cost: known && hours > 0 ? '$' + sum.toFixed(2) : ''};
   }
 
-  function moveText(move) {
+  function moveText(job) {
+    var move = job.move;
     if (!move) return '';
     var asked = 'to ' + move.to + ', asked ' + s.clock(s.time(move.at)) + (move.by ? ' by ' + move.by : '');
+    if (job.ended && (move.state === 'Asked' || move.state === 'Told')) return asked + ': the job ended before';
     if (move.state === 'Asked') return asked + (move.waits ? ': it trains on until its machines there are up' : '');
     if (move.state === 'Told') return asked + ': its nodes are told to save and stop';
     return move.state === 'Arrived' ? asked + ': it is there' : asked + ': given up, ' + move.why;
@@ -61,7 +63,7 @@
            fact('Where', [launch.provider, launch.region, launch.zone, launch.type, launch.market].filter(Boolean).join(' ')),
            fact('Machine time', started ? s.duration(spent.hours * 3.6e6) : ''), fact('Cost, about', spent.cost),
            fact('Newest checkpoint', story.newest_checkpoint), fact('Goes on from', job.retry_of ? el('a', {href: '#/job/' + job.retry_of}, job.retry_of) : ''),
-           fact('Move', moveText(job.move)), fact('Hyperparameters', hyper)),
+           fact('Move', moveText(job)), fact('Hyperparameters', hyper)),
         el('div.panel', s.timeline(story, checkpoints)),
       ]);
     }

@@ -85,6 +85,7 @@ Result<std::vector<Offer>> ResolveGceOffers(Context& context, const JobSpec& spe
   wish.type = asked.instance_type;
   wish.image = asked.image_id;
   wish.spot = asked.use_spot;
+  wish.cluster = !spec.gcp.placement.empty();
   wish.restart = spec.on_stop == OnStop::kRestart;
   wish.cpus = asked.cpus;
   wish.memory = asked.memory;

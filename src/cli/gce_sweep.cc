@@ -37,6 +37,10 @@ const char* StateText(InstanceState state) {
 
 std::string WhyOver(const GceHolding& machine, WallTime now, CloudRecords& records) {
   const InstanceSeen& seen = machine.seen;
+  // Nobody asks for machines in it any more.
+  if (machine.policy) {
+    return !machine.in_use && records.IsOver(seen.job) ? "its job has ended" : "";
+  }
   if (machine.own && records.HasEnded(seen.job, seen.token, seen.index)) return kEndedByRecord;
   return IsExpired(machine, now) ? "its time was over " + FormatRfc3339(seen.expires) : "";
 }
@@ -57,7 +61,9 @@ Result<GoogleSweep> SweepGoogle(Context& context, bool dry_run) {
   for (GceHolding& machine : held.machines) {
     GoogleThing thing;
     thing.over = WhyOver(machine, held.now, records);
-    if (!thing.over.empty() && !dry_run) thing.ended = gce->Terminate(machine.seen.id);
+    if (!thing.over.empty() && !dry_run) {
+      thing.ended = machine.policy ? EndGcePolicy(*api, machine) : gce->Terminate(machine.seen.id);
+    }
     thing.machine = std::move(machine);
     out.things.push_back(std::move(thing));
   }
@@ -78,6 +84,10 @@ void SweepGoogleAloud(Context& context) {
 std::string GoogleLine(const GoogleThing& thing) {
   const GceHolding& machine = thing.machine;
   const InstanceSeen& seen = machine.seen;
+  if (machine.policy) {
+    return Printable("placement policy " + seen.id + " in " + machine.zone + ", of job " +
+                     seen.job);
+  }
   std::string text = "VM " + seen.id + " in " + machine.zone + ": " + machine.type + " " +
                      machine.market + ", " + StateText(seen.state);
   if (!seen.job.empty()) text += ", of job " + seen.job;
@@ -95,21 +105,22 @@ json ThingsToJson(const GoogleSweep& sweep) {
       return known ? json(FormatRfc3339(at)) : json(nullptr);
     };
     const WallTime since = sweep.now - seen.up_for.value_or(Duration());
-    things.push_back({{"provider", kGceProvider},
-                      {"kind", "instance"},
-                      {"id", seen.id},
-                      {"region", machine.zone.substr(0, machine.zone.rfind('-'))},
-                      {"zone", machine.zone},
-                      {"project", machine.project},
-                      {"what", machine.type + " " + machine.market},
-                      {"state", StateText(seen.state)},
-                      {"job", seen.job},
-                      {"since", time(seen.up_for.has_value(), since)},
-                      {"expires", time(seen.expires.ms > 0, seen.expires)},
-                      {"price", nullptr},
-                      {"cost", nullptr},
-                      {"over", thing.over},
-                      {"trouble", thing.ended.ok() ? "" : thing.ended.ToString()}});
+    things.push_back(
+        {{"provider", kGceProvider},
+         {"kind", machine.policy ? "placement policy" : "instance"},
+         {"id", seen.id},
+         {"region", machine.zone.substr(0, machine.zone.rfind('-'))},
+         {"zone", machine.zone},
+         {"project", machine.project},
+         {"what", machine.policy ? "near each other" : machine.type + " " + machine.market},
+         {"state", machine.policy ? "" : StateText(seen.state)},
+         {"job", seen.job},
+         {"since", time(seen.up_for.has_value(), since)},
+         {"expires", time(seen.expires.ms > 0, seen.expires)},
+         {"price", nullptr},
+         {"cost", nullptr},
+         {"over", thing.over},
+         {"trouble", thing.ended.ok() ? "" : thing.ended.ToString()}});
   }
   return things;
 }

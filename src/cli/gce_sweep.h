@@ -18,7 +18,7 @@ struct GoogleThing {
 };
 
 struct GoogleSweep {
-  std::vector<GoogleThing> things;    // all VMs that carry the ledger's labels
+  std::vector<GoogleThing> things;    // all VMs that carry the ledger's labels, and its policies
   std::vector<std::string> troubles;  // what could not be asked
   WallTime now;                       // by Google's clock
 };

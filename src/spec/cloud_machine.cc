@@ -179,6 +179,26 @@ std::string PrintAws(const AwsSpec& aws) {
   return out.empty() ? "" : "aws:\n" + out;
 }
 
+void ReadGcp(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  if (!reader->ExpectMap(node, "gcp")) return;
+  const auto placement = [=](const YamlNode& v) {
+    if (const auto word = reader->Choice(v, "gcp.placement", {"cluster"})) {
+      spec->gcp.placement = *word;
+    }
+  };
+  reader->ReadMap(node, "gcp", {{"placement", placement}},
+                  {{"region", "Write it behind the infra: gcp/REGION"},
+                   {"zone", "Write it behind the infra: gcp/REGION/ZONE"},
+                   {"instance_type", "Write 'resources.instance_type'"},
+                   {"project", "It is a setting: stoker config set gcp.project PROJECT"},
+                   {"network", "It is a setting: stoker config set gcp.network NAME"},
+                   {"subnetwork", "It is a setting: stoker config set gcp.subnetwork NAME"}});
+}
+
+std::string PrintGcp(const GcpSpec& gcp) {
+  return gcp.placement.empty() ? "" : "gcp:\n  placement: " + gcp.placement + "\n";
+}
+
 std::string PrintCloudMachine(const ResourcesSpec& resources) {
   std::string out;
   if (!resources.instance_type.empty()) {

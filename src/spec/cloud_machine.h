@@ -32,5 +32,8 @@ std::string PrintCloudMachine(const ResourcesSpec& resources);
 void ReadAws(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 // Its lines; "" when nothing is asked for.
 std::string PrintAws(const AwsSpec& aws);
+// The same of Compute Engine.
+void ReadGcp(const YamlNode& node, SpecReader* reader, JobSpec* spec);
+std::string PrintGcp(const GcpSpec& gcp);
 
 }  // namespace stoker

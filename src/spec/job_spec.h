@@ -118,6 +118,12 @@ struct AwsSpec {
   bool operator==(const AwsSpec&) const = default;
 };
 
+// What Compute Engine is asked for besides `resources`.
+struct GcpSpec {
+  std::string placement;  // "cluster": nodes are near each other; "" = anywhere
+  bool operator==(const GcpSpec&) const = default;
+};
+
 enum class RecoveryMode { kNode, kController };
 
 // What becomes of a machine whose power its platform or a person turns off, and whose disk stays.
@@ -149,6 +155,7 @@ struct JobSpec {
   RecoverySpec job_recovery;
   SlurmSpec slurm;
   AwsSpec aws;
+  GcpSpec gcp;
   RecoveryMode recovery = RecoveryMode::kNode;
   OnStop on_stop = OnStop::kReplace;
   Duration stop_grace = Duration::Seconds(30);  // SIGTERM to SIGKILL

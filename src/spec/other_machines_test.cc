@@ -218,6 +218,20 @@ TEST(Aws, IsRead) {
   EXPECT_EQ(aws.security_groups, (std::vector<std::string>{"default", "sg-7"}));
 }
 
+TEST(Gcp, IsRead) {
+  const auto parse = [](const std::string& gcp) {
+    return ParseJobSpecAll("resources: {infra: gcp/us-central1}\nrun: x\ngcp: " + gcp, AtHome());
+  };
+  const ParsedSpec parsed = parse("{placement: CLUSTER}");
+  ASSERT_TRUE(parsed.errors.empty()) << ErrorsToStatus(parsed.errors).ToString();
+  EXPECT_EQ(parsed.spec.gcp.placement, "cluster");
+  for (const char* bad : {"x", "{placement: spread}", "{plcement: cluster}"}) {
+    EXPECT_FALSE(parse(bad).errors.empty()) << bad;
+  }
+  EXPECT_NE(ErrorsToStatus(parse("{project: p}").errors).ToString().find("gcp.project PROJECT"),
+            std::string::npos);
+}
+
 TEST(Aws, WhatIsNoneIsRefused) {
   const auto wrong = [](const std::string& aws) {
     const ParsedSpec parsed =

@@ -246,6 +246,7 @@ void ReadJobFile(const YamlNode& root, ParseState* state) {
       {"resources", [=](const YamlNode& v) { ReadResources(v, infra, reader, spec); }, true},
       {"slurm", [=](const YamlNode& v) { ReadSlurm(v, reader, spec); }},
       {"aws", [=](const YamlNode& v) { ReadAws(v, reader, spec); }},
+      {"gcp", [=](const YamlNode& v) { ReadGcp(v, reader, spec); }},
       {"job_recovery", [=](const YamlNode& v) { ReadJobRecovery(v, reader, spec); }},
       {"checkpoints", [=](const YamlNode& v) { ReadCheckpoints(v, reader, spec); }},
       {"inputs", [=](const YamlNode& v) { ReadInputs(v, reader, state); }},

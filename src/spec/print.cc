@@ -126,6 +126,7 @@ std::string PrintJobSpec(const JobSpec& spec) {
   PrintResources(spec, &out);
   out += PrintSlurm(spec.slurm);
   out += PrintAws(spec.aws);
+  out += PrintGcp(spec.gcp);
   PrintInputs(spec, &out);
   PrintProgram(spec, &out);
   out += "checkpoints:\n";

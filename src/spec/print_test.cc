@@ -171,6 +171,7 @@ JobSpec RandomSpec(Prng* prng) {
   RandomMachine(prng, &spec.resources);
   RandomSlurm(prng, &spec.slurm);
   RandomAws(prng, &spec.aws);
+  if (prng->Chance(1, 2)) spec.gcp.placement = "cluster";
   if (prng->Chance(1, 2)) {
     spec.resources.infra = "aws/us-east-1";
     if (prng->Chance(1, 2)) spec.resources.instance_type = "g6.xlarge";

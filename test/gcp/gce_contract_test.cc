@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "provider/gce/gce_holdings.h"
 #include "provider/gce/gce_late.h"
+#include "provider/gce/gce_placement.h"
 #include "sys/real_clock.h"
 #include "test/contract/provider_suite.h"
 #include "test/gcp/subject.h"
@@ -289,6 +290,65 @@ TEST(GceApi, WhatWasSeenAndIsDeletedIsGone) {
   for (const InstanceSeen& seen : *gce.Describe("ledger", "")) {
     if (seen.token == "deleted") EXPECT_EQ(seen.ended_by, EndedBy::kUnknown);
   }
+}
+
+LaunchRequest Near(GceSubject& subject, const std::string& name) {
+  LaunchRequest request = subject.Request(name);
+  gce::Options options = gce_test::Chosen();
+  options.placement = gce::kCluster;
+  request.ask.options = gce::EncodeOptions(options);
+  request.ask.type = "c2-standard-8";
+  return request;
+}
+
+std::vector<gce::Policy> Policies() {
+  return *gce::ListPolicies(*gce_test::Api(), gce_test::kProject, "us-central1", "ledger");
+}
+
+// One policy for all requests of the job in that zone, one VM or several; the last VM that goes has
+// it, until whoever saw that ends it once more.
+TEST(GceApi, APlacementPolicyGoesWithItsLastMachine) {
+  GceSubject subject;
+  Provider& gce = subject.provider();
+  LaunchRequest two = Near(subject, "near-two");
+  two.launches = {4, 5};
+  ASSERT_TRUE(gce.Launch(Near(subject, "near-one")).ok());
+  const LaunchAnswer answer = subject.another().Launch(two);
+  ASSERT_TRUE(answer.ok()) << answer.status().ToString();
+  ASSERT_TRUE(
+      subject.Until([&] { return Living(gce, "near-one") == 1 && Living(gce, "near-two") == 2; }));
+  ASSERT_EQ(Policies().size(), 1U);
+  EXPECT_EQ(Policies().front().job, "job");
+  const auto freed = [&](const std::string& token) {
+    for (const InstanceSeen& seen : gce.Describe("ledger", "job").value_or({})) {
+      if (seen.token == token && seen.state == InstanceState::kGone) return seen.freed;
+    }
+    return false;
+  };
+  const std::string one = gce::InstanceName(Near(subject, "near-one"), 0);
+  ASSERT_TRUE(gce.Terminate(one).ok());
+  ASSERT_TRUE(subject.Until([&] { return Living(gce, "near-one") == 0; }));
+  EXPECT_TRUE(freed("near-one")) << "others have the policy";
+  for (const std::string& id : *answer) ASSERT_TRUE(gce.Terminate(id).ok());
+  ASSERT_TRUE(subject.Until([&] { return Living(gce, "near-two") == 0; }));
+  EXPECT_FALSE(freed("near-two"));
+  EXPECT_EQ(Policies().size(), 1U);
+  ASSERT_TRUE(gce.Terminate(answer->front()).ok());
+  EXPECT_TRUE(freed("near-two"));
+  EXPECT_TRUE(Policies().empty());
+  // Asked for again, it is made again.
+  ASSERT_TRUE(gce.Launch(Near(subject, "near-again")).ok());
+  EXPECT_EQ(Policies().size(), 1U);
+}
+
+TEST(GceApi, ATypeThatTakesNoPolicyIsRefusedForGood) {
+  GceSubject subject;
+  LaunchRequest request = Near(subject, "not-near");
+  request.ask.type = "e2-standard-2";
+  const auto refusal = subject.provider().Launch(request).refusal();
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->what, RefusalClass::kInvalid);
+  EXPECT_NE(refusal->message.find("gcp.placement"), std::string::npos) << refusal->message;
 }
 
 TEST(GceApi, LabelsThatWereCopiedAreNobodys) {

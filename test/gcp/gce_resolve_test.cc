@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "provider/gce/gce_placement.h"
 #include "test/gcp/subject.h"
 
 namespace stoker {
@@ -93,6 +94,23 @@ TEST(GceResolve, WhatIsResolvedIsTaken) {
     const auto ids = gce->Launch(request);
     EXPECT_TRUE(ids.ok()) << ids.status().ToString();
   }
+}
+
+TEST(GceResolve, NearEachOther) {
+  GceWish wish = Wish();
+  wish.cluster = true;
+  const auto offers = Resolve(wish);
+  ASSERT_TRUE(offers.ok()) << offers.status().ToString();
+  EXPECT_EQ(offers->front().ask.type, "n2-standard-2") << "e2 takes no policy";
+  EXPECT_EQ(gce::ParseOptions(offers->front().ask.options)->placement, gce::kCluster);
+  wish.type = "e2-standard-2";
+  EXPECT_NE(Refused(wish).find("e2-standard-2 cannot be placed near each other"),
+            std::string::npos);
+  wish = Wish();
+  wish.cluster = true;
+  wish.gpus = 1;
+  wish.gpu_name = "T4";  // for n1 alone
+  EXPECT_NE(Refused(wish), "");
 }
 
 TEST(GceResolve, AMisspeltWordHasItsNearest) {

@@ -11,6 +11,7 @@ import urllib.request
 from gce_verb_lab import GceVerbLab, enter
 
 enter()
+from gceapi import lifecycle, policies  # noqa: E402
 from kit.harness import Results  # noqa: E402
 from unbooted_gce import OWN  # noqa: E402
 
@@ -113,10 +114,90 @@ def by_itself(lab, check):
         check('later it ends what is over, and says so', machine.name in done.stderr, done.stderr)
 
 
+NEAR = ('resources: {{infra: gcp/us-central1, instance_type: c2-standard-8}}\n'
+        'gcp: {{placement: cluster}}\nnum_nodes: {}\nrun: "true"\n')  # fmt: skip
+
+
+def near(lab, check):
+    """Compact placement policies: each is a job's, and goes with it or after it."""
+    held = lab.api.world.policies
+    with lab.world('near') as world:
+        (world.work / 'near.yaml').write_text(NEAR.format(2))
+        job = world.submit('near.yaml')
+        world.wait_for('two VMs', lambda: len(lab.machines(job)) == 2, 30)
+        (policy,) = held.values()
+        check('the policy has the job in its name', f'-{job}-' in policy.name, policy.name)
+        check('both VMs have it, in one zone, and stay where they are',
+              {(each.plan.get('policy'), each.zone, each.scheduling['onHostMaintenance'])
+               for each in lab.machines(job)}
+              == {(policy, lab.machines(job)[0].zone, 'TERMINATE')})  # fmt: skip
+        told = {each['id']: each for each in world.json('gc', '--dry-run')['cloud']['things']}
+        seen = told.get(policy.name, {})
+        check('it is listed, and stays while the job does',
+              (seen.get('kind'), seen.get('job'), seen.get('over'))
+              == ('placement policy', job, ''), told)  # fmt: skip
+        world.stoker('cancel', job, check=True)
+        world.wait_for('all end', lambda: world.stoker('show', job) and not lab.machines(job), 30)
+        world.stoker('gc', check=True)
+        check('it goes with the last VM, or with the next gc', not held, list(held))
+        left_alone(lab, world, check)
+        nowhere_near(lab, world, check)
+
+
+def left_alone(lab, world, check):
+    """Who looked after the job was killed: there is its policy, and no VM; and one of others."""
+    held = lab.api.world.policies
+    lost = world.submit('near.yaml')
+    world.wait_for('two VMs', lambda: len(lab.machines(lost)) == 2, 30)
+    (policy,) = held.values()
+    somebody = type('Somebody', (), {'email': 'somebody@example.org'})
+    place = {'project': policy.project, 'region': policy.region}
+    body = {'name': 'stoker-like-ours-n', 'groupPlacementPolicy': {'collocation': 'COLLOCATED'}}
+    with lab.api.world.lock:
+        policies.insert(lab.api, place, body, somebody)
+        for each in lab.machines(lost):
+            where = {'project': each.project, 'zone': each.zone, 'instance': each.name}
+            lifecycle.delete(lab.api, where, None, somebody)
+    world.wait_for('no VM', lambda: not lab.machines(lost))
+    for key in [each for each in lab.gcs.keys('near/') if lost in each]:
+        lab.gcs.client().bucket('stoker-test').blob(key).delete()
+    told = world.json('gc')['cloud']['things']
+    over = [(each['id'], each['over']) for each in told]
+    check('gc ends one whose job is over, and no other', over == [
+          (policy.name, 'its job has ended')] and [each.name for each in held.values()] ==
+          ['stoker-like-ours-n'], (told, list(held)))  # fmt: skip
+
+
+def nowhere_near(lab, world, check):
+    """A type that takes none is refused before anything is made; where Google has no room, the next
+    zone is asked, with a policy of its own."""
+    since = len(lab.log)
+    (world.work / 'none.yaml').write_text(NEAR.format(2).replace('c2-standard-8', 'e2-standard-8'))
+    done = world.stoker('run', '--detach', 'none.yaml')
+    changed = [each for each in lab.asked(since) if each.endswith(('nsert', 'delete'))]
+    check('a type that takes no policy is one plain error, and nothing is made',
+          done.returncode == 1 and 'e2-standard-8 cannot be placed near each other' in done.stderr
+          and 'gcp.placement' in done.stderr and not changed, done.stderr)  # fmt: skip
+    lab.api.births.add('ZONE_RESOURCE_POOL_EXHAUSTED')
+    job = world.submit('near.yaml')
+    world.wait_for('two VMs', lambda: len(lab.machines(job)) == 2, 30)
+    asked = [each['params']['zone'] for each in lab.log[since:]
+             if each.get('method') == 'instances.bulkInsert']  # fmt: skip
+    zones = {each.zone for each in lab.machines(job)}
+    mine = {each.name for each in lab.api.world.policies.values() if job in each.name}
+    check('without room near each other the next zone is asked', len(asked) == 2
+          and asked[0] != asked[1] and zones == {asked[1]} and len(mine) == 2, (asked, zones, mine))
+    world.stoker('cancel', job, check=True)
+    world.wait_for('all end', lambda: world.stoker('show', job) and not lab.machines(job), 30)
+    world.stoker('gc', check=True)
+    mine = [each.name for each in lab.api.world.policies.values() if job in each.name]
+    check('and gc takes both policies', not mine, mine)
+
+
 def main():
     results = Results()
     with GceVerbLab() as lab:
-        for part in (leftovers, by_record, by_itself):
+        for part in (leftovers, by_record, by_itself, near):
             results.run(part.__name__, part, lab, results.check)
             lab.api.forget()
         lab.judge(results.check)

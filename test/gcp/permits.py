@@ -37,8 +37,19 @@ def needed(lab, since, email):
             for right in each.get('permissions', [])}  # fmt: skip
 
 
+NEAR = 'resources: {instance_type: c2-standard-8}\ngcp: {placement: cluster}\nrun: "true"\n'
+
+
+def program(world, words):
+    """The end of a command line: a job file, or a program."""
+    if 'near.yaml' not in words:
+        return (*words, '--', 'true')
+    (world.work / 'near.yaml').write_text(NEAR)
+    return words
+
+
 def run(world, *words, infra=INFRA):
-    return world.stoker('run', '--detach', '--json', *infra, *words, '--', 'true')
+    return world.stoker('run', '--detach', '--json', *infra, *program(world, words))
 
 
 def until(world, what, holds, verb):
@@ -86,7 +97,7 @@ def abandoned(lab, world, *words):
     lab.api.settings.operation_delay = 5.0
     lab.api.births.add('ZONE_RESOURCE_POOL_EXHAUSTED')
     since = len(lab.log)
-    sender = world.start('run', '--detach', *INFRA, *words, '--', 'true')
+    sender = world.start('run', '--detach', *INFRA, *program(world, words))
     job = sender.stdout.readline().split()[0]
     world.wait_for('the request is sent', lambda: any(
         each.endswith(('.insert', '.bulkInsert')) for each in lab.asked(since)))  # fmt: skip
@@ -124,6 +135,7 @@ def submits(lab, world):
         ('of a family', ('--image', 'debian-cloud/debian-13')),
         ('of an image', ('--image', 'lab-project/mine')),
         ('with a GPU', ('--gpus', 'T4:1')),
+        ('near each other', ('near.yaml',)),
     ):  # fmt: skip
         if what == 'two':  # the first zone has no room, which a part of the request says
             lab.api.births.add('ZONE_RESOURCE_POOL_EXHAUSTED')
@@ -139,6 +151,7 @@ def submits(lab, world):
             words += told[1]
             world.stoker('cancel', '--no-wait', job)
         clear(lab)
+    words += until(world, 'its policy goes', lambda: not lab.api.world.policies, ('gc',))
     for what, more, says in (
         ('a region misspelt', {'infra': ('--infra', 'gcp/us-centrl1')}, 'Did you mean us-central1'),
         ('an image misspelt', {}, 'Did you mean'),
@@ -222,9 +235,11 @@ def test_looks(lab, check):
         role = printed(world)['node']
         owner, looker = dict(world.env), as_other(lab, world, LOOKER)
         since, came, words = len(lab.log), [], ''
-        for more in (('--spot',), ('--num-nodes', '2'), ('--image', 'lab-project/mine')):
+        plain = ('--instance-type', 'e2-standard-2')
+        for more in ((*plain, '--spot'), (*plain, '--num-nodes', '2'),
+                     (*plain, '--image', 'lab-project/mine'), ('near.yaml',)):  # fmt: skip
             world.env = owner
-            job = abandoned(lab, world, '--instance-type', 'e2-standard-2', *more)
+            job = abandoned(lab, world, *more)
             world.env = looker
             words += looked_after(lab, world, job)
             told = tended(lab, world, job)

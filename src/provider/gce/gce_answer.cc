@@ -99,6 +99,10 @@ Instance InstanceOf(const Json& json, WallTime now) {
   out.zone = LastPart(Text(json, "zone"));
   out.type = LastPart(Text(json, "machineType"));
   out.fingerprint = Text(json, "labelFingerprint");
+  const Json& policies = ListOf(json, "resourcePolicies");
+  if (!policies.empty() && policies[0].is_string()) {
+    out.policy = LastPart(Printable(CutText(policies[0].get<std::string>(), kMostMessage)));
+  }
   const bool spot = Text(Member(json, "scheduling"), "provisioningModel") == "SPOT";
   out.market = spot ? kSpot : kStandard;
   for (const auto& [key, value] : Member(json, "labels").items()) {

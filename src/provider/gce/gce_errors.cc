@@ -35,6 +35,8 @@ constexpr std::string_view kAccountNext =
     "Let whoever submits act as that account: roles/iam.serviceAccountUser";
 constexpr std::string_view kLoginNext = "Log in again: gcloud auth application-default login";
 constexpr std::string_view kNetworkNext = "Make the subnetwork larger, or name another region";
+constexpr std::string_view kPlacementNext =
+    "Name a type that takes a compact placement policy, as c2 or a2, or remove 'gcp.placement'";
 constexpr std::string_view kPolicyNext =
     "Your organization forbids it; gcp.external_ip and gcp.network may help";
 
@@ -48,6 +50,7 @@ constexpr Row kRows[] = {
     {"RESOURCE_POOL_EXHAUSTED", "", Class::kCapacity, Scope::kZone},
     {"IP_SPACE_EXHAUSTED", "", Class::kCapacity, Scope::kRegion, 0, kNetworkNext},
     {"IP_SPACE_EXHAUSTED_WITH_DETAILS", "", Class::kCapacity, Scope::kRegion, 0, kNetworkNext},
+    {"", "can be created with this policy", Class::kCapacity, Scope::kZone},
     // Too many requests: quotas, too, but of time.
     {"rateLimitExceeded", "", Class::kThrottled, Scope::kAccount},
     {"RATE_LIMIT_EXCEEDED", "", Class::kThrottled, Scope::kAccount},
@@ -78,11 +81,14 @@ constexpr Row kRows[] = {
     {"RESOURCE_NOT_READY", "", Class::kNotYetConsistent, Scope::kRequest},
     {"resourceNotReady", "", Class::kNotYetConsistent, Scope::kRequest},
     {"resourceInUseByAnotherResource", "", Class::kNotYetConsistent, Scope::kRequest},
+    {"notFound", "/resourcePolicies/", Class::kNotYetConsistent, Scope::kRequest},
+    {"RESOURCE_NOT_FOUND", "/resourcePolicies/", Class::kNotYetConsistent, Scope::kRequest},
     // Nobody can be given this in that zone.
     {"", "does not exist in zone", Class::kInvalid, Scope::kZone},
     {"", "/acceleratorTypes/", Class::kInvalid, Scope::kZone},
     {"", "Unknown zone", Class::kInvalid, Scope::kZone},
     // Nobody can be given this at all.
+    {"", "lacement policy is not applicable", Class::kInvalid, Scope::kRequest, 0, kPlacementNext},
     {"conditionNotMet", "", Class::kInvalid, Scope::kRequest, 0, kPolicyNext},
     {"CONDITION_NOT_MET", "", Class::kInvalid, Scope::kRequest, 0, kPolicyNext},
 };

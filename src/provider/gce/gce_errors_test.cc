@@ -63,7 +63,16 @@ const Case kCases[] = {
     {"discovery document: minCount of bulkInsert", 409, "", "VM_MIN_COUNT_NOT_REACHED",
      "Requested minimum count of 2 VMs could not be created.", Class::kCapacity, Scope::kZone,
      "minimum count"},
+    {"dstackai/dstack#2586", 400, "", "INVALID_USAGE",
+     "No more than 0 instances of machine type a3-highgpu-8g can be created with this policy.",
+     Class::kCapacity, Scope::kZone, "with this policy"},
     // At once.
+    {"dstackai/dstack#2591", 400, "invalid", "",
+     "Placement policy is not applicable to machine type n1-standard-1.", Class::kInvalid,
+     Scope::kRequest, "gcp.placement"},
+    {"discovery document: resourcePolicies of an instance", 404, "notFound", "",
+     "The resource 'projects/p/regions/us-central1/resourcePolicies/stoker-j-0-n' was not found",
+     Class::kNotYetConsistent, Scope::kRequest, "was not found"},
     {"hashicorp/terraform-provider-google#8360", 403, "rateLimitExceeded", "",
      "Quota exceeded for quota group 'ReadGroup' and limit 'Read requests per 100 seconds' of "
      "service 'compute.googleapis.com' for consumer 'project_number:123456'.",

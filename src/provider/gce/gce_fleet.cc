@@ -15,7 +15,7 @@ constexpr int kMostPages = 1000;
 constexpr char kFields[] =
     "items/*/instances(name,id,zone,status,statusMessage,labels,labelFingerprint,machineType,"
     "creationTimestamp,lastStartTimestamp,lastStopTimestamp,networkInterfaces/networkIP,"
-    "scheduling/provisioningModel),items/*/warning,nextPageToken,unreachables";
+    "scheduling/provisioningModel,resourcePolicies),items/*/warning,nextPageToken,unreachables";
 
 }  // namespace
 

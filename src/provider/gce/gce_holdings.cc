@@ -1,13 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/gce/gce_holdings.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "provider/gce/compute_api.h"
 #include "provider/gce/gce_fleet.h"
+#include "provider/gce/gce_placement.h"
 #include "provider/gce/gce_request.h"
 
 namespace stoker {
+namespace {
+
+std::string RegionOf(const std::string& zone) { return zone.substr(0, zone.rfind('-')); }
+
+// Of the regions in which anything was ever asked for.
+void AddPolicies(gce::ComputeApi& api, const std::vector<std::string>& places,
+                 const std::string& ledger_id, const std::set<std::string>& used,
+                 GceHoldings* out) {
+  std::set<std::pair<std::string, std::string>> regions;
+  for (const std::string& place : places) {
+    const size_t dot = place.rfind('.');
+    if (dot == std::string::npos) continue;
+    regions.emplace(place.substr(0, dot), RegionOf(place.substr(dot + 1)));
+  }
+  for (const auto& [project, region] : regions) {
+    auto found = gce::ListPolicies(api, project, region, ledger_id);
+    if (!found.ok()) {
+      out->unheard.push_back({Place{kGceProvider, project, region, ""}, found.status()});
+      continue;
+    }
+    for (const gce::Policy& policy : *found) {
+      GceHolding one;
+      one.policy = one.own = true;
+      one.in_use = used.contains(policy.name);
+      one.project = project;
+      one.zone = policy.zone;
+      one.seen.id = policy.name;
+      one.seen.ledger_id = policy.ledger_id;
+      one.seen.job = policy.job;
+      out->machines.push_back(std::move(one));
+    }
+  }
+}
+
+}  // namespace
 
 Result<GceHoldings> ListGceHoldings(gce::ComputeApi& api, const std::vector<std::string>& places,
                                     const std::string& ledger_id) {
@@ -19,7 +57,9 @@ Result<GceHoldings> ListGceHoldings(gce::ComputeApi& api, const std::vector<std:
   GceHoldings out;
   out.now = api.Now();  // known from the list
   out.unheard = std::move(heard.unheard);
+  std::set<std::string> used;
   for (gce::Instance& instance : heard.instances) {
+    if (!instance.policy.empty()) used.insert(instance.policy);
     if (instance.seen.state == InstanceState::kGone) continue;
     if (instance.seen.ledger_id != ledger_id) continue;
     GceHolding one;
@@ -32,7 +72,12 @@ Result<GceHoldings> ListGceHoldings(gce::ComputeApi& api, const std::vector<std:
     one.seen = std::move(instance.seen);
     out.machines.push_back(std::move(one));
   }
+  AddPolicies(api, places, ledger_id, used, &out);
   return out;
+}
+
+Status EndGcePolicy(gce::ComputeApi& api, const GceHolding& policy) {
+  return gce::DeletePolicy(api, policy.project, RegionOf(policy.zone), policy.seen.id);
 }
 
 bool IsExpired(const GceHolding& holding, WallTime now) {

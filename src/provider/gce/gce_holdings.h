@@ -23,10 +23,12 @@ struct GceHolding {
   // Named as its request would name it. Else somebody made it "like that one", labels and all, and
   // it is nobody's to end but theirs.
   bool own = false;
+  bool policy = false;  // not a VM, but a compact placement policy: `seen` has its name and job
+  bool in_use = false;  // of a policy: a VM of the ledger has it
 };
 
 struct GceHoldings {
-  std::vector<GceHolding> machines;  // but for what is gone
+  std::vector<GceHolding> machines;  // but for what is gone; and placement policies
   std::vector<Unheard> unheard;      // what is there is not known
   WallTime now;                      // by Google's clock
 };
@@ -35,6 +37,8 @@ struct GceHoldings {
 // project answers.
 Result<GceHoldings> ListGceHoldings(gce::ComputeApi& api, const std::vector<std::string>& places,
                                     const std::string& ledger_id);
+// Ends a policy that no VM has.
+Status EndGcePolicy(gce::ComputeApi& api, const GceHolding& policy);
 // May anybody end it, since its own label says that its time is past by Google's clock?
 bool IsExpired(const GceHolding& holding, WallTime now);
 

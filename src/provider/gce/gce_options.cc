@@ -29,6 +29,7 @@ void Fields(A& a, T& t) {
   a("gpus", t.gpus);
   a("disk_gib", t.disk_gib);
   a("disk_type", t.disk_type);
+  a("placement", t.placement);
   a("restart", t.restart);
   a("labels", t.labels);
   a("attributes", t.attributes);

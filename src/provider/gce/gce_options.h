@@ -28,6 +28,7 @@ struct Options {
   int64_t gpus = 0;             // in all, those that the type brings too
   int64_t disk_gib = 0;         // 0 = as large as the image
   std::string disk_type;        // "pd-balanced"
+  std::string placement;        // kCluster: near each other in that zone; "" = anywhere
   bool restart = false;         // stopped where it is taken, and wanted again
   std::vector<Label> labels;    // the user's
   // Of its metadata, for programs: "stoker-hyperparameters" and JSON.

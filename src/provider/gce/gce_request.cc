@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "provider/cloud/cloud_launch.h"
 #include "provider/gce/gce_boot_scripts.h"
+#include "provider/gce/gce_placement.h"
 
 namespace stoker::gce {
 namespace {
@@ -44,14 +45,16 @@ Body SecondsOf(Duration time) { return {{"seconds", std::to_string(time.ms / 100
 
 Body SchedulingOf(const LaunchRequest& request, const Options& options, const Try& attempt) {
   const bool spot = request.ask.market == kSpot;
-  Body out = {{"provisioningModel", spot ? "SPOT" : "STANDARD"},
-              {"automaticRestart", !spot},
-              // What has a GPU cannot be moved while it runs, and spot is not.
-              {"onHostMaintenance", spot || options.gpus > 0 ? "TERMINATE" : "MIGRATE"},
-              // At a preemption, and at its time. What is not spot is stopped by nothing of that
-              // but its time, at which it is to end.
-              {"instanceTerminationAction", spot && options.restart ? "STOP" : "DELETE"},
-              {"terminationTime", FormatRfc3339(ArmedEnd(request))}};
+  const bool stays = spot || options.gpus > 0 || !options.placement.empty();
+  Body out = {
+      {"provisioningModel", spot ? "SPOT" : "STANDARD"},
+      {"automaticRestart", !spot},
+      // What has a GPU, or a compact policy, cannot be moved while it runs, and spot is not.
+      {"onHostMaintenance", stays ? "TERMINATE" : "MIGRATE"},
+      // At a preemption, and at its time. What is not spot is stopped by nothing of that
+      // but its time, at which it is to end.
+      {"instanceTerminationAction", spot && options.restart ? "STOP" : "DELETE"},
+      {"terminationTime", FormatRfc3339(ArmedEnd(request))}};
   if (spot && attempt.notice) out["preemptionNoticeDuration"] = SecondsOf(kPreemptionNotice);
   return out;
 }
@@ -110,6 +113,14 @@ Body PropertiesOf(const LaunchRequest& request, const Options& options, const st
       {"networkInterfaces", Body::array({network})},
       {"metadata", MetadataOf(request, options, startup, attempt)},
       {"scheduling", SchedulingOf(request, options, attempt)}};
+  if (!options.placement.empty()) {
+    const std::string name = PolicyOf(request).name;
+    const Place& place = request.ask.place;
+    // Of a bulk: "names, not URLs".
+    const bool bulk = request.launches.size() > 1;
+    const std::string path = PoliciesPath(place.account, place.region) + "/" + name;
+    out["resourcePolicies"] = Body::array({bulk ? name : path});
+  }
   if (!options.service_account.empty()) {
     // What it may is said by its roles; scopes are for accounts that are not one's own.
     out["serviceAccounts"] = Body::array(

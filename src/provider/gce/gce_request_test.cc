@@ -7,6 +7,7 @@
 
 #include "provider/gce/gce_answer.h"
 #include "provider/gce/gce_boot.h"
+#include "provider/gce/gce_placement.h"
 
 namespace stoker::gce {
 namespace {
@@ -107,6 +108,49 @@ TEST(GceRequest, SeveralAreAllOrNone) {
   EXPECT_EQ(properties["scheduling"]["onHostMaintenance"], "MIGRATE");
   EXPECT_EQ(properties["labels"][kLaunchesLabel], "7-9");
   EXPECT_EQ(LaunchMethod(request), "instances/bulkInsert");
+}
+
+TEST(GceRequest, NearEachOtherByAPolicyOfTheJobInThatZone) {
+  Options options;
+  options.placement = kCluster;
+  EXPECT_EQ(*ParseOptions(EncodeOptions(options)), options);
+  LaunchRequest request = Entry(1);
+  request.ask.market = kStandard;
+  const Policy policy = PolicyOf(request);
+  EXPECT_EQ(policy.name.substr(0, 16), "stoker-abcd1234-");
+  EXPECT_LE(policy.name.size(), InstanceName(request, 0).size());
+  EXPECT_FALSE(IsInstanceName(policy.name));
+  const json one = Body(request, options);
+  EXPECT_EQ(one["resourcePolicies"],
+            json({PoliciesPath("my-project", "us-central1") + "/" + policy.name}));
+  EXPECT_EQ(one["scheduling"]["onHostMaintenance"], "TERMINATE");
+  // A node that is replaced comes by another request, and has the same policy; elsewhere another.
+  LaunchRequest bulk = Entry(3);
+  bulk.token = std::string(64, 'b');
+  EXPECT_EQ(Body(bulk, options)["instanceProperties"]["resourcePolicies"], json({policy.name}));
+  bulk.ask.place.zone = "us-central1-b";
+  EXPECT_NE(PolicyOf(bulk).name, policy.name);
+  EXPECT_FALSE(Body(request, {}).contains("resourcePolicies"));
+  const json made = json::parse(PolicyBody(policy));
+  EXPECT_EQ(made["groupPlacementPolicy"], json({{"collocation", "COLLOCATED"}}));
+  const auto own = OwnPolicy(made["name"], made["description"]);
+  ASSERT_TRUE(own);
+  EXPECT_EQ(own->ledger_id, "ledger1");
+  EXPECT_EQ(own->job, "abcd1234");
+  EXPECT_EQ(own->zone, "us-central1-a");
+  EXPECT_FALSE(OwnPolicy("stoker-abcd1234-0123456789abcdef-n", made["description"]));
+  for (const char* bad : {"", "[]", "{", "{\"stoker-ledger\":1}"}) {
+    EXPECT_FALSE(OwnPolicy(policy.name, bad)) << bad;
+  }
+}
+
+TEST(GceRequest, WhichTypesTakeAPolicy) {
+  for (const char* type : {"c2-standard-8", "a2-highgpu-1g", "n2-standard-2", "z9-new-2"}) {
+    EXPECT_TRUE(TakesPlacement(type)) << type;
+  }
+  for (const char* type : {"e2-standard-2", "n1-standard-1", "t2a-standard-4", "g1-small"}) {
+    EXPECT_FALSE(TakesPlacement(type)) << type;
+  }
 }
 
 TEST(GceRequest, WhatCannotBeSentIsRefused) {

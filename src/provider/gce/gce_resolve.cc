@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "provider/gce/gce_catalog.h"
 #include "provider/gce/gce_options.h"
+#include "provider/gce/gce_placement.h"
 #include "provider/gce/gce_request.h"
 
 namespace stoker {
@@ -61,6 +62,7 @@ Result<std::vector<std::string>> ZonesOf(ComputeApi& api, const GceWish& wish) {
 }
 
 bool Fits(const MachineType& type, const GceWish& wish) {
+  if (wish.cluster && !TakesPlacement(type.name)) return false;
   return type.x86_64 && !type.shared && type.cpus * 1000 >= wish.cpus.value_or(kLeastCpus) &&
          type.memory_mib * kMib >= wish.memory.value_or(kLeastMemory);
 }
@@ -217,6 +219,11 @@ Status CheckWish(const GceWish& wish) {
     return Status(Code::kInvalid, "no region of Google is set",
                   "Write infra: gcp/REGION, or set CLOUDSDK_COMPUTE_REGION");
   }
+  if (wish.cluster && !wish.type.empty() && !TakesPlacement(wish.type)) {
+    return Status(Code::kInvalid,
+                  "machines of type " + Printable(wish.type) + " cannot be placed near each other",
+                  "Name a type of another family, as c2 or a2, or remove 'gcp.placement'");
+  }
   for (const auto& [key, value] : wish.labels) STOKER_TRY(CheckLabel(key, value));
   return Status::Ok();
 }
@@ -232,6 +239,7 @@ Result<Options> OptionsOf(ComputeApi& api, const GceWish& wish) {
     STOKER_ASSIGN(options.network, FindNetwork(api, wish.project, name, wish.subnetwork.empty()));
   }
   options.external_ip = wish.external_ip;
+  if (wish.cluster) options.placement = kCluster;
   options.restart = wish.restart;
   options.service_account =
       wish.service_account.empty() ? UsualServiceAccount(wish.project) : wish.service_account;

@@ -22,6 +22,7 @@ struct GceWish {
   std::string type;   // "" = the smallest that fits
   std::string image;  // as gce::FindImage has it; "" = the usual one
   bool spot = false;
+  bool cluster = false;           // near each other: a compact placement policy
   bool restart = false;           // on_stop: restart
   std::optional<int64_t> cpus;    // in thousandths
   std::optional<int64_t> memory;  // bytes

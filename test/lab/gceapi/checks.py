@@ -71,6 +71,7 @@ def complete(api, project, zone, given, field='resource'):
         check_name(f'{field}.tags.items[]', tag)
     accounts(api, project, body, field)
     body['scheduling'] = scheduling(api, body.get('scheduling', {}), plan, field)
+    api.place(project, zone, body, plan, field)
     return body, plan
 
 

@@ -8,6 +8,7 @@ import uuid
 from gceapi import catalogue, checks, errors, lifecycle
 from gceapi.world import Disk, Instance, Operation
 
+FIELD = 'resource.instanceProperties'
 MOST = 1000  # of one bulkInsert in a zone
 
 
@@ -144,8 +145,7 @@ def _bulk(api, project, scope, zones, body, who):
     if '/' in told.get('machineType', ''):
         raise errors.invalid('resource.instanceProperties.machineType', told['machineType'],
                              'It must be the name alone.')  # fmt: skip
-    field = 'resource.instanceProperties'
-    checks.complete(api, project, zones[0] if len(zones) == 1 else None, told, field)
+    checks.complete(api, project, zones[0] if len(zones) == 1 else None, told, FIELD)
     operation = Operation(project, scope, 'bulkInsert', f'projects/{project}/{scope}', who.email)
     operation.group = str(uuid.uuid4())
     operation.bulk = {}
@@ -157,13 +157,12 @@ def _bulk(api, project, scope, zones, body, who):
 
 def _decide_bulk(api, operation, asked):
     project, zones, told, names, least = asked
-    field = 'resource.instanceProperties'
     kind = told['machineType']
     market = 'spot' if told.get('scheduling', {}).get('provisioningModel') == 'SPOT' else 'standard'
     fitting = []
     for zone in zones:
         try:
-            checks.complete(api, project, zone, told, field)
+            checks.complete(api, project, zone, told, FIELD)
             free = api.capacity.free(api.world, zone, kind, market)
             fitting.append((min(free, len(names)), zone))
         except errors.Refusal as refused:
@@ -189,7 +188,7 @@ def _one_of_bulk(api, operation, project, zone, told, name):
         {**each, 'initializeParams': dict(each.get('initializeParams', {}))}
         for each in told['disks']
     ]
-    body, plan = checks.complete(api, project, zone, copy)
+    body, plan = checks.complete(api, project, zone, copy, FIELD)
     body['name'] = name
     body['machineType'] = f'zones/{zone}/machineTypes/{told["machineType"]}'
     instance = _make(api, project, zone, body, plan)

@@ -15,6 +15,7 @@ READS = {
     'regionOperations.wait': 'regionOperations.get',
     'zoneOperations.wait': 'zoneOperations.get',
     'firewalls.insert': 'firewalls.create',
+    'resourcePolicies.insert': 'resourcePolicies.create',
 }
 
 

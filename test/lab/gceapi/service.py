@@ -7,7 +7,7 @@ import re
 import time
 import types
 
-from gceapi import catalogue, errors, launch, lifecycle, reads, tags
+from gceapi import catalogue, errors, launch, lifecycle, policies, reads, tags
 from gceapi.capacity import Capacity
 from gceapi.machines import Machines
 from gceapi.world import World, number_of
@@ -45,6 +45,8 @@ CHANGES = {
     'disks.delete': reads.delete_disk,
     'firewalls.insert': reads.insert_firewall,
     'firewalls.delete': reads.delete_firewall,
+    'resourcePolicies.insert': policies.insert,
+    'resourcePolicies.delete': policies.delete,
 }
 READS = {
     'acceleratorTypes.aggregatedList': reads.all_accelerators,
@@ -77,6 +79,8 @@ READS = {
     'regionOperations.wait': reads.wait,
     'regions.get': reads.region,
     'regions.list': reads.regions,
+    'resourcePolicies.get': policies.get,
+    'resourcePolicies.list': policies.list_,
     'subnetworks.get': reads.subnetwork,
     'subnetworks.list': reads.subnetworks,
     'zoneOperations.get': reads.operation,
@@ -176,6 +180,9 @@ class Compute:
     def check_zone(self, project, zone):
         if zone not in catalogue.zones():
             raise errors.not_found(f'projects/{project}/zones/{zone}')
+
+    def place(self, *asked):
+        policies.of_instance(self, *asked)
 
     def image(self, project, name, family=False):
         """What images.get or getFromFamily finds, or None."""

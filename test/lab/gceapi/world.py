@@ -160,6 +160,7 @@ class World:
         self.instances = []
         self.disks = []
         self.operations = []
+        self.policies = {}  # (project, region, name) -> policies.Policy
         self.requests = {}  # (project, request id) -> (what was asked, operation)
         self.addresses = 0
 

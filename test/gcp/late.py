@@ -78,6 +78,32 @@ def test_killed(lab, check):
             world.stoker('cancel', '--no-wait', job, check=True)
 
 
+def test_gang(lab, check):
+    """Two nodes anywhere in a region: the first zone has no room, which its operation says, and the
+    next one is asked for both."""
+    with lab.world('gang') as world:
+        lab.api.capacity.set(1, 'us-central1-a')
+        since = len(lab.log)
+        begun = time.monotonic()
+        job = world.stoker(*RUN, '--num-nodes', 2, '--', 'true', check=True).stdout.split()[0]
+        world.wait_for('two VMs', lambda: len(lab.machines(job)) == 2, 60, 0.02)
+        asked = [each for each in lab.log[since:]
+                 if each.get('method', '').lower().endswith('bulkinsert')]  # fmt: skip
+        check('gang: zone by zone, each once', [each['params'].get('zone') for each in asked]
+              == ['us-central1-a', 'us-central1-b'], [each['path'] for each in asked])
+        zones = {each.zone for each in lab.machines(job)}
+        check('gang: all nodes are in the one that has room', zones == {'us-central1-b'}, zones)
+        (first,) = [each for each in lab.api.world.operations
+                    if each.kind == 'bulkInsert' and each.failed]  # fmt: skip
+        told = first.failed.errors[0]['code']
+        check('gang: the first said so in its operation', told == 'VM_MIN_COUNT_NOT_REACHED', told)
+        print(f'gang: {asked[1]["time"] - first.ended:.2f} s from the end of the first operation '
+              f'to the next; {time.monotonic() - begun:.1f} s in all, of which '
+              f'{first.ended - first.born:.1f} s are the operation', flush=True)  # fmt: skip
+        lab.api.capacity.clear()
+        world.stoker('cancel', '--no-wait', job, check=True)
+
+
 PARTS = {name[5:]: part for name, part in list(globals().items()) if name.startswith('test_')}
 
 

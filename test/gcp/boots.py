@@ -12,6 +12,7 @@ Engine was asked, by the bucket, and by Google's own client."""
 import concurrent.futures
 import os
 import pathlib
+import re
 import signal
 import sys
 import threading
@@ -207,6 +208,58 @@ def test_gpus(lab, check):
         check('gpus: on that machine', len(world.machines(job)) == 1, world.machines(job))
 
 
+def test_kept(lab, check):
+    """keep_failed: the VM stays for its time, with what the program left on its disk, and ends by
+    itself."""
+    with GceWorld(lab, 'kept') as world:
+        job = world.submit('--infra', world.infra, '--keep-failed', '1m', '--', 'sh', '-c',
+                           'echo of-the-failed >/root/left; exit 3')  # fmt: skip
+        first = world.machine(job, 0)
+        world.wait_for('it fails', lambda: world.job(job)['state'] == 'Failed', 120)
+        failed = time.time()
+        launch = world.job(job)['launches'][0]
+        check('kept: its launch is closed as kept', launch['close_reason'] == 'kept', launch)
+        time.sleep(20)
+        check('kept: the VM is there', not first.gone and first.room.agent() is not None)
+        left = pathlib.Path(f'/proc/{first.room.agent()}/root/root/left')
+        check('kept: with what its program has left', left.read_text() == 'of-the-failed\n')
+        check('kept: nothing of stoker runs outside', not world.outside(), world.outside())
+        world.wait_for('it ends by itself', lambda: first.gone, 180)
+        print(f'kept: {time.time() - failed:.0f} s after its end the VM was gone', flush=True)
+        check('kept: not before its time', time.time() - failed >= 50, time.time() - failed)
+        who = [each['email'] for each in lab.log if each.get('method') == 'instances.delete'
+               and each['params']['instance'] == first.name]  # fmt: skip
+        check('kept: by itself', who and set(who) == {NODES}, who)
+        check('kept: and the job stays as it ended', world.job(job)['state'] == 'Failed')
+
+
+def test_barren(lab, check):
+    """GPUs that never come, at full length: a quarter of an hour."""
+    with GceWorld(lab, 'barren') as world:
+        begun = time.monotonic()
+        job = world.submit('--infra', world.infra, '--gpus', 'T4:1', '--', 'ls', '/dev/nvidia0')
+        first = world.machine(job, 0)
+
+        def said():
+            log = world.stoker('logs', '--stream', 'system', job).stdout
+            story = world.stoker('show', job).stdout
+            return re.search('0 of the 1 GPUs that its type promises, .* on', log + story) \
+                or first.gone
+
+        world.wait_for('it gives up', said, 1200, 2)
+        took = time.monotonic() - begun
+        world.wait_for('it is ended', lambda: first.gone, 120)
+        print(f'barren: given up {took:.0f} s after submission', flush=True)
+        check('barren: nothing was started on it', not texts(world, job), texts(world, job))
+        shown = world.stoker('show', job).stdout
+        check('barren: that it has no GPUs is in the story, with what to do',
+              'GPUs that its type promises' in shown, shown)  # fmt: skip
+        check('barren: and the VM is ended', first.gone)
+        world.stoker('cancel', '--no-wait', job)
+        world.wait_for('all end', lambda: world.stoker('show', job) and all(
+            each.gone for each in world.machines(job)), 200, 2)  # fmt: skip
+
+
 def by_hand(lab, call, machine):
     somebody = type('Somebody', (), {'email': 'somebody@example.org'})
     params = {'project': PROJECT, 'zone': machine.zone, 'instance': machine.name}
@@ -231,13 +284,14 @@ def judge(lab, check):
 
 
 ALONE = ('classic',)  # what changes the lab's own settings
+AT_LENGTH = ('barren',)  # only where it is named
 PARTS = {name[5:]: part for name, part in list(globals().items()) if name.startswith('test_')}
 
 
 def main(names):
     results = Results()
     with GceLab() as lab:
-        names = names or list(PARTS)
+        names = names or [each for each in PARTS if each not in AT_LENGTH]
         for threads, parts in ((2, [each for each in names if each not in ALONE]),
                                (1, [each for each in names if each in ALONE])):  # fmt: skip
             with concurrent.futures.ThreadPoolExecutor(threads) as pool:

@@ -88,12 +88,15 @@ class EveryLine : public Observer {
     }
   }
 
-  // Its time to save after a cancel was over before it reached the store again, and it has said so.
+  // Its time to save after a cancel was over before it reached the store again, and it has said so;
+  // its program may have ended by itself just before (seed 10000213091).
   bool SaysSo(const std::string& job, int attempt, int rank) {
     const auto* object = world_.bucket().Find(paths::Report(job, attempt, rank));
     if (object == nullptr) return false;
     const auto report = DecodeReport("report", *object->data);
-    return report.ok() && report->end && report->end->reason == EndReason::kCancelled &&
+    const auto found = world_.jobs().find(job);
+    const bool cancelled = found != world_.jobs().end() && found->second.cancel;
+    return report.ok() && report->end && cancelled &&
            report->trouble.find("log lines do not reach the store") != std::string::npos;
   }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/prng.h"
+#include "base/test_rounds.h"
 #include "checkpoint/checkpoint_store.h"
 #include "checkpoint/keeper.h"
 #include "store/memory_store.h"
@@ -209,8 +210,8 @@ TEST(Rounds, ACrashOnOneNodeLeavesTheLastWholeOne) {
 }
 
 TEST(Rounds, RandomGangsNeverMix) {
-  for (uint64_t seed = 0; seed < 40; ++seed) {
-    Prng prng(seed);
+  for (int seed = 0; seed < stoker::Rounds(40); ++seed) {
+    Prng prng(static_cast<uint64_t>(seed));
     Gang gang(2);
     const bool numbered = prng.Chance(1, 2);
     const int64_t pause = prng.Between(200, 4000);

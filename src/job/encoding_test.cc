@@ -7,6 +7,7 @@
 
 #include "base/json_fields.h"
 #include "base/prng.h"
+#include "base/test_rounds.h"
 
 namespace stoker {
 namespace {
@@ -486,7 +487,7 @@ TEST(Encoding, BadUtf8AndNonNumbersAreStillWritten) {
 TEST(Encoding, DamageIsAnErrorNeverACrash) {
   Prng prng(13);
   int refused = 0;
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < Rounds(3000); ++i) {
     std::string text = EncodeJob(AnyJob(prng));
     for (uint64_t n = 1 + prng.Below(4); n > 0; --n) {
       const size_t at = prng.Below(text.size());
@@ -515,7 +516,7 @@ TEST(Encoding, DamageIsAnErrorNeverACrash) {
     }
     (void)DecodeReport("k", text);
   }
-  EXPECT_GT(refused, 1000);
+  EXPECT_GT(refused, Rounds(1000));
 }
 
 TEST(Job, AHostIsOfJobsWithLocalMachinesAlone) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/digest.h"
+#include "base/test_rounds.h"
 #include "ledger/blobs.h"
 #include "ledger/index.h"
 #include "ledger/paths.h"
@@ -251,7 +252,7 @@ TEST_F(CollectTest, AMergeBetweenTwoAnswersHidesNothing) {
   }
   ASSERT_TRUE(memory_.Put(paths::IndexSegment("m"), EncodeSegment(full)).ok());
   RunJob("first", "a");
-  for (int trial = 0; trial < 40; ++trial) {
+  for (int trial = 0; trial < Rounds(40); ++trial) {
     RunJob("job" + std::to_string(trial), "a");
     store_.page = 1;
     store_.watched = paths::Index();

@@ -136,7 +136,11 @@ TEST(Summary, AJobIsWhereItHasBegun) {
   job.attempts[1].state = AttemptState::kStaging;
   EXPECT_EQ(SummaryOf(job).provider, "slurm");
   job.attempts[1].not_needed = true;
+  job.attempts[1].state = AttemptState::kEnded;
+  job.attempts[1].ending = Ending{};
+  job.attempts[1].ending->reason = EndReason::kCancelled;
   EXPECT_EQ(SummaryOf(job).provider, "local") << "the move came to nothing";
+  EXPECT_EQ(SummaryOf(job).reason, EndReason::kNone) << "the job runs";
 }
 
 TEST(Summary, RemarksWhatAnEndedJobHasNotKept) {

@@ -203,7 +203,8 @@ Summary SummaryOf(const Job& job) {
     if (!attempt.newest_checkpoint.empty()) {
       summary.newest_checkpoint = Short(attempt.newest_checkpoint);
     }
-    if (attempt.state == AttemptState::kEnded && attempt.ending) ending = attempt.ending;
+    const bool over = attempt.state == AttemptState::kEnded && !attempt.not_needed;
+    if (over && attempt.ending) ending = attempt.ending;
   }
   if (job.result) ending = job.result;
   if (ending) {

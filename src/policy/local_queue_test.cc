@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/prng.h"
+#include "base/test_rounds.h"
 #include "policy/local_gpus.h"
 
 namespace stoker {
@@ -252,8 +253,8 @@ class Life {
 };
 
 TEST(LocalQueue, NeverOverCapacityNoGpuTwiceAndNobodyStarves) {
-  for (uint64_t seed = 1; seed <= 50; ++seed) {
-    Life life(seed);
+  for (int seed = 1; seed <= Rounds(50); ++seed) {
+    Life life(static_cast<uint64_t>(seed));
     for (int step = 0; step < 60; ++step) life.Step(true);
     int steps = 0;
     while (!life.Done() && ++steps < 5000) life.Step(false);

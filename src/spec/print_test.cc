@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "base/prng.h"
+#include "base/test_rounds.h"
 #include "spec/json_text.h"
 #include "spec/parse.h"
 
@@ -218,7 +219,7 @@ JobSpec RandomSpec(Prng* prng) {
 
 TEST(Print, ParsesBackToTheSameSpec) {
   Prng prng(20261);
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < Rounds(3000); ++i) {
     const JobSpec spec = RandomSpec(&prng);
     const std::string text = PrintJobSpec(spec);
     const Result<JobSpec> back = ParseStoredSpec(text);
@@ -302,7 +303,7 @@ void Feed(const std::string& text, int* accepted) {
 TEST(Fuzz, RandomBytes) {
   Prng prng(1);
   int accepted = 0;
-  for (int i = 0; i < 4000; ++i) {
+  for (int i = 0; i < Rounds(4000); ++i) {
     std::string text;
     for (uint64_t n = prng.Below(200); n > 0; --n) text += static_cast<char>(prng.Below(256));
     Feed(text, &accepted);
@@ -313,7 +314,7 @@ TEST(Fuzz, RandomBytes) {
 TEST(Fuzz, RandomYamlPieces) {
   Prng prng(2);
   int accepted = 0;
-  for (int i = 0; i < 4000; ++i) {
+  for (int i = 0; i < Rounds(4000); ++i) {
     Feed("run: x\n" + RandomText(&prng, 40), &accepted);
     if (HasFatalFailure()) return;
   }
@@ -323,7 +324,7 @@ TEST(Fuzz, RandomYamlPieces) {
 TEST(Fuzz, MutatedJobFiles) {
   Prng prng(3);
   int accepted = 0;
-  for (int i = 0; i < 6000; ++i) {
+  for (int i = 0; i < Rounds(6000); ++i) {
     std::string text = PrintJobSpec(RandomSpec(&prng));
     for (uint64_t n = 1 + prng.Below(4); n > 0 && !text.empty(); --n) {
       const size_t at = prng.Below(text.size());

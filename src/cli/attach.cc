@@ -112,9 +112,10 @@ class EventTeller {
       // Told as such, or it passes.
       if (pass.trouble->message().find(request.refusal->message) != std::string::npos) return;
     }
-    if (unanswered_.insert(pass.trouble->ToString()).second) {
-      context_.Say(pass.trouble->ToString());
-    }
+    // The same with another count of tries is no other reason.
+    std::string reason = pass.trouble->ToString();
+    std::erase_if(reason, [](char c) { return c >= '0' && c <= '9'; });
+    if (unanswered_.insert(reason).second) context_.Say(pass.trouble->ToString());
   }
 
   void TellTrouble(const NodeReport& report) {

@@ -63,16 +63,17 @@ function(stoker_weigh name load first)
 endfunction()
 
 # stoker_suite(NAME SOURCES file... USES room... [LABEL unit] [LONG] [TIMEOUT 300] [SHARDS 1]
-#              [LOAD 4] [FIRST] [SERIAL]):
+#              [LOAD 4] [FIRST] [SERIAL] [THREADED filter]):
 # one GoogleTest program NAME_test, which is one test; SHARDS: so many, each with a part of the
 # cases. With STOKER_TEST_CASES every case is a test of its own. SERIAL: nothing runs beside it.
 # LOAD: how many quarters of a core it takes. FIRST: it is long, so that it starts before others.
+# THREADED: which cases start threads, as --gtest_filter has it; TSan looks at these alone.
 # LONG: slow without optimization, so that the tier `test` runs it in the release tree alone, and
 # `check` not at all. In a tree for `check`, one that has passed is skipped until its program is
 # another one (test/unless_passed.sh).
 function(stoker_suite name)
-  cmake_parse_arguments(SUITE "SERIAL;LONG;FIRST" "LABEL;TIMEOUT;SHARDS;LOAD" "SOURCES;USES"
-                        ${ARGN})
+  cmake_parse_arguments(SUITE "SERIAL;LONG;FIRST" "LABEL;TIMEOUT;SHARDS;LOAD;THREADED"
+                        "SOURCES;USES" ${ARGN})
   stoker_wants_tests(${name} wanted)
   if(NOT wanted)
     return()
@@ -109,12 +110,17 @@ function(stoker_suite name)
       string(APPEND test .${shard})
     endif()
     math(EXPR index "${shard} - 1")
+    set(filter "*")
+    if(SUITE_THREADED AND STOKER_SANITIZE STREQUAL "thread")
+      set(filter ${SUITE_THREADED})
+    endif()
     set(unless_passed "")
     if(STOKER_SUITE_TIER STREQUAL check)
       set(unless_passed ${CMAKE_SOURCE_DIR}/test/unless_passed.sh passed/${test})
     endif()
     add_test(NAME ${test}
-      COMMAND ${unless_passed} $<TARGET_FILE:${name}_test> --gtest_brief=1)
+      COMMAND ${unless_passed} $<TARGET_FILE:${name}_test> --gtest_brief=1
+              --gtest_filter=${filter})
     set_tests_properties(${test} PROPERTIES TIMEOUT ${SUITE_TIMEOUT} RUN_SERIAL ${SUITE_SERIAL}
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${SUITE_SHARDS};GTEST_SHARD_INDEX=${index}")
     if(unless_passed)
@@ -150,12 +156,12 @@ function(stoker_script_test name)
   stoker_tier(${test} ${SCRIPT_TIER} ${SCRIPT_LABEL})
 endfunction()
 
-# stoker_room(NAME [USES room...] [LIBS lib...] [TESTS room...] [SHARDS n]): the library stoker_NAME
-# out of src/NAME/*.cc and, where there are *_test.cc files, one suite of the same name, which may
-# need more rooms (TESTS). A room within another is named by its path, as "store/s3"; its library
-# and suite have "_" for "/".
+# stoker_room(NAME [USES room...] [LIBS lib...] [TESTS room...] [SHARDS n] [THREADED filter]): the
+# library stoker_NAME out of src/NAME/*.cc and, where there are *_test.cc files, one suite of the
+# same name, which may need more rooms (TESTS). A room within another is named by its path, as
+# "store/s3"; its library and suite have "_" for "/".
 function(stoker_room name)
-  cmake_parse_arguments(ROOM "" "SHARDS" "USES;LIBS;TESTS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "SHARDS;THREADED" "USES;LIBS;TESTS" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})
   file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.cc)
   file(GLOB tests CONFIGURE_DEPENDS ${dir}/*_test.cc)
@@ -176,7 +182,8 @@ function(stoker_room name)
   target_include_directories(stoker_${name} ${kind} ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(stoker_${name} ${kind} ${uses} ${ROOM_LIBS})
   if(tests)
-    stoker_suite(${name} SOURCES ${tests} USES ${name} ${ROOM_TESTS} SHARDS ${ROOM_SHARDS})
+    stoker_suite(${name} SOURCES ${tests} USES ${name} ${ROOM_TESTS} SHARDS ${ROOM_SHARDS}
+                 THREADED ${ROOM_THREADED})
   endif()
 endfunction()
 

@@ -58,10 +58,9 @@ class EverythingEnds : public Observer {
     const auto closed = closed_.find({job, machine.launch()});
     if (closed == closed_.end()) return;
     // Whoever asked for it may have slept before that was sent (seed 500024272).
-    const int64_t since = world_.now() - std::max({closed->second, could, machine.made_at});
-    // Whoever may not seal its checkpoints tries so for ten minutes (seed 6000012442).
-    const bool refused = world_.Happened("refuse-checkpoints");
-    if (since <= kLeftOver + (refused ? kUnsealed : 0)) return;
+    const int64_t begun = std::max({closed->second, could, machine.made_at});
+    const int64_t since = world_.now() - begun;
+    if (since <= kLeftOver + (RefusesSeals(begun) ? kUnsealed : 0)) return;
     Breach(job, machine.id + " was left for " + std::to_string(since / 60'000) +
                     " min after its launch was closed");
   }
@@ -124,6 +123,15 @@ class EverythingEnds : public Observer {
       last = std::max(last, closed->second);
     }
     return last;
+  }
+
+  // Whoever may not seal its checkpoints then tries so for ten minutes, before anything else (seed
+  // 6000012442).
+  bool RefusesSeals(int64_t at) const {
+    const auto& refusals = world_.bucket().refusals;
+    return std::any_of(refusals.begin(), refusals.end(), [&](const Bucket::Refusal& no) {
+      return no.writes && no.part == "/checkpoints/" && no.until > at;
+    });
   }
 
   // Nothing can be ended while its provider is away.

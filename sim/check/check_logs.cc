@@ -94,10 +94,18 @@ class EveryLine : public Observer {
     const auto* object = world_.bucket().Find(paths::Report(job, attempt, rank));
     if (object == nullptr) return false;
     const auto report = DecodeReport("report", *object->data);
-    const auto found = world_.jobs().find(job);
-    const bool cancelled = found != world_.jobs().end() && found->second.cancel;
-    return report.ok() && report->end && cancelled &&
+    return report.ok() && report->end && WasOpenAtCancel(job, attempt) &&
            report->trouble.find("log lines do not reach the store") != std::string::npos;
+  }
+
+  bool WasOpenAtCancel(const std::string& id, int number) const {
+    const auto found = world_.jobs().find(id);
+    if (found == world_.jobs().end() || !found->second.cancel) return false;
+    for (const Attempt& attempt : found->second.attempts) {
+      if (attempt.number != number) continue;
+      return !attempt.ended || *attempt.ended >= found->second.cancel->at;
+    }
+    return false;
   }
 
   // The node's last word is that all is in the store, and it had the time to.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/attach.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <set>
@@ -100,22 +101,31 @@ class EventTeller {
     if (refused_.insert(text).second) context_.Say(text);
   }
 
-  // Who looks cannot ask where its machines are to come from, each thing once. Once it runs this is
-  // no concern of who follows it; a full store is told elsewhere.
+  // Who looks cannot ask where its machines are to come from, each thing once; what may pass, at
+  // the second look that says so. Once it runs this is no concern of who follows it; a full store
+  // is told elsewhere.
   void TellUnanswered(const PassResult& pass) {
     const Attempt* newest = NewestNeeded(pass.job);
     const bool waits = newest != nullptr && (newest->state == AttemptState::kProvisioning ||
                                              newest->state == AttemptState::kStaging);
-    if (!pass.trouble || !waits || pass.trouble->Is(Code::kNoSpace)) return;
+    if (!pass.trouble || !waits || pass.trouble->Is(Code::kNoSpace)) return in_a_row_.clear();
     for (const Request& request : pass.job.requests) {
-      if (!request.refusal) continue;
+      if (!request.refusal || request.refusal->message.empty()) continue;
       // Told as such, or it passes.
       if (pass.trouble->message().find(request.refusal->message) != std::string::npos) return;
     }
-    // The same with another count of tries is no other reason.
-    std::string reason = pass.trouble->ToString();
-    std::erase_if(reason, [](char c) { return c >= '0' && c <= '9'; });
+    const std::string reason = WithoutWhatVaries(pass.trouble->ToString());
+    const bool again = in_a_row_ == reason;
+    in_a_row_ = reason;
+    if (pass.trouble->transient() && !again) return;
     if (unanswered_.insert(reason).second) context_.Say(pass.trouble->ToString());
+  }
+
+  // Another count of tries is no other reason, nor is what EC2 says encoded, anew each time.
+  static std::string WithoutWhatVaries(std::string text) {
+    text.resize(std::min(text.size(), text.find("Encoded authorization")));
+    std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+    return text;
   }
 
   void TellTrouble(const NodeReport& report) {
@@ -131,6 +141,7 @@ class EventTeller {
   std::string queued_;
   std::set<std::string> refused_;
   std::set<std::string> unanswered_;
+  std::string in_a_row_;             // what the last look could not do
   std::map<int, std::string> whys_;  // of the endings told, by attempt
 };
 

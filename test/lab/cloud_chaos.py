@@ -98,6 +98,9 @@ def play(acts_of, world, results, number, seed, scale):
             )  # fmt: skip
             act.do(what)
         time.sleep(rng.uniform(0, 5))
+    except AssertionError:
+        print(world.stoker('show', job.id).stdout, flush=True)
+        raise
     finally:
         act.mend()
     world.wait_for(f'{job.id} to end', lambda: ended(world, job), LIMIT, 0.5)

@@ -9,10 +9,11 @@ namespace {
 
 Result<HttpResponse> Exchange(const HttpUrl& url, const HttpRequest& request,
                               const HttpClientOptions& options) {
+  STOKER_ASSIGN(const std::string bytes, EncodeHttpRequest(request, HostHeader(url)));
   STOKER_ASSIGN(const Socket socket,
                 ConnectTcp(url.host, url.port, Deadline(options.connect_timeout)));
   const Deadline deadline(options.total_timeout);
-  STOKER_TRY(SendAll(socket, EncodeHttpRequest(request, HostHeader(url)), deadline));
+  STOKER_TRY(SendAll(socket, bytes, deadline));
   const auto read = [&](char* buffer, size_t size) {
     return ReceiveSome(socket, buffer, size, deadline);
   };

@@ -2,7 +2,10 @@
 #include "net/http_codec.h"
 #include "net/http_head.h"
 
+#include <algorithm>
 #include <boost/beast/http.hpp>
+
+#include "base/text.h"
 
 namespace stoker {
 namespace {
@@ -112,8 +115,12 @@ Result<HttpResponse> ReadHttpResponse(const ReadBytes& read, const std::string& 
   }
 }
 
-std::string EncodeHttpRequestHead(const HttpRequest& request, const std::string& host,
-                                  int64_t body_size) {
+Result<std::string> EncodeHttpRequestHead(const HttpRequest& request, const std::string& host,
+                                          int64_t body_size) {
+  const auto bad = [](unsigned char c) { return c <= ' ' || c == 0x7f; };
+  if (std::any_of(request.target.begin(), request.target.end(), bad)) {
+    return Status(Code::kInvalid, "HTTP: no target of a request is " + Printable(request.target));
+  }
   std::string out = request.method + " " + request.target + " HTTP/1.1\r\n";
   if (FindHeader(request.headers, "Host") == nullptr) out += "Host: " + host + "\r\n";
   AddHeaders(out, request.headers);
@@ -124,9 +131,10 @@ std::string EncodeHttpRequestHead(const HttpRequest& request, const std::string&
   return out + "\r\n";
 }
 
-std::string EncodeHttpRequest(const HttpRequest& request, const std::string& host) {
-  return EncodeHttpRequestHead(request, host, static_cast<int64_t>(request.body.size())) +
-         request.body;
+Result<std::string> EncodeHttpRequest(const HttpRequest& request, const std::string& host) {
+  const auto size = static_cast<int64_t>(request.body.size());
+  STOKER_ASSIGN(const std::string head, EncodeHttpRequestHead(request, host, size));
+  return head + request.body;
 }
 
 namespace {

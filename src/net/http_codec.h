@@ -57,10 +57,11 @@ struct HttpResponseStart {
 Result<HttpResponseStart> ReadHttpResponseStart(const ReadBytes& read, const std::string& method,
                                                 int64_t max_header_bytes);
 
-// Without the body, which follows: `body_size` bytes of it.
-std::string EncodeHttpRequestHead(const HttpRequest& request, const std::string& host,
-                                  int64_t body_size);
-std::string EncodeHttpRequest(const HttpRequest& request, const std::string& host);
+// Without the body, which follows: `body_size` bytes of it. kInvalid: the target has a blank or a
+// control character, so that what is behind it would be read as something else.
+Result<std::string> EncodeHttpRequestHead(const HttpRequest& request, const std::string& host,
+                                          int64_t body_size);
+Result<std::string> EncodeHttpRequest(const HttpRequest& request, const std::string& host);
 // `keep_alive` false adds "Connection: close".
 std::string EncodeHttpResponse(const HttpResponse& response, const std::string& method,
                                bool keep_alive);

@@ -25,7 +25,8 @@ Status Tunnel(const Socket& socket, const HttpUrl& url, const HttpProxy& proxy,
   if (!proxy.authorization.empty()) {
     request.headers.emplace_back("Proxy-Authorization", proxy.authorization);
   }
-  STOKER_TRY(SendAll(socket, EncodeHttpRequestHead(request, "", 0), deadline));
+  STOKER_ASSIGN(const std::string head, EncodeHttpRequestHead(request, "", 0));
+  STOKER_TRY(SendAll(socket, head, deadline));
   // A byte at a time: what follows the answer is TLS and not ours to take.
   const auto read = [&](char* buffer, size_t) { return ReceiveSome(socket, buffer, 1, deadline); };
   // As of HEAD: what follows a yes is no body.
@@ -83,9 +84,9 @@ Status HttpConnection::Send(const HttpRequest& request, const HttpFileBody& file
   if (through_proxy_) {
     HttpRequest whole{request.method, OriginText(url_) + request.target, request.headers, ""};
     if (!to_proxy_.empty()) whole.headers.emplace_back("Proxy-Authorization", to_proxy_);
-    head = EncodeHttpRequestHead(whole, HostHeader(url_), size);
+    STOKER_ASSIGN(head, EncodeHttpRequestHead(whole, HostHeader(url_), size));
   } else {
-    head = EncodeHttpRequestHead(request, HostHeader(url_), size);
+    STOKER_ASSIGN(head, EncodeHttpRequestHead(request, HostHeader(url_), size));
   }
   // A small body goes with its head: one packet, and one record of TLS.
   const bool small = request.body.size() <= kSmallBody;

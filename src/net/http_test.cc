@@ -186,6 +186,22 @@ TEST(Http, ClientDistrustsServers) {
   EXPECT_EQ(HttpCall({"127.0.0.1", 1, ""}, {"GET", "/", {}, ""}, quick).code(), Code::kUnavailable);
 }
 
+// Of one request no name from elsewhere makes two.
+TEST(Http, TheTargetIsOneWord) {
+  const HttpRequest good{"GET", "/a%20b?c=d&e=\xc3\xa9", {}, ""};
+  EXPECT_EQ(EncodeHttpRequest(good, "h").value_or(""),
+            "GET " + good.target + " HTTP/1.1\r\nHost: h\r\n\r\n");
+  const auto server = Echo();
+  for (const std::string& bad :
+       {std::string("/a b"), std::string("/a\r\nX: y"), std::string("/a\nb"), std::string("/a\tb"),
+        std::string("/a\0b", 4), std::string("/a\x7f")}) {
+    const auto answer = HttpCall(Url(*server), {"DELETE", bad, {}, ""});
+    EXPECT_TRUE(answer.status().Is(Code::kInvalid)) << bad;
+    const auto head = EncodeHttpRequestHead({"GET", bad, {}, ""}, "h", 0);
+    EXPECT_TRUE(head.status().Is(Code::kInvalid)) << bad;
+  }
+}
+
 TEST(Http, ParsesUrls) {
   const auto url = ParseHttpUrl("http://127.0.0.1:8080/a/b/");
   ASSERT_TRUE(url.ok());

@@ -159,7 +159,7 @@ void ClearClouds(Context& context, bool all_regions, bool dry_run, Outcome* out)
   for (const CloudThing& one : out->cloud.things) {
     if (!one.over.empty() && one.ended.ok()) out->instances.push_back(one.thing.id);
   }
-  auto google = SweepGoogle(context, dry_run);
+  auto google = SweepGoogle(context, true, dry_run);
   if (!google.ok()) context.Say("machines of Google are kept: " + google.status().ToString());
   if (google.ok()) out->google = std::move(*google);
   for (const GoogleThing& one : out->google.things) {

@@ -47,7 +47,7 @@ std::string WhyOver(const GceHolding& machine, WallTime now, CloudRecords& recor
 
 }  // namespace
 
-Result<GoogleSweep> SweepGoogle(Context& context, bool dry_run) {
+Result<GoogleSweep> SweepGoogle(Context& context, bool by_hand, bool dry_run) {
   GoogleSweep out;
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(const auto places, NotedPlaces(ledger->store(), kGceProvider));
@@ -57,6 +57,9 @@ Result<GoogleSweep> SweepGoogle(Context& context, bool dry_run) {
   STOKER_ASSIGN(GceHoldings held, ListGceHoldings(*api, places, ledger->id()));
   out.now = held.now;
   for (const Unheard& silent : held.unheard) out.troubles.push_back(silent.why.ToString());
+  for (const Status& denied : held.denied) {
+    if (by_hand) out.troubles.push_back(denied.ToString());
+  }
   CloudRecords records(*ledger);
   for (GceHolding& machine : held.machines) {
     GoogleThing thing;
@@ -71,7 +74,7 @@ Result<GoogleSweep> SweepGoogle(Context& context, bool dry_run) {
 }
 
 void SweepGoogleAloud(Context& context) {
-  const auto swept = SweepGoogle(context, false);
+  const auto swept = SweepGoogle(context, false, false);
   if (!swept.ok()) return context.Say("machines of Google are kept: " + swept.status().ToString());
   for (const std::string& trouble : swept->troubles) context.Say("Google: " + Printable(trouble));
   for (const GoogleThing& one : swept->things) {

@@ -25,9 +25,10 @@ struct GoogleSweep {
 
 // Looks in all projects that the ledger ever noted, and ends what a record has ended or whose own
 // label says that its time is past by Google's clock; nothing else. With `dry_run` it only looks.
-// Errors: nothing could be asked at all.
-Result<GoogleSweep> SweepGoogle(Context& context, bool dry_run);
-// The same, and says what it has ended, and what stood in the way.
+// `by_hand`: that placement policies may not be listed is a trouble, too. Errors: nothing could be
+// asked at all.
+Result<GoogleSweep> SweepGoogle(Context& context, bool by_hand, bool dry_run);
+// The same by itself, and says what it has ended, and what stood in the way.
 void SweepGoogleAloud(Context& context);
 
 // "VM stoker-x-0 in us-central1-a: e2-standard-2 spot, running, of job x, for 3h 2m, price not

@@ -301,44 +301,125 @@ LaunchRequest Near(GceSubject& subject, const std::string& name) {
   return request;
 }
 
-std::vector<gce::Policy> Policies() {
-  return *gce::ListPolicies(*gce_test::Api(), gce_test::kProject, "us-central1", "ledger");
+// The one policy of the ledger; without a name if there is none.
+GceHolding PolicyHeld() {
+  const std::vector<std::string> places = {GcePlace(gce_test::kProject, gce_test::kZone)};
+  GceHolding out;
+  const auto held = ListGceHoldings(*gce_test::Api(), places, "ledger");
+  for (const GceHolding& one : held->machines) {
+    if (!one.policy) continue;
+    EXPECT_EQ(out.seen.id, "") << "one is for all";
+    out = one;
+  }
+  return out;
 }
 
-// One policy for all requests of the job in that zone, one VM or several; the last VM that goes has
-// it, until whoever saw that ends it once more.
-TEST(GceApi, APlacementPolicyGoesWithItsLastMachine) {
+// One policy for all requests of the job in that zone, one VM or several. Only whoever clears up
+// ends it, and only when no VM has it.
+TEST(GceApi, APlacementPolicyIsOfTheWholeJobAndOutlivesItsMachines) {
   GceSubject subject;
   Provider& gce = subject.provider();
   LaunchRequest two = Near(subject, "near-two");
   two.launches = {4, 5};
-  ASSERT_TRUE(gce.Launch(Near(subject, "near-one")).ok());
+  const LaunchAnswer one = gce.Launch(Near(subject, "near-one"));
+  ASSERT_TRUE(one.ok()) << one.status().ToString();
   const LaunchAnswer answer = subject.another().Launch(two);
   ASSERT_TRUE(answer.ok()) << answer.status().ToString();
   ASSERT_TRUE(
       subject.Until([&] { return Living(gce, "near-one") == 1 && Living(gce, "near-two") == 2; }));
-  ASSERT_EQ(Policies().size(), 1U);
-  EXPECT_EQ(Policies().front().job, "job");
-  const auto freed = [&](const std::string& token) {
-    for (const InstanceSeen& seen : gce.Describe("ledger", "job").value_or({})) {
-      if (seen.token == token && seen.state == InstanceState::kGone) return seen.freed;
-    }
-    return false;
-  };
-  const std::string one = gce::InstanceName(Near(subject, "near-one"), 0);
-  ASSERT_TRUE(gce.Terminate(one).ok());
-  ASSERT_TRUE(subject.Until([&] { return Living(gce, "near-one") == 0; }));
-  EXPECT_TRUE(freed("near-one")) << "others have the policy";
-  for (const std::string& id : *answer) ASSERT_TRUE(gce.Terminate(id).ok());
-  ASSERT_TRUE(subject.Until([&] { return Living(gce, "near-two") == 0; }));
-  EXPECT_FALSE(freed("near-two"));
-  EXPECT_EQ(Policies().size(), 1U);
-  ASSERT_TRUE(gce.Terminate(answer->front()).ok());
-  EXPECT_TRUE(freed("near-two"));
-  EXPECT_TRUE(Policies().empty());
+  const GceHolding policy = PolicyHeld();
+  EXPECT_EQ(policy.seen.job, "job");
+  EXPECT_TRUE(policy.in_use);
+  const Status used = EndGcePolicy(*gce_test::Api(), policy);
+  EXPECT_TRUE(used.Is(Code::kBusy)) << used.ToString();
+  for (const std::string& id : {one->at(0), answer->at(0), answer->at(1)}) {
+    ASSERT_TRUE(gce.Terminate(id).ok());
+  }
+  ASSERT_TRUE(
+      subject.Until([&] { return Living(gce, "near-one") == 0 && Living(gce, "near-two") == 0; }));
+  for (const InstanceSeen& seen : *gce.Describe("ledger", "job")) EXPECT_TRUE(seen.freed);
+  ASSERT_TRUE(gce.Terminate(one->front()).ok());
+  EXPECT_FALSE(PolicyHeld().in_use);
+  EXPECT_TRUE(EndGcePolicy(*gce_test::Api(), policy).ok());
+  EXPECT_TRUE(PolicyHeld().seen.id.empty());
+  EXPECT_TRUE(EndGcePolicy(*gce_test::Api(), policy).ok()) << "there is none any more";
   // Asked for again, it is made again.
   ASSERT_TRUE(gce.Launch(Near(subject, "near-again")).ok());
-  EXPECT_EQ(Policies().size(), 1U);
+  EXPECT_EQ(PolicyHeld().seen.id, policy.seen.id);
+}
+
+// All VMs of a gang were lost; those in their place are asked for, and no list has them yet. Who
+// ends the old ones must leave the new ones what they need.
+TEST(GceApi, APolicyStaysForMachinesThatAreStillToCome) {
+  GceSubject subject;
+  Provider& gce = subject.provider();
+  LaunchRequest old = Near(subject, "near-old");
+  old.launches = {4, 5};
+  const LaunchAnswer lost = gce.Launch(old);
+  ASSERT_TRUE(lost.ok()) << lost.status().ToString();
+  ASSERT_TRUE(subject.Until([&] { return Living(gce, "near-old") == 2; }));
+  for (const std::string& id : *lost) ASSERT_EQ(Order("delete?name=" + id), "ok");
+  ASSERT_TRUE(subject.Until([&] { return Living(gce, "near-old") == 0; }));
+  ASSERT_EQ(Order("setting?name=operation_delay&value=1.0"), "ok");
+  LaunchRequest place = Near(subject, "near-new");
+  place.launches = {6, 7};
+  ASSERT_TRUE(gce.Launch(place).ok());
+  for (const InstanceSeen& seen : *gce.Describe("ledger", "job")) {
+    EXPECT_EQ(seen.token, "near-old");
+    EXPECT_TRUE(gce.Terminate(seen.id).ok());
+  }
+  EXPECT_TRUE(subject.Until(
+      [&] { return Living(gce, "near-new") == 2 || gce.Launch(place).refusal().has_value(); }));
+  EXPECT_EQ(Living(gce, "near-new"), 2U) << gce.Launch(place).refusal()->message;
+}
+
+// A VM may have policies that somebody else has given it.
+TEST(GceApi, APolicyOfOthersStays) {
+  GceSubject subject;
+  Provider& gce = subject.provider();
+  const auto api = gce_test::Api();
+  const std::string policies = gce::PoliciesPath(gce_test::kProject, "us-central1");
+  const std::string theirs =
+      R"({"name": "theirs", "groupPlacementPolicy": {"collocation": "COLLOCATED"}})";
+  ASSERT_FALSE(api->Send({"POST", policies, {}, theirs})->failure);
+  const LaunchRequest request = Near(subject, "near-theirs");
+  gce::Options options = gce_test::Chosen();
+  options.placement = gce::kCluster;
+  std::string body = *gce::LaunchBody(request, options, "#!/bin/sh\n", {});
+  const std::string ours = gce::PolicyOf(request).name;
+  body.replace(body.find(ours), ours.size(), "theirs");
+  ASSERT_TRUE(subject.Until([&] {
+    const auto sent =
+        api->Send({"POST", "projects/lab-project/zones/us-central1-a/instances", {}, body});
+    return sent.ok() && !sent->failure;
+  }));
+  ASSERT_TRUE(subject.Until([&] { return Living(gce, "near-theirs") == 1; }));
+  const std::string id = gce::InstanceName(request, 0);
+  ASSERT_EQ(Order("delete?name=" + id), "ok");
+  ASSERT_TRUE(subject.Until([&] { return Living(gce, "near-theirs") == 0; }));
+  EXPECT_TRUE(gce.Terminate(id).ok());
+  EXPECT_FALSE(api->Send({"GET", policies + "/theirs"})->failure);
+}
+
+// As many as one policy never holds are refused for good; fewer may find room elsewhere.
+TEST(GceApi, MoreThanAPolicyHoldsAreRefusedForGood) {
+  for (const auto& [most, what] :
+       {std::pair(2, RefusalClass::kInvalid), std::pair(3, RefusalClass::kCapacity)}) {
+    GceSubject subject;
+    ASSERT_EQ(Order("doom?count=1000&status=400&code=INVALID_USAGE&words=No+more+than+" +
+                    std::to_string(most) +
+                    "+instances+of+machine+type+c2-standard-8+can+be+created+with+this+policy."),
+              "ok");
+    LaunchRequest three = Near(subject, "near-three");
+    three.launches = {4, 5, 6};
+    ASSERT_TRUE(subject.provider().Launch(three).ok());
+    std::optional<Refusal> told;
+    ASSERT_TRUE(subject.Until([&] {
+      told = subject.another().Launch(three).refusal();
+      return told.has_value();
+    }));
+    EXPECT_EQ(told->what, what) << told->message;
+  }
 }
 
 TEST(GceApi, ATypeThatTakesNoPolicyIsRefusedForGood) {

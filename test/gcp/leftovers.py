@@ -24,10 +24,10 @@ def submit(world, where='us-central1'):
     return world.submit(*words)
 
 
-def copied(lab, machine, name='like-that-one-0'):
+def copied(lab, machine, name='like-that-one-0', labels=None):
     """As the console makes a VM "like this one": with its labels, and a name of its own."""
     body = json.loads(json.dumps(machine.body))
-    body.update(name=name, labels=dict(machine.labels))
+    body.update(name=name, labels=dict(machine.labels) if labels is None else labels)
     token = lab.identity.issue(OWN, [CLOUD])
     url = (f'{lab.below.endpoint}/compute/v1/projects/{machine.project}/zones/{machine.zone}/'
            'instances')  # fmt: skip
@@ -118,8 +118,12 @@ NEAR = ('resources: {{infra: gcp/us-central1, instance_type: c2-standard-8}}\n'
         'gcp: {{placement: cluster}}\nnum_nodes: {}\nrun: "true"\n')  # fmt: skip
 
 
+def line_of(thing, said):
+    return ' '.join(each for each in said.splitlines() if thing.name in each)
+
+
 def near(lab, check):
-    """Compact placement policies: each is a job's, and goes with it or after it."""
+    """Compact placement policies: each is a job's, and goes after it."""
     held = lab.api.world.policies
     with lab.world('near') as world:
         (world.work / 'near.yaml').write_text(NEAR.format(2))
@@ -138,8 +142,9 @@ def near(lab, check):
               == ('placement policy', job, ''), told)  # fmt: skip
         world.stoker('cancel', job, check=True)
         world.wait_for('all end', lambda: world.stoker('show', job) and not lab.machines(job), 30)
-        world.stoker('gc', check=True)
-        check('it goes with the last VM, or with the next gc', not held, list(held))
+        check('it is still there', list(held.values()) == [policy], list(held))
+        line = line_of(policy, world.stoker('gc', check=True).stdout)
+        check('the next gc ends it', not held and line.endswith('; ended: its job has ended'), line)
         left_alone(lab, world, check)
         nowhere_near(lab, world, check)
 
@@ -194,10 +199,58 @@ def nowhere_near(lab, world, check):
     check('and gc takes both policies', not mine, mine)
 
 
+def after_their_jobs(lab, check):
+    """Policies of jobs that have ended: not while a VM has one, and by a sweep, too."""
+    held = lab.api.world.policies
+    with lab.world('after') as world:
+        (world.work / 'near.yaml').write_text(NEAR.format(2))
+        job = world.submit('near.yaml')
+        world.wait_for('two VMs', lambda: len(lab.machines(job)) == 2, 30)
+        (policy,) = held.values()
+        copied(lab, lab.machines(job)[0], labels={})
+        world.wait_for('one of somebody else', lambda: len(lab.machines()) == 3)
+        world.stoker('cancel', job, check=True)
+        world.wait_for('all end', lambda: world.stoker('show', job) and not lab.machines(job), 30)
+        line = line_of(policy, world.stoker('gc', check=True).stdout)
+        check('what a VM of somebody has stays, and gc says why', list(held.values()) == [policy]
+              and '; stays: ' in line and 'already being used by' in line, line)
+        told = world.json('gc')
+        (mine,) = [each for each in told['cloud']['things'] if each['id'] == policy.name]
+        check('it is not among what was ended', policy.name not in told['instances']
+              and 'already being used by' in mine['trouble'], told)  # fmt: skip
+        (theirs,) = lab.machines()
+        with lab.api.world.lock:
+            where = {'project': theirs.project, 'zone': theirs.zone, 'instance': theirs.name}
+            somebody = type('Somebody', (), {'email': 'somebody@example.org'})
+            lifecycle.delete(lab.api, where, None, somebody)
+        world.wait_for('no VM', lambda: not lab.machines())
+        by_controller(lab, world, policy, check)
+
+
+def by_controller(lab, world, policy, check):
+    """Whose sweep asks for policies of those, too, who never heard of them."""
+    held, right = lab.api.world.policies, 'compute.resourcePolicies.list'
+    lab.api.denied = {right}
+    since = len(lab.log)
+    quiet = world.stoker('controller', '--once')
+    asked = lab.asked(since)
+    loud = world.stoker('gc')
+    lab.api.denied = set()
+    check('without the right a sweep passes policies over', 'resourcePolicies.list' in asked
+          and 'olicies' not in quiet.stderr and quiet.returncode == 0
+          and list(held.values()) == [policy], (asked, quiet.stderr))  # fmt: skip
+    check('gc by hand says so', right in loud.stderr and loud.returncode == 0, loud.stderr)
+    for mark in world.state.glob('swept/*'):
+        mark.unlink()
+    done = world.stoker('controller', '--once')
+    check('with it a sweep ends what its job has left, and says so', not held
+          and f'ended {policy.name} of Google: its job has ended' in done.stderr, done.stderr)
+
+
 def main():
     results = Results()
     with GceVerbLab() as lab:
-        for part in (leftovers, by_record, by_itself, near):
+        for part in (leftovers, by_record, by_itself, near, after_their_jobs):
             results.run(part.__name__, part, lab, results.check)
             lab.api.forget()
         lab.judge(results.check)

@@ -99,9 +99,9 @@ Instance InstanceOf(const Json& json, WallTime now) {
   out.zone = LastPart(Text(json, "zone"));
   out.type = LastPart(Text(json, "machineType"));
   out.fingerprint = Text(json, "labelFingerprint");
-  const Json& policies = ListOf(json, "resourcePolicies");
-  if (!policies.empty() && policies[0].is_string()) {
-    out.policy = LastPart(Printable(CutText(policies[0].get<std::string>(), kMostMessage)));
+  for (const Json& policy : ListOf(json, "resourcePolicies")) {
+    if (!policy.is_string()) continue;
+    out.policies.push_back(LastPart(Printable(CutText(policy.get<std::string>(), kMostMessage))));
   }
   const bool spot = Text(Member(json, "scheduling"), "provisioningModel") == "SPOT";
   out.market = spot ? kSpot : kStandard;

@@ -45,8 +45,8 @@ struct Instance {
   std::map<std::string, std::string> labels;
   std::string fingerprint;  // of the labels
   std::string zone, type, market;
-  std::string policy;  // its first resource policy, by name; "" = none
-  std::string number;  // Google's own id
+  std::vector<std::string> policies;  // of resources, by name: placement, schedules
+  std::string number;                 // Google's own id
   // It is being made for the first time, and Google may still find that there is no room.
   bool unsure = false;
 };

@@ -37,8 +37,13 @@ constexpr std::string_view kLoginNext = "Log in again: gcloud auth application-d
 constexpr std::string_view kNetworkNext = "Make the subnetwork larger, or name another region";
 constexpr std::string_view kPlacementNext =
     "Name a type that takes a compact placement policy, as c2 or a2, or remove 'gcp.placement'";
+constexpr std::string_view kFewerNext =
+    "Ask for fewer nodes, or for another type, or remove 'gcp.placement'";
 constexpr std::string_view kPolicyNext =
     "Your organization forbids it; gcp.external_ip and gcp.network may help";
+
+// "No more than 22 instances of machine type h3-standard-88 can be created with this policy."
+constexpr std::string_view kMostInPolicy = "can be created with this policy";
 
 // The first that fits counts.
 constexpr Row kRows[] = {
@@ -50,7 +55,7 @@ constexpr Row kRows[] = {
     {"RESOURCE_POOL_EXHAUSTED", "", Class::kCapacity, Scope::kZone},
     {"IP_SPACE_EXHAUSTED", "", Class::kCapacity, Scope::kRegion, 0, kNetworkNext},
     {"IP_SPACE_EXHAUSTED_WITH_DETAILS", "", Class::kCapacity, Scope::kRegion, 0, kNetworkNext},
-    {"", "can be created with this policy", Class::kCapacity, Scope::kZone},
+    {"", kMostInPolicy, Class::kCapacity, Scope::kZone},
     // Too many requests: quotas, too, but of time.
     {"rateLimitExceeded", "", Class::kThrottled, Scope::kAccount},
     {"RATE_LIMIT_EXCEEDED", "", Class::kThrottled, Scope::kAccount},
@@ -119,7 +124,21 @@ Refusal Make(Class what, Scope scope, int64_t wait_s, std::string message) {
   return refusal;
 }
 
-Refusal Read(const Failure& failure) {
+// As many as one policy holds; unset where it does not say.
+std::optional<int64_t> MostInPolicy(const std::string& said) {
+  constexpr std::string_view kBefore = "No more than ";
+  const size_t at = said.find(kBefore);
+  if (at == std::string::npos || said.find(kMostInPolicy) == std::string::npos) return {};
+  const std::string rest = said.substr(at + kBefore.size());
+  return WholeNumber(rest.substr(0, rest.find(' ')), 0, 1'000'000);
+}
+
+Refusal Read(const Failure& failure, size_t machines) {
+  const auto most = MostInPolicy(failure.message);
+  if (most && *most < static_cast<int64_t>(machines)) {
+    const std::string_view next = *most == 0 ? kPlacementNext : kFewerNext;
+    return Make(Class::kInvalid, Scope::kRequest, 0, Words(failure, next));
+  }
   const Row* row = Find(failure);
   if (row != nullptr) return Make(row->what, row->scope, row->wait_s, Words(failure, row->next));
   if (failure.status == 429) {
@@ -139,12 +158,12 @@ bool IsNoAnswer(const Failure& failure) {
 
 }  // namespace
 
-std::optional<Refusal> RefusalOf(const Failure& failure) {
+std::optional<Refusal> RefusalOf(const Failure& failure, size_t machines) {
   if (IsNoAnswer(failure)) return std::nullopt;
-  return Read(failure);
+  return Read(failure, machines);
 }
 
-Refusal RefusalOfOperation(const std::vector<Failure>& errors) {
+Refusal RefusalOfOperation(const std::vector<Failure>& errors, size_t machines) {
   if (errors.empty()) return Make(Class::kCapacity, Scope::kZone, 0, "it failed without a word");
   // That too few came says nothing of why.
   const auto says_why = [](const Failure& each) { return each.code != "VM_MIN_COUNT_NOT_REACHED"; };
@@ -154,7 +173,7 @@ Refusal RefusalOfOperation(const std::vector<Failure>& errors) {
   const bool internal = Find(failure) == nullptr && failure.status != 400 &&
                         (failure.status >= 500 || StartsWith(failure.code, "INTERNAL"));
   if (internal) return Make(Class::kCapacity, Scope::kZone, 0, Words(failure, ""));
-  return Read(failure);
+  return Read(failure, machines);
 }
 
 Status StatusOf(const std::string& what, const Failure& failure) {
@@ -168,7 +187,7 @@ Status StatusOf(const std::string& what, const Failure& failure) {
     return Status(Code::kNotFound, text);
   }
   const std::string next(row == nullptr ? "" : row->next);
-  switch (Read(failure).what) {
+  switch (Read(failure, 1).what) {
     case Class::kThrottled:
     case Class::kNotYetConsistent:
       return Status(Code::kBusy, text, next);

@@ -14,11 +14,11 @@
 namespace stoker::gce {
 
 // A no to a launch, at once or at the end of its operation. Unset: it is none, whatever was asked
-// for may have been made (5xx, an answer that says nothing).
-std::optional<Refusal> RefusalOf(const Failure& failure);
+// for may have been made (5xx, an answer that says nothing). `machines`: as many as were asked for.
+std::optional<Refusal> RefusalOf(const Failure& failure, size_t machines = 1);
 // Of an operation that is done and has failed, of which nothing is left; the one of its errors that
 // says most.
-Refusal RefusalOfOperation(const std::vector<Failure>& errors);
+Refusal RefusalOfOperation(const std::vector<Failure>& errors, size_t machines = 1);
 
 // For every other call. `what` says which and on what: "listing instances in my-project".
 Status StatusOf(const std::string& what, const Failure& failure);

@@ -65,7 +65,7 @@ const Case kCases[] = {
      "minimum count"},
     {"dstackai/dstack#2586", 400, "", "INVALID_USAGE",
      "No more than 0 instances of machine type a3-highgpu-8g can be created with this policy.",
-     Class::kCapacity, Scope::kZone, "with this policy"},
+     Class::kInvalid, Scope::kRequest, "gcp.placement"},
     // At once.
     {"dstackai/dstack#2591", 400, "invalid", "",
      "Placement policy is not applicable to machine type n1-standard-1.", Class::kInvalid,
@@ -168,6 +168,24 @@ TEST(GceErrors, ABulkIsToldByWhatItsPartsSay) {
   EXPECT_EQ(RefusalOfOperation(errors).what, Class::kQuota);
   EXPECT_EQ(RefusalOfOperation({errors[0]}).what, Class::kCapacity);
   EXPECT_EQ(RefusalOfOperation({}).what, Class::kCapacity);
+}
+
+TEST(GceErrors, AsManyAsOnePolicyHoldsIsALimit) {
+  const auto told = [](int most, size_t machines) {
+    return *RefusalOf({400, "INVALID_USAGE", "",
+                       "No more than " + std::to_string(most) +
+                           " instances of machine type "
+                           "h3-standard-88 can be created with this policy."},
+                      machines);
+  };
+  EXPECT_EQ(told(0, 1).what, Class::kInvalid);
+  EXPECT_EQ(told(22, 23).what, Class::kInvalid);
+  EXPECT_NE(told(22, 23).message.find("fewer nodes"), std::string::npos);
+  // Others of the job have the policy: they may be gone later, or it is another zone's.
+  EXPECT_EQ(told(22, 22).what, Class::kCapacity);
+  EXPECT_EQ(told(1, 1).what, Class::kCapacity);
+  const Failure vague{400, "INVALID_USAGE", "", "No more can be created with this policy."};
+  EXPECT_EQ(RefusalOf(vague, 5)->what, Class::kCapacity);
 }
 
 // scylladb/scylla-machine-image#184; whether it is ours is looked up.

@@ -13,8 +13,6 @@
 namespace stoker {
 namespace {
 
-std::string RegionOf(const std::string& zone) { return zone.substr(0, zone.rfind('-')); }
-
 // Of the regions in which anything was ever asked for.
 void AddPolicies(gce::ComputeApi& api, const std::vector<std::string>& places,
                  const std::string& ledger_id, const std::set<std::string>& used,
@@ -23,10 +21,14 @@ void AddPolicies(gce::ComputeApi& api, const std::vector<std::string>& places,
   for (const std::string& place : places) {
     const size_t dot = place.rfind('.');
     if (dot == std::string::npos) continue;
-    regions.emplace(place.substr(0, dot), RegionOf(place.substr(dot + 1)));
+    regions.emplace(place.substr(0, dot), gce::RegionOf(place.substr(dot + 1)));
   }
   for (const auto& [project, region] : regions) {
     auto found = gce::ListPolicies(api, project, region, ledger_id);
+    if (found.status().Is(Code::kDenied)) {
+      out->denied.push_back(found.status());
+      continue;
+    }
     if (!found.ok()) {
       out->unheard.push_back({Place{kGceProvider, project, region, ""}, found.status()});
       continue;
@@ -59,7 +61,7 @@ Result<GceHoldings> ListGceHoldings(gce::ComputeApi& api, const std::vector<std:
   out.unheard = std::move(heard.unheard);
   std::set<std::string> used;
   for (gce::Instance& instance : heard.instances) {
-    if (!instance.policy.empty()) used.insert(instance.policy);
+    used.insert(instance.policies.begin(), instance.policies.end());
     if (instance.seen.state == InstanceState::kGone) continue;
     if (instance.seen.ledger_id != ledger_id) continue;
     GceHolding one;
@@ -77,7 +79,7 @@ Result<GceHoldings> ListGceHoldings(gce::ComputeApi& api, const std::vector<std:
 }
 
 Status EndGcePolicy(gce::ComputeApi& api, const GceHolding& policy) {
-  return gce::DeletePolicy(api, policy.project, RegionOf(policy.zone), policy.seen.id);
+  return gce::DeletePolicy(api, policy.project, gce::RegionOf(policy.zone), policy.seen.id);
 }
 
 bool IsExpired(const GceHolding& holding, WallTime now) {

@@ -30,6 +30,7 @@ struct GceHolding {
 struct GceHoldings {
   std::vector<GceHolding> machines;  // but for what is gone; and placement policies
   std::vector<Unheard> unheard;      // what is there is not known
+  std::vector<Status> denied;        // lists of policies, which older roles have no right to
   WallTime now;                      // by Google's clock
 };
 
@@ -37,7 +38,7 @@ struct GceHoldings {
 // project answers.
 Result<GceHoldings> ListGceHoldings(gce::ComputeApi& api, const std::vector<std::string>& places,
                                     const std::string& ledger_id);
-// Ends a policy that no VM has.
+// Ends a policy that no VM has. Ok also when there is none; kBusy: a VM has it after all.
 Status EndGcePolicy(gce::ComputeApi& api, const GceHolding& policy);
 // May anybody end it, since its own label says that its time is past by Google's clock?
 bool IsExpired(const GceHolding& holding, WallTime now);

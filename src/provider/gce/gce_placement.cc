@@ -46,11 +46,6 @@ std::string Encoded(const Policy& policy) {
 
 bool IsNoSuchThing(const Failure& failure) { return failure.status == 404; }
 
-bool IsInUse(const Failure& failure) {
-  return failure.code == "resourceInUseByAnotherResource" ||
-         failure.code == "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE";
-}
-
 }  // namespace
 
 Policy PolicyOf(const LaunchRequest& request) {
@@ -68,12 +63,18 @@ std::string PolicyBody(const Policy& policy) {
   return body.dump();
 }
 
-std::optional<Policy> OwnPolicy(const std::string& name, const std::string& description) {
+// Anybody in the project may have written the description.
+std::optional<Policy> OwnPolicy(const std::string& region, const std::string& name,
+                                const std::string& description) {
   const nlohmann::json told = Parsed(description);
   Policy policy{name, Word(told, "stoker-ledger"), Word(told, "stoker-job"), Word(told, "zone")};
   if (policy.ledger_id.empty() || policy.name != NameOf(policy)) return std::nullopt;
+  const bool safe = IsSafeName(policy.name) && IsSafeName(policy.zone);
+  if (!safe || RegionOf(policy.zone) != region) return std::nullopt;
   return policy;
 }
+
+std::string RegionOf(const std::string& zone) { return zone.substr(0, zone.rfind('-')); }
 
 std::string PoliciesPath(const std::string& project, const std::string& region) {
   return "projects/" + project + "/regions/" + region + "/resourcePolicies";
@@ -120,13 +121,12 @@ Result<std::optional<Refusal>> MakePolicy(ComputeApi& api, const LaunchRequest& 
   return std::optional(RefusalOfOperation(operation.errors));
 }
 
+// That a VM has it is said at once (GoogleCloudPlatform/slurm-gcp#117).
 Status DeletePolicy(ComputeApi& api, const std::string& project, const std::string& region,
                     const std::string& name) {
   const Call call{"DELETE", PoliciesPath(project, region) + "/" + name};
   STOKER_ASSIGN(const Reply reply, api.Repeat(call));
-  if (!reply.failure || IsNoSuchThing(*reply.failure) || IsInUse(*reply.failure)) {
-    return Status::Ok();
-  }
+  if (!reply.failure || IsNoSuchThing(*reply.failure)) return Status::Ok();
   return StatusOf(Described(call), *reply.failure);
 }
 
@@ -139,7 +139,7 @@ Result<std::vector<Policy>> ListPolicies(ComputeApi& api, const std::string& pro
     const nlohmann::json told = Parsed(body);
     const bool any = told.is_object() && told.contains("items") && told["items"].is_array();
     for (const auto& item : any ? told["items"] : nlohmann::json::array()) {
-      auto own = OwnPolicy(Word(item, "name"), Word(item, "description"));
+      auto own = OwnPolicy(region, Word(item, "name"), Word(item, "description"));
       if (own && own->ledger_id == ledger_id) out.push_back(*std::move(own));
     }
     const std::string next = Word(told, "nextPageToken");

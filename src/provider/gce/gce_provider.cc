@@ -125,14 +125,12 @@ class Gce : public Provider {
     AddStartRefusals(&out);
     AddRefused(ledger_id, job, &out);  // first: it says why, also of those that were there a moment
     AddVanished(ledger_id, job, &out);
-    NoteHeld(heard.instances, &out);
     return out;
   }
 
   Status Terminate(const std::string& id) override {
     STOKER_ASSIGN(const std::optional<Found> found, fleet_.Find(id));
-    if (!found) return LetGo(id);
-    return Delete(*found);
+    return found ? Delete(*found) : Status::Ok();
   }
 
   // Google's no comes in the operation, as a rule: see AddStartRefusals.
@@ -185,59 +183,6 @@ class Gce : public Provider {
     return refusal;
   }
 
-  struct Held {
-    std::string project, region, policy;
-    auto operator<=>(const Held&) const = default;
-  };
-
-  // The last that is told of a placement policy which no machine has any more.
-  void NoteHeld(const std::vector<Instance>& here, InstancesSeen* out) {
-    std::set<std::string> living;
-    for (const Instance& instance : here) {
-      if (instance.policy.empty()) continue;
-      living.insert(instance.policy);
-      const auto place = fleet_.PlaceOf(instance.seen.id);
-      if (!place) continue;
-      const std::lock_guard lock(mutex_);
-      held_[instance.seen.id] = {place->first, RegionOf(place->second), instance.policy};
-    }
-    const std::lock_guard lock(mutex_);
-    for (InstanceSeen& seen : *out) {
-      const auto held = held_.find(seen.id);
-      if (held == held_.end() || seen.state != InstanceState::kGone) continue;
-      if (!let_go_.contains(held->second) && !living.contains(held->second.policy)) {
-        seen.freed = false;
-      }
-    }
-  }
-
-  Status LetGo(const std::string& id) {
-    Held held;
-    {
-      const std::lock_guard lock(mutex_);
-      const auto found = held_.find(id);
-      if (found == held_.end() || let_go_.contains(found->second)) return Status::Ok();
-      held = found->second;
-    }
-    STOKER_TRY(DeletePolicy(*api_, held.project, held.region, held.policy));
-    const std::lock_guard lock(mutex_);
-    let_go_.insert(held);
-    return Status::Ok();
-  }
-
-  static std::string RegionOf(const std::string& zone) { return zone.substr(0, zone.rfind('-')); }
-
-  // Unset: it is there, or none is asked for.
-  Result<std::optional<Refusal>> MakeNear(const LaunchRequest& request, const Options& options) {
-    if (options.placement.empty()) return std::optional<Refusal>();
-    {
-      const std::lock_guard lock(mutex_);
-      const auto& place = request.ask.place;
-      let_go_.erase({place.account, place.region, PolicyOf(request).name});
-    }
-    return MakePolicy(*api_, request);
-  }
-
   static bool AnyRefusesNotice(const Operation& operation) {
     return std::any_of(operation.errors.begin(), operation.errors.end(), RefusesNotice);
   }
@@ -268,8 +213,10 @@ class Gce : public Provider {
     }
     STOKER_ASSIGN(const std::string body, LaunchBody(request, options, startup, attempt));
     Outcome out;
-    STOKER_ASSIGN(out.refusal, MakeNear(request, options));
-    if (out.refusal) return out;
+    if (!options.placement.empty()) {
+      STOKER_ASSIGN(out.refusal, MakePolicy(*api_, request));
+      if (out.refusal) return out;
+    }
     const Call call{"POST", zone + LaunchMethod(request), {{"requestId", id}}, body};
     STOKER_ASSIGN(const Reply reply, api_->Send(call));
     if (!reply.failure) {
@@ -280,7 +227,7 @@ class Gce : public Provider {
     out.known = IsOtherRequest(*reply.failure);
     if (out.there || out.known) return out;
     out.notice = !RefusesNotice(*reply.failure);
-    out.refusal = RefusalOf(*reply.failure);
+    out.refusal = RefusalOf(*reply.failure, request.launches.size());
     if (!out.refusal) return StatusOf(Described(call), *reply.failure);
     return out;
   }
@@ -472,7 +419,7 @@ class Gce : public Provider {
         errors.insert(errors.end(), part.errors.begin(), part.errors.end());
       }
     }
-    return RefusalOfOperation(errors);
+    return RefusalOfOperation(errors, request.launches.size());
   }
 
   LaunchAnswer Named(const LaunchRequest& request) {
@@ -525,8 +472,6 @@ class Gce : public Provider {
   ProviderTraits traits_;
   std::mutex mutex_;
   std::map<std::string, Sent> sent_;            // by token
-  std::map<std::string, Held> held_;            // policies of machines that it has seen, by id
-  std::set<Held> let_go_;                       // policies, by this process
   std::map<std::string, InstanceSeen> listed_;  // as last seen by this process, by id
 };
 

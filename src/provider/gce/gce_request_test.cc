@@ -133,15 +133,39 @@ TEST(GceRequest, NearEachOtherByAPolicyOfTheJobInThatZone) {
   EXPECT_FALSE(Body(request, {}).contains("resourcePolicies"));
   const json made = json::parse(PolicyBody(policy));
   EXPECT_EQ(made["groupPlacementPolicy"], json({{"collocation", "COLLOCATED"}}));
-  const auto own = OwnPolicy(made["name"], made["description"]);
+  const auto own = OwnPolicy("us-central1", made["name"], made["description"]);
   ASSERT_TRUE(own);
   EXPECT_EQ(own->ledger_id, "ledger1");
   EXPECT_EQ(own->job, "abcd1234");
   EXPECT_EQ(own->zone, "us-central1-a");
-  EXPECT_FALSE(OwnPolicy("stoker-abcd1234-0123456789abcdef-n", made["description"]));
+  EXPECT_FALSE(OwnPolicy("us-central1", "stoker-abcd1234-0123456789abcdef-n", made["description"]));
   for (const char* bad : {"", "[]", "{", "{\"stoker-ledger\":1}"}) {
-    EXPECT_FALSE(OwnPolicy(policy.name, bad)) << bad;
+    EXPECT_FALSE(OwnPolicy("us-central1", policy.name, bad)) << bad;
   }
+}
+
+// Anybody in the project may write a description, and a name that follows from it.
+TEST(GceRequest, APolicyIsOursOnlyWhereItWouldBe) {
+  for (const char* zone : {"us-central1-b", "europe-west4-a", "us-central1", "", "us-central1/x-a",
+                           "../x-a", "us-central1-a HTTP/1.1\r\nX: y-a"}) {
+    LaunchRequest request = Entry(1);
+    request.ask.place.zone = zone;
+    const json made = json::parse(PolicyBody(PolicyOf(request)));
+    const auto own = OwnPolicy("us-central1", made["name"], made["description"]);
+    EXPECT_EQ(own.has_value(), zone == std::string("us-central1-b")) << zone;
+  }
+  LaunchRequest request = Entry(1);
+  request.job = "../j";
+  const json made = json::parse(PolicyBody(PolicyOf(request)));
+  EXPECT_FALSE(OwnPolicy("us-central1", made["name"], made["description"]));
+}
+
+TEST(GceRequest, AVmHasAllItsPolicies) {
+  const std::string at = "https://www.googleapis.com/compute/v1/projects/p/regions/r/";
+  const json vm = {{"name", "stoker-j-0123456789abcdef-0"},
+                   {"resourcePolicies", {at + "resourcePolicies/nightly", 1, at + "x/ours-n"}}};
+  EXPECT_EQ(ParseInstance(vm.dump(), WallTime{})->policies,
+            (std::vector<std::string>{"nightly", "ours-n"}));
 }
 
 TEST(GceRequest, WhichTypesTakeAPolicy) {

@@ -62,6 +62,8 @@ class Gce : public Provider {
     traits_.takes_gangs = true;
     traits_.may_stop = true;
     traits_.can_start = true;
+    // Assumed: Google documents no delay of its lists, and has none for what an operation has made.
+    traits_.appear_within = Duration::Minutes(2);
   }
 
   const ProviderTraits& traits() const override { return traits_; }

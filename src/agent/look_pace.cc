@@ -2,7 +2,6 @@
 #include "agent/look_pace.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -42,41 +41,34 @@ bool IsAtWork(const NodeReport& report) {
   return report.phase <= NodePhase::kRunning && !report.notice && !report.end;
 }
 
-bool IsOpen(const Job& job, int attempt) {
-  return std::any_of(job.attempts.begin(), job.attempts.end(), [&](const Attempt& one) {
-    return one.number == attempt && one.state != AttemptState::kEnded;
+// Nodes are waited for, and none has anything to say. Each still glances at the record, in which
+// all that ends the waiting is written.
+bool OnlyWaits(const Job& job, const std::vector<ReportSeen>& reports) {
+  if (IsFinal(job.state) || job.cancel || job.attempts.empty() || job.num_nodes <= 1) return false;
+  const Attempt& attempt = job.attempts.back();
+  if (attempt.state > AttemptState::kStaging || attempt.ending) return false;
+  for (const Attempt& other : job.attempts) {
+    if (&other != &attempt && other.state != AttemptState::kEnded) return false;
+  }
+  return std::all_of(reports.begin(), reports.end(), [&](const ReportSeen& seen) {
+    return seen.report.attempt != attempt.number || IsAtWork(seen.report);
   });
 }
 
-// Nodes are waited for, as of a next attempt or of where the job is to move, and none has anything
-// to say. Each still glances at the record, in which all that ends the waiting is written.
-bool OnlyWaits(const Job& job, const std::vector<ReportSeen>& reports) {
-  if (IsFinal(job.state) || job.cancel || job.num_nodes <= 1) return false;
-  bool waits = false;
-  for (const Attempt& attempt : job.attempts) {
-    if (attempt.state == AttemptState::kEnded) continue;
-    if (attempt.state > AttemptState::kRunning || attempt.ending) return false;
-    waits |= attempt.state <= AttemptState::kStaging;
+// Who of a job that waits is there. Not the record: while no machine is to be had, others are asked
+// for in there, again and again.
+std::string NodesOf(const Job& job, const std::vector<ReportSeen>& reports,
+                    const std::vector<MachineSeen>& machines) {
+  std::string nodes;
+  for (const ReportSeen& seen : reports) {
+    if (!Has(job.attempts.back().launches, seen.report.launch)) continue;
+    nodes += " " + std::to_string(seen.report.launch) + std::string(Name(seen.report.phase));
   }
-  return waits && std::all_of(reports.begin(), reports.end(), [&](const ReportSeen& seen) {
-           return !IsOpen(job, seen.report.attempt) || IsAtWork(seen.report);
-         });
-}
-
-// The launches of whose nodes anything is heard. While no machine is to be had, others are asked
-// for again and again, attempt by attempt: these stay the same meanwhile.
-std::set<int> NodesOf(const std::vector<ReportSeen>& reports) {
-  std::set<int> nodes;
-  for (const ReportSeen& seen : reports) nodes.insert(seen.report.launch);
+  for (const MachineSeen& machine : machines) {
+    if (machine.state == MachineState::kGone) continue;
+    nodes += " " + machine.instance_id + std::to_string(static_cast<int>(machine.state));
+  }
   return nodes;
-}
-
-// The newest that is open and has the node of `launch`, else the newest of all.
-const Attempt& AttemptOf(const Job& job, int launch) {
-  for (auto attempt = job.attempts.rbegin(); attempt != job.attempts.rend(); ++attempt) {
-    if (attempt->state != AttemptState::kEnded && Has(attempt->launches, launch)) return *attempt;
-  }
-  return job.attempts.back();
 }
 
 // Those nodes of `attempt` that are at work, by rank.
@@ -147,8 +139,8 @@ void LookPace::Looked(MonoTime begun, const Job& job, const std::vector<ReportSe
   }
   if (state != state_) changed_at_ = begun;
   state_ = std::move(state);
-  std::set<int> nodes;
-  if (launch_ != 0 && OnlyWaits(job, reports)) nodes = NodesOf(reports);
+  std::string nodes =
+      launch_ != 0 && OnlyWaits(job, reports) ? NodesOf(job, reports, machines) : "";
   if (nodes != waits_ || nodes.empty()) waits_since_ = begun;
   waits_ = std::move(nodes);
   undisturbed_ =
@@ -174,7 +166,7 @@ void LookPace::ShareLooks(MonoTime begun, const Job& job, const std::vector<Repo
   bool first = launch_ == 0;
   bool others = false;
   int rank = 0;
-  for (const ReportSeen* seen : AtWork(AttemptOf(job, launch_), reports)) {
+  for (const ReportSeen* seen : AtWork(job.attempts.back(), reports)) {
     const NodeReport& report = seen->report;
     const bool own = report.launch == launch_;
     first = first || (own && rank < kLookouts);

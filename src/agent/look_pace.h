@@ -16,7 +16,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -93,7 +92,7 @@ class LookPace {
   std::vector<Lookout> heeded_;   // these
   MonoTime heard_;                // when they were last looked at or read
   std::string state_;             // what the last whole look saw, without counters
-  std::set<int> waits_;           // whose nodes wait, as that saw them; none: nothing is waited for
+  std::string waits_;             // the nodes that wait, as that saw them; "" = none only waits
   MonoTime waits_since_;          // when that last changed
   MonoTime changed_at_;           // when that last became another one
 };

@@ -258,14 +258,17 @@ void MomentCommit::Finish() {
   if (completed && uncleared_ > 0) ClearNow();
 }
 
+// Counts are given up only for what lies there now: of this moment, and of none before it.
+bool MomentCommit::LiesThereStill(MonoTime now) const {
+  return waiting_.empty() && capture_.StillForLong(*moment_, now);
+}
+
 void MomentCommit::OpenRound(MonoTime now) {
   Round round;
   round.seq = numbers_.seq;
   round.cycle = moment_->cycle;
   round.step = moment_->counted ? moment_->step : -1;
-  // Counts are given up only for what lies there now: of this moment, and of none before it.
-  round.any =
-      late_.in_a_row >= kLateRounds && waiting_.empty() && capture_.StillForLong(*moment_, now);
+  round.any = late_.in_a_row >= kLateRounds && LiesThereStill(now);
   const Status status = leader_->Open(round);
   if (!status.ok()) return Failed(status, now);
   round_since_ = now;
@@ -279,11 +282,13 @@ void MomentCommit::Collect(MonoTime now) {
   const std::vector<int> silent = SilentOf(leader_->Missing());
   auto state = leader_->Poll();
   if (!state.ok()) return Failed(state.status(), now);
-  if (*state == RoundLeader::State::kComplete) {
+  // Without counts, an answer is of the same moment only if both have rested ever since.
+  const bool moved_on = leader_->round().any && !LiesThereStill(now);
+  if (*state == RoundLeader::State::kComplete && !moved_on) {
     late_.in_a_row = 0;
     late_.moment.reset();
     SetPhase(Phase::kCommit);
-  } else if (*state == RoundLeader::State::kLate) {
+  } else if (*state != RoundLeader::State::kWaiting) {
     // The others are ahead: a newer moment of ours will come. If none does, and everything rests
     // for long, their counts and ours have nothing to do with one another.
     ++late_.in_a_row;

@@ -116,6 +116,7 @@ class MomentCommit {
   Result<bool> GrantWish();
   bool OthersAreDone(bool polls, MonoTime now);
   void LeadIdle(MonoTime now);
+  bool LiesThereStill(MonoTime now) const;
   void OpenRound(MonoTime now);
   void Collect(MonoTime now);
   void GiveUpRound();

@@ -25,6 +25,8 @@ class RoundLeader {
 
   enum class State { kWaiting, kComplete, kLate };
   Status Open(const Round& round);
+  // The newest that was opened.
+  const Round& round() const { return round_; }
   // Looks for answers that have not come yet.
   Result<State> Poll();
   // The answers of the others, ordered by rank.

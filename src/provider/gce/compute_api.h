@@ -32,6 +32,8 @@ struct ComputeApiOptions {
   std::function<Result<HttpResponse>(const HttpUrl& url, const HttpRequest& request)> http;
 };
 
+inline constexpr int kMostPages = 1000;  // of one list: more have no end
+
 using Query = std::vector<std::pair<std::string, std::string>>;
 
 struct Call {

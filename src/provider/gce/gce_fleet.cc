@@ -10,7 +10,6 @@
 namespace stoker::gce {
 namespace {
 
-constexpr int kMostPages = 1000;
 // Of each machine what is read here, and no metadata.
 constexpr char kFields[] =
     "items/*/instances(name,id,zone,status,statusMessage,labels,labelFingerprint,machineType,"

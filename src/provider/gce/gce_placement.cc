@@ -11,22 +11,21 @@
 #include "provider/gce/compute_api.h"
 #include "provider/gce/gce_errors.h"
 #include "provider/gce/gce_options.h"
+#include "provider/gce/gce_request.h"
 
 namespace stoker::gce {
 namespace {
 
 using Body = nlohmann::ordered_json;
 
-constexpr int kMostPages = 1000;
 constexpr size_t kHashed = 16;
-constexpr size_t kMostName = 63;
 
-nlohmann::json Parsed(const std::string& text) {
+nlohmann::json ToldBy(const std::string& text) {
   if (NestedDeeper(text, json::kMaxDepth)) return {};
   return nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
-std::string Word(const nlohmann::json& object, const char* name) {
+std::string WordOf(const nlohmann::json& object, const char* name) {
   if (!object.is_object()) return "";
   const auto at = object.find(name);
   return at == object.end() || !at->is_string() ? "" : at->get<std::string>();
@@ -66,8 +65,9 @@ std::string PolicyBody(const Policy& policy) {
 // Anybody in the project may have written the description.
 std::optional<Policy> OwnPolicy(const std::string& region, const std::string& name,
                                 const std::string& description) {
-  const nlohmann::json told = Parsed(description);
-  Policy policy{name, Word(told, "stoker-ledger"), Word(told, "stoker-job"), Word(told, "zone")};
+  const nlohmann::json told = ToldBy(description);
+  Policy policy{name, WordOf(told, "stoker-ledger"), WordOf(told, "stoker-job"),
+                WordOf(told, "zone")};
   if (policy.ledger_id.empty() || policy.name != NameOf(policy)) return std::nullopt;
   const bool safe = IsSafeName(policy.name) && IsSafeName(policy.zone);
   if (!safe || RegionOf(policy.zone) != region) return std::nullopt;
@@ -136,13 +136,13 @@ Result<std::vector<Policy>> ListPolicies(ComputeApi& api, const std::string& pro
   Query query = {{"maxResults", "500"}, {"fields", "items(name,description),nextPageToken"}};
   for (int page = 0; page < kMostPages; ++page) {
     STOKER_ASSIGN(const std::string body, api.Read({"GET", PoliciesPath(project, region), query}));
-    const nlohmann::json told = Parsed(body);
+    const nlohmann::json told = ToldBy(body);
     const bool any = told.is_object() && told.contains("items") && told["items"].is_array();
     for (const auto& item : any ? told["items"] : nlohmann::json::array()) {
-      auto own = OwnPolicy(region, Word(item, "name"), Word(item, "description"));
+      auto own = OwnPolicy(region, WordOf(item, "name"), WordOf(item, "description"));
       if (own && own->ledger_id == ledger_id) out.push_back(*std::move(own));
     }
-    const std::string next = Word(told, "nextPageToken");
+    const std::string next = WordOf(told, "nextPageToken");
     if (next.empty()) return out;
     if (query.back().first != "pageToken") query.emplace_back("pageToken", "");
     query.back().second = next;

@@ -20,7 +20,6 @@ using Body = nlohmann::ordered_json;
 constexpr size_t kTokenPart = 32;
 constexpr size_t kMostToken = 95;
 constexpr size_t kMostLabels = 64;
-constexpr size_t kMostName = 63;
 constexpr size_t kMostMetadata = 256 << 10;
 constexpr int kArmedLeases = 7;  // a week of leases of a day
 

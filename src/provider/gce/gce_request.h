@@ -36,6 +36,8 @@ inline constexpr char kJobKey[] = "stoker-job";
 inline constexpr char kHyperparametersKey[] = "stoker-hyperparameters";
 inline constexpr char kInputsKey[] = "stoker-inputs";
 
+inline constexpr size_t kMostName = 63;  // of whatever Compute Engine names
+
 inline constexpr Duration kPreemptionNotice = Duration::Seconds(120);
 
 // What is sent for one entry is tried again under another id once an operation of it has failed.

@@ -17,6 +17,7 @@ namespace stoker::sim {
 namespace {
 
 constexpr char kUser[] = "ada";
+constexpr int64_t kAsksAgain = 300'000;
 
 JobSpec SpecOf(const JobPlan& plan, int index) {
   JobSpec spec;
@@ -156,20 +157,32 @@ void MoveJob(Session& session, int plan_index, const std::string& job, int numbe
   if (!asked.ok()) return;
   wish.move.at = asked->store_now;
   session.controller->Submitted(job);
-  const auto written = Insist(session, [&] {
-    return MutateJob(*session.ledger, job, [&](Job& record) -> Result<bool> {
-      if (IsFinal(record.state) || record.cancel || !record.movable) return false;
-      // Thought of before the calm, and written after it, maybe after the wish for any place: where
-      // it goes there may be no room for good.
-      if (!calm && world.now() >= plan.calm) return false;
-      const MoveAnswer answer = ProposeMove(wish, record);
-      return answer == MoveAnswer::kAsked || answer == MoveAnswer::kGivesUp;
+  MoveAnswer answer = MoveAnswer::kAsked;
+  const auto ask = [&] {
+    return Insist(session, [&] {
+      return MutateJob(*session.ledger, job, [&](Job& record) -> Result<bool> {
+        if (IsFinal(record.state) || record.cancel || !record.movable) return false;
+        // Thought of before the calm, and written after it, maybe after the wish for any place:
+        // where it goes there may be no room for good.
+        if (!calm && world.now() >= plan.calm) return false;
+        answer = ProposeMove(wish, record);
+        return answer == MoveAnswer::kAsked || answer == MoveAnswer::kGivesUp;
+      });
     });
-  });
+  };
+  auto written = ask();
   const int64_t until = world.now() + 1'800'000;
   while (written.ok() && world.now() < until) {
     const auto pass = session.controller->Pass(job);
-    if (pass.ok() && (IsFinal(pass->job.state) || MoveUnderWay(pass->job) == nullptr)) return;
+    if (pass.ok() && IsFinal(pass->job.state)) return;
+    if (calm && answer == MoveAnswer::kThere) {
+      // The machine that it is said to have there may yet be refused for want of room: whoever
+      // wanted any place asks again (seed 14000004240).
+      session.Sleep(kAsksAgain);
+      written = ask();
+      continue;
+    }
+    if (pass.ok() && MoveUnderWay(pass->job) == nullptr) return;
     if (!pass.ok() && !pass.status().transient() && !pass.status().Is(Code::kConflict)) return;
     session.Sleep(session.store.traits().poll.ms);
   }

@@ -40,10 +40,15 @@ option(STOKER_UNITY "Compile the sources of a room together" OFF)
 if(STOKER_UNITY)
   set(CMAKE_UNITY_BUILD ON)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 24)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # A tenth of the time goes into collecting garbage before there is much: 0.2 GB more each.
+    add_compile_options(--param=ggc-min-heapsize=300000 --param=ggc-min-expand=100)
+  endif()
 endif()
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1
+  # DEPEND: what is not in the cache is not preprocessed once more only to look for it.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
       CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${CCACHE})
 endif()

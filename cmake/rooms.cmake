@@ -156,12 +156,12 @@ function(stoker_script_test name)
   stoker_tier(${test} ${SCRIPT_TIER} ${SCRIPT_LABEL})
 endfunction()
 
-# stoker_room(NAME [USES room...] [LIBS lib...] [TESTS room...] [SHARDS n] [THREADED filter]): the
-# library stoker_NAME out of src/NAME/*.cc and, where there are *_test.cc files, one suite of the
+# stoker_room(NAME [USES room...] [LIBS lib...] [TESTS room...] [SHARDS n] [LOAD 4] [FIRST]
+# [THREADED filter]): the library stoker_NAME out of src/NAME/*.cc and, where there are *_test.cc files, one suite of the
 # same name, which may need more rooms (TESTS). A room within another is named by its path, as
 # "store/s3"; its library and suite have "_" for "/".
 function(stoker_room name)
-  cmake_parse_arguments(ROOM "" "SHARDS;THREADED" "USES;LIBS;TESTS" ${ARGN})
+  cmake_parse_arguments(ROOM "FIRST" "SHARDS;LOAD;THREADED" "USES;LIBS;TESTS" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})
   file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.cc)
   file(GLOB tests CONFIGURE_DEPENDS ${dir}/*_test.cc)
@@ -182,8 +182,12 @@ function(stoker_room name)
   target_include_directories(stoker_${name} ${kind} ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(stoker_${name} ${kind} ${uses} ${ROOM_LIBS})
   if(tests)
-    stoker_suite(${name} SOURCES ${tests} USES ${name} ${ROOM_TESTS} SHARDS ${ROOM_SHARDS}
-                 THREADED ${ROOM_THREADED})
+    set(first "")
+    if(ROOM_FIRST)
+      set(first FIRST)
+    endif()
+    stoker_suite(${name} ${first} SOURCES ${tests} USES ${name} ${ROOM_TESTS} SHARDS ${ROOM_SHARDS}
+                 LOAD ${ROOM_LOAD} THREADED ${ROOM_THREADED})
   endif()
 endfunction()
 

@@ -157,9 +157,9 @@ function(stoker_script_test name)
 endfunction()
 
 # stoker_room(NAME [USES room...] [LIBS lib...] [TESTS room...] [SHARDS n] [LOAD 4] [FIRST]
-# [THREADED filter]): the library stoker_NAME out of src/NAME/*.cc and, where there are *_test.cc files, one suite of the
-# same name, which may need more rooms (TESTS). A room within another is named by its path, as
-# "store/s3"; its library and suite have "_" for "/".
+# [THREADED filter]): the library stoker_NAME out of src/NAME/*.cc and, where there are *_test.cc
+# files, one suite of the same name, which may need more rooms (TESTS). A room within another is
+# named by its path, as "store/s3"; its library and suite have "_" for "/".
 function(stoker_room name)
   cmake_parse_arguments(ROOM "FIRST" "SHARDS;LOAD;THREADED" "USES;LIBS;TESTS" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})

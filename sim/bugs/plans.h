@@ -25,6 +25,8 @@ Plan GangPlace(uint64_t seed);
 Plan WholeGangs(uint64_t seed);
 // Such a request is refused for good.
 Plan ForbiddenGang(uint64_t seed);
+// Several nodes that save far more often than they ask the store for one another's saves.
+Plan SeldomAsked(uint64_t seed);
 // Nodes are cut off, or their agents stand still, while their programs go on.
 Plan CutOff(uint64_t seed);
 // The same with a gang whose machines can only be ended together.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/deliberate_bug.h"
 #include "base/prng.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint_store.h"
@@ -283,7 +284,8 @@ void MomentCommit::Collect(MonoTime now) {
   auto state = leader_->Poll();
   if (!state.ok()) return Failed(state.status(), now);
   // Without counts, an answer is of the same moment only if both have rested ever since.
-  const bool moved_on = leader_->round().any && !LiesThereStill(now);
+  const bool moved_on =
+      leader_->round().any && !LiesThereStill(now) && !BugIsOn("rest-not-asked-again");
   if (*state == RoundLeader::State::kComplete && !moved_on) {
     late_.in_a_row = 0;
     late_.moment.reset();

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Worlds of nodes whose saves are hard to pair.
+#include "sim/bugs/draw.h"
+#include "sim/bugs/plans.h"
+
+namespace stoker::sim {
+
+// As seed 14000064310 of the swarm, shrunk. No name tells one save from another, and each rests for
+// longer than ten times `quiet`.
+Plan SeldomAsked(uint64_t seed) {
+  Draw draw(seed);
+  draw.Gang();
+  draw.plan.poll = Duration::Ms(draw.Long(11'000, 16'000));
+  JobPlan& job = draw.job();
+  job.quiet = Duration::Ms(draw.Long(100, 200));
+  job.program.style = draw.One(2) ? WriteStyle::kInPlace : WriteStyle::kRename;
+  job.program.steps = draw.Int(60, 120);
+  job.program.step_ms = 1'000;
+  job.program.checkpoint_every = draw.Int(4, 6);
+  job.program.write_ms = 0;
+  return draw.plan;
+}
+
+}  // namespace stoker::sim

@@ -207,7 +207,9 @@ void Controller::ObserveReports(const Job& job, const std::vector<ReportRead>& r
     } else if (!BugIsOn("gaps-are-listened")) {
       sequence.since = std::min(listened, sequence.since + unheard);
     }
-    seen->reports.push_back({report, read.age, listened - sequence.since});
+    // When the record was read: what has come since then, by a list that was slow, is of now.
+    const Duration age = std::max(Duration{}, seen->now - read.written);
+    seen->reports.push_back({report, age, listened - sequence.since});
   }
 }
 

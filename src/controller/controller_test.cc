@@ -429,6 +429,35 @@ TEST_F(QuietNodeTest, ANoticeWhileTheProviderIsAwayAsksForTheNextAllTheSame) {
   EXPECT_EQ(Record(job_).attempts[0].state, AttemptState::kDraining);
 }
 
+// Answers lists late, as after a few tries.
+class SlowToList : public ForwardingStore {
+ public:
+  SlowToList(ObjectStore& inner, StillClock& clock) : ForwardingStore(inner), clock_(clock) {}
+  Result<Listing> List(const std::string& prefix, const std::string& after = "",
+                       int limit = 1000) override {
+    clock_.now += 5'000;
+    return inner_.List(prefix, after, limit);
+  }
+
+ private:
+  StillClock& clock_;
+};
+
+// Seed 16000116655: what a node had written after it was given up seemed to be of before.
+TEST_F(QuietNodeTest, WhenAReportWasWrittenDoesNotDependOnWhenItWasListed) {
+  const WallTime written = clock_.Wall();
+  Report();
+  clock_.now += 10'000;
+  SlowToList store(store_, clock_);
+  const auto ledger = std::move(*Ledger::Open(store, clock_, 2));
+  Controller observer(
+      *ledger, [this](const std::string&) -> Result<Provider*> { return &local_; }, clock_);
+  const auto pass = observer.Pass(job_);
+  ASSERT_TRUE(pass.ok());
+  ASSERT_EQ(pass->reports.size(), 1U);
+  EXPECT_EQ(pass->store_now - pass->reports[0].age, written);
+}
+
 // Takes nothing any more, from nobody.
 class FullStore : public ForwardingStore {
  public:

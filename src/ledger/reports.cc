@@ -33,7 +33,8 @@ Result<std::vector<ReportRead>> ReportReader::Read(const std::string& job,
   std::vector<ReportRead> reports;
   std::set<std::string> seen;
   std::map<std::string, Cached>& cache = cache_[job];
-  for (const auto& [object, now] : listed) {
+  for (const Listed& one : listed) {
+    const ObjectInfo& object = one.object;
     seen.insert(object.key);
     Cached& cached = cache[object.key];
     if (cached.version.empty() || cached.version != object.version) {
@@ -51,8 +52,7 @@ Result<std::vector<ReportRead>> ReportReader::Read(const std::string& job,
       if (!read.ok()) return read.status().WithContext("reading " + key);
       cached = std::move(*read);
     }
-    const Duration age = now - object.last_modified;
-    reports.push_back({cached.report, std::max(Duration{}, age)});
+    reports.push_back({cached.report, object.last_modified});
   }
   std::erase_if(cache, [&](const auto& entry) { return !seen.contains(entry.first); });
   return reports;

@@ -22,7 +22,7 @@ Result<NodeReport> ReadReport(Ledger& ledger, const std::string& job, int attemp
 
 struct ReportRead {
   NodeReport report;
-  Duration age;  // the store's clock minus Last-Modified
+  WallTime written;  // Last-Modified, by the store's clock
 };
 
 // Reads all reports of a job, and gets only those that changed since it last looked. Not

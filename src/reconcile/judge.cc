@@ -135,8 +135,8 @@ bool WasTheLoss(const Pass& pass, const Attempt& attempt, const Ending& failure)
   if (report->report.stopped) return false;
   const auto number = attempt.launches[static_cast<size_t>(failure.rank)];
   const Launch* launch = FindLaunch(pass.before, number);
-  return launch != nullptr && launch->closed_at &&
-         pass.seen.now - report->age <= *launch->closed_at;
+  // A store's clock may tell whole seconds only: of the same second is too late.
+  return launch != nullptr && launch->closed_at && pass.seen.now - report->age < *launch->closed_at;
 }
 
 // True when the program of `rank` runs no more, and nothing of it can still be committed.

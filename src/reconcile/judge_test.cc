@@ -171,6 +171,18 @@ TEST(VerdictTest, AFailureOfANodeThatWasGivenUpMayBeOurOwnDoing) {
   s.Expect("Running; 1 Ended L1,L2 (NodeLost); 2 Staging L1,L3; L2 lost; sent L3; ended m2");
 }
 
+// The store's clock may tell whole seconds only.
+TEST(VerdictTest, AFailureOfTheSecondInWhichItsNodeWasGivenUpMayBeOurOwnDoing) {
+  Story s = Gang();
+  s.See(Quiet(2, 100, 100)).Settle();
+  s.See(Told(1, 0), End(1, 1, kError, 1), Quiet(2, 0, 0)).Settle();
+  s.Expect("Running; 1 Ended L1,L2 (NodeLost); 2 Staging L1,L3; L2 lost; sent L3; ended m2");
+  Story before = Gang();
+  before.See(Quiet(2, 100, 100)).Settle();
+  before.See(Told(1, 0), End(1, 1, kError, 1), Quiet(2, 1, 0)).Settle();
+  before.Expect("Failed (UserError 1); 1 Ended L1,L2 (UserError 1); L1 done; L2 lost; ended m2");
+}
+
 // Found by sim: the report of the node that was the cause had been damaged in the store.
 TEST(VerdictTest, ANodeWhoseReportCannotBeReadHasNotFailedToCome) {
   Story s = Gang();

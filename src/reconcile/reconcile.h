@@ -43,7 +43,7 @@ struct MachineSeen {
 
 struct ReportSeen {
   NodeReport report;
-  Duration age;  // store's clock minus Last-Modified
+  Duration age;  // Observed::now minus Last-Modified, at least 0
   // How long this observer has seen the same sequence number (its own clock), looking at it all the
   // time: a node cannot be called silent by who did not listen.
   Duration unchanged;

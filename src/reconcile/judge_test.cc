@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(
                         "UserError 4 of 0",
                         JobState::kFailed},
                     Row{"a loss that was a failure after all",
-                        {{IsGone(2)}, {End(1, 1, kError, 5)}, {Told(1, 0)}},
+                        {{IsGone(2)}, {End(1, 1, kError, 5), Quiet(2, 1, 0)}, {Told(1, 0)}},
                         "UserError 5 of 1",
                         JobState::kFailed},
                     Row{"one completed, the other is lost: again",

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/digest.h"
-#include "base/json_depth.h"
 #include "base/json_fields.h"
 #include "base/text.h"
 #include "provider/gce/compute_api.h"
@@ -19,13 +18,10 @@ namespace {
 using Body = nlohmann::ordered_json;
 
 constexpr size_t kHashed = 16;
+constexpr size_t kMostDescription = 16 << 10;
+constexpr size_t kMostPage = 32 << 20;
 
-nlohmann::json ToldBy(const std::string& text) {
-  if (NestedDeeper(text, json::kMaxDepth)) return {};
-  return nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-}
-
-std::string WordOf(const nlohmann::json& object, const char* name) {
+std::string WordOf(const Body& object, const char* name) {
   if (!object.is_object()) return "";
   const auto at = object.find(name);
   return at == object.end() || !at->is_string() ? "" : at->get<std::string>();
@@ -65,9 +61,10 @@ std::string PolicyBody(const Policy& policy) {
 // Anybody in the project may have written the description.
 std::optional<Policy> OwnPolicy(const std::string& region, const std::string& name,
                                 const std::string& description) {
-  const nlohmann::json told = ToldBy(description);
-  Policy policy{name, WordOf(told, "stoker-ledger"), WordOf(told, "stoker-job"),
-                WordOf(told, "zone")};
+  const auto told = json::ParseObject("description", description, kMostDescription);
+  if (!told.ok()) return std::nullopt;
+  Policy policy{name, WordOf(*told, "stoker-ledger"), WordOf(*told, "stoker-job"),
+                WordOf(*told, "zone")};
   if (policy.ledger_id.empty() || policy.name != NameOf(policy)) return std::nullopt;
   const bool safe = IsSafeName(policy.name) && IsSafeName(policy.zone);
   if (!safe || RegionOf(policy.zone) != region) return std::nullopt;
@@ -136,9 +133,8 @@ Result<std::vector<Policy>> ListPolicies(ComputeApi& api, const std::string& pro
   Query query = {{"maxResults", "500"}, {"fields", "items(name,description),nextPageToken"}};
   for (int page = 0; page < kMostPages; ++page) {
     STOKER_ASSIGN(const std::string body, api.Read({"GET", PoliciesPath(project, region), query}));
-    const nlohmann::json told = ToldBy(body);
-    const bool any = told.is_object() && told.contains("items") && told["items"].is_array();
-    for (const auto& item : any ? told["items"] : nlohmann::json::array()) {
+    STOKER_ASSIGN(const Body told, json::ParseObject("resource policies", body, kMostPage));
+    for (const Body& item : told.value("items", Body::array())) {
       auto own = OwnPolicy(region, WordOf(item, "name"), WordOf(item, "description"));
       if (own && own->ledger_id == ledger_id) out.push_back(*std::move(own));
     }

@@ -296,10 +296,17 @@ class RightResult : public Observer {
     }
   }
 
-  // Its submitter's, then; a notice may have opened the next by that time.
+  // Its submitter's, then; a notice may have opened the next by that time, or a move have been
+  // asked for before anybody had judged it (seed 22130025899).
   static bool FirstWasRefused(const Job& job) {
     const Attempt* first = FindAttempt(job, 1);
-    return first != nullptr && first->ending && first->ending->reason == EndReason::kLaunchRefused;
+    if (first == nullptr || !first->ending) return false;
+    if (first->ending->reason == EndReason::kLaunchRefused) return true;
+    return first->ending->reason == EndReason::kMoved &&
+           std::all_of(first->launches.begin(), first->launches.end(), [&](int number) {
+             const Launch* launch = FindLaunch(job, number);
+             return launch != nullptr && launch->close_reason == CloseReason::kRefused;
+           });
   }
 
   // A move to nowhere may have come between (seed 1400034512).

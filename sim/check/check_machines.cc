@@ -216,9 +216,11 @@ class NoBlindLoss : public Observer {
       if (machine.state != InstanceState::kQueued || machine.requeued) return;
       // Of a request whose answer was lost, while a later one was refused: nobody knows of it yet.
       const int64_t lately = world_.now() - kUnheardOf;
-      if (launch.close_reason == CloseReason::kNeverCame && machine.made_at > lately) return;
-      // Or that provider has not answered anybody since.
-      if (world_.cloud().WasAway(machine, machine.made_at, lately)) return;
+      const bool never_came = launch.close_reason == CloseReason::kNeverCame;
+      if (never_came && machine.made_at > lately) return;
+      // Or that provider has not answered anybody since; nor before, but for those few moments.
+      const int64_t heard_by = machine.made_at + (never_came ? kUnheardOf : 0);
+      if (world_.cloud().WasAway(machine, heard_by, lately)) return;
       queues = true;
     }
     if (!queues) return;

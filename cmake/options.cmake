@@ -28,7 +28,7 @@ if(STOKER_SANITIZE)
   file(MAKE_DIRECTORY ${STOKER_REPORTS})
   set(STOKER_STATIC OFF)
 endif()
-add_compile_definitions(FMT_HEADER_ONLY=1 STOKER_VERSION="${PROJECT_VERSION}")
+add_compile_definitions(STOKER_VERSION="${PROJECT_VERSION}")
 
 set(STOKER_SUITE_TIER all CACHE STRING "The tier of this tree's GoogleTest programs")
 option(STOKER_TEST_CASES "Each case of a GoogleTest program is a test of its own" OFF)

@@ -6,10 +6,14 @@ set(STOKER_PRECOMPILED FALSE)
 if(STOKER_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(STOKER_PRECOMPILED TRUE)
   add_compile_options(-fpch-preprocess)  # so that ccache knows what has been read
+  find_package(fmt REQUIRED)
+  link_libraries(fmt::fmt)
   add_library(stoker_precompiled STATIC cmake/precompiled.cc)
   target_precompile_headers(stoker_precompiled PRIVATE cmake/precompiled.h)
   add_library(stoker_precompiled_test STATIC EXCLUDE_FROM_ALL cmake/precompiled_test.cc)
   target_precompile_headers(stoker_precompiled_test PRIVATE cmake/precompiled_test.h)
+else()
+  add_compile_definitions(FMT_HEADER_ONLY=1)  # Debian has no libfmt.a for the static binary
 endif()
 
 # stoker_precompile(TARGET [_test]): it is compiled with that header.

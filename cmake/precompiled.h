@@ -40,6 +40,7 @@
   KIND template class nlohmann::basic_json<nlohmann::ordered_map>; \
   STOKER_JSON(KIND, nlohmann::json)                                \
   STOKER_JSON(KIND, nlohmann::ordered_json)                        \
+  KIND template class std::basic_string<char>;                     \
   KIND template class std::map<std::string, std::string>;          \
   KIND template class std::set<std::string>;                       \
   KIND template class std::vector<std::string>;

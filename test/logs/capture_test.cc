@@ -47,7 +47,7 @@ std::string NextChunk(std::string& rest, Prng& prng) {
 }
 
 TEST(Capture, AnyChunkingGivesTheExactBytesBack) {
-  for (uint64_t seed = 1; seed <= 60; ++seed) {
+  for (uint64_t seed = 1; seed <= Rounds(60); ++seed) {
     Prng prng(seed);
     ManualClock clock;
     SpoolDisk disk;

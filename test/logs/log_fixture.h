@@ -18,6 +18,7 @@
 #include "agent/log_shipper.h"
 #include "agent/log_spool.h"
 #include "base/prng.h"
+#include "base/test_rounds.h"
 #include "ledger/log/log_reader.h"
 #include "store/faulty.h"
 #include "store/memory_store.h"

@@ -113,7 +113,7 @@ TEST(Pump, AFloodIsKeptInLittleMemory) {
     chunk += "step " + std::to_string(lines++) + " loss 0.12345 accuracy 0.98765\n";
   }
   const MonoTime before = clock.Mono();
-  constexpr int kChunks = 800;
+  const int kChunks = Rounds(800);
   for (int i = 0; i < kChunks; ++i) (*pump)->sink().Write(LogStream::kOut, chunk);
   const Duration written = clock.Mono() - before;
   ASSERT_TRUE((*pump)->ShipAll(Duration::Seconds(60)).ok());

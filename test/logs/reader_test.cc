@@ -78,7 +78,7 @@ TEST(Reader, SinceAndStream) {
 }
 
 TEST(Reader, OverlappingSegmentsGiveEachLineOnce) {
-  for (uint64_t seed = 1; seed <= 200; ++seed) {
+  for (uint64_t seed = 1; seed <= Rounds(200); ++seed) {
     Prng prng(seed);
     MemoryStore store;
     const int64_t end = prng.Between(20, 60);

@@ -34,7 +34,7 @@ void ExpectNoOverlap(ObjectStore& store) {
 }
 
 TEST(Ship, FaultsAndDeathsNeverLoseOrRepeatALine) {
-  for (uint64_t seed = 1; seed <= 40; ++seed) {
+  for (uint64_t seed = 1; seed <= Rounds(40); ++seed) {
     Prng prng(seed);
     ManualClock clock;
     SpoolDisk disk;

@@ -126,11 +126,16 @@ void MomentCapture::Capture(MonoTime now) {
     // It changed under our hands: look again, at once.
     take_after_ = std::max(take_after_, clock_.Mono() + (clock_.Mono() - now));
     now = clock_.Mono();
-    plan_.OnEvents(files_.TakeEvents());
-    auto scan = files_.Scan();
-    if (!scan.ok()) return;
-    Learn(*scan, now);
+    if (!LookAgain(now)) return;
   }
+}
+
+bool MomentCapture::LookAgain(MonoTime now) {
+  plan_.OnEvents(files_.TakeEvents());
+  const auto scan = files_.Scan();
+  if (!scan.ok()) return false;
+  Learn(*scan, now);
+  return true;
 }
 
 // True when there is nothing to wait for before the next decision.

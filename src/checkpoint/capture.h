@@ -45,6 +45,9 @@ class MomentCapture {
   // When it wants to be called again at the latest.
   MonoTime NextStep(MonoTime now) const;
 
+  // A look of now, for who has waited for something else since Observe. False: it failed.
+  bool LookAgain(MonoTime now);
+
   // Any thread; counts from the next Observe.
   void ProgramEnded(Ended ended);
 

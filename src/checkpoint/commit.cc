@@ -228,6 +228,8 @@ void MomentCommit::LeadIdle(MonoTime now) {
 Result<bool> MomentCommit::GrantWish() {
   STOKER_ASSIGN(const std::optional<Round> wish, leader_->Wished());
   if (!wish) return false;
+  // As of now: it may have written while it waited for the store.
+  if (!capture_.LookAgain(clock_.Mono()) || capture_.ever_written()) return false;
   auto moment = std::make_shared<Moment>();
   moment->files = capture_.staged();
   moment->cycle = wish->cycle;
@@ -264,6 +266,14 @@ bool MomentCommit::LiesThereStill(MonoTime now) const {
   return waiting_.empty() && capture_.StillForLong(*moment_, now);
 }
 
+// Without counts, an answer is of the same moment only if both have rested ever since: as a look
+// shows that is made when the answer has come. The store may have taken long to give it.
+bool MomentCommit::MovedOn() {
+  if (!leader_->round().any || BugIsOn("rest-not-asked-again")) return false;
+  const MonoTime now = clock_.Mono();
+  return !capture_.LookAgain(now) || !LiesThereStill(now);
+}
+
 void MomentCommit::OpenRound(MonoTime now) {
   Round round;
   round.seq = numbers_.seq;
@@ -283,10 +293,7 @@ void MomentCommit::Collect(MonoTime now) {
   const std::vector<int> silent = SilentOf(leader_->Missing());
   auto state = leader_->Poll();
   if (!state.ok()) return Failed(state.status(), now);
-  // Without counts, an answer is of the same moment only if both have rested ever since.
-  const bool moved_on =
-      leader_->round().any && !LiesThereStill(now) && !BugIsOn("rest-not-asked-again");
-  if (*state == RoundLeader::State::kComplete && !moved_on) {
+  if (*state == RoundLeader::State::kComplete && !MovedOn()) {
     late_.in_a_row = 0;
     late_.moment.reset();
     SetPhase(Phase::kCommit);
@@ -467,6 +474,10 @@ void MomentCommit::Follow(MonoTime now) {
 }
 
 void MomentCommit::AnswerRound(const Round& round) {
+  // What is said of how it lies here now is of no look that was made before the round was there:
+  // the store may have taken long to give it.
+  const MonoTime now = clock_.Mono();
+  if ((round.any || !capture_.ever_written()) && !capture_.LookAgain(now)) return;
   if (!capture_.ever_written()) {
     Part none;
     none.none = true;
@@ -477,7 +488,7 @@ void MomentCommit::AnswerRound(const Round& round) {
   std::vector<std::shared_ptr<Moment>> mine = waiting_;
   if (answers_.last) mine.insert(mine.begin(), answers_.last);
   for (auto moment = mine.rbegin(); moment != mine.rend(); ++moment) {
-    if (round.any && !capture_.StillForLong(**moment, clock_.Mono())) continue;
+    if (round.any && !capture_.StillForLong(**moment, now)) continue;
     if (!Matches(round, PartOf(**moment, config_.rank))) continue;
     answers_.to = round;
     return StartUpload(*moment, round.seq);

@@ -117,6 +117,7 @@ class MomentCommit {
   bool OthersAreDone(bool polls, MonoTime now);
   void LeadIdle(MonoTime now);
   bool LiesThereStill(MonoTime now) const;
+  bool MovedOn();
   void OpenRound(MonoTime now);
   void Collect(MonoTime now);
   void GiveUpRound();

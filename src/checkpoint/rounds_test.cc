@@ -2,6 +2,9 @@
 // Several nodes with a keeper each, one store between them.
 #include "checkpoint/rounds.h"
 
+#include <functional>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "base/prng.h"
@@ -13,6 +16,17 @@
 
 namespace stoker::test {
 namespace {
+
+// An answer of it may take long: `before` is what happens meanwhile.
+class SlowStore : public MemoryStore {
+ public:
+  Result<Object> Get(const std::string& key) override {
+    if (before && StartsWith(key, slow)) std::exchange(before, nullptr)();
+    return MemoryStore::Get(key);
+  }
+  std::string slow;  // prefix of the keys of which the next one takes long
+  std::function<void()> before;
+};
 
 class Gang {
  public:
@@ -34,6 +48,7 @@ class Gang {
       clock.now = clock.now + Duration::Ms(20);
       for (auto& keeper : keepers) {
         if (frozen_follower && keeper != keepers.front()) continue;
+        if (frozen_leader && keeper == keepers.front()) continue;
         keeper->Step();
         if (slow_leader && keeper == keepers.front()) continue;
         while (keeper->RunUpload()) keeper->Step();
@@ -61,8 +76,9 @@ class Gang {
 
   bool slow_leader = false;      // what rank 0 uploads does not arrive
   bool frozen_follower = false;  // the others see and do nothing
+  bool frozen_leader = false;    // rank 0 does
   HandClock clock;
-  MemoryStore store;
+  SlowStore store;
   std::vector<std::unique_ptr<FakeFiles>> files;
   std::vector<std::unique_ptr<CheckpointKeeper>> keepers;
 };
@@ -182,6 +198,73 @@ TEST(Rounds, CountsAreGivenUpOnlyIfRankZeroStillRestsWhenTheAnswersHaveCome) {
   EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 6));
   EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 6));
   ExpectNeverMixed(gang);
+}
+
+// Seed 22090041849: what rank 1 asked the store for came half a minute later.
+TEST(Rounds, CountsAreGivenUpOnlyForWhatALookShowsThatIsMadeWhenTheRoundIsThere) {
+  Uneven gang;
+  gang.Run(Duration::Seconds(13));
+  bool slow = false;
+  gang.store.slow = "jobs/job/checkpoints/rounds/";
+  gang.store.before = [&] {
+    slow = true;
+    gang.frozen_follower = gang.slow_leader = true;
+    gang.Step(5);
+    gang.Run(Duration::Seconds(18));
+    gang.slow_leader = false;
+    gang.Run(Duration::Seconds(1));
+    gang.frozen_follower = false;
+  };
+  gang.Run(Duration::Minutes(2));
+  EXPECT_TRUE(slow);
+  EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 5));
+  EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 5));
+  ExpectNeverMixed(gang);
+}
+
+// The same of rank 0, and of the answer that it asked for.
+TEST(Rounds, CountsAreGivenUpOnlyForWhatALookShowsThatIsMadeWhenTheAnswersAreThere) {
+  Uneven gang;
+  gang.Run(Duration::Seconds(13));
+  gang.frozen_follower = true;
+  gang.Run(Duration::Seconds(4));
+  bool slow = false;
+  gang.store.slow = "jobs/job/checkpoints/parts/";
+  gang.store.before = [&] {
+    slow = gang.frozen_leader = true;
+    gang.Step(5);
+    gang.Run(Duration::Seconds(24));
+    gang.frozen_follower = false;
+    gang.Run(Duration::Seconds(1));
+    gang.frozen_leader = false;
+  };
+  gang.Run(Duration::Minutes(2));
+  EXPECT_TRUE(slow);
+  EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 5));
+  EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 5));
+  ExpectNeverMixed(gang);
+}
+
+TEST(Rounds, WhoHasWrittenWhileTheStoreWasSlowHasAPart) {
+  for (const bool leader : {false, true}) {
+    Gang gang(2);
+    gang.Run(Duration::Seconds(1));
+    gang.store.slow = "jobs/job/checkpoints/" + std::string(leader ? "wishes/" : "rounds/");
+    gang.store.before = [&] {
+      bool& frozen = leader ? gang.frozen_leader : gang.frozen_follower;
+      frozen = true;
+      gang.files[0]->Write("shard-0", Shard(0, 1));
+      gang.files[1]->Write("shard-1", Shard(1, 1));
+      gang.Run(Duration::Seconds(6));
+      frozen = false;
+    };
+    gang.Run(Duration::Minutes(1));
+    const auto all = ListCheckpoints(gang.store, "job");
+    ASSERT_TRUE(all.ok());
+    EXPECT_EQ(all->size(), 1U);
+    EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 1));
+    EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 1));
+  }
 }
 
 // Seed 93397: one node's program failed before it wrote what the others had written.

@@ -116,12 +116,7 @@ void Cut(World& world, Host& host, const FaultPlan& fault) {
   host.link.cut_until = world.now() + fault.amount;
 }
 void FullDisk(World& world, Host& host, const FaultPlan& fault) {
-  host.disk.SetFull(true);
-  world.Once("disk of " + host.id + " full");
-  world.scheduler().In(fault.amount, [&world, id = host.id] {
-    const auto found = world.hosts().find(id);
-    if (found != world.hosts().end()) found->second->disk.SetFull(false);
-  });
+  host.FillDisk(world.now() + fault.amount);
 }
 void StepClock(World& world, Host& host, const FaultPlan& fault) {
   host.clock.skew += fault.amount;

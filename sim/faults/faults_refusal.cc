@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A store and disks that say no and mean it: not for a request or a minute but for hours, or for
 // longer than any world lasts.
+#include <algorithm>
+
 #include "ledger/paths.h"
 #include "sim/faults/faults.h"
 #include "sim/node/host.h"
@@ -34,21 +36,14 @@ void RefuseCopies(World& world, const FaultPlan& fault) {
   world.no_copies_until = world.now() + fault.amount;
 }
 
-void SetFull(World& world, bool full) {
-  for (const auto& [id, host] : world.hosts()) {
-    host->disk.SetFull(full);
-    if (full) world.Once("disk of " + id + " full");
-  }
-}
-
 // Those of machines that come later too (host.cc).
 void RefuseRoom(World& world, const FaultPlan& fault) {
   ++world.strikes()[fault.kind];
   world.Once(fault.kind);
   world.Tell("fault", "every disk is full for " + std::to_string(fault.amount) + " ms");
-  world.full_disks_until = world.now() + fault.amount;
-  SetFull(world, true);
-  world.scheduler().In(fault.amount, [&world] { SetFull(world, false); });
+  const int64_t until = world.now() + fault.amount;
+  world.full_disks_until = std::max(world.full_disks_until, until);
+  for (const auto& [id, host] : world.hosts()) host->FillDisk(until);
 }
 
 }  // namespace

@@ -26,10 +26,7 @@ void Host::Boot() {
   shutting_down = false;
   boot_id = "boot" + std::to_string(world.rng().Below(1'000'000'000));
   disk.Reboot();
-  if (world.now() < world.full_disks_until) {
-    disk.SetFull(true);
-    world.Once("disk of " + id + " full");
-  }
+  if (world.now() < world.full_disks_until) FillDisk(world.full_disks_until);
   world.Tell(id, "is up");
   StartAgent();
 }
@@ -40,6 +37,17 @@ void Host::StartAgent() {
   process_ = std::make_unique<Process>(world.scheduler(), name);
   agent_ = std::make_unique<NodeAgent>(*this, *process_);
   agent_->Start();
+}
+
+void Host::FillDisk(int64_t until) {
+  full_until_ = std::max(full_until_, until);
+  disk.SetFull(true);
+  world.Once("disk of " + id + " full");
+  world.scheduler().At(until, [&all = world, id = id] {
+    const auto found = all.hosts().find(id);
+    if (found == all.hosts().end() || all.now() < found->second->full_until_) return;
+    found->second->disk.SetFull(false);
+  });
 }
 
 // What was killed may be what runs now: nothing of it is touched after this returns.

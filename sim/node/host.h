@@ -37,6 +37,9 @@ class Host {
   void KillAgent(int64_t down_ms);
   // SIGSTOP and SIGCONT of the agent; its program goes on.
   void PauseAgent(int64_t ms);
+  // Its disk has no room until then. Of several such times the last counts: none ends another, so
+  // that each lasts long enough to be seen (Disk::SetFull).
+  void FillDisk(int64_t until);
   bool up() const { return up_; }
   NodeAgent* agent() { return agent_.get(); }
 
@@ -58,6 +61,7 @@ class Host {
 
   bool up_ = false;
   int incarnations_ = 0;
+  int64_t full_until_ = 0;
   std::unique_ptr<Process> process_;
   std::unique_ptr<NodeAgent> agent_;
   // Killed, perhaps by one of their own fibers: destroyed by a later event.

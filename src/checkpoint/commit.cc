@@ -487,16 +487,23 @@ void MomentCommit::AnswerRound(const Round& round) {
   }
   std::vector<std::shared_ptr<Moment>> mine = waiting_;
   if (answers_.last) mine.insert(mine.begin(), answers_.last);
+  bool spent = false;
   for (auto moment = mine.rbegin(); moment != mine.rend(); ++moment) {
+    const Part part = PartOf(**moment, config_.rank);
     if (round.any && !capture_.StillForLong(**moment, now)) continue;
-    if (!Matches(round, PartOf(**moment, config_.rank))) continue;
+    if (!Matches(round, part)) continue;
+    // Rank 0 asks for the same again only until it asks for another. Later the same count is by
+    // chance: their counts have nothing to do with one another.
+    spent = *moment == answers_.last && follower_->moved_on() && !ByStep(round, part);
+    if (spent && !round.any) continue;
     answers_.to = round;
     return StartUpload(*moment, round.seq);
   }
   if (mine.empty()) return;
   const Moment& newest = *mine.back();
   const bool by_step = round.step >= 0 && newest.counted;
-  const bool ahead = round.any || (by_step ? newest.step > round.step : newest.cycle > round.cycle);
+  const bool ahead =
+      round.any || spent || (by_step ? newest.step > round.step : newest.cycle > round.cycle);
   if (!ahead) return;  // its moment is still to come
   Part late;
   late.late = true;

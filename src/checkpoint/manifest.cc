@@ -297,9 +297,11 @@ std::string ContentOf(const Manifest& manifest) {
   return content;
 }
 
+bool ByStep(const Round& round, const Part& part) { return round.step >= 0 && part.step >= 0; }
+
 bool Matches(const Round& round, const Part& part) {
   if (part.none || round.any) return true;
-  if (round.step >= 0 && part.step >= 0) return round.step == part.step;
+  if (ByStep(round, part)) return round.step == part.step;
   return round.cycle == part.cycle;
 }
 

@@ -73,6 +73,8 @@ struct Round {
 // Is `part` of the same moment as the round? By the number in the names where there is one, else by
 // how many checkpoints the node has written in this attempt.
 bool Matches(const Round& round, const Part& part);
+// By the number in the names?
+bool ByStep(const Round& round, const Part& part);
 
 std::string EncodeManifest(const Manifest& manifest);
 // kCorrupt when it is not one (untrusted input), kTooNew when a newer stoker wrote it.

@@ -91,6 +91,7 @@ Result<std::optional<Round>> RoundFollower::Next() {
     if (round.code() == Code::kNotFound) break;
     if (!round.ok()) return round.status();
     round->seq = ++last_seen_;
+    moved_on_ = moved_on_ || (given_to_ != 0 && round->cycle != given_to_);
     open_ = *round;
   }
   if (open_ && open_->seq <= answered_) open_.reset();
@@ -101,12 +102,17 @@ Status RoundFollower::Answer(const Round& round, Part part) {
   part.rank = rank_;
   STOKER_TRY(PutObject(store_, PartKey(job_, {attempt_, round.seq}, rank_), EncodePart(part)));
   answered_ = round.seq;
-  if (!part.late) looked_for_ = round.seq;
+  if (part.late) return Status::Ok();
+  looked_for_ = round.seq;
+  given_to_ = round.cycle;
+  moved_on_ = false;
   return Status::Ok();
 }
 
 Status RoundFollower::AnswerForGood(Part part) {
   part.rank = rank_;
+  given_to_ = 0;
+  moved_on_ = false;
   return PutObject(store_, FinalPartKey(job_, attempt_, rank_), EncodePart(part));
 }
 

@@ -63,6 +63,8 @@ class RoundFollower {
   Status Wish(const Part& part);
   // The newest checkpoint that this node answered for and that is committed by now.
   Result<std::optional<CheckpointId>> Committed();
+  // Has rank 0 asked for another moment since this node gave a part of one?
+  bool moved_on() const { return moved_on_; }
   // A number above every round seen so far.
   int64_t free_seq() const { return last_seen_ + 1; }
 
@@ -73,6 +75,8 @@ class RoundFollower {
   const int rank_;
   int64_t last_seen_ = 0;
   int64_t answered_ = 0;
+  int64_t given_to_ = 0;  // the cycle of the round that a part was given to; 0: none
+  bool moved_on_ = false;
   int64_t looked_for_ = 0;  // answered, and not known to be committed yet
   std::optional<Round> open_;
 };

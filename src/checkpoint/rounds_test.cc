@@ -222,6 +222,19 @@ TEST(Rounds, CountsAreGivenUpOnlyForWhatALookShowsThatIsMadeWhenTheRoundIsThere)
   ExpectNeverMixed(gang);
 }
 
+// Rank 0's sixth write is none of what the other had after its sixth, long ago.
+TEST(Rounds, WhatIsCommittedIsNotAnswerForTheSameCountOfLater) {
+  Uneven gang;
+  for (int number = 5; number <= 7; ++number) {
+    gang.Step(number);
+    ExpectNeverMixed(gang);
+  }
+  gang.Run(Duration::Minutes(1));
+  EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 7));
+  EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 7));
+  ExpectNeverMixed(gang);
+}
+
 // The same of rank 0, and of the answer that it asked for.
 TEST(Rounds, CountsAreGivenUpOnlyForWhatALookShowsThatIsMadeWhenTheAnswersAreThere) {
   Uneven gang;

@@ -174,8 +174,7 @@ void MomentCommit::Uploaded(MonoTime now) {
     Failed(status, now);
     // A newer moment takes its place; what is uploaded already is shared with it.
     if (waiting_.empty() && !follower_) waiting_.push_back(moment_);
-    answers_.to.reset();
-    SetPhase(Phase::kIdle);
+    ComesToNothing();
     return;
   }
   back_off_ = {};
@@ -194,6 +193,12 @@ void MomentCommit::OriginalsChanged(const Status& status, MonoTime now) {
       status.message());
   capture_.Forget(now + kFirstBackOff);
   std::erase_if(waiting_, [](const auto& moment) { return HasOriginals(*moment); });
+  ComesToNothing();
+}
+
+// The upload under way. Its number is the next round's: the others look for one after the other.
+void MomentCommit::ComesToNothing() {
+  if (leader_) --numbers_.seq;
   answers_.to.reset();
   SetPhase(Phase::kIdle);
 }
@@ -294,6 +299,7 @@ void MomentCommit::Collect(MonoTime now) {
   auto state = leader_->Poll();
   if (!state.ok()) return Failed(state.status(), now);
   if (*state == RoundLeader::State::kComplete && !MovedOn()) {
+    leader_->CompareCounts();
     late_.in_a_row = 0;
     late_.moment.reset();
     SetPhase(Phase::kCommit);
@@ -448,7 +454,11 @@ void MomentCommit::AnswerWithUploaded(MonoTime now) {
                                           : Status::Ok();
   if (!status.ok()) return Failed(status, now);
   answers_.last = moment_;
-  std::erase(waiting_, answers_.last);
+  // Whoever was asked for this one is asked for none before it. A last word was not asked for.
+  const auto given = std::find(waiting_.begin(), waiting_.end(), answers_.last);
+  if (given != waiting_.end()) {
+    waiting_.erase(answers_.to ? waiting_.begin() : given, std::next(given));
+  }
   answers_.to.reset();
   const std::lock_guard lock(mutex_);
   phase_ = Phase::kIdle;

@@ -112,6 +112,7 @@ class MomentCommit {
   void StartUpload(std::shared_ptr<Moment> moment, int64_t seq);
   void Uploaded(MonoTime now);
   void OriginalsChanged(const Status& status, MonoTime now);
+  void ComesToNothing();
   bool Silent() const;
   Result<bool> GrantWish();
   bool OthersAreDone(bool polls, MonoTime now);

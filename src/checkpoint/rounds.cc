@@ -44,11 +44,28 @@ Result<RoundLeader::State> RoundLeader::Poll() {
     }
     if (!part) continue;
     part->rank = rank;
-    if (part->late || (!Matches(exactly, *part) && !BugIsOn("parts-unmatched")))
+    if (part->late || (!Matches(exactly, *part) && !BugIsOn("parts-unmatched")) ||
+        ByChance(exactly, *part))
       return State::kLate;
     parts_[rank] = std::move(*part);
   }
   return static_cast<int>(parts_.size()) == num_nodes_ - 1 ? State::kComplete : State::kWaiting;
+}
+
+bool RoundLeader::ByChance(const Round& exactly, const Part& part) const {
+  return otherwise_.count(part.rank) != 0 && !exactly.any && !part.none && !ByStep(exactly, part);
+}
+
+void RoundLeader::CompareCounts() {
+  if (!round_.any) return;
+  for (const auto& [rank, part] : parts_) {
+    if (part.none || ByStep(round_, part)) continue;
+    if (part.cycle == round_.cycle) {
+      otherwise_.erase(rank);
+    } else {
+      otherwise_.insert(rank);
+    }
+  }
 }
 
 std::vector<Part> RoundLeader::parts() const {

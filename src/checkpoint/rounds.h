@@ -8,6 +8,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ class RoundLeader {
   const Round& round() const { return round_; }
   // Looks for answers that have not come yet.
   Result<State> Poll();
+  // A round that is complete, and whose parts are known to be of one moment, tells whether counts
+  // can be compared. Where they cannot, an equal one is by chance: it is late from now on.
+  void CompareCounts();
   // The answers of the others, ordered by rank.
   std::vector<Part> parts() const;
   // Those that have not answered, as of the last Poll.
@@ -40,6 +44,7 @@ class RoundLeader {
 
  private:
   Result<std::optional<Part>> PartAt(const std::string& key);
+  bool ByChance(const Round& exactly, const Part& part) const;
 
   ObjectStore& store_;
   const std::string job_;
@@ -47,6 +52,7 @@ class RoundLeader {
   const int num_nodes_;
   Round round_;
   std::map<int, Part> parts_;
+  std::set<int> otherwise_;  // the ranks that do not count as rank 0 does
   int64_t served_cycle_ = 0;
 };
 

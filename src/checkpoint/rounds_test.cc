@@ -24,6 +24,15 @@ class SlowStore : public MemoryStore {
     if (before && StartsWith(key, slow)) std::exchange(before, nullptr)();
     return MemoryStore::Get(key);
   }
+  Result<ObjectInfo> PutFrom(const std::string& key, ObjectReader& from,
+                             const Condition& condition = {}) override {
+    if (fails > 0 && StartsWith(key, "jobs/job/checkpoints/data/1-0-")) {
+      --fails;
+      return Status(Code::kUnavailable, "no answer");
+    }
+    return MemoryStore::PutFrom(key, from, condition);
+  }
+  int fails = 0;     // so many of rank 0's next uploads
   std::string slow;  // prefix of the keys of which the next one takes long
   std::function<void()> before;
 };
@@ -256,6 +265,42 @@ TEST(Rounds, CountsAreGivenUpOnlyForWhatALookShowsThatIsMadeWhenTheAnswersAreThe
   EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 5));
   EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 5));
   ExpectNeverMixed(gang);
+}
+
+// Two writes of the other's before the first of rank 0: its twelfth is rank 0's tenth.
+TEST(Rounds, OnceCountsAreKnownToDifferAnEqualOneIsByChance) {
+  Gang gang(2);
+  for (int more = 0; more < 2; ++more) {
+    gang.files[1]->Write("shard-1", Shard(1, 0));
+    gang.Run(Duration::Seconds(3));
+  }
+  for (int number = 1; number <= 12; ++number) {
+    gang.files[0]->Write("shard-0", Shard(0, number));
+    gang.files[1]->Write("shard-1", Shard(1, number));
+    gang.Run(Duration::Seconds(27));
+    ExpectNeverMixed(gang);
+  }
+  gang.Run(Duration::Minutes(1));
+  EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 12));
+  EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 12));
+}
+
+// The others look for one round after the other.
+TEST(Rounds, AnUploadThatCameToNothingTakesNoNumber) {
+  for (const bool no_room : {false, true}) {
+    Gang gang(2);
+    gang.store.fails = no_room ? 0 : 2;
+    gang.files[0]->no_room = no_room;
+    for (int step = 1; step <= 3; ++step) {
+      gang.slow_leader = no_room && step == 1;  // the files change before they are sent
+      gang.files[0]->Write("shard-0", Shard(0, step));
+      gang.files[1]->Write("shard-1", Shard(1, step));
+      gang.Run(Duration::Seconds(10));
+    }
+    EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 3)) << gang.keepers[0]->trouble();
+    EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 3));
+    ExpectNeverMixed(gang);
+  }
 }
 
 TEST(Rounds, WhoHasWrittenWhileTheStoreWasSlowHasAPart) {

@@ -56,6 +56,10 @@ class MomentCapture {
   bool pending() const { return plan_.Pending(); }
   // The program itself has written here in this attempt.
   bool ever_written() const { return plan_.ever_written(); }
+  // It is writing what may be the first that it writes here: there will be a moment.
+  bool writes_first(MonoTime now) const {
+    return !ever_written() && !end_.seen && pending() && now - plan_.last_change() < quiet_ * 10;
+  }
   bool ended() const { return end_.seen; }
   MonoTime ended_at() const { return end_.at; }
   // After the end: no moment is to come any more.

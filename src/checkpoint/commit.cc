@@ -234,7 +234,8 @@ Result<bool> MomentCommit::GrantWish() {
   STOKER_ASSIGN(const std::optional<Round> wish, leader_->Wished());
   if (!wish) return false;
   // As of now: it may have written while it waited for the store.
-  if (!capture_.LookAgain(clock_.Mono()) || capture_.ever_written()) return false;
+  const MonoTime now = clock_.Mono();
+  if (!capture_.LookAgain(now) || capture_.ever_written() || WritesFirst(now)) return false;
   auto moment = std::make_shared<Moment>();
   moment->files = capture_.staged();
   moment->cycle = wish->cycle;
@@ -242,6 +243,14 @@ Result<bool> MomentCommit::GrantWish() {
   moment->counted = moment->step >= 0;
   StartUpload(std::move(moment), numbers_.seq + 1);
   return true;
+}
+
+// While this node writes its first, what others have would be half a checkpoint. But it is not put
+// off for ever: what is open all the time never becomes a moment.
+bool MomentCommit::WritesFirst(MonoTime now) {
+  if (!capture_.writes_first(now)) return false;
+  if (!put_off_since_) put_off_since_ = now;
+  return now - *put_off_since_ < config_.round_patience / 2;
 }
 
 // `polls`: it may ask the store now.
@@ -489,6 +498,7 @@ void MomentCommit::AnswerRound(const Round& round) {
   const MonoTime now = clock_.Mono();
   if ((round.any || !capture_.ever_written()) && !capture_.LookAgain(now)) return;
   if (!capture_.ever_written()) {
+    if (WritesFirst(now)) return;
     Part none;
     none.none = true;
     const Status status = follower_->Answer(round, none);

@@ -115,6 +115,7 @@ class MomentCommit {
   void ComesToNothing();
   bool Silent() const;
   Result<bool> GrantWish();
+  bool WritesFirst(MonoTime now);
   bool OthersAreDone(bool polls, MonoTime now);
   void LeadIdle(MonoTime now);
   bool LiesThereStill(MonoTime now) const;
@@ -153,6 +154,7 @@ class MomentCommit {
   int uncleared_ = 0;              // commits since old checkpoints were cleared away
   Numbers numbers_;
   LateRounds late_;
+  std::optional<MonoTime> put_off_since_;  // what others have, for this node's first
   Answers answers_;
   MonoTime not_before_;  // back-off of the store
   Duration back_off_;

@@ -134,6 +134,45 @@ TEST(Rounds, OnlyAnotherNodeWrites) {
   for (auto& keeper : gang.keepers) EXPECT_TRUE(keeper->Finished());
 }
 
+TEST(Rounds, WhoWritesItsFirstIsWaitedFor) {
+  for (const size_t slow : {0U, 1U}) {
+    Gang gang(2);
+    const auto write = [&](size_t rank, bool begin) {
+      const std::string path = "shard-" + std::to_string(rank);
+      begin ? gang.files[rank]->Open(path)
+            : gang.files[rank]->Close(path, Shard(static_cast<int>(rank), 1));
+    };
+    write(0, true);
+    write(1, true);
+    write(1 - slow, false);
+    gang.Run(Duration::Seconds(15));
+    EXPECT_EQ(gang.Restored(0).size(), 0U) << slow;
+    write(slow, false);
+    gang.Run(Duration::Seconds(5));
+    EXPECT_EQ(gang.Restored(0).size(), 2U) << slow;
+  }
+}
+
+// Such a file will never be part of a moment.
+TEST(Rounds, WhatIsOpenAllTheTimeKeepsNobodyBack) {
+  for (const size_t opens : {0U, 1U}) {
+    Gang gang(2);
+    const auto keep_writing = [&](int seconds) {
+      for (int second = 0; second < seconds; ++second) {
+        gang.files[opens]->Open("data.sqlite", std::to_string(second));
+        gang.Run(Duration::Seconds(1));
+      }
+    };
+    keep_writing(5);
+    gang.files[1 - opens]->Write("checkpoint.pt", Shard(0, 1));
+    keep_writing(90);
+    EXPECT_EQ(gang.Restored(0)["checkpoint.pt"], Shard(0, 1)) << opens;
+    gang.files[1 - opens]->Write("checkpoint.pt", Shard(0, 2));
+    keep_writing(10);
+    EXPECT_EQ(gang.Restored(0)["checkpoint.pt"], Shard(0, 2)) << opens;
+  }
+}
+
 TEST(Rounds, ANodeThatIsBehindIsWaitedForAndNeverMixed) {
   Gang gang(2);
   for (int step = 1; step <= 3; ++step) {

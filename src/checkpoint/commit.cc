@@ -238,6 +238,7 @@ Result<bool> MomentCommit::GrantWish() {
   if (!capture_.LookAgain(now) || capture_.ever_written() || WritesFirst(now)) return false;
   auto moment = std::make_shared<Moment>();
   moment->files = capture_.staged();
+  moment->wished = true;
   moment->cycle = wish->cycle;
   moment->step = wish->step;
   moment->counted = moment->step >= 0;
@@ -291,6 +292,7 @@ bool MomentCommit::MovedOn() {
 void MomentCommit::OpenRound(MonoTime now) {
   Round round;
   round.seq = numbers_.seq;
+  round.wished = moment_->wished;
   round.cycle = moment_->cycle;
   round.step = moment_->counted ? moment_->step : -1;
   round.any = late_.in_a_row >= kLateRounds && LiesThereStill(now);

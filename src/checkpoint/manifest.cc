@@ -261,7 +261,8 @@ std::string EncodeRound(const Round& round) {
                {"seq", round.seq},
                {"cycle", round.cycle},
                {"step", round.step},
-               {"any", round.any}})
+               {"any", round.any},
+               {"wished", round.wished}})
       .dump(1);
 }
 
@@ -269,7 +270,8 @@ Result<Round> DecodeRound(const std::string& text) {
   return Decode(text, [](const json& in) -> Result<Round> {
     return Round{Number(in, "seq", INT64_MIN, INT64_MAX),
                  Number(in, "cycle", INT64_MIN, INT64_MAX, 0),
-                 Number(in, "step", INT64_MIN, INT64_MAX, -1), in.value("any", false)};
+                 Number(in, "step", INT64_MIN, INT64_MAX, -1), in.value("any", false),
+                 in.value("wished", false)};
   });
 }
 

@@ -23,6 +23,7 @@ struct Moment {
   std::set<std::string> together;
   int64_t cycle = 0;
   int64_t step = -1;
+  bool wished = false;   // by another node, whose count and step these are
   bool counted = false;  // `step` tells one moment from another, on every node
 };
 

@@ -108,11 +108,19 @@ Result<std::optional<Round>> RoundFollower::Next() {
     if (round.code() == Code::kNotFound) break;
     if (!round.ok()) return round.status();
     round->seq = ++last_seen_;
-    moved_on_ = moved_on_ || (given_to_ != 0 && round->cycle != given_to_);
+    moved_on_ = moved_on_ || Another(*round);
     open_ = *round;
   }
   if (open_ && open_->seq <= answered_) open_.reset();
   return open_;
+}
+
+// Of another moment than the one that a part was given to? Once nodes wish, rank 0's own count is
+// equal by chance, but for the first: it may just have been slower.
+bool RoundFollower::Another(const Round& round) const {
+  if (given_to_.cycle == 0) return false;
+  const bool own_now = given_to_.wished && !round.wished && given_to_.cycle > 1;
+  return own_now || round.cycle != given_to_.cycle;
 }
 
 Status RoundFollower::Answer(const Round& round, Part part) {
@@ -121,14 +129,14 @@ Status RoundFollower::Answer(const Round& round, Part part) {
   answered_ = round.seq;
   if (part.late) return Status::Ok();
   looked_for_ = round.seq;
-  given_to_ = round.cycle;
+  given_to_ = round;
   moved_on_ = false;
   return Status::Ok();
 }
 
 Status RoundFollower::AnswerForGood(Part part) {
   part.rank = rank_;
-  given_to_ = 0;
+  given_to_ = {};
   moved_on_ = false;
   return PutObject(store_, FinalPartKey(job_, attempt_, rank_), EncodePart(part));
 }

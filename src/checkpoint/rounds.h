@@ -79,9 +79,12 @@ class RoundFollower {
   const std::string job_;
   const int attempt_;
   const int rank_;
+  bool Another(const Round& round) const;
+
   int64_t last_seen_ = 0;
   int64_t answered_ = 0;
-  int64_t given_to_ = 0;  // the cycle of the round that a part was given to; 0: none
+  // The round that a part was given to; of cycle 0: none.
+  Round given_to_;
   bool moved_on_ = false;
   int64_t looked_for_ = 0;  // answered, and not known to be committed yet
   std::optional<Round> open_;

@@ -324,6 +324,24 @@ TEST(Rounds, OnceCountsAreKnownToDifferAnEqualOneIsByChance) {
   EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 12));
 }
 
+// Its first two writes were no moments of their own: the first round of its own is of the third.
+TEST(Rounds, WhatWasGivenForAWishIsNotAnswerForTheSameCountOfRankZero) {
+  Gang gang(2);
+  for (int more = 0; more < 3; ++more) {
+    gang.files[1]->Write("shard-1", Shard(1, 0));
+    gang.Run(Duration::Seconds(3));
+  }
+  for (int number = 1; number <= 3; ++number) {
+    gang.files[0]->Write("shard-0", Shard(0, number));
+    gang.files[1]->Write("shard-1", Shard(1, number));
+    gang.Run(Duration::Seconds(1));
+  }
+  gang.Run(Duration::Minutes(1));
+  EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 3));
+  EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 3));
+  ExpectNeverMixed(gang);
+}
+
 // The others look for one round after the other.
 TEST(Rounds, AnUploadThatCameToNothingTakesNoNumber) {
   for (const bool no_room : {false, true}) {

@@ -69,7 +69,8 @@ struct Round {
   int64_t cycle = 0;
   int64_t step = -1;
   bool any = false;  // counts never matched: the newest settled state of each will do
-  bool wished = false;  // by another node: rank 0 has written nothing yet, and this is not its count
+  bool wished =
+      false;  // by another node: rank 0 has written nothing yet, and this is not its count
 };
 // Is `part` of the same moment as the round? By the number in the names where there is one, else by
 // how many checkpoints the node has written in this attempt.

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What stoker takes of its own on Compute Engine, in the lab (test/lab), as root: from the command
-to instances.insert, from the start-up script's binary to the program's first line, a stopped VM
-started again beside a new one, calls of Compute for a launch and for an hour of a node. The lab's
-own time is in each figure: its API is Python.
+to instances.insert, from the start-up script's binary to the program's first line, calls of
+Compute for a launch and for an hour of a node. The lab's own time is in each figure: its API is
+Python. What a VM that is started again takes beside a new one, test/gcp/stops.py prints.
 
     gcp.py                  all but this:
     gcp.py hour [NODES]     calls of an hour of a job of so many nodes (64), which all boot, from

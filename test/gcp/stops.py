@@ -4,8 +4,7 @@
 
     stops.py [NAME…]     only these parts
 
-While a VM is off somebody has to look: `stoker show`, again and again, as a timer would. That no
-environment is built again is not shown here: the lab's image has no python3-venv."""
+While a VM is off somebody has to look: `stoker show`, again and again, as a timer would."""
 
 import pathlib
 import sys
@@ -28,6 +27,7 @@ from kit.harness import Results  # noqa: E402
 FILE = """name: again
 workdir: {work}
 resources: {{use_spot: {spot}}}
+envs: {{PIP_NO_BUILD_ISOLATION: "0"}}
 on_stop: restart
 inputs: {{train: gs://{bucket}/data}}
 outputs: [result]
@@ -57,6 +57,18 @@ def submit(lab, world, steps=STEPS, spot='true'):
     return world.submit(path, '--infra', world.infra)
 
 
+def needs_package(world):
+    """One of its own, so that nothing is fetched: the image's setuptools builds it."""
+    (world.work / 'requirements.txt').write_text('--no-index\n./pkg\n')
+    package = world.work / 'pkg'
+    package.mkdir()
+    (package / 'setup.py').write_text(
+        'from setuptools import setup\n'
+        "setup(name='tinypkg', version='1', py_modules=['tinypkg'])\n"
+    )
+    (package / 'tinypkg.py').write_text('VERSION = 1\n')
+
+
 def inputs_of(lab, machine):
     """What tells whether its disk's copy of the input is the one of before."""
     disk = pathlib.Path(lab.folder) / machine.id / 'disk'
@@ -70,6 +82,7 @@ def starts(lab, since=0):
 def test_thrice(lab, check):
     """Stopped by a hand, by the market with a notice, and by the market at once."""
     with GceWorld(lab, 'thrice') as world:
+        needs_package(world)
         job = submit(lab, world)
         first = world.machine(job, 0)
         begun = time.time()
@@ -97,6 +110,9 @@ def test_thrice(lab, check):
               len(starts(lab, since)))  # fmt: skip
         check('thrice: the input is copied once', len(mark) == 1 and len(inputs_of(lab, first)) <= 1
               and inputs_of(lab, first) in ([], mark), (mark, inputs_of(lab, first)))  # fmt: skip
+        said = world.stoker('logs', job, '--stream', 'system').stdout
+        made = said.count('making a virtual environment')
+        check('thrice: its environment is made once', made == 1, said)
         check('thrice: its output is there', world.result(job) == '42')
         print(f'thrice: a new machine has made five steps {anew:.1f} s after it was there; started '
               f'again, five more after {", ".join(f"{each:.1f}" for each in again)} s of being off '

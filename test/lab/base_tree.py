@@ -16,7 +16,7 @@ from cloud_env import cache_root
 
 PACKAGES = (
     'ca-certificates,iproute2,procps,curl,busybox-static,python3,cloud-init,systemd,systemd-sysv,'
-    'dbus,google-guest-agent,openssh-server,sudo'
+    'dbus,google-guest-agent,openssh-server,sudo,python3-venv,python3-setuptools'
 )
 # What looks for hardware, or would start while a test runs.
 MASKED = (

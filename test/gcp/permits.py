@@ -49,7 +49,9 @@ def program(world, words):
 
 
 def run(world, *words, infra=INFRA):
-    return world.stoker('run', '--detach', '--json', *infra, *program(world, words))
+    # Who may not list machines hears nothing of them, and stays for a minute.
+    words = ('--detach', '--json', *infra, *program(world, words))
+    return world.stoker('run', *words, timeout=150)
 
 
 def until(world, what, holds, verb):

@@ -75,12 +75,12 @@ class RoundFollower {
   int64_t free_seq() const { return last_seen_ + 1; }
 
  private:
+  bool Another(const Round& round) const;
+
   ObjectStore& store_;
   const std::string job_;
   const int attempt_;
   const int rank_;
-  bool Another(const Round& round) const;
-
   int64_t last_seen_ = 0;
   int64_t answered_ = 0;
   // The round that a part was given to; of cycle 0: none.

@@ -33,17 +33,13 @@ add_compile_definitions(STOKER_VERSION="${PROJECT_VERSION}")
 set(STOKER_SUITE_TIER all CACHE STRING "The tier of this tree's GoogleTest programs")
 option(STOKER_TEST_CASES "Each case of a GoogleTest program is a test of its own" OFF)
 
-# Many sources of a room are compiled as one: a third of the time, for trees that are mostly built
-# from scratch. The release tree compiles each of src/ by itself, so that each includes what it
+# The sources of a room are compiled as one (together.cmake), for trees that are mostly built from
+# scratch. The release tree compiles each of src/ by itself, so that each includes what it
 # needs; tests and simulator are compiled as one there, too.
 option(STOKER_UNITY "Compile the sources of a room together" OFF)
-if(STOKER_UNITY)
-  set(CMAKE_UNITY_BUILD ON)
-  set(CMAKE_UNITY_BUILD_BATCH_SIZE 24)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # A tenth of the time goes into collecting garbage before there is much: 0.2 GB more each.
-    add_compile_options(--param=ggc-min-heapsize=300000 --param=ggc-min-expand=100)
-  endif()
+if(STOKER_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # A tenth of the time goes into collecting garbage before there is much: 0.2 GB more each.
+  add_compile_options(--param=ggc-min-heapsize=300000 --param=ggc-min-expand=100)
 endif()
 
 find_program(CCACHE ccache)

@@ -52,6 +52,5 @@ ${listed}  };
 }
 }  // namespace stoker::page
 ")
-set_source_files_properties(${definition} PROPERTIES OBJECT_DEPENDS "${page_files}"
-                            SKIP_UNITY_BUILD_INCLUSION ON)
+set_source_files_properties(${definition} PROPERTIES OBJECT_DEPENDS "${page_files}")
 target_sources(stoker_page PRIVATE ${definition})

@@ -332,7 +332,7 @@ TEST(Instance, SpeaksVersionTwo) {
 // A service that is there and has a bad moment is not one that has nothing.
 TEST(Instance, WhatIsOutOfOrderIsAskedAgainLater) {
   const std::string base = kImds;
-  for (const std::string at : {"PUT " + base + " /latest/api/token", "GET " + base + " " + kRoles,
+  for (const std::string& at : {"PUT " + base + " /latest/api/token", "GET " + base + " " + kRoles,
                                "GET " + base + " " + kRoles + "trainer"}) {
     FakeAws aws;
     GiveInstanceRole(&aws);

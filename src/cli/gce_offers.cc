@@ -31,8 +31,8 @@ constexpr size_t kMostAttribute = 4096;
 // What programs may ask the metadata server for.
 std::map<std::string, std::string> AttributesOf(Context& context, const JobSpec& spec) {
   auto hyperparameters = nlohmann::ordered_json::object();
-  for (const auto& [name, json] : spec.hyperparameters) {
-    hyperparameters[name] = nlohmann::ordered_json::parse(json, nullptr, false);
+  for (const auto& [name, value] : spec.hyperparameters) {
+    hyperparameters[name] = nlohmann::ordered_json::parse(value, nullptr, false);
   }
   auto inputs = nlohmann::ordered_json::object();
   for (const InputSpec& input : spec.inputs) inputs[input.name] = input.source;

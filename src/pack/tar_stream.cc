@@ -37,13 +37,12 @@ std::string Words(struct archive* archive) {
   return text != nullptr ? Printable(text) : "unknown error";
 }
 
-struct EntryDeleter {
-  void operator()(struct archive_entry* entry) const { archive_entry_free(entry); }
-};
-
 }  // namespace
 
 struct TarWriter::State {
+  struct EntryDeleter {
+    void operator()(struct archive_entry* entry) const { archive_entry_free(entry); }
+  };
   struct archive* archive = archive_write_new();
   std::unique_ptr<struct archive_entry, EntryDeleter> entry{archive_entry_new()};
   ByteSink sink;

@@ -263,10 +263,11 @@ std::string MetricSeriesName(std::string_view line) {
 Status PackMetrics(const MetricHead& head, const GiveSeries& give, const TakePacked& take) {
   LogCompressor packer(kPacking);
   STOKER_TRY(packer.Add(EncodeMetricHead(head)));
-  STOKER_TRY(give([&](const MetricSeries& one) {
+  const auto pack = [&](const MetricSeries& one) -> Status {
     STOKER_TRY(packer.Add(EncodeMetricSeries(one)));
     return take(packer.TakePacked());
-  }));
+  };
+  STOKER_TRY(give(pack));
   STOKER_ASSIGN(const std::string rest, packer.Finish());
   return take(rest);
 }

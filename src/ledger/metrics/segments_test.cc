@@ -262,7 +262,9 @@ TEST(Segments, WhatIsDamagedIsTriedOnce) {
   int failed = 0;
   for (int64_t i = 0; i < 24; ++i) {
     ASSERT_TRUE(Write(writer, HeadAt(i), {Points("loss", i, 1)}).ok());
-    if (i == 3) ASSERT_TRUE(memory.Put(MetricSegmentKey("j", 1, 0, 3, 1), "not zstd").ok());
+    if (i == 3) {
+      ASSERT_TRUE(memory.Put(MetricSegmentKey("j", 1, 0, 3, 1), "not zstd").ok());
+    }
     const Status merged = writer.Merge();
     failed += merged.ok() ? 0 : 1;
     EXPECT_TRUE(merged.ok() || merged.Is(Code::kCorrupt)) << merged.ToString();

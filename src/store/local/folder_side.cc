@@ -22,7 +22,7 @@ namespace stoker {
 namespace {
 
 constexpr int64_t kWhole = 16 << 20;
-constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr int kOpenFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 WallTime Now() {
   timespec time{};
@@ -71,7 +71,7 @@ class Walk {
     }
     if (errno != 0) odd_(prefix, ErrnoStatus("reading " + root_ + "/" + prefix, errno));
     for (const std::string& name : below) {
-      const int next = openat(dirfd(folder), name.c_str(), kFolder);
+      const int next = openat(dirfd(folder), name.c_str(), kOpenFolder);
       if (next >= 0) {
         Folder(next, prefix + name + "/");
       } else if (errno != ENOENT) {
@@ -194,19 +194,19 @@ Result<sys::ScopedFd> FolderSide::Parent(const std::string& key, For what) {
     return Status(Code::kInvalid, "'" + Printable(key) + "' cannot be a file here");
   }
   STOKER_ASSIGN(const int root, Root(create));
-  sys::ScopedFd at(openat(root, ".", kFolder));
+  sys::ScopedFd at(openat(root, ".", kOpenFolder));
   if (!at.valid()) return ErrnoStatus("opening " + root_, errno);
   STOKER_TRY(MayEnter(at.get(), "", what));
   size_t begin = 0;
   for (size_t slash = key.find('/'); slash != std::string::npos; slash = key.find('/', begin)) {
     const std::string name = key.substr(begin, slash - begin);
     begin = slash + 1;
-    int next = openat(at.get(), name.c_str(), kFolder);
+    int next = openat(at.get(), name.c_str(), kOpenFolder);
     if (next < 0 && errno == ENOENT && create) {
       if (mkdirat(at.get(), name.c_str(), 0777) != 0 && errno != EEXIST) {
         return ErrnoStatus("making the folder " + root_ + "/" + key.substr(0, slash), errno);
       }
-      next = openat(at.get(), name.c_str(), kFolder);
+      next = openat(at.get(), name.c_str(), kOpenFolder);
     }
     if (next < 0 && (errno == ELOOP || errno == ENOTDIR)) {
       return Status(Code::kExists, root_ + "/" + key.substr(0, slash) + " is not a folder",
@@ -234,7 +234,7 @@ Status FolderSide::List(const std::function<void(ObjectInfo)>& each,
     each(folder::InfoOf(only_, info));
     return Status::Ok();
   }
-  const int again = openat(*root, ".", kFolder);
+  const int again = openat(*root, ".", kOpenFolder);
   if (again < 0) return ErrnoStatus("reading " + root_, errno);
   walk.Folder(again, "");
   *now = Now();

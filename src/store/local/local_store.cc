@@ -87,7 +87,8 @@ Result<std::unique_ptr<LocalStore>> LocalStore::Open(const std::string& root, Op
     return Status(Code::kInvalid, "'" + root + "' is not an absolute path");
   }
   if (!sys::DirExists(root)) {
-    if (sys::FileExists(root)) {
+    // Somebody else may just have made it.
+    if (sys::FileExists(root) && !sys::DirExists(root)) {
       return Status(Code::kInvalid, "the store " + root + " is a file, not a folder",
                     "Choose a folder as the store");
     }

@@ -10,8 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <set>
+#include <string>
+#include <thread>
 
 #include "base/prng.h"
 #include "base/text.h"
@@ -174,6 +177,22 @@ TEST_F(LocalStoreTest, SaysWhatIsWrongWithTheFolder) {
   EXPECT_EQ(OpenStore("ftp://x").code(), Code::kInvalid);
   EXPECT_EQ(OpenStore("").code(), Code::kInvalid);
   EXPECT_EQ((*OpenStore("file://" + root_ + "/"))->url(), root_);
+}
+
+TEST_F(LocalStoreTest, TwoMayMakeItAtOnce) {
+  constexpr int kTimes = 300;
+  std::atomic<int> ready{0};
+  const auto open_all = [&] {
+    for (int i = 0; i < kTimes; ++i) {
+      ++ready;
+      while (ready < 2 * (i + 1)) std::this_thread::yield();
+      const auto store = LocalStore::Open(Path("new-" + std::to_string(i)), {});
+      EXPECT_TRUE(store.ok()) << store.status().ToString();
+    }
+  };
+  std::thread other(open_all);
+  open_all();
+  other.join();
 }
 
 TEST_F(LocalStoreTest, UnwritableStoreIsDeniedWithAdvice) {

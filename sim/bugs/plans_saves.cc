@@ -21,4 +21,23 @@ Plan SeldomAsked(uint64_t seed) {
   return draw.plan;
 }
 
+// One node saves once or twice before the others begin. From then on all save at the same times,
+// and the store answers soon.
+Plan SavedAlone(uint64_t seed) {
+  Draw draw(seed);
+  draw.Gang();
+  draw.plan.poll = Duration::Ms(draw.Long(500, 1'500));
+  JobPlan& job = draw.job();
+  job.quiet = Duration::Ms(draw.Long(500, 1'000));
+  ProgramPlan& program = job.program;
+  program.style = draw.One(2) ? WriteStyle::kInPlace : WriteStyle::kRename;
+  program.steps = draw.Int(100, 160);
+  program.step_ms = 1'000;
+  program.checkpoint_every = draw.Int(15, 25);
+  program.write_ms = draw.Long(0, 300);
+  program.alone = draw.Int(1, 2);
+  program.alone_rank = draw.Int(0, 1);
+  return draw.plan;
+}
+
 }  // namespace stoker::sim

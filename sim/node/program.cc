@@ -149,6 +149,10 @@ void Program::Start() {
   process_->Spawn([this, fails = hold.poisoned || (plan_.resume_fails && step_ > 0)] {
     Rest(plan_.start_ms);
     if (fails) return Leave(9);
+    for (int save = 0; place_.rank == plan_.alone_rank && save < plan_.alone; ++save) {
+      Save(step_);
+      Rest(5 * world_.PlanOf(place_.job)->quiet.ms);
+    }
     Work(step_ + 1);
   });
 }

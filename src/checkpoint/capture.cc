@@ -227,6 +227,7 @@ void MomentCapture::Adopt(const Candidate& candidate, std::unique_ptr<Snapshot> 
   moment->reason = candidate.reason;
   moment->together = candidate.together;
   moment->cycle = candidate.cycle;
+  moment->saves = candidate.saves;
   moment->step = candidate.step;
   moment->counted = candidate.counted;
   for (const auto* list : {&candidate.copy, &candidate.stay}) {

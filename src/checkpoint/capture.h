@@ -14,6 +14,7 @@
 #include "checkpoint/keeper_troubles.h"
 #include "checkpoint/moment.h"
 #include "checkpoint/rule/checkpoint_plan.h"
+#include "checkpoint/rule/save_times.h"
 #include "port/checkpoint_files.h"
 #include "port/clock.h"
 
@@ -68,6 +69,9 @@ class MomentCapture {
   const StagedFiles& staged() const { return staged_; }
   // `moment` is of what lies there now, and has lain there for long.
   bool StillForLong(const Moment& moment, MonoTime now) const;
+  // When saves began, and what has been begun since the last moment was taken.
+  const SaveTimes& save_times() const { return plan_.save_times(); }
+  std::optional<MonoTime> next_began() const { return plan_.NextBegan(); }
   // Why what is new is no moment, or could not be copied. Empty: nothing keeps it back.
   CheckpointPlan::Obstacle WhyNotTaken(MonoTime now) const;
 

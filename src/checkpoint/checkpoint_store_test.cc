@@ -179,11 +179,14 @@ TEST(Checkpoints, WhatGivesEveryNodeTheSameIsTheSameContent) {
     return made;
   };
   Manifest first;
-  first.parts = {{0, false, false, 1, -1, {file("model.pt", "aa", false)}},
-                 {1, true, false, 1, -1, {}}};
+  first.parts.resize(2);
+  first.parts[0].files = {file("model.pt", "aa", false)};
+  first.parts[1].rank = 1;
+  first.parts[1].none = true;
   Manifest again;
-  again.parts = {{0, false, false, 1, -1, {file("model.pt", "aa", false)}},
-                 {1, false, false, 0, -1, {file("model.pt", "aa", true)}}};
+  again.parts = first.parts;
+  again.parts[1].none = false;
+  again.parts[1].files = {file("model.pt", "aa", true)};
   EXPECT_EQ(ContentOf(first), ContentOf(again));
   again.parts[1].files[0].sha256 = "old";  // rank 0's counts: it was written, this one was not
   EXPECT_EQ(ContentOf(first), ContentOf(again));

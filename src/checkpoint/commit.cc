@@ -18,6 +18,8 @@ constexpr Duration kAtOnce = Duration::Ms(20);
 constexpr Duration kFreePoll = Duration::Ms(100);
 // Rounds in a row that failed because the nodes' counts differ, before counts are given up.
 constexpr int kLateRounds = 3;
+// How long that may go on before it is said.
+constexpr Duration kLateUnsaid = Duration::Minutes(1);
 // How long rank 0, having nothing itself, waits at the end for the others' last parts.
 constexpr Duration kFinalPatience = Duration::Seconds(10);
 
@@ -38,10 +40,11 @@ MomentCommit::MomentCommit(KeeperConfig config, ObjectStore& store, Clock& clock
       nonce_(Prng(config_.nonce_seed).Base32(20)),
       newest_(config_.restored) {
   if (config_.num_nodes > 1 && config_.rank == 0) {
-    leader_ =
-        std::make_unique<RoundLeader>(store_, config_.job, config_.attempt, config_.num_nodes);
+    leader_ = std::make_unique<RoundLeader>(store_, clock_, config_.job, config_.attempt,
+                                            config_.num_nodes);
   } else if (config_.rank > 0) {
-    follower_ = std::make_unique<RoundFollower>(store_, config_.job, config_.attempt, config_.rank);
+    follower_ =
+        std::make_unique<RoundFollower>(store_, clock_, config_.job, config_.attempt, config_.rank);
   }
 }
 
@@ -200,6 +203,7 @@ void MomentCommit::OriginalsChanged(const Status& status, MonoTime now) {
 void MomentCommit::ComesToNothing() {
   if (leader_) --numbers_.seq;
   answers_.to.reset();
+  answers_.for_good = false;
   SetPhase(Phase::kIdle);
 }
 
@@ -239,9 +243,10 @@ Result<bool> MomentCommit::GrantWish() {
   auto moment = std::make_shared<Moment>();
   moment->files = capture_.staged();
   moment->wished = true;
-  moment->cycle = wish->cycle;
+  moment->cycle = moment->saves = wish->cycle;
   moment->step = wish->step;
   moment->counted = moment->step >= 0;
+  leader_->Granted(*wish);
   StartUpload(std::move(moment), numbers_.seq + 1);
   return true;
 }
@@ -281,6 +286,10 @@ bool MomentCommit::LiesThereStill(MonoTime now) const {
   return waiting_.empty() && capture_.StillForLong(*moment_, now);
 }
 
+bool MomentCommit::CountsDiffer() const {
+  return late_.in_a_row >= kLateRounds || leader_->differs();
+}
+
 // Without counts, an answer is of the same moment only if both have rested ever since: as a look
 // shows that is made when the answer has come. The store may have taken long to give it.
 bool MomentCommit::MovedOn() {
@@ -289,13 +298,20 @@ bool MomentCommit::MovedOn() {
   return !capture_.LookAgain(now) || !LiesThereStill(now);
 }
 
+std::optional<Duration> MomentCommit::BeganAgo(const Moment& moment) const {
+  const auto began = capture_.save_times().BeganAt(moment.saves);
+  if (!began) return std::nullopt;
+  return clock_.Mono() - *began;
+}
+
 void MomentCommit::OpenRound(MonoTime now) {
   Round round;
   round.seq = numbers_.seq;
   round.wished = moment_->wished;
-  round.cycle = moment_->cycle;
+  round.cycle = moment_->saves;
   round.step = moment_->counted ? moment_->step : -1;
-  round.any = late_.in_a_row >= kLateRounds && LiesThereStill(now);
+  round.any = CountsDiffer() && LiesThereStill(now);
+  if (!round.wished) round.began_ago = BeganAgo(*moment_);
   const Status status = leader_->Open(round);
   if (!status.ok()) return Failed(status, now);
   round_since_ = now;
@@ -307,7 +323,7 @@ void MomentCommit::Collect(MonoTime now) {
   next_poll_ = now + Poll();
   // Asked first: what it has left is there when it is looked for afterwards.
   const std::vector<int> silent = SilentOf(leader_->Missing());
-  auto state = leader_->Poll();
+  auto state = leader_->Poll({&capture_.save_times(), capture_.next_began()}, silent);
   if (!state.ok()) return Failed(state.status(), now);
   if (*state == RoundLeader::State::kComplete && !MovedOn()) {
     leader_->CompareCounts();
@@ -315,15 +331,26 @@ void MomentCommit::Collect(MonoTime now) {
     late_.moment.reset();
     SetPhase(Phase::kCommit);
   } else if (*state != RoundLeader::State::kWaiting) {
-    // The others are ahead: a newer moment of ours will come. If none does, and everything rests
-    // for long, their counts and ours have nothing to do with one another.
-    ++late_.in_a_row;
-    late_.moment = moment_;
-    SetPhase(Phase::kIdle);
+    CountsAsLate(now);
+  } else if (CountsDiffer() && !leader_->round().any && LiesThereStill(now)) {
+    AskAgain();  // without counts
   } else if (AnyOf(silent, leader_->Missing()) || now - round_since_ >= config_.round_patience) {
     troubles_.Set("checkpoint not saved: not every node has answered for it");
-    GiveUpRound();
+    AskAgain();
   }
+}
+
+// The others are ahead: a newer moment of ours will come. If none does, and everything rests for
+// long, their counts and ours have nothing to do with one another.
+void MomentCommit::CountsAsLate(MonoTime now) {
+  if (late_.in_a_row++ == 0) late_.since = now;
+  late_.moment = moment_;
+  if (CountsDiffer() && now - late_.since >= kLateUnsaid) {
+    troubles_.Set(
+        "checkpoint not saved: the nodes save at different times, or not equally often, and "
+        "no number in the names tells which saves belong together");
+  }
+  SetPhase(Phase::kIdle);
 }
 
 std::vector<int> MomentCommit::SilentOf(std::vector<int> ranks) const {
@@ -333,7 +360,7 @@ std::vector<int> MomentCommit::SilentOf(std::vector<int> ranks) const {
   return ranks;
 }
 
-void MomentCommit::GiveUpRound() {
+void MomentCommit::AskAgain() {
   // The next moment is a new round; until then, this one is asked for again under a new number.
   if (waiting_.empty() && !capture_.nothing_left()) waiting_.push_back(moment_);
   not_before_ = clock_.Mono() + Poll();
@@ -454,100 +481,6 @@ void MomentCommit::ClearNow() {
   const Status cleared = RetainCheckpoints(store_, config_.job, retention);
   if (!cleared.ok()) troubles_.Set("old checkpoints are not cleared away: " + cleared.message());
   if (cleared.ok()) uncleared_ = 0;
-}
-
-// ---- every other rank ----
-
-void MomentCommit::AnswerWithUploaded(MonoTime now) {
-  const Part part = PartOf(*moment_, config_.rank);
-  const Status status = answers_.for_good ? follower_->AnswerForGood(part)
-                        : answers_.to     ? follower_->Answer(*answers_.to, part)
-                                          : Status::Ok();
-  if (!status.ok()) return Failed(status, now);
-  answers_.last = moment_;
-  // Whoever was asked for this one is asked for none before it. A last word was not asked for.
-  const auto given = std::find(waiting_.begin(), waiting_.end(), answers_.last);
-  if (given != waiting_.end()) {
-    waiting_.erase(answers_.to ? waiting_.begin() : given, std::next(given));
-  }
-  answers_.to.reset();
-  const std::lock_guard lock(mutex_);
-  phase_ = Phase::kIdle;
-  finished_ = finished_ || answers_.for_good;
-}
-
-void MomentCommit::Follow(MonoTime now) {
-  if (now < next_poll_) return;
-  next_poll_ = now + Poll();
-  auto committed = follower_->Committed();
-  if (committed.ok() && committed->has_value()) NoteCommitted(**committed);
-  auto round = follower_->Next();
-  if (!round.ok()) return Failed(round.status(), now);
-  back_off_ = {};
-  if (round->has_value()) AnswerRound(**round);
-  if (phase() != Phase::kIdle) return;
-  if (capture_.nothing_left()) return EndFollowing();
-  if (!waiting_.empty() && waiting_.back()->cycle > answers_.wished_cycle && !round->has_value()) {
-    const Status status = follower_->Wish(PartOf(*waiting_.back(), config_.rank));
-    if (!status.ok()) return Failed(status, now);
-    answers_.wished_cycle = waiting_.back()->cycle;
-  }
-}
-
-void MomentCommit::AnswerRound(const Round& round) {
-  // What is said of how it lies here now is of no look that was made before the round was there:
-  // the store may have taken long to give it.
-  const MonoTime now = clock_.Mono();
-  if ((round.any || !capture_.ever_written()) && !capture_.LookAgain(now)) return;
-  if (!capture_.ever_written()) {
-    if (WritesFirst(now)) return;
-    Part none;
-    none.none = true;
-    const Status status = follower_->Answer(round, none);
-    if (!status.ok()) Failed(status, clock_.Mono());
-    return;
-  }
-  std::vector<std::shared_ptr<Moment>> mine = waiting_;
-  if (answers_.last) mine.insert(mine.begin(), answers_.last);
-  bool spent = false;
-  for (auto moment = mine.rbegin(); moment != mine.rend(); ++moment) {
-    const Part part = PartOf(**moment, config_.rank);
-    if (round.any && !capture_.StillForLong(**moment, now)) continue;
-    if (!Matches(round, part)) continue;
-    // Rank 0 asks for the same again only until it asks for another. Later the same count is by
-    // chance: their counts have nothing to do with one another.
-    spent = *moment == answers_.last && follower_->moved_on() && !ByStep(round, part);
-    if (spent && !round.any) continue;
-    answers_.to = round;
-    return StartUpload(*moment, round.seq);
-  }
-  if (mine.empty()) return;
-  const Moment& newest = *mine.back();
-  const bool by_step = round.step >= 0 && newest.counted;
-  const bool ahead =
-      round.any || spent || (by_step ? newest.step > round.step : newest.cycle > round.cycle);
-  if (!ahead) return;  // its moment is still to come
-  Part late;
-  late.late = true;
-  const Status status = follower_->Answer(round, late);
-  if (!status.ok()) Failed(status, clock_.Mono());
-}
-
-// The last word of this node, which answers every later round.
-void MomentCommit::EndFollowing() {
-  const std::shared_ptr<Moment> last = !waiting_.empty() ? waiting_.back() : answers_.last;
-  answers_.for_good = true;
-  if (last) {
-    (void)follower_->Wish(PartOf(*last, config_.rank));
-    return StartUpload(last, follower_->free_seq());
-  }
-  Part none;
-  none.none = !capture_.ever_written();
-  none.late = capture_.ever_written();
-  const Status status = follower_->AnswerForGood(none);
-  if (!status.ok()) return Failed(status, clock_.Mono());
-  const std::lock_guard lock(mutex_);
-  finished_ = true;
 }
 
 // ---- what is said from outside, and what is told ----

@@ -92,6 +92,7 @@ class MomentCommit {
   // Of rank 0: rounds that failed because the others were ahead.
   struct LateRounds {
     int in_a_row = 0;
+    MonoTime since;  // the first of them
     std::shared_ptr<Moment> moment;
     MonoTime again;
   };
@@ -99,8 +100,13 @@ class MomentCommit {
   struct Answers {
     std::optional<Round> to;  // whose upload is under way
     std::shared_ptr<Moment> last;
-    int64_t wished_cycle = 0;
+    std::shared_ptr<Moment> wished;
     bool for_good = false;  // the one under way is this node's last word
+    // How far rank 0's counts are above this node's, by when saves began: one of the two may have
+    // saved a few times alone. It counts once two rounds in a row have shown it.
+    int64_t above = 0;
+    int64_t above_now = 0;
+    int64_t shown_by = 0;  // the newest round that has shown anything
   };
 
   Phase phase() const;
@@ -119,10 +125,13 @@ class MomentCommit {
   bool OthersAreDone(bool polls, MonoTime now);
   void LeadIdle(MonoTime now);
   bool LiesThereStill(MonoTime now) const;
+  bool CountsDiffer() const;
   bool MovedOn();
+  std::optional<Duration> BeganAgo(const Moment& moment) const;
   void OpenRound(MonoTime now);
   void Collect(MonoTime now);
-  void GiveUpRound();
+  void CountsAsLate(MonoTime now);
+  void AskAgain();
   std::vector<int> SilentOf(std::vector<int> ranks) const;
 
   void CommitManifest(MonoTime now);
@@ -135,7 +144,12 @@ class MomentCommit {
 
   void Follow(MonoTime now);
   void AnswerWithUploaded(MonoTime now);
+  Status Wish(const std::shared_ptr<Moment>& moment);
   void AnswerRound(const Round& round);
+  Part Mine(const Moment& moment) const;
+  void CompareCounts(const Round& round);
+  bool ByChance(const Round& round, const Moment& moment) const;
+  bool CountsMore(const Round& round, const Moment& newest) const;
   void EndFollowing();
 
   const KeeperConfig config_;

@@ -194,9 +194,9 @@ TEST_F(LateWrites, DoNotFallOnWhatWasUploadedUnderTheSameNumberSince) {
   other.files.Write("shard-1", "shard 1 of step 0");
   run(Duration::Seconds(6));
   ASSERT_EQ(Committed(), Ids{"1-1"});
+  leader.files.Open("shard-0");
   other.files.Write("shard-1", "shard 1 of step 1");
   run(Duration::Seconds(4));
-  leader.files.Open("shard-0");
   other.files.Write("shard-1", "shard 1 of step 2");
   run(Duration::Seconds(4));
   other.files.alive = false;

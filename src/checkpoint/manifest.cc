@@ -75,6 +75,7 @@ json PartJson(const Part& part) {
   json out = {{"rank", part.rank}, {"cycle", part.cycle}, {"step", part.step}, {"files", files}};
   if (part.none) out["none"] = true;
   if (part.late) out["late"] = true;
+  if (part.began_ago) out["began_ago_ms"] = part.began_ago->ms;
   return out;
 }
 
@@ -141,6 +142,11 @@ Result<ManifestFile> ReadFileJson(const json& in) {
   return file;
 }
 
+std::optional<Duration> BeganAgo(const json& in) {
+  if (!in.contains("began_ago_ms")) return std::nullopt;
+  return Duration{Number(in, "began_ago_ms", 0, kMaxNumber)};
+}
+
 Result<Part> ReadPartJson(const json& in) {
   Part part;
   part.rank = static_cast<int>(Number(in, "rank", 0, INT32_MAX));
@@ -148,6 +154,7 @@ Result<Part> ReadPartJson(const json& in) {
   part.late = in.value("late", false);
   part.cycle = Number(in, "cycle", INT64_MIN, INT64_MAX, 0);
   part.step = Number(in, "step", INT64_MIN, INT64_MAX, -1);
+  part.began_ago = BeganAgo(in);
   std::set<std::string> paths;
   for (const json& item : in.at("files")) {
     STOKER_ASSIGN(ManifestFile file, ReadFileJson(item));
@@ -257,21 +264,20 @@ Result<Part> DecodePart(const std::string& text) {
 }
 
 std::string EncodeRound(const Round& round) {
-  return json({{"format", kManifestFormat},
-               {"seq", round.seq},
-               {"cycle", round.cycle},
-               {"step", round.step},
-               {"any", round.any},
-               {"wished", round.wished}})
-      .dump(1);
+  json out = {{"format", kManifestFormat}, {"seq", round.seq}, {"cycle", round.cycle},
+              {"step", round.step},        {"any", round.any}, {"wished", round.wished}};
+  if (round.began_ago) out["began_ago_ms"] = round.began_ago->ms;
+  return out.dump(1);
 }
 
 Result<Round> DecodeRound(const std::string& text) {
   return Decode(text, [](const json& in) -> Result<Round> {
     return Round{Number(in, "seq", INT64_MIN, INT64_MAX),
                  Number(in, "cycle", INT64_MIN, INT64_MAX, 0),
-                 Number(in, "step", INT64_MIN, INT64_MAX, -1), in.value("any", false),
-                 in.value("wished", false)};
+                 Number(in, "step", INT64_MIN, INT64_MAX, -1),
+                 in.value("any", false),
+                 in.value("wished", false),
+                 BeganAgo(in)};
   });
 }
 

@@ -43,9 +43,10 @@ struct Part {
   int rank = 0;
   bool none = false;  // this node keeps no checkpoint files of its own
   bool late = false;  // it has moved on: this round cannot be completed
-  int64_t cycle = 0;
+  int64_t cycle = 0;  // saves of this node in this attempt
   int64_t step = -1;
-  std::vector<ManifestFile> files;  // ordered by path
+  std::optional<Duration> began_ago;  // of an answer: how long before it the save had begun
+  std::vector<ManifestFile> files;    // ordered by path
 };
 
 struct Manifest {
@@ -63,14 +64,15 @@ struct Manifest {
 // Equal for two checkpoints that give every node the same files, byte for byte.
 std::string ContentOf(const Manifest& manifest);
 
-// A request of rank 0 to all others: what have you got of this?
+// A request of rank 0 to all others: what have you got of this? Or a wish of another node, by its
+// own numbers.
 struct Round {
   int64_t seq = 0;
-  int64_t cycle = 0;
+  int64_t cycle = 0;  // saves of the node that asks or wishes
   int64_t step = -1;
-  bool any = false;  // counts never matched: the newest settled state of each will do
-  bool wished =
-      false;  // by another node: rank 0 has written nothing yet, and this is not its count
+  bool any = false;     // counts never matched: the newest settled state of each will do
+  bool wished = false;  // by another node: rank 0 has written nothing yet; this is not its count
+  std::optional<Duration> began_ago;  // how long before it was asked the save had begun
 };
 // Is `part` of the same moment as the round? By the number in the names where there is one, else by
 // how many checkpoints the node has written in this attempt.

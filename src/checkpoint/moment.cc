@@ -49,7 +49,7 @@ Status OriginalsSame(const Moment& moment) {
 Part PartOf(const Moment& moment, int rank) {
   Part part;
   part.rank = rank;
-  part.cycle = moment.cycle;
+  part.cycle = moment.saves;
   part.step = moment.counted ? moment.step : -1;
   for (const auto& [path, staged] : moment.files) {
     ManifestFile file;

@@ -21,9 +21,10 @@ struct Moment {
   StagedFiles files;
   CandidateReason reason = CandidateReason::kQuiet;
   std::set<std::string> together;
-  int64_t cycle = 0;
+  int64_t cycle = 0;  // Candidate::cycle
+  int64_t saves = 0;  // Candidate::saves: what nodes compare
   int64_t step = -1;
-  bool wished = false;   // by another node, whose count and step these are
+  bool wished = false;   // by another node, whose counts and step these are
   bool counted = false;  // `step` tells one moment from another, on every node
 };
 

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/rounds.h"
 
+#include <algorithm>
+
 #include "base/deliberate_bug.h"
 #include "ledger/read_again.h"
 
 namespace stoker {
 namespace {
+
+// So many equal counts in a row that are by chance, and the counts cannot be compared.
+constexpr int kByChance = 2;
+// How long a node is waited for that has given its last word.
+constexpr Duration kBeforeItGoes = Duration::Seconds(5);
 
 Status PutObject(ObjectStore& store, const std::string& key, const std::string& data) {
   auto put = store.Put(key, data);
@@ -19,10 +26,11 @@ Result<Round> RoundAt(ObjectStore& store, const std::string& key) {
 }  // namespace
 
 Status RoundLeader::Open(const Round& round) {
+  const MonoTime now = clock_.Mono();
   STOKER_TRY(PutObject(store_, RoundKey(job_, {attempt_, round.seq}), EncodeRound(round)));
   round_ = round;
   parts_.clear();
-  served_cycle_ = std::max(served_cycle_, round.cycle);
+  opened_ = now;
   return Status::Ok();
 }
 
@@ -33,27 +41,70 @@ Result<std::optional<Part>> RoundLeader::PartAt(const std::string& key) {
   return std::optional<Part>(std::move(*part));
 }
 
-Result<RoundLeader::State> RoundLeader::Poll() {
+Result<std::optional<RoundLeader::Answer>> RoundLeader::AnswerOf(int rank) {
+  const MonoTime asked = clock_.Mono();
+  Answer answer;
+  STOKER_ASSIGN(std::optional<Part> part, PartAt(PartKey(job_, {attempt_, round_.seq}, rank)));
+  if (!part) {
+    STOKER_ASSIGN(part, PartAt(FinalPartKey(job_, attempt_, rank)));
+    answer.final = true;
+  }
+  if (!part) {
+    unanswered_[rank] = asked;
+    return std::optional<Answer>();
+  }
+  answer.part = std::move(*part);
+  answer.part.rank = rank;
+  if (const auto none = unanswered_.find(rank); none != unanswered_.end()) {
+    answer.when.from = none->second;
+  }
+  if (!answer.final) answer.when.from = std::max(answer.when.from, opened_);
+  answer.when.to = clock_.Mono();
+  if (answer.final) answer.when = ended_.emplace(rank, answer.when).first->second;
+  return std::optional<Answer>(std::move(answer));
+}
+
+// Its last word is of a later save. As long as it is there, it answers for what it had before, too.
+bool RoundLeader::MayAnswerStill(const Round& exactly, const Answer& answer) const {
+  const bool later = answer.final && !answer.part.late && !answer.part.none &&
+                     !ByStep(exactly, answer.part) && answer.part.cycle > exactly.cycle;
+  return later && clock_.Mono() - opened_ < kBeforeItGoes;
+}
+
+Result<RoundLeader::State> RoundLeader::Poll(const Own& own, const std::vector<int>& silent) {
   for (int rank = 1; rank < num_nodes_; ++rank) {
     if (parts_.count(rank) != 0) continue;
-    STOKER_ASSIGN(std::optional<Part> part, PartAt(PartKey(job_, {attempt_, round_.seq}, rank)));
+    STOKER_ASSIGN(std::optional<Answer> answer, AnswerOf(rank));
+    if (!answer) continue;
+    Part& part = answer->part;
     Round exactly = round_;
-    if (!part) {
-      STOKER_ASSIGN(part, PartAt(FinalPartKey(job_, attempt_, rank)));
-      exactly.any = false;  // a node that ended early may be a checkpoint behind
-    }
-    if (!part) continue;
-    part->rank = rank;
-    if (part->late || (!Matches(exactly, *part) && !BugIsOn("parts-unmatched")) ||
-        ByChance(exactly, *part))
+    if (answer->final) exactly.any = false;  // a node that ended early may be a checkpoint behind
+    const bool silent_now = std::find(silent.begin(), silent.end(), rank) != silent.end();
+    if (!silent_now && MayAnswerStill(exactly, *answer)) continue;
+    if (part.late || (!Matches(exactly, part) && !BugIsOn("parts-unmatched")) ||
+        ByChance(exactly, *answer, own))
       return State::kLate;
-    parts_[rank] = std::move(*part);
+    part.began_ago.reset();
+    parts_[rank] = std::move(part);
   }
   return static_cast<int>(parts_.size()) == num_nodes_ - 1 ? State::kComplete : State::kWaiting;
 }
 
-bool RoundLeader::ByChance(const Round& exactly, const Part& part) const {
-  return otherwise_.count(part.rank) != 0 && !exactly.any && !part.none && !ByStep(exactly, part);
+bool RoundLeader::ByChance(const Round& exactly, const Answer& answer, const Own& own) {
+  const Part& part = answer.part;
+  if (exactly.any || part.none || ByStep(exactly, part)) return false;
+  const bool timed =
+      own.times != nullptr && !exactly.wished && part.began_ago && !BugIsOn("equal-by-chance");
+  const Between began = answer.when - part.began_ago.value_or(Duration());
+  if (timed && own.times->Clearly(began) == exactly.cycle) otherwise_.erase(part.rank);
+  if (otherwise_.count(part.rank) != 0) return true;
+  if (!timed || !own.times->ClearlyAnother(exactly.cycle, began, own.next)) {
+    by_chance_.erase(part.rank);
+    return false;
+  }
+  // One alone may be an agent that was stopped and heard of a save late.
+  if (++by_chance_[part.rank] >= kByChance) otherwise_.insert(part.rank);
+  return true;
 }
 
 void RoundLeader::CompareCounts() {
@@ -62,6 +113,7 @@ void RoundLeader::CompareCounts() {
     if (part.none || ByStep(round_, part)) continue;
     if (part.cycle == round_.cycle) {
       otherwise_.erase(rank);
+      by_chance_.erase(rank);
     } else {
       otherwise_.insert(rank);
     }
@@ -80,9 +132,18 @@ Result<std::optional<Round>> RoundLeader::Wished() {
     const auto wish = RoundAt(store_, WishKey(job_, attempt_, rank));
     if (wish.code() == Code::kNotFound) continue;
     if (!wish.ok()) return wish.status();
-    if (wish->cycle > served_cycle_ && (!newest || wish->cycle > newest->cycle)) newest = *wish;
+    wishes_[rank] = *wish;
+    const auto granted = granted_.find(rank);
+    if (granted != granted_.end() && wish->seq == granted->second) continue;
+    if (!newest || wish->cycle > newest->cycle) newest = *wish;
   }
   return newest;
+}
+
+void RoundLeader::Granted(const Round& wish) {
+  for (const auto& [rank, other] : wishes_) {
+    if (other.cycle <= wish.cycle) granted_[rank] = other.seq;
+  }
 }
 
 std::vector<int> RoundLeader::Missing() const {
@@ -104,9 +165,15 @@ Result<std::vector<int>> RoundLeader::NotFinal() {
 
 Result<std::optional<Round>> RoundFollower::Next() {
   for (;;) {
+    const MonoTime asked = clock_.Mono();
     auto round = RoundAt(store_, RoundKey(job_, {attempt_, last_seen_ + 1}));
-    if (round.code() == Code::kNotFound) break;
+    if (round.code() == Code::kNotFound) {
+      looked_ = asked;
+      break;
+    }
     if (!round.ok()) return round.status();
+    began_.reset();
+    if (round->began_ago) began_ = Between{looked_, clock_.Mono()} - *round->began_ago;
     round->seq = ++last_seen_;
     moved_on_ = moved_on_ || Another(*round);
     open_ = *round;
@@ -141,8 +208,9 @@ Status RoundFollower::AnswerForGood(Part part) {
   return PutObject(store_, FinalPartKey(job_, attempt_, rank_), EncodePart(part));
 }
 
-Status RoundFollower::Wish(const Part& part) {
+Status RoundFollower::Wish(const Part& part, int64_t number) {
   Round wish;
+  wish.seq = number;
   wish.cycle = part.cycle;
   wish.step = part.step;
   return PutObject(store_, WishKey(job_, attempt_, rank_), EncodeRound(wish));

@@ -14,6 +14,8 @@
 
 #include "base/status.h"
 #include "checkpoint/manifest.h"
+#include "checkpoint/rule/save_times.h"
+#include "port/clock.h"
 #include "port/object_store.h"
 
 namespace stoker {
@@ -21,56 +23,85 @@ namespace stoker {
 // Rank 0's side. Not thread-safe.
 class RoundLeader {
  public:
-  RoundLeader(ObjectStore& store, std::string job, int attempt, int num_nodes)
-      : store_(store), job_(std::move(job)), attempt_(attempt), num_nodes_(num_nodes) {}
+  RoundLeader(ObjectStore& store, Clock& clock, std::string job, int attempt, int num_nodes)
+      : store_(store),
+        clock_(clock),
+        job_(std::move(job)),
+        attempt_(attempt),
+        num_nodes_(num_nodes) {}
 
   enum class State { kWaiting, kComplete, kLate };
+  // Of the saves of rank 0 itself, which that of an answer is compared with.
+  struct Own {
+    const SaveTimes* times = nullptr;
+    std::optional<MonoTime> next;
+  };
   Status Open(const Round& round);
   // The newest that was opened.
   const Round& round() const { return round_; }
-  // Looks for answers that have not come yet.
-  Result<State> Poll();
+  // Looks for answers that have not come yet. An equal count of a save that clearly began with
+  // another one of ours is by chance. `silent`: who answers nothing more.
+  Result<State> Poll(const Own& own, const std::vector<int>& silent);
   // A round that is complete, and whose parts are known to be of one moment, tells whether counts
   // can be compared. Where they cannot, an equal one is by chance: it is late from now on.
   void CompareCounts();
+  // Some node's counts cannot be compared.
+  bool differs() const { return !otherwise_.empty(); }
   // The answers of the others, ordered by rank.
   std::vector<Part> parts() const;
   // Those that have not answered, as of the last Poll.
   std::vector<int> Missing() const;
-  // The newest wish of another node that no round was opened for since.
+  // The newest wish of another node that was not granted yet. Granted: it and those before it.
   Result<std::optional<Round>> Wished();
+  void Granted(const Round& wish);
   // The nodes whose programs have not ended, or not said so.
   Result<std::vector<int>> NotFinal();
 
  private:
+  struct Answer {
+    Part part;
+    bool final = false;
+    Between when;  // it was given
+  };
   Result<std::optional<Part>> PartAt(const std::string& key);
-  bool ByChance(const Round& exactly, const Part& part) const;
+  Result<std::optional<Answer>> AnswerOf(int rank);
+  bool ByChance(const Round& exactly, const Answer& answer, const Own& own);
+  bool MayAnswerStill(const Round& exactly, const Answer& answer) const;
 
   ObjectStore& store_;
+  Clock& clock_;
   const std::string job_;
   const int attempt_;
   const int num_nodes_;
   Round round_;
   std::map<int, Part> parts_;
-  std::set<int> otherwise_;  // the ranks that do not count as rank 0 does
-  int64_t served_cycle_ = 0;
+  std::set<int> otherwise_;       // the ranks that do not count as rank 0 does
+  std::map<int, int> by_chance_;  // answers in a row that were, by rank
+  MonoTime opened_;
+  std::map<int, MonoTime> unanswered_;  // when a look last found nothing, by rank
+  std::map<int, Between> ended_;        // when its last word was given, by rank
+  std::map<int, Round> wishes_;         // as last read, by rank
+  std::map<int, int64_t> granted_;      // the number of the newest, by rank
 };
 
 // The side of a node other than rank 0. Not thread-safe.
 class RoundFollower {
  public:
-  RoundFollower(ObjectStore& store, std::string job, int attempt, int rank)
-      : store_(store), job_(std::move(job)), attempt_(attempt), rank_(rank) {}
+  RoundFollower(ObjectStore& store, Clock& clock, std::string job, int attempt, int rank)
+      : store_(store), clock_(clock), job_(std::move(job)), attempt_(attempt), rank_(rank) {}
 
   // The newest round that has not been answered; older ones are passed over.
   Result<std::optional<Round>> Next();
   Status Answer(const Round& round, Part part);
   Status AnswerForGood(Part part);
-  Status Wish(const Part& part);
+  // `number` tells this wish from every other one of this node.
+  Status Wish(const Part& part, int64_t number);
   // The newest checkpoint that this node answered for and that is committed by now.
   Result<std::optional<CheckpointId>> Committed();
   // Has rank 0 asked for another moment since this node gave a part of one?
   bool moved_on() const { return moved_on_; }
+  // When rank 0's save began that the round of the last Next is about; where that is told.
+  const std::optional<Between>& began() const { return began_; }
   // A number above every round seen so far.
   int64_t free_seq() const { return last_seen_ + 1; }
 
@@ -78,6 +109,7 @@ class RoundFollower {
   bool Another(const Round& round) const;
 
   ObjectStore& store_;
+  Clock& clock_;
   const std::string job_;
   const int attempt_;
   const int rank_;
@@ -88,6 +120,8 @@ class RoundFollower {
   bool moved_on_ = false;
   int64_t looked_for_ = 0;  // answered, and not known to be committed yet
   std::optional<Round> open_;
+  std::optional<Between> began_;
+  MonoTime looked_{INT64_MIN / 8};  // for the next round
 };
 
 }  // namespace stoker

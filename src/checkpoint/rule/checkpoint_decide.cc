@@ -504,7 +504,17 @@ std::optional<Candidate> CheckpointPlan::Make(CandidateReason reason, const View
   if (!any || !news) return std::nullopt;
   out.together = rhythm_.together;
   out.cycle = cycle_;
+  out.saves = saves_;
   return out;
+}
+
+std::optional<MonoTime> CheckpointPlan::NextBegan() const {
+  std::optional<MonoTime> began;
+  for (const auto& [path, file] : files_) {
+    if (IsStream(path) || file.version == file.taken) continue;
+    began = std::min(began.value_or(file.begin), file.begin);
+  }
+  return began;
 }
 
 CheckpointPlan::Obstacle CheckpointPlan::WhyNotYet(MonoTime now) const {

@@ -156,11 +156,37 @@ void CheckpointPlan::NoteUnit(const std::string& unit) {
 void CheckpointPlan::NotSteps(const std::string& row) {
   for (Episode& episode : history_) episode.role = RoleOf(episode.path);
   std::erase_if(written_, [&](const auto& entry) { return TopOf(entry.first) == row; });
+  std::erase_if(goes_, [&](const auto& entry) { return TopOf(entry.first) == row; });
   for (const auto& [path, count] : writes_) {
     if (WithoutNumbers(TopOf(path)) == row) written_[path] = count;
   }
-  cycle_ = 0;
-  for (const auto& [role, count] : written_) cycle_ = std::max<int64_t>(cycle_, count);
+  cycle_ = saves_ = 0;
+  for (const auto& [role, count] : written_) {
+    const auto go = goes_.find(role);
+    cycle_ = std::max<int64_t>(cycle_, count);
+    saves_ = std::max<int64_t>(saves_, count - (go == goes_.end() ? 0 : go->second.more));
+  }
+  save_times_.AreOnly(saves_);
+}
+
+// A row may be the steps, or what is written together at each: then that is one save.
+void CheckpointPlan::Count(const Episode& episode) {
+  const int count = ++written_[episode.role];
+  cycle_ = std::max<int64_t>(cycle_, count);
+  int more = 0;
+  if (episode.role != episode.path) {
+    Go& go = goes_[episode.role];
+    const bool another = go.paths.empty() || episode.begin - go.end >= options_.quiet ||
+                         go.paths.count(episode.path) != 0;
+    if (another) go.paths.clear();
+    go.more += another ? 0 : 1;
+    go.paths.insert(episode.path);
+    go.end = std::max(go.end, episode.end);
+    more = go.more;
+  }
+  if (count - more <= saves_) return;
+  saves_ = count - more;
+  save_times_.Began(saves_, episode.begin);
 }
 
 void CheckpointPlan::Uncount(const Episode& episode) {
@@ -173,7 +199,7 @@ void CheckpointPlan::Remember(Episode episode) {
   NoteUnit(TopOf(episode.path));
   if (IsStream(episode.path)) return;
   episode.role = RoleOf(episode.path);
-  cycle_ = std::max<int64_t>(cycle_, ++written_[episode.role]);
+  Count(episode);
   // A scan may notice late that a write is over: others may have come and gone since.
   auto at = history_.end();
   while (at != history_.begin() && std::prev(at)->end > episode.end) --at;
@@ -225,7 +251,7 @@ void CheckpointPlan::MoveDirectory(const FileEvent& event) {
     NoteUnit(TopOf(episode.path));
     if (!succeeded) episode.role = RoleOf(episode.path);
     ++writes_[episode.path];
-    cycle_ = std::max<int64_t>(cycle_, ++written_[episode.role]);
+    Count(episode);
   }
   vacated_[event.from] = event.path;
   dying_.erase(TopOf(event.path));
@@ -301,6 +327,7 @@ void CheckpointPlan::LoseAll(MonoTime at) {
     if (IsStream(path)) continue;
     ++file.version;
     file.last_change = at;
+    if (!file.open) file.begin = at;
     file.fate = Fate::kUnknown;
   }
   last_change_ = at;

@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "checkpoint/rule/burst.h"
 #include "checkpoint/rule/rhythm.h"
+#include "checkpoint/rule/save_times.h"
 #include "port/checkpoint_files.h"
 
 namespace stoker {
@@ -47,6 +48,7 @@ struct Candidate {
   std::set<std::string> units;     // top-level entries that are in it
   std::set<std::string> together;  // what the rhythm says now, for the next attempt
   int64_t cycle = 0;               // most often that any one file was written in this attempt
+  int64_t saves = 0;               // the same, where files of a row at one go are one save
   int64_t step = -1;               // number of the newest unit, where names have one
   bool counted = false;            // that number grows from one checkpoint to the next
 };
@@ -92,6 +94,9 @@ class CheckpointPlan {
   // This program's pauses are shorter than `quiet`: no time to lose at a boundary.
   bool restless() const { return rhythm_.restless; }
   int64_t cycle() const { return cycle_; }
+  // When the saves of this attempt began, and what has been begun since the last moment taken.
+  const SaveTimes& save_times() const { return save_times_; }
+  std::optional<MonoTime> NextBegan() const;
   MonoTime last_change() const { return last_change_; }
   // Nothing has changed since the last moment was taken, and nothing broke off.
   bool all_taken() const { return !first_change_ && (!ended_ || clean_); }
@@ -139,6 +144,7 @@ class CheckpointPlan {
   void Absorb(const FileFact& fact, const DirectoryScan& scan, MonoTime now);
   void Changed(const std::string& path, MonoTime at);
   void Remember(Episode episode);
+  void Count(const Episode& episode);
   void NoteUnit(const std::string& unit);
   void NotSteps(const std::string& row);
   bool SisterSince(const std::string& path) const;
@@ -184,13 +190,22 @@ class CheckpointPlan {
   std::set<std::string> numbered_;      // roles with '#' whose members were written again in place
   std::set<std::string> explicit_;      // roles of units that use kCompleteMark
   std::map<std::string, int> written_;  // episodes per role, for `cycle_`
-  std::map<std::string, int> writes_;   // episodes per path that is there
+  // Of a role with '#': the last go, and how many writes of all goes were not the first in theirs.
+  struct Go {
+    MonoTime end;
+    std::set<std::string> paths;
+    int more = 0;
+  };
+  std::map<std::string, Go> goes_;
+  std::map<std::string, int> writes_;  // episodes per path that is there
   // Units seen of each row of numbered names; two are enough to show that it grows.
   std::map<std::string, std::set<std::string>> rows_;
   std::map<std::string, std::string> vacated_;  // folders that were moved, and where to
   std::map<std::string, MonoTime> dying_;  // units of which files are being deleted: last one when
   std::set<std::string> taken_units_;      // of the last moment taken
   int64_t cycle_ = 0;
+  int64_t saves_ = 0;
+  SaveTimes save_times_;
   bool done_mark_ = false;
   bool done_used_ = false;
   bool task_alive_ = false;

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every rank but 0 does with its moments: it answers.
+#include <algorithm>
+
+#include "base/deliberate_bug.h"
+#include "checkpoint/commit.h"
+
+namespace stoker {
+
+void MomentCommit::AnswerWithUploaded(MonoTime now) {
+  Part part = Mine(*moment_);
+  part.began_ago = BeganAgo(*moment_);
+  const Status status = answers_.for_good ? follower_->AnswerForGood(part)
+                        : answers_.to     ? follower_->Answer(*answers_.to, part)
+                                          : Status::Ok();
+  if (!status.ok()) return Failed(status, now);
+  answers_.last = moment_;
+  // Whoever was asked for this one is asked for none before it. A last word was not asked for.
+  const auto given = std::find(waiting_.begin(), waiting_.end(), answers_.last);
+  if (given != waiting_.end()) {
+    waiting_.erase(answers_.to ? waiting_.begin() : given, std::next(given));
+  }
+  answers_.to.reset();
+  const std::lock_guard lock(mutex_);
+  phase_ = Phase::kIdle;
+  finished_ = finished_ || answers_.for_good;
+  answers_.for_good = false;
+}
+
+void MomentCommit::Follow(MonoTime now) {
+  if (now < next_poll_) return;
+  next_poll_ = now + Poll();
+  auto committed = follower_->Committed();
+  if (committed.ok() && committed->has_value()) NoteCommitted(**committed);
+  auto round = follower_->Next();
+  if (!round.ok()) return Failed(round.status(), now);
+  back_off_ = {};
+  if (round->has_value()) AnswerRound(**round);
+  if (phase() != Phase::kIdle) return;
+  if (capture_.nothing_left()) return EndFollowing();
+  if (!waiting_.empty() && waiting_.back() != answers_.wished && !round->has_value()) {
+    const Status status = Wish(waiting_.back());
+    if (!status.ok()) return Failed(status, now);
+  }
+}
+
+Status MomentCommit::Wish(const std::shared_ptr<Moment>& moment) {
+  STOKER_TRY(follower_->Wish(Mine(*moment), clock_.Wall().ms));
+  answers_.wished = moment;
+  return Status::Ok();
+}
+
+void MomentCommit::AnswerRound(const Round& round) {
+  // What is said of how it lies here now is of no look that was made before the round was there:
+  // the store may have taken long to give it.
+  const MonoTime now = clock_.Mono();
+  if ((round.any || !capture_.ever_written()) && !capture_.LookAgain(now)) return;
+  if (!capture_.ever_written()) {
+    if (WritesFirst(now)) return;
+    Part none;
+    none.none = true;
+    const Status status = follower_->Answer(round, none);
+    if (!status.ok()) Failed(status, clock_.Mono());
+    return;
+  }
+  CompareCounts(round);
+  std::vector<std::shared_ptr<Moment>> mine = waiting_;
+  if (answers_.last) mine.insert(mine.begin(), answers_.last);
+  bool spent = false;
+  for (auto moment = mine.rbegin(); moment != mine.rend(); ++moment) {
+    const Part part = Mine(**moment);
+    if (round.any && !capture_.StillForLong(**moment, now)) continue;
+    if (!Matches(round, part)) continue;
+    // Rank 0 asks for the same again only until it asks for another. Later the same count is by
+    // chance: their counts have nothing to do with one another.
+    spent = (*moment == answers_.last && follower_->moved_on() && !ByStep(round, part)) ||
+            ByChance(round, **moment);
+    if (spent && !round.any) continue;
+    answers_.to = round;
+    return StartUpload(*moment, round.seq);
+  }
+  if (mine.empty()) return;
+  const Moment& newest = *mine.back();
+  const bool by_step = round.step >= 0 && newest.counted;
+  const bool ahead = round.any || spent ||
+                     (by_step ? newest.step > round.step : Mine(newest).cycle > round.cycle) ||
+                     CountsMore(round, newest);
+  if (!ahead) return;  // its moment is still to come
+  Part late;
+  late.late = true;
+  const Status status = follower_->Answer(round, late);
+  if (!status.ok()) Failed(status, clock_.Mono());
+}
+
+Part MomentCommit::Mine(const Moment& moment) const {
+  Part part = PartOf(moment, config_.rank);
+  part.cycle += answers_.above;
+  return part;
+}
+
+void MomentCommit::CompareCounts(const Round& round) {
+  if (round.wished || round.seq == answers_.shown_by || !follower_->began()) return;
+  const auto mine = capture_.save_times().Clearly(*follower_->began());
+  if (!mine || BugIsOn("equal-by-chance")) return;
+  const int64_t above = round.cycle - *mine;
+  if (above == answers_.above_now) answers_.above = above;
+  answers_.above_now = above;
+  answers_.shown_by = round.seq;
+}
+
+// Rank 0's save clearly began with another one of this node.
+bool MomentCommit::ByChance(const Round& round, const Moment& moment) const {
+  const bool timed = !round.any && !round.wished && follower_->began();
+  if (!timed || ByStep(round, Mine(moment)) || BugIsOn("equal-by-chance")) return false;
+  return capture_.save_times().ClearlyAnother(moment.saves, *follower_->began(),
+                                              capture_.next_began());
+}
+
+// What rank 0 calls by a higher number is clearly this node's newest: the one that would be called
+// so here is still to come, but is no part of it.
+bool MomentCommit::CountsMore(const Round& round, const Moment& newest) const {
+  const bool timed = !round.any && !round.wished && follower_->began();
+  if (!timed || ByStep(round, Mine(newest))) return false;
+  return Mine(newest).cycle < round.cycle &&
+         capture_.save_times().Clearly(*follower_->began()) == newest.saves;
+}
+
+// The last word of this node, which answers every later round. It is given once: what waits still
+// is older, and answers for itself as long as this node is there.
+void MomentCommit::EndFollowing() {
+  if (Finished()) return;
+  const std::shared_ptr<Moment> last = !waiting_.empty() ? waiting_.back() : answers_.last;
+  if (last) {
+    answers_.for_good = true;
+    (void)Wish(last);
+    return StartUpload(last, follower_->free_seq());
+  }
+  Part none;
+  none.none = !capture_.ever_written();
+  none.late = capture_.ever_written();
+  const Status status = follower_->AnswerForGood(none);
+  if (!status.ok()) return Failed(status, clock_.Mono());
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+}
+
+}  // namespace stoker

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several nodes, whose names have no number, that do not save equally often.
+#include <gtest/gtest.h>
+
+#include "test/checkpoint/gang.h"
+
+namespace stoker::test {
+namespace {
+
+// Two nodes whose counts of writes have nothing to do with one another: each save of one is two.
+class Uneven : public Gang {
+ public:
+  Uneven() : Gang(2) {
+    for (int more = 0; more < 6; ++more) {
+      files[1]->Write("shard-1", Shard(1, 0));
+      Run(Duration::Seconds(3));
+    }
+    for (int number = 1; number <= 4; ++number) Step(number);
+  }
+  void Step(int number) {
+    files[0]->Write("shard-0", Shard(0, number));
+    files[1]->Write("shard-1", Shard(1, number));
+    Run(Duration::Ms(100));
+    files[1]->Write("shard-1", Shard(1, number));
+    Run(Duration::Ms(5900));
+  }
+};
+
+// Seed 32551 of the simulator: rank 0 was still uploading an older moment than the others had.
+TEST(RoundsCounts, CountsAreGivenUpOnlyForWhatLiesThereNow) {
+  Uneven gang;
+  gang.slow_leader = true;
+  gang.Step(5);
+  gang.Step(6);
+  gang.Run(Duration::Minutes(1));
+  gang.slow_leader = false;
+  gang.Run(Duration::Minutes(2));
+  EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 6));
+  EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 6));
+  ExpectNeverMixed(gang);
+}
+
+// Seed 14000064310: the others look seldom, and found the round when they had saved once more.
+TEST(RoundsCounts, CountsAreGivenUpOnlyIfRankZeroStillRestsWhenTheAnswersHaveCome) {
+  Uneven gang;
+  gang.Step(5);
+  gang.Run(Duration::Ms(13'500));
+  gang.frozen_follower = true;
+  gang.Run(Duration::Seconds(3));
+  gang.Step(6);
+  gang.Run(Duration::Seconds(24));
+  gang.frozen_follower = false;
+  gang.Run(Duration::Minutes(1));
+  EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 6));
+  EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 6));
+  ExpectNeverMixed(gang);
+}
+
+// Seed 22090041849: what rank 1 asked the store for came half a minute later.
+TEST(RoundsCounts, CountsAreGivenUpOnlyForWhatALookShowsThatIsMadeWhenTheRoundIsThere) {
+  Uneven gang;
+  gang.Run(Duration::Seconds(13));
+  bool slow = false;
+  gang.store.slow = "jobs/job/checkpoints/rounds/";
+  gang.store.before = [&] {
+    slow = true;
+    gang.frozen_follower = gang.slow_leader = true;
+    gang.Step(5);
+    gang.Run(Duration::Seconds(18));
+    gang.slow_leader = false;
+    gang.Run(Duration::Seconds(1));
+    gang.frozen_follower = false;
+  };
+  gang.Run(Duration::Minutes(2));
+  EXPECT_TRUE(slow);
+  EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 5));
+  EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 5));
+  ExpectNeverMixed(gang);
+}
+
+// Rank 0's sixth write is none of what the other had after its sixth, long ago.
+TEST(RoundsCounts, WhatIsCommittedIsNotAnswerForTheSameCountOfLater) {
+  Uneven gang;
+  for (int number = 5; number <= 7; ++number) {
+    gang.Step(number);
+    ExpectNeverMixed(gang);
+  }
+  gang.Run(Duration::Minutes(1));
+  EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 7));
+  EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 7));
+  ExpectNeverMixed(gang);
+}
+
+// The same of rank 0, and of the answer that it asked for.
+TEST(RoundsCounts, CountsAreGivenUpOnlyForWhatALookShowsThatIsMadeWhenTheAnswersAreThere) {
+  Uneven gang;
+  gang.Run(Duration::Seconds(13));
+  gang.frozen_follower = true;
+  gang.Run(Duration::Seconds(4));
+  bool slow = false;
+  gang.store.slow = "jobs/job/checkpoints/parts/";
+  gang.store.before = [&] {
+    slow = gang.frozen_leader = true;
+    gang.Step(5);
+    gang.Run(Duration::Seconds(24));
+    gang.frozen_follower = false;
+    gang.Run(Duration::Seconds(1));
+    gang.frozen_leader = false;
+  };
+  gang.Run(Duration::Minutes(2));
+  EXPECT_TRUE(slow);
+  EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 5));
+  EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 5));
+  ExpectNeverMixed(gang);
+}
+
+// Two writes of the other's before the first of rank 0: its twelfth is rank 0's tenth.
+TEST(RoundsCounts, OnceCountsAreKnownToDifferAnEqualOneIsByChance) {
+  Gang gang(2);
+  for (int more = 0; more < 2; ++more) {
+    gang.files[1]->Write("shard-1", Shard(1, 0));
+    gang.Run(Duration::Seconds(3));
+  }
+  for (int number = 1; number <= 12; ++number) {
+    gang.files[0]->Write("shard-0", Shard(0, number));
+    gang.files[1]->Write("shard-1", Shard(1, number));
+    gang.Run(Duration::Seconds(27));
+    ExpectNeverMixed(gang);
+  }
+  gang.Run(Duration::Minutes(1));
+  EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 12));
+  EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 12));
+}
+
+// Its first two writes were no moments of their own: the first round of its own is of the third.
+TEST(RoundsCounts, WhatWasGivenForAWishIsNotAnswerForTheSameCountOfRankZero) {
+  Gang gang(2);
+  for (int more = 0; more < 3; ++more) {
+    gang.files[1]->Write("shard-1", Shard(1, 0));
+    gang.Run(Duration::Seconds(3));
+  }
+  for (int number = 1; number <= 3; ++number) {
+    gang.files[0]->Write("shard-0", Shard(0, number));
+    gang.files[1]->Write("shard-1", Shard(1, number));
+    gang.Run(Duration::Seconds(1));
+  }
+  gang.Run(Duration::Minutes(1));
+  EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 3));
+  EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 3));
+  ExpectNeverMixed(gang);
+}
+
+// Seed 93397: one node's program failed before it wrote what the others had written.
+TEST(RoundsCounts, CountsAreNotGivenUpForProgramsThatFailed) {
+  for (const int code : {3, 0}) {
+    Uneven gang;
+    gang.files[code == 0 ? 0 : 1]->Write(code == 0 ? "shard-0" : "shard-1",
+                                         Shard(code == 0 ? 0 : 1, 5));
+    if (code == 0) gang.files[1]->Write("shard-1", Shard(1, 5));
+    gang.End(code);
+    gang.Run(Duration::Minutes(1));
+    ExpectNeverMixed(gang);
+  }
+}
+
+// ---- equal counts of different saves ----
+
+// Whatever is committed while it runs, not just what is there at the end.
+void RunUnmixed(Gang& gang, Duration time) {
+  for (Duration run; run < time; run = run + Duration::Seconds(3)) {
+    gang.Run(Duration::Seconds(3));
+    ExpectNeverMixed(gang);
+  }
+}
+
+// `who` saves a few times alone, seconds before all do.
+TEST(RoundsCounts, AFewSavesMoreOfOneNode) {
+  for (const size_t who : {0U, 1U}) {
+    for (int more = 1; more <= 4; ++more) {
+      for (const int pause : {6, 27, 60}) {
+        SCOPED_TRACE(testing::Message() << who << ": " << more << " more, each " << pause << " s");
+        Gang gang(2);
+        for (int i = 0; i < more; ++i) {
+          gang.files[who]->Write(who == 0 ? "shard-0" : "shard-1", Shard(static_cast<int>(who), 0));
+          gang.Run(Duration::Seconds(3));
+        }
+        for (int number = 1; number <= 10; ++number) {
+          gang.files[0]->Write("shard-0", Shard(0, number));
+          gang.files[1]->Write("shard-1", Shard(1, number));
+          RunUnmixed(gang, Duration::Seconds(pause));
+          if (number > 5) EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, number));
+        }
+        RunUnmixed(gang, Duration::Minutes(4));
+        EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 10));
+        EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 10));
+      }
+    }
+  }
+}
+
+// A pointer that `who` writes twice for each save.
+TEST(RoundsCounts, AFileThatIsWrittenTwiceForEachSave) {
+  for (const size_t who : {0U, 1U}) {
+    for (const int pause : {6, 60}) {
+      SCOPED_TRACE(testing::Message() << who << ", each " << pause << " s");
+      Gang gang(2);
+      for (int number = 1; number <= 8; ++number) {
+        gang.files[0]->Write("shard-0", Shard(0, number));
+        gang.files[1]->Write("shard-1", Shard(1, number));
+        for (int twice = 0; twice < 2; ++twice) {
+          gang.files[who]->Write("latest", "x" + std::to_string(number));
+          gang.Run(Duration::Ms(100));
+        }
+        RunUnmixed(gang, Duration::Seconds(pause));
+        if (pause > 6 && number > 3) EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, number));
+      }
+      RunUnmixed(gang, Duration::Minutes(4));
+      EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 8));
+    }
+  }
+}
+
+// It saved once alone, which was kept, and then both did, the other for the first time.
+TEST(RoundsCounts, TheFirstOfOneIsNoAnswerForALaterFirstOfTheOther) {
+  Gang gang(2);
+  gang.files[1]->Write("shard-1", Shard(1, 0));
+  gang.Run(Duration::Seconds(4));
+  gang.files[0]->Write("shard-0", Shard(0, 1));
+  gang.files[1]->Write("shard-1", Shard(1, 1));
+  RunUnmixed(gang, Duration::Minutes(2));
+  EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 1));
+}
+
+// What it has for good is of its fourth step; rank 0 comes to as many saves five steps later.
+TEST(RoundsCounts, ALastWordIsNoAnswerForALaterSaveOfTheSameCount) {
+  Uneven gang;
+  gang.files[1]->alive = false;
+  TaskExit exit;
+  exit.exit_code = 0;
+  gang.keepers[1]->ProgramEnded(exit, false);
+  for (int number = 5; number <= 12; ++number) {
+    gang.files[0]->Write("shard-0", Shard(0, number));
+    RunUnmixed(gang, Duration::Seconds(6));
+  }
+}
+
+// Two saves are not answered for when its program ends; the older does not take the newer's place.
+TEST(RoundsCounts, ALastWordIsGivenOnce) {
+  Gang gang(2);
+  for (int number = 1; number <= 3; ++number) {
+    gang.files[1]->Write("shard-1", Shard(1, number));
+    gang.Run(Duration::Seconds(5));
+    if (number == 1) gang.frozen_leader = true;
+  }
+  gang.files[1]->alive = false;
+  gang.keepers[1]->ProgramEnded(TaskExit{}, false);
+  gang.Run(Duration::Seconds(10));
+  const auto last = gang.store.Get(FinalPartKey("job", 1, 1));
+  ASSERT_TRUE(last.ok());
+  EXPECT_EQ(DecodePart(last->data)->cycle, 3);
+}
+
+// Shards of a model of one node, one file of the other: the first save is one of both.
+TEST(RoundsCounts, FilesOfARowThatAreWrittenTogetherAreOneSave) {
+  for (const int pause : {6, 60}) {
+    Gang gang(2);
+    for (int number = 1; number <= 5; ++number) {
+      for (const char* i : {"1", "2", "3"}) {
+        gang.files[0]->Write("model-" + std::string(i) + "-of-3.pt", Shard(0, number));
+        gang.Run(Duration::Ms(100));
+      }
+      gang.files[1]->Write("rank1.pt", Shard(1, number));
+      gang.Run(Duration::Seconds(pause));
+      EXPECT_EQ(gang.keepers[0]->newest(), "1-" + std::to_string(number));
+      EXPECT_EQ(gang.Restored(0)["model-3-of-3.pt"], Shard(0, number));
+      EXPECT_EQ(gang.Restored(0)["rank1.pt"], Shard(1, number));
+    }
+  }
+}
+
+// Rank 0 writes nothing, and the numbers of the other's names are seen to be of shards later.
+TEST(RoundsCounts, AWishOfALowerCountIsAWish) {
+  Gang gang(2);
+  for (int number = 1; number <= 3; ++number) {
+    for (const char* i : {"1", "2", "3", "4"}) {
+      gang.files[1]->Write("model-" + std::string(i) + ".pt", Shard(1, number));
+      gang.Run(Duration::Ms(number == 1 ? 2500 : 100));
+    }
+    gang.Run(Duration::Seconds(30));
+    EXPECT_EQ(gang.Restored(0)["model-4.pt"], Shard(1, number));
+  }
+}
+
+TEST(RoundsCounts, ThatCountsDifferIsSaid) {
+  Gang gang(2);
+  for (int number = 1; number <= 12; ++number) {
+    gang.files[0]->Write("shard-0", Shard(0, number));
+    gang.files[1]->Write("shard-1", Shard(1, number));
+    gang.Run(Duration::Ms(100));
+    gang.files[1]->Write("shard-1", Shard(1, number));
+    gang.Run(Duration::Seconds(15));
+  }
+  EXPECT_NE(gang.keepers[0]->trouble().find("not equally often"), std::string::npos)
+      << gang.keepers[0]->trouble();
+  gang.Run(Duration::Minutes(1));
+  EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 12));
+  EXPECT_EQ(gang.keepers[0]->trouble(), "");
+}
+
+}  // namespace
+}  // namespace stoker::test

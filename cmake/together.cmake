@@ -4,13 +4,15 @@
 # text is the same in the next clone, so that a compiler's cache knows it there.
 
 # stoker_together(RESULT NAME source...): RESULT becomes sources that include these, which may be
-# given as stoker_suite() gets them, at most 24 in each. NAME is this list's own in its folder.
+# given as stoker_suite() gets them, at most STOKER_TOGETHER in each. NAME is this list's own in its
+# folder.
+set(STOKER_TOGETHER 40)
 function(stoker_together result name)
   set(files "")
   list(LENGTH ARGN total)
   set(first 0)
   while(first LESS total)
-    list(SUBLIST ARGN ${first} 24 batch)
+    list(SUBLIST ARGN ${first} ${STOKER_TOGETHER} batch)
     set(text "")
     foreach(source ${batch})
       get_filename_component(source ${source} ABSOLUTE)
@@ -27,7 +29,7 @@ function(stoker_together result name)
       set_source_files_properties(${file} PROPERTIES INCLUDE_DIRECTORIES ${CMAKE_SOURCE_DIR})
       list(APPEND files ${file})
     endif()
-    math(EXPR first "${first} + 24")
+    math(EXPR first "${first} + ${STOKER_TOGETHER}")
   endwhile()
   set(${result} ${files} PARENT_SCOPE)
 endfunction()

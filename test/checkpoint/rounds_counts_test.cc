@@ -188,7 +188,9 @@ TEST(RoundsCounts, AFewSavesMoreOfOneNode) {
           gang.files[0]->Write("shard-0", Shard(0, number));
           gang.files[1]->Write("shard-1", Shard(1, number));
           RunUnmixed(gang, Duration::Seconds(pause));
-          if (number > 5) EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, number));
+          if (number > 5) {
+            EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, number));
+          }
         }
         RunUnmixed(gang, Duration::Minutes(4));
         EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 10));
@@ -212,7 +214,9 @@ TEST(RoundsCounts, AFileThatIsWrittenTwiceForEachSave) {
           gang.Run(Duration::Ms(100));
         }
         RunUnmixed(gang, Duration::Seconds(pause));
-        if (pause > 6 && number > 3) EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, number));
+        if (pause > 6 && number > 3) {
+          EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, number));
+        }
       }
       RunUnmixed(gang, Duration::Minutes(4));
       EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 8));

@@ -11,8 +11,8 @@ from kit.harness import PYTHON, Results, World  # noqa: E402
 STEPS = 6
 PAUSE = 4  # seconds; twice `quiet`
 
-# Rank 0 saves a model in three files, rank 1 its own state, both at the same time; argv[1] has saved
-# what it begins with, alone. argv[2] is where they meet.
+# Rank 0 saves a model in three files, rank 1 its own state, both at the same time; argv[1] has
+# saved what it begins with, alone. argv[2] is where they meet.
 SAVES = f"""
 import os, pathlib, sys, time
 rank = int(os.environ['STOKER_NODE_RANK'])

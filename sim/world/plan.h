@@ -47,7 +47,7 @@ struct ProgramPlan {
   int64_t spawn_ms = 0;  // up to so long passes until its agent knows that it has begun
   bool setup_fails = false;
   int64_t setup_ms = 200;
-  int alone = 0;       // so many saves of `alone_rank` before any node makes a step
+  int alone = 0;  // so many saves of `alone_rank` before any node makes a step
   int alone_rank = 0;
   int flat_from = -1;  // its loss falls up to this step, and no further; -1 = to the end
 };

@@ -333,7 +333,7 @@ TEST(Instance, SpeaksVersionTwo) {
 TEST(Instance, WhatIsOutOfOrderIsAskedAgainLater) {
   const std::string base = kImds;
   for (const std::string& at : {"PUT " + base + " /latest/api/token", "GET " + base + " " + kRoles,
-                               "GET " + base + " " + kRoles + "trainer"}) {
+                                "GET " + base + " " + kRoles + "trainer"}) {
     FakeAws aws;
     GiveInstanceRole(&aws);
     for (const int status : {429, 500, 503}) {

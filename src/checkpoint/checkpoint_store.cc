@@ -76,6 +76,7 @@ struct Stored {
   std::vector<CheckpointId> committed;
   std::vector<std::string> data;                             // as manifests name it
   std::vector<std::pair<std::string, CheckpointId>> beside;  // keys of rounds and of their parts
+  std::vector<std::string> finals;                           // keys
 };
 
 Result<Stored> ListStored(ObjectStore& store, const std::string& job) {
@@ -84,6 +85,7 @@ Result<Stored> ListStored(ObjectStore& store, const std::string& job) {
   STOKER_TRY(ListAll(store, root, [&](const ObjectInfo& info) {
     const std::string object = info.key.substr(root.size());
     if (StartsWith(object, "data/")) stored.data.push_back(object);
+    if (StartsWith(object, "finals/")) stored.finals.push_back(info.key);
     if (StartsWith(info.key, ManifestsPrefix(job))) {
       const auto id = IdOfManifestKey(info.key);
       if (id && IsCommitted(info)) stored.committed.push_back(*id);
@@ -254,6 +256,23 @@ Status DownloadCheckpoint(ObjectStore& store, const std::string& job, const std:
       .WithContext("cannot get checkpoint " + id);
 }
 
+// A node's last word may go into a checkpoint that is still to come, whatever its number.
+static Status NameFinals(ObjectStore& store, const std::string& job,
+                         const std::vector<std::string>& finals, int attempt,
+                         std::set<std::string>* named, bool* readable) {
+  const std::string own = paths::Checkpoints(job) + "finals/" + std::to_string(attempt) + "-";
+  for (const std::string& key : finals) {
+    if (!StartsWith(key, own)) continue;
+    const auto part =
+        GetJudged(store, key, [](const Object& object) { return DecodePart(object.data); });
+    if (IsStoreFailure(part.status())) return part.status();
+    *readable = *readable && part.ok();
+    if (!part.ok()) continue;
+    for (const ManifestFile& file : part->files) named->insert(file.object);
+  }
+  return Status::Ok();
+}
+
 Status RetainCheckpoints(ObjectStore& store, const std::string& job, const Retention& retention) {
   if (retention.keep <= 0) return Status::Ok();
   STOKER_ASSIGN(const Stored stored, ListStored(store, job));
@@ -285,6 +304,7 @@ Status RetainCheckpoints(ObjectStore& store, const std::string& job, const Reten
     const std::string key = ManifestKey(job, id);
     STOKER_TRY(sure ? store.Delete(key) : store.Put(key, "").status());
   }
+  STOKER_TRY(NameFinals(store, job, stored.finals, retention.attempt, &named, &readable));
   if (readable) STOKER_TRY(SweepData(store, job, stored.data, named, ids.back()));
   // Rounds and parts are in the manifests by now.
   for (const auto& [key, id] : stored.beside) {

@@ -286,9 +286,7 @@ bool MomentCommit::LiesThereStill(MonoTime now) const {
   return waiting_.empty() && capture_.StillForLong(*moment_, now);
 }
 
-bool MomentCommit::CountsDiffer() const {
-  return late_.in_a_row >= kLateRounds || leader_->differs();
-}
+bool MomentCommit::CountsDiffer() const { return late_.in_a_row >= kLateRounds; }
 
 // Without counts, an answer is of the same moment only if both have rested ever since: as a look
 // shows that is made when the answer has come. The store may have taken long to give it.
@@ -332,7 +330,7 @@ void MomentCommit::Collect(MonoTime now) {
     SetPhase(Phase::kCommit);
   } else if (*state != RoundLeader::State::kWaiting) {
     CountsAsLate(now);
-  } else if (CountsDiffer() && !leader_->round().any && LiesThereStill(now)) {
+  } else if (CountsDiffer() && !leader_->round().any && !capture_.ended() && LiesThereStill(now)) {
     AskAgain();  // without counts
   } else if (AnyOf(silent, leader_->Missing()) || now - round_since_ >= config_.round_patience) {
     troubles_.Set("checkpoint not saved: not every node has answered for it");

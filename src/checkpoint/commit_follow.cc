@@ -6,10 +6,10 @@
 #include "checkpoint/commit.h"
 
 namespace stoker {
-
 void MomentCommit::AnswerWithUploaded(MonoTime now) {
   Part part = Mine(*moment_);
   part.began_ago = BeganAgo(*moment_);
+  follower_->SaySeen(&part);
   const Status status = answers_.for_good ? follower_->AnswerForGood(part)
                         : answers_.to     ? follower_->Answer(*answers_.to, part)
                                           : Status::Ok();
@@ -100,7 +100,7 @@ Part MomentCommit::Mine(const Moment& moment) const {
 
 void MomentCommit::CompareCounts(const Round& round) {
   if (round.wished || round.seq == answers_.shown_by || !follower_->began()) return;
-  const auto mine = capture_.save_times().Clearly(*follower_->began());
+  const auto mine = capture_.save_times().Clearly(*follower_->began(), kSurely);
   if (!mine || BugIsOn("equal-by-chance")) return;
   const int64_t above = round.cycle - *mine;
   if (above == answers_.above_now) answers_.above = above;
@@ -122,7 +122,7 @@ bool MomentCommit::CountsMore(const Round& round, const Moment& newest) const {
   const bool timed = !round.any && !round.wished && follower_->began();
   if (!timed || ByStep(round, Mine(newest))) return false;
   return Mine(newest).cycle < round.cycle &&
-         capture_.save_times().Clearly(*follower_->began()) == newest.saves;
+         capture_.save_times().Clearly(*follower_->began(), kClearly) == newest.saves;
 }
 
 // The last word of this node, which answers every later round. It is given once: what waits still
@@ -132,7 +132,7 @@ void MomentCommit::EndFollowing() {
   const std::shared_ptr<Moment> last = !waiting_.empty() ? waiting_.back() : answers_.last;
   if (last) {
     answers_.for_good = true;
-    (void)Wish(last);
+    if (last != answers_.wished) (void)Wish(last);
     return StartUpload(last, follower_->free_seq());
   }
   Part none;

@@ -76,6 +76,10 @@ json PartJson(const Part& part) {
   if (part.none) out["none"] = true;
   if (part.late) out["late"] = true;
   if (part.began_ago) out["began_ago_ms"] = part.began_ago->ms;
+  if (part.seen_round > 0) {
+    out["seen_round"] = part.seen_round;
+    out["seen_ago_ms"] = part.seen_ago.ms;
+  }
   return out;
 }
 
@@ -155,6 +159,8 @@ Result<Part> ReadPartJson(const json& in) {
   part.cycle = Number(in, "cycle", INT64_MIN, INT64_MAX, 0);
   part.step = Number(in, "step", INT64_MIN, INT64_MAX, -1);
   part.began_ago = BeganAgo(in);
+  part.seen_round = Number(in, "seen_round", 0, kMaxNumber, 0);
+  part.seen_ago = {Number(in, "seen_ago_ms", 0, kMaxNumber, 0)};
   std::set<std::string> paths;
   for (const json& item : in.at("files")) {
     STOKER_ASSIGN(ManifestFile file, ReadFileJson(item));
@@ -267,17 +273,29 @@ std::string EncodeRound(const Round& round) {
   json out = {{"format", kManifestFormat}, {"seq", round.seq}, {"cycle", round.cycle},
               {"step", round.step},        {"any", round.any}, {"wished", round.wished}};
   if (round.began_ago) out["began_ago_ms"] = round.began_ago->ms;
+  if (!round.seen.empty()) {
+    json& seen = out["seen"] = json::array();
+    for (const auto& [rank, one] : round.seen) {
+      seen.push_back({{"rank", rank}, {"round", one.round}, {"ago_ms", one.ago.ms}});
+    }
+  }
   return out.dump(1);
 }
 
 Result<Round> DecodeRound(const std::string& text) {
   return Decode(text, [](const json& in) -> Result<Round> {
-    return Round{Number(in, "seq", INT64_MIN, INT64_MAX),
-                 Number(in, "cycle", INT64_MIN, INT64_MAX, 0),
-                 Number(in, "step", INT64_MIN, INT64_MAX, -1),
-                 in.value("any", false),
-                 in.value("wished", false),
-                 BeganAgo(in)};
+    Round round{Number(in, "seq", INT64_MIN, INT64_MAX),
+                Number(in, "cycle", INT64_MIN, INT64_MAX, 0),
+                Number(in, "step", INT64_MIN, INT64_MAX, -1),
+                in.value("any", false),
+                in.value("wished", false),
+                BeganAgo(in),
+                {}};
+    for (const json& one : in.value("seen", json::array())) {
+      round.seen[static_cast<int>(Number(one, "rank", 0, INT32_MAX))] = {
+          Number(one, "round", 0, kMaxNumber), {Number(one, "ago_ms", 0, kMaxNumber)}};
+    }
+    return round;
   });
 }
 

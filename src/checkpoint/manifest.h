@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -45,8 +46,12 @@ struct Part {
   bool late = false;  // it has moved on: this round cannot be completed
   int64_t cycle = 0;  // saves of this node in this attempt
   int64_t step = -1;
-  std::optional<Duration> began_ago;  // of an answer: how long before it the save had begun
-  std::vector<ManifestFile> files;    // ordered by path
+  // Of an answer: how long before it the save had begun, which round was seen last, and how long
+  // before that was.
+  std::optional<Duration> began_ago;
+  int64_t seen_round = 0;  // 0 = none
+  Duration seen_ago;
+  std::vector<ManifestFile> files;  // ordered by path
 };
 
 struct Manifest {
@@ -73,6 +78,12 @@ struct Round {
   bool any = false;     // counts never matched: the newest settled state of each will do
   bool wished = false;  // by another node: rank 0 has written nothing yet; this is not its count
   std::optional<Duration> began_ago;  // how long before it was asked the save had begun
+  // By rank, the newest answer that was seen of it: to which round, and how long before.
+  struct Seen {
+    int64_t round = 0;
+    Duration ago;
+  };
+  std::map<int, Seen> seen;
 };
 // Is `part` of the same moment as the round? By the number in the names where there is one, else by
 // how many checkpoints the node has written in this attempt.

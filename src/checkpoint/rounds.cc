@@ -14,6 +14,13 @@ constexpr int kByChance = 2;
 // How long a node is waited for that has given its last word.
 constexpr Duration kBeforeItGoes = Duration::Seconds(5);
 
+constexpr size_t kRemembered = 16;  // rounds
+
+void Remember(std::map<int64_t, MonoTime>* times, int64_t round, MonoTime at) {
+  times->emplace(round, at);  // of two, the first: it may be the one that is seen
+  if (times->size() > kRemembered) times->erase(times->begin());
+}
+
 Status PutObject(ObjectStore& store, const std::string& key, const std::string& data) {
   auto put = store.Put(key, data);
   return put.ok() ? Status::Ok() : put.status();
@@ -25,12 +32,13 @@ Result<Round> RoundAt(ObjectStore& store, const std::string& key) {
 
 }  // namespace
 
-Status RoundLeader::Open(const Round& round) {
+Status RoundLeader::Open(Round round) {
   const MonoTime now = clock_.Mono();
+  for (const auto& [rank, answer] : answered_) round.seen[rank] = {answer.round, now - answer.at};
+  Remember(&opened_, round.seq, now);
   STOKER_TRY(PutObject(store_, RoundKey(job_, {attempt_, round.seq}), EncodeRound(round)));
-  round_ = round;
+  round_ = std::move(round);
   parts_.clear();
-  opened_ = now;
   return Status::Ok();
 }
 
@@ -42,25 +50,24 @@ Result<std::optional<Part>> RoundLeader::PartAt(const std::string& key) {
 }
 
 Result<std::optional<RoundLeader::Answer>> RoundLeader::AnswerOf(int rank) {
-  const MonoTime asked = clock_.Mono();
   Answer answer;
   STOKER_ASSIGN(std::optional<Part> part, PartAt(PartKey(job_, {attempt_, round_.seq}, rank)));
   if (!part) {
     STOKER_ASSIGN(part, PartAt(FinalPartKey(job_, attempt_, rank)));
     answer.final = true;
   }
-  if (!part) {
-    unanswered_[rank] = asked;
-    return std::optional<Answer>();
-  }
+  if (!part) return std::optional<Answer>();
   answer.part = std::move(*part);
   answer.part.rank = rank;
-  if (const auto none = unanswered_.find(rank); none != unanswered_.end()) {
-    answer.when.from = none->second;
-  }
-  if (!answer.final) answer.when.from = std::max(answer.when.from, opened_);
+  // It was given after a round of ours had been seen, so long after, and before this look.
+  const auto opened = opened_.find(answer.part.seen_round);
+  if (opened != opened_.end()) answer.when.from = opened->second + answer.part.seen_ago;
   answer.when.to = clock_.Mono();
-  if (answer.final) answer.when = ended_.emplace(rank, answer.when).first->second;
+  if (answer.final) {
+    answer.when = ended_.emplace(rank, answer.when).first->second;
+  } else {
+    answered_[rank] = {round_.seq, answer.when.to};
+  }
   return std::optional<Answer>(std::move(answer));
 }
 
@@ -68,7 +75,7 @@ Result<std::optional<RoundLeader::Answer>> RoundLeader::AnswerOf(int rank) {
 bool RoundLeader::MayAnswerStill(const Round& exactly, const Answer& answer) const {
   const bool later = answer.final && !answer.part.late && !answer.part.none &&
                      !ByStep(exactly, answer.part) && answer.part.cycle > exactly.cycle;
-  return later && clock_.Mono() - opened_ < kBeforeItGoes;
+  return later && clock_.Mono() - opened_.at(round_.seq) < kBeforeItGoes;
 }
 
 Result<RoundLeader::State> RoundLeader::Poll(const Own& own, const std::vector<int>& silent) {
@@ -85,9 +92,12 @@ Result<RoundLeader::State> RoundLeader::Poll(const Own& own, const std::vector<i
         ByChance(exactly, *answer, own))
       return State::kLate;
     part.began_ago.reset();
+    part.seen_round = 0;
     parts_[rank] = std::move(part);
   }
-  return static_cast<int>(parts_.size()) == num_nodes_ - 1 ? State::kComplete : State::kWaiting;
+  if (static_cast<int>(parts_.size()) < num_nodes_ - 1) return State::kWaiting;
+  if (round_.wished) served_ = parts_;
+  return State::kComplete;
 }
 
 bool RoundLeader::ByChance(const Round& exactly, const Answer& answer, const Own& own) {
@@ -96,7 +106,7 @@ bool RoundLeader::ByChance(const Round& exactly, const Answer& answer, const Own
   const bool timed =
       own.times != nullptr && !exactly.wished && part.began_ago && !BugIsOn("equal-by-chance");
   const Between began = answer.when - part.began_ago.value_or(Duration());
-  if (timed && own.times->Clearly(began) == exactly.cycle) otherwise_.erase(part.rank);
+  if (timed && own.times->Clearly(began, kSurely) == exactly.cycle) otherwise_.erase(part.rank);
   if (otherwise_.count(part.rank) != 0) return true;
   if (!timed || !own.times->ClearlyAnother(exactly.cycle, began, own.next)) {
     by_chance_.erase(part.rank);
@@ -135,6 +145,12 @@ Result<std::optional<Round>> RoundLeader::Wished() {
     wishes_[rank] = *wish;
     const auto granted = granted_.find(rank);
     if (granted != granted_.end() && wish->seq == granted->second) continue;
+    // Another's wish for the same moment has been granted.
+    const auto served = served_.find(rank);
+    if (served != served_.end() && !served->second.none && served->second.cycle == wish->cycle &&
+        served->second.step == wish->step) {
+      continue;
+    }
     if (!newest || wish->cycle > newest->cycle) newest = *wish;
   }
   return newest;
@@ -165,16 +181,13 @@ Result<std::vector<int>> RoundLeader::NotFinal() {
 
 Result<std::optional<Round>> RoundFollower::Next() {
   for (;;) {
-    const MonoTime asked = clock_.Mono();
     auto round = RoundAt(store_, RoundKey(job_, {attempt_, last_seen_ + 1}));
-    if (round.code() == Code::kNotFound) {
-      looked_ = asked;
-      break;
-    }
+    if (round.code() == Code::kNotFound) break;
     if (!round.ok()) return round.status();
-    began_.reset();
-    if (round->began_ago) began_ = Between{looked_, clock_.Mono()} - *round->began_ago;
     round->seq = ++last_seen_;
+    seen_at_ = clock_.Mono();
+    began_.reset();
+    if (round->began_ago) began_ = AskedAt(*round) - *round->began_ago;
     moved_on_ = moved_on_ || Another(*round);
     open_ = *round;
   }
@@ -182,16 +195,33 @@ Result<std::optional<Round>> RoundFollower::Next() {
   return open_;
 }
 
+// After an answer of this node had been seen, so long after, and before this look.
+Between RoundFollower::AskedAt(const Round& round) const {
+  Between asked;
+  asked.to = seen_at_;
+  const auto seen = round.seen.find(rank_);
+  if (seen == round.seen.end()) return asked;
+  const auto answered = answered_at_.find(seen->second.round);
+  if (answered != answered_at_.end()) asked.from = answered->second + seen->second.ago;
+  return asked;
+}
+
+void RoundFollower::SaySeen(Part* part) const {
+  part->seen_round = last_seen_;
+  part->seen_ago = clock_.Mono() - seen_at_;
+}
+
 // Of another moment than the one that a part was given to? Once nodes wish, rank 0's own count is
-// equal by chance, but for the first: it may just have been slower.
+// equal by chance: what was given was kept, and rank 0 has begun to save after it.
 bool RoundFollower::Another(const Round& round) const {
   if (given_to_.cycle == 0) return false;
-  const bool own_now = given_to_.wished && !round.wished && given_to_.cycle > 1;
+  const bool own_now = given_to_.wished && !round.wished;
   return own_now || round.cycle != given_to_.cycle;
 }
 
 Status RoundFollower::Answer(const Round& round, Part part) {
   part.rank = rank_;
+  Remember(&answered_at_, round.seq, clock_.Mono());
   STOKER_TRY(PutObject(store_, PartKey(job_, {attempt_, round.seq}, rank_), EncodePart(part)));
   answered_ = round.seq;
   if (part.late) return Status::Ok();

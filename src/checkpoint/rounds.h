@@ -36,7 +36,7 @@ class RoundLeader {
     const SaveTimes* times = nullptr;
     std::optional<MonoTime> next;
   };
-  Status Open(const Round& round);
+  Status Open(Round round);
   // The newest that was opened.
   const Round& round() const { return round_; }
   // Looks for answers that have not come yet. An equal count of a save that clearly began with
@@ -45,8 +45,6 @@ class RoundLeader {
   // A round that is complete, and whose parts are known to be of one moment, tells whether counts
   // can be compared. Where they cannot, an equal one is by chance: it is late from now on.
   void CompareCounts();
-  // Some node's counts cannot be compared.
-  bool differs() const { return !otherwise_.empty(); }
   // The answers of the others, ordered by rank.
   std::vector<Part> parts() const;
   // Those that have not answered, as of the last Poll.
@@ -75,13 +73,18 @@ class RoundLeader {
   const int num_nodes_;
   Round round_;
   std::map<int, Part> parts_;
-  std::set<int> otherwise_;       // the ranks that do not count as rank 0 does
-  std::map<int, int> by_chance_;  // answers in a row that were, by rank
-  MonoTime opened_;
-  std::map<int, MonoTime> unanswered_;  // when a look last found nothing, by rank
-  std::map<int, Between> ended_;        // when its last word was given, by rank
-  std::map<int, Round> wishes_;         // as last read, by rank
-  std::map<int, int64_t> granted_;      // the number of the newest, by rank
+  std::set<int> otherwise_;             // the ranks that do not count as rank 0 does
+  std::map<int, int> by_chance_;        // answers in a row that were, by rank
+  std::map<int64_t, MonoTime> opened_;  // the newest few rounds
+  struct Seen {
+    int64_t round = 0;
+    MonoTime at;
+  };
+  std::map<int, Seen> answered_;    // the newest answer that was seen, by rank
+  std::map<int, Between> ended_;    // when its last word was given, by rank
+  std::map<int, Part> served_;      // what it gave for the last wish that was granted, by rank
+  std::map<int, Round> wishes_;     // as last read, by rank
+  std::map<int, int64_t> granted_;  // the number of the newest, by rank
 };
 
 // The side of a node other than rank 0. Not thread-safe.
@@ -102,11 +105,14 @@ class RoundFollower {
   bool moved_on() const { return moved_on_; }
   // When rank 0's save began that the round of the last Next is about; where that is told.
   const std::optional<Between>& began() const { return began_; }
+  // Part::seen_round and seen_ago, as of now.
+  void SaySeen(Part* part) const;
   // A number above every round seen so far.
   int64_t free_seq() const { return last_seen_ + 1; }
 
  private:
   bool Another(const Round& round) const;
+  Between AskedAt(const Round& round) const;
 
   ObjectStore& store_;
   Clock& clock_;
@@ -121,7 +127,8 @@ class RoundFollower {
   int64_t looked_for_ = 0;  // answered, and not known to be committed yet
   std::optional<Round> open_;
   std::optional<Between> began_;
-  MonoTime looked_{INT64_MIN / 8};  // for the next round
+  MonoTime seen_at_;                         // the round last_seen_
+  std::map<int64_t, MonoTime> answered_at_;  // the newest few rounds
 };
 
 }  // namespace stoker

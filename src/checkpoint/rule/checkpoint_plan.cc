@@ -176,7 +176,7 @@ void CheckpointPlan::Count(const Episode& episode) {
   int more = 0;
   if (episode.role != episode.path) {
     Go& go = goes_[episode.role];
-    const bool another = go.paths.empty() || episode.begin - go.end >= options_.quiet ||
+    const bool another = go.paths.empty() || episode.begin - go.end >= options_.quiet / 4 ||
                          go.paths.count(episode.path) != 0;
     if (another) go.paths.clear();
     go.more += another ? 0 : 1;

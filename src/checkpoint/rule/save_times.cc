@@ -29,13 +29,12 @@ std::optional<MonoTime> SaveTimes::BeganAt(int64_t saves) const {
   return found->second;
 }
 
-// A quarter of the time to the nearest other save is the most that lies between.
-bool SaveTimes::Near(MonoTime at, const Between& theirs) const {
-  Duration gap = {INT64_MAX / 8};
+bool SaveTimes::Near(MonoTime at, const Between& theirs, int times) const {
+  Duration gap = {INT64_MAX};
   for (const auto& [saves, other] : began_) {
     if (other != at) gap = std::min(gap, std::max(other - at, at - other));
   }
-  return Most(at, theirs) * 4 < gap;
+  return Most(at, theirs) < gap / times;
 }
 
 bool SaveTimes::ClearlyAnother(int64_t saves, const Between& theirs,
@@ -44,7 +43,8 @@ bool SaveTimes::ClearlyAnother(int64_t saves, const Between& theirs,
   if (!own) return false;
   const Duration away = Least(*own, theirs);
   const auto nearer = [&](MonoTime other) {
-    return Most(other, theirs) * 3 < away && Near(other, theirs);
+    const Duration apart = std::max(other - *own, *own - other);
+    return Most(other, theirs) < std::min(away, apart / kClearly);
   };
   if (next && *next > *own && nearer(*next)) return true;
   return std::any_of(began_.begin(), began_.end(), [&](const auto& entry) {
@@ -52,10 +52,10 @@ bool SaveTimes::ClearlyAnother(int64_t saves, const Between& theirs,
   });
 }
 
-std::optional<int64_t> SaveTimes::Clearly(const Between& theirs) const {
+std::optional<int64_t> SaveTimes::Clearly(const Between& theirs, int times) const {
   if (began_.size() < 2) return std::nullopt;
   for (const auto& [saves, at] : began_) {
-    if (Near(at, theirs)) return saves;
+    if (Near(at, theirs, times)) return saves;
   }
   return std::nullopt;
 }

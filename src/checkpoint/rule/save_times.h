@@ -19,6 +19,11 @@ struct Between {
   Between operator-(Duration ago) const { return {from - ago, to - ago}; }
 };
 
+// How many times nearer another node's save must be to one of this node's than that is to the next
+// of these to be it; and to change what is counted.
+inline constexpr int kClearly = 10;
+inline constexpr int kSurely = 20;
+
 // Not thread-safe.
 class SaveTimes {
  public:
@@ -28,15 +33,14 @@ class SaveTimes {
   void AreOnly(int64_t saves) { began_.erase(began_.upper_bound(saves), began_.end()); }
   std::optional<MonoTime> BeganAt(int64_t saves) const;
 
-  // What began at `theirs` is clearly not the save of this count: it clearly is another of these,
-  // or what has been begun since (`next`), and that is three times nearer.
+  // What began at `theirs` is clearly not the save of this count: from another of these, or from
+  // what has been begun since (`next`), it is less than a kClearly-th of the time between the two.
   bool ClearlyAnother(int64_t saves, const Between& theirs, std::optional<MonoTime> next) const;
-  // The count of the save that it clearly is: from that to the next one of these it is four times
-  // as long as what may lie between.
-  std::optional<int64_t> Clearly(const Between& theirs) const;
+  // The count of the save that it clearly is: `times` nearer than to the save next to that.
+  std::optional<int64_t> Clearly(const Between& theirs, int times) const;
 
  private:
-  bool Near(MonoTime at, const Between& theirs) const;
+  bool Near(MonoTime at, const Between& theirs, int times) const;
 
   std::map<int64_t, MonoTime> began_;  // the newest few
 };

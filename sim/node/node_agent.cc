@@ -14,6 +14,7 @@ namespace {
 
 constexpr int64_t kLongestWait = 30'000;
 constexpr Duration kRenewEvery = Duration::Minutes(10);
+constexpr int64_t kForgets = 30'000;  // as in node/agent.cc
 
 }  // namespace
 
@@ -42,9 +43,11 @@ void NodeAgent::DropProgram() {
 
 template <typename T>
 Result<T> NodeAgent::Persist(const std::function<Result<T>()>& call) {
+  const int64_t begun = host_.world.now();
   for (int64_t pause = 50;; pause = std::min<int64_t>(pause * 2, 5000)) {
     Result<T> result = call();
-    if (result.ok() || !result.status().transient() || off_) return result;
+    const bool denied = result.code() == Code::kDenied && host_.world.now() - begun < kForgets;
+    if (result.ok() || (!result.status().transient() && !denied) || off_) return result;
     Sleep(pause);
   }
 }

@@ -58,7 +58,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Found{22020000414, "a provider went away just after it had queued a machine"},
                     Found{22130025899, "a move came before a refusal was judged"},
                     Found{22050025819, "one full disk was the end of another"},
-                    Found{22090041849, "an old look counted for a late round"}),
+                    Found{22090041849, "an old look counted for a late round"},
+                    Found{28000068577, "one 403 ended a machine that was kept"}),
     [](const auto& test) { return "Seed" + std::to_string(test.param.seed); });
 
 }  // namespace

@@ -236,6 +236,23 @@ Status Fetch(ObjectStore& store, const std::string& job, const std::string& id, 
   return Status(Code::kUnavailable, status.message());
 }
 
+// A node's last word may go into a checkpoint that is still to come, whatever its number.
+Status NameFinals(ObjectStore& store, const std::string& job,
+                  const std::vector<std::string>& finals, int attempt, std::set<std::string>* named,
+                  bool* readable) {
+  const std::string own = paths::Checkpoints(job) + "finals/" + std::to_string(attempt) + "-";
+  for (const std::string& key : finals) {
+    if (!StartsWith(key, own)) continue;
+    const auto part =
+        GetJudged(store, key, [](const Object& object) { return DecodePart(object.data); });
+    if (IsStoreFailure(part.status())) return part.status();
+    *readable = *readable && part.ok();
+    if (!part.ok()) continue;
+    for (const ManifestFile& file : part->files) named->insert(file.object);
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 bool BlamesCheckpoint(const Status& failure) {
@@ -254,23 +271,6 @@ Status DownloadCheckpoint(ObjectStore& store, const std::string& job, const std:
                           int rank, DirectoryWriter& into, const Movers& movers) {
   return Fetch(store, job, id, rank, false, into, movers)
       .WithContext("cannot get checkpoint " + id);
-}
-
-// A node's last word may go into a checkpoint that is still to come, whatever its number.
-static Status NameFinals(ObjectStore& store, const std::string& job,
-                         const std::vector<std::string>& finals, int attempt,
-                         std::set<std::string>* named, bool* readable) {
-  const std::string own = paths::Checkpoints(job) + "finals/" + std::to_string(attempt) + "-";
-  for (const std::string& key : finals) {
-    if (!StartsWith(key, own)) continue;
-    const auto part =
-        GetJudged(store, key, [](const Object& object) { return DecodePart(object.data); });
-    if (IsStoreFailure(part.status())) return part.status();
-    *readable = *readable && part.ok();
-    if (!part.ok()) continue;
-    for (const ManifestFile& file : part->files) named->insert(file.object);
-  }
-  return Status::Ok();
 }
 
 Status RetainCheckpoints(ObjectStore& store, const std::string& job, const Retention& retention) {

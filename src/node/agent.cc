@@ -22,15 +22,20 @@ namespace {
 constexpr int64_t kLongestWait = 1000;
 constexpr Duration kShipLeftWithin = Duration::Seconds(30);  // of each attempt
 constexpr Duration kRenewEvery = Duration::Minutes(10);
+constexpr Duration kForgets = Duration::Seconds(30);
 constexpr Duration kGpusEvery = Duration::Seconds(5);  // as they are asked
 
-// Tries `call` until it succeeds or fails for good; the store may be away for long.
+// Tries `call` until it succeeds or fails for good; the store may be away for long. A service can
+// forget for a moment who may ask: that is given kForgets.
 template <typename T>
-Result<T> Persist(const std::atomic<bool>& stop, const std::function<Result<T>()>& call) {
+Result<T> Persist(const std::atomic<bool>& stop, Clock& clock,
+                  const std::function<Result<T>()>& call) {
   int64_t pause = 50;
+  const MonoTime begun = clock.Mono();
   for (;;) {
     Result<T> result = call();
-    if (result.ok() || !result.status().transient() || stop) return result;
+    const bool denied = result.code() == Code::kDenied && clock.Mono() - begun < kForgets;
+    if (result.ok() || (!result.status().transient() && !denied) || stop) return result;
     std::this_thread::sleep_for(std::chrono::milliseconds(pause));
     pause = std::min<int64_t>(pause * 2, 5000);
   }
@@ -102,11 +107,13 @@ void Agent::PlatformSignals() {
 }
 
 Status Agent::LearnSpec() {
-  STOKER_ASSIGN(const JobRead read,
-                Persist<JobRead>(off_, [&] { return ReadJob(parts_.ledger, me_.request.job); }));
+  STOKER_ASSIGN(const JobRead read, Persist<JobRead>(off_, parts_.clock, [&] {
+                  return ReadJob(parts_.ledger, me_.request.job);
+                }));
   job_ = read.job;
-  STOKER_ASSIGN(const std::string text,
-                Persist<std::string>(off_, [&] { return ReadSpec(parts_.ledger, job_); }));
+  STOKER_ASSIGN(const std::string text, Persist<std::string>(off_, parts_.clock, [&] {
+                  return ReadSpec(parts_.ledger, job_);
+                }));
   STOKER_ASSIGN(spec_, ParseStoredSpec(text));
   return Status::Ok();
 }
@@ -277,8 +284,9 @@ void Agent::Claim(int attempt, int rank) {
   if (claim.ok() && claim->result == ClaimResult::kOursBefore) {
     answer.outcome = ClaimOutcome::kOursBefore;
     answer.rebooted = claim->holder.boot_id != me.boot_id;
-    const auto before = Persist<NodeReport>(
-        off_, [&] { return ReadReport(parts_.ledger, me_.request.job, attempt, rank); });
+    const auto before = Persist<NodeReport>(off_, parts_.clock, [&] {
+      return ReadReport(parts_.ledger, me_.request.job, attempt, rank);
+    });
     if (before.ok()) answer.previous = *before;
     if (before.ok() && before->phase == NodePhase::kEnded) RunOf(attempt, rank)->AllIsSaved();
   }

@@ -146,7 +146,7 @@ class MomentCommit {
   void AnswerWithUploaded(MonoTime now);
   Status Wish(const std::shared_ptr<Moment>& moment);
   void AnswerRound(const Round& round);
-  Part Mine(const Moment& moment) const;
+  Part CountsOf(const Moment& moment) const;
   void CompareCounts(const Round& round);
   bool ByChance(const Round& round, const Moment& moment) const;
   bool CountsMore(const Round& round, const Moment& newest) const;

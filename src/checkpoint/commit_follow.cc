@@ -6,8 +6,10 @@
 #include "checkpoint/commit.h"
 
 namespace stoker {
+
 void MomentCommit::AnswerWithUploaded(MonoTime now) {
-  Part part = Mine(*moment_);
+  Part part = PartOf(*moment_, config_.rank);
+  part.cycle = CountsOf(*moment_).cycle;
   part.began_ago = BeganAgo(*moment_);
   follower_->SaySeen(&part);
   const Status status = answers_.for_good ? follower_->AnswerForGood(part)
@@ -45,7 +47,7 @@ void MomentCommit::Follow(MonoTime now) {
 }
 
 Status MomentCommit::Wish(const std::shared_ptr<Moment>& moment) {
-  STOKER_TRY(follower_->Wish(Mine(*moment), clock_.Wall().ms));
+  STOKER_TRY(follower_->Wish(CountsOf(*moment), clock_.Wall().ms));
   answers_.wished = moment;
   return Status::Ok();
 }
@@ -68,7 +70,7 @@ void MomentCommit::AnswerRound(const Round& round) {
   if (answers_.last) mine.insert(mine.begin(), answers_.last);
   bool spent = false;
   for (auto moment = mine.rbegin(); moment != mine.rend(); ++moment) {
-    const Part part = Mine(**moment);
+    const Part part = CountsOf(**moment);
     if (round.any && !capture_.StillForLong(**moment, now)) continue;
     if (!Matches(round, part)) continue;
     // Rank 0 asks for the same again only until it asks for another. Later the same count is by
@@ -83,7 +85,7 @@ void MomentCommit::AnswerRound(const Round& round) {
   const Moment& newest = *mine.back();
   const bool by_step = round.step >= 0 && newest.counted;
   const bool ahead = round.any || spent ||
-                     (by_step ? newest.step > round.step : Mine(newest).cycle > round.cycle) ||
+                     (by_step ? newest.step > round.step : CountsOf(newest).cycle > round.cycle) ||
                      CountsMore(round, newest);
   if (!ahead) return;  // its moment is still to come
   Part late;
@@ -92,9 +94,12 @@ void MomentCommit::AnswerRound(const Round& round) {
   if (!status.ok()) Failed(status, clock_.Mono());
 }
 
-Part MomentCommit::Mine(const Moment& moment) const {
-  Part part = PartOf(moment, config_.rank);
-  part.cycle += answers_.above;
+// What it would be answered with, without its files: there may be very many.
+Part MomentCommit::CountsOf(const Moment& moment) const {
+  Part part;
+  part.rank = config_.rank;
+  part.cycle = moment.saves + answers_.above;
+  part.step = moment.counted ? moment.step : -1;
   return part;
 }
 
@@ -111,7 +116,7 @@ void MomentCommit::CompareCounts(const Round& round) {
 // Rank 0's save clearly began with another one of this node.
 bool MomentCommit::ByChance(const Round& round, const Moment& moment) const {
   const bool timed = !round.any && !round.wished && follower_->began();
-  if (!timed || ByStep(round, Mine(moment)) || BugIsOn("equal-by-chance")) return false;
+  if (!timed || ByStep(round, CountsOf(moment)) || BugIsOn("equal-by-chance")) return false;
   return capture_.save_times().ClearlyAnother(moment.saves, *follower_->began(),
                                               capture_.next_began());
 }
@@ -120,8 +125,8 @@ bool MomentCommit::ByChance(const Round& round, const Moment& moment) const {
 // so here is still to come, but is no part of it.
 bool MomentCommit::CountsMore(const Round& round, const Moment& newest) const {
   const bool timed = !round.any && !round.wished && follower_->began();
-  if (!timed || ByStep(round, Mine(newest))) return false;
-  return Mine(newest).cycle < round.cycle &&
+  if (!timed || ByStep(round, CountsOf(newest))) return false;
+  return CountsOf(newest).cycle < round.cycle &&
          capture_.save_times().Clearly(*follower_->began(), kClearly) == newest.saves;
 }
 

@@ -39,6 +39,10 @@ class SlowStore : public MemoryStore {
   std::function<void()> before;
 };
 
+inline std::string Shard(int rank, int step) {
+  return "shard " + std::to_string(rank) + " of step " + Padded(step, 4);
+}
+
 class Gang {
  public:
   explicit Gang(int nodes) {
@@ -51,6 +55,12 @@ class Gang {
       config.nonce_seed = static_cast<uint64_t>(rank) + 1;
       keepers.push_back(std::make_unique<CheckpointKeeper>(config, store, clock, *files.back()));
       EXPECT_TRUE(keepers.back()->Begin().ok());
+    }
+  }
+  // Both of two nodes, at the same time.
+  void Save(int step) {
+    for (const int rank : {0, 1}) {
+      files[static_cast<size_t>(rank)]->Write("shard-" + std::to_string(rank), Shard(rank, step));
     }
   }
   void Run(Duration time) {
@@ -93,10 +103,6 @@ class Gang {
   std::vector<std::unique_ptr<FakeFiles>> files;
   std::vector<std::unique_ptr<CheckpointKeeper>> keepers;
 };
-
-inline std::string Shard(int rank, int step) {
-  return "shard " + std::to_string(rank) + " of step " + Padded(step, 4);
-}
 
 // What two nodes have written as Shard is of one step, in each checkpoint.
 inline void ExpectNeverMixed(Gang& gang) {

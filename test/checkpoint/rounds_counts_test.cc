@@ -18,8 +18,7 @@ class Uneven : public Gang {
     for (int number = 1; number <= 4; ++number) Step(number);
   }
   void Step(int number) {
-    files[0]->Write("shard-0", Shard(0, number));
-    files[1]->Write("shard-1", Shard(1, number));
+    Save(number);
     Run(Duration::Ms(100));
     files[1]->Write("shard-1", Shard(1, number));
     Run(Duration::Ms(5900));
@@ -122,8 +121,7 @@ TEST(RoundsCounts, OnceCountsAreKnownToDifferAnEqualOneIsByChance) {
     gang.Run(Duration::Seconds(3));
   }
   for (int number = 1; number <= 12; ++number) {
-    gang.files[0]->Write("shard-0", Shard(0, number));
-    gang.files[1]->Write("shard-1", Shard(1, number));
+    gang.Save(number);
     gang.Run(Duration::Seconds(27));
     ExpectNeverMixed(gang);
   }
@@ -140,8 +138,7 @@ TEST(RoundsCounts, WhatWasGivenForAWishIsNotAnswerForTheSameCountOfRankZero) {
     gang.Run(Duration::Seconds(3));
   }
   for (int number = 1; number <= 3; ++number) {
-    gang.files[0]->Write("shard-0", Shard(0, number));
-    gang.files[1]->Write("shard-1", Shard(1, number));
+    gang.Save(number);
     gang.Run(Duration::Seconds(1));
   }
   gang.Run(Duration::Minutes(1));
@@ -185,8 +182,7 @@ TEST(RoundsCounts, AFewSavesMoreOfOneNode) {
           gang.Run(Duration::Seconds(3));
         }
         for (int number = 1; number <= 10; ++number) {
-          gang.files[0]->Write("shard-0", Shard(0, number));
-          gang.files[1]->Write("shard-1", Shard(1, number));
+          gang.Save(number);
           RunUnmixed(gang, Duration::Seconds(pause));
           if (number > 5) {
             EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, number));
@@ -207,8 +203,7 @@ TEST(RoundsCounts, AFileThatIsWrittenTwiceForEachSave) {
       SCOPED_TRACE(testing::Message() << who << ", each " << pause << " s");
       Gang gang(2);
       for (int number = 1; number <= 8; ++number) {
-        gang.files[0]->Write("shard-0", Shard(0, number));
-        gang.files[1]->Write("shard-1", Shard(1, number));
+        gang.Save(number);
         for (int twice = 0; twice < 2; ++twice) {
           gang.files[who]->Write("latest", "x" + std::to_string(number));
           gang.Run(Duration::Ms(100));
@@ -229,8 +224,7 @@ TEST(RoundsCounts, TheFirstOfOneIsNoAnswerForALaterFirstOfTheOther) {
   Gang gang(2);
   gang.files[1]->Write("shard-1", Shard(1, 0));
   gang.Run(Duration::Seconds(4));
-  gang.files[0]->Write("shard-0", Shard(0, 1));
-  gang.files[1]->Write("shard-1", Shard(1, 1));
+  gang.Save(1);
   RunUnmixed(gang, Duration::Minutes(2));
   EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 1));
 }
@@ -298,8 +292,7 @@ TEST(RoundsCounts, AWishOfALowerCountIsAWish) {
 TEST(RoundsCounts, ThatCountsDifferIsSaid) {
   Gang gang(2);
   for (int number = 1; number <= 12; ++number) {
-    gang.files[0]->Write("shard-0", Shard(0, number));
-    gang.files[1]->Write("shard-1", Shard(1, number));
+    gang.Save(number);
     gang.Run(Duration::Ms(100));
     gang.files[1]->Write("shard-1", Shard(1, number));
     gang.Run(Duration::Seconds(15));
@@ -362,8 +355,7 @@ TEST(RoundsCounts, ALastWordIsNotClearedAway) {
   Gang gang(2);
   for (int number = 1; number <= 6; ++number) {
     gang.slow_leader = number > 4;
-    gang.files[0]->Write("shard-0", Shard(0, number));
-    gang.files[1]->Write("shard-1", Shard(1, number));
+    gang.Save(number);
     gang.Run(Duration::Seconds(6));
   }
   for (size_t rank = 0; rank < 2; ++rank) {

@@ -91,8 +91,7 @@ TEST(Rounds, WhatIsOpenAllTheTimeKeepsNobodyBack) {
 TEST(Rounds, ANodeThatIsBehindIsWaitedForAndNeverMixed) {
   Gang gang(2);
   for (int step = 1; step <= 3; ++step) {
-    gang.files[0]->Write("shard-0", Shard(0, step));
-    gang.files[1]->Write("shard-1", Shard(1, step));
+    gang.Save(step);
     gang.Run(Duration::Seconds(5));
   }
   gang.files[0]->Write("shard-0", Shard(0, 4));
@@ -112,8 +111,7 @@ TEST(Rounds, AnUploadThatCameToNothingTakesNoNumber) {
     gang.files[0]->no_room = no_room;
     for (int step = 1; step <= 3; ++step) {
       gang.slow_leader = no_room && step == 1;  // the files change before they are sent
-      gang.files[0]->Write("shard-0", Shard(0, step));
-      gang.files[1]->Write("shard-1", Shard(1, step));
+      gang.Save(step);
       gang.Run(Duration::Seconds(10));
     }
     EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 3)) << gang.keepers[0]->trouble();
@@ -130,8 +128,7 @@ TEST(Rounds, WhoHasWrittenWhileTheStoreWasSlowHasAPart) {
     gang.store.before = [&] {
       bool& frozen = leader ? gang.frozen_leader : gang.frozen_follower;
       frozen = true;
-      gang.files[0]->Write("shard-0", Shard(0, 1));
-      gang.files[1]->Write("shard-1", Shard(1, 1));
+      gang.Save(1);
       gang.Run(Duration::Seconds(6));
       frozen = false;
     };
@@ -159,8 +156,7 @@ TEST(Rounds, TheLastCheckpointOfAllNodesIsCommittedAtTheEnd) {
 TEST(Rounds, ACrashOnOneNodeLeavesTheLastWholeOne) {
   Gang gang(2);
   for (int step = 1; step <= 3; ++step) {
-    gang.files[0]->Write("shard-0", Shard(0, step));
-    gang.files[1]->Write("shard-1", Shard(1, step));
+    gang.Save(step);
     gang.Run(Duration::Seconds(5));
   }
   gang.files[0]->Write("shard-0", Shard(0, 4));

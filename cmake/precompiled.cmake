@@ -3,9 +3,11 @@
 # make the code of nlohmann's templates once: without, these are a quarter to a third of the time of
 # each room. The release tree has neither, so that each source there includes what it needs.
 set(STOKER_PRECOMPILED FALSE)
-if(STOKER_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+if(STOKER_UNITY)
   set(STOKER_PRECOMPILED TRUE)
-  add_compile_options(-fpch-preprocess)  # so that ccache knows what has been read
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-fpch-preprocess)  # so that ccache knows what has been read
+  endif()
   find_package(fmt REQUIRED)
   link_libraries(fmt::fmt)
   add_library(stoker_precompiled STATIC cmake/precompiled.cc)

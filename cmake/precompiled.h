@@ -15,7 +15,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -23,6 +22,15 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+// The literal ""_json of nlohmann, which nobody here uses, makes each source compile a whole
+// parser, for a second. So its body becomes a template's that nobody needs.
+#define _json(...)      \
+  _json(__VA_ARGS__);   \
+  template <class Byte> \
+  nlohmann::json StokerUnusedLiteral(const Byte* s, Byte n)
+#include <nlohmann/json.hpp>
+#undef _json
 
 // STOKER_READER(KIND, JSON, ADAPTER...): what reads text that ADAPTER gives.
 #define STOKER_READER(KIND, JSON, ...)                            \
@@ -46,3 +54,38 @@
   KIND template class std::vector<std::string>;
 
 STOKER_TEMPLATES(extern)
+
+#if defined(__clang__) && !defined(STOKER_PRECOMPILED_TEST)
+// What clang compiles of templates here, no source compiles again: what most do with JSON. Never
+// called. Few tests do, so theirs goes without.
+namespace stoker::precompiled {
+
+template <typename Json, size_t Length>
+bool Literal(Json& json, const char (*text)[Length]) {
+  json = {{*text, 1}};
+  return true;
+}
+
+template <typename Json, size_t... Length>
+void Literals(Json& json, std::index_sequence<Length...> /*of texts*/) {
+  json = std::initializer_list<bool>{Literal<Json, Length + 1>(json, nullptr)...}.size();
+}
+
+template <typename Json>
+void Use(Json& json, const Json& other, std::string& text, std::string_view view) {
+  const std::string& same = text;
+  json = {Json::parse(text, nullptr, false), Json::parse(same, nullptr, false),
+          Json::parse(view, nullptr, false), Json::parse(std::move(text), nullptr, false)};
+  json["key"] = json.dump() + text;
+  json.push_back(Json::array({Json::object(), 1, int64_t{1}, 1.0, true, view, text}));
+  for (const auto& [key, value] : other.items()) json[key] = value;
+  Literals(json, std::make_index_sequence<24>());
+}
+
+inline void UseBoth(nlohmann::json& json, nlohmann::ordered_json& ordered, std::string& text) {
+  Use(json, json, text, text);
+  Use(ordered, ordered, text, text);
+}
+
+}  // namespace stoker::precompiled
+#endif

@@ -4,4 +4,5 @@
 
 #include <gtest/gtest.h>
 
+#define STOKER_PRECOMPILED_TEST
 #include "precompiled.h"

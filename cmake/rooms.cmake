@@ -70,7 +70,11 @@ endfunction()
 # THREADED: which cases start threads, as --gtest_filter has it; TSan looks at these alone.
 # LONG: slow without optimization, so that the tier `test` runs it in the release tree alone, and
 # `check` not at all. In a tree for `check`, one that has passed is skipped until its program is
-# another one (test/unless_passed.sh).
+# another one (test/unless_passed.sh), and the cases of test/slow_cases.txt are left to `test`.
+set(STOKER_SLOW_CASES ${CMAKE_SOURCE_DIR}/test/slow_cases.txt)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${STOKER_SLOW_CASES})
+file(STRINGS ${STOKER_SLOW_CASES} slow_cases)
+list(JOIN slow_cases : STOKER_SLOW_FILTER)
 function(stoker_suite name)
   cmake_parse_arguments(SUITE "SERIAL;LONG;FIRST" "LABEL;TIMEOUT;SHARDS;LOAD;THREADED"
                         "SOURCES;USES" ${ARGN})
@@ -117,6 +121,7 @@ function(stoker_suite name)
     endif()
     set(unless_passed "")
     if(STOKER_SUITE_TIER STREQUAL check)
+      set(filter "*-${STOKER_SLOW_FILTER}")
       set(unless_passed ${CMAKE_SOURCE_DIR}/test/unless_passed.sh passed/${test})
     endif()
     add_test(NAME ${test}

@@ -166,7 +166,7 @@ TEST_F(QuietNodeTest, WhenAReportWasWrittenDoesNotDependOnWhenItWasListed) {
   Report();
   clock_.now += 10'000;
   SlowToList store(store_, clock_);
-  const auto ledger = std::move(*Ledger::Open(store, clock_, 2));
+  const auto ledger = *Ledger::Open(store, clock_, 2);
   Controller observer(
       *ledger, [this](const std::string&) -> Result<Provider*> { return &local_; }, clock_);
   const auto pass = observer.Pass(job_);
@@ -189,7 +189,7 @@ class FullStore : public ForwardingStore {
 
 TEST_F(QuietNodeTest, IsNotSilentWhileNobodyCouldWrite) {
   FullStore store(store_);
-  const auto ledger = std::move(*Ledger::Open(store, clock_, 2));
+  const auto ledger = *Ledger::Open(store, clock_, 2);
   Controller observer(
       *ledger, [this](const std::string&) -> Result<Provider*> { return &local_; }, clock_);
   const auto look = [&](int times) {

@@ -288,7 +288,9 @@ TEST(Encoding, ReportsRoundTrip) {
 
 struct Anything {
   template <typename T>
-  operator T() const;  // NOLINT: implicit on purpose; never defined, only its type is used
+  operator T() const {  // NOLINT: implicit on purpose; never called, only its type is used
+    std::abort();
+  }
 };
 // How many members an aggregate has.
 template <typename T, typename... Members>

@@ -29,7 +29,7 @@ class AncestorsTest : public ::testing::Test {
 
   MemoryStore store_;
   StillClock clock_;
-  std::unique_ptr<Ledger> ledger_ = std::move(*Ledger::Open(store_, clock_, 1));
+  std::unique_ptr<Ledger> ledger_ = *Ledger::Open(store_, clock_, 1);
 };
 
 TEST_F(AncestorsTest, NearestFirst) {

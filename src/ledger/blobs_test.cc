@@ -29,7 +29,7 @@ class BlobsTest : public ::testing::Test {
   WallTime now_{1'767'225'600'000};
   MemoryStore memory_{[this] { return now_; }};
   StillClock clock_;
-  std::unique_ptr<Ledger> ledger_ = std::move(*Ledger::Open(memory_, clock_, 1));
+  std::unique_ptr<Ledger> ledger_ = *Ledger::Open(memory_, clock_, 1);
   std::string got_;
 };
 

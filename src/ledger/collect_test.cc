@@ -67,7 +67,7 @@ class CollectTest : public ::testing::Test {
   MemoryStore memory_{[this] { return now_; }};
   BusyStore store_{memory_};
   StillClock clock_;
-  std::unique_ptr<Ledger> ledger_ = std::move(*Ledger::Open(store_, clock_, 1));
+  std::unique_ptr<Ledger> ledger_ = *Ledger::Open(store_, clock_, 1);
 };
 
 TEST_F(CollectTest, RemovesOldBlobsThatNoRecordNames) {

@@ -268,7 +268,7 @@ TEST_F(IndexTest, WithCopiesAListIsAHandfulOfRequests) {
   for (int i = 0; i < 62; ++i) RunJob("job" + std::to_string(i), "n");
   ASSERT_EQ(Segments().size(), 31u) << "as many as there are before they are merged";
   CountedStore counted(kit_.memory);
-  const auto ledger = std::move(*Ledger::Open(counted, kit_.clock, 2));
+  const auto ledger = *Ledger::Open(counted, kit_.clock, 2);
   MapCache cache;
   ledger->UseCache(&cache);
   counted.Reset();

@@ -27,7 +27,7 @@ void Newer(std::string* text) {
 
 class ReadAgainTest : public ::testing::Test {
  protected:
-  ReadAgainTest() : store_(memory_), ledger_(std::move(*Ledger::Open(store_, clock_, 7))) {
+  ReadAgainTest() : store_(memory_), ledger_(*Ledger::Open(store_, clock_, 7)) {
     Job job;
     job.id = "job1";
     job.name = "digits";
@@ -55,7 +55,7 @@ TEST_F(ReadAgainTest, ARecordDamagedOnItsWayIsReadAgain) {
 TEST_F(ReadAgainTest, WhatIsStoredDamagedCostsOneRequestMore) {
   ASSERT_TRUE(memory_.Put(paths::Record("job1"), "garbage").ok());
   CountedStore counted(memory_);
-  const auto ledger = std::move(*Ledger::Open(counted, clock_, 8));
+  const auto ledger = *Ledger::Open(counted, clock_, 8);
   counted.Reset();
   EXPECT_EQ(ReadJob(*ledger, "job1").code(), Code::kCorrupt);
   EXPECT_EQ(counted.counts().all(), 2);

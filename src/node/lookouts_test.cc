@@ -166,7 +166,7 @@ class Gang {
   StillClock clock_;
   MemoryStore store_{[this] { return clock_.Wall(); }};
   Bucket bucket_{store_};
-  std::unique_ptr<Ledger> ledger_ = std::move(*Ledger::Open(bucket_, clock_, 1));
+  std::unique_ptr<Ledger> ledger_ = *Ledger::Open(bucket_, clock_, 1);
   Machines machines_;
   std::vector<Node> nodes_;
 };

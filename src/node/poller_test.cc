@@ -116,8 +116,8 @@ class PollerTest : public testing::Test {
   MemoryStore store_{[this] { return clock_.Wall(); }};
   FastBucket bucket_{store_};
   FaultyStore faulty_{bucket_, 1, {}};
-  std::unique_ptr<Ledger> ledger_ = std::move(*Ledger::Open(faulty_, clock_, 1));
-  std::unique_ptr<Ledger> writes_ = std::move(*Ledger::Open(store_, clock_, 2));
+  std::unique_ptr<Ledger> ledger_ = *Ledger::Open(faulty_, clock_, 1);
+  std::unique_ptr<Ledger> writes_ = *Ledger::Open(store_, clock_, 2);
   ForeignProvider provider_;
   Controller controller_{
       *ledger_, [this](const std::string&) -> Result<Provider*> { return &provider_; }, clock_};

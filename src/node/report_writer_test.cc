@@ -73,7 +73,7 @@ class ReportWriterTest : public testing::Test {
   RealClock clock_;
   MemoryStore store_{[this] { return clock_.Wall(); }};
   FaultyStore faulty_{store_, 1, {}};
-  std::unique_ptr<Ledger> ledger_ = std::move(*Ledger::Open(faulty_, clock_, 1));
+  std::unique_ptr<Ledger> ledger_ = *Ledger::Open(faulty_, clock_, 1);
 };
 
 TEST_F(ReportWriterTest, KeepsItsPaceWhileAPassWaitsForTheProvider) {
@@ -122,7 +122,7 @@ TEST_F(ReportWriterTest, WhatTheStoreRefusesIsWrittenLater) {
   plan.before = 1000;
   plan.only = [&](StoreCall call, const std::string&) { return away && call == StoreCall::kPut; };
   FaultyStore faulty(store_, 2, plan);
-  const auto ledger = std::move(*Ledger::Open(faulty, clock_, 2));
+  const auto ledger = *Ledger::Open(faulty, clock_, 2);
   ReportWriter writer(*ledger, clock_, [](NodeReport&) {});
   writer.Start();
   writer.Publish(Of("job1", NodePhase::kRunning));

@@ -41,7 +41,7 @@ std::string Words(struct archive* archive) {
 
 struct TarWriter::State {
   struct EntryDeleter {
-    void operator()(struct archive_entry* entry) const { archive_entry_free(entry); }
+    void operator()(struct archive_entry* it) const { archive_entry_free(it); }
   };
   struct archive* archive = archive_write_new();
   std::unique_ptr<struct archive_entry, EntryDeleter> entry{archive_entry_new()};

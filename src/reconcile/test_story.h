@@ -156,7 +156,8 @@ class Story {
       sent.push_back(Join(names, "+"));
     }
     for (const auto& [provider, id] : last.start) started.push_back(id);
-    for (const auto& [provider, id] : last.terminate) {
+    for (const auto& machine : last.terminate) {
+      const std::string& id = machine.instance_id;
       ended.push_back(id);
       std::erase_if(seen.machines, [&](const MachineSeen& m) { return m.instance_id == id; });
     }

@@ -11,7 +11,7 @@ namespace stoker {
 namespace {
 
 constexpr char kOddNames[] = "odd-names/";
-constexpr size_t kMostKey = 900;  // that every store takes
+constexpr size_t kPlainKey = 900;  // that every store takes
 
 }  // namespace
 
@@ -20,7 +20,7 @@ std::string OddObject(const std::string& path) { return kOddNames + Sha256Hex(pa
 // Lists of S3 are XML, which has no control characters and not U+FFFE and U+FFFF: what has them in
 // its name could be written there, and not be found again.
 std::string ObjectOf(const std::string& path, size_t before) {
-  const bool plain = before + path.size() <= kMostKey && IsUtf8(path) && Printable(path) == path &&
+  const bool plain = before + path.size() <= kPlainKey && IsUtf8(path) && Printable(path) == path &&
                      path.find('\t') == std::string::npos &&
                      path.find("\xEF\xBF\xBE") == std::string::npos &&
                      path.find("\xEF\xBF\xBF") == std::string::npos;

@@ -68,7 +68,7 @@ class BlobTransferTest : public ::testing::Test {
   BlobTransferTest() {
     source_ = dir_.path() + "/source";
     EXPECT_TRUE(sys::MakeDirs(dir_.path() + "/to").ok());
-    ledger_ = std::move(*Ledger::Open(faulty_, clock_, 1));
+    ledger_ = *Ledger::Open(faulty_, clock_, 1);
   }
   // Another file; what it holds is `content_` and `sha256_`.
   void Make(int64_t size) {
@@ -118,8 +118,7 @@ class BlobTransferTest : public ::testing::Test {
   }
 
   sys::TempDir dir_ = *sys::TempDir::Make();
-  std::unique_ptr<LocalStore> store_ =
-      std::move(*LocalStore::Open(dir_.path() + "/store", {false, kPart}));
+  std::unique_ptr<LocalStore> store_ = *LocalStore::Open(dir_.path() + "/store", {false, kPart});
   FlippingStore flipping_{*store_};
   FaultyStore faulty_{flipping_, 1, {}};
   RealClock clock_;

@@ -24,7 +24,7 @@ class StillClock : public Clock {
 // A store in memory, one that fails in front of it, and a ledger on top. No faults until told.
 struct LedgerKit {
   explicit LedgerKit(uint64_t seed = 1)
-      : faulty(memory, seed, {}), ledger(std::move(*Ledger::Open(faulty, clock, seed))) {}
+      : faulty(memory, seed, {}), ledger(*Ledger::Open(faulty, clock, seed)) {}
 
   Job MakeJob(const std::string& id, const std::string& name, const std::string& user = "ann") {
     Job job;

@@ -88,7 +88,7 @@ class LocalSubject : public ProviderSubject {
   }
 
   RealClock clock_;
-  sys::TempDir dir_ = std::move(*sys::TempDir::Make("provider-contract"));
+  sys::TempDir dir_ = *sys::TempDir::Make("provider-contract");
   std::unique_ptr<LocalProvider> provider_;
   std::unique_ptr<LocalProvider> another_;
   std::unique_ptr<LocalProvider> broken_ = Open("/no/such/stoker");

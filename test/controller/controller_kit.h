@@ -126,7 +126,7 @@ class ControllerTest : public testing::Test {
 
   StillClock clock_;
   MemoryStore store_{[this] { return clock_.Wall(); }};
-  std::unique_ptr<Ledger> ledger_ = std::move(*Ledger::Open(store_, clock_, 1));
+  std::unique_ptr<Ledger> ledger_ = *Ledger::Open(store_, clock_, 1);
   bool keeps_looks_ = false;
   std::string here_;  // the computer that looks
   TestProvider local_{"local"};

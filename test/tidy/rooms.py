@@ -107,6 +107,13 @@ def check_tests_page(page, names):
             yield 1, 'room', f'test/{folder}/ is not on it'
 
 
+def check_slow_cases(listed, cases):
+    """What `./dev check` leaves out is there: by an old name it would leave out nothing."""
+    for number, case in enumerate(listed.splitlines(), 1):
+        if case not in cases:
+            yield number, 'slow case', f'{case}: no test has that name'
+
+
 def check_folders(names):
     """No folder is so full that nobody finds the way in it."""
     counts = {}

@@ -21,6 +21,8 @@ MAX_LINES = 600
 MAX_TEST_LINES = 800
 MAX_FUNCTION = 70
 TESTS = 'docs/tests.md'
+SLOW_CASES = 'test/slow_cases.txt'
+CASE = re.compile(r'^TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\s*\)', re.MULTILINE)
 ARCHITECTURE = 'docs/architecture.md'
 SKIPPED_FOLDERS = {'.git', 'build', '__pycache__'}
 CODE = ('.h', '.cc', '.py', '.sh', '.cmake', 'CMakeLists.txt', '/dev', '.ci/run')
@@ -81,6 +83,7 @@ def check_tree(root):
     layers = rooms.Rooms(os.path.join(root, 'CMakeLists.txt'))
     breaches = [('CMakeLists.txt', *b) for b in layers.check_order()]
     known = set(names)
+    cases = set()
     for name in names:
         wanted = name.endswith('.md') or ('/' + name).endswith(CODE)
         if not wanted:
@@ -97,6 +100,7 @@ def check_tree(root):
             found = list(check_shape(name, text))
             if name.endswith(('.h', '.cc')):
                 found += check_cpp(name, text, layers)
+                cases |= {f'{suite}.{case}' for suite, case in CASE.findall(text)}
             if re.search(r'(?i)(manager|helper|util)', os.path.basename(name)):
                 found.append((1, 'name', 'a file called manager, helper or util'))
             if name.startswith('src/') and name.count('/') >= 2 and layers.layer_of(name) is None:
@@ -104,6 +108,10 @@ def check_tree(root):
         breaches += [(name, *breach) for breach in found]
     breaches += [('CMakeLists.txt', *b) for b in layers.check_uses()]
     breaches += rooms.check_folders(names)
+    if SLOW_CASES in known:
+        with open(os.path.join(root, SLOW_CASES), encoding='utf-8') as listed:
+            found = rooms.check_slow_cases(listed.read(), cases)
+            breaches += [(SLOW_CASES, *breach) for breach in found]
     return breaches, len(known)
 
 

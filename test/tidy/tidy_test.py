@@ -126,6 +126,13 @@ class TidyTest(unittest.TestCase):
         files['test/torn/a_test.cc'] = code
         self.assertEqual(self.breaches(files), [('docs/tests.md', 1, 'room')])
 
+    def test_a_slow_case_that_is_not_there(self):
+        tree = {
+            'src/base/a_test.cc': HEAD + 'TEST_F(Alpha,\n       One) {\n}\n',
+            'test/slow_cases.txt': 'Alpha.One\nAlpha.Two\n',
+        }
+        self.assertEqual(self.breaches(tree), [('test/slow_cases.txt', 2, 'slow case')])
+
     def test_include_without_a_room(self):
         self.one('src/job/x.cc', BASED + '#include "a.h"\n', 3, 'include')
 

@@ -9,7 +9,7 @@ namespace stoker::cloud {
 namespace {
 
 TEST(SshDoor, SaysWhatTheMachinesFilesSay) {
-  const sys::TempDir dir = std::move(*sys::TempDir::Make("ssh-door"));
+  const sys::TempDir dir = *sys::TempDir::Make("ssh-door");
   EXPECT_TRUE(ReadSshDoor(dir.path()).host_keys.empty());
   const auto put = [&](const std::string& name, const std::string& text) {
     EXPECT_TRUE(sys::MakeDirs(dir.path() + "/etc/ssh", 0700).ok());

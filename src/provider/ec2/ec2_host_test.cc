@@ -105,7 +105,7 @@ class Ec2Host : public testing::Test {
   HostClock clock_;
   Told told_;
   LaunchRequest request_;
-  sys::TempDir dir_ = std::move(*sys::TempDir::Make("ec2-host"));
+  sys::TempDir dir_ = *sys::TempDir::Make("ec2-host");
 };
 
 TEST_F(Ec2Host, KnowsWhoItIs) {
@@ -128,7 +128,7 @@ TEST_F(Ec2Host, KnowsWhoItIs) {
 }
 
 TEST_F(Ec2Host, TheFirstOfAllNoticesCounts) {
-  auto host = std::move(*Make());
+  auto host = *Make();
   EXPECT_EQ(*host->PollNotice(), std::nullopt);
   const Notice spot{"terminate", clock_.now + Duration::Minutes(2)};
   told_.notice = std::optional(spot);
@@ -140,7 +140,7 @@ TEST_F(Ec2Host, TheFirstOfAllNoticesCounts) {
 }
 
 TEST_F(Ec2Host, MaintenanceCountsOnceItIsNear) {
-  auto host = std::move(*Make());
+  auto host = *Make();
   const Notice far{"instance-stop", clock_.now + Duration::Hours(24 * 14)};
   told_.maintenance = std::optional(far);
   EXPECT_EQ(*host->PollNotice(), std::nullopt);
@@ -154,7 +154,7 @@ TEST_F(Ec2Host, MaintenanceCountsOnceItIsNear) {
 }
 
 TEST_F(Ec2Host, ADrillIsAsRealAsAny) {
-  auto host = std::move(*Make());
+  auto host = *Make();
   EXPECT_EQ(*host->PollNotice(), std::nullopt);
   told_.drill_ms = 120'000;
   const Notice drill{"terminate", clock_.now + Duration::Seconds(120)};
@@ -171,14 +171,14 @@ TEST_F(Ec2Host, AStoreThatIsSilentHoldsUpNoNotice) {
   std::mutex gate;
   std::unique_lock shut(gate);
   blocked_ = &gate;
-  auto host = std::move(*Make());
+  auto host = *Make();
   told_.notice = std::optional(Notice{"terminate", clock_.now + Duration::Minutes(2)});
   EXPECT_TRUE(host->PollNotice()->has_value()) << "while the store does not answer";
   shut.unlock();
 }
 
 TEST_F(Ec2Host, TheLeaseIsNeverLongerThanWhatOthersSee) {
-  auto host = std::move(*Make());
+  auto host = *Make();
   // FirstExpiry is five minutes and a day away.
   EXPECT_TRUE(host->Renew(clock_.now + Duration::Hours(24)).ok());
   EXPECT_TRUE(told_.tags.empty());
@@ -199,7 +199,7 @@ TEST_F(Ec2Host, TheLeaseIsNeverLongerThanWhatOthersSee) {
 
 TEST_F(Ec2Host, OneThatIsKeptEndsAtItsTime) {
   {
-    auto host = std::move(*Make());
+    auto host = *Make();
     EXPECT_TRUE(host->Keep(clock_.now + Duration::Minutes(30)).ok());
     EXPECT_EQ(Deadline(), Seconds(Duration::Minutes(30)));
     ASSERT_EQ(told_.tags.size(), 1U) << "whoever clears up sees it";
@@ -208,7 +208,7 @@ TEST_F(Ec2Host, OneThatIsKeptEndsAtItsTime) {
     clock_.now = clock_.now + Duration::Minutes(20);
     EXPECT_EQ(*host->PollNotice(), std::nullopt) << "no program is there to be told";
   }
-  auto again = std::move(*Make());
+  auto again = *Make();
   EXPECT_TRUE(again->Renew(clock_.now + Duration::Hours(24)).ok());
   EXPECT_EQ(Deadline(), Seconds(Duration::Minutes(10)))
       << "an agent that is started again heeds it";
@@ -219,7 +219,7 @@ TEST_F(Ec2Host, OneThatIsKeptEndsAtItsTime) {
 }
 
 TEST_F(Ec2Host, ALeaseThatEndsIsANotice) {
-  auto host = std::move(*Make());
+  auto host = *Make();
   ASSERT_TRUE(Lease(clock_.now + Duration::Minutes(20)).ok());
   EXPECT_EQ(*host->PollNotice(), std::nullopt);
   ASSERT_TRUE(Lease(clock_.now + Duration::Minutes(10)).ok());
@@ -227,7 +227,7 @@ TEST_F(Ec2Host, ALeaseThatEndsIsANotice) {
 }
 
 TEST_F(Ec2Host, AdviceAndPower) {
-  auto host = std::move(*Make());
+  auto host = *Make();
   EXPECT_EQ(*host->PollAdvice(), std::nullopt);
   told_.rebalance = clock_.now;
   const auto advice = host->PollAdvice();

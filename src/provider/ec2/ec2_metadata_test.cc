@@ -16,7 +16,7 @@ namespace {
 class Fake {
  public:
   Fake() {
-    server_ = std::move(*HttpServer::Start({}, [this](const HttpRequest& request) {
+    server_ = *HttpServer::Start({}, [this](const HttpRequest& request) {
       std::lock_guard<std::mutex> lock(mutex);
       ++requests;
       if (delay_ms > 0) usleep(static_cast<useconds_t>(delay_ms) * 1000);
@@ -32,11 +32,11 @@ class Fake {
       if (request.target == "/latest/meta-data/local-ipv4")
         return HttpResponse{200, {}, "10.0.0.7"};
       return HttpResponse{status, {}, body};
-    }));
+    });
   }
   std::unique_ptr<Ec2Metadata> Client(Duration timeout = Duration::Seconds(1)) {
-    return std::move(
-        *MakeEc2Metadata({"http://127.0.0.1:" + std::to_string(server_->port()), timeout}, clock));
+    return *MakeEc2Metadata({"http://127.0.0.1:" + std::to_string(server_->port()), timeout},
+                            clock);
   }
 
   std::mutex mutex;

@@ -102,7 +102,7 @@ class GceHostTest : public testing::Test {
   RealClock clock_;
   Server server_;
   LaunchRequest request_;
-  sys::TempDir dir_ = std::move(*sys::TempDir::Make("gce-host"));
+  sys::TempDir dir_ = *sys::TempDir::Make("gce-host");
 };
 
 TEST_F(GceHostTest, KnowsHowManyGpusItsTypePromises) {
@@ -126,7 +126,7 @@ TEST_F(GceHostTest, KnowsWhoItIs) {
 }
 
 TEST_F(GceHostTest, APreemptionIsHeardAtOnce) {
-  auto host = std::move(*Make());
+  auto host = *Make();
   const WallTime before = clock_.Wall();
   server_.Set("instance/preempted", "TRUE");
   const auto notice = Heard(*host);
@@ -138,7 +138,7 @@ TEST_F(GceHostTest, APreemptionIsHeardAtOnce) {
 
 TEST_F(GceHostTest, OneThatIsWantedAgainIsStopped) {
   server_.Set(std::string("instance/attributes/") + gce::kRestartKey, "true");
-  auto host = std::move(*Make());
+  auto host = *Make();
   server_.Set("instance/preempted", "TRUE");
   const auto notice = Heard(*host);
   ASSERT_TRUE(notice);
@@ -147,7 +147,7 @@ TEST_F(GceHostTest, OneThatIsWantedAgainIsStopped) {
 
 TEST_F(GceHostTest, ALongNoticeWasPromised) {
   server_.Set(std::string("instance/attributes/") + gce::kNoticeKey, "120");
-  auto host = std::move(*Make());
+  auto host = *Make();
   const WallTime before = clock_.Wall();
   server_.Set("instance/preempted", "TRUE");
   const auto notice = Heard(*host);
@@ -156,7 +156,7 @@ TEST_F(GceHostTest, ALongNoticeWasPromised) {
 }
 
 TEST_F(GceHostTest, MaintenanceThatEndsItIsANotice) {
-  auto host = std::move(*Make());
+  auto host = *Make();
   server_.Set("instance/maintenance-event", "TERMINATE_ON_HOST_MAINTENANCE");
   ASSERT_TRUE(Heard(*host));
   server_.Set("instance/maintenance-event", "MIGRATE_ON_HOST_MAINTENANCE");
@@ -167,7 +167,7 @@ TEST_F(GceHostTest, MaintenanceThatEndsItIsANotice) {
 }
 
 TEST_F(GceHostTest, AServerThatIsSickSaysNothing) {
-  auto host = std::move(*Make());
+  auto host = *Make();
   {
     const std::lock_guard lock(server_.mutex);
     server_.trouble = Status(Code::kUnavailable, "503");
@@ -186,7 +186,7 @@ TEST_F(GceHostTest, AServerThatIsSickSaysNothing) {
 TEST_F(GceHostTest, TheEndThatGoogleKeepsIsANoticeToo) {
   request_.not_after = clock_.Wall() - request_.limit * 7 + Duration::Minutes(10);
   Save();
-  auto host = std::move(*Make());
+  auto host = *Make();
   const auto notice = Heard(*host);
   ASSERT_TRUE(notice);
   EXPECT_EQ(notice->until.ms / 1000, gce::ArmedEnd(request_).ms / 1000);

@@ -130,7 +130,7 @@ class LocalProviderTest : public testing::Test {
   bool Runs() { return !Files("task-").empty() && !Files("agent-").empty(); }
 
   RealClock clock_;
-  sys::TempDir dir_ = std::move(*sys::TempDir::Make("provider"));
+  sys::TempDir dir_ = *sys::TempDir::Make("provider");
   std::unique_ptr<LocalProvider> provider_;
   std::string mode_;
   std::set<std::string> tokens_;
@@ -299,7 +299,7 @@ TEST_F(LocalProviderTest, NoticeIsServedWithdrawnAndMeant) {
   Launch();
   ASSERT_TRUE(Until([&] { return Runs(); }));
   const std::string endpoint = sys::ReadFile(Beats() + "/" + Files("env-")[0]).value();
-  auto metadata = std::move(*MakeEc2Metadata({endpoint, Duration::Seconds(1)}, clock_));
+  auto metadata = *MakeEc2Metadata({endpoint, Duration::Seconds(1)}, clock_);
   const auto identity = metadata->Identity();
   ASSERT_TRUE(identity.ok()) << identity.status().ToString();
   EXPECT_EQ(identity->instance_id, "t1");

@@ -112,7 +112,7 @@ class LocalTurnsTest : public testing::Test {
   }
 
   RealClock clock_;
-  sys::TempDir dir_ = std::move(*sys::TempDir::Make("turns"));
+  sys::TempDir dir_ = *sys::TempDir::Make("turns");
   std::unique_ptr<LocalProvider> provider_;
 };
 

@@ -76,7 +76,7 @@ class BoxScript : public testing::TestWithParam<const char*> {
   static BoxBinary Of(const std::string& program) {
     return {Sha256Hex(program), static_cast<int64_t>(program.size())};
   }
-  sys::TempDir dir_ = std::move(*sys::TempDir::Make("box-script"));
+  sys::TempDir dir_ = *sys::TempDir::Make("box-script");
 };
 
 constexpr char kProgram[] = "#!/bin/sh\necho \"ran $1 $2\"\n";

@@ -90,7 +90,7 @@ TEST_F(GcsPartsTest, WhatWasReadIsHeldAgainstTheObjectsChecksum) {
   const ObjectInfo info = store_->Head("a").value();
   model_.damaged = 1;
   EXPECT_EQ(Read(info, 0, 5000).code(), Code::kCorrupt);
-  const auto reader = std::move(*store_->OpenReader(info));
+  const auto reader = *store_->OpenReader(info);
   const PartSum first{2000, Crc32c(data.substr(0, 2000))};
   const PartSum second{3000, Crc32c(data.substr(2000))};
   EXPECT_TRUE(reader->Confirm({first, second}).ok());
@@ -241,7 +241,7 @@ TEST_F(GcsPartsTest, PartsAreInNoList) {
   options.client.endpoint = "http://127.0.0.1:" + std::to_string(server_->port());
   options.client.now = [] { return WallTime{}; };
   options.client.token = []() -> Result<GoogleToken> { return GoogleToken(); };
-  const auto all = std::move(*GcsStore::Open(options));
+  const auto all = *GcsStore::Open(options);
   model_.objects["z"] = {"1", 3};
   for (int i = 0; i < 9; ++i) model_.objects[".stoker-parts/1-2/" + std::to_string(i)] = {"1", 3};
   const auto list = all->List("");

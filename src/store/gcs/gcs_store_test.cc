@@ -228,21 +228,21 @@ TEST_F(GcsStoreTest, NothingIsDeletedForAnAnswerWithAnotherChecksum) {
 // Its hashes may come in a header each.
 TEST_F(GcsStoreTest, TheChecksumIsFoundWhereverItIs) {
   server_.reset();
-  server_ = std::move(*HttpServer::Start({}, [](const HttpRequest&) {
+  server_ = *HttpServer::Start({}, [](const HttpRequest&) {
     return HttpResponse{200,
                         {{"x-goog-generation", "5"},
                          {"Last-Modified", GcsModel::kDate},
                          {"x-goog-hash", "md5=x"},
                          {"x-goog-hash", "crc32c=" + Crc32cText(Crc32c("data"))}},
                         "dada"};
-  }));
+  });
   GcsStoreOptions options;
   options.client.bucket = "bucket";
   options.client.endpoint = "http://127.0.0.1:" + std::to_string(server_->port());
   options.client.now = [] { return WallTime{}; };
   options.retry.longest = Duration::Ms(4);
   options.client.token = []() -> Result<GoogleToken> { return GoogleToken(); };
-  const auto other = std::move(*GcsStore::Open(options));
+  const auto other = *GcsStore::Open(options);
   EXPECT_EQ(other->Get("a").code(), Code::kCorrupt);
 }
 

@@ -26,8 +26,8 @@ class GcsStoreTest : public ::testing::Test {
     HttpServerOptions options;
     options.max_body_bytes = 64 << 20;
     options.idle_timeout = idle;
-    server_ = std::move(*HttpServer::Start(
-        options, [this](const HttpRequest& request) { return model_.Serve(request); }));
+    server_ = *HttpServer::Start(
+        options, [this](const HttpRequest& request) { return model_.Serve(request); });
     GcsStoreOptions store;
     store.client.bucket = "bucket";
     store.client.endpoint = "http://127.0.0.1:" + std::to_string(server_->port());
@@ -44,7 +44,7 @@ class GcsStoreTest : public ::testing::Test {
     store.part_bytes = 1000;
     store.retry.first = Duration::Ms(1);
     store.retry.longest = Duration::Ms(4);
-    store_ = std::move(*GcsStore::Open(store));
+    store_ = *GcsStore::Open(store);
   }
   // These faults, one a request; then none.
   void Meet(std::vector<Fault> faults) {

@@ -29,7 +29,7 @@ class LocalStoreTest : public ::testing::Test {
   std::unique_ptr<LocalStore> Open(bool durable = false) {
     LocalStore::Options options;
     options.durable = durable;
-    return std::move(*LocalStore::Open(root_, options));
+    return *LocalStore::Open(root_, options);
   }
   std::string Path(const std::string& relative) const { return root_ + "/" + relative; }
   void Write(const std::string& relative, const std::string& data) {

@@ -35,14 +35,14 @@ class S3StoreTest : public ::testing::Test {
   S3StoreTest() {
     HttpServerOptions options;
     options.max_body_bytes = 64 << 20;
-    server_ = std::move(*HttpServer::Start(options, [this](const HttpRequest& request) {
+    server_ = *HttpServer::Start(options, [this](const HttpRequest& request) {
       const std::lock_guard lock(mutex_);
       requests_.push_back(request);
       if (answers_.empty()) return Refusal(500, "InternalError");
       HttpResponse answer = answers_.front();
       if (answers_.size() > 1 || !forever_) answers_.pop_front();
       return answer;
-    }));
+    });
     S3StoreOptions store;
     store.client.bucket = "bucket";
     store.client.endpoint = "http://127.0.0.1:" + std::to_string(server_->port());
@@ -58,7 +58,7 @@ class S3StoreTest : public ::testing::Test {
     store.part_bytes = 1000;
     store.retry.first = Duration::Ms(1);
     store.retry.longest = Duration::Ms(4);
-    store_ = std::move(*S3Store::Open(store));
+    store_ = *S3Store::Open(store);
   }
   void Answer(std::deque<HttpResponse> answers, bool forever = false) {
     const std::lock_guard lock(mutex_);

@@ -31,6 +31,9 @@ endif()
 add_compile_definitions(STOKER_VERSION="${PROJECT_VERSION}")
 
 set(STOKER_SUITE_TIER all CACHE STRING "The tier of this tree's GoogleTest programs")
+if(STOKER_SUITE_TIER STREQUAL check)
+  add_compile_definitions(STOKER_FEW_ROUNDS=1)  # base/test_rounds.h
+endif()
 option(STOKER_TEST_CASES "Each case of a GoogleTest program is a test of its own" OFF)
 
 # The sources of a room are compiled as one (together.cmake), for trees that are mostly built from

@@ -23,14 +23,7 @@
 #include <utility>
 #include <vector>
 
-// The literal ""_json of nlohmann, which nobody here uses, makes each source compile a whole
-// parser, for a second. So its body becomes a template's that nobody needs.
-#define _json(...)      \
-  _json(__VA_ARGS__);   \
-  template <class Byte> \
-  nlohmann::json StokerUnusedLiteral(const Byte* s, Byte n)
-#include <nlohmann/json.hpp>
-#undef _json
+#include "src/base/json.h"
 
 // STOKER_READER(KIND, JSON, ADAPTER...): what reads text that ADAPTER gives.
 #define STOKER_READER(KIND, JSON, ...)                            \

@@ -2,8 +2,8 @@
 // Who may run, be asked for and be ended.
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "job/encoding.h"
 #include "ledger/paths.h"
 #include "sim/check/checks.h"

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "base/json.h"
 #include "base/time.h"
 
 namespace stoker::sim {

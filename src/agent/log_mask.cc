@@ -2,9 +2,9 @@
 #include "agent/log_mask.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace stoker {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aws/credential_json.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/json_depth.h"
 
 namespace stoker {

@@ -3,11 +3,10 @@
 
 #include <openssl/evp.h>
 
-#include <nlohmann/json.hpp>
-
 #include "aws/credential_json.h"
 #include "aws/url.h"
 #include "base/digest.h"
+#include "base/json.h"
 #include "base/text.h"
 
 namespace stoker {

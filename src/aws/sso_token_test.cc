@@ -4,9 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "aws/test_environment.h"
+#include "base/json.h"
 
 namespace stoker {
 namespace {

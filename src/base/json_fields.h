@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include "base/json.h"
 #include "base/json_depth.h"
 #include "base/status.h"
 #include "base/text.h"

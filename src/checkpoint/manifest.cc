@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/json_depth.h"
 #include "base/remembered.h"
 #include "base/text.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -9,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/confirm.h"
 #include "cli/context.h"

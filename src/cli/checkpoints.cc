@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint_store.h"
 #include "cli/context.h"

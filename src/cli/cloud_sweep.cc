@@ -5,11 +5,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "aws/account/account.h"
 #include "aws/config.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/cloud_records.h"
 #include "cli/gce_sweep.h"

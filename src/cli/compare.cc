@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json.h"
 #include "base/screen.h"
 #include "base/text.h"
 #include "base/utf8.h"

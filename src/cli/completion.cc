@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completion scripts and the man page, out of the table of verbs.
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/context.h"
 #include "cli/verb.h"

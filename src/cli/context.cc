@@ -7,8 +7,8 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/screen.h"
 #include "base/text.h"
 #include "cli/late_cancel.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <thread>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/cloud_sweep.h"
 #include "cli/context.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/doctor_rights.h"
 
-#include <nlohmann/json.hpp>
-
 #include "aws/account/account.h"
 #include "aws/config.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "provider/ec2/ec2_resolve.h"
 #include "provider/ec2/ec2_rights.h"

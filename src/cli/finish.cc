@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/finish.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "cli/attach.h"
 #include "cli/late_answers.h"
 #include "cli/private_env.h"

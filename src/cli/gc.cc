@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/cloud_sweep.h"
 #include "cli/confirm.h"

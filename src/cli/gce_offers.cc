@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/gce_offers.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json.h"
 #include "cli/cloud_offers.h"
 #include "ledger/places.h"
 #include "net/host.h"

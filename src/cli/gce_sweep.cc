@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/gce_sweep.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/cloud_records.h"
 #include "ledger/places.h"

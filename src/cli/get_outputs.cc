@@ -2,10 +2,10 @@
 #include "cli/get_outputs.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
+#include "base/json.h"
 #include "base/profiles.h"
 #include "base/text.h"
 #include "base/utf8.h"

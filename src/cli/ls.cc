@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <set>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/context.h"
 #include "cli/full_store.h"

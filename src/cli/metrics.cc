@@ -5,9 +5,9 @@
 #include <chrono>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/json.h"
 #include "base/screen.h"
 #include "base/text.h"
 #include "base/utf8.h"

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/cloud_offers.h"

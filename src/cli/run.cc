@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/letter_case.h"
 #include "base/text.h"
 #include "cli/attach.h"

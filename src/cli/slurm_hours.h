@@ -2,11 +2,11 @@
 // What the cluster's own accounting has counted of a job, for `show`.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/status.h"
 #include "cli/context.h"
 #include "job/job.h"

@@ -2,10 +2,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/digest.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/context.h"

@@ -2,9 +2,9 @@
 #include "cli/sync_guard.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/confirm.h"
 #include "ledger/paths.h"

@@ -5,9 +5,9 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/context.h"
 #include "cli/interrupts.h"

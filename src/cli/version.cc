@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "cli/context.h"
 #include "cli/verb.h"
 #include "job/job.h"

@@ -2,8 +2,8 @@
 #include "contract/environment.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace stoker::contract {

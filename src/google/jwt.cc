@@ -7,7 +7,8 @@
 #include <openssl/pem.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace stoker {
 namespace {

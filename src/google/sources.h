@@ -4,12 +4,12 @@
 // works" (Google Cloud documentation).
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "base/status.h"
 #include "google/environment.h"
 #include "google/token.h"

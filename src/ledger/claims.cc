@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ledger/claims.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/deliberate_bug.h"
+#include "base/json.h"
 #include "base/json_fields.h"
 #include "job/job.h"
 #include "ledger/paths.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ledger/ledger.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/json_fields.h"
 #include "base/text.h"
 #include "job/job.h"

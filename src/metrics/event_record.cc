@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 namespace stoker::metrics {
@@ -15,6 +14,8 @@ struct OtherWireType {};
 // protozero asserts what a caller should have asked before: here it is others who wrote the bytes.
 #define protozero_assert(x) ((x) ? static_cast<void>(0) : throw ::stoker::metrics::OtherWireType{})
 #include <protozero/pbf_reader.hpp>
+
+#include "base/json.h"
 
 namespace stoker::metrics {
 namespace {

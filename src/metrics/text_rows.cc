@@ -4,8 +4,8 @@
 #include <re2/re2.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/json_depth.h"
 #include "base/text.h"
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "sys/file.h"
 

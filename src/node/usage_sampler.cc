@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/usage_sampler.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "ledger/paths.h"
 #include "node/gpus.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "page/export.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/text.h"
 #include "page/files.h"
 #include "page/jobs_book.h"

@@ -2,8 +2,8 @@
 #include "page/facts.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/profiles.h"
 #include "checkpoint/outputs.h"
 #include "controller/all_jobs.h"

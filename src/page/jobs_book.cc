@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "page/jobs_book.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "ledger/index.h"
 #include "page/json_text.h"
 #include "view/job_row.h"

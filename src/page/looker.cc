@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "agent/flush_policy.h"
+#include "base/json.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
 

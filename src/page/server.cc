@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "net/http_server.h"
 #include "net/percent.h"

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
+#include "base/json.h"
 #include "base/json_depth.h"
 #include "base/text.h"
 #include "google/credential_source.h"

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace stoker {

@@ -3,8 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <pugixml.hpp>
+
+#include "base/json.h"
 
 namespace stoker {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/rights.h"
 
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "aws/config.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "store/host.h"
 #include "store/open_s3.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "view/compared.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/text.h"
 #include "ledger/index.h"
 #include "ledger/records.h"

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "job/encoding.h"

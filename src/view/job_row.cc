@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "view/job_row.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "ledger/records.h"
 #include "spec/parse.h"
 #include "view/facts.h"

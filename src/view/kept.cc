@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "view/kept.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/profiles.h"
 #include "base/text.h"
 #include "checkpoint/outputs.h"

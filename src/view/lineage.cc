@@ -2,8 +2,8 @@
 #include "view/lineage.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "checkpoint/as_left.h"
 #include "controller/restorable.h"

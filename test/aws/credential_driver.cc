@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints, as JSON, what stoker finds in the environment that it is started in, over plain HTTP.
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "aws/config.h"
 #include "aws/credential_source.h"
 #include "aws/host_environment.h"
+#include "base/json.h"
 #include "net/http_client.h"
 #include "sys/command.h"
 

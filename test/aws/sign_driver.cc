@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Signs what sigv4_botocore.py asks for: a JSON object a line in, one a line out.
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "aws/sigv4.h"
+#include "base/json.h"
 #include "net/percent.h"
 
 namespace stoker {

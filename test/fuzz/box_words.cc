@@ -2,8 +2,7 @@
 // What stoker here and `stoker __box` on a box say to each other, each way.
 #include "provider/ssh/box_words.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "provider/ssh/box_share.h"
 #include "test/fuzz/target.h"
 

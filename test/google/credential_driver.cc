@@ -3,8 +3,8 @@
 // goes to $STOKER_TEST_SERVER, which is told whom it was meant for.
 #include <cstdlib>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "google/credential_source.h"
 #include "net/http_client.h"
 

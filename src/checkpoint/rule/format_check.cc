@@ -2,9 +2,9 @@
 #include "checkpoint/rule/format_check.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "base/json_depth.h"
 #include "checkpoint/rule/zip_check.h"
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
+#include "base/json.h"
 #include "base/letter_case.h"
 #include "base/text.h"
 #include "provider/ec2/api/ec2_errors.h"

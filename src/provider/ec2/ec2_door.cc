@@ -3,8 +3,7 @@
 
 #include <arpa/inet.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/text.h"
 #include "provider/ec2/api/ec2_errors.h"
 #include "provider/ec2/api/ec2_lists.h"

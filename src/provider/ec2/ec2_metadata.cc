@@ -2,8 +2,8 @@
 #include "provider/ec2/ec2_metadata.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "net/http_client.h"
 #include "net/http_date.h"

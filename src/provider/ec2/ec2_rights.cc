@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/ec2/ec2_rights.h"
 
-#include <nlohmann/json.hpp>
-
 #include "aws/config.h"
+#include "base/json.h"
 #include "provider/ec2/api/aws_api.h"
 #include "provider/ec2/api/ec2_errors.h"
 #include "provider/ec2/ec2_holdings.h"

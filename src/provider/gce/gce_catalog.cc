@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <functional>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/json_depth.h"
 #include "base/letter_case.h"
 #include "base/text.h"

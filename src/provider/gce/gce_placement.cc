@@ -2,9 +2,9 @@
 #include "provider/gce/gce_placement.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/digest.h"
+#include "base/json.h"
 #include "base/json_fields.h"
 #include "base/text.h"
 #include "provider/gce/compute_api.h"

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "provider/gce/compute_api.h"
 #include "provider/gce/gce_answer.h"

@@ -4,9 +4,9 @@
 #include <openssl/evp.h>
 
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "base/digest.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "provider/cloud/cloud_launch.h"
 #include "provider/gce/gce_boot_scripts.h"

@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "provider/gce/gce_answer.h"
 #include "provider/gce/gce_boot.h"
 #include "provider/gce/gce_placement.h"

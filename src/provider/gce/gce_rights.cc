@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/gce/gce_rights.h"
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace stoker {
 namespace {

@@ -2,8 +2,8 @@
 #include "provider/slurm/slurm_ask.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "spec/text/slurm_words.h"
 

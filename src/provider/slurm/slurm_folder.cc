@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "provider/slurm/slurm_job.h"
 #include "provider/slurm/slurm_queue.h"

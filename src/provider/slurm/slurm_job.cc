@@ -2,8 +2,8 @@
 #include "provider/slurm/slurm_job.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "provider/slurm/slurm_folder.h"
 #include "provider/slurm/slurm_queue.h"

@@ -14,9 +14,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
 #include "base/digest.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "spec/text/host_words.h"
 #include "sys/child_process.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/ssh/box_notes.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/json_fields.h"
 #include "base/text.h"
 #include "ledger/paths.h"

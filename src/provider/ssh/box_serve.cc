@@ -9,10 +9,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "ledger/ledger.h"
 #include "ledger/records.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/ssh/box_share.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/text.h"
 
 namespace stoker {

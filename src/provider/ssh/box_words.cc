@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/ssh/box_words.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/digest.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "job/job.h"
 

@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/prng.h"
 #include "provider/ssh/box_notes.h"
 #include "store/memory_store.h"

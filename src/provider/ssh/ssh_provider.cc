@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "ledger/paths.h"
 #include "provider/local/local_private.h"

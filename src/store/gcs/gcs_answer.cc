@@ -2,8 +2,8 @@
 #include "store/gcs/gcs_answer.h"
 
 #include <charconv>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "net/http_date.h"
 

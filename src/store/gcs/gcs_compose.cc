@@ -2,10 +2,10 @@
 #include "store/gcs/gcs_compose.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/crc32c.h"
+#include "base/json.h"
 #include "store/gcs/gcs_condition.h"
 #include "store/gcs/gcs_insert.h"
 

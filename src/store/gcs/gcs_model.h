@@ -8,11 +8,11 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/crc32c.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "net/http_message.h"
 #include "net/percent.h"

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/crc32c.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "net/http_date.h"
 #include "net/percent.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "sys/real_clock.h"
 #include "sys/task/process_runner.h"

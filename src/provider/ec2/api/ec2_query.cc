@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider/ec2/api/ec2_query.h"
 
-#include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "net/percent.h"
 

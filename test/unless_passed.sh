@@ -7,12 +7,19 @@
 set -euo pipefail
 stamp=$1
 shift
-seen=$(sha256sum <"$1")
+if [[ $stamp -nt $1 ]]; then
+  seen=$(<"$stamp")
+else
+  seen=$(sha256sum <"$1")
+fi
 if [[ -f $stamp && $(<"$stamp") == "$seen" ]]; then
+  touch "$stamp"  # built again, and the same: the next time its date tells that
   echo "skipped: it passed, and has not changed since (remove $PWD/$stamp to run it)"
   exit 77
 fi
 mkdir -p "$(dirname "$stamp")"
 rm -f "$stamp"
+: >"$stamp.start"
 "$@"
 printf '%s\n' "$seen" >"$stamp"
+touch -r "$stamp.start" "$stamp"  # so that a program that is built meanwhile is the newer one

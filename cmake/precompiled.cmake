@@ -3,6 +3,7 @@
 # make the code of nlohmann's templates once: without, these are a quarter to a third of the time of
 # each room. The release tree has neither, so that each source there includes what it needs.
 set(STOKER_PRECOMPILED FALSE)
+# Not the tree for fuzzing: nobody has tried libFuzzer's instrumentation with it.
 if(STOKER_UNITY AND NOT STOKER_FUZZ)
   set(STOKER_PRECOMPILED TRUE)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

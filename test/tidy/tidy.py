@@ -8,7 +8,6 @@ notes what sources held its slowest rules; while such a source, its rules and th
 the same, these are not tried on it again. For `./dev check`, between two edits.
 """
 
-import hashlib
 import os
 import re
 import subprocess
@@ -17,6 +16,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cpp  # noqa: E402
 import markdown  # noqa: E402
+import passed  # noqa: E402
 import rooms  # noqa: E402
 
 SPDX = 'SPDX-License-Identifier: Apache-2.0'
@@ -67,44 +67,6 @@ def check_shape(name, text):
             yield number, 'columns', f'{len(line)} columns, at most {MAX_COLUMNS}'
 
 
-class Passed:
-    """What held the slow rules before, by a digest of it, of the rules and of the list of rooms."""
-
-    def __init__(self, path, root):
-        self.path = path
-        self.held = set()
-        self.now = set()
-        self.rules = hashlib.sha256()
-        if not path:
-            return
-        here = os.path.dirname(os.path.abspath(__file__))
-        names = [os.path.join(here, name) for name in sorted(os.listdir(here))]
-        for name in [os.path.join(root, 'CMakeLists.txt'), *names]:
-            if os.path.isfile(name):
-                with open(name, 'rb') as rule:
-                    self.rules.update(rule.read())
-        if os.path.exists(path):
-            with open(path, encoding='ascii') as lines:
-                self.held = set(lines.read().split())
-
-    def check(self, name, text, layers):
-        if not self.path:
-            return list(check_code(name, text, layers))
-        rules = self.rules.copy()
-        rules.update(f'{name}\0{text}'.encode())
-        digest = rules.hexdigest()
-        found = [] if digest in self.held else list(check_code(name, text, layers))
-        if not found:
-            self.now.add(digest)
-        return found
-
-    def write(self):
-        if self.path:
-            os.makedirs(os.path.dirname(os.path.abspath(self.path)), exist_ok=True)
-            with open(self.path, 'w', encoding='ascii') as out:
-                out.write('\n'.join(sorted(self.now)))
-
-
 def check_code(name, text, layers):
     """The slow rules: what they find in one file depends on nothing else but the list of rooms."""
     code = cpp.blank(text)
@@ -120,9 +82,16 @@ def check_code(name, text, layers):
         yield from cpp.impure_calls(code, deny_io=layer <= 1)
 
 
+def rules_of(root):
+    """What says whether check_code finds something: these scripts, and the list of rooms."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    scripts = [os.path.join(here, n) for n in sorted(os.listdir(here)) if n.endswith('.py')]
+    return [os.path.join(root, 'CMakeLists.txt'), *scripts]
+
+
 def check_tree(root, passed_path=None):
     names = files_of(root)
-    passed = Passed(passed_path, root)
+    before = passed.Passed(passed_path, rules_of(root))
     layers = rooms.Rooms(os.path.join(root, 'CMakeLists.txt'))
     breaches = [('CMakeLists.txt', *b) for b in layers.check_order()]
     known = set(names)
@@ -143,7 +112,11 @@ def check_tree(root, passed_path=None):
             found = list(check_shape(name, text))
             if name.endswith(('.h', '.cc')):
                 found += layers.check_includes(name, cpp.includes(text))
-                found += passed.check(name, text, layers)
+                digest = before.digest(name, text.encode())
+                slow = [] if before.has(digest) else list(check_code(name, text, layers))
+                if not slow:
+                    before.note(digest)
+                found += slow
                 cases |= {f'{suite}.{case}' for suite, case in CASE.findall(text)}
             if re.search(r'(?i)(manager|helper|util)', os.path.basename(name)):
                 found.append((1, 'name', 'a file called manager, helper or util'))
@@ -156,7 +129,7 @@ def check_tree(root, passed_path=None):
         with open(os.path.join(root, SLOW_CASES), encoding='utf-8') as listed:
             found = rooms.check_slow_cases(listed.read(), cases)
             breaches += [(SLOW_CASES, *breach) for breach in found]
-    passed.write()
+    before.write()
     return breaches, len(known)
 
 

@@ -15,13 +15,14 @@
 #include <string>
 #include <vector>
 
-#include "commit.h"
 #include "sim/check/checks.h"
 #include "sim/play/runs.h"
 #include "sim/play/scenario.h"
 #include "sim/play/shrink.h"
 #include "sim/play/swarm.h"
 #include "sim/world/world.h"
+
+extern const char kCommit[];  // sim/commit.cmake
 
 namespace stoker::sim {
 namespace {
@@ -165,7 +166,7 @@ class Runner {
     const Source& source = SourceOf(outcome.index);
     const auto seed = static_cast<Number>(SeedOf(outcome.index));
     const std::string scenario = source.name.empty() ? "" : " --scenario " + source.name;
-    std::printf("seed %llu%s, commit %s: %s: %s%s%s\n", seed, scenario.c_str(), STOKER_COMMIT,
+    std::printf("seed %llu%s, commit %s: %s: %s%s%s\n", seed, scenario.c_str(), kCommit,
                 outcome.rule, outcome.what, outcome.job[0] != 0 ? ", job " : "", outcome.job);
     std::printf("  again: sim --seed %llu%s --story; shorter: … --shrink\n", seed,
                 scenario.c_str());
@@ -200,7 +201,7 @@ int ShrinkOne(const Options& options, const Source& source) {
   }
   const Outcome outcome = RunPlan(shrunk.plan);
   std::printf("# seed %llu, commit %s, breaks %s: %s\n# hash %016llx, after %d tries\n%s\n",
-              static_cast<Number>(options.seed), STOKER_COMMIT, outcome.rule, outcome.what,
+              static_cast<Number>(options.seed), kCommit, outcome.rule, outcome.what,
               static_cast<Number>(outcome.hash), shrunk.tries, PrintScenario(shrunk.plan).c_str());
   for (const std::string& line : StoryOf(shrunk.plan)) std::printf("# %s\n", line.c_str());
   return 1;

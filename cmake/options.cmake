@@ -36,9 +36,8 @@ if(STOKER_SUITE_TIER STREQUAL check)
 endif()
 option(STOKER_TEST_CASES "Each case of a GoogleTest program is a test of its own" OFF)
 
-# The sources of a room are compiled as one (together.cmake), for trees that are mostly built from
-# scratch. The release tree compiles each of src/ by itself, so that each includes what it
-# needs; tests and simulator are compiled as one there, too.
+# The sources of a room are compiled as one (together.cmake), in every tree that is built but those
+# of ./dev coverage and ./dev replay. That each of src/ includes what it needs is for ./dev lint.
 option(STOKER_UNITY "Compile the sources of a room together" OFF)
 if(STOKER_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # A tenth of the time goes into collecting garbage before there is much: 0.2 GB more each.

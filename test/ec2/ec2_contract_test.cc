@@ -166,7 +166,9 @@ TEST(Ec2Api, TheLeaseIsMovedByATag) {
   const auto api = ec2_test::Api();
   ASSERT_TRUE(TagExpiry(*api, "us-east-1", ids->front(), later).ok());
   for (const InstanceSeen& seen : *subject.provider().Describe("ledger", "")) {
-    if (seen.id == ids->front()) EXPECT_EQ(seen.expires, later);
+    if (seen.id == ids->front()) {
+      EXPECT_EQ(seen.expires, later);
+    }
   }
 }
 
@@ -180,7 +182,9 @@ std::set<std::string> Expired(ec2::AwsApi& api, bool end) {
   for (const Ec2Holding& one : *all) {
     if (!IsExpired(one, Ec2Now(api))) continue;
     out.insert(one.id);
-    if (end) EXPECT_TRUE(EndEc2Holding(api, one).ok());
+    if (end) {
+      EXPECT_TRUE(EndEc2Holding(api, one).ok());
+    }
   }
   return out;
 }
@@ -251,8 +255,12 @@ TEST(Ec2Api, WhatThingsCost) {
     ++seen;
     ASSERT_TRUE(one.price) << one.what;
     EXPECT_EQ(one.what.substr(0, 9), "m5.large ");
-    if (one.what == "m5.large on-demand") EXPECT_EQ(*one.price, 96'000);
-    if (one.what == "m5.large spot") EXPECT_LT(*one.price, 96'000);
+    if (one.what == "m5.large on-demand") {
+      EXPECT_EQ(*one.price, 96'000);
+    }
+    if (one.what == "m5.large spot") {
+      EXPECT_LT(*one.price, 96'000);
+    }
   }
   EXPECT_EQ(seen, 2);
 }

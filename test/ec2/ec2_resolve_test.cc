@@ -144,7 +144,9 @@ TEST(Ec2Resolve, WhoSubmitsASecondTimeAsksNothing) {
   const auto resolve = [&](const Ec2Wish& wanted) {
     const auto api = *MakeAwsApi(memory);
     auto offers = ResolveEc2(*api, wanted);
-    if (offers.ok()) EXPECT_TRUE(CompleteEc2Offers(*api, "remembered", 1, &*offers).ok());
+    if (offers.ok()) {
+      EXPECT_TRUE(CompleteEc2Offers(*api, "remembered", 1, &*offers).ok());
+    }
     return offers;
   };
   const auto first = resolve(wish);

@@ -23,7 +23,7 @@ namespace {
 constexpr int64_t kLarge = (17 << 20) + 4321;  // parts in a bucket, and in a folder
 constexpr int kSmall = 6;
 constexpr int kTries = 4;
-constexpr char kStanding[] = "down/";
+constexpr char kDown[] = "down/";
 
 // The same command, a few times. Returns what did not arrive.
 std::vector<OddKey> Move(TransferSide& source, TransferSide& target, const std::string& journal,
@@ -70,10 +70,10 @@ Status Trees::Prepare(uint64_t seed) {
     for (char& byte : bytes) byte = static_cast<char>(prng.Next());
     const std::string name = i == 0 ? "large" : "small-" + std::to_string(i);
     STOKER_TRY(sys::WriteFileAtomic(dir_->path() + "/from/" + name, bytes, 0644, false));
-    STOKER_TRY(direct_.Put(kStanding + name, bytes).status());
+    STOKER_TRY(direct_.Put(kDown + name, bytes).status());
     tree_[name] = std::move(bytes);
   }
-  STOKER_ASSIGN(Listing listing, direct_.List(kStanding));
+  STOKER_ASSIGN(Listing listing, direct_.List(kDown));
   standing_ = std::move(listing.objects);
   return Status::Ok();
 }
@@ -126,11 +126,11 @@ Status Trees::Down(int number) {
   STOKER_ASSIGN(const auto target, FolderSide::Open(into, false));
   const auto failed = Move(source, *target, into + "-journal", standing_);
   for (const auto& [name, bytes] : tree_) {
-    const std::string key = kStanding + name;
+    const std::string key = kDown + name;
     const std::string path = into + "/" + key;
     Check("tree down: " + path, name, !Failed(failed, key), sys::ReadFile(path, 2 * kLarge));
   }
-  if (failed.empty() && PartLeft(into + "/" + kStanding)) {
+  if (failed.empty() && PartLeft(into + "/" + kDown)) {
     tally_.Wrong("tree down: a part file is left in " + into);
   }
   STOKER_TRY(sys::RemoveTree(into));

@@ -288,7 +288,9 @@ TEST(GceApi, WhatWasSeenAndIsDeletedIsGone) {
   ASSERT_EQ(Order("delete?name=" + ids->front()), "ok");
   ASSERT_TRUE(subject.Until([&] { return Living(gce, "deleted") == 0; }));
   for (const InstanceSeen& seen : *gce.Describe("ledger", "")) {
-    if (seen.token == "deleted") EXPECT_EQ(seen.ended_by, EndedBy::kUnknown);
+    if (seen.token == "deleted") {
+      EXPECT_EQ(seen.ended_by, EndedBy::kUnknown);
+    }
   }
 }
 

@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: Apache-2.0
+// Only so that there is something to compile a precompiled header for.

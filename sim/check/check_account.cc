@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "reconcile/reconcile.h"
 #include "sim/check/checks.h"
@@ -157,14 +159,18 @@ class CheapestFirst : public Observer {
   void OnRecord(const Job& before, const Job& after, const std::string& writer) override {
     const std::string only = OnlyAskableOf(world_, writer);
     for (const Request& request : after.requests) {
-      if (FindRequest(before, request.number) == nullptr) CheckChoice(before, after, request, only);
+      if (FindRequest(before, request.number) != nullptr) continue;
+      CheckChoice(before, after, request, only);
+      if (after.offers.empty()) unbounded_.insert(request.token);
     }
   }
   void OnBooted(const CloudMachine& machine) override {
     const auto job = world_.jobs().find(machine.request.job);
     if (job == world_.jobs().end() || machine.boots > 1) return;
     const int64_t ceiling = world_.PlanOf(job->first)->ceiling;
-    if (ceiling == 0 || job->second.offers.empty() || machine.price <= ceiling) return;
+    // One that is moved to where it has a ceiling may have asked before, and send that late.
+    if (ceiling == 0 || unbounded_.count(machine.request.token) != 0) return;
+    if (machine.price <= ceiling) return;
     world_.Breach("price",
                   machine.id + " was had for " + std::to_string(machine.price) +
                       ", more than the ceiling of " + std::to_string(ceiling),
@@ -202,6 +208,7 @@ class CheapestFirst : public Observer {
   }
 
   World& world_;
+  std::set<std::string> unbounded_;  // tokens
 };
 
 // owner: for what its owner has ended nothing more is asked. Only where whoever looks sees what is,

@@ -59,7 +59,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Found{22130025899, "a move came before a refusal was judged"},
                     Found{22050025819, "one full disk was the end of another"},
                     Found{22090041849, "an old look counted for a late round"},
-                    Found{28000068577, "one 403 ended a machine that was kept"}),
+                    Found{28000068577, "one 403 ended a machine that was kept"},
+                    Found{30000056596, "a failed upload's file was cleared away, and given"},
+                    Found{30000114913, "the same of a step's folder"},
+                    Found{30000014978, "a job was asked for before it had a ceiling"}),
     [](const auto& test) { return "Seed" + std::to_string(test.param.seed); });
 
 }  // namespace

@@ -191,8 +191,9 @@ class Keep {
       moment.files[file->fact.path] = std::move(file);
     }
     kept_.files += static_cast<int>(moment.files.size());
-    STOKER_TRY(Insist(
-        [&] { return UploadMoment(store_, config_.movers, config_.job, folder_, {}, &moment); }));
+    STOKER_TRY(Insist([&] {
+      return UploadMoment(store_, config_.movers, config_.job, folder_, {}, false, &moment);
+    }));
     STOKER_TRY(OriginalsSame(moment));
     for (ManifestFile& file : PartOf(moment, config_.rank).files) {
       part_.files.push_back(std::move(file));

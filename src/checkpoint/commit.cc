@@ -146,8 +146,8 @@ bool MomentCommit::RunUpload() {
     phase_ = Phase::kUploading;
     moment = moment_;
   }
-  Status status =
-      UploadMoment(store_, config_.movers, config_.job, numbers_.folder, known_, moment.get());
+  Status status = UploadMoment(store_, config_.movers, config_.job, numbers_.folder, known_,
+                               follower_ != nullptr, moment.get());
   const Status same = OriginalsSame(*moment);
   if (same.ok() && status.ok()) {
     for (const auto& [path, file] : moment->files) file->original.reset();
@@ -177,6 +177,7 @@ void MomentCommit::Uploaded(MonoTime now) {
     Failed(status, now);
     // A newer moment takes its place; what is uploaded already is shared with it.
     if (waiting_.empty() && !follower_) waiting_.push_back(moment_);
+    if (follower_) NotGiven(*moment_);
     ComesToNothing();
     return;
   }

@@ -107,6 +107,8 @@ class MomentCommit {
     int64_t above = 0;
     int64_t above_now = 0;
     int64_t shown_by = 0;  // the newest round that has shown anything
+    // In the store by uploads that failed, so that no part names them. See ForgetNotGiven.
+    std::vector<std::weak_ptr<StagedFile>> not_given;
   };
 
   Phase phase() const;
@@ -144,6 +146,8 @@ class MomentCommit {
 
   void Follow(MonoTime now);
   void AnswerWithUploaded(MonoTime now);
+  void NotGiven(const Moment& moment);
+  void ForgetNotGiven();
   Status Wish(const std::shared_ptr<Moment>& moment);
   void AnswerRound(const Round& round);
   Part CountsOf(const Moment& moment) const;

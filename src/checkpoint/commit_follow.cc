@@ -1,13 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every rank but 0 does with its moments: it answers.
 #include <algorithm>
+#include <utility>
 
 #include "base/deliberate_bug.h"
 #include "checkpoint/commit.h"
 
 namespace stoker {
 
+void MomentCommit::NotGiven(const Moment& moment) {
+  for (const auto& [path, file] : moment.files) {
+    if (!file->object.empty() && file->snapshot) answers_.not_given.push_back(file);
+  }
+}
+
+// Before a part is given: with what it does not name, rank 0 clears away what an upload has left
+// that failed. That file may be of a moment which is given later still, and is sent again then.
+void MomentCommit::ForgetNotGiven() {
+  for (const auto& one : std::exchange(answers_.not_given, {})) {
+    const auto file = one.lock();
+    if (!file || !file->snapshot) continue;
+    const auto given = moment_->files.find(file->fact.path);
+    if (given == moment_->files.end() || given->second != file) file->object.clear();
+  }
+}
+
 void MomentCommit::AnswerWithUploaded(MonoTime now) {
+  ForgetNotGiven();
   Part part = PartOf(*moment_, config_.rank);
   part.cycle = CountsOf(*moment_).cycle;
   part.began_ago = BeganAgo(*moment_);
@@ -16,6 +35,7 @@ void MomentCommit::AnswerWithUploaded(MonoTime now) {
                         : answers_.to     ? follower_->Answer(*answers_.to, part)
                                           : Status::Ok();
   if (!status.ok()) return Failed(status, now);
+  DropCopies(*moment_);
   answers_.last = moment_;
   // Whoever was asked for this one is asked for none before it. A last word was not asked for.
   const auto given = std::find(waiting_.begin(), waiting_.end(), answers_.last);

@@ -11,7 +11,7 @@ namespace stoker {
 
 Status UploadMoment(ObjectStore& store, const Movers& movers, const std::string& job,
                     const std::string& folder, const std::map<std::string, std::string>& known,
-                    Moment* moment) {
+                    bool keeps_copies, Moment* moment) {
   std::vector<StagedFile*> due;
   for (const auto& [path, file] : moment->files) {
     if (file->fact.kind == FileKind::kFile && file->object.empty()) due.push_back(file.get());
@@ -31,7 +31,15 @@ Status UploadMoment(ObjectStore& store, const Movers& movers, const std::string&
   Movers together = movers;
   together.options.all_or_nothing = true;  // the next try may be of a newer moment
   return SendNamed(store, together, {paths::Checkpoints(job), folder}, missing,
-                   [](StagedFile* file) { file->snapshot.reset(); });  // gives its room back
+                   [&](StagedFile* file) {
+                     if (!keeps_copies) file->snapshot.reset();  // gives its room back
+                   });
+}
+
+void DropCopies(const Moment& moment) {
+  for (const auto& [path, file] : moment.files) {
+    if (!file->object.empty()) file->snapshot.reset();
+  }
 }
 
 bool HasOriginals(const Moment& moment) {

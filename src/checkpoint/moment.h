@@ -30,10 +30,13 @@ struct Moment {
 
 // Hashes and uploads what is not in the store yet; blocks. What was done before a failure is not
 // done again. `folder`: DataFolder, which no other upload has had. `known`: objects by "<sha256>"
-// that need no second copy.
+// that need no second copy. `keeps_copies`: of what is in the store now, too, until DropCopies.
 Status UploadMoment(ObjectStore& store, const Movers& movers, const std::string& job,
                     const std::string& folder, const std::map<std::string, std::string>& known,
-                    Moment* moment);
+                    bool keeps_copies, Moment* moment);
+
+// Of what is in the store: gives the room back.
+void DropCopies(const Moment& moment);
 
 // Some of its files were read where they lie (Snapshot::copied) and are not known yet to be the
 // same. kConflict: one of them is not; nothing of the moment may be used then.

@@ -40,7 +40,7 @@ class StagedUpload : public ::testing::Test {
     copy_ = copy.get();
   }
   Status Upload(ObjectStore& store, int hands, const std::string& folder = "data/1-1-0/") {
-    return UploadMoment(store, {&crew_, &clock_, {hands, 2, 1 << 20}}, "j", folder, known_,
+    return UploadMoment(store, {&crew_, &clock_, {hands, 2, 1 << 20}}, "j", folder, known_, false,
                         &moment_);
   }
   std::string At(const std::string& object) {

@@ -28,14 +28,16 @@ class SlowStore : public MemoryStore {
   }
   Result<ObjectInfo> PutFrom(const std::string& key, ObjectReader& from,
                              const Condition& condition = {}) override {
-    if (fails > 0 && StartsWith(key, "jobs/job/checkpoints/data/1-0-")) {
+    if (fails > 0 && StartsWith(key, "jobs/job/checkpoints/data/" + failing) && --passes < 0) {
       --fails;
       return Status(Code::kUnavailable, "no answer");
     }
     return MemoryStore::PutFrom(key, from, condition);
   }
-  int fails = 0;     // so many of rank 0's next uploads
-  std::string slow;  // prefix of the keys of which the next one takes long
+  int fails = 0;                 // so many of the next uploads
+  int passes = 0;                // before that, so many succeed
+  std::string failing = "1-0-";  // below data/: of rank 0
+  std::string slow;              // prefix of the keys of which the next one takes long
   std::function<void()> before;
 };
 

@@ -351,6 +351,31 @@ TEST(RoundsCounts, StepsAtAFastPaceAreNoShards) {
 
 // Rank 0's uploads are slow when the programs end. What the last word of the other names stays
 // until rank 0 has come to it.
+// A last word is uploaded in part; then what is older is asked for, given and committed. What had
+// been uploaded is cleared away with that, and is sent again.
+TEST(RoundsCounts, WhatAFailedUploadHasLeftIsNotGivenOnceItMayBeGone) {
+  Gang gang(2);
+  const auto more = [](int number) { return "more of " + std::to_string(number); };
+  for (int number = 1; number <= 6; ++number) {
+    gang.slow_leader = number > 4;
+    gang.files[1]->Write("more-1", more(number));
+    gang.Save(number);
+    gang.Run(Duration::Seconds(6));
+  }
+  gang.store.failing = "1-1-";
+  gang.store.passes = gang.store.fails = 1;
+  for (size_t rank = 0; rank < 2; ++rank) {
+    gang.files[rank]->alive = false;
+    gang.keepers[rank]->ProgramEnded(TaskExit{}, false);
+  }
+  gang.Run(Duration::Ms(200));
+  EXPECT_EQ(gang.store.fails, 0);
+  gang.slow_leader = false;
+  RunUnmixed(gang, Duration::Minutes(1));
+  EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 6));
+  EXPECT_EQ(gang.Restored(0)["more-1"], more(6));
+}
+
 TEST(RoundsCounts, ALastWordIsNotClearedAway) {
   Gang gang(2);
   for (int number = 1; number <= 6; ++number) {

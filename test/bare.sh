@@ -1,37 +1,60 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The README's promise on a bare machine: in a minimal Debian 12 with git and nothing else, a fresh
-# clone installs what it needs, builds, and runs the demo. Not part of ./dev test: it downloads
-# about 300 MB of packages. Usage, as root: test/bare.sh [--test] [--user]
+# The README's promise on a bare machine: in a minimal Debian 12 or Ubuntu with git and nothing
+# else, a fresh clone installs what it needs, builds, and runs the demo. Not part of ./dev test: it
+# downloads 300 MB of packages, on Ubuntu 3 GB, most of them PyTorch with its libraries for GPUs.
+# Usage, as root: test/bare.sh [bookworm | jammy | noble] [--check] [--test] [--user]
+#   --check  run ./dev check after the demo
 #   --test   run ./dev test after the demo
 #   --user   as an ordinary user with sudo, instead of root
+# Ubuntu's packages come from $MIRROR, or archive.ubuntu.com.
 # shellcheck disable=SC2016 # single quotes are meant: other shells expand them
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 ((EUID == 0)) || { echo "bare.sh: only root can make and enter a system" >&2; exit 1; }
 
-commands='./dev build && ./dev build && ./dev demo' user=root
+commands='./dev build && ./dev build && ./dev demo' user=root system=bookworm
 for argument in "$@"; do
   case $argument in
+    bookworm | jammy | noble) system=$argument ;;
+    --check) commands+=' && ./dev check' ;;
     --test) commands+=' && ./dev test' ;;
     --user) user=someone ;;
     *) echo "bare.sh: no option $argument" >&2; exit 2 ;;
   esac
 done
 
-# Packages come from where this machine's come from, whatever that is.
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' |
-  grep -v security | head -n 1 | sed 's,/*$,,')
 work=$(mktemp -d /var/tmp/stoker-bare.XXXXXX)
 trap 'rm -rf --one-file-system "$work"' EXIT
 tree=$work/tree
 
-unshare --mount debootstrap --variant=minbase --include=git,ca-certificates bookworm \
-  "$tree" "$mirror" >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; exit 1; }
-rm -rf "$tree"/etc/apt/sources.list*
-for name in sources.list{,.d} apt.conf.d auth.conf.d keyrings trusted.gpg{,.d}; do
-  [[ ! -e /etc/apt/$name ]] || cp -a "/etc/apt/$name" "$tree/etc/apt/"
-done
+base() { # base MIRROR ARGUMENT...: the smallest system, with git
+  unshare --mount debootstrap --variant=minbase --include=git,ca-certificates "${@:2}" "$system" \
+    "$tree" "$1" ${script:+"$script"} >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; exit 1; }
+  rm -rf "$tree"/etc/apt/sources.list*
+}
+
+if [[ $system == bookworm ]]; then
+  # Packages come from where this machine's come from, whatever that is.
+  base "$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' |
+    grep -v security | head -n 1 | sed 's,/*$,,')"
+  for name in sources.list{,.d} apt.conf.d auth.conf.d keyrings trusted.gpg{,.d}; do
+    [[ ! -e /etc/apt/$name ]] || cp -a "/etc/apt/$name" "$tree/etc/apt/"
+  done
+else
+  mirror=${MIRROR:-http://archive.ubuntu.com/ubuntu}
+  script=/usr/share/debootstrap/scripts/gutsy # that of every Ubuntu since, known by name or not
+  ring=/usr/share/keyrings/ubuntu-archive-keyring.gpg
+  if [[ -e $ring ]]; then
+    base "$mirror" --keyring="$ring"
+  else
+    echo "bare.sh: no $ring here: the smallest system is not verified, what apt adds is" >&2
+    base "$mirror" --no-check-gpg
+  fi
+  for suite in "$system"{,-updates}; do
+    echo "deb $mirror $suite main universe"
+  done >"$tree/etc/apt/sources.list"
+fi
 cp /etc/resolv.conf /etc/hosts "$tree/etc/"
 cp /etc/ssl/certs/ca-certificates.crt "$tree/etc/ssl/certs/"
 git clone -q --no-local "$PWD" "$tree/srv/stoker"

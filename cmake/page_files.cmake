@@ -1,9 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 # src/page/files.h's definition: the page's own files, and the library that draws its curves as the
-# package libjs-dygraphs has it.
+# package libjs-dygraphs has it, or npm where there is no such package (Ubuntu 22.04).
 set(dygraphs /usr/share/javascript/dygraphs)
 if(NOT EXISTS ${dygraphs}/dygraph.min.js)
-  message(FATAL_ERROR "No ${dygraphs}/dygraph.min.js: install the package libjs-dygraphs")
+  set(dygraphs ${CMAKE_BINARY_DIR}/dygraphs/package/dist)
+endif()
+if(NOT EXISTS ${dygraphs}/dygraph.min.js)
+  set(archive ${CMAKE_BINARY_DIR}/dygraphs.tgz)
+  message(STATUS "No package libjs-dygraphs here: fetching dygraphs 2.2.1 from npm")
+  file(DOWNLOAD https://registry.npmjs.org/dygraphs/-/dygraphs-2.2.1.tgz ${archive}
+       TLS_VERIFY ON STATUS status)
+  set(expected
+      "c67bafb2f8761ff14abc98d34a55e0269c023a12ce8b7bb4b07c3582c260fc19"
+      "9fdbdcba6e73b5e0f6d3cfc3301ce6b71886caaaa80a5413123a2f99d602361a")
+  list(JOIN expected "" expected)
+  set(found "")
+  if(EXISTS ${archive})
+    file(SHA512 ${archive} found)
+  endif()
+  if(NOT found STREQUAL expected)
+    message(FATAL_ERROR "dygraphs 2.2.1 could not be fetched (${status}), or is not what was "
+                        "expected: install the package libjs-dygraphs, or try again")
+  endif()
+  file(ARCHIVE_EXTRACT INPUT ${archive} DESTINATION ${CMAKE_BINARY_DIR}/dygraphs)
 endif()
 file(GLOB page_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/page/files/*.*)
 list(REMOVE_ITEM page_files ${CMAKE_SOURCE_DIR}/src/page/files/index.html)

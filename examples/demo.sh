@@ -58,7 +58,9 @@ unset XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME STOKER
 # A line of its own, too: it waits for nobody's jobs, and its jobs do not stand beside others.
 export HOME=$home STOKER_QUEUE=$home/queue PYTHONDONTWRITEBYTECODE=1
 mkdir "$home/bin"
-ln -s "$python" "$home/bin/python3" # so that the job's python3 is the one with torch
+# So that the job's python3 is the one with torch. No link: that of an environment would forget it.
+printf '#!/bin/sh\nexec %q "$@"\n' "$python" >"$home/bin/python3"
+chmod +x "$home/bin/python3"
 PATH=$home/bin:$PATH
 
 [[ -z $store ]] || show config set store "$store"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The deliberate bugs are where they should be, and nowhere else: names.py SIM_BUGS.
 
-Every BugIsOn("name") below src/ stands in a source that sim_bugs compiles with the switch and in
+Every BugIsOn("name") below src/ stands in a room that sim_bugs compiles with the switch and in
 its table, and the other way round; the rules of the table are those that sim/ checks; the release
 binary ($STOKER) has none of the names in it.
 """
@@ -30,13 +30,13 @@ def main(argv):
     wrong = []
 
     with open('sim/bugs/CMakeLists.txt', encoding='utf-8') as source:
-        compiled = set(re.findall(r'\b\w+(?:/\w+)+\.cc\b', source.read()))
+        compiled = re.search(r'foreach\(room ([^)]*)\)', source.read())[1].split()
     placed = set()
     for path, text in sources('src', ('.cc', '.h')):
         found = set(re.findall(r'\bBugIsOn\("([^"]*)"\)', text))
         placed |= found
-        if found and os.path.relpath(path, 'src') not in compiled:
-            wrong.append(f'{path} has bugs, and sim/bugs/CMakeLists.txt does not name it')
+        if found and os.path.relpath(os.path.dirname(path), 'src') not in compiled:
+            wrong.append(f'{path} has bugs, and sim/bugs/CMakeLists.txt does not name its room')
     wrong += [f'{name} is in src/ and not in sim/bugs/bugs.cc' for name in placed - names]
     wrong += [f'{name} is in sim/bugs/bugs.cc and not in src/' for name in names - placed]
 

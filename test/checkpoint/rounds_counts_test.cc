@@ -349,8 +349,6 @@ TEST(RoundsCounts, StepsAtAFastPaceAreNoShards) {
   EXPECT_GE(gang.keepers[0]->commits(), 10);
 }
 
-// Rank 0's uploads are slow when the programs end. What the last word of the other names stays
-// until rank 0 has come to it.
 // A last word is uploaded in part; then what is older is asked for, given and committed. What had
 // been uploaded is cleared away with that, and is sent again.
 TEST(RoundsCounts, WhatAFailedUploadHasLeftIsNotGivenOnceItMayBeGone) {
@@ -376,6 +374,8 @@ TEST(RoundsCounts, WhatAFailedUploadHasLeftIsNotGivenOnceItMayBeGone) {
   EXPECT_EQ(gang.Restored(0)["more-1"], more(6));
 }
 
+// Rank 0's uploads are slow when the programs end. What the last word of the other names stays
+// until rank 0 has come to it.
 TEST(RoundsCounts, ALastWordIsNotClearedAway) {
   Gang gang(2);
   for (int number = 1; number <= 6; ++number) {

@@ -33,18 +33,46 @@ Result<std::vector<CheckpointId>> ListIds(ObjectStore& store, const std::string&
   return ids;
 }
 
+Result<bool> IsThere(ObjectStore& store, const std::string& job, const CheckpointId& id) {
+  const auto info = store.Head(ManifestKey(job, id));
+  if (info.ok()) return IsCommitted(*info);
+  if (info.status().Is(Code::kNotFound)) return false;
+  return info.status();
+}
+
+// Whether `now` is `before` after further commits and what they clear away: what is new is newer
+// than all of it, and what is no longer there is gone. False as well where a list was not whole.
+Result<bool> WentOn(ObjectStore& store, const std::string& job,
+                    const std::vector<CheckpointId>& before, const std::vector<CheckpointId>& now) {
+  if (before.empty()) return false;
+  for (const CheckpointId& id : now) {
+    if (id <= before.back() && !std::binary_search(before.begin(), before.end(), id)) return false;
+  }
+  for (const CheckpointId& id : before) {
+    if (std::binary_search(now.begin(), now.end(), id)) continue;
+    STOKER_ASSIGN(const bool there, IsThere(store, job, id));
+    if (there) return false;
+  }
+  return true;
+}
+
 // What a list leaves out is not restored, and nobody would know. So it is asked for until it comes
-// twice alike; where nothing travels, once is enough.
+// twice alike; where nothing travels, once is enough. A job that commits as often as a slow store
+// lists never lists alike: the last two must tell one story then.
 Result<std::vector<CheckpointId>> ListIdsSurely(ObjectStore& store, const std::string& job) {
   STOKER_ASSIGN(std::vector<CheckpointId> ids, ListIds(store, job));
   if (store.traits().requests_are_free) return ids;
+  std::vector<CheckpointId> before;
   for (int reads = 2; reads <= 1 + kReads; ++reads) {
-    STOKER_ASSIGN(std::vector<CheckpointId> again, ListIds(store, job));
-    if (again == ids) return ids;
-    ids = std::move(again);
-    Rest(store, PauseBeforeRead(reads));
+    if (reads > 2) Rest(store, PauseBeforeRead(reads - 1));
+    before = std::move(ids);
+    STOKER_ASSIGN(ids, ListIds(store, job));
+    if (before == ids) return ids;
   }
-  return Status(Code::kUnavailable, "no two lists of the checkpoints of job " + job + " are alike");
+  STOKER_ASSIGN(const bool went_on, WentOn(store, job, before, ids));
+  if (went_on) return ids;
+  return Status(Code::kUnavailable, "no two lists of the checkpoints of job " + job + " are alike",
+                "Try again in a moment");
 }
 
 // What was left has the number 0 of its attempt.
@@ -185,6 +213,10 @@ Result<std::vector<CheckpointInfo>> ListCheckpoints(ObjectStore& store, const st
   std::vector<CheckpointInfo> out;
   for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
     STOKER_ASSIGN(CheckpointInfo info, InspectCheckpoint(store, job, id->ToString()));
+    if (!info.whole) {
+      STOKER_ASSIGN(const bool there, IsThere(store, job, *id));
+      if (!there) continue;  // cleared away since it was listed
+    }
     out.push_back(std::move(info));
   }
   return out;

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <utility>
+
 #include "base/digest.h"
 #include "base/text.h"
 #include "checkpoint/outputs.h"
@@ -102,6 +105,54 @@ TEST(Checkpoints, WhatIsDamagedOnItsWayIsStillWhole) {
   // A file that a list does not show, or with another size, is asked for by itself.
   store.CutLists("data/", 9);
   EXPECT_EQ(whole(), "1-2 1-1 ");
+}
+
+// Something happens right after each list of manifests.
+class BusyStore : public ForwardingStore {
+ public:
+  BusyStore(ObjectStore& inner, std::function<void(Listing*)> then)
+      : ForwardingStore(inner), traits_(inner.traits()), then_(std::move(then)) {
+    traits_.requests_are_free = false;
+  }
+  const StoreTraits& traits() const override { return traits_; }
+  Result<Listing> List(const std::string& prefix, const std::string& after, int limit) override {
+    auto listing = ForwardingStore::List(prefix, after, limit);
+    if (listing.ok() && prefix == ManifestsPrefix(kStoreJob)) then_(&*listing);
+    return listing;
+  }
+
+ private:
+  StoreTraits traits_;
+  std::function<void(Listing*)> then_;
+};
+
+TEST(Checkpoints, AreListedWhileTheJobCommitsAsOftenAsTheStoreLists) {
+  MemoryStore memory;
+  CommitOne(memory, {1, 1}, "1");
+  CommitOne(memory, {1, 2}, "2");
+  int64_t last = 2;
+  BusyStore store(memory, [&](Listing*) {
+    ++last;
+    CommitOne(memory, {1, last}, std::to_string(last));
+    ASSERT_TRUE(RetainCheckpoints(memory, kStoreJob, {1, 2, {}, {}}).ok());
+  });
+  const auto all = ListCheckpoints(store, kStoreJob);
+  ASSERT_TRUE(all.ok()) << all.status().ToString();
+  // Four lists, the last of 1-4 and 1-5, of which one was cleared away before it was looked at.
+  ASSERT_EQ(all->size(), 1u);
+  EXPECT_EQ(all->front().id, "1-5");
+  EXPECT_TRUE(all->front().whole) << all->front().why_not;
+}
+
+TEST(Checkpoints, AreNotListedWhereEachListLeavesOutAnother) {
+  MemoryStore memory;
+  for (int64_t seq = 1; seq <= 5; ++seq) CommitOne(memory, {1, seq}, "bytes");
+  size_t lists = 0;
+  BusyStore store(memory, [&](Listing* listing) {
+    listing->objects.erase(listing->objects.begin() + static_cast<std::ptrdiff_t>(lists++ % 5));
+  });
+  const auto all = ListCheckpoints(store, kStoreJob);
+  EXPECT_TRUE(all.status().Is(Code::kUnavailable)) << all.status().ToString();
 }
 
 TEST(Checkpoints, RestoreChecksEveryByteAndNamesTheFile) {

@@ -122,8 +122,9 @@ def test_table(results, tab):
     until(tab, f"document.querySelector(\"{head}\").getAttribute('aria-sort') === 'ascending'")
     tab.keyboard.press("Enter")
     until(tab, f"document.querySelector(\"{head}\").getAttribute('aria-sort') === 'descending'")
-    best = tab.locator(".line.job").first.inner_text()
-    results.check("sorts by a metric with the keyboard alone", "sweep-9" in best, best)
+    # Where digits stands is chance: its values depend on the step at which it was interrupted.
+    lines = [one for one in tab.locator(".line.job").all_inner_texts() if "digits" not in one]
+    results.check("sorts by a metric with the keyboard alone", "sweep-9" in lines[0], lines[:2])
     tab.click("text=Columns")
     tab.click(".drop label:has-text('checkpoint')")
     until(tab, "!!document.querySelector(\"[data-column='checkpoint']\")")

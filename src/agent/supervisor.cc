@@ -363,6 +363,8 @@ void Supervisor::HeedNotices(Instant now, Actions& out) {
     term_at_.reset();
     kill_by_.reset();
     notice_end_.reset();
+    // What the program was told for it counts no more.
+    if (stop_cause_ == StopCause::kNone) signalled_ = false;
     if (report_.phase == NodePhase::kDraining) report_.phase = NodePhase::kRunning;
     return;
   }
@@ -412,7 +414,7 @@ void Supervisor::Stop(StopCause cause, Instant now, Actions& out) {
   }
 }
 
-void Supervisor::On(const PlatformSignalled&, Instant, Actions&) {
+void Supervisor::On(const ProgramSignalled&, Instant, Actions&) {
   if (HasProgram(phase_)) signalled_ = true;
 }
 

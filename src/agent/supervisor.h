@@ -103,9 +103,10 @@ struct Finalized {
 struct NoticeRead {
   std::optional<Notice> notice;
 };
-// The platform has sent the program SIGTERM, past this process: Slurm does, when it takes a node.
-// An exit that follows is no end of the work, even with code 0. A notice comes besides.
-struct PlatformSignalled {};
+// The program was signalled for a notice, but not by TerminateProgram: it got checkpoints.signal,
+// or SIGTERM from the platform, past this process (Slurm, when it takes a node). An exit that
+// follows is no end of the work, even with code 0.
+struct ProgramSignalled {};
 struct Activity {};  // a log line or a checkpoint: the program is alive
 // A rule of the job (metrics/rules/) is broken by what the program says of its training.
 struct RuleBroken {
@@ -115,7 +116,7 @@ struct RuleBroken {
 struct Tick {};
 using AgentEvent =
     std::variant<RecordRead, ReportsRead, ClaimAnswered, StagingEnded, ProgramStarted, ProgramEnded,
-                 EndChecked, Finalized, NoticeRead, PlatformSignalled, Activity, RuleBroken, Tick>;
+                 EndChecked, Finalized, NoticeRead, ProgramSignalled, Activity, RuleBroken, Tick>;
 
 // ---- what to do ----
 struct ClaimSlot {
@@ -135,7 +136,7 @@ struct StartProgram {
   int master_port;
 };
 struct AskForCheckpoint {};  // the job's signal, to programs that handle it
-struct TerminateProgram {};  // SIGTERM to every process
+struct TerminateProgram {};  // SIGTERM, by the rule of sys/task/signal_choice.h
 struct KillProgram {};       // ends every process
 struct CheckEnd {};          // ask for a notice once more
 struct FinalizeAttempt {
@@ -224,7 +225,7 @@ class Supervisor {
   void On(const EndChecked& event, Instant now, Actions& out);
   void On(const Finalized& event, Instant now, Actions& out);
   void On(const NoticeRead& event, Instant now, Actions& out);
-  void On(const PlatformSignalled& event, Instant now, Actions& out);
+  void On(const ProgramSignalled& event, Instant now, Actions& out);
   void On(const Activity& event, Instant now, Actions& out);
   void On(const RuleBroken& event, Instant now, Actions& out);
   void On(const Tick& event, Instant now, Actions& out);

@@ -141,6 +141,10 @@ TEST(SupervisorTest, HowAProgramEnds) {
   const auto notice = [](Node& n) { n.Notice(120); };
   const auto told = [](Node& n) { n.Reads(Stops(1, EndReason::kNodeLost)); };
   const auto deadline = [](Node& n) { n.Notice(120).After(96); };
+  const auto asked = [](Node& n) { n.Notice(120).On(ProgramSignalled{}); };
+  const auto withdrawn = [](Node& n) {
+    n.Notice(120).On(ProgramSignalled{}).On(NoticeRead{std::nullopt});
+  };
   for (const ExitRow& row : std::vector<ExitRow>{
            {"exit 0", nothing, {0, 0, false}, "kill; finalize started", {}, "Completed"},
            {"failure", nothing, {3, 0, false}, "kill; check", false, "UserError 3 checked"},
@@ -169,6 +173,18 @@ TEST(SupervisorTest, HowAProgramEnds) {
             "kill; publish; hurry; finalize started signalled by deadline",
             {},
             "Interrupted"},
+           {"exit 0 after checkpoints.signal because of a notice",
+            asked,
+            {0, 0, false},
+            "kill; publish; hurry; finalize started signalled by deadline",
+            {},
+            "Interrupted"},
+           {"exit 0 after checkpoints.signal because of a notice that was withdrawn",
+            withdrawn,
+            {0, 0, false},
+            "kill; finalize started",
+            {},
+            "Completed"},
            {"exit 0 after SIGTERM because told",
             told,
             {0, 0, false},

@@ -102,7 +102,7 @@ void Agent::HostStops(Duration left) {
 void Agent::SignalsMayBeLate(Duration late) { notices_->SignalsMayBeLate(late); }
 
 void Agent::PlatformSignals() {
-  Post(PlatformSignalled{});
+  Post(ProgramSignalled{});
   notices_->Ask();
 }
 
@@ -326,7 +326,7 @@ void Agent::Do(const AskForCheckpoint&) {
   if (!run_) return;
   const std::optional<Notice>& notice = supervisor_->report().notice;
   if (notice && notice->action == kMoveAction) run_->SayMove(*notice);
-  run_->AskForCheckpoint();
+  if (run_->AskForCheckpoint() && notice) Post(ProgramSignalled{});
 }
 
 void Agent::Do(const TerminateProgram&) {

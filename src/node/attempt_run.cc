@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "agent/save_patience.h"
+#include "agent/signals.h"
 #include "agent/supervisor.h"
 #include "base/text.h"
 #include "checkpoint/blob_transfer.h"
@@ -43,16 +44,6 @@ int FreePort() {
     return 29500;
   }
   return ntohs(address.sin_port);
-}
-
-int SignalNumber(const std::string& name) {
-  static constexpr std::pair<const char*, int> kNames[] = {
-      {"SIGUSR1", SIGUSR1}, {"SIGUSR2", SIGUSR2}, {"SIGHUP", SIGHUP},     {"SIGINT", SIGINT},
-      {"SIGQUIT", SIGQUIT}, {"SIGALRM", SIGALRM}, {"SIGWINCH", SIGWINCH}, {"SIGURG", SIGURG}};
-  for (const auto& [known, number] : kNames) {
-    if (name == known) return number;
-  }
-  return 0;
 }
 
 // Rounded down: whoever reads it has at least so long.
@@ -437,18 +428,44 @@ void AttemptRun::WatchProgram(std::function<void(TaskExit)> ended, std::function
   }
 }
 
-void AttemptRun::AskForCheckpoint() {
-  const int signo = SignalNumber(config_.spec.checkpoints.signal);
-  const std::lock_guard lock(mutex_);
-  if (keeper_) keeper_->Hurry();
-  if (task_ && signo != 0) (void)task_->Signal(signo, true);
+bool AttemptRun::AskForCheckpoint() {
+  const std::string& name = config_.spec.checkpoints.signal;
+  const int signo = SignalNumber(name);
+  if (signo == SIGTERM) {
+    Terminate();
+    return true;
+  }
+  std::shared_ptr<Task> task;
+  {
+    const std::lock_guard lock(mutex_);
+    if (keeper_) keeper_->Hurry();
+    task = task_;
+  }
+  if (!task || signo == 0) return false;
+  const auto told = task->Signal(signo);
+  if (!told.ok()) {
+    Say("stoker: checkpoints.signal: " + told.status().ToString());
+    return false;
+  }
+  Say("stoker: " + TellSignal(name, *told, "checkpoints.signal was sent to nobody"));
+  return !told->empty();
 }
 
 void AttemptRun::Terminate() {
   signalled_ = true;
-  const std::lock_guard lock(mutex_);
-  if (keeper_) keeper_->Hurry();
-  if (task_) (void)task_->Signal(SIGTERM, false);
+  std::shared_ptr<Task> task;
+  {
+    const std::lock_guard lock(mutex_);
+    if (keeper_) keeper_->Hurry();
+    task = task_;
+  }
+  if (!task) return;
+  const auto told = task->Stop();
+  if (!told.ok()) {
+    Say("stoker: SIGTERM: " + told.status().ToString());
+  } else if (!told->empty()) {
+    Say("stoker: " + TellSignal("SIGTERM", *told, ""));
+  }
 }
 
 void AttemptRun::Kill() {

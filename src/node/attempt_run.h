@@ -66,7 +66,8 @@ class AttemptRun {
   // one when its metrics have broken a rule of the job.
   Status Start(const StartProgram& start, std::function<void(TaskExit)> ended,
                std::function<void()> activity, std::function<void(const std::string& why)> broken);
-  void AskForCheckpoint();
+  // Whether a process of the program got checkpoints.signal.
+  bool AskForCheckpoint();
   void Terminate();
   void Kill();
   // The last checkpoint, the last outputs, the last lines. Returns when all is in the store, or at

@@ -43,6 +43,11 @@ struct TaskExit {
   int ShellCode() const { return signal != 0 ? 128 + signal : exit_code; }
 };
 
+struct SignalledProcess {
+  int pid = 0;
+  std::string command;  // its arguments, with blanks between them; not printable, may be secret
+};
+
 struct TaskUsage {
   double cpu_seconds = 0;      // of all processes of the task so far
   int64_t resident_bytes = 0;  // of all processes now
@@ -55,12 +60,19 @@ struct TaskUsage {
 class Task {
  public:
   virtual ~Task() = default;
-  // Empty while the main process runs. Never blocks.
+  // Empty while the main process runs, or after Stop any. Never blocks.
   virtual std::optional<TaskExit> Poll() = 0;
-  // Blocks until the main process ended or `timeout_ms` passed.
+  // Blocks until Poll has an answer, or `timeout_ms` passed.
   virtual std::optional<TaskExit> Wait(int64_t timeout_ms) = 0;
-  // To every process of the task. With `handlers_only`, only to those that handle `signo`.
-  virtual Status Signal(int signo, bool handlers_only) = 0;
+  // Sends `signo` to the processes that handle it, by the rule of docs/checkpoints.md: the topmost
+  // of each branch, no shell, no forked copy. Returns whom it was sent to; none where nobody
+  // handles it, or the task has ended.
+  virtual Result<std::vector<SignalledProcess>> Signal(int signo) = 0;
+  // Begins the task's end: SIGTERM by the same rule, to every process where nobody handles it, and
+  // later to what is left. From now on the main process's end is told once no process of the task
+  // lives, or End was called: one that it left behind may still be saving. Returns who was told
+  // first. Harmless to repeat.
+  virtual Result<std::vector<SignalledProcess>> Stop() = 0;
   // SIGKILL to everything; returns when no process of the task is left and all output that was
   // written has reached the LogSink. Harmless to repeat.
   virtual Status End() = 0;

@@ -72,9 +72,10 @@ bool SafeAbsolutePath(const std::string& path) {
 }
 
 void ReadSignal(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
-  // Signals that a program can use as a message; SIGTERM is sent at the end anyway.
-  static const std::vector<std::string> kSignals = {"SIGUSR1", "SIGUSR2", "SIGHUP",   "SIGINT",
-                                                    "SIGQUIT", "SIGALRM", "SIGWINCH", "SIGURG"};
+  // Signals that a program can use as a message. SIGTERM is sent in any case: named here, at once.
+  static const std::vector<std::string> kSignals = {"SIGUSR1", "SIGUSR2",  "SIGHUP",
+                                                    "SIGINT",  "SIGQUIT",  "SIGALRM",
+                                                    "SIGURG",  "SIGWINCH", "SIGTERM"};
   YamlNode full = node;
   full.text = UpperCase(full.text);
   if (full.IsScalar() && !StartsWith(full.text, "SIG")) full.text = "SIG" + full.text;

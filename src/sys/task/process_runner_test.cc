@@ -228,16 +228,63 @@ TEST_P(EachMechanism, SignalsOnlyThoseThatHandle) {
   auto task = Start(Sh("trap 'echo got; exit 3' USR1; sleep 30 & echo up; while :; do wait; done"));
   for (int i = 0; i < 500 && sink_.Out().empty(); ++i) usleep(10'000);
   ASSERT_TRUE(AwaitProgram(*task, "sleep"));  // before, the shell's handler is its own
-  EXPECT_TRUE(task->Signal(SIGUSR1, true).ok());
+  const auto told = task->Signal(SIGUSR1);
+  ASSERT_TRUE(told.ok());
+  EXPECT_EQ(told->size(), 1u) << "the shell has a trap for it, and nobody else";
   const auto exit = task->Wait(5000);
   ASSERT_TRUE(exit);
   EXPECT_EQ(exit->exit_code, 3);
   EXPECT_EQ(task->Processes().size(), 1u) << "sleep was to live";
-  EXPECT_TRUE(task->Signal(SIGTERM, false).ok());
-  for (int i = 0; i < 200 && !task->Processes().empty(); ++i) usleep(10'000);
-  EXPECT_TRUE(task->Processes().empty());
   EXPECT_TRUE(task->End().ok());
   EXPECT_EQ(sink_.out, "up\ngot\n");
+}
+
+// A program that needs a while to save at SIGTERM. `before` runs first.
+std::string Saver(const std::string& before = "") {
+  return "python3 -c '\nimport os, signal, sys, time\n" + before +
+         "def save(*_):\n    time.sleep(0.4); print(\"saved\", flush=True); sys.exit(0)\n"
+         "signal.signal(signal.SIGTERM, save)\nprint(\"up\", flush=True)\n"
+         "while True: time.sleep(0.05)'";
+}
+
+TEST_P(EachMechanism, StopLetsAProgramBehindAShellSave) {
+  auto task = Start(Sh(Saver() + " | cat\nsleep 30; echo another line"));
+  for (int i = 0; i < 1000 && sink_.Out().empty(); ++i) usleep(10'000);
+  const auto told = task->Stop();
+  ASSERT_TRUE(told.ok());
+  ASSERT_EQ(told->size(), 1u) << "neither the shell nor cat";
+  EXPECT_NE(told->front().command.find("python3"), std::string::npos);
+  ASSERT_TRUE(task->Stop().ok());
+  EXPECT_TRUE(task->Wait(20'000)) << "the shell was to be told, too, a second later";
+  EXPECT_TRUE(task->Processes().empty());
+  EXPECT_TRUE(task->End().ok());
+  EXPECT_EQ(sink_.out, "up\nsaved\n");
+}
+
+TEST_P(EachMechanism, StopWaitsForWhatTheFirstProcessLeftBehind) {
+  // The parent has no handler and dies at once; its copy, which does not count as one that handles
+  // the signal, saves.
+  auto task = Start(Sh("exec " + Saver("if os.fork(): time.sleep(60)\n")));
+  for (int i = 0; i < 1000 && sink_.Out().empty(); ++i) usleep(10'000);
+  const auto told = task->Stop();
+  ASSERT_TRUE(told.ok());
+  EXPECT_EQ(told->size(), 2u) << "nobody counts: everybody is told";
+  const auto exit = task->Wait(20'000);
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->signal, SIGTERM) << "of the first process";
+  EXPECT_TRUE(task->End().ok());
+  EXPECT_EQ(sink_.out, "up\nsaved\n");
+}
+
+TEST_P(EachMechanism, EndIsNotHeldBackByAStop) {
+  auto task = Start(Sh("trap : TERM; (trap \"\" TERM; sleep 60) & echo up; wait; exit 7"));
+  for (int i = 0; i < 1000 && sink_.Out().empty(); ++i) usleep(10'000);
+  ASSERT_TRUE(task->Stop().ok());
+  EXPECT_FALSE(task->Wait(300)) << "what ignores SIGTERM lives";
+  EXPECT_TRUE(task->End().ok());
+  const auto exit = task->Poll();
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->exit_code, 7) << "the first process had ended by itself";
 }
 
 TEST_P(EachMechanism, CleanStartingState) {

@@ -15,6 +15,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/text.h"
+
 namespace stoker {
 namespace {
 
@@ -60,6 +62,30 @@ bool EnvironmentHas(pid_t pid, const std::string& entry) {
     ++at;
   }
   return false;
+}
+
+// SigCgt of /proc/<pid>/status, proc(5).
+uint64_t Caught(pid_t pid) {
+  const std::string status = ReadProc(ProcPath(pid, "status").c_str());
+  const size_t at = status.find("\nSigCgt:");
+  return at == std::string::npos ? 0 : std::strtoull(status.c_str() + at + 8, nullptr, 16);
+}
+
+bool Has(uint64_t signals, int signo) { return ((signals >> (signo - 1)) & 1) != 0; }
+
+// bash with a trap for its exit handles all signals that end a process, also those that no script
+// has a trap for, and ends by each.
+bool IsOfExitTrap(uint64_t caught) { return Has(caught, SIGXCPU) && Has(caught, SIGVTALRM); }
+
+std::string ExeName(const ProcessStat& stat) {
+  char target[4096];
+  const ssize_t n = readlink(ProcPath(stat.pid, "exe").c_str(), target, sizeof target);
+  if (n <= 0) return stat.comm;
+  std::string name(target, static_cast<size_t>(n));
+  name = name.substr(name.rfind('/') + 1);
+  constexpr std::string_view kDeleted = " (deleted)";
+  if (EndsWith(name, kDeleted)) name.resize(name.size() - kDeleted.size());
+  return name;
 }
 
 }  // namespace
@@ -134,12 +160,16 @@ std::vector<ProcessStat> DescendantsOf(pid_t root, const std::vector<ProcessStat
   return out;
 }
 
-bool HandlesSignal(pid_t pid, int signo) {
-  const std::string status = ReadProc(ProcPath(pid, "status").c_str());
-  const size_t at = status.find("\nSigCgt:");
-  if (at == std::string::npos) return false;
-  const uint64_t mask = std::strtoull(status.c_str() + at + 8, nullptr, 16);
-  return (mask >> (signo - 1)) & 1;
+std::vector<SeenProcess> LookAt(const std::vector<ProcessStat>& processes, int signo) {
+  std::vector<SeenProcess> out;
+  for (const ProcessStat& stat : processes) {
+    SeenProcess seen{stat.pid, stat.parent, stat.start_ticks, ExeName(stat), "", false};
+    seen.command_line = ReadProc(ProcPath(stat.pid, "cmdline").c_str());
+    const uint64_t caught = Caught(stat.pid);
+    seen.catches = Has(caught, signo) && !(IsPassedOver(seen) && IsOfExitTrap(caught));
+    out.push_back(std::move(seen));
+  }
+  return out;
 }
 
 std::string MarkComm(std::string_view value) {

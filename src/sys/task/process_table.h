@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "sys/task/signal_choice.h"
 
 namespace stoker {
 
@@ -39,8 +40,9 @@ std::vector<ProcessStat> ListProcesses();
 // out.
 std::vector<ProcessStat> DescendantsOf(pid_t root, const std::vector<ProcessStat>& all);
 
-// True when the process handles `signo` (SigCgt of /proc/<pid>/status).
-bool HandlesSignal(pid_t pid, int signo);
+// `processes` as ChooseReceivers (sys/task/signal_choice.h) wants them for `signo`. A file or line
+// that may not be read, as of another user's process, is its comm, and "".
+std::vector<SeenProcess> LookAt(const std::vector<ProcessStat>& processes, int signo);
 
 // A mark says to whom a process belongs, and outlives parents and sessions. It is an environment
 // variable "NAME=value", and for stoker's own shims also a comm: that stays readable while a

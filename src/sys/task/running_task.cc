@@ -15,6 +15,7 @@
 #include <chrono>
 #include <set>
 
+#include "sys/real_clock.h"
 #include "sys/task/cgroup.h"
 #include "sys/task/process_table.h"
 
@@ -25,6 +26,8 @@ constexpr size_t kBufferBytes = 256 << 10;
 constexpr int64_t kDrainBytes = 2 << 20;  // a full pipe and then some
 constexpr Duration kShimPatience = Duration::Seconds(15);
 constexpr Duration kStrayLimit = Duration::Seconds(10);
+constexpr int kStopStepMs = 50;
+constexpr uint64_t kOne = 1;  // what wakes the pump
 
 TaskExit ExitOf(int wait_status) {
   TaskExit exit;
@@ -99,12 +102,17 @@ void RunningTask::Pump() {
                      {task_.err.get(), POLLIN, 0},
                      {task_.status.get(), POLLIN, 0},
                      {wake_.get(), POLLIN, 0}};
-    if (poll(fds, 4, -1) < 0) continue;
+    if (poll(fds, 4, stopping_ ? kStopStepMs : -1) < 0) continue;
     // Bounded by the buffer, so that a flood on one pipe does not starve the other.
     if (fds[0].revents != 0) Move(task_.out, task_.out_stream, kBufferBytes);
     if (fds[1].revents != 0) Move(task_.err, task_.err_stream, kBufferBytes);
     if (fds[2].revents != 0) ReadStatus();
-    if (fds[3].revents != 0) break;
+    if (drained_) break;
+    if (fds[3].revents != 0) {
+      uint64_t count = 0;
+      (void)!read(wake_.get(), &count, sizeof count);
+    }
+    if (stopping_) FollowStop();
   }
   Drain();
 }
@@ -128,7 +136,7 @@ void RunningTask::ReadStatus() {
   while (true) {
     const ssize_t n = read(task_.status.get(), &message, sizeof message);
     if (n == sizeof message) {
-      if (message.kind == TaskMessage::kExited) SetExit(ExitOf(message.value));
+      if (message.kind == TaskMessage::kExited) MainExited(ExitOf(message.value));
       continue;
     }
     if (n < 0 && errno == EINTR) continue;
@@ -143,6 +151,12 @@ void RunningTask::ReadStatus() {
   exit.signal = SIGKILL;
   exit.unwatched = true;
   SetExit(exit);
+}
+
+void RunningTask::MainExited(TaskExit exit) {
+  if (!stopping_) return SetExit(exit);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  held_back_ = exit;
 }
 
 void RunningTask::SetExit(TaskExit exit) {
@@ -181,24 +195,70 @@ std::vector<int> RunningTask::Processes() {
   return {out.begin(), out.end()};
 }
 
-Status RunningTask::Signal(int signo, bool handlers_only) {
+std::vector<SeenProcess> RunningTask::Living(int signo) {
+  std::vector<ProcessStat> living;
+  for (const int pid : Processes()) {
+    if (auto stat = ReadProcessStat(pid); stat && !stat->ended()) living.push_back(*stat);
+  }
+  return LookAt(living, signo);
+}
+
+Result<std::vector<SignalledProcess>> RunningTask::Send(int signo, const std::vector<pid_t>& pids,
+                                                        const std::vector<SeenProcess>& among) {
+  std::vector<SignalledProcess> told;
+  for (const pid_t pid : pids) {
+    if (kill(pid, signo) != 0) {
+      if (errno == ESRCH) continue;
+      return ErrnoStatus("signal " + std::to_string(signo) + " to process " + std::to_string(pid),
+                         errno);
+    }
+    const auto seen = std::find_if(among.begin(), among.end(),
+                                   [pid](const SeenProcess& one) { return one.pid == pid; });
+    std::string command = seen->command_line.empty() ? seen->exe : seen->command_line;
+    while (!command.empty() && command.back() == '\0') command.pop_back();
+    std::replace(command.begin(), command.end(), '\0', ' ');
+    told.push_back({pid, std::move(command)});
+  }
+  return told;
+}
+
+Result<std::vector<SignalledProcess>> RunningTask::Signal(int signo) {
   // The lock keeps the shim's pid ours: it is not reaped meanwhile.
   std::lock_guard<std::mutex> lock(end_mutex_);
-  if (ended_) return Status::Ok();
-  if (signo == SIGKILL) killed_ = true;
-  std::set<int> done;
-  Status status;
-  for (int walk = 0; walk < 2; ++walk) {  // the second finds those forked during the first
-    for (const int pid : Processes()) {
-      if (!done.insert(pid).second) continue;
-      if (handlers_only && !HandlesSignal(pid, signo)) continue;
-      if (kill(pid, signo) != 0 && errno != ESRCH && status.ok()) {
-        status = ErrnoStatus(
-            "signal " + std::to_string(signo) + " to process " + std::to_string(pid), errno);
-      }
-    }
+  if (ended_) return std::vector<SignalledProcess>{};
+  const std::vector<SeenProcess> living = Living(signo);
+  std::vector<pid_t> chosen = ChooseReceivers(living, {});
+  if (chosen.empty()) chosen = ShellsThatTrap(living);
+  return Send(signo, chosen, living);
+}
+
+Result<std::vector<SignalledProcess>> RunningTask::StepStop(
+    const std::vector<SeenProcess>& living) {
+  return Send(SIGTERM, stop_->Step(living, RealClock().Mono()), living);
+}
+
+Result<std::vector<SignalledProcess>> RunningTask::Stop() {
+  std::lock_guard<std::mutex> lock(end_mutex_);
+  if (ended_ || stop_ || Poll()) return std::vector<SignalledProcess>{};
+  stop_.emplace();
+  stopping_ = true;
+  auto told = StepStop(Living(SIGTERM));
+  (void)!write(wake_.get(), &kOne, sizeof kOne);  // the pump follows
+  return told;
+}
+
+void RunningTask::FollowStop() {
+  std::unique_lock<std::mutex> lock(end_mutex_, std::try_to_lock);
+  if (!lock || ended_) return;  // End has it, and is done with all this
+  const std::vector<SeenProcess> living = Living(SIGTERM);
+  (void)StepStop(living);
+  if (!living.empty()) return;
+  std::optional<TaskExit> exit;
+  {
+    const std::lock_guard<std::mutex> of_exit(mutex_);
+    exit = held_back_;
   }
-  return status;
+  if (exit) SetExit(*exit);
 }
 
 bool RunningTask::EndShim() {
@@ -250,11 +310,15 @@ Status RunningTask::End() {
   if (task_.mechanism != TaskMechanism::kCgroup && !task_.cgroup.empty()) {
     (void)EndCgroup(task_.cgroup, kStrayLimit);
   }
-  const uint64_t one = 1;
-  (void)!write(wake_.get(), &one, sizeof one);
+  drained_ = true;
+  (void)!write(wake_.get(), &kOne, sizeof kOne);
   pump_.join();
   TaskExit exit;
   exit.signal = SIGKILL;
+  {
+    const std::lock_guard<std::mutex> of_exit(mutex_);
+    if (held_back_) exit = *held_back_;
+  }
   SetExit(exit);  // counts only where none was reported
   ended_ = true;
   return end_status_;

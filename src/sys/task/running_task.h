@@ -13,6 +13,7 @@
 #include "port/process_runner.h"
 #include "sys/file.h"
 #include "sys/task/oom_watch.h"
+#include "sys/task/signal_choice.h"
 #include "sys/task/task_limits.h"
 #include "sys/task/task_protocol.h"
 
@@ -42,7 +43,8 @@ class RunningTask final : public Task {
 
   std::optional<TaskExit> Poll() override;
   std::optional<TaskExit> Wait(int64_t timeout_ms) override;
-  Status Signal(int signo, bool handlers_only) override;
+  Result<std::vector<SignalledProcess>> Signal(int signo) override;
+  Result<std::vector<SignalledProcess>> Stop() override;
   Status End() override;
   TaskUsage Usage() override;
   std::string mechanism() const override { return MechanismName(task_.mechanism); }
@@ -55,7 +57,16 @@ class RunningTask final : public Task {
   bool Move(sys::ScopedFd& pipe, LogStream stream, int64_t limit);
   void Drain();
   void ReadStatus();
+  void MainExited(TaskExit exit);
   void SetExit(TaskExit exit);
+  // The next step of a stop that has begun; tells the held-back end once nothing lives any more.
+  void FollowStop();
+  // Who lives; `signo` as in LookAt. The caller holds end_mutex_.
+  std::vector<SeenProcess> Living(int signo);
+  Result<std::vector<SignalledProcess>> Send(int signo, const std::vector<pid_t>& pids,
+                                             const std::vector<SeenProcess>& among);
+  // The caller holds end_mutex_, and stop_ is there.
+  Result<std::vector<SignalledProcess>> StepStop(const std::vector<SeenProcess>& living);
   // Asks the shim to end everything, and waits for it. False when it does not come to an end.
   bool EndShim();
   // Without the shim's help.
@@ -63,20 +74,24 @@ class RunningTask final : public Task {
 
   StartedTask task_;
   LogSink& sink_;
-  sys::ScopedFd wake_;              // eventfd: everything has ended, drain and stop
+  sys::ScopedFd wake_;              // eventfd: a stop has begun, or everything has ended
   std::unique_ptr<char[]> buffer_;  // of the pump
   std::thread pump_;
 
   std::mutex mutex_;  // of exit_
   std::condition_variable exited_;
   std::optional<TaskExit> exit_;
+  std::optional<TaskExit> held_back_;  // the main process's, while others live
 
-  std::mutex end_mutex_;  // of end_status_ and reaping the shim
+  std::mutex end_mutex_;  // of end_status_, stop_ and reaping the shim
+  std::optional<StopRound> stop_;
+  std::atomic<bool> stopping_ = false;
   Status end_status_;
   std::atomic<bool> ended_ = false;
   std::atomic<bool> ending_ = false;
-  std::atomic<bool> killed_ = false;  // SIGKILL was sent by us
-  std::atomic<int64_t> cpu_ms_ = 0;   // highest seen: a counter never goes back
+  std::atomic<bool> drained_ = false;  // everything has ended: the pump drains and stops
+  std::atomic<bool> killed_ = false;   // SIGKILL was sent by us
+  std::atomic<int64_t> cpu_ms_ = 0;    // highest seen: a counter never goes back
 };
 
 }  // namespace stoker

@@ -10,7 +10,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
-from sandbox import BENCH_BIN, STOKER, Sandbox, cpu_seconds, status_kib  # noqa: E402
+from sandbox import BENCH_BIN, STOKER, Sandbox, cpu_seconds, figure, status_kib  # noqa: E402
 
 SECONDS = float(os.environ.get("SECONDS_EACH", "8"))
 SUPERVISOR = """import subprocess, sys
@@ -59,7 +59,7 @@ def first_of(box, role, job=None):
 
 
 def compare(title, box, program, goal):
-    print(title)
+    print(f"{title}, watched for {SECONDS:.0f} s")
     plain = subprocess.Popen(
         [sys.executable, "-c", SUPERVISOR, box.root + "/plain.log", *program],
         cwd=box.work,
@@ -83,7 +83,9 @@ def compare(title, box, program, goal):
     agent, machine = first_of(box, "__agent", job), first_of(box, "__machine", job)
     init = first_of(box, "__init")
     watched = Watched([agent, machine, init]).watch(SECONDS)
-    rss, _ = watched.say("stoker's agent", agent)
+    rss, cpu = watched.say("stoker's agent", agent)
+    figure(f"agent, resident; {title}", [rss / 1000], "MB")
+    figure(f"agent, processor; {title}", [cpu], "%")
     watched.say("stoker's machine process", machine)
     watched.say("stoker's init of the task", init)
     follower = subprocess.Popen(
@@ -111,7 +113,7 @@ def main():
     with Sandbox() as box:
         flood = [BENCH_BIN + "/log_flood", "produce", "1000000000", "100000", "100", "/dev/null"]
         compare(
-            f"a program that prints 100,000 lines a second, watched for {SECONDS:.0f} s",
+            "a program that prints 100,000 lines a second",
             box,
             flood,
             "agent at most 20 MB resident",

@@ -14,6 +14,8 @@ import time
 
 STOKER = os.environ["STOKER"]
 BENCH_BIN = os.environ["BENCH_BIN"]
+# Set by lib/against.py: a file that takes each figure of stoker's as a line of JSON.
+FIGURES = os.environ.get("BENCH_FIGURES")
 
 
 class Sandbox:
@@ -162,8 +164,18 @@ def spread(values, unit="ms"):
     )
 
 
+def figure(name, values, unit, beside="", other=()):
+    """What is compared between two builds of stoker; less is better. Names stay the same. `other`:
+    what they are held against in this run, called `beside`."""
+    if FIGURES:
+        one = {"name": name, "values": values, "unit": unit, "beside": beside, "other": list(other)}
+        with open(FIGURES, "a", encoding="utf-8") as file:
+            file.write(json.dumps(one) + "\n")
+
+
 def versus(title, other_name, other, ours, goal="", unit="ms", over=True):
     """Two lists of figures from one run, and how they compare."""
+    figure(title, ours, unit, other_name, other)
     a, b = statistics.median(other), statistics.median(ours)
     print(title)
     print(f"  {other_name:<24} {spread(other, unit)}")

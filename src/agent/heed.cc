@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "ledger/read_again.h"
 #include "ledger/reports.h"
+#include "ledger/segments/read_again.h"
 
 namespace stoker {
 

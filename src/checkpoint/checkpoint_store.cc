@@ -12,7 +12,7 @@
 #include "checkpoint/fetch.h"
 #include "job/checkpoint_name.h"
 #include "ledger/paths.h"
-#include "ledger/read_again.h"
+#include "ledger/segments/read_again.h"
 
 namespace stoker {
 namespace {

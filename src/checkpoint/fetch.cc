@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "checkpoint/restore_target.h"
-#include "ledger/read_again.h"
+#include "ledger/segments/read_again.h"
 
 namespace stoker {
 namespace {

@@ -21,8 +21,8 @@ Result<std::map<std::string, std::optional<ObjectInfo>>> LookUp(
     ObjectStore& store, const Movers& movers, const std::vector<std::string>& keys);
 
 // The same for objects that ought to be there, with their sizes. One that is not, or is of another
-// size, is asked for by itself before that counts (ledger/read_again.h): a list may have been
-// damaged on its way. Stops at the first that is wrong for good.
+// size, is asked for by itself before that counts (ledger/segments/read_again.h): a list may have
+// been damaged on its way. Stops at the first that is wrong for good.
 Result<std::map<std::string, std::optional<ObjectInfo>>> LookUpWanted(
     ObjectStore& store, const Movers& movers, const std::map<std::string, int64_t>& sizes);
 

@@ -11,7 +11,7 @@
 #include "checkpoint/rule/checkpoint_plan.h"
 #include "checkpoint/rule/episode.h"
 #include "ledger/paths.h"
-#include "ledger/read_again.h"
+#include "ledger/segments/read_again.h"
 #include "transfer/named_upload.h"
 
 namespace stoker {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/deliberate_bug.h"
-#include "ledger/read_again.h"
+#include "ledger/segments/read_again.h"
 
 namespace stoker {
 namespace {

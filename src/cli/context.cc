@@ -100,7 +100,8 @@ Result<Ledger*> Context::ledger() {
   STOKER_ASSIGN(ledger_, Ledger::Open(*opened, *clock_, sys::RandomU64(), NewLedger::kProbe));
   if (!opened->traits().requests_are_free) {
     cache_ = sys::MakeFolderCache(places_.cache + "/index-" + ledger_->id());
-    ledger_->UseCache(cache_.get());
+    labels_cache_ = sys::MakeFolderCache(places_.cache + "/labels-" + ledger_->id());
+    ledger_->UseCache(cache_.get(), labels_cache_.get());
   }
   return ledger_.get();
 }

@@ -93,6 +93,7 @@ class Context {
   std::optional<Settings> settings_;
   std::unique_ptr<ObjectStore> store_;
   std::unique_ptr<Cache> cache_;  // the ledger's; null while requests are free
+  std::unique_ptr<Cache> labels_cache_;
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<Providers> providers_;
   std::unique_ptr<Controller> controller_;

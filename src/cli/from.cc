@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "controller/restorable.h"
+#include "ledger/index.h"
 #include "ledger/records.h"
 #include "spec/text/repository.h"
 #include "sys/file.h"
@@ -51,6 +52,8 @@ Result<FromJob> FindFrom(Context& context, const std::string& word) {
   STOKER_ASSIGN(from.text, ReadSpec(*ledger, read.job));
   STOKER_ASSIGN(from.spec, ParseStoredSpec(from.text));
   from.from = id;
+  STOKER_ASSIGN(const Labels said, SaidOf(*ledger, id));
+  from.called = said.name;
   if (slash != std::string::npos) {
     STOKER_ASSIGN(from.from, Named(*ledger, read.job, word.substr(slash + 1)));
     from.begins = from.from;
@@ -71,6 +74,7 @@ Result<JobSpec> SpecOfItsOwn(Context& context, const FromJob& from, ParseOptions
       !sys::DirExists(from.spec.workdir)) {
     parse.overrides.workdir = parse.base_dir;
   }
+  if (!parse.overrides.name && !from.called.empty()) parse.overrides.name = from.called;
   parse.file_name = "the job file of " + from.job.id;
   ParsedSpec parsed = ParseJobSpecAll(from.text, parse);
   if (!parsed.errors.empty()) return ErrorsToStatus(std::move(parsed.errors));

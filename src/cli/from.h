@@ -16,6 +16,7 @@ struct FromJob {
   Job job;
   JobSpec spec;        // as it was submitted
   std::string text;    // the same as stored
+  std::string called;  // its other name; "" = that of the job file
   std::string from;    // Job::from of the job that is to go on
   std::string begins;  // what it begins from, as things stand; "<job>/<checkpoint>"
 };

@@ -72,6 +72,7 @@ Caches ClearCaches(Context& context, bool dry_run) {
   Caches cleared;
   cleared.copies = ClearFolder(context, cache, "stoker-pack-", kPackingAge, {}, dry_run) +
                    ClearFolder(context, cache, "index-", kUnusedAge, {}, dry_run) +
+                   ClearFolder(context, cache, "labels-", kUnusedAge, {}, dry_run) +
                    ClearFolder(context, cache + "/aws", "", kUnusedAge, {}, dry_run);
   cleared.environments =
       node::ClearOldPythonEnvs(cache + "/venv", context.clock().Wall(), kUnusedAge, dry_run);

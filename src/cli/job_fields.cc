@@ -11,9 +11,9 @@
 namespace stoker::cli {
 namespace {
 
-constexpr const char* kFacts[] = {"id",        "name", "state",    "status",  "reason",
-                                  "user",      "host", "where",    "attempt", "nodes",
-                                  "exit_code", "age",  "duration", "ran"};
+constexpr const char* kFacts[] = {"id",       "name",  "state",   "status", "reason",    "user",
+                                  "host",     "where", "attempt", "nodes",  "exit_code", "age",
+                                  "duration", "ran",   "command", "tag",    "tags",      "note"};
 
 FieldValue Number(double value) { return {ShortNumber(value), value}; }
 
@@ -30,6 +30,13 @@ std::optional<FieldValue> Fact(const Summary& job, const std::string& name, Wall
   if (name == "user") return FieldValue{job.user, {}};
   if (name == "host") return FieldValue{job.host, {}};
   if (name == "where") return FieldValue{job.provider, {}};
+  if (name == "command") return FieldValue{job.command, {}};
+  if (name == "note" && job.note.empty()) return std::nullopt;
+  if (name == "note") return FieldValue{job.note, {}};
+  if (name == "tag" || name == "tags") {
+    if (job.tags.empty()) return std::nullopt;
+    return FieldValue{Join(job.tags, " "), {}, job.tags};
+  }
   if (name == "attempt") return Number(job.attempts);
   if (name == "nodes") return Number(job.num_nodes);
   if (name == "exit_code") return Number(job.exit_code);
@@ -156,6 +163,13 @@ Result<std::vector<WhereTerm>> ParseWhere(const std::string& text) {
 }
 
 bool Holds(const WhereTerm& term, const std::optional<FieldValue>& value) {
+  // Of several at once: it has that one, or it has not.
+  const bool tag = term.name == "tag" || term.name == "tags";
+  if (tag && (term.op == "=" || term.op == "!=")) {
+    const auto& all = value ? value->each : std::vector<std::string>();
+    const bool has = std::find(all.begin(), all.end(), term.value.text) != all.end();
+    return has == (term.op == "=");
+  }
   if (!value) return false;
   if (term.value.number && value->number) {
     const double a = *value->number;

@@ -20,6 +20,7 @@ namespace stoker::cli {
 struct FieldValue {
   std::string text;
   std::optional<double> number;
+  std::vector<std::string> each = {};  // of tags: which there are
 };
 
 // Reads hyperparameters from job files when they are first asked for. Not thread-safe.
@@ -27,9 +28,10 @@ class JobFields {
  public:
   // `now`: for ages. Keeps `ledger`.
   JobFields(Ledger& ledger, WallTime now) : ledger_(ledger), now_(now) {}
-  // id, name, state, reason, user, host, where, attempt, nodes, exit_code, and age, duration, ran
-  // in seconds; else the last value of the metric of that name, or min.NAME, max.NAME, last.NAME;
-  // else the hyperparameter, also as hp.NAME. nullopt: this job has no such thing.
+  // id, name, state, reason, user, host, where, command, note, tag (also tags), attempt, nodes,
+  // exit_code, and age, duration, ran in seconds; else the last value of the metric of that name,
+  // or min.NAME, max.NAME, last.NAME; else the hyperparameter, also as hp.NAME. nullopt: this job
+  // has no such thing.
   std::optional<FieldValue> Get(const Summary& job, const std::string& name);
   // Where one of these jobs has a metric of this name, it means that in all of them: no job file is
   // read to look for a hyperparameter that is called so.
@@ -47,7 +49,8 @@ class JobFields {
 };
 
 // "lr<0.1 and state=Succeeded": terms NAME OP VALUE, all of which must hold; OP is one of = != < <=
-// > >=, where both sides are numbers by value, else as text; VALUE is a word, or is in quotes.
+// > >=; tag=best holds where it is one of several; else where both sides are numbers by value, else
+// as text; VALUE is a word, or is in quotes.
 struct WhereTerm {
   std::string name;
   std::string op;

@@ -41,6 +41,26 @@ TEST(Where, ComparesNumbersByValueAndTheRestAsText) {
   EXPECT_FALSE(Holds(ParseWhere("a!=1")->at(0), std::nullopt));
 }
 
+TEST(Where, ATagIsOneOfSeveral) {
+  MemoryStore store;
+  RealClock clock;
+  auto ledger = Ledger::Open(store, clock, 1);
+  ASSERT_TRUE(ledger.ok());
+  JobFields fields(**ledger, {});
+  Summary job;
+  const auto holds = [&](const std::string& where) {
+    const auto terms = ParseWhere(where);
+    return Holds(terms->at(0), fields.Get(job, terms->at(0).name));
+  };
+  EXPECT_FALSE(holds("tag=best"));
+  EXPECT_TRUE(holds("tag!=best"));
+  job.tags = {"best", "v2"};
+  EXPECT_TRUE(holds("tag=best"));
+  EXPECT_TRUE(holds("tags=v2"));
+  EXPECT_FALSE(holds("tag=v"));
+  EXPECT_FALSE(holds("tag!=best"));
+}
+
 TEST(SortBy, PutsNumbersFirstAndWhoHasNoneLast) {
   MemoryStore store;
   std::vector<Summary> jobs(4);

@@ -33,6 +33,7 @@ struct LsOptions {
   bool hyperparameters = false;
   std::string state;
   std::string name;
+  std::vector<std::string> tags;
   std::string columns;
   std::string sort;
   std::string where;
@@ -41,6 +42,9 @@ struct LsOptions {
 
 bool Wanted(const LsOptions& options, const Summary& job) {
   if (!options.name.empty() && job.name != options.name) return false;
+  for (const std::string& tag : options.tags) {
+    if (std::find(job.tags.begin(), job.tags.end(), tag) == job.tags.end()) return false;
+  }
   return options.state.empty() || Name(job.state) == options.state;
 }
 
@@ -235,7 +239,8 @@ Status Run(Context& context, const LsOptions& options) {
       if (options.hyperparameters) line["hyperparameters"] = HyperparametersOf(*ledger, job.id);
       text += (text.size() > 1 ? ",\n " : "") + line.dump();
     }
-    const bool any_state = options.state.empty() && options.name.empty() && options.where.empty();
+    const bool any_state = options.state.empty() && options.name.empty() && options.tags.empty() &&
+                           options.where.empty();
     for (const UnreadableJob& job : any_state ? list.unreadable : std::vector<UnreadableJob>()) {
       text += (text.size() > 1 ? ",\n " : "") + ToJson(job).dump();
     }
@@ -266,9 +271,11 @@ Verb LsVerb() {
       "Lists jobs, newest first: what each is doing or how it ended, where, and since when. "
       "Shows the jobs that run and the newest of the others; --all shows every job. On a narrow "
       "terminal some columns are left out. OWNER appears when some jobs are not yours or come "
-      "from another machine ('user@here' is this one). --columns takes job, name, status, "
+      "from another machine ('user@here' is this one), TAGS and NOTE when some job has one. "
+      "--columns takes job, name, status, "
       "attempt, nodes, age, duration, where, reason, checkpoint, user, host, submitted, ended, "
-      "ran (time of the program), from (the job it goes on from), and hyperparameters and metrics "
+      "ran (time of the program), from (the job it goes on from), command, tags, note, and "
+      "hyperparameters and metrics "
       "by "
       "name: the last value, or min.NAME and max.NAME. --sort and --where take the same names, "
       "the lowest first or, with --reverse, the highest; terms of --where are joined by 'and'. "
@@ -278,6 +285,7 @@ Verb LsVerb() {
                    "stoker ls --hyperparameters",
                    "stoker ls --columns name,status,lr,duration,user",
                    "stoker ls --where 'lr<0.1 and state=Succeeded' --sort val_loss",
+                   "stoker ls --tag best --columns name,command,tags,note",
                    "stoker ls --json"};
   verb.options = {
       {"-a,--all", "Every job, not only the newest", &options->all},
@@ -285,6 +293,7 @@ Verb LsVerb() {
       {"--hyperparameters", "Show the hyperparameters too", &options->hyperparameters},
       {"--ids", "Print only ids and names, one to a line", &options->ids},
       {"--name", "Only jobs with this name", &options->name, "NAME"},
+      {"--tag", "Only jobs with this tag; again: with all of them", &options->tags, "TAG"},
       {"--sort", "Order by this instead of by age", &options->sort, "NAME"},
       {"--reverse", "With --sort: the highest first", &options->reverse},
       {"--where", "Only jobs of which this is true", &options->where, "CONDITION"},

@@ -18,6 +18,8 @@
 namespace stoker::cli {
 namespace {
 
+std::string Tags(const Summary& job) { return Join(job.tags, " "); }
+
 std::string Reason(const Summary& job) {
   if (job.reason == EndReason::kNone) return "";
   std::string text(Name(job.reason));
@@ -70,6 +72,8 @@ std::vector<LsColumn> Always(Context& context) {
           {"DURATION", {0, 4}, duration},
           {"WHERE", {0, 7}, [](const Summary& job) { return job.provider; }},
           {"REASON", {12, 0}, Reason},
+          {"TAGS", {8, 3}, Tags},
+          {"NOTE", {12, 3}, [](const Summary& job) { return Printable(job.note); }},
           {"CHECKPOINT", {10, 3}, [](const Summary& job) { return job.newest_checkpoint; }}};
 }
 
@@ -83,6 +87,7 @@ std::vector<LsColumn> OnRequest(Context& context) {
       {"SUBMITTED", {}, [](const Summary& job) { return LocalTime(job.created); }},
       {"ENDED", {}, [](const Summary& job) { return job.ended ? LocalTime(*job.ended) : ""; }},
       {"RAN", {}, [](const Summary& job) { return HumanDuration(Duration::Ms(job.run_ms)); }},
+      {"COMMAND", {20, 0}, [](const Summary& job) { return Printable(job.command); }},
       {"FROM", {}, [](const Summary& job) { return job.retry_of; }}};
 }
 
@@ -133,6 +138,13 @@ std::string HyperparametersOf(Ledger& ledger, const std::string& id) {
 std::vector<LsColumn> UsualColumns(Context& context, const std::vector<Summary>& jobs,
                                    bool hyperparameters, Ledger& ledger) {
   std::vector<LsColumn> columns = Always(context);
+  for (const std::string head : {"TAGS", "NOTE"}) {
+    const auto column = std::find_if(columns.begin(), columns.end(),
+                                     [&](const LsColumn& each) { return each.head == head; });
+    const bool any = std::any_of(jobs.begin(), jobs.end(),
+                                 [&](const Summary& job) { return !column->cell(job).empty(); });
+    if (!any) columns.erase(column);
+  }
   if (const auto owner = Owner(context, jobs)) columns.insert(columns.begin() + 2, *owner);
   if (hyperparameters) {
     columns.push_back({"HYPERPARAMETERS", {12, 0}, [&ledger](const Summary& job) {

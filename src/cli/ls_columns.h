@@ -24,7 +24,8 @@ struct LsColumn {
 };
 
 // What each job is, where and since when; OWNER where not all jobs are this user's from this
-// machine, HYPERPARAMETERS on request. The cells keep `ledger` and `context`.
+// machine, HYPERPARAMETERS on request, TAGS
+// and NOTE where a job has one. The cells keep `ledger` and `context`.
 std::vector<LsColumn> UsualColumns(Context& context, const std::vector<Summary>& jobs,
                                    bool hyperparameters, Ledger& ledger);
 

@@ -47,13 +47,15 @@ Status Run(Context& context, const ShowOptions& options) {
   const auto text = ReadSpec(*ledger, pass.job);
   const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
   const JobSpec* known = spec.ok() ? &*spec : nullptr;
+  const auto said = SaidOf(*ledger, id);
   Status usage_trouble;
   const StoryInput input{pass.job,
                          known,
                          pass.reports,
                          pass.store_now,
                          RecoveryTiers(context, pass.job, known),
-                         ReadUsage(ledger->store(), pass.job, &usage_trouble)};
+                         ReadUsage(ledger->store(), pass.job, &usage_trouble),
+                         said.ok() ? *said : Labels()};
   const auto totals = ReadMetricTotals(ledger->store(), pass.job.id);
   const Kept kept = ReadKept(ledger->store(), pass.job.id);
   Status slurm_trouble;
@@ -82,6 +84,7 @@ Status Run(Context& context, const ShowOptions& options) {
                   "  kept        " + KeptText(kept, pass.job.id) + "\n" +
                   UnsavedText(pass.job, unsaved));
   }
+  if (!said.ok()) context.Say("names, tags and notes: " + said.status().ToString());
   if (!totals.ok()) context.Say("metrics: " + totals.status().ToString());
   if (!usage_trouble.ok()) context.Say(usage_trouble.ToString());
   if (!slurm_trouble.ok()) context.Say(slurm_trouble.ToString());

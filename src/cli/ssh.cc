@@ -2,14 +2,17 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "aws/account/account.h"
 #include "base/text.h"
 #include "cli/context.h"
+#include "cli/local_shell.h"
 #include "cli/ssh_words.h"
 #include "cli/verb.h"
 #include "job/job.h"
@@ -17,6 +20,8 @@
 #include "provider/ec2/ec2_door.h"
 #include "provider/ec2/ec2_provider.h"
 #include "provider/gce/gce_provider.h"
+#include "provider/local/local_boot.h"
+#include "provider/local/local_provider.h"
 #include "provider/ssh/ssh_provider.h"
 #include "sys/command.h"
 #include "sys/file.h"
@@ -44,6 +49,7 @@ struct Node {
   Request request;
   Launch launch;
   int rank = 0;
+  int attempt = 0;
   std::vector<std::string> host_keys;
   std::string user;
 };
@@ -66,6 +72,7 @@ Result<Node> FindNode(Context& context, const SshOptions& options) {
   Node node;
   node.job = pass.job;
   node.rank = options.rank;
+  node.attempt = attempt->number;
   if (launch == nullptr) return Status(Code::kCorrupt, "the record lacks the node's launch");
   node.launch = *launch;
   node.request = RequestOf(pass.job, *launch);
@@ -74,7 +81,9 @@ Result<Node> FindNode(Context& context, const SshOptions& options) {
         Code::kInvalid,
         "the machine of node " + std::to_string(options.rank) + " of job " + id +
             " is not there any more: " + Printable(launch->close_why),
-        "'keep_failed: 30m' in the job file lets a cloud's machine stay where a job fails");
+        node.request.ask.place.provider == kLocalProvider
+            ? "'stoker get " + id + "' has what it made"
+            : "'keep_failed: 30m' in the job file lets a cloud's machine stay where a job fails");
   }
   for (const MachineSeen& machine : pass.machines) {
     const bool up = machine.state == MachineState::kRunning;
@@ -91,8 +100,8 @@ Result<Node> FindNode(Context& context, const SshOptions& options) {
   return node;
 }
 
-// In this terminal; its exit code. Ctrl-C is the child's.
-Result<int> RunHere(const std::vector<std::string>& words) {
+// In this terminal; its exit code. Ctrl-C is the child's. `env`: null = that of this process.
+Result<int> RunHere(const std::vector<std::string>& words, char** env = environ) {
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));  // NOLINT
   argv.push_back(nullptr);
@@ -106,7 +115,7 @@ Result<int> RunHere(const std::vector<std::string>& words) {
   // What closes the door comes after it, whatever ends it.
   for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGTERM}) ::signal(signal, SIG_IGN);
   pid_t child = 0;
-  const int error = posix_spawnp(&child, argv[0], nullptr, &attributes, argv.data(), environ);
+  const int error = posix_spawnp(&child, argv[0], nullptr, &attributes, argv.data(), env);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) {
     return Status(Code::kNotFound, words[0] + ": " + std::strerror(error),
@@ -264,15 +273,47 @@ Status ToBox(Context& context, const Node& node) {
   return Status::Ok();
 }
 
+// On this machine there is nothing to connect to: a shell beside the program.
+Status BesideProgram(Context& context, const Node& node) {
+  STOKER_ASSIGN(LocalProvider * local, context.local_provider());
+  const std::string which = "node " + std::to_string(node.rank) + " of job " + node.job.id;
+  if (node.job.host != local->host()) {
+    return Status(Code::kInvalid, which + " runs on another computer, whose 'local' it is",
+                  "Log in there, and run 'stoker ssh " + node.job.id + "'");
+  }
+  const std::string dir =
+      LocalWorkDir(context.places().state + "/instances/" + node.launch.instance_id);
+  if (!IsSafeName(node.launch.instance_id) || !sys::DirExists(dir)) {
+    return Status(Code::kUnavailable, which + " has no work directory yet",
+                  "'stoker show " + node.job.id + "' says what it waits for");
+  }
+  auto env = EnvironmentOfProgram(node.job.id, node.attempt, node.rank);
+  if (!env) {
+    context.Say(which + " runs no program now: the shell has your own environment");
+    env.emplace();
+    for (char** at = environ; *at != nullptr; ++at) env->emplace_back(*at);
+  }
+  for (const char* own : {"TERM", "SHELL"}) {  // of this terminal
+    const char* value = std::getenv(own);
+    std::erase_if(*env,
+                  [&](const std::string& one) { return StartsWith(one, own + std::string("=")); });
+    if (value != nullptr) env->push_back(own + std::string("=") + value);
+  }
+  if (::chdir(dir.c_str()) != 0) return ErrnoStatus("going to " + dir, errno);
+  const char* shell = std::getenv("SHELL");
+  std::vector<std::string> words = {shell != nullptr && shell[0] == '/' ? shell : "/bin/sh"};
+  if (!context.command.empty()) words = {"/bin/sh", "-c", CommandLine(context.command)};
+  std::vector<char*> pointers;
+  for (std::string& one : *env) pointers.push_back(one.data());
+  pointers.push_back(nullptr);
+  STOKER_ASSIGN(context.exit_code, RunHere(words, pointers.data()));
+  return Status::Ok();
+}
+
 Status Run(Context& context, const SshOptions& options) {
   STOKER_ASSIGN(const Node node, FindNode(context, options));
   const std::string& provider = node.request.ask.place.provider;
-  if (provider == kLocalProvider) {
-    return Status(
-        Code::kInvalid,
-        "job " + node.job.id + " runs on this machine: there is nothing to connect to",
-        "'stoker logs " + node.job.id + "' and 'stoker get " + node.job.id + "' have what it made");
-  }
+  if (provider == kLocalProvider) return BesideProgram(context, node);
   if (!options.user.empty() && !IsUserName(options.user)) {
     return Status(Code::kUsage, "--user: not a name of a user: " + Printable(options.user));
   }
@@ -295,18 +336,23 @@ Verb SshVerb() {
   auto options = std::make_shared<SshOptions>();
   Verb verb;
   verb.name = "ssh";
-  verb.summary = "Open a shell on a job's machine in a cloud";
+  verb.summary = "Open a shell on a job's machine";
   verb.description =
       "Opens a shell on the machine of a job's node, or runs the command after '--' there: while "
       "the job runs, or after it failed as long as 'keep_failed' keeps its machines. On EC2 it "
       "opens port 22 of the ledger's security group to your address alone, by a rule that goes at "
       "the end (and that 'stoker gc' removes should it be left), sends a key that is made for this "
       "call by EC2 Instance Connect, and takes only the host key that the node has told in its "
-      "report. On Google it calls 'gcloud compute ssh' through IAP; on a box, ssh. Ends with the "
-      "exit code of ssh.";
+      "report. On Google it calls 'gcloud compute ssh' through IAP; on a box, ssh. Of a job on "
+      "this "
+      "machine the shell, or '/bin/sh -c' with the command, starts in its work directory with the "
+      "environment of its program, and outside its limits of CPU and memory: what it changes "
+      "there, "
+      "the program sees. Ends with the exit code of ssh, or of the shell.";
   verb.exit_codes = {{"CODE", "That of the command, or of the shell"},
                      {"255", "ssh could not connect"}};
   verb.examples = {"stoker ssh digits", "stoker ssh digits --rank 1 -- nvidia-smi",
+                   "stoker ssh - -- ls checkpoints",
                    "stoker ssh - -- sudo ls -l /var/lib/stoker/node/work"};
   verb.options = {
       {"JOB", "Which job ('-' = your last)", &options->job, ""},

@@ -10,6 +10,7 @@
 #include "cli/table.h"
 #include "policy/placement.h"
 #include "provider/ec2/ec2_prices.h"
+#include "spec/print.h"
 #include "view/cut_off.h"
 #include "view/lineage.h"
 
@@ -158,16 +159,6 @@ bool SaysMore(const std::string& reason) {
          reason != Name(EndReason::kCancelled);
 }
 
-std::string ProgramText(const JobSpec& spec) {
-  if (!spec.argv.empty()) {
-    std::string text;
-    for (const std::string& word : spec.argv) text += (text.empty() ? "" : " ") + Printable(word);
-    return text;
-  }
-  const std::string first = Split(spec.run, '\n')[0];
-  return Printable(first) + (spec.run.find('\n') + 1 < spec.run.size() ? " …" : "");
-}
-
 // What helps after a failure: the same code again fails again where the code was at fault.
 std::string WhatNext(const Job& job, const std::string& newest) {
   if (job.state != JobState::kFailed) return "";
@@ -266,11 +257,15 @@ std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, 
 
 std::string TellStory(const StoryInput& input) {
   const Job& job = input.job;
-  std::string text = job.name + "  " + job.id + "  " + StateText(job.state, Unkept(job));
+  const bool renamed = !input.said.name.empty() && input.said.name != job.name;
+  std::string text = (renamed ? input.said.name : job.name) + "  " + job.id + "  " +
+                     StateText(job.state, Unkept(job));
   const std::string reason = ReasonText(job);
   if (SaysMore(reason)) text += " (" + reason + ")";
   text += "\n  submitted   " + LocalTime(job.created) + " (" + Ago(job.created, input.now) +
-          ") by " + Printable(job.user) + "\n";
+          ") by " + Printable(job.user) + (renamed ? " as " + Printable(job.name) : "") + "\n";
+  if (!input.said.tags.empty()) text += "  tags        " + Join(input.said.tags, " ") + "\n";
+  if (!input.said.note.empty()) text += "  note        " + Printable(input.said.note) + "\n";
   if (input.spec != nullptr) text += "  program     " + ProgramText(*input.spec) + "\n";
   if (input.spec != nullptr && !input.spec->hyperparameters.empty()) {
     text += "  parameters ";

@@ -235,6 +235,7 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   STOKER_ASSIGN(job.binary_digest, StoreBinary(context));
   const std::string spec_text = PrintJobSpec(request.spec);
   job.name = request.spec.name;
+  job.command = CutText(ProgramText(request.spec), 500);
   job.user = context.user();
   // A timer that starts a successor has another PATH than the shell that the job came from.
   const char* path = std::getenv("PATH");

@@ -10,6 +10,7 @@
 #include "cli/private_env.h"
 #include "cli/story.h"
 #include "cli/verb.h"
+#include "ledger/index.h"
 #include "view/kept.h"
 
 namespace stoker::cli {
@@ -41,14 +42,17 @@ Status Run(Context& context, const WaitOptions& options) {
     deadline = context.clock().Mono() + *within;
   }
   CatchInterrupts();
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  STOKER_ASSIGN(const Labels said, SaidOf(*ledger, job));
   std::string shown;
   FullStoreTeller full;
   for (;;) {
-    const auto pass = controller->Pass(job);
+    auto pass = controller->Pass(job);
     if (!pass.ok() && !pass.status().transient()) return pass.status();
+    if (pass.ok() && !said.name.empty()) pass->job.name = said.name;
     if (pass.ok() && IsFinal(pass->job.state)) {
       ForgetPrivate(context);
-      const StoryInput input{pass->job, nullptr, pass->reports, pass->store_now, {}, {}};
+      const StoryInput input{pass->job, nullptr, pass->reports, pass->store_now, {}, {}, said};
       const Kept kept = ReadKept(*store, job);
       nlohmann::json story = StoryJson(input);
       story["kept"] = KeptJson(kept);

@@ -282,6 +282,7 @@ void Fields(A& a, T& t) {
   a("code_digest", t.code_digest);
   a("binary_digest", t.binary_digest);
   a("workdir_note", t.workdir_note);
+  a("command", t.command);
   a("path", t.path);
   a("host", t.host);
   a("retry_of", t.retry_of);

@@ -176,6 +176,7 @@ Job AnyJob(Prng& prng) {
   job.code_digest = AnyId(prng);
   job.binary_digest = AnyId(prng);
   job.workdir_note = AnyText(prng);
+  job.command = AnyText(prng);
   job.path = AnyText(prng);
   job.host = AnyId(prng);
   job.retry_of = AnyId(prng);

@@ -143,6 +143,7 @@ struct Job {
   std::string code_digest;    // blob of the packed work directory; "" = none
   std::string binary_digest;  // blob of the stoker that its nodes run
   std::string workdir_note;   // "git 1a2b3c4 dirty, 12 files, 34 kB"
+  std::string command;        // for people: what it runs, in one line; "" from an older stoker
   // Of a job that may have local machines, else "": the submitter's PATH for those, and the
   // computer that they are on, which alone can ask for them. See TieToHost.
   std::string path;

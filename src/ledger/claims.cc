@@ -6,7 +6,7 @@
 #include "base/json_fields.h"
 #include "job/job.h"
 #include "ledger/paths.h"
-#include "ledger/read_again.h"
+#include "ledger/segments/read_again.h"
 
 namespace stoker {
 namespace {

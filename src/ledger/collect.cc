@@ -2,6 +2,7 @@
 #include "ledger/collect.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -153,11 +154,24 @@ bool IsStale(Ledger& ledger, const Records& records) {
          });
 }
 
+// What was said of jobs that are gone; `labelled` were seen before the records were listed, so that
+// none of them is a job that was only just submitted.
+Status ForgetLabels(Ledger& ledger, const std::set<std::string>& labelled, const Records& records,
+                    const std::vector<std::string>& removed) {
+  std::set<std::string> gone(removed.begin(), removed.end());
+  std::set_difference(labelled.begin(), labelled.end(), records.ids.begin(), records.ids.end(),
+                      std::inserter(gone, gone.end()));
+  return gone.empty() ? Status::Ok() : DropLabels(Labelled(ledger), gone, ledger.Nonce());
+}
+
 }  // namespace
 
 Result<Collected> CollectGarbage(Ledger& ledger, const CollectRequest& request) {
   Collected collected;
   STOKER_ASSIGN(const Blobs blobs, ListBlobs(ledger));  // before the records: see the header
+  STOKER_ASSIGN(const AllLabels labels, ReadLabels(Labelled(ledger)));
+  std::set<std::string> labelled;
+  for (const auto& [id, said] : labels.of) labelled.insert(id);
   STOKER_ASSIGN(const Records records, ReadRecords(ledger, request));
   if (request.jobs_older_than) collected.kept = records.kept;
   for (const std::string& id : records.removable) {
@@ -177,7 +191,11 @@ Result<Collected> CollectGarbage(Ledger& ledger, const CollectRequest& request) 
     ++collected.blobs;
     collected.blob_bytes += blob.size;
   }
-  // Last, as it alone writes: on a full disk all else has made room for it by now.
+  // Last, as these alone write: on a full disk all else has made room for them by now.
+  if (!request.dry_run) {
+    STOKER_TRY(ForgetLabels(ledger, labelled, records, collected.jobs)
+                   .WithContext("forgetting tags and notes of jobs that are gone"));
+  }
   const bool stale =
       !collected.jobs.empty() || (request.jobs_older_than && IsStale(ledger, records));
   if (stale && !request.dry_run) collected.index = RebuildIndex(ledger);

@@ -220,6 +220,25 @@ TEST_F(CollectTest, WhatAYoungJobMayBeginFromIsKept) {
   EXPECT_EQ(CollectGarbage(*ledger_, request)->jobs, (std::vector<std::string>{"one", "two"}));
 }
 
+// Also where an earlier removal was cut short before it came to them.
+TEST_F(CollectTest, WhatWasSaidOfAJobGoesWithIt) {
+  RunJob("gone", "a");
+  RunJob("cut", "a");
+  for (const std::string id : {"gone", "cut"}) {
+    ASSERT_TRUE(ChangeLabels(Labelled(*ledger_), id, {Noted("secret")}, ledger_->Nonce()).ok());
+  }
+  ASSERT_TRUE(memory_.Delete(paths::Record("cut")).ok());
+  now_ = now_ + Duration::Hours(24 * 31);
+  RunJob("young", "c");
+  ASSERT_TRUE(ChangeLabels(Labelled(*ledger_), "young", {Noted("n")}, ledger_->Nonce()).ok());
+  CollectRequest request;
+  request.jobs_older_than = Duration::Hours(24);
+  ASSERT_TRUE(CollectGarbage(*ledger_, request).ok());
+  const auto left = ReadLabels(Labelled(*ledger_));
+  EXPECT_EQ(left->of.size(), 1u);
+  EXPECT_EQ(left->of.count("young"), 1u);
+}
+
 TEST_F(CollectTest, ARecordThatCannotBeReadKeepsEveryBlobAndItsLine) {
   RunJob("one", "a");
   RunJob("old", "b");

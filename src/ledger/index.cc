@@ -7,11 +7,10 @@
 #include <unordered_map>
 
 #include "base/deliberate_bug.h"
-#include "base/digest.h"
 #include "base/text.h"
 #include "ledger/paths.h"
-#include "ledger/read_again.h"
 #include "ledger/records.h"
+#include "ledger/segments/segments.h"
 
 namespace stoker {
 namespace {
@@ -20,122 +19,6 @@ namespace {
 // everything: about four thousand jobs.
 constexpr int64_t kFullSegment = 1 << 20;
 constexpr size_t kLinesOfRebuild = 4000;
-// Segments go while they are read, when somebody merges them; then another listing finds theirs.
-constexpr int kLooks = 20;
-constexpr int kPage = 10'000;
-
-struct Segments {
-  std::vector<Summary> lines;
-  std::vector<Summary> salvaged;     // what can be read of those that are damaged
-  std::vector<std::string> read;     // keys whose lines these are
-  std::vector<std::string> damaged;  // keys
-  std::vector<std::string> warnings;
-};
-
-Status WriteSegment(Ledger& ledger, const std::vector<Summary>& lines) {
-  const std::string key = paths::IndexSegment(ledger.Nonce());
-  const auto put = ledger.store().Put(key, EncodeSegment(lines), Condition::Absent());
-  // Nobody else draws this name: it is there because our own lost answer was a success.
-  if (put.ok() || put.status().Is(Code::kExists)) return Status::Ok();
-  return put.status().WithContext("writing " + key);
-}
-
-// A copy is of one version: somebody may have mended a damaged segment under its name.
-std::string CachedName(const std::string& key, const Version& version) {
-  return Sha256Hex(key + "\n" + version);
-}
-
-// Whether this machine has a whole copy; its lines go to `lines`.
-bool ReadCopy(Cache* cache, const ObjectInfo& segment, std::vector<Summary>* lines) {
-  if (cache == nullptr) return false;
-  const auto copy = cache->Get(CachedName(segment.key, segment.version));
-  const size_t before = lines->size();
-  if (copy && DecodeSegment(segment.key, *copy, lines).ok()) return true;
-  lines->resize(before);
-  return false;
-}
-
-// Reads the segments. kConflict when one went away meanwhile: look again.
-Status ReadSegments(Ledger& ledger, const std::vector<ObjectInfo>& segments, Segments* out) {
-  for (const ObjectInfo& segment : segments) {
-    if (ReadCopy(ledger.cache(), segment, &out->lines)) {
-      out->read.push_back(segment.key);
-      continue;
-    }
-    std::vector<Summary> lines;
-    const auto object =
-        GetJudged(ledger.store(), segment.key, [&](const Object& got) -> Result<Object> {
-          lines.clear();
-          STOKER_TRY(DecodeSegment(segment.key, got.data, &lines));
-          return got;
-        });
-    if (object.status().Is(Code::kNotFound)) return Status(Code::kConflict, segment.key + " went");
-    if (object.ok()) {
-      out->read.push_back(segment.key);
-      for (Summary& line : lines) out->lines.push_back(std::move(line));
-      if (ledger.cache() != nullptr) {
-        ledger.cache()->Keep(CachedName(segment.key, object->info.version), object->data);
-      }
-      continue;
-    }
-    if (!MayBeMomentary(object.status()))
-      return object.status().WithContext("reading " + segment.key);
-    out->warnings.push_back(object.status().ToString());
-    for (Summary& line : lines) out->salvaged.push_back(std::move(line));
-    if (object.status().Is(Code::kCorrupt)) out->damaged.push_back(segment.key);
-  }
-  return Status::Ok();
-}
-
-struct Names {
-  std::vector<ObjectInfo> segments;
-  bool of_one_moment = true;  // one answer holds them all
-};
-
-Result<Names> ListSegments(Ledger& ledger) {
-  Names names;
-  std::string after;
-  do {
-    STOKER_ASSIGN(Listing page, ledger.store().List(paths::Index(), after, kPage));
-    after = page.next;
-    names.of_one_moment &= after.empty() && names.segments.empty();
-    for (ObjectInfo& object : page.objects) names.segments.push_back(std::move(object));
-  } while (!after.empty());
-  return names;
-}
-
-// A merge between two answers may hide its lines altogether: what it wrote sorts before the place
-// that was reached, and what it removed behind it. Nothing did if a second look shows the same.
-Result<bool> IsSame(Ledger& ledger, const Names& names) {
-  if (names.of_one_moment) return true;
-  STOKER_ASSIGN(const Names again, ListSegments(ledger));
-  return std::equal(names.segments.begin(), names.segments.end(), again.segments.begin(),
-                    again.segments.end(),
-                    [](const ObjectInfo& a, const ObjectInfo& b) { return a.key == b.key; });
-}
-
-// Copies of segments that have been merged or mended are of no use any more.
-void TidyCache(Ledger& ledger, const std::vector<ObjectInfo>& segments) {
-  if (ledger.cache() == nullptr) return;
-  std::set<std::string> names;
-  for (const ObjectInfo& segment : segments) names.insert(CachedName(segment.key, segment.version));
-  ledger.cache()->KeepOnly(names);
-}
-
-Result<Segments> ReadAllSegments(Ledger& ledger) {
-  for (int look = 0; look < kLooks; ++look) {
-    STOKER_ASSIGN(const Names names, ListSegments(ledger));
-    Segments out;
-    const Status read = ReadSegments(ledger, names.segments, &out);
-    if (read.Is(Code::kConflict)) continue;
-    STOKER_TRY(read);
-    STOKER_ASSIGN(const bool same, IsSame(ledger, names));
-    if (!same) continue;
-    TidyCache(ledger, names.segments);
-    return out;
-  }
-  return Status(Code::kBusy, "the index changes faster than it can be read");
-}
 
 // What its metrics came to; of one that cannot be read, as it is damaged, the line has none.
 Result<Summary> WithMetrics(Ledger& ledger, const Job& job) {
@@ -176,9 +59,15 @@ void KeepHighest(std::vector<Summary>* lines) {
   *lines = std::move(kept);
 }
 
-Status Remove(Ledger& ledger, const std::vector<std::string>& keys) {
-  for (const std::string& key : keys) STOKER_TRY(ledger.store().Delete(key));
-  return Status::Ok();
+using Folder = SegmentFolder<Summary>;
+
+Folder Segments(Ledger& ledger) {
+  return {
+      ledger.store(), ledger.cache(), paths::Index(), {EncodeSegment, DecodeSegment, KeepHighest}};
+}
+
+Status WriteSegment(Ledger& ledger, const std::vector<Summary>& lines) {
+  return Segments(ledger).Write(ledger.Nonce(), lines);
 }
 
 Result<std::vector<std::string>> RecordIds(Ledger& ledger) {
@@ -268,28 +157,14 @@ Status AppendSummary(Ledger& ledger, const Job& job) {
 }
 
 Status MergeIndex(Ledger& ledger, int at_least) {
-  for (int look = 0; look < kLooks; ++look) {
-    STOKER_ASSIGN(Names names, ListSegments(ledger));
-    std::vector<ObjectInfo>& segments = names.segments;
-    std::erase_if(segments, [](const ObjectInfo& one) { return one.size >= kFullSegment; });
-    if (static_cast<int>(segments.size()) < std::max(at_least, 2)) return Status::Ok();
-    Segments small;
-    const Status read = ReadSegments(ledger, segments, &small);
-    if (read.Is(Code::kConflict)) continue;
-    STOKER_TRY(read);
-    if (small.read.size() < 2) return Status::Ok();
-    KeepHighest(&small.lines);
-    // Dying between the two leaves lines twice, which is harmless; the other order would lose them.
-    STOKER_TRY(WriteSegment(ledger, small.lines));
-    return Remove(ledger, small.read);
-  }
-  return Status::Ok();  // others merge all the time: nothing left for us
+  return Segments(ledger).Merge(ledger.Nonce(), at_least, kFullSegment);
 }
 
 Status RebuildIndex(Ledger& ledger) {
   // Only segments that were there before the records are read may go: an ended job's line that
   // comes meanwhile is in none of the new ones.
-  STOKER_ASSIGN(Segments old, ReadAllSegments(ledger));
+  Folder segments = Segments(ledger);
+  STOKER_ASSIGN(Folder::Found old, segments.ReadAll());
   std::vector<std::string> warnings;
   STOKER_ASSIGN(const FromRecords written, WriteFromRecords(ledger, &warnings));
   // Of a job whose record cannot be read now, the line is all that there is.
@@ -298,12 +173,13 @@ Status RebuildIndex(Ledger& ledger) {
   KeepHighest(&old.lines);
   if (!old.lines.empty()) STOKER_TRY(WriteSegment(ledger, old.lines));
   STOKER_TRY(KeepInSight(ledger, written.unreadable, old.lines));
-  STOKER_TRY(Remove(ledger, old.damaged));
-  return Remove(ledger, old.read);
+  STOKER_TRY(segments.Remove(old.damaged));
+  return segments.Remove(old.read);
 }
 
 Result<JobList> ReadIndex(Ledger& ledger) {
-  STOKER_ASSIGN(Segments found, ReadAllSegments(ledger));
+  Folder segments = Segments(ledger);
+  STOKER_ASSIGN(Folder::Found found, segments.ReadAll());
   bool lost = !found.damaged.empty();
   if (found.read.empty() && !lost) {
     STOKER_ASSIGN(lost, LooksLost(ledger));
@@ -325,12 +201,28 @@ Result<JobList> ReadIndex(Ledger& ledger) {
         warnings.push_back("the index was made again from " + std::to_string(written->lines) +
                            " records");
       }
-      (void)Remove(ledger, damaged);
-      STOKER_ASSIGN(found, ReadAllSegments(ledger));
+      (void)segments.Remove(damaged);
+      STOKER_ASSIGN(found, segments.ReadAll());
     }
   }
   KeepHighest(&found.lines);
   return JobList{std::move(found.lines), {}, std::move(warnings)};
+}
+
+LabelPlace Labelled(Ledger& ledger) { return {ledger.store(), ledger.labels_cache()}; }
+
+Result<Labels> SaidOf(Ledger& ledger, const std::string& id) {
+  STOKER_ASSIGN(AllLabels all, ReadLabels(Labelled(ledger)));
+  return std::move(all.of[id]);
+}
+
+void AddLabels(const Labels& said, Summary* job) {
+  if (!said.name.empty() && said.name != job->name) {
+    job->first_name = job->name;
+    job->name = said.name;
+  }
+  job->tags = said.tags;
+  job->note = said.note;
 }
 
 Result<JobList> ListJobs(Ledger& ledger) {
@@ -351,6 +243,12 @@ Result<JobList> ListJobs(Ledger& ledger) {
   if (!lines.empty()) {
     for (Summary& line : lines) list.jobs.push_back(std::move(line));
     KeepHighest(&list.jobs);
+  }
+  STOKER_ASSIGN(AllLabels labels, ReadLabels(Labelled(ledger)));
+  for (std::string& warning : labels.warnings) list.warnings.push_back(std::move(warning));
+  for (Summary& job : list.jobs) {
+    const auto said = labels.of.find(job.id);
+    if (said != labels.of.end()) AddLabels(said->second, &job);
   }
   for (UnreadableJob& job : unreadable) {
     const bool has_line = std::any_of(list.jobs.begin(), list.jobs.end(),

@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "ledger/ledger.h"
+#include "ledger/segments/labels.h"
 #include "ledger/summary.h"
 
 namespace stoker {
@@ -36,7 +37,15 @@ Status AppendSummary(Ledger& ledger, const Job& job);
 // records, it is made again from the records first (as a warning says).
 Result<JobList> ReadIndex(Ledger& ledger);
 
-// What `ls` shows: the index, and the records of the jobs that are active. A record that cannot be
+// Where what people say of this ledger's jobs lies.
+LabelPlace Labelled(Ledger& ledger);
+// What is said of one job.
+Result<Labels> SaidOf(Ledger& ledger, const std::string& id);
+// Puts it over what a line of the index, or a record, has.
+void AddLabels(const Labels& said, Summary* job);
+
+// What `ls` shows: the index, the records of the jobs that are active, and what people say of them
+// (ledger/segments/labels.h). A record that cannot be
 // read is no failure: its job is in `unreadable`, or the index has a line for it and a warning says
 // so.
 Result<JobList> ListJobs(Ledger& ledger);

@@ -28,6 +28,7 @@ Summary AnySummary(Prng& prng, int number) {
   s.num_nodes = static_cast<int>(prng.Between(1, 99));
   s.attempts = static_cast<int>(prng.Below(9));
   s.provider = "local";
+  s.command = kTexts[prng.Below(kTexts.size())];
   s.created = WallTime{prng.Between(0, 4'000'000'000'000)};
   if (prng.Chance(1, 2)) s.started = WallTime{prng.Between(0, 4'000'000'000'000)};
   if (prng.Chance(1, 2)) s.ended = WallTime{prng.Between(0, 4'000'000'000'000)};
@@ -277,12 +278,12 @@ TEST_F(IndexTest, WithCopiesAListIsAHandfulOfRequests) {
   counted.Reset();
   EXPECT_EQ(Ids(ListJobs(*ledger)).size(), 62u);
   EXPECT_EQ(counted.counts().get, 0);
-  EXPECT_EQ(counted.counts().all(), 2) << "who is active, and the names of the segments";
+  EXPECT_EQ(counted.counts().all(), 3) << "who is active, and the names of both kinds of segments";
   RunJob("later", "n");  // merges, among other things
   EXPECT_EQ(Segments().size(), 1u);
   counted.Reset();
   EXPECT_EQ(Ids(ListJobs(*ledger)).size(), 63u);
-  EXPECT_EQ(counted.counts().all(), 3);
+  EXPECT_EQ(counted.counts().all(), 4);
   EXPECT_EQ(cache.copies.size(), 1u) << "copies of what was merged are not kept";
 }
 
@@ -477,6 +478,29 @@ TEST_F(IndexTest, ResolvesWhatPeopleType) {
             std::string::npos);
   EXPECT_NE(ResolveJob(*kit_.ledger, "digist", "ann").status().next().find("digits"),
             std::string::npos);
+}
+
+TEST_F(IndexTest, WhatPeopleSayOfAJobIsInTheListAndTheRecordStays) {
+  RunJob("abc1", "digits");
+  RunJob("abd2", "digits");
+  const std::string record = kit_.memory.Get(paths::Record("abd2"))->data;
+  const auto say = [&](const std::string& id, const std::vector<LabelChange>& changes) {
+    ASSERT_TRUE(ChangeLabels(Labelled(*kit_.ledger), id, changes, kit_.ledger->Nonce()).ok());
+  };
+  say("abd2", {Renamed("baseline"), Tagged("best", true), Noted("keep")});
+  const auto list = ListJobs(*kit_.ledger);
+  ASSERT_EQ(list->jobs.size(), 2u);
+  EXPECT_EQ(list->jobs[0].name + " " + list->jobs[0].first_name, "baseline digits");
+  EXPECT_EQ(list->jobs[0].tags, std::vector<std::string>{"best"});
+  EXPECT_EQ(list->jobs[0].note, "keep");
+  EXPECT_EQ(kit_.memory.Get(paths::Record("abd2"))->data, record);
+  // The old name is free for others, and never means it.
+  EXPECT_EQ(ResolveJob(*kit_.ledger, "baseline", "ann")->id, "abd2");
+  EXPECT_EQ(ResolveJob(*kit_.ledger, "digits", "ann")->id, "abc1");
+  say("abc1", {Renamed("other")});
+  const auto gone = ResolveJob(*kit_.ledger, "digits", "ann");
+  EXPECT_TRUE(gone.status().Is(Code::kNotFound));
+  EXPECT_NE(gone.status().next().find("baseline"), std::string::npos) << gone.status().next();
 }
 
 // What acts on a job means the one that runs, although a newer one of the name has ended.

@@ -7,7 +7,7 @@
 #include "job/job.h"
 #include "ledger/paths.h"
 #include "ledger/probe.h"
-#include "ledger/read_again.h"
+#include "ledger/segments/read_again.h"
 
 namespace stoker {
 namespace {

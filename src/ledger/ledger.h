@@ -32,7 +32,12 @@ class Ledger {
   // Where copies of what never changes may lie on this machine; null = nowhere. Must outlive the
   // ledger; set it before other threads know the ledger.
   Cache* cache() const { return cache_; }
-  void UseCache(Cache* cache) { cache_ = cache; }
+  // The same for what people say of jobs (ledger/segments/labels.h).
+  Cache* labels_cache() const { return labels_cache_; }
+  void UseCache(Cache* cache, Cache* labels = nullptr) {
+    cache_ = cache;
+    labels_cache_ = labels;
+  }
   // 16 random characters, never the same twice.
   std::string Nonce();
   // A fresh job id: 8 random characters.
@@ -46,6 +51,7 @@ class Ledger {
   Clock& clock_;
   std::string id_;
   Cache* cache_ = nullptr;
+  Cache* labels_cache_ = nullptr;
   std::mutex mutex_;
   Prng prng_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One damaged answer is no damaged object; two alike are.
-#include "ledger/read_again.h"
+#include "ledger/segments/read_again.h"
 
 #include <gtest/gtest.h>
 

@@ -83,7 +83,15 @@ Result<std::vector<std::string>> ByPrefix(Ledger& ledger, const std::string& sta
 
 Status NotFound(Ledger& ledger, const std::string& word, const std::vector<Summary>& jobs) {
   std::vector<std::string> names;
-  for (const Summary& job : jobs) names.push_back(job.name);
+  for (const Summary& job : jobs) {
+    if (job.first_name == word) {
+      return Status(Code::kNotFound,
+                    "there is no job '" + Printable(word) + "' in " + ledger.store().url() +
+                        " any more: job " + job.id + " was renamed",
+                    "It is called '" + job.name + "' now");
+    }
+    names.push_back(job.name);
+  }
   const std::string near = Nearest(word, names);
   return Status(Code::kNotFound,
                 "there is no job '" + Printable(word) + "' in " + ledger.store().url(),

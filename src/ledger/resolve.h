@@ -21,8 +21,8 @@ enum class NameMeans {
 };
 
 // In this order: an id; "-" (the last job of `user`); a name (one of `user`'s jobs, else one of
-// anybody's, and the note says so); a beginning of exactly one id. kNotFound and kInvalid (several)
-// name the candidates. Thread-safe.
+// anybody's, and the note says so), which of one that was renamed is its present one alone; a
+// beginning of exactly one id. kNotFound and kInvalid (several) name the candidates. Thread-safe.
 Result<ResolvedJob> ResolveJob(Ledger& ledger, const std::string& word, const std::string& user,
                                NameMeans means = NameMeans::kNewest);
 

@@ -52,6 +52,12 @@ struct Summary {
   std::vector<SummaryMetric> metrics;  // by name, at most kSummaryMetrics; SummaryOf has none
   // What decided where a rule or a limit ended it: "loss is not finite: nan at step 40"; else "".
   std::string why;
+  std::string command;  // Job::command; "" also in what an older stoker wrote
+  // What people say of it (ledger/labels/labels.h), which no line of the index has: SummaryOf and
+  // DecodeSummary leave these empty.
+  std::vector<std::string> tags;
+  std::string note;
+  std::string first_name;  // that of its record, where it was renamed; else ""
   bool operator==(const Summary&) const = default;
 };
 

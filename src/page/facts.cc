@@ -115,9 +115,14 @@ Result<json> Facts::Job(const std::string& id) {
   }
   ObjectStore& store = ledger_.store();
   Status trouble;
-  const StoryInput input{pass.job,         spec ? &*spec : nullptr,
-                         pass.reports,     pass.store_now,
-                         std::move(tiers), ReadUsage(store, pass.job, &trouble)};
+  const auto said = SaidOf(ledger_, id);
+  const StoryInput input{pass.job,
+                         spec ? &*spec : nullptr,
+                         pass.reports,
+                         pass.store_now,
+                         std::move(tiers),
+                         ReadUsage(store, pass.job, &trouble),
+                         said.ok() ? *said : Labels()};
   json out = StoryJson(input);
   out["usage"] = UsageJson(input.usage);
   out["kept"] = KeptJson(ReadKept(store, id));

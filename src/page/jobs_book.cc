@@ -2,6 +2,7 @@
 #include "page/jobs_book.h"
 
 #include "base/json.h"
+#include "base/text.h"
 #include "ledger/index.h"
 #include "page/json_text.h"
 #include "view/job_row.h"
@@ -19,6 +20,14 @@ json HyperparametersJson(Ledger& ledger, const std::string& id, const MetricTota
     out[name] = value;
   }
   return out;
+}
+
+}  // namespace
+
+namespace {
+
+std::string Said(const Summary& job) {
+  return job.name + "\n" + Join(job.tags, " ") + "\n" + job.note;
 }
 
 }  // namespace
@@ -54,10 +63,13 @@ Result<bool> JobsBook::Refresh(size_t specs) {
   STOKER_ASSIGN(const JobList list, ListJobs(ledger_));
   std::map<std::string, std::string> fresh;
   std::map<std::string, int64_t> ended;  // whose rows stay as they are, and at which revision
+  std::map<std::string, std::string> said;
   std::vector<std::string> order;
   for (const Summary& job : list.jobs) {
     const auto known = rows_.find(job.id);  // only Refresh changes them
-    const bool same = known != rows_.end() && known->second.final_rev == job.rev;
+    const std::string& now = said[job.id] = Said(job);
+    const bool same =
+        known != rows_.end() && known->second.final_rev == job.rev && known->second.said == now;
     fresh[job.id] = same ? known->second.text : JsonText(RowOf(job, &specs));
     const auto given = hyperparameters_.find(job.id);
     const bool whole = given != hyperparameters_.end() && given->second.of_ended;
@@ -76,6 +88,7 @@ Result<bool> JobsBook::Refresh(size_t specs) {
   for (size_t i = 0; i < order.size(); ++i) {
     Row& row = rows_[order[i]];
     row.order = static_cast<int64_t>(i);
+    row.said = said[order[i]];
     if (const auto end = ended.find(order[i]); end != ended.end()) row.final_rev = end->second;
     if (row.text == fresh[order[i]]) continue;
     row.text = fresh[order[i]];

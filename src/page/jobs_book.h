@@ -37,6 +37,7 @@ class JobsBook {
     int64_t changed = 0;
     int64_t order = 0;       // newest first
     int64_t final_rev = -1;  // of a job that has ended and whose row is whole
+    std::string said;        // what people said of it then
   };
   std::map<std::string, Row> rows_;
   std::map<std::string, int64_t> gone_;

@@ -160,4 +160,14 @@ std::string PrintJobSpec(const JobSpec& spec) {
   return out;
 }
 
+std::string ProgramText(const JobSpec& spec) {
+  if (!spec.argv.empty()) {
+    std::string text;
+    for (const std::string& word : spec.argv) text += (text.empty() ? "" : " ") + Printable(word);
+    return text;
+  }
+  const std::string first = Split(spec.run, '\n')[0];
+  return Printable(first) + (spec.run.find('\n') + 1 < spec.run.size() ? " …" : "");
+}
+
 }  // namespace stoker

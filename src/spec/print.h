@@ -13,4 +13,7 @@ namespace stoker {
 // false the path is the default one.
 std::string PrintJobSpec(const JobSpec& spec);
 
+// What it runs, in one line for people: the command, or the first line of the script.
+std::string ProgramText(const JobSpec& spec);
+
 }  // namespace stoker

@@ -68,7 +68,8 @@ Result<Compared> ReadCompared(Ledger& ledger, const std::string& id, WallTime no
   STOKER_ASSIGN(const MetricTotals totals, ReadMetricTotals(ledger.store(), id));
   Compared out;
   out.id = id;
-  out.name = read.job.name;
+  STOKER_ASSIGN(const Labels said, SaidOf(ledger, id));
+  out.name = said.name.empty() ? read.job.name : said.name;
   out.metrics = totals.All();
   ReadSpecOf(ledger, read.job, totals, &out);
   ReadRecordOf(read.job, now, &out);

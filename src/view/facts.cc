@@ -216,7 +216,11 @@ json StoryJson(const StoryInput& input) {
   for (const NodeReport* report : CutOff(input.job, input.reports)) {
     cut_off.push_back({{"attempt", report->attempt}, {"node", report->rank}});
   }
-  return {{"job", JobJson(input.job)},
+  json job = JobJson(input.job);
+  if (!input.said.name.empty()) job["name"] = input.said.name;
+  return {{"job", job},
+          {"tags", input.said.tags},
+          {"note", input.said.note},
           {"reports", reports},
           {"recovery_tiers", input.tiers},
           {"exit_code", IsFinal(input.job.state) ? json(ExitCodeOf(input.job)) : json(nullptr)},

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "job/job.h"
+#include "ledger/segments/labels.h"
 #include "reconcile/reconcile.h"
 #include "spec/job_spec.h"
 #include "view/usage_digest.h"
@@ -23,6 +24,7 @@ struct StoryInput {
   WallTime now;                    // by the store's clock
   std::vector<std::string> tiers;  // who would recover it; see RecoveryTiers
   std::vector<UsageDigest> usage;  // of the nodes of which it is known; see ReadUsage
+  Labels said = {};                // what people say of it
 };
 
 // The job's record and reports as they stand, and what follows from them. Times in UTC.

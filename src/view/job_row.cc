@@ -31,6 +31,9 @@ json SummaryJson(const Summary& job) {
   };
   return {{"id", job.id},
           {"name", job.name},
+          {"command", job.command},
+          {"tags", job.tags},
+          {"note", job.note},
           {"user", job.user},
           {"host", job.host},
           {"state", Name(job.state)},

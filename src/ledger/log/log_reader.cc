@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "base/text.h"
-#include "ledger/read_again.h"
+#include "ledger/segments/read_again.h"
 
 namespace stoker {
 namespace {

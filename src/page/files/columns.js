@@ -36,6 +36,7 @@
     var chosen = ['name', 'state', 'age', 'duration'], less = [];
     if (several('attempts')) chosen.push('attempts');
     if (rows.some(told)) chosen.push('reason');
+    ['tags', 'note'].forEach(function (column) { if (rows.some(function (row) { return s.field(row, column); })) chosen.push(column); });
     ['where', 'user'].forEach(function (column) { if (several(column)) less.push(column); });
     var byCount = function (of) { return function (a, b) { return of(b) - of(a) || (a < b ? -1 : 1); }; };
     Object.keys(all.hp).filter(function (name) { return all.hp[name].several; })
@@ -55,6 +56,7 @@
     if (value === undefined || value === null || value === '') return '';
     if (times[column]) return column === 'age' ? s.duration(value * 1000).split(' ')[0] : s.duration(value * 1000);
     if (column === 'reason') return value === 'None' || value === 'Completed' ? '' : value;
+    if (Array.isArray(value)) return s.clean(value.join(' '), 120);
     return typeof value === 'number' ? s.number(value) : s.clean(value, 120);
   };
 

@@ -16,10 +16,14 @@
     duration: function (r) { return ((r.ended ? s.time(r.ended) : s.now()) - r.at) / 1000; },
     ran: function (r) { return (r.run_ms || 0) / 1000; },
     checkpoint: function (r) { return r.newest_checkpoint; },
+    command: function (r) { return r.command; },
+    tags: function (r) { return r.tags && r.tags.length ? r.tags : undefined; },
+    note: function (r) { return r.note; },
   };
   s.facts = Object.keys(facts);
   // undefined: this job has no such thing.
   s.field = function (row, name) {
+    if (name === 'tag') name = 'tags';
     if (Object.prototype.hasOwnProperty.call(facts, name)) return facts[name](row);
     var kind = /^(hp|m|min|max|last)\.(.*)$/.exec(name);
     var metric = function (of, part) {
@@ -48,6 +52,7 @@
   }
   function compare(a, op, b) {
     if (a === undefined || a === null) return op === '!=';
+    if (Array.isArray(a) && (op === '=' || op === '!=')) return (a.indexOf(String(b)) >= 0) === (op === '=');
     var both = typeof a === 'number' && typeof b === 'number';
     if (!both) { a = String(a).toLowerCase(); b = String(b).toLowerCase(); }
     switch (op) {
@@ -70,7 +75,8 @@
       } else {
         var part = word.replace(/^["']|["']$/g, '').toLowerCase();
         terms.push(function (row) {
-          var all = row.id + ' ' + (row.name || '') + ' ' + row.state + ' ' + row.user + ' ' + row.reason;
+          var all = row.id + ' ' + (row.name || '') + ' ' + row.state + ' ' + row.user + ' ' + row.reason + ' ' +
+              (row.tags || []).join(' ') + ' ' + (row.note || '') + ' ' + (row.command || '');
           return all.toLowerCase().indexOf(part) >= 0;
         });
       }

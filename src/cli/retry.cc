@@ -111,6 +111,8 @@ Status Run(Context& context, const RetryOptions& options) {
   // The same code, also when the folder has changed or is gone since.
   request.code_digest = pass.job.code_digest;
   request.code_note = pass.job.workdir_note;
+  request.git = pass.job.git;
+  request.pins = pass.job.pins;
   if (!options.fresh) {
     request.retry_of = id;
     STOKER_TRY(SayWhereItBegins(context, id));

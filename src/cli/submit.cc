@@ -45,6 +45,7 @@ struct Packed {
   std::string digest;
   std::string note;
   std::string diff;  // against the commit, for those who want to know later what really ran
+  std::optional<GitOrigin> git;
 };
 
 Status PutFile(Ledger& ledger, const std::string& digest, const std::string& path) {
@@ -89,6 +90,11 @@ Result<sys::TempDir> PackingPlace(Context& context, const std::string& root) {
       "Choose a smaller one with --workdir");
 }
 
+std::optional<GitOrigin> OriginOf(const pack::GitState& git) {
+  if (git.commit.empty()) return std::nullopt;
+  return GitOrigin{git.commit, Printable(git.branch), git.dirty};
+}
+
 Result<Packed> PackFolder(Context& context, const std::string& dir, const SubmitRequest& request) {
   STOKER_TRY(CheckRequirements(dir));
   pack::ListOptions listing_options;
@@ -120,7 +126,7 @@ Result<Packed> PackFolder(Context& context, const std::string& dir, const Submit
   STOKER_TRY(PutFile(*ledger, summary.sha256, archive));
   return Packed{summary.sha256,
                 pack::Describe(summary) + " (" + HumanSize(summary.packed_bytes) + " packed)",
-                summary.git.diff};
+                summary.git.diff, OriginOf(summary.git)};
 }
 
 Result<Packed> PackWorkdir(Context& context, const SubmitRequest& request) {
@@ -220,10 +226,13 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   if (!request.code_digest.empty()) {
     job.code_digest = request.code_digest;
     job.workdir_note = request.code_note;
+    job.git = request.git;
+    job.pins = request.pins;
   } else if (!request.spec.workdir.empty()) {
     STOKER_ASSIGN(const Packed packed, PackWorkdir(context, request));
     job.code_digest = packed.digest;
     job.workdir_note = packed.note;
+    job.git = packed.git;
     diff = packed.diff;
     context.Say("packed " + packed.note);
   }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/context.h"
 #include "job/job.h"
@@ -21,6 +23,8 @@ struct SubmitRequest {
   std::string from;         // Job::from
   std::string code_digest;  // … with the code that it was submitted with
   std::string code_note;
+  std::optional<GitOrigin> git;  // Job::git and Job::pins of that code
+  std::vector<Pin> pins;
   std::map<std::string, std::string> secret_values;  // those that flags gave
   bool shell_env = true;                             // variables of this shell go along
 };

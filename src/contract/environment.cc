@@ -62,6 +62,11 @@ void SetStoker(const JobSpec& spec, const NodeFacts& facts, Environment& env) {
   Set(env, "STOKER_MODEL_DIR", facts.model_dir);
   if (!facts.metrics_file.empty()) Set(env, "STOKER_METRICS", facts.metrics_file);
   Set(env, "STOKER_RESUME", facts.resume ? "1" : "0");
+  if (facts.git) {
+    Set(env, "STOKER_GIT_COMMIT", facts.git->commit);
+    if (!facts.git->branch.empty()) Set(env, "STOKER_GIT_BRANCH", facts.git->branch);
+    Set(env, "STOKER_GIT_DIRTY", facts.git->dirty ? "1" : "0");
+  }
   SetChannels(spec, facts, env);
   nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
   for (const auto& [name, text] : spec.hyperparameters) {

@@ -4,6 +4,7 @@
 // "Environment variables" page, and docs/job-file.md for STOKER_*.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +38,7 @@ struct NodeFacts {
   std::string model_dir;
   std::string metrics_file;  // "" during setup
   std::string inputs_dir;    // each channel has the folder of its name in it
+  std::optional<GitOrigin> git;  // of the packed code
   std::string store_url;
   std::string home;
   std::string path;        // PATH that the agent itself has

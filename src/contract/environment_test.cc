@@ -23,6 +23,7 @@ NodeFacts Facts() {
   facts.checkpoint_dir = "/work/code/checkpoints";
   facts.output_dir = "/work/code/output";
   facts.model_dir = "/work/code/model";
+  facts.git = GitOrigin{"1a2b3c", "main", true};
   facts.home = "/home/ada";
   facts.path = "/opt/bin:/usr/bin";
   return facts;
@@ -51,6 +52,9 @@ TEST(Environment, NamesThatScriptsUse) {
       {"STOKER_OUTPUT_DIR", "/work/code/output"},
       {"STOKER_MODEL_DIR", "/work/code/model"},
       {"STOKER_RESUME", "0"},
+      {"STOKER_GIT_COMMIT", "1a2b3c"},
+      {"STOKER_GIT_BRANCH", "main"},
+      {"STOKER_GIT_DIRTY", "1"},
       {"STOKER_HPS", "{}"},
       {"STOKER_CHANNELS", "[]"},
       {"MASTER_ADDR", "127.0.0.2"},

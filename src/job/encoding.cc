@@ -109,6 +109,21 @@ void Fields(A& a, T& t) {
   a.Check(Sane(t.lead.ms), "lead_ms", "is out of range");
 }
 
+template <class A, Is<GitOrigin> T>
+void Fields(A& a, T& t) {
+  a.Need("commit", t.commit);
+  a("branch", t.branch);
+  a("dirty", t.dirty);
+  a.Check(IsSafeName(t.commit), "commit", "is no commit");
+}
+
+template <class A, Is<Pin> T>
+void Fields(A& a, T& t) {
+  a.Need("source", t.source);
+  a("commit", t.commit);
+  a.Check(SafeOrEmpty(t.commit), "commit", "is no commit");
+}
+
 template <class A, Is<Folded> T>
 void Fields(A& a, T& t) {
   a("requests", t.requests);
@@ -283,6 +298,8 @@ void Fields(A& a, T& t) {
   a("binary_digest", t.binary_digest);
   a("workdir_note", t.workdir_note);
   a("command", t.command);
+  a("git", t.git);
+  a("pins", t.pins);
   a("path", t.path);
   a("host", t.host);
   a("retry_of", t.retry_of);
@@ -310,6 +327,7 @@ void Fields(A& a, T& t) {
   a.Check(SafeOrEmpty(t.spec_digest), "spec_digest", "is not a digest");
   a.Check(SafeOrEmpty(t.code_digest), "code_digest", "is not a digest");
   a.Check(SafeOrEmpty(t.binary_digest), "binary_digest", "is not a digest");
+  a.Check(t.pins.size() <= kMostPins, "pins", "are too many");
   a.Check(SafeOrEmpty(t.host), "host", "is not the id of a machine");
   a.Check(SafeOrEmpty(t.retry_of), "retry_of", "is not a job id");
   a.Check(PathOrEmpty(t.from), "from", "is not a checkpoint's name");

@@ -177,6 +177,10 @@ Job AnyJob(Prng& prng) {
   job.binary_digest = AnyId(prng);
   job.workdir_note = AnyText(prng);
   job.command = AnyText(prng);
+  if (prng.Below(2) == 0) job.git = GitOrigin{"1a2b", AnyText(prng), prng.Below(2) == 0};
+  for (uint64_t i = prng.Below(3); i > 0; --i) {
+    job.pins.push_back({AnyText(prng), prng.Below(2) == 0 ? "" : "3c4d"});
+  }
   job.path = AnyText(prng);
   job.host = AnyId(prng);
   job.retry_of = AnyId(prng);
@@ -310,6 +314,8 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Ending>(), 6u);
   EXPECT_EQ(CountMembers<Notice>(), 2u);
   EXPECT_EQ(CountMembers<CancelRequest>(), 2u);
+  EXPECT_EQ(CountMembers<GitOrigin>(), 3u);
+  EXPECT_EQ(CountMembers<Pin>(), 2u);
   EXPECT_EQ(CountMembers<Move>(), 10u);
   EXPECT_EQ(CountMembers<Refusal>(), 6u);
   EXPECT_EQ(CountMembers<Folded>(), 5u);
@@ -319,7 +325,7 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Request>(), 13u);
   EXPECT_EQ(CountMembers<Launch>(), 16u);
   EXPECT_EQ(CountMembers<Attempt>(), 19u);
-  EXPECT_EQ(CountMembers<Job>(), 31u);
+  EXPECT_EQ(CountMembers<Job>(), 34u);
   EXPECT_EQ(CountMembers<NodeReport>(), 34u);
 }
 

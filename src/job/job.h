@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "job/move.h"
 #include "job/notice.h"
+#include "job/packed_code.h"
 #include "job/request.h"
 
 namespace stoker {
@@ -140,10 +141,12 @@ struct Job {
   std::string name;
   std::string user;
   std::string spec_digest;
-  std::string code_digest;    // blob of the packed work directory; "" = none
-  std::string binary_digest;  // blob of the stoker that its nodes run
-  std::string workdir_note;   // "git 1a2b3c4 dirty, 12 files, 34 kB"
-  std::string command;        // for people: what it runs, in one line; "" from an older stoker
+  std::string code_digest;       // blob of the packed work directory; "" = none
+  std::string binary_digest;     // blob of the stoker that its nodes run
+  std::string workdir_note;      // "git 1a2b3c4 dirty, 12 files, 34 kB"
+  std::string command;           // for people: what it runs, in one line; "" from an older stoker
+  std::optional<GitOrigin> git;  // of a folder in a git work tree that has a commit
+  std::vector<Pin> pins;         // what requirements.txt names, resolved once for all attempts
   // Of a job that may have local machines, else "": the submitter's PATH for those, and the
   // computer that they are on, which alone can ask for them. See TieToHost.
   std::string path;

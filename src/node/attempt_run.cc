@@ -17,8 +17,10 @@
 #include "base/text.h"
 #include "checkpoint/blob_transfer.h"
 #include "node/channels.h"
+#include "node/env/pip_words.h"
 #include "node/env/python_env.h"
 #include "node/env/setup_env.h"
+#include "node/env/tail_sink.h"
 #include "node/gpus.h"
 #include "node/host_names.h"
 #include "pack/extract.h"
@@ -209,6 +211,7 @@ contract::NodeFacts AttemptRun::Facts(const std::vector<std::string>& addresses,
   facts.output_dir = WorkDir() + "/" + contract::kOutputFolder;
   facts.inputs_dir = InputsDir();
   facts.model_dir = WorkDir() + "/" + contract::kModelFolder;
+  facts.git = config_.job.git;
   facts.store_url = store_.url();
   facts.home = sys::HomeDir();
   facts.shell = own_.shell;
@@ -238,8 +241,9 @@ Status AttemptRun::FetchCode() {
   return sys::RemoveTree(archive);
 }
 
-// So that a program which trusts its variables need not make what they name. One that is not to be
-// had, as a file lies in the way, is said: the program may do without it.
+// So that a program which trusts its variables need not make what they name; after `setup`, to
+// whose tools the work directory is a project (setuptools takes each folder for a package). One
+// that is not to be had, as a file lies in the way, is said: the program may do without it.
 void AttemptRun::MakeNamedFolders() {
   const contract::NodeFacts facts = Facts({config_.address}, 0, false);
   for (const auto& [variable, path] : {std::pair{"STOKER_CHECKPOINT_DIR", facts.checkpoint_dir},
@@ -248,9 +252,6 @@ void AttemptRun::MakeNamedFolders() {
     const Status made = sys::MakeDirs(path, 0755);
     if (!made.ok()) Say("stoker: " + made.WithContext(variable).ToString());
   }
-  output_plan_ = std::make_unique<OutputPlan>(config_.spec, WorkDir(), config_.rank);
-  const Status begun = output_plan_->Begin();
-  if (!begun.ok()) Say("stoker: " + begun.WithContext("outputs").ToString());
 }
 
 Status AttemptRun::BringInputs(StagingEnded* result) {
@@ -275,9 +276,9 @@ Status AttemptRun::AwaitItsGpus() {
   return AwaitGpus(wait, clock_);
 }
 
-Status AttemptRun::RunSetup(StagingEnded* result) {
+Status AttemptRun::RunSetup(const std::string& restore, StagingEnded* result) {
   contract::Environment env =
-      contract::SetupEnvironment(config_.spec, Facts({config_.address}, 0, !restored_.empty()));
+      contract::SetupEnvironment(config_.spec, Facts({config_.address}, 0, !restore.empty()));
   venv_ = PythonEnv();  // what a try before this one held
   auto venv = PreparePythonEnv({WorkDir(), config_.cache_dir + "/venv", config_.dir + "/venv",
                                 config_.job.code_digest, config_.spec.setup},
@@ -300,7 +301,8 @@ Status AttemptRun::RunSetup(StagingEnded* result) {
   command.out = LogStream::kSystem;
   command.err = LogStream::kSystem;
   STOKER_TRY(AskForHostName(Hosts({config_.address}), command));
-  STOKER_ASSIGN(const TaskExit exit, step_.Run(command, Sink()));
+  TailSink output(Sink());
+  STOKER_ASSIGN(const TaskExit exit, step_.Run(command, output));
   SayWhatIsNotHeld();
   const std::string changed = shell_files.Changed();
   if (!changed.empty()) Say("stoker: " + changed);
@@ -313,12 +315,26 @@ Status AttemptRun::RunSetup(StagingEnded* result) {
   SpoilPythonEnv(venv_);
   result->setup_failed = true;
   result->setup_code = exit.ShellCode();
+  // Masked before anything is cut, a secret in two.
+  return WhySetupFailed(exit, mask_ ? mask_->Masked(output.Tail()) : output.Tail());
+}
+
+Status AttemptRun::WhySetupFailed(const TaskExit& exit, const std::string& output) {
   std::string what = "setup ended with exit code " + std::to_string(exit.ShellCode());
   const int64_t limit = config_.limiter != nullptr ? config_.limiter->exceeded() : 0;
   if (exit.out_of_memory && limit > 0) {
     what += ": over its limit of memory, " + HumanSize(limit) + " (resources.memory)";
   }
-  return Status(Code::kInvalid, what, "Its output is in the log (stoker logs --stream system)");
+  if (const std::string words = PackageErrors(output); !words.empty()) what += ": " + words;
+  std::string next = "Its output is in the log (stoker logs --stream system)";
+  if (const std::string git = GitAdvice(output); !git.empty()) next = git;
+  for (const char* name : {"STOKER_CHECKPOINT_DIR", "STOKER_OUTPUT_DIR", "STOKER_MODEL_DIR"}) {
+    if (config_.spec.setup.find(name) == std::string::npos) continue;
+    next += ". The folder of $" + std::string(name) +
+            " is made once setup has run: 'mkdir -p' it there if it is needed";
+    break;
+  }
+  return Status(Code::kInvalid, what, next);
 }
 
 void AttemptRun::SayWhatIsNotHeld() {
@@ -329,6 +345,7 @@ void AttemptRun::SayWhatIsNotHeld() {
 StagingEnded AttemptRun::Stage(const std::string& restore) {
   StagingEnded result;
   staged_ = true;
+  set_up_ = false;
   int64_t pause = 100;
   for (;;) {
     result.status = TryStage(restore, &result);
@@ -343,9 +360,9 @@ StagingEnded AttemptRun::Stage(const std::string& restore) {
   return result;
 }
 
-Status AttemptRun::TryStage(const std::string& restore, StagingEnded* result) {
-  *result = {};
-  STOKER_TRY(OpenLog());
+// What `setup` needs and what it does: not again because of a store that was away later.
+Status AttemptRun::SetUp(const std::string& restore, StagingEnded* result) {
+  if (set_up_) return Status::Ok();
   const Status prepared = PrepareFolder().WithContext("preparing the work directory");
   if (prepared.Is(Code::kCorrupt) || prepared.Is(Code::kInvalid) || prepared.Is(Code::kNotFound)) {
     // Code that cannot be unpacked here cannot be unpacked on any other machine either.
@@ -354,12 +371,25 @@ Status AttemptRun::TryStage(const std::string& restore, StagingEnded* result) {
   }
   STOKER_TRY(prepared);
   STOKER_TRY(LearnVariables(result));
-  STOKER_TRY(RestoreCheckpoint(restore, result));
-  MakeNamedFolders();
+  STOKER_TRY(CheckCheckpointFolder(result));
+  output_plan_ = std::make_unique<OutputPlan>(config_.spec, WorkDir(), config_.rank);
+  const Status begun = output_plan_->Begin();
+  if (!begun.ok()) Say("stoker: " + begun.WithContext("outputs").ToString());
   STOKER_TRY(BringInputs(result));
   STOKER_TRY(AwaitItsGpus());
-  STOKER_TRY(RunSetup(result));
+  STOKER_TRY(RunSetup(restore, result));
   if (step_.cancelled()) return Status(Code::kCancelled, "stopped while it was set up");
+  set_up_ = true;
+  return Status::Ok();
+}
+
+Status AttemptRun::TryStage(const std::string& restore, StagingEnded* result) {
+  *result = {};
+  STOKER_TRY(OpenLog());
+  STOKER_TRY(SetUp(restore, result));
+  STOKER_TRY(RestoreCheckpoint(restore, result));
+  if (step_.cancelled()) return Status(Code::kCancelled, "stopped while it was set up");
+  MakeNamedFolders();
   const Status remembered = output_plan_->Remember();
   if (!remembered.ok()) Say("stoker: " + remembered.WithContext("outputs").ToString());
   STOKER_TRY(BeginMetrics());

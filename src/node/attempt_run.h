@@ -118,7 +118,9 @@ class AttemptRun {
   void MakeNamedFolders();
   Status BringInputs(StagingEnded* result);
   Status AwaitItsGpus();
-  Status RunSetup(StagingEnded* result);
+  Status SetUp(const std::string& restore, StagingEnded* result);
+  Status RunSetup(const std::string& restore, StagingEnded* result);
+  Status WhySetupFailed(const TaskExit& exit, const std::string& output);
   void SayWhatIsNotHeld();
   // keepers.cc: checkpoints and outputs.
   Status RestoreCheckpoint(const std::string& id, StagingEnded* result);
@@ -154,6 +156,7 @@ class AttemptRun {
   contract::Environment from_setup_;
   OwnVariables own_;
   std::string restored_;
+  bool set_up_ = false;  // of the attempt that is being staged
   bool staged_ = false;  // by this process, or saved; else a former agent's work may be there
   std::unique_ptr<LogPump> log_;
   std::shared_ptr<LogMask> mask_;  // guarded by mutex_; null while there is nothing to mask

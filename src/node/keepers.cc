@@ -90,7 +90,6 @@ Status AttemptRun::MoveStrangersAside(const std::string& folder, const std::stri
 // `id` as in Attempt::restore: job/checkpoint_name.h.
 Status AttemptRun::RestoreCheckpoint(const std::string& id, StagingEnded* result) {
   restored_.clear();
-  STOKER_TRY(CheckCheckpointFolder(result));
   const std::string lasting = LastingCheckpointFolder();
   if (id.empty()) {
     TellWhatIsThere(lasting);

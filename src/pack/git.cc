@@ -128,7 +128,7 @@ std::string FindGitTop(const std::string& dir) {
 Result<GitAnswer> AskGit(const std::string& dir, size_t max_diff) {
   std::vector<Result<sys::CommandOutput>> got = sys::RunCommands(
       {Git(dir, {"ls-files", "-c", "-o", "-s", "-z", "-t", "--exclude-standard"}, 1 << 30),
-       Git(dir, {"rev-parse", "--verify", "-q", "HEAD"}, 1 << 12),
+       Git(dir, {"rev-parse", "HEAD", "--symbolic-full-name", "HEAD"}, 1 << 13),
        Git(dir,
            {"diff", "--raw", "-p", "-z", "--relative", "--no-renames", "--no-ext-diff",
             "--no-textconv", "--no-color", "--submodule=short", "--src-prefix=a/",
@@ -147,7 +147,12 @@ Result<GitAnswer> AskGit(const std::string& dir, size_t max_diff) {
   answer.files = ParseFiles(files->out);
   // Before the first commit there is no HEAD to compare with.
   if (got[1].ok() && got[1]->exit_code == 0) {
-    answer.commit = FirstLine(got[1]->out);
+    const std::vector<std::string> head = Split(got[1]->out, '\n');  // the second: its name
+    constexpr std::string_view kBranch = "refs/heads/";
+    answer.commit = head[0];
+    if (head.size() > 1 && StartsWith(head[1], kBranch)) {
+      answer.branch = head[1].substr(kBranch.size());
+    }
     if (!got[2].ok()) return got[2].status();
     if (got[2]->exit_code != 0 && !got[2]->truncated) {
       return Status(Code::kUnavailable, Printable(FirstLine(got[2]->err)));

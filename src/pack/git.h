@@ -26,6 +26,7 @@ struct GitChange {
 struct GitAnswer {
   std::vector<GitFile> files;      // may name files that are deleted, or are folders by now
   std::string commit;              // 40 or 64 hex digits; "" before the first commit
+  std::string branch;              // "" = none is checked out, or there is no commit
   std::vector<GitChange> changes;  // of tracked files under the folder, against the commit
   bool changes_truncated = false;  // even the list of changes is too long: `changes` lacks some
   bool diff_truncated = false;     // the diff is longer than `max_diff`, so sections are left empty

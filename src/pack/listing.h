@@ -37,6 +37,7 @@ struct ListedEntry {
 struct GitState {
   bool used = false;   // git listed the files
   std::string commit;  // "" before the first commit
+  std::string branch;  // "" = none is checked out
   bool dirty = false;  // packed files differ from the commit, or are not in it
   std::string diff;    // `git diff HEAD` of what is packed; "" when clean or left out (see notes)
 };

@@ -104,6 +104,11 @@ TEST(Listing, ListsWhatGitLists) {
   EXPECT_TRUE(clean->git.used);
   EXPECT_FALSE(clean->git.dirty);
   EXPECT_EQ(clean->git.commit + "\n", tree.Git({"rev-parse", "HEAD"}));
+  tree.Git({"checkout", "-q", "-b", "some/branch"});
+  EXPECT_EQ(ListWorkdir(tree.root())->git.branch, "some/branch");
+  tree.Git({"checkout", "-q", "--detach"});
+  EXPECT_EQ(ListWorkdir(tree.root())->git.branch, "");
+  EXPECT_EQ(ListWorkdir(tree.root())->git.commit, clean->git.commit);
   EXPECT_EQ(clean->git.diff, "");
 
   tree.Write("a.py", "two\n");

@@ -55,6 +55,13 @@ def run_dumping(world, text, *flags, env=None):
 def page_and_code(results, world):
     (world.work / "data").mkdir()
     (world.work / "data" / "x").write_text("x")
+    # A folder in a git work tree, with its commit.
+    (world.work / "job.yaml").write_text("")
+    for words in (["init", "-q", "-b", "trunk"], ["add", "."], ["commit", "-qm", "1"]):
+        subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=n@example.com", *words],
+                       cwd=world.work, env=world.env, check=True)
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=world.work, env=world.env, check=True,
+                          capture_output=True, text=True).stdout.strip()
     for phase in ("setup", "run"):
         (world.evidence / f"{phase}.json").unlink(missing_ok=True)
     run_dumping(world, f"""
@@ -67,7 +74,10 @@ command: [{PYTHON}, -c, "{DUMP}", {world.evidence}/run.json]
     page = tables()
     some = {"STOKER_CHANNEL_<NAME>": "STOKER_CHANNEL_VAL_1", "STOKER_HP_<name>": "STOKER_HP_lr"}
     for phase in ("setup", "run"):
-        found = set(json.loads((world.evidence / f"{phase}.json").read_text()))
+        values = json.loads((world.evidence / f"{phase}.json").read_text())
+        git = [values.get(f"STOKER_GIT_{name}") for name in ("COMMIT", "BRANCH", "DIRTY")]
+        results.check(f"page: {phase} finds what was packed", git == [head, "trunk", "1"], git)
+        found = set(values)
         if phase == "setup":
             found -= SHELL
         told = {some.get(name, name) for section in page.values()

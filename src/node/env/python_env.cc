@@ -5,12 +5,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <mutex>
 #include <thread>
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "node/env/pip_words.h"
 #include "node/env/requirements.h"
+#include "node/env/tail_sink.h"
 #include "sys/file.h"
 #include "sys/file_lock.h"
 
@@ -28,43 +29,6 @@ class TextSink : public LogSink {
   std::string text;
 };
 
-// Passes everything on and keeps the end: what pip says last is why it failed.
-class TailSink : public LogSink {
- public:
-  explicit TailSink(LogSink& to) : to_(to) {}
-  void Write(LogStream stream, std::string_view bytes) override {
-    to_.Write(stream, bytes);
-    const std::lock_guard<std::mutex> lock(mutex_);
-    tail_.append(bytes);
-    if (tail_.size() > 2 * kKept) tail_.erase(0, tail_.size() - kKept);
-  }
-  // On one line: from the first "ERROR" that is kept, else the last three lines.
-  std::string Last() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    std::vector<std::string> lines;
-    bool found = false;
-    for (const std::string& line : Split(tail_, '\n')) {
-      const size_t first = line.find_first_not_of(" \t\r");
-      if (first == std::string::npos || StartsWith(line, "[notice]")) continue;
-      if (!found && StartsWith(line.substr(first), "ERROR")) {
-        found = true;
-        lines.clear();
-      }
-      lines.push_back(Printable(line.substr(first)));
-      if (!found && lines.size() > 3) lines.erase(lines.begin());
-    }
-    const std::string all = Join(lines, " / ");
-    return all.size() <= kShown ? all : all.substr(0, kShown) + "…";
-  }
-
- private:
-  static constexpr size_t kKept = 4096;
-  static constexpr size_t kShown = 400;
-  LogSink& to_;
-  std::mutex mutex_;
-  std::string tail_;
-};
-
 TaskCommand Command(std::vector<std::string> argv, const std::string& cwd,
                     const std::vector<std::pair<std::string, std::string>>& env) {
   TaskCommand command;
@@ -77,13 +41,16 @@ TaskCommand Command(std::vector<std::string> argv, const std::string& cwd,
 }
 
 Status MustSucceed(const std::string& what, const Result<TaskExit>& exit,
-                   const std::string& last = "") {
+                   const std::string& output = "") {
   if (!exit.ok()) return exit.status().WithContext(what);
   if (exit->ShellCode() == 0) return Status::Ok();
+  const std::string why = output.empty() ? "" : WhyPipFailed(output);
+  std::string next = why.empty() ? "Its last lines are in the log" : "All of it is in the log";
+  if (const std::string advice = GitAdvice(output); !advice.empty()) next = advice;
   return Status(Code::kInvalid,
                 what + " failed with exit code " + std::to_string(exit->ShellCode()) +
-                    (last.empty() ? "" : ": " + last),
-                last.empty() ? "Its last lines are in the log" : "All of it is in the log");
+                    (why.empty() ? "" : ": " + why),
+                next);
 }
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
@@ -154,7 +121,7 @@ Status Build(const std::string& requirements, const std::string& parent, const s
                         "--no-input", "-r", requirements},
                        workdir, env),
                tail);
-  STOKER_TRY(MustSucceed("pip install -r requirements.txt", installed, tail.Last()));
+  STOKER_TRY(MustSucceed("pip install -r requirements.txt", installed, tail.Tail()));
   return sys::WriteFileAtomic(venv + kPythonEnvMarker, "", 0600, true);
 }
 

@@ -72,7 +72,7 @@ Status OutputPlan::Begin() {
         std::any_of(spec_.outputs.begin(), spec_.outputs.end(),
                     [&](const OutputSpec& output) { return covers(output.path); });
     if (kept_anyway || std::any_of(apart.begin(), apart.end(), covers)) continue;
-    if (sys::DirExists(workdir_ + "/" + folder)) named_.emplace_back(folder);
+    named_.emplace_back(folder);
   }
   TreeFilter filter;
   filter.enter = [this](const std::string& path) {
@@ -88,7 +88,12 @@ Status OutputPlan::Begin() {
   return walked;
 }
 
-Status OutputPlan::Remember() { return made_ ? made_->Remember() : Status::Ok(); }
+Status OutputPlan::Remember() {
+  std::erase_if(named_, [this](const std::string& folder) {
+    return !sys::DirExists(workdir_ + "/" + folder);  // a file is in the way
+  });
+  return made_ ? made_->Remember() : Status::Ok();
+}
 
 std::vector<OutputPlace> OutputPlan::WhileRunning() const {
   std::vector<OutputPlace> places;

@@ -29,10 +29,10 @@ class OutputPlan {
  public:
   OutputPlan(const JobSpec& spec, std::string workdir, int rank);
 
-  // When the work directory is unpacked and the folders that variables name are there: what lies in
-  // those is the user's code, and no output.
+  // When the work directory is unpacked: what lies in the folders that variables name is the user's
+  // code, and no output.
   Status Begin();
-  // When all is set up, before the program starts.
+  // When all is set up and those folders are there, before the program starts.
   Status Remember();
   // Kept while the program runs and at its end: what `outputs` names, and the folders of
   // $STOKER_OUTPUT_DIR and $STOKER_MODEL_DIR.

@@ -31,11 +31,11 @@ std::optional<FieldValue> Fact(const Summary& job, const std::string& name, Wall
   if (name == "host") return FieldValue{job.host, {}};
   if (name == "where") return FieldValue{job.provider, {}};
   if (name == "command") return FieldValue{job.command, {}};
-  if (name == "note" && job.note.empty()) return std::nullopt;
-  if (name == "note") return FieldValue{job.note, {}};
+  if (name == "note" && NoteOf(job).empty()) return std::nullopt;
+  if (name == "note") return FieldValue{NoteOf(job), {}};
   if (name == "tag" || name == "tags") {
-    if (job.tags.empty()) return std::nullopt;
-    return FieldValue{Join(job.tags, " "), {}, job.tags};
+    if (TagsOf(job).empty()) return std::nullopt;
+    return FieldValue{Join(TagsOf(job), " "), {}, TagsOf(job)};
   }
   if (name == "attempt") return Number(job.attempts);
   if (name == "nodes") return Number(job.num_nodes);

@@ -54,7 +54,7 @@ TEST(Where, ATagIsOneOfSeveral) {
   };
   EXPECT_FALSE(holds("tag=best"));
   EXPECT_TRUE(holds("tag!=best"));
-  job.tags = {"best", "v2"};
+  job.said = std::make_shared<SaidOfJob>(SaidOfJob{{"best", "v2"}, "", ""});
   EXPECT_TRUE(holds("tag=best"));
   EXPECT_TRUE(holds("tags=v2"));
   EXPECT_FALSE(holds("tag=v"));

@@ -43,7 +43,7 @@ struct LsOptions {
 bool Wanted(const LsOptions& options, const Summary& job) {
   if (!options.name.empty() && job.name != options.name) return false;
   for (const std::string& tag : options.tags) {
-    if (std::find(job.tags.begin(), job.tags.end(), tag) == job.tags.end()) return false;
+    if (std::find(TagsOf(job).begin(), TagsOf(job).end(), tag) == TagsOf(job).end()) return false;
   }
   return options.state.empty() || Name(job.state) == options.state;
 }

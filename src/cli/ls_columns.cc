@@ -18,7 +18,7 @@
 namespace stoker::cli {
 namespace {
 
-std::string Tags(const Summary& job) { return Join(job.tags, " "); }
+std::string Tags(const Summary& job) { return Join(TagsOf(job), " "); }
 
 std::string Reason(const Summary& job) {
   if (job.reason == EndReason::kNone) return "";
@@ -73,7 +73,7 @@ std::vector<LsColumn> Always(Context& context) {
           {"WHERE", {0, 7}, [](const Summary& job) { return job.provider; }},
           {"REASON", {12, 0}, Reason},
           {"TAGS", {8, 3}, Tags},
-          {"NOTE", {12, 3}, [](const Summary& job) { return Printable(job.note); }},
+          {"NOTE", {12, 3}, [](const Summary& job) { return Printable(NoteOf(job)); }},
           {"CHECKPOINT", {10, 3}, [](const Summary& job) { return job.newest_checkpoint; }}};
 }
 

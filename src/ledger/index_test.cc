@@ -490,9 +490,9 @@ TEST_F(IndexTest, WhatPeopleSayOfAJobIsInTheListAndTheRecordStays) {
   say("abd2", {Renamed("baseline"), Tagged("best", true), Noted("keep")});
   const auto list = ListJobs(*kit_.ledger);
   ASSERT_EQ(list->jobs.size(), 2u);
-  EXPECT_EQ(list->jobs[0].name + " " + list->jobs[0].first_name, "baseline digits");
-  EXPECT_EQ(list->jobs[0].tags, std::vector<std::string>{"best"});
-  EXPECT_EQ(list->jobs[0].note, "keep");
+  EXPECT_EQ(list->jobs[0].name + " " + list->jobs[0].said->first_name, "baseline digits");
+  EXPECT_EQ(TagsOf(list->jobs[0]), std::vector<std::string>{"best"});
+  EXPECT_EQ(NoteOf(list->jobs[0]), "keep");
   EXPECT_EQ(kit_.memory.Get(paths::Record("abd2"))->data, record);
   // The old name is free for others, and never means it.
   EXPECT_EQ(ResolveJob(*kit_.ledger, "baseline", "ann")->id, "abd2");

@@ -84,7 +84,7 @@ Result<std::vector<std::string>> ByPrefix(Ledger& ledger, const std::string& sta
 Status NotFound(Ledger& ledger, const std::string& word, const std::vector<Summary>& jobs) {
   std::vector<std::string> names;
   for (const Summary& job : jobs) {
-    if (job.first_name == word) {
+    if (job.said && job.said->first_name == word) {
       return Status(Code::kNotFound,
                     "there is no job '" + Printable(word) + "' in " + ledger.store().url() +
                         " any more: job " + job.id + " was renamed",

@@ -71,6 +71,16 @@ const Request* NewestBegun(const Job& job) {
 
 }  // namespace
 
+const std::vector<std::string>& TagsOf(const Summary& job) {
+  static const std::vector<std::string> kNone;
+  return job.said ? job.said->tags : kNone;
+}
+
+const std::string& NoteOf(const Summary& job) {
+  static const std::string kNone;
+  return job.said ? job.said->note : kNone;
+}
+
 Summary SummaryOf(const Job& job) {
   Summary summary;
   summary.id = job.id;

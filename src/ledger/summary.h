@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,7 +26,14 @@ struct SummaryMetric {
   bool operator==(const SummaryMetric& other) const;
 };
 
-// Plain data, a function of the record alone, but for `metrics`.
+// What people say of a job (ledger/segments/labels.h), which no line of the index has.
+struct SaidOfJob {
+  std::vector<std::string> tags;
+  std::string note;
+  std::string first_name;  // that of its record, where it was renamed; else ""
+};
+
+// Plain data, a function of the record alone, but for `metrics` and `said`.
 struct Summary {
   std::string id;
   int64_t rev = 0;
@@ -53,13 +61,13 @@ struct Summary {
   // What decided where a rule or a limit ended it: "loss is not finite: nan at step 40"; else "".
   std::string why;
   std::string command;  // Job::command; "" also in what an older stoker wrote
-  // What people say of it (ledger/labels/labels.h), which no line of the index has: SummaryOf and
-  // DecodeSummary leave these empty.
-  std::vector<std::string> tags;
-  std::string note;
-  std::string first_name;  // that of its record, where it was renamed; else ""
+  // Null: nothing. What SummaryOf and DecodeSummary give has none.
+  std::shared_ptr<const SaidOfJob> said;
   bool operator==(const Summary&) const = default;
 };
+
+const std::vector<std::string>& TagsOf(const Summary& job);
+const std::string& NoteOf(const Summary& job);
 
 // So many series of a job are in the index: those with the shortest names.
 inline constexpr size_t kSummaryMetrics = 24;

@@ -27,7 +27,7 @@ json HyperparametersJson(Ledger& ledger, const std::string& id, const MetricTota
 namespace {
 
 std::string Said(const Summary& job) {
-  return job.name + "\n" + Join(job.tags, " ") + "\n" + job.note;
+  return job.name + "\n" + Join(TagsOf(job), " ") + "\n" + NoteOf(job);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <set>
 #include <string>
 #include <string_view>
@@ -102,6 +103,7 @@ class SegmentFolder {
   // Segments go while they are read, when somebody merges them; then another listing finds theirs.
   static constexpr int kLooks = 20;
   static constexpr int kPage = 10'000;
+  static constexpr size_t kShortLine = 128;  // bytes: few lines are shorter
 
   struct Names {
     std::vector<ObjectInfo> segments;
@@ -149,32 +151,33 @@ class SegmentFolder {
 
   // kConflict when one went away meanwhile: look again.
   Status Read(const std::vector<ObjectInfo>& segments, Found* out) {
+    int64_t bytes = 0;
+    for (const ObjectInfo& segment : segments) bytes += segment.size;
+    out->lines.reserve(static_cast<size_t>(bytes) / kShortLine);
     for (const ObjectInfo& segment : segments) {
       if (ReadCopy(segment, &out->lines)) {
         out->read.push_back(segment.key);
         continue;
       }
-      std::vector<Line> lines;
-      const auto object = GetJudged(store_, segment.key, [&](const Object& got) -> Result<Object> {
-        lines.clear();
-        STOKER_TRY(codec_.decode(segment.key, got.data, &lines));
-        return got;
+      const size_t before = out->lines.size();
+      const auto whole = GetJudged(store_, segment.key, [&](const Object& got) -> Result<bool> {
+        out->lines.resize(before);
+        STOKER_TRY(codec_.decode(segment.key, got.data, &out->lines));
+        if (cache_ != nullptr) cache_->Keep(CachedName(segment.key, got.info.version), got.data);
+        return true;
       });
-      if (object.status().Is(Code::kNotFound))
-        return Status(Code::kConflict, segment.key + " went");
-      if (object.ok()) {
+      if (whole.status().Is(Code::kNotFound)) return Status(Code::kConflict, segment.key + " went");
+      if (whole.ok()) {
         out->read.push_back(segment.key);
-        for (Line& line : lines) out->lines.push_back(std::move(line));
-        if (cache_ != nullptr) {
-          cache_->Keep(CachedName(segment.key, object->info.version), object->data);
-        }
         continue;
       }
-      if (!MayBeMomentary(object.status()))
-        return object.status().WithContext("reading " + segment.key);
-      out->warnings.push_back(object.status().ToString());
-      for (Line& line : lines) out->salvaged.push_back(std::move(line));
-      if (object.status().Is(Code::kCorrupt)) out->damaged.push_back(segment.key);
+      const auto from = out->lines.begin() + static_cast<std::ptrdiff_t>(before);
+      std::move(from, out->lines.end(), std::back_inserter(out->salvaged));
+      out->lines.resize(before);
+      if (!MayBeMomentary(whole.status()))
+        return whole.status().WithContext("reading " + segment.key);
+      out->warnings.push_back(whole.status().ToString());
+      if (whole.status().Is(Code::kCorrupt)) out->damaged.push_back(segment.key);
     }
     return Status::Ok();
   }

@@ -2,6 +2,7 @@
 #include "cli/from.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/text.h"
 #include "controller/restorable.h"
@@ -99,6 +100,21 @@ void TakeOver(Context& context, const FromJob& from, bool with_paths, JobSpec* s
     spec->inputs.push_back(input);
     taken.push_back("--input " + input.name + "=" + input.source);
   }
+  std::vector<std::string> differ;
+  for (const auto& [name, value] : from.spec.envs) {
+    const auto same = [&, &name = name](const auto& own) { return own.first == name; };
+    const auto own = std::find_if(spec->envs.begin(), spec->envs.end(), same);
+    const char* here = std::getenv(name.c_str());
+    if (own == spec->envs.end()) {
+      const auto& secrets = spec->secrets;
+      if (std::find(secrets.begin(), secrets.end(), name) != secrets.end()) continue;
+      spec->envs.emplace_back(name, value);
+      taken.push_back("--env " + name + "=" + value);
+    } else if (own->second != value) {
+      continue;
+    }
+    if (here != nullptr && here != value) differ.push_back(name);
+  }
   if (with_paths && !spec->checkpoints.path_given &&
       spec->checkpoints.path != from.spec.checkpoints.path) {
     spec->checkpoints.path = from.spec.checkpoints.path;
@@ -106,6 +122,9 @@ void TakeOver(Context& context, const FromJob& from, bool with_paths, JobSpec* s
     taken.push_back("--checkpoints " + from.spec.checkpoints.path);
   }
   if (!taken.empty()) context.Say("from job " + from.job.id + ": " + Printable(Join(taken, ", ")));
+  if (differ.empty()) return;
+  context.Say("as in that job, not as in your shell: " + Join(differ, ", ") + "; --env " +
+              differ[0] + " takes your shell's");
 }
 
 void SayWhereItBegins(Context& context, const FromJob& from) {

@@ -13,6 +13,7 @@
 #include "cli/interrupts.h"
 #include "cli/late_answers.h"
 #include "cli/offers.h"
+#include "cli/private_env.h"
 #include "cli/slurm_offers.h"
 #include "cli/submit.h"
 #include "cli/verb.h"
@@ -104,6 +105,7 @@ Result<Wish> Resolve(Context& context, const Job& job, const MoveOptions& option
   if (!infra.ok()) return Status(Code::kUsage, infra.status().message(), infra.status().next());
   NarrowChoices(*infra, &spec);
   STOKER_TRY(CheckPlace(spec));
+  STOKER_TRY(CheckWholeShell(spec));
   LocalPrivate own;
   if (auto kept = ReadLocalPrivate(context.places().state, ledger->id(), job.id); kept.ok()) {
     own = std::move(*kept);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "pack/left_behind.h"
+#include "base/utf8.h"
 
 namespace stoker::cli {
 
@@ -36,14 +36,28 @@ std::string LargestParts(const pack::Listing& listing) {
   return Join(said, ", ");
 }
 
-std::string WhatIsLeftBehind(const pack::Listing& listing) {
-  const pack::LeftBehind left = pack::CountLeftBehind(listing);
+std::string LeftBehindText(const pack::LeftBehind& left) {
   if (left.files == 0) return "";
   const std::string largest = Printable(left.largest) + " with " + HumanSize(left.largest_bytes);
   const std::string count = left.files == 1 ? "1 file" : std::to_string(left.files) + " files";
   return "left behind, because git ignores it: " + std::string(left.more ? "more than " : "") +
          count + ", " + HumanSize(left.bytes) + (left.files > 1 ? "; the largest is " : ": ") +
-         largest + ". 'git add -f PATH' takes a file along; data goes under 'inputs'";
+         largest + ". '--include PATH' takes it along; large data goes under 'inputs'";
+}
+
+std::vector<LeftOut> LeftOutOf(const pack::LeftBehind& left) {
+  std::vector<LeftOut> out;
+  size_t bytes = 0;
+  for (const pack::LeftEntry& entry : left.entries) {
+    if (out.size() >= kMostLeftBehind) break;
+    if (!IsUtf8(entry.path) || bytes + entry.path.size() > kMostLeftBehindBytes) continue;
+    bytes += entry.path.size();
+    const char* by = entry.by == pack::LeftBy::kGit          ? kByGit
+                     : entry.by == pack::LeftBy::kIgnoreFile ? kByIgnoreFile
+                                                             : kByRule;
+    out.push_back({entry.path, by});
+  }
+  return out;
 }
 
 }  // namespace stoker::cli

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "job/job.h"
+#include "pack/left_behind.h"
 #include "pack/listing.h"
 
 namespace stoker::cli {
@@ -12,6 +15,9 @@ namespace stoker::cli {
 std::string LargestParts(const pack::Listing& listing);
 
 // What git ignores and is left behind, with how to take it along; "" = nothing.
-std::string WhatIsLeftBehind(const pack::Listing& listing);
+std::string LeftBehindText(const pack::LeftBehind& left);
+
+// For the job's record, within its bounds.
+std::vector<LeftOut> LeftOutOf(const pack::LeftBehind& left);
 
 }  // namespace stoker::cli

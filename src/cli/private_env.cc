@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
 #include <set>
 
 #include "base/text.h"
+#include "cli/cloud_offers.h"
 #include "cli/ssh_offers.h"
 #include "cli/variables.h"
 #include "ledger/records.h"
@@ -77,16 +79,20 @@ Status FindSecrets(Context& context, const PrivateRequest& request, LocalPrivate
           "/secrets.env (chmod 600)");
 }
 
-// A store that holds the state folder would hold the secrets too.
-Status CheckOutsideStore(Context& context) {
+// A store that holds the state folder would hold all this too.
+Status CheckOutsideStore(Context& context, const LocalPrivate& own) {
+  if (own.secrets.empty() && own.shell.empty()) return Status::Ok();
+  const bool secrets = !own.secrets.empty();
   STOKER_ASSIGN(ObjectStore * store, context.store());
   const auto root = sys::RealPath(store->url());
   const auto state = sys::RealPath(context.places().state);
   if (!root.ok() || !state.ok() || !StartsWith(*state + "/", *root + "/")) return Status::Ok();
   return Status(Code::kInvalid,
                 "the store " + *root + " holds this machine's own folder " + *state +
-                    ", in which secrets would lie",
-                "Choose another folder: stoker config set store PATH");
+                    ", in which " + (secrets ? "secrets" : "variables of your shell") +
+                    " would lie",
+                std::string("Choose another folder: stoker config set store PATH") +
+                    (secrets ? "" : "; or take none of them along: --no-shell-env"));
 }
 
 // "NAME=value" where that is short and harmless, else the name.
@@ -95,20 +101,39 @@ std::string Shown(const std::string& name, const std::string& value) {
   return plain ? name + "=" + Printable(value) : name;
 }
 
+// What a shell keeps for itself, what stoker sets, and what would make a program take itself for a
+// part of another launcher's job.
+bool IsNotHanded(std::string_view name) {
+  constexpr std::string_view kKept[] = {"PWD",
+                                        "OLDPWD",
+                                        "SHLVL",
+                                        "_",
+                                        "STOKER_*",
+                                        "RANK",
+                                        "LOCAL_RANK",
+                                        "WORLD_SIZE",
+                                        "SLURM_*",
+                                        "SRUN_*",
+                                        "LOCAL_WORLD_SIZE",
+                                        "OMPI_*",
+                                        "TORCHELASTIC_*",
+                                        "PMI_*",
+                                        "PMIX_*",
+                                        "SBATCH_*"};
+  return std::any_of(std::begin(kKept), std::end(kKept),
+                     [&](std::string_view pattern) { return MatchesName(pattern, name); });
+}
+
 Status TakeShell(Context& context, const PrivateRequest& request, LocalPrivate* out) {
   STOKER_ASSIGN(const Settings* settings, context.settings());
   STOKER_ASSIGN(const ShellChoice choice, ReadShellChoice(settings->shell_env));
   std::set<std::string> given(request.spec.secrets.begin(), request.spec.secrets.end());
   for (const auto& [name, value] : request.spec.envs) given.insert(name);
-  std::vector<std::string> shown;
+  const bool whole = request.spec.whole_shell;
   for (const std::string& name : NamesInEnvironment()) {
     const char* value = std::getenv(name.c_str());
-    if (value == nullptr || given.count(name) > 0 || !choice.Takes(name)) continue;
-    out->shell.emplace_back(name, value);
-    shown.push_back(Shown(name, value));
-  }
-  if (!shown.empty()) {
-    context.Say("from your shell: " + Join(shown, ", ") + " (--no-shell-env leaves them behind)");
+    if (value == nullptr || given.count(name) > 0) continue;
+    if (whole ? !IsNotHanded(name) : choice.Takes(name)) out->shell.emplace_back(name, value);
   }
   return Status::Ok();
 }
@@ -150,15 +175,36 @@ bool WasOnBoxes(const Job& job) {
 Result<LocalPrivate> GatherPrivate(Context& context, const PrivateRequest& request) {
   LocalPrivate out;
   STOKER_TRY(FindSecrets(context, request, &out));
+  if (request.shell) STOKER_TRY(TakeShell(context, request, &out));
+  STOKER_TRY(CheckOutsideStore(context, out));
   if (!out.secrets.empty()) {
-    STOKER_TRY(CheckOutsideStore(context));
     context.Say("secrets " + Join(request.spec.secrets, ", ") + ": they stay on this machine" +
                 (IsOnBoxes(request.spec) ? " and on the boxes that run the job" : "") +
                 ", until the job ends, and are masked in its log");
   }
-  if (request.shell) STOKER_TRY(TakeShell(context, request, &out));
   if (!out.shell.empty()) out.workdir = request.workdir;
   return out;
+}
+
+Status CheckWholeShell(const JobSpec& spec) {
+  if (!spec.whole_shell || (!IsOnBoxes(spec) && !IsInCloud(spec))) return Status::Ok();
+  return Status(
+      Code::kInvalid,
+      "--shell-env all is for this machine and Slurm: the job may run on others, and what "
+      "your shell holds stays here",
+      "Name what it needs: --env NAME, --env 'PATTERN*', --secret NAME");
+}
+
+void SayShell(Context& context, const JobSpec& spec, const LocalPrivate& own) {
+  if (own.shell.empty()) return;
+  if (spec.whole_shell) {
+    context.Say("all of your shell, " + std::to_string(own.shell.size()) +
+                " variables, in no record; 'stoker show' names them");
+    return;
+  }
+  std::vector<std::string> shown;
+  for (const auto& [name, value] : own.shell) shown.push_back(Shown(name, value));
+  context.Say("from your shell: " + Join(shown, ", ") + " (--no-shell-env leaves them behind)");
 }
 
 void ForgetPrivate(Context& context) {

@@ -18,10 +18,17 @@ struct PrivateRequest {
   std::string workdir;                               // the folder that was packed; "" = none
 };
 
+// Where all variables of the shell are to go along, the job's machines must be this one, or
+// Slurm's.
+Status CheckWholeShell(const JobSpec& spec);
+
 // Finds each secret of the spec: among `secret_values`, in this environment, or in the file
-// secrets.env beside the settings (mode 0600), in this order; kInvalid names all that are nowhere.
-// Says in one line each what goes along.
+// secrets.env beside the settings (mode 0600), in this order; kInvalid names all that are nowhere,
+// or says that the store holds the folder in which all this would lie. Says which secrets go along.
 Result<LocalPrivate> GatherPrivate(Context& context, const PrivateRequest& request);
+
+// Says which variables of the shell do.
+void SayShell(Context& context, const JobSpec& spec, const LocalPrivate& own);
 
 // Removes the files of jobs that have ended. Quiet: whatever fails is for the next one.
 void ForgetPrivate(Context& context);

@@ -113,6 +113,7 @@ Status Run(Context& context, const RetryOptions& options) {
   request.code_note = pass.job.workdir_note;
   request.git = pass.job.git;
   request.pins = pass.job.pins;
+  request.left_behind = pass.job.left_behind;
   if (!options.fresh) {
     request.retry_of = id;
     STOKER_TRY(SayWhereItBegins(context, id));

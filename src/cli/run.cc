@@ -36,7 +36,9 @@ struct RunOptions {
   std::string stop_grace, keep_failed, max_restarts, ending, cpus, memory, gpus, priority,
       instance_type, image, disk_size;
   bool no_shell_env = false;
-  std::vector<std::string> envs, env_files, secrets, hyperparameters, inputs, outputs, stop_when;
+  std::string shell_env;
+  std::vector<std::string> envs, env_files, secrets, hyperparameters, inputs, outputs, stop_when,
+      includes;
 };
 
 std::optional<std::string> Given(const std::string& value) {
@@ -82,6 +84,8 @@ SpecOverrides Overrides(const RunOptions& options, const GivenVariables& given) 
   for (const std::string& input : options.inputs) overrides.inputs.push_back(InputFrom(input));
   overrides.outputs = options.outputs;
   overrides.stop_when = options.stop_when;
+  overrides.includes = options.includes;
+  overrides.shell_env = Given(options.shell_env);
   overrides.checkpoints = Given(options.checkpoints);
   overrides.keep = Given(options.keep);
   overrides.max_duration = Given(options.max_duration);
@@ -165,7 +169,8 @@ Status CheckFile(const Context& context, const RunOptions& options) {
   const auto file = std::find(context.given.begin(), context.given.end(), "FILE");
   if (file == context.given.end() || file == context.given.begin()) return Status::Ok();
   const std::string before = *(file - 1);
-  const bool takes_one = before == "--env" || before == "--hp" || before == "--secret";
+  const bool takes_one =
+      before == "--env" || before == "--hp" || before == "--secret" || before == "--include";
   const bool yaml = EndsWith(options.file, ".yaml") || EndsWith(options.file, ".yml");
   if (!takes_one || yaml || sys::FileExists(options.file)) return Status::Ok();
   return Status(Code::kUsage, "'" + Printable(options.file) + "' is no job file",
@@ -197,6 +202,10 @@ Result<JobSpec> MakeSpec(Context& context, const RunOptions& options, const Give
 
 Status Run(Context& context, const RunOptions& options) {
   EndOnInterrupt(kNotSubmitted);
+  if (options.no_shell_env && !options.shell_env.empty()) {
+    return Status(Code::kUsage, "both --shell-env and --no-shell-env were given",
+                  "Give only one of them");
+  }
   STOKER_ASSIGN(const GivenVariables given,
                 ReadVariables({options.envs, options.env_files, options.secrets}));
   std::optional<FromJob> from;
@@ -209,15 +218,16 @@ Status Run(Context& context, const RunOptions& options) {
     TakeVisibleGpus(context, !options.no_shell_env, &spec);
   }
   STOKER_TRY(CheckPlace(spec));
-  if (options.dry_run) {
-    context.Print(PrintSpecFor(context, spec));
-    return Status::Ok();
-  }
   SubmitRequest request;
   request.spec = spec;
   request.yes = options.yes;
   request.secret_values = given.secret_values;
   request.shell_env = !options.no_shell_env;
+  if (options.dry_run) {
+    STOKER_TRY(AddNamed(context, request, &spec));
+    context.Print(PrintSpecFor(context, spec));
+    return Status::Ok();
+  }
   if (from) {
     request.retry_of = from->job.id;
     request.from = from->from;
@@ -225,6 +235,50 @@ Status Run(Context& context, const RunOptions& options) {
   }
   STOKER_ASSIGN(const Job job, Submit(context, request));
   return AfterSubmit(context, job, spec, options.detach, options.quiet);
+}
+
+// What goes along with the job: code, variables, data; and what is kept.
+std::vector<Option> ContentOptions(RunOptions* o) {
+  return {{"--env", "Set a variable; NAME or 'PATTERN*' alone takes yours", &o->envs, "NAME=VALUE"},
+          {"--env-file", "Set variables from a file of NAME=VALUE lines", &o->env_files, "FILE"},
+          {"--secret", "Pass a secret: yours, or from a file with NAME=@FILE", &o->secrets, "NAME"},
+          {"--no-shell-env", "Take no variables from this shell", &o->no_shell_env},
+          {"--shell-env",
+           "Take all of them; on this machine and Slurm",
+           &o->shell_env,
+           "",
+           false,
+           {"all"}},
+          {"--hp", "Set a hyperparameter", &o->hyperparameters, "NAME=VALUE"},
+          {"--input", "Copy a folder or a bucket to the job first", &o->inputs, "NAME=SOURCE"},
+          {"--include", "Pack this, too, though git ignores it", &o->includes, "PATTERN"},
+          {"--output", "Keep this path of the work directory as an output", &o->outputs, "PATH"},
+          {"--checkpoints", "Where the program keeps its checkpoints", &o->checkpoints, "PATH"},
+          {"--keep", "How many checkpoints to keep (0 = all)", &o->keep, "N"}};
+}
+
+// When it ends, and what then.
+std::vector<Option> EndOptions(RunOptions* o) {
+  return {
+      {"--max-duration", "Stop the job when the program has run this long", &o->max_duration,
+       "DURATION"},
+      {"--stall", "Stop it after this long without output or checkpoint", &o->stall, "DURATION"},
+      {"--stop-when", "Stop it once its metrics say this", &o->stop_when, "RULE"},
+      {"--max-restarts", "How often to restart after a program's error", &o->max_restarts, "N"},
+      {"--recovery",
+       "Who may start a replacement machine",
+       &o->recovery,
+       "",
+       false,
+       {"node", "controller"}},
+      {"--stop-grace", "Time between SIGTERM and SIGKILL", &o->stop_grace, "DURATION"},
+      {"--keep-failed", "A cloud's machines stay so long if it fails", &o->keep_failed, "TIME"},
+      {"--ending",
+       "How to end every process of the program",
+       &o->ending,
+       "",
+       false,
+       {"pidns", "cgroup", "subreaper"}}};
 }
 
 }  // namespace
@@ -265,35 +319,10 @@ Verb RunVerb() {
       {"--priority", "Its place in the queue: a higher one is first", &o->priority, "N"},
       {"--instance-type", "In a cloud: the type of each machine", &o->instance_type, "TYPE"},
       {"--image", "In a cloud: what machines boot, ami-… or ssm:/…", &o->image, "IMAGE"},
-      {"--disk-size", "In a cloud: the disk of each machine, in GiB", &o->disk_size, "SIZE"},
-      {"--env", "Set a variable; NAME or 'PATTERN*' alone takes yours", &o->envs, "NAME=VALUE"},
-      {"--env-file", "Set variables from a file of NAME=VALUE lines", &o->env_files, "FILE"},
-      {"--secret", "Pass a secret: yours, or from a file with NAME=@FILE", &o->secrets, "NAME"},
-      {"--no-shell-env", "Take no variables from this shell", &o->no_shell_env},
-      {"--hp", "Set a hyperparameter", &o->hyperparameters, "NAME=VALUE"},
-      {"--input", "Copy a folder or a bucket to the job first", &o->inputs, "NAME=SOURCE"},
-      {"--output", "Keep this path of the work directory as an output", &o->outputs, "PATH"},
-      {"--checkpoints", "Where the program keeps its checkpoints", &o->checkpoints, "PATH"},
-      {"--keep", "How many checkpoints to keep (0 = all)", &o->keep, "N"},
-      {"--max-duration", "Stop the job when the program has run this long", &o->max_duration,
-       "DURATION"},
-      {"--stall", "Stop it after this long without output or checkpoint", &o->stall, "DURATION"},
-      {"--stop-when", "Stop it once its metrics say this", &o->stop_when, "RULE"},
-      {"--max-restarts", "How often to restart after a program's error", &o->max_restarts, "N"},
-      {"--recovery",
-       "Who may start a replacement machine",
-       &o->recovery,
-       "",
-       false,
-       {"node", "controller"}},
-      {"--stop-grace", "Time between SIGTERM and SIGKILL", &o->stop_grace, "DURATION"},
-      {"--keep-failed", "A cloud's machines stay so long if it fails", &o->keep_failed, "TIME"},
-      {"--ending",
-       "How to end every process of the program",
-       &o->ending,
-       "",
-       false,
-       {"pidns", "cgroup", "subreaper"}}};
+      {"--disk-size", "In a cloud: the disk of each machine, in GiB", &o->disk_size, "SIZE"}};
+  for (auto add : {ContentOptions, EndOptions}) {
+    for (Option& option : add(o)) verb.options.push_back(std::move(option));
+  }
   verb.takes_command = true;
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;

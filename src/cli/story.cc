@@ -13,6 +13,7 @@
 #include "spec/print.h"
 #include "view/cut_off.h"
 #include "view/lineage.h"
+#include "view/missing_file.h"
 
 namespace stoker::cli {
 namespace {
@@ -243,6 +244,9 @@ std::string TellSummary(const Job& job, const std::vector<ReportSeen>& reports, 
   if (job.result && job.state == JobState::kFailed) {
     if (!told.why && WhySaysMore(*job.result)) text += "\n  " + Printable(job.result->why);
     if (!told.output) text += LastWords(job, reports);
+    if (const auto missing = FindMissingFile(job, reports)) {
+      text += "\n  " + MissingFileText(*missing);
+    }
   }
   text += "\n";
   if (needed != nullptr) {
@@ -275,6 +279,7 @@ std::string TellStory(const StoryInput& input) {
     text += "\n";
   }
   if (!job.workdir_note.empty()) text += "  code        " + Printable(job.workdir_note) + "\n";
+  if (!job.shell.empty()) text += "  shell       " + Printable(Join(job.shell, ", ")) + "\n";
   text += "  nodes       " + std::to_string(job.num_nodes) + "\n";
   if (!job.from.empty()) {
     text += "  goes on     from " + Printable(job.from) + ", with other code\n";
@@ -304,6 +309,9 @@ std::string TellStory(const StoryInput& input) {
     }
   }
   if (job.result) text += "  result      " + Printable(job.result->why) + "\n";
+  if (const auto missing = FindMissingFile(job, input.reports)) {
+    text += "              " + MissingFileText(*missing) + "\n";
+  }
   const std::string machines = KeptMachines(job, input.now);
   if (!machines.empty()) text += "  machines    " + machines + "\n";
   return text;

@@ -17,7 +17,9 @@
 #include "cli/interrupts.h"
 #include "cli/late_cancel.h"
 #include "cli/meter.h"
+#include "cli/named_here.h"
 #include "cli/offers.h"
+#include "cli/packed_text.h"
 #include "cli/packing_notes.h"
 #include "cli/private_env.h"
 #include "cli/reserve.h"
@@ -39,10 +41,12 @@ namespace stoker::cli {
 namespace {
 
 constexpr int64_t kAskAbove = int64_t{1} << 30;
+constexpr size_t kLookedAt = 1 << 20;  // of each file, as packing does
 constexpr int64_t kTellUploadAbove = int64_t{64} << 20;
 
 struct Packed {
   std::string digest;
+  std::vector<LeftOut> left_behind;
   std::string note;
   std::string diff;  // against the commit, for those who want to know later what really ran
   std::optional<GitOrigin> git;
@@ -95,10 +99,12 @@ std::optional<GitOrigin> OriginOf(const pack::GitState& git) {
   return GitOrigin{git.commit, Printable(git.branch), git.dirty};
 }
 
-Result<Packed> PackFolder(Context& context, const std::string& dir, const SubmitRequest& request) {
+Result<Packed> PackFolder(Context& context, const std::string& dir, const SubmitRequest& request,
+                          PackedText* text) {
   STOKER_TRY(CheckRequirements(dir));
   pack::ListOptions listing_options;
   listing_options.exclude = OwnFolders(context);
+  listing_options.include = request.spec.include;
   STOKER_ASSIGN(const pack::Listing listing, pack::ListWorkdir(dir, listing_options));
   if (listing.bytes > kAskAbove && !request.yes &&
       !Confirm(context, "The work directory has " + HumanSize(listing.bytes) + " (" +
@@ -115,25 +121,27 @@ Result<Packed> PackFolder(Context& context, const std::string& dir, const Submit
     Meter meter(context, "packing", listing.bytes);
     pack::PackOptions packing;
     packing.progress = [&](int64_t bytes) { meter.At(bytes); };
+    packing.look = [&](const std::string& path, std::string_view head) { text->Look(path, head); };
     STOKER_ASSIGN(summary, pack::Pack(listing, archive, packing));
   }
   for (const std::string& note : summary.notes) context.Say(note);
-  if (const std::string left = WhatIsLeftBehind(listing); !left.empty()) context.Say(left);
+  const pack::LeftBehind left = pack::FindLeftBehind(listing);
+  if (const std::string said = LeftBehindText(left); !said.empty()) context.Say(said);
   if (summary.packed_bytes > kTellUploadAbove) {
     context.Progress("storing " + HumanSize(summary.packed_bytes) + " …");
   }
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_TRY(PutFile(*ledger, summary.sha256, archive));
-  return Packed{summary.sha256,
+  return Packed{summary.sha256, LeftOutOf(left),
                 pack::Describe(summary) + " (" + HumanSize(summary.packed_bytes) + " packed)",
                 summary.git.diff, OriginOf(summary.git)};
 }
 
-Result<Packed> PackWorkdir(Context& context, const SubmitRequest& request) {
+Result<Packed> PackWorkdir(Context& context, const SubmitRequest& request, PackedText* text) {
   const auto repository = RepositoryOf(request.spec.workdir);
-  if (!repository) return PackFolder(context, request.spec.workdir, request);
+  if (!repository) return PackFolder(context, request.spec.workdir, request, text);
   STOKER_ASSIGN(const Clone clone, CloneRepository(context, *repository));
-  STOKER_ASSIGN(Packed packed, PackFolder(context, clone.folder, request));
+  STOKER_ASSIGN(Packed packed, PackFolder(context, clone.folder, request, text));
   packed.note = Printable(WordOf(*repository)) + ": " + packed.note;
   return packed;
 }
@@ -185,6 +193,30 @@ Status CopyForMachines(const Context& context, const std::string& exe, const std
 
 }  // namespace
 
+Status AddNamed(Context& context, const SubmitRequest& request, JobSpec* spec) {
+  if (!request.shell_env) return Status::Ok();
+  STOKER_ASSIGN(NamedHere named, NamedHere::Of(context, *spec));
+  named.Read(*spec);
+  PackedText text(*spec, &named);
+  if (!spec->workdir.empty() && !RepositoryOf(spec->workdir)) {
+    pack::ListOptions options;
+    options.exclude = OwnFolders(context);
+    options.include = spec->include;
+    STOKER_ASSIGN(const pack::Listing listing, pack::ListWorkdir(spec->workdir, options));
+    std::string head(kLookedAt, '\0');
+    for (const pack::ListedEntry& entry : listing.entries) {
+      if (entry.kind != pack::EntryKind::kFile) continue;
+      const auto fd = sys::Open(listing.root + "/" + entry.path, O_RDONLY | O_NOFOLLOW);
+      const ssize_t got = fd.ok() ? ::read(fd->get(), head.data(), head.size()) : 0;
+      if (got > 0) text.Look(entry.path, {head.data(), static_cast<size_t>(got)});
+    }
+  }
+  text.Say(context);
+  std::vector<std::pair<std::string, std::string>> none;
+  named.GiveTo(context, spec, &none);
+  return Status::Ok();
+}
+
 Result<std::string> StoreBinary(Context& context) {
   const std::string exe = context.self_exe();
   STOKER_ASSIGN(const std::string digest, DigestOfFile(context, exe));
@@ -208,41 +240,73 @@ Status BringBinary(Context& context, const std::string& digest) {
   return sys::WriteFileAtomic(folder + "/stoker", data, 0700, false);
 }
 
-Result<Job> Submit(Context& context, const SubmitRequest& request) {
-  STOKER_ASSIGN(Ledger * ledger, context.ledger());
-  // Of a shell on this machine; a box and a cloud's machine have variables of their own.
-  const bool shell = request.shell_env && !IsOnBoxes(request.spec) && !IsInCloud(request.spec);
-  const bool cloned = RepositoryOf(request.spec.workdir).has_value();
-  STOKER_ASSIGN(const LocalPrivate own,
-                GatherPrivate(context, {request.spec, request.secret_values, shell,
-                                        cloned ? "" : request.spec.workdir}));
-  STOKER_TRY(CheckPlace(request.spec));
-  Job job;
-  job.created = context.clock().Wall();
-  // Before anything is stored: the place may not have what is asked for.
-  STOKER_ASSIGN(job.offers,
-                ResolveOffers(context, request.spec, job.created, own != LocalPrivate()));
+namespace {
+
+// What is made of a request: its spec with what this shell adds, and its code.
+struct Made {
+  JobSpec spec;
+  LocalPrivate own;
   std::string diff;
+};
+
+// Packs and stores the work directory, unless that was done for an earlier job.
+Status BringCode(Context& context, const SubmitRequest& request, Job* job, Made* made) {
   if (!request.code_digest.empty()) {
-    job.code_digest = request.code_digest;
-    job.workdir_note = request.code_note;
-    job.git = request.git;
-    job.pins = request.pins;
-  } else if (!request.spec.workdir.empty()) {
-    STOKER_ASSIGN(const Packed packed, PackWorkdir(context, request));
-    job.code_digest = packed.digest;
-    job.workdir_note = packed.note;
-    job.git = packed.git;
-    diff = packed.diff;
+    job->code_digest = request.code_digest;
+    job->workdir_note = request.code_note;
+    job->git = request.git;
+    job->pins = request.pins;
+    job->left_behind = request.left_behind;
+    return Status::Ok();
+  }
+  NamedHere named;
+  if (request.shell_env) {
+    STOKER_ASSIGN(named, NamedHere::Of(context, request.spec));
+  }
+  named.Read(request.spec);
+  PackedText text(request.spec, &named);
+  if (!request.spec.workdir.empty()) {
+    STOKER_ASSIGN(Packed packed, PackWorkdir(context, request, &text));
+    job->code_digest = packed.digest;
+    job->workdir_note = packed.note;
+    job->git = packed.git;
+    job->left_behind = std::move(packed.left_behind);
+    made->diff = std::move(packed.diff);
     context.Say("packed " + packed.note);
   }
+  text.Say(context);
+  named.GiveTo(context, &made->spec, &made->own.shell);
   if (AppendsToShellFile(request.spec.setup)) {
     context.Say(
         "setup appends to a file such as ~/.bashrc. On this machine that is your own file, and "
         "'run' does not read it. Write NAME=VALUE lines into the file $STOKER_ENV instead");
   }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<Job> Submit(Context& context, const SubmitRequest& request) {
+  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  // Of a shell on this machine; a box and a cloud's machine have variables of their own.
+  const bool shell = request.shell_env && !IsOnBoxes(request.spec) && !IsInCloud(request.spec);
+  const bool cloned = RepositoryOf(request.spec.workdir).has_value();
+  if (request.shell_env) STOKER_TRY(CheckWholeShell(request.spec));
+  Made made{request.spec, {}, ""};
+  STOKER_ASSIGN(made.own, GatherPrivate(context, {request.spec, request.secret_values, shell,
+                                                  cloned ? "" : request.spec.workdir}));
+  STOKER_TRY(CheckPlace(request.spec));
+  Job job;
+  job.created = context.clock().Wall();
+  // Before anything is stored: the place may not have what is asked for.
+  STOKER_ASSIGN(job.offers,
+                ResolveOffers(context, request.spec, job.created, made.own != LocalPrivate()));
+  STOKER_TRY(BringCode(context, request, &job, &made));
+  const LocalPrivate& own = made.own;
+  SayShell(context, request.spec, own);
+  for (const auto& [name, value] : own.shell) job.shell.push_back(Printable(name));
   STOKER_ASSIGN(job.binary_digest, StoreBinary(context));
-  const std::string spec_text = PrintJobSpec(request.spec);
+  const std::string spec_text = PrintJobSpec(made.spec);
   job.name = request.spec.name;
   job.command = CutText(ProgramText(request.spec), 500);
   job.user = context.user();
@@ -268,7 +332,7 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
     }
     auto created = CreateJob(*ledger, job, spec_text);
     if (created.ok()) {
-      if (!diff.empty()) (void)ledger->store().Put(paths::Diff(job.id), diff);
+      if (!made.diff.empty()) (void)ledger->store().Put(paths::Diff(job.id), made.diff);
       KeepReserve(context);
       PrepareLateCancels(context);
       return created->job;

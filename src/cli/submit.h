@@ -25,13 +25,20 @@ struct SubmitRequest {
   std::string code_note;
   std::optional<GitOrigin> git;  // Job::git and Job::pins of that code
   std::vector<Pin> pins;
+  std::vector<LeftOut> left_behind;                  // … and what packing had left behind then
   std::map<std::string, std::string> secret_values;  // those that flags gave
-  bool shell_env = true;                             // variables of this shell go along
+  // Variables of this shell go along: what is listed, and unless `code_digest` is there (a retry
+  // has what its record says) what the job names.
+  bool shell_env = true;
 };
 
 // Nothing is written before the spec and the work directory have been found good. What it packed is
 // said on standard error.
 Result<Job> Submit(Context& context, const SubmitRequest& request);
+
+// Adds to `spec` the variables of this shell that it or its work directory names, as Submit does;
+// a work directory that is a repository is not cloned for that.
+Status AddNamed(Context& context, const SubmitRequest& request, JobSpec* spec);
 
 // The digest of this very binary, with its blob in the ledger and a copy below the state folder
 // from which machines of this computer run. Cheap when nothing changed.

@@ -124,6 +124,12 @@ void Fields(A& a, T& t) {
   a.Check(SafeOrEmpty(t.commit), "commit", "is no commit");
 }
 
+template <class A, Is<LeftOut> T>
+void Fields(A& a, T& t) {
+  a.Need("path", t.path);
+  a("by", t.by);
+}
+
 template <class A, Is<Folded> T>
 void Fields(A& a, T& t) {
   a("requests", t.requests);
@@ -300,6 +306,8 @@ void Fields(A& a, T& t) {
   a("command", t.command);
   a("git", t.git);
   a("pins", t.pins);
+  a("left_behind", t.left_behind);
+  a("shell", t.shell);
   a("path", t.path);
   a("host", t.host);
   a("retry_of", t.retry_of);

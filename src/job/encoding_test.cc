@@ -181,6 +181,8 @@ Job AnyJob(Prng& prng) {
   for (uint64_t i = prng.Below(3); i > 0; --i) {
     job.pins.push_back({AnyText(prng), prng.Below(2) == 0 ? "" : "3c4d"});
   }
+  if (prng.Chance(1, 2)) job.left_behind = {{AnyText(prng), kByGit}, {"data/", kByRule}};
+  if (prng.Chance(1, 2)) job.shell = {AnyText(prng)};
   job.path = AnyText(prng);
   job.host = AnyId(prng);
   job.retry_of = AnyId(prng);
@@ -325,7 +327,7 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Request>(), 13u);
   EXPECT_EQ(CountMembers<Launch>(), 16u);
   EXPECT_EQ(CountMembers<Attempt>(), 19u);
-  EXPECT_EQ(CountMembers<Job>(), 34u);
+  EXPECT_EQ(CountMembers<Job>(), 36u);
   EXPECT_EQ(CountMembers<NodeReport>(), 34u);
 }
 

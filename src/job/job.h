@@ -133,6 +133,19 @@ struct Folded {
   WallTime until;  // when the last was over
 };
 
+// What of the work directory was not packed, and may be missed.
+struct LeftOut {
+  std::string path;  // relative; a folder with all in it ends with '/'
+  std::string by;    // kByGit, kByIgnoreFile, kByRule; what others write there is none of these
+  bool operator==(const LeftOut&) const = default;
+};
+inline constexpr char kByGit[] = "git";                   // git ignores it
+inline constexpr char kByIgnoreFile[] = ".stokerignore";  // an ignore file of stoker's own does
+inline constexpr char kByRule[] = "never";                // it is never packed
+// A record is read and written again and again.
+inline constexpr size_t kMostLeftBehind = 50;            // entries
+inline constexpr size_t kMostLeftBehindBytes = 3 << 10;  // of their paths
+
 struct Job {
   int format = kRecordFormat;
   int64_t rev = 0;     // +1 a write
@@ -147,6 +160,9 @@ struct Job {
   std::string command;           // for people: what it runs, in one line; "" from an older stoker
   std::optional<GitOrigin> git;  // of a folder in a git work tree that has a commit
   std::vector<Pin> pins;         // what requirements.txt names, resolved once for all attempts
+  std::vector<LeftOut> left_behind;  // the largest first
+  // Variables of the submitter's shell that went along; their values are in no ledger.
+  std::vector<std::string> shell;
   // Of a job that may have local machines, else "": the submitter's PATH for those, and the
   // computer that they are on, which alone can ask for them. See TieToHost.
   std::string path;

@@ -164,7 +164,10 @@ class Packing {
         have += got;
       }
       const std::string_view data(buffer_.data(), static_cast<size_t>(have));
-      if (done == 0) Scan(entry.path, data);
+      if (done == 0) {
+        Scan(entry.path, data);
+        if (options_.look) options_.look(entry.path, data);
+      }
       STOKER_TRY(tar_.Write(data));
       done += have;
       read_ += have;

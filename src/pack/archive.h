@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -29,6 +30,9 @@ struct PackOptions {
   int64_t max_bytes = INT64_MAX;                // kInvalid when a repeated listing has grown beyond
   int retries = 4;                              // how often a directory that changes is tried again
   std::function<void(int64_t bytes)> progress;  // bytes of files read so far; may be empty
+  // Shown the first MiB of each file as it is read, again where a directory that changes is tried
+  // again; may be empty.
+  std::function<void(const std::string& path, std::string_view head)> look;
 };
 
 // Packs what was listed into `out_path`, which must not exist and must lie outside the directory.

@@ -21,6 +21,9 @@ constexpr std::string_view kSecretNames[] = {
 constexpr std::string_view kSecretEndings[] = {".p12", ".pfx",  ".jks", ".keystore",
                                                ".ppk", ".kdbx", ".kdb"};
 constexpr std::string_view kKeyEndings[] = {".pem", ".key"};
+constexpr std::string_view kMadeAgain[] = {
+    "node_modules", ".mypy_cache", ".pytest_cache",      ".ruff_cache", ".tox",
+    ".nox",         ".cache",      ".ipynb_checkpoints", ".DS_Store"};
 
 bool Among(std::string_view name, const auto& names) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
@@ -48,6 +51,10 @@ Exclusion ExcludedPath(std::string_view path) {
     if (found != Exclusion::kNone || slash == std::string_view::npos) return found;
     path.remove_prefix(slash + 1);
   }
+}
+
+bool IsMadeAgain(std::string_view name) {
+  return Among(name, kMadeAgain) || EndsWith(name, ".egg-info");
 }
 
 bool MayHoldPrivateKey(std::string_view name) { return EndsAsAny(name, kKeyEndings); }

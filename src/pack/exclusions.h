@@ -17,6 +17,9 @@ Exclusion ExcludedName(std::string_view name);
 // By any part of a relative path.
 Exclusion ExcludedPath(std::string_view path);
 
+// Left by tools that make them again: nobody misses them.
+bool IsMadeAgain(std::string_view name);
+
 // True for names that hold a private key or a certificate: only the content tells.
 bool MayHoldPrivateKey(std::string_view name);
 

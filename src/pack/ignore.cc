@@ -58,6 +58,11 @@ IgnoreFile::IgnoreFile(std::string_view text) {
   }
 }
 
+bool IgnoreFile::negates() const {
+  return std::any_of(patterns_.begin(), patterns_.end(),
+                     [](const Pattern& pattern) { return pattern.negated; });
+}
+
 Verdict IgnoreFile::Decide(std::string_view path, bool is_dir) const {
   const std::string_view last = LastPart(path);
   for (auto pattern = patterns_.rbegin(); pattern != patterns_.rend(); ++pattern) {
@@ -72,11 +77,16 @@ Verdict IgnoreFile::Decide(std::string_view path, bool is_dir) const {
 
 void IgnoreTree::Add(const std::string& dir, std::string_view text) {
   IgnoreFile file(text);
+  negates_ = negates_ || file.negates();
   if (!file.empty()) files_[dir].push_back(std::move(file));
 }
 
 bool IgnoreTree::IgnoresEntry(std::string_view path, bool is_dir) const {
-  if (files_.empty()) return false;
+  return Decide(path, is_dir) == Verdict::kIgnore;
+}
+
+Verdict IgnoreTree::Decide(std::string_view path, bool is_dir) const {
+  if (files_.empty()) return Verdict::kNone;
   // The nearest folder first; the first file that has an opinion decides.
   size_t cut = path.rfind('/');
   while (true) {
@@ -86,10 +96,10 @@ bool IgnoreTree::IgnoresEntry(std::string_view path, bool is_dir) const {
       const std::string_view below = dir.empty() ? path : path.substr(dir.size() + 1);
       for (auto file = found->second.rbegin(); file != found->second.rend(); ++file) {
         Verdict verdict = file->Decide(below, is_dir);
-        if (verdict != Verdict::kNone) return verdict == Verdict::kIgnore;
+        if (verdict != Verdict::kNone) return verdict;
       }
     }
-    if (cut == std::string_view::npos) return false;
+    if (cut == std::string_view::npos) return Verdict::kNone;
     cut = cut == 0 ? std::string_view::npos : path.rfind('/', cut - 1);
   }
 }

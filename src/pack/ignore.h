@@ -23,6 +23,7 @@ class IgnoreFile {
   // `path` is relative to the folder of the ignore file. The last pattern that matches decides.
   Verdict Decide(std::string_view path, bool is_dir) const;
   bool empty() const { return patterns_.empty(); }
+  bool negates() const;  // has a line that begins with '!'
 
  private:
   struct Pattern {
@@ -42,12 +43,16 @@ class IgnoreTree {
   // `dir` is "" for the root. Files added for the same folder later take precedence over earlier.
   void Add(const std::string& dir, std::string_view text);
   bool empty() const { return files_.empty(); }
+  bool negates() const { return negates_; }  // one of the files does
+  // What they say of `path` itself, not of its folders.
+  Verdict Decide(std::string_view path, bool is_dir) const;
   // Whether `path` itself is ignored, its folders not: for a walk from the top that does not enter
   // ignored folders.
   bool IgnoresEntry(std::string_view path, bool is_dir) const;
 
  private:
   std::map<std::string, std::vector<IgnoreFile>, std::less<>> files_;
+  bool negates_ = false;
 };
 
 }  // namespace stoker::pack

@@ -2,8 +2,8 @@
 #include "pack/left_behind.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
+#include <tuple>
 
 #include "base/text.h"
 #include "pack/exclusions.h"
@@ -16,73 +16,118 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kMostFiles = 100'000;
-// Left by tools that make them again.
-constexpr std::array<std::string_view, 9> kMadeAgain = {
-    "node_modules", ".mypy_cache", ".pytest_cache",      ".ruff_cache", ".tox",
-    ".nox",         ".cache",      ".ipynb_checkpoints", ".DS_Store"};
 
 bool NobodyMisses(const fs::path& path, bool folder) {
   const std::string name = path.filename().string();
-  if (ExcludedName(name) != Exclusion::kNone || EndsWith(name, ".egg-info")) return true;
-  if (std::find(kMadeAgain.begin(), kMadeAgain.end(), name) != kMadeAgain.end()) return true;
+  if (ExcludedName(name) != Exclusion::kNone || IsMadeAgain(name)) return true;
   return folder && std::any_of(std::begin(kVenvMarks), std::end(kVenvMarks), [&](const char* mark) {
            return sys::FileExists((path / mark).string());
          });
 }
 
-// Adds what lies at `top`; what cannot be looked at is left out.
-void Count(const fs::path& top, LeftBehind* all, int64_t* bytes) {
-  std::error_code error;
-  const auto add = [&](const fs::path& file) {
-    const auto size = fs::file_size(file, error);
-    if (error) return;
-    ++all->files;
-    *bytes += static_cast<int64_t>(size);
-  };
-  if (!fs::is_directory(fs::symlink_status(top, error))) {
-    if (fs::is_regular_file(fs::symlink_status(top, error))) add(top);
-    return;
-  }
-  fs::recursive_directory_iterator at(top, fs::directory_options::skip_permission_denied, error);
-  for (const fs::recursive_directory_iterator end; !error && at != end; at.increment(error)) {
-    if (all->files >= kMostFiles) {
-      all->more = true;
+class Counting {
+ public:
+  explicit Counting(const Listing& listing) : listing_(listing) {}
+
+  void Add(const std::string& entry) {
+    const bool folder = EndsWith(entry, "/");
+    const std::string path = folder ? entry.substr(0, entry.size() - 1) : entry;
+    const fs::path full = fs::path(listing_.root) / path;
+    const auto& own = listing_.options.exclude;
+    if (std::find(own.begin(), own.end(), full.string()) != own.end()) return;
+    if (ExcludedPath(path) == Exclusion::kSecret) {
+      left_.entries.push_back({entry, LeftBy::kRule});
       return;
     }
-    std::error_code unseen;
-    const bool folder = at->is_directory(unseen) && !at->is_symlink(unseen);
-    if (NobodyMisses(at->path(), folder)) {
-      if (folder) at.disable_recursion_pending();
-    } else if (at->is_regular_file(unseen) && !at->is_symlink(unseen)) {
-      add(at->path());
+    if (NobodyMisses(full, folder) || left_.more) return;
+    std::error_code error;
+    if (fs::is_symlink(fs::symlink_status(full, error))) {
+      const auto& back = listing_.included;
+      const bool is_back = std::binary_search(back.begin(), back.end(), path);
+      if (!is_back) left_.entries.push_back({entry, LeftBy::kGit});
+      return;
+    }
+    const int64_t files = left_.files;
+    bytes_ = 0;
+    Count(full);
+    left_.bytes += bytes_;
+    if (left_.files == files) return;
+    left_.entries.push_back({entry, LeftBy::kGit, bytes_});
+    if (bytes_ > left_.largest_bytes || left_.largest.empty()) {
+      left_.largest = entry;
+      left_.largest_bytes = bytes_;
     }
   }
-}
+
+  LeftBehind Take() {
+    for (const IgnoredEntry& entry : listing_.ignored) {
+      if (!entry.by_git) left_.entries.push_back({entry.path, LeftBy::kIgnoreFile});
+    }
+    for (const std::string& path : listing_.never) {
+      left_.entries.push_back({path, LeftBy::kRule});
+    }
+    std::sort(left_.entries.begin(), left_.entries.end(),
+              [](const LeftEntry& a, const LeftEntry& b) {
+                return std::tie(a.by, b.bytes, a.path) < std::tie(b.by, a.bytes, b.path);
+              });
+    return std::move(left_);
+  }
+
+ private:
+  void CountFile(const fs::path& file) {
+    if (!listing_.included.empty()) {
+      const std::string path = file.lexically_relative(listing_.root).string();
+      if (std::binary_search(listing_.included.begin(), listing_.included.end(), path)) return;
+    }
+    std::error_code error;
+    const auto size = fs::file_size(file, error);
+    if (error) return;
+    ++left_.files;
+    bytes_ += static_cast<int64_t>(size);
+  }
+
+  // What cannot be looked at is left out.
+  void Count(const fs::path& top) {
+    std::error_code error;
+    if (!fs::is_directory(fs::symlink_status(top, error))) {
+      if (fs::is_regular_file(fs::symlink_status(top, error))) CountFile(top);
+      return;
+    }
+    fs::recursive_directory_iterator at(top, fs::directory_options::skip_permission_denied, error);
+    for (const fs::recursive_directory_iterator end; !error && at != end; at.increment(error)) {
+      if (left_.files >= kMostFiles) {
+        left_.more = true;
+        return;
+      }
+      std::error_code unseen;
+      const bool folder = at->is_directory(unseen) && !at->is_symlink(unseen);
+      if (NobodyMisses(at->path(), folder)) {
+        if (folder) at.disable_recursion_pending();
+      } else if (at->is_regular_file(unseen) && !at->is_symlink(unseen)) {
+        CountFile(at->path());
+      }
+    }
+  }
+
+  const Listing& listing_;
+  LeftBehind left_;
+  int64_t bytes_ = 0;
+};
 
 }  // namespace
 
-LeftBehind CountLeftBehind(const Listing& listing) {
-  LeftBehind left;
-  if (!listing.git.used) return left;
-  const auto ignored = AskGitIgnored(listing.root);
-  if (!ignored.ok()) return left;
-  for (const std::string& entry : *ignored) {
-    const bool folder = EndsWith(entry, "/");
-    const fs::path path =
-        fs::path(listing.root) / (folder ? entry.substr(0, entry.size() - 1) : entry);
-    const auto& own = listing.options.exclude;
-    if (std::find(own.begin(), own.end(), path.string()) != own.end()) continue;
-    if (NobodyMisses(path, folder)) continue;
-    int64_t bytes = 0;
-    Count(path, &left, &bytes);
-    left.bytes += bytes;
-    if (bytes > left.largest_bytes || left.largest.empty()) {
-      left.largest = entry;
-      left.largest_bytes = bytes;
-    }
-    if (left.more) break;
+LeftBehind FindLeftBehind(const Listing& listing) {
+  Counting counting(listing);
+  for (const IgnoredEntry& entry : listing.ignored) {
+    if (entry.by_git) counting.Add(entry.path);
   }
-  return left;
+  if (!listing.knows_ignored) {
+    const auto ignored = AskGitIgnored(listing.root);
+    for (const std::string& entry : ignored.ok() ? *ignored : std::vector<std::string>()) {
+      counting.Add(entry);
+    }
+  }
+  return counting.Take();
 }
 
 }  // namespace stoker::pack

@@ -1,25 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// What git ignores and packing therefore leaves behind: a program that needs its data finds out
-// at submit, and not on another machine.
+// What packing left behind: a program that needs its data finds out at submit, and if it failed for
+// want of it, is told at its end.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "pack/listing.h"
 
 namespace stoker::pack {
 
+enum class LeftBy { kGit, kIgnoreFile, kRule };  // git ignores it; .stokerignore does; never packed
+
+struct LeftEntry {
+  std::string path;  // a folder of which nothing is packed has '/' at its end
+  LeftBy by = LeftBy::kGit;
+  int64_t bytes = 0;  // 0: not counted
+};
+
 struct LeftBehind {
+  // Of what git ignores:
   int64_t files = 0;
   int64_t bytes = 0;
   std::string largest;  // the entry that git names, a file or a folder with '/' at its end
   int64_t largest_bytes = 0;
   bool more = false;  // counting stopped: there are more files than it takes time to count
+  // All, what git ignores first, the largest of that first.
+  std::vector<LeftEntry> entries;
 };
 
-// Nothing where git did not list the files or does not answer within seconds. Environments, caches
-// and what is never packed (docs/packing.md) do not count: nobody misses them. Follows no link.
-LeftBehind CountLeftBehind(const Listing& listing);
+// Environments, caches and what is never packed (docs/packing.md) do not count: nobody misses them.
+// Nothing of git's where it does not answer within seconds. Follows no link.
+LeftBehind FindLeftBehind(const Listing& listing);
 
 }  // namespace stoker::pack

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "pack/credentials.h"
+#include "pack/exclusions.h"
 #include "pack/git.h"
 #include "pack/tree_builder.h"
 #include "sys/file.h"
@@ -62,11 +63,61 @@ Result<std::vector<Found>> ReadDir(int root, const std::string& path) {
   return found;
 }
 
+// Adds what of `path`, which git ignores, the options or an ignore file bring back.
+class BringBack {
+ public:
+  BringBack(TreeBuilder& builder, Listing& listing, int root)
+      : builder_(builder), listing_(listing), root_(root) {}
+
+  Status Run(const std::string& path, bool is_dir) {
+    const bool above = builder_.BringsBackAbove(path);
+    STOKER_TRY(Take(path, is_dir, above));
+    while (!open_.empty()) {
+      const Open folder = std::move(open_.back());
+      open_.pop_back();
+      STOKER_ASSIGN(const bool enter, builder_.EnterDir(folder.path, false));
+      if (!enter) continue;
+      STOKER_ASSIGN(const std::vector<Found> found, ReadDir(root_, folder.path));
+      for (const Found& one : found) {
+        STOKER_TRY(Take(Below(folder.path, one.name), one.is_dir, folder.kept));
+      }
+    }
+    return Status::Ok();
+  }
+
+ private:
+  struct Open {
+    std::string path;
+    bool kept = false;
+  };
+
+  Status Take(const std::string& path, bool is_dir, bool kept) {
+    const Verdict verdict = builder_.BringsBack(path, is_dir);
+    if (verdict != Verdict::kNone) kept = verdict == Verdict::kKeep;
+    if (is_dir) {
+      // What tools make again is huge, and seldom meant.
+      const bool skip =
+          verdict == Verdict::kIgnore || (!kept && IsMadeAgain(path.substr(path.rfind('/') + 1)));
+      if (!skip) open_.push_back({path, kept});
+      return Status::Ok();
+    }
+    if (!kept) return Status::Ok();
+    STOKER_ASSIGN(const bool added, builder_.AddLeaf(path));
+    if (added) listing_.included.push_back(path);
+    return Status::Ok();
+  }
+
+  TreeBuilder& builder_;
+  Listing& listing_;
+  int root_;
+  std::vector<Open> open_;
+};
+
 // A walk from the top with .gitignore rules, for folders that git does not list. `top` is where the
 // rules begin: the work tree's root when git could not be asked, else the folder itself.
 class Walk {
  public:
-  Walk(TreeBuilder& builder, const Listing& listing, int root)
+  Walk(TreeBuilder& builder, Listing& listing, int root)
       : builder_(builder), listing_(listing), root_(root) {}
 
   Status Run(const std::string& start) {
@@ -85,8 +136,12 @@ class Walk {
       STOKER_ASSIGN(std::vector<Found> found, ReadDir(root_, dir));
       for (const Found& one : found) {
         const std::string path = Below(dir, one.name);
-        if (ignore_.IgnoresEntry(RulePath(path), one.is_dir)) continue;
-        if (one.is_dir) {
+        if (ignore_.IgnoresEntry(RulePath(path), one.is_dir)) {
+          builder_.NoteIgnored(path + (one.is_dir ? "/" : ""), true);
+          if (builder_.MayBringBack()) {
+            STOKER_TRY(BringBack(builder_, listing_, root_).Run(path, one.is_dir));
+          }
+        } else if (one.is_dir) {
           open.push_back(path);
         } else {
           STOKER_TRY(builder_.AddLeaf(path).status());
@@ -119,7 +174,7 @@ class Walk {
   }
 
   TreeBuilder& builder_;
-  const Listing& listing_;
+  Listing& listing_;
   int root_;
   std::string start_;
   std::string prefix_;
@@ -155,6 +210,21 @@ void RecordState(const GitAnswer& answer, const TreeBuilder& builder,
   } else {
     git.diff = std::move(diff);
   }
+}
+
+// What git ignores below `start` and is wanted all the same.
+Status BringBackIgnored(const std::string& start, TreeBuilder& builder, int root,
+                        Listing& listing) {
+  STOKER_ASSIGN(const std::vector<std::string> ignored, AskGitIgnored(FullPath(listing, start)));
+  for (const std::string& entry : ignored) {
+    const std::string path = Below(start, entry);
+    const bool is_dir = EndsWith(path, "/");
+    builder.NoteIgnored(path, true);
+    STOKER_TRY(BringBack(builder, listing, root)
+                   .Run(is_dir ? path.substr(0, path.size() - 1) : path, is_dir));
+  }
+  listing.git.dirty = listing.git.dirty || !listing.included.empty();
+  return Status::Ok();
 }
 
 // Lists folder `start`, itself the root or a repository inside it, as git does; false when git
@@ -196,6 +266,7 @@ Result<bool> ListAsGit(const std::string& start, TreeBuilder& builder, int root,
     if (answer->files.empty())
       builder.Note("git lists no files here: they are all ignored, or there are none");
   }
+  if (builder.MayBringBack()) STOKER_TRY(BringBackIgnored(start, builder, root, listing));
   return true;
 }
 
@@ -220,6 +291,7 @@ Result<Listing> ListWorkdir(const std::string& dir, const ListOptions& options) 
     STOKER_ASSIGN(listed, ListAsGit("", builder, root, listing));
   }
   if (!listed) STOKER_TRY(Walk(builder, listing, root).Run(""));
+  listing.knows_ignored = !listed || builder.MayBringBack();
   STOKER_TRY(builder.Finish());
   return listing;
 }

@@ -43,6 +43,10 @@ struct GitState {
 };
 
 struct ListOptions {
+  // Patterns of an ignore file, relative to the directory: what matches, or lies in a folder that
+  // does, is packed though git ignores it; what matches itself, though a .stokerignore names it.
+  // What is never packed stays so.
+  std::vector<std::string> include;
   // Absolute real paths that are left out with all below them: a ledger inside the directory.
   std::vector<std::string> exclude;
   int64_t max_entries = 1'000'000;
@@ -50,7 +54,14 @@ struct ListOptions {
   bool scan_credentials = true;
 };
 
+// What an ignore file names: a folder once, with '/' at its end, where all in it is meant.
+struct IgnoredEntry {
+  std::string path;
+  bool by_git = true;  // else a .stokerignore
+};
+
 struct Listing {
+  static constexpr size_t kMostIgnored = 10'000;
   std::string root;  // absolute, without links
   ListOptions options;
   std::vector<ListedEntry> entries;  // ordered bytewise by path; folders before their contents
@@ -60,7 +71,13 @@ struct Listing {
   int64_t dirs = 0;
   int64_t bytes = 0;  // of the files; names of one file (hard links) count once
   GitState git;
-  std::vector<std::string> notes;  // for people, one sentence each: what was left out, and why
+  // Some of what ignore files name and is not packed, at most kMostIgnored; of what git ignores
+  // only if `knows_ignored`: see left_behind.h.
+  std::vector<IgnoredEntry> ignored;
+  bool knows_ignored = false;
+  std::vector<std::string> never;     // paths of what is made to hold secrets, and was left out
+  std::vector<std::string> included;  // files of which git ignores each; sorted
+  std::vector<std::string> notes;     // for people, one sentence each: what was left out, and why
 };
 
 // Errors: kNotFound/kInvalid: `dir` is not a directory; kDenied: something in it cannot be looked

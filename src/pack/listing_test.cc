@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "pack/left_behind.h"
 #include "pack/test_tree.h"
 
 namespace stoker::pack {
@@ -80,11 +81,98 @@ TEST(Listing, WalksWithIgnoreFilesOutsideGit) {
   Result<Listing> listing = ListWorkdir(tree.root());
   ASSERT_TRUE(listing.ok());
   EXPECT_EQ(Names(*listing),
-            (Strings{".gitignore", ".stokerignore", "empty/", "empty/inner/", "l:link", "sub/",
-                     "sub/.gitignore", "sub/b.log", "sub/data/", "sub/data/x"}));
+            (Strings{".gitignore", ".stokerignore", "empty/", "empty/inner/", "keep.log", "l:link",
+                     "sub/", "sub/.gitignore", "sub/b.log", "sub/data/", "sub/data/x"}));
   EXPECT_FALSE(listing->git.used);
   EXPECT_EQ(listing->links, 1);
-  EXPECT_EQ(listing->files, 5);
+  EXPECT_EQ(listing->files, 6);
+}
+
+void WriteIgnored(TestTree& tree) {
+  tree.Write(".gitignore", "*.bin\n/raw/\n.env\nnode_modules\n/out/\n");
+  tree.Write("train.py", "x");
+  tree.Write("data/prepare.py", "x");
+  tree.Write("data/train.bin", "12345");
+  tree.Write("data/.env", "A=1");
+  tree.Write("raw/a/x.csv", "1");
+  tree.Write("raw/b/y.csv", "2");
+  tree.Write("raw/node_modules/z.csv", "3");
+  tree.Write("out/ckpt.pt", "0123456789");
+  tree.Write(".env", "A=1");
+}
+
+// By git and without it.
+TEST(Listing, BringsBackWhatIsAskedFor) {
+  for (const bool git : {false, true}) {
+    TestTree tree;
+    WriteIgnored(tree);
+    if (git) {
+      tree.Git({"init", "-q"});
+      tree.Git({"add", "-A"});
+      tree.Git({"commit", "-q", "-m", "x"});
+    }
+    const Strings plain = {".gitignore", "data/", "data/prepare.py", "train.py"};
+    EXPECT_EQ(NamesIn(tree.root()), plain);
+    ListOptions options;
+    options.include = {"data", ".env", "none"};
+    Result<Listing> listing = ListWorkdir(tree.root(), options);
+    ASSERT_TRUE(listing.ok());
+    EXPECT_EQ(Names(*listing),
+              (Strings{".gitignore", "data/", "data/prepare.py", "data/train.bin", "train.py"}));
+    EXPECT_EQ(listing->git.dirty, git);
+    EXPECT_NE(Notes(*listing).find("--include none matches nothing"), std::string::npos);
+    EXPECT_NE(Notes(*listing).find("hold secrets): .env, data/.env"), std::string::npos)
+        << Notes(*listing);
+    options.include = {"raw/a/"};
+    EXPECT_EQ(NamesIn(tree.root(), options),
+              (Strings{".gitignore", "data/", "data/prepare.py", "raw/", "raw/a/", "raw/a/x.csv",
+                       "train.py"}));
+    options.include = {"*.csv"};
+    EXPECT_EQ(NamesIn(tree.root(), options),
+              (Strings{".gitignore", "data/", "data/prepare.py", "raw/", "raw/a/", "raw/a/x.csv",
+                       "raw/b/", "raw/b/y.csv", "train.py"}));
+    options.include = {"raw"};
+    tree.Write(".stokerignore", "raw/b\n!/out/\nckpt.pt\n");
+    EXPECT_EQ(NamesIn(tree.root(), options),
+              (Strings{".gitignore", ".stokerignore", "data/", "data/prepare.py", "raw/", "raw/a/",
+                       "raw/a/x.csv", "raw/node_modules/", "raw/node_modules/z.csv", "train.py"}))
+        << "within it, a .stokerignore counts";
+    options.include = {"raw/b"};
+    EXPECT_EQ(NamesIn(tree.root(), options),
+              (Strings{".gitignore", ".stokerignore", "data/", "data/prepare.py", "raw/", "raw/b/",
+                       "raw/b/y.csv", "train.py"}));
+    tree.Write(".stokerignore", "/*\n!/data/\n!/train.py\n!/out/\n");
+    EXPECT_EQ(NamesIn(tree.root()),
+              (Strings{"data/", "data/prepare.py", "out/", "out/ckpt.pt", "train.py"}))
+        << "a '!' brings back what git names itself, not what lies in a folder that it lists";
+  }
+}
+
+TEST(Listing, WhatWasLeftBehind) {
+  for (const bool git : {false, true}) {
+    TestTree tree;
+    WriteIgnored(tree);
+    tree.Write("big.npy", "x");
+    tree.Write(".stokerignore", "big.npy\n");
+    if (git) {
+      tree.Git({"init", "-q"});
+      tree.Git({"add", "-A"});
+    }
+    ListOptions options;
+    options.include = {"raw"};
+    Result<Listing> listing = ListWorkdir(tree.root(), options);
+    ASSERT_TRUE(listing.ok());
+    const LeftBehind left = FindLeftBehind(*listing);
+    EXPECT_EQ(left.files, 2);
+    EXPECT_EQ(left.bytes, 15);
+    EXPECT_EQ(left.largest, "out/");
+    Strings entries;
+    for (const LeftEntry& entry : left.entries) {
+      entries.push_back(entry.path + " " + std::to_string(static_cast<int>(entry.by)));
+    }
+    EXPECT_EQ(entries,
+              (Strings{"out/ 0", "data/train.bin 0", "big.npy 1", ".env 2", "data/.env 2"}));
+  }
 }
 
 TEST(Listing, ListsWhatGitLists) {

@@ -59,6 +59,33 @@ Result<Fingerprint> LookAt(int root, const std::string& path) {
   return seen;
 }
 
+TreeBuilder::TreeBuilder(Listing& listing, int root_fd)
+    : listing_(listing), root_(root_fd), include_(Join(listing.options.include, "\n")) {}
+
+bool TreeBuilder::Ignores(const std::string& path, bool is_dir) {
+  if (!ignore_.IgnoresEntry(path, is_dir)) return false;
+  if (include_.Decide(path, is_dir) != Verdict::kNone) return false;
+  NoteIgnored(path + (is_dir ? "/" : ""), false);
+  return true;
+}
+
+void TreeBuilder::NoteIgnored(const std::string& path, bool by_git) {
+  if (listing_.ignored.size() < Listing::kMostIgnored) listing_.ignored.push_back({path, by_git});
+}
+
+Verdict TreeBuilder::BringsBack(std::string_view path, bool is_dir) const {
+  if (include_.Decide(path, is_dir) != Verdict::kNone) return Verdict::kKeep;
+  return ignore_.Decide(path, is_dir);
+}
+
+bool TreeBuilder::BringsBackAbove(std::string_view path) const {
+  if (include_.empty()) return false;
+  for (size_t at = path.find('/'); at != std::string_view::npos; at = path.find('/', at + 1)) {
+    if (include_.Decide(path.substr(0, at), true) != Verdict::kNone) return true;
+  }
+  return false;
+}
+
 Result<bool> TreeBuilder::EnterDir(const std::string& path, bool wanted) {
   auto found = folders_.find(path);
   if (found == folders_.end()) {
@@ -96,7 +123,7 @@ Result<bool> TreeBuilder::CheckDir(const std::string& path) {
   }
   const Exclusion exclusion = ExcludedName(LastName(path));
   if (exclusion == Exclusion::kSecret) left_out_[kSecrets].push_back(path + "/");
-  if (exclusion != Exclusion::kNone || ignore_.IgnoresEntry(path, true)) return false;
+  if (exclusion != Exclusion::kNone || Ignores(path, true)) return false;
   if (IsExcludedByOption(path)) {
     left_out_[kByOption].push_back(path + "/");
     return false;
@@ -122,7 +149,7 @@ Result<bool> TreeBuilder::AddLeaf(const std::string& path) {
   if (!enter) return false;
   const Exclusion exclusion = ExcludedName(LastName(path));
   if (exclusion == Exclusion::kSecret) left_out_[kSecrets].push_back(path);
-  if (exclusion != Exclusion::kNone || ignore_.IgnoresEntry(path, false)) return false;
+  if (exclusion != Exclusion::kNone || Ignores(path, false)) return false;
   if (IsExcludedByOption(path)) return false;
   Result<Fingerprint> seen = LookAt(root_, path);
   if (!seen.ok()) {
@@ -197,6 +224,17 @@ void TreeBuilder::AddFolders(const std::string& path) {
   AddEntry(path, EntryKind::kDir, folder.seen);
 }
 
+void TreeBuilder::NoteIncludes() {
+  for (const std::string& pattern : listing_.options.include) {
+    const IgnoreFile one(pattern);
+    const bool any = std::any_of(
+        listing_.entries.begin(), listing_.entries.end(), [&](const ListedEntry& entry) {
+          return one.Decide(entry.path, entry.kind == EntryKind::kDir) != Verdict::kNone;
+        });
+    if (!any) Note("--include " + Printable(pattern) + " matches nothing that can be packed");
+  }
+}
+
 Status TreeBuilder::Finish() {
   std::sort(listing_.entries.begin(), listing_.entries.end(),
             [](const ListedEntry& a, const ListedEntry& b) { return a.path < b.path; });
@@ -210,7 +248,11 @@ Status TreeBuilder::Finish() {
         entry.seen.links < 2 || linked.insert({entry.seen.device, entry.seen.inode}).second;
     if (first) listing_.bytes += entry.seen.size;
   }
+  std::sort(listing_.included.begin(), listing_.included.end());
+  listing_.never = left_out_[kSecrets];
+  NoteIncludes();
   for (auto& [why, paths] : left_out_) {
+    if (paths.empty()) continue;
     std::sort(paths.begin(), paths.end());
     std::vector<std::string> shown;
     for (size_t i = 0; i < std::min(paths.size(), kNamesInNote); ++i) {

@@ -22,7 +22,7 @@ Result<Fingerprint> LookAt(int root, const std::string& path);
 class TreeBuilder {
  public:
   // `listing.root` and `.options` are set; both must outlive the builder. Not thread-safe.
-  TreeBuilder(Listing& listing, int root_fd) : listing_(listing), root_(root_fd) {}
+  TreeBuilder(Listing& listing, int root_fd);
 
   // May the contents of folder `path` ("" = root) be packed? Remembered. `wanted`: it becomes an
   // entry even when it turns out to be empty.
@@ -30,6 +30,15 @@ class TreeBuilder {
   // Adds a file or link whose folders EnterDir lets in; whatever else it is, or nothing (deleted),
   // is left out. Returns whether it was added.
   Result<bool> AddLeaf(const std::string& path);
+  // What brings back `path`, which git ignores: kKeep; kIgnore: it stays away; kNone: as its
+  // folder.
+  // `--include` counts also where it matches a folder above (`above`), an ignore file's '!' only
+  // for what git names itself.
+  Verdict BringsBack(std::string_view path, bool is_dir) const;
+  bool BringsBackAbove(std::string_view path) const;
+  // Whether anything could.
+  bool MayBringBack() const { return !include_.empty() || ignore_.negates(); }
+  void NoteIgnored(const std::string& path, bool by_git);
   // By its name alone: would it be packed if it were there? For deleted files.
   bool AdmitsName(std::string_view path) const;
   // An ignore file's text; "" when there is none. A link is not followed, as git does.
@@ -43,6 +52,8 @@ class TreeBuilder {
   Result<bool> CheckDir(const std::string& path);
   Result<bool> HoldsKey(const std::string& path) const;
   bool IsExcludedByOption(const std::string& path) const;
+  bool Ignores(const std::string& path, bool is_dir);
+  void NoteIncludes();
   void AddEntry(const std::string& path, EntryKind kind, const Fingerprint& seen);
   void AddFolders(const std::string& path);
 
@@ -53,7 +64,8 @@ class TreeBuilder {
   };
   Listing& listing_;
   int root_;
-  IgnoreTree ignore_;  // .stokerignore
+  IgnoreTree ignore_;   // .stokerignore
+  IgnoreFile include_;  // the options' patterns, which win
   std::unordered_map<std::string, Folder> folders_;
   // Why it was left out -> the paths.
   std::map<std::string, std::vector<std::string>> left_out_;

@@ -132,6 +132,8 @@ enum class OnStop { kReplace, kRestart };
 struct JobSpec {
   std::string name;     // IsSafeName
   std::string workdir;  // absolute on the submitting machine; "" = none
+  // Patterns of an ignore file: what of the work directory goes along though one ignores it.
+  std::vector<std::string> include;
   int num_nodes = 1;
   ResourcesSpec resources;
   // any_of or ordered: none, or two and more, each whole; see spec/choices.h. `resources` is then
@@ -140,6 +142,7 @@ struct JobSpec {
   bool ordered = false;  // as they are written, not the cheapest first
   std::vector<std::pair<std::string, std::string>> envs;  // in the order written
   std::vector<std::string> secrets;  // names of variables; their values are in no ledger
+  bool whole_shell = false;  // all variables of the submitting shell go along, in no ledger either
   std::vector<std::pair<std::string, std::string>> hyperparameters;  // value: compact JSON text
   std::string setup;                                                 // shell; "" = none
   std::string run;                // shell; exactly one of run and argv is set

@@ -89,6 +89,35 @@ void ReadOutputs(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
   }
 }
 
+void AddInclude(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  const std::optional<std::string> line = reader->Line(node, "include");
+  if (!line) return;
+  const std::string pattern = StartsWith(*line, "./") ? line->substr(2) : *line;
+  const std::string inside = "/" + pattern + "/";
+  if (pattern.empty() || pattern[0] == '!' || pattern[0] == '#' || pattern[0] == '~' ||
+      inside.find("/../") != std::string::npos) {
+    reader->Error(node, "'include' cannot be " + Quoted(*line),
+                  "Name what lies in the work directory: data, or '*.bin'; other data belongs "
+                  "under 'inputs'");
+    return;
+  }
+  if (!reader->ExpectAtMost(node, "include", spec->include.size() + 1, kMaxIncludes)) return;
+  if (std::find(spec->include.begin(), spec->include.end(), pattern) == spec->include.end()) {
+    spec->include.push_back(pattern);
+  }
+}
+
+void ReadInclude(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  if (node.IsScalar() && !node.text.empty()) return AddInclude(node, reader, spec);
+  if (!reader->ExpectList(node, "include", "[data]")) return;
+  if (!reader->ExpectAtMost(node, "include", node.items.size(), kMaxIncludes)) return;
+  for (const YamlNode& item : node.items) AddInclude(item, reader, spec);
+}
+
+void ReadShellEnv(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  if (reader->Choice(node, "shell_env", {"all"})) spec->whole_shell = true;
+}
+
 namespace {
 
 constexpr size_t kMaxMetrics = 200;

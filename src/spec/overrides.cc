@@ -111,6 +111,10 @@ void ApplyListFlags(ParseState* state) {
     ReadFlag("--output", state,
              [&](SpecReader* reader) { AddOutput(Flag(text), "outputs", reader, &state->spec); });
   }
+  for (const std::string& text : flags.includes) {
+    ReadFlag("--include", state,
+             [&](SpecReader* reader) { AddInclude(Flag(text), reader, &state->spec); });
+  }
   for (const std::string& text : flags.stop_when) {
     ReadFlag("--stop-when", state,
              [&](SpecReader* reader) { AddStopRule(Flag(text), false, reader, &state->spec); });
@@ -130,6 +134,9 @@ void CheckText(ParseState* state) {
     if (!IsUtf8(value)) refuse("the value of the variable " + Quoted(name));
   }
   if (!IsUtf8(state->spec.workdir)) refuse("the path of the work directory");
+  for (const std::string& pattern : state->spec.include) {
+    if (!IsUtf8(pattern)) refuse("a pattern of --include");
+  }
   if (!IsUtf8(state->spec.checkpoints.path)) refuse("the path of the checkpoints");
   for (const InputSpec& input : state->spec.inputs) {
     if (!IsUtf8(input.source)) refuse("the source of the input " + Quoted(input.name));
@@ -264,6 +271,8 @@ void ApplyOverrides(ParseState* state) {
   ReadFlag("--ending", flags.ending, state, [&](const YamlNode& v, SpecReader* r) {
     set(ReadEnding(v, "config.stoker.ending", r), &spec->ending);
   });
+  ReadFlag("--shell-env", flags.shell_env, state,
+           [&](const YamlNode& v, SpecReader* r) { ReadShellEnv(v, r, spec); });
   ApplyListFlags(state);
 }
 

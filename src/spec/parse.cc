@@ -239,6 +239,8 @@ void ReadJobFile(const YamlNode& root, ParseState* state) {
   std::vector<SpecField> fields = {
       {"name", [=](const YamlNode& v) { ReadName(v, reader, spec); }},
       {"workdir", [=](const YamlNode& v) { ReadWorkdir(v, reader, state); }},
+      {"include", [=](const YamlNode& v) { ReadInclude(v, reader, spec); }},
+      {"shell_env", [=](const YamlNode& v) { ReadShellEnv(v, reader, spec); }},
       {"num_nodes",
        [=](const YamlNode& v) {
          if (const auto n = ReadNumNodes(v, "num_nodes", reader)) spec->num_nodes = *n;

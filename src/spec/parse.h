@@ -36,6 +36,8 @@ struct SpecOverrides {
   std::vector<std::string> hyperparameters;  // --hp NAME=VALUE; VALUE is read as YAML
   std::vector<std::string> inputs;           // --input NAME=SOURCE; a path is relative to base_dir
   std::vector<std::string> outputs;          // --output PATH; added to those of the file
+  std::vector<std::string> includes;         // --include PATTERN; added to those of the file
+  std::optional<std::string> shell_env;      // --shell-env
   std::vector<std::string> stop_when;        // --stop-when RULE; added to those of the file
   std::optional<std::string> checkpoints;    // --checkpoints PATH
   std::optional<std::string> keep;           // --keep
@@ -93,6 +95,10 @@ Result<JobSpec> SpecFromCommand(const std::vector<std::string>& argv, const Pars
 
 // What the program is called: the script of a known launcher, else the program itself; safe.
 std::string NameFromCommand(const std::vector<std::string>& argv);
+
+// The script that a command starts, or the program itself where it is named by a path; "" =
+// neither, as with `python -m`.
+std::string ProgramFileOf(const std::vector<std::string>& argv);
 
 // The nearest text that IsSafeName accepts; "job" when nothing is left.
 std::string SafeNameFrom(std::string_view text);

@@ -36,9 +36,6 @@ void ReadJobFile(const YamlNode& root, ParseState* state);
 void ApplyOverrides(ParseState* state);
 // no_code.cc: a job file without 'workdir' that runs what lies beside it.
 void CheckCodeGoesAlong(ParseState* state);
-// command.cc: the script that a command starts, or the program itself where it is named by a path;
-// "" = neither, as with `python -m`.
-std::string ProgramFileOf(const std::vector<std::string>& argv);
 // secret_names.cc: a name that is a variable too.
 void FinishSecrets(ParseState* state);
 // What can be judged only when all is read: name, workdir, something to run, paths in each other.

@@ -319,6 +319,28 @@ TEST(Parse, AStoredSpecNeedsNothingOfTheMachine) {
   EXPECT_FALSE(ParseStoredSpec("name: a\nworkdir: relative\nrun: x").ok());
 }
 
+TEST(Parse, Include) {
+  ParseOptions options = Options();
+  EXPECT_EQ(Parsed("include: ./data\nrun: x").include, std::vector<std::string>{"data"});
+  options.overrides.includes = {"*.bin", "data/"};
+  const auto spec = ParseJobSpec("include: [data/, '/raw']\nrun: x", options);
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  EXPECT_EQ(spec->include, (std::vector<std::string>{"data/", "/raw", "*.bin"}));
+  options.overrides.includes = {"../data"};
+  EXPECT_NE(Refused("run: x", options).find("--include: 'include' cannot be '../data'"),
+            std::string::npos);
+  for (const char* wrong : {"!x", "#x", "''", "[a, b/../c]", "~/data", "{a: b}"}) {
+    EXPECT_FALSE(ParseJobSpec(std::string("include: ") + wrong + "\nrun: x", Options()).ok())
+        << wrong;
+  }
+}
+
+TEST(Parse, ShellEnv) {
+  EXPECT_TRUE(Parsed("shell_env: all\nrun: x").whole_shell);
+  EXPECT_FALSE(Parsed("run: x").whole_shell);
+  EXPECT_FALSE(ParseJobSpec("shell_env: some\nrun: x", Options()).ok());
+}
+
 TEST(Command, OneLineForm) {
   ParseOptions options = Options();
   const auto spec = SpecFromCommand({"python", "train.py", "--epochs", "20", "a b\n\"é"}, options);

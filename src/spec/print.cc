@@ -78,6 +78,7 @@ void PrintProgram(const JobSpec& spec, std::string* out) {
   if (!spec.envs.empty()) *out += "envs:\n";
   for (const auto& [name, value] : spec.envs) *out += "  " + name + ": " + JsonString(value) + "\n";
   if (!spec.secrets.empty()) *out += "secrets: " + List(spec.secrets) + "\n";
+  if (spec.whole_shell) *out += "shell_env: all\n";
   if (!spec.hyperparameters.empty()) *out += "hyperparameters:\n";
   for (const auto& [name, json] : spec.hyperparameters) {
     *out += "  " + JsonString(name) + ": " + json + "\n";
@@ -122,6 +123,7 @@ std::string PrintJobSpec(const JobSpec& spec) {
   } else if (!spec.workdir.empty()) {
     out += "workdir: " + JsonString(spec.workdir) + "\n";
   }
+  if (!spec.include.empty()) out += "include: " + List(spec.include) + "\n";
   out += "num_nodes: " + std::to_string(spec.num_nodes) + "\n";
   PrintResources(spec, &out);
   out += PrintSlurm(spec.slurm);

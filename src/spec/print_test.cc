@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "base/prng.h"
@@ -166,6 +167,10 @@ JobSpec RandomSpec(Prng* prng) {
   JobSpec spec;
   spec.name = RandomName(prng);
   if (prng->Chance(1, 2)) spec.workdir = "/w/" + RandomName(prng) + "/é x'" + RandomName(prng);
+  for (uint64_t n = prng->Below(3); n > 0; --n) spec.include.push_back("d/" + RandomName(prng));
+  std::sort(spec.include.begin(), spec.include.end());
+  spec.include.erase(std::unique(spec.include.begin(), spec.include.end()), spec.include.end());
+  spec.whole_shell = prng->Chance(1, 2);
   spec.num_nodes = static_cast<int>(prng->Between(1, 1024));
   spec.resources.use_spot = prng->Chance(1, 2);
   for (uint64_t n = prng->Below(3); n > 0; --n) spec.resources.labels[RandomName(prng)] = "v: #";

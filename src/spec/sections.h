@@ -19,6 +19,7 @@ inline constexpr size_t kMaxEnvs = 2000;
 inline constexpr size_t kMaxHyperparameters = 2000;
 inline constexpr size_t kMaxOutputs = 200;
 inline constexpr size_t kMaxInputs = 100;
+inline constexpr size_t kMaxIncludes = 200;
 inline constexpr size_t kMaxStopRules = 50;
 inline constexpr size_t kMaxScriptBytes = 100 << 10;
 
@@ -45,6 +46,10 @@ void AddStopRule(const YamlNode& node, bool warn, SpecReader* reader, JobSpec* s
 void ReadStopWhen(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void ReadOutputs(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void AddOutput(const YamlNode& node, std::string_view what, SpecReader* reader, JobSpec* spec);
+// What is packed though an ignore file names it: one pattern, or a list of them.
+void ReadInclude(const YamlNode& node, SpecReader* reader, JobSpec* spec);
+void AddInclude(const YamlNode& node, SpecReader* reader, JobSpec* spec);
+void ReadShellEnv(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 std::optional<RecoveryMode> ReadRecovery(const YamlNode& node, std::string_view what,
                                          SpecReader* reader);
 

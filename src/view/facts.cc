@@ -10,6 +10,7 @@
 #include "job/encoding.h"
 #include "view/cut_off.h"
 #include "view/lineage.h"
+#include "view/missing_file.h"
 
 namespace stoker {
 
@@ -218,9 +219,14 @@ json StoryJson(const StoryInput& input) {
   }
   json job = JobJson(input.job);
   if (!input.said.name.empty()) job["name"] = input.said.name;
+  json missing = nullptr;
+  if (const auto found = FindMissingFile(input.job, input.reports)) {
+    missing = {{"path", found->path}, {"left_behind_by", found->by}, {"include", found->include}};
+  }
   return {{"job", job},
           {"tags", input.said.tags},
           {"note", input.said.note},
+          {"missing_file", missing},
           {"reports", reports},
           {"recovery_tiers", input.tiers},
           {"exit_code", IsFinal(input.job.state) ? json(ExitCodeOf(input.job)) : json(nullptr)},

@@ -132,6 +132,53 @@ def shell(results, world):
                   'secrets: ["DB_PASSWORD"]' in spec and "letmein1" not in spec, spec)
 
 
+def named(results, world):
+    """What the packed code names goes along, is kept, and is the same in a retry elsewhere."""
+    work = world.work / "named"
+    work.mkdir()
+    (work / "train.sh").write_text('echo "${EPOCHS:-20} $HF_TOKEN" >> '
+                                   f"{world.evidence}/named\nexit 1\n")
+    token = "hf_" + "aB3" * 12
+    env = {"EPOCHS": "3", "HF_TOKEN": token, "MINE": "m"}
+    done = world.stoker("run", "--", "bash", "train.sh", cwd=work, env=env)
+    results.check("named: one line with values", "the job names them: EPOCHS=3 (" in done.stderr
+                  and "MINE" not in done.stderr, done.stderr)
+    results.check("named: a secret is left, and said", "--secret HF_TOKEN" in done.stderr
+                  and token not in done.stderr, done.stderr)
+    world.stoker("retry", "-", cwd=work, env={"EPOCHS": "9"})
+    world.stoker("run", "--no-shell-env", "--", "bash", "train.sh", cwd=work, env=env)
+    world.stoker("run", "--env", "EPOCHS=4", "--", "bash", "train.sh", cwd=work, env=env)
+    got = (world.evidence / "named").read_text().split("\n")
+    results.check("named: in the job and its retry, not with --no-shell-env, and --env wins",
+                  got == ["3 ", "3 ", "20 ", "4 ", ""], got)
+    spec = world.stoker("run", "--dry-run", "--", "bash", "train.sh", cwd=work, env=env).stdout
+    results.check("named: --dry-run shows it", 'EPOCHS: "3"' in spec and token not in spec, spec)
+
+
+def whole(results, world):
+    value = "a-value-that-nobody-else-has"
+    program = ["--", PYTHON, "-c", "import os, sys; sys.exit(os.environ['MINE'] != "
+               f"'{value[:8]}' + '{value[8:]}')"]
+    done = world.stoker("run", "--shell-env", "all", *program, env={"MINE": value})
+    shown = world.stoker("show", "-").stdout
+    results.check("whole shell: the program has it", done.returncode == 0, done.stderr)
+    line = [one for one in shown.split("\n") if one.startswith("  shell ")]
+    results.check("whole shell: show names it", len(line) == 1 and "MINE" in line[0]
+                  and "PATH" in line[0], shown)
+    found = traces(world.home, value)
+    results.check("whole shell: no value is anywhere", not found and value not in done.stderr
+                  and value not in shown, found)
+    for place in ("ssh/lab", "aws/us-east-1"):
+        done = world.stoker("run", "--shell-env", "all", "--infra", place, *program)
+        results.check(f"whole shell: refused at {place}", done.returncode != 0
+                      and "for this machine and Slurm" in done.stderr, done.stderr)
+    world.stoker("config", "set", "store", str(world.home), check=True)
+    done = world.stoker("run", *program, env={"OMP_NUM_THREADS": "7"})
+    world.stoker("config", "unset", "store", check=True)
+    results.check("a store that would hold the shell's variables is refused", done.returncode == 1
+                  and "variables of your shell would lie" in done.stderr, done.stderr)
+
+
 def traces(folder, secret):
     """Files below `folder` that hold it, packed or not."""
     out = []
@@ -322,7 +369,8 @@ def retried(results, world):
 
 def main():
     results = Results()
-    for test in (page_and_code, shell, secrets, retried, lost_and_swept, setup, nodes):
+    for test in (page_and_code, shell, named, whole, secrets, retried, lost_and_swept, setup,
+                 nodes):
         if sys.argv[1:] and test.__name__ not in sys.argv[1:]:
             continue
         with World("environment") as world:

@@ -33,12 +33,23 @@ def test_left_behind(results, world):
     done = world.stoker("run", "--", "true", cwd=work, check=True)
     results.check("what git ignores is counted aloud",
                   "left behind, because git ignores it: 3 files, 3.0 kB; the largest is data/ with "
-                  "2.0 kB. 'git add -f PATH'" in done.stderr, done.stderr)
-    (work / "data" / "a.bin").rename(work / "a.txt")
-    git(work, "add", "-f", "data/b.bin")
-    done = world.stoker("run", "--", "true", cwd=work, check=True)
-    results.check("git add -f takes a file along", "1 file, 1.0 kB: model.pt" in done.stderr and
-                  "3 files" not in done.stderr.split("left behind")[1], done.stderr)
+                  "2.0 kB. '--include PATH'" in done.stderr, done.stderr)
+    done = world.stoker("run", "--", "cat", "data/a.bin", cwd=work)
+    hint = "data/a.bin was left behind: git ignores it; --include data"
+    results.check("a program that fails for want of it: the end says so",
+                  done.returncode == 1 and hint in done.stderr
+                  and hint in world.stoker("show", "-").stdout, done.stderr)
+    (work / "p.sh").write_text("#!/bin/sh\ncat data/a.bin | tee copy\n")
+    (work / "weights").write_text("version https://git-lfs.github.com/spec/v1\n"
+                                  f"oid sha256:{'0' * 64}\nsize 12000000\n")
+    done = world.stoker("run", "--include", "data", "--", "sh", "p.sh", cwd=work, check=True)
+    results.check("--include takes it along", "1 file, 1.0 kB: model.pt" in done.stderr
+                  and "3 files" not in done.stderr.split("left behind")[1], done.stderr)
+    results.check("a script that ends in a pipe",
+                  "p.sh ends in a pipe: its exit code is that of 'tee'" in done.stderr, done.stderr)
+    results.check("files that are only pointers of git LFS are counted aloud",
+                  "12.0 MB: 1 file is only a pointer of git LFS: weights" in done.stderr,
+                  done.stderr)
 
 
 def test_pip(results, world):

@@ -131,6 +131,8 @@ std::string_view HomeOfKey(std::string_view key) {
       {"ending", "config.stoker"},
       {"name", kTopLevel},
       {"workdir", kTopLevel},
+      {"include", kTopLevel},
+      {"shell_env", kTopLevel},
       {"num_nodes", kTopLevel},
       {"resources", kTopLevel},
       {"envs", kTopLevel},

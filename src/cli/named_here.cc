@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/named_here.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "cli/variables.h"
+#include "spec/text/env_text.h"
+#include "spec/text/named_variables.h"
+#include "spec/text/secrets.h"
+#include "spec/text/shell_env.h"
+
+namespace stoker::cli {
+namespace {
+
+constexpr size_t kMostTaken = 200;
+constexpr size_t kLongestTaken = 4096;  // of a value
+constexpr size_t kShownOfValue = 60;
+
+std::string ShownValue(const std::string& value) {
+  const std::string text = Printable(value);
+  return text.size() <= kShownOfValue ? text : CutText(text, kShownOfValue) + "…";
+}
+
+}  // namespace
+
+Result<NamedHere> NamedHere::Of(Context& context, const JobSpec& spec) {
+  if (spec.whole_shell) return NamedHere();  // all go along, and none into the record
+  STOKER_ASSIGN(const Settings* settings, context.settings());
+  STOKER_ASSIGN(const ShellChoice choice, ReadShellChoice(settings->shell_env));
+  std::set<std::string> given(spec.secrets.begin(), spec.secrets.end());
+  for (const auto& [name, value] : spec.envs) given.insert(name);
+  const auto left = [&](const std::string& name) {
+    return std::any_of(choice.leave.begin(), choice.leave.end(),
+                       [&](const std::string& pattern) { return MatchesName(pattern, name); });
+  };
+  NamedHere out;
+  for (const std::string& name : NamesInEnvironment()) {
+    const char* value = std::getenv(name.c_str());
+    if (value == nullptr || !IsEnvName(name) || given.count(name) > 0) continue;
+    if (!BelongsToPlace(name) && !left(name)) out.here_.emplace(name, value);
+  }
+  return out;
+}
+
+void NamedHere::Read(std::string_view text) {
+  if (here_.empty()) return;
+  ForEachNamedVariable(text, [this](std::string_view name) {
+    const auto found = here_.find(name);
+    if (found != here_.end() && named_.size() < kMostTaken) named_.insert(found->first);
+  });
+}
+
+void NamedHere::Read(const JobSpec& spec) {
+  Read(spec.setup);
+  Read(spec.run);
+  for (const std::string& word : spec.argv) Read(word);
+}
+
+void NamedHere::GiveTo(Context& context, JobSpec* spec,
+                       std::vector<std::pair<std::string, std::string>>* shell) const {
+  std::vector<std::string> given;
+  std::vector<std::string> odd;
+  std::vector<std::string> secret;
+  for (const std::string& name : named_) {
+    const std::string& value = here_.at(name);
+    if (!SecretInEnv(name, value).empty()) {
+      secret.push_back(name);
+    } else if (!IsUtf8(value) || value.size() > kLongestTaken) {
+      odd.push_back(name);
+    } else {
+      std::erase_if(*shell, [&](const auto& variable) { return variable.first == name; });
+      spec->envs.emplace_back(name, value);
+      given.push_back(name + "=" + ShownValue(value));
+    }
+  }
+  if (!given.empty()) {
+    context.Say("from your shell, for the job names them: " + Join(given, ", ") +
+                " (kept in its record; --no-shell-env leaves them behind)");
+  }
+  if (!odd.empty()) {
+    context.Say("left in your shell: " + Join(odd, ", ") +
+                ": the job names them, but they are longer than 4 kB or no text");
+  }
+  if (secret.empty()) return;
+  context.Say("left in your shell: " + Join(secret, ", ") +
+              ": the job names them, but they look like secrets. To pass them: --secret " +
+              Join(secret, " --secret "));
+}
+
+}  // namespace stoker::cli

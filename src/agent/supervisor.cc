@@ -154,6 +154,7 @@ void Supervisor::Resume(const NodeReport& before, bool stopped, Actions& out) {
   report_.missing_outputs = before.missing_outputs;
   report_.unkept = before.unkept;
   report_.unkept_in = before.unkept_in;
+  report_.at_term = before.at_term;
   report_.restore_error = before.restore_error;
   exit_.exit_code = before.end->exit_code;
   exit_.signal = before.end->signal;
@@ -368,8 +369,16 @@ void Supervisor::HeedNotices(Instant now, Actions& out) {
     if (report_.phase == NodePhase::kDraining) report_.phase = NodePhase::kRunning;
     return;
   }
-  const Duration lead = notice->until - now.wall;
-  const DrainPlan plan = PlanDrain(lead);
+  PlanStop(now);
+  if (phase_ == AgentPhase::kRunning) {
+    report_.phase = NodePhase::kDraining;
+    out.push_back(AskForCheckpoint{});
+  }
+}
+
+void Supervisor::PlanStop(Instant now) {
+  const Duration lead = report_.notice->until - now.wall;
+  const DrainPlan plan = PlanDrain(lead, saving_);
   const MonoTime until = now.mono + lead;
   term_at_ = until - plan.term_before;
   notice_end_.reset();
@@ -380,10 +389,11 @@ void Supervisor::HeedNotices(Instant now, Actions& out) {
     kill_by_ = until - plan.kill_before;
   }
   if (kill_at_ && kill_by_) kill_at_ = std::min(*kill_at_, *kill_by_);
-  if (phase_ == AgentPhase::kRunning) {
-    report_.phase = NodePhase::kDraining;
-    out.push_back(AskForCheckpoint{});
-  }
+}
+
+void Supervisor::On(const SavingSeen& event, Instant now, Actions&) {
+  saving_ = event.saving;
+  if (report_.notice && phase_ == AgentPhase::kRunning) PlanStop(now);
 }
 
 void Supervisor::Stop(StopCause cause, Instant now, Actions& out) {
@@ -404,7 +414,8 @@ void Supervisor::Stop(StopCause cause, Instant now, Actions& out) {
       signalled_ = true;
       phase_ = AgentPhase::kStopping;
       report_.phase = NodePhase::kStopping;
-      kill_at_ = now.mono + config_.stop_grace * (BugIsOn("grace-in-wrong-unit") ? 1000 : 1);
+      kill_at_ = now.mono +
+                 GraceOf(config_.stop_grace, saving_) * (BugIsOn("grace-in-wrong-unit") ? 1000 : 1);
       if (kill_by_) kill_at_ = std::min(*kill_at_, *kill_by_);
       out.push_back(TerminateProgram{});
       out.push_back(Publish{});

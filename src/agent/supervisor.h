@@ -107,6 +107,10 @@ struct NoticeRead {
 // or SIGTERM from the platform, past this process (Slurm, when it takes a node). An exit that
 // follows is no end of the work, even with code 0.
 struct ProgramSignalled {};
+// How the program saves, as it is when a notice has come.
+struct SavingSeen {
+  Saving saving;
+};
 struct Activity {};  // a log line or a checkpoint: the program is alive
 // A rule of the job (metrics/rules/) is broken by what the program says of its training.
 struct RuleBroken {
@@ -114,9 +118,9 @@ struct RuleBroken {
   std::string why;  // the rule and its numbers; printable
 };
 struct Tick {};
-using AgentEvent =
-    std::variant<RecordRead, ReportsRead, ClaimAnswered, StagingEnded, ProgramStarted, ProgramEnded,
-                 EndChecked, Finalized, NoticeRead, ProgramSignalled, Activity, RuleBroken, Tick>;
+using AgentEvent = std::variant<RecordRead, ReportsRead, ClaimAnswered, StagingEnded,
+                                ProgramStarted, ProgramEnded, EndChecked, Finalized, NoticeRead,
+                                ProgramSignalled, SavingSeen, Activity, RuleBroken, Tick>;
 
 // ---- what to do ----
 struct ClaimSlot {
@@ -207,6 +211,8 @@ class Supervisor {
   bool gathers() const;
   // From when on what is not in the store is not tried any more; unset = nobody said so.
   std::optional<MonoTime> saves_until() const;
+  // An attempt of the job ended at SIGTERM, and had saved nothing: Saving::ended_unsaved.
+  bool ended_unsaved() const { return ended_unsaved_; }
   // When a Tick must come at the latest; unset = none is needed.
   std::optional<MonoTime> wake() const;
 
@@ -226,6 +232,7 @@ class Supervisor {
   void On(const Finalized& event, Instant now, Actions& out);
   void On(const NoticeRead& event, Instant now, Actions& out);
   void On(const ProgramSignalled& event, Instant now, Actions& out);
+  void On(const SavingSeen& event, Instant now, Actions& out);
   void On(const Activity& event, Instant now, Actions& out);
   void On(const RuleBroken& event, Instant now, Actions& out);
   void On(const Tick& event, Instant now, Actions& out);
@@ -245,6 +252,7 @@ class Supervisor {
   // What the platform and the record tell, as one notice.
   void HeedMove(const Job& job, Instant now, Actions& out);
   void HeedNotices(Instant now, Actions& out);
+  void PlanStop(Instant now);
   Ending JudgeSetup(bool taken) const;
   void Finalize(Ending ending, Actions& out);
   void SetPhase(AgentPhase phase, NodePhase shown, Actions& out);
@@ -256,7 +264,9 @@ class Supervisor {
   SupervisorConfig config_;
   AgentPhase phase_ = AgentPhase::kIdle;
   NodeReport report_;
-  Attempt attempt_;                     // as last read, valid from Waiting on
+  Attempt attempt_;  // as last read, valid from Waiting on
+  Saving saving_;
+  bool ended_unsaved_ = false;
   int64_t rev_ = 0;                     // of the newest record read
   std::optional<Instant> record_at_;    // when that was
   bool told_ = false;                   // RecordRead::told, once it was so

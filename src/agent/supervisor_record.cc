@@ -32,6 +32,7 @@ void Supervisor::On(const RecordRead& event, Instant now, Actions& out) {
   earlier_run_ms_ = 0;
   for (const Attempt& attempt : job.attempts) {
     if (attempt.state == AttemptState::kEnded) earlier_run_ms_ += attempt.run_ms;
+    ended_unsaved_ = ended_unsaved_ || attempt.unsaved_at_term;
   }
   must_leave_ = IsFinal(job.state) || launch == nullptr || launch->closed;
   if (event.store_now) store_ahead_ = *event.store_now - record_at_->wall;
@@ -124,6 +125,8 @@ void Supervisor::Assign(const Attempt& attempt, Actions& out) {
   report_.missing_outputs.clear();
   report_.unkept = 0;
   report_.unkept_in.clear();
+  report_.at_term.clear();
+  saving_ = {};
   report_.restored.clear();
   report_.restore_error.clear();
   report_.run_ms = 0;

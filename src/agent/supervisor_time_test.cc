@@ -21,6 +21,33 @@ TEST(SupervisorTest, ALongNoticeIsUsedForTraining) {
   n.Does("kill; publish; hurry; finalize started signalled by deadline");
 }
 
+TEST(SupervisorTest, AProgramThatSavesAtSigtermHasTheTimeForIt) {
+  Node n = Running();
+  const Saving saving{true, false, Duration::Seconds(40), Duration::Seconds(4)};
+  n.On(SavingSeen{saving}).Notice(120).Forget();
+  EXPECT_EQ(n.WakesIn(), 71'000);
+  n.After(71).Does("term; publish");
+  EXPECT_EQ(n.WakesIn(), 45'000) << "more than stop_grace";
+  n.After(45).Does("kill");
+  // Known a moment later, as of a move.
+  Node late = Running();
+  late.Notice(120).On(SavingSeen{saving});
+  EXPECT_EQ(late.WakesIn(), 71'000);
+}
+
+TEST(SupervisorTest, AJobThatEndedAtSigtermWithoutASaveIsKnownAsSuch) {
+  Node n = Running();
+  EXPECT_FALSE(n.supervisor->ended_unsaved());
+  n.Reads([](Job& job) {
+    Attempt before = job.attempts.front();
+    before.number = 0;
+    before.state = AttemptState::kEnded;
+    before.unsaved_at_term = true;
+    job.attempts.insert(job.attempts.begin(), before);
+  });
+  EXPECT_TRUE(n.supervisor->ended_unsaved());
+}
+
 TEST(SupervisorTest, AZeroSecondNotice) {
   Node n = Running();
   n.Notice(0).Does("publish; hurry; ask for checkpoint; term; publish; kill");

@@ -178,6 +178,7 @@ bool MomentCapture::Take(Candidate candidate, MonoTime now) {
     return true;
   }
   Adopt(candidate, std::move(*copy));
+  longest_save_ = std::max(longest_save_.value_or(Duration{}), candidate.took);
   // Copies take turns with the program's own work when it writes without a pause.
   const MonoTime after = clock_.Mono();
   take_after_ = after + (after - now);

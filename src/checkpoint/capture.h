@@ -72,6 +72,9 @@ class MomentCapture {
   // When saves began, and what has been begun since the last moment was taken.
   const SaveTimes& save_times() const { return plan_.save_times(); }
   std::optional<MonoTime> next_began() const { return plan_.NextBegan(); }
+  // Of the moments taken: the longest that was written at one go; unset: none was taken.
+  std::optional<Duration> longest_save() const { return longest_save_; }
+  MonoTime last_change() const { return plan_.last_change(); }
   // Why what is new is no moment, or could not be copied. Empty: nothing keeps it back.
   CheckpointPlan::Obstacle WhyNotTaken(MonoTime now) const;
 
@@ -116,6 +119,7 @@ class MomentCapture {
   bool mark_owed_ = false;  // kDoneMark goes when the moment is in the store
   StagedFiles staged_;
   int64_t taken_cycle_ = 0;
+  std::optional<Duration> longest_save_;
 
   mutable std::mutex mutex_;
   std::optional<Ended> ended_;  // guarded by mutex_

@@ -133,6 +133,7 @@ void MomentCommit::StartUpload(std::shared_ptr<Moment> moment, int64_t seq) {
   numbers_.folder =
       DataFolder({config_.attempt, seq}, config_.rank, seq > numbers_.highest ? 0 : numbers_.again);
   numbers_.highest = std::max(numbers_.highest, seq);
+  upload_began_ = clock_.Mono();
   const std::lock_guard lock(mutex_);
   moment_ = std::move(moment);
   phase_ = Phase::kUpload;
@@ -461,6 +462,7 @@ void MomentCommit::NoteCommitted(const CheckpointId& id) {
   const std::lock_guard lock(mutex_);
   newest_ = id.ToString();
   ++commits_;
+  upload_took_ = clock_.Mono() - upload_began_;
 }
 
 // Short time is for what is newest. But a notice may run for long, or be withdrawn: then as many
@@ -504,6 +506,11 @@ bool MomentCommit::Finished() const {
 std::string MomentCommit::newest() const {
   const std::lock_guard lock(mutex_);
   return newest_;
+}
+
+std::optional<Duration> MomentCommit::upload_took() const {
+  const std::lock_guard lock(mutex_);
+  return upload_took_;
 }
 
 int64_t MomentCommit::commits() const {

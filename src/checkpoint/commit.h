@@ -79,6 +79,8 @@ class MomentCommit {
   bool Finished() const;
   std::string newest() const;
   int64_t commits() const;
+  // From the beginning of the newest commit's upload to its manifest; unset: there was none.
+  std::optional<Duration> upload_took() const;
 
  private:
   enum class Phase { kIdle, kUpload, kUploading, kUploaded, kCollect, kCommit };
@@ -186,6 +188,8 @@ class MomentCommit {
   bool originals_changed_ = false;  // during the upload
   std::string newest_;
   int64_t commits_ = 0;
+  MonoTime upload_began_;
+  std::optional<Duration> upload_took_;  // guarded by mutex_
   bool hurry_ = false;
   bool ended_ = false;  // the program has
   bool clean_ = false;  // with exit code 0, by itself

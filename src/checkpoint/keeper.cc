@@ -40,7 +40,8 @@ void CheckpointKeeper::Step() {
   next_step_ = std::max(commit_.NextStep(now, capture_.NextStep(now)), now);
   const bool pending = capture_.pending();
   const std::lock_guard lock(mutex_);
-  written_ = {capture_.ever_written() || pending, pending};
+  written_ = {capture_.ever_written() || pending, pending, capture_.last_change(),
+              capture_.longest_save()};
 }
 
 CheckpointPlan::Obstacle CheckpointKeeper::WhyUnsaved(MonoTime now) const {

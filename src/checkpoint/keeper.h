@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "base/status.h"
@@ -59,8 +60,12 @@ class CheckpointKeeper {
   struct Written {
     bool any = false;
     bool unkept = false;
+    MonoTime last;                         // when something was changed, but for logs
+    std::optional<Duration> longest_save;  // that was taken in this attempt
   };
   Written written() const;
+  // How long the newest commit of this attempt took; unset: there was none. Any thread.
+  std::optional<Duration> upload_took() const { return commit_.upload_took(); }
   // What does not work at present, in words; "" = nothing. Any thread.
   std::string trouble() const;
 

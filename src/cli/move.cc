@@ -183,7 +183,8 @@ class Progress {
            "): " + Printable(request.refusal->message));
     }
     if (job.move->state == MoveState::kTold) {
-      Once("its nodes are told: they save and stop within " + FormatDuration(job.move->lead));
+      Once("its nodes are told: SIGTERM comes within " + FormatDuration(job.move->lead) +
+           ", then the program has its stop_grace to end; its log tells both times");
     }
     for (const Attempt& attempt : job.attempts) {
       if (attempt.number >= job.move->attempt || attempt.state != AttemptState::kEnded) continue;

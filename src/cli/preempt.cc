@@ -74,8 +74,11 @@ Verb PreemptVerb() {
   verb.description =
       "Gives a job's machines a real interruption notice, as a spot market would, and takes them "
       "away when it runs out. The job saves a checkpoint, moves to new machines and goes on. "
-      "'checkpoints.signal' comes at once, SIGTERM when a quarter of the notice is left, at most "
-      "25s; a third of that is for the program to end, the rest for uploads.";
+      "'checkpoints.signal' comes at once. A program that handles SIGTERM gets it when there is "
+      "time "
+      "for a save and its upload, at most half of the notice; any other when a quarter of the "
+      "notice "
+      "is left, at most 25s. The job's log tells both times.";
   verb.examples = {"stoker preempt digits", "stoker preempt - --node 1 --in 2m"};
   verb.options = {{"JOB", "Which job ('-' = your last)", &options->job, ""},
                   {"--node", "Only this node", &options->node, "RANK"},

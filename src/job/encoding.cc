@@ -264,6 +264,7 @@ void Fields(A& a, T& t) {
   a("trouble", t.trouble);
   a("unkept", t.unkept);
   a("unkept_in", t.unkept_in);
+  a("unsaved_at_term", t.unsaved_at_term);
   a.Check(t.unkept >= 0, "unkept", "is negative");
   a.Check(Sane(t.run_ms), "run_ms", "is out of range");
   a.Check(PathOrEmpty(t.restore), "restore", "is not a checkpoint's name");
@@ -377,6 +378,7 @@ void Fields(A& a, T& t) {
   a("missing_outputs", t.missing_outputs);
   a("unkept", t.unkept);
   a("unkept_in", t.unkept_in);
+  a("at_term", t.at_term);
   a("host_keys", t.host_keys);
   a("ssh_user", t.ssh_user);
   a.Check(t.unkept >= 0, "unkept", "is negative");

@@ -145,6 +145,7 @@ Attempt AnyAttempt(Prng& prng, int number) {
   a.unkept_in = AnyText(prng);
   a.noticed = prng.Chance(1, 2);
   a.not_needed = prng.Chance(1, 5);
+  a.unsaved_at_term = prng.Chance(1, 3);
   a.extra = AnyExtra(prng);
   return a;
 }
@@ -238,6 +239,7 @@ NodeReport AnyReport(Prng& prng) {
   r.trouble = AnyText(prng);
   r.unkept = static_cast<int64_t>(prng.Below(9));
   r.unkept_in = AnyText(prng);
+  r.at_term = prng.Chance(1, 2) ? "saved" : "";
   r.host_keys = {AnyText(prng)};
   r.ssh_user = AnyText(prng);
   r.extra = AnyExtra(prng);
@@ -272,6 +274,7 @@ TEST(Encoding, JobsRoundTrip) {
     for (size_t k = 0; k < job.attempts.size(); ++k) {
       EXPECT_EQ(back->attempts[k].drain_until, job.attempts[k].drain_until);
       EXPECT_EQ(back->attempts[k].noticed, job.attempts[k].noticed);
+      EXPECT_EQ(back->attempts[k].unsaved_at_term, job.attempts[k].unsaved_at_term);
       EXPECT_EQ(back->attempts[k].not_needed, job.attempts[k].not_needed);
     }
   }
@@ -326,9 +329,9 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Offer>(), 4u);
   EXPECT_EQ(CountMembers<Request>(), 13u);
   EXPECT_EQ(CountMembers<Launch>(), 16u);
-  EXPECT_EQ(CountMembers<Attempt>(), 19u);
+  EXPECT_EQ(CountMembers<Attempt>(), 20u);
   EXPECT_EQ(CountMembers<Job>(), 36u);
-  EXPECT_EQ(CountMembers<NodeReport>(), 34u);
+  EXPECT_EQ(CountMembers<NodeReport>(), 35u);
 }
 
 TEST(Encoding, RefusesNewerFormats) {

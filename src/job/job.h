@@ -115,6 +115,7 @@ struct Attempt {
   // has some; "" = they are gone.
   int64_t unkept = 0;
   std::string unkept_in;
+  bool unsaved_at_term = false;  // it ended by itself at SIGTERM, and had saved nothing since
   std::string extra;
 };
 
@@ -228,6 +229,9 @@ struct NodeReport {
   // moved to; "" = they go with it.
   int64_t unkept = 0;
   std::string unkept_in;
+  // Of a program that ended by itself at SIGTERM: whether it wrote a checkpoint then; "" = it was
+  // not sent it, or did not end by itself.
+  std::string at_term;  // "", "saved", "unsaved"
   // Of a cloud's machine, for `stoker ssh`: public keys of its sshd, and the user of its image.
   std::vector<std::string> host_keys;
   std::string ssh_user;

@@ -68,13 +68,16 @@ Agent::Agent(NodeParts parts, NodeFolders folders, Duration notice_poll)
   notices_ = std::make_unique<NoticeWatch>(
       parts_.host, parts_.clock, notice_poll,
       [this](const std::optional<Notice>& notice) {
-        Post(NoticeRead{notice});
         std::shared_ptr<AttemptRun> run;
         {
           const std::lock_guard lock(run_mutex_);
           run = run_;
         }
-        if (run) run->SayNotice(notice);
+        Saving saving;
+        if (run && notice) saving = run->SavingNow(ended_unsaved_);
+        Post(SavingSeen{saving});
+        Post(NoticeRead{notice});
+        if (run) run->SayNotice(notice, saving);
       },
       [this](const HostAdvice& advice) {
         std::shared_ptr<AttemptRun> run;
@@ -222,6 +225,7 @@ void Agent::Handle(const AgentEvent& event) {
   for (const AgentAction& action : supervisor_->Step(event, Now())) {
     std::visit([&](const auto& a) { Do(a); }, action);
   }
+  ended_unsaved_ = supervisor_->ended_unsaved();
   const auto until = supervisor_->saves_until();
   if (until && parts_.clock.Mono() >= *until) {
     const std::lock_guard lock(run_mutex_);
@@ -325,7 +329,11 @@ void Agent::Do(const AskForCheckpoint&) {
   const std::lock_guard lock(run_mutex_);
   if (!run_) return;
   const std::optional<Notice>& notice = supervisor_->report().notice;
-  if (notice && notice->action == kMoveAction) run_->SayMove(*notice);
+  if (notice && notice->action == kMoveAction) {
+    const Saving saving = run_->SavingNow(ended_unsaved_);
+    Post(SavingSeen{saving});
+    run_->SayMove(*notice, saving);
+  }
   if (run_->AskForCheckpoint() && notice) Post(ProgramSignalled{});
 }
 

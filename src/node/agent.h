@@ -113,6 +113,7 @@ class Agent {
   std::optional<IdleGpu> idle_gpu_;  // where the job asks for it
   std::optional<MonoTime> gpus_looked_;
   std::atomic<bool> comes_up_again_{false};  // its job wants it again once it was stopped
+  std::atomic<bool> ended_unsaved_{false};   // Saving::ended_unsaved
   std::atomic<bool> off_{false};
   std::string off_why_;   // see off_why()
   bool gathers_ = true;   // as the machine was told; true: not told yet

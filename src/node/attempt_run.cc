@@ -65,6 +65,14 @@ TaskCommand ShellCommand(const std::string& script, const std::string& cwd,
   return command;
 }
 
+// Why SIGTERM comes when it does.
+std::string WhySo(const Saving& saving) {
+  if (!saving.at_sigterm) return "no process that trains handles SIGTERM";
+  if (saving.ended_unsaved) return "this job has ended at SIGTERM without a save before";
+  if (!saving.longest) return "it handles SIGTERM; no save was seen yet";
+  return "it handles SIGTERM; its longest save took " + SecondsText(*saving.longest);
+}
+
 }  // namespace
 
 AttemptRun::AttemptRun(ObjectStore& store, Ledger& ledger, ProcessRunner& runner, Clock& clock,
@@ -129,7 +137,23 @@ void AttemptRun::Say(const std::string& text) {
   if (log != nullptr) log->sink().Say(mask ? mask->Masked(text) : text);
 }
 
-void AttemptRun::SayNotice(const std::optional<Notice>& notice) {
+Saving AttemptRun::SavingNow(bool ended_unsaved) const {
+  std::shared_ptr<Task> task;
+  Saving saving;
+  {
+    const std::lock_guard lock(mutex_);
+    task = task_;
+    if (keeper_) {
+      saving.longest = keeper_->written().longest_save;
+      saving.upload = keeper_->upload_took();
+    }
+  }
+  saving.at_sigterm = task && task->SavesAtStop();
+  saving.ended_unsaved = ended_unsaved;
+  return saving;
+}
+
+void AttemptRun::SayNotice(const std::optional<Notice>& notice, const Saving& saving) {
   {
     const std::lock_guard lock(mutex_);
     leaving_ = notice.has_value();
@@ -137,19 +161,20 @@ void AttemptRun::SayNotice(const std::optional<Notice>& notice) {
   }
   if (!notice) return Say("stoker: the notice is withdrawn: this machine stays");
   const int64_t left = std::max<int64_t>(0, (notice->until - clock_.Wall()).ms);
-  const DrainPlan plan = PlanDrain(Duration::Ms(left));
-  const Duration to_end = std::min(plan.term_before - plan.kill_before, config_.spec.stop_grace);
+  const DrainPlan plan = PlanDrain(Duration::Ms(left), saving);
+  const Duration to_end =
+      std::min(plan.term_before - plan.kill_before, GraceOf(config_.spec.stop_grace, saving));
   Say("stoker: notice: this machine is taken in " +
       FormatDuration(Duration::Seconds((left + 999) / 1000)) + ": SIGTERM in " +
       SecondsText(Duration::Ms(left) - plan.term_before) + ", then " + SecondsText(to_end) +
-      " to end");
+      " to end (" + WhySo(saving) + ")");
 }
 
-void AttemptRun::SayMove(const Notice& notice) {
+void AttemptRun::SayMove(const Notice& notice, const Saving& saving) {
   const auto left = Duration::Ms(std::max<int64_t>(0, (notice.until - clock_.Wall()).ms));
   Say("stoker: the job moves to another place: SIGTERM in " +
-      SecondsText(left - PlanDrain(left).term_before) + ", then " +
-      SecondsText(config_.spec.stop_grace) + " to end");
+      SecondsText(left - PlanDrain(left, saving).term_before) + ", then " +
+      SecondsText(GraceOf(config_.spec.stop_grace, saving)) + " to end (" + WhySo(saving) + ")");
 }
 
 void AttemptRun::Heed(const HostAdvice& advice) {
@@ -490,6 +515,8 @@ void AttemptRun::Terminate() {
     task = task_;
   }
   if (!task) return;
+  int64_t never = -1;
+  term_at_.compare_exchange_strong(never, clock_.Mono().ms);
   const auto told = task->Stop();
   if (!told.ok()) {
     Say("stoker: SIGTERM: " + told.status().ToString());
@@ -536,6 +563,12 @@ void AttemptRun::SayNow(const Status& trouble, bool taken) {
                    FormatDuration(kSaveAfterCancel) + " after a cancel"));
 }
 
+std::string AttemptRun::AtTerm() const {
+  const auto exit = task_ ? task_->Poll() : std::nullopt;
+  if (term_at_ < 0 || !keeper_ || !exit || exit->signal == SIGKILL) return "";
+  return keeper_->written().last.ms > term_at_ ? "saved" : "unsaved";
+}
+
 void AttemptRun::Complete(NodeReport& report) {
   const std::lock_guard lock(mutex_);
   if (log_) {
@@ -555,6 +588,7 @@ void AttemptRun::Complete(NodeReport& report) {
     report.unkept = unsaved_.files;
     report.unkept_in = unsaved_.in;
   }
+  report.at_term = AtTerm();
   const std::string newest = NewestCheckpoint();
   if (!newest.empty()) report.newest_checkpoint = newest;
   const std::string more = KeeperTrouble();

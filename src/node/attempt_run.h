@@ -89,9 +89,11 @@ class AttemptRun {
   void Complete(NodeReport& report);
   void Say(const std::string& text);  // any thread; nothing before there is a log
   // From a notice on, lines wait for nothing: its machine may be gone before it is over.
-  void SayNotice(const std::optional<Notice>& notice);
+  void SayNotice(const std::optional<Notice>& notice, const Saving& saving);
   // The job is wanted at another place.
-  void SayMove(const Notice& notice);
+  void SayMove(const Notice& notice, const Saving& saving);
+  // How the program saves, as it is now. `ended_unsaved`: as there.
+  Saving SavingNow(bool ended_unsaved) const;
   // A recommendation ends nothing: what there is is saved now, and lines wait no longer.
   void Heed(const HostAdvice& advice);
 
@@ -144,6 +146,8 @@ class AttemptRun {
   void MoveUnsavedAway(bool checkpoints);
   std::string NewestCheckpoint() const;
   std::string KeeperTrouble() const;
+  // NodeReport::at_term. The caller holds mutex_.
+  std::string AtTerm() const;
   void WatchProgram(std::function<void(TaskExit)> ended, std::function<void()> activity);
 
   ObjectStore& store_;
@@ -169,6 +173,7 @@ class AttemptRun {
   std::string trouble_;
   std::thread watcher_;
   std::atomic<bool> signalled_{false};
+  std::atomic<int64_t> term_at_{-1};  // milliseconds of MonoTime: when SIGTERM was sent
   std::atomic<bool> hurried_{false};
   std::string said_;               // of what does not work at the end, last
   std::vector<std::string> lost_;  // what was given up, besides outputs

@@ -249,19 +249,44 @@ TEST(DrainTest, LongNoticesAreForTrainingShortOnesForSaving) {
   };
   for (const Row& row : {Row{120'000, 25'000, 16'666}, Row{30'000, 7'500, 5'000},
                          Row{5'000, 1'250, 833}, Row{0, 0, 0}, Row{-9'000, 0, 0}}) {
-    const DrainPlan plan = PlanDrain(Duration{row.lead});
+    const DrainPlan plan = PlanDrain(Duration{row.lead}, {});
     EXPECT_EQ(plan.term_before.ms, row.term) << row.lead;
     EXPECT_EQ(plan.kill_before.ms, row.kill) << row.lead;
   }
 }
 
 TEST(DrainTest, TheOrderIsAlwaysTermKillDeadline) {
-  for (int64_t lead = -5'000; lead < 400'000; lead += 137) {
-    const DrainPlan plan = PlanDrain(Duration{lead});
-    EXPECT_GE(plan.term_before, plan.kill_before);
-    EXPECT_GE(plan.kill_before.ms, 0);
-    EXPECT_LE(plan.term_before.ms, std::max<int64_t>(lead, 0));
+  for (const Saving& saving :
+       {Saving{}, Saving{true}, Saving{true, false, Duration::Seconds(300), Duration::Ms(40)},
+        Saving{true, false, Duration::Ms(10), Duration::Seconds(900)}}) {
+    for (int64_t lead = -5'000; lead < 400'000; lead += 137) {
+      const DrainPlan plan = PlanDrain(Duration{lead}, saving);
+      EXPECT_GE(plan.term_before, plan.kill_before);
+      EXPECT_GE(plan.kill_before.ms, 0);
+      EXPECT_LE(plan.term_before.ms, std::max<int64_t>(lead, 0));
+    }
   }
+}
+
+TEST(DrainTest, WhatSavesAtSigtermHasTheTimeForIt) {
+  const Saving unseen{true};
+  const Saving seen{true, false, Duration::Seconds(40), Duration::Seconds(4)};
+  const Saving unsaved{true, true, Duration::Seconds(40), Duration::Seconds(4)};
+  struct Row {
+    Saving saving;
+    int64_t lead, term, kill;  // milliseconds
+  };
+  for (const Row& row : {Row{unseen, 120'000, 25'000, 10'000}, Row{unseen, 30'000, 15'000, 5'000},
+                         Row{unseen, 10'000, 5'000, 1'666}, Row{unseen, 5'000, 2'500, 833},
+                         Row{seen, 120'000, 49'000, 4'000}, Row{seen, 30'000, 15'000, 4'000},
+                         Row{unsaved, 120'000, 25'000, 16'666}}) {
+    const DrainPlan plan = PlanDrain(Duration{row.lead}, row.saving);
+    EXPECT_EQ(plan.term_before.ms, row.term) << row.lead;
+    EXPECT_EQ(plan.kill_before.ms, row.kill) << row.lead;
+  }
+  EXPECT_EQ(GraceOf(Duration::Seconds(30), seen), Duration::Seconds(45));
+  EXPECT_EQ(GraceOf(Duration::Seconds(30), unseen), Duration::Seconds(30));
+  EXPECT_EQ(GraceOf(Duration::Seconds(30), unsaved), Duration::Seconds(30));
 }
 
 TEST(DrainTest, TheLastWordsHaveASecondOrHalfOfWhatIsLeft) {

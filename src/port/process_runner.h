@@ -73,6 +73,8 @@ class Task {
   // lives, or End was called: one that it left behind may still be saving. Returns who was told
   // first. Harmless to repeat.
   virtual Result<std::vector<SignalledProcess>> Stop() = 0;
+  // Whether a process of the task that is no shell, no launcher and no forked copy handles SIGTERM.
+  virtual bool SavesAtStop() = 0;
   // SIGKILL to everything; returns when no process of the task is left and all output that was
   // written has reached the LogSink. Harmless to repeat.
   virtual Status End() = 0;

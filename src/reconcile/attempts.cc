@@ -130,6 +130,18 @@ void SumUpUnkept(const Pass& pass, Attempt& attempt) {
   }
 }
 
+// One node that saved is enough: often it is rank 0 alone that does.
+bool UnsavedAtTerm(const Pass& pass, const Attempt& attempt) {
+  bool unsaved = false;
+  for (int rank = 0; rank < NumNodes(attempt); ++rank) {
+    const ReportSeen* report = pass.Report(attempt, rank);
+    if (report == nullptr || report->report.phase != NodePhase::kEnded) continue;
+    if (report->report.at_term == "saved") return false;
+    unsaved = unsaved || report->report.at_term == "unsaved";
+  }
+  return unsaved;
+}
+
 // What the reports and the list of checkpoints say of an attempt that is over.
 void SumUp(Pass& pass, Attempt& attempt) {
   for (int rank = 0; rank < NumNodes(attempt); ++rank) {
@@ -139,6 +151,7 @@ void SumUp(Pass& pass, Attempt& attempt) {
   attempt.missing_outputs = MissingOutputs(pass, attempt);
   attempt.trouble = TroubleAtEnd(pass, attempt);
   SumUpUnkept(pass, attempt);
+  attempt.unsaved_at_term = UnsavedAtTerm(pass, attempt);
   if (pass.seen.checkpoints->empty()) return;
   const Generation& own = pass.seen.checkpoints->front();
   const std::string left = AsLeftName(attempt.number);

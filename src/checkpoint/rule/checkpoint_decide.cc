@@ -481,6 +481,7 @@ std::optional<Candidate> CheckpointPlan::Make(CandidateReason reason, const View
   out.prove = view.prove;
   bool news = reason == CandidateReason::kDone;
   bool any = false;
+  std::vector<WriteTime> writes;
   for (const auto& [path, file] : files_) {
     if (!file.fact || view.excluded.count(TopOf(path)) != 0) continue;
     out.units.insert(TopOf(path));
@@ -495,6 +496,7 @@ std::optional<Candidate> CheckpointPlan::Make(CandidateReason reason, const View
     }
     news = true;
     out.copy.push_back(*file.fact);
+    writes.push_back({file.begin, std::max(file.begin, file.last_change)});
     const std::string unit = TopOf(path);
     if (!Numbered(unit) || LastNumber(unit) <= out.step) continue;
     out.step = LastNumber(unit);
@@ -502,6 +504,7 @@ std::optional<Candidate> CheckpointPlan::Make(CandidateReason reason, const View
     out.counted = row != rows_.end() && row->second.size() >= 2;
   }
   if (!any || !news) return std::nullopt;
+  out.took = LongestStretch(std::move(writes), options_.quiet);
   out.together = rhythm_.together;
   out.cycle = cycle_;
   out.saves = saves_;

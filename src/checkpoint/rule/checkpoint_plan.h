@@ -51,6 +51,7 @@ struct Candidate {
   int64_t saves = 0;               // the same, where files of a row at one go are one save
   int64_t step = -1;               // number of the newest unit, where names have one
   bool counted = false;            // that number grows from one checkpoint to the next
+  Duration took;                   // the longest that was written in it at one go
 };
 
 // Not thread-safe.

@@ -1,10 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/rule/episode.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "base/text.h"
 
 namespace stoker {
-namespace {}  // namespace
+
+Duration LongestStretch(std::vector<WriteTime> writes, Duration pause) {
+  std::sort(writes.begin(), writes.end(),
+            [](const WriteTime& a, const WriteTime& b) { return a.begin < b.begin; });
+  Duration longest;
+  std::optional<WriteTime> stretch;
+  for (const WriteTime& write : writes) {
+    if (!stretch || write.begin - stretch->end > pause) stretch = write;
+    stretch->end = std::max(stretch->end, write.end);
+    longest = std::max(longest, stretch->end - stretch->begin);
+  }
+  return longest;
+}
 
 std::string TopOf(std::string_view path) { return std::string(path.substr(0, path.find('/'))); }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/time.h"
 
@@ -20,6 +21,14 @@ struct Episode {
   int files = 1;       // more: of many files at one go (checkpoint/rule/burst.h)
   bool operator==(const Episode&) const = default;
 };
+
+// When a file was being written.
+struct WriteTime {
+  MonoTime begin;
+  MonoTime end;
+};
+// The longest stretch of `writes` between whose parts nobody paused for longer than `pause`.
+Duration LongestStretch(std::vector<WriteTime> writes, Duration pause);
 
 // First component of a path.
 std::string TopOf(std::string_view path);

@@ -232,6 +232,11 @@ Result<std::vector<SignalledProcess>> RunningTask::Signal(int signo) {
   return Send(signo, chosen, living);
 }
 
+bool RunningTask::SavesAtStop() {
+  std::lock_guard<std::mutex> lock(end_mutex_);
+  return !ended_ && AnyTrainerCatches(Living(SIGTERM));
+}
+
 Result<std::vector<SignalledProcess>> RunningTask::StepStop(
     const std::vector<SeenProcess>& living) {
   return Send(SIGTERM, stop_->Step(living, RealClock().Mono()), living);

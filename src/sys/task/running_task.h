@@ -45,6 +45,7 @@ class RunningTask final : public Task {
   std::optional<TaskExit> Wait(int64_t timeout_ms) override;
   Result<std::vector<SignalledProcess>> Signal(int signo) override;
   Result<std::vector<SignalledProcess>> Stop() override;
+  bool SavesAtStop() override;
   Status End() override;
   TaskUsage Usage() override;
   std::string mechanism() const override { return MechanismName(task_.mechanism); }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <string_view>
 
 namespace stoker {
@@ -34,6 +35,27 @@ std::vector<Below> Tops(const std::vector<SeenProcess>& program) {
   return tops;
 }
 
+std::vector<pid_t> Choose(const std::vector<SeenProcess>& program, const std::set<pid_t>& told,
+                          const std::function<bool(const SeenProcess&)>& passed_over) {
+  Children children;
+  for (const SeenProcess& process : program) children.emplace(process.parent, &process);
+  std::vector<pid_t> chosen;
+  std::vector<Below> todo = Tops(program);
+  while (!todo.empty()) {
+    const auto [process, parent] = todo.back();
+    todo.pop_back();
+    if (told.contains(process->pid)) continue;
+    if (process->catches && !passed_over(*process) && !IsCopy(*process, parent)) {
+      chosen.push_back(process->pid);
+      continue;
+    }
+    const auto [begin, end] = children.equal_range(process->pid);
+    for (auto it = begin; it != end; ++it) todo.push_back({it->second, process});
+  }
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
+}
+
 }  // namespace
 
 bool IsPassedOver(const SeenProcess& process) {
@@ -45,25 +67,39 @@ bool IsPassedOver(const SeenProcess& process) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
+bool IsLauncher(const SeenProcess& process) {
+  static constexpr std::array<std::string_view, 17> kNames = {
+      "torchrun", "accelerate", "deepspeed", "horovodrun", "mpirun",  "mpiexec",
+      "orterun",  "prterun",    "srun",      "make",       "timeout", "uv",
+      "uvx",      "env",        "nohup",     "poetry",     "pixi"};
+  static constexpr std::array<std::string_view, 5> kModules = {
+      "torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch",
+      "deepspeed.launcher.runner", "deepspeed.launcher.launch"};
+  // python3 [-u] /path/torchrun …, python3 [-u] -m torch.distributed.run …
+  constexpr size_t kWords = 4;
+  std::string_view rest = process.command_line;
+  bool module = false;
+  for (size_t i = 0; i < kWords && !rest.empty(); ++i) {
+    const std::string_view word = rest.substr(0, rest.find('\0'));
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    const std::string_view name = word.substr(word.rfind('/') + 1);
+    if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) return true;
+    if (module) return std::find(kModules.begin(), kModules.end(), word) != kModules.end();
+    module = word == "-m";
+    if (i > 0 && !word.starts_with('-')) break;  // the program itself: what follows is its own
+  }
+  return std::find(kNames.begin(), kNames.end(), process.exe) != kNames.end();
+}
+
 std::vector<pid_t> ChooseReceivers(const std::vector<SeenProcess>& program,
                                    const std::set<pid_t>& told) {
-  Children children;
-  for (const SeenProcess& process : program) children.emplace(process.parent, &process);
-  std::vector<pid_t> chosen;
-  std::vector<Below> todo = Tops(program);
-  while (!todo.empty()) {
-    const auto [process, parent] = todo.back();
-    todo.pop_back();
-    if (told.contains(process->pid)) continue;
-    if (process->catches && !IsPassedOver(*process) && !IsCopy(*process, parent)) {
-      chosen.push_back(process->pid);
-      continue;
-    }
-    const auto [begin, end] = children.equal_range(process->pid);
-    for (auto it = begin; it != end; ++it) todo.push_back({it->second, process});
-  }
-  std::sort(chosen.begin(), chosen.end());
-  return chosen;
+  return Choose(program, told, IsPassedOver);
+}
+
+bool AnyTrainerCatches(const std::vector<SeenProcess>& program) {
+  return !Choose(program, {}, [](const SeenProcess& process) {
+            return IsPassedOver(process) || IsLauncher(process);
+          }).empty();
 }
 
 std::vector<pid_t> ShellsThatTrap(const std::vector<SeenProcess>& program) {

@@ -36,6 +36,14 @@ bool IsPassedOver(const SeenProcess& process);
 std::vector<pid_t> ChooseReceivers(const std::vector<SeenProcess>& program,
                                    const std::set<pid_t>& told);
 
+// Who starts trainers and handles SIGTERM for their sake, or in their place: torchrun, accelerate,
+// deepspeed, mpirun, srun, make, uv and their like.
+bool IsLauncher(const SeenProcess& process);
+
+// Whether a process that trains catches the signal: by the rule of ChooseReceivers, with launchers
+// passed over, too.
+bool AnyTrainerCatches(const std::vector<SeenProcess>& program);
+
 // Shells of `program` that have a trap for the signal: they get it where nobody else catches it.
 std::vector<pid_t> ShellsThatTrap(const std::vector<SeenProcess>& program);
 

@@ -78,6 +78,26 @@ TEST(ChooseReceivers, EndsWhereParentsFormARing) {
   EXPECT_EQ(Choose({Catcher(10, 11, "a"), Catcher(11, 10, "b")}), Pids{});
 }
 
+TEST(AnyTrainerCatches, LooksBehindLaunchers) {
+  const std::string nul(1, '\0');
+  SeenProcess torchrun = Catcher(10, 1, "python3");
+  torchrun.command_line = "/usr/bin/python3" + nul + "/usr/local/bin/torchrun" + nul + "t.py" + nul;
+  SeenProcess module = torchrun;
+  module.command_line = "python3" + nul + "-u" + nul + "-m" + nul + "torch.distributed.run" + nul;
+  SeenProcess uv = Catcher(10, 1, "uv run t.py");
+  for (const SeenProcess& launcher : {torchrun, module, uv}) {
+    EXPECT_TRUE(IsLauncher(launcher)) << launcher.command_line;
+    EXPECT_FALSE(AnyTrainerCatches({launcher, Process(11, 10, "python3 t.py")}));
+    EXPECT_TRUE(AnyTrainerCatches({launcher, Catcher(11, 10, "python3 t.py")}));
+  }
+  SeenProcess trainer = torchrun;
+  trainer.command_line = "python3" + nul + "t.py" + nul + "--launcher" + nul + "torchrun" + nul;
+  EXPECT_FALSE(IsLauncher(trainer)) << "its arguments are its own";
+  EXPECT_TRUE(AnyTrainerCatches({trainer}));
+  EXPECT_FALSE(AnyTrainerCatches(
+      {Catcher(9, 1, "bash x"), Process(10, 9, "python3 t.py"), Catcher(11, 10, "python3 t.py")}));
+}
+
 TEST(StopRound, TellsNobodyTwiceAndLeavesLoaderWorkersToTheirTrainer) {
   StopRound round;
   const std::vector<SeenProcess> program = {Process(9, 1, "bash train.sh"),

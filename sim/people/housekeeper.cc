@@ -8,7 +8,7 @@
 #include "base/digest.h"
 #include "base/text.h"
 #include "ledger/blobs.h"
-#include "ledger/collect.h"
+#include "ledger/collect/collect.h"
 #include "ledger/index.h"
 #include "ledger/paths.h"
 #include "ledger/probe.h"

@@ -5,7 +5,7 @@
 #include "base/digest.h"
 #include "controller/all_jobs.h"
 #include "ledger/blobs.h"
-#include "ledger/collect.h"
+#include "ledger/collect/collect.h"
 #include "ledger/index.h"
 #include "ledger/records.h"
 #include "ledger/resolve.h"

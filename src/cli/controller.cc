@@ -9,6 +9,7 @@
 #include "cli/context.h"
 #include "cli/interrupts.h"
 #include "cli/private_env.h"
+#include "cli/removals.h"
 #include "cli/story.h"
 #include "cli/timer.h"
 #include "cli/verb.h"
@@ -57,8 +58,13 @@ class Tally {
     if (pass->trouble) trouble_.push_back({{"id", id}, {"error", pass->trouble->ToString()}});
   }
 
+  void AddRemoved(const std::vector<std::string>& jobs) { removed_ = jobs; }
+
   std::string Line(WallTime now, const Result<AllJobsResult>& result) const {
-    json out = {{"time", FormatRfc3339(now)}, {"changed", changed_}, {"trouble", trouble_}};
+    json out = {{"time", FormatRfc3339(now)},
+                {"changed", changed_},
+                {"removed", removed_},
+                {"trouble", trouble_}};
     if (result.ok()) {
       out.update(
           json{{"active", result->active}, {"passed", result->passed}, {"failed", result->failed}});
@@ -68,11 +74,12 @@ class Tally {
     return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   }
 
-  bool changed() const { return !changed_.empty(); }
+  bool changed() const { return !changed_.empty() || !removed_.empty(); }
   const json& trouble() const { return trouble_; }
 
  private:
   json changed_ = json::array();
+  std::vector<std::string> removed_;
   json trouble_ = json::array();
 };
 
@@ -106,6 +113,7 @@ Status Loop(Context& context, const ControllerOptions& options, Duration interva
     });
     ForgetPrivate(context);
     SweepCloudAtTimes(context);
+    tally.AddRemoved(RemoveDueAtTimes(context));
     if (options.once && !result.ok()) return result.status();
     if (context.json && (news.Is(tally, result.status()) || options.once)) {
       context.Print(tally.Line(context.clock().Wall(), result));
@@ -147,7 +155,8 @@ Verb ControllerVerb() {
   verb.description =
       "Looks after all running jobs, as every other command does: in a loop, once (--once), or "
       "every minute from a timer (--install). With it, a machine that dies while nobody looks is "
-      "replaced. With --json the loop prints a line for each pass that changed something or met "
+      "replaced. It also removes what 'stoker gc' and 'stoker rm' have given up an hour ago. With "
+      "--json the loop prints a line for each pass that changed something or met "
       "new trouble.";
   verb.examples = {"stoker controller --install", "stoker controller --once",
                    "stoker controller --interval 5s --json"};

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "cli/removals.h"
 #include "controller/restorable.h"
 #include "ledger/index.h"
 #include "ledger/records.h"
@@ -35,7 +36,7 @@ Result<std::string> Named(Ledger& ledger, const Job& job, const std::string& wor
 
 }  // namespace
 
-Result<FromJob> FindFrom(Context& context, const std::string& word) {
+Result<FromJob> FindFrom(Context& context, const std::string& word, bool dry_run) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   if (word.find("://") != std::string::npos || StartsWith(word, "/") || StartsWith(word, ".")) {
     return Status(
@@ -55,6 +56,8 @@ Result<FromJob> FindFrom(Context& context, const std::string& word) {
   from.from = id;
   STOKER_ASSIGN(const Labels said, SaidOf(*ledger, id));
   from.called = said.name;
+  STOKER_ASSIGN(from.line, LineOf(*ledger, read.job));
+  if (!dry_run) STOKER_TRY(SpareLine(context, from.line, "", UnreadLists::kTold));
   if (slash != std::string::npos) {
     STOKER_ASSIGN(from.from, Named(*ledger, read.job, word.substr(slash + 1)));
     from.begins = from.from;

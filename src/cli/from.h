@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "cli/context.h"
@@ -14,16 +15,18 @@ namespace stoker::cli {
 
 struct FromJob {
   Job job;
-  JobSpec spec;        // as it was submitted
-  std::string text;    // the same as stored
-  std::string called;  // its other name; "" = that of the job file
-  std::string from;    // Job::from of the job that is to go on
-  std::string begins;  // what it begins from, as things stand; "<job>/<checkpoint>"
+  JobSpec spec;                   // as it was submitted
+  std::string text;               // the same as stored
+  std::string called;             // its other name; "" = that of the job file
+  std::string from;               // Job::from of the job that is to go on
+  std::string begins;             // what it begins from, as things stand; "<job>/<checkpoint>"
+  std::vector<std::string> line;  // LineOf `job`: none of it is to be removed any more
 };
 
 // `word` is JOB or JOB/CHECKPOINT, JOB as every verb takes it, CHECKPOINT an id or "as-left".
 // kNotFound: no such job or checkpoint, or none at all. kUsage: it is of another store.
-Result<FromJob> FindFrom(Context& context, const std::string& word);
+// What of it was to be removed stays, but with `dry_run`.
+Result<FromJob> FindFrom(Context& context, const std::string& word, bool dry_run);
 
 // Its own run with the folder as it is today: the flags of `parse` count as with a job file.
 Result<JobSpec> SpecOfItsOwn(Context& context, const FromJob& from, ParseOptions parse);

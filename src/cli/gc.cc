@@ -12,14 +12,16 @@
 #include "cli/context.h"
 #include "cli/gce_sweep.h"
 #include "cli/late_cancel.h"
+#include "cli/local_time.h"
+#include "cli/own_binaries.h"
 #include "cli/private_env.h"
+#include "cli/removals.h"
 #include "cli/reserve.h"
 #include "cli/sweep.h"
 #include "cli/verb.h"
 #include "controller/all_jobs.h"
-#include "ledger/collect.h"
+#include "ledger/collect/collect.h"
 #include "ledger/index.h"
-#include "ledger/records.h"
 #include "node/env/old_envs.h"
 #include "node/outputs/unsaved.h"
 #include "sys/file.h"
@@ -81,18 +83,6 @@ Caches ClearCaches(Context& context, bool dry_run) {
 
 std::string UnsavedFolder(Context& context) {
   return context.places().state + "/" + node::kUnsaved;
-}
-
-// Copies of stoker that machines were started from.
-Result<int64_t> ClearBinaries(Context& context, Ledger& ledger, bool dry_run) {
-  std::set<std::string> used;
-  STOKER_ASSIGN(const auto active, ActiveJobs(ledger));
-  for (const std::string& id : active) {
-    // One that cannot be read may use any of them.
-    STOKER_ASSIGN(const JobRead read, ReadJob(ledger, id));
-    used.insert(read.job.binary_digest);
-  }
-  return ClearFolder(context, context.places().state + "/bin", "", kUnusedAge, used, dry_run);
 }
 
 // What jobs left that no store had room for, when it is old: also of jobs that are gone.
@@ -168,6 +158,17 @@ void ClearClouds(Context& context, bool all_regions, bool dry_run, Outcome* out)
   }
 }
 
+// What a first try did removes nothing from what is told.
+void AddTo(Collected* more, const Collected& first) {
+  more->removed.jobs.insert(more->removed.jobs.end(), first.removed.jobs.begin(),
+                            first.removed.jobs.end());
+  more->removed.job_bytes += first.removed.job_bytes;
+  more->removed.blobs += first.removed.blobs;
+  more->removed.blob_bytes += first.removed.blob_bytes;
+  more->left_over.insert(more->left_over.end(), first.left_over.begin(), first.left_over.end());
+  more->left_over_bytes += first.left_over_bytes;
+}
+
 // In this order, since a full disk is why people come: first what needs no room, then what may.
 Result<Outcome> Clear(Context& context, const CollectRequest& request, bool all_regions) {
   Outcome out;
@@ -181,6 +182,15 @@ Result<Outcome> Clear(Context& context, const CollectRequest& request, bool all_
     ForgetPrivate(context);
   }
   STOKER_ASSIGN(out.collected, CollectGarbage(*ledger, request));
+  if (out.collected.not_doomed.Is(Code::kNoSpace) && LetGoOfReserve(context)) {
+    STOKER_ASSIGN(Collected more, CollectGarbage(*ledger, request));
+    AddTo(&more, out.collected);
+    out.collected = std::move(more);
+  }
+  // Before machines that are over are cleared away: jobs of other stores may still want theirs.
+  const auto binaries = ClearBinaries(context, *ledger, kUnusedAge, dry_run);
+  out.binaries = binaries.value_or(0);
+  if (!binaries.ok()) context.Say("copies of stoker are kept: " + binaries.status().ToString());
   const auto instances = dry_run ? local->Leftovers() : local->Sweep();
   out.instances = instances.value_or({});
   if (!instances.ok())
@@ -188,9 +198,6 @@ Result<Outcome> Clear(Context& context, const CollectRequest& request, bool all_
   SweepBoxes(context, dry_run, &out.instances);
   ClearClouds(context, all_regions, dry_run, &out);
   out.uploads = SweepUploads(context, *ledger, dry_run);
-  const auto binaries = ClearBinaries(context, *ledger, dry_run);
-  out.binaries = binaries.value_or(0);
-  if (!binaries.ok()) context.Say("copies of stoker are kept: " + binaries.status().ToString());
   out.unsaved = ClearUnsaved(context, dry_run);
   if (!dry_run && AnyForRoom(out.unfinished)) {
     (void)LetGoOfReserve(context);
@@ -200,12 +207,19 @@ Result<Outcome> Clear(Context& context, const CollectRequest& request, bool all_
   return out;
 }
 
-std::string Some(const std::vector<std::string>& ids) {
+std::string Count(int64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+// "2 jobs (ab12, cd34)"; without `what` "2 (ab12, cd34)".
+std::string Some(const std::vector<std::string>& ids, const std::string& what = "") {
   constexpr size_t kNamed = 5;
   std::vector<std::string> named(ids.begin(), ids.begin() + std::min(ids.size(), kNamed));
   const std::string more =
       ids.size() > kNamed ? " and " + std::to_string(ids.size() - kNamed) + " more" : "";
-  return std::to_string(ids.size()) + " (" + Join(named, ", ") + more + ")";
+  const auto count = static_cast<int64_t>(ids.size());
+  return (what.empty() ? std::to_string(count) : Count(count, what)) + " (" + Join(named, ", ") +
+         more + ")";
 }
 
 // What --older-than leaves, and why.
@@ -234,11 +248,28 @@ nlohmann::json ToJson(const Outcome& out, bool dry_run) {
   nlohmann::json cloud = ToJson(out.cloud);
   for (auto& thing : ThingsToJson(out.google)) cloud["things"].push_back(std::move(thing));
   for (const std::string& trouble : out.google.troubles) cloud["troubles"].push_back(trouble);
-  const KeptJobs& kept = out.collected.kept;
-  return {{"jobs", out.collected.jobs},
-          {"job_bytes", out.collected.job_bytes},
-          {"blobs", out.collected.blobs},
-          {"blob_bytes", out.collected.blob_bytes},
+  const Collected& collected = out.collected;
+  const KeptJobs& kept = collected.kept;
+  const Doomed& doomed = collected.doomed;
+  nlohmann::json waiting = nlohmann::json::object();
+  for (const auto& [id, goes] : collected.waiting) waiting[id] = FormatRfc3339(goes);
+  nlohmann::json unread = nlohmann::json::object();
+  for (const OddKey& one : collected.removed.unread) unread[one.key] = one.why.ToString();
+  return {{"jobs", collected.removed.jobs},
+          {"job_bytes", collected.removed.job_bytes},
+          {"blobs", collected.removed.blobs},
+          {"blob_bytes", collected.removed.blob_bytes},
+          {"doomed",
+           {{"jobs", doomed.jobs},
+            {"job_bytes", doomed.job_bytes},
+            {"blobs", doomed.blobs},
+            {"blob_bytes", doomed.blob_bytes},
+            {"goes", doomed.goes ? nlohmann::json(FormatRfc3339(*doomed.goes)) : nullptr},
+            {"failed", collected.not_doomed.ok() ? "" : collected.not_doomed.ToString()}}},
+          {"waiting", waiting},
+          {"stayed", collected.removed.needed},
+          {"unread_lists", unread},
+          {"left_over", collected.left_over},
           {"instances", out.instances},
           {"cloud", cloud},
           {"unfinished_uploads", out.uploads},
@@ -252,10 +283,6 @@ nlohmann::json ToJson(const Outcome& out, bool dry_run) {
             {"unreadable", kept.unreadable}}},
           {"unfinished", unfinished},
           {"dry_run", dry_run}};
-}
-
-std::string Count(int64_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 // All that carries the ledger's tag, with what it costs, so that nothing is forgotten.
@@ -276,14 +303,60 @@ void TellClouds(Context& context, const Outcome& out, bool dry_run) {
   for (const GoogleThing& one : out.google.things) tell(GoogleLine(one), one.over, one.ended);
 }
 
+// What goes later, and what may still be done about it.
+void TellDoomed(Context& context, const Collected& collected, bool dry_run) {
+  const Doomed& doomed = collected.doomed;
+  std::vector<std::string> what;
+  if (!doomed.jobs.empty()) {
+    what.push_back(Some(doomed.jobs, "job") + ", " + HumanSize(doomed.job_bytes));
+  }
+  if (doomed.blobs > 0) {
+    what.push_back(Count(doomed.blobs, "blob") + ", " + HumanSize(doomed.blob_bytes));
+  }
+  if (!what.empty()) {
+    context.Say((dry_run ? "would go an hour later: "
+                         : "goes after " + LocalTime(*doomed.goes) +
+                               ", with the next 'stoker gc' or 'stoker controller': ") +
+                Join(what, "; ") +
+                (doomed.jobs.empty()
+                     ? ""
+                     : ". Until then 'stoker retry JOB' and 'stoker run --from JOB' "
+                       "keep a job; 'stoker rm --now JOB' removes one at once"));
+  }
+  std::vector<std::string> waiting;
+  WallTime last;
+  for (const auto& [id, goes] : collected.waiting) {
+    waiting.push_back(id);
+    last = std::max(last, goes);
+  }
+  if (!waiting.empty()) {
+    context.Say("to be removed already: " + Some(waiting, "job") + ", by " + LocalTime(last));
+  }
+  if (!collected.not_doomed.ok()) {
+    context.Say("whole jobs and blobs are kept: " + collected.not_doomed.ToString() +
+                ". 'stoker rm --now JOB' removes a job at once, and needs no room");
+  }
+  if (!collected.blind.empty()) {
+    context.Say("records that cannot be read: " + Some(collected.blind, "job") +
+                ", each of which may need any other, so no whole job is removed. Put back an older "
+                "version of records/JOB.json, or update stoker where it is of a newer one; "
+                "docs/bucket-layout.md says how to give up such a job");
+  }
+}
+
 void Tell(Context& context, const Outcome& out, const CollectRequest& request) {
   const Collected& collected = out.collected;
+  const Removed& removed = collected.removed;
   std::string text = request.dry_run ? "would remove " : "removed ";
-  text += Count(static_cast<int64_t>(collected.jobs.size()), "job");
-  if (!collected.jobs.empty()) text += " (" + HumanSize(collected.job_bytes) + ")";
-  text += ", " + Count(collected.blobs, "blob") + " (" + HumanSize(collected.blob_bytes) + "), " +
+  text += Count(static_cast<int64_t>(removed.jobs.size()), "job");
+  if (!removed.jobs.empty()) text += " (" + HumanSize(removed.job_bytes) + ")";
+  text += ", " + Count(removed.blobs, "blob") + " (" + HumanSize(removed.blob_bytes) + "), " +
           Count(static_cast<int64_t>(out.instances.size()), "left-over instance") + ", " +
           std::to_string(out.caches.copies + out.binaries) + " unused copies";
+  if (!collected.left_over.empty()) {
+    text += ", what " + Count(static_cast<int64_t>(collected.left_over.size()), "submit") +
+            " left that died (" + HumanSize(collected.left_over_bytes) + ")";
+  }
   if (out.caches.environments > 0) {
     text += ", " + Count(out.caches.environments, "Python environment") + " unused for 30 days";
   }
@@ -292,6 +365,8 @@ void Tell(Context& context, const Outcome& out, const CollectRequest& request) {
     text += ", " + Count(out.unsaved, "folder") + " of files that no store had room for";
   }
   context.Print(text + "\n");
+  TellStayed(context, removed);
+  TellDoomed(context, collected, request.dry_run);
   TellClouds(context, out, request.dry_run);
   const std::string folder = UnsavedFolder(context);
   const auto left = sys::ListDir(folder);
@@ -311,11 +386,12 @@ Status AskFirst(Context& context, CollectRequest request, bool yes) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   request.dry_run = true;
   STOKER_ASSIGN(const Collected would, CollectGarbage(*ledger, request));
-  if (would.jobs.empty()) return Status::Ok();
-  const std::string what = Count(static_cast<int64_t>(would.jobs.size()), "job") + ", " +
-                           HumanSize(would.job_bytes) + " of logs, checkpoints and outputs";
-  context.Say("older than " + FormatDuration(*request.jobs_older_than) + ": " + Some(would.jobs));
-  if (Confirm(context, "This removes " + what + ". Go on?")) return Status::Ok();
+  const Doomed& doomed = would.doomed;
+  if (doomed.jobs.empty()) return Status::Ok();
+  const std::string what = Count(static_cast<int64_t>(doomed.jobs.size()), "job") + ", " +
+                           HumanSize(doomed.job_bytes) + " of logs, checkpoints and outputs";
+  context.Say("older than " + FormatDuration(*request.jobs_older_than) + ": " + Some(doomed.jobs));
+  if (Confirm(context, "This removes " + what + ", in an hour. Go on?")) return Status::Ok();
   return Status(Code::kUsage, "--older-than would remove " + what + ": nothing was done",
                 "Look with --dry-run; if you mean it, add --yes");
 }
@@ -325,16 +401,15 @@ Status Run(Context& context, const GcOptions& options) {
   CollectRequest request;
   request.jobs_older_than = age;
   request.dry_run = options.dry_run;
+  request.by = context.user();
   request.progress = [&](const std::string& what) { context.Progress(what); };
   STOKER_TRY(AskFirst(context, request, options.yes));
   STOKER_ASSIGN(const Outcome out, Clear(context, request, options.all_regions));
   for (const auto& [id, why] : out.unfinished) {
     context.Say("job " + id + " is kept: " + why.ToString());
   }
-  if (!out.collected.index.ok()) {
-    context.Say("'stoker ls' may still list the removed jobs: " + out.collected.index.ToString());
-  }
-  if (!out.unfinished.empty() || !out.collected.index.ok() || !out.cloud.troubles.empty()) {
+  if (!out.unfinished.empty() || !out.collected.removed.index.ok() ||
+      !out.collected.not_doomed.ok() || !out.cloud.troubles.empty()) {
     context.exit_code = 1;
   }
   if (context.json) {
@@ -359,11 +434,14 @@ Verb GcVerb() {
       "age and price), VMs of Google whose label stoker-expires is past, Python "
       "environments in its cache that no job has used for 30 days, code archives older than 30 "
       "days that no job needs, uploads (also of 'stoker sync' here) that were begun three days ago "
-      "and never finished, and files that no store had room for 30 days ago. With --older-than it "
-      "also removes whole jobs that ended longer ago, "
+      "and never finished, what submits that died a day ago left, and files that no store had room "
+      "for 30 days ago. With --older-than it also removes whole jobs that ended longer ago, "
       "with their logs, checkpoints and outputs, and says which it keeps and why: those that have "
-      "not ended, and those whose checkpoints another job may still begin from. Before it removes "
-      "jobs it asks, and needs --yes where there is no terminal. It works on a full disk, too.";
+      "not ended, and those whose checkpoints another job may still begin from; where a record "
+      "cannot be read, all. Before it removes jobs it asks, and needs --yes where there is no "
+      "terminal. Jobs and archives go in two steps: an hour after it has written down which, the "
+      "next 'stoker gc' or 'stoker controller' removes them; until then 'stoker retry' and 'stoker "
+      "run --from' take a job off the list. On a full disk, 'stoker rm --now' removes a job.";
   verb.examples = {"stoker gc --dry-run", "stoker gc --older-than 90d",
                    "stoker gc --older-than 90d --yes"};
   verb.options = {{"--older-than", "Also remove jobs that ended longer ago than this",

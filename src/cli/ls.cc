@@ -10,7 +10,9 @@
 #include "cli/context.h"
 #include "cli/full_store.h"
 #include "cli/job_fields.h"
+#include "cli/local_time.h"
 #include "cli/ls_columns.h"
+#include "cli/removals.h"
 #include "cli/story.h"
 #include "cli/table.h"
 #include "cli/verb.h"
@@ -140,6 +142,29 @@ void SayTroubles(Context& context, const std::vector<Summary>& shown,
   if (any_live) FullStoreTeller().Tell(context, store);
 }
 
+// In one line: a list must not grow by what goes from it.
+void SayWhatGoes(Context& context, const std::vector<Summary>& shown,
+                 const std::map<std::string, WallTime>& goes) {
+  constexpr size_t kNamed = 5;
+  std::vector<std::string> named;
+  WallTime first;
+  size_t more = 0;
+  for (const Summary& job : shown) {
+    const auto found = goes.find(job.id);
+    if (found == goes.end()) continue;
+    first = first.ms == 0 ? found->second : std::min(first, found->second);
+    if (named.size() < kNamed) {
+      named.push_back(job.id);
+    } else {
+      ++more;
+    }
+  }
+  if (named.empty()) return;
+  context.Say("to be removed from " + LocalTime(first) + " on: " + Join(named, ", ") +
+              (more > 0 ? " and " + std::to_string(more) + " more" : "") +
+              "; 'stoker retry JOB' or 'stoker run --from JOB' keeps one");
+}
+
 // Whether more is asked of jobs than their records say.
 bool AsksForMetrics(const LsOptions& options, const std::vector<WhereTerm>& terms) {
   return !options.columns.empty() || (!options.sort.empty() && !JobFields::IsFact(options.sort)) ||
@@ -189,6 +214,23 @@ Status Arrange(Context& context, const LsOptions& options, Ledger& ledger,
   return Status::Ok();
 }
 
+// What is damaged is said.
+Result<JobList> KnownJobs(Context& context, const LsOptions& options, Ledger& ledger) {
+  STOKER_ASSIGN(JobList list, ListJobs(ledger));
+  if (options.all) {
+    // What has lost its marker is in no other list; a request for each thousand jobs finds it.
+    const auto hidden = FindHidden(ledger);
+    if (!hidden.ok())
+      context.Say("while looking for jobs that are in no list: " + hidden.status().ToString());
+    if (hidden.ok() && !hidden->empty()) {
+      context.Say("found jobs that were in no list: " + Join(*hidden, ", "));
+      STOKER_ASSIGN(list, ListJobs(ledger));
+    }
+  }
+  for (const std::string& warning : list.warnings) context.Say(warning);
+  return list;
+}
+
 Status Run(Context& context, const LsOptions& options) {
   if (!options.columns.empty() && (context.json || options.ids || options.hyperparameters)) {
     return Status(Code::kUsage, "--columns goes with none of --json, --ids, --hyperparameters",
@@ -196,19 +238,9 @@ Status Run(Context& context, const LsOptions& options) {
   }
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   const std::map<std::string, Live> live = HelpAlong(context);
-  STOKER_ASSIGN(JobList list, ListJobs(*ledger));
-  if (options.all) {
-    // What has lost its marker is in no other list; a request for each thousand jobs finds it.
-    const auto hidden = FindHidden(*ledger);
-    if (!hidden.ok())
-      context.Say("while looking for jobs that are in no list: " + hidden.status().ToString());
-    if (hidden.ok() && !hidden->empty()) {
-      context.Say("found jobs that were in no list: " + Join(*hidden, ", "));
-      STOKER_ASSIGN(list, ListJobs(*ledger));
-    }
-  }
-  for (const std::string& warning : list.warnings) context.Say(warning);
+  STOKER_ASSIGN(JobList list, KnownJobs(context, options, *ledger));
   const bool any_job = !list.jobs.empty();
+  const auto goes = options.ids ? std::map<std::string, WallTime>() : WhatGoes(context);
   std::erase_if(list.jobs, [&](const Summary& job) { return !Wanted(options, job); });
   STOKER_TRY(Arrange(context, options, *ledger, &list.jobs));
   std::vector<Summary> shown;
@@ -236,6 +268,8 @@ Status Run(Context& context, const LsOptions& options) {
       json line = SummaryJson(job);
       const auto seen = live.find(job.id);
       AddLive(seen != live.end() ? seen->second : Live(), &line);
+      const auto when = goes.find(job.id);
+      line["goes"] = when != goes.end() ? json(FormatRfc3339(when->second)) : json(nullptr);
       if (options.hyperparameters) line["hyperparameters"] = HyperparametersOf(*ledger, job.id);
       text += (text.size() > 1 ? ",\n " : "") + line.dump();
     }
@@ -254,6 +288,7 @@ Status Run(Context& context, const LsOptions& options) {
   } else {
     STOKER_TRY(PrintForPeople(context, shown, options, *ledger));
     SayTroubles(context, shown, live, ledger->store());
+    SayWhatGoes(context, shown, goes);
     const char* which = options.sort.empty() ? " older" : " more";
     if (hidden > 0) context.Say(std::to_string(hidden) + which + " jobs: stoker ls --all");
   }

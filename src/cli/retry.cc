@@ -7,6 +7,7 @@
 #include "cli/context.h"
 #include "cli/finish.h"
 #include "cli/interrupts.h"
+#include "cli/removals.h"
 #include "cli/submit.h"
 #include "cli/variables.h"
 #include "cli/verb.h"
@@ -75,7 +76,8 @@ bool ChangesAnything(const RetryOptions& o) {
          !o.hyperparameters.empty();
 }
 
-Status SayWhereItBegins(Context& context, const std::string& id) {
+// Says and returns what it begins from.
+Result<std::string> SayWhereItBegins(Context& context, const std::string& id) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   Job next;
   next.retry_of = id;
@@ -83,7 +85,7 @@ Status SayWhereItBegins(Context& context, const std::string& id) {
   const std::string begins = ChooseRestore(next, found.generations);
   context.Say((begins.empty() ? "starts at " : "starts from ") + SayCheckpoint(begins) +
               (found.cut.empty() ? "" : " (" + found.cut + ")"));
-  return Status::Ok();
+  return begins;
 }
 
 Status Run(Context& context, const RetryOptions& options) {
@@ -114,9 +116,15 @@ Status Run(Context& context, const RetryOptions& options) {
   request.git = pass.job.git;
   request.pins = pass.job.pins;
   request.left_behind = pass.job.left_behind;
+  request.line = {id};
   if (!options.fresh) {
     request.retry_of = id;
-    STOKER_TRY(SayWhereItBegins(context, id));
+    STOKER_ASSIGN(request.line, LineOf(*ledger, pass.job));
+  }
+  // Before it is promised: whoever removes what was given up must not take it from now on.
+  STOKER_TRY(SpareLine(context, request.line, "", UnreadLists::kTold));
+  if (!options.fresh) {
+    STOKER_ASSIGN(request.promised, SayWhereItBegins(context, id));
   }
   STOKER_ASSIGN(const Job job, Submit(context, request));
   return AfterSubmit(context, job, request.spec, options.detach, false);

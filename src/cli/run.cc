@@ -210,7 +210,7 @@ Status Run(Context& context, const RunOptions& options) {
                 ReadVariables({options.envs, options.env_files, options.secrets}));
   std::optional<FromJob> from;
   if (!options.from.empty()) {
-    STOKER_ASSIGN(from, FindFrom(context, options.from));
+    STOKER_ASSIGN(from, FindFrom(context, options.from, options.dry_run));
   }
   STOKER_ASSIGN(JobSpec spec, MakeSpec(context, options, given, from ? &*from : nullptr));
   if (from) TakeOver(context, *from, context.has_command, &spec);
@@ -231,6 +231,8 @@ Status Run(Context& context, const RunOptions& options) {
   if (from) {
     request.retry_of = from->job.id;
     request.from = from->from;
+    request.promised = from->begins;
+    request.line = from->line;
     SayWhereItBegins(context, *from);
   }
   STOKER_ASSIGN(const Job job, Submit(context, request));

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/context.h"
 #include "cli/full_store.h"
+#include "cli/removals.h"
 #include "cli/slurm_hours.h"
 #include "cli/story.h"
 #include "cli/tiers.h"
@@ -61,8 +62,14 @@ Status Run(Context& context, const ShowOptions& options) {
   Status slurm_trouble;
   const auto slurm = ReadSlurmAccount(context, pass.job, known, &slurm_trouble);
   const auto unsaved = UnsavedHere(context.places().state, pass.job.id);
+  std::optional<WallTime> goes;
+  if (IsFinal(pass.job.state)) {
+    const auto doomed = WhatGoes(context);
+    if (const auto found = doomed.find(pass.job.id); found != doomed.end()) goes = found->second;
+  }
   if (context.json) {
     nlohmann::json out = StoryJson(input);
+    out["goes"] = goes ? nlohmann::json(FormatRfc3339(*goes)) : nlohmann::json(nullptr);
     out["kept"] = KeptJson(kept);
     out["usage"] = UsageJson(input.usage);
     if (totals.ok()) out["metrics"] = TotalsJson(*totals);
@@ -82,7 +89,10 @@ Status Run(Context& context, const ShowOptions& options) {
     context.Print(TellStory(input) + waiting + (totals.ok() ? MetricsText(*totals) : "") +
                   (slurm ? "  accounting  " + SlurmAccountText(*slurm) + "\n" : "") +
                   "  kept        " + KeptText(kept, pass.job.id) + "\n" +
-                  UnsavedText(pass.job, unsaved));
+                  UnsavedText(pass.job, unsaved) +
+                  (goes ? "  goes        " + GoesText(*goes, pass.store_now) +
+                              "; 'stoker retry' or 'stoker run --from' keeps it\n"
+                        : ""));
   }
   if (!said.ok()) context.Say("names, tags and notes: " + said.status().ToString());
   if (!totals.ok()) context.Say("metrics: " + totals.status().ToString());

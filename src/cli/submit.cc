@@ -22,6 +22,7 @@
 #include "cli/packed_text.h"
 #include "cli/packing_notes.h"
 #include "cli/private_env.h"
+#include "cli/removals.h"
 #include "cli/reserve.h"
 #include "cli/slurm_offers.h"
 #include "cli/ssh_offers.h"
@@ -319,10 +320,13 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   job.num_nodes = request.spec.num_nodes;
   job.retry_of = request.retry_of;
   job.from = request.from;
+  job.promised = request.promised;
   job.movable = true;
   if (IsInCloud(request.spec)) {
     STOKER_TRY(CompleteOffers(context, job.binary_digest, &job.offers));
   }
+  // Once more, and last of all: what is doomed anew from now on stays for an hour.
+  STOKER_TRY(SpareLine(context, request.line, request.promised, UnreadLists::kNotTold));
   CatchInterrupts("stopped while the job was submitted: 'stoker ls' says whether it is there");
   for (int tries = 0; tries < 8; ++tries) {
     job.id = ledger->NewJobId();

@@ -18,9 +18,12 @@ inline constexpr char kNotSubmitted[] = "stopped: no job was submitted";
 
 struct SubmitRequest {
   JobSpec spec;
-  bool yes = false;         // do not ask before packing very much
-  std::string retry_of;     // begin from that job's newest checkpoint …
-  std::string from;         // Job::from
+  bool yes = false;      // do not ask before packing very much
+  std::string retry_of;  // begin from that job's newest checkpoint …
+  std::string from;      // Job::from
+  std::string promised;  // Job::promised
+  // What it goes on from or takes its code from (LineOf): it is to be there for the record.
+  std::vector<std::string> line;
   std::string code_digest;  // … with the code that it was submitted with
   std::string code_note;
   std::optional<GitOrigin> git;  // Job::git and Job::pins of that code

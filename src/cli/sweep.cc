@@ -21,7 +21,8 @@ constexpr Duration kUploadAge = Duration::Hours(72);
 
 // What lies in a bucket without a prefix need not be ours: docs/bucket-layout.md.
 bool IsOfLedger(const std::string& key) {
-  for (const char* folder : {"active/", "blobs/", "index/", "jobs/", "records/", "reports/"}) {
+  for (const char* folder :
+       {"active/", "blobs/", "doomed/", "index/", "jobs/", "records/", "reports/"}) {
     if (StartsWith(key, folder)) return true;
   }
   return key == paths::LedgerId();

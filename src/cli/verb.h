@@ -64,6 +64,7 @@ Verb CheckpointsVerb();
 Verb PlacesVerb();
 Verb SshVerb();
 Verb SyncVerb();
+Verb RmVerb();
 Verb GcVerb();
 Verb ControllerVerb();
 Verb DoctorVerb();

@@ -7,12 +7,12 @@
 namespace stoker::cli {
 
 std::vector<Verb> AllVerbs() {
-  return {RunVerb(),        LsVerb(),          ShowVerb(),        LogsVerb(),    MetricsVerb(),
-          CompareVerb(),    TensorboardVerb(), WaitVerb(),        CancelVerb(),  RetryVerb(),
-          RenameVerb(),     NoteVerb(),        TagVerb(),         PreemptVerb(), MoveVerb(),
-          SshVerb(),        GetVerb(),         CheckpointsVerb(), PlacesVerb(),  UiVerb(),
-          SyncVerb(),       GcVerb(),          ControllerVerb(),  DoctorVerb(),  ConfigVerb(),
-          CompletionVerb(), VersionVerb()};
+  return {RunVerb(),     LsVerb(),          ShowVerb(),        LogsVerb(),       MetricsVerb(),
+          CompareVerb(), TensorboardVerb(), WaitVerb(),        CancelVerb(),     RetryVerb(),
+          RenameVerb(),  NoteVerb(),        TagVerb(),         PreemptVerb(),    MoveVerb(),
+          SshVerb(),     GetVerb(),         CheckpointsVerb(), PlacesVerb(),     UiVerb(),
+          SyncVerb(),    RmVerb(),          GcVerb(),          ControllerVerb(), DoctorVerb(),
+          ConfigVerb(),  CompletionVerb(),  VersionVerb()};
 }
 
 }  // namespace stoker::cli

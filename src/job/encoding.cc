@@ -313,6 +313,7 @@ void Fields(A& a, T& t) {
   a("host", t.host);
   a("retry_of", t.retry_of);
   a("from", t.from);
+  a("promised", t.promised);
   LaunchFields(a, t);
   a("attempts", t.attempts);
   a("folded", t.folded);
@@ -340,6 +341,7 @@ void Fields(A& a, T& t) {
   a.Check(SafeOrEmpty(t.host), "host", "is not the id of a machine");
   a.Check(SafeOrEmpty(t.retry_of), "retry_of", "is not a job id");
   a.Check(PathOrEmpty(t.from), "from", "is not a checkpoint's name");
+  a.Check(PathOrEmpty(t.promised), "promised", "is not a checkpoint's name");
   a.Check(NumbersRise(t.launches), "launches", "are not numbered upwards from 1");
   a.Check(NumbersRise(t.attempts), "attempts", "are not numbered upwards from 1");
   a.Extra(t.extra);

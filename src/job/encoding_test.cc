@@ -188,6 +188,7 @@ Job AnyJob(Prng& prng) {
   job.host = AnyId(prng);
   job.retry_of = AnyId(prng);
   job.from = AnyId(prng);
+  job.promised = AnyId(prng);
   job.created = AnyTime(prng);
   job.num_nodes = static_cast<int>(prng.Between(1, 64));
   job.state = static_cast<JobState>(prng.Below(7));
@@ -330,7 +331,7 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Request>(), 13u);
   EXPECT_EQ(CountMembers<Launch>(), 16u);
   EXPECT_EQ(CountMembers<Attempt>(), 20u);
-  EXPECT_EQ(CountMembers<Job>(), 36u);
+  EXPECT_EQ(CountMembers<Job>(), 37u);
   EXPECT_EQ(CountMembers<NodeReport>(), 35u);
 }
 

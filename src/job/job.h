@@ -172,6 +172,8 @@ struct Job {
   // What it was told to begin from, with other code than that job's: "<job>", or
   // "<job>/<checkpoint>". "" = it was told nothing (a retry begins from the newest).
   std::string from;
+  // "<job>/<checkpoint>": what its user was told that it begins from. It never begins without one.
+  std::string promised;
   WallTime created;
   int num_nodes = 1;
   JobState state = JobState::kPending;

@@ -14,13 +14,16 @@ inline std::string Active(const std::string& job) { return "active/" + job; }
 inline std::string Record(const std::string& job) { return "records/" + job + ".json"; }
 inline std::string Records() { return "records/"; }
 inline std::string Index() { return "index/"; }
+// What is to go in an hour (ledger/collect/doomed.h).
+inline std::string Doomed() { return "doomed/"; }
 inline std::string IndexSegment(const std::string& nonce) { return Index() + nonce + ".jsonl"; }
 inline std::string AllReports() { return "reports/"; }
 inline std::string Reports(const std::string& job) { return AllReports() + job + "/"; }
 inline std::string Report(const std::string& job, int attempt, int rank) {
   return Reports(job) + std::to_string(attempt) + "-" + std::to_string(rank) + ".json";
 }
-inline std::string Job(const std::string& job) { return "jobs/" + job + "/"; }
+inline std::string Jobs() { return "jobs/"; }
+inline std::string Job(const std::string& job) { return Jobs() + job + "/"; }
 inline std::string Spec(const std::string& job) { return Job(job) + "spec.yaml"; }
 // What the packed work directory had beyond its git commit.
 inline std::string Diff(const std::string& job) { return Job(job) + "workdir.diff"; }

@@ -12,6 +12,9 @@ namespace stoker {
 namespace {
 
 constexpr int kMostConflicts = 200;
+// What a submit left that died is collected after a day: one that was held up for long must not
+// come back to write a record whose job file is gone.
+constexpr Duration kLongestCreation = Duration::Hours(12);
 
 Status CheckId(const std::string& id) {
   if (IsSafeName(id)) return Status::Ok();
@@ -32,6 +35,7 @@ Result<JobRead> SettleUpdate(Ledger& ledger, const Job& proposed, const Status& 
 Result<JobRead> CreateJob(Ledger& ledger, Job job, const std::string& spec_text) {
   STOKER_TRY(CheckId(job.id));
   ObjectStore& store = ledger.store();
+  const WallTime began = ledger.clock().Wall();
   job.rev = 1;
   job.writer = ledger.Nonce();
   const auto spec = store.Put(paths::Spec(job.id), spec_text, Condition::Absent());
@@ -39,6 +43,10 @@ Result<JobRead> CreateJob(Ledger& ledger, Job job, const std::string& spec_text)
   const auto active = store.Put(paths::Active(job.id), "");
   if (!active.ok() && !BugIsOn("unmarked-job"))
     return active.status().WithContext("marking job " + job.id + " active");
+  if (ledger.clock().Wall() - began > kLongestCreation) {
+    return Status(Code::kInvalid, "submitting job " + job.id + " was held up for half a day",
+                  "Submit it again");
+  }
   const auto put = store.Put(paths::Record(job.id), EncodeJob(job), Condition::Absent());
   if (!put.ok()) {
     if (!put.status().transient() && !put.status().Is(Code::kExists)) {

@@ -331,6 +331,25 @@ bool IsReadyToBegin(const Pass& pass, const Attempt& attempt) {
   return all_have_come;
 }
 
+// Of a job whose user was told that it goes on from something, when there is nothing to go on from:
+// why it does not begin at the start; "" = it does. The same code, once it has failed on all that
+// there was, may as well be tried without.
+std::string WhyNotFromTheStart(const Job& job) {
+  const std::string& what = job.promised.empty() ? job.from : job.promised;
+  bool tried = false;
+  bool failed_on_it = false;
+  for (const Attempt& attempt : job.attempts) {
+    tried |= !attempt.restore.empty();
+    failed_on_it |= !attempt.restore.empty() && attempt.ending &&
+                    attempt.ending->reason == EndReason::kUserError;
+  }
+  if (what.empty() || (failed_on_it && job.from.empty())) return "";
+  return "it was to go on from " + what + ", and " +
+         (tried ? "nothing is left to try: what it could go on from failed or is gone"
+                : "no checkpoint of that is there: it was removed, or cannot be read any more") +
+         ". It does not begin at the start by itself";
+}
+
 // The last attempt begins once everything before it is over: the checkpoint is chosen for good.
 void Begin(Pass& pass) {
   Job& job = pass.job();
@@ -354,6 +373,13 @@ void Begin(Pass& pass) {
       return;
     }
     restore = ChooseRestore(job, *pass.seen.checkpoints);
+  }
+  if (const std::string why = restore.empty() ? WhyNotFromTheStart(job) : ""; !why.empty()) {
+    Ending nothing;
+    nothing.reason = EndReason::kNoProgress;
+    nothing.why = why;
+    FinishJob(pass, JobState::kFailed, nothing);
+    return;
   }
   Attempt& attempt = job.attempts[index];
   attempt.state = AttemptState::kStaging;

@@ -423,6 +423,45 @@ TEST(InterruptionTest, AJobThatRetriesAnotherStartsFromItsCheckpoints) {
   s.See(Committed({"0-1"})).Pass().Expect("Pending; 1 Staging L1 from 0-1; sent L1");
 }
 
+// What its user was told that it goes on from is gone: to begin at the start would be another job.
+TEST(InterruptionTest, WhatWasPromisedACheckpointNeverBeginsAtTheStart) {
+  for (const bool from : {false, true}) {
+    Story s(1);
+    s.job.retry_of = "zz99-first";
+    (from ? s.job.from : s.job.promised) = "zz99-first/1-8";
+    s.See(Committed({})).Settle();
+    EXPECT_EQ(s.job.state, JobState::kFailed);
+    EXPECT_EQ(s.job.result->reason, EndReason::kNoProgress);
+    EXPECT_NE(s.job.result->why.find("go on from zz99-first/1-8"), std::string::npos);
+    EXPECT_TRUE(s.job.attempts[0].not_needed);
+  }
+}
+
+// Nor once what it began from has gone, or has failed it.
+TEST(InterruptionTest, NorIsItsNextAttemptBegunAtTheStart) {
+  Story s(1);
+  s.job.retry_of = "zz99-first";
+  s.job.promised = "zz99-first/1-8";
+  s.See(Committed({"zz99-first/1-8"})).Pass().See(AllRun(), End(1, 0, EndReason::kInterrupted));
+  s.See(Committed({})).Settle();
+  EXPECT_EQ(s.job.state, JobState::kFailed);
+  EXPECT_NE(s.job.result->why.find("failed or is gone"), std::string::npos);
+}
+
+// The same code failed on what it began from: something else may have been wrong there.
+TEST(InterruptionTest, AfterAFailureOnWhatWasPromisedARetryBeginsAtTheStart) {
+  for (const bool from : {false, true}) {
+    Story s(1);
+    s.job.retry_of = "zz99-first";
+    s.job.promised = "zz99-first/1-8";
+    if (from) s.job.from = "zz99-first";
+    s.See(Committed({"zz99-first/1-8"})).Pass().See(AllRun(), End(1, 0, EndReason::kUserError, 1));
+    s.See(Committed({})).Settle();
+    EXPECT_EQ(s.job.state == JobState::kFailed, from);
+    EXPECT_EQ(s.job.attempts[1].restore, "");
+  }
+}
+
 TEST(InterruptionTest, ManyInterruptionsAreNeverNoProgress) {
   Story s = RunningStory();
   for (int i = 1; i <= 60; ++i) s.See(End(i, 0, EndReason::kInterrupted)).Settle();

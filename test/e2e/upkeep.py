@@ -182,6 +182,15 @@ def test_timer(results, world):
     )
 
 
+def edit_time(paths):
+    """An hour and more ago, also for a list that somebody has taken a job off."""
+    for path in paths:
+        if path.is_file() and "jobs" in path.read_text():
+            text = json.loads(path.read_text())
+            text["at"] = "2026-01-01T00:00:00.000Z"
+            path.write_text(json.dumps(text))
+
+
 def test_gc(results, world):
     world.wait_for("instances cleared away", lambda: not world.instances(), timeout=20)
     busy = running(
@@ -192,8 +201,8 @@ def test_gc(results, world):
     dry = world.json("gc", "--dry-run", "--older-than", "1s")
     results.check(
         "gc --dry-run: names them, removes nothing",
-        set(dry["jobs"]) == ended
-        and dry["dry_run"]
+        set(dry["doomed"]["jobs"]) == ended
+        and dry["dry_run"] and not dry["jobs"]
         and {j["id"] for j in world.json("ls", "--all")} == ended | {busy},
         dry,
     )
@@ -219,12 +228,33 @@ def test_gc(results, world):
         and {j["id"] for j in world.json("ls", "--all")} == ended | {busy},
         asked.stderr,
     )
-    gone = world.json("gc", "--older-than", "1s", "--yes")
-    results.check("gc --older-than: says how much that was", gone["job_bytes"] == dry["job_bytes"]
-                  and gone["job_bytes"] > 100, (gone["job_bytes"], dry["job_bytes"]))
+    doomed = world.json("gc", "--older-than", "1s", "--yes")
+    rows = {j["id"]: j["goes"] for j in world.json("ls", "--all")}
+    results.check("gc --older-than: writes down what goes in an hour, and how much that is",
+                  set(doomed["doomed"]["jobs"]) == ended and not doomed["jobs"]
+                  and doomed["doomed"]["job_bytes"] == dry["doomed"]["job_bytes"] > 100
+                  and rows == {**dict.fromkeys(ended, doomed["doomed"]["goes"]), busy: None},
+                  (doomed, rows))
+    kept = sorted(ended)[0]
+    again = world.json("retry", "--detach", kept)["id"]
+    world.stoker("cancel", again, check=True)
+    world.wait_for("its machines are gone", lambda: not (world.store / "active" / again).exists())
+    lists = list((world.store / "doomed").rglob("*"))
+    for path in lists:
+        os.utime(path, (1, 1))
+    edit_time(lists)
+    done = world.stoker("controller", "--once")
+    left = {j["id"] for j in world.json("ls", "--all")}
+    results.check("controller: removes it then, but for what somebody goes on from",
+                  left == {busy, kept, again} and sorted(ended)[1] in done.stderr, (left, done))
+    asked = world.stoker("rm", busy, kept, again, "--now")
+    results.check("rm --now: without a terminal it needs --yes; what runs is named, and stays",
+                  asked.returncode == 2 and "add --yes" in asked.stderr
+                  and f"{busy} has not ended" in asked.stderr, asked)
+    gone = world.json("rm", busy, kept, again, "--now", "--yes", ok=(1,))
     results.check(
-        "gc --older-than",
-        set(gone["jobs"]) == ended and [j["id"] for j in world.json("ls", "--all")] == [busy],
+        "rm --now", set(gone["removed"]) == {kept, again} and list(gone["kept"]) == [busy]
+        and [j["id"] for j in world.json("ls", "--all")] == [busy],
         gone,
     )
     left = sorted(p.name for p in (world.store / "jobs").iterdir())

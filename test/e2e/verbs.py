@@ -15,7 +15,7 @@ from kit.harness import PYTHON, Results, World, patience  # noqa: E402
 from kit.job_kit import lines, running, texts, trainer  # noqa: E402
 
 VERBS = (
-    "run ls show logs wait cancel retry preempt get checkpoints gc controller doctor config "
+    "run ls show logs wait cancel retry preempt get checkpoints rm gc controller doctor config "
     "completion version"
 ).split()
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ledger/collect.h"
+#include "ledger/collect/collect.h"
 
 #include <gtest/gtest.h>
 
 #include "base/digest.h"
 #include "base/test_rounds.h"
 #include "ledger/blobs.h"
+#include "ledger/collect/doomed.h"
 #include "ledger/index.h"
 #include "ledger/paths.h"
 #include "ledger/records.h"
@@ -41,6 +42,13 @@ class BusyStore : public ForwardingStore {
 
 class CollectTest : public ::testing::Test {
  protected:
+  static void Saved(Job& record) {
+    Attempt attempt;
+    attempt.number = 1;
+    attempt.newest_checkpoint = "1-1";
+    record.attempts = {attempt};
+    record.state = JobState::kFailed;
+  }
   // A job that ended, as the controller leaves it.
   void RunJob(const std::string& id, const std::string& code) {
     Job job;
@@ -59,6 +67,27 @@ class CollectTest : public ::testing::Test {
     ASSERT_TRUE(AppendSummary(*ledger_, ended->job).ok());
     ASSERT_TRUE(RemoveActive(*ledger_, id).ok());
   }
+  void Edit(const std::string& id, const std::function<void(Job&)>& change) {
+    ASSERT_TRUE(MutateJob(*ledger_, id, [&](Job& record) -> Result<bool> {
+                  change(record);
+                  return true;
+                }).ok());
+  }
+  // Both steps, an hour apart.
+  Removed Collect(std::optional<Duration> older_than = std::nullopt) {
+    CollectRequest request;
+    request.jobs_older_than = older_than;
+    EXPECT_TRUE(CollectGarbage(*ledger_, request).ok());
+    return AnHourLater();
+  }
+  Removed AnHourLater() {
+    now_ = now_ + kDoomedFor;
+    Survey survey;
+    const auto removed = RemoveDue(*ledger_, {}, &survey);
+    EXPECT_TRUE(removed.ok()) << removed.status().ToString();
+    return removed.value_or(Removed());
+  }
+  size_t Lists() { return memory_.List(paths::Doomed())->objects.size(); }
   bool HasBlob(const std::string& code) {
     return !memory_.List(paths::Blobs() + Sha256Hex(code))->objects.empty();
   }
@@ -77,39 +106,49 @@ TEST_F(CollectTest, RemovesOldBlobsThatNoRecordNames) {
   ASSERT_TRUE(PutBlobText(*ledger_, Sha256Hex("young"), "young").ok());
   CollectRequest request;
   request.dry_run = true;
-  EXPECT_EQ(CollectGarbage(*ledger_, request)->blobs, 1);
-  EXPECT_TRUE(HasBlob("nobody's"));
+  EXPECT_EQ(CollectGarbage(*ledger_, request)->doomed.blobs, 1);
+  EXPECT_EQ(Lists(), 0u);
   request.dry_run = false;
-  EXPECT_EQ(CollectGarbage(*ledger_, request)->blobs, 1);
+  EXPECT_EQ(CollectGarbage(*ledger_, request)->doomed.blobs, 1);
+  EXPECT_TRUE(HasBlob("nobody's"));
+  EXPECT_EQ(CollectGarbage(*ledger_, request)->doomed.blobs, 0) << "it is already";
+  EXPECT_EQ(AnHourLater().blobs, 1);
+  EXPECT_EQ(Lists(), 0u);
   EXPECT_FALSE(HasBlob("nobody's"));
   EXPECT_TRUE(HasBlob("wanted"));
   EXPECT_TRUE(HasBlob("young"));
 }
 
-// On a full disk what is to go goes, and the list of jobs is mended when there is room.
-TEST_F(CollectTest, RemovesBeforeItWrites) {
+// On a full disk what is to go goes at once, by name, and the list of jobs is mended when there is
+// room.
+TEST_F(CollectTest, OnAFullDisk) {
   RunJob("one", "old code");
   RunJob("two", "old code");
-  now_ = now_ + Duration::Hours(24 * 31);
+  now_ = now_ + Duration::Hours(48);
   RunJob("young", "new code");
   CollectRequest request;
   request.jobs_older_than = Duration::Hours(24);
-  store_.full = true;
   request.dry_run = true;
   const auto would = CollectGarbage(*ledger_, request);
+  EXPECT_EQ(would->doomed.jobs, (std::vector<std::string>{"one", "two"}));
+  store_.full = true;
   request.dry_run = false;
   const auto collected = CollectGarbage(*ledger_, request);
   ASSERT_TRUE(collected.ok()) << collected.status().ToString();
-  EXPECT_EQ(collected->jobs, (std::vector<std::string>{"one", "two"}));
-  EXPECT_GT(collected->job_bytes, 0);
-  EXPECT_EQ(would->job_bytes, collected->job_bytes);
-  EXPECT_EQ(collected->blobs, 1);
-  EXPECT_FALSE(HasBlob("old code"));
-  EXPECT_TRUE(collected->index.Is(Code::kNoSpace)) << collected->index.ToString();
+  EXPECT_TRUE(collected->doomed.jobs.empty());
+  EXPECT_TRUE(collected->not_doomed.Is(Code::kNoSpace)) << collected->not_doomed.ToString();
+  Survey survey;
+  ASSERT_TRUE(LookAgain(*ledger_, {}, &survey).ok());
+  const auto now = RemoveNow(*ledger_, {"one", "two"}, {}, &survey);
+  ASSERT_TRUE(now.ok()) << now.status().ToString();
+  EXPECT_EQ(now->jobs, (std::vector<std::string>{"one", "two"}));
+  EXPECT_GT(now->job_bytes, 0);
+  EXPECT_EQ(would->doomed.job_bytes, now->job_bytes);
+  EXPECT_TRUE(now->index.Is(Code::kNoSpace)) << now->index.ToString();
   EXPECT_EQ(ReadIndex(*ledger_)->jobs.size(), 3u) << "stale, and said so";
   store_.full = false;
   const auto again = CollectGarbage(*ledger_, request);
-  EXPECT_TRUE(again->jobs.empty() && again->index.ok());
+  EXPECT_TRUE(again->doomed.jobs.empty() && again->removed.index.ok());
   ASSERT_EQ(ReadIndex(*ledger_)->jobs.size(), 1u);
   EXPECT_EQ(ReadIndex(*ledger_)->jobs[0].id, "young");
 }
@@ -127,7 +166,7 @@ TEST_F(CollectTest, SaysWhichItKeepsAndWhy) {
   request.jobs_older_than = Duration::Hours(24);
   const auto collected = CollectGarbage(*ledger_, request);
   ASSERT_TRUE(collected.ok());
-  EXPECT_TRUE(collected->jobs.empty());
+  EXPECT_TRUE(collected->doomed.jobs.empty());
   EXPECT_EQ(collected->kept.active, (std::vector<std::string>{"next"}));
   EXPECT_EQ(collected->kept.young, (std::vector<std::string>{"young"}));
   EXPECT_EQ(collected->kept.needed, (std::map<std::string, std::string>{{"old", "next"}}));
@@ -141,21 +180,22 @@ TEST_F(CollectTest, ABlobThatIsUsedAgainMeanwhileStays) {
   store_.meanwhile = [this] { RunJob("late", "code"); };
   const auto collected = CollectGarbage(*ledger_, {});
   ASSERT_TRUE(collected.ok());
-  EXPECT_EQ(collected->blobs, 1);  // the old copy; the job has its own
+  EXPECT_EQ(collected->doomed.blobs, 1);  // the old copy; the job has its own
+  EXPECT_EQ(AnHourLater().blobs, 0);
   EXPECT_TRUE(HasBlob("code"));
 }
 
 TEST_F(CollectTest, AnOldCopyGoesWhenAYoungerOneIsThere) {
   RunJob("one", "code");
   now_ = now_ + Duration::Hours(24 * 31);
-  EXPECT_EQ(CollectGarbage(*ledger_, {})->blobs, 0);
+  EXPECT_EQ(CollectGarbage(*ledger_, {})->removed.blobs, 0);
   RunJob("two", "code");
   const auto copies = [this] { return memory_.List(paths::Blobs())->objects.size(); };
   EXPECT_EQ(copies(), 2u);
   // Somebody who saw the old copy alone may be about to open it.
-  EXPECT_EQ(CollectGarbage(*ledger_, {})->blobs, 0);
+  EXPECT_EQ(CollectGarbage(*ledger_, {})->removed.blobs, 0);
   now_ = now_ + Duration::Hours(1);
-  EXPECT_EQ(CollectGarbage(*ledger_, {})->blobs, 1);
+  EXPECT_EQ(CollectGarbage(*ledger_, {})->removed.blobs, 1);
   EXPECT_EQ(copies(), 1u);
   EXPECT_TRUE(HasBlob("code"));
 }
@@ -166,7 +206,7 @@ TEST_F(CollectTest, WhatOthersPutThereStays) {
     ASSERT_TRUE(memory_.Put(paths::Blobs() + name, "x").ok());
   }
   now_ = now_ + Duration::Hours(24 * 31);
-  EXPECT_EQ(CollectGarbage(*ledger_, {})->blobs, 0);
+  EXPECT_EQ(CollectGarbage(*ledger_, {})->removed.blobs, 0);
   EXPECT_EQ(memory_.List(paths::Blobs())->objects.size(), 3u);
 }
 
@@ -175,11 +215,7 @@ TEST_F(CollectTest, OldJobsGoWithAllThatIsTheirs) {
   ASSERT_TRUE(memory_.Put(paths::Report("one", 1, 0), "a report").ok());
   now_ = now_ + Duration::Hours(24 * 40);
   RunJob("two", "b");
-  CollectRequest request;
-  request.jobs_older_than = Duration::Hours(24 * 30);
-  const auto collected = CollectGarbage(*ledger_, request);
-  ASSERT_TRUE(collected.ok());
-  EXPECT_EQ(collected->jobs, std::vector<std::string>{"one"});
+  EXPECT_EQ(Collect(Duration::Hours(24 * 30)).jobs, std::vector<std::string>{"one"});
   EXPECT_TRUE(memory_.List(paths::Job("one"))->objects.empty());
   EXPECT_TRUE(memory_.List(paths::Reports("one"))->objects.empty());
   EXPECT_FALSE(HasBlob("a"));
@@ -190,34 +226,83 @@ TEST_F(CollectTest, OldJobsGoWithAllThatIsTheirs) {
 
 // one saved; two went on from it and three from two, and neither saved anything.
 TEST_F(CollectTest, WhatAYoungJobMayBeginFromIsKept) {
-  const auto edit = [&](const std::string& id, const std::function<void(Job&)>& change) {
-    ASSERT_TRUE(MutateJob(*ledger_, id, [&](Job& record) -> Result<bool> {
-                  change(record);
-                  return true;
-                }).ok());
-  };
   for (const char* id : {"zero", "one", "two"}) RunJob(id, id);
   now_ = now_ + Duration::Hours(24 * 40);
   RunJob("three", "three");
-  const auto saved = [](Job& record) {
-    Attempt attempt;
-    attempt.number = 1;
-    attempt.newest_checkpoint = "1-1";
-    record.attempts.push_back(attempt);
-  };
-  edit("zero", saved);
-  edit("one", saved);
-  edit("one", [](Job& record) { record.retry_of = "zero"; });
-  edit("two", [](Job& record) { record.retry_of = "one"; });
-  edit("three", [](Job& record) { record.retry_of = "two"; });
-  edit("three", [](Job& record) { record.state = JobState::kFailed; });
-  CollectRequest request;
-  request.jobs_older_than = Duration::Hours(24 * 30);
-  EXPECT_EQ(CollectGarbage(*ledger_, request)->jobs, std::vector<std::string>{"zero"});
+  for (const char* id : {"zero", "one"}) Edit(id, Saved);
+  Edit("one", [](Job& record) { record.retry_of = "zero"; });
+  Edit("two", [](Job& record) { record.retry_of = "one"; });
+  Edit("three", [](Job& record) { record.retry_of = "two"; });
+  Edit("three", [](Job& record) { record.state = JobState::kFailed; });
+  const Duration month = Duration::Hours(24 * 30);
+  EXPECT_EQ(Collect(month).jobs, std::vector<std::string>{"zero"});
   EXPECT_TRUE(HasBlob("one"));
-  // It has saved: a retry of it needs no other.
-  edit("three", saved);
-  EXPECT_EQ(CollectGarbage(*ledger_, request)->jobs, (std::vector<std::string>{"one", "two"}));
+  // All that it saved is suspect: a retry of it begins from what it began from.
+  Edit("three", Saved);
+  Edit("three", [](Job& record) { record.suspects = {"1-1"}; });
+  EXPECT_TRUE(Collect(month).jobs.empty());
+  Edit("three", [](Job& record) { record.suspects.clear(); });
+  EXPECT_EQ(Collect(month).jobs, (std::vector<std::string>{"one", "two"}));
+}
+
+// What it was promised, or began from, lies behind one that has saved.
+TEST_F(CollectTest, WhatAJobWasPromisedIsKept) {
+  for (const char* id : {"far", "near"}) RunJob(id, id);
+  for (const char* id : {"far", "near"}) Edit(id, Saved);
+  Edit("near", [](Job& record) { record.retry_of = "far"; });
+  Job next;
+  next.id = "next";
+  next.retry_of = "near";
+  next.promised = "far/1-1";
+  ASSERT_TRUE(CreateJob(*ledger_, next, "run: x\n").ok());
+  now_ = now_ + Duration::Hours(48);
+  EXPECT_TRUE(Collect(Duration::Hours(24)).jobs.empty());
+  Edit("next", [](Job& record) { record.promised = "near/1-1"; });
+  EXPECT_EQ(Collect(Duration::Hours(24)).jobs, std::vector<std::string>{"far"});
+}
+
+// It ran when its record became unreadable: nobody knows what it goes on from.
+TEST_F(CollectTest, ARecordThatCannotBeReadKeepsEveryJob) {
+  RunJob("old", "a");
+  Edit("old", Saved);
+  Job next;
+  next.id = "next";
+  next.retry_of = "old";
+  ASSERT_TRUE(CreateJob(*ledger_, next, "run: x\n").ok());
+  const std::string record = memory_.Get(paths::Record("next"))->data;
+  for (const char* damaged : {"damaged", "{\"format\":99,\"id\":\"next\"}"}) {
+    ASSERT_TRUE(memory_.Put(paths::Record("next"), damaged).ok());
+    now_ = now_ + Duration::Hours(48);
+    CollectRequest request;
+    request.jobs_older_than = Duration::Hours(24);
+    const auto collected = CollectGarbage(*ledger_, request);
+    ASSERT_TRUE(collected.ok());
+    EXPECT_TRUE(collected->doomed.jobs.empty());
+    EXPECT_EQ(collected->kept.needed, (std::map<std::string, std::string>{{"old", "next"}}));
+    EXPECT_EQ(collected->blind, std::vector<std::string>{"next"});
+  }
+  // Nor does it go where it was doomed before, and stays so until somebody knows.
+  ASSERT_TRUE(Doom(*ledger_, now_, {"old"}, {}, "ann", false).ok());
+  EXPECT_EQ(AnHourLater().needed, (std::map<std::string, std::string>{{"old", "next"}}));
+  EXPECT_EQ(Lists(), 1u);
+  ASSERT_TRUE(memory_.Put(paths::Record("next"), record).ok());
+  EXPECT_TRUE(AnHourLater().jobs.empty());
+  EXPECT_EQ(Lists(), 0u);
+}
+
+// In the middle of a row; the index knows how it ended, but not what of it was suspect.
+TEST_F(CollectTest, ARecordInTheRowThatCannotBeRead) {
+  for (const char* id : {"one", "two"}) RunJob(id, id);
+  for (const char* id : {"one", "two"}) Edit(id, Saved);
+  Edit("two", [](Job& record) { record.retry_of = "one"; });
+  ASSERT_TRUE(AppendSummary(*ledger_, ReadJob(*ledger_, "two")->job).ok());
+  Job next;
+  next.id = "next";
+  next.retry_of = "two";
+  ASSERT_TRUE(CreateJob(*ledger_, next, "run: x\n").ok());
+  now_ = now_ + Duration::Hours(48);
+  ASSERT_TRUE(memory_.Put(paths::Record("two"), "damaged").ok());
+  EXPECT_TRUE(Collect(Duration::Hours(24)).jobs.empty());
 }
 
 // Also where an earlier removal was cut short before it came to them.
@@ -231,9 +316,7 @@ TEST_F(CollectTest, WhatWasSaidOfAJobGoesWithIt) {
   now_ = now_ + Duration::Hours(24 * 31);
   RunJob("young", "c");
   ASSERT_TRUE(ChangeLabels(Labelled(*ledger_), "young", {Noted("n")}, ledger_->Nonce()).ok());
-  CollectRequest request;
-  request.jobs_older_than = Duration::Hours(24);
-  ASSERT_TRUE(CollectGarbage(*ledger_, request).ok());
+  EXPECT_EQ(Collect(Duration::Hours(24)).jobs, std::vector<std::string>{"gone"});
   const auto left = ReadLabels(Labelled(*ledger_));
   EXPECT_EQ(left->of.size(), 1u);
   EXPECT_EQ(left->of.count("young"), 1u);
@@ -247,12 +330,9 @@ TEST_F(CollectTest, ARecordThatCannotBeReadKeepsEveryBlobAndItsLine) {
   RunJob("young", "c");
   const std::string record = memory_.Get(paths::Record("one"))->data;
   ASSERT_TRUE(memory_.Put(paths::Record("one"), "damaged").ok());
-  CollectRequest request;
-  request.jobs_older_than = Duration::Hours(24);
-  const auto collected = CollectGarbage(*ledger_, request);
-  ASSERT_TRUE(collected.ok());
-  EXPECT_EQ(collected->jobs, std::vector<std::string>{"old"});
-  EXPECT_EQ(collected->blobs, 0);
+  const Removed removed = Collect(Duration::Hours(24));
+  EXPECT_EQ(removed.jobs, std::vector<std::string>{"old"}) << "the index says that it is done";
+  EXPECT_EQ(removed.blobs, 0);
   EXPECT_TRUE(HasBlob("nobody's"));
   // The index was made again from the records, but of this one the old line is all that there is.
   ASSERT_TRUE(memory_.Put(paths::Record("one"), record).ok());
@@ -281,6 +361,28 @@ TEST_F(CollectTest, AMergeBetweenTwoAnswersHidesNothing) {
     EXPECT_EQ(list->jobs.size(), full.size() + static_cast<size_t>(trial) + 2) << trial;
     store_.page = 1000;
   }
+}
+
+// What killed submits left, and a node that wrote once more after its job was removed.
+TEST_F(CollectTest, WhatIsOfNoRecordGoesAfterADay) {
+  RunJob("job", "a");
+  ASSERT_TRUE(memory_.Put(paths::Spec("dead"), "run: x\n").ok());
+  ASSERT_TRUE(memory_.Put(paths::Report("late", 1, 0), "{}").ok());
+  now_ = now_ + Duration::Hours(23);
+  ASSERT_TRUE(memory_.Put(paths::Spec("submitting"), "run: x\n").ok());
+  EXPECT_TRUE(CollectGarbage(*ledger_, {})->left_over.empty());
+  now_ = now_ + Duration::Hours(1);
+  CollectRequest request;
+  request.dry_run = true;
+  const std::vector<std::string> dead = {"dead", "late"};
+  EXPECT_EQ(CollectGarbage(*ledger_, request)->left_over, dead);
+  store_.page = 1;
+  const auto collected = CollectGarbage(*ledger_, {});
+  EXPECT_EQ(collected->left_over, dead);
+  EXPECT_GT(collected->left_over_bytes, 0);
+  EXPECT_TRUE(memory_.List("jobs/dead")->objects.empty());
+  EXPECT_TRUE(memory_.Head(paths::Spec("submitting")).ok());
+  EXPECT_TRUE(memory_.Head(paths::Spec("job")).ok());
 }
 
 }  // namespace

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/own_binaries.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <set>
+
+#include "ledger/records.h"
+#include "provider/local/local_boot.h"
+#include "provider/local/local_state.h"
+#include "provider/slurm/slurm_folder.h"
+#include "sys/file.h"
+
+namespace stoker::cli {
+namespace {
+
+bool IsOlder(Context& context, const std::string& path, Duration age) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) return false;
+  const WallTime last{static_cast<int64_t>(info.st_mtim.tv_sec) * 1000};
+  return context.clock().Wall() - last >= age;
+}
+
+Result<std::set<std::string>> Used(const std::string& root, Ledger& ledger) {
+  std::set<std::string> used;
+  const LocalState state(root);
+  for (const std::string& token : state.Tokens()) {
+    const auto boot = ReadLocalBoot(state.Dir(token));
+    if (boot.status().Is(Code::kNotFound) && !sys::DirExists(state.Dir(token))) continue;
+    if (!boot.ok()) return boot.status().WithContext("machine " + token + " may run any of them");
+    used.insert(boot->request.binary_digest);
+    // By the path that it was started from, too: those of an older stoker may differ.
+    const std::string folder = boot->binary.substr(0, boot->binary.rfind('/'));
+    used.insert(folder.substr(folder.rfind('/') + 1));
+  }
+  for (const SlurmFolder& folder : SlurmState(root).ListAll()) {
+    const auto request = folder.Request();
+    if (!request.ok() && !folder.Exists()) continue;
+    if (!request.ok()) return request.status().WithContext("a request may run any of them");
+    used.insert(request->binary_digest);
+  }
+  STOKER_ASSIGN(const auto active, ActiveJobs(ledger));
+  for (const std::string& id : active) {
+    const auto read = ReadJob(ledger, id);
+    if (read.status().Is(Code::kNotFound)) continue;  // a submit that died, or is at work
+    if (!read.ok()) return read.status().WithContext("job " + id + " may run any of them");
+    used.insert(read->job.binary_digest);
+  }
+  return used;
+}
+
+}  // namespace
+
+Result<int64_t> ClearBinaries(Context& context, Ledger& ledger, Duration age, bool dry_run) {
+  const std::string& root = context.places().state;
+  const std::string folder = root + "/bin";
+  const auto copies = sys::ListDir(folder);
+  std::set<std::string> old;
+  for (const auto& copy : copies.ok() ? *copies : std::vector<sys::DirEntry>()) {
+    if (IsOlder(context, folder + "/" + copy.name, age)) old.insert(copy.name);
+  }
+  if (old.empty()) return 0;
+  STOKER_ASSIGN(const std::set<std::string> used, Used(root, ledger));
+  int64_t cleared = 0;
+  for (const std::string& name : old) {
+    const std::string path = folder + "/" + name;
+    if (used.contains(name)) {
+      // Its job may be of a store that is not looked at once its machine is gone.
+      if (!dry_run) (void)::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+    } else if (IsOlder(context, path, age) && (dry_run || sys::RemoveTree(path).ok())) {
+      // Asked again: what is submitted meanwhile has made its copy young.
+      ++cleared;
+    }
+  }
+  return cleared;
+}
+
+}  // namespace stoker::cli

@@ -61,10 +61,8 @@ class Tally {
   void AddRemoved(const std::vector<std::string>& jobs) { removed_ = jobs; }
 
   std::string Line(WallTime now, const Result<AllJobsResult>& result) const {
-    json out = {{"time", FormatRfc3339(now)},
-                {"changed", changed_},
-                {"removed", removed_},
-                {"trouble", trouble_}};
+    json out = {{"time", FormatRfc3339(now)}, {"changed", changed_}, {"trouble", trouble_}};
+    if (!removed_.empty()) out["removed"] = removed_;
     if (result.ok()) {
       out.update(
           json{{"active", result->active}, {"passed", result->passed}, {"failed", result->failed}});

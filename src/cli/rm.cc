@@ -188,7 +188,10 @@ Status Run(Context& context, const RmOptions& options) {
   STOKER_TRY(LookAgain(
       *ledger, [&](const std::string& what) { context.Progress(what); }, &survey));
   Refuse(survey, &ids, &refused);
-  for (const auto& [id, why] : refused) context.PrintError(why);
+  // With --json, what is printed at the end has them.
+  for (const auto& [id, why] : refused) {
+    if (!context.json) context.PrintError(why);
+  }
   if (!ids.empty()) STOKER_TRY(Ask(context, options, ids));
   STOKER_ASSIGN(const Done done, Remove(context, *ledger, options, ids, &survey));
   Print(context, done, refused);

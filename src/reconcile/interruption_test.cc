@@ -428,11 +428,12 @@ TEST(InterruptionTest, WhatWasPromisedACheckpointNeverBeginsAtTheStart) {
   for (const bool from : {false, true}) {
     Story s(1);
     s.job.retry_of = "zz99-first";
-    (from ? s.job.from : s.job.promised) = "zz99-first/1-8";
+    if (from) s.job.from = "zz99-first";
+    if (!from) s.job.promised = "zz99-first/1-8";
     s.See(Committed({})).Settle();
     EXPECT_EQ(s.job.state, JobState::kFailed);
     EXPECT_EQ(s.job.result->reason, EndReason::kNoProgress);
-    EXPECT_NE(s.job.result->why.find("go on from zz99-first/1-8"), std::string::npos);
+    EXPECT_NE(s.job.result->why.find("go on from zz99-first"), std::string::npos);
     EXPECT_TRUE(s.job.attempts[0].not_needed);
   }
 }

@@ -30,6 +30,7 @@ struct CancelOptions {
   bool no_wait = false;
   bool all = false;
   bool yes = false;
+  std::string user;
 };
 
 // So long a full disk is waited for once no machine of the job runs any more.
@@ -104,66 +105,119 @@ void TellTroubles(Context& context, const PassResult& pass, std::set<std::string
   }
 }
 
-// What a job that failed has kept is ended by the next passes; by itself, where it hears of it
-// first.
-Result<Job> EndKept(Context& context, Ledger& ledger, Controller& controller, const Job& job,
-                    bool wait) {
-  STOKER_ASSIGN(const JobRead read, EndKeptInRecord(ledger, job.id, context.user()));
-  const MonoTime end = context.clock().Mono() + kForKept;
-  for (;;) {
-    const auto pass = controller.Pass(job.id);
-    if (!pass.ok() && !pass.status().transient()) return pass.status();
-    if (!wait || (pass.ok() && !AnyRuns(*pass))) return read.job;
-    if (context.clock().Mono() >= end) {
-      context.Say("its machines end within a minute; 'stoker gc' lists what is left");
-      return read.job;
+// Of one job that is to end: what was given for it, how far it is, and what came of it.
+struct Cancelling {
+  std::string word;
+  std::string id;
+  std::optional<Job> job;  // once there is nothing more to wait for
+  Status failed;
+  bool kept = false;  // it had ended, and its machines were kept
+  MonoTime asked;
+  std::optional<MonoTime> full;  // since when there is no room to note its end
+  std::set<std::string> told;
+
+  bool over() const { return job.has_value() || !failed.ok(); }
+};
+
+// Writes into the record that the job is to end.
+Status Ask(Context& context, Ledger& ledger, Cancelling* one) {
+  auto asked = CancelInRecord(ledger, one->id, context.user());
+  if (asked.status().Is(Code::kNoSpace)) asked = AskWithoutRoom(context, ledger, one->id);
+  STOKER_ASSIGN(JobRead read, std::move(asked));
+  one->asked = context.clock().Mono();
+  if (IsFinal(read.job.state)) {
+    one->kept = KeptUntil(read.job, read.store_now).has_value();
+    if (one->kept) {
+      STOKER_ASSIGN(read, EndKeptInRecord(ledger, one->id, context.user()));
     }
-    context.Progress("ending the machines of " + job.id + " …");
-    std::this_thread::sleep_for(std::chrono::milliseconds(ledger.store().traits().poll.ms));
+    if (!one->kept) one->job = std::move(read.job);
+  }
+  return Status::Ok();
+}
+
+// A disk without room: the job ends all the same, and only that cannot be noted.
+Status HeedFullDisk(Context& context, const PassResult& pass, Cancelling* one) {
+  if (!pass.trouble || !pass.trouble->Is(Code::kNoSpace)) return Status::Ok();
+  const MonoTime now = context.clock().Mono();
+  if (!one->full) {
+    one->full = now;
+    context.Say("no room to note how job " + one->id + " ends: " + pass.trouble->message() +
+                "; it ends all the same, within some minutes");
+  }
+  (void)LetGoOfReserve(context);
+  if (AnyRuns(pass) || now - *one->full <= kForRoom) return Status::Ok();
+  return pass.trouble
+      ->WithContext("job " + one->id +
+                    " is cancelled and its machines are gone, "
+                    "but its end cannot be noted")
+      .WithNext("Free some space; the next stoker command notes it then");
+}
+
+// One pass over it. What a job that failed has kept is ended by the next passes; by itself, where
+// it hears of it first.
+Status Look(Context& context, Controller& controller, bool wait, Cancelling* one) {
+  auto pass = controller.Pass(one->id);
+  if (!pass.ok()) return pass.status().transient() ? Status::Ok() : pass.status();
+  const bool ended = one->kept ? !AnyRuns(*pass) : IsFinal(pass->job.state);
+  if (ended || !wait) {
+    one->job = std::move(pass->job);
+    return Status::Ok();
+  }
+  if (one->kept) {
+    if (context.clock().Mono() - one->asked < kForKept) return Status::Ok();
+    context.Say("the machines of " + one->id +
+                " end within a minute; 'stoker gc' lists what is left");
+    one->job = std::move(pass->job);
+    return Status::Ok();
+  }
+  TellTroubles(context, *pass, &one->told);
+  return HeedFullDisk(context, *pass, one);
+}
+
+void Tell(Context& context, const Cancelling& one, bool alone) {
+  if (!one.failed.ok()) {
+    // Of one job alone it is the command's own error.
+    if (!alone && !context.json) context.PrintError(one.failed);
+  } else if (!context.json) {
+    const Job& job = *one.job;
+    context.Print(job.name + " (" + job.id + ") " + StateText(job.state, Unkept(job)) +
+                  (one.kept     ? ": its machines are kept no longer"
+                   : job.cancel ? ""
+                                : ": nothing to cancel, it had ended already") +
+                  "\n");
   }
 }
 
-// Reconciles until the job has ended.
-Result<Job> Cancel(Context& context, const std::string& job, bool wait, bool* kept) {
-  STOKER_ASSIGN(Ledger * ledger, context.ledger());
-  STOKER_ASSIGN(Controller * controller, context.controller());
-  auto asked = CancelInRecord(*ledger, job, context.user());
-  if (asked.status().Is(Code::kNoSpace)) asked = AskWithoutRoom(context, *ledger, job);
-  STOKER_ASSIGN(const JobRead read, std::move(asked));
-  if (IsFinal(read.job.state) && KeptUntil(read.job, read.store_now)) {
-    *kept = true;
-    return EndKept(context, *ledger, *controller, read.job, wait);
+// First all are written, so that none goes on because another one takes long, cannot be read, or
+// this command is ended; then all are waited for together.
+void CancelThem(Context& context, bool wait, std::vector<Cancelling>* all) {
+  const auto fail = [&](Cancelling& one, const Status& status) {
+    if (!status.ok()) one.failed = status;
+    if (one.over()) Tell(context, one, all->size() == 1);
+  };
+  const auto ledger = context.ledger();
+  const auto controller = context.controller();
+  const Status opened = !ledger.ok() ? ledger.status() : controller.status();
+  for (Cancelling& one : *all) {
+    if (one.over()) continue;
+    fail(one, opened.ok() ? Ask(context, **ledger, &one) : opened);
   }
-  if (IsFinal(read.job.state)) return read.job;
-  std::optional<MonoTime> full;
-  std::set<std::string> told;
   for (;;) {
-    const auto pass = controller->Pass(job);
-    if (!pass.ok() && !pass.status().transient()) return pass.status();
-    if (pass.ok() && (IsFinal(pass->job.state) || !wait)) return pass->job;
-    if (pass.ok()) TellTroubles(context, *pass, &told);
-    if (pass.ok() && pass->trouble && pass->trouble->Is(Code::kNoSpace)) {
-      const MonoTime now = context.clock().Mono();
-      if (!full)
-        context.Say("no room to note how job " + job + " ends: " + pass->trouble->message() +
-                    "; it ends all the same, within some minutes");
-      if (!full) full = now;
-      (void)LetGoOfReserve(context);
-      if (!AnyRuns(*pass) && now - *full > kForRoom) {
-        return pass->trouble
-            ->WithContext("job " + job +
-                          " is cancelled and its machines are gone, "
-                          "but its end cannot be noted")
-            .WithNext("Free some space; the next stoker command notes it then");
-      }
+    std::vector<std::string> left;
+    for (Cancelling& one : *all) {
+      if (!one.over()) fail(one, Look(context, **controller, wait, &one));
+      if (!one.over()) left.push_back(one.id);
     }
-    context.Progress("stopping " + job + " …");
-    std::this_thread::sleep_for(std::chrono::milliseconds(ledger->store().traits().poll.ms));
+    if (left.empty()) return;
+    context.Progress("stopping " + Join(left, ", ") + " …");
+    std::this_thread::sleep_for(std::chrono::milliseconds((*ledger)->store().traits().poll.ms));
   }
 }
 
 // Those that have ended, and whose machines are kept, each with the words for it.
-Result<std::map<std::string, std::string>> AllKept(Ledger& ledger, const JobList& list) {
+// Records that cannot be read are added to `unreadable`.
+Result<std::map<std::string, std::string>> AllKept(Ledger& ledger, const JobList& list,
+                                                   std::vector<UnreadableJob>* unreadable) {
   // The others' machines are gone: then the marker is, too.
   STOKER_ASSIGN(const std::vector<std::string> active, ActiveJobs(ledger));
   const std::set<std::string> looked_after(active.begin(), active.end());
@@ -172,6 +226,10 @@ Result<std::map<std::string, std::string>> AllKept(Ledger& ledger, const JobList
     if (!IsFinal(job.state) || !looked_after.contains(job.id)) continue;
     const auto read = ReadJob(ledger, job.id);
     if (read.status().Is(Code::kNotFound)) continue;
+    if (read.status().Is(Code::kCorrupt) || read.status().Is(Code::kTooNew)) {
+      unreadable->push_back({job.id, read.status()});
+      continue;
+    }
     STOKER_TRY(read.status());
     if (!KeptUntil(read->job, read->store_now)) continue;
     kept[job.id] = std::string(Name(job.state)) + ", its machines are kept";
@@ -179,57 +237,136 @@ Result<std::map<std::string, std::string>> AllKept(Ledger& ledger, const JobList
   return kept;
 }
 
-// All jobs of this user that have not ended, or whose machines are kept, newest first.
-Result<std::vector<std::string>> AllOfMine(Context& context, const CancelOptions& options) {
+struct AllJobs {
+  std::vector<std::string> mine;    // ids, newest first
+  std::vector<std::string> told;    // the same, in words
+  std::vector<std::string> others;  // of the same user name, and perhaps of somebody else
+  std::vector<std::string> others_told;
+};
+
+// The jobs that have not ended, or whose machines are kept: of this person, or of whom `user`
+// names.
+Result<AllJobs> FindAll(Context& context, const std::string& user) {
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
-  STOKER_ASSIGN(const JobList list, ListJobs(*ledger));
-  STOKER_ASSIGN(const auto kept, AllKept(*ledger, list));
-  std::vector<std::string> ids;
-  std::vector<std::string> told;
+  STOKER_ASSIGN(JobList list, ListJobs(*ledger));
+  STOKER_ASSIGN(const auto kept, AllKept(*ledger, list, &list.unreadable));
+  for (const UnreadableJob& job : list.unreadable) {
+    context.Say("job " + job.id + " is left, whoever's it is: " + job.why.ToString());
+    context.exit_code = 1;
+  }
+  const Person person = context.person();
+  AllJobs all;
   for (const Summary& job : list.jobs) {
     const auto found = kept.find(job.id);
-    if (job.user != context.user() || (IsFinal(job.state) && found == kept.end())) continue;
-    ids.push_back(job.id);
+    if (IsFinal(job.state) && found == kept.end()) continue;
+    const bool mine = user.empty() ? WhoseIs(job, person) == Whose::kMine : job.user == user;
+    const std::string where =
+        mine || job.user_host.empty() ? "" : " from " + Printable(job.user_host);
     const std::string more = found == kept.end() ? "" : "; " + found->second;
-    told.push_back(job.name + " (" + job.id + more + ")");
+    const std::string words = job.name + " (" + job.id + where + more + ")";
+    if (mine) {
+      all.mine.push_back(job.id);
+      all.told.push_back(words);
+    } else if (user.empty() && job.user == person.user) {
+      all.others.push_back(job.id);
+      all.others_told.push_back(words);
+    }
   }
-  if (ids.empty()) context.Say("you have no job that has not ended");
-  if (ids.empty() || options.yes) return ids;
-  const std::string all = std::to_string(ids.size()) + " jobs: " + Join(told, ", ");
-  if (Confirm(context, "Cancel " + all + "?")) return ids;
-  return Status(Code::kUsage, "--all means " + all, "Add --yes to cancel them");
+  return all;
 }
 
-Result<std::vector<std::string>> ChosenJobs(Context& context, const CancelOptions& options) {
-  if (options.all && options.jobs.empty()) return AllOfMine(context, options);
-  if (options.all || options.jobs.empty()) {
-    return Status(Code::kUsage, options.all ? "both jobs and --all were given" : "no job was given",
-                  "stoker cancel JOB…, or: stoker cancel --all");
+// A user name is no person: two machines may both have "ubuntu". Those of another id are named, and
+// taken only when somebody says so.
+bool TakesOthers(Context& context, const AllJobs& all) {
+  if (all.others.empty()) return false;
+  const bool one = all.others.size() == 1;
+  const std::string name = context.user();
+  context.Say((one ? "a job of the user name '" : "jobs of the user name '") + name +
+              "' and another id " + (one ? "has" : "have") +
+              " not ended: " + Join(all.others_told, ", "));
+  if (Confirm(context, "Cancel " + std::string(one ? "it" : "these") + ", too?")) return true;
+  context.Say((one ? "it is" : "they are") + std::string(" left: 'stoker cancel --all --user ") +
+              name + "' takes them; 'stoker config set me ID' makes another computer yours");
+  context.exit_code = 1;
+  return false;
+}
+
+Result<std::vector<std::string>> AllOfThem(Context& context, const CancelOptions& options) {
+  auto found = FindAll(context, options.user);
+  if (context.no_store_yet()) found = AllJobs();
+  STOKER_ASSIGN(const AllJobs all, std::move(found));
+  std::vector<std::string> ids = all.mine;
+  if (ids.empty()) {
+    context.Say(options.user.empty() ? "you have no job that has not ended"
+                                     : Printable(options.user) + " has no job that has not ended");
   }
-  std::vector<std::string> ids;
-  for (const std::string& word : options.jobs) {
-    STOKER_ASSIGN(ids.emplace_back(), context.ResolveJob(word, NameMeans::kRunning));
+  const std::string asked = std::to_string(ids.size()) + " jobs: " + Join(all.told, ", ");
+  if (!ids.empty() && !options.yes && !Confirm(context, "Cancel " + asked + "?")) {
+    return Status(Code::kUsage, "--all means " + asked, "Add --yes to cancel them");
   }
+  if (TakesOthers(context, all)) ids.insert(ids.end(), all.others.begin(), all.others.end());
   return ids;
 }
 
-Status Run(Context& context, const CancelOptions& options) {
-  nlohmann::json all = nlohmann::json::array();
-  STOKER_ASSIGN(const std::vector<std::string> ids, ChosenJobs(context, options));
-  for (const std::string& id : ids) {
-    bool kept = false;  // it had ended, and its machines were kept
-    STOKER_ASSIGN(const Job job, Cancel(context, id, !options.no_wait, &kept));
-    all.push_back({{"id", job.id}, {"name", job.name}, {"state", Name(job.state)}});
-    if (!context.json) {
-      context.Print(job.name + " (" + job.id + ") " + StateText(job.state, Unkept(job)) +
-                    (kept         ? ": its machines are kept no longer"
-                     : job.cancel ? ""
-                                  : ": nothing to cancel, it had ended already") +
-                    "\n");
-    }
+Result<std::vector<Cancelling>> ChosenJobs(Context& context, const CancelOptions& options) {
+  const bool all = options.all || !options.user.empty();
+  if (all != options.jobs.empty()) {
+    return Status(Code::kUsage, all ? "both jobs and --all were given" : "no job was given",
+                  "stoker cancel JOB…, or: stoker cancel --all");
   }
+  std::vector<Cancelling> chosen;
+  if (all) {
+    STOKER_ASSIGN(const auto ids, AllOfThem(context, options));
+    for (const std::string& id : ids) {
+      Cancelling& one = chosen.emplace_back();
+      one.word = id;
+      one.id = id;
+    }
+    return chosen;
+  }
+  for (const std::string& word : options.jobs) {
+    Cancelling one;
+    one.word = word;
+    const auto id = context.ResolveJob(word, NameMeans::kRunning);
+    if (id.ok()) one.id = *id;
+    one.failed = id.status();
+    chosen.push_back(std::move(one));
+  }
+  return chosen;
+}
+
+nlohmann::json ToJson(const Cancelling& one) {
+  if (one.failed.ok()) {
+    return {{"id", one.job->id}, {"name", one.job->name}, {"state", Name(one.job->state)}};
+  }
+  return {{"id", one.id.empty() ? nlohmann::json(nullptr) : nlohmann::json(one.id)},
+          {"job", one.word},
+          {"error",
+           {{"code", CodeName(one.failed.code())},
+            {"message", one.failed.message()},
+            {"next", one.failed.next()}}}};
+}
+
+Status Run(Context& context, const CancelOptions& options) {
+  STOKER_ASSIGN(std::vector<Cancelling> all, ChosenJobs(context, options));
+  for (const Cancelling& one : all) {
+    if (one.over()) Tell(context, one, all.size() == 1);
+  }
+  if (!all.empty()) CancelThem(context, !options.no_wait, &all);
   ForgetPrivate(context);
-  if (context.json) context.Print(all.dump() + "\n");
+  if (all.size() == 1 && !all[0].failed.ok()) return all[0].failed;
+  nlohmann::json out = nlohmann::json::array();
+  size_t failed = 0;
+  for (const Cancelling& one : all) {
+    out.push_back(ToJson(one));
+    failed += one.failed.ok() ? 0 : 1;
+  }
+  if (context.json) context.Print(out.dump() + "\n");
+  if (failed > 0) {
+    context.exit_code = 1;
+    context.Say(std::to_string(failed) + " of " + std::to_string(all.size()) +
+                " jobs could not be cancelled: the errors stand above");
+  }
   return Status::Ok();
 }
 
@@ -242,14 +379,18 @@ Verb CancelVerb() {
   verb.summary = "Stop jobs; their logs and checkpoints are kept";
   verb.description =
       "Stops jobs. The program gets SIGTERM, and SIGKILL once stop_grace has passed; its logs, "
-      "checkpoints and outputs are kept. Waits until the jobs have ended. Of a job that failed, it "
-      "ends the machines that keep_failed keeps; so does --all. Of several jobs of one "
-      "name it takes the newest that has not ended, and says so.";
+      "checkpoints and outputs are kept. Of several jobs all are told first, and then waited for "
+      "together until they have ended; one that cannot be cancelled keeps no other from it. Of a "
+      "job that failed, it ends the machines that keep_failed keeps; so does --all. Of several "
+      "jobs of one name it takes the newest that has not ended, and says so. --all takes the jobs "
+      "of your id ('stoker config get me'); those of your user name and another id, it names and "
+      "asks, and leaves them where there is no terminal.";
   verb.examples = {"stoker cancel digits", "stoker cancel k3f7 9w2m --no-wait",
-                   "stoker cancel --all"};
+                   "stoker cancel --all", "stoker cancel --all --user ubuntu"};
   verb.options = {
       {"JOBS", "The jobs to stop", &options->jobs, "JOB…"},
       {"-a,--all", "All your jobs that have not ended, or whose machines are kept", &options->all},
+      {"--user", "All jobs of this user name instead, whoever's they are", &options->user, "NAME"},
       {"-y,--yes", "Do not ask before --all", &options->yes},
       {"--no-wait", "Return at once", &options->no_wait}};
   verb.run = [options](Context& context) { return Run(context, *options); };

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/context.h"
+#include "cli/settings_notes.h"
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "spec/settings.h"
@@ -11,10 +12,14 @@
 namespace stoker::cli {
 namespace {
 
+constexpr char kMe[] = "me";
+constexpr char kStore[] = "store";
+
 struct ConfigOptions {
   std::string action = "list";
   std::string key;
   std::string value;
+  bool anew = false;
 };
 
 // A setting that is not set has no value.
@@ -22,11 +27,30 @@ nlohmann::json Value(const std::string& value) {
   return value.empty() ? nlohmann::json(nullptr) : nlohmann::json(value);
 }
 
+// What `me` is where the settings do not say it: it is made here, for who asks.
+Result<std::string> Effective(Context& context, const Settings& settings, const std::string& key) {
+  STOKER_ASSIGN(std::string value, GetSetting(settings, key));
+  return key == kMe && value.empty() ? context.MakeMe() : value;
+}
+
+// The store of the settings, or of `settings` to be, is made anew by the next run.
+Status MakeAnew(Context& context, const Settings& settings) {
+  const SettingsNotes notes(context.places());
+  StoreNote note = notes.OfStore(settings.store);
+  const std::string before = note.ids.empty() ? "" : note.ids.back();
+  GiveUp(&note);
+  STOKER_TRY(notes.Save(note).WithContext("remembering that the store is given up"));
+  context.Say("the next 'stoker run' makes a new store in " + settings.store +
+              (before.empty() ? "" : ", if ledger " + before + " is not there by then"));
+  return Status::Ok();
+}
+
 Status List(Context& context, const Settings& settings) {
   nlohmann::json all = nlohmann::json::object();
   std::vector<std::vector<std::string>> rows = {{"KEY", "VALUE", "MEANING"}};
   for (const SettingKey& key : SettingKeys(settings)) {
-    STOKER_ASSIGN(const std::string value, GetSetting(settings, key.name));
+    STOKER_ASSIGN(std::string value, GetSetting(settings, key.name));
+    if (key.name == kMe) value = context.me();
     all[key.name] = Value(value);
     rows.push_back(
         {key.name, value.empty() ? "(" + key.built_in + ")" : Printable(value), key.meaning});
@@ -50,13 +74,16 @@ Status Save(Context& context, const Settings& settings, const std::string& key) 
 Status Run(Context& context, const ConfigOptions& options) {
   STOKER_ASSIGN(const Settings* read, context.settings());
   Settings settings = *read;
+  if (options.anew && (options.action != "set" || options.key != kStore)) {
+    return Status(Code::kUsage, "--new goes with 'stoker config set store WHERE' alone");
+  }
   if (options.action == "list") return List(context, settings);
   if (options.key.empty()) {
     return Status(Code::kUsage, "stoker config " + options.action + ": which key?",
                   "'stoker config list' shows them all");
   }
   if (options.action == "get") {
-    STOKER_ASSIGN(const std::string value, GetSetting(settings, options.key));
+    STOKER_ASSIGN(const std::string value, Effective(context, settings, options.key));
     if (context.json || !value.empty()) {
       context.Print(context.json ? Value(value).dump() + "\n" : value + "\n");
       return Status::Ok();
@@ -76,6 +103,7 @@ Status Run(Context& context, const ConfigOptions& options) {
                   "'stoker config unset " + options.key + "' takes it away");
   }
   STOKER_TRY(SetSetting(&settings, options.key, options.value, sys::HomeDir()));
+  if (options.anew) STOKER_TRY(MakeAnew(context, settings));
   return Save(context, settings, options.key);
 }
 
@@ -88,13 +116,18 @@ Verb ConfigVerb() {
   verb.summary = "Show or change your settings";
   verb.description =
       "Shows or changes the settings in ~/.config/stoker/config.yaml: the store, and defaults for "
-      "jobs.";
+      "jobs. 'config get me' prints your id; 'config set me ID' on another computer makes its jobs "
+      "yours, too. A store that was used from here and is not there any more is an error, since "
+      "its "
+      "disk may not be mounted; --new gives it up.";
   verb.examples = {"stoker config", "stoker config set store /mnt/shared/stoker",
-                   "stoker config get store", "stoker config unset store"};
+                   "stoker config get store", "stoker config set store /mnt/shared/stoker --new",
+                   "stoker config unset store"};
   verb.options = {
       {"ACTION", "What to do", &options->action, "", false, {"list", "get", "set", "unset"}},
       {"KEY", "The setting", &options->key, ""},
-      {"VALUE", "Its new value", &options->value, ""}};
+      {"VALUE", "Its new value", &options->value, ""},
+      {"--new", "With 'set store': what was in it is gone, and may be made anew", &options->anew}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;
   return verb;

@@ -12,6 +12,8 @@
 #include "base/screen.h"
 #include "base/text.h"
 #include "cli/late_cancel.h"
+#include "cli/open_ledger.h"
+#include "cli/settings_notes.h"
 #include "store/open.h"
 #include "sys/file.h"
 #include "sys/folder_cache.h"
@@ -19,6 +21,9 @@
 
 namespace stoker::cli {
 namespace {
+
+// So long a store may be silent before its user hears of it.
+constexpr Duration kStorePatience = Duration::Seconds(2);
 
 std::string FromEnvironment(const char* name) {
   const char* value = std::getenv(name);
@@ -86,24 +91,79 @@ Result<const Settings*> Context::settings() {
   return &*settings_;
 }
 
-Result<ObjectStore*> Context::store() {
-  if (store_) return store_.get();
+std::string Context::me() {
+  const auto mine = settings();
+  if (mine.ok() && !(*mine)->me.empty()) return (*mine)->me;
+  return SettingsNotes(places_).Me();
+}
+
+Result<std::string> Context::MakeMe() {
   STOKER_ASSIGN(const Settings* mine, settings());
-  const std::string url = mine->store.empty() ? places_.state + "/ledger" : mine->store;
-  STOKER_ASSIGN(store_, OpenStore(url));
+  if (!mine->me.empty()) return mine->me;
+  return SettingsNotes(places_).MakeMe();
+}
+
+Person Context::person() {
+  const auto local = local_provider();
+  return {me(), user_, local.ok() ? (*local)->host() : ""};
+}
+
+Result<std::string> Context::store_url() {
+  STOKER_ASSIGN(const Settings* mine, settings());
+  return mine->store.empty() ? places_.state + "/ledger" : mine->store;
+}
+
+Result<ObjectStore*> Context::OpenTheStore(NoFolder missing) {
+  if (store_) return store_.get();
+  STOKER_ASSIGN(const std::string url, store_url());
+  if (!watch_) {
+    watch_ = std::make_unique<StoreWatch>(
+        [this, url] {
+          Say("waiting for the store " + url + ": no answer for " +
+              std::to_string(kStorePatience.ms / 1000) + " s");
+        },
+        kStorePatience);
+  }
+  const StoreWatch::Asked asked(*watch_);
+  STOKER_ASSIGN(auto opened, OpenStore(url, {}, missing));
+  store_ = WatchStore(std::move(opened), *watch_);
   return store_.get();
 }
 
+Result<ObjectStore*> Context::store() { return OpenTheStore(NoFolder::kLook); }
+
 Result<Ledger*> Context::ledger() {
   if (ledger_) return ledger_.get();
-  STOKER_ASSIGN(ObjectStore * opened, store());
-  STOKER_ASSIGN(ledger_, Ledger::Open(*opened, *clock_, sys::RandomU64(), NewLedger::kProbe));
-  if (!opened->traits().requests_are_free) {
+  no_store_yet_ = false;
+  STOKER_ASSIGN(const std::string url, store_url());
+  const StoreNote note = SettingsNotes(places_).OfStore(url);
+  const auto opened = store();
+  if (!opened.ok() && !opened.status().Is(Code::kNotFound)) return opened.status();
+  if (opened.ok()) {
+    STOKER_ASSIGN(ledger_, FindLedger(*this, **opened, note));
+  }
+  if (!ledger_) {
+    if (!note.ids.empty()) return StoreIsGone(note);
+    no_store_yet_ = true;
+    return NoStoreYet(url);
+  }
+  NoteLedger(*this, note, ledger_->id());
+  if (!(*opened)->traits().requests_are_free) {
     cache_ = sys::MakeFolderCache(places_.cache + "/index-" + ledger_->id());
     labels_cache_ = sys::MakeFolderCache(places_.cache + "/labels-" + ledger_->id());
     ledger_->UseCache(cache_.get(), labels_cache_.get());
   }
   return ledger_.get();
+}
+
+Result<Ledger*> Context::ledger_or_new() {
+  const auto there = ledger();
+  if (!no_store_yet_) return there;
+  STOKER_ASSIGN(ObjectStore * opened, OpenTheStore(NoFolder::kMake));
+  STOKER_ASSIGN(const auto made,
+                Ledger::Open(*opened, *clock_, sys::RandomU64(), NewLedger::kProbe));
+  if (made->made()) Say("made a new store in " + opened->url());
+  return ledger();
 }
 
 Result<Providers*> Context::providers() {
@@ -160,8 +220,14 @@ Result<Controller*> Context::controller() {
 }
 
 Result<std::string> Context::ResolveJob(const std::string& word, NameMeans means) {
-  STOKER_ASSIGN(Ledger * opened, ledger());
-  STOKER_ASSIGN(const ResolvedJob job, stoker::ResolveJob(*opened, word, user_, means));
+  const auto there = ledger();
+  if (no_store_yet_) {
+    return Status(Code::kNotFound,
+                  "there is no job '" + Printable(word) + "': " + there.status().message(),
+                  there.status().next());
+  }
+  STOKER_ASSIGN(Ledger * opened, there);
+  STOKER_ASSIGN(const ResolvedJob job, stoker::ResolveJob(*opened, word, person(), means));
   if (!job.note.empty()) Say(job.note);
   return job.id;
 }

@@ -12,6 +12,7 @@
 
 #include "base/prng.h"
 #include "base/status.h"
+#include "cli/store_watch.h"
 #include "controller/controller.h"
 #include "ledger/ledger.h"
 #include "ledger/resolve.h"
@@ -20,6 +21,7 @@
 #include "port/provider.h"
 #include "provider/open.h"
 #include "spec/settings.h"
+#include "store/open.h"
 
 namespace stoker::cli {
 
@@ -53,8 +55,18 @@ class Context {
   const std::string& user() const { return user_; }
   std::string self_exe() const;
   Result<const Settings*> settings();
+  // The id of the person: `me` of the settings, else what was made at first use; "" = none yet.
+  std::string me();
+  Result<std::string> MakeMe();
+  Person person();
+  Result<std::string> store_url();
+  // kNotFound: a folder that is not there.
   Result<ObjectStore*> store();
+  // Makes none, see cli/open_ledger.h. kNotFound: none yet (no_store_yet), or it is gone.
   Result<Ledger*> ledger();
+  Result<Ledger*> ledger_or_new();
+  // The ledger was asked for, and nobody here has used that store, nor is anything in it.
+  bool no_store_yet() const { return no_store_yet_; }
   Result<Provider*> provider(const std::string& name);
   Result<LocalProvider*> local_provider();
   Result<std::shared_ptr<ec2::AwsApi>> aws();
@@ -87,11 +99,14 @@ class Context {
   std::string Style(std::string_view code, std::string_view text) const;
 
  private:
+  std::mutex terminal_;  // of threads, too, that end with `watch_`
   Places places_;
   std::unique_ptr<Clock> clock_;
   std::string user_;
   std::optional<Settings> settings_;
+  std::unique_ptr<StoreWatch> watch_;
   std::unique_ptr<ObjectStore> store_;
+  bool no_store_yet_ = false;
   std::unique_ptr<Cache> cache_;  // the ledger's; null while requests are free
   std::unique_ptr<Cache> labels_cache_;
   std::unique_ptr<Ledger> ledger_;
@@ -103,8 +118,8 @@ class Context {
   bool progress_shown_ = false;
   std::atomic<bool> line_open_ = false;
   Result<Providers*> providers();
+  Result<ObjectStore*> OpenTheStore(NoFolder missing);
   std::string CloseLine();  // by whoever has terminal_
-  std::mutex terminal_;
 };
 
 }  // namespace stoker::cli

@@ -97,11 +97,35 @@ class News {
   std::string failure_;
 };
 
+// False: interrupted.
+bool Pause(Context& context, Duration interval) {
+  const MonoTime next = context.clock().Mono() + interval;
+  while (context.clock().Mono() < next) {
+    if (Interrupted()) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::min<int64_t>(interval.ms, 100)));
+  }
+  return true;
+}
+
+// A timer may be there before the first job, and a disk come back. Null: nothing is to be done.
+Result<Ledger*> AwaitLedger(Context& context, bool once, Duration interval) {
+  std::string told;
+  for (;;) {
+    const auto ledger = context.ledger();
+    const bool missing = ledger.status().Is(Code::kNotFound);
+    if (ledger.ok() || !missing || (once && !context.no_store_yet())) return ledger;
+    if (ledger.status().message() != told) context.Say(ledger.status().ToString());
+    told = ledger.status().message();
+    if (once || !Pause(context, interval)) return nullptr;
+  }
+}
+
 Status Loop(Context& context, const ControllerOptions& options, Duration interval) {
-  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  CatchInterrupts();
+  STOKER_ASSIGN(Ledger * ledger, AwaitLedger(context, options.once, interval));
+  if (ledger == nullptr) return Status::Ok();
   STOKER_ASSIGN(Controller * controller, context.controller());
   controller->KeepLooks(options.once);
-  CatchInterrupts();
   News news;
   for (;;) {
     Tally tally;
@@ -118,11 +142,7 @@ Status Loop(Context& context, const ControllerOptions& options, Duration interva
     }
     if (options.once) return result->first_failure;
     if (!result.ok()) context.Say(result.status().ToString());
-    const MonoTime next = context.clock().Mono() + interval;
-    while (context.clock().Mono() < next) {
-      if (Interrupted()) return Status::Ok();
-      std::this_thread::sleep_for(std::chrono::milliseconds(std::min<int64_t>(interval.ms, 100)));
-    }
+    if (!Pause(context, interval)) return Status::Ok();
   }
 }
 

@@ -102,9 +102,10 @@ class Doctor {
                                                                    : "bad";
       Add(std::move(fact.what), level, std::move(fact.text));
     }
+    const auto ledger = context_.ledger();
+    if (context_.no_store_yet()) return Add("store", "note", ledger.status().ToString());
     const auto store = context_.store();
     if (!store.ok()) return Add("store", "bad", store.status().ToString());
-    const auto ledger = context_.ledger();
     if (!ledger.ok()) return Add("store", "bad", ledger.status().ToString());
     AddStatus("store", ProbeConditions(**store, "probe/" + (*ledger)->Nonce()),
               (*store)->url() + ": readable, writable, conditional writes hold; ledger " +

@@ -174,7 +174,13 @@ Result<Outcome> Clear(Context& context, const CollectRequest& request, bool all_
   Outcome out;
   const bool dry_run = request.dry_run;
   out.caches = ClearCaches(context, dry_run);
-  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  const auto opened = context.ledger();
+  if (context.no_store_yet()) {
+    context.Say(opened.status().message() + ": only this computer's caches are looked at");
+    out.unsaved = ClearUnsaved(context, dry_run);
+    return out;
+  }
+  STOKER_ASSIGN(Ledger * ledger, opened);
   STOKER_ASSIGN(Controller * controller, context.controller());
   STOKER_ASSIGN(LocalProvider * local, context.local_provider());
   if (!dry_run) {
@@ -383,7 +389,9 @@ void Tell(Context& context, const Outcome& out, const CollectRequest& request) {
 // Whole jobs go only when somebody has seen how many, or said so before.
 Status AskFirst(Context& context, CollectRequest request, bool yes) {
   if (!request.jobs_older_than || request.dry_run || yes) return Status::Ok();
-  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  const auto opened = context.ledger();
+  if (context.no_store_yet()) return Status::Ok();
+  STOKER_ASSIGN(Ledger * ledger, opened);
   request.dry_run = true;
   STOKER_ASSIGN(const Collected would, CollectGarbage(*ledger, request));
   const Doomed& doomed = would.doomed;

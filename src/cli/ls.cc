@@ -231,12 +231,20 @@ Result<JobList> KnownJobs(Context& context, const LsOptions& options, Ledger& le
   return list;
 }
 
+Status SayNoStore(Context& context, const Status& none) {
+  if (context.json) context.Print("[]\n");
+  context.Say("no jobs yet: " + none.message() + ". To make it: stoker run -- python3 train.py");
+  return Status::Ok();
+}
+
 Status Run(Context& context, const LsOptions& options) {
   if (!options.columns.empty() && (context.json || options.ids || options.hyperparameters)) {
     return Status(Code::kUsage, "--columns goes with none of --json, --ids, --hyperparameters",
                   "--json has all that the columns show; --columns takes hyperparameters by name");
   }
-  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  const auto opened = context.ledger();
+  if (context.no_store_yet()) return SayNoStore(context, opened.status());
+  STOKER_ASSIGN(Ledger * ledger, opened);
   const std::map<std::string, Live> live = HelpAlong(context);
   STOKER_ASSIGN(JobList list, KnownJobs(context, options, *ledger));
   const bool any_job = !list.jobs.empty();

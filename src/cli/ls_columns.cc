@@ -34,15 +34,19 @@ std::string Reason(const Summary& job) {
 
 // Whose each job is and where it was submitted, when not all are this user's from this machine.
 std::optional<LsColumn> Owner(Context& context, const std::vector<Summary>& jobs) {
-  const auto local = context.local_provider();
-  const std::string here = local.ok() ? (*local)->host() : "";
-  const auto mine = [&](const Summary& job) {
-    return job.user == context.user() && (job.host.empty() || job.host == here);
-  };
-  if (std::all_of(jobs.begin(), jobs.end(), mine)) return std::nullopt;
-  return LsColumn{"OWNER", {8, 2}, [here](const Summary& job) {
-                    const std::string at = job.host.empty() ? "" : job.host.substr(0, 8);
-                    return job.user + (at.empty() ? "" : job.host == here ? "@here" : "@" + at);
+  const Person person = context.person();
+  const auto mine = [person](const Summary& job) { return WhoseIs(job, person) != Whose::kOther; };
+  const bool all_mine = std::all_of(jobs.begin(), jobs.end(), [&](const Summary& job) {
+    return mine(job) && (job.host.empty() || job.host == person.host);
+  });
+  if (all_mine) return std::nullopt;
+  return LsColumn{"OWNER", {8, 2}, [=](const Summary& job) {
+                    const bool here = !job.host.empty() && job.host == person.host;
+                    const std::string at = here                            ? "here"
+                                           : mine(job) && job.host.empty() ? ""
+                                           : !job.user_host.empty()        ? job.user_host
+                                                                           : job.host.substr(0, 8);
+                    return job.user + (at.empty() ? "" : "@" + at);
                   }};
 }
 

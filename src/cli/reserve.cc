@@ -29,9 +29,7 @@ bool OnOneDisk(const std::string& a, const std::string& b) {
 std::vector<std::string> Files(Context& context) {
   const std::string& state = context.places().state;
   std::vector<std::string> files = {state + "/reserve"};
-  const auto store = context.store();
-  if (!store.ok()) return files;
-  const std::string folder = (*store)->url();
+  const std::string folder = context.store_url().value_or("");
   if (StartsWith(folder, "/") && !OnOneDisk(folder, state)) {
     files.push_back(folder + "/.tmp-reserve");
   }

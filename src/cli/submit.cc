@@ -71,8 +71,8 @@ Status PutFile(Ledger& ledger, const std::string& digest, const std::string& pat
 std::vector<std::string> OwnFolders(Context& context) {
   std::vector<std::string> folders;
   std::vector<std::string> candidates = {context.places().state, context.places().cache};
-  const auto store = context.store();
-  if (store.ok()) candidates.push_back((*store)->url());
+  const auto store = context.store_url();
+  if (store.ok()) candidates.push_back(*store);
   for (const std::string& folder : candidates) {
     const auto real = sys::RealPath(folder);
     if (real.ok()) folders.push_back(*real);
@@ -243,6 +243,19 @@ Status BringBinary(Context& context, const std::string& digest) {
 
 namespace {
 
+// Who submits it, and from where.
+Status Sign(Context& context, const JobSpec& spec, Job* job) {
+  job->user = context.user();
+  STOKER_ASSIGN(job->me, context.MakeMe());
+  job->user_host = sys::Hostname();
+  // A timer that starts a successor has another PATH than the shell that the job came from.
+  const char* path = std::getenv("PATH");
+  STOKER_ASSIGN(LocalProvider * local, context.local_provider());
+  TieToHost(*job, ParseInfra(spec.resources.infra).provider, local->host(),
+            path != nullptr ? Printable(path) : "");
+  return Status::Ok();
+}
+
 // What is made of a request: its spec with what this shell adds, and its code.
 struct Made {
   JobSpec spec;
@@ -288,7 +301,7 @@ Status BringCode(Context& context, const SubmitRequest& request, Job* job, Made*
 }  // namespace
 
 Result<Job> Submit(Context& context, const SubmitRequest& request) {
-  STOKER_ASSIGN(Ledger * ledger, context.ledger());
+  STOKER_ASSIGN(Ledger * ledger, context.ledger_or_new());
   // Of a shell on this machine; a box and a cloud's machine have variables of their own.
   const bool shell = request.shell_env && !IsOnBoxes(request.spec) && !IsInCloud(request.spec);
   const bool cloned = RepositoryOf(request.spec.workdir).has_value();
@@ -310,12 +323,7 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   const std::string spec_text = PrintJobSpec(made.spec);
   job.name = request.spec.name;
   job.command = CutText(ProgramText(request.spec), 500);
-  job.user = context.user();
-  // A timer that starts a successor has another PATH than the shell that the job came from.
-  const char* path = std::getenv("PATH");
-  STOKER_ASSIGN(LocalProvider * local, context.local_provider());
-  TieToHost(job, ParseInfra(request.spec.resources.infra).provider, local->host(),
-            path != nullptr ? Printable(path) : "");
+  STOKER_TRY(Sign(context, request.spec, &job));
   job.spec_digest = Sha256Hex(spec_text);
   job.num_nodes = request.spec.num_nodes;
   job.retry_of = request.retry_of;

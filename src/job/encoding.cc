@@ -297,6 +297,8 @@ void Fields(A& a, T& t) {
   a("writer", t.writer);
   a("name", t.name);
   a("user", t.user);
+  a("me", t.me);
+  a("user_host", t.user_host);
   a.Need("state", t.state);
   a.Need("num_nodes", t.num_nodes);
   a("created", t.created);
@@ -338,6 +340,7 @@ void Fields(A& a, T& t) {
   a.Check(SafeOrEmpty(t.code_digest), "code_digest", "is not a digest");
   a.Check(SafeOrEmpty(t.binary_digest), "binary_digest", "is not a digest");
   a.Check(t.pins.size() <= kMostPins, "pins", "are too many");
+  a.Check(SafeOrEmpty(t.me), "me", "is not the id of a person");
   a.Check(SafeOrEmpty(t.host), "host", "is not the id of a machine");
   a.Check(SafeOrEmpty(t.retry_of), "retry_of", "is not a job id");
   a.Check(PathOrEmpty(t.from), "from", "is not a checkpoint's name");

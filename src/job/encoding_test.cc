@@ -186,6 +186,8 @@ Job AnyJob(Prng& prng) {
   if (prng.Chance(1, 2)) job.shell = {AnyText(prng)};
   job.path = AnyText(prng);
   job.host = AnyId(prng);
+  job.me = AnyId(prng);
+  job.user_host = AnyText(prng);
   job.retry_of = AnyId(prng);
   job.from = AnyId(prng);
   job.promised = AnyId(prng);
@@ -331,7 +333,7 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Request>(), 13u);
   EXPECT_EQ(CountMembers<Launch>(), 16u);
   EXPECT_EQ(CountMembers<Attempt>(), 20u);
-  EXPECT_EQ(CountMembers<Job>(), 37u);
+  EXPECT_EQ(CountMembers<Job>(), 39u);
   EXPECT_EQ(CountMembers<NodeReport>(), 35u);
 }
 

@@ -153,7 +153,9 @@ struct Job {
   std::string writer;  // random nonce of the last write: contents never repeat
   std::string id;
   std::string name;
-  std::string user;
+  std::string user;       // the name by which its submitter is known there: several may be "ubuntu"
+  std::string me;         // the id of the person, `me` of the settings; "" = an older stoker's job
+  std::string user_host;  // the name of the computer where it was submitted, for people
   std::string spec_digest;
   std::string code_digest;       // blob of the packed work directory; "" = none
   std::string binary_digest;     // blob of the stoker that its nodes run

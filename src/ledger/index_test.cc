@@ -41,6 +41,8 @@ Summary AnySummary(Prng& prng, int number) {
   s.retry_of = prng.Chance(1, 2) ? "" : prng.Base32(8);
   s.unkept = static_cast<int64_t>(prng.Below(9));
   s.why = kTexts[prng.Below(kTexts.size())];
+  s.me = kTexts[prng.Below(kTexts.size())];
+  s.user_host = kTexts[prng.Below(kTexts.size())];
   return s;
 }
 
@@ -456,7 +458,7 @@ TEST_F(IndexTest, ResolvesWhatPeopleType) {
   RunJob("xyz3", "other", "bob");
   ASSERT_TRUE(CreateJob(*kit_.ledger, kit_.MakeJob("xyq4", "digits", "bob"), "").ok());
   const auto id = [&](const std::string& word, const std::string& user = "ann") {
-    const auto job = ResolveJob(*kit_.ledger, word, user);
+    const auto job = ResolveJob(*kit_.ledger, word, {"", user, ""});
     return job.ok() ? job->id : std::string(CodeName(job.code()));
   };
   EXPECT_EQ(id("abc1"), "abc1");
@@ -471,12 +473,14 @@ TEST_F(IndexTest, ResolvesWhatPeopleType) {
   EXPECT_EQ(id("nothing"), "not_found");
   EXPECT_EQ(id("../x"), "not_found");
   EXPECT_EQ(id(""), "not_found");
-  EXPECT_NE(ResolveJob(*kit_.ledger, "digits", "ann")->note.find("2 jobs"), std::string::npos);
-  EXPECT_EQ(ResolveJob(*kit_.ledger, "digits", "bob")->note, "");
-  EXPECT_NE(ResolveJob(*kit_.ledger, "other", "ann")->note.find("bob"), std::string::npos);
-  EXPECT_NE(ResolveJob(*kit_.ledger, "ab", "ann").status().message().find("abd2"),
+  EXPECT_NE(ResolveJob(*kit_.ledger, "digits", {"", "ann", ""})->note.find("2 jobs"),
             std::string::npos);
-  EXPECT_NE(ResolveJob(*kit_.ledger, "digist", "ann").status().next().find("digits"),
+  EXPECT_EQ(ResolveJob(*kit_.ledger, "digits", {"", "bob", ""})->note, "");
+  EXPECT_NE(ResolveJob(*kit_.ledger, "other", {"", "ann", ""})->note.find("bob"),
+            std::string::npos);
+  EXPECT_NE(ResolveJob(*kit_.ledger, "ab", {"", "ann", ""}).status().message().find("abd2"),
+            std::string::npos);
+  EXPECT_NE(ResolveJob(*kit_.ledger, "digist", {"", "ann", ""}).status().next().find("digits"),
             std::string::npos);
 }
 
@@ -495,10 +499,10 @@ TEST_F(IndexTest, WhatPeopleSayOfAJobIsInTheListAndTheRecordStays) {
   EXPECT_EQ(NoteOf(list->jobs[0]), "keep");
   EXPECT_EQ(kit_.memory.Get(paths::Record("abd2"))->data, record);
   // The old name is free for others, and never means it.
-  EXPECT_EQ(ResolveJob(*kit_.ledger, "baseline", "ann")->id, "abd2");
-  EXPECT_EQ(ResolveJob(*kit_.ledger, "digits", "ann")->id, "abc1");
+  EXPECT_EQ(ResolveJob(*kit_.ledger, "baseline", {"", "ann", ""})->id, "abd2");
+  EXPECT_EQ(ResolveJob(*kit_.ledger, "digits", {"", "ann", ""})->id, "abc1");
   say("abc1", {Renamed("other")});
-  const auto gone = ResolveJob(*kit_.ledger, "digits", "ann");
+  const auto gone = ResolveJob(*kit_.ledger, "digits", {"", "ann", ""});
   EXPECT_TRUE(gone.status().Is(Code::kNotFound));
   EXPECT_NE(gone.status().next().find("baseline"), std::string::npos) << gone.status().next();
 }
@@ -509,7 +513,7 @@ TEST_F(IndexTest, ANameMeansTheJobThatHasNotEnded) {
     ASSERT_TRUE(CreateJob(*kit_.ledger, kit_.MakeJob(id, "digits", user), "").ok());
   };
   const auto resolve = [&](NameMeans means, const std::string& user = "ann") {
-    const auto job = ResolveJob(*kit_.ledger, "digits", user, means);
+    const auto job = ResolveJob(*kit_.ledger, "digits", {"", user, ""}, means);
     return job.ok() ? *job : ResolvedJob{job.status().ToString(), ""};
   };
   submit("aaa1", "ann");
@@ -530,9 +534,46 @@ TEST_F(IndexTest, ANameMeansTheJobThatHasNotEnded) {
             "aaa4 of 4 jobs named 'digits': the newest of 2 that have not ended");
   RunJob("bbb1", "other");
   RunJob("bbb2", "other");
-  const auto ended = ResolveJob(*kit_.ledger, "other", "ann", NameMeans::kRunning);
+  const auto ended = ResolveJob(*kit_.ledger, "other", {"", "ann", ""}, NameMeans::kRunning);
   EXPECT_EQ(ended->id, "bbb2") << "where none runs, the newest";
   EXPECT_EQ(ended->note, "bbb2 of 2 jobs named 'other': the newest");
+}
+
+// Two machines may both have a user "ubuntu".
+TEST_F(IndexTest, AUserNameIsNoPerson) {
+  const auto submit = [&](const std::string& id, const std::string& me, const std::string& host) {
+    Job job = kit_.MakeJob(id, "digits", "ubuntu");
+    job.me = me;
+    job.host = host;
+    job.user_host = "box-" + me;
+    ASSERT_TRUE(CreateJob(*kit_.ledger, job, "").ok());
+  };
+  submit("aaa1", "p1", "");
+  submit("aaa2", "p2", "h2");
+  submit("aaa3", "", "h3");  // an older stoker's
+  submit("aaa4", "", "");
+  const auto listed = *ListJobs(*kit_.ledger);
+  const auto whose = [&](const Person& person) {
+    std::string all;  // newest first
+    for (const Summary& job : listed.jobs) {
+      const Whose is = WhoseIs(job, person);
+      all += is == Whose::kMine ? 'm' : is == Whose::kOther ? 'o' : 'u';
+    }
+    return all;
+  };
+  EXPECT_EQ(whose({"p1", "ubuntu", "h1"}), "uoom");
+  EXPECT_EQ(whose({"p2", "ubuntu", "h3"}), "ummo");
+  EXPECT_EQ(whose({"p2", "root", "h2"}), "oomo") << "the id counts, whatever the name is";
+  EXPECT_EQ(whose({"", "ubuntu", "h2"}), "uomo") << "without an id, the computer tells";
+  EXPECT_EQ(whose({"p9", "ann", "h3"}), "oooo");
+  const auto last = ResolveJob(*kit_.ledger, "-", {"p1", "ubuntu", "h1"});
+  EXPECT_EQ(last->id, "aaa4");
+  submit("aaa5", "p2", "");
+  EXPECT_EQ(ResolveJob(*kit_.ledger, "-", {"p1", "ubuntu", "h1"})->id, "aaa4");
+  EXPECT_EQ(ResolveJob(*kit_.ledger, "digits", {"p9", "ubuntu", ""})->id, "aaa4");
+  const auto other = ResolveJob(*kit_.ledger, "digits", {"p9", "eve", "h9"});
+  EXPECT_EQ(other->id, "aaa5");
+  EXPECT_EQ(other->note, "'digits' is a job of ubuntu: aaa5");
 }
 
 }  // namespace

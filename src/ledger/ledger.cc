@@ -46,38 +46,57 @@ Result<std::string> DecodeLedgerId(const std::string& where, const std::string& 
 
 }  // namespace
 
+Result<std::string> Ledger::ReadId() {
+  const std::string where = store_.url() + "/" + paths::LedgerId();
+  return GetJudged(store_, paths::LedgerId(),
+                   [&](const Object& object) { return DecodeLedgerId(where, object.data); });
+}
+
+Status Ledger::WriteId(const std::string& id) {
+  const nlohmann::json fresh = {
+      {"format", kLedgerFormat}, {"id", id}, {"created", FormatRfc3339(clock_.Wall())}};
+  const auto put = store_.Put(paths::LedgerId(), fresh.dump() + "\n", Condition::Absent());
+  made_ = put.ok();
+  // Whoever was first, or whatever became of a request without answer: what is there counts.
+  if (put.ok() || put.status().Is(Code::kExists) || put.status().transient()) return Status::Ok();
+  return put.status();
+}
+
+Status Ledger::Take(Result<std::string> id) {
+  if (id.ok()) {
+    id_ = std::move(*id);
+    return Status::Ok();
+  }
+  if (!MayBeMomentary(id.status())) {
+    return id.status().WithContext("opening the ledger at " + store_.url());
+  }
+  if (!id.status().Is(Code::kCorrupt)) return id.status();
+  return id.status().WithNext(HowToMend(store_.url() + "/" + paths::LedgerId(), "l" + Nonce()));
+}
+
 Result<std::unique_ptr<Ledger>> Ledger::Open(ObjectStore& store, Clock& clock, uint64_t seed,
                                              NewLedger when_new) {
   std::unique_ptr<Ledger> ledger(new Ledger(store, clock, seed));
-  const std::string where = store.url() + "/" + paths::LedgerId();
-  const auto read = [&] {
-    return GetJudged(store, paths::LedgerId(),
-                     [&](const Object& object) { return DecodeLedgerId(where, object.data); });
-  };
-  auto id = read();
-  if (id.status().Is(Code::kNotFound)) {
+  auto id = ledger->ReadId();
+  if (id.status().Is(Code::kNotFound) && when_new != NewLedger::kNever) {
     if (when_new == NewLedger::kProbe) {
       STOKER_TRY(ProbeConditions(store, "probe/" + ledger->Nonce()));
     }
-    const nlohmann::json fresh = {{"format", kLedgerFormat},
-                                  {"id", "l" + ledger->Nonce()},
-                                  {"created", FormatRfc3339(clock.Wall())}};
-    const auto put = store.Put(paths::LedgerId(), fresh.dump() + "\n", Condition::Absent());
-    // Whoever was first, or whatever became of a request without answer: what is there counts.
-    if (!put.ok() && !put.status().Is(Code::kExists) && !put.status().transient()) {
-      return put.status().WithContext("making a ledger at " + store.url());
-    }
-    id = read();
+    STOKER_TRY(
+        ledger->WriteId("l" + ledger->Nonce()).WithContext("making a ledger at " + store.url()));
+    id = ledger->ReadId();
   }
-  if (id.ok()) {
-    ledger->id_ = std::move(*id);
-    return ledger;
-  }
-  if (!MayBeMomentary(id.status())) {
-    return id.status().WithContext("opening the ledger at " + store.url());
-  }
-  if (!id.status().Is(Code::kCorrupt)) return id.status();
-  return id.status().WithNext(HowToMend(where, "l" + ledger->Nonce()));
+  STOKER_TRY(ledger->Take(std::move(id)));
+  return ledger;
+}
+
+Result<std::unique_ptr<Ledger>> Ledger::Restore(ObjectStore& store, Clock& clock, uint64_t seed,
+                                                const std::string& id) {
+  std::unique_ptr<Ledger> ledger(new Ledger(store, clock, seed));
+  STOKER_TRY(ledger->WriteId(id).WithContext("writing " + store.url() + "/" + paths::LedgerId() +
+                                             " again"));
+  STOKER_TRY(ledger->Take(ledger->ReadId()));
+  return ledger;
 }
 
 std::string Ledger::Nonce() {

@@ -15,8 +15,9 @@
 
 namespace stoker {
 
-// kProbe: a ledger is made only where ProbeConditions (ledger/probe.h) finds nothing wrong.
-enum class NewLedger { kTrust, kProbe };
+// Where there is no ledger.json, one is made; kProbe: only where ProbeConditions (ledger/probe.h)
+// finds nothing wrong; kNever: none is, and that is kNotFound.
+enum class NewLedger { kTrust, kProbe, kNever };
 
 // Thread-safe. Store and clock must outlive it.
 class Ledger {
@@ -25,10 +26,16 @@ class Ledger {
   // kernel: nonces of two processes must differ. kTooNew: a newer stoker made this ledger.
   static Result<std::unique_ptr<Ledger>> Open(ObjectStore& store, Clock& clock, uint64_t seed,
                                               NewLedger when_new = NewLedger::kTrust);
+  // Writes a ledger.json that is missing again, with the id that was found elsewhere, unless
+  // somebody else was quicker: what is there then counts.
+  static Result<std::unique_ptr<Ledger>> Restore(ObjectStore& store, Clock& clock, uint64_t seed,
+                                                 const std::string& id);
 
   ObjectStore& store() { return store_; }
   Clock& clock() { return clock_; }
   const std::string& id() const { return id_; }
+  // By this call of Open, as far as this process can tell.
+  bool made() const { return made_; }
   // Where copies of what never changes may lie on this machine; null = nowhere. Must outlive the
   // ledger; set it before other threads know the ledger.
   Cache* cache() const { return cache_; }
@@ -46,10 +53,16 @@ class Ledger {
  private:
   Ledger(ObjectStore& store, Clock& clock, uint64_t seed)
       : store_(store), clock_(clock), prng_(seed) {}
+  // ledger.json as it is now.
+  Result<std::string> ReadId();
+  // Ok also where somebody else was quicker.
+  Status WriteId(const std::string& id);
+  Status Take(Result<std::string> id);
 
   ObjectStore& store_;
   Clock& clock_;
   std::string id_;
+  bool made_ = false;
   Cache* cache_ = nullptr;
   Cache* labels_cache_ = nullptr;
   std::mutex mutex_;

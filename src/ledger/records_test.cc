@@ -41,6 +41,19 @@ TEST(Ledger, IsMadeDespiteLostAnswers) {
   }
 }
 
+TEST(Ledger, IsNotMadeByLooking) {
+  MemoryStore store;
+  StillClock clock;
+  EXPECT_EQ(Ledger::Open(store, clock, 1, NewLedger::kNever).code(), Code::kNotFound);
+  EXPECT_TRUE(store.List("").value().objects.empty());
+  const auto restored = Ledger::Restore(store, clock, 2, "lbefore");
+  EXPECT_EQ((*restored)->id(), "lbefore");
+  EXPECT_EQ((*Ledger::Restore(store, clock, 3, "lother"))->id(), "lbefore") << "the first one";
+  const auto there = Ledger::Open(store, clock, 4, NewLedger::kNever);
+  EXPECT_EQ((*there)->id(), "lbefore");
+  EXPECT_FALSE((*there)->made());
+}
+
 TEST(Ledger, RefusesWhatIsNone) {
   StillClock clock;
   const std::pair<std::string, Code> kBad[] = {

@@ -53,20 +53,24 @@ std::string WhichOne(const Namesakes& jobs, const Summary& meant, const std::str
 
 // `jobs` are newest first.
 std::optional<ResolvedJob> ByName(const std::vector<Summary>& jobs, const std::string& name,
-                                  const std::string& user, NameMeans means) {
+                                  const Person& person, NameMeans means) {
   Namesakes mine;
   Namesakes all;
   for (const Summary& job : jobs) {
     if (job.name != name) continue;
     all.Add(job);
-    if (job.user == user) mine.Add(job);
+    if (WhoseIs(job, person) != Whose::kOther) mine.Add(job);
   }
   if (all.count == 0) return std::nullopt;
   const Namesakes& some = mine.count > 0 ? mine : all;
   const bool running = means == NameMeans::kRunning && some.running != nullptr;
   const Summary& meant = running ? *some.running : *some.newest;
   if (mine.count > 0) return ResolvedJob{meant.id, WhichOne(mine, meant, name)};
-  return ResolvedJob{meant.id, "'" + name + "' is a job of " + meant.user + ": " + meant.id};
+  const std::string where = meant.user == person.user && !meant.user_host.empty()
+                                ? " on " + Printable(meant.user_host)
+                                : "";
+  return ResolvedJob{meant.id,
+                     "'" + name + "' is a job of " + meant.user + where + ": " + meant.id};
 }
 
 // Ids that begin with `start`: the first few.
@@ -100,7 +104,18 @@ Status NotFound(Ledger& ledger, const std::string& word, const std::vector<Summa
 
 }  // namespace
 
-Result<ResolvedJob> ResolveJob(Ledger& ledger, const std::string& word, const std::string& user,
+Whose WhoseIs(const Summary& job, const Person& person) {
+  if (!job.me.empty() && !person.me.empty()) {
+    return job.me == person.me ? Whose::kMine : Whose::kOther;
+  }
+  if (job.user != person.user) return Whose::kOther;
+  if (!job.host.empty() && !person.host.empty()) {
+    return job.host == person.host ? Whose::kMine : Whose::kOther;
+  }
+  return job.me.empty() ? Whose::kUnsure : Whose::kOther;
+}
+
+Result<ResolvedJob> ResolveJob(Ledger& ledger, const std::string& word, const Person& person,
                                NameMeans means) {
   if (word != "-" && IsSafeName(word)) {
     const auto record = ledger.store().Head(paths::Record(word));
@@ -111,12 +126,12 @@ Result<ResolvedJob> ResolveJob(Ledger& ledger, const std::string& word, const st
   STOKER_ASSIGN(const JobList list, ListJobs(ledger));
   if (word == "-") {
     for (const Summary& job : list.jobs) {
-      if (job.user == user) return ResolvedJob{job.id, ""};
+      if (WhoseIs(job, person) != Whose::kOther) return ResolvedJob{job.id, ""};
     }
     return Status(Code::kNotFound, "you have no job in " + ledger.store().url() + " yet",
                   "'stoker run' starts one");
   }
-  if (auto named = ByName(list.jobs, word, user, means)) return *named;
+  if (auto named = ByName(list.jobs, word, person, means)) return *named;
   if (!IsSafeName(word)) return NotFound(ledger, word, list.jobs);
   STOKER_ASSIGN(std::vector<std::string> ids, ByPrefix(ledger, word));
   if (ids.size() == 1) return ResolvedJob{ids[0], ""};

@@ -88,6 +88,8 @@ Summary SummaryOf(const Job& job) {
   summary.name = Short(job.name);
   summary.user = Short(job.user);
   summary.host = Short(job.host);
+  summary.me = Short(job.me);
+  summary.user_host = Short(job.user_host);
   summary.state = job.state;
   summary.num_nodes = job.num_nodes;
   const Attempt* newest = NewestNeeded(job);
@@ -174,6 +176,8 @@ std::string EncodeSummary(const Summary& s) {
   }
   line.Text(s.why);
   line.Text(s.command);
+  line.Text(s.me);
+  line.Text(s.user_host);
   return line.Take();
 }
 
@@ -212,6 +216,8 @@ std::optional<Summary> DecodeSummary(std::string_view text) {
   }
   if (!line.AtEnd()) line.Text(&s.why);
   if (!line.AtEnd()) line.Text(&s.command);
+  if (!line.AtEnd()) line.Text(&s.me);
+  if (!line.AtEnd()) line.Text(&s.user_host);
   if (!line.Done() || !IsSafeName(s.id)) return std::nullopt;
   return s;
 }

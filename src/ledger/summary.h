@@ -63,6 +63,13 @@ struct Summary {
   std::string command;  // Job::command; "" also in what an older stoker wrote
   // Null: nothing. What SummaryOf and DecodeSummary give has none.
   std::shared_ptr<const SaidOfJob> said;
+  // What people say of it (ledger/labels/labels.h), which no line of the index has: SummaryOf and
+  // DecodeSummary leave these empty.
+  std::vector<std::string> tags;
+  std::string note;
+  std::string first_name;  // that of its record, where it was renamed; else ""
+  std::string me;          // Job::me and Job::user_host; "" also in what an older stoker wrote
+  std::string user_host;
   bool operator==(const Summary&) const = default;
 };
 

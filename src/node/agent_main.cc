@@ -16,7 +16,6 @@
 #include <utility>
 
 #include "agent/ledger_watch.h"
-#include "ledger/paths.h"
 #include "node/agent.h"
 #include "node/cloud_node.h"
 #include "node/owner_cancel.h"
@@ -140,8 +139,8 @@ void HeedSlurm(SlurmHost& slurm, Ledger& ledger, bool over, const std::function<
 Result<std::unique_ptr<Ledger>> OpenLedger(ObjectStore& store, Clock& clock) {
   LedgerWatch watch;
   for (;;) {
-    const auto there = store.Head(paths::LedgerId());
-    if (!there.status().Is(Code::kNotFound)) return Ledger::Open(store, clock, sys::RandomU64());
+    auto ledger = Ledger::Open(store, clock, sys::RandomU64(), NewLedger::kNever);
+    if (!ledger.status().Is(Code::kNotFound)) return ledger;
     watch.Missing(clock.Mono());
     if (watch.Gone(clock.Mono())) {
       return Status(Code::kNotFound, "the ledger " + store.url() + " has been deleted");

@@ -59,6 +59,7 @@ void ReadStore(const YamlNode& node, const std::string& home, SpecReader* reader
   s->store = clean;
 }
 
+constexpr size_t kMaxMe = 64;
 constexpr char kPools[] = "pools.";
 
 // One setting: how it is read, shown and removed.
@@ -120,6 +121,23 @@ Setting ShellSetting() {
           },
           [](const Settings& s) { return s.shell_env; },
           [](Settings* s) { s->shell_env.clear(); }};
+}
+
+Setting MeSetting() {
+  return {
+      {"me", "who you are in records: the same id on each of your computers", "made at first use"},
+      [](const YamlNode& v, Home, SpecReader* r, Settings* s) {
+        const auto line = r->Line(v, "me");
+        if (!line) return;
+        if (IsSafeName(*line) && line->size() <= kMaxMe) {
+          s->me = *line;
+        } else {
+          r->Error(v, "'me' is no id of a person: " + Quoted(*line),
+                   "Write what 'stoker config get me' prints on your other computer");
+        }
+      },
+      [](const Settings& s) { return s.me; },
+      [](Settings* s) { s->me.clear(); }};
 }
 
 // A pool is named by its owner.
@@ -295,6 +313,7 @@ const std::vector<Setting>& AllSettings() {
          },
          [](Settings* s) { s->stop_grace.reset(); }},
         ShellSetting(),
+        MeSetting(),
         LoginSetting(),
         KeptSetting({"limits.kept_size",
                      "without 'outputs': how much is kept of what a program made", "2GiB"},

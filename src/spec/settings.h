@@ -24,6 +24,7 @@ struct Settings {
   std::optional<Duration> stop_grace;    // stop_grace
   std::optional<int64_t> kept_size;      // limits.kept_size
   std::optional<int64_t> kept_files;     // limits.kept_files
+  std::string me;                        // id of the person; "" = what was made at first use
   std::string color;                     // "auto", "always", "never"; "" = not set
   std::string shell_env;                 // see spec/shell_env.h; "" = not set
   std::string aws_instance_profile;      // aws.instance_profile; "" = not set

@@ -31,7 +31,7 @@ Result<std::unique_ptr<ObjectStore>> OpenSite(const std::string& url) {
 }
 
 Result<std::unique_ptr<ObjectStore>> OpenStore(const std::string& url,
-                                               std::function<bool()> stopped) {
+                                               std::function<bool()> stopped, NoFolder missing) {
   const std::string next =
       "Name the store as s3://bucket/prefix, gs://bucket/prefix, /path or file:///path";
   const size_t scheme_end = url.find("://");
@@ -52,7 +52,9 @@ Result<std::unique_ptr<ObjectStore>> OpenStore(const std::string& url,
   std::string absolute = std::filesystem::absolute(path, failed).lexically_normal().string();
   if (failed) return ErrnoStatus("the working directory", failed.value());
   while (absolute.size() > 1 && absolute.back() == '/') absolute.pop_back();
-  STOKER_ASSIGN(auto store, LocalStore::Open(absolute));
+  LocalStore::Options options;
+  options.make = missing == NoFolder::kMake;
+  STOKER_ASSIGN(auto store, LocalStore::Open(absolute, options));
   return std::unique_ptr<ObjectStore>(std::move(store));
 }
 

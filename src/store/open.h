@@ -12,9 +12,12 @@ namespace stoker {
 
 // "s3://bucket/prefix", "gs://bucket/prefix", "/path", "path" (relative to the working directory)
 // or "file:///path". kInvalid, saying why, for anything else. Once `stopped` says so (thread-safe;
-// empty: never), a bucket's failed requests are not tried again.
+// empty: never), a bucket's failed requests are not tried again. A folder that is not there is
+// made, or kNotFound.
+enum class NoFolder { kMake, kLook };
 Result<std::unique_ptr<ObjectStore>> OpenStore(const std::string& url,
-                                               std::function<bool()> stopped = {});
+                                               std::function<bool()> stopped = {},
+                                               NoFolder missing = NoFolder::kMake);
 
 // The bucket of "s3://…" or "gs://…" as a place of files for browsers: they are told what each
 // object of a Put is, by the end of its name (.html, .css, .js, .svg; else nothing), and ask for it

@@ -35,6 +35,8 @@ json SummaryJson(const Summary& job) {
           {"tags", TagsOf(job)},
           {"note", NoteOf(job)},
           {"user", job.user},
+          {"me", job.me},
+          {"user_host", job.user_host},
           {"host", job.host},
           {"state", Name(job.state)},
           {"attempts", job.attempts},

@@ -280,7 +280,7 @@ def test_ledger(results, world):
         )
     ledger.write_bytes(good)
     config = world.home / ".config" / "stoker" / "config.yaml"
-    config.parent.mkdir(parents=True)
+    config.parent.mkdir(parents=True, exist_ok=True)
     for name, text, fragments in [
         ("unknown key", "stoer: /x\n", ["config.yaml:1:1", "store"]),
         ("not a store", "store: az://bucket\n", ["az://bucket", "gs://"]),
@@ -427,7 +427,7 @@ def test_store(results, world):
         results,
         world,
         "store: its place is a file",
-        world.stoker("ls", env=env),
+        world.stoker("run", "--", "true", env=env),
         1,
         [str(blocked)],
         snapshot(world),
@@ -436,7 +436,7 @@ def test_store(results, world):
         results,
         world,
         "store: cannot be written",
-        world.stoker("ls", env={"XDG_DATA_HOME": "/proc/nope"}),
+        world.stoker("run", "--", "true", env={"XDG_DATA_HOME": "/proc/nope"}),
         1,
         ["/proc/nope"],
         snapshot(world),

@@ -169,7 +169,7 @@ class BoxServer {
 
   // What is private to jobs whose last node was on another box. Whoever comes by takes it away.
   void ForgetEnded(ObjectStore& store, const std::string& ledger_id) {
-    const auto ledger = Ledger::Open(store, clock_, sys::RandomU64());
+    const auto ledger = Ledger::Open(store, clock_, sys::RandomU64(), NewLedger::kNever);
     if (!ledger.ok()) return;
     for (const LocalPrivateSeen& seen : ListLocalPrivate(state_, ledger_id)) {
       const auto read = ReadJob(**ledger, seen.job);

@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "ledger/ledger.h"
-#include "ledger/paths.h"
 #include "ledger/probe.h"
 #include "store/open.h"
 #include "sys/file.h"
@@ -26,17 +25,18 @@ Status Broken(const std::string& url, const std::string& what) {
 
 Result<std::unique_ptr<ObjectStore>> OpenBoxStore(const std::string& url,
                                                   const std::string& ledger_id, Clock& clock) {
-  STOKER_ASSIGN(auto store, OpenStore(url));
-  const auto there = store->Head(paths::LedgerId());
-  if (there.status().Is(Code::kNotFound)) {
+  auto store = OpenStore(url, {}, NoFolder::kLook);
+  const auto ledger =
+      store.ok() ? Ledger::Open(**store, clock, sys::RandomU64(), NewLedger::kNever)
+                 : Result<std::unique_ptr<Ledger>>(store.status());
+  if (ledger.status().Is(Code::kNotFound)) {
     return Status(Code::kNotFound, "there is no ledger at " + url + " as seen from there",
                   "A folder must be the same on all machines; a bucket always is");
   }
-  STOKER_TRY(there.status());
-  STOKER_ASSIGN(const auto ledger, Ledger::Open(*store, clock, sys::RandomU64()));
-  if (ledger->id() == ledger_id) return store;
+  STOKER_TRY(ledger.status());
+  if ((*ledger)->id() == ledger_id) return store;
   return Status(Code::kInvalid,
-                url + " there is another one: ledger " + ledger->id() + ", not " + ledger_id,
+                url + " there is another one: ledger " + (*ledger)->id() + ", not " + ledger_id,
                 "A folder must be the same on all machines; a bucket always is");
 }
 

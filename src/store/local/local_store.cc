@@ -92,6 +92,7 @@ Result<std::unique_ptr<LocalStore>> LocalStore::Open(const std::string& root, Op
       return Status(Code::kInvalid, "the store " + root + " is a file, not a folder",
                     "Choose a folder as the store");
     }
+    if (!options.make) return Status(Code::kNotFound, "there is no folder " + root);
     const Status made = sys::MakeDirs(root, 0700);
     if (!made.ok()) {
       return made.WithContext("the store cannot be made")

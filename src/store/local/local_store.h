@@ -23,6 +23,7 @@ class LocalStore : public ObjectStore, public CanRest {
     // death of a process) may lose or tear what was written last.
     bool durable = true;
     int64_t part_bytes = 16 << 20;  // of uploads in parts
+    bool make = true;               // a folder that is not there; else kNotFound
   };
 
   // Makes the folder (mode 0700) when it is not there. `root` must be absolute.

@@ -37,7 +37,8 @@ void LeaveMark(Context& context, const std::string& mark) {
 
 void TellUnread(Context& context, const std::vector<OddKey>& unread) {
   for (const OddKey& one : unread) {
-    context.Say("what " + Printable(one.key) + " lists stays: " + one.why.ToString());
+    context.Say("what " + Printable(one.key) + " lists stays: " + one.why.ToString() +
+                (one.why.Is(Code::kCorrupt) ? ". Delete it, and say again what is to go" : ""));
   }
 }
 

@@ -12,12 +12,12 @@
 #include "cli/meter.h"
 #include "cli/sync_filter.h"
 #include "cli/sync_guard.h"
+#include "cli/sync_side.h"
 #include "cli/verb.h"
 #include "store/open_side.h"
 #include "sys/file.h"
 #include "sys/journal_file.h"
 #include "sys/thread_crew.h"
-#include "transfer/store_side.h"
 #include "transfer/transfer.h"
 
 namespace stoker::cli {
@@ -44,30 +44,6 @@ constexpr int64_t kPerJob = int64_t{2} << 20;  // a buffer, and what a request h
 constexpr int64_t kBesides = int64_t{64} << 20;
 constexpr int64_t kLeastMemory = int64_t{96} << 20;
 constexpr size_t kMostNamed = 20;
-
-// "host:/folder", as rsync and scp mean it.
-bool NamesMachine(const std::string& word) {
-  const size_t colon = word.find(':');
-  return colon != std::string::npos && colon > 0 && colon < word.find('/') &&
-         !sys::FileExists(word);
-}
-
-Result<SyncSide> OpenSide(const std::string& url, bool must_exist) {
-  SyncSide opened;
-  if (NamesBucket(url)) {
-    STOKER_ASSIGN(opened.store, OpenStore(url));
-    opened.side = std::make_unique<StoreSide>(*opened.store);
-  } else if (NamesMachine(url)) {
-    return Status(Code::kUsage, "'" + Printable(url) + "' looks like a folder of another machine",
-                  "stoker copies between folders here, s3:// and gs://; write './" +
-                      Printable(url) + "' if a folder of that name is meant");
-  } else {
-    STOKER_ASSIGN(auto folder, OpenFolder(url, must_exist));
-    opened.folder = folder.get();
-    opened.side = std::move(folder);
-  }
-  return opened;
-}
 
 Result<TransferOptions> OptionsOf(const SyncOptions& options) {
   TransferOptions out;
@@ -106,9 +82,13 @@ nlohmann::json Named(const std::vector<OddKey>& odd) {
   return all;
 }
 
-std::string NewerText(const SyncPlan& plan) {
-  if (plan.newer == 0) return "";
-  return "; " + std::to_string(plan.newer) + " left for being newer in DST";
+// What was not copied, and why.
+std::string LeftText(const SyncPlan& plan) {
+  std::string text;
+  if (plan.newer > 0) text = "; " + std::to_string(plan.newer) + " left for being newer in DST";
+  if (plan.left_out > 0) text += "; " + std::to_string(plan.left_out) + " left out by the filters";
+  if (!plan.skipped.empty()) text += "; " + std::to_string(plan.skipped.size()) + " skipped";
+  return text;
 }
 
 void ShowPlan(Context& context, const SyncPlan& plan) {
@@ -119,10 +99,13 @@ void ShowPlan(Context& context, const SyncPlan& plan) {
     }
     nlohmann::json remove = nlohmann::json::array();
     for (const std::string& key : plan.remove) remove.push_back(Spelled(key));
+    nlohmann::json modes = nlohmann::json::array();
+    for (const ObjectInfo& file : plan.modes) modes.push_back(Spelled(file.key));
     context.Print(nlohmann::json({{"dry_run", true},
                                   {"copy", copy},
                                   {"bytes", plan.copy_bytes},
                                   {"remove", remove},
+                                  {"modes", modes},
                                   {"same", plan.same},
                                   {"left_out", plan.left_out},
                                   {"newer", plan.newer},
@@ -137,10 +120,13 @@ void ShowPlan(Context& context, const SyncPlan& plan) {
     text += "copy    " + Spelled(file.key) + "  " + HumanSize(file.size) + "\n";
   }
   for (const std::string& key : plan.remove) text += "remove  " + Spelled(key) + "\n";
+  for (const ObjectInfo& file : plan.modes) {
+    text += (file.executable ? "chmod+x " : "chmod-x ") + Spelled(file.key) + "\n";
+  }
   context.Print(text + "would copy " + HumanFiles(static_cast<int64_t>(plan.copy.size())) + " (" +
                 HumanSize(plan.copy_bytes) + ") and remove " + std::to_string(plan.remove.size()) +
                 "; " + HumanFiles(plan.same) + (plan.same == 1 ? " is the same" : " are the same") +
-                NewerText(plan) + "\n");
+                LeftText(plan) + "\n");
 }
 
 void ShowReport(Context& context, const SyncPlan& plan, const TransferReport& report,
@@ -153,6 +139,7 @@ void ShowReport(Context& context, const SyncPlan& plan, const TransferReport& re
                                   {"left_out", plan.left_out},
                                   {"newer", plan.newer},
                                   {"removed", report.removed},
+                                  {"modes", report.modes},
                                   {"skipped", Named(plan.skipped)},
                                   {"failed", Named(report.failed)},
                                   {"seconds", spent.seconds()}})
@@ -166,8 +153,11 @@ void ShowReport(Context& context, const SyncPlan& plan, const TransferReport& re
     text += "; " + HumanSize(report.kept_bytes) + " were there from an earlier run";
   }
   if (report.removed > 0) text += "; removed " + std::to_string(report.removed);
+  if (report.modes > 0) {
+    text += "; changed the executable bit of " + std::to_string(report.modes);
+  }
   context.Print(text + "; " + std::to_string(plan.same) +
-                (plan.same == 1 ? " was the same" : " were the same") + NewerText(plan) + "\n");
+                (plan.same == 1 ? " was the same" : " were the same") + LeftText(plan) + "\n");
 }
 
 // A failed file is no failed command line: the others were copied.
@@ -206,13 +196,13 @@ std::vector<FilterRule> RulesOf(const Context& context, const SyncOptions& optio
 
 // Says what of the filter is not as it was meant. kUsage: it takes nothing that there is.
 Status CheckFilter(Context& context, const SyncFilter& filter, const TransferLists& lists,
-                   const SyncOptions& options) {
+                   const SyncOptions& options, const std::string& source) {
   if (options.include.empty() && options.exclude.empty()) return Status::Ok();
   std::vector<std::string> keys;
   for (const auto* side : {&lists.source, &lists.target}) {
     for (const ObjectInfo& object : side->objects) keys.push_back(object.key);
   }
-  const std::vector<std::string> remarks = filter.Remarks(keys);
+  const std::vector<std::string> remarks = filter.Remarks(keys, {options.source, source});
   const bool any = std::any_of(keys.begin(), keys.end(),
                                [&](const std::string& key) { return filter.Takes(key); });
   if (!any && !keys.empty() && !options.include.empty()) {
@@ -246,12 +236,15 @@ Result<TransferReport> Carry(Context& context, const TransferParts& parts, const
 
 Status Run(Context& context, const SyncOptions& options) {
   STOKER_ASSIGN(const TransferOptions how, OptionsOf(options));
-  STOKER_ASSIGN(const SyncSide source, OpenSide(options.source, true));
-  STOKER_ASSIGN(SyncSide target, OpenSide(options.target, false));
+  STOKER_ASSIGN(SyncSide source, OpenSource(context, options.source));
+  STOKER_ASSIGN(SyncSide target, OpenTarget(options.target, source.only));
   const std::string from = source.side->url();
   const std::string to = target.side->url();
   STOKER_TRY(CheckApart(source, target));
-  if (options.remove) STOKER_TRY(CheckWholePlaces(target, options.delete_in));
+  if (options.remove) {
+    STOKER_TRY(CheckWholeSource(source));
+    STOKER_TRY(CheckWholePlaces(target, options.delete_in));
+  }
   STOKER_ASSIGN(const SyncFilter filter, SyncFilter::Make(RulesOf(context, options)));
   const auto journal = OpenJournalFile(context.places().state + "/sync/" +
                                        Sha256Hex(from + "\n" + to).substr(0, 32));
@@ -259,6 +252,7 @@ Status Run(Context& context, const SyncOptions& options) {
   // What is not remembered is compared by size and time.
   const Status loaded = memory.Load();
   if (!loaded.ok()) context.Say("what was copied before is not known: " + loaded.ToString());
+  if (target.folder != nullptr && !options.dry_run) target.folder->Recover();
   context.Progress("listing");
   const MonoTime begun = context.clock().Mono();
   auto lists = ListSides(*source.side, *target.side);
@@ -272,19 +266,22 @@ Status Run(Context& context, const SyncOptions& options) {
   rules.update = options.update;
   if (memory.in_doubt()) rules.doubt_up_to = target.side->whole_bytes();
   rules.taken = [&](const std::string& key) { return filter.Takes(key); };
-  STOKER_TRY(CheckFilter(context, filter, *lists, options));
+  STOKER_TRY(CheckFilter(context, filter, *lists, options, from));
   SyncPlan plan = PlanSync(lists->source, lists->target, memory.known(), rules);
   ThreadCrew crew;
   const TransferParts parts{*source.side, *target.side, memory, crew, context.clock()};
   if (!plan.unsure.empty()) context.Progress("comparing");
   SettleUnsure(parts, how, !options.dry_run, &plan);
-  if (!options.allow_empty) STOKER_TRY(CheckNotEmpty(plan, from, to));
+  if (!options.allow_empty) {
+    STOKER_TRY(CheckNotEmpty(plan, from, to));
+    STOKER_TRY(CheckFound(source, lists->source));
+  }
   STOKER_TRY(CheckLedgers(target, lists->target, plan, options.delete_in));
   if (options.dry_run) {
     ShowPlan(context, plan);
     Name(context, plan.skipped, "skipped");
     Name(context, plan.refused, "cannot be copied:");
-    return Status::Ok();
+    return CheckTaken(plan, from);
   }
   STOKER_TRY(CheckShare(context, to, lists->target.objects.size(), plan, options.yes));
   STOKER_ASSIGN(const TransferReport report, Carry(context, parts, plan, how));
@@ -292,7 +289,7 @@ Status Run(Context& context, const SyncOptions& options) {
   if (!compacted.ok()) context.Say("what was copied is not remembered: " + compacted.ToString());
   ShowReport(context, plan, report, context.clock().Mono() - begun);
   ShowTrouble(context, plan, report);
-  return Status::Ok();
+  return CheckTaken(plan, from);
 }
 
 }  // namespace
@@ -308,16 +305,18 @@ Verb SyncVerb() {
       "leaves that (in a bucket, by the time of its upload). Large files go in several parts at "
       "once. If a sync was killed, give the same command again and it goes on where it stopped. A "
       "link to a file inside SRC is copied as that file; other links are left out and listed. "
-      "Files keep their modification times, but not their owners and permissions. Patterns work "
-      "as in aws-cli: they match the whole path, and '*' also matches '/'.";
+      "Files keep their modification times and whether they can be run, but not their owners and "
+      "other permissions. Patterns work as in aws-cli: they match the whole path below SRC, and "
+      "'*' also matches '/'. If SRC is one file or object, it is put into DST.";
   verb.examples = {"stoker sync ./data s3://bucket/data", "stoker sync s3://bucket/data ./data",
                    "stoker sync ./runs s3://bucket/runs --exclude '*.tmp' --delete --dry-run"};
   verb.options = {
-      {"SRC", "A folder, a file, s3:// or gs://bucket/prefix", &options->source, "", true},
+      {"SRC", "A folder, a file, s3:// or gs://bucket/prefix or object", &options->source, "",
+       true},
       {"DST", "A folder, s3:// or gs://bucket/prefix", &options->target, "", true},
       {"--delete", "Remove from DST what SRC does not have", &options->remove},
       {"-u,--update", "Leave files that are newer in DST", &options->update},
-      {"--allow-empty", "Let --delete empty DST when SRC is empty", &options->allow_empty},
+      {"--allow-empty", "Let SRC be empty; --delete then empties DST", &options->allow_empty},
       {"--yes",
        "Let --delete remove more than half of DST unasked; needed only where DST has more than 100 "
        "files",

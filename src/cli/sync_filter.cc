@@ -34,6 +34,35 @@ bool TakesAll(const std::string& pattern) {
   return !pattern.empty() && pattern.find_first_not_of('*') == std::string::npos;
 }
 
+// As keys are written: no '/' or './' in front, no empty part and no '.' between. A '[' ends it:
+// what follows may be meant as characters.
+std::string Plain(std::string path) {
+  const auto drop = [&path](const std::string& what, size_t keep) {
+    for (size_t at = path.find(what); at < path.find('['); at = path.find(what)) {
+      path.erase(at + keep, what.size() - keep);
+    }
+  };
+  drop("/./", 1);
+  drop("//", 1);
+  while (StartsWith(path, "./")) path.erase(0, 2);
+  if (StartsWith(path, "/")) path.erase(0, 1);
+  return path;
+}
+
+// Why a pattern can match nothing, whatever there will be; "" = it may.
+std::string NeverMatches(const std::string& text, const std::vector<std::string>& sources) {
+  if (("/" + text + "/").find("/../") != std::string::npos) {
+    return "no path below SRC has a '..' in it";
+  }
+  for (const std::string& source : sources) {
+    std::string from = Plain(source);
+    while (EndsWith(from, "/")) from.pop_back();
+    if (from.empty() || from == "." || !StartsWith(text, from + "/")) continue;
+    return "paths begin below SRC: '" + Printable(text.substr(from.size() + 1)) + "'";
+  }
+  return "";
+}
+
 std::string Named(const FilterRule& rule) {
   return (rule.include ? "--include '" : "--exclude '") + Printable(rule.pattern) + "'";
 }
@@ -114,14 +143,13 @@ bool SyncFilter::Matches(const Pattern& pattern, const std::u32string& key) {
 Result<SyncFilter> SyncFilter::Make(const std::vector<FilterRule>& rules) {
   SyncFilter filter;
   for (const FilterRule& rule : rules) {
-    std::string text = rule.pattern;
-    if (StartsWith(text, "/")) text.erase(0, 1);
+    std::string text = Plain(rule.pattern);
     if (EndsWith(text, "/")) text += "*";
     auto pattern = Compile(text);
     if (!pattern.ok()) {
       return pattern.status().WithContext(rule.include ? "--include" : "--exclude");
     }
-    filter.rules_.push_back({rule, std::move(*pattern)});
+    filter.rules_.push_back({rule, std::move(text), std::move(*pattern)});
   }
   return filter;
 }
@@ -143,7 +171,8 @@ bool SyncFilter::RcloneAgrees() const {
          std::all_of(rules_.begin() + 1, rules_.end(), include);
 }
 
-std::vector<std::string> SyncFilter::Remarks(const std::vector<std::string>& keys) const {
+std::vector<std::string> SyncFilter::Remarks(const std::vector<std::string>& keys,
+                                             const std::vector<std::string>& sources) const {
   std::vector<std::string> out;
   if (rules_.empty()) return out;
   std::vector<bool> matched(rules_.size());
@@ -163,7 +192,10 @@ std::vector<std::string> SyncFilter::Remarks(const std::vector<std::string>& key
   bool none = false;  // everything was excluded by an earlier rule
   for (size_t i = 0; i < rules_.size(); ++i) {
     const FilterRule& rule = rules_[i].given;
-    if (!matched[i] && folder[i]) {
+    const std::string never = matched[i] ? "" : NeverMatches(rules_[i].text, sources);
+    if (!never.empty()) {
+      out.push_back(Named(rule) + " can match nothing: " + never);
+    } else if (!matched[i] && folder[i]) {
       out.push_back(Named(rule) + " matches no file; what a folder has in it is '" +
                     Printable(rule.pattern) + "/*'");
     } else if (!matched[i] && rule.include && none) {

@@ -16,8 +16,9 @@ struct FilterRule {
 };
 
 // A pattern is held against the whole key: '*' is anything, '/' too; '?' one character; [abc],
-// [a-c] and [!a] one of some; everything else is itself. A '/' in front is dropped, "folder/" is
-// "folder/*". All files are taken, but for what a rule says: of those that match, the last counts.
+// [a-c] and [!a] one of some; everything else is itself. A '/' or './' in front is dropped, "a/./b"
+// and "a//b" are "a/b", "folder/" is "folder/*". All files are taken, but for what a rule says: of
+// those that match, the last counts.
 class SyncFilter {
  public:
   // kUsage: a pattern has a '[' that is not closed.
@@ -25,8 +26,10 @@ class SyncFilter {
 
   bool Takes(const std::string& key) const;
   // What the user should hear of, a line each: rules that match none of `keys` though they were
-  // meant to, and a mix that rclone would read otherwise.
-  std::vector<std::string> Remarks(const std::vector<std::string>& keys) const;
+  // meant to, or that never can, as they begin with one of `sources`, and a mix that rclone would
+  // read otherwise.
+  std::vector<std::string> Remarks(const std::vector<std::string>& keys,
+                                   const std::vector<std::string>& sources = {}) const;
 
  private:
   struct Token {
@@ -38,6 +41,7 @@ class SyncFilter {
   using Pattern = std::vector<Token>;
   struct Rule {
     FilterRule given;
+    std::string text;  // what of it counts
     Pattern pattern;
   };
 

@@ -89,5 +89,27 @@ TEST(SyncFilter, SaysWhatRcloneWouldReadOtherwise) {
   EXPECT_FALSE(said({Exclude("*.py"), Exclude("cache/*")}));
 }
 
+TEST(SyncFilter, PatternsAreWrittenAsPathsBelowTheSource) {
+  for (const char* pattern : {"./cache/*", "/cache/*", ".//cache/*", "./././cache/", "cache/./*",
+                              "cache//*", "./cache/"}) {
+    EXPECT_FALSE(Takes({Exclude(pattern)}, "cache/x")) << pattern;
+    EXPECT_TRUE(Takes({Exclude(pattern)}, "a.py")) << pattern;
+  }
+  EXPECT_FALSE(Takes({Exclude("[./]/x")}, "./x")) << "a set is as it is written";
+  const auto said = [](const std::string& pattern, const std::string& source) {
+    const auto all = SyncFilter::Make({Exclude(pattern)})->Remarks({"a.py", "data/x"}, {source});
+    return all.empty() ? "" : all[0];
+  };
+  EXPECT_EQ(said("./out/x/*", "./out/"),
+            "--exclude './out/x/*' can match nothing: paths begin below SRC: 'x/*'");
+  EXPECT_EQ(said("s3://b/out/x", "s3://b/out"),
+            "--exclude 's3://b/out/x' can match nothing: paths begin below SRC: 'x'");
+  EXPECT_EQ(said("../x", "out"),
+            "--exclude '../x' can match nothing: no path below SRC has a '..' "
+            "in it");
+  EXPECT_EQ(said("data/x", "data"), "") << "it matches";
+  EXPECT_EQ(said("*.tmp", "out"), "");
+}
+
 }  // namespace
 }  // namespace stoker::cli

@@ -94,6 +94,13 @@ Status CheckApart(const SyncSide& source, const SyncSide& target) {
                 "Name two places that have nothing in common");
 }
 
+Status CheckWholeSource(const SyncSide& source) {
+  if (source.only.empty()) return Status::Ok();
+  return Status(Code::kUsage,
+                source.side->url() + " is one file: --delete would remove all else from DST",
+                "Leave out --delete, or name the folder that the file lies in");
+}
+
 Status CheckWholePlaces(const SyncSide& target, const std::vector<std::string>& allowed) {
   const std::string where = target.side->url();
   if (target.folder == nullptr) {

@@ -2,30 +2,25 @@
 // What `stoker sync --delete` does only when it is told so by name, or not at all.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "cli/context.h"
-#include "port/object_store.h"
-#include "store/local/folder_side.h"
+#include "cli/sync_side.h"
 #include "transfer/sync_plan.h"
 
 namespace stoker::cli {
-
-// One end of a sync: a bucket, or a folder.
-struct SyncSide {
-  std::unique_ptr<ObjectStore> store;  // behind `side`, where it is a bucket
-  std::unique_ptr<TransferSide> side;
-  FolderSide* folder = nullptr;  // `side`, where it is one
-};
 
 // What --delete-in takes.
 inline const std::vector<std::string> kDeleteIn = {"root", "home", "bucket", "ledger"};
 
 // Before anything is listed. kUsage: the two are one place, or one lies in the other.
 Status CheckApart(const SyncSide& source, const SyncSide& target);
+
+// Before anything is listed, with --delete. kUsage: the source is one file, and all else in the
+// target would go.
+Status CheckWholeSource(const SyncSide& source);
 
 // Before anything is listed, with --delete. kUsage: the target is the root of the file system,
 // holds a home folder, or is a whole bucket, and `allowed` has not the word for it.

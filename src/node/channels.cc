@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <thread>
 #include <utility>
 
@@ -52,14 +51,6 @@ Result<Source> OpenSource(const std::string& url, const Stopped& stopped) {
     source.side = std::move(folder);
   }
   return source;
-}
-
-// "s3://bucket/a/b" is "s3://bucket/a" and "b"; nullopt where no object can be meant.
-std::optional<std::pair<std::string, std::string>> AsObject(const std::string& url) {
-  if (!NamesBucket(url) || EndsWith(url, "/")) return std::nullopt;
-  const size_t slash = url.rfind('/');
-  if (slash < url.find("://") + 3) return std::nullopt;
-  return std::pair(url.substr(0, slash), url.substr(slash + 1));
 }
 
 // One channel on its way.
@@ -138,6 +129,9 @@ class Channel {
     if (!stuck.empty()) return stuck.front().why;
     removed_ += static_cast<int64_t>(plan.remove.size());
     STOKER_TRY(Move(*source.side, *target, plan));
+    TransferReport modes;
+    SetModes(*target, plan, &modes);
+    if (!modes.failed.empty()) return modes.failed[0].why.WithContext(modes.failed[0].key);
     STOKER_TRY(memory_.EndWriting(*target, true));
     return memory_.Compact(lists->source.objects);
   }
@@ -163,9 +157,9 @@ class Channel {
 
   // The address may be that of one object.
   Status LookForObject(Source* source, SideListing* list) {
-    if (const auto object = AsObject(input_.source)) {
-      STOKER_ASSIGN(Source around, OpenSource(object->first, config_.stopped));
-      const auto head = around.store->Head(object->second);
+    if (const auto object = ObjectAddressOf(input_.source)) {
+      STOKER_ASSIGN(Source around, OpenSource(object->around, config_.stopped));
+      const auto head = around.store->Head(object->key);
       if (head.ok()) {
         *source = std::move(around);
         list->objects.push_back(*head);

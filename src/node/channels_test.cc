@@ -175,5 +175,19 @@ TEST_F(Channels, StopInTheMiddleAndGoOn) {
       << said.back();
 }
 
+TEST_F(Channels, AProgramCanBeRun) {
+  Write("data/tool", "#!/bin/sh");
+  Write("data/text", "no program");
+  ASSERT_EQ(chmod(Path("data/tool").c_str(), 0755), 0);
+  (void)Bring(Path("data"));
+  EXPECT_EQ(access(Path("inputs/training/tool").c_str(), X_OK), 0);
+  struct stat info {};
+  ASSERT_EQ(stat(Path("inputs/training/text").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0111, 0u);
+  ASSERT_EQ(chmod(Path("data/text").c_str(), 0755), 0);
+  (void)Bring(Path("data"));
+  EXPECT_EQ(access(Path("inputs/training/text").c_str(), X_OK), 0) << "by itself, too";
+}
+
 }  // namespace
 }  // namespace stoker::node

@@ -19,6 +19,8 @@ struct ObjectInfo {
   int64_t size = 0;
   Version version;
   WallTime last_modified;  // by the store's clock
+  // Its owner may run it. Of objects as far as lists tell; ObjectReader::Executable knows it.
+  bool executable = false;
 };
 
 // One of many that could not be done with, and why.

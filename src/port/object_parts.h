@@ -39,6 +39,8 @@ class ObjectReader {
   virtual Status Read(int64_t offset, int64_t size, const TakeBytes& take) = 0;
   // Whose bytes are the object's; stays the reader's. -1 = there is none.
   virtual int fd() const { return -1; }
+  // Whether its owner may run it. Asks the store only where nothing was read yet that told it.
+  virtual Result<bool> Executable() { return info().executable; }
   // After all was read: that it was this one version, whole. `parts` are the object's pieces in
   // order, as they were read. kConflict: it changed meanwhile; kCorrupt: what was read does not
   // have the checksum that the store knows. Ok also where nothing is known.

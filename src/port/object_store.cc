@@ -113,7 +113,9 @@ Result<ObjectInfo> ObjectStore::PutFrom(const std::string& key, ObjectReader& fr
 
 Result<std::unique_ptr<PartsUpload>> ObjectStore::BeginParts(const std::string& key, int64_t size,
                                                              const Condition& condition,
-                                                             const std::string& resume) {
+                                                             const std::string& resume,
+                                                             bool executable) {
+  (void)executable;
   (void)resume;  // what BeginUpload began, nobody else can go on with
   return std::unique_ptr<PartsUpload>(std::make_unique<OnePart>(*this, key, size, condition));
 }

@@ -122,10 +122,11 @@ class ObjectStore {
   // What was written so far survives a power cut.
   virtual Status Settle() { return Status::Ok(); }
   // `size` bytes in parts. `resume` is the id of an earlier one of the same key, size and source,
-  // or "": what cannot be gone on with is begun anew.
+  // or "": what cannot be gone on with is begun anew. `executable` as far as the store keeps it.
   virtual Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, int64_t size,
                                                           const Condition& condition = {},
-                                                          const std::string& resume = "");
+                                                          const std::string& resume = "",
+                                                          bool executable = false);
   // Delete of each, whatever becomes of the others; the result is those that failed. Where the
   // store itself does not answer, or denies all, the rest is not tried and fails with that.
   [[nodiscard]] virtual std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys);

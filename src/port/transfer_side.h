@@ -37,6 +37,25 @@ class TransferTarget {
   virtual Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key,
                                                           const ObjectInfo& from,
                                                           const std::string& resume) = 0;
+  // Whether the owner of the file may run it; true: that was otherwise before. Of targets that keep
+  // it beside the bytes; others change nothing.
+  virtual Result<bool> SetExecutable(const std::string& key, bool executable) {
+    (void)key;
+    (void)executable;
+    return false;
+  }
+  // From here on what stands where a copy must come, a file for a folder or the other way round, is
+  // set aside if `may` says so of its key.
+  virtual void LetReplace(std::function<bool(const std::string& key)> may) { (void)may; }
+  // Once all is written: what was set aside is removed where `copied` says that all at its key and
+  // below is there, and has its name back otherwise. `removed` becomes the keys of what is gone.
+  virtual std::vector<OddKey> EndReplacing(
+      const std::function<bool(const std::string& key)>& copied,
+      std::vector<std::string>* removed) {
+    (void)copied;
+    (void)removed;
+    return {};
+  }
   // How often it was asked to slow down so far.
   virtual int64_t throttled() const { return 0; }
 };

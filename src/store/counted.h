@@ -66,9 +66,10 @@ class CountedStore : public ForwardingStore {
   }
   Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, int64_t size,
                                                   const Condition& condition = {},
-                                                  const std::string& resume = "") override {
+                                                  const std::string& resume = "",
+                                                  bool executable = false) override {
     ++put_;
-    STOKER_ASSIGN(auto parts, inner_.BeginParts(key, size, condition, resume));
+    STOKER_ASSIGN(auto parts, inner_.BeginParts(key, size, condition, resume, executable));
     return std::unique_ptr<PartsUpload>(new CountedParts(*this, std::move(parts)));
   }
   std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys) override {

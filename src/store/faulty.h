@@ -77,8 +77,9 @@ class FaultyStore : public ForwardingStore {
   }
   Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, int64_t size,
                                                   const Condition& condition = {},
-                                                  const std::string& resume = "") override {
-    STOKER_ASSIGN(auto parts, inner_.BeginParts(key, size, condition, resume));
+                                                  const std::string& resume = "",
+                                                  bool executable = false) override {
+    STOKER_ASSIGN(auto parts, inner_.BeginParts(key, size, condition, resume, executable));
     return std::unique_ptr<PartsUpload>(new FaultyParts(*this, key, std::move(parts)));
   }
   std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys) override {

@@ -43,8 +43,9 @@ class ForwardingStore : public ObjectStore, public CanRest {
   }
   Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, int64_t size,
                                                   const Condition& condition = {},
-                                                  const std::string& resume = "") override {
-    return inner_.BeginParts(key, size, condition, resume);
+                                                  const std::string& resume = "",
+                                                  bool executable = false) override {
+    return inner_.BeginParts(key, size, condition, resume, executable);
   }
   std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys) override {
     return inner_.DeleteAll(keys);
@@ -81,6 +82,7 @@ class ForwardingReader : public ObjectReader {
     return inner_->Read(offset, size, take);
   }
   int fd() const override { return inner_->fd(); }
+  Result<bool> Executable() override { return inner_->Executable(); }
   Status Confirm(const std::vector<PartSum>& parts) override { return inner_->Confirm(parts); }
 
  protected:

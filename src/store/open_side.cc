@@ -12,6 +12,13 @@ bool NamesBucket(const std::string& url) {
   return url.find("://") != std::string::npos && !StartsWith(url, "file://");
 }
 
+std::optional<ObjectAddress> ObjectAddressOf(const std::string& url) {
+  if (!NamesBucket(url) || EndsWith(url, "/")) return std::nullopt;
+  const size_t slash = url.rfind('/');
+  if (slash < url.find("://") + 3) return std::nullopt;
+  return ObjectAddress{url.substr(0, slash), url.substr(slash + 1)};
+}
+
 Result<std::unique_ptr<FolderSide>> OpenFolder(const std::string& url, bool must_exist) {
   std::string path = url;
   if (StartsWith(url, "file://")) path = url.substr(7);

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "port/object_store.h"
@@ -29,7 +30,7 @@ class StoreSide : public TransferSide {
   int64_t memory(const ObjectReader& from) const override;
   Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, const ObjectInfo& from,
                                                   const std::string& resume) override {
-    return store_.BeginParts(key, from.size, {}, resume);
+    return store_.BeginParts(key, from.size, {}, resume, from.executable);
   }
   std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys) override {
     return store_.DeleteAll(keys);
@@ -38,6 +39,23 @@ class StoreSide : public TransferSide {
 
  private:
   ObjectStore& store_;
+};
+
+// One object of a store, as if there were no other.
+class ObjectSide : public StoreSide {
+ public:
+  ObjectSide(ObjectStore& store, ObjectInfo object)
+      : StoreSide(store), object_(std::move(object)) {}
+  std::string url() const override { return StoreSide::url() + "/" + object_.key; }
+  Status List(const std::function<void(ObjectInfo)>& each,
+              const std::function<void(std::string key, Status why)>&, WallTime* now) override {
+    *now = object_.last_modified;
+    each(object_);
+    return Status::Ok();
+  }
+
+ private:
+  const ObjectInfo object_;
 };
 
 }  // namespace stoker

@@ -57,6 +57,32 @@ void RefuseFolders(std::vector<const ObjectInfo*> all, SyncPlan* plan) {
   });
 }
 
+// `old`: keys that only the target has.
+void PlanRemoval(const SideListing& source, const SideListing& target,
+                 const std::vector<std::string>& old, const PlanRules& rules, SyncPlan* plan) {
+  const auto taken = [&](const std::string& key) { return !rules.taken || rules.taken(key); };
+  plan->replaces = true;
+  for (const OddKey& odd : target.odd) {
+    if (!taken(odd.key) || !odd.why.Is(Code::kInvalid)) plan->stays.push_back(odd.key);
+  }
+  for (const ObjectInfo& object : target.objects) {
+    if (!taken(object.key)) plan->stays.push_back(object.key);
+  }
+  for (const std::string& key : old) {
+    if (!taken(key)) continue;
+    if (Shields(source.odd, key)) {
+      plan->stays.push_back(key);
+    } else if (const Status why = CheckSyncKey(key, rules); !why.ok()) {
+      plan->stays.push_back(key);
+      plan->skipped.push_back({key, why.WithContext("not removed from the target")});
+    } else {
+      plan->remove.push_back(key);
+    }
+  }
+  std::sort(plan->remove.begin(), plan->remove.end());
+  std::sort(plan->stays.begin(), plan->stays.end());
+}
+
 }  // namespace
 
 Status CheckSyncKey(const std::string& key, const PlanRules& rules) {
@@ -129,6 +155,7 @@ SyncPlan PlanSync(const SideListing& source, const SideListing& target,
     } else if (likeness == Likeness::kSame) {
       ++plan.same;
       plan.same_bytes += object.size;
+      if (rules.modes && object.executable != other->executable) plan.modes.push_back(object);
     } else {
       plan.copy.push_back(object);
     }
@@ -139,16 +166,16 @@ SyncPlan PlanSync(const SideListing& source, const SideListing& target,
     return a.size != b.size ? a.size > b.size : a.key < b.key;
   });
   if (!rules.remove || plan.incomplete) return plan;
-  for (const auto& [key, object] : there) {
-    if (!taken(key) || Shields(source.odd, key)) continue;
-    if (const Status why = CheckSyncKey(key, rules); !why.ok()) {
-      plan.skipped.push_back({key, why.WithContext("not removed from the target")});
-    } else {
-      plan.remove.push_back(key);
-    }
-  }
-  std::sort(plan.remove.begin(), plan.remove.end());
+  std::vector<std::string> old;
+  for (const auto& [key, object] : there) old.push_back(key);
+  PlanRemoval(source, target, old, rules, &plan);
   return plan;
+}
+
+bool MayReplace(const SyncPlan& plan, const std::string& key) {
+  if (!plan.replaces || std::binary_search(plan.stays.begin(), plan.stays.end(), key)) return false;
+  const auto below = std::lower_bound(plan.stays.begin(), plan.stays.end(), key + "/");
+  return below == plan.stays.end() || !StartsWith(*below, key + "/");
 }
 
 }  // namespace stoker

@@ -45,6 +45,8 @@ struct PlanRules {
   std::function<bool(const std::string& key)> taken;
   bool remove = false;  // what is only in the target
   bool update = false;  // leave what is newer in the target, by the two sides' own times
+  // Both keep the executable bit, so that one alone may be a difference.
+  bool modes = false;
 };
 
 struct UnsurePair {
@@ -55,6 +57,7 @@ struct UnsurePair {
 struct SyncPlan {
   std::vector<ObjectInfo> copy;  // large ones first
   std::vector<std::string> remove;
+  std::vector<ObjectInfo> modes;  // the same, but for the executable bit
   // The same size on both sides, and nothing else is known of them: only their bytes can tell.
   std::vector<UnsurePair> unsure;
   std::vector<OddKey> refused;  // of the source: cannot be transferred
@@ -66,7 +69,13 @@ struct SyncPlan {
   int64_t newer = 0;     // they differ, and the target's is left for being newer
   // The source could not be read whole: then nothing is removed.
   bool incomplete = false;
+  // What of the target would be removed may make way for what is copied.
+  bool replaces = false;
+  std::vector<std::string> stays;  // sorted: what of the target would not
 };
+
+// Whether what the target has at `key`, with all that was listed below it, may go.
+bool MayReplace(const SyncPlan& plan, const std::string& key);
 
 // Two files are the same when they were seen to be (`known`), or when their sizes are equal and,
 // where the target keeps times, so are their times, and the file is not in doubt. Elsewhere times

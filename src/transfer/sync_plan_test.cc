@@ -237,5 +237,41 @@ TEST(Pace, GivesWayWhenAskedTo) {
   EXPECT_EQ(pace.hands(), 16);
 }
 
+TEST(SyncPlan, TheExecutableBitIsADifferenceOfItsOwn) {
+  SideListing source;
+  source.objects = {File("a", 1, 0, "a"), File("b", 1, 0, "b"), File("c", 1, 0, "c")};
+  SideListing target = source;
+  source.objects[0].executable = true;
+  target.objects[1].executable = true;
+  PlanRules rules;
+  rules.target_keeps_times = rules.modes = true;
+  const SyncPlan plan = PlanSync(source, target, {}, rules);
+  EXPECT_TRUE(plan.copy.empty());
+  ASSERT_EQ(plan.modes.size(), 2u);
+  EXPECT_TRUE(plan.modes[0].key == "a" && plan.modes[0].executable);
+  EXPECT_TRUE(plan.modes[1].key == "b" && !plan.modes[1].executable);
+  rules.modes = false;
+  EXPECT_TRUE(PlanSync(source, target, {}, rules).modes.empty()) << "nor of an object";
+}
+
+TEST(SyncPlan, OnlyWhatWouldBeRemovedMakesWay) {
+  SideListing source;
+  SideListing target;
+  source.objects = {File("x/y", 1, 0, "a"), File("d", 1, 0, "a"), File("k", 1, 0, "a")};
+  target.objects = {File("x", 1, 0, "x"), File("d/e", 1, 0, "x"), File("k/mine", 1, 0, "x"),
+                    File("k/old", 1, 0, "x"), File("mine", 1, 0, "x")};
+  target.odd = {{"d/link", Status(Code::kInvalid, "a link")},
+                {"closed/x", Status(Code::kDenied, "no")}};
+  PlanRules rules;
+  EXPECT_FALSE(MayReplace(PlanSync(source, target, {}, rules), "x")) << "nothing is removed";
+  rules.remove = true;
+  rules.taken = [](const std::string& key) { return key.find("mine") == std::string::npos; };
+  const SyncPlan plan = PlanSync(source, target, {}, rules);
+  EXPECT_TRUE(MayReplace(plan, "x") && MayReplace(plan, "d") && MayReplace(plan, "empty"));
+  EXPECT_FALSE(MayReplace(plan, "k") || MayReplace(plan, "mine") || MayReplace(plan, "closed"));
+  source.odd = {{"z", Status(Code::kDenied, "no")}};
+  EXPECT_FALSE(MayReplace(PlanSync(source, target, {}, rules), "x")) << "nothing is removed";
+}
+
 }  // namespace
 }  // namespace stoker

@@ -113,6 +113,7 @@ class Run {
 
   Status Begin(BigFile& big) {
     STOKER_ASSIGN(big.reader, source_.OpenReader(big.info));
+    STOKER_ASSIGN(big.info.executable, big.reader->Executable());
     const std::string begun = memory_.Begun(big.info.key, big.info.version);
     STOKER_ASSIGN(big.upload, target_.BeginParts(big.info.key, big.info, begun));
     if (big.upload->id() != begun) {
@@ -236,6 +237,28 @@ void RemoveOld(TransferSide& target, const std::vector<std::string>& keys, Trans
   }
 }
 
+bool AtOrBelow(const std::string& path, const std::string& key) {
+  return path == key || StartsWith(path, key + "/");
+}
+
+void EndReplacing(TransferSide& target, const SyncPlan& plan, TransferReport* report) {
+  const std::vector<OddKey> uncopied = report->failed;
+  const auto copied = [&uncopied](const std::string& key) {
+    return std::none_of(uncopied.begin(), uncopied.end(),
+                        [&key](const OddKey& each) { return AtOrBelow(each.key, key); });
+  };
+  std::vector<std::string> gone;
+  for (OddKey& each : target.EndReplacing(copied, &gone)) report->failed.push_back(std::move(each));
+  // Those that the plan removes are counted with it.
+  for (const std::string& key : gone) {
+    const auto first = std::lower_bound(plan.remove.begin(), plan.remove.end(), key);
+    const auto below = std::lower_bound(first, plan.remove.end(), key + "/");
+    const bool planned = (first != plan.remove.end() && *first == key) ||
+                         (below != plan.remove.end() && StartsWith(*below, key + "/"));
+    if (!planned) ++report->removed;
+  }
+}
+
 Result<std::optional<uint32_t>> ChecksumOf(TransferSide& side, const ObjectInfo& info) {
   STOKER_ASSIGN(const auto reader, side.OpenReader(info));
   auto* const knows = dynamic_cast<Checksummed*>(reader.get());
@@ -270,7 +293,7 @@ PlanRules RulesFor(const TransferSide& source, const TransferSide& target) {
   constexpr size_t kMostPart = 255;  // NAME_MAX
   PlanRules rules;
   rules.target_keeps_times = target.keeps_times();
-  rules.any_bytes = source.keeps_times() && target.keeps_times();
+  rules.modes = rules.any_bytes = source.keeps_times() && target.keeps_times();
   if (target.keeps_times()) {
     rules.most_part = kMostPart;
     rules.folders = !rules.any_bytes;
@@ -352,11 +375,24 @@ void SettleUnsure(const TransferParts& parts, const TransferOptions& options, bo
   SortLargeFirst(&plan->copy);
 }
 
+void SetModes(TransferTarget& target, const SyncPlan& plan, TransferReport* report) {
+  for (const ObjectInfo& file : plan.modes) {
+    const auto changed = target.SetExecutable(file.key, file.executable);
+    if (!changed.ok()) report->failed.push_back({file.key, changed.status()});
+    if (changed.value_or(false)) ++report->modes;
+  }
+}
+
 TransferReport RunTransfer(const TransferParts& parts, const SyncPlan& plan,
                            const TransferOptions& options,
                            const std::function<void(const TransferProgress&)>& progress) {
+  if (plan.replaces) {
+    parts.target.LetReplace([&plan](const std::string& key) { return MayReplace(plan, key); });
+  }
   TransferReport report = MoveFiles(parts.source, parts.target, parts.memory,
                                     {&parts.crew, &parts.clock, options}, plan.copy, progress);
+  if (plan.replaces) EndReplacing(parts.target, plan, &report);
+  SetModes(parts.target, plan, &report);
   report.remove_skipped = !plan.remove.empty() && !report.failed.empty();
   if (!report.remove_skipped) RemoveOld(parts.target, plan.remove, &report);
   return report;

@@ -37,6 +37,7 @@ struct TransferReport {
   int64_t bytes = 0;       // moved
   int64_t kept_bytes = 0;  // of parts that an earlier run had moved
   int64_t removed = 0;
+  int64_t modes = 0;            // files of which only the executable bit was changed
   bool remove_skipped = false;  // as something failed
   std::vector<OddKey> failed;   // by key; not what was only not begun
 };
@@ -86,7 +87,11 @@ struct TransferParts {
 void SettleUnsure(const TransferParts& parts, const TransferOptions& options, bool note,
                   SyncPlan* plan);
 
-// MoveFiles of what the plan copies; then removes what it removes, unless something failed.
+// Gives files of the target that are the same the executable bit of the source's.
+void SetModes(TransferTarget& target, const SyncPlan& plan, TransferReport* report);
+
+// MoveFiles of what the plan copies, in place of what it removes; then removes the rest of that,
+// unless something failed.
 TransferReport RunTransfer(const TransferParts& parts, const SyncPlan& plan,
                            const TransferOptions& options,
                            const std::function<void(const TransferProgress&)>& progress = nullptr);

@@ -178,11 +178,57 @@ def test_empty_source(results, server, world):
         results.check(f"an empty source does not empty its target {more}",
                       done.returncode == 1 and "--allow-empty" in done.stderr
                       and (data / "only").exists(), done.stderr)  # fmt: skip
-    done = world.json("sync", f"{BUCKET}/typo", data)
-    results.check("nothing is refused without --delete", done["removed"] == 0, done)
+    for more in ([], ["--dry-run"]):
+        done = world.stoker("sync", f"{BUCKET}/typo", data, *more)
+        results.check(f"what matches nothing is an error {more}", done.returncode == 1
+                      and "matches nothing" in done.stderr, done.stderr)  # fmt: skip
     done = world.json("sync", f"{BUCKET}/typo", data, "--delete", "--allow-empty")
     results.check("but with --allow-empty", done["removed"] == 1 and not tree(data), done)
-    world.json("sync", f"{BUCKET}/typo", data, "--delete")
+    links = world.work / "only-links"
+    links.mkdir()
+    world.json("sync", links, world.work / "nothing")
+    os.symlink("/etc/passwd", links / "passwd")
+    done = world.stoker("sync", links, world.work / "nothing")
+    results.check("links alone are no success", done.returncode == 1 and "1 entry was left out" in
+                  done.stderr, done.stderr)  # fmt: skip
+
+
+def test_one_object(results, server, world):
+    """One object, or file, goes into DST; a program can be run, there and back."""
+    put = server.client.put_object
+    put(Bucket=moto_s3.BUCKET, Key="one/train.tar", Body=b"x" * 1000)
+    put(Bucket=moto_s3.BUCKET, Key="one/cold", Body=b"x", StorageClass="DEEP_ARCHIVE")
+    into = world.work / "dl"
+    for target in (into, f"{into}/", into / "train.tar", "train.tar"):
+        done = world.json("sync", f"{BUCKET}/one/train.tar", target)
+    results.check("into a folder, and as the file that is named", sorted(tree(into)) ==
+                  ["train.tar"] and (world.work / "train.tar").is_file(), tree(into))  # fmt: skip
+    done = world.stoker("sync", f"{BUCKET}/one/train.tar", into, "--delete")
+    results.check("with --delete it is refused", done.returncode == 2, done.stderr)
+    done = world.stoker("sync", f"{BUCKET}/one/train.tar/", into)
+    results.check("a slash too many is said", done.returncode == 1 and "slash" in done.stderr,
+                  done.stderr)  # fmt: skip
+    done = world.stoker("sync", f"{BUCKET}/one/cold", into)
+    results.check("an archived object is named as one", done.returncode == 1
+                  and "archived in DEEP_ARCHIVE" in done.stderr, done.stderr)  # fmt: skip
+    put(Bucket=moto_s3.BUCKET, Key="one", Body=b"both")
+    done = world.stoker("sync", f"{BUCKET}/one", into, "--exclude", "cold")
+    results.check("a prefix that is an object, too, is said", done.returncode == 0
+                  and "also the name of an object" in done.stderr, done.stderr)  # fmt: skip
+    tool = into / "tool"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    world.json("sync", into, f"{BUCKET}/exec")
+    world.json("sync", f"{BUCKET}/exec", world.work / "exec")
+    got = {p.name: p.stat().st_mode & 0o111 for p in (world.work / "exec").iterdir()}
+    results.check("a program can be run behind a bucket", got["tool"] and not got["train.tar"], got)
+    tool.chmod(0o644)
+    up = world.json("sync", into, f"{BUCKET}/exec")
+    results.check("a mode alone is no difference there", up["files"] == 0 and up["modes"] == 0, up)
+    world.json("sync", into, world.work / "exec")
+    done = world.stoker("sync", into, world.work / "exec")
+    results.check("and one between folders", not os.access(world.work / "exec/tool", os.X_OK)
+                  and "copied 0 files" in done.stdout, done.stdout)  # fmt: skip
 
 
 def test_power_cut(results, server, world):
@@ -251,6 +297,7 @@ def main():
         test_odd_names(results, server, world)
         test_killed(results, server, world)
         test_empty_source(results, server, world)
+        test_one_object(results, server, world)
         test_power_cut(results, server, world)
         test_filters_said(results, world)
         test_trouble(results, world)

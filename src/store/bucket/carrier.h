@@ -28,6 +28,10 @@ struct Request {
   bool may_fail_late = false;
 };
 
+// Metadata of an object whose owner may run it; without it, nobody is said to.
+inline constexpr char kExecutable[] = "stoker-executable";
+inline constexpr char kIsExecutable[] = "1";
+
 // Cache-Control of what is written for browsers and may be written again.
 inline constexpr char kAskAnew[] = "no-cache";
 

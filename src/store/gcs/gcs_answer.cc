@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "net/http_date.h"
+#include "store/bucket/carrier.h"
 
 namespace stoker::gcs {
 namespace {
@@ -67,6 +68,8 @@ Result<Resource> ResourceOf(const std::string& what, const Json& object) {
   Resource out;
   out.info.key = Text(object, "name");
   out.info.version = Text(object, "generation");
+  out.info.executable = object.is_object() && object.contains("metadata") &&
+                        Text(object["metadata"], bucket::kExecutable) == bucket::kIsExecutable;
   out.crc32c = Text(object, "crc32c");
   const std::string storage = Text(object, "storageClass");
   out.standard = storage.empty() || storage == "STANDARD";

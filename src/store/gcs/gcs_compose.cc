@@ -16,15 +16,18 @@ constexpr size_t kMostSources = 32;
 
 // Of exactly these generations, so that what another writer of the same upload has put there
 // meanwhile is not taken for what was checked here.
-Request ComposeRequest(const Bucket& bucket, const std::string& name,
-                       const std::vector<Piece>& pieces, const Condition& condition) {
+Request ComposeRequest(const Bucket& in, const std::string& name, const std::vector<Piece>& pieces,
+                       const Condition& condition, bool executable) {
   nlohmann::json sources = nlohmann::json::array();
   for (const Piece& piece : pieces) {
     sources.push_back({{"name", piece.name}, {"generation", piece.generation}});
   }
-  const nlohmann::json body = {{"sourceObjects", sources},
-                               {"destination", {{"contentType", kContentType}}}};
-  Request request = OnObject(bucket.name, "POST", name);
+  nlohmann::json body = {{"sourceObjects", sources},
+                         {"destination", {{"contentType", kContentType}}}};
+  if (executable) {
+    body["destination"]["metadata"] = {{bucket::kExecutable, bucket::kIsExecutable}};
+  }
+  Request request = OnObject(in.name, "POST", name);
   const std::string query = ConditionQuery(condition);
   request.target += "/compose" + (query.empty() ? "" : "?" + query);
   request.conditional = condition.kind != Condition::Kind::kNone;
@@ -34,13 +37,14 @@ Request ComposeRequest(const Bucket& bucket, const std::string& name,
 }
 
 Result<Piece> Compose(const Bucket& bucket, const std::string& name,
-                      const std::vector<Piece>& pieces, const Condition& condition) {
+                      const std::vector<Piece>& pieces, const Condition& condition,
+                      bool executable = false) {
   Piece out{name, "", 0, 0};
   for (const Piece& piece : pieces) {
     out.crc = Crc32cCombine(out.crc, piece.crc, piece.size);
     out.size += piece.size;
   }
-  const Request request = ComposeRequest(bucket, name, pieces, condition);
+  const Request request = ComposeRequest(bucket, name, pieces, condition, executable);
   const auto answer = bucket.carrier.Call(request);
   if (answer.status().Is(Code::kNotFound)) {
     return Status(Code::kInvalid,
@@ -62,7 +66,7 @@ Result<Piece> Compose(const Bucket& bucket, const std::string& name,
 }  // namespace
 
 Result<Version> ComposeAll(const Bucket& bucket, const std::string& key, std::vector<Piece> pieces,
-                           const std::string& folder, const Condition& condition) {
+                           const std::string& folder, const Condition& condition, bool executable) {
   for (int round = 0; pieces.size() > kMostSources; ++round) {
     std::vector<Piece> joined;
     for (size_t at = 0; at < pieces.size(); at += kMostSources) {
@@ -75,7 +79,7 @@ Result<Version> ComposeAll(const Bucket& bucket, const std::string& key, std::ve
     }
     pieces = std::move(joined);
   }
-  STOKER_ASSIGN(Piece whole, Compose(bucket, key, pieces, condition));
+  STOKER_ASSIGN(Piece whole, Compose(bucket, key, pieces, condition, executable));
   return std::move(whole.generation);
 }
 

@@ -24,6 +24,7 @@ struct Piece {
 // compared with the checksums of the pieces. kExists, kConflict, kNotFound as ObjectStore::Put;
 // kInvalid: a piece is not there any more.
 Result<Version> ComposeAll(const Bucket& bucket, const std::string& key, std::vector<Piece> pieces,
-                           const std::string& folder, const Condition& condition);
+                           const std::string& folder, const Condition& condition,
+                           bool executable = false);
 
 }  // namespace stoker::gcs

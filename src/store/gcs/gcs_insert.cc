@@ -20,11 +20,15 @@ std::string Boundary() { return "stoker-" + Hex64(sys::RandomU64()) + Hex64(sys:
 
 // All before the bytes; `sum_at` becomes where the checksum stands.
 std::string Before(const std::string& boundary, const std::string& sum, size_t* sum_at,
-                   const std::string& type = "") {
+                   const std::string& type = "", bool executable = false) {
   const std::string is = type.empty() ? kContentType : type;
   std::string text = "--" + boundary + "\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n" +
                      R"({"contentType":")" + is + '"';
   if (!type.empty()) text += std::string(R"(,"cacheControl":")") + bucket::kAskAnew + '"';
+  if (executable) {
+    text += std::string(R"(,"metadata":{")") + bucket::kExecutable + R"(":")" +
+            bucket::kIsExecutable + "\"}";
+  }
   text += R"(,"crc32c":")";
   *sum_at = text.size();
   return text + sum + "\"}\r\n--" + boundary + "\r\nContent-Type: " + is + "\r\n\r\n";
@@ -49,13 +53,14 @@ Result<Message> MessageOf(ObjectReader& from, int64_t offset, int64_t size) {
   Message out;
   size_t sum_at = 0;
   out.boundary = Boundary();
+  STOKER_ASSIGN(const bool executable, from.Executable());
   if (from.fd() >= 0) {
     STOKER_ASSIGN(out.crc, ChecksumOfRange(from.fd(), offset, size));
-    out.body = Before(out.boundary, Crc32cText(out.crc), &sum_at);
+    out.body = Before(out.boundary, Crc32cText(out.crc), &sum_at, "", executable);
     out.file = {from.fd(), offset, size, After(out.boundary)};
     return out;
   }
-  out.body = Before(out.boundary, kNoSum, &sum_at);
+  out.body = Before(out.boundary, kNoSum, &sum_at, "", executable);
   const std::string after = After(out.boundary);
   out.body.reserve(out.body.size() + static_cast<size_t>(size) + after.size());
   STOKER_TRY(from.Read(offset, size, [&out](std::string_view piece) {

@@ -31,6 +31,7 @@ class GcsModel {
     std::string data;
     int64_t generation = 0;
     std::string created = "2026-11-22T09:00:00.750Z";
+    nlohmann::json metadata = {};
   };
 
   // Which fault the next request meets.
@@ -96,12 +97,14 @@ class GcsModel {
 
   nlohmann::json Described(const std::string& name) const {
     const Stored& stored = objects.at(name);
-    return {{"name", name},
-            {"generation", std::to_string(stored.generation)},
-            {"size", std::to_string(stored.data.size())},
-            {"timeCreated", stored.created},
-            {"storageClass", storage_class},
-            {"crc32c", Crc32cText(Crc32c(stored.data))}};
+    nlohmann::json described = {{"name", name},
+                                {"generation", std::to_string(stored.generation)},
+                                {"size", std::to_string(stored.data.size())},
+                                {"timeCreated", stored.created},
+                                {"storageClass", storage_class},
+                                {"crc32c", Crc32cText(Crc32c(stored.data))}};
+    if (!stored.metadata.is_null()) described["metadata"] = stored.metadata;
+    return described;
   }
 
   HttpResponse Made(const std::string& name) {
@@ -141,13 +144,16 @@ class GcsModel {
       data += at->second.data;
     }
     if (damaged_compositions > 0 && damaged_compositions-- > 0) data[0] ^= 1;
-    return Write(name, Query(request.target, "ifGenerationMatch"), std::move(data));
+    return Write(name, Query(request.target, "ifGenerationMatch"), std::move(data),
+                 asked["destination"].value("metadata", nlohmann::json()));
   }
 
-  HttpResponse Write(const std::string& name, const std::string& condition, std::string data) {
+  HttpResponse Write(const std::string& name, const std::string& condition, std::string data,
+                     const nlohmann::json& metadata = {}) {
     if (!Holds(name, condition)) return Refusal(412, "conditionNotMet");
     objects[name].data = std::move(data);
     objects[name].generation = ++generation_;
+    objects[name].metadata = metadata;
     ++writes;
     return Made(name);
   }
@@ -194,7 +200,7 @@ class GcsModel {
     std::string bytes = body.substr(data, last - data);
     const auto metadata = nlohmann::json::parse(body.substr(json, second - json));
     if (metadata["crc32c"] != Crc32cText(Crc32c(bytes))) return Refusal(400, "invalid");
-    return Write(name, condition, std::move(bytes));
+    return Write(name, condition, std::move(bytes), metadata.value("metadata", nlohmann::json()));
   }
 
   HttpResponse Begin(const std::string& name, const std::string& condition) {

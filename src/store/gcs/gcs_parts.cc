@@ -125,7 +125,8 @@ class Parts : public PartsUpload {
       return Status(Code::kInternal, key_ + ": part " + std::to_string(i) + " is missing");
     }
     STOKER_TRY(Look());
-    STOKER_ASSIGN(info_.version, ComposeAll(bucket_, key_, parts_, folder_, condition_));
+    STOKER_ASSIGN(info_.version,
+                  ComposeAll(bucket_, key_, parts_, folder_, condition_, info_.executable));
     // The object does not need them. What cannot be deleted now, a sweep deletes.
     (void)DeleteBelow(bucket_, folder_);
     return info_;

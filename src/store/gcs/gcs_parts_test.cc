@@ -14,8 +14,9 @@ namespace {
 // Bytes in memory, or of a file.
 class Source : public ObjectReader {
  public:
-  Source(std::string data, bool from_file) : data_(std::move(data)) {
+  Source(std::string data, bool from_file, bool executable = false) : data_(std::move(data)) {
     info_.size = static_cast<int64_t>(data_.size());
+    info_.executable = executable;
     if (!from_file) return;
     file_.Reset(memfd_create("data", 0));
     EXPECT_EQ(write(file_.get(), data_.data(), data_.size()), info_.size);
@@ -277,6 +278,26 @@ TEST_F(GcsPartsTest, ManyAreDeletedAtOnce) {
   ASSERT_EQ(failed.size(), 1u);
   EXPECT_EQ(failed[0].key, "../x");
   EXPECT_TRUE(model_.objects.empty());
+}
+
+TEST_F(GcsPartsTest, WhetherItCanBeRunIsMetadata) {
+  for (const bool from_file : {true, false}) {
+    Source tool("tool", from_file, true);
+    ASSERT_TRUE(store_->PutFrom("tool", tool).ok());
+    Source plain("plain", from_file);
+    ASSERT_TRUE(store_->PutFrom("plain", plain).ok());
+    Source large(Numbers(3000), from_file, true);
+    const auto upload = store_->BeginParts("large", 3000, {}, "", true);
+    ASSERT_TRUE(upload.ok() && WriteAll(**upload, large).ok());
+    ASSERT_TRUE((*upload)->Commit().ok());
+    std::map<std::string, bool> listed;
+    const Listing all = store_->List("").value();
+    for (const ObjectInfo& info : all.objects) listed[info.key] = info.executable;
+    EXPECT_EQ(listed,
+              (std::map<std::string, bool>{{"large", true}, {"plain", false}, {"tool", true}}));
+    EXPECT_TRUE(store_->Head("tool")->executable);
+    model_.objects.clear();
+  }
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ Result<Version> GcsStore::Put(const std::string& key, std::string_view data,
 Result<ObjectInfo> GcsStore::Head(const std::string& key) {
   STOKER_TRY(CheckKey(key));
   const auto request = gcs::OnObject(bucket_.name, "GET", root_ + key,
-                                     "fields=name,size,generation,timeCreated,crc32c");
+                                     "fields=name,size,generation,timeCreated,crc32c,metadata");
   STOKER_ASSIGN(const HttpResponse answer, carrier_.Call(request));
   STOKER_ASSIGN(gcs::Resource resource,
                 gcs::ParseResource(carrier_.Describe(request), answer.body));
@@ -93,8 +93,9 @@ Status GcsStore::Delete(const std::string& key) {
 Result<Listing> GcsStore::List(const std::string& prefix, const std::string& after, int limit) {
   const auto most = static_cast<size_t>(std::clamp(limit, 1, kMaxPage));
   const std::string first = root_ + after;
-  std::string query = "fields=items(name,size,generation,timeCreated),nextPageToken&prefix=" +
-                      PercentEncode(root_ + prefix) + "&maxResults=";
+  std::string query =
+      "fields=items(name,size,generation,timeCreated,metadata),nextPageToken&prefix=" +
+      PercentEncode(root_ + prefix) + "&maxResults=";
   query += std::to_string(std::min<size_t>(most + (after.empty() ? 0 : 1), kMaxPage));
   if (!after.empty()) query += "&startOffset=" + PercentEncode(first);
   gcs::Page page;
@@ -162,7 +163,8 @@ Result<bool> GcsStore::PartsPay() {
 
 Result<std::unique_ptr<PartsUpload>> GcsStore::BeginParts(const std::string& key, int64_t size,
                                                           const Condition& condition,
-                                                          const std::string& resume) {
+                                                          const std::string& resume,
+                                                          bool executable) {
   STOKER_TRY(CheckKey(key));
   bool pays = gcs::HasPlaceForParts(root_);
   if (pays) {
@@ -170,7 +172,7 @@ Result<std::unique_ptr<PartsUpload>> GcsStore::BeginParts(const std::string& key
   }
   // Through a resumable session, one chunk behind the other.
   if (!pays) return ObjectStore::BeginParts(key, size, condition, resume);
-  return gcs::BeginParts(bucket_, root_, root_ + key, {key, size, "", {}}, condition,
+  return gcs::BeginParts(bucket_, root_, root_ + key, {key, size, "", {}, executable}, condition,
                          options_.part_bytes, resume);
 }
 

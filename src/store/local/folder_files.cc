@@ -177,7 +177,23 @@ ObjectInfo InfoOf(const std::string& key, const struct stat& file) {
   info.last_modified = {seconds * 1000 + file.st_mtim.tv_nsec / 1'000'000};
   info.version = std::to_string(seconds) + "." + std::to_string(file.st_mtim.tv_nsec) + "-" +
                  std::to_string(file.st_size) + "-" + std::to_string(file.st_ino);
+  info.executable = (file.st_mode & S_IXUSR) != 0;
   return info;
+}
+
+Result<bool> MarkExecutable(int fd, bool executable) {
+  struct stat now {};
+  if (fstat(fd, &now) != 0) return ErrnoStatus("looking at it", errno);
+  const mode_t before = now.st_mode & 07777;
+  if (((before & S_IXUSR) != 0) == executable) return false;
+  const mode_t readers = (before & (S_IRUSR | S_IRGRP | S_IROTH)) >> 2;
+  const mode_t mode =
+      executable ? before | readers | S_IXUSR : before & ~mode_t{S_IXUSR | S_IXGRP | S_IXOTH};
+  if (fchmod(fd, mode) != 0 && errno != EPERM && errno != ENOTSUP && errno != EINVAL) {
+    return ErrnoStatus("changing its mode", errno);
+  }
+  if (fstat(fd, &now) != 0) return ErrnoStatus("looking at it", errno);
+  return ((now.st_mode & S_IXUSR) != 0) == executable;
 }
 
 Result<std::unique_ptr<ObjectReader>> MakeReader(sys::ScopedFd fd, ObjectInfo info,
@@ -202,7 +218,9 @@ Result<ObjectInfo> WriteWhole(Place place, ObjectReader& from) {
   STOKER_ASSIGN(const auto file, PartFile::Open(std::move(place), info.size, 0, ""));
   const auto sum = CopyRange(*file, from, 0, info.size);
   Status status = sum.ok() ? from.Confirm({*sum}) : sum.status();
-  if (status.ok()) return file->Publish(info.last_modified);
+  const auto executable = from.Executable();
+  if (status.ok()) status = executable.status();
+  if (status.ok()) return file->Publish(info.last_modified, *executable);
   file->Remove();
   return status;
 }
@@ -222,9 +240,10 @@ Result<std::unique_ptr<PartsUpload>> MakeParts(Place place, const ObjectInfo& fr
   STOKER_ASSIGN(auto file, PartFile::Open(std::move(place), from.size,
                                           PartBytes(from.size, kPartBytes), resume));
   const std::string id = file->id();
-  const WallTime modified = from.last_modified;
   return PartsInto(std::move(file), from, id,
-                   [modified](PartFile& whole) { return whole.Publish(modified); });
+                   [modified = from.last_modified, executable = from.executable](PartFile& whole) {
+                     return whole.Publish(modified, executable);
+                   });
 }
 
 }  // namespace stoker::folder

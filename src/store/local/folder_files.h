@@ -18,6 +18,10 @@ namespace stoker::folder {
 // its size and its inode tell.
 ObjectInfo InfoOf(const std::string& key, const struct stat& file);
 
+// Lets whoever may read the file run it, or nobody; true: it was otherwise before. Ok also where
+// the file system has no such bit.
+Result<bool> MarkExecutable(int fd, bool executable);
+
 // `fd` is the file that `info` is of: kConflict otherwise. `path` is for messages.
 Result<std::unique_ptr<ObjectReader>> MakeReader(sys::ScopedFd fd, ObjectInfo info,
                                                  std::string path);
@@ -34,6 +38,8 @@ struct Place {
   std::string path;  // for messages
   // Told of what has the name now; by any thread. Empty: nobody wants to know.
   std::function<void(const ObjectInfo&)> written = nullptr;
+  // Asked when a folder has the name; after Ok it is tried once more. Empty: it stays.
+  std::function<Status()> make_way = nullptr;
 };
 Result<ObjectInfo> WriteWhole(Place place, ObjectReader& from);
 Result<std::unique_ptr<PartsUpload>> MakeParts(Place place, const ObjectInfo& from,

@@ -150,29 +150,40 @@ Result<PartFile::Released> PartFile::Release() {
   return Released{std::move(fd_), temp_};
 }
 
-Result<ObjectInfo> PartFile::Publish(WallTime modified) {
+Result<ObjectInfo> PartFile::Publish(WallTime modified, bool executable) {
   STOKER_TRY(CutTable());
   timespec times[2] = {{0, UTIME_OMIT}, {}};
   times[1].tv_sec = modified.ms / 1000;
   times[1].tv_nsec = modified.ms % 1000 * 1'000'000;
   if (futimens(fd_.get(), times) != 0) return ErrnoStatus("stamping " + place_.path, errno);
+  STOKER_TRY(MarkExecutable(fd_.get(), executable).status().WithContext(place_.path));
   if (part_size_ > 0 && fsync(fd_.get()) != 0) {
     return ErrnoStatus("writing " + place_.path + " to the disk", errno);
   }
   struct stat info {};
   if (fstat(fd_.get(), &info) != 0) return ErrnoStatus("looking at " + place_.path, errno);
-  const int folder = place_.folder.get();
-  if (renameat(folder, temp_.c_str(), folder, place_.name.c_str()) != 0) {
-    const int error = errno;
+  const Status named = GiveName();
+  if (!named.ok()) {
     Remove();
-    if (error == EISDIR || error == ENOTEMPTY || error == EEXIST) {
-      return Status(Code::kExists, place_.path + " is a folder", "Move it out of the way");
-    }
-    return ErrnoStatus("writing " + place_.path, error);
+    return named;
   }
   ObjectInfo published = InfoOf(place_.key, info);
   if (place_.written) place_.written(published);
   return published;
+}
+
+Status PartFile::GiveName() {
+  const int folder = place_.folder.get();
+  for (int tries = 0;; ++tries) {
+    if (renameat(folder, temp_.c_str(), folder, place_.name.c_str()) == 0) return Status::Ok();
+    const int error = errno;
+    const bool taken = error == EISDIR || error == ENOTEMPTY || error == EEXIST;
+    if (!taken) return ErrnoStatus("writing " + place_.path, error);
+    if (!place_.make_way || tries > 0) {
+      return Status(Code::kExists, place_.path + " is a folder", "Move it out of the way");
+    }
+    STOKER_TRY(place_.make_way());
+  }
 }
 
 void PartFile::Remove() { (void)unlinkat(place_.folder.get(), temp_.c_str(), 0); }

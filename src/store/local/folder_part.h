@@ -40,9 +40,9 @@ class PartFile {
   Status WriteAt(int64_t offset, std::string_view bytes);
   // Part `n` is whole. The disk begins to write it, so that not all is left to Publish.
   Status Note(int n, const PartSum& sum);
-  // Cuts the table off and gives the file its name and time. One with a table is on the disk by
-  // then: a power cut would leave it as large as it should be, but with holes.
-  Result<ObjectInfo> Publish(WallTime modified);
+  // Cuts the table off and gives the file its name, time and mode. One with a table is on the disk
+  // by then: a power cut would leave it as large as it should be, but with holes.
+  Result<ObjectInfo> Publish(WallTime modified, bool executable);
   // Cuts the table off and gives the file away, with its lock, under the name that it has in the
   // folder of its place. Nothing else may be called afterwards.
   struct Released {
@@ -58,6 +58,7 @@ class PartFile {
   Status Claim();
   Status Begin();
   Status CutTable();
+  Status GiveName();
   bool Resume(const std::string& id);
   std::string Header(const std::string& nonce) const;
 

@@ -33,14 +33,18 @@ WallTime Now() {
 // One walk through a folder and all below it.
 class Walk {
  public:
+  // `set_aside`: null: what a killed run has left is odd; else it has its name back, or, where
+  // that is taken, becomes one of these keys.
   Walk(std::string root, const std::function<void(ObjectInfo)>& each,
        const std::function<void(std::string, Status)>& odd,
-       std::map<std::string, folder::Identity>* folders)
-      : root_(std::move(root)), each_(each), odd_(odd), folders_(folders) {
-    char* const real = realpath(root_.c_str(), nullptr);
-    real_root_ = real == nullptr ? root_ : real;
-    std::free(real);
-  }
+       std::map<std::string, folder::Identity>* folders, std::vector<std::string>* set_aside)
+      : root_(std::move(root)),
+        real_root_(RealPath(root_)),
+        blobs_(BlobsOf(real_root_)),
+        each_(each),
+        odd_(odd),
+        folders_(folders),
+        set_aside_(set_aside) {}
 
   // Takes `fd`. `prefix` is "" or ends with a slash.
   void Folder(int fd, const std::string& prefix) {
@@ -53,23 +57,21 @@ class Walk {
       return;
     }
     std::vector<std::string> below;
+    std::vector<std::string> asides;
     while (true) {
       errno = 0;
       const dirent* const entry = readdir(folder);
       if (entry == nullptr) break;
       const std::string name = entry->d_name;
       if (name == "." || name == ".." || folder::IsPartName(name)) continue;
-      struct stat info {};
-      if (fstatat(dirfd(folder), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno != ENOENT) odd_(prefix + name, ErrnoStatus("looking at it", errno));
-        continue;
+      if (folder::NameOfAside(name).empty()) {
+        LookAt(dirfd(folder), prefix, name, &below);
+      } else {
+        asides.push_back(name);
       }
-      if (S_ISDIR(info.st_mode))
-        below.push_back(name);
-      else
-        Entry(dirfd(folder), prefix, name, info);
     }
     if (errno != 0) odd_(prefix, ErrnoStatus("reading " + root_ + "/" + prefix, errno));
+    for (const std::string& name : asides) Aside(dirfd(folder), prefix, name, &below);
     for (const std::string& name : below) {
       const int next = openat(dirfd(folder), name.c_str(), kOpenFolder);
       if (next >= 0) {
@@ -79,6 +81,31 @@ class Walk {
       }
     }
     closedir(folder);
+  }
+
+  void LookAt(int fd, const std::string& prefix, const std::string& name,
+              std::vector<std::string>* below) {
+    struct stat info {};
+    if (fstatat(fd, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno != ENOENT) odd_(prefix + name, ErrnoStatus("looking at it", errno));
+    } else if (S_ISDIR(info.st_mode)) {
+      below->push_back(name);
+    } else {
+      Entry(fd, prefix, name, info);
+    }
+  }
+
+  void Aside(int fd, const std::string& prefix, const std::string& aside,
+             std::vector<std::string>* below) {
+    const std::string name = folder::NameOfAside(aside);
+    if (set_aside_ == nullptr) return Skip(prefix + aside, "set aside by a sync that was killed");
+    struct stat info {};
+    const bool taken = fstatat(fd, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+    if (taken || errno != ENOENT || renameat(fd, aside.c_str(), fd, name.c_str()) != 0) {
+      set_aside_->push_back(prefix + name);
+    } else {
+      LookAt(fd, prefix, name, below);
+    }
   }
 
   void Entry(int fd, const std::string& prefix, const std::string& name, struct stat& info) {
@@ -95,18 +122,45 @@ class Walk {
  private:
   void Skip(const std::string& key, const std::string& why) { odd_(key, {Code::kInvalid, why}); }
 
-  bool LeadsInside(const std::string& key) const {
-    char* const real = realpath((root_ + "/" + key).c_str(), nullptr);
-    const bool inside = real != nullptr && StartsWith(real, real_root_ + "/");
+  // "" = there is none.
+  static std::string RealPath(const std::string& path) {
+    char* const real = realpath(path.c_str(), nullptr);
+    const std::string out = real == nullptr ? "" : real;
     std::free(real);
-    return inside;
+    return out;
+  }
+
+  // "How-to: Understand caching" (huggingface_hub): REPO/snapshots/REVISION has a link for each
+  // file, into REPO/blobs. "" = `root` lies in no such folder of snapshots.
+  static std::string BlobsOf(const std::string& root) {
+    const std::string snapshots = "/snapshots/";
+    const std::string path = root + "/";
+    for (size_t at = path.rfind(snapshots); at != std::string::npos && at > 0;
+         at = path.rfind(snapshots, at - 1)) {
+      const std::string blobs = RealPath(path.substr(0, at) + "/blobs");
+      if (!blobs.empty() && sys::DirExists(blobs)) return blobs;
+    }
+    return "";
+  }
+
+  bool LeadsInside(const std::string& key) {
+    const std::string real = RealPath(root_ + "/" + key);
+    if (StartsWith(real, real_root_ + "/")) return true;
+    if (blobs_.empty() || !StartsWith(real, blobs_ + "/")) return false;
+    // It is read as part of the source: nothing may be written there.
+    const auto fd = sys::Open(blobs_, O_PATH | O_DIRECTORY);
+    const auto identity = fd.ok() ? folder::IdentityOf(fd->get()) : fd.status();
+    if (identity.ok()) (*folders_)["*, which links into " + blobs_] = *identity;
+    return true;
   }
 
   const std::string root_;
-  std::string real_root_;
+  const std::string real_root_;
+  const std::string blobs_;
   const std::function<void(ObjectInfo)>& each_;
   const std::function<void(std::string, Status)>& odd_;
   std::map<std::string, folder::Identity>* const folders_;
+  std::vector<std::string>* const set_aside_;
 };
 
 }  // namespace
@@ -202,6 +256,10 @@ Result<sys::ScopedFd> FolderSide::Parent(const std::string& key, For what) {
     const std::string name = key.substr(begin, slash - begin);
     begin = slash + 1;
     int next = openat(at.get(), name.c_str(), kOpenFolder);
+    if (next < 0 && (errno == ELOOP || errno == ENOTDIR) && create && asides_) {
+      STOKER_TRY(asides_->MakeWay(at.get(), name, key.substr(0, slash), true).WithContext(root_));
+      errno = ENOENT;
+    }
     if (next < 0 && errno == ENOENT && create) {
       if (mkdirat(at.get(), name.c_str(), 0777) != 0 && errno != EEXIST) {
         return ErrnoStatus("making the folder " + root_ + "/" + key.substr(0, slash), errno);
@@ -227,7 +285,8 @@ Status FolderSide::List(const std::function<void(ObjectInfo)>& each,
   if (root.code() == Code::kNotFound) return Status::Ok();
   if (!root.ok()) return root.status();
   folders_.clear();
-  Walk walk(root_, each, odd, &folders_);
+  set_aside_.clear();
+  Walk walk(root_, each, odd, &folders_, recover_ ? &set_aside_ : nullptr);
   if (!only_.empty()) {
     struct stat info {};
     if (fstatat(*root, only_.c_str(), &info, 0) != 0) return ErrnoStatus(url(), errno);
@@ -254,6 +313,11 @@ Result<std::unique_ptr<ObjectReader>> FolderSide::OpenReader(const ObjectInfo& i
 Result<folder::Place> FolderSide::PlaceOf(const std::string& key) {
   STOKER_ASSIGN(sys::ScopedFd folder, Parent(key, For::kWrite));
   folder::Place place{std::move(folder), key.substr(key.rfind('/') + 1), key, root_ + "/" + key};
+  if (asides_) {
+    place.make_way = [this, fd = place.folder.get(), name = place.name, key] {
+      return asides_->MakeWay(fd, name, key, false).WithContext(root_);
+    };
+  }
   if (theirs_.empty() && folders_.empty()) return place;
   place.written = [this](const ObjectInfo& info) {
     const std::lock_guard lock(mutex_);
@@ -282,7 +346,35 @@ Status FolderSide::Settle() {
   return Status::Ok();
 }
 
+Result<bool> FolderSide::SetExecutable(const std::string& key, bool executable) {
+  STOKER_ASSIGN(const sys::ScopedFd folder, Parent(key, For::kWrite));
+  const std::string name = key.substr(key.rfind('/') + 1);
+  const sys::ScopedFd fd(
+      openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!fd.valid() && errno == ELOOP) return false;  // a link, and the file is what it leads to
+  if (!fd.valid()) return ErrnoStatus("opening " + root_ + "/" + key, errno);
+  return folder::MarkExecutable(fd.get(), executable);
+}
+
+void FolderSide::LetReplace(std::function<bool(const std::string& key)> may) {
+  asides_ = std::make_unique<folder::Asides>(
+      std::move(may), [this](int fd, const std::string& key, bool listed) {
+        return MayEnter(fd, key, listed ? For::kDelete : For::kWrite);
+      });
+  for (const std::string& key : set_aside_) {
+    auto parent = Parent(key, For::kDelete);
+    if (!parent.ok()) continue;  // nobody can remove it now: it is found again
+    asides_->Adopt(std::move(*parent), key.substr(key.rfind('/') + 1), key);
+  }
+}
+
+std::vector<OddKey> FolderSide::EndReplacing(
+    const std::function<bool(const std::string& key)>& copied, std::vector<std::string>* removed) {
+  return asides_ ? asides_->End(copied, removed) : std::vector<OddKey>();
+}
+
 Status FolderSide::Delete(const std::string& key) {
+  if (asides_ && asides_->Took(key)) return Status::Ok();
   std::string at = key;
   int flags = 0;
   while (true) {

@@ -317,5 +317,56 @@ TEST_F(FolderSideTest, WhatWasJustWrittenIsNotDeletedAsAnOldFile) {
   EXPECT_EQ(sys::ReadFile(root_ + "/old").value_or("?"), "new");
 }
 
+TEST_F(FolderSideTest, TheExecutableBitGoesAlong) {
+  const std::string from = dir_.path() + "/from";
+  Write(from + "/tool", "#!");
+  Write(from + "/large", std::string(static_cast<size_t>(kPart) + 1, 'l'));
+  ASSERT_EQ(chmod((from + "/tool").c_str(), 0750), 0);
+  ASSERT_EQ(chmod((from + "/large").c_str(), 0700), 0);
+  const auto side = Open(root_);
+  ASSERT_TRUE(side->PutFrom("tool", *Reader("tool")).ok());
+  const auto reader = Reader("large");
+  auto upload = *side->BeginParts("large", reader->info(), "");
+  for (const int n : {0, 1}) ASSERT_TRUE(upload->WritePart(n, *reader).ok());
+  ASSERT_TRUE(upload->Commit().ok());
+  ASSERT_EQ(chmod((from + "/tool").c_str(), 0644), 0);
+  ASSERT_TRUE(side->PutFrom("plain", *Reader("tool")).ok());
+  auto there = List(*side);
+  EXPECT_TRUE(there.at("tool").executable && there.at("large").executable);
+  EXPECT_FALSE(there.at("plain").executable);
+  // By itself, too.
+  EXPECT_TRUE(side->SetExecutable("plain", true).value_or(false));
+  EXPECT_FALSE(side->SetExecutable("plain", true).value_or(true)) << "it was so before";
+  EXPECT_TRUE(side->SetExecutable("tool", false).value_or(false));
+  there = List(*side);
+  EXPECT_TRUE(there.at("plain").executable);
+  EXPECT_FALSE(there.at("tool").executable);
+}
+
+// huggingface_hub: every file of a snapshot is a link into the blobs of its repository.
+TEST_F(FolderSideTest, ASnapshotOfHuggingFacesCacheIsItsFiles) {
+  const std::string repo = dir_.path() + "/models--org--name";
+  Write(repo + "/blobs/deadbeef", "weights");
+  Write(dir_.path() + "/elsewhere", "secret");
+  ASSERT_TRUE(sys::MakeDirs(repo + "/snapshots/abc/onnx").ok());
+  const std::string snapshot = repo + "/snapshots/abc";
+  ASSERT_EQ(symlink("../../blobs/deadbeef", (snapshot + "/model").c_str()), 0);
+  ASSERT_EQ(symlink("../../../blobs/deadbeef", (snapshot + "/onnx/model").c_str()), 0);
+  ASSERT_EQ(symlink("../../../elsewhere", (snapshot + "/out").c_str()), 0);
+  ASSERT_EQ(symlink("../../blobs/gone", (snapshot + "/half").c_str()), 0);
+  const auto source = Open(snapshot);
+  const auto files = List(*source);
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_EQ(odd_.size(), 2u);
+  const auto side = Open(root_);
+  ASSERT_TRUE(side->PutFrom("m", **source->OpenReader(files.at("onnx/model"))).ok());
+  EXPECT_EQ(sys::ReadFile(root_ + "/m").value_or("?"), "weights");
+  EXPECT_EQ(List(*Open(snapshot + "/onnx")).size(), 1u);
+  // What the links lead to is of the source.
+  const auto blobs = Open(repo + "/blobs");
+  (void)List(*blobs);
+  EXPECT_EQ(blobs->KeepApart(*source).code(), Code::kUsage);
+}
+
 }  // namespace
 }  // namespace stoker

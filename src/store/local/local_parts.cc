@@ -34,7 +34,8 @@ Result<std::unique_ptr<ObjectReader>> LocalStore::OpenReader(const ObjectInfo& i
 
 Result<std::unique_ptr<PartsUpload>> LocalStore::BeginParts(const std::string& key, int64_t size,
                                                             const Condition& condition,
-                                                            const std::string& resume) {
+                                                            const std::string& resume,
+                                                            bool /*executable*/) {
   STOKER_TRY(local::ValidateKey(key));
   STOKER_ASSIGN(const std::string fresh, folder_.TempName());
   const std::string tmp(local::kTmp);

@@ -53,7 +53,8 @@ class LocalStore : public ObjectStore, public CanRest {
   // Into a file in .tmp, which is swept when nobody has written it for an hour.
   Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, int64_t size,
                                                   const Condition& condition = {},
-                                                  const std::string& resume = "") override;
+                                                  const std::string& resume = "",
+                                                  bool executable = false) override;
 
  private:
   class LocalUpload;

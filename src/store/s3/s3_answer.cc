@@ -100,7 +100,9 @@ Code CodeOf(int status, std::string_view code) {
     return Code::kUnavailable;  // what arrived is not what was sent: send it again
   }
   if (code == "PreconditionFailed") return Code::kConflict;  // also with 200, on completion
-  if (IsOneOf(code, {"NoSuchBucket", "NoSuchUpload", "NotImplemented"})) return Code::kInvalid;
+  if (IsOneOf(code, {"NoSuchBucket", "NoSuchUpload", "NotImplemented", "InvalidObjectState"})) {
+    return Code::kInvalid;
+  }
   switch (status == 200 ? UsualStatus(code) : status) {
     case 404:
       return Code::kNotFound;
@@ -124,6 +126,11 @@ Code CodeOf(int status, std::string_view code) {
 }
 
 std::string NextOf(Code status, std::string_view code) {
+  // "Restoring an archived object" (Amazon S3 user guide): hours, and a copy that costs money.
+  if (code == "InvalidObjectState") {
+    return "Ask for it with 'aws s3api restore-object --bucket BUCKET --key KEY --restore-request "
+           "Days=7', wait until it is there (hours), and give the same command again";
+  }
   if (code == "NoSuchBucket") return "Make the bucket first, or look at its name in `store`";
   if (code == "NotImplemented") {
     return "This service lacks what stoker needs of S3: writes on a condition";
@@ -146,12 +153,19 @@ Failure ParseFailure(const HttpResponse& answer) {
   const pugi::xml_node error = parsed->document_element();
   failure.code = error.child_value("Code");
   failure.message = error.child_value("Message");
+  failure.storage = error.child_value("StorageClass");
   if (failure.region.empty()) failure.region = error.child_value("Region");
   return failure;
 }
 
 Status FailureStatus(const std::string& what, int status, const Failure& failure) {
   const Code code = CodeOf(status, failure.code);
+  if (failure.code == "InvalidObjectState") {
+    const std::string in = failure.storage.empty() ? "an archive" : Printable(failure.storage);
+    return Status(code,
+                  what + ": the object is archived in " + in + ", and cannot be read as it is",
+                  NextOf(code, failure.code));
+  }
   std::string said = std::to_string(status);
   if (!failure.code.empty()) said += " " + Printable(failure.code.substr(0, 100));
   if (!failure.message.empty()) said += ": " + Printable(failure.message.substr(0, 300));
@@ -243,7 +257,7 @@ Result<std::vector<NotDeleted>> ParseDeleted(const std::string& what, std::strin
   std::vector<NotDeleted> out;
   for (const pugi::xml_node& error : parsed.document_element().children("Error")) {
     out.push_back(
-        {error.child_value("Key"), {error.child_value("Code"), error.child_value("Message"), ""}});
+        {error.child_value("Key"), {error.child_value("Code"), error.child_value("Message")}});
   }
   return out;
 }
@@ -274,6 +288,7 @@ Result<ObjectInfo> InfoOf(const std::string& what, const HttpHeaders& headers) {
   const auto time = ParseHttpDate(*modified);
   if (!time.ok()) return time.status().WithContext(what);
   info.last_modified = *time;
+  info.executable = FindHeader(headers, kExecutableHeader) != nullptr;
   return info;
 }
 

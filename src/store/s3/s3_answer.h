@@ -13,10 +13,14 @@
 
 namespace stoker::s3 {
 
+// "User-defined object metadata" (Amazon S3 user guide): bucket::kExecutable.
+inline constexpr char kExecutableHeader[] = "x-amz-meta-stoker-executable";
+
 struct Failure {
-  std::string code;     // "SlowDown", "NoSuchKey"; "" where there was no body (HEAD)
-  std::string message;  // the service's own
-  std::string region;   // the bucket's, where the answer tells it
+  std::string code;          // "SlowDown", "NoSuchKey"; "" where there was no body (HEAD)
+  std::string message;       // the service's own
+  std::string region;        // the bucket's, where the answer tells it
+  std::string storage = "";  // the object's class, where that is why: "GLACIER"
 };
 
 // Never fails: what is no error document has no code.

@@ -105,6 +105,15 @@ TEST(S3Answer, FailuresBecomeWhatToDo) {
   EXPECT_EQ(code(503, ""), Code::kUnavailable);  // of whoever stands between: it may have happened
   EXPECT_EQ(code(501, "NotImplemented"), Code::kInvalid);
   EXPECT_EQ(code(400, "InvalidArgument"), Code::kInvalid);
+  const Status archived =
+      FailureStatus("GET b/k", 403,
+                    ParseFailure({403,
+                                  {},
+                                  "<Error><Code>InvalidObjectState</Code><Message>m</Message>"
+                                  "<StorageClass>DEEP_ARCHIVE</StorageClass></Error>"}));
+  EXPECT_EQ(archived.code(), Code::kInvalid) << "no right is missing";
+  EXPECT_NE(archived.message().find("is archived in DEEP_ARCHIVE"), std::string::npos);
+  EXPECT_NE(archived.next().find("restore-object"), std::string::npos);
   const Status hostile =
       FailureStatus("PUT b/k", 400, {"X", "a\x1b[31mred\n" + std::string(9999, 'x'), ""});
   EXPECT_EQ(hostile.message().find('\x1b'), std::string::npos);

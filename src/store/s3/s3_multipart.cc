@@ -168,7 +168,7 @@ Status CheckCondition(const Condition& condition) {
 
 Result<Version> PutObject(Carrier& client, const std::string& key, std::string data,
                           const HttpFileBody& file, uint32_t crc, const Condition& condition,
-                          const std::string& type) {
+                          const Nature& nature) {
   STOKER_TRY(CheckCondition(condition));
   Request request{.method = "PUT",
                   .key = key,
@@ -177,19 +177,21 @@ Result<Version> PutObject(Carrier& client, const std::string& key, std::string d
                   .file = file};
   request.conditional = condition.kind != Condition::Kind::kNone;
   request.headers.emplace_back("x-amz-checksum-crc32c", Crc32cText(crc));
-  if (!type.empty()) {
-    request.headers.emplace_back("Content-Type", type);
+  if (!nature.type.empty()) {
+    request.headers.emplace_back("Content-Type", nature.type);
     request.headers.emplace_back("Cache-Control", bucket::kAskAnew);
   }
+  if (nature.executable) request.headers.emplace_back(kExecutableHeader, bucket::kIsExecutable);
   const auto answer = client.Call(request);
   if (!answer.ok()) return Meant(condition, answer.status(), client.Describe(request));
   return EtagOf(*answer, client.Describe(request));
 }
 
-Result<Multipart> BeginMultipart(Carrier& client, const std::string& key) {
+Result<Multipart> BeginMultipart(Carrier& client, const std::string& key, bool executable) {
   Request request{.method = "POST", .key = key, .query = "uploads="};
   request.headers = {{"x-amz-checksum-algorithm", "CRC32C"},
                      {"x-amz-checksum-type", "FULL_OBJECT"}};
+  if (executable) request.headers.emplace_back(kExecutableHeader, bucket::kIsExecutable);
   STOKER_ASSIGN(const HttpResponse answer, client.Call(request));
   Multipart upload;
   // Services that do not know it make a checksum of the parts' checksums, as S3 did before 2025.

@@ -30,13 +30,18 @@ struct DonePart {
 // A version goes into a header as it is: kConflict for what can be none.
 Status CheckCondition(const Condition& condition);
 
-// One object of `data`, or of the bytes of `file`, whose checksum is `crc`. `type` is what browsers
-// are told that it is; "" = nothing. kExists / kConflict.
+// What an object is besides its bytes.
+struct Nature {
+  std::string type = "";  // what browsers are told that it is; "" = nothing
+  bool executable = false;
+};
+
+// One object of `data`, or of the bytes of `file`, whose checksum is `crc`. kExists / kConflict.
 Result<Version> PutObject(Carrier& client, const std::string& key, std::string data,
                           const HttpFileBody& file, uint32_t crc, const Condition& condition,
-                          const std::string& type = "");
+                          const Nature& nature = {});
 
-Result<Multipart> BeginMultipart(Carrier& client, const std::string& key);
+Result<Multipart> BeginMultipart(Carrier& client, const std::string& key, bool executable = false);
 // Numbers begin at 1.
 Result<DonePart> SendPart(Carrier& client, const std::string& key, const std::string& id,
                           int number, uint32_t crc, std::string body, const HttpFileBody& file);

@@ -216,7 +216,8 @@ Result<Version> PutFrom(Carrier& carrier, const std::string& key, ObjectReader& 
   }
   // What changes from here on does not have the checksum: the service refuses it.
   STOKER_TRY(from.Confirm({{size, crc}}));
-  return PutObject(carrier, key, std::move(body), file, crc, condition);
+  STOKER_ASSIGN(const bool executable, from.Executable());
+  return PutObject(carrier, key, std::move(body), file, crc, condition, {"", executable});
 }
 
 Result<std::unique_ptr<PartsUpload>> BeginParts(Carrier& carrier, std::string key, ObjectInfo info,
@@ -229,7 +230,7 @@ Result<std::unique_ptr<PartsUpload>> BeginParts(Carrier& carrier, std::string ke
     STOKER_ASSIGN(begun, Resume(carrier, key, part, resume));
   }
   if (begun.upload.id.empty()) {
-    STOKER_ASSIGN(begun.upload, BeginMultipart(carrier, key));
+    STOKER_ASSIGN(begun.upload, BeginMultipart(carrier, key, info.executable));
   }
   return std::unique_ptr<PartsUpload>(std::make_unique<Parts>(
       carrier, std::move(key), std::move(info), std::move(condition), part, std::move(begun)));

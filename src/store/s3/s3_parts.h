@@ -22,6 +22,7 @@ Result<Version> PutFrom(Carrier& carrier, const std::string& key, ObjectReader& 
                         const Condition& condition);
 
 // A multipart upload, or that named by `resume` where it is still there.
+// What `info` says of it is its size, and whether it is executable.
 Result<std::unique_ptr<PartsUpload>> BeginParts(Carrier& carrier, std::string key, ObjectInfo info,
                                                 Condition condition, int64_t part_bytes,
                                                 const std::string& resume);

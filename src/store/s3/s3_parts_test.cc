@@ -217,5 +217,33 @@ TEST_F(S3PartsTest, WhereTheServiceIsAwayTheRestIsNotTried) {
   EXPECT_EQ(store_->DeleteAll({"a", "b", "c"}).size(), 2u);
 }
 
+// Lists do not tell it; the answer that brings the bytes does, and else the service is asked.
+TEST_F(S3PartsTest, WhetherItCanBeRunIsMetadata) {
+  const std::string name = "x-amz-meta-stoker-executable";
+  HttpResponse tool = Holding("abc");
+  tool.headers.emplace_back(name, "1");
+  for (const bool executable : {true, false}) {
+    Answer({executable ? tool : Holding("abc")});
+    const auto reader = *store_->OpenReader({"a", 3, "\"e\"", {}});
+    ASSERT_TRUE(reader->Read(0, 3, [](std::string_view) { return Status::Ok(); }).ok());
+    EXPECT_EQ(reader->Executable().value_or(!executable), executable);
+    EXPECT_EQ(Heard(), "GET /bucket/team/a\n");
+  }
+  Answer({tool});
+  EXPECT_TRUE((*store_->OpenReader({"a", 3, "\"e\"", {}}))->Executable().value_or(false));
+  EXPECT_EQ(Heard(), "HEAD /bucket/team/a\n");
+  Answer({tool, Stored("\"f\"")});
+  const auto reader = *store_->OpenReader({"a", 3, "\"e\"", {}});
+  ASSERT_TRUE(store_->PutFrom("b", *reader).ok());
+  EXPECT_EQ(Header(1, name), "1");
+  Answer({Xml("<InitiateMultipartUploadResult><UploadId>u</UploadId>"
+              "</InitiateMultipartUploadResult>")},
+         true);
+  ASSERT_TRUE(store_->BeginParts("b", 3000, {}, "", true).ok());
+  EXPECT_EQ(Header(0, name), "1");
+  ASSERT_TRUE(store_->BeginParts("b", 3000).ok());
+  EXPECT_EQ(Header(1, name), "");
+}
+
 }  // namespace
 }  // namespace stoker

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
 #include <utility>
 
 #include "base/crc32c.h"
@@ -10,16 +11,24 @@
 namespace stoker::s3 {
 namespace {
 
-bucket::OneVersion AskFor(const std::string& key, const Version& version) {
+// What the headers of an answer say of the object's mode.
+enum class Mode : char { kUnknown, kPlain, kExecutable };
+
+Mode ModeOf(const HttpHeaders& headers) {
+  return FindHeader(headers, kExecutableHeader) == nullptr ? Mode::kPlain : Mode::kExecutable;
+}
+
+bucket::OneVersion AskFor(const std::string& key, const Version& version, std::atomic<Mode>* mode) {
   bucket::OneVersion out;
   out.part = {"GET", key, "", {{"If-Match", version}}, "", {}, false};
   out.whole = out.part;
   out.whole.headers.emplace_back("x-amz-checksum-mode", "ENABLED");
-  out.checksum = [version](const HttpHeaders& headers) -> Result<std::string> {
+  out.checksum = [version, mode](const HttpHeaders& headers) -> Result<std::string> {
     const std::string* etag = FindHeader(headers, "ETag");
     if (etag != nullptr && *etag != version) {
       return Status(Code::kConflict, "the object has changed");
     }
+    *mode = ModeOf(headers);
     KnownSum known = ChecksumOf(headers);
     return known.over_parts ? std::string() : std::move(known.text);
   };
@@ -32,7 +41,7 @@ class Reader : public ObjectReader, public Checksummed {
       : carrier_(carrier),
         key_(std::move(key)),
         info_(std::move(info)),
-        version_(AskFor(key_, info_.version)) {}
+        version_(AskFor(key_, info_.version, &mode_)) {}
   const ObjectInfo& info() const override { return info_; }
   bool ranged() const override { return true; }
   Status Read(int64_t offset, int64_t size, const TakeBytes& take) override {
@@ -54,6 +63,11 @@ class Reader : public ObjectReader, public Checksummed {
     return known.over_parts ? std::nullopt : ParseCrc32cText(known.text);
   }
 
+  Result<bool> Executable() override {
+    if (mode_ == Mode::kUnknown) STOKER_TRY(Ask().status());
+    return mode_ == Mode::kExecutable;
+  }
+
  private:
   Result<KnownSum> Ask() {
     const Request request{
@@ -63,6 +77,7 @@ class Reader : public ObjectReader, public Checksummed {
     if (etag == nullptr || *etag != info_.version) {
       return Status(Code::kConflict, carrier_.Describe(request) + ": the object has changed");
     }
+    mode_ = ModeOf(answer.headers);
     return ChecksumOf(answer.headers);
   }
 
@@ -91,6 +106,7 @@ class Reader : public ObjectReader, public Checksummed {
   bucket::RetryingCarrier& carrier_;
   const std::string key_;
   const ObjectInfo info_;
+  std::atomic<Mode> mode_ = Mode::kUnknown;
   const bucket::OneVersion version_;
 };
 

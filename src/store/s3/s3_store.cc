@@ -131,10 +131,11 @@ Result<ObjectInfo> S3Store::PutFrom(const std::string& key, ObjectReader& from,
 
 Result<std::unique_ptr<PartsUpload>> S3Store::BeginParts(const std::string& key, int64_t size,
                                                          const Condition& condition,
-                                                         const std::string& resume) {
+                                                         const std::string& resume,
+                                                         bool executable) {
   STOKER_TRY(CheckKey(key));
-  return s3::BeginParts(carrier_, root_ + key, {key, size, "", {}}, condition, options_.part_bytes,
-                        resume);
+  return s3::BeginParts(carrier_, root_ + key, {key, size, "", {}, executable}, condition,
+                        options_.part_bytes, resume);
 }
 
 std::vector<OddKey> S3Store::DeleteAll(const std::vector<std::string>& keys) {

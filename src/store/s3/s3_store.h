@@ -58,7 +58,8 @@ class S3Store : public ObjectStore, public CanRest {
                              const Condition& condition = {}) override;
   Result<std::unique_ptr<PartsUpload>> BeginParts(const std::string& key, int64_t size,
                                                   const Condition& condition = {},
-                                                  const std::string& resume = "") override;
+                                                  const std::string& resume = "",
+                                                  bool executable = false) override;
   std::vector<OddKey> DeleteAll(const std::vector<std::string>& keys) override;
   int64_t throttled() const override { return carrier_.throttled(); }
   void Rest(Duration time) override { (void)bucket::SleepUnless(options_.stopped, time); }

@@ -143,7 +143,7 @@ class S3Upload : public Upload {
 Result<Version> PutWhole(Carrier& client, const std::string& key, std::string data,
                          const Condition& condition, const std::string& type) {
   const uint32_t crc = Crc32c(data);
-  return PutObject(client, key, std::move(data), {}, crc, condition, type);
+  return PutObject(client, key, std::move(data), {}, crc, condition, {type});
 }
 
 Result<std::unique_ptr<Upload>> BeginUpload(Carrier& client, const std::string& key,

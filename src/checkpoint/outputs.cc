@@ -22,12 +22,11 @@ constexpr int kReadTries = 3;
 // Copies need room until they are sent.
 constexpr size_t kMostTogether = 128;
 constexpr int64_t kBytesTogether = int64_t{256} << 20;
+// What an earlier attempt has kept is copied at the end if that takes a quarter of the time at
+// most.
+constexpr int64_t kLittle = 1 << 20;
+constexpr int64_t kBytesInMs = 10'000;
 constexpr size_t kLongestPath = 4096;  // no file system here has a longer one
-
-std::string OutputsManifestKey(const std::string& job, int attempt, int rank) {
-  return paths::Artifacts(job) + kManifestPrefix + std::to_string(attempt) + "-" +
-         std::to_string(rank) + ".json";
-}
 
 bool SameFact(const FileFact& a, const FileFact& b) {
   return a.kind == b.kind && a.ino == b.ino && a.size == b.size && a.mtime_ns == b.mtime_ns &&
@@ -45,14 +44,6 @@ std::optional<CheckpointId> IdOfOutputsManifest(const std::string& name) {
 bool Taken(int rank, const std::string& path) {
   if (rank != 0) return false;
   return IdOfOutputsManifest(path) || StartsWith(path, "node-");
-}
-
-bool Wanted(const std::string& path, const std::string& what) {
-  if (what.empty() || path == what || StartsWith(path, what + "/")) return true;
-  const size_t at = path.find("/" + what);
-  if (at == std::string::npos) return false;
-  const size_t end = at + 1 + what.size();
-  return end == path.size() || path[end] == '/';
 }
 
 // What cannot be beside `path`: a file or link above it and, unless it is a folder, all below it.
@@ -84,7 +75,11 @@ std::string ArtifactPath(int rank, const std::string& path) {
 
 OutputKeeper::OutputKeeper(OutputsConfig config, ObjectStore& store, Clock& clock,
                            std::vector<OutputSource> sources)
-    : config_(std::move(config)), store_(store), clock_(clock), sources_(std::move(sources)) {}
+    : config_(std::move(config)),
+      store_(store),
+      clock_(clock),
+      replaced_(store, config_.job, config_.attempt, config_.rank),
+      sources_(std::move(sources)) {}
 
 bool OutputKeeper::LeftOut(const std::string& path) const {
   return std::any_of(config_.leave_out.begin(), config_.leave_out.end(), [&](const auto& other) {
@@ -109,6 +104,29 @@ struct OutputKeeper::Batch {
   int64_t bytes = 0;
   bool full() const { return files.size() >= kMostTogether || bytes >= kBytesTogether; }
 };
+
+// Of the files whose hashes are known, what earlier attempts have in their places. What cannot be
+// kept now waits, if it is not the end; a file that is new matters more than one that is old.
+void OutputKeeper::KeepReplaced(const Batch& batch, std::map<std::string, Status>* failed) {
+  const std::string before = ArtifactPath(config_.rank, "");
+  const size_t above = paths::Artifacts(config_.job).size() + before.size();
+  const auto may = [this](int64_t bytes) {
+    return bytes <= kLittle || bytes / kBytesInMs < (deadline_ - clock_.Mono()).ms / 4;
+  };
+  for (const Batch::One& one : batch.files) {
+    if (one.listed.kind != FileKind::kFile || failed->count(one.path) > 0) continue;
+    Status kept;  // under whichever name it has in this store
+    for (const auto& name : {ObjectOf(one.path, above), OddObject(one.path)}) {
+      if (kept.ok()) kept = replaced_.Keep(before + name, one.copy.sha256, may);
+    }
+    if (kept.ok()) continue;
+    if (!last_ && kept.transient() && !kept.Is(Code::kTimeout)) {
+      (*failed)[one.path] = kept;
+    } else {
+      left_out_[one.path + " (of an earlier attempt)"] = kept.message();
+    }
+  }
+}
 
 void OutputKeeper::LeaveOut(const std::string& path, Seen* seen, const std::string& why) {
   left_out_[path] = why;
@@ -197,10 +215,12 @@ Status OutputKeeper::Send(Batch* batch) {
   std::map<std::string, StagedFile*> files;
   std::map<std::string, Status> failed;
   for (size_t i = 0; i < hashed.size(); ++i) {
-    Batch::One& one = batch->files[i];
-    if (!hashed[i].ok()) failed[one.path] = hashed[i];
-    if (!hashed[i].ok() || one.listed.kind != FileKind::kFile) continue;
-    files[one.path] = &one.copy;
+    if (!hashed[i].ok()) failed[batch->files[i].path] = hashed[i];
+  }
+  KeepReplaced(*batch, &failed);
+  for (Batch::One& one : batch->files) {
+    const bool sent = one.listed.kind == FileKind::kFile && failed.count(one.path) == 0;
+    if (sent) files[one.path] = &one.copy;
   }
   const SendPlace place{paths::Artifacts(config_.job), ArtifactPath(config_.rank, ""),
                         [this](const std::string& path) { return Taken(config_.rank, path); }};
@@ -308,6 +328,8 @@ Status OutputKeeper::WriteManifest() {
 }
 
 Status OutputKeeper::Pass(bool all, MonoTime deadline) {
+  last_ = all;
+  deadline_ = deadline;
   waiting_.clear();
   unsaved_.clear();
   Status first;
@@ -351,7 +373,16 @@ void OutputKeeper::GiveUp() {
   }
 }
 
-Result<std::vector<OutputInfo>> ListOutputs(ObjectStore& store, const std::string& job) {
+bool IsMeant(const OutputInfo& output, const std::string& what) {
+  if (what.empty()) return true;
+  const bool folders_alone = EndsWith(what, "/");
+  const std::string parts = "/" + what + (folders_alone ? "" : "/");
+  const bool open_ended = folders_alone && output.file.kind != FileKind::kDirectory;
+  return ("/" + output.path + (open_ended ? "" : "/")).find(parts) != std::string::npos;
+}
+
+Result<std::vector<OutputInfo>> ListOutputs(ObjectStore& store, const std::string& job,
+                                            int attempt) {
   std::vector<CheckpointId> ids;
   const std::string prefix = paths::Artifacts(job) + kManifestPrefix;
   STOKER_TRY(ListAll(store, prefix, [&](const ObjectInfo& info) {
@@ -362,6 +393,8 @@ Result<std::vector<OutputInfo>> ListOutputs(ObjectStore& store, const std::strin
   }));
   std::sort(ids.begin(), ids.end());
   std::map<std::string, OutputInfo> newest;
+  OldOutputs old_outputs;
+  if (attempt > 0) STOKER_TRY(old_outputs.Look(store, job));
   for (const CheckpointId& id : ids) {
     const int rank = static_cast<int>(id.seq);
     auto part = GetJudged(store, OutputsManifestKey(job, id.attempt, rank),
@@ -369,6 +402,8 @@ Result<std::vector<OutputInfo>> ListOutputs(ObjectStore& store, const std::strin
     if (part.code() == Code::kNotFound) continue;
     if (!part.ok()) return part.status().WithContext("outputs of attempt " + id.ToString());
     for (const ManifestFile& file : part->files) {
+      old_outputs.Add(id.attempt, file);
+      if (attempt > 0 && id.attempt != attempt) continue;
       const auto kind_of = [](const OutputInfo& info) { return info.file.kind; };
       for (const auto& old : Superseded(newest, file.path, file.kind, kind_of)) newest.erase(old);
       const auto before = newest.find(file.path);
@@ -376,11 +411,16 @@ Result<std::vector<OutputInfo>> ListOutputs(ObjectStore& store, const std::strin
           before != newest.end() &&
           (before->second.replaces_earlier ||
            (before->second.attempt < id.attempt && before->second.file.sha256 != file.sha256));
-      newest[file.path] = OutputInfo{file.path, id.attempt, rank, file, replaces};
+      const std::string key = paths::Artifacts(job) + file.object;
+      newest[file.path] = OutputInfo{file.path, id.attempt, rank, file, key, replaces};
     }
   }
   std::vector<OutputInfo> out;
-  for (auto& [path, info] : newest) out.push_back(std::move(info));
+  for (auto& [path, info] : newest) {
+    const bool old = attempt > 0 && info.file.kind == FileKind::kFile;
+    if (old) info.key = old_outputs.KeyOf(attempt, info.file);
+    out.push_back(std::move(info));
+  }
   return out;
 }
 
@@ -388,13 +428,13 @@ namespace {
 
 using MayFetch = std::function<Result<bool>(const OutputInfo&)>;
 
-Status FetchWanted(ObjectStore& store, const std::string& job, const std::vector<OutputInfo>& all,
-                   const std::string& what, DirectoryWriter& into, const Movers& movers,
-                   const MayFetch& may, Downloaded* done) {
+Status FetchWanted(ObjectStore& store, const std::vector<OutputInfo>& all, const std::string& what,
+                   DirectoryWriter& into, const Movers& movers, const MayFetch& may,
+                   Downloaded* done) {
   std::vector<WantedFile> wanted;
   std::vector<const OutputInfo*> links;
   for (const OutputInfo& output : all) {
-    if (!Wanted(output.path, what)) continue;
+    if (!IsMeant(output, what)) continue;
     ++done->files;
     if (may) {
       STOKER_ASSIGN(const bool fetched, may(output));
@@ -402,8 +442,8 @@ Status FetchWanted(ObjectStore& store, const std::string& job, const std::vector
     }
     if (output.file.kind == FileKind::kLink) links.push_back(&output);
     if (output.file.kind == FileKind::kDirectory) STOKER_TRY(into.MakeDirectory(output.path));
-    if (output.file.kind != FileKind::kFile) continue;
-    wanted.push_back({paths::Artifacts(job) + output.file.object, output.file, output.path});
+    if (output.file.kind != FileKind::kFile || output.key.empty()) continue;
+    wanted.push_back({output.key, output.file, output.path});
     done->bytes += output.file.size;
   }
   STOKER_TRY(FetchFiles(store, movers, wanted, into));
@@ -417,21 +457,23 @@ Status FetchWanted(ObjectStore& store, const std::string& job, const std::vector
 
 Result<Downloaded> DownloadOutputs(ObjectStore& store, const std::string& job,
                                    const std::string& what, DirectoryWriter& into,
-                                   const Movers& movers, const MayFetch& may) {
-  for (int attempt = 1;; ++attempt) {
-    STOKER_ASSIGN(std::vector<OutputInfo> all, ListOutputs(store, job));
+                                   const Movers& movers, const MayFetch& may, int attempt) {
+  for (int tries = 1;; ++tries) {
+    STOKER_ASSIGN(std::vector<OutputInfo> all, ListOutputs(store, job, attempt));
     Downloaded done;
-    const Status status = FetchWanted(store, job, all, what, into, movers, may, &done);
+    const Status status = FetchWanted(store, all, what, into, movers, may, &done);
     // Being replaced just now: the list that names the new one follows.
     const bool moving = status.Is(Code::kCorrupt) || status.Is(Code::kConflict);
-    if (moving && attempt < kReadTries) continue;
+    if (moving && tries < kReadTries) continue;
     if (!status.ok()) return status;
     if (done.files > 0 || what.empty()) return done;
     std::set<std::string> tops;
     for (const OutputInfo& output : all) tops.insert(Spelled(TopOf(output.path)));
     const std::vector<std::string> names(tops.begin(), tops.end());
     return Status(Code::kNotFound, "the job has no output '" + Spelled(what) + "'",
-                  names.empty() ? "it has no outputs (yet)" : "it has: " + Join(names, ", "));
+                  names.empty() ? "it has no outputs (yet)"
+                                : "It has: " + Join(names, ", ") +
+                                      "; a name is whole parts of a path, and no pattern");
   }
 }
 

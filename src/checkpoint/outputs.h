@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "checkpoint/manifest.h"
+#include "checkpoint/replaced.h"
 #include "port/checkpoint_files.h"
 #include "port/clock.h"
 #include "port/object_store.h"
@@ -93,12 +94,14 @@ class OutputKeeper {
   void Failed(const std::string& path, Seen* seen, const Status& why);
   void LeaveOut(const std::string& path, Seen* seen, const std::string& why);
   Status Send(Batch* batch);
+  void KeepReplaced(const Batch& batch, std::map<std::string, Status>* failed);
   Status WriteManifest();
   bool LeftOut(const std::string& path) const;
 
   const OutputsConfig config_;
   ObjectStore& store_;
   Clock& clock_;
+  ReplacedOutputs replaced_;
   std::vector<OutputSource> sources_;
   std::map<std::string, Seen> seen_;            // by path in the work directory
   std::map<std::string, ManifestFile> listed_;  // by path in the work directory
@@ -106,6 +109,8 @@ class OutputKeeper {
   std::set<std::string> unsaved_;
   std::map<std::string, Status> waiting_;  // of the last look: what failed, and may not fail again
   bool manifest_due_ = false;
+  bool last_ = false;  // of the look under way: it is the one at the end
+  MonoTime deadline_;
   int64_t uploaded_ = 0;
 };
 
@@ -114,26 +119,36 @@ struct OutputInfo {
   int attempt = 0;
   int rank = 0;
   ManifestFile file;
+  std::string key;  // in the store; "" = it was replaced, and is not kept any more
   // An earlier attempt had kept another file of this path, which is no more.
   bool replaces_earlier = false;
   // As in the work directory of its node.
   std::string file_path() const { return path.substr(ArtifactPath(rank, "").size()); }
 };
 
-// All outputs of a job: of each path what the newest attempt wrote. Ordered by path.
-Result<std::vector<OutputInfo>> ListOutputs(ObjectStore& store, const std::string& job);
+// Whether "get JOB WHAT" means it: `what`, one or more whole parts of a path, stands anywhere in
+// its path ("best" and "out/best" in "out/best/v"); with a slash at its end only as the name of a
+// folder. No character is special. "" means all.
+bool IsMeant(const OutputInfo& output, const std::string& what);
+
+// All outputs of a job: of each path what the newest attempt wrote, or what `attempt` did, where
+// one is given. Ordered by path.
+Result<std::vector<OutputInfo>> ListOutputs(ObjectStore& store, const std::string& job,
+                                            int attempt = 0);
 
 struct Downloaded {
   int64_t files = 0;
   int64_t bytes = 0;
 };
-// `what`: "" = everything, else a path or folder as listed, or the last part of one ("model").
+// `what` as IsMeant.
 // Every byte's hash is checked; kCorrupt names the file. kNotFound names what there is. A file that
 // is replaced in the store meanwhile is read again. `may` is asked of each before it is fetched,
-// and once more after such a replacement; false leaves it out, and it is counted nevertheless.
+// and once more after such a replacement; false leaves it out, and it is counted nevertheless, as
+// is one without a key. `attempt` as ListOutputs.
 Result<Downloaded> DownloadOutputs(ObjectStore& store, const std::string& job,
                                    const std::string& what, DirectoryWriter& into,
                                    const Movers& movers = {},
-                                   const std::function<Result<bool>(const OutputInfo&)>& may = {});
+                                   const std::function<Result<bool>(const OutputInfo&)>& may = {},
+                                   int attempt = 0);
 
 }  // namespace stoker

@@ -214,5 +214,100 @@ TEST(Manifests, KeepBytesThatAreNotUtf8) {
   EXPECT_EQ(DecodeManifest(evil).code(), Code::kCorrupt) << "decoded names are judged, too";
 }
 
+TEST(OutputNames, OneRuleSaysWhichAreMeant) {
+  const auto meant = [](const std::string& path, const std::string& what,
+                        FileKind kind = FileKind::kFile) {
+    OutputInfo output;
+    output.path = path;
+    output.file.kind = kind;
+    return IsMeant(output, what);
+  };
+  for (const char* path : {"best", "best/v", "out/best/v", "out/best_old/best/w", "a/best",
+                           "best2/xbest/best", "best_old/a/best/b/best_older"}) {
+    EXPECT_TRUE(meant(path, "best")) << path;
+    EXPECT_TRUE(meant(path, "")) << path;
+  }
+  for (const char* path : {"best_old/v", "xbest/v", "out/best.pt", "be/st"}) {
+    EXPECT_FALSE(meant(path, "best")) << path;
+  }
+  EXPECT_TRUE(meant("x/out/best_old/out/best/w", "out/best"));
+  EXPECT_FALSE(meant("out/x/best", "out/best"));
+  // With a slash: the folder, not a file of the same name.
+  EXPECT_TRUE(meant("out/best/v", "best/") && meant("best/best", "best/"));
+  EXPECT_FALSE(meant("out/best", "best/"));
+  EXPECT_TRUE(meant("out/best", "best/", FileKind::kDirectory));
+  EXPECT_FALSE(meant("out/best", "b*t")) << "no character is special";
+  EXPECT_TRUE(meant("out/b*t", "b*t") && meant("out/[a]/x", "[a]"));
+}
+
+// What one attempt keeps, and what `get` then fetches of each.
+class ReplacedTest : public ::testing::Test {
+ protected:
+  void Attempt(int attempt, const std::map<std::string, std::string>& files) {
+    HandClock clock;
+    FakeFiles made(clock);
+    OutputsConfig config;
+    config.job = kJob;
+    config.attempt = attempt;
+    OutputKeeper keeper(config, store_, clock, {{"", &made}});
+    for (const auto& [path, text] : files) made.Write(path, text);
+    ASSERT_TRUE(keeper.Finish(clock.now + left_).ok());
+    lost_ = keeper.left_out();
+  }
+  std::map<std::string, std::string> Get(int attempt) {
+    FakeDirectory directory;
+    EXPECT_TRUE(DownloadOutputs(store_, kJob, "", directory, {}, {}, attempt).ok());
+    return directory.files;
+  }
+
+  MemoryStore store_;
+  Duration left_ = Duration::Minutes(5);
+  std::map<std::string, std::string> lost_;
+};
+
+using Files = std::map<std::string, std::string>;
+
+TEST_F(ReplacedTest, AnAttemptsFilesOutliveTheNext) {
+  Attempt(1, {{"out/a", "a1"}, {"out/same", "s"}, {"only1", "1"}, {"odd\nname", "o1"}});
+  Attempt(2, {{"out/a", "a2"}, {"out/same", "s"}, {"odd\nname", "o2"}});
+  Attempt(3, {{"out/a", "a3"}, {"out/same", "t"}});
+  EXPECT_EQ(Get(1),
+            (Files{{"out/a", "a1"}, {"out/same", "s"}, {"only1", "1"}, {"odd\nname", "o1"}}));
+  EXPECT_EQ(Get(2), (Files{{"out/a", "a2"}, {"out/same", "s"}, {"odd\nname", "o2"}}));
+  EXPECT_EQ(Get(3), (Files{{"out/a", "a3"}, {"out/same", "t"}}));
+  EXPECT_EQ(Get(0),
+            (Files{{"out/a", "a3"}, {"out/same", "t"}, {"only1", "1"}, {"odd\nname", "o2"}}));
+  EXPECT_EQ(store_.Get(paths::Artifacts(kJob) + "out/a")->data, "a3") << "stays the newest";
+  EXPECT_TRUE(ListOutputs(store_, kJob, 4)->empty());
+  // What was written over without a list, as by an attempt that was killed, is not taken for it.
+  ASSERT_TRUE(store_.Put(paths::Artifacts(kJob) + "out/a", "unlisted").ok());
+  Attempt(5, {{"out/a", "a5"}});
+  EXPECT_EQ(Get(1).at("out/a"), "a1");
+  EXPECT_EQ(Get(3).count("out/a"), 0u);
+}
+
+TEST_F(ReplacedTest, TheLastFewAreKept) {
+  for (int attempt = 1; attempt <= 6; ++attempt) {
+    Attempt(attempt, {{"a", "of " + std::to_string(attempt)}});
+  }
+  EXPECT_EQ(Get(1), Files());
+  EXPECT_EQ(Get(2), Files());
+  for (int attempt = 3; attempt <= 6; ++attempt) {
+    EXPECT_EQ(Get(attempt), (Files{{"a", "of " + std::to_string(attempt)}}));
+  }
+  const auto gone = ListOutputs(store_, kJob, 1);
+  ASSERT_TRUE(gone.ok() && gone->size() == 1);
+  EXPECT_EQ(gone->at(0).key, "");
+}
+
+TEST_F(ReplacedTest, WhatIsNewMattersMore) {
+  Attempt(1, {{"large", std::string(2 << 20, 'l')}, {"little", "1"}});
+  left_ = Duration::Ms(500);
+  Attempt(2, {{"large", "new"}, {"little", "2"}});
+  EXPECT_EQ(lost_.count("large (of an earlier attempt)"), 1u);
+  EXPECT_EQ(Get(0), (Files{{"large", "new"}, {"little", "2"}}));
+  EXPECT_EQ(Get(1), (Files{{"little", "1"}}));
+}
+
 }  // namespace
 }  // namespace stoker::test

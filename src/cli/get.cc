@@ -23,7 +23,8 @@ struct GetOptions {
   std::string job;
   std::string what;
   std::string to;
-  int node = -1;  // not given: the first node's view of a checkpoint, the outputs of all
+  int attempt = 0;  // not given: the newest of each file
+  int node = -1;    // not given: the first node's view of a checkpoint, the outputs of all
   bool list = false;
   bool force = false;
 };
@@ -63,6 +64,11 @@ Status GetCheckpoint(Context& context, const std::string& of, const CheckpointNa
   STOKER_ASSIGN(ObjectStore * store, context.store());
   const std::string& job = which.job;
   const std::string& id = which.name;
+  if (options.attempt > 0) {
+    return Status(Code::kUsage,
+                  "--attempt is of outputs: a checkpoint's name begins with its attempt",
+                  "'stoker checkpoints " + of + "' lists them");
+  }
   const std::string to = options.to.empty() ? "checkpoint-" + id : options.to;
   STOKER_TRY(CheckDestination(to));
   const bool ours = !sys::FileExists(to);
@@ -81,6 +87,7 @@ Status GetCheckpoint(Context& context, const std::string& of, const CheckpointNa
     if (ours) (void)sys::RemoveTree(folder);
     return restored;
   }
+  if (ours && options.to.empty()) LeaveUnpacked(folder);
   context.Say(SayCheckpoint(job == of ? id : job + "/" + id) + " is in " + to);
   TellIfPacked(context, of, folder);
   if (context.json) {
@@ -93,6 +100,15 @@ Status GetCheckpoint(Context& context, const std::string& of, const CheckpointNa
                   "\n");
   }
   return Status::Ok();
+}
+
+// As outputs are listed: "./out//best" is "out/best".
+std::string AsListed(const std::string& what) {
+  std::string plain;
+  for (const std::string& part : Split(what, '/')) {
+    if (!part.empty() && part != ".") plain += (plain.empty() ? "" : "/") + part;
+  }
+  return plain + (EndsWith(what, "/") && !plain.empty() ? "/" : "");
 }
 
 // "stoker get JOB ./here" means a folder: no output is called so.
@@ -112,14 +128,16 @@ Status CheckNode(Context& context, const std::string& job, int node) {
 }
 
 Status Run(Context& context, const GetOptions& options) {
+  if (options.attempt < 0) return Status(Code::kUsage, "--attempt: they are counted from 1");
   STOKER_ASSIGN(const std::string job, context.ResolveJob(options.job));
   STOKER_TRY(CheckNode(context, job, options.node));
-  if (options.list) return ListKept(context, job);
+  if (options.list) return ListKept(context, job, options.attempt);
   STOKER_ASSIGN(const auto checkpoint, CheckpointMeant(context, job, options.what));
   if (checkpoint) return GetCheckpoint(context, job, *checkpoint, options);
   const bool folder = options.to.empty() && IsFolder(options.what);
-  GetOutputsOptions outputs{options.what, options.to, options.force, options.node, false};
-  if (folder) outputs = {"", options.what, options.force, options.node, false};
+  GetOutputsOptions outputs{AsListed(options.what), options.to, options.force, options.node};
+  if (folder) outputs = {"", options.what, options.force, options.node};
+  outputs.attempt = options.attempt;
   if (options.what == kProfile) outputs.profiles = true;
   return GetOutputs(context, job, outputs);
 }
@@ -133,9 +151,13 @@ Verb GetVerb() {
   verb.summary = "Fetch a job's outputs or a checkpoint";
   verb.description =
       "Fetches what a job kept: all outputs, one of them, or a checkpoint ('checkpoint' is the "
-      "newest). 'profile' means the traces that a profiler wrote, unless an output is called so. "
+      "newest). An output is named by one or more whole parts of its path, wherever they stand in "
+      "it: 'best' and 'out/best' fetch out/best/v, 'best/' folders of that name only; no character "
+      "is a wildcard. 'profile' means the traces that a profiler wrote, unless an output is called "
+      "so. "
       "Every byte is checked against its recorded digest. Outputs go into a new folder "
-      "NAME-ID unless you name a DIR. Files that are there already and differ are left alone and "
+      "NAME-ID, which the next job does not pack, unless you name a DIR. Files that are there "
+      "already and differ are left alone and "
       "listed, unless you say --force; a folder is never replaced by a file.";
   verb.examples = {"stoker get digits",
                    "stoker get digits ./out",
@@ -149,6 +171,8 @@ Verb GetVerb() {
                   {"DIR", "The folder to put it in", &options->to, ""},
                   {"--force", "Replace files that are there and differ", &options->force},
                   {"-l,--list", "Only list the outputs", &options->list},
+                  {"--attempt", "What this attempt kept, though a later one replaced it",
+                   &options->attempt, "N"},
                   {"--node", "What this node has or sees", &options->node, "RANK"}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;

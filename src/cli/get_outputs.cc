@@ -14,6 +14,7 @@
 #include "cli/meter.h"
 #include "cli/table.h"
 #include "ledger/records.h"
+#include "pack/exclusions.h"
 #include "spec/parse.h"
 #include "spec/text/yaml_text.h"
 #include "sys/file.h"
@@ -27,14 +28,14 @@ namespace {
 
 using nlohmann::json;
 
+constexpr char kIgnoreFile[] = ".stokerignore";
 constexpr size_t kNamed = 20;  // of what was refused, to people; --json names all
 
 // Of what DownloadOutputs takes for `what`, for the progress only.
 int64_t BytesOf(const std::vector<OutputInfo>& outputs, const std::string& what) {
   int64_t bytes = 0;
   for (const OutputInfo& info : outputs) {
-    const bool below = ("/" + info.path + "/").find("/" + what + "/") != std::string::npos;
-    if (what.empty() || below) bytes += info.file.size;
+    if (IsMeant(info, what)) bytes += info.file.size;
   }
   return bytes;
 }
@@ -46,9 +47,13 @@ class Sieve {
 
   // Asked once more of each file when something was replaced in the store meanwhile.
   Result<bool> Wants(const OutputInfo& output) {
-    STOKER_ASSIGN(const Found found, LookInTheWay(folder_, output.path, output.file));
     refused_.erase(output.path);
     same_.erase(output.path);
+    if (output.file.kind == FileKind::kFile && output.key.empty()) {
+      gone_.insert(output.path);
+      return false;
+    }
+    STOKER_ASSIGN(const Found found, LookInTheWay(folder_, output.path, output.file));
     if (found.lies == Lies::kSame) {
       if (asked_.count(output.path) == 0) same_.insert(output.path);
       return false;
@@ -70,12 +75,15 @@ class Sieve {
   int64_t bytes() const { return bytes_; }
   int64_t same() const { return static_cast<int64_t>(same_.size()); }
   const std::map<std::string, Refusal>& refused() const { return refused_; }
+  // Replaced by later attempts, and not kept any more.
+  const std::set<std::string>& gone() const { return gone_; }
 
  private:
   const std::string folder_;
   const bool force_;
   std::set<std::string> asked_;
   std::set<std::string> same_;
+  std::set<std::string> gone_;
   std::map<std::string, Refusal> refused_;
   int64_t bytes_ = 0;
 };
@@ -101,7 +109,12 @@ Missing MissingOf(Context& context, const std::string& job,
   return missing;
 }
 
-Status NoOutputs(Context& context, const std::string& job) {
+Status NoOutputs(Context& context, const std::string& job, int attempt) {
+  if (attempt > 0) {
+    return Status(Code::kNotFound,
+                  "attempt " + std::to_string(attempt) + " of job " + job + " has kept no outputs",
+                  "'stoker get --list " + job + "' says which attempt kept what is the newest");
+  }
   const auto ledger = context.ledger();
   const auto read = ledger.ok() ? ReadJob(**ledger, job) : Result<JobRead>(ledger.status());
   const bool ended = !read.ok() || IsFinal(read->job.state);
@@ -127,8 +140,9 @@ void Tell(Context& context, const Missing& missing) {
   if (missing.replaced > 0) {
     context.Say(HumanFiles(missing.replaced) +
                 (missing.replaced == 1 ? " replaced one" : " replaced those") +
-                " that an earlier attempt had kept: output folders start empty; what the program "
-                "appends to belongs into the checkpoint folder");
+                " that an earlier attempt had kept ('stoker get JOB --attempt N' fetches them): "
+                "output folders start empty; what the program appends to belongs into the "
+                "checkpoint folder");
   }
   if (missing.unkept > 0) {
     context.Say("not kept: " + UnkeptText(missing.unkept, missing.unkept_in));
@@ -148,6 +162,15 @@ void Tell(Context& context, const std::string& job, const std::string& to,
   if (named > kNamed) {
     context.Say("not fetched: " + std::to_string(sieve.refused().size() - kNamed) + " more");
   }
+  named = 0;
+  for (const std::string& path : sieve.gone()) {
+    if (++named > kNamed) break;
+    context.Say("not there any more: " + Spelled(path) +
+                ": later attempts have replaced it, and the last few of them are kept");
+  }
+  if (named > kNamed) {
+    context.Say("not there any more: " + std::to_string(sieve.gone().size() - kNamed) + " more");
+  }
   Tell(context, missing);
   if (!context.json) return;
   json refused = json::array();
@@ -159,6 +182,7 @@ void Tell(Context& context, const std::string& job, const std::string& to,
                       {"bytes", sieve.bytes()},
                       {"same", sieve.same()},
                       {"refused", refused},
+                      {"gone", sieve.gone().size()},
                       {"replaced", missing.replaced},
                       {"unkept", missing.unkept},
                       {"to", folder}})
@@ -187,8 +211,8 @@ Result<std::string> FolderOfJob(Context& context, const std::string& job) {
 
 Status GetOutputs(Context& context, const std::string& job, const GetOutputsOptions& options) {
   STOKER_ASSIGN(ObjectStore * store, context.store());
-  STOKER_ASSIGN(auto outputs, ListOutputs(*store, job));
-  if (outputs.empty()) return NoOutputs(context, job);
+  STOKER_ASSIGN(auto outputs, ListOutputs(*store, job, options.attempt));
+  if (outputs.empty()) return NoOutputs(context, job, options.attempt);
   const auto others = [&options](const OutputInfo& info) {
     return options.node >= 0 && info.rank != options.node;
   };
@@ -201,7 +225,7 @@ Status GetOutputs(Context& context, const std::string& job, const GetOutputsOpti
   // An output of that name is meant, if there is one.
   const bool profiles =
       options.profiles && std::none_of(outputs.begin(), outputs.end(), [&](const OutputInfo& info) {
-        return ("/" + info.path + "/").find("/" + options.what + "/") != std::string::npos;
+        return IsMeant(info, options.what);
       });
   if (profiles) {
     std::erase_if(outputs, [](const OutputInfo& info) { return !IsProfile(info.path); });
@@ -225,12 +249,13 @@ Status GetOutputs(Context& context, const std::string& job, const GetOutputsOpti
   const auto got = [&] {
     Meter meter(context, "fetching", BytesOf(outputs, what));
     ThreadCrew crew;
-    return DownloadOutputs(*store, job, what, *Metered(*writer, meter),
-                           {&crew, &context.clock(), kGetMoves}, [&](const OutputInfo& output) {
-                             const bool wanted =
-                                 !others(output) && (!profiles || IsProfile(output.path));
-                             return wanted ? sieve.Wants(output) : Result<bool>(false);
-                           });
+    return DownloadOutputs(
+        *store, job, what, *Metered(*writer, meter), {&crew, &context.clock(), kGetMoves},
+        [&](const OutputInfo& output) {
+          const bool wanted = !others(output) && (!profiles || IsProfile(output.path));
+          return wanted ? sieve.Wants(output) : Result<bool>(false);
+        },
+        options.attempt);
   }();
   if (!got.ok()) {
     if (made) (void)sys::RemoveTree(folder);
@@ -238,11 +263,17 @@ Status GetOutputs(Context& context, const std::string& job, const GetOutputsOpti
   }
   Tell(context, job, to == "." ? "this folder" : to, folder, sieve,
        MissingOf(context, job, outputs));
+  if (made && options.to.empty()) LeaveUnpacked(folder);
   if (sieve.fetched() > 0) TellIfPacked(context, job, folder);
   const Status refused = Refusals(sieve, to == "." ? "this folder" : to);
   if (!context.json || refused.ok()) return refused;
   context.exit_code = 1;  // what is printed says why
   return Status::Ok();
+}
+
+void LeaveUnpacked(const std::string& folder) {
+  const std::string file = folder + "/" + kIgnoreFile;
+  if (!sys::FileExists(file)) (void)sys::WriteFileAtomic(file, pack::kFetchedFolder, 0644, false);
 }
 
 void TellIfPacked(Context& context, const std::string& job, const std::string& folder) {
@@ -251,15 +282,17 @@ void TellIfPacked(Context& context, const std::string& job, const std::string& f
   const auto text = read.ok() ? ReadSpec(**ledger, read->job) : Result<std::string>(read.status());
   const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
   if (!spec.ok() || spec->workdir.empty() || !StartsWith(folder, spec->workdir + "/")) return;
+  const auto ignored = sys::ReadFile(folder + "/" + kIgnoreFile, 1 << 16);
+  if (ignored.ok() && *ignored == pack::kFetchedFolder) return;
   context.Say(
       "that is in the job's work directory, and the next job packs it too, unless an "
       "ignore file names it: add " +
       Printable(folder.substr(spec->workdir.size())) + "/ to .stokerignore");
 }
 
-Status ListKept(Context& context, const std::string& job) {
+Status ListKept(Context& context, const std::string& job, int attempt) {
   STOKER_ASSIGN(ObjectStore * store, context.store());
-  STOKER_ASSIGN(const auto outputs, ListOutputs(*store, job));
+  STOKER_ASSIGN(const auto outputs, ListOutputs(*store, job, attempt));
   json all = json::array();
   std::vector<std::vector<std::string>> rows = {{"OUTPUT", "SIZE", "ATTEMPT", "NODE"}};
   for (const OutputInfo& info : outputs) {
@@ -273,7 +306,7 @@ Status ListKept(Context& context, const std::string& job) {
     rows.push_back({Spelled(info.path), HumanSize(info.file.size), std::to_string(info.attempt),
                     std::to_string(info.rank)});
   }
-  if (!context.json && outputs.empty()) return NoOutputs(context, job);
+  if (!context.json && outputs.empty()) return NoOutputs(context, job, attempt);
   context.Print(context.json ? all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"
                              : FormatTable(rows));
   return Status::Ok();

@@ -18,6 +18,7 @@ struct GetOutputsOptions {
   std::string to;         // "" = a folder named after the job
   bool force = false;     // what is there and differs is replaced
   int node = -1;          // only what this one kept
+  int attempt = 0;        // what this one kept, also where a later one replaced it; 0 = the newest
   bool profiles = false;  // `what` means traces of a profiler, unless an output is called so
 };
 
@@ -28,6 +29,8 @@ Status GetOutputs(Context& context, const std::string& job, const GetOutputsOpti
 // the next job that is packed there would take it along.
 void TellIfPacked(Context& context, const std::string& job, const std::string& folder);
 // Prints what there is.
-Status ListKept(Context& context, const std::string& job);
+Status ListKept(Context& context, const std::string& job, int attempt);
+// Lets the next job that is packed around `folder`, which `get` has made, leave it out.
+void LeaveUnpacked(const std::string& folder);
 
 }  // namespace stoker::cli

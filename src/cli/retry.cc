@@ -117,6 +117,7 @@ Status Run(Context& context, const RetryOptions& options) {
   request.pins = pass.job.pins;
   request.left_behind = pass.job.left_behind;
   request.line = {id};
+  request.code_downloads = pass.job.downloads;
   if (!options.fresh) {
     request.retry_of = id;
     STOKER_ASSIGN(request.line, LineOf(*ledger, pass.job));

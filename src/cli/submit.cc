@@ -51,6 +51,7 @@ struct Packed {
   std::string note;
   std::string diff;  // against the commit, for those who want to know later what really ran
   std::optional<GitOrigin> git;
+  std::string downloads;  // as Job's
 };
 
 Status PutFile(Ledger& ledger, const std::string& digest, const std::string& path) {
@@ -133,9 +134,12 @@ Result<Packed> PackFolder(Context& context, const std::string& dir, const Submit
   }
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_TRY(PutFile(*ledger, summary.sha256, archive));
-  return Packed{summary.sha256, LeftOutOf(left),
+  return Packed{summary.sha256,
+                LeftOutOf(left),
                 pack::Describe(summary) + " (" + HumanSize(summary.packed_bytes) + " packed)",
-                summary.git.diff, OriginOf(summary.git)};
+                summary.git.diff,
+                OriginOf(summary.git),
+                summary.git.downloads};
 }
 
 Result<Packed> PackWorkdir(Context& context, const SubmitRequest& request, PackedText* text) {
@@ -271,6 +275,7 @@ Status BringCode(Context& context, const SubmitRequest& request, Job* job, Made*
     job->git = request.git;
     job->pins = request.pins;
     job->left_behind = request.left_behind;
+    job->downloads = request.code_downloads;
     return Status::Ok();
   }
   NamedHere named;
@@ -285,6 +290,7 @@ Status BringCode(Context& context, const SubmitRequest& request, Job* job, Made*
     job->workdir_note = packed.note;
     job->git = packed.git;
     job->left_behind = std::move(packed.left_behind);
+    job->downloads = std::move(packed.downloads);
     made->diff = std::move(packed.diff);
     context.Say("packed " + packed.note);
   }

@@ -29,6 +29,7 @@ struct SubmitRequest {
   std::optional<GitOrigin> git;  // Job::git and Job::pins of that code
   std::vector<Pin> pins;
   std::vector<LeftOut> left_behind;                  // … and what packing had left behind then
+  std::string code_downloads;                        // as Job's
   std::map<std::string, std::string> secret_values;  // those that flags gave
   // Variables of this shell go along: what is listed, and unless `code_digest` is there (a retry
   // has what its record says) what the job names.

@@ -281,7 +281,7 @@ Status Run(Context& context, const SyncOptions& options) {
     ShowPlan(context, plan);
     Name(context, plan.skipped, "skipped");
     Name(context, plan.refused, "cannot be copied:");
-    return CheckTaken(plan, from);
+    return CheckTaken(context, plan, lists->source, from);
   }
   STOKER_TRY(CheckShare(context, to, lists->target.objects.size(), plan, options.yes));
   STOKER_ASSIGN(const TransferReport report, Carry(context, parts, plan, how));
@@ -289,7 +289,7 @@ Status Run(Context& context, const SyncOptions& options) {
   if (!compacted.ok()) context.Say("what was copied is not remembered: " + compacted.ToString());
   ShowReport(context, plan, report, context.clock().Mono() - begun);
   ShowTrouble(context, plan, report);
-  return CheckTaken(plan, from);
+  return CheckTaken(context, plan, lists->source, from);
 }
 
 }  // namespace

@@ -89,14 +89,20 @@ Status CheckFound(SyncSide& source, const SideListing& listed) {
                 "Look at SRC; if it is meant to be empty, add --allow-empty");
 }
 
-Status CheckTaken(const SyncPlan& plan, const std::string& source) {
+Status CheckTaken(Context& context, const SyncPlan& plan, const SideListing& listed,
+                  const std::string& source) {
   const bool taken = !plan.copy.empty() || plan.same + plan.newer + plan.left_out > 0;
-  if (taken || plan.skipped.empty() || !plan.refused.empty()) return Status::Ok();
-  const auto count = static_cast<int64_t>(plan.skipped.size());
-  return Status(Code::kNotFound,
-                "nothing of " + source + " can be copied: " + std::to_string(count) +
-                    (count == 1 ? " entry was" : " entries were") + " left out",
-                "Name the folder that the links lead to, or make them files with 'cp -rL' first");
+  if (taken || listed.odd.empty() || !plan.refused.empty()) return Status::Ok();
+  const auto count = static_cast<int64_t>(listed.odd.size());
+  const Status none(Code::kNotFound,
+                    "nothing of " + source + " can be copied: " + std::to_string(count) +
+                        (count == 1 ? " entry was" : " entries were") + " left out",
+                    "Name the folder that the links lead to, or make them files with 'cp -rL' "
+                    "first");
+  if (!context.json) return none;
+  context.Say(none.ToString());
+  context.exit_code = 1;  // what is printed has the entries
+  return Status::Ok();
 }
 
 }  // namespace stoker::cli

@@ -33,7 +33,8 @@ Result<SyncSide> OpenTarget(const std::string& url, const std::string& only);
 // empty bucket.
 Status CheckFound(SyncSide& source, const SideListing& listed);
 
-// After what was left out is named. kNotFound: that is all there was.
-Status CheckTaken(const SyncPlan& plan, const std::string& source);
+// After all is said, and named what was left out. kNotFound: that is all that `listed` has.
+Status CheckTaken(Context& context, const SyncPlan& plan, const SideListing& listed,
+                  const std::string& source);
 
 }  // namespace stoker::cli

@@ -311,6 +311,7 @@ void Fields(A& a, T& t) {
   a("pins", t.pins);
   a("left_behind", t.left_behind);
   a("shell", t.shell);
+  a("downloads", t.downloads);
   a("path", t.path);
   a("host", t.host);
   a("retry_of", t.retry_of);

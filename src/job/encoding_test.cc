@@ -178,6 +178,7 @@ Job AnyJob(Prng& prng) {
   job.binary_digest = AnyId(prng);
   job.workdir_note = AnyText(prng);
   job.command = AnyText(prng);
+  job.downloads = AnyText(prng);
   if (prng.Below(2) == 0) job.git = GitOrigin{"1a2b", AnyText(prng), prng.Below(2) == 0};
   for (uint64_t i = prng.Below(3); i > 0; --i) {
     job.pins.push_back({AnyText(prng), prng.Below(2) == 0 ? "" : "3c4d"});

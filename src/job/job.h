@@ -166,6 +166,8 @@ struct Job {
   std::vector<LeftOut> left_behind;  // the largest first
   // Variables of the submitter's shell that went along; their values are in no ledger.
   std::vector<std::string> shell;
+  // Folders for downloads that git ignores where the code was packed: lines of an ignore file.
+  std::string downloads;
   // Of a job that may have local machines, else "": the submitter's PATH for those, and the
   // computer that they are on, which alone can ask for them. See TieToHost.
   std::string path;

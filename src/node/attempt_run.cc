@@ -397,7 +397,8 @@ Status AttemptRun::SetUp(const std::string& restore, StagingEnded* result) {
   STOKER_TRY(prepared);
   STOKER_TRY(LearnVariables(result));
   STOKER_TRY(CheckCheckpointFolder(result));
-  output_plan_ = std::make_unique<OutputPlan>(config_.spec, WorkDir(), config_.rank);
+  output_plan_ =
+      std::make_unique<OutputPlan>(config_.spec, WorkDir(), config_.rank, config_.job.downloads);
   const Status begun = output_plan_->Begin();
   if (!begun.ok()) Say("stoker: " + begun.WithContext("outputs").ToString());
   STOKER_TRY(BringInputs(result));

@@ -23,6 +23,13 @@ bool IsMadeAgain(std::string_view name);
 // True for names that hold a private key or a certificate: only the content tells.
 bool MayHoldPrivateKey(std::string_view name);
 
+// What folders are called that hold downloads: where git ignores one, it is no result of a job.
+inline constexpr const char* kDownloads[] = {"data", "datasets", "dataset", ".cache"};
+
+// The .stokerignore of a folder that 'stoker get' has made.
+inline constexpr std::string_view kFetchedFolder =
+    "# made by 'stoker get': the next job does not pack this folder\n*\n";
+
 // Files whose presence makes a folder a virtual environment of Python, or of conda.
 inline constexpr const char* kVenvMarks[] = {"pyvenv.cfg", "conda-meta"};
 

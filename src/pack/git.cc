@@ -3,7 +3,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/text.h"
+#include "pack/exclusions.h"
 #include "sys/command.h"
 #include "sys/file.h"
 
@@ -112,6 +115,36 @@ void ParseDiff(const sys::CommandOutput& output, GitAnswer& answer) {
   for (size_t i = 0; i < sections.size(); ++i) answer.changes[i].section = std::move(sections[i]);
 }
 
+// Asked of what may come to lie in these folders, at the top and in a folder that nobody has.
+constexpr std::string_view kInFolder = "/stoker-looks";
+constexpr std::string_view kAnyFolder = "stoker-looks-here/";
+
+sys::Command AskDownloads(const std::string& dir) {
+  std::vector<std::string> arguments = {"check-ignore", "--no-index", "--"};
+  for (const char* name : kDownloads) {
+    arguments.push_back(std::string(name) + std::string(kInFolder));
+    arguments.push_back(std::string(kAnyFolder) + name + std::string(kInFolder));
+  }
+  return Git(dir, std::move(arguments), 1 << 16);
+}
+
+// "data/" for anywhere, "/data/" for the top alone; a line each.
+std::string DownloadLines(const std::string& ignored) {
+  const std::vector<std::string> paths = Split(ignored, '\n');
+  const auto has = [&paths](const std::string& path) {
+    return std::find(paths.begin(), paths.end(), path + std::string(kInFolder)) != paths.end();
+  };
+  std::string lines;
+  for (const std::string name : kDownloads) {
+    if (has(std::string(kAnyFolder) + name)) {
+      lines += name + "/\n";
+    } else if (has(name)) {
+      lines += "/" + name + "/\n";
+    }
+  }
+  return lines;
+}
+
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
@@ -133,7 +166,8 @@ Result<GitAnswer> AskGit(const std::string& dir, size_t max_diff) {
            {"diff", "--raw", "-p", "-z", "--relative", "--no-renames", "--no-ext-diff",
             "--no-textconv", "--no-color", "--submodule=short", "--src-prefix=a/",
             "--dst-prefix=b/", "HEAD", "--", "."},
-           max_diff)},
+           max_diff),
+       AskDownloads(dir)},
       kTimeoutMs);
   const Result<sys::CommandOutput>& files = got[0];
   if (!files.ok()) return files.status();
@@ -145,6 +179,8 @@ Result<GitAnswer> AskGit(const std::string& dir, size_t max_diff) {
   }
   GitAnswer answer;
   answer.files = ParseFiles(files->out);
+  // 1: none of them is ignored.
+  if (got[3].ok() && got[3]->exit_code == 0) answer.downloads = DownloadLines(got[3]->out);
   // Before the first commit there is no HEAD to compare with.
   if (got[1].ok() && got[1]->exit_code == 0) {
     const std::vector<std::string> head = Split(got[1]->out, '\n');  // the second: its name

@@ -30,6 +30,7 @@ struct GitAnswer {
   std::vector<GitChange> changes;  // of tracked files under the folder, against the commit
   bool changes_truncated = false;  // even the list of changes is too long: `changes` lacks some
   bool diff_truncated = false;     // the diff is longer than `max_diff`, so sections are left empty
+  std::string downloads;           // as GitState's
 };
 
 // The folder that holds the .git of the work tree around `dir` (absolute); "" = none. No process.

@@ -188,6 +188,7 @@ void RecordState(const GitAnswer& answer, const TreeBuilder& builder,
   git.used = true;
   git.commit = answer.commit;
   git.branch = answer.branch;
+  git.downloads = answer.downloads;
   std::string diff;
   for (const GitChange& change : answer.changes) {
     // Files that are not packed stay out of the diff too: it may be their secrets that changed.

@@ -40,6 +40,9 @@ struct GitState {
   std::string branch;  // "" = none is checked out
   bool dirty = false;  // packed files differ from the commit, or are not in it
   std::string diff;    // `git diff HEAD` of what is packed; "" when clean or left out (see notes)
+  // Of kDownloads, what git ignores, whether it is there or not: lines of an ignore file. It may
+  // follow from files that are not packed.
+  std::string downloads;
 };
 
 struct ListOptions {

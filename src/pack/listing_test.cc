@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "pack/exclusions.h"
 #include "pack/left_behind.h"
 #include "pack/test_tree.h"
 
@@ -378,6 +379,30 @@ TEST(Listing, Errors) {
   few.max_entries = 1;
   EXPECT_EQ(ListWorkdir(tree.root(), few).code(), Code::kInvalid);
   EXPECT_EQ(NamesIn(tree.At("a")), (Strings{"b", "c"}));
+}
+
+// Whether they are there or not, and wherever it is said: a node has neither.
+TEST(Listing, KnowsWhichDownloadsGitIgnores) {
+  TestTree tree;
+  tree.Git({"init", "-q"});
+  tree.Write("job/train.py", "x");
+  const auto downloads = [&] { return ListWorkdir(tree.At("job"))->git.downloads; };
+  EXPECT_EQ(downloads(), "");
+  tree.Write(".gitignore", "datasets\n/job/data/*\n*.bin\n/dataset\n");
+  EXPECT_EQ(downloads(), "/data/\ndatasets/\n");
+  tree.Write(".git/info/exclude", ".cache/\n");
+  EXPECT_EQ(downloads(), "/data/\ndatasets/\n.cache/\n");
+  EXPECT_EQ(ListWorkdir(tree.root())->git.downloads, "datasets/\n/dataset/\n.cache/\n");
+}
+
+TEST(Listing, LeavesOutWhatGetHasFetched) {
+  TestTree tree;
+  tree.Write("train.py", "x");
+  tree.Write("digits-1a2b/.stokerignore", std::string(kFetchedFolder));
+  tree.Write("digits-1a2b/deep/model.pt", "x");
+  EXPECT_EQ(NamesIn(tree.root()), Strings{"train.py"});
+  tree.Git({"init", "-q"});
+  EXPECT_EQ(NamesIn(tree.root()), Strings{"train.py"});
 }
 
 }  // namespace

@@ -96,6 +96,8 @@ Result<bool> TreeBuilder::EnterDir(const std::string& path, bool wanted) {
       const std::string file = (path.empty() ? "" : path + "/") + ".stokerignore";
       STOKER_ASSIGN(std::string text, ReadIgnoreFile(file));
       ignore_.Add(path, text);
+      // Not even the empty folder.
+      if (text == kFetchedFolder) found->second.enter = false;
     }
   }
   const bool enter = found->second.enter;

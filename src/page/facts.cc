@@ -266,7 +266,7 @@ Result<std::unique_ptr<Download>> Facts::Open(const std::string& id, const std::
     for (const OutputInfo& output : outputs) {
       if (output.path != path) continue;
       *size = output.file.size;
-      return store.OpenDownload(paths::Artifacts(id) + output.file.object);
+      return store.OpenDownload(output.key);
     }
     return Status(Code::kNotFound, "the job has no such output");
   }

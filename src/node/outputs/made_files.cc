@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 #include "pack/credentials.h"
@@ -75,7 +76,8 @@ std::string MadeFiles::Some::Names() const {
   return Join(first, ", ") + AndMore(static_cast<size_t>(count));
 }
 
-MadeFiles::MadeFiles(MadeFilesConfig config) : config_(std::move(config)) {}
+MadeFiles::MadeFiles(MadeFilesConfig config)
+    : config_(std::move(config)), downloads_(config_.workdir, config_.downloads) {}
 
 void MadeFiles::LoadIgnoreFile(const std::string& folder) {
   const std::string path =
@@ -87,6 +89,9 @@ void MadeFiles::LoadIgnoreFile(const std::string& folder) {
 bool MadeFiles::Enters(const std::string& path, Passed* passed) {
   const auto& out = config_.leave_out;
   if (std::find(out.begin(), out.end(), path) != out.end()) return false;
+  downloads_.Enter(path);
+  // Only to be measured.
+  if (bool cache = false; downloads_.Has(path, &cache) && cache) return true;
   const std::string name = LastPart(path);
   const pack::Exclusion exclusion = pack::ExcludedName(name);
   const bool secret = exclusion == pack::Exclusion::kSecret;
@@ -132,6 +137,7 @@ Status MadeFiles::Remember() {
   };
   filter.closed = [](const std::string&, const Status&) {};
   LoadIgnoreFile("");
+  downloads_.Begin();
   remembering_ = true;
   const Status walked = WalkTree(config_.workdir, filter);
   remembering_ = false;
@@ -144,6 +150,7 @@ Status MadeFiles::Walk(const std::function<bool()>& out_of_time, Passed* passed,
   *passed = {};
   ignore_ = {};
   LoadIgnoreFile("");
+  downloads_.Begin();
   bool late = false;
   TreeFilter filter;
   filter.enter = [&](const std::string& path) {
@@ -151,7 +158,7 @@ Status MadeFiles::Walk(const std::function<bool()>& out_of_time, Passed* passed,
     return !late && Enters(path, passed);
   };
   filter.wanted = [&](const FileFact& fact) {
-    if (Counts(fact, passed)) sight(fact);
+    See(fact, passed, sight);
     return false;
   };
   filter.closed = [&](const std::string& path, const Status&) { passed->closed.Add(path); };
@@ -160,14 +167,27 @@ Status MadeFiles::Walk(const std::function<bool()>& out_of_time, Passed* passed,
   return Status(Code::kTimeout, "there was no time left to look for what the program made");
 }
 
+void MadeFiles::See(const FileFact& fact, Passed* passed, const Sight& sight) {
+  bool cache = false;
+  if (!downloads_.Has(fact.path, &cache)) {
+    if (Counts(fact, passed)) sight(fact);
+    return;
+  }
+  const bool made = fact.kind != FileKind::kDirectory && !before_.Has(fact);
+  if (cache ? made : Counts(fact, passed)) downloads_.Add(fact.path, fact.size);
+}
+
 Status MadeFiles::Choose(const std::function<bool()>& out_of_time) {
   if (!config_.keeps) return NameAll(out_of_time);
   Passed passed;
-  MadeTally tally(config_.bounds);
-  const Sight sight = [&](const FileFact& made) { tally.Add(made.path, made.size); };
-  STOKER_TRY(Walk(out_of_time, &passed, sight));
-  if (tally.Again()) STOKER_TRY(Walk(out_of_time, &passed, sight));
-  choice_ = tally.Choose();
+  std::optional<MadeTally> tally;
+  const Sight sight = [&](const FileFact& made) { tally->Add(made.path, made.size); };
+  do {
+    tally.emplace(config_.bounds);
+    STOKER_TRY(Walk(out_of_time, &passed, sight));
+  } while (downloads_.DropSmall());
+  if (tally->Again()) STOKER_TRY(Walk(out_of_time, &passed, sight));
+  choice_ = tally->Choose();
   left_out_.clear();
   DropCredentials();
   TellLeftOut(passed);
@@ -180,11 +200,16 @@ Status MadeFiles::NameAll(const std::function<bool()>& out_of_time) {
   Passed passed;
   std::set<std::string> first;
   int64_t count = 0;
-  STOKER_TRY(Walk(out_of_time, &passed, [&](const FileFact& made) {
-    ++count;
-    first.insert(made.path);
-    if (first.size() > kNamed) first.erase(std::prev(first.end()));
-  }));
+  do {
+    first.clear();
+    count = 0;
+    STOKER_TRY(Walk(out_of_time, &passed, [&](const FileFact& made) {
+      ++count;
+      first.insert(made.path);
+      if (first.size() > kNamed) first.erase(std::prev(first.end()));
+    }));
+  } while (downloads_.DropSmall());
+  TellDownloads(false);
   if (count == 0) return Status::Ok();
   Some all;
   for (const std::string& path : first) all.Add(path);
@@ -205,7 +230,13 @@ void MadeFiles::DropCredentials() {
   }
 }
 
+void MadeFiles::TellDownloads(bool sizes) {
+  const std::string told = downloads_.Told(sizes);
+  if (!told.empty()) left_out_.push_back(told);
+}
+
 void MadeFiles::TellLeftOut(const Passed& passed) {
+  TellDownloads(true);
   if (!choice_.left_out.empty()) {
     std::vector<std::string> groups;
     for (const MadeGroup& group : choice_.left_out) {

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "checkpoint/made.h"
+#include "node/outputs/downloads.h"
+#include "node/outputs/made.h"
 #include "pack/ignore.h"
 #include "sys/watch/directory_scan.h"
 
@@ -20,7 +21,8 @@ struct MadeFilesConfig {
   std::string workdir;                 // absolute
   std::vector<std::string> leave_out;  // paths in it that are kept otherwise, with all below them
   MadeBounds bounds;
-  bool keeps = true;  // false: nothing is chosen, and what was made is told
+  bool keeps = true;           // false: nothing is chosen, and what was made is told
+  std::string downloads = "";  // as Job's
 };
 
 // One thread at a time.
@@ -54,8 +56,10 @@ class MadeFiles {
   bool Counts(const FileFact& fact, Passed* passed) const;
   using Sight = std::function<void(const FileFact& made)>;
   Status Walk(const std::function<bool()>& out_of_time, Passed* passed, const Sight& sight);
+  void See(const FileFact& fact, Passed* passed, const Sight& sight);
   void LoadIgnoreFile(const std::string& folder);
   void DropCredentials();
+  void TellDownloads(bool sizes);
   void TellLeftOut(const Passed& passed);
   Status NameAll(const std::function<bool()>& out_of_time);
 
@@ -64,6 +68,7 @@ class MadeFiles {
   std::set<std::string> passed_before_;  // folders that were there and will not be kept
   bool remembering_ = false;
   pack::IgnoreTree ignore_;
+  Downloads downloads_;
   MadeChoice choice_;
   std::vector<std::string> left_out_;
 };

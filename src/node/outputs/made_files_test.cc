@@ -162,5 +162,69 @@ TEST_F(MadeFilesTest, NoTimeIsSaid) {
   EXPECT_EQ(Listed(made), Paths{});
 }
 
+// What git ignores and is called as folders of downloads are.
+TEST_F(MadeFilesTest, DownloadsAreNoResults) {
+  const std::string large(11'000'000, 'x');
+  Write(".gitignore", "data/\n/runs/*\n.cache\nlarge\n");
+  Write("sub/.gitignore", "datasets/*\n!datasets/.keep\n");
+  MadeFiles made(Config());
+  ASSERT_TRUE(made.Remember().ok());
+  Write("data/train/a.bin", large);
+  Write("data/few");
+  Write("deep/data/small", "few bytes");
+  Write("sub/datasets/b.bin", large);
+  Write("datasets/mine", large);
+  Write("runs/data/c.bin", large);
+  Write("large", large);
+  Write("other", large);
+  Write(".cache/hub/d.bin", large);
+  Write(".cache/.env", "SECRET=1");
+  Write("src/dataset", large);
+  EXPECT_EQ(Kept(made),
+            (Paths{"datasets/mine", "deep/data/small", "large", "other", "src/dataset"}));
+  ASSERT_EQ(made.left_out().size(), 1U);
+  const std::string said = made.left_out()[0];
+  EXPECT_EQ(said.find("not kept, as downloads are no results: "), 0U) << said;
+  for (const char* folder : {"data/ (2 files, 11.0 MB)", "sub/datasets/ (1 file, 11.0 MB)",
+                             "runs/data/ (1 file, 11.0 MB)", ".cache/ (2 files, 11.0 MB)"}) {
+    EXPECT_NE(said.find(folder), std::string::npos) << folder << " in " << said;
+  }
+  EXPECT_NE(said.find("name it under 'outputs'"), std::string::npos);
+  EXPECT_EQ(Kept(made).size(), 5U) << "again, as after a cut";
+}
+
+TEST_F(MadeFilesTest, DownloadsThatWereThereOrAreFewAreNoMatter) {
+  const std::string large(11'000'000, 'x');
+  Write(".gitignore", "data\n.cache\n");
+  Write(".cache/of-setup", large);
+  Write("data/of-setup", large);
+  MadeFiles made(Config());
+  ASSERT_TRUE(made.Remember().ok());
+  Write("data/result", "result");
+  Write(".cache/x", "x");
+  EXPECT_EQ(Kept(made), Paths{"data/result"});
+  EXPECT_EQ(made.left_out(), Paths{});
+}
+
+// Rules may lie where the job's folder is not: above it, or beside the repository.
+TEST_F(MadeFilesTest, WhatGitIgnoredAtSubmissionCounts) {
+  const std::string large(11'000'000, 'x');
+  MadeFilesConfig config = Config();
+  config.downloads = "/data/\ndatasets/\n";
+  for (const bool keeps : {true, false}) {
+    config.keeps = keeps;
+    MadeFiles made(config);
+    ASSERT_TRUE(made.Remember().ok());
+    for (const char* path : {"data/a", "x/data/a", "x/datasets/a"}) Write(path, large);
+    EXPECT_EQ(Kept(made), keeps ? Paths{"x/data/a"} : Paths{});
+    ASSERT_EQ(made.left_out().size(), keeps ? 1U : 2U);
+    EXPECT_NE(made.left_out()[0].find(keeps ? "data/ (1 file" : "data/, x/datasets/: "),
+              std::string::npos)
+        << made.left_out()[0];
+    for (const char* path : {"data", "x"})
+      ASSERT_TRUE(sys::RemoveTree(temp_->path() + "/" + path).ok());
+  }
+}
+
 }  // namespace
 }  // namespace stoker::node

@@ -18,7 +18,8 @@ bool Within(const std::string& path, const std::string& folder) {
 
 }  // namespace
 
-OutputPlan::OutputPlan(const JobSpec& spec, std::string workdir, int rank)
+OutputPlan::OutputPlan(const JobSpec& spec, std::string workdir, int rank,
+                       const std::string& downloads)
     : spec_(spec), workdir_(std::move(workdir)) {
   for (const OutputSpec& output : spec.outputs) patterns_.emplace_back(output);
   MadeBounds bounds;
@@ -27,7 +28,8 @@ OutputPlan::OutputPlan(const JobSpec& spec, std::string workdir, int rank)
   if (spec.outputs_given || bounds.bytes == 0 || bounds.files == 0) return;
   std::vector<std::string> apart = Apart();
   apart.insert(apart.end(), {contract::kOutputFolder, contract::kModelFolder});
-  made_ = std::make_unique<MadeFiles>(MadeFilesConfig{workdir_, apart, bounds, rank == 0});
+  made_ =
+      std::make_unique<MadeFiles>(MadeFilesConfig{workdir_, apart, bounds, rank == 0, downloads});
 }
 
 std::vector<std::string> OutputPlan::Apart() const {

@@ -27,7 +27,8 @@ struct OutputPlace {
 // its filters.
 class OutputPlan {
  public:
-  OutputPlan(const JobSpec& spec, std::string workdir, int rank);
+  // `downloads` as Job's.
+  OutputPlan(const JobSpec& spec, std::string workdir, int rank, const std::string& downloads = "");
 
   // When the work directory is unpacked: what lies in the folders that variables name is the user's
   // code, and no output.

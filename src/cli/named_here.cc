@@ -77,7 +77,7 @@ void NamedHere::GiveTo(Context& context, JobSpec* spec,
     }
   }
   if (!given.empty()) {
-    context.Say("from your shell, for the job names them: " + Join(given, ", ") +
+    context.Say("from your shell, because the job names them: " + Join(given, ", ") +
                 " (kept in its record; --no-shell-env leaves them behind)");
   }
   if (!odd.empty()) {

@@ -45,6 +45,24 @@ std::string LeftBehindText(const pack::LeftBehind& left) {
          largest + ". '--include PATH' takes it along; large data goes under 'inputs'";
 }
 
+namespace {
+
+const char* By(pack::LeftBy by) {
+  switch (by) {
+    case pack::LeftBy::kGit:
+      return kByGit;
+    case pack::LeftBy::kIgnoreFile:
+      return kByIgnoreFile;
+    case pack::LeftBy::kSecret:
+      return kByRule;
+    case pack::LeftBy::kEnvironment:
+      break;
+  }
+  return kByEnvironment;
+}
+
+}  // namespace
+
 std::vector<LeftOut> LeftOutOf(const pack::LeftBehind& left) {
   std::vector<LeftOut> out;
   size_t bytes = 0;
@@ -52,10 +70,7 @@ std::vector<LeftOut> LeftOutOf(const pack::LeftBehind& left) {
     if (out.size() >= kMostLeftBehind) break;
     if (!IsUtf8(entry.path) || bytes + entry.path.size() > kMostLeftBehindBytes) continue;
     bytes += entry.path.size();
-    const char* by = entry.by == pack::LeftBy::kGit          ? kByGit
-                     : entry.by == pack::LeftBy::kIgnoreFile ? kByIgnoreFile
-                                                             : kByRule;
-    out.push_back({entry.path, by});
+    out.push_back({entry.path, By(entry.by)});
   }
   return out;
 }

@@ -142,7 +142,8 @@ struct LeftOut {
 };
 inline constexpr char kByGit[] = "git";                   // git ignores it
 inline constexpr char kByIgnoreFile[] = ".stokerignore";  // an ignore file of stoker's own does
-inline constexpr char kByRule[] = "never";                // it is never packed
+inline constexpr char kByRule[] = "never";                // it is made to hold secrets
+inline constexpr char kByEnvironment[] = "environment";   // it is a virtual environment
 // A record is read and written again and again.
 inline constexpr size_t kMostLeftBehind = 50;            // entries
 inline constexpr size_t kMostLeftBehindBytes = 3 << 10;  // of their paths

@@ -17,12 +17,15 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kMostFiles = 100'000;
 
+bool IsEnvironment(const fs::path& folder) {
+  return std::any_of(std::begin(kVenvMarks), std::end(kVenvMarks),
+                     [&](const char* mark) { return sys::FileExists((folder / mark).string()); });
+}
+
 bool NobodyMisses(const fs::path& path, bool folder) {
   const std::string name = path.filename().string();
   if (ExcludedName(name) != Exclusion::kNone || IsMadeAgain(name)) return true;
-  return folder && std::any_of(std::begin(kVenvMarks), std::end(kVenvMarks), [&](const char* mark) {
-           return sys::FileExists((path / mark).string());
-         });
+  return folder && IsEnvironment(path);
 }
 
 class Counting {
@@ -36,9 +39,10 @@ class Counting {
     const auto& own = listing_.options.exclude;
     if (std::find(own.begin(), own.end(), full.string()) != own.end()) return;
     if (ExcludedPath(path) == Exclusion::kSecret) {
-      left_.entries.push_back({entry, LeftBy::kRule});
+      left_.entries.push_back({entry, LeftBy::kSecret});
       return;
     }
+    if (folder && IsEnvironment(full)) left_.entries.push_back({entry, LeftBy::kEnvironment});
     if (NobodyMisses(full, folder) || left_.more) return;
     std::error_code error;
     if (fs::is_symlink(fs::symlink_status(full, error))) {
@@ -64,7 +68,10 @@ class Counting {
       if (!entry.by_git) left_.entries.push_back({entry.path, LeftBy::kIgnoreFile});
     }
     for (const std::string& path : listing_.never) {
-      left_.entries.push_back({path, LeftBy::kRule});
+      left_.entries.push_back({path, LeftBy::kSecret});
+    }
+    for (const std::string& path : listing_.environments) {
+      left_.entries.push_back({path, LeftBy::kEnvironment});
     }
     std::sort(left_.entries.begin(), left_.entries.end(),
               [](const LeftEntry& a, const LeftEntry& b) {

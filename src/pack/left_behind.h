@@ -11,7 +11,8 @@
 
 namespace stoker::pack {
 
-enum class LeftBy { kGit, kIgnoreFile, kRule };  // git ignores it; .stokerignore does; never packed
+// Git ignores it; .stokerignore does; it is made to hold secrets; it is a virtual environment.
+enum class LeftBy { kGit, kIgnoreFile, kSecret, kEnvironment };
 
 struct LeftEntry {
   std::string path;  // a folder of which nothing is packed has '/' at its end

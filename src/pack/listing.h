@@ -78,9 +78,10 @@ struct Listing {
   // only if `knows_ignored`: see left_behind.h.
   std::vector<IgnoredEntry> ignored;
   bool knows_ignored = false;
-  std::vector<std::string> never;     // paths of what is made to hold secrets, and was left out
-  std::vector<std::string> included;  // files of which git ignores each; sorted
-  std::vector<std::string> notes;     // for people, one sentence each: what was left out, and why
+  std::vector<std::string> never;         // paths of what is made to hold secrets, and was left out
+  std::vector<std::string> environments;  // folders that are virtual environments
+  std::vector<std::string> included;      // files of which git ignores each; sorted
+  std::vector<std::string> notes;  // for people, one sentence each: what was left out, and why
 };
 
 // Errors: kNotFound/kInvalid: `dir` is not a directory; kDenied: something in it cannot be looked

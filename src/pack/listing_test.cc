@@ -154,6 +154,7 @@ TEST(Listing, WhatWasLeftBehind) {
     TestTree tree;
     WriteIgnored(tree);
     tree.Write("big.npy", "x");
+    tree.Write("raw/env/pyvenv.cfg", "x");
     tree.Write(".stokerignore", "big.npy\n");
     if (git) {
       tree.Git({"init", "-q"});
@@ -171,8 +172,8 @@ TEST(Listing, WhatWasLeftBehind) {
     for (const LeftEntry& entry : left.entries) {
       entries.push_back(entry.path + " " + std::to_string(static_cast<int>(entry.by)));
     }
-    EXPECT_EQ(entries,
-              (Strings{"out/ 0", "data/train.bin 0", "big.npy 1", ".env 2", "data/.env 2"}));
+    EXPECT_EQ(entries, (Strings{"out/ 0", "data/train.bin 0", "big.npy 1", ".env 2", "data/.env 2",
+                                "raw/env/ 3"}));
   }
 }
 

@@ -252,6 +252,7 @@ Status TreeBuilder::Finish() {
   }
   std::sort(listing_.included.begin(), listing_.included.end());
   listing_.never = left_out_[kSecrets];
+  listing_.environments = left_out_[kVenvs];
   NoteIncludes();
   for (auto& [why, paths] : left_out_) {
     if (paths.empty()) continue;

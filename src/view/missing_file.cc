@@ -113,9 +113,9 @@ std::optional<MissingFile> InLine(const std::string& line, const std::vector<Lef
       for (const LeftOut& left : all) {
         const std::string match = Matching(path, left);
         if (match.empty()) continue;
-        if (left.by == kByRule) return MissingFile{match, left.by, ""};
-        const bool git = left.by == kByGit;
-        return MissingFile{match, left.by, git ? Folder(match) : Bare(left.path)};
+        if (left.by == kByGit) return MissingFile{match, left.by, Folder(match)};
+        const bool file = left.by == kByIgnoreFile;
+        return MissingFile{match, left.by, file ? Bare(left.path) : ""};
       }
     }
   }
@@ -146,6 +146,11 @@ std::optional<MissingFile> FindMissingFile(const Job& job, const std::vector<Rep
 
 std::string MissingFileText(const MissingFile& missing) {
   const std::string begin = Printable(missing.path) + " was left behind: ";
+  if (missing.by == kByEnvironment) {
+    return begin +
+           "virtual environments are never packed; activate it before 'stoker run', or list its "
+           "packages in requirements.txt";
+  }
   if (missing.include.empty()) {
     return begin + "it is never packed, for it is made to hold secrets; --secret NAME passes one";
   }

@@ -27,7 +27,7 @@ std::string Text(const std::string& said, const std::vector<LeftOut>& left) {
 const std::vector<LeftOut> kLeft = {{"data/", kByGit},       {"raw/a/x y.csv", kByGit},
                                     {"build/train", kByGit}, {"local.py", kByGit},
                                     {"conf/mine/", kByGit},  {"big.npy", kByIgnoreFile},
-                                    {".env", kByRule}};
+                                    {".env", kByRule},       {".venv/", kByEnvironment}};
 
 TEST(MissingFile, AsItIsSaid) {
   constexpr char kData[] =
@@ -58,6 +58,8 @@ TEST(MissingFile, AsItIsSaid) {
   EXPECT_EQ(Find("ModuleNotFoundError: No module named 'conf.mine'", kLeft)->path, "conf/mine");
   EXPECT_EQ(Text("FileNotFoundError: big.npy does not exist", kLeft),
             "big.npy was left behind: .stokerignore names it; --include big.npy takes it along");
+  EXPECT_NE(Text(".venv/bin/python: not found in PATH", kLeft).find("activate it"),
+            std::string::npos);
   EXPECT_NE(Text("No such file or directory: '.env'", kLeft).find("never packed"),
             std::string::npos);
 }

@@ -14,6 +14,7 @@
 #include "cli/ssh_offers.h"
 #include "cli/variables.h"
 #include "ledger/records.h"
+#include "node/env/requirement_files.h"
 #include "spec/text/env_text.h"
 #include "spec/text/secrets.h"
 #include "spec/text/shell_env.h"
@@ -26,7 +27,6 @@ constexpr int64_t kMaxPrivateBytes = 1 << 20;
 // Between the file and the job's record lies one command.
 constexpr Duration kUnborn = Duration::Minutes(10);
 constexpr size_t kShownValue = 24;
-constexpr int kMaxRequirementFiles = 50;
 
 using Values = std::map<std::string, std::string>;
 
@@ -138,32 +138,6 @@ Status TakeShell(Context& context, const PrivateRequest& request, LocalPrivate* 
   return Status::Ok();
 }
 
-Status CheckRequirementsFile(const std::string& root, const std::string& name, int* left) {
-  const auto text = sys::ReadFile(root + "/" + name, kMaxPrivateBytes);
-  if (!text.ok() || --*left < 0) return Status::Ok();  // what cannot be read is pip's to say
-  int number = 0;
-  for (const std::string& line : Split(*text, '\n')) {
-    ++number;
-    if (const std::string secret = SecretInText(line); !secret.empty()) {
-      return Status(Code::kInvalid,
-                    name + ":" + std::to_string(number) + ": holds what looks like " + secret,
-                    "The work directory is kept in the ledger. Write ${PIP_PASSWORD} in its place, "
-                    "which pip replaces, and give the value with --secret PIP_PASSWORD");
-    }
-    for (const std::string_view option : {"-r", "--requirement", "-c", "--constraint"}) {
-      if (!StartsWith(line, option)) continue;
-      const size_t begin = line.find_first_not_of(" \t=", option.size());
-      if (begin == std::string::npos) continue;
-      std::string other = line.substr(begin, line.find_first_of(" \t\r", begin) - begin);
-      const size_t slash = name.rfind('/');
-      if (slash != std::string::npos) other = name.substr(0, slash + 1) + other;
-      if (other[0] != '/') STOKER_TRY(CheckRequirementsFile(root, other, left));
-      break;
-    }
-  }
-  return Status::Ok();
-}
-
 bool WasOnBoxes(const Job& job) {
   return std::any_of(job.requests.begin(), job.requests.end(), [](const Request& request) {
     return request.ask.place.provider == kSshProvider;
@@ -226,8 +200,19 @@ void ForgetPrivate(Context& context) {
 }
 
 Status CheckRequirements(const std::string& workdir) {
-  int left = kMaxRequirementFiles;
-  return CheckRequirementsFile(workdir, "requirements.txt", &left);
+  for (const node::RequirementFile& file : node::ReadRequirementFiles(workdir)) {
+    int number = 0;
+    for (const std::string& line : Split(file.text, '\n')) {
+      ++number;
+      const std::string secret = SecretInText(line);
+      if (secret.empty()) continue;
+      return Status(Code::kInvalid,
+                    file.name + ":" + std::to_string(number) + ": holds what looks like " + secret,
+                    "The work directory is kept in the ledger. Write ${PIP_PASSWORD} in its place, "
+                    "which pip replaces, and give the value with --secret PIP_PASSWORD");
+    }
+  }
+  return Status::Ok();
 }
 
 }  // namespace stoker::cli

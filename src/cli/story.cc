@@ -280,6 +280,10 @@ std::string TellStory(const StoryInput& input) {
   }
   if (!job.workdir_note.empty()) text += "  code        " + Printable(job.workdir_note) + "\n";
   if (!job.shell.empty()) text += "  shell       " + Printable(Join(job.shell, ", ")) + "\n";
+  for (const Pin& pin : job.pins) {
+    text += "  pinned      " + Printable(pin.source) + " is " +
+            (pin.commit.empty() ? "what pip took: nobody said in time" : pin.commit) + "\n";
+  }
   text += "  nodes       " + std::to_string(job.num_nodes) + "\n";
   if (!job.from.empty()) {
     text += "  goes on     from " + Printable(job.from) + ", with other code\n";

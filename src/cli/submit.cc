@@ -21,6 +21,7 @@
 #include "cli/offers.h"
 #include "cli/packed_text.h"
 #include "cli/packing_notes.h"
+#include "cli/pins.h"
 #include "cli/private_env.h"
 #include "cli/removals.h"
 #include "cli/reserve.h"
@@ -52,6 +53,7 @@ struct Packed {
   std::string diff;  // against the commit, for those who want to know later what really ran
   std::optional<GitOrigin> git;
   std::string downloads;  // as Job's
+  std::vector<Pin> pins;
 };
 
 Status PutFile(Ledger& ledger, const std::string& digest, const std::string& path) {
@@ -101,8 +103,22 @@ std::optional<GitOrigin> OriginOf(const pack::GitState& git) {
   return GitOrigin{git.commit, Printable(git.branch), git.dirty};
 }
 
+// What a variable of the job will be, for pip.
+std::optional<std::string> VariableOf(const SubmitRequest& request, const LocalPrivate& own,
+                                      const std::string& name) {
+  const auto in = [&](const auto& variables) -> std::optional<std::string> {
+    for (const auto& [known, value] : variables) {
+      if (known == name) return value;
+    }
+    return std::nullopt;
+  };
+  if (auto value = in(own.secrets)) return value;
+  if (auto value = in(request.spec.envs)) return value;
+  return in(own.shell);
+}
+
 Result<Packed> PackFolder(Context& context, const std::string& dir, const SubmitRequest& request,
-                          PackedText* text) {
+                          const LocalPrivate& own, PackedText* text) {
   STOKER_TRY(CheckRequirements(dir));
   pack::ListOptions listing_options;
   listing_options.exclude = OwnFolders(context);
@@ -139,14 +155,18 @@ Result<Packed> PackFolder(Context& context, const std::string& dir, const Submit
                 pack::Describe(summary) + " (" + HumanSize(summary.packed_bytes) + " packed)",
                 summary.git.diff,
                 OriginOf(summary.git),
-                summary.git.downloads};
+                summary.git.downloads,
+                ResolvePins(context, dir, [&](const std::string& name) {
+                  return VariableOf(request, own, name);
+                })};
 }
 
-Result<Packed> PackWorkdir(Context& context, const SubmitRequest& request, PackedText* text) {
+Result<Packed> PackWorkdir(Context& context, const SubmitRequest& request, const LocalPrivate& own,
+                           PackedText* text) {
   const auto repository = RepositoryOf(request.spec.workdir);
-  if (!repository) return PackFolder(context, request.spec.workdir, request, text);
+  if (!repository) return PackFolder(context, request.spec.workdir, request, own, text);
   STOKER_ASSIGN(const Clone clone, CloneRepository(context, *repository));
-  STOKER_ASSIGN(Packed packed, PackFolder(context, clone.folder, request, text));
+  STOKER_ASSIGN(Packed packed, PackFolder(context, clone.folder, request, own, text));
   packed.note = Printable(WordOf(*repository)) + ": " + packed.note;
   return packed;
 }
@@ -285,10 +305,11 @@ Status BringCode(Context& context, const SubmitRequest& request, Job* job, Made*
   named.Read(request.spec);
   PackedText text(request.spec, &named);
   if (!request.spec.workdir.empty()) {
-    STOKER_ASSIGN(Packed packed, PackWorkdir(context, request, &text));
+    STOKER_ASSIGN(Packed packed, PackWorkdir(context, request, made->own, &text));
     job->code_digest = packed.digest;
     job->workdir_note = packed.note;
     job->git = packed.git;
+    job->pins = packed.pins;
     job->left_behind = std::move(packed.left_behind);
     job->downloads = std::move(packed.downloads);
     made->diff = std::move(packed.diff);

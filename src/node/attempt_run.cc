@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "checkpoint/blob_transfer.h"
 #include "node/channels.h"
+#include "node/env/editable.h"
 #include "node/env/pip_words.h"
 #include "node/env/python_env.h"
 #include "node/env/setup_env.h"
@@ -26,6 +27,7 @@
 #include "pack/extract.h"
 #include "policy/drain.h"
 #include "provider/local/local_boot.h"
+#include "spec/text/repository.h"
 #include "sys/file.h"
 #include "sys/spool_file.h"
 #include "sys/task/gpu_usage.h"
@@ -301,12 +303,26 @@ Status AttemptRun::AwaitItsGpus() {
   return AwaitGpus(wait, clock_);
 }
 
+// What is installed for editing out of the folder that was packed is imported from the job's copy.
+void AttemptRun::TakeCopyFirst(const contract::Environment& env) {
+  guard_.clear();
+  const JobSpec& spec = config_.spec;
+  if (config_.job.code_digest.empty() || RepositoryOf(spec.workdir)) return;
+  const std::string command = Join(spec.argv, " ") + "\n" + spec.run + "\n" + spec.setup;
+  const EditablePlan plan = PlanEditable({spec.workdir, WorkDir(), env, venv_.folder, command});
+  for (const std::string& line : plan.lines) Say(line);
+  if (!plan.any) return;
+  const Status written = WriteEditableGuard(plan, config_.dir + "/editable");
+  if (!written.ok()) return Say("stoker: " + written.ToString());
+  guard_ = config_.dir + "/editable";
+}
+
 Status AttemptRun::RunSetup(const std::string& restore, StagingEnded* result) {
   contract::Environment env =
       contract::SetupEnvironment(config_.spec, Facts({config_.address}, 0, !restore.empty()));
   venv_ = PythonEnv();  // what a try before this one held
   auto venv = PreparePythonEnv({WorkDir(), config_.cache_dir + "/venv", config_.dir + "/venv",
-                                config_.job.code_digest, config_.spec.setup},
+                                config_.job.code_digest, config_.spec.setup, config_.job.pins},
                                env, step_, Sink());
   if (!venv.ok()) {
     result->setup_failed = venv.status().Is(Code::kInvalid) || venv.status().Is(Code::kNotFound);
@@ -316,8 +332,10 @@ Status AttemptRun::RunSetup(const std::string& restore, StagingEnded* result) {
     return mask_ ? Status(why.code(), mask_->Masked(why.message()), why.next()) : why;
   }
   venv_ = std::move(*venv);
+  TakeCopyFirst(env);
   if (config_.spec.setup.empty()) return Status::Ok();
   ActivatePythonEnv(venv_.folder, env);
+  ActivateEditableGuard(guard_, env);
   const std::string left_in = config_.dir + "/setup-env";
   STOKER_TRY(MakeSetupFile(left_in));
   env.emplace_back("STOKER_ENV", left_in);
@@ -431,6 +449,7 @@ Status AttemptRun::Start(const StartProgram& start, std::function<void(TaskExit)
   facts.metrics_file = MetricsFile();
   contract::Environment env = contract::ProgramEnvironment(config_.spec, facts);
   ActivatePythonEnv(venv_.folder, env);
+  ActivateEditableGuard(guard_, env);
   TaskCommand command;
   if (config_.spec.argv.empty()) {
     command = ShellCommand(config_.spec.run, WorkDir(), std::move(env));

@@ -122,6 +122,7 @@ class AttemptRun {
   Status AwaitItsGpus();
   Status SetUp(const std::string& restore, StagingEnded* result);
   Status RunSetup(const std::string& restore, StagingEnded* result);
+  void TakeCopyFirst(const contract::Environment& env);
   Status WhySetupFailed(const TaskExit& exit, const std::string& output);
   void SayWhatIsNotHeld();
   // keepers.cc: checkpoints and outputs.
@@ -157,6 +158,7 @@ class AttemptRun {
   const AttemptRunConfig config_;
   ShellStep step_;
   PythonEnv venv_;
+  std::string guard_;  // node/env/editable.h; "" = none is needed
   contract::Environment from_setup_;
   OwnVariables own_;
   std::string restored_;

@@ -10,6 +10,7 @@
 #include "base/digest.h"
 #include "base/text.h"
 #include "node/env/pip_words.h"
+#include "node/env/requirement_files.h"
 #include "node/env/requirements.h"
 #include "node/env/tail_sink.h"
 #include "sys/file.h"
@@ -193,27 +194,52 @@ Result<PythonEnv> ForSetup(const PythonEnvPlaces& places, const Variables& env, 
   return PythonEnv();
 }
 
-}  // namespace
+// Where the newest environment of a requirements.txt is noted whose pins were known.
+std::string NewestOf(const std::string& folder, const std::string& base) {
+  return folder + "/" + base + ".newest";
+}
 
-Result<PythonEnv> PreparePythonEnv(const PythonEnvPlaces& places, const Variables& env,
-                                   ShellStep& step, LogSink& sink) {
-  const std::string requirements = places.workdir + "/requirements.txt";
-  if (!sys::FileExists(requirements)) {
-    if (places.setup.empty()) return PythonEnv();
-    return ForSetup(places, env, step, sink);
+std::string Digest(const std::string& text) { return Sha256Hex(text).substr(0, 32); }
+
+// What an environment is found by: `base`, and with pins these too. Where one of them is not known,
+// what was made from the file last, as far as it is still there.
+std::string KeyWithPins(const std::string& folder, const std::string& base,
+                        const PythonEnvPlaces& places, LogSink& sink) {
+  if (places.pins.empty()) return Digest(base);
+  std::string all = base + "\npins";
+  std::vector<std::string> unknown;
+  for (const Pin& pin : places.pins) {
+    all += "\n" + pin.source + " " + pin.commit;
+    if (pin.commit.empty()) unknown.push_back(Printable(pin.source));
   }
+  const std::string key = Digest(all);
+  if (unknown.empty()) return key;
+  const auto newest = sys::ReadFile(NewestOf(folder, Digest(base)), 64);
+  const std::string known = newest.ok() && IsSafeName(*newest) ? *newest : key;
+  const bool there = IsWhole(folder + "/" + known + (places.setup.empty() ? "" : "-1"));
+  sink.Write(LogStream::kSystem,
+             "stoker: which commit " + Join(unknown, ", ") +
+                 " is was not known when the job was submitted: " +
+                 (there ? "the environment that was made from it before is used, as it was then"
+                        : "pip takes what it is now") +
+                 "\n");
+  return there ? known : key;
+}
+
+Result<PythonEnv> ForRequirements(const PythonEnvPlaces& places, const std::string& requirements,
+                                  const Variables& env, ShellStep& step, LogSink& sink) {
   STOKER_ASSIGN(const std::string text, sys::ReadFile(requirements, 1 << 20));
   TextSink asked;
   STOKER_TRY(MustSucceed("python3 --version",
                          step.Run(Command({"python3", "-c", kAsk}, places.workdir, env), asked)));
   const RequirementsScope scope = ScopeOfRequirements(text);
-  std::string key = asked.text + "\n" + text;
-  if (scope != RequirementsScope::kFile) key += "\n" + places.code_digest;
-  if (!places.setup.empty()) key += "\nsetup\n" + places.setup;
-  key = Sha256Hex(key).substr(0, 32);
+  std::string base = asked.text + "\n" + text;
+  if (scope != RequirementsScope::kFile) base += "\n" + places.code_digest;
+  if (!places.setup.empty()) base += "\nsetup\n" + places.setup;
   const std::string& folder =
       scope == RequirementsScope::kDirectory ? places.private_dir : places.cache_dir;
   STOKER_TRY(sys::MakeDirs(folder, 0700));
+  const std::string key = KeyWithPins(folder, base, places, sink);
   PythonEnv made;
   sys::ScopedFd lock;
   if (places.setup.empty()) {
@@ -224,10 +250,29 @@ Result<PythonEnv> PreparePythonEnv(const PythonEnvPlaces& places, const Variable
   }
   // The folder is a fresh one in each attempt, and an editable installation leaves files in it.
   if (scope == RequirementsScope::kDirectory || !IsWhole(made.folder)) {
-    STOKER_TRY(Build(requirements, ParentPackages(asked.text), made.folder, places.workdir, env,
-                     step, sink));
+    std::string from = requirements;
+    if (!places.pins.empty()) {
+      STOKER_ASSIGN(from, WritePinnedFiles(places.workdir, places.pins, places.private_dir + "-r"));
+    }
+    STOKER_TRY(
+        Build(from, ParentPackages(asked.text), made.folder, places.workdir, env, step, sink));
+  }
+  if (!places.pins.empty() && scope != RequirementsScope::kDirectory) {
+    STOKER_TRY(sys::WriteFileAtomic(NewestOf(folder, Digest(base)), key, 0600, false));
   }
   return made;
+}
+
+}  // namespace
+
+Result<PythonEnv> PreparePythonEnv(const PythonEnvPlaces& places, const Variables& env,
+                                   ShellStep& step, LogSink& sink) {
+  const std::string requirements = places.workdir + "/requirements.txt";
+  if (sys::FileExists(requirements)) {
+    return ForRequirements(places, requirements, env, step, sink);
+  }
+  if (places.setup.empty()) return PythonEnv();
+  return ForSetup(places, env, step, sink);
 }
 
 void SpoilPythonEnv(const PythonEnv& env) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "job/packed_code.h"
 #include "node/env/shell_step.h"
 #include "sys/file.h"
 
@@ -21,6 +22,7 @@ struct PythonEnvPlaces {
   std::string private_dir;  // for one that refers to `workdir` itself (-e .)
   std::string code_digest;  // what `workdir` was unpacked from
   std::string setup;        // the job's; "" = none
+  std::vector<Pin> pins;    // of requirements.txt, for all attempts of the job
 };
 
 struct PythonEnv {
@@ -33,6 +35,9 @@ struct PythonEnv {
 // changed line or a changed ./pkg makes a new one and an unchanged file costs milliseconds. What
 // the interpreter has stays visible, an image's packages or those of the virtual environment in
 // which the user stands: it is not downloaded again, nor written to.
+//
+// With pins, pip gets their commits in the place of branches, and they count for the key. Where one
+// has none, the newest that was made from the same file is taken, and said.
 //
 // A job with a setup, which may install whatever it likes, has one that nobody else uses while the
 // job runs: keyed by setup and requirements together, one of several where nodes run at once, and

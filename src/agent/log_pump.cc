@@ -87,6 +87,11 @@ Status LogPump::ShipAll(Duration within) {
                                     (why.empty() ? std::string() : ": " + why));
 }
 
+void LogPump::SetBegun() {
+  shipper_->SetBegun();
+  Wake();
+}
+
 void LogPump::SetLeaving(bool leaving) {
   shipper_->SetLeaving(leaving);
   Wake();

@@ -47,6 +47,8 @@ LogShipper::LogShipper(ObjectStore& store, Clock& clock, LogSpool& spool, LogPla
       place_(std::move(place)),
       prng_(std::hash<std::string>()(place_.job) + static_cast<uint64_t>(place_.rank)) {}
 
+void LogShipper::SetBegun() { first_ = spool_.counters().records + 1; }
+
 std::optional<MonoTime> LogShipper::Step() {
   std::optional<MonoTime> tick = spool_.Tick();
   MonoTime now = clock_.Mono();
@@ -124,6 +126,8 @@ Result<std::optional<MonoTime>> LogShipper::Work(MonoTime now) {
       next = now;
       break;
     }
+    const int64_t first = first_;
+    const bool begins = first > 0 && waiting.first + waiting.lines > first;
     const bool leaving = leaving_;
     bool followed =
         !ending_ && !leaving && waiting.bytes < kSegmentBytes && last_put_ && Followed(now);
@@ -131,9 +135,10 @@ Result<std::optional<MonoTime>> LogShipper::Work(MonoTime now) {
     const Duration soon = std::min(traits.flush, traits.follow_flush);
     FlushChoice choice =
         DecideFlush({clock_.Mono(), std::max<int64_t>(waiting.bytes, 1), last_put_,
-                     followed || leaving ? soon : traits.flush, ending_ || pending_});
+                     followed || leaving ? soon : traits.flush, ending_ || pending_ || begins});
     if (!choice.flush) {
-      spool_.WakeAt(waiting.appended + std::max<int64_t>(1, kSegmentBytes - waiting.bytes));
+      const int64_t more = first > 0 ? 1 : kSegmentBytes - waiting.bytes;
+      spool_.WakeAt(waiting.appended + std::max<int64_t>(1, more));
       next = leaving ? choice.wake : Earlier(choice.wake, follow_check_);
       break;
     }
@@ -173,6 +178,9 @@ Status LogShipper::ShipOne() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     shipped_end_ = pending_->segment.end();
+  }
+  if (int64_t first = first_; first > 0 && pending_->segment.end() > first) {
+    first_.compare_exchange_strong(first, 0);
   }
   spool_.Trim(pending_->segment.end());
   raw_[pending_->segment.key] = pending_->raw;

@@ -28,7 +28,7 @@ struct LogPlace {
   int rank = 0;
 };
 
-// Stepped from one thread; the const calls, SetEnding and SetLeaving from any. Begins with a
+// Stepped from one thread; the const calls and the setters from any. Begins with a
 // listing: what the store has is not sent again. Segments are put create-only, and the spool is
 // trimmed only after that succeeded. While the store fails, lines stay in the spool. Memory: about
 // 3 MiB, 6 MiB while it merges.
@@ -41,6 +41,8 @@ class LogShipper {
   std::optional<MonoTime> Step();
   // The program has ended: from now on everything goes at once, and nothing is merged any more.
   void SetEnding() { ending_ = true; }
+  // The program begins: its first line goes at once, whatever was said shortly before it.
+  void SetBegun();
   // The machine is to go, its disk with it, perhaps sooner than it said: until that is withdrawn,
   // lines wait no longer than while somebody follows them.
   void SetLeaving(bool leaving) { leaving_ = leaving; }
@@ -74,6 +76,7 @@ class LogShipper {
   const LogPlace place_;
   std::atomic<bool> ending_{false};
   std::atomic<bool> leaving_{false};
+  std::atomic<int64_t> first_{0};  // the program's, or one after it, not in the store; 0 = it is
 
   bool ending_seen_ = false;
   bool begun_ = false;

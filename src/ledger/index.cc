@@ -2,7 +2,6 @@
 #include "ledger/index.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -38,41 +37,52 @@ Summary Line(Ledger& ledger, const Job& job) {
   return line.ok() ? std::move(*line) : SummaryOf(job);
 }
 
-// Keeps the lines of these numbers, in this order. In place: ten thousand lines are megabytes, and
-// as long as it takes to get these from the kernel `ls` waits.
-void PutInOrder(const std::vector<size_t>& order, std::vector<Summary>* lines) {
-  std::vector<size_t> at(lines->size());  // where the line of a number is by now
-  std::vector<size_t> is(lines->size());  // which line is at a place
-  std::iota(at.begin(), at.end(), 0);
-  std::iota(is.begin(), is.end(), 0);
-  for (size_t to = 0; to < order.size(); ++to) {
-    const size_t from = at[order[to]];
-    if (from == to) continue;
-    std::swap((*lines)[to], (*lines)[from]);
-    std::swap(is[to], is[from]);
-    at[is[to]] = to;
-    at[is[from]] = from;
-  }
-  lines->resize(order.size());
-}
-
-// One line a job, that of the highest revision, newest job first.
-void KeepHighest(std::vector<Summary>* lines) {
+// Leaves out all but the line of the highest revision of each job.
+void LeaveOutOld(std::vector<Summary>* lines) {
   std::unordered_map<std::string_view, size_t> best;
   best.reserve(lines->size());
   for (size_t i = 0; i < lines->size(); ++i) {
     const auto [at, fresh] = best.emplace((*lines)[i].id, i);
     if (!fresh && (*lines)[at->second].rev < (*lines)[i].rev) at->second = i;
   }
-  std::vector<size_t> order;
-  order.reserve(best.size());
-  for (const auto& [id, i] : best) order.push_back(i);
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    const Summary& one = (*lines)[a];
-    const Summary& other = (*lines)[b];
-    return one.created != other.created ? one.created > other.created : one.id < other.id;
+  if (best.size() == lines->size()) return;
+  std::vector<size_t> kept;
+  kept.reserve(best.size());
+  for (const auto& [id, i] : best) kept.push_back(i);
+  std::sort(kept.begin(), kept.end());
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i] != i) (*lines)[i] = std::move((*lines)[kept[i]]);
+  }
+  lines->resize(kept.size());
+}
+
+// In place, each line moved once to where it belongs: ten thousand lines are megabytes, and as long
+// as it takes to get these from the kernel `ls` waits.
+void NewestFirst(std::vector<Summary>* lines) {
+  std::vector<std::pair<WallTime, size_t>> order;
+  order.reserve(lines->size());
+  for (size_t i = 0; i < lines->size(); ++i) order.emplace_back((*lines)[i].created, i);
+  std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : (*lines)[a.second].id < (*lines)[b.second].id;
   });
-  PutInOrder(order, lines);
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (order[i].second == i) continue;
+    Summary first = std::move((*lines)[i]);
+    size_t to = i;
+    for (size_t from = order[to].second; from != i; from = order[to].second) {
+      (*lines)[to] = std::move((*lines)[from]);
+      order[to].second = to;
+      to = from;
+    }
+    (*lines)[to] = std::move(first);
+    order[to].second = to;
+  }
+}
+
+// One line a job, that of the highest revision, newest job first.
+void KeepHighest(std::vector<Summary>* lines) {
+  LeaveOutOld(lines);
+  NewestFirst(lines);
 }
 
 using Folder = SegmentFolder<Summary>;
@@ -193,7 +203,10 @@ Status RebuildIndex(Ledger& ledger) {
   return segments.Remove(old.read);
 }
 
-Result<JobList> ReadIndex(Ledger& ledger) {
+namespace {
+
+// What the index has, in no order, perhaps several lines of a job; made again where it is lost.
+Result<JobList> ReadLines(Ledger& ledger) {
   Folder segments = Segments(ledger);
   STOKER_ASSIGN(Folder::Found found, segments.ReadAll());
   bool lost = !found.damaged.empty();
@@ -221,8 +234,15 @@ Result<JobList> ReadIndex(Ledger& ledger) {
       STOKER_ASSIGN(found, segments.ReadAll());
     }
   }
-  KeepHighest(&found.lines);
   return JobList{std::move(found.lines), {}, std::move(warnings)};
+}
+
+}  // namespace
+
+Result<JobList> ReadIndex(Ledger& ledger) {
+  STOKER_ASSIGN(JobList list, ReadLines(ledger));
+  KeepHighest(&list.jobs);
+  return list;
 }
 
 LabelPlace Labelled(Ledger& ledger) { return {ledger.store(), ledger.labels_cache()}; }
@@ -257,11 +277,9 @@ Result<JobList> ListJobs(Ledger& ledger) {
     else if (!read.status().Is(Code::kNotFound))
       unreadable.push_back({id, read.status()});
   }
-  STOKER_ASSIGN(JobList list, ReadIndex(ledger));
-  if (!lines.empty()) {
-    for (Summary& line : lines) list.jobs.push_back(std::move(line));
-    KeepHighest(&list.jobs);
-  }
+  STOKER_ASSIGN(JobList list, ReadLines(ledger));
+  for (Summary& line : lines) list.jobs.push_back(std::move(line));
+  KeepHighest(&list.jobs);
   STOKER_ASSIGN(AllLabels labels, ReadLabels(Labelled(ledger)));
   for (std::string& warning : labels.warnings) list.warnings.push_back(std::move(warning));
   for (auto job = list.jobs.begin(); job != list.jobs.end() && !labels.of.empty(); ++job) {

@@ -181,9 +181,12 @@ std::string EncodeSummary(const Summary& s) {
   return line.Take();
 }
 
-std::optional<Summary> DecodeSummary(std::string_view text) {
+namespace {
+
+// `summary`: a new one. False: the line is none.
+bool ReadSummary(std::string_view text, Summary* summary) {
   LineReader line(text);
-  Summary s;
+  Summary& s = *summary;
   line.Text(&s.id);
   s.rev = line.Number(0, INT64_MAX);
   line.Text(&s.name);
@@ -218,8 +221,15 @@ std::optional<Summary> DecodeSummary(std::string_view text) {
   if (!line.AtEnd()) line.Text(&s.command);
   if (!line.AtEnd()) line.Text(&s.me);
   if (!line.AtEnd()) line.Text(&s.user_host);
-  if (!line.Done() || !IsSafeName(s.id)) return std::nullopt;
-  return s;
+  return line.Done() && IsSafeName(s.id);
+}
+
+}  // namespace
+
+std::optional<Summary> DecodeSummary(std::string_view text) {
+  Summary summary;
+  if (!ReadSummary(text, &summary)) return std::nullopt;
+  return summary;
 }
 
 std::string EncodeSegment(const std::vector<Summary>& summaries) {
@@ -230,11 +240,10 @@ std::string EncodeSegment(const std::vector<Summary>& summaries) {
 }
 
 Status DecodeSegment(const std::string& key, std::string_view text, std::vector<Summary>* out) {
-  out->reserve(out->size() + static_cast<size_t>(std::count(text.begin(), text.end(), '\n')));
   return ReadSegmentLines(key, text, [out](std::string_view line) {
-    auto summary = DecodeSummary(line);
-    if (summary) out->push_back(std::move(*summary));
-    return summary.has_value();
+    if (ReadSummary(line, &out->emplace_back())) return true;
+    out->pop_back();
+    return false;
   });
 }
 

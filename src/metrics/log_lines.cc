@@ -2,6 +2,7 @@
 #include "metrics/log_lines.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace stoker::metrics {
@@ -10,7 +11,40 @@ namespace {
 // Longer ones are no metrics, and what is held of an unfinished line has an end.
 constexpr size_t kMaxLine = 64 << 10;
 
+// Ends a state of a line, or is taken out of it.
+constexpr char kOdd[] = {'\r', '\x1b', '\b'};
+// Between a name and its number, or a count and its end. Each row has one of them.
+constexpr char kSigns[] = {':', '=', '/'};
+
+// Each by itself is a fast search; together they are not.
+template <size_t kCount>
+bool HasAny(std::string_view text, const char (&wanted)[kCount]) {
+  return std::any_of(std::begin(wanted), std::end(wanted),
+                     [&](char c) { return text.find(c) != text.npos; });
+}
+
+bool IsWordCharacter(unsigned char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
 }  // namespace
+
+bool IsPlain(std::string_view text) { return !HasAny(text, kOdd) && !HasAny(text, kSigns); }
+
+bool MayHoldMetrics(std::string_view line) {
+  // epoch, step, iteration; global, train, val, test before them.
+  constexpr std::string_view kBegins = "esigtvESIGTV";
+  const size_t first = line.find_first_not_of(" \t");
+  if (first == line.npos) return false;
+  if (HasAny(line, kOdd)) return true;
+  if (!HasAny(line, kSigns)) return false;
+  if (line[first] == '{' || (line[first] >= '0' && line[first] <= '9')) return true;
+  for (const char c : line.substr(first)) {
+    if (static_cast<unsigned char>(c) >= 0x80) return true;  // who knows what it folds to
+    if (IsWordCharacter(static_cast<unsigned char>(c))) return kBegins.find(c) != kBegins.npos;
+  }
+  return false;
+}
 
 std::string_view KindName(LogLines::Kind kind) {
   switch (kind) {

@@ -48,6 +48,12 @@ class LogLines {
   std::array<int64_t, kKinds> found_{};
 };
 
+// Without patterns nothing is found in this line, which is none of several records, where it is
+// false; true says little. For those who have very many lines.
+bool MayHoldMetrics(std::string_view line);
+// The same is false of each line of this text.
+bool IsPlain(std::string_view text);
+
 // "log patterns", "JSON lines", …: for people.
 std::string_view KindName(LogLines::Kind kind);
 

@@ -15,6 +15,7 @@
 #include "provider/local/local_boot.h"
 #include "provider/local/local_private.h"
 #include "spec/parse.h"
+#include "sys/start_pages.h"
 
 namespace stoker::node {
 namespace {
@@ -23,6 +24,7 @@ constexpr int64_t kLongestWait = 1000;
 constexpr Duration kShipLeftWithin = Duration::Seconds(30);  // of each attempt
 constexpr Duration kRenewEvery = Duration::Minutes(10);
 constexpr Duration kForgets = Duration::Seconds(30);
+constexpr Duration kSettles = Duration::Seconds(1);
 constexpr Duration kGpusEvery = Duration::Seconds(5);  // as they are asked
 
 // Tries `call` until it succeeds or fails for good; the store may be away for long. A service can
@@ -149,6 +151,10 @@ Status Agent::Run() {
     Handle(event ? *event : AgentEvent(Tick{}));
     if (idle_gpu_) WatchGpus();
     RenewLease();
+    if (settles_at_ && parts_.clock.Mono() >= *settles_at_) {
+      settles_at_.reset();
+      LetGoOfStartPages();
+    }
   }
   if (!gone_why_.empty()) {
     Do(CancelStaging{});
@@ -320,6 +326,7 @@ void Agent::Do(const StartProgram& action) {
   const auto broken = [this, attempt = action.attempt](const std::string& why) {
     Post(RuleBroken{attempt, why});
   };
+  settles_at_ = parts_.clock.Mono() + kSettles;
   const Status status = run->Start(
       action, ended, [this] { Post(Activity{}); }, broken);
   Post(ProgramStarted{status});

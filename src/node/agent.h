@@ -112,6 +112,7 @@ class Agent {
   UsageSampler usage_;
   std::optional<IdleGpu> idle_gpu_;  // where the job asks for it
   std::optional<MonoTime> gpus_looked_;
+  std::optional<MonoTime> settles_at_;       // the program has begun, and what that took may go
   std::atomic<bool> comes_up_again_{false};  // its job wants it again once it was stopped
   std::atomic<bool> ended_unsaved_{false};   // Saving::ended_unsaved
   std::atomic<bool> off_{false};

@@ -49,14 +49,16 @@ class ShutdownWatch {
     sigemptyset(&set_);
     sigaddset(&set_, SIGTERM);
     thread_ = std::thread([this, told = std::move(told)] {
-      const timespec half{0, 500'000'000};
+      int signo = 0;
       while (!stop_) {
-        if (sigtimedwait(&set_, nullptr, &half) == SIGTERM) told();
+        if (sigwait(&set_, &signo) == 0 && !stop_) told();
       }
     });
   }
+  // At once: until this process has ended, its machine holds what the job was granted.
   ~ShutdownWatch() {
     stop_ = true;
+    pthread_kill(thread_.native_handle(), SIGTERM);
     thread_.join();
   }
 

@@ -459,6 +459,7 @@ Status AttemptRun::Start(const StartProgram& start, std::function<void(TaskExit)
     command.cwd = WorkDir();
   }
   STOKER_TRY(AskForHostName(Hosts(start.addresses), command));
+  log_->SetBegun();
   auto task = runner_.Start(command, Sink());
   SayWhatIsNotHeld();
   if (!task.ok()) {

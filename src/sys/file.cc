@@ -128,7 +128,7 @@ Status SyncDir(const std::string& path) {
 
 Status MakeDirs(const std::string& path, mode_t mode) {
   if (path.empty()) return Status(Code::kInvalid, "cannot make a directory without a name");
-  if (DirExists(path)) return Status::Ok();
+  if (DirExists(path) || mkdir(path.c_str(), mode) == 0) return Status::Ok();
   // Each prefix that ends before a slash, then the whole.
   for (size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
     const std::string prefix = path.substr(0, at);

@@ -167,6 +167,27 @@ TEST(Ship, AMachineThatIsToGoKeepsNoLineForLongerThanASecond) {
   EXPECT_EQ(ReadAll(memory).size(), 21u);
 }
 
+TEST(Ship, AProgramsFirstLineWaitsForNoLineOfStokers) {
+  ManualClock clock;
+  SpoolDisk disk;
+  MemoryStore memory;
+  SlowTraits store(memory);
+  std::unique_ptr<LogSpool> spool = OpenSpool(disk, clock);
+  LogShipper shipper(store, clock, *spool, {kJob, 1, 0});
+  spool->Say("stoker: from your shell: PATH");
+  shipper.Step();
+  spool->Say("stoker: one more");
+  shipper.SetBegun();
+  shipper.Step();
+  EXPECT_EQ(ReadAll(memory).size(), 1u);  // that is no line of the program
+  spool->Write(LogStream::kOut, "hello\n");
+  shipper.Step();
+  EXPECT_EQ(ReadAll(memory).size(), 3u);
+  spool->Write(LogStream::kOut, "the second waits for others\n");
+  shipper.Step();
+  EXPECT_EQ(ReadAll(memory).size(), 3u);
+}
+
 TEST(Ship, AMegabyteDoesNotWait) {
   ManualClock clock;
   SpoolDisk disk;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ledger/segments/segment_text.h"
 
-#include <algorithm>
 #include <charconv>
 
 #include "base/digest.h"
@@ -17,8 +16,11 @@ std::string Footer(std::string_view lines, size_t count) {
          ",\"sha256\":\"" + Sha256Hex(lines) + "\"}\n";
 }
 
+// Many bytes, few of them line ends: a search is several times as fast as std::count here.
 size_t CountLines(std::string_view text) {
-  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+  size_t count = 0;
+  for (size_t at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1)) ++count;
+  return count;
 }
 
 }  // namespace

@@ -18,6 +18,10 @@ constexpr Duration kLookEvery = Duration::Seconds(1);
 constexpr int64_t kRestAfter = 50;
 constexpr Duration kFindEvery = Duration::Seconds(2);
 constexpr size_t kMaxQueued = 8 << 20;
+// So much is read without waiting for the next look, so that it never is in memory for long; but
+// for one look in so many, a look at all.
+constexpr size_t kReadAt = 512 << 10;
+constexpr int kReadsALook = 16;
 // In a bucket: so often while the run is young, when somebody looks, and then.
 constexpr Duration kYoung = Duration::Minutes(10);
 constexpr Duration kYoungFlush = Duration::Seconds(10);
@@ -46,7 +50,8 @@ MetricCollector::MetricCollector(CollectorConfig config, ObjectStore& store, Clo
       lines_(config_.patterns),
       watch_(RulesOf(config_.rules)),
       writer_(store, config_.job, config_.attempt, config_.rank),
-      started_(clock.Mono()) {}
+      started_(clock.Mono()),
+      sieve_(!config_.patterns.empty()) {}
 
 MetricCollector::~MetricCollector() { Stop(); }
 
@@ -175,21 +180,31 @@ Status MetricCollector::CountAgain() {
 }
 
 void MetricCollector::OnRecords(int64_t first, std::string_view records) {
-  const std::lock_guard lock(mutex_);
-  if (queued_ + records.size() > kMaxQueued) {
-    unlooked_ += std::count(records.begin(), records.end(), '\n');
-    return;
+  bool many = false;
+  {
+    const std::lock_guard lock(mutex_);
+    sieve_.Sift(first, records, [this](int64_t line, std::string_view kept) {
+      if (queued_ + kept.size() > kMaxQueued) {
+        unlooked_ += std::count(kept.begin(), kept.end(), '\n');
+        return;
+      }
+      queue_.emplace_back(line, std::string(kept));
+      queued_ += kept.size();
+    });
+    passed_ = first + std::count(records.begin(), records.end(), '\n') - 1;
+    many = queued_ >= kReadAt;
   }
-  queue_.emplace_back(first, std::string(records));
-  queued_ += records.size();
+  if (many) woken_.notify_all();
 }
 
 void MetricCollector::ReadLog() {
   std::deque<std::pair<int64_t, std::string>> queue;
   int64_t unlooked = 0;
+  int64_t passed = 0;
   {
     const std::lock_guard lock(mutex_);
     queue.swap(queue_);
+    passed = passed_;
     queued_ = 0;
     unlooked = std::exchange(unlooked_, 0);
   }
@@ -208,8 +223,8 @@ void MetricCollector::ReadLog() {
       lines_.Record(record->stream == LogStream::kErr ? 1 : 0, record->continues, record->text,
                     record->time, batch_);
     }
-    log_line_ = std::max(log_line_, line - 1);
   }
+  log_line_ = std::max(log_line_, passed);
   log_points_ += batch_.points() - before;
 }
 
@@ -252,13 +267,20 @@ void MetricCollector::Look(bool find) {
 void MetricCollector::Run() {
   std::optional<MonoTime> found;
   Duration spent;
-  while (!stop_) {
+  for (int reads = 0; !stop_;) {
+    bool many = false;
     {
       std::unique_lock lock(mutex_);
       woken_.wait_for(lock, std::chrono::milliseconds(kLookEvery.ms),
-                      [this] { return stop_.load(); });
+                      [this] { return stop_.load() || queued_ >= kReadAt; });
+      many = queued_ >= kReadAt;
     }
     if (stop_) return;
+    if (many && ++reads < kReadsALook) {
+      ReadLog();
+      continue;
+    }
+    reads = 0;
     const MonoTime now = clock_.Mono();
     const bool find = !found || now - *found >= std::max(kFindEvery, spent * kRestAfter);
     Look(find);

@@ -19,6 +19,7 @@
 #include "metrics/rules/rule_watch.h"
 #include "node/metrics/batch.h"
 #include "node/metrics/file_reading.h"
+#include "node/metrics/log_sieve.h"
 #include "node/metrics/other_curves.h"
 #include "port/clock.h"
 #include "port/object_store.h"
@@ -61,7 +62,8 @@ class MetricCollector {
   // One past the last line of the log that a former agent has looked at.
   int64_t next_line() const { return log_line_ + 1; }
   // Records of the log as the spool keeps them, `first` is the number of the first. Any thread;
-  // quick. Beyond 8 MiB that wait, the newest are left out, and that is said.
+  // quick. Of those that may hold metrics and wait beyond 8 MiB, the newest are left out, and that
+  // is said.
   void OnRecords(int64_t first, std::string_view records);
   // What waits of them. Not while the thread runs.
   void ReadLog();
@@ -118,6 +120,8 @@ class MetricCollector {
   std::atomic<bool> stop_{false};
   std::mutex mutex_;  // guards what follows
   std::condition_variable woken_;
+  LogSieve sieve_;
+  int64_t passed_ = 0;  // the newest line that went through it
   std::deque<std::pair<int64_t, std::string>> queue_;
   size_t queued_ = 0;  // bytes
   int64_t unlooked_ = 0;

@@ -68,6 +68,7 @@ std::string EncodeNotice(const Notice& notice);
 // Why the agent leaves the machine, for the machine to keep; "" = it did not say.
 Status WriteLocalReason(const std::string& dir, const std::string& why);
 std::string ReadLocalReason(const std::string& dir);
+bool HasLocalReason(const std::string& dir);  // it leaves, whether it said why or not
 
 // There while the agent waits for others of its job, with nothing that runs.
 inline std::string LocalGathers(const std::string& dir) { return dir + "/gathers"; }

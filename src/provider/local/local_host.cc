@@ -26,10 +26,9 @@ class LocalHost : public HostPlatform {
 
   Status Renew(WallTime deadline) override { return RenewLocalLease(identity_.dir, deadline); }
 
-  // The machine process ends when its agent has ended well.
-  Status PowerOff(const std::string& why) override {
-    return why.empty() ? Status::Ok() : WriteLocalReason(identity_.dir, why);
-  }
+  // The machine process ends when its agent has ended well. It hears of it a moment before, and may
+  // let the next one begin.
+  Status PowerOff(const std::string& why) override { return WriteLocalReason(identity_.dir, why); }
 
  private:
   const HostIdentity identity_;

@@ -44,7 +44,7 @@ constexpr int kMetadataPort =
     47'925;  // the same for all: binding it proves that the address is free
 constexpr int64_t kTickMs = 10'000;
 constexpr int64_t kBlindTickMs = 100;  // where the folder cannot be watched
-constexpr int64_t kFirstBackoffMs = 50;
+constexpr int64_t kFirstBackoffMs = 25;
 constexpr int64_t kLastBackoffMs = 2'000;
 constexpr int64_t kHealthyMs = 10'000;
 constexpr int64_t kShutdownMs = 20'000;  // systemd gives a user's services 90 s
@@ -92,6 +92,7 @@ class LocalMachine {
   void ReadFolder();
   void CheckDeadlines();
   void GiveWay();
+  void LetNextBegin();
   void ReapAgent();
   void CleanUpAfterAgent();
   int PowerOff();
@@ -287,6 +288,18 @@ void LocalMachine::ReadFolder() {
   BoundLog(LocalAgentLog(dir_));
   BoundLog(LocalMachineLog(dir_));
   if (queue_) queue_->Touch(token_);
+  if (agent_ != 0 && HasLocalReason(dir_)) LetNextBegin();
+}
+
+// The agent has done all that it had to, and leaves: of what this machine was granted nothing is
+// used any more, unless a process of the program was left.
+void LocalMachine::LetNextBegin() {
+  if (!queue_) return;
+  for (const pid_t pid : MarkedProcesses(kInstanceMark, dir_)) {
+    if (pid != agent_) return;
+  }
+  queue_->End(token_);
+  queue_.reset();
 }
 
 void LocalMachine::GiveWay() {
@@ -355,6 +368,7 @@ int LocalMachine::PowerOff() {
     }
   }
   const bool gone = EndMarkedProcesses(kInstanceMark, dir_, kShimPatience, kEndLimit);
+  if (gone && queue_) queue_->End(token_);
   server_.reset();
   if (!gone) {
     Log("some processes cannot be ended; the folder stays for a later sweep");
@@ -362,7 +376,6 @@ int LocalMachine::PowerOff() {
   }
   status = state_.RemoveDir(token_);
   if (!status.ok()) Log(status.ToString());
-  if (queue_) queue_->End(token_);
   return status.ok() ? 0 : 1;
 }
 

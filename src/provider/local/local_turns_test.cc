@@ -14,6 +14,7 @@
 #include <functional>
 
 #include "base/text.h"
+#include "provider/local/local_boot.h"
 #include "provider/local/local_capacity.h"
 #include "provider/local/local_provider.h"
 #include "sys/real_clock.h"
@@ -44,9 +45,8 @@ class LocalTurnsTest : public testing::Test {
     // The waiter goes when nothing is left to wait for.
     EXPECT_TRUE(SoonIs([&] { return Names().empty(); })) << Join(Names(), " ");
   }
-  void Open() {
-    auto provider =
-        MakeLocalProvider({State(), "", {"/proc/self/exe", "__fake", "pidns", "/"}}, clock_);
+  void Open(std::vector<std::string> agent = {"/proc/self/exe", "__fake", "pidns", "/"}) {
+    auto provider = MakeLocalProvider({State(), "", std::move(agent)}, clock_);
     ASSERT_TRUE(provider.ok()) << provider.status().ToString();
     provider_ = std::move(*provider);
   }
@@ -138,6 +138,25 @@ TEST_F(LocalTurnsTest, AMachineThatIsKilledGivesBackWhatItHeld) {
   ASSERT_GT(MachineOf("t1"), 0);
   kill(MachineOf("t1"), SIGKILL);
   EXPECT_TRUE(SoonIs([&] { return MachineOf("t2") > 0; })) << "by the waiter alone";
+}
+
+TEST_F(LocalTurnsTest, TheNextBeginsOnceAnAgentLeavesUnlessItsProgramIsStillThere) {
+  Open({"/bin/sleep", "60"});
+  ASSERT_TRUE(Launch("one"));
+  ASSERT_TRUE(Launch("two"));
+  EXPECT_TRUE(Is("two", InstanceState::kQueued));
+  ASSERT_TRUE(WriteLocalReason(State() + "/instances/one", "").ok());
+  EXPECT_TRUE(SoonIs([&] { return Is("two", InstanceState::kRunning); }));
+  EXPECT_NE(MachineOf("one"), 0);  // it may take its time
+  Open();
+  ASSERT_TRUE(Launch("three"));
+  EXPECT_TRUE(provider_->Terminate("two").ok());
+  ASSERT_TRUE(SoonIs([&] { return Is("three", InstanceState::kRunning); }));
+  ASSERT_TRUE(SoonIs([&] { return !sys::ListDir(Beats()).value_or({}).empty(); }));
+  ASSERT_TRUE(Launch("four"));
+  ASSERT_TRUE(WriteLocalReason(State() + "/instances/three", "").ok());
+  usleep(300'000);
+  EXPECT_TRUE(Is("four", InstanceState::kQueued));
 }
 
 TEST_F(LocalTurnsTest, WhoeverLooksStartsTheWaiterAgain) {

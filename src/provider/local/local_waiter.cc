@@ -17,17 +17,20 @@ namespace stoker {
 namespace {
 
 constexpr int kPollMs = 1000;
-// A machine's end is told a moment before what it held is free, and seldom comes alone.
-constexpr useconds_t kSettleUs = 20'000;
+// Where a machine was killed, its end is told a moment before what it held is free, and an end
+// seldom comes alone: so it looks once more soon after it has looked at once.
+constexpr useconds_t kSettleUs = 2'000;
+constexpr int kAgainMs = 20;
 
-// Until something has happened in the folder; at most kPollMs.
-void Sleep(const sys::ScopedFd& watch) {
+// Until something has happened in the folder; at most `most_ms`. Whether something has.
+bool Sleep(const sys::ScopedFd& watch, int most_ms) {
   pollfd p{watch.get(), POLLIN, 0};
-  if (poll(&p, watch.valid() ? 1 : 0, kPollMs) <= 0) return;
+  if (poll(&p, watch.valid() ? 1 : 0, most_ms) <= 0) return false;
   usleep(kSettleUs);
   char events[4096];
   while (read(watch.get(), events, sizeof events) > 0) {
   }
+  return true;
 }
 
 int WaitForAll(LocalProvider& provider, const std::string& state, const std::string& queue) {
@@ -38,6 +41,7 @@ int WaitForAll(LocalProvider& provider, const std::string& state, const std::str
     watch.Reset();
   }
   std::string said;
+  bool again = false;
   for (;;) {
     const auto left = provider.Wait();
     if (left.ok() && *left == 0) return 0;
@@ -47,7 +51,7 @@ int WaitForAll(LocalProvider& provider, const std::string& state, const std::str
       if (!said.empty()) std::fprintf(stderr, "%s\n", said.c_str());
     }
     if (!sys::DirExists(state) || !sys::DirExists(queue)) return 1;
-    Sleep(watch);
+    again = Sleep(watch, again ? kAgainMs : kPollMs);
   }
 }
 

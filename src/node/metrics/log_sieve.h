@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which records of a log are worth a look for metrics. Pure, stepped.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace stoker::node {
+
+// A program may print a hundred thousand lines a second, of which most are plainly no metrics: they
+// are told by a few bytes, before anything is copied or parsed.
+class LogSieve {
+ public:
+  // `all`: somebody looks at every line (the job's own patterns).
+  explicit LogSieve(bool all) : all_(all) {}
+
+  // `records`: whole ones, as the spool keeps them; `first` is the number of the first. `keep` is
+  // called with each run of records in which metrics::LogLines may find something, and the number
+  // of its first. It finds the same in these as in all.
+  void Sift(int64_t first, std::string_view records,
+            const std::function<void(int64_t first, std::string_view records)>& keep);
+
+ private:
+  bool Wanted(std::string_view record, bool plain);
+
+  const bool all_;
+  std::string header_;  // of the record before: most are of the same millisecond
+  bool ours_ = false;   // what it says: neither broken nor a line of stoker's own, …
+  bool continues_ = false;
+  size_t stream_ = 0;
+  std::array<bool, 2> open_{};  // a line of this stream goes on in its next record
+};
+
+}  // namespace stoker::node

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/metrics/log_sieve.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/prng.h"
+#include "ledger/log/log_record.h"
+#include "metrics/log_lines.h"
+
+namespace stoker::node {
+namespace {
+
+using Runs = std::vector<std::pair<int64_t, std::string>>;
+
+class Points : public metrics::PointSink {
+ public:
+  void OnPoint(std::string_view series, const metrics::Point& point) override {
+    text += std::string(series) + " " + std::to_string(point.value) + " " +
+            (point.step ? std::to_string(*point.step) : "-") + "\n";
+  }
+  void OnHyperparameter(std::string_view, const std::string&) override {}
+  std::string text;
+};
+
+Runs Sift(LogSieve& sieve, int64_t first, const std::string& records) {
+  Runs runs;
+  sieve.Sift(first, records, [&](int64_t line, std::string_view kept) {
+    runs.emplace_back(line, std::string(kept));
+  });
+  return runs;
+}
+
+// As the collector reads them.
+void Read(std::string_view records, metrics::LogLines* lines, Points* points) {
+  for (size_t at = 0; at < records.size();) {
+    const size_t end = records.find('\n', at);
+    const auto record = ParseRecord(records.substr(at, end - at));
+    at = end + 1;
+    if (!record || record->stream == LogStream::kSystem) continue;
+    lines->Record(record->stream == LogStream::kErr ? 1 : 0, record->continues, record->text,
+                  record->time, *points);
+  }
+}
+
+TEST(LogSieve, KeepsWhatMayHoldMetricsWithItsNumber) {
+  LogSieve sieve(false);
+  EXPECT_EQ(Sift(sieve, 7,
+                 "1000 o plain words\n"
+                 "1000 o {\"loss\": 1}\n"
+                 "1001 o epoch 1: loss=2\n"
+                 "1001 s epoch 1: loss=3\n"
+                 "1001 o step 12 loss 0.5\n"
+                 "1001 e 1/1 - loss: 4\n"),
+            (Runs{{8, "1000 o {\"loss\": 1}\n1001 o epoch 1: loss=2\n"},
+                  {12, "1001 e 1/1 - loss: 4\n"}}));
+  EXPECT_EQ(Sift(sieve, 13, "1002 o nothing at all\n1003 o nor here\n"), Runs{});
+}
+
+TEST(LogSieve, APieceOfALineIsKept) {
+  LogSieve sieve(false);
+  EXPECT_EQ(Sift(sieve, 1, "1000 o+ epoch\n1000 e words\n1000 o  1: loss=2\n1000 o words\n"),
+            (Runs{{1, "1000 o+ epoch\n"}, {3, "1000 o  1: loss=2\n"}}));
+}
+
+TEST(LogSieve, PatternsSeeEachLine) {
+  LogSieve sieve(true);
+  EXPECT_EQ(Sift(sieve, 1, "1000 o words\n1000 s ours\n1000 e words\n"),
+            (Runs{{1, "1000 o words\n"}, {3, "1000 e words\n"}}));
+}
+
+TEST(LogSieve, LosesNothingThatIsFoundWithoutIt) {
+  const std::vector<std::string> pieces = {
+      "epoch",  "Step ",   "iter", "train ",  "global_step", "Epoch 3/10", "{\"loss\": 1.5",
+      "}",      "{'a': 1", ", ",   "loss",    "=",           ":",          " 0.25",
+      " 7",     "12/12 ",  " - ",  "loss: 2", "\r",          "\x1b[1m",    "\b",
+      "words ", "\t",      "[",    "#",       "\xc5\xbf",    "acc=.5 ",    "val_loss: nan"};
+  size_t found = 0;
+  for (uint64_t seed = 1; seed <= 6000; ++seed) {
+    Prng prng(seed);
+    std::string records;
+    for (uint64_t i = 0, n = 1 + prng.Below(8); i < n; ++i) {
+      records += std::to_string(1000 + prng.Below(3)) + " " + "ooes"[prng.Below(4)];
+      records += prng.Below(8) == 0 ? "+ " : " ";
+      for (uint64_t k = prng.Below(7); k > 0; --k) records += pieces[prng.Below(pieces.size())];
+      records += "\n";
+    }
+    LogSieve sieve(false);
+    metrics::LogLines all({});
+    metrics::LogLines sifted({});
+    Points of_all;
+    Points of_sifted;
+    Read(records, &all, &of_all);
+    for (const auto& [line, kept] : Sift(sieve, 1, records)) Read(kept, &sifted, &of_sifted);
+    all.Finish(of_all);
+    sifted.Finish(of_sifted);
+    ASSERT_EQ(of_sifted.text, of_all.text) << records;
+    found += of_all.text.empty() ? 0 : 1;
+  }
+  EXPECT_GT(found, 200u);
+}
+
+}  // namespace
+}  // namespace stoker::node

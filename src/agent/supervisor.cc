@@ -3,6 +3,7 @@
 #include "agent/supervisor.h"
 
 #include <algorithm>
+#include <csignal>
 
 #include "base/deliberate_bug.h"
 #include "base/text.h"
@@ -22,6 +23,30 @@ constexpr char kStopped[] = "its platform stopped the machine, as it had said";
 constexpr char kDiedSaving[] =
     "the program had ended well, but the agent died before all that it left was saved";
 
+// What the kernel ends a program with for its own faults.
+std::string_view Fault(int signal) {
+  switch (signal) {
+    case SIGSEGV:
+      return "segmentation fault";
+    case SIGABRT:
+      return "abort";
+    case SIGBUS:
+      return "bus error";
+    case SIGFPE:
+      return "arithmetic fault";
+    case SIGILL:
+      return "illegal instruction";
+    default:
+      return "";
+  }
+}
+
+// The signal that ended it, as its parent saw it, or as a shell reports that of a command; else 0.
+int SignalOf(const TaskExit& exit) {
+  const int code = exit.ShellCode();
+  return code > 128 && code <= 128 + SIGSYS ? code - 128 : 0;
+}
+
 std::string Describe(const TaskExit& exit, int64_t memory_limit) {
   if (exit.out_of_memory && memory_limit > 0) {
     return "the kernel killed it: out of memory, over its limit of " + HumanSize(memory_limit) +
@@ -30,6 +55,22 @@ std::string Describe(const TaskExit& exit, int64_t memory_limit) {
   if (exit.out_of_memory) return "the kernel killed it: out of memory";
   if (exit.signal != 0) return "the program was ended by signal " + std::to_string(exit.signal);
   return "the program ended with exit code " + std::to_string(exit.exit_code);
+}
+
+// The same of a program that nobody had told to stop.
+std::string DescribeFailure(const TaskExit& exit, int64_t memory_limit) {
+  const int signal = SignalOf(exit);
+  if (exit.out_of_memory || signal == 0) return Describe(exit, memory_limit);
+  const std::string number = std::to_string(signal);
+  const std::string_view fault = Fault(signal);
+  const std::string which = number + (fault.empty() ? "" : " (" + std::string(fault) + ")");
+  const std::string memory = exit.memory_short ? "; memory may have run out" : "";
+  if (exit.signal == 0) {
+    return Describe(exit, memory_limit) + ", as a shell says of what signal " + which + " killed" +
+           memory;
+  }
+  if (exit.ours) return Describe(exit, memory_limit) + ", which stoker had sent";
+  return "killed by signal " + which + ", not by stoker" + memory;
 }
 
 bool HasProgram(AgentPhase phase) {
@@ -242,7 +283,7 @@ void Supervisor::Exited(const TaskExit& exit, Instant now, Actions& out) {
   if (completed || report_.notice || stop_cause_ != StopCause::kNone) {
     Finalize(JudgeExit(report_.notice.has_value()), out);
   } else {
-    out.push_back(CheckEnd{});
+    out.push_back(CheckEnd{SignalOf(exit_) != 0 && Fault(SignalOf(exit_)).empty()});
   }
 }
 
@@ -305,6 +346,7 @@ Ending Supervisor::JudgeExit(bool taken) const {
     ending.why = "the process that stoker had put around the program was killed, and it with it";
   } else {
     ending.reason = EndReason::kUserError;
+    ending.why = DescribeFailure(exit_, memory_limit_);
   }
   return ending;
 }

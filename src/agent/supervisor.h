@@ -142,7 +142,11 @@ struct StartProgram {
 struct AskForCheckpoint {};  // the job's signal, to programs that handle it
 struct TerminateProgram {};  // SIGTERM, by the rule of sys/task/signal_choice.h
 struct KillProgram {};       // ends every process
-struct CheckEnd {};          // ask for a notice once more
+// Ask for a notice once more. `killed`: a signal ended the program, which may have come from a host
+// that shuts down, and has not told this process yet.
+struct CheckEnd {
+  bool killed = false;
+};
 struct FinalizeAttempt {
   int attempt;
   TaskExit exit;

@@ -223,6 +223,30 @@ TEST(SupervisorTest, OutOfMemoryIsSaid) {
   EXPECT_EQ(n.supervisor->report().end->reason, EndReason::kUserError);
 }
 
+TEST(SupervisorTest, ASignalThatNobodyHereSentIsSaid) {
+  TaskExit killed{0, 9}, segfault{0, 11}, shell{137, 0}, term{0, 15}, own{0, 10}, code{3, 0};
+  killed.memory_short = true;
+  own.ours = true;
+  for (const auto& [exit, why] :
+       {std::pair(killed, "killed by signal 9, not by stoker; memory may have run out"),
+        std::pair(term, "killed by signal 15, not by stoker"),
+        std::pair(segfault, "killed by signal 11 (segmentation fault), not by stoker"),
+        std::pair(shell,
+                  "the program ended with exit code 137, as a shell says of what signal 9 "
+                  "killed"),
+        std::pair(own, "the program was ended by signal 10, which stoker had sent"),
+        std::pair(code, "the program ended with exit code 3")}) {
+    Node n = Running();
+    n.On(ProgramEnded{exit}).On(EndChecked{false});
+    EXPECT_EQ(n.supervisor->report().end->reason, EndReason::kUserError);
+    EXPECT_EQ(n.supervisor->report().end->why, why);
+  }
+  // A host that shuts down sends signals, too, and tells its services in its own time.
+  Node n = Running();
+  n.On(ProgramEnded{term}).On(EndChecked{true});
+  EXPECT_EQ(n.supervisor->report().end->reason, EndReason::kInterrupted);
+}
+
 TEST(SupervisorTest, ANoticeThatComesWhileTheEndIsCheckedCounts) {
   Node n = Running();
   n.Exits(1).Notice(30).Forget().On(EndChecked{false});

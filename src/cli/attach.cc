@@ -24,6 +24,8 @@
 namespace stoker::cli {
 namespace {
 
+constexpr Duration kAsUsual = Duration::Seconds(2);
+
 // What changed from one look to the next, in sentences.
 class EventTeller {
  public:
@@ -32,12 +34,20 @@ class EventTeller {
   void Tell(const PassResult& pass) {
     if (!enabled_) return;
     for (const Attempt& attempt : pass.job.attempts) {
-      TellAttempt(attempt, pass.job, SavingFor(attempt, pass.reports, pass.store_now).has_value());
+      TellAttempt(attempt, pass.job, SavingFor(attempt, pass.reports, pass.store_now).has_value(),
+                  Doing(attempt, pass.reports));
     }
     for (const NodeReport* report : troubles_.News(pass.reports)) TellTrouble(*report);
     TellQueued(Queued(pass.job, pass.machines));
     for (const Request& request : pass.job.requests) TellRefusal(request);
     TellUnanswered(pass);
+  }
+
+  // A first attempt that begins as usual is told of only if that takes a while. Call it often.
+  void Remind() {
+    if (!later_ || context_.clock().Mono() - later_->since < kAsUsual) return;
+    const Later now = *std::exchange(later_, std::nullopt);
+    Say(now.attempt, now.text);
   }
 
   // Was the reason for the job's end told, as that of its last attempt?
@@ -51,7 +61,13 @@ class EventTeller {
   }
 
  private:
-  void TellAttempt(const Attempt& attempt, const Job& job, bool saving) {
+  struct Later {
+    int attempt;
+    std::string text;
+    MonoTime since;
+  };
+
+  void TellAttempt(const Attempt& attempt, const Job& job, bool saving, const std::string& doing) {
     std::string now(Name(attempt.state));
     if (attempt.state == AttemptState::kEnded && attempt.ending) {
       if (attempt.not_needed) return;
@@ -65,17 +81,38 @@ class EventTeller {
       now = "draining: its machine will be taken";
     } else if (attempt.state == AttemptState::kStaging) {
       now = (attempt.restore.empty() ? "starting at " : "starting from ") +
-            SayCheckpoint(attempt.restore);
+            SayCheckpoint(attempt.restore) + (doing.empty() ? "" : ": " + Printable(doing));
     } else if (attempt.state == AttemptState::kProvisioning) {
       now = "asking for machines";
     } else if (attempt.state == AttemptState::kRunning) {
       now = "running";
     }
-    std::string& told = told_[attempt.number];
-    if (told == now) return;
-    told = now;
+    if (told_[attempt.number] == now) return;
+    if (IsAsUsual(attempt) && !saving) {
+      if (attempt.state == AttemptState::kRunning) {
+        later_.reset();
+      } else if (!later_) {
+        later_ = Later{attempt.number, now, context_.clock().Mono()};
+      } else {
+        later_->text = now;
+      }
+      return;
+    }
+    Say(attempt.number, now);
     if (attempt.ending) whys_[attempt.number] = attempt.ending->why;
-    context_.Say("attempt " + std::to_string(attempt.number) + " " + now);
+  }
+
+  // Nothing was told of it, and nothing need be: it begins, or runs, for the first time.
+  bool IsAsUsual(const Attempt& attempt) {
+    return attempt.number == 1 && attempt.restore.empty() && told_[attempt.number].empty() &&
+           (attempt.state == AttemptState::kProvisioning ||
+            attempt.state == AttemptState::kStaging || attempt.state == AttemptState::kRunning);
+  }
+
+  void Say(int attempt, const std::string& what) {
+    if (later_ && later_->attempt == attempt) later_.reset();
+    told_[attempt] = what;
+    context_.Say("attempt " + std::to_string(attempt) + " " + what);
   }
 
   // Its place changes as others end; those of one job stand together.
@@ -137,6 +174,7 @@ class EventTeller {
   Context& context_;
   bool enabled_;
   std::map<int, std::string> told_;
+  std::optional<Later> later_;
   TroublesTold troubles_;
   std::string queued_;
   std::set<std::string> refused_;
@@ -198,6 +236,7 @@ class Attached {
       if (pass.ok()) {
         away_ = false;
         if (*pass) Tell(**pass);
+        events_.Remind();
         // Silence of the nodes has a reason then, and only who looks can say it.
         if (options_.events && !IsFinal(last_.state)) full_.Tell(context_, *store_);
       } else if (!pass.status().transient() && !pass.status().Is(Code::kConflict)) {

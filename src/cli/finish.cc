@@ -15,6 +15,13 @@ namespace {
 
 constexpr int kEndWithin = 6;  // passes from a refusal to the job's end
 
+// `line` has who looks after the job at its end; what is unusual about that has its own.
+void SayRecovery(Context& context, const JobSpec& spec, const std::string& line) {
+  const RecoveryInShort recovery = TellRecoveryInShort(context, spec);
+  context.Say(line + " · " + recovery.timer);
+  if (!recovery.unusual.empty()) context.Say("looked after by " + recovery.unusual);
+}
+
 Status Detach(Context& context, const Job& job, const JobSpec& spec) {
   STOKER_ASSIGN(Controller * controller, context.controller());
   auto pass = controller->Pass(job.id);
@@ -35,8 +42,7 @@ Status Detach(Context& context, const Job& job, const JobSpec& spec) {
     context.Print(out.dump() + "\n");
   } else {
     context.Print(job.id + "\n");
-    context.Say("looked after by " + RecoveryInShort(context, spec));
-    context.Say("to follow it: stoker logs -f " + job.id);
+    SayRecovery(context, spec, "to follow it: stoker logs -f " + job.id);
   }
   if (pass.ok()) pass = AwaitLateAnswers(context, *controller, std::move(*pass));
   // The job is in the ledger: a first pass that failed is worth a word, not a failure.
@@ -51,8 +57,8 @@ Status AfterSubmit(Context& context, const Job& job, const JobSpec& spec, bool d
   STOKER_ASSIGN(Controller * controller, context.controller());
   controller->Submitted(job.id);
   if (detach) return Detach(context, job, spec);
-  context.Say("job " + job.id + " (" + job.name + "). Ctrl-C leaves; the job goes on");
-  context.Say("looked after by " + RecoveryInShort(context, spec));
+  SayRecovery(context, spec,
+              "job " + job.id + " (" + job.name + "). Ctrl-C leaves; the job goes on");
   AttachOptions options;
   options.logs = !quiet && !context.json;
   options.submitted = true;

@@ -15,6 +15,7 @@
 #include "cli/removals.h"
 #include "cli/story.h"
 #include "cli/table.h"
+#include "cli/told_notes.h"
 #include "cli/verb.h"
 #include "controller/all_jobs.h"
 #include "ledger/index.h"
@@ -86,6 +87,7 @@ struct Live {
   std::string checkpoint;
   int64_t run_ms = 0;
   std::string trouble;                 // that its nodes have now, and what they do besides running
+  std::string doing;                   // NodeReport::doing
   std::vector<std::string> queued;     // its machines that wait for their turn
   std::optional<WallTime> kept_until;  // of those that are kept though it has failed
 };
@@ -118,28 +120,35 @@ std::map<std::string, Live> HelpAlong(Context& context) {
             NewestCheckpoint(pass->job, pass->reports),
             RunTime(pass->job, pass->reports, pass->store_now).ms,
             IsFinal(pass->job.state) ? KeptMachines(pass->job, pass->store_now) : TroubleOf(*pass),
-            Queued(pass->job, pass->machines), KeptUntil(pass->job, pass->store_now)};
+            Doing(pass->job, pass->reports),
+            Queued(pass->job, pass->machines),
+            KeptUntil(pass->job, pass->store_now)};
       },
       [&] { return context.clock().Mono() >= end; });
   return live;
 }
 
 void AddLive(const Live& live, json* line) {
+  (*line)["doing"] = live.doing.empty() ? json(nullptr) : json(live.doing);
   (*line)["queued"] = live.queued;
   (*line)["kept_until"] = live.kept_until ? json(FormatRfc3339(*live.kept_until)) : json(nullptr);
 }
 
 void SayTroubles(Context& context, const std::vector<Summary>& shown,
-                 const std::map<std::string, Live>& live, const ObjectStore& store) {
+                 const std::map<std::string, Live>& live, Ledger& ledger) {
   bool any_live = false;
+  ToldNotes told(context, ledger.id());
   for (const Summary& job : shown) {
     any_live |= !IsFinal(job.state);
     const auto seen = live.find(job.id);
     const bool now = seen != live.end() && !seen->second.trouble.empty();
     if (now) context.Say(job.id + ": " + seen->second.trouble);
-    if (!now && !job.remark.empty()) context.Say(job.id + ": " + job.remark);
+    if (now || job.remark.empty() || told.Has(job.id)) continue;
+    context.Say(job.id + ": " + job.remark);
+    told.Add(job.id);
   }
-  if (any_live) FullStoreTeller().Tell(context, store);
+  told.Write();
+  if (any_live) FullStoreTeller().Tell(context, ledger.store());
 }
 
 // In one line: a list must not grow by what goes from it.
@@ -263,6 +272,7 @@ Status Run(Context& context, const LsOptions& options) {
     if (const auto seen = live.find(job.id); seen != live.end()) {
       shown.back().newest_checkpoint = seen->second.checkpoint;
       shown.back().run_ms = seen->second.run_ms;
+      shown.back().doing = seen->second.doing;
     }
   }
   if (options.ids) {
@@ -295,7 +305,7 @@ Status Run(Context& context, const LsOptions& options) {
     context.Say("no jobs yet. To run one: stoker run -- python3 train.py");
   } else {
     STOKER_TRY(PrintForPeople(context, shown, options, *ledger));
-    SayTroubles(context, shown, live, ledger->store());
+    SayTroubles(context, shown, live, *ledger);
     SayWhatGoes(context, shown, goes);
     const char* which = options.sort.empty() ? " older" : " more";
     if (hidden > 0) context.Say(std::to_string(hidden) + which + " jobs: stoker ls --all");
@@ -311,7 +321,9 @@ Verb LsVerb() {
   verb.name = "ls";
   verb.summary = "List jobs, newest first";
   verb.description =
-      "Lists jobs, newest first: what each is doing or how it ended, where, and since when. "
+      "Lists jobs, newest first: what each is doing (installing packages, setup, restoring, "
+      "uploading) or how it ended, where, and since when. What there is to say of an ended job "
+      "stands below once, the first time that it is listed. "
       "Shows the jobs that run and the newest of the others; --all shows every job. On a narrow "
       "terminal some columns are left out. OWNER appears when some jobs are not yours or come "
       "from another machine ('user@here' is this one), TAGS and NOTE when some job has one. "

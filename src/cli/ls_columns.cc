@@ -58,7 +58,8 @@ std::vector<LsColumn> Always(Context& context) {
                          : well                           ? "32"
                          : job.state == JobState::kFailed ? "31"
                                                           : "36";
-    return context.Style(colour, StateText(job.state, job.unkept));
+    return context.Style(colour, StateText(job.state, job.unkept) +
+                                     (job.doing.empty() ? "" : ", " + Printable(job.doing)));
   };
   const auto duration = [now](const Summary& job) {
     const Duration ran = job.ended ? *job.ended - job.created : now - job.created;

@@ -60,9 +60,9 @@ std::string AttemptText(const Job& job, const Attempt& attempt,
   return text + NotKept("      ", attempt);
 }
 
-std::string MemoryText(const NodeReport& report) {
+std::string MemoryText(const NodeReport& report, bool over) {
   const std::string peak = "peak memory " + HumanSize(report.peak_resident_bytes);
-  if (report.phase == NodePhase::kEnded) return ", " + peak;
+  if (report.phase == NodePhase::kEnded || over) return ", " + peak;
   return ", memory " + HumanSize(report.resident_bytes) + ", " + peak + ", " +
          HumanSize(report.disk_bytes) + " of the machine's disk used";
 }
@@ -95,12 +95,14 @@ std::string NodeText(const StoryInput& input, const Attempt& attempt, int rank) 
   for (const ReportSeen& seen : input.reports) {
     const NodeReport& report = seen.report;
     if (report.attempt != attempt.number || report.rank != rank) continue;
-    text += ", " + Printable(report.address) + ", " + std::string(Name(report.phase));
+    const bool over =
+        attempt.state == AttemptState::kEnded || (launch != nullptr && launch->closed);
+    text += ", " + Printable(report.address) + ", " + Printable(PhaseText(report, over));
     if (!report.mechanism.empty()) text += ", box " + Printable(report.mechanism);
     if (report.notice) text += ", notice until " + LocalTime(report.notice->until);
     text += "\n        cpu " +
             HumanDuration(Duration{static_cast<int64_t>(report.cpu_seconds * 1000)}) +
-            MemoryText(report) + ", " + std::to_string(report.log_lines) +
+            MemoryText(report, over) + ", " + std::to_string(report.log_lines) +
             (report.log_lines == 1 ? " log line" : " log lines");
     text += std::exchange(used, "");
     if (!report.trouble.empty()) text += "\n        trouble: " + Printable(report.trouble);

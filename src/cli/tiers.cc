@@ -57,24 +57,22 @@ std::vector<std::string> RecoveryTiers(Context& context, const Job& job, const J
   return tiers;
 }
 
-std::string RecoveryInShort(const Context& context, const JobSpec& spec) {
-  const bool nodes = spec.recovery == RecoveryMode::kNode;
-  const bool timer = TimerInstalled(context);
-  std::string text = nodes ? "its own nodes and every stoker command" : "every stoker command";
-  if (IsOnBoxes(spec)) {
-    text =
-        "every stoker command, and its nodes on boxes that are up (a box that is down is "
-        "replaced by a command or a timer here)";
-  }
+RecoveryInShort TellRecoveryInShort(const Context& context, const JobSpec& spec) {
+  RecoveryInShort told;
+  told.timer = TimerInstalled(context) ? "a timer looks after it, too" : "no timer";
   if (spec.on_stop == OnStop::kRestart && spec.num_nodes == 1) {
     // Nothing of the job lives while its machine is off.
-    text =
+    told.unusual =
         "every stoker command: a machine that is stopped waits for one, and its disk is billed "
         "(once its lease of a day is over, 'stoker gc' or the controller deletes it)";
+  } else if (IsOnBoxes(spec)) {
+    told.unusual =
+        "every stoker command, and its nodes on boxes that are up (a box that is down is "
+        "replaced by a command or a timer here)";
+  } else if (spec.recovery != RecoveryMode::kNode) {
+    told.unusual = "every stoker command, and by no node of its own (recovery: controller)";
   }
-  if (timer) return text + ", and a timer";
-  return text + (TimerPossible() ? "; no timer ('stoker controller --install' adds one)"
-                                 : "; no timer (keep 'stoker controller' running instead)");
+  return told;
 }
 
 }  // namespace stoker::cli

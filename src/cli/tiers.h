@@ -14,8 +14,12 @@ namespace stoker::cli {
 // One sentence a tier, the missing ones with the way to get them. `spec` may be null.
 std::vector<std::string> RecoveryTiers(Context& context, const Job& job, const JobSpec* spec);
 
-// The same on one line, for the moment of submission.
-std::string RecoveryInShort(const Context& context, const JobSpec& spec);
+// The same for the moment of submission.
+struct RecoveryInShort {
+  std::string timer;    // "no timer"
+  std::string unusual;  // who looks after it besides a timer, where that is not as usual; else ""
+};
+RecoveryInShort TellRecoveryInShort(const Context& context, const JobSpec& spec);
 
 // True when the timer of `stoker controller --install` is set up for this user on this machine.
 bool TimerInstalled(const Context& context);

@@ -387,6 +387,7 @@ void Fields(A& a, T& t) {
   a("at_term", t.at_term);
   a("host_keys", t.host_keys);
   a("ssh_user", t.ssh_user);
+  a("doing", t.doing);
   a.Check(t.unkept >= 0, "unkept", "is negative");
   a.Check(IsSafeName(t.job), "job", "is not a job id");
   a.Check(Sane(t.rank), "rank", "is out of range");

@@ -246,6 +246,7 @@ NodeReport AnyReport(Prng& prng) {
   r.at_term = prng.Chance(1, 2) ? "saved" : "";
   r.host_keys = {AnyText(prng)};
   r.ssh_user = AnyText(prng);
+  r.doing = AnyText(prng);
   r.extra = AnyExtra(prng);
   return r;
 }
@@ -335,7 +336,7 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Launch>(), 16u);
   EXPECT_EQ(CountMembers<Attempt>(), 20u);
   EXPECT_EQ(CountMembers<Job>(), 39u);
-  EXPECT_EQ(CountMembers<NodeReport>(), 35u);
+  EXPECT_EQ(CountMembers<NodeReport>(), 36u);
 }
 
 TEST(Encoding, RefusesNewerFormats) {

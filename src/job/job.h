@@ -230,6 +230,7 @@ struct NodeReport {
   int64_t disk_bytes = 0;
   std::string gpu;      // JSON of the latest sample; "" = none present
   std::string trouble;  // upkeep errors that did not stop the program (disk full, no store)
+  std::string doing;    // besides running the program: "installing packages"; "" = nothing long
   // With phase kEnded: entries of `outputs` that nothing has been kept of, on this node or before.
   std::vector<std::string> missing_outputs;
   // With phase kEnded: files that are in no store, and the folder of this machine that they were

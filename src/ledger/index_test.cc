@@ -180,6 +180,21 @@ TEST(Summary, TellsOfTheAttemptThatDidTheWork) {
   EXPECT_EQ(SummaryOf(job).unkept, 0) << "it goes on";
 }
 
+TEST(Summary, NoReasonStandsBesideWhatRuns) {
+  Job job;
+  job.id = "abcdefgh";
+  auto& lost = job.attempts.emplace_back();
+  lost.number = 1;
+  lost.state = AttemptState::kEnded;
+  lost.ending = Ending{EndReason::kInterrupted, 0, 9, false, -1, ""};
+  job.attempts.emplace_back().number = 2;
+  job.state = JobState::kRunning;
+  EXPECT_EQ(SummaryOf(job).reason, EndReason::kNone);
+  EXPECT_EQ(SummaryOf(job).signal, 0);
+  job.state = JobState::kWaiting;
+  EXPECT_EQ(SummaryOf(job).reason, EndReason::kInterrupted) << "why it waits";
+}
+
 TEST(Summary, OfAnOlderStokerHasNoHost) {
   Summary s;
   s.id = "abcdefgh";

@@ -113,6 +113,8 @@ Summary SummaryOf(const Job& job) {
     const bool over = attempt.state == AttemptState::kEnded && !attempt.not_needed;
     if (over && attempt.ending) ending = attempt.ending;
   }
+  // What ended an attempt before is no word about the one that goes on.
+  if (job.state == JobState::kRunning || job.state == JobState::kStopping) ending.reset();
   if (job.result) ending = job.result;
   if (ending) {
     summary.reason = ending->reason;

@@ -33,7 +33,7 @@ struct SaidOfJob {
   std::string first_name;  // that of its record, where it was renamed; else ""
 };
 
-// Plain data, a function of the record alone, but for `metrics` and `said`.
+// Plain data, a function of the record alone, but for `metrics`, `said` and `doing`.
 struct Summary {
   std::string id;
   int64_t rev = 0;
@@ -46,8 +46,9 @@ struct Summary {
   WallTime created;
   std::optional<WallTime> started;  // when the program first ran on all nodes
   std::optional<WallTime> ended;
-  int64_t run_ms = 0;                   // program time, over all attempts
-  EndReason reason = EndReason::kNone;  // of the result, else of the newest attempt that ended
+  int64_t run_ms = 0;  // program time, over all attempts
+  // Of the result, else of the newest attempt that ended; none beside one that runs.
+  EndReason reason = EndReason::kNone;
   int exit_code = 0;
   int signal = 0;
   bool out_of_memory = false;
@@ -63,13 +64,9 @@ struct Summary {
   std::string command;  // Job::command; "" also in what an older stoker wrote
   // Null: nothing. What SummaryOf and DecodeSummary give has none.
   std::shared_ptr<const SaidOfJob> said;
-  // What people say of it (ledger/labels/labels.h), which no line of the index has: SummaryOf and
-  // DecodeSummary leave these empty.
-  std::vector<std::string> tags;
-  std::string note;
-  std::string first_name;  // that of its record, where it was renamed; else ""
-  std::string me;          // Job::me and Job::user_host; "" also in what an older stoker wrote
+  std::string me;  // Job::me and Job::user_host; "" also in what an older stoker wrote
   std::string user_host;
+  std::string doing;  // NodeReport::doing, from whoever has looked; in no line
   bool operator==(const Summary&) const = default;
 };
 

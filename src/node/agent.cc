@@ -25,6 +25,9 @@ constexpr Duration kShipLeftWithin = Duration::Seconds(30);  // of each attempt
 constexpr Duration kRenewEvery = Duration::Minutes(10);
 constexpr Duration kForgets = Duration::Seconds(30);
 constexpr Duration kSettles = Duration::Seconds(1);
+// A host that shuts down signals one process after the other.
+constexpr Duration kShutdownLate = Duration::Ms(500);
+constexpr Duration kWorthTelling = Duration::Seconds(1);
 constexpr Duration kGpusEvery = Duration::Seconds(5);  // as they are asked
 
 // Tries `call` until it succeeds or fails for good; the store may be away for long. A service can
@@ -140,6 +143,11 @@ Status Agent::Run() {
   if (spec_.limits.idle_gpu) {
     idle_gpu_.emplace(spec_.limits.idle_gpu->below, spec_.limits.idle_gpu->span);
   }
+  // A healthy agent keeps its machine; a dead or stopped one meets the limit.
+  if (const Duration lease = me_.request.limit; lease.ms > 0) {  // else it cannot be renewed
+    lease_ = std::make_unique<LeaseKeeper>(parts_.host, parts_.clock, lease,
+                                           std::min(kRenewEvery, lease / 4));
+  }
   worker_ = std::thread([this] { RunWorker(); });
   poller_->Start(!config.left_to_others);
   while (!off_) {
@@ -150,11 +158,11 @@ Status Agent::Run() {
     auto event = events_.Take(wait);
     Handle(event ? *event : AgentEvent(Tick{}));
     if (idle_gpu_) WatchGpus();
-    RenewLease();
     if (settles_at_ && parts_.clock.Mono() >= *settles_at_) {
       settles_at_.reset();
       LetGoOfStartPages();
     }
+    TellDoing();
   }
   if (!gone_why_.empty()) {
     Do(CancelStaging{});
@@ -251,6 +259,23 @@ void Agent::TellGathers() {
   } else if (unlink(mark.c_str()) == 0 || errno == ENOENT) {
     gathers_ = false;
   }
+}
+
+// What takes a moment is not worth a report of its own.
+void Agent::TellDoing() {
+  std::string doing;
+  {
+    const std::lock_guard lock(run_mutex_);
+    if (run_ && run_->attempt() == supervisor_->report().attempt) doing = run_->doing();
+  }
+  const MonoTime now = parts_.clock.Mono();
+  if (doing != doing_) doing_since_ = now;
+  doing_ = doing;
+  if (doing.empty()) doing_told_.clear();
+  if (doing == doing_told_ || now - doing_since_ < kWorthTelling) return;
+  if (!supervisor_->publishes()) return;
+  doing_told_ = doing;
+  poller_->Publish(supervisor_->report());
 }
 
 void Agent::RunWorker() {
@@ -358,8 +383,9 @@ void Agent::Do(const KillProgram&) {
   if (run) work_.Post([run] { run->Kill(); });
 }
 
-void Agent::Do(const CheckEnd&) {
-  work_.Post([this] { Post(EndChecked{notices_->TakenNow()}); });
+void Agent::Do(const CheckEnd& action) {
+  const Duration late = action.killed ? kShutdownLate : Duration();
+  work_.Post([this, late] { Post(EndChecked{notices_->TakenNow(late)}); });
 }
 
 void Agent::Do(const FinalizeAttempt& action) {
@@ -385,8 +411,7 @@ void Agent::Do(const Publish&) { poller_->Publish(supervisor_->report()); }
 void Agent::Do(const Hurry&) { poller_->Hurry(); }
 
 void Agent::Do(const KeepMachine& action) {
-  kept_until_ = action.until;
-  lease_renewed_ = {};
+  if (lease_) lease_->Keep(action.until);
 }
 
 void Agent::Do(const PowerOff& action) {
@@ -406,18 +431,6 @@ void Agent::CompleteReport(NodeReport& report) {
   usage_.Sample(report, me_.dir);
   const std::string more = notices_->trouble();
   if (!more.empty()) report.trouble += (report.trouble.empty() ? "" : "; ") + more;
-}
-
-// A healthy agent keeps its machine; a dead or stopped one meets the limit.
-void Agent::RenewLease() {
-  const Duration lease = me_.request.limit;
-  if (lease.ms == 0) return;  // cannot be renewed
-  const MonoTime now = parts_.clock.Mono();
-  if (lease_renewed_.ms != 0 && now - lease_renewed_ < std::min(kRenewEvery, lease / 4)) return;
-  lease_renewed_ = now;
-  // Again and again: who clears up may not have been told yet.
-  if (kept_until_) return (void)parts_.host.Keep(*kept_until_);
-  (void)parts_.host.Renew(parts_.clock.Wall() + lease);
 }
 
 }  // namespace stoker::node

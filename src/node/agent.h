@@ -19,6 +19,7 @@
 #include "controller/controller.h"
 #include "ledger/ledger.h"
 #include "node/attempt_run.h"
+#include "node/lease_keeper.h"
 #include "node/mailbox.h"
 #include "node/notice_watch.h"
 #include "node/poller.h"
@@ -93,8 +94,8 @@ class Agent {
   void ShipLeft();
   void ForgetOwn();
   void TellGathers();
+  void TellDoing();
   void WatchGpus();
-  void RenewLease();
   Instant Now() { return {parts_.clock.Mono(), parts_.clock.Wall()}; }
   void RunWorker();
 
@@ -116,13 +117,15 @@ class Agent {
   std::atomic<bool> comes_up_again_{false};  // its job wants it again once it was stopped
   std::atomic<bool> ended_unsaved_{false};   // Saving::ended_unsaved
   std::atomic<bool> off_{false};
-  std::string off_why_;   // see off_why()
+  std::string off_why_;  // see off_why()
+  std::string doing_;    // AttemptRun::doing, as last seen
+  std::string doing_told_;
+  MonoTime doing_since_;
   bool gathers_ = true;   // as the machine was told; true: not told yet
   std::string gone_why_;  // set before `off_` by the poller, read after it
-  MonoTime lease_renewed_;
-  std::optional<WallTime> kept_until_;  // the lease ends then, and is not moved
   std::unique_ptr<Poller> poller_;
   std::unique_ptr<NoticeWatch> notices_;
+  std::unique_ptr<LeaseKeeper> lease_;  // null: it cannot be renewed
   std::thread worker_;
 };
 

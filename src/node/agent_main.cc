@@ -193,7 +193,8 @@ int RunAgent(const std::string& dir) {
   // Slurm holds what it has granted, and a cloud's machine is the job's alone.
   TaskLimiter limiter;
   TaskLimiter* limits = platform.shared ? &limiter : nullptr;
-  const auto runner = MakeProcessRunner({request.ending, "/proc/self/exe", limits});
+  const auto runner =
+      MakeProcessRunner({request.ending, "/proc/self/exe", limits, !platform.shared});
   NodeParts parts{**store, **ledger, controller, *runner, clock, host, limits};
   if (SlurmHost* slurm = platform.slurm) {
     parts.before_word = [slurm, &ledger](bool over, const std::function<bool()>& stop) {

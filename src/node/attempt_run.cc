@@ -50,6 +50,8 @@ int FreePort() {
   return ntohs(address.sin_port);
 }
 
+constexpr int kLooksAtLeft = 10;  // a hundredth of a second apart
+
 // Rounded down: whoever reads it has at least so long.
 std::string SecondsText(Duration d) {
   if (d >= Duration::Seconds(10)) return FormatDuration(Duration::Seconds(d.ms / 1000));
@@ -334,6 +336,7 @@ Status AttemptRun::RunSetup(const std::string& restore, StagingEnded* result) {
   venv_ = std::move(*venv);
   TakeCopyFirst(env);
   if (config_.spec.setup.empty()) return Status::Ok();
+  Does("setup");
   ActivatePythonEnv(venv_.folder, env);
   ActivateEditableGuard(guard_, env);
   const std::string left_in = config_.dir + "/setup-env";
@@ -403,9 +406,20 @@ StagingEnded AttemptRun::Stage(const std::string& restore) {
   return result;
 }
 
+void AttemptRun::Does(const std::string& what) {
+  const std::lock_guard lock(mutex_);
+  doing_ = what;
+}
+
+std::string AttemptRun::doing() const {
+  const std::lock_guard lock(mutex_);
+  return doing_;
+}
+
 // What `setup` needs and what it does: not again because of a store that was away later.
 Status AttemptRun::SetUp(const std::string& restore, StagingEnded* result) {
   if (set_up_) return Status::Ok();
+  Does("fetching the code");
   const Status prepared = PrepareFolder().WithContext("preparing the work directory");
   if (prepared.Is(Code::kCorrupt) || prepared.Is(Code::kInvalid) || prepared.Is(Code::kNotFound)) {
     // Code that cannot be unpacked here cannot be unpacked on any other machine either.
@@ -419,8 +433,11 @@ Status AttemptRun::SetUp(const std::string& restore, StagingEnded* result) {
       std::make_unique<OutputPlan>(config_.spec, WorkDir(), config_.rank, config_.job.downloads);
   const Status begun = output_plan_->Begin();
   if (!begun.ok()) Say("stoker: " + begun.WithContext("outputs").ToString());
+  Does("fetching inputs");
   STOKER_TRY(BringInputs(result));
+  Does("waiting for GPUs");
   STOKER_TRY(AwaitItsGpus());
+  Does("installing packages");
   STOKER_TRY(RunSetup(restore, result));
   if (step_.cancelled()) return Status(Code::kCancelled, "stopped while it was set up");
   set_up_ = true;
@@ -431,7 +448,9 @@ Status AttemptRun::TryStage(const std::string& restore, StagingEnded* result) {
   *result = {};
   STOKER_TRY(OpenLog());
   STOKER_TRY(SetUp(restore, result));
+  Does("restoring " + restore);
   STOKER_TRY(RestoreCheckpoint(restore, result));
+  Does("");
   if (step_.cancelled()) return Status(Code::kCancelled, "stopped while it was set up");
   MakeNamedFolders();
   const Status remembered = output_plan_->Remember();
@@ -556,13 +575,29 @@ void AttemptRun::Kill() {
       if (!task->Poll()) signalled_ = true;
     }
   }
-  if (task) (void)task->End();
+  if (!task) return;
+  if (!signalled_) SayLeftBehind(*task);
+  (void)task->End();
+}
+
+// Once, of a program that ended by itself: what it had started and not waited for. Helpers that are
+// on their way out are given a moment.
+void AttemptRun::SayLeftBehind(Task& task) {
+  size_t left = task.Processes().size();
+  for (int looks = 0; left > 0 && looks < kLooksAtLeft; ++looks) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    left = task.Processes().size();
+  }
+  if (left == 0) return;
+  Say("stoker: the program has ended and left " + std::to_string(left) +
+      (left == 1 ? " process" : " processes") + " behind, which stoker ends");
 }
 
 Status AttemptRun::Finalize(const FinalizeAttempt& action) {
   if (!log_) STOKER_TRY(OpenLog());
   if (watcher_.joinable()) watcher_.join();
   if (mask_) mask_->Flush();  // the program has ended, and all that it wrote has come
+  Does("uploading");
   Status first = FinalSync(action);
   // Lines last: what the uploads have to say is among them.
   if (!first.ok()) SayNow(first, action.deadline.has_value());
@@ -570,6 +605,7 @@ Status AttemptRun::Finalize(const FinalizeAttempt& action) {
   if (action.deadline) within = std::max(Duration::Ms(200), *action.deadline - clock_.Mono());
   if (hurried_) within = Duration::Ms(200);
   const Status shipped = log_->ShipAll(within);
+  if (first.ok() && shipped.ok()) Does("");
   return first.ok() ? shipped : first;
 }
 
@@ -598,8 +634,9 @@ void AttemptRun::Complete(NodeReport& report) {
     trouble_ = log_->trouble();
   }
   report.mechanism = mechanism_;
+  report.doing = doing_;
   if (task_ && !task_->Poll()) usage_ = task_->Usage();
-  peak_resident_ = std::max(peak_resident_, usage_.resident_bytes);
+  peak_resident_ = std::max(peak_resident_, usage_.peak_bytes);
   report.cpu_seconds = usage_.cpu_seconds;
   report.resident_bytes = usage_.resident_bytes;
   report.peak_resident_bytes = peak_resident_;

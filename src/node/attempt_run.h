@@ -87,6 +87,8 @@ class AttemptRun {
   // How much has been kept so far: what changes when a try has got something into the store.
   int64_t saved() const;
   void Complete(NodeReport& report);
+  // What it does besides running the program: NodeReport::doing. Any thread.
+  std::string doing() const;
   void Say(const std::string& text);  // any thread; nothing before there is a log
   // From a notice on, lines wait for nothing: its machine may be gone before it is over.
   void SayNotice(const std::optional<Notice>& notice, const Saving& saving);
@@ -125,6 +127,8 @@ class AttemptRun {
   void TakeCopyFirst(const contract::Environment& env);
   Status WhySetupFailed(const TaskExit& exit, const std::string& output);
   void SayWhatIsNotHeld();
+  void SayLeftBehind(Task& task);
+  void Does(const std::string& what);
   // keepers.cc: checkpoints and outputs.
   Status RestoreCheckpoint(const std::string& id, StagingEnded* result);
   Status BeginKeepers();  // when all is set up, before the program starts
@@ -173,6 +177,7 @@ class AttemptRun {
   TaskUsage usage_;
   int64_t peak_resident_ = 0;
   std::string trouble_;
+  std::string doing_;  // guarded by mutex_
   std::thread watcher_;
   std::atomic<bool> signalled_{false};
   std::atomic<int64_t> term_at_{-1};  // milliseconds of MonoTime: when SIGTERM was sent

@@ -89,8 +89,12 @@ Status CloudNode::Use(Providers& providers, ObjectStore& store) {
     const std::lock_guard lock(tag_mutex_);
     tag_ = std::move(tag);
   }
-  const std::lock_guard lock(mutex_);
-  store_ = &store;
+  {
+    const std::lock_guard lock(mutex_);
+    store_ = &store;
+  }
+  const std::lock_guard lock(owner_mutex_);
+  heeds_owner_ = aws_ != nullptr;
   return Status::Ok();
 }
 
@@ -98,8 +102,8 @@ void CloudNode::HeedOwner(Ledger& ledger, const HostIdentity& me) {
   const auto asked = std::make_shared<std::promise<void>>();
   auto done = asked->get_future();
   {
-    const std::lock_guard lock(mutex_);
-    if (aws_ == nullptr || store_ == nullptr || owner_.joinable()) return;
+    const std::lock_guard lock(owner_mutex_);
+    if (!heeds_owner_ || owner_.joinable()) return;
     owner_ = std::thread([api = aws_, asked, &ledger, me] {
       const auto ends = IsEndedByOwner(*api, me.request.ask.place.region, me.instance_id);
       if (ends.ok() && *ends) (void)CancelByOwner(ledger, me);
@@ -119,11 +123,13 @@ void CloudNode::TellDoor(NodeReport& report) {
 void CloudNode::Leave() {
   std::thread owner;
   {
-    const std::lock_guard lock(mutex_);
-    store_ = nullptr;
+    const std::lock_guard lock(owner_mutex_);
+    heeds_owner_ = false;
     owner = std::move(owner_);
   }
   if (owner.joinable()) owner.join();
+  const std::lock_guard lock(mutex_);
+  store_ = nullptr;
 }
 
 }  // namespace stoker::node

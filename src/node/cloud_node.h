@@ -54,7 +54,10 @@ class CloudNode {
   Tag tag_;  // empty: it is still starting
   Place place_;
   std::shared_ptr<ec2::AwsApi> aws_;  // null: the machine is another cloud's
-  std::thread owner_;                 // asks who ends the machine
+  // Of what follows. Not mutex_: a store that is silent holds up no shutdown's notice.
+  std::mutex owner_mutex_;
+  bool heeds_owner_ = false;
+  std::thread owner_;  // asks who ends the machine
 };
 
 }  // namespace stoker::node

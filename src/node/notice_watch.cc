@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/notice_watch.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace stoker::node {
@@ -80,8 +81,8 @@ bool NoticeWatch::HostIsStopping() {
   return host_.has_value();
 }
 
-bool NoticeWatch::TakenNow() {
-  const MonoTime late = clock_.Mono() + Duration::Ms(late_ms_);
+bool NoticeWatch::TakenNow(Duration at_least) {
+  const MonoTime late = clock_.Mono() + std::max(Duration::Ms(late_ms_), at_least);
   for (int tries = 1;;) {
     if (HostIsStopping()) return true;
     const auto answer = Poll();

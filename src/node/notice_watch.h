@@ -30,8 +30,9 @@ class NoticeWatch {
   void HostStops(Duration left, const std::string& action = "terminate");
   // Asks now: true when a notice is out or the host is shutting down. Without an answer it asks
   // twice more within a second. A service that has answered before and now does not counts as a
-  // host that goes away; one that never did tells nothing, so false.
-  bool TakenNow();
+  // host that goes away; one that never did tells nothing, so false. A no is one only `at_least` so
+  // long after the call.
+  bool TakenNow(Duration at_least = {});
   // The platform may signal a program before its agent: a no of TakenNow is one only after `late`.
   void SignalsMayBeLate(Duration late) { late_ms_ = late.ms; }
   // Asks soon, without waiting for its turn.

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "node/lease_keeper.h"
 #include "sys/real_clock.h"
 
 namespace stoker::node {
@@ -84,6 +85,58 @@ TEST(NoticeWatch, TellsARecommendationOnceAndItIsNoNotice) {
   }
   EXPECT_EQ(advised, (std::vector<WallTime>{WallTime{100}, WallTime{200}}));
   EXPECT_EQ(notices, 0);
+}
+
+// ---- the lease, of which nobody waits for an answer either (node/lease_keeper.h) ----
+
+// Its platform takes a lease's request, and does not answer.
+class SilentHost : public HostPlatform {
+ public:
+  const HostIdentity& identity() const override { return identity_; }
+  Result<std::optional<Notice>> PollNotice() override { return std::optional<Notice>(); }
+  Result<std::optional<HostAdvice>> PollAdvice() override { return std::optional<HostAdvice>(); }
+  Status Renew(WallTime deadline) override {
+    renewed = deadline.ms;
+    ++asked;
+    while (silent) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return Status(Code::kTimeout, "no answer");
+  }
+  Status Keep(WallTime until) override {
+    kept = until.ms;
+    return Status::Ok();
+  }
+  Status PowerOff(const std::string&) override { return Status::Ok(); }
+
+  std::atomic<bool> silent = false;
+  std::atomic<int> asked = 0;
+  std::atomic<int64_t> renewed = 0;
+  std::atomic<int64_t> kept = 0;
+
+ private:
+  HostIdentity identity_;
+};
+
+TEST(LeaseKeeper, NobodyWaitsForAnApiThatIsSilent) {
+  RealClock clock;
+  SilentHost host;
+  host.silent = true;
+  const WallTime begun = clock.Wall();
+  LeaseKeeper keeper(host, clock, Duration::Hours(1), Duration::Ms(5));
+  while (host.asked == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_GE(host.renewed, (begun + Duration::Hours(1)).ms);
+  keeper.Keep(WallTime{77});  // returns, though Renew does not
+  EXPECT_EQ(host.kept, 0);
+  host.silent = false;
+  while (host.kept == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(host.kept, 77);
+  EXPECT_EQ(host.asked, 1) << "what is kept is not renewed";
+}
+
+TEST(LeaseKeeper, RenewsAgainWhatFailed) {
+  RealClock clock;
+  SilentHost host;
+  const LeaseKeeper keeper(host, clock, Duration::Hours(1), Duration::Ms(1));
+  while (host.asked < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ class HostPlatform {
   // The same for a recommendation; nullopt also where the platform never gives any.
   virtual Result<std::optional<HostAdvice>> PollAdvice() = 0;
   // The machine ends itself then (platform's clock), unless it is moved again; whoever holds the
-  // machine does that, whatever becomes of the agent.
+  // machine does that, whatever becomes of the agent. May wait for the platform's API, for minutes.
   virtual Status Renew(WallTime deadline) = 0;
   // The same for the last time: nothing moves it after that, also when the agent is started again;
   // and no notice comes of it.

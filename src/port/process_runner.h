@@ -35,10 +35,12 @@ struct TaskCommand {
 struct TaskExit {
   int exit_code = 0;  // meaningful when signal == 0
   int signal = 0;
-  bool out_of_memory = false;  // the kernel's OOM killer took a process of this task
+  bool out_of_memory = false;  // the kernel's OOM killer took a process of this task: proven
   // What the runner had put around the program was killed, and the program with it: its end says
   // nothing about the program.
   bool unwatched = false;
+  bool ours = false;          // `signal` was sent through the Task
+  bool memory_short = false;  // ended by SIGKILL, and memory may have run out: not proven
   // As a shell reports it: 128 + signal, else the code.
   int ShellCode() const { return signal != 0 ? 128 + signal : exit_code; }
 };
@@ -51,6 +53,8 @@ struct SignalledProcess {
 struct TaskUsage {
   double cpu_seconds = 0;      // of all processes of the task so far
   int64_t resident_bytes = 0;  // of all processes now
+  // The most that was seen: of all together, or of the largest one that has ended.
+  int64_t peak_bytes = 0;
   int processes = 0;
 };
 
@@ -62,7 +66,8 @@ class Task {
   virtual ~Task() = default;
   // Empty while the main process runs, or after Stop any. Never blocks.
   virtual std::optional<TaskExit> Poll() = 0;
-  // Blocks until Poll has an answer, or `timeout_ms` passed.
+  // Blocks until Poll has an answer, or `timeout_ms` passed. What the kernel counts is noted by
+  // whoever waits: called every half second, it tells what went before the end from what did not.
   virtual std::optional<TaskExit> Wait(int64_t timeout_ms) = 0;
   // Sends `signo` to the processes that handle it, by the rule of docs/checkpoints.md: the topmost
   // of each branch, no shell, no forked copy. Returns whom it was sent to; none where nobody

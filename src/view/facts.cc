@@ -100,6 +100,32 @@ std::string SavingText(Duration since) {
   return "saving what its program left, for " + HumanDuration(since);
 }
 
+std::string Doing(const Attempt& attempt, const std::vector<ReportSeen>& reports) {
+  const NodeReport* first = nullptr;
+  for (const ReportSeen& seen : reports) {
+    const NodeReport& report = seen.report;
+    if (report.attempt != attempt.number || report.doing.empty()) continue;
+    if (first == nullptr || report.rank < first->rank) first = &report;
+  }
+  return first != nullptr ? first->doing : "";
+}
+
+std::string Doing(const Job& job, const std::vector<ReportSeen>& reports) {
+  for (const Attempt& attempt : job.attempts) {
+    if (attempt.state == AttemptState::kEnded) continue;
+    if (std::string doing = Doing(attempt, reports); !doing.empty()) return doing;
+  }
+  return "";
+}
+
+std::string PhaseText(const NodeReport& report, bool over) {
+  std::string phase(Name(report.phase));
+  // With its end told, it saves what is left.
+  const bool said = report.phase == NodePhase::kEnded || report.end.has_value();
+  if (over && !said) return "gone (last heard of: " + phase + ")";
+  return phase + (report.doing.empty() ? "" : " (" + report.doing + ")");
+}
+
 std::string NewestCheckpoint(const Job& job, const std::vector<ReportSeen>& reports) {
   std::string newest;
   for (const Attempt& attempt : job.attempts) {

@@ -48,6 +48,13 @@ std::optional<Duration> SavingFor(const Attempt& attempt, const std::vector<Repo
                                   WallTime now);
 // "saving what its program left, for 40s".
 std::string SavingText(Duration since);
+// What the lowest of the nodes that do something long does besides running the program:
+// "installing packages"; "" = none does. Of an attempt; of the first that goes on and has some.
+std::string Doing(const Attempt& attempt, const std::vector<ReportSeen>& reports);
+std::string Doing(const Job& job, const std::vector<ReportSeen>& reports);
+// What a node's report calls it, of an attempt and a launch as the record has them: one that is not
+// there any more has said nothing of its end.
+std::string PhaseText(const NodeReport& report, bool over);
 // By name; "" when there is none.
 std::string NewestCheckpoint(const Job& job, const std::vector<ReportSeen>& reports);
 // What nodes had trouble with to their end: what was not kept, first of all. Bytes of others.

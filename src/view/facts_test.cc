@@ -34,6 +34,32 @@ TEST(Facts, SavingBeginsWhenTheLastProgramHasEnded) {
   EXPECT_EQ(SavingFor(attempt, reports, now), std::nullopt);
 }
 
+TEST(Facts, APhaseIsTrueOfNodesThatAreGone) {
+  Job job;
+  job.attempts.resize(2);
+  job.attempts[0].number = 1;
+  job.attempts[0].state = AttemptState::kEnded;
+  job.attempts[1].number = 2;
+  job.attempts[1].state = AttemptState::kStaging;
+  std::vector<ReportSeen> reports(3);
+  NodeReport& lost = reports[0].report;
+  lost.attempt = 1;
+  lost.phase = NodePhase::kRunning;
+  lost.doing = "uploading";
+  EXPECT_EQ(PhaseText(lost, true), "gone (last heard of: Running)");
+  EXPECT_EQ(PhaseText(Stopping(1, 0, 1).report, true), "Stopping") << "it has said how it ended";
+  EXPECT_EQ(Doing(job, reports), "") << "what an ended attempt did last is over";
+  for (int rank : {1, 0}) {
+    NodeReport& report = reports[static_cast<size_t>(2 - rank)].report;
+    report.attempt = 2;
+    report.rank = rank;
+    report.phase = NodePhase::kStaging;
+    report.doing = rank == 0 ? "setup" : "installing packages";
+  }
+  EXPECT_EQ(Doing(job, reports), "setup");
+  EXPECT_EQ(PhaseText(reports[1].report, false), "Staging (installing packages)");
+}
+
 TEST(Facts, AJobThatLostFilesIsNoSuccess) {
   Job job;
   job.state = JobState::kSucceeded;

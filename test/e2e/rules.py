@@ -316,7 +316,7 @@ def memory_group():
     group = MEMORY / f"stoker-test-{os.getpid()}"
     try:
         group.mkdir()
-        (group / "memory.limit_in_bytes").write_text(str(100 << 20))
+        (group / "memory.limit_in_bytes").write_text(str(320 << 20))
     except OSError as error:
         return None, str(error)
     return group, ""
@@ -359,8 +359,38 @@ def test_out_of_memory(results, world):
     code, job, _ = ended(world, "--", "sh", "-c", "kill -KILL $$")
     results.check(
         "a SIGKILL from somebody is not out of memory",
-        code == 137 and not job["result"].get("out_of_memory"),
+        code == 137
+        and not job["result"].get("out_of_memory")
+        and job["result"]["why"].startswith("killed by signal 9, not by stoker"),
         job["result"],
+    )
+
+
+def test_words(results, world):
+    done = world.stoker("run", "--", "sh", "-c", "sleep 60 & echo hello")
+    lines = done.stderr.split("\n\n")[0].splitlines()
+    log = world.stoker("logs", "-", "--stream", "system").stdout
+    results.check(
+        "words: two lines before the program's first, the second with who looks after the job",
+        done.stdout.startswith("hello\n")
+        and [line.split(" ")[1] for line in lines] == ["packed", "job"]
+        and lines[1].endswith(" · no timer"),
+        done.stdout + done.stderr,
+    )
+    results.check("words: what is left running is counted", "left 1 process behind" in log, log)
+    work = folder(
+        world,
+        "phases",
+        job__yaml="name: phases\nworkdir: .\noutputs: [never]\nsetup: sleep 3\nrun: sleep 0.3\n",
+    )
+    job = world.submit("job.yaml", cwd=work)
+    world.wait_for("its phase", lambda: "Pending, setup" in world.stoker("ls").stdout, timeout=30)
+    world.stoker("wait", job)
+    first, second = (world.stoker("ls").stderr for _ in range(2))
+    results.check(
+        "words: a note of an ended job is shown once",
+        f"{job}: declared and never came: never" in first and job not in second,
+        first + second,
     )
 
 
@@ -373,6 +403,7 @@ def main():
             ("restarts", test_restarts),
             ("requirements", test_requirements),
             ("memory", test_out_of_memory),
+            ("words", test_words),
         ):
             results.run(name, test, results, world)
         results.run(

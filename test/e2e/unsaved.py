@@ -38,6 +38,7 @@ class FullStore:
         gate = self.world.gate()
         write = f"mkdir out; for i in 1 2 3 4; do yes $i | head -c {SAVES} > out/f$i; done"
         save = f"mkdir checkpoints/s; yes c | head -c {SAVES} > checkpoints/s/model; sleep 1"
+        self.notes = ""  # what ls has said so far
         self.jobs = {
             "outputs": self.submit("--output", "out", "--", "sh", "-c", f"{gate}; {write}"),
             "checkpoint": self.submit("--", "sh", "-c", f"{gate}; {save}"),
@@ -83,9 +84,10 @@ class FullStore:
                       ({path: len(text) for path, text in there.items()}, done.stdout))
         many = f"{len(files)} file{'s' * (len(files) > 1)}"
         listed = world.stoker("ls")
+        self.notes += listed.stderr
         row = next(line for line in listed.stdout.split("\n") if line.startswith(job))
         for who, text in (("wait", done.stdout), ("show", world.stoker("show", job).stdout),
-                          ("ls", listed.stderr)):
+                          ("ls", self.notes)):  # each job's once
             results.check(f"{name}: {who} names the folder", str(place) in text, text)
         results.check(f"{name}: wait says how many", f"{many} not kept" in done.stdout, done.stdout)
         results.check(f"{name}: ls says how many", f"{many} not kept" in row, row)

@@ -73,32 +73,30 @@ class CloudHost : public HostPlatform {
     return options_.advice();
   }
 
-  // The tag first: whoever clears up goes by it, so the lease on disk never outlives it.
+  // The tag first: whoever clears up goes by it, so the lease on disk never outlives it. While the
+  // cloud is asked for that, a drill is heard and its end written.
   Status Renew(WallTime deadline) override {
+    const std::lock_guard turn(tag_mutex_);
+    if (DrilledOrKept()) return Status::Ok();  // its end is near, and stays
+    const Status status =
+        deadline > tagged_ ? Tag(deadline + identity_.request.limit / 4) : Status::Ok();
     const std::lock_guard lock(renew_mutex_);
-    if (drill_until_ || kept_) return Status::Ok();  // its end is near, and stays
-    Status status;
-    if (deadline > tagged_) {
-      const WallTime more = deadline + identity_.request.limit / 4;
-      status = options_.tag ? options_.tag(identity_.instance_id, more)
-                            : Status(Code::kDenied, "the lease cannot be renewed here");
-      if (status.ok()) tagged_ = more;
-    }
+    if (drill_until_ || kept_) return Status::Ok();
     STOKER_TRY(WriteDeadline(std::min(deadline, tagged_)));
     return status;
   }
 
   // The lease first, which ends the machine.
   Status Keep(WallTime until) override {
-    const std::lock_guard lock(renew_mutex_);
-    kept_ = true;
-    STOKER_TRY(sys::WriteFileAtomic(KeptFile(), "", 0600, true));
-    const WallTime end = drill_until_ ? std::min(*drill_until_, until) : until;
-    STOKER_TRY(WriteDeadline(end));
+    {
+      const std::lock_guard lock(renew_mutex_);
+      kept_ = true;
+      STOKER_TRY(sys::WriteFileAtomic(KeptFile(), "", 0600, true));
+      STOKER_TRY(WriteDeadline(drill_until_ ? std::min(*drill_until_, until) : until));
+    }
+    const std::lock_guard turn(tag_mutex_);
     if (!options_.tag || tagged_ == until) return Status::Ok();
-    const Status tagged = options_.tag(identity_.instance_id, until);
-    if (tagged.ok()) tagged_ = until;
-    return tagged;
+    return Tag(until);
   }
 
   Status PowerOff(const std::string& why) override { return options_.power_off(why); }
@@ -106,6 +104,19 @@ class CloudHost : public HostPlatform {
  private:
   std::string KeptFile() const { return options_.instance_dir + "/" + cloud::kKeptFile; }
   std::string DeadlineFile() const { return options_.instance_dir + "/" + cloud::kDeadlineFile; }
+
+  bool DrilledOrKept() {
+    const std::lock_guard lock(renew_mutex_);
+    return drill_until_ || kept_;
+  }
+
+  // With tag_mutex_; may take minutes.
+  Status Tag(WallTime at) {
+    if (!options_.tag) return Status(Code::kDenied, "the lease cannot be renewed here");
+    const Status tagged = options_.tag(identity_.instance_id, at);
+    if (tagged.ok()) tagged_ = at;
+    return tagged;
+  }
 
   Status WriteDeadline(WallTime at) {
     return sys::WriteFileAtomic(DeadlineFile(), std::to_string(at.ms / 1000) + "\n", 0600, true);
@@ -149,9 +160,10 @@ class CloudHost : public HostPlatform {
   const HostIdentity identity_;
   const CloudHostOptions options_;
   Clock& clock_;
-  std::mutex mutex_;  // of the cloud's own notices and advice
-  std::mutex renew_mutex_;
+  std::mutex mutex_;      // of the cloud's own notices and advice
+  std::mutex tag_mutex_;  // of tagged_; held while the cloud is asked, and taken first
   WallTime tagged_;
+  std::mutex renew_mutex_;  // of the lease on disk, and of drill_until_
   std::atomic<bool> kept_;  // for good
   std::optional<WallTime> drill_until_;
   std::mutex drill_mutex_;  // taken before renew_mutex_

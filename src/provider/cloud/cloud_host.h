@@ -28,7 +28,7 @@ struct CloudHostOptions {
   std::function<Result<std::optional<Duration>>()> drill;
   Duration drill_every = Duration::Seconds(10);
   // Writes the end of the lease where everybody who clears up sees it; as the machine's own account
-  // may. Empty = may not.
+  // may. May take minutes: nothing else waits for it. Empty = may not.
   std::function<Status(const std::string& instance_id, WallTime deadline)> tag;
   // Ends this machine for good, in order: what runs is told first.
   std::function<Status(const std::string& why)> power_off;

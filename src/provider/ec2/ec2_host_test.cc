@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <thread>
 
 #include "base/text.h"
 #include "provider/cloud/cloud_launch.h"
@@ -91,6 +92,8 @@ class Ec2Host : public testing::Test {
     };
     options.drill_every = Duration::Ms(5);
     options.tag = [this](const std::string& id, WallTime at) {
+      ++asked_;
+      if (tag_blocked_ != nullptr) const std::lock_guard waits(*tag_blocked_);
       told_.tags.push_back(id + " " + FormatRfc3339(at));
       return told_.tag;
     };
@@ -101,7 +104,9 @@ class Ec2Host : public testing::Test {
     return MakeEc2Host(std::move(options), clock_);
   }
 
-  std::mutex* blocked_ = nullptr;  // the store answers once it is free
+  std::mutex* blocked_ = nullptr;      // the store answers once it is free
+  std::atomic<int> asked_ = 0;         // how often that was asked to move the lease
+  std::mutex* tag_blocked_ = nullptr;  // the cloud's API the same
   HostClock clock_;
   Told told_;
   LaunchRequest request_;
@@ -175,6 +180,23 @@ TEST_F(Ec2Host, AStoreThatIsSilentHoldsUpNoNotice) {
   told_.notice = std::optional(Notice{"terminate", clock_.now + Duration::Minutes(2)});
   EXPECT_TRUE(host->PollNotice()->has_value()) << "while the store does not answer";
   shut.unlock();
+}
+
+TEST_F(Ec2Host, AnApiThatIsSilentHoldsUpNoNotice) {
+  std::mutex gate;
+  std::unique_lock shut(gate);
+  tag_blocked_ = &gate;
+  auto host = *Make();
+  clock_.now = clock_.now + Duration::Hours(1);
+  std::thread renews([&] { EXPECT_TRUE(host->Renew(clock_.now + Duration::Hours(24)).ok()); });
+  while (asked_ == 0) usleep(1'000);
+  told_.drill_ms = 120'000;
+  const Notice drill{"terminate", clock_.now + Duration::Seconds(120)};
+  for (int tries = 0; tries < 2000 && !*host->PollNotice(); ++tries) usleep(5'000);
+  EXPECT_EQ(*host->PollNotice(), drill) << "while the lease is being renewed";
+  shut.unlock();
+  renews.join();
+  EXPECT_EQ(Deadline(), Seconds(Duration::Seconds(120))) << "no late answer makes it longer";
 }
 
 TEST_F(Ec2Host, TheLeaseIsNeverLongerThanWhatOthersSee) {

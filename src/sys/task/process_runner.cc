@@ -222,7 +222,7 @@ class LocalRunner : public ProcessRunner {
     spawn.host_name = payload.host_name;
     spawn.hosts_file = payload.hosts_file;
     Mark(task, payload, spawn);
-    task.oom = std::make_unique<OomWatch>(task.cgroup);
+    task.oom = std::make_unique<OomWatch>(task.cgroup, options_.alone);
     const std::string cgroup = task.cgroup;
     attempt = Launch(std::move(task), payload, spawn);
     if (!attempt.task.ok() && !cgroup.empty()) EndCgroup(cgroup, Duration::Seconds(1));
@@ -292,7 +292,7 @@ class LocalRunner : public ProcessRunner {
 
   static Attempt AwaitStart(StartedTask task, const TaskPayload& payload) {
     Attempt attempt;
-    TaskMessage message{TaskMessage::kStartFailed, EPIPE, kStageFork};
+    TaskMessage message{TaskMessage::kStartFailed, EPIPE, kStageFork, 0};
     pollfd status{task.status.get(), POLLIN, 0};
     int ready;
     while ((ready = poll(&status, 1, kStartLimitMs)) < 0 && errno == EINTR) {
@@ -341,7 +341,7 @@ std::vector<std::string> WorkingMechanisms(const std::string& self_exe) {
   std::vector<std::string> out;
   NoSink sink;
   for (const TaskMechanism mechanism : kMechanisms) {
-    LocalRunner runner({MechanismName(mechanism), self_exe, nullptr});
+    LocalRunner runner({MechanismName(mechanism), self_exe});
     // A shim without an owner: it ends at once.
     auto task = runner.Start({{self_exe, kTaskInitVerb}, {}, "/"}, sink);
     if (task.ok() && (*task)->End().ok()) out.push_back(MechanismName(mechanism));

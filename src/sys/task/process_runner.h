@@ -25,6 +25,8 @@ struct ProcessRunnerOptions {
   // What it says is held by a cgroup around each task, whatever the mechanism, where that is to be
   // had. Must outlive the runner and its tasks; nullptr: no limits.
   TaskLimiter* limiter = nullptr;
+  // The cgroup that this process runs in holds nothing but it and its tasks.
+  bool alone = false;
 };
 
 // Thread-safe. Nobody else in the process may wait for any child (waitpid(-1)). Start's errors:

@@ -124,6 +124,15 @@ TEST_P(EachMechanism, ProgramDiesOfSignal) {
   ASSERT_TRUE(exit);
   EXPECT_EQ(exit->signal, SIGUSR1);
   EXPECT_EQ(exit->ShellCode(), 128 + SIGUSR1);
+  EXPECT_FALSE(exit->ours);
+  auto told = Start(Sh("exec sleep 60"));
+  ASSERT_TRUE(AwaitProgram(*told, "sleep"));
+  EXPECT_TRUE(told->Stop().ok());
+  const auto end = told->Wait(5000);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->signal, SIGTERM);
+  EXPECT_TRUE(end->ours);
+  EXPECT_GT(told->Usage().peak_bytes, 0) << "its own, though nobody looked while it ran";
 }
 
 TEST_P(EachMechanism, EndsHeads) {

@@ -90,16 +90,33 @@ TEST(Cgroup, FlatKeyed) {
   EXPECT_FALSE(FlatKeyed("oom_kill\n", "oom_kill"));
 }
 
-TEST(OomWatch, JudgesHonestly) {
+TEST(OomWatch, CallsItProvenOnlyByThisTasksOwn) {
+  using Seen = OomWatch::Evidence;
+  using enum OomWatch::Verdict;
   const TaskExit killed{0, SIGKILL, false}, shell{137, 0, false}, failed{1, 0, false}, fine{};
-  EXPECT_FALSE(OomWatch::Judge({0, 0, 0}, killed, false));
-  EXPECT_TRUE(OomWatch::Judge({0, 0, 1}, killed, false));
-  EXPECT_TRUE(OomWatch::Judge({0, 0, 1}, shell, false));
-  EXPECT_FALSE(OomWatch::Judge({0, 0, 1}, killed, true));   // our own SIGKILL
-  EXPECT_FALSE(OomWatch::Judge({0, 0, 1}, failed, false));  // some other program's kill
-  EXPECT_TRUE(OomWatch::Judge({0, 1, 1}, failed, false));   // within our own memory limit
-  EXPECT_TRUE(OomWatch::Judge({1, 0, 1}, killed, true));
-  EXPECT_FALSE(OomWatch::Judge({1, 1, 1}, fine, false));
+  constexpr int64_t kGb = int64_t{1} << 30;
+  const Seen other{{0, 0, 1}, {0, 0, 1}, false, kGb, 16 * kGb};       // it was small
+  const Seen early{{0, 0, 1}, {0, 0, 0}, false, 15 * kGb, 16 * kGb};  // the kill was long before
+  const Seen large{{0, 0, 1}, {0, 0, 1}, false, 15 * kGb, 16 * kGb};
+  const Seen session{{0, 1, 1}, {0, 1, 1}, false, kGb, 16 * kGb};
+  const Seen unit{{0, 1, 1}, {0, 0, 0}, true, kGb, 16 * kGb};
+  const Seen own{{1, 0, 1}, {0, 0, 0}, false, kGb, 16 * kGb};
+  const struct {
+    const Seen& seen;
+    const TaskExit& exit;
+    bool by_us;
+    OomWatch::Verdict verdict;
+  } rows[] = {{Seen(), killed, false, kNo},      {other, killed, false, kPossible},
+              {early, killed, false, kPossible}, {large, killed, false, kProven},
+              {large, shell, false, kProven},    {large, killed, true, kNo},  // our own SIGKILL
+              {large, failed, false, kNo},       {session, killed, false, kPossible},
+              {session, failed, false, kNo},     {unit, failed, false, kProven},
+              {unit, killed, true, kNo},         {own, killed, true, kProven},
+              {own, failed, false, kProven},     {own, fine, false, kNo}};
+  for (const auto& row : rows) {
+    EXPECT_EQ(OomWatch::Judge(row.seen, row.exit, row.by_us), row.verdict) << &row - rows;
+  }
+  EXPECT_GT(MemoryCeiling(), int64_t{16} << 20);
 }
 
 TEST(Usage, NetworkIsOfDevicesOrOfAContainersInterfaces) {

@@ -136,7 +136,10 @@ void RunningTask::ReadStatus() {
   while (true) {
     const ssize_t n = read(task_.status.get(), &message, sizeof message);
     if (n == sizeof message) {
-      if (message.kind == TaskMessage::kExited) MainExited(ExitOf(message.value));
+      if (message.kind == TaskMessage::kExited) {
+        Peaks(message.peak);
+        MainExited(ExitOf(message.value));
+      }
       continue;
     }
     if (n < 0 && errno == EINTR) continue;
@@ -162,7 +165,10 @@ void RunningTask::MainExited(TaskExit exit) {
 void RunningTask::SetExit(TaskExit exit) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (exit_) return;
-  exit.out_of_memory = task_.oom->Judge(exit, killed_);
+  const OomWatch::Verdict verdict = task_.oom->Judge(exit, killed_, peak_bytes_);
+  exit.out_of_memory = verdict == OomWatch::Verdict::kProven;
+  exit.memory_short = verdict == OomWatch::Verdict::kPossible;
+  exit.ours = exit.signal != 0 && ((sent_ >> exit.signal) & 1) != 0;
   if (exit.out_of_memory && task_.limiter != nullptr && !task_.cgroup.empty()) {
     task_.limiter->OutOfMemory(task_.cgroup);
   }
@@ -176,10 +182,17 @@ std::optional<TaskExit> RunningTask::Poll() {
 }
 
 std::optional<TaskExit> RunningTask::Wait(int64_t timeout_ms) {
+  task_.oom->Look();
   std::unique_lock<std::mutex> lock(mutex_);
   exited_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
                    [this] { return exit_.has_value(); });
   return exit_;
+}
+
+void RunningTask::Peaks(int64_t bytes) {
+  int64_t seen = peak_bytes_;
+  while (seen < bytes && !peak_bytes_.compare_exchange_weak(seen, bytes)) {
+  }
 }
 
 std::vector<int> RunningTask::Processes() {
@@ -206,6 +219,7 @@ std::vector<SeenProcess> RunningTask::Living(int signo) {
 Result<std::vector<SignalledProcess>> RunningTask::Send(int signo, const std::vector<pid_t>& pids,
                                                         const std::vector<SeenProcess>& among) {
   std::vector<SignalledProcess> told;
+  if (!pids.empty()) sent_ |= uint64_t{1} << signo;
   for (const pid_t pid : pids) {
     if (kill(pid, signo) != 0) {
       if (errno == ESRCH) continue;
@@ -303,7 +317,10 @@ Status RunningTask::End() {
   if (ended_) return end_status_;
   (void)Usage();  // the last chance to see them
   ending_ = true;
-  if (!Poll()) killed_ = true;
+  if (!Poll()) {
+    killed_ = true;
+    sent_ |= uint64_t{1} << SIGKILL;
+  }
   const std::vector<int> before = Processes();
   if (!EndShim()) {
     end_status_ = Status(Code::kTimeout,
@@ -332,6 +349,7 @@ Status RunningTask::End() {
 TaskUsage RunningTask::Usage() {
   TaskUsage usage;
   usage.cpu_seconds = static_cast<double>(cpu_ms_) / 1000.0;
+  usage.peak_bytes = peak_bytes_;
   if (ended_) return usage;
   const std::vector<ProcessStat> all = ListProcesses();
   int64_t ticks = 0;
@@ -351,6 +369,8 @@ TaskUsage RunningTask::Usage() {
       usage.resident_bytes = std::strtoll(memory->c_str(), nullptr, 10);
     }
   }
+  Peaks(usage.resident_bytes);
+  usage.peak_bytes = peak_bytes_;
   int64_t seen = cpu_ms_;
   while (seen < cpu_ms && !cpu_ms_.compare_exchange_weak(seen, cpu_ms)) {
   }

@@ -68,6 +68,7 @@ class RunningTask final : public Task {
                                              const std::vector<SeenProcess>& among);
   // The caller holds end_mutex_, and stop_ is there.
   Result<std::vector<SignalledProcess>> StepStop(const std::vector<SeenProcess>& living);
+  void Peaks(int64_t bytes);
   // Asks the shim to end everything, and waits for it. False when it does not come to an end.
   bool EndShim();
   // Without the shim's help.
@@ -93,6 +94,8 @@ class RunningTask final : public Task {
   std::atomic<bool> drained_ = false;  // everything has ended: the pump drains and stops
   std::atomic<bool> killed_ = false;   // SIGKILL was sent by us
   std::atomic<int64_t> cpu_ms_ = 0;    // highest seen: a counter never goes back
+  std::atomic<uint64_t> sent_ = 0;     // a bit for each signal that was sent by us
+  std::atomic<int64_t> peak_bytes_ = 0;
 };
 
 }  // namespace stoker

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,8 +24,8 @@ namespace {
 
 constexpr int64_t kEndLimitMs = 10'000;
 
-void Tell(TaskMessage::Kind kind, int32_t value, int32_t stage = 0) {
-  const TaskMessage message{kind, value, stage};
+void Tell(TaskMessage::Kind kind, int32_t value, int32_t stage = 0, int64_t peak = 0) {
+  const TaskMessage message{kind, value, stage, peak};
   while (write(kStatusFd, &message, sizeof message) < 0 && errno == EINTR) {
   }
 }
@@ -112,8 +113,9 @@ pid_t StartMain(TaskPayload& payload, bool has_host_name) {
 bool Reap(pid_t main) {
   while (true) {
     int status = 0;
-    const pid_t pid = waitpid(-1, &status, WNOHANG);
-    if (pid == main) Tell(TaskMessage::kExited, status);
+    rusage used{};
+    const pid_t pid = wait4(-1, &status, WNOHANG, &used);
+    if (pid == main) Tell(TaskMessage::kExited, status, 0, int64_t{used.ru_maxrss} * 1024);
     if (pid == 0) return true;
     if (pid < 0 && errno != EINTR) return false;
   }

@@ -25,6 +25,7 @@ struct TaskMessage {
   enum Kind : int32_t { kStarted, kStartFailed, kExited } kind;
   int32_t value;  // kStartFailed: errno; kExited: status as wait(2) gives it
   int32_t stage;  // kStartFailed: one of TaskStage; kStarted: 1 = it has the host name
+  int64_t peak;   // kExited: most bytes that it, or a process that it waited for, had resident
 };
 
 enum TaskStage : int32_t { kStageCwd, kStageCgroup, kStageExec, kStageFork, kStagePayload };

@@ -6,11 +6,18 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
+#include <functional>
 #include <thread>
 #include <vector>
 
+#include "ledger/reports.h"
+#include "node/agent.h"
 #include "node/lease_keeper.h"
+#include "store/memory_store.h"
+#include "sys/file.h"
 #include "sys/real_clock.h"
+#include "test/contract/training_job.h"
 
 namespace stoker::node {
 namespace {
@@ -137,6 +144,119 @@ TEST(LeaseKeeper, RenewsAgainWhatFailed) {
   SilentHost host;
   const LeaseKeeper keeper(host, clock, Duration::Hours(1), Duration::Ms(1));
   while (host.asked < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+// ---- the whole agent, on a machine whose platform's API is silent ----
+
+struct Program {
+  std::atomic<bool> runs = false;
+  std::atomic<bool> told = false;
+};
+
+class ToldTask : public Task {
+ public:
+  explicit ToldTask(Program& program) : program_(program) { program_.runs = true; }
+  std::optional<TaskExit> Poll() override {
+    if (!program_.told) return std::nullopt;
+    return TaskExit{0, SIGTERM};
+  }
+  std::optional<TaskExit> Wait(int64_t) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return Poll();
+  }
+  Result<std::vector<SignalledProcess>> Signal(int) override { return Nobody(); }
+  Result<std::vector<SignalledProcess>> Stop() override {
+    program_.told = true;
+    return Nobody();
+  }
+  Status End() override {
+    program_.told = true;
+    return Status::Ok();
+  }
+  TaskUsage Usage() override { return {}; }
+  std::string mechanism() const override { return "none"; }
+  bool has_host_name() const override { return false; }
+  std::vector<int> Processes() override { return {}; }
+
+ private:
+  static std::vector<SignalledProcess> Nobody() { return {}; }
+  Program& program_;
+};
+
+class ToldRunner : public ProcessRunner {
+ public:
+  Result<std::unique_ptr<Task>> Start(const TaskCommand&, LogSink&) override {
+    return std::unique_ptr<Task>(std::make_unique<ToldTask>(program));
+  }
+  Program program;
+};
+
+class SilentMachine : public SilentHost {
+ public:
+  explicit SilentMachine(const std::string& dir) {
+    me_.request.job = "job1";
+    me_.request.limit = Duration::Hours(1);
+    me_.launch = 1;
+    me_.instance_id = "i-1";
+    me_.boot_id = "boot";
+    me_.address = "127.0.0.1";
+    me_.dir = dir;
+    silent = true;
+  }
+  const HostIdentity& identity() const override { return me_; }
+  Result<std::optional<Notice>> PollNotice() override {
+    if (until == 0) return std::optional<Notice>();
+    return std::optional(Notice{"terminate", WallTime{until}});
+  }
+  std::atomic<int64_t> until = 0;
+
+ private:
+  HostIdentity me_;
+};
+
+bool Comes(const std::function<bool()>& what) {
+  for (int i = 0; i < 4000 && !what(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return what();
+}
+
+TEST(Agent, ActsOnANoticeWhileItsLeaseIsBeingRenewed) {
+  const sys::TempDir dir = *sys::TempDir::Make("silent-api");
+  RealClock clock;
+  MemoryStore store([&clock] { return clock.Wall(); });
+  const auto ledger = *Ledger::Open(store, clock, 1);
+  Job job = TrainingJob("job1", 1, clock.Wall());
+  job.state = JobState::kPending;
+  job.attempts[0].state = AttemptState::kStaging;
+  job.attempts[0].running.reset();
+  CreateTrainingJob(*ledger, job);
+  Controller controller(
+      *ledger,
+      [](const std::string&) -> Result<Provider*> { return static_cast<Provider*>(nullptr); },
+      clock);
+  ToldRunner runner;
+  SilentMachine host(dir.path());
+  Agent agent({store, *ledger, controller, runner, clock, host},
+              {dir.path() + "/cache", dir.path() + "/state"}, Duration::Ms(20));
+  std::thread runs([&] { EXPECT_TRUE(agent.Run().ok()); });
+  EXPECT_TRUE(Comes([&] { return host.asked > 0 && runner.program.runs; }));
+  host.until = (clock.Wall() + Duration::Seconds(2)).ms;
+  EXPECT_TRUE(Comes([&] { return runner.program.told.load(); }));
+  EXPECT_LT(clock.Wall().ms, host.until + 1000) << "told in time";
+  EXPECT_TRUE(Comes([&] {
+    const auto report = ReadReport(*ledger, "job1", 1, 0);
+    return report.ok() && report->notice && report->phase == NodePhase::kEnded;
+  }));
+  EXPECT_EQ(host.asked, 1) << "all that time nobody answered";
+  host.silent = false;
+  EXPECT_TRUE(MutateJob(*ledger, "job1", [](Job& record) -> Result<bool> {
+                record.state = JobState::kCancelled;
+                record.launches[0].closed = true;
+                record.launches[0].close_reason = CloseReason::kDone;
+                return true;
+              }).ok());
+  runs.join();
 }
 
 }  // namespace

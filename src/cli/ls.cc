@@ -128,6 +128,13 @@ std::map<std::string, Live> HelpAlong(Context& context) {
   return live;
 }
 
+// What a record holds of it is older.
+void Update(const Live& live, Summary* job) {
+  job->newest_checkpoint = live.checkpoint;
+  job->run_ms = live.run_ms;
+  job->doing = live.doing;
+}
+
 void AddLive(const Live& live, json* line) {
   (*line)["doing"] = live.doing.empty() ? json(nullptr) : json(live.doing);
   (*line)["queued"] = live.queued;
@@ -269,11 +276,8 @@ Status Run(Context& context, const LsOptions& options) {
       continue;
     }
     shown.push_back(job);
-    if (const auto seen = live.find(job.id); seen != live.end()) {
-      shown.back().newest_checkpoint = seen->second.checkpoint;
-      shown.back().run_ms = seen->second.run_ms;
-      shown.back().doing = seen->second.doing;
-    }
+    if (const auto seen = live.find(job.id); seen != live.end())
+      Update(seen->second, &shown.back());
   }
   if (options.ids) {
     std::string text;

@@ -406,16 +406,6 @@ StagingEnded AttemptRun::Stage(const std::string& restore) {
   return result;
 }
 
-void AttemptRun::Does(const std::string& what) {
-  const std::lock_guard lock(mutex_);
-  doing_ = what;
-}
-
-std::string AttemptRun::doing() const {
-  const std::lock_guard lock(mutex_);
-  return doing_;
-}
-
 // What `setup` needs and what it does: not again because of a store that was away later.
 Status AttemptRun::SetUp(const std::string& restore, StagingEnded* result) {
   if (set_up_) return Status::Ok();
@@ -448,7 +438,7 @@ Status AttemptRun::TryStage(const std::string& restore, StagingEnded* result) {
   *result = {};
   STOKER_TRY(OpenLog());
   STOKER_TRY(SetUp(restore, result));
-  Does("restoring " + restore);
+  Does(restore.empty() ? "" : "restoring " + restore);
   STOKER_TRY(RestoreCheckpoint(restore, result));
   Does("");
   if (step_.cancelled()) return Status(Code::kCancelled, "stopped while it was set up");

@@ -88,7 +88,10 @@ class AttemptRun {
   int64_t saved() const;
   void Complete(NodeReport& report);
   // What it does besides running the program: NodeReport::doing. Any thread.
-  std::string doing() const;
+  std::string doing() const {
+    const std::lock_guard lock(mutex_);
+    return doing_;
+  }
   void Say(const std::string& text);  // any thread; nothing before there is a log
   // From a notice on, lines wait for nothing: its machine may be gone before it is over.
   void SayNotice(const std::optional<Notice>& notice, const Saving& saving);
@@ -128,7 +131,10 @@ class AttemptRun {
   Status WhySetupFailed(const TaskExit& exit, const std::string& output);
   void SayWhatIsNotHeld();
   void SayLeftBehind(Task& task);
-  void Does(const std::string& what);
+  void Does(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    doing_ = what;
+  }
   // keepers.cc: checkpoints and outputs.
   Status RestoreCheckpoint(const std::string& id, StagingEnded* result);
   Status BeginKeepers();  // when all is set up, before the program starts

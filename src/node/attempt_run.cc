@@ -616,31 +616,4 @@ std::string AttemptRun::AtTerm() const {
   return keeper_->written().last.ms > term_at_ ? "saved" : "unsaved";
 }
 
-void AttemptRun::Complete(NodeReport& report) {
-  const std::lock_guard lock(mutex_);
-  if (log_) {
-    report.log_lines = log_->spool().counters().records;
-    report.stderr_tail = log_->spool().stderr_tail();
-    trouble_ = log_->trouble();
-  }
-  report.mechanism = mechanism_;
-  report.doing = doing_;
-  if (task_ && !task_->Poll()) usage_ = task_->Usage();
-  peak_resident_ = std::max(peak_resident_, usage_.peak_bytes);
-  report.cpu_seconds = usage_.cpu_seconds;
-  report.resident_bytes = usage_.resident_bytes;
-  report.peak_resident_bytes = peak_resident_;
-  report.trouble = trouble_;
-  if (outputs_) report.missing_outputs = outputs_->missing();
-  if (unsaved_.files > 0) {
-    report.unkept = unsaved_.files;
-    report.unkept_in = unsaved_.in;
-  }
-  report.at_term = AtTerm();
-  const std::string newest = NewestCheckpoint();
-  if (!newest.empty()) report.newest_checkpoint = newest;
-  const std::string more = KeeperTrouble();
-  if (!more.empty()) report.trouble += (report.trouble.empty() ? "" : "; ") + more;
-}
-
 }  // namespace stoker::node

@@ -16,7 +16,7 @@
 namespace stoker::cli {
 namespace {
 
-constexpr int64_t kWithinMs = 5000;
+constexpr int64_t kAnswerWithinMs = 5000;
 constexpr size_t kMostTold = 5;
 
 using Variable = std::function<std::optional<std::string>(const std::string& name)>;
@@ -44,7 +44,7 @@ std::string QuietSsh() {
                                                EnvironmentWithout({}),
                                                "/dev/null",
                                                1 << 12}},
-                                             kWithinMs)
+                                             kAnswerWithinMs)
                                 .front();
     if (configured.ok() && configured->exit_code == 0) {
       ssh = configured->out.substr(0, configured->out.find('\n'));
@@ -105,8 +105,8 @@ std::optional<sys::Command> Question(const GitRequirement& asked, const std::str
 }
 
 // Why there is no commit; "" where there is one, or where it is no name that moves.
-std::string WhyNot(const Result<sys::CommandOutput>& got, const GitRequirement& asked,
-                   const std::string& commit) {
+std::string WhyNoCommit(const Result<sys::CommandOutput>& got, const GitRequirement& asked,
+                        const std::string& commit) {
   if (!commit.empty()) return "";
   if (got.status().Is(Code::kTimeout)) return "no answer within 5 s";
   if (got.status().Is(Code::kNotFound)) return "git is not installed here";
@@ -118,7 +118,7 @@ std::string WhyNot(const Result<sys::CommandOutput>& got, const GitRequirement& 
   return "there is no such branch or tag";
 }
 
-void Tell(Context& context, const std::vector<std::string>& lines) {
+void TellPins(Context& context, const std::vector<std::string>& lines) {
   for (size_t i = 0; i < lines.size() && i < kMostTold; ++i) context.Say(lines[i]);
   if (lines.size() > kMostTold) {
     context.Say("requirements.txt: and " + std::to_string(lines.size() - kMostTold) +
@@ -149,7 +149,7 @@ std::vector<Pin> ResolvePins(Context& context, const std::string& workdir,
     places.push_back(question ? std::optional(commands.size()) : std::nullopt);
     if (question) commands.push_back(std::move(*question));
   }
-  const auto answers = sys::RunCommands(commands, kWithinMs);
+  const auto answers = sys::RunCommands(commands, kAnswerWithinMs);
   std::vector<Pin> pins;
   std::vector<std::string> lines;
   for (size_t i = 0; i < asked.size(); ++i) {
@@ -161,7 +161,7 @@ std::vector<Pin> ResolvePins(Context& context, const std::string& workdir,
       if (answer.ok() && answer->exit_code == 0) {
         commit = CommitInAnswer(answer->out, asked[i].ref);
       }
-      why = WhyNot(answer, asked[i], commit);
+      why = WhyNoCommit(answer, asked[i], commit);
       if (commit.empty() && why.empty()) continue;
     }
     lines.push_back(commit.empty()
@@ -172,7 +172,7 @@ std::vector<Pin> ResolvePins(Context& context, const std::string& workdir,
                               ", for all attempts of this job");
     pins.push_back({asked[i].source, commit});
   }
-  Tell(context, lines);
+  TellPins(context, lines);
   return pins;
 }
 

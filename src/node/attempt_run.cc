@@ -18,7 +18,6 @@
 #include "checkpoint/blob_transfer.h"
 #include "node/channels.h"
 #include "node/env/editable.h"
-#include "node/env/pip_words.h"
 #include "node/env/python_env.h"
 #include "node/env/setup_env.h"
 #include "node/env/tail_sink.h"
@@ -27,7 +26,6 @@
 #include "pack/extract.h"
 #include "policy/drain.h"
 #include "provider/local/local_boot.h"
-#include "spec/text/repository.h"
 #include "sys/file.h"
 #include "sys/spool_file.h"
 #include "sys/task/gpu_usage.h"
@@ -305,20 +303,6 @@ Status AttemptRun::AwaitItsGpus() {
   return AwaitGpus(wait, clock_);
 }
 
-// What is installed for editing out of the folder that was packed is imported from the job's copy.
-void AttemptRun::TakeCopyFirst(const contract::Environment& env) {
-  guard_.clear();
-  const JobSpec& spec = config_.spec;
-  if (config_.job.code_digest.empty() || RepositoryOf(spec.workdir)) return;
-  const std::string command = Join(spec.argv, " ") + "\n" + spec.run + "\n" + spec.setup;
-  const EditablePlan plan = PlanEditable({spec.workdir, WorkDir(), env, venv_.folder, command});
-  for (const std::string& line : plan.lines) Say(line);
-  if (!plan.any) return;
-  const Status written = WriteEditableGuard(plan, config_.dir + "/editable");
-  if (!written.ok()) return Say("stoker: " + written.ToString());
-  guard_ = config_.dir + "/editable";
-}
-
 Status AttemptRun::RunSetup(const std::string& restore, StagingEnded* result) {
   contract::Environment env =
       contract::SetupEnvironment(config_.spec, Facts({config_.address}, 0, !restore.empty()));
@@ -363,24 +347,6 @@ Status AttemptRun::RunSetup(const std::string& restore, StagingEnded* result) {
   result->setup_code = exit.ShellCode();
   // Masked before anything is cut, a secret in two.
   return WhySetupFailed(exit, mask_ ? mask_->Masked(output.Tail()) : output.Tail());
-}
-
-Status AttemptRun::WhySetupFailed(const TaskExit& exit, const std::string& output) {
-  std::string what = "setup ended with exit code " + std::to_string(exit.ShellCode());
-  const int64_t limit = config_.limiter != nullptr ? config_.limiter->exceeded() : 0;
-  if (exit.out_of_memory && limit > 0) {
-    what += ": over its limit of memory, " + HumanSize(limit) + " (resources.memory)";
-  }
-  if (const std::string words = PackageErrors(output); !words.empty()) what += ": " + words;
-  std::string next = "Its output is in the log (stoker logs --stream system)";
-  if (const std::string git = GitAdvice(output); !git.empty()) next = git;
-  for (const char* name : {"STOKER_CHECKPOINT_DIR", "STOKER_OUTPUT_DIR", "STOKER_MODEL_DIR"}) {
-    if (config_.spec.setup.find(name) == std::string::npos) continue;
-    next += ". The folder of $" + std::string(name) +
-            " is made once setup has run: 'mkdir -p' it there if it is needed";
-    break;
-  }
-  return Status(Code::kInvalid, what, next);
 }
 
 void AttemptRun::SayWhatIsNotHeld() {

@@ -104,7 +104,7 @@ def editable(results, world):
             found.setdefault(line[0], set()).add(line[1].split(" /")[0])
         live = {n for n, values in found.items() if "live" in values}
         packed = {n for n, values in found.items() if values == {"packed"}}
-        results.check(f"editable: the {where} imports its copy, also before finders and in children",
+        results.check(f"editable: the {where} imports its copy, also before finders, in children",
                       packed >= set(names) - {"path_kind._version", "built", "built.sub"}, text)
         results.check(f"editable: the {where} has what was not packed",
                       found.get("path_kind._version") == {"made"}, text)

@@ -23,13 +23,13 @@ size_t CommentAt(std::string_view line) {
   return line.size();
 }
 
-struct Found {
+struct GitWord {
   size_t at = 0;  // of the source in the line
   GitRequirement requirement;
 };
 
 // "git+<url>[@ref][#…]" behind a space, "name @ ", "-e", or "--editable=".
-bool FindGit(std::string_view line, Found* found) {
+bool FindGit(std::string_view line, GitWord* found) {
   line = line.substr(0, CommentAt(line));
   const size_t at = line.find("git+");
   if (at == std::string_view::npos) return false;
@@ -87,7 +87,7 @@ bool FindFile(std::string_view line, bool links, std::pair<std::string, std::str
 std::vector<GitRequirement> MovingRequirements(std::string_view text) {
   std::vector<GitRequirement> moving;
   for (const std::string& line : Split(text, '\n')) {
-    Found found;
+    GitWord found;
     if (!FindGit(line, &found)) continue;
     if (std::find(moving.begin(), moving.end(), found.requirement) == moving.end()) {
       moving.push_back(std::move(found.requirement));
@@ -110,7 +110,7 @@ std::string PinnedRequirements(std::string_view text,
                                const std::function<std::string(const std::string& file)>& place) {
   std::vector<std::string> lines = Split(text, '\n');
   for (std::string& line : lines) {
-    Found git;
+    GitWord git;
     std::pair<std::string, std::string> file;
     if (FindGit(line, &git)) {
       const auto known = commits.find(git.requirement.source);

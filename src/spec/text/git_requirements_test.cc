@@ -58,7 +58,8 @@ TEST(GitRequirements, Pinned) {
                                "-r more.txt\n-f wheels\n-c other.txt\nnumpy # git+https://h/a@main",
                                commits, place),
             "a @ git+https://h/a@" + kCommit +
-                "#egg=a ; x > '3'\ngit+https://h/b\n-r '/at/more.txt'\n-f '/at/wheels'\n-c other.txt\n"
+                "#egg=a ; x > '3'\ngit+https://h/b\n-r '/at/more.txt'\n-f '/at/wheels'\n"
+                "-c other.txt\n"
                 "numpy # git+https://h/a@main");
 }
 

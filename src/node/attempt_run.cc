@@ -22,7 +22,7 @@
 #include "node/env/setup_env.h"
 #include "node/env/tail_sink.h"
 #include "node/gpus.h"
-#include "node/host_names.h"
+#include "node/env/host_names.h"
 #include "pack/extract.h"
 #include "policy/drain.h"
 #include "provider/local/local_boot.h"

@@ -20,7 +20,7 @@
 #include "ledger/ledger.h"
 #include "node/env/python_env.h"
 #include "node/env/shell_step.h"
-#include "node/host_names.h"
+#include "node/env/host_names.h"
 #include "node/metrics/collector.h"
 #include "node/output_sync.h"
 #include "node/outputs/unsaved.h"

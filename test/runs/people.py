@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
 from kit.harness import Results, World  # noqa: E402
 from kit.job_kit import running  # noqa: E402
 

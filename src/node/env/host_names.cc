@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "node/host_names.h"
+#include "node/env/host_names.h"
 
 #include "base/text.h"
 #include "contract/environment.h"

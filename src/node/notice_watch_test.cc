@@ -169,6 +169,7 @@ class ToldTask : public Task {
     program_.told = true;
     return Nobody();
   }
+  bool SavesAtStop() override { return false; }
   Status End() override {
     program_.told = true;
     return Status::Ok();

@@ -168,7 +168,7 @@ void RunningTask::SetExit(TaskExit exit) {
   const OomWatch::Verdict verdict = task_.oom->Judge(exit, killed_, peak_bytes_);
   exit.out_of_memory = verdict == OomWatch::Verdict::kProven;
   exit.memory_short = verdict == OomWatch::Verdict::kPossible;
-  exit.ours = exit.signal != 0 && ((sent_ >> exit.signal) & 1) != 0;
+  exit.ours = exit.signal > 0 && exit.signal < 64 && ((sent_ >> exit.signal) & 1) != 0;
   if (exit.out_of_memory && task_.limiter != nullptr && !task_.cgroup.empty()) {
     task_.limiter->OutOfMemory(task_.cgroup);
   }

@@ -18,6 +18,7 @@
 #include "store/open_side.h"
 #include "sys/command.h"
 #include "sys/file.h"
+#include "sys/file_lock.h"
 
 namespace stoker::cli {
 namespace {
@@ -31,6 +32,7 @@ constexpr char kIgnore[] =
 struct UiOptions {
   int port = 0;
   bool no_browser = false;
+  bool link = false;
   std::string export_to;
   std::vector<std::string> jobs;
 };
@@ -59,6 +61,55 @@ bool HasDisplay() {
     return value != nullptr && *value != '\0';
   };
   return !set("SSH_CONNECTION") && (set("DISPLAY") || set("WAYLAND_DISPLAY"));
+}
+
+// Links of a page that runs: an empty file each, in the folder of its port, named by the token and
+// gone once it is spent. The lock beside it is held while the page runs.
+std::string LinksOf(const Context& context, int port) {
+  return context.places().state + "/ui/" + std::to_string(port);
+}
+constexpr char kLock[] = ".lock";
+
+bool SpendLink(const std::string& folder, const std::string& token) {
+  return IsSafeName(token) && ::unlink((folder + "/" + token).c_str()) == 0;
+}
+
+// The ports of the pages that run here, as `wanted` has them (0: any).
+std::vector<int> RunningPages(const Context& context, int wanted) {
+  std::vector<int> ports;
+  const std::string folder = context.places().state + "/ui";
+  const auto entries = sys::ListDir(folder);
+  for (const auto& entry : entries.ok() ? *entries : std::vector<sys::DirEntry>()) {
+    if (!EndsWith(entry.name, kLock)) continue;
+    const auto port =
+        WholeNumber(entry.name.substr(0, entry.name.size() - std::string(kLock).size()), 1, 65535);
+    if (!port || (wanted != 0 && *port != wanted)) continue;
+    if (!sys::TryFileLock(folder + "/" + entry.name).status().Is(Code::kBusy)) continue;
+    ports.push_back(static_cast<int>(*port));
+  }
+  return ports;
+}
+
+Status PrintLink(Context& context, int wanted) {
+  const std::vector<int> ports = RunningPages(context, wanted);
+  if (ports.empty()) {
+    return Status(Code::kNotFound, "no page of yours runs on this computer",
+                  "'stoker ui' starts one, and prints its link");
+  }
+  if (ports.size() > 1) {
+    std::vector<std::string> names;
+    for (const int port : ports) names.push_back(std::to_string(port));
+    return Status(Code::kUsage, "pages run on the ports " + Join(names, ", "),
+                  "Say which: stoker ui --link --port " + names[0]);
+  }
+  const std::string token = Hex64(sys::RandomU64()) + Hex64(sys::RandomU64()) +
+                            Hex64(sys::RandomU64()) + Hex64(sys::RandomU64());
+  STOKER_TRY(sys::WriteFileAtomic(LinksOf(context, ports[0]) + "/" + token, "", 0600, false));
+  const std::string url = "http://127.0.0.1:" + std::to_string(ports[0]) + "/?token=" + token;
+  context.Print(context.json ? nlohmann::json({{"url", url}, {"port", ports[0]}}).dump() + "\n"
+                             : url + "\n");
+  context.Say("it works once");
+  return Status::Ok();
 }
 
 // A file that leads to `url`, for this user alone: arguments of programs are seen by others.
@@ -176,6 +227,7 @@ Status Run(Context& context, const UiOptions& options) {
   if (options.port < 0 || options.port > 65535) {
     return Status(Code::kUsage, "--port is 0 to 65535", "0, or no --port, takes a free one");
   }
+  if (options.link) return PrintLink(context, options.port);
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
   STOKER_ASSIGN(Controller * controller, context.controller());
   page::Facts facts(*ledger, controller, [&](const Job& job, const JobSpec* spec) {
@@ -193,6 +245,9 @@ Status Run(Context& context, const UiOptions& options) {
   config.act = [stoker = context.self_exe()](const std::string& verb, const std::string& job) {
     return Act(stoker, verb, job);
   };
+  config.spend_later = [&context](int port, const std::string& token) {
+    return SpendLink(LinksOf(context, port), token);
+  };
   CatchInterrupts();
   auto server = page::PageServer::Start(std::move(config), facts);
   if (server.status().Is(Code::kExists)) {
@@ -202,9 +257,16 @@ Status Run(Context& context, const UiOptions& options) {
   if (!server.ok()) return server.status();
   const std::string leader =
       context.places().state + "/ui-" + std::to_string((*server)->port()) + ".html";
+  // Links that nobody used are of an earlier page.
+  const std::string links = LinksOf(context, (*server)->port());
+  (void)sys::RemoveTree(links);
+  (void)sys::MakeDirs(links, 0700);
+  const auto lock = sys::TryFileLock(links + kLock);
   OpenOrSay(context, options, **server, leader);
   while (!Interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   (void)::unlink(leader.c_str());
+  (void)sys::RemoveTree(links);
+  (void)::unlink((links + kLock).c_str());
   return Status::Ok();
 }
 
@@ -218,7 +280,8 @@ Verb UiVerb() {
   verb.description =
       "Serves a page on this machine, 127.0.0.1 alone, and opens it in the browser, or prints its "
       "link where there is no display. The link works once; the browser that opened it stays in "
-      "for a day. While somebody looks, running jobs are moved along. Ctrl-C ends the page; jobs "
+      "for a day, and --link prints another one. While somebody looks, running jobs are moved "
+      "along. Ctrl-C ends the page; jobs "
       "go on without it. --export writes the same page as plain files, which need no server: of "
       "the jobs that are named, or of the newest hundred.";
   verb.examples = {"stoker ui", "stoker ui --port 8080 --no-browser",
@@ -227,6 +290,8 @@ Verb UiVerb() {
       {"--port", "Serve on this port; a free one if not given", &options->port, "N"},
       {"--export", "Write the page as files into a folder or bucket", &options->export_to, "DIR"},
       {"JOB", "For --export: only these jobs", &options->jobs, ""},
+      {"--link", "Print another link of the page that runs (of --port, if several do)",
+       &options->link},
       {"--no-browser", "Only print the link", &options->no_browser}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;

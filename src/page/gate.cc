@@ -85,9 +85,14 @@ std::optional<HttpResponse> Gate::Exchange(const HttpRequest& request) {
       {{"Content-Type", "text/html; charset=utf-8"}},
       "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=/\">"
       "<link rel=\"icon\" href=\"data:,\"><title>stoker</title><a href=\"/\">stoker</a>\n"};
-  if (HasCookie(request)) return go;
-  if (!SameSecret(token, secrets_.once) || spent_.exchange(true)) {
-    return Refusal(403, "This link has been used, or is not of this 'stoker ui': start it again");
+  // What only looks whether something is there, as a preview does, opens nothing and spends
+  // nothing.
+  if (HasCookie(request) || request.method == "HEAD") return go;
+  const bool first = SameSecret(token, secrets_.once) && !spent_.exchange(true);
+  if (!first && !(secrets_.spend_later && secrets_.spend_later(token))) {
+    return Refusal(403,
+                   "This link has been used, or is not of this 'stoker ui'. Another one: stoker ui "
+                   "--link");
   }
   go.headers.push_back({"Set-Cookie", "stoker_" + std::to_string(port_) + "=" + secrets_.session +
                                           "; HttpOnly; SameSite=Strict; Path=/; Max-Age=86400"});
@@ -122,7 +127,9 @@ std::optional<HttpResponse> Gate::Stop(const HttpRequest& request, bool change) 
   if (!HasCookie(request)) {
     const bool foreign = site != nullptr && *site != "same-origin" && *site != "none";
     if (*path == "/" && foreign && !change) return OnceMore();
-    return Refusal(401, "Open the link that 'stoker ui' printed: this browser has not done so");
+    return Refusal(401,
+                   "Open the link that 'stoker ui' printed, or another one ('stoker ui --link'): "
+                   "this browser has not done so");
   }
   if (!change) return std::nullopt;
   const std::string* token = OnlyHeader(request, "X-Stoker-Token", &twice);

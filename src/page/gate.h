@@ -10,6 +10,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,8 @@ struct GateSecrets {
   std::string once;     // in the URL
   std::string session;  // in the cookie
   std::string change;   // in the header X-Stoker-Token
+  // Spends a token that was made later ('stoker ui --link'); false: it is none. Empty: none are.
+  std::function<bool(const std::string& token)> spend_later = {};
 };
 
 // Thread-safe.

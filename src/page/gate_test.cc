@@ -29,6 +29,27 @@ TEST(Gate, TheTokenIsExchangedOnce) {
   EXPECT_EQ(gate.Stop(Ask("/?token=once"), false)->status, 403);
 }
 
+TEST(Gate, HeadSpendsNothing) {
+  Gate gate(80, {"once", "session", "change"});
+  HttpRequest head = Ask("/?token=once");
+  head.method = "HEAD";
+  const auto looked = gate.Stop(head, false);
+  EXPECT_EQ(looked->status, 200);
+  EXPECT_EQ(FindHeader(looked->headers, "Set-Cookie"), nullptr);
+  EXPECT_NE(FindHeader(gate.Stop(Ask("/?token=once"), false)->headers, "Set-Cookie"), nullptr);
+}
+
+TEST(Gate, ALaterLinkIsGoodOnceToo) {
+  int left = 1;
+  Gate gate(80, {"once", "session", "change",
+                 [&](const std::string& token) { return token == "later" && left-- > 0; }});
+  EXPECT_EQ(gate.Stop(Ask("/?token=later"), false)->status, 200);
+  const auto spent = gate.Stop(Ask("/?token=later"), false);
+  EXPECT_EQ(spent->status, 403);
+  EXPECT_NE(spent->body.find("stoker ui --link"), spent->body.npos);
+  EXPECT_EQ(gate.Stop(Ask("/?token=once"), false)->status, 200) << "the first is its own";
+}
+
 TEST(Gate, ACookieAmongOthersLetsIn) {
   Gate gate(80, {"once", "session", "change"});
   EXPECT_FALSE(gate.Stop(Ask("/x", {{"Cookie", "a=b; stoker_80=session; c=d"}}), false));

@@ -101,7 +101,11 @@ class Server : public PageServer {
     if (!http.ok()) return http.status();
     http_ = *std::move(http);
     std::lock_guard<std::mutex> lock(mutex_);
-    gate_ = std::make_unique<Gate>(http_->port(), GateSecrets{once_, Secret(), Secret()});
+    gate_ = std::make_unique<Gate>(
+        http_->port(), GateSecrets{once_, Secret(), Secret(), [this](const std::string& token) {
+                                     return config_.spend_later &&
+                                            config_.spend_later(http_->port(), token);
+                                   }});
     ready_.notify_all();
     return Status::Ok();
   }

@@ -25,6 +25,8 @@ struct PageConfig {
   // Does what the verb of this name ("cancel", "retry", "preempt") does to a job. Called on the
   // threads of connections.
   std::function<Acted(const std::string& verb, const std::string& job)> act;
+  // See GateSecrets::spend_later; on the same threads. Gets the port, too.
+  std::function<bool(int port, const std::string& token)> spend_later;
 };
 
 class PageServer {

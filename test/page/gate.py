@@ -35,13 +35,23 @@ def test_refused(results, page, job):
     results.check("without the cookie nothing is answered", set(locked.values()) == {401}, locked)
     wrong = [ask(f"/?token={token}")[0] for token in ("", "x", page.token[:-1], page.token + "0")]
     results.check("a wrong token opens nothing", wrong == [401, 403, 403, 403], wrong)
+    looked = ask(f"/?token={page.token}", method="HEAD")
+    results.check("HEAD spends nothing and gets no cookie",
+                  looked[0] == 200 and "set-cookie" not in looked[1], looked)
     status, headers, _ = ask(f"/?token={page.token}")
     given = headers.get("set-cookie", "")
     results.check("the token is exchanged for a cookie named by the port",
                   status == 200 and given.startswith(f"stoker_{page.port}=")
                   and "HttpOnly" in given and "SameSite=Strict" in given
                   and page.token not in given, given)  # fmt: skip
-    results.check("the token works once", ask(f"/?token={page.token}")[0] == 403)
+    spent = ask(f"/?token={page.token}")
+    results.check("the token works once, and the answer names the command for another",
+                  spent[0] == 403 and b"stoker ui --link" in spent[2], spent)
+    links = [page.world.json("ui", "--link") for _ in "ab"]
+    tokens = [link["url"].split("token=")[1] for link in links]
+    opened = [ask(f"/?token={token}")[0] for token in (*tokens, *tokens)]
+    results.check("ui --link: each is another one, good once", {k["port"] for k in links}
+                  == {page.port} and opened == [200, 200, 403, 403], opened)
     cookie = ("Cookie", given.split(";")[0])
     name, value = given.split(";")[0].split("=")
     near = [ask("/api/jobs", headers=[("Cookie", f"{n}={v}")])[0]

@@ -99,6 +99,7 @@ class Page:
     """`stoker ui` of a world."""
 
     def __init__(self, world):
+        self.world = world
         self.process = world.start("ui", "--no-browser", "--json")
         told = json.loads(self.process.stdout.readline())
         self.url, self.port = told["url"], told["port"]

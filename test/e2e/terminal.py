@@ -296,7 +296,8 @@ def test_width(results, world):
     """`ls` fits the terminal that it is on; whose a job is, where a store is shared."""
     world.stoker("run", "--name", "a-name-that-is-rather-long-for-a-table-of-jobs", "--hp",
                  "note=模型模型模型模型模型模型", "--hp", "lr=0.1", "--", "sh", "-c", "exit 3")
-    other = {"USER": "somebody", "LOGNAME": "somebody"}
+    other = {"USER": "somebody", "LOGNAME": "somebody",
+             "XDG_CONFIG_HOME": str(world.root / "somebody")}
     world.stoker("run", "--name", "theirs", "--", "true", env=other, check=True)
     for columns in (60, 80, 120):
         for words in (["ls"], ["ls", "--hyperparameters"]):

@@ -135,7 +135,8 @@ def test_names(results, world):
     results.check("names: '-' is the last", world.job("-")["id"] == second)
     results.check("names: the start of an id", world.job(first[:6])["id"] == first)
     results.check("names: no argument is the last", world.json("show")["job"]["id"] == second)
-    other = world.stoker("show", "-", env={"USER": "other", "LOGNAME": "other"})
+    somebody = {"USER": "other", "LOGNAME": "other", "XDG_CONFIG_HOME": str(world.root / "other")}
+    other = world.stoker("show", "-", env=somebody)
     results.check(
         "names: '-' is one's own", other.returncode == 1 and "no job" in other.stderr, other.stderr
     )

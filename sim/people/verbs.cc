@@ -197,7 +197,9 @@ void Look(Session& session) {
 void PassOnce(Session& session) { (void)PassAll(*session.ledger, *session.controller); }
 
 std::string FindJob(Session& session, const std::string& name) {
-  const auto found = Insist(session, [&] { return ResolveJob(*session.ledger, name, kUser); });
+  const auto found = Insist(session, [&] {
+    return ResolveJob(*session.ledger, name, {"", kUser, ""});
+  });
   if (!found.ok()) return "";
   // The start of another job's id, while there is none of the name: its user sees that.
   const auto read = Insist(session, [&] { return ReadJob(*session.ledger, found->id); });

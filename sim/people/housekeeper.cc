@@ -140,7 +140,7 @@ void Collect(Session& session) {
 void Resolve(Session& session) {
   const std::string word = DrawWord(session.world);
   const uint64_t user = session.world.rng().Below(3);
-  const auto found = ResolveJob(*session.ledger, word, Person{"", kUsers[user], ""});
+  const auto found = ResolveJob(*session.ledger, word, {"", kUsers[user], ""});
   if (!found.ok() || word == "-" || StartsWith(found->id, word)) return;
   const auto read = ReadJob(*session.ledger, found->id);
   if (read.ok() && read->job.name != word) {
@@ -152,7 +152,7 @@ void Resolve(Session& session) {
 void Show(Session& session) {
   const std::string word = DrawWord(session.world);
   const uint64_t user = session.world.rng().Below(3);
-  const auto found = ResolveJob(*session.ledger, word, Person{"", kUsers[user], ""});
+  const auto found = ResolveJob(*session.ledger, word, {"", kUsers[user], ""});
   const std::string id = found.ok() ? found->id : word;
   (void)session.controller->Pass(id);
   (void)ReadReport(*session.ledger, id, 1, 0);

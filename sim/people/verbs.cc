@@ -198,7 +198,7 @@ void PassOnce(Session& session) { (void)PassAll(*session.ledger, *session.contro
 
 std::string FindJob(Session& session, const std::string& name) {
   const auto found = Insist(session, [&] {
-    return ResolveJob(*session.ledger, name, Person{"", kUser, ""});
+    return ResolveJob(*session.ledger, name, {"", kUser, ""});
   });
   if (!found.ok()) return "";
   // The start of another job's id, while there is none of the name: its user sees that.

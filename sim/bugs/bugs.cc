@@ -136,7 +136,7 @@ const std::vector<Bug> kMachines = {
      FullZoneToldLate},
     {"answer-is-old",
      "a refusal is acted upon though the request was sent again since",
-     {"no-blind-kill"},
+     {"no-blind-kill", "everything-ends"},
      RefusedThenSilent},
     {"queued-is-late",
      "the time in a provider's queue counts as time to come up",

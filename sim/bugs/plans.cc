@@ -404,8 +404,7 @@ Plan EarlyCancel(uint64_t seed) {
   for (int i = 0; i < 12; ++i) draw.plan.jobs.push_back(draw.Job());
   for (JobPlan& job : draw.plan.jobs) {
     job.attached = true;
-    job.cancel_at.push_back(draw.Long(500, 4'000));
-    job.cancel_at.push_back(draw.Long(500, 4'000));
+    for (int i = 0; i < 4; ++i) job.cancel_at.push_back(draw.Long(500, 8'000));
   }
   // Many at once, each slow enough for the others to come between its read and its write.
   draw.plan.latency_high = 900;

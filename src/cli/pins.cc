@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kAnswerWithinMs = 5000;
 constexpr size_t kMostTold = 5;
 
-using Variable = std::function<std::optional<std::string>(const std::string& name)>;
+using VariableSource = std::function<std::optional<std::string>(const std::string& name)>;
 
 std::vector<std::string> EnvironmentWithout(const std::vector<std::string_view>& names) {
   std::vector<std::string> env;
@@ -54,7 +54,7 @@ std::string QuietSsh() {
 }
 
 // `url` with what ${NAME} stands for, as pip replaces it; nullopt: one of them is not known.
-std::optional<std::string> Filled(std::string url, const Variable& variable) {
+std::optional<std::string> Filled(std::string url, const VariableSource& variable) {
   for (size_t at = url.find("${"); at != std::string::npos; at = url.find("${", at)) {
     const size_t end = url.find('}', at);
     if (end == std::string::npos) return std::nullopt;
@@ -82,7 +82,7 @@ void HideLogin(std::string* url, std::vector<std::string>* env) {
 }
 
 std::optional<sys::Command> Question(const GitRequirement& asked, const std::string& ssh,
-                                     const Variable& variable) {
+                                     const VariableSource& variable) {
   auto url = Filled(asked.url, variable);
   if (!url) return std::nullopt;
   sys::Command command;
@@ -129,7 +129,7 @@ void TellPins(Context& context, const std::vector<std::string>& lines) {
 }  // namespace
 
 std::vector<Pin> ResolvePins(Context& context, const std::string& workdir,
-                             const Variable& variable) {
+                             const VariableSource& variable) {
   std::vector<GitRequirement> asked;
   for (const node::RequirementFile& file : node::ReadRequirementFiles(workdir)) {
     for (GitRequirement& moving : MovingRequirements(file.text)) {

@@ -67,7 +67,7 @@ Result<int> SweepBucket(const std::string& url, const Sweep& sweep) {
 
 }  // namespace
 
-int64_t SweepUploads(Context& context, Ledger& ledger, bool dry_run) {
+int64_t SweepUploads(Context& context, Ledger* ledger, bool dry_run) {
   int64_t swept = 0;
   const auto count = [&](const std::string& where, const Result<int>& some) {
     swept += some.value_or(0);
@@ -76,10 +76,13 @@ int64_t SweepUploads(Context& context, Ledger& ledger, bool dry_run) {
     }
     return some.ok();
   };
-  count(ledger.store().url(), ledger.store().SweepUnfinished(kUploadAge, {IsOfLedger, dry_run}));
+  const std::string own = ledger != nullptr ? ledger->store().url() : "";
+  if (ledger != nullptr) {
+    count(own, ledger->store().SweepUnfinished(kUploadAge, {IsOfLedger, dry_run}));
+  }
   for (const auto& [url, abandoned] : FindAbandoned(context.places().state + "/sync")) {
     // Parts of Google's have folders of their own, and all below the ledger's were swept with it.
-    if (StartsWith(url, "gs://") && StartsWith(url + "/", ledger.store().url() + "/")) continue;
+    if (StartsWith(url, "gs://") && !own.empty() && StartsWith(url + "/", own + "/")) continue;
     const std::set<std::string>& keys = abandoned.keys;
     const auto taken = [&keys](const std::string& key) { return keys.count(key) > 0; };
     if (!count(url, SweepBucket(url, {taken, dry_run})) || dry_run) continue;

@@ -11,6 +11,7 @@ namespace stoker::cli {
 // `stoker sync` on this machine, in whatever buckets its journals name. Only what stoker itself
 // writes, and what was begun more than three days ago. Returns how many; what could not be asked is
 // said.
-int64_t SweepUploads(Context& context, Ledger& ledger, bool dry_run);
+// `ledger`: null where there is none yet.
+int64_t SweepUploads(Context& context, Ledger* ledger, bool dry_run);
 
 }  // namespace stoker::cli

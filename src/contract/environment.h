@@ -36,8 +36,8 @@ struct NodeFacts {
   std::string checkpoint_dir;
   std::string output_dir;
   std::string model_dir;
-  std::string metrics_file;  // "" during setup
-  std::string inputs_dir;    // each channel has the folder of its name in it
+  std::string metrics_file;      // "" during setup
+  std::string inputs_dir;        // each channel has the folder of its name in it
   std::optional<GitOrigin> git;  // of the packed code
   std::string store_url;
   std::string home;

@@ -15,7 +15,7 @@ import moto_s3  # noqa: E402
 from fault_proxy import FaultProxy  # noqa: E402
 from kit.harness import Results  # noqa: E402
 
-LS = 4  # requests: what ledger it is, twice who is active, the names of the index
+LS = 5  # requests: what ledger it is, twice who is active, the names of index and labels
 
 CASES = [
     ("a wrong bucket", "s3://no-such-bucket-here", {}, ["NoSuchBucket", "Make the bucket"]),

@@ -298,7 +298,7 @@ def unreadable(world, results):
                   f"{done.returncode} {done.stderr}")
     stoker("get", "-")
     got = {str(p.relative_to(at)): p.read_text()
-           for at in home.glob("prog-*") for p in at.rglob("*") if p.is_file()}
+           for at in home.glob("prog-*") for p in at.rglob("[!.]*") if p.is_file()}
     results.check("the rest is kept, also a file in the place of the model's folder",
                   got == {"output/good": "output/good", "model": "trained"}, got)
     listed = json.loads(stoker("checkpoints", "-", "--json").stdout)

@@ -69,7 +69,7 @@ WRONG = [
     ("ps", "stoker ls"),
     ("stop", "stoker cancel JOB"),
     ("down", "stoker cancel JOB"),
-    ("rm", "stoker gc"),
+    ("rm", "stoker rm JOB"),
     ("submit", "stoker run job.yaml"),
     ("launch", "stoker run job.yaml"),
     ("exec", "stoker run job.yaml"),

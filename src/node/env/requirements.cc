@@ -27,8 +27,13 @@ bool EndsWith(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
+// A file of this machine. What git keeps is known by its commit, wherever it lies.
+bool NamesFileUrl(const std::string& word) {
+  return word.find("file:") != std::string::npos && word.find("git+file:") == std::string::npos;
+}
+
 bool IsAddress(const std::string& word) {
-  return word.find("://") != std::string::npos && word.find("file:") == std::string::npos;
+  return word.find("://") != std::string::npos && !NamesFileUrl(word);
 }
 
 // "-r more.txt", "-rmore.txt", "--requirement more.txt", "--requirement=more.txt" -> "more.txt".
@@ -49,7 +54,7 @@ bool TakesOption(const std::string& line, const std::string& brief, const std::s
 bool NamesFile(const std::string& requirement) {
   // "name @ file:///x; marker": what counts stands before the marker.
   const std::string word = Strip(requirement.substr(0, requirement.find(';')));
-  if (word.find("file:") != std::string::npos) return true;
+  if (NamesFileUrl(word)) return true;
   if (IsAddress(word)) return false;
   return word.find('/') != std::string::npos || word[0] == '.' || EndsWith(word, ".whl") ||
          EndsWith(word, ".zip") || EndsWith(word, ".tar.gz");

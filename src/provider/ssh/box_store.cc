@@ -26,9 +26,8 @@ Status Broken(const std::string& url, const std::string& what) {
 Result<std::unique_ptr<ObjectStore>> OpenBoxStore(const std::string& url,
                                                   const std::string& ledger_id, Clock& clock) {
   auto store = OpenStore(url, {}, NoFolder::kLook);
-  const auto ledger =
-      store.ok() ? Ledger::Open(**store, clock, sys::RandomU64(), NewLedger::kNever)
-                 : Result<std::unique_ptr<Ledger>>(store.status());
+  const auto ledger = store.ok() ? Ledger::Open(**store, clock, sys::RandomU64(), NewLedger::kNever)
+                                 : Result<std::unique_ptr<Ledger>>(store.status());
   if (ledger.status().Is(Code::kNotFound)) {
     return Status(Code::kNotFound, "there is no ledger at " + url + " as seen from there",
                   "A folder must be the same on all machines; a bucket always is");

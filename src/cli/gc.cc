@@ -176,8 +176,9 @@ Result<Outcome> Clear(Context& context, const CollectRequest& request, bool all_
   out.caches = ClearCaches(context, dry_run);
   const auto opened = context.ledger();
   if (context.no_store_yet()) {
-    context.Say(opened.status().message() + ": only this computer's caches, and what 'stoker sync' began here, are looked at");
-    out.uploads = SweepUploads(context, nullptr, dry_run);
+    context.Say(opened.status().message() +
+                ": only this computer's caches, and what 'stoker sync' began here, are looked at");
+    out.uploads = SweepUploads(context, dry_run);
     out.unsaved = ClearUnsaved(context, dry_run);
     return out;
   }
@@ -204,7 +205,7 @@ Result<Outcome> Clear(Context& context, const CollectRequest& request, bool all_
     context.Say("left-over instances are kept: " + instances.status().ToString());
   SweepBoxes(context, dry_run, &out.instances);
   ClearClouds(context, all_regions, dry_run, &out);
-  out.uploads = SweepUploads(context, ledger, dry_run);
+  out.uploads = SweepUploads(context, dry_run);
   out.unsaved = ClearUnsaved(context, dry_run);
   if (!dry_run && AnyForRoom(out.unfinished)) {
     (void)LetGoOfReserve(context);

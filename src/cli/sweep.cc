@@ -67,7 +67,7 @@ Result<int> SweepBucket(const std::string& url, const Sweep& sweep) {
 
 }  // namespace
 
-int64_t SweepUploads(Context& context, Ledger* ledger, bool dry_run) {
+int64_t SweepUploads(Context& context, bool dry_run) {
   int64_t swept = 0;
   const auto count = [&](const std::string& where, const Result<int>& some) {
     swept += some.value_or(0);
@@ -76,9 +76,14 @@ int64_t SweepUploads(Context& context, Ledger* ledger, bool dry_run) {
     }
     return some.ok();
   };
-  const std::string own = ledger != nullptr ? ledger->store().url() : "";
-  if (ledger != nullptr) {
-    count(own, ledger->store().SweepUnfinished(kUploadAge, {IsOfLedger, dry_run}));
+  std::string own;
+  if (const auto store = context.store(); store.ok()) {
+    own = (*store)->url();
+    // Where there is no ledger, what has the names of its keys is another program's.
+    const auto ours = [&](const std::string& key) {
+      return !context.no_store_yet() && IsOfLedger(key);
+    };
+    count(own, (*store)->SweepUnfinished(kUploadAge, {ours, dry_run}));
   }
   for (const auto& [url, abandoned] : FindAbandoned(context.places().state + "/sync")) {
     // Parts of Google's have folders of their own, and all below the ledger's were swept with it.

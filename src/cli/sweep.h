@@ -3,7 +3,6 @@
 
 #include "base/status.h"
 #include "cli/context.h"
-#include "ledger/ledger.h"
 
 namespace stoker::cli {
 
@@ -11,7 +10,6 @@ namespace stoker::cli {
 // `stoker sync` on this machine, in whatever buckets its journals name. Only what stoker itself
 // writes, and what was begun more than three days ago. Returns how many; what could not be asked is
 // said.
-// `ledger`: null where there is none yet.
-int64_t SweepUploads(Context& context, Ledger* ledger, bool dry_run);
+int64_t SweepUploads(Context& context, bool dry_run);
 
 }  // namespace stoker::cli

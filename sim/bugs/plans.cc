@@ -159,7 +159,7 @@ Plan RefusedThenSilent(uint64_t seed) {
   draw.plan.cloud.hole_ms = 85'000;
   draw.plan.cloud.no_capacity = 600;
   draw.plan.cloud.after = 100;
-  draw.plan.latency_high = draw.Long(1'000, 25'000);
+  draw.plan.latency_high = draw.Long(1'000, 20'000);
   for (int i = 1; i <= 6; ++i) {
     if (draw.One(3)) draw.plan.faults.push_back(AsItAsks("kill-cause", i, 30'000));
   }

@@ -335,7 +335,7 @@ TEST(Encoding, KnowsEveryMember) {
   EXPECT_EQ(CountMembers<Request>(), 13u);
   EXPECT_EQ(CountMembers<Launch>(), 16u);
   EXPECT_EQ(CountMembers<Attempt>(), 20u);
-  EXPECT_EQ(CountMembers<Job>(), 39u);
+  EXPECT_EQ(CountMembers<Job>(), 40u);
   EXPECT_EQ(CountMembers<NodeReport>(), 36u);
 }
 

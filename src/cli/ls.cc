@@ -161,7 +161,7 @@ void SayTroubles(Context& context, const std::vector<Summary>& shown,
 // In one line: a list must not grow by what goes from it.
 void SayWhatGoes(Context& context, const std::vector<Summary>& shown,
                  const std::map<std::string, WallTime>& goes) {
-  constexpr size_t kNamed = 5;
+  constexpr size_t kMostNamed = 5;
   std::vector<std::string> named;
   WallTime first;
   size_t more = 0;
@@ -169,7 +169,7 @@ void SayWhatGoes(Context& context, const std::vector<Summary>& shown,
     const auto found = goes.find(job.id);
     if (found == goes.end()) continue;
     first = first.ms == 0 ? found->second : std::min(first, found->second);
-    if (named.size() < kNamed) {
+    if (named.size() < kMostNamed) {
       named.push_back(job.id);
     } else {
       ++more;

@@ -104,23 +104,23 @@ std::string Shown(const std::string& name, const std::string& value) {
 // What a shell keeps for itself, what stoker sets, and what would make a program take itself for a
 // part of another launcher's job.
 bool IsNotHanded(std::string_view name) {
-  constexpr std::string_view kKept[] = {"PWD",
-                                        "OLDPWD",
-                                        "SHLVL",
-                                        "_",
-                                        "STOKER_*",
-                                        "RANK",
-                                        "LOCAL_RANK",
-                                        "WORLD_SIZE",
-                                        "SLURM_*",
-                                        "SRUN_*",
-                                        "LOCAL_WORLD_SIZE",
-                                        "OMPI_*",
-                                        "TORCHELASTIC_*",
-                                        "PMI_*",
-                                        "PMIX_*",
-                                        "SBATCH_*"};
-  return std::any_of(std::begin(kKept), std::end(kKept),
+  constexpr std::string_view kNotHanded[] = {"PWD",
+                                             "OLDPWD",
+                                             "SHLVL",
+                                             "_",
+                                             "STOKER_*",
+                                             "RANK",
+                                             "LOCAL_RANK",
+                                             "WORLD_SIZE",
+                                             "SLURM_*",
+                                             "SRUN_*",
+                                             "LOCAL_WORLD_SIZE",
+                                             "OMPI_*",
+                                             "TORCHELASTIC_*",
+                                             "PMI_*",
+                                             "PMIX_*",
+                                             "SBATCH_*"};
+  return std::any_of(std::begin(kNotHanded), std::end(kKept),
                      [&](std::string_view pattern) { return MatchesName(pattern, name); });
 }
 

@@ -334,7 +334,7 @@ Ending Supervisor::JudgeExit(bool taken) const {
   } else if (stop_cause_ == StopCause::kRule) {
     ending.reason = EndReason::kStoppedByRule;
     ending.why = rule_why_;
-  } else if (taken || stop_cause_ == StopCause::kNotice) {
+  } else if (taken || told_to_end_ || stop_cause_ == StopCause::kNotice) {
     const Ending leaving = Leaving(ending.why);
     ending.reason = leaving.reason;
     ending.why = leaving.why;
@@ -407,7 +407,7 @@ void Supervisor::HeedNotices(Instant now, Actions& out) {
     kill_by_.reset();
     notice_end_.reset();
     // What the program was told for it counts no more.
-    if (stop_cause_ == StopCause::kNone) signalled_ = false;
+    if (stop_cause_ == StopCause::kNone && !told_to_end_) signalled_ = false;
     if (report_.phase == NodePhase::kDraining) report_.phase = NodePhase::kRunning;
     return;
   }
@@ -467,8 +467,10 @@ void Supervisor::Stop(StopCause cause, Instant now, Actions& out) {
   }
 }
 
-void Supervisor::On(const ProgramSignalled&, Instant, Actions&) {
-  if (HasProgram(phase_)) signalled_ = true;
+void Supervisor::On(const ProgramSignalled& event, Instant, Actions&) {
+  if (!HasProgram(phase_)) return;
+  signalled_ = true;
+  told_to_end_ = told_to_end_ || event.to_end;
 }
 
 void Supervisor::On(const Activity&, Instant now, Actions&) { last_activity_ = now.mono; }

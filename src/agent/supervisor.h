@@ -106,7 +106,9 @@ struct NoticeRead {
 // The program was signalled for a notice, but not by TerminateProgram: it got checkpoints.signal,
 // or SIGTERM from the platform, past this process (Slurm, when it takes a node). An exit that
 // follows is no end of the work, even with code 0.
-struct ProgramSignalled {};
+struct ProgramSignalled {
+  bool to_end = false;  // by SIGTERM: it ends of it, also when the notice is withdrawn
+};
 // How the program saves, as it is when a notice has come.
 struct SavingSeen {
   Saving saving;
@@ -270,6 +272,7 @@ class Supervisor {
   NodeReport report_;
   Attempt attempt_;  // as last read, valid from Waiting on
   Saving saving_;
+  bool told_to_end_ = false;  // ProgramSignalled::to_end, in this attempt
   bool ended_unsaved_ = false;
   int64_t rev_ = 0;                     // of the newest record read
   std::optional<Instant> record_at_;    // when that was

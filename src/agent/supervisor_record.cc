@@ -133,6 +133,7 @@ void Supervisor::Assign(const Attempt& attempt, Actions& out) {
   report_.master_port = 0;
   stop_cause_ = StopCause::kNone;
   signalled_ = false;
+  told_to_end_ = false;
   started_ = false;
   setup_error_.clear();
   exit_ = {};

@@ -206,6 +206,13 @@ TEST(SupervisorTest, HowAProgramEnds) {
   }
 }
 
+TEST(SupervisorTest, ASigtermForANoticeThatWasWithdrawnIsNoEndOfTheWork) {
+  Node n = Running();
+  n.Notice(120).On(ProgramSignalled{true}).On(NoticeRead{std::nullopt});
+  n.Forget().Exits(0).Does("kill; check").On(EndChecked{false}).On(Finalized{1});
+  n.Shows("ended 1-0 Ended Interrupted checked");
+}
+
 TEST(SupervisorTest, AProgramThatDiesWithItsShimIsNotToBlame) {
   Node n = Running();
   n.GoesUnwatched().On(EndChecked{false});

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -18,6 +24,7 @@ namespace stoker::cli {
 namespace {
 
 constexpr char kProfile[] = "profile";
+constexpr char kPart[] = ".stoker-part-";  // and the pid of who fetches
 
 struct GetOptions {
   std::string job;
@@ -50,6 +57,26 @@ Status CheckDestination(const std::string& to) {
                 "Name another folder");
 }
 
+// Where a checkpoint is fetched to before it gets its name: half of one must not have it, whatever
+// dies. What fetches that were killed have left beside it goes.
+Result<std::string> MakePart(const std::string& to) {
+  const std::string path = to.substr(0, to.find_last_not_of('/') + 1);
+  const size_t slash = path.rfind('/');
+  const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const std::string prefix = path.substr(slash == std::string::npos ? 0 : slash + 1) + kPart;
+  const auto entries = sys::ListDir(parent);
+  for (const auto& entry : entries.ok() ? *entries : std::vector<sys::DirEntry>()) {
+    if (!StartsWith(entry.name, prefix)) continue;
+    const auto pid = WholeNumber(entry.name.substr(prefix.size()), 1, INT32_MAX);
+    if (pid && ::kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH) {
+      (void)sys::RemoveTree(parent + "/" + entry.name);
+    }
+  }
+  const std::string part = path + kPart + std::to_string(::getpid());
+  STOKER_TRY(sys::MakeDirs(part, 0755));
+  return sys::RealPath(part);
+}
+
 // What a restore will write, for the progress: 0 when it cannot be known.
 int64_t BytesOf(ObjectStore& store, const std::string& job, const std::string& id, int node) {
   const auto manifest = LoadManifest(store, job, id);
@@ -72,9 +99,8 @@ Status GetCheckpoint(Context& context, const std::string& of, const CheckpointNa
   const std::string to = options.to.empty() ? "checkpoint-" + id : options.to;
   STOKER_TRY(CheckDestination(to));
   const bool ours = !sys::FileExists(to);
-  STOKER_TRY(sys::MakeDirs(to, 0755));
-  STOKER_ASSIGN(const std::string folder, sys::RealPath(to));
-  STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(folder));
+  STOKER_ASSIGN(const std::string fetched, ours ? MakePart(to) : sys::RealPath(to));
+  STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(fetched));
   const Status restored = [&] {
     const int node = std::max(options.node, 0);
     Meter meter(context, "fetching", BytesOf(*store, job, id, node));
@@ -84,10 +110,14 @@ Status GetCheckpoint(Context& context, const std::string& of, const CheckpointNa
   }();
   if (!restored.ok()) {
     // Half of a checkpoint is worse than none.
-    if (ours) (void)sys::RemoveTree(folder);
+    if (ours) (void)sys::RemoveTree(fetched);
     return restored;
   }
-  if (ours && options.to.empty()) LeaveUnpacked(folder);
+  if (ours && options.to.empty()) LeaveUnpacked(fetched);
+  if (ours && ::rename(fetched.c_str(), to.c_str()) != 0) {
+    return ErrnoStatus("naming " + fetched + " " + to, errno);
+  }
+  STOKER_ASSIGN(const std::string folder, sys::RealPath(to));
   context.Say(SayCheckpoint(job == of ? id : job + "/" + id) + " is in " + to);
   TellIfPacked(context, of, folder);
   if (context.json) {

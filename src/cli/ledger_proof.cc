@@ -62,7 +62,11 @@ Result<LedgerProof> ProveLedger(ObjectStore& store, const std::vector<std::strin
     const auto object = store.Get(key);
     if (object.status().transient()) return object.status();
     const auto job = object.ok() ? DecodeJob(key, object->data) : Result<Job>(object.status());
-    if (job.ok()) Weigh(*job, candidates, &newest, &proof);
+    if (job.ok()) {
+      Weigh(*job, candidates, &newest, &proof);
+    } else if (!object.status().Is(Code::kNotFound)) {
+      ++proof.unread;
+    }
   }
   return proof;
 }

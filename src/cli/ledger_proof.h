@@ -18,6 +18,7 @@ struct LedgerProof {
   std::string id;    // of `candidates`, the one that made the newest request; "" = none of them did
   int requests = 0;  // so many there are whose tokens could tell
   std::string job;   // whose request proves it
+  int unread = 0;    // records that cannot be read: nobody knows what they asked for
 };
 // Looks at the jobs that have not ended, then at as many of the others as `at_most` allows. Records
 // that cannot be read are passed over. Errors: the store does not answer.

@@ -66,7 +66,7 @@ void NamedHere::GiveTo(Context& context, JobSpec* spec,
   std::vector<std::string> secret;
   for (const std::string& name : named_) {
     const std::string& value = here_.at(name);
-    if (!SecretInEnv(name, value).empty()) {
+    if (MayBeSecret(name, value)) {
       secret.push_back(name);
     } else if (!IsUtf8(value) || value.size() > kLongestTaken) {
       odd.push_back(name);
@@ -86,7 +86,7 @@ void NamedHere::GiveTo(Context& context, JobSpec* spec,
   }
   if (secret.empty()) return;
   context.Say("left in your shell: " + Join(secret, ", ") +
-              ": the job names them, but they look like secrets. To pass them: --secret " +
+              ": the job names them, but they may be secrets. To pass them: --secret " +
               Join(secret, " --secret "));
 }
 

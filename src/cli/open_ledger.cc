@@ -47,7 +47,7 @@ Result<FoundId> FindId(const Context& context, ObjectStore& store, const StoreNo
     return FoundId{note.ids.back(), "as these settings remember"};
   }
   // Nothing was ever asked for, so that no machine has an id.
-  if (proof.requests == 0)
+  if (proof.requests == 0 && proof.unread == 0)
     return FoundId{"l" + Hex64(sys::RandomU64()), "a new one: no job has asked for a machine"};
   return Status(Code::kCorrupt,
                 store.url() +

@@ -120,7 +120,7 @@ bool IsNotHanded(std::string_view name) {
                                              "PMI_*",
                                              "PMIX_*",
                                              "SBATCH_*"};
-  return std::any_of(std::begin(kNotHanded), std::end(kKept),
+  return std::any_of(std::begin(kNotHanded), std::end(kNotHanded),
                      [&](std::string_view pattern) { return MatchesName(pattern, name); });
 }
 

@@ -39,10 +39,12 @@ std::vector<std::string> Ids(const json& note, const char* member) {
   const auto found = note.find(member);
   if (found == note.end() || !found->is_array()) return ids;
   for (const json& each : *found) {
-    if (each.is_string() && IsSafeName(each.get<std::string>()) && ids.size() < kMostIds) {
+    if (each.is_string() && IsSafeName(each.get<std::string>())) {
       ids.push_back(each.get<std::string>());
     }
   }
+  // The newest stand at the end.
+  if (ids.size() > kMostIds) ids.erase(ids.begin(), ids.end() - static_cast<int>(kMostIds));
   return ids;
 }
 

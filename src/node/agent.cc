@@ -78,10 +78,10 @@ Agent::Agent(NodeParts parts, NodeFolders folders, Duration notice_poll)
           const std::lock_guard lock(run_mutex_);
           run = run_;
         }
+        Post(NoticeRead{notice});  // first: looking at the program may take long
         Saving saving;
         if (run && notice) saving = run->SavingNow(ended_unsaved_);
         Post(SavingSeen{saving});
-        Post(NoticeRead{notice});
         if (run) run->SayNotice(notice, saving);
       },
       [this](const HostAdvice& advice) {
@@ -110,7 +110,7 @@ void Agent::HostStops(Duration left) {
 void Agent::SignalsMayBeLate(Duration late) { notices_->SignalsMayBeLate(late); }
 
 void Agent::PlatformSignals() {
-  Post(ProgramSignalled{});
+  Post(ProgramSignalled{true});
   notices_->Ask();
 }
 
@@ -157,6 +157,7 @@ Status Agent::Run() {
     }
     auto event = events_.Take(wait);
     Handle(event ? *event : AgentEvent(Tick{}));
+    if (lease_) lease_->Alive();
     if (idle_gpu_) WatchGpus();
     if (settles_at_ && parts_.clock.Mono() >= *settles_at_) {
       settles_at_.reset();
@@ -366,7 +367,9 @@ void Agent::Do(const AskForCheckpoint&) {
     Post(SavingSeen{saving});
     run_->SayMove(*notice, saving);
   }
-  if (run_->AskForCheckpoint() && notice) Post(ProgramSignalled{});
+  if (run_->AskForCheckpoint() && notice) {
+    Post(ProgramSignalled{spec_.checkpoints.signal == "SIGTERM"});
+  }
 }
 
 void Agent::Do(const TerminateProgram&) {

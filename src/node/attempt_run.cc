@@ -187,7 +187,8 @@ void AttemptRun::Heed(const HostAdvice& advice) {
   }
   Say("stoker: the platform recommends to leave this machine (" + Printable(advice.what) +
       "): it may be taken soon. The program goes on; a checkpoint is asked for now");
-  AskForCheckpoint();
+  // SIGTERM ends a program, and nothing has to end yet.
+  if (config_.spec.checkpoints.signal != "SIGTERM") AskForCheckpoint();
 }
 
 LogSink& AttemptRun::Sink() {
@@ -482,10 +483,6 @@ void AttemptRun::WatchProgram(std::function<void(TaskExit)> ended, std::function
 bool AttemptRun::AskForCheckpoint() {
   const std::string& name = config_.spec.checkpoints.signal;
   const int signo = SignalNumber(name);
-  if (signo == SIGTERM) {
-    Terminate();
-    return true;
-  }
   std::shared_ptr<Task> task;
   {
     const std::lock_guard lock(mutex_);
@@ -493,6 +490,7 @@ bool AttemptRun::AskForCheckpoint() {
     task = task_;
   }
   if (!task || signo == 0) return false;
+  signalled_ = signalled_ || signo == SIGTERM;
   const auto told = task->Signal(signo);
   if (!told.ok()) {
     Say("stoker: checkpoints.signal: " + told.status().ToString());
@@ -579,7 +577,9 @@ void AttemptRun::SayNow(const Status& trouble, bool taken) {
 std::string AttemptRun::AtTerm() const {
   const auto exit = task_ ? task_->Poll() : std::nullopt;
   if (term_at_ < 0 || !keeper_ || !exit || exit->signal == SIGKILL) return "";
-  return keeper_->written().last.ms > term_at_ ? "saved" : "unsaved";
+  const CheckpointKeeper::Written written = keeper_->written();
+  if (!written.any) return "";  // there was nothing to save yet: that tells nothing
+  return written.last.ms > term_at_ ? "saved" : "unsaved";
 }
 
 }  // namespace stoker::node

@@ -3,6 +3,8 @@
 // platform's API may take minutes, or never come, and nobody waits for it.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -29,6 +31,9 @@ class LeaseKeeper {
     bell_.Ring();
     thread_.join();
   }
+  // The agent's main thread goes on. Where it has not for kHangs, nothing is renewed: a machine
+  // whose agent hangs meets its limit, as one whose agent is dead.
+  void Alive() { alive_ms_ = clock_.Mono().ms; }
   // The machine ends then, and nothing moves its lease any more. Told again and again: who clears
   // up may not have heard of it yet.
   void Keep(WallTime until) {
@@ -48,13 +53,19 @@ class LeaseKeeper {
         if (stop_) return;
         kept = kept_until_;
       }
-      (void)(kept ? host_.Keep(*kept) : host_.Renew(clock_.Wall() + lease_));
+      const bool hangs = clock_.Mono().ms - alive_ms_ > kHangs.ms;
+      if (kept || !hangs) {
+        (void)(kept ? host_.Keep(*kept) : host_.Renew(clock_.Wall() + lease_));
+      }
       bell_.Wait(every_.ms);
     }
   }
 
+  static constexpr Duration kHangs = Duration::Minutes(10);
+
   HostPlatform& host_;
   Clock& clock_;
+  std::atomic<int64_t> alive_ms_{clock_.Mono().ms};
   const Duration lease_;
   const Duration every_;
   Bell bell_;

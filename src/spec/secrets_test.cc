@@ -61,6 +61,32 @@ TEST(Secrets, NamesTell) {
 }
 
 // The refusal must not print what it refuses.
+TEST(Secrets, WhatNobodyNamedIsLeftWhereItMayBeOne) {
+  for (const auto& [name, value] : {std::pair("PASS", "letmein"),
+                                    {"MY_PWD", "x"},
+                                    {"db_creds", "{}"},
+                                    {"COOKIE", "a=b"},
+                                    {"HF_TOKEN", "x"},
+                                    {"SIGNING_KEY", "abc"},
+                                    {"SENTRY_DSN", "https://a@b/1"},
+                                    {"NOTIFY", "https://hooks.slack.com/services/T/B/x"},
+                                    {"DATA_URL", "https://host/blob?sv=1&sig=abc"}}) {
+    EXPECT_TRUE(MayBeSecret(name, value)) << name;
+  }
+  for (const auto& [name, value] : {std::pair("EPOCHS", "3"),
+                                    {"MAX_TOKENS", "2048"},
+                                    {"PAD_TOKEN", "<pad>"},
+                                    {"PASS", "2"},
+                                    {"PASSAGES", "x"},
+                                    {"AUTHOR", "me"},
+                                    {"KEYBOARD", "de"},
+                                    {"DATA", "s3://bucket/data"},
+                                    {"LR", "3e-4"},
+                                    {"SECRET", ""}}) {
+    EXPECT_FALSE(MayBeSecret(name, value)) << name;
+  }
+}
+
 TEST(Secrets, NeverInMessages) {
   const std::string secret = Fake("hf_", kMixed);
   for (const std::string& text :

@@ -76,6 +76,8 @@ Status RemoveMarked(Ledger& ledger, const CollectRequest& request,
                     const std::vector<DoomedList>& lists, Survey* survey, Removed* out) {
   STOKER_TRY(LookAgain(ledger, request.progress, survey));
   const Ids going = Choose(*survey, lists, out);
+  // A record that cannot be read has come up meanwhile: the lists stay until it is mended.
+  if (!survey->blind.empty()) return Status::Ok();
   for (const std::string& id : going) {
     if (request.progress) request.progress("removing job " + id);
     STOKER_ASSIGN(const int64_t bytes, TakeAwayJob(ledger, id, false));
@@ -124,8 +126,14 @@ Result<Removed> RemoveDue(Ledger& ledger, const CollectRequest& request, Survey*
   }
   std::vector<DoomedList> marked;
   for (DoomedList& list : due) {
-    STOKER_ASSIGN(const bool any, Mark(ledger, going, &list));
-    if (any) marked.push_back(std::move(list));
+    const auto any = Mark(ledger, going, &list);
+    if (any.status().Is(Code::kNoSpace)) {
+      // No record can be written either that would need them.
+      std::erase_if(list.jobs, [&](const std::string& id) { return !going.contains(id); });
+    } else if (!any.ok()) {
+      return any.status();
+    }
+    if (any.value_or(true)) marked.push_back(std::move(list));
   }
   STOKER_TRY(RemoveMarked(ledger, request, marked, survey, &out));
   return out;

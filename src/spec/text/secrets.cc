@@ -133,6 +133,31 @@ bool IsSecretName(const std::string& name) {
   return EndsWith(name, "_TOKEN") && !IsModelToken(name);
 }
 
+bool IsNumber(std::string_view value) {
+  return value.find_first_not_of("0123456789.+-eE") == std::string_view::npos;
+}
+
+bool HasSecretWord(const std::string& name) {
+  static constexpr std::array<std::string_view, 27> kWords = {
+      "PASS",  "PASSWD",     "PASSWORD",    "PASSPHRASE", "PWD",     "PSW",      "CRED",
+      "CREDS", "CREDENTIAL", "CREDENTIALS", "COOKIE",     "COOKIES", "WEBHOOK",  "WEBHOOKS",
+      "AUTH",  "BEARER",     "SECRET",      "SECRETS",    "KEY",     "KEYS",     "PAT",
+      "DSN",   "SALT",       "JWT",         "SESSION",    "LOGIN",   "SIGNATURE"};
+  for (const std::string& word : Split(name, '_')) {
+    if (std::find(kWords.begin(), kWords.end(), word) != kWords.end()) return true;
+  }
+  return false;
+}
+
+bool HasSecretPart(const std::string& value) {
+  for (const std::string_view part :
+       {"HOOKS.", "WEBHOOK", "TOKEN=", "SIG=", "SIGNATURE=", "SESSION=", "APIKEY=", "API_KEY=",
+        "PASSWORD=", "PASSWD=", "PWD=", "SECRET="}) {
+    if (value.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string SecretInText(std::string_view value) {
@@ -148,6 +173,12 @@ std::string SecretInEnv(std::string_view name, std::string_view value) {
   if (value.empty()) return "";
   if (std::string what = SecretInText(value); !what.empty()) return what;
   return IsSecretName(Upper(name)) ? "a secret, by its name" : "";
+}
+
+bool MayBeSecret(std::string_view name, std::string_view value) {
+  if (value.empty() || IsNumber(value)) return false;
+  return !SecretInEnv(name, value).empty() || HasSecretWord(Upper(name)) ||
+         HasSecretPart(Upper(value));
 }
 
 std::string SecretAdvice(std::string_view name) {

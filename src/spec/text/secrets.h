@@ -16,6 +16,12 @@ std::string SecretInText(std::string_view value);
 // DB_PASSWORD, WANDB_API_KEY). Not for an empty value, nor for names of files (…_FILE, …_PATH).
 std::string SecretInEnv(std::string_view name, std::string_view value);
 
+// Whether a variable that nobody has named for this purpose should be left where it is: what
+// SecretInEnv knows, and whatever may be one by a word of its name (PASS, COOKIE, MY_PWD, DB_CREDS)
+// or of its value (a webhook, "token="). Says yes too often rather than too seldom; never of a
+// number.
+bool MayBeSecret(std::string_view name, std::string_view value);
+
 // What to do instead, one sentence.
 std::string SecretAdvice(std::string_view name);
 

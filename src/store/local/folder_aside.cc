@@ -75,6 +75,7 @@ std::string NameOfAside(const std::string& aside) {
 }
 
 void Asides::Adopt(sys::ScopedFd folder, const std::string& name, const std::string& key) {
+  if (!may_(key)) return;  // whoever may replace it finds it again
   const std::lock_guard lock(mutex_);
   asides_[key] = {std::move(folder), name, false};
 }

@@ -162,12 +162,18 @@ std::vector<ProcessStat> DescendantsOf(pid_t root, const std::vector<ProcessStat
 
 std::vector<SeenProcess> LookAt(const std::vector<ProcessStat>& processes, int signo) {
   std::vector<SeenProcess> out;
+  std::unordered_set<pid_t> compared;  // who catches, and the parents of these
   for (const ProcessStat& stat : processes) {
     SeenProcess seen{stat.pid, stat.parent, stat.start_ticks, ExeName(stat), "", false};
-    seen.command_line = ReadProc(ProcPath(stat.pid, "cmdline").c_str());
     const uint64_t caught = Caught(stat.pid);
     seen.catches = Has(caught, signo) && !(IsPassedOver(seen) && IsOfExitTrap(caught));
+    if (seen.catches) compared.insert({seen.pid, seen.parent});
     out.push_back(std::move(seen));
+  }
+  // Of these alone: the arguments of a process that hangs in the kernel can take for ever to read.
+  for (SeenProcess& seen : out) {
+    if (compared.count(seen.pid) == 0) continue;
+    seen.command_line = ReadProc(ProcPath(seen.pid, "cmdline").c_str());
   }
   return out;
 }

@@ -40,8 +40,9 @@ std::vector<ProcessStat> ListProcesses();
 // out.
 std::vector<ProcessStat> DescendantsOf(pid_t root, const std::vector<ProcessStat>& all);
 
-// `processes` as ChooseReceivers (sys/task/signal_choice.h) wants them for `signo`. A file or line
-// that may not be read, as of another user's process, is its comm, and "".
+// `processes` as ChooseReceivers (sys/task/signal_choice.h) wants them for `signo`: with the
+// command lines of those that catch it and of their parents. A file or line that may not be read,
+// as of another user's process, is its comm, and "".
 std::vector<SeenProcess> LookAt(const std::vector<ProcessStat>& processes, int signo);
 
 // A mark says to whom a process belongs, and outlives parents and sessions. It is an environment

@@ -112,7 +112,7 @@ void RunningTask::Pump() {
       uint64_t count = 0;
       (void)!read(wake_.get(), &count, sizeof count);
     }
-    if (stopping_) FollowStop();
+    if (stopping_ && !Poll()) FollowStop();
   }
   Drain();
 }
@@ -219,12 +219,15 @@ std::vector<SeenProcess> RunningTask::Living(int signo) {
 Result<std::vector<SignalledProcess>> RunningTask::Send(int signo, const std::vector<pid_t>& pids,
                                                         const std::vector<SeenProcess>& among) {
   std::vector<SignalledProcess> told;
+  Status failed;  // one of another user, as sudo's, keeps it from no other
   if (!pids.empty()) sent_ |= uint64_t{1} << signo;
   for (const pid_t pid : pids) {
     if (kill(pid, signo) != 0) {
-      if (errno == ESRCH) continue;
-      return ErrnoStatus("signal " + std::to_string(signo) + " to process " + std::to_string(pid),
-                         errno);
+      if (errno != ESRCH && failed.ok()) {
+        failed = ErrnoStatus(
+            "signal " + std::to_string(signo) + " to process " + std::to_string(pid), errno);
+      }
+      continue;
     }
     const auto seen = std::find_if(among.begin(), among.end(),
                                    [pid](const SeenProcess& one) { return one.pid == pid; });
@@ -233,6 +236,7 @@ Result<std::vector<SignalledProcess>> RunningTask::Send(int signo, const std::ve
     std::replace(command.begin(), command.end(), '\0', ' ');
     told.push_back({pid, std::move(command)});
   }
+  if (told.empty() && !failed.ok()) return failed;
   return told;
 }
 

@@ -166,9 +166,7 @@ constexpr std::string_view kPlace[] = {
     "CUDA_ROOT", "JAVA_HOME", "GOPATH", "CARGO_HOME", "RUSTUP_HOME", "NIX_*", "PIP_*", "UV_*",
     "http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY",
     "FTP_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
-    "CURL_CA_BUNDLE", "HF_HOME", "HF_HUB_CACHE", "HF_DATASETS_CACHE", "HUGGINGFACE_HUB_CACHE",
-    "TRANSFORMERS_CACHE", "TORCH_HOME", "KERAS_HOME", "WANDB_DIR", "WANDB_CACHE_DIR",
-    "CUDA_CACHE_PATH", "MPLCONFIGDIR",
+    "CURL_CA_BUNDLE",
     // which account of other tools is used here
     "AWS_*", "GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_*", "BOTO_*", "AZURE_*", "KUBECONFIG",
     "DOCKER_*", "GIT_*", "NETRC"};

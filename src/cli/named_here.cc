@@ -9,8 +9,10 @@
 #include "cli/variables.h"
 #include "spec/text/env_text.h"
 #include "spec/text/named_variables.h"
+#include "spec/text/repository.h"
 #include "spec/text/secrets.h"
 #include "spec/text/shell_env.h"
+#include "sys/file.h"
 
 namespace stoker::cli {
 namespace {
@@ -64,6 +66,10 @@ void NamedHere::GiveTo(Context& context, JobSpec* spec,
   std::vector<std::string> given;
   std::vector<std::string> odd;
   std::vector<std::string> secret;
+  std::vector<std::string> inside;
+  const std::string workdir = RepositoryOf(spec->workdir) || spec->workdir.empty()
+                                  ? ""
+                                  : sys::RealPath(spec->workdir).value_or("");
   for (const std::string& name : named_) {
     const std::string& value = here_.at(name);
     if (MayBeSecret(name, value)) {
@@ -74,11 +80,20 @@ void NamedHere::GiveTo(Context& context, JobSpec* spec,
       std::erase_if(*shell, [&](const auto& variable) { return variable.first == name; });
       spec->envs.emplace_back(name, value);
       given.push_back(name + "=" + ShownValue(value));
+      if (!workdir.empty() && (value == workdir || StartsWith(value, workdir + "/"))) {
+        inside.push_back(name);
+      }
     }
   }
   if (!given.empty()) {
     context.Say("from your shell, because the job names them: " + Join(given, ", ") +
                 " (kept in its record; --no-shell-env leaves them behind)");
+  }
+  if (!inside.empty()) {
+    context.Say(
+        "note: " + Join(inside, ", ") +
+        " name what lies in the folder that is packed: the program then reads and writes "
+        "there, not in its own copy, and nothing of that is kept. A path relative to it works");
   }
   if (!odd.empty()) {
     context.Say("left in your shell: " + Join(odd, ", ") +

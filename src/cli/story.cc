@@ -167,7 +167,9 @@ std::string WhatNext(const Job& job, const std::string& newest) {
   if (job.state != JobState::kFailed) return "";
   const std::string retry = "stoker retry " + job.id;
   if (!job.result || job.result->reason != EndReason::kUserError) return " · " + retry;
-  if (newest.empty() && job.retry_of.empty()) {
+  const bool restored = std::any_of(job.attempts.begin(), job.attempts.end(),
+                                    [](const Attempt& one) { return !one.restore.empty(); });
+  if (newest.empty() && !restored) {
     return "\n  next: fix it, then stoker run again (" + retry + " runs the same code)";
   }
   return "\n  next: fix it, then stoker run --from " + job.id +

@@ -22,10 +22,16 @@ bool IsEnvironment(const fs::path& folder) {
                      [&](const char* mark) { return sys::FileExists((folder / mark).string()); });
 }
 
+// By 'stoker get'.
+bool IsFetched(const fs::path& folder) {
+  const auto text = sys::ReadFile((folder / ".stokerignore").string(), 4096);
+  return text.ok() && *text == kFetchedFolder;
+}
+
 bool NobodyMisses(const fs::path& path, bool folder) {
   const std::string name = path.filename().string();
   if (ExcludedName(name) != Exclusion::kNone || IsMadeAgain(name)) return true;
-  return folder && IsEnvironment(path);
+  return folder && (IsEnvironment(path) || IsFetched(path));
 }
 
 class Counting {

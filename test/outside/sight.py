@@ -100,10 +100,12 @@ def tree(folder):
 
 # What docs/ledger.md and docs/stores.md know of, outside the ledger itself: the binary that
 # machines run, who this machine is, which of its instances have ended, and the room that is kept
-# back for cancelling on a full disk.
+# back for cancelling on a full disk; in the settings folder, who its person is and which stores
+# were used.
 KNOWN = ("stoker/bin/", "stoker/host", "stoker/ended/", "stoker/ledger/", "stoker/reserve",
          "stoker/swept/", "stoker/ui-",
-         ".cache/stoker/", ".config/stoker/config.yaml")  # fmt: skip
+         ".cache/stoker/", ".config/stoker/config.yaml", ".config/stoker/me",
+         ".config/stoker/stores/")  # fmt: skip
 
 
 def strangers(home, named=()):

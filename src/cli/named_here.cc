@@ -90,10 +90,9 @@ void NamedHere::GiveTo(Context& context, JobSpec* spec,
                 " (kept in its record; --no-shell-env leaves them behind)");
   }
   if (!inside.empty()) {
-    context.Say(
-        "note: " + Join(inside, ", ") +
-        " name what lies in the folder that is packed: the program then reads and writes "
-        "there, not in its own copy, and nothing of that is kept. A path relative to it works");
+    context.Say("note: " + Join(inside, ", ") + (inside.size() == 1 ? " lies" : " lie") +
+                " in the folder that is packed: the program then reads and writes there, not in "
+                "its own copy, and nothing of that is kept. A path relative to it works");
   }
   if (!odd.empty()) {
     context.Say("left in your shell: " + Join(odd, ", ") +

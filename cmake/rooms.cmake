@@ -126,7 +126,8 @@ function(stoker_suite name)
     endif()
     add_test(NAME ${test}
       COMMAND ${unless_passed} $<TARGET_FILE:${name}_test> --gtest_brief=1
-              --gtest_filter=${filter})
+              --gtest_filter=${filter}
+      WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(${test} PROPERTIES TIMEOUT ${SUITE_TIMEOUT} RUN_SERIAL ${SUITE_SERIAL}
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${SUITE_SHARDS};GTEST_SHARD_INDEX=${index}")
     if(unless_passed)

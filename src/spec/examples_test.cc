@@ -13,9 +13,8 @@
 namespace stoker {
 namespace {
 
-std::filesystem::path Root() {
-  return std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
-}
+// Tests run in the repository's root.
+std::filesystem::path Root() { return std::filesystem::current_path(); }
 
 std::string Read(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);

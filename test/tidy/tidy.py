@@ -75,6 +75,9 @@ def check_code(name, text, layers):
             yield start, 'function length', f'{length} lines, at most {MAX_FUNCTION}'
     for number, word in cpp.banned_names(code):
         yield number, 'name', f'{word}: say what it does'
+    for number, line in enumerate(code.splitlines(), 1):
+        if '__FILE__' in line and name.startswith('src/'):
+            yield number, 'path', '__FILE__ may name the tree that filled the compiler cache'
     layer = layers.layer_of(name)
     if layer is None or is_test(name):
         return

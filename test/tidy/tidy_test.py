@@ -193,6 +193,9 @@ class TidyTest(unittest.TestCase):
             self.assertEqual(self.breaches({'src/sys/x.cc': text}), [], call)
             self.assertEqual(self.breaches({'src/ledger/x_test.cc': text}), [], call)
 
+    def test_path_of_the_source(self):
+        self.one('src/job/x_test.cc', HEAD + 'auto p = __FILE__;\n', 2, 'path')
+
     def test_io_in_layers_0_and_1(self):
         for call in (
             'open(p, 0)',

@@ -3,11 +3,12 @@
 // change: whoever looks every few seconds parses each only once.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace stoker {
 
@@ -18,11 +19,12 @@ class Remembered {
  public:
   // What the very same text meant; null = it is not remembered. Valid until Keep.
   const T* Find(std::string_view text) const {
-    const Entry& entry = entries_[Slot(text)];
-    return entry.text == text && !text.empty() ? &entry.meaning : nullptr;
+    const std::unique_ptr<Entry>& entry = entries_[Slot(text)];
+    return entry != nullptr && entry->text == text ? &entry->meaning : nullptr;
   }
   void Keep(std::string_view text, const T& meaning) {
-    if (text.size() <= kLongest) entries_[Slot(text)] = {std::string(text), meaning};
+    if (text.empty() || text.size() > kLongest) return;
+    entries_[Slot(text)] = std::make_unique<Entry>(Entry{std::string(text), meaning});
   }
 
  private:
@@ -35,7 +37,8 @@ class Remembered {
     std::string text;
     T meaning;
   };
-  std::vector<Entry> entries_{kEntries};
+  // Made when they are needed: whoever decodes one text does not pay for room for all.
+  std::array<std::unique_ptr<Entry>, kEntries> entries_;
 };
 
 }  // namespace stoker

@@ -122,11 +122,16 @@ class Finder {
   std::vector<Project> Find(const std::string& site) const {
     std::vector<Project> found;
     Project linked{site, {}, {}};
-    for (const auto& entry : Entries(site)) {
+    const auto entries = Entries(site);
+    std::set<std::string> modules;  // so that a word of a line that is none costs no request
+    for (const auto& entry : entries) {
+      if (EndsWith(entry.name, ".py")) modules.insert(entry.name.substr(0, entry.name.size() - 3));
+    }
+    for (const auto& entry : entries) {
       const std::string path = site + "/" + entry.name;
       Project project{site, {}, {}};
       if (EndsWith(entry.name, ".pth")) {
-        ReadPathFile(path, &project);
+        ReadPathFile(path, modules, &project);
       } else if (entry.is_link) {
         Add(path, &linked);  // flit's way
       }
@@ -145,7 +150,8 @@ class Finder {
 
  private:
   // A line is a folder, or code that begins with "import" (docs.python.org/3/library/site.html).
-  void ReadPathFile(const std::string& path, Project* project) const {
+  void ReadPathFile(const std::string& path, const std::set<std::string>& modules,
+                    Project* project) const {
     const auto text = sys::ReadFile(path, kMostSiteBytes);
     if (!text.ok()) return;
     for (std::string line : Split(*text, '\n')) {
@@ -163,8 +169,10 @@ class Finder {
           word += c;
           continue;
         }
-        const auto code = sys::ReadFile(project->site + "/" + word + ".py", kMostSiteBytes);
-        if (word.size() > 3 && code.ok()) ReadCode(*code, project);
+        if (modules.count(word) > 0) {
+          const auto code = sys::ReadFile(project->site + "/" + word + ".py", kMostSiteBytes);
+          if (code.ok()) ReadCode(*code, project);
+        }
         word.clear();
       }
     }

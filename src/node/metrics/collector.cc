@@ -183,7 +183,7 @@ void MetricCollector::OnRecords(int64_t first, std::string_view records) {
   bool many = false;
   {
     const std::lock_guard lock(mutex_);
-    sieve_.Sift(first, records, [this](int64_t line, std::string_view kept) {
+    const int64_t lines = sieve_.Sift(first, records, [this](int64_t line, std::string_view kept) {
       if (queued_ + kept.size() > kMaxQueued) {
         unlooked_ += std::count(kept.begin(), kept.end(), '\n');
         return;
@@ -191,7 +191,7 @@ void MetricCollector::OnRecords(int64_t first, std::string_view records) {
       queue_.emplace_back(line, std::string(kept));
       queued_ += kept.size();
     });
-    passed_ = first + std::count(records.begin(), records.end(), '\n') - 1;
+    passed_ = first + lines - 1;
     many = queued_ >= kReadAt;
   }
   if (many) woken_.notify_all();

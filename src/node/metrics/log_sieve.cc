@@ -7,8 +7,8 @@
 
 namespace stoker::node {
 
-void LogSieve::Sift(int64_t first, std::string_view records,
-                    const std::function<void(int64_t first, std::string_view records)>& keep) {
+int64_t LogSieve::Sift(int64_t first, std::string_view records,
+                       const std::function<void(int64_t first, std::string_view records)>& keep) {
   const bool plain = metrics::IsPlain(records);
   size_t begin = 0;  // of the run that is kept
   int64_t begin_line = first;
@@ -26,6 +26,7 @@ void LogSieve::Sift(int64_t first, std::string_view records,
     at = end;
   }
   if (begin < records.size()) keep(begin_line, records.substr(begin));
+  return line - first;
 }
 
 bool LogSieve::Wanted(std::string_view record, bool plain) {

@@ -19,9 +19,9 @@ class LogSieve {
 
   // `records`: whole ones, as the spool keeps them; `first` is the number of the first. `keep` is
   // called with each run of records in which metrics::LogLines may find something, and the number
-  // of its first. It finds the same in these as in all.
-  void Sift(int64_t first, std::string_view records,
-            const std::function<void(int64_t first, std::string_view records)>& keep);
+  // of its first. It finds the same in these as in all. Returns how many records there were.
+  int64_t Sift(int64_t first, std::string_view records,
+               const std::function<void(int64_t first, std::string_view records)>& keep);
 
  private:
   bool Wanted(std::string_view record, bool plain);

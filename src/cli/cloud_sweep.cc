@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/cloud_records.h"
 #include "cli/gce_sweep.h"
+#include "cli/settings_notes.h"
 #include "ledger/places.h"
 #include "provider/ec2/ec2_prices.h"
 #include "sys/file.h"
@@ -65,6 +66,38 @@ const char* KindText(Ec2Kind kind) {
   return "";
 }
 
+// Of ledgers that 'config set store --new' gave up: nobody looks after what they have.
+std::set<std::string> GivenUp(Context& context, const Ledger& ledger) {
+  std::set<std::string> ids;
+  std::set<std::string> alive = {ledger.id()};
+  for (const StoreNote& note : SettingsNotes(context.places()).All()) {
+    ids.insert(note.replaced.begin(), note.replaced.end());
+    alive.insert(note.ids.begin(), note.ids.end());
+  }
+  std::erase_if(ids, [&](const std::string& id) { return alive.contains(id) || !IsSafeName(id); });
+  return ids;
+}
+
+// What such a ledger has in `region`. Its machines end when their time is over, as everywhere; its
+// security group once no machine is in it.
+void SweepGivenUp(ec2::AwsApi& api, const std::string& region, const std::string& id, bool dry_run,
+                  CloudSweep* out) {
+  auto found = Ec2Holdings(api, region, id, &out->troubles);
+  if (!found.ok()) return out->troubles.push_back(found.status().ToString());
+  bool lives = false;
+  for (const Ec2Holding& one : *found) lives |= one.kind == Ec2Kind::kInstance && !one.gone;
+  for (Ec2Holding& one : *found) {
+    if (one.gone) continue;
+    CloudThing thing;
+    if (IsExpired(one, Ec2Now(api))) thing.over = "its time was over " + FormatRfc3339(one.expires);
+    const bool shared = one.kind == Ec2Kind::kGroup || one.kind == Ec2Kind::kPlacement;
+    if (shared && !lives) thing.over = "its ledger " + id + " was given up";
+    if (!thing.over.empty() && !dry_run) thing.ended = EndEc2Holding(api, one);
+    thing.thing = std::move(one);
+    out->things.push_back(std::move(thing));
+  }
+}
+
 // In millionths of a dollar, by the present price.
 std::optional<int64_t> CostUntil(const Ec2Holding& thing, WallTime now) {
   if (!thing.price || thing.since.ms == 0 || now < thing.since) return std::nullopt;
@@ -81,6 +114,7 @@ Result<CloudSweep> SweepCloud(Context& context, bool all_regions, bool dry_run) 
   if (out.regions.empty()) return out;
   STOKER_ASSIGN(const auto api, context.aws());
   CloudRecords records(*ledger);
+  const std::set<std::string> given_up = GivenUp(context, *ledger);
   for (const std::string& region : out.regions) {
     auto found = Ec2Holdings(*api, region, ledger->id(), &out.troubles);
     if (!found.ok()) {
@@ -100,6 +134,7 @@ Result<CloudSweep> SweepCloud(Context& context, bool all_regions, bool dry_run) 
       thing.thing = std::move(one);
       out.things.push_back(std::move(thing));
     }
+    for (const std::string& id : given_up) SweepGivenUp(*api, region, id, dry_run, &out);
   }
   return out;
 }

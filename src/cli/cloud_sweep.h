@@ -26,7 +26,8 @@ struct CloudSweep {
 };
 
 // Looks in all regions that the ledger ever noted, or in all that the account has, and ends what a
-// record has ended or whose own tag says that its time is past by the cloud's clock; nothing else.
+// record has ended or whose own tag says that its time is past by the cloud's clock, and the
+// security groups of ledgers that this person's settings have given up; nothing else.
 // With `dry_run` it only looks. Errors: nothing could be asked at all.
 Result<CloudSweep> SweepCloud(Context& context, bool all_regions, bool dry_run);
 // The same for who comes by again and again: at most every 15 minutes on this computer. Says what

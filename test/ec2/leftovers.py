@@ -11,6 +11,7 @@ from verb_lab import VerbLab, enter
 
 enter()
 from kit.harness import Results  # noqa: E402
+from s3_server import BUCKET  # noqa: E402
 
 PAST = '2020-01-01T00:00:00Z'
 
@@ -133,6 +134,36 @@ def near(lab, check):
               (seen, held))  # fmt: skip
 
 
+def given_up(lab, check):
+    """The security group of a ledger whose store went away, and which was given up for a new one."""
+    ec2 = lab.below.client('ec2', region_name='us-east-1')
+
+    def groups():
+        told = ec2.describe_security_groups()['SecurityGroups']
+        return {each['GroupId'] for each in told if each['GroupName'].startswith('stoker-')}
+
+    before = groups()
+    with lab.world('lost') as world:
+        job = submit(world)
+        (lost,) = groups() - before
+        machine = lab.machines(job)[0]
+        for key in lab.s3.keys('lost/'):
+            lab.s3.client.delete_object(Bucket=lab.s3.bucket, Key=key)
+        made = world.stoker('config', 'set', 'store', f's3://{BUCKET}/lost', '--new')
+        check('the ledger is given up', made.returncode == 0, made.stderr)
+        submit(world)
+        _, seen = things(world)
+        check('a group with a machine in it stays', seen[lost]['over'] == '' and lost in groups())
+        machine.move((0, 'terminated'))
+        _, seen = things(world, '--dry-run')
+        check('then it is over, and who only looks leaves it',
+              'was given up' in seen[lost]['over'] and lost in groups(), seen[lost])  # fmt: skip
+        things(world)
+        left = groups() - before
+        check('gc ends it, and not that of the new ledger', lost not in left and len(left) == 1,
+              (lost, left))  # fmt: skip
+
+
 def everywhere(lab, check):
     """A region that the ledger has lost the note of, or that cannot be asked."""
     with lab.world('wide') as world:
@@ -158,7 +189,7 @@ def main():
     results = Results()
     begun = time.time()
     with VerbLab() as lab:
-        for part in (leftovers, by_itself, near, everywhere):
+        for part in (leftovers, by_itself, near, given_up, everywhere):
             results.run(part.__name__, part, lab, results.check)
         results.check('the lab has no bug', not lab.front.bugs, lab.front.bugs)
     print(f'leftovers: {time.time() - begun:.0f} s')

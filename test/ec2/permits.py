@@ -194,6 +194,7 @@ def submits(lab, world):
 
 ONLY = ''  # see the top
 SWEEPS = ('ec2:DeleteVolume', 'ec2:RevokeSecurityGroupIngress',  # the lab's leftovers.py
+          'ec2:DeleteSecurityGroup',
           'ec2-instance-connect:SendSSHPublicKey')  # kept.py
 
 

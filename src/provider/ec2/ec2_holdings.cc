@@ -224,7 +224,9 @@ Status EndEc2Holding(ec2::AwsApi& api, const Ec2Holding& holding) {
       call.params = {{"GroupName", holding.id}};
       break;
     case Ec2Kind::kGroup:
-      return Status(Code::kInvalid, "a ledger's security group stays: " + holding.id);
+      call.action = "DeleteSecurityGroup";
+      call.params = {{"GroupId", holding.id}};
+      break;
   }
   const auto reply = api.Repeat(call);
   STOKER_TRY(reply.status());

@@ -186,7 +186,8 @@ Result<std::string> WithEc2Rights(const std::string& policy, const std::string& 
   ordered_json changes = {"ec2:TerminateInstances", "ec2:StartInstances"};
   ordered_json things = {arn + ":ec2:*:*:instance/*"};
   if (submitter) {  // 'stoker gc'
-    changes.insert(changes.end(), {"ec2:DeleteVolume", "ec2:RevokeSecurityGroupIngress"});
+    changes.insert(changes.end(), {"ec2:DeleteVolume", "ec2:RevokeSecurityGroupIngress",
+                                   "ec2:DeleteSecurityGroup"});
     things.insert(things.end(), {arn + ":ec2:*:*:volume/*", arn + ":ec2:*:*:security-group/*"});
   } else {  // a node moves its lease
     changes.push_back("ec2:CreateTags");

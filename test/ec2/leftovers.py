@@ -135,7 +135,7 @@ def near(lab, check):
 
 
 def given_up(lab, check):
-    """The security group of a ledger whose store went away, and which was given up for a new one."""
+    """The security group of a ledger that was given up for a new one, its store being gone."""
     ec2 = lab.below.client('ec2', region_name='us-east-1')
 
     def groups():

@@ -98,7 +98,8 @@ using Unfinished = std::map<std::string, Status>;
 Result<Unfinished> FinishJobs(Context& context, Ledger& ledger, Controller& controller) {
   Unfinished unfinished;
   WriteLateCancels(context, ledger);
-  const auto hidden = FindHidden(ledger);
+  JobList listed;
+  const auto hidden = FindHidden(ledger, &listed);
   if (!hidden.ok() && !hidden.status().Is(Code::kNoSpace)) return hidden.status();
   if (hidden.ok() && !hidden->empty()) {
     context.Say("found jobs that were in no list: " + Join(*hidden, ", "));

@@ -232,16 +232,19 @@ Status Arrange(Context& context, const LsOptions& options, Ledger& ledger,
 
 // What is damaged is said.
 Result<JobList> KnownJobs(Context& context, const LsOptions& options, Ledger& ledger) {
-  STOKER_ASSIGN(JobList list, ListJobs(ledger));
+  JobList list;
+  bool complete = false;
   if (options.all) {
     // What has lost its marker is in no other list; a request for each thousand jobs finds it.
-    const auto hidden = FindHidden(ledger);
+    const auto hidden = FindHidden(ledger, &list);
     if (!hidden.ok())
       context.Say("while looking for jobs that are in no list: " + hidden.status().ToString());
-    if (hidden.ok() && !hidden->empty()) {
+    complete = hidden.ok() && hidden->empty();
+    if (hidden.ok() && !complete)
       context.Say("found jobs that were in no list: " + Join(*hidden, ", "));
-      STOKER_ASSIGN(list, ListJobs(ledger));
-    }
+  }
+  if (!complete) {
+    STOKER_ASSIGN(list, ListJobs(ledger));
   }
   for (const std::string& warning : list.warnings) context.Say(warning);
   return list;

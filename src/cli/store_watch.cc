@@ -38,6 +38,10 @@ class WatchedStore : public ForwardingStore {
     const StoreWatch::Asked asked(watch_);
     return inner_.List(prefix, after, limit);
   }
+  Result<std::vector<std::string>> ListKeys(const std::string& prefix) override {
+    const StoreWatch::Asked asked(watch_);
+    return inner_.ListKeys(prefix);
+  }
   Result<ObjectInfo> PutUnsettled(const std::string& key, ObjectReader& from) override {
     return inner_.PutUnsettled(key, from);
   }

@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/deliberate_bug.h"
 #include "base/text.h"
@@ -98,13 +99,13 @@ Status WriteSegment(Ledger& ledger, const std::vector<Summary>& lines) {
 
 Result<std::vector<std::string>> RecordIds(Ledger& ledger) {
   std::vector<std::string> ids;
-  STOKER_TRY(ListAll(ledger.store(), paths::Records(), [&](const ObjectInfo& object) {
-    std::string id = object.key.substr(paths::Records().size());
-    if (!EndsWith(id, ".json")) return Status::Ok();
+  STOKER_ASSIGN(const std::vector<std::string> keys, ledger.store().ListKeys(paths::Records()));
+  for (const std::string& key : keys) {
+    std::string id = key.substr(paths::Records().size());
+    if (!EndsWith(id, ".json")) continue;
     id.resize(id.size() - 5);
     if (IsSafeName(id)) ids.push_back(std::move(id));
-    return Status::Ok();
-  }));
+  }
   return ids;
 }
 
@@ -295,16 +296,19 @@ Result<JobList> ListJobs(Ledger& ledger) {
   return list;
 }
 
-Result<std::vector<std::string>> FindHidden(Ledger& ledger, bool dry_run) {
+Result<std::vector<std::string>> FindHidden(Ledger& ledger, JobList* list, bool dry_run) {
   // In this order: see the header.
   STOKER_ASSIGN(const std::vector<std::string> records, RecordIds(ledger));
-  STOKER_ASSIGN(const std::vector<std::string> active, ActiveJobs(ledger));
-  STOKER_ASSIGN(const JobList indexed, ReadIndex(ledger));
-  std::set<std::string> known(active.begin(), active.end());
-  for (const Summary& line : indexed.jobs) known.insert(line.id);
+  STOKER_ASSIGN(*list, ListJobs(ledger));
+  std::unordered_set<std::string> known;
+  for (const Summary& job : list->jobs) known.insert(job.id);
+  for (const UnreadableJob& job : list->unreadable) known.insert(job.id);
   std::vector<std::string> hidden;
   for (const std::string& id : records) {
-    if (known.contains(id)) continue;
+    // A record of the list may be gone by now, and so may its job.
+    if (known.contains(id) || ledger.store().Head(paths::Record(id)).status().Is(Code::kNotFound)) {
+      continue;
+    }
     hidden.push_back(id);
     if (dry_run) continue;
     const auto put = ledger.store().Put(paths::Active(id), "");

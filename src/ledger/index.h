@@ -54,8 +54,9 @@ Result<JobList> ListJobs(Ledger& ledger);
 // deleted their marker, and nobody would look at them, or list them, any more. Returns their ids.
 // Costs a list of all records, active jobs and segments: one request for each thousand of them.
 // One that another process is just submitting is marked by it before its record is there; one that
-// ends meanwhile is in the index before its marker goes. `dry_run`: they are only named.
-Result<std::vector<std::string>> FindHidden(Ledger& ledger, bool dry_run = false);
+// ends meanwhile is in the index before its marker goes. `list` gets what ListJobs gave on the way,
+// without them. `dry_run`: they are only named.
+Result<std::vector<std::string>> FindHidden(Ledger& ledger, JobList* list, bool dry_run = false);
 
 // What is said of a job's metrics; empty where there are none.
 Result<MetricTotals> ReadMetricTotals(ObjectStore& store, const std::string& job);

@@ -111,11 +111,13 @@ TEST_F(ReadAgainTest, AMarkerThatWasDeletedIsMadeAgain) {
   ended.state = JobState::kSucceeded;
   ASSERT_TRUE(AppendSummary(*ledger_, ended).ok());
   ASSERT_TRUE(memory_.Put(paths::Record("old1"), EncodeJob(ended)).ok());
-  EXPECT_TRUE(FindHidden(*ledger_)->empty());
+  JobList list;
+  EXPECT_TRUE(FindHidden(*ledger_, &list)->empty());
+  EXPECT_EQ(list.jobs.size(), 2U);
   ASSERT_TRUE(RemoveActive(*ledger_, "job1").ok());
-  EXPECT_EQ(FindHidden(*ledger_, true).value(), std::vector<std::string>{"job1"});
+  EXPECT_EQ(FindHidden(*ledger_, &list, true).value(), std::vector<std::string>{"job1"});
   EXPECT_TRUE(ActiveJobs(*ledger_)->empty());
-  EXPECT_EQ(FindHidden(*ledger_).value(), std::vector<std::string>{"job1"});
+  EXPECT_EQ(FindHidden(*ledger_, &list).value(), std::vector<std::string>{"job1"});
   EXPECT_EQ(ActiveJobs(*ledger_).value(), std::vector<std::string>{"job1"});
 }
 

@@ -131,6 +131,15 @@ std::vector<OddKey> ObjectStore::DeleteAll(const std::vector<std::string>& keys)
   return failed;
 }
 
+Result<std::vector<std::string>> ObjectStore::ListKeys(const std::string& prefix) {
+  std::vector<std::string> keys;
+  STOKER_TRY(ListAll(*this, prefix, [&](const ObjectInfo& object) {
+    keys.push_back(object.key);
+    return Status::Ok();
+  }));
+  return keys;
+}
+
 Status ListAll(ObjectStore& store, const std::string& prefix,
                const std::function<Status(const ObjectInfo&)>& each) {
   // A folder is read and sorted whole for each page: large ones are few. A bucket gives what it

@@ -101,6 +101,9 @@ class ObjectStore {
   // Keys that start with `prefix` (any string, not only a folder) and sort after `after`.
   virtual Result<Listing> List(const std::string& prefix, const std::string& after = "",
                                int limit = 1000) = 0;
+  // The keys that start with `prefix`, in order, all of them, without a look at what each is: one
+  // that is just being deleted may be among them. The default is List.
+  virtual Result<std::vector<std::string>> ListKeys(const std::string& prefix);
   virtual Result<std::unique_ptr<Upload>> BeginUpload(const std::string& key,
                                                       const Condition& condition = {}) = 0;
   virtual Result<std::unique_ptr<Download>> OpenDownload(const std::string& key) = 0;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 
 #include "base/text.h"
 #include "store/local/local_store.h"
@@ -74,6 +75,7 @@ struct KeyWalk {
   size_t limit;
   Listing& listing;
   LocalStore& store;
+  bool keys_alone;  // no look at what each is
 
   bool Full() const { return listing.objects.size() > limit; }  // one more tells of a next page
 
@@ -85,6 +87,10 @@ struct KeyWalk {
   }
 
   Status Object(int dir, const Step& step, const std::string& key) const {
+    if (keys_alone) {
+      if (local::ValidateKey(key).ok()) listing.objects.push_back({key, 0, "", {}});
+      return Status::Ok();
+    }
     if (step.kind == Step::Kind::kPlain) {
       struct stat info = {};
       if (fstatat(dir, step.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -123,23 +129,38 @@ struct KeyWalk {
   }
 };
 
+// Straight to the folder that holds everything with this prefix.
+Status WalkFrom(const KeyWalk& walk) {
+  const size_t slash = walk.prefix.rfind('/');
+  const std::string start = slash == std::string::npos ? "" : walk.prefix.substr(0, slash + 1);
+  if (!start.empty() && !local::ValidateKey(start.substr(0, slash)).ok()) return Status::Ok();
+  return walk.Run(start);
+}
+
 }  // namespace
 
 Result<Listing> LocalStore::List(const std::string& prefix, const std::string& after, int limit) {
   Listing listing;
   listing.store_now = folder_.Now();
-  // Straight to the folder that holds everything with this prefix.
-  const size_t slash = prefix.rfind('/');
-  const std::string start = slash == std::string::npos ? "" : prefix.substr(0, slash + 1);
-  if (!start.empty() && !local::ValidateKey(start.substr(0, slash)).ok()) return listing;
   const KeyWalk walk{folder_, prefix, after, static_cast<size_t>(std::max(limit, 1)),
-                     listing, *this};
-  STOKER_TRY(walk.Run(start));
+                     listing, *this,  false};
+  STOKER_TRY(WalkFrom(walk));
   if (walk.Full()) {
     listing.objects.pop_back();
     listing.next = listing.objects.back().key;
   }
   return listing;
+}
+
+Result<std::vector<std::string>> LocalStore::ListKeys(const std::string& prefix) {
+  Listing listing;
+  const std::string after;
+  const size_t all = std::numeric_limits<size_t>::max();
+  STOKER_TRY(WalkFrom({folder_, prefix, after, all, listing, *this, true}));
+  std::vector<std::string> keys;
+  keys.reserve(listing.objects.size());
+  for (ObjectInfo& object : listing.objects) keys.push_back(std::move(object.key));
+  return keys;
 }
 
 }  // namespace stoker

@@ -41,6 +41,7 @@ class LocalStore : public ObjectStore, public CanRest {
   Status Delete(const std::string& key) override;
   Result<Listing> List(const std::string& prefix, const std::string& after = "",
                        int limit = 1000) override;
+  Result<std::vector<std::string>> ListKeys(const std::string& prefix) override;
   Result<std::unique_ptr<Upload>> BeginUpload(const std::string& key,
                                               const Condition& condition = {}) override;
   Result<std::unique_ptr<Download>> OpenDownload(const std::string& key) override;

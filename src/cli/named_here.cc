@@ -21,12 +21,12 @@ constexpr size_t kMostTaken = 200;
 constexpr size_t kLongestTaken = 4096;  // of a value
 constexpr size_t kShownOfValue = 60;
 
+}  // namespace
+
 std::string ShownValue(const std::string& value) {
   const std::string text = Printable(value);
   return text.size() <= kShownOfValue ? text : CutText(text, kShownOfValue) + "…";
 }
-
-}  // namespace
 
 Result<NamedHere> NamedHere::Of(Context& context, const JobSpec& spec) {
   if (spec.whole_shell) return NamedHere();  // all go along, and none into the record

@@ -14,6 +14,9 @@
 
 namespace stoker::cli {
 
+// For people: on one line, and cut where it is long.
+std::string ShownValue(const std::string& value);
+
 class NamedHere {
  public:
   // Nothing is taken.

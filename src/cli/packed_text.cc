@@ -47,6 +47,15 @@ int64_t PointsTo(std::string_view head) {
   return WholeNumber(rest.substr(0, rest.find_first_of("\r\n")), 0, INT64_MAX).value_or(-1);
 }
 
+// torch.save("ckpt.pt") fails where ckpt.pt is a folder.
+bool LooksLikeAFile(const std::string& path) {
+  static constexpr std::string_view kEndings[] = {
+      ".pt",  ".pth", ".ckpt",  ".bin",  ".safetensors", ".pkl", ".h5",  ".keras",
+      ".npz", ".npy", ".model", ".json", ".joblib",      ".tar", ".zip", ".onnx"};
+  return std::any_of(std::begin(kEndings), std::end(kEndings),
+                     [&](std::string_view ending) { return EndsWith(path, ending); });
+}
+
 }  // namespace
 
 PackedText::PackedText(const JobSpec& spec, NamedHere* named)
@@ -54,6 +63,9 @@ PackedText::PackedText(const JobSpec& spec, NamedHere* named)
   const auto look = [this](const std::string& what, const std::string& script) {
     if (const auto end = EndsInPipe(script)) pipes_[what] = PipeText(what, *end);
   };
+  if (spec.checkpoints.path_given && LooksLikeAFile(spec.checkpoints.path)) {
+    file_ = spec.checkpoints.path;
+  }
   look("'setup'", spec.setup);
   look("'run'", spec.run);
   look("the script of the command", ScriptInCommand(spec.argv));
@@ -69,6 +81,12 @@ void PackedText::Look(const std::string& path, std::string_view head) {
 }
 
 void PackedText::Say(Context& context) const {
+  if (!file_.empty()) {
+    context.Say(
+        "note: 'checkpoints' is a folder, which is made before the program begins: if the "
+        "program writes a file " +
+        Printable(file_) + ", give the folder that it lies in");
+  }
   for (const auto& [what, text] : pipes_) context.Say(text);
   if (pointers_.empty()) return;
   int64_t bytes = 0;

@@ -23,13 +23,14 @@ class PackedText {
   void Look(const std::string& path, std::string_view head);
 
   // What its owner should know: files that are only pointers of git LFS, scripts that end in a
-  // pipe.
+  // pipe, a folder of checkpoints with the name of a file.
   void Say(Context& context) const;
 
  private:
   NamedHere* named_;
-  std::string program_;                       // the script that the job starts; "" = none
-  std::map<std::string, int64_t> pointers_;   // and what they stand for, in bytes
+  std::string program_;                      // the script that the job starts; "" = none
+  std::map<std::string, int64_t> pointers_;  // and what they stand for, in bytes
+  std::string file_;  // where checkpoints are to lie, and which is hardly a folder's name
   std::map<std::string, std::string> pipes_;  // what ends in a pipe, and how
 };
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/local_time.h"
+#include "cli/named_here.h"
 #include "cli/table.h"
 #include "policy/placement.h"
 #include "provider/ec2/ec2_prices.h"
@@ -279,6 +280,13 @@ std::string TellStory(const StoryInput& input) {
     text += "  parameters ";
     for (const auto& [name, value] : input.spec->hyperparameters) {
       text += " " + Printable(name) + "=" + Printable(value);
+    }
+    text += "\n";
+  }
+  if (input.spec != nullptr && !input.spec->envs.empty()) {
+    text += "  variables  ";
+    for (const auto& [name, value] : input.spec->envs) {
+      text += " " + name + "=" + ShownValue(value);
     }
     text += "\n";
   }

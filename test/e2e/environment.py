@@ -145,12 +145,18 @@ def named(results, world):
                   and "MINE" not in done.stderr, done.stderr)
     results.check("named: a secret is left, and said", "--secret HF_TOKEN" in done.stderr
                   and token not in done.stderr, done.stderr)
+    shown = world.stoker("show", "-").stdout
+    results.check("named: show has them", "  variables   EPOCHS=3\n" in shown, shown)
+    done = world.stoker("run", "--checkpoints", "ck.pt", "--", "true", cwd=work, env=env)
+    results.check("a folder of checkpoints with a file's name is said",
+                  "if the program writes a file ck.pt, give the folder" in done.stderr, done.stderr)
+    world.stoker("run", "--", "bash", "train.sh", cwd=work, env=env)
     world.stoker("retry", "-", cwd=work, env={"EPOCHS": "9"})
     world.stoker("run", "--no-shell-env", "--", "bash", "train.sh", cwd=work, env=env)
     world.stoker("run", "--env", "EPOCHS=4", "--", "bash", "train.sh", cwd=work, env=env)
     got = (world.evidence / "named").read_text().split("\n")
     results.check("named: in the job and its retry, not with --no-shell-env, and --env wins",
-                  got == ["3 ", "3 ", "20 ", "4 ", ""], got)
+                  got == ["3 ", "3 ", "3 ", "20 ", "4 ", ""], got)
     spec = world.stoker("run", "--dry-run", "--", "bash", "train.sh", cwd=work, env=env).stdout
     results.check("named: --dry-run shows it", 'EPOCHS: "3"' in spec and token not in spec, spec)
 

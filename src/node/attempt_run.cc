@@ -48,8 +48,6 @@ int FreePort() {
   return ntohs(address.sin_port);
 }
 
-constexpr int kLooksAtLeft = 10;  // a hundredth of a second apart
-
 // Rounded down: whoever reads it has at least so long.
 std::string SecondsText(Duration d) {
   if (d >= Duration::Seconds(10)) return FormatDuration(Duration::Seconds(d.ms / 1000));
@@ -469,6 +467,7 @@ void AttemptRun::WatchProgram(std::function<void(TaskExit)> ended, std::function
     if (exit) {
       // Before anything is cleaned up: what is still open for writing now is not whole.
       keeper_->ProgramEnded(*exit, signalled_);
+      if (exit->left_behind > 0) SayLeftBehind(*exit);
       ended(*exit);
       return;
     }
@@ -530,21 +529,19 @@ void AttemptRun::Kill() {
     }
   }
   if (!task) return;
-  if (!signalled_) SayLeftBehind(*task);
   (void)task->End();
 }
 
-// Once, of a program that ended by itself: what it had started and not waited for. Helpers that are
-// on their way out are given a moment.
-void AttemptRun::SayLeftBehind(Task& task) {
-  size_t left = task.Processes().size();
-  for (int looks = 0; left > 0 && looks < kLooksAtLeft; ++looks) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    left = task.Processes().size();
-  }
-  if (left == 0) return;
-  Say("stoker: the program has ended and left " + std::to_string(left) +
-      (left == 1 ? " process" : " processes") + " behind, which stoker ends");
+// Of a program that ended by itself: what it had started and not waited for.
+void AttemptRun::SayLeftBehind(const TaskExit& exit) {
+  const std::string text = "the program has ended and left " + std::to_string(exit.left_behind) +
+                           (exit.left_behind == 1 ? " process" : " processes") +
+                           " behind, which stoker ended: SIGTERM, and " +
+                           FormatDuration(kLeftBehindGrace) + " later SIGKILL";
+  Say("stoker: " + text);
+  if (exit.ShellCode() != 0) return;  // it has failed: that is what there is to say of it
+  const std::lock_guard lock(mutex_);
+  left_behind_ = text;
 }
 
 Status AttemptRun::Finalize(const FinalizeAttempt& action) {

@@ -130,7 +130,7 @@ class AttemptRun {
   void TakeCopyFirst(const contract::Environment& env);
   Status WhySetupFailed(const TaskExit& exit, const std::string& output);
   void SayWhatIsNotHeld();
-  void SayLeftBehind(Task& task);
+  void SayLeftBehind(const TaskExit& exit);
   void Does(const std::string& what) {
     const std::lock_guard lock(mutex_);
     doing_ = what;
@@ -191,6 +191,7 @@ class AttemptRun {
   std::string said_;               // of what does not work at the end, last
   std::vector<std::string> lost_;  // what was given up, besides outputs
   Unsaved unsaved_;                // guarded by mutex_
+  std::string left_behind_;        // guarded by mutex_; what is said of such processes
   // Threads beside a job that needs the processors: they wait for the wire most of their time, and
   // end with what they move.
   ThreadCrew crew_;

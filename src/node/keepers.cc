@@ -388,7 +388,9 @@ void AttemptRun::Complete(NodeReport& report) {
   const std::string newest = NewestCheckpoint();
   if (!newest.empty()) report.newest_checkpoint = newest;
   const std::string more = KeeperTrouble();
-  if (!more.empty()) report.trouble += (report.trouble.empty() ? "" : "; ") + more;
+  for (const std::string& text : {more, left_behind_}) {
+    if (!text.empty()) report.trouble += (report.trouble.empty() ? "" : "; ") + text;
+  }
 }
 
 }  // namespace stoker::node

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/time.h"
 #include "port/log_sink.h"
 
 namespace stoker {
@@ -32,6 +33,8 @@ struct TaskCommand {
   LogStream err = LogStream::kErr;
 };
 
+inline constexpr Duration kLeftBehindGrace = Duration::Seconds(5);
+
 struct TaskExit {
   int exit_code = 0;  // meaningful when signal == 0
   int signal = 0;
@@ -41,6 +44,9 @@ struct TaskExit {
   bool unwatched = false;
   bool ours = false;          // `signal` was sent through the Task
   bool memory_short = false;  // ended by SIGKILL, and memory may have run out: not proven
+  // Processes that lived on a moment after it had ended by itself; they were sent SIGTERM, and had
+  // kLeftBehindGrace.
+  int left_behind = 0;
   // As a shell reports it: 128 + signal, else the code.
   int ShellCode() const { return signal != 0 ? 128 + signal : exit_code; }
 };
@@ -64,7 +70,8 @@ struct TaskUsage {
 class Task {
  public:
   virtual ~Task() = default;
-  // Empty while the main process runs, or after Stop any. Never blocks.
+  // Empty while the main process runs, or after Stop any; after its end also while what it has left
+  // behind ends, for kLeftBehindGrace at most. Never blocks.
   virtual std::optional<TaskExit> Poll() = 0;
   // Blocks until Poll has an answer, or `timeout_ms` passed. What the kernel counts is noted by
   // whoever waits: called every half second, it tells what went before the end from what did not.

@@ -52,6 +52,20 @@ def test_left_behind(results, world):
                   done.stderr)
 
 
+def test_left_running(results, world):
+    """What a script leaves in the background is told before it is killed, and its owner, too."""
+    script = ("(trap 'echo told > checkpoints/told; exit' TERM; touch up;"
+              " while :; do sleep 0.1; done) & until [ -e up ]; do sleep 0.1; done")
+    said = world.json("run", "--", "sh", "-c", script)
+    found = [t for t in said["troubles"] if re.search(r"left [12] process(es)? behind", t)]
+    results.check("a program in the background: the end says so", len(found) == 1, said)
+    shown = world.stoker("show", said["job"]["id"]).stdout
+    results.check("so does show", "the program has ended and left " in shown, shown)
+    into = world.work / "left"
+    world.stoker("get", said["job"]["id"], "checkpoint", into)
+    results.check("it got SIGTERM, and what it saved is kept", (into / "told").exists(), said)
+
+
 def test_pip(results, world):
     work = world.work / "pip"
     work.mkdir()
@@ -189,6 +203,7 @@ def main():
     results = Results()
     with World("said") as world:
         results.run("left behind", test_left_behind, results, world)
+        results.run("left running", test_left_running, results, world)
         results.run("attempts", test_attempts, results, world)
         results.run("other nodes", test_other_nodes, results, world)
         results.run("notice", test_notice, results, world)

@@ -209,7 +209,7 @@ TEST_P(EachMechanism, ReportsMainReplacedByExec) {
   const auto exit = task->Wait(5000);
   ASSERT_TRUE(exit);  // though sleep holds both pipes
   EXPECT_EQ(exit->exit_code, 5);
-  EXPECT_EQ(task->Processes().size(), 1u);
+  EXPECT_EQ(exit->left_behind, 1);
   const int64_t start = NowMs();
   EXPECT_TRUE(task->End().ok());
   EXPECT_LT(NowMs() - start, 15'000) << "it waited for sleep";
@@ -243,7 +243,7 @@ TEST_P(EachMechanism, SignalsOnlyThoseThatHandle) {
   const auto exit = task->Wait(5000);
   ASSERT_TRUE(exit);
   EXPECT_EQ(exit->exit_code, 3);
-  EXPECT_EQ(task->Processes().size(), 1u) << "sleep was to live";
+  EXPECT_EQ(exit->left_behind, 1) << "sleep was to live";
   EXPECT_TRUE(task->End().ok());
   EXPECT_EQ(sink_.out, "up\ngot\n");
 }
@@ -283,6 +283,22 @@ TEST_P(EachMechanism, StopWaitsForWhatTheFirstProcessLeftBehind) {
   EXPECT_EQ(exit->signal, SIGTERM) << "of the first process";
   EXPECT_TRUE(task->End().ok());
   EXPECT_EQ(sink_.out, "up\nsaved\n");
+}
+
+TEST_P(EachMechanism, WhatAProgramLeavesBehindMaySave) {
+  auto task =
+      Start(Sh("exec python3 -c '\nimport os, signal, sys, time\nr, w = os.pipe()\n"
+               "if os.fork():\n    os.read(r, 1); os._exit(4)\n"
+               "def save(*_):\n    time.sleep(0.4); print(\"saved\", flush=True); sys.exit(0)\n"
+               "signal.signal(signal.SIGTERM, save)\nos.write(w, b\"1\")\n"
+               "while True: time.sleep(0.05)'"));
+  const auto exit = task->Wait(20'000);
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->exit_code, 4) << "of the first process";
+  EXPECT_EQ(exit->left_behind, 1);
+  EXPECT_FALSE(exit->ours);
+  EXPECT_TRUE(task->End().ok());
+  EXPECT_EQ(sink_.out, "saved\n");
 }
 
 TEST_P(EachMechanism, EndIsNotHeldBackByAStop) {
@@ -368,6 +384,18 @@ TEST(ProcessRunner, PidNamespaceShowsItsOwnProc) {
   EXPECT_LE(std::atoi(lines[2].c_str()), 5);
   // What the task mounts stays its own.
   EXPECT_EQ(access("/proc/1/stat", R_OK), 0);
+}
+
+TEST(ProcessRunner, WhatIsLeftBehindAndIgnoresSigtermIsNotWaitedForLong) {
+  Keep sink;
+  auto task = MakeProcessRunner({})->Start(Sh("trap '' TERM; sleep 60 & exit 0"), sink);
+  ASSERT_TRUE(task.ok()) << task.status().ToString();
+  const auto exit = (*task)->Wait(kLeftBehindGrace.ms + 15'000);
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->exit_code, 0);
+  EXPECT_EQ(exit->left_behind, 1);
+  EXPECT_TRUE((*task)->End().ok());
+  EXPECT_TRUE((*task)->Processes().empty());
 }
 
 TEST(ProcessRunner, EachRefusalHasItsReason) {

@@ -27,7 +27,8 @@ constexpr int64_t kDrainBytes = 2 << 20;  // a full pipe and then some
 constexpr Duration kShimPatience = Duration::Seconds(15);
 constexpr Duration kStrayLimit = Duration::Seconds(10);
 constexpr int kStopStepMs = 50;
-constexpr uint64_t kOne = 1;  // what wakes the pump
+constexpr Duration kOnTheirWayOut = Duration::Ms(100);  // helpers that end with the program
+constexpr uint64_t kOne = 1;                            // what wakes the pump
 
 TaskExit ExitOf(int wait_status) {
   TaskExit exit;
@@ -153,18 +154,20 @@ void RunningTask::ReadStatus() {
   TaskExit exit;
   exit.signal = SIGKILL;
   exit.unwatched = true;
-  SetExit(exit);
+  SetExit(Judged(exit));
 }
 
 void RunningTask::MainExited(TaskExit exit) {
-  if (!stopping_) return SetExit(exit);
-  const std::lock_guard<std::mutex> lock(mutex_);
-  held_back_ = exit;
+  exit = Judged(exit);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    held_back_ = exit;
+  }
+  stopping_ = true;
 }
 
-void RunningTask::SetExit(TaskExit exit) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (exit_) return;
+// At once: what is sent to others later, and what memory they take, is no matter of this end.
+TaskExit RunningTask::Judged(TaskExit exit) {
   const OomWatch::Verdict verdict = task_.oom->Judge(exit, killed_, peak_bytes_);
   exit.out_of_memory = verdict == OomWatch::Verdict::kProven;
   exit.memory_short = verdict == OomWatch::Verdict::kPossible;
@@ -172,6 +175,12 @@ void RunningTask::SetExit(TaskExit exit) {
   if (exit.out_of_memory && task_.limiter != nullptr && !task_.cgroup.empty()) {
     task_.limiter->OutOfMemory(task_.cgroup);
   }
+  return exit;
+}
+
+void RunningTask::SetExit(const TaskExit& exit) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (exit_) return;
   exit_ = exit;
   exited_.notify_all();
 }
@@ -262,7 +271,9 @@ Result<std::vector<SignalledProcess>> RunningTask::StepStop(
 
 Result<std::vector<SignalledProcess>> RunningTask::Stop() {
   std::lock_guard<std::mutex> lock(end_mutex_);
-  if (ended_ || stop_ || Poll()) return std::vector<SignalledProcess>{};
+  if (ended_ || Poll()) return std::vector<SignalledProcess>{};
+  left_since_.reset();  // whoever stops it has a time of its own
+  if (stop_) return std::vector<SignalledProcess>{};
   stop_.emplace();
   stopping_ = true;
   auto told = StepStop(Living(SIGTERM));
@@ -273,15 +284,22 @@ Result<std::vector<SignalledProcess>> RunningTask::Stop() {
 void RunningTask::FollowStop() {
   std::unique_lock<std::mutex> lock(end_mutex_, std::try_to_lock);
   if (!lock || ended_) return;  // End has it, and is done with all this
-  const std::vector<SeenProcess> living = Living(SIGTERM);
-  (void)StepStop(living);
-  if (!living.empty()) return;
   std::optional<TaskExit> exit;
   {
     const std::lock_guard<std::mutex> of_exit(mutex_);
     exit = held_back_;
   }
-  if (exit) SetExit(*exit);
+  const std::vector<SeenProcess> living = Living(SIGTERM);
+  const MonoTime now = RealClock().Mono();
+  if (exit && !stop_ && !left_since_) left_since_ = now;
+  const Duration left = left_since_ ? now - *left_since_ : Duration{};
+  if (!stop_ && !living.empty() && left >= kOnTheirWayOut) {
+    stop_.emplace();
+    const std::lock_guard<std::mutex> of_exit(mutex_);
+    held_back_->left_behind = static_cast<int>(living.size());
+  }
+  if (stop_) (void)StepStop(living);
+  if (exit && (living.empty() || left >= kLeftBehindGrace)) SetExit(*exit);
 }
 
 bool RunningTask::EndShim() {
@@ -339,13 +357,13 @@ Status RunningTask::End() {
   drained_ = true;
   (void)!write(wake_.get(), &kOne, sizeof kOne);
   pump_.join();
-  TaskExit exit;
-  exit.signal = SIGKILL;
+  std::optional<TaskExit> exit;
   {
     const std::lock_guard<std::mutex> of_exit(mutex_);
-    if (held_back_) exit = *held_back_;
+    exit = held_back_;
   }
-  SetExit(exit);  // counts only where none was reported
+  if (!exit && !Poll()) exit = Judged({.signal = SIGKILL});
+  if (exit) SetExit(*exit);
   ended_ = true;
   return end_status_;
 }

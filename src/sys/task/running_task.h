@@ -59,8 +59,10 @@ class RunningTask final : public Task {
   void Drain();
   void ReadStatus();
   void MainExited(TaskExit exit);
-  void SetExit(TaskExit exit);
-  // The next step of a stop that has begun; tells the held-back end once nothing lives any more.
+  TaskExit Judged(TaskExit exit);
+  void SetExit(const TaskExit& exit);  // only the first counts
+  // The next step of a stop, or of an end that left processes behind; tells the held-back end once
+  // nothing lives any more, or what was left behind has had its time.
   void FollowStop();
   // Who lives; `signo` as in LookAt. The caller holds end_mutex_.
   std::vector<SeenProcess> Living(int signo);
@@ -85,9 +87,10 @@ class RunningTask final : public Task {
   std::optional<TaskExit> exit_;
   std::optional<TaskExit> held_back_;  // the main process's, while others live
 
-  std::mutex end_mutex_;  // of end_status_, stop_ and reaping the shim
+  std::mutex end_mutex_;  // of end_status_, stop_, left_since_ and reaping the shim
   std::optional<StopRound> stop_;
-  std::atomic<bool> stopping_ = false;
+  std::optional<MonoTime> left_since_;  // the program has ended, and nobody had told it to
+  std::atomic<bool> stopping_ = false;  // the pump follows a stop
   Status end_status_;
   std::atomic<bool> ended_ = false;
   std::atomic<bool> ending_ = false;

@@ -29,6 +29,8 @@ std::string TellSignal(const std::string& name, const std::vector<SignalledProce
   for (const SignalledProcess& process : told) {
     if (named.size() == kNamed) break;
     std::string command = Printable(process.command);
+    const size_t name = command.rfind('/', command.find(' '));  // of its file, without the folder
+    if (name != std::string::npos) command.erase(0, name + 1);
     if (command.size() > kLetters) command = command.substr(0, kLetters - 3) + "...";
     named.push_back(command + " (process " + std::to_string(process.pid) + ")");
   }

@@ -14,7 +14,7 @@ TEST(Signals, AreKnownByTheirNames) {
 }
 
 TEST(Signals, AreToldWithWhoGotThem) {
-  EXPECT_EQ(TellSignal("SIGTERM", {{7, "python3 train.py"}}, ""),
+  EXPECT_EQ(TellSignal("SIGTERM", {{7, "/usr/bin/python3 train.py"}}, ""),
             "SIGTERM to python3 train.py (process 7)");
   EXPECT_EQ(TellSignal("SIGTERM", {{7, "a"}, {8, "b"}, {9, "c"}, {10, "d"}, {11, "e"}}, ""),
             "SIGTERM to a (process 7), b (process 8), c (process 9) and 2 more");

@@ -12,6 +12,7 @@ namespace {
 constexpr Duration kAfterTheLast = Duration::Seconds(1);
 
 using Children = std::multimap<pid_t, const SeenProcess*>;
+using PassedOver = std::function<bool(const SeenProcess&, const Children&)>;
 
 // `parent` may be null: the program's first process, or an orphan.
 bool IsCopy(const SeenProcess& process, const SeenProcess* parent) {
@@ -36,7 +37,7 @@ std::vector<Below> Tops(const std::vector<SeenProcess>& program) {
 }
 
 std::vector<pid_t> Choose(const std::vector<SeenProcess>& program, const std::set<pid_t>& told,
-                          const std::function<bool(const SeenProcess&)>& passed_over) {
+                          const PassedOver& passed_over) {
   Children children;
   for (const SeenProcess& process : program) children.emplace(process.parent, &process);
   std::vector<pid_t> chosen;
@@ -45,7 +46,7 @@ std::vector<pid_t> Choose(const std::vector<SeenProcess>& program, const std::se
     const auto [process, parent] = todo.back();
     todo.pop_back();
     if (told.contains(process->pid)) continue;
-    if (process->catches && !passed_over(*process) && !IsCopy(*process, parent)) {
+    if (process->catches && !passed_over(*process, children) && !IsCopy(*process, parent)) {
       chosen.push_back(process->pid);
       continue;
     }
@@ -67,14 +68,41 @@ bool IsPassedOver(const SeenProcess& process) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
-bool IsLauncher(const SeenProcess& process) {
-  static constexpr std::array<std::string_view, 17> kNames = {
-      "torchrun", "accelerate", "deepspeed", "horovodrun", "mpirun",  "mpiexec",
-      "orterun",  "prterun",    "srun",      "make",       "timeout", "uv",
-      "uvx",      "env",        "nohup",     "poetry",     "pixi"};
-  static constexpr std::array<std::string_view, 5> kModules = {
-      "torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch",
-      "deepspeed.launcher.runner", "deepspeed.launcher.launch"};
+namespace {
+
+// What a launcher does at SIGTERM.
+enum class Launcher {
+  kNone,
+  kHandsOn,    // to what it has started, and waits for that
+  kToGroups,   // the same, but to all that is below, loader workers of a trainer among it
+  kCutsShort,  // kills a second later, or tells one after the other
+};
+
+Launcher LauncherByName(std::string_view name) {
+  static constexpr std::array<std::string_view, 10> kHandOn = {
+      "horovodrun", "srun", "make", "timeout", "uv", "uvx", "env", "nohup", "poetry", "pixi"};
+  // torch's agent, in whichever of these it lives, signals the process group of each worker.
+  static constexpr std::array<std::string_view, 3> kGroups = {"torchrun", "accelerate", "fabric"};
+  // MPI kills a second later. deepspeed tells a rank when the one before has ended.
+  static constexpr std::array<std::string_view, 9> kCut = {
+      "mpirun", "mpiexec",       "orterun",         "prterun",  "prted",
+      "orted",  "mpiexec.hydra", "hydra_pmi_proxy", "deepspeed"};
+  const auto in = [name](const auto& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (in(kGroups)) return Launcher::kToGroups;
+  if (in(kCut)) return Launcher::kCutsShort;
+  return in(kHandOn) ? Launcher::kHandsOn : Launcher::kNone;
+}
+
+Launcher LauncherOfModule(std::string_view module) {
+  if (module.starts_with("deepspeed.launcher.")) return Launcher::kCutsShort;
+  const bool known = module == "torch.distributed.run" || module == "torch.distributed.launch" ||
+                     module == "accelerate.commands.launch";
+  return known ? Launcher::kToGroups : Launcher::kNone;
+}
+
+Launcher LauncherOf(const SeenProcess& process) {
   // python3 [-u] /path/torchrun …, python3 [-u] -m torch.distributed.run …
   constexpr size_t kWords = 4;
   std::string_view rest = process.command_line;
@@ -82,22 +110,38 @@ bool IsLauncher(const SeenProcess& process) {
   for (size_t i = 0; i < kWords && !rest.empty(); ++i) {
     const std::string_view word = rest.substr(0, rest.find('\0'));
     rest.remove_prefix(std::min(rest.size(), word.size() + 1));
-    const std::string_view name = word.substr(word.rfind('/') + 1);
-    if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) return true;
-    if (module) return std::find(kModules.begin(), kModules.end(), word) != kModules.end();
+    const Launcher named = LauncherByName(word.substr(word.rfind('/') + 1));
+    if (named != Launcher::kNone) return named;
+    if (module) return LauncherOfModule(word);
     module = word == "-m";
     if (i > 0 && !word.starts_with('-')) break;  // the program itself: what follows is its own
   }
-  return std::find(kNames.begin(), kNames.end(), process.exe) != kNames.end();
+  return LauncherByName(process.exe);
 }
+
+// Of a launcher whose SIGTERM would keep a trainer below it from its save.
+bool CutsSavesShort(const SeenProcess& process, const Children& children) {
+  const Launcher launcher = LauncherOf(process);
+  if (launcher != Launcher::kToGroups) return launcher == Launcher::kCutsShort;
+  const auto [begin, end] = children.equal_range(process.pid);
+  return std::any_of(begin, end, [&children](const auto& worker) {
+    return children.contains(worker.second->pid);
+  });
+}
+
+}  // namespace
+
+bool IsLauncher(const SeenProcess& process) { return LauncherOf(process) != Launcher::kNone; }
 
 std::vector<pid_t> ChooseReceivers(const std::vector<SeenProcess>& program,
                                    const std::set<pid_t>& told) {
-  return Choose(program, told, IsPassedOver);
+  return Choose(program, told, [](const SeenProcess& process, const Children& children) {
+    return IsPassedOver(process) || CutsSavesShort(process, children);
+  });
 }
 
 bool AnyTrainerCatches(const std::vector<SeenProcess>& program) {
-  return !Choose(program, {}, [](const SeenProcess& process) {
+  return !Choose(program, {}, [](const SeenProcess& process, const Children&) {
             return IsPassedOver(process) || IsLauncher(process);
           }).empty();
 }

@@ -30,9 +30,12 @@ bool IsPassedOver(const SeenProcess& process);
 
 // Down from the processes whose parent is none of `program`, the topmost of each branch that
 // catches the signal. Shells are passed over, whatever they seem to catch: bash with a trap for its
-// exit shows a handler for each signal, and dies of it without telling anybody. A copy of its
-// parent (same file, same arguments: a forked worker) does not count as a catcher: the handler is
-// its parent's. What lies below one of `told` is left alone. In the order of pids.
+// exit shows a handler for each signal, and dies of it without telling anybody. So are launchers
+// that would keep a trainer from its save: mpirun, which kills a second after its SIGTERM;
+// deepspeed, which tells a rank once the one before has ended; torchrun and its like where their
+// workers have children, as they signal all of these. A copy of
+// its parent (same file, same arguments: a forked worker) does not count as a catcher: the handler
+// is its parent's. What lies below one of `told` is left alone. In the order of pids.
 std::vector<pid_t> ChooseReceivers(const std::vector<SeenProcess>& program,
                                    const std::set<pid_t>& told);
 

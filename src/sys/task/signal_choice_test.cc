@@ -47,6 +47,30 @@ TEST(ChooseReceivers, PassesShellsOverWhateverTheyCatch) {
   EXPECT_EQ(Choose({Catcher(10, 1, "shampoo")}), Pids{10}) << "no shell";
 }
 
+TEST(ChooseReceivers, PassesOverLaunchersThatWouldCutASaveShort) {
+  // They kill a second later, or tell one after the other.
+  for (const char* launcher : {"prterun -n 2 python3 t.py", "mpiexec.hydra -n 2 python3 t.py",
+                               "/opt/bin/deepspeed t.py"}) {
+    EXPECT_EQ(Choose({Catcher(10, 1, launcher), Catcher(11, 10, "python3 t.py"),
+                      Catcher(12, 10, "python3 t.py")}),
+              (Pids{11, 12}))
+        << launcher;
+  }
+  // It signals the whole group of each worker, and with it those of a loader.
+  const std::string nul(1, '\0');
+  for (const std::string& words :
+       {"/x/torchrun" + nul + "t.py", "-u" + nul + "-m" + nul + "torch.distributed.run",
+        "/x/accelerate" + nul + "launch"}) {
+    SeenProcess launcher = Catcher(10, 1, "python3");
+    launcher.command_line = "python3" + nul + words + nul;
+    std::vector<SeenProcess> program = {launcher, Catcher(11, 10, "python3 -u t.py"),
+                                        Catcher(12, 10, "python3 -u t.py")};
+    EXPECT_EQ(Choose(program), Pids{10}) << "it hands it on, and waits";
+    program.push_back(Catcher(13, 11, "python3 -u t.py"));
+    EXPECT_EQ(Choose(program), (Pids{11, 12}));
+  }
+}
+
 TEST(ChooseReceivers, DoesNotCountForkedCopies) {
   EXPECT_EQ(Choose({Catcher(10, 1, "python3 train.py"), Catcher(11, 10, "python3 train.py")}),
             Pids{10});
@@ -85,7 +109,10 @@ TEST(AnyTrainerCatches, LooksBehindLaunchers) {
   SeenProcess module = torchrun;
   module.command_line = "python3" + nul + "-u" + nul + "-m" + nul + "torch.distributed.run" + nul;
   SeenProcess uv = Catcher(10, 1, "uv run t.py");
-  for (const SeenProcess& launcher : {torchrun, module, uv}) {
+  SeenProcess ranks = torchrun;
+  ranks.command_line =
+      "python3" + nul + "-u" + nul + "-m" + nul + "deepspeed.launcher.launch" + nul;
+  for (const SeenProcess& launcher : {torchrun, module, ranks, uv}) {
     EXPECT_TRUE(IsLauncher(launcher)) << launcher.command_line;
     EXPECT_FALSE(AnyTrainerCatches({launcher, Process(11, 10, "python3 t.py")}));
     EXPECT_TRUE(AnyTrainerCatches({launcher, Catcher(11, 10, "python3 t.py")}));

@@ -28,7 +28,7 @@ class DiskNewFile : public NewFile {
 
   Status Write(std::string_view bytes) override { return disk_.Append(temporary_, bytes); }
 
-  Status Commit(int mode, int64_t mtime_ms) override {
+  Status Commit(int mode, int64_t mtime_ns) override {
     if (disk_.Dead()) return Gone();
     disk_.LetGo(temporary_);
     const auto found = disk_.files_.find(temporary_);
@@ -36,7 +36,7 @@ class DiskNewFile : public NewFile {
       return Status(Code::kNotFound, "sim: '" + path_ + "' was removed while it was written");
     }
     found->second.mode = mode & 0777;
-    found->second.mtime_ns = mtime_ms * 1'000'000;
+    found->second.mtime_ns = mtime_ns;
     if (disk_.HasFolder(path_)) disk_.RemoveTree(path_);
     STOKER_TRY(disk_.Rename(temporary_, path_));
     committed_ = true;
@@ -78,6 +78,17 @@ class DiskWriter : public DirectoryWriter {
     }
     disk_.Make(path, FileKind::kDirectory);
     return Status::Ok();
+  }
+
+  Status Rename(const std::string& from, const std::string& to, bool) override {
+    STOKER_TRY(ClearWay(to));
+    if (disk_.HasFolder(to)) disk_.RemoveTree(to);
+    return disk_.Rename(from, to);
+  }
+
+  // Folders come with what is in them, and no program here links files: it is never asked for.
+  Status MakeHardLink(const std::string& path, const std::string&) override {
+    return Status(Code::kInvalid, "sim: no other name '" + path + "' for a file");
   }
 
   Status RemoveOthers(const std::set<std::string>& keep) override {

@@ -109,6 +109,7 @@ class Keep {
     file.path = fact.path;
     file.kind = fact.kind;
     file.mode = fact.mode;
+    file.ctime_ns = fact.ctime_ns;
     file.target = fact.target;
     part_.files.push_back(std::move(file));
   }
@@ -216,6 +217,7 @@ class Keep {
     std::sort(part_.files.begin(), part_.files.end(),
               [](const ManifestFile& a, const ManifestFile& b) { return a.path < b.path; });
     manifest.parts.push_back(part_);
+    manifest.step = StepOf(manifest.parts);
     const std::string key = AsLeftKey(config_.job, config_.attempt);
     const auto put = store_.Put(key, EncodeManifest(manifest), Condition::Absent());
     if (put.ok()) return Status::Ok();

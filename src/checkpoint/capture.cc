@@ -7,6 +7,7 @@
 #include "checkpoint/manifest.h"
 #include "checkpoint/rule/format_check.h"
 #include "checkpoint/rule/pointer_check.h"
+#include "checkpoint/rule/step_number.h"
 
 namespace stoker {
 namespace {
@@ -37,6 +38,16 @@ class SnapshotSource : public ByteSource {
   Snapshot& snapshot_;
   size_t index_;
 };
+
+// What the file tells, if it is one that does; else -1.
+int64_t TrainersStep(Snapshot& copy, size_t index) {
+  const FileFact& fact = copy.files()[index];
+  const bool tells = fact.path.substr(fact.path.rfind('/') + 1) == kTrainerState;
+  if (!tells || fact.size > kMostTrainerState) return -1;
+  std::string text(static_cast<size_t>(fact.size), '\0');
+  const auto got = copy.Read(index, 0, text.data(), fact.size);
+  return got.ok() && *got == fact.size ? StepInTrainerState(text) : -1;
+}
 
 }  // namespace
 
@@ -250,6 +261,7 @@ void MomentCapture::Adopt(const Candidate& candidate, std::unique_ptr<Snapshot> 
     file->snapshot = copy;
     if (!copy->copied(i)) file->original = copy;
     file->index = i;
+    moment->told_step = std::max(moment->told_step, TrainersStep(*copy, i));
     moment->files[file->fact.path] = std::move(file);
   }
   plan_.OnTaken(candidate);

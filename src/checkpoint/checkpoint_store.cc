@@ -239,21 +239,9 @@ Status FetchOnce(ObjectStore& store, const std::string& job, const std::string& 
                  bool exactly, DirectoryWriter& into, const Movers& movers) {
   STOKER_ASSIGN(Manifest manifest, LoadManifest(store, job, id));
   const std::vector<ManifestFile> files = UnionFor(manifest, rank);
-  std::set<std::string> keep;
-  for (const ManifestFile& file : files) keep.insert(file.path);
-  // First, so that there is room for the rest.
-  if (exactly) STOKER_TRY(into.RemoveOthers(keep));
-  std::vector<WantedFile> wanted;
-  for (const ManifestFile& file : files) {
-    if (file.kind == FileKind::kDirectory) STOKER_TRY(into.MakeDirectory(file.path));
-    if (file.kind != FileKind::kFile) continue;
-    wanted.push_back({paths::Checkpoints(job) + file.object, file, file.path});
-  }
-  STOKER_TRY(FetchFiles(store, movers, wanted, into));
-  for (const ManifestFile& file : files) {
-    if (file.kind == FileKind::kLink) STOKER_TRY(into.MakeLink(file.path, file.target));
-  }
-  return Status::Ok();
+  const std::string root = paths::Checkpoints(job);
+  return exactly ? FetchExactly(store, movers, root, files, into)
+                 : FetchBeside(store, movers, root, files, into);
 }
 
 // The same bytes may arrive once more while they are read, from a writer whose answer was lost.

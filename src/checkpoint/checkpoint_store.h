@@ -19,7 +19,7 @@ struct CheckpointInfo {
   std::string id;
   int attempt = 0;
   int64_t seq = 0;
-  int64_t step = -1;  // from the names; -1 = they carry none
+  int64_t step = -1;  // Manifest::step
   int64_t bytes = 0;
   int files = 0;
   int nodes = 0;  // that had files of their own

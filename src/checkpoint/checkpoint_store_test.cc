@@ -8,6 +8,7 @@
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "checkpoint/moment.h"
 #include "checkpoint/outputs.h"
 #include "store/counted.h"
 #include "store/faulty.h"
@@ -248,6 +249,109 @@ TEST(Checkpoints, WhatGivesEveryNodeTheSameIsTheSameContent) {
   EXPECT_NE(ContentOf(first), ContentOf(again));
   again.parts[0].files = {file("model.pt", "aa", false), file("optim.pt", "bb", false)};
   EXPECT_NE(ContentOf(first), ContentOf(again));
+}
+
+// As they were saved: a program that looks for the newest finds the newest.
+TEST(Checkpoints, RestoreGivesNamesLastInTheOrderOfTheirTimes) {
+  MemoryStore store;
+  const auto file = [&](const std::string& path, int64_t changed) {
+    ManifestFile out = Stored(store, path, path + "'s", "data/1-0-1/" + path);
+    out.ctime_ns = changed;
+    out.mtime_ns = 7'000'000'123;
+    return out;
+  };
+  const auto other_kind = [](const std::string& path, FileKind kind, int64_t changed) {
+    ManifestFile out;
+    out.path = path;
+    out.kind = kind;
+    out.target = "b";
+    out.ctime_ns = changed;
+    return out;
+  };
+  Part part;
+  part.files = {file("a", 50), file("b", 20), file("c", 20),
+                other_kind("d", FileKind::kLink, 30), file("last", 50), file("no-link", 60)};
+  part.files[4].same_as = "a";
+  part.files[4].sha256 = part.files[0].sha256;
+  part.files[4].size = part.files[0].size;
+  part.files[5].same_as = "b";  // by a list that is wrong
+  Commit(store, {1, 1}, {part});
+  FakeDirectory directory;
+  directory.files["stranger"] = "x";
+  ASSERT_TRUE(RestoreCheckpoint(store, kStoreJob, "1-1", 0, directory).ok());
+  EXPECT_EQ(directory.named,
+            (std::vector<std::string>{"b", "c", "d", "a+", "last", "no-link+"}));
+  EXPECT_EQ(directory.files, (std::map<std::string, std::string>{{"a", "a's"},
+                                                                 {"b", "b's"},
+                                                                 {"c", "c's"},
+                                                                 {"d", "-> b"},
+                                                                 {"last", "= a"},
+                                                                 {"no-link", "no-link's"}}));
+  FakeDirectory without;
+  without.links = false;
+  part.files[4].object = part.files[0].object;
+  Commit(store, {1, 1}, {part});
+  ASSERT_TRUE(RestoreCheckpoint(store, kStoreJob, "1-1", 0, without).ok());
+  EXPECT_EQ(without.files.at("last"), "a's");
+  FakeDirectory beside;
+  beside.files["stranger"] = "x";
+  ASSERT_TRUE(DownloadCheckpoint(store, kStoreJob, "1-1", 0, beside).ok());
+  EXPECT_EQ(beside.files.size(), 7u);
+}
+
+TEST(Checkpoints, AnOlderManifestIsReadAndANewerOneTellsOlderStokersEnough) {
+  Manifest manifest;
+  manifest.job = kStoreJob;
+  manifest.id = {1, 1};
+  manifest.parts.resize(1);
+  ManifestFile& file = manifest.parts[0].files.emplace_back();
+  file.path = "last";
+  file.sha256 = Sha256Hex("");
+  file.object = "data/1-0-1/last";
+  file.mtime_ns = 1'234'567'890;
+  file.ctime_ns = 2'000'000'001;
+  file.same_as = "odd\xff";
+  const std::string text = EncodeManifest(manifest);
+  const auto read = DecodeManifest(text);
+  ASSERT_TRUE(read.ok());
+  const ManifestFile& back = read->parts[0].files[0];
+  EXPECT_EQ(back.mtime_ns, file.mtime_ns);
+  EXPECT_EQ(back.ctime_ns, file.ctime_ns);
+  EXPECT_EQ(back.same_as, file.same_as);
+  // What these know of: a file of its own, with a time in milliseconds, under the same format.
+  EXPECT_NE(text.find("\"format\": 1"), std::string::npos);
+  EXPECT_NE(text.find("\"mtime_ms\": 1234,"), std::string::npos);
+  EXPECT_NE(text.find("\"object\": \"data/1-0-1/last\""), std::string::npos);
+  std::string old = text;
+  for (const char* name : {"mtime_ns", "ctime_ns", "same_as", "same_as_encoded"}) {
+    const size_t at = old.find("\"" + std::string(name) + "\"");
+    ASSERT_NE(at, std::string::npos);
+    old.replace(at + 1, std::string(name).size(), "x" + std::string(name));
+  }
+  const auto of_today = DecodeManifest(old);
+  ASSERT_TRUE(of_today.ok());
+  EXPECT_EQ(of_today->parts[0].files[0].mtime_ns, 1'234'000'000);
+  EXPECT_EQ(of_today->parts[0].files[0].same_as, "");
+}
+
+TEST(Checkpoints, SeveralNamesOfOneFileAreThatInTheManifest) {
+  Moment moment;
+  const auto add = [&](const std::string& path, uint64_t ino, int64_t changed) {
+    auto file = std::make_shared<StagedFile>();
+    file->fact.path = path;
+    file->fact.ino = ino;
+    file->fact.mtime_ns = changed;
+    file->sha256 = "same";
+    moment.files[path] = std::move(file);
+  };
+  add("best", 7, 1);
+  add("copy", 8, 1);
+  add("last", 7, 1);
+  add("later", 7, 2);  // the inode was used again
+  const Part part = PartOf(moment, 0);
+  std::vector<std::string> same;
+  for (const ManifestFile& file : part.files) same.push_back(file.same_as);
+  EXPECT_EQ(same, (std::vector<std::string>{"", "", "best", ""}));
 }
 
 // Each name is looked at once: what it costs does not grow with its folders.

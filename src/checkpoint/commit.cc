@@ -408,13 +408,13 @@ Manifest MomentCommit::MakeManifest() const {
   manifest.created = clock_.Wall();
   manifest.writer = nonce_;
   manifest.reason = Name(moment.reason);
-  manifest.step = moment.step;
   manifest.together = moment.together;
   manifest.parts.push_back(PartOf(moment, config_.rank));
   if (leader_) {
     for (Part& part : leader_->parts()) manifest.parts.push_back(std::move(part));
   }
   manifest.parts.front().none = moment.files.empty();
+  manifest.step = moment.told_step >= 0 ? moment.told_step : StepOf(manifest.parts);
   for (const Part& part : manifest.parts) {
     for (const ManifestFile& file : part.files) manifest.bytes += file.size;
   }

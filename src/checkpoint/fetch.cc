@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/fetch.h"
 
+#include <algorithm>
+#include <climits>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/text.h"
@@ -61,6 +65,61 @@ class NothingKept : public TransferMemory {
   }
   bool lasts() const override { return false; }
 };
+
+// One entry of a directory that gets its name when all is there.
+struct NamedLast {
+  const ManifestFile* file = nullptr;
+  const ManifestFile* of = nullptr;  // it is another name of this one
+  int64_t time = 0;                  // when it was changed last
+  std::string as = "";               // what it is called until then; "" = nothing comes for it
+  bool newer = false;                // than all that are named before
+};
+
+// So many of the newest differ by their time of change, too: a program looks for the newest, and
+// the kernel needs some ms for each.
+constexpr int kToldApart = 64;
+
+// Older stokers kept no time of change, and none at all of links: these came last.
+int64_t TimeOf(const ManifestFile& file) {
+  if (file.ctime_ns != 0) return file.ctime_ns;
+  return file.kind == FileKind::kFile ? file.mtime_ns : INT64_MAX;
+}
+
+std::vector<NamedLast> InOrder(const std::vector<ManifestFile>& files) {
+  std::map<std::string, const ManifestFile*> by_path;
+  for (const ManifestFile& file : files) by_path[file.path] = &file;
+  std::vector<NamedLast> names;
+  for (const ManifestFile& file : files) {
+    NamedLast name{&file, nullptr, TimeOf(file)};
+    const auto other = by_path.find(file.same_as);
+    // Of another node's part it may be another file, and what says that it is another name is none.
+    if (other != by_path.end() && other->second->kind == FileKind::kFile &&
+        other->second->sha256 == file.sha256 && other->second->same_as.empty()) {
+      name.of = other->second;
+      name.time = std::max(name.time, TimeOf(*name.of));
+    }
+    names.push_back(std::move(name));
+  }
+  std::sort(names.begin(), names.end(), [](const NamedLast& a, const NamedLast& b) {
+    return std::tuple(a.time, a.of != nullptr, a.file->path) <
+           std::tuple(b.time, b.of != nullptr, b.file->path);
+  });
+  int told_apart = 0;
+  for (size_t i = names.size(); i-- > 1 && told_apart < kToldApart;) {
+    names[i].newer = names[i].time > names[i - 1].time;
+    if (names[i].newer) ++told_apart;
+  }
+  return names;
+}
+
+std::string UnusedName(const std::vector<ManifestFile>& files) {
+  std::string name = kRestoring;
+  const auto used = [&](const ManifestFile& file) {
+    return file.path == name || StartsWith(file.path, name + "/");
+  };
+  while (std::any_of(files.begin(), files.end(), used)) name += "-";
+  return name;
+}
 
 }  // namespace
 
@@ -139,6 +198,52 @@ Status FetchFiles(ObjectStore& store, const Movers& movers, const std::vector<Wa
   if (failed.why.Is(Code::kCorrupt)) return failed.why;  // names it
   if (failed.why.Is(Code::kNotFound)) return MissingFile(wanted.at(failed.key));
   return failed.why.WithContext("'" + Printable(wanted.at(failed.key).path) + "'");
+}
+
+Status FetchBeside(ObjectStore& store, const Movers& movers, const std::string& root,
+                   const std::vector<ManifestFile>& files, DirectoryWriter& into) {
+  std::vector<WantedFile> wanted;
+  for (const ManifestFile& file : files) {
+    if (file.kind == FileKind::kDirectory) STOKER_TRY(into.MakeDirectory(file.path));
+    if (file.kind == FileKind::kFile) wanted.push_back({root + file.object, file, file.path});
+  }
+  STOKER_TRY(FetchFiles(store, movers, wanted, into));
+  for (const ManifestFile& file : files) {
+    if (file.kind == FileKind::kLink) STOKER_TRY(into.MakeLink(file.path, file.target));
+  }
+  return Status::Ok();
+}
+
+Status FetchExactly(ObjectStore& store, const Movers& movers, const std::string& root,
+                    const std::vector<ManifestFile>& files, DirectoryWriter& into) {
+  std::vector<NamedLast> names = InOrder(files);
+  const std::string folder = UnusedName(files);
+  // First, so that there is room for the rest.
+  STOKER_TRY(into.RemoveOthers({}));
+  std::vector<WantedFile> wanted;
+  for (NamedLast& name : names) {
+    if (name.file->kind != FileKind::kFile || name.of != nullptr) continue;
+    name.as = folder + "/" + std::to_string(wanted.size());
+    wanted.push_back({root + name.file->object, *name.file, name.as});
+  }
+  STOKER_TRY(FetchFiles(store, movers, wanted, into));
+  std::vector<WantedFile> no_links;
+  std::set<std::string> keep;
+  for (const NamedLast& name : names) {
+    const ManifestFile& file = *name.file;
+    keep.insert(file.path);
+    if (!name.as.empty()) {
+      STOKER_TRY(into.Rename(name.as, file.path, name.newer));
+    } else if (file.kind == FileKind::kLink) {
+      STOKER_TRY(into.MakeLink(file.path, file.target));
+    } else if (file.kind == FileKind::kDirectory) {
+      STOKER_TRY(into.MakeDirectory(file.path));
+    } else if (!into.MakeHardLink(file.path, name.of->path).ok()) {
+      no_links.push_back({root + file.object, file, file.path});
+    }
+  }
+  STOKER_TRY(FetchFiles(store, movers, no_links, into));
+  return into.RemoveOthers(keep);
 }
 
 }  // namespace stoker

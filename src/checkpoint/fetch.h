@@ -26,6 +26,9 @@ Result<std::map<std::string, std::optional<ObjectInfo>>> LookUp(
 Result<std::map<std::string, std::optional<ObjectInfo>>> LookUpWanted(
     ObjectStore& store, const Movers& movers, const std::map<std::string, int64_t>& sizes);
 
+// In a directory that is being restored: what has come and has no name yet.
+inline constexpr char kRestoring[] = ".stoker-restoring";
+
 struct WantedFile {
   std::string key;    // of the object, whole
   ManifestFile file;  // what it must be: size and hash
@@ -39,5 +42,16 @@ struct WantedFile {
 // or hash differ; kConflict: one was replaced while it was read. Both name the file.
 Status FetchFiles(ObjectStore& store, const Movers& movers, const std::vector<WantedFile>& files,
                   DirectoryWriter& into);
+
+// Makes the directory consist of `files` alone, whose objects lie below `root`. They come first, all
+// of them, and get their names last, in the order in which they were changed when they were saved:
+// what is newest by ctime was newest then. Several names of one file are that again, where the file
+// system has such names. Errors as above.
+Status FetchExactly(ObjectStore& store, const Movers& movers, const std::string& root,
+                    const std::vector<ManifestFile>& files, DirectoryWriter& into);
+
+// Each file under its name as soon as it is there, beside what lies in the directory.
+Status FetchBeside(ObjectStore& store, const Movers& movers, const std::string& root,
+                   const std::vector<ManifestFile>& files, DirectoryWriter& into);
 
 }  // namespace stoker

@@ -535,7 +535,7 @@ TEST(Keeper, RestoredFilesAreNotUploadedAgain) {
   FakeFiles files(clock);
   auto manifest = LoadManifest(first.store, "job", "1-1");
   ASSERT_TRUE(manifest.ok());
-  clock.now = MonoTime{manifest->parts.front().files.front().mtime_ms};
+  clock.now = MonoTime{manifest->parts.front().files.front().mtime_ns / 1'000'000};
   files.Write("checkpoint.pt", Whole("model", 1));
   config.job = "job";
   CheckpointKeeper keeper(config, first.store, clock, files);

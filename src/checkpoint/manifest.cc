@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "base/json.h"
 #include "base/json_depth.h"
@@ -10,6 +11,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "checkpoint/rule/episode.h"
+#include "checkpoint/rule/step_number.h"
 #include "ledger/paths.h"
 #include "transfer/object_name.h"
 
@@ -22,6 +24,7 @@ constexpr char kEncoded[] = "_encoded";
 
 using nlohmann::json;
 
+constexpr int64_t kNanosOfMs = 1'000'000;
 constexpr int64_t kMaxNumber = 1'000'000'000'000'000;
 
 std::string_view KindName(FileKind kind) {
@@ -62,9 +65,12 @@ json FileJson(const ManifestFile& file) {
     out["size"] = file.size;
     out["sha256"] = file.sha256;
     out["object"] = file.object;
-    out["mtime_ms"] = file.mtime_ms;
+    out["mtime_ms"] = file.mtime_ns / kNanosOfMs;
+    out["mtime_ns"] = file.mtime_ns;
+    if (!file.same_as.empty()) WriteName(out, "same_as", file.same_as);
   }
   out["mode"] = file.mode;
+  if (file.ctime_ns != 0) out["ctime_ns"] = file.ctime_ns;
   if (file.restored) out["restored"] = true;
   return out;
 }
@@ -123,6 +129,7 @@ Result<ManifestFile> ReadFileJson(const json& in) {
   const std::string kind = in.value("kind", "file");
   file.mode = static_cast<int>(Number(in, "mode", 0, kMaxNumber, 0644)) & 0777;
   file.restored = in.value("restored", false);
+  file.ctime_ns = Number(in, "ctime_ns", INT64_MIN, INT64_MAX, 0);
   if (kind == "link") {
     file.kind = FileKind::kLink;
     file.target = ReadName(in, "target");
@@ -139,7 +146,10 @@ Result<ManifestFile> ReadFileJson(const json& in) {
   file.size = Number(in, "size", 0, kMaxNumber);
   file.sha256 = in.at("sha256").get<std::string>();
   file.object = in.at("object").get<std::string>();
-  file.mtime_ms = Number(in, "mtime_ms", INT64_MIN, INT64_MAX, 0);
+  const int64_t most_ms = INT64_MAX / kNanosOfMs;
+  const int64_t ms = Number(in, "mtime_ms", -most_ms, most_ms, 0);
+  file.mtime_ns = Number(in, "mtime_ns", INT64_MIN, INT64_MAX, ms * kNanosOfMs);
+  if (in.contains("same_as")) file.same_as = ReadName(in, "same_as");
   if (!IsSha256(file.sha256) || !IsSafeRelativePath(file.object)) {
     return Bad("wrong size, hash or object of '" + Printable(file.path) + "'");
   }
@@ -329,6 +339,19 @@ bool Matches(const Round& round, const Part& part) {
   if (part.none || round.any) return true;
   if (ByStep(round, part)) return round.step == part.step;
   return round.cycle == part.cycle;
+}
+
+int64_t StepOf(const std::vector<Part>& parts) {
+  std::tuple<bool, StepNumber::Of, int64_t, int64_t> best = {false, StepNumber::Of::kNothing, 0, -1};
+  for (const Part& part : parts) {
+    for (const ManifestFile& file : part.files) {
+      if (file.kind != FileKind::kFile || IsStream(file.path)) continue;
+      const StepNumber step = StepInPath(file.path);
+      if (step.value < 0) continue;
+      best = std::max(best, {!file.restored, step.of, file.mtime_ns, step.value});
+    }
+  }
+  return std::get<3>(best);
 }
 
 std::string ManifestsPrefix(const std::string& job) {

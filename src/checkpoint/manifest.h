@@ -33,7 +33,12 @@ struct ManifestFile {
   int64_t size = 0;
   std::string sha256;
   int mode = 0644;
-  int64_t mtime_ms = 0;
+  int64_t mtime_ns = 0;  // of a file
+  // When it was changed last by the kernel's own time: what came before what. 0 = not known.
+  int64_t ctime_ns = 0;
+  // Another name of the file of this path, which was saved with it; "" = it has no other. Who does
+  // not know this member finds a file of its own.
+  std::string same_as;
   std::string target;     // of a link: relative, inside the directory
   std::string object;     // key below jobs/<job>/checkpoints/
   bool restored = false;  // as it was restored; nobody has written it in this attempt
@@ -60,7 +65,7 @@ struct Manifest {
   WallTime created;    // by rank 0's clock
   std::string writer;  // random: an answer lost on the way can be told from a rival
   std::string reason;  // how it was recognised; Name(CandidateReason)
-  int64_t step = -1;   // from the names, where they carry one
+  int64_t step = -1;   // for people: checkpoint/rule/step_number.h; -1 = none is told
   int64_t bytes = 0;   // of all files
   std::set<std::string> together;
   std::vector<Part> parts;  // ordered by rank
@@ -98,6 +103,9 @@ std::string EncodePart(const Part& part);
 Result<Part> DecodePart(const std::string& text);
 std::string EncodeRound(const Round& round);
 Result<Round> DecodeRound(const std::string& text);
+
+// Of the files that were written last in this attempt and whose names tell a step; -1: none does.
+int64_t StepOf(const std::vector<Part>& parts);
 
 // Keys.
 std::string ManifestsPrefix(const std::string& job);

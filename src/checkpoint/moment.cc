@@ -2,6 +2,7 @@
 #include "checkpoint/moment.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/deliberate_bug.h"
 #include "ledger/paths.h"
@@ -54,11 +55,32 @@ Status OriginalsSame(const Moment& moment) {
   return Status::Ok();
 }
 
+namespace {
+
+// Files that are one under several names, each told by the first of them. One inode at one time:
+// the next file with its number has another.
+class SameFiles {
+ public:
+  std::string Find(const std::string& path, const StagedFile& file) {
+    const FileFact& fact = file.fact;
+    if (fact.kind != FileKind::kFile || fact.ino == 0) return "";
+    const auto [it, first] =
+        known_.try_emplace({fact.ino, fact.mtime_ns, fact.size, file.sha256}, path);
+    return first ? "" : it->second;
+  }
+
+ private:
+  std::map<std::tuple<uint64_t, int64_t, int64_t, std::string>, std::string> known_;
+};
+
+}  // namespace
+
 Part PartOf(const Moment& moment, int rank) {
   Part part;
   part.rank = rank;
   part.cycle = moment.saves;
   part.step = moment.counted ? moment.step : -1;
+  SameFiles same;
   for (const auto& [path, staged] : moment.files) {
     ManifestFile file;
     file.path = path;
@@ -67,7 +89,9 @@ Part PartOf(const Moment& moment, int rank) {
     file.sha256 = staged->sha256;
     file.object = staged->object;
     file.mode = staged->fact.mode;
-    file.mtime_ms = staged->fact.mtime_ns / 1'000'000;
+    file.mtime_ns = staged->fact.mtime_ns;
+    file.ctime_ns = staged->fact.ctime_ns;
+    file.same_as = same.Find(path, *staged);
     file.target = staged->fact.target;
     file.restored = staged->restored;
     part.files.push_back(std::move(file));
@@ -83,7 +107,7 @@ StagedFiles RestoredFiles(const Manifest& manifest, int rank, const DirectorySca
     const auto it = facts.find(file.path);
     if (it == facts.end() || it->second.kind != file.kind) continue;
     if (file.kind == FileKind::kFile &&
-        (it->second.size != file.size || it->second.mtime_ns / 1'000'000 != file.mtime_ms)) {
+        (it->second.size != file.size || it->second.mtime_ns / 1'000'000 != file.mtime_ns / 1'000'000)) {
       continue;
     }
     if (file.kind == FileKind::kLink && it->second.target != file.target) continue;

@@ -152,7 +152,7 @@ Status OutputKeeper::Add(const std::string& path, Seen* seen, std::unique_ptr<Sn
   one.listed.kind = seen->fact.kind;
   one.listed.target = seen->fact.target;
   one.listed.mode = seen->fact.mode;
-  one.listed.mtime_ms = seen->fact.mtime_ns / 1'000'000;
+  one.listed.mtime_ns = seen->fact.mtime_ns;
   if (copy) {
     one.copy.fact = copy->files().front();
     one.copy.snapshot = std::move(copy);

@@ -75,7 +75,7 @@ class Ranges : public PartsUpload {
     }
     STOKER_TRY(CheckHash(file_, hash_));
     const std::lock_guard lock(names_);
-    STOKER_TRY(target_->Commit(file_.mode, file_.mtime_ms));
+    STOKER_TRY(target_->Commit(file_.mode, file_.mtime_ns));
     finished_.insert(key_);
     return ObjectInfo{key_, file_.size, "", {}};
   }
@@ -169,7 +169,7 @@ Result<ObjectInfo> RestoreTarget::PutFrom(const std::string& key, ObjectReader& 
   STOKER_TRY(from.Confirm({{file.size, std::nullopt}}));
   STOKER_TRY(CheckHash(file, hash));
   const std::lock_guard lock(mutex_);
-  STOKER_TRY(target->Commit(file.mode, file.mtime_ms));
+  STOKER_TRY(target->Commit(file.mode, file.mtime_ns));
   done_.insert(key);
   return ObjectInfo{key, file.size, "", {}};
 }

@@ -41,7 +41,7 @@ class MeteredFile : public NewFile {
   Result<int64_t> ReadAt(int64_t offset, char* buffer, int64_t size) override {
     return file_->ReadAt(offset, buffer, size);
   }
-  Status Commit(int mode, int64_t mtime_ms) override { return file_->Commit(mode, mtime_ms); }
+  Status Commit(int mode, int64_t mtime_ns) override { return file_->Commit(mode, mtime_ns); }
 
  private:
   const std::unique_ptr<NewFile> file_;
@@ -59,6 +59,12 @@ class MeteredWriter : public DirectoryWriter {
     return writer_.MakeLink(path, target);
   }
   Status MakeDirectory(const std::string& path) override { return writer_.MakeDirectory(path); }
+  Status Rename(const std::string& from, const std::string& to, bool newer) override {
+    return writer_.Rename(from, to, newer);
+  }
+  Status MakeHardLink(const std::string& path, const std::string& of) override {
+    return writer_.MakeHardLink(path, of);
+  }
   Status RemoveOthers(const std::set<std::string>& keep) override {
     return writer_.RemoveOthers(keep);
   }

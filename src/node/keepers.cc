@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "checkpoint/as_left.h"
 #include "checkpoint/checkpoint_store.h"
+#include "checkpoint/fetch.h"
 #include "job/checkpoint_name.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
@@ -98,6 +99,10 @@ Status AttemptRun::RestoreCheckpoint(const std::string& id, StagingEnded* result
   const CheckpointName name = SplitCheckpointName(id);
   const std::string job = name.job.empty() ? config_.job.id : name.job;
   const std::string& checkpoint = name.name;
+  // Of a restore that was cut short, in a folder that outlives attempts.
+  if (sys::DirExists(CheckpointDir())) {
+    STOKER_TRY(sys::RemoveTree(CheckpointDir() + "/" + kRestoring));
+  }
   if (!lasting.empty()) STOKER_TRY(MoveStrangersAside(lasting, job, checkpoint));
   if (sys::FileExists(CheckpointDir()) && !sys::DirExists(CheckpointDir())) {
     result->setup_failed = true;

@@ -167,7 +167,7 @@ class NewFile {
     (void)offset, (void)buffer, (void)size;
     return Status(Code::kInvalid, "this file is not read before it is whole");
   }
-  virtual Status Commit(int mode, int64_t mtime_ms) = 0;
+  virtual Status Commit(int mode, int64_t mtime_ns) = 0;
 };
 
 // A directory that is being made equal to a list (restore, download). Paths must satisfy
@@ -179,6 +179,11 @@ class DirectoryWriter {
   virtual Result<std::unique_ptr<NewFile>> Create(const std::string& path) = 0;
   virtual Status MakeLink(const std::string& path, const std::string& target) = 0;
   virtual Status MakeDirectory(const std::string& path) = 0;
+  // Gives `from`, which this writer has made, the name `to`, whatever has it now. `newer`: and a time of change (ctime)
+  // behind that of all that it has named before, as far as the file system tells times apart.
+  virtual Status Rename(const std::string& from, const std::string& to, bool newer) = 0;
+  // Another name of the file `of`, which this writer has made. Fails where there are no such names.
+  virtual Status MakeHardLink(const std::string& path, const std::string& of) = 0;
   // Removes every entry that is not in `keep` and no parent of one.
   virtual Status RemoveOthers(const std::set<std::string>& keep) = 0;
 };

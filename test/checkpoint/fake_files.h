@@ -273,10 +273,25 @@ class FakeDirectory : public DirectoryWriter {
   }
   Status MakeLink(const std::string& path, const std::string& target) override {
     files[path] = "-> " + target;
+    named.push_back(path);
     return Status::Ok();
   }
   Status MakeDirectory(const std::string& path) override {
     files[path] = "/";
+    return Status::Ok();
+  }
+  Status Rename(const std::string& from, const std::string& to, bool newer) override {
+    const auto found = files.find(from);
+    if (found == files.end()) return Status(Code::kNotFound, "'" + from + "' is not there");
+    files[to] = found->second;
+    files.erase(from);
+    named.push_back(to + (newer ? "+" : ""));
+    return Status::Ok();
+  }
+  Status MakeHardLink(const std::string& path, const std::string& of) override {
+    if (!links) return Status(Code::kInvalid, "no hard links here");
+    files[path] = "= " + of;
+    named.push_back(path);
     return Status::Ok();
   }
   Status RemoveOthers(const std::set<std::string>& keep) override {
@@ -286,6 +301,8 @@ class FakeDirectory : public DirectoryWriter {
   std::map<std::string, std::string> files;
   bool full = false;
   bool ranged = true;
+  bool links = true;               // hard ones can be made
+  std::vector<std::string> named;  // in order; "+": newer than what came before
 };
 
 }  // namespace stoker::test

@@ -284,7 +284,7 @@ TEST_F(CheckpointFilesTest, RestoringFollowsNoLinkAndReplacesWhatIsInTheWay) {
     auto file = (*writer)->Create(path);
     ASSERT_TRUE(file.ok()) << file.status().ToString();
     ASSERT_TRUE((*file)->Write("new").ok());
-    ASSERT_TRUE((*file)->Commit(0640, 1'700'000'000'123).ok());
+    ASSERT_TRUE((*file)->Commit(0640, 1'700'000'000'123'456'789).ok());
   }
   EXPECT_EQ((*writer)->Create("../a").code(), Code::kInvalid);
   ASSERT_TRUE((*writer)->RemoveOthers({"sub/a", "file"}).ok());
@@ -295,6 +295,40 @@ TEST_F(CheckpointFilesTest, RestoringFollowsNoLinkAndReplacesWhatIsInTheWay) {
   ASSERT_EQ(stat((dir_ + "/file").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0640u);
   EXPECT_EQ(info.st_mtim.tv_sec, 1'700'000'000);
+  EXPECT_EQ(info.st_mtim.tv_nsec, 123'456'789);
+}
+
+TEST_F(CheckpointFilesTest, NamesComeInOrderAndOneFileMayHaveSeveral) {
+  auto writer = OpenDirectoryWriter(dir_);
+  ASSERT_TRUE(writer.ok());
+  ASSERT_TRUE(sys::MakeDirs(dir_ + "/step-2/is/a/folder").ok());
+  const std::vector<std::string> names = {"z", "step-1/model", "step-2", "a"};
+  for (size_t i = 0; i < names.size(); ++i) {
+    auto file = (*writer)->Create("new/" + std::to_string(i));
+    ASSERT_TRUE(file.ok());
+    ASSERT_TRUE((*file)->Write(names[i]).ok());
+    ASSERT_TRUE((*file)->Commit(0600, 1'000'000'000).ok());
+  }
+  int64_t before = 0;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const Status named = (*writer)->Rename("new/" + std::to_string(i), names[i], true);
+    ASSERT_TRUE(named.ok()) << named.ToString();
+    struct stat info;
+    ASSERT_EQ(stat((dir_ + "/" + names[i]).c_str(), &info), 0);
+    const int64_t changed = info.st_ctim.tv_sec * 1'000'000'000 + info.st_ctim.tv_nsec;
+    EXPECT_GT(changed, before) << names[i];
+    EXPECT_EQ(info.st_mtim.tv_sec, 1);
+    before = changed;
+  }
+  ASSERT_TRUE((*writer)->MakeHardLink("step-1/last", "a").ok());
+  ASSERT_TRUE((*writer)->RemoveOthers({"z", "step-1/model", "step-1/last", "step-2", "a"}).ok());
+  struct stat one;
+  struct stat other;
+  ASSERT_EQ(stat((dir_ + "/a").c_str(), &one), 0);
+  ASSERT_EQ(stat((dir_ + "/step-1/last").c_str(), &other), 0);
+  EXPECT_EQ(one.st_ino, other.st_ino);
+  EXPECT_FALSE(sys::FileExists(dir_ + "/new"));
+  EXPECT_EQ((*writer)->Rename("a", "../a", false).code(), Code::kInvalid);
 }
 
 TEST_F(CheckpointFilesTest, AWriterThatMayNotReplaceLeavesWhatIsThere) {

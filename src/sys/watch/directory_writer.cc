@@ -19,6 +19,16 @@ namespace stoker {
 namespace {
 
 constexpr char kTemporary[] = ".stoker-new-";
+constexpr int kLooks = 50;  // a ms apart: the clock of most file systems goes on within ten
+
+constexpr int64_t kNanos = 1'000'000'000;
+
+timespec TimeOf(int64_t ns) {
+  const int64_t rest = (ns % kNanos + kNanos) % kNanos;
+  return {(ns - rest) / kNanos, rest};
+}
+
+int64_t NanosOf(const timespec& time) { return time.tv_sec * kNanos + time.tv_nsec; }
 
 Status Lies(const std::string& path) {
   return Status(Code::kExists, "'" + Printable(path) + "' is there already");
@@ -88,8 +98,8 @@ class RealNewFile : public NewFile {
     return std::max(got, there);
   }
 
-  Status Commit(int mode, int64_t mtime_ms) override {
-    const timespec time{mtime_ms / 1000, (mtime_ms % 1000) * 1'000'000};
+  Status Commit(int mode, int64_t mtime_ns) override {
+    const timespec time = TimeOf(mtime_ns);
     const timespec times[2] = {time, time};
     struct stat info;
     // A hole at the end.
@@ -166,6 +176,38 @@ class RealDirectoryWriter : public DirectoryWriter {
     return Status::Ok();
   }
 
+  Status Rename(const std::string& from, const std::string& to, bool newer) override {
+    Place source;
+    Place place;
+    STOKER_TRY(Find(from, &source));
+    STOKER_TRY(Find(to, &place));
+    for (int attempt = 0; renameat(source.folder.get(), source.name.c_str(), place.folder.get(),
+                                   place.name.c_str()) != 0;
+         ++attempt) {
+      const bool in_the_way = errno == EISDIR || errno == ENOTDIR || errno == ENOTEMPTY;
+      if (!in_the_way || attempt > 0) {
+        return ErrnoStatus("cannot name '" + Printable(to) + "'", errno);
+      }
+      STOKER_TRY(ClearWay(allowed_, place.folder.get(), place.path, place.name));
+    }
+    NoteNamed(place, newer);
+    return Status::Ok();
+  }
+
+  Status MakeHardLink(const std::string& path, const std::string& of) override {
+    Place place;
+    Place known;
+    STOKER_TRY(Find(path, &place));
+    STOKER_TRY(Find(of, &known));
+    STOKER_TRY(ClearWay(allowed_, place.folder.get(), place.path, place.name));
+    if (linkat(known.folder.get(), known.name.c_str(), place.folder.get(), place.name.c_str(), 0) !=
+        0) {
+      return ErrnoStatus("cannot make another name of '" + Printable(of) + "'", errno);
+    }
+    NoteNamed(place, false);
+    return Status::Ok();
+  }
+
   Status RemoveOthers(const std::set<std::string>& keep) override {
     std::set<std::string> parents;
     for (const std::string& path : keep) {
@@ -177,6 +219,37 @@ class RealDirectoryWriter : public DirectoryWriter {
   }
 
  private:
+  struct Place {
+    sys::ScopedFd folder;
+    std::string name;
+    std::string path;  // of the folder
+  };
+  Status Find(const std::string& path, Place* place) {
+    STOKER_ASSIGN(place->folder, Parent(path, &place->name, &place->path));
+    return Status::Ok();
+  }
+
+  // The kernel stamps names that are made within some ms of each other alike: what is to be newer
+  // is touched until it is.
+  void NoteNamed(const Place& place, bool newer) {
+    for (int looks = 0;; ++looks) {
+      struct stat info;
+      if (fstatat(place.folder.get(), place.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return;
+      const int64_t changed = NanosOf(info.st_ctim);
+      if (changed > newest_ || !newer || !tells_apart_) {
+        newest_ = std::max(newest_, changed);
+        return;
+      }
+      if (looks == kLooks) {
+        tells_apart_ = false;  // or only by seconds: nobody waits for that
+        return;
+      }
+      usleep(1000);
+      const timespec times[2] = {info.st_atim, info.st_mtim};
+      (void)utimensat(place.folder.get(), place.name.c_str(), times, AT_SYMLINK_NOFOLLOW);
+    }
+  }
+
   Status RemoveIn(const std::string& folder, const std::set<std::string>& keep,
                   const std::set<std::string>& parents) {
     STOKER_ASSIGN(auto entries, sys::ListDir(folder.empty() ? root_ : root_ + "/" + folder));
@@ -228,6 +301,8 @@ class RealDirectoryWriter : public DirectoryWriter {
   const std::string root_;
   sys::ScopedFd fd_;
   const InTheWay allowed_;
+  int64_t newest_ = 0;  // ctime of what was named
+  bool tells_apart_ = true;
 };
 
 }  // namespace

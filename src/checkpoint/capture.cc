@@ -149,8 +149,18 @@ bool MomentCapture::LookAgain(MonoTime now) {
   return true;
 }
 
+// Before anything is copied: a copy is a read.
+void MomentCapture::JudgeFirst(const Candidate& candidate) {
+  if (!first_save_ || !first_save_->Sees(candidate.copy)) return;
+  const std::string told = first_save_->Verdict(files_.AnybodyRead());
+  first_save_.reset();
+  files_.ForgetReads();
+  if (!told.empty()) troubles_.Stays(told);
+}
+
 // True when there is nothing to wait for before the next decision.
 bool MomentCapture::Take(Candidate candidate, MonoTime now) {
+  JudgeFirst(candidate);
   SnapshotRequest request;
   for (const FileFact& fact : candidate.copy) {
     const std::string why = WhyNotKept(job_, fact.path);

@@ -14,6 +14,7 @@
 #include "checkpoint/keeper_troubles.h"
 #include "checkpoint/moment.h"
 #include "checkpoint/rule/checkpoint_plan.h"
+#include "checkpoint/rule/first_save.h"
 #include "checkpoint/rule/save_times.h"
 #include "port/checkpoint_files.h"
 #include "port/clock.h"
@@ -37,6 +38,8 @@ class MomentCapture {
   // `scan`, of the first look, is what was restored: `staged`. `together`: as the manifest says.
   void Begin(const DirectoryScan& scan, StagedFiles staged, std::set<std::string> together,
              MonoTime now);
+  // After Begin, where something was restored: whether the program goes on from it.
+  void Expect(FirstSave first) { first_save_.emplace(std::move(first)); }
 
   // ---- in each step, in this order ----
   // Reads hints, and looks if a look is due.
@@ -89,6 +92,7 @@ class MomentCapture {
 
  private:
   void Learn(const DirectoryScan& scan, MonoTime now);
+  void JudgeFirst(const Candidate& candidate);
   bool Take(Candidate candidate, MonoTime now);
   std::set<std::string> Broken(const Candidate& candidate, Snapshot& copy) const;
   bool Dangles(const Candidate& candidate, Snapshot& copy) const;
@@ -101,6 +105,7 @@ class MomentCapture {
   CheckpointFiles& files_;
   KeeperTroubles& troubles_;
   const Taken taken_;
+  std::optional<FirstSave> first_save_;  // until it is judged
   CheckpointPlan plan_;
   struct LastLook {
     MonoTime at;

@@ -31,6 +31,7 @@ struct KeeperConfig {
   Duration quiet = Duration::Seconds(2);
   int keep = 3;                   // newest N stay; 0 = all
   std::string restored;           // checkpoint id that lies in the directory now; "" = none
+  BeganFrom began_from;           // the same, or what else lies there and was restored
   std::set<std::string> protect;  // ids that are never cleared away
   uint64_t nonce_seed = 0;        // random
   Movers movers;                  // who uploads, besides the thread in RunUpload

@@ -10,6 +10,7 @@ CheckpointKeeper::CheckpointKeeper(KeeperConfig config, ObjectStore& store, Cloc
                                    CheckpointFiles& files)
     : clock_(clock),
       files_(files),
+      began_from_(config.began_from),
       troubles_(config.say, config.quiet),
       capture_(config.job, config.quiet, clock, files, troubles_,
                [this](std::shared_ptr<Moment> moment) { commit_.Add(std::move(moment)); }),
@@ -22,6 +23,7 @@ Status CheckpointKeeper::Begin() {
   STOKER_ASSIGN(const DirectoryScan scan, capture_.FirstLook());
   STOKER_ASSIGN(MomentCommit::Restored restored, commit_.Begin(scan));
   capture_.Begin(scan, std::move(restored.staged), std::move(restored.together), now);
+  if (!began_from_.checkpoint.empty()) capture_.Expect(FirstSave(began_from_, scan.files));
   next_step_ = now;
   return Status::Ok();
 }

@@ -74,6 +74,7 @@ class CheckpointKeeper {
 
   Clock& clock_;
   CheckpointFiles& files_;
+  const BeganFrom began_from_;
   KeeperTroubles troubles_;
   MomentCapture capture_;
   MomentCommit commit_;

@@ -47,6 +47,14 @@ void KeeperTroubles::LeavesOut(const DirectoryScan& scan) {
   if (!text.empty() && say_) say_(text);
 }
 
+void KeeperTroubles::Stays(const std::string& what) {
+  {
+    const std::lock_guard lock(mutex_);
+    stays_ = what;
+  }
+  if (say_) say_(what);
+}
+
 void KeeperTroubles::Saved(MonoTime now) {
   if (behind_) slowest_ = std::max(slowest_, now - *behind_);
   behind_.reset();
@@ -96,8 +104,10 @@ std::string KeeperTroubles::now() const {
 
 std::string KeeperTroubles::text() const {
   const std::lock_guard lock(mutex_);
-  if (!trouble_.empty()) return trouble_;
-  return unsaved_.empty() ? left_out_ : unsaved_;
+  const std::string& now = !trouble_.empty()   ? trouble_
+                           : !unsaved_.empty() ? unsaved_
+                                               : left_out_;
+  return stays_ + (stays_.empty() || now.empty() ? "" : "; ") + now;
 }
 
 }  // namespace stoker

@@ -30,6 +30,8 @@ class KeeperTroubles {
   // What can be in no checkpoint is said when it comes, and stays the node's trouble while it is
   // there.
   void LeavesOut(const DirectoryScan& scan);
+  // Once, of what does not change in this attempt.
+  void Stays(const std::string& what);
   // All that is there is in the store.
   void Saved(MonoTime now);
   // At each look. True: there has been something new for so long that it should be told why it is
@@ -57,6 +59,7 @@ class KeeperTroubles {
   std::string trouble_;
   std::string unsaved_;   // what Tell says now
   std::string left_out_;  // what LeavesOut says now
+  std::string stays_;
 };
 
 }  // namespace stoker

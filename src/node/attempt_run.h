@@ -139,6 +139,7 @@ class AttemptRun {
   Status RestoreCheckpoint(const std::string& id, StagingEnded* result);
   Status BeginKeepers();  // when all is set up, before the program starts
   void StartKeepers(std::function<void(const std::string& why)> broken);  // once it runs
+  void LookForStray();
   Result<bool> MayCommit();
   bool SilentForGood(int rank);
   // metrics.cc: what the program says of its training.
@@ -192,6 +193,9 @@ class AttemptRun {
   std::vector<std::string> lost_;  // what was given up, besides outputs
   Unsaved unsaved_;                // guarded by mutex_
   std::string left_behind_;        // guarded by mutex_; what is said of such processes
+  std::string stray_;              // guarded by mutex_: what is saved where nobody keeps it
+  MonoTime stray_due_;             // the next look for it; of the thread of outputs
+  Duration stray_rest_;
   // Threads beside a job that needs the processors: they wait for the wire most of their time, and
   // end with what they move.
   ThreadCrew crew_;

@@ -9,6 +9,7 @@
 #include "checkpoint/as_left.h"
 #include "checkpoint/checkpoint_store.h"
 #include "checkpoint/fetch.h"
+#include "checkpoint/rule/episode.h"
 #include "job/checkpoint_name.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
@@ -25,6 +26,23 @@ namespace {
 constexpr Duration kFinalSyncWithin = Duration::Minutes(30);
 // What is left beside a whole checkpoint is for who asks for it: nobody waits longer than this.
 constexpr Duration kBesideWhole = Duration::Seconds(15);
+
+// Between looks for what is saved where nobody keeps it: twice as long each time.
+constexpr Duration kStrayFirst = Duration::Seconds(5);
+constexpr Duration kStrayUntil = Duration::Minutes(30);
+constexpr int kStrayShare = 100;
+
+// What of the program's words its owner would look into.
+std::string ScriptOf(const JobSpec& spec) {
+  std::string words = spec.argv.empty() ? spec.run : Join(spec.argv, " ");
+  std::replace(words.begin(), words.end(), '\n', ' ');
+  for (const std::string& word : Split(words, ' ')) {
+    for (const char* ending : {".py", ".sh", ".jl", ".R"}) {
+      if (EndsWith(word, ending)) return Printable(word.substr(word.rfind('/') + 1));
+    }
+  }
+  return "the program";
+}
 
 }  // namespace
 
@@ -162,6 +180,9 @@ Status AttemptRun::BeginKeepers() {
   options.staging = config_.dir + "/staging";
   STOKER_TRY(sys::MakeDirs(options.staging, 0700));
   STOKER_TRY(sys::MakeDirs(Spare(), 0700));
+  if (!restored_.empty()) {
+    options.reads_of = [](const std::string& path) { return !IsStream(path); };
+  }
   auto files = OpenCheckpointFiles(options, clock_);
   KeeperConfig config;
   config.job = config_.job.id;
@@ -173,6 +194,8 @@ Status AttemptRun::BeginKeepers() {
   // One of another job, or one that was left, lies in another place: it is kept anew.
   const bool whole = restored_.find('/') == std::string::npos && !IsAsLeft(restored_);
   if (whole) config.restored = restored_;
+  config.began_from = {restored_, ScriptOf(config_.spec),
+                       restored_.find('/') == std::string::npos};
   if (!config.restored.empty()) config.protect.insert(config.restored);
   config.nonce_seed = sys::RandomU64();
   config.may_commit = [this] { return MayCommit(); };
@@ -188,6 +211,23 @@ Status AttemptRun::BeginKeepers() {
   return Status::Ok();
 }
 
+// Early, and seldom then: a walk through the whole work directory. One that has saved where it is
+// kept knows what it does.
+void AttemptRun::LookForStray() {
+  if (config_.attempt > 1 || config_.rank > 0 || stray_rest_ > kStrayUntil) return;
+  const MonoTime begun = clock_.Mono();
+  if (begun < stray_due_ || keeper_->written().any) return;
+  const std::string told = output_plan_->stray().Look();
+  const MonoTime now = clock_.Mono();
+  stray_rest_ = std::max({kStrayFirst, stray_rest_ * 2, (now - begun) * kStrayShare});
+  stray_due_ = now + stray_rest_;
+  if (told.empty()) return;
+  stray_rest_ = kStrayUntil * 2;
+  Say("stoker: " + told);
+  const std::lock_guard lock(mutex_);
+  stray_ = told;
+}
+
 void AttemptRun::StartKeepers(std::function<void(const std::string& why)> broken) {
   files_->WatchTask([this]() -> std::vector<int> {
     std::shared_ptr<Task> task;
@@ -197,11 +237,13 @@ void AttemptRun::StartKeepers(std::function<void(const std::string& why)> broken
     }
     return task ? task->Processes() : std::vector<int>();
   });
+  output_plan_->stray().Begin(clock_.Wall());
   keeper_threads_ = std::make_unique<KeeperThreads>(*keeper_, clock_, *files_);
   auto outputs = std::make_unique<OutputSync>(
       OutputSyncConfig{*output_plan_, config_.job.id, config_.attempt, config_.rank, WorkDir(),
                        config_.dir + "/staging", movers_,
-                       [this](const std::string& line) { Say(line); }},
+                       [this](const std::string& line) { Say(line); },
+                       [this] { LookForStray(); }},
       store_, clock_);
   metrics_->Start(std::move(broken));
   const std::lock_guard lock(mutex_);  // the report is written by another thread
@@ -363,6 +405,8 @@ std::string AttemptRun::KeeperTrouble() const {
     for (std::string& line : outputs_->left_out()) lost.push_back(std::move(line));
   }
   constexpr size_t kNamed = 20;  // the log names all
+  // Once it has ended, what is kept of it is told by the outputs.
+  if (!stray_.empty() && task_ && !task_->Poll()) lost.insert(lost.begin(), stray_);
   for (size_t i = 0; i < lost.size() && i < kNamed; ++i) {
     trouble += (trouble.empty() ? "" : "; ") + lost[i];
   }

@@ -57,6 +57,7 @@ void OutputSync::Run() {
     if (stop_) return;
     const MonoTime begun = clock_.Mono();
     const Status status = keeper_->Step();
+    if (config_.beside) config_.beside();
     spent = clock_.Mono() - begun;
     Look(status);
   }

@@ -27,6 +27,8 @@ struct OutputSyncConfig {
   Movers movers;
   // Takes a line for the log of what is left out; from the thread, and from Finish and GiveUp.
   std::function<void(const std::string& line)> say;
+  // Called from the thread after each look; what it takes counts as the look's.
+  std::function<void()> beside;
 };
 
 class OutputSync {

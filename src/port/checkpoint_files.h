@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -141,6 +142,11 @@ class CheckpointFiles {
   virtual void Wait(Duration timeout) = 0;
   virtual void Wake() = 0;
   virtual std::vector<FileEvent> TakeEvents() = 0;
+  // Whether anybody has read a file of those that lay there when this was opened and that nobody has
+  // written since; nullopt: not known. What this process itself copies counts, too: ask before.
+  virtual std::optional<bool> AnybodyRead() { return std::nullopt; }
+  // Nobody asks any more: the hints for it end.
+  virtual void ForgetReads() {}
   // Empty when the directory is not there (yet).
   virtual Result<DirectoryScan> Scan() = 0;
   // kBusy: somebody writes, or wanted in for longer than the patience. kConflict: a file is not as

@@ -12,6 +12,8 @@
 namespace stoker::node {
 namespace {
 
+std::string Name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 bool Within(const std::string& path, const std::string& folder) {
   return path == folder || StartsWith(path, folder + "/");
 }
@@ -20,7 +22,11 @@ bool Within(const std::string& path, const std::string& folder) {
 
 OutputPlan::OutputPlan(const JobSpec& spec, std::string workdir, int rank,
                        const std::string& downloads)
-    : spec_(spec), workdir_(std::move(workdir)) {
+    : spec_(spec),
+      workdir_(std::move(workdir)),
+      stray_(workdir_, [this](const std::string& path) {
+        return IsKept(path) || !MayHoldProfiles(path) || StartsWith(Name(path), ".");
+      }) {
   for (const OutputSpec& output : spec.outputs) patterns_.emplace_back(output);
   MadeBounds bounds;
   bounds.bytes = spec.limits.kept_size.value_or(bounds.bytes);
@@ -39,6 +45,16 @@ std::vector<std::string> OutputPlan::Apart() const {
   return {path.substr(workdir_.size() + 1)};
 }
 
+// By anybody: as a checkpoint, or while the program runs.
+bool OutputPlan::IsKept(const std::string& path) const {
+  const std::vector<std::string> apart = Apart();
+  return IsNamedFolder(path) ||
+         std::any_of(apart.begin(), apart.end(),
+                     [&](const std::string& folder) { return Within(path, folder); }) ||
+         std::any_of(patterns_.begin(), patterns_.end(),
+                     [&](const OutputPattern& pattern) { return pattern.Matches(path); });
+}
+
 bool OutputPlan::IsNamedFolder(const std::string& path) const {
   return std::any_of(named_.begin(), named_.end(),
                      [&](const std::string& folder) { return Within(path, folder); });
@@ -47,21 +63,14 @@ bool OutputPlan::IsNamedFolder(const std::string& path) const {
 // A profiler's trace that the program makes is kept although no output names it, where others do.
 bool OutputPlan::IsStrayProfile(const FileFact& fact) const {
   if (spec_.outputs.empty() || fact.kind != FileKind::kFile || !IsProfile(fact.path)) return false;
-  const std::vector<std::string> apart = Apart();
-  const bool elsewhere =
-      IsNamedFolder(fact.path) ||
-      std::any_of(apart.begin(), apart.end(),
-                  [&](const std::string& folder) { return Within(fact.path, folder); }) ||
-      std::any_of(patterns_.begin(), patterns_.end(),
-                  [&](const OutputPattern& pattern) { return pattern.Matches(fact.path); });
-  return !elsewhere;
+  return !IsKept(fact.path);
 }
 
 // A walk through the whole work directory: not through what package managers fill.
 bool OutputPlan::MayHoldProfiles(const std::string& path) {
   static const std::set<std::string> kNot = {".git",          "node_modules", "__pycache__",
                                              "site-packages", ".venv",        "venv"};
-  return !kNot.contains(path.substr(path.rfind('/') + 1));
+  return !kNot.contains(Name(path));
 }
 
 Status OutputPlan::Begin() {

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "node/outputs/made_files.h"
 #include "node/outputs/output_pattern.h"
+#include "node/outputs/stray_saves.h"
 #include "spec/job_spec.h"
 #include "sys/watch/directory_scan.h"
 
@@ -40,6 +41,8 @@ class OutputPlan {
   std::vector<OutputPlace> WhileRunning() const;
   // Kept once the program has ended: what it made and nobody declared. nullopt: nothing.
   std::optional<OutputPlace> AtEnd(const std::function<bool()>& out_of_time);
+  // While it runs; not at the same time as AtEnd.
+  StraySaves& stray() { return stray_; }
   // After AtEnd, what the program made and is not kept: a sentence each.
   const std::vector<std::string>& left_out() const { return left_out_; }
 
@@ -51,6 +54,7 @@ class OutputPlan {
 
  private:
   bool IsNamedFolder(const std::string& path) const;
+  bool IsKept(const std::string& path) const;
   bool IsStrayProfile(const FileFact& fact) const;
   static bool MayHoldProfiles(const std::string& path);
 
@@ -60,6 +64,7 @@ class OutputPlan {
   std::vector<std::string> named_;  // the folders of variables that are kept
   TreeMemory code_;                 // what is in those, and traces elsewhere
   std::unique_ptr<MadeFiles> made_;
+  StraySaves stray_;
   std::vector<std::string> left_out_;
 };
 

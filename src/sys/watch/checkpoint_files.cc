@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "sys/file.h"
 #include "sys/watch/directory_scan.h"
+#include "sys/watch/read_watch.h"
 #include "sys/watch/take_moment.h"
 #include "sys/watch/task_watch.h"
 #include "sys/watch/watch_tree.h"
@@ -47,8 +48,9 @@ class RealCheckpointFiles : public CheckpointFiles {
       : options_(options), root_(ResolveRoot(options.directory)), clock_(clock) {
     RaiseDescriptorLimit();
     if (!options.watch) return;
-    watch_ = std::make_unique<WatchTree>(root_, clock,
-                                         [this](std::vector<FileEvent>* events) { Judge(events); });
+    if (options.reads_of) reads_ = std::make_unique<ReadWatch>(root_, options.reads_of);
+    watch_ = std::make_unique<WatchTree>(
+        root_, clock, [this](std::vector<FileEvent>* events) { Judge(events); }, reads_.get());
   }
 
   void WatchTask(std::function<std::vector<int>()> processes) override {
@@ -67,6 +69,11 @@ class RealCheckpointFiles : public CheckpointFiles {
   }
   std::vector<FileEvent> TakeEvents() override {
     return watch_ ? watch_->Take() : std::vector<FileEvent>();
+  }
+
+  std::optional<bool> AnybodyRead() override { return reads_ ? reads_->Judge() : std::nullopt; }
+  void ForgetReads() override {
+    if (reads_) reads_->Forget();
   }
 
   Result<DirectoryScan> Scan() override {
@@ -131,6 +138,7 @@ class RealCheckpointFiles : public CheckpointFiles {
   MonoTime refreshed_;
   MonoTime glanced_ = clock_.Mono();  // the watch's thread alone
   std::atomic<bool> was_full_ = false;
+  std::unique_ptr<ReadWatch> reads_;
   std::unique_ptr<WatchTree> watch_;  // last: its thread uses the others
 };
 

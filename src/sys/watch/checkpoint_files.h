@@ -2,6 +2,7 @@
 // CheckpointFiles and DirectoryWriter on this machine's file systems.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,8 @@ struct CheckpointFilesOptions {
   std::string staging;
   std::string only;   // nothing but this entry of the directory; "" = everything
   TreeFilter filter;  // nothing but what it lets through
+  // Which of the files that lie there now AnybodyRead is about; unset: it is not asked.
+  std::function<bool(const std::string& path)> reads_of;
   bool watch = true;  // false: no hints and no thread, for those who only look now and then
   // Bytes of the staging file system that copies leave free, unless they take less than an eighth
   // of what is.

@@ -26,10 +26,12 @@ constexpr size_t kMaxQueue = 100'000;
 }  // namespace
 
 WatchTree::WatchTree(std::string root, Clock& clock,
-                     std::function<void(std::vector<FileEvent>*)> judge)
+                     std::function<void(std::vector<FileEvent>*)> judge, ReadWatch* reads)
     : root_(std::move(root)),
       clock_(clock),
       judge_(std::move(judge)),
+      reads_(reads),
+      hears_reads_(reads != nullptr && reads->listens()),
       inotify_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)),
       stop_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   std::vector<FileEvent> nothing;
@@ -56,9 +58,12 @@ FileEvent WatchTree::Made(FileEvent::Kind kind, const std::string& path, bool di
   return event;
 }
 
+uint32_t WatchTree::Mask(bool modify) const {
+  return kMask | (modify ? IN_MODIFY : 0) | (hears_reads_ ? ReadWatch::kMask : 0);
+}
+
 bool WatchTree::AddWatch(const std::string& path, bool modify) {
-  const int descriptor =
-      inotify_add_watch(inotify_.get(), Absolute(path).c_str(), kMask | (modify ? IN_MODIFY : 0));
+  const int descriptor = inotify_add_watch(inotify_.get(), Absolute(path).c_str(), Mask(modify));
   if (descriptor < 0) return false;
   watches_[descriptor] = {path, modify};
   return true;
@@ -69,8 +74,7 @@ void WatchTree::SetModify(int descriptor, bool wanted) {
   const auto it = watches_.find(descriptor);
   if (it == watches_.end() || it->second.modify == wanted) return;
   const std::string path = it->second.path;
-  const int again =
-      inotify_add_watch(inotify_.get(), Absolute(path).c_str(), kMask | (wanted ? IN_MODIFY : 0));
+  const int again = inotify_add_watch(inotify_.get(), Absolute(path).c_str(), Mask(wanted));
   if (again == descriptor) {
     it->second.modify = wanted;
   } else if (again >= 0) {
@@ -78,10 +82,22 @@ void WatchTree::SetModify(int descriptor, bool wanted) {
   }
 }
 
+// A read is as many events as it has pieces: none is wanted once it is known, or nobody asks.
+void WatchTree::ForgetReads() {
+  hears_reads_ = false;
+  std::map<int, bool> all;
+  for (const auto& [descriptor, watched] : watches_) all[descriptor] = watched.modify;
+  for (const auto& [descriptor, modify] : all) {
+    watches_[descriptor].modify = !modify;
+    SetModify(descriptor, modify);
+  }
+}
+
 // Watches `path` and what is below it. What was made before the watch stood is announced.
 void WatchTree::AddTree(const std::string& path, bool announce, std::vector<FileEvent>* out) {
   if (!AddWatch(path, true)) {
     if (errno == ENOSPC) out->push_back(Made(FileEvent::Kind::kLost, "", false));
+    if (errno == ENOSPC && reads_ != nullptr) reads_->Lost();
     return;
   }
   auto entries = sys::ListDir(Absolute(path));
@@ -124,6 +140,7 @@ void WatchTree::Renamed(const std::string& from, const std::string& to) {
 
 void WatchTree::Convert(const inotify_event& event, std::vector<FileEvent>* out) {
   if ((event.mask & IN_Q_OVERFLOW) != 0) {
+    if (reads_ != nullptr) reads_->Lost();
     out->push_back(Made(FileEvent::Kind::kLost, "", false));
     return;
   }
@@ -141,6 +158,8 @@ void WatchTree::Convert(const inotify_event& event, std::vector<FileEvent>* out)
   if (event.len == 0) return;
   const std::string path = folder.empty() ? event.name : folder + "/" + event.name;
   const bool directory = (event.mask & IN_ISDIR) != 0;
+  if (hears_reads_) reads_->Heard(event.mask, path);
+  if ((event.mask & ReadWatch::kMask) != 0) return;
   if (!moved_from_.empty() && (event.mask & IN_MOVED_TO) != 0 && event.cookie == cookie_) {
     FileEvent moved = Made(FileEvent::Kind::kMovedIn, path, directory);
     moved.from = moved_from_;
@@ -204,6 +223,7 @@ void WatchTree::Run() {
     }
     if (!armed_) Arm(true);
     ReadBatch(&events);
+    if (hears_reads_ && !reads_->listens()) ForgetReads();
     judge_(&events);
     if (events.empty()) continue;
     const std::lock_guard lock(mutex_);

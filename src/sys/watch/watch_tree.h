@@ -13,6 +13,7 @@
 #include "port/checkpoint_files.h"
 #include "port/clock.h"
 #include "sys/file.h"
+#include "sys/watch/read_watch.h"
 
 struct inotify_event;
 
@@ -23,8 +24,10 @@ namespace stoker {
 class WatchTree {
  public:
   // `judge` fills in `fate` and `disk_full` of a batch just read; it runs on the reading thread,
-  // and twice a second also for a batch of nothing.
-  WatchTree(std::string root, Clock& clock, std::function<void(std::vector<FileEvent>*)> judge);
+  // and twice a second also for a batch of nothing. `reads` hears of files that lie there already
+  // for as long as it listens; null: nobody does.
+  WatchTree(std::string root, Clock& clock, std::function<void(std::vector<FileEvent>*)> judge,
+            ReadWatch* reads = nullptr);
   ~WatchTree();
   WatchTree(const WatchTree&) = delete;
   WatchTree& operator=(const WatchTree&) = delete;
@@ -43,7 +46,9 @@ class WatchTree {
   void Arm(bool news);
   void AddTree(const std::string& path, bool announce, std::vector<FileEvent>* out);
   bool AddWatch(const std::string& path, bool modify);
+  uint32_t Mask(bool modify) const;
   void SetModify(int descriptor, bool wanted);
+  void ForgetReads();
   void ReadBatch(std::vector<FileEvent>* out);
   void Convert(const inotify_event& event, std::vector<FileEvent>* out);
   void Forget(const std::string& path);
@@ -54,6 +59,8 @@ class WatchTree {
   const std::string root_;
   Clock& clock_;
   const std::function<void(std::vector<FileEvent>*)> judge_;
+  ReadWatch* const reads_;
+  bool hears_reads_ = false;
   sys::ScopedFd inotify_;
   sys::ScopedFd stop_;
   std::map<int, Watched> watches_;

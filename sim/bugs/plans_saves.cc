@@ -40,4 +40,28 @@ Plan SavedAlone(uint64_t seed) {
   return draw.plan;
 }
 
+Plan SavesWhenTold(uint64_t seed) {
+  Draw draw(seed);
+  JobPlan& job = draw.job();
+  ProgramPlan& program = job.program;
+  program.on_term = draw.One(3)   ? OnTerm::kPassesOn
+                    : draw.One(2) ? OnTerm::kSavesAndFails
+                                  : OnTerm::kSavesAndSucceeds;
+  program.steps = draw.Int(150, 250);
+  program.step_ms = 300;
+  program.checkpoint_every = draw.Int(20, 40);
+  program.write_ms = draw.Long(500, 3'000);
+  job.stop_grace = Duration::Seconds(draw.Int(15, 30));
+  draw.Faults("notice", 3, 15'000, 60'000);
+  return draw.plan;
+}
+
+Plan FirstSaveWhenTold(uint64_t seed) {
+  Plan plan = SavesWhenTold(seed);
+  ProgramPlan& program = plan.jobs.front().program;
+  program.on_term = OnTerm::kSavesAndSucceeds;
+  program.checkpoint_every = 0;
+  return plan;
+}
+
 }  // namespace stoker::sim

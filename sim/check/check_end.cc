@@ -229,7 +229,7 @@ class RightResult : public Observer {
       right =
           MayFail(job, plan, result) || (Damaged(job) && result.reason == EndReason::kNoProgress);
     }
-    if (job.state == JobState::kSucceeded && plan.program.on_term == OnTerm::kSavesAndSucceeds) {
+    if (job.state == JobState::kSucceeded && EndsWellWhenTold(plan.program)) {
       right = done;
     }
     if (right) return;
@@ -334,9 +334,14 @@ class RightResult : public Observer {
     return world_.plan().cloud.unsettled > 0 && world_.plan().calm >= kConsistentWithin.ms;
   }
 
+  static bool EndsWellWhenTold(const ProgramPlan& program) {
+    return program.on_term == OnTerm::kSavesAndSucceeds ||
+           program.on_term == OnTerm::kLeavesUnsaved;
+  }
+
   static bool SavesWhenTold(const ProgramPlan& program) {
     return program.on_term == OnTerm::kSavesAndSucceeds ||
-           program.on_term == OnTerm::kSavesAndFails;
+           program.on_term == OnTerm::kSavesAndFails || program.on_term == OnTerm::kPassesOn;
   }
 
   // Nothing new is kept, or nothing that was kept can be had.

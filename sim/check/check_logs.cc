@@ -145,6 +145,7 @@ void WatchOne(World& world, Checks* all) {
   AddGangChecks(world, &checks);
   AddStartChecks(world, &checks);
   AddKeptChecks(world, &checks);
+  AddGraceChecks(world, &checks);
   AddEndChecks(world, &checks);
   for (auto& check : checks) {
     world.Watch(check.get());

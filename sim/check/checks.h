@@ -28,6 +28,7 @@ void AddKeptChecks(World& world, Checks* checks);        // kept
 void AddAccountChecks(World& world, Checks* checks);     // foreign, expiry, may-ask, price, owner
 void AddMoveChecks(World& world, Checks* checks);        // moved
 void AddStartChecks(World& world, Checks* checks);       // same-machine
+void AddGraceChecks(World& world, Checks* checks);       // grace, saved-at-end
 void AddEndChecks(World& world, Checks* checks);         // liveness, results, nothing left
 
 }  // namespace stoker::sim

@@ -35,7 +35,7 @@ void Foreigner(World& world, const FaultPlan& fault) {
 }
 
 // For so long machines cost a multiple of what they usually do, or the half.
-void Price(World& world, const FaultPlan& fault) {
+void Dearer(World& world, const FaultPlan& fault) {
   constexpr int64_t kLead = 30'000;
   const std::string name = DrawZone(world, fault);
   int64_t usual = 0;
@@ -57,7 +57,7 @@ void Price(World& world, const FaultPlan& fault) {
 const std::vector<FaultKind>& AccountKinds() {
   static const std::vector<FaultKind> kinds = {
       {"foreigner", "ms until it is ended", 10'000, 1'200'000, Foreigner},
-      {"price", "ms until it is the usual one", 10'000, 1'200'000, Price},
+      {"price", "ms until it is the usual one", 10'000, 1'200'000, Dearer},
   };
   return kinds;
 }

@@ -77,7 +77,9 @@ void Host::KillAgent(int64_t down_ms) {
 }
 
 void Host::PauseAgent(int64_t ms) {
-  if (process_) process_->PauseUntil(world.now() + ms);
+  if (!process_) return;
+  process_->PauseUntil(world.now() + ms);
+  stood_still_until_ = std::max(stood_still_until_, world.now() + ms);
 }
 
 void Host::Sweep() {

@@ -37,6 +37,7 @@ class Host {
   void KillAgent(int64_t down_ms);
   // SIGSTOP and SIGCONT of the agent; its program goes on.
   void PauseAgent(int64_t ms);
+  int64_t stood_still_until() const { return stood_still_until_; }
   // Its disk has no room until then. Of several such times the last counts: none ends another, so
   // that each lasts long enough to be seen (Disk::SetFull).
   void FillDisk(int64_t until);
@@ -62,6 +63,7 @@ class Host {
   bool up_ = false;
   int incarnations_ = 0;
   int64_t full_until_ = 0;
+  int64_t stood_still_until_ = -1;
   std::unique_ptr<Process> process_;
   std::unique_ptr<NodeAgent> agent_;
   // Killed, perhaps by one of their own fibers: destroyed by a later event.

@@ -166,6 +166,7 @@ std::shared_ptr<NodeAttempt> NodeAgent::RunOf(int attempt, int rank) {
     if (run_) {
       run_->Close();
       former_.push_back(run_);
+      told_.kill_from.reset();
     }
     run_ = std::make_shared<NodeAttempt>(host_, process_, store_, *ledger_, spec_, job_, attempt,
                                          rank);
@@ -227,15 +228,18 @@ void NodeAgent::Do(const StartProgram& action) {
 }
 
 void NodeAgent::Do(const AskForCheckpoint&) {
-  if (run_) run_->Hurry();
+  if (!run_) return;
+  const std::optional<Notice>& notice = supervisor_->report().notice;
+  if (notice && notice->action == kMoveAction) SeeSaving();
+  run_->Hurry();
 }
 
 void NodeAgent::Do(const TerminateProgram&) {
-  if (run_) run_->Terminate();
+  if (run_) run_->Terminate(Told());
 }
 
 void NodeAgent::Do(const KillProgram&) {
-  if (run_) Work([run = run_] { run->Kill(); });
+  if (run_) Work([this, run = run_] { run->Kill(Told()); });
 }
 
 void NodeAgent::Do(const CheckEnd&) {

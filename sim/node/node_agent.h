@@ -81,6 +81,8 @@ class NodeAgent {
   bool MayAct() const;
   void WatchNotices();
   std::optional<Notice> NoticeNow() const;
+  void SeeSaving();
+  ToldToEnd Told() const;
 
   Host& host_;
   Process& process_;
@@ -103,6 +105,8 @@ class NodeAgent {
   std::optional<MonoTime> lease_renewed_;
   std::optional<Notice> told_notice_;
   bool noticed_ = false;
+  int64_t heard_at_ = -1;  // of told_notice_; true time
+  ToldToEnd told_;         // of the notices of this attempt
   // The report's, as in node/report_writer.h.
   NodeReport report_;
   bool have_report_ = false;

@@ -129,6 +129,21 @@ std::optional<Notice> NodeAgent::NoticeNow() const {
   return machine->notice;
 }
 
+// How the program saves, as the supervisor is told it.
+void NodeAgent::SeeSaving() {
+  Saving saving;
+  if (run_) saving = run_->SavingNow(supervisor_->ended_unsaved());
+  told_.saving = saving;
+  Post(SavingSeen{saving});
+}
+
+// The platform's notice, with the times that the checks go by.
+ToldToEnd NodeAgent::Told() const {
+  ToldToEnd told = told_;
+  told.stood_still = heard_at_ >= 0 && host_.stood_still_until() >= heard_at_;
+  return told;
+}
+
 void NodeAgent::WatchNotices() {
   // Whoever has just started does not know yet what its platform says.
   const int64_t first = host_.world.rng().Between(0, 500);
@@ -139,6 +154,17 @@ void NodeAgent::WatchNotices() {
       told_notice_ = notice;
       noticed_ = noticed_ || notice.has_value();
       Post(NoticeRead{notice});
+      told_.until.reset();
+      heard_at_ = host_.world.now();
+      if (notice) {
+        told_.lead_ms = std::max<int64_t>(0, (notice->until - host_.clock.Wall()).ms);
+        told_.until = heard_at_ + told_.lead_ms;
+        const int64_t from = *told_.until - told_.lead_ms / 6;
+        told_.kill_from = std::min(told_.kill_from.value_or(from), from);
+        const int64_t looks = host_.world.rng().Between(0, 300);
+        Sleep(looks);
+      }
+      SeeSaving();
     }
     Sleep(host_.world.plan().notice_poll.ms);
   }

@@ -214,6 +214,7 @@ Status NodeAttempt::Start(std::function<void(TaskExit)> ended, std::function<voi
       host_.world, host_.disk,
       ProgramPlace{host_.id, job_.id, attempt_, rank_, host_.launch, job_.num_nodes}, spool_.get(),
       say, [this, ended](TaskExit exit) {
+        exit_ = exit;
         keeper_->ProgramEnded(exit, signalled_);
         files_->Wake();
         ended(exit);
@@ -258,15 +259,41 @@ void NodeAttempt::Hurry() {
   if (program_ && keeper_) keeper_->Hurry();
 }
 
-void NodeAttempt::Terminate() {
-  signalled_ = true;
-  if (keeper_) keeper_->Hurry();
-  if (program_) program_->Terminate();
+Saving NodeAttempt::SavingNow(bool ended_unsaved) const {
+  Saving saving;
+  if (keeper_) {
+    saving.longest = keeper_->written().longest_save;
+    saving.upload = keeper_->upload_took();
+  }
+  saving.at_sigterm = program_ && program_->CatchesTerm();
+  saving.ended_unsaved = ended_unsaved;
+  return saving;
 }
 
-void NodeAttempt::Kill() {
+std::string NodeAttempt::AtTerm() const {
+  if (!term_at_ || !keeper_ || !exit_ || exit_->signal == 9) return "";
+  const CheckpointKeeper::Written written = keeper_->written();
+  if (!written.any) return "";
+  return written.last > *term_at_ ? "saved" : "unsaved";
+}
+
+void NodeAttempt::Terminate(const ToldToEnd& told) {
+  signalled_ = true;
+  if (keeper_) keeper_->Hurry();
+  if (!program_ || !program_->running()) return;
+  if (!term_at_) {
+    term_at_ = host_.clock.Mono();
+    const ProgramView view = program_->View();
+    host_.world.Each([&](Observer& o) { o.OnToldToEnd(view, told); });
+  }
+  program_->Terminate(told);
+}
+
+void NodeAttempt::Kill(const ToldToEnd& told) {
   if (!program_ || !program_->running()) return;
   signalled_ = true;
+  const ProgramView view = program_->View();
+  host_.world.Each([&](Observer& o) { o.OnKilled(view, told); });
   program_->Kill();
 }
 
@@ -343,6 +370,7 @@ void NodeAttempt::Complete(NodeReport& report) {
     report.trouble = shipper_->trouble();
   }
   if (!keeper_) return;
+  report.at_term = AtTerm();
   if (!keeper_->newest().empty()) report.newest_checkpoint = keeper_->newest();
   if (!keeper_->trouble().empty()) report.trouble += keeper_->trouble();
 }

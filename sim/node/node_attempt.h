@@ -32,8 +32,10 @@ class NodeAttempt {
   Status Start(std::function<void(TaskExit)> ended, std::function<void()> activity,
                std::function<void(const std::string& why)> broken);
   void Hurry();
-  void Terminate();
-  void Kill();
+  void Terminate(const ToldToEnd& told);
+  void Kill(const ToldToEnd& told);
+  // As node/attempt_run.h.
+  Saving SavingNow(bool ended_unsaved) const;
   // kill -9 by somebody else: the program just dies.
   void KillFromOutside();
   // The machine hangs: its program stands still for so long.
@@ -57,6 +59,7 @@ class NodeAttempt {
   Status FinalSync(MonoTime deadline);
   void KeepWhatIsLeft(MonoTime deadline);
   Status ShipAll(MonoTime deadline);
+  std::string AtTerm() const;
   Result<bool> MayCommit();
   bool SilentForGood(int rank);
   std::unique_ptr<NodeMetrics> MakeMetrics();
@@ -73,6 +76,8 @@ class NodeAttempt {
   bool cancelled_ = false;
   bool closed_ = false;
   bool signalled_ = false;
+  std::optional<MonoTime> term_at_;
+  std::optional<TaskExit> exit_;
   bool left_kept_ = false;
   std::string restored_;
   std::unique_ptr<LogSpool> spool_;

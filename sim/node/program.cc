@@ -166,10 +166,16 @@ FilesHold Program::Resume() const {
 void Program::Rest(int64_t ms) {
   world_.scheduler().Sleep(ms);
   if (!told_) return;
-  told_ = false;
+  const ToldToEnd told = *std::exchange(told_, std::nullopt);
   if (plan_.on_term == OnTerm::kIgnores) return;
+  if (plan_.on_term == OnTerm::kLeavesUnsaved) Leave(0);
   const bool saves = place_.rank == 0 || plan_.every_rank_saves;
-  if (saves && step_ > 0) Save(step_);
+  if (saves && step_ > 0) {
+    Save(step_);
+    const ProgramView view = View();
+    world_.Each([&](Observer& o) { o.OnSavedAtEnd(view, told); });
+  }
+  if (plan_.on_term == OnTerm::kPassesOn) Leave(1);
   Leave(plan_.on_term == OnTerm::kSavesAndSucceeds ? 0 : 143);
 }
 
@@ -283,7 +289,11 @@ void Program::WriteFile(const std::string& path, const std::string& text, bool i
   disk_.Close(path);
 }
 
-void Program::Terminate() {
+bool Program::CatchesTerm() const {
+  return running_ && plan_.on_term != OnTerm::kDies && plan_.on_term != OnTerm::kIgnores;
+}
+
+void Program::Terminate(const ToldToEnd& told) {
   if (!running_) return;
   if (plan_.on_term == OnTerm::kDies) {
     // Its handlers and its libraries take their time.
@@ -291,8 +301,13 @@ void Program::Terminate() {
     world_.scheduler().In(later, [this, life = std::weak_ptr(life_)] {
       if (!life.expired() && running_) End(TaskExit{.signal = 15});
     });
+  } else if (plan_.on_term == OnTerm::kPassesOn) {
+    const int64_t later = world_.rng().Between(1, 1'000);
+    world_.scheduler().In(later, [this, told, life = std::weak_ptr(life_)] {
+      if (!life.expired() && running_) told_ = told;
+    });
   } else {
-    told_ = true;
+    told_ = told;
   }
 }
 

@@ -44,16 +44,18 @@ class Program {
   ~Program();
 
   void Start();
+  // A process of it that trains handles SIGTERM.
+  bool CatchesTerm() const;
   // SIGTERM, SIGKILL. Harmless when it has ended.
-  void Terminate();
+  void Terminate(const ToldToEnd& told);
   void Kill();
   // SIGSTOP; goes on after so long.
   void Pause(int64_t ms) { process_->PauseUntil(world_.now() + ms); }
   bool running() const { return running_; }
+  ProgramView View() const;
   int64_t signs_of_life() const { return signs_; }
 
  private:
-  ProgramView View() const;
   void Main();
   void Work(int first);
   bool Step(int step);
@@ -77,7 +79,7 @@ class Program {
   std::unique_ptr<Process> process_;
   Gang& gang_;
   bool running_ = false;
-  bool told_ = false;  // got SIGTERM and handles it
+  std::optional<ToldToEnd> told_;  // got SIGTERM and handles it
   int step_ = 0;
   int64_t signs_ = 0;
   std::shared_ptr<int> life_ = std::make_shared<int>(0);

@@ -364,6 +364,17 @@ void DrawKept(uint64_t seed, Plan* plan) {
   }
 }
 
+// Launchers that hand SIGTERM on, and programs that end of it without a save.
+void DrawTerm(uint64_t seed, Plan* plan) {
+  Prng rng(Prng(seed * 2 + 1).Next() ^ 0x7465726d);
+  for (JobPlan& job : plan->jobs) {
+    const bool saves = job.program.on_term == OnTerm::kSavesAndSucceeds ||
+                       job.program.on_term == OnTerm::kSavesAndFails;
+    if (!saves || !rng.Chance(1, 3)) continue;
+    job.program.on_term = rng.Chance(1, 2) ? OnTerm::kPassesOn : OnTerm::kLeavesUnsaved;
+  }
+}
+
 }  // namespace
 
 Plan DrawPlan(uint64_t seed) {
@@ -381,6 +392,7 @@ Plan DrawPlan(uint64_t seed) {
   DrawAccount(seed, &plan);
   DrawMoves(seed, &plan);
   DrawKept(seed, &plan);
+  DrawTerm(seed, &plan);
   return plan;
 }
 

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "job/job.h"
+#include "policy/drain.h"
 #include "sim/bucket/bucket.h"
 #include "sim/cloud/cloud.h"
 
@@ -19,6 +21,16 @@ struct ProgramView {
   int rank = 0;
   int launch = 0;
   int step = 0;  // done so far
+};
+
+// A program is told to end by its node. Times are true ones; the rest is what its node has heard
+// and said of the time that is left.
+struct ToldToEnd {
+  std::optional<int64_t> until;  // the platform takes the machine then, as far as the node knows
+  int64_t lead_ms = 0;           // before that it has heard of it
+  std::optional<int64_t> kill_from;  // no notice of this attempt lets it be killed before
+  Saving saving;                     // as the supervisor was told
+  bool stood_still = false;          // the agent, since it has heard of it
 };
 
 // "a machine for launch 3", "machines for launches 3, 4".
@@ -43,6 +55,11 @@ class Observer {
   // Resumed at view.step, which it read from its files.
   virtual void OnProgramStarts(const ProgramView&) {}
   virtual void OnStep(const ProgramView&) {}
+  virtual void OnToldToEnd(const ProgramView&, const ToldToEnd&) {}
+  // Because it was told to, it has saved its newest step, and ends by itself now.
+  virtual void OnSavedAtEnd(const ProgramView&, const ToldToEnd&) {}
+  // Its node kills it while it runs.
+  virtual void OnKilled(const ProgramView&, const ToldToEnd&) {}
   virtual void OnProgramEnds(const ProgramView&, int /*exit_code*/, int /*signal*/) {}
   // A process that acts for a user or a timer began (verb, attached, daemon, timer).
   virtual void OnActor(const std::string& /*process*/, const std::string& /*what*/) {}

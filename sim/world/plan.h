@@ -18,7 +18,16 @@ namespace stoker::sim {
 enum class WriteStyle { kInPlace, kRename, kFolders, kTwoFiles };
 // Starting it fails: no such program, no right to, or the machine's own fault.
 enum class StartFails { kNever, kNotFound, kDenied, kInvalid, kMachine };
-enum class OnTerm { kDies, kIgnores, kSavesAndSucceeds, kSavesAndFails };
+// kPassesOn: a launcher gets it and hands it on to its trainer, which saves; both fail.
+// kLeavesUnsaved: it ends well, and saves nothing.
+enum class OnTerm {
+  kDies,
+  kIgnores,
+  kSavesAndSucceeds,
+  kSavesAndFails,
+  kPassesOn,
+  kLeavesUnsaved
+};
 
 // What the user's program does, on every node alike.
 struct ProgramPlan {

@@ -434,6 +434,7 @@ void Supervisor::PlanStop(Instant now) {
 }
 
 void Supervisor::On(const SavingSeen& event, Instant now, Actions&) {
+  if (BugIsOn("saving-unheard")) return;
   saving_ = event.saving;
   if (report_.notice && phase_ == AgentPhase::kRunning) PlanStop(now);
 }
@@ -458,6 +459,7 @@ void Supervisor::Stop(StopCause cause, Instant now, Actions& out) {
       report_.phase = NodePhase::kStopping;
       kill_at_ = now.mono +
                  GraceOf(config_.stop_grace, saving_) * (BugIsOn("grace-in-wrong-unit") ? 1000 : 1);
+      if (BugIsOn("grace-forgotten")) kill_at_ = now.mono;
       if (kill_by_) kill_at_ = std::min(*kill_at_, *kill_by_);
       out.push_back(TerminateProgram{});
       out.push_back(Publish{});

@@ -107,8 +107,6 @@ Plan WrongClocks(uint64_t seed);
 Plan LeavesWhenTold(uint64_t seed);
 // The same with a save that needs the time that it is promised; nothing else fails.
 Plan SavesWhenTold(uint64_t seed);
-// It has saved nothing before.
-Plan FirstSaveWhenTold(uint64_t seed);
 // The store takes no checkpoint, or no line, from some time on.
 Plan RefusedForGood(uint64_t seed);
 // A program that fails, and a machine that dies as soon as the record says so.

@@ -56,12 +56,4 @@ Plan SavesWhenTold(uint64_t seed) {
   return draw.plan;
 }
 
-Plan FirstSaveWhenTold(uint64_t seed) {
-  Plan plan = SavesWhenTold(seed);
-  ProgramPlan& program = plan.jobs.front().program;
-  program.on_term = OnTerm::kSavesAndSucceeds;
-  program.checkpoint_every = 0;
-  return plan;
-}
-
 }  // namespace stoker::sim

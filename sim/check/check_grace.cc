@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "checkpoint/as_left.h"
 #include "checkpoint/manifest.h"
 #include "ledger/paths.h"
 #include "sim/check/checks.h"
@@ -79,25 +80,29 @@ class SavedAtEnd : public Observer {
     if (!Answers() || plan.nodes > 1 || plan.program.on_term != OnTerm::kSavesAndSucceeds) return;
     const int64_t enough = kEnough + world_.plan().skew_ms;
     if (told.until && *told.until - world_.now() < enough) return;
-    if (newest_[view.job] < view.step) due_[{view.job, view.attempt}] = view.step;
+    const auto newest = newest_.find(view.job);
+    if (newest == newest_.end() || newest->second < view.step) due_[{view.job, view.attempt}] = view.step;
   }
 
   void OnChange(const BucketChange& change) override {
     if (!change.after || change.after->empty()) return;
-    const auto id = IdOfManifestKey(change.key);
-    if (!id || !Answers()) return;
+    const int left = AttemptOfAsLeftKey(change.key);
+    if ((left == 0 && !IdOfManifestKey(change.key)) || !Answers()) return;
     const auto manifest = DecodeManifest(*change.after);
-    if (!manifest.ok() || change.key != ManifestKey(manifest->job, *id)) return;
+    if (!manifest.ok()) return;
+    // The very first save, of a format that proves nothing, is kept as it was left: it is what
+    // there is.
+    if (left > 0 && newest_.contains(manifest->job)) return;
     std::map<std::string, std::string> files;
     for (const ManifestFile& file : UnionFor(*manifest, 0)) {
       const auto* object = world_.bucket().Find(paths::Checkpoints(manifest->job) + file.object);
       if (object != nullptr) files[file.path] = *object->data;
     }
     const WriteStyle style = world_.PlanOf(manifest->job)->program.style;
-    int& newest = newest_[manifest->job];
-    newest = std::max(newest, StepInFiles(files, style).step);
-    const auto due = due_.find({manifest->job, id->attempt});
-    if (due != due_.end() && due->second <= newest) due_.erase(due);
+    const int step = StepInFiles(files, style).step;
+    if (left == 0) newest_[manifest->job] = std::max(newest_[manifest->job], step);
+    const auto due = due_.find({manifest->job, manifest->id.attempt});
+    if (due != due_.end() && due->second <= step) due_.erase(due);
   }
 
   void OnRecord(const Job&, const Job& after, const std::string&) override {

@@ -496,6 +496,7 @@ void MomentCommit::ProgramEnded(bool clean, bool signalled) {
   if (!ended_) clean_ = clean;
   ended_ = true;
   hurry_ = hurry_ || signalled;
+  finished_ = finished_ || (signalled && BugIsOn("told-is-finished"));
 }
 
 bool MomentCommit::Finished() const {

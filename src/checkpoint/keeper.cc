@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/deliberate_bug.h"
-
 namespace stoker {
 
 CheckpointKeeper::CheckpointKeeper(KeeperConfig config, ObjectStore& store, Clock& clock,
@@ -66,8 +64,7 @@ void CheckpointKeeper::Hurry() { commit_.Hurry(); }
 void CheckpointKeeper::ProgramEnded(const TaskExit& exit, bool signalled) {
   const bool well = exit.signal == 0 && exit.exit_code == 0;
   commit_.ProgramEnded(well && !signalled, signalled);
-  const bool graceful = well && signalled && !BugIsOn("told-is-a-crash");
-  capture_.ProgramEnded({well && !signalled, graceful});
+  capture_.ProgramEnded({well && !signalled, well && signalled});
   files_.Wake();
 }
 

@@ -13,6 +13,7 @@ struct AttemptPart {
   int attempt = 0;
   bool ordered = false;  // its source names no steps: they count the points from 0
   std::vector<Entry> entries;
+  bool by_epoch = false;  // its steps are epochs
 };
 
 struct CurveEntry {

@@ -2,8 +2,10 @@
 #include "metrics/log_lines.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
+
+#include "base/text.h"
+#include "metrics/log_words.h"
 
 namespace stoker::metrics {
 namespace {
@@ -11,40 +13,44 @@ namespace {
 // Longer ones are no metrics, and what is held of an unfinished line has an end.
 constexpr size_t kMaxLine = 64 << 10;
 
-// Ends a state of a line, or is taken out of it.
-constexpr char kOdd[] = {'\r', '\x1b', '\b'};
-// Between a name and its number, or a count and its end. Each row has one of them.
-constexpr char kSigns[] = {':', '=', '/'};
-
-// Each by itself is a fast search; together they are not.
-template <size_t kCount>
-bool HasAny(std::string_view text, const char (&wanted)[kCount]) {
-  return std::any_of(std::begin(wanted), std::end(wanted),
-                     [&](char c) { return text.find(c) != text.npos; });
+// Where an object begins behind what a logger puts before its lines; npos: it does not.
+size_t ObjectBegins(std::string_view line) {
+  const size_t brace = line.find('{');
+  if (brace == line.npos || brace > 200 || brace + 1 >= line.size()) return line.npos;
+  if (line.find_first_not_of(" \t") == brace) return brace;
+  std::vector<Token> before;
+  if (!SplitLine(line.substr(0, brace), &before)) return line.npos;
+  const auto level = [](const Token& token) { return (token.flags & kLevelWord) != 0; };
+  const bool leveled = std::any_of(before.begin(), before.end(), level);
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (before[i].kind != Token::Kind::kWord || level(before[i])) continue;
+    if (i + 1 == before.size()) return line.npos;
+    const Token& next = before[i + 1];
+    if (next.kind == Token::Kind::kWord || next.kind == Token::Kind::kNumber) return line.npos;
+    // "INFO:root:{" is a logger's, "config: {" is not.
+    if (next.kind == Token::Kind::kSep && (!leveled || line[brace - 1] == ' ')) return line.npos;
+  }
+  return brace;
 }
 
-bool IsWordCharacter(unsigned char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+// `what`: the name, and on.
+std::string Untaken(std::string_view line, std::string_view what, bool counts) {
+  const size_t end = std::min(what.find_first_of(":=0123456789"), what.size());
+  const std::string name(Bare(what.substr(0, end)));
+  std::string regex;
+  for (const char c : name) {
+    if (std::string_view("\\.^$|()[]{}*+?'").find(c) != std::string_view::npos) regex += '\\';
+    regex += c;
+  }
+  if (end < what.size() && !IsDigit(what[end])) regex += what[end];
+  return "not taken: " + QuotedPath(CutText(std::string(line), 120)) +
+         (counts ? ": no number stands there alone beside its name"
+                 : ": it counts no epoch or step, and says more than a result") +
+         ". If it is a metric, the job file takes it by metrics: [{name: '" + Printable(name) +
+         "', regex: '" + Printable(regex) + R"(\s*([-+.eE0-9]+)'}])";
 }
 
 }  // namespace
-
-bool IsPlain(std::string_view text) { return !HasAny(text, kOdd) && !HasAny(text, kSigns); }
-
-bool MayHoldMetrics(std::string_view line) {
-  // epoch, step, iteration; global, train, val, test before them.
-  constexpr std::string_view kBegins = "esigtvESIGTV";
-  const size_t first = line.find_first_not_of(" \t");
-  if (first == line.npos) return false;
-  if (HasAny(line, kOdd)) return true;
-  if (!HasAny(line, kSigns)) return false;
-  if (line[first] == '{' || (line[first] >= '0' && line[first] <= '9')) return true;
-  for (const char c : line.substr(first)) {
-    if (static_cast<unsigned char>(c) >= 0x80) return true;  // who knows what it folds to
-    if (IsWordCharacter(static_cast<unsigned char>(c))) return kBegins.find(c) != kBegins.npos;
-  }
-  return false;
-}
 
 std::string_view KindName(LogLines::Kind kind) {
   switch (kind) {
@@ -58,6 +64,10 @@ std::string_view KindName(LogLines::Kind kind) {
       return "Keras's progress lines";
     case LogLines::Kind::kCounted:
       return "lines of the log that count epochs or steps";
+    case LogLines::Kind::kResult:
+      return "results in the log";
+    case LogLines::Kind::kBar:
+      return "progress bars in the log";
   }
   return "";
 }
@@ -83,7 +93,7 @@ void LogLines::Finish(PointSink& sink) {
   for (std::string& open : open_) {
     if (!open.empty() && open.size() <= kMaxLine) Line(std::exchange(open, ""), keras_time_, sink);
   }
-  if (!keras_.empty()) Emit(Kind::kKeras, std::exchange(keras_, {}), epoch_, keras_time_, sink);
+  EndKeras(sink);
 }
 
 void LogLines::Line(std::string_view line, WallTime time, PointSink& sink) {
@@ -105,40 +115,70 @@ void LogLines::Line(std::string_view line, WallTime time, PointSink& sink) {
   }
 }
 
-void LogLines::Emit(Kind kind, const Row& row, std::optional<int64_t> step, WallTime time,
-                    PointSink& sink) {
+void LogLines::Emit(Kind kind, const Row& row, WallTime time, PointSink& sink) {
   found_[static_cast<size_t>(kind)] += static_cast<int64_t>(row.size());
   // Trainer prints fractions of epochs: where one happens to be whole it is no step either.
-  EmitRow(row, step, time, sink, kind != Kind::kDict);
+  EmitRow(row, std::nullopt, time, sink, kind != Kind::kDict);
 }
 
 void LogLines::ByItself(std::string_view line, WallTime time, PointSink& sink) {
+  if (!MayHoldMetrics(line)) return;
   const size_t first = line.find_first_not_of(" \t");
   if (first == line.npos) return;
-  if (line[first] == '{') {
-    const bool dict = line.find_first_not_of(" \t", first + 1) != line.npos &&
-                      line[line.find_first_not_of(" \t", first + 1)] == '\'';
-    const auto row = dict ? ReadDictRow(line) : ReadJsonRow(line);
-    if (!row || row->empty()) return;
-    const auto colons = static_cast<size_t>(std::count(line.begin(), line.end(), ':'));
-    if (!NamesStep(*row) && colons != row->size()) return;
-    return Emit(dict ? Kind::kDict : Kind::kJson, *row, std::nullopt, time, sink);
+  if (line.back() == '}' || line[first] == '{') {
+    const size_t begins = ObjectBegins(line);
+    if (begins != line.npos) return Object(line.substr(begins), time, sink);
   }
-  if (const auto epoch = ReadKerasEpoch(line)) {
-    if (!keras_.empty()) Emit(Kind::kKeras, std::exchange(keras_, {}), epoch_, keras_time_, sink);
-    epoch_ = epoch;
-    return;
+  if (line[first] >= '0' && line[first] <= '9' && IsKerasLine(line)) return Keras(line, time, sink);
+  Counted(line, time, sink);
+}
+
+void LogLines::Object(std::string_view line, WallTime time, PointSink& sink) {
+  const size_t second = line.find_first_not_of(" \t", 1);
+  const bool dict = second != line.npos && line[second] == '\'';
+  const auto read = dict ? ReadDictRow(line) : ReadJsonRow(line);
+  if (!read || read->row.empty() || (!NamesStep(read->row) && !read->alone)) return;
+  Emit(dict ? Kind::kDict : Kind::kJson, read->row, time, sink);
+}
+
+void LogLines::EndKeras(PointSink& sink) {
+  const Row row = std::exchange(keras_.row, {});
+  found_[static_cast<size_t>(Kind::kKeras)] += static_cast<int64_t>(row.size());
+  for (const auto& [name, value] : row) {
+    sink.OnPoint(name, {keras_epoch_, value, keras_time_, keras_epoch_.has_value()});
   }
-  if (line[first] >= '0' && line[first] <= '9') {
-    if (auto row = ReadKerasRow(line)) {
-      keras_ = std::move(*row);
-      keras_time_ = time;
-    }
-    return;
+}
+
+void LogLines::Keras(std::string_view line, WallTime time, PointSink& sink) {
+  auto row = ReadKerasRow(line);
+  if (!row) return;
+  // Another number of steps is of another look at other data: model.evaluate behind the last epoch.
+  if (!keras_.row.empty() && keras_.steps != row->steps) {
+    EndKeras(sink);
+    keras_epoch_.reset();
+    for (auto& [name, value] : row->row) name = "evaluate/" + name;
   }
-  if (const auto counted = ReadCountedRow(line)) {
-    Emit(Kind::kCounted, counted->row, counted->count, time, sink);
+  keras_ = std::move(*row);
+  keras_time_ = time;
+}
+
+void LogLines::Counted(std::string_view line, WallTime time, PointSink& sink) {
+  if (!reader_.Read(line, &row_)) return;
+  const int64_t given = names_.Give(row_, time, sink);
+  if (row_.epoch && row_.values.empty() && names_.epoch() == row_.epoch) {
+    if (keras_epoch_ != row_.epoch) EndKeras(sink);
+    keras_epoch_ = row_.epoch;
   }
+  const Kind kind = row_.bar ? Kind::kBar : row_.counts() ? Kind::kCounted : Kind::kResult;
+  found_[static_cast<size_t>(kind)] += given;
+  if (given > 0 || untaken_said_ || row_.bar) return;
+  std::string_view what = row_.refused;
+  for (const NamedValue& value : row_.values) {
+    if (value.result) what = line.substr(static_cast<size_t>(value.name.data() - line.data()));
+  }
+  if (what.empty()) return;
+  untaken_said_ = true;
+  untaken_ = Untaken(line, what, row_.counts());
 }
 
 }  // namespace stoker::metrics

@@ -4,12 +4,14 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "metrics/line_names.h"
+#include "metrics/line_rows.h"
 #include "metrics/patterns.h"
 #include "metrics/point.h"
 #include "metrics/text_rows.h"
@@ -17,12 +19,12 @@
 namespace stoker::metrics {
 
 // With patterns, what they find, and nothing else. Without any: JSON objects, Python dicts, Keras's
-// progress lines, and lines that begin with the count of an epoch or step; of the first two those
-// that name a step or epoch, or hold numbers alone.
+// progress lines, lines that count an epoch or step (metrics/line_rows.h), and results alone on
+// their line; of the first two those that name a step or epoch, or hold numbers alone.
 class LogLines {
  public:
-  enum class Kind { kPattern, kJson, kDict, kKeras, kCounted };
-  static constexpr size_t kKinds = 5;
+  enum class Kind { kPattern, kJson, kDict, kKeras, kCounted, kResult, kBar };
+  static constexpr size_t kKinds = 7;
 
   explicit LogLines(std::vector<Pattern> patterns) : patterns_(std::move(patterns)) {}
 
@@ -33,26 +35,33 @@ class LogLines {
   void Finish(PointSink& sink);
   // How many points of each kind have been found.
   const std::array<int64_t, kKinds>& found() const { return found_; }
+  // What a former attempt, or agent, has learned of the log; and this one.
+  void set_series(LogSeries series) { names_.set_series(std::move(series)); }
+  const LogSeries& series() const { return names_.series(); }
+  // "" or, once, what looks like a metric and was not taken, and how it would be; printable.
+  std::string TakeUntaken() { return std::exchange(untaken_, ""); }
 
  private:
-  class Counting;
   void Line(std::string_view line, WallTime time, PointSink& sink);
   void ByItself(std::string_view line, WallTime time, PointSink& sink);
-  void Emit(Kind kind, const Row& row, std::optional<int64_t> step, WallTime time, PointSink& sink);
+  void Object(std::string_view line, WallTime time, PointSink& sink);
+  void Keras(std::string_view line, WallTime time, PointSink& sink);
+  void EndKeras(PointSink& sink);
+  void Counted(std::string_view line, WallTime time, PointSink& sink);
+  void Emit(Kind kind, const Row& row, WallTime time, PointSink& sink);
 
   std::vector<Pattern> patterns_;
   std::array<std::string, 2> open_;  // lines that go on
-  std::optional<int64_t> epoch_;     // Keras's
-  Row keras_;  // the newest of the epoch; the next epoch, or the end, sends it
+  LineReader reader_;
+  LineRow row_;  // of the line that is read
+  LineNames names_;
+  KerasRow keras_;  // the newest of the epoch; the next epoch, or the end, sends it
+  std::optional<int64_t> keras_epoch_;
   WallTime keras_time_;
+  std::string untaken_;
+  bool untaken_said_ = false;
   std::array<int64_t, kKinds> found_{};
 };
-
-// Without patterns nothing is found in this line, which is none of several records, where it is
-// false; true says little. For those who have very many lines.
-bool MayHoldMetrics(std::string_view line);
-// The same is false of each line of this text.
-bool IsPlain(std::string_view text);
 
 // "log patterns", "JSON lines", …: for people.
 std::string_view KindName(LogLines::Kind kind);

@@ -55,6 +55,28 @@ std::optional<double> ParseNumber(std::string_view text) {
   return value;
 }
 
+std::optional<double> UnwrapNumber(std::string_view text, size_t* used) {
+  static constexpr std::array<std::string_view, 8> kTypes = {
+      "float16", "float32", "float64", "bfloat16", "int32", "int64", "tensor", "array"};
+  const size_t open = text.find('(');
+  if (open == text.npos || open > 24) return std::nullopt;
+  const std::string type = LowerCase(text.substr(0, open));
+  const size_t dot = type.rfind('.');
+  const std::string_view last =
+      std::string_view(type).substr(dot == std::string::npos ? 0 : dot + 1);
+  if (std::find(kTypes.begin(), kTypes.end(), last) == kTypes.end()) return std::nullopt;
+  // Up to the bracket that closes it; further ones are those of grad_fn=<…> or shapes.
+  size_t end = open + 1;
+  for (int depth = 1; end < text.size(); ++end) {
+    depth += text[end] == '(' ? 1 : text[end] == ')' ? -1 : 0;
+    if (depth == 0) break;
+  }
+  if (end >= text.size()) return std::nullopt;
+  *used = end + 1;
+  std::string_view inner = text.substr(open + 1, end - open - 1);
+  return ParseNumber(Bare(inner.substr(0, inner.find(','))));
+}
+
 std::string SeriesName(std::string_view name) {
   std::string text = IsUtf8(name) ? std::string(name) : Spelled(name);
   if (text.size() <= kMaxName) return text;
@@ -90,7 +112,8 @@ void EmitRow(const Row& row, std::optional<int64_t> step, WallTime now, PointSin
     }
   }
   for (const auto& [key, value] : row) {
-    if (key != axis && (clock.empty() || key != clock)) sink.OnPoint(key, {step, value, now});
+    if (key != axis && (clock.empty() || key != clock))
+      sink.OnPoint(key, {step, value, now, axis == "epoch"});
   }
 }
 

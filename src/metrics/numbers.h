@@ -16,6 +16,10 @@ namespace stoker::metrics {
 // nullopt: it is anything else, or more.
 std::optional<double> ParseNumber(std::string_view text);
 
+// "np.float64(0.5)", "tensor(0.5, device='cuda:0')", as NumPy, PyTorch and JAX print a number: the
+// text begins with it and goes on behind its `used` bytes.
+std::optional<double> UnwrapNumber(std::string_view text, size_t* used);
+
 // Without blanks, tabs and carriage returns around it.
 std::string_view Bare(std::string_view text);
 
@@ -25,7 +29,8 @@ using Row = std::vector<std::pair<std::string, double>>;
 // trainer/global_step, iteration, iter that is a whole number, else epoch; it is no series of its
 // own, but epoch beside a step is. time, timestamp, wall_time or _timestamp in seconds or
 // milliseconds since 1970 is the time of the points, else `now` is.
-// `step` is used where the row names none. Without `epoch_counts` an epoch is never the step.
+// Where epoch is the step, the points say so. `step` is used where the row names none. Without
+// `epoch_counts` an epoch is never the step.
 void EmitRow(const Row& row, std::optional<int64_t> step, WallTime now, PointSink& sink,
              bool epoch_counts = true);
 // Whether some name of the row is one of those for the step, or epoch.

@@ -15,6 +15,7 @@ struct Point {
   std::optional<int64_t> step;  // unset: the source names none, and the order counts
   double value = 0;             // may be NaN or infinite
   WallTime time;                // as the source has it; 0 = it has none
+  bool by_epoch = false;        // what `step` counts are epochs
 };
 
 // Takes what a reader finds, in the order of the source. Names are bytes of others.

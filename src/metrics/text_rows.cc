@@ -54,11 +54,13 @@ std::optional<double> NumberOf(const nlohmann::json& value) {
                                          : std::nullopt;
 }
 
-void AddObject(const nlohmann::json& object, const std::string& prefix, Row* row) {
+void AddObject(const nlohmann::json& object, const std::string& prefix, TextRow* out) {
   for (const auto& [key, value] : object.items()) {
-    if (row->size() >= kMaxColumns) return;
-    if (const auto number = NumberOf(value)) row->emplace_back(prefix + key, *number);
-    if (value.is_object() && prefix.empty()) AddObject(value, key + "/", row);
+    if (out->row.size() >= kMaxColumns) return;
+    const auto number = NumberOf(value);
+    if (number) out->row.emplace_back(prefix + key, *number);
+    out->alone &= number.has_value();
+    if (value.is_object() && prefix.empty()) AddObject(value, key + "/", out);
   }
 }
 
@@ -67,23 +69,27 @@ class DictReader {
  public:
   explicit DictReader(std::string_view text) : rest_(text) {}
 
-  std::optional<Row> Read() {
-    Row row;
+  std::optional<TextRow> Read() {
+    TextRow out;
     if (!Eat('{')) return std::nullopt;
-    while (row.size() < kMaxColumns) {
+    while (out.row.size() < kMaxColumns) {
       const auto key = Quoted();
       if (!key || !Eat(':')) return std::nullopt;
       Skip();
       const bool quoted = !rest_.empty() && (rest_[0] == '\'' || rest_[0] == '"');
       const auto word = quoted ? Quoted() : Word();
       if (!word) return std::nullopt;
-      if (const auto number = ParseNumber(*word)) row.emplace_back(*key, *number);
+      size_t used = 0;
+      auto number = ParseNumber(*word);
+      if (!number && !quoted) number = UnwrapNumber(*word, &used);
+      if (number) out.row.emplace_back(*key, *number);
+      out.alone &= number.has_value();
       if (Eat('}')) break;
       if (!Eat(',')) return std::nullopt;
     }
     Skip();
     if (!rest_.empty()) return std::nullopt;
-    return row;
+    return out;
   }
 
  private:
@@ -113,12 +119,19 @@ class DictReader {
     }
     return std::nullopt;
   }
-  // A number or True, None, …; what opens another bracket is none.
+  // A number or True, None, …, np.float64(0.5), [1, 2]: up to the comma or bracket behind it.
   std::optional<std::string> Word() {
-    const size_t end = rest_.find_first_of(",}");
-    if (end == rest_.npos) return std::nullopt;
+    int depth = 0;
+    size_t end = 0;
+    for (; end < rest_.size(); ++end) {
+      const char c = rest_[end];
+      if (depth == 0 && (c == ',' || c == '}')) break;
+      if (c == '(' || c == '[' || c == '{') ++depth;
+      if (c == ')' || c == ']' || c == '}') --depth;
+    }
+    if (end == rest_.size()) return std::nullopt;
     const std::string_view word = Bare(rest_.substr(0, end));
-    if (word.empty() || word.find_first_of("{[(:") != word.npos) return std::nullopt;
+    if (word.empty()) return std::nullopt;
     rest_.remove_prefix(end);
     return std::string(word);
   }
@@ -142,55 +155,42 @@ Row PairsOf(std::string_view text, const re2::RE2& pair) {
 
 }  // namespace
 
-std::optional<Row> ReadJsonRow(std::string_view line) {
+std::optional<TextRow> ReadJsonRow(std::string_view line) {
   line = Bare(line);
   if (line.size() < 2 || line.front() != '{' || line.back() != '}') return std::nullopt;
   if (line.find('"') == line.npos || NestedDeeper(line, kMaxDepth)) return std::nullopt;
   const auto object = nlohmann::json::parse(WithNansQuoted(line), nullptr, false);
   if (!object.is_object()) return std::nullopt;
-  Row row;
-  AddObject(object, "", &row);
-  return row;
+  TextRow out;
+  AddObject(object, "", &out);
+  return out;
 }
 
-std::optional<Row> ReadDictRow(std::string_view line) {
+std::optional<TextRow> ReadDictRow(std::string_view line) {
   line = Bare(line);
   if (line.size() < 2 || line.front() != '{' || line.back() != '}') return std::nullopt;
   return DictReader(line).Read();
 }
 
-std::optional<Row> ReadKerasRow(std::string_view line) {
-  static const re2::RE2 kDone(R"(^\s*(\d+)/(\d+)\s.*?\s-\s)");
-  static const re2::RE2 kPair(std::string(R"(\s-\s([A-Za-z_][\w./-]*): )") + kNumber);
-  re2::StringPiece done;
-  re2::StringPiece all;
-  if (!re2::RE2::PartialMatch(Piece(line), kDone, &done, &all) || done != all) return std::nullopt;
-  // A pair's end is the next one's beginning, which is consumed with it: so each is looked for at
-  // the " - " that is left.
-  Row row = PairsOf(line, kPair);
-  if (row.empty()) return std::nullopt;
-  return row;
+bool IsKerasLine(std::string_view line) {
+  static const re2::RE2 kLine(
+      R"(^\s*\d+/\d+\s+(?:\[[=>.]|\x{2501}|- \d+m?s\b|\d+m?s\b)|^\s*\d+/\d+\s.*(?:/step|ETA:))");
+  return re2::RE2::PartialMatch(Piece(line), kLine);
 }
 
-std::optional<int64_t> ReadKerasEpoch(std::string_view line) {
-  static const re2::RE2 kEpoch(R"(^\s*Epoch (\d{1,15})/\d{1,15}\s*$)");
-  int64_t epoch = 0;
-  if (!re2::RE2::FullMatch(Piece(line), kEpoch, &epoch)) return std::nullopt;
-  return epoch;
-}
-
-std::optional<CountedRow> ReadCountedRow(std::string_view line) {
-  static const re2::RE2 kCount(
-      R"((?i)^\W*(?:train\w*\s+|val\w*\s+|test\w*\s+)?)"
-      R"((?:global[_ ])?(?:epoch|step|iter(?:ation)?)\s*[:=#\[]?\s*(\d{1,15})\b)");
-  static const re2::RE2 kPair(std::string(R"(([A-Za-z_][\w./-]*)\s*[:=]\s*)") + kNumber +
-                              R"((?:[^\w.]|\.\s|\.?$))");
-  CountedRow counted;
-  re2::StringPiece rest = Piece(line);
-  if (!re2::RE2::Consume(&rest, kCount, &counted.count)) return std::nullopt;
-  counted.row = PairsOf(ViewOf(rest), kPair);
-  if (counted.row.empty()) return std::nullopt;
-  return counted;
+std::optional<KerasRow> ReadKerasRow(std::string_view line) {
+  static const re2::RE2 kDone(R"(^\s*(\d{1,15})/(\d{1,15})\s.*?\s-\s)");
+  static const re2::RE2 kPair(std::string(R"((?:^|\s)-\s([A-Za-z_][\w./-]*): )") + kNumber +
+                              R"((?:\s|$))");
+  KerasRow out;
+  int64_t done = 0;
+  if (!re2::RE2::PartialMatch(Piece(line), kDone, &done, &out.steps) || done != out.steps) {
+    return std::nullopt;
+  }
+  // Behind a pair the blank is consumed that the next one's "- " follows.
+  out.row = PairsOf(line, kPair);
+  if (out.row.empty()) return std::nullopt;
+  return out;
 }
 
 std::optional<int64_t> FindStep(std::string_view line) {

@@ -68,6 +68,7 @@ Status GiveMerged(Parts& parts, const TakeSeries& take) {
       if (part->over() || part->name() != all.name) continue;
       STOKER_ASSIGN(const MetricSeries series, part->Take());
       all.ordered |= series.ordered;
+      all.by_epoch |= series.by_epoch;
       // As large as all parts are likely to be together, and not half as much again.
       if (all.entries.empty()) all.entries.reserve(series.entries.size() * parts.size());
       all.entries.insert(all.entries.end(), series.entries.begin(), series.entries.end());

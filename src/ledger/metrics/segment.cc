@@ -128,6 +128,8 @@ std::string EncodeMetricHead(const MetricHead& head) {
                      {"log_line", head.log_line},
                      {"log_points", head.log_points},
                      {"log_kinds", head.log_kinds},
+                     {"log_names", head.log_series.names},
+                     {"log_first_epoch", head.log_series.first_epoch},
                      {"orders", head.orders},
                      {"sources", std::move(sources)}};
   return json::Dump(out) + "\n";
@@ -146,11 +148,20 @@ Result<MetricHead> DecodeMetricHead(std::string_view line) {
   in("log_points", head.log_points);
   in("log_kinds", head.log_kinds);
   in("sources", head.sources);
+  in("log_first_epoch", head.log_series.first_epoch);
   STOKER_TRY(in.status());
   const auto orders = object.find("orders");
   if (orders != object.end() && orders->is_object()) {
     for (const auto& [name, count] : orders->items()) {
       if (count.is_number_integer()) head.orders[name] = count.get<int64_t>();
+    }
+  }
+  const auto names = object.find("log_names");
+  if (names != object.end() && names->is_object()) {
+    for (const auto& [name, kind] : names->items()) {
+      if (kind.is_string() && !kind.get_ref<const std::string&>().empty()) {
+        head.log_series.names[name] = kind.get<std::string>();
+      }
     }
   }
   return head;
@@ -163,6 +174,7 @@ std::string EncodeMetricSeries(const MetricSeries& series) {
   std::string out = "{\"name\":" + json::Dump(Value(series.name));
   if (floats) out += ",\"f32\":true";
   if (series.ordered) out += ",\"ordered\":true";
+  if (series.by_epoch) out += ",\"by_epoch\":true";
   AppendColumn(
       "step", all, [&](const Entry& e) { out += std::to_string(e.first_step); }, &out);
   AppendColumn(
@@ -197,6 +209,7 @@ Result<MetricSeries> DecodeMetricSeries(std::string_view line) {
   }
   series.name = name->get<std::string>();
   series.ordered = object.value("ordered", Value(false)) == true;
+  series.by_epoch = object.value("by_epoch", Value(false)) == true;
   const bool floats = object.value("f32", Value(false)) == true;
   const Value* times = ListIn(object, "time", steps->size());
   const Value* values = ListIn(object, "value", steps->size());

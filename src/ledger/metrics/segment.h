@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "metrics/entries.h"
+#include "metrics/line_names.h"
 
 namespace stoker {
 
@@ -37,12 +38,14 @@ struct MetricHead {
   std::map<std::string, int64_t> orders;  // of series without steps: points so far
   int64_t log_points = 0;
   std::vector<std::string> log_kinds;  // what was recognised in the log
+  metrics::LogSeries log_series;       // what it showed of its series
 };
 
 struct MetricSeries {
   std::string name;
   bool ordered = false;  // the source names no steps: they count
   std::vector<metrics::Entry> entries;
+  bool by_epoch = false;  // its steps are epochs
 };
 
 // A line of JSON each, with its \n.

@@ -49,6 +49,14 @@ LogSegment SegmentOf(const std::string& key, int attempt, int rank, int64_t firs
   return segment;
 }
 
+Result<MetricHead> ReadHead(ObjectStore& store, const std::string& key) {
+  STOKER_ASSIGN(Object object, store.Get(key));
+  MetricLines lines(std::move(object.data));
+  STOKER_ASSIGN(const auto line, lines.Next());
+  if (!line) return Status(Code::kCorrupt, key + ": is empty");
+  return DecodeMetricHead(*line);
+}
+
 }  // namespace
 
 std::string MetricSegmentKey(const std::string& job, int attempt, int rank, int64_t first,
@@ -88,11 +96,7 @@ Result<std::optional<MetricHead>> MetricWriter::Begin() {
   }
   const LogSegment* last = next_ > 1 ? segments_.Covering(next_ - 1) : nullptr;
   if (last == nullptr) return std::optional<MetricHead>();
-  STOKER_ASSIGN(Object object, store_.Get(last->key));
-  MetricLines lines(std::move(object.data));
-  STOKER_ASSIGN(const auto line, lines.Next());
-  if (!line) return Status(Code::kCorrupt, last->key + ": is empty");
-  STOKER_ASSIGN(MetricHead head, DecodeMetricHead(*line));
+  STOKER_ASSIGN(MetricHead head, ReadHead(store_, last->key));
   return std::optional(std::move(head));
 }
 
@@ -193,6 +197,7 @@ Status AddSegment(ObjectStore& store, const LogSegment& segment,
       parts.push_back({segment.attempt, false, {}});
     }
     parts.back().ordered |= series.ordered;
+    parts.back().by_epoch |= series.by_epoch;
     std::vector<metrics::Entry>& entries = parts.back().entries;
     entries.insert(entries.end(), series.entries.begin(), series.entries.end());
     if (entries.size() > 8 * metrics::kBuckets) metrics::Thin(&entries);
@@ -223,6 +228,23 @@ Status AddAttempt(ObjectStore& store, const SegmentSet& set,
 }
 
 }  // namespace
+
+Result<std::optional<MetricHead>> ReadEarlierHead(ObjectStore& store, const std::string& job,
+                                                  int rank, int before) {
+  for (int look = 0; look < kLooks; ++look) {
+    STOKER_ASSIGN(const LogMap map, ListMetricSegments(store, job, -1, rank));
+    const LogSegment* last = nullptr;
+    for (const auto& [place, set] : map) {  // by attempt
+      if (place.first < before && set.end() > 1) last = set.Covering(set.end() - 1);
+    }
+    if (last == nullptr) return std::optional<MetricHead>();
+    auto head = ReadHead(store, last->key);
+    if (head.status().Is(Code::kNotFound)) continue;  // it has been merged meanwhile
+    STOKER_TRY(head.status());
+    return std::optional(std::move(*head));
+  }
+  return Status(Code::kBusy, "the metrics of job " + job + " change faster than they can be read");
+}
 
 Result<RunMetrics> ReadMetrics(ObjectStore& store, const std::string& job, int rank,
                                const std::function<bool(const std::string&)>& wanted) {

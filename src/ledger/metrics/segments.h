@@ -61,6 +61,10 @@ class MetricWriter {
   std::string pending_;   // packed
 };
 
+// The last head of the newest attempt before `before` that has any: how far it had read.
+Result<std::optional<MetricHead>> ReadEarlierHead(ObjectStore& store, const std::string& job,
+                                                  int rank, int before);
+
 // All that a job has, of one rank: for each series what each attempt has of it.
 struct RunMetrics {
   std::map<std::string, std::vector<metrics::AttemptPart>> series;

@@ -47,6 +47,7 @@ void MetricBatch::OnPoint(std::string_view name, const metrics::Point& point) {
   }
   Series* series = &named->second;
   series->ordered |= !point.step;
+  series->by_epoch |= point.by_epoch;
   const int64_t step = point.step.value_or(series->order);
   ++series->order;
   series->totals.Add(step, point.time, point.value);
@@ -102,7 +103,7 @@ Status MetricBatch::Take(const TakeSeries& take) {
   Status failed;
   for (auto& [name, series] : series_) {
     if (series.whole.empty()) continue;
-    const MetricSeries one{name, series.ordered, TakeEntries(series)};
+    const MetricSeries one{name, series.ordered, TakeEntries(series), series.by_epoch};
     series.whole.shrink_to_fit();
     if (failed.ok()) failed = take(one);
   }

@@ -53,6 +53,7 @@ class MetricBatch : public metrics::PointSink {
   };
   struct Series {
     bool ordered = false;
+    bool by_epoch = false;
     int64_t order = 0;
     metrics::Totals totals;
     // Since the last Take: buckets, and then points.

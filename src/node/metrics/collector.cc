@@ -56,6 +56,7 @@ MetricCollector::MetricCollector(CollectorConfig config, ObjectStore& store, Clo
 MetricCollector::~MetricCollector() { Stop(); }
 
 Status MetricCollector::Begin() {
+  STOKER_TRY(GoOn());
   if (!watch_.empty()) STOKER_TRY(LearnEarlier());
   files_.PassOver();
   MetricHead head;
@@ -75,6 +76,15 @@ void MetricCollector::Start(std::function<void(const std::string& why)> broken) 
     others_->Start();
   }
   thread_ = std::thread([this] { Run(); });
+}
+
+// What an earlier attempt had learned of the log holds for this one, too.
+Status MetricCollector::GoOn() {
+  if (config_.attempt <= 1) return Status::Ok();
+  auto head = ReadEarlierHead(store_, config_.job, config_.rank, config_.attempt);
+  if (head.status().transient()) return head.status();
+  if (head.ok() && *head) lines_.set_series(std::move((*head)->log_series));
+  return Status::Ok();
 }
 
 // Rules are judged over all attempts as one curve.
@@ -136,6 +146,7 @@ Result<bool> MetricCollector::TakeUp() {
   const auto head = DecodeMetricHead(*text);
   if (!head.ok()) return false;
   files_.set_sources(head->sources);
+  STOKER_TRY(GoOn());
   STOKER_TRY(BeginWriter());
   return true;
 }
@@ -155,6 +166,7 @@ Status MetricCollector::BeginWriter() {
     files_.set_sources(head->sources);
     batch_.set_orders(head->orders);
     if (config_.rank == 0) STOKER_TRY(CountAgain());
+    lines_.set_series(head->log_series);
     log_line_ = head->log_line;
     log_points_ = head->log_points;
     log_kinds_ = head->log_kinds;
@@ -236,6 +248,8 @@ void MetricCollector::Recognise() {
     log_kinds_.push_back(kind);
     config_.say("stoker: metrics: reading " + kind);
   }
+  const std::string untaken = lines_.TakeUntaken();
+  if (!untaken.empty()) config_.say("stoker: metrics: " + untaken);
   for (const MetricSource& source : files_.sources()) {
     if (source.points > 0 && said_.insert("file " + source.path).second) {
       config_.say("stoker: metrics: reading " + FoundText(source));
@@ -309,6 +323,7 @@ MetricHead MetricCollector::Head() const {
   head.log_line = log_line_;
   head.log_points = log_points_;
   head.log_kinds = log_kinds_;
+  head.log_series = lines_.series();
   head.orders = batch_.Orders();
   return head;
 }

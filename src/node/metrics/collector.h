@@ -84,6 +84,7 @@ class MetricCollector {
   Status CountAgain();
   Status PutTotals();
   void Recognise();
+  Status GoOn();
   Status LearnEarlier();
   void Judge();
   void TellIdle();

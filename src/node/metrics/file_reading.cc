@@ -71,7 +71,7 @@ struct MetricFiles::File {
     if (line.size() > kMaxLine) {
       source.trouble = "lines of more than 64 KiB are left out";
     } else if (const auto row = metrics::ReadJsonRow(line)) {
-      metrics::EmitRow(*row, std::nullopt, now, sink);
+      metrics::EmitRow(row->row, std::nullopt, now, sink);
     } else if (source.path.empty() && !metrics::Bare(line).empty() && source.trouble.empty()) {
       source.trouble = "lines that are no JSON objects are left out";
     }

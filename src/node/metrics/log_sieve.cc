@@ -3,13 +3,12 @@
 
 #include "base/text.h"
 #include "ledger/log/log_record.h"
-#include "metrics/log_lines.h"
+#include "metrics/log_words.h"
 
 namespace stoker::node {
 
 int64_t LogSieve::Sift(int64_t first, std::string_view records,
                        const std::function<void(int64_t first, std::string_view records)>& keep) {
-  const bool plain = metrics::IsPlain(records);
   size_t begin = 0;  // of the run that is kept
   int64_t begin_line = first;
   int64_t line = first;
@@ -18,7 +17,7 @@ int64_t LogSieve::Sift(int64_t first, std::string_view records,
     const size_t end = newline == records.npos ? records.size() : newline + 1;
     const std::string_view record =
         records.substr(at, (newline == records.npos ? end : newline) - at);
-    if (!Wanted(record, plain)) {
+    if (!Wanted(record)) {
       if (begin < at) keep(begin_line, records.substr(begin, at - begin));
       begin = end;
       begin_line = line + 1;
@@ -29,7 +28,7 @@ int64_t LogSieve::Sift(int64_t first, std::string_view records,
   return line - first;
 }
 
-bool LogSieve::Wanted(std::string_view record, bool plain) {
+bool LogSieve::Wanted(std::string_view record) {
   if (header_.empty() || !StartsWith(record, header_)) {
     const auto read = ParseRecord(record);
     header_ = read ? record.substr(0, record.size() - read->text.size()) : "";
@@ -41,7 +40,7 @@ bool LogSieve::Wanted(std::string_view record, bool plain) {
   const bool part = continues_ || open_[stream_];
   open_[stream_] = continues_;
   if (part || all_) return true;
-  return !plain && metrics::MayHoldMetrics(record.substr(header_.size()));
+  return metrics::MayHoldMetrics(record.substr(header_.size()));
 }
 
 }  // namespace stoker::node

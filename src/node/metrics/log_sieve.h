@@ -24,7 +24,7 @@ class LogSieve {
                const std::function<void(int64_t first, std::string_view records)>& keep);
 
  private:
-  bool Wanted(std::string_view record, bool plain);
+  bool Wanted(std::string_view record);
 
   const bool all_;
   std::string header_;  // of the record before: most are of the same millisecond

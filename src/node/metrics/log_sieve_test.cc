@@ -48,14 +48,14 @@ void Read(std::string_view records, metrics::LogLines* lines, Points* points) {
 TEST(LogSieve, KeepsWhatMayHoldMetricsWithItsNumber) {
   LogSieve sieve(false);
   EXPECT_EQ(Sift(sieve, 7,
-                 "1000 o plain words\n"
+                 "1000 o plain words, 5 of them\n"
                  "1000 o {\"loss\": 1}\n"
                  "1001 o epoch 1: loss=2\n"
                  "1001 s epoch 1: loss=3\n"
                  "1001 o step 12 loss 0.5\n"
                  "1001 e 1/1 - loss: 4\n"),
             (Runs{{8, "1000 o {\"loss\": 1}\n1001 o epoch 1: loss=2\n"},
-                  {12, "1001 e 1/1 - loss: 4\n"}}));
+                  {11, "1001 o step 12 loss 0.5\n1001 e 1/1 - loss: 4\n"}}));
   EXPECT_EQ(Sift(sieve, 13, "1002 o nothing at all\n1003 o nor here\n"), Runs{});
 }
 

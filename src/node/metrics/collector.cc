@@ -213,12 +213,19 @@ void MetricCollector::ReadLog() {
   std::deque<std::pair<int64_t, std::string>> queue;
   int64_t unlooked = 0;
   int64_t passed = 0;
+  bool crowded = false;
   {
     const std::lock_guard lock(mutex_);
     queue.swap(queue_);
     passed = passed_;
     queued_ = 0;
+    crowded = sieve_.left_out() > 0;
     unlooked = std::exchange(unlooked_, 0);
+  }
+  if (crowded && said_.insert("crowded").second) {
+    config_.say(
+        "stoker: metrics: more lines than can be looked at differ in numbers alone; of those "
+        "within a millisecond the last is taken");
   }
   if (unlooked > 0) {
     config_.say("stoker: metrics: the log grows faster than it can be looked at; " +

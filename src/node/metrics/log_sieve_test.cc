@@ -45,6 +45,33 @@ void Read(std::string_view records, metrics::LogLines* lines, Points* points) {
   }
 }
 
+// A burst is looked at, all of it; what goes on faster than can be looked at, once a millisecond.
+TEST(LogSieve, OfTooManyLinesAlikeTheLastOfAMillisecondIsKept) {
+  const auto line = [](int64_t ms, int64_t step, const std::string& name) {
+    return std::to_string(ms) + " o step " + std::to_string(step) + " " + name + " 0." +
+           std::to_string(step % 97) + "\n";
+  };
+  LogSieve sieve(false);
+  std::string burst;
+  for (int64_t i = 0; i < LogSieve::kBurst; ++i) burst += line(1000, i, "loss");
+  EXPECT_EQ(Sift(sieve, 1, burst), (Runs{{1, burst}}));
+  EXPECT_EQ(sieve.left_out(), 0);
+  int64_t at = LogSieve::kBurst + 1;
+  const std::string other = line(1000, 3, "accuracy");
+  EXPECT_EQ(Sift(sieve, at, line(1000, 1, "loss") + line(1000, 2, "loss") + other),
+            (Runs{{at + 1, line(1000, 2, "loss") + other}}));
+  // A millisecond later there is room for two; then the last of it, and what is of the next.
+  std::string more, kept;
+  for (int64_t i = 0; i < 9; ++i) more += line(1001, i, "loss");
+  const std::string last = line(1001, 8, "loss") + line(1011, 1, "loss");
+  EXPECT_EQ(Sift(sieve, at + 3, more + line(1011, 1, "loss")),
+            (Runs{{at + 3, line(1001, 0, "loss") + line(1001, 1, "loss")}, {at + 11, last}}));
+  EXPECT_EQ(sieve.left_out(), 1 + 6);
+  LogSieve all(true);
+  Sift(all, 1, burst);
+  EXPECT_EQ(Sift(all, at, more), (Runs{{at, more}}));
+}
+
 TEST(LogSieve, KeepsWhatMayHoldMetricsWithItsNumber) {
   LogSieve sieve(false);
   EXPECT_EQ(Sift(sieve, 7,

@@ -78,10 +78,15 @@ class SavedAtEnd : public Observer {
   void OnSavedAtEnd(const ProgramView& view, const ToldToEnd& told) override {
     const JobPlan& plan = *world_.PlanOf(view.job);
     if (!Answers() || plan.nodes > 1 || plan.program.on_term != OnTerm::kSavesAndSucceeds) return;
+    // Which files are saved together is known from the third save on.
+    const bool known =
+        plan.program.style != WriteStyle::kTwoFiles || commits_[{view.job, view.attempt}] >= 3;
+    if (!known) return;
     const int64_t enough = kEnough + world_.plan().skew_ms;
     if (told.until && *told.until - world_.now() < enough) return;
     const auto newest = newest_.find(view.job);
-    if (newest == newest_.end() || newest->second < view.step) due_[{view.job, view.attempt}] = view.step;
+    if (newest == newest_.end() || newest->second < view.step)
+      due_[{view.job, view.attempt}] = view.step;
   }
 
   void OnChange(const BucketChange& change) override {
@@ -100,6 +105,7 @@ class SavedAtEnd : public Observer {
     }
     const WriteStyle style = world_.PlanOf(manifest->job)->program.style;
     const int step = StepInFiles(files, style).step;
+    if (left == 0) ++commits_[{manifest->job, manifest->id.attempt}];
     if (left == 0) newest_[manifest->job] = std::max(newest_[manifest->job], step);
     const auto due = due_.find({manifest->job, manifest->id.attempt});
     if (due != due_.end() && due->second <= step) due_.erase(due);
@@ -133,7 +139,8 @@ class SavedAtEnd : public Observer {
 
   World& world_;
   std::map<std::pair<std::string, int>, int> due_;  // steps, by job and attempt
-  std::map<std::string, int> newest_;               // that is committed, by job
+  std::map<std::pair<std::string, int>, int> commits_;
+  std::map<std::string, int> newest_;  // that is committed, by job
 };
 
 }  // namespace

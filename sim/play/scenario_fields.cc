@@ -154,9 +154,9 @@ const std::vector<Field<ProgramPlan>>& ProgramFields() {
       OfProgram<&ProgramPlan::every_rank_saves>("every-rank-saves", Unit::kYesNo),
       OfProgram<&ProgramPlan::lines_per_step>("lines-per-step", Unit::kNumber),
       OfProgram<&ProgramPlan::line_bytes>("line-bytes", Unit::kNumber),
-      OfProgram<&ProgramPlan::on_term>(
-          "on-term", Unit::kWord, {"dies", "ignores", "saves-and-succeeds", "saves-and-fails", "passes-on",
-                                      "leaves-unsaved"}),
+      OfProgram<&ProgramPlan::on_term>("on-term", Unit::kWord,
+                                       {"dies", "ignores", "saves-and-succeeds", "saves-and-fails",
+                                        "passes-on", "leaves-unsaved"}),
       OfProgram<&ProgramPlan::crash_at>("crash-at", Unit::kNumber),
       OfProgram<&ProgramPlan::crash_code>("crash-code", Unit::kNumber),
       OfProgram<&ProgramPlan::out_of_memory>("out-of-memory", Unit::kYesNo),

@@ -20,14 +20,7 @@ enum class WriteStyle { kInPlace, kRename, kFolders, kTwoFiles };
 enum class StartFails { kNever, kNotFound, kDenied, kInvalid, kMachine };
 // kPassesOn: a launcher gets it and hands it on to its trainer, which saves; both fail.
 // kLeavesUnsaved: it ends well, and saves nothing.
-enum class OnTerm {
-  kDies,
-  kIgnores,
-  kSavesAndSucceeds,
-  kSavesAndFails,
-  kPassesOn,
-  kLeavesUnsaved
-};
+enum class OnTerm { kDies, kIgnores, kSavesAndSucceeds, kSavesAndFails, kPassesOn, kLeavesUnsaved };
 
 // What the user's program does, on every node alike.
 struct ProgramPlan {

@@ -269,8 +269,9 @@ TEST(Checkpoints, RestoreGivesNamesLastInTheOrderOfTheirTimes) {
     return out;
   };
   Part part;
-  part.files = {file("a", 50), file("b", 20), file("c", 20),
-                other_kind("d", FileKind::kLink, 30), file("last", 50), file("no-link", 60)};
+  part.files = {file("a", 50),    file("b", 20),
+                file("c", 20),    other_kind("d", FileKind::kLink, 30),
+                file("last", 50), file("no-link", 60)};
   part.files[4].same_as = "a";
   part.files[4].sha256 = part.files[0].sha256;
   part.files[4].size = part.files[0].size;
@@ -279,8 +280,7 @@ TEST(Checkpoints, RestoreGivesNamesLastInTheOrderOfTheirTimes) {
   FakeDirectory directory;
   directory.files["stranger"] = "x";
   ASSERT_TRUE(RestoreCheckpoint(store, kStoreJob, "1-1", 0, directory).ok());
-  EXPECT_EQ(directory.named,
-            (std::vector<std::string>{"b", "c", "d", "a+", "last", "no-link+"}));
+  EXPECT_EQ(directory.named, (std::vector<std::string>{"b", "c", "d", "a+", "last", "no-link+"}));
   EXPECT_EQ(directory.files, (std::map<std::string, std::string>{{"a", "a's"},
                                                                  {"b", "b's"},
                                                                  {"c", "c's"},

@@ -43,10 +43,10 @@ struct WantedFile {
 Status FetchFiles(ObjectStore& store, const Movers& movers, const std::vector<WantedFile>& files,
                   DirectoryWriter& into);
 
-// Makes the directory consist of `files` alone, whose objects lie below `root`. They come first, all
-// of them, and get their names last, in the order in which they were changed when they were saved:
-// what is newest by ctime was newest then. Several names of one file are that again, where the file
-// system has such names. Errors as above.
+// Makes the directory consist of `files` alone, whose objects lie below `root`. They come first,
+// all of them, and get their names last, in the order in which they were changed when they were
+// saved: what is newest by ctime was newest then. Several names of one file are that again, where
+// the file system has such names. Errors as above.
 Status FetchExactly(ObjectStore& store, const Movers& movers, const std::string& root,
                     const std::vector<ManifestFile>& files, DirectoryWriter& into);
 

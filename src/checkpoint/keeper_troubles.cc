@@ -104,9 +104,7 @@ std::string KeeperTroubles::now() const {
 
 std::string KeeperTroubles::text() const {
   const std::lock_guard lock(mutex_);
-  const std::string& now = !trouble_.empty()   ? trouble_
-                           : !unsaved_.empty() ? unsaved_
-                                               : left_out_;
+  const std::string& now = !trouble_.empty() ? trouble_ : !unsaved_.empty() ? unsaved_ : left_out_;
   return stays_ + (stays_.empty() || now.empty() ? "" : "; ") + now;
 }
 

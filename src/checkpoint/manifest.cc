@@ -342,7 +342,8 @@ bool Matches(const Round& round, const Part& part) {
 }
 
 int64_t StepOf(const std::vector<Part>& parts) {
-  std::tuple<bool, StepNumber::Of, int64_t, int64_t> best = {false, StepNumber::Of::kNothing, 0, -1};
+  std::tuple<bool, StepNumber::Of, int64_t, int64_t> best = {false, StepNumber::Of::kNothing, 0,
+                                                             -1};
   for (const Part& part : parts) {
     for (const ManifestFile& file : part.files) {
       if (file.kind != FileKind::kFile || IsStream(file.path)) continue;

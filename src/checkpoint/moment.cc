@@ -107,7 +107,8 @@ StagedFiles RestoredFiles(const Manifest& manifest, int rank, const DirectorySca
     const auto it = facts.find(file.path);
     if (it == facts.end() || it->second.kind != file.kind) continue;
     if (file.kind == FileKind::kFile &&
-        (it->second.size != file.size || it->second.mtime_ns / 1'000'000 != file.mtime_ns / 1'000'000)) {
+        (it->second.size != file.size ||
+         it->second.mtime_ns / 1'000'000 != file.mtime_ns / 1'000'000)) {
       continue;
     }
     if (file.kind == FileKind::kLink && it->second.target != file.target) continue;

@@ -25,8 +25,8 @@ struct Moment {
   int64_t saves = 0;  // Candidate::saves: what nodes compare
   int64_t step = -1;
   int64_t told_step = -1;  // by the trainer itself (kTrainerState)
-  bool wished = false;   // by another node, whose counts and step these are
-  bool counted = false;  // `step` tells one moment from another, on every node
+  bool wished = false;     // by another node, whose counts and step these are
+  bool counted = false;    // `step` tells one moment from another, on every node
 };
 
 // Hashes and uploads what is not in the store yet; blocks. What was done before a failure is not

@@ -194,8 +194,7 @@ Status AttemptRun::BeginKeepers() {
   // One of another job, or one that was left, lies in another place: it is kept anew.
   const bool whole = restored_.find('/') == std::string::npos && !IsAsLeft(restored_);
   if (whole) config.restored = restored_;
-  config.began_from = {restored_, ScriptOf(config_.spec),
-                       restored_.find('/') == std::string::npos};
+  config.began_from = {restored_, ScriptOf(config_.spec), restored_.find('/') == std::string::npos};
   if (!config.restored.empty()) config.protect.insert(config.restored);
   config.nonce_seed = sys::RandomU64();
   config.may_commit = [this] { return MayCommit(); };
@@ -242,8 +241,7 @@ void AttemptRun::StartKeepers(std::function<void(const std::string& why)> broken
   auto outputs = std::make_unique<OutputSync>(
       OutputSyncConfig{*output_plan_, config_.job.id, config_.attempt, config_.rank, WorkDir(),
                        config_.dir + "/staging", movers_,
-                       [this](const std::string& line) { Say(line); },
-                       [this] { LookForStray(); }},
+                       [this](const std::string& line) { Say(line); }, [this] { LookForStray(); }},
       store_, clock_);
   metrics_->Start(std::move(broken));
   const std::lock_guard lock(mutex_);  // the report is written by another thread

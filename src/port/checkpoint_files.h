@@ -142,8 +142,8 @@ class CheckpointFiles {
   virtual void Wait(Duration timeout) = 0;
   virtual void Wake() = 0;
   virtual std::vector<FileEvent> TakeEvents() = 0;
-  // Whether anybody has read a file of those that lay there when this was opened and that nobody has
-  // written since; nullopt: not known. What this process itself copies counts, too: ask before.
+  // Whether anybody has read a file of those that lay there when this was opened and that nobody
+  // has written since; nullopt: not known. What this process itself copies counts, too: ask before.
   virtual std::optional<bool> AnybodyRead() { return std::nullopt; }
   // Nobody asks any more: the hints for it end.
   virtual void ForgetReads() {}
@@ -185,8 +185,9 @@ class DirectoryWriter {
   virtual Result<std::unique_ptr<NewFile>> Create(const std::string& path) = 0;
   virtual Status MakeLink(const std::string& path, const std::string& target) = 0;
   virtual Status MakeDirectory(const std::string& path) = 0;
-  // Gives `from`, which this writer has made, the name `to`, whatever has it now. `newer`: and a time of change (ctime)
-  // behind that of all that it has named before, as far as the file system tells times apart.
+  // Gives `from`, which this writer has made, the name `to`, whatever has it now. `newer`: and a
+  // time of change (ctime) behind that of all that it has named before, as far as the file system
+  // tells times apart.
   virtual Status Rename(const std::string& from, const std::string& to, bool newer) = 0;
   // Another name of the file `of`, which this writer has made. Fails where there are no such names.
   virtual Status MakeHardLink(const std::string& path, const std::string& of) = 0;

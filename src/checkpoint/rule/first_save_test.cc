@@ -26,15 +26,16 @@ std::string Told(const std::vector<std::pair<std::string, int64_t>>& restored,
 }
 
 TEST(FirstSave, NothingWasRead) {
-  const std::string words = "began at 0 although checkpoint 1-8 was restored: does train.py load it?";
+  const std::string words =
+      "began at 0 although checkpoint 1-8 was restored: does train.py load it?";
   EXPECT_EQ(Told({{"last.pt", kBig}}, {{"last.pt", kBig}}, false).find(words), 0u);
   EXPECT_EQ(Told({{"step-800/m.pt", kBig}}, {{"step-100/m.pt", kBig}}, false).find(words), 0u);
   EXPECT_EQ(Told({{"last.pt", kBig}}, {{"last.pt", kBig}}, false, false).find(words), 0u);
 }
 
 TEST(FirstSave, ItsStepsBeginAnew) {
-  const std::string told = Told({{"step-700/m.pt", kBig}, {"step-800/m.pt", kBig}},
-                                {{"step-100/m.pt", kBig}}, true);
+  const std::string told =
+      Told({{"step-700/m.pt", kBig}, {"step-800/m.pt", kBig}}, {{"step-100/m.pt", kBig}}, true);
   EXPECT_NE(told.find("(the first save is of step 100, what was restored of step 800)"),
             std::string::npos)
       << told;
@@ -59,9 +60,10 @@ TEST(FirstSave, IsSilentWithoutEvidence) {
 }
 
 TEST(FirstSave, WaitsForASaveLikeTheOneThatWasRestored) {
-  FirstSave first({"1-8", "train.py", true},
-                  Files({{"config.json", 300}, {"log.jsonl", 9 * kBig}, {"model.pt", kBig},
-                         {"optim.pt", kBig}}));
+  FirstSave first(
+      {"1-8", "train.py", true},
+      Files(
+          {{"config.json", 300}, {"log.jsonl", 9 * kBig}, {"model.pt", kBig}, {"optim.pt", kBig}}));
   EXPECT_FALSE(first.Sees(Files({{"config.json", 300}})));
   EXPECT_FALSE(first.Sees(Files({{"model.pt", 20}}))) << "a first try, or another thing";
   EXPECT_FALSE(first.Sees(Files({{"model.pt", kBig}, {"other.pt", kBig}})));

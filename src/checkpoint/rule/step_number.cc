@@ -21,13 +21,13 @@ struct Word {
   StepNumber::Of of;
 };
 constexpr std::array kWords = {
-    Word{"step", StepNumber::Of::kSteps},           Word{"steps", StepNumber::Of::kSteps},
-    Word{"globalstep", StepNumber::Of::kSteps},     Word{"iter", StepNumber::Of::kSteps},
-    Word{"iters", StepNumber::Of::kSteps},          Word{"iteration", StepNumber::Of::kSteps},
-    Word{"iterations", StepNumber::Of::kSteps},     Word{"update", StepNumber::Of::kSteps},
-    Word{"updates", StepNumber::Of::kSteps},        Word{"checkpoint", StepNumber::Of::kCheckpoints},
-    Word{"ckpt", StepNumber::Of::kCheckpoints},     Word{"chkpt", StepNumber::Of::kCheckpoints},
-    Word{"epoch", StepNumber::Of::kEpochs},         Word{"epochs", StepNumber::Of::kEpochs},
+    Word{"step", StepNumber::Of::kSteps},       Word{"steps", StepNumber::Of::kSteps},
+    Word{"globalstep", StepNumber::Of::kSteps}, Word{"iter", StepNumber::Of::kSteps},
+    Word{"iters", StepNumber::Of::kSteps},      Word{"iteration", StepNumber::Of::kSteps},
+    Word{"iterations", StepNumber::Of::kSteps}, Word{"update", StepNumber::Of::kSteps},
+    Word{"updates", StepNumber::Of::kSteps},    Word{"checkpoint", StepNumber::Of::kCheckpoints},
+    Word{"ckpt", StepNumber::Of::kCheckpoints}, Word{"chkpt", StepNumber::Of::kCheckpoints},
+    Word{"epoch", StepNumber::Of::kEpochs},     Word{"epochs", StepNumber::Of::kEpochs},
     Word{"ep", StepNumber::Of::kEpochs},
 };
 // Before such a word: a setting of the run, the same in each save (max_steps=1000).
@@ -89,8 +89,7 @@ StepNumber StepInName(std::string_view name) {
     std::transform(letters.begin(), letters.end(), letters.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     const std::string_view before = at > 0 ? LettersBefore(name, at - 1) : "";
-    const bool setting =
-        std::find(kSettings.begin(), kSettings.end(), before) != kSettings.end();
+    const bool setting = std::find(kSettings.begin(), kSettings.end(), before) != kSettings.end();
     for (const Word& word : kWords) {
       if (letters != word.text || setting || word.of <= best.of) continue;
       if (const auto number = NumberBehind(name, end, word.of)) best = {word.of, *number};

@@ -30,22 +30,36 @@ TEST(StepNumber, IsOneWhereTheNameSaysSo) {
 }
 
 TEST(StepNumber, IsNoOtherDigit) {
-  for (const char* path :
-       {"best-val_loss=0.31.ckpt", "version_1/last.ckpt", "last-v1.ckpt", "model.ckpt-v1",
-        "checkpoint-2024-11-28/model.pt", "checkpoint_20241128.pt", "ckpt-1732770000.pt",
-        "node-3/model.pt", "gpu2.pt", "resnet50.pt", "llama-7b/model-00001-of-00002.safetensors",
-        "checkpoint-1-of-3.pt", "step=0.5.pt", "max_steps=1000/model.pt", "misstep-3.pt",
-        "events.out.tfevents.1732770000.host-1", "checkpoint_2_5000.pt", "step200k.pt", "state.pt",
-        "step-1234567890123456.pt", "run-2024-11-28/last.pt"}) {
+  for (const char* path : {"best-val_loss=0.31.ckpt",
+                           "version_1/last.ckpt",
+                           "last-v1.ckpt",
+                           "model.ckpt-v1",
+                           "checkpoint-2024-11-28/model.pt",
+                           "checkpoint_20241128.pt",
+                           "ckpt-1732770000.pt",
+                           "node-3/model.pt",
+                           "gpu2.pt",
+                           "resnet50.pt",
+                           "llama-7b/model-00001-of-00002.safetensors",
+                           "checkpoint-1-of-3.pt",
+                           "step=0.5.pt",
+                           "max_steps=1000/model.pt",
+                           "misstep-3.pt",
+                           "events.out.tfevents.1732770000.host-1",
+                           "checkpoint_2_5000.pt",
+                           "step200k.pt",
+                           "state.pt",
+                           "step-1234567890123456.pt",
+                           "run-2024-11-28/last.pt"}) {
     EXPECT_EQ(StepInPath(path).value, -1) << path;
   }
 }
 
 TEST(StepNumber, IsReadInTheTrainersState) {
   EXPECT_EQ(StepInTrainerState(R"({"epoch": 1.5, "global_step": 200, "log_history": [{}]})"), 200);
-  for (const char* text : {"", "{", "[]", "{}", R"({"global_step": "200"})",
-                           R"({"global_step": 2.5})", R"({"global_step": -7})",
-                           R"({"global_step": 18446744073709551615})"}) {
+  for (const char* text :
+       {"", "{", "[]", "{}", R"({"global_step": "200"})", R"({"global_step": 2.5})",
+        R"({"global_step": -7})", R"({"global_step": 18446744073709551615})"}) {
     EXPECT_EQ(StepInTrainerState(text), -1) << text;
   }
 }

@@ -22,9 +22,7 @@ bool Within(const std::string& path, const std::string& folder) {
 
 OutputPlan::OutputPlan(const JobSpec& spec, std::string workdir, int rank,
                        const std::string& downloads)
-    : spec_(spec),
-      workdir_(std::move(workdir)),
-      stray_(workdir_, [this](const std::string& path) {
+    : spec_(spec), workdir_(std::move(workdir)), stray_(workdir_, [this](const std::string& path) {
         return IsKept(path) || !MayHoldProfiles(path) || StartsWith(Name(path), ".");
       }) {
   for (const OutputSpec& output : spec.outputs) patterns_.emplace_back(output);

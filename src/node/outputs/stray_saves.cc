@@ -58,10 +58,9 @@ std::string LastingFolder(const std::string& path) {
 
 std::string Told(const std::string& path) {
   const std::string folder = LastingFolder(path);
-  const std::string how = folder.empty() ? "save it in a folder of its own, and name that: "
-                                           "--checkpoints FOLDER"
-                                         : "--checkpoints " + Printable(folder);
-  return Printable(path) + " is not kept: " + how;
+  if (!folder.empty()) return Printable(path) + " is not kept: --checkpoints " + Printable(folder);
+  return Printable(path) +
+         " is not kept: save it in a folder of its own, and name that: --checkpoints FOLDER";
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ class StraySaves {
   const std::string workdir_;
   const std::function<bool(const std::string& path)> passed_;
   int64_t begun_ns_ = 0;
-  std::map<std::string, FileFact> seen_;         // by path
+  std::map<std::string, FileFact> seen_;        // by path
   std::map<std::string, std::string> of_role_;  // a path
   bool told_ = false;
 };

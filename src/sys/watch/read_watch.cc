@@ -59,18 +59,31 @@ void ReadWatch::Heard(uint32_t mask, const std::string& path) {
   const std::lock_guard lock(mutex_);
   // Under another name it would be read unheard.
   if ((mask & IN_ISDIR) != 0) {
-    if ((mask & IN_MOVED_FROM) != 0) read_ = true;
+    if ((mask & IN_MOVED_FROM) != 0) WasRead();
     return;
   }
   const auto it = files_.find(path);
   if (it == files_.end()) return;
   if ((mask & (IN_ACCESS | IN_CLOSE_NOWRITE | IN_MOVED_FROM)) != 0) {
-    read_ = true;
+    WasRead();
   } else if ((mask & IN_OPEN) != 0) {
     ++it->second.opens;
   } else if ((mask & (IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE)) != 0) {
+    // Through a mapping it may have been read all the same.
+    if (LooksRead(path, it->second)) return WasRead();
     files_.erase(it);
   }
+}
+
+void ReadWatch::WasRead() {
+  read_ = true;
+  files_.clear();
+}
+
+bool ReadWatch::LooksRead(const std::string& path, const File& file) const {
+  struct stat info;
+  if (lstat((root_ + "/" + path).c_str(), &info) != 0 || info.st_ino != file.ino) return false;
+  return info.st_nlink > file.names || ReadAt(info) != file.read_ns;
 }
 
 void ReadWatch::Lost() {
@@ -93,13 +106,9 @@ std::optional<bool> ReadWatch::Judge() {
   const std::lock_guard lock(mutex_);
   if (read_) return true;
   if (!known_ || forgotten_) return std::nullopt;
-  for (const auto& [path, file] : files_) {
-    struct stat info;
-    if (file.opens > 0) return true;
-    if (lstat((root_ + "/" + path).c_str(), &info) != 0 || info.st_ino != file.ino) continue;
-    if (info.st_nlink > file.names || ReadAt(info) != file.read_ns) return true;
-  }
-  return false;
+  return std::any_of(files_.begin(), files_.end(), [this](const auto& entry) {
+    return entry.second.opens > 0 || LooksRead(entry.first, entry.second);
+  });
 }
 
 }  // namespace stoker

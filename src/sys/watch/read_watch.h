@@ -38,6 +38,9 @@ class ReadWatch {
     int64_t read_ns = 0;
     int opens = 0;  // that have not ended
   };
+  void WasRead();
+  bool LooksRead(const std::string& path, const File& file) const;
+
   const std::string root_;
   mutable std::mutex mutex_;  // guards what follows
   std::map<std::string, File> files_;

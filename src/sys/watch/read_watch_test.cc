@@ -113,6 +113,19 @@ TEST_F(ReadWatchTest, AMappingIsARead) {
   EXPECT_EQ(Judge(), true);
 }
 
+// Nothing is read or written through the descriptor: numpy's memmap in mode r+.
+TEST_F(ReadWatchTest, AMappingThatMayBeWrittenIsAReadWhereTimesOfAccessAreKept) {
+  struct statvfs where;
+  ASSERT_EQ(statvfs(dir_.c_str(), &where), 0);
+  const int fd = Open("last.pt", O_RDWR);
+  void* mapped = mmap(nullptr, 8, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  close(fd);
+  EXPECT_EQ(Judge(), true) << "while it lasts";
+  munmap(mapped, 8);
+  EXPECT_EQ(Judge(), (where.f_flag & ST_NOATIME) == 0);
+}
+
 TEST_F(ReadWatchTest, OtherNamesAreNoWayAround) {
   const std::string other = temp_->path() + "/other";
   ASSERT_EQ(link(Path("last.pt").c_str(), other.c_str()), 0);

@@ -21,6 +21,7 @@
 #include "ledger/records.h"
 #include "node/outputs/unsaved.h"
 #include "sys/file.h"
+#include "sys/work_place.h"
 
 namespace stoker::cli {
 namespace {
@@ -45,7 +46,7 @@ void KeepWork(Context& context, const std::string& job, const std::string& insta
   const std::string machine = state + "/instances/" + instance;
   const std::string spare = machine + "/" + node::kSpare;
   if (!sys::FileExists(spare)) return;  // no program has run there
-  const node::Unsaved kept = node::MoveWork({machine + "/work", state + "/" + node::kUnsaved,
+  const node::Unsaved kept = node::MoveWork({sys::WorkOf(machine), state + "/" + node::kUnsaved,
                                              job + "-" + instance.substr(0, kTokenShown), spare});
   if (!kept.in.empty()) {
     context.Say("job " + job + ": its work directory lies in " + kept.in +

@@ -191,10 +191,11 @@ void Agent::ShipLeft() {
     const auto& launches = attempt->launches;
     const auto mine = std::find(launches.begin(), launches.end(), me_.launch);
     if (!lines.ok() || lines->empty() || mine == launches.end()) continue;
-    AttemptRun run(parts_.store, parts_.ledger, parts_.runner, parts_.clock,
-                   AttemptRunConfig{spec_, job_, me_.launch, attempt->number,
-                                    static_cast<int>(mine - launches.begin()), me_.dir,
-                                    folders_.cache_dir, folders_.state_dir, me_.address, nullptr});
+    AttemptRun run(
+        parts_.store, parts_.ledger, parts_.runner, parts_.clock,
+        AttemptRunConfig{spec_, job_, me_.launch, attempt->number,
+                         static_cast<int>(mine - launches.begin()), me_.dir, folders_.cache_dir,
+                         folders_.state_dir, "", me_.address, nullptr});
     (void)run.ShipLeft(kShipLeftWithin);
   }
 }
@@ -295,7 +296,8 @@ std::shared_ptr<AttemptRun> Agent::RunOf(int attempt, int rank) {
     run_ = std::make_shared<AttemptRun>(
         parts_.store, parts_.ledger, parts_.runner, parts_.clock,
         AttemptRunConfig{spec_, job_, me_.launch, attempt, rank, me_.dir, folders_.cache_dir,
-                         folders_.state_dir, me_.address, parts_.limiter, me_.gpus});
+                         folders_.state_dir, folders_.work_dir, me_.address, parts_.limiter,
+                         me_.gpus});
   }
   return run_;
 }

@@ -51,6 +51,7 @@ struct NodeParts {
 struct NodeFolders {
   std::string cache_dir;  // shared by all machines here that are of one user
   std::string state_dir;  // where the submitter leaves what is for this machine alone
+  std::string work_dir;   // as AttemptRunConfig has it
 };
 
 class Agent {

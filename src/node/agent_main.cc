@@ -85,6 +85,7 @@ struct Platform {
   std::unique_ptr<HostPlatform> host;
   SlurmHost* slurm = nullptr;  // the same, if it is one
   std::string state_dir;       // where the submitter leaves what is for this machine
+  std::string work_dir;        // NodeFolders::work_dir
   Duration notice_poll = Duration::Ms(250);
   bool shared = false;  // with other jobs, each of which may have what it asked for
 };
@@ -104,6 +105,7 @@ Result<Platform> FindPlatform(const std::string& dir, Clock& clock, CloudNode& c
     platform.slurm = slurm.get();
     platform.host = std::move(slurm);
     platform.state_dir = StateOfSlurmFolder(folder);
+    platform.work_dir = platform.state_dir + "/work";
     platform.notice_poll = Duration::Seconds(1);
     return platform;
   }
@@ -111,6 +113,7 @@ Result<Platform> FindPlatform(const std::string& dir, Clock& clock, CloudNode& c
   STOKER_ASSIGN(auto metadata, MakeEc2Metadata({endpoint == nullptr ? "" : endpoint}, clock));
   STOKER_ASSIGN(platform.host, MakeLocalHost(dir, std::move(metadata)));
   platform.state_dir = LocalStateDir(dir);
+  platform.work_dir = platform.state_dir + "/work";
   platform.shared = true;
   return platform;
 }
@@ -204,7 +207,7 @@ int RunAgent(const std::string& dir) {
   if (CloudNode::IsOne(dir)) {
     parts.tell_machine = [&cloud](NodeReport& report) { cloud.TellDoor(report); };
   }
-  Agent agent(std::move(parts), {CacheDir(), state_dir}, platform.notice_poll);
+  Agent agent(std::move(parts), {CacheDir(), state_dir, platform.work_dir}, platform.notice_poll);
   if (platform.slurm != nullptr) agent.SignalsMayBeLate(kSignalLate);
   const ShutdownWatch shutdown([&] {
     // The end that this node asks for itself is no notice.

@@ -48,6 +48,9 @@ int FreePort() {
   return ntohs(address.sin_port);
 }
 
+constexpr int kLookMs = 500;
+constexpr int kLooksAnHour = 3'600'000 / kLookMs;
+
 // Rounded down: whoever reads it has at least so long.
 std::string SecondsText(Duration d) {
   if (d >= Duration::Seconds(10)) return FormatDuration(Duration::Seconds(d.ms / 1000));
@@ -254,6 +257,7 @@ HostPlan AttemptRun::Hosts(const std::vector<std::string>& addresses) const {
 // A fresh folder for each attempt, at the same place: what the last one left half-written must not
 // look like this one's work.
 Status AttemptRun::PrepareFolder() {
+  TakePlace();
   STOKER_TRY(sys::RemoveTree(WorkDir()));
   if (config_.job.code_digest.empty()) return sys::MakeDirs(WorkDir(), 0755);
   return FetchCode();
@@ -330,6 +334,7 @@ Status AttemptRun::RunSetup(const std::string& restore, StagingEnded* result) {
   command.out = LogStream::kSystem;
   command.err = LogStream::kSystem;
   STOKER_TRY(AskForHostName(Hosts({config_.address}), command));
+  if (place_) command.lock = place_->lock();
   TailSink output(Sink());
   STOKER_ASSIGN(const TaskExit exit, step_.Run(command, output));
   SayWhatIsNotHeld();
@@ -433,6 +438,7 @@ Status AttemptRun::Start(const StartProgram& start, std::function<void(TaskExit)
     command.cwd = WorkDir();
   }
   STOKER_TRY(AskForHostName(Hosts(start.addresses), command));
+  if (place_) command.lock = place_->lock();
   log_->SetBegun();
   auto task = runner_.Start(command, Sink());
   SayWhatIsNotHeld();
@@ -457,13 +463,14 @@ Status AttemptRun::Start(const StartProgram& start, std::function<void(TaskExit)
 void AttemptRun::WatchProgram(std::function<void(TaskExit)> ended, std::function<void()> activity) {
   int64_t seen_bytes = -1;
   std::string seen_checkpoint;
-  for (;;) {
+  for (int looks = 1;; ++looks) {
+    if (place_ && looks % kLooksAnHour == 0) place_->Touch();
     std::shared_ptr<Task> task;
     {
       const std::lock_guard lock(mutex_);
       task = task_;
     }
-    const auto exit = task->Wait(500);
+    const auto exit = task->Wait(kLookMs);
     if (exit) {
       // Before anything is cleaned up: what is still open for writing now is not whole.
       keeper_->ProgramEnded(*exit, signalled_);

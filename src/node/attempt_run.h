@@ -32,6 +32,7 @@
 #include "spec/job_spec.h"
 #include "sys/task/task_limits.h"
 #include "sys/thread_crew.h"
+#include "sys/work_place.h"
 
 namespace stoker::node {
 
@@ -44,6 +45,9 @@ struct AttemptRunConfig {
   std::string dir;  // the instance's folder
   std::string cache_dir;
   std::string state_dir;  // of the local provider
+  // Where each job's attempts have their place (sys/work_place.h); "" = in `dir`, as the machine is
+  // one job's alone.
+  std::string work_dir;
   std::string address;
   TaskLimiter* limiter = nullptr;  // the runner's
   int gpus = 0;                    // that the machine's type promises
@@ -103,7 +107,9 @@ class AttemptRun {
   void Heed(const HostAdvice& advice);
 
  private:
-  std::string WorkDir() const { return config_.dir + "/work"; }
+  std::string WorkDir() const { return place_ ? place_->path() : config_.dir + "/work"; }
+  void TakePlace();
+  Duration ForPlace();
   // Of the launch: an attempt after this one finds it.
   std::string InputsDir() const { return config_.dir + "/inputs"; }
   std::string CheckpointDir() const;
@@ -167,6 +173,9 @@ class AttemptRun {
   ProcessRunner& runner_;
   Clock& clock_;
   const AttemptRunConfig config_;
+  // Given back last, when nothing of the task is left.
+  std::unique_ptr<sys::WorkPlace> place_;
+  bool no_place_ = false;  // it was not to be had, which was said
   ShellStep step_;
   PythonEnv venv_;
   std::string guard_;  // node/env/editable.h; "" = none is needed

@@ -1,12 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of an attempt that is around its setup: whose packages are imported, why it failed.
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
 #include "base/text.h"
+#include "ledger/records.h"
 #include "node/attempt_run.h"
 #include "node/env/editable.h"
 #include "node/env/pip_words.h"
 #include "spec/text/repository.h"
 
 namespace stoker::node {
+namespace {
+
+constexpr Duration kForPlace = Duration::Seconds(15);
+constexpr auto kBetweenTries = std::chrono::milliseconds(50);
+
+}  // namespace
+
+// Who had it before has ended, as the record says; what it started may take a moment longer, at
+// most as long as its notice.
+Duration AttemptRun::ForPlace() {
+  Duration wait = kForPlace;
+  const auto read = ReadJob(ledger_, config_.job.id);
+  if (!read.ok()) return wait;
+  for (const Attempt& attempt : read->job.attempts) {
+    if (attempt.drain_until) wait = std::max(wait, *attempt.drain_until - clock_.Wall());
+  }
+  return wait;
+}
+
+// All attempts of a job have one absolute path here, one after the other: programs write it into
+// their checkpoints.
+void AttemptRun::TakePlace() {
+  if (place_ || no_place_ || config_.work_dir.empty()) return;
+  const std::string path =
+      config_.work_dir + "/" + config_.job.id + "-" + std::to_string(config_.rank);
+  std::optional<MonoTime> until;
+  while (!step_.cancelled()) {
+    auto place = sys::WorkPlace::Take(path, config_.dir);
+    if (place.ok()) {
+      place_ = std::move(*place);
+      return;
+    }
+    const bool busy = place.status().Is(Code::kBusy);
+    if (!until) until = clock_.Mono() + ForPlace();
+    if (!busy || clock_.Mono() >= *until) {
+      no_place_ = true;
+      return Say("stoker: this attempt runs in " + WorkDir() + ", not in " + path +
+                 ": absolute paths in its checkpoints may lead nowhere. " +
+                 place.status().ToString());
+    }
+    Does("waiting for the attempt before it to leave " + path);
+    std::this_thread::sleep_for(kBetweenTries);
+  }
+}
 
 // What is installed for editing out of the folder that was packed is imported from the job's copy.
 void AttemptRun::TakeCopyFirst(const contract::Environment& env) {

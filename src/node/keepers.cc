@@ -49,10 +49,11 @@ std::string ScriptOf(const JobSpec& spec) {
 // Of a folder that outlives attempts, its real path; "" = it is made anew for each.
 std::string AttemptRun::LastingCheckpointFolder() const {
   const std::string folder = CheckpointDir();
-  const auto real = sys::RealPath(folder);
-  const auto own = sys::RealPath(config_.dir);
-  const std::string path = real.ok() ? *real : folder;
-  return StartsWith(path, (own.ok() ? *own : config_.dir) + "/") ? "" : path;
+  const std::string path = sys::RealPath(folder).value_or(folder);
+  for (const std::string& own : {config_.dir, WorkDir()}) {
+    if (StartsWith(path, sys::RealPath(own).value_or(own) + "/")) return "";
+  }
+  return path;
 }
 
 Status AttemptRun::CheckCheckpointFolder(StagingEnded* result) {
@@ -296,7 +297,9 @@ void AttemptRun::GiveUp() {
 UnsavedPlace AttemptRun::PlaceOfUnsaved() const {
   const std::string name =
       config_.job.id + "-" + std::to_string(config_.attempt) + "-" + std::to_string(config_.rank);
-  return {WorkDir(), config_.state_dir + "/" + kUnsaved, name, Spare()};
+  // A former agent's place is this machine's still.
+  const std::string work = place_ ? WorkDir() : sys::WorkOf(config_.dir);
+  return {work, config_.state_dir + "/" + kUnsaved, name, Spare()};
 }
 
 // The next attempt makes anew what is lost. After a cancel there is none, and nobody knows any more
@@ -304,7 +307,7 @@ UnsavedPlace AttemptRun::PlaceOfUnsaved() const {
 void AttemptRun::KeepForerunners() {
   staged_ = true;  // once
   const auto read = ReadJob(ledger_, config_.job.id);
-  if (!read.ok() || !read->job.cancel || !sys::FileExists(WorkDir())) return;
+  if (!read.ok() || !read->job.cancel || !sys::FileExists(PlaceOfUnsaved().work)) return;
   Unsaved moved = MoveWork(PlaceOfUnsaved());
   if (moved.in.empty())
     return Say("stoker: what the program left could not be moved: " + moved.status.ToString());

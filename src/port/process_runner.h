@@ -31,6 +31,7 @@ struct TaskCommand {
   TaskHost host = {};
   LogStream out = LogStream::kOut;  // which streams its output is filed under
   LogStream err = LogStream::kErr;
+  int lock = -1;  // a descriptor that all processes of the task hold, unless they close it
 };
 
 inline constexpr Duration kLeftBehindGrace = Duration::Seconds(5);

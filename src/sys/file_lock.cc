@@ -7,8 +7,7 @@
 
 namespace stoker::sys {
 
-Result<ScopedFd> TryFileLock(const std::string& path) {
-  STOKER_ASSIGN(ScopedFd fd, Open(path, O_RDWR | O_CREAT, 0600));
+Status TryLock(const ScopedFd& fd, const std::string& path) {
   struct flock whole {};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
@@ -16,6 +15,12 @@ Result<ScopedFd> TryFileLock(const std::string& path) {
     if (errno == EAGAIN || errno == EACCES) return Status(Code::kBusy, path + " is taken");
     if (errno != EINTR) return ErrnoStatus("lock " + path, errno);
   }
+  return Status::Ok();
+}
+
+Result<ScopedFd> TryFileLock(const std::string& path) {
+  STOKER_ASSIGN(ScopedFd fd, Open(path, O_RDWR | O_CREAT, 0600));
+  STOKER_TRY(TryLock(fd, path));
   return fd;
 }
 

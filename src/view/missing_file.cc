@@ -53,10 +53,13 @@ std::vector<std::string> Candidates(std::string_view line) {
 std::string Relative(std::string path) {
   if (StartsWith(path, "file://")) path = path.substr(7);
   if (StartsWith(path, "/")) {
-    // A job's own copy lies in a folder of this name, wherever it runs.
+    // A job's own copy lies in a folder of this name, wherever it runs; in the state folder, in one
+    // that has the job's and the node's.
     const size_t work = path.rfind("/work/");
     if (work == std::string::npos) return "";
+    const bool shared = EndsWith(path.substr(0, work), "/stoker");
     path = path.substr(work + 6);
+    if (shared) path = path.substr(std::min(path.find('/'), path.size()));
   }
   std::vector<std::string> parts;
   for (const std::string& part : Split(path, '/')) {

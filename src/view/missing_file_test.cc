@@ -37,6 +37,8 @@ TEST(MissingFile, AsItIsSaid) {
         "FileNotFoundError: [Errno 2] No such file or directory: './data/train.bin'",
         "FileNotFoundError: [Errno 2] No such file or directory: "
         "'/h/.local/share/stoker/instances/0a/work/data/train.bin'",
+        "FileNotFoundError: [Errno 2] No such file or directory: "
+        "'/h/.local/share/stoker/work/abcd1234-0/data/train.bin'",
         "FileNotFoundError: [Errno 2] No such file or directory: '../data/train.bin'",
         "OSError: data/train.bin not found.", "cat: data/train.bin: No such file or directory",
         "./t.sh: line 3: data/train.bin: No such file or directory",

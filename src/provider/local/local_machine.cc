@@ -203,9 +203,7 @@ void LocalMachine::StartAgent() {
   ChildCommand command;
   command.argv = boot_.agent_argv;
   command.program = command.argv.empty() ? "" : command.argv[0];
-  command.cwd = LocalWorkDir(dir_);
-  // An agent that died while it cleared its directory away left none to start in.
-  (void)mkdir(command.cwd.c_str(), 0700);
+  command.cwd = dir_;
   for (char** entry = environ; *entry != nullptr; ++entry) command.env.emplace_back(*entry);
   command.env.push_back(std::string(kInstanceMark) + "=" + dir_);
   command.env.push_back(std::string(kMetadataVariable) + "=http://" + address_ + ":" +

@@ -13,6 +13,7 @@
 
 #include "base/prng.h"
 #include "base/text.h"
+#include "sys/work_place.h"
 
 namespace stoker {
 namespace {
@@ -77,6 +78,8 @@ void LocalState::ForgetOldMarks() const {
 }
 
 Status LocalState::RemoveDir(const std::string& token) const {
+  // While something of it lives there, `stoker gc` is left with it.
+  (void)sys::ForgetWork(Dir(token));
   char suffix[32];
   std::snprintf(suffix, sizeof suffix, "%016llx",
                 static_cast<unsigned long long>(sys::RandomU64()));

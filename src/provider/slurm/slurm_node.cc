@@ -27,6 +27,7 @@
 #include "sys/file_lock.h"
 #include "sys/real_clock.h"
 #include "sys/task/process_table.h"
+#include "sys/work_place.h"
 
 extern char** environ;
 
@@ -173,7 +174,9 @@ void Node::SweepBeside(const std::string& mine) const {
     const std::string path = mine + "/" + entry.name;
     if (!entry.is_dir || entry.name[0] == '.' || path == dir_) continue;
     const auto lock = sys::TryFileLock(path + "/lock");
-    if (lock.ok()) (void)sys::RemoveTree(path);
+    if (!lock.ok()) continue;
+    (void)sys::ForgetWork(path);
+    (void)sys::RemoveTree(path);
   }
 }
 
@@ -181,8 +184,7 @@ void Node::StartAgent() {
   ChildCommand command;
   command.program = "/proc/self/exe";
   command.argv = {"stoker", kAgentVerb, dir_};
-  command.cwd = dir_ + "/work";
-  (void)mkdir(command.cwd.c_str(), 0700);
+  command.cwd = dir_;
   for (char** entry = environ; *entry != nullptr; ++entry) command.env.emplace_back(*entry);
   command.env.push_back(std::string(kInstanceMark) + "=" + dir_);
   command.env.push_back(std::string(kSlurmFolder) + "=" + folder_.path());
@@ -288,6 +290,7 @@ int Node::PowerOff() {
     Log("some processes cannot be ended");
     return 1;
   }
+  (void)sys::ForgetWork(dir_);
   const Status removed = sys::RemoveTree(dir_);
   if (!removed.ok()) Log(removed.ToString());
   (void)rmdir(dir_.substr(0, dir_.rfind('/')).c_str());  // unless another job's is there, too

@@ -168,6 +168,7 @@ class LocalRunner : public ProcessRunner {
     STOKER_ASSIGN(payload.program, FindProgram(command.argv[0], path, command.cwd));
     payload.argv = command.argv;
     payload.cwd = command.cwd;
+    payload.lock = command.lock;
     STOKER_ASSIGN(StartedTask task, StartSome(payload));
     task.out_stream = command.out;
     task.err_stream = command.err;
@@ -268,8 +269,10 @@ class LocalRunner : public ProcessRunner {
       attempt.mechanism_works = true;  // no other would have more descriptors
       return attempt;
     }
+    const int lock = payload.lock >= 0 ? payload.lock : null->get();
     const int fds[] = {null->get(),         out->write.get(),    err->write.get(),
-                       control->read.get(), status->write.get(), file->get()};
+                       control->read.get(), status->write.get(), lock,
+                       file->get()};
     std::copy(std::begin(fds), std::end(fds), spawn.fds);
     auto pid = Spawn(spawn, task.mechanism);
     if (!pid.ok()) {

@@ -18,6 +18,7 @@
 
 #include "base/text.h"
 #include "sys/file.h"
+#include "sys/file_lock.h"
 #include "sys/task/cgroup.h"
 #include "sys/task/heads_for_test.h"
 #include "sys/task/process_table.h"
@@ -358,6 +359,22 @@ TEST_P(EachMechanism, LastOutputIsWholeWhenEnded) {
   ASSERT_TRUE(AwaitProgram(*task, "sleep"));
   EXPECT_TRUE(task->End().ok());
   EXPECT_EQ(sink_.out.size(), 900'002u);
+}
+
+TEST_P(EachMechanism, HoldsTheLockThatItWasGiven) {
+  const auto dir = sys::TempDir::Make("lock").value();
+  const std::string path = dir.path() + "/lock";
+  auto lock = sys::TryFileLock(path);
+  ASSERT_TRUE(lock.ok());
+  TaskCommand command = Sh("readlink /proc/self/fd/5; exec 1>&-; exec sleep 30");
+  command.lock = lock->get();
+  auto task = Start(command);
+  lock->Reset();
+  ASSERT_TRUE(AwaitProgram(*task, "sleep"));
+  EXPECT_TRUE(sys::TryFileLock(path).status().Is(Code::kBusy));
+  EXPECT_TRUE(task->End().ok());
+  EXPECT_EQ(sink_.out, path + "\n");  // the program, not the shim alone
+  EXPECT_TRUE(sys::TryFileLock(path).ok());
 }
 
 TEST_P(EachMechanism, AsAnOrdinaryUser) {

@@ -41,6 +41,7 @@ struct MainProgram {
   const char* cwd;
   int cgroup_fd;  // of cgroup.procs; -1 = none
   bool die_with_shim;
+  bool keeps_lock;
   pid_t shim;
   std::vector<char*> argv;
   std::vector<char*> env;
@@ -61,7 +62,12 @@ void RunMain(const MainProgram& main, ExecFailure& failure) {
   }
   setsid();
   if (chdir(main.cwd) != 0) return fail(kStageCwd);
-  CloseFrom(3);
+  // Who is killed lets go of the lock, and not before.
+  if (main.keeps_lock) {
+    close(kControlFd);
+    close(kStatusFd);
+  }
+  CloseFrom(main.keeps_lock ? kPayloadFd : kControlFd);
   ResetSignals();
   execve(main.program, main.argv.data(), main.env.data());
   fail(kStageExec);
@@ -78,6 +84,7 @@ pid_t StartMain(TaskPayload& payload, bool has_host_name) {
   main.program = payload.program.c_str();
   main.cwd = payload.cwd.c_str();
   main.die_with_shim = payload.mechanism != TaskMechanism::kPidns;
+  main.keeps_lock = payload.lock >= 0;
   main.shim = getpid();
   for (std::string& arg : payload.argv) main.argv.push_back(arg.data());
   for (std::string& entry : payload.env) main.env.push_back(entry.data());

@@ -59,18 +59,23 @@ std::string EncodePayload(const TaskPayload& payload) {
   AddText(out, payload.host_name);
   AddList(out, payload.env_with_host_name);
   AddList(out, payload.env_without_host_name);
+  AddNumber(out, payload.lock < 0 ? 0 : 1);
   return out;
 }
 
 bool DecodePayload(std::string_view bytes, TaskPayload& payload) {
-  uint32_t mechanism = 0;
+  uint32_t mechanism = 0, locked = 0;
   if (!TakeNumber(bytes, mechanism) || mechanism > 2) return false;
   payload.mechanism = static_cast<TaskMechanism>(mechanism);
-  return TakeText(bytes, payload.program) && TakeText(bytes, payload.cwd) &&
-         TakeText(bytes, payload.cgroup) && TakeText(bytes, payload.comm) &&
-         TakeList(bytes, payload.argv) && TakeList(bytes, payload.env) &&
-         TakeText(bytes, payload.host_name) && TakeList(bytes, payload.env_with_host_name) &&
-         TakeList(bytes, payload.env_without_host_name) && bytes.empty() && !payload.argv.empty();
+  const bool whole = TakeText(bytes, payload.program) && TakeText(bytes, payload.cwd) &&
+                     TakeText(bytes, payload.cgroup) && TakeText(bytes, payload.comm) &&
+                     TakeList(bytes, payload.argv) && TakeList(bytes, payload.env) &&
+                     TakeText(bytes, payload.host_name) &&
+                     TakeList(bytes, payload.env_with_host_name) &&
+                     TakeList(bytes, payload.env_without_host_name) && TakeNumber(bytes, locked) &&
+                     bytes.empty() && !payload.argv.empty();
+  payload.lock = locked != 0 ? kLockFd : -1;
+  return whole;
 }
 
 }  // namespace stoker

@@ -15,7 +15,8 @@ inline constexpr char kTaskInitVerb[] = "__init";
 // Descriptors of the shim, besides 0 = /dev/null and 1, 2 = the program's output.
 inline constexpr int kControlFd = 3;  // a socket; end of file = the owner is gone: end everything
 inline constexpr int kStatusFd = 4;   // write end of TaskMessages
-inline constexpr int kPayloadFd = 5;  // a memfd with a TaskPayload
+inline constexpr int kLockFd = 5;     // TaskCommand::lock, which the program inherits, or /dev/null
+inline constexpr int kPayloadFd = 6;  // a memfd with a TaskPayload
 
 inline constexpr char kEndEverything = 'K';  // the only byte sent on kControlFd
 
@@ -40,6 +41,7 @@ struct TaskPayload {
   std::vector<std::string> env;                 // NAME=value
   std::string host_name;                        // what this should be called; "" = as the machine
   std::string hosts_file;                       // for the owner alone
+  int lock = -1;                                // the same; the shim sees whether there is one
   std::vector<std::string> env_with_host_name;  // added where it is
   std::vector<std::string> env_without_host_name;  // added where it is not
 };

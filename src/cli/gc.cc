@@ -25,6 +25,7 @@
 #include "node/env/old_envs.h"
 #include "node/outputs/unsaved.h"
 #include "sys/file.h"
+#include "sys/work_place.h"
 
 namespace stoker::cli {
 namespace {
@@ -90,6 +91,22 @@ int64_t ClearUnsaved(Context& context, bool dry_run) {
   return ClearFolder(context, UnsavedFolder(context), "", kUnusedAge, {}, dry_run);
 }
 
+// Where attempts worked whose machines are gone and did not clear it away.
+int64_t ClearWorkPlaces(Context& context, bool dry_run) {
+  const std::string folder = context.places().state + "/work";
+  const auto entries = sys::ListDir(folder);
+  int64_t cleared = ClearFolder(context, folder, ".new-", kPackingAge, {}, dry_run);
+  for (const auto& entry : entries.ok() ? *entries : std::vector<sys::DirEntry>()) {
+    struct stat st {};
+    const std::string path = folder + "/" + entry.name;
+    if (!EndsWith(entry.name, ".lock") || ::lstat(path.c_str(), &st) != 0) continue;
+    const WallTime touched{static_cast<int64_t>(st.st_mtim.tv_sec) * 1000};
+    const bool old = context.clock().Wall() - touched >= kUnusedAge;
+    if (sys::ClearWorkPlace(path, old, dry_run)) ++cleared;
+  }
+  return cleared;
+}
+
 // What stood in the way of jobs that are not finished, by job.
 using Unfinished = std::map<std::string, Status>;
 
@@ -129,6 +146,7 @@ struct Outcome {
   int64_t uploads = 0;
   int64_t binaries = 0;
   int64_t unsaved = 0;
+  int64_t work_places = 0;
   Unfinished unfinished;
 };
 
@@ -181,6 +199,7 @@ Result<Outcome> Clear(Context& context, const CollectRequest& request, bool all_
                 ": only this computer's caches, and what 'stoker sync' began here, are looked at");
     out.uploads = SweepUploads(context, dry_run);
     out.unsaved = ClearUnsaved(context, dry_run);
+    out.work_places = ClearWorkPlaces(context, dry_run);
     return out;
   }
   STOKER_ASSIGN(Ledger * ledger, opened);
@@ -208,6 +227,7 @@ Result<Outcome> Clear(Context& context, const CollectRequest& request, bool all_
   ClearClouds(context, all_regions, dry_run, &out);
   out.uploads = SweepUploads(context, dry_run);
   out.unsaved = ClearUnsaved(context, dry_run);
+  out.work_places = ClearWorkPlaces(context, dry_run);
   if (!dry_run && AnyForRoom(out.unfinished)) {
     (void)LetGoOfReserve(context);
     STOKER_ASSIGN(out.unfinished, FinishJobs(context, *ledger, *controller));
@@ -283,6 +303,7 @@ nlohmann::json ToJson(const Outcome& out, bool dry_run) {
           {"cloud", cloud},
           {"unfinished_uploads", out.uploads},
           {"unsaved", out.unsaved},
+          {"work_places", out.work_places},
           {"copies", out.caches.copies + out.binaries},
           {"environments", out.caches.environments},
           {"kept",
@@ -372,6 +393,9 @@ void Tell(Context& context, const Outcome& out, const CollectRequest& request) {
   if (out.uploads > 0) text += ", " + Count(out.uploads, "unfinished upload");
   if (out.unsaved > 0) {
     text += ", " + Count(out.unsaved, "folder") + " of files that no store had room for";
+  }
+  if (out.work_places > 0) {
+    text += ", " + Count(out.work_places, "work folder") + " of machines that are gone";
   }
   context.Print(text + "\n");
   TellStayed(context, removed);

@@ -264,14 +264,19 @@ run: {PYTHON} {program.name}
 
 
 def lost_and_swept(results, world):
-    job = world.submit("--secret", "T", "--", "sleep", "60", env={"T": "some-secret"})
+    job = world.submit("--secret", "T", "--", "sh", "-c", "pwd; sleep 60", env={"T": "some-secret"})
     world.wait_for("its machine", lambda: world.job(job)["state"] == "Running", timeout=60)
+    own = world.state / "work" / f"{job}-0"
+    world.wait_for("it says where it is", lambda: str(own) in world.stoker("logs", job).stdout)
+    results.check("path: of the job, held by the attempt", own.is_dir()
+                  and (own.parent / (own.name + ".lock")).exists())
     os.unlink(next((world.state / "private").iterdir()))
     world.stoker("preempt", job, "--in", "5s", check=True)
     done = world.stoker("wait", job, timeout=90)
     told = world.stoker("show", job).stdout
     results.check("secrets: one that is lost is missed by name", done.returncode != 0
                   and "the secret T is not on this machine" in told + done.stdout, told)
+    world.wait_for("its path is given back", lambda: not os.listdir(own.parent))
     ended = world.submit("--secret", "T", "--", "true", env={"T": "some-secret"})
     world.stoker("wait", ended)
     (world.state / "private").mkdir(exist_ok=True)

@@ -14,6 +14,15 @@ TEST(EndedBy, WhatItsOwnerEndsIsNotAskedForAgain) {
   EXPECT_EQ(s.job.cancel->by, "who ended m1 at local");
 }
 
+TEST(EndedBy, WhileItStopsItsNodeMayCommit) {
+  Story s;
+  s.Pass().See(AllRun()).Settle();
+  s.See([](Story& t) { t.Machine(1).ended_by = EndedBy::kOwner; }, Quiet(1, 5, 5)).Settle();
+  s.Expect("Stopping; 1 Running L1 (Cancelled); sent L1");
+  s.See(IsEndedBy(1, EndedBy::kOwner)).Settle();
+  s.Expect("Cancelled (Cancelled); 1 Ended L1 (Cancelled); L1 lost; ended m1");
+}
+
 TEST(EndedBy, AlsoBeforeItHasBegunAnything) {
   Story s;
   s.Pass().See(Queues(1)).Pass().See(After(60), IsEndedBy(1, EndedBy::kOwner)).Settle();

@@ -107,6 +107,8 @@ void CheckPresent(Pass& pass, Launch& launch, const MachineSeen& machine) {
     return;
   }
   if (machine.state == MachineState::kStopped) return CheckStopped(pass, launch, machine);
+  // Its node may commit what it saves until the machine is gone.
+  HeedOwner(pass, launch, machine);
   NoteUp(pass, launch);
   if (IsAwaitedBack(pass, launch)) return CheckComingBack(pass, launch, machine);
   const ReportSeen* report = pass.NewestReport(launch.number);

@@ -40,6 +40,13 @@ SlurmVerdict Stands(InstanceState state, std::string why = "") {
   return verdict;
 }
 
+// Until Slurm kills what is left, its nodes keep what the program saves.
+SlurmVerdict EndedByOwner(const SlurmEnd& end) {
+  SlurmVerdict verdict = IsGone(end);
+  verdict.state = InstanceState::kStopping;
+  return verdict;
+}
+
 bool IsWaiting(const SlurmJobSeen& row) {
   for (const char* state :
        {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD"}) {
@@ -126,13 +133,13 @@ SlurmVerdict OfRow(const SlurmFound& found) {
   if (row.Has("COMPLETING")) {
     if (!found.end && found.started != 0) {
       const auto who = WhoEndedSlurmJob(row, found.traces);
-      if (who && who->by == SlurmEnder::kOwner) return IsGone(*who);
+      if (who && who->by == SlurmEnder::kOwner) return EndedByOwner(*who);
     }
-    if (found.end && found.end->by == SlurmEnder::kOwner) return IsGone(*found.end);
+    if (found.end && found.end->by == SlurmEnder::kOwner) return EndedByOwner(*found.end);
     return Stands(InstanceState::kStopping, SlurmEndInWords(row));
   }
   if (found.end) {
-    if (found.end->by == SlurmEnder::kOwner) return IsGone(*found.end);
+    if (found.end->by == SlurmEnder::kOwner) return EndedByOwner(*found.end);
     return Stands(InstanceState::kStopping, found.end->why);
   }
   if (IsWaiting(row)) return Stands(InstanceState::kQueued, SlurmReasonInWords(row.reason));

@@ -134,6 +134,7 @@ TEST(SlurmJudge, WhoEndedIt) {
   EXPECT_EQ(by(Row(5, {"CANCELLED"})), EndedBy::kOwner);
   EXPECT_EQ(by(Row(5, {"CANCELLED", "COMPLETING"})), EndedBy::kOwner);
   EXPECT_EQ(by(Row(5, {"COMPLETING"})), EndedBy::kOwner);
+  EXPECT_EQ(Judged(Row(5, {"CANCELLED", "COMPLETING"}), 5).state, InstanceState::kStopping);
   EXPECT_EQ(by(Row(5, {"PREEMPTED"})), EndedBy::kPlatform);
   EXPECT_EQ(by(Row(5, {"TIMEOUT"})), EndedBy::kPlatform);
   EXPECT_EQ(by(Row(5, {"NODE_FAIL"})), EndedBy::kUnknown);

@@ -35,6 +35,12 @@ bool NoneHigher(const std::string& path, const std::string& than) {
   return mine.size() == others.size();
 }
 
+// Where a name says that it is one.
+int64_t CertainStep(const std::string& path) {
+  const StepNumber step = StepInPath(path);
+  return step.certain() ? step.value : -1;
+}
+
 }  // namespace
 
 FirstSave::FirstSave(BeganFrom from, const std::vector<FileFact>& restored)
@@ -49,7 +55,7 @@ FirstSave::FirstSave(BeganFrom from, const std::vector<FileFact>& restored)
   for (const FileFact& fact : restored) {
     if (!counts(fact) || fact.size < largest / 2) continue;
     const std::string role = WithoutNumbers(fact.path);
-    const Known known{fact.path, fact.size, StepInPath(fact.path).value};
+    const Known known{fact.path, fact.size, CertainStep(fact.path)};
     const auto [it, first] = large_.try_emplace(role, known);
     if (!first && known.step > it->second.step) it->second = known;
     missing_.insert(role);
@@ -64,7 +70,7 @@ bool FirstSave::Sees(const std::vector<FileFact>& written) {
     const Known& known = it->second;
     if (fact.size < known.size / 2) continue;
     missing_.erase(it->first);
-    const int64_t step = StepInPath(fact.path).value;
+    const int64_t step = CertainStep(fact.path);
     if (step < 0 || known.step < 0) continue;
     went_on_ = went_on_ || step > known.step;
     // Half of it and less: no program that had loaded it would be there.

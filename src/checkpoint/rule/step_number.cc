@@ -32,6 +32,13 @@ constexpr std::array kWords = {
 };
 // Before such a word: a setting of the run, the same in each save (max_steps=1000).
 constexpr std::array kSettings = {"max", "total", "num", "n", "warmup", "save", "eval", "log"};
+// Before a number that tells apart what is no later save of the same.
+constexpr std::array kOthers = {
+    "v",       "version", "rev",   "rank",  "shard",  "part",  "mp",    "pp",         "tp",
+    "dp",      "zero",    "node",  "host",  "worker", "gpu",   "cuda",  "device",     "proc",
+    "process", "trial",   "fold",  "seed",  "run",    "exp",   "expt",  "experiment", "attempt",
+    "job",     "task",    "split", "chunk", "stage",  "phase", "layer", "expert",     "adapter",
+    "lora",    "group",   "size",  "dim",   "lr",     "bs",    "loss",  "acc",        "accuracy"};
 
 bool IsLetter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 bool IsJoint(char c) { return c == '-' || c == '_' || c == '=' || c == ' '; }
@@ -99,12 +106,34 @@ StepNumber StepInName(std::string_view name) {
   return best;
 }
 
+// Of "s-21" and "model_200.pt": nothing else stands in the name.
+StepNumber NumberOfName(std::string_view name) {
+  size_t end = 0;
+  while (end < name.size() && IsLetter(name[end])) ++end;
+  std::string word(name.substr(0, end));
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  size_t begin = end;
+  while (begin < name.size() && IsJoint(name[begin])) ++begin;
+  size_t behind = begin;
+  while (behind < name.size() && IsDigit(name[behind])) ++behind;
+  const std::string_view digits = name.substr(begin, behind - begin);
+  const std::string_view rest = name.substr(behind);
+  const bool ends = rest.empty() || (rest[0] == '.' && rest.size() > 1 && IsLetter(rest[1]));
+  if (end == 0 || begin != end + 1 || digits.empty() || digits.size() > kMostDigits || !ends ||
+      IsDate(digits) || std::find(kOthers.begin(), kOthers.end(), word) != kOthers.end()) {
+    return {};
+  }
+  return {StepNumber::Of::kNames, WholeNumber(digits, 0, INT64_MAX).value_or(-1)};
+}
+
 }  // namespace
 
 StepNumber StepInPath(std::string_view path) {
   StepNumber best;
   for (const std::string& name : Split(std::string(path), '/')) {
-    const StepNumber here = StepInName(name);
+    StepNumber here = StepInName(name);
+    if (here.of == StepNumber::Of::kNothing) here = NumberOfName(name);
     if (here.of > best.of) best = here;
   }
   return best;

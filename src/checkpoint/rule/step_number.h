@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The step of a save, for people: the number that its names, or the trainer's own words, give as
-// one. No other digit is taken for it: a metric (val_loss=0.31), a version, a date.
+// one. No other digit is taken for it: a metric (val_loss=0.31), a version, a date, a rank.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,13 @@ inline constexpr int64_t kMostTrainerState = 16 << 20;  // bytes
 
 struct StepNumber {
   // What the number counts, in the order in which it is believed: a save that has two of them
-  // (epoch=12-step=3400) is of the last.
-  enum class Of { kNothing, kEpochs, kCheckpoints, kSteps };
+  // (epoch=12-step=3400) is of the last. kNames: a word that says nothing of what is counted is
+  // all that stands before it, as in "s-21" and "model_200.pt".
+  enum class Of { kNothing, kNames, kEpochs, kCheckpoints, kSteps };
   Of of = Of::kNothing;
   int64_t value = -1;
+  // Whether the name says what it counts.
+  bool certain() const { return of > Of::kNames; }
 };
 
 // Of a path: that which is believed most, and of two such the one further up.

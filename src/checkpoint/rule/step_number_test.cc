@@ -25,6 +25,10 @@ TEST(StepNumber, IsOneWhereTheNameSaysSo) {
       {"checkpoint-200/global_step200/zero_pp_rank_1.pt", 200},
       {"ep3-rank0.pt", 3},
       {"epoch_0/model.pt", 0},
+      {"s-21", 21},
+      {"model_200.pt", 200},
+      {"save-3/optimizer.bin", 3},
+      {"step-7/shard-2.pt", 7},
   };
   for (const auto& [path, step] : cases) EXPECT_EQ(StepInPath(path).value, step) << path;
 }
@@ -39,12 +43,17 @@ TEST(StepNumber, IsNoOtherDigit) {
                            "ckpt-1732770000.pt",
                            "node-3/model.pt",
                            "gpu2.pt",
+                           "Rank_2.pt",
+                           "fold-3/last.pt",
+                           "loss-3.pt",
+                           "model-20240131.pt",
+                           "model_1_2.pt",
                            "resnet50.pt",
                            "llama-7b/model-00001-of-00002.safetensors",
                            "checkpoint-1-of-3.pt",
                            "step=0.5.pt",
                            "max_steps=1000/model.pt",
-                           "misstep-3.pt",
+                           "misstep3.pt",
                            "events.out.tfevents.1732770000.host-1",
                            "checkpoint_2_5000.pt",
                            "step200k.pt",
@@ -53,6 +62,12 @@ TEST(StepNumber, IsNoOtherDigit) {
                            "run-2024-11-28/last.pt"}) {
     EXPECT_EQ(StepInPath(path).value, -1) << path;
   }
+}
+
+TEST(StepNumber, IsCertainWhereTheNameSaysWhatItCounts) {
+  EXPECT_TRUE(StepInPath("epoch_3.pt").certain());
+  EXPECT_FALSE(StepInPath("s-21").certain());
+  EXPECT_FALSE(StepInPath("last.pt").certain());
 }
 
 TEST(StepNumber, IsReadInTheTrainersState) {

@@ -38,7 +38,7 @@ std::vector<std::string> WordsOf(const std::string& path) {
 }
 
 bool NameTells(const std::string& path) {
-  if (StepInPath(path).value >= 0) return true;
+  if (StepInPath(path).certain()) return true;
   const std::vector<std::string> words = WordsOf(path);
   return words.size() <= kMostWords && std::any_of(words.begin(), words.end(), [](auto& word) {
            return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords);

@@ -171,6 +171,7 @@ def whole(results, world):
     line = [one for one in shown.split("\n") if one.startswith("  shell ")]
     results.check("whole shell: show names it", len(line) == 1 and "MINE" in line[0]
                   and "PATH" in line[0], shown)
+    world.wait_for("its machine is gone", lambda: not world.instances())
     found = traces(world.home, value)
     results.check("whole shell: no value is anywhere", not found and value not in done.stderr
                   and value not in shown, found)

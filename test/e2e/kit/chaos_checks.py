@@ -196,6 +196,8 @@ def check_strays(world, results):
     late = ledger_view.listing(world.state / "cancelled")
     results.check("no cancel waits for room on the disk", not late, late)
     known = {"ledger", "bin", "instances", "ended", "host", "reserve", "cancelled", "unsaved",
-             "swept"}
+             "swept", "work"}
+    left = ledger_view.listing(world.state / "work")
+    results.check("no attempt's place is left", not left, left)
     odd = [n for n in ledger_view.listing(world.state) if n not in known]
     results.check("nothing unknown lies in the state folder", not odd, odd)

@@ -15,7 +15,7 @@ namespace stoker::node {
 namespace {
 
 constexpr Duration kForPlace = Duration::Seconds(15);
-constexpr auto kBetweenTries = std::chrono::milliseconds(50);
+constexpr auto kBetweenTakes = std::chrono::milliseconds(50);
 
 }  // namespace
 
@@ -53,7 +53,7 @@ void AttemptRun::TakePlace() {
                  place.status().ToString());
     }
     Does("waiting for the attempt before it to leave " + path);
-    std::this_thread::sleep_for(kBetweenTries);
+    std::this_thread::sleep_for(kBetweenTakes);
   }
 }
 

@@ -37,7 +37,7 @@ TEST(OutputSyncTest, WhatIsLeftOutCanBeAskedForWhileItIsSaid) {
   MemoryStore store;
   RealClock clock;
   OutputSyncConfig config{plan, "abcd1234", 1, 0, temp.path() + "/work", temp.path() + "/staging",
-                          {},   {}};
+                          {},   {},         {}};
   config.say = [&](const std::string&) {
     saying = true;
     held_up = !wait_for(answered);

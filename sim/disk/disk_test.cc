@@ -366,7 +366,7 @@ TEST(DiskWriter, MakesTheDirectoryEqual) {
   EXPECT_TRUE(file->Write("first ").ok());
   EXPECT_TRUE(file->Write("second").ok());
   EXPECT_EQ(bench.disk.files().count("in"), 0U);
-  EXPECT_TRUE(file->Commit(0600, 1234).ok());
+  EXPECT_TRUE(file->Commit(0600, 1'234'000'000).ok());
   auto below = *writer->Create("file/below");
   EXPECT_TRUE(below->Commit(0644, 0).ok());
   EXPECT_TRUE(writer->MakeLink("latest", "in").ok());

@@ -123,7 +123,7 @@ TEST(Scenario, ErrorsSayTheLineAndWhatMayBeMeant) {
   EXPECT_EQ(ErrorOf("logs maybe\n"), "s.txt:1: logs: 'maybe' is neither yes nor no");
   EXPECT_EQ(ErrorOf("program on-term die\n"),
             "s.txt:1: on-term: 'die' is none of dies, ignores, saves-and-succeeds, "
-            "saves-and-fails");
+            "saves-and-fails, passes-on, leaves-unsaved");
   EXPECT_EQ(ErrorOf("calm 3s\nswarm\n"),
             "s.txt:2: 'swarm' comes before everything else: what follows changes it");
   EXPECT_EQ(ErrorOf("seed 3x\n"), "s.txt:1: a seed is one whole number");

@@ -183,8 +183,11 @@ class EventTeller {
   std::map<int, std::string> whys_;  // of the endings told, by attempt
 };
 
-bool IsToldAtSubmit(const LogRecord& record) {
-  return record.stream == LogStream::kSystem && StartsWith(record.text, node::kShellLine);
+// At submission, or as a node's trouble.
+bool IsToldAnyway(const LogRecord& record, bool submitted) {
+  if (record.stream != LogStream::kSystem) return false;
+  return (submitted && StartsWith(record.text, node::kShellLine)) ||
+         StartsWith(record.text, std::string("stoker: ") + node::kLeftBehind);
 }
 
 // Prints everything that is new; true when there was something.
@@ -194,7 +197,7 @@ Result<bool> Drain(LogReader& reader, LogPrinter& printer, Context& context, boo
     STOKER_ASSIGN(std::vector<LogRecord> records, reader.Next());
     if (records.empty()) return any;
     any = true;
-    if (submitted) std::erase_if(records, IsToldAtSubmit);
+    std::erase_if(records, [&](const LogRecord& one) { return IsToldAnyway(one, submitted); });
     PrintRaw(context, printer.Format(records));
   }
 }

@@ -25,10 +25,16 @@ void SayRecovery(Context& context, const JobSpec& spec, const std::string& line)
 Status Detach(Context& context, const Job& job, const JobSpec& spec) {
   STOKER_ASSIGN(Controller * controller, context.controller());
   auto pass = controller->Pass(job.id);
-  // What was refused for good ends the job at once: nobody else may come by for a while.
-  for (int i = 0; i < kEndWithin && pass.ok() && pass->trouble && !IsFinal(pass->job.state); ++i) {
+  // What was refused for good ends the job at once: nobody else may come by for a while. Nor to
+  // begin it, where somebody else wrote into its record at the same time, or to end it, where that
+  // was a cancel.
+  const auto unsettled = [](const PassResult& seen) {
+    return seen.trouble || seen.job.attempts.empty() || seen.job.cancel;
+  };
+  for (int i = 0; i < kEndWithin && pass.ok() && unsettled(*pass); ++i) {
+    if (IsFinal(pass->job.state)) break;
     auto next = controller->Pass(job.id);
-    if (!next.ok() || !next->changed) break;
+    if (!next.ok() || (!next->changed && !next->job.attempts.empty())) break;
     if (!next->trouble) next->trouble = pass->trouble;
     pass = std::move(next);
   }

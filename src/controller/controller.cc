@@ -176,7 +176,8 @@ PlaceSeen Controller::PlaceFor(const Job& job, const std::string& name) {
   PlaceSeen place;
   place.provider = name;
   place.may_ask = ProviderOf(job, name).ok();
-  if (IsOthers(job, name)) return place;
+  place.elsewhere = IsOthers(job, name);
+  if (place.elsewhere) return place;
   const auto provider = providers_(name);
   if (!provider.ok() || *provider == nullptr) return place;
   const ProviderTraits& traits = (*provider)->traits();
@@ -399,8 +400,9 @@ Result<PassResult> Controller::Pass(const std::string& job_id, bool act) {
   const bool others =
       !IsHere(read.job) &&
       LocalityOf(read.job, ParseInfra(spec->resources.infra).provider) == Locality::kAll;
-  act = act && !others;
-  if (act && HasNewNotice(read.job, reports)) {
+  // Its end can be written by whoever sees that it was cancelled: there, nobody may be looking.
+  act = act && (!others || read.job.cancel);
+  if (act && !others && HasNewNotice(read.job, reports)) {
     const auto hurried = Hurry(read, *spec, reports, &result);
     // All is read anew: what it has closed is judged by reports of after that.
     if (hurried.ok() && *hurried) return AfterHurry(job_id, std::move(result));

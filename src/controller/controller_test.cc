@@ -220,6 +220,28 @@ TEST_F(HostTest, ALocalJobIsItsHostsAlone) {
   EXPECT_EQ(OnceFrom("far", job).machines.size(), 0U) << "it cannot see them";
 }
 
+TEST_F(HostTest, ACancelFromElsewhereEndsWhatNobodyHasBegun) {
+  const std::string job = SubmitFor({});
+  ASSERT_TRUE(CancelInRecord(*ledger_, job, "eve").ok());
+  OnceFrom("far", job);
+  EXPECT_EQ(Record(job).state, JobState::kCancelled);
+  OnceFrom("home", job);
+  EXPECT_EQ(local_.launches, 0);
+}
+
+// It stands in its line there, or was ended before it had said anything, and nobody there looks.
+TEST_F(HostTest, ACancelFromElsewhereDoesNotWaitForAMachineThatSaysNothing) {
+  const std::string job = SubmitFor({});
+  OnceFrom("home", job);
+  ASSERT_EQ(local_.launches, 1);
+  ASSERT_TRUE(CancelInRecord(*ledger_, job, "eve").ok());
+  for (int i = 0; i < 3; ++i) OnceFrom("far", job, 5);
+  EXPECT_EQ(Record(job).state, JobState::kStopping) << "it may be about to say something";
+  for (int i = 0; i < 3; ++i) OnceFrom("far", job, 10);
+  EXPECT_EQ(Record(job).state, JobState::kCancelled);
+  EXPECT_TRUE(Record(job).launches.front().closed) << "one that comes yet ends itself";
+}
+
 // Of its local machines, others know nothing, and so do nothing; of all else, everything.
 TEST_F(HostTest, OfAJobThatMayGoElsewhereTooOnlyWhatIsLocalIsItsHosts) {
   const std::string job = SubmitFor({"local", "other"});

@@ -541,12 +541,14 @@ void AttemptRun::Kill() {
 
 // Of a program that ended by itself: what it had started and not waited for.
 void AttemptRun::SayLeftBehind(const TaskExit& exit) {
-  const std::string text = "the program has ended and left " + std::to_string(exit.left_behind) +
+  const bool good = exit.ShellCode() == 0;
+  const std::string text = (good ? kLeftBehind : "the program has failed and left ") +
+                           std::to_string(exit.left_behind) +
                            (exit.left_behind == 1 ? " process" : " processes") +
                            " behind, which stoker ended: SIGTERM, and " +
                            FormatDuration(kLeftBehindGrace) + " later SIGKILL";
   Say("stoker: " + text);
-  if (exit.ShellCode() != 0) return;  // it has failed: that is what there is to say of it
+  if (!good) return;  // it has failed: that is what there is to say of it
   const std::lock_guard lock(mutex_);
   left_behind_ = text;
 }

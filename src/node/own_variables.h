@@ -33,6 +33,8 @@ Result<OwnVariables> FindOwnVariables(const JobSpec& spec, const OwnVariablesFro
 
 // How the line about the shell's variables begins, which an attached 'run' has said itself.
 inline constexpr std::string_view kShellLine = "stoker: from the submitter's shell: ";
+// Begins what is said, in the log and as a trouble of the node, of processes that a program left.
+inline constexpr char kLeftBehind[] = "the program has ended and left ";
 
 // Lines for the log, names alone; none when there is nothing to say.
 std::vector<std::string> TellOwnVariables(const OwnVariables& own);

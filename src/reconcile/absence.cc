@@ -55,6 +55,12 @@ bool HasBegun(const Pass& pass, const Launch& launch) {
   return attempt != nullptr && attempt->running.has_value();
 }
 
+bool IsUnheardSinceCancel(const Pass& pass, const Launch& launch) {
+  const Job& job = pass.before;
+  return job.cancel && pass.Place(launch).elsewhere && !HasBegun(pass, launch) &&
+         pass.seen.now - job.cancel->at >= kUnheardAfterCancel;
+}
+
 bool IsBeyondItsLimit(const Pass& pass, const Launch& launch) {
   const Request& request = pass.RequestOf(launch);
   const WallTime closed = launch.closed_at.value_or(request.not_after);

@@ -161,6 +161,7 @@ bool Stopped(const Pass& pass, const Attempt& attempt, int rank) {
                 launch->close_reason == CloseReason::kNeverCame)) {
     return true;
   }
+  if (IsUnheardSinceCancel(pass, *launch)) return true;
   return HasBegun(pass, *launch) ? IsSeenToBeAbsent(pass, number) : pass.Place(*launch).known;
 }
 

@@ -220,7 +220,7 @@ void CloseNotArrived(Pass& pass, size_t index) {
   for (const int number : pass.job().attempts[index].launches) {
     Launch* launch = FindLaunch(pass.job(), number);
     if (launch == nullptr || launch->closed || pass.NewestReport(number) != nullptr) continue;
-    if (!pass.Place(*launch).known) continue;
+    if (!pass.Place(*launch).known && !IsUnheardSinceCancel(pass, *launch)) continue;
     // A machine that boots is of use to the next attempt, if there will be one.
     const bool of_use = !pass.job().cancel && !IsLeft(pass.job(), *launch);
     if (pass.Machine(number) != nullptr && of_use) continue;

@@ -95,6 +95,10 @@ bool IsPatienceOver(const Pass& pass, const Launch& launch);
 bool IsBeyondItsLimit(const Pass& pass, const Launch& launch);
 // Its node has reported, whatever of that can be read now.
 bool HasBegun(const Pass& pass, const Launch& launch);
+// Its job was cancelled, its node has never said anything, and this observer cannot see whether
+// there is a machine: it may stand in that computer's line, or be gone, and nobody there looks. One
+// that comes yet finds its job ended.
+bool IsUnheardSinceCancel(const Pass& pass, const Launch& launch);
 
 // True when it has just reported: a better witness than a list that may be behind.
 bool HasJustSpoken(const ReportSeen* report);

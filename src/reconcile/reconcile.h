@@ -62,6 +62,7 @@ struct PlaceSeen {
   bool may_stop = false;           // ProviderTraits::may_stop
   bool can_start = false;          // ProviderTraits::can_start
   bool may_ask = true;             // this observer may ask for machines there
+  bool elsewhere = false;          // another computer's own machines: this observer never sees them
   std::string account = "";        // of a part that is not known, as in Unheard; else all three are
   std::string region = "";         // "": the provider as a whole
   std::string zone = "";
@@ -113,7 +114,9 @@ inline constexpr Duration kReportWithin = Duration::Minutes(10);   // that or po
 inline constexpr Duration kStartPause = Duration::Minutes(1);      // between two Starts
 inline constexpr Duration kRestartWithin = Duration::Minutes(20);  // seen off to heard of again
 inline constexpr Duration kStopSlack = Duration::Minutes(5);       // a notice's end to being off
-inline constexpr Duration kSilentAfter = Duration::Seconds(90);    // no new report
+// Of a cancelled job whose machine only another computer sees: so long for its first report.
+inline constexpr Duration kUnheardAfterCancel = Duration::Seconds(30);
+inline constexpr Duration kSilentAfter = Duration::Seconds(90);      // no new report
 inline constexpr Duration kSecondLookAfter = Duration::Seconds(30);  // at what is not listed
 inline constexpr Duration kTwinMayBegin = Duration::Seconds(60);     // on a record that it has read
 inline constexpr Duration kLingerAfterClose = Duration::Seconds(60);  // to upload and power off

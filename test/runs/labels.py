@@ -31,7 +31,7 @@ def record(world, job):
 
 
 def test_running(results, world, job):
-    at = str(world.state / "instances")
+    at = str(world.state / "work")
     done = world.stoker("ssh", job, "--", "pwd; ls; echo $STOKER_HP_lr $KEY; exit 7")
     said = done.stdout.split()
     results.check("ssh: in its work directory", said and said[0].startswith(at), done)

@@ -166,7 +166,8 @@ std::shared_ptr<NodeAttempt> NodeAgent::RunOf(int attempt, int rank) {
     if (run_) {
       run_->Close();
       former_.push_back(run_);
-      // A notice that holds still is one of the next attempt, too.
+      // A notice that stands holds for the next attempt, too.
+      if (told_.until) told_.kill_from = *told_.until - told_.lead_ms / 6;
       if (!told_.until) told_.kill_from.reset();
     }
     run_ = std::make_shared<NodeAttempt>(host_, process_, store_, *ledger_, spec_, job_, attempt,

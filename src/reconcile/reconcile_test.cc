@@ -207,6 +207,16 @@ TEST(ReconcileTest, CancelWhileTheMachineBootsEndsItAtOnceAndThenTheJob) {
       .Expect("Cancelled (Cancelled); 1 Ended L1 (Cancelled); ended m1");
 }
 
+TEST(ReconcileTest, CancelFromElsewhereWaitsForANodeThatHasReported) {
+  Story s(1);
+  s.Pass().See(AllRun()).Pass();
+  s.seen.places[0].known = false;
+  s.seen.places[0].elsewhere = true;
+  s.seen.machines.clear();
+  s.See(Cancel()).Settle().See(After(60)).Settle();
+  s.Expect("Stopping; 1 Running L1 (Cancelled); sent L1");
+}
+
 TEST(ReconcileTest, CancelWaitsForNodesThatHaveReported) {
   for (const NodePhase phase : {NodePhase::kWaiting, NodePhase::kStaging, NodePhase::kReady,
                                 NodePhase::kRunning, NodePhase::kStopping}) {

@@ -59,6 +59,7 @@ def jit(results, world, notice):
     step, weight = began.groups()
     results.check(f"{name}: it is whole: the weights are those of its step",
                   int(step) > 20 and step == weight, began[0])  # fmt: skip
+    # The step that it was about to take when it saved may still be taken.
     results.check(f"{name}: resumed from where it ended", 0 <= int(ended[1]) - int(step) <= 1,
                   f"{ended[0]} {text}")  # fmt: skip
     results.check(f"{name}: the job ends well", done.returncode == 0, done.stderr)

@@ -13,7 +13,8 @@ KIND = sys.argv[1]
 POINTER = os.path.join(FOLDER, "last_checkpoint" if KIND == "file" else "latest.pth")
 epoch = 0
 if os.path.lexists(POINTER):
-    found = open(POINTER).read() if KIND == "file" else os.path.realpath(POINTER)
+    named = open(POINTER).read() if KIND == "file" else os.readlink(POINTER)
+    found = os.path.join(FOLDER, named)  # a link within the folder may come back relative
     if not os.path.exists(found):
         sys.exit(f"LOST {found}")
     epoch = int(open(found).read().split()[0])

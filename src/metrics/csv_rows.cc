@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/crc32c.h"
+#include "base/text.h"
 #include "metrics/numbers.h"
 
 namespace stoker::metrics {
@@ -39,24 +41,61 @@ void CsvReader::Feed(std::string_view bytes, WallTime now, PointSink& sink) {
   }
 }
 
+bool CsvReader::IsHeader(const std::vector<std::string>& cells) const {
+  bool known = false;
+  for (const std::string& cell : cells) {
+    const std::string_view name = Bare(cell);
+    if (name.empty() || ParseNumber(name)) return false;
+    known |= std::find(names_.begin(), names_.end(), name) != names_.end();
+  }
+  return known && cells.size() > 1;
+}
+
+bool CsvReader::HadBefore(const std::vector<std::string>& cells) {
+  uint32_t sum = 1;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const std::string_view cell = Bare(cells[i]);
+    if (cell.empty()) continue;
+    // In whatever order the columns stand.
+    const uint32_t name = i < names_.size() ? Crc32c(names_[i]) : 0;
+    sum += Crc32c(cell, name) * 2654435761U;
+  }
+  const size_t at = seen_.size();
+  if (at < kMostRows) seen_.push_back(sum);
+  again_ = again_ && at < before_.size() && before_[at] == sum;
+  return again_;
+}
+
 void CsvReader::EndRow(WallTime now, PointSink& sink) {
   const bool too_long = std::exchange(held_, 0) > kMaxRow;
   std::vector<std::string> cells = std::exchange(cells_, {});
   const bool blank = cells.size() == 1 && Bare(cells[0]).empty();
-  if (header_.empty()) {
+  const bool first = header_.empty();
+  if (first) {
     const std::string line = std::exchange(line_, "");
     if (blank || too_long) return;
     header_ = line;
+    if (StartsWith(cells[0], "\xef\xbb\xbf")) cells[0].erase(0, 3);  // a byte order mark
+  }
+  if (blank) return;
+  if (first || (!too_long && IsHeader(cells))) {
+    names_.clear();
     for (const std::string& cell : cells) names_.emplace_back(Bare(cell));
     return;
   }
-  if (blank) return;
   if (too_long) ++damaged_;
-  if (++rows_ <= known_ || too_long) return;
+  ++rows_;
+  const bool had = HadBefore(cells) || rows_ <= known_;
+  if (had || too_long) return;
   Row row;
-  for (size_t i = 0; i < std::min(cells.size(), names_.size()); ++i) {
+  for (size_t i = 0; i < cells.size(); ++i) {
     const auto value = ParseNumber(Bare(cells[i]));
-    if (value && !names_[i].empty()) row.emplace_back(names_[i], *value);
+    if (!value) continue;
+    if (i >= names_.size()) {
+      ++nameless_;
+      break;
+    }
+    if (!names_[i].empty()) row.emplace_back(names_[i], *value);
   }
   EmitRow(row, std::nullopt, now, sink);
 }

@@ -38,6 +38,30 @@ TEST(Curve, PointsWithoutStepsAreNumberedOn) {
   EXPECT_FALSE(curve[1].redone);
 }
 
+// What a later attempt began before is void, though it has not come to it again.
+TEST(Curve, WhatWasThrownAwayIsRedoneInEverySeries) {
+  AttemptPart validation = Part(1, 50, 51);
+  validation.entries.push_back(EntryOf(120, WallTime{120}, 0.001));
+  AttemptPart later{2, false, {}};
+  later.begin = 101;
+  auto curve = MakeCurve({validation, later});
+  EXPECT_FALSE(curve[0].redone);
+  EXPECT_TRUE(curve[1].redone);
+  later.entries.push_back(EntryOf(200, WallTime{300}, 0.5));
+  curve = MakeCurve({validation, later});
+  EXPECT_TRUE(curve[1].redone && !curve[2].redone);
+}
+
+TEST(Curve, WithoutStepsTheTimeOfTheCheckpointDecides) {
+  AttemptPart first = Part(1, 0, 6, true);  // its times are its steps
+  AttemptPart second = Part(2, 0, 2, true);
+  second.resumed = 3;
+  const auto curve = MakeCurve({first, second});
+  EXPECT_FALSE(curve[3].redone);
+  EXPECT_TRUE(curve[4].redone && curve[5].redone);
+  EXPECT_EQ(curve[6].entry.first_step, 4);
+}
+
 TEST(Thin, KeepsEveryExtremeAndTheNewestWhole) {
   std::vector<Entry> entries;
   double sum = 0;

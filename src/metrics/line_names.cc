@@ -60,7 +60,7 @@ std::optional<LineNames::At> LineNames::Where(const LineRow& row) {
   if (row.epoch && series_.first_epoch < 0) series_.first_epoch = std::min<int64_t>(*row.epoch, 1);
   auto epoch = row.epoch;
   if (!epoch && !row.step && headed_) epoch = epoch_;
-  if (row.step) return At{'s', row.step};
+  if (row.step) return At{'s', row.step, row.epoch.value_or(-1)};
   if (row.place) {
     int64_t step = row.place->part;
     constexpr int64_t kMost = int64_t{1} << 24;  // epochs of so many batches: no number overflows
@@ -68,12 +68,12 @@ std::optional<LineNames::At> LineNames::Where(const LineRow& row) {
       step += std::max<int64_t>(0, *epoch - std::max<int64_t>(0, series_.first_epoch)) *
               row.place->whole;
     }
-    return At{'s', step};
+    return At{'s', step, epoch.value_or(-1)};
   }
-  if (row.batch && epoch_) return At{'o', std::nullopt};
-  if (row.epoch) return At{'e', row.epoch};
+  if (row.batch && epoch_) return At{'o', std::nullopt, -1};
+  if (row.epoch) return At{'e', row.epoch, -1};
   if (!row.plain) return std::nullopt;
-  return epoch_ ? At{'e', epoch_} : At{'o', std::nullopt};
+  return epoch_ ? At{'e', epoch_, -1} : At{'o', std::nullopt, -1};
 }
 
 // Two kinds of data, and two ways of counting, are never one series.
@@ -128,7 +128,7 @@ int64_t LineNames::Give(const LineRow& row, WallTime time, PointSink& sink) {
       name = whole;
     }
     name = Apart(name, phase, at->axis, row.counts(), &held);
-    sink.OnPoint(name, {at->step, value.value, time, at->axis == 'e'});
+    sink.OnPoint(name, {at->step, value.value, time, at->axis == 'e', at->epoch});
     ++given;
   }
   return given;

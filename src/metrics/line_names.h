@@ -38,6 +38,7 @@ class LineNames {
   struct At {
     char axis = 'o';
     std::optional<int64_t> step;
+    int64_t epoch = -1;
   };
   std::optional<At> Where(const LineRow& row);
   std::string_view Apart(std::string_view name, std::string_view phase, char axis, bool counted,

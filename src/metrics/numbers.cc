@@ -102,6 +102,10 @@ void EmitRow(const Row& row, std::optional<int64_t> step, WallTime now, PointSin
       }
     }
   }
+  int64_t epoch = -1;
+  for (const auto& [key, value] : row) {
+    if (key == "epoch" && axis != "epoch" && value >= 0) epoch = Whole(value).value_or(-1);
+  }
   std::string_view clock;
   for (const auto& [key, value] : row) {
     for (const std::string_view name : kTimes) {
@@ -113,7 +117,7 @@ void EmitRow(const Row& row, std::optional<int64_t> step, WallTime now, PointSin
   }
   for (const auto& [key, value] : row) {
     if (key != axis && (clock.empty() || key != clock))
-      sink.OnPoint(key, {step, value, now, axis == "epoch"});
+      sink.OnPoint(key, {step, value, now, axis == "epoch", epoch});
   }
 }
 

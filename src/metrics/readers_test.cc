@@ -56,6 +56,32 @@ TEST(Csv, ATableWrittenAnewGivesNoRowTwice) {
   EXPECT_EQ(*sink.points["b"][0].step, 3);
 }
 
+TEST(Csv, ATableBegunAnewGivesWhatItHadNot) {
+  CsvReader first;
+  TestSink sink;
+  first.Feed("step,a\n1,1\n2,2\n", kNow, sink);
+  // A column was added in the middle: the same rows, and one more.
+  CsvReader wider(first.TakeRows());
+  wider.Feed("step,b,a\n1,,1\n2,,2\n3,9,3\n", kNow, sink);
+  EXPECT_TRUE(!wider.again() && wider.rows() == 3);
+  EXPECT_EQ(sink.points["a"].size(), 3U);
+  EXPECT_EQ(sink.points["b"].size(), 1U);
+  // Another table under its name.
+  CsvReader another(wider.TakeRows());
+  another.Feed("step,a\n4,1\n2,2\n", kNow, sink);
+  EXPECT_EQ(sink.points["a"].size(), 5U);
+}
+
+TEST(Csv, AMarkOrASecondHeaderHidesNothing) {
+  CsvReader reader;
+  TestSink sink;
+  reader.Feed("\xef\xbb\xbfstep,a\r\n1,1\r\nstep,a,b\r\n2,2,3\r\n3,4,5,6\r\n", kNow, sink);
+  EXPECT_EQ(*sink.points["a"][0].step, 1);
+  EXPECT_EQ(sink.points["a"].size(), 3U);
+  EXPECT_EQ(*sink.points["b"][0].step, 2);
+  EXPECT_EQ(reader.nameless(), 1);
+}
+
 TEST(Csv, AQuoteThatNeverEndsHidesOneRow) {
   CsvReader reader;
   TestSink sink;

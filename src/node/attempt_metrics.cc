@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an attempt's program says of its training, as node/metrics/ finds it.
+#include <algorithm>
+
+#include "checkpoint/checkpoint_store.h"
+#include "job/checkpoint_name.h"
 #include "ledger/log/log_reader.h"
 #include "metrics/patterns.h"
 #include "metrics/rules/rule.h"
@@ -30,8 +34,26 @@ std::unique_ptr<MetricCollector> AttemptRun::MakeCollector() {
   }
   config.ledger = &ledger_;
   config.name = config_.job.name;
+  config.resumed = RestoredWasSaved();
   config.say = [this](const std::string& line) { Say(line); };
   return std::make_unique<MetricCollector>(std::move(config), store_, clock_);
+}
+
+// When the files of the checkpoint that this attempt restored were written; 0: it began at the
+// start; -1: nobody knows.
+int64_t AttemptRun::RestoredWasSaved() {
+  if (config_.attempt <= 1) return -1;
+  if (restored_.empty()) return 0;
+  const CheckpointName name = SplitCheckpointName(restored_);
+  const auto manifest =
+      LoadManifest(store_, name.job.empty() ? config_.job.id : name.job, name.name);
+  if (!manifest.ok()) return -1;
+  int64_t saved = 0;
+  for (const Part& part : manifest->parts) {
+    for (const ManifestFile& file : part.files) saved = std::max(saved, file.mtime_ms);
+  }
+  const int64_t known = manifest->created.ms;
+  return saved > 0 && (known <= 0 || saved < known) ? saved : known;
 }
 
 // When all that the program finds is there, and before it starts.

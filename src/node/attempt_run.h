@@ -149,6 +149,7 @@ class AttemptRun {
   Result<bool> MayCommit();
   bool SilentForGood(int rank);
   // metrics.cc: what the program says of its training.
+  int64_t RestoredWasSaved();
   std::unique_ptr<MetricCollector> MakeCollector();
   Status BeginMetrics();
   Status FinishMetrics(MonoTime deadline);

@@ -69,6 +69,7 @@ Status GiveMerged(Parts& parts, const TakeSeries& take) {
       STOKER_ASSIGN(const MetricSeries series, part->Take());
       all.ordered |= series.ordered;
       all.by_epoch |= series.by_epoch;
+      if (!series.source.empty()) all.source = series.source;
       // As large as all parts are likely to be together, and not half as much again.
       if (all.entries.empty()) all.entries.reserve(series.entries.size() * parts.size());
       all.entries.insert(all.entries.end(), series.entries.begin(), series.entries.end());

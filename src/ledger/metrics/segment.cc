@@ -120,7 +120,15 @@ std::string EncodeMetricHead(const MetricHead& head) {
     Fields(out, source);
     sources.push_back(out.Take());
   }
+  Value begins = Value::object();
+  for (const auto& [source, begin] : head.begins) {
+    Value& one = begins[source] = Value::object();
+    if (begin.step) one["step"] = *begin.step;
+    if (begin.epoch) one["epoch"] = *begin.epoch;
+  }
   const Value out = {{"format", 1},
+                     {"begins", std::move(begins)},
+                     {"resumed", head.resumed},
                      {"attempt", head.attempt},
                      {"rank", head.rank},
                      {"first", head.first},
@@ -149,11 +157,25 @@ Result<MetricHead> DecodeMetricHead(std::string_view line) {
   in("log_kinds", head.log_kinds);
   in("sources", head.sources);
   in("log_first_epoch", head.log_series.first_epoch);
+  in("resumed", head.resumed);
   STOKER_TRY(in.status());
   const auto orders = object.find("orders");
   if (orders != object.end() && orders->is_object()) {
     for (const auto& [name, count] : orders->items()) {
       if (count.is_number_integer()) head.orders[name] = count.get<int64_t>();
+    }
+  }
+  const auto begins = object.find("begins");
+  if (begins != object.end() && begins->is_object()) {
+    for (const auto& [source, one] : begins->items()) {
+      SourceBegin& begin = head.begins[source];
+      if (!one.is_object()) continue;
+      const auto whole = [&one](const char* name) {
+        const auto found = one.find(name);
+        const bool there = found != one.end() && found->is_number_integer();
+        return there ? std::optional(found->get<int64_t>()) : std::nullopt;
+      };
+      begin = {whole("step"), whole("epoch")};
     }
   }
   const auto names = object.find("log_names");
@@ -174,6 +196,7 @@ std::string EncodeMetricSeries(const MetricSeries& series) {
   std::string out = "{\"name\":" + json::Dump(Value(series.name));
   if (floats) out += ",\"f32\":true";
   if (series.ordered) out += ",\"ordered\":true";
+  if (!series.source.empty()) out += ",\"source\":" + json::Dump(Value(series.source));
   if (series.by_epoch) out += ",\"by_epoch\":true";
   AppendColumn(
       "step", all, [&](const Entry& e) { out += std::to_string(e.first_step); }, &out);
@@ -209,6 +232,8 @@ Result<MetricSeries> DecodeMetricSeries(std::string_view line) {
   }
   series.name = name->get<std::string>();
   series.ordered = object.value("ordered", Value(false)) == true;
+  const auto source = object.find("source");
+  if (source != object.end() && source->is_string()) series.source = source->get<std::string>();
   series.by_epoch = object.value("by_epoch", Value(false)) == true;
   const bool floats = object.value("f32", Value(false)) == true;
   const Value* times = ListIn(object, "time", steps->size());

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,13 @@ struct MetricSource {
   std::string trouble;               // "" or what is wrong with it
 };
 
+// Where an attempt began in a source: the first step, and the first epoch, that it gave.
+struct SourceBegin {
+  std::optional<int64_t> step;
+  std::optional<int64_t> epoch;
+  bool operator==(const SourceBegin&) const = default;
+};
+
 struct MetricHead {
   int attempt = 0;
   int rank = 0;
@@ -35,6 +43,8 @@ struct MetricHead {
   int64_t flushes = 1;   // how many it holds
   int64_t log_line = 0;  // the last line of the node's log that was looked at
   std::vector<MetricSource> sources;
+  std::map<std::string, SourceBegin> begins;  // by MetricSeries::source
+  int64_t resumed = -1;  // when what the attempt restored was saved; as metrics/curve.h has it
   std::map<std::string, int64_t> orders;  // of series without steps: points so far
   int64_t log_points = 0;
   std::vector<std::string> log_kinds;  // what was recognised in the log
@@ -46,6 +56,7 @@ struct MetricSeries {
   bool ordered = false;  // the source names no steps: they count
   std::vector<metrics::Entry> entries;
   bool by_epoch = false;  // its steps are epochs
+  std::string source = {};  // what it comes from: those of one begin together; "" = nobody knows
 };
 
 // A line of JSON each, with its \n.

@@ -179,52 +179,97 @@ Status MetricWriter::Merge() {
 
 namespace {
 
+// Takes the head of each segment, and the series in it that are wanted.
+struct Visit {
+  std::function<bool(const std::string&)> wanted;  // may be empty
+  std::function<void(int attempt, MetricHead head)> head;
+  std::function<void(int attempt, MetricSeries series)> series;
+  std::function<void(const std::string&)> trouble;
+};
+
 // kNotFound: it has been merged meanwhile.
-Status AddSegment(ObjectStore& store, const LogSegment& segment,
-                  const std::function<bool(const std::string&)>& wanted, RunMetrics* run) {
+Status VisitSegment(ObjectStore& store, const LogSegment& segment, const Visit& visit) {
   STOKER_ASSIGN(Object object, store.Get(segment.key));
   MetricLines lines(std::move(object.data));
-  STOKER_ASSIGN(const auto head, lines.Next());
-  if (!head) return Status(Code::kCorrupt, "is empty");
-  STOKER_ASSIGN(run->heads[segment.attempt], DecodeMetricHead(*head));
+  STOKER_ASSIGN(const auto line, lines.Next());
+  if (!line) return Status(Code::kCorrupt, "is empty");
+  STOKER_ASSIGN(MetricHead head, DecodeMetricHead(*line));
+  visit.head(segment.attempt, std::move(head));
   for (;;) {
-    STOKER_ASSIGN(const auto line, lines.Next());
-    if (!line) return Status::Ok();
-    STOKER_ASSIGN(MetricSeries series, DecodeMetricSeries(*line));
-    if (wanted && !wanted(series.name)) continue;
-    std::vector<metrics::AttemptPart>& parts = run->series[series.name];
-    if (parts.empty() || parts.back().attempt != segment.attempt) {
-      parts.push_back({segment.attempt, false, {}});
-    }
-    parts.back().ordered |= series.ordered;
-    parts.back().by_epoch |= series.by_epoch;
-    std::vector<metrics::Entry>& entries = parts.back().entries;
-    entries.insert(entries.end(), series.entries.begin(), series.entries.end());
-    if (entries.size() > 8 * metrics::kBuckets) metrics::Thin(&entries);
+    STOKER_ASSIGN(const auto next, lines.Next());
+    if (!next) return Status::Ok();
+    STOKER_ASSIGN(MetricSeries series, DecodeMetricSeries(*next));
+    if (visit.wanted && !visit.wanted(series.name)) continue;
+    visit.series(segment.attempt, std::move(series));
   }
 }
 
-Status AddAttempt(ObjectStore& store, const SegmentSet& set,
-                  const std::function<bool(const std::string&)>& wanted, RunMetrics* run) {
+Status VisitAttempt(ObjectStore& store, const SegmentSet& set, const Visit& visit) {
   for (int64_t at = 1; at < set.end();) {
     const LogSegment* segment = set.Covering(at);
     // Of a larger one that holds what has been read already nothing is to be had twice.
     if (segment == nullptr || segment->first != at) {
       const LogSegment* next = set.After(at);
       if (segment == nullptr && next == nullptr) break;
-      run->troubles.push_back("metrics are missing before " + (next ? next->key : segment->key));
+      visit.trouble("metrics are missing before " + (next ? next->key : segment->key));
       at = next != nullptr ? next->first : segment->end();
       continue;
     }
-    const Status added = AddSegment(store, *segment, wanted, run);
-    if (added.Is(Code::kCorrupt) || added.Is(Code::kTooNew)) {
-      run->troubles.push_back(segment->key + ": " + added.message());
+    const Status visited = VisitSegment(store, *segment, visit);
+    if (visited.Is(Code::kCorrupt) || visited.Is(Code::kTooNew)) {
+      visit.trouble(segment->key + ": " + visited.message());
     } else {
-      STOKER_TRY(added);
+      STOKER_TRY(visited);
     }
     at = segment->end();
   }
   return Status::Ok();
+}
+
+void AddSeries(int attempt, MetricSeries series, RunMetrics* run) {
+  std::vector<metrics::AttemptPart>& parts = run->series[series.name];
+  if (parts.empty() || parts.back().attempt != attempt) {
+    parts.emplace_back();
+    parts.back().attempt = attempt;
+  }
+  metrics::AttemptPart& part = parts.back();
+  part.ordered |= series.ordered;
+  part.by_epoch |= series.by_epoch;
+  if (!series.source.empty()) part.source = series.source;
+  part.entries.insert(part.entries.end(), series.entries.begin(), series.entries.end());
+  if (part.entries.size() > 8 * metrics::kBuckets) metrics::Thin(&part.entries);
+}
+
+std::optional<int64_t> BeginOf(const std::map<std::string, SourceBegin>& begins,
+                               const std::string& source, bool by_epoch) {
+  const auto found = begins.find(source);
+  if (source.empty() || found == begins.end()) return std::nullopt;
+  return by_epoch ? found->second.epoch : found->second.step;
+}
+
+// Each attempt has a part of each series that an earlier one has: what it threw away is known also
+// where it has given nothing itself.
+void AddBegins(RunMetrics* run) {
+  for (auto& [name, parts] : run->series) {
+    std::vector<metrics::AttemptPart> all;
+    std::string source;
+    bool by_epoch = false;
+    for (const auto& [attempt, head] : run->heads) {
+      const auto part = std::find_if(parts.begin(), parts.end(),
+                                     [n = attempt](const auto& one) { return one.attempt == n; });
+      if (part == parts.end() && all.empty()) continue;
+      all.push_back(part != parts.end() ? std::move(*part) : metrics::AttemptPart{});
+      metrics::AttemptPart& one = all.back();
+      one.attempt = attempt;
+      if (part != parts.end()) {
+        by_epoch = one.by_epoch;
+        if (!one.source.empty()) source = one.source;
+      }
+      one.begin = BeginOf(head.begins, source, by_epoch);
+      one.resumed = head.resumed;
+    }
+    parts = std::move(all);
+  }
 }
 
 }  // namespace
@@ -250,14 +295,65 @@ Result<RunMetrics> ReadMetrics(ObjectStore& store, const std::string& job, int r
                                const std::function<bool(const std::string&)>& wanted) {
   for (int look = 0; look < kLooks; ++look) {
     RunMetrics run;
+    Visit visit;
+    visit.wanted = wanted;
+    visit.head = [&](int attempt, MetricHead head) { run.heads[attempt] = std::move(head); };
+    visit.series = [&](int attempt, MetricSeries series) {
+      AddSeries(attempt, std::move(series), &run);
+    };
+    visit.trouble = [&](const std::string& what) { run.troubles.push_back(what); };
     STOKER_ASSIGN(const LogMap map, ListMetricSegments(store, job, -1, rank));
     Status status;
     for (const auto& [place, set] : map) {  // by attempt
-      if (status.ok()) status = AddAttempt(store, set, wanted, &run);
+      if (status.ok()) status = VisitAttempt(store, set, visit);
     }
     if (status.Is(Code::kNotFound)) continue;
     STOKER_TRY(status);
+    AddBegins(&run);
     return run;
+  }
+  return Status(Code::kBusy, "the metrics of job " + job + " change faster than they can be read");
+}
+
+Result<MetricTotals::Series> ReadEarlierTotals(ObjectStore& store, const std::string& job,
+                                               const MetricHead& now) {
+  for (int look = 0; look < kLooks; ++look) {
+    STOKER_ASSIGN(const LogMap map, ListMetricSegments(store, job, -1, now.rank));
+    std::map<int, MetricHead> heads = {{now.attempt, now}};
+    MetricTotals::Series totals;
+    Status status;
+    Visit visit;
+    visit.head = [](int, const MetricHead&) {};
+    visit.trouble = [](const std::string&) {};  // who reads the curves is told
+    visit.series = [&](int attempt, const MetricSeries& series) {
+      metrics::Cut cut;
+      for (auto later = heads.upper_bound(attempt); later != heads.end(); ++later) {
+        const auto begin = BeginOf(later->second.begins, series.source, series.by_epoch);
+        if (begin) cut.Begin(*begin);
+        cut.Resume(later->second.resumed);
+      }
+      for (const metrics::Entry& entry : series.entries) {
+        if (!cut.Voids(series.ordered, entry)) totals[series.name].Add(entry);
+      }
+    };
+    const auto each = [&](const std::function<Status(int, const SegmentSet&)>& take) {
+      for (const auto& [place, set] : map) {
+        if (place.first < now.attempt && set.end() > 1 && status.ok()) {
+          status = take(place.first, set);
+        }
+      }
+    };
+    each([&](int attempt, const SegmentSet& set) {
+      const LogSegment* last = set.Covering(set.end() - 1);
+      auto head = ReadHead(store, last->key);
+      if (head.ok()) heads[attempt] = std::move(*head);
+      return head.status().transient() || head.status().Is(Code::kNotFound) ? head.status()
+                                                                            : Status::Ok();
+    });
+    each([&](int, const SegmentSet& set) { return VisitAttempt(store, set, visit); });
+    if (status.Is(Code::kNotFound)) continue;
+    STOKER_TRY(status);
+    return totals;
   }
   return Status(Code::kBusy, "the metrics of job " + job + " change faster than they can be read");
 }

@@ -14,6 +14,7 @@
 #include "ledger/log/log_segments.h"
 #include "ledger/metrics/segment.h"
 #include "metrics/curve.h"
+#include "metrics/metric_totals.h"
 #include "port/object_store.h"
 
 namespace stoker {
@@ -65,7 +66,12 @@ class MetricWriter {
 Result<std::optional<MetricHead>> ReadEarlierHead(ObjectStore& store, const std::string& job,
                                                   int rank, int before);
 
-// All that a job has, of one rank: for each series what each attempt has of it.
+// What attempts before `now` came to, without what they and it threw away. Held is one series.
+Result<MetricTotals::Series> ReadEarlierTotals(ObjectStore& store, const std::string& job,
+                                               const MetricHead& now);
+
+// All that a job has, of one rank: for each series what each attempt has of it, and of each one
+// that came later where it began.
 struct RunMetrics {
   std::map<std::string, std::vector<metrics::AttemptPart>> series;
   std::map<int, MetricHead> heads;    // by attempt, of the last segment

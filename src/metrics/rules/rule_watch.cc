@@ -71,7 +71,8 @@ void RuleWatch::SetEarlier(const std::string& name, std::vector<CurveEntry> earl
   if (!series.watched.empty()) series.earlier = std::move(earlier);
 }
 
-void RuleWatch::Take(const std::string& name, bool ordered, const Entry& point) {
+void RuleWatch::Take(const std::string& name, bool ordered, const Entry& point,
+                     std::optional<int64_t> begin) {
   Series& series = Find(name);
   NoteBeginning(&series, point, ++turn_);
   if (series.watched.empty()) return;
@@ -79,9 +80,9 @@ void RuleWatch::Take(const std::string& name, bool ordered, const Entry& point) 
     series.begun = true;
     int attempt = 0;
     for (const CurveEntry& before : series.earlier) {
-      if (ordered) series.numbered += before.entry.count;
-      const bool redone =
-          before.redone || (!ordered && before.entry.first_step >= point.first_step);
+      const int64_t from = std::min(begin.value_or(point.first_step), point.first_step);
+      const bool redone = before.redone || (!ordered && before.entry.first_step >= from);
+      if (ordered && !redone) series.numbered += before.entry.count;
       if (redone && !BugIsOn("redone-counts")) continue;
       // What lies between two attempts is no training.
       if (std::exchange(attempt, before.attempt) != before.attempt) series.last_time = {};

@@ -45,7 +45,10 @@ class RuleWatch {
   bool WantsBeginnings() const;
   // The next point of this attempt, of any series. `ordered`: its source names no steps, so they
   // count its points from 0.
-  void Take(const std::string& series, bool ordered, const Entry& point);
+  // `begin`: where this attempt began, at this step of the series' source or before it; unset: with
+  // this point.
+  void Take(const std::string& series, bool ordered, const Entry& point,
+            std::optional<int64_t> begin = std::nullopt);
   // What has been proved since the last call: of each rule once, as long as this object lives.
   std::vector<Verdict> TakeVerdicts();
   // What was not judged, and why, since the last call; printable.

@@ -22,9 +22,21 @@ MetricBatch::Series* MetricBatch::Find(const std::string& name) {
   return &series_[name];
 }
 
-void MetricBatch::set_prefix(const std::string& prefix) {
-  if (prefix != prefix_) by_name_.clear();
+void MetricBatch::set_source(const std::string& prefix, const std::string& source) {
+  if (prefix != prefix_ || source != source_) by_name_.clear();
   prefix_ = prefix;
+  source_ = source;
+}
+
+// The first of its points says where an attempt began in a source.
+std::optional<int64_t> MetricBatch::NoteBegin(std::string_view name, const metrics::Point& point) {
+  if (source_.empty() || !point.step) return std::nullopt;
+  SourceBegin& begin = begins_[source_];
+  // Loggers of Lightning write it at step 0 whenever they begin.
+  if (!point.by_epoch && !begin.step && name != "hp_metric") begin.step = point.step;
+  if (point.by_epoch && !begin.epoch) begin.epoch = point.step;
+  if (point.epoch >= 0 && !begin.epoch) begin.epoch = point.epoch;
+  return point.by_epoch ? begin.epoch : begin.step;
 }
 
 // Names come again and again: they are looked at once.
@@ -48,12 +60,14 @@ void MetricBatch::OnPoint(std::string_view name, const metrics::Point& point) {
   Series* series = &named->second;
   series->ordered |= !point.step;
   series->by_epoch |= point.by_epoch;
+  if (series->source != source_) series->source = source_;
+  const std::optional<int64_t> begin = NoteBegin(name, point);
   const int64_t step = point.step.value_or(series->order);
   ++series->order;
   series->totals.Add(step, point.time, point.value);
   series->whole.push_back({step, point.time, point.value});
   if (watcher_) {
-    watcher_(named->first, series->ordered, metrics::EntryOf(step, point.time, point.value));
+    watcher_(named->first, series->ordered, metrics::EntryOf(step, point.time, point.value), begin);
   }
   if (series->buckets.size() + series->whole.size() > kMaxHeld) Thin(*series);
   ++points_;
@@ -103,7 +117,8 @@ Status MetricBatch::Take(const TakeSeries& take) {
   Status failed;
   for (auto& [name, series] : series_) {
     if (series.whole.empty()) continue;
-    const MetricSeries one{name, series.ordered, TakeEntries(series), series.by_epoch};
+    const MetricSeries one{name, series.ordered, TakeEntries(series), series.by_epoch,
+                           series.source};
     series.whole.shrink_to_fit();
     if (failed.ok()) failed = take(one);
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -23,10 +24,15 @@ class MetricBatch : public metrics::PointSink {
  public:
   static constexpr size_t kMaxSeries = 1000;
 
-  // Told of each point: its series, whether it counts its points itself, and the point.
-  using Watcher = std::function<void(const std::string&, bool, const metrics::Entry&)>;
+  // Told of each point: its series, whether it counts its points itself, the point, and where this
+  // attempt began in its source.
+  using Watcher = std::function<void(const std::string&, bool, const metrics::Entry&,
+                                     const std::optional<int64_t>& begin)>;
   void set_watcher(Watcher watcher) { watcher_ = std::move(watcher); }
-  void set_prefix(const std::string& prefix);  // of names from now on
+  // Of what comes from now on: what stands before its names, and what it comes from.
+  void set_source(const std::string& prefix, const std::string& source);
+  const std::map<std::string, SourceBegin>& begins() const { return begins_; }
+  void set_begins(std::map<std::string, SourceBegin> begins) { begins_ = std::move(begins); }
   void OnPoint(std::string_view name, const metrics::Point& point) override;
   void OnHyperparameter(std::string_view name, const std::string& json) override;
 
@@ -54,6 +60,7 @@ class MetricBatch : public metrics::PointSink {
   struct Series {
     bool ordered = false;
     bool by_epoch = false;
+    std::string source;
     int64_t order = 0;
     metrics::Totals totals;
     // Since the last Take: buckets, and then points.
@@ -66,6 +73,7 @@ class MetricBatch : public metrics::PointSink {
   };
   static std::vector<metrics::Entry> TakeEntries(Series& series);
   static void Thin(Series& series);
+  std::optional<int64_t> NoteBegin(std::string_view name, const metrics::Point& point);
   Series* Find(const std::string& name);
   std::pair<const std::string, Series>* Named(std::string_view name);
 
@@ -75,7 +83,9 @@ class MetricBatch : public metrics::PointSink {
       by_name_;
   std::map<std::string, std::string> hyperparameters_;
   Watcher watcher_;
+  std::map<std::string, SourceBegin> begins_;
   std::string prefix_;
+  std::string source_;
   int64_t waiting_ = 0;
   int64_t points_ = 0;
   int64_t left_out_ = 0;

@@ -51,7 +51,8 @@ MetricCollector::MetricCollector(CollectorConfig config, ObjectStore& store, Clo
       watch_(RulesOf(config_.rules)),
       writer_(store, config_.job, config_.attempt, config_.rank),
       started_(clock.Mono()),
-      sieve_(!config_.patterns.empty()) {}
+      sieve_(!config_.patterns.empty()),
+      resumed_(config_.resumed) {}
 
 MetricCollector::~MetricCollector() { Stop(); }
 
@@ -61,6 +62,7 @@ Status MetricCollector::Begin() {
   files_.PassOver();
   MetricHead head;
   head.sources = files_.sources();
+  head.resumed = resumed_;
   // Without it the metrics of this program are lost if its agent dies, and nothing else.
   const Status kept = sys::WriteFileAtomic(config_.remember, EncodeMetricHead(head), 0600, false);
   if (!kept.ok()) config_.say("stoker: metrics: " + kept.ToString());
@@ -90,9 +92,9 @@ Status MetricCollector::GoOn() {
 // Rules are judged over all attempts as one curve.
 Status MetricCollector::LearnEarlier() {
   watching_ = true;
-  batch_.set_watcher([this](const std::string& series, bool ordered, const metrics::Entry& entry) {
-    watch_.Take(series, ordered, entry);
-  });
+  batch_.set_watcher(
+      [this](const std::string& series, bool ordered, const metrics::Entry& entry,
+             const std::optional<int64_t>& begin) { watch_.Take(series, ordered, entry, begin); });
   if (config_.attempt <= 1) return Status::Ok();
   std::set<std::string> others;  // of which only the beginning counts: some will do
   auto run = ReadMetrics(store_, config_.job, config_.rank, [&](const std::string& series) {
@@ -108,6 +110,8 @@ Status MetricCollector::LearnEarlier() {
     return Status::Ok();
   }
   for (auto& [name, parts] : run->series) {
+    parts.emplace_back().attempt = config_.attempt;
+    parts.back().resumed = resumed_;
     watch_.SetEarlier(name, metrics::MakeCurve(std::move(parts)));
   }
   return Status::Ok();
@@ -146,6 +150,7 @@ Result<bool> MetricCollector::TakeUp() {
   const auto head = DecodeMetricHead(*text);
   if (!head.ok()) return false;
   files_.set_sources(head->sources);
+  resumed_ = head->resumed;
   STOKER_TRY(GoOn());
   STOKER_TRY(BeginWriter());
   return true;
@@ -167,6 +172,7 @@ Status MetricCollector::BeginWriter() {
     batch_.set_orders(head->orders);
     if (config_.rank == 0) STOKER_TRY(CountAgain());
     lines_.set_series(head->log_series);
+    batch_.set_begins(head->begins);
     log_line_ = head->log_line;
     log_points_ = head->log_points;
     log_kinds_ = head->log_kinds;
@@ -232,6 +238,7 @@ void MetricCollector::ReadLog() {
                 std::to_string(unlooked) + " lines were not");
   }
   const int64_t before = batch_.points();
+  batch_.set_source("", "log");
   for (const auto& [first, text] : queue) {
     int64_t line = first;
     for (size_t at = 0; at < text.size(); ++line) {
@@ -331,6 +338,10 @@ MetricHead MetricCollector::Head() const {
   head.log_points = log_points_;
   head.log_kinds = log_kinds_;
   head.log_series = lines_.series();
+  head.begins = batch_.begins();
+  head.resumed = resumed_;
+  head.attempt = config_.attempt;
+  head.rank = config_.rank;
   head.orders = batch_.Orders();
   return head;
 }
@@ -364,6 +375,11 @@ Status MetricCollector::PutTotals() {
   const bool due =
       stop_ || !totals_put_ || store_.traits().requests_are_free || now - *totals_put_ >= kTotals;
   if (!due) return Status::Ok();
+  // What this attempt throws away of earlier ones is in no extreme of theirs.
+  if (config_.attempt > 1 && (!earlier_begins_ || *earlier_begins_ != batch_.begins())) {
+    STOKER_ASSIGN(totals_.earlier, ReadEarlierTotals(store_, config_.job, Head()));
+    earlier_begins_ = batch_.begins();
+  }
   totals_.newest = batch_.Totals();
   totals_.left_out = batch_.left_out();
   for (std::string& warning : std::exchange(warnings_, {})) {
@@ -395,6 +411,7 @@ Status MetricCollector::Finish(MonoTime) {
   if (!log_finished_) {
     ReadLog();
     const int64_t before = batch_.points();
+    batch_.set_source("", "log");
     lines_.Finish(batch_);
     log_points_ += batch_.points() - before;
     log_finished_ = true;

@@ -6,8 +6,10 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -41,8 +43,9 @@ struct CollectorConfig {
   std::string remember;  // a file of the machine: what lay there before the program began
   std::vector<metrics::Pattern> patterns;
   std::vector<StopRule> rules;
-  Ledger* ledger = nullptr;                          // with rules about other runs
-  std::string name;                                  // of the job, and of those runs
+  int64_t resumed = -1;      // when what the attempt restored was saved; as metrics/curve.h has it
+  Ledger* ledger = nullptr;  // with rules about other runs
+  std::string name;          // of the job, and of those runs
   std::function<void(const std::string& line)> say;  // to the log; from the thread, and Finish
 };
 
@@ -127,6 +130,9 @@ class MetricCollector {
   size_t queued_ = 0;  // bytes
   int64_t unlooked_ = 0;
   std::string trouble_;
+  int64_t resumed_;
+  // Where this attempt had begun when what earlier ones came to was read.
+  std::optional<std::map<std::string, SourceBegin>> earlier_begins_;
   std::thread thread_;
 };
 

@@ -34,6 +34,7 @@ struct MetricFiles::File {
   std::unique_ptr<metrics::EventFileReader> events;
   std::unique_ptr<metrics::CsvReader> table;
   std::string line;      // of JSON lines: one that has not ended
+  std::string tail;      // the last bytes that the reader has been given
   int64_t position = 0;  // bytes that the reader has been given
   dev_t device = 0;
   ino_t inode = 0;
@@ -43,13 +44,15 @@ struct MetricFiles::File {
   void Begin(bool anew) {
     if (anew) source.offset = 0;
     line.clear();
+    tail.clear();
     if (source.kind == "tensorboard") {
       events = std::make_unique<metrics::EventFileReader>(source.offset);
       events->names().scalars.insert(source.scalars.begin(), source.scalars.end());
     }
     // A table is read from its beginning: its rows are counted, and its header is needed.
     if (source.kind == "csv") {
-      table = std::make_unique<metrics::CsvReader>(source.rows);
+      table = anew && table ? std::make_unique<metrics::CsvReader>(table->TakeRows())
+                            : std::make_unique<metrics::CsvReader>(source.rows);
       source.offset = 0;
     }
     position = source.offset;
@@ -96,24 +99,37 @@ struct MetricFiles::File {
       }
     } else if (table) {
       table->Feed(bytes, now, sink);
-      source.rows = std::max(source.rows, table->rows());
+      source.rows = table->again() ? std::max(source.rows, table->rows()) : table->rows();
       source.offset = table->offset();
       if (table->damaged() > 0) source.trouble = "rows of more than 1 MiB are left out";
+      if (table->nameless() > 0) source.trouble = "has more cells in a row than names: left out";
     } else {
       Lines(bytes, now, sink);
       const size_t last = bytes.rfind('\n');
       if (last != bytes.npos) source.offset = position + static_cast<int64_t>(last) + 1;
     }
     position += static_cast<int64_t>(bytes.size());
+    Remember(bytes);
   }
 
-  // A table that a column was added to is another one, whatever its size.
+  void Remember(std::string_view bytes) {
+    constexpr size_t kTail = 128;
+    tail += bytes.substr(bytes.size() - std::min(bytes.size(), kTail));
+    if (tail.size() > kTail) tail.erase(0, tail.size() - kTail);
+  }
+
+  static bool Holds(int fd, int64_t at, const std::string& bytes) {
+    std::string there(bytes.size(), 0);
+    const ssize_t got = ::pread(fd, there.data(), there.size(), at);
+    return got == static_cast<ssize_t>(there.size()) && there == bytes;
+  }
+
+  // Deleted and begun again, truncated, or written over: what was read stands there no more. A
+  // table that a column was added to is another one, whatever its size.
   bool WrittenAnew(int fd, int64_t size) const {
     if (size < position) return true;
-    if (!table || table->header().empty()) return false;
-    std::string start(table->header().size(), 0);
-    const ssize_t got = ::pread(fd, start.data(), start.size(), 0);
-    return got != static_cast<ssize_t>(start.size()) || start != table->header();
+    if (!Holds(fd, position - static_cast<int64_t>(tail.size()), tail)) return true;
+    return table && !table->header().empty() && !Holds(fd, 0, table->header());
   }
 };
 
@@ -163,6 +179,13 @@ void MetricFiles::PassOver() {
     struct stat info = {};
     if (::stat(path.c_str(), &info) == 0) file.source.offset = info.st_size;
     file.Begin(false);
+    std::string end(static_cast<size_t>(std::min<int64_t>(file.position, 128)), 0);
+    const auto fd = sys::Open(path, O_RDONLY | O_NONBLOCK);
+    if (fd.ok() && ::pread(fd->get(), end.data(), end.size(),
+                           file.position - static_cast<int64_t>(end.size())) ==
+                       static_cast<ssize_t>(end.size())) {
+      file.Remember(end);
+    }
   }
 }
 
@@ -185,12 +208,12 @@ void MetricFiles::Look(bool find, MetricBatch& batch, const std::function<bool()
   if (find) Find();
   for (const auto& file : files_) {
     if (stop()) return;
-    batch.set_prefix(file->source.prefix);
+    batch.set_source(file->source.prefix, SourceOf(file->source));
     const int64_t before = batch.points();
     Read(*file, batch, stop);
     file->source.points += batch.points() - before;
   }
-  batch.set_prefix("");
+  batch.set_source("", "");
 }
 
 void MetricFiles::Read(File& file, MetricBatch& batch, const std::function<bool()>& stop) {
@@ -206,8 +229,7 @@ void MetricFiles::Read(File& file, MetricBatch& batch, const std::function<bool(
     file.source.trouble = fd.status().message();
     return;
   }
-  const bool another = file.events && file.inode != 0 && file.inode != info.st_ino;
-  if (another || file.WrittenAnew(fd->get(), info.st_size)) file.Begin(true);
+  if (file.WrittenAnew(fd->get(), info.st_size)) file.Begin(true);
   std::string piece(kPiece, 0);
   while (!stop()) {
     const ssize_t got = ::pread(fd->get(), piece.data(), piece.size(), file.position);

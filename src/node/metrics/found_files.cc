@@ -69,6 +69,12 @@ std::string WithoutTimes(const std::string& folder) {
   return Join(parts, "/");
 }
 
+bool IsPhase(std::string_view name) {
+  static constexpr std::array<std::string_view, 8> kPhases = {
+      "train", "training", "val", "valid", "validation", "test", "eval", "evaluation"};
+  return std::find(kPhases.begin(), kPhases.end(), name) != kPhases.end();
+}
+
 }  // namespace
 
 Result<std::vector<FoundFile>> FindMetricFiles(const MetricPlaces& places) {
@@ -89,8 +95,6 @@ Result<std::vector<FoundFile>> FindMetricFiles(const MetricPlaces& places) {
 }
 
 std::string PrefixOf(const std::string& path, const std::vector<MetricSource>& known) {
-  static constexpr std::array<std::string_view, 8> kPhases = {
-      "train", "training", "val", "valid", "validation", "test", "eval", "evaluation"};
   const std::string folder = FolderOf(path);
   const MetricSource* main = nullptr;
   for (const MetricSource& source : known) {
@@ -104,10 +108,15 @@ std::string PrefixOf(const std::string& path, const std::vector<MetricSource>& k
     }
   }
   const std::string name = NameOf(folder);
-  const bool phase = std::find(kPhases.begin(), kPhases.end(), name) != kPhases.end();
-  if (phase && name != "train" && name != "training") return name + "/";
+  if (IsPhase(name) && name != "train" && name != "training") return name + "/";
   if (main == nullptr) return "";
   return IsTime(name) ? "" : name + "/";
+}
+
+std::string SourceOf(const MetricSource& source) {
+  if (source.path.empty()) return "own";
+  const std::string run = FolderOf(source.prefix);  // a prefix ends in a slash
+  return source.kind + ":" + (IsPhase(NameOf(run)) ? FolderOf(run) : run);
 }
 
 std::string FoundText(const MetricSource& source) {

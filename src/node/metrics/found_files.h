@@ -31,6 +31,10 @@ Result<std::vector<FoundFile>> FindMetricFiles(const MetricPlaces& places);
 // are in.
 std::string PrefixOf(const std::string& path, const std::vector<MetricSource>& known);
 
+// What files of one run have in common over all attempts, as MetricSeries::source: train/ and val/
+// of one are one.
+std::string SourceOf(const MetricSource& source);
+
 // "runs/x/events… (TensorBoard)", for people.
 std::string FoundText(const MetricSource& source);
 

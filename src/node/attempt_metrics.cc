@@ -50,7 +50,7 @@ int64_t AttemptRun::RestoredWasSaved() {
   if (!manifest.ok()) return -1;
   int64_t saved = 0;
   for (const Part& part : manifest->parts) {
-    for (const ManifestFile& file : part.files) saved = std::max(saved, file.mtime_ms);
+    for (const ManifestFile& file : part.files) saved = std::max(saved, file.mtime_ns / 1'000'000);
   }
   const int64_t known = manifest->created.ms;
   return saved > 0 && (known <= 0 || saved < known) ? saved : known;

@@ -55,7 +55,7 @@ struct MetricSeries {
   std::string name;
   bool ordered = false;  // the source names no steps: they count
   std::vector<metrics::Entry> entries;
-  bool by_epoch = false;  // its steps are epochs
+  bool by_epoch = false;    // its steps are epochs
   std::string source = {};  // what it comes from: those of one begin together; "" = nobody knows
 };
 

@@ -61,6 +61,8 @@ std::optional<LineNames::At> LineNames::Where(const LineRow& row) {
   auto epoch = row.epoch;
   if (!epoch && !row.step && headed_) epoch = epoch_;
   if (row.step) return At{'s', row.step, row.epoch.value_or(-1)};
+  // Epochs are counted elsewhere: it begins again in each, and nobody says in which this is.
+  if (row.place && !epoch && epoch_) return At{'o', std::nullopt, -1};
   if (row.place) {
     int64_t step = row.place->part;
     constexpr int64_t kMost = int64_t{1} << 24;  // epochs of so many batches: no number overflows

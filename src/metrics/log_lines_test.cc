@@ -191,6 +191,13 @@ TEST(LogLines, KeepsWhatCountsDifferentlyApart) {
             (Lines{"loss@epoch 1=0.5", "val/loss@epoch 1=0.75", "loss@epoch 2=0.25"}));
 }
 
+// It begins again in each epoch, and its line does not say in which.
+TEST(LogLines, GivesAPlaceWithoutItsEpochNoStepWhereEpochsAreCounted) {
+  EXPECT_EQ(Read({"Epoch: [0][10/50] Loss 7", "Test: [10/40] Loss 6.9", "Epoch: [1][10/50] Loss 6",
+                  "Test: [10/40] Loss 5.9"}),
+            (Lines{"Loss@10=7", "test/Loss=6.9", "Loss@60=6", "test/Loss=5.9"}));
+}
+
 TEST(LogLines, ALaterAttemptGoesOnWithTheNamesOfTheOneBefore) {
   LogLines first({});
   Read(first, {"Epoch 0 [10/100] loss 0.5", "epoch 0 loss: 0.75"});

@@ -36,17 +36,33 @@ std::vector<Below> Tops(const std::vector<SeenProcess>& program) {
   return tops;
 }
 
+// Those below which somebody lives who was told.
+std::set<pid_t> AboveTold(const std::vector<SeenProcess>& program, const std::set<pid_t>& told) {
+  std::map<pid_t, pid_t> parents;
+  for (const SeenProcess& process : program) parents[process.pid] = process.parent;
+  std::set<pid_t> above;
+  for (const pid_t pid : told) {
+    auto at = parents.find(pid);
+    while (at != parents.end() && above.insert(at->second).second) at = parents.find(at->second);
+  }
+  return above;
+}
+
 std::vector<pid_t> Choose(const std::vector<SeenProcess>& program, const std::set<pid_t>& told,
                           const PassedOver& passed_over) {
   Children children;
   for (const SeenProcess& process : program) children.emplace(process.parent, &process);
+  // A launcher that was passed over is not told either once its trainer's workers have ended: it
+  // would signal the trainer again, in the middle of the save.
+  const std::set<pid_t> above = AboveTold(program, told);
   std::vector<pid_t> chosen;
   std::vector<Below> todo = Tops(program);
   while (!todo.empty()) {
     const auto [process, parent] = todo.back();
     todo.pop_back();
     if (told.contains(process->pid)) continue;
-    if (process->catches && !passed_over(*process, children) && !IsCopy(*process, parent)) {
+    if (process->catches && !above.contains(process->pid) && !passed_over(*process, children) &&
+        !IsCopy(*process, parent)) {
       chosen.push_back(process->pid);
       continue;
     }

@@ -135,6 +135,19 @@ TEST(StopRound, TellsNobodyTwiceAndLeavesLoaderWorkersToTheirTrainer) {
   EXPECT_FALSE(round.nobody_catches());
 }
 
+// A trainer's loader ends before it saves: torchrun would now signal its group, and so the save.
+TEST(StopRound, LeavesALauncherThatWasPassedOverWhileWhoWasToldSaves) {
+  StopRound round;
+  const SeenProcess torchrun = Catcher(10, 1, "/x/torchrun t.py");
+  const SeenProcess trainer = Catcher(11, 10, "python3 t.py");
+  EXPECT_EQ(round.Step({torchrun, trainer, Catcher(13, 11, "python3 t.py")}, MonoTime{0}),
+            Pids{11});
+  EXPECT_EQ(round.Step({torchrun, trainer}, MonoTime{50}), Pids{});
+  EXPECT_EQ(round.Step({torchrun, trainer, Catcher(12, 10, "python3 t.py")}, MonoTime{100}),
+            Pids{12});
+  EXPECT_EQ(round.Step({torchrun}, MonoTime{5000}), Pids{10});
+}
+
 TEST(StopRound, AppliesTheRuleAgainToWhatWasBelow) {
   StopRound round;
   EXPECT_EQ(

@@ -68,12 +68,22 @@ size_t SkipEscape(std::string_view text, size_t at) {
   return at + 2;
 }
 
+// The end of what is printed as it is, as nearly all is.
+size_t PlainUntil(std::string_view text, size_t at) {
+  while (at < text.size() && text[at] >= 0x20 && text[at] < 0x7f) ++at;
+  return at;
+}
+
 }  // namespace
 
 std::string Printable(std::string_view text, bool keep_newlines, Colours colours) {
   std::string out;
   out.reserve(text.size());
   for (size_t at = 0; at < text.size();) {
+    const size_t plain = PlainUntil(text, at);
+    out.append(text, at, plain - at);
+    at = plain;
+    if (at == text.size()) break;
     const unsigned char c = static_cast<unsigned char>(text[at]);
     if (c == 0x1b) {
       const size_t colour = ColourAt(text, at, colours);

@@ -72,7 +72,10 @@ Status PrintForPeople(Context& context, const std::vector<Summary>& jobs, const 
   for (const LsColumn& column : columns) {
     rules.push_back(column.rule);
     rows[0].push_back(column.head);
-    for (size_t i = 0; i < jobs.size(); ++i) rows[i + 1].push_back(column.cell(jobs[i]));
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      rows[i + 1].reserve(columns.size());
+      rows[i + 1].push_back(column.cell(jobs[i]));
+    }
   }
   const FittedTable table = FitTable(std::move(rows), std::move(rules), context.out_width());
   context.Print(table.text);
@@ -270,17 +273,16 @@ Status Run(Context& context, const LsOptions& options) {
   const auto goes = options.ids ? std::map<std::string, WallTime>() : WhatGoes(context);
   std::erase_if(list.jobs, [&](const Summary& job) { return !Wanted(options, job); });
   STOKER_TRY(Arrange(context, options, *ledger, &list.jobs));
-  std::vector<Summary> shown;
-  size_t hidden = 0;
-  for (const Summary& job : list.jobs) {
-    const bool keep = options.all || context.json || !IsFinal(job.state) || shown.size() < kShown;
-    if (!keep) {
-      ++hidden;
-      continue;
-    }
-    shown.push_back(job);
-    if (const auto seen = live.find(job.id); seen != live.end())
-      Update(seen->second, &shown.back());
+  // In place: ten thousand jobs are megabytes.
+  std::vector<Summary>& shown = list.jobs;
+  size_t kept = 0;
+  const size_t hidden = std::erase_if(shown, [&](const Summary& job) {
+    const bool keep = options.all || context.json || !IsFinal(job.state) || kept < kShown;
+    kept += keep ? 1 : 0;
+    return !keep;
+  });
+  for (Summary& job : shown) {
+    if (const auto seen = live.find(job.id); seen != live.end()) Update(seen->second, &job);
   }
   if (options.ids) {
     std::string text;

@@ -52,13 +52,21 @@ size_t NextWidth(std::string_view text, size_t* at) {
     return 0;
   }
   const auto lead = static_cast<unsigned char>(text[(*at)++]);
-  if (lead < 0x80) return 1;  // nearly all: a list of ten thousand jobs is measured thrice
+  if (lead < 0x80) return 1;
   const size_t more = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc0 ? 1 : 0;
   uint32_t code = more == 0 ? lead : lead & (0x3fu >> more);
   for (size_t i = 0; i < more && *at < text.size(); ++i) {
     code = code << 6 | (static_cast<unsigned char>(text[(*at)++]) & 0x3f);
   }
   return In(kJoining, code) ? 0 : In(kWide, code) ? 2 : 1;
+}
+
+// One column a byte, as of nearly all cells: a list of ten thousand jobs has many. Without a branch
+// for each byte, so that several are looked at at once.
+bool IsPlain(std::string_view text) {
+  bool other = false;
+  for (const char c : text) other |= static_cast<unsigned char>(c) >= 0x80 || c == '\x1b';
+  return !other;
 }
 
 std::vector<size_t> Widths(const Rows& rows) {
@@ -77,7 +85,6 @@ size_t Total(const std::vector<size_t>& widths) {
 
 // To `width` columns, colours kept.
 std::string Cut(const std::string& text, size_t width) {
-  if (DisplayWidth(text) <= width) return text;
   std::string out;
   size_t used = 0;
   bool cut = false;
@@ -108,6 +115,7 @@ std::vector<size_t> Least(const std::vector<size_t>& widths, const std::vector<C
 }  // namespace
 
 size_t DisplayWidth(std::string_view text) {
+  if (IsPlain(text)) return text.size();
   size_t width = 0;
   for (size_t at = 0; at < text.size();) width += NextWidth(text, &at);
   return width;
@@ -117,13 +125,13 @@ std::string FormatTable(const Rows& rows) {
   const std::vector<size_t> widths = Widths(rows);
   std::string out;
   for (const auto& row : rows) {
-    std::string line;
+    const size_t begin = out.size();
     for (size_t i = 0; i < row.size(); ++i) {
-      line += row[i];
-      if (i + 1 < row.size()) line += std::string(widths[i] - DisplayWidth(row[i]) + kGap, ' ');
+      out += row[i];
+      if (i + 1 < row.size()) out.append(widths[i] - DisplayWidth(row[i]) + kGap, ' ');
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
+    while (out.size() > begin && out.back() == ' ') out.pop_back();
+    out += '\n';
   }
   return out;
 }
@@ -142,6 +150,7 @@ FittedTable FitTable(Rows rows, std::vector<ColumnRule> rules, size_t width) {
     widths.erase(widths.begin() + column);
     rules.erase(goes);
   }
+  const std::vector<size_t> whole = widths;
   // The widest that may be cut loses one column after the other.
   const std::vector<size_t> least = Least(widths, rules);
   while (Total(widths) > width) {
@@ -154,8 +163,11 @@ FittedTable FitTable(Rows rows, std::vector<ColumnRule> rules, size_t width) {
     if (widest == widths.size()) break;
     --widths[widest];
   }
-  for (auto& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) row[i] = Cut(row[i], widths[i]);
+  for (size_t i = 0; i < widths.size(); ++i) {
+    if (widths[i] == whole[i]) continue;
+    for (auto& row : rows) {
+      if (i < row.size() && DisplayWidth(row[i]) > widths[i]) row[i] = Cut(row[i], widths[i]);
+    }
   }
   fitted.text = FormatTable(rows);
   return fitted;

@@ -241,7 +241,20 @@ std::string EncodeSegment(const std::vector<Summary>& summaries) {
   return EndSegment(std::move(text));
 }
 
+namespace {
+
+// Ten thousand lines are megabytes, each move of which costs. No line is shorter than this.
+void MakeRoom(std::string_view text, std::vector<Summary>* out) {
+  constexpr size_t kShortest = 100;
+  const auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+  const size_t wanted = out->size() + std::min(lines, text.size() / kShortest);
+  if (wanted > out->capacity()) out->reserve(std::max(wanted, 2 * out->capacity()));
+}
+
+}  // namespace
+
 Status DecodeSegment(const std::string& key, std::string_view text, std::vector<Summary>* out) {
+  MakeRoom(text, out);
   return ReadSegmentLines(key, text, [out](std::string_view line) {
     if (ReadSummary(line, &out->emplace_back())) return true;
     out->pop_back();

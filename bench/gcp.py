@@ -76,7 +76,7 @@ def launch(lab, world, *words):
 
 
 def spooled(world, machine):
-    found = world.files_on(machine, "**/spool/*/*.log")
+    found = world.files_on(machine, "**/spool-*/*.log")
     return "".join(each.read_text(errors="replace") for each in found)
 
 

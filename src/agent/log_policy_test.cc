@@ -27,6 +27,19 @@ TEST(FlushPolicy, FirstLineAtOnceThenTogether) {
   EXPECT_FALSE(DecideFlush(in).flush);
 }
 
+TEST(FlushPolicy, WhatIsSaidBeforeTheProgramWaitsAMomentForItsFirstLine) {
+  FlushInput in{MonoTime{1000}, 10, std::nullopt, Duration::Seconds(30), false, MonoTime{900}};
+  EXPECT_FALSE(DecideFlush(in).flush);
+  EXPECT_EQ(DecideFlush(in).wake, MonoTime{900} + kFirstWait);
+  in.ending = true;  // or the program's first line is there
+  EXPECT_TRUE(DecideFlush(in).flush);
+  in.ending = false;
+  in.now = MonoTime{900} + kFirstWait;
+  EXPECT_TRUE(DecideFlush(in).flush);
+  in.last = in.now;
+  EXPECT_FALSE(DecideFlush(in).flush) << "from then on as always";
+}
+
 TEST(FlushPolicy, NobodyFollowsForLongIsAskedLessOften) {
   EXPECT_EQ(FollowCheck(true, {}), Duration::Seconds(5));
   EXPECT_EQ(FollowCheck(false, {}), Duration::Seconds(1));

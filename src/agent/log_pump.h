@@ -30,6 +30,8 @@ class LogPump {
   // After the last Write: blocks until every line is in the store, at most `within`. kTimeout says
   // how many are not and why. May be repeated.
   Status ShipAll(Duration within);
+  // What is said before the program begins waits a moment for its first line. Any thread.
+  void AwaitProgram() { shipper_->AwaitProgram(); }
   // The program begins: its first line goes to the store at once. Any thread.
   void SetBegun();
   // The machine is to go: lines go to the store at once. False: that was withdrawn. Any thread.

@@ -131,11 +131,12 @@ Result<std::optional<MonoTime>> LogShipper::Work(MonoTime now) {
     const bool leaving = leaving_;
     bool followed =
         !ending_ && !leaving && waiting.bytes < kSegmentBytes && last_put_ && Followed(now);
+    if (awaits_ && !since_) since_ = now;
     const StoreTraits& traits = store_.traits();
     const Duration soon = std::min(traits.flush, traits.follow_flush);
-    FlushChoice choice =
-        DecideFlush({clock_.Mono(), std::max<int64_t>(waiting.bytes, 1), last_put_,
-                     followed || leaving ? soon : traits.flush, ending_ || pending_ || begins});
+    FlushChoice choice = DecideFlush({clock_.Mono(), std::max<int64_t>(waiting.bytes, 1), last_put_,
+                                      followed || leaving ? soon : traits.flush,
+                                      ending_ || pending_ || begins, since_});
     if (!choice.flush) {
       const int64_t more = first > 0 ? 1 : kSegmentBytes - waiting.bytes;
       spool_.WakeAt(waiting.appended + std::max<int64_t>(1, more));

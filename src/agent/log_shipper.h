@@ -41,6 +41,8 @@ class LogShipper {
   std::optional<MonoTime> Step();
   // The program has ended: from now on everything goes at once, and nothing is merged any more.
   void SetEnding() { ending_ = true; }
+  // A program is to begin: what is said before waits a moment for its first line.
+  void AwaitProgram() { awaits_ = true; }
   // The program begins: its first line goes at once, whatever was said shortly before it.
   void SetBegun();
   // The machine is to go, its disk with it, perhaps sooner than it said: until that is withdrawn,
@@ -76,6 +78,7 @@ class LogShipper {
   const LogPlace place_;
   std::atomic<bool> ending_{false};
   std::atomic<bool> leaving_{false};
+  std::atomic<bool> awaits_{false};
   std::atomic<int64_t> first_{0};  // the program's, or one after it, not in the store; 0 = it is
 
   bool ending_seen_ = false;
@@ -89,6 +92,7 @@ class LogShipper {
   std::optional<Pending> pending_;
   LogCompressor compressor_;
   std::optional<MonoTime> last_put_;
+  std::optional<MonoTime> since_;  // when a line was first seen, while a program was awaited
   std::optional<MonoTime> follow_check_;
   bool followed_ = false;
   std::optional<MonoTime> followed_at_;  // the last time; at first, when it was first asked

@@ -2,6 +2,7 @@
 #include "cli/submit.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,6 +44,7 @@ namespace stoker::cli {
 namespace {
 
 constexpr int64_t kAskAbove = int64_t{1} << 30;
+constexpr int64_t kPackedInMemory = int64_t{16} << 20;
 constexpr size_t kLookedAt = 1 << 20;  // of each file, as packing does
 constexpr int64_t kTellUploadAbove = int64_t{64} << 20;
 
@@ -83,8 +85,15 @@ std::vector<std::string> OwnFolders(Context& context) {
   return folders;
 }
 
-// A folder for the archive that does not lie in what is packed (a home directory holds the cache).
-Result<sys::TempDir> PackingPlace(Context& context, const std::string& root) {
+// Where an archive is made: in memory where it cannot become large, else in a folder.
+struct PackingPlace {
+  std::optional<sys::TempDir> folder;
+  sys::ScopedFd file;
+  std::string path;
+};
+
+// The folder does not lie in what is packed (a home directory holds the cache).
+Result<sys::TempDir> PackingFolder(Context& context, const std::string& root) {
   STOKER_TRY(sys::MakeDirs(context.places().cache, 0700));
   STOKER_ASSIGN(const std::string cache, sys::RealPath(context.places().cache));
   for (const std::string& place : {cache, std::string("/tmp"), std::string("/dev/shm")}) {
@@ -96,6 +105,19 @@ Result<sys::TempDir> PackingPlace(Context& context, const std::string& root) {
       Code::kInvalid,
       "the work directory " + root + " contains every place where its archive could be made",
       "Choose a smaller one with --workdir");
+}
+
+Result<PackingPlace> MakePackingPlace(Context& context, const pack::Listing& listing) {
+  PackingPlace place;
+  if (listing.bytes <= kPackedInMemory) {
+    place.file.Reset(memfd_create("stoker-pack", MFD_CLOEXEC));
+    place.path = "/proc/self/fd/" + std::to_string(place.file.get());
+    if (place.file.valid() && sys::FileExists(place.path)) return place;
+  }
+  STOKER_ASSIGN(place.folder, PackingFolder(context, listing.root));
+  place.path = place.folder->path() + "/code.tar.zst";
+  STOKER_ASSIGN(place.file, sys::Open(place.path, O_WRONLY | O_CREAT | O_EXCL, 0600));
+  return place;
 }
 
 std::optional<GitOrigin> OriginOf(const pack::GitState& git) {
@@ -132,15 +154,14 @@ Result<Packed> PackFolder(Context& context, const std::string& dir, const Submit
                       std::to_string(listing.files) + " files: " + LargestParts(listing),
                   "List what is not code in .stokerignore, or add --yes");
   }
-  STOKER_ASSIGN(const sys::TempDir temp, PackingPlace(context, listing.root));
-  const std::string archive = temp.path() + "/code.tar.zst";
+  STOKER_ASSIGN(const PackingPlace place, MakePackingPlace(context, listing));
   pack::PackSummary summary;
   {
     Meter meter(context, "packing", listing.bytes);
     pack::PackOptions packing;
     packing.progress = [&](int64_t bytes) { meter.At(bytes); };
     packing.look = [&](const std::string& path, std::string_view head) { text->Look(path, head); };
-    STOKER_ASSIGN(summary, pack::Pack(listing, archive, packing));
+    STOKER_ASSIGN(summary, pack::PackInto(listing, place.file.get(), place.path, packing));
   }
   for (const std::string& note : summary.notes) context.Say(note);
   const pack::LeftBehind left = pack::FindLeftBehind(listing);
@@ -149,7 +170,7 @@ Result<Packed> PackFolder(Context& context, const std::string& dir, const Submit
     context.Progress("storing " + HumanSize(summary.packed_bytes) + " …");
   }
   STOKER_ASSIGN(Ledger * ledger, context.ledger());
-  STOKER_TRY(PutFile(*ledger, summary.sha256, archive));
+  STOKER_TRY(PutFile(*ledger, summary.sha256, place.path));
   return Packed{summary.sha256,
                 LeftOutOf(left),
                 pack::Describe(summary) + " (" + HumanSize(summary.packed_bytes) + " packed)",

@@ -178,16 +178,17 @@ Status Agent::Run() {
 
 // One that was down while others ended its attempt leaves with lines that are nowhere else.
 void Agent::ShipLeft() {
-  const std::string spool = me_.dir + "/spool";
-  const auto attempts = sys::ListDir(spool);
-  const auto read = attempts.ok() && !attempts->empty() ? ReadJob(parts_.ledger, me_.request.job)
-                                                        : Result<JobRead>(attempts.status());
-  if (!attempts.ok() || !read.ok()) return;
-  for (const sys::DirEntry& entry : *attempts) {
-    const auto number = WholeNumber(entry.name, 1, 1 << 30);
+  auto spools = sys::ListDir(me_.dir);
+  if (!spools.ok()) return;
+  std::erase_if(*spools, [](const auto& entry) { return !StartsWith(entry.name, kSpoolPrefix); });
+  if (spools->empty()) return;
+  const auto read = ReadJob(parts_.ledger, me_.request.job);
+  if (!read.ok()) return;
+  for (const sys::DirEntry& entry : *spools) {
+    const auto number = WholeNumber(entry.name.substr(sizeof kSpoolPrefix - 1), 1, 1 << 30);
     const Attempt* attempt = number ? FindAttempt(read->job, static_cast<int>(*number)) : nullptr;
     if (attempt == nullptr || (run_ && run_->attempt() == attempt->number)) continue;
-    const auto lines = sys::ListDir(spool + "/" + entry.name);
+    const auto lines = sys::ListDir(me_.dir + "/" + entry.name);
     const auto& launches = attempt->launches;
     const auto mine = std::find(launches.begin(), launches.end(), me_.launch);
     if (!lines.ok() || lines->empty() || mine == launches.end()) continue;

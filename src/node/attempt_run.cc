@@ -15,7 +15,6 @@
 #include "agent/signals.h"
 #include "agent/supervisor.h"
 #include "base/text.h"
-#include "checkpoint/blob_transfer.h"
 #include "node/channels.h"
 #include "node/env/editable.h"
 #include "node/env/host_names.h"
@@ -23,7 +22,6 @@
 #include "node/env/setup_env.h"
 #include "node/env/tail_sink.h"
 #include "node/gpus.h"
-#include "pack/extract.h"
 #include "policy/drain.h"
 #include "provider/local/local_boot.h"
 #include "sys/file.h"
@@ -105,7 +103,7 @@ std::string AttemptRun::CheckpointDir() const {
 Status AttemptRun::OpenLog() {
   int64_t pause = 50;
   while (!log_) {
-    const std::string folder = config_.dir + "/spool/" + std::to_string(config_.attempt);
+    const std::string folder = config_.dir + "/" + kSpoolPrefix + std::to_string(config_.attempt);
     STOKER_ASSIGN(std::unique_ptr<SpoolFolder> spool, OpenSpoolFolder(folder));
     auto pump = LogPump::Start(store_, clock_, std::move(spool),
                                LogPlace{config_.job.id, config_.attempt, config_.rank});
@@ -113,6 +111,7 @@ Status AttemptRun::OpenLog() {
       const std::lock_guard lock(mutex_);
       log_ = std::move(*pump);
       log_->SetLeaving(leaving_);
+      log_->AwaitProgram();
     } else if (!pump.status().transient() || step_.cancelled()) {
       return pump.status();
     } else {
@@ -261,14 +260,6 @@ Status AttemptRun::PrepareFolder() {
   STOKER_TRY(sys::RemoveTree(WorkDir()));
   if (config_.job.code_digest.empty()) return sys::MakeDirs(WorkDir(), 0755);
   return FetchCode();
-}
-
-Status AttemptRun::FetchCode() {
-  const std::string archive = config_.dir + "/code.tar.zst";
-  STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(config_.dir));
-  STOKER_TRY(FetchBlobFile(ledger_, movers_, config_.job.code_digest, "code.tar.zst", *writer));
-  STOKER_TRY(pack::ExtractFile(archive, WorkDir()));
-  return sys::RemoveTree(archive);
 }
 
 // So that a program which trusts its variables need not make what they name; after `setup`, to

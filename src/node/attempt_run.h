@@ -53,6 +53,9 @@ struct AttemptRunConfig {
   int gpus = 0;                    // that the machine's type promises
 };
 
+// The folder of a machine in which the lines of an attempt wait is called so, with its number.
+inline constexpr char kSpoolPrefix[] = "spool-";
+
 // Stage, Finalize and the destructor come from the worker; Start, Terminate from the main thread;
 // the rest from any.
 class AttemptRun {

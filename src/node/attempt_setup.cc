@@ -1,23 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of an attempt that is around its setup: whose packages are imported, why it failed.
+// The part of an attempt that is around its setup: its code, whose packages are imported, why it
+// failed.
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
 #include "base/text.h"
+#include "checkpoint/blob_transfer.h"
+#include "ledger/blobs.h"
 #include "ledger/records.h"
 #include "node/attempt_run.h"
 #include "node/env/editable.h"
 #include "node/env/pip_words.h"
+#include "pack/extract.h"
 #include "spec/text/repository.h"
+#include "sys/file.h"
+#include "sys/watch/checkpoint_files.h"
 
 namespace stoker::node {
 namespace {
 
+constexpr size_t kCodeInMemory = 4 << 20;
 constexpr Duration kForPlace = Duration::Seconds(15);
 constexpr auto kBetweenTakes = std::chrono::milliseconds(50);
 
 }  // namespace
+
+// As a rule it is small, and needs no file.
+Status AttemptRun::FetchCode() {
+  std::string held;
+  bool large = false;
+  const Status fetched =
+      FetchBlob(ledger_, config_.job.code_digest, [&](std::string_view piece) -> Status {
+        large = held.size() + piece.size() > kCodeInMemory;
+        if (large) return Status(Code::kInvalid, "too large to be held");
+        held += piece;
+        return Status::Ok();
+      });
+  if (fetched.ok()) return pack::ExtractText(held, WorkDir());
+  // What came damaged may be whole in the store: that is for who asks again.
+  if (!large && !fetched.Is(Code::kCorrupt)) return fetched;
+  const std::string archive = config_.dir + "/code.tar.zst";
+  STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(config_.dir));
+  STOKER_TRY(FetchBlobFile(ledger_, movers_, config_.job.code_digest, "code.tar.zst", *writer));
+  STOKER_TRY(pack::ExtractFile(archive, WorkDir()));
+  return sys::RemoveTree(archive);
+}
 
 // Who had it before has ended, as the record says; what it started may take a moment longer, at
 // most as long as its notice.

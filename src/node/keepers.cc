@@ -179,7 +179,6 @@ Status AttemptRun::BeginKeepers() {
     STOKER_TRY(sys::MakeDirs(options.directory, 0700));
   }
   options.staging = config_.dir + "/staging";
-  STOKER_TRY(sys::MakeDirs(options.staging, 0700));
   STOKER_TRY(sys::MakeDirs(Spare(), 0700));
   if (!restored_.empty()) {
     options.reads_of = [](const std::string& path) { return !IsStream(path); };

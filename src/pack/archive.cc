@@ -256,15 +256,14 @@ class Packing {
   std::string first_finding_;
 };
 
-Result<PackSummary> PackOnce(const Listing& listing, const std::string& out_path,
+Result<PackSummary> PackOnce(const Listing& listing, int out, const std::string& out_name,
                              const PackOptions& options) {
   Result<sys::ScopedFd> root = sys::Open(listing.root, O_RDONLY | O_DIRECTORY);
   if (!root.ok()) return root.status();
-  Result<sys::ScopedFd> out = sys::Open(out_path, O_WRONLY | O_CREAT | O_EXCL, 0600);
-  if (!out.ok()) return out.status();
-  Result<PackSummary> summary = Packing(listing, root->get(), out->get(), out_path, options).Run();
-  if (!summary.ok()) unlink(out_path.c_str());
-  return summary;
+  if (ftruncate(out, 0) != 0 || lseek(out, 0, SEEK_SET) != 0) {
+    return ErrnoStatus("cannot write " + QuotedPath(out_name), errno);
+  }
+  return Packing(listing, root->get(), out, out_name, options).Run();
 }
 
 Status CheckPlace(const Listing& listing, const std::string& out_path) {
@@ -281,10 +280,9 @@ Status CheckPlace(const Listing& listing, const std::string& out_path) {
 
 }  // namespace
 
-Result<PackSummary> Pack(const Listing& listing, const std::string& out_path,
-                         const PackOptions& options) {
-  STOKER_TRY(CheckPlace(listing, out_path));
-  Result<PackSummary> packed = PackOnce(listing, out_path, options);
+Result<PackSummary> PackInto(const Listing& listing, int out, const std::string& out_name,
+                             const PackOptions& options) {
+  Result<PackSummary> packed = PackOnce(listing, out, out_name, options);
   int64_t pause = kFirstPauseMs;
   for (int i = 0; i < options.retries && !packed.ok() && packed.status().Is(Code::kBusy); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(pause));
@@ -294,12 +292,22 @@ Result<PackSummary> Pack(const Listing& listing, const std::string& out_path,
       return Status(Code::kInvalid, QuotedPath(listing.root) + " grew to " +
                                         HumanSize(again.bytes) + " while it was packed");
     }
-    packed = PackOnce(again, out_path, options);
+    packed = PackOnce(again, out, out_name, options);
   }
   if (!packed.ok() && packed.status().Is(Code::kBusy)) {
     return packed.status().WithNext(
         "Stop what writes to it, or leave it out with .stokerignore, and submit again");
   }
+  return packed;
+}
+
+Result<PackSummary> Pack(const Listing& listing, const std::string& out_path,
+                         const PackOptions& options) {
+  STOKER_TRY(CheckPlace(listing, out_path));
+  Result<sys::ScopedFd> out = sys::Open(out_path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+  if (!out.ok()) return out.status();
+  Result<PackSummary> packed = PackInto(listing, out->get(), out_path, options);
+  if (!packed.ok()) unlink(out_path.c_str());
   return packed;
 }
 

@@ -44,6 +44,11 @@ struct PackOptions {
 Result<PackSummary> Pack(const Listing& listing, const std::string& out_path,
                          const PackOptions& options = {});
 
+// The same into `out`, an open file that is written anew with each try; `out_name` is what errors
+// call it.
+Result<PackSummary> PackInto(const Listing& listing, int out, const std::string& out_name,
+                             const PackOptions& options = {});
+
 // "git 1a2b3c4 dirty, 12 files, 34 kB".
 std::string Describe(const PackSummary& summary);
 

@@ -241,6 +241,16 @@ Status Extract(const ByteSource& source, const std::string& dest, const ExtractO
   return build.MoveTo(full);
 }
 
+Status ExtractText(std::string_view archive, const std::string& dest,
+                   const ExtractOptions& options) {
+  const ByteSource source = [&](char* buffer, int64_t size) -> Result<int64_t> {
+    const size_t got = archive.copy(buffer, static_cast<size_t>(size));
+    archive.remove_prefix(got);
+    return static_cast<int64_t>(got);
+  };
+  return Extract(source, dest, options);
+}
+
 Status ExtractFile(const std::string& archive, const std::string& dest,
                    const ExtractOptions& options) {
   STOKER_ASSIGN(sys::ScopedFd fd, sys::Open(archive, O_RDONLY));

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 #include "pack/zstd_stream.h"
@@ -32,6 +33,9 @@ struct ExtractOptions {
 // kNoSpace; and whatever `source` fails with. On failure nothing is left.
 Status Extract(const ByteSource& source, const std::string& dest,
                const ExtractOptions& options = {});
+// The same of an archive that is held in memory, or lies in a file.
+Status ExtractText(std::string_view archive, const std::string& dest,
+                   const ExtractOptions& options = {});
 Status ExtractFile(const std::string& archive, const std::string& dest,
                    const ExtractOptions& options = {});
 

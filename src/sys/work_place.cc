@@ -75,8 +75,10 @@ Result<ScopedFd> MakeLock(const std::string& name, const std::string& folder) {
   if (made.ok()) {
     made = WriteAll(fd.get(), EncodeWorkHolder({Hostname(), BootId(), folder}), name);
   }
-  // Other hosts see it from now on.
-  if (made.ok() && ::fsync(fd.get()) != 0) made = ErrnoStatus("writing " + name, errno);
+  // Other hosts see it from now on. On a disk of this machine alone nobody asks what it says once
+  // the machine has lost its power.
+  if (made.ok() && !IsOwnDisk(name) && ::fsync(fd.get()) != 0)
+    made = ErrnoStatus("writing " + name, errno);
   if (made.ok()) return fd;
   (void)::unlink(name.c_str());
   return made;

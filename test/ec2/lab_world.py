@@ -35,7 +35,7 @@ class LabWorld(CloudWorld):
 
     def spooled(self, machine):
         """What its disk has of the log."""
-        found = self.files_on(machine, '**/spool/*/*.log')
+        found = self.files_on(machine, '**/spool-*/*.log')
         return ''.join(each.read_text(errors='replace') for each in found)
 
     def notice(self, machine, lead):

@@ -105,6 +105,25 @@ TEST(Ship, ADiskThatForgotIsNumberedBehindTheStore) {
   EXPECT_EQ(records.back().line, 11);
 }
 
+TEST(Ship, WhatIsSaidBeforeTheProgramGoesWithItsFirstLine) {
+  ManualClock clock;
+  SpoolDisk disk;
+  MemoryStore store([&] { return clock.Wall(); });
+  std::unique_ptr<LogSpool> spool = OpenSpool(disk, clock);
+  LogShipper shipper(store, clock, *spool, {kJob, 1, 0});
+  shipper.AwaitProgram();
+  spool->Write(LogStream::kOut, "before it\n");
+  const std::optional<MonoTime> next = shipper.Step();
+  EXPECT_EQ(CountObjects(store), 0u);
+  EXPECT_EQ(next, clock.Mono() + kFirstWait);
+  shipper.SetBegun();
+  shipper.Step();
+  EXPECT_EQ(CountObjects(store), 0u);
+  spool->Write(LogStream::kOut, "first\n");
+  shipper.Step();
+  EXPECT_EQ(CountObjects(store), 1u);
+}
+
 TEST(Ship, TheFirstLineGoesAtOnceAndTheRestTogether) {
   ManualClock clock;
   SpoolDisk disk;

@@ -10,6 +10,8 @@
 namespace stoker {
 namespace {
 
+constexpr Duration kMoment = Duration::Seconds(1);
+
 class LocalHost : public HostPlatform {
  public:
   LocalHost(HostIdentity identity, std::unique_ptr<MetadataService> metadata)
@@ -24,7 +26,13 @@ class LocalHost : public HostPlatform {
 
   Result<std::optional<HostAdvice>> PollAdvice() override { return std::optional<HostAdvice>(); }
 
-  Status Renew(WallTime deadline) override { return RenewLocalLease(identity_.dir, deadline); }
+  // Whoever started this machine wrote a lease just now: to move that by less than a second is not
+  // worth a file.
+  Status Renew(WallTime deadline) override {
+    const auto held = ReadLocalLease(identity_.dir);
+    if (held.ok() && *held <= deadline && deadline - *held < kMoment) return Status::Ok();
+    return RenewLocalLease(identity_.dir, deadline);
+  }
 
   // The machine process ends when its agent has ended well. It hears of it a moment before, and may
   // let the next one begin.

@@ -376,7 +376,7 @@ class Local : public LocalProvider {
     boot.boot_id = sys::BootId();
     boot.address = options_.address;
     boot.apart = options_.apart;
-    STOKER_TRY(sys::MakeDirs(LocalWorkDir(fresh), 0700));
+    STOKER_TRY(sys::MakeDirs(fresh, 0700));
     STOKER_TRY(KeepLocalEnvironment(fresh));
     return WriteLocalBoot(fresh, boot);
   }

@@ -62,6 +62,13 @@ std::optional<std::string> LocalState::Ended(const std::string& token) const {
 Status LocalState::MarkEnded(const std::string& token, const std::string& why) const {
   STOKER_TRY(sys::MakeDirs(root_ + "/ended", 0700));
   if (Ended(token)) return Status::Ok();
+  // A file that it has no more use for: no other needs to be made, nor that one removed.
+  const std::string said = Dir(token) + "/why";
+  if (const auto file = sys::Open(said, O_WRONLY | O_TRUNC | O_NOFOLLOW);
+      file.ok() && sys::WriteAll(file->get(), why, said).ok() &&
+      rename(said.c_str(), Mark(token).c_str()) == 0) {
+    return Status::Ok();
+  }
   const Status marked = sys::WriteFileAtomic(Mark(token), why, 0600, false);
   if (!marked.Is(Code::kNoSpace)) return marked;
   // A full disk often still takes the name of an empty file: that it is over counts, not why.

@@ -32,7 +32,8 @@ class LogSieve {
   int64_t left_out() const { return left_out_; }
 
  private:
-  bool Wanted(std::string_view record);
+  // `before`: the record before, where it is a line that may hold metrics: so may one alike.
+  bool Wanted(std::string_view record, std::string_view before);
   bool TakesRoom();
 
   const bool all_;
@@ -42,6 +43,7 @@ class LogSieve {
   int64_t time_ms_ = 0;
   size_t stream_ = 0;
   bool whole_ = false;  // the record is a line, all of it
+  bool again_ = false;  // … and differs from the one before in digits alone
   int64_t room_ = kBurst;
   int64_t left_out_ = 0;
   std::array<bool, 2> open_{};  // a line of this stream goes on in its next record

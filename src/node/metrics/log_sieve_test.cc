@@ -86,6 +86,23 @@ TEST(LogSieve, KeepsWhatMayHoldMetricsWithItsNumber) {
   EXPECT_EQ(Sift(sieve, 13, "1002 o nothing at all\n1003 o nor here\n"), Runs{});
 }
 
+TEST(LogSieve, NumbersOfAnyLengthAreAlikeAndNothingElseIs) {
+  const auto crowd = [](const std::string& one, const std::string& two) {
+    LogSieve sieve(false);
+    std::string burst;
+    for (int64_t i = 0; i < LogSieve::kBurst; ++i) burst += "1000 o step 1 loss 2\n";
+    Sift(sieve, 1, burst);
+    Sift(sieve, LogSieve::kBurst + 1, "1000 o " + one + "\n1000 o " + two + "\n");
+    return sieve.left_out();
+  };
+  EXPECT_EQ(crowd("step 12345 loss 0.693147 lr 0.001", "step 12346 loss 0.593147 lr 0.002"), 1);
+  EXPECT_EQ(crowd("step 9 loss 0.693147 lr 0.001", "step 10 loss -1.5 lr 0.002"), 1);
+  EXPECT_EQ(crowd("step 12345 loss 0.693147 lr 0.001", "step 12345 loss 0.693147 lR 0.001"), 0);
+  EXPECT_EQ(crowd("step 12345 loss 0.693147 lr 0.001", "step 12345 loss 0.693147 mse .001"), 0);
+  EXPECT_EQ(crowd("step 1 loss 2 a", "step 1 loss 2 1"), 0);
+  EXPECT_EQ(crowd("step 1 loss 2 a", "step 1 loss 2 aa"), 0);
+}
+
 TEST(LogSieve, APieceOfALineIsKept) {
   LogSieve sieve(false);
   EXPECT_EQ(Sift(sieve, 1, "1000 o+ epoch\n1000 e words\n1000 o  1: loss=2\n1000 o words\n"),

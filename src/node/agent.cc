@@ -24,7 +24,7 @@ constexpr int64_t kLongestWait = 1000;
 constexpr Duration kShipLeftWithin = Duration::Seconds(30);  // of each attempt
 constexpr Duration kRenewEvery = Duration::Minutes(10);
 constexpr Duration kForgets = Duration::Seconds(30);
-constexpr Duration kSettles = Duration::Seconds(1);
+constexpr Duration kSettles = Duration::Ms(500);
 // A host that shuts down signals one process after the other.
 constexpr Duration kShutdownLate = Duration::Ms(500);
 constexpr Duration kWorthTelling = Duration::Seconds(1);
@@ -154,6 +154,9 @@ Status Agent::Run() {
     int64_t wait = kLongestWait;
     if (const auto wake = supervisor_->wake()) {
       wait = std::clamp<int64_t>((*wake - Now().mono).ms, 0, kLongestWait);
+    }
+    if (settles_at_) {
+      wait = std::clamp<int64_t>((*settles_at_ - parts_.clock.Mono()).ms, 0, wait);
     }
     auto event = events_.Take(wait);
     Handle(event ? *event : AgentEvent(Tick{}));

@@ -95,7 +95,13 @@ Status WriteFileAtomic(const std::string& path, std::string_view data, mode_t mo
   Result<ScopedFd> opened = Open(temp, O_WRONLY | O_CREAT | O_EXCL, 0600);
   if (!opened.ok()) return opened.status().WithContext("cannot write " + QuotedPath(path));
   ScopedFd fd = std::move(opened).value();
-  Status status = WriteAll(fd.get(), data, path);
+  // In pieces: the kernel keeps what one write brought as one piece of memory, of up to 2 MiB, and
+  // maps all of that for one byte. A program that runs from this file would look as large as it.
+  constexpr size_t kPiece = 64 << 10;
+  Status status;
+  for (size_t at = 0; status.ok() && at < data.size(); at += kPiece) {
+    status = WriteAll(fd.get(), data.substr(at, kPiece), path);
+  }
   if (status.ok() && fchmod(fd.get(), mode) != 0) {
     status = ErrnoStatus("cannot set the mode of " + QuotedPath(path), errno);
   }

@@ -33,6 +33,10 @@ TEST_F(FileTest, WritesAtomicallyAndReadsBack) {
   EXPECT_EQ(info.st_mode & 07777, 0640u);
   ASSERT_TRUE(WriteFileAtomic(At("f"), data + "more", 0600, false).ok());
   EXPECT_EQ(ReadFile(At("f")).value(), data + "more");
+  std::string large(200'001, 'a');  // written in pieces
+  for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<char>('a' + i * 7 % 23);
+  ASSERT_TRUE(WriteFileAtomic(At("f"), large, 0600, false).ok());
+  EXPECT_EQ(ReadFile(At("f")).value(), large);
   EXPECT_EQ(ListDir(temp_->path())->size(), 1u) << "a temporary file was left";
 }
 

@@ -58,6 +58,16 @@ int64_t LogSieve::Sift(int64_t first, std::string_view records,
   std::string_view before;   // the record before, where it may hold metrics
   std::string_view crowded;  // the same, where there was no room for it
   for (size_t at = 0; at < records.size(); ++line) {
+    if (GoesOn(crowded, records, at)) {  // as below, in a flood
+      const size_t last = at - crowded.size() - 1;
+      if (begin < last) keep(begin_line, records.substr(begin, last - begin));
+      begin = at;
+      begin_line = line;
+      ++left_out_;
+      before = crowded = records.substr(at, crowded.size());
+      at += crowded.size() + 1;
+      continue;
+    }
     const size_t newline = records.find('\n', at);
     const size_t end = newline == records.npos ? records.size() : newline + 1;
     const std::string_view record =
@@ -87,6 +97,16 @@ int64_t LogSieve::Sift(int64_t first, std::string_view records,
   return line - first;
 }
 
+bool LogSieve::GoesOn(std::string_view crowded, std::string_view records, size_t at) const {
+  const size_t size = crowded.size();
+  if (size == 0 || room_ > 0 || at + size >= records.size() || records[at + size] != '\n') {
+    return false;
+  }
+  const size_t head = header_.size();
+  return size >= head && std::memcmp(records.data() + at, crowded.data(), head) == 0 &&
+         AlikeInPlace(crowded.substr(head), records.substr(at + head, size - head));
+}
+
 bool LogSieve::Wanted(std::string_view record, std::string_view before) {
   if (header_.empty() || !StartsWith(record, header_)) {
     const auto read = ParseRecord(record);
@@ -95,7 +115,7 @@ bool LogSieve::Wanted(std::string_view record, std::string_view before) {
     continues_ = read && read->continues;
     if (read) {
       const int64_t passed = std::clamp<int64_t>(read->time.ms - time_ms_, 0, kBurst);
-      room_ = std::min(kBurst, room_ + kEachMs * passed);
+      room_ = std::min(kBurst, room_ + passed);
       time_ms_ = read->time.ms;
     }
     stream_ = read && read->stream == LogStream::kErr ? 1 : 0;

@@ -12,12 +12,11 @@ namespace stoker::node {
 
 // A program may print a hundred thousand lines a second, of which most are plainly no metrics: they
 // are told by a few bytes, before anything is copied or parsed. Of those that may be metrics kBurst
-// are looked at, and kEachMs more for each millisecond of the log's own time; beyond that, of lines
+// are looked at, and one more for each millisecond of the log's own time; beyond that, of lines
 // that follow each other within a millisecond and differ in digits alone, the last is.
 class LogSieve {
  public:
   static constexpr int64_t kBurst = 20'000;
-  static constexpr int64_t kEachMs = 2;
 
   // `all`: somebody looks at every line (the job's own patterns).
   explicit LogSieve(bool all) : all_(all) {}
@@ -35,6 +34,9 @@ class LogSieve {
   // `before`: the record before, where it is a line that may hold metrics: so may one alike.
   bool Wanted(std::string_view record, std::string_view before);
   bool TakesRoom();
+  // Whether there is no room, and the next record is the one before but for numbers of the same
+  // length: told without a look for its end.
+  bool GoesOn(std::string_view crowded, std::string_view records, size_t at) const;
 
   const bool all_;
   std::string header_;  // of the record before: most are of the same millisecond

@@ -11,12 +11,21 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
-from sandbox import BENCH_BIN, FIGURES, STOKER, Sandbox, milliseconds, versus  # noqa: E402
+from sandbox import (  # noqa: E402
+    BENCH_BIN,
+    FIGURES,
+    STOKER,
+    Sandbox,
+    in_memory,
+    milliseconds,
+    versus,
+)
 
 RUNS = int(os.environ.get("RUNS", "15"))
 JOBS = 10_000
 RUNNING = 20
 BY_METRIC = "--sort val_loss --where val_acc>0.5 --columns name,val_loss,val_acc".split()
+CAT = "find {}/records -type f -size +0 -exec cat {{}} +"
 READ_ALL = """
 import json, os, sys
 for folder, _, names in os.walk(sys.argv[1]):
@@ -27,13 +36,13 @@ for folder, _, names in os.walk(sys.argv[1]):
 """
 
 
-def timed(words, box):
+def timed(words, box, check=True):
     began = time.monotonic()
     subprocess.run(
         words,
         env=box.env,
         cwd=box.work,
-        check=True,
+        check=check,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -41,7 +50,7 @@ def timed(words, box):
 
 
 def main():
-    with Sandbox() as box:
+    with Sandbox(in_memory(2000)) as box:
         # Builds from before there were metrics are compared by jobs that have none.
         env = dict(os.environ, **({"MANY_JOBS_METRICS": "no"} if FIGURES else {}))
         subprocess.run([BENCH_BIN + "/many_jobs", box.ledger, str(JOBS)], env=env, check=True)
@@ -49,23 +58,8 @@ def main():
             box.submit("--", "sleep", "600")
         plain, ours, every, ours_all, by_metric = [], [], [], [], []
         for _ in range(RUNS):
-            plain.append(
-                timed(
-                    [
-                        "find",
-                        box.ledger + "/records",
-                        "-type",
-                        "f",
-                        "-size",
-                        "+0",
-                        "-exec",
-                        "cat",
-                        "{}",
-                        "+",
-                    ],
-                    box,
-                )
-            )
+            # A record that changes just then has another file: cat says so, and goes on.
+            plain.append(timed(CAT.format(box.ledger).split(), box, check=False))
             ours.append(timed([STOKER, "ls"], box))
             ours_all.append(timed([STOKER, "ls", "--all"], box))
             if not FIGURES:

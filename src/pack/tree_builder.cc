@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "pack/credentials.h"
 #include "pack/exclusions.h"
+#include "sys/file_times.h"
 
 namespace stoker::pack {
 namespace {
@@ -38,8 +39,6 @@ std::string_view LastName(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-int64_t Nanoseconds(const timespec& t) { return t.tv_sec * 1'000'000'000LL + t.tv_nsec; }
-
 }  // namespace
 
 Result<Fingerprint> LookAt(int root, const std::string& path) {
@@ -54,8 +53,8 @@ Result<Fingerprint> LookAt(int root, const std::string& path) {
   seen.mode = info.st_mode;
   seen.links = info.st_nlink;
   seen.size = info.st_size;
-  seen.mtime_ns = Nanoseconds(info.st_mtim);
-  seen.ctime_ns = Nanoseconds(info.st_ctim);
+  seen.mtime_ns = sys::NanosOf(info.st_mtim);
+  seen.ctime_ns = sys::NanosOf(info.st_ctim);
   return seen;
 }
 

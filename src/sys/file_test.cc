@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "sys/file_times.h"
 #include "sys/folder_cache.h"
 
 namespace stoker::sys {
@@ -38,6 +39,14 @@ TEST_F(FileTest, WritesAtomicallyAndReadsBack) {
   ASSERT_TRUE(WriteFileAtomic(At("f"), large, 0600, false).ok());
   EXPECT_EQ(ReadFile(At("f")).value(), large);
   EXPECT_EQ(ListDir(temp_->path())->size(), 1u) << "a temporary file was left";
+}
+
+TEST_F(FileTest, TimesFarAwayStayOnTheirSide) {
+  EXPECT_EQ(NanosOf({12, 34}), 12'000'000'034);
+  EXPECT_EQ(NanosOf({-1, 999'999'999}), -1);
+  EXPECT_GT(NanosOf({15'032'385'535, 0}), NanosOf({4'000'000'000, 0}));  // what ext4 has at most
+  EXPECT_GT(NanosOf({INT64_MAX, 999'999'999}), 0);
+  EXPECT_LT(NanosOf({INT64_MIN, 0}), 0);
 }
 
 TEST_F(FileTest, WriteThatFailsLeavesTheOldFileAndNoOther) {

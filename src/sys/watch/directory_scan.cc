@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "sys/file.h"
+#include "sys/file_times.h"
 
 namespace stoker {
 namespace {
@@ -171,8 +172,8 @@ FileFact FactOf(const std::string& path, const struct stat& info) {
   fact.ino = info.st_ino;
   fact.size = S_ISREG(info.st_mode) ? info.st_size : 0;
   fact.allocated = static_cast<int64_t>(info.st_blocks) * 512;
-  fact.mtime_ns = info.st_mtim.tv_sec * 1'000'000'000LL + info.st_mtim.tv_nsec;
-  fact.ctime_ns = info.st_ctim.tv_sec * 1'000'000'000LL + info.st_ctim.tv_nsec;
+  fact.mtime_ns = sys::NanosOf(info.st_mtim);
+  fact.ctime_ns = sys::NanosOf(info.st_ctim);
   fact.mode = static_cast<int>(info.st_mode & 0777);
   return fact;
 }

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "sys/file.h"
+#include "sys/file_times.h"
 #include "sys/sparse_write.h"
 #include "sys/watch/checkpoint_files.h"
 #include "sys/watch/directory_scan.h"
@@ -27,8 +28,6 @@ timespec TimeOf(int64_t ns) {
   const int64_t rest = (ns % kNanos + kNanos) % kNanos;
   return {(ns - rest) / kNanos, rest};
 }
-
-int64_t NanosOf(const timespec& time) { return time.tv_sec * kNanos + time.tv_nsec; }
 
 Status Lies(const std::string& path) {
   return Status(Code::kExists, "'" + Printable(path) + "' is there already");
@@ -235,7 +234,7 @@ class RealDirectoryWriter : public DirectoryWriter {
     for (int looks = 0;; ++looks) {
       struct stat info;
       if (fstatat(place.folder.get(), place.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return;
-      const int64_t changed = NanosOf(info.st_ctim);
+      const int64_t changed = sys::NanosOf(info.st_ctim);
       if (changed > newest_ || !newer || !tells_apart_) {
         newest_ = std::max(newest_, changed);
         return;

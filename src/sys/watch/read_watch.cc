@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "sys/file_times.h"
 #include "sys/watch/directory_scan.h"
 
 namespace stoker {
@@ -32,9 +33,7 @@ bool IsOfThisMachine(const std::string& path) {
                    static_cast<uint32_t>(info.f_type)) != std::end(kOfThisMachine);
 }
 
-int64_t ReadAt(const struct stat& info) {
-  return info.st_atim.tv_sec * 1'000'000'000 + info.st_atim.tv_nsec;
-}
+int64_t ReadAt(const struct stat& info) { return sys::NanosOf(info.st_atim); }
 
 }  // namespace
 

@@ -26,6 +26,23 @@ template <class A>
 void Fields(A& a, const MetricSource& s) {
   Fields(a, const_cast<MetricSource&>(s));
 }
+template <class A>
+void Fields(A& a, MetricRun& r) {
+  a("kind", r.kind);
+  a("path", r.path);
+  a("name", r.name);
+  a("shape", r.shape);
+  a("attempt", r.attempt);
+  a("number", r.number);
+  a("begun", r.begun.ms);
+  a("written", r.written.ms);
+  a("ended", r.ended);
+  a("parts", r.parts);
+}
+template <class A>
+void Fields(A& a, const MetricRun& r) {
+  Fields(a, const_cast<MetricRun&>(r));
+}
 
 namespace {
 
@@ -113,13 +130,22 @@ Status Damaged(const std::string& what) {
 
 }  // namespace
 
-std::string EncodeMetricHead(const MetricHead& head) {
-  Value sources = Value::array();
-  for (const MetricSource& source : head.sources) {
+namespace {
+
+template <class T>
+Value ListOf(const std::vector<T>& all) {
+  Value list = Value::array();
+  for (const T& one : all) {
     json::JsonOut out;
-    Fields(out, source);
-    sources.push_back(out.Take());
+    Fields(out, one);
+    list.push_back(out.Take());
   }
+  return list;
+}
+
+}  // namespace
+
+std::string EncodeMetricHead(const MetricHead& head) {
   Value begins = Value::object();
   for (const auto& [source, begin] : head.begins) {
     Value& one = begins[source] = Value::object();
@@ -139,7 +165,8 @@ std::string EncodeMetricHead(const MetricHead& head) {
                      {"log_names", head.log_series.names},
                      {"log_first_epoch", head.log_series.first_epoch},
                      {"orders", head.orders},
-                     {"sources", std::move(sources)}};
+                     {"sources", ListOf(head.sources)},
+                     {"runs", ListOf(head.runs)}};
   return json::Dump(out) + "\n";
 }
 
@@ -156,6 +183,7 @@ Result<MetricHead> DecodeMetricHead(std::string_view line) {
   in("log_points", head.log_points);
   in("log_kinds", head.log_kinds);
   in("sources", head.sources);
+  in("runs", head.runs);
   in("log_first_epoch", head.log_series.first_epoch);
   in("resumed", head.resumed);
   STOKER_TRY(in.status());

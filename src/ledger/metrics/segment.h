@@ -29,6 +29,20 @@ struct MetricSource {
   std::string trouble;               // "" or what is wrong with it
 };
 
+// A folder of metrics, or a table: one run within the job.
+struct MetricRun {
+  std::string kind;                // as MetricSource::kind
+  std::string path;                // of its folder
+  std::string name;                // before those of its series; "" = none
+  std::string shape;               // its path without what loggers count or stamp
+  int attempt = 0;                 // that wrote it last
+  int64_t number = 0;              // it was begun there as this one of its kind and shape, from 0
+  WallTime begun;                  // when; 0 = nobody knows
+  WallTime written;                // when it was last seen to grow
+  bool ended = false;              // another one of its shape was begun behind that
+  std::vector<std::string> parts;  // folders in it that belong to it, as train and val do
+};
+
 // Where an attempt began in a source: the first step, and the first epoch, that it gave.
 struct SourceBegin {
   std::optional<int64_t> step;
@@ -43,6 +57,7 @@ struct MetricHead {
   int64_t flushes = 1;   // how many it holds
   int64_t log_line = 0;  // the last line of the node's log that was looked at
   std::vector<MetricSource> sources;
+  std::vector<MetricRun> runs;                // of this attempt, and of earlier ones what it left
   std::map<std::string, SourceBegin> begins;  // by MetricSeries::source
   int64_t resumed = -1;  // when what the attempt restored was saved; as metrics/curve.h has it
   std::map<std::string, int64_t> orders;  // of series without steps: points so far

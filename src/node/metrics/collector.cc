@@ -46,7 +46,7 @@ MetricCollector::MetricCollector(CollectorConfig config, ObjectStore& store, Clo
     : config_(std::move(config)),
       store_(store),
       clock_(clock),
-      files_(config_.places, config_.extra, clock),
+      files_(config_.places, config_.extra, RunNames(config_.attempt, sys::Hostname()), clock),
       lines_(config_.patterns),
       watch_(RulesOf(config_.rules)),
       writer_(store, config_.job, config_.attempt, config_.rank),
@@ -80,12 +80,14 @@ void MetricCollector::Start(std::function<void(const std::string& why)> broken) 
   thread_ = std::thread([this] { Run(); });
 }
 
-// What an earlier attempt had learned of the log holds for this one, too.
+// What an earlier attempt had learned of the log, and of its runs, holds for this one, too.
 Status MetricCollector::GoOn() {
   if (config_.attempt <= 1) return Status::Ok();
   auto head = ReadEarlierHead(store_, config_.job, config_.rank, config_.attempt);
   if (head.status().transient()) return head.status();
-  if (head.ok() && *head) lines_.set_series(std::move((*head)->log_series));
+  if (!head.ok() || !*head) return Status::Ok();
+  lines_.set_series(std::move((*head)->log_series));
+  files_.runs().set_runs(std::move((*head)->runs));
   return Status::Ok();
 }
 
@@ -172,6 +174,7 @@ Status MetricCollector::BeginWriter() {
     batch_.set_orders(head->orders);
     if (config_.rank == 0) STOKER_TRY(CountAgain());
     lines_.set_series(head->log_series);
+    files_.runs().set_runs(head->runs);
     batch_.set_begins(head->begins);
     log_line_ = head->log_line;
     log_points_ = head->log_points;
@@ -334,6 +337,7 @@ bool MetricCollector::FlushDue() const {
 MetricHead MetricCollector::Head() const {
   MetricHead head;
   head.sources = files_.sources();
+  head.runs = files_.runs().runs();
   head.log_line = log_line_;
   head.log_points = log_points_;
   head.log_kinds = log_kinds_;

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <tuple>
+#include <utility>
 
 #include "base/text.h"
 #include "metrics/csv_rows.h"
@@ -39,6 +41,7 @@ struct MetricFiles::File {
   dev_t device = 0;
   ino_t inode = 0;
   struct timespec changed = {};
+  std::string run = {};  // what it is a source of; "" = nothing has come of it yet
 
   // From the beginning of the file, or where the source says.
   void Begin(bool anew) {
@@ -133,8 +136,8 @@ struct MetricFiles::File {
   }
 };
 
-MetricFiles::MetricFiles(MetricPlaces places, std::string extra, Clock& clock)
-    : places_(std::move(places)), extra_(std::move(extra)), clock_(clock) {
+MetricFiles::MetricFiles(MetricPlaces places, std::string extra, RunNames runs, Clock& clock)
+    : places_(std::move(places)), extra_(std::move(extra)), runs_(std::move(runs)), clock_(clock) {
   Add("jsonl", "");
 }
 MetricFiles::~MetricFiles() = default;
@@ -148,7 +151,6 @@ MetricFiles::File& MetricFiles::Add(const std::string& kind, const std::string& 
   auto file = std::make_unique<File>();
   file->source.kind = kind;
   file->source.path = path;
-  if (kind == "tensorboard") file->source.prefix = PrefixOf(path, sources());
   file->Begin(true);
   by_path_[path] = file.get();
   files_.push_back(std::move(file));
@@ -158,9 +160,28 @@ MetricFiles::File& MetricFiles::Add(const std::string& kind, const std::string& 
 void MetricFiles::Find() {
   const auto found = FindMetricFiles(places_);
   if (!found.ok()) return;  // the next look finds them
+  // As one look after the other would have found them: names depend on who was first.
+  std::vector<std::pair<WallTime, const FoundFile*>> fresh;
   for (const FoundFile& file : *found) {
-    if (by_path_.count(file.path) == 0 && files_.size() < kMaxFound) Add(file.kind, file.path);
+    if (by_path_.count(file.path) > 0 || files_.size() + fresh.size() >= kMaxFound) continue;
+    MetricSource source;
+    source.path = file.path;
+    fresh.emplace_back(BegunAt(PathOf(source)), &file);
   }
+  std::sort(fresh.begin(), fresh.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.first.ms, a.second->path) < std::tie(b.first.ms, b.second->path);
+  });
+  for (const auto& [begun, file] : fresh) Name(Add(file->kind, file->path), begun, {});
+}
+
+// It is one of a run from now on.
+void MetricFiles::Name(File& file, WallTime begun, WallTime written) {
+  file.run = "own";
+  if (file.source.path.empty()) return;
+  const auto found = runs_.Find(file.source.kind, FolderOf(file.source.path), begun);
+  found.run->written.ms = std::max(found.run->written.ms, written.ms);
+  file.source.prefix = found.prefix;
+  file.run = SourceOf(*found.run);
 }
 
 void MetricFiles::PassOver() {
@@ -168,7 +189,6 @@ void MetricFiles::PassOver() {
   if (!found.ok()) return;
   for (const FoundFile& one : *found) {
     File& file = Add(one.kind, one.path);
-    file.source.prefix.clear();
     const std::string path = PathOf(file.source);
     if (file.table) {
       Nowhere nowhere;
@@ -208,10 +228,7 @@ void MetricFiles::Look(bool find, MetricBatch& batch, const std::function<bool()
   if (find) Find();
   for (const auto& file : files_) {
     if (stop()) return;
-    batch.set_source(file->source.prefix, SourceOf(file->source));
-    const int64_t before = batch.points();
     Read(*file, batch, stop);
-    file->source.points += batch.points() - before;
   }
   batch.set_source("", "");
 }
@@ -230,14 +247,22 @@ void MetricFiles::Read(File& file, MetricBatch& batch, const std::function<bool(
     return;
   }
   if (file.WrittenAnew(fd->get(), info.st_size)) file.Begin(true);
+  const WallTime written = {info.st_mtim.tv_sec * 1000 + info.st_mtim.tv_nsec / 1'000'000};
+  bool grown = false;
+  const int64_t before = batch.points();
   std::string piece(kPiece, 0);
   while (!stop()) {
     const ssize_t got = ::pread(fd->get(), piece.data(), piece.size(), file.position);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     if (file.events && file.events->broken()) break;
+    if (!std::exchange(grown, true)) {
+      Name(file, file.run.empty() ? BegunAt(path) : WallTime{}, written);
+      batch.set_source(file.source.prefix, file.run);
+    }
     file.Take(std::string_view(piece).substr(0, static_cast<size_t>(got)), clock_.Wall(), batch);
   }
+  file.source.points += batch.points() - before;
   file.inode = info.st_ino;
   file.changed = info.st_mtim;
 }

@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/metrics/found_files.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
-#include <array>
 #include <set>
 #include <string_view>
-#include <tuple>
 
 #include "base/text.h"
-#include "metrics/numbers.h"
 #include "sys/watch/directory_scan.h"
 
 namespace stoker::node {
 namespace {
-
-std::string FolderOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
-}
 
 std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -53,26 +48,7 @@ int64_t MadeAt(const std::string& path) {
   const size_t at = path.rfind(kBefore);
   if (at == path.npos) return 0;
   const std::string_view rest = std::string_view(path).substr(at + kBefore.size());
-  return WholeNumber(rest.substr(0, rest.find('.')), 0, INT64_MAX).value_or(0);
-}
-
-// "1732449123.4", "20261124-101112": nobody's name for a part of a run.
-bool IsTime(const std::string& name) {
-  return name.find_first_not_of("0123456789.-_:T") == std::string::npos;
-}
-
-std::string WithoutTimes(const std::string& folder) {
-  std::vector<std::string> parts;
-  for (const std::string& part : Split(folder, '/')) {
-    if (!part.empty() && !IsTime(part)) parts.push_back(part);
-  }
-  return Join(parts, "/");
-}
-
-bool IsPhase(std::string_view name) {
-  static constexpr std::array<std::string_view, 8> kPhases = {
-      "train", "training", "val", "valid", "validation", "test", "eval", "evaluation"};
-  return std::find(kPhases.begin(), kPhases.end(), name) != kPhases.end();
+  return WholeNumber(rest.substr(0, rest.find('.')), 0, INT64_MAX / 1000).value_or(0);
 }
 
 }  // namespace
@@ -86,43 +62,23 @@ Result<std::vector<FoundFile>> FindMetricFiles(const MetricPlaces& places) {
   } else if (!named.empty()) {
     STOKER_TRY(Walk(places.workdir + "/" + named, named + "/", true, false, &found));
   }
-  // As one look after the other would have found them: names depend on who was first.
-  std::sort(found.begin(), found.end(), [](const FoundFile& a, const FoundFile& b) {
-    return std::make_tuple(MadeAt(a.path), FolderOf(a.path), a.path) <
-           std::make_tuple(MadeAt(b.path), FolderOf(b.path), b.path);
-  });
   return found;
 }
 
-std::string PrefixOf(const std::string& path, const std::vector<MetricSource>& known) {
-  const std::string folder = FolderOf(path);
-  const MetricSource* main = nullptr;
-  for (const MetricSource& source : known) {
-    if (source.kind != "tensorboard") continue;
-    const std::string other = FolderOf(source.path);
-    if (other == folder) return source.prefix;
-    if (source.prefix.empty() && main == nullptr) main = &source;
-    if (StartsWith(folder, other + "/") || other.empty()) {
-      const std::string inner = WithoutTimes(folder.substr(other.empty() ? 0 : other.size() + 1));
-      return source.prefix + (inner.empty() ? "" : inner + "/");
-    }
+WallTime BegunAt(const std::string& path) {
+  struct statx info = {};
+  const int got = ::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &info);
+  if (got == 0 && (info.stx_mask & STATX_BTIME) != 0) {
+    return {info.stx_btime.tv_sec * 1000 + info.stx_btime.tv_nsec / 1'000'000};
   }
-  const std::string name = NameOf(folder);
-  if (IsPhase(name) && name != "train" && name != "training") return name + "/";
-  if (main == nullptr) return "";
-  return IsTime(name) ? "" : name + "/";
-}
-
-std::string SourceOf(const MetricSource& source) {
-  if (source.path.empty()) return "own";
-  const std::string run = FolderOf(source.prefix);  // a prefix ends in a slash
-  return source.kind + ":" + (IsPhase(NameOf(run)) ? FolderOf(run) : run);
+  return {MadeAt(path) * 1000};
 }
 
 std::string FoundText(const MetricSource& source) {
   if (source.path.empty()) return "$STOKER_METRICS";
   if (source.kind != "tensorboard") return Printable(source.path);
-  const std::string folder = FolderOf(source.path);
+  const size_t slash = source.path.rfind('/');
+  const std::string folder = slash == source.path.npos ? "" : source.path.substr(0, slash);
   return Printable(folder.empty() ? "the work directory" : folder) + " (TensorBoard)";
 }
 

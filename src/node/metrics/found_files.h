@@ -25,15 +25,8 @@ struct FoundFile {
 };
 Result<std::vector<FoundFile>> FindMetricFiles(const MetricPlaces& places);
 
-// What stands before the names of the series of an event file at `path`, where those at `known`
-// were found before: nothing for the first folder; "val/" for one called val beside it; for a
-// folder within one of them its path there. Folders named by a time alone count as those that they
-// are in.
-std::string PrefixOf(const std::string& path, const std::vector<MetricSource>& known);
-
-// What files of one run have in common over all attempts, as MetricSeries::source: train/ and val/
-// of one are one.
-std::string SourceOf(const MetricSource& source);
+// When a file was begun: as its file system has it, else as its name says, else 0.
+WallTime BegunAt(const std::string& path);
 
 // "runs/x/events… (TensorBoard)", for people.
 std::string FoundText(const MetricSource& source);

@@ -130,7 +130,7 @@ int64_t LineNames::Give(const LineRow& row, WallTime time, PointSink& sink) {
       name = whole;
     }
     name = Apart(name, phase, at->axis, row.counts(), &held);
-    sink.OnPoint(name, {at->step, value.value, time, at->axis == 'e', at->epoch});
+    sink.OnPoint(name, {at->step, value.value, time, at->axis == 'e', at->epoch, row.bar});
     ++given;
   }
   return given;

@@ -145,7 +145,7 @@ void LogLines::EndKeras(PointSink& sink) {
   const Row row = std::exchange(keras_.row, {});
   found_[static_cast<size_t>(Kind::kKeras)] += static_cast<int64_t>(row.size());
   for (const auto& [name, value] : row) {
-    sink.OnPoint(name, {keras_epoch_, value, keras_time_, keras_epoch_.has_value()});
+    sink.OnPoint(name, {keras_epoch_, value, keras_time_, keras_epoch_.has_value(), -1, true});
   }
 }
 

@@ -17,6 +17,7 @@ struct Point {
   WallTime time;                // as the source has it; 0 = it has none
   bool by_epoch = false;        // what `step` counts are epochs
   int64_t epoch = -1;           // the source names it beside a step; -1 = it does not
+  bool bar = false;             // a progress bar says it
 };
 
 // Takes what a reader finds, in the order of the source. Names are bytes of others.

@@ -31,7 +31,7 @@ for step in range(begin, steps):
         file.write(json.dumps({"step": step, "own": step * 0.5}) + "\n")
     table.writerow([step // 10, step, 1.0 / (step + 1)])
     out.flush()
-    print(json.dumps({"step": step, "loss": 2.0 / (step + 1)}), flush=True)
+    print(json.dumps({"step": step, "error": 2.0 / (step + 1)}), flush=True)
     if step % 10 == 5:
         part = pathlib.Path("checkpoints/step.part")
         part.write_text(str(step + 1))
@@ -62,8 +62,8 @@ def test_whole(results, world):
     world.stoker("run", "--name", "whole", "--", "python3", program, "40", "-1", check=True)
     found = series(world, "whole")
     results.check("whole: every source, each under its own names",
-                  sorted(found) == ["epoch", "loss", "own", "train_loss"], found.keys())
-    for name, value in (("loss", 2.0 / 40), ("own", 19.5), ("train_loss", 1.0 / 40)):
+                  sorted(found) == ["epoch", "error", "own", "train_loss"], found.keys())
+    for name, value in (("error", 2.0 / 40), ("own", 19.5), ("train_loss", 1.0 / 40)):
         points = found.get(name, [])
         results.check(f"whole: {name} has each step once, and its last value",
                       steps(points) == list(range(40)) and points[-1]["value"] == value,
@@ -74,9 +74,9 @@ def test_whole(results, world):
                   and log.count("metrics: reading JSON lines in the log") == 1
                   and log.count("metrics: reading $STOKER_METRICS") == 1, log)  # fmt: skip
     shown = world.stoker("show", "whole").stdout
-    results.check("whole: and show says it", "loss 0.05 (0.05 to 2)" in shown
+    results.check("whole: and show says it", "error 0.05 (0.05 to 2)" in shown
                   and "JSON lines in the log" in shown, shown)  # fmt: skip
-    printed = world.stoker("metrics", "whole", "loss", "--csv").stdout
+    printed = world.stoker("metrics", "whole", "error", "--csv").stdout
     rows = list(csv.DictReader(io.StringIO(printed)))
     results.check("whole: --csv has every point",
                   [float(row["value"]) for row in rows] == [2.0 / (n + 1) for n in range(40)],
@@ -101,11 +101,11 @@ def test_interrupted(results, world):
                    or "1-" in world.stoker("checkpoints", job).stdout, timeout=60)  # fmt: skip
     world.stoker("preempt", job, "--in", "15s", check=True)
     world.stoker("wait", job, "--timeout", "120s", check=True, timeout=150)
-    found = series(world, job, "loss", "own", "train_loss")
-    for name in ("loss", "own", "train_loss"):
+    found = series(world, job, "error", "own", "train_loss")
+    for name in ("error", "own", "train_loss"):
         results.check(f"interrupted: {name} is one curve", steps(found[name]) == list(range(40)),
                       steps(found[name]))  # fmt: skip
-    every = series(world, job, "loss", more=("--redone",))["loss"]
+    every = series(world, job, "error", more=("--redone",))["error"]
     redone = [point["step"] for point in every if point.get("redone")]
     results.check("interrupted: what was done again is kept, and marked",
                   redone == list(range(26, 29))

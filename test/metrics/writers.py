@@ -54,7 +54,7 @@ class Model(torch.nn.Module):
 torch.manual_seed(1)
 data = [{"x": torch.randn(4), "labels": torch.randn(())} for _ in range(64)]
 args = TrainingArguments("checkpoints", num_train_epochs=3, per_device_train_batch_size=8,
-                         logging_steps=3, evaluation_strategy="epoch", report_to=["tensorboard"],
+                         logging_steps=3, evaluation_strategy="epoch", report_to={report},
                          logging_dir=sys.argv[1], use_cpu=True, disable_tqdm={quiet})
 trainer = Trainer(Model(), args, train_dataset=data, eval_dataset=data[:8])
 trainer.train()
@@ -176,21 +176,33 @@ def test_tensorboardx(results, world):
 
 
 def test_trainer(results, world):
-    for name, quiet in (("printed", "True"), ("bar", "False")):
+    for name, quiet, report in (("printed", "True", []), ("bar", "False", []),
+                                ("both", "True", ["tensorboard"])):  # fmt: skip
         history = world.evidence / f"{name}.json"
-        text = TRAINER.replace("{quiet}", quiet)
+        text = TRAINER.replace("{quiet}", quiet).replace("{report}", str(report))
         found = run(world, name, text, world.evidence / name, history)
         rows = json.loads(history.read_text())
         for key in ("loss", "learning_rate", "epoch", "eval_loss", "train_runtime"):
             expected = [[at, repr(float(row[key]))]
                         for at, row in enumerate(row for row in rows if key in row)]  # fmt: skip
+            if report:
+                results.check(f"trainer, {name}: the log does not give {key}, its event file does",
+                              expected and key not in found, sorted(found))  # fmt: skip
+                continue
             results.check(f"trainer, {name}: {key}, as its own history has it",
                           expected and same(found.get(key, []), expected),
                           (found.get(key, [])[:3], expected[:3]))  # fmt: skip
-        for folder, tags in oracle(world, name).items():
+        told = oracle(world, name)
+        results.check(f"trainer, {name}: an event file where there is to be one",
+                      bool(told) == bool(report), list(told))  # fmt: skip
+        for folder, tags in told.items():
             for tag, expected in tags.items():
                 results.check(f"trainer, {name}: {folder}: {tag} of its event file",
                               same(found.get(tag, []), expected), sorted(found))  # fmt: skip
+    log = world.stoker("logs", "both", "--stream", "system").stdout
+    results.check("trainer: what is set aside of the log is said once",
+                  log.count("metrics: set aside, as a better source has them: ") >= 1
+                  and log.count("'loss'") == 1, log)  # fmt: skip
 
 
 def test_lightning(results, world):

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace stoker {
@@ -32,14 +33,14 @@ class Part {
   }
   const MetricHead& head() const { return head_; }
   bool over() const { return !line_; }
-  const std::string& name() const { return name_; }  // of its series
+  const SeriesKey& key() const { return next_; }  // of its series
 
  private:
   Status Advance() {
     const auto line = lines_.Next();
     if (!line.ok()) return line.status().WithContext(key_);
     line_ = *line;
-    name_ = line_ ? MetricSeriesName(*line_) : "";
+    next_ = line_ ? MetricSeriesKey(*line_) : SeriesKey();
     return Status::Ok();
   }
 
@@ -47,29 +48,29 @@ class Part {
   MetricLines lines_;
   MetricHead head_;
   std::optional<std::string_view> line_;
-  std::string name_;
+  SeriesKey next_;
 };
 
 using Parts = std::vector<std::unique_ptr<Part>>;
 
-const std::string* LeastName(const Parts& parts) {
-  const std::string* least = nullptr;
+const SeriesKey* LeastKey(const Parts& parts) {
+  const SeriesKey* least = nullptr;
   for (const auto& part : parts) {
-    if (!part->over() && (least == nullptr || part->name() < *least)) least = &part->name();
+    if (!part->over() && (least == nullptr || part->key() < *least)) least = &part->key();
   }
   return least;
 }
 
 Status GiveMerged(Parts& parts, const TakeSeries& take) {
-  while (const std::string* least = LeastName(parts)) {
+  while (const SeriesKey* least = LeastKey(parts)) {
+    const SeriesKey key = *least;
     MetricSeries all;
-    all.name = *least;
+    std::tie(all.name, all.source) = key;
     for (const auto& part : parts) {
-      if (part->over() || part->name() != all.name) continue;
+      if (part->over() || part->key() != key) continue;
       STOKER_ASSIGN(const MetricSeries series, part->Take());
       all.ordered |= series.ordered;
       all.by_epoch |= series.by_epoch;
-      if (!series.source.empty()) all.source = series.source;
       // As large as all parts are likely to be together, and not half as much again.
       if (all.entries.empty()) all.entries.reserve(series.entries.size() * parts.size());
       all.entries.insert(all.entries.end(), series.entries.begin(), series.entries.end());

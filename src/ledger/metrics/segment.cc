@@ -166,6 +166,7 @@ std::string EncodeMetricHead(const MetricHead& head) {
                      {"log_first_epoch", head.log_series.first_epoch},
                      {"orders", head.orders},
                      {"sources", ListOf(head.sources)},
+                     {"aside", head.aside},
                      {"runs", ListOf(head.runs)}};
   return json::Dump(out) + "\n";
 }
@@ -184,6 +185,9 @@ Result<MetricHead> DecodeMetricHead(std::string_view line) {
   in("log_kinds", head.log_kinds);
   in("sources", head.sources);
   in("runs", head.runs);
+  std::vector<std::string> aside;
+  in("aside", aside);
+  head.aside.insert(aside.begin(), aside.end());
   in("log_first_epoch", head.log_series.first_epoch);
   in("resumed", head.resumed);
   STOKER_TRY(in.status());
@@ -285,45 +289,50 @@ Result<MetricSeries> DecodeMetricSeries(std::string_view line) {
 
 namespace {
 
-// Stops at the name of the outermost object.
-class NameOf : public nlohmann::json_sax<nlohmann::json> {
+// Stops at the first list or object behind the name of the outermost object.
+class KeyOf : public nlohmann::json_sax<nlohmann::json> {
  public:
-  std::string name;
+  SeriesKey found;
 
   bool key(string_t& key) override {
-    named_ = depth_ == 1 && key == "name";
+    into_ = nullptr;
+    if (depth_ == 1 && key == "name") into_ = &found.first;
+    if (depth_ == 1 && key == "source") into_ = &found.second;
     return true;
   }
   bool string(string_t& text) override {
-    if (named_) name = std::move(text);
-    return !named_;
+    if (into_ != nullptr) *std::exchange(into_, nullptr) = std::move(text);
+    return true;
   }
   bool start_object(std::size_t) override { return Deeper(); }
   bool start_array(std::size_t) override { return Deeper(); }
   bool end_object() override { return --depth_ > 0; }
   bool end_array() override { return --depth_ > 0; }
-  bool null() override { return !named_; }
-  bool boolean(bool) override { return !named_; }
-  bool number_integer(number_integer_t) override { return !named_; }
-  bool number_unsigned(number_unsigned_t) override { return !named_; }
-  bool number_float(number_float_t, const string_t&) override { return !named_; }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
   bool binary(binary_t&) override { return false; }
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
     return false;
   }
 
  private:
-  bool Deeper() { return !std::exchange(named_, false) && ++depth_ > 0; }
+  bool Deeper() {
+    into_ = nullptr;
+    return ++depth_ == 1 || found.first.empty();
+  }
+  std::string* into_ = nullptr;
   int depth_ = 0;
-  bool named_ = false;
 };
 
 }  // namespace
 
-std::string MetricSeriesName(std::string_view line) {
-  NameOf reader;
+SeriesKey MetricSeriesKey(std::string_view line) {
+  KeyOf reader;
   (void)nlohmann::json::sax_parse(line, &reader);
-  return std::move(reader.name);
+  return std::move(reader.found);
 }
 
 Status PackMetrics(const MetricHead& head, const GiveSeries& give, const TakePacked& take) {

@@ -7,8 +7,10 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -57,7 +59,8 @@ struct MetricHead {
   int64_t flushes = 1;   // how many it holds
   int64_t log_line = 0;  // the last line of the node's log that was looked at
   std::vector<MetricSource> sources;
-  std::vector<MetricRun> runs;                // of this attempt, and of earlier ones what it left
+  std::vector<MetricRun> runs;  // of this attempt, and of earlier ones what it left
+  std::set<std::string> aside;  // names that the log does not give, as metrics::PlainName has them
   std::map<std::string, SourceBegin> begins;  // by MetricSeries::source
   int64_t resumed = -1;  // when what the attempt restored was saved; as metrics/curve.h has it
   std::map<std::string, int64_t> orders;  // of series without steps: points so far
@@ -80,10 +83,11 @@ std::string EncodeMetricSeries(const MetricSeries& series);
 Result<MetricHead> DecodeMetricHead(std::string_view line);
 Result<MetricSeries> DecodeMetricSeries(std::string_view line);
 
-// The name alone, without what else stands there; "" where there is none.
-std::string MetricSeriesName(std::string_view line);
+// The name and the source alone, without what else stands there; "" where there is none.
+using SeriesKey = std::pair<std::string, std::string>;
+SeriesKey MetricSeriesKey(std::string_view line);
 
-// Takes the series of a segment one after another, by name.
+// Takes the series of a segment one after another, by name and source.
 using TakeSeries = std::function<Status(const MetricSeries&)>;
 // Gives them so, and returns the first failure.
 using GiveSeries = std::function<Status(const TakeSeries&)>;

@@ -179,11 +179,10 @@ Status MetricWriter::Merge() {
 
 namespace {
 
-// Takes the head of each segment, and the series in it that are wanted.
+// Takes the head of each segment, and its series.
 struct Visit {
-  std::function<bool(const std::string&)> wanted;  // may be empty
   std::function<void(int attempt, MetricHead head)> head;
-  std::function<void(int attempt, MetricSeries series)> series;
+  std::function<void(int attempt, const MetricSeries& series)> series;
   std::function<void(const std::string&)> trouble;
 };
 
@@ -198,9 +197,8 @@ Status VisitSegment(ObjectStore& store, const LogSegment& segment, const Visit& 
   for (;;) {
     STOKER_ASSIGN(const auto next, lines.Next());
     if (!next) return Status::Ok();
-    STOKER_ASSIGN(MetricSeries series, DecodeMetricSeries(*next));
-    if (visit.wanted && !visit.wanted(series.name)) continue;
-    visit.series(segment.attempt, std::move(series));
+    STOKER_ASSIGN(const MetricSeries series, DecodeMetricSeries(*next));
+    visit.series(segment.attempt, series);
   }
 }
 
@@ -226,18 +224,40 @@ Status VisitAttempt(ObjectStore& store, const SegmentSet& set, const Visit& visi
   return Status::Ok();
 }
 
-void AddSeries(int attempt, MetricSeries series, RunMetrics* run) {
-  std::vector<metrics::AttemptPart>& parts = run->series[series.name];
-  if (parts.empty() || parts.back().attempt != attempt) {
-    parts.emplace_back();
-    parts.back().attempt = attempt;
+using AttemptParts = std::vector<metrics::AttemptPart>;
+
+void AddSeries(int attempt, const MetricSeries& series, AttemptParts* parts) {
+  if (parts->empty() || parts->back().attempt != attempt) {
+    parts->emplace_back();
+    parts->back().attempt = attempt;
   }
-  metrics::AttemptPart& part = parts.back();
+  metrics::AttemptPart& part = parts->back();
   part.ordered |= series.ordered;
   part.by_epoch |= series.by_epoch;
-  if (!series.source.empty()) part.source = series.source;
+  part.source = series.source;
   part.entries.insert(part.entries.end(), series.entries.begin(), series.entries.end());
   if (part.entries.size() > 8 * metrics::kBuckets) metrics::Thin(&part.entries);
+}
+
+// Of each name the source that counts; older segments have some without one, which go with it.
+void ChooseSources(std::map<SeriesKey, AttemptParts> all, const metrics::SourceChoice& choice,
+                   RunMetrics* run) {
+  for (auto& [key, parts] : all) {
+    if (parts.empty() || !choice.Counts(key.first, key.second)) continue;
+    AttemptParts& chosen = run->series[key.first];
+    for (metrics::AttemptPart& part : parts) {
+      const auto same = std::find_if(chosen.begin(), chosen.end(),
+                                     [&](const auto& one) { return one.attempt == part.attempt; });
+      if (same == chosen.end()) {
+        chosen.push_back(std::move(part));
+        continue;
+      }
+      part.entries.insert(part.entries.begin(), same->entries.begin(), same->entries.end());
+      *same = std::move(part);
+    }
+    std::sort(chosen.begin(), chosen.end(),
+              [](const auto& a, const auto& b) { return a.attempt < b.attempt; });
+  }
 }
 
 std::optional<int64_t> BeginOf(const std::map<std::string, SourceBegin>& begins,
@@ -296,10 +316,13 @@ Result<RunMetrics> ReadMetrics(ObjectStore& store, const std::string& job, int r
   for (int look = 0; look < kLooks; ++look) {
     RunMetrics run;
     Visit visit;
-    visit.wanted = wanted;
+    std::map<SeriesKey, AttemptParts> all;
+    metrics::SourceChoice choice;
     visit.head = [&](int attempt, MetricHead head) { run.heads[attempt] = std::move(head); };
-    visit.series = [&](int attempt, MetricSeries series) {
-      AddSeries(attempt, std::move(series), &run);
+    visit.series = [&](int attempt, const MetricSeries& series) {
+      AttemptParts& parts = all[{series.name, series.source}];
+      choice.Add(series.name, series.source, !series.ordered);
+      if (!wanted || wanted(series.name)) AddSeries(attempt, series, &parts);
     };
     visit.trouble = [&](const std::string& what) { run.troubles.push_back(what); };
     STOKER_ASSIGN(const LogMap map, ListMetricSegments(store, job, -1, rank));
@@ -309,6 +332,7 @@ Result<RunMetrics> ReadMetrics(ObjectStore& store, const std::string& job, int r
     }
     if (status.Is(Code::kNotFound)) continue;
     STOKER_TRY(status);
+    ChooseSources(std::move(all), choice, &run);
     AddBegins(&run);
     return run;
   }
@@ -316,11 +340,13 @@ Result<RunMetrics> ReadMetrics(ObjectStore& store, const std::string& job, int r
 }
 
 Result<MetricTotals::Series> ReadEarlierTotals(ObjectStore& store, const std::string& job,
-                                               const MetricHead& now) {
+                                               const MetricHead& now,
+                                               const metrics::SourceChoice& sources) {
   for (int look = 0; look < kLooks; ++look) {
     STOKER_ASSIGN(const LogMap map, ListMetricSegments(store, job, -1, now.rank));
     std::map<int, MetricHead> heads = {{now.attempt, now}};
-    MetricTotals::Series totals;
+    std::map<SeriesKey, metrics::Totals> every;
+    metrics::SourceChoice choice = sources;
     Status status;
     Visit visit;
     visit.head = [](int, const MetricHead&) {};
@@ -333,8 +359,9 @@ Result<MetricTotals::Series> ReadEarlierTotals(ObjectStore& store, const std::st
         cut.Resume(later->second.resumed);
       }
       for (const metrics::Entry& entry : series.entries) {
-        if (!cut.Voids(series.ordered, entry)) totals[series.name].Add(entry);
+        if (!cut.Voids(series.ordered, entry)) every[{series.name, series.source}].Add(entry);
       }
+      choice.Add(series.name, series.source, !series.ordered);
     };
     const auto each = [&](const std::function<Status(int, const SegmentSet&)>& take) {
       for (const auto& [place, set] : map) {
@@ -353,6 +380,10 @@ Result<MetricTotals::Series> ReadEarlierTotals(ObjectStore& store, const std::st
     each([&](int, const SegmentSet& set) { return VisitAttempt(store, set, visit); });
     if (status.Is(Code::kNotFound)) continue;
     STOKER_TRY(status);
+    MetricTotals::Series totals;
+    for (const auto& [key, each_source] : every) {
+      if (choice.Counts(key.first, key.second)) totals[key.first].Add(each_source);
+    }
     return totals;
   }
   return Status(Code::kBusy, "the metrics of job " + job + " change faster than they can be read");

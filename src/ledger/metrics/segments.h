@@ -15,6 +15,7 @@
 #include "ledger/metrics/segment.h"
 #include "metrics/curve.h"
 #include "metrics/metric_totals.h"
+#include "metrics/sources.h"
 #include "port/object_store.h"
 
 namespace stoker {
@@ -66,12 +67,14 @@ class MetricWriter {
 Result<std::optional<MetricHead>> ReadEarlierHead(ObjectStore& store, const std::string& job,
                                                   int rank, int before);
 
-// What attempts before `now` came to, without what they and it threw away. Held is one series.
+// What attempts before `now` came to, without what they and it threw away, and without what better
+// sources have; `sources`: of `now`. Held is one series.
 Result<MetricTotals::Series> ReadEarlierTotals(ObjectStore& store, const std::string& job,
-                                               const MetricHead& now);
+                                               const MetricHead& now,
+                                               const metrics::SourceChoice& sources);
 
-// All that a job has, of one rank: for each series what each attempt has of it, and of each one
-// that came later where it began.
+// All that a job has, of one rank: for each series what each attempt has of it, from the best
+// source that has its name, and of each one that came later where it began.
 struct RunMetrics {
   std::map<std::string, std::vector<metrics::AttemptPart>> series;
   std::map<int, MetricHead> heads;    // by attempt, of the last segment

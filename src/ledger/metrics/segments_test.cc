@@ -134,14 +134,41 @@ TEST(Segments, WhatIsDamagedIsSaidAndTheRestRead) {
   EXPECT_EQ(run->series.at("loss")[0].entries.size(), 2U);
 }
 
+// Also where eight segments have become one, and whichever of several attempts has the better one.
+TEST(Segments, OfANameTheBestSourceCounts) {
+  MemoryStore store;
+  for (int attempt = 1; attempt <= 2; ++attempt) {
+    MetricWriter writer(store, "j", attempt, 0);
+    ASSERT_TRUE(writer.Begin().ok());
+    for (int64_t i = 0; i < static_cast<int64_t>(kMergeAt); ++i) {
+      MetricSeries log = Points("loss", i, 1);
+      log.source = "log";
+      MetricSeries file = Points("loss", i + 100, 1);
+      file.source = "tensorboard:";
+      ASSERT_TRUE(Write(writer, HeadAt(i),
+                        attempt == 1 && i < 4 ? std::vector{log} : std::vector{log, file})
+                      .ok());
+    }
+    ASSERT_TRUE(writer.Merge().ok());
+  }
+  const auto run = ReadMetrics(store, "j", 0, {});
+  ASSERT_TRUE(run.ok());
+  const auto& parts = run->series.at("loss");
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(parts[0].entries.size(), 4U);
+  EXPECT_EQ(parts[0].entries[0].first_step, 104);
+  EXPECT_EQ(parts[1].entries.size(), 8U);
+  EXPECT_EQ(parts[1].source, "tensorboard:");
+}
+
 TEST(Segment, ItsNameIsReadWithoutTheRest) {
   MetricSeries series{"a \"b\"\n\xc3\xa9", false, {metrics::EntryOf(1, {}, 2)}};
-  EXPECT_EQ(MetricSeriesName(EncodeMetricSeries(series)), series.name);
-  EXPECT_EQ(MetricSeriesName(R"({"step":[1,{"name":"no"}],"x":{"name":"no"},"name":"yes"})"),
+  EXPECT_EQ(MetricSeriesKey(EncodeMetricSeries(series)), SeriesKey(series.name, series.source));
+  EXPECT_EQ(MetricSeriesKey(R"({"step":[1,{"name":"no"}],"x":{"name":"no"},"name":"yes"})").first,
             "yes");
   for (const char* none : {"", "[]", "{}", "{\"name\":1}", "{\"name\":[\"x\"]}", "{\"name\":{}}",
                            "[{\"name\":\"x\"}]", "{\"name\"", "\"name\""}) {
-    EXPECT_EQ(MetricSeriesName(none), "") << none;
+    EXPECT_EQ(MetricSeriesKey(none).first, "") << none;
   }
 }
 

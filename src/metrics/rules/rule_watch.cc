@@ -98,6 +98,15 @@ void RuleWatch::Take(const std::string& name, bool ordered, const Entry& point,
   Feed(name, series, entry, true);
 }
 
+void RuleWatch::Forget(const std::string& name) {
+  series_.erase(name);
+  for (size_t i = 0; i < rules_.size(); ++i) {
+    met_[i] = std::any_of(series_.begin(), series_.end(), [&](const auto& one) {
+      return one.second.begun && rules_[i].IsAbout(one.first);
+    });
+  }
+}
+
 void RuleWatch::Feed(const std::string& name, Series& series, const Entry& entry, bool judge) {
   if (entry.first_time.ms > 0 && entry.last_time >= entry.first_time) {
     if (series.last_time.ms > 0 && entry.first_time > series.last_time) {

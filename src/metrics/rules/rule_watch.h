@@ -49,6 +49,8 @@ class RuleWatch {
   // this point.
   void Take(const std::string& series, bool ordered, const Entry& point,
             std::optional<int64_t> begin = std::nullopt);
+  // What this series had so far counts no more: another source has its name.
+  void Forget(const std::string& series);
   // What has been proved since the last call: of each rule once, as long as this object lives.
   std::vector<Verdict> TakeVerdicts();
   // What was not judged, and why, since the last call; printable.

@@ -15,15 +15,22 @@ constexpr size_t kMaxValue = 2000;
 
 }  // namespace
 
-MetricBatch::Series* MetricBatch::Find(const std::string& name) {
-  const auto found = series_.find(name);
+MetricBatch::Series* MetricBatch::Find(const std::string& name, const std::string& source,
+                                       bool steps) {
+  const auto found = series_.find({name, source});
   if (found != series_.end()) return &found->second;
   if (series_.size() >= kMaxSeries) return nullptr;
-  return &series_[name];
+  Series& series = series_[{name, source}];
+  series.name = name;
+  series.source = source;
+  const auto order = orders_.find(name);
+  if (order != orders_.end()) series.order = order->second;
+  Choose(series, steps);
+  return &series;
 }
 
 void MetricBatch::set_source(const std::string& prefix, const std::string& source) {
-  if (prefix != prefix_ || source != source_) by_name_.clear();
+  if (prefix != prefix_ || source != source_) by_name_ = {};
   prefix_ = prefix;
   source_ = source;
 }
@@ -40,36 +47,47 @@ std::optional<int64_t> MetricBatch::NoteBegin(std::string_view name, const metri
 }
 
 // Names come again and again: they are looked at once.
-std::pair<const std::string, MetricBatch::Series>* MetricBatch::Named(std::string_view name) {
-  const auto known = by_name_.find(name);
-  if (known != by_name_.end()) return known->second;
+MetricBatch::Series* MetricBatch::Named(std::string_view name, const metrics::Point& point) {
+  ByName& names = by_name_[point.bar ? 1 : 0];
+  const auto known = names.find(name);
+  if (known != names.end()) return known->second;
   const std::string full = metrics::SeriesName(prefix_ + std::string(name));
-  if (Find(full) == nullptr) return nullptr;
-  auto* found = &*series_.find(full);
-  if (name.size() <= metrics::kMaxName) by_name_.emplace(name, found);
+  Series* found = Find(full, point.bar ? "bar" : source_, point.step.has_value());
+  if (found != nullptr && name.size() <= metrics::kMaxName) names.emplace(name, found);
   return found;
 }
 
 void MetricBatch::OnPoint(std::string_view name, const metrics::Point& point) {
   if (name.empty()) return;
-  auto* named = Named(name);
-  if (named == nullptr) {
+  Series* series = Named(name, point);
+  if (series == nullptr) {
     ++left_out_;
     return;
   }
-  Series* series = &named->second;
-  series->ordered |= !point.step;
-  series->by_epoch |= point.by_epoch;
-  if (series->source != source_) series->source = source_;
   const std::optional<int64_t> begin = NoteBegin(name, point);
   const int64_t step = point.step.value_or(series->order);
-  ++series->order;
-  series->totals.Add(step, point.time, point.value);
-  series->whole.push_back({step, point.time, point.value});
-  if (watcher_) {
-    watcher_(named->first, series->ordered, metrics::EntryOf(step, point.time, point.value), begin);
+  Series* into = series->renamed != nullptr ? series->renamed : series->aside ? nullptr : series;
+  if (into != series) {
+    series->ordered |= !point.step;
+    series->by_epoch |= point.by_epoch;
+    ++series->order;
   }
-  if (series->buckets.size() + series->whole.size() > kMaxHeld) Thin(*series);
+  if (several_ || series->pair) HoldAgainst(*series, {step, point.time, point.value});
+  if (into != nullptr) Put(*into, step, point, begin);
+}
+
+void MetricBatch::Put(Series& series, int64_t step, const metrics::Point& point,
+                      const std::optional<int64_t>& begin) {
+  series.ordered |= !point.step;
+  series.by_epoch |= point.by_epoch;
+  ++series.order;
+  series.totals.Add(step, point.time, point.value);
+  series.whole.push_back({step, point.time, point.value});
+  if (watcher_) {
+    const metrics::Entry entry = metrics::EntryOf(step, point.time, point.value);
+    watcher_(series.name, series.ordered, &entry, begin);
+  }
+  if (series.buckets.size() + series.whole.size() > kMaxHeld) Thin(series);
   ++points_;
   ++waiting_;
 }
@@ -81,12 +99,14 @@ void MetricBatch::OnHyperparameter(std::string_view name, const std::string& jso
 
 std::string MetricBatch::SomeNames() const {
   constexpr size_t kSome = 8;
-  if (series_.empty()) return "none";
   std::vector<std::string> names;
-  for (const auto& [name, series] : series_) {
-    if (names.size() < kSome) names.push_back("'" + Printable(CutText(name, 60)) + "'");
+  size_t more = 0;
+  for (const auto& [key, series] : series_) {
+    if (series.aside) continue;
+    if (names.size() == kSome) ++more;
+    if (names.size() < kSome) names.push_back("'" + Printable(CutText(series.name, 60)) + "'");
   }
-  const size_t more = series_.size() - names.size();
+  if (names.empty()) return "none";
   return Join(names, ", ") + (more > 0 ? " and " + std::to_string(more) + " more" : "");
 }
 
@@ -115,9 +135,9 @@ void MetricBatch::Thin(Series& series) {
 Status MetricBatch::Take(const TakeSeries& take) {
   waiting_ = 0;
   Status failed;
-  for (auto& [name, series] : series_) {
+  for (auto& [key, series] : series_) {
     if (series.whole.empty()) continue;
-    const MetricSeries one{name, series.ordered, TakeEntries(series), series.by_epoch,
+    const MetricSeries one{series.name, series.ordered, TakeEntries(series), series.by_epoch,
                            series.source};
     series.whole.shrink_to_fit();
     if (failed.ok()) failed = take(one);
@@ -126,34 +146,19 @@ Status MetricBatch::Take(const TakeSeries& take) {
 }
 
 std::map<std::string, int64_t> MetricBatch::Orders() const {
-  std::map<std::string, int64_t> orders;
-  for (const auto& [name, series] : series_) {
-    if (series.ordered) orders[name] = series.order;
+  std::map<std::string, int64_t> orders = orders_;
+  for (const auto& [key, series] : series_) {
+    if (series.ordered && !series.aside) orders[series.name] = series.order;
   }
   return orders;
 }
 
-void MetricBatch::set_orders(const std::map<std::string, int64_t>& orders) {
-  for (const auto& [name, order] : orders) {
-    if (Series* series = Find(name)) {
-      series->ordered = true;
-      series->order = order;
-    }
-  }
-}
-
 MetricTotals::Series MetricBatch::Totals() const {
-  MetricTotals::Series totals;
-  for (const auto& [name, series] : series_) {
-    if (series.totals.count > 0) totals[name] = series.totals;
+  MetricTotals::Series totals = totals_;
+  for (const auto& [key, series] : series_) {
+    if (series.totals.count > 0 && !series.aside) totals[series.name].Add(series.totals);
   }
   return totals;
-}
-
-void MetricBatch::set_totals(const MetricTotals::Series& totals) {
-  for (const auto& [name, of] : totals) {
-    if (Series* series = Find(name)) series->totals = of;
-  }
 }
 
 }  // namespace stoker::node

@@ -81,5 +81,86 @@ TEST(MetricBatch, WhatIsNotTakenIsGoneAllTheSame) {
   EXPECT_TRUE(Taken(batch).empty());
 }
 
+// The names and sources of what counts, and how many points.
+std::string Counting(MetricBatch& batch) {
+  std::string text;
+  for (const MetricSeries& one : Taken(batch)) {
+    text += one.name + "@" + one.source + "=" + std::to_string(one.entries.size()) + " ";
+  }
+  return text;
+}
+
+void Give(MetricBatch& batch, const std::string& source, const std::string& name, int64_t from,
+          int64_t to, double slope = 1, bool bar = false) {
+  batch.set_source("", source);
+  for (int64_t i = from; i < to; ++i) {
+    batch.OnPoint(name, {i, slope * static_cast<double>(i), WallTime{i}, false, -1, bar});
+  }
+}
+
+TEST(MetricBatch, ABetterSourceSetsTheLogAside) {
+  MetricBatch batch;
+  std::string forgotten;
+  batch.set_watcher([&](const std::string& name, bool, const metrics::Entry* entry, const auto&) {
+    if (entry == nullptr) forgotten += name + " ";
+  });
+  Give(batch, "log", "Train Loss", 0, 5);
+  Give(batch, "log", "acc", 0, 5);
+  Give(batch, "log", "it", 0, 5, 1, true);
+  Give(batch, "tensorboard:", "train/loss", 0, 3);
+  EXPECT_EQ(forgotten, "Train Loss it ");
+  Give(batch, "log", "Train Loss", 5, 9);
+  Give(batch, "log", "loss", 5, 9);
+  Give(batch, "log", "rate", 5, 9, 1, true);
+  EXPECT_EQ(batch.waiting(), 8);
+  EXPECT_EQ(Counting(batch), "acc@log=5 train/loss@tensorboard:=3 ");
+  EXPECT_EQ(batch.Totals().size(), 2U);
+  EXPECT_EQ(batch.TakeNotes().size(), 4U);
+  // A later attempt knows it before the better one comes.
+  MetricBatch later;
+  later.set_aside(batch.aside());
+  Give(later, "log", "Train Loss", 5, 9);
+  EXPECT_TRUE(later.empty());
+}
+
+TEST(MetricBatch, TwoFilesThatSayTheSameAreOne) {
+  for (const bool table_first : {true, false}) {
+    MetricBatch batch;
+    batch.set_several(true);
+    for (const bool table : {table_first, !table_first}) {
+      Give(batch, table ? "csv:" : "tensorboard:", "loss", 0, 20);
+    }
+    batch.Settle();
+    EXPECT_EQ(Counting(batch), "loss@tensorboard:=20 ");
+  }
+}
+
+TEST(MetricBatch, TwoFilesThatSayOtherThingsAreToldApart) {
+  for (const bool table_first : {true, false}) {
+    MetricBatch batch;
+    batch.set_several(true);
+    batch.set_apart([](const std::string& better, const std::string& worse) {
+      return "not " + better + " but " + worse;
+    });
+    for (const int64_t from : {0, 20}) {
+      for (const bool table : {table_first, !table_first}) {
+        Give(batch, table ? "csv:" : "tensorboard:", "loss", from, from + 20, table ? 2 : 1);
+      }
+    }
+    EXPECT_EQ(Counting(batch), "loss@tensorboard:=40 not tensorboard: but csv:/loss@csv:=40 ");
+    EXPECT_EQ(batch.Totals().at("loss").max, 39);
+  }
+}
+
+TEST(MetricBatch, WhatCouldNotBeComparedIsTwo) {
+  MetricBatch batch;
+  batch.set_several(true);
+  Give(batch, "tensorboard:", "loss", 0, 1);
+  Give(batch, "csv:", "loss", 1, 3);
+  EXPECT_EQ(batch.waiting(), 1);
+  batch.Settle();
+  EXPECT_EQ(Counting(batch), "csv:/loss@csv:=2 loss@tensorboard:=1 ");
+}
+
 }  // namespace
 }  // namespace stoker::node

@@ -52,7 +52,11 @@ MetricCollector::MetricCollector(CollectorConfig config, ObjectStore& store, Clo
       writer_(store, config_.job, config_.attempt, config_.rank),
       started_(clock.Mono()),
       sieve_(!config_.patterns.empty()),
-      resumed_(config_.resumed) {}
+      resumed_(config_.resumed) {
+  batch_.set_apart([this](const std::string& better, const std::string& worse) {
+    return files_.runs().Apart(worse, better);
+  });
+}
 
 MetricCollector::~MetricCollector() { Stop(); }
 
@@ -88,15 +92,18 @@ Status MetricCollector::GoOn() {
   if (!head.ok() || !*head) return Status::Ok();
   lines_.set_series(std::move((*head)->log_series));
   files_.runs().set_runs(std::move((*head)->runs));
+  batch_.set_aside(std::move((*head)->aside));
   return Status::Ok();
 }
 
 // Rules are judged over all attempts as one curve.
 Status MetricCollector::LearnEarlier() {
   watching_ = true;
-  batch_.set_watcher(
-      [this](const std::string& series, bool ordered, const metrics::Entry& entry,
-             const std::optional<int64_t>& begin) { watch_.Take(series, ordered, entry, begin); });
+  batch_.set_watcher([this](const std::string& series, bool ordered, const metrics::Entry* entry,
+                            const std::optional<int64_t>& begin) {
+    if (entry == nullptr) return watch_.Forget(series);
+    watch_.Take(series, ordered, *entry, begin);
+  });
   if (config_.attempt <= 1) return Status::Ok();
   std::set<std::string> others;  // of which only the beginning counts: some will do
   auto run = ReadMetrics(store_, config_.job, config_.rank, [&](const std::string& series) {
@@ -175,6 +182,7 @@ Status MetricCollector::BeginWriter() {
     if (config_.rank == 0) STOKER_TRY(CountAgain());
     lines_.set_series(head->log_series);
     files_.runs().set_runs(head->runs);
+    batch_.set_aside(head->aside);
     batch_.set_begins(head->begins);
     log_line_ = head->log_line;
     log_points_ = head->log_points;
@@ -241,7 +249,7 @@ void MetricCollector::ReadLog() {
                 std::to_string(unlooked) + " lines were not");
   }
   const int64_t before = batch_.points();
-  batch_.set_source("", "log");
+  batch_.set_source("", config_.patterns.empty() ? "log" : "pattern");
   for (const auto& [first, text] : queue) {
     int64_t line = first;
     for (size_t at = 0; at < text.size(); ++line) {
@@ -265,6 +273,7 @@ void MetricCollector::Recognise() {
     log_kinds_.push_back(kind);
     config_.say("stoker: metrics: reading " + kind);
   }
+  TellAside();
   const std::string untaken = lines_.TakeUntaken();
   if (!untaken.empty()) config_.say("stoker: metrics: " + untaken);
   for (const MetricSource& source : files_.sources()) {
@@ -278,6 +287,39 @@ void MetricCollector::Recognise() {
   if (batch_.left_out() > 0 && said_.insert("left out").second) {
     config_.say("stoker: metrics: more than " + std::to_string(MetricBatch::kMaxSeries) +
                 " series: those that came last are left out");
+  }
+}
+
+namespace {
+
+std::string SourceText(const std::string& source) {
+  const std::string kind = source.substr(0, source.find(':'));
+  if (kind == "own") return "$STOKER_METRICS";
+  if (kind == "bar") return "progress bars in the log";
+  if (kind == "tensorboard") return "event files";
+  return kind == "log" || kind == "pattern" ? "the log" : "metrics." + kind;
+}
+
+}  // namespace
+
+// What is read and does not count is said once.
+void MetricCollector::TellAside() {
+  std::map<std::string, std::vector<std::string>> aside;  // by source
+  for (const MetricBatch::Note& note : batch_.TakeNotes()) {
+    const std::string name = "'" + Printable(CutText(note.name, 60)) + "'";
+    if (!said_.insert("aside " + note.source + " " + note.name + " " + note.renamed).second)
+      continue;
+    if (note.renamed.empty()) {
+      aside[SourceText(note.source)].push_back(name);
+      continue;
+    }
+    config_.say("stoker: metrics: " + name + " of " + SourceText(note.source) + " is not that of " +
+                SourceText(note.better) + ": it is '" + Printable(CutText(note.renamed, 200)) +
+                "'");
+  }
+  for (const auto& [source, names] : aside) {
+    config_.say("stoker: metrics: set aside, as a better source has them: " + Join(names, ", ") +
+                " of " + source);
   }
 }
 
@@ -338,6 +380,7 @@ MetricHead MetricCollector::Head() const {
   MetricHead head;
   head.sources = files_.sources();
   head.runs = files_.runs().runs();
+  head.aside = batch_.aside();
   head.log_line = log_line_;
   head.log_points = log_points_;
   head.log_kinds = log_kinds_;
@@ -381,7 +424,8 @@ Status MetricCollector::PutTotals() {
   if (!due) return Status::Ok();
   // What this attempt throws away of earlier ones is in no extreme of theirs.
   if (config_.attempt > 1 && (!earlier_begins_ || *earlier_begins_ != batch_.begins())) {
-    STOKER_ASSIGN(totals_.earlier, ReadEarlierTotals(store_, config_.job, Head()));
+    STOKER_ASSIGN(totals_.earlier,
+                  ReadEarlierTotals(store_, config_.job, Head(), batch_.sources()));
     earlier_begins_ = batch_.begins();
   }
   totals_.newest = batch_.Totals();
@@ -415,14 +459,16 @@ Status MetricCollector::Finish(MonoTime) {
   if (!log_finished_) {
     ReadLog();
     const int64_t before = batch_.points();
-    batch_.set_source("", "log");
+    batch_.set_source("", config_.patterns.empty() ? "log" : "pattern");
     lines_.Finish(batch_);
     log_points_ += batch_.points() - before;
     log_finished_ = true;
   }
   others_.reset();
   broken_ = {};  // the program is over: nothing can be stopped
-  Look(true);
+  files_.Look(true, batch_, [] { return false; });
+  batch_.Settle();
+  Look(false);
   if (watching_) TellIdle();
   const Status flushed = Flush(true);
   const std::lock_guard lock(mutex_);

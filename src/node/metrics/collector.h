@@ -87,6 +87,7 @@ class MetricCollector {
   Status CountAgain();
   Status PutTotals();
   void Recognise();
+  void TellAside();
   Status GoOn();
   Status LearnEarlier();
   void Judge();

@@ -226,11 +226,26 @@ std::vector<MetricSource> MetricFiles::sources() const {
 
 void MetricFiles::Look(bool find, MetricBatch& batch, const std::function<bool()>& stop) {
   if (find) Find();
+  batch.set_several(Several());
   for (const auto& file : files_) {
     if (stop()) return;
     Read(*file, batch, stop);
   }
   batch.set_source("", "");
+}
+
+bool MetricFiles::Several() const {
+  std::string kind;
+  for (const auto& file : files_) {
+    struct stat info = {};
+    const bool own = file->source.path.empty();
+    if (own && (extra_.empty() || ::stat(extra_.c_str(), &info) != 0 || info.st_size == 0))
+      continue;
+    const std::string of = own ? "own" : file->source.kind;
+    if (!kind.empty() && kind != of) return true;
+    kind = of;
+  }
+  return false;
 }
 
 void MetricFiles::Read(File& file, MetricBatch& batch, const std::function<bool()>& stop) {

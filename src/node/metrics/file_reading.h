@@ -35,6 +35,7 @@ class MetricFiles {
   struct File;
   File& Add(const std::string& kind, const std::string& path);
   void Find();
+  bool Several() const;
   void Name(File& file, WallTime begun, WallTime written);
   void Read(File& file, MetricBatch& batch, const std::function<bool()>& stop);
   std::string PathOf(const MetricSource& source) const;

@@ -35,7 +35,7 @@ bool IsWithin(const std::string& path, const std::string& folder) {
 }
 
 // The part of `path` that it does not share with `other`, from both ends.
-std::string Apart(const std::string& other, const std::string& path) {
+std::string PartOf(const std::string& path, const std::string& other) {
   std::vector<std::string> a = Split(other, '/');
   std::vector<std::string> b = Split(path, '/');
   size_t same = 0;
@@ -149,12 +149,24 @@ std::string RunNames::PlainName(const MetricRun& now) const {
     }
     if (run.name.empty() && first == nullptr) first = &run;
   }
-  return first == nullptr ? "" : Apart(first->path, now.path);
+  return first == nullptr ? "" : PartOf(now.path, first->path);
 }
 
 bool RunNames::IsTaken(const std::string& kind, const std::string& name) const {
   return std::any_of(runs_.begin(), runs_.end(),
                      [&](const MetricRun& run) { return run.kind == kind && run.name == name; });
+}
+
+std::string RunNames::Apart(const std::string& source, const std::string& other) const {
+  const MetricRun* run = nullptr;
+  std::string beside;
+  for (const MetricRun& one : runs_) {
+    if (SourceOf(one) == source) run = &one;
+    if (SourceOf(one) == other) beside = one.path;
+  }
+  if (run == nullptr) return source.substr(0, source.find(':'));
+  const std::string part = PartOf(run->path, beside);
+  return part.empty() || run->path == beside ? run->kind : part;
 }
 
 std::string PrefixOf(const MetricRun& run) { return run.name.empty() ? "" : run.name + "/"; }

@@ -36,6 +36,8 @@ class RunNames {
   // name, another is called by the part of its path that sets it apart from the first, and a folder
   // within one by its path there.
   Found Find(const std::string& kind, const std::string& folder, WallTime begun);
+  // What sets the folder of a source apart from that of another, as part of a name.
+  std::string Apart(const std::string& source, const std::string& other) const;
 
  private:
   MetricRun* Of(const MetricRun& now);

@@ -52,17 +52,25 @@ bool IsUnclear(const LineRow& row, size_t index) {
 void LineNames::BeginEpoch(int64_t epoch) {
   epoch_ = epoch;
   headed_ = true;
-  if (series_.first_epoch < 0) series_.first_epoch = std::min<int64_t>(epoch, 1);
+  CountFrom(epoch);
+}
+
+// A program that has an epoch 0 counts from there, whichever it named first.
+void LineNames::CountFrom(int64_t epoch) {
+  const int64_t first = std::min<int64_t>(epoch, 1);
+  series_.first_epoch = series_.first_epoch < 0 ? first : std::min(series_.first_epoch, first);
 }
 
 // nullopt: nobody can say where these are, or that they are any.
 std::optional<LineNames::At> LineNames::Where(const LineRow& row) {
-  if (row.epoch && series_.first_epoch < 0) series_.first_epoch = std::min<int64_t>(*row.epoch, 1);
+  if (row.epoch) CountFrom(*row.epoch);
   auto epoch = row.epoch;
   if (!epoch && !row.step && headed_) epoch = epoch_;
   if (row.step) return At{'s', row.step, row.epoch.value_or(-1)};
-  // Epochs are counted elsewhere: it begins again in each, and nobody says in which this is.
-  if (row.place && !epoch && epoch_) return At{'o', std::nullopt, -1};
+  // It begins again in each epoch, and nobody says in which this is.
+  if (row.place && !epoch && (!row.named || epoch_ || series_.first_epoch >= 0)) {
+    return At{'o', std::nullopt, -1};
+  }
   if (row.place) {
     int64_t step = row.place->part;
     constexpr int64_t kMost = int64_t{1} << 24;  // epochs of so many batches: no number overflows
@@ -104,7 +112,8 @@ std::string_view LineNames::Apart(std::string_view name, std::string_view phase,
 }
 
 int64_t LineNames::Give(const LineRow& row, WallTime time, PointSink& sink) {
-  const bool header = row.epoch && row.values.empty() && row.plain && !row.place && !row.step;
+  const bool header =
+      row.epoch && row.values.empty() && row.plain && row.heading && !row.place && !row.step;
   if (header) BeginEpoch(*row.epoch);
   if (row.values.empty()) return 0;
   if (row.epoch) {

@@ -40,6 +40,7 @@ class LineNames {
     std::optional<int64_t> step;
     int64_t epoch = -1;
   };
+  void CountFrom(int64_t epoch);
   std::optional<At> Where(const LineRow& row);
   std::string_view Apart(std::string_view name, std::string_view phase, char axis, bool counted,
                          std::string* held);

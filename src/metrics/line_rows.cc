@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/letter_case.h"
 #include "base/text.h"
 #include "metrics/log_words.h"
 
@@ -25,6 +26,13 @@ std::optional<int64_t> CountIn(const Token& token) {
 }
 
 bool IsLink(std::string_view word) { return word == "and" || word == "with"; }
+
+bool Begins(std::string_view word) {
+  static constexpr std::string_view kWords[] = {"start",     "starting", "started", "begin",
+                                                "beginning", "running",  "now",     "entering"};
+  const std::string low = LowerCase(word);
+  return std::find(std::begin(kWords), std::end(kWords), low) != std::end(kWords);
+}
 
 // A file and its line, not a name: "train.py:45".
 bool NamesFile(std::string_view name) {
@@ -93,7 +101,10 @@ bool LineReader::TakeCount(size_t at, LineRow* row) {
   if (unnamed || Has(word, kEpochWord)) {
     if (!row->epoch) row->epoch = whole;
   } else if (ratio) {
-    if (!row->place) row->place = {tokens_[at].part, tokens_[at].whole};
+    if (!row->place) {
+      row->place = {tokens_[at].part, tokens_[at].whole};
+      row->named = Has(word, kStepWord);
+    }
   } else if (Has(word, kBatchWord)) {
     row->batch = true;
   } else if (!row->step) {
@@ -259,6 +270,7 @@ void LineReader::Judge(LineRow* row) const {
   for (size_t i = 0; i < tokens_.size(); ++i) {
     if (used_[i] != 0 || Has(i, kPhase | kLevelWord)) continue;
     const Kind kind = tokens_[i].kind;
+    if (kind == Kind::kWord) row->heading &= Begins(tokens_[i].text);
     if (i > first_) {
       if (kind == Kind::kWord) row->plain &= Has(i, kUnitWord | kOtherWord);
       continue;

@@ -28,12 +28,14 @@ struct LineRow {
   std::optional<int64_t> epoch;
   std::optional<int64_t> step;
   std::optional<Place> place;  // 640 of 60000; within the epoch, where there is one
+  bool named = false;          // … and a word says that it counts steps
   bool batch = false;          // batches of an epoch are counted, without their number
   int64_t rank = 0;
   std::optional<int64_t> fold;
   std::string_view phase;  // what the line as a whole is about: "Train", "val"
   bool bar = false;        // of a progress bar
   bool plain = true;       // no words or numbers but names, counts and values
+  bool heading = true;     // … and no names either: "Epoch 3", "starting epoch 3"
   std::vector<NamedValue> values;
   // A number that is called a result, and was not taken.
   std::string_view refused;

@@ -198,6 +198,35 @@ TEST(LogLines, GivesAPlaceWithoutItsEpochNoStepWhereEpochsAreCounted) {
             (Lines{"Loss@10=7", "test/Loss=6.9", "Loss@60=6", "test/Loss=5.9"}));
 }
 
+// And where nobody counts them: it begins again in each epoch, and nobody says so.
+TEST(LogLines, GivesAPlaceWithoutAnyEpochNoStep) {
+  EXPECT_EQ(Read({" 12%|█   | 12/100 [00:01<00:09, 10.1it/s, loss=0.5]",
+                  " 12%|█   | 12/100 [00:01<00:09, 10.1it/s, loss=0.4]", "[640/60000] loss: 0.3"}),
+            (Lines{"loss=0.5", "loss=0.4", "loss=0.3"}));
+  EXPECT_EQ(Read({"iteration 100/500000 loss 0.5"}), Lines{"loss@100=0.5"});
+  // The attempt before has counted epochs: a line before the first of them is at no step.
+  LogLines first({});
+  Read(first, {"Epoch: [0][10/50] Loss 7"});
+  LogLines later({});
+  later.set_series(first.series());
+  EXPECT_EQ(Read(later, {"step 10/50 Loss 6", "Epoch: [3][10/50] Loss 5"}),
+            (Lines{"Loss by order=6", "Loss@160=5"}));
+}
+
+// A remark about an epoch is not its beginning, nor what epochs are counted from.
+TEST(LogLines, ARemarkAboutAnEpochBeginsNone) {
+  const Lines lines = {"Epoch 0 [10/100] loss 0.5", "Epoch 1 [10/100] loss 0.25"};
+  const Lines found = {"loss@10=0.5", "loss@110=0.25"};
+  for (const std::string remark : {"lr drop at epoch 30", "saving every epoch: 1", "Epoch 7"}) {
+    LogLines reader({});
+    Read(reader, {remark});
+    EXPECT_EQ(Read(reader, lines), found) << remark;
+  }
+  EXPECT_EQ(Read({"lr drop at epoch 30", "accuracy: 0.5"}), Lines{"accuracy=0.5"});
+  EXPECT_EQ(Read({"Starting epoch 3", "accuracy: 0.5"}), Lines{"accuracy@epoch 3=0.5"});
+  EXPECT_EQ(Read({"=== Epoch 3/10 ===", "accuracy: 0.5"}), Lines{"accuracy@epoch 3=0.5"});
+}
+
 TEST(LogLines, ALaterAttemptGoesOnWithTheNamesOfTheOneBefore) {
   LogLines first({});
   Read(first, {"Epoch 0 [10/100] loss 0.5", "epoch 0 loss: 0.75"});

@@ -35,6 +35,10 @@ bool NoneHigher(const std::string& path, const std::string& than) {
   return mine.size() == others.size();
 }
 
+bool IsBehind(const std::string& path, const std::string& than) {
+  return NoneHigher(than, path) && !NoneHigher(path, than);
+}
+
 // Where a name says that it is one.
 int64_t CertainStep(const std::string& path) {
   const StepNumber step = StepInPath(path);
@@ -55,9 +59,14 @@ FirstSave::FirstSave(BeganFrom from, const std::vector<FileFact>& restored)
   for (const FileFact& fact : restored) {
     if (!counts(fact) || fact.size < largest / 2) continue;
     const std::string role = WithoutNumbers(fact.path);
-    const Known known{fact.path, fact.size, CertainStep(fact.path)};
+    Known known{fact.path, fact.size, CertainStep(fact.path), fact.path};
     const auto [it, first] = large_.try_emplace(role, known);
-    if (!first && known.step > it->second.step) it->second = known;
+    if (!first) {
+      const std::string& last = it->second.last;
+      if (!IsBehind(known.last, last)) known.last = last;
+      it->second.last = known.last;
+      if (known.step > it->second.step) it->second = known;
+    }
     missing_.insert(role);
   }
 }
@@ -71,6 +80,9 @@ bool FirstSave::Sees(const std::vector<FileFact>& written) {
     if (fact.size < known.size / 2) continue;
     missing_.erase(it->first);
     const int64_t step = CertainStep(fact.path);
+    // "fold3.pt" behind "fold2.pt": it looked at what is there, and did what is not, without
+    // reading any of it.
+    went_on_ = went_on_ || (step < 0 && IsBehind(fact.path, known.last));
     if (step < 0 || known.step < 0) continue;
     went_on_ = went_on_ || step > known.step;
     // Half of it and less: no program that had loaded it would be there.

@@ -39,6 +39,7 @@ class FirstSave {
     std::string path;
     int64_t size = 0;
     int64_t step = -1;
+    std::string last;  // the path whose numbers are highest, whatever they count
   };
   const BeganFrom from_;
   std::map<std::string, Known> large_;  // by role, of each the one with the highest number

@@ -59,6 +59,15 @@ TEST(FirstSave, IsSilentWithoutEvidence) {
       << "no step, but a metric";
 }
 
+// It skips what is there, and reads none of it.
+TEST(FirstSave, WorkThatComesBehindWhatIsThereGoesOn) {
+  const std::vector<std::pair<std::string, int64_t>> folds = {
+      {"fold0.pt", kBig}, {"fold10.pt", kBig}, {"fold2.pt", kBig}};
+  EXPECT_EQ(Told(folds, {{"fold11.pt", kBig}}, false), "");
+  EXPECT_NE(Told(folds, {{"fold0.pt", kBig}}, false), "");
+  EXPECT_NE(Told(folds, {{"fold3.pt", kBig}}, false), "") << "behind some alone";
+}
+
 TEST(FirstSave, WaitsForASaveLikeTheOneThatWasRestored) {
   FirstSave first(
       {"1-8", "train.py", true},

@@ -12,6 +12,8 @@ namespace {
 constexpr size_t kMaxHeld = 2 * (metrics::kWhole + metrics::kBuckets);
 constexpr size_t kMaxHyperparameters = 500;
 constexpr size_t kMaxValue = 2000;
+// Loggers of Lightning write it at step 0 whenever they begin.
+constexpr std::string_view kNoStep = "hp_metric";
 
 }  // namespace
 
@@ -39,8 +41,7 @@ void MetricBatch::set_source(const std::string& prefix, const std::string& sourc
 std::optional<int64_t> MetricBatch::NoteBegin(std::string_view name, const metrics::Point& point) {
   if (source_.empty() || !point.step) return std::nullopt;
   SourceBegin& begin = begins_[source_];
-  // Loggers of Lightning write it at step 0 whenever they begin.
-  if (!point.by_epoch && !begin.step && name != "hp_metric") begin.step = point.step;
+  if (!point.by_epoch && !begin.step && name != kNoStep) begin.step = point.step;
   if (point.by_epoch && !begin.epoch) begin.epoch = point.step;
   if (point.epoch >= 0 && !begin.epoch) begin.epoch = point.epoch;
   return point.by_epoch ? begin.epoch : begin.step;
@@ -57,8 +58,32 @@ MetricBatch::Series* MetricBatch::Named(std::string_view name, const metrics::Po
   return found;
 }
 
+// False: the point is held.
+bool MetricBatch::Opens(std::string_view name, const metrics::Point& point) {
+  if (source_.empty() || !point.step || name == kNoStep) return true;
+  const auto known = begins_.find(source_);
+  if (known != begins_.end() && (point.by_epoch ? known->second.epoch : known->second.step)) {
+    return true;
+  }
+  Opening& opening = openings_[{source_, point.by_epoch}];
+  if (!opening.Take(prefix_, name, point)) return true;
+  if (opening.over()) Give(opening);
+  return false;
+}
+
+void MetricBatch::Give(Opening& opening) {
+  const std::string prefix = prefix_;
+  const std::string source = source_;
+  for (const Opening::Held& held : opening.Give()) {
+    set_source(held.prefix, source);
+    OnPoint(held.name, held.point);
+  }
+  set_source(prefix, source);
+  if (const auto stray = opening.TakeStray()) notes_.push_back({"", source, "", "", stray});
+}
+
 void MetricBatch::OnPoint(std::string_view name, const metrics::Point& point) {
-  if (name.empty()) return;
+  if (name.empty() || (restored_ && !Opens(name, point))) return;
   Series* series = Named(name, point);
   if (series == nullptr) {
     ++left_out_;

@@ -19,6 +19,7 @@
 #include "metrics/metric_totals.h"
 #include "metrics/point.h"
 #include "metrics/sources.h"
+#include "node/metrics/opening.h"
 #include "node/metrics/same_points.h"
 
 namespace stoker::node {
@@ -46,17 +47,20 @@ class MetricBatch : public metrics::PointSink {
   void set_several(bool several) { several_ = several; }
   const std::map<std::string, SourceBegin>& begins() const { return begins_; }
   void set_begins(std::map<std::string, SourceBegin> begins) { begins_ = std::move(begins); }
+  // The attempt has restored something: what it says before it has loaded it does not count.
+  void set_restored(bool restored) { restored_ = restored; }
   void OnPoint(std::string_view name, const metrics::Point& point) override;
   void OnHyperparameter(std::string_view name, const std::string& json) override;
-  // No more comes: whoever could not be held against each other are two.
+  // No more comes: what waits is given, and whoever could not be held against each other are two.
   void Settle();
 
   // What was set aside since the last call, or got another name; for people.
   struct Note {
     std::string name;
     std::string source;
-    std::string better;   // what has it, too
-    std::string renamed;  // "" = set aside
+    std::string better;            // what has it, too
+    std::string renamed;           // "" = set aside
+    std::optional<int64_t> stray;  // not that: a step that was said before anything was loaded
   };
   std::vector<Note> TakeNotes() { return std::exchange(notes_, {}); }
   // Names of the log that are set aside, as metrics::PlainName has them.
@@ -114,6 +118,8 @@ class MetricBatch : public metrics::PointSink {
   std::optional<int64_t> NoteBegin(std::string_view name, const metrics::Point& point);
   Series* Find(const std::string& name, const std::string& source, bool steps);
   Series* Named(std::string_view name, const metrics::Point& point);
+  bool Opens(std::string_view name, const metrics::Point& point);
+  void Give(Opening& opening);
   void Put(Series& series, int64_t step, const metrics::Point& point,
            const std::optional<int64_t>& begin);
   void HoldAgainst(Series& series, const Recent& point);
@@ -138,6 +144,9 @@ class MetricBatch : public metrics::PointSink {
   MetricTotals::Series totals_;
   std::string prefix_;
   std::string source_;
+  bool restored_ = false;
+  // By source, in steps and in epochs.
+  std::map<std::pair<std::string, bool>, Opening> openings_;
   bool several_ = false;
   bool steps_ = false;  // a file says steps
   int64_t waiting_ = 0;

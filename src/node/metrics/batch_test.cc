@@ -123,6 +123,30 @@ TEST(MetricBatch, ABetterSourceSetsTheLogAside) {
   EXPECT_TRUE(later.empty());
 }
 
+// An attempt begins where it goes on, not at a line that was printed before it had loaded anything.
+TEST(MetricBatch, AStepBeforeTheLoadIsNoBegin) {
+  MetricBatch batch;
+  batch.set_restored(true);
+  Give(batch, "log", "val loss", 0, 1);
+  EXPECT_TRUE(batch.empty());
+  for (const int64_t step : {510, 520, 530}) Give(batch, "log", "loss", step, step + 1);
+  EXPECT_EQ(batch.begins().at("log").step, 510);
+  EXPECT_EQ(Counting(batch), "loss@log=3 ");
+  EXPECT_EQ(batch.TakeNotes().at(0).stray, 0);
+  // One that does begin anew does.
+  MetricBatch anew;
+  anew.set_restored(true);
+  for (const int64_t step : {0, 500, 1000}) Give(anew, "log", "loss", step, step + 1);
+  EXPECT_EQ(anew.begins().at("log").step, 0);
+  EXPECT_EQ(Counting(anew), "loss@log=3 ");
+  // Too little was said to know: at the end it counts.
+  MetricBatch little;
+  little.set_restored(true);
+  Give(little, "log", "loss", 0, 2);
+  little.Settle();
+  EXPECT_EQ(Counting(little), "loss@log=2 ");
+}
+
 TEST(MetricBatch, TwoFilesThatSayTheSameAreOne) {
   for (const bool table_first : {true, false}) {
     MetricBatch batch;

@@ -61,6 +61,7 @@ MetricCollector::MetricCollector(CollectorConfig config, ObjectStore& store, Clo
 MetricCollector::~MetricCollector() { Stop(); }
 
 Status MetricCollector::Begin() {
+  batch_.set_restored(resumed_ > 0);
   STOKER_TRY(GoOn());
   if (!watch_.empty()) STOKER_TRY(LearnEarlier());
   files_.PassOver();
@@ -160,6 +161,7 @@ Result<bool> MetricCollector::TakeUp() {
   if (!head.ok()) return false;
   files_.set_sources(head->sources);
   resumed_ = head->resumed;
+  batch_.set_restored(resumed_ > 0);
   STOKER_TRY(GoOn());
   STOKER_TRY(BeginWriter());
   return true;
@@ -306,6 +308,12 @@ std::string SourceText(const std::string& source) {
 void MetricCollector::TellAside() {
   std::map<std::string, std::vector<std::string>> aside;  // by source
   for (const MetricBatch::Note& note : batch_.TakeNotes()) {
+    if (note.stray) {
+      config_.say("stoker: metrics: step " + std::to_string(*note.stray) + " of " +
+                  SourceText(note.source) +
+                  " was said before what was restored had been loaded: it does not count");
+      continue;
+    }
     const std::string name = "'" + Printable(CutText(note.name, 60)) + "'";
     if (!said_.insert("aside " + note.source + " " + note.name + " " + note.renamed).second)
       continue;

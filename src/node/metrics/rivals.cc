@@ -50,7 +50,7 @@ void MetricBatch::SetAside(Series& series, const std::string& better) {
   series.totals = {};
   if (gave) totals_.erase(series.name);
   if (metrics::IsOfLog(series.source)) aside_.insert(metrics::PlainName(series.name));
-  notes_.push_back({series.name, series.source, better, ""});
+  notes_.push_back({series.name, series.source, better, "", {}});
   if (gave && watcher_) watcher_(series.name, false, nullptr, std::nullopt);
 }
 
@@ -97,7 +97,7 @@ void MetricBatch::Decide(Series& series, Verdict verdict) {
   if (other == nullptr) return;
   series.renamed = other;
   other->by_epoch = series.by_epoch;
-  notes_.push_back({series.name, series.source, better.source, other->name});
+  notes_.push_back({series.name, series.source, better.source, other->name, {}});
   const std::vector<Recent>& held = pair->held(SamePoints::kWorse);
   const auto begin = begins_.find(series.source);
   for (const Recent& point : held) {
@@ -109,6 +109,10 @@ void MetricBatch::Decide(Series& series, Verdict verdict) {
 }
 
 void MetricBatch::Settle() {
+  for (auto& [key, opening] : openings_) {
+    set_source("", key.first);
+    Give(opening);
+  }
   std::vector<Series*> open;
   for (auto& [key, series] : series_) {
     if (series.pair && series.aside) open.push_back(&series);

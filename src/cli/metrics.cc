@@ -25,7 +25,11 @@ namespace stoker::cli {
 namespace {
 
 using metrics::CurveEntry;
-using Curves = std::map<std::string, std::vector<CurveEntry>>;
+struct Series {
+  std::vector<CurveEntry> curve;
+  std::string_view counts = "step";  // what its steps are: "step", "epoch", "point"
+};
+using Curves = std::map<std::string, Series>;
 
 constexpr size_t kSpark = 24;
 
@@ -61,7 +65,14 @@ Result<Curves> ReadCurves(Context& context, Ledger& ledger, const std::string& j
   STOKER_ASSIGN(RunMetrics run, ReadMetrics(ledger.store(), job, options.node, Wanted(options)));
   for (const std::string& trouble : run.troubles) context.Say(Printable(trouble));
   Curves curves;
-  for (auto& [name, parts] : run.series) curves[name] = metrics::MakeCurve(std::move(parts));
+  for (auto& [name, parts] : run.series) {
+    Series& series = curves[name];
+    for (const metrics::AttemptPart& part : parts) {
+      if (part.entries.empty()) continue;
+      series.counts = part.ordered ? "point" : part.by_epoch ? "epoch" : "step";
+    }
+    series.curve = metrics::MakeCurve(std::move(parts));
+  }
   return curves;
 }
 
@@ -75,15 +86,15 @@ std::string CsvCell(const std::string& text) {
 }
 
 void PrintCsv(Context& context, const Curves& curves, const MetricsOptions& options) {
-  std::string text = "name,step,time,value,attempt,points,last_step,min,max,mean,redone\n";
-  for (const auto& [name, curve] : curves) {
+  std::string text = "name,step,time,value,attempt,points,last_step,min,max,mean,redone,counts\n";
+  for (const auto& [name, series] : curves) {
     const std::string cell = CsvCell(name);
-    for (const CurveEntry& at : curve) {
+    for (const CurveEntry& at : series.curve) {
       if (at.redone && !options.redone) continue;
       const metrics::Entry& e = at.entry;
-      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", cell, e.first_step,
+      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", cell, e.first_step,
                           FormatRfc3339(e.first_time), e.last, at.attempt, e.count, e.last_step,
-                          e.min, e.max, e.mean, at.redone ? 1 : 0);
+                          e.min, e.max, e.mean, at.redone ? 1 : 0, series.counts);
     }
     if (text.size() > (1 << 20)) context.Print(std::exchange(text, ""));
   }
@@ -113,25 +124,36 @@ void PrintJson(Context& context, const std::string& job, const Curves& curves,
                const MetricsOptions& options) {
   using nlohmann::json;
   json series = json::object();
-  for (const auto& [name, curve] : curves) {
+  json counts = json::object();
+  for (const auto& [name, one] : curves) {
+    counts[name] = one.counts;
     json list = json::array();
-    for (const CurveEntry& at : curve) {
+    for (const CurveEntry& at : one.curve) {
       if (!at.redone || options.redone) list.push_back(EntryJson(at));
     }
     series[name] = std::move(list);
   }
-  const json out = {{"job", job}, {"node", options.node}, {"series", std::move(series)}};
+  const json out = {{"job", job},
+                    {"node", options.node},
+                    {"counts", std::move(counts)},
+                    {"series", std::move(series)}};
   context.Print(PrintableJson(out.dump(-1, ' ', false, json::error_handler_t::replace)) + "\n");
 }
 
 void PrintTable(Context& context, const Curves& curves) {
   std::vector<std::vector<std::string>> rows = {
       {"METRIC", "LAST", "STEP", "MIN", "AT", "MAX", "AT", "POINTS", "COURSE"}};
-  for (const auto& [name, curve] : curves) {
-    const metrics::Totals t = TotalsOf(curve);
-    rows.push_back({Spelled(name), ShortNumber(t.last), std::to_string(t.last_step),
+  // Where not all count the same, each says what it counts.
+  const bool several = std::any_of(curves.begin(), curves.end(), [&](const auto& one) {
+    return one.second.counts != curves.begin()->second.counts;
+  });
+  for (const auto& [name, series] : curves) {
+    const metrics::Totals t = TotalsOf(series.curve);
+    const std::string counts = several ? std::string(series.counts) + " " : "";
+    rows.push_back({Spelled(name), ShortNumber(t.last), counts + std::to_string(t.last_step),
                     ShortNumber(t.min), std::to_string(t.min_step), ShortNumber(t.max),
-                    std::to_string(t.max_step), std::to_string(t.count), SparkLine(curve, kSpark)});
+                    std::to_string(t.max_step), std::to_string(t.count),
+                    SparkLine(series.curve, kSpark)});
   }
   const std::vector<ColumnRule> rules = {{12, 0}, {},     {},     {0, 2}, {0, 3},
                                          {0, 2},  {0, 3}, {0, 4}, {0, 1}};
@@ -143,15 +165,15 @@ class Follower {
  public:
   std::string News(const Curves& curves) {
     std::vector<std::pair<int64_t, std::string>> lines;
-    for (const auto& [name, curve] : curves) {
+    for (const auto& [name, series] : curves) {
       std::map<int, int64_t> of_attempt;
-      for (const CurveEntry& at : curve) {
+      for (const CurveEntry& at : series.curve) {
         int64_t& seen = of_attempt[at.attempt];
         seen += at.entry.count;
         if (seen <= seen_[{name, at.attempt}]) continue;
         lines.emplace_back(at.entry.last_time.ms,
-                           fmt::format("step {}  {} {}\n", at.entry.last_step, Spelled(name),
-                                       ShortNumber(at.entry.last)));
+                           fmt::format("{} {}  {} {}\n", series.counts, at.entry.last_step,
+                                       Spelled(name), ShortNumber(at.entry.last)));
       }
       for (const auto& [attempt, count] : of_attempt) seen_[{name, attempt}] = count;
     }

@@ -224,6 +224,24 @@ def test_chosen(results, world):
                   and "nodes" not in told, told)  # fmt: skip
 
 
+def test_scales(results, world):
+    lines = ("Train Epoch: 1 [640/60000 (1%)] Loss: 0.5", "Test set: Average loss: 0.4",
+             "Train Epoch: 2 [0/60000 (0%)] Loss: 0.25", "Test set: Average loss: 0.2",
+             "12/100 rate=0.5")  # fmt: skip
+    program = world.program("\n".join(f"print({line!r})" for line in lines))
+    world.stoker("run", "--name", "scales", "--", "python3", program, check=True)
+    found = world.json("metrics", "scales")
+    at = {name: steps(points) for name, points in found["series"].items()}
+    results.check("scales: each point is at the place that it names",
+                  at == {"Loss": [640, 60000], "Average loss": [1, 2], "rate": [0]}, at)
+    results.check("scales: each series says what it counts", found["counts"] == {
+        "Loss": "step", "Average loss": "epoch", "rate": "point"}, found["counts"])  # fmt: skip
+    table = world.stoker("metrics", "scales").stdout
+    results.check("scales: so does the table", "epoch 2" in table and "step 60000" in table, table)
+    alone = world.stoker("metrics", "scales", "Loss").stdout
+    results.check("scales: where there is one it is not said", "step" not in alone, alone)
+
+
 # As torch's own examples have it. One lay there before.
 PROFILED = r"""
 import pathlib, torch
@@ -275,7 +293,7 @@ def main():
     for name, test in (("whole", test_whole), ("interrupted", test_interrupted),
                        ("killed", test_agent_killed), ("hostile", test_hostile),
                        ("left_out", test_left_out), ("chosen", test_chosen),
-                       ("profile", test_profile)):  # fmt: skip
+                       ("scales", test_scales), ("profile", test_profile)):  # fmt: skip
         if chosen and name not in chosen:
             continue
         with World("metrics") as world:

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps the log files of this attempt for who judges: hard links, so that they hold what was
+written last, in the folder argv[1]/N, N from 1."""
+
+import os
+import pathlib
+import sys
+import threading
+import time
+
+EVIDENCE = pathlib.Path(sys.argv[1])
+_own = []
+
+
+def at(step):
+    """How far this attempt is."""
+    (_own[0] / "at").write_text(str(step))
+
+
+def keep(*patterns, into=None):
+    EVIDENCE.mkdir(parents=True, exist_ok=True)
+    own = into or EVIDENCE / str(len(list(EVIDENCE.iterdir())) + 1)
+    own.mkdir(exist_ok=True)
+    _own.append(own)
+    lay_there = {path for pattern in patterns for path in pathlib.Path().glob(pattern)}
+
+    def link():
+        for pattern in patterns:
+            for path in pathlib.Path().glob(pattern):
+                there = own / path
+                if path in lay_there or there.exists():
+                    continue
+                there.parent.mkdir(parents=True, exist_ok=True)
+                os.link(path, there)
+
+    def go_on():
+        while True:
+            link()
+            time.sleep(0.05)
+
+    threading.Thread(target=go_on, daemon=True).start()
+    return own

@@ -267,10 +267,11 @@ void LineReader::Judge(LineRow* row) const {
   if (square_ && !row->counts() && *square_ + 2 == first_) {
     row->step = CountIn(tokens_[*square_]);
   }
+  const bool header = row->epoch && row->values.empty();
   for (size_t i = 0; i < tokens_.size(); ++i) {
     if (used_[i] != 0 || Has(i, kPhase | kLevelWord)) continue;
     const Kind kind = tokens_[i].kind;
-    if (kind == Kind::kWord) row->heading &= Begins(tokens_[i].text);
+    if (header && row->heading && kind == Kind::kWord) row->heading &= Begins(tokens_[i].text);
     if (i > first_) {
       if (kind == Kind::kWord) row->plain &= Has(i, kUnitWord | kOtherWord);
       continue;

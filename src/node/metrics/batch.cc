@@ -33,6 +33,7 @@ MetricBatch::Series* MetricBatch::Find(const std::string& name, const std::strin
 
 void MetricBatch::set_source(const std::string& prefix, const std::string& source) {
   if (prefix != prefix_ || source != source_) by_name_ = {};
+  if (source != source_) begin_ = nullptr;
   prefix_ = prefix;
   source_ = source;
 }
@@ -40,7 +41,8 @@ void MetricBatch::set_source(const std::string& prefix, const std::string& sourc
 // The first of its points says where an attempt began in a source.
 std::optional<int64_t> MetricBatch::NoteBegin(std::string_view name, const metrics::Point& point) {
   if (source_.empty() || !point.step) return std::nullopt;
-  SourceBegin& begin = begins_[source_];
+  if (begin_ == nullptr) begin_ = &begins_[source_];
+  SourceBegin& begin = *begin_;
   if (!point.by_epoch && !begin.step && name != kNoStep) begin.step = point.step;
   if (point.by_epoch && !begin.epoch) begin.epoch = point.step;
   if (point.epoch >= 0 && !begin.epoch) begin.epoch = point.epoch;
@@ -61,10 +63,11 @@ MetricBatch::Series* MetricBatch::Named(std::string_view name, const metrics::Po
 // False: the point is held.
 bool MetricBatch::Opens(std::string_view name, const metrics::Point& point) {
   if (source_.empty() || !point.step || name == kNoStep) return true;
-  const auto known = begins_.find(source_);
-  if (known != begins_.end() && (point.by_epoch ? known->second.epoch : known->second.step)) {
-    return true;
+  if (begin_ == nullptr) {
+    const auto known = begins_.find(source_);
+    if (known != begins_.end()) begin_ = &known->second;
   }
+  if (begin_ != nullptr && (point.by_epoch ? begin_->epoch : begin_->step)) return true;
   Opening& opening = openings_[{source_, point.by_epoch}];
   if (!opening.Take(prefix_, name, point)) return true;
   if (opening.over()) Give(opening);

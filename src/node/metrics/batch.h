@@ -46,7 +46,10 @@ class MetricBatch : public metrics::PointSink {
   // Several kinds of files are there, which may say the same.
   void set_several(bool several) { several_ = several; }
   const std::map<std::string, SourceBegin>& begins() const { return begins_; }
-  void set_begins(std::map<std::string, SourceBegin> begins) { begins_ = std::move(begins); }
+  void set_begins(std::map<std::string, SourceBegin> begins) {
+    begins_ = std::move(begins);
+    begin_ = nullptr;
+  }
   // The attempt has restored something: what it says before it has loaded it does not count.
   void set_restored(bool restored) { restored_ = restored; }
   void OnPoint(std::string_view name, const metrics::Point& point) override;
@@ -136,6 +139,7 @@ class MetricBatch : public metrics::PointSink {
   Watcher watcher_;
   Apart apart_;
   std::map<std::string, SourceBegin> begins_;
+  SourceBegin* begin_ = nullptr;  // of source_, once it has begun
   metrics::SourceChoice choice_;
   std::set<std::string> aside_;
   std::vector<Note> notes_;

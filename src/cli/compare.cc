@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <functional>
-#include <map>
-#include <set>
+#include <utility>
 
 #include "base/json.h"
 #include "base/screen.h"
 #include "base/text.h"
-#include "base/utf8.h"
+#include "cli/compare_table.h"
 #include "cli/context.h"
 #include "cli/table.h"
 #include "cli/verb.h"
@@ -32,15 +30,14 @@ struct CompareOptions {
   bool all = false;
 };
 
-using Section = Compared::Section;
-
-constexpr size_t kLongest = 60;  // characters of a text in the table
+constexpr size_t kMostColumns = 120;  // however wide the terminal is
 
 Result<std::vector<std::string>> Chosen(Context& context, Ledger& ledger,
                                         const CompareOptions& options) {
   std::vector<std::string> ids;
   for (const std::string& word : options.jobs) {
-    STOKER_ASSIGN(ids.emplace_back(), context.ResolveJob(word));
+    STOKER_ASSIGN(const std::string id, context.ResolveJob(word));
+    if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
   }
   if (options.name.empty() && options.last == 0) return ids;
   STOKER_ASSIGN(const JobList list, ListJobs(ledger));
@@ -55,75 +52,20 @@ Result<std::vector<std::string>> Chosen(Context& context, Ledger& ledger,
   return ids;
 }
 
-// The rows of a section in which the jobs differ, or all.
-std::vector<std::vector<std::string>> Rows(const std::vector<Compared>& jobs,
-                                           const std::function<const Section&(const Compared&)>& of,
-                                           bool all) {
-  std::set<std::string> names;
-  for (const Compared& job : jobs) {
-    for (const auto& [name, text] : of(job)) names.insert(name);
-  }
-  std::vector<std::vector<std::string>> rows;
-  for (const std::string& name : names) {
-    std::vector<std::string> row = {Spelled(name)};
-    std::set<std::string> values;
-    for (const Compared& job : jobs) {
-      const auto found = of(job).find(name);
-      row.push_back(found == of(job).end() ? "" : Printable(CutText(found->second, kLongest)));
-      values.insert(found == of(job).end() ? "" : found->second);
+// Lines of at most `width` columns, those that go on moved in, broken at spaces alone.
+std::string Folded(const std::string& text, size_t width) {
+  std::string out;
+  for (const std::string& line : Split(text, '\n')) {
+    std::string now;
+    for (const std::string& word : Split(line, ' ')) {
+      const bool fits = DisplayWidth(now) + 1 + DisplayWidth(word) <= width;
+      if (!now.empty() && !fits) out += std::exchange(now, "   ") + "\n";
+      now += word + " ";
     }
-    if (all || values.size() > 1) rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-Section MetricTexts(const Compared& job) {
-  Section out;
-  for (const auto& [name, of] : job.metrics) {
-    out[name] = ShortNumber(of.last);
-    if (of.count > 1) {
-      out[name] += " (" + ShortNumber(of.min) + " to " + ShortNumber(of.max) + ")";
-    }
+    now.erase(now.find_last_not_of(' ') + 1);
+    if (!now.empty()) out += now + "\n";
   }
   return out;
-}
-
-void Print(Context& context, const std::vector<Compared>& jobs, bool all) {
-  std::vector<std::vector<std::string>> rows = {{""}};
-  for (const Compared& job : jobs) rows[0].push_back(job.id);
-  const auto add = [&](const std::string& title,
-                       const std::function<const Section&(const Compared&)>& of, bool whole) {
-    const auto found = Rows(jobs, of, whole);
-    if (found.empty()) return;
-    rows.push_back({title});
-    rows.back().resize(jobs.size() + 1);
-    for (const auto& row : found) {
-      rows.push_back(row);
-      rows.back()[0] = "  " + row[0];
-    }
-  };
-  std::map<const Compared*, Section> metrics;
-  for (const Compared& job : jobs) metrics[&job] = MetricTexts(job);
-  std::map<const Compared*, Section> names;
-  for (const Compared& job : jobs) names[&job] = {{"name", job.name}};
-  add(
-      "HYPERPARAMETERS", [](const Compared& job) -> const Section& { return job.hyperparameters; },
-      all);
-  add(
-      "CODE", [](const Compared& job) -> const Section& { return job.code; }, all);
-  add(
-      "ENVIRONMENT", [](const Compared& job) -> const Section& { return job.environment; }, all);
-  add(
-      "MACHINE", [](const Compared& job) -> const Section& { return job.machine; }, all);
-  add(
-      "METRICS (last, least to greatest)",
-      [&](const Compared& job) -> const Section& { return metrics[&job]; }, true);
-  add(
-      "JOB", [&](const Compared& job) -> const Section& { return names[&job]; }, true);
-  add(
-      "RESULT", [](const Compared& job) -> const Section& { return job.result; }, true);
-  std::vector<ColumnRule> rules(jobs.size() + 1, ColumnRule{10, 0});
-  context.Print(FitTable(std::move(rows), rules, context.out_width()).text);
 }
 
 // What each setting came to, the one that matters most first.
@@ -165,8 +107,9 @@ Status Run(Context& context, const CompareOptions& options) {
                   "Without --by, all that they have is listed");
   }
   if (!context.json) {
-    Print(context, jobs, options.all);
-    if (best) context.Print("\n" + BestText(*best, runs));
+    const size_t width = std::min(kMostColumns, context.out_width());
+    context.Print(CompareTable(jobs, best, {options.all, width}));
+    if (best) context.Print("\n" + Folded(BestText(*best, runs), width));
     return Status::Ok();
   }
   json out = json::array();
@@ -192,8 +135,8 @@ Verb CompareVerb() {
   verb.name = "compare";
   verb.summary = "Say in what jobs differ, and what came of it";
   verb.description =
-      "Compares jobs: first what differs of hyperparameters, code, environment and machine, then "
-      "the last, least and greatest value of each metric, and how long each ran. At the end, which "
+      "Compares jobs: what differs of hyperparameters, code, environment, machine, metrics and "
+      "results. Up to three jobs are columns; more are rows, the best first. At the end, which "
       "was the best, and what each hyperparameter came to. --by says by which metric: an accuracy "
       "is best at its greatest, anything else at its least; min.METRIC and max.METRIC say so.";
   verb.examples = {"stoker compare digits digits2", "stoker compare --name 'digits*' --last 5",

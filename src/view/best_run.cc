@@ -53,7 +53,9 @@ std::optional<Mark> MarkOf(const RunOutcome& run, const std::string& metric, boo
 std::string Telling(const std::vector<RunOutcome>& runs) {
   std::map<std::string, size_t> having;
   for (const RunOutcome& run : runs) {
-    for (const auto& [name, of] : run.metrics) ++having[name];
+    for (const auto& [name, of] : run.metrics) {
+      if (!IsOfTheRuntime(name)) ++having[name];
+    }
   }
   std::string best;
   std::tuple<size_t, int, int, size_t> most{};

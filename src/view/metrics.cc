@@ -19,6 +19,12 @@ metrics::Totals TotalsOf(const std::vector<metrics::CurveEntry>& curve) {
   return totals;
 }
 
+bool IsOfTheRuntime(std::string_view metric) {
+  const std::string_view last = metric.substr(metric.rfind('/') + 1);
+  return EndsWith(last, "_per_second") || EndsWith(last, "_runtime") || last == "total_flos" ||
+         last == "v_num" || last == "hp_metric";
+}
+
 std::string ShortNumber(double value) { return fmt::format("{:.6g}", value); }
 
 std::string SparkLine(const std::vector<metrics::CurveEntry>& curve, size_t columns) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "metrics/curve.h"
@@ -13,6 +14,10 @@ namespace stoker {
 
 // Of the entries that are not redone.
 metrics::Totals TotalsOf(const std::vector<metrics::CurveEntry>& curve);
+
+// Whether a metric says how a run went, not what it learned: "…_per_second", "…_runtime",
+// "total_flos", "v_num", "hp_metric". Folded away where people look.
+bool IsOfTheRuntime(std::string_view metric);
 
 // "0.1234", "1.5e-05", "nan": at most six digits.
 std::string ShortNumber(double value);

@@ -432,12 +432,13 @@ void Agent::CompleteReport(NodeReport& report) {
   if (parts_.before_word && (report.notice || report.end)) {
     parts_.before_word(report.end.has_value(), [this] { return off_.load(); });
   }
+  UsageLook look;
   {
     const std::lock_guard lock(run_mutex_);
-    if (run_ && run_->attempt() == report.attempt) run_->Complete(report);
+    if (run_ && run_->attempt() == report.attempt) look = run_->Complete(report);
   }
   if (parts_.tell_machine) parts_.tell_machine(report);
-  usage_.Sample(report, me_.dir);
+  usage_.Sample(report, me_.dir, look);
   const std::string more = notices_->trouble();
   if (!more.empty()) report.trouble += (report.trouble.empty() ? "" : "; ") + more;
 }

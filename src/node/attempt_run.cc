@@ -522,7 +522,7 @@ void AttemptRun::Kill() {
     const std::lock_guard lock(mutex_);
     task = task_;
     if (task) {
-      usage_ = task->Usage();
+      ReadUsage();
       if (!task->Poll()) signalled_ = true;
     }
   }

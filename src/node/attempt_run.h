@@ -25,6 +25,7 @@
 #include "node/output_sync.h"
 #include "node/outputs/unsaved.h"
 #include "node/own_variables.h"
+#include "node/usage_sampler.h"
 #include "port/clock.h"
 #include "port/host_platform.h"
 #include "port/object_store.h"
@@ -93,7 +94,8 @@ class AttemptRun {
   bool hurried() const { return hurried_; }
   // How much has been kept so far: what changes when a try has got something into the store.
   int64_t saved() const;
-  void Complete(NodeReport& report);
+  // Says what the report says of the program; and when and where its use was read.
+  UsageLook Complete(NodeReport& report);
   // What it does besides running the program: NodeReport::doing. Any thread.
   std::string doing() const {
     const std::lock_guard lock(mutex_);
@@ -111,6 +113,7 @@ class AttemptRun {
 
  private:
   std::string WorkDir() const { return place_ ? place_->path() : config_.dir + "/work"; }
+  void ReadUsage();  // under mutex_, with a task_
   void TakePlace();
   Duration ForPlace();
   // Of the launch: an attempt after this one finds it.
@@ -195,6 +198,7 @@ class AttemptRun {
   bool leaving_ = false;  // guarded by mutex_
   std::string mechanism_;
   TaskUsage usage_;
+  std::optional<MonoTime> usage_read_;
   int64_t peak_resident_ = 0;
   std::string trouble_;
   std::string doing_;  // guarded by mutex_

@@ -413,7 +413,7 @@ std::string AttemptRun::KeeperTrouble() const {
   return trouble;
 }
 
-void AttemptRun::Complete(NodeReport& report) {
+UsageLook AttemptRun::Complete(NodeReport& report) {
   const std::lock_guard lock(mutex_);
   if (log_) {
     report.log_lines = log_->spool().counters().records;
@@ -422,7 +422,7 @@ void AttemptRun::Complete(NodeReport& report) {
   }
   report.mechanism = mechanism_;
   report.doing = doing_;
-  if (task_ && !task_->Poll()) usage_ = task_->Usage();
+  if (task_ && !task_->Poll()) ReadUsage();
   peak_resident_ = std::max(peak_resident_, usage_.peak_bytes);
   report.cpu_seconds = usage_.cpu_seconds;
   report.resident_bytes = usage_.resident_bytes;
@@ -440,6 +440,12 @@ void AttemptRun::Complete(NodeReport& report) {
   for (const std::string& text : {more, left_behind_}) {
     if (!text.empty()) report.trouble += (report.trouble.empty() ? "" : "; ") + text;
   }
+  return {usage_read_, task_ ? WorkDir() : ""};
+}
+
+void AttemptRun::ReadUsage() {
+  usage_read_ = clock_.Mono();
+  usage_ = task_->Usage();
 }
 
 }  // namespace stoker::node

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/usage_sampler.h"
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "ledger/paths.h"
 #include "node/gpus.h"
@@ -23,10 +25,12 @@ std::string UsageCourse::Json() const {
   for (const UsageSample& sample : samples_) {
     nlohmann::json one = {{"at_ms", sample.at_ms},
                           {"cpu_seconds", sample.cpu_seconds},
+                          {"cpu_at_ms", sample.cpu_at_ms},
                           {"resident_bytes", sample.resident_bytes},
                           {"disk_used_bytes", sample.disk_used_bytes},
                           {"received_bytes", sample.network.received},
                           {"sent_bytes", sample.network.sent}};
+    if (sample.work_bytes) one["work_bytes"] = *sample.work_bytes;
     if (!sample.gpu.empty()) one["gpu"] = nlohmann::json::parse(sample.gpu, nullptr, false);
     out["samples"].push_back(std::move(one));
   }
@@ -39,13 +43,13 @@ void UsageCourse::Clear() {
 }
 
 UsageSampler::UsageSampler(ObjectStore& store, Clock& clock, std::optional<std::set<int>> own)
-    : store_(store), clock_(clock), own_(std::move(own)) {
+    : store_(store), clock_(clock), own_(std::move(own)), work_(clock) {
   if (!own_ || !own_->empty()) gpu_ = GpuSampler::Start(Duration::Seconds(5));
 }
 
 std::string UsageSampler::LatestGpus() { return gpu_ ? OnlyOwnGpus(gpu_->Latest(), own_) : ""; }
 
-void UsageSampler::Sample(NodeReport& report, const std::string& dir) {
+void UsageSampler::Sample(NodeReport& report, const std::string& dir, const UsageLook& run) {
   const MonoTime now = clock_.Mono();
   if (report.attempt != attempt_) {
     attempt_ = report.attempt;
@@ -57,8 +61,17 @@ void UsageSampler::Sample(NodeReport& report, const std::string& dir) {
     report.disk_bytes = disk->total_bytes - disk->available_bytes;
   }
   if (gpu_) report.gpu = LatestGpus();
-  course_.Add({(now - begun_).ms, report.cpu_seconds, report.resident_bytes, report.disk_bytes,
-               ReadNetworkBytes(), report.gpu});
+  UsageSample sample;
+  sample.at_ms = (now - begun_).ms;
+  sample.cpu_seconds = report.cpu_seconds;
+  // Much may lie between the two: a disk that was waited for, a program that has ended.
+  sample.cpu_at_ms = std::max<int64_t>(0, (run.read.value_or(now) - begun_).ms);
+  sample.resident_bytes = report.resident_bytes;
+  sample.disk_used_bytes = report.disk_bytes;
+  if (!run.work.empty()) sample.work_bytes = work_.Bytes(run.work);
+  sample.network = ReadNetworkBytes();
+  sample.gpu = report.gpu;
+  course_.Add(std::move(sample));
   const bool last = report.phase == NodePhase::kEnded;
   if (!last && now - stored_ < store_.traits().usage) return;
   stored_ = now;

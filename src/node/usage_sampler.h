@@ -13,6 +13,7 @@
 #include "job/job.h"
 #include "port/clock.h"
 #include "port/object_store.h"
+#include "sys/folder_meter.h"
 #include "sys/task/gpu_usage.h"
 #include "sys/task/usage.h"
 
@@ -20,11 +21,19 @@ namespace stoker::node {
 
 struct UsageSample {
   int64_t at_ms = 0;       // since the attempt's first sample
-  double cpu_seconds = 0;  // of the task so far
+  double cpu_seconds = 0;  // of the task so far, as it was read at `cpu_at_ms`
+  int64_t cpu_at_ms = 0;   // on the scale of at_ms; never behind it
   int64_t resident_bytes = 0;
-  int64_t disk_used_bytes = 0;  // of the file system that the node works on
-  NetworkBytes network;         // of the machine, since its boot
-  std::string gpu;              // JSON, "" = none
+  int64_t disk_used_bytes = 0;        // of the file system that the node works on
+  std::optional<int64_t> work_bytes;  // in the work directory, as it was last counted
+  NetworkBytes network;               // of the machine, since its boot
+  std::string gpu;                    // JSON, "" = none
+};
+
+// When and where a program's use was read.
+struct UsageLook {
+  std::optional<MonoTime> read;  // its CPU time; unset: it has none yet
+  std::string work;              // its work directory; "" = not known
 };
 
 // At most `most` samples: when there are more, every second one is dropped and the spacing
@@ -50,7 +59,8 @@ class UsageSampler {
   UsageSampler(ObjectStore& store, Clock& clock, std::optional<std::set<int>> own);
   // Fills the figures that concern the machine, adds a sample, and stores the course when it is due
   // or the report is the attempt's last.
-  void Sample(NodeReport& report, const std::string& dir);
+  // `run`: of the program, as the report has it.
+  void Sample(NodeReport& report, const std::string& dir, const UsageLook& run);
   // Whether there is something that says how busy its GPUs are; and its newest sample of them, as
   // GpuSampler has it. Any thread.
   bool has_gpus() const { return gpu_ != nullptr; }
@@ -65,6 +75,7 @@ class UsageSampler {
   int attempt_ = 0;
   MonoTime begun_;
   MonoTime stored_;
+  sys::FolderMeter work_;
 };
 
 }  // namespace stoker::node

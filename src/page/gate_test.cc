@@ -143,12 +143,14 @@ TEST(Series, AUsageThatIsNoneIsNull) {
     EXPECT_TRUE(UsageColumns(text, 1, 0).is_null()) << text;
   }
   const auto good = UsageColumns(
-      R"({"format":1,"samples":[{"at_ms":0,"cpu_seconds":0},{"at_ms":500,"cpu_seconds":1,
-          "sent_bytes":5},{"at_ms":1500,"cpu_seconds":0,"sent_bytes":7}]})",
+      R"({"format":1,"samples":[{"at_ms":0,"cpu_seconds":0},{"at_ms":30,"cpu_seconds":0.9},
+          {"at_ms":2500,"cpu_seconds":2,"cpu_at_ms":1000,"sent_bytes":5},
+          {"at_ms":3500,"cpu_seconds":0,"sent_bytes":7,"work_bytes":9}]})",
       1, 0);
-  EXPECT_EQ(good["cpu_cores"].dump(), "[null,2.0,0.0]");
-  EXPECT_EQ(good["sent_per_s"].dump(), "[null,null,2.0]");
-  EXPECT_EQ(good["received_per_s"].dump(), "[null,null,null]");
+  EXPECT_EQ(good["cpu_cores"].dump(), "[null,null,2.0,0.0]");
+  EXPECT_EQ(good["sent_per_s"].dump(), "[null,null,null,2.0]");
+  EXPECT_EQ(good["work_bytes"].dump(), "[null,null,null,9.0]");
+  EXPECT_EQ(good["received_per_s"].dump(), "[null,null,null,null]");
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "base/json.h"
 #include "view/metrics.h"
@@ -29,13 +31,31 @@ double Number(const json& from, const char* key) {
   return std::isfinite(value) && value > 0 && value < 9e15 ? value : 0;
 }
 
-// What a count has grown by since `last`, a second; null where that is not known.
-json PerSecond(const json* last, const json& now, const char* key) {
-  if (last == nullptr || !last->contains(key) || !now.contains(key)) return nullptr;
-  const double ms = Number(now, "at_ms") - Number(*last, "at_ms");
-  if (ms <= 0) return nullptr;
-  return std::max(0.0, Number(now, key) - Number(*last, key)) * 1000 / ms;
-}
+// What a count grows by, a second.
+class Rate {
+ public:
+  Rate(const char* count, const char* at) : count_(count), at_(at) {}
+  // Since the last one that said something; null where that is less than a second ago (CPU time
+  // counts in hundredths of one), or not known.
+  json Next(const json& now) {
+    if (!now.contains(count_)) return nullptr;
+    const double at = Number(now, now.contains(at_) ? at_ : "at_ms");
+    const double count = Number(now, count_);
+    const auto last = std::exchange(last_, std::pair(at, count));
+    if (!last) return nullptr;
+    if (at - last->first < kRateMs) {
+      last_ = last;
+      return nullptr;
+    }
+    return std::max(0.0, count - last->second) * 1000 / (at - last->first);
+  }
+
+ private:
+  static constexpr double kRateMs = 1000;
+  const char* count_;
+  const char* at_;
+  std::optional<std::pair<double, double>> last_;
+};
 
 constexpr const char* kGpuColumns[] = {"busy_percent", "memory_used_mib", "memory_total_mib",
                                        "power_w", "temperature_c"};
@@ -121,26 +141,27 @@ json UsageColumns(std::string_view text, int attempt, int rank) {
   if (!document.is_object() || Number(document, "format") != 1) return nullptr;
   const auto samples = document.find("samples");
   if (samples == document.end() || !samples->is_array()) return nullptr;
-  json at = json::array(), resident = json::array(), disk = json::array(), gpus = json::array();
+  json at = json::array(), resident = json::array(), gpus = json::array();
   json cores = json::array(), received = json::array(), sent = json::array();
-  const json* last = nullptr;
+  json work = json::array();
+  Rate cpu("cpu_seconds", "cpu_at_ms"), in("received_bytes", "at_ms"), out("sent_bytes", "at_ms");
   for (const json& sample : *samples) {
     if (!sample.is_object()) return nullptr;
     at.push_back(Number(sample, "at_ms"));
-    cores.push_back(PerSecond(last, sample, "cpu_seconds"));
-    received.push_back(PerSecond(last, sample, "received_bytes"));
-    sent.push_back(PerSecond(last, sample, "sent_bytes"));
+    cores.push_back(cpu.Next(sample));
+    received.push_back(in.Next(sample));
+    sent.push_back(out.Next(sample));
     resident.push_back(Number(sample, "resident_bytes"));
-    disk.push_back(Number(sample, "disk_used_bytes"));
+    work.push_back(sample.contains("work_bytes") ? json(Number(sample, "work_bytes"))
+                                                 : json(nullptr));
     AddGpus(sample, at.size() - 1, &gpus);
-    last = &sample;
   }
   return {{"attempt", attempt},
           {"node", rank},
           {"at_ms", at},
           {"cpu_cores", cores},
           {"resident_bytes", resident},
-          {"disk_bytes", disk},
+          {"work_bytes", work},
           {"gpus", gpus},
           {"received_per_s", received},
           {"sent_per_s", sent}};

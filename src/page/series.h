@@ -28,8 +28,8 @@ std::vector<metrics::CurveEntry> Condense(const std::vector<metrics::CurveEntry>
 nlohmann::json SeriesJson(std::string_view name, const std::vector<metrics::CurveEntry>& curve);
 
 // The course of a node's use of its machine (jobs/<job>/usage/) as columns: {"attempt", "node",
-// "at_ms", "cpu_cores", "resident_bytes", "disk_bytes", "received_per_s", "sent_per_s" (null where
-// earlier builds did not say), "gpus": [{"busy_percent", …}]}. `text` is untrusted; null when it is
+// "at_ms", "cpu_cores", "resident_bytes", "work_bytes", "received_per_s", "sent_per_s" (null where
+// nothing is said), "gpus": [{"busy_percent", …}]}. `text` is untrusted; null when it is
 // no course.
 nlohmann::json UsageColumns(std::string_view text, int attempt, int rank);
 

@@ -11,6 +11,8 @@
 
 #include "sys/file_times.h"
 #include "sys/folder_cache.h"
+#include "sys/folder_meter.h"
+#include "sys/real_clock.h"
 
 namespace stoker::sys {
 namespace {
@@ -173,6 +175,24 @@ TEST_F(FileTest, ACacheThatCannotBeWrittenIsEmpty) {
   cache->Keep("one", "first");
   EXPECT_EQ(cache->Get("one"), std::nullopt);
   cache->KeepOnly({});
+}
+
+// In steps; again after a while alone; links are not followed.
+TEST_F(FileTest, CountsWhatAFolderTakes) {
+  RealClock clock;
+  FolderMeter meter(clock);
+  ASSERT_TRUE(MakeDirs(At("work/deep")).ok());
+  ASSERT_TRUE(WriteFileAtomic(At("work/deep/a"), std::string(100'000, 'a'), 0640).ok());
+  ASSERT_TRUE(WriteFileAtomic(At("elsewhere"), std::string(900'000, 'a'), 0640).ok());
+  ASSERT_EQ(::symlink(At("elsewhere").c_str(), At("work/link").c_str()), 0);
+  std::optional<int64_t> bytes;
+  for (int i = 0; i < 100 && !bytes; ++i) bytes = meter.Bytes(At("work"));
+  ASSERT_TRUE(bytes.has_value());
+  EXPECT_GE(*bytes, 100'000);
+  EXPECT_LE(*bytes, 300'000);
+  ASSERT_TRUE(WriteFileAtomic(At("work/b"), std::string(500'000, 'a'), 0640).ok());
+  EXPECT_EQ(meter.Bytes(At("work")), bytes);
+  EXPECT_FALSE(meter.Bytes(At("nothing")).has_value());
 }
 
 }  // namespace

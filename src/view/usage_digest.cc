@@ -21,6 +21,7 @@ constexpr double kMebibyte = 1024.0 * 1024.0;
 struct Sample {
   int64_t at_ms = 0;
   double cpu_seconds = 0;
+  int64_t cpu_at_ms = 0;  // when these were read; earlier builds did not say
   double resident = 0;
   int gpus = 0;
   double gpu_busy = 0;
@@ -61,6 +62,8 @@ std::optional<std::vector<Sample>> Parse(std::string_view text) {
     Sample sample;
     sample.at_ms = static_cast<int64_t>(Number(one, "at_ms"));
     sample.cpu_seconds = Number(one, "cpu_seconds");
+    sample.cpu_at_ms =
+        one.contains("cpu_at_ms") ? static_cast<int64_t>(Number(one, "cpu_at_ms")) : sample.at_ms;
     sample.resident = Number(one, "resident_bytes");
     AddGpus(one, &sample);
     if (!out.empty() && sample.at_ms < out.back().at_ms) return std::nullopt;
@@ -84,14 +87,14 @@ std::vector<Sample> WhileItRan(const std::vector<Sample>& all) {
 void DigestCpu(const std::vector<Sample>& samples, MeanAndPeak* out) {
   const Sample& first = samples.front();
   const auto cores = [](const Sample& from, const Sample& to) {
-    const auto ms = static_cast<double>(to.at_ms - from.at_ms);
+    const auto ms = static_cast<double>(to.cpu_at_ms - from.cpu_at_ms);
     return ms > 0 ? std::max(0.0, to.cpu_seconds - from.cpu_seconds) * 1000 / ms : 0;
   };
   out->mean = cores(first, samples.back());
   out->peak = out->mean;
   const Sample* begin = &first;
   for (const Sample& sample : samples) {
-    if (sample.at_ms - begin->at_ms < kPeakMs) continue;
+    if (sample.cpu_at_ms - begin->cpu_at_ms < kPeakMs) continue;
     out->peak = std::max(out->peak, cores(*begin, sample));
     begin = &sample;
   }

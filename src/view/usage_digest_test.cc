@@ -44,6 +44,18 @@ TEST(UsageDigest, CountsOnlyWhileTheProgramRan) {
   EXPECT_FALSE(json[0].contains("gpus"));
 }
 
+// The program ended, or a disk was waited for, between the reading of its time and the sample.
+TEST(UsageDigest, CpuTimeCountsFromWhenItWasRead) {
+  const auto digest = DigestUsage(Course(R"({"at_ms":0,"cpu_seconds":0,"resident_bytes":8},
+       {"at_ms":4500,"cpu_at_ms":2000,"cpu_seconds":4,"resident_bytes":8},
+       {"at_ms":6000,"cpu_at_ms":6000,"cpu_seconds":12,"resident_bytes":8},
+       {"at_ms":9000,"cpu_at_ms":6000,"cpu_seconds":12,"resident_bytes":8})"),
+                                  1, 0);
+  ASSERT_TRUE(digest.ok() && digest->has_value());
+  EXPECT_NEAR((*digest)->cpu_cores.peak, 2, 1e-6);
+  EXPECT_NEAR((*digest)->cpu_cores.mean, 2, 1e-6);
+}
+
 TEST(UsageDigest, SeveralGpus) {
   const auto digest = DigestUsage(Course(
                                       R"({"at_ms":0,"cpu_seconds":0,"resident_bytes":8,

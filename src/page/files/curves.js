@@ -184,7 +184,7 @@
     add('GPU temperature', function (v) { return s.number(v) + ' °C'; }, gpus('temperature_c'));
     add('CPU cores', function (v) { return s.number(Math.round(v * 100) / 100); }, function (c) { return [{values: c.cpu_cores}]; });
     add('Memory of the program', s.bytes, function (c) { return [{values: c.resident_bytes}]; });
-    add('Disk used', s.bytes, function (c) { return [{values: c.disk_bytes}]; });
+    add('Bytes in the work directory', s.bytes, function (c) { return [{values: c.work_bytes || []}]; });
     add('Network of the machine', function (v) { return s.bytes(v) + '/s'; }, function (c) {
       return [{values: c.received_per_s || [], name: ', received'}, {values: c.sent_per_s || [], index: 1, name: ', sent'}];
     });

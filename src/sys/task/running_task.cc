@@ -373,15 +373,16 @@ TaskUsage RunningTask::Usage() {
   usage.cpu_seconds = static_cast<double>(cpu_ms_) / 1000.0;
   usage.peak_bytes = peak_bytes_;
   if (ended_) return usage;
+  // What has ended is in the times of who waited for it; the last of these is the shim. It is read
+  // first: what ends from here on is in this sum once at most, and whole in the next one.
+  const auto shim = ReadProcessStat(task_.shim);
+  int64_t ticks = shim ? shim->children_ticks : 0;
   const std::vector<ProcessStat> all = ListProcesses();
-  int64_t ticks = 0;
   for (const ProcessStat& p : DescendantsOf(task_.shim, all)) {
     ++usage.processes;
     usage.resident_bytes += p.resident_pages * sysconf(_SC_PAGESIZE);
     ticks += p.own_ticks + p.children_ticks;
   }
-  // What has ended is in the times of who waited for it; the last of these is the shim.
-  if (const auto shim = ReadProcessStat(task_.shim)) ticks += shim->children_ticks;
   int64_t cpu_ms = ticks * 1000 / sysconf(_SC_CLK_TCK);
   if (!task_.cgroup.empty()) {
     if (const auto us = CgroupValue(task_.cgroup, "cpu.stat", "usage_usec")) cpu_ms = *us / 1000;

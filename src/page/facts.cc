@@ -208,6 +208,7 @@ Result<json> Facts::Usage(const std::string& id) {
 Result<json> Facts::Log(const std::string& id, const LogPage& page) {
   LogFilter filter;
   if (page.cursor.empty()) filter.tail = page.tail;
+  filter.tail_of_all = true;
   STOKER_ASSIGN(const auto reader, LogReader::Open(ledger_.store(), id, filter, page.cursor));
   STOKER_ASSIGN(const auto records, reader->Next());
   json lines = json::array();

@@ -39,6 +39,10 @@ TEST(Reader, AttemptsInOrderAndNodesByTime) {
   filter = {};
   filter.tail = 1;
   EXPECT_EQ(Names(ReadAll(store, filter)), (Strings{"10.0:1"}));
+  filter.tail = 2;
+  filter.tail_of_all = true;
+  EXPECT_EQ(Names(ReadAll(store, filter)), (Strings{"2.0:3", "2.1:2", "10.0:1"}));
+  filter = {};
   filter.attempt = 2;
   filter.tail = 2;
   EXPECT_EQ(Names(ReadAll(store, filter)), (Strings{"2.1:1", "2.0:2", "2.0:3", "2.1:2"}));

@@ -14,6 +14,7 @@ import browser_kit  # noqa: E402: first: it chooses the Python
 import hostile  # noqa: E402
 import odd  # noqa: E402
 import served  # noqa: E402
+import shown  # noqa: E402
 from axe_playwright_python.sync_playwright import Axe  # noqa: E402
 from browser_kit import Pages, Views, until  # noqa: E402
 from kit.harness import Results, World  # noqa: E402
@@ -460,6 +461,7 @@ def main():
                  "faults": lambda: test_faults(results, world, browser, page, job, pictures),
                  "live": lambda: test_live(results, world, browser, page),
                  "links": lambda: test_links(results, browser, page, job),
+                 "shown": lambda: shown.test(results, world, browser, page, job),
                  "odd": lambda: odd.test(results, world, browser, page),
                  "hostile": lambda: hostile.test(results, world, browser, page),
                  "million": lambda: test_million(results, world, browser, page),

@@ -107,7 +107,7 @@ def test(results, world, browser, page):
     curves(results, tab, views, ids)
     views.go(f"#/job/{ids['hello']}", ".log .l")
     results.check("odd: without metrics its log is shown", "hello" in tab.inner_text(".log"))
-    views.go(f"#/job/{ids['hello']}/curves", ".charts .note")
+    views.go(f"#/job/{ids['hello']}/curves", ".holder .note")
     views.go(f"#/job/{ids['fails']}", ".why pre")
     said = tab.inner_text(".why")
     results.check("odd: a failed job says why at once", "exit code 1" in said

@@ -94,11 +94,19 @@ Status LogReader::Refresh() {
 
 void LogReader::ApplyTail() {
   if (sources_.empty()) return;
-  int newest = sources_.rbegin()->first.first;
-  for (auto& [id, source] : sources_) {
-    int64_t end = source.segments.end();
-    int64_t from = id.first == newest ? end - filter_.tail : end;
-    source.next = std::max(source.next, from);
+  int attempt = sources_.rbegin()->first.first;
+  int64_t left = filter_.tail;  // of the attempt that is looked at; its nodes have as many each
+  int64_t longest = 0;
+  for (auto it = sources_.rbegin(); it != sources_.rend(); ++it) {
+    auto& [id, source] = *it;
+    if (id.first != attempt) {
+      attempt = id.first;
+      left = filter_.tail_of_all ? std::max<int64_t>(0, left - longest) : 0;
+      longest = 0;
+    }
+    const int64_t end = source.segments.end();
+    longest = std::max(longest, end - 1);
+    source.next = std::max(source.next, end - left);
   }
 }
 

@@ -24,6 +24,7 @@ struct LogFilter {
   std::optional<LogStream> stream;
   std::optional<WallTime> since;  // by the clock of the node that wrote the line
   int64_t tail = 0;  // > 0: begin about this many records before the end of the newest attempt
+  bool tail_of_all = false;  // the tail goes back into earlier attempts where the newest has less
 };
 
 // One record, or with `note` set something to say about the log itself (lines that are missing):

@@ -52,25 +52,28 @@ var stoker = {views: {}};
   };
   s.empty = function (node) { while (node.firstChild) node.removeChild(node.firstChild); return node; };
 
-  s.number = function (value) {
+  // `more`: digits beyond the usual ones, where neighbours would look the same.
+  s.number = function (value, more) {
+    more = more || 0;
     if (value === null || value === undefined || value === '') return '';
     if (typeof value === 'string') return s.clean(value, 40);
     if (!isFinite(value)) return isNaN(value) ? 'NaN' : value > 0 ? '∞' : '−∞';
     if (value === 0) return '0';
     var size = Math.abs(value);
-    if (size >= 1e6 || size < 1e-3) return value.toExponential(2).replace(/\.?0+e/, 'e').replace('e+', 'e');
+    if (size >= 1e6 || size < 1e-3) return value.toExponential(2 + more).replace(/\.?0+e/, 'e').replace('e+', 'e');
     if (Math.floor(value) === value) return String(value);
-    return String(Number(value.toPrecision(4)));
+    return String(Number(value.toPrecision(4 + more)));
   };
   s.finite = function (value) {  // "nan", "inf", "-inf" are texts in JSON
     if (typeof value === 'number') return value;
     return value === 'inf' ? Infinity : value === '-inf' ? -Infinity : NaN;
   };
-  s.bytes = function (value) {
+  s.bytes = function (value, more) {
+    more = more || 0;
     if (value === null || value === undefined) return '';
     var names = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'], at = 0;
     while (value >= 1000 && at < 5) { value /= 1000; ++at; }
-    return (at === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)) + ' ' + names[at];
+    return (at === 0 || value >= 100 && !more ? Math.round(value) : value.toFixed(1 + more)) + ' ' + names[at];
   };
   s.duration = function (ms) {
     if (ms === null || ms === undefined || isNaN(ms)) return '';
@@ -109,6 +112,15 @@ var stoker = {views: {}};
     return window.matchMedia && window.matchMedia('(prefers-color-scheme: dark)').matches;
   };
   s.colour = function (index) { var all = s.isDark() ? dark : light; return all[index % all.length]; };
+  // Of attempts, the nth of so many: the newest has the colour itself, those before it paler shades.
+  s.tint = function (colour, n, of) {
+    if (n >= of) return colour;
+    var paper = s.isDark() ? [23, 28, 35] : [255, 255, 255], weight = 0.45 + 0.4 * (n - 1) / Math.max(1, of - 1);
+    return '#' + [1, 3, 5].map(function (from, i) {
+      var part = parseInt(colour.slice(from, from + 2), 16);
+      return ('0' + Math.round(paper[i] + (part - paper[i]) * weight).toString(16)).slice(-2);
+    }).join('');
+  };
   // Of many runs by what came of them: 0 is the worst, 1 the best; null: nobody knows.
   var shades = {light: ['#c2cad4', '#8fb5de', '#3f86d6', '#6741d9', '#b8400a'], dark: ['#3d4957', '#4a6fa8', '#4fa8e8', '#4fd1c5', '#ffd43b']};
   s.shade = function (p) {

@@ -17,7 +17,7 @@
     this.charts.forEach(function (chart) { chart.onZoom(range); });
   };
 
-  function smooth(values, weight) {  // as an exponential mean without the bias of its beginning
+  s.smooth = function (values, weight) {  // as an exponential mean without the bias of its beginning
     if (!weight) return values;
     var last = 0, norm = 0;
     return values.map(function (value) {
@@ -26,9 +26,28 @@
       norm = norm * weight + (1 - weight);
       return last / norm;
     });
+  };
+  // Ticks whose labels differ: with more digits where they must, and the last resort is none.
+  function ticker(format) {
+    return function (a, b, pixels, opts, graph, vals) {
+      var ticks = Dygraph.numericTicks(a, b, pixels, opts, graph, vals), known, alike;
+      var said = ticks.filter(function (t) { return t.label !== undefined && t.label !== ''; });
+      for (var more = 0; more <= 8; ++more) {
+        known = Object.create(null);
+        alike = false;
+        said.forEach(function (t) {
+          t.label = format(t.v, more);
+          if (known[t.label]) { alike = true; if (more === 8) t.label = ''; }
+          known[t.label] = 1;
+        });
+        if (!alike) break;
+      }
+      return ticks;
+    };
   }
 
-  // line: {x: […], time: […], value: […], low: […], high: […], colour, name, pale}
+  // line: {x: […], time: […], value: […], soft: […], low: […], high: […], colour, name, pale}; `soft`:
+  // smoothed already. Where several lines are one run, `options.read` is the whole of it.
   s.Chart = function (bus, options) {
     this.bus = bus;
     this.options = options;
@@ -45,9 +64,10 @@
   };
   var proto = s.Chart.prototype;
 
-  proto.draw = function (lines, view) {
+  proto.draw = function (lines, view, read) {
     if (!this.node.isConnected) return;  // somebody has gone on to another view
     this.lines = lines;
+    this.run = read || null;
     this.view = view;
     var rows = this.rows(lines, view), self = this;
     if (!rows.finite) {
@@ -59,6 +79,7 @@
       this.drawLegend();
       return;
     }
+    if (this.alone(lines)) { this.drawAlone(lines, view); return; }
     var grid = s.style('--grid'), options = {
       file: rows.data, labels: ['x'].concat(lines.map(function (l, i) { return String(i); })),
       customBars: rows.bars, colors: lines.map(function (l) { return l.colour; }),
@@ -66,19 +87,18 @@
       fillAlpha: Number(s.style('--band')) || 0.16, gridLineColor: grid, axisLineColor: grid,
       highlightCircleSize: 0, legend: 'never', rightGap: 8, axisLineWidth: 1,
       axes: {
-        x: {drawGrid: false, valueFormatter: String, pixelsPerLabel: 70, axisLabelFormatter: view.x === 'time' ? undefined : function (x) { return view.x === 'rel' ? s.duration(x * 60000) : s.number(x); }},
-        y: {axisLabelWidth: 48, pixelsPerLabel: 36, axisLabelFormatter: function (y) { return self.options.format ? self.options.format(y) : s.number(y); }},
+        x: {drawGrid: false, valueFormatter: String, pixelsPerLabel: 70, ticker: view.x === 'time' ? Dygraph.dateTicker : ticker(view.x === 'rel' ? minutes : s.number)},
+        y: {axisLabelWidth: 54, pixelsPerLabel: 36, ticker: ticker(this.options.format || s.number)},
       },
       series: {},
     };
-    if (view.x !== 'time') delete options.axes.x.ticker;
     lines.forEach(function (line, i) {
-      options.series[String(i)] = {strokeWidth: line.raw ? 1 : line.pale ? 1.3 : 1.6, strokePattern: line.pale && !line.raw ? [4, 3] : null};
+      options.series[String(i)] = {strokeWidth: line.raw ? 1 : line.pale ? 1.3 : 1.6, strokePattern: line.pale && !line.raw ? [4, 3] : null, drawPoints: line.x.length === 1, pointSize: 3};
     });
     if (this.graph && this.kind !== view.x) { this.graph.destroy(); this.graph = null; }
     this.kind = view.x;
     options.dateWindow = this.bus.range && this.bus.range.x === view.x ? [this.bus.range.from, this.bus.range.to] : null;
-    options.axes.x.axisLabelFormatter = options.axes.x.axisLabelFormatter || Dygraph.dateAxisLabelFormatter;
+    if (view.x === 'time') options.axes.x.axisLabelFormatter = Dygraph.dateAxisLabelFormatter;
     if (!this.graph) {
       s.empty(this.canvas);
       this.graph = new Dygraph(this.canvas, rows.data, Object.assign({}, options, {
@@ -102,6 +122,35 @@
     this.say(null);
     this.drawLegend();
   };
+  // Whether no line has more than one point: then there is no course to draw.
+  proto.alone = function (lines) {
+    return lines.every(function (line) { return line.pale || line.x.length < 2; }) && lines.some(function (line) { return !line.pale && line.x.length; });
+  };
+  // One point is a dot with its value; those of several runs are bars.
+  proto.drawAlone = function (lines, view) {
+    var format = this.options.format || s.number, shown = lines.filter(function (l) { return !l.pale && l.x.length; });
+    if (this.graph) { this.graph.destroy(); this.graph = null; }
+    this.marks = [];
+    s.empty(this.canvas);
+    s.empty(this.legend);
+    s.empty(this.read);
+    this.kind = view.x;
+    if (shown.length === 1) {
+      var dot = el('span.dot');
+      dot.style.background = shown[0].colour;
+      s.add(this.canvas, el('div.state.single', el('div', dot, el('b', format(shown[0].value[0])), el('span.dim', ' at step ' + s.number(shown[0].step ? shown[0].step[0] : shown[0].x[0])))));
+      return;
+    }
+    var finite = shown.map(function (l) { return l.value[0]; }).filter(isFinite);
+    var low = Math.min.apply(null, finite.concat(0)), high = Math.max.apply(null, finite.concat(0));
+    s.add(this.canvas, el('div.bars', {tabindex: '0', role: 'group', 'aria-label': 'One value of each run'}, shown.map(function (line) {
+      var bar = el('span.bar-of'), value = line.value[0];
+      bar.style.background = line.colour;
+      bar.style.width = (isFinite(value) && high > low ? Math.abs(value) / (high - low) * 100 : 0) + '%';
+      bar.style.marginLeft = (isFinite(value) && high > low ? (Math.min(value, 0) - low) / (high - low) * 100 : 0) + '%';
+      return el('div.one', el('span.of', {title: s.clean(line.name)}, s.text(line.name, 60)), el('span.is', bar), el('span.num', format(value)));
+    })));
+  };
   // Fingers scroll the page; the mouse draws a range.
   proto.interaction = function () {
     var model = Object.assign({}, Dygraph.defaultInteractionModel);
@@ -111,9 +160,9 @@
   };
   // All lines over one x: what a line has not is null. Above six lines without their bands.
   proto.rows = function (lines, view) {
-    var bars = lines.length <= 6, at = new Map(), positive = true, odd = [], finite = 0;
+    var bars = lines.length <= 6 || !!this.run && lines.length <= 30, at = new Map(), positive = true, odd = [], finite = 0;
     lines.forEach(function (line, i) {
-      var values = smooth(line.value, line.pale ? 0 : view.smooth), plain = view.smooth && !line.pale;
+      var values = line.soft || s.smooth(line.value, line.pale ? 0 : view.smooth), plain = view.smooth && !line.pale;
       for (var k = 0; k < line.x.length; ++k) {
         var value = values[k];
         if (line.value[k] === null) continue;
@@ -157,6 +206,7 @@
       self.marks.push(m);
     });
   };
+  function minutes(x, more) { return more && x * 60 % 1 ? s.number(x * 60, more) + 's' : s.duration(x * 60000); }
   function nearest(list, x) {
     var low = 0, high = list.length - 1;
     while (high - low > 1) { var mid = (low + high) >> 1; if (list[mid] < x) low = mid; else high = mid; }
@@ -164,7 +214,7 @@
   }
   // As a step and a time, so that charts over either follow.
   proto.whereIs = function (x) {
-    var line = this.lines.filter(function (l) { return !l.pale && l.x.length; })[0];
+    var line = this.shown()[0];
     if (!line) return null;
     var i = nearest(line.x, x);
     return {x: x, kind: this.kind, step: line.step ? line.step[i] : undefined, time: this.kind === 'time' ? Number(x) : line.time ? line.time[i] : undefined};
@@ -173,7 +223,7 @@
     if (!this.graph || !at) { this.line.hidden = true; this.say(null); return; }
     var x = at.x;
     if (at.kind !== this.kind) {
-      var line = this.lines[0];
+      var line = this.run || this.lines[0];
       if (this.kind === 'time') x = at.time;
       else if (line && line.time && at.time !== undefined) x = line.x[nearest(line.time, at.time)];
       else x = undefined;
@@ -184,10 +234,13 @@
     this.line.style.left = this.graph.toDomXCoord(x) + 'px';
     this.say(x);
   };
+  proto.shown = function () {
+    return this.run ? [this.run] : this.lines.filter(function (l) { return !l.pale && l.x.length; });
+  };
   proto.say = function (x) {
     var self = this, format = this.options.format || s.number;
     s.empty(this.read);
-    var shown = this.lines.filter(function (l) { return !l.pale && l.x.length; });
+    var shown = this.shown();
     if (this.options.peak && (x === null || x === undefined) && shown.length) {
       var most = -Infinity;
       shown.forEach(function (line) { line.value.forEach(function (v) { if (v !== null && v > most) most = v; }); });
@@ -227,40 +280,5 @@
     if (this.graph) this.graph.destroy();
     this.graph = null;
     this.bus.charts = this.bus.charts.filter(function (c) { return c !== self; });
-  };
-
-  // Entries of a series of the server as a line. x: "step", "time" (of day), "rel" (minutes of the
-  // run). Of what lies at one x the newest counts, and the band holds all: a program may step back.
-  function lineFrom(one, x, begun, entries) {
-    var out = {x: [], time: [], step: [], value: [], low: [], high: []};
-    var at = function (i) { return x === 'step' ? one.last_step[i] : x === 'time' ? one.time[i] : (one.time[i] - begun) / 60000; };
-    entries.sort(function (a, b) { return at(a) - at(b) || a - b; });
-    entries.forEach(function (i) {
-      var n = out.x.length - 1, low = s.finite(one.min[i]), high = s.finite(one.max[i]);
-      if (n >= 0 && out.x[n] === at(i)) {
-        if (isFinite(out.low[n])) low = isFinite(low) ? Math.min(low, out.low[n]) : out.low[n];
-        if (isFinite(out.high[n])) high = isFinite(high) ? Math.max(high, out.high[n]) : out.high[n];
-      } else {
-        ++n;
-      }
-      out.x[n] = at(i);
-      out.time[n] = one.time[i];
-      out.step[n] = one.last_step[i];
-      out.value[n] = one.nans[i] > 0 && one.count[i] === one.nans[i] ? NaN : s.finite(one.last[i]);
-      out.low[n] = low;
-      out.high[n] = high;
-    });
-    return out;
-  }
-  s.lineOf = function (one, x, begun) {
-    var entries = [];
-    one.redone.forEach(function (again, i) { if (!again) entries.push(i); });
-    return lineFrom(one, x, begun, entries);
-  };
-  // What was done again, a line for each attempt: nothing joins them.
-  s.redoneOf = function (one, x, begun) {
-    var by = {};
-    one.redone.forEach(function (again, i) { if (again) (by[one.attempt[i]] = by[one.attempt[i]] || []).push(i); });
-    return Object.keys(by).map(function (attempt) { return lineFrom(one, x, begun, by[attempt]); });
   };
 })(stoker);

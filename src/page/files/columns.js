@@ -33,7 +33,7 @@
   columns.usual = function (all, rows) {
     var several = function (column) { return rows.some(function (row) { return row[column] !== rows[0][column]; }); };
     var told = function (row) { return row.reason && row.reason !== 'None' && row.reason !== 'Completed'; };
-    var chosen = ['name', 'state', 'age', 'duration'], less = [];
+    var chosen = ['name', 'id', 'state', 'age', 'duration'], less = [];
     if (several('attempts')) chosen.push('attempts');
     if (rows.some(told)) chosen.push('reason');
     ['tags', 'note'].forEach(function (column) { if (rows.some(function (row) { return s.field(row, column); })) chosen.push(column); });
@@ -43,12 +43,14 @@
         .sort(byCount(function (n) { return all.hp[n].count; })).slice(0, 3)
         .forEach(function (name) { chosen.push('hp.' + name); });
     var good = function (n) { return all.metrics[n] + (/acc|loss|reward|auc|f1/i.test(n) ? 1e6 : 0) + (/val|eval|test/i.test(n) ? 2e6 : 0); };
-    Object.keys(all.metrics).sort(byCount(good)).slice(0, 3).forEach(function (name) { chosen.push('m.' + name); });
+    Object.keys(all.metrics).sort(byCount(good)).slice(0, 3).forEach(function (name, i) { chosen.push('m.' + name); if (i === 0) chosen.push('command'); });
+    if (chosen.indexOf('command') < 0) chosen.push('command');
     if (window.innerWidth < 700) {  // what counts first, where there is room for little
       var first = chosen.filter(function (c) { return /^m\./.test(c); }).slice(0, 1);
       chosen = ['name', 'state'].concat(first, chosen.slice(2).filter(function (c) { return c !== first[0]; }));
     }
-    return chosen.concat(less);
+    // What is empty in all of them is no column.
+    return chosen.concat(less).filter(function (column) { return rows.some(function (row) { return columns.text(row, column) !== ''; }); });
   };
 
   columns.text = function (row, column) {
@@ -65,6 +67,7 @@
   columns.widths = function (chosen, rows, grown) {
     var small = window.innerWidth < 700, part = rows.length > 300 ? rows.slice(0, 300) : rows;
     return chosen.map(function (column) {
+      if (column === 'id') return {least: 96, css: '96px'};
       if (column === 'state') return small ? {least: 96, css: '96px'} : {least: 118, css: '118px'};
       var most = columns.title(column).length + (columns.isNumber(column) ? 2 : 1);
       part.forEach(function (row) {

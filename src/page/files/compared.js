@@ -22,7 +22,7 @@
     var varied = Object.keys(hp).filter(function (n) {
       return Object.keys(hp[n]).length > 1 || runs.some(function (r) { return !r.row.hp || !Object.prototype.hasOwnProperty.call(r.row.hp, n); });
     }).sort();
-    var good = function (n) { return metrics[n] * 10 + (/val|eval|test/i.test(n) ? 4 : 0) + (/acc|loss|score|f1|auc/i.test(n) ? 2 : 0); };
+    var good = function (n) { return metrics[n] * 10 + (/val|eval|test/i.test(n) ? 4 : 0) + (/acc|loss|score|f1|auc/i.test(n) ? 2 : 0) - (s.ofTheRuntime(n) ? 1e4 : 0); };
     var measured = Object.keys(metrics).sort(function (a, b) { return good(b) - good(a) || (a < b ? -1 : 1); });
     return {hp: Object.keys(hp).sort(), varied: varied, metrics: measured};
   };
@@ -109,9 +109,9 @@
     var head = el('tr', el('th', ''), runs.map(function (run) {
       return el('th', compared.swatch(run), el('a', {href: '#/job/' + run.id}, s.text(run.row.name || run.id, 40)), el('div.dim', run.id));
     }));
-    var add = function (name, cells, mark, always) {
+    var add = function (name, cells, mark) {
       var differ = new Set(cells).size > 1;
-      if (!differ && !always && !all && runs.length > 1) { ++same; return null; }
+      if (!differ && !all && runs.length > 1) { ++same; return null; }
       return el('tr', el('td', s.text(name, 80)), cells.map(function (c, i) {
         return el('td' + (i === mark ? '.best' : differ ? '' : '.same'), {title: c.length > 60 ? s.clean(c, 2000) : null}, s.text(c, 60));
       }));
@@ -132,11 +132,11 @@
       return add(n, runs.map(function (r) {
         var m = r.row.metrics && Object.prototype.hasOwnProperty.call(r.row.metrics, n) ? r.row.metrics[n] : null;
         return m ? s.number(s.finite(m.last)) + ' (' + s.number(s.finite(m.min)) + ' … ' + s.number(s.finite(m.max)) + ')' : '';
-      }), bestAt(runs, n, judged), true);
+      }), bestAt(runs, n, judged));
     }));
     part('Result', [['state', function (r) { return r.row.state || ''; }], ['ran', function (r) { return s.duration(r.row.run_ms); }],
                     ['attempts', function (r) { return String(r.row.attempts); }], ['user', function (r) { return r.row.user || ''; }]].map(function (f) {
-      return add(f[0], runs.map(f[1]), -1, f[0] !== 'user');
+      return add(f[0], runs.map(f[1]), -1);
     }));
     return {node: el('div.scroll', el('table.plain.diff', el('thead', head), el('tbody', rows))), same: same};
   };

@@ -35,8 +35,10 @@
     this.view = view;
     this.charts = Object.create(null);
     this.wide = {};
-    this.grid = el('div.charts');
-    s.add(node, this.grid);
+    this.folded = {};  // by the section's title; nothing: as it is by itself
+    this.sections = Object.create(null);
+    this.holder = el('div.holder');
+    s.add(node, this.holder);
     var self = this;
     this.seer = new IntersectionObserver(function (entries) {
       entries.forEach(function (entry) {
@@ -55,10 +57,41 @@
     window.removeEventListener('resize', this.resized);
     this.each(function (c) { c.end(); });
   };
-  // Charts for these names, in this order; others go.
+  // Metrics of how a run went, not of what it learned: as in view/metrics.cc.
+  var RUNTIME = 'How it ran';
+  s.ofTheRuntime = function (name) { return /(^|\/)([^\/]*_per_second|[^\/]*_runtime|total_flos|v_num|hp_metric)$/.test(name); };
+  // What stands before the first slash, or one of the words that trainers put in front.
+  function prefixOf(name) {
+    var words = /^(train|training|val|valid|validation|eval|test)_/.exec(name), slash = name.indexOf('/');
+    return slash > 0 ? name.slice(0, slash) : words ? words[1] : '';
+  }
+  // [{title, names}]: a prefix that only one metric has is none; the first section is that of the
+  // first name, and that of the runtime the last.
+  function sectionsOf(names) {
+    var count = Object.create(null), found = new Map(), last = [];
+    names.forEach(function (n) { var p = prefixOf(n); count[p] = (count[p] || 0) + 1; });
+    names.forEach(function (n) {
+      if (s.ofTheRuntime(n)) { last.push(n); return; }
+      var p = prefixOf(n), title = count[p] > 1 ? p : '';
+      if (!found.has(title)) found.set(title, []);
+      found.get(title).push(n);
+    });
+    var out = [];
+    found.forEach(function (all, title) { out.push({title: title, names: all}); });
+    if (last.length) out.push({title: RUNTIME, names: last, runtime: true});
+    return out;
+  }
+  // Charts for these names, in this order; others go. Sections fold; what is folded has no charts.
   proto.show = function (names) {
     var self = this, find = (this.view.find || '').toLowerCase();
-    var wanted = names.filter(function (n) { return n.toLowerCase().indexOf(find) >= 0; }).slice(0, MOST);
+    var sections = sectionsOf(names.filter(function (n) { return n.toLowerCase().indexOf(find) >= 0; }).slice(0, MOST));
+    var wanted = [];
+    this.names = names;
+    sections.forEach(function (section) {
+      var folded = self.folded[section.title];
+      section.open = find !== '' || sections.length < 2 || !(folded === undefined ? section.runtime : folded);
+      if (section.open) wanted = wanted.concat(section.names);
+    });
     Object.keys(this.charts).forEach(function (name) {
       if (wanted.indexOf(name) >= 0) return;
       self.seer.unobserve(self.charts[name].node);
@@ -66,19 +99,46 @@
       self.charts[name].end();
       delete self.charts[name];
     });
-    wanted.forEach(function (name, i) {
-      if (!self.charts[name]) self.charts[name] = self.make(name);
-      var node = self.charts[name].node;
-      if (self.grid.children[i] !== node) self.grid.insertBefore(node, self.grid.children[i] || null);
+    Object.keys(this.sections).forEach(function (title) {
+      if (sections.some(function (one) { return one.title === title; })) return;
+      self.sections[title].node.remove();
+      delete self.sections[title];
     });
-    if (!wanted.length) {
-      s.empty(this.grid);
-      s.add(this.grid, el('div.panel.note', names.length ? 'No metric is called so.' :
+    sections.forEach(function (section, at) {
+      var place = self.section(section, sections.length > 1);
+      if (self.holder.children[at] !== place.node) self.holder.insertBefore(place.node, self.holder.children[at] || null);
+      if (section.open) section.names.forEach(function (name, i) {
+        if (!self.charts[name]) self.charts[name] = self.make(name);
+        var node = self.charts[name].node;
+        if (place.grid.children[i] !== node) place.grid.insertBefore(node, place.grid.children[i] || null);
+      });
+    });
+    if (!sections.length) {
+      s.empty(this.holder);
+      s.add(this.holder, el('div.panel.note', names.length ? 'No metric is called so.' :
           'No metrics are known. Anything may append {"step": 3, "loss": 0.1} to the file $STOKER_METRICS; TensorBoard\'s files, metrics.csv and the log are read as they are.'));
     } else {
-      var note = this.grid.querySelector('.note');
+      var note = this.holder.querySelector('.note');
       if (note) note.remove();
     }
+  };
+  // Where a section's charts are, and its head, which folds it.
+  proto.section = function (section, titled) {
+    var self = this, title = section.title, place = this.sections[title];
+    if (!place) {
+      place = this.sections[title] = {grid: el('div.charts'), head: el('button.quiet.fold', {type: 'button'})};
+      place.node = el('section', {'aria-label': 'Metrics: ' + s.clean(title || 'others', 80)}, place.head, place.grid);
+      place.head.addEventListener('click', function () {
+        self.folded[title] = place.head.getAttribute('aria-expanded') === 'true';
+        self.show(self.names);
+      });
+    }
+    place.head.hidden = !titled;
+    place.head.setAttribute('aria-expanded', String(section.open));
+    s.empty(place.head);
+    s.add(place.head, [section.open ? '▾ ' : '▸ ', s.text(title || 'Metrics', 80), el('span.dim', ' ' + section.names.length)]);
+    place.grid.hidden = !section.open;
+    return place;
   };
   proto.make = function (name) {
     var self = this;
@@ -128,7 +188,7 @@
     });
   };
   proto.paint = function (chart) {
-    var self = this, view = this.view, lines = [], several = this.runs.length > 1;
+    var self = this, view = this.view, lines = [], several = this.runs.length > 1, whole = null;
     this.runs.forEach(function (run, i) {
       var one = chart.got[i];
       if (!one || !one.step.length) return;
@@ -140,9 +200,13 @@
       }
       var line = s.lineOf(one, view.x, begun);
       if (view.smooth && self.runs.length <= 6) lines.push(Object.assign({}, line, {colour: fade(run.colour, 0.35), pale: true, raw: true}));
-      lines.push(Object.assign(line, {colour: run.colour, name: several ? run.name : chart.name}));
+      Object.assign(line, {colour: run.colour, name: several ? run.name : chart.name, soft: s.smooth(line.value, view.smooth)});
+      var parts = several ? [] : s.byAttempt(line, 24);
+      if (parts.length < 2) { lines.push(line); return; }
+      whole = line;
+      parts.forEach(function (part, k) { lines.push(Object.assign(part, {colour: s.tint(run.colour, k + 1, parts.length)})); });
     });
-    chart.draw(lines, view);
+    chart.draw(lines, view, whole);
   };
   function fade(colour, strength) {
     var n = parseInt(colour.slice(1), 16);
@@ -152,6 +216,7 @@
   // The machine's curves of one run, by time of day. Drawn into `node`.
   s.machineCurves = function (node, courses, bus) {
     var charts = [], view = {x: 'time', smooth: 0, log: false};
+    var newest = Math.max.apply(null, courses.map(function (course) { return course.attempt; }));
     var add = function (title, format, pick) {
       var lines = [];
       courses.forEach(function (course) {
@@ -159,7 +224,7 @@
           var times = course.at_ms.map(function (t) { return course.begun + t; });
           var value = line.values.map(function (v) { return v === undefined ? null : v; });
           if (!value.some(function (v) { return v !== null; })) return;
-          lines.push({x: times, time: times, value: value, colour: s.colour(course.node + (line.index || 0)),
+          lines.push({x: times, time: times, value: value, colour: s.tint(s.colour(course.node + (line.index || 0)), course.attempt, newest),
                       name: 'attempt ' + course.attempt + (course.node ? ', node ' + course.node : '') + (line.name || '')});
         });
       });
@@ -177,15 +242,15 @@
         });
       };
     };
-    var percent = function (v) { return s.number(Math.round(v * 10) / 10) + ' %'; };
+    var percent = function (v, more) { return (more ? s.number(v, more) : s.number(Math.round(v * 10) / 10)) + ' %'; };
     add('GPU busy', percent, gpus('busy_percent'));
-    add('GPU memory', function (v) { return s.bytes(v * 1048576); }, gpus('memory_used_mib'));
-    add('GPU power', function (v) { return s.number(v) + ' W'; }, gpus('power_w'));
-    add('GPU temperature', function (v) { return s.number(v) + ' °C'; }, gpus('temperature_c'));
-    add('CPU cores', function (v) { return s.number(Math.round(v * 100) / 100); }, function (c) { return [{values: c.cpu_cores}]; });
+    add('GPU memory', function (v, more) { return s.bytes(v * 1048576, more); }, gpus('memory_used_mib'));
+    add('GPU power', function (v, more) { return s.number(v, more) + ' W'; }, gpus('power_w'));
+    add('GPU temperature', function (v, more) { return s.number(v, more) + ' °C'; }, gpus('temperature_c'));
+    add('CPU cores', function (v, more) { return more ? s.number(v, more) : s.number(Math.round(v * 100) / 100); }, function (c) { return [{values: c.cpu_cores}]; });
     add('Memory of the program', s.bytes, function (c) { return [{values: c.resident_bytes}]; });
     add('Bytes in the work directory', s.bytes, function (c) { return [{values: c.work_bytes || []}]; });
-    add('Network of the machine', function (v) { return s.bytes(v) + '/s'; }, function (c) {
+    add('Network of the machine', function (v, more) { return s.bytes(v, more) + '/s'; }, function (c) {
       return [{values: c.received_per_s || [], name: ', received'}, {values: c.sent_per_s || [], index: 1, name: ', sent'}];
     });
     return charts;

@@ -10,7 +10,7 @@
   s.views.jobs = function (main, query, go) {
     var state = {filter: query.q || '', sort: query.sort || 'age', down: query.down === '1', group: query.group || '',
                  columns: query.cols ? query.cols.split(',').map(decodeURIComponent) : null};
-    var chosen = {}, at = 0, lines = [], closed = Object.create(null), columns = [], grown = {};
+    var chosen = {}, at = 0, lines = [], closed = Object.create(null), columns = [], grown = {}, found = [];
     var search = el('input', {type: 'search', placeholder: 'Filter: words, lr<0.1, state=Failed …  ( / )',
                               'aria-label': 'Filter jobs', value: state.filter, autocomplete: 'off', spellcheck: 'false'});
     var group = el('select', {'aria-label': 'Group by'});
@@ -36,7 +36,7 @@
     function arrange() {
       var rows = s.data.jobs.rows, all = columnsOf.known(rows);
       columns = state.columns || columnsOf.usual(all, rows);
-      var found = s.sorted(state.filter ? rows.filter(s.filter(state.filter)) : rows, state.sort, state.down);
+      found = s.sorted(state.filter ? rows.filter(s.filter(state.filter)) : rows, state.sort, state.down);
       var matching = found.length;
       lines = [];
       if (!state.group) {
@@ -99,8 +99,10 @@
     }
     function drawHead() {
       s.empty(head);
-      s.add(head, el('span', {role: 'columnheader'}, el('span.dim', {'aria-hidden': 'true'}, '✓'), ));
-      head.firstChild.setAttribute('aria-label', 'Chosen for comparison');
+      allBox = el('input', {type: 'checkbox', 'aria-label': 'Choose all jobs that are shown'});
+      allBox.addEventListener('click', function () { chooseAll(allBox.checked); });
+      s.add(head, el('span', {role: 'columnheader', 'aria-label': 'Chosen for comparison'}, allBox));
+      tellChosen();
       columns.forEach(function (column) {
         var sorted = state.sort === column;
         var numbers = isNumber(column) || lines.slice(0, 50).some(function (l) { return l.row && typeof s.field(l.row, column) === 'number'; });
@@ -146,6 +148,7 @@
             s.add(cell, s.badge(row.state));
           } else {
             s.add(cell, s.text(cellText(row, column), 120));
+            if (column === 'command') cell.title = s.clean(row.command, 500);
             if (column === 'reason' && row.remark) cell.title = s.clean(row.remark);
           }
           s.add(made, cell);
@@ -163,7 +166,7 @@
       if (!values.length) return '';
       return ', ' + s.clean(titleOf(metric), 40) + ' ' + s.number(Math.min.apply(null, values)) + ' to ' + s.number(Math.max.apply(null, values));
     }
-    var drawn = {};
+    var drawn = {}, allBox = null;
     function draw(anew) {
       var first = Math.max(0, Math.floor(grid.scrollTop / ROW) - AROUND);
       var last = Math.min(lines.length, Math.ceil((grid.scrollTop + grid.clientHeight) / ROW) + AROUND);
@@ -189,10 +192,21 @@
     }
     function choose(id, on) {
       if (on) chosen[id] = 1; else delete chosen[id];
-      var n = Object.keys(chosen).length;
+      tellChosen();
+      draw(true);
+    }
+    // All that the filter leaves, or none of them.
+    function chooseAll(on) {
+      found.forEach(function (row) { if (on) chosen[row.id] = 1; else delete chosen[row.id]; });
+      tellChosen();
+      draw(true);
+    }
+    function tellChosen() {
+      var n = Object.keys(chosen).length, here = found.filter(function (row) { return chosen[row.id]; }).length;
       compare.disabled = n < 1;
       compare.textContent = n ? 'Compare ' + n : 'Compare';
-      draw(true);
+      allBox.checked = here > 0 && here === found.length;
+      allBox.indeterminate = here > 0 && here < found.length;
     }
     function fold(i) { closed[lines[i].group] = !closed[lines[i].group]; arrange(); }
     grid.addEventListener('scroll', function () { requestAnimationFrame(function () { draw(false); }); });

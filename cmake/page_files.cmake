@@ -45,7 +45,8 @@ foreach(path ${page_files})
   # A compiler's cache knows the text of this source alone: so it has what the file holds, too.
   file(SHA256 ${path} digest)
   string(APPEND symbols
-         "asm(\".section .rodata\\n/* ${digest} */\\npage_file_${count}:\\n.incbin \\\"${path}\\\"\\n\"\n"
+         "asm(\".section .rodata\\n/* ${digest} */\\n\"\n"
+         "    \"page_file_${count}:\\n.incbin \\\"${path}\\\"\\n\"\n"
          "    \"page_file_${count}_end:\\n.byte 0\\n.previous\");\n")
   string(APPEND declared
          "extern const char page_file_${count}[] asm(\"page_file_${count}\");\n"

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "ledger/index.h"
 #include "metrics/numbers.h"
 #include "view/metrics.h"
 
@@ -152,10 +153,21 @@ std::optional<FieldValue> JobFields::Hyperparameter(const Summary& job, const st
   const auto [found, fresh] = known_.try_emplace(job.id);
   if (fresh) found->second = ReadHyperparameters(ledger_, job.id);
   if (!found->second) return std::nullopt;
-  for (const auto& [key, value] : *found->second) {
-    if (key == name) return FieldValue{value, metrics::ParseNumber(value)};
+  const auto in = [&](const auto& all) -> std::optional<FieldValue> {
+    for (const auto& [key, value] : all) {
+      if (key == name) return FieldValue{value, metrics::ParseNumber(value)};
+    }
+    return std::nullopt;
+  };
+  if (auto value = in(*found->second)) return value;
+  if (!job.started) return std::nullopt;
+  // Rarely: what the program alone has said.
+  const auto [said, first] = said_.try_emplace(job.id);
+  if (first) {
+    const auto totals = ReadMetricTotals(ledger_.store(), job.id);
+    if (totals.ok()) said->second = stoker::HyperparametersOf(nullptr, totals->hyperparameters);
   }
-  return std::nullopt;
+  return in(said->second);
 }
 
 Result<std::vector<WhereTerm>> ParseWhere(const std::string& text) {

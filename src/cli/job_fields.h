@@ -45,6 +45,7 @@ class JobFields {
   Ledger& ledger_;
   const WallTime now_;
   std::map<std::string, std::optional<Hyperparameters>> known_;
+  std::map<std::string, Hyperparameters> said_;  // by programs, of jobs where known_ had not enough
   std::set<std::string> metrics_;
 };
 

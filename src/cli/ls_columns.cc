@@ -116,17 +116,28 @@ std::optional<LsColumn> OfHyperparameter(
                   }};
 }
 
-// A column of one metric; nothing when no job has it.
-std::optional<LsColumn> OfMetric(const std::string& name, const std::vector<Summary>& jobs,
-                                 Ledger& ledger) {
+// A column of one metric, or else of a hyperparameter that programs alone have said; nothing when
+// no job has it.
+std::optional<LsColumn> OfField(const std::string& name, const std::vector<Summary>& jobs,
+                                Ledger& ledger) {
   const auto fields = std::make_shared<JobFields>(ledger, WallTime{});
-  const bool any = std::any_of(jobs.begin(), jobs.end(), [&](const Summary& job) {
-    return fields->Metric(job, name).has_value();
-  });
-  if (!any) return std::nullopt;
-  return LsColumn{Printable(name), {8, 0}, [fields, name](const Summary& job) {
-                    const auto value = fields->Metric(job, name);
-                    return value ? value->text : "";
+  const auto has = [&](const auto& get) {
+    return std::any_of(jobs.begin(), jobs.end(), [&](const Summary& job) { return !!get(job); });
+  };
+  const auto metric = [fields, name](const Summary& job) { return fields->Metric(job, name); };
+  const std::string key = StartsWith(name, "hp.") ? name : "hp." + name;
+  const auto said = [fields, key](const Summary& job) { return fields->Get(job, key); };
+  std::function<std::optional<FieldValue>(const Summary&)> get;
+  if (has(metric)) {
+    get = metric;
+  } else if (has(said)) {
+    get = said;
+  } else {
+    return std::nullopt;
+  }
+  return LsColumn{Printable(name), {8, 0}, [get](const Summary& job) {
+                    const auto value = get(job);
+                    return value ? Printable(value->text) : "";
                   }};
 }
 
@@ -179,7 +190,7 @@ Result<std::vector<LsColumn>> NamedColumns(Context& context, const std::vector<S
     }
     auto value = OfHyperparameter(
         StartsWith(name, "hp.") ? name.substr(std::string("hp.").size()) : name, hyperparameters);
-    if (!value) value = OfMetric(name, jobs, ledger);
+    if (!value) value = OfField(name, jobs, ledger);
     if (!value) {
       std::vector<std::string> heads;
       for (const LsColumn& each : known) heads.push_back(LowerCase(each.head));

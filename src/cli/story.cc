@@ -12,6 +12,7 @@
 #include "policy/placement.h"
 #include "provider/ec2/ec2_prices.h"
 #include "spec/print.h"
+#include "spec/text/arguments.h"
 #include "view/cut_off.h"
 #include "view/lineage.h"
 #include "view/missing_file.h"
@@ -279,7 +280,7 @@ std::string TellStory(const StoryInput& input) {
   if (input.spec != nullptr && !input.spec->hyperparameters.empty()) {
     text += "  parameters ";
     for (const auto& [name, value] : input.spec->hyperparameters) {
-      text += " " + Printable(name) + "=" + Printable(value);
+      text += " " + Printable(name) + "=" + Printable(ShownArgument(name, value));
     }
     text += "\n";
   }

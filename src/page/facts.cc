@@ -14,6 +14,7 @@
 #include "spec/parse.h"
 #include "view/compared.h"
 #include "view/facts.h"
+#include "view/job_row.h"
 #include "view/kept.h"
 #include "view/lineage.h"
 #include "view/metrics.h"
@@ -143,8 +144,13 @@ Result<json> Facts::Job(const std::string& id) {
   const auto totals = ReadMetricTotals(store, id);
   if (totals.ok()) out["metrics"] = TotalsJson(*totals);
   if (totals.ok()) out["metrics_found_in"] = totals->found_in;
-  if (totals.ok()) out["hyperparameters_found"] = totals->hyperparameters;
-  if (spec) out["hyperparameters"] = spec->hyperparameters;
+  json hyperparameters = json::object();
+  for (const auto& [name, value] : HyperparametersOf(
+           spec ? &*spec : nullptr,
+           totals.ok() ? totals->hyperparameters : std::map<std::string, std::string>())) {
+    hyperparameters[name] = value;
+  }
+  out["hyperparameters"] = std::move(hyperparameters);
   if (pass.trouble) out["trouble"] = pass.trouble->ToString();
   return out;
 }

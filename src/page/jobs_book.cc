@@ -4,7 +4,10 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "ledger/index.h"
+#include "ledger/records.h"
 #include "page/json_text.h"
+#include "spec/parse.h"
+#include "spec/text/arguments.h"
 #include "view/job_row.h"
 
 namespace stoker::page {
@@ -12,11 +15,14 @@ namespace {
 
 using nlohmann::json;
 
-// Of the job file, and of what the program wrote into event files, which counts less.
 json HyperparametersJson(Ledger& ledger, const std::string& id, const MetricTotals& totals) {
   json out = json::object();
-  for (const auto& [name, value] : totals.hyperparameters) out[name] = value;
-  for (const auto& [name, value] : ReadHyperparameters(ledger, id).value_or(Hyperparameters())) {
+  Job job;  // not compared with the record, which the table does not read
+  job.id = id;
+  const auto text = ReadSpec(ledger, job);
+  const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
+  for (const auto& [name, value] :
+       HyperparametersOf(spec.ok() ? &*spec : nullptr, totals.hyperparameters)) {
     out[name] = value;
   }
   return out;
@@ -52,7 +58,7 @@ json JobsBook::RowOf(const Summary& job, size_t* specs) {
   } else if (found != hyperparameters_.end()) {
     row["hp"] = json::parse(found->second.text);
     for (const auto& [name, value] : totals.hyperparameters) {
-      if (!row["hp"].contains(name)) row["hp"][name] = value;
+      if (!row["hp"].contains(name)) row["hp"][name] = ShownArgument(name, value);
     }
   }
   return row;

@@ -121,6 +121,22 @@ void ApplyListFlags(ParseState* state) {
   }
 }
 
+// "{lr}" in the command is what --hp gives; braces of other names are the program's own.
+void FillBraces(ParseState* state) {
+  for (const std::string& text : state->options.overrides.hyperparameters) {
+    const size_t sign = text.find('=');
+    if (sign == std::string::npos) continue;
+    const std::string name = "{" + text.substr(0, sign) + "}", value = text.substr(sign + 1);
+    const auto fill = [&](std::string* in) {
+      for (size_t at = in->find(name); at != in->npos; at = in->find(name, at + value.size())) {
+        in->replace(at, name.size(), value);
+      }
+    };
+    for (std::string& argument : state->spec.argv) fill(&argument);
+    fill(&state->spec.run);
+  }
+}
+
 // An argument of the command line may hold any bytes; a text file cannot.
 void CheckText(ParseState* state) {
   const auto refuse = [&](const std::string& what) {
@@ -305,6 +321,7 @@ void FinishSpec(ParseState* state) {
   if (spec.name.empty()) spec.name = SafeNameFrom(state->options.default_name);
   CheckPaths(state);
   CheckCodeGoesAlong(state);
+  FillBraces(state);
   CheckText(state);
   CheckCanBeStored(state);
 }

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "base/letter_case.h"
 #include "base/text.h"
 #include "spec/json_text.h"
 #include "spec/sections.h"
+#include "spec/text/arguments.h"
 #include "spec/text/env_text.h"
 #include "spec/text/secrets.h"
 
@@ -46,6 +48,24 @@ bool RefuseSecret(const YamlNode& at, std::string_view what, std::string_view te
   place.text.clear();  // the secret itself must not get into a message
   reader->Error(place, std::string(what) + " holds what looks like " + secret, SecretAdvice(""));
   return true;
+}
+
+// Of a name that tells; the value is not printed.
+bool RefuseSecretArgument(const std::vector<std::string>& argv, const YamlNode& at,
+                          SpecReader* reader) {
+  for (const auto& [name, value] : NamedArguments(argv)) {
+    const std::string secret = SecretInArgument(name, value);
+    if (secret.empty()) continue;
+    YamlNode place = at;
+    place.text.clear();
+    std::string variable = UpperCase(name);
+    std::replace_if(
+        variable.begin(), variable.end(), [](char c) { return !IsAlnum(c); }, '_');
+    reader->Error(place, "the argument " + Quoted(name) + " looks like " + secret,
+                  SecretAdvice(variable));
+    return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -167,6 +187,7 @@ void SetCommand(const std::vector<std::string>& argv, const YamlNode& at, Judge 
     if (argv[i].size() > kMaxArgumentBytes) return refuse(what + " has more than 128 KiB", "");
     if (RefuseSecret(at, what, argv[i], judge, reader)) return;
   }
+  if (judge == Judge::kSubmitted && RefuseSecretArgument(argv, at, reader)) return;
   if (argv.size() > kMaxArguments || total > kMaxCommandBytes) {
     return refuse("the command has too many arguments", "Put them in a file or a script");
   }

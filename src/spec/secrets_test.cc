@@ -105,5 +105,22 @@ TEST(Secrets, NeverInMessages) {
   EXPECT_EQ(ParseJobSpec("run: x", options).status().message().find(secret), std::string::npos);
 }
 
+TEST(Secrets, ACommandWithASecretIsRefused) {
+  const auto refused = SpecFromCommand({"python3", "train.py", "--hub-token", "hunter2"}, {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.status().ToString().find("--secret HUB_TOKEN"), std::string::npos)
+      << refused.status().ToString();
+  EXPECT_EQ(refused.status().ToString().find("hunter2"), std::string::npos);
+}
+
+TEST(Command, BracesAreFilledWhereTheValueIsGiven) {
+  ParseOptions options;
+  options.overrides.hyperparameters = {"lr=0.1"};
+  const auto filled = SpecFromCommand({"python3", "train.py", "--lr={lr}", "{other}"}, options);
+  ASSERT_TRUE(filled.ok()) << filled.status().ToString();
+  EXPECT_EQ(filled->argv[2], "--lr=0.1");
+  EXPECT_EQ(filled->argv[3], "{other}");
+}
+
 }  // namespace
 }  // namespace stoker

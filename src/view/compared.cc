@@ -19,13 +19,13 @@ void Put(Compared::Section* section, const char* name, const std::string& text) 
 
 // Programs say what they were started with in event files, too: what the job file names counts.
 void ReadSpecOf(Ledger& ledger, const Job& job, const MetricTotals& totals, Compared* out) {
-  for (const auto& [name, text] : totals.hyperparameters) out->hyperparameters[name] = text;
   const auto text = ReadSpec(ledger, job);
   const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
-  if (!spec.ok()) return;
-  for (auto& [name, value] : ReadHyperparameters(ledger, job.id).value_or(Hyperparameters())) {
+  for (auto& [name, value] :
+       HyperparametersOf(spec.ok() ? &*spec : nullptr, totals.hyperparameters)) {
     out->hyperparameters[name] = value;
   }
+  if (!spec.ok()) return;
   for (const auto& [name, value] : spec->envs) out->environment[name] = value;
   Put(&out->environment, "setup", spec->setup);
   Put(&out->code, "command", spec->argv.empty() ? spec->run : Join(spec->argv, " "));

@@ -16,7 +16,7 @@ struct Compared {
   using Section = std::map<std::string, std::string>;
   std::string id;
   std::string name;
-  Section hyperparameters;  // of event files, and of the job file, which counts where both have one
+  Section hyperparameters;  // view/job_row.h
   Section code;             // commit and changes, archive, command
   Section environment;      // variables of the job file, setup
   Section machine;          // where it ran or is to run, and on what

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "view/job_row.h"
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "ledger/records.h"
 #include "spec/parse.h"
+#include "spec/text/arguments.h"
 #include "view/facts.h"
 #include "view/metrics.h"
 
@@ -66,11 +69,25 @@ std::optional<Hyperparameters> ReadHyperparameters(Ledger& ledger, const std::st
   const auto text = ReadSpec(ledger, job);
   const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
   if (!spec.ok()) return std::nullopt;
+  return HyperparametersOf(&*spec, {});
+}
+
+Hyperparameters HyperparametersOf(const JobSpec* spec,
+                                  const std::map<std::string, std::string>& said) {
   Hyperparameters all;
-  for (const auto& [name, value] : spec->hyperparameters) {
-    const bool quoted = value.size() > 1 && value[0] == '"';
-    all.emplace_back(name, quoted ? value.substr(1, value.size() - 2) : value);
+  const auto add = [&](const std::string& name, const std::string& value) {
+    const auto same = [&](const auto& each) { return each.first == name; };
+    if (std::any_of(all.begin(), all.end(), same)) return;
+    const bool quoted = value.size() > 1 && value[0] == '"' && value.back() == '"';
+    const std::string plain = quoted ? value.substr(1, value.size() - 2) : value;
+    all.emplace_back(name, ShownArgument(name, plain));
+  };
+  if (spec != nullptr) {
+    for (const auto& [name, value] : spec->hyperparameters) add(name, value);
   }
+  for (const auto& [name, value] : said) add(name, value);
+  if (spec == nullptr) return all;
+  for (const auto& [name, value] : NamedArguments(spec->argv)) add(name, value);
   return all;
 }
 

@@ -2,6 +2,7 @@
 // A job as one row of many: what `ls --json` and the table of the page have of it.
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "ledger/ledger.h"
 #include "ledger/summary.h"
+#include "spec/job_spec.h"
 
 namespace stoker {
 
@@ -17,7 +19,14 @@ nlohmann::json SummaryJson(const Summary& job);
 
 // In the order of the job file.
 using Hyperparameters = std::vector<std::pair<std::string, std::string>>;
-// As they were given, without the quotes of JSON around text; nothing where the file is unreadable.
+// Of the job file and --hp, then what the command says by name ("--lr 0.1") where they do not; as
+// they were given, without the quotes of JSON around text; "***" for what looks like a secret.
+// Nothing where the file is unreadable.
 std::optional<Hyperparameters> ReadHyperparameters(Ledger& ledger, const std::string& id);
+
+// The same of a job whose spec (null: unreadable) and totals were read: what the program said of
+// itself (MetricTotals::hyperparameters) counts more than its command, and less than the job file.
+Hyperparameters HyperparametersOf(const JobSpec* spec,
+                                  const std::map<std::string, std::string>& said);
 
 }  // namespace stoker

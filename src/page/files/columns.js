@@ -74,7 +74,7 @@
         var text = column === 'name' ? row.name || row.id : columns.text(row, column);
         if (text.length > most) most = text.length;
       });
-      var wide = Math.min(column === 'name' ? (small ? 132 : 300) : 210, Math.max(56, Math.ceil((most * 7.6 + (small ? 14 : 24)) / 8) * 8));
+      var wide = Math.min(column === 'name' ? (small ? 132 : 300) : column === 'command' ? 160 : 210, Math.max(56, Math.ceil((most * 7.6 + (small ? 14 : 24)) / 8) * 8));
       wide = grown[column] = Math.max(wide, grown[column] || 0);
       return {least: wide, css: column === 'name' ? 'minmax(' + wide + 'px, 1fr)' : wide + 'px'};
     });

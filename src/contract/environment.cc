@@ -121,6 +121,13 @@ void SetSkyPilot(const NodeFacts& facts, const std::string& prefix, Environment&
   Set(env, "SKYPILOT_TASK_ID", "sky-managed-" + facts.job_id + "_" + facts.job_name + "_0-0");
 }
 
+// One run over all attempts, for the one process that logs; only where the job asks for it.
+void SetWandb(const JobSpec& spec, const NodeFacts& facts, Environment& env) {
+  if (!spec.wandb_one_run || facts.rank != 0) return;
+  Set(env, "WANDB_RUN_ID", facts.job_id);
+  Set(env, "WANDB_RESUME", "allow");
+}
+
 void SetAll(const Environment& variables, Environment& env) {
   for (const auto& [name, value] : variables) Set(env, name, value);
 }
@@ -166,6 +173,7 @@ Environment ProgramEnvironment(const JobSpec& spec, const NodeFacts& facts) {
   const NodeFacts visible = Begin(spec, facts, env);
   SetRendezvous(visible, env);
   SetSkyPilot(visible, "SKYPILOT_", env);
+  SetWandb(spec, facts, env);
   End(spec, facts, env);
   return env;
 }

@@ -217,5 +217,20 @@ TEST(Environment, KnownNothingStillGivesABaseToRunOn) {
   EXPECT_EQ(env["MASTER_ADDR"], "127.0.0.1");
 }
 
+TEST(Environment, OneRunOfWandbWhereTheJobAsksForIt) {
+  NodeFacts facts = Facts();
+  facts.rank = 0;
+  JobSpec spec;
+  EXPECT_EQ(AsMap(ProgramEnvironment(spec, facts)).count("WANDB_RUN_ID"), 0u);
+  spec.wandb_one_run = true;
+  EXPECT_EQ(AsMap(ProgramEnvironment(spec, facts))["WANDB_RUN_ID"], "abcd-digits");
+  EXPECT_EQ(AsMap(ProgramEnvironment(spec, facts))["WANDB_RESUME"], "allow");
+  spec.envs = {{"WANDB_RUN_ID", "mine"}};
+  EXPECT_EQ(AsMap(ProgramEnvironment(spec, facts))["WANDB_RUN_ID"], "mine");
+  facts.rank = 1;
+  spec.envs.clear();
+  EXPECT_EQ(AsMap(ProgramEnvironment(spec, facts)).count("WANDB_RESUME"), 0u);
+}
+
 }  // namespace
 }  // namespace stoker::contract

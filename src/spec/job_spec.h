@@ -153,7 +153,8 @@ struct JobSpec {
   bool outputs_given = false;       // false: what the program made or changed is kept at its end
   std::vector<MetricSpec> metrics;  // none: what metrics/log_lines.h knows by itself
   std::vector<StopRuleSpec> stop_when;
-  std::string tensorboard;  // the only folder with event files; "" = any
+  std::string tensorboard;     // the only folder with event files; "" = any
+  bool wandb_one_run = false;  // all attempts are one run of W&B's: contract/environment.h
   LimitsSpec limits;
   RecoverySpec job_recovery;
   SlurmSpec slurm;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is kept of a run. The section `outputs`: paths and patterns of files; `metrics` and
-// `tensorboard`: where numbers are found; `stop_when`: rules about them.
+// `tensorboard`, `wandb`: where numbers are found; `stop_when`: rules about them.
 #include <algorithm>
 
 #include "base/text.h"
@@ -162,6 +162,14 @@ void ReadMetrics(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
 
 void ReadTensorboard(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
   if (const auto path = ReadPath(node, "tensorboard", true, reader)) spec->tensorboard = *path;
+}
+
+void ReadWandb(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  const auto one_run = [&](const YamlNode& value) {
+    if (const auto on = reader->Boolean(value, "wandb.one_run")) spec->wandb_one_run = *on;
+  };
+  if (!reader->ExpectMap(node, "wandb")) return;
+  reader->ReadMap(node, "wandb", {{"one_run", one_run}}, {});
 }
 
 namespace {

@@ -256,6 +256,7 @@ void ReadJobFile(const YamlNode& root, ParseState* state) {
       {"metrics", [=](const YamlNode& v) { ReadMetrics(v, reader, spec); }},
       {"metric_definitions", [=](const YamlNode& v) { ReadMetrics(v, reader, spec); }},
       {"tensorboard", [=](const YamlNode& v) { ReadTensorboard(v, reader, spec); }},
+      {"wandb", [=](const YamlNode& v) { ReadWandb(v, reader, spec); }},
       {"stop_when", [=](const YamlNode& v) { ReadStopWhen(v, reader, spec); }},
       {"limits", [=](const YamlNode& v) { ReadLimits(v, reader, spec); }},
       {"recovery",

@@ -111,6 +111,7 @@ void PrintMetrics(const JobSpec& spec, std::string* out) {
     *out += "  - " + (one.warn ? "{rule: " + rule + ", action: warn}" : rule) + "\n";
   }
   if (!spec.tensorboard.empty()) *out += "tensorboard: " + JsonString(spec.tensorboard) + "\n";
+  if (spec.wandb_one_run) *out += "wandb: {one_run: true}\n";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "spec/parse.h"
+#include "spec/print.h"
 
 namespace stoker {
 namespace {
@@ -120,6 +121,13 @@ TEST(Command, BracesAreFilledWhereTheValueIsGiven) {
   ASSERT_TRUE(filled.ok()) << filled.status().ToString();
   EXPECT_EQ(filled->argv[2], "--lr=0.1");
   EXPECT_EQ(filled->argv[3], "{other}");
+}
+
+TEST(Command, OneRunOfWandbIsKept) {
+  const auto spec = ParseJobSpec("run: x\nwandb: {one_run: true}", {});
+  ASSERT_TRUE(spec.ok()) << spec.status().ToString();
+  EXPECT_TRUE(spec->wandb_one_run);
+  EXPECT_TRUE(ParseStoredSpec(PrintJobSpec(*spec))->wandb_one_run);
 }
 
 }  // namespace

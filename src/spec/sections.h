@@ -41,6 +41,7 @@ std::optional<std::string> ReadPath(const YamlNode& node, std::string_view what,
                                     SpecReader* reader);
 void ReadMetrics(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 void ReadTensorboard(const YamlNode& node, SpecReader* reader, JobSpec* spec);
+void ReadWandb(const YamlNode& node, SpecReader* reader, JobSpec* spec);
 // The rule of `node`, to be said alone with `warn`, is added.
 void AddStopRule(const YamlNode& node, bool warn, SpecReader* reader, JobSpec* spec);
 void ReadStopWhen(const YamlNode& node, SpecReader* reader, JobSpec* spec);

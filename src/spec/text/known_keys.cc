@@ -146,6 +146,7 @@ std::string_view HomeOfKey(std::string_view key) {
       {"metrics", kTopLevel},
       {"metric_definitions", kTopLevel},
       {"tensorboard", kTopLevel},
+      {"wandb", kTopLevel},
       {"inputs", kTopLevel},
       {"limits", kTopLevel},
       {"recovery", kTopLevel},

@@ -9,6 +9,7 @@
 
 #include "agent/flush_policy.h"
 #include "base/text.h"
+#include "cli/allocation.h"
 #include "cli/full_store.h"
 #include "cli/interrupts.h"
 #include "cli/job_watch.h"
@@ -251,7 +252,8 @@ class Attached {
       if (pass.ok() && IsFinal(last_.state) && !printed) {
         return AttachResult{last_, false, events_.HasTold(last_)};
       }
-      if (Interrupted()) return AttachResult{last_, true};
+      if (Interrupted() && !StaysFor()) return AttachResult{last_, true};
+      if (ends_inside_ && HasLeft()) return AttachResult{last_, true};
       if (!printed) std::this_thread::sleep_for(std::chrono::milliseconds(Pause(poll).ms));
     }
   }
@@ -263,6 +265,28 @@ class Attached {
       printer_.emplace(context_.out_is_terminal(), last_.num_nodes > 1, context_.color());
     }
     events_.Tell(pass);
+  }
+
+  // It is told to end with its allocation.
+  bool StaysFor() {
+    if (!options_.tie || !InterruptedByTerm() || !IsEnding(context_.clock(), *options_.tie))
+      return false;
+    ForgetInterrupts();
+    if (!ends_inside_) {
+      context_.Say("Slurm ends job " + std::to_string(options_.tie->job) +
+                   ": waiting for the job's save");
+    }
+    ends_inside_ = true;
+    return true;
+  }
+
+  // Of a job that outlives it: nothing of it runs any more.
+  bool HasLeft() const {
+    return options_.tie->outlive &&
+           std::all_of(last_.attempts.begin(), last_.attempts.end(), [](const Attempt& attempt) {
+             return attempt.state == AttemptState::kEnded ||
+                    attempt.state == AttemptState::kProvisioning;
+           });
   }
 
   // Short at first, so that the first line of a short program is not waited for.
@@ -298,6 +322,7 @@ class Attached {
   Job last_;
   MonoTime started_;
   bool away_ = false;
+  bool ends_inside_ = false;
   FullStoreTeller full_;
 };
 

@@ -3,10 +3,12 @@
 // reconcile pass each time it looks. Ctrl-C leaves; the job goes on.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "cli/context.h"
 #include "job/job.h"
+#include "provider/slurm/slurm_allocation.h"
 
 namespace stoker::cli {
 
@@ -21,6 +23,9 @@ struct AttachOptions {
   bool events = true;  // say what happens
   // Leave out what whoever has just submitted the job was told already.
   bool submitted = false;
+  // At SIGTERM of an allocation that ends it stays until the job has saved what it has: Slurm may
+  // kill all that is inside once the last of its script's processes has ended.
+  std::optional<SlurmTie> tie;
 };
 
 // Returns when the job has ended and its log is printed, or when the user pressed Ctrl-C. The store

@@ -213,7 +213,7 @@ Result<Controller*> Context::controller() {
       *opened, [this](const std::string& name) { return provider(name); }, *clock_,
       [this]() -> std::string {
         const auto local = local_provider();
-        return local.ok() ? (*local)->host() : "";
+        return local.ok() ? (*local)->LooksFor() : "";
       });
   controller_->KeepLooks(true);  // most commands look once
   return controller_.get();

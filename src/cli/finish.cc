@@ -2,6 +2,7 @@
 #include "cli/finish.h"
 
 #include "base/json.h"
+#include "cli/allocation.h"
 #include "cli/attach.h"
 #include "cli/late_answers.h"
 #include "cli/private_env.h"
@@ -68,9 +69,14 @@ Status AfterSubmit(Context& context, const Job& job, const JobSpec& spec, bool d
   AttachOptions options;
   options.logs = !quiet && !context.json;
   options.submitted = true;
+  options.tie = TieOf(job);
   STOKER_ASSIGN(const AttachResult attached, Attach(context, job.id, options));
   if (attached.detached) {
-    context.Say("left; the job goes on. To follow it again: stoker logs -f " + job.id +
+    const std::string how =
+        options.tie && IsEnding(context.clock(), *options.tie) && !options.tie->outlive
+            ? "left; the job is cancelled with its allocation, after its save. To"
+            : "left; the job goes on. To";
+    context.Say(how + " follow it again: stoker logs -f " + job.id +
                 ". To stop it: stoker cancel " + job.id);
     return Status::Ok();
   }

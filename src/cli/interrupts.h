@@ -9,6 +9,10 @@ namespace stoker::cli {
 void CatchInterrupts(const char* last = "");
 // True once one came since CatchInterrupts.
 bool Interrupted();
+// Was the last one SIGTERM?
+bool InterruptedByTerm();
+// What came so far counts no more.
+void ForgetInterrupts();
 
 // Until CatchInterrupts: the first one ends the process with 130 and says `last` (a literal).
 void EndOnInterrupt(const char* last);

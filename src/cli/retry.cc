@@ -24,6 +24,7 @@ namespace {
 struct RetryOptions {
   std::string job = "-";
   bool detach = false;
+  bool outlive = false;
   bool fresh = false;
   std::string name, cpus, memory, gpus, priority, max_duration, stall, max_restarts;
   std::vector<std::string> envs, env_files, secrets, hyperparameters;
@@ -110,6 +111,7 @@ Status Run(Context& context, const RetryOptions& options) {
   }
   STOKER_ASSIGN(const Labels said, SaidOf(*ledger, id));
   if (options.name.empty() && !said.name.empty()) request.spec.name = said.name;
+  request.outlive = options.outlive;
   // The same code, also when the folder has changed or is gone since.
   request.code_digest = pass.job.code_digest;
   request.code_note = pass.job.workdir_note;
@@ -154,6 +156,7 @@ Verb RetryVerb() {
       {"JOB", "Which job ('-' = your last)", &options->job, ""},
       {"-d,--detach", "Print the new job's id and return at once", &options->detach},
       {"--fresh", "Start without a checkpoint", &options->fresh},
+      {"--outlive", "Go on after the sbatch that this runs inside of", &options->outlive},
       {"-n,--name", "The new job's name", &options->name, "NAME"},
       {"--hp", "Set a hyperparameter", &options->hyperparameters, "NAME=VALUE"},
       {"--env", "Set a variable; NAME or 'PATTERN*' alone takes yours", &options->envs,

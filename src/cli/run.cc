@@ -30,6 +30,7 @@ struct RunOptions {
   bool detach = false;
   bool yes = false;
   bool quiet = false;
+  bool outlive = false;
   bool dry_run = false;
   bool spot = false;
   std::string name, workdir, infra, num_nodes, checkpoints, keep, max_duration, stall, recovery;
@@ -221,6 +222,7 @@ Status Run(Context& context, const RunOptions& options) {
   SubmitRequest request;
   request.spec = spec;
   request.yes = options.yes;
+  request.outlive = options.outlive;
   request.secret_values = given.secret_values;
   request.shell_env = !options.no_shell_env;
   if (options.dry_run) {
@@ -274,6 +276,7 @@ std::vector<Option> EndOptions(RunOptions* o) {
        "",
        false,
        {"node", "controller"}},
+      {"--outlive", "Go on after the sbatch that this runs inside of", &o->outlive},
       {"--stop-grace", "Time between SIGTERM and SIGKILL", &o->stop_grace, "DURATION"},
       {"--keep-failed", "A cloud's machines stay so long if it fails", &o->keep_failed, "TIME"},
       {"--ending",

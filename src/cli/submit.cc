@@ -12,6 +12,7 @@
 #include "base/digest.h"
 #include "base/text.h"
 #include "checkpoint/blob_transfer.h"
+#include "cli/allocation.h"
 #include "cli/clone.h"
 #include "cli/cloud_offers.h"
 #include "cli/confirm.h"
@@ -363,6 +364,7 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   // Before anything is stored: the place may not have what is asked for.
   STOKER_ASSIGN(job.offers,
                 ResolveOffers(context, request.spec, job.created, made.own != LocalPrivate()));
+  TieToAllocation(context, request.outlive, &job.offers);
   STOKER_TRY(BringCode(context, request, &job, &made));
   const LocalPrivate& own = made.own;
   SayShell(context, request.spec, own);

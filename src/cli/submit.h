@@ -19,6 +19,7 @@ inline constexpr char kNotSubmitted[] = "stopped: no job was submitted";
 struct SubmitRequest {
   JobSpec spec;
   bool yes = false;      // do not ask before packing very much
+  bool outlive = false;  // the allocation of Slurm that it is submitted inside of (allocation.h)
   std::string retry_of;  // begin from that job's newest checkpoint …
   std::string from;      // Job::from
   std::string promised;  // Job::promised

@@ -107,6 +107,15 @@ void Agent::HostStops(Duration left) {
   notices_->HostStops(left, comes_up_again_ ? "stop" : "terminate");
 }
 
+void Agent::Say(const std::string& line) {
+  std::shared_ptr<AttemptRun> run;
+  {
+    const std::lock_guard lock(run_mutex_);
+    run = run_;
+  }
+  if (run) run->Say(line);
+}
+
 void Agent::SignalsMayBeLate(Duration late) { notices_->SignalsMayBeLate(late); }
 
 void Agent::PlatformSignals() {

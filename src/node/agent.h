@@ -65,6 +65,8 @@ class Agent {
   const std::string& off_why() const { return off_why_; }
   // From a signal-watching thread: the host shuts down, `left` remains.
   void HostStops(Duration left);
+  // A line of stoker's own in the log of the attempt at hand; without one it is dropped.
+  void Say(const std::string& line);
   // From the same: the platform has sent SIGTERM to all that runs here, and gives a notice.
   void PlatformSignals();
   // That may come after the signal that ended the program, by so much at most.

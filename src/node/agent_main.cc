@@ -19,6 +19,7 @@
 #include "node/agent.h"
 #include "node/cloud_node.h"
 #include "node/owner_cancel.h"
+#include "node/tied/tied_node.h"
 #include "provider/ec2/ec2_metadata.h"
 #include "provider/gce/gce_host.h"
 #include "provider/local/local_boot.h"
@@ -87,7 +88,8 @@ struct Platform {
   std::string state_dir;       // where the submitter leaves what is for this machine
   std::string work_dir;        // NodeFolders::work_dir
   Duration notice_poll = Duration::Ms(250);
-  bool shared = false;  // with other jobs, each of which may have what it asked for
+  bool shared = false;         // with other jobs, each of which may have what it asked for
+  LocalAllocation allocation;  // that this machine was begun inside of
 };
 
 // The only place that knows which platform this is.
@@ -115,6 +117,7 @@ Result<Platform> FindPlatform(const std::string& dir, Clock& clock, CloudNode& c
   platform.state_dir = LocalStateDir(dir);
   platform.work_dir = platform.state_dir + "/work";
   platform.shared = true;
+  if (const auto boot = ReadLocalBoot(dir); boot.ok()) platform.allocation = boot->allocation;
   return platform;
 }
 
@@ -123,7 +126,9 @@ Result<Platform> FindPlatform(const std::string& dir, Clock& clock, CloudNode& c
 constexpr Duration kSignalLate = Duration::Ms(1500);
 
 // A host that shuts down tells its services alone, and Slurm the program, too.
-void ToldToStop(Agent& agent, const Platform& platform, Ledger& ledger, CloudNode& cloud) {
+void ToldToStop(Agent& agent, const Platform& platform, Ledger& ledger, CloudNode& cloud,
+                TiedNode& tied) {
+  if (tied.Signalled()) return;
   if (platform.slurm == nullptr) {
     cloud.HeedOwner(ledger, platform.host->identity());
     return agent.HostStops(kShutdownLeft);
@@ -138,6 +143,16 @@ void ToldToStop(Agent& agent, const Platform& platform, Ledger& ledger, CloudNod
 void HeedSlurm(SlurmHost& slurm, Ledger& ledger, bool over, const std::function<bool()>& stop) {
   const auto end = slurm.AwaitEnder(over, stop);
   if (end && end->by == SlurmEnder::kOwner) (void)CancelByOwner(ledger, slurm.identity());
+}
+
+TiedTo TieOf(Agent& agent, Ledger& ledger, const HostIdentity& me) {
+  TiedTo to;
+  to.say = [&agent](const std::string& line) { agent.Say(line); };
+  to.cancel = [&ledger, &me](const std::string& by) { (void)CancelByOwner(ledger, me, by); };
+  to.stops = [&agent](Duration left) { agent.HostStops(left); };
+  to.signalled = [&agent] { agent.PlatformSignals(); };
+  to.may_be_late = [&agent](Duration late) { agent.SignalsMayBeLate(late); };
+  return to;
 }
 
 // One that is not there may be mounted again (agent/ledger_watch.h); none is ever made here.
@@ -185,12 +200,11 @@ int RunAgent(const std::string& dir) {
       **ledger,
       [&](const std::string& name) -> Result<Provider*> {
         auto provider = providers.Get(name);
-        // Not "invalid": that would count as a refusal of the launch, which others may well carry
-        // out.
+        // Not "invalid": that would count as a refusal, and others may well launch it.
         if (provider.status().Is(Code::kInvalid)) return static_cast<Provider*>(nullptr);
         return provider;
       },
-      clock, [&] { return (*local)->host(); });
+      clock, [&] { return (*local)->LooksFor(); });
   // A machine of one provider has no rights at another, and needs none.
   controller.AsksOnly(request.ask.place.provider);
   // Slurm holds what it has granted, and a cloud's machine is the job's alone.
@@ -204,18 +218,18 @@ int RunAgent(const std::string& dir) {
       HeedSlurm(*slurm, **ledger, over, stop);
     };
   }
-  if (CloudNode::IsOne(dir)) {
-    parts.tell_machine = [&cloud](NodeReport& report) { cloud.TellDoor(report); };
-  }
+  if (CloudNode::IsOne(dir)) parts.tell_machine = [&](NodeReport& r) { cloud.TellDoor(r); };
   Agent agent(std::move(parts), {CacheDir(), state_dir, platform.work_dir}, platform.notice_poll);
   if (platform.slurm != nullptr) agent.SignalsMayBeLate(kSignalLate);
+  TiedNode tied(platform.allocation, clock, TieOf(agent, **ledger, host.identity()));
   const ShutdownWatch shutdown([&] {
     // The end that this node asks for itself is no notice.
     if (leaving && platform.slurm == nullptr) return;
-    ToldToStop(agent, platform, **ledger, cloud);
+    ToldToStop(agent, platform, **ledger, cloud, tied);
   });
   const Status done = agent.Run();
   leaving = true;
+  tied.Leave();
   cloud.Leave();
   if (done.ok()) {
     (void)host.PowerOff(agent.off_why());

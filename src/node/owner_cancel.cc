@@ -5,9 +5,9 @@
 
 namespace stoker::node {
 
-Status CancelByOwner(Ledger& ledger, const HostIdentity& me) {
+Status CancelByOwner(Ledger& ledger, const HostIdentity& me, std::string by) {
   STOKER_ASSIGN(const JobRead asked, ReadJob(ledger, me.request.job));
-  const std::string by = "who ended " + me.instance_id + " at " + me.request.ask.place.provider;
+  if (by.empty()) by = "who ended " + me.instance_id + " at " + me.request.ask.place.provider;
   return MutateJob(ledger, me.request.job,
                    [&](Job& record) -> Result<bool> {
                      const Launch* const launch = FindLaunch(record, me.launch);

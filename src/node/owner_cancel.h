@@ -2,6 +2,8 @@
 // A person has ended this machine with its platform's own tools: that is a cancel of its job.
 #pragma once
 
+#include <string>
+
 #include "base/status.h"
 #include "ledger/ledger.h"
 #include "port/host_platform.h"
@@ -9,7 +11,8 @@
 namespace stoker::node {
 
 // Writes it into the job's record, unless the machine's launch is closed (what stoker ends itself
-// is of such a one), the job is over, or somebody has cancelled it. Errors: those of MutateJob.
-Status CancelByOwner(Ledger& ledger, const HostIdentity& me);
+// is of such a one), the job is over, or somebody has cancelled it. `by`: who or what, for people;
+// "" = who ended that machine. Errors: those of MutateJob.
+Status CancelByOwner(Ledger& ledger, const HostIdentity& me, std::string by = "");
 
 }  // namespace stoker::node

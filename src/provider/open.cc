@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "ledger/places.h"
+#include "provider/allocation_gate.h"
 #include "provider/ec2/api/aws_api.h"
 #include "provider/slurm/slurm_provider.h"
 #include "sys/folder_cache.h"
@@ -23,6 +24,7 @@ Result<LocalProvider*> Providers::Local() {
   if (!local_) {
     LocalProviderOptions local;
     local.state_dir = options_.state_dir;
+    local.gate = MakeAllocationGate();
     STOKER_ASSIGN(local_, MakeLocalProvider(local, clock_));
   }
   return local_.get();

@@ -16,6 +16,7 @@ using Json = nlohmann::json;
 
 constexpr int64_t kMaxBytes = 1 << 20;
 constexpr int64_t kMostNumber = 1'000'000'000;
+constexpr int64_t kMostAllocation = 4'000'000'000;
 constexpr int64_t kMostPort = 65'535;
 constexpr int64_t kMostMs = int64_t{100'000'000'000'000};  // as in the job's record
 
@@ -107,7 +108,11 @@ Status WriteLocalBoot(const std::string& dir, const LocalBoot& boot) {
                                {"created", FormatRfc3339(boot.created)},
                                {"boot_id", boot.boot_id},
                                {"address", boot.address},
-                               {"apart", boot.apart ? 1 : 0}});
+                               {"apart", boot.apart ? 1 : 0},
+                               {"allocation", boot.allocation.job},
+                               {"stepd", boot.allocation.stepd},
+                               {"stepd_began", boot.allocation.stepd_began},
+                               {"outlive", boot.allocation.outlive ? 1 : 0}});
 }
 
 Result<LocalBoot> ReadLocalBoot(const std::string& dir) {
@@ -138,6 +143,12 @@ Result<LocalBoot> ReadLocalBoot(const std::string& dir) {
   boot.boot_id = fields.Text("boot_id");
   if (json.contains("address")) boot.address = fields.Text("address");
   if (json.contains("apart")) boot.apart = fields.Number("apart", 1) == 1;
+  if (json.contains("allocation")) {
+    boot.allocation.job = fields.Number("allocation", kMostAllocation);
+    boot.allocation.stepd = static_cast<int>(fields.Number("stepd", kMostNumber));
+    boot.allocation.stepd_began = static_cast<uint64_t>(fields.Number("stepd_began", kMostMs));
+    boot.allocation.outlive = fields.Number("outlive", 1) == 1;
+  }
   STOKER_TRY(fields.status());
   return boot;
 }

@@ -23,6 +23,14 @@ inline constexpr char kMetadataVariable[] = "STOKER_METADATA";
 // none.
 inline constexpr char kGrantedGpus[] = "STOKER_GPUS";
 
+// What of Slurm the process that launched it was inside of, and so it is, too.
+struct LocalAllocation {
+  int64_t job = 0;  // Slurm's number of it; 0 = of none
+  int stepd = 0;    // slurmstepd of its step (provider/slurm/slurm_allocation.h); 0 = unseen
+  uint64_t stepd_began = 0;  // … in ticks of the boot
+  bool outlive = false;      // its end is no cancel of the job
+};
+
 // boot.json: everything the instance was created from. Written once, before anything is started.
 struct LocalBoot {
   LaunchRequest request;  // read again without `launches`, and of `ask` its options alone
@@ -37,6 +45,7 @@ struct LocalBoot {
   std::string address;  // where peers on other computers reach it; "" = it has none such
   bool apart =
       false;  // its job's other machines may be on other computers: it stands in line alone
+  LocalAllocation allocation;
 };
 
 // machine.json: written by the machine process when it starts, so its presence says "was started".

@@ -31,6 +31,8 @@ constexpr int64_t kProcesses = 40;
 constexpr Duration kYoung = Duration::Seconds(5);  // launched, but not started: may still come
 constexpr Duration kSweepLimit = Duration::Seconds(15);
 constexpr Duration kSweepPatience = Duration::Seconds(2);
+// Begins the mark of one that its allocation took with it.
+const std::string kWentWith = "it went with its allocation: ";
 constexpr Duration kLeftoverAge = Duration::Seconds(60);
 
 std::string OwnBinary() {
@@ -55,6 +57,9 @@ class Local : public LocalProvider {
 
   const ProviderTraits& traits() const override { return traits_; }
   const std::string& host() const override { return host_; }
+  std::string LooksFor() const override {
+    return options_.gate.has_left && options_.gate.has_left() ? "" : host_;
+  }
 
   LaunchAnswer Launch(const LaunchRequest& request) override {
     std::vector<std::string> ids = IdsOf(request);
@@ -81,9 +86,15 @@ class Local : public LocalProvider {
         const std::string line = WhyNotNow(request);
         if (!line.empty()) return No(RefusalClass::kCapacity, line);
       }
+      LocalAllocation inside;
+      if (options_.gate.admit) {
+        auto admitted = options_.gate.admit(request);
+        if (!admitted.ok()) return NoOf(admitted.status());
+        inside = *admitted;
+      }
       Status made = BinaryIsThere(request.binary_digest);
       if (made.ok()) made = RoomForProcesses();
-      if (made.ok()) made = MakeFolders(request, ids, missing);
+      if (made.ok()) made = MakeFolders(request, ids, missing, inside);
       if (!made.ok()) return NoOf(made);
     }
     // One may have lived and ended since it was looked for; then its new folder is nobody's.
@@ -336,7 +347,7 @@ class Local : public LocalProvider {
 
   // All or none: filled beside their places, which is where it fails if it does, then renamed.
   Status MakeFolders(const LaunchRequest& request, const std::vector<std::string>& ids,
-                     const std::vector<size_t>& missing) {
+                     const std::vector<size_t>& missing, const LocalAllocation& inside) {
     STOKER_TRY(sys::MakeDirs(state_.Instances(), 0700));
     std::vector<std::string> fresh;
     Status status;
@@ -345,7 +356,7 @@ class Local : public LocalProvider {
       std::snprintf(name, sizeof name, "/.new-%016llx",
                     static_cast<unsigned long long>(sys::RandomU64()));
       fresh.push_back(state_.Instances() + name);
-      if (status.ok()) status = Fill(request, index, ids[index], fresh.back());
+      if (status.ok()) status = Fill(request, index, ids[index], fresh.back(), inside);
     }
     for (size_t i = 0; i < missing.size(); ++i) {
       const std::string dir = state_.Dir(ids[missing[i]]);
@@ -360,7 +371,7 @@ class Local : public LocalProvider {
   }
 
   Status Fill(const LaunchRequest& request, size_t index, const std::string& id,
-              const std::string& fresh) {
+              const std::string& fresh, const LocalAllocation& inside) {
     LocalBoot boot;
     boot.request = request;
     boot.launch = index < request.launches.size() ? request.launches[index] : 0;
@@ -376,6 +387,7 @@ class Local : public LocalProvider {
     boot.boot_id = sys::BootId();
     boot.address = options_.address;
     boot.apart = options_.apart;
+    boot.allocation = inside;
     STOKER_TRY(sys::MakeDirs(fresh, 0700));
     STOKER_TRY(KeepLocalEnvironment(fresh));
     return WriteLocalBoot(fresh, boot);
@@ -421,10 +433,23 @@ class Local : public LocalProvider {
   // once nothing of it runs.
   Result<InstanceSeen> Bury(const std::string& token, const LocalBoot& boot, InstanceSeen seen) {
     const std::string dir = state_.Dir(token);
+    // A computer that is not the one that it ran on sees another boot, too: this comes first.
+    std::string went_with;
+    if (boot.allocation.job != 0 && options_.gate.went_with && !state_.Ended(token)) {
+      auto asked = options_.gate.went_with(boot);
+      if (!asked.ok()) {
+        seen.state = InstanceState::kStopping;
+        seen.why = "its machine process was killed; " + asked.status().message();
+        return seen;
+      }
+      if (!asked->empty()) went_with = kWentWith + *asked;
+    }
     const Status locked = WithLock(dir, [&]() -> Status {
       const auto ended = state_.Ended(token);
       if (ended)
         seen.why = *ended;
+      else if (!went_with.empty())
+        seen.why = went_with;
       else if (boot.boot_id != sys::BootId())
         seen.why = "the machine was rebooted";
       else if (WasStarted(dir))
@@ -441,6 +466,9 @@ class Local : public LocalProvider {
       seen.why = state_.Ended(token).value_or("removed");
     } else {
       STOKER_TRY(locked);
+    }
+    if (StartsWith(seen.why, kWentWith)) {
+      seen.ended_by = boot.allocation.outlive ? EndedBy::kPlatform : EndedBy::kOwner;
     }
     const bool gone = EndMarkedProcesses(kInstanceMark, dir, Duration::Ms(50), Duration::Ms(500));
     turns_.Leave(token);

@@ -3,6 +3,7 @@
 // (provider/local/local_machine.h) that holds its lock, and the agent that this starts.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,8 +11,23 @@
 #include "port/clock.h"
 #include "port/place_info.h"
 #include "port/provider.h"
+#include "provider/local/local_boot.h"
 
 namespace stoker {
+
+// Of jobs that were submitted inside an allocation of Slurm. This room does not know Slurm:
+// provider/open.cc fills it in.
+struct AllocationGate {
+  // May this process launch that now? Where it may, the allocation that this process is inside of,
+  // if the request is tied to that one; else job 0. Errors: kUnavailable: not now, or not from
+  // here; kInvalid: never again.
+  std::function<Result<LocalAllocation>(const LaunchRequest&)> admit;
+  // Was a launch refused to this process since its own allocation ends? It may launch none then.
+  std::function<bool()> has_left;
+  // Its machine process was killed: how the allocation ended with which it went; "": not by that.
+  // Errors: nobody can tell yet.
+  std::function<Result<std::string>(const LocalBoot&)> went_with;
+};
 
 struct LocalProviderOptions {
   std::string state_dir;  // e.g. ~/.local/share/stoker; made when missing
@@ -25,12 +41,16 @@ struct LocalProviderOptions {
   // The job's other machines may be on other computers: each of its machines here is granted what
   // its request asks for, instead of all of them together.
   bool apart = false;
+  AllocationGate gate{};  // empty: no request is tied to any
 };
 
 class LocalProvider : public Provider, public PlaceTeller {
  public:
   // Random, and the same for all who use this state folder: tells whose "local" a job means.
   virtual const std::string& host() const = 0;
+  // The same for who looks after jobs of this machine; "" where this process is on its way out of
+  // an allocation of Slurm: others are to look after them.
+  virtual std::string LooksFor() const = 0;
   // Removes what is left of instances that are over, their processes too, also where no record
   // knows them any more; returns their ids. For gc and doctor.
   virtual Result<std::vector<std::string>> Sweep() = 0;

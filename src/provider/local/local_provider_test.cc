@@ -357,6 +357,50 @@ TEST_F(LocalProviderTest, ShutdownOfTheHostEndsIt) {
   EXPECT_EQ(Beating(), 0);
 }
 
+// What Slurm kills with its allocation could write nothing down.
+TEST_F(LocalProviderTest, WhatItsAllocationTookIsKnownByWhoLooks) {
+  for (const bool outlive : {false, true}) {
+    const std::string token = outlive ? "t2" : "t1";
+    std::string told;  // "" = Slurm does not say
+    LocalProviderOptions options{State(), "", {"/proc/self/exe", "__fake", mode_, "/"}};
+    options.gate.admit = [&](const LaunchRequest&) -> Result<LocalAllocation> {
+      return LocalAllocation{12, 0, 0, outlive};
+    };
+    options.gate.went_with = [&](const LocalBoot& boot) -> Result<std::string> {
+      EXPECT_EQ(boot.allocation.job, 12);
+      if (told.empty()) return Status(Code::kUnavailable, "no answer");
+      return told;
+    };
+    provider_ = std::move(*MakeLocalProvider(options, clock_));
+    Launch(token);
+    ASSERT_TRUE(Until([&] {
+      const auto seen = See(token);
+      return seen && seen->state == InstanceState::kRunning;
+    }));
+    kill(LockHolder(Dir(token)).value(), SIGKILL);
+    ASSERT_TRUE(Until([&] { return See(token)->state == InstanceState::kStopping; }))
+        << "nobody can tell yet";
+    told = "Slurm's job 12: it was cancelled";
+    ASSERT_TRUE(Until([&] { return See(token)->state == InstanceState::kGone; }));
+    EXPECT_EQ(See(token)->why, "it went with its allocation: Slurm's job 12: it was cancelled");
+    EXPECT_EQ(See(token)->ended_by, outlive ? EndedBy::kPlatform : EndedBy::kOwner);
+  }
+}
+
+TEST_F(LocalProviderTest, WhatItsAllocationDoesNotAdmitIsNotMade) {
+  LocalProviderOptions options{State(), "", {"/proc/self/exe", "__fake", mode_, "/"}};
+  Status may(Code::kUnavailable, "it ends");
+  options.gate.admit = [&](const LaunchRequest&) -> Result<LocalAllocation> { return may; };
+  provider_ = std::move(*MakeLocalProvider(options, clock_));
+  const auto later = provider_->Launch(Request("t1"));
+  EXPECT_EQ(later.code(), Code::kUnavailable);
+  may = Status(Code::kInvalid, "it is over");
+  const auto never = provider_->Launch(Request("t1"));
+  ASSERT_TRUE(never.refusal().has_value());
+  EXPECT_EQ(never.refusal()->what, RefusalClass::kInvalid);
+  EXPECT_TRUE(provider_->Describe("ledger", "job")->empty());
+}
+
 TEST_F(LocalProviderTest, RemovedFolderEndsIt) {
   Launch();
   ASSERT_TRUE(Until([&] { return Runs(); }));

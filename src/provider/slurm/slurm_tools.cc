@@ -171,6 +171,14 @@ Result<std::optional<SlurmJobSeen>> SlurmTools::Job(int64_t job, const std::stri
   return std::optional<SlurmJobSeen>();
 }
 
+Result<std::optional<SlurmJobSeen>> SlurmTools::Row(int64_t job, Duration limit) {
+  STOKER_ASSIGN(const std::vector<SlurmJobSeen> all, Queue(limit));
+  for (const SlurmJobSeen& seen : all) {
+    if (seen.job == job) return std::optional<SlurmJobSeen>(seen);
+  }
+  return std::optional<SlurmJobSeen>();
+}
+
 Status SlurmTools::Cancel(const std::vector<int64_t>& jobs) const {
   if (jobs.empty()) return Status::Ok();
   std::vector<std::string> words = {"scancel"};
@@ -183,8 +191,8 @@ Status SlurmTools::Cancel(const std::vector<int64_t>& jobs) const {
   return done.ok() || over ? Status::Ok() : done.status();
 }
 
-Result<int64_t> SlurmTools::Configured(const std::string& name) const {
-  STOKER_ASSIGN(const std::string text, Run({"scontrol", "show", "config"}, kLookLimit));
+Result<int64_t> SlurmTools::Configured(const std::string& name, Duration limit) const {
+  STOKER_ASSIGN(const std::string text, Run({"scontrol", "show", "config"}, limit));
   for (const std::string& line : Split(text, '\n')) {
     const size_t at = line.find("= ");
     if (!StartsWith(line, name + " ") || at == std::string::npos) continue;
@@ -196,8 +204,8 @@ Result<int64_t> SlurmTools::Configured(const std::string& name) const {
   return Status(Code::kUnavailable, "scontrol show config does not tell " + name);
 }
 
-Duration SlurmTools::KillWait() const {
-  const auto seconds = Configured("KillWait");
+Duration SlurmTools::KillWait(Duration limit) const {
+  const auto seconds = Configured("KillWait", limit);
   return seconds.ok() ? Duration::Seconds(*seconds) : kKillWait;
 }
 

@@ -34,9 +34,11 @@ class SlurmTools {
   // died may have given its number to another.
   Result<std::optional<SlurmJobSeen>> Job(int64_t job, const std::string& token,
                                           Duration limit = kLookLimit);
+  // The same, whoever has made it.
+  Result<std::optional<SlurmJobSeen>> Row(int64_t job, Duration limit = kLookLimit);
   Status Cancel(const std::vector<int64_t>& jobs) const;
   // How long Slurm waits from SIGTERM to SIGKILL.
-  Duration KillWait() const;
+  Duration KillWait(Duration limit = kLookLimit) const;
   // When its controller began.
   Result<WallTime> Began() const;
 
@@ -45,7 +47,7 @@ class SlurmTools {
                               const std::string& before, Duration limit, const std::string& input,
                               std::string* said) const;
   // The first number behind "NAME = ".
-  Result<int64_t> Configured(const std::string& name) const;
+  Result<int64_t> Configured(const std::string& name, Duration limit = kLookLimit) const;
   Result<std::vector<SlurmJobSeen>> QueueByLines(Duration limit, bool* known);
 
   const std::string login_;

@@ -275,6 +275,8 @@ void Supervisor::On(const ProgramEnded& event, Instant now, Actions& out) {
 
 void Supervisor::Exited(const TaskExit& exit, Instant now, Actions& out) {
   exit_ = exit;
+  // What was sent since was for what it had left behind; a platform signals all by itself.
+  if (exit_.untold && !told_to_end_) signalled_ = false;
   report_.run_ms = RunMs(now);
   // Whatever it left behind ends with it; harmless when nothing did.
   out.push_back(KillProgram{});

@@ -213,6 +213,26 @@ TEST(SupervisorTest, ASigtermForANoticeThatWasWithdrawnIsNoEndOfTheWork) {
   n.Shows("ended 1-0 Ended Interrupted checked");
 }
 
+TEST(SupervisorTest, WhatIsSentToWhatItLeftBehindIsNoEndOfTheProgram) {
+  TaskExit good;
+  good.untold = true;
+  TaskExit bad = good;
+  bad.exit_code = 1;
+  Node n = Running();
+  n.Notice(120).After(96).Forget().On(ProgramEnded{good});
+  n.Does("kill; finalize started by deadline").On(Finalized{1}).Shows("ended 1-0 Ended Completed");
+  Node told = Running();
+  told.Reads(Stops(1, EndReason::kNodeLost)).Forget().On(ProgramEnded{good});
+  told.Does("kill; finalize started").On(Finalized{1});
+  told.Shows("ended 1-0 Ended Completed stopped");
+  Node failed = Running();
+  failed.Notice(120).After(96).Forget().On(ProgramEnded{bad}).On(Finalized{1});
+  failed.Shows("ended 1-0 Ended Interrupted 1");
+  Node all = Running();  // its platform has signalled it, the program too
+  all.Notice(120).On(ProgramSignalled{true}).Forget().On(ProgramEnded{good}).On(Finalized{1});
+  all.Shows("ended 1-0 Ended Interrupted");
+}
+
 TEST(SupervisorTest, AProgramThatDiesWithItsShimIsNotToBlame) {
   Node n = Running();
   n.GoesUnwatched().On(EndChecked{false});

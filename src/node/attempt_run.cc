@@ -464,7 +464,7 @@ void AttemptRun::WatchProgram(std::function<void(TaskExit)> ended, std::function
     const auto exit = task->Wait(kLookMs);
     if (exit) {
       // Before anything is cleaned up: what is still open for writing now is not whole.
-      keeper_->ProgramEnded(*exit, signalled_);
+      keeper_->ProgramEnded(*exit, signalled_ && !exit->untold);
       if (exit->left_behind > 0) SayLeftBehind(*exit);
       ended(*exit);
       return;

@@ -48,6 +48,9 @@ struct TaskExit {
   // Processes that lived on a moment after it had ended by itself; they were sent SIGTERM, and had
   // kLeftBehindGrace.
   int left_behind = 0;
+  // It had ended before any process of the task was signalled through the Task: what was sent while
+  // its end was held back, for what it left behind, says nothing of it.
+  bool untold = false;
   // As a shell reports it: 128 + signal, else the code.
   int ShellCode() const { return signal != 0 ? 128 + signal : exit_code; }
 };

@@ -415,6 +415,26 @@ TEST(ProcessRunner, WhatIsLeftBehindAndIgnoresSigtermIsNotWaitedForLong) {
   EXPECT_TRUE((*task)->Processes().empty());
 }
 
+TEST(ProcessRunner, WhatIsSentToWhatIsLeftBehindSaysNothingOfTheProgram) {
+  Keep sink;
+  auto task = MakeProcessRunner({})->Start(Sh("trap '' TERM; sleep 60 & exit 0"), sink);
+  ASSERT_TRUE(task.ok()) << task.status().ToString();
+  EXPECT_FALSE((*task)->Wait(300)) << "its end is held back";
+  EXPECT_TRUE((*task)->Stop().ok());  // a notice
+  EXPECT_TRUE((*task)->End().ok());
+  const auto exit = (*task)->Poll();
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->ShellCode(), 0);
+  EXPECT_TRUE(exit->untold);
+  auto told = MakeProcessRunner({})->Start(Sh("trap 'exit 0' TERM; echo; sleep 60 & wait"), sink);
+  ASSERT_TRUE(told.ok()) << told.status().ToString();
+  EXPECT_FALSE((*told)->Wait(300));
+  EXPECT_TRUE((*told)->Stop().ok());
+  EXPECT_TRUE((*told)->Wait(15'000));
+  EXPECT_TRUE((*told)->End().ok());
+  EXPECT_FALSE((*told)->Poll()->untold);
+}
+
 TEST(ProcessRunner, EachRefusalHasItsReason) {
   const auto dir = sys::TempDir::Make("refusals").value();
   const auto file = [&dir](const std::string& name, const std::string& content, mode_t mode) {

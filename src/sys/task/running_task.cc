@@ -159,6 +159,7 @@ void RunningTask::ReadStatus() {
 
 void RunningTask::MainExited(TaskExit exit) {
   exit = Judged(exit);
+  exit.untold = sent_ == 0;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     held_back_ = exit;

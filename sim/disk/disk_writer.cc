@@ -91,11 +91,12 @@ class DiskWriter : public DirectoryWriter {
     return Status(Code::kInvalid, "sim: no other name '" + path + "' for a file");
   }
 
-  Status RemoveOthers(const std::set<std::string>& keep) override {
+  Status RemoveOthers(const std::set<std::string>& keep, const Spares& spares) override {
     if (disk_.Dead()) return Gone();
     std::vector<std::string> others;
     for (const auto& [path, file] : disk_.files_) {
-      if (!Kept(path, keep)) others.push_back(path);
+      const bool spared = spares && spares(path.substr(0, path.find('/')));
+      if (!spared && !Kept(path, keep)) others.push_back(path);
     }
     for (const std::string& path : others) disk_.Unlink(path);
     return Status::Ok();

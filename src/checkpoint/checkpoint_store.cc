@@ -240,7 +240,7 @@ Status FetchOnce(ObjectStore& store, const std::string& job, const std::string& 
   STOKER_ASSIGN(Manifest manifest, LoadManifest(store, job, id));
   const std::vector<ManifestFile> files = UnionFor(manifest, rank);
   const std::string root = paths::Checkpoints(job);
-  return exactly ? FetchExactly(store, movers, root, files, into)
+  return exactly ? FetchExactly(store, movers, root, files, rank, into)
                  : FetchBeside(store, movers, root, files, into);
 }
 

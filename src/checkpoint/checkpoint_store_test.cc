@@ -8,8 +8,10 @@
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "checkpoint/fetch.h"
 #include "checkpoint/moment.h"
 #include "checkpoint/outputs.h"
+#include "ledger/paths.h"
 #include "store/counted.h"
 #include "store/faulty.h"
 #include "store/memory_store.h"
@@ -195,6 +197,60 @@ TEST(Checkpoints, RestoreMakesTheDirectoryEqual) {
   directory.files["mine"] = "x";
   ASSERT_TRUE(DownloadCheckpoint(store, kStoreJob, "1-1", 0, directory).ok());
   EXPECT_EQ(directory.files.count("mine"), 1u);
+}
+
+TEST(Checkpoints, WhatLayThereStaysUntilAllHasCome) {
+  MemoryStore store;
+  CommitOne(store, {1, 1}, "new");
+  FakeDirectory directory;
+  directory.files = {{"checkpoint.pt", "old"}, {"left-over", "x"}};
+  const auto before = directory.files;
+  const std::string key = paths::Checkpoints(kStoreJob) + "data/1-0-1/checkpoint.pt";
+  const Object whole = *store.Get(key);
+  ASSERT_TRUE(store.Delete(key).ok());
+  EXPECT_FALSE(RestoreCheckpoint(store, kStoreJob, "1-1", 0, directory).ok());
+  for (const auto& [path, text] : before) EXPECT_EQ(directory.files[path], text);
+  ASSERT_TRUE(store.Put(key, whole.data).ok());
+  // Of several nodes that restore into one directory none takes away what comes for another.
+  directory.files[RestoringFolder(1) + "/0"] = "another's";
+  ASSERT_TRUE(RestoreCheckpoint(store, kStoreJob, "1-1", 0, directory).ok());
+  EXPECT_EQ(directory.files,
+            (std::map<std::string, std::string>{{"checkpoint.pt", "new"},
+                                                {RestoringFolder(1) + "/0", "another's"}}));
+}
+
+TEST(Checkpoints, WhatIsTakenAwayWhileItIsRestoredIsNoFaultOfTheCheckpoint) {
+  struct Taken : FakeDirectory {
+    Status Rename(const std::string& from, const std::string& to, bool newer) override {
+      files.clear();
+      return FakeDirectory::Rename(from, to, newer);
+    }
+  };
+  struct Gone : FakeDirectory {
+    Result<std::unique_ptr<NewFile>> Create(const std::string& path) override {
+      return Status(Code::kNotFound, "there is no folder for " + path);
+    }
+  };
+  MemoryStore store;
+  CommitOne(store, {1, 1}, "new");
+  Taken taken;
+  Gone gone;
+  for (FakeDirectory* directory :
+       {static_cast<FakeDirectory*>(&taken), static_cast<FakeDirectory*>(&gone)}) {
+    const Status status = RestoreCheckpoint(store, kStoreJob, "1-1", 0, *directory);
+    EXPECT_EQ(status.code(), Code::kUnavailable) << status.ToString();
+    EXPECT_FALSE(BlamesCheckpoint(status));
+  }
+}
+
+TEST(Checkpoints, WhichRestoreWasCutShort) {
+  EXPECT_TRUE(IsCutRestore(".stoker-restoring", 0, 2)) << "an older stoker's";
+  EXPECT_TRUE(IsCutRestore(RestoringFolder(1), 1, 2)) << "its own";
+  EXPECT_TRUE(IsCutRestore(RestoringFolder(1) + "-", 1, 2));
+  EXPECT_FALSE(IsCutRestore(RestoringFolder(0), 1, 2)) << "of another node, which may be at it";
+  EXPECT_TRUE(IsCutRestore(RestoringFolder(2), 1, 2)) << "there is none of that rank";
+  EXPECT_FALSE(IsCutRestore(".stoker-restoring-mine", 0, 1));
+  EXPECT_FALSE(IsCutRestore("step-1", 0, 1));
 }
 
 TEST(Checkpoints, EachNodeGetsTheUnionWithItsOwnFirst) {

@@ -112,8 +112,8 @@ std::vector<NamedLast> InOrder(const std::vector<ManifestFile>& files) {
   return names;
 }
 
-std::string UnusedName(const std::vector<ManifestFile>& files) {
-  std::string name = kRestoring;
+std::string UnusedName(const std::vector<ManifestFile>& files, int rank) {
+  std::string name = RestoringFolder(rank);
   const auto used = [&](const ManifestFile& file) {
     return file.path == name || StartsWith(file.path, name + "/");
   };
@@ -122,6 +122,17 @@ std::string UnusedName(const std::vector<ManifestFile>& files) {
 }
 
 }  // namespace
+
+std::string RestoringFolder(int rank) { return kRestoring + ("-" + std::to_string(rank)); }
+
+bool IsCutRestore(const std::string& name, int rank, int nodes) {
+  if (!StartsWith(name, kRestoring)) return false;
+  const std::string rest = name.substr(std::string(kRestoring).size());
+  const std::string digits = rest.substr(0, rest.find_last_not_of('-') + 1);  // see UnusedName
+  const auto of = digits.empty() ? std::nullopt : WholeNumber(digits.substr(1), 0, 1'000'000);
+  // An older stoker's has no rank.
+  return digits.empty() || (digits[0] == '-' && of && (*of == rank || *of >= nodes));
+}
 
 Result<Found> LookUp(ObjectStore& store, const Movers& movers,
                      const std::vector<std::string>& keys) {
@@ -215,25 +226,34 @@ Status FetchBeside(ObjectStore& store, const Movers& movers, const std::string& 
 }
 
 Status FetchExactly(ObjectStore& store, const Movers& movers, const std::string& root,
-                    const std::vector<ManifestFile>& files, DirectoryWriter& into) {
+                    const std::vector<ManifestFile>& files, int rank, DirectoryWriter& into) {
   std::vector<NamedLast> names = InOrder(files);
-  const std::string folder = UnusedName(files);
-  // First, so that there is room for the rest.
-  STOKER_TRY(into.RemoveOthers({}));
+  const std::string folder = UnusedName(files, rank);
+  const auto spares = [&folder](const std::string& name) {
+    return StartsWith(name, kRestoring) && name != folder;
+  };
   std::vector<WantedFile> wanted;
+  std::set<std::string> come;
   for (NamedLast& name : names) {
     if (name.file->kind != FileKind::kFile || name.of != nullptr) continue;
     name.as = folder + "/" + std::to_string(wanted.size());
     wanted.push_back({root + name.file->object, *name.file, name.as});
+    come.insert(name.as);
   }
-  STOKER_TRY(FetchFiles(store, movers, wanted, into));
+  Status fetched = FetchFiles(store, movers, wanted, into);
+  if (fetched.Is(Code::kNoSpace)) {
+    STOKER_TRY(into.RemoveOthers({}, spares));
+    fetched = FetchFiles(store, movers, wanted, into);
+  }
+  STOKER_TRY(fetched);
+  STOKER_TRY(into.RemoveOthers(come, spares));
   std::vector<WantedFile> no_links;
   std::set<std::string> keep;
   for (const NamedLast& name : names) {
     const ManifestFile& file = *name.file;
     keep.insert(file.path);
     if (!name.as.empty()) {
-      STOKER_TRY(into.Rename(name.as, file.path, name.newer));
+      STOKER_TRY(OfDirectory(into.Rename(name.as, file.path, name.newer)));
     } else if (file.kind == FileKind::kLink) {
       STOKER_TRY(into.MakeLink(file.path, file.target));
     } else if (file.kind == FileKind::kDirectory) {
@@ -243,7 +263,7 @@ Status FetchExactly(ObjectStore& store, const Movers& movers, const std::string&
     }
   }
   STOKER_TRY(FetchFiles(store, movers, no_links, into));
-  return into.RemoveOthers(keep);
+  return into.RemoveOthers(keep, spares);
 }
 
 }  // namespace stoker

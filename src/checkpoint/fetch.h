@@ -26,8 +26,13 @@ Result<std::map<std::string, std::optional<ObjectInfo>>> LookUp(
 Result<std::map<std::string, std::optional<ObjectInfo>>> LookUpWanted(
     ObjectStore& store, const Movers& movers, const std::map<std::string, int64_t>& sizes);
 
-// In a directory that is being restored: what has come and has no name yet.
+// In a directory that is being restored: how the folder begins of what has come and has no name
+// yet. Several nodes may restore into one directory, each beside the others.
 inline constexpr char kRestoring[] = ".stoker-restoring";
+std::string RestoringFolder(int rank);  // of the node of that rank
+// Is it such a folder's name that no node restores into now, where this one, of `rank`, is about to
+// begin, and there are `nodes` of them? One of a restore that was cut short is.
+bool IsCutRestore(const std::string& name, int rank, int nodes);
 
 struct WantedFile {
   std::string key;    // of the object, whole
@@ -44,11 +49,12 @@ Status FetchFiles(ObjectStore& store, const Movers& movers, const std::vector<Wa
                   DirectoryWriter& into);
 
 // Makes the directory consist of `files` alone, whose objects lie below `root`. They come first,
-// all of them, and get their names last, in the order in which they were changed when they were
-// saved: what is newest by ctime was newest then. Several names of one file are that again, where
-// the file system has such names. Errors as above.
+// all of them, beside what lies there, which goes once they have come, or where there is no room
+// for both, and get their names last, in the order in which they were changed when they were saved:
+// what is newest by ctime was newest then. Several names of one file are that again, where the file
+// system has such names. Errors as above.
 Status FetchExactly(ObjectStore& store, const Movers& movers, const std::string& root,
-                    const std::vector<ManifestFile>& files, DirectoryWriter& into);
+                    const std::vector<ManifestFile>& files, int rank, DirectoryWriter& into);
 
 // Each file under its name as soon as it is there, beside what lies in the directory.
 Status FetchBeside(ObjectStore& store, const Movers& movers, const std::string& root,

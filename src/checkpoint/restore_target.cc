@@ -75,7 +75,7 @@ class Ranges : public PartsUpload {
     }
     STOKER_TRY(CheckHash(file_, hash_));
     const std::lock_guard lock(names_);
-    STOKER_TRY(target_->Commit(file_.mode, file_.mtime_ns));
+    STOKER_TRY(OfDirectory(target_->Commit(file_.mode, file_.mtime_ns)));
     finished_.insert(key_);
     return ObjectInfo{key_, file_.size, "", {}};
   }
@@ -144,6 +144,12 @@ Status MissingFile(const ManifestFile& file) {
   return Status(Code::kCorrupt, "'" + Printable(file.path) + "' is missing in the store");
 }
 
+Status OfDirectory(const Status& status) {
+  if (!status.Is(Code::kNotFound)) return status;
+  return Status(Code::kUnavailable, status.message() + ": it was removed while it was restored",
+                status.next());
+}
+
 Status DamagedFile(const ManifestFile& file, const std::string& what) {
   return Status(Code::kCorrupt, "'" + Printable(file.path) +
                                     "' in the store is not what was written: its " + what +
@@ -155,7 +161,9 @@ int64_t RestoreTarget::memory(const ObjectReader&) const { return kHashPiece; }
 
 Result<std::unique_ptr<NewFile>> RestoreTarget::Create(const std::string& key) {
   const std::lock_guard lock(mutex_);
-  return into_.Create(key);
+  auto made = into_.Create(key);
+  if (made.ok()) return made;
+  return OfDirectory(made.status());
 }
 
 Result<ObjectInfo> RestoreTarget::PutFrom(const std::string& key, ObjectReader& from) {
@@ -169,7 +177,7 @@ Result<ObjectInfo> RestoreTarget::PutFrom(const std::string& key, ObjectReader& 
   STOKER_TRY(from.Confirm({{file.size, std::nullopt}}));
   STOKER_TRY(CheckHash(file, hash));
   const std::lock_guard lock(mutex_);
-  STOKER_TRY(target->Commit(file.mode, file.mtime_ns));
+  STOKER_TRY(OfDirectory(target->Commit(file.mode, file.mtime_ns)));
   done_.insert(key);
   return ObjectInfo{key, file.size, "", {}};
 }

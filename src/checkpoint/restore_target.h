@@ -18,6 +18,10 @@ namespace stoker {
 Status MissingFile(const ManifestFile& file);
 Status DamagedFile(const ManifestFile& file, const std::string& what);
 
+// Of what the directory said. What came and is not there any more was taken away by somebody:
+// kUnavailable, as that says nothing of the checkpoint.
+Status OfDirectory(const Status& status);
+
 class RestoreTarget : public TransferTarget {
  public:
   // `files`: what each must be, by its key here, which is its path in the directory. Both outlive

@@ -65,8 +65,8 @@ class MeteredWriter : public DirectoryWriter {
   Status MakeHardLink(const std::string& path, const std::string& of) override {
     return writer_.MakeHardLink(path, of);
   }
-  Status RemoveOthers(const std::set<std::string>& keep) override {
-    return writer_.RemoveOthers(keep);
+  Status RemoveOthers(const std::set<std::string>& keep, const Spares& spares) override {
+    return writer_.RemoveOthers(keep, spares);
   }
 
  private:

@@ -98,6 +98,11 @@ Status AttemptRun::MoveStrangersAside(const std::string& folder, const std::stri
     for (const CheckpointInfo& info : infos) add(of, info.id);
   }
   if (!sys::DirExists(folder)) return Status::Ok();
+  // What comes for another node that restores into the same folder.
+  STOKER_ASSIGN(const auto there, sys::ListDir(folder));
+  for (const sys::DirEntry& entry : there) {
+    if (StartsWith(entry.name, kRestoring)) ours.insert(entry.name);
+  }
   const std::vector<std::string> places = {config_.state_dir + "/aside", folder + ".stoker-aside"};
   STOKER_ASSIGN(const SetAside moved, MoveOthersAside(folder, ours, places, PlaceOfUnsaved().name));
   for (const std::string& to : moved.to) {
@@ -111,6 +116,12 @@ Status AttemptRun::MoveStrangersAside(const std::string& folder, const std::stri
 Status AttemptRun::RestoreCheckpoint(const std::string& id, StagingEnded* result) {
   restored_.clear();
   const std::string lasting = LastingCheckpointFolder();
+  // Of a restore that was cut short: in no checkpoint, and the program must not find it.
+  const auto there = sys::ListDir(CheckpointDir());
+  for (const sys::DirEntry& entry : there.ok() ? *there : std::vector<sys::DirEntry>()) {
+    if (!IsCutRestore(entry.name, config_.rank, config_.job.num_nodes)) continue;
+    STOKER_TRY(sys::RemoveTree(CheckpointDir() + "/" + entry.name));
+  }
   if (id.empty()) {
     TellWhatIsThere(lasting);
     return Status::Ok();
@@ -118,10 +129,6 @@ Status AttemptRun::RestoreCheckpoint(const std::string& id, StagingEnded* result
   const CheckpointName name = SplitCheckpointName(id);
   const std::string job = name.job.empty() ? config_.job.id : name.job;
   const std::string& checkpoint = name.name;
-  // Of a restore that was cut short, in a folder that outlives attempts.
-  if (sys::DirExists(CheckpointDir())) {
-    STOKER_TRY(sys::RemoveTree(CheckpointDir() + "/" + kRestoring));
-  }
   if (!lasting.empty()) STOKER_TRY(MoveStrangersAside(lasting, job, checkpoint));
   if (sys::FileExists(CheckpointDir()) && !sys::DirExists(CheckpointDir())) {
     result->setup_failed = true;

@@ -191,8 +191,11 @@ class DirectoryWriter {
   virtual Status Rename(const std::string& from, const std::string& to, bool newer) = 0;
   // Another name of the file `of`, which this writer has made. Fails where there are no such names.
   virtual Status MakeHardLink(const std::string& path, const std::string& of) = 0;
-  // Removes every entry that is not in `keep` and no parent of one.
-  virtual Status RemoveOthers(const std::set<std::string>& keep) = 0;
+  // Removes every entry that is not in `keep` and no parent of one, and of those at the top none
+  // whose name `spares` says yes to; null = it says yes to none.
+  using Spares = std::function<bool(const std::string& name)>;
+  virtual Status RemoveOthers(const std::set<std::string>& keep,
+                              const Spares& spares = nullptr) = 0;
 };
 
 }  // namespace stoker

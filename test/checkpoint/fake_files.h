@@ -294,8 +294,11 @@ class FakeDirectory : public DirectoryWriter {
     named.push_back(path);
     return Status::Ok();
   }
-  Status RemoveOthers(const std::set<std::string>& keep) override {
-    std::erase_if(files, [&](const auto& entry) { return keep.count(entry.first) == 0; });
+  Status RemoveOthers(const std::set<std::string>& keep, const Spares& spares) override {
+    std::erase_if(files, [&](const auto& entry) {
+      const std::string top = entry.first.substr(0, entry.first.find('/'));
+      return keep.count(entry.first) == 0 && !(spares && spares(top));
+    });
     return Status::Ok();
   }
   std::map<std::string, std::string> files;

@@ -75,6 +75,59 @@ def test_link(results, world):
     (world.work / "checkpoints").unlink()
 
 
+def test_cut_restore(results, world):
+    """What a restore that was cut short has left is no part of a checkpoint, also where the next
+    attempt restores nothing."""
+    folder = world.root / "cut"
+    for left in (".stoker-restoring", ".stoker-restoring-0", ".stoker-restoring-7"):
+        (folder / left).mkdir(parents=True)
+        (folder / left / "0").write_text("half")
+    job = saved(world, folder, 4, "--checkpoints", str(folder))
+    log = world.stoker("logs", job, check=True).stdout
+    results.check("a cut restore is not found where nothing is restored",
+                  "resumed nothing beside []" in log, log)
+    got = world.root / "got"
+    world.stoker("get", job, "checkpoint", str(got), check=True)
+    results.check("nor kept", sorted(texts(got).values()) == ["4"], texts(got))
+
+
+# Each node saves under a name of its own, and waits a while.
+SHARES = """
+import os, sys, time
+folder, rank = sys.argv[1], os.environ["NODE_RANK"]
+print('finds', sorted(name for name in os.listdir(folder)), flush=True)
+for i in range(40):
+    with open(f'{folder}/new-{rank}', 'w') as out:
+        out.write(str(i) * 20000)
+    os.rename(f'{folder}/new-{rank}', f'{folder}/shard-{rank}-{i}')
+time.sleep(3)
+"""
+
+
+def test_shared(results, world):
+    """Nodes with one folder: none takes away what another restores."""
+    world.program(SHARES, "shares.py")
+    folder = world.root / "shared"
+    folder.mkdir()
+    command = ("--num-nodes", "3", "--checkpoints", str(folder), "--", PYTHON, "shares.py",
+               str(folder))  # fmt: skip
+    job = world.submit(*command)
+    world.stoker("wait", job, timeout=90)
+    first = world.json("show", job)["job"]
+    results.check("nodes that share a folder succeed", first["state"] == "Succeeded", first)
+    again = world.submit("--from", job, *command)
+    world.stoker("wait", again, timeout=90)
+    shown = world.json("show", again)["job"]
+    log = world.stoker("logs", again, check=True).stdout
+    found = [line for line in log.splitlines() if "finds" in line]
+    results.check("they restore into it side by side, at once",
+                  shown["state"] == "Succeeded" and len(shown["attempts"]) == 1, (shown, log))
+    results.check("all of it, and nothing of what comes", len(found) == 3 and all(
+        "shard-0-39" in line and "shard-2-39" in line and "stoker" not in line for line in found),
+        found)  # fmt: skip
+    results.check("and no checkpoint is suspected", not shown.get("suspects"), shown)
+
+
 def test_refusals(results, world):
     for folder in (world.home, world.state, "/etc", "/tmp"):
         done = world.stoker("run", "--checkpoints", str(folder), "--", "sh", "-c", "echo ran",
@@ -104,7 +157,8 @@ def main():
     results = Results()
     with World("lasting") as world:
         world.program(SAVES, "saves.py")
-        for test in (test_others_files, test_link, test_refusals, test_in_the_way):
+        for test in (test_others_files, test_link, test_cut_restore, test_shared,
+                     test_refusals, test_in_the_way):
             results.run(test.__name__, test, results, world)
     results.finish()
 

@@ -207,14 +207,14 @@ class RealDirectoryWriter : public DirectoryWriter {
     return Status::Ok();
   }
 
-  Status RemoveOthers(const std::set<std::string>& keep) override {
+  Status RemoveOthers(const std::set<std::string>& keep, const Spares& spares) override {
     std::set<std::string> parents;
     for (const std::string& path : keep) {
       for (size_t at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1)) {
         parents.insert(path.substr(0, at));
       }
     }
-    return RemoveIn("", keep, parents);
+    return RemoveIn("", keep, parents, spares);
   }
 
  private:
@@ -250,13 +250,13 @@ class RealDirectoryWriter : public DirectoryWriter {
   }
 
   Status RemoveIn(const std::string& folder, const std::set<std::string>& keep,
-                  const std::set<std::string>& parents) {
+                  const std::set<std::string>& parents, const Spares& spares) {
     STOKER_ASSIGN(auto entries, sys::ListDir(folder.empty() ? root_ : root_ + "/" + folder));
     for (const sys::DirEntry& entry : entries) {
       const std::string path = folder.empty() ? entry.name : folder + "/" + entry.name;
-      if (keep.count(path) != 0) continue;
+      if (keep.count(path) != 0 || (spares && folder.empty() && spares(path))) continue;
       if (parents.count(path) != 0 && entry.is_dir) {
-        STOKER_TRY(RemoveIn(path, keep, parents));
+        STOKER_TRY(RemoveIn(path, keep, parents, spares));
       } else {
         STOKER_TRY(sys::RemoveTree(root_ + "/" + path));
       }

@@ -155,7 +155,7 @@ int Read(const char* folder) {
   const double cpu = CpuSeconds();
   node::MetricPlaces places;
   places.workdir = folder;
-  node::MetricFiles files(places, "", clock);
+  node::MetricFiles files(places, "", node::RunNames(1, ""), clock);
   node::MetricBatch batch;
   files.Look(true, batch, [] { return false; });
   const int64_t points = batch.points();

@@ -45,7 +45,7 @@ Status WriteLocalPrivate(const std::string& state, const std::string& ledger_id,
   for (const auto& [name, value] : content.shell) add("shell", name, value);
   for (const auto& [name, value] : content.secrets) add("secret", name, value);
   if (!content.workdir.empty()) add("workdir", "", content.workdir);
-  // Older binaries remove the folder with its last file, perhaps between these two calls.
+  // Whoever removes the last file removes the folder too, perhaps between these two calls.
   Status written;
   for (int tries = 0; tries < kWriteTries; ++tries) {
     written = sys::MakeDirs(Folder(state), 0700);
@@ -80,6 +80,7 @@ Status RemoveLocalPrivate(const std::string& state, const std::string& ledger_id
                           const std::string& job) {
   const std::string path = File(state, ledger_id, job);
   if (unlink(path.c_str()) != 0 && errno != ENOENT) return ErrnoStatus("removing " + path, errno);
+  rmdir(Folder(state).c_str());  // unless others are there
   return Status::Ok();
 }
 
@@ -90,6 +91,7 @@ void SweepLocalPrivate(const std::string& state, WallTime before) {
     const auto changed = Changed(path);
     if (StartsWith(entry.name, ".tmp-") && changed && *changed < before) unlink(path.c_str());
   }
+  rmdir(Folder(state).c_str());  // unless others are there
 }
 
 std::vector<LocalPrivateSeen> ListLocalPrivate(const std::string& state,

@@ -128,8 +128,13 @@ void FillBraces(ParseState* state) {
     if (sign == std::string::npos) continue;
     const std::string name = "{" + text.substr(0, sign) + "}", value = text.substr(sign + 1);
     const auto fill = [&](std::string* in) {
-      for (size_t at = in->find(name); at != in->npos; at = in->find(name, at + value.size())) {
+      for (size_t at = in->find(name); at != in->npos; at = in->find(name, at)) {
+        if (at > 0 && (*in)[at - 1] == '$') {  // "${lr}" is the shell's
+          at += name.size();
+          continue;
+        }
         in->replace(at, name.size(), value);
+        at += value.size();
       }
     };
     for (std::string& argument : state->spec.argv) fill(&argument);

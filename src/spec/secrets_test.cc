@@ -117,10 +117,12 @@ TEST(Secrets, ACommandWithASecretIsRefused) {
 TEST(Command, BracesAreFilledWhereTheValueIsGiven) {
   ParseOptions options;
   options.overrides.hyperparameters = {"lr=0.1"};
-  const auto filled = SpecFromCommand({"python3", "train.py", "--lr={lr}", "{other}"}, options);
+  const auto filled =
+      SpecFromCommand({"python3", "train.py", "--lr={lr}", "{other}", "${lr} {lr}{lr}"}, options);
   ASSERT_TRUE(filled.ok()) << filled.status().ToString();
   EXPECT_EQ(filled->argv[2], "--lr=0.1");
   EXPECT_EQ(filled->argv[3], "{other}");
+  EXPECT_EQ(filled->argv[4], "${lr} 0.10.1") << "a shell's variable is left alone";
 }
 
 TEST(Command, OneRunOfWandbIsKept) {

@@ -97,9 +97,12 @@ Result<bool> PutBlobText(Ledger& ledger, const std::string& sha256, std::string_
 }
 
 Status FetchBlob(Ledger& ledger, const std::string& sha256,
-                 const std::function<Status(std::string_view piece)>& sink) {
+                 const std::function<Status(std::string_view piece)>& sink, int64_t most) {
   STOKER_ASSIGN(const BlobCopy copy, FindBlob(ledger, sha256));
   const std::string& key = copy.key;
+  if (copy.size > most) {
+    return Status(Code::kInvalid, key + ": it is larger than " + std::to_string(most) + " bytes");
+  }
   auto download = ledger.store().OpenDownload(key);
   if (!download.ok()) return download.status().WithContext("fetching " + key);
   const std::unique_ptr<char[]> buffer(new char[kPiece]);

@@ -45,9 +45,10 @@ Result<BlobCopy> FindBlob(Ledger& ledger, const std::string& sha256);
 Result<bool> PutBlobText(Ledger& ledger, const std::string& sha256, std::string_view content);
 
 // Gives the content of the newest copy to `sink` piece by piece, then checks it. kCorrupt: it is
-// not what its name says; what the sink got must be thrown away. kNotFound when there is none. A
-// failure of `sink` ends it.
+// not what its name says; what the sink got must be thrown away. kNotFound when there is none.
+// kInvalid, before anything is read: it has more than `most` bytes. A failure of `sink` ends it.
 Status FetchBlob(Ledger& ledger, const std::string& sha256,
-                 const std::function<Status(std::string_view piece)>& sink);
+                 const std::function<Status(std::string_view piece)>& sink,
+                 int64_t most = INT64_MAX);
 
 }  // namespace stoker

@@ -51,6 +51,7 @@ TEST_F(BlobsTest, AreStoredOnceAndVerified) {
   EXPECT_EQ(Fetch("../../etc/passwd").code(), Code::kInvalid);
   const auto full = [](std::string_view) { return Status(Code::kNoSpace, "full"); };
   EXPECT_EQ(FetchBlob(*ledger_, sha256, full).code(), Code::kNoSpace);
+  EXPECT_EQ(FetchBlob(*ledger_, sha256, full, 299'999).code(), Code::kInvalid) << "nothing is read";
 }
 
 TEST_F(BlobsTest, WhatIsNoLongerYoungIsWrittenAgainUnderAnotherName) {

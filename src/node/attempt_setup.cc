@@ -20,7 +20,7 @@
 namespace stoker::node {
 namespace {
 
-constexpr size_t kCodeInMemory = 4 << 20;
+constexpr int64_t kCodeInMemory = 4 << 20;
 constexpr Duration kForPlace = Duration::Seconds(15);
 constexpr auto kBetweenTakes = std::chrono::milliseconds(50);
 
@@ -29,16 +29,14 @@ constexpr auto kBetweenTakes = std::chrono::milliseconds(50);
 // As a rule it is small, and needs no file.
 Status AttemptRun::FetchCode() {
   std::string held;
-  bool large = false;
-  const Status fetched =
-      FetchBlob(ledger_, config_.job.code_digest, [&](std::string_view piece) -> Status {
-        large = held.size() + piece.size() > kCodeInMemory;
-        if (large) return Status(Code::kInvalid, "too large to be held");
-        held += piece;
-        return Status::Ok();
-      });
+  const auto hold = [&](std::string_view piece) {
+    held += piece;
+    return Status::Ok();
+  };
+  const Status fetched = FetchBlob(ledger_, config_.job.code_digest, hold, kCodeInMemory);
   if (fetched.ok()) return pack::ExtractText(held, WorkDir());
   // What came damaged may be whole in the store: that is for who asks again.
+  const bool large = fetched.Is(Code::kInvalid);
   if (!large && !fetched.Is(Code::kCorrupt)) return fetched;
   const std::string archive = config_.dir + "/code.tar.zst";
   STOKER_ASSIGN(const auto writer, OpenDirectoryWriter(config_.dir));

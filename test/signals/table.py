@@ -205,7 +205,7 @@ def main():
                 for event in EVENTS:
                     cell = (name, ranks, words(python, ["train.py", program]), program, event)
                     if re.search(asked.rows, f"{name} {program} {event}"):
-                        cells.append(Cell(world, *cell, 12 if asked.part == "core" else 30))
+                        cells.append(Cell(world, *cell, 6 if asked.part == "core" else 30))
         play_all(results, cells, asked.j)
     results.finish()
 

@@ -27,7 +27,7 @@ Plan WholeGangs(uint64_t seed);
 Plan ForbiddenGang(uint64_t seed);
 // Several nodes that save far more often than they ask the store for one another's saves.
 Plan SeldomAsked(uint64_t seed);
-Plan SavedAlone(uint64_t seed);
+Plan SavesTwoFiles(uint64_t seed);
 // Nodes are cut off, or their agents stand still, while their programs go on.
 Plan CutOff(uint64_t seed);
 // The same with a gang whose machines can only be ended together.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Worlds of nodes whose saves are hard to pair.
+// Worlds of programs whose saves are hard to tell.
 #include "sim/bugs/draw.h"
 #include "sim/bugs/plans.h"
 
@@ -21,22 +21,18 @@ Plan SeldomAsked(uint64_t seed) {
   return draw.plan;
 }
 
-// One node saves once or twice before the others begin. From then on all save at the same times,
-// and the store answers soon.
-Plan SavedAlone(uint64_t seed) {
+// Two files in each save, with a pause between them that may be longer than `quiet`; often killed.
+Plan SavesTwoFiles(uint64_t seed) {
   Draw draw(seed);
-  draw.Gang();
-  draw.plan.poll = Duration::Ms(draw.Long(500, 1'500));
   JobPlan& job = draw.job();
-  job.quiet = Duration::Ms(draw.Long(500, 1'000));
+  job.quiet = Duration::Ms(draw.Long(200, 600));
   ProgramPlan& program = job.program;
-  program.style = draw.One(2) ? WriteStyle::kInPlace : WriteStyle::kRename;
-  program.steps = draw.Int(100, 160);
-  program.step_ms = 1'000;
-  program.checkpoint_every = draw.Int(15, 25);
-  program.write_ms = draw.Long(0, 300);
-  program.alone = draw.Int(1, 2);
-  program.alone_rank = draw.Int(0, 1);
+  program.style = WriteStyle::kTwoFiles;
+  program.steps = draw.Int(150, 250);
+  program.step_ms = 300;
+  program.checkpoint_every = draw.Int(8, 20);
+  program.write_ms = draw.Long(500, 2'000);
+  draw.Faults("notice", 4, 5'000, 60'000);
   return draw.plan;
 }
 

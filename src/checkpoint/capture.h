@@ -15,7 +15,6 @@
 #include "checkpoint/moment.h"
 #include "checkpoint/rule/checkpoint_plan.h"
 #include "checkpoint/rule/first_save.h"
-#include "checkpoint/rule/save_times.h"
 #include "port/checkpoint_files.h"
 #include "port/clock.h"
 
@@ -30,14 +29,13 @@ class MomentCapture {
   };
   // Gets each moment as soon as it is copied.
   using Taken = std::function<void(std::shared_ptr<Moment>)>;
-  MomentCapture(std::string job, Duration quiet, Clock& clock, CheckpointFiles& files,
+  MomentCapture(std::string job, PlanOptions options, Clock& clock, CheckpointFiles& files,
                 KeeperTroubles& troubles, Taken taken);
 
   // ---- before the program starts ----
   Result<DirectoryScan> FirstLook();
-  // `scan`, of the first look, is what was restored: `staged`. `together`: as the manifest says.
-  void Begin(const DirectoryScan& scan, StagedFiles staged, std::set<std::string> together,
-             MonoTime now);
+  // `scan`, of the first look, is what was restored: `staged`.
+  void Begin(const DirectoryScan& scan, StagedFiles staged, MonoTime now);
   // After Begin, where something was restored: whether the program goes on from it.
   void Expect(FirstSave first) { first_save_.emplace(std::move(first)); }
 
@@ -69,12 +67,9 @@ class MomentCapture {
   // After the end: no moment is to come any more.
   bool nothing_left() const { return nothing_left_; }
   // The files of the last moment taken, else of what was restored.
-  const StagedFiles& staged() const { return staged_; }
-  // `moment` is of what lies there now, and has lain there for long.
+  const StagedFiles& staged() const { return base_; }
+  // `moment` is of what lies there now, and has lain there for long, or will for good.
   bool StillForLong(const Moment& moment, MonoTime now) const;
-  // When saves began, and what has been begun since the last moment was taken.
-  const SaveTimes& save_times() const { return plan_.save_times(); }
-  std::optional<MonoTime> next_began() const { return plan_.NextBegan(); }
   // Of the moments taken: the longest that was written at one go; unset: none was taken.
   std::optional<Duration> longest_save() const { return longest_save_; }
   MonoTime last_change() const { return plan_.last_change(); }
@@ -92,14 +87,17 @@ class MomentCapture {
 
  private:
   void Learn(const DirectoryScan& scan, MonoTime now);
-  void JudgeFirst(const Candidate& candidate);
-  bool Take(Candidate candidate, MonoTime now);
-  std::set<std::string> Broken(const Candidate& candidate, Snapshot& copy) const;
-  bool Dangles(const Candidate& candidate, Snapshot& copy) const;
-  void Adopt(const Candidate& candidate, std::unique_ptr<Snapshot> copy);
+  void JudgeFirst(const CopyOrder& order);
+  void ReadPointers();
+  bool Copy(CopyOrder order, MonoTime now);
+  void TakeOutUnkept(CopyOrder* order);
+  std::map<std::string, Proof> ProofsOf(const CopyOrder& order, Snapshot& copy) const;
+  bool Dangles(const Candidate& candidate) const;
+  void Count(const Candidate& candidate);
   void RemoveMark();
 
   const std::string job_;
+  const PlanOptions options_;
   const Duration quiet_;
   Clock& clock_;
   CheckpointFiles& files_;
@@ -119,10 +117,13 @@ class MomentCapture {
     MonoTime at;
   } end_;
   bool nothing_left_ = false;
+  bool again_ = false;  // there may be another moment at once
   MonoTime take_after_;
   Status take_failed_;      // the last try of a copy
   bool mark_owed_ = false;  // kDoneMark goes when the moment is in the store
-  StagedFiles staged_;
+  StagedFiles staged_;      // copies, of which some may not count yet
+  StagedFiles logs_;        // the newest copies of what grows for ever
+  StagedFiles base_;        // of the last moment
   int64_t taken_cycle_ = 0;
   std::optional<Duration> longest_save_;
 

@@ -18,6 +18,7 @@ constexpr Duration kAtOnce = Duration::Ms(20);
 constexpr Duration kFreePoll = Duration::Ms(100);
 // Rounds in a row that failed because the nodes' counts differ, before counts are given up.
 constexpr int kLateRounds = 3;
+constexpr int kRestQuiets = 10;
 // How long that may go on before it is said.
 constexpr Duration kLateUnsaid = Duration::Minutes(1);
 // How long rank 0, having nothing itself, waits at the end for the others' last parts.
@@ -50,13 +51,13 @@ MomentCommit::MomentCommit(KeeperConfig config, ObjectStore& store, Clock& clock
 
 MomentCommit::~MomentCommit() = default;
 
-Result<MomentCommit::Restored> MomentCommit::Begin(const DirectoryScan& scan) {
-  Restored restored;
+Result<StagedFiles> MomentCommit::Begin(const DirectoryScan& scan) {
+  StagedFiles restored;
   if (!config_.restored.empty()) {
     STOKER_ASSIGN(Manifest manifest, LoadManifest(store_, config_.job, config_.restored));
-    restored = {RestoredFiles(manifest, config_.rank, scan), manifest.together};
+    restored = RestoredFiles(manifest, config_.rank, scan);
     committed_ = ContentOf(manifest);
-    for (const auto& [path, file] : restored.staged) {
+    for (const auto& [path, file] : restored) {
       if (!file->object.empty()) known_[file->sha256] = file->object;
     }
   }
@@ -218,10 +219,10 @@ void MomentCommit::LeadIdle(MonoTime now) {
   if (!waiting_.empty()) {
     std::shared_ptr<Moment> newest = std::move(waiting_.back());
     waiting_.clear();
-    return StartUpload(std::move(newest), numbers_.seq + 1);
+    if (!WaitsForRest(*newest, now)) return StartUpload(std::move(newest), numbers_.seq + 1);
+    late_.moment = std::move(newest);
   }
-  if (late_.moment && !capture_.ended() && capture_.StillForLong(*late_.moment, now) &&
-      now >= late_.again) {
+  if (late_.moment && capture_.StillForLong(*late_.moment, now) && now >= late_.again) {
     late_.again = now + config_.quiet * 5;
     return StartUpload(late_.moment, numbers_.seq + 1);
   }
@@ -244,8 +245,8 @@ Result<bool> MomentCommit::GrantWish() {
   if (!capture_.LookAgain(now) || capture_.ever_written() || WritesFirst(now)) return false;
   auto moment = std::make_shared<Moment>();
   moment->files = capture_.staged();
-  moment->wished = true;
-  moment->cycle = moment->saves = wish->cycle;
+  moment->wish = wish->seq;
+  moment->done = wish->done;
   moment->step = wish->step;
   moment->counted = moment->step >= 0;
   leader_->Granted(*wish);
@@ -283,35 +284,33 @@ void MomentCommit::Finish() {
   if (completed && uncleared_ > 0) ClearNow();
 }
 
-// Counts are given up only for what lies there now: of this moment, and of none before it.
+// What rests is asked for only as it lies there now: of this moment, and of none before it.
 bool MomentCommit::LiesThereStill(MonoTime now) const {
   return waiting_.empty() && capture_.StillForLong(*moment_, now);
 }
 
-bool MomentCommit::CountsDiffer() const { return late_.in_a_row >= kLateRounds; }
+// Other nodes write as well, and nothing tells which of their saves belongs to this one.
+bool MomentCommit::WaitsForRest(const Moment& moment, MonoTime now) const {
+  const bool told = IsTold(moment.counted ? moment.step : -1, moment.done);
+  return leader_ && late_.untold && !told && !capture_.StillForLong(moment, now);
+}
 
-// Without counts, an answer is of the same moment only if both have rested ever since: as a look
-// shows that is made when the answer has come. The store may have taken long to give it.
+// Where nothing tells, an answer is of the same moment only if both have rested ever since: as a
+// look shows that is made when the answer has come. The store may have taken long to give it.
 bool MomentCommit::MovedOn() {
   if (!leader_->round().any || BugIsOn("rest-not-asked-again")) return false;
   const MonoTime now = clock_.Mono();
   return !capture_.LookAgain(now) || !LiesThereStill(now);
 }
 
-std::optional<Duration> MomentCommit::BeganAgo(const Moment& moment) const {
-  const auto began = capture_.save_times().BeganAt(moment.saves);
-  if (!began) return std::nullopt;
-  return clock_.Mono() - *began;
-}
-
 void MomentCommit::OpenRound(MonoTime now) {
   Round round;
   round.seq = numbers_.seq;
-  round.wished = moment_->wished;
-  round.cycle = moment_->saves;
+  round.wish = moment_->wish;
+  round.done = moment_->done;
   round.step = moment_->counted ? moment_->step : -1;
-  round.any = CountsDiffer() && LiesThereStill(now);
-  if (!round.wished) round.began_ago = BeganAgo(*moment_);
+  // Before anybody has said that it writes, too, this node may be the only one.
+  round.any = late_.untold && !IsTold(round.step, round.done) && LiesThereStill(now);
   const Status status = leader_->Open(round);
   if (!status.ok()) return Failed(status, now);
   round_since_ = now;
@@ -323,32 +322,41 @@ void MomentCommit::Collect(MonoTime now) {
   next_poll_ = now + Poll();
   // Asked first: what it has left is there when it is looked for afterwards.
   const std::vector<int> silent = SilentOf(leader_->Missing());
-  auto state = leader_->Poll({&capture_.save_times(), capture_.next_began()}, silent);
+  auto state = leader_->Poll(silent);
   if (!state.ok()) return Failed(state.status(), now);
   if (*state == RoundLeader::State::kComplete && !MovedOn()) {
-    leader_->CompareCounts();
     late_.in_a_row = 0;
     late_.moment.reset();
     SetPhase(Phase::kCommit);
   } else if (*state != RoundLeader::State::kWaiting) {
     CountsAsLate(now);
-  } else if (CountsDiffer() && !leader_->round().any && !capture_.ended() && LiesThereStill(now)) {
-    AskAgain();  // without counts
   } else if (AnyOf(silent, leader_->Missing()) || now - round_since_ >= config_.round_patience) {
     troubles_.Set("checkpoint not saved: not every node has answered for it");
     AskAgain();
   }
 }
 
-// The others are ahead: a newer moment of ours will come. If none does, and everything rests for
-// long, their counts and ours have nothing to do with one another.
+// The others are ahead, and a newer moment of ours will come; or nothing tells which of their saves
+// belongs to this one, and it counts once all rest.
 void MomentCommit::CountsAsLate(MonoTime now) {
   if (late_.in_a_row++ == 0) late_.since = now;
   late_.moment = moment_;
-  if (CountsDiffer() && now - late_.since >= kLateUnsaid) {
-    troubles_.Set(
-        "checkpoint not saved: the nodes save at different times, or not equally often, and "
-        "no number in the names tells which saves belong together");
+  const Round& round = leader_->round();
+  if (!IsTold(round.step, round.done) && !late_.untold) {
+    late_.untold = true;
+    if (config_.say) {
+      config_.say(
+          "more than one node saves, and no number in the names tells which of their saves "
+          "belong together: a checkpoint counts once all nodes have written nothing for " +
+          FormatDuration(config_.quiet * kRestQuiets) +
+          "; a step in the names, or the file .stoker-done made by each node, tells sooner");
+    }
+  }
+  if (late_.in_a_row >= kLateRounds && now - late_.since >= kLateUnsaid) {
+    troubles_.Set("checkpoint not saved: the nodes save at different times, and " +
+                  std::string(late_.untold ? "no number in the names tells which saves belong "
+                                             "together"
+                                           : "not the same steps"));
   }
   SetPhase(Phase::kIdle);
 }
@@ -408,7 +416,6 @@ Manifest MomentCommit::MakeManifest() const {
   manifest.created = clock_.Wall();
   manifest.writer = nonce_;
   manifest.reason = Name(moment.reason);
-  manifest.together = moment.together;
   manifest.parts.push_back(PartOf(moment, config_.rank));
   if (leader_) {
     for (Part& part : leader_->parts()) manifest.parts.push_back(std::move(part));

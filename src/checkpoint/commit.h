@@ -57,11 +57,7 @@ class MomentCommit {
 
   // Before the program starts: what lies in the directory, as `scan` saw it, of the checkpoint that
   // was restored there.
-  struct Restored {
-    StagedFiles staged;
-    std::set<std::string> together;  // Manifest::together
-  };
-  Result<Restored> Begin(const DirectoryScan& scan);
+  Result<StagedFiles> Begin(const DirectoryScan& scan);
 
   // ---- the steps ----
   // A moment to commit; of those that wait, rank 0 keeps the newest, others the newest two.
@@ -92,10 +88,11 @@ class MomentCommit {
     int again = 0;        // uploads that began under a number that had been used
     std::string folder;   // of the upload under way
   };
-  // Of rank 0: rounds that failed because the others were ahead.
+  // Of rank 0: rounds that failed because another node has something else.
   struct LateRounds {
     int in_a_row = 0;
-    MonoTime since;  // the first of them
+    MonoTime since;       // the first of them
+    bool untold = false;  // nothing tells which saves of the nodes belong together
     std::shared_ptr<Moment> moment;
     MonoTime again;
   };
@@ -105,11 +102,6 @@ class MomentCommit {
     std::shared_ptr<Moment> last;
     std::shared_ptr<Moment> wished;
     bool for_good = false;  // the one under way is this node's last word
-    // How far rank 0's counts are above this node's, by when saves began: one of the two may have
-    // saved a few times alone. It counts once two rounds in a row have shown it.
-    int64_t above = 0;
-    int64_t above_now = 0;
-    int64_t shown_by = 0;  // the newest round that has shown anything
     // In the store by uploads that failed, so that no part names them. See ForgetNotGiven.
     std::vector<std::weak_ptr<StagedFile>> not_given;
   };
@@ -130,9 +122,8 @@ class MomentCommit {
   bool OthersAreDone(bool polls, MonoTime now);
   void LeadIdle(MonoTime now);
   bool LiesThereStill(MonoTime now) const;
-  bool CountsDiffer() const;
+  bool WaitsForRest(const Moment& moment, MonoTime now) const;
   bool MovedOn();
-  std::optional<Duration> BeganAgo(const Moment& moment) const;
   void OpenRound(MonoTime now);
   void Collect(MonoTime now);
   void CountsAsLate(MonoTime now);
@@ -153,10 +144,7 @@ class MomentCommit {
   void ForgetNotGiven();
   Status Wish(const std::shared_ptr<Moment>& moment);
   void AnswerRound(const Round& round);
-  Part CountsOf(const Moment& moment) const;
-  void CompareCounts(const Round& round);
-  bool ByChance(const Round& round, const Moment& moment) const;
-  bool CountsMore(const Round& round, const Moment& newest) const;
+  Part AnswerOf(const Moment& moment, MonoTime now) const;
   void EndFollowing();
 
   const KeeperConfig config_;

@@ -28,9 +28,9 @@ void MomentCommit::ForgetNotGiven() {
 void MomentCommit::AnswerWithUploaded(MonoTime now) {
   ForgetNotGiven();
   Part part = PartOf(*moment_, config_.rank);
-  part.cycle = CountsOf(*moment_).cycle;
-  part.began_ago = BeganAgo(*moment_);
-  follower_->SaySeen(&part);
+  const Part answer = AnswerOf(*moment_, now);
+  part.rests = answer.rests;
+  part.wish = answer.wish;
   const Status status = answers_.for_good ? follower_->AnswerForGood(part)
                         : answers_.to     ? follower_->Answer(*answers_.to, part)
                                           : Status::Ok();
@@ -67,7 +67,7 @@ void MomentCommit::Follow(MonoTime now) {
 }
 
 Status MomentCommit::Wish(const std::shared_ptr<Moment>& moment) {
-  STOKER_TRY(follower_->Wish(CountsOf(*moment), clock_.Wall().ms));
+  STOKER_TRY(follower_->Wish(AnswerOf(*moment, clock_.Mono()), clock_.Wall().ms));
   answers_.wished = moment;
   return Status::Ok();
 }
@@ -85,29 +85,23 @@ void MomentCommit::AnswerRound(const Round& round) {
     if (!status.ok()) Failed(status, clock_.Mono());
     return;
   }
-  CompareCounts(round);
   std::vector<std::shared_ptr<Moment>> mine = waiting_;
   if (answers_.last) mine.insert(mine.begin(), answers_.last);
-  bool spent = false;
   for (auto moment = mine.rbegin(); moment != mine.rend(); ++moment) {
-    const Part part = CountsOf(**moment);
-    if (round.any && !capture_.StillForLong(**moment, now)) continue;
-    if (!Matches(round, part)) continue;
-    // Rank 0 asks for the same again only until it asks for another. Later the same count is by
-    // chance: their counts have nothing to do with one another.
-    spent = (*moment == answers_.last && follower_->moved_on() && !ByStep(round, part)) ||
-            ByChance(round, **moment);
-    if (spent && !round.any) continue;
+    const Part part = AnswerOf(**moment, now);
+    const bool own = round.wish != 0 && part.wish == round.wish;
+    if (!own && !Matches(round, part)) continue;
     answers_.to = round;
     return StartUpload(*moment, round.seq);
   }
-  if (mine.empty()) return;
-  const Moment& newest = *mine.back();
-  const bool by_step = round.step >= 0 && newest.counted;
-  const bool ahead = round.any || spent ||
-                     (by_step ? newest.step > round.step : CountsOf(newest).cycle > round.cycle) ||
-                     CountsMore(round, newest);
-  if (!ahead) return;  // its moment is still to come
+  // Its moment is still to come; where nothing tells, none will be it.
+  const bool told = !round.any && IsTold(round.step, round.done);
+  const auto ahead = [&](const Moment& newest) {
+    const Part part = AnswerOf(newest, now);
+    return !told || part.step > round.step || part.done > round.done ||
+           !IsTold(part.step, part.done);
+  };
+  if (mine.empty() ? told : !ahead(*mine.back())) return;
   Part late;
   late.late = true;
   const Status status = follower_->Answer(round, late);
@@ -115,39 +109,14 @@ void MomentCommit::AnswerRound(const Round& round) {
 }
 
 // What it would be answered with, without its files: there may be very many.
-Part MomentCommit::CountsOf(const Moment& moment) const {
+Part MomentCommit::AnswerOf(const Moment& moment, MonoTime now) const {
   Part part;
   part.rank = config_.rank;
-  part.cycle = moment.saves + answers_.above;
+  part.done = moment.done;
   part.step = moment.counted ? moment.step : -1;
+  part.rests = capture_.StillForLong(moment, now);
+  if (answers_.wished && answers_.wished.get() == &moment) part.wish = follower_->wish();
   return part;
-}
-
-void MomentCommit::CompareCounts(const Round& round) {
-  if (round.wished || round.seq == answers_.shown_by || !follower_->began()) return;
-  const auto mine = capture_.save_times().Clearly(*follower_->began(), kSurely);
-  if (!mine || BugIsOn("equal-by-chance")) return;
-  const int64_t above = round.cycle - *mine;
-  if (above == answers_.above_now) answers_.above = above;
-  answers_.above_now = above;
-  answers_.shown_by = round.seq;
-}
-
-// Rank 0's save clearly began with another one of this node.
-bool MomentCommit::ByChance(const Round& round, const Moment& moment) const {
-  const bool timed = !round.any && !round.wished && follower_->began();
-  if (!timed || ByStep(round, CountsOf(moment)) || BugIsOn("equal-by-chance")) return false;
-  return capture_.save_times().ClearlyAnother(moment.saves, *follower_->began(),
-                                              capture_.next_began());
-}
-
-// What rank 0 calls by a higher number is clearly this node's newest: the one that would be called
-// so here is still to come, but is no part of it.
-bool MomentCommit::CountsMore(const Round& round, const Moment& newest) const {
-  const bool timed = !round.any && !round.wished && follower_->began();
-  if (!timed || ByStep(round, CountsOf(newest))) return false;
-  return CountsOf(newest).cycle < round.cycle &&
-         capture_.save_times().Clearly(*follower_->began(), kClearly) == newest.saves;
 }
 
 // The last word of this node, which answers every later round. It is given once: what waits still

@@ -12,7 +12,7 @@ CheckpointKeeper::CheckpointKeeper(KeeperConfig config, ObjectStore& store, Cloc
       files_(files),
       began_from_(config.began_from),
       troubles_(config.say, config.quiet),
-      capture_(config.job, config.quiet, clock, files, troubles_,
+      capture_(config.job, {config.quiet, config.rank > 0}, clock, files, troubles_,
                [this](std::shared_ptr<Moment> moment) { commit_.Add(std::move(moment)); }),
       commit_(std::move(config), store, clock, capture_, troubles_) {}
 
@@ -21,8 +21,8 @@ CheckpointKeeper::~CheckpointKeeper() = default;
 Status CheckpointKeeper::Begin() {
   const MonoTime now = clock_.Mono();
   STOKER_ASSIGN(const DirectoryScan scan, capture_.FirstLook());
-  STOKER_ASSIGN(MomentCommit::Restored restored, commit_.Begin(scan));
-  capture_.Begin(scan, std::move(restored.staged), std::move(restored.together), now);
+  STOKER_ASSIGN(StagedFiles restored, commit_.Begin(scan));
+  capture_.Begin(scan, std::move(restored), now);
   if (!began_from_.checkpoint.empty()) capture_.Expect(FirstSave(began_from_, scan.files));
   next_step_ = now;
   return Status::Ok();

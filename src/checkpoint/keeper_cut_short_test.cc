@@ -13,7 +13,7 @@ std::string RawOf(const std::string& what, int step) {
   return what + " of step " + Padded(step, 6) + std::string(200, '.');
 }
 
-std::string ShardName(int step) { return "shard-" + Padded(step, 4) + ".raw"; }
+std::string ShardName(int step) { return "state-" + Padded(step, 4) + ".raw"; }
 
 // A file of one name, then one of a row, whose last but one goes.
 void SaveMetaAndShard(Bench& bench, int step) {

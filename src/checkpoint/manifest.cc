@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/deliberate_bug.h"
 #include "base/json.h"
 #include "base/json_depth.h"
 #include "base/remembered.h"
@@ -78,14 +79,11 @@ json FileJson(const ManifestFile& file) {
 json PartJson(const Part& part) {
   json files = json::array();
   for (const ManifestFile& file : part.files) files.push_back(FileJson(file));
-  json out = {{"rank", part.rank}, {"cycle", part.cycle}, {"step", part.step}, {"files", files}};
+  json out = {{"rank", part.rank}, {"done", part.done}, {"step", part.step}, {"files", files}};
   if (part.none) out["none"] = true;
   if (part.late) out["late"] = true;
-  if (part.began_ago) out["began_ago_ms"] = part.began_ago->ms;
-  if (part.seen_round > 0) {
-    out["seen_round"] = part.seen_round;
-    out["seen_ago_ms"] = part.seen_ago.ms;
-  }
+  if (part.rests) out["rests"] = true;
+  if (part.wish != 0) out["wish"] = part.wish;
   return out;
 }
 
@@ -156,21 +154,15 @@ Result<ManifestFile> ReadFileJson(const json& in) {
   return file;
 }
 
-std::optional<Duration> BeganAgo(const json& in) {
-  if (!in.contains("began_ago_ms")) return std::nullopt;
-  return Duration{Number(in, "began_ago_ms", 0, kMaxNumber)};
-}
-
 Result<Part> ReadPartJson(const json& in) {
   Part part;
   part.rank = static_cast<int>(Number(in, "rank", 0, INT32_MAX));
   part.none = in.value("none", false);
   part.late = in.value("late", false);
-  part.cycle = Number(in, "cycle", INT64_MIN, INT64_MAX, 0);
+  part.done = Number(in, "done", 0, INT64_MAX, 0);
   part.step = Number(in, "step", INT64_MIN, INT64_MAX, -1);
-  part.began_ago = BeganAgo(in);
-  part.seen_round = Number(in, "seen_round", 0, kMaxNumber, 0);
-  part.seen_ago = {Number(in, "seen_ago_ms", 0, kMaxNumber, 0)};
+  part.rests = in.value("rests", false);
+  part.wish = Number(in, "wish", 0, INT64_MAX, 0);
   std::set<std::string> paths;
   for (const json& item : in.at("files")) {
     STOKER_ASSIGN(ManifestFile file, ReadFileJson(item));
@@ -216,15 +208,6 @@ std::optional<CheckpointId> ParseCheckpointId(const std::string& text) {
 std::string EncodeManifest(const Manifest& manifest) {
   json parts = json::array();
   for (const Part& part : manifest.parts) parts.push_back(PartJson(part));
-  std::set<std::string> plain;
-  json encoded = json::array();
-  for (const std::string& role : manifest.together) {
-    if (IsUtf8(role)) {
-      plain.insert(role);
-    } else {
-      encoded.push_back(EncodeName(role));
-    }
-  }
   json out({{"format", kManifestFormat},
             {"job", manifest.job},
             {"id", manifest.id.ToString()},
@@ -233,9 +216,7 @@ std::string EncodeManifest(const Manifest& manifest) {
             {"reason", manifest.reason},
             {"step", manifest.step},
             {"bytes", manifest.bytes},
-            {"together", plain},
             {"parts", parts}});
-  if (!encoded.empty()) out[std::string("together") + kEncoded] = encoded;
   return out.dump(1);
 }
 
@@ -255,10 +236,6 @@ Result<Manifest> DecodeManifest(const std::string& text) {
     out.reason = in.value("reason", "");
     out.step = Number(in, "step", INT64_MIN, INT64_MAX, -1);
     out.bytes = Number(in, "bytes", 0, kMaxNumber, 0);
-    out.together = in.value("together", std::set<std::string>());
-    for (const json& role : in.value(std::string("together") + kEncoded, json::array())) {
-      out.together.insert(DecodeName(role.get<std::string>()));
-    }
     for (const json& item : in.at("parts")) {
       STOKER_ASSIGN(Part part, ReadPartJson(item));
       out.parts.push_back(std::move(part));
@@ -280,32 +257,16 @@ Result<Part> DecodePart(const std::string& text) {
 }
 
 std::string EncodeRound(const Round& round) {
-  json out = {{"format", kManifestFormat}, {"seq", round.seq}, {"cycle", round.cycle},
-              {"step", round.step},        {"any", round.any}, {"wished", round.wished}};
-  if (round.began_ago) out["began_ago_ms"] = round.began_ago->ms;
-  if (!round.seen.empty()) {
-    json& seen = out["seen"] = json::array();
-    for (const auto& [rank, one] : round.seen) {
-      seen.push_back({{"rank", rank}, {"round", one.round}, {"ago_ms", one.ago.ms}});
-    }
-  }
+  const json out = {{"format", kManifestFormat}, {"seq", round.seq}, {"done", round.done},
+                    {"step", round.step},        {"any", round.any}, {"wish", round.wish}};
   return out.dump(1);
 }
 
 Result<Round> DecodeRound(const std::string& text) {
   return Decode(text, [](const json& in) -> Result<Round> {
-    Round round{Number(in, "seq", INT64_MIN, INT64_MAX),
-                Number(in, "cycle", INT64_MIN, INT64_MAX, 0),
-                Number(in, "step", INT64_MIN, INT64_MAX, -1),
-                in.value("any", false),
-                in.value("wished", false),
-                BeganAgo(in),
-                {}};
-    for (const json& one : in.value("seen", json::array())) {
-      round.seen[static_cast<int>(Number(one, "rank", 0, INT32_MAX))] = {
-          Number(one, "round", 0, kMaxNumber), {Number(one, "ago_ms", 0, kMaxNumber)}};
-    }
-    return round;
+    return Round{Number(in, "seq", INT64_MIN, INT64_MAX), Number(in, "done", 0, INT64_MAX, 0),
+                 Number(in, "step", INT64_MIN, INT64_MAX, -1), in.value("any", false),
+                 Number(in, "wish", 0, INT64_MAX, 0)};
   });
 }
 
@@ -333,12 +294,11 @@ std::string ContentOf(const Manifest& manifest) {
   return content;
 }
 
-bool ByStep(const Round& round, const Part& part) { return round.step >= 0 && part.step >= 0; }
-
 bool Matches(const Round& round, const Part& part) {
-  if (part.none || round.any) return true;
-  if (ByStep(round, part)) return round.step == part.step;
-  return round.cycle == part.cycle;
+  if (part.none || BugIsOn("parts-unmatched")) return true;
+  if (round.any) return part.rests;
+  if (round.step >= 0 && part.step >= 0) return round.step == part.step;
+  return round.done > 0 && round.done == part.done;
 }
 
 int64_t StepOf(const std::vector<Part>& parts) {

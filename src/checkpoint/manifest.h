@@ -49,25 +49,21 @@ struct Part {
   int rank = 0;
   bool none = false;  // this node keeps no checkpoint files of its own
   bool late = false;  // it has moved on: this round cannot be completed
-  int64_t cycle = 0;  // saves of this node in this attempt
+  int64_t done = 0;   // of how many times its program has said that it is done; 0 = it did not
   int64_t step = -1;
-  // Of an answer: how long before it the save had begun, which round was seen last, and how long
-  // before that was.
-  std::optional<Duration> began_ago;
-  int64_t seen_round = 0;  // 0 = none
-  Duration seen_ago;
+  int64_t wish = 0;  // of an answer: the newest wish of this node, if it is for this; 0 = it is not
+  bool rests = false;  // of an answer: there is nothing newer, and there has not been for long
   std::vector<ManifestFile> files;  // ordered by path
 };
 
 struct Manifest {
   std::string job;
   CheckpointId id;
-  WallTime created;    // by rank 0's clock
-  std::string writer;  // random: an answer lost on the way can be told from a rival
-  std::string reason;  // how it was recognised; Name(CandidateReason)
-  int64_t step = -1;   // for people: checkpoint/rule/step_number.h; -1 = none is told
-  int64_t bytes = 0;   // of all files
-  std::set<std::string> together;
+  WallTime created;         // by rank 0's clock
+  std::string writer;       // random: an answer lost on the way can be told from a rival
+  std::string reason;       // how it was recognised; Name(CandidateReason)
+  int64_t step = -1;        // for people: checkpoint/rule/step_number.h; -1 = none is told
+  int64_t bytes = 0;        // of all files
   std::vector<Part> parts;  // ordered by rank
 };
 
@@ -78,23 +74,16 @@ std::string ContentOf(const Manifest& manifest);
 // own numbers.
 struct Round {
   int64_t seq = 0;
-  int64_t cycle = 0;  // saves of the node that asks or wishes
+  int64_t done = 0;  // Part::done of the node that asks or wishes
   int64_t step = -1;
-  bool any = false;     // counts never matched: the newest settled state of each will do
-  bool wished = false;  // by another node: rank 0 has written nothing yet; this is not its count
-  std::optional<Duration> began_ago;  // how long before it was asked the save had begun
-  // By rank, the newest answer that was seen of it: to which round, and how long before.
-  struct Seen {
-    int64_t round = 0;
-    Duration ago;
-  };
-  std::map<int, Seen> seen;
+  bool any = false;  // where nothing tells saves apart: what each has, if it rests there
+  int64_t wish = 0;  // the wish of another node that this is about; 0 = it is of rank 0's own
 };
-// Is `part` of the same moment as the round? By the number in the names where there is one, else by
-// how many checkpoints the node has written in this attempt.
+// Is `part` of the same moment as the round? By the number in the names where both have one, else
+// by how often the programs have said that they are done, else by rest.
 bool Matches(const Round& round, const Part& part);
-// By the number in the names?
-bool ByStep(const Round& round, const Part& part);
+// Whether anything tells this moment from the one before.
+inline bool IsTold(int64_t step, int64_t done) { return step >= 0 || done > 0; }
 
 std::string EncodeManifest(const Manifest& manifest);
 // kCorrupt when it is not one (untrusted input), kTooNew when a newer stoker wrote it.

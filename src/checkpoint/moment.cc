@@ -78,7 +78,7 @@ class SameFiles {
 Part PartOf(const Moment& moment, int rank) {
   Part part;
   part.rank = rank;
-  part.cycle = moment.saves;
+  part.done = moment.done;
   part.step = moment.counted ? moment.step : -1;
   SameFiles same;
   for (const auto& [path, staged] : moment.files) {

@@ -20,12 +20,11 @@ using StagedFiles = std::map<std::string, std::shared_ptr<StagedFile>>;  // by p
 struct Moment {
   StagedFiles files;
   CandidateReason reason = CandidateReason::kQuiet;
-  std::set<std::string> together;
   int64_t cycle = 0;  // Candidate::cycle
-  int64_t saves = 0;  // Candidate::saves: what nodes compare
+  int64_t done = 0;   // Part::done
   int64_t step = -1;
   int64_t told_step = -1;  // by the trainer itself (kTrainerState)
-  bool wished = false;     // by another node, whose counts and step these are
+  int64_t wish = 0;        // by another node, whose step this is: Round::wish
   bool counted = false;    // `step` tells one moment from another, on every node
 };
 

@@ -3,23 +3,13 @@
 
 #include <algorithm>
 
-#include "base/deliberate_bug.h"
 #include "ledger/segments/read_again.h"
 
 namespace stoker {
 namespace {
 
-// So many equal counts in a row that are by chance, and the counts cannot be compared.
-constexpr int kByChance = 2;
 // How long a node is waited for that has given its last word.
 constexpr Duration kBeforeItGoes = Duration::Seconds(5);
-
-constexpr size_t kRemembered = 16;  // rounds
-
-void Remember(std::map<int64_t, MonoTime>* times, int64_t round, MonoTime at) {
-  times->emplace(round, at);  // of two, the first: it may be the one that is seen
-  if (times->size() > kRemembered) times->erase(times->begin());
-}
 
 Status PutObject(ObjectStore& store, const std::string& key, const std::string& data) {
   auto put = store.Put(key, data);
@@ -33,11 +23,9 @@ Result<Round> RoundAt(ObjectStore& store, const std::string& key) {
 }  // namespace
 
 Status RoundLeader::Open(Round round) {
-  const MonoTime now = clock_.Mono();
-  for (const auto& [rank, answer] : answered_) round.seen[rank] = {answer.round, now - answer.at};
-  Remember(&opened_, round.seq, now);
   STOKER_TRY(PutObject(store_, RoundKey(job_, {attempt_, round.seq}), EncodeRound(round)));
-  round_ = std::move(round);
+  opened_at_ = clock_.Mono();
+  round_ = round;
   parts_.clear();
   return Status::Ok();
 }
@@ -59,75 +47,34 @@ Result<std::optional<RoundLeader::Answer>> RoundLeader::AnswerOf(int rank) {
   if (!part) return std::optional<Answer>();
   answer.part = std::move(*part);
   answer.part.rank = rank;
-  // It was given after a round of ours had been seen, so long after, and before this look.
-  const auto opened = opened_.find(answer.part.seen_round);
-  if (opened != opened_.end()) answer.when.from = opened->second + answer.part.seen_ago;
-  answer.when.to = clock_.Mono();
-  if (answer.final) {
-    answer.when = ended_.emplace(rank, answer.when).first->second;
-  } else {
-    answered_[rank] = {round_.seq, answer.when.to};
-  }
   return std::optional<Answer>(std::move(answer));
 }
 
 // Its last word is of a later save. As long as it is there, it answers for what it had before, too.
-bool RoundLeader::MayAnswerStill(const Round& exactly, const Answer& answer) const {
-  const bool later = answer.final && !answer.part.late && !answer.part.none &&
-                     !ByStep(exactly, answer.part) && answer.part.cycle > exactly.cycle;
-  return later && clock_.Mono() - opened_.at(round_.seq) < kBeforeItGoes;
+bool RoundLeader::MayAnswerStill(const Answer& answer) const {
+  const Part& part = answer.part;
+  const bool told = !part.late && !part.none && !round_.any;
+  const bool later = told && (part.step > round_.step || part.done > round_.done);
+  return answer.final && later && clock_.Mono() - opened_at_ < kBeforeItGoes;
 }
 
-Result<RoundLeader::State> RoundLeader::Poll(const Own& own, const std::vector<int>& silent) {
+Result<RoundLeader::State> RoundLeader::Poll(const std::vector<int>& silent) {
   for (int rank = 1; rank < num_nodes_; ++rank) {
     if (parts_.count(rank) != 0) continue;
     STOKER_ASSIGN(std::optional<Answer> answer, AnswerOf(rank));
     if (!answer) continue;
     Part& part = answer->part;
-    Round exactly = round_;
-    if (answer->final) exactly.any = false;  // a node that ended early may be a checkpoint behind
     const bool silent_now = std::find(silent.begin(), silent.end(), rank) != silent.end();
-    if (!silent_now && MayAnswerStill(exactly, *answer)) continue;
-    if (part.late || (!Matches(exactly, part) && !BugIsOn("parts-unmatched")) ||
-        ByChance(exactly, *answer, own))
-      return State::kLate;
-    part.began_ago.reset();
-    part.seen_round = 0;
+    if (!silent_now && MayAnswerStill(*answer)) continue;
+    // Of a wish, the wisher's own is what is asked for.
+    const bool own = round_.wish != 0 && part.wish == round_.wish;
+    const bool matches = own || Matches(round_, part);
+    if (part.late || !matches) return State::kLate;
     parts_[rank] = std::move(part);
   }
   if (static_cast<int>(parts_.size()) < num_nodes_ - 1) return State::kWaiting;
-  if (round_.wished) served_ = parts_;
+  if (round_.wish != 0) served_ = parts_;
   return State::kComplete;
-}
-
-bool RoundLeader::ByChance(const Round& exactly, const Answer& answer, const Own& own) {
-  const Part& part = answer.part;
-  if (exactly.any || part.none || ByStep(exactly, part)) return false;
-  const bool timed =
-      own.times != nullptr && !exactly.wished && part.began_ago && !BugIsOn("equal-by-chance");
-  const Between began = answer.when - part.began_ago.value_or(Duration());
-  if (timed && own.times->Clearly(began, kSurely) == exactly.cycle) otherwise_.erase(part.rank);
-  if (otherwise_.count(part.rank) != 0) return true;
-  if (!timed || !own.times->ClearlyAnother(exactly.cycle, began, own.next)) {
-    by_chance_.erase(part.rank);
-    return false;
-  }
-  // One alone may be an agent that was stopped and heard of a save late.
-  if (++by_chance_[part.rank] >= kByChance) otherwise_.insert(part.rank);
-  return true;
-}
-
-void RoundLeader::CompareCounts() {
-  if (!round_.any) return;
-  for (const auto& [rank, part] : parts_) {
-    if (part.none || ByStep(round_, part)) continue;
-    if (part.cycle == round_.cycle) {
-      otherwise_.erase(rank);
-      by_chance_.erase(rank);
-    } else {
-      otherwise_.insert(rank);
-    }
-  }
 }
 
 std::vector<Part> RoundLeader::parts() const {
@@ -147,18 +94,20 @@ Result<std::optional<Round>> RoundLeader::Wished() {
     if (granted != granted_.end() && wish->seq == granted->second) continue;
     // Another's wish for the same moment has been granted.
     const auto served = served_.find(rank);
-    if (served != served_.end() && !served->second.none && served->second.cycle == wish->cycle &&
-        served->second.step == wish->step) {
+    if (served != served_.end() && !served->second.none && IsTold(wish->step, wish->done) &&
+        served->second.done == wish->done && served->second.step == wish->step) {
       continue;
     }
-    if (!newest || wish->cycle > newest->cycle) newest = *wish;
+    if (!newest || wish->step > newest->step || wish->done > newest->done) newest = *wish;
   }
   return newest;
 }
 
 void RoundLeader::Granted(const Round& wish) {
+  const bool told = IsTold(wish.step, wish.done);
   for (const auto& [rank, other] : wishes_) {
-    if (other.cycle <= wish.cycle) granted_[rank] = other.seq;
+    const bool older = told && other.step <= wish.step && other.done <= wish.done;
+    if (older || other.seq == wish.seq) granted_[rank] = other.seq;
   }
 }
 
@@ -185,64 +134,32 @@ Result<std::optional<Round>> RoundFollower::Next() {
     if (round.code() == Code::kNotFound) break;
     if (!round.ok()) return round.status();
     round->seq = ++last_seen_;
-    seen_at_ = clock_.Mono();
-    began_.reset();
-    if (round->began_ago) began_ = AskedAt(*round) - *round->began_ago;
-    moved_on_ = moved_on_ || Another(*round);
     open_ = *round;
   }
   if (open_ && open_->seq <= answered_) open_.reset();
   return open_;
 }
 
-// After an answer of this node had been seen, so long after, and before this look.
-Between RoundFollower::AskedAt(const Round& round) const {
-  Between asked;
-  asked.to = seen_at_;
-  const auto seen = round.seen.find(rank_);
-  if (seen == round.seen.end()) return asked;
-  const auto answered = answered_at_.find(seen->second.round);
-  if (answered != answered_at_.end()) asked.from = answered->second + seen->second.ago;
-  return asked;
-}
-
-void RoundFollower::SaySeen(Part* part) const {
-  part->seen_round = last_seen_;
-  part->seen_ago = clock_.Mono() - seen_at_;
-}
-
-// Of another moment than the one that a part was given to? Once nodes wish, rank 0's own count is
-// equal by chance: what was given was kept, and rank 0 has begun to save after it.
-bool RoundFollower::Another(const Round& round) const {
-  if (given_to_.cycle == 0) return false;
-  const bool own_now = given_to_.wished && !round.wished;
-  return own_now || round.cycle != given_to_.cycle;
-}
-
 Status RoundFollower::Answer(const Round& round, Part part) {
   part.rank = rank_;
-  Remember(&answered_at_, round.seq, clock_.Mono());
   STOKER_TRY(PutObject(store_, PartKey(job_, {attempt_, round.seq}, rank_), EncodePart(part)));
   answered_ = round.seq;
   if (part.late) return Status::Ok();
   looked_for_ = round.seq;
-  given_to_ = round;
-  moved_on_ = false;
   return Status::Ok();
 }
 
 Status RoundFollower::AnswerForGood(Part part) {
   part.rank = rank_;
-  given_to_ = {};
-  moved_on_ = false;
   return PutObject(store_, FinalPartKey(job_, attempt_, rank_), EncodePart(part));
 }
 
 Status RoundFollower::Wish(const Part& part, int64_t number) {
   Round wish;
   wish.seq = number;
-  wish.cycle = part.cycle;
+  wish.done = part.done;
   wish.step = part.step;
+  wish_ = number;
   return PutObject(store_, WishKey(job_, attempt_, rank_), EncodeRound(wish));
 }
 

@@ -14,7 +14,6 @@
 
 #include "base/status.h"
 #include "checkpoint/manifest.h"
-#include "checkpoint/rule/save_times.h"
 #include "port/clock.h"
 #include "port/object_store.h"
 
@@ -31,20 +30,11 @@ class RoundLeader {
         num_nodes_(num_nodes) {}
 
   enum class State { kWaiting, kComplete, kLate };
-  // Of the saves of rank 0 itself, which that of an answer is compared with.
-  struct Own {
-    const SaveTimes* times = nullptr;
-    std::optional<MonoTime> next;
-  };
   Status Open(Round round);
   // The newest that was opened.
   const Round& round() const { return round_; }
-  // Looks for answers that have not come yet. An equal count of a save that clearly began with
-  // another one of ours is by chance. `silent`: who answers nothing more.
-  Result<State> Poll(const Own& own, const std::vector<int>& silent);
-  // A round that is complete, and whose parts are known to be of one moment, tells whether counts
-  // can be compared. Where they cannot, an equal one is by chance: it is late from now on.
-  void CompareCounts();
+  // Looks for answers that have not come yet. `silent`: who answers nothing more.
+  Result<State> Poll(const std::vector<int>& silent);
   // The answers of the others, ordered by rank.
   std::vector<Part> parts() const;
   // Those that have not answered, as of the last Poll.
@@ -59,12 +49,10 @@ class RoundLeader {
   struct Answer {
     Part part;
     bool final = false;
-    Between when;  // it was given
   };
   Result<std::optional<Part>> PartAt(const std::string& key);
   Result<std::optional<Answer>> AnswerOf(int rank);
-  bool ByChance(const Round& exactly, const Answer& answer, const Own& own);
-  bool MayAnswerStill(const Round& exactly, const Answer& answer) const;
+  bool MayAnswerStill(const Answer& answer) const;
 
   ObjectStore& store_;
   Clock& clock_;
@@ -73,15 +61,7 @@ class RoundLeader {
   const int num_nodes_;
   Round round_;
   std::map<int, Part> parts_;
-  std::set<int> otherwise_;             // the ranks that do not count as rank 0 does
-  std::map<int, int> by_chance_;        // answers in a row that were, by rank
-  std::map<int64_t, MonoTime> opened_;  // the newest few rounds
-  struct Seen {
-    int64_t round = 0;
-    MonoTime at;
-  };
-  std::map<int, Seen> answered_;    // the newest answer that was seen, by rank
-  std::map<int, Between> ended_;    // when its last word was given, by rank
+  MonoTime opened_at_;
   std::map<int, Part> served_;      // what it gave for the last wish that was granted, by rank
   std::map<int, Round> wishes_;     // as last read, by rank
   std::map<int, int64_t> granted_;  // the number of the newest, by rank
@@ -101,19 +81,12 @@ class RoundFollower {
   Status Wish(const Part& part, int64_t number);
   // The newest checkpoint that this node answered for and that is committed by now.
   Result<std::optional<CheckpointId>> Committed();
-  // Has rank 0 asked for another moment since this node gave a part of one?
-  bool moved_on() const { return moved_on_; }
-  // When rank 0's save began that the round of the last Next is about; where that is told.
-  const std::optional<Between>& began() const { return began_; }
-  // Part::seen_round and seen_ago, as of now.
-  void SaySeen(Part* part) const;
+  // The number of this node's newest wish; 0 = it had none.
+  int64_t wish() const { return wish_; }
   // A number above every round seen so far.
   int64_t free_seq() const { return last_seen_ + 1; }
 
  private:
-  bool Another(const Round& round) const;
-  Between AskedAt(const Round& round) const;
-
   ObjectStore& store_;
   Clock& clock_;
   const std::string job_;
@@ -121,14 +94,9 @@ class RoundFollower {
   const int rank_;
   int64_t last_seen_ = 0;
   int64_t answered_ = 0;
-  // The round that a part was given to; of cycle 0: none.
-  Round given_to_;
-  bool moved_on_ = false;
+  int64_t wish_ = 0;
   int64_t looked_for_ = 0;  // answered, and not known to be committed yet
   std::optional<Round> open_;
-  std::optional<Between> began_;
-  MonoTime seen_at_;                         // the round last_seen_
-  std::map<int64_t, MonoTime> answered_at_;  // the newest few rounds
 };
 
 }  // namespace stoker

@@ -93,6 +93,13 @@ class FakeFiles : public CheckpointFiles {
     event.directory = directory;
     events_.push_back(event);
   }
+  // From another place, of which nothing is heard.
+  void MoveIn(const std::string& path, std::string bytes) {
+    files_.erase(path);
+    CloseUnheard(path, std::move(bytes));
+    files_[path].ino = ++last_ino_;
+    events_.push_back(Made(FileEvent::Kind::kMovedIn, path));
+  }
   void Delete(const std::string& path) {
     files_.erase(path);
     Tell(FileEvent::Kind::kGone, path);

@@ -55,6 +55,7 @@ class Gang {
       config.rank = rank;
       config.num_nodes = nodes;
       config.nonce_seed = static_cast<uint64_t>(rank) + 1;
+      if (rank == 0) config.say = [this](const std::string& line) { said.push_back(line); };
       keepers.push_back(std::make_unique<CheckpointKeeper>(config, store, clock, *files.back()));
       EXPECT_TRUE(keepers.back()->Begin().ok());
     }
@@ -97,9 +98,10 @@ class Gang {
     return directory.files;
   }
 
-  bool slow_leader = false;      // what rank 0 uploads does not arrive
-  bool frozen_follower = false;  // the others see and do nothing
-  bool frozen_leader = false;    // rank 0 does
+  bool slow_leader = false;       // what rank 0 uploads does not arrive
+  bool frozen_follower = false;   // the others see and do nothing
+  bool frozen_leader = false;     // rank 0 does
+  std::vector<std::string> said;  // by rank 0's keeper
   HandClock clock;
   SlowStore store;
   std::vector<std::unique_ptr<FakeFiles>> files;

@@ -36,9 +36,9 @@ const std::vector<Style>& Styles() {
       {{"model.pt", "optim.pt"}, false, false, 0, "two files mapped", true},
       {{"m-1-of-3", "m-2-of-3", "m-3-of-3", "index"}, false, false, 0, "shards and their index"},
       {{"at-%/c", "at-%/b", "at-%/a", "at-%/d"}, false, false, 2, "folders of four"},
-      {{"meta.json", "shard-%.raw"}, false, false, 2, "a file, then one of a row"},
-      {{"shard-%.raw", "meta.json"}, false, false, 2, "one of a row, then a file"},
-      {{"names/a", "names/b", "shard-%.raw"}, false, false, 1, "two files, then one of a row"},
+      {{"meta.json", "state-%.raw"}, false, false, 2, "a file, then one of a row"},
+      {{"state-%.raw", "meta.json"}, false, false, 2, "one of a row, then a file"},
+      {{"names/a", "names/b", "state-%.raw"}, false, false, 1, "two files, then one of a row"},
       {{"model-%.pt", "optim-%.pt"}, false, false, 2, "two rows"},
       {{"meta.json", "step-%/a", "step-%/b"}, false, true, 2, "a file, then a folder of a row"},
   };

@@ -15,7 +15,7 @@ TEST(Rounds, OnlyRankZeroWrites) {
   Gang gang(3);
   for (int step = 1; step <= 3; ++step) {
     gang.files[0]->Write("checkpoint.pt", Shard(0, step));
-    gang.Run(Duration::Seconds(5));
+    gang.Run(Duration::Seconds(step == 1 ? 25 : 5));
     for (int rank = 0; rank < 3; ++rank) {
       EXPECT_EQ(gang.Restored(rank)["checkpoint.pt"], Shard(0, step));
       EXPECT_EQ(gang.keepers[static_cast<size_t>(rank)]->newest(), "1-" + std::to_string(step));
@@ -29,7 +29,7 @@ TEST(Rounds, EveryNodeWritesItsShard) {
     gang.files[0]->Write("step-" + std::to_string(step) + "/shard-0", Shard(0, step));
     gang.Run(Duration::Ms(700));
     gang.files[1]->Write("step-" + std::to_string(step) + "/shard-1", Shard(1, step));
-    gang.Run(Duration::Seconds(6));
+    gang.Run(Duration::Seconds(step == 1 ? 25 : 6));
     const auto files = gang.Restored(1);
     const std::string unit = "step-" + std::to_string(step);
     ASSERT_EQ(files.count(unit + "/shard-0"), 1u) << step;
@@ -40,7 +40,7 @@ TEST(Rounds, EveryNodeWritesItsShard) {
 TEST(Rounds, OnlyAnotherNodeWrites) {
   Gang gang(2);
   gang.files[1]->Write("checkpoint.pt", Shard(1, 1));
-  gang.Run(Duration::Seconds(6));
+  gang.Run(Duration::Seconds(25));
   EXPECT_EQ(gang.Restored(0)["checkpoint.pt"], Shard(1, 1));
   gang.files[1]->Write("checkpoint.pt", Shard(1, 2));
   gang.Run(Duration::Ms(200));
@@ -63,7 +63,7 @@ TEST(Rounds, WhoWritesItsFirstIsWaitedFor) {
     gang.Run(Duration::Seconds(15));
     EXPECT_EQ(gang.Restored(0).size(), 0U) << slow;
     write(slow, false);
-    gang.Run(Duration::Seconds(5));
+    gang.Run(Duration::Seconds(50));
     EXPECT_EQ(gang.Restored(0).size(), 2U) << slow;
   }
 }
@@ -92,13 +92,13 @@ TEST(Rounds, ANodeThatIsBehindIsWaitedForAndNeverMixed) {
   Gang gang(2);
   for (int step = 1; step <= 3; ++step) {
     gang.Save(step);
-    gang.Run(Duration::Seconds(5));
+    gang.Run(Duration::Seconds(50));
   }
   gang.files[0]->Write("shard-0", Shard(0, 4));
-  gang.Run(Duration::Seconds(20));
+  gang.Run(Duration::Seconds(15));
   EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 3));
   gang.files[1]->Write("shard-1", Shard(1, 4));
-  gang.Run(Duration::Seconds(5));
+  gang.Run(Duration::Seconds(50));
   EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 4));
   EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 4));
 }
@@ -112,7 +112,7 @@ TEST(Rounds, AnUploadThatCameToNothingTakesNoNumber) {
     for (int step = 1; step <= 3; ++step) {
       gang.slow_leader = no_room && step == 1;  // the files change before they are sent
       gang.Save(step);
-      gang.Run(Duration::Seconds(10));
+      gang.Run(Duration::Seconds(50));
     }
     EXPECT_EQ(gang.Restored(0)["shard-0"], Shard(0, 3)) << gang.keepers[0]->trouble();
     EXPECT_EQ(gang.Restored(0)["shard-1"], Shard(1, 3));
@@ -157,7 +157,7 @@ TEST(Rounds, ACrashOnOneNodeLeavesTheLastWholeOne) {
   Gang gang(2);
   for (int step = 1; step <= 3; ++step) {
     gang.Save(step);
-    gang.Run(Duration::Seconds(5));
+    gang.Run(Duration::Seconds(50));
   }
   gang.files[0]->Write("shard-0", Shard(0, 4));
   gang.files[1]->Open("shard-1");

@@ -125,7 +125,8 @@ def test_ctrl_c(results, world):
 
 def test_failed(results, world):
     world.program("import os, sys, time\nos.makedirs('checkpoints/1')\n"
-                  "open('checkpoints/1/c', 'w').write('c')\ntime.sleep(4)\nsys.exit(3)\n")
+                  "open('checkpoints/1/c', 'w').write('c')\nopen('checkpoints/1/.complete', 'w')\n"
+                  "time.sleep(4)\nsys.exit(3)\n")
     done = world.stoker("run", "--", PYTHON, "prog.py")
     job = world.json("ls")[0]["id"]
     results.check("after an error of the code: fix it, then go on",
@@ -141,7 +142,8 @@ def test_suspect(results, world):
     """A restart that uses up none, and why; what `ls --json` says of a job that was stopped."""
     world.program("import os, sys, time\nn = os.environ['COUNT']\n"
                   "with open(n, 'a') as f:\n    f.write('x')\nruns = os.path.getsize(n)\n"
-                  "if runs == 1:\n    open('checkpoints/a', 'w').write('a')\n    time.sleep(4)\n"
+                  "if runs == 1:\n    open('checkpoints/a', 'w').write('a')\n"
+                  "    open('checkpoints/.stoker-done', 'w')\n    time.sleep(4)\n"
                   "sys.exit(0 if runs == 3 else 5)\n")
     done = world.stoker("run", "--max-restarts", "1", "--env", f"COUNT={world.root}/count", "--",
                         PYTHON, "prog.py")

@@ -1,577 +1,463 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decisions of CheckpointPlan: which moments are checkpoints.
+// The decisions of CheckpointPlan: what to copy, and which copies are a checkpoint.
 #include <algorithm>
 
 #include "base/deliberate_bug.h"
 #include "base/text.h"
 #include "checkpoint/rule/checkpoint_plan.h"
+#include "checkpoint/rule/episode.h"
+#include "checkpoint/rule/step_number.h"
 
 namespace stoker {
 namespace {
 
-constexpr size_t kMostUnnamedShards = 16;
+using Standing = UnitVerdict::Standing;
 
-// A file held open this long without a sign of change does not hold others up.
-constexpr Duration kLingering = Duration::Seconds(30);
-// One that is open for so many times `quiet` is not merely being written.
+// A set that nothing shows to be complete counts after so many times `quiet` of rest.
+constexpr int kSetQuiets = 10;
+// Who saw how a writer ended is sure; who did not waits longer.
+constexpr int kUnsureQuiets = 3;
+// Parts of `quiet` without a change before something is copied that may not be whole yet.
+constexpr int kFileSettles = 20;
+constexpr int kFolderSettles = 8;
+// How long before the end is known something must have been let go of to count by rest.
+constexpr Duration kBeforeTheEnd = Duration::Ms(260);
+// A file that is open for so many times `quiet` is not merely being written.
 constexpr int kHeldQuiets = 5;
-
-bool HasBurst(const Cycle& cycle) {
-  return std::any_of(cycle.episodes.begin(), cycle.episodes.end(), IsBurst);
-}
-
-// As long as the one before: hardly shorter, and not much longer.
-bool Fits(int64_t size, int64_t before) {
-  return size >= 0 && before >= 0 && size >= before - std::max<int64_t>(before / 1000, 4096) &&
-         size <= before + std::max<int64_t>(before / 20, 64 << 10);
-}
 
 }  // namespace
 
-bool CheckpointPlan::Numbered(const std::string& unit) const {
-  const std::string general = WithoutNumbers(unit);
-  return general != unit && numbered_.count(general) == 0;
+JudgeOptions CheckpointPlan::Options(MonoTime now) const {
+  return {options_.quiet, now, ended_, clean_, options_.marks_elsewhere};
 }
 
-// Cut short, or ended in a way that makes it likely: only its format can vouch for it.
-bool CheckpointPlan::Doubtful(const std::string& path, const File& file) const {
-  if (!file.fact || file.fact->kind != FileKind::kFile) return false;
-  if (file.doubtful || (file.fate == Fate::kKilled && !clean_)) return true;
-  if (ended_ && !clean_ && file.fate > Fate::kLikely) return true;
-  int64_t before = file.size_before;
-  const std::string role = RoleOf(path);
-  bool own = true;
-  for (auto it = history_.rbegin(); it != history_.rend(); ++it) {
-    if (it->role != role || it->size < 0) continue;
-    if (own && it->path == path) {
-      own = false;
+UnitVerdict CheckpointPlan::JudgeUnit(const SaveUnit& unit, MonoTime now) const {
+  LineFacts facts;
+  const auto line = sets_.lines().find(unit.line);
+  if (line != sets_.lines().end()) facts = line->second.facts;
+  facts.user_mark = sets_.rows().marked.count(unit.line) != 0;
+  facts.was_whole = marked_units_.count(unit.id) != 0;
+  return Judge(unit, seen_, facts, Options(now));
+}
+
+CheckpointPlan::Account CheckpointPlan::AccountOf(const std::vector<std::string>& members,
+                                                  MonoTime now) const {
+  Account account;
+  account.last_change = MonoTime{INT64_MIN / 8};
+  const std::set<std::string> names(members.begin(), members.end());
+  for (const auto& [id, unit] : units_.by_id) {
+    if (names.count(unit.line) == 0) continue;
+    const bool newest = sets_.lines().at(unit.line).unit == id;
+    const bool changed = Changed(unit);
+    if (!newest) {
+      if (changed) account.earlier.push_back(&unit);
       continue;
     }
-    before = it->size;
-    break;
-  }
-  if (before < 0 || (ended_ && clean_)) return false;
-  // An error in the middle of a write closes the file, too, before it ends the program.
-  const int64_t percent = file.fate <= Fate::kLikely && !ended_ ? 2 : 0;
-  const int64_t slack = std::max<int64_t>(before * percent / 100, 4096);
-  return before - file.fact->size > slack;
-}
-
-CheckpointPlan::View CheckpointPlan::Look(MonoTime now) const {
-  View view;
-  for (const auto& [path, file] : files_) {
-    if (IsStream(path) || !file.open) continue;
-    const std::string unit = TopOf(path);
-    const bool lingers =
-        !file.mapped && now - file.begin >= kLingering && now - file.last_change >= kLingering;
-    if (!NeverTaken(unit)) {
-      view.blocked = true;
-    } else if (lingers) {
-      view.excluded.insert(unit);
-    } else {
-      view.open_new.insert(unit);
-    }
-  }
-  LookAtUnits(now, &view);
-  std::map<std::string, bool> alone;  // of units that were cut short; each is looked at once
-  for (const auto& [path, file] : files_) {
-    if (IsStream(path) || file.version == file.taken) continue;
-    const std::string unit = TopOf(path);
-    if (file.refused) {
-      const auto known = alone.find(unit);
-      const bool can_go = known != alone.end()
-                              ? known->second
-                              : NeverTaken(unit) && Numbered(unit) && StandsAlone(unit);
-      alone[unit] = can_go;
-      // One of a row of steps can be left out. A fixed name belongs to what lies beside it.
-      if (can_go) {
-        view.excluded.insert(unit);
-      } else {
-        view.blocked = true;
-      }
-    }
-  }
-  for (const auto& [path, file] : files_) {
-    if (file.version == file.taken || view.excluded.count(TopOf(path)) != 0) continue;
-    if (IsStream(path)) continue;
-    view.changed.push_back(path);
-    view.unsure = view.unsure || file.fate == Fate::kUnknown;
-    if (!file.open && Doubtful(path, file)) view.prove.push_back(path);
-  }
-  return view;
-}
-
-// Nothing that has changed beside this step of a row, which was cut short, is of the same save:
-// that would go with no older step of it. What was written long after it is of a later save.
-bool CheckpointPlan::StandsAlone(const std::string& unit) const {
-  const std::string row = WithoutNumbers(unit);
-  MonoTime cut;  // when it last was
-  for (const auto& [path, file] : files_) {
-    if (file.refused && TopOf(path) == unit) cut = std::max(cut, file.last_change);
-  }
-  const MonoTime until = cut + std::max(options_.quiet, rhythm_.lag);
-  bool others = false;
-  for (const auto& [path, file] : files_) {
-    const std::string top = TopOf(path);
-    if (IsStream(path) || file.version == file.taken || top == unit) continue;
-    if (WithoutNumbers(top) != row || !NeverTaken(top)) {
-      others = others || file.last_change <= until;
-    } else if (!file.refused && !file.open && file.last_change > cut) {
-      return true;
-    }
-  }
-  return !others;
-}
-
-void CheckpointPlan::LookAtUnits(MonoTime now, View* view) const {
-  std::map<std::string, MonoTime> marked;
-  std::map<std::string, MonoTime> newest;
-  for (const auto& [path, file] : files_) {
-    const std::string unit = TopOf(path);
-    if (explicit_.count(WithoutNumbers(unit)) == 0) continue;
-    if (path == unit + "/" + kCompleteMark && !file.open) marked[unit] = file.last_change;
-    newest[unit] = std::max(newest[unit], file.last_change);
-  }
-  for (const auto& [unit, at] : newest) {
-    const auto it = marked.find(unit);
-    if (it != marked.end() && it->second >= at) {
-      view->open_new.erase(unit);
+    account.last_change = std::max(account.last_change, LastChange(unit));
+    const UnitVerdict verdict = JudgeUnit(unit, now);
+    if (verdict.held || verdict.standing == Standing::kNothing) continue;
+    if (!changed) {
+      account.all_closed = account.all_closed && verdict.standing != Standing::kWriting;
       continue;
     }
-    if (NeverTaken(unit)) {
-      view->excluded.insert(unit);
-      view->open_new.erase(unit);
-    } else {
-      view->blocked = true;
-    }
+    account.changed.push_back(&unit);
+    account.all_closed = account.all_closed && verdict.closed();
+    account.all_whole = account.all_whole && verdict.whole();
+    account.all_end = account.all_end && verdict.whole() && (verdict.ends_save || verdict.link);
+    account.all_alike = account.all_alike && verdict.alike;
+    account.any_end = account.any_end || (verdict.whole() && verdict.ends_save);
+    account.unsure = account.unsure || verdict.unsure;
+    account.fewer = account.fewer || verdict.fewer;
+    const CandidateReason reason = verdict.whole() ? verdict.reason : CandidateReason::kQuiet;
+    account.reason = std::min(account.reason, reason);
   }
-  for (const auto& [unit, at] : dying_) {
-    if (now - at >= options_.quiet || (ended_ && WasSaved(unit))) continue;
-    // A step that is being cleared away is left out; a fixed name that is being cleared away will
-    // come again, and then there is nothing to take until it has.
-    if (Numbered(unit)) {
-      view->excluded.insert(unit);
-    } else {
-      view->blocked = true;
+  return account;
+}
+
+// By what a set counts as it lies there, if it does.
+std::optional<CandidateReason> CheckpointPlan::Counts(const std::vector<std::string>& members,
+                                                      const Account& account, MonoTime now) const {
+  if (account.changed.empty()) return std::nullopt;
+  const bool known = sets_.Known(members) || graceful_;
+  const bool complete = account.all_closed && sets_.AllBegun(members, units_, seen_);
+  if (complete && account.all_whole && (known || account.all_end)) return account.reason;
+  if (ended_) {
+    // Nothing follows any more. What was let go of right before may have been one go of several.
+    const bool let_go =
+        ended_at_ - account.last_change >= kBeforeTheEnd || graceful_ || BugIsOn("tainted-file");
+    const bool whole = complete && known && account.all_alike && !account.unsure && let_go;
+    return whole ? std::optional(CandidateReason::kQuiet) : std::nullopt;
+  }
+  const Duration rest = now - account.last_change;
+  const Duration quiet = BugIsOn("quiet-ignored") ? Duration{}
+                         : account.unsure         ? options_.quiet * kUnsureQuiets
+                                                  : options_.quiet;
+  if (complete && known && !account.fewer && rest >= quiet) return CandidateReason::kQuiet;
+  const bool settled = account.all_closed && rest >= options_.quiet * kSetQuiets;
+  return settled ? std::optional(CandidateReason::kQuiet) : std::nullopt;
+}
+
+// What of these is closed, as one save.
+SavedSet CheckpointPlan::SaveOf(const std::vector<const SaveUnit*>& units, CandidateReason reason,
+                                MonoTime now) const {
+  SavedSet saved;
+  saved.reason = reason;
+  for (const SaveUnit* unit : units) {
+    const UnitVerdict verdict = JudgeUnit(*unit, now);
+    const bool clean = clean_ && verdict.standing == Standing::kUnmarked &&
+                       sets_.rows().marked.count(unit->line) == 0;
+    if (!verdict.closed() && !clean) continue;
+    for (const std::string& path : unit->files) {
+      saved.versions[path] = FileAt(path).version;
     }
+    saved.units.insert(unit->id);
+    saved.lines.insert(unit->line);
+  }
+  return saved;
+}
+
+// It named what is not in it, and nothing has changed since.
+bool CheckpointPlan::Refused(const SavedSet& saved) const {
+  return !refused_.empty() &&
+         std::all_of(saved.versions.begin(), saved.versions.end(), [&](const auto& one) {
+           const auto before = refused_.find(one.first);
+           return before != refused_.end() && before->second == one.second;
+         });
+}
+
+// Sets that count as they lie there are remembered: their copies may come later.
+void CheckpointPlan::NoteSaved(MonoTime now) {
+  for (const auto& [set, members] : sets_.Members(units_)) {
+    const Account account = AccountOf(members, now);
+    const auto reason = Counts(members, account, now);
+    if (!reason) {
+      NoteAlone(set, account, now);
+      continue;
+    }
+    std::vector<const SaveUnit*> units = account.changed;
+    units.insert(units.end(), account.earlier.begin(), account.earlier.end());
+    SavedSet saved = SaveOf(units, *reason, now);
+    if (!saved.versions.empty() && !Refused(saved)) sets_.saved()[set] = std::move(saved);
   }
 }
 
-// Whether what is left of a unit, of which a file went shortly before the end, is a save and not
-// the rest of one that was being cleared away: locks and working names go at the end of a save,
-// too.
-bool CheckpointPlan::WasSaved(const std::string& unit) const {
-  bool changed = false;
-  bool newest = true;
-  for (const auto& [path, file] : files_) {
-    const std::string top = TopOf(path);
-    changed = changed || (top == unit && !IsStream(path) && file.version != file.taken);
-    newest = newest &&
-             (WithoutNumbers(top) != WithoutNumbers(unit) || LastNumber(top) <= LastNumber(unit));
-  }
-  return Numbered(unit) ? newest && (clean_ || HasWhatASisterHas(unit)) : clean_ && changed;
+// It lay there before the program started, and no checkpoint has it.
+bool CheckpointPlan::Loose(const SaveUnit& unit) const {
+  return !Changed(unit) && std::any_of(unit.files.begin(), unit.files.end(),
+                                       [&](const auto& path) { return base_.count(path) == 0; });
 }
 
-// Killed while it cleared its newest step away, a program leaves a rest that a step which was kept
-// has more than; a lock or a working name is in none of these.
-bool CheckpointPlan::HasWhatASisterHas(const std::string& unit) const {
-  std::map<std::string, std::set<std::string>> roles;  // by unit
-  for (const auto& [path, file] : files_) {
-    const std::string top = TopOf(path);
-    if (!IsStream(path) && WithoutNumbers(top) == WithoutNumbers(unit)) {
-      roles[top].insert(RoleOf(path));
-    }
+// One of a row that its layout's mark ends is a save by itself, whatever else comes beside it.
+void CheckpointPlan::NoteAlone(int set, const Account& account, MonoTime now) {
+  std::vector<const SaveUnit*> alone;
+  CandidateReason reason = CandidateReason::kComplete;
+  for (const SaveUnit* unit : account.changed) {
+    const UnitVerdict verdict = JudgeUnit(*unit, now);
+    if (!verdict.whole() || !verdict.ends_save || !unit->numbered()) continue;
+    alone.push_back(unit);
+    reason = std::min(reason, verdict.reason);
   }
-  const std::set<std::string>& own = roles[unit];
-  return std::any_of(roles.begin(), roles.end(), [&](const auto& sister) {
-    const std::set<std::string>& has = sister.second;
-    return sister.first != unit && !NeverTaken(sister.first) &&
-           std::includes(own.begin(), own.end(), has.begin(), has.end());
-  });
+  if (alone.empty() || sets_.saved().count(set) != 0) return;
+  SavedSet saved = SaveOf(alone, reason, now);
+  if (!saved.versions.empty() && !Refused(saved)) sets_.saved()[set] = std::move(saved);
 }
 
-bool CheckpointPlan::Complete(const Cycle& cycle, const Cycle& model) const {
-  if (cycle.roles != model.roles) return false;
-  for (const Episode& episode : cycle.episodes) {
-    if (!episode.lived) return false;
-    const bool fits =
-        std::any_of(model.episodes.begin(), model.episodes.end(), [&](const Episode& other) {
-          return other.role == episode.role && other.files == episode.files &&
-                 (IsBurst(episode) || Fits(episode.size, other.size));
+CheckpointPlan::Serving CheckpointPlan::Serve(const SavedSet& saved, MonoTime now) const {
+  bool waits = false;
+  for (const std::string& id : saved.units) {
+    const auto unit = units_.by_id.find(id);
+    if (unit == units_.by_id.end()) continue;
+    const bool same = std::all_of(
+        unit->second.files.begin(), unit->second.files.end(), [&](const std::string& path) {
+          const auto one = saved.versions.find(path);
+          return one != saved.versions.end() && one->second == FileAt(path).version;
         });
-    if (!fits) return false;
-  }
-  // Of files that are others each time, only what comes behind all of them says that they are all.
-  return !HasBurst(cycle) || (!IsBurst(cycle.episodes.back()) &&
-                              cycle.episodes.back().role == model.episodes.back().role);
-}
-
-// Files that always changed together so far have not all changed yet.
-bool CheckpointPlan::MissesSister() const {
-  if (rhythm_.together.size() < 2) return false;
-  std::set<std::string> written;
-  if (!rhythm_.cycles.empty()) {
-    for (const auto& [role, count] : rhythm_.cycles.back().roles) written.insert(role);
-  } else {
-    for (const Episode& episode : history_) written.insert(episode.role);
-  }
-  return !std::includes(written.begin(), written.end(), rhythm_.together.begin(),
-                        rhythm_.together.end());
-}
-
-// A name that was in the last moment, and is not one of a row of steps, is not there.
-bool CheckpointPlan::MissesUnit(const View& view) const {
-  for (const std::string& unit : taken_units_) {
-    if (Numbered(unit)) continue;
-    if (view.excluded.count(unit) != 0) return true;
-    const auto it = files_.lower_bound(unit);
-    if (it == files_.end() || TopOf(it->first) != unit) {
-      const auto below = files_.lower_bound(unit + "/");
-      if (below == files_.end() || !StartsWith(below->first, unit + "/")) return true;
+    if (!same) continue;
+    const UnitVerdict verdict = JudgeUnit(unit->second, now);
+    if (verdict.standing == Standing::kWriting) waits = true;
+    const bool clean = clean_ && verdict.standing == Standing::kUnmarked;
+    if (!verdict.closed() && !clean && verdict.standing != Standing::kWriting &&
+        saved.reason != CandidateReason::kDone) {
+      return Serving::kLost;
     }
   }
-  return false;
+  for (const auto& [path, version] : saved.versions) {
+    const auto file = seen_.files().find(path);
+    const auto shelf = shelf_.find(path);
+    const bool there = file != seen_.files().end() && file->second.version == version;
+    const bool copied = shelf != shelf_.end() && shelf->second == version;
+    if (copied && (there || live_.count(path) == 0)) continue;
+    if (!there) return Serving::kLost;
+    waits = true;
+  }
+  for (const auto& [id, unit] : units_.by_id) waits = waits || (Loose(unit) && !Copied(unit));
+  return waits ? Serving::kWaits : Serving::kReady;
 }
 
-bool CheckpointPlan::FastBoundary(const View& view, MonoTime now) const {
-  if (!rhythm_.steady || !rhythm_.restless || rhythm_.cycles.size() < 3) return false;
-  if (!view.prove.empty() || MissesUnit(view)) return false;
-  const Cycle& current = rhythm_.cycles.back();
-  if (!Complete(current, rhythm_.cycles[rhythm_.cycles.size() - 2])) return false;
-  if (now - last_change_ < rhythm_.hold) return false;
-  if (!PlainSteps()) return true;
-  if (NamesShards() && !PastFirstSave()) return false;
-  // "step-1.pt, step-2.pt, …" may be steps or the shards of one: steps never end, shards do.
-  return rhythm_.cycles.size() >= 5 && first_change_ &&
-         (now - *first_change_ >= options_.quiet * 2 || !taken_units_.empty());
+// A line that is no row and is not there for a moment comes again.
+bool CheckpointPlan::Keeps(const std::string& unit, const std::string& line, const SavedSet& saved,
+                           MonoTime now) const {
+  const bool there = units_.by_id.count(unit) != 0;
+  if (there) return saved.units.count(unit) == 0;
+  if (line != unit || ended_ || saved.units.count(unit) != 0) return false;
+  const auto since = gone_since_.find(unit);
+  return since == gone_since_.end() || now - since->second < options_.quiet * kSetQuiets;
 }
 
-bool CheckpointPlan::PlainSteps() const {
-  return rhythm_.lead.find('#') != std::string::npos && rhythm_.lead.find('/') == std::string::npos;
+void CheckpointPlan::AddSteps(const SavedSet& saved, Candidate* out) const {
+  for (const std::string& id : saved.units) {
+    const auto unit = units_.by_id.find(id);
+    if (unit == units_.by_id.end() || !unit->second.numbered()) continue;
+    const int64_t number = unit->second.row.numbers.front();
+    if (number <= out->step) continue;
+    out->step = number;
+    const auto line = sets_.lines().find(unit->second.line);
+    const bool said = StepInPath(id).certain();
+    out->counted = said || (line != sets_.lines().end() && line->second.known >= 2);
+  }
 }
 
-// Something has been taken, or one save cannot have so many parts and last so long: not without
-// saying in their names of how many.
-bool CheckpointPlan::PastFirstSave() const {
-  if (!taken_units_.empty()) return true;
-  if (!first_change_ || rhythm_.cycles.size() < kMostUnnamedShards) return false;
-  return last_change_ - *first_change_ >= options_.quiet * (NamesShards() ? 100 : 10);
-}
-
-// "model-00001-of-00003": the names say that all of them are one.
-bool CheckpointPlan::NamesShards() const { return rhythm_.lead.find("-of-#") != std::string::npos; }
-
-// Whether a round is a shard of a first save that goes on. What comes with something else each time
-// is a step, and so is what comes after a pause for training; shards follow each other at once.
-bool CheckpointPlan::MayBeShard(const Cycle& cycle) const {
-  if (!PlainSteps() || PastFirstSave()) return false;
-  if (NamesShards()) return true;
-  if (cycle.episodes.size() != 1) return false;
-  if (!first_change_ || last_change_ - *first_change_ < options_.quiet) return true;
-  return std::all_of(rhythm_.cycles.begin() + 1, rhythm_.cycles.end(), [](const Cycle& next) {
-    return next.before * 4 <= next.episodes.front().end - next.episodes.front().begin;
-  });
-}
-
-bool CheckpointPlan::MarkedComplete(const View& view) const {
-  return std::any_of(view.changed.begin(), view.changed.end(), [&](const std::string& path) {
-    return EndsWith(path, std::string("/") + kCompleteMark);
-  });
+std::optional<Candidate> CheckpointPlan::Make(const SavedSet& saved, MonoTime now) const {
+  Candidate out;
+  out.reason = saved.reason;
+  bool news = saved.reason == CandidateReason::kDone;
+  std::vector<WriteTime> writes;
+  for (const auto& [path, version] : saved.versions) {
+    out.fresh.insert(path);
+    const auto file = seen_.files().find(path);
+    const bool same = file != seen_.files().end() && file->second.version == version;
+    const auto before = base_.find(path);
+    news = news || before == base_.end() || before->second.version != version;
+    if (!same || file->second.counted == version) continue;
+    const MonoTime begin = file->second.begin;
+    writes.push_back({begin, std::max(begin, file->second.last_change)});
+  }
+  for (const auto& [id, unit] : units_.by_id) {
+    if (Loose(unit)) out.fresh.insert(unit.files.begin(), unit.files.end());
+  }
+  for (const auto& [path, place] : base_) {
+    if (out.fresh.count(path) == 0 && Keeps(place.unit, place.line, saved, now)) {
+      out.kept.insert(path);
+    }
+  }
+  if (!news || (out.fresh.empty() && out.kept.empty())) return std::nullopt;
+  for (const auto* paths : {&out.fresh, &out.kept}) {
+    for (const std::string& path : *paths) out.units.insert(TopOf(path));
+  }
+  for (const auto& [path, id] : units_.id_of) {
+    const std::string top = TopOf(path);
+    if (out.units.count(top) == 0) out.excluded.insert(top);
+  }
+  for (const std::string& id : saved.units) {
+    const auto unit = units_.by_id.find(id);
+    if (unit == units_.by_id.end()) continue;
+    const UnitVerdict verdict = JudgeUnit(unit->second, now);
+    if (verdict.whole() && verdict.reason == CandidateReason::kMark) out.marked.insert(id);
+  }
+  AddSteps(saved, &out);
+  out.took = LongestStretch(std::move(writes), options_.quiet);
+  out.cycle = sets_.saves();
+  if (saved.reason == CandidateReason::kDone) out.done = done_used_ + 1;
+  return out;
 }
 
 // The program says that what lies there is whole: a file that it keeps open or mapped is, too. The
 // next one of a row of steps may be on its way already.
-std::optional<Candidate> CheckpointPlan::Done(View view) const {
-  std::set<std::string> next = view.open_new;
-  for (const auto& [path, file] : files_) {
-    if (file.open && file.mapped) next.erase(TopOf(path));
-  }
-  std::erase_if(next, [&](const std::string& unit) { return !Numbered(unit); });
-  const bool others =
-      std::any_of(view.changed.begin(), view.changed.end(),
-                  [&](const std::string& path) { return next.count(TopOf(path)) == 0; });
-  if (others) view.excluded.insert(next.begin(), next.end());
-  return Make(CandidateReason::kDone, view);
-}
-
-std::optional<Candidate> CheckpointPlan::DecideAlive(const View& view, MonoTime now) const {
-  if (done_mark_) return Done(view);
-  if (done_used_ || !task_alive_ || refused_) return std::nullopt;
-  if (view.blocked) return std::nullopt;
-  if (view.open_new.empty()) {
-    const Duration still = now - last_change_;
-    if (MarkedComplete(view)) return Make(CandidateReason::kComplete, view);
-    const bool late = still >= std::max(options_.quiet * 10, rhythm_.lag * 4);
-    // Most crashes of a part bring the whole program down within moments.
-    const Duration quiet = BugIsOn("quiet-ignored") ? Duration{}
-                           : view.unsure            ? options_.quiet * 3
-                                                    : options_.quiet;
-    if (still >= quiet && (late || (!MissesSister() && !MissesUnit(view)))) {
-      return Make(CandidateReason::kQuiet, view);
+std::optional<Candidate> CheckpointPlan::DecideDone(MonoTime now) {
+  if (!done_) {
+    SavedSet all;
+    SavedSet next;
+    for (const auto& [id, unit] : units_.by_id) {
+      const bool writing = std::any_of(unit.files.begin(), unit.files.end(), [&](const auto& path) {
+        const SeenFile& file = FileAt(path);
+        return file.open && !file.mapped;
+      });
+      const bool counted = std::any_of(unit.files.begin(), unit.files.end(),
+                                       [&](const auto& path) { return FileAt(path).counted != 0; });
+      SavedSet& into = writing && unit.numbered() && !counted ? next : all;
+      into.units.insert(id);
+      into.lines.insert(unit.line);
+      for (const std::string& path : unit.files) {
+        into.versions[path] = FileAt(path).version;
+      }
     }
-    if (FastBoundary(view, now)) return Make(CandidateReason::kRhythm, view);
+    done_ = all.versions.empty() ? next : all;
+    done_->reason = CandidateReason::kDone;
   }
-  return BeforeTheNext(view);
+  const bool copied =
+      std::all_of(done_->versions.begin(), done_->versions.end(), [&](const auto& one) {
+        const auto shelf = shelf_.find(one.first);
+        return shelf != shelf_.end() && shelf->second == one.second;
+      });
+  if (!copied) {
+    done_.reset();
+    return std::nullopt;
+  }
+  return Make(*done_, now);
 }
 
-// The program is at its next checkpoint already, in new files: the one before it lies there whole.
-std::optional<Candidate> CheckpointPlan::BeforeTheNext(View view) const {
-  if (!rhythm_.steady || rhythm_.cycles.size() < 3 || view.blocked) return std::nullopt;
-  size_t at = rhythm_.cycles.size() - 1;
-  if (!Complete(rhythm_.cycles[at], rhythm_.cycles[at - 1])) --at;
-  const Cycle& whole = rhythm_.cycles[at];
-  if (at >= 1 && !Complete(whole, rhythm_.cycles[at - 1])) return std::nullopt;
-  if (MayBeShard(whole)) return std::nullopt;
-  bool moved_on = false;
-  for (const auto& [path, file] : files_) {
-    if (IsStream(path)) continue;
-    const std::string unit = TopOf(path);
-    if (!file.open && file.last_change <= whole.end) continue;
-    moved_on = true;
-    if (!NeverTaken(unit)) return std::nullopt;
-    // Open all along, under a name that is no step's: of this one as much as of the next.
-    if (file.open && file.begin <= whole.end && !Numbered(unit)) return std::nullopt;
-    view.excluded.insert(unit);
-  }
-  if (!moved_on) return std::nullopt;
-  for (const Episode& episode : whole.episodes) {
-    if (view.excluded.count(TopOf(episode.path)) != 0) return std::nullopt;
-  }
-  if (MissesUnit(view)) return std::nullopt;
-  std::erase_if(view.changed,
-                [&](const std::string& path) { return view.excluded.count(TopOf(path)) != 0; });
-  std::erase_if(view.prove,
-                [&](const std::string& path) { return view.excluded.count(TopOf(path)) != 0; });
-  if (!view.prove.empty()) return std::nullopt;
-  return Make(CandidateReason::kNext, view);
+// Nothing more will come, and nobody cut anything short.
+std::optional<Candidate> CheckpointPlan::DecideClean(MonoTime now) {
+  if (!ever_written()) return std::nullopt;
+  std::vector<const SaveUnit*> units;
+  for (const auto& [id, unit] : units_.by_id) units.push_back(&unit);
+  const SavedSet saved = SaveOf(units, CandidateReason::kExit, now);
+  if (Refused(saved)) return std::nullopt;
+  return Serve(saved, now) == Serving::kReady ? Make(saved, now) : std::nullopt;
 }
 
-// The boundary that was seen while the program lived, if it still lies there.
-std::optional<Candidate> CheckpointPlan::Settled() const {
-  if (settled_.empty()) return std::nullopt;
-  View view;
-  std::set<std::string> units;
-  for (const auto& [path, version] : settled_) {
-    const auto it = files_.find(path);
-    if (it == files_.end() || it->second.version != version) return std::nullopt;
-    units.insert(TopOf(path));
-  }
-  for (const auto& [path, file] : files_) {
-    if (IsStream(path)) continue;
-    const std::string unit = TopOf(path);
-    if (settled_.count(path) == 0) {
-      if (units.count(unit) != 0) return std::nullopt;
-      view.excluded.insert(unit);
-    } else if (file.version != file.taken) {
-      view.changed.push_back(path);
+std::optional<Candidate> CheckpointPlan::Decide(MonoTime now) {
+  if (done_mark_) return DecideDone(now);
+  if (ended_ && clean_) return DecideClean(now);
+  if (done_used_ > 0 || (!ended_ && !seen_.task_alive())) return std::nullopt;
+  for (int look = 0; look < 2; ++look) {
+    if (look == 1) NoteSaved(now);
+    for (auto it = sets_.saved().begin(); it != sets_.saved().end();) {
+      const Serving serving = Serve(it->second, now);
+      auto candidate = serving == Serving::kReady ? Make(it->second, now) : std::nullopt;
+      if (candidate) return candidate;
+      it = serving == Serving::kWaits ? std::next(it) : sets_.saved().erase(it);
     }
   }
-  return Make(settled_reason_, view);
+  return std::nullopt;
 }
 
-// Whether a step of the row of `unit` is all that a save consists of, as far as what lies there and
-// what earlier attempts learned can tell: nothing else was written with the earlier steps.
-bool CheckpointPlan::StepsAreSaves(const std::string& unit,
-                                   const std::set<std::string>& shape) const {
-  if (!std::includes(shape.begin(), shape.end(), options_.together.begin(),
-                     options_.together.end())) {
-    return false;
-  }
-  const std::string row = WithoutNumbers(unit);
-  std::map<int64_t, int64_t> steps;  // number -> newest mtime in it
-  for (const auto& [path, file] : files_) {
-    const std::string top = TopOf(path);
-    if (!file.fact || top == unit || WithoutNumbers(top) != row) continue;
-    int64_t& newest = steps[LastNumber(top)];
-    newest = std::max(newest, file.fact->mtime_ns);
-  }
-  if (steps.empty()) return false;
-  // What was written after the last step but one was written with the last one.
-  const int64_t last_ns = steps.rbegin()->second;
-  const int64_t since_ns = steps.size() >= 2 ? std::next(steps.rbegin())->second
-                                             : last_ns - options_.quiet.ms * 10 * 1'000'000;
-  return std::all_of(files_.begin(), files_.end(), [&](const auto& entry) {
-    const std::string top = TopOf(entry.first);
-    if (IsStream(entry.first) || !entry.second.fact || WithoutNumbers(top) == row) return true;
-    return entry.second.fact->mtime_ns <= since_ns &&
-           !(WithoutNumbers(top) != top && steps.count(LastNumber(top)) != 0);
-  });
+bool CheckpointPlan::WorthACopy(const SaveUnit& unit, const UnitVerdict& verdict,
+                                MonoTime now) const {
+  if (Copied(unit) || !Changed(unit)) return false;
+  if (verdict.standing != Standing::kDoubtful && !verdict.closed()) return false;
+  if (verdict.whole()) return true;
+  const Duration rest = now - LastChange(unit);
+  return rest >= options_.quiet / (unit.single() ? kFileSettles : kFolderSettles);
 }
 
-// Could these changes be all of one checkpoint? Wholeness of each file is another question.
-bool CheckpointPlan::WholeSet(const View& view) const {
-  int files = 0;
-  for (const auto& [path, file] : files_) {
-    if (!IsStream(path)) ++files;
+std::set<std::string> CheckpointPlan::UnitsToCopy(MonoTime now) {
+  std::set<std::string> out;
+  for (const auto& [id, unit] : units_.by_id) {
+    if ((ever_written() || clean_) && Loose(unit) && !Copied(unit)) out.insert(id);
   }
-  if (files == 1 && !view.changed.empty()) {
-    // Alone so far; but only a program that came to its own end had the time to write a second one.
-    return graceful_ || !NeverTaken(TopOf(view.changed.front()));
-  }
-  std::set<std::string> written;
-  if (rhythm_.steady) {
-    const std::vector<Cycle>& cycles = rhythm_.cycles;
-    if (MayBeShard(cycles.back())) return false;
-    if (HasBurst(cycles.back()) && !Complete(cycles.back(), cycles[cycles.size() - 2]))
-      return false;
-    for (const auto& [role, count] : cycles.back().roles) written.insert(role);
-    std::set<std::string> usual;
-    for (const auto& [role, count] : cycles[cycles.size() - 2].roles) usual.insert(role);
-    return written == usual;
-  }
-  if (rhythm_.cycles.empty() && !options_.together.empty()) {
-    for (const Episode& episode : history_) {
-      if (!written.insert(episode.role).second) return false;
+  const auto all = sets_.Members(units_);
+  for (const auto& [set, members] : all) {
+    if (ended_ && !clean_ && !graceful_ && !sets_.Known(members)) {
+      const Account account = AccountOf(members, now);
+      if (!account.any_end) continue;
     }
-    return written == options_.together;
-  }
-  // One new folder with the same files as a folder of an earlier step.
-  const std::string unit = view.changed.empty() ? "" : TopOf(view.changed.front());
-  if (!Numbered(unit) || !NeverTaken(unit)) return false;
-  std::map<std::string, std::set<std::string>> shapes;
-  for (const auto& [path, file] : files_) {
-    const std::string top = TopOf(path);
-    if (!IsStream(path) && WithoutNumbers(top) == WithoutNumbers(unit)) {
-      shapes[top].insert(RoleOf(path));
+    const std::set<std::string> names(members.begin(), members.end());
+    for (const auto& [id, unit] : units_.by_id) {
+      if (names.count(unit.line) == 0) continue;
+      const UnitVerdict verdict = JudgeUnit(unit, now);
+      const bool left = ended_ && !Copied(unit) && Changed(unit) &&
+                        (verdict.closed() || verdict.standing == Standing::kDoubtful ||
+                         (clean_ && verdict.standing == Standing::kUnmarked));
+      if (left || WorthACopy(unit, verdict, now)) out.insert(id);
     }
   }
-  const bool alone = std::all_of(view.changed.begin(), view.changed.end(),
-                                 [&](const std::string& path) { return TopOf(path) == unit; }) &&
-                     StepsAreSaves(unit, shapes[unit]);
-  return alone && std::any_of(shapes.begin(), shapes.end(), [&](const auto& shape) {
-           return !NeverTaken(shape.first) && shape.second == shapes[unit];
-         });
-}
-
-std::optional<Candidate> CheckpointPlan::Proven(View view) const {
-  if (view.blocked || !WholeSet(view)) return std::nullopt;
-  view.prove.clear();
-  for (const std::string& path : view.changed) {
-    const File& file = files_.at(path);
-    const bool first = NeverTaken(TopOf(path)) && !Numbered(TopOf(path));
-    if (file.fate != Fate::kLived || file.doubtful || first || Doubtful(path, file)) {
-      view.prove.push_back(path);
-    }
-  }
-  return Make(CandidateReason::kProven, view);
-}
-
-std::optional<Candidate> CheckpointPlan::DecideEnded(const View& view) const {
-  if (done_mark_) return Make(CandidateReason::kDone, view);
-  if (refused_) return std::nullopt;
-  if (clean_) return view.blocked ? std::nullopt : Make(CandidateReason::kExit, view);
-  if (auto settled = Settled()) return settled;
-  if (done_used_) return std::nullopt;
-  if (MarkedComplete(view) && !view.blocked && view.prove.empty()) {
-    return Make(CandidateReason::kComplete, view);
-  }
-  if (rhythm_.steady && rhythm_.cycles.size() >= 3 && !view.blocked && view.prove.empty() &&
-      !MissesUnit(view) && !MayBeShard(rhythm_.cycles.back()) &&
-      Complete(rhythm_.cycles.back(), rhythm_.cycles[rhythm_.cycles.size() - 2])) {
-    return Make(CandidateReason::kRhythm, view);
-  }
-  if (auto before = BeforeTheNext(view)) return before;
-  return Proven(view);
-}
-
-std::optional<Candidate> CheckpointPlan::Make(CandidateReason reason, const View& view) const {
-  Candidate out;
-  out.reason = reason;
-  out.excluded = view.excluded;
-  out.prove = view.prove;
-  bool news = reason == CandidateReason::kDone;
-  bool any = false;
-  std::vector<WriteTime> writes;
-  for (const auto& [path, file] : files_) {
-    if (!file.fact || view.excluded.count(TopOf(path)) != 0) continue;
-    out.units.insert(TopOf(path));
-    if (IsStream(path)) {
-      out.prefix.push_back(*file.fact);
-      continue;
-    }
-    any = true;
-    if (file.version == file.taken) {
-      out.stay.push_back(*file.fact);
-      continue;
-    }
-    news = true;
-    out.copy.push_back(*file.fact);
-    writes.push_back({file.begin, std::max(file.begin, file.last_change)});
-    const std::string unit = TopOf(path);
-    if (!Numbered(unit) || LastNumber(unit) <= out.step) continue;
-    out.step = LastNumber(unit);
-    const auto row = rows_.find(WithoutNumbers(unit));
-    out.counted = row != rows_.end() && row->second.size() >= 2;
-  }
-  if (!any || !news) return std::nullopt;
-  out.took = LongestStretch(std::move(writes), options_.quiet);
-  out.together = rhythm_.together;
-  out.cycle = cycle_;
-  out.saves = saves_;
   return out;
 }
 
-std::optional<MonoTime> CheckpointPlan::NextBegan() const {
-  std::optional<MonoTime> began;
-  for (const auto& [path, file] : files_) {
-    if (IsStream(path) || file.version == file.taken) continue;
-    began = std::min(began.value_or(file.begin), file.begin);
+// What sets that have been saved wait for, as it still lies there.
+std::set<std::string> CheckpointPlan::PathsToCopy(MonoTime now) const {
+  std::set<std::string> out;
+  for (const auto& [set, saved] : sets_.saved()) {
+    if (Serve(saved, now) != Serving::kWaits) continue;
+    for (const auto& [path, version] : saved.versions) {
+      const auto file = seen_.files().find(path);
+      const bool there = file != seen_.files().end() && file->second.version == version;
+      if (there && !file->second.open && file->second.copied != version) out.insert(path);
+    }
   }
-  return began;
+  return out;
+}
+
+std::optional<CopyOrder> CheckpointPlan::WantsCopy(MonoTime now) {
+  if (!done_mark_ && done_used_ > 0 && !(ended_ && clean_)) return std::nullopt;
+  if (!done_mark_ && !ended_ && !seen_.task_alive()) return std::nullopt;
+  CopyOrder order;
+  order.even_if_open = done_mark_;
+  std::set<std::string> units;
+  std::set<std::string> paths;
+  if (!done_mark_) {
+    units = UnitsToCopy(now);
+    paths = PathsToCopy(now);
+    if (units.empty() && paths.empty()) return std::nullopt;
+  }
+  for (const auto& [path, file] : seen_.files()) {
+    if (!file.fact) continue;
+    if (IsStream(path)) {
+      order.prefix.push_back(*file.fact);
+      continue;
+    }
+    const auto id = units_.id_of.find(path);
+    if (id == units_.id_of.end()) continue;
+    if (!done_mark_ && units.count(id->second) == 0 && paths.count(path) == 0) continue;
+    if (done_mark_ && file.open && !file.mapped && units_.by_id.at(id->second).numbered() &&
+        file.counted == 0) {
+      continue;  // of the next one of a row
+    }
+    if (file.proof == Proof::kBroken) continue;
+    (file.copied == file.version ? order.stay : order.copy).push_back(*file.fact);
+  }
+  if (order.copy.empty()) return std::nullopt;
+  return order;
+}
+
+MonoTime CheckpointPlan::NextLook(MonoTime now) const {
+  MonoTime next = now + Duration::Seconds(5);
+  if (!Pending()) return next;
+  for (Duration wait :
+       {options_.quiet / kFileSettles, options_.quiet / kFolderSettles, options_.quiet,
+        options_.quiet * kUnsureQuiets, options_.quiet * kSetQuiets}) {
+    for (const auto& [id, unit] : units_.by_id) {
+      if (!Changed(unit)) continue;
+      const MonoTime at = LastChange(unit) + wait;
+      if (at > now) next = std::min(next, at);
+    }
+  }
+  return std::max(next, now + Duration::Ms(1));
 }
 
 CheckpointPlan::Obstacle CheckpointPlan::WhyNotYet(MonoTime now) const {
   const auto named = [](const std::string& path) { return "'" + Printable(path) + "'"; };
-  if (done_used_ && !done_mark_) {
+  if (done_used_ > 0 && !done_mark_) {
     return {"done", std::string("the program has made ") + kDoneMark + " before, and not since"};
   }
-  std::string latest;
-  for (const auto& [path, file] : files_) {
-    if (IsStream(path) || file.version == file.taken) continue;
-    if (file.open && now - file.begin >= options_.quiet * kHeldQuiets) {
-      return {"open", named(path) + (file.mapped ? " is mapped" : " is open") +
-                          " for writing all the time: the program should make the file " +
-                          kDoneMark + " when it is whole"};
+  const SaveUnit* latest = nullptr;
+  for (const auto& [id, unit] : units_.by_id) {
+    if (!Changed(unit)) continue;
+    if (latest == nullptr || LastChange(unit) > LastChange(*latest)) latest = &unit;
+    const UnitVerdict verdict = JudgeUnit(unit, now);
+    if (verdict.standing == Standing::kWriting && !verdict.file.empty()) {
+      const SeenFile& file = FileAt(verdict.file);
+      if (now - file.begin >= options_.quiet * kHeldQuiets) {
+        return {"open", named(verdict.file) + (file.mapped ? " is mapped" : " is open") +
+                            " for writing all the time: the program should make the file " +
+                            kDoneMark + " when it is whole"};
+      }
     }
-    if (file.refused) {
-      return {"format", named(path) + " is not whole by its format, and its writer was cut short"};
+    if (verdict.standing == Standing::kBroken || verdict.standing == Standing::kDoubtful) {
+      const bool cut = verdict.standing == Standing::kDoubtful;
+      return {"format", named(verdict.file) +
+                            (cut ? "'s writer was cut short, and its format does not show that "
+                                   "it is whole"
+                                 : " is not whole by its format")};
     }
-    if (latest.empty() || file.last_change > files_.at(latest).last_change) latest = path;
-  }
-  if (latest.empty()) return {};
-  const View view = Look(now);
-  const auto unmarked = std::find_if(
-      view.excluded.begin(), view.excluded.end(),
-      [&](const std::string& unit) { return explicit_.count(WithoutNumbers(unit)) != 0; });
-  if (unmarked != view.excluded.end()) {
-    return {"complete", named(*unmarked) + " has no file " + kCompleteMark + ", as others had"};
-  }
-  if (refused_) return {"pointer", named(latest) + " names what is not there, or it was refused"};
-  const std::string pause = FormatDuration(options_.quiet * (view.unsure ? 3 : 1));
-  if (now - last_change_ < options_.quiet * (view.unsure ? 3 : 1)) {
-    return {"pauses", "there is no pause of " + pause +
-                          " between the writes, the last of which was " + named(latest) +
-                          ", and no round of them is like the one before"};
-  }
-  if (MissesSister() || MissesUnit(view)) {
-    return {"together", "not all files have been written again that used to change together with " +
-                            named(latest)};
-  }
-  return {};
-}
-
-std::optional<Candidate> CheckpointPlan::Decide(MonoTime now) {
-  const View view = Look(now);
-  if (ended_) return DecideEnded(view);
-  std::optional<Candidate> candidate = DecideAlive(view, now);
-  if (candidate && candidate->prove.empty()) {
-    settled_.clear();
-    settled_reason_ = candidate->reason;
-    for (const auto* list : {&candidate->copy, &candidate->stay}) {
-      for (const FileFact& fact : *list) settled_[fact.path] = files_.at(fact.path).version;
+    if (verdict.standing == Standing::kUnmarked) {
+      const std::string mark = verdict.file.substr(verdict.file.rfind('/') + 1);
+      return {"complete", named(id) + " has no file " + mark + ", which its saves end with"};
     }
   }
-  return candidate;
+  if (latest == nullptr) return {};
+  if (!refused_.empty()) return {"pointer", named(latest->id) + " names what is not there"};
+  if (now - LastChange(*latest) < options_.quiet) {
+    return {"pauses",
+            "there is no pause of " + FormatDuration(options_.quiet) +
+                " between the writes, the last of which was " + named(latest->id) +
+                ", and nothing shows that it is whole: the program should make the file " +
+                kDoneMark + " then, or rename each file when it is whole"};
+  }
+  if (!Copied(*latest) || now - LastChange(*latest) < options_.quiet * kSetQuiets) return {};
+  return {"together", "not all files have been written again that are saved together with " +
+                          named(latest->id)};
 }
 
 }  // namespace stoker

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // When is what lies in a checkpoint directory a checkpoint? Pure: hints, scans and times in; "copy
-// these files now" out. docs/checkpoints.md has the rules in words.
+// these files now" and "what was copied counts" out. docs/checkpoints.md has the rules in words.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/time.h"
-#include "checkpoint/rule/burst.h"
-#include "checkpoint/rule/rhythm.h"
-#include "checkpoint/rule/save_times.h"
+#include "checkpoint/rule/judge.h"
+#include "checkpoint/rule/seen.h"
+#include "checkpoint/rule/sets.h"
+#include "checkpoint/rule/unit.h"
 #include "port/checkpoint_files.h"
 
 namespace stoker {
@@ -24,31 +23,30 @@ namespace stoker {
 // lies there now is a checkpoint. The agent deletes it once it has its copy; until then nothing
 // should be written.
 inline constexpr char kDoneMark[] = ".stoker-done";
-// A file of this name inside a folder says that the folder is complete. Once one folder has had it,
-// its sisters without it are not.
-inline constexpr char kCompleteMark[] = ".complete";
 
 struct PlanOptions {
   Duration quiet = Duration::Seconds(2);
-  // Roles that an earlier attempt found to change together (from the restored manifest).
-  std::set<std::string> together;
+  bool marks_elsewhere = false;  // JudgeOptions::marks_elsewhere
 };
 
-enum class CandidateReason { kQuiet, kRhythm, kNext, kComplete, kDone, kExit, kProven };
-std::string_view Name(CandidateReason reason);
+// What is to be copied while it lies there. A copy counts only once Decide says so.
+struct CopyOrder {
+  std::vector<FileFact> copy;
+  std::vector<FileFact> stay;    // of the same units, copied before: must lie there as they did
+  std::vector<FileFact> prefix;  // logs: changed at any time
+  bool even_if_open = false;     // the program said that it is done
+};
 
-// One moment of the directory that may become a checkpoint.
+// What has been copied and is a checkpoint now, together with what counted before.
 struct Candidate {
   CandidateReason reason = CandidateReason::kQuiet;
-  std::vector<FileFact> copy;      // new or changed since the last moment taken
-  std::vector<FileFact> stay;      // as in the last moment taken
-  std::vector<FileFact> prefix;    // logs: changed at any time
-  std::vector<std::string> prove;  // of `copy`: only if their format shows that they are whole
-  std::set<std::string> excluded;  // units that are not in it though they are there
+  std::set<std::string> fresh;     // paths whose newest copy is in it
+  std::set<std::string> kept;      // paths that are in it as they were in the last one
   std::set<std::string> units;     // top-level entries that are in it
-  std::set<std::string> together;  // what the rhythm says now, for the next attempt
-  int64_t cycle = 0;               // most often that any one file was written in this attempt
-  int64_t saves = 0;               // the same, where files of a row at one go are one save
+  std::set<std::string> excluded;  // that are not, though they are there
+  std::set<std::string> marked;    // units that a mark has shown to be whole
+  int64_t cycle = 0;               // most often that anything was saved in this attempt
+  int64_t done = 0;                // with kDone: how often the program has said so
   int64_t step = -1;               // number of the newest unit, where names have one
   bool counted = false;            // that number grows from one checkpoint to the next
   Duration took;                   // the longest that was written in it at one go
@@ -62,23 +60,35 @@ class CheckpointPlan {
   void OnEvents(const std::vector<FileEvent>& events);
   // `later`: hints that came while the scan was made; they are to be given to OnEvents afterwards.
   void OnScan(const DirectoryScan& scan, MonoTime now, const std::vector<FileEvent>& later = {});
-  // What lies there now is the restored checkpoint: the state of the last moment taken.
-  void OnRestored(const DirectoryScan& scan);
-  // `candidate` was copied; what changed since then counts from now on.
-  void OnTaken(const Candidate& candidate);
-  // The format of these files shows that they are not whole, or `candidate` names what is not in
-  // it: not before something changes.
-  void OnRefused(const Candidate& candidate, const std::set<std::string>& broken);
+  // What lies there now is the restored checkpoint: it counts. `known`: paths of which the store
+  // has what lies there. The rest goes with the first checkpoint.
+  void OnRestored(const DirectoryScan& scan, const std::set<std::string>& known);
   // The program ended. `clean`: with exit code 0, without having been told to. `graceful`: with
   // exit code 0, but it was told to.
   void OnEnded(bool clean, bool graceful, MonoTime now);
-  // Nothing that was taken but not committed counts any more: take it again.
-  void ForgetTaken();
 
   // What to copy now, judged on the last scan, which must be newer than the last event.
-  // A boundary that it finds while the program lives is remembered: it counts even when the copy
-  // cannot be made before the program dies.
+  std::optional<CopyOrder> WantsCopy(MonoTime now);
+  // It was copied, and this is what the copies' own bytes show. `live`: paths for whose copies
+  // there was no room: the file itself stands for each, while it is as it was.
+  void OnCopied(const CopyOrder& order, const std::map<std::string, Proof>& proofs,
+                const std::set<std::string>& live = {});
+  // What the file `path`, which may name a unit, says; asked for by WantsText.
+  std::optional<FileFact> WantsText() const;
+  void OnText(const std::string& path, std::string text);
+
+  // What of the copies is a checkpoint now. What it finds while the program lives is remembered: it
+  // counts even when the copy cannot be made before the program dies.
   std::optional<Candidate> Decide(MonoTime now);
+  // `candidate` is on its way into the store.
+  void OnCounted(const Candidate& candidate);
+  // `candidate` names what is not in it: not before something changes.
+  void OnRefused(const Candidate& candidate);
+  // Nothing that counted but was not committed counts any more: copy it again.
+  void ForgetTaken();
+  // A copy of this path is of use still.
+  bool Shelved(const std::string& path) const;
+
   // Why what has changed is no checkpoint as it lies there, in words that name a file. `kind` is
   // the same for all files that the same keeps back. Empty: nothing keeps it back.
   struct Obstacle {
@@ -86,140 +96,88 @@ class CheckpointPlan {
     std::string text;
   };
   Obstacle WhyNotYet(MonoTime now) const;
-  // Something changed that has not been taken, or the program asked for a commit.
+  // Something changed that does not count yet, or the program asked for a commit.
   bool Pending() const;
-  // When Decide may say something new without any event.
+  // When Decide or WantsCopy may say something new without any event.
   MonoTime NextLook(MonoTime now) const;
   bool done_marked() const { return done_mark_; }
-  const Rhythm& rhythm() const { return rhythm_; }
-  // This program's pauses are shorter than `quiet`: no time to lose at a boundary.
-  bool restless() const { return rhythm_.restless; }
-  int64_t cycle() const { return cycle_; }
-  // When the saves of this attempt began, and what has been begun since the last moment taken.
-  const SaveTimes& save_times() const { return save_times_; }
-  std::optional<MonoTime> NextBegan() const;
-  MonoTime last_change() const { return last_change_; }
-  // Nothing has changed since the last moment was taken, and nothing broke off.
-  bool all_taken() const { return !first_change_ && (!ended_ || clean_); }
+  int64_t cycle() const { return sets_.saves(); }
+  MonoTime last_change() const { return seen_.last_change(); }
+  // Nothing has changed since the last moment counted, and nothing broke off.
+  bool all_taken() const { return !Pending() && (!ended_ || clean_); }
+  bool ended_well() const { return ended_ && clean_; }
   // True when the program itself has written anything here in this attempt.
-  bool ever_written() const { return cycle_ > 0; }
+  bool ever_written() const { return seen_.ever_closed(); }
 
  private:
-  struct File {
-    std::optional<FileFact> fact;
-    bool open = false;  // being written, as far as is known
-    bool mapped = false;
-    bool by_event = false;  // `open` comes from a hint; a scan may disprove it
-    bool held = false;      // somebody had it open or mapped at the last look
-    MonoTime begin;         // of the write under way
+  // What a set of lines comes to.
+  struct Account {
+    std::vector<const SaveUnit*> changed;  // units of which something does not count yet
+    std::vector<const SaveUnit*>
+        earlier;  // of rows: members before the newest that do not count yet
+    bool all_closed = true;
+    bool all_whole = true;
+    bool all_alike = true;  // each has as many files as the save before
+    bool all_end = true;    // each ends its save by itself
+    bool any_end = false;
+    bool unsure = false;
+    bool fewer = false;
     MonoTime last_change;
-    uint64_t version = 1;      // +1 a write
-    uint64_t taken = 0;        // version in the last moment taken; 0 = not in it
-    int64_t size_before = -1;  // size in the last moment taken
-    Fate fate = Fate::kLived;  // how the last write ended
-    bool doubtful = false;     // the disk was full or the size limit met
-    bool touched = false;      // a hint came since the last scan: no wonder it looks different
-    bool shrunk = false;       // the write under way was noticed by the file being shorter
-    bool refused = false;      // its format said: not whole
-  };
-  using Files = std::map<std::string, File>;
-  // What Decide works on, made once per call.
-  struct View {
-    bool blocked = false;              // something that must be in it is being written
-    bool unsure = false;               // nobody saw how the last write of something in it ended
-    std::set<std::string> open_new;    // units never taken that are being written
-    std::set<std::string> excluded;    // units to leave out
-    std::vector<std::string> changed;  // paths, of units that are not excluded
-    std::vector<std::string> prove;
+    CandidateReason reason = CandidateReason::kComplete;  // the weakest
   };
 
-  void Begin(const std::string& path, MonoTime at, bool by_event);
-  void End(const std::string& path, MonoTime at, Fate fate, bool disk_full);
-  bool FullSince(MonoTime begin) const;
-  void MoveIn(const FileEvent& event);
-  void Gone(const std::string& path, MonoTime at);
-  void MoveDirectory(const FileEvent& event);
-  void GiveRoleBack(const std::string& place);
-  void LoseAll(MonoTime at);
-  void DoubtTheLikely(MonoTime now);
-  void Absorb(const FileFact& fact, const DirectoryScan& scan, MonoTime now);
-  void Changed(const std::string& path, MonoTime at);
-  void Remember(Episode episode);
-  void Count(const Episode& episode);
-  void NoteUnit(const std::string& unit);
-  void NotSteps(const std::string& row);
-  bool SisterSince(const std::string& path) const;
-  void Uncount(const Episode& episode);
-  void Relearn();
-  std::string RoleOf(const std::string& path) const;
-  void FillSize(const std::string& path, int64_t size);
-  int64_t SizeBefore(const std::string& path, const std::string& role) const;
-
-  View Look(MonoTime now) const;
-  void LookAtUnits(MonoTime now, View* view) const;
-  bool NeverTaken(const std::string& unit) const { return taken_units_.count(unit) == 0; }
-  bool Numbered(const std::string& unit) const;
-  bool WasSaved(const std::string& unit) const;
-  bool HasWhatASisterHas(const std::string& unit) const;
-  bool Doubtful(const std::string& path, const File& file) const;
-  bool Complete(const Cycle& cycle, const Cycle& model) const;
-  bool StepsAreSaves(const std::string& unit, const std::set<std::string>& shape) const;
-  bool StandsAlone(const std::string& unit) const;
-  bool MissesSister() const;
-  bool MissesUnit(const View& view) const;
-  bool FastBoundary(const View& view, MonoTime now) const;
-  bool PlainSteps() const;
-  bool MayBeShard(const Cycle& cycle) const;
-  bool PastFirstSave() const;
-  bool NamesShards() const;
-  bool MarkedComplete(const View& view) const;
-  std::optional<Candidate> DecideAlive(const View& view, MonoTime now) const;
-  std::optional<Candidate> Done(View view) const;
-  std::optional<Candidate> DecideEnded(const View& view) const;
-  std::optional<Candidate> Settled() const;
-  std::optional<Candidate> BeforeTheNext(View view) const;
-  std::optional<Candidate> Proven(View view) const;
-  bool WholeSet(const View& view) const;
-  std::optional<Candidate> Make(CandidateReason reason, const View& view) const;
+  void Evaluate();
+  const SeenFile& FileAt(const std::string& path) const;
+  JudgeOptions Options(MonoTime now) const;
+  UnitVerdict JudgeUnit(const SaveUnit& unit, MonoTime now) const;
+  bool Changed(const SaveUnit& unit) const;
+  bool Copied(const SaveUnit& unit) const;
+  MonoTime LastChange(const SaveUnit& unit) const;
+  Account AccountOf(const std::vector<std::string>& members, MonoTime now) const;
+  std::optional<CandidateReason> Counts(const std::vector<std::string>& members,
+                                        const Account& account, MonoTime now) const;
+  SavedSet SaveOf(const std::vector<const SaveUnit*>& units, CandidateReason reason,
+                  MonoTime now) const;
+  bool Refused(const SavedSet& saved) const;
+  void NoteSaved(MonoTime now);
+  void NoteAlone(int set, const Account& account, MonoTime now);
+  enum class Serving { kReady, kWaits, kLost };
+  Serving Serve(const SavedSet& saved, MonoTime now) const;
+  std::optional<Candidate> DecideDone(MonoTime now);
+  std::optional<Candidate> DecideClean(MonoTime now);
+  std::optional<Candidate> Make(const SavedSet& saved, MonoTime now) const;
+  bool Keeps(const std::string& unit, const std::string& line, const SavedSet& saved,
+             MonoTime now) const;
+  bool Loose(const SaveUnit& unit) const;
+  void AddSteps(const SavedSet& saved, Candidate* out) const;
+  bool WorthACopy(const SaveUnit& unit, const UnitVerdict& verdict, MonoTime now) const;
+  std::set<std::string> UnitsToCopy(MonoTime now);
+  std::set<std::string> PathsToCopy(MonoTime now) const;
 
   PlanOptions options_;
-  Files files_;
-  std::deque<Episode> history_;
-  Bursts bursts_;
-  Rhythm rhythm_;
-  std::optional<std::pair<std::deque<Episode>, std::string>> learned_from_;  // and its lead then
-  std::set<std::string> numbered_;      // roles with '#' whose members were written again in place
-  std::set<std::string> explicit_;      // roles of units that use kCompleteMark
-  std::map<std::string, int> written_;  // episodes per role, for `cycle_`
-  // Of a role with '#': the last go, and how many writes of all goes were not the first in theirs.
-  struct Go {
-    MonoTime end;
-    std::set<std::string> paths;
-    int more = 0;
+  Seen seen_;
+  Sets sets_;
+  SaveUnits units_;
+  std::vector<SeenWrite> writes_;  // not followed yet
+  // Where what counts lies, by path: its unit and line, and its version.
+  struct Place {
+    std::string unit;
+    std::string line;
+    uint64_t version = 0;
   };
-  std::map<std::string, Go> goes_;
-  std::map<std::string, int> writes_;  // episodes per path that is there
-  // Units seen of each row of numbered names; two are enough to show that it grows.
-  std::map<std::string, std::set<std::string>> rows_;
-  std::map<std::string, std::string> vacated_;  // folders that were moved, and where to
-  std::map<std::string, MonoTime> dying_;  // units of which files are being deleted: last one when
-  std::set<std::string> taken_units_;      // of the last moment taken
-  int64_t cycle_ = 0;
-  int64_t saves_ = 0;
-  SaveTimes save_times_;
+  std::map<std::string, Place> base_;
+  std::map<std::string, uint64_t> shelf_;       // versions that copies are there of, by path
+  std::set<std::string> live_;                  // of these, the files themselves
+  std::map<std::string, MonoTime> gone_since_;  // units of `base_` that are not there
+  std::set<std::string> marked_units_;          // that were whole by a mark in this attempt
+  std::optional<SavedSet> done_;                // what lay there when the program said so
   bool done_mark_ = false;
-  bool done_used_ = false;
-  bool task_alive_ = false;
+  int64_t done_used_ = 0;  // how often
   bool ended_ = false;
   bool clean_ = false;
   bool graceful_ = false;
-  bool refused_ = false;                  // the last candidate named what was not in it
-  std::optional<MonoTime> first_change_;  // oldest change that has not been taken
-  MonoTime last_change_;
-  std::optional<MonoTime> last_full_;  // when the disk was last seen full
-  // The newest boundary seen while the program lived, not taken yet: versions of what was in it.
-  std::map<std::string, uint64_t> settled_;
-  CandidateReason settled_reason_ = CandidateReason::kQuiet;
+  MonoTime ended_at_;
+  std::map<std::string, uint64_t> refused_;  // the candidate that named what was not in it
 };
 
 }  // namespace stoker

@@ -50,7 +50,8 @@ bool IsStream(std::string_view path) {
   const size_t slash = path.rfind('/');
   const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
   return StartsWith(name, "events.out.tfevents.") || EndsWith(name, ".log") ||
-         EndsWith(name, ".jsonl") || EndsWith(name, ".wandb");
+         EndsWith(name, ".jsonl") || EndsWith(name, ".wandb") || EndsWith(name, ".csv") ||
+         EndsWith(name, ".tsv");
 }
 
 }  // namespace stoker

@@ -24,8 +24,9 @@ enum class Wholeness {
   kUnknown,  // a format that says nothing about it
 };
 
-// zip (torch.save, npz): every entry's CRC-32. safetensors: length. JSON: parses as an object or an
-// array. Everything else is unknown.
+// zip (torch.save, npz): every entry's CRC-32. gzip: every member's. safetensors: length. JSON,
+// with NaN and Infinity: parses as an object or an array. Broken is what shows a cut, and nothing
+// else: what is not understood is unknown.
 Wholeness CheckFormat(ByteSource& source);
 
 }  // namespace stoker

@@ -319,12 +319,34 @@ TEST(FormatCheck, Safetensors) {
   const std::string header = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
   EXPECT_EQ(Check(Tensors(header, 8)), Wholeness::kFullSize);
   EXPECT_EQ(Check(Tensors(header, 7)), Wholeness::kBroken);
-  EXPECT_EQ(Check(Tensors(header, 9)), Wholeness::kBroken);
+  EXPECT_EQ(Check(Tensors(header, 9)), Wholeness::kUnknown);
   EXPECT_EQ(Check(Tensors(R"({"a":{"data_offsets":[0,-8]}})", 8)), Wholeness::kBroken);
   EXPECT_EQ(Check(Tensors(R"({"a":5})", 8)), Wholeness::kBroken);
   // As a signed number it would be below 0, and the file as long as it is to be.
   EXPECT_EQ(Check(Tensors(R"({"a":{"data_offsets":[0,9223372036854775808]}})", 0)),
             Wholeness::kBroken);
+}
+
+// Python's json writes NaN; a log that begins with a bracket is no JSON at all.
+TEST(FormatCheck, OnlyAJsonThatEndsTooEarlyIsBroken) {
+  EXPECT_EQ(Check("{\"loss\": NaN, \"best\": -Infinity}"), Wholeness::kWhole);
+  EXPECT_EQ(Check("{\"loss\": NaN, \"best\": -Inf"), Wholeness::kUnknown);
+  EXPECT_EQ(Check("{\"loss\": NaN, \"best\": 1"), Wholeness::kBroken);
+  EXPECT_EQ(Check("{\"name\": \"NaN"), Wholeness::kBroken);
+  EXPECT_EQ(Check("[2026-11-28 10:00] step 1\n"), Wholeness::kUnknown);
+  EXPECT_EQ(Check("{'a': 1}"), Wholeness::kUnknown);
+}
+
+TEST(FormatCheck, GzipIsProvenByItsEnd) {
+  // printf 'hello hello hello' | gzip -n
+  const std::string whole(
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xcb\x48\xcd\xc9\xc9\x57\xc8\x40\x90\x00"
+      "\x80\x88\xf9\xe5\x11\x00\x00\x00",
+      28);
+  EXPECT_EQ(Check(whole), Wholeness::kWhole);
+  EXPECT_EQ(Check(whole + whole), Wholeness::kWhole);
+  EXPECT_EQ(Check(whole.substr(0, 24)), Wholeness::kBroken);
+  EXPECT_EQ(Check(whole + whole.substr(0, 20)), Wholeness::kBroken);
 }
 
 TEST(FormatCheck, Json) {

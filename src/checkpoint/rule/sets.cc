@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/rule/sets.h"
+
+#include <algorithm>
+
+#include "base/deliberate_bug.h"
+#include "base/text.h"
+
+namespace stoker {
+namespace {
+
+// A file that is opened again so soon is written in two goes.
+constexpr int kSecondGo = 20;  // parts of `quiet`
+
+const SeenFile& SeenAt(const Seen& seen, const std::string& path) {
+  static const SeenFile kGone;
+  const auto it = seen.files().find(path);
+  return it == seen.files().end() ? kGone : it->second;
+}
+
+}  // namespace
+
+SaveLine* Sets::Find(const std::string& line) {
+  const auto it = lines_.find(line);
+  return it == lines_.end() ? nullptr : &it->second;
+}
+
+void Sets::OnRestored(const SaveUnits& units, const Seen& seen) {
+  std::vector<std::pair<int64_t, const SaveUnit*>> ordered;
+  for (const auto& [id, unit] : units.by_id) {
+    int64_t newest = 0;
+    for (const std::string& path : unit.files) {
+      const auto& file = SeenAt(seen, path);
+      at_[path] = file.version;
+      if (file.fact) newest = std::max(newest, file.fact->mtime_ns / 1'000'000);
+    }
+    ordered.emplace_back(newest, &unit);
+  }
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  uint64_t place = 0;  // before all that this attempt writes
+  int64_t before = -1;
+  for (const auto& [time, unit] : ordered) {
+    SaveLine& line = lines_[unit->line];
+    if (time != before) ++place;
+    before = time;
+    line.begun = place;
+    line.known = 1;
+    line.unit = unit->id;
+    line.facts.files = unit->files.size();
+    line.facts.ranks = RanksOf(*unit);
+    if (unit->layout != nullptr) KnowLayout(unit->line, unit->layout);
+  }
+}
+
+std::map<int, std::vector<std::string>> Sets::Members(const SaveUnits& units) const {
+  std::set<std::string> there;
+  for (const auto& [id, unit] : units.by_id) there.insert(unit.line);
+  std::map<int, std::vector<std::string>> out;
+  for (const auto& [name, line] : lines_) {
+    if (there.count(name) != 0) out[line.set].push_back(name);
+  }
+  for (auto& [set, members] : out) {
+    std::sort(members.begin(), members.end(), [&](const std::string& a, const std::string& b) {
+      return lines_.at(a).first < lines_.at(b).first;
+    });
+  }
+  return out;
+}
+
+uint64_t Sets::EndedAt(const SaveLine& line, const SaveUnits& units, const Seen& seen) const {
+  uint64_t ended = line.begun;
+  const auto unit = units.by_id.find(line.unit);
+  if (unit == units.by_id.end()) return ended;
+  for (const std::string& path : unit->second.files) {
+    const SeenFile& file = SeenAt(seen, path);
+    ended = std::max(ended, file.open ? file.began : file.ended);
+  }
+  return ended;
+}
+
+bool Sets::AllBegun(const std::vector<std::string>& members, const SaveUnits& units,
+                    const Seen& seen) const {
+  if (BugIsOn("set-half-saved")) return true;
+  const uint64_t round = lines_.at(members.front()).begun;
+  return std::all_of(members.begin(), members.end(), [&](const std::string& name) {
+    return EndedAt(lines_.at(name), units, seen) >= round;
+  });
+}
+
+bool Sets::Known(const std::vector<std::string>& members) const {
+  if (BugIsOn("first-save-at-once")) return true;
+  return std::any_of(members.begin(), members.end(),
+                     [&](const std::string& name) { return lines_.at(name).known >= 2; });
+}
+
+// An older member of a row is written again: its numbers count no saves. What lay there before this
+// attempt may be written anew by a program that begins again.
+bool Sets::NotARow(const SaveLine& line, const SaveUnit& unit, const SaveUnits& units,
+                   const Seen& seen) const {
+  if (line.saves == 0 || line.unit == unit.id || !unit.numbered()) return false;
+  const auto newest = units.by_id.find(line.unit);
+  if (newest == units.by_id.end() || !(unit.row.numbers < newest->second.row.numbers)) return false;
+  return std::any_of(unit.files.begin(), unit.files.end(), [&](const std::string& path) {
+    const auto before = at_.find(path);
+    return before != at_.end() && SeenAt(seen, path).version != before->second &&
+           SeenAt(seen, path).counted != before->second;
+  });
+}
+
+// The save that is under way goes on: another file of its folder, or a file's second go.
+bool Sets::Continues(const SaveLine& line, const SaveUnit& unit, const SeenWrite& write) const {
+  if (line.saves == 0 || line.unit != unit.id) return false;
+  // Within a save of several files, one may be written twice, and may come late.
+  if (!unit.single()) return unit.numbered() || !line.counted;
+  if (line.written.count(write.path) == 0) return true;
+  const bool soon = write.at - write.before < quiet_ / kSecondGo && write.from.empty();
+  return soon && std::none_of(lines_.begin(), lines_.end(), [&](const auto& entry) {
+           return &entry.second != &line && entry.second.set == line.set &&
+                  entry.second.begun > line.begun;
+         });
+}
+
+// Two lines are apart once one was saved twice with no save of the other between. Returns the set
+// of those that are now; 0 = there are none.
+int Sets::Split(const std::string& name, const SaveLine& line, const SaveUnits& units,
+                const Seen& seen) {
+  int apart = 0;
+  for (auto& [other_name, other] : lines_) {
+    if (other_name == name || other.set != line.set) continue;
+    if (EndedAt(other, units, seen) >= line.begun) continue;
+    if (apart == 0) apart = ++last_set_;
+    other.set = apart;
+  }
+  return apart;
+}
+
+// What its lines were until now is one save, and so is what has shown to be apart and was written
+// before it.
+void Sets::RoundIsOver(const SaveLine& line, int apart, const SaveUnits& units) {
+  SavedSet saved;
+  for (const auto& [name, member] : lines_) {
+    if (member.set != line.set && (apart == 0 || member.set != apart)) continue;
+    const auto unit = units.by_id.find(member.unit);
+    std::map<std::string, uint64_t> versions;
+    if (unit == units.by_id.end()) {
+      versions = member.written;
+    } else {
+      for (const std::string& path : unit->second.files) {
+        if (const auto at = at_.find(path); at != at_.end()) versions[path] = at->second;
+      }
+    }
+    if (versions.empty()) continue;
+    saved.lines.insert(name);
+    saved.units.insert(member.unit);
+    saved.versions.insert(versions.begin(), versions.end());
+  }
+  if (!saved.versions.empty()) saved_[line.set] = std::move(saved);
+}
+
+void Sets::BeginsAgain(const std::string& name, SaveLine* line, const SaveUnits& units,
+                       const Seen& seen) {
+  const int apart = Split(name, *line, units, seen);
+  const bool first = std::none_of(lines_.begin(), lines_.end(), [&](const auto& entry) {
+    return entry.second.set == line->set && entry.second.first < line->first;
+  });
+  if (first) RoundIsOver(*line, apart, units);
+  const auto unit = units.by_id.find(line->unit);
+  if (unit == units.by_id.end()) return;
+  line->facts.files = unit->second.files.size();
+  line->facts.ranks = RanksOf(unit->second);
+  if (unit->second.layout != nullptr) KnowLayout(name, unit->second.layout);
+}
+
+// What was written under a name that went when it was whole is no line.
+void Sets::ForgetWorkingName(const std::string& from, const SaveUnits& units) {
+  std::erase_if(lines_, [&](const auto& entry) {
+    const std::string& unit = entry.second.unit;
+    const bool its = unit == from || StartsWith(from, unit + "/");
+    return its && units.by_id.count(unit) == 0;
+  });
+}
+
+bool Sets::Follow(std::vector<SeenWrite>* writes, const SaveUnits& units, const Seen& seen) {
+  for (auto it = writes->begin(); it != writes->end(); ++it) {
+    const SeenWrite& write = *it;
+    if (!write.from.empty()) ForgetWorkingName(write.from, units);
+    const auto id = units.id_of.find(write.path);
+    if (id == units.id_of.end()) continue;
+    const SaveUnit& unit = units.by_id.at(id->second);
+    if (write.put_aside) {
+      at_[write.path] = write.version;
+      continue;
+    }
+    const bool fresh = lines_.count(unit.line) == 0;
+    SaveLine& line = lines_[unit.line];
+    if (fresh) {
+      line.first = write.began;
+      line.set = newest_set_;
+    }
+    if (NotARow(line, unit, units, seen)) {
+      rows_.none.insert(unit.line);
+      // What was taken for saves were parts of one: which belong together shows from here on.
+      lines_.clear();
+      saved_.clear();
+      newest_set_ = 0;
+      writes->erase(writes->begin(), it);
+      return true;
+    }
+    if (!Continues(line, unit, write)) {
+      if (line.saves == 0) line.first = write.began;
+      if (line.known > 0) BeginsAgain(unit.line, &line, units, seen);
+      line.unit = unit.id;
+      line.begun = write.began;
+      newest_set_ = line.set;
+      line.written.clear();
+      line.counted = false;
+      ++line.saves;
+      ++line.known;
+      saves_ = std::max<int64_t>(saves_, line.saves);
+    }
+    line.written[write.path] = write.version;
+    at_[write.path] = write.version;
+  }
+  writes->clear();
+  return false;
+}
+
+void Sets::Counted(const std::string& line) {
+  if (SaveLine* found = Find(line)) found->counted = true;
+}
+
+bool Sets::KnowTrees(const SaveUnits& units) {
+  std::map<std::string, size_t> in;
+  bool news = false;
+  for (const auto& [id, unit] : units.by_id) {
+    const size_t slash = id.find('/');
+    if (slash == std::string::npos || !unit.single()) continue;
+    if (++in[id.substr(0, slash)] == kMostInATree) {
+      news = rows_.trees.insert(id.substr(0, slash)).second || news;
+    }
+  }
+  return news;
+}
+
+void Sets::ForgetOrder() {
+  saved_.clear();
+  newest_set_ = 0;
+  for (auto& [name, line] : lines_) {
+    line.set = 0;
+    line.known = std::min(line.known, 1);
+    line.written.clear();
+  }
+}
+
+}  // namespace stoker

@@ -62,6 +62,9 @@ struct FileEvent {
   // The file system had no room left at that time, or since the hint or scan before: what it
   // refuses is not heard of. Half a second without room may be missed.
   bool disk_full = false;
+  // With kChanged: nobody heard it. The file lay in a folder when the watch of it began, and was
+  // written since the folder was made.
+  bool found = false;
 };
 
 // Why an entry of a directory cannot be kept.

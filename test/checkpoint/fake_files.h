@@ -210,6 +210,7 @@ class FakeFiles : public CheckpointFiles {
     fact.size = static_cast<int64_t>(file.bytes.size());
     fact.allocated = fact.size;
     fact.mtime_ns = file.changed.ms * 1'000'000;
+    fact.ctime_ns = fact.mtime_ns;
     return fact;
   }
   FileEvent Made(FileEvent::Kind kind, const std::string& path) {

@@ -315,8 +315,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Trace{"sb"}, Trace{"st0.5.3"}, Trace{"st0.6.2"}, Trace{"st0.7.0"},
                     Trace{"tf_bar"}, Trace{"tf_h5"}, Trace{"tf_keras"}, Trace{"tf_mgrasync", true},
                     Trace{"tf_same"}, Trace{"tf_w"}, Trace{"tsave"}),
-    [](const auto& info) {
-      std::string name = info.param.name;
+    [](const auto& one) {
+      std::string name = one.param.name;
       for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
       return name;
     });

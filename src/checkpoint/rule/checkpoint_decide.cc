@@ -157,9 +157,15 @@ void CheckpointPlan::NoteAlone(int set, const Account& account, MonoTime now) {
     alone.push_back(unit);
     reason = std::min(reason, verdict.reason);
   }
-  if (alone.empty() || sets_.saved().count(set) != 0) return;
+  const auto other = sets_.saved().find(set);
+  if (alone.empty() || (other != sets_.saved().end() && !Waits(other->second, set))) return;
   SavedSet saved = SaveOf(alone, reason, now);
   if (!saved.versions.empty() && !Refused(saved)) sets_.saved()[set] = std::move(saved);
+}
+
+// For something that shows that its row is one.
+bool CheckpointPlan::Waits(const SavedSet& saved, int set) const {
+  return saved.reason == CandidateReason::kNext && sets_.Guessed(set);
 }
 
 CheckpointPlan::Serving CheckpointPlan::Serve(const SavedSet& saved, MonoTime now) const {
@@ -313,6 +319,10 @@ std::optional<Candidate> CheckpointPlan::Decide(MonoTime now) {
   for (int look = 0; look < 2; ++look) {
     if (look == 1) NoteSaved(now);
     for (auto it = sets_.saved().begin(); it != sets_.saved().end();) {
+      if (Waits(it->second, it->first)) {
+        ++it;
+        continue;
+      }
       const Serving serving = Serve(it->second, now);
       auto candidate = serving == Serving::kReady ? Make(it->second, now) : std::nullopt;
       if (candidate) return candidate;

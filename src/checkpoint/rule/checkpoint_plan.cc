@@ -41,7 +41,24 @@ void CheckpointPlan::Evaluate() {
     }
   }
   if (seen_.TakeLost()) sets_.ForgetOrder();
-  while (sets_.Follow(&writes_, units_, seen_)) units_ = UnitsOf(seen_, sets_.rows());
+  while (sets_.Follow(&writes_, units_, seen_)) {
+    units_ = UnitsOf(seen_, sets_.rows());
+    RowsChanged();
+  }
+}
+
+// What counted as a member of a row that is none counted as a save, and was a part of one.
+void CheckpointPlan::RowsChanged() {
+  for (auto it = base_.begin(); it != base_.end();) {
+    if (sets_.rows().none.count(it->second.line) == 0) {
+      const auto id = units_.id_of.find(it->first);
+      if (id != units_.id_of.end()) it->second.line = units_.by_id.at(id->second).line;
+      ++it;
+      continue;
+    }
+    if (SeenFile* file = seen_.Find(it->first)) file->counted = 0;
+    it = base_.erase(it);
+  }
 }
 
 void CheckpointPlan::OnEvents(const std::vector<FileEvent>& events) {

@@ -127,6 +127,7 @@ class CheckpointPlan {
   };
 
   void Evaluate();
+  void RowsChanged();
   const SeenFile& FileAt(const std::string& path) const;
   JudgeOptions Options(MonoTime now) const;
   UnitVerdict JudgeUnit(const SaveUnit& unit, MonoTime now) const;
@@ -142,6 +143,7 @@ class CheckpointPlan {
   void NoteSaved(MonoTime now);
   void NoteAlone(int set, const Account& account, MonoTime now);
   enum class Serving { kReady, kWaits, kLost };
+  bool Waits(const SavedSet& saved, int set) const;
   Serving Serve(const SavedSet& saved, MonoTime now) const;
   std::optional<Candidate> DecideDone(MonoTime now);
   std::optional<Candidate> DecideClean(MonoTime now);

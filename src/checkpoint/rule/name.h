@@ -24,10 +24,10 @@ bool MatchesAny(std::string_view patterns, std::string_view text);
 // (rank_1, shard-2, 00001-of-00003) or belong to an extension (h5) stay as they are. Digits of a
 // value (loss=0.31) differ within a row, and order nothing.
 struct SaveRow {
-  std::string name;  // with '#' for digits that differ
+  std::string name{};  // with '#' for digits that differ
   // What orders its members: the step, where a word says so, and all other digits. None: its
   // members are not known to follow one another.
-  std::vector<int64_t> numbers;
+  std::vector<int64_t> numbers{};
   bool operator==(const SaveRow&) const = default;
 };
 SaveRow RowOf(std::string_view name);

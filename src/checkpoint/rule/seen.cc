@@ -67,7 +67,7 @@ void Seen::ForgetCopies() {
 
 void Seen::WritesGoOn() {
   for (auto& [path, file] : files_) {
-    if (file.open) file.version = ++place_;
+    if (file.open) file.version = Next();
   }
 }
 
@@ -96,11 +96,12 @@ void Seen::Changed(const std::string& path, MonoTime at) {
   if (!IsStream(path)) last_change_ = std::max(last_change_, at);
 }
 
-void Seen::Begin(const std::string& path, MonoTime at, bool by_event) {
+void Seen::Begin(const std::string& path, MonoTime at, bool by_event, bool found) {
   const auto [it, fresh] = files_.try_emplace(path);
   SeenFile& file = it->second;
   renaming_ = renaming_ || fresh;
   const MonoTime before = file.last_change;
+  if (at - last_change_ >= quiet_) paused_ = Next();
   Changed(path, at);
   file.last_change = at;
   file.touched = true;
@@ -109,15 +110,21 @@ void Seen::Begin(const std::string& path, MonoTime at, bool by_event) {
   file.open = true;
   file.by_event = by_event;
   file.begin = at;
-  file.began = ++place_;
+  file.began = Next();
   file.version = file.began;
   file.doubtful = false;
   file.renamed = false;
-  file.unheard = !by_event;
+  file.unheard = found;
+  file.found = found;
+  file.paused = paused_;
   file.shrunk = false;
   file.proof = Proof::kNotLooked;
   file.text.reset();
-  if (!IsStream(path)) writes_.push_back({path, file.began, at, before, file.version, "", false});
+  if (IsStream(path)) return;
+  SeenWrite write{path, file.began, at, before, file.version};
+  write.found = found;
+  write.paused = paused_;
+  writes_.push_back(std::move(write));
 }
 
 // The disk was full while a file was written that was opened about `begin`. It is looked at now and
@@ -127,14 +134,14 @@ bool Seen::FullSince(MonoTime begin) const {
 }
 
 void Seen::End(const std::string& path, MonoTime at, Fate fate, bool disk_full) {
-  if (!files_[path].open) Begin(path, at, true);
+  if (!files_[path].open) Begin(path, at, true, false);
   SeenFile& file = files_[path];
   file.open = false;
   file.mapped = false;
   file.fate = BugIsOn("tainted-file") ? Fate::kLived : fate;
   file.doubtful = file.doubtful || disk_full || FullSince(file.begin);
   file.last_change = at;
-  file.ended = ++place_;
+  file.ended = Next();
   file.touched = true;
   ever_closed_ = ever_closed_ || !IsStream(path);
   Changed(path, at);
@@ -149,7 +156,7 @@ void Seen::ForgetWrite(const std::string& path) {
 void Seen::MoveFile(const std::string& from, const std::string& to, const FileEvent& event) {
   const auto it = files_.find(from);
   if (it == files_.end()) {
-    Begin(to, event.at, true);
+    Begin(to, event.at, true, false);
     files_[to].renamed = true;
     End(to, event.at, event.fate, event.disk_full);
     return;
@@ -159,27 +166,29 @@ void Seen::MoveFile(const std::string& from, const std::string& to, const FileEv
   renaming_ = true;
   const bool aside = file.copied != 0 && file.copied == file.version && !LooksTemporary(from);
   ForgetWrite(from);
-  file.version = ++place_;
+  file.version = Next();
   file.copied = 0;
   file.counted = 0;
   file.proof = Proof::kNotLooked;
   file.renamed = true;
-  file.unheard = false;
+  file.unheard = file.found = false;
   file.touched = true;
   file.last_change = event.at;
   file.fate = std::max(event.fate, file.fate);
   file.doubtful = file.doubtful || event.disk_full;
   if (file.began == 0) {
-    file.began = ++place_;
+    file.began = Next();
     file.begin = event.at;
   }
-  if (!file.open) file.ended = ++place_;
+  if (!file.open) file.ended = Next();
   ever_closed_ = ever_closed_ || !IsStream(to);
   if (file.fact) file.fact->path = to;
   lost_.erase(to);
   if (!IsStream(to)) {
-    const uint64_t began = aside ? ++place_ : file.began;
-    writes_.push_back({to, began, file.begin, file.begin, file.version, from, aside});
+    const uint64_t began = aside ? Next() : file.began;
+    SeenWrite write{to, began, file.begin, file.begin, file.version, from, aside};
+    write.paused = file.paused;
+    writes_.push_back(std::move(write));
   }
   files_[to] = std::move(file);
   Changed(to, event.at);
@@ -200,14 +209,14 @@ void Seen::MoveDirectory(const FileEvent& event) {
     one.fate = std::max(fate, Fate::kLived);
     MoveFile(path, to + path.substr(from.size()), one);
   }
-  folders_[event.path] = ++place_;
+  folders_[event.path] = Next();
   Changed(event.path, event.at);
 }
 
 void Seen::MoveIn(const FileEvent& event) {
   if (event.directory) {
     if (!event.from.empty()) MoveDirectory(event);
-    folders_[event.path] = ++place_;
+    folders_[event.path] = Next();
     Changed(event.path, event.at);
     return;
   }
@@ -250,7 +259,7 @@ void Seen::LoseAll(MonoTime at) {
   events_lost_ = true;
   for (auto& [path, file] : files_) {
     if (IsStream(path)) continue;
-    file.version = ++place_;
+    file.version = Next();
     file.last_change = at;
     if (!file.open) file.begin = at;
     file.fate = Fate::kUnknown;
@@ -269,7 +278,7 @@ void Seen::OnEvents(const std::vector<FileEvent>& events) {
         if (event.directory) {
           Changed(event.path, event.at);
         } else {
-          Begin(event.path, event.at, true);
+          Begin(event.path, event.at, true, event.found);
           // It may have room again before the file is closed.
           SeenFile& file = files_[event.path];
           file.doubtful = file.doubtful || event.disk_full;
@@ -302,7 +311,7 @@ void Seen::Absorb(const FileFact& fact, const DirectoryScan& scan, MonoTime now)
   if (silent) {
     // Changed without a hint, or before the hint has come. It is over when a later look finds no
     // writer: while a file is being opened it is cut to nothing already, and no process has it.
-    Begin(fact.path, now, false);
+    Begin(fact.path, now, false, true);
     if (ended_) {
       End(fact.path, now, std::max(scan.fate, Fate::kUnknown), scan.disk_full);
     } else if (file.fact && fact.size < file.fact->size) {
@@ -310,7 +319,7 @@ void Seen::Absorb(const FileFact& fact, const DirectoryScan& scan, MonoTime now)
     }
   }
   if (written) {
-    if (!file.open) Begin(fact.path, now, false);
+    if (!file.open) Begin(fact.path, now, false, true);
     // Hints of a write end with the first one of it.
     if (!same) {
       file.last_change = now;
@@ -325,11 +334,46 @@ void Seen::Absorb(const FileFact& fact, const DirectoryScan& scan, MonoTime now)
     if (now - file.last_change >= patience) {
       End(fact.path, file.last_change, scan.fate, scan.disk_full);
       file.unheard = true;
+      if (file.found) file.ended = file.began + 1;
     }
   }
   if (!same && scan.size_limit >= 0 && fact.size >= scan.size_limit) file.doubtful = true;
   file.fact = fact;
   file.touched = false;
+}
+
+// What nobody heard comes behind all that had ended by then, by the kernel's times, and not before
+// its folder was made.
+void Seen::PlaceFound() {
+  std::vector<SeenWrite*> found;
+  for (SeenWrite& write : writes_) {
+    const auto it = files_.find(write.path);
+    if (it == files_.end() || it->second.version != write.version || !it->second.fact) continue;
+    write.ctime_ns = it->second.fact->ctime_ns;
+    if (write.found && !it->second.held && write.ctime_ns != 0) found.push_back(&write);
+  }
+  if (found.empty()) return;
+  std::map<int64_t, uint64_t> ends;  // by time: the last place at which something had ended
+  for (const auto& [path, file] : files_) {
+    if (!file.fact || !file.written() || file.found || file.open || IsStream(path)) continue;
+    uint64_t& end = ends[file.fact->ctime_ns];
+    end = std::max(end, file.ended);
+  }
+  uint64_t last = 0;
+  for (auto& [time, end] : ends) end = last = std::max(last, end);
+  std::stable_sort(found.begin(), found.end(), [](const SeenWrite* a, const SeenWrite* b) {
+    return a->ctime_ns < b->ctime_ns;
+  });
+  uint64_t place = 0;
+  for (SeenWrite* write : found) {
+    SeenFile& file = files_[write->path];
+    const auto later = ends.lower_bound(write->ctime_ns);
+    const uint64_t behind = later == ends.begin() ? 0 : std::prev(later)->second;
+    place = std::max({place, behind, file.by_event ? write->began : behind}) + 2;
+    if (place == 2) place = write->began;
+    write->began = file.began = place;
+    if (!file.open && file.unheard) file.ended = place + 1;
+  }
 }
 
 void Seen::OnScan(const DirectoryScan& scan, MonoTime now, const std::vector<FileEvent>& later) {
@@ -355,6 +399,7 @@ void Seen::OnScan(const DirectoryScan& scan, MonoTime now, const std::vector<Fil
   std::stable_sort(unheard.begin(), unheard.end(),
                    [](const FileFact* a, const FileFact* b) { return a->ctime_ns < b->ctime_ns; });
   for (const FileFact* fact : unheard) Absorb(*fact, scan, now);
+  PlaceFound();
   std::vector<std::string> gone;
   for (const auto& [path, file] : files_) {
     // A file that a hint announced after the scan began is not in it yet.
@@ -382,7 +427,7 @@ void Seen::OnRestored(const DirectoryScan& scan) {
   for (const FileFact& fact : scan.files) {
     SeenFile& file = files_[fact.path];
     file.fact = fact;
-    file.version = file.copied = file.counted = ++place_;
+    file.version = file.copied = file.counted = Next();
   }
   renaming_ = true;
 }

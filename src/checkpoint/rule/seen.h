@@ -38,6 +38,8 @@ struct SeenFile {
   Fate fate = Fate::kLived;  // how the last write ended
   bool doubtful = false;     // the disk was full or the size limit met
   bool unheard = false;      // its last write was seen by a look alone: its places tell no order
+  bool found = false;        // nobody heard that its last write began
+  uint64_t paused = 0;       // place of the newest pause of `quiet` before that write began
   bool renamed = false;      // the last write ended under another name, and it was given this one
   Proof proof = Proof::kNotLooked;  // of `version`
   std::optional<std::string> text;  // of `version`, of a small file that may point somewhere
@@ -59,6 +61,9 @@ struct SeenWrite {
   std::string from;
   // A file that had been copied under its former name was given another: no save.
   bool put_aside = false;
+  bool found = false;    // nobody heard it begin: its place goes by the kernel's time, if known
+  int64_t ctime_ns = 0;  // of the file as this write left it; 0 = not known
+  uint64_t paused = 0;   // place of the newest pause of `quiet` before it began
 };
 
 // Not thread-safe.
@@ -103,9 +108,11 @@ class Seen {
   MonoTime last_change() const { return last_change_; }
 
  private:
-  void Begin(const std::string& path, MonoTime at, bool by_event);
+  void Begin(const std::string& path, MonoTime at, bool by_event, bool found);
   void End(const std::string& path, MonoTime at, Fate fate, bool disk_full);
   bool FullSince(MonoTime begin) const;
+  uint64_t Next() { return place_ += kStride; }
+  void PlaceFound();
   void MoveIn(const FileEvent& event);
   void MoveFile(const std::string& from, const std::string& to, const FileEvent& event);
   void MoveDirectory(const FileEvent& event);
@@ -115,12 +122,16 @@ class Seen {
   void Absorb(const FileFact& fact, const DirectoryScan& scan, MonoTime now);
   void Changed(const std::string& path, MonoTime at);
 
+  // Between two places, what nobody heard has room.
+  static constexpr uint64_t kStride = 1 << 16;
+
   Duration quiet_;
   Files files_;
   std::vector<SeenWrite> writes_;
   std::map<std::string, Loss> lost_;
   std::map<std::string, uint64_t> folders_;  // that were renamed, by their name
   uint64_t place_ = 0;
+  uint64_t paused_ = 0;  // place of the newest pause of `quiet`
   bool events_lost_ = false;
   bool renaming_ = true;
   bool task_alive_ = false;

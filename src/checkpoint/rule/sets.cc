@@ -9,8 +9,12 @@
 namespace stoker {
 namespace {
 
+// A file that is open without a change for so long is not being saved.
+constexpr Duration kLingering = Duration::Seconds(30);
 // A file that is opened again so soon is written in two goes.
 constexpr int kSecondGo = 20;  // parts of `quiet`
+// So many members show that a row is one.
+constexpr int kShownBy = 3;
 
 const SeenFile& SeenAt(const Seen& seen, const std::string& path) {
   static const SeenFile kGone;
@@ -49,6 +53,7 @@ void Sets::OnRestored(const SaveUnits& units, const Seen& seen) {
     line.unit = unit->id;
     line.facts.files = unit->files.size();
     line.facts.ranks = RanksOf(*unit);
+    line.weak = unit->weak;
     if (unit->layout != nullptr) KnowLayout(unit->line, unit->layout);
   }
 }
@@ -74,7 +79,8 @@ uint64_t Sets::EndedAt(const SaveLine& line, const SaveUnits& units, const Seen&
   if (unit == units.by_id.end()) return ended;
   for (const std::string& path : unit->second.files) {
     const SeenFile& file = SeenAt(seen, path);
-    ended = std::max(ended, file.open ? file.began : file.ended);
+    const bool saving = file.open && seen.last_change() - file.last_change < kLingering;
+    ended = std::max(ended, saving ? kNoPlace : file.open ? file.began : file.ended);
   }
   return ended;
 }
@@ -82,7 +88,13 @@ uint64_t Sets::EndedAt(const SaveLine& line, const SaveUnits& units, const Seen&
 bool Sets::AllBegun(const std::vector<std::string>& members, const SaveUnits& units,
                     const Seen& seen) const {
   if (BugIsOn("set-half-saved")) return true;
-  const uint64_t round = lines_.at(members.front()).begun;
+  const SaveLine& first = lines_.at(members.front());
+  const uint64_t round = first.begun;
+  if (unsure_.count(first.set) != 0) {
+    return std::all_of(members.begin(), members.end(), [&](const std::string& name) {
+      return lines_.at(name).saves == lines_.at(name).last_counted + 1;
+    });
+  }
   return std::all_of(members.begin(), members.end(), [&](const std::string& name) {
     return EndedAt(lines_.at(name), units, seen) >= round;
   });
@@ -90,6 +102,7 @@ bool Sets::AllBegun(const std::vector<std::string>& members, const SaveUnits& un
 
 bool Sets::Known(const std::vector<std::string>& members) const {
   if (BugIsOn("first-save-at-once")) return true;
+  if (Guessed(lines_.at(members.front()).set)) return false;
   return std::any_of(members.begin(), members.end(),
                      [&](const std::string& name) { return lines_.at(name).known >= 2; });
 }
@@ -98,13 +111,12 @@ bool Sets::Known(const std::vector<std::string>& members) const {
 // attempt may be written anew by a program that begins again.
 bool Sets::NotARow(const SaveLine& line, const SaveUnit& unit, const SaveUnits& units,
                    const Seen& seen) const {
-  if (line.saves == 0 || line.unit == unit.id || !unit.numbered()) return false;
+  if ((line.saves == 0 && !unit.weak) || line.unit == unit.id || !unit.numbered()) return false;
   const auto newest = units.by_id.find(line.unit);
   if (newest == units.by_id.end() || !(unit.row.numbers < newest->second.row.numbers)) return false;
   return std::any_of(unit.files.begin(), unit.files.end(), [&](const std::string& path) {
     const auto before = at_.find(path);
-    return before != at_.end() && SeenAt(seen, path).version != before->second &&
-           SeenAt(seen, path).counted != before->second;
+    return before != at_.end() && SeenAt(seen, path).version != before->second;
   });
 }
 
@@ -158,9 +170,17 @@ void Sets::RoundIsOver(const SaveLine& line, int apart, const SaveUnits& units) 
   if (!saved.versions.empty()) saved_[line.set] = std::move(saved);
 }
 
-void Sets::BeginsAgain(const std::string& name, SaveLine* line, const SaveUnits& units,
-                       const Seen& seen) {
-  const int apart = Split(name, *line, units, seen);
+void Sets::BeginsAgain(const std::string& name, SaveLine* line, const SeenWrite& write,
+                       const SaveUnits& units, const Seen& seen) {
+  const bool unsure = unsure_.erase(line->set) != 0;
+  if (unsure) {
+    // Whatever came first in the round before: this begins the next.
+    for (auto& [other_name, other] : lines_) {
+      if (other.set == line->set) other.first = kNoPlace;
+    }
+    line->first = write.began;
+  }
+  const int apart = unsure ? 0 : Split(name, *line, units, seen);
   const bool first = std::none_of(lines_.begin(), lines_.end(), [&](const auto& entry) {
     return entry.second.set == line->set && entry.second.first < line->first;
   });
@@ -181,6 +201,44 @@ void Sets::ForgetWorkingName(const std::string& from, const SaveUnits& units) {
   });
 }
 
+SaveLine* Sets::Line(const SaveUnit& unit, const SeenWrite& write) {
+  const auto [it, fresh] = lines_.try_emplace(unit.line);
+  if (fresh) {
+    it->second.first = write.began;
+    it->second.set = newest_set_;
+    it->second.weak = unit.weak;
+  }
+  return &it->second;
+}
+
+// A pause since its last save, or a third member, shows that the members of a row are saves: parts
+// of one have no pause between them.
+bool Sets::Guessed(int set) const {
+  return std::any_of(lines_.begin(), lines_.end(), [&](const auto& entry) {
+    return entry.second.set == set && entry.second.weak;
+  });
+}
+
+void Sets::Begins(SaveLine* line, const SaveUnit& unit, const SeenWrite& write) {
+  line->unit = unit.id;
+  line->begun = write.began;
+  line->ctime_ns = write.ctime_ns;
+  line->found = write.found;
+  newest_set_ = line->set;
+  line->written.clear();
+  line->counted = false;
+  ++line->saves;
+  ++line->known;
+  saves_ = std::max<int64_t>(saves_, line->saves);
+  // The kernel's times tie within a tick of its clock.
+  const bool tied = std::any_of(lines_.begin(), lines_.end(), [&](const auto& entry) {
+    const SaveLine& other = entry.second;
+    return &other != line && other.set == line->set && other.ctime_ns == line->ctime_ns &&
+           (other.found || line->found);
+  });
+  if (tied) unsure_.insert(line->set);
+}
+
 bool Sets::Follow(std::vector<SeenWrite>* writes, const SaveUnits& units, const Seen& seen) {
   for (auto it = writes->begin(); it != writes->end(); ++it) {
     const SeenWrite& write = *it;
@@ -192,32 +250,24 @@ bool Sets::Follow(std::vector<SeenWrite>* writes, const SaveUnits& units, const 
       at_[write.path] = write.version;
       continue;
     }
-    const bool fresh = lines_.count(unit.line) == 0;
-    SaveLine& line = lines_[unit.line];
-    if (fresh) {
-      line.first = write.began;
-      line.set = newest_set_;
-    }
+    SaveLine& line = *Line(unit, write);
     if (NotARow(line, unit, units, seen)) {
       rows_.none.insert(unit.line);
       // What was taken for saves were parts of one: which belong together shows from here on.
       lines_.clear();
+      unsure_.clear();
       saved_.clear();
       newest_set_ = 0;
       writes->erase(writes->begin(), it);
       return true;
     }
     if (!Continues(line, unit, write)) {
-      if (line.saves == 0) line.first = write.began;
-      if (line.known > 0) BeginsAgain(unit.line, &line, units, seen);
-      line.unit = unit.id;
-      line.begun = write.began;
-      newest_set_ = line.set;
-      line.written.clear();
-      line.counted = false;
-      ++line.saves;
-      ++line.known;
-      saves_ = std::max<int64_t>(saves_, line.saves);
+      if (line.saves == 0 || line.first == kNoPlace) line.first = write.began;
+      if (line.known > 0 && line.unit != unit.id) {
+        line.weak = line.weak && write.paused <= line.begun && line.known + 1 < kShownBy;
+      }
+      if (line.known > 0) BeginsAgain(unit.line, &line, write, units, seen);
+      Begins(&line, unit, write);
     }
     line.written[write.path] = write.version;
     at_[write.path] = write.version;
@@ -227,7 +277,10 @@ bool Sets::Follow(std::vector<SeenWrite>* writes, const SaveUnits& units, const 
 }
 
 void Sets::Counted(const std::string& line) {
-  if (SaveLine* found = Find(line)) found->counted = true;
+  SaveLine* found = Find(line);
+  if (found == nullptr) return;
+  found->counted = true;
+  found->last_counted = found->saves;
 }
 
 bool Sets::KnowTrees(const SaveUnits& units) {

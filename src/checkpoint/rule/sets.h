@@ -18,16 +18,23 @@
 
 namespace stoker {
 
+inline constexpr uint64_t kNoPlace = UINT64_MAX;
+
 struct SaveLine {
-  uint64_t first = UINT64_MAX;  // place of its first save in this attempt
-  uint64_t begun = 0;           // of its newest
-  int saves = 0;                // in this attempt
-  int known = 0;                // saves that it is known of: one more where it was restored
+  uint64_t first = kNoPlace;  // place of its first save in this attempt
+  uint64_t begun = 0;         // of its newest
+  int saves = 0;              // in this attempt
+  int known = 0;              // saves that it is known of: one more where it was restored
   int set = 0;
   std::string unit;                         // that its newest save is of
   std::map<std::string, uint64_t> written;  // in this save: version by path
   LineFacts facts;
   bool counted = false;  // its newest save, with all that lies there
+  int last_counted = 0;  // which save that was, the last time
+  // When its newest save began, by the kernel; 0 = not known.
+  int64_t ctime_ns = 0;
+  bool found = false;   // nobody heard it begin
+  bool weak = false;    // SaveUnit::weak, and nothing has shown yet that its members are saves
 };
 
 // A set that has been saved: these versions are one save.
@@ -61,6 +68,8 @@ class Sets {
                 const Seen& seen) const;
   // One of them has been saved twice: which lines belong together shows.
   bool Known(const std::vector<std::string>& members) const;
+  // A row is among its lines of which nothing shows yet that its members are saves.
+  bool Guessed(int set) const;
   const KnownRows& rows() const { return rows_; }
   void KnowLayout(const std::string& line, const Layout* layout) { rows_.layouts[line] = layout; }
   // True: that is news.
@@ -75,11 +84,13 @@ class Sets {
   int64_t saves() const { return saves_; }
 
  private:
+  SaveLine* Line(const SaveUnit& unit, const SeenWrite& write);
+  void Begins(SaveLine* line, const SaveUnit& unit, const SeenWrite& write);
   bool NotARow(const SaveLine& line, const SaveUnit& unit, const SaveUnits& units,
                const Seen& seen) const;
   bool Continues(const SaveLine& line, const SaveUnit& unit, const SeenWrite& write) const;
-  void BeginsAgain(const std::string& name, SaveLine* line, const SaveUnits& units,
-                   const Seen& seen);
+  void BeginsAgain(const std::string& name, SaveLine* line, const SeenWrite& write,
+                   const SaveUnits& units, const Seen& seen);
   int Split(const std::string& name, const SaveLine& line, const SaveUnits& units,
             const Seen& seen);
   void RoundIsOver(const SaveLine& line, int apart, const SaveUnits& units);
@@ -90,6 +101,7 @@ class Sets {
   std::map<std::string, SaveLine> lines_;
   std::map<std::string, uint64_t> at_;  // versions as of the last write that was followed
   std::map<int, SavedSet> saved_;
+  std::set<int> unsure_;  // sets of whose lines it is not known which was saved first
   KnownRows rows_;
   int last_set_ = 0;
   int newest_set_ = 0;  // of the newest save

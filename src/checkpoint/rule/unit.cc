@@ -224,8 +224,9 @@ class Sorter {
     const StepNumber step = StepInPath(name);
     const bool digits = name.find_first_not_of("0123456789") == std::string_view::npos;
     if (IsStamp(name)) return std::nullopt;
-    const bool save = step.certain() || ((step.of != StepNumber::Of::kNothing || digits) &&
-                                         unit.numbered() && !HoldsSaves(folder));
+    const bool save =
+        step.certain() || ((step.of != StepNumber::Of::kNothing || digits) &&
+                           unit.numbered() && !HoldsSaves(folder));
     if (!save) return std::nullopt;
     return unit;
   }
@@ -264,10 +265,13 @@ class Sorter {
   void GiveRow(SaveUnit* unit, std::string_view name) const {
     unit->row = RowOf(name);
     const bool listed = unit->layout != nullptr && unit->layout->unit != "*/";
-    const bool told = StepInPath(name).of != StepNumber::Of::kNothing;
+    const StepNumber step = StepInPath(name);
+    const bool told = step.of != StepNumber::Of::kNothing;
     if (!unit->beside.empty() && !listed && !told) unit->row = SaveRow{.name = std::string(name)};
     unit->line = Joined(unit->beside, unit->row.name);
+    unit->weak = unit->layout == nullptr && !step.certain() && unit->numbered();
     if (known_.none.count(unit->line) != 0) {
+      unit->weak = false;
       unit->row = SaveRow{.name = std::string(name)};
       unit->line = unit->id;
     }

@@ -23,15 +23,18 @@ inline constexpr char kCompleteMark[] = ".complete";
 // One save of one thing, as it lies there.
 struct SaveUnit {
   // Its folder, its file, or of several files beside one another their pattern ("ckpt-1.index").
-  std::string id;
-  std::string folder;                  // "" = none of its own: its files are beside others
-  std::string beside;                  // where its folder or files are; "" = the top
-  const Layout* layout = nullptr;      // null: none is known
-  SaveRow row;                         // numbers: none, if it is of no row
-  std::string line;                    // what is saved again and again: where it is, and its row
-  std::vector<std::string> files;      // that count, ordered: neither logs nor temporary names
-  std::vector<std::string> temporary;  // of temporary names, in its folder
-  std::set<std::string> lost;          // files of it that are gone, while others are there
+  std::string id{};
+  std::string folder{};            // "" = none of its own: its files are beside others
+  std::string beside{};            // where its folder or files are; "" = the top
+  const Layout* layout = nullptr;  // null: none is known
+  SaveRow row{};                   // numbers: none, if it is of no row
+  std::string line{};              // what is saved again and again: where it is, and its row
+  // Its number counts saves as far as its name hints ("model_200.pt"); parts of one save have such
+  // names, too.
+  bool weak = false;
+  std::vector<std::string> files{};      // that count, ordered: neither logs nor temporary names
+  std::vector<std::string> temporary{};  // of temporary names, in its folder
+  std::set<std::string> lost{};          // files of it that are gone, while others are there
   // `path` as a layout's lists have it: below the folder, or beside the files.
   std::string_view Inside(const std::string& path) const;
   bool numbered() const { return !row.numbers.empty(); }

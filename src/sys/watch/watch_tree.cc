@@ -108,6 +108,7 @@ void WatchTree::AddTree(const std::string& path, bool announce, std::vector<File
       AddTree(child, announce, out);
     } else if (announce) {
       out->push_back(Made(FileEvent::Kind::kChanged, child, false));
+      out->back().found = true;
     }
   }
 }

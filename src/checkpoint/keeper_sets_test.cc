@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which files are one save, where hints of them come late, or never.
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "test/checkpoint/keeper_bench.h"
+
+namespace stoker::test {
+namespace {
+
+std::string StateOf(const std::string& name, int step) {
+  return name + " of step " + Padded(step, 6) + std::string(200, '.');
+}
+
+// Nothing, or everything of one step.
+void ExpectOneSave(const Contents& restored, const std::vector<std::string>& names) {
+  if (restored.empty()) return;
+  for (int step = 1; step < 50; ++step) {
+    if (restored.count(names[0]) == 0 || restored.at(names[0]) != StateOf(names[0], step)) continue;
+    for (const std::string& name : names) {
+      ASSERT_EQ(restored.count(name), 1u) << name << ", step " << step;
+      EXPECT_EQ(restored.at(name), StateOf(name, step)) << name;
+    }
+    return;
+  }
+  FAIL() << names[0] << " is of no step";
+}
+
+const std::vector<std::string> kOddNames = {"odd/e", "odd/o", "odd/tmp", "odd/x", "odd/id"};
+
+// A database that is never closed, beside files that each save writes.
+void SaveBesideDatabase(Bench& bench, int step) {
+  for (const std::string& name : kOddNames) {
+    bench.files.Write(name, StateOf(name, step));
+    if (step % 2 == 0) bench.Run(Duration::Ms(20));
+  }
+  bench.files.Open("state.db", StateOf("state.db", step));
+  bench.Run(Duration::Ms(40));
+}
+
+TEST(KeeperSets, AFileThatIsWrittenAndNeverClosedIsPartOfEachSave) {
+  for (const int64_t pause : {400, 1'400, 3'000}) {
+    Bench bench;
+    for (int step = 1; step <= 6; ++step) {
+      SaveBesideDatabase(bench, step);
+      bench.Run(Duration::Ms(pause));
+    }
+    bench.files.Kill();
+    bench.End(0, 9);
+    std::vector<std::string> all = kOddNames;
+    all.push_back("state.db");
+    ExpectOneSave(bench.Restored(), all);
+  }
+}
+
+TEST(KeeperSets, AlsoWhereItLayThereBefore) {
+  Bench bench;
+  SaveBesideDatabase(bench, 1);
+  bench.files.CloseAll(Fate::kLived);
+  KeeperConfig config;
+  config.job = "job";
+  config.attempt = 2;
+  config.nonce_seed = 6;
+  bench.keeper = std::make_unique<CheckpointKeeper>(config, bench.store, bench.clock, bench.files);
+  ASSERT_TRUE(bench.keeper->Begin().ok());
+  bench.Run(Duration::Seconds(1));
+  for (int step = 2; step <= 3; ++step) {
+    SaveBesideDatabase(bench, step);
+    bench.Run(Duration::Ms(2'500));
+  }
+  bench.files.Kill();
+  bench.End(0, 9);
+  std::vector<std::string> all = kOddNames;
+  all.push_back("state.db");
+  ExpectOneSave(bench.Restored(), all);
+}
+
+}  // namespace
+}  // namespace stoker::test

@@ -344,15 +344,16 @@ void Seen::Absorb(const FileFact& fact, const DirectoryScan& scan, MonoTime now)
 
 // What nobody heard comes behind all that had ended by then, by the kernel's times, and not before
 // its folder was made.
-void Seen::PlaceFound() {
+void Seen::PlaceFound(bool all_heard) {
   std::vector<SeenWrite*> found;
   for (SeenWrite& write : writes_) {
     const auto it = files_.find(write.path);
     if (it == files_.end() || it->second.version != write.version || !it->second.fact) continue;
+    if (it->second.held) continue;
     write.ctime_ns = it->second.fact->ctime_ns;
-    if (write.found && !it->second.held && write.ctime_ns != 0) found.push_back(&write);
+    if (write.found && write.ctime_ns != 0) found.push_back(&write);
   }
-  if (found.empty()) return;
+  if (found.empty() || !all_heard) return;
   std::map<int64_t, uint64_t> ends;  // by time: the last place at which something had ended
   for (const auto& [path, file] : files_) {
     if (!file.fact || !file.written() || file.found || file.open || IsStream(path)) continue;
@@ -372,6 +373,7 @@ void Seen::PlaceFound() {
     place = std::max({place, behind, file.by_event ? write->began : behind}) + 2;
     if (place == 2) place = write->began;
     write->began = file.began = place;
+    write->placed = true;
     if (!file.open && file.unheard) file.ended = place + 1;
   }
 }
@@ -399,7 +401,7 @@ void Seen::OnScan(const DirectoryScan& scan, MonoTime now, const std::vector<Fil
   std::stable_sort(unheard.begin(), unheard.end(),
                    [](const FileFact* a, const FileFact* b) { return a->ctime_ns < b->ctime_ns; });
   for (const FileFact* fact : unheard) Absorb(*fact, scan, now);
-  PlaceFound();
+  PlaceFound(later.empty());
   std::vector<std::string> gone;
   for (const auto& [path, file] : files_) {
     // A file that a hint announced after the scan began is not in it yet.

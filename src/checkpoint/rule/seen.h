@@ -61,7 +61,8 @@ struct SeenWrite {
   std::string from;
   // A file that had been copied under its former name was given another: no save.
   bool put_aside = false;
-  bool found = false;    // nobody heard it begin: its place goes by the kernel's time, if known
+  bool found = false;    // nobody heard it begin
+  bool placed = false;   // found, and `began` goes by the kernel's times
   int64_t ctime_ns = 0;  // of the file as this write left it; 0 = not known
   uint64_t paused = 0;   // place of the newest pause of `quiet` before it began
 };
@@ -112,7 +113,7 @@ class Seen {
   void End(const std::string& path, MonoTime at, Fate fate, bool disk_full);
   bool FullSince(MonoTime begin) const;
   uint64_t Next() { return place_ += kStride; }
-  void PlaceFound();
+  void PlaceFound(bool all_heard);
   void MoveIn(const FileEvent& event);
   void MoveFile(const std::string& from, const std::string& to, const FileEvent& event);
   void MoveDirectory(const FileEvent& event);

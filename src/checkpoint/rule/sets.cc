@@ -172,7 +172,10 @@ void Sets::RoundIsOver(const SaveLine& line, int apart, const SaveUnits& units) 
 
 void Sets::BeginsAgain(const std::string& name, SaveLine* line, const SeenWrite& write,
                        const SaveUnits& units, const Seen& seen) {
-  const bool unsure = unsure_.erase(line->set) != 0;
+  const auto its = [&](const auto& entry) { return entry.second.set == line->set; };
+  const bool alone = std::count_if(lines_.begin(), lines_.end(), its) == 1;
+  const bool unplaced = write.found && !write.placed && !alone;
+  const bool unsure = !unplaced && unsure_.erase(line->set) != 0;
   if (unsure) {
     // Whatever came first in the round before: this begins the next.
     for (auto& [other_name, other] : lines_) {
@@ -180,11 +183,11 @@ void Sets::BeginsAgain(const std::string& name, SaveLine* line, const SeenWrite&
     }
     line->first = write.began;
   }
-  const int apart = unsure ? 0 : Split(name, *line, units, seen);
+  const int apart = unsure || unplaced ? 0 : Split(name, *line, units, seen);
   const bool first = std::none_of(lines_.begin(), lines_.end(), [&](const auto& entry) {
     return entry.second.set == line->set && entry.second.first < line->first;
   });
-  if (first) RoundIsOver(*line, apart, units);
+  if (first && !unplaced) RoundIsOver(*line, apart, units);
   const auto unit = units.by_id.find(line->unit);
   if (unit == units.by_id.end()) return;
   line->facts.files = unit->second.files.size();
@@ -236,7 +239,7 @@ void Sets::Begins(SaveLine* line, const SaveUnit& unit, const SeenWrite& write) 
     return &other != line && other.set == line->set && other.ctime_ns == line->ctime_ns &&
            (other.found || line->found);
   });
-  if (tied) unsure_.insert(line->set);
+  if (tied || (write.found && !write.placed)) unsure_.insert(line->set);
 }
 
 bool Sets::Follow(std::vector<SeenWrite>* writes, const SaveUnits& units, const Seen& seen) {

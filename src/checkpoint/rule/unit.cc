@@ -224,9 +224,8 @@ class Sorter {
     const StepNumber step = StepInPath(name);
     const bool digits = name.find_first_not_of("0123456789") == std::string_view::npos;
     if (IsStamp(name)) return std::nullopt;
-    const bool save =
-        step.certain() || ((step.of != StepNumber::Of::kNothing || digits) &&
-                           unit.numbered() && !HoldsSaves(folder));
+    const bool save = step.certain() || ((step.of != StepNumber::Of::kNothing || digits) &&
+                                         unit.numbered() && !HoldsSaves(folder));
     if (!save) return std::nullopt;
     return unit;
   }

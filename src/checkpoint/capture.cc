@@ -358,8 +358,13 @@ void MomentCapture::Forget(MonoTime from) {
 }
 
 bool MomentCapture::StillForLong(const Moment& moment, MonoTime now) const {
+  const bool last = plan_.ended_well() && plan_.all_taken() && moment.cycle == plan_.cycle();
+  return last || HasRested(moment, now);
+}
+
+bool MomentCapture::HasRested(const Moment& moment, MonoTime now) const {
   return plan_.all_taken() && moment.cycle == plan_.cycle() &&
-         (plan_.ended_well() || now - plan_.last_change() >= quiet_ * 10);
+         now - plan_.last_change() >= quiet_ * kRestQuiets;
 }
 
 CheckpointPlan::Obstacle MomentCapture::WhyNotTaken(MonoTime now) const {

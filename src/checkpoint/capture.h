@@ -20,6 +20,10 @@
 
 namespace stoker {
 
+// Where nothing tells saves of several nodes apart, what has rested for so many times `quiet` on
+// all of them at once is one.
+inline constexpr int kRestQuiets = 10;
+
 // One thread, but for ProgramEnded. Everything given must outlive it.
 class MomentCapture {
  public:
@@ -70,6 +74,9 @@ class MomentCapture {
   const StagedFiles& staged() const { return base_; }
   // `moment` is of what lies there now, and has lain there for long, or will for good.
   bool StillForLong(const Moment& moment, MonoTime now) const;
+  // The same without the time that follows a good end.
+  bool HasRested(const Moment& moment, MonoTime now) const;
+  bool ended_well() const { return plan_.ended_well(); }
   // Of the moments taken: the longest that was written at one go; unset: none was taken.
   std::optional<Duration> longest_save() const { return longest_save_; }
   MonoTime last_change() const { return plan_.last_change(); }

@@ -18,7 +18,6 @@ constexpr Duration kAtOnce = Duration::Ms(20);
 constexpr Duration kFreePoll = Duration::Ms(100);
 // Rounds in a row that failed because the nodes' counts differ, before counts are given up.
 constexpr int kLateRounds = 3;
-constexpr int kRestQuiets = 10;
 // How long that may go on before it is said.
 constexpr Duration kLateUnsaid = Duration::Minutes(1);
 // How long rank 0, having nothing itself, waits at the end for the others' last parts.
@@ -42,7 +41,7 @@ MomentCommit::MomentCommit(KeeperConfig config, ObjectStore& store, Clock& clock
       newest_(config_.restored) {
   if (config_.num_nodes > 1 && config_.rank == 0) {
     leader_ = std::make_unique<RoundLeader>(store_, clock_, config_.job, config_.attempt,
-                                            config_.num_nodes);
+                                            config_.num_nodes, config_.quiet * kRestQuiets);
   } else if (config_.rank > 0) {
     follower_ =
         std::make_unique<RoundFollower>(store_, clock_, config_.job, config_.attempt, config_.rank);
@@ -311,6 +310,7 @@ void MomentCommit::OpenRound(MonoTime now) {
   round.step = moment_->counted ? moment_->step : -1;
   // Before anybody has said that it writes, too, this node may be the only one.
   round.any = late_.untold && !IsTold(round.step, round.done) && LiesThereStill(now);
+  round.ended = round.any && !capture_.HasRested(*moment_, now);
   const Status status = leader_->Open(round);
   if (!status.ok()) return Failed(status, now);
   round_since_ = now;

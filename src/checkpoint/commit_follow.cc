@@ -30,6 +30,7 @@ void MomentCommit::AnswerWithUploaded(MonoTime now) {
   Part part = PartOf(*moment_, config_.rank);
   const Part answer = AnswerOf(*moment_, now);
   part.rests = answer.rests;
+  part.ended = answer.ended;
   part.wish = answer.wish;
   const Status status = answers_.for_good ? follower_->AnswerForGood(part)
                         : answers_.to     ? follower_->Answer(*answers_.to, part)
@@ -114,7 +115,8 @@ Part MomentCommit::AnswerOf(const Moment& moment, MonoTime now) const {
   part.rank = config_.rank;
   part.done = moment.done;
   part.step = moment.counted ? moment.step : -1;
-  part.rests = capture_.StillForLong(moment, now);
+  part.rests = capture_.HasRested(moment, now);
+  part.ended = capture_.ended_well() && capture_.StillForLong(moment, now);
   if (answers_.wished && answers_.wished.get() == &moment) part.wish = follower_->wish();
   return part;
 }

@@ -83,6 +83,7 @@ json PartJson(const Part& part) {
   if (part.none) out["none"] = true;
   if (part.late) out["late"] = true;
   if (part.rests) out["rests"] = true;
+  if (part.ended) out["ended"] = true;
   if (part.wish != 0) out["wish"] = part.wish;
   return out;
 }
@@ -162,6 +163,7 @@ Result<Part> ReadPartJson(const json& in) {
   part.done = Number(in, "done", 0, INT64_MAX, 0);
   part.step = Number(in, "step", INT64_MIN, INT64_MAX, -1);
   part.rests = in.value("rests", false);
+  part.ended = in.value("ended", false);
   part.wish = Number(in, "wish", 0, INT64_MAX, 0);
   std::set<std::string> paths;
   for (const json& item : in.at("files")) {
@@ -258,15 +260,16 @@ Result<Part> DecodePart(const std::string& text) {
 
 std::string EncodeRound(const Round& round) {
   const json out = {{"format", kManifestFormat}, {"seq", round.seq}, {"done", round.done},
-                    {"step", round.step},        {"any", round.any}, {"wish", round.wish}};
+                    {"step", round.step},        {"any", round.any}, {"wish", round.wish},
+                    {"ended", round.ended}};
   return out.dump(1);
 }
 
 Result<Round> DecodeRound(const std::string& text) {
   return Decode(text, [](const json& in) -> Result<Round> {
-    return Round{Number(in, "seq", INT64_MIN, INT64_MAX), Number(in, "done", 0, INT64_MAX, 0),
+    return Round{Number(in, "seq", INT64_MIN, INT64_MAX),      Number(in, "done", 0, INT64_MAX, 0),
                  Number(in, "step", INT64_MIN, INT64_MAX, -1), in.value("any", false),
-                 Number(in, "wish", 0, INT64_MAX, 0)};
+                 Number(in, "wish", 0, INT64_MAX, 0),          in.value("ended", false)};
   });
 }
 
@@ -296,7 +299,7 @@ std::string ContentOf(const Manifest& manifest) {
 
 bool Matches(const Round& round, const Part& part) {
   if (part.none || BugIsOn("parts-unmatched")) return true;
-  if (round.any) return part.rests;
+  if (round.any) return round.ended ? part.ended : part.rests;
   if (round.step >= 0 && part.step >= 0) return round.step == part.step;
   return round.done > 0 && round.done == part.done;
 }

@@ -53,6 +53,7 @@ struct Part {
   int64_t step = -1;
   int64_t wish = 0;  // of an answer: the newest wish of this node, if it is for this; 0 = it is not
   bool rests = false;  // of an answer: there is nothing newer, and there has not been for long
+  bool ended = false;  // of an answer: the program has ended well, and this is its last
   std::vector<ManifestFile> files;  // ordered by path
 };
 
@@ -76,8 +77,9 @@ struct Round {
   int64_t seq = 0;
   int64_t done = 0;  // Part::done of the node that asks or wishes
   int64_t step = -1;
-  bool any = false;  // where nothing tells saves apart: what each has, if it rests there
-  int64_t wish = 0;  // the wish of another node that this is about; 0 = it is of rank 0's own
+  bool any = false;    // where nothing tells saves apart: what each has, if it rests there
+  int64_t wish = 0;    // the wish of another node that this is about; 0 = it is of rank 0's own
+  bool ended = false;  // with `any`: the program has just ended well; asked is for others' last
 };
 // Is `part` of the same moment as the round? By the number in the names where both have one, else
 // by how often the programs have said that they are done, else by rest.

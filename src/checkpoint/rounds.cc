@@ -47,6 +47,10 @@ Result<std::optional<RoundLeader::Answer>> RoundLeader::AnswerOf(int rank) {
   if (!part) return std::optional<Answer>();
   answer.part = std::move(*part);
   answer.part.rank = rank;
+  if (answer.final && answer.part.ended) {
+    const MonoTime seen = ended_at_.emplace(rank, clock_.Mono()).first->second;
+    answer.part.rests = answer.part.rests || clock_.Mono() - seen >= rest_;
+  }
   return std::optional<Answer>(std::move(answer));
 }
 

@@ -22,12 +22,15 @@ namespace stoker {
 // Rank 0's side. Not thread-safe.
 class RoundLeader {
  public:
-  RoundLeader(ObjectStore& store, Clock& clock, std::string job, int attempt, int num_nodes)
+  // `rest`: how long a node's last word must have been there to be of what rests.
+  RoundLeader(ObjectStore& store, Clock& clock, std::string job, int attempt, int num_nodes,
+              Duration rest)
       : store_(store),
         clock_(clock),
         job_(std::move(job)),
         attempt_(attempt),
-        num_nodes_(num_nodes) {}
+        num_nodes_(num_nodes),
+        rest_(rest) {}
 
   enum class State { kWaiting, kComplete, kLate };
   Status Open(Round round);
@@ -59,6 +62,8 @@ class RoundLeader {
   const std::string job_;
   const int attempt_;
   const int num_nodes_;
+  const Duration rest_;
+  std::map<int, MonoTime> ended_at_;  // when a last word was first seen, by rank
   Round round_;
   std::map<int, Part> parts_;
   MonoTime opened_at_;

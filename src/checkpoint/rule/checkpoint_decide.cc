@@ -74,13 +74,20 @@ CheckpointPlan::Account CheckpointPlan::AccountOf(const std::vector<std::string>
   return account;
 }
 
+// A link to it, if its program makes one, is made at once.
+bool CheckpointPlan::Settled(MonoTime last_change, MonoTime now) const {
+  return now - last_change >= options_.quiet / kFolderSettles;
+}
+
 // By what a set counts as it lies there, if it does.
 std::optional<CandidateReason> CheckpointPlan::Counts(const std::vector<std::string>& members,
                                                       const Account& account, MonoTime now) const {
   if (account.changed.empty()) return std::nullopt;
   const bool known = sets_.Known(members) || graceful_;
   const bool complete = account.all_closed && sets_.AllBegun(members, units_, seen_);
-  if (complete && account.all_whole && (known || account.all_end)) return account.reason;
+  const bool ends = account.all_end && (ended_ || account.reason == CandidateReason::kComplete ||
+                                        Settled(account.last_change, now));
+  if (complete && account.all_whole && (known || ends)) return account.reason;
   if (ended_) {
     // Nothing follows any more. What was let go of right before may have been one go of several.
     const bool let_go =
@@ -147,6 +154,22 @@ bool CheckpointPlan::Loose(const SaveUnit& unit) const {
                                        [&](const auto& path) { return base_.count(path) == 0; });
 }
 
+// A link beside it names another of its row: it follows the newest, and will name this one soon.
+bool CheckpointPlan::LinkLagsBehind(const SaveUnit& unit) const {
+  return std::any_of(units_.by_id.begin(), units_.by_id.end(), [&](const auto& entry) {
+    const SaveUnit& other = entry.second;
+    if (!other.single() || other.beside != unit.beside) return false;
+    const auto& fact = FileAt(other.files.front()).fact;
+    if (!fact || fact->kind != FileKind::kLink) return false;
+    std::string target = fact->target.substr(0, fact->target.find_last_not_of('/') + 1);
+    if (!unit.beside.empty()) target = unit.beside + "/" + target;
+    if (target == unit.id) return false;
+    const std::string name = target.substr(target.rfind('/') + 1);
+    const std::string row = unit.line.substr(unit.line.rfind('/') + 1);
+    return target.rfind('/') == unit.line.rfind('/') && RowOf(name).name == row;
+  });
+}
+
 // One of a row that its layout's mark ends is a save by itself, whatever else comes beside it.
 void CheckpointPlan::NoteAlone(int set, const Account& account, MonoTime now) {
   std::vector<const SaveUnit*> alone;
@@ -154,6 +177,10 @@ void CheckpointPlan::NoteAlone(int set, const Account& account, MonoTime now) {
   for (const SaveUnit* unit : account.changed) {
     const UnitVerdict verdict = JudgeUnit(*unit, now);
     if (!verdict.whole() || !verdict.ends_save || !unit->numbered()) continue;
+    const Duration rest = now - LastChange(*unit);
+    const bool told = ended_ || verdict.reason == CandidateReason::kComplete;
+    if (!told && !Settled(LastChange(*unit), now)) continue;
+    if (rest < options_.quiet * kSetQuiets && LinkLagsBehind(*unit)) continue;
     alone.push_back(unit);
     reason = std::min(reason, verdict.reason);
   }
@@ -302,6 +329,17 @@ std::optional<Candidate> CheckpointPlan::DecideDone(MonoTime now) {
   return Make(*done_, now);
 }
 
+// The disk was full while something was written that does not count yet: what it refused may be
+// missing.
+bool CheckpointPlan::MetAFullDisk() const {
+  return std::any_of(units_.by_id.begin(), units_.by_id.end(), [&](const auto& entry) {
+    return std::any_of(entry.second.files.begin(), entry.second.files.end(), [&](const auto& path) {
+      const SeenFile& file = FileAt(path);
+      return file.version != file.counted && file.written() && seen_.FullSince(file.begin);
+    });
+  });
+}
+
 // Nothing more will come, and nobody cut anything short.
 std::optional<Candidate> CheckpointPlan::DecideClean(MonoTime now) {
   if (!ever_written()) return std::nullopt;
@@ -314,7 +352,7 @@ std::optional<Candidate> CheckpointPlan::DecideClean(MonoTime now) {
 
 std::optional<Candidate> CheckpointPlan::Decide(MonoTime now) {
   if (done_mark_) return DecideDone(now);
-  if (ended_ && clean_) return DecideClean(now);
+  if (ended_ && clean_ && !MetAFullDisk()) return DecideClean(now);
   if (done_used_ > 0 || (!ended_ && !seen_.task_alive())) return std::nullopt;
   for (int look = 0; look < 2; ++look) {
     if (look == 1) NoteSaved(now);

@@ -141,11 +141,14 @@ class CheckpointPlan {
                   MonoTime now) const;
   bool Refused(const SavedSet& saved) const;
   void NoteSaved(MonoTime now);
+  bool Settled(MonoTime last_change, MonoTime now) const;
+  bool LinkLagsBehind(const SaveUnit& unit) const;
   void NoteAlone(int set, const Account& account, MonoTime now);
   enum class Serving { kReady, kWaits, kLost };
   bool Waits(const SavedSet& saved, int set) const;
   Serving Serve(const SavedSet& saved, MonoTime now) const;
   std::optional<Candidate> DecideDone(MonoTime now);
+  bool MetAFullDisk() const;
   std::optional<Candidate> DecideClean(MonoTime now);
   std::optional<Candidate> Make(const SavedSet& saved, MonoTime now) const;
   bool Keeps(const std::string& unit, const std::string& line, const SavedSet& saved,

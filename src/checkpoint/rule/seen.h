@@ -107,11 +107,12 @@ class Seen {
   bool ever_closed() const { return ever_closed_; }
   bool task_alive() const { return task_alive_; }
   MonoTime last_change() const { return last_change_; }
+  // The disk was full since `begin`, or shortly before.
+  bool FullSince(MonoTime begin) const;
 
  private:
   void Begin(const std::string& path, MonoTime at, bool by_event, bool found);
   void End(const std::string& path, MonoTime at, Fate fate, bool disk_full);
-  bool FullSince(MonoTime begin) const;
   uint64_t Next() { return place_ += kStride; }
   void PlaceFound(bool all_heard);
   void MoveIn(const FileEvent& event);

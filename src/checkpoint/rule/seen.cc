@@ -338,6 +338,8 @@ void Seen::Absorb(const FileFact& fact, const DirectoryScan& scan, MonoTime now)
     }
   }
   if (!same && scan.size_limit >= 0 && fact.size >= scan.size_limit) file.doubtful = true;
+  // The length of a file that is being opened changes before its times do.
+  file.late = silent && !fresh && file.fact && file.fact->ctime_ns == fact.ctime_ns;
   file.fact = fact;
   file.touched = false;
 }
@@ -349,7 +351,7 @@ void Seen::PlaceFound(bool all_heard) {
   for (SeenWrite& write : writes_) {
     const auto it = files_.find(write.path);
     if (it == files_.end() || it->second.version != write.version || !it->second.fact) continue;
-    if (it->second.held) continue;
+    if (it->second.held || it->second.late) continue;
     write.ctime_ns = it->second.fact->ctime_ns;
     if (write.found && write.ctime_ns != 0) found.push_back(&write);
   }

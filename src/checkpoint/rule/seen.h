@@ -25,6 +25,7 @@ struct SeenFile {
   bool by_event = false;  // `open` comes from a hint; a scan may disprove it
   bool held = false;      // somebody had it open or mapped at the last look
   bool touched = false;   // a hint came since the last scan: no wonder it looks different
+  bool late = false;      // at the last look its times were those of the write before
   bool shrunk = false;    // the write under way was noticed by the file being shorter
   MonoTime begin;         // of the last write
   MonoTime last_change;

@@ -170,24 +170,35 @@ void Sets::RoundIsOver(const SaveLine& line, int apart, const SaveUnits& units) 
   if (!saved.versions.empty()) saved_[line.set] = std::move(saved);
 }
 
+bool Sets::IsFirst(const SaveLine& line) const {
+  return std::none_of(lines_.begin(), lines_.end(), [&](const auto& entry) {
+    return entry.second.set == line.set && entry.second.first < line.first;
+  });
+}
+
 void Sets::BeginsAgain(const std::string& name, SaveLine* line, const SeenWrite& write,
                        const SaveUnits& units, const Seen& seen) {
-  const auto its = [&](const auto& entry) { return entry.second.set == line->set; };
-  const bool alone = std::count_if(lines_.begin(), lines_.end(), its) == 1;
+  const auto others = [&](const auto& holds) {
+    return std::any_of(lines_.begin(), lines_.end(), [&](const auto& entry) {
+      return &entry.second != line && entry.second.set == line->set && holds(entry.second);
+    });
+  };
+  const bool alone = !others([](const SaveLine&) { return true; });
   const bool unplaced = write.found && !write.placed && !alone;
-  const bool unsure = !unplaced && unsure_.erase(line->set) != 0;
-  if (unsure) {
+  const bool leads = !others([&](const SaveLine& one) { return one.saves > line->saves; });
+  const bool unsure = unsure_.count(line->set) != 0;
+  if (unsure && leads && !unplaced) {
     // Whatever came first in the round before: this begins the next.
     for (auto& [other_name, other] : lines_) {
       if (other.set == line->set) other.first = kNoPlace;
     }
     line->first = write.began;
+    unsure_.erase(line->set);
+    RoundIsOver(*line, 0, units);
+  } else if (!unsure && !unplaced) {
+    const int apart = Split(name, *line, units, seen);
+    if (IsFirst(*line)) RoundIsOver(*line, apart, units);
   }
-  const int apart = unsure || unplaced ? 0 : Split(name, *line, units, seen);
-  const bool first = std::none_of(lines_.begin(), lines_.end(), [&](const auto& entry) {
-    return entry.second.set == line->set && entry.second.first < line->first;
-  });
-  if (first && !unplaced) RoundIsOver(*line, apart, units);
   const auto unit = units.by_id.find(line->unit);
   if (unit == units.by_id.end()) return;
   line->facts.files = unit->second.files.size();
@@ -239,7 +250,8 @@ void Sets::Begins(SaveLine* line, const SaveUnit& unit, const SeenWrite& write) 
     return &other != line && other.set == line->set && other.ctime_ns == line->ctime_ns &&
            (other.found || line->found);
   });
-  if (tied || (write.found && !write.placed)) unsure_.insert(line->set);
+  const bool unplaced = write.found && !write.placed;
+  if ((tied || unplaced) && (line->saves == 1 || IsFirst(*line))) unsure_.insert(line->set);
 }
 
 bool Sets::Follow(std::vector<SeenWrite>* writes, const SaveUnits& units, const Seen& seen) {
@@ -247,7 +259,9 @@ bool Sets::Follow(std::vector<SeenWrite>* writes, const SaveUnits& units, const 
     const SeenWrite& write = *it;
     if (!write.from.empty()) ForgetWorkingName(write.from, units);
     const auto id = units.id_of.find(write.path);
-    if (id == units.id_of.end()) continue;
+    const auto& fact = SeenAt(seen, write.path).fact;
+    const bool folder = fact && fact->kind == FileKind::kDirectory;
+    if (id == units.id_of.end() || folder) continue;
     const SaveUnit& unit = units.by_id.at(id->second);
     if (write.put_aside) {
       at_[write.path] = write.version;

@@ -89,6 +89,7 @@ class Sets {
   bool NotARow(const SaveLine& line, const SaveUnit& unit, const SaveUnits& units,
                const Seen& seen) const;
   bool Continues(const SaveLine& line, const SaveUnit& unit, const SeenWrite& write) const;
+  bool IsFirst(const SaveLine& line) const;
   void BeginsAgain(const std::string& name, SaveLine* line, const SeenWrite& write,
                    const SaveUnits& units, const Seen& seen);
   int Split(const std::string& name, const SaveLine& line, const SaveUnits& units,

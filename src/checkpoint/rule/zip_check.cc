@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -201,9 +202,43 @@ Wholeness CheckEntry(ByteSource& source, const Entry& entry, std::string_view na
   return good ? Wholeness::kWhole : Wholeness::kBroken;
 }
 
-}  // namespace
+// Some bytes of another source.
+class Window : public ByteSource {
+ public:
+  Window(ByteSource& source, int64_t begin, int64_t end)
+      : source_(source), begin_(begin), size_(end - begin) {}
+  int64_t size() const override { return size_; }
+  Result<int64_t> Read(int64_t offset, char* buffer, int64_t count) override {
+    if (offset >= size_) return int64_t{0};
+    return source_.Read(begin_ + offset, buffer, std::min(count, size_ - offset));
+  }
 
-Wholeness CheckZip(ByteSource& source) {
+ private:
+  ByteSource& source_;
+  const int64_t begin_;
+  const int64_t size_;
+};
+
+// Where the archive begins of which the end record, without a comment, ends at `end`; nullopt: none
+// does.
+std::optional<int64_t> BeginOf(ByteSource& source, int64_t end) {
+  std::string bytes;
+  const int64_t at = end - kEndSize;
+  if (!ReadExactly(source, at, kEndSize, &bytes) || Number(bytes, 0, 4) != 0x06054b50)
+    return std::nullopt;
+  const uint64_t length = Number(bytes, 12, 4) + Number(bytes, 16, 4);
+  const int64_t at64 = at - kLocatorSize - kEnd64Size;
+  std::string end64;
+  const bool has64 = ReadExactly(source, at64, kEnd64Size + kLocatorSize, &end64) &&
+                     Number(end64, 0, 4) == 0x06064b50 &&
+                     Number(end64, kEnd64Size, 4) == 0x07064b50;
+  const auto before = static_cast<uint64_t>(has64 ? at64 : at);
+  const uint64_t all = has64 ? Number(end64, kEnd64Size + 8, 8) : length;
+  if (all > before || before == 0) return std::nullopt;
+  return static_cast<int64_t>(before - all);
+}
+
+Wholeness CheckOne(ByteSource& source) {
   Directory directory;
   std::string bytes;
   if (!FindDirectory(source, &directory) ||
@@ -235,6 +270,25 @@ Wholeness CheckZip(ByteSource& source) {
   }
   // An entry behind the last one that was counted has been checked by nobody.
   return at == bytes.size() ? Wholeness::kWhole : Wholeness::kBroken;
+}
+
+}  // namespace
+
+// torch's distributed checkpoint writes a file of archives one behind the other. That each of them
+// is whole does not show that none is missing, but nothing is cut.
+Wholeness CheckZip(ByteSource& source) {
+  auto begin = BeginOf(source, source.size());
+  if (begin.value_or(0) == 0) return CheckOne(source);
+  int64_t end = source.size();
+  while (end > 0) {
+    if (!begin || *begin >= end) return Wholeness::kBroken;
+    Window one(source, *begin, end);
+    const Wholeness whole = CheckOne(one);
+    if (whole == Wholeness::kBroken) return whole;
+    end = *begin;
+    begin = BeginOf(source, end);
+  }
+  return Wholeness::kUnknown;
 }
 
 }  // namespace stoker

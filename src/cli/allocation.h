@@ -12,12 +12,16 @@
 
 namespace stoker::cli {
 
-// Ties those of `offers` that are this machine's to the allocation that this process is inside of,
-// if it is of one, and says what that means. `outlive`: as the user asked; said where it means
-// nothing.
-void TieToAllocation(Context& context, bool outlive, std::vector<Offer>* offers);
+struct TieWish {
+  bool outlive = false;  // as the user asked; said where it means nothing
+  bool may_stay = true;  // this very verb waits for the save if its script lets it
+};
 
-// Of such a job; nullopt: it is tied to none.
+// Ties those of `offers` that are this machine's to the allocation that this process is inside of,
+// if it is of one, and says what that means.
+void TieToAllocation(Context& context, const TieWish& wish, std::vector<Offer>* offers);
+
+// Of such a job, by where it asks for machines now; nullopt: it is tied to none.
 std::optional<SlurmTie> TieOf(const Job& job);
 
 // Is the allocation about to end, or over, as far as Slurm tells now?

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "cli/allocation.h"
 #include "cli/cloud_offers.h"
 #include "cli/context.h"
 #include "cli/interrupts.h"
@@ -39,6 +40,7 @@ struct MoveOptions {
   bool now = false;
   bool force = false;
   bool detach = false;
+  bool outlive = false;
 };
 
 Status MayMove(const Job& job) {
@@ -114,6 +116,7 @@ Result<Wish> Resolve(Context& context, const Job& job, const MoveOptions& option
   Wish wish;
   STOKER_ASSIGN(wish.move.offers,
                 ResolveOffers(context, spec, context.clock().Wall(), own != LocalPrivate()));
+  TieToAllocation(context, {options.outlive, false}, &wish.move.offers);
   if (IsInCloud(spec)) {
     STOKER_TRY(CompleteOffers(context, job.binary_digest, &wish.move.offers));
   } else {
@@ -308,6 +311,7 @@ Verb MoveVerb() {
       {"--in", "How long the notice lasts", &options->in, "DURATION"},
       {"--now", "Give the notice at once, not when the new machines are up", &options->now},
       {"--force", "Fresh machines also where it is there already", &options->force},
+      {"--outlive", "Go on after the sbatch that this runs inside of", &options->outlive},
       {"-d,--detach", "Return once the move is in the job's record", &options->detach}};
   verb.run = [options](Context& context) { return Run(context, *options); };
   verb.options_owner = options;

@@ -364,7 +364,7 @@ Result<Job> Submit(Context& context, const SubmitRequest& request) {
   // Before anything is stored: the place may not have what is asked for.
   STOKER_ASSIGN(job.offers,
                 ResolveOffers(context, request.spec, job.created, made.own != LocalPrivate()));
-  TieToAllocation(context, request.outlive, &job.offers);
+  TieToAllocation(context, {request.outlive, true}, &job.offers);
   STOKER_TRY(BringCode(context, request, &job, &made));
   const LocalPrivate& own = made.own;
   SayShell(context, request.spec, own);

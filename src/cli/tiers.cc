@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "cli/allocation.h"
 #include "cli/ssh_offers.h"
 #include "cli/timer.h"
 #include "spec/text/infra.h"
@@ -20,6 +21,20 @@ bool HasSeveralProviders(const JobSpec& spec) {
 
 }  // namespace
 
+std::string NoticeTier(const Job& job, const JobSpec* spec) {
+  if (spec != nullptr && spec->on_stop == OnStop::kRestart) {
+    return "none of its own for a machine that was stopped: it waits for one of the others here "
+           "(on_stop: restart)";
+  }
+  const std::string starts = "a node with an interruption notice starts its own replacement";
+  const auto tie = TieOf(job);
+  if (!tie) return starts;
+  return starts + "; none does when Slurm's job " + std::to_string(tie->job) +
+         " ends, which it runs inside of: " +
+         (tie->outlive ? "it goes on where somebody next looks (--outlive)"
+                       : "the job is cancelled with it");
+}
+
 bool TimerInstalled(const Context& context) {
   return sys::FileExists(context.places().state + "/timer-installed");
 }
@@ -35,10 +50,7 @@ std::vector<std::string> RecoveryTiers(Context& context, const Job& job, const J
   } else if (spec == nullptr || spec->recovery == RecoveryMode::kNode) {
     tiers.push_back(job.num_nodes > 1 ? "every node of the job that is alive"
                                       : "its node, even after the agent on it has died");
-    tiers.push_back(spec != nullptr && spec->on_stop == OnStop::kRestart
-                        ? "none of its own for a machine that was stopped: it waits for one of "
-                          "the others here (on_stop: restart)"
-                        : "a node with an interruption notice starts its own replacement");
+    tiers.push_back(NoticeTier(job, spec));
   } else {
     tiers.push_back("no node: with 'recovery: controller' nodes may not start machines");
   }

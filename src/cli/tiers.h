@@ -14,6 +14,9 @@ namespace stoker::cli {
 // One sentence a tier, the missing ones with the way to get them. `spec` may be null.
 std::vector<std::string> RecoveryTiers(Context& context, const Job& job, const JobSpec* spec);
 
+// Of those, what becomes of a node that has a notice, where nodes may start machines.
+std::string NoticeTier(const Job& job, const JobSpec* spec);
+
 // The same for the moment of submission.
 struct RecoveryInShort {
   std::string timer;    // "no timer"

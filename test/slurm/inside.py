@@ -172,6 +172,9 @@ def test_outlives(lab, check):
         script = Script(world, "stoker run --outlive -- python3 train.py")
         check("at submission it is said that it goes on", "goes on where somebody next looks" in
               script.said(), script.said())
+        shown = world.stoker("show", script.job).stdout
+        check("show says that no node starts a replacement then", "none does when Slurm's job "
+              f"{script.number} ends" in shown and "where somebody next looks" in shown, shown)
         script.trains()
         lab.out("scancel", script.number)
         # Nobody looks: it does not go on by itself on a node that is others' by now.
@@ -184,6 +187,24 @@ def test_outlives(lab, check):
               not seen.get("cancel"), seen)
         check("and nothing of it runs on the node", not machines, machines)
         outlives(world, check, script, "--outlive")
+
+
+def test_moved(lab, check):
+    """A job of before that is moved to this machine by a script goes with that one's allocation."""
+    with SlurmWorld(lab) as world:
+        world.program(PROGRAM, "train.py")
+        job = world.submit("--", "/usr/bin/python3", "train.py")
+        world.wait_for("a checkpoint", lambda: world.json("checkpoints", job), 60, 0.3)
+        script = Script(world, f"stoker move {job} --infra local --force; sleep 300")
+        world.wait_for("it to run there", lambda: world.job(job)["attempts"][-1]["number"] == 2 and
+                       world.job(job)["attempts"][-1]["state"] == "Running", 60, 0.3)
+        check("a move says what the end of the allocation means",
+              f"inside Slurm's job {script.number}: when that ends" in script.said() and
+              "exec stoker run" not in script.said(), script.said())
+        shown = world.stoker("show", job).stdout
+        check("so does show", f"Slurm's job {script.number} ends" in shown, shown)
+        lab.out("scancel", script.number)
+        cancelled(check, script, "scancel after a move", "it was cancelled")
 
 
 def test_killed(lab, check):
@@ -211,7 +232,7 @@ def test_killed(lab, check):
 
 PARTS = {"scancel": test_scancel, "waits": test_waits, "returns": test_returns,
          "limit": test_limit, "preempted": test_preempted, "outlives": test_outlives,
-         "killed": test_killed}
+         "moved": test_moved, "killed": test_killed}
 
 
 def main():

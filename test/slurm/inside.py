@@ -86,9 +86,12 @@ class Script:
         return self.world.ended(self.job, 60)
 
     def saved(self):
-        """What it saved last at SIGTERM, and the newest step in the store."""
-        at_term = [int(text.split()[1]) for text in self.texts() if text.startswith("saved ")]
-        kept = [row.get("step") or 0 for row in self.world.json("checkpoints", self.job)]
+        """What its newest attempt saved at SIGTERM, and the newest step that is kept of that."""
+        last = self.record()["attempts"][-1]["number"]
+        at_term = [int(text.split()[1]) for attempt, text in self.world.lines(self.job)
+                   if attempt == last and text.startswith("saved ")]
+        kept = [row.get("step") or 0 for row in self.world.json("checkpoints", self.job)
+                if row["id"].startswith(f"{last}-")]
         return at_term[-1] if at_term else None, max(kept or [0])
 
 

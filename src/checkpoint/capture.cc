@@ -111,7 +111,7 @@ void MomentCapture::Observe(MonoTime now) {
   if (news) {
     end_.seen = true;
     end_.at = now;
-    plan_.OnEnded(ended->clean, ended->graceful, now);
+    plan_.OnEnded(*ended, now);
   }
 }
 

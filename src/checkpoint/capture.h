@@ -27,10 +27,7 @@ inline constexpr int kRestQuiets = 10;
 // One thread, but for ProgramEnded. Everything given must outlive it.
 class MomentCapture {
  public:
-  struct Ended {
-    bool clean = false;     // with exit code 0, by itself
-    bool graceful = false;  // with exit code 0, after it was told to
-  };
+  using Ended = CheckpointPlan::Ended;
   // Gets each moment as soon as it is copied.
   using Taken = std::function<void(std::shared_ptr<Moment>)>;
   MomentCapture(std::string job, PlanOptions options, Clock& clock, CheckpointFiles& files,

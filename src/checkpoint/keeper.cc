@@ -64,7 +64,7 @@ void CheckpointKeeper::Hurry() { commit_.Hurry(); }
 void CheckpointKeeper::ProgramEnded(const TaskExit& exit, bool signalled) {
   const bool well = exit.signal == 0 && exit.exit_code == 0;
   commit_.ProgramEnded(well && !signalled, signalled);
-  capture_.ProgramEnded({well && !signalled, well && signalled});
+  capture_.ProgramEnded({well && !signalled, well && signalled, exit.signal == 0 && signalled});
   files_.Wake();
 }
 

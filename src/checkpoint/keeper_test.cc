@@ -396,6 +396,49 @@ TEST(Keeper, ARenameIsABoundary) {
   EXPECT_EQ(bench.Restored(), (Contents{{"checkpoint.pt", Whole("model", 6)}}));
 }
 
+// Saves at SIGTERM, gives the file its name and exits: nobody sees how it was before it is gone.
+TEST(Keeper, ARenameOfWhoEndsAsItWasToldStands) {
+  for (const Fate fate : {Fate::kLived, Fate::kUnknown, Fate::kKilled}) {
+    for (const int code : {0, 3, 143}) {
+      for (const bool told : {true, false}) {
+        Bench bench;
+        for (int step = 1; step <= 4; ++step) {
+          bench.files.Write("new", Whole("model", step));
+          bench.files.Rename("new", "step-" + std::to_string(step));
+          bench.Run(Duration::Seconds(3));
+        }
+        bench.files.Open("new", Whole("model", 5));
+        bench.files.Kill(fate);
+        bench.files.Rename("new", "step-5", fate);
+        bench.End(code, 0, told);
+        const bool whole = told || code == 0 || fate == Fate::kLived;
+        EXPECT_EQ(bench.Restored().count("step-5"), whole ? 1u : 0u)
+            << code << " " << static_cast<int>(fate) << " " << told;
+      }
+    }
+  }
+}
+
+// What it wrote in place and was not done with tells nothing; nor does what a signal ended.
+TEST(Keeper, AWriteInPlaceOfWhoEndsAsItWasToldDoesNot) {
+  for (const int signal : {0, 9}) {
+    Bench bench;
+    for (int step = 1; step <= 4; ++step) {
+      bench.files.Write("new", Whole("model", step));
+      bench.files.Rename("new", "step-" + std::to_string(step));
+      bench.Run(Duration::Seconds(3));
+    }
+    bench.files.Open("new", "torn");
+    bench.files.Kill();
+    bench.files.Rename("new", signal != 0 ? "step-5" : "new.bak", Fate::kKilled);
+    bench.files.Open("step-6", "torn");
+    bench.files.Kill();
+    bench.End(signal != 0 ? 0 : 143, signal, true);
+    EXPECT_EQ(bench.Restored().count("step-5"), 0u);
+    EXPECT_EQ(bench.Restored().count("step-6"), 0u);
+  }
+}
+
 TEST(Keeper, AFolderThatIsRenamedIntoPlace) {
   Bench bench;
   for (int step = 1; step <= 3; ++step) {

@@ -79,7 +79,8 @@ class FakeFiles : public CheckpointFiles {
     Open(path);
     Close(path, std::move(bytes));
   }
-  void Rename(const std::string& from, const std::string& to) {
+  // `fate`: of whoever did it, as it is seen by the time that it is heard of.
+  void Rename(const std::string& from, const std::string& to, Fate fate = Fate::kLived) {
     std::vector<std::pair<std::string, File>> moved;
     for (auto it = files_.begin(); it != files_.end();) {
       const bool inside = it->first == from || StartsWith(it->first, from + "/");
@@ -91,6 +92,7 @@ class FakeFiles : public CheckpointFiles {
     FileEvent event = Made(FileEvent::Kind::kMovedIn, to);
     event.from = from;
     event.directory = directory;
+    event.fate = fate;
     events_.push_back(event);
   }
   // From another place, of which nothing is heard.

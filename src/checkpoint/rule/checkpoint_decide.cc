@@ -28,7 +28,7 @@ constexpr int kHeldQuiets = 5;
 }  // namespace
 
 JudgeOptions CheckpointPlan::Options(MonoTime now) const {
-  return {options_.quiet, now, ended_, clean_, options_.marks_elsewhere};
+  return {options_.quiet, now, ended_, clean_, obeyed_, options_.marks_elsewhere};
 }
 
 UnitVerdict CheckpointPlan::JudgeUnit(const SaveUnit& unit, MonoTime now) const {

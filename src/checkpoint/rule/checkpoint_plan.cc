@@ -128,12 +128,13 @@ void CheckpointPlan::OnRestored(const DirectoryScan& scan, const std::set<std::s
   }
 }
 
-void CheckpointPlan::OnEnded(bool clean, bool graceful, MonoTime now) {
+void CheckpointPlan::OnEnded(const Ended& how, MonoTime now) {
   ended_ = true;
-  clean_ = clean;
-  graceful_ = graceful;
+  clean_ = how.clean;
+  graceful_ = how.graceful;
+  obeyed_ = how.obeyed;
   ended_at_ = now;
-  seen_.OnEnded(clean, now);
+  seen_.OnEnded(clean_, now);
   Evaluate();
 }
 
@@ -145,7 +146,7 @@ void CheckpointPlan::OnCopied(const CopyOrder& order, const std::map<std::string
     file->copied = file->version;
     const auto proof = proofs.find(fact.path);
     if (proof != proofs.end()) file->proof = proof->second;
-    const bool cut = file->doubtful || file->fate == Fate::kKilled;
+    const bool cut = file->doubtful || (file->fate == Fate::kKilled && !(obeyed_ && file->renamed));
     if (file->proof == Proof::kBroken || (cut && !clean_ && file->proof != Proof::kWhole)) {
       shelf_.erase(fact.path);
     } else {

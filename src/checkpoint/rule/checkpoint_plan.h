@@ -63,9 +63,12 @@ class CheckpointPlan {
   // What lies there now is the restored checkpoint: it counts. `known`: paths of which the store
   // has what lies there. The rest goes with the first checkpoint.
   void OnRestored(const DirectoryScan& scan, const std::set<std::string>& known);
-  // The program ended. `clean`: with exit code 0, without having been told to. `graceful`: with
-  // exit code 0, but it was told to.
-  void OnEnded(bool clean, bool graceful, MonoTime now);
+  struct Ended {
+    bool clean = false;     // with exit code 0, without having been told to
+    bool graceful = false;  // with exit code 0, but it was told to
+    bool obeyed = false;    // by itself, with whatever exit code, as it was told to
+  };
+  void OnEnded(const Ended& how, MonoTime now);
 
   // What to copy now, judged on the last scan, which must be newer than the last event.
   std::optional<CopyOrder> WantsCopy(MonoTime now);
@@ -181,6 +184,7 @@ class CheckpointPlan {
   bool ended_ = false;
   bool clean_ = false;
   bool graceful_ = false;
+  bool obeyed_ = false;
   MonoTime ended_at_;
   std::map<std::string, uint64_t> refused_;  // the candidate that named what was not in it
 };

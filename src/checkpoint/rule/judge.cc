@@ -66,10 +66,13 @@ class Judgement {
         return Is(Standing::kWriting, *path), false;
       }
       if (file->proof == Proof::kWhole || file->counted == file->version) continue;
-      const bool cut = file->doubtful || (file->fate == Fate::kKilled && !options_.clean) ||
-                       (options_.ended && !options_.clean && file->fate > Fate::kLikely);
+      // Who saves because it is told to end is gone a moment later, with any exit code: that it
+      // gave the file its name is its last word.
+      const bool stands = options_.clean || (options_.obeyed && file->renamed);
+      const bool cut = file->doubtful || (file->fate == Fate::kKilled && !stands) ||
+                       (options_.ended && !stands && file->fate > Fate::kLikely);
       if (cut && file->fact && file->fact->kind == FileKind::kFile) doubtful_ = path;
-      out_.unsure = out_.unsure || file->fate == Fate::kUnknown;
+      out_.unsure = out_.unsure || (file->fate == Fate::kUnknown && !stands);
     }
     return true;
   }

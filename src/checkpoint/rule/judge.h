@@ -37,8 +37,9 @@ struct LineFacts {
 struct JudgeOptions {
   Duration quiet;
   MonoTime now;
-  bool ended = false;  // the program has
-  bool clean = false;  // with exit code 0, without having been told to
+  bool ended = false;   // the program has
+  bool clean = false;   // with exit code 0, without having been told to
+  bool obeyed = false;  // by itself, as it was told to
   // Of one of several nodes: what a layout writes last is on another's disk.
   bool marks_elsewhere = false;
 };

@@ -201,6 +201,8 @@ def test_moved(lab, check):
         script = Script(world, f"stoker move {job} --infra local --force; sleep 300")
         world.wait_for("it to run there", lambda: world.job(job)["attempts"][-1]["number"] == 2 and
                        world.job(job)["attempts"][-1]["state"] == "Running", 60, 0.3)
+        world.wait_for("a checkpoint of it", lambda: [
+            row for row in world.json("checkpoints", job) if row["id"].startswith("2-")], 60, 0.3)
         check("a move says what the end of the allocation means",
               f"inside Slurm's job {script.number}: when that ends" in script.said() and
               "exec stoker run" not in script.said(), script.said())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""XGBoost: TrainingCheckPoint writes a file each STEPS rounds, and a run goes on from the newest."""
+"""XGBoost: TrainingCheckPoint writes a file each STEPS rounds; a run goes on from the newest."""
 
 import re
 import time

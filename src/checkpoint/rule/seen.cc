@@ -319,7 +319,8 @@ void Seen::Absorb(const FileFact& fact, const DirectoryScan& scan, MonoTime now)
     }
   }
   if (written) {
-    if (!file.open) Begin(fact.path, now, false, true);
+    // One that is open and still as it was is written from now on: its time is of what was before.
+    if (!file.open) Begin(fact.path, now, false, !same);
     // Hints of a write end with the first one of it.
     if (!same) {
       file.last_change = now;

@@ -196,7 +196,7 @@ void Sets::BeginsAgain(const std::string& name, SaveLine* line, const SeenWrite&
     unsure_.erase(line->set);
     RoundIsOver(*line, 0, units);
   } else if (!unsure && !unplaced) {
-    const int apart = Split(name, *line, units, seen);
+    const int apart = line->unplaced ? 0 : Split(name, *line, units, seen);
     if (IsFirst(*line)) RoundIsOver(*line, apart, units);
   }
   const auto unit = units.by_id.find(line->unit);
@@ -250,8 +250,8 @@ void Sets::Begins(SaveLine* line, const SaveUnit& unit, const SeenWrite& write) 
     return &other != line && other.set == line->set && other.ctime_ns == line->ctime_ns &&
            (other.found || line->found);
   });
-  const bool unplaced = write.found && !write.placed;
-  if ((tied || unplaced) && (line->saves == 1 || IsFirst(*line))) unsure_.insert(line->set);
+  line->unplaced = write.found && !write.placed;
+  if ((tied || line->unplaced) && (line->saves == 1 || IsFirst(*line))) unsure_.insert(line->set);
 }
 
 bool Sets::Follow(std::vector<SeenWrite>* writes, const SaveUnits& units, const Seen& seen) {

@@ -33,8 +33,9 @@ struct SaveLine {
   int last_counted = 0;  // which save that was, the last time
   // When its newest save began, by the kernel; 0 = not known.
   int64_t ctime_ns = 0;
-  bool found = false;  // nobody heard it begin
-  bool weak = false;   // SaveUnit::weak, and nothing has shown yet that its members are saves
+  bool found = false;     // nobody heard it begin
+  bool unplaced = false;  // and the kernel's times do not tell either where among the others
+  bool weak = false;      // SaveUnit::weak, and nothing has shown yet that its members are saves
 };
 
 // A set that has been saved: these versions are one save.

@@ -128,7 +128,11 @@ class JsonOut {
 // first failure stays; later calls do nothing.
 class JsonIn {
  public:
-  JsonIn(const Value& object, std::string where) : object_(object), where_(std::move(where)) {}
+  // `object` is one, and outlives this.
+  JsonIn(const Value& object, std::string where)
+      : members_(object.get_ref<const Value::object_t&>()),
+        where_(std::move(where)),
+        asked_(members_.size()) {}
 
   template <typename T>
   void operator()(const char* name, T& value) {
@@ -146,8 +150,8 @@ class JsonIn {
   // Members that nobody asked for, as the text of a JSON object; "" = none. Call it last.
   void Extra(std::string& text) {
     Value rest = Value::object();
-    for (const auto& [name, value] : object_.items()) {
-      if (std::find(known_.begin(), known_.end(), name) == known_.end()) rest[name] = value;
+    for (size_t i = 0; i < members_.size(); ++i) {
+      if (asked_[i] == 0) rest[members_[i].first] = members_[i].second;
     }
     text = rest.empty() ? "" : Dump(rest);
   }
@@ -158,10 +162,20 @@ class JsonIn {
   const Status& status() const { return status_; }
 
  private:
-  const Value* Find(const char* name) {
-    known_.emplace_back(name);
-    const auto found = object_.find(name);
-    return found == object_.end() || found->is_null() ? nullptr : &*found;
+  // Members are asked for in the order in which they were written, most of them, so the one behind
+  // the last is looked at first. Most of those that are asked for are not there: each such is held
+  // against all names, by their lengths before their letters.
+  const Value* Find(std::string_view name) {
+    const size_t count = members_.size();
+    for (size_t looked = 0, i = next_; looked < count; ++looked, ++i) {
+      if (i >= count) i = 0;
+      const std::string& member = members_[i].first;
+      if (member.size() != name.size() || member != name) continue;
+      asked_[i] = 1;
+      next_ = i + 1;
+      return members_[i].second.is_null() ? nullptr : &members_[i].second;
+    }
+    return nullptr;
   }
   void Fail(const std::string& name, const std::string& what) {
     if (status_.ok()) status_ = Status(Code::kCorrupt, where_ + name + ": " + what);
@@ -228,9 +242,10 @@ class JsonIn {
     value = json.get<T>();
   }
 
-  const Value& object_;
+  const Value::object_t::Container& members_;  // a vector of pairs
   std::string where_;
-  std::vector<std::string> known_;
+  std::vector<char> asked_;  // of each member
+  size_t next_ = 0;          // behind the member that was found last
   Status status_;
 };
 

@@ -14,13 +14,12 @@ int64_t Known(const std::map<std::string, int64_t>& raw, const std::string& key)
   return at == raw.end() ? 0 : at->second;
 }
 
-// Every record of `packed` into `out` (null: only count). Gives the unpacked size.
-Result<int64_t> Unpack(const std::string& packed, int64_t lines, LogCompressor* out) {
+// Reads every record of `packed`. Gives the unpacked size.
+Result<int64_t> Check(const std::string& packed, int64_t lines) {
   SegmentDecoder decoder(packed, lines);
   while (true) {
     STOKER_ASSIGN(const std::optional<RecordView> record, decoder.Next());
     if (!record) return decoder.raw_bytes();
-    if (out != nullptr) STOKER_TRY(out->Add(decoder.raw()));
   }
 }
 
@@ -68,7 +67,7 @@ Result<MergeOutcome> MergeSegments(ObjectStore& store, const std::string& job,
     Result<std::string> packed = Fetch(store, part);
     if (!packed.ok() && packed.code() != Code::kCorrupt) return packed.status();
     // Counted before anything is added, so that a damaged part leaves no half of itself behind.
-    Result<int64_t> raw = packed.ok() ? Unpack(*packed, part.lines, nullptr) : packed.status();
+    Result<int64_t> raw = packed.ok() ? Check(*packed, part.lines) : packed.status();
     if (!raw.ok() && raw.code() != Code::kCorrupt) return raw.status();
     if (!raw.ok()) {
       outcome.bad = part.key;
@@ -77,8 +76,7 @@ Result<MergeOutcome> MergeSegments(ObjectStore& store, const std::string& job,
     outcome.raw[part.key] = *raw;
     if (total + *raw > limits.max_raw) break;
     total += *raw;
-    STOKER_ASSIGN(const int64_t added, Unpack(*packed, part.lines, &compressor));
-    (void)added;
+    STOKER_TRY(SegmentDecoder(std::move(*packed), part.lines).Rest(compressor));
     outcome.parts.push_back(part);
   }
   if (outcome.parts.size() < 2) {
@@ -104,7 +102,7 @@ Result<MergeOutcome> MergeSegments(ObjectStore& store, const std::string& job,
 
 Status VerifySegment(ObjectStore& store, const LogSegment& segment) {
   STOKER_ASSIGN(const std::string packed, Fetch(store, segment));
-  Result<int64_t> raw = Unpack(packed, segment.lines, nullptr);
+  Result<int64_t> raw = Check(packed, segment.lines);
   return raw.ok() ? Status::Ok() : raw.status().WithContext(segment.key);
 }
 

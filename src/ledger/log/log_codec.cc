@@ -174,6 +174,19 @@ Result<std::optional<RecordView>> SegmentDecoder::Next() {
   }
 }
 
+Status SegmentDecoder::Rest(LogCompressor& out) {
+  State& s = *state_;
+  STOKER_TRY(s.failure);
+  while (true) {
+    const std::string_view piece = std::string_view(s.buffer).substr(s.begin);
+    STOKER_TRY(out.Add(piece));
+    s.returned += static_cast<int64_t>(piece.size());
+    s.begin = s.buffer.size();
+    if (!s.more_input()) return Status::Ok();
+    STOKER_TRY(s.Fill());
+  }
+}
+
 std::string_view SegmentDecoder::raw() const { return state_->last; }
 int64_t SegmentDecoder::raw_bytes() const { return state_->returned; }
 

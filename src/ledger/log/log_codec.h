@@ -51,6 +51,9 @@ class SegmentDecoder {
   // The next record, valid until the next call; nullopt after the last. kCorrupt when the bytes are
   // not a segment of exactly `lines` records: what came before that is good.
   Result<std::optional<RecordView>> Next();
+  // All that no Next has returned, unpacked into `out` with no look at its records: for a segment
+  // that another decoder has read to its end. kCorrupt when the bytes are not packed whole.
+  Status Rest(LogCompressor& out);
   // The record that Next returned last, as text with its \n.
   std::string_view raw() const;
   int64_t raw_bytes() const;  // of all records so far

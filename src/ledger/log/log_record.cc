@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ledger/log/log_record.h"
 
-#include <charconv>
+#include <cstdint>
+#include <limits>
 
 #include "base/text.h"
 #include "ledger/paths.h"
@@ -9,13 +10,21 @@
 namespace stoker {
 namespace {
 
-// Reads a decimal without sign or blanks at the front of `text` and removes it.
+// Reads a decimal without sign or blanks at the front of `text` and removes it. 0 <= low <= high.
+// By hand: a merge reads some 100,000 a second.
 template <typename T>
 bool TakeNumber(std::string_view& text, T low, T high, T* out) {
-  if (text.empty() || text[0] < '0' || text[0] > '9') return false;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *out);
-  if (error != std::errc() || *out < low || *out > high) return false;
-  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max() / 10 - 1;
+  uint64_t value = 0;
+  size_t digits = 0;
+  for (; digits < text.size() && text[digits] >= '0' && text[digits] <= '9'; ++digits) {
+    if (value > kMost) return false;
+    value = value * 10 + static_cast<uint64_t>(text[digits] - '0');
+  }
+  if (digits == 0 || value < static_cast<uint64_t>(low) || value > static_cast<uint64_t>(high))
+    return false;
+  *out = static_cast<T>(value);
+  text.remove_prefix(digits);
   return true;
 }
 

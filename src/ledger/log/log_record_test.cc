@@ -88,5 +88,35 @@ TEST(LogCodec, RoundTripAndRandomBytesAreRefused) {
   EXPECT_EQ(empty.Next().code(), Code::kCorrupt);
 }
 
+TEST(LogCodec, TheRestIsEverythingThatWasNotReturned) {
+  std::string raw;
+  for (int i = 0; i < 20'000; ++i) {
+    raw += RecordHeader({i}, LogStream::kOut, false) + std::to_string(i * 7919) + "\n";
+  }
+  LogCompressor compressor;
+  ASSERT_TRUE(compressor.Add(raw).ok());
+  const Result<std::string> packed = compressor.Finish();
+  ASSERT_TRUE(packed.ok());
+  for (const size_t returned : {0, 1, 7}) {
+    SegmentDecoder decoder(*packed + *packed, 40'000);
+    size_t behind = 0;
+    for (size_t i = 0; i < returned; ++i) {
+      ASSERT_TRUE(decoder.Next().ok());
+      behind += decoder.raw().size();
+    }
+    ASSERT_TRUE(decoder.Rest(compressor).ok());
+    EXPECT_EQ(decoder.raw_bytes(), static_cast<int64_t>(2 * raw.size()));
+    const Result<std::string> again = compressor.Finish();
+    ASSERT_TRUE(again.ok());
+    SegmentDecoder all(*again, 40'000 - static_cast<int64_t>(returned));
+    std::string text;
+    for (auto next = all.Next(); next.ok() && *next; next = all.Next()) text += all.raw();
+    EXPECT_TRUE(text == (raw + raw).substr(behind)) << returned;
+  }
+  LogCompressor other;
+  EXPECT_EQ(SegmentDecoder(packed->substr(0, packed->size() - 9), 20'000).Rest(other).code(),
+            Code::kCorrupt);
+}
+
 }  // namespace
 }  // namespace stoker

@@ -26,6 +26,7 @@ namespace stoker::cli {
 namespace {
 
 constexpr Duration kAsUsual = Duration::Seconds(2);
+constexpr Duration kYoungPause = Duration::Ms(5);  // between looks at a job that has just begun
 
 // What changed from one look to the next, in sentences.
 class EventTeller {
@@ -235,8 +236,9 @@ class Attached {
     FollowMark follow(*store_, context_.clock(), job_);
     const Duration poll = std::min(store_->traits().poll, Duration::Seconds(2));
     for (;;) {
-      if (options_.logs) follow.Keep();
       const auto pass = watch.Look();
+      // Behind the look, the first of which starts the machine: lines come later than that.
+      if (options_.logs) follow.Keep();
       if (pass.ok()) {
         away_ = false;
         if (*pass) Tell(**pass);
@@ -254,7 +256,7 @@ class Attached {
       }
       if (Interrupted() && !StaysFor()) return AttachResult{last_, true};
       if (ends_inside_ && HasLeft()) return AttachResult{last_, true};
-      if (!printed) std::this_thread::sleep_for(std::chrono::milliseconds(Pause(poll).ms));
+      if (!printed) STOKER_TRY(Rest(Pause(poll)));
     }
   }
 
@@ -289,11 +291,25 @@ class Attached {
            });
   }
 
+  // Until the next look. A store that is asked for nothing is meanwhile asked for lines alone,
+  // which costs a tenth of a look.
+  Status Rest(Duration pause) {
+    constexpr Duration kStep = Duration::Ms(1);
+    const bool often = store_->traits().requests_are_free && pause <= kYoungPause;
+    for (const MonoTime end = context_.clock().Mono() + pause; context_.clock().Mono() < end;) {
+      std::this_thread::sleep_for(std::chrono::milliseconds((often ? kStep : pause).ms));
+      if (!often) break;
+      STOKER_ASSIGN(const bool printed, Logs());
+      if (printed) break;
+    }
+    return Status::Ok();
+  }
+
   // Short at first, so that the first line of a short program is not waited for.
   Duration Pause(Duration poll) {
     if (started_.ms == 0) started_ = context_.clock().Mono();
     const bool young = context_.clock().Mono() - started_ < Duration::Seconds(2);
-    return young ? std::min(poll, Duration::Ms(5)) : poll;
+    return young ? std::min(poll, kYoungPause) : poll;
   }
 
   Result<bool> Logs() {

@@ -155,6 +155,7 @@ Result<Packed> PackFolder(Context& context, const std::string& dir, const Submit
                       std::to_string(listing.files) + " files: " + LargestParts(listing),
                   "List what is not code in .stokerignore, or add --yes");
   }
+  pack::IgnoredByGit ignored = pack::AskIgnored(listing);
   STOKER_ASSIGN(const PackingPlace place, MakePackingPlace(context, listing));
   pack::PackSummary summary;
   {
@@ -165,7 +166,7 @@ Result<Packed> PackFolder(Context& context, const std::string& dir, const Submit
     STOKER_ASSIGN(summary, pack::PackInto(listing, place.file.get(), place.path, packing));
   }
   for (const std::string& note : summary.notes) context.Say(note);
-  const pack::LeftBehind left = pack::FindLeftBehind(listing);
+  const pack::LeftBehind left = pack::FindLeftBehind(listing, std::move(ignored));
   if (const std::string said = LeftBehindText(left); !said.empty()) context.Say(said);
   if (summary.packed_bytes > kTellUploadAbove) {
     context.Progress("storing " + HumanSize(summary.packed_bytes) + " …");

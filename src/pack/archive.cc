@@ -152,18 +152,18 @@ class Packing {
 
   // Exactly as many bytes as announced; LookAgain sees a file that has more by then.
   Status CopyContent(int fd, const ListedEntry& entry) {
-    if (buffer_.empty()) buffer_.resize(kScanBytes);
+    if (buffer_ == nullptr) buffer_.reset(new char[kScanBytes]);  // not zeroed
     for (int64_t done = 0; done < entry.seen.size;) {
       const int64_t want = std::min<int64_t>(entry.seen.size - done, kScanBytes);
       int64_t have = 0;
       while (have < want) {
-        const ssize_t got = read(fd, buffer_.data() + have, static_cast<size_t>(want - have));
+        const ssize_t got = read(fd, buffer_.get() + have, static_cast<size_t>(want - have));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return ErrnoStatus("cannot read " + QuotedPath(entry.path), errno);
         if (got == 0) return Changed(entry.path);
         have += got;
       }
-      const std::string_view data(buffer_.data(), static_cast<size_t>(have));
+      const std::string_view data(buffer_.get(), static_cast<size_t>(have));
       if (done == 0) {
         Scan(entry.path, data);
         if (options_.look) options_.look(entry.path, data);
@@ -249,7 +249,7 @@ class Packing {
   Sha256 hash_;
   ZstdWriter zstd_;
   TarWriter tar_;
-  std::string buffer_;
+  std::unique_ptr<char[]> buffer_;
   std::map<std::pair<uint64_t, uint64_t>, std::string> linked_;
   std::vector<std::string> outside_;
   std::vector<std::string> findings_;

@@ -129,14 +129,19 @@ class Counting {
 
 }  // namespace
 
-LeftBehind FindLeftBehind(const Listing& listing) {
+IgnoredByGit AskIgnored(const Listing& listing) {
+  if (listing.knows_ignored) return {};
+  return std::async(std::launch::async, AskGitIgnored, listing.root);
+}
+
+LeftBehind FindLeftBehind(const Listing& listing, IgnoredByGit ignored) {
   Counting counting(listing);
   for (const IgnoredEntry& entry : listing.ignored) {
     if (entry.by_git) counting.Add(entry.path);
   }
-  if (!listing.knows_ignored) {
-    const auto ignored = AskGitIgnored(listing.root);
-    for (const std::string& entry : ignored.ok() ? *ignored : std::vector<std::string>()) {
+  if (ignored.valid()) {
+    const auto answer = ignored.get();
+    for (const std::string& entry : answer.ok() ? *answer : std::vector<std::string>()) {
       counting.Add(entry);
     }
   }

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <future>
 #include <string>
 #include <vector>
 
+#include "base/status.h"
 #include "pack/listing.h"
 
 namespace stoker::pack {
@@ -31,8 +33,14 @@ struct LeftBehind {
   std::vector<LeftEntry> entries;
 };
 
+// What git ignores of the listed folder, asked on a thread of its own: packing goes on meanwhile.
+// Nothing where the listing knows. Whoever lets go of it waits for git, some seconds at most.
+using IgnoredByGit = std::future<Result<std::vector<std::string>>>;
+IgnoredByGit AskIgnored(const Listing& listing);
+
 // Environments, caches and what is never packed (docs/packing.md) do not count: nobody misses them.
 // Nothing of git's where it does not answer within seconds. Follows no link.
-LeftBehind FindLeftBehind(const Listing& listing);
+// `ignored` is AskIgnored's answer about it.
+LeftBehind FindLeftBehind(const Listing& listing, IgnoredByGit ignored);
 
 }  // namespace stoker::pack

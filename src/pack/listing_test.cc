@@ -164,7 +164,7 @@ TEST(Listing, WhatWasLeftBehind) {
     options.include = {"raw"};
     Result<Listing> listing = ListWorkdir(tree.root(), options);
     ASSERT_TRUE(listing.ok());
-    const LeftBehind left = FindLeftBehind(*listing);
+    const LeftBehind left = FindLeftBehind(*listing, AskIgnored(*listing));
     EXPECT_EQ(left.files, 2);
     EXPECT_EQ(left.bytes, 15);
     EXPECT_EQ(left.largest, "out/");

@@ -27,14 +27,14 @@ struct ZstdWriter::State {
 
 ZstdWriter::ZstdWriter(ByteSink sink, int64_t expected)
     : state_(std::make_unique<State>()), sink_(std::move(sink)) {
-  int window = 17;
-  while (window < kMaxWindowLog && (int64_t{1} << window) < expected) ++window;
+  int size = 12;
+  while (size < kMaxWindowLog && (int64_t{1} << size) < expected) ++size;
   ZSTD_CCtx_setParameter(state_->context, ZSTD_c_compressionLevel, kLevel);
   ZSTD_CCtx_setParameter(state_->context, ZSTD_c_checksumFlag, 1);
-  ZSTD_CCtx_setParameter(state_->context, ZSTD_c_windowLog, window);
+  ZSTD_CCtx_setParameter(state_->context, ZSTD_c_windowLog, std::max(size, 17));
   // The tables of level 3 are a megabyte to clear; a small input needs no more than its own size.
-  ZSTD_CCtx_setParameter(state_->context, ZSTD_c_hashLog, std::min(window, 17));
-  ZSTD_CCtx_setParameter(state_->context, ZSTD_c_chainLog, std::min(window, 16));
+  ZSTD_CCtx_setParameter(state_->context, ZSTD_c_hashLog, std::min(size, 17));
+  ZSTD_CCtx_setParameter(state_->context, ZSTD_c_chainLog, std::min(size, 16));
 }
 ZstdWriter::~ZstdWriter() = default;
 

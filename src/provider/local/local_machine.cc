@@ -15,8 +15,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "base/text.h"
 #include "net/http_server.h"
@@ -89,6 +91,7 @@ class LocalMachine {
   void StartAgent();
   void Step();
   int64_t NextWake(int64_t now) const;
+  bool SeesNews();
   void ReadFolder();
   void CheckDeadlines();
   void GiveWay();
@@ -124,6 +127,8 @@ class LocalMachine {
   int64_t agent_since_ = 0;  // all times are BootMs
   int64_t backoff_ = kFirstBackoffMs;
   int64_t restart_at_ = 0;
+  int64_t read_at_ = 0;  // its folder
+  bool leaves_ = false;  // the agent, as the folder says
   int64_t lease_at_ = 0;
   WallTime lease_;  // what lease_at_ was computed from
   bool slept_ = false;
@@ -233,18 +238,18 @@ void LocalMachine::Step() {
   poll(fds, 2, static_cast<int>(std::clamp<int64_t>(wait, 0, kTickMs)));
   // Far over time: the machine slept, and the agent had no chance to renew anything.
   slept_ = BootMs() - before > kTickMs + kAfterSleepMs;
+  bool news = !watch_.valid() || leaves_ || BootMs() - read_at_ >= kTickMs;
   signalfd_siginfo info;
   while (signals_.valid() && read(signals_.get(), &info, sizeof info) == sizeof info) {
+    news = true;
     if (info.ssi_signo != SIGTERM || shutdown_at_ != 0) continue;
     Log("asked to shut down");
     shutdown_at_ = BootMs() + kShutdownMs;
     if (agent_ != 0) kill(agent_, SIGTERM);
   }
-  char events[4096];
-  while (watch_.valid() && read(watch_.get(), events, sizeof events) > 0) {
-  }
   ReapAgent();
-  ReadFolder();
+  news = SeesNews() || news;
+  if (news) ReadFolder();
   GiveWay();
   CheckDeadlines();
   if (why_.empty() && agent_ == 0 && BootMs() >= restart_at_) {
@@ -257,8 +262,26 @@ void LocalMachine::Step() {
   }
 }
 
+// Whether something has happened in the folder that ReadFolder reads. The agent makes its own files
+// beside, most of them just when its program is to begin.
+bool LocalMachine::SeesNews() {
+  constexpr std::string_view kRead[] = {"boot.json", "lease.json", "notice.json", "gathers", "why"};
+  bool news = false;
+  alignas(inotify_event) char events[4096];
+  for (ssize_t got = 0; watch_.valid() && (got = read(watch_.get(), events, sizeof events)) > 0;) {
+    for (ssize_t at = 0; at < got;) {
+      const auto* event = reinterpret_cast<const inotify_event*>(events + at);
+      at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+      // Without a name: of the folder itself, or more than the kernel kept.
+      news = news || event->len == 0 ||
+             std::find(std::begin(kRead), std::end(kRead), event->name) != std::end(kRead);
+    }
+  }
+  return news;
+}
+
 int64_t LocalMachine::NextWake(int64_t now) const {
-  int64_t at = now + (watch_.valid() ? kTickMs : kBlindTickMs);
+  int64_t at = watch_.valid() ? std::max(now, read_at_ + kTickMs) : now + kBlindTickMs;
   at = std::min(at, lease_at_);
   if (notice_) at = std::min(at, notice_at_);
   if (shutdown_at_ != 0) at = std::min(at, shutdown_at_);
@@ -267,6 +290,7 @@ int64_t LocalMachine::NextWake(int64_t now) const {
 }
 
 void LocalMachine::ReadFolder() {
+  read_at_ = BootMs();
   if (!sys::FileExists(dir_ + "/boot.json")) {
     why_ = "its folder was removed";
     return;
@@ -286,7 +310,8 @@ void LocalMachine::ReadFolder() {
   BoundLog(LocalAgentLog(dir_));
   BoundLog(LocalMachineLog(dir_));
   if (queue_) queue_->Touch(token_);
-  if (agent_ != 0 && HasLocalReason(dir_)) LetNextBegin();
+  leaves_ = agent_ != 0 && HasLocalReason(dir_);
+  if (leaves_) LetNextBegin();
 }
 
 // The agent has done all that it had to, and leaves: of what this machine was granted nothing is

@@ -130,16 +130,19 @@ Result<sys::ScopedFd> Folder::OpenDir(const std::string& relative) const {
 }
 
 Status Folder::MakeParents(const std::string& key) const {
+  std::vector<std::string> made;
   for (size_t slash = key.find('/'); slash != std::string::npos; slash = key.find('/', slash + 1)) {
     const std::string dir = key.substr(0, slash);
     if (mkdirat(fd(), dir.c_str(), folder_mode()) == 0) {
-      STOKER_TRY(SyncParent(dir));
+      made.push_back(dir);
     } else if (errno == ENOENT || errno == ENOTDIR) {
-      return Status::Ok();  // removed again below us, or in the way: the caller finds out
+      break;  // removed again below us, or in the way: the caller finds out
     } else if (errno != EEXIST) {
       return Failure("making the folder", dir, errno);
     }
   }
+  // Once all are made: what makes the deepest durable has the journal written, with the others.
+  for (auto dir = made.rbegin(); dir != made.rend(); ++dir) STOKER_TRY(SyncParent(*dir));
   return Status::Ok();
 }
 

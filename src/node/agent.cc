@@ -125,6 +125,7 @@ void Agent::PlatformSignals() {
 
 Status Agent::LearnSpec() {
   STOKER_ASSIGN(const JobRead read, Persist<JobRead>(off_, parts_.clock, [&] {
+                  learned_at_ = Now();
                   return ReadJob(parts_.ledger, me_.request.job);
                 }));
   job_ = read.job;
@@ -159,6 +160,7 @@ Status Agent::Run() {
   }
   worker_ = std::thread([this] { RunWorker(); });
   poller_->Start(!config.left_to_others);
+  Handle(RecordRead{job_, learned_at_, {}, false});  // the first pass would be some milliseconds
   while (!off_) {
     int64_t wait = kLongestWait;
     if (const auto wake = supervisor_->wake()) {

@@ -106,7 +106,8 @@ class Agent {
   const HostIdentity& me_;
   const NodeFolders folders_;
   JobSpec spec_;
-  Job job_;  // as first read: what never changes of it
+  Job job_;             // as first read: what never changes of it
+  Instant learned_at_;  // before it was read
   std::string incarnation_;
   Mailbox<AgentEvent> events_;
   Mailbox<Job_> work_;

@@ -263,6 +263,7 @@ class Attached {
  private:
   void Tell(const PassResult& pass) {
     last_ = pass.job;
+    claimed_ = !pass.reports.empty();
     if (!printer_) {
       printer_.emplace(context_.out_is_terminal(), last_.num_nodes > 1, context_.color());
     }
@@ -291,11 +292,11 @@ class Attached {
            });
   }
 
-  // Until the next look. A store that is asked for nothing is meanwhile asked for lines alone,
-  // which costs a tenth of a look.
+  // Until the next look. Once a node has begun, a store that may be asked for nothing is meanwhile
+  // asked for lines alone, which costs a tenth of a look.
   Status Rest(Duration pause) {
     constexpr Duration kStep = Duration::Ms(1);
-    const bool often = store_->traits().requests_are_free && pause <= kYoungPause;
+    const bool often = claimed_ && store_->traits().requests_are_free && pause <= kYoungPause;
     for (const MonoTime end = context_.clock().Mono() + pause; context_.clock().Mono() < end;) {
       std::this_thread::sleep_for(std::chrono::milliseconds((often ? kStep : pause).ms));
       if (!often) break;
@@ -336,6 +337,7 @@ class Attached {
   std::unique_ptr<LogReader> reader_;
   std::optional<LogPrinter> printer_;
   Job last_;
+  bool claimed_ = false;  // a node says that it prepares or runs the program
   MonoTime started_;
   bool away_ = false;
   bool ends_inside_ = false;

@@ -128,11 +128,13 @@ class Finder {
       if (EndsWith(entry.name, ".py")) modules.insert(entry.name.substr(0, entry.name.size() - 3));
     }
     for (const auto& entry : entries) {
+      const bool paths = EndsWith(entry.name, ".pth");
+      if (!paths && !entry.is_link) continue;  // nearly all of some hundred
       const std::string path = site + "/" + entry.name;
       Project project{site, {}, {}};
-      if (EndsWith(entry.name, ".pth")) {
+      if (paths) {
         ReadPathFile(path, modules, &project);
-      } else if (entry.is_link) {
+      } else {
         Add(path, &linked);  // flit's way
       }
       if (!project.roots.empty() || !project.packages.empty()) found.push_back(project);

@@ -26,7 +26,10 @@ namespace stoker::cli {
 namespace {
 
 constexpr Duration kAsUsual = Duration::Seconds(2);
-constexpr Duration kYoungPause = Duration::Ms(5);  // between looks at a job that has just begun
+// Between looks at a job that has just begun; once a node has, its lines are looked for in between.
+constexpr Duration kYoungPause = Duration::Ms(5);
+constexpr Duration kClaimedPause = Duration::Ms(8);
+constexpr Duration kBetweenLines = Duration::Ms(2);
 
 // What changed from one look to the next, in sentences.
 class EventTeller {
@@ -295,10 +298,10 @@ class Attached {
   // Until the next look. Once a node has begun, a store that may be asked for nothing is meanwhile
   // asked for lines alone, which costs a tenth of a look.
   Status Rest(Duration pause) {
-    constexpr Duration kStep = Duration::Ms(1);
-    const bool often = claimed_ && store_->traits().requests_are_free && pause <= kYoungPause;
+    const bool often = claimed_ && store_->traits().requests_are_free && pause <= kClaimedPause;
     for (const MonoTime end = context_.clock().Mono() + pause; context_.clock().Mono() < end;) {
-      std::this_thread::sleep_for(std::chrono::milliseconds((often ? kStep : pause).ms));
+      const Duration step = often ? kBetweenLines : pause;
+      std::this_thread::sleep_for(std::chrono::milliseconds(step.ms));
       if (!often) break;
       STOKER_ASSIGN(const bool printed, Logs());
       if (printed) break;
@@ -310,7 +313,7 @@ class Attached {
   Duration Pause(Duration poll) {
     if (started_.ms == 0) started_ = context_.clock().Mono();
     const bool young = context_.clock().Mono() - started_ < Duration::Seconds(2);
-    return young ? std::min(poll, kYoungPause) : poll;
+    return young ? std::min(poll, claimed_ ? kClaimedPause : kYoungPause) : poll;
   }
 
   Result<bool> Logs() {

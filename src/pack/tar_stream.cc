@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 
 #include "base/text.h"
 
@@ -121,7 +122,8 @@ struct TarReader::State {
   struct archive* archive = archive_read_new();
   ByteSource source;
   Status failed;
-  std::string buffer = std::string(256 << 10, '\0');
+  static constexpr int64_t kBuffer = 256 << 10;
+  const std::unique_ptr<char[]> buffer{new char[kBuffer]};  // not zeroed: most archives are small
   int64_t expected_offset = 0;
   int64_t given = 0;       // bytes handed to libarchive so far
   int64_t given_last = 0;  // of which in `buffer`
@@ -130,14 +132,13 @@ struct TarReader::State {
 
   static la_ssize_t OnRead(struct archive* archive, void* self, const void** data) {
     State& state = *static_cast<State*>(self);
-    Result<int64_t> got =
-        state.source(state.buffer.data(), static_cast<int64_t>(state.buffer.size()));
+    Result<int64_t> got = state.source(state.buffer.get(), kBuffer);
     if (!got.ok()) {
       state.failed = got.status();
       archive_set_error(archive, EIO, "source failed");
       return -1;
     }
-    *data = state.buffer.data();
+    *data = state.buffer.get();
     state.given += *got;
     state.given_last = *got;
     return static_cast<la_ssize_t>(*got);
@@ -230,10 +231,10 @@ Status TarReader::ReadToEnd() {
   int64_t padding = 0;
   while (true) {
     padding += end - begin;
-    const bool zero = std::all_of(s.buffer.begin() + begin, s.buffer.begin() + end,
-                                  [](char c) { return c == 0; });
+    const bool zero =
+        std::all_of(s.buffer.get() + begin, s.buffer.get() + end, [](char c) { return c == 0; });
     if (padding > kMaxPadding || !zero) return Failure("bytes follow its end");
-    STOKER_ASSIGN(end, s.source(s.buffer.data(), static_cast<int64_t>(s.buffer.size())));
+    STOKER_ASSIGN(end, s.source(s.buffer.get(), State::kBuffer));
     if (end == 0) return Status::Ok();
     begin = 0;
   }

@@ -4,6 +4,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "base/text.h"
 
@@ -21,7 +22,8 @@ Status Corrupt(std::string why) { return Status(Code::kCorrupt, "archive is dama
 
 struct ZstdWriter::State {
   ZSTD_CCtx* context = ZSTD_createCCtx();
-  std::string buffer = std::string(ZSTD_CStreamOutSize(), '\0');
+  const size_t size = ZSTD_CStreamOutSize();
+  const std::unique_ptr<char[]> buffer{new char[size]};  // not zeroed: most archives are small
   ~State() { ZSTD_freeCCtx(context); }
 };
 
@@ -48,22 +50,22 @@ Status ZstdWriter::Finish() { return Run("", true); }
 Status ZstdWriter::Run(std::string_view data, bool last) {
   ZSTD_inBuffer in = {data.data(), data.size(), 0};
   while (true) {
-    ZSTD_outBuffer out = {state_->buffer.data(), state_->buffer.size(), 0};
+    ZSTD_outBuffer out = {state_->buffer.get(), state_->size, 0};
     const size_t left =
         ZSTD_compressStream2(state_->context, &out, &in, last ? ZSTD_e_end : ZSTD_e_continue);
     if (ZSTD_isError(left)) {
       return Status(Code::kInternal, std::string("zstd: ") + ZSTD_getErrorName(left));
     }
     out_ += static_cast<int64_t>(out.pos);
-    if (out.pos > 0) STOKER_TRY(sink_({state_->buffer.data(), out.pos}));
+    if (out.pos > 0) STOKER_TRY(sink_({state_->buffer.get(), out.pos}));
     if (last ? left == 0 : in.pos == in.size) return Status::Ok();
   }
 }
 
 struct ZstdReader::State {
   ZSTD_DCtx* context = ZSTD_createDCtx();
-  std::string buffer = std::string(kChunk, '\0');
-  ZSTD_inBuffer in = {buffer.data(), 0, 0};
+  const std::unique_ptr<char[]> buffer{new char[kChunk]};
+  ZSTD_inBuffer in = {buffer.get(), 0, 0};
   bool checked = false;   // the frame's header was looked at
   bool finished = false;  // the frame is complete
   ~State() { ZSTD_freeDCtx(context); }
@@ -86,12 +88,13 @@ Result<int64_t> ZstdReader::Read(char* buffer, int64_t size) {
 
 Result<bool> ZstdReader::Refill() {
   State& s = *state_;
-  STOKER_ASSIGN(int64_t got, source_(s.buffer.data(), static_cast<int64_t>(s.buffer.size())));
-  s.in = {s.buffer.data(), static_cast<size_t>(got), 0};
+  STOKER_ASSIGN(int64_t got, source_(s.buffer.get(), static_cast<int64_t>(kChunk)));
+  s.in = {s.buffer.get(), static_cast<size_t>(got), 0};
   if (got > 0 && !s.checked) {
     s.checked = true;
     // Byte 4, bit 2 of a frame says that a checksum ends it (RFC 8878, 3.1.1.1.1).
-    const bool zstd = got >= 5 && StartsWith(s.buffer, "\x28\xb5\x2f\xfd");
+    const bool zstd =
+        got >= 5 && StartsWith({s.buffer.get(), static_cast<size_t>(got)}, "\x28\xb5\x2f\xfd");
     if (!zstd) return Corrupt("it is not in zstd form");
     if ((static_cast<unsigned char>(s.buffer[4]) & 4) == 0) return Corrupt("it has no checksum");
   }

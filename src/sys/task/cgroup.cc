@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -85,7 +86,9 @@ bool WriteCgroup(const std::string& path, std::string_view value) {
 }
 
 std::string Cgroup2Mount(std::string_view mountinfo) {
+  if (mountinfo.find(" - cgroup2 ") == mountinfo.npos) return "";  // no mount is taken apart
   for (const std::string& line : Split(mountinfo, '\n')) {
+    if (line.find(" - cgroup2 ") == line.npos) continue;
     // "22 27 0:21 / /proc rw,relatime shared:5 - proc proc rw": the type follows the lone dash.
     const std::vector<std::string> words = Split(line, ' ');
     for (size_t i = 6; i + 1 < words.size(); ++i) {
@@ -166,7 +169,10 @@ bool EndCgroup(const std::string& cgroup, Duration limit) {
 }
 
 std::optional<int64_t> FlatKeyed(std::string_view content, std::string_view key) {
-  for (const std::string& line : Split(content, '\n')) {
+  // /proc/vmstat has two hundred lines, and a program waits for this.
+  for (size_t end = 0; !content.empty(); content.remove_prefix(end)) {
+    end = std::min(content.find('\n'), content.size() - 1) + 1;
+    const std::string_view line = content.substr(0, end);
     if (!StartsWith(line, key) || line.size() <= key.size() || line[key.size()] != ' ') continue;
     int64_t value = 0;
     const char* begin = line.data() + key.size() + 1;

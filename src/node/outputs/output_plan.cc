@@ -87,6 +87,9 @@ Status OutputPlan::Begin() {
   filter.enter = [this](const std::string& path) {
     return IsNamedFolder(path) || (!spec_.outputs.empty() && MayHoldProfiles(path));
   };
+  filter.named = [this](const std::string& path) {
+    return IsNamedFolder(path) || (!spec_.outputs.empty() && IsProfile(path));
+  };
   filter.wanted = [this](const FileFact& fact) {
     if (IsNamedFolder(fact.path) || IsStrayProfile(fact)) code_.Add(fact);
     return false;

@@ -19,6 +19,7 @@
 
 #include "sys/file.h"
 #include "sys/real_clock.h"
+#include "sys/watch/directory_scan.h"
 
 namespace stoker {
 namespace {
@@ -374,6 +375,27 @@ TEST_F(CheckpointFilesTest, AnUnfinishedFileIsNeverSeen) {
     EXPECT_FALSE(sys::FileExists(dir_ + "/a"));
   }
   EXPECT_TRUE(sys::ListDir(dir_)->empty());
+}
+
+TEST(WalkTree, AsksForNoFileThatIsNotNamed) {
+  const auto temp = sys::TempDir::Make("walk");
+  ASSERT_TRUE(temp.ok());
+  const std::string root = temp->path();
+  ASSERT_TRUE(sys::MakeDirs(root + "/folder.txt").ok());
+  for (const char* name : {"/a.csv", "/b.txt", "/folder.txt/c.csv", "/folder.txt/d.txt"}) {
+    ASSERT_TRUE(sys::WriteFileAtomic(root + name, "x").ok());
+  }
+  ASSERT_EQ(symlink("b.txt", (root + "/link.csv").c_str()), 0);
+  std::vector<std::string> asked;
+  TreeFilter filter;
+  filter.named = [](const std::string& path) { return path.ends_with(".csv"); };
+  filter.wanted = [&](const FileFact& fact) {
+    asked.push_back(fact.path);
+    return false;
+  };
+  ASSERT_TRUE(WalkTree(root, filter).ok());
+  std::sort(asked.begin(), asked.end());
+  EXPECT_EQ(asked, (std::vector<std::string>{"a.csv", "folder.txt/c.csv", "link.csv"}));
 }
 
 }  // namespace

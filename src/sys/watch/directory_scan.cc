@@ -84,7 +84,10 @@ class Lister {
       const std::string name = entry->d_name;
       if (name == "." || name == "..") continue;
       empty = false;
-      status = Look(dirfd(stream), name, path.empty() ? name : path + "/" + name, depth);
+      const std::string below = path.empty() ? name : path + "/" + name;
+      const bool folder = entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
+      if (!folder && filter_.named && !filter_.named(below)) continue;
+      status = Look(dirfd(stream), name, below, depth);
       if (!status.ok()) break;
     }
     out_->torn = out_->torn || ChangedAt(dirfd(stream)) != before;

@@ -25,6 +25,8 @@ struct Tree {
 // Leaves out of a listing what nobody wants to see: it costs no memory. Each may be empty.
 struct TreeFilter {
   std::function<bool(const std::string& path)> enter;  // a folder
+  // What is no folder is wanted by its name at most: where it says no, the kernel is not asked.
+  std::function<bool(const std::string& path)> named;
   // A file, a link or an empty folder. Where it is set, what is none of these is passed over.
   std::function<bool(const FileFact& fact)> wanted;
   // A folder that cannot be opened is passed over, and told; else it is skipped where it may not be

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <set>
 
@@ -297,7 +298,8 @@ Status Run(Context& context, const LsOptions& options) {
       AddLive(seen != live.end() ? seen->second : Live(), &line);
       const auto when = goes.find(job.id);
       line["goes"] = when != goes.end() ? json(FormatRfc3339(when->second)) : json(nullptr);
-      if (options.hyperparameters) line["hyperparameters"] = HyperparametersOf(*ledger, job.id);
+      if (options.hyperparameters)
+        line["hyperparameters"] = HyperparametersOf(*ledger, job.id, SIZE_MAX);
       text += (text.size() > 1 ? ",\n " : "") + line.dump();
     }
     const bool any_state = options.state.empty() && options.name.empty() && options.tags.empty() &&

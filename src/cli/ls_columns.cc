@@ -18,6 +18,8 @@
 namespace stoker::cli {
 namespace {
 
+constexpr size_t kMostHyperparameters = 30;  // in a column
+
 std::string Tags(const Summary& job) { return Join(TagsOf(job), " "); }
 
 std::string Reason(const Summary& job) {
@@ -143,11 +145,14 @@ std::optional<LsColumn> OfField(const std::string& name, const std::vector<Summa
 
 }  // namespace
 
-std::string HyperparametersOf(Ledger& ledger, const std::string& id) {
-  const auto all = ReadHyperparameters(ledger, id);
+std::string HyperparametersOf(Ledger& ledger, const std::string& id, size_t most) {
+  const auto all = ReadHyperparameters(ledger, id, true);
   if (!all) return "?";
   std::vector<std::string> parts;
-  for (const auto& [name, value] : *all) parts.push_back(Printable(name + "=" + value));
+  for (const auto& [name, value] : *all) {
+    if (parts.size() < most) parts.push_back(Printable(name + "=" + value));
+  }
+  if (all->size() > most) parts.push_back("+" + std::to_string(all->size() - most));
   return Join(parts, " ");
 }
 
@@ -164,7 +169,7 @@ std::vector<LsColumn> UsualColumns(Context& context, const std::vector<Summary>&
   if (const auto owner = Owner(context, jobs)) columns.insert(columns.begin() + 2, *owner);
   if (hyperparameters) {
     columns.push_back({"HYPERPARAMETERS", {12, 0}, [&ledger](const Summary& job) {
-                         return HyperparametersOf(ledger, job.id);
+                         return HyperparametersOf(ledger, job.id, kMostHyperparameters);
                        }});
   }
   return columns;

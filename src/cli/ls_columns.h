@@ -36,7 +36,8 @@ std::vector<LsColumn> UsualColumns(Context& context, const std::vector<Summary>&
 Result<std::vector<LsColumn>> NamedColumns(Context& context, const std::vector<Summary>& jobs,
                                            const std::string& names, Ledger& ledger);
 
-// "lr=0.1 opt={...}", as they were given; "?" where the job file cannot be read.
-std::string HyperparametersOf(Ledger& ledger, const std::string& id);
+// "lr=0.1 opt={...}", as they were given and then as the program said, at most `most` and how many
+// more there are; "?" where the job file cannot be read.
+std::string HyperparametersOf(Ledger& ledger, const std::string& id, size_t most);
 
 }  // namespace stoker::cli

@@ -6,23 +6,13 @@
 #include <cstring>
 #include <optional>
 
-namespace stoker::metrics {
-// A field of another wire type than the schema's.
-struct OtherWireType {};
-}  // namespace stoker::metrics
-
-// protozero asserts what a caller should have asked before: here it is others who wrote the bytes.
-#define protozero_assert(x) ((x) ? static_cast<void>(0) : throw ::stoker::metrics::OtherWireType{})
-#include <protozero/pbf_reader.hpp>
-
 #include "base/json.h"
+#include "base/protobuf.h"
 
 namespace stoker::metrics {
 namespace {
 
 using protozero::pbf_reader;
-
-std::string_view View(const protozero::data_view& data) { return {data.data(), data.size()}; }
 
 // IEEE 754 binary16, as half_val has it: one in the low bits of each number.
 double FromHalf(uint32_t bits) {
@@ -121,7 +111,7 @@ std::optional<double> TensorValue(std::string_view bytes) {
         type = tensor.get_enum();
         break;
       case 4:
-        content = View(tensor.get_view());
+        content = ViewOf(tensor);
         break;
       // Numbers may come packed or, from other writers, one by one.
       case 5:
@@ -216,7 +206,7 @@ void ReadHyperparameters(std::string_view content, PointSink& sink) {
             name = entry.get_string();
             break;
           case 2:
-            json = ValueJson(View(entry.get_view()));
+            json = ValueJson(ViewOf(entry));
             break;
           default:
             entry.skip();
@@ -241,10 +231,10 @@ Plugin ReadMetadata(std::string_view bytes) {
     while (data.next()) {
       switch (data.tag()) {
         case 1:
-          plugin.name = View(data.get_view());
+          plugin.name = ViewOf(data);
           break;
         case 2:
-          plugin.content = View(data.get_view());
+          plugin.content = ViewOf(data);
           break;
         default:
           data.skip();
@@ -262,16 +252,16 @@ void ReadValue(pbf_reader value, int64_t step, WallTime time, EventNames& names,
   while (value.next()) {
     switch (value.tag()) {
       case 1:
-        tag = View(value.get_view());
+        tag = ViewOf(value);
         break;
       case 2:
         simple = static_cast<double>(value.get_float());
         break;
       case 8:
-        tensor = View(value.get_view());
+        tensor = ViewOf(value);
         break;
       case 9:
-        metadata = View(value.get_view());
+        metadata = ViewOf(value);
         break;
       default:
         value.skip();
@@ -291,7 +281,7 @@ void ReadValue(pbf_reader value, int64_t step, WallTime time, EventNames& names,
 }  // namespace
 
 bool ReadEvent(std::string_view bytes, EventNames& names, PointSink& sink) {
-  try {
+  return ReadProtobuf([&] {
     pbf_reader event(bytes.data(), bytes.size());
     double time = 0;
     int64_t step = 0;
@@ -305,7 +295,7 @@ bool ReadEvent(std::string_view bytes, EventNames& names, PointSink& sink) {
           step = event.get_int64();
           break;
         case 5:
-          summary = View(event.get_view());
+          summary = ViewOf(event);
           break;
         default:
           event.skip();
@@ -315,12 +305,7 @@ bool ReadEvent(std::string_view bytes, EventNames& names, PointSink& sink) {
     const WallTime at{sane ? static_cast<int64_t>(time * 1000) : 0};
     pbf_reader values(summary.data(), summary.size());
     while (values.next(1)) ReadValue(values.get_message(), step, at, names, sink);
-    return true;
-  } catch (const protozero::exception&) {
-    return false;
-  } catch (const OtherWireType&) {
-    return false;
-  }
+  });
 }
 
 }  // namespace stoker::metrics

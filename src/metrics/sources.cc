@@ -28,11 +28,13 @@ std::string_view PhaseOf(std::string_view word) {
 }  // namespace
 
 int SourceRank(std::string_view source) {
-  static constexpr std::array<std::pair<std::string_view, int>, 7> kRanks = {{{"pattern", 0},
+  static constexpr std::array<std::pair<std::string_view, int>, 9> kRanks = {{{"pattern", 0},
                                                                               {"own", 1},
                                                                               {"tensorboard", 2},
                                                                               {"csv", 3},
                                                                               {"jsonl", 4},
+                                                                              {"wandb", 5},
+                                                                              {"mlflow", 6},
                                                                               {"log", kLogRank},
                                                                               {"bar", 9}}};
   const std::string_view kind = source.substr(0, source.find(':'));

@@ -10,7 +10,7 @@
 namespace stoker::metrics {
 
 // Sources of series, best first: "pattern", "own" ($STOKER_METRICS), "tensorboard:…", "csv:…" and
-// "jsonl:…", those of other trackers, "log", and "bar": what progress bars in the log say.
+// "jsonl:…", "wandb:…", "mlflow:…", "log", and "bar": what progress bars in the log say.
 int SourceRank(std::string_view source);
 // Whether it is what a program prints, and nobody asked for.
 bool IsOfLog(std::string_view source);

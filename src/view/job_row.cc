@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "ledger/index.h"
 #include "ledger/records.h"
 #include "spec/parse.h"
 #include "spec/text/arguments.h"
@@ -63,13 +64,17 @@ json SummaryJson(const Summary& job) {
           {"rev", job.rev}};
 }
 
-std::optional<Hyperparameters> ReadHyperparameters(Ledger& ledger, const std::string& id) {
+std::optional<Hyperparameters> ReadHyperparameters(Ledger& ledger, const std::string& id,
+                                                   bool said) {
   Job job;  // not compared with the record, which `ls` does not read
   job.id = id;
   const auto text = ReadSpec(ledger, job);
   const auto spec = text.ok() ? ParseStoredSpec(*text) : Result<JobSpec>(text.status());
   if (!spec.ok()) return std::nullopt;
-  return HyperparametersOf(&*spec, {});
+  const auto totals =
+      said ? ReadMetricTotals(ledger.store(), id) : Result<MetricTotals>(MetricTotals());
+  return HyperparametersOf(
+      &*spec, totals.ok() ? totals->hyperparameters : std::map<std::string, std::string>());
 }
 
 Hyperparameters HyperparametersOf(const JobSpec* spec,

@@ -21,8 +21,10 @@ nlohmann::json SummaryJson(const Summary& job);
 using Hyperparameters = std::vector<std::pair<std::string, std::string>>;
 // Of the job file and --hp, then what the command says by name ("--lr 0.1") where they do not; as
 // they were given, without the quotes of JSON around text; "***" for what looks like a secret.
-// Nothing where the file is unreadable.
-std::optional<Hyperparameters> ReadHyperparameters(Ledger& ledger, const std::string& id);
+// Nothing where the file is unreadable. `said`: with what the program said of itself, which takes
+// another request.
+std::optional<Hyperparameters> ReadHyperparameters(Ledger& ledger, const std::string& id,
+                                                   bool said = false);
 
 // The same of a job whose spec (null: unreadable) and totals were read: what the program said of
 // itself (MetricTotals::hyperparameters) counts more than its command, and less than the job file.

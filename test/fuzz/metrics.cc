@@ -13,6 +13,9 @@
 #include "metrics/log_lines.h"
 #include "metrics/metric_totals.h"
 #include "metrics/rules/rule_watch.h"
+#include "metrics/trackers/mlflow_lines.h"
+#include "metrics/trackers/settings_text.h"
+#include "metrics/trackers/wandb_file.h"
 #include "test/fuzz/target.h"
 
 namespace stoker::fuzz {
@@ -72,6 +75,39 @@ FUZZ_TARGET(metric_table) {
   Heard nothing;
   known.Feed(input, {}, nothing);
   FUZZ_EXPECT(nothing.text.empty(), nothing.text);
+}
+
+FUZZ_TARGET(metric_trackers) {
+  using namespace stoker::fuzz;
+  WandbFileReader whole;
+  Heard once;
+  whole.Feed(input, once);
+  WandbFileReader pieces;
+  Heard many;
+  MlflowReader lines("loss", 0);
+  const size_t piece = PieceOf(input);
+  for (size_t at = 0; at < input.size(); at += piece) {
+    pieces.Feed(input.substr(at, piece), many);
+    lines.Feed(input.substr(at, piece), many);
+  }
+  Heard line;
+  MlflowReader at_once("loss", 0);
+  at_once.Feed(input, line);
+  FUZZ_EXPECT(at_once.given() == lines.given(), "lines");
+  FUZZ_EXPECT(whole.offset() == pieces.offset() && whole.damaged() == pieces.damaged(), "offset");
+  FUZZ_EXPECT(whole.offset() >= 0 && whole.offset() <= static_cast<int64_t>(input.size()), "past");
+  // One that knows all has nothing new.
+  WandbFileReader known(static_cast<int64_t>(input.size()));
+  Heard nothing;
+  known.Feed(input, nothing);
+  FUZZ_EXPECT(nothing.text.empty(), nothing.text);
+  // Without the frames, which hardly any bytes have.
+  WandbRecords records;
+  Heard record;
+  (void)records.Read(input, true, record);
+  (void)GiveYamlSettings(input, record);
+  (void)GiveOverrides(input, {}, record);
+  GiveJsonSetting("x", input, record);
 }
 
 FUZZ_TARGET(metric_lines) {

@@ -23,6 +23,10 @@ def keras_python():
     return cloud_env.folder(str(HERE / "requirements-keras.txt")) + "/bin/python3"
 
 
+def trackers_python():
+    return cloud_env.folder(str(HERE / "requirements-trackers.txt")) + "/bin/python3"
+
+
 def submit(world, name, program, *words, python=PYTHON, **more):
     work = world.root / f"work-{name}"
     work.mkdir()
@@ -45,9 +49,9 @@ def await_step(world, name, attempt, step):
     world.wait_for(f"{name}: attempt {attempt} is at step {step}", reached, timeout=150)
 
 
-def told(world, name, kind):
-    done = subprocess.run([PYTHON, HERE / "judge.py", world.evidence / name, kind],
-                          capture_output=True, text=True, check=True)  # fmt: skip
+def told(world, name, kind, python=PYTHON):
+    done = subprocess.run([python, HERE / "judge.py", world.evidence / name, kind],
+                          stdout=subprocess.PIPE, text=True, check=True)  # fmt: skip
     return json.loads(done.stdout)
 
 
@@ -61,17 +65,19 @@ def same(points, expected, digits):
 
 
 def twice(results, world, name, program, words, kind, steps, least, seen=(1, 2, 3), digits=6,
-          python=PYTHON, elsewhere=()):  # fmt: skip
-    """`steps`: where the first two attempts are interrupted, counted as the program does; `least`:
-    series that there are; `seen`: the attempts of which something is left; `elsewhere`: series of
-    which the tool prints other numbers than it keeps."""
-    job = submit(world, name, program, *words, python=python)
+          python=PYTHON, elsewhere=(), reader=PYTHON, notice="3s"):  # fmt: skip
+    """`steps`: where the first two attempts are interrupted, counted as the program does (which
+    waits behind it, programs/kept.py); `least`: series that there are; `seen`: the attempts of
+    which something is left; `elsewhere`: series of which the tool prints other numbers than it
+    keeps."""
+    hold = " ".join(str(step + (steps[1] - steps[0]) // 4) for step in steps)
+    job = submit(world, name, program, *words, python=python, envs={"HOLD": hold})
     for attempt, step in enumerate(steps, 1):
         await_step(world, name, attempt, step)
-        world.stoker("preempt", job, "--in", "3s", check=True)
+        world.stoker("preempt", job, "--in", notice, check=True)
     world.stoker("wait", job, "--timeout", "180s", check=True, timeout=200)
     found = world.json("metrics", job)["series"]
-    expected = told(world, name, kind)
+    expected = told(world, name, kind, reader)
     attempts = {point["attempt"] for points in found.values() for point in points}
     results.check(f"{name}: it is a curve of attempts {seen}", attempts == set(seen), attempts)
     results.check(f"{name}: these series and no more",
@@ -101,6 +107,43 @@ def lightning(loggers, kind):
     return part
 
 
+def tracker(form, kind, least):
+    def part(results, world):
+        python = trackers_python()
+        job = twice(results, world, form, "trackers_loop.py", (form, 0.1, 0.02), kind, (90, 190),
+                    ("loss", least), python=python, reader=python,
+                    notice="6s" if form == "counted" else "3s")  # fmt: skip
+        [row] = [row for row in world.json("ls", "--hyperparameters") if row["id"] == job]
+        said = row["hyperparameters"]
+        results.check(f"{form}: what it was configured with is known", "rate=0.1" in said, said)
+        return job
+
+    return part
+
+
+def hydra(results, world):
+    """A folder of its own date for each process; what it was configured with is known, too."""
+    job = twice(results, world, "hydra", "hydra_lightning.py", ("model.rate=0.1", "+data=small"),
+                "tensorboard", (100, 220), ("train_loss", "val_loss"))  # fmt: skip
+    expected = {"model.rate": "0.1", "model.width": "32", "data": "small", "api_token": "***"}
+    row = [row for row in world.json("ls", "--hyperparameters") if row["id"] == job][0]
+    listed = dict(word.split("=", 1) for word in row["hyperparameters"].split() if "=" in word)
+    other = world.submit("--name", "other", "--", "true")
+    compared = world.json("compare", job, other)[0]
+    for where, found in (("ls", listed), ("compare", compared["hyperparameters"])):
+        results.check(f"hydra: {where} has what .hydra/ and hparams.yaml say",
+                      {name: found.get(name) for name in expected} == expected
+                      and found.get("rate") == "0.1", found)  # fmt: skip
+    return job
+
+
+def counted(results, world):
+    """W&B's own count begins at 0 again in each process: it goes on where the run was."""
+    job = tracker("counted", "wandb-counted", "val/loss")(results, world)
+    log = world.stoker("logs", job, "--stream", "system").stdout
+    results.check("counted: that is said", "they are taken to go on at 100" in log, log)
+
+
 PARTS = {
     "tensorboard": lightning("tensorboard", "tensorboard"),
     "csv": lightning("csv", "csv"),
@@ -114,6 +157,10 @@ PARTS = {
     "makemore": lambda results, world: twice(
         results, world, "makemore", "loop.py", ("makemore", 0.1, 0.02), "jsonl", (130, 260),
         ("train loss", "test loss", "loss")),  # fmt: skip
+    "hydra": hydra,
+    "wandb": tracker("wandb", "wandb", "val/loss"),
+    "counted": counted,
+    "mlflow": tracker("mlflow", "mlflow", "val/loss"),
     # Its bar shows the mean of an epoch's running means; of what was held out it has one number.
     "keras": lambda results, world: twice(
         results, world, "keras", "keras_fit.py", (0.01, 0.6), "jsonl", (4, 8),

@@ -202,9 +202,9 @@ Result<MetricHead> DecodeMetricHead(std::string_view line) {
     for (const auto& [source, one] : begins->items()) {
       SourceBegin& begin = head.begins[source];
       if (!one.is_object()) continue;
-      const auto whole = [&one](const char* name) {
-        const auto found = one.find(name);
-        const bool there = found != one.end() && found->is_number_integer();
+      const auto whole = [&in = one](const char* name) {
+        const auto found = in.find(name);
+        const bool there = found != in.end() && found->is_number_integer();
         return there ? std::optional(found->get<int64_t>()) : std::nullopt;
       };
       begin = {whole("step"), whole("epoch")};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A segment of metrics: what one node found since its segment before, and how far it has read.
-// Create-only, zstd, readable with `zstd -dc`. docs/metrics.md has the format. Pure.
+// Create-only, zstd, readable with `zstd -dc`. docs/ledger.md has the format. Pure.
 #pragma once
 
 #include <cstdint>

@@ -339,45 +339,64 @@ Result<RunMetrics> ReadMetrics(ObjectStore& store, const std::string& job, int r
   return Status(Code::kBusy, "the metrics of job " + job + " change faster than they can be read");
 }
 
+namespace {
+
+// What attempts before `now` have of a series, as it is read, and what of that was thrown away by
+// them and by `now`.
+using TakeEarlier = std::function<void(const MetricSeries& series, const metrics::Cut& cut)>;
+
+// kNotFound: segments became others meanwhile.
+Status VisitEarlier(ObjectStore& store, const std::string& job, const MetricHead& now,
+                    const TakeEarlier& take) {
+  STOKER_ASSIGN(const LogMap map, ListMetricSegments(store, job, -1, now.rank));
+  std::map<int, MetricHead> heads = {{now.attempt, now}};
+  Visit visit;
+  visit.head = [](int, const MetricHead&) {};
+  visit.trouble = [](const std::string&) {};  // who reads the curves is told
+  visit.series = [&](int attempt, const MetricSeries& series) {
+    metrics::Cut cut;
+    for (auto later = heads.upper_bound(attempt); later != heads.end(); ++later) {
+      const auto begin = BeginOf(later->second.begins, series.source, series.by_epoch);
+      if (begin) cut.Begin(*begin);
+      cut.Resume(later->second.resumed);
+    }
+    take(series, cut);
+  };
+  const auto earlier = [&](const auto& place, const SegmentSet& set) {
+    return place.first < now.attempt && set.end() > 1;
+  };
+  for (const auto& [place, set] : map) {
+    if (!earlier(place, set)) continue;
+    auto head = ReadHead(store, set.Covering(set.end() - 1)->key);
+    const Status status = head.status();
+    if (status.transient() || status.Is(Code::kNotFound)) return status;
+    if (head.ok()) heads[place.first] = std::move(*head);
+  }
+  for (const auto& [place, set] : map) {
+    if (earlier(place, set)) STOKER_TRY(VisitAttempt(store, set, visit));
+  }
+  return Status::Ok();
+}
+
+Status ChangesTooFast(const std::string& job) {
+  return Status(Code::kBusy, "the metrics of job " + job + " change faster than they can be read");
+}
+
+}  // namespace
+
 Result<MetricTotals::Series> ReadEarlierTotals(ObjectStore& store, const std::string& job,
                                                const MetricHead& now,
                                                const metrics::SourceChoice& sources) {
   for (int look = 0; look < kLooks; ++look) {
-    STOKER_ASSIGN(const LogMap map, ListMetricSegments(store, job, -1, now.rank));
-    std::map<int, MetricHead> heads = {{now.attempt, now}};
     std::map<SeriesKey, metrics::Totals> every;
     metrics::SourceChoice choice = sources;
-    Status status;
-    Visit visit;
-    visit.head = [](int, const MetricHead&) {};
-    visit.trouble = [](const std::string&) {};  // who reads the curves is told
-    visit.series = [&](int attempt, const MetricSeries& series) {
-      metrics::Cut cut;
-      for (auto later = heads.upper_bound(attempt); later != heads.end(); ++later) {
-        const auto begin = BeginOf(later->second.begins, series.source, series.by_epoch);
-        if (begin) cut.Begin(*begin);
-        cut.Resume(later->second.resumed);
-      }
-      for (const metrics::Entry& entry : series.entries) {
-        if (!cut.Voids(series.ordered, entry)) every[{series.name, series.source}].Add(entry);
-      }
-      choice.Add(series.name, series.source, !series.ordered);
-    };
-    const auto each = [&](const std::function<Status(int, const SegmentSet&)>& take) {
-      for (const auto& [place, set] : map) {
-        if (place.first < now.attempt && set.end() > 1 && status.ok()) {
-          status = take(place.first, set);
-        }
-      }
-    };
-    each([&](int attempt, const SegmentSet& set) {
-      const LogSegment* last = set.Covering(set.end() - 1);
-      auto head = ReadHead(store, last->key);
-      if (head.ok()) heads[attempt] = std::move(*head);
-      return head.status().transient() || head.status().Is(Code::kNotFound) ? head.status()
-                                                                            : Status::Ok();
-    });
-    each([&](int, const SegmentSet& set) { return VisitAttempt(store, set, visit); });
+    const Status status =
+        VisitEarlier(store, job, now, [&](const MetricSeries& series, const metrics::Cut& cut) {
+          for (const metrics::Entry& entry : series.entries) {
+            if (!cut.Voids(series.ordered, entry)) every[{series.name, series.source}].Add(entry);
+          }
+          choice.Add(series.name, series.source, !series.ordered);
+        });
     if (status.Is(Code::kNotFound)) continue;
     STOKER_TRY(status);
     MetricTotals::Series totals;
@@ -386,7 +405,31 @@ Result<MetricTotals::Series> ReadEarlierTotals(ObjectStore& store, const std::st
     }
     return totals;
   }
-  return Status(Code::kBusy, "the metrics of job " + job + " change faster than they can be read");
+  return ChangesTooFast(job);
+}
+
+Result<std::map<std::string, int64_t>> ReadLastSteps(ObjectStore& store, const std::string& job,
+                                                     const MetricHead& now) {
+  // Times of files are those of the kernel's last tick.
+  constexpr int64_t kTickMs = 10;
+  const int64_t saved = now.resumed + kTickMs;
+  for (int look = 0; look < kLooks; ++look) {
+    std::map<std::string, int64_t> last;
+    const Status status =
+        VisitEarlier(store, job, now, [&](const MetricSeries& series, const metrics::Cut& cut) {
+          if (series.ordered || series.by_epoch) return;
+          for (const metrics::Entry& entry : series.entries) {
+            if (cut.Voids(false, entry) || entry.first_time.ms > saved) continue;
+            const bool whole = entry.last_time.ms <= saved;
+            int64_t& step = last.try_emplace(series.source, 0).first->second;
+            step = std::max(step, whole ? entry.last_step : entry.first_step);
+          }
+        });
+    if (status.Is(Code::kNotFound)) continue;
+    STOKER_TRY(status);
+    return last;
+  }
+  return ChangesTooFast(job);
 }
 
 }  // namespace stoker

@@ -73,6 +73,11 @@ Result<MetricTotals::Series> ReadEarlierTotals(ObjectStore& store, const std::st
                                                const MetricHead& now,
                                                const metrics::SourceChoice& sources);
 
+// By source, the last step that attempts before `now` gave until what `now` restored was saved
+// (MetricHead::resumed). Held is one series.
+Result<std::map<std::string, int64_t>> ReadLastSteps(ObjectStore& store, const std::string& job,
+                                                     const MetricHead& now);
+
 // All that a job has, of one rank: for each series what each attempt has of it, from the best
 // source that has its name, and of each one that came later where it began.
 struct RunMetrics {

@@ -122,7 +122,9 @@ void MetricBatch::Put(Series& series, int64_t step, const metrics::Point& point,
 
 void MetricBatch::OnHyperparameter(std::string_view name, const std::string& json) {
   if (hyperparameters_.size() >= kMaxHyperparameters || json.size() > kMaxValue) return;
-  hyperparameters_[metrics::SeriesName(name)] = json;
+  std::string& value = hyperparameters_[metrics::SeriesName(prefix_ + std::string(name))];
+  told_ |= value != json;
+  value = json;
 }
 
 std::string MetricBatch::SomeNames() const {

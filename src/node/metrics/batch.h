@@ -84,6 +84,8 @@ class MetricBatch : public metrics::PointSink {
   MetricTotals::Series Totals() const;
   void set_totals(const MetricTotals::Series& totals) { totals_ = totals; }
   const std::map<std::string, std::string>& hyperparameters() const { return hyperparameters_; }
+  // Whether they have changed since the last call.
+  bool TakeTold() { return std::exchange(told_, false); }
 
  private:
   // A point in less space than an Entry of one.
@@ -136,6 +138,7 @@ class MetricBatch : public metrics::PointSink {
   // log what its bars say by itself.
   std::array<ByName, 2> by_name_;
   std::map<std::string, std::string> hyperparameters_;
+  bool told_ = false;
   Watcher watcher_;
   Apart apart_;
   std::map<std::string, SourceBegin> begins_;

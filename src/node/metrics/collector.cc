@@ -67,6 +67,7 @@ Status MetricCollector::Begin() {
   files_.PassOver();
   MetricHead head;
   head.sources = files_.sources();
+  for (MetricSource& one : files_.settings_passed_over()) head.sources.push_back(std::move(one));
   head.resumed = resumed_;
   // Without it the metrics of this program are lost if its agent dies, and nothing else.
   const Status kept = sys::WriteFileAtomic(config_.remember, EncodeMetricHead(head), 0600, false);
@@ -94,6 +95,22 @@ Status MetricCollector::GoOn() {
   lines_.set_series(std::move((*head)->log_series));
   files_.runs().set_runs(std::move((*head)->runs));
   batch_.set_aside(std::move((*head)->aside));
+  return GoOnCounting();
+}
+
+// Where W&B's own steps go on.
+Status MetricCollector::GoOnCounting() {
+  const auto& runs = files_.runs().runs();
+  const bool any = std::any_of(runs.begin(), runs.end(),
+                               [](const MetricRun& run) { return run.kind == "wandb"; });
+  if (!any || resumed_ <= 0) return Status::Ok();
+  MetricHead now;
+  now.attempt = config_.attempt;
+  now.rank = config_.rank;
+  now.resumed = resumed_;
+  auto last = ReadLastSteps(store_, config_.job, now);
+  if (last.status().transient()) return last.status();
+  if (last.ok()) files_.set_counted(std::move(*last));
   return Status::Ok();
 }
 
@@ -189,7 +206,7 @@ Status MetricCollector::BeginWriter() {
     log_line_ = head->log_line;
     log_points_ = head->log_points;
     log_kinds_ = head->log_kinds;
-    for (const MetricSource& source : head->sources) said_.insert("file " + source.path);
+    for (const MetricSource& source : head->sources) said_.insert("file " + FoundText(source));
     for (const std::string& kind : log_kinds_) said_.insert(kind);
   }
   head_taken_ = true;
@@ -278,8 +295,11 @@ void MetricCollector::Recognise() {
   TellAside();
   const std::string untaken = lines_.TakeUntaken();
   if (!untaken.empty()) config_.say("stoker: metrics: " + untaken);
+  for (const std::string& trouble : files_.TakeTroubles()) {
+    config_.say("stoker: metrics: " + Printable(trouble));
+  }
   for (const MetricSource& source : files_.sources()) {
-    if (source.points > 0 && said_.insert("file " + source.path).second) {
+    if (source.points > 0 && said_.insert("file " + FoundText(source)).second) {
       config_.say("stoker: metrics: reading " + FoundText(source));
     }
     if (!source.trouble.empty() && said_.insert("trouble " + source.path).second) {
@@ -299,6 +319,8 @@ std::string SourceText(const std::string& source) {
   if (kind == "own") return "$STOKER_METRICS";
   if (kind == "bar") return "progress bars in the log";
   if (kind == "tensorboard") return "event files";
+  if (kind == "wandb") return "W&B";
+  if (kind == "mlflow") return "MLflow";
   return kind == "log" || kind == "pattern" ? "the log" : "metrics." + kind;
 }
 
@@ -420,6 +442,7 @@ Status MetricCollector::Flush(bool last) {
     totals_changed_ = true;
     STOKER_TRY(Send());
   }
+  totals_changed_ |= batch_.TakeTold();
   STOKER_TRY(PutTotals());
   return last ? Status::Ok() : writer_.Merge();
 }
@@ -444,7 +467,11 @@ Status MetricCollector::PutTotals() {
   for (const auto& [name, json] : batch_.hyperparameters()) totals_.hyperparameters[name] = json;
   totals_.found_in.clear();
   for (const MetricSource& source : files_.sources()) {
-    if (source.points > 0) totals_.found_in.push_back(FoundText(source));
+    const std::string text = FoundText(source);
+    std::vector<std::string>& all = totals_.found_in;
+    if (source.points > 0 && std::find(all.begin(), all.end(), text) == all.end()) {
+      all.push_back(text);
+    }
   }
   for (const std::string& kind : log_kinds_) totals_.found_in.push_back(kind);
   STOKER_TRY(store_.Put(paths::MetricTotals(config_.job), EncodeMetricTotals(totals_)).status());
@@ -475,6 +502,7 @@ Status MetricCollector::Finish(MonoTime) {
   others_.reset();
   broken_ = {};  // the program is over: nothing can be stopped
   files_.Look(true, batch_, [] { return false; });
+  files_.Finish(batch_);
   batch_.Settle();
   Look(false);
   if (watching_) TellIdle();

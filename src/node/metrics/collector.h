@@ -89,6 +89,7 @@ class MetricCollector {
   void Recognise();
   void TellAside();
   Status GoOn();
+  Status GoOnCounting();
   Status LearnEarlier();
   void Judge();
   void TellIdle();

@@ -10,19 +10,13 @@
 #include <tuple>
 #include <utility>
 
-#include "base/text.h"
-#include "metrics/csv_rows.h"
-#include "metrics/event_file.h"
-#include "metrics/numbers.h"
-#include "metrics/text_rows.h"
 #include "sys/file.h"
 
 namespace stoker::node {
 namespace {
 
 constexpr size_t kPiece = 256 << 10;
-constexpr size_t kMaxLine = 64 << 10;  // of JSON
-constexpr size_t kMaxScalars = 2000;   // of v2 tags, in the head of a segment
+constexpr size_t kMostTimed = 50'000;
 
 struct Nowhere : metrics::PointSink {
   void OnPoint(std::string_view, const metrics::Point&) override {}
@@ -31,113 +25,28 @@ struct Nowhere : metrics::PointSink {
 
 }  // namespace
 
-struct MetricFiles::File {
-  MetricSource source;
-  std::unique_ptr<metrics::EventFileReader> events;
-  std::unique_ptr<metrics::CsvReader> table;
-  std::string line;      // of JSON lines: one that has not ended
-  std::string tail;      // the last bytes that the reader has been given
-  int64_t position = 0;  // bytes that the reader has been given
-  dev_t device = 0;
-  ino_t inode = 0;
-  struct timespec changed = {};
-  std::string run = {};  // what it is a source of; "" = nothing has come of it yet
-
-  // From the beginning of the file, or where the source says.
-  void Begin(bool anew) {
-    if (anew) source.offset = 0;
-    line.clear();
-    tail.clear();
-    if (source.kind == "tensorboard") {
-      events = std::make_unique<metrics::EventFileReader>(source.offset);
-      events->names().scalars.insert(source.scalars.begin(), source.scalars.end());
-    }
-    // A table is read from its beginning: its rows are counted, and its header is needed.
-    if (source.kind == "csv") {
-      table = anew && table ? std::make_unique<metrics::CsvReader>(table->TakeRows())
-                            : std::make_unique<metrics::CsvReader>(source.rows);
-      source.offset = 0;
-    }
-    position = source.offset;
+// MLflow has a file for each series: which of a run's points was the first is told by their times.
+struct MetricFiles::Timed : metrics::PointSink {
+  struct One {
+    MetricFile* file;
+    std::string name;
+    metrics::Point point;
+  };
+  MetricFile* file = nullptr;
+  std::vector<One> points;
+  void OnPoint(std::string_view name, const metrics::Point& point) override {
+    points.push_back({file, std::string(name), point});
   }
-
-  void Lines(std::string_view bytes, WallTime now, metrics::PointSink& sink) {
-    while (!bytes.empty()) {
-      const size_t end = bytes.find('\n');
-      if (line.size() <= kMaxLine) line.append(bytes.substr(0, end));
-      if (end == bytes.npos) return;
-      TakeLine(now, sink);
-      line.clear();
-      bytes.remove_prefix(end + 1);
-    }
-  }
-
-  // Whatever else a file may hold: what is appended to $STOKER_METRICS is meant to be read.
-  void TakeLine(WallTime now, metrics::PointSink& sink) {
-    if (line.size() > kMaxLine) {
-      source.trouble = "lines of more than 64 KiB are left out";
-    } else if (const auto row = metrics::ReadJsonRow(line)) {
-      metrics::EmitRow(row->row, std::nullopt, now, sink);
-    } else if (source.path.empty() && !metrics::Bare(line).empty() && source.trouble.empty()) {
-      source.trouble = "lines that are no JSON objects are left out";
-    }
-  }
-
-  // Gives `bytes`, which stand at `position`, to the reader.
-  void Take(std::string_view bytes, WallTime now, metrics::PointSink& sink) {
-    if (events) {
-      events->Feed(bytes, sink);
-      source.offset = events->offset();
-      source.trouble =
-          events->broken()
-              ? "is damaged: what follows byte " + std::to_string(source.offset) + " cannot be read"
-          : events->damaged() > 0 ? std::to_string(events->damaged()) + " records are damaged"
-                                  : "";
-      for (const std::string& tag : events->names().scalars) {
-        if (source.scalars.size() >= kMaxScalars) break;
-        if (source.scalars.size() < events->names().scalars.size() &&
-            std::find(source.scalars.begin(), source.scalars.end(), tag) == source.scalars.end()) {
-          source.scalars.push_back(tag);
-        }
-      }
-    } else if (table) {
-      table->Feed(bytes, now, sink);
-      source.rows = table->again() ? std::max(source.rows, table->rows()) : table->rows();
-      source.offset = table->offset();
-      if (table->damaged() > 0) source.trouble = "rows of more than 1 MiB are left out";
-      if (table->nameless() > 0) source.trouble = "has more cells in a row than names: left out";
-    } else {
-      Lines(bytes, now, sink);
-      const size_t last = bytes.rfind('\n');
-      if (last != bytes.npos) source.offset = position + static_cast<int64_t>(last) + 1;
-    }
-    position += static_cast<int64_t>(bytes.size());
-    Remember(bytes);
-  }
-
-  void Remember(std::string_view bytes) {
-    constexpr size_t kTail = 128;
-    tail += bytes.substr(bytes.size() - std::min(bytes.size(), kTail));
-    if (tail.size() > kTail) tail.erase(0, tail.size() - kTail);
-  }
-
-  static bool Holds(int fd, int64_t at, const std::string& bytes) {
-    std::string there(bytes.size(), 0);
-    const ssize_t got = ::pread(fd, there.data(), there.size(), at);
-    return got == static_cast<ssize_t>(there.size()) && there == bytes;
-  }
-
-  // Deleted and begun again, truncated, or written over: what was read stands there no more. A
-  // table that a column was added to is another one, whatever its size.
-  bool WrittenAnew(int fd, int64_t size) const {
-    if (size < position) return true;
-    if (!Holds(fd, position - static_cast<int64_t>(tail.size()), tail)) return true;
-    return table && !table->header().empty() && !Holds(fd, 0, table->header());
-  }
+  void OnHyperparameter(std::string_view, const std::string&) override {}
 };
 
 MetricFiles::MetricFiles(MetricPlaces places, std::string extra, RunNames runs, Clock& clock)
-    : places_(std::move(places)), extra_(std::move(extra)), runs_(std::move(runs)), clock_(clock) {
+    : places_(std::move(places)),
+      extra_(std::move(extra)),
+      runs_(std::move(runs)),
+      clock_(clock),
+      settings_(places_.workdir),
+      timed_(std::make_unique<Timed>()) {
   Add("jsonl", "");
 }
 MetricFiles::~MetricFiles() = default;
@@ -147,8 +56,8 @@ std::string MetricFiles::PathOf(const MetricSource& source) const {
   return source.path[0] == '/' ? source.path : places_.workdir + "/" + source.path;
 }
 
-MetricFiles::File& MetricFiles::Add(const std::string& kind, const std::string& path) {
-  auto file = std::make_unique<File>();
+MetricFile& MetricFiles::Add(const std::string& kind, const std::string& path) {
+  auto file = std::make_unique<MetricFile>();
   file->source.kind = kind;
   file->source.path = path;
   file->Begin(true);
@@ -157,48 +66,61 @@ MetricFiles::File& MetricFiles::Add(const std::string& kind, const std::string& 
   return *files_.back();
 }
 
-void MetricFiles::Find() {
+void MetricFiles::Find(MetricBatch& batch) {
   const auto found = FindMetricFiles(places_);
   if (!found.ok()) return;  // the next look finds them
   // As one look after the other would have found them: names depend on who was first.
   std::vector<std::pair<WallTime, const FoundFile*>> fresh;
-  for (const FoundFile& file : *found) {
+  for (const FoundFile& file : found->metrics) {
     if (by_path_.count(file.path) > 0 || files_.size() + fresh.size() >= kMaxFound) continue;
     MetricSource source;
     source.path = file.path;
+    if (file.kind == "mlflow") source.path = RunFolderOf(file.kind, file.path);
     fresh.emplace_back(BegunAt(PathOf(source)), &file);
   }
   std::sort(fresh.begin(), fresh.end(), [](const auto& a, const auto& b) {
     return std::tie(a.first.ms, a.second->path) < std::tie(b.first.ms, b.second->path);
   });
   for (const auto& [begun, file] : fresh) Name(Add(file->kind, file->path), begun, {});
+  settings_.Look(found->settings, runs_, batch);
 }
 
 // It is one of a run from now on.
-void MetricFiles::Name(File& file, WallTime begun, WallTime written) {
+void MetricFiles::Name(MetricFile& file, WallTime begun, WallTime written) {
   file.run = "own";
   if (file.source.path.empty()) return;
-  const auto found = runs_.Find(file.source.kind, FolderOf(file.source.path), begun);
+  const std::string folder = RunFolderOf(file.source.kind, file.source.path);
+  const auto found = runs_.Find(file.source.kind, folder, begun);
   found.run->written.ms = std::max(found.run->written.ms, written.ms);
   file.source.prefix = found.prefix;
   file.run = SourceOf(*found.run);
+  const auto counted = counted_.find(file.run);
+  if (file.wandb && counted != counted_.end()) {
+    file.wandb->records().set_goes_on(counted->second + 1);
+  }
 }
 
 void MetricFiles::PassOver() {
   const auto found = FindMetricFiles(places_);
   if (!found.ok()) return;
-  for (const FoundFile& one : *found) {
-    File& file = Add(one.kind, one.path);
+  settings_.PassOver(found->settings);
+  for (const FoundFile& one : found->metrics) {
+    MetricFile& file = Add(one.kind, one.path);
     const std::string path = PathOf(file.source);
-    if (file.table) {
+    if (file.table || file.mlflow) {
       Nowhere nowhere;
       const auto text = sys::ReadFile(path);
       if (text.ok()) file.Take(*text, {}, nowhere);
+      if (file.table) continue;
+      file.mlflow->Finish(nowhere);
+      file.source.rows = file.mlflow->given();
+      file.Begin(false);
       continue;
     }
     struct stat info = {};
     if (::stat(path.c_str(), &info) == 0) file.source.offset = info.st_size;
     file.Begin(false);
+    if (file.wandb) continue;  // it is read from its beginning, if it grows at all
     std::string end(static_cast<size_t>(std::min<int64_t>(file.position, 128)), 0);
     const auto fd = sys::Open(path, O_RDONLY | O_NONBLOCK);
     if (fd.ok() && ::pread(fd->get(), end.data(), end.size(),
@@ -211,8 +133,9 @@ void MetricFiles::PassOver() {
 
 void MetricFiles::set_sources(const std::vector<MetricSource>& sources) {
   for (const MetricSource& source : sources) {
+    if (settings_.TakeUp(source)) continue;
     const auto known = by_path_.find(source.path);
-    File& file = known != by_path_.end() ? *known->second : Add(source.kind, source.path);
+    MetricFile& file = known != by_path_.end() ? *known->second : Add(source.kind, source.path);
     file.source = source;
     file.Begin(false);
   }
@@ -225,12 +148,38 @@ std::vector<MetricSource> MetricFiles::sources() const {
 }
 
 void MetricFiles::Look(bool find, MetricBatch& batch, const std::function<bool()>& stop) {
-  if (find) Find();
+  if (find) Find(batch);
   batch.set_several(Several());
   for (const auto& file : files_) {
     if (stop()) return;
     Read(*file, batch, stop);
+    if (timed_->points.size() > kMostTimed) GiveTimed(batch);
   }
+  GiveTimed(batch);
+  batch.set_source("", "");
+}
+
+void MetricFiles::GiveTimed(MetricBatch& batch) {
+  std::vector<Timed::One> points = std::exchange(timed_->points, {});
+  std::stable_sort(points.begin(), points.end(), [](const Timed::One& a, const Timed::One& b) {
+    return a.point.time.ms < b.point.time.ms;
+  });
+  for (const Timed::One& one : points) {
+    batch.set_source(one.file->source.prefix, one.file->run);
+    const int64_t before = batch.points();
+    batch.OnPoint(one.name, one.point);
+    one.file->source.points += batch.points() - before;
+  }
+}
+
+void MetricFiles::Finish(MetricBatch& batch) {
+  for (const auto& file : files_) {
+    if (!file->mlflow) continue;
+    timed_->file = file.get();
+    file->mlflow->Finish(*timed_);
+    file->source.rows = file->mlflow->given();
+  }
+  GiveTimed(batch);
   batch.set_source("", "");
 }
 
@@ -248,14 +197,14 @@ bool MetricFiles::Several() const {
   return false;
 }
 
-void MetricFiles::Read(File& file, MetricBatch& batch, const std::function<bool()>& stop) {
+void MetricFiles::Read(MetricFile& file, MetricBatch& batch, const std::function<bool()>& stop) {
   const std::string path = PathOf(file.source);
   struct stat info = {};
   if (path.empty() || ::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return;
   const bool same = info.st_ino == file.inode && info.st_size == file.position &&
                     info.st_mtim.tv_sec == file.changed.tv_sec &&
                     info.st_mtim.tv_nsec == file.changed.tv_nsec;
-  if (same) return;
+  if (same || file.HasNothingNew(info.st_size)) return;
   const auto fd = sys::Open(path, O_RDONLY | O_NONBLOCK);
   if (!fd.ok()) {
     file.source.trouble = fd.status().message();
@@ -275,7 +224,10 @@ void MetricFiles::Read(File& file, MetricBatch& batch, const std::function<bool(
       Name(file, file.run.empty() ? BegunAt(path) : WallTime{}, written);
       batch.set_source(file.source.prefix, file.run);
     }
-    file.Take(std::string_view(piece).substr(0, static_cast<size_t>(got)), clock_.Wall(), batch);
+    const std::string_view bytes = std::string_view(piece).substr(0, static_cast<size_t>(got));
+    timed_->file = &file;
+    file.Take(bytes, clock_.Wall(),
+              file.mlflow ? static_cast<metrics::PointSink&>(*timed_) : batch);
   }
   file.source.points += batch.points() - before;
   file.inode = info.st_ino;

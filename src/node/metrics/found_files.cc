@@ -22,22 +22,53 @@ bool HoldsPackages(const std::string& path) {
   return kNames.count(NameOf(path)) > 0 || std::count(path.begin(), path.end(), '/') > 12;
 }
 
-std::string KindOf(const std::string& name) {
+// Where "metrics/" or "params/" ends in a path of MLflow's file store; npos: it is none.
+size_t BehindMlflowRun(const std::string& path) {
+  constexpr size_t kId = 32;  // uuid4().hex
+  for (const std::string_view inner : {"/metrics/", "/params/"}) {
+    const size_t at = path.find(inner);
+    if (at == path.npos || at < kId || (at > kId && path[at - kId - 1] != '/')) continue;
+    const std::string_view id = std::string_view(path).substr(at - kId, kId);
+    if (id.find_first_not_of("0123456789abcdef") == id.npos) return at + inner.size();
+  }
+  return path.npos;
+}
+
+std::string KindOf(const std::string& path) {
+  const std::string name = NameOf(path);
   if (name.find("events.out.tfevents.") != std::string::npos) return "tensorboard";
+  if (BehindMlflowRun(path) != path.npos) {
+    const std::string inner = path.substr(0, path.size() - MlflowName(path).size());
+    // Its own measures of the machine are not what was learned.
+    if (EndsWith(inner, "/params/")) return "param";
+    return StartsWith(MlflowName(path), "system/") ? "" : "mlflow";
+  }
   if (name == "metrics.csv") return "csv";
+  if (StartsWith(name, "run-") && EndsWith(name, ".wandb")) return "wandb";
+  if (name == "hparams.yaml") return "hparams";
+  if (name == "mlflow.db") return "database";
+  const std::string within = "/" + path;
+  if (EndsWith(within, "/.hydra/config.yaml")) return "hydra";
+  if (EndsWith(within, "/.hydra/overrides.yaml")) return "overrides";
   return name == "metrics.jsonl" ? "jsonl" : "";
 }
 
-Status Walk(const std::string& root, const std::string& before, bool events, bool tables,
-            std::vector<FoundFile>* out) {
+bool HoldsMetrics(const std::string& kind) {
+  static const std::set<std::string> kKinds = {"tensorboard", "csv", "jsonl", "wandb", "mlflow"};
+  return kKinds.count(kind) > 0;
+}
+
+Status Walk(const std::string& root, const std::string& before, bool events, bool others,
+            FoundFiles* out) {
   TreeFilter filter;
   filter.enter = [](const std::string& path) { return !HoldsPackages(path); };
   filter.named = [](const std::string& path) { return !KindOf(NameOf(path)).empty(); };
   filter.closed = [](const std::string&, const Status&) {};
   filter.wanted = [&](const FileFact& fact) {
-    const std::string kind = KindOf(NameOf(fact.path));
-    if (kind.empty() || !(kind == "tensorboard" ? events : tables)) return false;
-    if (out->size() < kMaxFound) out->push_back({kind, before + fact.path});
+    const std::string kind = KindOf(fact.path);
+    if (kind.empty() || !(kind == "tensorboard" ? events : others)) return false;
+    std::vector<FoundFile>& all = HoldsMetrics(kind) ? out->metrics : out->settings;
+    if (all.size() < kMaxFound) all.push_back({kind, before + fact.path});
     return false;
   };
   return WalkTree(root, filter);
@@ -54,8 +85,8 @@ int64_t MadeAt(const std::string& path) {
 
 }  // namespace
 
-Result<std::vector<FoundFile>> FindMetricFiles(const MetricPlaces& places) {
-  std::vector<FoundFile> found;
+Result<FoundFiles> FindMetricFiles(const MetricPlaces& places) {
+  FoundFiles found;
   const std::string& named = places.tensorboard;
   STOKER_TRY(Walk(places.workdir, "", named.empty(), true, &found));
   if (!named.empty() && named[0] == '/') {
@@ -64,6 +95,22 @@ Result<std::vector<FoundFile>> FindMetricFiles(const MetricPlaces& places) {
     STOKER_TRY(Walk(places.workdir + "/" + named, named + "/", true, false, &found));
   }
   return found;
+}
+
+std::string MlflowName(const std::string& path) {
+  const size_t at = BehindMlflowRun(path);
+  return at == path.npos ? "" : path.substr(at);
+}
+
+std::string RunFolderOf(const std::string& kind, const std::string& path) {
+  const auto parent = [](const std::string& of) {
+    const size_t slash = of.rfind('/');
+    return slash == of.npos ? "" : of.substr(0, slash);
+  };
+  if (kind == "mlflow" || kind == "param") {
+    return parent(path.substr(0, path.size() - MlflowName(path).size() - 1));
+  }
+  return kind == "hydra" || kind == "overrides" ? parent(parent(path)) : parent(path);
 }
 
 WallTime BegunAt(const std::string& path) {
@@ -77,10 +124,13 @@ WallTime BegunAt(const std::string& path) {
 
 std::string FoundText(const MetricSource& source) {
   if (source.path.empty()) return "$STOKER_METRICS";
-  if (source.kind != "tensorboard") return Printable(source.path);
-  const size_t slash = source.path.rfind('/');
-  const std::string folder = slash == source.path.npos ? "" : source.path.substr(0, slash);
-  return Printable(folder.empty() ? "the work directory" : folder) + " (TensorBoard)";
+  const char* of = source.kind == "tensorboard" ? " (TensorBoard)"
+                   : source.kind == "wandb"     ? " (W&B)"
+                   : source.kind == "mlflow"    ? " (MLflow)"
+                                                : nullptr;
+  if (of == nullptr) return Printable(source.path);
+  const std::string folder = RunFolderOf(source.kind, source.path);
+  return Printable(folder.empty() ? "the work directory" : folder) + of;
 }
 
 }  // namespace stoker::node

@@ -20,6 +20,10 @@ struct Stamp {
 void TakeStamps(std::string* part) {
   // SummaryWriter's default, "Nov27_23-39-18_host", where the host is not this one.
   static const Stamp kStamps[] = {
+      // MLflow's.
+      {"^[0-9a-f]{32}$", "#"},
+      // W&B's folder of a run: when it was begun, and its id.
+      {"^(?:offline-)?run-[0-9]{8}_[0-9]{6}-.+$", "run-#"},
       {("(?i)^((?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[0-9]{2}"
         "_[0-9]{2}-[0-9]{2}-[0-9]{2})_[^@_=]+$"),
        "\\1_@"},

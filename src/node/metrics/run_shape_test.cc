@@ -25,6 +25,10 @@ TEST(RunShape, WhatLoggersCountOrStampIsNotOfIt) {
   EXPECT_TRUE(Same("logs/123e4567-e89b-12d3-a456-426614174000",
                    "logs/923e4567-a89b-42d3-b456-426614174999"));
   EXPECT_TRUE(Same("train_box7_41973", "train_box7_52001"));
+  EXPECT_TRUE(Same("wandb/offline-run-20261128_130559-7widjcos",
+                   "wandb/offline-run-20261128_131204-abcdefgh"));
+  EXPECT_TRUE(Same("mlruns/0/3a971b3129024e41a0c44089b8f06920",
+                   "mlruns/0/feb1aaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
 }
 
 TEST(RunShape, WhatSaysWhichRunItIsStays) {

@@ -41,7 +41,7 @@ int Height(const YamlNode& node) {
 // Builds the tree out of the library's events, with a stack of its own: no recursion on input.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  explicit TreeBuilder(const YamlText& source) : source_(source) {}
+  TreeBuilder(const YamlText& source, YamlTags tags) : source_(source), tags_(tags) {}
 
   // The innermost bracket that is open when the library gives up at the end of the text.
   std::optional<SpecError> OpenBracket() const {
@@ -154,7 +154,8 @@ class TreeBuilder : public YAML::EventHandler {
     if (static_cast<int>(stack_.size()) >= kMaxYamlDepth) TooDeep(mark);
     Pay(mark, kNodePrice);
     const bool tagged = tag != "?" && tag != "!" && !tag.empty();
-    if (tagged || source_.At(mark.line, mark.column) == '!') {
+    const bool refused = tags_ == YamlTags::kRefused;
+    if (refused && (tagged || source_.At(mark.line, mark.column) == '!')) {
       Refuse(mark, "the tag " + Quoted(tag == "?" ? "!" : tag),
              "Remove it: tags are not used here");
     }
@@ -239,6 +240,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   const YamlText& source_;
+  const YamlTags tags_;
   YamlNode root_;
   std::vector<Level> stack_;
   std::map<YAML::anchor_t, YamlNode> anchors_;
@@ -264,7 +266,7 @@ std::string Describe(const YamlNode& node) {
 }
 
 YamlNode ParseYamlTree(std::string_view text, const std::string& file,
-                       std::vector<SpecError>* errors) {
+                       std::vector<SpecError>* errors, YamlTags tags) {
   if (text.substr(0, 3) == "\xef\xbb\xbf") text.remove_prefix(3);
   const YamlText source(text, file);
   std::optional<SpecError> error = source.CheckBytes();
@@ -273,7 +275,7 @@ YamlNode ParseYamlTree(std::string_view text, const std::string& file,
     errors->push_back(*std::move(error));
     return {};
   }
-  TreeBuilder builder(source);
+  TreeBuilder builder(source, tags);
   try {
     // A blank last line without an end becomes part of a folded scalar in the library.
     const size_t last = text.find_last_not_of(" \t");
@@ -288,7 +290,7 @@ YamlNode ParseYamlTree(std::string_view text, const std::string& file,
   } catch (const YAML::Exception& e) {
     if (e.msg == YAML::ErrorMsg::EOF_IN_SCALAR && !text.empty() && text.back() != '\n') {
       // With a line end the library goes on, and TreeBuilder says where the quote was opened.
-      return ParseYamlTree(std::string(text) + "\n", file, errors);
+      return ParseYamlTree(std::string(text) + "\n", file, errors, tags);
     }
     const bool bracket =
         e.msg == YAML::ErrorMsg::END_OF_MAP_FLOW || e.msg == YAML::ErrorMsg::END_OF_SEQ_FLOW;

@@ -42,12 +42,16 @@ std::string Describe(const YamlNode& node);
 inline constexpr int64_t kMaxYamlBytes = 1 << 20;
 inline constexpr int kMaxYamlDepth = 64;
 
+// What explicit tags ("!!python/tuple") are: in our own files a mistake, in those of others
+// nothing.
+enum class YamlTags { kRefused, kPassedOver };
+
 // The only document of `text`. On any mistake appends to `errors` and returns an empty node: text
 // that is not UTF-8, holds NUL bytes or is over 1 MiB; syntax errors; a second document; explicit
-// tags; keys that are not scalars or come twice; nesting over 64; aliases that expand to too much
-// or into themselves. Pure and bounded: time and memory follow the size of `text`. An empty text is
-// a null node and no error.
+// tags, unless they are passed over; keys that are not scalars or come twice; nesting over 64;
+// aliases that expand to too much or into themselves. Pure and bounded: time and memory follow the
+// size of `text`. An empty text is a null node and no error.
 YamlNode ParseYamlTree(std::string_view text, const std::string& file,
-                       std::vector<SpecError>* errors);
+                       std::vector<SpecError>* errors, YamlTags tags = YamlTags::kRefused);
 
 }  // namespace stoker

@@ -119,9 +119,10 @@ std::vector<OddKey> Asides::End(const May& copied, std::vector<std::string>* rem
     const std::string beside = AsideName(aside.name);
     Status status;
     if (copied(key)) {
-      status = RemoveEntry(folder, beside, key, [&](int fd, const std::string& at) {
-        return may_empty_(fd, at, aside.ours);
-      });
+      status =
+          RemoveEntry(folder, beside, key, [&, ours = aside.ours](int fd, const std::string& at) {
+            return may_empty_(fd, at, ours);
+          });
       if (status.ok()) removed->push_back(key);
     } else if (aside.ours) {
       // What was copied so far is this run's own.

@@ -16,7 +16,13 @@ constexpr size_t kMostHeading = 3;
 constexpr uint32_t kCounts = kEpochWord | kStepWord | kBatchWord;
 constexpr uint32_t kPhase = kTrainWord | kHeldWord;
 
-std::optional<int64_t> CountIn(const Token& token) {
+// "12", "0012" and, where `grouped`, "1,532".
+std::optional<int64_t> CountIn(const Token& token, bool grouped = false) {
+  const bool comma = token.text.find(',') != std::string_view::npos;
+  if (grouped && comma && token.kind == Token::Kind::kNumber && !token.percent &&
+      token.text.find('.') == std::string_view::npos && token.value >= 0 && token.value < 1e15) {
+    return static_cast<int64_t>(token.value);
+  }
   if (token.kind != Token::Kind::kNumber || token.percent || token.text.size() > 15) {
     return std::nullopt;
   }
@@ -85,7 +91,8 @@ bool LineReader::TakeCount(size_t at, LineRow* row) {
   if (q == 0) return false;
   const size_t word = q - 1;
   const bool ratio = Is(at, Kind::kRatio);
-  const auto whole = ratio ? std::optional(tokens_[at].part) : CountIn(tokens_[at]);
+  // "[1,234]" may be two.
+  const auto whole = ratio ? std::optional(tokens_[at].part) : CountIn(tokens_[at], !square);
   if (!whole || !Is(word, Kind::kWord)) return false;
   if (Has(word, kRankWord | kFoldWord)) {
     if (Has(word, kRankWord)) row->rank = *whole;

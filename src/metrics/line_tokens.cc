@@ -41,7 +41,7 @@ constexpr std::array<uint8_t, 256> kSigns = MakeSigns();
 uint8_t SignOf(char c) { return kSigns[static_cast<unsigned char>(c)]; }
 bool EndsRun(char c) { return SignOf(c) != kInner; }
 
-std::optional<int64_t> WholeText(std::string_view text) {
+std::optional<int64_t> PlainWhole(std::string_view text) {
   return WholeNumber(text, 0, int64_t{1} << 52);
 }
 
@@ -55,7 +55,7 @@ std::optional<double> Grouped(std::string_view text) {
   std::string plain(text.substr(0, first));
   for (size_t at = first; at < text.size() && text[at] == ',';) {
     const std::string_view group = text.substr(at + 1, 3);
-    if (group.size() < 3 || !WholeText(group)) return std::nullopt;
+    if (group.size() < 3 || !PlainWhole(group)) return std::nullopt;
     plain += group;
     at += 4;
     if (at < text.size() && text[at] == '.') {
@@ -65,6 +65,15 @@ std::optional<double> Grouped(std::string_view text) {
     if (at < text.size() && text[at] != ',') return std::nullopt;
   }
   return ParseNumber(plain);
+}
+
+// Also "1,532".
+std::optional<int64_t> WholeText(std::string_view text) {
+  if (text.find(',') == text.npos) return PlainWhole(text);
+  const auto value =
+      text.find('.') == text.npos && text.size() <= 20 ? Grouped(text) : std::nullopt;
+  if (!value || *value < 0) return std::nullopt;
+  return static_cast<int64_t>(*value);
 }
 
 // What begins like a number: all of it must be one.

@@ -84,6 +84,14 @@ const std::vector<Form> kForms = {
     {{"2026-11-27 23:11:14,123 - INFO - epoch 2: loss=1.5 acc=0.90"},
      {"loss@epoch 2=1.5", "acc@epoch 2=0.9"}},
     {{"INFO:root:epoch 2 loss: 1,234.5"}, {"loss@epoch 2=1234.5"}},
+    // A comma before three digits groups them, everywhere; before others it is no number of ours.
+    {{"epoch 3 | ppl: 1,532 | reward -12,345,678"},
+     {"ppl@epoch 3=1532", "reward@epoch 3=-12345678"}},
+    {{"step 1,532: loss=0.5, ppl=1,532, lr=1e-4"},
+     {"loss@1532=0.5", "ppl@1532=1532", "lr@1532=0.0001"}},
+    {{"iter 1,000/20,000 loss 0.5"}, {"loss@1000=0.5"}},
+    {{"step 4: loss: 0,532 acc: 12,34 ppl: 1,5 mae: 1,234,5"}, {}},
+    {{"epoch 1 [1,234] loss: 0.5"}, {"loss@epoch 1=0.5"}},
     {{"2026-11-27 23:11:14.123 | INFO     | __main__:main:45 - step 9: loss = 0.5"},
      {"loss@9=0.5"}},
     {{"I1127 23:11:14.123456 12345 solver.cpp:228] Iteration 100, loss = 2.5"}, {"loss@100=2.5"}},
@@ -260,7 +268,7 @@ bool Stands(const std::string& line, std::string name, double value) {
   }
   static const re2::RE2 kBehind(
       R"((?i)^['"`]?[ \t]*[:=]?[ \t]*['"`]?(?:[a-z][\w.]*\()?)"
-      R"(([-+]?(?:nan|infinity|inf)|[-+]?(?:\d[\d,]*\d|\d)?\.?\d*(?:e[-+]?\d+)?)(.?))");
+      R"(([-+]?(?:nan|infinity|inf)|[-+]?(?:\d+(?:,\d+)*)?\.?\d*(?:e[-+]?\d+)?)(.?))");
   static const re2::RE2 kShare(R"(^[ \t]*[:=][ \t]*\d+[ \t]*/[ \t]*\d+[ \t]*\([ \t]*([\d.]+)%)");
   for (size_t at = line.find(name); at != line.npos; at = line.find(name, at + 1)) {
     const std::string rest = line.substr(at + name.size());

@@ -1,12 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Twelve runs of three kinds, half of them interrupted, some when they seemed to do best:
-`compare`, `ls --sort` and `stop_when` name what a script over the tools' own files names."""
+`compare`, `ls --sort`, `stop_when` and the page name what a script over the tools' own files
+names."""
 
 import concurrent.futures
+import pathlib
 import re
+import shutil
+import sys
 
-from frameworks import Results, World, await_step, submit, told
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "page"))
+from browser_kit import Pages, Views  # noqa: E402: first: it chooses the Python
+from frameworks import Results, World, await_step, submit, told  # noqa: E402
+from playwright.sync_api import sync_playwright  # noqa: E402
 
 # A rule about what comes behind every interruption.
 AFTER, BELOW = 300, 0.06
@@ -35,6 +42,23 @@ def one(world, kind, number):
     return name
 
 
+def page_names_the_best(results, world, jobs, order, best):
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"),
+                                             args=["--no-sandbox"])  # fmt: skip
+        views = Views(browser, Pages(world).url)
+        views.go(f"#/compare/{','.join(jobs)}?metric=val_loss", "p:has-text('Best by')")
+        said = views.tab.inner_text("p:has-text('Best by')")
+        results.check("best: the page names the best",
+                      said.startswith("Best by val_loss (lowest):") and best in said,
+                      (said, best))  # fmt: skip
+        ranked = views.tab.locator(".ranks tbody a").all_inner_texts()
+        results.check("best: the page has them in the order of their files", ranked == order,
+                      (ranked, order))  # fmt: skip
+        views.calm(results, "best: the page")
+        browser.close()
+
+
 def test_best(results, world):
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
         runs = [pool.submit(one, world, kind, number) for number in range(4) for kind in PROGRAMS]
@@ -60,6 +84,7 @@ def test_best(results, world):
     ids = {job["name"]: job["id"] for job in world.json("ls")}
     results.check("best: compare names the best", best and best[1] == ids[order[0]],
                   (order, ids, compared))  # fmt: skip
+    page_names_the_best(results, world, [ids[name] for name in names], order, ids[order[0]])
     warned = {name for name in names if world.json("show", name).get("metrics_warnings")}
     below = {name for name in names if any(
         step > AFTER and value < BELOW for step, value in curves[name])}  # fmt: skip

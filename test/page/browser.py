@@ -431,8 +431,9 @@ def test_export(results, world, browser, job):
                                 is_mobile=True)  # fmt: skip
     phone = touch.new_page()
     phone.goto((folder / "index.html").as_uri())
-    results.check("export: only jobs that have a page are links",
-                  phone.locator(".line.job a.name").count() == 2)  # fmt: skip
+    phone.wait_for_selector(".line.job a.name")
+    linked = phone.locator(".line.job a.name").all_inner_texts()
+    results.check("export: only jobs that have a page are links", len(linked) == 2, linked)
     phone.tap(".line.job a.name")
     phone.wait_for_selector(".jobhead")
     phone.goto((folder / "index.html").as_uri() + f"#/job/{job}/curves")

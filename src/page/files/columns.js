@@ -33,7 +33,7 @@
   columns.usual = function (all, rows) {
     var several = function (column) { return rows.some(function (row) { return row[column] !== rows[0][column]; }); };
     var told = function (row) { return row.reason && row.reason !== 'None' && row.reason !== 'Completed'; };
-    var chosen = ['name', 'id', 'state', 'age', 'duration'], less = [];
+    var chosen = ['name', 'id', 'state', 'age', 'duration'], later = [], less = [];
     if (several('attempts')) chosen.push('attempts');
     if (rows.some(told)) chosen.push('reason');
     ['tags', 'note'].forEach(function (column) { if (rows.some(function (row) { return s.field(row, column); })) chosen.push(column); });
@@ -41,10 +41,10 @@
     var byCount = function (of) { return function (a, b) { return of(b) - of(a) || (a < b ? -1 : 1); }; };
     Object.keys(all.hp).filter(function (name) { return all.hp[name].several; })
         .sort(byCount(function (n) { return all.hp[n].count; })).slice(0, 3)
-        .forEach(function (name) { chosen.push('hp.' + name); });
+        .forEach(function (name, i) { (i < 2 ? chosen : later).push('hp.' + name); });
     var good = function (n) { return all.metrics[n] + (/acc|loss|reward|auc|f1/i.test(n) ? 1e6 : 0) + (/val|eval|test/i.test(n) ? 2e6 : 0); };
-    Object.keys(all.metrics).sort(byCount(good)).slice(0, 3).forEach(function (name, i) { chosen.push('m.' + name); if (i === 0) chosen.push('command'); });
-    if (chosen.indexOf('command') < 0) chosen.push('command');
+    Object.keys(all.metrics).sort(byCount(good)).slice(0, 3).forEach(function (name, i) { (i < 1 ? chosen : later).push('m.' + name); });
+    chosen = chosen.concat('command', later);  // what has no room is left out from the end
     if (window.innerWidth < 700) {  // what counts first, where there is room for little
       var first = chosen.filter(function (c) { return /^m\./.test(c); }).slice(0, 1);
       chosen = ['name', 'state'].concat(first, chosen.slice(2).filter(function (c) { return c !== first[0]; }));

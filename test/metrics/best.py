@@ -34,7 +34,8 @@ def one(world, kind, number):
     lucky = ["lucky"] if again and program == "loop.py" else []
     rule = {"rule": f"val_loss is below {BELOW} after step {AFTER}", "action": "warn"}
     job = submit(world, name, program, *words, RATES[kind][number], 0.02, *lucky,
-                 stop_when=[rule])  # fmt: skip
+                 stop_when=[rule],
+                 envs={"HOLD": str(step + 100) if again else ""})  # fmt: skip
     if again:
         await_step(world, name, 1, step)
         world.stoker("preempt", job, "--in", "2s", check=True)

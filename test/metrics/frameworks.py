@@ -66,16 +66,18 @@ def same(points, expected, digits):
 
 def twice(results, world, name, program, words, kind, steps, least, seen=(1, 2, 3), digits=6,
           python=PYTHON, elsewhere=(), reader=PYTHON, notice="3s"):  # fmt: skip
-    """`steps`: where the first two attempts are interrupted, counted as the program does (which
-    waits behind it, programs/kept.py); `least`: series that there are; `seen`: the attempts of
-    which something is left; `elsewhere`: series of which the tool prints other numbers than it
-    keeps."""
+    """`kind`: of the tool's own reader, "" = who calls this judges; `steps`: where the first two
+    attempts are interrupted, counted as the program does (which waits behind it,
+    programs/kept.py); `least`: series that there are; `seen`: the attempts of which something is
+    left; `elsewhere`: series of which the tool prints other numbers than it keeps."""
     hold = " ".join(str(step + (steps[1] - steps[0]) // 4) for step in steps)
     job = submit(world, name, program, *words, python=python, envs={"HOLD": hold})
     for attempt, step in enumerate(steps, 1):
         await_step(world, name, attempt, step)
         world.stoker("preempt", job, "--in", notice, check=True)
     world.stoker("wait", job, "--timeout", "180s", check=True, timeout=200)
+    if not kind:
+        return job
     found = world.json("metrics", job)["series"]
     expected = told(world, name, kind, reader)
     attempts = {point["attempt"] for points in found.values() for point in points}
@@ -121,6 +123,21 @@ def tracker(form, kind, least):
     return part
 
 
+def uninterrupted(results, world):
+    """A torch loop of ours: the curve is that of a run that nobody interrupted, bit for bit."""
+    job = twice(results, world, "own", "torch_loop.py", (0.05, 0.02), "", (90, 190), ())
+    other = submit(world, "own-whole", "torch_loop.py", 0.05, 0)
+    world.stoker("wait", other, "--timeout", "180s", check=True, timeout=200)
+    found, whole = ({name: [(point["step"], point["value"]) for point in points]
+                     for name, points in world.json("metrics", each)["series"].items()}
+                    for each in (job, other))  # fmt: skip
+    attempts = {point["attempt"] for point in world.json("metrics", job)["series"]["loss"]}
+    results.check("own: it is a curve of three attempts", attempts == {1, 2, 3}, attempts)
+    results.check("own: its curves are those of the run that nobody interrupted, bit for bit",
+                  found == whole and len(found["loss"]) == 300 and len(found["val_loss"]) == 12,
+                  (found, whole))  # fmt: skip
+
+
 def hydra(results, world):
     """A folder of its own date for each process; what it was configured with is known, too."""
     job = twice(results, world, "hydra", "hydra_lightning.py", ("model.rate=0.1", "+data=small"),
@@ -157,6 +174,7 @@ PARTS = {
     "makemore": lambda results, world: twice(
         results, world, "makemore", "loop.py", ("makemore", 0.1, 0.02), "jsonl", (130, 260),
         ("train loss", "test loss", "loss")),  # fmt: skip
+    "own": uninterrupted,
     "hydra": hydra,
     "wandb": tracker("wandb", "wandb", "val/loss"),
     "counted": counted,

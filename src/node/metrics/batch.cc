@@ -32,7 +32,7 @@ MetricBatch::Series* MetricBatch::Find(const std::string& name, const std::strin
 }
 
 void MetricBatch::set_source(const std::string& prefix, const std::string& source) {
-  if (prefix != prefix_ || source != source_) by_name_ = {};
+  if (prefix != prefix_ || source != source_) names_ = {};
   if (source != source_) begin_ = nullptr;
   prefix_ = prefix;
   source_ = source;
@@ -49,15 +49,25 @@ std::optional<int64_t> MetricBatch::NoteBegin(std::string_view name, const metri
   return point.by_epoch ? begin.epoch : begin.step;
 }
 
-// Names come again and again: they are looked at once.
+// Names come again and again, as a rule in the same order: they are looked up once.
 MetricBatch::Series* MetricBatch::Named(std::string_view name, const metrics::Point& point) {
-  ByName& names = by_name_[point.bar ? 1 : 0];
-  const auto known = names.find(name);
-  if (known != names.end()) return known->second;
-  const std::string full = metrics::SeriesName(prefix_ + std::string(name));
-  Series* found = Find(full, point.bar ? "bar" : source_, point.step.has_value());
-  if (found != nullptr && name.size() <= metrics::kMaxName) names.emplace(name, found);
-  return found;
+  Names& names = names_[point.bar ? 1 : 0];
+  Known* const last = names.last;
+  if (last != nullptr && last->next != nullptr && last->next->name == name) {
+    names.last = last->next;
+    return last->next->series;
+  }
+  auto known = names.all.find(name);
+  if (known == names.all.end()) {
+    const std::string full = metrics::SeriesName(prefix_ + std::string(name));
+    Series* found = Find(full, point.bar ? "bar" : source_, point.step.has_value());
+    if (found == nullptr || name.size() > metrics::kMaxName) return found;
+    known = names.all.emplace(name, Known{found, {}, nullptr}).first;
+    known->second.name = known->first;
+  }
+  names.last = &known->second;
+  if (last != nullptr) last->next = names.last;
+  return names.last->series;
 }
 
 // False: the point is held.

@@ -116,7 +116,15 @@ class MetricBatch : public metrics::PointSink {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
-  using ByName = std::unordered_map<std::string, Series*, TextHash, std::equal_to<>>;
+  struct Known {
+    Series* series = nullptr;
+    std::string_view name;  // as the source has it: the key
+    Known* next = nullptr;  // what came behind it the last time
+  };
+  struct Names {
+    std::unordered_map<std::string, Known, TextHash, std::equal_to<>> all;
+    Known* last = nullptr;
+  };
 
   static std::vector<metrics::Entry> TakeEntries(Series& series);
   static void Thin(Series& series);
@@ -136,7 +144,7 @@ class MetricBatch : public metrics::PointSink {
   std::map<std::pair<std::string, std::string>, Series> series_;  // by name and source
   // Of this prefix and source, those that have a place in series_: as the source names them. Of a
   // log what its bars say by itself.
-  std::array<ByName, 2> by_name_;
+  std::array<Names, 2> names_;
   std::map<std::string, std::string> hyperparameters_;
   bool told_ = false;
   Watcher watcher_;

@@ -106,7 +106,7 @@
   // Runs are columns, in this order; without `all` what is the same in all of them is left out.
   compared.table = function (runs, fields, facts, judged, all) {
     var rows = [], same = 0;
-    var head = el('tr', el('th', ''), runs.map(function (run) {
+    var head = el('tr', el('td', ''), runs.map(function (run) {
       return el('th', compared.swatch(run), el('a', {href: '#/job/' + run.id}, s.text(run.row.name || run.id, 40)), el('div.dim', run.id));
     }));
     var add = function (name, cells, mark) {

@@ -84,13 +84,14 @@
         if (ask) bus.range = null;
         names().then(function (all) { if (ended) return; set.show(order(all)); set.refresh(ask); });
       };
+      s.add(below, el('h2.unseen', 'Curves'));
       s.add(below, s.curveBar(view, changed, {redone: (story.job.attempts || []).length > 1}));
       if (story.job.num_nodes > 1) {
         var choose = el('select', {'aria-label': 'Metrics of which node'});
         for (var n = 0; n < Math.min(256, story.job.num_nodes); ++n) s.add(choose, el('option', {value: String(n)}, 'Node ' + n));
         choose.value = String(node);
         choose.addEventListener('change', function () { node = Number(choose.value); set.runs[0].node = node; changed(true); });
-        below.firstChild.appendChild(choose);
+        below.querySelector('.bar').appendChild(choose);
       }
       var found = (story.metrics_found_in || []).join(', ');
       set = new s.Curves(below, [{id: id, name: story.job.name, colour: s.colour(0), node: node}], view);

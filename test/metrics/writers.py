@@ -155,8 +155,9 @@ def writer(results, world, name, module, new_style="", histogram="", deep="true"
         expected = told[inner]["both"]
         results.check(f"{name}: {inner}: add_scalars' folders stay apart",
                       same(found.get(f"{inner}/both", []), expected), sorted(found))  # fmt: skip
-    compared = world.json("compare", name, name)[0]["hyperparameters"]
-    results.check(f"{name}: hyperparameters", compared == {"lr": "0.1", "opt": '"sgd"',
+    other = world.submit("--name", "other", "--", "true")
+    compared = world.json("compare", name, other)[0]["hyperparameters"]
+    results.check(f"{name}: hyperparameters", compared == {"lr": "0.1", "opt": "sgd",
                                                            "deep": deep}, compared)  # fmt: skip
     results.check(f"{name}: and nothing else is a series",
                   not {"weights", "note", "noise"} & set(found)

@@ -9,6 +9,7 @@
 #include "spec/sections.h"
 #include "spec/text/arguments.h"
 #include "spec/text/env_text.h"
+#include "spec/text/script_end.h"
 #include "spec/text/secrets.h"
 
 namespace stoker {
@@ -167,6 +168,10 @@ std::optional<std::string> ReadScript(const YamlNode& node, std::string_view wha
     unix_lines += (*script)[i];
   }
   if (RefuseSecret(node, named, unix_lines, judge, reader)) return std::nullopt;
+  if (judge == Judge::kSubmitted &&
+      RefuseSecretArgument(ProgramCommand(unix_lines), node, reader)) {
+    return std::nullopt;
+  }
   return unix_lines;
 }
 

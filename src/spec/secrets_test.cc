@@ -112,6 +112,12 @@ TEST(Secrets, ACommandWithASecretIsRefused) {
   EXPECT_NE(refused.status().ToString().find("--secret HUB_TOKEN"), std::string::npos)
       << refused.status().ToString();
   EXPECT_EQ(refused.status().ToString().find("hunter2"), std::string::npos);
+  const auto script =
+      ParseJobSpec("run: |\n  cd src\n  python train.py --hub-token hunter2 | tee log\n", {});
+  ASSERT_FALSE(script.ok());
+  EXPECT_NE(script.status().ToString().find("--secret HUB_TOKEN"), std::string::npos);
+  EXPECT_EQ(script.status().ToString().find("hunter2"), std::string::npos);
+  EXPECT_TRUE(ParseJobSpec("run: python train.py --hub-token $HUB_TOKEN", {}).ok());
 }
 
 TEST(Command, BracesAreFilledWhereTheValueIsGiven) {

@@ -8,6 +8,7 @@
 #include "ledger/records.h"
 #include "spec/parse.h"
 #include "spec/text/arguments.h"
+#include "spec/text/script_end.h"
 #include "view/facts.h"
 #include "view/metrics.h"
 
@@ -92,7 +93,12 @@ Hyperparameters HyperparametersOf(const JobSpec* spec,
   }
   for (const auto& [name, value] : said) add(name, value);
   if (spec == nullptr) return all;
-  for (const auto& [name, value] : NamedArguments(spec->argv)) add(name, value);
+  const bool script = spec->argv.empty();
+  for (const auto& [name, value] :
+       NamedArguments(script ? ProgramCommand(spec->run) : spec->argv)) {
+    const bool variable = script && value.find_first_of("$`") != std::string::npos;
+    if (!variable) add(name, value);
+  }
   return all;
 }
 

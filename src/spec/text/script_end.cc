@@ -19,6 +19,8 @@ class LastStatement {
     EndStatement();
     return last_;
   }
+  // Of any statement, the last part that names a program's script; after Parts().
+  const std::string& program() const { return program_; }
 
  private:
   char Now(size_t ahead = 0) const {
@@ -129,11 +131,21 @@ class LastStatement {
            std::end(kClosing);
   }
 
+  static bool NamesProgram(std::string_view part) {
+    const size_t module = part.find(" -m ");
+    if (module != std::string_view::npos) return !StartsWith(part.substr(module + 4), "pip ");
+    const size_t at = part.find(".py");
+    return at != std::string_view::npos && (at + 3 == part.size() || part[at + 3] == ' ');
+  }
+
   void EndStatement() {
     const bool nothing = parts_.empty() && RunsNothing(part_);
     if (!nothing) {
       parts_.push_back(part_);
       last_ = parts_;
+      for (const std::string& part : parts_) {
+        if (NamesProgram(part)) program_ = part;
+      }
     }
     parts_.clear();
     part_.clear();
@@ -145,6 +157,7 @@ class LastStatement {
   std::vector<std::string> parts_;
   std::string here_;
   std::vector<std::string> last_;
+  std::string program_;
 };
 
 // Without what stands before a command: "then", "FOO=1", "(".
@@ -202,6 +215,24 @@ std::optional<PipeEnd> EndsInPipe(std::string_view script) {
 std::vector<std::string> LastCommand(std::string_view script) {
   const std::vector<std::string> parts = LastStatement(script).Parts();
   return parts.empty() ? std::vector<std::string>() : CommandWords(parts.back());
+}
+
+std::vector<std::string> ProgramCommand(std::string_view script) {
+  LastStatement statement(script);
+  (void)statement.Parts();
+  std::vector<std::string> words;
+  char open = 0;  // the quote that the last word is in
+  for (const std::string& piece : CommandWords(statement.program())) {
+    if (open == 0 && piece.find_first_of("<>") != std::string::npos) break;
+    if (open == 0) words.emplace_back();
+    if (open != 0) words.back() += ' ';
+    for (const char c : piece) {
+      const bool quote = (c == '\'' || c == '"') && (open == 0 || open == c);
+      if (quote) open = open == 0 ? c : 0;
+      if (!quote) words.back() += c;
+    }
+  }
+  return words;
 }
 
 std::string ScriptInCommand(const std::vector<std::string>& argv) {

@@ -22,6 +22,11 @@ std::optional<PipeEnd> EndsInPipe(std::string_view script);
 // The words of the script's last command (the last part of a pipe); quotes are not taken off.
 std::vector<std::string> LastCommand(std::string_view script);
 
+// The words of the last command of the script that names a program's script ("train.py", `-m
+// MODULE`), without quotes and up to a redirection; variables stand as they are. Empty: there is
+// none.
+std::vector<std::string> ProgramCommand(std::string_view script);
+
 // The script that a command gives to a shell as one word ("bash -c 'a | b'"); "" = none.
 std::string ScriptInCommand(const std::vector<std::string>& argv);
 

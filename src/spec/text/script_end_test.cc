@@ -75,5 +75,17 @@ TEST(ScriptEnd, OfACommand) {
   EXPECT_FALSE(IsShellScript("run", "bash\n"));
 }
 
+TEST(ScriptEnd, TheCommandOfTheProgram) {
+  const auto words = [](std::string_view script) { return Join(ProgramCommand(script), "|"); };
+  EXPECT_EQ(
+      words("pip install x\nA=1 python3 train.py --lr 0.1 \\\n  --name 'a b' | tee log\necho done"),
+      "python3|train.py|--lr|0.1|--name|a b");
+  EXPECT_EQ(words("python prepare.py --n 3 && torchrun train.py --lr=$LR > log.txt 2>&1"),
+            "torchrun|train.py|--lr=$LR");
+  EXPECT_EQ(words("python -m pkg.train --tag=\"x > y\""), "python|-m|pkg.train|--tag=x > y");
+  EXPECT_EQ(words("cp -r a b; ./run.pyx --n 3; python -m pip install --pre x"), "");
+  EXPECT_EQ(words(""), "");
+}
+
 }  // namespace
 }  // namespace stoker

@@ -3,6 +3,8 @@
 // rows, {"loss": 0.5, "at": 0} and {"loss": 0.25, "at": 10}. For tests.
 #pragma once
 
+#include <string>
+
 namespace stoker::metrics {
 
 inline constexpr char kRecordedWandb[] =
@@ -35,5 +37,13 @@ inline constexpr char kRecordedWandb[] =
     "2e32352e316a0c6c696e75782d7838365f3634580763322b000108101a270a1512065f77616e646212077275"
     "6e74696d65820101300a0e0a085f72756e74696d6582010130055102702900010811820116220c633236647a"
     "737573716b33372801420431284029c20c080a06616263313233920100";
+
+inline std::string RecordedWandb() {
+  std::string bytes;
+  for (const char* hex = kRecordedWandb; *hex != 0; hex += 2) {
+    bytes += static_cast<char>(std::stoi(std::string(hex, 2), nullptr, 16));
+  }
+  return bytes;
+}
 
 }  // namespace stoker::metrics

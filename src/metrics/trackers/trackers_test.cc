@@ -79,10 +79,7 @@ std::vector<int64_t> Steps(const std::vector<Point>& points) {
 }
 
 TEST(WandbFile, ReadsWhatWandbWrote) {
-  std::string bytes;
-  for (const char* hex = kRecordedWandb; *hex != 0; hex += 2) {
-    bytes += static_cast<char>(std::stoi(std::string(hex, 2), nullptr, 16));
-  }
+  const std::string bytes = RecordedWandb();
   WandbFileReader reader;
   TestSink sink;
   reader.Feed(bytes, sink);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "metrics/trackers/recorded_wandb.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
 
@@ -69,6 +70,34 @@ TEST_F(FileReading, ARunOfMlflowsGoesOnUnderAnotherId) {
   Write("mlruns/0/" + kTwo + "/metrics/loss", "1700000005000 0.4 5\n1700000005000 0.3 6\n");
   Look(after, next);
   EXPECT_EQ(Steps(next), (std::map<std::string, std::vector<int64_t>>{{"loss", {5, 6}}}));
+}
+
+TEST_F(FileReading, AnotherAgentGoesOnInTheFilesOfTrackers) {
+  const std::string bytes = metrics::RecordedWandb();
+  const std::string folder = "wandb/offline-run-20261128_131204-";
+  const std::string loss = "mlruns/0/" + kOne + "/metrics/acc";
+  Write(folder + "old/run-old.wandb", bytes);
+  MetricFiles files = Files(RunNames(1, "box"));
+  files.PassOver();
+  const auto before = files.sources();
+  Write(folder + "new/run-new.wandb", bytes.substr(0, bytes.size() / 2));
+  Write(loss, "1700000001000 1.0 0\n1700000002000 0.5 1\n");
+  MetricBatch batch;
+  Look(files, batch);
+  const size_t first = Steps(batch)["loss"].size();
+  const auto sources = files.sources();
+  Write(folder + "new/run-new.wandb", bytes);
+  Write(loss, "1700000001000 1.0 0\n1700000002000 0.5 1\n1700000003000 0.2 2\n");
+  MetricFiles next = Files(files.runs());
+  next.set_sources(before);
+  next.set_sources(sources);
+  MetricBatch rest;
+  Look(next, rest);
+  auto steps = Steps(rest);
+  EXPECT_EQ(first + steps["loss"].size(), 2U);
+  EXPECT_EQ(steps["loss"].back(), 10);
+  EXPECT_EQ(steps["acc"], std::vector<int64_t>{2});
+  EXPECT_EQ(steps.size(), 2U);
 }
 
 TEST_F(FileReading, HyperparametersThatLayThereBeforeAreOfSomebodyElse) {

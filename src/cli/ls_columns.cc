@@ -98,9 +98,11 @@ std::vector<LsColumn> OnRequest(Context& context) {
       {"FROM", {}, [](const Summary& job) { return job.retry_of; }}};
 }
 
-// A column of one hyperparameter; nothing when no job has it. Each job file is read once.
+// A column of one hyperparameter; nothing when no job was given it. Each job file is read once; of
+// a job that was not, what its program has said is read with its row.
 std::optional<LsColumn> OfHyperparameter(
-    const std::string& name, const std::map<std::string, std::optional<Hyperparameters>>& all) {
+    const std::string& name, const std::map<std::string, std::optional<Hyperparameters>>& all,
+    const std::shared_ptr<JobFields>& fields) {
   auto cells = std::make_shared<std::map<std::string, std::string>>();
   bool found = false;
   for (const auto& [id, values] : all) {
@@ -112,17 +114,18 @@ std::optional<LsColumn> OfHyperparameter(
     }
   }
   if (!found) return std::nullopt;
-  return LsColumn{Printable(name), {8, 0}, [cells](const Summary& job) {
+  return LsColumn{Printable(name), {8, 0}, [cells, fields, key = "hp." + name](const Summary& job) {
                     const auto cell = cells->find(job.id);
-                    return cell == cells->end() ? "" : cell->second;
+                    if (cell != cells->end()) return cell->second;
+                    const auto said = fields->Get(job, key);
+                    return said ? Printable(said->text) : "";
                   }};
 }
 
 // A column of one metric, or else of a hyperparameter that programs alone have said; nothing when
 // no job has it.
 std::optional<LsColumn> OfField(const std::string& name, const std::vector<Summary>& jobs,
-                                Ledger& ledger) {
-  const auto fields = std::make_shared<JobFields>(ledger, WallTime{});
+                                const std::shared_ptr<JobFields>& fields) {
   const auto has = [&](const auto& get) {
     return std::any_of(jobs.begin(), jobs.end(), [&](const Summary& job) { return !!get(job); });
   };
@@ -180,6 +183,7 @@ Result<std::vector<LsColumn>> NamedColumns(Context& context, const std::vector<S
   std::vector<LsColumn> known = Always(context);
   for (LsColumn& column : OnRequest(context)) known.push_back(std::move(column));
   std::map<std::string, std::optional<Hyperparameters>> hyperparameters;  // by job, once needed
+  const auto fields = std::make_shared<JobFields>(ledger, WallTime{});
   std::vector<LsColumn> columns;
   for (const std::string& name : Split(names, ',')) {
     const auto column = std::find_if(known.begin(), known.end(), [&](const LsColumn& each) {
@@ -193,9 +197,10 @@ Result<std::vector<LsColumn>> NamedColumns(Context& context, const std::vector<S
     if (hyperparameters.empty()) {
       for (const Summary& job : jobs) hyperparameters[job.id] = ReadHyperparameters(ledger, job.id);
     }
-    auto value = OfHyperparameter(
-        StartsWith(name, "hp.") ? name.substr(std::string("hp.").size()) : name, hyperparameters);
-    if (!value) value = OfField(name, jobs, ledger);
+    auto value =
+        OfHyperparameter(StartsWith(name, "hp.") ? name.substr(std::string("hp.").size()) : name,
+                         hyperparameters, fields);
+    if (!value) value = OfField(name, jobs, fields);
     if (!value) {
       std::vector<std::string> heads;
       for (const LsColumn& each : known) heads.push_back(LowerCase(each.head));

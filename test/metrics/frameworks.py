@@ -147,6 +147,11 @@ def hydra(results, world):
     listed = dict(word.split("=", 1) for word in row["hyperparameters"].split() if "=" in word)
     other = world.submit("--name", "other", "--", "true")
     compared = world.json("compare", job, other)[0]
+    named = world.submit("--name", "named", "--hp", "model.width=64", "--", "true")
+    columns = {line.split()[0]: line.split()[1:] for line in world.stoker(
+        "ls", "--columns", "id,model.width").stdout.splitlines()}  # fmt: skip
+    results.check("hydra: a column has what was given to one and said by another",
+                  (columns[job], columns[named]) == (["32"], ["64"]), columns)  # fmt: skip
     for where, found in (("ls", listed), ("compare", compared["hyperparameters"])):
         results.check(f"hydra: {where} has what .hydra/ and hparams.yaml say",
                       {name: found.get(name) for name in expected} == expected

@@ -115,7 +115,7 @@ def tracker(form, kind, least):
         job = twice(results, world, form, "trackers_loop.py", (form, 0.1, 0.02), kind, (90, 190),
                     ("loss", least), python=python, reader=python,
                     notice="6s" if form == "counted" else "3s")  # fmt: skip
-        [row] = [row for row in world.json("ls", "--hyperparameters") if row["id"] == job]
+        [row] = [row for row in world.json("ls", "--all", "--hyperparameters") if row["id"] == job]
         said = row["hyperparameters"]
         results.check(f"{form}: what it was configured with is known", "rate=0.1" in said, said)
         return job
@@ -143,13 +143,13 @@ def hydra(results, world):
     job = twice(results, world, "hydra", "hydra_lightning.py", ("model.rate=0.1", "+data=small"),
                 "tensorboard", (100, 220), ("train_loss", "val_loss"))  # fmt: skip
     expected = {"model.rate": "0.1", "model.width": "32", "data": "small", "api_token": "***"}
-    row = [row for row in world.json("ls", "--hyperparameters") if row["id"] == job][0]
+    row = [row for row in world.json("ls", "--all", "--hyperparameters") if row["id"] == job][0]
     listed = dict(word.split("=", 1) for word in row["hyperparameters"].split() if "=" in word)
     other = world.submit("--name", "other", "--", "true")
     compared = world.json("compare", job, other)[0]
     named = world.submit("--name", "named", "--hp", "model.width=64", "--", "true")
     columns = {line.split()[0]: line.split()[1:] for line in world.stoker(
-        "ls", "--columns", "id,model.width").stdout.splitlines()}  # fmt: skip
+        "ls", "--all", "--columns", "job,model.width", check=True).stdout.splitlines()}  # fmt: skip
     results.check("hydra: a column has what was given to one and said by another",
                   (columns[job], columns[named]) == (["32"], ["64"]), columns)  # fmt: skip
     for where, found in (("ls", listed), ("compare", compared["hyperparameters"])):

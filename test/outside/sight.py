@@ -105,7 +105,7 @@ def tree(folder):
 KNOWN = ("stoker/bin/", "stoker/host", "stoker/ended/", "stoker/ledger/", "stoker/reserve",
          "stoker/swept/", "stoker/ui-",
          ".cache/stoker/", ".config/stoker/config.yaml", ".config/stoker/me",
-         ".config/stoker/stores/")  # fmt: skip
+         ".config/stoker/stores/", ".config/stoker/told-notes")  # fmt: skip
 
 
 def strangers(home, named=()):

@@ -10,9 +10,6 @@ namespace {
 
 using Standing = UnitVerdict::Standing;
 
-// A file held open this long without a sign of change does not hold others up.
-constexpr Duration kLingering = Duration::Seconds(30);
-
 // Blanks separate what must all be there; `patterns` has alternatives of one.
 bool Fits(std::string_view patterns, std::string_view inside) {
   return MatchesAny(patterns, inside);

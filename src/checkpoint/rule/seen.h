@@ -15,6 +15,9 @@
 
 namespace stoker {
 
+// A file held open this long without a sign of change is not being saved, and holds nothing up.
+inline constexpr Duration kLingering = Duration::Seconds(30);
+
 // Whether a file's own bytes show that it is whole, as far as anybody looked.
 enum class Proof { kNotLooked, kWhole, kUnknown, kBroken };
 

@@ -9,8 +9,6 @@
 namespace stoker {
 namespace {
 
-// A file that is open without a change for so long is not being saved.
-constexpr Duration kLingering = Duration::Seconds(30);
 // A file that is opened again so soon is written in two goes.
 constexpr int kSecondGo = 20;  // parts of `quiet`
 // So many members show that a row is one.
@@ -91,8 +89,9 @@ bool Sets::AllBegun(const std::vector<std::string>& members, const SaveUnits& un
   const SaveLine& first = lines_.at(members.front());
   const uint64_t round = first.begun;
   if (unsure_.count(first.set) != 0) {
+    // Whatever the order: each as often as the others.
     return std::all_of(members.begin(), members.end(), [&](const std::string& name) {
-      return lines_.at(name).saves == lines_.at(name).last_counted + 1;
+      return lines_.at(name).saves == first.saves;
     });
   }
   return std::all_of(members.begin(), members.end(), [&](const std::string& name) {
@@ -294,10 +293,7 @@ bool Sets::Follow(std::vector<SeenWrite>* writes, const SaveUnits& units, const 
 }
 
 void Sets::Counted(const std::string& line) {
-  SaveLine* found = Find(line);
-  if (found == nullptr) return;
-  found->counted = true;
-  found->last_counted = found->saves;
+  if (SaveLine* found = Find(line)) found->counted = true;
 }
 
 bool Sets::KnowTrees(const SaveUnits& units) {

@@ -30,7 +30,6 @@ struct SaveLine {
   std::map<std::string, uint64_t> written;  // in this save: version by path
   LineFacts facts;
   bool counted = false;  // its newest save, with all that lies there
-  int last_counted = 0;  // which save that was, the last time
   // When its newest save began, by the kernel; 0 = not known.
   int64_t ctime_ns = 0;
   bool found = false;     // nobody heard it begin

@@ -75,5 +75,26 @@ TEST(KeeperSets, AlsoWhereItLayThereBefore) {
   ExpectOneSave(bench.Restored(), all);
 }
 
+// As DeepSpeed does: all within a moment, and the hints of a new folder come late.
+TEST(KeeperSets, ASaveOfAFolderAndFilesBesideItWithinATick) {
+  for (const int64_t deaf : {0, 10, 1'000}) {
+    Bench bench;
+    bench.files.deaf = Duration::Ms(deaf);
+    for (int step = 1; step <= 6; ++step) {
+      const std::string folder = "global_step" + std::to_string(step);
+      for (const char* name :
+           {"mp_rank_00_model_states.pt", "zero_pp_rank_0_states.pt", "zero_pp_rank_1_states.pt"}) {
+        bench.files.Write(folder + "/" + name, StateOf(name, step));
+      }
+      bench.files.Write("zero_to_fp32.py", "script");
+      bench.files.Write("latest", folder);
+      bench.Run(Duration::Seconds(3));
+    }
+    EXPECT_GE(bench.keeper->commits(), 4) << deaf;
+    EXPECT_EQ(bench.Restored()["latest"], "global_step6") << deaf;
+    EXPECT_EQ(bench.Restored().count("global_step6/zero_pp_rank_1_states.pt"), 1u) << deaf;
+  }
+}
+
 }  // namespace
 }  // namespace stoker::test

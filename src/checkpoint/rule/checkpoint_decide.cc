@@ -355,7 +355,7 @@ std::optional<Candidate> CheckpointPlan::Decide(MonoTime now) {
   if (ended_ && clean_ && !MetAFullDisk()) return DecideClean(now);
   if (done_used_ > 0 || (!ended_ && !seen_.task_alive())) return std::nullopt;
   for (int look = 0; look < 2; ++look) {
-    if (look == 1) NoteSaved(now);
+    if (look == 1 && !OrderWillShow(now)) NoteSaved(now);
     for (auto it = sets_.saved().begin(); it != sets_.saved().end();) {
       if (Waits(it->second, it->first)) {
         ++it;

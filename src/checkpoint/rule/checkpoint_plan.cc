@@ -11,6 +11,8 @@
 namespace stoker {
 namespace {
 
+// How long a write that nobody heard is waited for before it goes without a place.
+constexpr Duration kOrderShows = Duration::Ms(300);
 // The largest file that may be a pointer with a list in it (Ray's snapshot).
 constexpr int64_t kMostText = 1 << 20;
 
@@ -23,8 +25,19 @@ bool IsUserMark(const std::string& path) {
 CheckpointPlan::CheckpointPlan(PlanOptions options)
     : options_(options), seen_(options.quiet), sets_(options.quiet) {}
 
+// A write that nobody heard has its place once a look finds it closed with no hint on its way.
+bool CheckpointPlan::OrderWillShow(MonoTime now) const {
+  const auto& writes = seen_.writes();
+  if (ended_) return false;
+  return seen_.awaits_hints() ||
+         std::any_of(writes.begin(), writes.end(), [&](const SeenWrite& write) {
+           return write.found && !write.placed && now - write.at < kOrderShows;
+         });
+}
+
 // Names of files and the order of their writes, as of now.
-void CheckpointPlan::Evaluate() {
+void CheckpointPlan::Evaluate(MonoTime now) {
+  if (OrderWillShow(now)) return;
   std::vector<SeenWrite> writes = seen_.TakeWrites();
   std::move(writes.begin(), writes.end(), std::back_inserter(writes_));
   if (seen_.TakeRenaming()) {
@@ -88,7 +101,7 @@ void CheckpointPlan::OnScan(const DirectoryScan& scan, MonoTime now,
     seen_.OnScan(scan, now, later);
   }
   if (seen_.last_change() != before) refused_.clear();
-  Evaluate();
+  Evaluate(now);
   for (const auto& [path, place] : base_) {
     if (units_.by_id.count(place.unit) != 0) {
       gone_since_.erase(place.unit);
@@ -102,7 +115,7 @@ void CheckpointPlan::OnRestored(const DirectoryScan& scan, const std::set<std::s
   DirectoryScan rest = scan;
   std::erase_if(rest.files, [](const FileFact& fact) { return fact.path == kDoneMark; });
   seen_.OnRestored(rest);
-  Evaluate();
+  Evaluate(MonoTime{INT64_MAX / 2});
   sets_.OnRestored(units_, seen_);
   for (const auto& [path, id] : units_.id_of) {
     if (known.count(path) == 0) {
@@ -135,7 +148,7 @@ void CheckpointPlan::OnEnded(const Ended& how, MonoTime now) {
   obeyed_ = how.obeyed;
   ended_at_ = now;
   seen_.OnEnded(clean_, now);
-  Evaluate();
+  Evaluate(now);
 }
 
 void CheckpointPlan::OnCopied(const CopyOrder& order, const std::map<std::string, Proof>& proofs,
@@ -269,7 +282,7 @@ MonoTime CheckpointPlan::LastChange(const SaveUnit& unit) const {
 }
 
 bool CheckpointPlan::Pending() const {
-  if (done_mark_ || seen_.has_writes() || !writes_.empty()) return true;
+  if (done_mark_ || seen_.has_writes() || seen_.awaits_hints() || !writes_.empty()) return true;
   return std::any_of(units_.by_id.begin(), units_.by_id.end(), [&](const auto& entry) {
     if (!Changed(entry.second)) return false;
     // Empty files, and links to nothing, are no save.

@@ -129,7 +129,8 @@ class CheckpointPlan {
     CandidateReason reason = CandidateReason::kComplete;  // the weakest
   };
 
-  void Evaluate();
+  void Evaluate(MonoTime now);
+  bool OrderWillShow(MonoTime now) const;
   void RowsChanged();
   const SeenFile& FileAt(const std::string& path) const;
   JudgeOptions Options(MonoTime now) const;

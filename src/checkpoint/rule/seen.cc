@@ -339,8 +339,6 @@ void Seen::Absorb(const FileFact& fact, const DirectoryScan& scan, MonoTime now)
     }
   }
   if (!same && scan.size_limit >= 0 && fact.size >= scan.size_limit) file.doubtful = true;
-  // The length of a file that is being opened changes before its times do.
-  file.late = silent && !fresh && file.fact && file.fact->ctime_ns == fact.ctime_ns;
   file.fact = fact;
   file.touched = false;
 }
@@ -352,7 +350,7 @@ void Seen::PlaceFound(bool all_heard) {
   for (SeenWrite& write : writes_) {
     const auto it = files_.find(write.path);
     if (it == files_.end() || it->second.version != write.version || !it->second.fact) continue;
-    if (it->second.held || it->second.late) continue;
+    if (it->second.held) continue;
     write.ctime_ns = it->second.fact->ctime_ns;
     if (write.found && write.ctime_ns != 0) found.push_back(&write);
   }
@@ -381,6 +379,23 @@ void Seen::PlaceFound(bool all_heard) {
   }
 }
 
+// A change of which no hint has come: as a rule it is on its way, and tells the order.
+bool Seen::HintMayCome(const FileFact& fact, const DirectoryScan& scan, MonoTime now,
+                       std::map<std::string, MonoTime>* still) const {
+  const auto it = files_.find(fact.path);
+  const bool fresh = it == files_.end();
+  const bool written = scan.written.count(fact.path) != 0 || scan.mapped.count(fact.path) != 0;
+  const bool news =
+      fresh || (!it->second.open && !it->second.touched &&
+                (written || !it->second.fact || !SameContent(*it->second.fact, fact)));
+  if (!news || ended_ || !scan.task_alive || IsStream(fact.path)) return false;
+  const auto before = silent_.find(fact.path);
+  const MonoTime since = before == silent_.end() ? now : before->second;
+  if (now - since >= kUnconfirmed) return false;
+  still->emplace(fact.path, since);
+  return true;
+}
+
 void Seen::OnScan(const DirectoryScan& scan, MonoTime now, const std::vector<FileEvent>& later) {
   task_alive_ = scan.task_alive;
   if (scan.disk_full) last_full_ = now;
@@ -390,11 +405,12 @@ void Seen::OnScan(const DirectoryScan& scan, MonoTime now, const std::vector<Fil
     moving.insert(event.path);
     if (!event.from.empty()) moving.insert(event.from);
   }
+  std::map<std::string, MonoTime> still;
   std::set<std::string> seen;
   std::vector<const FileFact*> unheard;  // in the order in which they were written
   for (const FileFact& fact : scan.files) {
     seen.insert(fact.path);
-    if (IsOrIsIn(moving, fact.path)) continue;
+    if (IsOrIsIn(moving, fact.path) || HintMayCome(fact, scan, now, &still)) continue;
     if (files_.count(fact.path) == 0) {
       unheard.push_back(&fact);
     } else {
@@ -404,6 +420,7 @@ void Seen::OnScan(const DirectoryScan& scan, MonoTime now, const std::vector<Fil
   std::stable_sort(unheard.begin(), unheard.end(),
                    [](const FileFact* a, const FileFact* b) { return a->ctime_ns < b->ctime_ns; });
   for (const FileFact* fact : unheard) Absorb(*fact, scan, now);
+  silent_ = std::move(still);
   PlaceFound(later.empty());
   std::vector<std::string> gone;
   for (const auto& [path, file] : files_) {

@@ -28,7 +28,6 @@ struct SeenFile {
   bool by_event = false;  // `open` comes from a hint; a scan may disprove it
   bool held = false;      // somebody had it open or mapped at the last look
   bool touched = false;   // a hint came since the last scan: no wonder it looks different
-  bool late = false;      // at the last look its times were those of the write before
   bool shrunk = false;    // the write under way was noticed by the file being shorter
   MonoTime begin;         // of the last write
   MonoTime last_change;
@@ -94,6 +93,10 @@ class Seen {
   // Since the last call: writes that began, ordered; what was written under a name that has gone
   // since is not in it.
   std::vector<SeenWrite> TakeWrites();
+  // Those that TakeWrites would give.
+  const std::vector<SeenWrite>& writes() const { return writes_; }
+  // The last look found changes whose hints may be on their way.
+  bool awaits_hints() const { return !silent_.empty(); }
   bool has_writes() const { return !writes_.empty(); }
   // Events were lost since the last call: whose order is not known.
   bool TakeLost();
@@ -119,6 +122,8 @@ class Seen {
   void End(const std::string& path, MonoTime at, Fate fate, bool disk_full);
   uint64_t Next() { return place_ += kStride; }
   void PlaceFound(bool all_heard);
+  bool HintMayCome(const FileFact& fact, const DirectoryScan& scan, MonoTime now,
+                   std::map<std::string, MonoTime>* still) const;
   void MoveIn(const FileEvent& event);
   void MoveFile(const std::string& from, const std::string& to, const FileEvent& event);
   void MoveDirectory(const FileEvent& event);
@@ -144,7 +149,8 @@ class Seen {
   bool ever_closed_ = false;
   bool ended_ = false;
   MonoTime last_change_;
-  std::optional<MonoTime> last_full_;  // when the disk was last seen full
+  std::map<std::string, MonoTime> silent_;  // changes without a hint: when each was first seen
+  std::optional<MonoTime> last_full_;       // when the disk was last seen full
 };
 
 // A name under which something is written that gets another when it is whole.

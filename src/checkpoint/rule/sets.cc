@@ -279,9 +279,10 @@ bool Sets::Follow(std::vector<SeenWrite>* writes, const SaveUnits& units, const 
     }
     if (!Continues(line, unit, write)) {
       if (line.saves == 0 || line.first == kNoPlace) line.first = write.began;
-      if (line.known > 0 && line.unit != unit.id) {
-        line.weak = line.weak && write.paused <= line.begun && line.known + 1 < kShownBy;
-      }
+      // Written again under the same name, its number counts no saves.
+      const bool other = line.known > 0 && line.unit != unit.id;
+      const bool shown = other && (write.paused > line.begun || line.known + 1 >= kShownBy);
+      line.weak = line.weak && (line.known == 0 || (other && !shown));
       if (line.known > 0) BeginsAgain(unit.line, &line, write, units, seen);
       Begins(&line, unit, write);
     }

@@ -62,7 +62,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Found{28000068577, "one 403 ended a machine that was kept"},
                     Found{30000056596, "a failed upload's file was cleared away, and given"},
                     Found{30000114913, "the same of a step's folder"},
-                    Found{30000014978, "a job was asked for before it had a ceiling"}),
+                    Found{30000014978, "a job was asked for before it had a ceiling"},
+                    Found{42000108271, "a file that a full disk refused was missing at a good end"},
+                    Found{42000109942, "a good end was taken for rest by another node"},
+                    Found{42000303160, "a save of unknown order began a round in its middle"}),
     [](const auto& test) { return "Seed" + std::to_string(test.param.seed); });
 
 }  // namespace

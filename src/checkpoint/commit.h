@@ -29,6 +29,7 @@ struct KeeperConfig {
   int rank = 0;
   int num_nodes = 1;
   Duration quiet = Duration::Seconds(2);
+  std::string complete;           // the file that each save's folder ends with; "" = none is said
   int keep = 3;                   // newest N stay; 0 = all
   std::string restored;           // checkpoint id that lies in the directory now; "" = none
   BeganFrom began_from;           // the same, or what else lies there and was restored

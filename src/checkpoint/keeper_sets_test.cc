@@ -75,6 +75,25 @@ TEST(KeeperSets, AlsoWhereItLayThereBefore) {
   ExpectOneSave(bench.Restored(), all);
 }
 
+// The job file says which file a save's folder ends with.
+TEST(KeeperSets, AFolderNeedsTheFileThatTheJobFileNames) {
+  KeeperConfig config;
+  config.complete = "done.txt";
+  Bench bench(config);
+  bench.files.Write("best/model.bin", StateOf("model", 1));
+  bench.Run(Duration::Seconds(1));
+  bench.files.Write("best/done.txt", "");
+  bench.Run(Duration::Ms(300));
+  EXPECT_EQ(bench.keeper->commits(), 1);
+  bench.files.Write("step-2/model.bin", StateOf("model", 2));
+  bench.Run(Duration::Seconds(40));
+  EXPECT_EQ(bench.Restored().count("step-2/model.bin"), 0u) << "its mark is missing";
+  bench.files.Write("step-2/done.txt", "");
+  bench.Run(Duration::Ms(300));
+  EXPECT_EQ(bench.Restored()["step-2/model.bin"], StateOf("model", 2));
+  EXPECT_EQ(bench.Restored()["best/model.bin"], StateOf("model", 1));
+}
+
 // As DeepSpeed does: all within a moment, and the hints of a new folder come late.
 TEST(KeeperSets, ASaveOfAFolderAndFilesBesideItWithinATick) {
   for (const int64_t deaf : {0, 10, 1'000}) {

@@ -197,6 +197,7 @@ Status AttemptRun::BeginKeepers() {
   config.rank = config_.rank;
   config.num_nodes = config_.job.num_nodes;
   config.quiet = config_.spec.checkpoints.quiet;
+  config.complete = config_.spec.checkpoints.complete;
   config.keep = config_.spec.checkpoints.keep;
   // One of another job, or one that was left, lies in another place: it is kept anew.
   const bool whole = restored_.find('/') == std::string::npos && !IsAsLeft(restored_);

@@ -211,6 +211,8 @@ const Bad kBad[] = {
     {"stop_grace: 2d\nrun: x", "1:13", "'2d', which is out of range. Between 0s and 1d"},
     {"checkpoints: {quiet: 1ms}\nrun: x", "1:22", "Between 100ms and 1h is possible"},
     {"checkpoints: {keep: -1}\nrun: x", "1:21", "'checkpoints.keep' is -1, which is out of range"},
+    {"checkpoints: {complete: a/done}\nrun: x", "1:25",
+     "'checkpoints.complete' is 'a/done', which"},
     {"checkpoints: {signal: USR3}\nrun: x", "1:23", "'checkpoints.signal' cannot be 'USR3'"},
     {"checkpoints: {signal: SIGKILL}\nrun: x", "1:23", "cannot be 'SIGKILL'"},
     {"checkpoints: {every: often}\nrun: x", "1:22", "cannot be 'often'. Possible: auto"},

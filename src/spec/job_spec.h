@@ -18,7 +18,8 @@ struct CheckpointSpec {
   bool path_given = false;           // false: the default folder, watched when the program makes it
   int keep = 3;                      // newest N stay whole; 0 = all
   Duration quiet = Duration::Seconds(2);  // a unit unchanged for this long has settled
-  std::string signal;  // e.g. "SIGUSR1": sent at a notice to programs that handle it
+  std::string signal;    // e.g. "SIGUSR1": sent at a notice to programs that handle it
+  std::string complete;  // name of the file that each save's folder ends with; "" = none is said
   bool operator==(const CheckpointSpec&) const = default;
 };
 

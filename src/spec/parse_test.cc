@@ -56,7 +56,7 @@ run: |
   set -e
 
   python train.py
-checkpoints: {path: ./ckpt/, every: auto, keep: 5, quiet: 500ms, signal: USR1}
+checkpoints: {path: ./ckpt/, every: auto, keep: 5, quiet: 500ms, signal: USR1, complete: done.txt}
 outputs: [output, logs/a/, '*.onnx', {path: runs/**/best.pt, required: true}]
 limits: {max_duration: 8h, stall: 30m, idle_gpu: {below: 7%, for: 20m}, kept_size: 5GB,
   kept_files: 0}
@@ -115,6 +115,7 @@ TEST(Parse, EveryKey) {
   EXPECT_EQ(spec.checkpoints.keep, 5);
   EXPECT_EQ(spec.checkpoints.quiet, Duration::Ms(500));
   EXPECT_EQ(spec.checkpoints.signal, "SIGUSR1");
+  EXPECT_EQ(spec.checkpoints.complete, "done.txt");
   EXPECT_EQ(spec.outputs, (std::vector<OutputSpec>{
                               {"output"}, {"logs/a"}, {"*.onnx"}, {"runs/**/best.pt", true}}));
   EXPECT_TRUE(spec.outputs_given);

@@ -137,6 +137,9 @@ std::string PrintJobSpec(const JobSpec& spec) {
   out += "  keep: " + std::to_string(spec.checkpoints.keep) + "\n";
   out += "  quiet: " + FormatDuration(spec.checkpoints.quiet) + "\n";
   if (!spec.checkpoints.signal.empty()) out += "  signal: " + spec.checkpoints.signal + "\n";
+  if (!spec.checkpoints.complete.empty()) {
+    out += "  complete: " + JsonString(spec.checkpoints.complete) + "\n";
+  }
   PrintOutputs(spec, &out);
   PrintMetrics(spec, &out);
   if (spec.limits != LimitsSpec()) out += "limits:\n";

@@ -202,6 +202,7 @@ JobSpec RandomSpec(Prng* prng) {
   spec.checkpoints.keep = static_cast<int>(prng->Below(9));
   spec.checkpoints.quiet = Duration::Ms(prng->Between(100, 3'600'000));
   if (prng->Chance(1, 2)) spec.checkpoints.signal = "SIGUSR2";
+  if (prng->Chance(1, 3)) spec.checkpoints.complete = "done.txt";
   for (uint64_t n = prng->Below(3); n > 0; --n) {
     const std::string end = prng->Chance(1, 3) ? "*.pt" : RandomName(prng) + " ü";
     spec.outputs.push_back({"o" + std::to_string(n) + "/" + end, prng->Chance(1, 2)});

@@ -85,6 +85,19 @@ void ReadSignal(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
   }
 }
 
+// A name, and no path: it lies in each save's own folder.
+void ReadComplete(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
+  const auto name = ReadPath(node, "checkpoints.complete", false, reader);
+  if (!name) return;
+  if (name->find('/') != std::string::npos) {
+    reader->Error(
+        node, "'checkpoints.complete' is '" + *name + "', which is more than a file's name",
+        "Write the name of the file that is made last in each save's folder, as done.txt");
+    return;
+  }
+  spec->checkpoints.complete = *name;
+}
+
 void ReadEvery(const YamlNode& node, SpecReader* reader) {
   if (node.IsScalar() && LowerCase(node.text) == "auto") return;
   if (node.IsScalar() && ParseDuration(node.text).ok()) {
@@ -266,6 +279,7 @@ void ReadCheckpoints(const YamlNode& node, SpecReader* reader, JobSpec* spec) {
           if (quiet) spec->checkpoints.quiet = *quiet;
         }},
        {"signal", [&](const YamlNode& v) { ReadSignal(v, reader, spec); }},
+       {"complete", [&](const YamlNode& v) { ReadComplete(v, reader, spec); }},
        {"every", [&](const YamlNode& v) { ReadEvery(v, reader); }}},
       RefusedCheckpointKeys());
 }

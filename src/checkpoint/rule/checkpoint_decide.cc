@@ -31,11 +31,19 @@ JudgeOptions CheckpointPlan::Options(MonoTime now) const {
   return {options_.quiet, now, ended_, clean_, obeyed_, options_.marks_elsewhere};
 }
 
+// What the job file names holds for each folder that is a unit; else a row's folders need the mark
+// once one of them has had it.
+std::string CheckpointPlan::UserMarkOf(const SaveUnit& unit) const {
+  if (unit.folder.empty() || unit.folder == ".") return "";
+  if (!options_.complete.empty()) return options_.complete;
+  return sets_.rows().marked.count(unit.line) != 0 ? kCompleteMark : "";
+}
+
 UnitVerdict CheckpointPlan::JudgeUnit(const SaveUnit& unit, MonoTime now) const {
   LineFacts facts;
   const auto line = sets_.lines().find(unit.line);
   if (line != sets_.lines().end()) facts = line->second.facts;
-  facts.user_mark = sets_.rows().marked.count(unit.line) != 0;
+  facts.user_mark = UserMarkOf(unit);
   facts.was_whole = marked_units_.count(unit.id) != 0;
   return Judge(unit, seen_, facts, Options(now));
 }
@@ -111,8 +119,8 @@ SavedSet CheckpointPlan::SaveOf(const std::vector<const SaveUnit*>& units, Candi
   saved.reason = reason;
   for (const SaveUnit* unit : units) {
     const UnitVerdict verdict = JudgeUnit(*unit, now);
-    const bool clean = clean_ && verdict.standing == Standing::kUnmarked &&
-                       sets_.rows().marked.count(unit->line) == 0;
+    const bool clean =
+        clean_ && verdict.standing == Standing::kUnmarked && UserMarkOf(*unit).empty();
     if (!verdict.closed() && !clean) continue;
     for (const std::string& path : unit->files) {
       saved.versions[path] = FileAt(path).version;

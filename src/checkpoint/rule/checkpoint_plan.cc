@@ -23,7 +23,9 @@ bool IsUserMark(const std::string& path) {
 }  // namespace
 
 CheckpointPlan::CheckpointPlan(PlanOptions options)
-    : options_(options), seen_(options.quiet), sets_(options.quiet) {}
+    : options_(std::move(options)),
+      seen_(options_.quiet),
+      sets_(options_.quiet, options_.complete) {}
 
 // A write that nobody heard has its place once a look finds it closed with no hint on its way.
 bool CheckpointPlan::OrderWillShow(MonoTime now) const {

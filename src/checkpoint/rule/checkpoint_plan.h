@@ -27,6 +27,7 @@ inline constexpr char kDoneMark[] = ".stoker-done";
 struct PlanOptions {
   Duration quiet = Duration::Seconds(2);
   bool marks_elsewhere = false;  // JudgeOptions::marks_elsewhere
+  std::string complete;          // the file that each save's folder ends with; "" = none is said
 };
 
 // What is to be copied while it lies there. A copy counts only once Decide says so.
@@ -132,6 +133,7 @@ class CheckpointPlan {
   void Evaluate(MonoTime now);
   bool OrderWillShow(MonoTime now) const;
   void RowsChanged();
+  std::string UserMarkOf(const SaveUnit& unit) const;
   const SeenFile& FileAt(const std::string& path) const;
   JudgeOptions Options(MonoTime now) const;
   UnitVerdict JudgeUnit(const SaveUnit& unit, MonoTime now) const;

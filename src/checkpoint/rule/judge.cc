@@ -31,7 +31,7 @@ class Judgement {
     if (Unfinished()) return Is(Standing::kWriting);
     if (!HoldsSomething()) return Is(Standing::kNothing);
     out_.alike = unit_.single() || (facts_.files > 0 && files_.size() >= facts_.files);
-    if (facts_.user_mark) return ByUserMark();
+    if (!facts_.user_mark.empty()) return ByUserMark();
     if (doubtful_ != nullptr) return Is(Standing::kDoubtful, *doubtful_);
     if (!unit_.folder.empty() && NamedAsAWhole()) {
       out_.ends_save = true;
@@ -121,7 +121,7 @@ class Judgement {
   }
 
   UnitVerdict ByUserMark() {
-    const std::string mark = unit_.folder + "/" + kCompleteMark;
+    const std::string mark = unit_.folder + "/" + facts_.user_mark;
     const auto it = seen_.files().find(mark);
     const bool behind_all =
         it != seen_.files().end() && std::all_of(files_.begin(), files_.end(), [&](const Entry& e) {

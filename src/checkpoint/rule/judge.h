@@ -30,7 +30,7 @@ std::string_view Name(CandidateReason reason);
 struct LineFacts {
   size_t files = 0;        // that the save before had when the next began; 0 = there was none
   size_t ranks = 0;        // of these, files that a rank has each
-  bool user_mark = false;  // its saves have kCompleteMark
+  std::string user_mark;   // the file that the user says its saves end with; "" = none
   bool was_whole = false;  // this unit was whole by a mark before, in this attempt
 };
 

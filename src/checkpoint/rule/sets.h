@@ -48,7 +48,10 @@ struct SavedSet {
 // Not thread-safe.
 class Sets {
  public:
-  explicit Sets(Duration quiet) : quiet_(quiet) {}
+  // `complete`: KnownRows::complete.
+  explicit Sets(Duration quiet, std::string complete = "") : quiet_(quiet) {
+    rows_.complete = std::move(complete);
+  }
 
   // What was restored is one save of all its lines, in the order of its files' times.
   void OnRestored(const SaveUnits& units, const Seen& seen);

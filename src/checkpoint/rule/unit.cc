@@ -223,6 +223,9 @@ class Sorter {
     if (unit.layout != nullptr) return unit;
     const StepNumber step = StepInPath(name);
     const bool digits = name.find_first_not_of("0123456789") == std::string_view::npos;
+    if (!known_.complete.empty() && seen_.files().count(folder + "/" + known_.complete) != 0) {
+      return unit;
+    }
     if (IsStamp(name)) return std::nullopt;
     const bool save = step.certain() || ((step.of != StepNumber::Of::kNothing || digits) &&
                                          unit.numbered() && !HoldsSaves(folder));

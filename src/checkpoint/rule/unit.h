@@ -55,6 +55,7 @@ struct KnownRows {
   std::map<std::string, const Layout*> layouts;              // by line
   std::set<std::string> none;    // lines whose older members were written again
   std::set<std::string> marked;  // lines whose folders the user marks as complete
+  std::string complete;          // a folder with a file of this name is a unit; "" = none is said
   std::set<std::string> trees;   // folders of more files than can be followed
 };
 

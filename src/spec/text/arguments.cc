@@ -69,7 +69,8 @@ Pairs NamedArguments(const std::vector<std::string>& argv) {
       }
       continue;
     }
-    const std::string name = word.substr(word.find_first_not_of('-'));
+    const std::string name = word.substr(std::min(word.find_first_not_of('-'), word.size()));
+    if (name.empty()) continue;  // a line of dashes
     if (sign != word.npos) {
       Put(name.substr(0, name.find('=')), word.substr(sign + 1), &out);
     } else if (i + 1 < argv.size() && !IsOption(argv[i + 1]) && argv[i + 1] != "--") {

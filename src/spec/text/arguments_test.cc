@@ -23,6 +23,7 @@ TEST(Arguments, OfTheProgramAlone) {
             "model.lr:0.1 data:x ");
   EXPECT_EQ(ArgumentsOf("python -m pkg.train --seed 1 --seed 2"), "seed:2 ");
   EXPECT_EQ(ArgumentsOf("./train --epochs 3 -- --not this"), "epochs:3 ");
+  EXPECT_EQ(ArgumentsOf("python3 train.py --- ---- --lr 1"), "lr:1 ");
   EXPECT_EQ(ArgumentsOf("python3 train.py"), "");
   EXPECT_EQ(ArgumentsOf(""), "");
 }

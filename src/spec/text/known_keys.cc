@@ -118,6 +118,7 @@ std::string_view HomeOfKey(std::string_view key) {
       {"spot_recovery", "resources"},
       {"keep", "checkpoints"},
       {"quiet", "checkpoints"},
+      {"complete", "checkpoints"},
       {"signal", "checkpoints"},
       {"every", "checkpoints"},
       {"max_duration", "limits"},

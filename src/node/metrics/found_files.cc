@@ -62,7 +62,7 @@ Status Walk(const std::string& root, const std::string& before, bool events, boo
             FoundFiles* out) {
   TreeFilter filter;
   filter.enter = [](const std::string& path) { return !HoldsPackages(path); };
-  filter.named = [](const std::string& path) { return !KindOf(NameOf(path)).empty(); };
+  filter.named = [](const std::string& path) { return !KindOf(path).empty(); };
   filter.closed = [](const std::string&, const Status&) {};
   filter.wanted = [&](const FileFact& fact) {
     const std::string kind = KindOf(fact.path);

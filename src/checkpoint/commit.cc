@@ -16,7 +16,7 @@ constexpr Duration kLongestBackOff = Duration::Seconds(30);
 constexpr Duration kAtOnce = Duration::Ms(20);
 // Between looks at a store whose requests are free.
 constexpr Duration kFreePoll = Duration::Ms(100);
-// Rounds in a row that failed because the nodes' counts differ, before counts are given up.
+// Rounds in a row that failed because the nodes save at different times, before that is said.
 constexpr int kLateRounds = 3;
 // How long that may go on before it is said.
 constexpr Duration kLateUnsaid = Duration::Minutes(1);

@@ -26,11 +26,13 @@ void ExpectOneSave(const Contents& restored, const std::vector<std::string>& nam
   FAIL() << names[0] << " is of no step";
 }
 
-const std::vector<std::string> kOddNames = {"odd/e", "odd/o", "odd/tmp", "odd/x", "odd/id"};
+const std::vector<std::string> kParts = {"odd/e", "odd/o",  "odd/tmp",
+                                         "odd/x", "odd/id", "state.db"};
 
 // A database that is never closed, beside files that each save writes.
 void SaveBesideDatabase(Bench& bench, int step) {
-  for (const std::string& name : kOddNames) {
+  for (const std::string& name : kParts) {
+    if (name == "state.db") continue;
     bench.files.Write(name, StateOf(name, step));
     if (step % 2 == 0) bench.Run(Duration::Ms(20));
   }
@@ -47,9 +49,7 @@ TEST(KeeperSets, AFileThatIsWrittenAndNeverClosedIsPartOfEachSave) {
     }
     bench.files.Kill();
     bench.End(0, 9);
-    std::vector<std::string> all = kOddNames;
-    all.push_back("state.db");
-    ExpectOneSave(bench.Restored(), all);
+    ExpectOneSave(bench.Restored(), kParts);
   }
 }
 
@@ -70,9 +70,7 @@ TEST(KeeperSets, AlsoWhereItLayThereBefore) {
   }
   bench.files.Kill();
   bench.End(0, 9);
-  std::vector<std::string> all = kOddNames;
-  all.push_back("state.db");
-  ExpectOneSave(bench.Restored(), all);
+  ExpectOneSave(bench.Restored(), kParts);
 }
 
 // The job file says which file a save's folder ends with.
@@ -112,6 +110,55 @@ TEST(KeeperSets, ASaveOfAFolderAndFilesBesideItWithinATick) {
     EXPECT_GE(bench.keeper->commits(), 4) << deaf;
     EXPECT_EQ(bench.Restored()["latest"], "global_step6") << deaf;
     EXPECT_EQ(bench.Restored().count("global_step6/zero_pp_rank_1_states.pt"), 1u) << deaf;
+  }
+}
+
+// Two files by hand, 3.5 s apart, a save each 8.5 s: longer than `quiet`, and shorter than a rest.
+TEST(KeeperSets, PairsThatPauseAreNeverMixed) {
+  KeeperConfig config;
+  config.keep = 0;
+  Bench bench(config);
+  const auto save = [&](const std::string& name, int step, Duration pause) {
+    bench.files.Open(name + ".new");
+    bench.Run(Duration::Ms(100));
+    bench.files.Close(name + ".new", StateOf(name, step));
+    bench.files.Rename(name + ".new", name);
+    bench.Run(pause);
+    const Contents seen = bench.Restored();
+    if (seen.empty()) return;
+    ASSERT_EQ(seen.size(), 2u);
+    EXPECT_EQ(seen.at("model.pt").substr(8), seen.at("optim.pt").substr(8));
+  };
+  for (int step = 1; step <= 8; ++step) {
+    save("model.pt", step, Duration::Ms(3400));
+    save("optim.pt", step, Duration::Ms(4900));
+  }
+  EXPECT_EQ(bench.keeper->commits(), 8);
+  bench.files.Kill();
+  bench.End(0, 9);
+  EXPECT_EQ(bench.Restored().at("optim.pt"), StateOf("optim.pt", 8));
+}
+
+// Saves at SIGTERM, gives the file its name and exits: nobody sees how it was before it is gone.
+TEST(KeeperSets, ARenameOfWhoEndsAsItWasToldStands) {
+  for (const Fate fate : {Fate::kLived, Fate::kUnknown, Fate::kKilled}) {
+    for (const int code : {0, 3, 143}) {
+      for (const bool told : {true, false}) {
+        Bench bench;
+        for (int step = 1; step <= 4; ++step) {
+          bench.files.Write("new", StateOf("model", step));
+          bench.files.Rename("new", "step-" + std::to_string(step));
+          bench.Run(Duration::Seconds(3));
+        }
+        bench.files.Open("new", StateOf("model", 5));
+        bench.files.Kill(fate);
+        bench.files.Rename("new", "step-5", fate);
+        bench.End(code, 0, told);
+        const bool whole = told || code == 0 || fate == Fate::kLived;
+        EXPECT_EQ(bench.Restored().count("step-5"), whole ? 1u : 0u)
+            << code << " " << static_cast<int>(fate) << " " << told;
+      }
+    }
   }
 }
 

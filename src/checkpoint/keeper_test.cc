@@ -162,32 +162,6 @@ TEST(Keeper, FilesThatChangeTogetherAreCommittedTogether) {
   EXPECT_EQ(bench.Restored(), third);
 }
 
-// Two files by hand, 3.5 s apart, a save each 8.5 s: longer than `quiet`, and shorter than a rest.
-TEST(Keeper, PairsThatPauseAreNeverMixed) {
-  KeeperConfig config;
-  config.keep = 0;
-  Bench bench(config);
-  const auto save = [&](const std::string& name, int step, Duration pause) {
-    bench.files.Open(name + ".new");
-    bench.Run(Duration::Ms(100));
-    bench.files.Close(name + ".new", Whole(name, step));
-    bench.files.Rename(name + ".new", name);
-    bench.Run(pause);
-    const Contents seen = bench.Restored();
-    if (seen.empty()) return;
-    ASSERT_EQ(seen.size(), 2u);
-    EXPECT_EQ(seen.at("model.pt").substr(8), seen.at("optim.pt").substr(8));
-  };
-  for (int step = 1; step <= 8; ++step) {
-    save("model.pt", step, Duration::Ms(3400));
-    save("optim.pt", step, Duration::Ms(4900));
-  }
-  EXPECT_EQ(bench.keeper->commits(), 8);
-  bench.files.Kill();
-  bench.End(0, 9);
-  EXPECT_EQ(bench.Restored().at("optim.pt"), Whole("optim.pt", 8));
-}
-
 TEST(Keeper, FilesNamedByTheirTimeAreARow) {
   Bench bench;
   for (int minute = 10; minute <= 15; ++minute) {
@@ -394,29 +368,6 @@ TEST(Keeper, ARenameIsABoundary) {
   bench.files.Kill();
   bench.End(0, 9);
   EXPECT_EQ(bench.Restored(), (Contents{{"checkpoint.pt", Whole("model", 6)}}));
-}
-
-// Saves at SIGTERM, gives the file its name and exits: nobody sees how it was before it is gone.
-TEST(Keeper, ARenameOfWhoEndsAsItWasToldStands) {
-  for (const Fate fate : {Fate::kLived, Fate::kUnknown, Fate::kKilled}) {
-    for (const int code : {0, 3, 143}) {
-      for (const bool told : {true, false}) {
-        Bench bench;
-        for (int step = 1; step <= 4; ++step) {
-          bench.files.Write("new", Whole("model", step));
-          bench.files.Rename("new", "step-" + std::to_string(step));
-          bench.Run(Duration::Seconds(3));
-        }
-        bench.files.Open("new", Whole("model", 5));
-        bench.files.Kill(fate);
-        bench.files.Rename("new", "step-5", fate);
-        bench.End(code, 0, told);
-        const bool whole = told || code == 0 || fate == Fate::kLived;
-        EXPECT_EQ(bench.Restored().count("step-5"), whole ? 1u : 0u)
-            << code << " " << static_cast<int>(fate) << " " << told;
-      }
-    }
-  }
 }
 
 // What it wrote in place and was not done with tells nothing; nor does what a signal ended.

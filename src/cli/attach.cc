@@ -17,7 +17,7 @@
 #include "cli/story.h"
 #include "ledger/log/log_reader.h"
 #include "ledger/paths.h"
-#include "node/own_variables.h"
+#include "node/attempt/own_variables.h"
 #include "policy/placement.h"
 #include "view/lineage.h"
 #include "view/troubles_told.h"

@@ -11,7 +11,7 @@
 #include "ledger/claims.h"
 #include "ledger/records.h"
 #include "ledger/reports.h"
-#include "node/gpus.h"
+#include "node/attempt/gpus.h"
 #include "provider/local/local_boot.h"
 #include "provider/local/local_private.h"
 #include "spec/parse.h"

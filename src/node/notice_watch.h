@@ -9,9 +9,9 @@
 #include <optional>
 #include <thread>
 
-#include "node/mailbox.h"
 #include "port/clock.h"
 #include "port/host_platform.h"
+#include "sys/bell.h"
 
 namespace stoker::node {
 

@@ -18,8 +18,8 @@
 #include "agent/supervisor.h"
 #include "controller/controller.h"
 #include "ledger/ledger.h"
-#include "node/mailbox.h"
 #include "node/report_writer.h"
+#include "sys/bell.h"
 
 namespace stoker::node {
 

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "ledger/paths.h"
-#include "node/gpus.h"
+#include "node/attempt/gpus.h"
 
 namespace stoker::node {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "node/gpus.h"
+#include "node/attempt/gpus.h"
 
 #include <algorithm>
 #include <chrono>

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "checkpoint/outputs.h"
-#include "node/mailbox.h"
 #include "node/outputs/output_plan.h"
+#include "sys/bell.h"
 
 namespace stoker::node {
 

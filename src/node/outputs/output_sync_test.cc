@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "node/output_sync.h"
+#include "node/outputs/output_sync.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

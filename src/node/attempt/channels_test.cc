@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Channels out of a folder: what is copied, what stays, who is to blame. Out of a bucket:
 // test/e2e/inputs.py.
-#include "node/channels.h"
+#include "node/attempt/channels.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "node/channels.h"
+#include "node/attempt/channels.h"
 
 #include <sys/stat.h>
 
@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "node/stoppable.h"
+#include "node/attempt/stoppable.h"
 #include "store/open_side.h"
 #include "sys/file.h"
 #include "sys/journal_file.h"

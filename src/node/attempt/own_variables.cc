@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "node/own_variables.h"
+#include "node/attempt/own_variables.h"
 
 #include <algorithm>
 

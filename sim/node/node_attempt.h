@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attempt on one simulated node, as node/attempt_run.h is the product's.
+// One attempt on one simulated node, as node/attempt/attempt_run.h is the product's.
 #pragma once
 
 #include <functional>
@@ -34,7 +34,7 @@ class NodeAttempt {
   void Hurry();
   void Terminate(const ToldToEnd& told);
   void Kill(const ToldToEnd& told);
-  // As node/attempt_run.h.
+  // As node/attempt/attempt_run.h.
   Saving SavingNow(bool ended_unsaved) const;
   // kill -9 by somebody else: the program just dies.
   void KillFromOutside();

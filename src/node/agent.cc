@@ -80,9 +80,9 @@ Agent::Agent(NodeParts parts, NodeFolders folders, Duration notice_poll)
         }
         Post(NoticeRead{notice});  // first: looking at the program may take long
         Saving saving;
-        if (run && notice) saving = run->SavingNow(ended_unsaved_);
+        if (run && notice) saving = run->running.SavingNow(ended_unsaved_);
         Post(SavingSeen{saving});
-        if (run) run->SayNotice(notice, saving);
+        if (run) run->running.SayNotice(notice, saving);
       },
       [this](const HostAdvice& advice) {
         std::shared_ptr<AttemptRun> run;
@@ -90,7 +90,7 @@ Agent::Agent(NodeParts parts, NodeFolders folders, Duration notice_poll)
           const std::lock_guard lock(run_mutex_);
           run = run_;
         }
-        if (run) run->Heed(advice);
+        if (run) run->running.Heed(advice);
       });
 }
 
@@ -113,7 +113,7 @@ void Agent::Say(const std::string& line) {
     const std::lock_guard lock(run_mutex_);
     run = run_;
   }
-  if (run) run->Say(line);
+  if (run) run->here.log.Say(line);
 }
 
 void Agent::SignalsMayBeLate(Duration late) { notices_->SignalsMayBeLate(late); }
@@ -201,17 +201,15 @@ void Agent::ShipLeft() {
   for (const sys::DirEntry& entry : *spools) {
     const auto number = WholeNumber(entry.name.substr(sizeof kSpoolPrefix - 1), 1, 1 << 30);
     const Attempt* attempt = number ? FindAttempt(read->job, static_cast<int>(*number)) : nullptr;
-    if (attempt == nullptr || (run_ && run_->attempt() == attempt->number)) continue;
+    if (attempt == nullptr || (run_ && run_->here.config.attempt == attempt->number)) continue;
     const auto lines = sys::ListDir(me_.dir + "/" + entry.name);
     const auto& launches = attempt->launches;
     const auto mine = std::find(launches.begin(), launches.end(), me_.launch);
     if (!lines.ok() || lines->empty() || mine == launches.end()) continue;
-    AttemptRun run(
-        parts_.store, parts_.ledger, parts_.runner, parts_.clock,
-        AttemptRunConfig{spec_, job_, me_.launch, attempt->number,
-                         static_cast<int>(mine - launches.begin()), me_.dir, folders_.cache_dir,
-                         folders_.state_dir, "", me_.address, nullptr});
-    (void)run.ShipLeft(kShipLeftWithin);
+    AttemptLog left(parts_.store, parts_.clock, me_.dir,
+                    LogPlace{job_.id, attempt->number, static_cast<int>(mine - launches.begin())});
+    const auto one_try = [] { return true; };
+    if (left.Open(one_try).ok()) (void)left.pump().ShipAll(kShipLeftWithin);
   }
 }
 
@@ -228,16 +226,17 @@ void Agent::WatchGpus() {
   if (!gpus_looked_) {
     idle_gpu_->Begin(now);
     if (!usage_.has_gpus()) {
-      run->Say(OwnGpus().value_or(std::set<int>{0}).empty()
-                   ? "stoker: limits: idle_gpu: this node has no GPU to watch"
-                   : "stoker: limits: idle_gpu: nvidia-smi is not here, so nobody watches this "
-                     "node");
+      run->here.log.Say(
+          OwnGpus().value_or(std::set<int>{0}).empty()
+              ? "stoker: limits: idle_gpu: this node has no GPU to watch"
+              : "stoker: limits: idle_gpu: nvidia-smi is not here, so nobody watches this "
+                "node");
     }
   }
   gpus_looked_ = now;
   const auto why = idle_gpu_->Take(now, BusiestGpu(usage_.LatestGpus(), std::nullopt));
   if (!why) return;
-  run->Say("stoker: limits: this stops the run: " + *why);
+  run->here.log.Say("stoker: limits: this stops the run: " + *why);
   Handle(RuleBroken{attempt, *why});
 }
 
@@ -260,7 +259,7 @@ void Agent::Handle(const AgentEvent& event) {
   const auto until = supervisor_->saves_until();
   if (until && parts_.clock.Mono() >= *until) {
     const std::lock_guard lock(run_mutex_);
-    if (run_) run_->SaveNoLonger();
+    if (run_) run_->finalizing.SaveNoLonger();
   }
   poller_->Refresh(supervisor_->report(), supervisor_->publishes());
   TellGathers();
@@ -283,7 +282,8 @@ void Agent::TellDoing() {
   std::string doing;
   {
     const std::lock_guard lock(run_mutex_);
-    if (run_ && run_->attempt() == supervisor_->report().attempt) doing = run_->doing();
+    if (run_ && run_->here.config.attempt == supervisor_->report().attempt)
+      doing = run_->here.log.doing();
   }
   const MonoTime now = parts_.clock.Mono();
   if (doing != doing_) doing_since_ = now;
@@ -307,12 +307,12 @@ void Agent::RunWorker() {
 
 std::shared_ptr<AttemptRun> Agent::RunOf(int attempt, int rank) {
   const std::lock_guard lock(run_mutex_);
-  if (!run_ || run_->attempt() != attempt) {
+  if (!run_ || run_->here.config.attempt != attempt) {
     run_ = std::make_shared<AttemptRun>(
-        parts_.store, parts_.ledger, parts_.runner, parts_.clock,
-        AttemptRunConfig{spec_, job_, me_.launch, attempt, rank, me_.dir, folders_.cache_dir,
-                         folders_.state_dir, folders_.work_dir, me_.address, parts_.limiter,
-                         me_.gpus});
+        AttemptParts{parts_.store, parts_.ledger, parts_.runner, parts_.clock},
+        AttemptConfig{spec_, job_, me_.launch, attempt, rank, me_.dir, folders_.cache_dir,
+                      folders_.state_dir, folders_.work_dir, me_.address, parts_.limiter,
+                      me_.gpus});
   }
   return run_;
 }
@@ -341,7 +341,8 @@ void Agent::Claim(int attempt, int rank) {
       return ReadReport(parts_.ledger, me_.request.job, attempt, rank);
     });
     if (before.ok()) answer.previous = *before;
-    if (before.ok() && before->phase == NodePhase::kEnded) RunOf(attempt, rank)->AllIsSaved();
+    if (before.ok() && before->phase == NodePhase::kEnded)
+      RunOf(attempt, rank)->finalizing.AllIsSaved();
   }
   Post(answer);
 }
@@ -350,7 +351,7 @@ void Agent::Do(const StageNode& action) {
   // Made here, so that a cancel that comes before the worker begins finds it.
   const auto run = RunOf(action.attempt, action.rank);
   work_.Post([this, action, run] {
-    StagingEnded ended = run->Stage(action.restore);
+    StagingEnded ended = run->staging.Stage(action.restore);
     ended.attempt = action.attempt;
     Post(std::move(ended));
   });
@@ -358,7 +359,7 @@ void Agent::Do(const StageNode& action) {
 
 void Agent::Do(const CancelStaging&) {
   const std::lock_guard lock(run_mutex_);
-  if (run_) run_->CancelStaging();
+  if (run_) run_->staging.Cancel();
 }
 
 void Agent::Do(const StartProgram& action) {
@@ -370,8 +371,8 @@ void Agent::Do(const StartProgram& action) {
     Post(RuleBroken{attempt, why});
   };
   settles_at_ = parts_.clock.Mono() + kSettles;
-  const Status status = run->Start(
-      action, ended, [this] { Post(Activity{}); }, broken);
+  const Status status = run->running.Start(
+      action, run->staging.staged(), ended, [this] { Post(Activity{}); }, broken);
   Post(ProgramStarted{status});
 }
 
@@ -380,18 +381,18 @@ void Agent::Do(const AskForCheckpoint&) {
   if (!run_) return;
   const std::optional<Notice>& notice = supervisor_->report().notice;
   if (notice && notice->action == kMoveAction) {
-    const Saving saving = run_->SavingNow(ended_unsaved_);
+    const Saving saving = run_->running.SavingNow(ended_unsaved_);
     Post(SavingSeen{saving});
-    run_->SayMove(*notice, saving);
+    run_->running.SayMove(*notice, saving);
   }
-  if (run_->AskForCheckpoint() && notice) {
+  if (run_->running.AskForCheckpoint() && notice) {
     Post(ProgramSignalled{spec_.checkpoints.signal == "SIGTERM"});
   }
 }
 
 void Agent::Do(const TerminateProgram&) {
   const std::lock_guard lock(run_mutex_);
-  if (run_) run_->Terminate();
+  if (run_) run_->running.Terminate();
 }
 
 void Agent::Do(const KillProgram&) {
@@ -400,7 +401,7 @@ void Agent::Do(const KillProgram&) {
     const std::lock_guard lock(run_mutex_);
     run = run_;
   }
-  if (run) work_.Post([run] { run->Kill(); });
+  if (run) work_.Post([run] { run->running.Kill(); });
 }
 
 void Agent::Do(const CheckEnd& action) {
@@ -412,12 +413,13 @@ void Agent::Do(const FinalizeAttempt& action) {
   const int rank = supervisor_->report().rank;
   work_.Post([this, action = action, rank]() mutable {
     const auto run = RunOf(action.attempt, rank);
-    SavePatience patience(run->saved(), parts_.clock.Mono());
+    SavePatience patience(run->keepers.saved(), parts_.clock.Mono());
     for (int64_t pause = 100;; pause = std::min<int64_t>(pause * 2, 5000)) {
-      if (run->Finalize(action).ok()) break;
+      if (run->finalizing.Finalize(action).ok()) break;
       // Leaving is the end of the machine's folder, too.
-      if (off_ || patience.Ends(run->saved(), run->hurried(), parts_.clock.Mono())) {
-        run->GiveUp();
+      if (off_ ||
+          patience.Ends(run->keepers.saved(), run->finalizing.hurried(), parts_.clock.Mono())) {
+        run->finalizing.GiveUp();
         break;
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(pause));
@@ -446,7 +448,7 @@ void Agent::CompleteReport(NodeReport& report) {
   UsageLook look;
   {
     const std::lock_guard lock(run_mutex_);
-    if (run_ && run_->attempt() == report.attempt) look = run_->Complete(report);
+    if (run_ && run_->here.config.attempt == report.attempt) look = run_->Complete(report);
   }
   if (parts_.tell_machine) parts_.tell_machine(report);
   usage_.Sample(report, me_.dir, look);

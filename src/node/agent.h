@@ -18,7 +18,7 @@
 #include "agent/supervisor.h"
 #include "controller/controller.h"
 #include "ledger/ledger.h"
-#include "node/attempt_run.h"
+#include "node/attempt/attempt_run.h"
 #include "node/lease_keeper.h"
 #include "node/mailbox.h"
 #include "node/notice_watch.h"
@@ -51,7 +51,7 @@ struct NodeParts {
 struct NodeFolders {
   std::string cache_dir;  // shared by all machines here that are of one user
   std::string state_dir;  // where the submitter leaves what is for this machine alone
-  std::string work_dir;   // as AttemptRunConfig has it
+  std::string work_dir;   // as AttemptConfig has it
 };
 
 class Agent {
@@ -122,7 +122,7 @@ class Agent {
   std::atomic<bool> ended_unsaved_{false};   // Saving::ended_unsaved
   std::atomic<bool> off_{false};
   std::string off_why_;  // see off_why()
-  std::string doing_;    // AttemptRun::doing, as last seen
+  std::string doing_;    // AttemptLog::doing, as last seen
   std::string doing_told_;
   MonoTime doing_since_;
   bool gathers_ = true;   // as the machine was told; true: not told yet

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "job/job.h"
+#include "node/attempt/running.h"
 #include "port/clock.h"
 #include "port/object_store.h"
 #include "sys/folder_meter.h"
@@ -28,12 +29,6 @@ struct UsageSample {
   std::optional<int64_t> work_bytes;  // in the work directory, as it was last counted
   NetworkBytes network;               // of the machine, since its boot
   std::string gpu;                    // JSON, "" = none
-};
-
-// When and where a program's use was read.
-struct UsageLook {
-  std::optional<MonoTime> read;  // its CPU time; unset: it has none yet
-  std::string work;              // its work directory; "" = not known
 };
 
 // At most `most` samples: when there are more, every second one is dropped and the spacing

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/attempt/setup.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "node/env/editable.h"
+#include "node/env/pip_words.h"
+#include "node/env/python_env.h"
+#include "node/env/setup_env.h"
+#include "node/env/tail_sink.h"
+#include "spec/text/repository.h"
+#include "sys/file.h"
+
+namespace stoker::node {
+namespace {
+
+// What is installed for editing out of the folder that was packed is imported from the job's copy.
+void TakeCopyFirst(AttemptContext& here, const contract::Environment& env, Staged& staged) {
+  staged.guard.clear();
+  const AttemptConfig& config = here.config;
+  const JobSpec& spec = config.spec;
+  if (config.job.code_digest.empty() || RepositoryOf(spec.workdir)) return;
+  const std::string command = Join(spec.argv, " ") + "\n" + spec.run + "\n" + spec.setup;
+  const EditablePlan plan =
+      PlanEditable({spec.workdir, here.WorkDir(), env, staged.venv.folder, command});
+  for (const std::string& line : plan.lines) here.log.Say(line);
+  if (!plan.any) return;
+  const Status written = WriteEditableGuard(plan, config.dir + "/editable");
+  if (!written.ok()) return here.log.Say("stoker: " + written.ToString());
+  staged.guard = config.dir + "/editable";
+}
+
+Status WhySetupFailed(const AttemptConfig& config, const TaskExit& exit,
+                      const std::string& output) {
+  std::string what = "setup ended with exit code " + std::to_string(exit.ShellCode());
+  const int64_t limit = config.limiter != nullptr ? config.limiter->exceeded() : 0;
+  if (exit.out_of_memory && limit > 0) {
+    what += ": over its limit of memory, " + HumanSize(limit) + " (resources.memory)";
+  }
+  if (const std::string words = PackageErrors(output); !words.empty()) what += ": " + words;
+  std::string next = "Its output is in the log (stoker logs --stream system)";
+  if (const std::string git = GitAdvice(output); !git.empty()) next = git;
+  for (const char* name : {"STOKER_CHECKPOINT_DIR", "STOKER_OUTPUT_DIR", "STOKER_MODEL_DIR"}) {
+    if (config.spec.setup.find(name) == std::string::npos) continue;
+    next += ". The folder of $" + std::string(name) +
+            " is made once setup has run: 'mkdir -p' it there if it is needed";
+    break;
+  }
+  return Status(Code::kInvalid, what, next);
+}
+
+}  // namespace
+
+Status RunSetup(AttemptContext& here, ShellStep& step, bool resume, Staged& staged,
+                StagingEnded* result) {
+  const AttemptConfig& config = here.config;
+  const std::vector<std::string> own_address = {config.address};
+  contract::Environment env =
+      contract::SetupEnvironment(config.spec, FactsOf(here, staged, own_address, 0, resume));
+  staged.venv = PythonEnv();  // what a try before this one held
+  auto venv = PreparePythonEnv({here.WorkDir(), config.cache_dir + "/venv", config.dir + "/venv",
+                                config.job.code_digest, config.spec.setup, config.job.pins},
+                               env, step, here.log.Sink());
+  if (!venv.ok()) {
+    result->setup_failed = venv.status().Is(Code::kInvalid) || venv.status().Is(Code::kNotFound);
+    result->setup_code = 1;
+    // Pip's own words are in it, and it goes into the report.
+    const Status why = venv.status().WithContext("requirements.txt");
+    return Status(why.code(), here.log.Masked(why.message()), why.next());
+  }
+  staged.venv = std::move(*venv);
+  TakeCopyFirst(here, env, staged);
+  if (config.spec.setup.empty()) return Status::Ok();
+  here.log.Does("setup");
+  Activate(staged, env);
+  const std::string left_in = config.dir + "/setup-env";
+  STOKER_TRY(MakeSetupFile(left_in));
+  env.emplace_back("STOKER_ENV", left_in);
+  const ShellFiles shell_files(sys::HomeDir());
+  TaskCommand command = ShellCommand(here, config.spec.setup, std::move(env));
+  command.out = LogStream::kSystem;
+  command.err = LogStream::kSystem;
+  STOKER_TRY(Equip(here, own_address, command));
+  TailSink output(here.log.Sink());
+  STOKER_ASSIGN(const TaskExit exit, step.Run(command, output));
+  SayWhatIsNotHeld(here);
+  const std::string changed = shell_files.Changed();
+  if (!changed.empty()) here.log.Say("stoker: " + changed);
+  if (exit.ShellCode() == 0) {
+    SetupLeft left = ReadSetupFile(left_in);
+    for (const std::string& note : left.notes) here.log.Say("stoker: " + note);
+    staged.from_setup = std::move(left.variables);
+    return Status::Ok();
+  }
+  SpoilPythonEnv(staged.venv);
+  result->setup_failed = true;
+  result->setup_code = exit.ShellCode();
+  // Masked before anything is cut, a secret in two.
+  return WhySetupFailed(config, exit, here.log.Masked(output.Tail()));
+}
+
+}  // namespace stoker::node

@@ -5,11 +5,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/inotify.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,19 +19,17 @@
 
 #include "base/text.h"
 #include "net/http_server.h"
+#include "provider/agent/agent_keeper.h"
 #include "provider/local/local_boot.h"
 #include "provider/local/local_capacity.h"
 #include "provider/local/local_give_way.h"
 #include "provider/local/local_metadata.h"
 #include "provider/local/local_state.h"
 #include "provider/local/local_turns.h"
-#include "sys/child_process.h"
 #include "sys/descriptors.h"
 #include "sys/file.h"
 #include "sys/real_clock.h"
 #include "sys/task/process_table.h"
-
-extern char** environ;
 
 namespace stoker {
 namespace {
@@ -45,23 +40,11 @@ constexpr int kGrantFd = 4;
 constexpr int kMetadataPort =
     47'925;  // the same for all: binding it proves that the address is free
 constexpr int64_t kTickMs = 10'000;
-constexpr int64_t kBlindTickMs = 100;  // where the folder cannot be watched
-constexpr int64_t kFirstBackoffMs = 25;
-constexpr int64_t kLastBackoffMs = 2'000;
-constexpr int64_t kHealthyMs = 10'000;
+constexpr int64_t kBlindTickMs = 100;    // where the folder cannot be watched
 constexpr int64_t kShutdownMs = 20'000;  // systemd gives a user's services 90 s
 constexpr int64_t kAfterSleepMs = 30'000;
 constexpr int64_t kMaxLogBytes = 8 << 20;
 constexpr Duration kGiveWayLead = Duration::Seconds(5);  // nothing has begun
-constexpr Duration kShimPatience = Duration::Seconds(2);
-constexpr Duration kEndLimit = Duration::Seconds(15);
-
-// Goes on while the machine sleeps, and is not moved when somebody sets the date.
-int64_t BootMs() {
-  timespec t{};
-  clock_gettime(CLOCK_BOOTTIME, &t);
-  return static_cast<int64_t>(t.tv_sec) * 1000 + t.tv_nsec / 1'000'000;
-}
 
 void BoundLog(const std::string& path) {
   struct stat info {};
@@ -88,7 +71,7 @@ class LocalMachine {
  private:
   Status Begin();
   Status Serve();
-  void StartAgent();
+  AgentFacts FactsOfAgent() const;
   void Step();
   int64_t NextWake(int64_t now) const;
   bool SeesNews();
@@ -96,8 +79,6 @@ class LocalMachine {
   void CheckDeadlines();
   void GiveWay();
   void LetNextBegin();
-  void ReapAgent();
-  void CleanUpAfterAgent();
   int PowerOff();
 
   void Log(const std::string& line) const {
@@ -122,12 +103,8 @@ class LocalMachine {
   bool ready_ = true;
   std::optional<LocalQueueFolder> queue_;
 
-  pid_t agent_ = 0;          // 0 = none runs
-  bool dirty_ = false;       // processes of a dead agent may be left
-  int64_t agent_since_ = 0;  // all times are BootMs
-  int64_t backoff_ = kFirstBackoffMs;
-  int64_t restart_at_ = 0;
-  int64_t read_at_ = 0;  // its folder
+  std::optional<AgentKeeper> agent_;
+  int64_t read_at_ = 0;  // its folder; all times are BootMs
   bool leaves_ = false;  // the agent, as the folder says
   int64_t lease_at_ = 0;
   WallTime lease_;  // what lease_at_ was computed from
@@ -155,13 +132,7 @@ Status LocalMachine::Begin() {
 
   if (const auto host = state_.HostId(); host.ok()) queue_ = OpenLocalQueue(state_, *host);
 
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signo : {SIGCHLD, SIGTERM}) sigaddset(&set, signo);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before there is any thread
-  for (const int signo : {SIGHUP, SIGINT, SIGPIPE, SIGQUIT}) signal(signo, SIG_IGN);
-  signals_.Reset(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!signals_.valid()) return ErrnoStatus("making a signal descriptor", errno);
+  STOKER_ASSIGN(signals_, TakeMachineSignals());
   watch_.Reset(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (watch_.valid() && inotify_add_watch(watch_.get(), dir_.c_str(),
                                           IN_MOVED_TO | IN_DELETE | IN_CREATE | IN_MOVE_SELF |
@@ -170,7 +141,8 @@ Status LocalMachine::Begin() {
   }
   STOKER_TRY(Serve());
   STOKER_TRY(WriteLocalMachineInfo(dir_, {getpid(), address_, server_->port(), clock_.Wall()}));
-  StartAgent();
+  agent_.emplace(FactsOfAgent(), [this](const std::string& line) { Log(line); });
+  agent_->Start();
   Say("R");
   ReadFolder();
   return Status::Ok();
@@ -204,31 +176,15 @@ Status LocalMachine::Serve() {
   return last.WithContext("serving metadata");
 }
 
-void LocalMachine::StartAgent() {
-  ChildCommand command;
-  command.argv = boot_.agent_argv;
-  command.program = command.argv.empty() ? "" : command.argv[0];
-  command.cwd = dir_;
-  for (char** entry = environ; *entry != nullptr; ++entry) command.env.emplace_back(*entry);
-  command.env.push_back(std::string(kInstanceMark) + "=" + dir_);
-  command.env.push_back(std::string(kMetadataVariable) + "=http://" + address_ + ":" +
-                        std::to_string(server_->port()));
-  command.die_with_thread = true;  // this is the main thread
-  agent_since_ = BootMs();
-  restart_at_ = 0;
-  auto log = sys::Open(LocalAgentLog(dir_), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  auto null = sys::Open("/dev/null", O_RDWR);
-  Status status = log.ok() ? null.status() : log.status();
-  if (status.ok()) {
-    command.fds = {null->get(), log->get(), log->get()};
-    auto pid = SpawnChild(command);
-    if (pid.ok()) agent_ = *pid;
-    status = pid.status();
-  }
-  if (status.ok()) return;
-  Log("the agent does not start: " + status.ToString());
-  restart_at_ = BootMs() + backoff_;
-  backoff_ = std::min(backoff_ * 2, kLastBackoffMs);
+AgentFacts LocalMachine::FactsOfAgent() const {
+  AgentFacts facts;
+  facts.dir = dir_;
+  facts.argv = boot_.agent_argv;
+  facts.program = facts.argv.empty() ? "" : facts.argv[0];
+  facts.env = {std::string(kMetadataVariable) + "=http://" + address_ + ":" +
+               std::to_string(server_->port())};
+  facts.log = LocalAgentLog(dir_);
+  return facts;
 }
 
 void LocalMachine::Step() {
@@ -245,21 +201,16 @@ void LocalMachine::Step() {
     if (info.ssi_signo != SIGTERM || shutdown_at_ != 0) continue;
     Log("asked to shut down");
     shutdown_at_ = BootMs() + kShutdownMs;
-    if (agent_ != 0) kill(agent_, SIGTERM);
+    agent_->Signal(SIGTERM);
   }
-  ReapAgent();
+  if (const std::string off = agent_->Reap(); !off.empty()) why_ = off;
   news = SeesNews() || news;
   if (news) ReadFolder();
   GiveWay();
   CheckDeadlines();
-  if (why_.empty() && agent_ == 0 && BootMs() >= restart_at_) {
-    if (shutdown_at_ != 0) {
-      why_ = "the host shut down";
-      return;
-    }
-    CleanUpAfterAgent();
-    if (!dirty_) StartAgent();
-  }
+  if (!why_.empty()) return;
+  if (shutdown_at_ == 0) return agent_->Restart();
+  if (agent_->pid() == 0 && BootMs() >= agent_->restart_at()) why_ = "the host shut down";
 }
 
 // Whether something has happened in the folder that ReadFolder reads. The agent makes its own files
@@ -285,7 +236,7 @@ int64_t LocalMachine::NextWake(int64_t now) const {
   at = std::min(at, lease_at_);
   if (notice_) at = std::min(at, notice_at_);
   if (shutdown_at_ != 0) at = std::min(at, shutdown_at_);
-  if (agent_ == 0) at = std::min(at, restart_at_);
+  if (agent_->pid() == 0) at = std::min(at, agent_->restart_at());
   return at;
 }
 
@@ -310,7 +261,7 @@ void LocalMachine::ReadFolder() {
   BoundLog(LocalAgentLog(dir_));
   BoundLog(LocalMachineLog(dir_));
   if (queue_) queue_->Touch(token_);
-  leaves_ = agent_ != 0 && HasLocalReason(dir_);
+  leaves_ = agent_->pid() != 0 && HasLocalReason(dir_);
   if (leaves_) LetNextBegin();
 }
 
@@ -319,7 +270,7 @@ void LocalMachine::ReadFolder() {
 void LocalMachine::LetNextBegin() {
   if (!queue_) return;
   for (const pid_t pid : MarkedProcesses(kInstanceMark, dir_)) {
-    if (pid != agent_) return;
+    if (pid != agent_->pid()) return;
   }
   queue_->End(token_);
   queue_.reset();
@@ -353,44 +304,11 @@ void LocalMachine::CheckDeadlines() {
     why_ = "the host shut down";
 }
 
-void LocalMachine::ReapAgent() {
-  int status = 0;
-  if (agent_ == 0 || waitpid(agent_, &status, WNOHANG) != agent_) return;
-  agent_ = 0;
-  dirty_ = true;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-    const std::string said = ReadLocalReason(dir_);
-    why_ = "the agent powered it off" + (said.empty() ? "" : ": " + said);
-    return;
-  }
-  const int64_t now = BootMs();
-  if (now - agent_since_ >= kHealthyMs) backoff_ = kFirstBackoffMs;
-  restart_at_ = now + backoff_;
-  backoff_ = std::min(backoff_ * 2, kLastBackoffMs);
-  Log(WIFSIGNALED(status) ? "the agent died of signal " + std::to_string(WTERMSIG(status))
-                          : "the agent failed with " + std::to_string(WEXITSTATUS(status)));
-  CleanUpAfterAgent();  // within the back-off
-}
-
-// Nothing of a dead agent may run beside the next one.
-void LocalMachine::CleanUpAfterAgent() {
-  if (!dirty_) return;
-  dirty_ = !EndMarkedProcesses(kInstanceMark, dir_, kShimPatience, kEndLimit);
-  if (!dirty_) return;
-  Log("processes of the dead agent cannot be ended; waiting for them");
-  restart_at_ = BootMs() + 1000;
-}
-
 int LocalMachine::PowerOff() {
   Log("power off: " + why_);
   Status status = state_.MarkEnded(token_, why_);
   if (!status.ok()) Log(status.ToString());
-  if (agent_ != 0) {
-    kill(agent_, SIGKILL);
-    while (waitpid(agent_, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
-  const bool gone = EndMarkedProcesses(kInstanceMark, dir_, kShimPatience, kEndLimit);
+  const bool gone = agent_->End();
   if (gone && queue_) queue_->End(token_);
   server_.reset();
   if (!gone) {

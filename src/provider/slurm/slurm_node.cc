@@ -3,10 +3,8 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,32 +14,24 @@
 #include <optional>
 
 #include "base/text.h"
+#include "provider/agent/agent_keeper.h"
 #include "provider/slurm/slurm_ask.h"
 #include "provider/slurm/slurm_folder.h"
 #include "provider/slurm/slurm_host.h"
 #include "provider/slurm/slurm_job.h"
 #include "provider/slurm/slurm_judge.h"
 #include "provider/slurm/slurm_tools.h"
-#include "sys/child_process.h"
 #include "sys/file.h"
 #include "sys/file_lock.h"
 #include "sys/real_clock.h"
-#include "sys/task/process_table.h"
 #include "sys/work_place.h"
-
-extern char** environ;
 
 namespace stoker {
 namespace {
 
 constexpr int64_t kTickMs = 500;
-constexpr int64_t kFirstBackoffMs = 50;
-constexpr int64_t kLastBackoffMs = 2'000;
-constexpr int64_t kHealthyMs = 10'000;
 constexpr Duration kFolderEvery = Duration::Seconds(1);
 constexpr Duration kUsualLimit = Duration::Hours(24);
-constexpr Duration kShimPatience = Duration::Seconds(2);
-constexpr Duration kEndLimit = Duration::Seconds(15);
 constexpr Duration kAddressLimit = Duration::Seconds(20);
 constexpr size_t kShortToken = 16;
 // As StartLocalMachine's agents have it: a node's agent is the same program.
@@ -86,9 +76,8 @@ class Node {
   Status Begin();
   Status MakeDir();
   void SweepBeside(const std::string& mine) const;
-  void StartAgent();
+  AgentFacts FactsOfAgent() const;
   void Step();
-  void Reap();
   void Look();
   void LearnWho();
   int PowerOff();
@@ -108,11 +97,7 @@ class Node {
   std::string dir_;
   sys::ScopedFd lock_;  // of its folder, for as long as this process lives
   sys::ScopedFd signals_;
-  pid_t agent_ = 0;  // 0 = none runs
-  bool dirty_ = false;
-  int64_t agent_since_ = 0;
-  int64_t backoff_ = kFirstBackoffMs;
-  int64_t restart_at_ = 0;
+  std::optional<AgentKeeper> agent_;
   int64_t looked_ = 0;
   bool signalled_ = false;
   bool who_is_known_ = false;
@@ -128,17 +113,12 @@ Status Node::Begin() {
   if (!job || !index) return Status(Code::kInvalid, "srun starts this, on a node of a Slurm job");
   job_ = *job;
   index_ = static_cast<int>(*index);
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signo : {SIGCHLD, SIGTERM}) sigaddset(&set, signo);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before there is any thread
-  for (const int signo : {SIGHUP, SIGINT, SIGPIPE, SIGQUIT}) signal(signo, SIG_IGN);
-  signals_.Reset(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!signals_.valid()) return ErrnoStatus("making a signal descriptor", errno);
+  STOKER_ASSIGN(signals_, TakeMachineSignals());
   STOKER_TRY(MakeDir());
   const Duration limit = request_.limit.ms > 0 ? request_.limit : kUsualLimit;
   STOKER_TRY(folder_.KeepNode(index_, {AddressOf(tools_), clock_.Wall() + limit}));
-  StartAgent();
+  agent_.emplace(FactsOfAgent(), [this](const std::string& line) { Log(line); });
+  agent_->Start();
   return Status::Ok();
 }
 
@@ -180,27 +160,14 @@ void Node::SweepBeside(const std::string& mine) const {
   }
 }
 
-void Node::StartAgent() {
-  ChildCommand command;
-  command.program = "/proc/self/exe";
-  command.argv = {"stoker", kAgentVerb, dir_};
-  command.cwd = dir_;
-  for (char** entry = environ; *entry != nullptr; ++entry) command.env.emplace_back(*entry);
-  command.env.push_back(std::string(kInstanceMark) + "=" + dir_);
-  command.env.push_back(std::string(kSlurmFolder) + "=" + folder_.path());
-  if (const std::string gpus = GpusOf(ask_); !gpus.empty()) command.env.push_back(gpus);
-  command.die_with_thread = true;  // this is the main thread
-  command.fds = {0, 1, 2};
-  agent_since_ = Now();
-  restart_at_ = 0;
-  const auto pid = SpawnChild(command);
-  if (pid.ok()) {
-    agent_ = *pid;
-    return;
-  }
-  Log("the agent does not start: " + pid.status().ToString());
-  restart_at_ = Now() + backoff_;
-  backoff_ = std::min(backoff_ * 2, kLastBackoffMs);
+AgentFacts Node::FactsOfAgent() const {
+  AgentFacts facts;
+  facts.dir = dir_;
+  facts.program = "/proc/self/exe";
+  facts.argv = {"stoker", kAgentVerb, dir_};
+  facts.env = {std::string(kSlurmFolder) + "=" + folder_.path()};
+  if (const std::string gpus = GpusOf(ask_); !gpus.empty()) facts.env.push_back(gpus);
+  return facts;
 }
 
 void Node::Step() {
@@ -210,11 +177,11 @@ void Node::Step() {
   while (read(signals_.get(), &info, sizeof info) == sizeof info) {
     if (info.ssi_signo != SIGTERM) continue;
     if (!signalled_) folder_.Signalled(index_);
-    if (agent_ != 0) kill(agent_, SIGTERM);
+    agent_->Signal(SIGTERM);
     if (!signalled_) Log("Slurm has sent SIGTERM");
     signalled_ = true;
   }
-  Reap();
+  if (const std::string off = agent_->Reap(); !off.empty()) why_ = off;
   if (why_.empty()) Look();
   // Whoever ends a machine of stoker's has given it its time before: Slurm's need not be waited
   // for.
@@ -222,26 +189,7 @@ void Node::Step() {
     if (why_.empty()) why_ = end->why;
   }
   if (signalled_ && !who_is_known_) LearnWho();
-  if (!why_.empty() || agent_ != 0 || Now() < restart_at_) return;
-  if (dirty_) dirty_ = !EndMarkedProcesses(kInstanceMark, dir_, kShimPatience, kEndLimit);
-  if (!dirty_) StartAgent();
-}
-
-void Node::Reap() {
-  int status = 0;
-  if (agent_ == 0 || waitpid(agent_, &status, WNOHANG) != agent_) return;
-  agent_ = 0;
-  dirty_ = true;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-    const std::string said = sys::ReadFile(dir_ + "/why", 8192).value_or("");
-    why_ = "the agent powered it off" + (said.empty() ? "" : ": " + said);
-    return;
-  }
-  if (Now() - agent_since_ >= kHealthyMs) backoff_ = kFirstBackoffMs;
-  restart_at_ = Now() + backoff_;
-  backoff_ = std::min(backoff_ * 2, kLastBackoffMs);
-  Log(WIFSIGNALED(status) ? "the agent died of signal " + std::to_string(WTERMSIG(status))
-                          : "the agent failed with " + std::to_string(WEXITSTATUS(status)));
+  if (why_.empty()) agent_->Restart();
 }
 
 void Node::Look() {
@@ -281,12 +229,7 @@ void Node::LearnWho() {
 int Node::PowerOff() {
   Log("power off: " + why_);
   if (signalled_ && !who_is_known_) LearnWho();
-  if (agent_ != 0) {
-    kill(agent_, SIGKILL);
-    while (waitpid(agent_, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
-  if (!EndMarkedProcesses(kInstanceMark, dir_, kShimPatience, kEndLimit)) {
+  if (!agent_->End()) {
     Log("some processes cannot be ended");
     return 1;
   }

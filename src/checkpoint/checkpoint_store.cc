@@ -9,7 +9,7 @@
 #include "base/deliberate_bug.h"
 #include "base/text.h"
 #include "checkpoint/as_left.h"
-#include "checkpoint/fetch.h"
+#include "checkpoint/restore.h"
 #include "job/checkpoint_name.h"
 #include "ledger/paths.h"
 #include "ledger/segments/read_again.h"

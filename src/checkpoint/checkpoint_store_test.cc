@@ -8,9 +8,9 @@
 
 #include "base/digest.h"
 #include "base/text.h"
-#include "checkpoint/fetch.h"
 #include "checkpoint/moment.h"
 #include "checkpoint/outputs.h"
+#include "checkpoint/restore.h"
 #include "ledger/paths.h"
 #include "store/counted.h"
 #include "store/faulty.h"

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "checkpoint/fetch.h"
+#include "checkpoint/restore.h"
 #include "checkpoint/rule/checkpoint_plan.h"
 #include "checkpoint/rule/episode.h"
 #include "ledger/paths.h"
@@ -443,7 +443,7 @@ Status FetchWanted(ObjectStore& store, const std::vector<OutputInfo>& all, const
     if (output.file.kind == FileKind::kLink) links.push_back(&output);
     if (output.file.kind == FileKind::kDirectory) STOKER_TRY(into.MakeDirectory(output.path));
     if (output.file.kind != FileKind::kFile || output.key.empty()) continue;
-    wanted.push_back({output.key, output.file, output.path});
+    wanted.push_back(Wanted(output.key, output.file, output.path));
     done->bytes += output.file.size;
   }
   STOKER_TRY(FetchFiles(store, movers, wanted, into));

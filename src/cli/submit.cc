@@ -11,7 +11,6 @@
 
 #include "base/digest.h"
 #include "base/text.h"
-#include "checkpoint/blob_transfer.h"
 #include "cli/allocation.h"
 #include "cli/clone.h"
 #include "cli/cloud_offers.h"
@@ -40,6 +39,7 @@
 #include "sys/file.h"
 #include "sys/thread_crew.h"
 #include "sys/watch/file_snapshot.h"
+#include "transfer/blob_transfer.h"
 
 namespace stoker::cli {
 namespace {

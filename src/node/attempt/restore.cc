@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "checkpoint/checkpoint_store.h"
-#include "checkpoint/fetch.h"
+#include "checkpoint/restore.h"
 #include "checkpoint/rule/episode.h"
 #include "job/checkpoint_name.h"
 #include "node/outputs/set_aside.h"

@@ -8,12 +8,12 @@
 #include <thread>
 #include <utility>
 
-#include "checkpoint/blob_transfer.h"
 #include "ledger/blobs.h"
 #include "ledger/records.h"
 #include "pack/extract.h"
 #include "sys/file.h"
 #include "sys/watch/checkpoint_files.h"
+#include "transfer/blob_transfer.h"
 
 namespace stoker::node {
 namespace {

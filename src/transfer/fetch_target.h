@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A directory as the end of a transfer, with every file's hash checked. Inside checkpoint/ only.
+// A directory as the end of a transfer, with every file's hash checked. Inside transfer/ only.
 #pragma once
 
 #include <map>
@@ -8,25 +8,30 @@
 #include <set>
 #include <string>
 
-#include "checkpoint/manifest.h"
 #include "port/checkpoint_files.h"
 #include "port/transfer_side.h"
+#include "transfer/fetch.h"
 
 namespace stoker {
 
+// What errors call it.
+inline const std::string& NameOf(const WantedFile& file) {
+  return file.called.empty() ? file.as : file.called;
+}
+
 // kCorrupt, naming the file. `what` of it differs from what was written.
-Status MissingFile(const ManifestFile& file);
-Status DamagedFile(const ManifestFile& file, const std::string& what);
+Status MissingFile(const WantedFile& file);
+Status DamagedFile(const WantedFile& file, const std::string& what);
 
 // Of what the directory said. What came and is not there any more was taken away by somebody:
 // kUnavailable, as that says nothing of the checkpoint.
 Status OfDirectory(const Status& status);
 
-class RestoreTarget : public TransferTarget {
+class FetchTarget : public TransferTarget {
  public:
   // `files`: what each must be, by its key here, which is its path in the directory. Both outlive
   // it.
-  RestoreTarget(DirectoryWriter& into, const std::map<std::string, ManifestFile>& files)
+  FetchTarget(DirectoryWriter& into, const std::map<std::string, WantedFile>& files)
       : into_(into), files_(files) {}
   int64_t whole_bytes() const override;
   Result<ObjectInfo> PutFrom(const std::string& key, ObjectReader& from) override;
@@ -40,7 +45,7 @@ class RestoreTarget : public TransferTarget {
   Result<std::unique_ptr<NewFile>> Create(const std::string& key);
 
   DirectoryWriter& into_;
-  const std::map<std::string, ManifestFile>& files_;
+  const std::map<std::string, WantedFile>& files_;
   std::mutex mutex_;  // of `into_`: one at a time makes names; and of `done_`
   std::set<std::string> done_;
 };

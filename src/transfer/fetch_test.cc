@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/fetch.h"
+#include "transfer/fetch.h"
 
 #include <gtest/gtest.h>
 
@@ -98,9 +98,9 @@ class FetchTest : public ::testing::Test {
     WantedFile file;
     file.key = "d/" + path;
     file.as = "to/" + path;
-    file.file.path = path;
-    file.file.size = size;
-    file.file.sha256 = Sha256Hex(data);
+    file.called = path;
+    file.size = size;
+    file.sha256 = Sha256Hex(data);
     EXPECT_TRUE(memory_.Put(file.key, data).ok());
     expected_[file.as] = std::move(data);
     wanted_.push_back(std::move(file));
@@ -241,7 +241,7 @@ TEST_F(FetchTest, LooksUpManyWithFewRequests) {
   EXPECT_EQ(found->size(), keys.size());
   for (const WantedFile& file : wanted_) {
     ASSERT_TRUE(found->at(file.key).has_value()) << file.key;
-    EXPECT_EQ(found->at(file.key)->size, file.file.size);
+    EXPECT_EQ(found->at(file.key)->size, file.size);
     EXPECT_EQ(found->at(file.key)->version, memory_.Head(file.key)->version);
   }
   EXPECT_FALSE(found->at("d/nothing").has_value());

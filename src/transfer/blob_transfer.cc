@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/blob_transfer.h"
+#include "transfer/blob_transfer.h"
 
 #include <utility>
 
-#include "checkpoint/fetch.h"
 #include "ledger/blobs.h"
+#include "transfer/fetch.h"
 #include "transfer/staged_upload.h"
 
 namespace stoker {
@@ -24,13 +24,7 @@ Result<bool> SendBlob(Ledger& ledger, const Movers& movers, const std::string& s
 Status FetchBlobFile(Ledger& ledger, const Movers& movers, const std::string& sha256,
                      const std::string& as, DirectoryWriter& into) {
   STOKER_ASSIGN(const BlobCopy copy, FindBlob(ledger, sha256));
-  WantedFile wanted;
-  wanted.key = copy.key;
-  wanted.as = as;
-  wanted.file.path = as;
-  wanted.file.size = copy.size;
-  wanted.file.sha256 = sha256;
-  wanted.file.mode = 0600;
+  const WantedFile wanted{copy.key, as, copy.size, sha256, 0600};
   const Status fetched = FetchFiles(ledger.store(), movers, {wanted}, into);
   if (!fetched.Is(Code::kCorrupt)) return fetched.WithContext("fetching " + copy.key);
   return Status(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/restore_target.h"
+#include "transfer/fetch_target.h"
 
 #include <algorithm>
 #include <set>
@@ -16,14 +16,14 @@ constexpr int64_t kRange = 16 << 20;
 constexpr int64_t kHashPiece = 1 << 20;
 
 // What is missing says something about the checkpoint, and nothing about the directory.
-Status ReadFrom(ObjectReader& from, const ManifestFile& file, int64_t offset, int64_t size,
+Status ReadFrom(ObjectReader& from, const WantedFile& file, int64_t offset, int64_t size,
                 const TakeBytes& take) {
   if (size == 0) return Status::Ok();  // that it is there, the look-up has seen
   const Status status = from.Read(offset, size, take);
   return status.Is(Code::kNotFound) ? MissingFile(file) : status;
 }
 
-Status CheckHash(const ManifestFile& file, Sha256& hash) {
+Status CheckHash(const WantedFile& file, Sha256& hash) {
   if (hash.Hex() == file.sha256 || BugIsOn("hash-unchecked")) return Status::Ok();
   return DamagedFile(file, "hash");
 }
@@ -33,7 +33,7 @@ Status CheckHash(const ManifestFile& file, Sha256& hash) {
 // is due, unless another hand does so already.
 class Ranges : public PartsUpload {
  public:
-  Ranges(std::unique_ptr<NewFile> target, const ManifestFile& file, std::string key,
+  Ranges(std::unique_ptr<NewFile> target, const WantedFile& file, std::string key,
          std::mutex& names, std::set<std::string>& done)
       : target_(std::move(target)),
         file_(file),
@@ -71,7 +71,7 @@ class Ranges : public PartsUpload {
       STOKER_TRY(HashWhatIsDue());
     }
     if (hashed_ != file_.size) {
-      return Status(Code::kInternal, "'" + Printable(file_.path) + "': a part is missing");
+      return Status(Code::kInternal, "'" + Printable(NameOf(file_)) + "': a part is missing");
     }
     STOKER_TRY(CheckHash(file_, hash_));
     const std::lock_guard lock(names_);
@@ -87,7 +87,7 @@ class Ranges : public PartsUpload {
  private:
   Result<PartSum> InOrder(int64_t offset, int64_t size, ObjectReader& from) {
     if (offset != hashed_) {
-      return Status(Code::kInternal, "'" + Printable(file_.path) + "': parts out of order");
+      return Status(Code::kInternal, "'" + Printable(NameOf(file_)) + "': parts out of order");
     }
     STOKER_TRY(ReadFrom(from, file_, offset, size, [&](std::string_view bytes) {
       hash_.Update(bytes);
@@ -115,7 +115,7 @@ class Ranges : public PartsUpload {
       const int64_t want = std::min(kHashPiece, end - hashed_);
       STOKER_ASSIGN(const int64_t got, target_->ReadAt(hashed_, buffer.get(), want));
       if (got <= 0) {
-        return Status(Code::kInternal, "'" + Printable(file_.path) + "': was cut while it came");
+        return Status(Code::kInternal, "'" + Printable(NameOf(file_)) + "': was cut while it came");
       }
       hash_.Update({buffer.get(), static_cast<size_t>(got)});
       hashed_ += got;
@@ -124,7 +124,7 @@ class Ranges : public PartsUpload {
   }
 
   std::unique_ptr<NewFile> target_;
-  const ManifestFile& file_;
+  const WantedFile& file_;
   const std::string key_;
   std::mutex& names_;                // of the directory, and of the next
   std::set<std::string>& finished_;  // files
@@ -140,8 +140,8 @@ class Ranges : public PartsUpload {
 
 }  // namespace
 
-Status MissingFile(const ManifestFile& file) {
-  return Status(Code::kCorrupt, "'" + Printable(file.path) + "' is missing in the store");
+Status MissingFile(const WantedFile& file) {
+  return Status(Code::kCorrupt, "'" + Printable(NameOf(file)) + "' is missing in the store");
 }
 
 Status OfDirectory(const Status& status) {
@@ -150,24 +150,24 @@ Status OfDirectory(const Status& status) {
                 status.next());
 }
 
-Status DamagedFile(const ManifestFile& file, const std::string& what) {
-  return Status(Code::kCorrupt, "'" + Printable(file.path) +
+Status DamagedFile(const WantedFile& file, const std::string& what) {
+  return Status(Code::kCorrupt, "'" + Printable(NameOf(file)) +
                                     "' in the store is not what was written: its " + what +
                                     " differs");
 }
 
-int64_t RestoreTarget::whole_bytes() const { return kRange; }
-int64_t RestoreTarget::memory(const ObjectReader&) const { return kHashPiece; }
+int64_t FetchTarget::whole_bytes() const { return kRange; }
+int64_t FetchTarget::memory(const ObjectReader&) const { return kHashPiece; }
 
-Result<std::unique_ptr<NewFile>> RestoreTarget::Create(const std::string& key) {
+Result<std::unique_ptr<NewFile>> FetchTarget::Create(const std::string& key) {
   const std::lock_guard lock(mutex_);
   auto made = into_.Create(key);
   if (made.ok()) return made;
   return OfDirectory(made.status());
 }
 
-Result<ObjectInfo> RestoreTarget::PutFrom(const std::string& key, ObjectReader& from) {
-  const ManifestFile& file = files_.at(key);
+Result<ObjectInfo> FetchTarget::PutFrom(const std::string& key, ObjectReader& from) {
+  const WantedFile& file = files_.at(key);
   STOKER_ASSIGN(const std::unique_ptr<NewFile> target, Create(key));
   Sha256 hash;
   STOKER_TRY(ReadFrom(from, file, 0, file.size, [&](std::string_view bytes) {
@@ -182,9 +182,9 @@ Result<ObjectInfo> RestoreTarget::PutFrom(const std::string& key, ObjectReader& 
   return ObjectInfo{key, file.size, "", {}};
 }
 
-Result<std::unique_ptr<PartsUpload>> RestoreTarget::BeginParts(const std::string& key,
-                                                               const ObjectInfo&,
-                                                               const std::string&) {
+Result<std::unique_ptr<PartsUpload>> FetchTarget::BeginParts(const std::string& key,
+                                                             const ObjectInfo&,
+                                                             const std::string&) {
   STOKER_ASSIGN(std::unique_ptr<NewFile> target, Create(key));
   return std::unique_ptr<PartsUpload>(
       std::make_unique<Ranges>(std::move(target), files_.at(key), key, mutex_, done_));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blobs from a real file into a real store and back, with faults between. test/contract/ and
 // test/faults/ have the buckets.
-#include "checkpoint/blob_transfer.h"
+#include "transfer/blob_transfer.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kPart = 64 << 10;
-constexpr int64_t kLarge = (33 << 20) + 4321;  // 529 parts up, three ranges down
+constexpr int64_t kLargeBlob = (33 << 20) + 4321;  // 529 parts up, three ranges down
 
 // One bit of what is read from this byte of an object on is another one; -1 = of none.
 class FlippingStore : public ForwardingStore {
@@ -130,7 +130,7 @@ class BlobTransferTest : public ::testing::Test {
 };
 
 TEST_F(BlobTransferTest, ArrivesAsItWasAndIsSentOnce) {
-  for (const int64_t size : {int64_t{0}, int64_t{1}, kPart, kPart + 1, kLarge}) {
+  for (const int64_t size : {int64_t{0}, int64_t{1}, kPart, kPart + 1, kLargeBlob}) {
     Make(size);
     EXPECT_TRUE(Send().value());
     EXPECT_FALSE(Send().value()) << "it is there";
@@ -179,7 +179,7 @@ TEST_F(BlobTransferTest, AFileThatChangedBeforeItWasSentIsFound) {
 }
 
 TEST_F(BlobTransferTest, DamageInTheStoreOrOnTheWayDownIsFound) {
-  for (const int64_t size : {kPart, kLarge}) {
+  for (const int64_t size : {kPart, kLargeBlob}) {
     Make(size);
     ASSERT_TRUE(Send().value());
     for (const int64_t at : {int64_t{0}, size / 2, size - 1}) {
@@ -203,7 +203,7 @@ TEST_F(BlobTransferTest, DamageInTheStoreOrOnTheWayDownIsFound) {
 
 // In the middle of its parts, or at their end; and then the store answers again.
 TEST_F(BlobTransferTest, AStoreThatFailsLeavesNothingHalfAndAnswersLater) {
-  for (const int64_t size : {kPart, kLarge}) {
+  for (const int64_t size : {kPart, kLargeBlob}) {
     for (const int from : size == kPart ? std::vector<int>{0} : std::vector<int>{0, 100, 529}) {
       Make(size + from);
       Fail(StoreCall::kPut, from);
